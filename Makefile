@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One Makefile; everything it makes is under $(BUILD). `make help` lists what can be asked of it.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+V       ?= 0
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+CLANG   ?= clang
+# bpftool lives in an sbin folder that may not be on PATH.
+BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
+CLANG_FORMAT ?= clang-format
+
+VERSION := 0.1.0
+ARCH    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+ifeq ($(V),0)
+Q       := @
+say      = @printf '  %-8s %s\n' '$(1)' '$(2)'
+MAKEFLAGS += --no-print-directory
+else
+Q       :=
+say      = @:
+endif
+
+CPPFLAGS_ALL := -D_GNU_SOURCE -DHOTRUN_VERSION='"$(VERSION)"' -Iuser -I. -I$(BUILD)/gen $(CPPFLAGS)
+CFLAGS  ?= -O2 -g
+CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
+LIBS_BPF  := -lbpf
+LIBS      := -lelf -lsqlite3 -liberty -lz -lm -pthread
+LIBS_STATIC := -lbpf -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
+SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+# Rooms. kernel/ and commands/ see the skeleton or wire the rooms; the others are pure or nearly so
+# and make up the archive that the unit tests link.
+ROOMS      := base model names store judge output
+SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
+SRC_TOP    := $(wildcard user/kernel/*.c user/commands/*.c)
+SRC_PERFMAP := $(wildcard perfmap/*.c)
+SRC_BPF    := $(wildcard bpf/*.bpf.c)
+PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
+
+OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o)
+OBJ_TOP    := $(SRC_TOP:%.c=$(BUILD)/%.o)
+OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
+OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
+ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
+ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
+SKELETON   := $(BUILD)/gen/hotrun.skel.h
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+SUPPORT    := $(wildcard tests/support/*.c)
+BPF_TESTS  := $(patsubst tests/bpf/%.c,$(BUILD)/bpf-tests/%,$(wildcard tests/bpf/test_*.c))
+FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c))
+
+# Debian packages, by what needs them.
+PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
+	libiberty-dev zlib1g-dev
+PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
+	sqlite3 wrk python3 util-linux procps
+PKG_BENCH := $(PKG_TEST) linux-perf bpftrace
+
+.DELETE_ON_ERROR:
+.PHONY: all static install uninstall run test unit bpf-tests live golden bench soak fuzz fuzz-short \
+	check-layers check-format format deps deps-test deps-bench clean help workloads
+
+all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
+
+help:
+	@echo 'make              build $(BUILD)/hotrun'
+	@echo 'make run          install what is missing, build, record this host for 10 s, report'
+	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
+	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
+	@echo 'make install      copy to $$(DESTDIR)$$(PREFIX)/bin; PREFIX=/usr/local'
+	@echo 'make unit | bpf-tests | live | golden | fuzz-short   parts of make test'
+	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
+	@echo 'make soak         long run under churn'
+	@echo 'make check-layers | check-format | format'
+	@echo 'make clean        remove $(BUILD)'
+	@echo 'V=1 shows the commands; CC, CLANG, BPFTOOL, CFLAGS can be set'
+
+# --- tools -----------------------------------------------------------------------------------
+
+$(BUILD)/.tools: Makefile
+	@mkdir -p $(BUILD)
+	@for t in "$(CC):gcc" "$(CLANG):clang" "$(BPFTOOL):bpftool"; do \
+		tool=$${t%%:*}; command -v "$$tool" >/dev/null 2>&1 || { \
+		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
+	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
+		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev; do \
+		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
+		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
+	@touch $@
+
+deps:
+	@tests/support/install.sh $(PKG_BUILD)
+deps-test:
+	@tests/support/install.sh $(PKG_TEST)
+deps-bench:
+	@tests/support/install.sh $(PKG_BENCH)
+
+# --- BPF -------------------------------------------------------------------------------------
+
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
+	-Wno-unused-parameter -Ibpf -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c | $(BUILD)/.tools
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/gen/hotrun.bpf.o: $(OBJ_BPF)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKELETON): $(BUILD)/gen/hotrun.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name hotrun_bpf > $@
+
+# --- user side -------------------------------------------------------------------------------
+
+$(BUILD)/%.o: %.c | $(BUILD)/.tools
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(BUILD)/asan/%.o: %.c | $(BUILD)/.tools
+	$(call say,CC.asan,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -c $< -o $@
+
+# perfmap/ must stand alone: libc only, no header of the other rooms.
+$(OBJ_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
+$(ASAN_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
+$(OBJ_TOP): | $(SKELETON)
+# Files that embed the page or the schema with .incbin.
+$(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
+$(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
+
+$(BUILD)/libperfmap.a: $(OBJ_PERFMAP)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/librooms.a: $(OBJ_ROOMS)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/asan/librooms.a: $(ASAN_ROOMS) $(ASAN_PERFMAP)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS_BPF) $(LIBS)
+
+static: $(BUILD)/hotrun-static
+$(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ $(LIBS_STATIC)
+
+install: $(BUILD)/hotrun
+	install -D -m 0755 $(BUILD)/hotrun '$(DESTDIR)$(PREFIX)/bin/hotrun'
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/hotrun'
+
+run: deps
+	@$(MAKE) all workloads
+	@BUILD=$(BUILD) tests/support/run.sh
+
+# --- tests -----------------------------------------------------------------------------------
+
+test: deps-test
+	@BUILD=$(BUILD) tests/support/test.sh
+
+$(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
+	$(call say,UNIT,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
+		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
+
+$(BUILD)/bpf-tests/%: tests/bpf/%.c $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
+	$(call say,BPFTEST,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< \
+		$(filter $(BUILD)/user/kernel/%,$(OBJ_TOP)) $(BUILD)/librooms.a $(BUILD)/libperfmap.a \
+		-lcriterion $(LIBS_BPF) $(LIBS)
+$(BPF_TESTS): $(BUILD)/libperfmap.a
+
+# Fuzz targets are built by clang from the sources, sanitizers on.
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(SRC_ROOMS) $(SRC_PERFMAP) $(PAGE)
+	$(call say,FUZZ,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -o $@ $< $(SRC_ROOMS) $(SRC_PERFMAP) $(LIBS)
+
+$(BUILD)/workloads/%: tests/workloads/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -o $@ $<
+
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
+
+workloads: $(WORKLOADS)
+unit: $(UNIT_TESTS)
+	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
+bpf-tests: $(BPF_TESTS) workloads
+	@BUILD=$(BUILD) tests/support/unit.sh $(BPF_TESTS)
+golden: $(BUILD)/hotrun
+	@BUILD=$(BUILD) tests/golden/run.sh
+live: all workloads
+	@BUILD=$(BUILD) tests/live/run.sh
+fuzz: $(FUZZERS)
+	@BUILD=$(BUILD) tests/fuzz/run.sh $${FUZZ_SECONDS:-60} $(FUZZERS)
+fuzz-short: $(FUZZERS)
+	@BUILD=$(BUILD) tests/fuzz/run.sh $${FUZZ_SECONDS:-5} $(FUZZERS)
+bench: deps-bench
+	@$(MAKE) all workloads $(BENCHES)
+	@BUILD=$(BUILD) tests/bench/run.sh
+soak: all workloads
+	@BUILD=$(BUILD) tests/bench/soak.sh
+
+check-layers:
+	@tests/support/check_layers.sh
+check-format:
+	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
+format:
+	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) -i
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The way of the data, from the #include lines: each room may see only the rooms named here.
+set -eu
+cd "$(dirname "$0")/../.."
+python3 - <<'P'
+import glob, os, re, sys
+ALLOWED = {
+    'user/base': set(),
+    'user/model': {'user/base', 'bpf/events.h'},
+    'user/names': {'user/base', 'user/model', 'perfmap', 'bpf/events.h'},
+    'user/store': {'user/base', 'user/model', 'bpf/events.h'},
+    'user/judge': {'user/base', 'user/model', 'bpf/events.h'},
+    'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
+    'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
+    'user/commands': {'user/base', 'user/model', 'user/names', 'user/store', 'user/judge',
+                      'user/output', 'user/kernel', 'bpf/events.h'},
+    'perfmap': set(),
+    'bpf': set(),
+}
+PURE = {'user/base', 'user/model', 'user/judge', 'perfmap'}
+SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
+                 'sqlite3.h': {'user/store'}, 'libelf.h': {'user/names'}, 'gelf.h': {'user/names'}}
+bad = []
+def room_of(include):
+    if include.endswith('.skel.h'): return 'skeleton'
+    if include == 'bpf/events.h': return include
+    if include.startswith('perfmap/'): return 'perfmap'
+    if include.startswith('bpf/'): return 'bpf'
+    return 'user/' + include.split('/')[0]
+for room, allowed in ALLOWED.items():
+    for f in glob.glob(room + '/*.[ch]'):
+        for n, line in enumerate(open(f, encoding='utf-8'), 1):
+            m = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
+            if not m: continue
+            quoted, inc = m.group(1) == '"', m.group(2)
+            if quoted:
+                if '/' not in inc:
+                    if os.path.exists(os.path.join(room, inc)): continue
+                to = room_of(inc)
+                if to != room and to not in allowed and not (room == 'bpf'):
+                    bad.append(f'{f}:{n}: {room} must not see {to} ({inc})')
+            elif inc in SYSTEM_BANNED and room not in SYSTEM_BANNED[inc] and room != 'bpf':
+                bad.append(f'{f}:{n}: only {", ".join(SYSTEM_BANNED[inc])} may include <{inc}>')
+print('\n'.join(bad))
+if bad: sys.exit(1)
+print('layers: every arrow points the right way')
+P

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_BASE_TEXT_H
+#define HOTRUN_BASE_TEXT_H
+/*
+ * Making strings of strangers safe to show. Every name that a watched process can choose (comm,
+ * paths, methods) goes through one of these on its way out. Pure; locale is never consulted.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Writes len bytes of s to out so that a terminal sees one line of valid UTF-8: control bytes
+ * (C0, DEL, C1), bytes that are not valid UTF-8, and Unicode's line and direction controls become
+ * \xHH, a backslash becomes \\.
+ */
+void text_put_safe(FILE *out, const char *s, size_t len);
+
+/* The same into buf (always terminated, cut at whole escapes). Returns the length written. */
+size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len);
+
+/* Writes s as a JSON string with quotes. Bad UTF-8 becomes U+FFFD; `<`, `>`, `&` and the line
+ * separators U+2028/2029 are written as \u escapes, so that the text may stand inside HTML. */
+void text_put_json(FILE *out, const char *s, size_t len);
+
+/*
+ * Reads an unsigned decimal number that is the whole string. Returns 0, -EINVAL (no digits, a sign,
+ * anything after the digits) or -ERANGE (not within min..max).
+ */
+int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_value);
+
+/* The same for a number with an optional fraction, and a dot whatever the locale is. */
+int text_parse_double(const char *s, double min, double max, double *ret_value);
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_MODEL_H
+#define HOTRUN_MODEL_MODEL_H
+/*
+ * One capture in memory: host, processes, threads, mappings, stacks, samples, accounts, losses,
+ * in slices of about one second. Tables are plain arrays, rows are named by their index and never
+ * removed; index lookups live beside them. The recorder fills it from the kernel's records
+ * (ingest.h) and the store writes it slice by slice; a reader fills it from a file. Pure: no I/O,
+ * no clock, no threads. Everything that a watched process can grow is bounded (MODEL_MAX_*), and
+ * what does not fit is counted as a loss.
+ *
+ * Strings are interned: equal strings are the same pointer, and they live as long as the model.
+ * They are bytes of strangers, not valid UTF-8: escape on output (base/text.h).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+#define MODEL_NONE UINT32_MAX
+
+/* Each bound with the reason for its size. */
+#define MODEL_MAX_PROCESSES 1000000u /* 2,000 a second for 500 s; about 200 B each */
+#define MODEL_MAX_THREADS   4000000u /* kernel.pid_max is 4,194,304 */
+#define MODEL_MAX_STACKS    1000000u /* a busy host shows tens of thousands */
+#define MODEL_MAX_LOCATIONS 4000000u
+#define MODEL_MAX_MAPPINGS  65530u /* of one process: vm.max_map_count's default */
+#define MODEL_MAX_STRING    16384u /* bytes of one string; longer ones are cut */
+
+/* What a frame is; decides colour, folded suffix and the totals by kind. Stored in captures. */
+enum model_kind {
+	KIND_UNKNOWN = 0, /* code of nobody knows what */
+	KIND_KERNEL = 1,
+	KIND_NATIVE = 2, /* ELF code, vdso included */
+	KIND_JIT = 3, /* managed code named by a perf map */
+	KIND_STUB = 4, /* runtime stubs listed in a perf map */
+	KIND_IMAGE = 5, /* precompiled .NET code in a mapped .dll */
+	KIND_NOTE = 6, /* no code: "[truncated]", "[stack lost]" */
+};
+
+/* Why a frame has no name. Stored in captures: numbers are never reused. */
+enum model_reason {
+	REASON_NAMED = 0,
+	REASON_KALLSYMS_HIDDEN = 1, /* kernel addresses read as 0 */
+	REASON_KERNEL_NO_SYMBOL = 2, /* outside every symbol: BPF or module gone */
+	REASON_NO_MAPPING = 3, /* the address lies in no mapping known at that time */
+	REASON_NO_SYMBOL = 4, /* the file has no symbol there (stripped) */
+	REASON_FILE_GONE = 5, /* deleted or out of reach, and no other copy with this build id */
+	REASON_FILE_DENIED = 6, /* no permission */
+	REASON_FILE_UNSAFE = 7, /* not a regular file, or larger than we read */
+	REASON_FILE_TIMEOUT = 8, /* its file system did not answer in time */
+	REASON_FILE_MALFORMED = 9, /* not ELF, or damaged */
+	REASON_FILE_CHANGED = 10, /* another file lies there now (build id or inode differs) */
+	REASON_NO_PERF_MAP = 11, /* JIT code, but the runtime writes no perf map */
+	REASON_PERF_MAP_UNSAFE = 12, /* link, FIFO, foreign owner, too large */
+	REASON_PERF_MAP_STALE = 13, /* left by an earlier process of the same pid */
+	REASON_PERF_MAP_NO_ENTRY = 14, /* a map, but no entry covers the address */
+	REASON_PERF_MAP_REWRITTEN = 15, /* the file shrank or was replaced while we read it */
+	REASON_PERF_MAP_DAMAGED = 16, /* the line there was damaged by the runtime (non-ASCII name) */
+	REASON_PRECOMPILED = 17, /* ready-to-run image: its tables are not read yet */
+	REASON_ANONYMOUS_CODE = 18, /* executable memory without a file, and not .NET */
+	REASON_PROCESS_GONE = 19, /* ended before its mappings or files could be read */
+	REASON_COMPAT = 20, /* a 32-bit task */
+	REASON_VSYSCALL = 21,
+	REASON_STACK_LOST = 22, /* the stack record was lost (ring full) or could not be read */
+	REASON_TRUNCATED = 23, /* deeper than the kernel walks */
+	REASON_LIMIT = 24, /* one of hotrun's own bounds was reached */
+	REASON_PENDING = 25, /* recording ended (or was killed) before it was looked up */
+	REASON_CNT
+};
+
+/* Causes that the user side counts; those below LOSS_KERNEL_CNT are in bpf/events.h. */
+enum model_loss_cause {
+	LOSS_SIDEBAND = 16, /* mapping, comm or lifetime records the kernel dropped */
+	LOSS_RECURSION = 17, /* runs of our programs that the kernel skipped */
+	LOSS_CPU_UNATTACHED = 18, /* CPUs without a sampling event */
+	LOSS_MODEL_LIMIT = 19, /* rows beyond a MODEL_MAX_* bound */
+	LOSS_BAD_RECORD = 20, /* a record that breaks the contract */
+	LOSS_TICKS_MISSED = 21, /* expected by CPU time, not taken */
+	LOSS_NAMES_TIMEOUT = 22, /* look-ups abandoned at their deadline */
+	LOSS_ITERATOR = 23, /* accounts that could not be read in a slice */
+	LOSS_CAUSE_CNT
+};
+
+struct model_host {
+	const char *name;
+	const char *kernel; /* uname -r */
+	const char *machine; /* uname -m */
+	const char *version; /* of the hotrun that recorded */
+	const char *event; /* "cpu-clock" */
+	const char *filter; /* "" or the -p / --cgroup words */
+	const char *command; /* first word of -- CMD, "" without */
+	uint32_t cpus_online;
+	uint32_t cpus_possible;
+	uint32_t sample_hz;
+	uint32_t max_stack; /* kernel.perf_event_max_stack */
+	uint64_t start_ns; /* CLOCK_MONOTONIC of the recording's start */
+	uint64_t end_ns; /* of its last slice */
+	bool complete; /* ended on purpose: false after SIGKILL or a full disk */
+};
+
+#define PROCESS_KERNEL	 0x1u
+#define PROCESS_DOTNET	 0x2u /* runs CoreCLR */
+#define PROCESS_FACTS	 0x4u /* /proc was read: exe, name, ns_pid, cgroup are known */
+#define PROCESS_GONE	 0x8u /* ended before its facts could be read */
+#define PROCESS_SELF	 0x10u /* hotrun itself */
+#define PROCESS_SELECTED 0x20u /* named by -p, --cgroup or -- CMD */
+
+struct model_process {
+	uint32_t tgid;
+	uint32_t ns_pid; /* innermost NSpid, 0 = unknown */
+	uint32_t parent_tgid;
+	uint32_t flags; /* PROCESS_* */
+	uint64_t start_ns; /* boottime; exact from BPF */
+	uint64_t born_ns; /* monotonic: from its fork event, or start_ns less the boot offset */
+	uint64_t exit_ns; /* monotonic, 0 = alive at the last look */
+	uint64_t cgroup_id;
+	const char *comm;
+	const char *exe; /* path as the process sees it, "" unknown */
+	const char *name; /* for people: entry assembly, else comm; never NULL */
+	const char *unit; /* systemd unit, "" none */
+	const char *container; /* short container id or pod, "" none */
+	const char *cgroup; /* path, "" unknown */
+	uint32_t perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
+	bool start_exact; /* false: start_ns guessed from the fork event */
+	bool dirty; /* changed since the store wrote it */
+	struct model_mapping *mappings; /* in the order they were learnt */
+	size_t mapping_cnt, mapping_cap;
+};
+
+enum model_mapping_kind {
+	MAPPING_FILE = 1,
+	MAPPING_ANON = 2, /* anonymous executable memory */
+	MAPPING_JIT = 3, /* memfd:doublemapper: CoreCLR's JIT code */
+	MAPPING_VDSO = 4,
+	MAPPING_VSYSCALL = 5,
+};
+
+/* Executable memory of a process over a stretch of time. */
+struct model_mapping {
+	uint64_t start, end; /* end exclusive */
+	uint64_t file_offset; /* bytes, of start */
+	uint64_t from_ns; /* monotonic; 0 = was there at first sight */
+	uint64_t to_ns; /* monotonic, exclusive; 0 = still there */
+	uint32_t module; /* row of modules */
+	uint8_t kind; /* enum model_mapping_kind */
+	bool dirty;
+};
+
+#define BUILD_ID_MAX 20
+
+/* A file that code was mapped from, as the process named it; the same path in two containers with
+ * different build ids or inodes is two modules. */
+struct model_module {
+	const char *path; /* full path as mapped */
+	uint64_t dev; /* makedev, 0 unknown */
+	uint64_t inode; /* 0 unknown */
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0 unknown */
+};
+
+struct model_thread {
+	uint32_t process; /* row */
+	uint32_t tid;
+	uint64_t start_ns; /* boottime */
+	uint64_t exit_ns; /* monotonic, 0 = alive at the last look */
+	const char *comm;
+	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
+	bool baseline; /* the first account was taken: totals count from there */
+	bool dirty;
+	/* Last cumulative figures of the kernel; the recorder's, not stored. */
+	uint64_t seen_on_cpu_ns, seen_voluntary, seen_involuntary;
+	/* Since the recording's start. */
+	uint64_t on_cpu_ns, voluntary, involuntary;
+};
+
+struct model_stack {
+	uint64_t id; /* never 0 */
+	uint32_t process; /* row, MODEL_NONE for kernel stacks */
+	uint16_t flags; /* STACK_KERNEL, STACK_TRUNCATED of bpf/events.h, STACK_BROKEN */
+	uint16_t frame_cnt;
+	uint32_t broken_module; /* row of the module where the walk broke, or MODEL_NONE */
+	size_t first_frame; /* in frames[] */
+};
+#define STACK_BROKEN 0x100 /* does not reach the root of its thread (judged when named) */
+
+struct model_sample {
+	uint64_t time_ns;
+	uint64_t kernel_stack, user_stack; /* ids, 0 = none */
+	uint32_t thread; /* row */
+	uint32_t waiters; /* WAITERS_UNKNOWN possible */
+	uint16_t cpu;
+	uint8_t kind; /* enum event_sample_kind */
+	uint8_t flags; /* SAMPLE_* of bpf/events.h */
+};
+
+/* What one thread did in one slice; threads that did nothing have no row. */
+struct model_account {
+	uint32_t slice;
+	uint32_t thread;
+	uint64_t on_cpu_ns;
+	uint64_t voluntary, involuntary; /* switches */
+};
+
+struct model_slice {
+	uint64_t start_ns, end_ns; /* monotonic */
+	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at its end */
+};
+
+struct model_cpu {
+	uint32_t slice;
+	uint32_t cpu;
+	uint64_t elapsed_ns; /* time of this CPU that the books cover in the slice */
+	uint64_t idle_ns, accounted_ns, unaccounted_ns; /* sum = elapsed_ns */
+	uint64_t steal_ns; /* /proc/stat, to a clock tick */
+	uint64_t switches;
+	uint64_t ticks_taken, ticks_idle, ticks_filtered;
+};
+
+struct model_loss {
+	uint32_t slice;
+	uint32_t cause; /* enum loss_cause / model_loss_cause */
+	uint64_t count;
+};
+
+struct model_symbol {
+	const char *name; /* for people: Namespace.Type.Method, demangled, or module+0xoffset */
+	const char *raw; /* as its source has it; same pointer as name where equal */
+	const char *module; /* assembly, basename of the file, "[kernel]" or a kernel module */
+	uint8_t kind; /* enum model_kind */
+	uint8_t reason; /* enum model_reason; REASON_NAMED = has a name */
+	bool application; /* code of the service, not of runtime, framework or libraries */
+};
+
+#define LOCATION_LATER 0x1 /* the name was first seen after the sample: "named later" */
+
+/* What an address of a process means from a moment on. */
+struct model_location {
+	uint32_t process; /* row, MODEL_NONE = kernel */
+	uint32_t symbol; /* row */
+	uint64_t address; /* model_stack_address() of a frame */
+	uint64_t from_ns; /* monotonic; 0 = from the beginning */
+	uint32_t older; /* row of the same address with an earlier from_ns, or MODEL_NONE */
+	uint8_t flags; /* LOCATION_* */
+	const char *tier; /* "QuickJitted", ... or "" */
+};
+
+#define MODEL_TABLE(type, name)                                                                    \
+	type *name;                                                                                \
+	size_t name##_cnt, name##_cap
+
+struct model {
+	struct model_host host;
+	MODEL_TABLE(struct model_process, processes);
+	MODEL_TABLE(struct model_thread, threads);
+	MODEL_TABLE(struct model_module, modules);
+	MODEL_TABLE(struct model_stack, stacks);
+	MODEL_TABLE(uint64_t, frames); /* of all stacks, leaf first within a stack */
+	MODEL_TABLE(struct model_symbol, symbols);
+	MODEL_TABLE(struct model_location, locations);
+	MODEL_TABLE(struct model_slice, slices);
+	/* Per slice; the recorder empties these after each write (model_forget_slice). */
+	MODEL_TABLE(struct model_sample, samples);
+	MODEL_TABLE(struct model_account, accounts);
+	MODEL_TABLE(struct model_cpu, cpus);
+	MODEL_TABLE(struct model_loss, losses);
+
+	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
+		location_index, string_index;
+	MODEL_TABLE(char *, strings);
+
+	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a
+	 * capture does not tell where the kernel lies. 0 = unknown. The recorder's, not stored. */
+	uint64_t kernel_text;
+};
+
+/* Returns an empty model, or NULL with errno ENOMEM. Owned by the caller. */
+struct model *model_new(void);
+void model_free(struct model *m);
+
+/* Returns the interned copy of len bytes (cut at a NUL byte and at MODEL_MAX_STRING), never NULL:
+ * without memory it is "". Lives as long as the model. */
+const char *model_string(struct model *m, const char *bytes, size_t len);
+const char *model_str(struct model *m, const char *s);
+
+/*
+ * Find-or-add functions. Each returns a row, or MODEL_NONE when a bound is reached or memory is
+ * out (then counted under LOSS_MODEL_LIMIT in the current slice). Pointers into tables are valid
+ * until the next add to the same table.
+ */
+
+/* Exact identity; adds a process with comm "" and name "". */
+uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns);
+/* The process of tgid that was alive at a monotonic time (the newest born at or before it, else the
+ * oldest known), or MODEL_NONE. */
+uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns);
+/* Row of a thread of that process; adds it with comm "" and state '?'. */
+uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns);
+/* Row of the module equal in path, dev, inode and build id. */
+uint32_t model_module_get(struct model *m, const struct model_module *module);
+/* Row of the symbol equal in all fields; strings are interned here. */
+uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
+/* Adds a stack; frames are copied. A stack of the same id is returned as it is. */
+uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const uint64_t *frames);
+/* Row of the stack with that id, or MODEL_NONE. */
+uint32_t model_stack_find(const struct model *m, uint64_t id);
+static inline const uint64_t *model_stack_frames(const struct model *m, const struct model_stack *s)
+{
+	return m->frames + s->first_frame;
+}
+/* The address under which frame i is looked up: the leaf as it is, callers one less, since a
+ * return address may already belong to the next function. */
+static inline uint64_t model_stack_address(const struct model *m, const struct model_stack *s,
+					   uint32_t i)
+{
+	uint64_t address = m->frames[s->first_frame + i];
+
+	return i && address ? address - 1 : address;
+}
+
+/*
+ * Adds a mapping from a moment on. Older mappings that it covers whole end at that moment. Equal
+ * repeats (same range, offset, module, still open) are ignored. 0 or -ENOSPC (bound) or -ENOMEM.
+ */
+int model_mapping_add(struct model *m, uint32_t process, const struct model_mapping *mapping);
+/* Ends all open mappings of a process (exec). */
+void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns);
+/* The newest mapping that held address at time_ns; failing that, the first that held it later;
+ * NULL if none ever did. */
+const struct model_mapping *model_mapping_find(const struct model *m, uint32_t process,
+					       uint64_t address, uint64_t time_ns);
+
+/* The location valid at time_ns (newest from_ns <= time_ns, else the oldest), or MODEL_NONE. */
+uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t address,
+			     uint64_t time_ns);
+/* Adds a location; where the newest of that address has the same symbol and tier, returns that
+ * one. A from_ns that is not newer than the newest replaces nothing and is returned as it is. */
+uint32_t model_location_add(struct model *m, const struct model_location *location);
+
+/* Appends to the per-slice tables. 0 or -ENOMEM. */
+int model_sample_add(struct model *m, const struct model_sample *sample);
+int model_account_add(struct model *m, const struct model_account *account);
+int model_cpu_add(struct model *m, const struct model_cpu *cpu);
+/* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
+void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
+int model_slice_add(struct model *m, const struct model_slice *slice);
+
+/* Empties samples, accounts, cpus and losses; everything else stays. */
+void model_forget_slice(struct model *m);
+
+/* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */
+const char *model_reason_text(enum model_reason reason);
+const char *model_loss_text(uint32_t cause);
+/* Stable lower-case ids for machine-readable output, e.g. "no-symbol". */
+const char *model_reason_id(enum model_reason reason);
+const char *model_loss_id(uint32_t cause);
+#endif

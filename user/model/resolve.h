@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_RESOLVE_H
+#define HOTRUN_MODEL_RESOLVE_H
+/*
+ * A sample as the analyst sees it: symbols from the root of the thread to the leaf, kernel frames
+ * last. Names are those of the sample's time. Pure; no threads.
+ */
+#include "model/model.h"
+
+/* Frames of one resolved sample at the most: both stacks and the notes. */
+#define RESOLVE_MAX_FRAMES (2 * 1024 + 4)
+
+struct resolve_frame {
+	uint32_t symbol; /* row of m->symbols */
+	uint32_t location; /* row of m->locations, MODEL_NONE for notes and pending ones */
+};
+
+/*
+ * Fills frames[RESOLVE_MAX_FRAMES], root first, and returns how many; at least 1. Adds the symbols
+ * that it needs for notes ("[truncated]", "[stack lost]", addresses still pending) to the model,
+ * hence not const. A method entered twice through on-stack replacement is one frame.
+ */
+size_t resolve_sample(struct model *m, const struct model_sample *sample,
+		      struct resolve_frame *frames);
+
+/* Row of the process of a sample. */
+static inline uint32_t resolve_process(const struct model *m, const struct model_sample *sample)
+{
+	return m->threads[sample->thread].process;
+}
+#endif

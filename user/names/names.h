@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_NAMES_H
+#define HOTRUN_NAMES_NAMES_H
+/*
+ * Turns addresses into symbols with reasons, and process ids into facts. The only room (with
+ * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door
+ * and loader.h for the deadline. Symbols, locations and process facts are written into the model.
+ * Used by one thread; look-ups that may hang run in a helper thread of its own.
+ */
+#include <stdint.h>
+
+#include "model/model.h"
+
+struct names;
+
+struct names_options {
+	const char *proc_path; /* "/proc"; another root in tests */
+	uint64_t deadline_ns; /* for one look-up of a target's files; 0 = 300 ms */
+	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, to check start times */
+};
+
+/* Returns owned, or NULL with errno. Reads kallsyms at the first kernel address, not here. */
+struct names *names_new(const struct names_options *options);
+void names_free(struct names *n);
+
+/*
+ * Reads what /proc tells of a process: exe, entry assembly, innermost NSpid, cgroup, unit,
+ * container, and its executable mappings (from_ns 0). Sets PROCESS_FACTS, or PROCESS_GONE where the
+ * process ended or another one has its pid by now. Never fails: what could not be read stays
+ * unknown. Cheap to call again: does nothing when the facts are there.
+ */
+void names_process(struct names *n, struct model *m, uint32_t process);
+
+/* The same for the name alone (exe, entry assembly, cgroup) after an exec, which keeps the
+ * identity: facts are read again, mappings come from the side-band. */
+void names_process_exec(struct names *n, struct model *m, uint32_t process);
+
+/*
+ * Names every frame of a stack that has no location valid at time_ns yet, and judges whether the
+ * stack reaches its thread's root (STACK_BROKEN, broken_module). JIT frames are looked at again at
+ * every call, since their addresses are reused; all others once. Never fails: a frame that cannot
+ * be named gets a symbol with its reason.
+ */
+void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns);
+
+/*
+ * Reads what was appended to the perf maps of the processes whose JIT code was sampled. written_ns:
+ * monotonic time of the previous call, i.e. the earliest moment at which new lines can have been
+ * written (0 at first sight). Frames that had no entry and have one now get it, marked
+ * LOCATION_LATER where the sample was before written_ns.
+ */
+void names_tail(struct names *n, struct model *m, uint64_t written_ns);
+
+/* Look-ups abandoned at the deadline since names_new(). */
+uint64_t names_timeouts(const struct names *n);
+#endif
