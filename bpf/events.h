@@ -50,7 +50,6 @@ struct event_sample {
 #define SAMPLE_KERNEL_THREAD	  0x1
 #define SAMPLE_USER_STACK_FAULT	  0x2 /* the user stack could not be read */
 #define SAMPLE_KERNEL_STACK_FAULT 0x4
-#define SAMPLE_COMPAT		  0x8 /* a 32-bit task: frames are 32 bits wide */
 
 /* Frames of one stack at the most; the sysctl kernel.perf_event_max_stack usually says less. */
 #define STACK_MAX_FRAMES 1024

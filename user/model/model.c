@@ -67,7 +67,8 @@ static bool string_equal(const void *owner, uint32_t row, const void *key)
 
 const char *model_string(struct model *m, const char *bytes, size_t len)
 {
-	struct string_key key = {bytes, strnlen(bytes, len < MODEL_MAX_STRING ? len : MODEL_MAX_STRING)};
+	struct string_key key = {bytes,
+				 strnlen(bytes, len < MODEL_MAX_STRING ? len : MODEL_MAX_STRING)};
 	uint64_t hash;
 	uint32_t row;
 	char *copy;
@@ -256,8 +257,8 @@ uint32_t model_module_get(struct model *m, const struct model_module *module)
 	if (key.build_id_len > BUILD_ID_MAX)
 		key.build_id_len = BUILD_ID_MAX;
 	memset(key.build_id + key.build_id_len, 0, BUILD_ID_MAX - key.build_id_len);
-	hash = hash_pair((uintptr_t)key.path, hash_pair(key.inode, key.dev) ^
-						      hash_bytes(key.build_id, BUILD_ID_MAX));
+	hash = hash_pair((uintptr_t)key.path,
+			 hash_pair(key.inode, key.dev) ^ hash_bytes(key.build_id, BUILD_ID_MAX));
 	row = hash_find(&m->module_index, hash, module_equal, m, &key);
 	if (row != HASH_NONE)
 		return row;
