@@ -9,13 +9,13 @@
 #include "model/model.h"
 
 struct tree_node {
-	uint32_t symbol; /* row; MODEL_NONE for the root node */
-	uint32_t parent; /* node, MODEL_NONE for the root */
+	uint32_t symbol;      /* row; MODEL_NONE for the root node */
+	uint32_t parent;      /* node, MODEL_NONE for the root */
 	uint32_t first_child; /* heaviest first, MODEL_NONE = leaf */
 	uint32_t next_sibling;
-	uint64_t total; /* samples that pass through here */
-	uint64_t self; /* samples that end here */
-	uint32_t threads; /* distinct threads among total */
+	uint64_t total;	      /* samples that pass through here */
+	uint64_t self;	      /* samples that end here */
+	uint32_t threads;     /* distinct threads among total */
 	uint32_t last_thread; /* builder's mark */
 };
 
