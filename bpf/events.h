@@ -129,6 +129,6 @@ enum loss_cause {
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 72, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
-_Static_assert(sizeof(struct event_task) == 104, "event_task");
-_Static_assert(sizeof(struct cpu_clock) == 128, "cpu_clock");
+_Static_assert(sizeof(struct event_task) == 96, "event_task");
+_Static_assert(sizeof(struct cpu_clock) == 112, "cpu_clock");
 #endif

@@ -7,8 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "model/group.h"
-#include "model/resolve.h"
+#include "model/paths.h"
 
 struct node_key {
 	uint32_t parent, symbol;
@@ -68,20 +67,19 @@ static void node_visit(struct tree_node *node, uint32_t thread)
 	node->last_thread = thread;
 }
 
-static int tree_add(struct tree *tree, const struct resolve_frame *frames, size_t frame_cnt,
-		    uint32_t thread, enum tree_direction direction)
+static int tree_add(struct tree *tree, const struct paths *p, enum tree_direction direction)
 {
 	uint32_t at = 0;
 	int err = 0;
 
-	node_visit(&tree->nodes[0], thread);
-	for (size_t i = 0; i < frame_cnt; i++) {
-		size_t frame = direction == TREE_TOP_DOWN ? i : frame_cnt - 1 - i;
+	node_visit(&tree->nodes[0], p->thread);
+	for (size_t i = 0; i < p->methods_cnt; i++) {
+		size_t frame = direction == TREE_TOP_DOWN ? i : p->methods_cnt - 1 - i;
 
-		err = node_child(tree, at, frames[frame].symbol, &at);
+		err = node_child(tree, at, p->methods[frame], &at);
 		if (err)
 			break;
-		node_visit(&tree->nodes[at], thread);
+		node_visit(&tree->nodes[at], p->thread);
 	}
 	if (err == -ENOSPC) {
 		tree->nodes_dropped++;
@@ -141,40 +139,40 @@ static int link_children(const struct model *m, struct tree *tree)
 }
 
 static int tree_build(struct tree *tree, struct model *m, uint32_t process,
-		      enum tree_direction direction)
+		      enum tree_direction direction, unsigned int flags)
 {
-	_cleanup_free_ struct resolve_frame *frames = calloc(RESOLVE_MAX_FRAMES, sizeof(*frames));
-	struct group group = {0};
-	uint32_t row;
-	int err = frames ? node_add(tree, MODEL_NONE, MODEL_NONE) : -ENOMEM;
+	struct paths paths = {0};
+	int err = node_add(tree, MODEL_NONE, MODEL_NONE);
 
 	if (!err)
-		err = group_begin(&group, m, process);
-	while (!err && group_next(&group, &row)) {
-		const struct model_sample *sample = &m->samples[row];
-		size_t cnt = resolve_sample(m, sample, frames);
-
-		err = tree_add(tree, frames, cnt, sample->thread, direction);
-	}
-	group_end(&group);
+		err = paths_begin(&paths, m, process, flags);
+	while (!err && paths_next(&paths))
+		err = tree_add(tree, &paths, direction);
+	paths_end(&paths);
 	return err ? err : link_children(m, tree);
 }
 
-struct tree *tree_new(struct model *m, uint32_t process, enum tree_direction direction)
+struct tree *tree_new_view(struct model *m, uint32_t process, enum tree_direction direction,
+			   unsigned int flags)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
 	int err;
 
 	if (!tree)
 		return NULL;
-	err = tree_build(tree, m, process, direction);
+	err = tree_build(tree, m, process, direction, flags);
+	hash_clear(&tree->index);
 	if (err) {
 		tree_free(tree);
 		errno = -err;
 		return NULL;
 	}
-	hash_clear(&tree->index);
 	return tree;
+}
+
+struct tree *tree_new(struct model *m, uint32_t process, enum tree_direction direction)
+{
+	return tree_new_view(m, process, direction, 0);
 }
 
 void tree_free(struct tree *tree)
