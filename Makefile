@@ -41,7 +41,9 @@ ROOMS      := base model names store judge output
 SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
 SRC_TOP    := $(wildcard user/kernel/*.c user/commands/*.c)
 SRC_PERFMAP := $(wildcard perfmap/*.c)
-SRC_BPF    := $(wildcard bpf/*.bpf.c)
+# The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
+# keeps offset 0 for an extern that it meets first.
+SRC_BPF    := bpf/sched.bpf.c bpf/sample.bpf.c
 PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
 
 OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o)

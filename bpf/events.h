@@ -12,7 +12,8 @@
 
 enum event_kind {
 	EVENT_SAMPLE = 1, /* struct event_sample, samples ring */
-	EVENT_STACK = 2, /* struct event_stack, samples ring, before the first sample that uses it */
+	EVENT_STACK =
+		2,	/* struct event_stack, samples ring, before the first sample that uses it */
 	EVENT_TASK = 3, /* struct event_task, from the iterator: an account as it stands */
 	EVENT_TASK_END = 4, /* struct event_task, tasks ring: the last account of a dead thread */
 };
@@ -20,7 +21,7 @@ enum event_kind {
 struct event_header {
 	__u16 kind; /* enum event_kind */
 	__u16 size; /* bytes of the whole record, this header included */
-	__u32 cpu; /* where it was written */
+	__u32 cpu;  /* where it was written */
 };
 
 /* Why a sample was taken; room for blocked and waker stacks. */
@@ -38,18 +39,17 @@ struct event_sample {
 	__u32 tid;
 	__u64 process_start_ns;
 	__u64 thread_start_ns;
-	__u64 cgroup_id; /* of the cpu controller where there is one */
+	__u64 cgroup_id;    /* of the cpu controller where there is one */
 	__u64 kernel_stack; /* id, 0 = none */
-	__u64 user_stack; /* id, 0 = none */
-	__u32 waiters; /* runnable threads that waited for this CPU at that instant */
-	__u16 sample_kind; /* enum event_sample_kind */
-	__u16 flags; /* SAMPLE_* below */
+	__u64 user_stack;   /* id, 0 = none */
+	__u32 waiters;	    /* runnable threads that waited for this CPU at that instant */
+	__u16 sample_kind;  /* enum event_sample_kind */
+	__u16 flags;	    /* SAMPLE_* below */
 };
 
-#define SAMPLE_KERNEL_THREAD	 0x1
-#define SAMPLE_USER_STACK_FAULT	 0x2 /* the user stack could not be read */
+#define SAMPLE_KERNEL_THREAD	  0x1
+#define SAMPLE_USER_STACK_FAULT	  0x2 /* the user stack could not be read */
 #define SAMPLE_KERNEL_STACK_FAULT 0x4
-#define SAMPLE_COMPAT		 0x8 /* a 32-bit task: frames are 32 bits wide */
 
 /* Frames of one stack at the most; the sysctl kernel.perf_event_max_stack usually says less. */
 #define STACK_MAX_FRAMES 1024
@@ -61,8 +61,8 @@ struct event_stack {
 	struct event_header header;
 	__u64 id;
 	__u64 process_start_ns; /* 0 for kernel stacks */
-	__u32 tgid; /* 0 for kernel stacks */
-	__u16 flags; /* STACK_* */
+	__u32 tgid;		/* 0 for kernel stacks */
+	__u16 flags;		/* STACK_* */
 	__u16 frame_cnt;
 	__u64 frames[]; /* leaf first */
 };
@@ -87,7 +87,7 @@ struct event_task {
 	__u64 involuntary_switches;
 	__u32 parent_tgid;
 	__u16 flags; /* ACCOUNT_* */
-	__u8 state; /* as /proc/PID/stat has it: R S D T t X Z P I */
+	__u8 state;  /* as /proc/PID/stat has it: R S D T t X Z P I */
 	__u8 pad;
 	char comm[TASK_COMM_BYTES];
 };
@@ -97,10 +97,10 @@ struct event_task {
  * idle + accounted + unaccounted = time from the first to the last switch seen on that CPU.
  */
 struct cpu_clock {
-	__u64 sequence; /* odd while it is being written */
+	__u64 sequence;	      /* odd while it is being written */
 	__u64 last_switch_ns; /* 0 = none seen yet */
 	__u64 idle_ns;
-	__u64 accounted_ns; /* given to the account of a thread */
+	__u64 accounted_ns;   /* given to the account of a thread */
 	__u64 unaccounted_ns; /* ran in threads that have no account or whose switch was not seen */
 	__u64 switches;
 	__u32 running_tid; /* since last_switch_ns; 0 = idle */
@@ -108,27 +108,27 @@ struct cpu_clock {
 	__u64 ticks_taken; /* sampling ticks that hit a thread */
 	__u64 ticks_idle;
 	__u64 ticks_filtered; /* of those taken, outside -p / --cgroup: no stack asked for */
-	__u64 pad2[4];
+	__u64 pad2[6];
 };
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
 	LOSS_SAMPLE_RING_FULL = 0, /* a sample dropped */
-	LOSS_STACK_RING_FULL = 1, /* a stack not sent; sent again at its next sample */
-	LOSS_TASK_RING_FULL = 2, /* the last account of a thread dropped */
+	LOSS_STACK_RING_FULL = 1,  /* a stack not sent; sent again at its next sample */
+	LOSS_TASK_RING_FULL = 2,   /* the last account of a thread dropped */
 	LOSS_USER_STACK_FAULT = 3,
 	LOSS_KERNEL_STACK_FAULT = 4,
 	LOSS_ACCOUNT_MISSING = 5, /* a switch of a thread without an account */
-	LOSS_ACCOUNT_ALLOC = 6, /* no memory for an account */
+	LOSS_ACCOUNT_ALLOC = 6,	  /* no memory for an account */
 	LOSS_CLOCK_BACKWARDS = 7,
 	LOSS_SWITCH_UNSEEN = 8, /* a CPU ran a thread whose switch-in was not seen */
-	LOSS_SCRATCH = 9, /* per-CPU scratch missing */
-	LOSS_KERNEL_CNT = 16, /* size of the map; causes of the user side start here */
+	LOSS_SCRATCH = 9,	/* per-CPU scratch missing */
+	LOSS_KERNEL_CNT = 16,	/* size of the map; causes of the user side start here */
 };
 
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 72, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
 _Static_assert(sizeof(struct event_task) == 96, "event_task");
-_Static_assert(sizeof(struct cpu_clock) == 112, "cpu_clock");
+_Static_assert(sizeof(struct cpu_clock) == 128, "cpu_clock");
 #endif

@@ -45,10 +45,10 @@ static inline int take_fd(int *fd)
 }
 
 /* Returns *pp and leaves NULL behind: the scope no longer frees it. */
-#define take_ptr(pp)                                                                               \
-	({                                                                                         \
-		__typeof__(*(pp)) taken_ = *(pp);                                                  \
-		*(pp) = NULL;                                                                      \
-		taken_;                                                                            \
+#define take_ptr(pp)                              \
+	({                                        \
+		__typeof__(*(pp)) taken_ = *(pp); \
+		*(pp) = NULL;                     \
+		taken_;                           \
 	})
 #endif

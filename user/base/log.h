@@ -8,7 +8,7 @@
 enum log_level {
 	LOG_LEVEL_ERROR = 0,
 	LOG_LEVEL_WARN = 1,
-	LOG_LEVEL_INFO = 2, /* default: shown */
+	LOG_LEVEL_INFO = 2,  /* default: shown */
 	LOG_LEVEL_DEBUG = 3, /* with -v */
 };
 

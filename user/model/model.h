@@ -33,77 +33,78 @@ enum model_kind {
 	KIND_UNKNOWN = 0, /* code of nobody knows what */
 	KIND_KERNEL = 1,
 	KIND_NATIVE = 2, /* ELF code, vdso included */
-	KIND_JIT = 3, /* managed code named by a perf map */
-	KIND_STUB = 4, /* runtime stubs listed in a perf map */
-	KIND_IMAGE = 5, /* precompiled .NET code in a mapped .dll */
-	KIND_NOTE = 6, /* no code: "[truncated]", "[stack lost]" */
+	KIND_JIT = 3,	 /* managed code named by a perf map */
+	KIND_STUB = 4,	 /* runtime stubs listed in a perf map */
+	KIND_IMAGE = 5,	 /* precompiled .NET code in a mapped .dll */
+	KIND_NOTE = 6,	 /* no code: "[truncated]", "[stack lost]" */
 };
 
 /* Why a frame has no name. Stored in captures: numbers are never reused. */
 enum model_reason {
 	REASON_NAMED = 0,
-	REASON_KALLSYMS_HIDDEN = 1, /* kernel addresses read as 0 */
+	REASON_KALLSYMS_HIDDEN = 1,  /* kernel addresses read as 0 */
 	REASON_KERNEL_NO_SYMBOL = 2, /* outside every symbol: BPF or module gone */
-	REASON_NO_MAPPING = 3, /* the address lies in no mapping known at that time */
-	REASON_NO_SYMBOL = 4, /* the file has no symbol there (stripped) */
-	REASON_FILE_GONE = 5, /* deleted or out of reach, and no other copy with this build id */
-	REASON_FILE_DENIED = 6, /* no permission */
-	REASON_FILE_UNSAFE = 7, /* not a regular file, or larger than we read */
+	REASON_NO_MAPPING = 3,	     /* the address lies in no mapping known at that time */
+	REASON_NO_SYMBOL = 4,	     /* the file has no symbol there (stripped) */
+	REASON_FILE_GONE = 5,	 /* deleted or out of reach, and no other copy with this build id */
+	REASON_FILE_DENIED = 6,	 /* no permission */
+	REASON_FILE_UNSAFE = 7,	 /* not a regular file, or larger than we read */
 	REASON_FILE_TIMEOUT = 8, /* its file system did not answer in time */
-	REASON_FILE_MALFORMED = 9, /* not ELF, or damaged */
-	REASON_FILE_CHANGED = 10, /* another file lies there now (build id or inode differs) */
-	REASON_NO_PERF_MAP = 11, /* JIT code, but the runtime writes no perf map */
-	REASON_PERF_MAP_UNSAFE = 12, /* link, FIFO, foreign owner, too large */
-	REASON_PERF_MAP_STALE = 13, /* left by an earlier process of the same pid */
+	REASON_FILE_MALFORMED = 9,     /* not ELF, or damaged */
+	REASON_FILE_CHANGED = 10,      /* another file lies there now (build id or inode differs) */
+	REASON_NO_PERF_MAP = 11,       /* JIT code, but the runtime writes no perf map */
+	REASON_PERF_MAP_UNSAFE = 12,   /* link, FIFO, foreign owner, too large */
+	REASON_PERF_MAP_STALE = 13,    /* left by an earlier process of the same pid */
 	REASON_PERF_MAP_NO_ENTRY = 14, /* a map, but no entry covers the address */
 	REASON_PERF_MAP_REWRITTEN = 15, /* the file shrank or was replaced while we read it */
-	REASON_PERF_MAP_DAMAGED = 16, /* the line there was damaged by the runtime (non-ASCII name) */
-	REASON_PRECOMPILED = 17, /* ready-to-run image: its tables are not read yet */
+	REASON_PERF_MAP_DAMAGED =
+		16,		    /* the line there was damaged by the runtime (non-ASCII name) */
+	REASON_PRECOMPILED = 17,    /* ready-to-run image: its tables are not read yet */
 	REASON_ANONYMOUS_CODE = 18, /* executable memory without a file, and not .NET */
-	REASON_PROCESS_GONE = 19, /* ended before its mappings or files could be read */
-	REASON_COMPAT = 20, /* a 32-bit task */
+	REASON_PROCESS_GONE = 19,   /* ended before its mappings or files could be read */
+	REASON_COMPAT = 20,	    /* a 32-bit task */
 	REASON_VSYSCALL = 21,
 	REASON_STACK_LOST = 22, /* the stack record was lost (ring full) or could not be read */
-	REASON_TRUNCATED = 23, /* deeper than the kernel walks */
-	REASON_LIMIT = 24, /* one of hotrun's own bounds was reached */
-	REASON_PENDING = 25, /* recording ended (or was killed) before it was looked up */
+	REASON_TRUNCATED = 23,	/* deeper than the kernel walks */
+	REASON_LIMIT = 24,	/* one of hotrun's own bounds was reached */
+	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
 	REASON_CNT
 };
 
 /* Causes that the user side counts; those below LOSS_KERNEL_CNT are in bpf/events.h. */
 enum model_loss_cause {
-	LOSS_SIDEBAND = 16, /* mapping, comm or lifetime records the kernel dropped */
-	LOSS_RECURSION = 17, /* runs of our programs that the kernel skipped */
+	LOSS_SIDEBAND = 16,	  /* mapping, comm or lifetime records the kernel dropped */
+	LOSS_RECURSION = 17,	  /* runs of our programs that the kernel skipped */
 	LOSS_CPU_UNATTACHED = 18, /* CPUs without a sampling event */
-	LOSS_MODEL_LIMIT = 19, /* rows beyond a MODEL_MAX_* bound */
-	LOSS_BAD_RECORD = 20, /* a record that breaks the contract */
-	LOSS_TICKS_MISSED = 21, /* expected by CPU time, not taken */
-	LOSS_NAMES_TIMEOUT = 22, /* look-ups abandoned at their deadline */
-	LOSS_ITERATOR = 23, /* accounts that could not be read in a slice */
+	LOSS_MODEL_LIMIT = 19,	  /* rows beyond a MODEL_MAX_* bound */
+	LOSS_BAD_RECORD = 20,	  /* a record that breaks the contract */
+	LOSS_TICKS_MISSED = 21,	  /* expected by CPU time, not taken */
+	LOSS_NAMES_TIMEOUT = 22,  /* look-ups abandoned at their deadline */
+	LOSS_ITERATOR = 23,	  /* accounts that could not be read in a slice */
 	LOSS_CAUSE_CNT
 };
 
 struct model_host {
 	const char *name;
-	const char *kernel; /* uname -r */
+	const char *kernel;  /* uname -r */
 	const char *machine; /* uname -m */
 	const char *version; /* of the hotrun that recorded */
-	const char *event; /* "cpu-clock" */
-	const char *filter; /* "" or the -p / --cgroup words */
+	const char *event;   /* "cpu-clock" */
+	const char *filter;  /* "" or the -p / --cgroup words */
 	const char *command; /* first word of -- CMD, "" without */
 	uint32_t cpus_online;
 	uint32_t cpus_possible;
 	uint32_t sample_hz;
 	uint32_t max_stack; /* kernel.perf_event_max_stack */
-	uint64_t start_ns; /* CLOCK_MONOTONIC of the recording's start */
-	uint64_t end_ns; /* of its last slice */
-	bool complete; /* ended on purpose: false after SIGKILL or a full disk */
+	uint64_t start_ns;  /* CLOCK_MONOTONIC of the recording's start */
+	uint64_t end_ns;    /* of its last slice */
+	bool complete;	    /* ended on purpose: false after SIGKILL or a full disk */
 };
 
 #define PROCESS_KERNEL	 0x1u
-#define PROCESS_DOTNET	 0x2u /* runs CoreCLR */
-#define PROCESS_FACTS	 0x4u /* /proc was read: exe, name, ns_pid, cgroup are known */
-#define PROCESS_GONE	 0x8u /* ended before its facts could be read */
+#define PROCESS_DOTNET	 0x2u  /* runs CoreCLR */
+#define PROCESS_FACTS	 0x4u  /* /proc was read: exe, name, ns_pid, cgroup are known */
+#define PROCESS_GONE	 0x8u  /* ended before its facts could be read */
 #define PROCESS_SELF	 0x10u /* hotrun itself */
 #define PROCESS_SELECTED 0x20u /* named by -p, --cgroup or -- CMD */
 
@@ -111,20 +112,21 @@ struct model_process {
 	uint32_t tgid;
 	uint32_t ns_pid; /* innermost NSpid, 0 = unknown */
 	uint32_t parent_tgid;
-	uint32_t flags; /* PROCESS_* */
+	uint32_t flags;	   /* PROCESS_* */
 	uint64_t start_ns; /* boottime; exact from BPF */
-	uint64_t born_ns; /* monotonic: from its fork event, or start_ns less the boot offset */
-	uint64_t exit_ns; /* monotonic, 0 = alive at the last look */
+	uint64_t born_ns;  /* monotonic: from its fork event, or start_ns less the boot offset */
+	uint64_t exit_ns;  /* monotonic, 0 = alive at the last look */
 	uint64_t cgroup_id;
 	const char *comm;
-	const char *exe; /* path as the process sees it, "" unknown */
-	const char *name; /* for people: entry assembly, else comm; never NULL */
-	const char *unit; /* systemd unit, "" none */
+	const char *exe;       /* path as the process sees it, "" unknown */
+	const char *name;      /* for people: entry assembly, else comm; never NULL */
+	const char *unit;      /* systemd unit, "" none */
 	const char *container; /* short container id or pod, "" none */
-	const char *cgroup; /* path, "" unknown */
-	uint32_t perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
+	const char *cgroup;    /* path, "" unknown */
+	uint32_t
+		perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
 	bool start_exact; /* false: start_ns guessed from the fork event */
-	bool dirty; /* changed since the store wrote it */
+	bool dirty;	  /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
 };
@@ -132,19 +134,19 @@ struct model_process {
 enum model_mapping_kind {
 	MAPPING_FILE = 1,
 	MAPPING_ANON = 2, /* anonymous executable memory */
-	MAPPING_JIT = 3, /* memfd:doublemapper: CoreCLR's JIT code */
+	MAPPING_JIT = 3,  /* memfd:doublemapper: CoreCLR's JIT code */
 	MAPPING_VDSO = 4,
 	MAPPING_VSYSCALL = 5,
 };
 
 /* Executable memory of a process over a stretch of time. */
 struct model_mapping {
-	uint64_t start, end; /* end exclusive */
+	uint64_t start, end;  /* end exclusive */
 	uint64_t file_offset; /* bytes, of start */
-	uint64_t from_ns; /* monotonic; 0 = was there at first sight */
-	uint64_t to_ns; /* monotonic, exclusive; 0 = still there */
-	uint32_t module; /* row of modules */
-	uint8_t kind; /* enum model_mapping_kind */
+	uint64_t from_ns;     /* monotonic; 0 = was there at first sight */
+	uint64_t to_ns;	      /* monotonic, exclusive; 0 = still there */
+	uint32_t module;      /* row of modules */
+	uint8_t kind;	      /* enum model_mapping_kind */
 	bool dirty;
 };
 
@@ -154,8 +156,8 @@ struct model_mapping {
  * different build ids or inodes is two modules. */
 struct model_module {
 	const char *path; /* full path as mapped */
-	uint64_t dev; /* makedev, 0 unknown */
-	uint64_t inode; /* 0 unknown */
+	uint64_t dev;	  /* makedev, 0 unknown */
+	uint64_t inode;	  /* 0 unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 unknown */
 };
@@ -164,7 +166,7 @@ struct model_thread {
 	uint32_t process; /* row */
 	uint32_t tid;
 	uint64_t start_ns; /* boottime */
-	uint64_t exit_ns; /* monotonic, 0 = alive at the last look */
+	uint64_t exit_ns;  /* monotonic, 0 = alive at the last look */
 	const char *comm;
 	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
 	bool baseline; /* the first account was taken: totals count from there */
@@ -176,22 +178,22 @@ struct model_thread {
 };
 
 struct model_stack {
-	uint64_t id; /* never 0 */
+	uint64_t id;	  /* never 0 */
 	uint32_t process; /* row, MODEL_NONE for kernel stacks */
-	uint16_t flags; /* STACK_KERNEL, STACK_TRUNCATED of bpf/events.h, STACK_BROKEN */
+	uint16_t flags;	  /* STACK_KERNEL, STACK_TRUNCATED of bpf/events.h, STACK_BROKEN */
 	uint16_t frame_cnt;
 	uint32_t broken_module; /* row of the module where the walk broke, or MODEL_NONE */
-	size_t first_frame; /* in frames[] */
+	size_t first_frame;	/* in frames[] */
 };
 #define STACK_BROKEN 0x100 /* does not reach the root of its thread (judged when named) */
 
 struct model_sample {
 	uint64_t time_ns;
 	uint64_t kernel_stack, user_stack; /* ids, 0 = none */
-	uint32_t thread; /* row */
-	uint32_t waiters; /* WAITERS_UNKNOWN possible */
+	uint32_t thread;		   /* row */
+	uint32_t waiters;		   /* WAITERS_UNKNOWN possible */
 	uint16_t cpu;
-	uint8_t kind; /* enum event_sample_kind */
+	uint8_t kind;  /* enum event_sample_kind */
 	uint8_t flags; /* SAMPLE_* of bpf/events.h */
 };
 
@@ -205,7 +207,7 @@ struct model_account {
 
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
-	int64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at its end */
+	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its end */
 };
 
 struct model_cpu {
@@ -213,7 +215,7 @@ struct model_cpu {
 	uint32_t cpu;
 	uint64_t elapsed_ns; /* time of this CPU that the books cover in the slice */
 	uint64_t idle_ns, accounted_ns, unaccounted_ns; /* sum = elapsed_ns */
-	uint64_t steal_ns; /* /proc/stat, to a clock tick */
+	uint64_t steal_ns;				/* /proc/stat, to a clock tick */
 	uint64_t switches;
 	uint64_t ticks_taken, ticks_idle, ticks_filtered;
 };
@@ -225,12 +227,12 @@ struct model_loss {
 };
 
 struct model_symbol {
-	const char *name; /* for people: Namespace.Type.Method, demangled, or module+0xoffset */
-	const char *raw; /* as its source has it; same pointer as name where equal */
+	const char *name;   /* for people: Namespace.Type.Method, demangled, or module+0xoffset */
+	const char *raw;    /* as its source has it; same pointer as name where equal */
 	const char *module; /* assembly, basename of the file, "[kernel]" or a kernel module */
-	uint8_t kind; /* enum model_kind */
-	uint8_t reason; /* enum model_reason; REASON_NAMED = has a name */
-	bool application; /* code of the service, not of runtime, framework or libraries */
+	uint8_t kind;	    /* enum model_kind */
+	uint8_t reason;	    /* enum model_reason; REASON_NAMED = has a name */
+	bool application;   /* code of the service, not of runtime, framework or libraries */
 };
 
 #define LOCATION_LATER 0x1 /* the name was first seen after the sample: "named later" */
@@ -238,16 +240,16 @@ struct model_symbol {
 /* What an address of a process means from a moment on. */
 struct model_location {
 	uint32_t process; /* row, MODEL_NONE = kernel */
-	uint32_t symbol; /* row */
+	uint32_t symbol;  /* row */
 	uint64_t address; /* model_stack_address() of a frame */
 	uint64_t from_ns; /* monotonic; 0 = from the beginning */
-	uint32_t older; /* row of the same address with an earlier from_ns, or MODEL_NONE */
-	uint8_t flags; /* LOCATION_* */
+	uint32_t older;	  /* row of the same address with an earlier from_ns, or MODEL_NONE */
+	uint8_t flags;	  /* LOCATION_* */
 	const char *tier; /* "QuickJitted", ... or "" */
 };
 
-#define MODEL_TABLE(type, name)                                                                    \
-	type *name;                                                                                \
+#define MODEL_TABLE(type, name) \
+	type *name;             \
 	size_t name##_cnt, name##_cap
 
 struct model {
@@ -295,6 +297,10 @@ uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns);
 /* The process of tgid that was alive at a monotonic time (the newest born at or before it, else the
  * oldest known), or MODEL_NONE. */
 uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns);
+/* Adds a process known from its fork event only; its start_ns is learnt later (start_exact). */
+uint32_t model_process_born(struct model *m, uint32_t tgid, uint64_t born_ns);
+/* The first process of tgid born after born_ns whose start is not exact yet, or MODEL_NONE. */
+uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint64_t born_ns);
 /* Row of a thread of that process; adds it with comm "" and state '?'. */
 uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns);
 /* Row of the module equal in path, dev, inode and build id. */
@@ -319,6 +325,8 @@ static inline uint64_t model_stack_address(const struct model *m, const struct m
 	return i && address ? address - 1 : address;
 }
 
+/* What a mapping of that name is; names as /proc/PID/maps and perf's MMAP2 records have them. */
+enum model_mapping_kind model_mapping_kind_of(const char *path, size_t len);
 /*
  * Adds a mapping from a moment on. Older mappings that it covers whole end at that moment. Equal
  * repeats (same range, offset, module, still open) are ignored. 0 or -ENOSPC (bound) or -ENOMEM.

@@ -29,8 +29,11 @@ bool paths_next(struct paths *p)
 	p->frames_cnt = resolve_sample(p->m, &p->m->samples[p->sample], p->frames);
 	p->methods_cnt = 0;
 	for (size_t i = 0; i < p->frames_cnt; i++) {
-		uint32_t method = method_of(&p->map, p->m, p->frames[i].symbol);
+		uint32_t method;
 
+		if (p->frames[i].symbol == MODEL_NONE) /* no room for the symbol of a note */
+			continue;
+		method = method_of(&p->map, p->m, p->frames[i].symbol);
 		if (!repeats(p, method))
 			p->methods[p->methods_cnt++] = method;
 	}

@@ -11,7 +11,7 @@
 #define RESOLVE_MAX_FRAMES (2 * 1024 + 4)
 
 struct resolve_frame {
-	uint32_t symbol; /* row of m->symbols */
+	uint32_t symbol;   /* row of m->symbols */
 	uint32_t location; /* row of m->locations, MODEL_NONE for notes and pending ones */
 };
 

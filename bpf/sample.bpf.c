@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * On-CPU samples: one perf event a CPU, each tick a small record; stacks are sent once a file and
+ * named by a 64-bit id.
+ */
+#include "shared.bpf.h"
+#include "compat.bpf.h"
+
+#include <linux/bpf_perf_event.h>
+
+const volatile __u64 stack_seed; /* random each run: a target cannot forge another's stack id */
+const volatile __u32 stack_depth = 127; /* kernel.perf_event_max_stack */
+const volatile bool filter_tgids; /* -p: stacks only of the processes in `tgids` */
+const volatile bool filter_cgroups; /* --cgroup: stacks only of the groups in `cgroups` */
+
+/* Raised by the user side when a new file starts, so that every stack is sent again. Never 0. */
+__u32 stack_generation = 1;
+
+/* Samples and stacks -> user side. Size: set before load, two seconds without a drain. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} samples SEC(".maps");
+
+#define TAG_BITS 16
+#define TAG_MASK ((1ull << TAG_BITS) - 1)
+
+/*
+ * low bits of a stack id -> its other bits and the generation in which it was sent. A plain array:
+ * a hit costs one look-up (7 ns; an LRU hash 33 ns), and two stacks that share a slot only push each
+ * other out and are sent again. Written here. Size: 65,536 x 8 B, above the distinct stacks of a
+ * busy host.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TAG_BITS);
+	__type(key, __u32);
+	__type(value, __u64);
+} stack_tags SEC(".maps");
+
+/* tgid -> 1 for -p. Written by the user side before start. Size: the option's bound. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} tgids SEC(".maps");
+
+/* cgroup id -> 1 for --cgroup, the groups below included. Written by the user side at start and each
+ * slice. Size: groups of a large node. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u8);
+} cgroups SEC(".maps");
+
+/* A struct event_stack with room for its frames. */
+#define STACK_HEADER_WORDS (sizeof(struct event_stack) / sizeof(__u64))
+union stack_scratch {
+	struct event_stack event;
+	__u64 words[STACK_HEADER_WORDS + STACK_MAX_FRAMES];
+};
+
+/* 0 -> room to walk a stack, one a CPU: ticks of one CPU never nest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, union stack_scratch);
+} scratch SEC(".maps");
+
+static __always_inline __u64 mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * Walks one stack, sends it unless this file has it, and returns its id; 0 = none, *fault set where
+ * it should have been there. Cost: the walk, 1-2 ns a frame for the hash, one array look-up.
+ */
+static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, __u64 walk_flags,
+					bool *fault)
+{
+	__u32 zero = 0, slot;
+	union stack_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	__u64 hash = stack_seed, tag, *known;
+	bool user = walk_flags & BPF_F_USER_STACK;
+	long bytes;
+	__u32 cnt;
+
+	if (!s) {
+		count_loss(LOSS_SCRATCH);
+		*fault = true;
+		return 0;
+	}
+	bytes = bpf_get_stack(ctx, s->words + STACK_HEADER_WORDS, STACK_MAX_FRAMES * sizeof(__u64),
+			      walk_flags);
+	if (bytes <= 0) {
+		/* A user task always has at least one frame; a kernel stack is there only in the
+		 * kernel. */
+		*fault = user || bytes < 0;
+		return 0;
+	}
+	cnt = bytes / sizeof(__u64);
+	if (cnt > STACK_MAX_FRAMES)
+		cnt = STACK_MAX_FRAMES;
+	if (user)
+		hash = mix(mix(hash, sample->tgid), sample->process_start_ns);
+	for (__u32 i = 0; i < STACK_MAX_FRAMES; i++) {
+		if (i >= cnt)
+			break;
+		hash = mix(hash, s->words[STACK_HEADER_WORDS + i]);
+	}
+	hash = mix(hash, cnt);
+	if (!hash)
+		hash = 1;
+
+	slot = hash & TAG_MASK;
+	tag = (hash & ~TAG_MASK) | (stack_generation & TAG_MASK);
+	known = bpf_map_lookup_elem(&stack_tags, &slot);
+	if (!known || *known == tag)
+		return hash;
+
+	s->event.header.kind = EVENT_STACK;
+	s->event.header.size = sizeof(s->event) + cnt * sizeof(__u64);
+	s->event.header.cpu = sample->header.cpu;
+	s->event.id = hash;
+	s->event.tgid = user ? sample->tgid : 0;
+	s->event.process_start_ns = user ? sample->process_start_ns : 0;
+	s->event.frame_cnt = cnt;
+	s->event.flags = (user ? 0 : STACK_KERNEL) | (cnt >= stack_depth ? STACK_TRUNCATED : 0);
+	bytes = sizeof(s->event) + cnt * sizeof(__u64);
+	if (bytes > (long)sizeof(*s)) /* for the verifier */
+		return hash;
+	if (bpf_ringbuf_output(&samples, s, bytes, BPF_RB_NO_WAKEUP)) {
+		count_loss(LOSS_STACK_RING_FULL); /* the tag stays: sent again next time */
+		return hash;
+	}
+	*known = tag;
+	return hash;
+}
+
+static __always_inline __u32 waiters_of_cpu(struct task_struct *task)
+{
+	struct rq *rq;
+	__u32 running, delayed;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return WAITERS_UNKNOWN;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	if (!rq)
+		return WAITERS_UNKNOWN;
+	running = BPF_CORE_READ(rq, nr_running);
+	delayed = compat_delayed_tasks(rq);
+	/* Read without the lock: never below zero. */
+	return running > 1 + delayed ? running - 1 - delayed : 0;
+}
+
+static __always_inline bool selected(const struct event_sample *sample)
+{
+	if (filter_tgids && !bpf_map_lookup_elem(&tgids, &sample->tgid))
+		return false;
+	if (filter_cgroups && !bpf_map_lookup_elem(&cgroups, &sample->cgroup_id))
+		return false;
+	return true;
+}
+
+/*
+ * Fires at the sampling rate on each CPU (99 Hz), in the timer interrupt. Worst cost: two walks of
+ * the depth that the sysctl allows, about 10 us.
+ */
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 id = bpf_get_current_pid_tgid();
+	struct event_sample sample = {};
+	struct cpu_clock *clock;
+	bool fault = false;
+
+	sample.header.cpu = bpf_get_smp_processor_id();
+	clock = bpf_map_lookup_elem(&cpus, &sample.header.cpu);
+	if (!clock)
+		return 0;
+	if (!(__u32)id) {
+		clock->ticks_idle++;
+		return 0;
+	}
+	clock->ticks_taken++;
+	sample.header.kind = EVENT_SAMPLE;
+	sample.header.size = sizeof(sample);
+	sample.time_ns = bpf_ktime_get_ns();
+	sample.tgid = id >> 32;
+	sample.tid = (__u32)id;
+	sample.sample_kind = SAMPLE_ON_CPU;
+	sample.cgroup_id = compat_cgroup_id(task);
+	if ((filter_tgids || filter_cgroups) && !selected(&sample)) {
+		clock->ticks_filtered++;
+		return 0;
+	}
+	sample.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	sample.thread_start_ns = BPF_CORE_READ(task, start_boottime);
+	sample.waiters = waiters_of_cpu(task);
+
+	sample.kernel_stack = take_stack(ctx, &sample, 0, &fault);
+	if (fault) {
+		sample.flags |= SAMPLE_KERNEL_STACK_FAULT;
+		count_loss(LOSS_KERNEL_STACK_FAULT);
+	}
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
+		sample.flags |= SAMPLE_KERNEL_THREAD;
+	} else {
+		fault = false;
+		sample.user_stack = take_stack(ctx, &sample, BPF_F_USER_STACK, &fault);
+		if (fault) {
+			sample.flags |= SAMPLE_USER_STACK_FAULT;
+			count_loss(LOSS_USER_STACK_FAULT);
+		}
+	}
+	if (bpf_ringbuf_output(&samples, &sample, sizeof(sample), BPF_RB_NO_WAKEUP))
+		count_loss(LOSS_SAMPLE_RING_FULL);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Executable memory of a process over time; see model.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "model/model.h"
+
+static bool starts_with(const char *s, size_t len, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return len >= n && !memcmp(s, prefix, n);
+}
+
+enum model_mapping_kind model_mapping_kind_of(const char *path, size_t len)
+{
+	if (starts_with(path, len, "/memfd:doublemapper"))
+		return MAPPING_JIT;
+	if (!len || starts_with(path, len, "//anon") || starts_with(path, len, "[anon") ||
+	    starts_with(path, len, "[heap]") || starts_with(path, len, "[stack") ||
+	    starts_with(path, len, "/dev/zero"))
+		return MAPPING_ANON;
+	if (starts_with(path, len, "[vdso]"))
+		return MAPPING_VDSO;
+	if (starts_with(path, len, "[vsyscall]"))
+		return MAPPING_VSYSCALL;
+	return MAPPING_FILE;
+}
+
+int model_mapping_add(struct model *m, uint32_t process, const struct model_mapping *mapping)
+{
+	struct model_process *p = &m->processes[process];
+
+	if (mapping->end <= mapping->start)
+		return -EINVAL;
+	for (size_t i = p->mapping_cnt; i-- > 0;) {
+		struct model_mapping *old = &p->mappings[i];
+
+		if (old->to_ns)
+			continue;
+		if (old->start == mapping->start && old->end == mapping->end &&
+		    old->file_offset == mapping->file_offset && old->module == mapping->module)
+			return 0;
+		if (old->start >= mapping->start && old->end <= mapping->end && mapping->from_ns) {
+			old->to_ns = mapping->from_ns;
+			old->dirty = true;
+		}
+	}
+	if (p->mapping_cnt >= MODEL_MAX_MAPPINGS) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return -ENOSPC;
+	}
+	if (GROW(p->mappings, p->mapping_cnt, p->mapping_cap))
+		return -ENOMEM;
+	p->mappings[p->mapping_cnt] = *mapping;
+	p->mappings[p->mapping_cnt++].dirty = true;
+	return 0;
+}
+
+void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)
+{
+	struct model_process *p = &m->processes[process];
+
+	for (size_t i = 0; i < p->mapping_cnt; i++) {
+		if (!p->mappings[i].to_ns && p->mappings[i].from_ns <= time_ns) {
+			p->mappings[i].to_ns = time_ns ? time_ns : 1;
+			p->mappings[i].dirty = true;
+		}
+	}
+}
+
+const struct model_mapping *model_mapping_find(const struct model *m, uint32_t process,
+					       uint64_t address, uint64_t time_ns)
+{
+	const struct model_process *p = &m->processes[process];
+	const struct model_mapping *then = NULL, *later = NULL;
+
+	for (size_t i = p->mapping_cnt; i-- > 0;) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		if (address < map->start || address >= map->end)
+			continue;
+		if (map->from_ns > time_ns) {
+			if (!later || map->from_ns <= later->from_ns)
+				later = map;
+		} else if ((!map->to_ns || time_ns < map->to_ns) &&
+			   (!then || map->from_ns > then->from_ns)) {
+			then = map;
+		}
+	}
+	return then ? then : later;
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+struct model *model_new(void)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->host.name = m->host.kernel = m->host.machine = m->host.version = "";
+	m->host.event = m->host.filter = m->host.command = "";
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		free(m->processes[i].mappings);
+	for (size_t i = 0; i < m->strings_cnt; i++)
+		free(m->strings[i]);
+	free(m->processes);
+	free(m->threads);
+	free(m->modules);
+	free(m->stacks);
+	free(m->frames);
+	free(m->symbols);
+	free(m->locations);
+	free(m->slices);
+	free(m->samples);
+	free(m->accounts);
+	free(m->cpus);
+	free(m->losses);
+	free(m->strings);
+	hash_clear(&m->process_index);
+	hash_clear(&m->thread_index);
+	hash_clear(&m->module_index);
+	hash_clear(&m->stack_index);
+	hash_clear(&m->symbol_index);
+	hash_clear(&m->location_index);
+	hash_clear(&m->string_index);
+	free(m);
+}
+
+/* --- strings --------------------------------------------------------------------------------- */
+
+struct string_key {
+	const char *bytes;
+	size_t len;
+};
+
+static bool string_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct string_key *k = key;
+	const char *s = m->strings[row];
+
+	return !strncmp(s, k->bytes, k->len) && !s[k->len];
+}
+
+const char *model_string(struct model *m, const char *bytes, size_t len)
+{
+	struct string_key key = {bytes,
+				 strnlen(bytes, len < MODEL_MAX_STRING ? len : MODEL_MAX_STRING)};
+	uint64_t hash;
+	uint32_t row;
+	char *copy;
+
+	if (!key.len)
+		return "";
+	hash = hash_bytes(key.bytes, key.len);
+	row = hash_find(&m->string_index, hash, string_equal, m, &key);
+	if (row != HASH_NONE)
+		return m->strings[row];
+	copy = strndup(key.bytes, key.len);
+	if (!copy)
+		return "";
+	if (m->strings_cnt >= HASH_NONE || GROW(m->strings, m->strings_cnt, m->strings_cap) ||
+	    hash_add(&m->string_index, hash, (uint32_t)m->strings_cnt)) {
+		free(copy);
+		return "";
+	}
+	m->strings[m->strings_cnt++] = copy;
+	return copy;
+}
+
+const char *model_str(struct model *m, const char *s)
+{
+	return s ? model_string(m, s, strlen(s)) : "";
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/*
+ * All incarnations of a tgid share one chain: hash of the tgid -> rows, told apart by start_ns. A
+ * chain is as long as the pid was reused within the recording.
+ */
+struct process_key {
+	uint32_t tgid;
+	uint64_t start_ns;
+};
+
+static bool process_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct process_key *k = key;
+	const struct model_process *p = &m->processes[row];
+
+	return p->tgid == k->tgid && p->start_exact && p->start_ns == k->start_ns;
+}
+
+static uint32_t process_add(struct model *m, uint32_t tgid)
+{
+	uint32_t row = (uint32_t)m->processes_cnt;
+
+	if (row >= MODEL_MAX_PROCESSES || GROW(m->processes, m->processes_cnt, m->processes_cap) ||
+	    hash_add(&m->process_index, hash_u64(tgid), row)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return MODEL_NONE;
+	}
+	m->processes[m->processes_cnt++] = (struct model_process){
+		.tgid = tgid,
+		.comm = "",
+		.exe = "",
+		.name = "",
+		.unit = "",
+		.container = "",
+		.cgroup = "",
+		.perf_map = REASON_PENDING,
+		.dirty = true,
+	};
+	return row;
+}
+
+uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns)
+{
+	struct process_key key = {tgid, start_ns};
+	uint32_t row = hash_find(&m->process_index, hash_u64(tgid), process_equal, m, &key);
+
+	if (row != HASH_NONE)
+		return row;
+	row = process_add(m, tgid);
+	if (row == MODEL_NONE)
+		return row;
+	m->processes[row].start_ns = start_ns;
+	m->processes[row].start_exact = true;
+	return row;
+}
+
+uint32_t model_process_born(struct model *m, uint32_t tgid, uint64_t born_ns)
+{
+	uint32_t row = process_add(m, tgid);
+
+	if (row != MODEL_NONE)
+		m->processes[row].born_ns = born_ns;
+	return row;
+}
+
+/* Calls of hash_find that want every row of a tgid collect them through the key. */
+struct process_walk {
+	uint32_t tgid;
+	uint64_t time_ns;
+	uint32_t newest, oldest; /* born at or before time_ns / after it */
+	bool inexact_only;
+};
+
+static bool process_visit(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	struct process_walk *w = (struct process_walk *)key;
+	const struct model_process *p = &m->processes[row];
+
+	if (p->tgid != w->tgid || (w->inexact_only && p->start_exact))
+		return false;
+	if (p->born_ns <= w->time_ns) {
+		if (w->newest == MODEL_NONE || p->born_ns >= m->processes[w->newest].born_ns)
+			w->newest = row;
+	} else if (w->oldest == MODEL_NONE || p->born_ns < m->processes[w->oldest].born_ns) {
+		w->oldest = row;
+	}
+	return false;
+}
+
+uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns)
+{
+	struct process_walk walk = {tgid, time_ns, MODEL_NONE, MODEL_NONE, false};
+
+	hash_find(&m->process_index, hash_u64(tgid), process_visit, m, &walk);
+	return walk.newest != MODEL_NONE ? walk.newest : walk.oldest;
+}
+
+uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint64_t born_ns)
+{
+	struct process_walk walk = {tgid, born_ns, MODEL_NONE, MODEL_NONE, true};
+
+	hash_find(&m->process_index, hash_u64(tgid), process_visit, m, &walk);
+	return walk.oldest;
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+static bool thread_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct model_thread *k = key, *t = &m->threads[row];
+
+	return t->tid == k->tid && t->start_ns == k->start_ns && t->process == k->process;
+}
+
+uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns)
+{
+	struct model_thread key = {.process = process, .tid = tid, .start_ns = start_ns};
+	uint64_t hash = hash_pair(tid, start_ns);
+	uint32_t row = hash_find(&m->thread_index, hash, thread_equal, m, &key);
+
+	if (row != HASH_NONE)
+		return row;
+	row = (uint32_t)m->threads_cnt;
+	if (row >= MODEL_MAX_THREADS || GROW(m->threads, m->threads_cnt, m->threads_cap) ||
+	    hash_add(&m->thread_index, hash, row)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return MODEL_NONE;
+	}
+	key.comm = "";
+	key.state = '?';
+	key.dirty = true;
+	m->threads[m->threads_cnt++] = key;
+	return row;
+}
+
+/* --- modules and symbols --------------------------------------------------------------------- */
+
+static bool module_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct model_module *k = key, *f = &m->modules[row];
+
+	return f->path == k->path && f->dev == k->dev && f->inode == k->inode &&
+	       f->build_id_len == k->build_id_len &&
+	       !memcmp(f->build_id, k->build_id, k->build_id_len);
+}
+
+uint32_t model_module_get(struct model *m, const struct model_module *module)
+{
+	struct model_module key = *module;
+	uint64_t hash;
+	uint32_t row;
+
+	key.path = model_str(m, module->path);
+	if (key.build_id_len > BUILD_ID_MAX)
+		key.build_id_len = BUILD_ID_MAX;
+	memset(key.build_id + key.build_id_len, 0, BUILD_ID_MAX - key.build_id_len);
+	hash = hash_pair((uintptr_t)key.path,
+			 hash_pair(key.inode, key.dev) ^ hash_bytes(key.build_id, BUILD_ID_MAX));
+	row = hash_find(&m->module_index, hash, module_equal, m, &key);
+	if (row != HASH_NONE)
+		return row;
+	row = (uint32_t)m->modules_cnt;
+	if (row >= MODEL_MAX_LOCATIONS || GROW(m->modules, m->modules_cnt, m->modules_cap) ||
+	    hash_add(&m->module_index, hash, row)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return MODEL_NONE;
+	}
+	m->modules[m->modules_cnt++] = key;
+	return row;
+}
+
+static bool symbol_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct model_symbol *k = key, *s = &m->symbols[row];
+
+	return s->name == k->name && s->module == k->module && s->kind == k->kind &&
+	       s->reason == k->reason && s->raw == k->raw && s->application == k->application;
+}
+
+uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol)
+{
+	struct model_symbol key = *symbol;
+	uint64_t hash;
+	uint32_t row;
+
+	key.name = model_str(m, symbol->name);
+	key.raw = model_str(m, symbol->raw ? symbol->raw : symbol->name);
+	key.module = model_str(m, symbol->module);
+	hash = hash_pair((uintptr_t)key.name,
+			 hash_pair((uintptr_t)key.module, (uint64_t)key.kind << 8 | key.reason));
+	row = hash_find(&m->symbol_index, hash, symbol_equal, m, &key);
+	if (row != HASH_NONE)
+		return row;
+	row = (uint32_t)m->symbols_cnt;
+	if (row >= MODEL_MAX_LOCATIONS || GROW(m->symbols, m->symbols_cnt, m->symbols_cap) ||
+	    hash_add(&m->symbol_index, hash, row)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return MODEL_NONE;
+	}
+	m->symbols[m->symbols_cnt++] = key;
+	return row;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static bool stack_equal(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct model *)owner)->stacks[row].id == *(const uint64_t *)key;
+}
+
+uint32_t model_stack_find(const struct model *m, uint64_t id)
+{
+	return hash_find(&m->stack_index, hash_u64(id), stack_equal, m, &id);
+}
+
+uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const uint64_t *frames)
+{
+	uint32_t row = model_stack_find(m, stack->id);
+	struct model_stack copy = *stack;
+
+	if (row != HASH_NONE)
+		return row;
+	row = (uint32_t)m->stacks_cnt;
+	if (row >= MODEL_MAX_STACKS || GROW(m->stacks, m->stacks_cnt, m->stacks_cap))
+		goto limit;
+	while (m->frames_cap - m->frames_cnt < stack->frame_cnt)
+		if (grow_array((void **)&m->frames, m->frames_cap, &m->frames_cap,
+			       sizeof(*m->frames)))
+			goto limit;
+	if (hash_add(&m->stack_index, hash_u64(stack->id), row))
+		goto limit;
+	copy.first_frame = m->frames_cnt;
+	if (stack->frame_cnt)
+		memcpy(m->frames + m->frames_cnt, frames, stack->frame_cnt * sizeof(*frames));
+	m->frames_cnt += stack->frame_cnt;
+	m->stacks[m->stacks_cnt++] = copy;
+	return row;
+limit:
+	model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+	return MODEL_NONE;
+}
+
+/* --- locations ------------------------------------------------------------------------------- */
+
+static bool location_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct model *m = owner;
+	const struct model_location *k = key, *l = &m->locations[row];
+
+	return l->address == k->address && l->process == k->process;
+}
+
+static uint32_t location_newest(const struct model *m, uint32_t process, uint64_t address)
+{
+	struct model_location key = {.process = process, .address = address};
+
+	return hash_find(&m->location_index, hash_pair(address, process), location_equal, m, &key);
+}
+
+uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t address,
+			     uint64_t time_ns)
+{
+	uint32_t row = location_newest(m, process, address);
+
+	while (row != MODEL_NONE && m->locations[row].from_ns > time_ns &&
+	       m->locations[row].older != MODEL_NONE)
+		row = m->locations[row].older;
+	return row;
+}
+
+uint32_t model_location_add(struct model *m, const struct model_location *location)
+{
+	struct model_location copy = *location;
+	uint64_t hash = hash_pair(copy.address, copy.process);
+	uint32_t newest = location_newest(m, copy.process, copy.address);
+	uint32_t row = (uint32_t)m->locations_cnt;
+
+	copy.tier = model_str(m, location->tier);
+	copy.older = newest;
+	if (newest != MODEL_NONE) {
+		const struct model_location *was = &m->locations[newest];
+
+		if (was->from_ns >= copy.from_ns ||
+		    (was->symbol == copy.symbol && was->tier == copy.tier))
+			return newest;
+	}
+	if (row >= MODEL_MAX_LOCATIONS || GROW(m->locations, m->locations_cnt, m->locations_cap))
+		goto limit;
+	if (newest != MODEL_NONE)
+		hash_repoint(&m->location_index, hash, newest, row);
+	else if (hash_add(&m->location_index, hash, row))
+		goto limit;
+	m->locations[m->locations_cnt++] = copy;
+	return row;
+limit:
+	model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+	return MODEL_NONE;
+}
+
+/* --- slices ---------------------------------------------------------------------------------- */
+
+int model_slice_add(struct model *m, const struct model_slice *slice)
+{
+	if (GROW(m->slices, m->slices_cnt, m->slices_cap))
+		return -ENOMEM;
+	m->slices[m->slices_cnt++] = *slice;
+	return 0;
+}
+
+int model_sample_add(struct model *m, const struct model_sample *sample)
+{
+	if (GROW(m->samples, m->samples_cnt, m->samples_cap))
+		return -ENOMEM;
+	m->samples[m->samples_cnt++] = *sample;
+	return 0;
+}
+
+int model_account_add(struct model *m, const struct model_account *account)
+{
+	if (GROW(m->accounts, m->accounts_cnt, m->accounts_cap))
+		return -ENOMEM;
+	m->accounts[m->accounts_cnt++] = *account;
+	return 0;
+}
+
+int model_cpu_add(struct model *m, const struct model_cpu *cpu)
+{
+	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
+		return -ENOMEM;
+	m->cpus[m->cpus_cnt++] = *cpu;
+	return 0;
+}
+
+void model_loss_add(struct model *m, uint32_t cause, uint64_t count)
+{
+	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+
+	if (!count)
+		return;
+	for (size_t i = m->losses_cnt; i-- > 0 && m->losses[i].slice == slice;) {
+		if (m->losses[i].cause == cause) {
+			m->losses[i].count += count;
+			return;
+		}
+	}
+	if (GROW(m->losses, m->losses_cnt, m->losses_cap))
+		return;
+	m->losses[m->losses_cnt++] =
+		(struct model_loss){.slice = slice, .cause = cause, .count = count};
+}
+
+void model_forget_slice(struct model *m)
+{
+	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
+}

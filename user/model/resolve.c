@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/resolve.h"
+
+#include <linux/types.h>
+#include <string.h>
+
+#include "bpf/events.h"
+
+static const char OSR_TIER[] = "OptimizedTier1OSR";
+
+static struct resolve_frame note(struct model *m, const char *text, enum model_reason reason)
+{
+	struct model_symbol symbol = {
+		.name = text, .module = "", .kind = KIND_NOTE, .reason = reason};
+
+	return (struct resolve_frame){model_symbol_get(m, &symbol), MODEL_NONE};
+}
+
+/* On-stack replacement leaves the replaced body below the new one: one call, one frame. */
+static bool same_activation(const struct model *m, const struct resolve_frame *caller,
+			    const struct resolve_frame *callee)
+{
+	return caller->symbol == callee->symbol && callee->location != MODEL_NONE &&
+	       !strcmp(m->locations[callee->location].tier, OSR_TIER) &&
+	       caller->location != MODEL_NONE && caller->location != callee->location;
+}
+
+static size_t put_stack(struct model *m, uint64_t id, const struct model_sample *sample,
+			struct resolve_frame *frames)
+{
+	uint32_t row = model_stack_find(m, id), process;
+	size_t n = 0;
+
+	if (row == MODEL_NONE) {
+		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
+		return n;
+	}
+	process = m->stacks[row].process;
+	if (m->stacks[row].flags & STACK_TRUNCATED && !(m->stacks[row].flags & STACK_KERNEL))
+		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
+	for (uint32_t i = m->stacks[row].frame_cnt; i-- > 0;) {
+		uint64_t address = model_stack_address(m, &m->stacks[row], i);
+		uint32_t location = model_location_find(m, process, address, sample->time_ns);
+
+		if (location == MODEL_NONE)
+			frames[n] = note(m, "[not looked up]", REASON_PENDING);
+		else
+			frames[n] = (struct resolve_frame){m->locations[location].symbol, location};
+		if (n && same_activation(m, &frames[n - 1], &frames[n]))
+			frames[n - 1] = frames[n];
+		else
+			n++;
+	}
+	return n;
+}
+
+size_t resolve_sample(struct model *m, const struct model_sample *sample,
+		      struct resolve_frame *frames)
+{
+	size_t n = 0;
+
+	if (sample->user_stack)
+		n += put_stack(m, sample->user_stack, sample, frames);
+	else if (sample->flags & SAMPLE_USER_STACK_FAULT)
+		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
+	if (sample->kernel_stack)
+		n += put_stack(m, sample->kernel_stack, sample, frames + n);
+	else if (sample->flags & SAMPLE_KERNEL_STACK_FAULT)
+		frames[n++] = note(m, "[kernel stack lost]", REASON_STACK_LOST);
+	if (!n)
+		frames[n++] = note(m, "[no stack]", REASON_STACK_LOST);
+	return n;
+}

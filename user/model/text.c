@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the codes of reasons and losses are called; see model.h. */
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "model/model.h"
+
+struct code_text {
+	const char *id;
+	const char *text;
+};
+
+static const struct code_text reasons[REASON_CNT] = {
+	[REASON_NAMED] = {"named", "named"},
+	[REASON_KALLSYMS_HIDDEN] = {"kallsyms-hidden", "kernel symbols are hidden"},
+	[REASON_KERNEL_NO_SYMBOL] = {"kernel-no-symbol", "outside every kernel symbol"},
+	[REASON_NO_MAPPING] = {"no-mapping", "address in no known mapping"},
+	[REASON_NO_SYMBOL] = {"no-symbol", "file has no symbol there (stripped)"},
+	[REASON_FILE_GONE] = {"file-gone", "file deleted or out of reach"},
+	[REASON_FILE_DENIED] = {"file-denied", "no permission to read the file"},
+	[REASON_FILE_UNSAFE] = {"file-unsafe", "not a regular file, or too large"},
+	[REASON_FILE_TIMEOUT] = {"file-timeout", "file system did not answer in time"},
+	[REASON_FILE_MALFORMED] = {"file-malformed", "file is not ELF, or damaged"},
+	[REASON_FILE_CHANGED] = {"file-changed", "another file lies there now"},
+	[REASON_NO_PERF_MAP] = {"no-perf-map", "JIT code without a perf map"},
+	[REASON_PERF_MAP_UNSAFE] = {"perf-map-unsafe", "perf map is no plain file of its owner"},
+	[REASON_PERF_MAP_STALE] = {"perf-map-stale", "perf map of an earlier process"},
+	[REASON_PERF_MAP_NO_ENTRY] = {"perf-map-no-entry", "no entry in the perf map"},
+	[REASON_PERF_MAP_REWRITTEN] = {"perf-map-rewritten", "perf map was rewritten"},
+	[REASON_PERF_MAP_DAMAGED] = {"perf-map-damaged", "line of the perf map is damaged"},
+	[REASON_PRECOMPILED] = {"precompiled", "precompiled .NET image"},
+	[REASON_ANONYMOUS_CODE] = {"anonymous-code", "executable memory without a file"},
+	[REASON_PROCESS_GONE] = {"process-gone", "process ended before it could be read"},
+	[REASON_COMPAT] = {"compat", "32-bit process"},
+	[REASON_VSYSCALL] = {"vsyscall", "vsyscall page"},
+	[REASON_STACK_LOST] = {"stack-lost", "stack lost or unreadable"},
+	[REASON_TRUNCATED] = {"truncated", "deeper than the kernel walks"},
+	[REASON_LIMIT] = {"limit", "one of hotrun's bounds reached"},
+	[REASON_PENDING] = {"pending", "not looked up before the recording ended"},
+};
+
+static const struct code_text losses[LOSS_CAUSE_CNT] = {
+	[LOSS_SAMPLE_RING_FULL] = {"sample-ring-full", "samples dropped: ring full"},
+	[LOSS_STACK_RING_FULL] = {"stack-ring-full", "stacks not sent: ring full"},
+	[LOSS_TASK_RING_FULL] = {"task-ring-full", "last accounts dropped: ring full"},
+	[LOSS_USER_STACK_FAULT] = {"user-stack-fault", "user stacks not readable"},
+	[LOSS_KERNEL_STACK_FAULT] = {"kernel-stack-fault", "kernel stacks not readable"},
+	[LOSS_ACCOUNT_MISSING] = {"account-missing", "switches of threads without account"},
+	[LOSS_ACCOUNT_ALLOC] = {"account-alloc", "accounts not created: no memory"},
+	[LOSS_CLOCK_BACKWARDS] = {"clock-backwards", "switches before their predecessor"},
+	[LOSS_SWITCH_UNSEEN] = {"switch-unseen", "switches that were not seen"},
+	[LOSS_SCRATCH] = {"scratch", "ticks without scratch memory"},
+	[LOSS_SIDEBAND] = {"sideband", "mapping and lifetime records dropped"},
+	[LOSS_RECURSION] = {"recursion", "program runs skipped by the kernel"},
+	[LOSS_CPU_UNATTACHED] = {"cpu-unattached", "CPUs without a sampling event"},
+	[LOSS_MODEL_LIMIT] = {"model-limit", "records beyond hotrun's bounds"},
+	[LOSS_BAD_RECORD] = {"bad-record", "malformed records"},
+	[LOSS_TICKS_MISSED] = {"ticks-missed", "expected ticks not taken"},
+	[LOSS_NAMES_TIMEOUT] = {"names-timeout", "look-ups abandoned at their deadline"},
+	[LOSS_ITERATOR] = {"iterator", "accounts not read"},
+};
+
+const char *model_reason_text(enum model_reason reason)
+{
+	return (unsigned)reason < REASON_CNT ? reasons[reason].text : "unknown reason";
+}
+
+const char *model_reason_id(enum model_reason reason)
+{
+	return (unsigned)reason < REASON_CNT ? reasons[reason].id : "unknown";
+}
+
+const char *model_loss_text(uint32_t cause)
+{
+	return cause < LOSS_CAUSE_CNT && losses[cause].text ? losses[cause].text : "unknown cause";
+}
+
+const char *model_loss_id(uint32_t cause)
+{
+	return cause < LOSS_CAUSE_CNT && losses[cause].id ? losses[cause].id : "unknown";
+}
