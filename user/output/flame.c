@@ -24,7 +24,6 @@ EMBED(html, "flame.html");
 EMBED(css, "flame.css");
 EMBED(format, "format.js");
 EMBED(dom, "dom.js");
-EMBED(hints, "hints.js");
 EMBED(capture, "capture.js");
 EMBED(search, "search.js");
 EMBED(graph, "graph.js");
@@ -42,8 +41,8 @@ static const struct part {
 	const char *start, *end;
 } css = PART(css), scripts[] = {
 			   /* Each uses only what stands before it. */
-			   PART(format), PART(dom),	PART(hints),   PART(capture), PART(search),
-			   PART(graph),	 PART(details), PART(chooser), PART(header),  PART(app),
+			   PART(format),  PART(dom),	 PART(capture), PART(search), PART(graph),
+			   PART(details), PART(chooser), PART(header),	PART(app),
 };
 
 static void put_part(FILE *out, const struct part *part)

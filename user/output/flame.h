@@ -14,8 +14,8 @@
  *	     second and CPU; startUnixMs: 0 = unknown; durationNs; complete: ended on purpose}
  *	samples: of all processes; cut: of these, whose stack was cut (FOREST_MAX_NODES)
  *	first: row of the process shown first, or null for all
- *	losses [{id, text, count, samples: whether each is a sample lost}], only those that occurred
- *	reasons [{id, text}], by number of enum model_reason
+ *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
+ *	reasons [{id, text, remedy}], by number of enum model_reason
  *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown; dotnet; self: is
  *	     hotrun; samples; threads: distinct, sampled; onCpuNs: exact, by context switches;
  *	     nodes}], most samples first, those without samples left out

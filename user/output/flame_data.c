@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "bpf/events.h"
+#include "judge/remedy.h"
 #include "model/paths.h"
 #include "output/flame.h"
 #include "output/forest.h"
@@ -227,6 +228,7 @@ static void put_losses(struct data *d)
 		fprintf(d->out, "%s{", before);
 		put_string(d->out, "", "id", model_loss_id(cause));
 		put_string(d->out, ",", "text", model_loss_text(cause));
+		put_string(d->out, ",", "remedy", remedy_loss(cause));
 		put_number(d->out, "count", counts[cause]);
 		put_bool(d->out, "samples", loses_samples(cause));
 		putc('}', d->out);
@@ -241,6 +243,7 @@ static void put_reasons(struct data *d)
 	for (int reason = 0; reason < REASON_CNT; reason++) {
 		put_string(d->out, reason ? ",{" : "{", "id", model_reason_id(reason));
 		put_string(d->out, ",", "text", model_reason_text(reason));
+		put_string(d->out, ",", "remedy", remedy_reason(reason));
 		putc('}', d->out);
 	}
 	putc(']', d->out);

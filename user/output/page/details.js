@@ -27,7 +27,7 @@ const Details = (() => {
 			all: capture.samples,
 			cpuSeconds: capture.host.hz ? tree.total[node] / capture.host.hz : 0,
 			reason: reason ? reason.text : '',
-			hint: Hints.of(symbol.reason),
+			remedy: reason ? reason.remedy : '',
 		};
 	}
 
@@ -70,7 +70,8 @@ const Details = (() => {
 		Dom.fill(strip.title, Dom.make('bdi', '', d.symbol.name));
 		Dom.fill(strip.raw, Dom.make('bdi', '', raw));
 		strip.raw.hidden = !raw;
-		strip.reason.textContent = d.reason ? 'No name: ' + d.reason + '. ' + d.hint : '';
+		strip.reason.textContent = d.reason ? 'No name: ' + d.reason +
+			(d.remedy ? ' → ' + d.remedy : '') : '';
 		strip.reason.hidden = !d.reason;
 		Dom.fill(strip.facts, ...facts(d).map(([term, value]) =>
 			Dom.make('div', '', Dom.make('dt', '', term),

@@ -43,7 +43,8 @@ const Header = (() => {
 		}
 		Dom.fill(sheet, Dom.make('table', '', Dom.make('tbody', '', ...capture.losses.map((l) =>
 			Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
-				 Dom.make('td', '', l.text))))));
+				 Dom.make('td', '', l.text,
+					  Dom.make('div', 'muted', l.remedy)))))));
 	}
 
 	function show(capture) {
