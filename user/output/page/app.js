@@ -27,16 +27,19 @@ const App = (() => {
 		return '#' + parts;
 	}
 
+	/* A number below count, or null: an address may be edited or from another capture. */
+	function rowOf(text, count) {
+		const row = /^\d{1,9}$/.test(text ?? '') ? Number(text) : count;
+
+		return row < count ? row : null;
+	}
+
 	function readHash() {
 		const parts = new URLSearchParams(location.hash.slice(1));
-		const process = Number.parseInt(parts.get('process') ?? '', 10);
-		const known = Number.isInteger(process) && process >= 0 &&
-			process < capture.processes.length;
-		const zoom = Number.parseInt(parts.get('zoom') ?? '0', 10);
+		const process = rowOf(parts.get('process'), capture.processes.length);
 
-		state.process = known ? process : parts.has('process') ? null : capture.first;
-		const nodes = Capture.tree(capture, state.process).count;
-		state.zoom = zoom > 0 && zoom < nodes ? zoom : 0;
+		state.process = process ?? (parts.has('process') ? null : capture.first);
+		state.zoom = rowOf(parts.get('zoom'), Capture.tree(capture, state.process).count) ?? 0;
 		state.search = parts.get('search') ?? '';
 		state.regex = parts.has('regex');
 		state.flip = parts.has('flip');
@@ -48,10 +51,14 @@ const App = (() => {
 
 		if (hash === location.hash)
 			return;
-		if (step)
-			history.pushState(null, '', hash);
-		else
-			history.replaceState(null, '', hash);
+		try {
+			if (step)
+				history.pushState(null, '', hash);
+			else
+				history.replaceState(null, '', hash);
+		} catch {
+			/* Shown in a frame without an address of its own: no links to a view there. */
+		}
 	}
 
 	function change(fields, step) {
@@ -66,7 +73,7 @@ const App = (() => {
 		tree = Capture.tree(capture, state.process);
 		Chooser.show(chooser, state.process);
 		renderSearch();
-		graph.mask = mask;
+		graph.mask = mask && mask.includes(1) ? mask : null; /* no match dims nothing */
 		if (graph.tree !== tree || graph.zoom !== state.zoom)
 			graph.focus = -1;
 		Graph.show(graph, tree, state.zoom, state.flip);
@@ -90,7 +97,9 @@ const App = (() => {
 		Dom.byId('search-regex').setAttribute('aria-pressed', String(state.regex));
 		mask = matcher && !wrong ? Search.mark(capture, tree, matcher) : null;
 		result.textContent = wrong ? matcher.error : mask ? matchText() : '';
-		const some = mask !== null && mask.includes(1);
+		const some = mask !== null &&
+			mask.subarray(state.zoom, tree.end[state.zoom]).includes(1);
+
 		Dom.byId('search-next').disabled = Dom.byId('search-previous').disabled = !some;
 	}
 
@@ -98,7 +107,7 @@ const App = (() => {
 		const found = Search.sum(tree, mask, state.zoom);
 
 		if (!found.frames)
-			return 'no match';
+			return state.zoom ? 'no match in this view' : 'no match';
 		return 'matched ' + Format.share(found.samples, tree.total[state.zoom]) +
 			(state.zoom ? ' of this view' : '') + ' in ' + Format.plural(found.frames, 'frame');
 	}
@@ -116,6 +125,10 @@ const App = (() => {
 		/* The ends of a long path tell most: where it comes from and what called the frame. */
 		const keep = nodes.length <= 7 ? nodes : [...nodes.slice(0, 2), -1, ...nodes.slice(-4)];
 
+		if (!state.zoom) {
+			Dom.fill(Dom.byId('path'), 'Click a frame to zoom in, point at one for its figures.');
+			return;
+		}
 		Dom.fill(Dom.byId('path'), ...keep.flatMap((node, i) => {
 			const parts = i ? [Dom.make('i', '', '›')] : [];
 
@@ -127,7 +140,7 @@ const App = (() => {
 
 	function pathButton(node) {
 		const symbol = capture.symbols[tree.symbol[node]];
-		const forms = Format.shortForms(symbol.name, symbol.kind !== Capture.KIND.NATIVE);
+		const forms = Capture.shortForms(symbol);
 		const button = Dom.make('button', node === state.zoom ? 'here' : '',
 			Dom.make('bdi', '', forms[Math.min(1, forms.length - 1)].slice(0, 120)));
 
@@ -342,6 +355,7 @@ const App = (() => {
 	function showEmpty(title, ...lines) {
 		Dom.byId('graph').hidden = Dom.byId('bar').hidden = true;
 		Dom.byId('path').hidden = Dom.byId('details').hidden = true;
+		document.querySelector('footer').hidden = true;
 		Dom.fill(Dom.byId('empty'), Dom.make('div', '', Dom.make('h2', '', title),
 			...lines.map((l) => Dom.make('p', '', l)))).hidden = false;
 	}
@@ -371,6 +385,7 @@ const App = (() => {
 		readHash();
 		Graph.resize(graph);
 		render();
+		Graph.resize(graph); /* what render() filled may have taken height from the graph */
 		listen();
 	}
 

@@ -16,7 +16,7 @@ const Capture = (() => {
 		const s = data.symbols;
 
 		return s.name.map((name, i) => ({
-			name: strings[name],
+			name: strings[name] || '[unnamed]',
 			raw: strings[s.raw[i]],
 			module: strings[s.module[i]],
 			kind: s.kind[i],
@@ -36,6 +36,15 @@ const Capture = (() => {
 			comm: Format.visible(p.comm),
 			place: place.join(' · '),
 		});
+	}
+
+	/* Ever shorter forms of a symbol's name; file names and addresses have but one. */
+	function shortForms(symbol) {
+		const managed = symbol.kind === KIND.JIT || symbol.kind === KIND.IMAGE;
+
+		if (symbol.reason || !(managed || symbol.kind === KIND.NATIVE))
+			return [symbol.name];
+		return Format.shortForms(symbol.name, managed ? '.' : '::');
 	}
 
 	/* Frames of the page's own: the processes and the whole. */
@@ -61,7 +70,8 @@ const Capture = (() => {
 		};
 		capture.ownFirst = capture.symbols.length;
 		for (const p of capture.processes)
-			capture.symbols.push(ownSymbol(p.name + ' (' + p.pid + ')', KIND.PROCESS));
+			capture.symbols.push(Object.assign({process: p},
+				ownSymbol(p.name + ' (' + p.pid + ')', KIND.PROCESS)));
 		capture.symbols.push(ownSymbol('All processes', KIND.ROOT));
 		return capture;
 	}
@@ -177,5 +187,5 @@ const Capture = (() => {
 			: STYLES[symbol.kind] || 'unknown';
 	}
 
-	return {KIND, read, tree, processNode, selfByStyle, styleOf};
+	return {KIND, read, tree, processNode, selfByStyle, styleOf, shortForms};
 })();

@@ -136,7 +136,7 @@ const Chooser = (() => {
 		Dom.fill(c.button,
 			Dom.make('span', 'name', Dom.make('bdi', '', p ? p.name : 'All processes')),
 			Dom.make('span', 'muted', p
-				? 'pid ' + p.pid + ' · ' + Format.share(p.samples, c.capture.samples)
+				? 'pid ' + p.pid + ' · ' + Format.percent(p.samples, c.capture.samples)
 				: Format.plural(c.capture.processes.length, 'process').replace('processs', 'processes')));
 	}
 

@@ -52,8 +52,13 @@ const Details = (() => {
 		list.push(['of all', Format.share(d.total, d.all)]);
 		list.push(['Self', Format.count(d.self) + ' (' + Format.percent(d.self, d.total) + ' of it)']);
 		list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
+		if (d.symbol.process)
+			list.push(['CPU time by switches',
+				Format.seconds(d.symbol.process.onCpuNs / 1e9)]);
 		list.push(['Threads', Format.count(d.threads)]);
 		list.push(['Kind', KIND_TEXT[d.style]]);
+		if (d.symbol.process && d.symbol.process.place)
+			list.push(['Runs in', d.symbol.process.place]);
 		if (moduleText(d))
 			list.push(['Module', moduleText(d)]);
 		if (d.symbol.tiers.length)

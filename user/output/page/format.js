@@ -80,8 +80,8 @@ const Format = (() => {
 	}
 
 	/* Ever shorter forms of a name: whole, Type.Method, Method. */
-	function shortForms(name, managed) {
-		const starts = nameParts(name, managed ? '.' : '::');
+	function shortForms(name, separator) {
+		const starts = nameParts(name, separator);
 		const forms = [name];
 
 		for (const back of [2, 1])

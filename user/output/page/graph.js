@@ -62,7 +62,7 @@ const Graph = (() => {
 			i++;
 		}
 		g.rows = rows;
-		g.extent.style.height = Math.max(rows.length * ROW, g.height) + 'px';
+		g.extent.style.height = rows.length * ROW + 'px';
 	}
 
 	/* The node at a point of the window, or -1. */
@@ -125,11 +125,8 @@ const Graph = (() => {
 	}
 
 	function formsOf(g, row) {
-		if (!g.texts.has(row)) {
-			const s = g.capture.symbols[row];
-
-			g.texts.set(row, Format.shortForms(s.name, s.kind !== Capture.KIND.NATIVE));
-		}
+		if (!g.texts.has(row))
+			g.texts.set(row, Capture.shortForms(g.capture.symbols[row]));
 		return g.texts.get(row);
 	}
 
@@ -151,7 +148,7 @@ const Graph = (() => {
 		const t = g.tree, c = g.context, b = box(g, node), y = b.y - top;
 		const matched = g.mask && g.mask[node];
 		const symbol = g.capture.symbols[t.symbol[node]];
-		const gap = b.width > 3 ? 1 : 0;
+		const gap = Math.min(1, b.width / 8);
 
 		c.globalAlpha = matched ? 1 : g.mask ? 0.42 : isAncestor(g, node) ? 0.6 : 1;
 		c.fillStyle = matched ? g.theme.match : fillOf(g, symbol);

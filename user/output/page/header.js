@@ -25,7 +25,7 @@ const Header = (() => {
 		const lost = capture.losses.filter((l) => l.samples)
 			.reduce((n, l) => n + l.count, 0);
 		const others = capture.losses.filter((l) => !l.samples).length;
-		const first = lost ? Format.count(lost) + ' lost (' +
+		const first = lost ? Format.plural(lost, 'sample') + ' lost (' +
 			Format.percent(lost, lost + capture.samples) + ')' : '0 samples lost';
 
 		return first + (others ? ' · ' + Format.plural(others, 'other gap') : '');
