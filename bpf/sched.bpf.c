@@ -20,7 +20,7 @@ __u64 session_start_ns = 1;
 
 /* The account of a thread. Written by the CPU that switches it, under its run-queue lock. */
 struct account {
-	__u64 sequence; /* odd while it is being written */
+	__u64 sequence;		/* odd while it is being written */
 	__u64 running_since_ns; /* 0 = not on a CPU */
 	__u64 on_cpu_ns;
 	__u64 voluntary;
