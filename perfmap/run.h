@@ -21,8 +21,8 @@ struct perfmap_entry {
 	uint64_t start;
 	uint32_t size_bytes;
 	uint32_t offset; /* of the line in the file */
-	uint32_t epoch; /* row of the map's table of times */
-	uint32_t check; /* hash of the name, 0 = not known */
+	uint32_t epoch;	 /* row of the map's table of times */
+	uint32_t check;	 /* hash of the name, 0 = not known */
 	uint16_t length; /* of the line, cut at 65,535 */
 	uint16_t flags;
 } __attribute__((packed, aligned(4)));

@@ -33,8 +33,8 @@ void perfmap_out_end(struct perfmap_out *out);
 enum perfmap_owner_kind {
 	PERFMAP_OWNER_PLAIN,
 	PERFMAP_OWNER_STATE_MACHINE, /* of an async or iterator method, whose name was put */
-	PERFMAP_OWNER_CLOSURE, /* class that holds lambdas; not put */
-	PERFMAP_OWNER_FUNCTION, /* F# closure: one lambda, the name of its function was put */
+	PERFMAP_OWNER_CLOSURE,	     /* class that holds lambdas; not put */
+	PERFMAP_OWNER_FUNCTION,	     /* F# closure: one lambda, the name of its function was put */
 };
 
 /* Puts "Ns.Outer<int>.Inner" for "Ns.Outer`1+Inner[System.Int32]". */
