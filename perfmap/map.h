@@ -95,8 +95,8 @@ int perfmap_read_name(const struct perfmap_hit *hit, int fd, char *buf, size_t c
 		      size_t *ret_len);
 
 /*
- * Number of methods whose line was damaged so that their address is lost. Where it is not 0, an
- * address without an entry may be one of these.
+ * Number of places where damage swallowed lines, one method or several each: their addresses are
+ * lost. Where it is not 0, an address without an entry may be one of these.
  */
 uint64_t perfmap_damage(const struct perfmap *map);
 
