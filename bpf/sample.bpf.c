@@ -10,8 +10,8 @@
 
 const volatile __u64 stack_seed; /* random each run: a target cannot forge another's stack id */
 const volatile __u32 stack_depth = 127; /* kernel.perf_event_max_stack */
-const volatile bool filter_tgids; /* -p: stacks only of the processes in `tgids` */
-const volatile bool filter_cgroups; /* --cgroup: stacks only of the groups in `cgroups` */
+const volatile bool filter_tgids;	/* -p: stacks only of the processes in `tgids` */
+const volatile bool filter_cgroups;	/* --cgroup: stacks only of the groups in `cgroups` */
 
 /* Raised by the user side when a new file starts, so that every stack is sent again. Never 0. */
 __u32 stack_generation = 1;
@@ -211,7 +211,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	}
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
 		sample.flags |= SAMPLE_KERNEL_THREAD;
-	} else {
+	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
 		fault = false;
 		sample.user_stack = take_stack(ctx, &sample, BPF_F_USER_STACK, &fault);
 		if (fault) {

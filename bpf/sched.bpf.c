@@ -20,7 +20,7 @@ __u64 session_start_ns = 1;
 
 /* The account of a thread. Written by the CPU that switches it, under its run-queue lock. */
 struct account {
-	__u64 sequence; /* odd while it is being written */
+	__u64 sequence;		/* odd while it is being written */
 	__u64 running_since_ns; /* 0 = not on a CPU */
 	__u64 on_cpu_ns;
 	__u64 voluntary;
@@ -251,7 +251,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 		event.flags |= ACCOUNT_TORN;
 	event.time_ns = bpf_ktime_get_ns();
 	event.on_cpu_ns = account.on_cpu_ns;
-	if (account.running_since_ns && event.time_ns > account.running_since_ns)
+	if (task->on_cpu && account.running_since_ns && event.time_ns > account.running_since_ns)
 		event.on_cpu_ns += event.time_ns - account.running_since_ns;
 	event.voluntary_switches = account.voluntary;
 	event.involuntary_switches = account.involuntary;

@@ -50,6 +50,8 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct mm_struct;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -64,6 +66,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	struct css_set *cgroups;
+	struct mm_struct *mm;
 };
 
 /* Argument of iterators over tasks (kernel/bpf/task_iter.c). */
@@ -83,15 +86,15 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 /* Values that BTF does not carry (include/linux/sched.h). */
-#define PF_KTHREAD		0x00200000
-#define TASK_RUNNING		0x00000000
-#define TASK_INTERRUPTIBLE	0x00000001
-#define TASK_UNINTERRUPTIBLE	0x00000002
-#define __TASK_STOPPED		0x00000004
-#define __TASK_TRACED		0x00000008
-#define EXIT_DEAD		0x00000010
-#define EXIT_ZOMBIE		0x00000020
-#define TASK_PARKED		0x00000040
-#define TASK_DEAD		0x00000080
-#define TASK_NOLOAD		0x00000400
+#define PF_KTHREAD	     0x00200000
+#define TASK_RUNNING	     0x00000000
+#define TASK_INTERRUPTIBLE   0x00000001
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define __TASK_STOPPED	     0x00000004
+#define __TASK_TRACED	     0x00000008
+#define EXIT_DEAD	     0x00000010
+#define EXIT_ZOMBIE	     0x00000020
+#define TASK_PARKED	     0x00000040
+#define TASK_DEAD	     0x00000080
+#define TASK_NOLOAD	     0x00000400
 #endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/host.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Value of "Key:\t" in /proc/self/status, read in base; fallback where it is not there. */
+static uint64_t status_value(const char *key, int base, uint64_t fallback)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/status", "re");
+	size_t len = strlen(key);
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, len) && line[len] == ':')
+			return strtoull(line + len + 1, NULL, base);
+	return fallback;
+}
+
+static bool read_line(const char *path, char *line, size_t bytes)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+
+	return file && fgets(line, (int)bytes, file);
+}
+
+static uint32_t read_u32(const char *path, uint32_t fallback)
+{
+	char line[64];
+
+	return read_line(path, line, sizeof(line)) ? (uint32_t)strtoul(line, NULL, 10) : fallback;
+}
+
+/* Calls mark for each CPU of a list like "0-3,8"; returns the highest + 1. */
+static uint32_t parse_cpu_list(const char *list, bool *marks, uint32_t *ret_cnt)
+{
+	uint32_t end = 0, cnt = 0;
+
+	while (*list >= '0' && *list <= '9') {
+		char *rest;
+		unsigned long first = strtoul(list, &rest, 10), last = first;
+
+		if (*rest == '-')
+			last = strtoul(rest + 1, &rest, 10);
+		for (; first <= last && first < HOST_MAX_CPUS; first++, cnt++) {
+			if (marks)
+				marks[first] = true;
+			if (first + 1 > end)
+				end = (uint32_t)first + 1;
+		}
+		list = *rest == ',' ? rest + 1 : rest;
+	}
+	*ret_cnt = cnt;
+	return end;
+}
+
+uint32_t host_online_cpus(bool *online)
+{
+	char line[4096];
+	uint32_t cnt = 0;
+
+	memset(online, 0, HOST_MAX_CPUS * sizeof(*online));
+	if (read_line("/sys/devices/system/cpu/online", line, sizeof(line)))
+		parse_cpu_list(line, online, &cnt);
+	if (!cnt) {
+		long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+		for (; cnt < (n > 0 ? (uint32_t)n : 1) && cnt < HOST_MAX_CPUS; cnt++)
+			online[cnt] = true;
+	}
+	return cnt;
+}
+
+void host_describe(struct host *ret_host)
+{
+	_cleanup_free_ bool *online = calloc(HOST_MAX_CPUS, sizeof(*online));
+	struct utsname uts = {0};
+	char line[4096];
+	uint32_t cnt;
+
+	*ret_host = (struct host){.cpus_possible = 1, .cpus_online = 1};
+	uname(&uts);
+	snprintf(ret_host->name, sizeof(ret_host->name), "%s", uts.nodename);
+	snprintf(ret_host->release, sizeof(ret_host->release), "%s", uts.release);
+	snprintf(ret_host->machine, sizeof(ret_host->machine), "%s", uts.machine);
+	if (online)
+		ret_host->cpus_online = host_online_cpus(online);
+	ret_host->cpus_possible = ret_host->cpus_online;
+	if (read_line("/sys/devices/system/cpu/possible", line, sizeof(line)))
+		ret_host->cpus_possible = parse_cpu_list(line, NULL, &cnt);
+	ret_host->max_stack = read_u32("/proc/sys/kernel/perf_event_max_stack", 127);
+}
+
+static bool has_capability(uint64_t effective, unsigned int cap)
+{
+	return effective >> cap & 1;
+}
+
+/* CAP_PERFMON and CAP_BPF are newer than some headers. */
+#define CAP_NR_PERFMON 38
+#define CAP_NR_BPF     39
+
+void host_explain_eperm(char *why, size_t why_bytes)
+{
+	char lockdown[128] = "";
+	uint64_t caps = status_value("CapEff", 16, 0);
+	bool admin = has_capability(caps, CAP_SYS_ADMIN);
+
+	if (!admin && (!has_capability(caps, CAP_NR_BPF) || !has_capability(caps, CAP_NR_PERFMON)))
+		snprintf(why, why_bytes,
+			 "it needs root, or the capabilities BPF and PERFMON (missing:%s%s)",
+			 has_capability(caps, CAP_NR_BPF) ? "" : " BPF",
+			 has_capability(caps, CAP_NR_PERFMON) ? "" : " PERFMON");
+	else if (status_value("Seccomp", 10, 0) == 2)
+		snprintf(why, why_bytes,
+			 "a seccomp filter is active and may forbid bpf or perf_event_open; run "
+			 "with an unconfined seccomp profile");
+	else if (read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
+		 strstr(lockdown, "[confidentiality]"))
+		snprintf(why, why_bytes, "kernel lockdown is in confidentiality mode");
+	else
+		snprintf(why, why_bytes, "the kernel refused bpf or perf_event_open");
+}
+
+int host_check(const struct host *host, char *why, size_t why_bytes)
+{
+	unsigned int major = 0, minor = 0;
+	char lockdown[128];
+	uint64_t caps = status_value("CapEff", 16, 0);
+
+	if (sscanf(host->release, "%u.%u", &major, &minor) == 2 &&
+	    (major < 5 || (major == 5 && minor < 15))) {
+		snprintf(why, why_bytes, "kernel %s is too old: hotrun needs Linux 5.15 or newer",
+			 host->release);
+		return -ENOTSUP;
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		snprintf(why, why_bytes,
+			 "this kernel has no readable BTF (/sys/kernel/btf/vmlinux); it must be "
+			 "built "
+			 "with CONFIG_DEBUG_INFO_BTF=y");
+		return -ENOTSUP;
+	}
+	if (!has_capability(caps, CAP_SYS_ADMIN) &&
+	    !(has_capability(caps, CAP_NR_BPF) && has_capability(caps, CAP_NR_PERFMON))) {
+		host_explain_eperm(why, why_bytes);
+		return -EPERM;
+	}
+	if (read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
+	    strstr(lockdown, "[confidentiality]")) {
+		snprintf(why, why_bytes,
+			 "kernel lockdown is in confidentiality mode, which forbids "
+			 "BPF to read kernel memory");
+		return -EPERM;
+	}
+	return 0;
+}
+
+uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/stat", "re");
+	long hz = sysconf(_SC_CLK_TCK);
+	uint32_t filled = 0;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long steal = 0;
+		unsigned int cpu;
+
+		if (strncmp(line, "cpu", 3) || line[3] == ' ')
+			continue;
+		if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) != 2 ||
+		    cpu >= cpus)
+			continue;
+		steal_ns[cpu] = steal * (1000000000ull / (hz > 0 ? (unsigned long)hz : 100));
+		filled++;
+	}
+	return filled;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+uint64_t host_now_ns(void)
+{
+	return (uint64_t)clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t host_wall_offset_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t host_boot_offset_ns(void)
+{
+	return (uint64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_HOST_H
+#define HOTRUN_KERNEL_HOST_H
+/*
+ * What this host is and whether it can be recorded: kernel version, BTF, capabilities, seccomp,
+ * lockdown, perf settings, CPUs. Reads /proc and /sys of the host itself, never of a target.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* CPUs that hotrun can follow; the bound of its BPF maps (CONFIG_NR_CPUS of distributions). */
+#define HOST_MAX_CPUS 8192
+
+struct host {
+	char name[65];
+	char release[65];
+	char machine[65];
+	uint32_t cpus_possible;
+	uint32_t cpus_online;
+	uint32_t max_stack; /* kernel.perf_event_max_stack */
+};
+
+/* Fills *ret_host. Never fails: what cannot be read has the kernel's default. */
+void host_describe(struct host *ret_host);
+
+/*
+ * Says whether a recording can work here. Returns 0, or a negative errno with one sentence for
+ * people in why: -ENOTSUP kernel too old or without BTF, -EPERM missing capabilities, seccomp or
+ * lockdown.
+ */
+int host_check(const struct host *host, char *why, size_t why_bytes);
+
+/* What may be behind an -EPERM of the bpf or perf_event_open system calls, as one clause. */
+void host_explain_eperm(char *why, size_t why_bytes);
+
+/* Marks the CPUs that are online in online[HOST_MAX_CPUS]; returns how many. */
+uint32_t host_online_cpus(bool *online);
+
+/* Steal time of each CPU since boot, in ns, to a clock tick (/proc/stat). Returns CPUs filled. */
+uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus);
+
+/* CLOCK_MONOTONIC now; CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC. ns. */
+uint64_t host_now_ns(void);
+int64_t host_wall_offset_ns(void);
+uint64_t host_boot_offset_ns(void);
+#endif

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "hotrun.skel.h"
+#include "kernel/host.h"
+
+/* A record at the most: a stack with all its frames. */
+#define RECORD_MAX (sizeof(struct event_stack) + STACK_MAX_FRAMES * sizeof(__u64))
+
+struct session {
+	struct session_options options;
+	struct hotrun_bpf *bpf;
+	struct ring_buffer *samples, *tasks;
+	struct sideband *sideband;
+	const struct cpu_clock *clocks; /* the map `cpus` in memory */
+	size_t clocks_bytes;
+	int *tick_fds;		 /* by CPU, -1 = none */
+	struct bpf_link **ticks; /* by CPU */
+	bool *online;
+	bool started;
+	/* Of the drain that runs. */
+	const struct session_ops *ops;
+	uint64_t bad_records;
+};
+
+/* libbpf's own lines, one level lower than it thinks; shown with -v only. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[1024];
+	int n = vsnprintf(line, sizeof(line), format, args);
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	while (n > 0 && (size_t)n < sizeof(line) && line[n - 1] == '\n')
+		line[--n] = '\0';
+	log_debug("%s", line);
+	return 0;
+}
+
+static int explain(int err, const char *what, char *why, size_t why_bytes)
+{
+	char cause[512];
+
+	if (err == -EPERM || err == -EACCES) {
+		host_explain_eperm(cause, sizeof(cause));
+		snprintf(why, why_bytes, "%s: not permitted: %s", what, cause);
+		return -EPERM;
+	}
+	if (err == -EMFILE || err == -ENFILE)
+		snprintf(why, why_bytes, "%s: too many open files; raise the limit (ulimit -n)",
+			 what);
+	else
+		snprintf(why, why_bytes, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+static void raise_limits(void)
+{
+	struct rlimit limit;
+
+	/* Before 5.11 BPF memory counts against RLIMIT_MEMLOCK; later kernels use the cgroup. The
+	 * hard limit cannot always be raised (no CAP_SYS_RESOURCE): go on all the same. */
+	limit = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		log_debug("memlock limit not raised: %s", strerror(errno));
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
+{
+	uint64_t bytes = least;
+
+	while (bytes < wanted && bytes < most)
+		bytes <<= 1;
+	return (uint32_t)bytes;
+}
+
+/* Two seconds without a drain: each tick a sample and, of every second, two new stacks of 60 frames
+ * (measured mean of .NET services); 512 thread deaths a CPU and second. */
+static void size_maps(struct session *s)
+{
+	uint64_t cpus = s->options.cpus_possible, ticks = cpus * s->options.sample_hz * 2;
+
+	bpf_map__set_max_entries(s->bpf->maps.samples,
+				 ring_bytes(ticks * (80 + 520), 1 << 20, 64 << 20));
+	bpf_map__set_max_entries(s->bpf->maps.tasks,
+				 ring_bytes(cpus * 1024 * 104, 1 << 20, 16 << 20));
+	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
+}
+
+static int load(struct session *s, char *why, size_t why_bytes)
+{
+	int err;
+
+	s->bpf = hotrun_bpf__open();
+	if (!s->bpf)
+		return explain(-errno, "BPF object", why, why_bytes);
+	if (getrandom(&s->bpf->rodata->stack_seed, sizeof(uint64_t), 0) != sizeof(uint64_t))
+		return explain(-errno, "random seed", why, why_bytes);
+	s->bpf->rodata->stack_depth = s->options.max_stack;
+	s->bpf->rodata->filter_tgids = s->options.tgid_cnt > 0;
+	s->bpf->rodata->filter_cgroups = s->options.cgroups;
+	size_maps(s);
+	err = hotrun_bpf__load(s->bpf);
+	if (err)
+		return explain(err, "loading the BPF programs", why, why_bytes);
+	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
+		uint8_t one = 1;
+
+		err = bpf_map__update_elem(s->bpf->maps.tgids, &s->options.tgids[i],
+					   sizeof(uint32_t), &one, sizeof(one), BPF_ANY);
+		if (err)
+			return explain(err, "list of processes", why, why_bytes);
+	}
+	return 0;
+}
+
+/* Runs an iterator to its end; take gets each struct event_task. */
+static int run_iterator(struct session *s, struct bpf_link *link)
+{
+	struct event_task tasks[256]; /* whole records: the kernel writes what fits */
+	size_t have = 0;
+	int err = 0, fd = bpf_iter_create(bpf_link__fd(link));
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n = read(fd, (char *)tasks + have, sizeof(tasks) - have);
+		size_t i;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0) {
+			err = n < 0 ? -errno : 0;
+			break;
+		}
+		have += (size_t)n;
+		for (i = 0; (i + 1) * sizeof(tasks[0]) <= have; i++)
+			if (s->ops)
+				s->ops->task(s->ops->ctx, &tasks[i]);
+		have -= i * sizeof(tasks[0]);
+		memmove(tasks, tasks + i, have);
+	}
+	close(fd);
+	return err;
+}
+
+static int attach_accounts(struct session *s, char *why, size_t why_bytes)
+{
+	int err;
+
+	s->bpf->data->session_start_ns = host_now_ns();
+	s->bpf->links.on_new_task = bpf_program__attach(s->bpf->progs.on_new_task);
+	s->bpf->links.on_switch =
+		s->bpf->links.on_new_task ? bpf_program__attach(s->bpf->progs.on_switch) : NULL;
+	s->bpf->links.create_accounts =
+		s->bpf->links.on_switch ? bpf_program__attach(s->bpf->progs.create_accounts) : NULL;
+	s->bpf->links.read_accounts = s->bpf->links.create_accounts
+					      ? bpf_program__attach(s->bpf->progs.read_accounts)
+					      : NULL;
+	if (!s->bpf->links.read_accounts)
+		return explain(-errno, "attaching the scheduler programs", why, why_bytes);
+	err = run_iterator(s, s->bpf->links.create_accounts);
+	if (err)
+		return explain(err, "creating the accounts", why, why_bytes);
+	bpf_link__destroy(s->bpf->links.create_accounts);
+	s->bpf->links.create_accounts = NULL;
+	return 0;
+}
+
+static int take_ring_record(void *ctx, void *data, size_t bytes)
+{
+	struct session *s = ctx;
+	const struct event_header *header = data;
+
+	if (bytes < sizeof(*header) || header->size > bytes)
+		goto bad;
+	switch (header->kind) {
+	case EVENT_SAMPLE:
+		if (header->size < sizeof(struct event_sample))
+			goto bad;
+		s->ops->sample(s->ops->ctx, data);
+		return 0;
+	case EVENT_STACK: {
+		const struct event_stack *stack = data;
+
+		if (header->size < sizeof(*stack) || stack->frame_cnt > STACK_MAX_FRAMES ||
+		    header->size != sizeof(*stack) + stack->frame_cnt * sizeof(__u64))
+			goto bad;
+		s->ops->stack(s->ops->ctx, stack);
+		return 0;
+	}
+	case EVENT_TASK_END:
+		if (header->size < sizeof(struct event_task))
+			goto bad;
+		s->ops->task(s->ops->ctx, data);
+		return 0;
+	default:
+		break;
+	}
+bad:
+	s->bad_records++;
+	return 0;
+}
+
+static int open_rings(struct session *s, char *why, size_t why_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *clocks;
+
+	s->clocks_bytes = s->options.cpus_possible * sizeof(*s->clocks);
+	s->clocks_bytes = (s->clocks_bytes + page - 1) / page * page;
+	clocks = mmap(NULL, s->clocks_bytes, PROT_READ, MAP_SHARED, bpf_map__fd(s->bpf->maps.cpus),
+		      0);
+	if (clocks == MAP_FAILED)
+		return explain(-errno, "clocks of the CPUs", why, why_bytes);
+	s->clocks = clocks;
+	s->samples = ring_buffer__new(bpf_map__fd(s->bpf->maps.samples), take_ring_record, s, NULL);
+	if (!s->samples)
+		return explain(-errno, "samples ring", why, why_bytes);
+	s->tasks = ring_buffer__new(bpf_map__fd(s->bpf->maps.tasks), take_ring_record, s, NULL);
+	if (!s->tasks)
+		return explain(-errno, "tasks ring", why, why_bytes);
+	return 0;
+}
+
+static int allocate(struct session *s)
+{
+	uint32_t cpus = s->options.cpus_possible;
+
+	s->tick_fds = calloc(cpus, sizeof(*s->tick_fds));
+	s->ticks = calloc(cpus, sizeof(struct bpf_link *));
+	s->online = calloc(HOST_MAX_CPUS, sizeof(*s->online));
+	if (!s->tick_fds || !s->ticks || !s->online)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < cpus; cpu++)
+		s->tick_fds[cpu] = -1;
+	host_online_cpus(s->online);
+	return 0;
+}
+
+int session_new(const struct session_options *options, char *why, size_t why_bytes,
+		struct session **ret_session)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return explain(-ENOMEM, "session", why, why_bytes);
+	libbpf_set_print(print_libbpf);
+	raise_limits();
+	s->options = *options;
+	err = allocate(s);
+	if (err)
+		explain(err, "session", why, why_bytes);
+	if (!err)
+		err = load(s, why, why_bytes);
+	if (!err) {
+		/* Before the accounts: no mapping made from now on is missed. */
+		err = sideband_open(s->online, options->cpus_possible, &s->sideband);
+		if (err)
+			explain(err, "opening the side-band events", why, why_bytes);
+	}
+	if (!err)
+		err = open_rings(s, why, why_bytes);
+	if (!err)
+		err = attach_accounts(s, why, why_bytes);
+	if (err) {
+		session_free(s);
+		return err;
+	}
+	*ret_session = s;
+	return 0;
+}
+
+int session_select_cgroup(struct session *s, uint64_t cgroup_id)
+{
+	uint8_t one = 1;
+
+	return bpf_map__update_elem(s->bpf->maps.cgroups, &cgroup_id, sizeof(cgroup_id), &one,
+				    sizeof(one), BPF_ANY);
+}
+
+static int open_tick(struct session *s, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = s->options.cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = s->options.cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+	};
+	int fd, err;
+
+	if (s->options.cycles) {
+		attr.freq = 1;
+		attr.sample_freq = s->options.sample_hz;
+	} else {
+		attr.sample_period = 1000000000ull / s->options.sample_hz;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	s->ticks[cpu] = bpf_program__attach_perf_event(s->bpf->progs.on_tick, fd);
+	if (!s->ticks[cpu]) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	s->tick_fds[cpu] = fd; /* closed with the link */
+	return 0;
+}
+
+static void close_tick(struct session *s, uint32_t cpu)
+{
+	if (s->tick_fds[cpu] < 0)
+		return;
+	bpf_link__destroy(s->ticks[cpu]);
+	s->ticks[cpu] = NULL;
+	s->tick_fds[cpu] = -1;
+}
+
+int session_start(struct session *s, char *why, size_t why_bytes)
+{
+	int err;
+
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
+		if (!s->online[cpu])
+			continue;
+		err = open_tick(s, cpu);
+		if ((err == -ENOENT || err == -EOPNOTSUPP) && s->options.cycles) {
+			snprintf(why, why_bytes,
+				 "this machine has no hardware cycle counter; "
+				 "leave --event out to sample by cpu-clock");
+			return err;
+		}
+		if (err)
+			return explain(err, "opening the sampling event", why, why_bytes);
+	}
+	s->started = true;
+	return 0;
+}
+
+void session_stop(struct session *s)
+{
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++)
+		close_tick(s, cpu);
+	s->started = false;
+}
+
+uint32_t session_follow_cpus(struct session *s, const bool *online)
+{
+	uint32_t without = 0;
+
+	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
+	sideband_follow_cpus(s->sideband, online);
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
+		if (!online[cpu])
+			close_tick(s, cpu);
+		else if (s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
+			without++;
+	}
+	return without;
+}
+
+uint64_t session_drain(struct session *s, const struct session_ops *ops)
+{
+	s->ops = ops;
+	s->bad_records = 0;
+	ring_buffer__consume(s->samples);
+	ring_buffer__consume(s->tasks);
+	s->ops = NULL;
+	return s->bad_records;
+}
+
+uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
+				uint64_t until_ns)
+{
+	return sideband_drain(s->sideband, ops, until_ns);
+}
+
+int session_read_accounts(struct session *s, const struct session_ops *ops)
+{
+	int err;
+
+	s->ops = ops;
+	err = run_iterator(s, s->bpf->links.read_accounts);
+	s->ops = NULL;
+	return err;
+}
+
+int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
+		     uint64_t *ret_now_ns)
+{
+	const struct cpu_clock *clock = &s->clocks[cpu];
+
+	/* Ticks are written without the sequence number, by the CPU's own interrupt: single words,
+	 * never torn. */
+	for (int i = 0; i < 1000; i++) {
+		__u64 before = __atomic_load_n(&clock->sequence, __ATOMIC_ACQUIRE);
+
+		*ret_clock = *(const volatile struct cpu_clock *)clock;
+		*ret_now_ns = host_now_ns();
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(before & 1) && __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED) == before)
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+void session_read_losses(struct session *s, uint64_t counts[LOSS_KERNEL_CNT])
+{
+	size_t cpus = s->options.cpus_possible;
+	uint64_t *values = calloc(cpus, sizeof(*values));
+
+	memset(counts, 0, LOSS_KERNEL_CNT * sizeof(*counts));
+	for (uint32_t cause = 0; values && cause < LOSS_KERNEL_CNT; cause++) {
+		if (bpf_map__lookup_elem(s->bpf->maps.losses, &cause, sizeof(cause), values,
+					 cpus * sizeof(*values), 0))
+			continue;
+		for (size_t cpu = 0; cpu < cpus; cpu++)
+			counts[cause] += values[cpu];
+	}
+	free(values);
+}
+
+uint64_t session_recursion_misses(struct session *s)
+{
+	struct bpf_program *program;
+	uint64_t misses = 0;
+
+	bpf_object__for_each_program(program, s->bpf->obj)
+	{
+		struct bpf_prog_info info = {0};
+		__u32 bytes = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes))
+			misses += info.recursion_misses;
+	}
+	return misses;
+}
+
+size_t session_map_bytes(const struct session *s)
+{
+	size_t cpus = s->options.cpus_possible;
+
+	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
+	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
+	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->ticks && s->tick_fds)
+		session_stop(s);
+	if (s->clocks)
+		munmap((void *)s->clocks, s->clocks_bytes);
+	ring_buffer__free(s->samples);
+	ring_buffer__free(s->tasks);
+	sideband_free(s->sideband);
+	hotrun_bpf__destroy(s->bpf);
+	free(s->tick_fds);
+	free(s->ticks);
+	free(s->online);
+	free(s);
+}

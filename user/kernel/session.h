@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_SESSION_H
+#define HOTRUN_KERNEL_SESSION_H
+/*
+ * One recording session with the kernel: the BPF programs loaded and attached, the sampling events,
+ * the side-band, and everything read from them. Nothing is pinned: when the process ends, however it
+ * ends, the kernel takes it all away. The only room that sees the skeleton. No threads.
+ */
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/events.h"
+#include "kernel/sideband.h"
+
+struct session;
+
+struct session_options {
+	uint32_t sample_hz;
+	bool cycles; /* hardware cycles instead of cpu-clock */
+	uint32_t cpus_possible;
+	uint32_t max_stack;
+	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
+	size_t tgid_cnt;
+	bool cgroups; /* session_select_cgroup() says which */
+};
+
+/* Records are borrowed until the callback returns; their sizes are checked. */
+struct session_ops {
+	void *ctx;
+	void (*sample)(void *ctx, const struct event_sample *sample);
+	void (*stack)(void *ctx, const struct event_stack *stack);
+	void (*task)(void *ctx, const struct event_task *task); /* EVENT_TASK and EVENT_TASK_END */
+};
+
+/*
+ * Loads the programs and attaches scheduler accounts and side-band; sampling does not run yet. On
+ * failure a sentence for people is in why, and the result is -EPERM, -ENOTSUP, -EMFILE, -ENOMEM
+ * or what the system call said. Raises the soft limit of open files.
+ */
+int session_new(const struct session_options *options, char *why, size_t why_bytes,
+		struct session **ret_session);
+/* Stacks of this cgroup are wanted. 0, or -E2BIG beyond the map's size. */
+int session_select_cgroup(struct session *s, uint64_t cgroup_id);
+/* Starts the sampling events. Errors as session_new. */
+int session_start(struct session *s, char *why, size_t why_bytes);
+/* Stops sampling and detaches everything; what is in the rings can still be drained. */
+void session_stop(struct session *s);
+
+/* Hands over all samples, stacks and last accounts that are there. Returns malformed records. */
+uint64_t session_drain(struct session *s, const struct session_ops *ops);
+/* The same for the side-band, up to that time. Records of one instant may still be on their way to
+ * the ring of another CPU: give now less 0.1 ms, or UINT64_MAX at the end. */
+uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
+				uint64_t until_ns);
+/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. */
+int session_read_accounts(struct session *s, const struct session_ops *ops);
+
+/* Consistent copy of one CPU's books, and the time of the copy. 0, or -EAGAIN when it was written
+ * over and over while it was read. */
+int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
+		     uint64_t *ret_now_ns);
+/* Sums over CPUs since the load, by enum loss_cause. */
+void session_read_losses(struct session *s, uint64_t counts[LOSS_KERNEL_CNT]);
+/* Program runs that the kernel skipped because one of ours already ran there. */
+uint64_t session_recursion_misses(struct session *s);
+/* Follows CPUs that went off or on line; returns the online CPUs without a sampling event. */
+uint32_t session_follow_cpus(struct session *s, const bool *online);
+
+/* Bytes of BPF maps and rings, as asked for. */
+size_t session_map_bytes(const struct session *s);
+/* Takes NULL and half-built objects. */
+void session_free(struct session *s);
+#endif

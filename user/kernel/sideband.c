@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/sideband.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+/* 128 data pages and the head page are what kernel.perf_event_mlock_kb grants by default; 512 KiB
+ * hold about 4,000 mappings of one CPU between two drains. */
+#define DATA_PAGES 128
+/* The largest record: its size field has 16 bits. */
+#define RECORD_MAX 65536
+
+struct ring {
+	int fd; /* -1 = closed */
+	struct perf_event_mmap_page *head;
+	/* Of the drain that runs. */
+	bool ready; /* next and next_ns are a record not yet taken */
+	struct perf_event_header next;
+	uint64_t next_ns;
+	uint64_t tail, stop;
+};
+
+struct sideband {
+	size_t page_bytes;
+	size_t data_bytes;
+	uint32_t cpus;
+	struct ring *rings;					/* by CPU */
+	uint8_t record[RECORD_MAX] __attribute__((aligned(8))); /* the one that is taken */
+};
+
+static int open_ring(struct sideband *sb, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1, /* drained by timer: do not wake us for each record */
+		.wakeup_watermark = (uint32_t)sb->data_bytes / 2,
+	};
+	struct ring *ring = &sb->rings[cpu];
+	void *map;
+	int fd, err;
+
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	map = mmap(NULL, sb->page_bytes + sb->data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
+	if (map == MAP_FAILED) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	ring->fd = fd;
+	ring->head = map;
+	return 0;
+}
+
+static void close_ring(struct sideband *sb, uint32_t cpu)
+{
+	struct ring *ring = &sb->rings[cpu];
+
+	if (ring->fd < 0)
+		return;
+	munmap(ring->head, sb->page_bytes + sb->data_bytes);
+	close(ring->fd);
+	*ring = (struct ring){.fd = -1};
+}
+
+int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideband)
+{
+	struct sideband *sb = calloc(1, sizeof(*sb));
+	int err = 0;
+
+	if (!sb)
+		return -ENOMEM;
+	sb->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	sb->data_bytes = DATA_PAGES * sb->page_bytes;
+	sb->cpus = cpus;
+	sb->rings = calloc(cpus, sizeof(*sb->rings));
+	if (!sb->rings) {
+		free(sb);
+		return -ENOMEM;
+	}
+	for (uint32_t cpu = 0; cpu < cpus; cpu++)
+		sb->rings[cpu].fd = -1;
+	for (uint32_t cpu = 0; cpu < cpus && !err; cpu++)
+		if (online[cpu])
+			err = open_ring(sb, cpu);
+	if (err) {
+		sideband_free(sb);
+		return err;
+	}
+	*ret_sideband = sb;
+	return 0;
+}
+
+void sideband_follow_cpus(struct sideband *sb, const bool *online)
+{
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
+		if (online[cpu] && sb->rings[cpu].fd < 0)
+			open_ring(sb, cpu); /* a failure is tried again at the next look */
+		else if (!online[cpu])
+			close_ring(sb, cpu);
+	}
+}
+
+/* Little reader over one record. */
+struct cursor {
+	const uint8_t *at;
+	size_t left;
+	bool bad;
+};
+
+static uint64_t get(struct cursor *c, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (c->left < bytes) {
+		c->bad = true;
+		return 0;
+	}
+	memcpy(&value, c->at, bytes);
+	c->at += bytes;
+	c->left -= bytes;
+	return value;
+}
+
+static uint32_t get_u32(struct cursor *c)
+{
+	return (uint32_t)get(c, 4);
+}
+
+static void take_mapping(struct cursor *c, uint16_t misc, uint64_t time_ns,
+			 const struct sideband_ops *ops)
+{
+	struct sideband_mapping map = {.time_ns = time_ns};
+	const uint8_t *file;
+
+	map.tgid = get_u32(c);
+	get(c, 4); /* tid */
+	map.start = get(c, 8);
+	map.end = map.start + get(c, 8);
+	map.file_offset = get(c, 8);
+	file = c->at;
+	get(c, 8), get(c, 8), get(c, 8); /* device, inode and generation, or a build id */
+	get(c, 8);			 /* protection, flags */
+	if (c->bad || map.end <= map.start)
+		return;
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		map.build_id_len = file[0] <= 20 ? file[0] : 20;
+		map.build_id = file + 4;
+	} else {
+		uint32_t major, minor;
+
+		memcpy(&major, file, 4);
+		memcpy(&minor, file + 4, 4);
+		memcpy(&map.inode, file + 8, 8);
+		map.dev = makedev(major, minor);
+	}
+	map.path = (const char *)c->at;
+	map.path_len = strnlen(map.path, c->left);
+	ops->mapping(ops->ctx, &map);
+}
+
+static void take_comm(struct cursor *c, uint16_t misc, uint64_t time_ns,
+		      const struct sideband_ops *ops)
+{
+	uint32_t tgid = get_u32(c), tid = get_u32(c);
+	const char *comm = (const char *)c->at;
+
+	if (!c->bad)
+		ops->comm(ops->ctx, tgid, tid, comm, strnlen(comm, c->left),
+			  misc & PERF_RECORD_MISC_COMM_EXEC, time_ns);
+}
+
+static void take_life(struct cursor *c, uint32_t type, uint64_t time_ns,
+		      const struct sideband_ops *ops)
+{
+	uint32_t tgid = get_u32(c), parent = get_u32(c), tid = get_u32(c);
+
+	if (c->bad)
+		return;
+	if (type == PERF_RECORD_FORK)
+		ops->fork(ops->ctx, tgid, tid, parent, time_ns);
+	else
+		ops->exit(ops->ctx, tgid, tid, time_ns);
+}
+
+/* Returns false on a record that is shorter than its type says. */
+static bool take_record(const struct perf_event_header *header, uint64_t time_ns,
+			const struct sideband_ops *ops)
+{
+	struct cursor c = {(const uint8_t *)(header + 1), header->size - sizeof(*header) - 8,
+			   false};
+
+	switch (header->type) {
+	case PERF_RECORD_MMAP2:
+		take_mapping(&c, header->misc, time_ns, ops);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(&c, header->misc, time_ns, ops);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		take_life(&c, header->type, time_ns, ops);
+		break;
+	case PERF_RECORD_LOST:
+		get(&c, 8); /* event id */
+		ops->lost(ops->ctx, get(&c, 8));
+		break;
+	default:
+		break;
+	}
+	return !c.bad;
+}
+
+static void copy_out(const struct sideband *sb, const struct ring *ring, uint64_t at, void *to,
+		     size_t bytes)
+{
+	const uint8_t *data = (const uint8_t *)ring->head + sb->page_bytes;
+	size_t from = at % sb->data_bytes, first = sb->data_bytes - from;
+
+	if (first > bytes)
+		first = bytes;
+	memcpy(to, data + from, first);
+	memcpy((uint8_t *)to + first, data, bytes - first);
+}
+
+/* Looks at the next record of a ring; its time is the last word of it (sample_id_all). False: the
+ * ring is drained. A record that breaks the format ends the ring's content. */
+static bool peek(struct sideband *sb, struct ring *ring, uint64_t *bad)
+{
+	if (ring->tail >= ring->stop)
+		return false;
+	copy_out(sb, ring, ring->tail, &ring->next, sizeof(ring->next));
+	if (ring->next.size < sizeof(ring->next) + 8 || ring->next.size > ring->stop - ring->tail) {
+		*bad += 1;
+		ring->tail = ring->stop;
+		return false;
+	}
+	copy_out(sb, ring, ring->tail + ring->next.size - 8, &ring->next_ns, 8);
+	return true;
+}
+
+uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns)
+{
+	uint64_t bad = 0;
+
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
+		struct ring *ring = &sb->rings[cpu];
+
+		ring->ready = false;
+		if (ring->fd < 0)
+			continue;
+		ring->stop = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+		ring->tail = ring->head->data_tail;
+		ring->ready = peek(sb, ring, &bad);
+	}
+	for (;;) {
+		struct ring *first = NULL;
+
+		for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
+			struct ring *ring = &sb->rings[cpu];
+
+			if (ring->ready && (!first || ring->next_ns < first->next_ns))
+				first = ring;
+		}
+		if (!first || first->next_ns > until_ns)
+			break;
+		copy_out(sb, first, first->tail, sb->record, first->next.size);
+		bad += !take_record((const void *)sb->record, first->next_ns, ops);
+		first->tail += first->next.size;
+		first->ready = peek(sb, first, &bad);
+	}
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
+		if (sb->rings[cpu].fd >= 0)
+			__atomic_store_n(&sb->rings[cpu].head->data_tail, sb->rings[cpu].tail,
+					 __ATOMIC_RELEASE);
+	return bad;
+}
+
+void sideband_free(struct sideband *sb)
+{
+	if (!sb)
+		return;
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
+		close_ring(sb, cpu);
+	free(sb->rings);
+	free(sb);
+}
