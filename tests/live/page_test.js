@@ -209,6 +209,18 @@
 		equal('reset is done', byId('reset').disabled, true);
 	}
 
+	function checkHottest() {
+		const rows = [...byId('hottest-list').querySelectorAll('button')];
+
+		equal('hottest by self, heaviest first', rows.map((r) => r.textContent).join(' | '),
+		      '33.3 %Pricing.Total<System.__Canon>Shop.Api | 26.7 %System.Private.CoreLib.dll | ' +
+		      '16.7 %memcpylibc.so.6 | 13.3 %tcp_sendmsg[kernel] | 10.0 %[anon]');
+		rows[2].click();
+		equal('a click finds it', byId('search-result').textContent,
+		      'matched 16.7 % ±3.0 in 1 frame');
+		type('');
+	}
+
 	function checkKeys() {
 		const area = byId('graph');
 
@@ -319,7 +331,8 @@
 	}
 
 	const suites = {
-		small: [checkSafety, checkAny, checkHeader, checkChooser, checkSearch, checkZoom, checkKeys,
+		small: [checkSafety, checkAny, checkHeader, checkChooser, checkSearch, checkZoom, checkHottest,
+			checkKeys,
 			checkReasons, checkHostile, checkAddress, checkPolicy],
 		large: [checkSafety, checkAny, checkLarge],
 		empty: [checkSafety, checkEmpty],
