@@ -211,7 +211,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	}
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
 		sample.flags |= SAMPLE_KERNEL_THREAD;
-	} else {
+	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
 		fault = false;
 		sample.user_stack = take_stack(ctx, &sample, BPF_F_USER_STACK, &fault);
 		if (fault) {

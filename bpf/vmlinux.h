@@ -50,6 +50,8 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct mm_struct;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -64,6 +66,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	struct css_set *cgroups;
+	struct mm_struct *mm;
 };
 
 /* Argument of iterators over tasks (kernel/bpf/task_iter.c). */

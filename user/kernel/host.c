@@ -138,13 +138,14 @@ int host_check(const struct host *host, char *why, size_t why_bytes)
 
 	if (sscanf(host->release, "%u.%u", &major, &minor) == 2 &&
 	    (major < 5 || (major == 5 && minor < 15))) {
-		snprintf(why, why_bytes,
-			 "kernel %s is too old: hotrun needs Linux 5.15 or newer", host->release);
+		snprintf(why, why_bytes, "kernel %s is too old: hotrun needs Linux 5.15 or newer",
+			 host->release);
 		return -ENOTSUP;
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		snprintf(why, why_bytes,
-			 "this kernel has no readable BTF (/sys/kernel/btf/vmlinux); it must be built "
+			 "this kernel has no readable BTF (/sys/kernel/btf/vmlinux); it must be "
+			 "built "
 			 "with CONFIG_DEBUG_INFO_BTF=y");
 		return -ENOTSUP;
 	}
@@ -155,8 +156,9 @@ int host_check(const struct host *host, char *why, size_t why_bytes)
 	}
 	if (read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
 	    strstr(lockdown, "[confidentiality]")) {
-		snprintf(why, why_bytes, "kernel lockdown is in confidentiality mode, which forbids "
-					 "BPF to read kernel memory");
+		snprintf(why, why_bytes,
+			 "kernel lockdown is in confidentiality mode, which forbids "
+			 "BPF to read kernel memory");
 		return -EPERM;
 	}
 	return 0;

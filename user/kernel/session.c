@@ -26,7 +26,7 @@ struct session {
 	struct hotrun_bpf *bpf;
 	struct ring_buffer *samples, *tasks;
 	struct sideband *sideband;
-	int *tick_fds; /* by CPU, -1 = none */
+	int *tick_fds;		 /* by CPU, -1 = none */
 	struct bpf_link **ticks; /* by CPU */
 	bool *online;
 	bool started;
@@ -332,8 +332,9 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 			continue;
 		err = open_tick(s, cpu);
 		if ((err == -ENOENT || err == -EOPNOTSUPP) && s->options.cycles) {
-			snprintf(why, why_bytes, "this machine has no hardware cycle counter; "
-						 "leave --event out to sample by cpu-clock");
+			snprintf(why, why_bytes,
+				 "this machine has no hardware cycle counter; "
+				 "leave --event out to sample by cpu-clock");
 			return err;
 		}
 		if (err)
@@ -375,9 +376,10 @@ uint64_t session_drain(struct session *s, const struct session_ops *ops)
 	return s->bad_records;
 }
 
-uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops)
+uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
+				uint64_t until_ns)
 {
-	return sideband_drain(s->sideband, ops);
+	return sideband_drain(s->sideband, ops, until_ns);
 }
 
 int session_read_accounts(struct session *s, const struct session_ops *ops)
@@ -433,7 +435,8 @@ uint64_t session_recursion_misses(struct session *s)
 	struct bpf_program *program;
 	uint64_t misses = 0;
 
-	bpf_object__for_each_program (program, s->bpf->obj) {
+	bpf_object__for_each_program(program, s->bpf->obj)
+	{
 		struct bpf_prog_info info = {0};
 		__u32 bytes = sizeof(info);
 

@@ -50,8 +50,10 @@ void session_stop(struct session *s);
 
 /* Hands over all samples, stacks and last accounts that are there. Returns malformed records. */
 uint64_t session_drain(struct session *s, const struct session_ops *ops);
-/* The same for the side-band. */
-uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops);
+/* The same for the side-band, up to that time. Records of one instant may still be on their way to
+ * the ring of another CPU: give now less 0.1 ms, or UINT64_MAX at the end. */
+uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
+				uint64_t until_ns);
 /* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 

@@ -20,14 +20,19 @@
 struct ring {
 	int fd; /* -1 = closed */
 	struct perf_event_mmap_page *head;
+	/* Of the drain that runs. */
+	bool ready; /* next and next_ns are a record not yet taken */
+	struct perf_event_header next;
+	uint64_t next_ns;
+	uint64_t tail, stop;
 };
 
 struct sideband {
 	size_t page_bytes;
 	size_t data_bytes;
 	uint32_t cpus;
-	struct ring *rings; /* by CPU */
-	uint8_t record[RECORD_MAX]; /* a record that wraps is put together here */
+	struct ring *rings;					/* by CPU */
+	uint8_t record[RECORD_MAX] __attribute__((aligned(8))); /* the one that is taken */
 };
 
 static int open_ring(struct sideband *sb, uint32_t cpu)
@@ -57,7 +62,8 @@ static int open_ring(struct sideband *sb, uint32_t cpu)
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	map = mmap(NULL, sb->page_bytes + sb->data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, sb->page_bytes + sb->data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
 	if (map == MAP_FAILED) {
 		err = -errno;
 		close(fd);
@@ -156,7 +162,7 @@ static void take_mapping(struct cursor *c, uint16_t misc, uint64_t time_ns,
 	map.file_offset = get(c, 8);
 	file = c->at;
 	get(c, 8), get(c, 8), get(c, 8); /* device, inode and generation, or a build id */
-	get(c, 8); /* protection, flags */
+	get(c, 8);			 /* protection, flags */
 	if (c->bad || map.end <= map.start)
 		return;
 	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
@@ -200,16 +206,12 @@ static void take_life(struct cursor *c, uint32_t type, uint64_t time_ns,
 }
 
 /* Returns false on a record that is shorter than its type says. */
-static bool take_record(const struct perf_event_header *header, const struct sideband_ops *ops)
+static bool take_record(const struct perf_event_header *header, uint64_t time_ns,
+			const struct sideband_ops *ops)
 {
-	struct cursor c = {(const uint8_t *)(header + 1), header->size - sizeof(*header), false};
-	uint64_t time_ns = 0;
+	struct cursor c = {(const uint8_t *)(header + 1), header->size - sizeof(*header) - 8,
+			   false};
 
-	if (c.left < 8)
-		return false;
-	/* sample_id_all: the time is the last word of each record. */
-	memcpy(&time_ns, c.at + c.left - 8, 8);
-	c.left -= 8;
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
 		take_mapping(&c, header->misc, time_ns, ops);
@@ -231,41 +233,68 @@ static bool take_record(const struct perf_event_header *header, const struct sid
 	return !c.bad;
 }
 
-static uint64_t drain_ring(struct sideband *sb, struct ring *ring, const struct sideband_ops *ops)
+static void copy_out(const struct sideband *sb, const struct ring *ring, uint64_t at, void *to,
+		     size_t bytes)
 {
 	const uint8_t *data = (const uint8_t *)ring->head + sb->page_bytes;
-	uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->head->data_tail, bad = 0;
+	size_t from = at % sb->data_bytes, first = sb->data_bytes - from;
 
-	while (tail < head) {
-		size_t at = tail % sb->data_bytes;
-		const struct perf_event_header *header = (const void *)(data + at);
-		size_t size = header->size, first = sb->data_bytes - at;
-
-		if (size < sizeof(*header) || size > head - tail) {
-			bad++;
-			tail = head;
-			break;
-		}
-		if (size > first) {
-			memcpy(sb->record, data + at, first);
-			memcpy(sb->record + first, data, size - first);
-			header = (const void *)sb->record;
-		}
-		bad += !take_record(header, ops);
-		tail += size;
-	}
-	__atomic_store_n(&ring->head->data_tail, tail, __ATOMIC_RELEASE);
-	return bad;
+	if (first > bytes)
+		first = bytes;
+	memcpy(to, data + from, first);
+	memcpy((uint8_t *)to + first, data, bytes - first);
 }
 
-uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops)
+/* Looks at the next record of a ring; its time is the last word of it (sample_id_all). False: the
+ * ring is drained. A record that breaks the format ends the ring's content. */
+static bool peek(struct sideband *sb, struct ring *ring, uint64_t *bad)
+{
+	if (ring->tail >= ring->stop)
+		return false;
+	copy_out(sb, ring, ring->tail, &ring->next, sizeof(ring->next));
+	if (ring->next.size < sizeof(ring->next) + 8 || ring->next.size > ring->stop - ring->tail) {
+		*bad += 1;
+		ring->tail = ring->stop;
+		return false;
+	}
+	copy_out(sb, ring, ring->tail + ring->next.size - 8, &ring->next_ns, 8);
+	return true;
+}
+
+uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns)
 {
 	uint64_t bad = 0;
 
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
+		struct ring *ring = &sb->rings[cpu];
+
+		ring->ready = false;
+		if (ring->fd < 0)
+			continue;
+		ring->stop = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+		ring->tail = ring->head->data_tail;
+		ring->ready = peek(sb, ring, &bad);
+	}
+	for (;;) {
+		struct ring *first = NULL;
+
+		for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
+			struct ring *ring = &sb->rings[cpu];
+
+			if (ring->ready && (!first || ring->next_ns < first->next_ns))
+				first = ring;
+		}
+		if (!first || first->next_ns > until_ns)
+			break;
+		copy_out(sb, first, first->tail, sb->record, first->next.size);
+		bad += !take_record((const void *)sb->record, first->next_ns, ops);
+		first->tail += first->next.size;
+		first->ready = peek(sb, first, &bad);
+	}
 	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
 		if (sb->rings[cpu].fd >= 0)
-			bad += drain_ring(sb, &sb->rings[cpu], ops);
+			__atomic_store_n(&sb->rings[cpu].head->data_tail, sb->rings[cpu].tail,
+					 __ATOMIC_RELEASE);
 	return bad;
 }
 

@@ -17,7 +17,7 @@ struct sideband_mapping {
 	uint64_t time_ns;
 	uint64_t start, end;
 	uint64_t file_offset;
-	uint64_t dev, inode; /* 0 where the build id is told instead */
+	uint64_t dev, inode;	 /* 0 where the build id is told instead */
 	const uint8_t *build_id; /* borrowed until the callback returns */
 	uint8_t build_id_len;
 	const char *path; /* not terminated; borrowed until the callback returns */
@@ -26,10 +26,11 @@ struct sideband_mapping {
 
 struct sideband_ops {
 	void *ctx;
-	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid, uint64_t time_ns);
-	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
-	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len, bool exec,
+	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
 		     uint64_t time_ns);
+	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
+	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
+		     bool exec, uint64_t time_ns);
 	void (*mapping)(void *ctx, const struct sideband_mapping *mapping);
 	void (*lost)(void *ctx, uint64_t records);
 };
@@ -38,8 +39,8 @@ struct sideband_ops {
 int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideband);
 /* Opens rings for CPUs that came online since, closes those of CPUs that went. */
 void sideband_follow_cpus(struct sideband *sb, const bool *online);
-/* Hands every record that is there to ops, ring by ring; times may go back between rings. Returns
- * the number of malformed records. */
-uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops);
+/* Hands every record up to that time to ops, in the order of their times over all rings: a process
+ * forks on one CPU and runs on another. Returns the number of malformed records. */
+uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns);
 void sideband_free(struct sideband *sb);
 #endif

@@ -58,6 +58,23 @@ int model_mapping_add(struct model *m, uint32_t process, const struct model_mapp
 	return 0;
 }
 
+int model_mappings_inherit(struct model *m, uint32_t process, uint32_t parent)
+{
+	const struct model_process *from = &m->processes[parent];
+	struct model_process *to = &m->processes[process];
+
+	for (size_t i = 0; i < from->mapping_cnt && to->mapping_cnt < MODEL_MAX_MAPPINGS; i++) {
+		if (from->mappings[i].to_ns)
+			continue;
+		if (GROW(to->mappings, to->mapping_cnt, to->mapping_cap))
+			return -ENOMEM;
+		to->mappings[to->mapping_cnt] = from->mappings[i];
+		to->mappings[to->mapping_cnt].from_ns = 0;
+		to->mappings[to->mapping_cnt++].dirty = true;
+	}
+	return 0;
+}
+
 void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)
 {
 	struct model_process *p = &m->processes[process];

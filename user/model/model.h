@@ -107,6 +107,7 @@ struct model_host {
 #define PROCESS_GONE	 0x8u  /* ended before its facts could be read */
 #define PROCESS_SELF	 0x10u /* hotrun itself */
 #define PROCESS_SELECTED 0x20u /* named by -p, --cgroup or -- CMD */
+#define PROCESS_SAMPLED	 0x40u /* has at least one sample */
 
 struct model_process {
 	uint32_t tgid;
@@ -171,7 +172,9 @@ struct model_thread {
 	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
 	bool baseline; /* the first account was taken: totals count from there */
 	bool dirty;
-	/* Last cumulative figures of the kernel; the recorder's, not stored. */
+	/* Last cumulative figures of the kernel and the pass that read them; the recorder's, not
+	 * stored. */
+	uint32_t seen_pass;
 	uint64_t seen_on_cpu_ns, seen_voluntary, seen_involuntary;
 	/* Since the recording's start. */
 	uint64_t on_cpu_ns, voluntary, involuntary;
@@ -332,6 +335,8 @@ enum model_mapping_kind model_mapping_kind_of(const char *path, size_t len);
  * repeats (same range, offset, module, still open) are ignored. 0 or -ENOSPC (bound) or -ENOMEM.
  */
 int model_mapping_add(struct model *m, uint32_t process, const struct model_mapping *mapping);
+/* Gives process the mappings that parent has open at that moment (fork). 0 or -ENOMEM. */
+int model_mappings_inherit(struct model *m, uint32_t process, uint32_t parent);
 /* Ends all open mappings of a process (exec). */
 void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns);
 /* The newest mapping that held address at time_ns; failing that, the first that held it later;
@@ -345,6 +350,9 @@ uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t a
 /* Adds a location; where the newest of that address has the same symbol and tier, returns that
  * one. A from_ns that is not newer than the newest replaces nothing and is returned as it is. */
 uint32_t model_location_add(struct model *m, const struct model_location *location);
+/* Appends a location as a capture has it, without judging it again: tier is interned, and older is
+ * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
+int model_location_restore(struct model *m, const struct model_location *location);
 
 /* Appends to the per-slice tables. 0 or -ENOMEM. */
 int model_sample_add(struct model *m, const struct model_sample *sample);

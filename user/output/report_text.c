@@ -105,19 +105,20 @@ void text_shorten(char *s, size_t columns, enum text_cut cut)
 
 	if (all <= columns)
 		return;
-	if (!columns) {
-		s[0] = '\0';
+	if (columns < 3) {
+		s[offset_of(s, columns)] = '\0';
 		return;
 	}
 	head = cut == CUT_END ? columns - 1 : cut == CUT_START ? 0 : (columns - 1) / 2;
 	tail = columns - 1 - head;
 	head = offset_of(s, head);
 	from = offset_of(s, all - tail);
-	/* A cut of one short character makes room for less than the sign: ASCII then. */
+	/* Two short characters hold less than the sign: then one more gives way. */
 	if (from - head < strlen(ELLIPSIS)) {
-		s[head] = '~';
-		memmove(s + head + 1, s + from, len - from + 1);
-		return;
+		if (tail)
+			from = offset_of(s, all - tail + 1);
+		else
+			head = offset_of(s, columns - 2);
 	}
 	memcpy(s + head, ELLIPSIS, strlen(ELLIPSIS));
 	memmove(s + head + strlen(ELLIPSIS), s + from, len - from + 1);

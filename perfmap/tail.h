@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PERFMAP_TAIL_H
+#define PERFMAP_TAIL_H
+/*
+ * Follows one open perf map by offset and keeps its entries up to date. Holds on to the file, not
+ * to the path: still readable when the process has exited or the file was removed. Whether another
+ * file lies at the path by now (perfmap_file.dev, ino) is the caller's to look at. Used by one
+ * thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "perfmap/map.h"
+
+/* Read by one advance, so that a huge map cannot hold up the others; the rest comes next time. */
+#define PERFMAP_ADVANCE_BYTES_MAX (64u << 20)
+
+struct perfmap_tail;
+
+/* Takes fd (closes it on failure too). Reads nothing yet. Returns owned, or NULL with errno. */
+struct perfmap_tail *perfmap_tail_new(int fd);
+void perfmap_tail_free(struct perfmap_tail *tail);
+
+/*
+ * Reads what was appended since the last call and gives it seen_ns (see map.h). Notices when the
+ * file was truncated, also when it has grown again since: then everything is read anew from its
+ * beginning, and old entries answer only while their line is still there.
+ * Returns 0; -ENOMEM; or what fstat and pread said. ret_bytes: bytes read; 0 = nothing new,
+ * PERFMAP_ADVANCE_BYTES_MAX = probably more to come.
+ */
+int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t *ret_bytes);
+
+/* The entries, for perfmap_find(); borrowed until perfmap_tail_free(). */
+struct perfmap *perfmap_tail_map(struct perfmap_tail *tail);
+
+/* perfmap_read_name() from the file that is followed. */
+int perfmap_tail_name(const struct perfmap_tail *tail, const struct perfmap_hit *hit, char *buf,
+		      size_t cap, size_t *ret_len);
+
+/* True when the file was truncated at least once while it was followed. */
+bool perfmap_tail_rewritten(const struct perfmap_tail *tail);
+#endif

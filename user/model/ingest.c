@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+/* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
+ * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
+#define KERNEL_PLACE_MASK 0x1fffffull
+
+struct cpu_seen {
+	bool valid;
+	struct cpu_clock clock; /* with the running interval added */
+	uint64_t steal_ns;
+};
+
+struct ingest {
+	struct model *m;
+	uint64_t boot_offset_ns;
+	uint64_t start_ns; /* 0 = still reading baselines */
+	uint32_t cpus;
+	uint32_t pass; /* of the iterator, from 1 */
+	struct cpu_seen *cpu_seen;
+	uint64_t losses[LOSS_KERNEL_CNT];
+	/* Row of accounts of a thread in the current slice, valid where the slice matches. */
+	struct account_row {
+		uint32_t slice;
+		uint32_t row;
+	} * account_rows;
+	size_t account_rows_cnt, account_rows_cap;
+	/* Processes that ended in this slice. */
+	uint32_t *ended;
+	size_t ended_cnt, ended_cap;
+};
+
+struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot_offset_ns)
+{
+	struct ingest *in = calloc(1, sizeof(*in));
+
+	if (!in)
+		return NULL;
+	in->m = m;
+	in->cpus = cpus_possible;
+	in->boot_offset_ns = boot_offset_ns;
+	in->cpu_seen = calloc(cpus_possible, sizeof(*in->cpu_seen));
+	if (!in->cpu_seen) {
+		free(in);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return in;
+}
+
+void ingest_free(struct ingest *in)
+{
+	if (!in)
+		return;
+	free(in->cpu_seen);
+	free(in->account_rows);
+	free(in->ended);
+	free(in);
+}
+
+void ingest_begin(struct ingest *in, uint64_t start_ns)
+{
+	in->start_ns = start_ns;
+}
+
+/* --- who is who ------------------------------------------------------------------------------ */
+
+static uint64_t to_monotonic(const struct ingest *in, uint64_t boottime_ns)
+{
+	return boottime_ns > in->boot_offset_ns ? boottime_ns - in->boot_offset_ns : 0;
+}
+
+/*
+ * The process of an exact identity. It may be known already from its fork event, whose time is at
+ * or after its start: of several incarnations it is the first born since.
+ */
+static uint32_t identify(struct ingest *in, uint32_t tgid, uint64_t start_ns)
+{
+	struct model *m = in->m;
+	uint64_t born_ns = to_monotonic(in, start_ns);
+	uint32_t row = model_process_at(m, tgid, UINT64_MAX);
+	struct model_process *p;
+
+	if (row != MODEL_NONE && m->processes[row].start_exact &&
+	    m->processes[row].start_ns == start_ns)
+		return row; /* the common case: the newest of that id */
+	row = model_process_unnamed_after(m, tgid, born_ns ? born_ns - 1 : 0);
+	if (row != MODEL_NONE) {
+		p = &m->processes[row];
+		p->start_ns = start_ns;
+		p->start_exact = true;
+		p->dirty = true;
+		return row;
+	}
+	row = model_process_get(m, tgid, start_ns);
+	if (row != MODEL_NONE && !m->processes[row].born_ns)
+		m->processes[row].born_ns = born_ns;
+	return row;
+}
+
+static void set_process_comm(struct model_process *p, const char *comm)
+{
+	if (p->comm == comm)
+		return;
+	if (p->name == p->comm || !*p->name)
+		p->name = comm;
+	p->comm = comm;
+	p->dirty = true;
+}
+
+static void set_flags(struct model_process *p, uint32_t flags)
+{
+	if ((p->flags & flags) == flags)
+		return;
+	p->flags |= flags;
+	p->dirty = true;
+}
+
+/* --- accounts -------------------------------------------------------------------------------- */
+
+static uint64_t rise(uint64_t now, uint64_t was)
+{
+	return now > was ? now - was : 0;
+}
+
+/* By how much a counter rose since it was seen; it never counts backwards. */
+static uint64_t grown(uint64_t now, uint64_t *seen)
+{
+	uint64_t by = rise(now, *seen);
+
+	*seen += by;
+	return by;
+}
+
+static struct model_account *account_row(struct ingest *in, uint32_t thread)
+{
+	struct model *m = in->m;
+	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+	struct model_account fresh = {.slice = slice, .thread = thread};
+
+	while (in->account_rows_cnt <= thread) {
+		if (GROW(in->account_rows, in->account_rows_cnt, in->account_rows_cap))
+			return NULL;
+		in->account_rows[in->account_rows_cnt++] = (struct account_row){MODEL_NONE, 0};
+	}
+	if (in->account_rows[thread].slice != slice) {
+		if (model_account_add(m, &fresh))
+			return NULL;
+		in->account_rows[thread] =
+			(struct account_row){slice, (uint32_t)m->accounts_cnt - 1};
+	}
+	return &m->accounts[in->account_rows[thread].row];
+}
+
+static void add_difference(struct ingest *in, uint32_t row, const struct event_task *task)
+{
+	struct model_thread *t = &in->m->threads[row];
+	struct model_account *account;
+	uint64_t ran, voluntary, involuntary;
+
+	if (!t->baseline) {
+		t->baseline = true;
+		if (!in->start_ns || to_monotonic(in, task->thread_start_ns) < in->start_ns) {
+			t->seen_on_cpu_ns = task->on_cpu_ns;
+			t->seen_voluntary = task->voluntary_switches;
+			t->seen_involuntary = task->involuntary_switches;
+			return;
+		}
+	}
+	ran = grown(task->on_cpu_ns, &t->seen_on_cpu_ns);
+	voluntary = grown(task->voluntary_switches, &t->seen_voluntary);
+	involuntary = grown(task->involuntary_switches, &t->seen_involuntary);
+	if (!in->start_ns || !(ran | voluntary | involuntary))
+		return;
+	account = account_row(in, row);
+	if (!account) {
+		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
+		return;
+	}
+	t = &in->m->threads[row];
+	t->on_cpu_ns += ran;
+	t->voluntary += voluntary;
+	t->involuntary += involuntary;
+	t->dirty = true;
+	account->on_cpu_ns += ran;
+	account->voluntary += voluntary;
+	account->involuntary += involuntary;
+}
+
+static void end_thread(struct ingest *in, uint32_t row, uint64_t time_ns)
+{
+	struct model_thread *t = &in->m->threads[row];
+	struct model_process *p = &in->m->processes[t->process];
+
+	if (t->exit_ns)
+		return;
+	t->exit_ns = time_ns;
+	t->state = 'X';
+	t->dirty = true;
+	if (t->tid != p->tgid || p->exit_ns)
+		return;
+	/* The leader is gone; threads that outlive it are found by the next pass. */
+	p->exit_ns = time_ns;
+	p->dirty = true;
+	if (!GROW(in->ended, in->ended_cnt, in->ended_cap))
+		in->ended[in->ended_cnt++] = t->process;
+}
+
+void ingest_task(struct ingest *in, const struct event_task *task)
+{
+	struct model *m = in->m;
+	uint32_t process = identify(in, task->tgid, task->process_start_ns), row;
+	const char *comm = model_string(m, task->comm, sizeof(task->comm));
+	struct model_process *p;
+	struct model_thread *t;
+
+	if (process == MODEL_NONE)
+		return;
+	row = model_thread_get(m, process, task->tid, task->thread_start_ns);
+	if (row == MODEL_NONE)
+		return;
+	p = &m->processes[process];
+	t = &m->threads[row];
+	if (task->flags & ACCOUNT_KERNEL_THREAD)
+		set_flags(p, PROCESS_KERNEL);
+	if (task->tid == task->tgid || !*p->comm)
+		set_process_comm(p, comm);
+	if (p->cgroup_id != task->cgroup_id || p->parent_tgid != task->parent_tgid) {
+		p->cgroup_id = task->cgroup_id;
+		p->parent_tgid = task->parent_tgid;
+		p->dirty = true;
+	}
+	if (t->comm != comm || t->state != task->state) {
+		t->comm = comm;
+		t->state = task->state;
+		t->dirty = true;
+	}
+	t->seen_pass = in->pass;
+	if (task->flags & (ACCOUNT_ABSENT | ACCOUNT_TORN)) {
+		if (task->flags & ACCOUNT_TORN)
+			model_loss_add(m, LOSS_ITERATOR, 1);
+	} else {
+		add_difference(in, row, task);
+	}
+	if (task->header.kind == EVENT_TASK_END)
+		end_thread(in, row, task->time_ns);
+}
+
+void ingest_pass_begin(struct ingest *in)
+{
+	in->pass++;
+}
+
+void ingest_pass_end(struct ingest *in, uint64_t now_ns)
+{
+	struct model *m = in->m;
+
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		struct model_thread *t = &m->threads[i];
+
+		/* A thread first seen in a sample of this slice may be newer than the pass. */
+		if (!t->exit_ns && t->seen_pass && t->seen_pass < in->pass)
+			end_thread(in, i, now_ns);
+	}
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+void ingest_stack(struct ingest *in, const struct event_stack *stack)
+{
+	struct model *m = in->m;
+	struct model_stack row = {
+		.id = stack->id,
+		.process = MODEL_NONE,
+		.flags = stack->flags,
+		.frame_cnt = stack->frame_cnt,
+		.broken_module = MODEL_NONE,
+	};
+	uint64_t frames[STACK_MAX_FRAMES];
+
+	if (!stack->id || stack->frame_cnt > STACK_MAX_FRAMES) {
+		model_loss_add(m, LOSS_BAD_RECORD, 1);
+		return;
+	}
+	memcpy(frames, stack->frames, stack->frame_cnt * sizeof(*frames));
+	if (stack->flags & STACK_KERNEL) {
+		for (uint32_t i = 0; i < stack->frame_cnt; i++)
+			frames[i] = m->kernel_text ? frames[i] - m->kernel_text
+						   : frames[i] & KERNEL_PLACE_MASK;
+	} else {
+		row.process = identify(in, stack->tgid, stack->process_start_ns);
+		if (row.process == MODEL_NONE)
+			return;
+	}
+	model_stack_add(m, &row, frames);
+}
+
+void ingest_sample(struct ingest *in, const struct event_sample *sample)
+{
+	struct model *m = in->m;
+	uint32_t process = identify(in, sample->tgid, sample->process_start_ns), thread;
+	struct model_sample row = {
+		.time_ns = sample->time_ns,
+		.kernel_stack = sample->kernel_stack,
+		.user_stack = sample->user_stack,
+		.waiters = sample->waiters,
+		.cpu = (uint16_t)sample->header.cpu,
+		.kind = (uint8_t)sample->sample_kind,
+		.flags = (uint8_t)sample->flags,
+	};
+
+	if (process == MODEL_NONE)
+		return;
+	thread = model_thread_get(m, process, sample->tid, sample->thread_start_ns);
+	if (thread == MODEL_NONE)
+		return;
+	set_flags(&m->processes[process],
+		  PROCESS_SAMPLED | (sample->flags & SAMPLE_KERNEL_THREAD ? PROCESS_KERNEL : 0));
+	if (m->processes[process].cgroup_id != sample->cgroup_id) {
+		m->processes[process].cgroup_id = sample->cgroup_id;
+		m->processes[process].dirty = true;
+	}
+	row.thread = thread;
+	if (model_sample_add(m, &row))
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+}
+
+/* --- CPUs and losses ------------------------------------------------------------------------- */
+
+void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
+		uint64_t steal_ns, bool online)
+{
+	struct model *m = in->m;
+	struct cpu_seen *seen, was;
+	struct cpu_clock now = *clock;
+	struct model_cpu row = {.cpu = cpu};
+
+	if (cpu >= in->cpus)
+		return;
+	seen = &in->cpu_seen[cpu];
+	was = *seen;
+	if (!online) {
+		seen->valid = false;
+		return;
+	}
+	/* What has run since the last switch belongs to whoever runs. A CPU that never switched is
+	 * idle, unless its ticks hit somebody. */
+	if (now.last_switch_ns || in->start_ns) {
+		uint64_t since = now.last_switch_ns ? now.last_switch_ns : in->start_ns;
+		uint64_t ran = now_ns > since ? now_ns - since : 0;
+
+		if (now.last_switch_ns ? !now.running_tid : !now.ticks_taken)
+			now.idle_ns += ran;
+		else
+			now.accounted_ns += ran;
+	}
+	*seen = (struct cpu_seen){true, now, steal_ns};
+	if (!in->start_ns || !was.valid)
+		return;
+	row.slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+	row.idle_ns = rise(now.idle_ns, was.clock.idle_ns);
+	row.accounted_ns = rise(now.accounted_ns, was.clock.accounted_ns);
+	row.unaccounted_ns = rise(now.unaccounted_ns, was.clock.unaccounted_ns);
+	row.elapsed_ns = row.idle_ns + row.accounted_ns + row.unaccounted_ns;
+	row.steal_ns = rise(steal_ns, was.steal_ns);
+	row.switches = rise(now.switches, was.clock.switches);
+	row.ticks_taken = rise(now.ticks_taken, was.clock.ticks_taken);
+	row.ticks_idle = rise(now.ticks_idle, was.clock.ticks_idle);
+	row.ticks_filtered = rise(now.ticks_filtered, was.clock.ticks_filtered);
+	if (model_cpu_add(m, &row))
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
+{
+	for (uint32_t cause = 0; cause < cnt && cause < LOSS_KERNEL_CNT; cause++) {
+		uint64_t by = grown(counts[cause], &in->losses[cause]);
+
+		if (in->start_ns)
+			model_loss_add(in->m, cause, by);
+	}
+}
+
+/* --- side-band ------------------------------------------------------------------------------- */
+
+/*
+ * The row that a fork event is about, when a sample or an account of the new process came over its
+ * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its time:
+ * an older process of that id ended before, and one from before the recording is older than a
+ * second.
+ */
+static uint32_t known_before_fork(const struct model *m, uint32_t tgid, uint64_t time_ns)
+{
+	uint32_t row = model_process_at(m, tgid, time_ns);
+	const struct model_process *p;
+
+	if (row == MODEL_NONE)
+		return row;
+	p = &m->processes[row];
+	if (!p->start_exact || (p->exit_ns && p->exit_ns < time_ns) || p->mapping_cnt ||
+	    p->born_ns > time_ns || time_ns - p->born_ns > 1000000000)
+		return MODEL_NONE;
+	return row;
+}
+
+void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
+		 uint64_t time_ns)
+{
+	struct model *m = in->m;
+	uint32_t row, parent;
+	struct model_process *p;
+
+	if (tid != tgid || tgid == parent_tgid)
+		return; /* a thread: it is learnt from its account or its samples */
+	row = known_before_fork(m, tgid, time_ns);
+	if (row == MODEL_NONE)
+		row = model_process_born(m, tgid, time_ns);
+	if (row == MODEL_NONE)
+		return;
+	p = &m->processes[row];
+	p->parent_tgid = parent_tgid;
+	p->dirty = true;
+	parent = model_process_at(m, parent_tgid, time_ns);
+	if (parent == MODEL_NONE)
+		return;
+	if (!*p->comm)
+		set_process_comm(p, m->processes[parent].comm);
+	if (model_mappings_inherit(m, row, parent))
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_exit(struct ingest *in, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	/* Ends come with the last account; only processes that never showed one end here. */
+	uint32_t row = tid == tgid ? model_process_at(in->m, tgid, time_ns) : MODEL_NONE;
+	struct model_process *p;
+
+	if (row == MODEL_NONE)
+		return;
+	p = &in->m->processes[row];
+	if (p->start_exact || p->exit_ns)
+		return;
+	p->exit_ns = time_ns;
+	p->dirty = true;
+	if (!GROW(in->ended, in->ended_cnt, in->ended_cap))
+		in->ended[in->ended_cnt++] = row;
+}
+
+uint32_t ingest_comm(struct ingest *in, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
+		     bool exec, uint64_t time_ns)
+{
+	struct model *m = in->m;
+	uint32_t row = model_process_at(m, tgid, time_ns);
+	struct model_process *p;
+
+	if (row == MODEL_NONE || (!exec && tid != tgid))
+		return MODEL_NONE;
+	p = &m->processes[row];
+	if (exec) {
+		model_mappings_end(m, row, time_ns);
+		p->name = ""; /* an entry assembly of the old image */
+		p->exe = "";
+		p->flags &= ~(PROCESS_FACTS | PROCESS_DOTNET);
+		p->dirty = true;
+	}
+	set_process_comm(p, model_string(m, comm, len));
+	if (!*p->name)
+		p->name = p->comm;
+	return exec ? row : MODEL_NONE;
+}
+
+void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping)
+{
+	struct model *m = in->m;
+	uint32_t row = model_process_at(m, mapping->tgid, mapping->time_ns);
+	struct model_module module = {.dev = mapping->dev, .inode = mapping->inode};
+	struct model_mapping map = {
+		.start = mapping->start,
+		.end = mapping->end,
+		.file_offset = mapping->file_offset,
+		.from_ns = mapping->time_ns,
+		.kind = (uint8_t)model_mapping_kind_of(mapping->path, mapping->path_len),
+	};
+
+	if (row == MODEL_NONE || (int64_t)mapping->start < 0)
+		return; /* modules of the kernel itself carry kernel addresses */
+	module.path = model_string(m, mapping->path, mapping->path_len);
+	if (mapping->build_id_len && mapping->build_id_len <= BUILD_ID_MAX) {
+		module.build_id_len = mapping->build_id_len;
+		memcpy(module.build_id, mapping->build_id, mapping->build_id_len);
+	}
+	map.module = model_module_get(m, &module);
+	if (map.module != MODEL_NONE)
+		model_mapping_add(m, row, &map);
+}
+
+void ingest_slice_end(struct ingest *in)
+{
+	struct model *m = in->m;
+
+	for (size_t i = 0; i < in->ended_cnt; i++) {
+		struct model_process *p = &m->processes[in->ended[i]];
+
+		if (p->flags & PROCESS_SAMPLED)
+			continue;
+		free(p->mappings);
+		p->mappings = NULL;
+		p->mapping_cnt = p->mapping_cap = 0;
+	}
+	in->ended_cnt = 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_INGEST_H
+#define HOTRUN_MODEL_INGEST_H
+/*
+ * Turns the kernel's records into rows of the model: who is who (ids are reused, records come over
+ * several rings), differences of counters that only grow, what a dead process leaves. Pure: the
+ * caller brings records and times. No threads.
+ */
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "model/model.h"
+
+struct ingest;
+
+/* boot_offset_ns: CLOCK_BOOTTIME - CLOCK_MONOTONIC. Returns owned, NULL with errno ENOMEM. The model
+ * is borrowed until ingest_free(). */
+struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot_offset_ns);
+void ingest_free(struct ingest *in);
+
+/*
+ * Begins the recording proper at that time: accounts and CPU books read before are baselines, those
+ * read later count from them. Threads that are born later count from zero.
+ */
+void ingest_begin(struct ingest *in, uint64_t start_ns);
+
+/* A stack whose size was checked. Kernel frames are made relative to m->kernel_text. */
+void ingest_stack(struct ingest *in, const struct event_stack *stack);
+void ingest_sample(struct ingest *in, const struct event_sample *sample);
+
+/* An account as read, or the last one. Adds the difference to the thread and, in the current slice,
+ * to its row of accounts. */
+void ingest_task(struct ingest *in, const struct event_task *task);
+/* Around each run of the iterator: threads that it no longer shows are gone, although their last
+ * record was lost. */
+void ingest_pass_begin(struct ingest *in);
+void ingest_pass_end(struct ingest *in, uint64_t now_ns);
+
+/* Books of one CPU as of now_ns; steal_ns is cumulative. online=false: counts nothing, and its next
+ * reading is a baseline. */
+void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
+		uint64_t steal_ns, bool online);
+/* Kernel loss counters as of now, cumulative, by cause. */
+void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
+
+/* Side-band records, in the order of their times. */
+void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
+		 uint64_t time_ns);
+void ingest_exit(struct ingest *in, uint32_t tgid, uint32_t tid, uint64_t time_ns);
+/* Returns the row of the process if this was an exec (its facts are to be read again), else
+ * MODEL_NONE. */
+uint32_t ingest_comm(struct ingest *in, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
+		     bool exec, uint64_t time_ns);
+
+struct ingest_mapping {
+	uint32_t tgid;
+	uint64_t time_ns, start, end, file_offset;
+	uint64_t dev, inode; /* 0 = unknown */
+	const uint8_t *build_id;
+	uint8_t build_id_len; /* 0 = unknown */
+	const char *path;
+	size_t path_len;
+};
+void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping);
+
+/* Before a slice is written: drops the mappings of processes that ended without a sample, so that a
+ * storm of short processes costs no memory. */
+void ingest_slice_end(struct ingest *in);
+#endif
