@@ -112,7 +112,7 @@ const App = (() => {
 		if (!found.frames)
 			return state.zoom ? 'no match in this view' : 'no match';
 		return 'matched ' + Format.share(found.samples, tree.total[state.zoom]) +
-			(state.zoom ? ' of this view' : '') + ' in ' + Format.plural(found.frames, 'frame');
+			(state.zoom ? ' of view' : '') + ' · ' + Format.plural(found.frames, 'frame');
 	}
 
 	function ancestors(node) {
