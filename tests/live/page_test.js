@@ -141,6 +141,7 @@
 			check('header tells ' + part, facts.includes(part), facts);
 		equal('losses', byId('losses').querySelector('summary').textContent,
 		      '37 samples lost (3.6 %) · 1 other gap');
+		equal('no alarm for that', byId('gap').hidden, true);
 		check('losses say what to do', byId('losses').textContent.includes('priority'));
 	}
 
@@ -323,6 +324,14 @@
 		type('');
 	}
 
+	function checkGap() {
+		check('lost samples are told above the graph',
+		      /^Shares do not hold: \d+\.\d % of the samples/.test(byId('gap').textContent) &&
+			!byId('gap').hidden, byId('gap').textContent);
+		check('and at the top', byId('losses').textContent.startsWith('390 samples lost'),
+		      byId('losses').textContent);
+	}
+
 	function checkEmpty() {
 		check('an empty capture says so',
 		      byId('empty').textContent.startsWith('No samples in this capture'),
@@ -335,6 +344,7 @@
 			checkKeys,
 			checkReasons, checkHostile, checkAddress, checkPolicy],
 		large: [checkSafety, checkAny, checkLarge],
+		gap: [checkSafety, checkGap],
 		empty: [checkSafety, checkEmpty],
 		any: [checkSafety, checkAny],
 	};

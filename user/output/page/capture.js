@@ -62,6 +62,7 @@ const Capture = (() => {
 			host: data.host,
 			samples: data.samples,
 			cut: data.cut,
+			books: data.books,
 			losses: data.losses,
 			reasons: data.reasons,
 			first: data.first,
