@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 struct tree_node {
-	uint32_t symbol;      /* row; MODEL_NONE for the root node */
+	uint32_t symbol;      /* row of its method (method.h); MODEL_NONE for the root node */
 	uint32_t parent;      /* node, MODEL_NONE for the root */
 	uint32_t first_child; /* heaviest first, MODEL_NONE = leaf */
 	uint32_t next_sibling;
@@ -32,5 +32,8 @@ enum tree_direction { TREE_TOP_DOWN, TREE_BOTTOM_UP };
 /* Builds the tree over the samples of process (MODEL_NONE = all), children sorted by total, then by
  * name. Returns it owned, or NULL with errno ENOMEM. */
 struct tree *tree_new(struct model *m, uint32_t process, enum tree_direction direction);
+/* The same with PATHS_* flags of paths.h. */
+struct tree *tree_new_view(struct model *m, uint32_t process, enum tree_direction direction,
+			   unsigned int flags);
 void tree_free(struct tree *tree);
 #endif

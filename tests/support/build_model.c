@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "build_model.h"
+
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+
+/* 2026-11-21 10:00:00 UTC at the capture's start. */
+#define WALL_OFFSET_NS (1795255200ll * 1000000000ll - (int64_t)BUILD_START_NS)
+
+static uint32_t checked(uint32_t row)
+{
+	if (row == MODEL_NONE)
+		abort();
+	return row;
+}
+
+static void checked_err(int err)
+{
+	if (err)
+		abort();
+}
+
+struct model *build_model(uint32_t cpus, uint32_t hz)
+{
+	struct model *m = model_new();
+
+	if (!m)
+		abort();
+	m->host = (struct model_host){
+		.name = model_str(m, "web-1"),
+		.kernel = model_str(m, "6.1.0-18-amd64"),
+		.machine = model_str(m, "x86_64"),
+		.version = model_str(m, "0.1.0"),
+		.event = model_str(m, "cpu-clock"),
+		.filter = model_str(m, ""),
+		.command = model_str(m, ""),
+		.cpus_online = cpus,
+		.cpus_possible = cpus,
+		.sample_hz = hz,
+		.max_stack = 127,
+		.start_ns = BUILD_START_NS,
+		.end_ns = BUILD_START_NS,
+		.complete = true,
+	};
+	return m;
+}
+
+uint32_t build_process(struct model *m, uint32_t tgid, const char *name, uint32_t flags)
+{
+	uint32_t row = checked(model_process_get(m, tgid, (uint64_t)tgid * BUILD_SECOND));
+	struct model_process *p = &m->processes[row];
+
+	p->flags = flags | PROCESS_FACTS;
+	p->born_ns = p->start_ns;
+	p->name = model_str(m, name);
+	p->comm = model_str(m, flags & PROCESS_DOTNET ? "dotnet" : name);
+	p->exe = model_str(m, "");
+	p->unit = p->container = p->cgroup = p->exe;
+	return row;
+}
+
+uint32_t build_thread(struct model *m, uint32_t process, uint32_t tid, const char *comm,
+		      uint64_t on_cpu_ns, char state)
+{
+	uint32_t row = checked(model_thread_get(m, process, tid, (uint64_t)tid * BUILD_SECOND));
+
+	m->threads[row].comm = model_str(m, comm);
+	m->threads[row].on_cpu_ns = on_cpu_ns;
+	m->threads[row].state = (uint8_t)state;
+	return row;
+}
+
+uint32_t build_symbol(struct model *m, const char *name, const char *module, enum model_kind kind,
+		      bool application)
+{
+	struct model_symbol symbol = {
+		.name = name,
+		.raw = name,
+		.module = module,
+		.kind = kind,
+		.application = application,
+	};
+
+	return checked(model_symbol_get(m, &symbol));
+}
+
+uint32_t build_unnamed(struct model *m, const char *module, uint32_t offset, enum model_kind kind,
+		       enum model_reason reason)
+{
+	char name[256];
+	struct model_symbol symbol = {
+		.name = name,
+		.raw = name,
+		.module = module,
+		.kind = kind,
+		.reason = reason,
+	};
+
+	snprintf(name, sizeof(name), "%s+0x%x", module, offset);
+	return checked(model_symbol_get(m, &symbol));
+}
+
+/* Even, so that a caller's return address (one more) is looked up as this one. */
+static uint64_t address_of(uint32_t symbol)
+{
+	return 0x400000 + (uint64_t)symbol * 16;
+}
+
+static uint64_t stack_of(struct model *m, uint32_t process, uint16_t flags, const uint32_t *symbols,
+			 uint32_t cnt)
+{
+	struct model_stack stack = {.process = process,
+				    .flags = flags,
+				    .frame_cnt = (uint16_t)cnt,
+				    .broken_module = MODEL_NONE,
+				    .id = hash_pair(process, flags)};
+	uint64_t frames[1024];
+
+	if (!cnt)
+		return 0;
+	if (cnt > 1024)
+		abort();
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint32_t symbol = symbols[cnt - 1 - i];
+		struct model_location location = {
+			.process = process,
+			.symbol = symbol,
+			.address = address_of(symbol),
+			.older = MODEL_NONE,
+			.tier = "",
+		};
+
+		checked(model_location_add(m, &location));
+		frames[i] = address_of(symbol) + (i ? 1 : 0);
+		stack.id = hash_pair(stack.id, frames[i]);
+	}
+	checked(model_stack_add(m, &stack, frames));
+	return stack.id;
+}
+
+void build_samples(struct model *m, uint32_t thread, uint32_t cnt, uint16_t stack_flags,
+		   const uint32_t *symbols, uint32_t symbol_cnt)
+{
+	struct model_sample sample = {.thread = thread, .kind = SAMPLE_ON_CPU};
+	uint32_t user = 0;
+
+	while (user < symbol_cnt && m->symbols[symbols[user]].kind != KIND_KERNEL)
+		user++;
+	sample.kernel_stack =
+		stack_of(m, MODEL_NONE, STACK_KERNEL, symbols + user, symbol_cnt - user);
+	sample.user_stack = stack_of(m, m->threads[thread].process, stack_flags, symbols, user);
+	for (uint32_t i = 0; i < cnt; i++) {
+		sample.time_ns = BUILD_START_NS + m->samples_cnt * 1000000;
+		checked_err(model_sample_add(m, &sample));
+	}
+}
+
+void build_broken_at(struct model *m, const char *path)
+{
+	struct model_module module = {.path = path};
+
+	m->stacks[m->stacks_cnt - 1].broken_module = checked(model_module_get(m, &module));
+}
+
+void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
+		 uint64_t unaccounted_ns, uint64_t ticks)
+{
+	struct model_slice slice = {
+		.start_ns = m->host.end_ns,
+		.end_ns = m->host.end_ns + length_ns,
+		.wall_offset_ns = WALL_OFFSET_NS,
+	};
+
+	checked_err(model_slice_add(m, &slice));
+	m->host.end_ns = slice.end_ns;
+	for (uint32_t i = 0; i < m->host.cpus_online; i++) {
+		struct model_cpu cpu = {
+			.slice = (uint32_t)m->slices_cnt - 1,
+			.cpu = i,
+			.elapsed_ns = length_ns,
+			.idle_ns = length_ns - accounted_ns - unaccounted_ns,
+			.accounted_ns = accounted_ns,
+			.unaccounted_ns = unaccounted_ns,
+			.switches = 1000,
+			.ticks_taken = ticks,
+		};
+
+		checked_err(model_cpu_add(m, &cpu));
+	}
+}
+
+void build_books(struct model *m, uint32_t seconds)
+{
+	uint64_t parts = (uint64_t)seconds * m->host.cpus_online, on_cpu_ns = 0;
+
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		on_cpu_ns += m->threads[i].on_cpu_ns;
+	for (uint32_t i = 0; i < seconds; i++)
+		build_slice(m, BUILD_SECOND, on_cpu_ns / parts, 0, m->samples_cnt / parts);
+	/* What the division left over. */
+	m->cpus[0].accounted_ns += on_cpu_ns % parts;
+	m->cpus[0].idle_ns -= on_cpu_ns % parts;
+	m->cpus[0].ticks_taken += m->samples_cnt % parts;
+}

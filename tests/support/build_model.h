@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_TESTS_BUILD_MODEL_H
+#define HOTRUN_TESTS_BUILD_MODEL_H
+/*
+ * Captures made by hand, for tests of what reads a model. Times start at BUILD_START_NS; every
+ * symbol of a process gets an address of its own. Failures of the model end the test.
+ *
+ *	struct model *m = build_model(2, 99);
+ *	uint32_t p = build_process(m, 100, "Shop.Api", PROCESS_DOTNET);
+ *	uint32_t t = build_thread(m, p, 100, ".NET TP Worker", 5 * BUILD_SECOND, 'S');
+ *	uint32_t main = build_symbol(m, "Program.Main", "Shop.Api", KIND_JIT, true);
+ *	BUILD_SAMPLES(m, t, 30, main, work);		(root first)
+ */
+#include "model/model.h"
+
+#define BUILD_SECOND   1000000000ull
+#define BUILD_START_NS (1000 * BUILD_SECOND)
+
+/* An empty capture of a host "web-1", without slices. */
+struct model *build_model(uint32_t cpus, uint32_t hz);
+/* A process with facts, born before the capture. */
+uint32_t build_process(struct model *m, uint32_t tgid, const char *name, uint32_t flags);
+uint32_t build_thread(struct model *m, uint32_t process, uint32_t tid, const char *comm,
+		      uint64_t on_cpu_ns, char state);
+uint32_t build_symbol(struct model *m, const char *name, const char *module, enum model_kind kind,
+		      bool application);
+/* A frame without a name, "module+0xoffset". */
+uint32_t build_unnamed(struct model *m, const char *module, uint32_t offset, enum model_kind kind,
+		       enum model_reason reason);
+
+/* cnt samples of thread with this path of symbols, root first. Kernel symbols form the kernel
+ * stack. stack_flags: STACK_TRUNCATED, STACK_BROKEN of the user stack. */
+void build_samples(struct model *m, uint32_t thread, uint32_t cnt, uint16_t stack_flags,
+		   const uint32_t *symbols, uint32_t symbol_cnt);
+#define BUILD_SAMPLES(m, thread, cnt, ...)                                \
+	build_samples(m, thread, cnt, 0, (const uint32_t[]){__VA_ARGS__}, \
+		      sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+#define BUILD_BROKEN(m, thread, cnt, flags, ...)                              \
+	build_samples(m, thread, cnt, flags, (const uint32_t[]){__VA_ARGS__}, \
+		      sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+/* The row of the module where the walk of the newest stack broke. */
+void build_broken_at(struct model *m, const char *path);
+
+/* Adds one slice of that length with an equal row for each CPU; idle = length - busy -
+ * unaccounted. ticks are those taken on each CPU. */
+void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
+		 uint64_t unaccounted_ns, uint64_t ticks);
+/* Adds slices of one second whose books agree with the threads and samples so far. */
+void build_books(struct model *m, uint32_t seconds);
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge/books.h"
+
+#include <linux/types.h>
+#include <math.h>
+
+#include "bpf/events.h"
+
+static uint64_t over(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/*
+ * A tick falls into a busy stretch or beside it: the count of ticks in a given busy time varies by
+ * at most the square root of the number expected. Twice that, and one tick a CPU for the ends.
+ */
+static uint64_t noise(const struct model *m, uint64_t expected)
+{
+	return (uint64_t)ceil(2 * sqrt((double)expected)) + m->host.cpus_online + 1;
+}
+
+static void samples(struct books *b, const struct model *m, const struct totals *t)
+{
+	double busy_ns = (double)t->accounted_ns + (double)t->unaccounted_ns;
+	double hit_share = 1, kept_share = 1;
+	uint64_t asked;
+
+	b->expected = (uint64_t)llround(busy_ns * m->host.sample_hz / 1e9);
+	b->taken = t->ticks_taken;
+	b->filtered = t->ticks_filtered;
+	b->missed = over(b->expected, b->taken);
+	b->surplus = over(b->taken, b->expected);
+	b->noise = noise(m, b->expected);
+	asked = over(b->taken, b->filtered);
+	b->dropped = over(asked, b->reported);
+	b->dropped_known = t->losses[LOSS_SAMPLE_RING_FULL] + t->losses[LOSS_SCRATCH];
+	if (b->dropped_known > b->dropped)
+		b->dropped_known = b->dropped;
+	if (b->missed > b->noise)
+		hit_share = 1 - (double)(b->missed - b->noise) / (double)b->expected;
+	/* The ring is read a moment after the counters: a few ticks fall between. */
+	if (b->dropped > m->host.cpus_online + 1)
+		kept_share = (double)b->reported / (double)asked;
+	b->lost_share = 1 - hit_share * kept_share;
+	b->samples_gap = b->lost_share > BOOKS_SAMPLES_GAP;
+}
+
+static void switches(struct books *b, const struct model *m, const struct totals *t)
+{
+	b->capacity_ns = t->cpu_capacity_ns;
+	b->covered_ns = t->on_cpu_ns + t->idle_ns + t->unaccounted_ns;
+	if (!b->capacity_ns)
+		return;
+	b->switch_gap =
+		fabs((double)b->capacity_ns - (double)b->covered_ns) / (double)b->capacity_ns;
+	b->unaccounted_share = (double)t->unaccounted_ns / (double)b->capacity_ns;
+	b->switches_gap = b->switch_gap > BOOKS_SWITCH_GAP;
+	b->cpus_seen = t->elapsed_ns ? (double)b->capacity_ns / (double)t->elapsed_ns : 0;
+	if (b->cpus_seen > m->host.cpus_possible)
+		b->cpus_seen = m->host.cpus_possible;
+}
+
+struct books books_of(const struct model *m, const struct totals *t)
+{
+	struct books b = {.have_cpus = m->cpus_cnt > 0, .reported = t->samples};
+
+	if (!b.have_cpus)
+		return b;
+	samples(&b, m, t);
+	switches(&b, m, t);
+	return b;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_BOOKS_H
+#define HOTRUN_JUDGE_BOOKS_H
+/*
+ * Do the books of a capture balance? Two of them: sampling ticks (expected = taken + missed;
+ * taken = reported + filtered + dropped) and CPU time by switches (threads + idle + unaccounted =
+ * CPUs x time). A gap in the first withholds shares of hot paths, a gap in the second withholds
+ * whatever is said about CPU time. Pure; no threads.
+ */
+#include <stdbool.h>
+
+#include "model/model.h"
+#include "model/totals.h"
+
+#define BOOKS_SAMPLES_GAP 0.05 /* lost ticks beyond counting noise that withhold shares */
+#define BOOKS_SWITCH_GAP  0.01 /* CPU time that the switch books may lack */
+
+struct books {
+	bool have_cpus; /* false: no CPU rows, so there is nothing to check against */
+
+	uint64_t expected; /* ticks: busy time by switches x Hz */
+	uint64_t taken;
+	uint64_t missed;	/* expected - taken, or 0 */
+	uint64_t surplus;	/* taken - expected, or 0 */
+	uint64_t noise;		/* missed or surplus up to this say nothing */
+	uint64_t filtered;	/* outside -p / --cgroup */
+	uint64_t reported;	/* samples in the capture */
+	uint64_t dropped;	/* taken - filtered - reported */
+	uint64_t dropped_known; /* of these, by a counted cause */
+	double lost_share;	/* of the samples that should be here: missed and dropped */
+	bool samples_gap;	/* beyond BOOKS_SAMPLES_GAP: shares of hot paths do not hold */
+
+	uint64_t capacity_ns;	  /* CPUs x time */
+	uint64_t covered_ns;	  /* threads + idle + unaccounted */
+	double switch_gap;	  /* |capacity - covered| / capacity */
+	double unaccounted_share; /* of capacity */
+	double cpus_seen;	  /* CPUs with books, over time */
+	bool switches_gap;	  /* beyond BOOKS_SWITCH_GAP */
+};
+
+struct books books_of(const struct model *m, const struct totals *t);
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge/start_here.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/paths.h"
+
+/* By symbol row: what top knows of each method, and the votes of a round. */
+struct ballot {
+	const struct top_row **rows;
+	uint64_t *votes;
+	size_t cnt;
+};
+
+static void ballot_free(struct ballot *b)
+{
+	free(b->rows);
+	free(b->votes);
+}
+
+static int ballot_init(struct ballot *b, const struct top *top)
+{
+	const struct top_list *list = &top->methods;
+
+	for (size_t i = 0; i < list->rows_cnt; i++)
+		if (list->rows[i].symbol >= b->cnt)
+			b->cnt = list->rows[i].symbol + 1;
+	b->rows = calloc(b->cnt + 1, sizeof(*b->rows));
+	b->votes = calloc(b->cnt + 1, sizeof(*b->votes));
+	if (!b->rows || !b->votes)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->rows_cnt; i++)
+		b->rows[list->rows[i].symbol] = &list->rows[i];
+	return 0;
+}
+
+static bool is_application(const struct model *m, uint32_t symbol)
+{
+	return m->symbols[symbol].application && m->symbols[symbol].kind != KIND_NOTE;
+}
+
+/* Samples with any application code. */
+static int count_application(struct model *m, uint32_t process, uint64_t *ret_cnt)
+{
+	struct paths p = {0};
+	uint64_t cnt = 0;
+	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+
+	while (!err && paths_next(&p)) {
+		size_t i = 0;
+
+		while (i < p.methods_cnt && !is_application(m, p.methods[i]))
+			i++;
+		cnt += i < p.methods_cnt;
+	}
+	paths_end(&p);
+	if (!err)
+		*ret_cnt = cnt;
+	return err;
+}
+
+static bool may_stand(const struct model *m, const struct ballot *b, uint32_t symbol,
+		      bool application, uint64_t least)
+{
+	if (symbol >= b->cnt || !b->rows[symbol] || b->rows[symbol]->total < least)
+		return false;
+	return application ? is_application(m, symbol) : m->symbols[symbol].kind != KIND_NOTE;
+}
+
+/* True when a is the better of two methods with a vote. */
+static bool better(const struct model *m, const struct ballot *b, uint32_t a, uint32_t than)
+{
+	if (b->votes[a] != b->votes[than])
+		return b->votes[a] > b->votes[than];
+	if (b->rows[a]->total != b->rows[than]->total)
+		return b->rows[a]->total < b->rows[than]->total;
+	return strcmp(m->symbols[a].name, m->symbols[than].name) < 0;
+}
+
+/* Lets each sample vote among the methods with at least that many samples; MODEL_NONE when none
+ * has. */
+static int deepest(struct model *m, uint32_t process, struct ballot *b, bool application,
+		   uint64_t least, uint32_t *ret_symbol)
+{
+	struct paths p = {0};
+	uint32_t best = MODEL_NONE;
+	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+
+	memset(b->votes, 0, b->cnt * sizeof(*b->votes));
+	while (!err && paths_next(&p)) {
+		size_t i = p.methods_cnt;
+
+		while (i && !may_stand(m, b, p.methods[i - 1], application, least))
+			i--;
+		if (i)
+			b->votes[p.methods[i - 1]]++;
+	}
+	paths_end(&p);
+	for (uint32_t i = 0; i < b->cnt; i++)
+		if (b->votes[i] && (best == MODEL_NONE || better(m, b, i, best)))
+			best = i;
+	if (!err)
+		*ret_symbol = best;
+	return err;
+}
+
+static uint64_t largest(const struct model *m, const struct top *top, bool application)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < top->methods.rows_cnt; i++) {
+		const struct top_row *row = &top->methods.rows[i];
+		bool stands = application ? is_application(m, row->symbol)
+					  : m->symbols[row->symbol].kind != KIND_NOTE;
+
+		if (stands && row->total > most)
+			most = row->total;
+	}
+	return most;
+}
+
+static uint64_t half(uint64_t n)
+{
+	return n / 2 + n % 2;
+}
+
+/* The rule that applies, and the samples that a method must hold under it. */
+static enum start_rule rule_of(const struct model *m, const struct top *top,
+			       uint64_t with_application, uint64_t *ret_least)
+{
+	uint64_t most = largest(m, top, true);
+
+	if (most && most >= half(top->samples)) {
+		*ret_least = half(top->samples);
+		return START_HALF;
+	}
+	if (most && most >= half(with_application)) {
+		*ret_least = half(with_application);
+		return START_HALF_OF_APPLICATION;
+	}
+	if (most) {
+		*ret_least = most;
+		return START_LARGEST;
+	}
+	most = largest(m, top, false);
+	*ret_least = most < half(top->samples) ? most : half(top->samples);
+	return most ? START_ANY : START_NOTHING;
+}
+
+static int choose(struct model *m, uint32_t process, const struct top *top, struct ballot *b,
+		  struct start_here *start)
+{
+	uint64_t least = 0;
+	int err = ballot_init(b, top);
+
+	if (!err)
+		err = count_application(m, process, &start->application);
+	if (err)
+		return err;
+	start->rule = rule_of(m, top, start->application, &least);
+	if (start->rule == START_NOTHING)
+		return 0;
+	err = deepest(m, process, b, start->rule != START_ANY, least, &start->symbol);
+	if (err)
+		return err;
+	if (start->symbol == MODEL_NONE) {
+		start->rule = START_NOTHING;
+		return 0;
+	}
+	start->samples = b->rows[start->symbol]->total;
+	start->threads = b->rows[start->symbol]->threads;
+	return 0;
+}
+
+int start_here(struct model *m, uint32_t process, const struct top *top,
+	       struct start_here *ret_start)
+{
+	struct start_here start = {.symbol = MODEL_NONE, .all = top->samples};
+	_cleanup_(ballot_free) struct ballot ballot = {0};
+	int err = 0;
+
+	if (top->samples < START_MIN_SAMPLES)
+		start.rule = START_TOO_FEW;
+	else
+		err = choose(m, process, top, &ballot, &start);
+	if (!err)
+		*ret_start = start;
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_PATHS_H
+#define HOTRUN_MODEL_PATHS_H
+/*
+ * Walks the on-CPU samples of one process (or of all), thread after thread, each resolved to its
+ * methods from the root of the thread to the leaf. What every analysis of hot paths reads. Pure;
+ * no threads.
+ *
+ *	struct paths p = {0};
+ *	err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+ *	while (!err && paths_next(&p))
+ *		...
+ *	paths_end(&p);
+ */
+#include "model/group.h"
+#include "model/method.h"
+#include "model/resolve.h"
+
+#define PATHS_FOLD_UNNAMED 0x1u /* unnamed addresses of a file in a row are one frame */
+
+struct paths {
+	struct model *m;
+	struct group group;
+	struct method_map map;
+	struct resolve_frame *frames; /* of the current sample, root first, as resolved */
+	size_t frames_cnt;
+	uint32_t *methods; /* the same as symbol rows of methods, root first, perhaps fewer */
+	size_t methods_cnt;
+	uint32_t sample; /* row */
+	uint32_t thread; /* row */
+};
+
+/* 0 or -ENOMEM; paths_end() is due in both cases. */
+int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags);
+/* Goes to the next sample; false at the end. */
+bool paths_next(struct paths *p);
+/* Takes a zeroed one. */
+void paths_end(struct paths *p);
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/share.h"
+
+#include <math.h>
+
+double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+double share_error(uint64_t part, uint64_t whole)
+{
+	const double z = 1.96;
+	double n = (double)whole, p = share_of(part, whole);
+
+	if (!whole)
+		return 1;
+	return z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+}

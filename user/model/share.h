@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_SHARE_H
+#define HOTRUN_MODEL_SHARE_H
+/*
+ * Shares estimated from samples, and how far they can be off. Pure; no threads.
+ */
+#include <stdint.h>
+
+/* part / whole, 0 where whole is 0. */
+double share_of(uint64_t part, uint64_t whole);
+
+/*
+ * Half of the 95 % interval of the share part / whole, as a fraction: Wilson's score interval
+ * (1927). It equals 1.96 * sqrt(p(1-p)/n) for all but few samples, and does not fall to 0 for
+ * shares of 0 and 1. Returns 1 where whole is 0.
+ */
+double share_error(uint64_t part, uint64_t whole);
+#endif

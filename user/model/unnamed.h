@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_UNNAMED_H
+#define HOTRUN_MODEL_UNNAMED_H
+/*
+ * How well the samples of a process (or of all) are named: frames without a name by reason, stacks
+ * that do not reach the root of their thread by library. Frames count once a sample. Pure; no
+ * threads.
+ */
+#include "model/model.h"
+
+struct unnamed_break {
+	uint32_t module; /* row, MODEL_NONE = not known where */
+	uint64_t samples;
+};
+
+struct unnamed {
+	uint64_t samples;
+	uint64_t frames;		/* of code: named ones and those without a name, no notes */
+	uint64_t later;			/* named by what was seen there after the sample */
+	uint64_t by_reason[REASON_CNT]; /* frames; REASON_NAMED = those with a name. Notes, which
+					   stand for frames that are not there, count here only */
+	uint64_t leaves[REASON_CNT];	/* samples whose leaf is such a frame */
+	uint64_t user_stacks;		/* samples with one */
+	uint64_t broken;		/* of these, not reaching the root of the thread */
+	struct unnamed_break *breaks;	/* most first, then by path */
+	size_t breaks_cnt;
+};
+
+/* Returns it owned, or NULL with errno ENOMEM. */
+struct unnamed *unnamed_new(struct model *m, uint32_t process);
+void unnamed_free(struct unnamed *u);
+/* True for reasons that stand for frames that are not there: cut or lost stacks. */
+bool unnamed_is_note(enum model_reason reason);
+/* Frames without a name over all reasons, notes left out. */
+uint64_t unnamed_frames(const struct unnamed *u);
+/* The reason with the most frames, or REASON_NAMED when there is none. */
+enum model_reason unnamed_commonest(const struct unnamed *u);
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "output/forest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+
+struct node_id {
+	uint32_t parent, key;
+};
+
+static bool node_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct forest_node *node = &((const struct forest *)owner)->nodes[row];
+	const struct node_id *id = key;
+
+	return node->parent == id->parent && node->key == id->key;
+}
+
+static int append(struct forest *f, uint32_t parent, uint32_t key)
+{
+	int err = GROW(f->nodes, f->nodes_cnt, f->nodes_cap);
+
+	if (err)
+		return err;
+	f->nodes[f->nodes_cnt++] = (struct forest_node){
+		.key = key,
+		.parent = parent,
+		.first_child = HASH_NONE,
+		.next_sibling = HASH_NONE,
+		.last_thread = HASH_NONE,
+	};
+	return 0;
+}
+
+static bool is_full(const struct forest *f, uint32_t process_node)
+{
+	return f->nodes_cnt >= FOREST_MAX_NODES ||
+	       f->nodes[process_node].below >= FOREST_MAX_PROCESS_NODES;
+}
+
+/* Finds or adds a child in the tree of process_node (0: it is a process); -ENOSPC at a bound. */
+static int child(struct forest *f, uint32_t process_node, uint32_t parent, uint32_t key,
+		 uint32_t *ret_node)
+{
+	struct node_id id = {parent, key};
+	uint64_t hash = hash_pair(parent, key);
+	uint32_t node = hash_find(&f->index, hash, node_equal, f, &id);
+	int err;
+
+	if (node == HASH_NONE) {
+		if (is_full(f, process_node))
+			return -ENOSPC;
+		node = (uint32_t)f->nodes_cnt;
+		err = append(f, parent, key);
+		if (!err)
+			err = hash_add(&f->index, hash, node);
+		if (err)
+			return err;
+		if (process_node)
+			f->nodes[process_node].below++;
+	}
+	*ret_node = node;
+	return 0;
+}
+
+static void visit(struct forest_node *node, uint32_t thread)
+{
+	node->total++;
+	if (node->last_thread != thread)
+		node->threads++;
+	node->last_thread = thread;
+}
+
+int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
+	       uint32_t thread)
+{
+	uint32_t at = 0, process_node = 0;
+	int err = f->nodes_cnt ? 0 : append(f, HASH_NONE, HASH_NONE);
+
+	if (err)
+		return err;
+	visit(&f->nodes[0], thread);
+	err = child(f, 0, 0, process, &process_node);
+	if (!err) {
+		at = process_node;
+		visit(&f->nodes[at], thread);
+	}
+	for (size_t i = 0; !err && i < cnt; i++) {
+		err = child(f, process_node, at, frames[i], &at);
+		if (!err)
+			visit(&f->nodes[at], thread);
+	}
+	if (err == -ENOSPC) {
+		f->cut++;
+		err = 0;
+	}
+	f->nodes[at].self++;
+	return err;
+}
+
+struct order {
+	const struct forest *f;
+	forest_compare_fn compare;
+	const void *arg;
+};
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct order *order = arg;
+	uint32_t row_a = *(const uint32_t *)a, row_b = *(const uint32_t *)b;
+	const struct forest_node *na = &order->f->nodes[row_a], *nb = &order->f->nodes[row_b];
+	int c = COMPARE(na->parent, nb->parent);
+
+	if (!c)
+		c = order->compare(na, nb, na->parent != 0, order->arg);
+	return c ? c : COMPARE(row_a, row_b);
+}
+
+int forest_link(struct forest *f, forest_compare_fn compare, const void *arg)
+{
+	struct order order = {f, compare, arg};
+	size_t cnt = f->nodes_cnt ? f->nodes_cnt - 1 : 0;
+	_cleanup_free_ uint32_t *rows = NULL;
+
+	hash_clear(&f->index);
+	if (!cnt)
+		return 0;
+	rows = calloc(cnt, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		rows[i] = (uint32_t)i + 1;
+	qsort_r(rows, cnt, sizeof(*rows), compare_rows, &order);
+	for (size_t i = cnt; i-- > 0;) {
+		struct forest_node *node = &f->nodes[rows[i]];
+
+		node->next_sibling = f->nodes[node->parent].first_child;
+		f->nodes[node->parent].first_child = rows[i];
+	}
+	return 0;
+}
+
+uint32_t forest_next(const struct forest *f, uint32_t top, uint32_t node, size_t *depth)
+{
+	if (f->nodes[node].first_child != HASH_NONE) {
+		(*depth)++;
+		return f->nodes[node].first_child;
+	}
+	for (; node != top; node = f->nodes[node].parent, (*depth)--)
+		if (f->nodes[node].next_sibling != HASH_NONE)
+			return f->nodes[node].next_sibling;
+	return HASH_NONE;
+}
+
+void forest_clear(struct forest *f)
+{
+	free(f->nodes);
+	hash_clear(&f->index);
+	*f = (struct forest){0};
+}

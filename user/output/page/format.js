@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+'use strict';
+
+/* Numbers, times and names as text. Pure; the locale of the reader is never consulted. */
+const Format = (() => {
+	const grouped = new Intl.NumberFormat('en-US');
+	const Z_95 = 1.96; /* two-sided 95 % of a normal distribution */
+
+	/* Bytes of strangers that could hide or reorder what stands beside them: C0, DEL, C1, zero
+	 * width and direction controls, line separators. */
+	const UNSEEN =
+		/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+	function visible(text) {
+		return text.replace(UNSEEN, (c) => {
+			const code = c.charCodeAt(0);
+
+			return code < 0x100 ? '\\x' + code.toString(16).padStart(2, '0')
+				: '\\u{' + code.toString(16) + '}';
+		});
+	}
+
+	function count(n) {
+		return grouped.format(n);
+	}
+
+	function plural(n, word) {
+		return count(n) + ' ' + word + (n === 1 ? '' : 's');
+	}
+
+	function percent(part, whole) {
+		const pct = whole ? 100 * part / whole : 0;
+
+		return pct.toFixed(pct && pct < 0.1 ? 2 : 1) + ' %';
+	}
+
+	/* Half of the 95 % interval of a share of samples, in percent points: Wilson's score interval,
+	 * as model/share.h has it, so that page and report agree. */
+	function error(part, whole) {
+		if (!whole)
+			return 100;
+		const p = part / whole, z2 = Z_95 * Z_95;
+
+		return 100 * Z_95 / (1 + z2 / whole) *
+			Math.sqrt(p * (1 - p) / whole + z2 / (4 * whole * whole));
+	}
+
+	function share(part, whole) {
+		const e = error(part, whole);
+
+		return percent(part, whole) + ' ±' + e.toFixed(e && e < 0.1 ? 2 : 1);
+	}
+
+	function seconds(s) {
+		if (s >= 100)
+			return count(Math.round(s)) + ' s';
+		return s >= 1 ? s.toFixed(1) + ' s' : Math.round(s * 1000) + ' ms';
+	}
+
+	function utc(unixMs) {
+		return new Date(unixMs).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
+	}
+
+	/* Where the parts of a qualified name begin: separators outside of brackets. A dot that
+	 * follows a dot belongs to the name (Type..ctor). */
+	function nameParts(name, separator) {
+		const starts = [0];
+		let depth = 0;
+
+		for (let i = 0; i < name.length; i++) {
+			if ('<[({'.includes(name[i]))
+				depth++;
+			else if ('>])}'.includes(name[i]))
+				depth = Math.max(0, depth - 1);
+			else if (!depth && i && name.startsWith(separator, i) &&
+				 name[i - 1] !== separator[0])
+				starts.push(i + separator.length);
+		}
+		return starts;
+	}
+
+	/* Ever shorter forms of a name: whole, Type.Method, Method. */
+	function shortForms(name, separator) {
+		const starts = nameParts(name, separator);
+		const forms = [name];
+
+		for (const back of [2, 1])
+			if (starts.length > back)
+				forms.push(name.slice(starts[starts.length - back]));
+		return forms;
+	}
+
+	return {visible, count, plural, percent, error, share, seconds, utc, shortForms};
+})();

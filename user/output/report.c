@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "output/report.h"
+
+#include <errno.h>
+
+#include "judge/start_here.h"
+#include "output/report_internal.h"
+
+#define DEFAULT_MIN_SHARE 0.01
+#define DEFAULT_LINES	  150
+#define DEFAULT_ROWS	  15
+#define DEFAULT_PROCESSES 3
+
+static struct report_options with_defaults(const struct report_options *options)
+{
+	struct report_options o = options ? *options : (struct report_options){0};
+
+	if (!o.width)
+		o.width = REPORT_DEFAULT_WIDTH;
+	if (o.width < REPORT_MIN_WIDTH)
+		o.width = REPORT_MIN_WIDTH;
+	if (!(o.min_share > 0))
+		o.min_share = DEFAULT_MIN_SHARE;
+	if (!o.lines)
+		o.lines = DEFAULT_LINES;
+	if (!o.rows)
+		o.rows = DEFAULT_ROWS;
+	if (!o.processes && !o.process_cnt)
+		o.process_cnt = DEFAULT_PROCESSES;
+	return o;
+}
+
+static const struct total_process *find_process(const struct report *r, uint32_t process)
+{
+	for (size_t i = 0; i < r->totals->processes_cnt; i++)
+		if (r->totals->processes[i].process == process)
+			return &r->totals->processes[i];
+	return NULL;
+}
+
+static int asked_processes(const struct report *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->o.process_cnt; i++) {
+		const struct total_process *p = find_process(r, r->o.processes[i]);
+
+		if (p)
+			err = report_process(r, p);
+	}
+	return err;
+}
+
+/* Those with most CPU and enough samples, the first in any case; kernel threads and hotrun itself
+ * only when asked for. */
+static int top_processes(const struct report *r)
+{
+	size_t shown = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->totals->processes_cnt && shown < r->o.process_cnt; i++) {
+		const struct total_process *p = &r->totals->processes[i];
+		uint32_t flags = r->m->processes[p->process].flags;
+
+		if (!p->samples || flags & (PROCESS_KERNEL | PROCESS_SELF))
+			continue;
+		if (shown && p->samples < START_MIN_SAMPLES)
+			continue;
+		err = report_process(r, p);
+		shown++;
+	}
+	return err;
+}
+
+static int write_sections(const struct report *r)
+{
+	int err;
+
+	report_host(r);
+	err = report_processes(r);
+	if (!err)
+		err = report_start_here(r);
+	if (err)
+		return err;
+	report_books(r);
+	if (!r->o.summary) {
+		err = r->o.processes ? asked_processes(r) : top_processes(r);
+		if (err)
+			return err;
+		report_losses(r);
+	}
+	return r->o.all ? report_idle(r) : 0;
+}
+
+int report_write(FILE *out, struct model *m, const struct report_options *options)
+{
+	struct report r = {.out = out, .m = m, .o = with_defaults(options)};
+	int err = -ENOMEM;
+
+	r.totals = totals_new(m);
+	r.unnamed = unnamed_new(m, MODEL_NONE);
+	if (r.totals && r.unnamed) {
+		r.books = books_of(m, r.totals);
+		r.withheld = r.books.samples_gap && !r.o.force;
+		err = write_sections(&r);
+	}
+	unnamed_free(r.unnamed);
+	totals_free(r.totals);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	return err;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_REPORT_H
+#define HOTRUN_OUTPUT_REPORT_H
+/*
+ * The text report of a capture: a first screen that says who takes the CPU and where to start, then
+ * the hot paths of each process and what was lost. Reads the model only (it adds symbols for notes
+ * to it); writes UTF-8 without control bytes, numbers with a dot whatever the locale is. No threads.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "model/model.h"
+
+#define REPORT_MIN_WIDTH     80
+#define REPORT_DEFAULT_WIDTH 110
+
+struct report_options {
+	unsigned int width;	   /* columns; 0 = REPORT_DEFAULT_WIDTH */
+	bool color;		   /* ANSI sequences; for terminals only */
+	double min_share;	   /* of trees, a fraction; 0 = 0.01 */
+	unsigned int lines;	   /* of one tree at the most; 0 = 150 */
+	unsigned int rows;	   /* of one table of methods, modules, roles; 0 = 15 */
+	const uint32_t *processes; /* rows to detail, in this order; NULL = those with most CPU */
+	size_t process_cnt;	   /* of processes; without them: how many to detail, 0 = 3 */
+	bool bottom_up;		   /* trees start at the leaves */
+	bool all;		   /* list the processes without CPU time, too */
+	bool summary;		   /* the first screen alone */
+	bool force;		   /* show shares although the books of samples have a gap */
+};
+
+/* Writes the report. options: NULL = defaults. Returns 0, -ENOMEM, or -EIO when out failed. */
+int report_write(FILE *out, struct model *m, const struct report_options *options);
+#endif

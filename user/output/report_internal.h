@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_REPORT_INTERNAL_H
+#define HOTRUN_OUTPUT_REPORT_INTERNAL_H
+/*
+ * What the parts of the text report share. Only report*.c include this.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "judge/books.h"
+#include "model/model.h"
+#include "model/totals.h"
+#include "model/unnamed.h"
+#include "output/report.h"
+#include "output/report_text.h"
+
+struct report {
+	FILE *out;
+	struct model *m;
+	struct report_options o; /* with the defaults filled in */
+	struct totals *totals;
+	struct unnamed *unnamed; /* of the whole capture */
+	struct books books;
+	bool withheld; /* shares of samples are not shown: the books have a gap */
+};
+
+/* What a piece of text is; colours where they are asked for. */
+enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
+
+/* report_cells.c: pieces of a line. Strings of strangers go through put_name and put_method only. */
+void put_paint(const struct report *r, enum paint paint);
+void put_plain(const struct report *r);
+/* A heading line of its own, after an empty line. */
+void put_heading(const struct report *r, const char *text);
+void put_spaces(const struct report *r, size_t columns);
+/* text (not a stranger's) in that many columns. */
+void put_right(const struct report *r, const char *text, size_t columns);
+void put_left(const struct report *r, const char *text, size_t columns);
+/* A stranger's name, cut to columns; padded with spaces when pad. Returns columns written. */
+size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut,
+		bool pad);
+/* The same into buf[NAME_BYTES], for use in other text. */
+void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut);
+/* A process for people: name and its unit or container. */
+size_t put_process(const struct report *r, uint32_t process, size_t columns, bool pad);
+/* A method with its file where that helps, and [k] or [j]. */
+void put_method(const struct report *r, uint32_t symbol, size_t columns);
+/* "12.3 % ±1.2" in SHARE_COLUMNS. */
+void put_share(const struct report *r, uint64_t part, uint64_t whole);
+#define SHARE_COLUMNS 14
+/* Words of ours, broken at spaces to the width, later lines indented. The first line stands at
+ * column `at` already. */
+void put_words(const struct report *r, const char *text, size_t at, size_t indent);
+
+/* CPU time as mean number of CPUs. */
+double report_cores(const struct report *r, uint64_t on_cpu_ns);
+
+/* The sections. 0 or -ENOMEM. */
+void report_host(const struct report *r);
+int report_processes(const struct report *r);
+int report_start_here(const struct report *r);
+void report_books(const struct report *r);
+int report_process(const struct report *r, const struct total_process *process);
+int report_tree(const struct report *r, uint32_t process);
+void report_losses(const struct report *r);
+int report_idle(const struct report *r);
+#endif
