@@ -126,15 +126,74 @@ static size_t fold_repeated(struct perfmap_run *run)
 	return cnt - kept;
 }
 
-static size_t tree_rows(size_t cnt)
+/* Numbers in run->tree: two columns a level, and a third for the lowest. */
+static size_t tree_cells(size_t cnt)
 {
-	size_t rows = 0;
+	size_t cells = 0;
 
 	while (cnt > FAN) {
+		bool lowest = !cells;
+
 		cnt = (cnt + FAN - 1) >> FAN_SHIFT;
-		rows += cnt;
+		cells += (lowest ? 3 : 2) * cnt;
 	}
-	return rows;
+	return cells;
+}
+
+static size_t tree_bytes(size_t cnt)
+{
+	/* Never 0 bytes: that would free the block. */
+	return (tree_cells(cnt) + 1) * sizeof(uint64_t);
+}
+
+static uint64_t start_of(const struct perfmap_run *run, unsigned int level, size_t i)
+{
+	return level ? run->levels[level - 1].starts[i] : run->entries[i].start;
+}
+
+static uint64_t end_of(const struct perfmap_run *run, unsigned int level, size_t i)
+{
+	return level ? run->levels[level - 1].ends[i] : perfmap_entry_end(&run->entries[i]);
+}
+
+static size_t count_of(const struct perfmap_run *run, unsigned int level)
+{
+	return level ? run->levels[level - 1].cnt : run->cnt;
+}
+
+/* run->tree has room for tree_cells(run->cnt). */
+static void fill_tree(struct perfmap_run *run)
+{
+	uint64_t *cells = run->tree, max = 0;
+	size_t cnt = run->cnt, i, k;
+
+	run->depth = 0;
+	while (cnt > FAN) {
+		size_t rows = (cnt + FAN - 1) >> FAN_SHIFT;
+		uint64_t *starts = cells, *ends = cells + rows;
+
+		for (i = 0; i < rows; i++) {
+			size_t from = i << FAN_SHIFT, to = from + FAN < cnt ? from + FAN : cnt;
+
+			starts[i] = start_of(run, run->depth, from);
+			ends[i] = 0;
+			for (k = from; k < to; k++) {
+				uint64_t end = end_of(run, run->depth, k);
+
+				ends[i] = end > ends[i] ? end : ends[i];
+			}
+		}
+		run->levels[run->depth++] = (struct perfmap_level){starts, ends, rows};
+		cells += 2 * rows;
+		cnt = rows;
+	}
+	if (!run->depth)
+		return;
+	for (i = 0; i < run->levels[0].cnt; i++) {
+		cells[i] = max;
+		max = run->levels[0].ends[i] > max ? run->levels[0].ends[i] : max;
+	}
+	run->ends_before = cells;
 }
 
 /* Gives back what folding left over; keeps the larger blocks when it cannot. */
@@ -145,40 +204,9 @@ static void shrink(struct perfmap_run *run)
 	p = realloc(run->entries, run->cnt * sizeof(*run->entries));
 	if (p)
 		run->entries = p;
-	p = realloc(run->tree, (tree_rows(run->cnt) + 1) * sizeof(*run->tree));
+	p = realloc(run->tree, tree_bytes(run->cnt));
 	if (p)
 		run->tree = p;
-}
-
-/* run->tree has room for tree_rows(run->cnt). */
-static void fill_tree(struct perfmap_run *run)
-{
-	struct perfmap_summary *row = run->tree, *below = NULL;
-	size_t cnt = run->cnt, i, k;
-
-	run->depth = 0;
-	while (cnt > FAN) {
-		size_t rows = (cnt + FAN - 1) >> FAN_SHIFT;
-
-		for (i = 0; i < rows; i++) {
-			size_t from = i << FAN_SHIFT, to = from + FAN < cnt ? from + FAN : cnt;
-
-			row[i].first_start =
-				below ? below[from].first_start : run->entries[from].start;
-			row[i].max_end = 0;
-			for (k = from; k < to; k++) {
-				uint64_t end = below ? below[k].max_end
-						     : perfmap_entry_end(&run->entries[k]);
-
-				if (end > row[i].max_end)
-					row[i].max_end = end;
-			}
-		}
-		run->levels[run->depth] = below = row;
-		run->level_cnt[run->depth++] = rows;
-		row += rows;
-		cnt = rows;
-	}
 }
 
 int perfmap_run_build(struct perfmap_run *run, const struct perfmap_entry *unsorted, size_t cnt,
@@ -187,7 +215,7 @@ int perfmap_run_build(struct perfmap_run *run, const struct perfmap_entry *unsor
 	struct perfmap_run r = {.cnt = cnt};
 
 	r.entries = malloc(cnt * sizeof(*r.entries));
-	r.tree = calloc(tree_rows(cnt) + 1, sizeof(*r.tree));
+	r.tree = malloc(tree_bytes(cnt));
 	if (!r.entries || !r.tree || sort_entries(r.entries, unsorted, cnt)) {
 		perfmap_run_clear(&r);
 		return -ENOMEM;
@@ -203,26 +231,32 @@ int perfmap_run_build(struct perfmap_run *run, const struct perfmap_entry *unsor
 int perfmap_run_merge(struct perfmap_run *older, struct perfmap_run *newer, size_t *ret_repeated)
 {
 	size_t n = older->cnt, m = newer->cnt, at = n + m;
-	struct perfmap_summary *tree;
+	uint64_t *tree;
 	struct perfmap_entry *e;
+	bool met = false;
 
 	e = realloc(older->entries, at * sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	older->entries = e;
-	tree = realloc(older->tree, (tree_rows(at) + 1) * sizeof(*tree));
+	tree = realloc(older->tree, tree_bytes(at));
 	if (!tree)
 		return -ENOMEM;
 	older->tree = tree;
 	/* From the back, in place: what newer has with an equal start goes behind. */
 	older->cnt = at;
 	while (m) {
-		if (n && e[n - 1].start > newer->entries[m - 1].start)
+		uint64_t start = newer->entries[m - 1].start;
+
+		if (n && e[n - 1].start > start) {
 			e[--at] = e[--n];
-		else
+		} else {
+			met = met || (n && e[n - 1].start == start);
 			e[--at] = newer->entries[--m];
+		}
 	}
-	*ret_repeated = fold_repeated(older);
+	/* Each was folded already: only where they meet can there be more. */
+	*ret_repeated = met ? fold_repeated(older) : 0;
 	if (*ret_repeated)
 		shrink(older);
 	fill_tree(older);
@@ -237,19 +271,23 @@ void perfmap_run_clear(struct perfmap_run *run)
 	memset(run, 0, sizeof(*run));
 }
 
-static uint64_t start_of(const struct perfmap_run *run, unsigned int level, size_t i)
+/* Number of rows from..to whose start is <= address. They are sorted, but counting them all costs
+ * less than guessing wrongly where to stop. */
+static size_t count_starts(const struct perfmap_run *run, unsigned int level, size_t from,
+			   size_t to, uint64_t address)
 {
-	return level ? run->levels[level - 1][i].first_start : run->entries[i].start;
-}
+	size_t i, n = 0;
 
-static uint64_t end_of(const struct perfmap_run *run, unsigned int level, size_t i)
-{
-	return level ? run->levels[level - 1][i].max_end : perfmap_entry_end(&run->entries[i]);
-}
+	if (level) {
+		const uint64_t *starts = run->levels[level - 1].starts;
 
-static size_t count_of(const struct perfmap_run *run, unsigned int level)
-{
-	return level ? run->level_cnt[level - 1] : run->cnt;
+		for (i = from; i < to; i++)
+			n += starts[i] <= address;
+	} else {
+		for (i = from; i < to; i++)
+			n += run->entries[i].start <= address;
+	}
+	return n;
 }
 
 size_t perfmap_run_last_at(const struct perfmap_run *run, uint64_t address)
@@ -260,12 +298,11 @@ size_t perfmap_run_last_at(const struct perfmap_run *run, uint64_t address)
 	if (!run->cnt || run->entries[0].start > address)
 		return PERFMAP_RUN_NONE;
 	for (;; level--) {
-		size_t cnt = count_of(run, level), i = from;
+		size_t cnt = count_of(run, level);
 		size_t to = from + FAN < cnt ? from + FAN : cnt;
-
 		/* The first one always fits: its start is that of the row above. */
-		while (i + 1 < to && start_of(run, level, i + 1) <= address)
-			i++;
+		size_t i = from + count_starts(run, level, from, to, address) - 1;
+
 		if (!level)
 			return i;
 		from = i << FAN_SHIFT;
@@ -303,17 +340,17 @@ size_t perfmap_run_covering(const struct perfmap_run *run, size_t row, uint64_t 
 
 			i = (i << FAN_SHIFT) + FAN - 1;
 			i = i < cnt ? i : cnt - 1;
-		} else if (!group) {
-			return PERFMAP_RUN_NONE;
-		} else {
-			/* Nothing here: on with what lies left of our row one level up. */
-			level++;
-			i = (group >> FAN_SHIFT) - 1;
+			continue;
 		}
+		/* Nothing here: on with what lies left of our row one level up. */
+		if (!group || (!level && run->ends_before[group >> FAN_SHIFT] <= address))
+			return PERFMAP_RUN_NONE;
+		level++;
+		i = (group >> FAN_SHIFT) - 1;
 	}
 }
 
 size_t perfmap_run_bytes(const struct perfmap_run *run)
 {
-	return run->cnt * sizeof(*run->entries) + (tree_rows(run->cnt) + 1) * sizeof(*run->tree);
+	return run->cnt * sizeof(*run->entries) + tree_bytes(run->cnt);
 }

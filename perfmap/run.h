@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define PERFMAP_RUN_NONE   SIZE_MAX
-#define PERFMAP_RUN_LEVELS 6 /* 16^6 blocks hold more than PERFMAP_ENTRIES_MAX */
+#define PERFMAP_RUN_LEVELS 6 /* 16^7 entries: more than PERFMAP_ENTRIES_MAX */
 
 #define PERFMAP_ENTRY_STUB 0x1u
 
@@ -29,17 +29,19 @@ struct perfmap_entry {
 
 _Static_assert(sizeof(struct perfmap_entry) == 28, "28 bytes an entry");
 
-struct perfmap_summary {
-	uint64_t first_start;
-	uint64_t max_end;
+/* One row for 16 rows of the level below: columns, so that a search reads few cache lines. */
+struct perfmap_level {
+	const uint64_t *starts; /* first start */
+	const uint64_t *ends;	/* largest end */
+	size_t cnt;
 };
 
 struct perfmap_run {
 	struct perfmap_entry *entries;
 	size_t cnt;
-	struct perfmap_summary *tree; /* level 1 first: one row for 16 entries; then 16 rows each */
-	struct perfmap_summary *levels[PERFMAP_RUN_LEVELS]; /* into tree */
-	size_t level_cnt[PERFMAP_RUN_LEVELS];
+	uint64_t *tree;		     /* the columns of all levels */
+	const uint64_t *ends_before; /* for rows of levels[0]: largest end of all rows before it */
+	struct perfmap_level levels[PERFMAP_RUN_LEVELS]; /* lowest first */
 	unsigned int depth; /* levels used; 0 when 16 entries or fewer */
 };
 

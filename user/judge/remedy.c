@@ -10,7 +10,7 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_KALLSYMS_HIDDEN] = "record as root, or: sysctl kernel.kptr_restrict=1",
 	[REASON_KERNEL_NO_SYMBOL] = "code of a BPF program or a module that was unloaded",
 	[REASON_NO_MAPPING] = "record longer: its mapping was made or removed unseen",
-	[REASON_NO_SYMBOL] = "install the symbols of that file (its -dbgsym or -dbg package)",
+	[REASON_NO_SYMBOL] = "install its symbols (-dbgsym or -dbg package)",
 	[REASON_FILE_GONE] = "restart the process, its files were replaced; or keep the old ones",
 	[REASON_FILE_DENIED] = "record as root",
 	[REASON_FILE_UNSAFE] = "only regular files of bounded size are read: see what lies there",

@@ -29,7 +29,7 @@ struct ingest {
 	struct account_row {
 		uint32_t slice;
 		uint32_t row;
-	} *account_rows;
+	} * account_rows;
 	size_t account_rows_cnt, account_rows_cap;
 	/* Processes that ended in this slice. */
 	uint32_t *ended;
@@ -321,8 +321,7 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 	if (thread == MODEL_NONE)
 		return;
 	set_flags(&m->processes[process],
-		  PROCESS_SAMPLED |
-			  (sample->flags & SAMPLE_KERNEL_THREAD ? PROCESS_KERNEL : 0));
+		  PROCESS_SAMPLED | (sample->flags & SAMPLE_KERNEL_THREAD ? PROCESS_KERNEL : 0));
 	if (m->processes[process].cgroup_id != sample->cgroup_id) {
 		m->processes[process].cgroup_id = sample->cgroup_id;
 		m->processes[process].dirty = true;

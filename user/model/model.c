@@ -401,6 +401,21 @@ limit:
 	return MODEL_NONE;
 }
 
+int model_location_restore(struct model *m, const struct model_location *location)
+{
+	uint64_t hash = hash_pair(location->address, location->process);
+	uint32_t row = (uint32_t)m->locations_cnt;
+
+	if (GROW(m->locations, m->locations_cnt, m->locations_cap))
+		return -ENOMEM;
+	if (location->older != MODEL_NONE)
+		hash_repoint(&m->location_index, hash, location->older, row);
+	else if (hash_add(&m->location_index, hash, row))
+		return -ENOMEM;
+	m->locations[m->locations_cnt++] = *location;
+	return 0;
+}
+
 /* --- slices ---------------------------------------------------------------------------------- */
 
 int model_slice_add(struct model *m, const struct model_slice *slice)

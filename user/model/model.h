@@ -350,6 +350,9 @@ uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t a
 /* Adds a location; where the newest of that address has the same symbol and tier, returns that
  * one. A from_ns that is not newer than the newest replaces nothing and is returned as it is. */
 uint32_t model_location_add(struct model *m, const struct model_location *location);
+/* Appends a location as a capture has it, without judging it again: tier is interned, and older is
+ * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
+int model_location_restore(struct model *m, const struct model_location *location);
 
 /* Appends to the per-slice tables. 0 or -ENOMEM. */
 int model_sample_add(struct model *m, const struct model_sample *sample);

@@ -36,10 +36,12 @@ void names_process(struct names *n, struct model *m, uint32_t process);
 void names_process_exec(struct names *n, struct model *m, uint32_t process);
 
 /*
- * Names every frame of a stack that has no location valid at time_ns yet, and judges whether the
- * stack reaches its thread's root (STACK_BROKEN, broken_module). JIT frames are looked at again at
- * every call, since their addresses are reused; all others once. Never fails: a frame that cannot
- * be named gets a symbol with its reason.
+ * Names every frame of a stack that has no location valid at time_ns yet, and at its first call
+ * judges whether the stack reaches its thread's root (STACK_BROKEN, broken_module; the rule is in
+ * root.h). JIT frames are looked at again whenever their perf map grew, since addresses are reused;
+ * all others when another file was mapped there. Never fails: a frame that cannot be named gets a
+ * symbol with its reason; one that waits for its perf map has no location until names_tail has
+ * looked a few times, or names_settle.
  */
 void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns);
 
@@ -50,6 +52,16 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
  * LOCATION_LATER where the sample was before written_ns.
  */
 void names_tail(struct names *n, struct model *m, uint64_t written_ns);
+
+/* To be called once, after the last names_tail: gives every frame that still waits for its perf map
+ * the reason why it has no name. */
+void names_settle(struct names *n, struct model *m);
+
+/*
+ * Address of the kernel's _text for model.kernel_text, 0 where kallsyms is hidden. Reads kallsyms
+ * (some 70 ms of CPU, most of it the kernel's).
+ */
+uint64_t names_kernel_text(struct names *n);
 
 /* Look-ups abandoned at the deadline since names_new(). */
 uint64_t names_timeouts(const struct names *n);

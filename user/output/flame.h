@@ -12,7 +12,7 @@
  *	format "hotrun-flame", version 1
  *	host {name, kernel, machine, version, event, filter, command: strings; cpus; hz: samples a
  *	     second and CPU; startUnixMs: 0 = unknown; durationNs; complete: ended on purpose}
- *	samples: of all processes; cut: of these, whose stack was cut (FOREST_MAX_NODES)
+ *	samples: of all processes; cut: of these, whose stack was cut (bounds of forest.h)
  *	first: row of the process shown first, or null for all
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason

@@ -170,6 +170,19 @@ static void put_number(FILE *out, const char *key, uint64_t value)
 	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
 }
 
+/* The next number of an array. A page has up to millions: no printf. */
+static void put_element(FILE *out, bool first, uint64_t value)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	if (!first)
+		*--at = ',';
+	fwrite(at, 1, (size_t)(digits + sizeof(digits) - at), out);
+}
+
 static void put_bool(FILE *out, const char *key, bool value)
 {
 	fprintf(out, ",\"%s\":%s", key, value ? "true" : "false");
@@ -255,7 +268,7 @@ enum column { COLUMN_SYMBOL, COLUMN_DEPTH, COLUMN_TOTAL, COLUMN_THREADS };
 static int put_column(struct data *d, const char *name, uint32_t top, enum column column)
 {
 	const struct forest *f = &d->forest;
-	const char *before = "";
+	bool first = true;
 	size_t depth = 0;
 	int err;
 
@@ -273,8 +286,8 @@ static int put_column(struct data *d, const char *name, uint32_t top, enum colum
 				return err;
 			value = number;
 		}
-		fprintf(d->out, "%s%llu", before, (unsigned long long)value);
-		before = ",";
+		put_element(d->out, first, value);
+		first = false;
 	}
 	putc(']', d->out);
 	return 0;
@@ -348,7 +361,7 @@ static int put_string_column(struct data *d, const char *key, size_t offset)
 
 		if (err)
 			return err;
-		fprintf(d->out, "%s%u", i ? "," : "", number);
+		put_element(d->out, !i, number);
 	}
 	fputs("],\n", d->out);
 	return 0;
@@ -358,13 +371,13 @@ static void put_figures(struct data *d)
 {
 	fputs("\"kind\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].kind);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].kind);
 	fputs("],\n\"reason\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].reason);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].reason);
 	fputs("],\n\"application\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].application);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].application);
 	fputs("],\n", d->out);
 }
 
@@ -394,7 +407,7 @@ static int put_tiers(struct data *d)
 
 		for (; at < d->tiers_cnt && d->number[d->tiers[at].symbol] == i; at++)
 			later += d->tiers[at].later;
-		fprintf(d->out, "%s%llu", i ? "," : "", (unsigned long long)later);
+		put_element(d->out, !i, later);
 	}
 	fputs("],\n\"tiers\":[", d->out);
 	at = 0;

@@ -154,11 +154,11 @@ const App = (() => {
 		const sums = Capture.selfByStyle(capture, tree, state.zoom);
 		const whole = tree.total[state.zoom];
 
-		Dom.fill(Dom.byId('legend'), ...LEGEND.map((style) => {
-			const sum = sums.get(style) || 0;
+		Dom.fill(Dom.byId('legend'), ...LEGEND.filter((s) => sums.has(s)).map((style) => {
+			const sum = sums.get(style);
 			const swatch = Dom.make('span', 'swatch');
-			const item = Dom.make('li', sum ? '' : 'absent', swatch,
-				Details.KIND_TEXT[style] + (sum ? ' ' + Format.percent(sum, whole) : ''));
+			const item = Dom.make('li', '', swatch,
+				Details.KIND_TEXT[style] + ' ' + Format.percent(sum, whole));
 
 			swatch.style.background = Graph.fillOf(graph, legendSymbol(style));
 			item.title = 'share of what is shown, by self samples';

@@ -61,6 +61,7 @@ const Capture = (() => {
 		const capture = {
 			host: data.host,
 			samples: data.samples,
+			cut: data.cut,
 			losses: data.losses,
 			reasons: data.reasons,
 			first: data.first,
@@ -167,7 +168,7 @@ const Capture = (() => {
 		return node;
 	}
 
-	/* Self samples by kind below a node, application code apart: Map of style name to samples. */
+	/* Self samples below a node by style (kinds, application code apart); 0 = callers only. */
 	function selfByStyle(capture, t, root) {
 		const sums = new Map();
 

@@ -57,6 +57,9 @@ const Header = (() => {
 		if (!capture.host.complete)
 			facts.append(Dom.make('li', 'warn', 'the recording was cut off: figures up to its ' +
 				'last slice'));
+		if (capture.cut)
+			facts.append(Dom.make('li', 'warn', Format.plural(capture.cut, 'stack') +
+				' cut short: too many different ones'));
 		fillLosses(Dom.byId('losses'), capture);
 	}
 

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "names/unwind.h"
+
+#define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
+#define SEGMENTS_LIMIT 1024 /* program headers that are looked at */
+#define NOTE_BYTES_MAX 65536
+
+_Static_assert(ELF_STRINGS_MAX <= NAMES_MAX, "names must be addressable");
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HOST_DATA ELFDATA2LSB
+#else
+#define HOST_DATA ELFDATA2MSB
+#endif
+
+static void cleanup_elf(Elf **elf)
+{
+	if (*elf)
+		elf_end(*elf);
+}
+#define _cleanup_elf_ _cleanup_(cleanup_elf)
+
+static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
+{
+	return offset <= INT64_MAX && pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
+}
+
+/*
+ * libelf makes an array of all sections as it opens a file, so their number is checked before. With
+ * e_shnum 0 it stands in the first section header instead.
+ */
+static bool header_is_sane(int fd)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf64_Ehdr e64;
+		Elf32_Ehdr e32;
+	} h = {0};
+	bool is64;
+	uint64_t shoff, count;
+	unsigned type, shnum, shentsize, phnum;
+
+	if (!read_at(fd, &h, sizeof(h.e32), 0) || memcmp(h.ident, ELFMAG, SELFMAG))
+		return false;
+	is64 = h.ident[EI_CLASS] == ELFCLASS64;
+	if ((!is64 && h.ident[EI_CLASS] != ELFCLASS32) || h.ident[EI_DATA] != HOST_DATA ||
+	    (is64 && !read_at(fd, &h, sizeof(h.e64), 0)))
+		return false;
+	type = is64 ? h.e64.e_type : h.e32.e_type;
+	shoff = is64 ? h.e64.e_shoff : h.e32.e_shoff;
+	shnum = is64 ? h.e64.e_shnum : h.e32.e_shnum;
+	shentsize = is64 ? h.e64.e_shentsize : h.e32.e_shentsize;
+	phnum = is64 ? h.e64.e_phnum : h.e32.e_phnum;
+	if ((type != ET_EXEC && type != ET_DYN) || phnum == PN_XNUM)
+		return false;
+	if (shnum || !shoff)
+		return true;
+	if (shentsize != (is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		return false;
+	if (is64) {
+		Elf64_Shdr s;
+
+		count = read_at(fd, &s, sizeof(s), shoff) ? s.sh_size : UINT64_MAX;
+	} else {
+		Elf32_Shdr s;
+
+		count = read_at(fd, &s, sizeof(s), shoff) ? s.sh_size : UINT64_MAX;
+	}
+	return count <= ELF_SECTIONS_MAX;
+}
+
+static Elf *open_elf(int fd)
+{
+	Elf *elf;
+
+	if (elf_version(EV_CURRENT) == EV_NONE || !header_is_sane(fd))
+		return NULL;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	if (elf)
+		elf_end(elf);
+	return NULL;
+}
+
+static size_t phdr_count(Elf *elf)
+{
+	size_t cnt;
+
+	if (elf_getphdrnum(elf, &cnt))
+		return 0;
+	return cnt < SEGMENTS_LIMIT ? cnt : SEGMENTS_LIMIT;
+}
+
+/* Notes: three words (name size, descriptor size, type), then both parts padded to 4 bytes. */
+static void find_build_id(const uint8_t *notes, size_t len, struct elf_identity *id)
+{
+	size_t pos = 0;
+
+	while (len - pos >= 12) {
+		uint32_t words[3];
+		size_t name_len, desc_len, desc;
+
+		memcpy(words, notes + pos, sizeof(words));
+		name_len = ((size_t)words[0] + 3) & ~(size_t)3;
+		desc_len = ((size_t)words[1] + 3) & ~(size_t)3;
+		if (name_len > len - pos - 12 || desc_len > len - pos - 12 - name_len)
+			return;
+		desc = pos + 12 + name_len;
+		if (words[2] == NT_GNU_BUILD_ID && words[0] == 4 &&
+		    !memcmp(notes + pos + 12, "GNU", 4) && words[1] && words[1] <= BUILD_ID_MAX) {
+			memcpy(id->build_id, notes + desc, words[1]);
+			id->build_id_len = (uint8_t)words[1];
+			return;
+		}
+		pos = desc + desc_len;
+	}
+}
+
+static void read_build_id(Elf *elf, int fd, struct elf_identity *id)
+{
+	size_t cnt = phdr_count(elf);
+
+	id->build_id_len = 0;
+	for (size_t i = 0; i < cnt && !id->build_id_len; i++) {
+		_cleanup_free_ uint8_t *notes = NULL;
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_NOTE ||
+		    ph.p_filesz > NOTE_BYTES_MAX)
+			continue;
+		notes = malloc(ph.p_filesz);
+		if (notes && read_at(fd, notes, ph.p_filesz, ph.p_offset))
+			find_build_id(notes, ph.p_filesz, id);
+	}
+}
+
+enum model_reason elf_identify(int fd, struct elf_identity *ret_identity)
+{
+	_cleanup_elf_ Elf *elf = open_elf(fd);
+	struct elf_identity id = {0};
+	struct stat st;
+
+	if (!elf || fstat(fd, &st))
+		return REASON_FILE_MALFORMED;
+	id.dev = st.st_dev;
+	id.inode = st.st_ino;
+	id.size_bytes = (uint64_t)st.st_size;
+	id.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	read_build_id(elf, fd, &id);
+	*ret_identity = id;
+	return REASON_NAMED;
+}
+
+/* Ends of executable sections, to close functions that have no size. */
+struct section_ends {
+	uint64_t *ends; /* by section number; 0 = holds no code */
+	size_t cnt;
+};
+
+static int read_section_ends(Elf *elf, struct section_ends *ret_ends)
+{
+	Elf_Scn *scn = NULL;
+	size_t cnt;
+
+	if (elf_getshdrnum(elf, &cnt) || cnt > ELF_SECTIONS_MAX)
+		cnt = 0;
+	ret_ends->cnt = cnt;
+	ret_ends->ends = calloc(cnt + 1, sizeof(uint64_t));
+	if (!ret_ends->ends)
+		return -ENOMEM;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		size_t index = elf_ndxscn(scn);
+
+		if (index < cnt && gelf_getshdr(scn, &sh) && (sh.sh_flags & SHF_EXECINSTR) &&
+		    sh.sh_addr + sh.sh_size > sh.sh_addr)
+			ret_ends->ends[index] = sh.sh_addr + sh.sh_size;
+	}
+	return 0;
+}
+
+static int add_name(struct elf_table *t, const char *name, size_t len, uint32_t *ret_offset)
+{
+	if (t->names_len + len + 1 > ELF_STRINGS_MAX)
+		return -ENOSPC;
+	while (t->names_cap - t->names_len < len + 1) {
+		size_t cap = t->names_cap ? t->names_cap * 2 : 65536;
+		char *p = realloc(t->names, cap);
+
+		if (!p)
+			return -ENOMEM;
+		t->names = p;
+		t->names_cap = cap;
+	}
+	*ret_offset = (uint32_t)t->names_len;
+	memcpy(t->names + t->names_len, name, len);
+	t->names[t->names_len + len] = '\0';
+	t->names_len += len + 1;
+	return 0;
+}
+
+/* Aliases: exported names before local ones, plain ones before those with underscores. */
+static unsigned rank_of(const GElf_Sym *sym, const char *name)
+{
+	unsigned rank = GELF_ST_BIND(sym->st_info) == STB_LOCAL ? 4 : 0;
+
+	if (name[0] == '_')
+		rank += name[1] == '_' ? 2 : 1;
+	return rank;
+}
+
+static int add_symbol(struct elf_table *t, const struct section_ends *ends, const GElf_Sym *sym,
+		      const char *name, size_t len)
+{
+	bool known = sym->st_shndx < ends->cnt;
+	uint64_t end = known ? ends->ends[sym->st_shndx] : 0;
+	uint64_t size = sym->st_size;
+	struct elf_function *f;
+	uint32_t offset;
+	const char *version = memchr(name, '@', len);
+	int err;
+
+	if (known && (!end || sym->st_value >= end))
+		return 0;
+	if (!size)
+		size = end ? end - sym->st_value : 1;
+	if (version && version != name)
+		len = (size_t)(version - name);
+	err = add_name(t, name, len, &offset);
+	if (err)
+		return err;
+	if (GROW(t->functions, t->functions_cnt, t->functions_cap))
+		return -ENOMEM;
+	f = &t->functions[t->functions_cnt++];
+	*f = (struct elf_function){
+		.start = sym->st_value,
+		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
+		.name = offset & (NAMES_MAX - 1),
+		.rank = rank_of(sym, name) & 7,
+		.open = !sym->st_size,
+	};
+	return 0;
+}
+
+/* A section's bytes, once its size has been checked against the bound. NULL where it has none. */
+static Elf_Data *bounded_data(Elf_Scn *scn, const GElf_Shdr *sh, uint64_t max_bytes)
+{
+	if (sh->sh_type == SHT_NOBITS || !sh->sh_size || sh->sh_size > max_bytes ||
+	    (sh->sh_flags & SHF_COMPRESSED))
+		return NULL;
+	return elf_getdata(scn, NULL);
+}
+
+static enum model_reason read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+				      const struct section_ends *ends, struct elf_table *t)
+{
+	Elf_Scn *str_scn = elf_getscn(elf, sh->sh_link);
+	Elf_Data *syms, *strs;
+	GElf_Shdr str_sh;
+	size_t cnt;
+
+	if (!str_scn || !gelf_getshdr(str_scn, &str_sh) || str_sh.sh_type != SHT_STRTAB ||
+	    !sh->sh_entsize)
+		return REASON_FILE_MALFORMED;
+	cnt = sh->sh_size / sh->sh_entsize;
+	if (cnt > ELF_SYMBOLS_MAX || str_sh.sh_size > ELF_STRINGS_MAX)
+		return REASON_LIMIT;
+	syms = bounded_data(scn, sh, ELF_SYMBOLS_MAX * sizeof(Elf64_Sym));
+	strs = bounded_data(str_scn, &str_sh, ELF_STRINGS_MAX);
+	if (!syms || !strs || !syms->d_buf || !strs->d_buf)
+		return REASON_FILE_MALFORMED;
+	for (size_t i = 1; i < cnt && i <= INT32_MAX; i++) {
+		GElf_Sym sym;
+		const char *name;
+		size_t len;
+
+		if (!gelf_getsym(syms, (int)i, &sym))
+			break;
+		if ((GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC) ||
+		    sym.st_shndx == SHN_UNDEF || !sym.st_value || sym.st_name >= strs->d_size)
+			continue;
+		name = (const char *)strs->d_buf + sym.st_name;
+		len = strnlen(name, strs->d_size - sym.st_name);
+		if (!len)
+			continue;
+		if (add_symbol(t, ends, &sym, name, len < ELF_NAME_MAX ? len : ELF_NAME_MAX))
+			return REASON_LIMIT;
+	}
+	return REASON_NAMED;
+}
+
+static void read_debuglink(Elf_Scn *scn, const GElf_Shdr *sh, struct elf_table *t)
+{
+	Elf_Data *data = bounded_data(scn, sh, 4096);
+	size_t len;
+
+	if (!data || !data->d_buf)
+		return;
+	len = strnlen(data->d_buf, data->d_size);
+	if (!len || len >= sizeof(t->debuglink) || len == data->d_size ||
+	    memchr(data->d_buf, '/', len))
+		return;
+	memcpy(t->debuglink, data->d_buf, len + 1);
+}
+
+/* Reads the first symbol table of each type, and the link to the debug file. */
+static enum model_reason read_sections(Elf *elf, struct elf_table *t)
+{
+	struct section_ends ends;
+	bool seen_dynsym = false, seen_symtab = false;
+	enum model_reason reason = REASON_NAMED;
+	size_t names_section = 0;
+	Elf_Scn *scn = NULL;
+
+	if (read_section_ends(elf, &ends))
+		return REASON_LIMIT;
+	elf_getshdrstrndx(elf, &names_section);
+	while (reason == REASON_NAMED && (scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		if ((sh.sh_type == SHT_SYMTAB && !seen_symtab) ||
+		    (sh.sh_type == SHT_DYNSYM && !seen_dynsym)) {
+			if (sh.sh_type == SHT_SYMTAB)
+				seen_symtab = true;
+			else
+				seen_dynsym = true;
+			reason = read_symbols(elf, scn, &sh, &ends, t);
+			/* One bad table does not take the other away. */
+			if (reason == REASON_FILE_MALFORMED)
+				reason = REASON_NAMED;
+		} else if (sh.sh_type == SHT_PROGBITS && !sh.sh_flags && !t->debuglink[0] &&
+			   sh.sh_size <= 4096) {
+			name = elf_strptr(elf, names_section, sh.sh_name);
+			if (name && !strcmp(name, ".gnu_debuglink"))
+				read_debuglink(scn, &sh, t);
+		}
+	}
+	t->has_symtab |= seen_symtab;
+	free(ends.ends);
+	return reason;
+}
+
+static int compare_extents(const void *pa, const void *pb)
+{
+	const struct elf_extent *a = pa, *b = pb;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Bytes of the file at a virtual address, up to the end of its segment or max_bytes. */
+static uint8_t *read_vaddr(int fd, const struct elf_table *t, uint64_t vaddr, size_t max_bytes,
+			   size_t *ret_len)
+{
+	for (size_t i = 0; i < t->segments_cnt; i++) {
+		const struct elf_segment *s = &t->segments[i];
+		uint64_t distance = vaddr - s->vaddr, len;
+		uint8_t *buf;
+		ssize_t n;
+
+		if (vaddr < s->vaddr || distance >= s->size)
+			continue;
+		len = s->size - distance;
+		if (s->offset + distance >= t->identity.size_bytes)
+			return NULL;
+		if (len > t->identity.size_bytes - s->offset - distance)
+			len = t->identity.size_bytes - s->offset - distance;
+		if (len > max_bytes)
+			len = max_bytes;
+		buf = malloc(len);
+		if (!buf)
+			return NULL;
+		n = pread(fd, buf, len, (off_t)(s->offset + distance));
+		if (n <= 0) {
+			free(buf);
+			return NULL;
+		}
+		*ret_len = (size_t)n;
+		return buf;
+	}
+	return NULL;
+}
+
+/* Adds the bounds of functions that no symbol names. */
+static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, struct elf_table *t)
+{
+	struct unwind_bytes header = {.vaddr = header_vaddr}, frames = {0};
+	_cleanup_free_ uint8_t *header_buf = NULL, *frames_buf = NULL;
+	size_t kept = 0;
+
+	if (header_bytes > ELF_UNWIND_BYTES_MAX)
+		return;
+	header.data = header_buf = read_vaddr(fd, t, header_vaddr, header_bytes, &header.len);
+	if (!header_buf || unwind_frames_vaddr(&header, &frames.vaddr))
+		return;
+	frames.data = frames_buf =
+		read_vaddr(fd, t, frames.vaddr, ELF_UNWIND_BYTES_MAX, &frames.len);
+	if (!frames_buf)
+		return;
+	unwind_read(&header, &frames, &t->extents, &t->extents_cnt, &t->extents_cap);
+	for (size_t i = 0; i < t->extents_cnt; i++)
+		if (!elf_name_at(t, t->extents[i].start))
+			t->extents[kept++] = t->extents[i];
+	t->extents_cnt = kept;
+	if (kept)
+		qsort(t->extents, kept, sizeof(*t->extents), compare_extents);
+}
+
+static void read_segments(Elf *elf, int fd, struct elf_table *t)
+{
+	uint64_t header_vaddr = 0, header_bytes = 0;
+	size_t cnt = phdr_count(elf);
+
+	for (size_t i = 0; i < cnt; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph))
+			continue;
+		if (ph.p_type == PT_LOAD && ph.p_filesz && t->segments_cnt < ELF_SEGMENTS_MAX) {
+			t->segments[t->segments_cnt++] = (struct elf_segment){
+				.offset = ph.p_offset,
+				.size = ph.p_filesz,
+				.vaddr = ph.p_vaddr,
+			};
+		} else if (ph.p_type == PT_GNU_EH_FRAME) {
+			header_vaddr = ph.p_vaddr;
+			header_bytes = ph.p_filesz;
+		}
+	}
+	if (header_bytes)
+		read_extents(fd, header_vaddr, header_bytes, t);
+}
+
+enum model_reason elf_load(int fd, const struct elf_identity *identity,
+			   struct elf_table **ret_table)
+{
+	_cleanup_elf_ Elf *elf = open_elf(fd);
+	struct elf_table *t;
+	enum model_reason reason;
+
+	if (!elf)
+		return REASON_FILE_MALFORMED;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return REASON_LIMIT;
+	t->identity = *identity;
+	reason = read_sections(elf, t);
+	if (reason != REASON_NAMED) {
+		elf_free(t);
+		return reason;
+	}
+	elf_settle(t);
+	read_segments(elf, fd, t);
+	*ret_table = t;
+	return REASON_NAMED;
+}
+
+enum model_reason elf_add_debug(struct elf_table *table, int fd)
+{
+	_cleanup_elf_ Elf *elf = open_elf(fd);
+	struct elf_identity id = {0};
+	enum model_reason reason;
+
+	if (!elf)
+		return REASON_FILE_MALFORMED;
+	read_build_id(elf, fd, &id);
+	if (!id.build_id_len || id.build_id_len != table->identity.build_id_len ||
+	    memcmp(id.build_id, table->identity.build_id, id.build_id_len))
+		return REASON_FILE_CHANGED;
+	reason = read_sections(elf, table);
+	elf_settle(table);
+	return reason;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Order and look-up in a loaded table; see elf.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "names/elf.h"
+
+#define NESTING_MAX 16 /* symbols inside others that a look-up steps over */
+
+static int compare_functions(const void *pa, const void *pb, void *names)
+{
+	const struct elf_function *a = pa, *b = pb;
+	const char *na = (const char *)names + a->name, *nb = (const char *)names + b->name;
+	size_t la, lb;
+
+	if (a->start != b->start)
+		return (a->start > b->start) - (a->start < b->start);
+	if (a->open != b->open)
+		return a->open ? 1 : -1;
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? 1 : -1;
+	la = strlen(na);
+	lb = strlen(nb);
+	if (la != lb)
+		return (la > lb) - (la < lb);
+	return strcmp(na, nb);
+}
+
+static void shrink(struct elf_table *t)
+{
+	void *p;
+
+	p = t->functions_cnt ? realloc(t->functions, t->functions_cnt * sizeof(*t->functions)) : NULL;
+	if (p) {
+		t->functions = p;
+		t->functions_cap = t->functions_cnt;
+	}
+	p = t->names_len ? realloc(t->names, t->names_len) : NULL;
+	if (p) {
+		t->names = p;
+		t->names_cap = t->names_len;
+	}
+}
+
+/* Sorts, keeps the best of the symbols at one address, and closes those without a size. */
+void elf_settle(struct elf_table *t)
+{
+	size_t kept = 0;
+
+	if (!t->functions_cnt)
+		return;
+	qsort_r(t->functions, t->functions_cnt, sizeof(*t->functions), compare_functions, t->names);
+	for (size_t i = 1; i < t->functions_cnt; i++) {
+		if (t->functions[i].start != t->functions[kept].start)
+			t->functions[++kept] = t->functions[i];
+	}
+	t->functions_cnt = kept + 1;
+	for (size_t i = 0; i + 1 < t->functions_cnt; i++) {
+		struct elf_function *f = &t->functions[i];
+		uint64_t gap = f[1].start - f->start;
+
+		if (f->open && gap < f->size)
+			f->size = (uint32_t)gap;
+	}
+	shrink(t);
+}
+
+static const struct elf_function *find_function(const struct elf_table *t, uint64_t vaddr)
+{
+	size_t low = 0, high = t->functions_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->functions[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t i = low; i-- > 0 && low - i <= NESTING_MAX;)
+		if (vaddr - t->functions[i].start < t->functions[i].size)
+			return &t->functions[i];
+	return NULL;
+}
+
+const char *elf_name_at(const struct elf_table *table, uint64_t vaddr)
+{
+	const struct elf_function *f = find_function(table, vaddr);
+
+	return f ? table->names + f->name : NULL;
+}
+
+void elf_free(struct elf_table *table)
+{
+	if (!table)
+		return;
+	free(table->functions);
+	free(table->extents);
+	free(table->names);
+	free(table);
+}
+
+size_t elf_memory_bytes(const struct elf_table *table)
+{
+	return sizeof(*table) + table->functions_cap * sizeof(*table->functions) +
+	       table->extents_cap * sizeof(*table->extents) + table->names_cap;
+}
+
+/* Loaded parts are whole pages: code may lie in the rounding before and after a segment. */
+#define PAGE_ROUND 4095u
+
+bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_place *ret_place)
+{
+	const struct elf_segment *segment = NULL;
+	const struct elf_function *function;
+	size_t low = 0, high = table->extents_cnt;
+	uint64_t vaddr;
+
+	for (size_t i = 0; i < table->segments_cnt && !segment; i++) {
+		const struct elf_segment *s = &table->segments[i];
+
+		if (file_offset >= s->offset && file_offset - s->offset < s->size)
+			segment = s;
+	}
+	for (size_t i = 0; i < table->segments_cnt && !segment; i++) {
+		const struct elf_segment *s = &table->segments[i];
+
+		if (file_offset >= (s->offset & ~(uint64_t)PAGE_ROUND) &&
+		    file_offset - s->offset + PAGE_ROUND < s->size + 2 * PAGE_ROUND)
+			segment = s;
+	}
+	if (!segment)
+		return false;
+	vaddr = file_offset - segment->offset + segment->vaddr;
+	*ret_place = (struct elf_place){.function = vaddr};
+	function = find_function(table, vaddr);
+	if (function) {
+		*ret_place = (struct elf_place){
+			.name = table->names + function->name,
+			.function = function->start,
+			.in_function = true,
+		};
+		return true;
+	}
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (table->extents[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low && vaddr - table->extents[low - 1].start < table->extents[low - 1].size) {
+		ret_place->function = table->extents[low - 1].start;
+		ret_place->in_function = true;
+	}
+	return true;
+}

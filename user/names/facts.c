@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/facts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "names/proc.h"
+
+/* For people: the entry assembly, else the thread group's comm. The comm of an apphost is cut at 15
+ * characters, its file name is whole. */
+static void choose_name(struct model *m, struct model_process *p, const char *entry)
+{
+	const char *exe = entry_basename(p->exe);
+
+	if (*entry)
+		p->name = model_str(m, entry);
+	else if ((p->flags & PROCESS_DOTNET) && *exe && strcmp(exe, "dotnet"))
+		p->name = model_str(m, exe);
+	else
+		p->name = p->comm;
+	p->dirty = true;
+}
+
+static bool is_runtime(const char *path, uint8_t kind)
+{
+	return kind == MAPPING_JIT || !strcmp(entry_basename(path), "libcoreclr.so");
+}
+
+void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping)
+{
+	struct model_process *p = &m->processes[process];
+
+	if ((p->flags & PROCESS_DOTNET) ||
+	    !is_runtime(m->modules[mapping->module].path, mapping->kind))
+		return;
+	p->flags |= PROCESS_DOTNET;
+	p->dirty = true;
+	/* A name other than the comm is the entry assembly already. */
+	if (p->name == p->comm)
+		choose_name(m, p, "");
+}
+
+/* Mappings that the side-band told of come with build ids and times: they are kept. */
+static bool is_known(const struct model *m, const struct model_process *p, size_t known,
+		     const struct proc_mapping *map, const char *path)
+{
+	for (size_t i = 0; i < known; i++) {
+		const struct model_mapping *old = &p->mappings[i];
+
+		if (old->start == map->start && !old->to_ns && old->end == map->end &&
+		    old->file_offset == map->file_offset &&
+		    !strcmp(m->modules[old->module].path, path))
+			return true;
+	}
+	return false;
+}
+
+static void add_mapping(struct model *m, uint32_t process, size_t known,
+			const struct proc_mapping *map, char *path)
+{
+	struct model_mapping mapping = {
+		.start = map->start,
+		.end = map->end,
+		.file_offset = map->file_offset,
+	};
+	struct model_module module = {.path = path, .dev = map->dev, .inode = map->inode};
+	size_t len = strlen(path);
+
+	mapping.kind = (uint8_t)model_mapping_kind_of(path, len);
+	if (mapping.kind == MAPPING_FILE && maps_deleted(path, len, &len))
+		path[len] = '\0';
+	if (is_known(m, &m->processes[process], known, map, path))
+		return;
+	mapping.module = model_module_get(m, &module);
+	if (mapping.module == MODEL_NONE)
+		return;
+	model_mapping_add(m, process, &mapping);
+	if (is_runtime(path, mapping.kind))
+		m->processes[process].flags |= PROCESS_DOTNET;
+}
+
+static void add_mappings(struct model *m, uint32_t process, struct proc_facts *facts)
+{
+	size_t known = m->processes[process].mapping_cnt;
+
+	/* Bounded work: with so many on both sides most were told by the side-band. */
+	if (known > 4096 && facts->mappings_cnt > 4096)
+		return;
+	for (size_t i = 0; i < facts->mappings_cnt; i++)
+		add_mapping(m, process, known, &facts->mappings[i],
+			    facts->paths + facts->mappings[i].path);
+	if (facts->mappings_cut)
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+}
+
+static void set_facts(struct model *m, uint32_t process, struct proc_facts *facts)
+{
+	struct model_process *p = &m->processes[process];
+
+	p->flags |= PROCESS_FACTS | (facts->kernel ? PROCESS_KERNEL : 0);
+	p->ns_pid = facts->ns_pid;
+	if (!p->parent_tgid)
+		p->parent_tgid = facts->parent_tgid;
+	if (!*p->comm)
+		p->comm = model_str(m, facts->comm);
+	/* A dying process has lost its executable: what is known stays. */
+	if (*facts->exe)
+		p->exe = model_str(m, facts->exe);
+	p->cgroup = model_str(m, facts->cgroup.path);
+	p->unit = model_str(m, facts->cgroup.unit);
+	p->container = model_str(m, facts->cgroup.container);
+	add_mappings(m, process, facts);
+	choose_name(m, &m->processes[process], facts->entry);
+}
+
+static void read_facts(struct asker *asker, struct model *m, uint32_t process, bool want_mappings)
+{
+	struct asker_target target = asker_target(asker, m, process);
+	struct proc_job *job = proc_job_new(&target, want_mappings);
+	struct model_process *p = &m->processes[process];
+	struct loader_job *left;
+	enum model_reason reason;
+
+	if (!job)
+		return;
+	reason = asker_run(asker, process, &job->base, &left);
+	p->dirty = true;
+	if (!reason && !job->error)
+		set_facts(m, process, &job->facts);
+	else if (!reason && job->error == -ESRCH)
+		p->flags |= PROCESS_GONE;
+	if (!*p->name)
+		p->name = p->comm;
+	if (left)
+		left->release(left);
+}
+
+void facts_read(struct asker *asker, struct model *m, uint32_t process)
+{
+	if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)))
+		read_facts(asker, m, process, true);
+}
+
+void facts_read_exec(struct asker *asker, struct model *m, uint32_t process)
+{
+	struct model_process *p = &m->processes[process];
+
+	p->flags &= ~(PROCESS_DOTNET | PROCESS_FACTS);
+	p->perf_map = REASON_NAMED;
+	read_facts(asker, m, process, false);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_FACTS_H
+#define HOTRUN_NAMES_FACTS_H
+/*
+ * Writes what /proc tells of a process into the model; see names_process(). One thread.
+ */
+#include "model/model.h"
+#include "names/asker.h"
+
+void facts_read(struct asker *asker, struct model *m, uint32_t process);
+/* After an exec: executable, name and cgroup anew. */
+void facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
+
+/* Code of this mapping was sampled: a process that runs CoreCLR's is a .NET process from now on,
+ * also when the runtime was mapped after its facts were read. */
+void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping);
+#endif

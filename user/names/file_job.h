@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_FILE_JOB_H
+#define HOTRUN_NAMES_FILE_JOB_H
+/*
+ * The loader's job that opens one mapped file and loads its symbols, in two steps so that its owner
+ * can look between them whether it knows the file already.
+ */
+#include "names/asker.h"
+#include "names/elf.h"
+
+enum file_step { FILE_STEP_OPEN, FILE_STEP_LOAD };
+
+struct file_job {
+	struct loader_job base;
+	enum file_step step; /* to be run next */
+	struct asker_target target;
+	char *path; /* owned */
+	struct model_module module; /* path is not to be used */
+	uint64_t start, end; /* of the mapping */
+	/* Results. */
+	enum model_reason reason;
+	int fd; /* owned, -1 = none */
+	struct elf_identity identity; /* after FILE_STEP_OPEN */
+	struct elf_table *table; /* owned, after FILE_STEP_LOAD */
+};
+
+/* Returns owned (release with job->base.release), or NULL with errno ENOMEM. */
+struct file_job *file_job_new(const struct asker_target *target, const struct model_module *module,
+			      const struct model_mapping *mapping);
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "names/file_job.h"
+
+/* What a module of a process led to. */
+struct attachment {
+	uint32_t process, module;
+	uint32_t table; /* row of tables, or MODEL_NONE */
+	uint32_t reason; /* enum model_reason, where there is no table */
+};
+
+struct slot {
+	struct elf_table *table; /* NULL = dropped */
+	size_t bytes;
+	uint64_t used; /* the look-up that used it last */
+};
+
+struct files {
+	struct asker *asker;
+	struct slot *tables;
+	size_t tables_cnt, tables_cap;
+	size_t bytes;
+	uint64_t uses;
+	struct attachment *attachments;
+	size_t attachments_cnt, attachments_cap;
+	struct hash_index attachment_index;
+	uint32_t *modules; /* by module row: the table loaded for it last, or MODEL_NONE */
+	size_t modules_cnt, modules_cap;
+	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
+};
+
+struct files *files_new(struct asker *asker)
+{
+	struct files *f = calloc(1, sizeof(*f));
+
+	if (f) {
+		f->asker = asker;
+		f->last = MODEL_NONE;
+	}
+	return f;
+}
+
+void files_free(struct files *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->tables_cnt; i++)
+		elf_free(f->tables[i].table);
+	free(f->tables);
+	free(f->attachments);
+	free(f->modules);
+	hash_clear(&f->attachment_index);
+	free(f);
+}
+
+static bool attachment_equal(const void *owner, uint32_t row, const void *key)
+{
+	const struct attachment *a = &((const struct files *)owner)->attachments[row], *b = key;
+
+	return a->process == b->process && a->module == b->module;
+}
+
+static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, uint8_t len)
+{
+	return len && id->build_id_len == len && !memcmp(id->build_id, build_id, len);
+}
+
+static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len)
+{
+	for (size_t i = 0; len && i < f->tables_cnt; i++)
+		if (f->tables[i].table &&
+		    is_build_id(&f->tables[i].table->identity, build_id, len))
+			return (uint32_t)i;
+	return MODEL_NONE;
+}
+
+static uint32_t find_identity(const struct files *f, const struct elf_identity *id)
+{
+	uint32_t row = find_build_id(f, id->build_id, id->build_id_len);
+
+	for (size_t i = 0; row == MODEL_NONE && i < f->tables_cnt; i++) {
+		const struct elf_table *t = f->tables[i].table;
+
+		if (t && t->identity.inode == id->inode && t->identity.dev == id->dev &&
+		    t->identity.mtime_ns == id->mtime_ns &&
+		    t->identity.size_bytes == id->size_bytes)
+			row = (uint32_t)i;
+	}
+	return row;
+}
+
+/* The table that a process got for a module row, for others whose own copy is out of reach. */
+static uint32_t find_module(const struct files *f, uint32_t module)
+{
+	uint32_t row = module < f->modules_cnt ? f->modules[module] : MODEL_NONE;
+
+	return row != MODEL_NONE && f->tables[row].table ? row : MODEL_NONE;
+}
+
+static void note_module(struct files *f, uint32_t module, uint32_t table)
+{
+	while (f->modules_cnt <= module) {
+		if (GROW(f->modules, f->modules_cnt, f->modules_cap))
+			return;
+		f->modules[f->modules_cnt++] = MODEL_NONE;
+	}
+	f->modules[module] = table;
+}
+
+static void drop_unused(struct files *f)
+{
+	while (f->bytes > FILES_TABLES_BYTES_MAX) {
+		struct slot *oldest = NULL;
+
+		for (size_t i = 0; i < f->tables_cnt; i++)
+			if (f->tables[i].table && (!oldest || f->tables[i].used < oldest->used))
+				oldest = &f->tables[i];
+		if (!oldest || oldest->used == f->uses)
+			return;
+		f->bytes -= oldest->bytes;
+		elf_free(oldest->table);
+		oldest->table = NULL;
+	}
+}
+
+/* Takes table. Returns its row, or MODEL_NONE without memory. */
+static uint32_t keep_table(struct files *f, struct elf_table *table)
+{
+	size_t row = f->tables_cnt;
+
+	/* Rows of dropped tables are not used again: attachments still name them. */
+	if (GROW(f->tables, f->tables_cnt, f->tables_cap)) {
+		elf_free(table);
+		return MODEL_NONE;
+	}
+	f->tables[f->tables_cnt++] = (struct slot){table, elf_memory_bytes(table), f->uses};
+	f->bytes += f->tables[row].bytes;
+	drop_unused(f);
+	return (uint32_t)row;
+}
+
+static enum model_reason load(struct files *f, uint32_t process, struct file_job *job,
+			      uint32_t *ret_table)
+{
+	struct loader_job *left;
+	enum model_reason reason = asker_run(f->asker, process, &job->base, &left);
+
+	if (!reason)
+		reason = job->reason;
+	if (!reason) {
+		*ret_table = find_identity(f, &job->identity);
+		if (*ret_table == MODEL_NONE) {
+			job->step = FILE_STEP_LOAD;
+			reason = asker_run(f->asker, process, &job->base, &left);
+			if (!reason)
+				reason = job->reason;
+			if (!reason) {
+				*ret_table = keep_table(f, job->table);
+				job->table = NULL;
+				if (*ret_table == MODEL_NONE)
+					reason = REASON_LIMIT;
+			}
+		}
+	}
+	if (left)
+		left->release(left);
+	return reason;
+}
+
+static void attach(struct files *f, const struct model *m, uint32_t process,
+		   const struct model_mapping *mapping, struct attachment *a)
+{
+	const struct model_module *module = &m->modules[mapping->module];
+	struct asker_target target;
+	struct file_job *job;
+
+	a->table = find_build_id(f, module->build_id, module->build_id_len);
+	a->reason = REASON_NAMED;
+	if (a->table != MODEL_NONE)
+		return;
+	target = asker_target(f->asker, m, process);
+	job = file_job_new(&target, module, mapping);
+	a->reason = job ? load(f, process, job, &a->table) : REASON_LIMIT;
+	if (!a->reason) {
+		note_module(f, mapping->module, a->table);
+	} else if (module->inode) {
+		uint32_t row = find_module(f, mapping->module);
+
+		if (row != MODEL_NONE) {
+			a->table = row;
+			a->reason = REASON_NAMED;
+		}
+	}
+}
+
+enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping,
+			      const struct elf_table **ret_table)
+{
+	struct attachment key = {.process = process, .module = mapping->module}, *a;
+	uint64_t hash = hash_pair(process, mapping->module);
+	uint32_t row = f->last;
+
+	f->uses++;
+	if (row == MODEL_NONE || !attachment_equal(f, row, &key))
+		row = hash_find(&f->attachment_index, hash, attachment_equal, f, &key);
+	if (row == HASH_NONE) {
+		attach(f, m, process, mapping, &key);
+		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
+		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
+			return REASON_LIMIT;
+		row = (uint32_t)f->attachments_cnt++;
+		f->attachments[row] = key;
+	}
+	f->last = row;
+	a = &f->attachments[row];
+	if (!a->reason && !f->tables[a->table].table) /* dropped meanwhile */
+		attach(f, m, process, mapping, a);
+	if (a->reason)
+		return (enum model_reason)a->reason;
+	f->tables[a->table].used = f->uses;
+	*ret_table = f->tables[a->table].table;
+	return REASON_NAMED;
+}

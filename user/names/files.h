@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_FILES_H
+#define HOTRUN_NAMES_FILES_H
+/*
+ * Finds the symbol table of a mapped file: opens the file below the root of its process, makes
+ * sure it is the one that was mapped (build id, else inode), adds its separate debug file where
+ * there is one, and keeps tables, shared by all processes with the same file. One thread.
+ *
+ * A gone process's file is named from a loaded table of the same build id or inode, else from the
+ * same path on the host, if the build id agrees.
+ */
+#include "model/model.h"
+#include "names/asker.h"
+#include "names/elf.h"
+
+/* Tables beyond it are dropped, the longest unused first. A browser's debug file takes 100 MB. */
+#define FILES_TABLES_BYTES_MAX (256u << 20)
+
+struct files;
+
+/* Borrows the asker until files_free(). Returns owned, or NULL with errno ENOMEM. */
+struct files *files_new(struct asker *asker);
+void files_free(struct files *f);
+
+/*
+ * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the
+ * next call; else why there is none. A first look at a file may take up to the deadline, further
+ * ones are hash look-ups.
+ */
+enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping,
+			      const struct elf_table **ret_table);
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_JIT_H
+#define HOTRUN_NAMES_JIT_H
+/*
+ * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map, follows
+ * it, and turns entries into symbols of the model. Frames without an entry wait for some looks at
+ * the map before they get their reason. One thread; files that may hang are read by the loader.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "names/asker.h"
+
+/* Maps held open, also those of gone processes; beyond it the longest unused is closed. Half of the
+ * usual soft limit of 1,024 descriptors is left to CPUs' events. */
+#define JIT_MAPS_MAX 256
+
+/* Frames that wait for an entry; what does not fit gets its reason at once. */
+#define JIT_PENDING_MAX 65536
+
+/* Looks at the map that a frame waits through. The runtime writes the line before the code runs. */
+#define JIT_PATIENCE 3
+
+struct jit;
+
+/* Borrows the asker until jit_free(). Returns owned, or NULL with errno ENOMEM. */
+struct jit *jit_new(struct asker *asker);
+void jit_free(struct jit *j);
+
+/*
+ * Names an address of JIT code as of time_ns and adds its location. anonymous: the memory is
+ * anonymous and the process does not run .NET, so it is JIT code only if there is a perf map.
+ * Returns the row of the location, or MODEL_NONE: it waits (names_tail, names_settle).
+ */
+uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
+		  uint64_t time_ns, bool anonymous);
+
+/*
+ * A number that stays the same while names given for samples from time_ns on cannot change: nothing
+ * was added to the map meanwhile. 0 = not known, ask again.
+ */
+uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns);
+
+/* The process runs another program now: its map is another's. */
+void jit_forget(struct jit *j, uint32_t process);
+
+/* Reads what the maps grew by (see names_tail) and names waiting frames. */
+void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
+
+/* Gives all frames that still wait their reason. */
+void jit_settle(struct jit *j, struct model *m);
+#endif

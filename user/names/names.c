@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/names.h"
+
+#include <errno.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "bpf/events.h"
+#include "names/asker.h"
+#include "names/entry.h"
+#include "names/facts.h"
+#include "names/files.h"
+#include "names/jit.h"
+#include "names/kallsyms.h"
+#include "names/root.h"
+#include "names/symbol.h"
+#include "names/vdso.h"
+
+#define DEADLINE_NS 300000000u
+
+/* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
+ * growing intervals, since a reading costs 70 ms. */
+#define KALLSYMS_AGAIN_NS 10000000000ull
+
+/* x86-64 maps it at the same address everywhere (arch/x86/include/uapi/asm/vsyscall.h). */
+#define VSYSCALL_START 0xffffffffff600000ull
+#define VSYSCALL_END   0xffffffffff601000ull
+
+/* What a location was made from, to see cheaply whether it still holds. */
+struct origin {
+	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
+	uint32_t check; /* JIT: generation of the map; no mapping: mappings known then */
+};
+
+struct names {
+	struct asker asker;
+	struct files *files;
+	struct jit *jit;
+	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
+	bool kallsyms_read;
+	uint64_t kallsyms_again_ns, kallsyms_interval_ns;
+	struct elf_table *vdso; /* NULL = not read, or none */
+	bool vdso_read;
+	struct origin *origins; /* by row of locations */
+	size_t origins_cnt, origins_cap;
+	uint8_t *judged; /* by row of stacks */
+	size_t judged_cnt, judged_cap;
+};
+
+struct names *names_new(const struct names_options *options)
+{
+	struct names *n = calloc(1, sizeof(*n));
+	int err;
+
+	if (!n)
+		return NULL;
+	err = asker_init(&n->asker, options->proc_path,
+			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	n->files = err ? NULL : files_new(&n->asker);
+	n->jit = err ? NULL : jit_new(&n->asker);
+	if (n->files && n->jit)
+		return n;
+	names_free(n);
+	errno = err ? -err : ENOMEM;
+	return NULL;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	files_free(n->files);
+	jit_free(n->jit);
+	kallsyms_free(n->kallsyms);
+	elf_free(n->vdso);
+	asker_clear(&n->asker);
+	free(n->origins);
+	free(n->judged);
+	free(n);
+}
+
+void names_process(struct names *n, struct model *m, uint32_t process)
+{
+	facts_read(&n->asker, m, process);
+}
+
+void names_process_exec(struct names *n, struct model *m, uint32_t process)
+{
+	jit_forget(n->jit, process);
+	facts_read_exec(&n->asker, m, process);
+}
+
+/* --- kernel ---------------------------------------------------------------------------------- */
+
+static void read_kallsyms(struct names *n)
+{
+	char path[sizeof(n->asker.proc_path) + sizeof("/kallsyms")];
+	struct kallsyms *k;
+
+	snprintf(path, sizeof(path), "%s/kallsyms", n->asker.proc_path);
+	n->kallsyms_read = true;
+	k = kallsyms_read(path);
+	if (!k)
+		return;
+	kallsyms_free(n->kallsyms);
+	n->kallsyms = k;
+}
+
+uint64_t names_kernel_text(struct names *n)
+{
+	if (!n->kallsyms_read)
+		read_kallsyms(n);
+	return n->kallsyms ? kallsyms_text(n->kallsyms) : 0;
+}
+
+static bool find_kernel(struct names *n, uint64_t address, uint64_t time_ns,
+			struct kallsyms_place *place)
+{
+	if (!n->kallsyms)
+		return false;
+	if (kallsyms_find(n->kallsyms, address, place))
+		return true;
+	if (time_ns < n->kallsyms_again_ns)
+		return false;
+	n->kallsyms_interval_ns =
+		n->kallsyms_interval_ns ? n->kallsyms_interval_ns * 2 : KALLSYMS_AGAIN_NS;
+	n->kallsyms_again_ns = time_ns + n->kallsyms_interval_ns;
+	read_kallsyms(n);
+	return kallsyms_find(n->kallsyms, address, place);
+}
+
+static void name_kernel(struct names *n, struct model *m, uint64_t address, uint64_t time_ns)
+{
+	struct model_symbol symbol = {.name = "[kernel]", .module = "[kernel]", .kind = KIND_KERNEL};
+	struct model_location location = {
+		.process = MODEL_NONE, .address = address, .older = MODEL_NONE, .tier = ""};
+	struct kallsyms_place place;
+
+	names_kernel_text(n);
+	if (!m->kernel_text || !n->kallsyms) {
+		symbol.reason = REASON_KALLSYMS_HIDDEN;
+	} else if (find_kernel(n, address + m->kernel_text, time_ns, &place)) {
+		symbol.name = place.name;
+		symbol.module = place.module;
+	} else {
+		symbol.reason = REASON_KERNEL_NO_SYMBOL;
+	}
+	symbol.raw = symbol.name;
+	location.symbol = model_symbol_get(m, &symbol);
+	if (location.symbol != MODEL_NONE)
+		model_location_add(m, &location);
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+static const struct elf_table *vdso(struct names *n)
+{
+	if (!n->vdso_read) {
+		n->vdso_read = true;
+		vdso_load(&n->vdso);
+	}
+	return n->vdso;
+}
+
+/* Row of the symbol of an address in a mapping that is not JIT code. */
+static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
+			  const struct model_mapping *mapping, uint64_t address)
+{
+	const struct elf_table *table = NULL;
+	struct symbol_site site = {
+		.process = process,
+		.path = m->modules[mapping->module].path,
+		.offset = address - mapping->start + mapping->file_offset,
+	};
+
+	switch (mapping->kind) {
+	case MAPPING_VSYSCALL:
+		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
+	case MAPPING_VDSO:
+		site.path = "[vdso]";
+		site.offset = address - mapping->start;
+		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
+	default:
+		facts_note_mapping(m, process, mapping);
+		if (symbol_is_image(site.path))
+			return symbol_image(m, &site);
+		site.reason = files_table(n->files, m, process, mapping, &table);
+		return symbol_native(m, &site, table, site.reason);
+	}
+}
+
+static uint32_t symbol_nowhere(struct model *m, uint32_t process, uint64_t address)
+{
+	const struct model_process *p = &m->processes[process];
+
+	if (address >= VSYSCALL_START && address < VSYSCALL_END)
+		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
+	return symbol_note(m, "[unknown]", KIND_UNKNOWN,
+			   !p->mapping_cnt && (p->flags & PROCESS_GONE) ? REASON_PROCESS_GONE :
+									  REASON_NO_MAPPING);
+}
+
+static void keep_origin(struct names *n, uint32_t location, struct origin origin)
+{
+	while (n->origins_cnt <= location) {
+		if (GROW(n->origins, n->origins_cnt, n->origins_cap))
+			return;
+		n->origins[n->origins_cnt++] = (struct origin){MODEL_NONE, 0};
+	}
+	n->origins[location] = origin;
+}
+
+static bool holds(const struct model_mapping *map, uint64_t time_ns)
+{
+	return map->from_ns <= time_ns && (!map->to_ns || time_ns < map->to_ns);
+}
+
+/* Whether a location found for time_ns is still what a look-up would give. */
+static bool is_current(const struct names *n, const struct model_process *p, uint32_t location,
+		       uint64_t time_ns, uint32_t generation)
+{
+	struct origin o;
+	const struct model_mapping *map;
+
+	if (location >= n->origins_cnt)
+		return false;
+	o = n->origins[location];
+	if (o.mapping == MODEL_NONE)
+		return o.check == p->mapping_cnt;
+	if (o.mapping >= p->mapping_cnt)
+		return false;
+	map = &p->mappings[o.mapping];
+	if (!holds(map, time_ns))
+		return false;
+	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
+		return generation && o.check == generation;
+	return true;
+}
+
+static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
+		      uint64_t time_ns)
+{
+	const struct model_mapping *map = model_mapping_find(m, process, address, time_ns);
+	struct model_process *p = &m->processes[process];
+	struct model_location location = {
+		.process = process, .address = address, .older = MODEL_NONE, .tier = ""};
+	struct origin origin = {MODEL_NONE, (uint32_t)p->mapping_cnt};
+	uint32_t row;
+
+	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
+		origin.mapping = (uint32_t)(map - p->mappings);
+		if (map->kind == MAPPING_JIT)
+			facts_note_mapping(m, process, map);
+		row = jit_name(n->jit, m, process, address, time_ns,
+			       map->kind == MAPPING_ANON && !(p->flags & PROCESS_DOTNET));
+		origin.check = jit_generation(n->jit, process, time_ns);
+	} else {
+		if (map) {
+			origin.mapping = (uint32_t)(map - p->mappings);
+			/* Where other code lay at this address before, the name is not for then. */
+			if (model_location_find(m, process, address, time_ns) != MODEL_NONE)
+				location.from_ns = map->from_ns;
+		}
+		location.symbol = map ? symbol_in(n, m, process, map, address) :
+					symbol_nowhere(m, process, address);
+		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
+	}
+	if (row != MODEL_NONE)
+		keep_origin(n, row, origin);
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static const struct model_symbol *symbol_of(const struct model *m, const struct model_stack *s,
+					    uint32_t frame, uint64_t time_ns)
+{
+	uint32_t location = model_location_find(m, s->process, model_stack_address(m, s, frame),
+						time_ns);
+
+	return location == MODEL_NONE ? NULL : &m->symbols[m->locations[location].symbol];
+}
+
+/* Sets STACK_BROKEN and the module whose code lost the way: that of the last good frame. */
+static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
+{
+	const struct model_process *p = &m->processes[s->process];
+	const struct model_symbol *root = NULL, *inner = NULL;
+	const struct model_mapping *map;
+	uint32_t good = 0;
+
+	if (!s->frame_cnt || (s->flags & STACK_TRUNCATED) || !p->mapping_cnt)
+		return;
+	for (; good < s->frame_cnt; good++) {
+		inner = root;
+		root = symbol_of(m, s, good, time_ns);
+		if (root && root->reason == REASON_NO_MAPPING)
+			break;
+	}
+	if (good == s->frame_cnt && root && root_reached(root, inner, entry_basename(p->exe)))
+		return;
+	s->flags |= STACK_BROKEN;
+	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns) :
+		     NULL;
+	s->broken_module = map ? map->module : MODEL_NONE;
+}
+
+static bool is_judged(struct names *n, uint32_t stack)
+{
+	while (n->judged_cnt <= stack) {
+		if (GROW(n->judged, n->judged_cnt, n->judged_cap))
+			return true;
+		n->judged[n->judged_cnt++] = 0;
+	}
+	if (n->judged[stack])
+		return true;
+	n->judged[stack] = 1;
+	return false;
+}
+
+void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns)
+{
+	struct model_stack s = m->stacks[stack];
+	uint32_t generation =
+		s.process == MODEL_NONE ? 0 : jit_generation(n->jit, s.process, time_ns);
+
+	for (uint32_t i = 0; i < s.frame_cnt; i++) {
+		uint64_t address = model_stack_address(m, &s, i);
+		uint32_t row = model_location_find(m, s.process, address, time_ns);
+
+		if (s.process == MODEL_NONE) {
+			if (row == MODEL_NONE)
+				name_kernel(n, m, address, time_ns);
+		} else if (row == MODEL_NONE ||
+			   !is_current(n, &m->processes[s.process], row, time_ns, generation)) {
+			name_user(n, m, s.process, address, time_ns);
+			generation = jit_generation(n->jit, s.process, time_ns);
+		}
+	}
+	if (s.process != MODEL_NONE && !is_judged(n, stack))
+		judge(m, &m->stacks[stack], time_ns);
+}
+
+void names_tail(struct names *n, struct model *m, uint64_t written_ns)
+{
+	jit_tail(n->jit, m, written_ns);
+}
+
+void names_settle(struct names *n, struct model *m)
+{
+	jit_settle(n->jit, m);
+}
+
+uint64_t names_timeouts(const struct names *n)
+{
+	return loader_timeouts(n->asker.loader);
+}

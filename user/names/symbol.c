@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/symbol.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "names/demangle.h"
+#include "names/entry.h"
+#include "perfmap/name.h"
+
+#define OFFSET_NAME_BYTES (ENTRY_BYTES + 24) /* a file name and "+0x" with 16 digits */
+
+uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
+		     enum model_reason reason)
+{
+	struct model_symbol symbol = {
+		.name = name,
+		.raw = name,
+		.module = name,
+		.kind = (uint8_t)kind,
+		.reason = (uint8_t)reason,
+	};
+
+	return model_symbol_get(m, &symbol);
+}
+
+static uint32_t symbol_offset(struct model *m, const struct symbol_site *site, uint64_t offset,
+			      enum model_kind kind, enum model_reason reason, bool application)
+{
+	const char *base = entry_basename(site->path);
+	char name[OFFSET_NAME_BYTES];
+	struct model_symbol symbol = {
+		.name = name,
+		.raw = name,
+		.module = base,
+		.kind = (uint8_t)kind,
+		.reason = (uint8_t)reason,
+		.application = application,
+	};
+
+	snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, ENTRY_BYTES, base, offset);
+	return model_symbol_get(m, &symbol);
+}
+
+/* The program itself, not its libraries; the executable of a .NET process is the runtime's. */
+static bool is_application(const struct model *m, const struct symbol_site *site)
+{
+	const struct model_process *p = &m->processes[site->process];
+
+	return !(p->flags & PROCESS_DOTNET) && *site->path && !strcmp(p->exe, site->path);
+}
+
+uint32_t symbol_native(struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table, enum model_reason reason)
+{
+	bool application = is_application(m, site);
+	char readable[DEMANGLE_OUTPUT_MAX];
+	struct model_symbol symbol;
+	struct elf_place place;
+
+	if (!table)
+		return symbol_offset(m, site, site->offset, KIND_NATIVE, reason, application);
+	if (!elf_find(table, site->offset, &place)) {
+		/* Code of a file beyond what ELF loads: assemblies bundled into the executable. */
+		if (m->processes[site->process].flags & PROCESS_DOTNET)
+			return symbol_offset(m, site, site->offset, KIND_IMAGE, REASON_PRECOMPILED,
+					     false);
+		return symbol_offset(m, site, site->offset, KIND_NATIVE, REASON_NO_SYMBOL,
+				     application);
+	}
+	if (!place.name)
+		return symbol_offset(m, site, place.function, KIND_NATIVE, REASON_NO_SYMBOL,
+				     application);
+	symbol = (struct model_symbol){
+		.name = place.name,
+		.raw = place.name,
+		.module = entry_basename(site->path),
+		.kind = KIND_NATIVE,
+		.application = application,
+	};
+	if (demangle_name(place.name, readable))
+		symbol.name = readable;
+	return model_symbol_get(m, &symbol);
+}
+
+bool symbol_is_image(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcasecmp(path + len - 4, ".dll");
+}
+
+uint32_t symbol_image(struct model *m, const struct symbol_site *site)
+{
+	const char *base = entry_basename(site->path);
+	struct perfmap_name name = {.display = "", .tier = ""};
+	char assembly[ENTRY_BYTES];
+
+	snprintf(assembly, sizeof(assembly), "%.*s", (int)strnlen(base, ENTRY_BYTES) - 4, base);
+	name.assembly = assembly;
+	return symbol_offset(m, site, site->offset, KIND_IMAGE, REASON_PRECOMPILED,
+			     !perfmap_is_framework(&name));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_SYMBOL_H
+#define HOTRUN_NAMES_SYMBOL_H
+/*
+ * Makes symbols of the model from places in files. Each returns a row of m->symbols, or MODEL_NONE
+ * without memory. Pure, but for what it adds to the model.
+ */
+#include "model/model.h"
+#include "names/elf.h"
+
+/* A place in a mapped file. */
+struct symbol_site {
+	uint32_t process; /* row */
+	const char *path; /* of the module */
+	uint64_t offset; /* in the file */
+	enum model_reason reason;
+};
+
+/* A symbol that says why there is none, e.g. "[unknown]"; equal ones are one row. */
+uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
+		     enum model_reason reason);
+
+/*
+ * Native code. Without a symbol it is called by the start of its function where the unwind table
+ * knows it, so that the call sites of one function are one row: "libcoreclr.so+0x1a2b0"; else by
+ * the address. table NULL: there is none for reason.
+ */
+uint32_t symbol_native(struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table, enum model_reason reason);
+
+/* True for the path of a .NET assembly: executable code in it is precompiled (ready-to-run). */
+bool symbol_is_image(const char *path);
+uint32_t symbol_image(struct model *m, const struct symbol_site *site);
+#endif
