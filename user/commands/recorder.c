@@ -446,9 +446,9 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	drain(r, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(r->names, r->model, 0);
 
-	read_losses(r);
 	read_accounts(r);
-	read_cpus(r);
+	read_cpus(r); /* before the losses: the CPUs that are followed there are those online here */
+	read_losses(r);
 	r->start_ns = r->slice_start_ns = r->tailed_ns = host_now_ns();
 	ingest_begin(r->ingest, r->start_ns);
 	r->model->host.start_ns = r->start_ns;
