@@ -267,9 +267,13 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	slice->wall_offset_ns = host_wall_offset_ns();
 	m->host.end_ns = slice->end_ns;
 	r->slice_start_ns = slice->end_ns;
-	err = store_write_slice(r->store, m);
-	model_forget_slice(m);
 	r->named = 0;
+	err = store_write_slice(r->store, m);
+	if (err == -EBUSY) { /* a reader holds the file: this slice goes with the next one */
+		r->named = m->samples_cnt;
+		return 0;
+	}
+	model_forget_slice(m);
 	return err;
 }
 
@@ -447,7 +451,7 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	names_tail(r->names, r->model, 0);
 
 	read_accounts(r);
-	read_cpus(r); /* before the losses: the CPUs that are followed there are those online here */
+	read_cpus(r);
 	read_losses(r);
 	r->start_ns = r->slice_start_ns = r->tailed_ns = host_now_ns();
 	ingest_begin(r->ingest, r->start_ns);

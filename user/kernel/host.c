@@ -206,9 +206,8 @@ int64_t host_wall_offset_ns(void)
 
 uint64_t host_boot_offset_ns(void)
 {
-	/* Read in this order: what passes between the two makes it too long by some 100 ns, never
-	 * negative, which as an unsigned number would put every start at 0. */
-	int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	/* In this order the difference is never negative. */
+	int64_t monotonic = clock_ns(CLOCK_MONOTONIC);
 
-	return (uint64_t)(clock_ns(CLOCK_BOOTTIME) - monotonic_ns);
+	return (uint64_t)(clock_ns(CLOCK_BOOTTIME) - monotonic);
 }
