@@ -271,6 +271,21 @@ Test(report, capture_cut_short_before_its_first_slice)
 	struct model *m = build_model(2, 99);
 
 	m->host.complete = false;
+	expect_report("report_no_slice.txt", m, NULL);
+}
+
+Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 77, "batch", 0);
+	uint32_t t = build_thread(m, p, 77, "batch", 99 * CS, 'R');
+	uint32_t pending = build_unnamed(m, "batch", 0x40, KIND_NATIVE, REASON_PENDING);
+	uint32_t main_ = build_symbol(m, "main", "batch", KIND_NATIVE, true);
+
+	BUILD_SAMPLES(m, t, 80, main_, pending);
+	BUILD_SAMPLES(m, t, 18, main_);
+	build_books(m, 3);
+	m->host.complete = false;
 	expect_report("report_cut.txt", m, NULL);
 }
 

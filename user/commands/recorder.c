@@ -267,9 +267,13 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	slice->wall_offset_ns = host_wall_offset_ns();
 	m->host.end_ns = slice->end_ns;
 	r->slice_start_ns = slice->end_ns;
-	err = store_write_slice(r->store, m);
-	model_forget_slice(m);
 	r->named = 0;
+	err = store_write_slice(r->store, m);
+	if (err == -EBUSY) { /* a reader holds the file: this slice goes with the next one */
+		r->named = m->samples_cnt;
+		return 0;
+	}
+	model_forget_slice(m);
 	return err;
 }
 
@@ -446,9 +450,9 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	drain(r, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(r->names, r->model, 0);
 
-	read_losses(r);
 	read_accounts(r);
 	read_cpus(r);
+	read_losses(r);
 	r->start_ns = r->slice_start_ns = r->tailed_ns = host_now_ns();
 	ingest_begin(r->ingest, r->start_ns);
 	r->model->host.start_ns = r->start_ns;

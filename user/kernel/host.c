@@ -206,5 +206,8 @@ int64_t host_wall_offset_ns(void)
 
 uint64_t host_boot_offset_ns(void)
 {
-	return (uint64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
+	/* In this order the difference is never negative. */
+	int64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+
+	return (uint64_t)(clock_ns(CLOCK_BOOTTIME) - monotonic);
 }

@@ -10,7 +10,7 @@
 /* What a module of a process led to. */
 struct attachment {
 	uint32_t process, module;
-	uint32_t table; /* row of tables, or MODEL_NONE */
+	uint32_t table;	 /* row of tables, or MODEL_NONE */
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
 
@@ -73,8 +73,7 @@ static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, 
 static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len)
 {
 	for (size_t i = 0; len && i < f->tables_cnt; i++)
-		if (f->tables[i].table &&
-		    is_build_id(&f->tables[i].table->identity, build_id, len))
+		if (f->tables[i].table && is_build_id(&f->tables[i].table->identity, build_id, len))
 			return (uint32_t)i;
 	return MODEL_NONE;
 }

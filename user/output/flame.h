@@ -14,6 +14,10 @@
  *	     second and CPU; startUnixMs: 0 = unknown; durationNs; complete: ended on purpose}
  *	samples: of all processes; cut: of these, whose stack was cut (bounds of forest.h)
  *	first: row of the process shown first, or null for all
+ *	books {known: false = no account of the CPUs to check against; ticks expected by busy time,
+ *	     taken, missed: 0 within counting noise; filtered; dropped: taken but not here;
+ *	     lostPerMillion; samplesGap: too many for shares to hold; switchesGap: the same for CPU
+ *	     time}, as judge/books.h has them
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason
  *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown; dotnet; self: is
