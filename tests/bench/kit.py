@@ -136,6 +136,9 @@ def stop_all():
                 child.wait()
             except OSError:
                 pass
+        # A .NET program leaves its perf map behind; the pid was ours.
+        if os.path.exists(f'/tmp/perf-{child.pid}.map'):
+            os.unlink(f'/tmp/perf-{child.pid}.map')
     children.clear()
 
 

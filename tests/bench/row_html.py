@@ -17,9 +17,12 @@ def timed(argv, times):
     took = []
     for _ in range(times):
         began = time.monotonic()
-        subprocess.run([str(a) for a in argv], check=True, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+        done = subprocess.run([str(a) for a in argv], check=False, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=300)
         took.append(time.monotonic() - began)
+        if done.returncode:
+            raise kit.CannotMeasure(f'{" ".join(argv[:2])}: exit code {done.returncode}: '
+                                    + done.stderr.decode(errors='replace')[-300:])
     return took
 
 
