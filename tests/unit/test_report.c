@@ -380,3 +380,26 @@ Test(report, names_are_cut_where_they_tell_least)
 				 cut_cases[i].columns, buf);
 	}
 }
+
+static const char *const fold_cases[][2] = {
+	{"N.Node<Tuple<A, B>, Canon>.Get", "N.Node<…>.Get"},
+	{"N.Box`1[System.__Canon,X+<Get>d__3].Run", "N.Box`1[…].Run"},
+	{"std::map<std::string, int>::find<std::string>", "std::map<…>::find<…>"},
+	{"N.List<int>.Add", "N.List<int>.Add"},
+	{"N.T.<Get>b__0", "N.T.<Get>b__0"},
+	{"operator<<(std::ostream&)", "operator<<(std::ostream&)"},
+	{"<<<<<<<<<<<<", "<<<<<<<<<<<<"},
+	{"[a whole name in brackets]", "[a whole name in brackets]"},
+	{"", ""},
+};
+
+Test(report, long_type_arguments_fold_and_lone_brackets_stay)
+{
+	for (size_t i = 0; i < sizeof(fold_cases) / sizeof(fold_cases[0]); i++) {
+		char buf[64];
+
+		strcpy(buf, fold_cases[i][0]);
+		text_fold_arguments(buf);
+		cr_expect_str_eq(buf, fold_cases[i][1], "%s: %s", fold_cases[i][0], buf);
+	}
+}
