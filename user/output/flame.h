@@ -39,7 +39,7 @@
 
 struct flame_options {
 	uint32_t process; /* row shown first, MODEL_NONE = all */
-	bool addresses;	  /* keep unnamed addresses of a file apart; else they are one frame */
+	bool addresses; /* keep unnamed functions of a native file apart; else they are one frame */
 };
 
 /* Writes the page. Returns 0, -ENOMEM, -EIO when out has failed, or what getrandom(2) says. Linear
