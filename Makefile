@@ -66,10 +66,10 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libiberty-dev zlib1g-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 util-linux procps
-PKG_BENCH := $(PKG_TEST) linux-perf bpftrace
+PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live golden bench soak fuzz fuzz-short \
+.PHONY: all static install uninstall run test unit bpf-tests live bench soak fuzz fuzz-short \
 	check-layers check-format format deps deps-test deps-bench clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
@@ -80,7 +80,7 @@ help:
 	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
 	@echo 'make install      copy to $$(DESTDIR)$$(PREFIX)/bin; PREFIX=/usr/local'
-	@echo 'make unit | bpf-tests | live | golden | fuzz-short   parts of make test'
+	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
 	@echo 'make soak         long run under churn'
@@ -211,8 +211,6 @@ unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) tests/support/unit.sh $(BPF_TESTS)
-golden: $(BUILD)/hotrun
-	@BUILD=$(BUILD) tests/golden/run.sh
 live: all workloads
 	@BUILD=$(BUILD) tests/live/run.sh
 fuzz: $(FUZZERS)

@@ -251,7 +251,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 		event.flags |= ACCOUNT_TORN;
 	event.time_ns = bpf_ktime_get_ns();
 	event.on_cpu_ns = account.on_cpu_ns;
-	if (account.running_since_ns && event.time_ns > account.running_since_ns)
+	if (task->on_cpu && account.running_since_ns && event.time_ns > account.running_since_ns)
 		event.on_cpu_ns += event.time_ns - account.running_since_ns;
 	event.voluntary_switches = account.voluntary;
 	event.involuntary_switches = account.involuntary;

@@ -106,6 +106,7 @@ static uint32_t add_service(struct model *m)
 	process->unit = model_str(m, "shop-api.service");
 	process->exe = model_str(m, "/usr/share/dotnet/dotnet");
 	process->ns_pid = 7;
+	process->perf_map = REASON_NAMED;
 	build_thread(m, p, 1234, "Shop.Api", 0, 'S');
 	for (uint32_t i = 0; i < 4; i++) {
 		t = build_thread(m, p, 1240 + i, ".NET TP Worker", 180 * CS, 'S');
@@ -270,12 +271,27 @@ Test(report, capture_cut_short_before_its_first_slice)
 	struct model *m = build_model(2, 99);
 
 	m->host.complete = false;
+	expect_report("report_no_slice.txt", m, NULL);
+}
+
+Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 77, "batch", 0);
+	uint32_t t = build_thread(m, p, 77, "batch", 99 * CS, 'R');
+	uint32_t pending = build_unnamed(m, "batch", 0x40, KIND_NATIVE, REASON_PENDING);
+	uint32_t main_ = build_symbol(m, "main", "batch", KIND_NATIVE, true);
+
+	BUILD_SAMPLES(m, t, 80, main_, pending);
+	BUILD_SAMPLES(m, t, 18, main_);
+	build_books(m, 3);
+	m->host.complete = false;
 	expect_report("report_cut.txt", m, NULL);
 }
 
 Test(report, no_name_is_wider_than_the_page)
 {
-	static const unsigned int widths[] = {60, 80, 100, 132, 200};
+	static const unsigned int widths[] = {80, 100, 132, 200};
 	struct model *m = build_model(2, 99);
 
 	add_service(m);
@@ -287,8 +303,8 @@ Test(report, no_name_is_wider_than_the_page)
 		char *text = report_text(m, &options, &len);
 
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-			cr_expect(text_columns(line) <= widths[i] || widths[i] < 100,
-				  "%zu columns of %u: %s", text_columns(line), widths[i], line);
+			cr_expect(text_columns(line) <= widths[i], "%zu columns of %u: %s",
+				  text_columns(line), widths[i], line);
 		free(text);
 	}
 	model_free(m);
@@ -362,5 +378,28 @@ Test(report, names_are_cut_where_they_tell_least)
 		text_shorten(buf, cut_cases[i].columns, cut_cases[i].cut);
 		cr_expect_str_eq(buf, cut_cases[i].expected, "%s in %zu: %s", cut_cases[i].text,
 				 cut_cases[i].columns, buf);
+	}
+}
+
+static const char *const fold_cases[][2] = {
+	{"N.Node<Tuple<A, B>, Canon>.Get", "N.Node<…>.Get"},
+	{"N.Box`1[System.__Canon,X+<Get>d__3].Run", "N.Box`1[…].Run"},
+	{"std::map<std::string, int>::find<std::string>", "std::map<…>::find<…>"},
+	{"N.List<int>.Add", "N.List<int>.Add"},
+	{"N.T.<Get>b__0", "N.T.<Get>b__0"},
+	{"operator<<(std::ostream&)", "operator<<(std::ostream&)"},
+	{"<<<<<<<<<<<<", "<<<<<<<<<<<<"},
+	{"[a whole name in brackets]", "[a whole name in brackets]"},
+	{"", ""},
+};
+
+Test(report, long_type_arguments_fold_and_lone_brackets_stay)
+{
+	for (size_t i = 0; i < sizeof(fold_cases) / sizeof(fold_cases[0]); i++) {
+		char buf[64];
+
+		strcpy(buf, fold_cases[i][0]);
+		text_fold_arguments(buf);
+		cr_expect_str_eq(buf, fold_cases[i][1], "%s: %s", fold_cases[i][0], buf);
 	}
 }

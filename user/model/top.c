@@ -14,6 +14,7 @@ struct list_key {
 	const struct model *m;
 	const struct top_list *list;
 	uint32_t symbol;
+	const char *module;
 };
 
 static bool same_symbol(const void *owner, uint32_t row, const void *key)
@@ -33,11 +34,21 @@ static bool is_kernel(const struct model_symbol *s)
 static bool same_module(const void *owner, uint32_t row, const void *key)
 {
 	const struct list_key *k = key;
-	const struct model_symbol *a = &k->m->symbols[k->list->rows[row].symbol];
-	const struct model_symbol *b = &k->m->symbols[k->symbol];
+	const struct top_row *r = &k->list->rows[row];
 
 	(void)owner;
-	return a->module == b->module && is_kernel(a) == is_kernel(b);
+	return r->module == k->module &&
+	       is_kernel(&k->m->symbols[r->symbol]) == is_kernel(&k->m->symbols[k->symbol]);
+}
+
+/* An assembly is one module, whether its code comes from the image or from the JIT. */
+static const char *module_of(struct model *m, const struct model_symbol *s)
+{
+	size_t len = strlen(s->module);
+
+	if (s->kind == KIND_IMAGE && len > 4 && !strcmp(s->module + len - 4, ".dll"))
+		return model_string(m, s->module, len - 4);
+	return s->module;
 }
 
 /* Finds or adds a row. 0 or -ENOMEM. */
@@ -57,6 +68,7 @@ static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 			return err;
 		list->rows[list->rows_cnt++] = (struct top_row){
 			.symbol = key->symbol,
+			.module = key->module,
 			.last_sample = MODEL_NONE,
 			.last_thread = MODEL_NONE,
 		};
@@ -78,8 +90,8 @@ static void row_visit(struct top_row *row, const struct paths *p, bool leaf)
 
 static int add_frame(struct top *top, const struct paths *p, size_t i)
 {
-	struct list_key key = {p->m, &top->methods, p->methods[i]};
-	const struct model_symbol *s = &p->m->symbols[key.symbol];
+	const struct model_symbol *s = &p->m->symbols[p->methods[i]];
+	struct list_key key = {p->m, &top->methods, p->methods[i], s->module};
 	bool leaf = i + 1 == p->methods_cnt;
 	struct top_row *row;
 	int err;
@@ -91,7 +103,8 @@ static int add_frame(struct top *top, const struct paths *p, size_t i)
 	if (s->kind == KIND_NOTE)
 		return 0;
 	key.list = &top->modules;
-	err = list_get(&top->modules, hash_pair((uintptr_t)s->module, is_kernel(s)), same_module,
+	key.module = module_of(p->m, s);
+	err = list_get(&top->modules, hash_pair((uintptr_t)key.module, is_kernel(s)), same_module,
 		       &key, &row);
 	if (err)
 		return err;
@@ -103,7 +116,7 @@ static int top_build(struct top *top, struct model *m, uint32_t process)
 {
 	struct paths p = {0};
 	uint32_t last_thread = MODEL_NONE;
-	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+	int err = paths_begin(&p, m, process, 0);
 
 	while (!err && paths_next(&p)) {
 		top->samples++;
@@ -149,7 +162,7 @@ static int compare_names(const struct top_row *a, const struct top_row *b, const
 	int c = strcmp(sa->name, sb->name);
 
 	if (!c)
-		c = strcmp(sa->module, sb->module);
+		c = strcmp(a->module, b->module);
 	return c ? c : COMPARE(a->symbol, b->symbol);
 }
 

@@ -9,10 +9,11 @@
 #include "model/model.h"
 
 struct top_row {
-	uint32_t symbol;		   /* row of the method; of a module: one of its methods */
-	uint32_t threads;		   /* distinct, among total */
-	uint64_t self;			   /* samples with it as leaf */
-	uint64_t total;			   /* samples with it anywhere */
+	uint32_t symbol;    /* row of the method; of a module: one of its methods */
+	const char *module; /* an assembly without ".dll": precompiled and JIT code are one */
+	uint32_t threads;   /* distinct, among total */
+	uint64_t self;	    /* samples with it as leaf */
+	uint64_t total;	    /* samples with it anywhere */
 	uint32_t last_sample, last_thread; /* builder's marks */
 };
 

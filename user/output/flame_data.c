@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "bpf/events.h"
+#include "judge/books.h"
 #include "judge/remedy.h"
 #include "model/paths.h"
 #include "output/flame.h"
@@ -170,6 +171,19 @@ static void put_number(FILE *out, const char *key, uint64_t value)
 	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
 }
 
+/* The next number of an array. A page has up to millions: no printf. */
+static void put_element(FILE *out, bool first, uint64_t value)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	if (!first)
+		*--at = ',';
+	fwrite(at, 1, (size_t)(digits + sizeof(digits) - at), out);
+}
+
 static void put_bool(FILE *out, const char *key, bool value)
 {
 	fprintf(out, ",\"%s\":%s", key, value ? "true" : "false");
@@ -213,14 +227,27 @@ static bool loses_samples(uint32_t cause)
 	       cause == LOSS_TICKS_MISSED;
 }
 
-static void put_losses(struct data *d)
+static void put_books(struct data *d, const struct totals *t)
 {
-	uint64_t counts[LOSS_CAUSE_CNT] = {0};
+	struct books b = books_of(d->m, t);
+
+	fprintf(d->out, ",\n\"books\":{\"known\":%s", b.have_cpus ? "true" : "false");
+	put_number(d->out, "expected", b.expected);
+	put_number(d->out, "taken", b.taken);
+	put_number(d->out, "missed", b.missed > b.noise ? b.missed : 0);
+	put_number(d->out, "filtered", b.filtered);
+	put_number(d->out, "dropped", b.dropped);
+	put_number(d->out, "lostPerMillion", (uint64_t)(b.lost_share * 1e6));
+	put_bool(d->out, "samplesGap", b.samples_gap);
+	put_bool(d->out, "switchesGap", b.switches_gap);
+	putc('}', d->out);
+}
+
+static void put_losses(struct data *d, const struct totals *t)
+{
+	const uint64_t *counts = t->losses;
 	const char *before = "";
 
-	for (size_t i = 0; i < d->m->losses_cnt; i++)
-		if (d->m->losses[i].cause < LOSS_CAUSE_CNT)
-			counts[d->m->losses[i].cause] += d->m->losses[i].count;
 	fputs(",\n\"losses\":[", d->out);
 	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
 		if (!counts[cause])
@@ -255,7 +282,7 @@ enum column { COLUMN_SYMBOL, COLUMN_DEPTH, COLUMN_TOTAL, COLUMN_THREADS };
 static int put_column(struct data *d, const char *name, uint32_t top, enum column column)
 {
 	const struct forest *f = &d->forest;
-	const char *before = "";
+	bool first = true;
 	size_t depth = 0;
 	int err;
 
@@ -273,8 +300,8 @@ static int put_column(struct data *d, const char *name, uint32_t top, enum colum
 				return err;
 			value = number;
 		}
-		fprintf(d->out, "%s%llu", before, (unsigned long long)value);
-		before = ",";
+		put_element(d->out, first, value);
+		first = false;
 	}
 	putc(']', d->out);
 	return 0;
@@ -348,7 +375,7 @@ static int put_string_column(struct data *d, const char *key, size_t offset)
 
 		if (err)
 			return err;
-		fprintf(d->out, "%s%u", i ? "," : "", number);
+		put_element(d->out, !i, number);
 	}
 	fputs("],\n", d->out);
 	return 0;
@@ -358,13 +385,13 @@ static void put_figures(struct data *d)
 {
 	fputs("\"kind\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].kind);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].kind);
 	fputs("],\n\"reason\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].reason);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].reason);
 	fputs("],\n\"application\":[", d->out);
 	for (size_t i = 0; i < d->symbols_cnt; i++)
-		fprintf(d->out, "%s%u", i ? "," : "", d->m->symbols[d->symbols[i]].application);
+		put_element(d->out, !i, d->m->symbols[d->symbols[i]].application);
 	fputs("],\n", d->out);
 }
 
@@ -394,7 +421,7 @@ static int put_tiers(struct data *d)
 
 		for (; at < d->tiers_cnt && d->number[d->tiers[at].symbol] == i; at++)
 			later += d->tiers[at].later;
-		fprintf(d->out, "%s%llu", i ? "," : "", (unsigned long long)later);
+		put_element(d->out, !i, later);
 	}
 	fputs("],\n\"tiers\":[", d->out);
 	at = 0;
@@ -446,13 +473,19 @@ static int put_symbols(struct data *d)
 static int put_all(struct data *d, const struct flame_options *options)
 {
 	uint64_t samples = d->forest.nodes_cnt ? d->forest.nodes[0].total : 0;
+	struct totals *totals = totals_new(d->m);
 	int err;
+
+	if (!totals)
+		return -ENOMEM;
 
 	fputs("{\"format\":\"hotrun-flame\",\"version\":1", d->out);
 	put_number(d->out, "samples", samples);
 	put_number(d->out, "cut", d->forest.cut);
 	put_host(d);
-	put_losses(d);
+	put_books(d, totals);
+	put_losses(d, totals);
+	totals_free(totals);
 	put_reasons(d);
 	err = put_processes(d, options->process);
 	if (!err)

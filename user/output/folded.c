@@ -9,17 +9,26 @@
 #include "model/paths.h"
 #include "output/forest.h"
 
+/* A row and its frame's text as it is written. */
+struct text {
+	uint32_t first;	 /* the row that stands for all of equal text; MODEL_NONE = not seen yet */
+	uint32_t length; /* bytes */
+	size_t start;	 /* in texts.bytes */
+};
+
 /*
  * A frame is its text here: rows whose text is equal are one. The forest is keyed by the first row
- * of each text, for symbols and for processes alike.
+ * of each text, for symbols and for processes alike. Each text is escaped once, then copied.
  */
 struct texts {
 	const struct model *m;
 	bool processes; /* rows of processes, else of symbols */
 	bool pid;
-	uint32_t *first; /* by row; MODEL_NONE = not looked at yet */
-	size_t first_cnt, first_cap;
+	MODEL_TABLE(struct text, rows);
 	struct hash_index index;
+	FILE *escaped; /* gathers bytes */
+	char *bytes;
+	size_t bytes_cnt;
 };
 
 static const char *suffix_of(const struct model_symbol *symbol)
@@ -68,35 +77,88 @@ static uint64_t text_hash(const struct texts *t, uint32_t row)
 		       : hash_pair((uintptr_t)symbol->name, (uintptr_t)suffix_of(symbol));
 }
 
+static void put_name(FILE *out, const char *name)
+{
+	const char *semicolon;
+
+	if (!*name)
+		fputs("[unnamed]", out);
+	for (; (semicolon = strchr(name, ';')); name = semicolon + 1) {
+		text_put_safe(out, name, (size_t)(semicolon - name));
+		fputs("\\x3b", out);
+	}
+	text_put_safe(out, name, strlen(name));
+}
+
+static int text_escape(struct texts *t, uint32_t row)
+{
+	long start = ftell(t->escaped), end;
+
+	if (!t->processes) {
+		put_name(t->escaped, t->m->symbols[row].name);
+		fputs(suffix_of(&t->m->symbols[row]), t->escaped);
+	} else {
+		put_name(t->escaped, process_name(&t->m->processes[row]));
+		if (t->pid)
+			fprintf(t->escaped, "-%u", t->m->processes[row].tgid);
+	}
+	end = ftell(t->escaped);
+	if (start < 0 || end < start || ferror(t->escaped))
+		return -ENOMEM;
+	t->rows[row].start = (size_t)start;
+	t->rows[row].length = (uint32_t)(end - start);
+	return 0;
+}
+
 /* The row that stands for the text of row. 0 or -ENOMEM. */
 static int text_first(struct texts *t, uint32_t row, uint32_t *ret_first)
 {
 	uint64_t hash;
-	int err;
+	int err = 0;
 
-	while (t->first_cnt <= row) {
-		err = GROW(t->first, t->first_cnt, t->first_cap);
+	while (t->rows_cnt <= row) {
+		err = GROW(t->rows, t->rows_cnt, t->rows_cap);
 		if (err)
 			return err;
-		t->first[t->first_cnt++] = MODEL_NONE;
+		t->rows[t->rows_cnt++] = (struct text){.first = MODEL_NONE};
 	}
-	if (t->first[row] == MODEL_NONE) {
+	if (t->rows[row].first == MODEL_NONE) {
 		hash = text_hash(t, row);
-		t->first[row] = hash_find(&t->index, hash, text_equal, t, &row);
-		if (t->first[row] == HASH_NONE) {
-			err = hash_add(&t->index, hash, row);
+		t->rows[row].first = hash_find(&t->index, hash, text_equal, t, &row);
+		if (t->rows[row].first == HASH_NONE) {
+			err = text_escape(t, row);
+			if (!err)
+				err = hash_add(&t->index, hash, row);
 			if (err)
 				return err;
-			t->first[row] = row;
+			t->rows[row].first = row;
 		}
 	}
-	*ret_first = t->first[row];
+	*ret_first = t->rows[row].first;
 	return 0;
+}
+
+static int texts_init(struct texts *t)
+{
+	t->escaped = open_memstream(&t->bytes, &t->bytes_cnt);
+	return t->escaped ? 0 : -ENOMEM;
+}
+
+/* Makes bytes valid: no more text_first() after this. */
+static int texts_finish(struct texts *t)
+{
+	int err = fclose(t->escaped) ? -ENOMEM : 0;
+
+	t->escaped = NULL;
+	return err;
 }
 
 static void texts_clear(struct texts *t)
 {
-	free(t->first);
+	if (t->escaped)
+		fclose(t->escaped);
+	free(t->bytes);
+	free(t->rows);
 	hash_clear(&t->index);
 }
 
@@ -124,31 +186,9 @@ static int compare_nodes(const struct forest_node *a, const struct forest_node *
 	return compare_texts(level ? &w->symbols : &w->processes, a->key, b->key);
 }
 
-static void put_name(FILE *out, const char *name)
+static void put_frame(FILE *out, const struct texts *t, uint32_t row)
 {
-	const char *semicolon;
-
-	if (!*name)
-		fputs("[unnamed]", out);
-	for (; (semicolon = strchr(name, ';')); name = semicolon + 1) {
-		text_put_safe(out, name, (size_t)(semicolon - name));
-		fputs("\\x3b", out);
-	}
-	text_put_safe(out, name, strlen(name));
-}
-
-static void put_frame(FILE *out, const struct folded *w, uint32_t key, bool is_process)
-{
-	const struct model *m = w->symbols.m;
-
-	if (!is_process) {
-		put_name(out, m->symbols[key].name);
-		fputs(suffix_of(&m->symbols[key]), out);
-		return;
-	}
-	put_name(out, process_name(&m->processes[key]));
-	if (w->processes.pid)
-		fprintf(out, "-%u", m->processes[key].tgid);
+	fwrite(t->bytes + t->rows[row].start, 1, t->rows[row].length, out);
 }
 
 /* Walks the forest with the keys from the process down to the node at hand on a stack. */
@@ -165,31 +205,45 @@ static void put_lines(FILE *out, struct folded *w)
 		keys[depth - 1] = n->key;
 		if (!n->self)
 			continue;
-		for (size_t i = 0; i < depth; i++) {
-			if (i)
-				putc(';', out);
-			put_frame(out, w, keys[i], !i);
+		put_frame(out, &w->processes, keys[0]);
+		for (size_t i = 1; i < depth; i++) {
+			putc(';', out);
+			put_frame(out, &w->symbols, keys[i]);
 		}
 		fprintf(out, " %llu\n", (unsigned long long)n->self);
 	}
 }
 
+static int gather(struct folded *w, struct model *m, const struct folded_options *options)
+{
+	struct paths paths = {0};
+	int err = paths_begin(&paths, m, options->process,
+			      options->addresses ? 0 : PATHS_FOLD_UNNAMED);
+
+	while (!err && paths_next(&paths))
+		err = add_sample(w, &paths);
+	paths_end(&paths);
+	if (!err)
+		err = forest_link(&w->forest, compare_nodes, w);
+	if (!err)
+		err = texts_finish(&w->symbols);
+	return err ? err : texts_finish(&w->processes);
+}
+
 int folded_write(FILE *out, struct model *m, const struct folded_options *options)
 {
 	struct folded *w = calloc(1, sizeof(*w));
-	struct paths paths = {0};
 	int err;
 
 	if (!w)
 		return -ENOMEM;
 	w->symbols = (struct texts){.m = m};
 	w->processes = (struct texts){.m = m, .processes = true, .pid = options->pid};
-	err = paths_begin(&paths, m, options->process, options->addresses ? 0 : PATHS_FOLD_UNNAMED);
-	while (!err && paths_next(&paths))
-		err = add_sample(w, &paths);
-	paths_end(&paths);
+	err = texts_init(&w->symbols);
 	if (!err)
-		err = forest_link(&w->forest, compare_nodes, w);
+		err = texts_init(&w->processes);
+	if (!err)
+		err = gather(w, m, options);
 	if (!err)
 		put_lines(out, w);
 	texts_clear(&w->symbols);

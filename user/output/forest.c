@@ -35,8 +35,15 @@ static int append(struct forest *f, uint32_t parent, uint32_t key)
 	return 0;
 }
 
-/* Finds or adds a child; -ENOSPC at the bound. */
-static int child(struct forest *f, uint32_t parent, uint32_t key, uint32_t *ret_node)
+static bool is_full(const struct forest *f, uint32_t process_node)
+{
+	return f->nodes_cnt >= FOREST_MAX_NODES ||
+	       f->nodes[process_node].below >= FOREST_MAX_PROCESS_NODES;
+}
+
+/* Finds or adds a child in the tree of process_node (0: it is a process); -ENOSPC at a bound. */
+static int child(struct forest *f, uint32_t process_node, uint32_t parent, uint32_t key,
+		 uint32_t *ret_node)
 {
 	struct node_id id = {parent, key};
 	uint64_t hash = hash_pair(parent, key);
@@ -44,7 +51,7 @@ static int child(struct forest *f, uint32_t parent, uint32_t key, uint32_t *ret_
 	int err;
 
 	if (node == HASH_NONE) {
-		if (f->nodes_cnt >= FOREST_MAX_NODES)
+		if (is_full(f, process_node))
 			return -ENOSPC;
 		node = (uint32_t)f->nodes_cnt;
 		err = append(f, parent, key);
@@ -52,6 +59,8 @@ static int child(struct forest *f, uint32_t parent, uint32_t key, uint32_t *ret_
 			err = hash_add(&f->index, hash, node);
 		if (err)
 			return err;
+		if (process_node)
+			f->nodes[process_node].below++;
 	}
 	*ret_node = node;
 	return 0;
@@ -68,17 +77,21 @@ static void visit(struct forest_node *node, uint32_t thread)
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
 	       uint32_t thread)
 {
-	uint32_t at = 0;
+	uint32_t at = 0, process_node = 0;
 	int err = f->nodes_cnt ? 0 : append(f, HASH_NONE, HASH_NONE);
 
 	if (err)
 		return err;
 	visit(&f->nodes[0], thread);
-	for (size_t i = 0; i <= cnt; i++) {
-		err = child(f, at, i ? frames[i - 1] : process, &at);
-		if (err)
-			break;
+	err = child(f, 0, 0, process, &process_node);
+	if (!err) {
+		at = process_node;
 		visit(&f->nodes[at], thread);
+	}
+	for (size_t i = 0; !err && i < cnt; i++) {
+		err = child(f, process_node, at, frames[i], &at);
+		if (!err)
+			visit(&f->nodes[at], thread);
 	}
 	if (err == -ENOSPC) {
 		f->cut++;

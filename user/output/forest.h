@@ -11,7 +11,8 @@
 
 #include "base/hash.h"
 
-#define FOREST_MAX_NODES 4000000u /* about 200 MB with the index: hostile stacks only */
+#define FOREST_MAX_NODES	 4000000u /* about 300 MB with the index: hostile stacks only */
+#define FOREST_MAX_PROCESS_NODES 500000u  /* so that one such process leaves room for the others */
 
 struct forest_node {
 	uint32_t key;	 /* process row in children of the root, symbol row below; unused in it */
@@ -19,6 +20,7 @@ struct forest_node {
 	uint32_t first_child, next_sibling; /* node or HASH_NONE, in the order of forest_link() */
 	uint32_t threads;		    /* distinct threads among total */
 	uint32_t last_thread;		    /* builder's mark */
+	uint32_t below;			    /* of a process: its nodes */
 	uint64_t total;			    /* samples that pass through here */
 	uint64_t self;			    /* samples that end here */
 };
@@ -26,7 +28,7 @@ struct forest_node {
 struct forest {
 	struct forest_node *nodes; /* nodes[0] is the root */
 	size_t nodes_cnt, nodes_cap;
-	uint64_t cut; /* samples whose stack was cut since FOREST_MAX_NODES was reached */
+	uint64_t cut; /* samples whose stack was cut since a bound was reached */
 	struct hash_index index;
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "judge/start_here.h"
 #include "output/report_internal.h"
 
 #define DEFAULT_MIN_SHARE 0.01
@@ -50,7 +51,8 @@ static int asked_processes(const struct report *r)
 	return err;
 }
 
-/* Those with most CPU that were sampled; kernel threads and hotrun itself only when asked for. */
+/* Those with most CPU and enough samples, the first in any case; kernel threads and hotrun itself
+ * only when asked for. */
 static int top_processes(const struct report *r)
 {
 	size_t shown = 0;
@@ -61,6 +63,8 @@ static int top_processes(const struct report *r)
 		uint32_t flags = r->m->processes[p->process].flags;
 
 		if (!p->samples || flags & (PROCESS_KERNEL | PROCESS_SELF))
+			continue;
+		if (shown && p->samples < START_MIN_SAMPLES)
 			continue;
 		err = report_process(r, p);
 		shown++;
@@ -73,8 +77,9 @@ static int write_sections(const struct report *r)
 	int err;
 
 	report_host(r);
-	report_processes(r);
-	err = report_start_here(r);
+	err = report_processes(r);
+	if (!err)
+		err = report_start_here(r);
 	if (err)
 		return err;
 	report_books(r);

@@ -11,7 +11,7 @@
 
 #include "model/model.h"
 
-#define REPORT_MIN_WIDTH     60
+#define REPORT_MIN_WIDTH     80
 #define REPORT_DEFAULT_WIDTH 110
 
 struct report_options {

@@ -73,14 +73,19 @@ static void copy_name(char buf[static NAME_BYTES], const char *name, enum text_c
 	text_copy_safe(buf, NAME_BYTES, name, len);
 }
 
+void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut)
+{
+	copy_name(buf, name, cut);
+	text_shorten(buf, columns, cut);
+}
+
 size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut,
 		bool pad)
 {
 	char buf[NAME_BYTES];
 	size_t n;
 
-	copy_name(buf, name, cut);
-	text_shorten(buf, columns, cut);
+	safe_name(buf, name, columns, cut);
 	n = text_columns(buf);
 	fputs(buf, r->out);
 	if (!pad)
@@ -114,6 +119,9 @@ size_t put_process(const struct report *r, uint32_t process, size_t columns, boo
 	return columns;
 }
 
+/* Of a file's name behind a method. */
+#define MODULE_COLUMNS 28
+
 static bool is_managed(const struct model_symbol *s)
 {
 	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
@@ -140,28 +148,43 @@ static const char *mark_of(const struct model_symbol *s)
 	return s->kind == KIND_JIT ? " [j]" : "";
 }
 
+/* What follows the name: its file or why it has no name, and the mark of its kind. */
+static void method_tail(char *buf, size_t buf_bytes, const struct model_symbol *s, bool module)
+{
+	char name[NAME_BYTES];
+
+	buf[0] = '\0';
+	if (s->kind == KIND_NOTE)
+		return;
+	if (s->reason != REASON_NAMED) {
+		snprintf(buf, buf_bytes, " [%s]%s", model_reason_id(s->reason), mark_of(s));
+		return;
+	}
+	if (!module) {
+		snprintf(buf, buf_bytes, "%s", mark_of(s));
+		return;
+	}
+	safe_name(name, s->module, MODULE_COLUMNS, CUT_MIDDLE);
+	snprintf(buf, buf_bytes, " (%s)%s", name, mark_of(s));
+}
+
 void put_method(const struct report *r, uint32_t symbol, size_t columns)
 {
 	const struct model_symbol *s = &r->m->symbols[symbol];
-	char name[NAME_BYTES], module[NAME_BYTES] = "", tail[NAME_BYTES + 64];
+	enum text_cut cut = is_managed(s) ? CUT_START : CUT_MIDDLE;
+	char name[NAME_BYTES], tail[NAME_BYTES + 64];
 	size_t room;
 
-	copy_name(name, s->name, is_managed(s) ? CUT_START : CUT_MIDDLE);
-	if (module_helps(s)) {
-		copy_name(module, s->module, CUT_MIDDLE);
-		text_shorten(module, 28, CUT_MIDDLE);
-	}
-	if (s->kind == KIND_NOTE)
-		tail[0] = '\0';
-	else if (s->reason != REASON_NAMED)
-		snprintf(tail, sizeof(tail), " [%s]%s", model_reason_id(s->reason), mark_of(s));
-	else if (module[0])
-		snprintf(tail, sizeof(tail), " (%s)%s", module, mark_of(s));
-	else
-		snprintf(tail, sizeof(tail), "%s", mark_of(s));
+	copy_name(name, s->name, cut);
+	method_tail(tail, sizeof(tail), s, module_helps(s));
+	if (text_columns(name) + text_columns(tail) > columns)
+		text_fold_arguments(name);
+	/* The end of a long managed name tells more than its assembly. */
+	if (is_managed(s) && text_columns(name) + text_columns(tail) > columns)
+		method_tail(tail, sizeof(tail), s, false);
 	room = text_columns(tail);
 	room = columns > room + 8 ? columns - room : 8;
-	text_shorten(name, room, is_managed(s) ? CUT_START : CUT_MIDDLE);
+	text_shorten(name, room, cut);
 	if (s->application)
 		put_paint(r, PAINT_APPLICATION);
 	fputs(name, r->out);
@@ -177,7 +200,7 @@ void put_share(const struct report *r, uint64_t part, uint64_t whole)
 	struct number share = number_percent(share_of(part, whole));
 	struct number error = number_fixed(share_error(part, whole) * 100, 1);
 
-	if (r->withheld || !whole) {
+	if (r->withheld || !part) {
 		put_right(r, "-", 7);
 		put_spaces(r, SHARE_COLUMNS - 7);
 		return;

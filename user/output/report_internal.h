@@ -39,6 +39,8 @@ void put_left(const struct report *r, const char *text, size_t columns);
 /* A stranger's name, cut to columns; padded with spaces when pad. Returns columns written. */
 size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut,
 		bool pad);
+/* The same into buf[NAME_BYTES], for use in other text. */
+void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut);
 /* A process for people: name and its unit or container. */
 size_t put_process(const struct report *r, uint32_t process, size_t columns, bool pad);
 /* A method with its file where that helps, and [k] or [j]. */
@@ -55,7 +57,7 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns);
 
 /* The sections. 0 or -ENOMEM. */
 void report_host(const struct report *r);
-void report_processes(const struct report *r);
+int report_processes(const struct report *r);
 int report_start_here(const struct report *r);
 void report_books(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);

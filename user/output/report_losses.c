@@ -55,11 +55,11 @@ static void switch_books(const struct report *r)
 
 	if (!b->capacity_ns)
 		return;
-	snprintf(text, sizeof(text), "threads, idle and unaccounted make %s of %s CPUs x %s%s",
+	snprintf(text, sizeof(text), "threads, idle and unaccounted make %s of %s CPU%s x %s%s",
 		 number_percent((double)b->covered_ns / (double)b->capacity_ns).text,
 		 number_fixed(b->cpus_seen, b->cpus_seen == (double)r->m->host.cpus_online ? 0 : 2)
 			 .text,
-		 number_time(r->totals->elapsed_ns).text,
+		 r->m->host.cpus_online == 1 ? "" : "s", number_time(r->totals->elapsed_ns).text,
 		 b->switches_gap ? ": a gap, figures of CPU time are off by as much" : "");
 	put_entry(r, "CPU time", text, b->switches_gap);
 }
@@ -96,19 +96,25 @@ static const char *base_name(const struct model *m, uint32_t module)
 static void stack_books(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
+	char text[TEXT_BYTES + NAME_BYTES], library[NAME_BYTES];
+	size_t n;
 
 	if (!u->user_stacks)
 		return;
-	put_left(r, "stacks", INDENT);
-	fprintf(r->out, "%s do not reach the root of their thread",
-		number_percent(share_of(u->broken, u->user_stacks)).text);
+	n = (size_t)snprintf(text, sizeof(text), "%s do not reach the root of their thread",
+			     number_percent(share_of(u->broken, u->user_stacks)).text);
 	if (u->breaks_cnt) {
-		fputs(", most break in ", r->out);
-		put_name(r, base_name(r->m, u->breaks[0].module), 30, CUT_MIDDLE, false);
-		fprintf(r->out, " (%s)",
+		safe_name(library, base_name(r->m, u->breaks[0].module), 30, CUT_MIDDLE);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, ", most break in %s (%s)", library,
 			number_percent(share_of(u->breaks[0].samples, u->user_stacks)).text);
 	}
-	putc('\n', r->out);
+	if (u->by_reason[REASON_TRUNCATED])
+		snprintf(text + n, sizeof(text) - n, "; %s cut at %u frames → %s",
+			 number_percent(share_of(u->by_reason[REASON_TRUNCATED], u->user_stacks))
+				 .text,
+			 r->m->host.max_stack, remedy_reason(REASON_TRUNCATED));
+	put_entry(r, "stacks", text, false);
 }
 
 void report_books(const struct report *r)
@@ -158,29 +164,43 @@ static void put_records(const struct report *r)
 			 remedy_loss(cause));
 		any = true;
 	}
-	if (!any)
+	if (b->dropped > b->dropped_known) {
+		put_loss(r, number_count(b->dropped - b->dropped_known).text, "",
+			 "samples dropped for no known cause", "");
+		any = true;
+	}
+	if (!b->have_cpus)
+		fputs("            not known: the capture has no slice\n", r->out);
+	else if (!any)
 		fputs("            nothing\n", r->out);
 }
 
 static void put_unnamed(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
+	char text[TEXT_BYTES];
 
 	if (!u->frames)
 		return;
 	put_heading(r, "frames without a name");
-	fprintf(r->out, "      frames  of frames  leaf of samples\n");
+	fprintf(r->out, "      frames  of frames   as leaf  (of samples)\n");
 	for (int i = REASON_NAMED + 1; i < REASON_CNT; i++) {
+		bool note = unnamed_is_note(i);
+
 		if (!u->by_reason[i])
 			continue;
+		/* What stands for frames that are not there has no share of frames. */
 		put_right(r, number_count(u->by_reason[i]).text, 12);
-		put_right(r, number_percent(share_of(u->by_reason[i], u->frames)).text, 11);
-		put_right(r, number_percent(share_of(u->leaves[i], u->samples)).text, 17);
-		fprintf(r->out, "  %s: %s\n", model_reason_id(i), model_reason_text(i));
+		put_right(r, note ? "-" : number_percent(share_of(u->by_reason[i], u->frames)).text,
+			  11);
+		put_right(r, number_percent(share_of(u->leaves[i], u->samples)).text, 10);
+		snprintf(text, sizeof(text), "%s: %s", model_reason_id(i), model_reason_text(i));
+		put_spaces(r, 2);
+		put_words(r, text, 35, 35);
 		if (remedy_reason(i)[0]) {
-			put_spaces(r, 42);
+			put_spaces(r, 35);
 			fputs("→ ", r->out);
-			put_words(r, remedy_reason(i), 44, 44);
+			put_words(r, remedy_reason(i), 37, 37);
 		}
 	}
 	fprintf(r->out, "%12s of %s frames named in all",

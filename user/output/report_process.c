@@ -47,6 +47,10 @@ static void put_facts(const struct report *r, const struct total_process *t)
 		fputs("in use\n", r->out);
 		return;
 	}
+	if (p->perf_map == REASON_PENDING) {
+		fputs("not looked for, none of its JIT code was sampled\n", r->out);
+		return;
+	}
 	fprintf(r->out, "%s\n   → ", model_reason_text(p->perf_map));
 	put_words(r, remedy_reason(p->perf_map), 5, 5);
 }
@@ -82,11 +86,10 @@ static void put_modules(const struct report *r, const struct top *top)
 	put_heading(r, "     self          total         threads  totals by module");
 	for (size_t i = 0; i < top->modules.rows_cnt && i < r->o.rows; i++) {
 		const struct top_row *row = &top->modules.rows[i];
-		const char *module = r->m->symbols[row->symbol].module;
 
 		put_top_row(r, row, top->samples);
-		put_name(r, module[0] ? module : "(code of no file)", r->o.width - TOP_COLUMNS,
-			 CUT_MIDDLE, false);
+		put_name(r, row->module[0] ? row->module : "(code of no file)",
+			 r->o.width - TOP_COLUMNS, CUT_MIDDLE, false);
 		putc('\n', r->out);
 	}
 	if (top->modules.rows_cnt > r->o.rows)

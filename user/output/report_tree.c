@@ -156,10 +156,8 @@ static void put_title(const struct report *r)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "    share      threads  call tree, %s; branches under %s cut",
-		 r->o.bottom_up ? "leaves first (who burns it, called by whom)"
-				: "callers first (who asks for the work)",
-		 number_percent(r->o.min_share).text);
+	snprintf(text, sizeof(text), "    share      threads  call tree, %s first; under %s cut",
+		 r->o.bottom_up ? "leaves" : "callers", number_percent(r->o.min_share).text);
 	put_heading(r, text);
 }
 

@@ -13,20 +13,27 @@ struct store;
 
 /*
  * Creates a capture: a temporary name beside path, mode 0600, O_EXCL|O_NOFOLLOW, renamed to path
- * at once (a reader of a running recording sees the last slice). Under sudo it belongs to
- * SUDO_UID/SUDO_GID. An existing path is replaced only if it is a regular file that is a hotrun
- * capture (application_id); else -EEXIST. Others: -EACCES, -ENOENT (folder), -EROFS, -ENOSPC, -EIO.
+ * at once (a reader of a running recording sees the last slice), with what m holds so far except
+ * for the per-slice tables. Under sudo it belongs to SUDO_UID/SUDO_GID. An existing path is replaced
+ * only if it is a regular file of ours that is a hotrun capture (application_id); else -EEXIST
+ * (links too), -EISDIR, or -EBUSY while another hotrun records into it. Others: -EACCES, -ENOENT
+ * (folder), -ENOTDIR, -ENAMETOOLONG, -EROFS, -ENOSPC, -EIO, -ENOMEM. Where ulimit -f is set, the
+ * caller ignores SIGXFSZ. m is borrowed for the call.
  */
 int store_create(const char *path, const struct model *m, struct store **ret_store);
 
 /*
  * Writes what is new or dirty in m and the per-slice tables as one transaction, and clears the
- * dirty marks. Does not empty the per-slice tables. -ENOSPC, -EIO: nothing of this slice is in the
- * file, everything before it stays readable.
+ * dirty marks. Does not empty the per-slice tables. Rows of processes, threads and mappings are
+ * written again when dirty; of stacks and locations whenever they changed; modules and symbols never
+ * change. On an error nothing of this slice is in the file, everything before it stays readable,
+ * marks and tables stay, and a later call writes both slices: -ENOSPC, -EIO, -ENOMEM; -EBUSY when
+ * somebody held the file locked for a second.
  */
 int store_write_slice(struct store *store, struct model *m);
 
-/* Writes the host row again (end time, complete) and closes. Takes the store, also on error. */
+/* Writes what is new or dirty but for the per-slice tables, marks the capture complete (whatever
+ * m->host.complete is) and closes. Takes the store, also on error. */
 int store_finish(struct store *store, const struct model *m);
 
 /* Closes without marking the capture complete. Takes NULL. */
@@ -34,13 +41,25 @@ void store_free(struct store *store);
 
 /*
  * Reads a capture into a new model. Works without write access to file or folder, and on a file
- * whose recorder was killed (a private copy of file and journal is rolled back). Returns 0,
+ * whose recorder was killed (a private copy of file and journal in TMPDIR is rolled back). Numbers
+ * of a newer version are mapped to generic ones, samples of unknown kinds left out. Returns 0,
  * -ENOENT, -EACCES; -EINVAL not a capture; -EPROTO a newer schema than this binary knows;
- * -EBADMSG damaged (counts, references or SQLite's own checks); -EFBIG beyond a MODEL_MAX_* bound;
- * -ENOMEM.
+ * -EBADMSG damaged (counts, references, SQLite's own checks, or endless to read); -EFBIG beyond a
+ * MODEL_MAX_* bound; -EBUSY locked for seconds; -ENOSPC no room for the copy; -EIO; -ENOMEM.
  */
 int store_read(const char *path, struct model **ret_model);
 
-/* Sentence for people on an error of store_read or store_create, e.g. "not a hotrun capture". */
+/*
+ * The newest capture in a folder: a regular file *.hotrun with our application_id, by time of last
+ * change. *ret_path is owned by the caller. -ENOENT when there is none (or no such folder), else the
+ * errno of opening the folder; -ENOMEM.
+ */
+int store_newest(const char *dir, char **ret_path);
+
+/* "HOST-YYYYMMDDTHHMMSSZ.hotrun" in UTC; characters of host that do not belong into a file name
+ * become '_'. Returns owned, or NULL with errno. */
+char *store_default_path(const char *host, int64_t unix_s);
+
+/* Words for people after "PATH: ", on any error of this header, e.g. "not a hotrun capture". */
 const char *store_error_text(int err);
 #endif

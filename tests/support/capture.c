@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture.h"
+
+#include <linux/types.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+
+#define SECOND 1000000000ull
+
+static void fill_host(struct model *m)
+{
+	m->host = (struct model_host){
+		.name = model_str(m, "box-1"),
+		.kernel = model_str(m, "6.1.0-18-amd64"),
+		.machine = model_str(m, "x86_64"),
+		.version = model_str(m, "0.1.0"),
+		.event = model_str(m, "cpu-clock"),
+		.filter = model_str(m, "-p 4242"),
+		.command = model_str(m, "dotnet"),
+		.cpus_online = 2,
+		.cpus_possible = 4,
+		.sample_hz = 99,
+		.max_stack = 127,
+		.start_ns = 100 * SECOND,
+		.end_ns = 101 * SECOND,
+	};
+}
+
+static void fill_processes(struct model *m)
+{
+	uint32_t shop = model_process_get(m, 4242, 77777), fresh;
+	struct model_process *p = &m->processes[shop];
+
+	p->ns_pid = 1;
+	p->parent_tgid = 4000;
+	p->flags = PROCESS_DOTNET | PROCESS_FACTS | PROCESS_SELECTED;
+	p->born_ns = 55 * SECOND;
+	p->exit_ns = 0;
+	p->cgroup_id = 0xfedcba9876543210ull;
+	p->comm = model_str(m, "dotnet\x1b[31m");
+	p->exe = model_str(m, "/usr/share/dotnet/dotnet");
+	p->name = model_str(m, "Shop.Api");
+	p->unit = model_str(m, "shop.service");
+	p->container = model_str(m, "3f1c9ab00d11");
+	p->cgroup = model_str(m, "/system.slice/shop.service");
+	p->perf_map = REASON_NAMED;
+	fresh = model_process_born(m, 4300, 100 * SECOND + 5);
+	p = &m->processes[fresh];
+	p->comm = model_str(m, "\xff\xfe;<script>\n");
+	p->name = p->comm;
+	p->exit_ns = 100 * SECOND + 9;
+	p->flags = PROCESS_GONE;
+	p->perf_map = REASON_PROCESS_GONE;
+}
+
+static void fill_threads(struct model *m)
+{
+	uint32_t row = model_thread_get(m, 0, 4242, 77777);
+	struct model_thread *t = &m->threads[row];
+
+	t->comm = model_str(m, ".NET TP Worker");
+	t->state = 'R';
+	t->baseline = true;
+	t->on_cpu_ns = 900000000;
+	t->voluntary = 12;
+	t->involuntary = 34;
+	t = &m->threads[model_thread_get(m, 1, 4300, 88888)];
+	t->exit_ns = 100 * SECOND + 9;
+	t->state = 'X';
+}
+
+static void fill_mappings(struct model *m)
+{
+	struct model_module libc = {.path = "/lib/x86_64-linux-gnu/libc.so.6",
+				    .dev = 0x801,
+				    .inode = 1234567,
+				    .build_id = {1, 2, 3, 0, 255},
+				    .build_id_len = 5};
+	struct model_module jit = {.path = "/memfd:doublemapper (deleted)"};
+	struct model_mapping code = {.start = 0x7f0000001000,
+				     .end = 0x7f0000100000,
+				     .file_offset = 0x26000,
+				     .module = model_module_get(m, &libc),
+				     .kind = MAPPING_FILE};
+	struct model_mapping heap = {.start = 0x7f1000000000,
+				     .end = 0x7f1000010000,
+				     .from_ns = 100 * SECOND,
+				     .module = model_module_get(m, &jit),
+				     .kind = MAPPING_JIT};
+
+	model_mapping_add(m, 0, &code);
+	model_mapping_add(m, 0, &heap);
+	model_mapping_add(m, 1, &code);
+	m->processes[1].mappings[0].to_ns = 100 * SECOND + 9;
+}
+
+static void fill_stacks(struct model *m)
+{
+	static const uint64_t user[] = {0x7f1000000040, 0x7f1000000081, 0x7f0000001111,
+					0xffffffffff600000};
+	static const uint64_t kernel[] = {0x1040, 0x20a0};
+	struct model_stack stack = {.id = 0x8000000000000001ull,
+				    .process = 0,
+				    .flags = STACK_TRUNCATED | STACK_BROKEN,
+				    .frame_cnt = 4,
+				    .broken_module = 0};
+
+	model_stack_add(m, &stack, user);
+	stack = (struct model_stack){.id = 2,
+				     .process = MODEL_NONE,
+				     .flags = STACK_KERNEL,
+				     .frame_cnt = 2,
+				     .broken_module = MODEL_NONE};
+	model_stack_add(m, &stack, kernel);
+	stack = (struct model_stack){.id = 3, .process = 1, .broken_module = MODEL_NONE};
+	model_stack_add(m, &stack, NULL);
+}
+
+static void fill_names(struct model *m)
+{
+	struct model_symbol get = {.name = "Shop.Cart.Get",
+				   .raw = "instance int32 [Shop] Shop.Cart::Get()[Tier0]",
+				   .module = "Shop",
+				   .kind = KIND_JIT,
+				   .application = true};
+	struct model_symbol kernel = {
+		.name = "do_syscall_64", .module = "[kernel]", .kind = KIND_KERNEL};
+	struct model_symbol lost = {.name = "libc.so.6+0x27111",
+				    .module = "libc.so.6",
+				    .kind = KIND_NATIVE,
+				    .reason = REASON_NO_SYMBOL};
+	struct model_location l = {.process = 0,
+				   .symbol = model_symbol_get(m, &lost),
+				   .address = 0x7f1000000040,
+				   .tier = ""};
+
+	model_location_add(m, &l);
+	l.symbol = model_symbol_get(m, &get);
+	l.from_ns = 100 * SECOND + 300;
+	l.flags = LOCATION_LATER;
+	l.tier = "QuickJitted";
+	model_location_add(m, &l);
+	l = (struct model_location){.process = MODEL_NONE,
+				    .symbol = model_symbol_get(m, &kernel),
+				    .address = 0x1040,
+				    .tier = ""};
+	model_location_add(m, &l);
+}
+
+static void fill_slice(struct model *m, uint64_t start_ns)
+{
+	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789};
+	struct model_sample sample = {.time_ns = start_ns + 400,
+				      .kernel_stack = 2,
+				      .user_stack = 0x8000000000000001ull,
+				      .thread = 0,
+				      .waiters = 3,
+				      .cpu = 1,
+				      .kind = SAMPLE_ON_CPU,
+				      .flags = SAMPLE_USER_STACK_FAULT};
+	struct model_account account = {0, 0, 900000000, 7, 8};
+	struct model_cpu cpu = {.cpu = 1,
+				.elapsed_ns = SECOND,
+				.idle_ns = 1,
+				.accounted_ns = 2,
+				.unaccounted_ns = SECOND - 3,
+				.steal_ns = 10000000,
+				.switches = 1111,
+				.ticks_taken = 99,
+				.ticks_idle = 4,
+				.ticks_filtered = 5};
+
+	model_slice_add(m, &slice);
+	account.slice = cpu.slice = (uint32_t)m->slices_cnt - 1;
+	model_sample_add(m, &sample);
+	sample.time_ns += 10;
+	sample.waiters = WAITERS_UNKNOWN;
+	sample.kernel_stack = 0;
+	sample.user_stack = 0xdeadbeefdeadbeefull; /* lost */
+	model_sample_add(m, &sample);
+	model_account_add(m, &account);
+	model_cpu_add(m, &cpu);
+	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
+	model_loss_add(m, LOSS_TICKS_MISSED, 1);
+}
+
+struct model *capture_model(void)
+{
+	struct model *m = model_new();
+
+	if (!m)
+		abort();
+	fill_host(m);
+	fill_processes(m);
+	fill_threads(m);
+	fill_mappings(m);
+	fill_stacks(m);
+	fill_names(m);
+	fill_slice(m, 100 * SECOND);
+	return m;
+}
+
+void capture_next_slice(struct model *m)
+{
+	uint64_t start_ns = m->slices[m->slices_cnt - 1].end_ns, frame = start_ns;
+	struct model_stack stack = {
+		.id = start_ns, .process = 0, .frame_cnt = 1, .broken_module = MODEL_NONE};
+	uint32_t thread = model_thread_get(m, 0, 5000 + (uint32_t)m->slices_cnt, start_ns);
+
+	model_forget_slice(m);
+	fill_slice(m, start_ns);
+	m->host.end_ns = start_ns + SECOND;
+	m->threads[thread].comm = model_str(m, ".NET Server GC");
+	model_stack_add(m, &stack, &frame);
+	m->processes[0].name = model_str(m, "Shop.Api (2)");
+	m->processes[0].dirty = true;
+	m->threads[0].on_cpu_ns += SECOND;
+	m->threads[0].dirty = true;
+	m->processes[0].mappings[0].to_ns = start_ns;
+	m->processes[0].mappings[0].dirty = true;
+	m->stacks[1].flags |= STACK_BROKEN;
+	m->stacks[1].broken_module = 1;
+	m->locations[0].flags |= LOCATION_LATER;
+}
+
+void capture_add_samples(struct model *m, size_t cnt)
+{
+	struct model_sample sample = m->samples[0];
+
+	for (size_t i = 0; i < cnt; i++) {
+		sample.time_ns += 10101;
+		sample.user_stack = m->stacks[i % m->stacks_cnt].id;
+		if (model_sample_add(m, &sample))
+			abort();
+	}
+}
+
+/* --- comparison ------------------------------------------------------------------------------ */
+
+#define SAME(table, field)        \
+	if (x->field != y->field) \
+	return #table "." #field
+#define SAME_TEXT(table, field)              \
+	if (strcmp(x->field, y->field) != 0) \
+	return #table "." #field
+#define COUNT(table)                          \
+	if (a->table##_cnt != b->table##_cnt) \
+	return #table
+#define EACH(table, i) for (size_t i = 0; i < a->table##_cnt; i++)
+
+static const char *host_difference(const struct model_host *x, const struct model_host *y)
+{
+	SAME_TEXT(host, name);
+	SAME_TEXT(host, kernel);
+	SAME_TEXT(host, machine);
+	SAME_TEXT(host, version);
+	SAME_TEXT(host, event);
+	SAME_TEXT(host, filter);
+	SAME_TEXT(host, command);
+	SAME(host, cpus_online);
+	SAME(host, cpus_possible);
+	SAME(host, sample_hz);
+	SAME(host, max_stack);
+	SAME(host, start_ns);
+	SAME(host, end_ns);
+	SAME(host, complete);
+	return NULL;
+}
+
+static const char *mapping_difference(const struct model_process *a, const struct model_process *b)
+{
+	COUNT(mapping);
+	for (size_t i = 0; i < a->mapping_cnt; i++) {
+		const struct model_mapping *x = &a->mappings[i], *y = &b->mappings[i];
+
+		SAME(mappings, start);
+		SAME(mappings, end);
+		SAME(mappings, file_offset);
+		SAME(mappings, from_ns);
+		SAME(mappings, to_ns);
+		SAME(mappings, module);
+		SAME(mappings, kind);
+	}
+	return NULL;
+}
+
+static const char *process_difference(const struct model *a, const struct model *b)
+{
+	const char *mapping;
+
+	COUNT(processes);
+	EACH(processes, i)
+	{
+		const struct model_process *x = &a->processes[i], *y = &b->processes[i];
+
+		SAME(processes, tgid);
+		SAME(processes, ns_pid);
+		SAME(processes, parent_tgid);
+		SAME(processes, flags);
+		SAME(processes, start_ns);
+		SAME(processes, born_ns);
+		SAME(processes, exit_ns);
+		SAME(processes, cgroup_id);
+		SAME_TEXT(processes, comm);
+		SAME_TEXT(processes, exe);
+		SAME_TEXT(processes, name);
+		SAME_TEXT(processes, unit);
+		SAME_TEXT(processes, container);
+		SAME_TEXT(processes, cgroup);
+		SAME(processes, perf_map);
+		SAME(processes, start_exact);
+		mapping = mapping_difference(x, y);
+		if (mapping)
+			return mapping;
+	}
+	return NULL;
+}
+
+static const char *thread_difference(const struct model *a, const struct model *b)
+{
+	COUNT(threads);
+	EACH(threads, i)
+	{
+		const struct model_thread *x = &a->threads[i], *y = &b->threads[i];
+
+		SAME(threads, process);
+		SAME(threads, tid);
+		SAME(threads, start_ns);
+		SAME(threads, exit_ns);
+		SAME_TEXT(threads, comm);
+		SAME(threads, state);
+		SAME(threads, baseline);
+		SAME(threads, on_cpu_ns);
+		SAME(threads, voluntary);
+		SAME(threads, involuntary);
+	}
+	return NULL;
+}
+
+static const char *code_difference(const struct model *a, const struct model *b)
+{
+	COUNT(modules);
+	COUNT(stacks);
+	EACH(modules, i)
+	{
+		const struct model_module *x = &a->modules[i], *y = &b->modules[i];
+
+		SAME_TEXT(modules, path);
+		SAME(modules, dev);
+		SAME(modules, inode);
+		SAME(modules, build_id_len);
+		if (memcmp(x->build_id, y->build_id, BUILD_ID_MAX) != 0)
+			return "modules.build_id";
+	}
+	EACH(stacks, i)
+	{
+		const struct model_stack *x = &a->stacks[i], *y = &b->stacks[i];
+
+		SAME(stacks, id);
+		SAME(stacks, process);
+		SAME(stacks, flags);
+		SAME(stacks, frame_cnt);
+		SAME(stacks, broken_module);
+		if (x->frame_cnt && memcmp(model_stack_frames(a, x), model_stack_frames(b, y),
+					   x->frame_cnt * sizeof(uint64_t)) != 0)
+			return "stacks.frames";
+		if (model_stack_find(b, x->id) != i)
+			return "stacks, by id";
+	}
+	return NULL;
+}
+
+static const char *name_difference(const struct model *a, const struct model *b)
+{
+	COUNT(symbols);
+	COUNT(locations);
+	EACH(symbols, i)
+	{
+		const struct model_symbol *x = &a->symbols[i], *y = &b->symbols[i];
+
+		SAME_TEXT(symbols, name);
+		SAME_TEXT(symbols, raw);
+		SAME_TEXT(symbols, module);
+		SAME(symbols, kind);
+		SAME(symbols, reason);
+		SAME(symbols, application);
+		if ((x->raw == x->name) != (y->raw == y->name))
+			return "symbols.raw shared";
+	}
+	EACH(locations, i)
+	{
+		const struct model_location *x = &a->locations[i], *y = &b->locations[i];
+
+		SAME(locations, process);
+		SAME(locations, symbol);
+		SAME(locations, address);
+		SAME(locations, from_ns);
+		SAME(locations, older);
+		SAME(locations, flags);
+		SAME_TEXT(locations, tier);
+		if (model_location_find(a, x->process, x->address, x->from_ns) !=
+		    model_location_find(b, x->process, x->address, x->from_ns))
+			return "locations, by address";
+	}
+	return NULL;
+}
+
+static const char *sample_difference(const struct model *a, const struct model *b)
+{
+	COUNT(samples);
+	EACH(samples, i)
+	{
+		const struct model_sample *x = &a->samples[i], *y = &b->samples[i];
+
+		SAME(samples, time_ns);
+		SAME(samples, kernel_stack);
+		SAME(samples, user_stack);
+		SAME(samples, thread);
+		SAME(samples, waiters);
+		SAME(samples, cpu);
+		SAME(samples, kind);
+		SAME(samples, flags);
+	}
+	return NULL;
+}
+
+static const char *slice_difference(const struct model *a, const struct model *b)
+{
+	COUNT(slices);
+	COUNT(accounts);
+	COUNT(cpus);
+	COUNT(losses);
+	EACH(slices, i)
+	{
+		const struct model_slice *x = &a->slices[i], *y = &b->slices[i];
+
+		SAME(slices, start_ns);
+		SAME(slices, end_ns);
+		SAME(slices, wall_offset_ns);
+	}
+	EACH(accounts, i)
+	{
+		const struct model_account *x = &a->accounts[i], *y = &b->accounts[i];
+
+		SAME(accounts, slice);
+		SAME(accounts, thread);
+		SAME(accounts, on_cpu_ns);
+		SAME(accounts, voluntary);
+		SAME(accounts, involuntary);
+	}
+	EACH(losses, i)
+	{
+		const struct model_loss *x = &a->losses[i], *y = &b->losses[i];
+
+		SAME(losses, slice);
+		SAME(losses, cause);
+		SAME(losses, count);
+	}
+	EACH(cpus, i)
+	{
+		const struct model_cpu *x = &a->cpus[i], *y = &b->cpus[i];
+
+		SAME(cpus, slice);
+		SAME(cpus, cpu);
+		SAME(cpus, elapsed_ns);
+		SAME(cpus, idle_ns);
+		SAME(cpus, accounted_ns);
+		SAME(cpus, unaccounted_ns);
+		SAME(cpus, steal_ns);
+		SAME(cpus, switches);
+		SAME(cpus, ticks_taken);
+		SAME(cpus, ticks_idle);
+		SAME(cpus, ticks_filtered);
+	}
+	return NULL;
+}
+
+const char *capture_difference(const struct model *a, const struct model *b)
+{
+	const char *(*const parts[])(const struct model *, const struct model *) = {
+		process_difference, thread_difference, code_difference,
+		name_difference,    sample_difference, slice_difference};
+	const char *found = host_difference(&a->host, &b->host);
+
+	for (size_t i = 0; !found && i < sizeof(parts) / sizeof(parts[0]); i++)
+		found = parts[i](a, b);
+	return found;
+}

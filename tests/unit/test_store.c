@@ -1,0 +1,756 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The capture file as recorder and reader use it: round trips, owners, kills, full disks. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "capture.h"
+#include "store/store.h"
+
+static char folder[64];
+
+/* Each test runs in a process of its own, in a folder of its own. */
+static void enter_folder(void)
+{
+	snprintf(folder, sizeof(folder), "/tmp/hotrun-store-XXXXXX");
+	cr_assert(mkdtemp(folder));
+	cr_assert_eq(chdir(folder), 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	unsetenv("TMPDIR");
+}
+
+static void leave_folder(void)
+{
+	char command[256];
+
+	cr_assert_eq(chdir("/"), 0);
+	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", folder, folder);
+	cr_assert_eq(system(command), 0);
+}
+
+TestSuite(store, .init = enter_folder, .fini = leave_folder);
+
+static void record(const char *path, struct model *m)
+{
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create(path, m, &store), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_assert_eq(store_finish(store, m), 0);
+	m->host.complete = true;
+}
+
+static void expect_equal(const char *path, const struct model *m)
+{
+	struct model *read = NULL;
+	int err = store_read(path, &read);
+	const char *difference;
+
+	cr_assert_eq(err, 0, "%s: %s", path, store_error_text(err));
+	difference = capture_difference(m, read);
+	cr_assert_null(difference, "%s differs", difference);
+	model_free(read);
+}
+
+static int read_error(const char *path)
+{
+	struct model *read = NULL;
+	int err = store_read(path, &read);
+
+	if (err)
+		cr_assert_null(read, "an output touched on failure");
+	model_free(read);
+	return err;
+}
+
+static int create_error(const char *path)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+	int err = store_create(path, m, &store);
+
+	store_free(store);
+	model_free(m);
+	return err;
+}
+
+static void put_file(const char *path, const char *content)
+{
+	FILE *f = fopen(path, "w");
+
+	cr_assert(f);
+	fputs(content, f);
+	fclose(f);
+}
+
+static int count_files(void)
+{
+	FILE *p = popen("ls -A -q | wc -l", "r");
+	int n = -1;
+
+	cr_assert(p);
+	cr_assert_eq(fscanf(p, "%d", &n), 1);
+	pclose(p);
+	return n;
+}
+
+/* Runs a statement with the sqlite3 library's own shell-like call; the value of one cell. */
+static void expect_sql(const char *path, const char *sql, const char *value)
+{
+	char command[600], got[200] = "";
+	FILE *p;
+
+	snprintf(command, sizeof(command), "sqlite3 '%s' \"%s\"", path, sql);
+	p = popen(command, "r");
+	cr_assert(p);
+	cr_assert(fgets(got, sizeof(got), p), "no answer to %s", sql);
+	pclose(p);
+	got[strcspn(got, "\n")] = '\0';
+	cr_assert_str_eq(got, value, "%s: %s", sql, got);
+}
+
+Test(store, every_field_survives_the_round_trip)
+{
+	struct model *m = capture_model();
+
+	record("a.hotrun", m);
+	expect_equal("a.hotrun", m);
+	cr_assert_eq(count_files(), 1, "a temporary file or journal was left");
+	model_free(m);
+}
+
+Test(store, slices_add_up_and_changed_rows_are_written_again)
+{
+	struct model *m = capture_model(), *all = capture_model();
+	struct store *store = NULL;
+	struct model *read = NULL;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	for (int i = 0; i < 4; i++) {
+		if (i)
+			capture_next_slice(m);
+		cr_assert_eq(store_write_slice(store, m), 0);
+		cr_assert_not(m->processes[0].dirty || m->threads[0].dirty ||
+			      m->processes[0].mappings[0].dirty);
+		/* A reader of the running recording sees what is there. */
+		cr_assert_eq(store_read("a.hotrun", &read), 0);
+		cr_assert_eq(read->slices_cnt, (size_t)i + 1);
+		cr_assert_eq(read->samples_cnt, 2u * ((size_t)i + 1));
+		cr_assert_not(read->host.complete);
+		model_free(read);
+	}
+	cr_assert_eq(store_finish(store, m), 0);
+	m->host.complete = true;
+	/* The same slices again, but gathered in one model: what the file should hold. */
+	for (int i = 0; i < 3; i++) {
+		size_t samples = all->samples_cnt, accounts = all->accounts_cnt;
+		size_t cpus = all->cpus_cnt, losses = all->losses_cnt;
+		struct model_sample *s =
+			memcpy(malloc(64 * sizeof(*s)), all->samples, samples * sizeof(*s));
+		struct model_account *a =
+			memcpy(malloc(64 * sizeof(*a)), all->accounts, accounts * sizeof(*a));
+		struct model_cpu *c = memcpy(malloc(64 * sizeof(*c)), all->cpus, cpus * sizeof(*c));
+		struct model_loss *l =
+			memcpy(malloc(64 * sizeof(*l)), all->losses, losses * sizeof(*l));
+
+		capture_next_slice(all);
+		memcpy(s + samples, all->samples, all->samples_cnt * sizeof(*s));
+		memcpy(a + accounts, all->accounts, all->accounts_cnt * sizeof(*a));
+		memcpy(c + cpus, all->cpus, all->cpus_cnt * sizeof(*c));
+		memcpy(l + losses, all->losses, all->losses_cnt * sizeof(*l));
+		free(all->samples);
+		free(all->accounts);
+		free(all->cpus);
+		free(all->losses);
+		all->samples = s, all->accounts = a, all->cpus = c, all->losses = l;
+		all->samples_cnt += samples, all->accounts_cnt += accounts;
+		all->cpus_cnt += cpus, all->losses_cnt += losses;
+		all->samples_cap = all->accounts_cap = all->cpus_cap = all->losses_cap = 64;
+	}
+	all->host.complete = true;
+	expect_equal("a.hotrun", all);
+	model_free(m);
+	model_free(all);
+}
+
+Test(store, a_capture_without_slices_is_readable_and_incomplete)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+
+	model_forget_slice(m);
+	m->slices_cnt = 0;
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	store_free(store);
+	expect_equal("a.hotrun", m);
+	model_free(m);
+}
+
+Test(store, what_is_new_after_the_last_slice_is_written_at_the_end)
+{
+	struct model *m = capture_model();
+	struct model_symbol late = {.name = "Late.Name", .module = "Late", .kind = KIND_JIT};
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	model_symbol_get(m, &late);
+	m->locations[2].symbol = 0;
+	cr_assert_eq(store_finish(store, m), 0);
+	m->host.complete = true;
+	expect_equal("a.hotrun", m);
+	model_free(m);
+}
+
+Test(store, absurd_figures_do_not_make_the_file_unreadable)
+{
+	struct model *m = capture_model(), *read = NULL;
+
+	m->accounts[0].on_cpu_ns = UINT64_MAX;
+	m->slices[0].end_ns = m->slices[0].start_ns - 1;
+	m->threads[0].state = '\n';
+	record("a.hotrun", m);
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_assert_eq(read->accounts[0].on_cpu_ns, (uint64_t)INT64_MAX);
+	cr_assert_eq(read->slices[0].end_ns, read->slices[0].start_ns);
+	cr_assert_eq(read->threads[0].state, '?');
+	model_free(read);
+	model_free(m);
+}
+
+Test(store, the_file_explains_itself_in_plain_sqlite)
+{
+	struct model *m = capture_model();
+
+	record("a.hotrun", m);
+	expect_sql("a.hotrun", "PRAGMA integrity_check", "ok");
+	expect_sql("a.hotrun", "PRAGMA application_id", "1752134770");
+	expect_sql("a.hotrun", "SELECT word FROM reason WHERE id = 4", model_reason_id(4));
+	expect_sql("a.hotrun", "SELECT text FROM loss_cause WHERE id = 16", model_loss_text(16));
+	expect_sql("a.hotrun", "SELECT name, on_cpu_s, samples, threads FROM process_cpu",
+		   "Shop.Api|0.9|2|1");
+	expect_sql("a.hotrun",
+		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",
+		   "7f1000000040,7f1000000081,7f0000001111,ffffffffff600000");
+	expect_sql("a.hotrun", "SELECT name, samples FROM symbol_self", "do_syscall_64|1");
+	model_free(m);
+}
+
+/* --- where it may be written ----------------------------------------------------------------- */
+
+Test(store, a_new_file_is_private_and_a_recording_leaves_no_other)
+{
+	struct model *m = capture_model();
+	struct stat st;
+
+	umask(0);
+	record("a.hotrun", m);
+	cr_assert_eq(stat("a.hotrun", &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0600);
+	cr_assert_eq(count_files(), 1);
+	model_free(m);
+}
+
+Test(store, under_sudo_the_file_belongs_to_the_caller)
+{
+	struct model *m = capture_model();
+	struct stat st;
+
+	if (geteuid() != 0) {
+		leave_folder(); /* a skipped test has no end */
+		cr_skip("needs root: gives a file away");
+	}
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "1235", 1);
+	record("a.hotrun", m);
+	cr_assert_eq(stat("a.hotrun", &st), 0);
+	cr_assert(st.st_uid == 1234 && st.st_gid == 1235);
+	cr_assert_eq(create_error("a.hotrun"), 0, "the caller's capture is replaced");
+	unsetenv("SUDO_UID");
+	cr_assert_eq(create_error("a.hotrun"), -EEXIST, "somebody else's capture is not");
+	setenv("SUDO_UID", "-1", 1);
+	record("b.hotrun", m);
+	cr_assert_eq(stat("b.hotrun", &st), 0);
+	cr_assert_eq(st.st_uid, 0u, "a senseless SUDO_UID is ignored");
+	model_free(m);
+}
+
+Test(store, odd_names_are_plain_names)
+{
+	static const char *const names[] = {"what?.hotrun",
+					    "file:a.hotrun?mode=memory",
+					    ":memory:",
+					    "a#b%20c.hotrun",
+					    "-rf.hotrun",
+					    "naïve\n.hotrun",
+					    "./././x.hotrun",
+					    "sub/../y.hotrun",
+					    "it's \"quoted\".hotrun"};
+
+	cr_assert_eq(mkdir("sub", 0700), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct model *m = capture_model();
+
+		record(names[i], m);
+		cr_assert_eq(access(names[i], F_OK), 0, "%s is not there", names[i]);
+		expect_equal(names[i], m);
+		model_free(m);
+	}
+	cr_assert_eq(count_files(), 10);
+}
+
+static void make_foreign_database(const char *path)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "sqlite3 %s 'CREATE TABLE t(a)'", path);
+	cr_assert_eq(system(command), 0);
+}
+
+Test(store, what_is_not_ours_is_never_replaced)
+{
+	struct model *m = capture_model();
+
+	put_file("text", "precious");
+	put_file("empty", "");
+	make_foreign_database("foreign");
+	cr_assert_eq(mkfifo("fifo", 0600), 0);
+	cr_assert_eq(symlink("target", "dangling"), 0);
+	record("real.hotrun", m);
+	model_free(m);
+	cr_assert_eq(symlink("real.hotrun", "link"), 0);
+	put_file("odd", "");
+	cr_assert_eq(mkdir("odd.hotrun-journal", 0700), 0);
+
+	cr_expect_eq(create_error("text"), -EEXIST);
+	cr_expect_eq(create_error("empty"), -EEXIST);
+	cr_expect_eq(create_error("foreign"), -EEXIST);
+	cr_expect_eq(create_error("fifo"), -EEXIST);
+	cr_expect_eq(create_error("dangling"), -EEXIST);
+	cr_expect_eq(create_error("link"), -EEXIST);
+	cr_expect_eq(create_error("odd.hotrun"), -EEXIST, "a journal name that is taken");
+	cr_expect_eq(create_error("."), -EISDIR);
+	cr_expect_eq(create_error(folder), -EISDIR);
+	cr_expect_eq(create_error("sub/"), -EISDIR);
+	cr_expect_eq(create_error(""), -ENOENT);
+	cr_expect_eq(create_error("gone/a.hotrun"), -ENOENT);
+	cr_expect_eq(create_error("text/a.hotrun"), -ENOTDIR);
+	cr_expect_eq(access("target", F_OK), -1, "written through a link");
+	cr_expect_eq(count_files(), 9, "a temporary file was left");
+}
+
+Test(store, an_old_capture_of_ours_is_replaced_with_its_journal)
+{
+	struct model *m = capture_model();
+
+	record("a.hotrun", m);
+	put_file("a.hotrun-journal", "stale");
+	capture_next_slice(m);
+	m->host.complete = false;
+	m->slices_cnt = 1;
+	m->losses[0].slice = m->losses[1].slice = m->accounts[0].slice = m->cpus[0].slice = 0;
+	record("a.hotrun", m);
+	expect_equal("a.hotrun", m);
+	cr_assert_eq(count_files(), 1);
+	model_free(m);
+}
+
+Test(store, two_recorders_do_not_share_a_file)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(create_error("a.hotrun"), -EBUSY);
+	store_free(store);
+	cr_assert_eq(create_error("a.hotrun"), 0);
+	model_free(m);
+}
+
+Test(store, a_name_too_long_for_its_journal_is_refused_before)
+{
+	char name[NAME_MAX + 1];
+
+	memset(name, 'x', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	cr_assert_eq(create_error(name), -ENAMETOOLONG);
+	name[NAME_MAX - 8] = '\0';
+	cr_assert_eq(create_error(name), 0);
+}
+
+/* Runs f as nobody when root, in a child; its return value. */
+static int as_nobody(int (*f)(const char *), const char *path)
+{
+	pid_t pid = fork();
+	int status;
+
+	cr_assert(pid >= 0);
+	if (!pid) {
+		if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
+			_exit(255);
+		_exit(-f(path) & 0xff);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status), "the child crashed");
+	return -WEXITSTATUS(status);
+}
+
+Test(store, an_unwritable_folder_is_told_at_once)
+{
+	cr_assert_eq(chmod(".", 0555), 0);
+	cr_assert_eq(as_nobody(create_error, "a.hotrun"), -EACCES);
+}
+
+/* --- reading without rights ------------------------------------------------------------------ */
+
+Test(store, a_file_is_read_without_write_access_to_it_or_its_folder)
+{
+	struct model *m = capture_model();
+
+	record("a.hotrun", m);
+	cr_assert_eq(chmod("a.hotrun", 0400), 0);
+	cr_assert_eq(chmod(".", 0555), 0);
+	expect_equal("a.hotrun", m);
+	cr_assert_eq(chmod("a.hotrun", 0444), 0);
+	cr_assert_eq(as_nobody(read_error, "a.hotrun"), 0, "another user");
+	if (geteuid() == 0) {
+		cr_assert_eq(chmod("a.hotrun", 0400), 0);
+		cr_assert_eq(as_nobody(read_error, "a.hotrun"), -EACCES);
+	}
+	model_free(m);
+}
+
+Test(store, what_is_not_a_capture_is_said)
+{
+	put_file("text",
+		 "not a database, but long enough to have a header of a hundred bytes, as a "
+		 "database would have one");
+	put_file("empty", "");
+	make_foreign_database("foreign");
+	cr_assert_eq(mkfifo("fifo", 0600), 0);
+	cr_expect_eq(read_error("text"), -EINVAL);
+	cr_expect_eq(read_error("empty"), -EINVAL);
+	cr_expect_eq(read_error("foreign"), -EINVAL);
+	cr_expect_eq(read_error("fifo"), -EINVAL);
+	cr_expect_eq(read_error("."), -EINVAL);
+	cr_expect_eq(read_error("/dev/null"), -EINVAL);
+	cr_expect_eq(read_error("gone"), -ENOENT);
+}
+
+/* --- killed, full ---------------------------------------------------------------------------- */
+
+static void record_for_ever(void)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+
+	if (store_create("a.hotrun", m, &store))
+		_exit(1);
+	for (;;) {
+		capture_add_samples(m, 3000);
+		if (store_write_slice(store, m))
+			_exit(2);
+		capture_next_slice(m);
+	}
+}
+
+static void expect_whole_slices(const char *path)
+{
+	struct model *read = NULL;
+	int err = store_read(path, &read);
+
+	cr_assert_eq(err, 0, "%s", store_error_text(err));
+	cr_assert_eq(read->samples_cnt, read->slices_cnt * 3002, "half a slice: %zu in %zu",
+		     read->samples_cnt, read->slices_cnt);
+	cr_assert_eq(read->cpus_cnt, read->slices_cnt);
+	model_free(read);
+}
+
+static int whole_slices(const char *path)
+{
+	expect_whole_slices(path);
+	return 0;
+}
+
+static void sleep_us(long us)
+{
+	struct timespec t = {us / 1000000, us % 1000000 * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+Test(store, killed_at_any_instant_the_file_holds_whole_slices)
+{
+	int journals = 0;
+
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+
+		cr_assert(pid >= 0);
+		if (!pid)
+			record_for_ever();
+		while (access("a.hotrun", F_OK))
+			sleep_us(500);
+		sleep_us(i * 3931 % 60000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		journals += !access("a.hotrun-journal", F_OK);
+		cr_assert_eq(chmod(".", 0555), 0);
+		expect_whole_slices("a.hotrun");
+		cr_assert_eq(chmod(".", 0755), 0);
+		/* What a reader found must be the same after somebody rolled the file back. */
+		cr_assert_eq(unlink("a.hotrun"), 0);
+		unlink("a.hotrun-journal");
+	}
+	cr_assert(journals > 0, "the kill never met a transaction");
+}
+
+/* Makes a.hotrun with a hot journal beside it: two slices, the third being written. */
+static void make_hot(void)
+{
+	struct stat st;
+
+	do {
+		pid_t pid = fork();
+
+		unlink("a.hotrun");
+		unlink("a.hotrun-journal");
+		if (!pid)
+			record_for_ever();
+		while (access("a.hotrun", F_OK))
+			sleep_us(500);
+		sleep_us(20000);
+		while (stat("a.hotrun-journal", &st) || st.st_size < 512)
+			sleep_us(10);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	} while (stat("a.hotrun-journal", &st) || st.st_size < 512);
+}
+
+Test(store, a_hot_journal_is_rolled_back_in_a_private_copy)
+{
+	struct stat before, after;
+
+	make_hot();
+	cr_assert_eq(stat("a.hotrun", &before), 0);
+	cr_assert_eq(mkdir("private", 0700), 0);
+	setenv("TMPDIR", folder, 1);
+	expect_whole_slices("a.hotrun");
+	cr_assert_eq(stat("a.hotrun", &after), 0);
+	cr_assert(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec &&
+			  before.st_size == after.st_size,
+		  "the original was touched");
+	cr_assert_eq(access("a.hotrun-journal", F_OK), 0, "the journal was removed");
+	cr_assert_eq(count_files(), 3, "the copy was left behind");
+	unsetenv("TMPDIR");
+	cr_assert_eq(chmod("a.hotrun", 0444), 0);
+	cr_assert_eq(chmod("a.hotrun-journal", 0444), 0);
+	cr_assert_eq(chmod(".", 0555), 0);
+	cr_assert_eq(as_nobody(whole_slices, "a.hotrun"), 0);
+	cr_assert_eq(chmod(".", 0755), 0);
+}
+
+Test(store, a_recording_in_progress_is_read_without_disturbing_it)
+{
+	pid_t pid = fork();
+	size_t slices = 0;
+	int status;
+
+	cr_assert(pid >= 0);
+	if (!pid)
+		record_for_ever();
+	while (access("a.hotrun", F_OK))
+		sleep_us(500);
+	for (int i = 0; i < 40; i++) {
+		struct model *read = NULL;
+		int err = store_read("a.hotrun", &read);
+
+		cr_assert_eq(err, 0, "%s", store_error_text(err));
+		cr_assert_eq(read->samples_cnt, read->slices_cnt * 3002);
+		cr_assert_geq(read->slices_cnt, slices);
+		slices = read->slices_cnt;
+		model_free(read);
+	}
+	cr_assert_gt(slices, 1);
+	cr_assert_eq(waitpid(pid, &status, WNOHANG), 0, "the recorder gave up");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+Test(store, a_file_that_others_keep_locked_costs_no_slice)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+	int ready[2];
+	pid_t pid;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(pipe(ready), 0);
+	pid = fork();
+	cr_assert(pid >= 0);
+	if (!pid) {
+		sqlite3 *db;
+
+		_exit(sqlite3_open("a.hotrun", &db) ||
+		      sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) ||
+		      write(ready[1], "x", 1) != 1 || pause());
+	}
+	cr_assert_eq(read(ready[0], &(char){0}, 1), 1);
+	cr_assert_eq(store_write_slice(store, m), -EBUSY);
+	cr_assert(m->processes[0].dirty);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_assert_eq(store_finish(store, m), 0);
+	m->host.complete = true;
+	expect_equal("a.hotrun", m);
+	model_free(m);
+}
+
+Test(store, a_journal_that_names_another_file_is_refused)
+{
+	/* A name, its length, its checksum and the magic, as the end of a journal has them. */
+	static const char end[] =
+		"\0\0\0\1victim\0\0\0\6\0\0\2\205\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+	FILE *journal;
+
+	make_hot();
+	put_file("victim", "precious");
+	journal = fopen("a.hotrun-journal", "a");
+	cr_assert(journal);
+	fwrite(end, 1, sizeof(end) - 1, journal);
+	fclose(journal);
+	setenv("TMPDIR", folder, 1);
+	cr_assert_eq(read_error("a.hotrun"), -EBADMSG);
+	cr_assert_eq(access("victim", F_OK), 0, "the reader deleted a file");
+	cr_assert_eq(count_files(), 3, "the copy was left behind");
+}
+
+Test(store, a_full_disk_costs_the_slice_and_nothing_else)
+{
+	struct model *m = capture_model(), *read = NULL;
+	struct rlimit limit = {300000, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
+	struct store *store = NULL;
+	int good = 0, err;
+
+	/* The file size limit is the full disk that a test needs no rights for. */
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (;; good++) {
+		capture_add_samples(m, 1000);
+		err = store_write_slice(store, m);
+		if (err)
+			break;
+		capture_next_slice(m);
+		cr_assert_lt(good, 100, "the limit was never met");
+	}
+	cr_assert_eq(err, -ENOSPC, "%d after %d", err, good);
+	cr_assert_eq(store_write_slice(store, m), -ENOSPC, "and again");
+	cr_assert(m->processes[0].dirty && m->threads[0].dirty, "marks of an unwritten slice");
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_assert_eq(read->slices_cnt, (size_t)good);
+	cr_assert_eq(read->samples_cnt, (size_t)good * 1002);
+	model_free(read);
+	/* With room again, the same slice goes in. */
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_assert_eq(store_finish(store, m), 0);
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_assert_eq(read->samples_cnt, ((size_t)good + 1) * 1002);
+	cr_assert(read->host.complete);
+	model_free(read);
+	model_free(m);
+}
+
+Test(store, no_room_for_the_empty_capture_leaves_nothing)
+{
+	struct rlimit limit = {5000, RLIM_INFINITY};
+
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(create_error("a.hotrun"), -ENOSPC);
+	cr_assert_eq(count_files(), 0);
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+Test(store, the_default_name_is_safe_and_in_utc)
+{
+	static const struct {
+		const char *host, *path;
+	} rows[] = {
+		{"box-1.example", "box-1.example-20261121T100243Z.hotrun"},
+		{"../../etc", "_._.._etc-20261121T100243Z.hotrun"},
+		{"-o\x1b[0m\xc3\xa9", "_o__0m__-20261121T100243Z.hotrun"},
+		{"", "host-20261121T100243Z.hotrun"},
+		{NULL, "host-20261121T100243Z.hotrun"},
+	};
+
+	setenv("TZ", "America/New_York", 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *path = store_default_path(rows[i].host, 1795255363);
+
+		cr_expect_str_eq(path, rows[i].path);
+	}
+}
+
+static void touch(const char *path, time_t at)
+{
+	struct timespec times[2] = {{at, 0}, {at, 0}};
+
+	cr_assert_eq(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+Test(store, the_newest_capture_is_found_by_time_among_other_things)
+{
+	struct model *m = capture_model();
+	char *path = NULL;
+
+	cr_assert_eq(store_newest(".", &path), -ENOENT);
+	cr_assert_eq(store_newest("gone", &path), -ENOENT);
+	record("old.hotrun", m);
+	record("new.hotrun", m);
+	record("newer.other", m);
+	put_file("fake.hotrun", "x");
+	cr_assert_eq(symlink("old.hotrun", "link.hotrun"), 0);
+	cr_assert_eq(mkfifo("fifo.hotrun", 0600), 0);
+	touch("old.hotrun", 1000);
+	touch("new.hotrun", 2000);
+	cr_assert_eq(store_newest(".", &path), 0);
+	cr_expect_str_eq(path, "new.hotrun");
+	free(path);
+	touch("old.hotrun", 3000);
+	cr_assert_eq(store_newest(folder, &path), 0);
+	cr_expect(strstr(path, "/old.hotrun") && path[0] == '/', "%s", path);
+	free(path);
+	model_free(m);
+}
+
+Test(store, every_error_has_a_text_of_its_own)
+{
+	static const int errors[] = {ENOENT, ENOTDIR, EISDIR,  ENAMETOOLONG, EACCES,
+				     EROFS,  ENOSPC,  EIO,     EEXIST,	     EBUSY,
+				     EINVAL, EPROTO,  EBADMSG, EFBIG,	     ENOMEM};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		cr_expect_str_neq(store_error_text(-errors[i]), store_error_text(-ESRCH));
+		for (size_t k = 0; k < i; k++)
+			cr_expect_str_neq(store_error_text(-errors[i]),
+					  store_error_text(-errors[k]));
+	}
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "commands/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "store/store.h"
+
+int capture_open(const char *path, struct model **ret_model)
+{
+	_cleanup_free_ char *newest = NULL;
+	int err;
+
+	if (!path) {
+		err = store_newest(".", &newest);
+		if (err) {
+			log_error("no capture in this folder; make one with `hotrun record`, or "
+				  "name its file");
+			return EXIT_FAILED;
+		}
+		path = newest;
+		log_info("reading %s, the newest capture here", path);
+	}
+	err = store_read(path, ret_model);
+	if (err) {
+		log_error("%s: %s", path, store_error_text(err));
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static uint64_t on_cpu_ns(const struct model *m, uint32_t process)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		if (m->threads[i].process == process)
+			sum += m->threads[i].on_cpu_ns;
+	return sum;
+}
+
+struct found {
+	uint32_t row;
+	uint64_t on_cpu_ns;
+};
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return (x->on_cpu_ns < y->on_cpu_ns) - (x->on_cpu_ns > y->on_cpu_ns);
+}
+
+static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)
+{
+	if (!what)
+		return p->flags & PROCESS_SELECTED;
+	return pid ? p->tgid == pid : !strcmp(p->name, what) || !strcmp(p->comm, what);
+}
+
+int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
+{
+	_cleanup_free_ struct found *found = NULL;
+	size_t cnt = 0, cap = 0;
+	uint64_t pid = 0;
+	uint32_t *rows;
+
+	if (what && text_parse_u64(what, 1, UINT32_MAX, &pid))
+		pid = 0;
+	for (uint32_t i = 0; i < m->processes_cnt; i++) {
+		if (!is_meant(&m->processes[i], what, pid))
+			continue;
+		if (GROW(found, cnt, cap))
+			break;
+		found[cnt++] = (struct found){i, on_cpu_ns(m, i)};
+	}
+	if (!cnt && what) {
+		log_error("%s: no such process in this capture; `hotrun report` lists them", what);
+		return EXIT_FAILED;
+	}
+	if (cnt)
+		qsort(found, cnt, sizeof(*found), by_cpu);
+	rows = reallocarray(NULL, cnt ? cnt : 1, sizeof(*rows));
+	if (!rows)
+		return EXIT_FAILED;
+	for (size_t i = 0; i < cnt; i++)
+		rows[i] = found[i].row;
+	*ret_rows = rows;
+	*ret_cnt = cnt;
+	return EXIT_OK;
+}
+
+struct result {
+	FILE *file;
+	char *path; /* NULL = stdout */
+	char *temporary;
+};
+
+static void result_free(struct result *result)
+{
+	free(result->path);
+	free(result->temporary);
+	free(result);
+}
+
+/* Under sudo the file belongs to the user who asked for it. */
+static void give_to_user(int fd)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	uint64_t u, g;
+
+	if (geteuid() || !uid || !gid || text_parse_u64(uid, 0, UINT32_MAX - 1, &u) ||
+	    text_parse_u64(gid, 0, UINT32_MAX - 1, &g))
+		return;
+	if (fchown(fd, (uid_t)u, (gid_t)g))
+		log_debug("owner not changed: %s", strerror(errno));
+}
+
+struct result *result_open(const char *path)
+{
+	struct result *result = calloc(1, sizeof(*result));
+	struct stat st;
+	int fd, err;
+
+	if (!result)
+		return NULL;
+	if (!path || !strcmp(path, "-")) {
+		result->file = stdout;
+		return result;
+	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		/* A device or a pipe is written as it is. */
+		result->file = S_ISDIR(st.st_mode) ? NULL : fopen(path, "we");
+		err = S_ISDIR(st.st_mode) ? EISDIR : errno;
+		if (result->file)
+			return result;
+		log_error("%s: %s", path, strerror(err));
+		result_free(result);
+		return NULL;
+	}
+	result->path = strdup(path);
+	if (!result->path || asprintf(&result->temporary, "%s.XXXXXX", path) < 0) {
+		result->temporary = NULL;
+		result_free(result);
+		return NULL;
+	}
+	fd = mkostemp(result->temporary, O_CLOEXEC);
+	if (fd < 0) {
+		log_error("%s: %s", path, strerror(errno));
+		result_free(result);
+		return NULL;
+	}
+	if (fchmod(fd, 0644))
+		log_debug("mode not changed: %s", strerror(errno));
+	give_to_user(fd);
+	result->file = fdopen(fd, "w");
+	return result;
+}
+
+FILE *result_file(struct result *result)
+{
+	return result->file;
+}
+
+int result_close(struct result *result, int err)
+{
+	const char *path = result->path ? result->path : "output";
+
+	if (!err && fflush(result->file))
+		err = -errno;
+	if (result->file != stdout && fclose(result->file) && !err)
+		err = -errno;
+	if (!err && result->path && rename(result->temporary, result->path))
+		err = -errno;
+	if (err && result->temporary)
+		unlink(result->temporary);
+	/* A reader that has seen enough is no failure. */
+	if (err && !(result->file == stdout && (err == -EPIPE || errno == EPIPE)))
+		log_error("%s: %s", path, strerror(-err));
+	result_free(result);
+	return err ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_COMMANDS_CAPTURE_H
+#define HOTRUN_COMMANDS_CAPTURE_H
+/*
+ * What the commands that read a capture share: opening it, choosing a process, writing a result.
+ */
+#include <stdio.h>
+
+#include "model/model.h"
+
+/* Reads the capture at path, or the newest of this folder when path is NULL (and says which).
+ * Returns an enum exit_code; errors are logged. *ret_model is owned by the caller. */
+int capture_open(const char *path, struct model **ret_model);
+
+/*
+ * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
+ * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows owned,
+ * or EXIT_FAILED, logged.
+ */
+int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
+
+/* Opens path for writing a result, "-" or NULL = stdout; a file appears under its name only when
+ * complete. Returns NULL when logged. */
+struct result;
+struct result *result_open(const char *path);
+FILE *result_file(struct result *result);
+/* Takes the result. err: 0 or what the writer returned. Returns an enum exit_code. */
+int result_close(struct result *result, int err);
+#endif

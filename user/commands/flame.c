@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun flame: the capture as one interactive page. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "commands/capture.h"
+#include "commands/command.h"
+#include "output/flame.h"
+
+static const char help_text[] =
+	"usage: hotrun flame [OPTION]... [FILE]\n\n"
+	"Writes the flame graph of a capture as one HTML page that needs no network. Without\n"
+	"FILE, of the newest capture in this folder. Needs no privileges.\n\n"
+	"  -o, --output PAGE       where to write (default: stdout, when it is no terminal)\n"
+	"  -p, --process NAME|PID  show this process first\n"
+	"      --addresses         keep unnamed functions of native libraries apart\n"
+	"  -h, --help              this text\n\n"
+	"  hotrun flame -o flame.html\n"
+	"  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n\n"
+	"Exit code: 0; 1 failure; 2 usage.\n";
+
+int command_flame(int argc, char **argv)
+{
+	static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
+					      {"process", required_argument, NULL, 'p'},
+					      {"addresses", no_argument, NULL, 'A'},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	struct flame_options options = {.process = MODEL_NONE};
+	const char *output = NULL, *process = NULL;
+	_cleanup_free_ uint32_t *rows = NULL;
+	struct model *m = NULL;
+	struct result *result;
+	size_t cnt;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "o:p:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'o':
+			output = optarg;
+			break;
+		case 'p':
+			process = optarg;
+			break;
+		case 'A':
+			options.addresses = true;
+			break;
+		case 'h':
+			fputs(help_text, stdout);
+			return EXIT_OK;
+		default:
+			return command_usage("flame");
+		}
+	}
+	if (argc - optind > 1) {
+		log_error("%s: one capture at a time", argv[optind + 1]);
+		return command_usage("flame");
+	}
+	if (!output && isatty(STDOUT_FILENO)) {
+		log_error("the page would go to the terminal; name a file with -o");
+		return command_usage("flame");
+	}
+	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
+	if (!rc && process) {
+		rc = capture_find(m, process, &rows, &cnt);
+		options.process = rc ? MODEL_NONE : rows[0];
+	}
+	if (!rc) {
+		result = result_open(output);
+		rc = result ? result_close(result, flame_write(result_file(result), m, &options))
+			    : EXIT_FAILED;
+	}
+	model_free(m);
+	return rc;
+}

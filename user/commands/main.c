@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The program's door: picks the subcommand, catches the signals that end a recording. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+
+volatile sig_atomic_t stop_requested;
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *job;
+} commands[] = {
+	{"record", command_record, "record what runs on all CPUs of this host into a capture file"},
+	{"report", command_report, "say who takes the CPU and which code paths are hot"},
+	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
+	{"export", command_export, "write the samples in a format of other tools"},
+};
+
+static void help(FILE *out)
+{
+	fprintf(out, "usage: hotrun COMMAND [OPTION]... [FILE]\n\n"
+		     "A system-wide CPU observer for Linux hosts that run .NET services. It looks\n"
+		     "from the kernel and never attaches to a process.\n\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].job);
+	fprintf(out, "\n"
+		     "  hotrun record -d 30            30 seconds of everything, as root\n"
+		     "  hotrun report                  the newest capture in this folder\n"
+		     "  hotrun flame -o flame.html     the same as a picture\n\n"
+		     "`hotrun COMMAND --help` tells the options; report, flame and export need no\n"
+		     "privileges. `hotrun --version` tells the version.\n");
+}
+
+int command_usage(const char *command)
+{
+	fprintf(stderr, "hotrun: see `hotrun %s --help`\n", command);
+	return EXIT_USAGE;
+}
+
+static void request_stop(int signal)
+{
+	(void)signal;
+	stop_requested = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction stop = {.sa_handler = request_stop}; /* no SA_RESTART: waits end */
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGHUP, &stop, NULL);
+	/* A closed pager is an error of the write, a full disk one of the file. */
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(stdout);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("hotrun %s\n", HOTRUN_VERSION);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		catch_signals();
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	log_error("%s: no such command; see `hotrun --help`", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun record: options, the command, the loop, the summary. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/child.h"
+#include "commands/command.h"
+#include "commands/recorder.h"
+#include "kernel/host.h"
+#include "output/report.h"
+#include "store/store.h"
+
+#define MAX_PIDS   1024
+#define DEFAULT_HZ 99
+#define MAX_HZ	   10000
+#define MAX_SECS   (30 * 86400.0)
+
+struct record_options {
+	struct recorder_options recorder;
+	uint32_t tgids[MAX_PIDS];
+	double seconds; /* 0 = until Ctrl-C or the command's end */
+	bool quiet;
+	char **command; /* NULL without */
+	char *path;	/* owned */
+};
+
+static const char help_text[] =
+	"usage: hotrun record [OPTION]... [-- COMMAND [ARG]...]\n\n"
+	"Records what every process runs on all CPUs of this host into a capture file, and\n"
+	"prints the first screen of its report. Needs root, or the capabilities BPF, PERFMON,\n"
+	"SYS_PTRACE, DAC_READ_SEARCH and SYSLOG. Ends after the duration, at Ctrl-C, or with\n"
+	"COMMAND; what was recorded is kept in each case.\n\n"
+	"  -d, --duration SECONDS  how long (default: until Ctrl-C, or as long as COMMAND runs)\n"
+	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
+	"  -p, --pid PID           take stacks of this process only; again for more. Scheduler\n"
+	"                          accounts are always those of the whole host\n"
+	"      --cgroup PATH       the same for a cgroup and those below it\n"
+	"  -o, --output FILE       the capture (default HOST-TIME.hotrun in this folder)\n"
+	"      --event EVENT       cpu-clock (default), or cycles where the CPU counts them:\n"
+	"                          its ticks are not equal time\n"
+	"  -q, --quiet             no summary at the end\n"
+	"  -v, --verbose           more about what happens\n"
+	"  -h, --help              this text\n\n"
+	"  hotrun record -d 10\n"
+	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
+	"  hotrun record --cgroup /kubepods.slice -d 60\n"
+	"  hotrun record -- dotnet build\n\n"
+	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names.\n"
+	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code; 125 hotrun failed,\n"
+	"126 COMMAND cannot be executed, 127 it was not found.\n";
+
+static int bad_value(const char *option, const char *value, const char *want)
+{
+	log_error("%s %s: %s", option, value, want);
+	return command_usage("record");
+}
+
+static int add_pid(struct record_options *o, const char *value)
+{
+	char proc[64];
+	uint64_t pid;
+
+	if (text_parse_u64(value, 1, 4194304, &pid))
+		return bad_value("-p", value, "not a process id");
+	if (o->recorder.tgid_cnt >= MAX_PIDS)
+		return bad_value("-p", value, "too many processes (1024 at the most)");
+	snprintf(proc, sizeof(proc), "/proc/%u/task/%u", (uint32_t)pid, (uint32_t)pid);
+	if (access(proc, F_OK)) {
+		log_error("%u: no such process", (uint32_t)pid);
+		return EXIT_FAILED;
+	}
+	o->tgids[o->recorder.tgid_cnt++] = (uint32_t)pid;
+	return EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct record_options *o)
+{
+	static const struct option longs[] = {{"duration", required_argument, NULL, 'd'},
+					      {"frequency", required_argument, NULL, 'F'},
+					      {"pid", required_argument, NULL, 'p'},
+					      {"cgroup", required_argument, NULL, 'c'},
+					      {"output", required_argument, NULL, 'o'},
+					      {"event", required_argument, NULL, 'e'},
+					      {"quiet", no_argument, NULL, 'q'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	uint64_t hz;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "+d:F:p:o:qvh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			if (text_parse_double(optarg, 0.1, MAX_SECS, &o->seconds))
+				return bad_value("-d", optarg,
+						 "not a number of seconds, 0.1 to 30 days");
+			break;
+		case 'F':
+			if (text_parse_u64(optarg, 1, MAX_HZ, &hz))
+				return bad_value("-F", optarg, "not a frequency, 1 to 10000");
+			o->recorder.sample_hz = (uint32_t)hz;
+			break;
+		case 'p':
+			rc = add_pid(o, optarg);
+			if (rc)
+				return rc;
+			break;
+		case 'c':
+			o->recorder.cgroup = optarg;
+			break;
+		case 'o':
+			if (!*optarg)
+				return bad_value("-o", "''", "an empty file name");
+			free(o->path);
+			o->path = strdup(optarg);
+			break;
+		case 'e':
+			if (strcmp(optarg, "cycles") && strcmp(optarg, "cpu-clock"))
+				return bad_value("--event", optarg, "not cpu-clock or cycles");
+			o->recorder.cycles = !strcmp(optarg, "cycles");
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
+		case 'v':
+			log_max_level = LOG_LEVEL_DEBUG;
+			break;
+		case 'h':
+			fputs(help_text, stdout);
+			exit(EXIT_OK);
+		default:
+			return command_usage("record");
+		}
+	}
+	if (optind < argc) {
+		if (strcmp(argv[optind - 1], "--")) {
+			log_error("%s: put `--` before the command to run", argv[optind]);
+			return command_usage("record");
+		}
+		o->command = argv + optind;
+		o->recorder.command = argv[optind];
+	}
+	return EXIT_OK;
+}
+
+static void show_progress(const struct recorder *r, bool last)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r\033[K%.0f s, %llu samples%s", (double)recorder_elapsed_ns(r) / 1e9,
+		(unsigned long long)recorder_samples(r), last ? "\n" : " (Ctrl-C ends)");
+	fflush(stderr);
+}
+
+/* Runs until the time is over, somebody asks to stop, or the command ends. */
+static int loop(struct recorder *r, const struct record_options *o, struct child *child,
+		int *ret_code)
+{
+	uint64_t next_ns = host_now_ns(), shown_ns = 0;
+	uint64_t end_ns = o->seconds > 0 ? next_ns + (uint64_t)(o->seconds * 1e9) : UINT64_MAX;
+	int err = 0;
+
+	while (!err && !stop_requested) {
+		uint64_t now_ns = host_now_ns();
+		struct timespec pause;
+
+		if (now_ns >= end_ns || child_ended(child, ret_code))
+			break;
+		next_ns = now_ns + RECORDER_TICK_NS < end_ns ? now_ns + RECORDER_TICK_NS : end_ns;
+		if (o->command && next_ns > now_ns + RECORDER_TICK_NS / 10)
+			next_ns = now_ns + RECORDER_TICK_NS / 10; /* to see its end soon */
+		pause = (struct timespec){(time_t)((next_ns - now_ns) / 1000000000),
+					  (long)((next_ns - now_ns) % 1000000000)};
+		nanosleep(&pause, NULL);
+		err = recorder_tick(r);
+		if (host_now_ns() - shown_ns > 1000000000) {
+			show_progress(r, false);
+			shown_ns = host_now_ns();
+		}
+	}
+	show_progress(r, true);
+	return err;
+}
+
+static void summarize(const char *path)
+{
+	struct report_options options = {.summary = true, .color = isatty(STDOUT_FILENO)};
+	struct model *m = NULL;
+	int err = store_read(path, &m);
+
+	if (err)
+		log_error("%s: %s", path, store_error_text(err));
+	else
+		report_write(stdout, m, &options);
+	model_free(m);
+}
+
+static int failed(const struct record_options *o, int code)
+{
+	return o->command ? EXIT_OWN_FAILURE : code;
+}
+
+static int run(struct record_options *o, struct child *child)
+{
+	struct recorder *r = NULL;
+	char why[1024] = "";
+	int err, code = EXIT_OK;
+
+	err = recorder_new(&o->recorder, why, sizeof(why), &r);
+	if (!err) {
+		err = recorder_start(r, why, sizeof(why));
+		if (err)
+			recorder_free(r);
+	}
+	if (err) {
+		log_error("%s", why);
+		return failed(o, EXIT_FAILED);
+	}
+	if (o->command) {
+		err = child_release(child);
+		if (err) {
+			log_error("%s: %s", o->command[0], strerror(-err));
+			recorder_finish(r);
+			return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+		}
+	}
+	err = loop(r, o, child, &code);
+	if (err)
+		recorder_free(r);
+	else
+		err = recorder_finish(r);
+	if (err) {
+		log_error("%s: %s; what was written before can be read", o->path,
+			  store_error_text(err));
+		code = failed(o, EXIT_FAILED);
+	}
+	if (!o->quiet)
+		summarize(o->path);
+	log_info("capture: %s (hotrun report %s)", o->path, o->path);
+	return code;
+}
+
+int command_record(int argc, char **argv)
+{
+	struct record_options *o = calloc(1, sizeof(*o));
+	struct child child = {0};
+	struct host host;
+	int rc, err;
+
+	if (!o)
+		return EXIT_FAILED;
+	o->recorder.sample_hz = DEFAULT_HZ;
+	o->recorder.tgids = o->tgids;
+	o->recorder.command = "";
+	rc = parse(argc, argv, o);
+	if (rc)
+		goto out;
+	host_describe(&host);
+	if (!o->path)
+		o->path = store_default_path(host.name, time(NULL));
+	o->recorder.path = o->path;
+	if (!o->path) {
+		rc = failed(o, EXIT_FAILED);
+		goto out;
+	}
+	if (o->command) {
+		err = child_prepare(o->command, &child);
+		if (err) {
+			log_error("%s: %s", o->command[0], strerror(-err));
+			rc = EXIT_OWN_FAILURE;
+			goto out;
+		}
+	}
+	/* A full run queue must not starve the observer of its few milliseconds a second. */
+	if (setpriority(PRIO_PROCESS, 0, -10))
+		log_debug("priority not raised: %s", strerror(errno));
+	rc = run(o, &child);
+out:
+	child_close(&child);
+	free(o->path);
+	free(o);
+	return rc;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun report: options, the capture, the text. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/capture.h"
+#include "commands/command.h"
+#include "output/report.h"
+
+static const char help_text[] =
+	"usage: hotrun report [OPTION]... [FILE]\n\n"
+	"Says who takes the CPU, where to start looking, and what was lost. FILE is a capture of\n"
+	"`hotrun record`; without it, the newest one in this folder. Needs no privileges.\n\n"
+	"  -p, --process NAME|PID  detail this process instead of those with most CPU\n"
+	"  -n, --processes N       how many processes to detail (default 3)\n"
+	"  -s, --summary           the first screen alone\n"
+	"  -b, --bottom-up         trees start at the methods that burn the CPU\n"
+	"  -a, --all               list the processes without CPU time, too, with the states of\n"
+	"                          their threads\n"
+	"      --min-share PCT     cut branches below this share of the process (default 1)\n"
+	"      --lines N           lines of one tree at the most (default 150)\n"
+	"      --rows N            rows of one table at the most (default 15)\n"
+	"      --width COLUMNS     default: the terminal's, else 110\n"
+	"      --color WHEN        auto (default), always, never\n"
+	"      --force             show shares although samples are missing\n"
+	"  -h, --help              this text\n\n"
+	"  hotrun report\n"
+	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
+	"  hotrun report --all | less\n\n"
+	"Exit code: 0; 1 failure; 2 usage.\n";
+
+struct arguments {
+	struct report_options report;
+	const char *process;
+};
+
+enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE };
+
+static int bad_value(const char *option, const char *value, const char *want)
+{
+	log_error("%s %s: %s", option, value, want);
+	return command_usage("report");
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	static const struct option longs[] = {{"process", required_argument, NULL, 'p'},
+					      {"processes", required_argument, NULL, 'n'},
+					      {"summary", no_argument, NULL, 's'},
+					      {"bottom-up", no_argument, NULL, 'b'},
+					      {"all", no_argument, NULL, 'a'},
+					      {"min-share", required_argument, NULL, MIN_SHARE},
+					      {"lines", required_argument, NULL, LINES},
+					      {"rows", required_argument, NULL, ROWS},
+					      {"width", required_argument, NULL, WIDTH},
+					      {"color", required_argument, NULL, COLOR},
+					      {"force", no_argument, NULL, FORCE},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	struct report_options *o = &a->report;
+	uint64_t n = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "p:n:sbah", longs, NULL)) != -1) {
+		switch (c) {
+		case 'p':
+			a->process = optarg;
+			break;
+		case 'n':
+			if (text_parse_u64(optarg, 1, 10000, &n))
+				return bad_value("-n", optarg, "not a number, 1 to 10000");
+			o->process_cnt = n;
+			break;
+		case 's':
+			o->summary = true;
+			break;
+		case 'b':
+			o->bottom_up = true;
+			break;
+		case 'a':
+			o->all = true;
+			break;
+		case MIN_SHARE:
+			if (text_parse_double(optarg, 0.001, 100, &o->min_share))
+				return bad_value("--min-share", optarg,
+						 "not a share in percent, 0.001 to 100");
+			o->min_share /= 100;
+			break;
+		case LINES:
+		case ROWS:
+		case WIDTH:
+			if (text_parse_u64(optarg, c == WIDTH ? REPORT_MIN_WIDTH : 1, 1000000, &n))
+				return bad_value("value", optarg, "out of range");
+			*(c == LINES  ? &o->lines
+			  : c == ROWS ? &o->rows
+				      : &o->width) = (unsigned int)n;
+			break;
+		case COLOR:
+			if (!strcmp(optarg, "always") || !strcmp(optarg, "never"))
+				o->color = *optarg == 'a';
+			else if (strcmp(optarg, "auto"))
+				return bad_value("--color", optarg, "not auto, always or never");
+			break;
+		case FORCE:
+			o->force = true;
+			break;
+		case 'h':
+			fputs(help_text, stdout);
+			exit(EXIT_OK);
+		default:
+			return command_usage("report");
+		}
+	}
+	if (argc - optind > 1) {
+		log_error("%s: one capture at a time", argv[optind + 1]);
+		return command_usage("report");
+	}
+	return EXIT_OK;
+}
+
+static unsigned int terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 0;
+	return size.ws_col < REPORT_MIN_WIDTH ? REPORT_MIN_WIDTH : size.ws_col;
+}
+
+/* Those named, else those that the recording was limited to, else those with most CPU. */
+static int choose(const struct model *m, struct arguments *a, uint32_t **rows)
+{
+	size_t cnt, wanted = a->report.process_cnt ? a->report.process_cnt : 3;
+	int rc = capture_find(m, a->process, rows, &cnt);
+
+	if (rc || !cnt)
+		return rc;
+	a->report.processes = *rows;
+	a->report.process_cnt = a->process || cnt < wanted ? cnt : wanted;
+	return EXIT_OK;
+}
+
+int command_report(int argc, char **argv)
+{
+	struct arguments a = {.report = {.color = isatty(STDOUT_FILENO)}};
+	_cleanup_free_ uint32_t *rows = NULL;
+	struct result *result;
+	struct model *m = NULL;
+	int rc = parse(argc, argv, &a);
+
+	if (rc)
+		return rc;
+	if (!a.report.width)
+		a.report.width = terminal_width();
+	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
+	if (rc)
+		return rc;
+	rc = choose(m, &a, &rows);
+	result = rc ? NULL : result_open(NULL);
+	if (result)
+		rc = result_close(result, report_write(result_file(result), m, &a.report));
+	model_free(m);
+	return rc;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The layout of the tables in C, and the two ways a row goes: into a statement, out of one. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "store/private.h"
+
+#define C(row, type, field)                                        \
+	{                                                          \
+#field, offsetof(struct row, field), COLUMN_##type \
+	}
+#define CN(row, type, field, named)                               \
+	{                                                         \
+		named, offsetof(struct row, field), COLUMN_##type \
+	}
+
+static const struct column host_columns[] = {
+	C(model_host, TEXT, name),	   C(model_host, TEXT, kernel),
+	C(model_host, TEXT, machine),	   C(model_host, TEXT, version),
+	C(model_host, TEXT, event),	   C(model_host, TEXT, filter),
+	C(model_host, TEXT, command),	   C(model_host, U32, cpus_online),
+	C(model_host, U32, cpus_possible), C(model_host, U32, sample_hz),
+	C(model_host, U32, max_stack),	   C(model_host, NS, start_ns),
+	C(model_host, NS, end_ns),	   C(model_host, BOOL, complete),
+};
+static const struct column slice_columns[] = {
+	C(model_slice, NS, start_ns),
+	C(model_slice, NS, end_ns),
+	C(model_slice, I64, wall_offset_ns),
+};
+static const struct column process_columns[] = {
+	C(model_process, U32, tgid),	    C(model_process, U32, ns_pid),
+	C(model_process, U32, parent_tgid), C(model_process, U32, flags),
+	C(model_process, NS, start_ns),	    C(model_process, BOOL, start_exact),
+	C(model_process, NS, born_ns),	    C(model_process, NS, exit_ns),
+	C(model_process, U64, cgroup_id),   C(model_process, TEXT, comm),
+	C(model_process, TEXT, exe),	    C(model_process, TEXT, name),
+	C(model_process, TEXT, unit),	    C(model_process, TEXT, container),
+	C(model_process, TEXT, cgroup),	    C(model_process, U32, perf_map),
+};
+static const struct column thread_columns[] = {
+	C(model_thread, U32, process),	 C(model_thread, U32, tid),
+	C(model_thread, NS, start_ns),	 C(model_thread, NS, exit_ns),
+	C(model_thread, TEXT, comm),	 C(model_thread, LETTER, state),
+	C(model_thread, BOOL, baseline), C(model_thread, NS, on_cpu_ns),
+	C(model_thread, NS, voluntary),	 C(model_thread, NS, involuntary),
+};
+static const struct column module_columns[] = {
+	CN(row_module, TEXT, module.path, "path"),
+	CN(row_module, U64, module.dev, "dev"),
+	CN(row_module, U64, module.inode, "inode"),
+	C(row_module, BLOB, build_id),
+};
+static const struct column mapping_columns[] = {
+	C(row_mapping, U32, process),
+	C(row_mapping, U32, number),
+	CN(row_mapping, ROW, mapping.module, "module"),
+	CN(row_mapping, U8, mapping.kind, "kind"),
+	CN(row_mapping, U64, mapping.start, "start"),
+	CN(row_mapping, U64, mapping.end, "end"),
+	CN(row_mapping, U64, mapping.file_offset, "file_offset"),
+	CN(row_mapping, NS, mapping.from_ns, "from_ns"),
+	CN(row_mapping, NS, mapping.to_ns, "to_ns"),
+};
+static const struct column stack_columns[] = {
+	CN(row_stack, U64, stack.id, "key"),
+	CN(row_stack, ROW, stack.process, "process"),
+	CN(row_stack, U16, stack.flags, "flags"),
+	CN(row_stack, ROW, stack.broken_module, "broken_module"),
+	C(row_stack, BLOB, frames),
+};
+static const struct column symbol_columns[] = {
+	C(model_symbol, TEXT, name),   C(model_symbol, TEXT_OR_NULL, raw),
+	C(model_symbol, TEXT, module), C(model_symbol, U8, kind),
+	C(model_symbol, U8, reason),   C(model_symbol, BOOL, application),
+};
+static const struct column location_columns[] = {
+	C(model_location, ROW, process), C(model_location, U32, symbol),
+	C(model_location, U64, address), C(model_location, NS, from_ns),
+	C(model_location, ROW, older),	 C(model_location, U8, flags),
+	C(model_location, TEXT, tier),
+};
+static const struct column sample_columns[] = {
+	C(model_sample, NS, time_ns),	    C(model_sample, U32, thread),
+	C(model_sample, U16, cpu),	    C(model_sample, U8, kind),
+	C(model_sample, U8, flags),	    C(model_sample, ROW, waiters),
+	C(model_sample, U64, kernel_stack), C(model_sample, U64, user_stack),
+};
+static const struct column account_columns[] = {
+	C(model_account, U32, slice),	   C(model_account, U32, thread),
+	C(model_account, NS, on_cpu_ns),   C(model_account, NS, voluntary),
+	C(model_account, NS, involuntary),
+};
+static const struct column cpu_columns[] = {
+	C(model_cpu, U32, slice),	  C(model_cpu, U32, cpu),
+	C(model_cpu, NS, elapsed_ns),	  C(model_cpu, NS, idle_ns),
+	C(model_cpu, NS, accounted_ns),	  C(model_cpu, NS, unaccounted_ns),
+	C(model_cpu, NS, steal_ns),	  C(model_cpu, NS, switches),
+	C(model_cpu, NS, ticks_taken),	  C(model_cpu, NS, ticks_idle),
+	C(model_cpu, NS, ticks_filtered),
+};
+static const struct column loss_columns[] = {
+	C(model_loss, U32, slice),
+	C(model_loss, U32, cause),
+	C(model_loss, NS, count),
+};
+
+#define T(table) #table, table##_columns, sizeof(table##_columns) / sizeof(table##_columns[0])
+
+const struct table_layout store_tables[TABLE_CNT] = {
+	[TABLE_HOST] = {T(host), true},		[TABLE_SLICE] = {T(slice), true},
+	[TABLE_PROCESS] = {T(process), true},	[TABLE_THREAD] = {T(thread), true},
+	[TABLE_MODULE] = {T(module), true},	[TABLE_MAPPING] = {T(mapping), false},
+	[TABLE_STACK] = {T(stack), true},	[TABLE_SYMBOL] = {T(symbol), true},
+	[TABLE_LOCATION] = {T(location), true}, [TABLE_SAMPLE] = {T(sample), true},
+	[TABLE_ACCOUNT] = {T(account), true},	[TABLE_CPU] = {T(cpu), true},
+	[TABLE_LOSS] = {T(loss), true},
+};
+
+static int prepare(sqlite3 *db, enum store_table table, bool write, sqlite3_stmt **ret_stmt)
+{
+	const struct table_layout *t = &store_tables[table];
+	_cleanup_free_ char *sql = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&sql, &bytes);
+
+	if (!out)
+		return -ENOMEM;
+	if (write)
+		fprintf(out, "REPLACE INTO \"%s\" (", t->name);
+	else
+		fputs("SELECT ", out);
+	if (t->has_id)
+		fputs("id", out);
+	for (int i = 0; i < t->column_cnt; i++)
+		fprintf(out, "%s\"%s\"", i || t->has_id ? ", " : "", t->columns[i].name);
+	if (write) {
+		fputs(t->has_id ? ") VALUES (?, ?" : ") VALUES (?", out);
+		for (int i = 1; i < t->column_cnt; i++)
+			fputs(", ?", out);
+		fputc(')', out);
+	} else {
+		/* A file's own indexes are not trusted, and the order of the table is the order we want. */
+		fprintf(out, " FROM main.\"%s\" NOT INDEXED", t->name);
+	}
+	if (fclose(out))
+		return -ENOMEM;
+	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_stmt, NULL))
+		return store_db_error(db);
+	return 0;
+}
+
+int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
+{
+	return prepare(db, table, true, ret_stmt);
+}
+
+int table_prepare_read(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
+{
+	return prepare(db, table, false, ret_stmt);
+}
+
+static int bind_integer(sqlite3_stmt *stmt, int n, const struct column *c, const char *field)
+{
+	switch (c->type) {
+	case COLUMN_ROW:
+		if (*(const uint32_t *)field == MODEL_NONE)
+			return sqlite3_bind_null(stmt, n);
+		__attribute__((fallthrough));
+	case COLUMN_U32:
+		return sqlite3_bind_int64(stmt, n, *(const uint32_t *)field);
+	case COLUMN_U16:
+		return sqlite3_bind_int64(stmt, n, *(const uint16_t *)field);
+	case COLUMN_U8:
+		return sqlite3_bind_int64(stmt, n, *(const uint8_t *)field);
+	case COLUMN_BOOL:
+		return sqlite3_bind_int64(stmt, n, *(const bool *)field);
+	case COLUMN_NS:
+		/* One absurd figure must not make the whole file unreadable. */
+		if (*(const uint64_t *)field > INT64_MAX)
+			return sqlite3_bind_int64(stmt, n, INT64_MAX);
+		__attribute__((fallthrough));
+	default:
+		return sqlite3_bind_int64(stmt, n, *(const sqlite3_int64 *)field);
+	}
+}
+
+static int bind_column(sqlite3_stmt *stmt, int n, const struct column *c, const char *field)
+{
+	switch (c->type) {
+	case COLUMN_LETTER:
+		return sqlite3_bind_text(stmt, n, field, *field > ' ' && *field < 0x7f,
+					 SQLITE_STATIC);
+	case COLUMN_TEXT:
+	case COLUMN_TEXT_OR_NULL:
+		return sqlite3_bind_text(stmt, n, *(const char *const *)field, -1, SQLITE_STATIC);
+	case COLUMN_BLOB: {
+		const struct blob *blob = (const struct blob *)field;
+
+		/* A NULL pointer would bind NULL instead of an empty blob. */
+		return sqlite3_bind_blob(stmt, n, blob->len ? blob->bytes : "", (int)blob->len,
+					 SQLITE_STATIC);
+	}
+	default:
+		return bind_integer(stmt, n, c, field);
+	}
+}
+
+int table_write(sqlite3_stmt *stmt, enum store_table table, uint64_t id, const void *row)
+{
+	const struct table_layout *t = &store_tables[table];
+	int n = 1, rc = 0;
+
+	if (t->has_id)
+		rc = sqlite3_bind_int64(stmt, n++, (sqlite3_int64)id);
+	for (int i = 0; !rc && i < t->column_cnt; i++)
+		rc = bind_column(stmt, n++, &t->columns[i],
+				 (const char *)row + t->columns[i].offset);
+	if (rc)
+		return store_db_error(sqlite3_db_handle(stmt));
+	if (sqlite3_step(stmt) == SQLITE_DONE && !sqlite3_reset(stmt))
+		return 0;
+	rc = store_db_error(sqlite3_db_handle(stmt));
+	sqlite3_reset(stmt);
+	return rc;
+}
+
+static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char *field)
+{
+	sqlite3_int64 v = sqlite3_column_int64(stmt, n);
+
+	/* Whatever is no number reads as 0: the type is asked for only then, which halves the time. */
+	if (!v && sqlite3_column_type(stmt, n) != SQLITE_INTEGER) {
+		if (c->type != COLUMN_ROW || sqlite3_column_type(stmt, n) != SQLITE_NULL)
+			return -EBADMSG;
+		*(uint32_t *)field = MODEL_NONE;
+		return 0;
+	}
+	if (c->type != COLUMN_U64 && c->type != COLUMN_I64 && v < 0)
+		return -EBADMSG;
+	switch (c->type) {
+	case COLUMN_ROW:
+	case COLUMN_U32:
+		*(uint32_t *)field = (uint32_t)v;
+		return v > UINT32_MAX ? -EBADMSG : 0;
+	case COLUMN_U16:
+		*(uint16_t *)field = (uint16_t)v;
+		return v > UINT16_MAX ? -EBADMSG : 0;
+	case COLUMN_U8:
+		*(uint8_t *)field = (uint8_t)v;
+		return v > UINT8_MAX ? -EBADMSG : 0;
+	case COLUMN_BOOL:
+		*(bool *)field = v != 0;
+		return 0;
+	default:
+		*(sqlite3_int64 *)field = v;
+		return 0;
+	}
+}
+
+static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
+		     char *field, uint64_t *bytes)
+{
+	const char *text;
+	int len;
+
+	switch (sqlite3_column_type(stmt, n)) {
+	case SQLITE_TEXT:
+		break;
+	case SQLITE_NULL: /* the row was zeroed: a NULL pointer stays */
+		return c->type == COLUMN_TEXT_OR_NULL ? 0 : -EBADMSG;
+	default:
+		return -EBADMSG;
+	}
+	text = (const char *)sqlite3_column_text(stmt, n);
+	len = sqlite3_column_bytes(stmt, n);
+	if (!text)
+		return -ENOMEM;
+	*bytes += (uint64_t)len;
+	if (c->type == COLUMN_LETTER)
+		*(uint8_t *)field = len && *text > ' ' && *text < 0x7f ? (uint8_t)*text : '?';
+	else
+		*(const char **)field = model_string(m, text, (size_t)len);
+	return 0;
+}
+
+static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
+		       char *field, uint64_t *bytes)
+{
+	struct blob *blob = (struct blob *)field;
+
+	switch (c->type) {
+	case COLUMN_LETTER:
+	case COLUMN_TEXT:
+	case COLUMN_TEXT_OR_NULL:
+		return read_text(stmt, n, c, m, field, bytes);
+	case COLUMN_BLOB:
+		if (sqlite3_column_type(stmt, n) != SQLITE_BLOB)
+			return -EBADMSG;
+		blob->bytes = sqlite3_column_blob(stmt, n);
+		blob->len = (size_t)sqlite3_column_bytes(stmt, n);
+		*bytes += blob->len;
+		return blob->len && !blob->bytes ? -ENOMEM : 0;
+	default:
+		return read_integer(stmt, n, c, field);
+	}
+}
+
+int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
+	       union store_row *row, uint64_t *bytes)
+{
+	const struct table_layout *t = &store_tables[table];
+	int n = 0, err;
+
+	memset(row, 0, sizeof(*row));
+	*ret_id = 0;
+	if (t->has_id) {
+		if (sqlite3_column_type(stmt, n) != SQLITE_INTEGER)
+			return -EBADMSG;
+		*ret_id = (uint64_t)sqlite3_column_int64(stmt, n++);
+	}
+	for (int i = 0; i < t->column_cnt; i++) {
+		err = read_column(stmt, n++, &t->columns[i], m, (char *)row + t->columns[i].offset,
+				  bytes);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Opening a capture for reading. The file may be hostile, may lie where we cannot write, may be
+ * growing, and its recorder may have been killed: then a private copy is rolled back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "store/private.h"
+
+/* What a copy may take of the temporary folder: a day of a busy host is below 2 GB. */
+#define COPY_MAX_BYTES (4ull << 30)
+/* A reader that meets a writer's commit waits for it. */
+#define BUSY_WAIT_MS 3000
+/* Some ten times what a slow machine needs under sanitizers. */
+#define CPU_BASE_NS	  10000000000ull
+#define CPU_PER_BYTE_NS	  1000ull
+#define OPS_BETWEEN_LOOKS 10000
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+bool reading_overdue(const struct reading *r)
+{
+	return cpu_now_ns() > r->cpu_deadline_ns;
+}
+
+static int on_progress(void *context)
+{
+	return reading_overdue(context);
+}
+
+/* Nothing but plain reads of plain tables: no functions, no recursion, no other statements. */
+static int authorize(void *context, int action, const char *a, const char *b, const char *database,
+		     const char *inner)
+{
+	(void)context, (void)b, (void)database, (void)inner;
+	if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_TRANSACTION)
+		return SQLITE_OK;
+	if (action == SQLITE_PRAGMA && a && !strcmp(a, "table_xinfo"))
+		return SQLITE_OK;
+	return SQLITE_DENY;
+}
+
+static void set_limits(sqlite3 *db)
+{
+	static const struct {
+		int what, value;
+	} limits[] = {
+		{SQLITE_LIMIT_LENGTH, 1 << 18}, /* a row: six texts of 16 KiB, or one stack */
+		{SQLITE_LIMIT_SQL_LENGTH, 1 << 16},	{SQLITE_LIMIT_COLUMN, 64},
+		{SQLITE_LIMIT_EXPR_DEPTH, 100},		{SQLITE_LIMIT_COMPOUND_SELECT, 8},
+		{SQLITE_LIMIT_VDBE_OP, 25000},		{SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64}, {SQLITE_LIMIT_VARIABLE_NUMBER, 8},
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},	{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sqlite3_limit(db, limits[i].what, limits[i].value);
+}
+
+static int harden(struct reading *r)
+{
+	static const int switches[][2] = {
+		{SQLITE_DBCONFIG_DEFENSIVE, 1},
+		{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+		{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+	};
+
+	set_limits(r->db);
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+		if (sqlite3_db_config(r->db, switches[i][0], switches[i][1], NULL))
+			return -ENOTSUP;
+	sqlite3_busy_timeout(r->db, BUSY_WAIT_MS);
+	/* mmap would turn a file that shrinks under us into SIGBUS. */
+	if (sqlite3_exec(r->db,
+			 "PRAGMA mmap_size=0; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
+			 "PRAGMA automatic_index=OFF",
+			 NULL, NULL, NULL))
+		return store_db_error(r->db);
+	sqlite3_set_authorizer(r->db, authorize, NULL);
+	sqlite3_progress_handler(r->db, OPS_BETWEEN_LOOKS, on_progress, r);
+	return 0;
+}
+
+/* --- checks of the schema -------------------------------------------------------------------- */
+
+static int table_number(const unsigned char *name)
+{
+	for (int i = 0; name && i < TABLE_CNT; i++)
+		if (!sqlite3_stricmp((const char *)name, store_tables[i].name))
+			return i;
+	return -1;
+}
+
+/* Each of our names is a table with pages of its own: no view, no virtual table. */
+static int check_objects(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	unsigned seen = 0;
+	int rc, err = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT name, type, rootpage FROM sqlite_master", -1, &stmt,
+			       NULL))
+		return store_db_error(db);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
+		int table = table_number(sqlite3_column_text(stmt, 0));
+		const char *type = (const char *)sqlite3_column_text(stmt, 1);
+
+		if (table < 0)
+			continue;
+		if (!type || strcmp(type, "table") != 0 || sqlite3_column_int64(stmt, 2) <= 0)
+			err = -EBADMSG;
+		seen |= 1u << table;
+	}
+	if (!err && rc != SQLITE_DONE)
+		err = store_db_error(db);
+	if (!err && seen != (1u << TABLE_CNT) - 1)
+		err = -EBADMSG;
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+/* No column is computed while it is read. */
+static int check_columns(sqlite3 *db, const char *table)
+{
+	enum { XINFO_HIDDEN = 6 }; /* https://www.sqlite.org/pragma.html#pragma_table_xinfo */
+	sqlite3_stmt *stmt = NULL;
+	char sql[64];
+	int rc, err = 0;
+
+	snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", table);
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
+		return store_db_error(db);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err)
+		if (sqlite3_column_int(stmt, XINFO_HIDDEN))
+			err = -EBADMSG;
+	if (!err && rc != SQLITE_DONE)
+		err = store_db_error(db);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+static int open_database(struct reading *r, const char *path, int flags)
+{
+	int err;
+
+	if (sqlite3_open_v2(path, &r->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+			    NULL))
+		return r->db ? store_db_error(r->db) : -ENOMEM;
+	sqlite3_extended_result_codes(r->db, 1);
+	err = harden(r);
+	if (!err)
+		err = check_objects(r->db);
+	for (int i = 0; !err && i < TABLE_CNT; i++)
+		err = check_columns(r->db, store_tables[i].name);
+	return err;
+}
+
+/* --- private copy ---------------------------------------------------------------------------- */
+
+static int copy_bytes(int from, int to, uint64_t max)
+{
+	_cleanup_free_ char *buf = malloc(1 << 16);
+	uint64_t at = 0;
+	ssize_t n;
+
+	if (!buf)
+		return -ENOMEM;
+	while ((n = pread(from, buf, 1 << 16, (off_t)at)) > 0) {
+		if (at + (uint64_t)n > max)
+			return -EFBIG;
+		for (ssize_t done = 0, w; done < n; done += w) {
+			w = write(to, buf + done, (size_t)(n - done));
+			if (w < 0)
+				return -errno;
+		}
+		at += (uint64_t)n;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+static int copy_to(const char *dir, const char *name, int from, uint64_t max)
+{
+	_cleanup_close_ int to = -1;
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	return copy_bytes(from, to, max);
+}
+
+/*
+ * A journal may end in the name of a second database's journal, which SQLite would open and, in the
+ * end, delete: a hostile journal could have any file deleted. Ours never have one.
+ * Source: readSuperJournal() and pager_delsuper() in SQLite's pager.c.
+ */
+static bool names_other_file(int fd, off_t size)
+{
+	static const uint8_t magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+	uint8_t end[8];
+
+	return size >= 16 && pread(fd, end, 8, size - 8) == 8 && !memcmp(end, magic, 8);
+}
+
+static int copy_journal(struct reading *r, const char *real)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s-journal", real);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || names_other_file(fd, st.st_size))
+		return -EBADMSG;
+	r->file_bytes += (uint64_t)st.st_size;
+	return copy_to(r->copy_dir, "capture-journal", fd, COPY_MAX_BYTES);
+}
+
+/* Holds SQLite's shared lock, so that nobody else rolls the file back while it is copied.
+ * Source: https://www.sqlite.org/lockingv3.html and SHARED_FIRST, SHARED_SIZE in os.h. */
+static void lock_shared(int fd)
+{
+	struct flock lock = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+
+	fcntl(fd, F_SETLK, &lock);
+}
+
+static int copy_aside(struct reading *r, const char *real, int fd)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX];
+	int err;
+
+	if (!tmp || *tmp != '/')
+		tmp = "/tmp";
+	if (snprintf(dir, sizeof(dir), "%s/hotrun-XXXXXX", tmp) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(dir))
+		return -errno;
+	r->copy_dir = realpath(dir, NULL);
+	if (!r->copy_dir) {
+		rmdir(dir);
+		return -ENOMEM;
+	}
+	lock_shared(fd);
+	err = copy_to(r->copy_dir, "capture", fd, COPY_MAX_BYTES);
+	return err ? err : copy_journal(r, real);
+}
+
+static void remove_copy(struct reading *r)
+{
+	static const char *const names[] = {"capture", "capture-journal"};
+	char path[PATH_MAX + 32];
+
+	for (size_t i = 0; r->copy_dir && i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->copy_dir, names[i]);
+		unlink(path);
+	}
+	if (r->copy_dir)
+		rmdir(r->copy_dir);
+	free(r->copy_dir);
+	r->copy_dir = NULL;
+}
+
+/* --- open and close -------------------------------------------------------------------------- */
+
+static int check_header(int fd, struct stat *ret_st)
+{
+	struct file_header header;
+	int err;
+
+	if (fstat(fd, ret_st))
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode))
+		return -EINVAL;
+	err = file_header_read(fd, &header);
+	if (err)
+		return err;
+	if (header.application_id != STORE_APPLICATION_ID || !header.user_version)
+		return -EINVAL;
+	if (header.user_version > STORE_SCHEMA_VERSION)
+		return -EPROTO;
+	return header.rollback_journal && header.utf8 ? 0 : -EBADMSG;
+}
+
+/*
+ * What lies beside the file under the names that SQLite would open. A write-ahead log is not ours,
+ * and SQLite would make files for it: then a copy of the file alone is read. Opening a FIFO as a
+ * journal would block.
+ */
+static int check_companions(const char *real, bool *ret_wal)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s-journal", real);
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return -EBADMSG;
+	snprintf(path, sizeof(path), "%s-wal", real);
+	*ret_wal = !lstat(path, &st);
+	return 0;
+}
+
+static int open_copy(struct reading *r, const char *real, int fd)
+{
+	char path[PATH_MAX + 32];
+	int err = copy_aside(r, real, fd);
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/capture", r->copy_dir);
+	return open_database(r, path, SQLITE_OPEN_READWRITE);
+}
+
+int reading_open(struct reading *r, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_free_ char *real = NULL;
+	struct stat st;
+	bool wal;
+	int err;
+
+	*r = (struct reading){0};
+	if (fd < 0)
+		return -errno;
+	err = check_header(fd, &st);
+	if (err)
+		return err;
+	/* An absolute name: SQLite would take "file:..." for a URI and ":memory:" for no file. */
+	real = realpath(path, NULL);
+	if (!real)
+		return -errno;
+	r->file_bytes = (uint64_t)st.st_size;
+	r->cpu_deadline_ns = cpu_now_ns() + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
+	err = check_companions(real, &wal);
+	if (err)
+		return err;
+	if (!wal) {
+		err = open_database(r, real, SQLITE_OPEN_READONLY);
+		if (!err || sqlite3_extended_errcode(r->db) != SQLITE_READONLY_ROLLBACK)
+			goto out;
+		sqlite3_close(r->db);
+		r->db = NULL;
+	}
+	err = open_copy(r, real, fd);
+out:
+	if (err)
+		reading_close(r);
+	return err;
+}
+
+void reading_close(struct reading *r)
+{
+	sqlite3_close(r->db);
+	r->db = NULL;
+	remove_copy(r);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_STORE_PRIVATE_H
+#define HOTRUN_STORE_PRIVATE_H
+/*
+ * What the files of this room share: the layout of the tables in C, the header of a database file,
+ * and the way from SQLite's errors to errno. The layout exists once (columns.c) and serves writer
+ * and reader; schema.sql says what the columns mean.
+ */
+#include <sqlite3.h>
+
+#include "model/model.h"
+
+#define STORE_APPLICATION_ID 0x686f7472u /* "hotr" */
+#define STORE_SCHEMA_VERSION 1u
+
+/* schema.sql, embedded; ends with a NUL byte. */
+extern const char store_schema[];
+
+enum store_table {
+	TABLE_HOST,
+	TABLE_SLICE,
+	TABLE_PROCESS,
+	TABLE_THREAD,
+	TABLE_MODULE,
+	TABLE_MAPPING,
+	TABLE_STACK,
+	TABLE_SYMBOL,
+	TABLE_LOCATION,
+	TABLE_SAMPLE,
+	TABLE_ACCOUNT,
+	TABLE_CPU,
+	TABLE_LOSS,
+	TABLE_CNT
+};
+
+/* How a field of a row stands in the file: as INTEGER unless said otherwise, never NULL likewise. */
+enum column_type {
+	COLUMN_U64, /* any 64 bits, stored as a signed integer */
+	COLUMN_NS,  /* 64 bits, below 2^63: times, durations, counts */
+	COLUMN_I64,
+	COLUMN_U32,
+	COLUMN_ROW, /* u32, MODEL_NONE (also WAITERS_UNKNOWN) = NULL */
+	COLUMN_U16,
+	COLUMN_U8,
+	COLUMN_BOOL,
+	COLUMN_LETTER,	     /* uint8_t, TEXT of one printable ASCII letter; "" = '?' */
+	COLUMN_TEXT,	     /* const char *, never NULL */
+	COLUMN_TEXT_OR_NULL, /* const char *, NULL = NULL */
+	COLUMN_BLOB,	     /* struct blob */
+};
+
+struct column {
+	const char *name;
+	uint16_t offset; /* in the row struct */
+	uint8_t type;
+};
+
+struct blob {
+	const void *bytes; /* borrowed: of the model, or of the statement until its next step */
+	size_t len;
+};
+
+/* Rows that differ from those of the model; the other tables use the model's own structs. */
+struct row_module {
+	struct model_module module;
+	struct blob build_id;
+};
+struct row_mapping {
+	struct model_mapping mapping;
+	uint32_t process, number;
+};
+struct row_stack {
+	struct model_stack stack;
+	struct blob frames;
+};
+union store_row {
+	struct model_host host;
+	struct model_slice slice;
+	struct model_process process;
+	struct model_thread thread;
+	struct row_module module;
+	struct row_mapping mapping;
+	struct row_stack stack;
+	struct model_symbol symbol; /* raw NULL = equal to name */
+	struct model_location location;
+	struct model_sample sample;
+	struct model_account account;
+	struct model_cpu cpu;
+	struct model_loss loss;
+};
+
+struct table_layout {
+	const char *name;
+	const struct column *columns;
+	uint8_t column_cnt;
+	bool has_id; /* a column id before the others: the row number */
+};
+extern const struct table_layout store_tables[TABLE_CNT];
+
+/* Prepares the statement that writes a whole row / reads all rows. 0 or negative errno. */
+int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
+int table_prepare_read(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
+
+/* Writes one row (replacing one of the same number). 0 or negative errno. */
+int table_write(sqlite3_stmt *stmt, enum store_table table, uint64_t id, const void *row);
+
+/*
+ * Fills *row from the row that stmt stands on; texts are interned in m, blobs borrowed until the
+ * next step. Lengths of texts and blobs are added to *bytes. 0, or -EBADMSG where a value has the
+ * wrong type or range.
+ */
+int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
+	       union store_row *row, uint64_t *bytes);
+
+/* Negative errno of the last failure of db. */
+int store_db_error(sqlite3 *db);
+
+/* The first 100 bytes of a database file. Source: https://www.sqlite.org/fileformat2.html, 1.3 */
+struct file_header {
+	bool rollback_journal; /* format versions 1: not WAL */
+	bool utf8;
+	uint32_t change_counter;
+	uint32_t user_version;
+	uint32_t application_id;
+};
+/* 0; -EINVAL when the file does not start with such a header; else negative errno. */
+int file_header_read(int fd, struct file_header *ret_header);
+
+/* A database opened for reading, with what must go when it is closed. */
+struct reading {
+	sqlite3 *db;
+	uint64_t file_bytes; /* of database and journal */
+	uint64_t
+		cpu_deadline_ns; /* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
+	char *copy_dir;		 /* private folder with the copy, NULL = read in place */
+};
+/* Opens, checks that the tables are real tables. Errors as store_read(). */
+int reading_open(struct reading *r, const char *path);
+void reading_close(struct reading *r);
+/* True when the reading has used up its processor time. */
+bool reading_overdue(const struct reading *r);
+
+/* A capture that is being written. */
+struct store {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[TABLE_CNT];
+	/* Our own handle: shows which file SQLite really writes, and carries the recorder's lock.
+	 * Closed after db, or SQLite's own locks would go with it. */
+	int fd;
+	uint64_t written[TABLE_CNT]; /* rows in the file */
+	/* What the file has of rows that change without a dirty mark: a checksum of each. */
+	uint32_t *stack_sums, *location_sums;
+	size_t stack_sums_cap, location_sums_cap;
+};
+/* Puts everything new and dirty of m into the file, and the per-slice tables too when slice is
+ * true, in one transaction; marks in m are left alone. Errors as store_write_slice(). */
+int store_commit(struct store *store, const struct model *m, bool slice, bool complete);
+
+/* A new empty capture in memory: schema, texts, host. Owned by the caller (sqlite3_free). */
+int schema_image(const struct model_host *host, unsigned char **ret_image, size_t *ret_bytes);
+#endif

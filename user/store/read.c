@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the file into a model. Row numbers of the file are row numbers of the model, so numbers must
+ * be dense and references must stay below the counts: checked here, row by row, and nowhere else.
+ */
+#include <errno.h>
+#include <linux/types.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "bpf/events.h"
+#include "store/private.h"
+#include "store/store.h"
+
+#define ROWS_BETWEEN_LOOKS 1024
+/* NR_CPUS is at most 8192 (x86-64); bounds arrays by CPU of those who use the model. */
+#define CPUS_MAX 65536u
+
+struct reader {
+	struct reading reading;
+	struct model *m;
+	uint64_t text_bytes; /* of all texts and blobs so far: never more than the file has */
+	uint32_t mapping_process, mapping_number; /* that the next mapping continues */
+};
+
+static int take_host(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_host *host = &row->host;
+
+	(void)id;
+	if (host->end_ns < host->start_ns || host->cpus_possible > CPUS_MAX ||
+	    host->cpus_online > CPUS_MAX)
+		return -EBADMSG;
+	r->m->host = *host;
+	return 0;
+}
+
+static int take_slice(struct reader *r, uint64_t id, union store_row *row)
+{
+	(void)id;
+	if (row->slice.end_ns < row->slice.start_ns)
+		return -EBADMSG;
+	return model_slice_add(r->m, &row->slice);
+}
+
+static int take_process(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_process *p;
+
+	/* Not model_process_get(): two rows may share an identity that was learnt late. */
+	if (model_process_born(r->m, row->process.tgid, row->process.born_ns) != id)
+		return -ENOMEM;
+	p = &r->m->processes[id];
+	*p = row->process;
+	if (p->perf_map >= REASON_CNT)
+		p->perf_map = REASON_NO_PERF_MAP;
+	return 0;
+}
+
+/* What a find-or-add function's answer means where the row must be the next one. */
+static int expect_row(uint32_t row, uint64_t id)
+{
+	if (row == MODEL_NONE)
+		return -ENOMEM;
+	return row == id ? 0 : -EBADMSG;
+}
+
+static int take_thread(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_thread *t = &row->thread;
+	int err;
+
+	if (t->process >= r->m->processes_cnt)
+		return -EBADMSG;
+	err = expect_row(model_thread_get(r->m, t->process, t->tid, t->start_ns), id);
+	if (!err)
+		r->m->threads[id] = *t;
+	return err;
+}
+
+static int take_module(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_module *module = &row->module.module;
+
+	if (row->module.build_id.len > BUILD_ID_MAX)
+		return -EBADMSG;
+	module->build_id_len = (uint8_t)row->module.build_id.len;
+	if (module->build_id_len)
+		memcpy(module->build_id, row->module.build_id.bytes, module->build_id_len);
+	return expect_row(model_module_get(r->m, module), id);
+}
+
+static int take_mapping(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_mapping *map = &row->mapping.mapping;
+	struct model_process *p;
+
+	(void)id;
+	if (row->mapping.process >= r->m->processes_cnt ||
+	    row->mapping.process < r->mapping_process)
+		return -EBADMSG;
+	if (row->mapping.process > r->mapping_process)
+		r->mapping_number = 0;
+	r->mapping_process = row->mapping.process;
+	if (row->mapping.number != r->mapping_number++)
+		return -EBADMSG;
+	if (row->mapping.number >= MODEL_MAX_MAPPINGS)
+		return -EFBIG;
+	if (map->module == MODEL_NONE)
+		return 0; /* the recorder had no room for its module */
+	if (map->module >= r->m->modules_cnt || map->end < map->start)
+		return -EBADMSG;
+	if (map->kind < MAPPING_FILE || map->kind > MAPPING_VSYSCALL)
+		map->kind = MAPPING_ANON;
+	/* Not model_mapping_add(), which would judge again what replaced what. */
+	p = &r->m->processes[row->mapping.process];
+	if (GROW(p->mappings, p->mapping_cnt, p->mapping_cap))
+		return -ENOMEM;
+	p->mappings[p->mapping_cnt++] = *map;
+	return 0;
+}
+
+static bool row_or_none(uint32_t row, size_t cnt)
+{
+	return row == MODEL_NONE || row < cnt;
+}
+
+static int take_stack(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_stack *stack = &row->stack.stack;
+	const struct blob *frames = &row->stack.frames;
+
+	if (!stack->id || frames->len % sizeof(uint64_t) ||
+	    frames->len > STACK_MAX_FRAMES * sizeof(uint64_t) ||
+	    !row_or_none(stack->process, r->m->processes_cnt) ||
+	    !row_or_none(stack->broken_module, r->m->modules_cnt))
+		return -EBADMSG;
+	stack->frame_cnt = (uint16_t)(frames->len / sizeof(uint64_t));
+	return expect_row(model_stack_add(r->m, stack, frames->bytes), id);
+}
+
+static int take_symbol(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_symbol *symbol = &row->symbol;
+
+	if (!symbol->raw)
+		symbol->raw = symbol->name;
+	if (symbol->reason >= REASON_CNT)
+		symbol->reason =
+			symbol->kind == KIND_KERNEL ? REASON_KERNEL_NO_SYMBOL : REASON_NO_SYMBOL;
+	if (symbol->kind > KIND_NOTE)
+		symbol->kind = KIND_UNKNOWN;
+	if (model_symbol_get(r->m, symbol) == id)
+		return 0;
+	/* Equal to an earlier one, since a number of a newer version became a generic one. */
+	if (GROW(r->m->symbols, r->m->symbols_cnt, r->m->symbols_cap))
+		return -ENOMEM;
+	r->m->symbols[r->m->symbols_cnt++] = *symbol;
+	return 0;
+}
+
+static int take_location(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model *m = r->m;
+	const struct model_location *l = &row->location;
+
+	if (!row_or_none(l->process, m->processes_cnt) || l->symbol >= m->symbols_cnt)
+		return -EBADMSG;
+	/* Older rows have smaller numbers, so that a chain always ends. */
+	if (l->older != MODEL_NONE &&
+	    (l->older >= id || m->locations[l->older].address != l->address ||
+	     m->locations[l->older].process != l->process))
+		return -EBADMSG;
+	return model_location_restore(m, l);
+}
+
+static int take_sample(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_sample *s = &row->sample;
+
+	(void)id;
+	if (s->thread >= r->m->threads_cnt)
+		return -EBADMSG;
+	return s->kind == SAMPLE_ON_CPU ? model_sample_add(r->m, s) : 0;
+}
+
+static int take_account(struct reader *r, uint64_t id, union store_row *row)
+{
+	(void)id;
+	if (row->account.slice >= r->m->slices_cnt || row->account.thread >= r->m->threads_cnt)
+		return -EBADMSG;
+	return model_account_add(r->m, &row->account);
+}
+
+static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
+{
+	(void)id;
+	if (row->cpu.slice >= r->m->slices_cnt || row->cpu.cpu >= CPUS_MAX)
+		return -EBADMSG;
+	return model_cpu_add(r->m, &row->cpu);
+}
+
+static int take_loss(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model *m = r->m;
+
+	(void)id;
+	/* A loss before the first slice stands under slice 0. */
+	if (row->loss.slice >= m->slices_cnt && row->loss.slice)
+		return -EBADMSG;
+	if (row->loss.cause >= LOSS_CAUSE_CNT)
+		row->loss.cause = LOSS_BAD_RECORD;
+	if (GROW(m->losses, m->losses_cnt, m->losses_cap))
+		return -ENOMEM;
+	m->losses[m->losses_cnt++] = row->loss;
+	return 0;
+}
+
+/* In the order of references: what a row names has been read before it. */
+static const struct {
+	int (*take)(struct reader *r, uint64_t id, union store_row *row);
+	uint64_t max_rows;
+} takers[TABLE_CNT] = {
+	[TABLE_HOST] = {take_host, 1},
+	[TABLE_SLICE] = {take_slice, UINT32_MAX - 1},
+	[TABLE_PROCESS] = {take_process, MODEL_MAX_PROCESSES},
+	[TABLE_THREAD] = {take_thread, MODEL_MAX_THREADS},
+	[TABLE_MODULE] = {take_module, MODEL_MAX_LOCATIONS},
+	[TABLE_MAPPING] = {take_mapping, UINT64_MAX},
+	[TABLE_STACK] = {take_stack, MODEL_MAX_STACKS},
+	[TABLE_SYMBOL] = {take_symbol, MODEL_MAX_LOCATIONS},
+	[TABLE_LOCATION] = {take_location, MODEL_MAX_LOCATIONS},
+	[TABLE_SAMPLE] = {take_sample, UINT32_MAX - 1},
+	[TABLE_ACCOUNT] = {take_account, UINT32_MAX - 1},
+	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
+	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
+};
+
+static int read_row(struct reader *r, sqlite3_stmt *stmt, enum store_table table, uint64_t number)
+{
+	union store_row row;
+	uint64_t id;
+	int err = table_read(stmt, table, r->m, &id, &row, &r->text_bytes);
+
+	if (err)
+		return err;
+	if (store_tables[table].has_id && id != number)
+		return -EBADMSG;
+	if (number >= takers[table].max_rows)
+		return table == TABLE_HOST ? -EBADMSG : -EFBIG;
+	/* Overflow pages that rows share would make a small file a large model. */
+	if (r->text_bytes > r->reading.file_bytes)
+		return -EBADMSG;
+	if (number % ROWS_BETWEEN_LOOKS == 0 && reading_overdue(&r->reading))
+		return -EBADMSG;
+	return takers[table].take(r, id, &row);
+}
+
+static int read_table(struct reader *r, enum store_table table)
+{
+	sqlite3_stmt *stmt = NULL;
+	uint64_t number = 0;
+	int rc = SQLITE_DONE, err = table_prepare_read(r->reading.db, table, &stmt);
+
+	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		err = read_row(r, stmt, table, number++);
+	if (!err && rc != SQLITE_DONE)
+		err = store_db_error(r->reading.db);
+	if (!err && table == TABLE_HOST && !number)
+		err = -EBADMSG;
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int store_read(const char *path, struct model **ret_model)
+{
+	struct reader r = {0};
+	int err = reading_open(&r.reading, path);
+
+	if (err)
+		return err;
+	r.m = model_new();
+	if (!r.m)
+		err = -ENOMEM;
+	/* One transaction: a recording in progress must not commit between two tables. */
+	if (!err && sqlite3_exec(r.reading.db, "BEGIN", NULL, NULL, NULL))
+		err = store_db_error(r.reading.db);
+	for (int i = 0; !err && i < TABLE_CNT; i++)
+		err = read_table(&r, (enum store_table)i);
+	reading_close(&r.reading);
+	if (err) {
+		model_free(r.m);
+		return err;
+	}
+	*ret_model = r.m;
+	return 0;
+}

@@ -1,0 +1,259 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--
+-- The format of a hotrun capture, version 1: one SQLite database, UTF-8, rollback journal.
+--
+--   header  application_id = 0x686f7472 ("hotr"), user_version = version of the schema (1)
+--
+-- Conventions
+--   *_ns        nanoseconds. Without another word: CLOCK_MONOTONIC of the recorded host; 0 where a
+--               column says so. Add slice.wall_offset_ns of the same slice for UTC (Unix time).
+--               "boottime" is CLOCK_BOOTTIME, which /proc/PID/stat field 22 counts too.
+--   id          row number from 0 without gaps. A column named as a table holds an id of that table;
+--               NULL = none, or the kernel where the column says so.
+--   64 bits     addresses, keys, offsets are unsigned; SQLite's integers are signed, so values from
+--               2^63 on look negative: printf('%x', column) shows them right.
+--   text        bytes of watched programs as they were, at most 16,384, maybe not valid UTF-8, and
+--               with whatever control bytes their authors liked: escape before showing.
+--   addresses   of kernel code are relative to the kernel's _text.
+--   numbers of kinds, reasons, causes and flag bits are never reused.
+--
+-- How versions evolve: new tables, new columns at the end of a table, and new numbers (sample kinds,
+-- reasons, causes, flags) leave user_version as it is: a reader names the columns it wants, skips
+-- samples of kinds it does not know, and shows unknown reasons and causes as such. Whatever an older
+-- reader would understand wrongly raises user_version, and older readers then refuse the file. Later
+-- scheduler figures become columns of account and thread, other kinds of samples rows of sample.
+--
+-- A recording in progress commits once a slice. After a killed recorder the file may have a journal
+-- beside it (NAME-journal): keep both together, any SQLite program completes the roll-back.
+
+-- Who was recorded, when, how; one row.
+CREATE TABLE host (
+	id INTEGER PRIMARY KEY CHECK (id = 0),
+	name TEXT NOT NULL,
+	kernel TEXT NOT NULL,            -- uname -r
+	machine TEXT NOT NULL,           -- uname -m
+	version TEXT NOT NULL,           -- of the hotrun that recorded
+	event TEXT NOT NULL,             -- what a sampling tick counts: "cpu-clock"
+	filter TEXT NOT NULL,            -- "" or what -p and --cgroup said
+	command TEXT NOT NULL,           -- first word of record -- CMD, "" without
+	cpus_online INTEGER NOT NULL,
+	cpus_possible INTEGER NOT NULL,
+	sample_hz INTEGER NOT NULL,      -- ticks a second of CPU time on each CPU
+	max_stack INTEGER NOT NULL,      -- kernel.perf_event_max_stack: deeper stacks are cut
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,         -- of the last slice in the file
+	complete INTEGER NOT NULL        -- 1 = ended on purpose, 0 = killed, disk full or still running
+);
+
+-- Stretches of about one second; the books below are kept by slice.
+CREATE TABLE slice (
+	id INTEGER PRIMARY KEY,
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,
+	wall_offset_ns INTEGER NOT NULL  -- CLOCK_REALTIME - CLOCK_MONOTONIC at its end
+);
+
+-- One incarnation of a process: (tgid, start_ns) is its identity, pids are reused.
+CREATE TABLE process (
+	id INTEGER PRIMARY KEY,
+	tgid INTEGER NOT NULL,           -- pid as the host sees it
+	ns_pid INTEGER NOT NULL,         -- pid in its innermost namespace, 0 = unknown
+	parent_tgid INTEGER NOT NULL,
+	flags INTEGER NOT NULL,          -- 1 kernel thread, 2 runs CoreCLR, 4 /proc was read, 8 ended
+	                                 -- before that, 16 hotrun itself, 32 selected (-p, --cgroup, CMD)
+	start_ns INTEGER NOT NULL,       -- boottime
+	start_exact INTEGER NOT NULL,    -- 0 = start_ns is a guess from the fork event
+	born_ns INTEGER NOT NULL,        -- monotonic
+	exit_ns INTEGER NOT NULL,        -- 0 = alive at the last look
+	cgroup_id INTEGER NOT NULL,      -- of the cpu controller
+	comm TEXT NOT NULL,
+	exe TEXT NOT NULL,               -- path as the process sees it, "" = unknown
+	name TEXT NOT NULL,              -- for people: entry assembly, else comm
+	unit TEXT NOT NULL,              -- systemd unit, "" = none
+	container TEXT NOT NULL,         -- short id, "" = none
+	cgroup TEXT NOT NULL,            -- path, "" = unknown
+	perf_map INTEGER NOT NULL        -- reason.id: 0 = perf map in use, else why there is none
+);
+
+CREATE TABLE thread (
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL,
+	tid INTEGER NOT NULL,
+	start_ns INTEGER NOT NULL,       -- boottime
+	exit_ns INTEGER NOT NULL,        -- 0 = alive at the last look
+	comm TEXT NOT NULL,
+	state TEXT NOT NULL,             -- at the last look, a letter as in /proc/PID/stat; "" = unknown
+	baseline INTEGER NOT NULL,       -- 1 = the figures below count from a first reading
+	on_cpu_ns INTEGER NOT NULL,      -- these three since the recording's start, by context switches
+	voluntary INTEGER NOT NULL,      -- switches: gave the CPU up
+	involuntary INTEGER NOT NULL     -- switches: was preempted
+);
+
+-- Files that code was mapped from. The same path with another inode or build id is another row.
+CREATE TABLE module (
+	id INTEGER PRIMARY KEY,
+	path TEXT NOT NULL,              -- as the process named it
+	dev INTEGER NOT NULL,            -- makedev(3), 0 = unknown
+	inode INTEGER NOT NULL,          -- 0 = unknown
+	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown
+);
+
+-- Executable memory of a process over time, numbered in the order in which it was learnt.
+CREATE TABLE mapping (
+	process INTEGER NOT NULL,
+	number INTEGER NOT NULL,         -- from 0 in each process
+	module INTEGER,
+	kind INTEGER NOT NULL,           -- 1 file, 2 anonymous, 3 JIT code, 4 vdso, 5 vsyscall
+	start INTEGER NOT NULL,          -- address
+	"end" INTEGER NOT NULL,          -- address, exclusive
+	file_offset INTEGER NOT NULL,    -- bytes, of start
+	from_ns INTEGER NOT NULL,        -- 0 = was there at first sight
+	to_ns INTEGER NOT NULL,          -- exclusive, 0 = still there
+	PRIMARY KEY (process, number)
+) WITHOUT ROWID;
+
+-- Each distinct stack once. View frame shows the addresses one a row.
+CREATE TABLE stack (
+	id INTEGER PRIMARY KEY,
+	key INTEGER NOT NULL,            -- 64-bit hash by which samples name it, never 0
+	process INTEGER,                 -- NULL = kernel stack
+	flags INTEGER NOT NULL,          -- 1 kernel, 2 cut at max_stack (root missing), 256 does not
+	                                 -- reach the root of its thread (broken)
+	broken_module INTEGER,           -- module in which the walk broke
+	frames BLOB NOT NULL             -- addresses, leaf first, 8 bytes each, little-endian; callers are
+	                                 -- return addresses. At most 1,024
+);
+
+-- What code is called. reason = 0: it has a name; else name is "module+0xoffset" or the like.
+CREATE TABLE symbol (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,              -- for people: Namespace.Type.Method, or demangled
+	raw TEXT,                        -- as its source had it; NULL = equal to name
+	module TEXT NOT NULL,            -- assembly, file name, "[kernel]" or a kernel module
+	kind INTEGER NOT NULL,           -- 0 unknown, 1 kernel, 2 native, 3 JIT, 4 runtime stub,
+	                                 -- 5 precompiled .NET image, 6 a note instead of code
+	reason INTEGER NOT NULL,         -- reason.id
+	application INTEGER NOT NULL     -- 1 = code of the service, 0 = runtime, framework, libraries
+);
+
+-- What an address of a process means from a moment on. For a sample, the row with the newest
+-- from_ns that is not after the sample counts, else the oldest. Look-up address of a frame: the
+-- address itself for the leaf, one less for callers.
+CREATE TABLE location (
+	id INTEGER PRIMARY KEY,
+	process INTEGER,                 -- NULL = kernel
+	symbol INTEGER NOT NULL,
+	address INTEGER NOT NULL,
+	from_ns INTEGER NOT NULL,        -- 0 = from the beginning
+	older INTEGER,                   -- location of the same address with an earlier from_ns
+	flags INTEGER NOT NULL,          -- 1 = the name was first seen after the sample
+	tier TEXT NOT NULL               -- of JIT code, "" = none known
+);
+
+-- One sampling tick that hit a thread.
+CREATE TABLE sample (
+	id INTEGER PRIMARY KEY,
+	time_ns INTEGER NOT NULL,
+	thread INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	kind INTEGER NOT NULL,           -- 1 = on CPU
+	flags INTEGER NOT NULL,          -- 1 kernel thread, 2 user stack unreadable, 4 kernel stack
+	                                 -- unreadable, 8 32-bit task
+	waiters INTEGER,                 -- runnable threads that waited for this CPU; NULL = unknown
+	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
+	user_stack INTEGER NOT NULL      -- stack.key, 0 = none. A key without a stack: it was lost
+);
+
+-- What each thread did in each slice, exact, by context switches; no row = nothing.
+CREATE TABLE account (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	thread INTEGER NOT NULL,
+	on_cpu_ns INTEGER NOT NULL,
+	voluntary INTEGER NOT NULL,
+	involuntary INTEGER NOT NULL
+);
+
+-- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
+CREATE TABLE cpu (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	elapsed_ns INTEGER NOT NULL,
+	idle_ns INTEGER NOT NULL,
+	accounted_ns INTEGER NOT NULL,   -- is in rows of account
+	unaccounted_ns INTEGER NOT NULL, -- ran in threads without an account
+	steal_ns INTEGER NOT NULL,       -- taken by the hypervisor, from /proc/stat
+	switches INTEGER NOT NULL,
+	ticks_taken INTEGER NOT NULL,    -- sampling ticks that hit a thread
+	ticks_idle INTEGER NOT NULL,
+	ticks_filtered INTEGER NOT NULL  -- of those taken: outside -p and --cgroup, without a stack
+);
+
+-- What the recorder could not do, by cause.
+CREATE TABLE loss (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	cause INTEGER NOT NULL,          -- loss_cause.id
+	count INTEGER NOT NULL
+);
+
+-- Texts of the numbers above, as the recording version had them.
+CREATE TABLE reason (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE loss_cause (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);
+
+-- CPU time (exact) and samples of each process, the busiest first.
+CREATE VIEW process_cpu AS
+SELECT p.id AS process, p.tgid, p.name, t.on_cpu_ns / 1e9 AS on_cpu_s,
+	coalesce(s.samples, 0) AS samples, t.threads
+FROM process p
+JOIN (SELECT process, sum(on_cpu_ns) AS on_cpu_ns, count(*) AS threads
+	FROM thread GROUP BY process) t ON t.process = p.id
+LEFT JOIN (SELECT thread.process AS process, count(*) AS samples
+	FROM sample JOIN thread ON thread.id = sample.thread
+	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
+ORDER BY t.on_cpu_ns DESC;
+
+-- Address of the leaf of each stack. instr() turns a byte into its number.
+CREATE VIEW leaf AS
+WITH h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'))
+SELECT s.id AS stack, s.key, s.process, (instr(h.bytes, substr(s.frames, 1, 1)) - 1)
+	| ((instr(h.bytes, substr(s.frames, 2, 1)) - 1) << 8)
+	| ((instr(h.bytes, substr(s.frames, 3, 1)) - 1) << 16)
+	| ((instr(h.bytes, substr(s.frames, 4, 1)) - 1) << 24)
+	| ((instr(h.bytes, substr(s.frames, 5, 1)) - 1) << 32)
+	| ((instr(h.bytes, substr(s.frames, 6, 1)) - 1) << 40)
+	| ((instr(h.bytes, substr(s.frames, 7, 1)) - 1) << 48)
+	| ((instr(h.bytes, substr(s.frames, 8, 1)) - 1) << 56) AS address
+FROM stack s, h WHERE length(s.frames) >= 8;
+
+-- Frames of all stacks; n = 0 is the leaf.
+CREATE VIEW frame AS
+WITH RECURSIVE h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff')),
+f(stack, n, word) AS (
+	SELECT id, 0, substr(frames, 1, 8) FROM stack WHERE length(frames) >= 8
+	UNION ALL
+	SELECT f.stack, f.n + 1, substr(s.frames, 8 * (f.n + 1) + 1, 8)
+	FROM f JOIN stack s ON s.id = f.stack WHERE length(s.frames) >= 8 * (f.n + 2))
+SELECT f.stack, f.n, (instr(h.bytes, substr(f.word, 1, 1)) - 1)
+	| ((instr(h.bytes, substr(f.word, 2, 1)) - 1) << 8)
+	| ((instr(h.bytes, substr(f.word, 3, 1)) - 1) << 16)
+	| ((instr(h.bytes, substr(f.word, 4, 1)) - 1) << 24)
+	| ((instr(h.bytes, substr(f.word, 5, 1)) - 1) << 32)
+	| ((instr(h.bytes, substr(f.word, 6, 1)) - 1) << 40)
+	| ((instr(h.bytes, substr(f.word, 7, 1)) - 1) << 48)
+	| ((instr(h.bytes, substr(f.word, 8, 1)) - 1) << 56) AS address
+FROM f, h;
+
+-- Samples by the symbol of their leaf, the heaviest first.
+CREATE VIEW symbol_self AS
+WITH hit AS (
+	SELECT sample.id, l.symbol, max(CASE WHEN l.from_ns <= sample.time_ns
+		THEN l.from_ns ELSE -l.from_ns END)
+	FROM sample
+	JOIN (SELECT * FROM leaf LIMIT -1) leaf ON leaf.key = CASE sample.kernel_stack WHEN 0 THEN sample.user_stack
+		ELSE sample.kernel_stack END
+	JOIN location l ON l.address = leaf.address AND l.process IS leaf.process
+	WHERE sample.kind = 1 GROUP BY sample.id)
+SELECT y.name, y.module, count(*) AS samples
+FROM hit JOIN symbol y ON y.id = hit.symbol GROUP BY y.id ORDER BY samples DESC;
