@@ -293,6 +293,31 @@ Test(names, another_file_at_the_path_is_not_believed)
 	host_end(&h);
 }
 
+Test(names, a_gone_process_borrows_the_table_of_the_same_build_id)
+{
+	struct host h;
+	struct model_module here = {.path = "/lib/libx.so", .build_id_len = 20},
+			    there = {.path = "/image/lib/libx.so", .build_id_len = 20};
+	struct model_mapping map = {
+		.start = 0x1000, .end = 0x2000, .file_offset = 0x1000, .kind = MAPPING_FILE};
+	const struct model_symbol *s;
+
+	host_make(&h, "", "/app/x");
+	put_library(&h, "100/root/lib/libx.so", 1, 0); /* stripped */
+	memset(here.build_id, 1, 20);
+	memset(there.build_id, 1, 20);
+	map.module = model_module_get(h.m, &here);
+	model_mapping_add(h.m, h.process, &map);
+	cr_expect_str_eq(name_at(&h, 0x1510, 5)->name, "libx.so+0x1500");
+	h.process = model_process_get(h.m, 200, 1);
+	h.m->processes[h.process].flags |= PROCESS_GONE;
+	map.module = model_module_get(h.m, &there);
+	model_mapping_add(h.m, h.process, &map);
+	s = name_at(&h, 0x1510, 5);
+	cr_expect_str_eq(s->name, "libx.so+0x1500", "%s", s->name);
+	host_end(&h);
+}
+
 Test(names, an_address_means_what_is_mapped_there_at_that_time)
 {
 	struct host h;
