@@ -37,6 +37,15 @@ def rounds(default):
     return max(1, int(os.environ.get('ROUNDS') or default))
 
 
+def each_round(default, seconds):
+    """Numbers of the rounds; a slow machine gets fewer, but never under three, once time is up."""
+    began = time.monotonic()
+    for number in range(rounds(default)):
+        if number >= 3 and time.monotonic() - began > seconds:
+            return
+        yield number
+
+
 def quick():
     """True for a smoke test: the long recordings of a row may be short."""
     return 'ROUNDS' in os.environ and rounds(1) < 5
@@ -197,6 +206,18 @@ def bpf_objects(kind):
     listed = json.loads(subprocess.run(['bpftool', '-j', kind, 'show'], check=True,
                                        stdout=subprocess.PIPE).stdout or b'[]')
     return {o['id']: o for o in listed if isinstance(o, dict)}
+
+
+def bpf_ids(pid, kind):
+    """Ids of the BPF programs ("prog") or maps ("map") that a process holds open."""
+    ids = set()
+    for name in os.listdir(f'/proc/{pid}/fdinfo'):
+        try:
+            with open(f'/proc/{pid}/fdinfo/{name}') as f:
+                ids |= {int(line.split()[1]) for line in f if line.startswith(kind + '_id:')}
+        except OSError:
+            pass  # closed meanwhile
+    return ids
 
 
 class PeakMemory(threading.Thread):

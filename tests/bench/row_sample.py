@@ -61,7 +61,7 @@ def measure(results):
     units = max(100, int(0.5 * 100 / seconds))
     cost = {'hotrun': [], 'perf': []}
     deep = []
-    for number in range(kit.rounds(12)):
+    for number in kit.each_round(12, 120):
         took = {}
         for name in kit.turned(['none', 'hotrun', 'perf'], number):
             if name == 'none':
@@ -76,6 +76,7 @@ def measure(results):
             values.append((took[name][0] - took['none'][0]) / took[name][1] * 1e6)
         kit.say(f'  work {took["none"][0]:.3f} s, a sample costs: hotrun {cost["hotrun"][-1]:.2f} us '
                 f'({took["hotrun"][1]}), perf {cost["perf"][-1]:.2f} us ({took["perf"][1]})')
+    results.add('sample', 'rounds', len(cost['perf']), '')
     for name, values in cost.items():
         results.add('sample', f'a sample of {name}', kit.median(values), 'us', kit.spread(values))
     results.add('sample', 'hotrun samples with all 40 frames', 100 * kit.median(deep), '%')

@@ -38,15 +38,15 @@ def window(web, tool_of, settle=0.3):
 def cpu_share(web):
     """(BPF programs + hotrun) of the CPU time that the host spent, over ten seconds, in per cent."""
     seconds = 4 if kit.quick() else 10
-    before = kit.bpf_objects('prog').keys()
     kit.bpf_stats(1)
     try:
         tool = kit.hotrun_record(kit.path('service.hotrun'))
         load = web.load(seconds + 4)
         time.sleep(1.5)
+        ids = kit.bpf_ids(tool.pid, 'prog')
 
         def look():
-            ours = [p for i, p in kit.bpf_objects('prog').items() if i not in before]
+            ours = [p for i, p in kit.bpf_objects('prog').items() if i in ids]
             return (sum(p.get('run_time_ns', 0) for p in ours) / 1e9,
                     sum(p.get('run_cnt', 0) for p in ours),
                     kit.cpu_seconds(tool.pid), kit.busy_seconds())
@@ -69,7 +69,7 @@ def measure(results):
     tools = [('quiet', None), ('hotrun', lambda: kit.hotrun_record(kit.path('service.hotrun'))),
              ('again', None), ('perf', under_perf)]
     rates = {name: [] for name, _ in tools}
-    for number in range(kit.rounds(20)):
+    for number in kit.each_round(20, 320):
         for name, tool_of in kit.turned(tools if number % 2 == 0 else tools[:3], number):
             rates[name].append(window(web, tool_of))
         kit.say('  requests/s ' + '  '.join(f'{n} {r[-1]:.0f}' for n, r in rates.items()))
@@ -78,6 +78,7 @@ def measure(results):
                 os.unlink(kit.path(file))
     quiet = [(a + b) / 2 for a, b in zip(rates['quiet'], rates['again'])]
     noise = [b / a for a, b in zip(rates['quiet'], rates['again'])]
+    results.add('service', 'rounds', len(rates['quiet']), '')
     results.add('service', 'requests a second, nothing attached', kit.median(quiet), '/s',
                 kit.spread(quiet))
     results.add('service', 'nothing / nothing (the noise)', kit.median(noise), 'x', kit.spread(noise))
