@@ -77,7 +77,7 @@ check "callers stand before callees, static functions have names" \
 check "a C++ name reads as it was written" \
 	grep -q ';shop::Basket<unsigned long>::total ' "$T/folded"
 
-leaf=$(facts reasons "$capture" "$stripped" | head -1)
+leaf=$(facts reasons "$capture" "$stripped" | sed -n 1p)
 is "a stripped file says so: $leaf" "${leaf#* }" no-symbol
 set -- $leaf
 within "for nearly all of its samples" "$(awk -v h="$1" \
@@ -88,7 +88,7 @@ is "the report tells the remedy" "$("$HOTRUN" report "$capture" 2>/dev/null |
 
 # Deleted while it runs: its file can still be read through the process.
 set -- $(facts share "$T/folded" removed inner_hot)
-leaf=$(facts reasons "$capture" "$removed" | head -1)
+leaf=$(facts reasons "$capture" "$removed" | sed -n 1p)
 case ${leaf#* } in
 named) within "a deleted file keeps its names: $leaf" "$(awk -v h="$1" -v t="$2" 'BEGIN { print 100 * h / t }')" 55 85 ;;
 *) is "a deleted file says so: $leaf" "${leaf#* }" file-gone ;;

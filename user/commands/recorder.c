@@ -472,16 +472,6 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	return 0;
 }
 
-void recorder_select(struct recorder *r, uint32_t tgid)
-{
-	uint32_t row = model_process_at(r->model, tgid, UINT64_MAX);
-
-	if (row == MODEL_NONE)
-		return;
-	r->model->processes[row].flags |= PROCESS_SELECTED;
-	r->model->processes[row].dirty = true;
-}
-
 void recorder_free(struct recorder *r)
 {
 	if (!r)

@@ -108,7 +108,7 @@ void unnamed_free(struct unnamed *u)
 
 bool unnamed_is_note(enum model_reason reason)
 {
-	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED;
+	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED || reason == REASON_BROKEN;
 }
 
 uint64_t unnamed_frames(const struct unnamed *u)
