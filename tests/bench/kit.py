@@ -21,7 +21,7 @@ STATS = '/proc/sys/kernel/bpf_stats_enabled'
 # The measured work runs here, the user side of every tool on the other CPU.
 WORK_CPU, TOOL_CPU = '1', '0'
 
-folder = tempfile.mkdtemp(prefix='hotrun-bench-')
+folder = None  # of this run's files, from prepare() on
 children = []
 
 
@@ -134,6 +134,32 @@ def hotrun_record(file, hz=99, cpu=None, seconds=None):
     return child
 
 
+def perf_record(file):
+    """`perf record -a -g` at 99 Hz that has begun; perf_end() keeps it.
+
+    Without its collection of build ids (-B): perf 6.1 aborts over one that is longer than 20 bytes.
+    """
+    child = start(['perf', 'record', '-B', '-a', '-g', '-e', 'cpu-clock', '-F', 99, '-o', file])
+    perf_begun(child, file)
+    return child
+
+
+def perf_begun(child, file):
+    """perf creates its file before it records, and says nothing when it does."""
+    end = time.monotonic() + 20
+    while not (os.path.exists(file) and os.path.getsize(file)):
+        if child.poll() is not None or time.monotonic() > end:
+            raise CannotMeasure(f'{" ".join(child.argv[:4])}: {child.output()[-300:]}')
+        time.sleep(0.02)
+
+
+def perf_end(child):
+    child.end()
+    if 'Captured and wrote' not in child.output():
+        raise CannotMeasure(f'perf record wrote nothing (exit code {child.returncode}): '
+                            + child.output()[-300:])
+
+
 def stop_all():
     for child in reversed(children):
         if child.returncode is None and child.poll() is None:
@@ -170,6 +196,8 @@ def clean_up(stats_before):
 
 def prepare():
     """Statistics of BPF programs off (they slow every tool), all put back at the end."""
+    global folder
+    folder = tempfile.mkdtemp(prefix='hotrun-bench-')
     before = bpf_stats()
     atexit.register(clean_up, before)
     for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):

@@ -39,14 +39,12 @@ def under_hotrun(units):
 
 def under_perf(units):
     file = kit.path('sample.data')
-    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-a', '-g', '-e', 'cpu-clock',
+    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-B', '-a', '-g', '-e', 'cpu-clock',
                       '-F', HZ, '-o', file, '--', 'sleep', '3600'])
-    # perf writes its header when the events are enabled.
-    while tool.poll() is None and not (os.path.exists(file) and os.path.getsize(file)):
-        time.sleep(0.02)
+    kit.perf_begun(tool, file)
     time.sleep(0.3)
     pid, seconds = work(units)
-    tool.end()
+    kit.perf_end(tool)
     out = kit.run(['perf', 'script', '-i', file, '-F', 'pid', '-G', '--pid', pid])
     count = sum(1 for line in out.splitlines() if line.strip() == str(pid))
     os.unlink(file)

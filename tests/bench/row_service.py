@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row `service`: what a busy web service loses while the host is recorded at 99 Hz.
 
-A round has its windows in turning order: twice nothing, hotrun, every other time `perf record -a -g`. The ratio of a
-round is its throughput under the tool over the mean of its two quiet windows; the ratio of the quiet
-windows to each other is the noise that any claim has to be read against. The CPU time is measured in
+A round has its windows in turning order: twice nothing, hotrun, every other time `perf record -a -g`.
+The ratio of a round is its throughput under the tool over the mean of its two quiet windows; the ratio
+of the quiet windows to each other is the noise that any claim has to be read against. The CPU time is measured in
 a pass of its own, because the kernel's statistics of BPF programs cost time themselves: their sum is
 an upper bound.
 """
@@ -14,14 +14,6 @@ import kit
 from web import Web
 
 WINDOW = 3
-
-
-def under_perf():
-    file = kit.path('service.data')
-    tool = kit.start(['perf', 'record', '-a', '-g', '-e', 'cpu-clock', '-F', 99, '-o', file])
-    while tool.poll() is None and not (os.path.exists(file) and os.path.getsize(file)):
-        time.sleep(0.02)
-    return tool
 
 
 def window(web, tool_of, settle=0.3):
@@ -67,7 +59,7 @@ def measure(results):
     kit.need('perf', 'linux-perf')
     web = Web()
     tools = [('quiet', None), ('hotrun', lambda: kit.hotrun_record(kit.path('service.hotrun'))),
-             ('again', None), ('perf', under_perf)]
+             ('again', None), ('perf', lambda: kit.perf_record(kit.path('service.data')))]
     rates = {name: [] for name, _ in tools}
     for number in kit.each_round(20, 320):
         for name, tool_of in kit.turned(tools if number % 2 == 0 else tools[:3], number):

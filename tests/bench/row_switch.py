@@ -68,14 +68,11 @@ def start_bpftrace():
 
 
 def start_perf_sched():
+    if os.path.exists(kit.path('sched.data')):
+        os.unlink(kit.path('sched.data'))
     child = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'sched', 'record', '-o',
                        kit.path('sched.data'), 'sleep', '3600'])
-    end = time.monotonic() + 20
-    while not os.path.exists(kit.path('sched.data')) or \
-            not os.path.getsize(kit.path('sched.data')):
-        if child.poll() is not None or time.monotonic() > end:
-            raise kit.CannotMeasure('perf sched record: ' + child.output()[-300:])
-        time.sleep(0.05)
+    kit.perf_begun(child, kit.path('sched.data'))
     return child
 
 
