@@ -66,7 +66,7 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libiberty-dev zlib1g-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 util-linux procps
-PKG_BENCH := $(PKG_TEST) linux-perf bpftrace
+PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static install uninstall run test unit bpf-tests live bench soak fuzz fuzz-short \

@@ -14,7 +14,7 @@
 struct cpu_seen {
 	bool valid;
 	struct cpu_clock clock; /* with the running interval added */
-	uint64_t steal_ns;
+	uint64_t now_ns, steal_ns;
 };
 
 struct ingest {
@@ -78,7 +78,8 @@ static uint64_t to_monotonic(const struct ingest *in, uint64_t boottime_ns)
 
 /*
  * The process of an exact identity. It may be known already from its fork event, whose time is at
- * or after its start: of several incarnations it is the first born since.
+ * or after its start: of several incarnations it is the first born since. Only where no row has
+ * that identity yet: the last words of a process may come after the fork of its successor.
  */
 static uint32_t identify(struct ingest *in, uint32_t tgid, uint64_t start_ns)
 {
@@ -90,6 +91,9 @@ static uint32_t identify(struct ingest *in, uint32_t tgid, uint64_t start_ns)
 	if (row != MODEL_NONE && m->processes[row].start_exact &&
 	    m->processes[row].start_ns == start_ns)
 		return row; /* the common case: the newest of that id */
+	row = model_process_find(m, tgid, start_ns);
+	if (row != MODEL_NONE)
+		return row;
 	row = model_process_unnamed_after(m, tgid, born_ns ? born_ns - 1 : 0);
 	if (row != MODEL_NONE) {
 		p = &m->processes[row];
@@ -149,7 +153,10 @@ static struct model_account *account_row(struct ingest *in, uint32_t thread)
 			return NULL;
 		in->account_rows[in->account_rows_cnt++] = (struct account_row){MODEL_NONE, 0};
 	}
-	if (in->account_rows[thread].slice != slice) {
+	/* The row may also have been written and forgotten within its slice. */
+	if (in->account_rows[thread].slice != slice ||
+	    in->account_rows[thread].row >= m->accounts_cnt ||
+	    m->accounts[in->account_rows[thread].row].thread != thread) {
 		if (model_account_add(m, &fresh))
 			return NULL;
 		in->account_rows[thread] =
@@ -173,6 +180,15 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 			return;
 		}
 	}
+	/* Switches are never estimated: fewer of them is another account. A thread that is not the
+	 * leader takes the leader's identity when it calls exec. */
+	if (task->voluntary_switches < t->seen_voluntary ||
+	    task->involuntary_switches < t->seen_involuntary) {
+		t->seen_on_cpu_ns = task->on_cpu_ns;
+		t->seen_voluntary = task->voluntary_switches;
+		t->seen_involuntary = task->involuntary_switches;
+		return;
+	}
 	ran = grown(task->on_cpu_ns, &t->seen_on_cpu_ns);
 	voluntary = grown(task->voluntary_switches, &t->seen_voluntary);
 	involuntary = grown(task->involuntary_switches, &t->seen_involuntary);
@@ -193,23 +209,49 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 	account->involuntary += involuntary;
 }
 
+static void end_process(struct ingest *in, uint32_t row, uint64_t time_ns)
+{
+	struct model_process *p = &in->m->processes[row];
+
+	if (!p->exit_ns && !GROW(in->ended, in->ended_cnt, in->ended_cap))
+		in->ended[in->ended_cnt++] = row;
+	p->exit_ns = time_ns;
+	p->dirty = true;
+}
+
+/* Other threads may outlive the leader: the process has ended with each end since the leader's,
+ * until one that runs on takes it back (show_alive). */
 static void end_thread(struct ingest *in, uint32_t row, uint64_t time_ns)
 {
 	struct model_thread *t = &in->m->threads[row];
 	struct model_process *p = &in->m->processes[t->process];
 
-	if (t->exit_ns)
-		return;
 	t->exit_ns = time_ns;
 	t->state = 'X';
 	t->dirty = true;
-	if (t->tid != p->tgid || p->exit_ns)
-		return;
-	/* The leader is gone; threads that outlive it are found by the next pass. */
-	p->exit_ns = time_ns;
-	p->dirty = true;
-	if (!GROW(in->ended, in->ended_cnt, in->ended_cap))
-		in->ended[in->ended_cnt++] = t->process;
+	p->leader_ended |= t->tid == p->tgid;
+	if (p->leader_ended)
+		end_process(in, t->process, time_ns);
+}
+
+static void show_alive(struct ingest *in, uint32_t row, uint64_t time_ns)
+{
+	struct model_thread *t = &in->m->threads[row];
+	struct model_process *p = &in->m->processes[t->process];
+
+	if (t->exit_ns && time_ns > t->exit_ns) {
+		t->exit_ns = 0;
+		t->dirty = true;
+	}
+	if (p->exit_ns && time_ns > p->exit_ns) {
+		p->exit_ns = 0;
+		p->dirty = true;
+	}
+}
+
+static bool is_dead(const struct event_task *task)
+{
+	return task->header.kind == EVENT_TASK_END || task->state == 'X' || task->state == 'Z';
 }
 
 void ingest_task(struct ingest *in, const struct event_task *task)
@@ -236,9 +278,11 @@ void ingest_task(struct ingest *in, const struct event_task *task)
 		p->parent_tgid = task->parent_tgid;
 		p->dirty = true;
 	}
-	if (t->comm != comm || t->state != task->state) {
+	if (!is_dead(task))
+		show_alive(in, row, task->time_ns);
+	if (t->comm != comm || (t->state != task->state && !t->exit_ns)) {
 		t->comm = comm;
-		t->state = task->state;
+		t->state = t->exit_ns ? 'X' : task->state;
 		t->dirty = true;
 	}
 	t->seen_pass = in->pass;
@@ -327,11 +371,37 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 		m->processes[process].dirty = true;
 	}
 	row.thread = thread;
+	show_alive(in, thread, sample->time_ns);
 	if (model_sample_add(m, &row))
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }
 
 /* --- CPUs and losses ------------------------------------------------------------------------- */
+
+/*
+ * The interval that runs at a reading goes to whoever seems to run. The switch that closes it may
+ * know better (a thread without an account; a CPU whose first interval began before the recording),
+ * and then the same time would count twice: what is beyond the time that passed is taken off the
+ * largest part, which is where it went.
+ */
+static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
+{
+	uint64_t *parts[] = {&row->idle_ns, &row->accounted_ns, &row->unaccounted_ns};
+	uint64_t sum = row->idle_ns + row->accounted_ns + row->unaccounted_ns;
+
+	while (sum > passed_ns) {
+		uint64_t **largest = &parts[0], off = sum - passed_ns;
+
+		for (size_t i = 1; i < 3; i++)
+			if (*parts[i] > **largest)
+				largest = &parts[i];
+		if (off > **largest)
+			off = **largest;
+		**largest -= off;
+		sum -= off;
+	}
+	row->elapsed_ns = sum;
+}
 
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online)
@@ -360,14 +430,14 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 		else
 			now.accounted_ns += ran;
 	}
-	*seen = (struct cpu_seen){true, now, steal_ns};
+	*seen = (struct cpu_seen){true, now, now_ns, steal_ns};
 	if (!in->start_ns || !was.valid)
 		return;
 	row.slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
 	row.idle_ns = rise(now.idle_ns, was.clock.idle_ns);
 	row.accounted_ns = rise(now.accounted_ns, was.clock.accounted_ns);
 	row.unaccounted_ns = rise(now.unaccounted_ns, was.clock.unaccounted_ns);
-	row.elapsed_ns = row.idle_ns + row.accounted_ns + row.unaccounted_ns;
+	fit_elapsed(&row, rise(now_ns, was.now_ns));
 	row.steal_ns = rise(steal_ns, was.steal_ns);
 	row.switches = rise(now.switches, was.clock.switches);
 	row.ticks_taken = rise(now.ticks_taken, was.clock.ticks_taken);
@@ -391,20 +461,22 @@ void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
 
 /*
  * The row that a fork event is about, when a sample or an account of the new process came over its
- * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its time:
- * an older process of that id ended before, and one from before the recording is older than a
- * second.
+ * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its birth: a
+ * process whose fork event came was born then, not at its start, and one from before the recording is
+ * older than a second.
  */
-static uint32_t known_before_fork(const struct model *m, uint32_t tgid, uint64_t time_ns)
+static uint32_t known_before_fork(const struct ingest *in, uint32_t tgid, uint64_t time_ns)
 {
+	const struct model *m = in->m;
 	uint32_t row = model_process_at(m, tgid, time_ns);
 	const struct model_process *p;
 
 	if (row == MODEL_NONE)
 		return row;
 	p = &m->processes[row];
-	if (!p->start_exact || (p->exit_ns && p->exit_ns < time_ns) || p->mapping_cnt ||
-	    p->born_ns > time_ns || time_ns - p->born_ns > 1000000000)
+	if (!p->start_exact || (p->exit_ns && p->exit_ns < time_ns) ||
+	    p->born_ns != to_monotonic(in, p->start_ns) || p->born_ns > time_ns ||
+	    time_ns - p->born_ns > 1000000000)
 		return MODEL_NONE;
 	return row;
 }
@@ -418,20 +490,22 @@ void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent
 
 	if (tid != tgid || tgid == parent_tgid)
 		return; /* a thread: it is learnt from its account or its samples */
-	row = known_before_fork(m, tgid, time_ns);
+	row = known_before_fork(in, tgid, time_ns);
 	if (row == MODEL_NONE)
 		row = model_process_born(m, tgid, time_ns);
 	if (row == MODEL_NONE)
 		return;
 	p = &m->processes[row];
 	p->parent_tgid = parent_tgid;
+	p->born_ns = time_ns;
 	p->dirty = true;
 	parent = model_process_at(m, parent_tgid, time_ns);
 	if (parent == MODEL_NONE)
 		return;
 	if (!*p->comm)
 		set_process_comm(p, m->processes[parent].comm);
-	if (model_mappings_inherit(m, row, parent))
+	/* Mappings read from /proc before this event came are newer than the parent's. */
+	if (!p->mapping_cnt && model_mappings_inherit(m, row, parent))
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }
 
@@ -444,12 +518,8 @@ void ingest_exit(struct ingest *in, uint32_t tgid, uint32_t tid, uint64_t time_n
 	if (row == MODEL_NONE)
 		return;
 	p = &in->m->processes[row];
-	if (p->start_exact || p->exit_ns)
-		return;
-	p->exit_ns = time_ns;
-	p->dirty = true;
-	if (!GROW(in->ended, in->ended_cnt, in->ended_cap))
-		in->ended[in->ended_cnt++] = row;
+	if (!p->start_exact && !p->exit_ns)
+		end_process(in, row, time_ns);
 }
 
 uint32_t ingest_comm(struct ingest *in, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
@@ -507,7 +577,7 @@ void ingest_slice_end(struct ingest *in)
 	for (size_t i = 0; i < in->ended_cnt; i++) {
 		struct model_process *p = &m->processes[in->ended[i]];
 
-		if (p->flags & PROCESS_SAMPLED)
+		if (p->flags & PROCESS_SAMPLED || !p->exit_ns)
 			continue;
 		free(p->mappings);
 		p->mappings = NULL;

@@ -2,10 +2,12 @@
 #include "model/model.h"
 
 #include <errno.h>
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "bpf/events.h"
 
 struct model *model_new(void)
 {
@@ -139,10 +141,16 @@ static uint32_t process_add(struct model *m, uint32_t tgid)
 	return row;
 }
 
-uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns)
+uint32_t model_process_find(const struct model *m, uint32_t tgid, uint64_t start_ns)
 {
 	struct process_key key = {tgid, start_ns};
-	uint32_t row = hash_find(&m->process_index, hash_u64(tgid), process_equal, m, &key);
+
+	return hash_find(&m->process_index, hash_u64(tgid), process_equal, m, &key);
+}
+
+uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns)
+{
+	uint32_t row = model_process_find(m, tgid, start_ns);
 
 	if (row != HASH_NONE)
 		return row;
@@ -325,7 +333,8 @@ uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const
 	if (row != HASH_NONE)
 		return row;
 	row = (uint32_t)m->stacks_cnt;
-	if (row >= MODEL_MAX_STACKS || GROW(m->stacks, m->stacks_cnt, m->stacks_cap))
+	if (row >= MODEL_MAX_STACKS || stack->frame_cnt > STACK_MAX_FRAMES ||
+	    GROW(m->stacks, m->stacks_cnt, m->stacks_cap))
 		goto limit;
 	while (m->frames_cap - m->frames_cnt < stack->frame_cnt)
 		if (grow_array((void **)&m->frames, m->frames_cap, &m->frames_cap,

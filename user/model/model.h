@@ -128,7 +128,8 @@ struct model_process {
 	uint32_t
 		perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
 	bool start_exact; /* false: start_ns guessed from the fork event */
-	bool dirty;	  /* changed since the store wrote it */
+	bool leader_ended; /* its other threads may run on; the recorder's, not stored */
+	bool dirty;	   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
 };
@@ -298,6 +299,8 @@ const char *model_str(struct model *m, const char *s);
 
 /* Exact identity; adds a process with comm "" and name "". */
 uint32_t model_process_get(struct model *m, uint32_t tgid, uint64_t start_ns);
+/* Row of that exact identity, or MODEL_NONE. */
+uint32_t model_process_find(const struct model *m, uint32_t tgid, uint64_t start_ns);
 /* The process of tgid that was alive at a monotonic time (the newest born at or before it, else the
  * oldest known), or MODEL_NONE. */
 uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns);
@@ -311,7 +314,8 @@ uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint6
 uint32_t model_module_get(struct model *m, const struct model_module *module);
 /* Row of the symbol equal in all fields; strings are interned here. */
 uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
-/* Adds a stack; frames are copied. A stack of the same id is returned as it is. */
+/* Adds a stack of at most STACK_MAX_FRAMES frames, which are copied. A stack of the same id is
+ * returned as it is. */
 uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const uint64_t *frames);
 /* Row of the stack with that id, or MODEL_NONE. */
 uint32_t model_stack_find(const struct model *m, uint64_t id);

@@ -16,13 +16,15 @@ static struct resolve_frame note(struct model *m, const char *text, enum model_r
 	return (struct resolve_frame){model_symbol_get(m, &symbol), MODEL_NONE};
 }
 
-/* On-stack replacement leaves the replaced body below the new one: one call, one frame. */
+/* On-stack replacement leaves the replaced body below the new one: one call, one frame. Two new
+ * bodies in a row are two calls: the method called itself. */
 static bool same_activation(const struct model *m, const struct resolve_frame *caller,
 			    const struct resolve_frame *callee)
 {
-	return caller->symbol == callee->symbol && callee->location != MODEL_NONE &&
+	return caller->symbol == callee->symbol && caller->location != MODEL_NONE &&
+	       callee->location != MODEL_NONE &&
 	       !strcmp(m->locations[callee->location].tier, OSR_TIER) &&
-	       caller->location != MODEL_NONE && caller->location != callee->location;
+	       strcmp(m->locations[caller->location].tier, OSR_TIER);
 }
 
 /*

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+
+Test(mapping, tells_the_kind_by_the_name)
+{
+	static const struct {
+		const char *path;
+		enum model_mapping_kind kind;
+	} rows[] = {
+		{"/usr/lib/libc.so.6", MAPPING_FILE},
+		{"/memfd:doublemapper (deleted)", MAPPING_JIT},
+		{"/memfd:doublemapper", MAPPING_JIT},
+		{"/memfd:other (deleted)", MAPPING_FILE},
+		{"", MAPPING_ANON},
+		{"//anon", MAPPING_ANON},
+		{"[anon:v8]", MAPPING_ANON},
+		{"[heap]", MAPPING_ANON},
+		{"[stack]", MAPPING_ANON},
+		{"/dev/zero (deleted)", MAPPING_ANON},
+		{"[vdso]", MAPPING_VDSO},
+		{"[vsyscall]", MAPPING_VSYSCALL},
+		{"/srv/[vdso]", MAPPING_FILE},
+		{"/memfd:double", MAPPING_FILE},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = strlen(rows[i].path);
+		char *copy = malloc(len + 1); /* not terminated: read by its length */
+
+		memcpy(copy, rows[i].path, len);
+		copy[len] = 'X';
+		cr_expect_eq(model_mapping_kind_of(copy, len), rows[i].kind, "%s", rows[i].path);
+		free(copy);
+	}
+	cr_expect_eq(model_mapping_kind_of("[vdso]", 5), MAPPING_FILE, "cut within its length");
+}
+
+struct fixture {
+	struct model *m;
+	uint32_t process, a, b;
+};
+
+static struct fixture fixture_new(void)
+{
+	struct fixture f = {.m = model_new()};
+
+	f.process = model_process_get(f.m, 7, 1);
+	f.a = model_module_get(f.m, &(struct model_module){.path = "/a.so"});
+	f.b = model_module_get(f.m, &(struct model_module){.path = "/b.so"});
+	return f;
+}
+
+static int add(struct fixture *f, uint64_t start, uint64_t end, uint64_t from_ns, uint32_t module)
+{
+	struct model_mapping map = {.start = start,
+				    .end = end,
+				    .from_ns = from_ns,
+				    .module = module,
+				    .kind = MAPPING_FILE};
+
+	return model_mapping_add(f->m, f->process, &map);
+}
+
+/* Module of the mapping found, or MODEL_NONE. */
+static uint32_t at(const struct fixture *f, uint64_t address, uint64_t time_ns)
+{
+	const struct model_mapping *map = model_mapping_find(f->m, f->process, address, time_ns);
+
+	return map ? map->module : MODEL_NONE;
+}
+
+Test(mapping, ends_are_exclusive)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 0, f.a);
+	add(&f, 200, 300, 0, f.b);
+	cr_expect_eq(at(&f, 99, 5), MODEL_NONE);
+	cr_expect_eq(at(&f, 100, 5), f.a);
+	cr_expect_eq(at(&f, 199, 5), f.a);
+	cr_expect_eq(at(&f, 200, 5), f.b);
+	cr_expect_eq(at(&f, 300, 5), MODEL_NONE);
+	model_free(f.m);
+}
+
+Test(mapping, refuses_a_range_that_is_none)
+{
+	struct fixture f = fixture_new();
+
+	cr_expect_eq(add(&f, 100, 100, 0, f.a), -EINVAL);
+	cr_expect_eq(add(&f, 100, 50, 0, f.a), -EINVAL);
+	cr_expect_eq(add(&f, UINT64_MAX, 0, 0, f.a), -EINVAL);
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, 0);
+	model_free(f.m);
+}
+
+Test(mapping, a_covered_mapping_ends_when_its_place_is_taken)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 0, f.a);
+	f.m->processes[f.process].mappings[0].dirty = false;
+	add(&f, 50, 250, 1000, f.b);
+	cr_expect_eq(at(&f, 150, 999), f.a);
+	cr_expect_eq(at(&f, 150, 1000), f.b);
+	cr_expect_eq(f.m->processes[f.process].mappings[0].to_ns, 1000);
+	cr_expect(f.m->processes[f.process].mappings[0].dirty, "the store has to write it again");
+	model_free(f.m);
+}
+
+Test(mapping, a_partly_covered_mapping_lives_on_beside_the_newer)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 300, 0, f.a);
+	add(&f, 200, 400, 1000, f.b);
+	cr_expect_eq(at(&f, 150, 2000), f.a);
+	cr_expect_eq(at(&f, 250, 999), f.a);
+	cr_expect_eq(at(&f, 250, 2000), f.b);
+	model_free(f.m);
+}
+
+Test(mapping, what_proc_says_ends_nothing)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 500, f.a);
+	add(&f, 100, 200, 0, f.b);
+	cr_expect_eq(f.m->processes[f.process].mappings[0].to_ns, 0);
+	cr_expect_eq(at(&f, 150, 600), f.a);
+	cr_expect_eq(at(&f, 150, 400), f.b);
+	model_free(f.m);
+}
+
+Test(mapping, repeats_are_ignored_while_the_first_is_open)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 0, f.a);
+	cr_expect_eq(add(&f, 100, 200, 500, f.a), 0);
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, 1);
+	model_mappings_end(f.m, f.process, 600);
+	cr_expect_eq(add(&f, 100, 200, 700, f.a), 0);
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, 2);
+	cr_expect_eq(at(&f, 150, 650), f.a, "held later, when nothing did then");
+	cr_expect_eq(at(&f, 150, 800), f.a);
+	model_free(f.m);
+}
+
+Test(mapping, before_its_time_the_first_that_came_counts)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 1000, f.a);
+	add(&f, 100, 200, 2000, f.b);
+	cr_expect_eq(at(&f, 150, 500), f.a);
+	model_free(f.m);
+}
+
+Test(mapping, an_exec_ends_all_that_is_open_by_then)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 0, f.a);
+	add(&f, 300, 400, 900, f.a);
+	add(&f, 500, 600, 2000, f.b); /* of the new image already */
+	model_mappings_end(f.m, f.process, 1000);
+	cr_expect_eq(at(&f, 150, 999), f.a);
+	cr_expect_eq(at(&f, 150, 1000), MODEL_NONE);
+	cr_expect_eq(at(&f, 350, 1000), MODEL_NONE);
+	cr_expect_eq(at(&f, 550, 2000), f.b);
+	model_free(f.m);
+}
+
+Test(mapping, a_child_has_what_its_parent_has_open)
+{
+	struct fixture f = fixture_new();
+	uint32_t child = model_process_get(f.m, 8, 2);
+
+	add(&f, 100, 200, 0, f.a);
+	model_mappings_end(f.m, f.process, 500);
+	add(&f, 300, 400, 700, f.b);
+	cr_expect_eq(model_mappings_inherit(f.m, child, f.process), 0);
+	f.process = child;
+	cr_expect_eq(f.m->processes[child].mapping_cnt, 1);
+	cr_expect_eq(at(&f, 350, 800), f.b);
+	cr_expect_eq(at(&f, 150, 800), MODEL_NONE);
+	model_free(f.m);
+}
+
+/* Gives a process that many ended mappings below the addresses that the tests use. */
+static void fill(struct fixture *f, size_t cnt)
+{
+	struct model_process *p = &f->m->processes[f->process];
+
+	p->mappings = calloc(cnt, sizeof(*p->mappings));
+	p->mapping_cnt = p->mapping_cap = cnt;
+	for (size_t i = 0; i < cnt; i++)
+		p->mappings[i] = (struct model_mapping){
+			.start = i * 16 + 1, .end = i * 16 + 9, .to_ns = 1, .module = f->a};
+}
+
+Test(mapping, stops_at_its_bound_and_counts_what_did_not_fit)
+{
+	struct fixture f = fixture_new();
+	uint64_t high = 1ull << 40;
+
+	fill(&f, MODEL_MAX_MAPPINGS - 2);
+	cr_expect_eq(add(&f, high, high + 8, 5, f.b), 0);
+	cr_expect_eq(add(&f, high + 8, high + 16, 5, f.b), 0);
+	cr_expect_eq(add(&f, high + 16, high + 24, 5, f.b), -ENOSPC);
+	cr_expect_eq(add(&f, high, high + 8, 5, f.b), 0, "a repeat needs no room");
+	cr_expect_eq(add(&f, high, high + 8, 9, f.a), -ENOSPC);
+	cr_expect_eq(at(&f, high, 9), MODEL_NONE, "what was replaced has ended all the same");
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, MODEL_MAX_MAPPINGS);
+	cr_assert_eq(f.m->losses_cnt, 1);
+	cr_expect_eq(f.m->losses[0].cause, LOSS_MODEL_LIMIT);
+	cr_expect_eq(f.m->losses[0].count, 2);
+	model_free(f.m);
+}
+
+Test(mapping, a_child_of_a_full_parent_is_bounded_too)
+{
+	struct fixture f = fixture_new();
+	uint32_t child = model_process_get(f.m, 8, 2);
+	struct model_process *p;
+
+	fill(&f, MODEL_MAX_MAPPINGS);
+	p = &f.m->processes[f.process];
+	for (size_t i = 0; i < p->mapping_cnt; i++)
+		p->mappings[i].to_ns = 0;
+	cr_expect_eq(model_mappings_inherit(f.m, child, f.process), 0);
+	cr_expect_eq(model_mappings_inherit(f.m, child, f.process), 0);
+	cr_expect_eq(f.m->processes[child].mapping_cnt, MODEL_MAX_MAPPINGS);
+	model_free(f.m);
+}
