@@ -52,6 +52,7 @@ OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
 OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
 ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
 ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
+OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/fuzz/obj/%.o)
 SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -67,10 +68,10 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libiberty-dev zlib1g-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 util-linux procps
-PKG_BENCH := $(PKG_TEST) linux-perf bpftrace
+PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live golden bench soak fuzz fuzz-short \
+.PHONY: all static install uninstall run test unit bpf-tests live bench soak fuzz fuzz-short \
 	check-layers check-format format deps deps-test deps-bench clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
@@ -81,7 +82,7 @@ help:
 	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
 	@echo 'make install      copy to $$(DESTDIR)$$(PREFIX)/bin; PREFIX=/usr/local'
-	@echo 'make unit | bpf-tests | live | golden | fuzz-short   parts of make test'
+	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
 	@echo 'make soak         long run under churn'
@@ -191,12 +192,19 @@ $(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a
 		-lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
 
-# Fuzz targets are built by clang from the sources, sanitizers on.
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(SRC_ROOMS) $(SRC_PERFMAP) $(PAGE)
+# Fuzz targets are built by clang, sanitizers and coverage on.
+FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w \
+	-fno-sanitize-recover=undefined
+$(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c $< -o $@
+$(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
+$(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -o $@ $< $(SRC_ROOMS) $(SRC_PERFMAP) $(LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzz/librooms.a $(LIBS)
 
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)
@@ -212,8 +220,6 @@ unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-golden: $(BUILD)/hotrun
-	@BUILD=$(BUILD) tests/golden/run.sh
 live: all workloads
 	@BUILD=$(BUILD) tests/live/run.sh
 fuzz: $(FUZZERS)

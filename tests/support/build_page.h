@@ -17,6 +17,9 @@ extern const unsigned int build_hostile_cnt;
  */
 struct model *build_page_capture(void);
 
+/* 600 samples where 990 are due. */
+struct model *build_page_gap(void);
+
 /* One process of about node_cnt distinct nodes in deep and wide stacks. */
 struct model *build_page_large(uint32_t node_cnt);
 #endif

@@ -79,6 +79,23 @@ Test(flame, data_has_tiers_late_names_and_losses)
 	model_free(m);
 }
 
+Test(flame, books_are_those_of_the_report)
+{
+	struct model *m = build_page_gap();
+	char *data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+
+	cr_expect(strstr(data, "\"expected\":990,\"taken\":600,\"missed\":390,"), "%s", data);
+	cr_expect(strstr(data, "\"samplesGap\":true"), "%s", data);
+	free(data);
+	model_free(m);
+	m = build_page_capture();
+	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+	cr_expect(strstr(data, "\"dropped\":37,"), "%s", data);
+	cr_expect(strstr(data, "\"samplesGap\":false"), "%s", data);
+	free(data);
+	model_free(m);
+}
+
 Test(flame, names_of_targets_end_neither_the_block_nor_a_string)
 {
 	struct model *m = build_page_capture();
@@ -167,6 +184,7 @@ Test(flame, writes_pages)
 	if (!folder)
 		cr_assert(mkdtemp(own));
 	write_page(folder ? folder : own, "small", build_page_capture());
+	write_page(folder ? folder : own, "gap", build_page_gap());
 	write_page(folder ? folder : own, "large", build_page_large(100000));
 	write_page(folder ? folder : own, "empty", build_model(2, 99));
 	if (!folder) {

@@ -84,13 +84,13 @@ Test(folded, unnamed_addresses_are_one_frame_unless_asked)
 		struct model *m = build_model(2, 99);
 		uint32_t p = build_process(m, 7, "app", 0);
 		uint32_t t = build_thread(m, p, 7, "app", 0, 'R');
-		uint32_t a = build_unnamed(m, "x.dll", 0x10, KIND_IMAGE, REASON_PRECOMPILED);
-		uint32_t b = build_unnamed(m, "x.dll", 0x20, KIND_IMAGE, REASON_PRECOMPILED);
+		uint32_t a = build_unnamed(m, "x.so", 0x10, KIND_NATIVE, REASON_NO_SYMBOL);
+		uint32_t b = build_unnamed(m, "x.so", 0x20, KIND_NATIVE, REASON_NO_SYMBOL);
 
 		BUILD_SAMPLES(m, t, 1, a, b);
 		expect_folded(
 			m, (struct folded_options){.process = MODEL_NONE, .addresses = addresses},
-			addresses ? "app;x.dll+0x10;x.dll+0x20 1\n" : "app;x.dll 1\n");
+			addresses ? "app;x.so+0x10;x.so+0x20 1\n" : "app;x.so 1\n");
 	}
 }
 

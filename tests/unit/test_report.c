@@ -271,6 +271,21 @@ Test(report, capture_cut_short_before_its_first_slice)
 	struct model *m = build_model(2, 99);
 
 	m->host.complete = false;
+	expect_report("report_no_slice.txt", m, NULL);
+}
+
+Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 77, "batch", 0);
+	uint32_t t = build_thread(m, p, 77, "batch", 99 * CS, 'R');
+	uint32_t pending = build_unnamed(m, "batch", 0x40, KIND_NATIVE, REASON_PENDING);
+	uint32_t main_ = build_symbol(m, "main", "batch", KIND_NATIVE, true);
+
+	BUILD_SAMPLES(m, t, 80, main_, pending);
+	BUILD_SAMPLES(m, t, 18, main_);
+	build_books(m, 3);
+	m->host.complete = false;
 	expect_report("report_cut.txt", m, NULL);
 }
 
@@ -363,5 +378,28 @@ Test(report, names_are_cut_where_they_tell_least)
 		text_shorten(buf, cut_cases[i].columns, cut_cases[i].cut);
 		cr_expect_str_eq(buf, cut_cases[i].expected, "%s in %zu: %s", cut_cases[i].text,
 				 cut_cases[i].columns, buf);
+	}
+}
+
+static const char *const fold_cases[][2] = {
+	{"N.Node<Tuple<A, B>, Canon>.Get", "N.Node<…>.Get"},
+	{"N.Box`1[System.__Canon,X+<Get>d__3].Run", "N.Box`1[…].Run"},
+	{"std::map<std::string, int>::find<std::string>", "std::map<…>::find<…>"},
+	{"N.List<int>.Add", "N.List<int>.Add"},
+	{"N.T.<Get>b__0", "N.T.<Get>b__0"},
+	{"operator<<(std::ostream&)", "operator<<(std::ostream&)"},
+	{"<<<<<<<<<<<<", "<<<<<<<<<<<<"},
+	{"[a whole name in brackets]", "[a whole name in brackets]"},
+	{"", ""},
+};
+
+Test(report, long_type_arguments_fold_and_lone_brackets_stay)
+{
+	for (size_t i = 0; i < sizeof(fold_cases) / sizeof(fold_cases[0]); i++) {
+		char buf[64];
+
+		strcpy(buf, fold_cases[i][0]);
+		text_fold_arguments(buf);
+		cr_expect_str_eq(buf, fold_cases[i][1], "%s: %s", fold_cases[i][0], buf);
 	}
 }

@@ -87,7 +87,7 @@ Test(top, a_method_over_tiers_and_image_is_one_row_and_its_assembly_one_module)
 	BUILD_SAMPLES(f.m, f.t1, 1, f.main, image);
 	top = top_new(f.m, f.process);
 	expect_row(row_of(&top->methods, f.m, "N.T.M"), 5, 5, 1);
-	expect_row(row_of(&top->methods, f.m, "N.dll"), 1, 1, 1);
+	expect_row(row_of(&top->methods, f.m, "N.dll+0x10"), 1, 1, 1);
 	expect_row(module_of(top, "N"), 6, 6, 1);
 	top_free(top);
 	model_free(f.m);

@@ -116,8 +116,7 @@ void text_put_json(FILE *out, const char *s, size_t len)
 		}
 		if (point == '"' || point == '\\')
 			fprintf(out, "\\%c", (char)point);
-		else if (point < 0x20 || point == 0x7f || point == '<' || point == '>' ||
-			 point == '&' || point == 0x2028 || point == 0x2029)
+		else if (steers(point) || point == '<' || point == '>' || point == '&')
 			fprintf(out, "\\u%04x", point);
 		else
 			fwrite(s + i, 1, n, out);

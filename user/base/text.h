@@ -19,8 +19,9 @@ void text_put_safe(FILE *out, const char *s, size_t len);
 /* The same into buf (always terminated, cut at whole escapes). Returns the length written. */
 size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len);
 
-/* Writes s as a JSON string with quotes. Bad UTF-8 becomes U+FFFD; `<`, `>`, `&` and the line
- * separators U+2028/2029 are written as \u escapes, so that the text may stand inside HTML. */
+/* Writes s as a JSON string with quotes. Bad UTF-8 becomes U+FFFD; `<`, `>`, `&` and the control
+ * and direction characters named above are written as \u escapes, so that the text may stand inside
+ * HTML and harms no terminal that shows the file. */
 void text_put_json(FILE *out, const char *s, size_t len);
 
 /*

@@ -60,6 +60,13 @@ static int by_cpu(const void *a, const void *b)
 	return (x->on_cpu_ns < y->on_cpu_ns) - (x->on_cpu_ns > y->on_cpu_ns);
 }
 
+static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)
+{
+	if (!what)
+		return p->flags & PROCESS_SELECTED;
+	return pid ? p->tgid == pid : !strcmp(p->name, what) || !strcmp(p->comm, what);
+}
+
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
 {
 	_cleanup_free_ struct found *found = NULL;
@@ -67,23 +74,22 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 	uint64_t pid = 0;
 	uint32_t *rows;
 
-	if (text_parse_u64(what, 1, UINT32_MAX, &pid))
+	if (what && text_parse_u64(what, 1, UINT32_MAX, &pid))
 		pid = 0;
 	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		const struct model_process *p = &m->processes[i];
-
-		if (pid ? p->tgid != pid : strcmp(p->name, what) && strcmp(p->comm, what))
+		if (!is_meant(&m->processes[i], what, pid))
 			continue;
 		if (GROW(found, cnt, cap))
 			break;
 		found[cnt++] = (struct found){i, on_cpu_ns(m, i)};
 	}
-	if (!cnt) {
+	if (!cnt && what) {
 		log_error("%s: no such process in this capture; `hotrun report` lists them", what);
 		return EXIT_FAILED;
 	}
-	qsort(found, cnt, sizeof(*found), by_cpu);
-	rows = reallocarray(NULL, cnt, sizeof(*rows));
+	if (cnt)
+		qsort(found, cnt, sizeof(*found), by_cpu);
+	rows = reallocarray(NULL, cnt ? cnt : 1, sizeof(*rows));
 	if (!rows)
 		return EXIT_FAILED;
 	for (size_t i = 0; i < cnt; i++)

@@ -13,8 +13,9 @@
 int capture_open(const char *path, struct model **ret_model);
 
 /*
- * Finds the processes that the user named by pid or by name: of several, those with samples first,
- * most CPU first. Returns EXIT_OK with *ret_rows owned, or EXIT_FAILED, logged.
+ * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
+ * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows owned,
+ * or EXIT_FAILED, logged.
  */
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 

@@ -19,7 +19,7 @@ static const char help_text[] =
 	"  -o, --output RESULT     where to write (default: stdout)\n"
 	"  -p, --process NAME|PID  this process only\n"
 	"      --pid               put the process id behind the name, NAME-PID\n"
-	"      --addresses         keep unnamed addresses of a file apart\n"
+	"      --addresses         keep unnamed functions of native libraries apart\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun export --format folded slow.hotrun > slow.folded\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";

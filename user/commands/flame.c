@@ -17,7 +17,7 @@ static const char help_text[] =
 	"FILE, of the newest capture in this folder. Needs no privileges.\n\n"
 	"  -o, --output PAGE       where to write (default: stdout, when it is no terminal)\n"
 	"  -p, --process NAME|PID  show this process first\n"
-	"      --addresses         keep unnamed addresses of a file apart\n"
+	"      --addresses         keep unnamed functions of native libraries apart\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun flame -o flame.html\n"
 	"  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n\n"

@@ -233,7 +233,6 @@ static int run(struct record_options *o, struct child *child)
 			recorder_finish(r);
 			return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 		}
-		recorder_select(r, (uint32_t)child->pid);
 	}
 	err = loop(r, o, child, &code);
 	if (err)

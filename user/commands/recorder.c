@@ -46,6 +46,7 @@ struct recorder {
 	size_t named;		    /* samples of this slice whose stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
+	bool last; /* the slice that ends is the last one */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -259,6 +260,8 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	names_tail(r->names, m, r->tailed_ns);
 	r->tailed_ns = host_now_ns();
 	name_samples(r, 0);
+	if (r->last)
+		names_settle(r->names, m);
 	ingest_slice_end(r->ingest);
 	check_ticks(r);
 
@@ -267,9 +270,13 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	slice->wall_offset_ns = host_wall_offset_ns();
 	m->host.end_ns = slice->end_ns;
 	r->slice_start_ns = slice->end_ns;
-	err = store_write_slice(r->store, m);
-	model_forget_slice(m);
 	r->named = 0;
+	err = store_write_slice(r->store, m);
+	if (err == -EBUSY) { /* a reader holds the file: this slice goes with the next one */
+		r->named = m->samples_cnt;
+		return 0;
+	}
+	model_forget_slice(m);
 	return err;
 }
 
@@ -294,6 +301,7 @@ int recorder_finish(struct recorder *r)
 	int err;
 
 	session_stop(r->session);
+	r->last = true;
 	err = end_slice(r, UINT64_MAX);
 	if (!err) {
 		r->model->host.complete = true;
@@ -446,9 +454,9 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	drain(r, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(r->names, r->model, 0);
 
-	read_losses(r);
 	read_accounts(r);
 	read_cpus(r);
+	read_losses(r);
 	r->start_ns = r->slice_start_ns = r->tailed_ns = host_now_ns();
 	ingest_begin(r->ingest, r->start_ns);
 	r->model->host.start_ns = r->start_ns;
@@ -466,16 +474,6 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 		 r->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
 		 r->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
 	return 0;
-}
-
-void recorder_select(struct recorder *r, uint32_t tgid)
-{
-	uint32_t row = model_process_at(r->model, tgid, UINT64_MAX);
-
-	if (row == MODEL_NONE)
-		return;
-	r->model->processes[row].flags |= PROCESS_SELECTED;
-	r->model->processes[row].dirty = true;
 }
 
 void recorder_free(struct recorder *r)

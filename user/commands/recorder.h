@@ -30,8 +30,6 @@ int recorder_new(const struct recorder_options *options, char *why, size_t why_b
 		 struct recorder **ret_recorder);
 /* Takes the baselines and starts to sample. Logs the start-up line. */
 int recorder_start(struct recorder *r, char *why, size_t why_bytes);
-/* Names the process of `-- CMD`, so that reports begin with it. */
-void recorder_select(struct recorder *r, uint32_t tgid);
 /* Drains; once a second also ends the slice and writes it. -ENOSPC, -EIO: that slice is not in the
  * file, those before are. */
 int recorder_tick(struct recorder *r);

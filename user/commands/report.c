@@ -133,6 +133,19 @@ static unsigned int terminal_width(void)
 	return size.ws_col < REPORT_MIN_WIDTH ? REPORT_MIN_WIDTH : size.ws_col;
 }
 
+/* Those named, else those that the recording was limited to, else those with most CPU. */
+static int choose(const struct model *m, struct arguments *a, uint32_t **rows)
+{
+	size_t cnt, wanted = a->report.process_cnt ? a->report.process_cnt : 3;
+	int rc = capture_find(m, a->process, rows, &cnt);
+
+	if (rc || !cnt)
+		return rc;
+	a->report.processes = *rows;
+	a->report.process_cnt = a->process || cnt < wanted ? cnt : wanted;
+	return EXIT_OK;
+}
+
 int command_report(int argc, char **argv)
 {
 	struct arguments a = {.report = {.color = isatty(STDOUT_FILENO)}};
@@ -148,10 +161,7 @@ int command_report(int argc, char **argv)
 	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
 	if (rc)
 		return rc;
-	if (a.process) {
-		rc = capture_find(m, a.process, &rows, &a.report.process_cnt);
-		a.report.processes = rows;
-	}
+	rc = choose(m, &a, &rows);
 	result = rc ? NULL : result_open(NULL);
 	if (result)
 		rc = result_close(result, report_write(result_file(result), m, &a.report));

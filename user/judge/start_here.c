@@ -47,7 +47,7 @@ static int count_application(struct model *m, uint32_t process, uint64_t *ret_cn
 {
 	struct paths p = {0};
 	uint64_t cnt = 0;
-	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+	int err = paths_begin(&p, m, process, 0);
 
 	while (!err && paths_next(&p)) {
 		size_t i = 0;
@@ -87,7 +87,7 @@ static int deepest(struct model *m, uint32_t process, struct ballot *b, bool app
 {
 	struct paths p = {0};
 	uint32_t best = MODEL_NONE;
-	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+	int err = paths_begin(&p, m, process, 0);
 
 	memset(b->votes, 0, b->cnt * sizeof(*b->votes));
 	while (!err && paths_next(&p)) {

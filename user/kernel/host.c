@@ -217,7 +217,7 @@ uint64_t host_boot_offset_ns(void)
 
 		if (took_ns < best_ns) {
 			best_ns = took_ns;
-			offset_ns = boot_ns - before_ns - took_ns / 2;
+			offset_ns = boot_ns - before_ns; /* never negative, in this order */
 		}
 	}
 	return (uint64_t)offset_ns;

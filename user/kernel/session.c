@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,6 +27,8 @@ struct session {
 	struct hotrun_bpf *bpf;
 	struct ring_buffer *samples, *tasks;
 	struct sideband *sideband;
+	const struct cpu_clock *clocks; /* the map `cpus` in memory */
+	size_t clocks_bytes;
 	int *tick_fds;		 /* by CPU, -1 = none */
 	struct bpf_link **ticks; /* by CPU */
 	bool *online;
@@ -220,6 +223,16 @@ bad:
 
 static int open_rings(struct session *s, char *why, size_t why_bytes)
 {
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *clocks;
+
+	s->clocks_bytes = s->options.cpus_possible * sizeof(*s->clocks);
+	s->clocks_bytes = (s->clocks_bytes + page - 1) / page * page;
+	clocks = mmap(NULL, s->clocks_bytes, PROT_READ, MAP_SHARED, bpf_map__fd(s->bpf->maps.cpus),
+		      0);
+	if (clocks == MAP_FAILED)
+		return explain(-errno, "clocks of the CPUs", why, why_bytes);
+	s->clocks = clocks;
 	s->samples = ring_buffer__new(bpf_map__fd(s->bpf->maps.samples), take_ring_record, s, NULL);
 	if (!s->samples)
 		return explain(-errno, "samples ring", why, why_bytes);
@@ -395,21 +408,18 @@ int session_read_accounts(struct session *s, const struct session_ops *ops)
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
 		     uint64_t *ret_now_ns)
 {
-	struct cpu_clock first, second;
+	const struct cpu_clock *clock = &s->clocks[cpu];
 
-	/* The copy is not atomic; the sequence number, read again, tells whether it was torn. Ticks are
-	 * written without it, by the CPU's own interrupt: single words, never torn. */
-	for (int i = 0; i < 100; i++) {
-		if (bpf_map__lookup_elem(s->bpf->maps.cpus, &cpu, sizeof(cpu), &first,
-					 sizeof(first), 0) ||
-		    bpf_map__lookup_elem(s->bpf->maps.cpus, &cpu, sizeof(cpu), &second,
-					 sizeof(second), 0))
-			return -errno;
-		if (first.sequence == second.sequence && !(first.sequence & 1)) {
-			*ret_now_ns = host_now_ns();
-			*ret_clock = first;
+	/* Ticks are written without the sequence number, by the CPU's own interrupt: single words,
+	 * never torn. */
+	for (int i = 0; i < 1000; i++) {
+		__u64 before = __atomic_load_n(&clock->sequence, __ATOMIC_ACQUIRE);
+
+		*ret_clock = *(const volatile struct cpu_clock *)clock;
+		*ret_now_ns = host_now_ns();
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(before & 1) && __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED) == before)
 			return 0;
-		}
 	}
 	return -EAGAIN;
 }
@@ -451,7 +461,7 @@ size_t session_map_bytes(const struct session *s)
 	size_t cpus = s->options.cpus_possible;
 
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
-	       bpf_map__max_entries(s->bpf->maps.tasks) +
+	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX;
 }
 
@@ -461,6 +471,8 @@ void session_free(struct session *s)
 		return;
 	if (s->ticks && s->tick_fds)
 		session_stop(s);
+	if (s->clocks)
+		munmap((void *)s->clocks, s->clocks_bytes);
 	ring_buffer__free(s->samples);
 	ring_buffer__free(s->tasks);
 	sideband_free(s->sideband);

@@ -25,13 +25,16 @@ static uint64_t method_hash(const struct model_symbol *s)
 	return hash_pair(names, (uint64_t)kind_class(s->kind) << 8 | s->reason);
 }
 
-/* The symbol of all unnamed addresses of that file. */
+/*
+ * The symbol of all unnamed native code of that file. Precompiled methods stay apart: they are
+ * the service's own work, and their offsets are what can be looked up by hand.
+ */
 static uint32_t folded(struct model *m, uint32_t symbol)
 {
 	struct model_symbol s = m->symbols[symbol];
 	uint32_t row;
 
-	if (s.reason == REASON_NAMED || s.kind == KIND_NOTE)
+	if (s.reason == REASON_NAMED || s.kind == KIND_NOTE || s.kind == KIND_IMAGE)
 		return symbol;
 	s.name = s.module[0] ? s.module : "[unknown]";
 	s.raw = s.name;

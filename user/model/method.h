@@ -4,8 +4,7 @@
 /*
  * From symbols to methods: rows of the symbol table that mean the same to people are one. A method
  * keeps one row over its tiers, whether precompiled or from the JIT; on request, all unnamed
- * addresses of a file with the same reason are one, too: there an address is a call site, not a
- * function. Pure; no threads.
+ * functions of a native file with the same reason are one, too: in a tree they only make depth. Pure; no threads.
  */
 #include <stdbool.h>
 

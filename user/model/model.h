@@ -68,6 +68,7 @@ enum model_reason {
 	REASON_TRUNCATED = 23,	/* deeper than the kernel walks */
 	REASON_LIMIT = 24,	/* one of hotrun's own bounds was reached */
 	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
+	REASON_BROKEN = 26,	/* the walk lost the way there: code without frame pointers */
 	REASON_CNT
 };
 
@@ -106,7 +107,7 @@ struct model_host {
 #define PROCESS_FACTS	 0x4u  /* /proc was read: exe, name, ns_pid, cgroup are known */
 #define PROCESS_GONE	 0x8u  /* ended before its facts could be read */
 #define PROCESS_SELF	 0x10u /* hotrun itself */
-#define PROCESS_SELECTED 0x20u /* named by -p, --cgroup or -- CMD */
+#define PROCESS_SELECTED 0x20u /* named by -p or --cgroup */
 #define PROCESS_SAMPLED	 0x40u /* has at least one sample */
 
 struct model_process {

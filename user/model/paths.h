@@ -16,7 +16,7 @@
 #include "model/method.h"
 #include "model/resolve.h"
 
-#define PATHS_FOLD_UNNAMED 0x1u /* unnamed addresses of a file in a row are one frame */
+#define PATHS_FOLD_UNNAMED 0x1u /* unnamed functions of a native file in a row are one frame */
 
 struct paths {
 	struct model *m;

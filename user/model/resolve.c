@@ -27,22 +27,44 @@ static bool same_activation(const struct model *m, const struct resolve_frame *c
 	       strcmp(m->locations[caller->location].tier, OSR_TIER);
 }
 
+/*
+ * Frames of a stack, from the leaf on, that are what they seem. Where code without frame pointers
+ * led the walk astray, the "callers" from the first address outside all code on are stray words.
+ */
+static uint32_t sound_frames(const struct model *m, const struct model_stack *s, uint64_t time_ns)
+{
+	if (!(s->flags & STACK_BROKEN))
+		return s->frame_cnt;
+	for (uint32_t i = 1; i < s->frame_cnt; i++) {
+		uint32_t location =
+			model_location_find(m, s->process, model_stack_address(m, s, i), time_ns);
+
+		if (location != MODEL_NONE &&
+		    m->symbols[m->locations[location].symbol].reason == REASON_NO_MAPPING)
+			return i;
+	}
+	return s->frame_cnt;
+}
+
 static size_t put_stack(struct model *m, uint64_t id, const struct model_sample *sample,
 			struct resolve_frame *frames)
 {
-	uint32_t row = model_stack_find(m, id), process;
+	uint32_t row = model_stack_find(m, id);
+	const struct model_stack *s;
 	size_t n = 0;
 
 	if (row == MODEL_NONE) {
 		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
 		return n;
 	}
-	process = m->stacks[row].process;
-	if (m->stacks[row].flags & STACK_TRUNCATED && !(m->stacks[row].flags & STACK_KERNEL))
+	s = &m->stacks[row];
+	if (s->flags & STACK_TRUNCATED && !(s->flags & STACK_KERNEL))
 		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
-	for (uint32_t i = m->stacks[row].frame_cnt; i-- > 0;) {
-		uint64_t address = model_stack_address(m, &m->stacks[row], i);
-		uint32_t location = model_location_find(m, process, address, sample->time_ns);
+	else if (s->flags & STACK_BROKEN)
+		frames[n++] = note(m, "[broken stack]", REASON_BROKEN);
+	for (uint32_t i = sound_frames(m, s, sample->time_ns); i-- > 0;) {
+		uint64_t address = model_stack_address(m, s, i);
+		uint32_t location = model_location_find(m, s->process, address, sample->time_ns);
 
 		if (location == MODEL_NONE)
 			frames[n] = note(m, "[not looked up]", REASON_PENDING);

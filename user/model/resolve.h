@@ -17,8 +17,9 @@ struct resolve_frame {
 
 /*
  * Fills frames[RESOLVE_MAX_FRAMES], root first, and returns how many; at least 1. Adds the symbols
- * that it needs for notes ("[truncated]", "[stack lost]", addresses still pending) to the model,
- * hence not const. A method entered twice through on-stack replacement is one frame.
+ * that it needs for notes ("[truncated]", "[broken stack]", "[stack lost]", addresses still
+ * pending) to the model, hence not const. Of a broken stack, stray words that the walk took for
+ * callers are left out. A method entered twice through on-stack replacement is one frame.
  */
 size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		      struct resolve_frame *frames);

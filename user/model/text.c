@@ -37,6 +37,7 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_TRUNCATED] = {"truncated", "deeper than the kernel walks"},
 	[REASON_LIMIT] = {"limit", "one of hotrun's bounds reached"},
 	[REASON_PENDING] = {"pending", "not looked up before the recording ended"},
+	[REASON_BROKEN] = {"broken", "walk lost its way: code without frame pointers"},
 };
 
 static const struct code_text losses[LOSS_CAUSE_CNT] = {

@@ -116,7 +116,7 @@ static int top_build(struct top *top, struct model *m, uint32_t process)
 {
 	struct paths p = {0};
 	uint32_t last_thread = MODEL_NONE;
-	int err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
+	int err = paths_begin(&p, m, process, 0);
 
 	while (!err && paths_next(&p)) {
 		top->samples++;

@@ -106,9 +106,9 @@ void unnamed_free(struct unnamed *u)
 	free(u);
 }
 
-static bool is_note(enum model_reason reason)
+bool unnamed_is_note(enum model_reason reason)
 {
-	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED;
+	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED || reason == REASON_BROKEN;
 }
 
 uint64_t unnamed_frames(const struct unnamed *u)
@@ -116,7 +116,7 @@ uint64_t unnamed_frames(const struct unnamed *u)
 	uint64_t sum = 0;
 
 	for (int i = REASON_NAMED + 1; i < REASON_CNT; i++)
-		if (!is_note(i))
+		if (!unnamed_is_note(i))
 			sum += u->by_reason[i];
 	return sum;
 }
@@ -126,7 +126,7 @@ enum model_reason unnamed_commonest(const struct unnamed *u)
 	enum model_reason most = REASON_NAMED;
 
 	for (int i = REASON_NAMED + 1; i < REASON_CNT; i++)
-		if (!is_note(i) && u->by_reason[i] > (most ? u->by_reason[most] : 0))
+		if (!unnamed_is_note(i) && u->by_reason[i] > (most ? u->by_reason[most] : 0))
 			most = i;
 	return most;
 }

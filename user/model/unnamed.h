@@ -29,6 +29,8 @@ struct unnamed {
 /* Returns it owned, or NULL with errno ENOMEM. */
 struct unnamed *unnamed_new(struct model *m, uint32_t process);
 void unnamed_free(struct unnamed *u);
+/* True for reasons that stand for frames that are not there: cut or lost stacks. */
+bool unnamed_is_note(enum model_reason reason);
 /* Frames without a name over all reasons, notes left out. */
 uint64_t unnamed_frames(const struct unnamed *u);
 /* The reason with the most frames, or REASON_NAMED when there is none. */

@@ -96,7 +96,8 @@ int asker_open(const struct asker_target *target)
 	n = guard_read(fd, "stat", stat, sizeof(stat));
 	if (n < 0)
 		return (int)n;
-	if (proc_parse_stat(stat, (size_t)n, facts) || !asker_same_start(target, facts->start_ticks))
+	if (proc_parse_stat(stat, (size_t)n, facts) ||
+	    !asker_same_start(target, facts->start_ticks))
 		return -ESRCH;
 	return take_fd(&fd);
 }

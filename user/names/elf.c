@@ -16,7 +16,7 @@
 #include "names/unwind.h"
 
 #define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
-#define SEGMENTS_LIMIT 1024 /* program headers that are looked at */
+#define SEGMENTS_LIMIT 1024	  /* program headers that are looked at */
 #define NOTE_BYTES_MAX 65536
 
 _Static_assert(ELF_STRINGS_MAX <= NAMES_MAX, "names must be addressable");

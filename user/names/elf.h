@@ -14,9 +14,9 @@
 #include "model/model.h"
 
 #define ELF_FILE_BYTES_MAX   (4ull << 30) /* debug files of browsers come near */
-#define ELF_SYMBOLS_MAX	     4000000u /* of one section: 96 MB while it is read */
+#define ELF_SYMBOLS_MAX	     4000000u	  /* of one section: 96 MB while it is read */
 #define ELF_STRINGS_MAX	     (256u << 20) /* bytes of one string table, and of the names kept */
-#define ELF_NAME_MAX	     8192u /* bytes of one name; the rest is cut */
+#define ELF_NAME_MAX	     8192u	  /* bytes of one name; the rest is cut */
 #define ELF_SECTIONS_MAX     65536u
 #define ELF_SEGMENTS_MAX     64u
 #define ELF_UNWIND_BYTES_MAX (64u << 20) /* of .eh_frame */
@@ -29,11 +29,11 @@ struct elf_identity {
 };
 
 struct elf_function {
-	uint64_t start; /* virtual address in the file */
-	uint32_t size; /* bytes, at least 1 */
+	uint64_t start;	    /* virtual address in the file */
+	uint32_t size;	    /* bytes, at least 1 */
 	uint32_t name : 28; /* offset in names */
-	uint32_t rank : 3; /* of aliases, less is better */
-	uint32_t open : 1; /* has no size of its own: ends at the next one */
+	uint32_t rank : 3;  /* of aliases, less is better */
+	uint32_t open : 1;  /* has no size of its own: ends at the next one */
 };
 
 struct elf_extent {
@@ -55,15 +55,15 @@ struct elf_table {
 	size_t extents_cnt, extents_cap;
 	char *names;
 	size_t names_len, names_cap;
-	bool has_symtab; /* not stripped */
+	bool has_symtab;     /* not stripped */
 	char debuglink[256]; /* file name in .gnu_debuglink, "" none */
 };
 
 /* Where an address lies. */
 struct elf_place {
-	const char *name; /* borrowed from the table; NULL = no symbol covers the address */
+	const char *name;  /* borrowed from the table; NULL = no symbol covers the address */
 	uint64_t function; /* vaddr of the function's start; the address itself where not known */
-	bool in_function; /* bounds of the function are known */
+	bool in_function;  /* bounds of the function are known */
 };
 
 /*

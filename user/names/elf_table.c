@@ -30,7 +30,8 @@ static void shrink(struct elf_table *t)
 {
 	void *p;
 
-	p = t->functions_cnt ? realloc(t->functions, t->functions_cnt * sizeof(*t->functions)) : NULL;
+	p = t->functions_cnt ? realloc(t->functions, t->functions_cnt * sizeof(*t->functions))
+			     : NULL;
 	if (p) {
 		t->functions = p;
 		t->functions_cap = t->functions_cnt;

@@ -29,8 +29,13 @@ static bool is(const char *arg, size_t len, const char *word)
 static bool takes_value(const char *arg, size_t len)
 {
 	static const char *const options[] = {
-		"--additionalprobingpath", "--additional-deps", "--depsfile", "--fx-version",
-		"--roll-forward", "--roll-forward-on-no-candidate-fx", "--runtimeconfig",
+		"--additionalprobingpath",
+		"--additional-deps",
+		"--depsfile",
+		"--fx-version",
+		"--roll-forward",
+		"--roll-forward-on-no-candidate-fx",
+		"--runtimeconfig",
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -52,8 +57,8 @@ static bool is_word(const char *arg, size_t len)
 
 static size_t stem_len(const char *name, size_t len)
 {
-	if (len > 4 && (!strncasecmp(name + len - 4, ".dll", 4) ||
-			!strncasecmp(name + len - 4, ".exe", 4)))
+	if (len > 4 &&
+	    (!strncasecmp(name + len - 4, ".dll", 4) || !strncasecmp(name + len - 4, ".exe", 4)))
 		return len - 4;
 	return 0;
 }
@@ -66,8 +71,8 @@ static void name_of(const char *arg, size_t len, char ret_name[ENTRY_BYTES])
 	size_t stem = stem_len(base, base_len);
 
 	if (stem)
-		snprintf(ret_name, ENTRY_BYTES, "%.*s", (int)(stem < ENTRY_BYTES ? stem : ENTRY_BYTES),
-			 base);
+		snprintf(ret_name, ENTRY_BYTES, "%.*s",
+			 (int)(stem < ENTRY_BYTES ? stem : ENTRY_BYTES), base);
 	else if (is_word(arg, len))
 		snprintf(ret_name, ENTRY_BYTES, "dotnet %.*s", (int)len, arg);
 }
@@ -79,7 +84,8 @@ const char *entry_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-void entry_name(const char *exe, const char *cmdline, size_t cmdline_len, char ret_name[ENTRY_BYTES])
+void entry_name(const char *exe, const char *cmdline, size_t cmdline_len,
+		char ret_name[ENTRY_BYTES])
 {
 	struct args args = {.pos = cmdline, .end = cmdline + cmdline_len};
 	const char *arg;

@@ -15,7 +15,8 @@
  * for a command of the SDK, or "" where the executable is not the `dotnet` host. Host options as
  * `dotnet --help` lists them (.NET 10).
  */
-void entry_name(const char *exe, const char *cmdline, size_t cmdline_len, char ret_name[ENTRY_BYTES]);
+void entry_name(const char *exe, const char *cmdline, size_t cmdline_len,
+		char ret_name[ENTRY_BYTES]);
 
 /* The last component of a path; for an apphost ("/app/Shop.Api") that is its entry assembly. */
 const char *entry_basename(const char *path);

@@ -37,8 +37,8 @@ static enum model_reason identify(struct file_job *job, int fd, bool must_know)
 	if (reason)
 		return reason;
 	if (job->module.build_id_len)
-		return same_build_id(&job->identity, &job->module) ? REASON_NAMED :
-								     REASON_FILE_CHANGED;
+		return same_build_id(&job->identity, &job->module) ? REASON_NAMED
+								   : REASON_FILE_CHANGED;
 	if (must_know)
 		return REASON_FILE_CHANGED;
 	if (job->module.inode && job->module.inode != job->identity.inode)

@@ -14,14 +14,14 @@ struct file_job {
 	struct loader_job base;
 	enum file_step step; /* to be run next */
 	struct asker_target target;
-	char *path; /* owned */
+	char *path;		    /* owned */
 	struct model_module module; /* path is not to be used */
-	uint64_t start, end; /* of the mapping */
+	uint64_t start, end;	    /* of the mapping */
 	/* Results. */
 	enum model_reason reason;
-	int fd; /* owned, -1 = none */
+	int fd;			      /* owned, -1 = none */
 	struct elf_identity identity; /* after FILE_STEP_OPEN */
-	struct elf_table *table; /* owned, after FILE_STEP_LOAD */
+	struct elf_table *table;      /* owned, after FILE_STEP_LOAD */
 };
 
 /* Returns owned (release with job->base.release), or NULL with errno ENOMEM. */

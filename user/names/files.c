@@ -10,7 +10,7 @@
 /* What a module of a process led to. */
 struct attachment {
 	uint32_t process, module;
-	uint32_t table; /* row of tables, or MODEL_NONE */
+	uint32_t table;	 /* row of tables, or MODEL_NONE */
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
 
@@ -70,18 +70,29 @@ static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, 
 	return len && id->build_id_len == len && !memcmp(id->build_id, build_id, len);
 }
 
-static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len)
+/* A file and its stripped copy have one build id: a full table serves both, a stripped one only the
+ * files that it is equal to (size_bytes; 0 = only full ones). */
+static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len,
+			      uint64_t size_bytes)
 {
-	for (size_t i = 0; len && i < f->tables_cnt; i++)
-		if (f->tables[i].table &&
-		    is_build_id(&f->tables[i].table->identity, build_id, len))
+	uint32_t row = MODEL_NONE;
+
+	for (size_t i = 0; len && i < f->tables_cnt; i++) {
+		const struct elf_table *t = f->tables[i].table;
+
+		if (!t || !is_build_id(&t->identity, build_id, len))
+			continue;
+		if (t->has_symtab)
 			return (uint32_t)i;
-	return MODEL_NONE;
+		if (size_bytes && t->identity.size_bytes == size_bytes)
+			row = (uint32_t)i;
+	}
+	return row;
 }
 
 static uint32_t find_identity(const struct files *f, const struct elf_identity *id)
 {
-	uint32_t row = find_build_id(f, id->build_id, id->build_id_len);
+	uint32_t row = find_build_id(f, id->build_id, id->build_id_len, id->size_bytes);
 
 	for (size_t i = 0; row == MODEL_NONE && i < f->tables_cnt; i++) {
 		const struct elf_table *t = f->tables[i].table;
@@ -179,7 +190,7 @@ static void attach(struct files *f, const struct model *m, uint32_t process,
 	struct asker_target target;
 	struct file_job *job;
 
-	a->table = find_build_id(f, module->build_id, module->build_id_len);
+	a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
 	a->reason = REASON_NAMED;
 	if (a->table != MODEL_NONE)
 		return;

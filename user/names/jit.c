@@ -14,21 +14,21 @@
 
 struct jit_map {
 	uint32_t process;
-	struct map_job *job; /* with the tail; NULL = not open */
+	struct map_job *job;	  /* with the tail; NULL = not open */
 	enum model_reason reason; /* why it is not */
 	bool looked;
-	bool ended; /* read once more after its process's exit */
-	unsigned looks; /* in vain */
+	bool ended;	     /* read once more after its process's exit */
+	unsigned looks;	     /* in vain */
 	uint32_t generation; /* goes up with every change of the map */
 	uint64_t changed_ns; /* what its newest entries were stamped with */
-	uint64_t used; /* the look-up that used it last */
+	uint64_t used;	     /* the look-up that used it last */
 };
 
 /* Which symbol an entry of a map is. */
 struct jit_entry {
 	uint64_t start;
 	uint32_t process, offset;
-	uint32_t symbol; /* row */
+	uint32_t symbol;  /* row */
 	const char *tier; /* interned */
 };
 
@@ -312,10 +312,10 @@ static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t 
 	};
 
 	if (map->job)
-		reason = perfmap_tail_rewritten(map->job->tail) ? REASON_PERF_MAP_REWRITTEN :
-			 perfmap_damage(perfmap_tail_map(map->job->tail)) ?
-								  REASON_PERF_MAP_DAMAGED :
-								  REASON_PERF_MAP_NO_ENTRY;
+		reason = perfmap_tail_rewritten(map->job->tail) ? REASON_PERF_MAP_REWRITTEN
+			 : perfmap_damage(perfmap_tail_map(map->job->tail))
+				 ? REASON_PERF_MAP_DAMAGED
+				 : REASON_PERF_MAP_NO_ENTRY;
 	else if (anonymous && (reason == REASON_NO_PERF_MAP || reason == REASON_PROCESS_GONE))
 		reason = REASON_ANONYMOUS_CODE;
 	location.symbol = unnamed_symbol(m, reason);
@@ -370,8 +370,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	location = find(j, m, map, address, time_ns);
 	if (location == MODEL_NONE)
 		location = model_location_find(m, process, address, time_ns);
-	if (location == MODEL_NONE &&
-	    ((anonymous && !map->job) || !add_waiting(j, &w)))
+	if (location == MODEL_NONE && ((anonymous && !map->job) || !add_waiting(j, &w)))
 		location = add_reason(m, map, address, anonymous);
 	return location;
 }

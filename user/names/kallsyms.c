@@ -17,10 +17,10 @@
 
 struct function {
 	uint64_t start;
-	uint32_t size; /* until settled: 1 = text, 0 = only bounds the function before it */
-	uint32_t name; /* offset in names */
+	uint32_t size;	 /* until settled: 1 = text, 0 = only bounds the function before it */
+	uint32_t name;	 /* offset in names */
 	uint16_t module; /* row of modules */
-	uint8_t rank; /* of aliases, less is better */
+	uint8_t rank;	 /* of aliases, less is better */
 };
 
 struct kallsyms {

@@ -16,7 +16,7 @@
 struct kallsyms;
 
 struct kallsyms_place {
-	const char *name; /* borrowed until kallsyms_free() */
+	const char *name;   /* borrowed until kallsyms_free() */
 	const char *module; /* "ext4", "[bpf]", or "[kernel]" */
 	uint64_t start;
 };

@@ -16,10 +16,10 @@ struct worker {
 	pthread_cond_t changed;
 	enum worker_state state;
 	struct loader_job *job;
-	bool quit; /* the loader wants no more of it */
-	bool hung; /* abandoned with its job */
+	bool quit;     /* the loader wants no more of it */
+	bool hung;     /* abandoned with its job */
 	bool returned; /* the abandoned job came back: the loader may forget it */
-	bool orphan; /* the loader is gone: the thread frees this */
+	bool orphan;   /* the loader is gone: the thread frees this */
 };
 
 struct loader {

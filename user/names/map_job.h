@@ -18,13 +18,13 @@ struct map_job {
 	struct loader_job base;
 	enum map_step step;
 	struct asker_target target;
-	int error; /* 0 or -errno of the step */
+	int error;		   /* 0 or -errno of the step */
 	struct perfmap_tail *tail; /* owned */
-	uint64_t seen_ns; /* for MAP_STEP_ADVANCE */
-	struct perfmap_hit hit; /* for MAP_STEP_NAME */
-	int fd; /* the tail's, for fstat while the tail lives */
-	bool grown; /* result of MAP_STEP_ADVANCE */
-	bool local; /* result of MAP_STEP_OPEN: the file's system does not hang */
+	uint64_t seen_ns;	   /* for MAP_STEP_ADVANCE */
+	struct perfmap_hit hit;	   /* for MAP_STEP_NAME */
+	int fd;			   /* the tail's, for fstat while the tail lives */
+	bool grown;		   /* result of MAP_STEP_ADVANCE */
+	bool local;		   /* result of MAP_STEP_OPEN: the file's system does not hang */
 	char name[MAP_NAME_BYTES]; /* result of MAP_STEP_NAME */
 	size_t name_len;
 };

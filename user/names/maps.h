@@ -11,7 +11,7 @@
 
 struct maps_line {
 	uint64_t start, end, file_offset; /* end exclusive */
-	uint64_t dev; /* makedev */
+	uint64_t dev;			  /* makedev */
 	uint64_t inode;
 	bool executable;
 	const char *path; /* into the line, still escaped; not terminated */

@@ -31,7 +31,7 @@
 /* What a location was made from, to see cheaply whether it still holds. */
 struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
-	uint32_t check; /* JIT: generation of the map; no mapping: mappings known then */
+	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
 };
 
 struct names {
@@ -133,7 +133,8 @@ static bool find_kernel(struct names *n, uint64_t address, uint64_t time_ns,
 
 static void name_kernel(struct names *n, struct model *m, uint64_t address, uint64_t time_ns)
 {
-	struct model_symbol symbol = {.name = "[kernel]", .module = "[kernel]", .kind = KIND_KERNEL};
+	struct model_symbol symbol = {
+		.name = "[kernel]", .module = "[kernel]", .kind = KIND_KERNEL};
 	struct model_location location = {
 		.process = MODEL_NONE, .address = address, .older = MODEL_NONE, .tier = ""};
 	struct kallsyms_place place;
@@ -198,8 +199,8 @@ static uint32_t symbol_nowhere(struct model *m, uint32_t process, uint64_t addre
 	if (address >= VSYSCALL_START && address < VSYSCALL_END)
 		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
 	return symbol_note(m, "[unknown]", KIND_UNKNOWN,
-			   !p->mapping_cnt && (p->flags & PROCESS_GONE) ? REASON_PROCESS_GONE :
-									  REASON_NO_MAPPING);
+			   !p->mapping_cnt && (p->flags & PROCESS_GONE) ? REASON_PROCESS_GONE
+									: REASON_NO_MAPPING);
 }
 
 static void keep_origin(struct names *n, uint32_t location, struct origin origin)
@@ -263,8 +264,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 			if (model_location_find(m, process, address, time_ns) != MODEL_NONE)
 				location.from_ns = map->from_ns;
 		}
-		location.symbol = map ? symbol_in(n, m, process, map, address) :
-					symbol_nowhere(m, process, address);
+		location.symbol = map ? symbol_in(n, m, process, map, address)
+				      : symbol_nowhere(m, process, address);
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
 	if (row != MODEL_NONE)
@@ -276,8 +277,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 static const struct model_symbol *symbol_of(const struct model *m, const struct model_stack *s,
 					    uint32_t frame, uint64_t time_ns)
 {
-	uint32_t location = model_location_find(m, s->process, model_stack_address(m, s, frame),
-						time_ns);
+	uint32_t location =
+		model_location_find(m, s->process, model_stack_address(m, s, frame), time_ns);
 
 	return location == MODEL_NONE ? NULL : &m->symbols[m->locations[location].symbol];
 }
@@ -301,8 +302,8 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 	if (good == s->frame_cnt && root && root_reached(root, inner, entry_basename(p->exe)))
 		return;
 	s->flags |= STACK_BROKEN;
-	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns) :
-		     NULL;
+	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns)
+		   : NULL;
 	s->broken_module = map ? map->module : MODEL_NONE;
 }
 

@@ -32,8 +32,9 @@ int proc_parse_stat(const char *text, size_t len, struct proc_facts *facts)
 
 	if (!open || !close || close < open)
 		return -EINVAL;
-	if (sscanf(close + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-			      " %*d %*d %llu",
+	if (sscanf(close + 1,
+		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
+		   " %*d %*d %llu",
 		   &state, &parent, &flags, &start) != 4)
 		return -EINVAL;
 	comm_len = (size_t)(close - open - 1);

@@ -17,7 +17,7 @@
 #include "names/maps.h"
 
 #define PROC_PATH_BYTES 4096 /* PATH_MAX */
-#define PROC_COMM_BYTES 64 /* names of kernel threads are longer than TASK_COMM_LEN in stat */
+#define PROC_COMM_BYTES 64   /* names of kernel threads are longer than TASK_COMM_LEN in stat */
 /* Bytes of all paths of executable mappings kept; hundreds of libraries need some 50 KiB. */
 #define PROC_PATHS_MAX (16u << 20)
 
@@ -34,7 +34,7 @@ struct proc_facts {
 	bool kernel; /* a kernel thread */
 	char comm[PROC_COMM_BYTES];
 	char exe[PROC_PATH_BYTES]; /* "" unknown */
-	char entry[ENTRY_BYTES]; /* "" unless run by the `dotnet` host */
+	char entry[ENTRY_BYTES];   /* "" unless run by the `dotnet` host */
 	struct cgroup_facts cgroup;
 	struct proc_mapping *mappings; /* executable ones */
 	size_t mappings_cnt, mappings_cap;

@@ -12,12 +12,12 @@ static bool starts_with(const char *s, const char *prefix)
 static bool is_root_name(const char *name)
 {
 	static const char *const names[] = {
-		"_start", "start_thread", "thread_start", "clone", "__clone", "clone3", "__clone3",
-		"start", "_start_c", "_dl_start_user", "rt0_go", "main",
+		"_start",   "start_thread", "thread_start", "clone",	      "__clone", "clone3",
+		"__clone3", "start",	    "_start_c",	    "_dl_start_user", "rt0_go",	 "main",
 	};
 	static const char *const prefixes[] = {
-		"__libc_start_main", "__libc_start_call_main", "libc_start_main",
-		"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "_rt0_",
+		"__libc_start_main", "__libc_start_call_main", "libc_start_main", "runtime.goexit",
+		"runtime.mstart",    "runtime.rt0_go",	       "_rt0_",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

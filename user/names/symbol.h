@@ -12,7 +12,7 @@
 struct symbol_site {
 	uint32_t process; /* row */
 	const char *path; /* of the module */
-	uint64_t offset; /* in the file */
+	uint64_t offset;  /* in the file */
 	enum model_reason reason;
 };
 

@@ -17,7 +17,7 @@
 #define PE_DATAREL 0x30
 
 #define HEADER_BYTES 12 /* version, three encodings, frame pointer, count */
-#define ENTRY_BYTES  8 /* start and frame entry, both 32 bits relative to the header */
+#define ENTRY_BYTES  8	/* start and frame entry, both 32 bits relative to the header */
 
 static uint32_t read_u32(const uint8_t *p)
 {

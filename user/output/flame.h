@@ -14,6 +14,10 @@
  *	     second and CPU; startUnixMs: 0 = unknown; durationNs; complete: ended on purpose}
  *	samples: of all processes; cut: of these, whose stack was cut (bounds of forest.h)
  *	first: row of the process shown first, or null for all
+ *	books {known: false = no account of the CPUs to check against; ticks expected by busy time,
+ *	     taken, missed: 0 within counting noise; filtered; dropped: taken but not here;
+ *	     lostPerMillion; samplesGap: too many for shares to hold; switchesGap: the same for CPU
+ *	     time}, as judge/books.h has them
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason
  *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown; dotnet; self: is
@@ -35,7 +39,7 @@
 
 struct flame_options {
 	uint32_t process; /* row shown first, MODEL_NONE = all */
-	bool addresses;	  /* keep unnamed addresses of a file apart; else they are one frame */
+	bool addresses; /* keep unnamed functions of a native file apart; else they are one frame */
 };
 
 /* Writes the page. Returns 0, -ENOMEM, -EIO when out has failed, or what getrandom(2) says. Linear

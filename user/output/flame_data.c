@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "bpf/events.h"
+#include "judge/books.h"
 #include "judge/remedy.h"
 #include "model/paths.h"
 #include "output/flame.h"
@@ -226,14 +227,27 @@ static bool loses_samples(uint32_t cause)
 	       cause == LOSS_TICKS_MISSED;
 }
 
-static void put_losses(struct data *d)
+static void put_books(struct data *d, const struct totals *t)
 {
-	uint64_t counts[LOSS_CAUSE_CNT] = {0};
+	struct books b = books_of(d->m, t);
+
+	fprintf(d->out, ",\n\"books\":{\"known\":%s", b.have_cpus ? "true" : "false");
+	put_number(d->out, "expected", b.expected);
+	put_number(d->out, "taken", b.taken);
+	put_number(d->out, "missed", b.missed > b.noise ? b.missed : 0);
+	put_number(d->out, "filtered", b.filtered);
+	put_number(d->out, "dropped", b.dropped);
+	put_number(d->out, "lostPerMillion", (uint64_t)(b.lost_share * 1e6));
+	put_bool(d->out, "samplesGap", b.samples_gap);
+	put_bool(d->out, "switchesGap", b.switches_gap);
+	putc('}', d->out);
+}
+
+static void put_losses(struct data *d, const struct totals *t)
+{
+	const uint64_t *counts = t->losses;
 	const char *before = "";
 
-	for (size_t i = 0; i < d->m->losses_cnt; i++)
-		if (d->m->losses[i].cause < LOSS_CAUSE_CNT)
-			counts[d->m->losses[i].cause] += d->m->losses[i].count;
 	fputs(",\n\"losses\":[", d->out);
 	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
 		if (!counts[cause])
@@ -459,13 +473,19 @@ static int put_symbols(struct data *d)
 static int put_all(struct data *d, const struct flame_options *options)
 {
 	uint64_t samples = d->forest.nodes_cnt ? d->forest.nodes[0].total : 0;
+	struct totals *totals = totals_new(d->m);
 	int err;
+
+	if (!totals)
+		return -ENOMEM;
 
 	fputs("{\"format\":\"hotrun-flame\",\"version\":1", d->out);
 	put_number(d->out, "samples", samples);
 	put_number(d->out, "cut", d->forest.cut);
 	put_host(d);
-	put_losses(d);
+	put_books(d, totals);
+	put_losses(d, totals);
+	totals_free(totals);
 	put_reasons(d);
 	err = put_processes(d, options->process);
 	if (!err)

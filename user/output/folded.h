@@ -22,7 +22,7 @@
 struct folded_options {
 	uint32_t process; /* row, MODEL_NONE = all */
 	bool pid;	  /* the first frame is NAME-PID, as with stackcollapse-perf.pl --pid */
-	bool addresses;	  /* keep unnamed addresses of a file apart; else they are one frame */
+	bool addresses; /* keep unnamed functions of a native file apart; else they are one frame */
 };
 
 /* Returns 0, -ENOMEM, or -EIO when out has failed. Adds symbols of notes to m. */

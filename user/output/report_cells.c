@@ -177,6 +177,8 @@ void put_method(const struct report *r, uint32_t symbol, size_t columns)
 
 	copy_name(name, s->name, cut);
 	method_tail(tail, sizeof(tail), s, module_helps(s));
+	if (text_columns(name) + text_columns(tail) > columns)
+		text_fold_arguments(name);
 	/* The end of a long managed name tells more than its assembly. */
 	if (is_managed(s) && text_columns(name) + text_columns(tail) > columns)
 		method_tail(tail, sizeof(tail), s, false);

@@ -27,7 +27,7 @@ static void put_times(const struct report *r)
 		return;
 	}
 	put_paint(r, PAINT_ALARM);
-	fputs("ended early (killed, or its disk was full): whole up to here", r->out);
+	fputs("ended early: killed, or disk full", r->out);
 	put_plain(r);
 	putc('\n', r->out);
 }

@@ -183,20 +183,24 @@ static void put_unnamed(const struct report *r)
 	if (!u->frames)
 		return;
 	put_heading(r, "frames without a name");
-	fprintf(r->out, "      frames  of frames  leaf of samples\n");
+	fprintf(r->out, "      frames  of frames   as leaf  (of samples)\n");
 	for (int i = REASON_NAMED + 1; i < REASON_CNT; i++) {
+		bool note = unnamed_is_note(i);
+
 		if (!u->by_reason[i])
 			continue;
+		/* What stands for frames that are not there has no share of frames. */
 		put_right(r, number_count(u->by_reason[i]).text, 12);
-		put_right(r, number_percent(share_of(u->by_reason[i], u->frames)).text, 11);
-		put_right(r, number_percent(share_of(u->leaves[i], u->samples)).text, 17);
+		put_right(r, note ? "-" : number_percent(share_of(u->by_reason[i], u->frames)).text,
+			  11);
+		put_right(r, number_percent(share_of(u->leaves[i], u->samples)).text, 10);
 		snprintf(text, sizeof(text), "%s: %s", model_reason_id(i), model_reason_text(i));
 		put_spaces(r, 2);
-		put_words(r, text, 42, 42);
+		put_words(r, text, 35, 35);
 		if (remedy_reason(i)[0]) {
-			put_spaces(r, 42);
+			put_spaces(r, 35);
 			fputs("→ ", r->out);
-			put_words(r, remedy_reason(i), 44, 44);
+			put_words(r, remedy_reason(i), 37, 37);
 		}
 	}
 	fprintf(r->out, "%12s of %s frames named in all",

@@ -123,3 +123,40 @@ void text_shorten(char *s, size_t columns, enum text_cut cut)
 	memcpy(s + head, ELLIPSIS, strlen(ELLIPSIS));
 	memmove(s + head + strlen(ELLIPSIS), s + from, len - from + 1);
 }
+
+#define SHORT_ARGUMENTS 8 /* bytes that are not worth folding */
+
+/* Length of the bracketed text at s, brackets included, or 0. */
+static size_t bracketed(const char *s)
+{
+	int depth = 0;
+
+	for (size_t i = 0; s[i]; i++) {
+		depth += s[i] == '<' || s[i] == '[';
+		depth -= s[i] == '>' || s[i] == ']';
+		if (!depth)
+			return i + 1;
+	}
+	return 0;
+}
+
+void text_fold_arguments(char *s)
+{
+	char *to = s;
+
+	for (const char *from = s; *from;) {
+		bool opens = from > s && (*from == '<' || *from == '[');
+		size_t len = opens ? bracketed(from) : 0;
+
+		if (len < SHORT_ARGUMENTS + 2) {
+			*to++ = *from++;
+			continue;
+		}
+		*to++ = *from;
+		memcpy(to, ELLIPSIS, strlen(ELLIPSIS));
+		to += strlen(ELLIPSIS);
+		*to++ = from[len - 1];
+		from += len;
+	}
+	*to = '\0';
+}

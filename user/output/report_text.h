@@ -40,4 +40,8 @@ enum text_cut {
 
 /* Shortens s (valid UTF-8) in place to at most columns code points, with "…" where it was cut. */
 void text_shorten(char *s, size_t columns, enum text_cut cut);
+
+/* Puts "…" for type arguments that are long: "Node<Tuple<A, B>>.Get" becomes "Node<…>.Get". In
+ * place; brackets without their partner stay. */
+void text_fold_arguments(char *s);
 #endif

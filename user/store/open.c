@@ -306,14 +306,22 @@ static int check_header(int fd, struct stat *ret_st)
 	return header.rollback_journal && header.utf8 ? 0 : -EBADMSG;
 }
 
-/* A write-ahead log beside the file is not ours; SQLite would open it, and make files for it. */
-static bool has_wal(const char *real)
+/*
+ * What lies beside the file under the names that SQLite would open. A write-ahead log is not ours,
+ * and SQLite would make files for it: then a copy of the file alone is read. Opening a FIFO as a
+ * journal would block.
+ */
+static int check_companions(const char *real, bool *ret_wal)
 {
-	char path[PATH_MAX + 8];
+	char path[PATH_MAX + 16];
 	struct stat st;
 
+	snprintf(path, sizeof(path), "%s-journal", real);
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return -EBADMSG;
 	snprintf(path, sizeof(path), "%s-wal", real);
-	return !lstat(path, &st);
+	*ret_wal = !lstat(path, &st);
+	return 0;
 }
 
 static int open_copy(struct reading *r, const char *real, int fd)
@@ -332,6 +340,7 @@ int reading_open(struct reading *r, const char *path)
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
 	struct stat st;
+	bool wal;
 	int err;
 
 	*r = (struct reading){0};
@@ -346,7 +355,10 @@ int reading_open(struct reading *r, const char *path)
 		return -errno;
 	r->file_bytes = (uint64_t)st.st_size;
 	r->cpu_deadline_ns = cpu_now_ns() + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
-	if (!has_wal(real)) {
+	err = check_companions(real, &wal);
+	if (err)
+		return err;
+	if (!wal) {
 		err = open_database(r, real, SQLITE_OPEN_READONLY);
 		if (!err || sqlite3_extended_errcode(r->db) != SQLITE_READONLY_ROLLBACK)
 			goto out;

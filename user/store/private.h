@@ -33,7 +33,7 @@ enum store_table {
 	TABLE_CNT
 };
 
-/* How a field of a row stands in the file. Others than these are not INTEGER, TEXT or BLOB. */
+/* How a field of a row stands in the file: as INTEGER unless said otherwise, never NULL likewise. */
 enum column_type {
 	COLUMN_U64, /* any 64 bits, stored as a signed integer */
 	COLUMN_NS,  /* 64 bits, below 2^63: times, durations, counts */

@@ -57,16 +57,25 @@ static int take_process(struct reader *r, uint64_t id, union store_row *row)
 	return 0;
 }
 
+/* What a find-or-add function's answer means where the row must be the next one. */
+static int expect_row(uint32_t row, uint64_t id)
+{
+	if (row == MODEL_NONE)
+		return -ENOMEM;
+	return row == id ? 0 : -EBADMSG;
+}
+
 static int take_thread(struct reader *r, uint64_t id, union store_row *row)
 {
 	const struct model_thread *t = &row->thread;
+	int err;
 
 	if (t->process >= r->m->processes_cnt)
 		return -EBADMSG;
-	if (model_thread_get(r->m, t->process, t->tid, t->start_ns) != id)
-		return r->m->threads_cnt == id ? -ENOMEM : -EBADMSG;
-	r->m->threads[id] = *t;
-	return 0;
+	err = expect_row(model_thread_get(r->m, t->process, t->tid, t->start_ns), id);
+	if (!err)
+		r->m->threads[id] = *t;
+	return err;
 }
 
 static int take_module(struct reader *r, uint64_t id, union store_row *row)
@@ -78,9 +87,7 @@ static int take_module(struct reader *r, uint64_t id, union store_row *row)
 	module->build_id_len = (uint8_t)row->module.build_id.len;
 	if (module->build_id_len)
 		memcpy(module->build_id, row->module.build_id.bytes, module->build_id_len);
-	if (model_module_get(r->m, module) != id)
-		return r->m->modules_cnt == id ? -ENOMEM : -EBADMSG;
-	return 0;
+	return expect_row(model_module_get(r->m, module), id);
 }
 
 static int take_mapping(struct reader *r, uint64_t id, union store_row *row)
@@ -129,9 +136,7 @@ static int take_stack(struct reader *r, uint64_t id, union store_row *row)
 	    !row_or_none(stack->broken_module, r->m->modules_cnt))
 		return -EBADMSG;
 	stack->frame_cnt = (uint16_t)(frames->len / sizeof(uint64_t));
-	if (model_stack_add(r->m, stack, frames->bytes) != id)
-		return r->m->stacks_cnt == id ? -ENOMEM : -EBADMSG;
-	return 0;
+	return expect_row(model_stack_add(r->m, stack, frames->bytes), id);
 }
 
 static int take_symbol(struct reader *r, uint64_t id, union store_row *row)

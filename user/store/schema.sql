@@ -214,7 +214,20 @@ LEFT JOIN (SELECT thread.process AS process, count(*) AS samples
 	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
 ORDER BY t.on_cpu_ns DESC;
 
--- Frames of all stacks; n = 0 is the leaf. instr() turns a byte into its number.
+-- Address of the leaf of each stack. instr() turns a byte into its number.
+CREATE VIEW leaf AS
+WITH h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'))
+SELECT s.id AS stack, s.key, s.process, (instr(h.bytes, substr(s.frames, 1, 1)) - 1)
+	| ((instr(h.bytes, substr(s.frames, 2, 1)) - 1) << 8)
+	| ((instr(h.bytes, substr(s.frames, 3, 1)) - 1) << 16)
+	| ((instr(h.bytes, substr(s.frames, 4, 1)) - 1) << 24)
+	| ((instr(h.bytes, substr(s.frames, 5, 1)) - 1) << 32)
+	| ((instr(h.bytes, substr(s.frames, 6, 1)) - 1) << 40)
+	| ((instr(h.bytes, substr(s.frames, 7, 1)) - 1) << 48)
+	| ((instr(h.bytes, substr(s.frames, 8, 1)) - 1) << 56) AS address
+FROM stack s, h WHERE length(s.frames) >= 8;
+
+-- Frames of all stacks; n = 0 is the leaf.
 CREATE VIEW frame AS
 WITH RECURSIVE h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff')),
 f(stack, n, word) AS (
@@ -234,13 +247,11 @@ FROM f, h;
 
 -- Samples by the symbol of their leaf, the heaviest first.
 CREATE VIEW symbol_self AS
-WITH leaf AS (
-	SELECT s.key, s.process, f.address FROM frame f JOIN stack s ON s.id = f.stack WHERE f.n = 0),
-hit AS (
+WITH hit AS (
 	SELECT sample.id, l.symbol, max(CASE WHEN l.from_ns <= sample.time_ns
 		THEN l.from_ns ELSE -l.from_ns END)
 	FROM sample
-	JOIN leaf ON leaf.key = CASE sample.kernel_stack WHEN 0 THEN sample.user_stack
+	JOIN (SELECT * FROM leaf LIMIT -1) leaf ON leaf.key = CASE sample.kernel_stack WHEN 0 THEN sample.user_stack
 		ELSE sample.kernel_stack END
 	JOIN location l ON l.address = leaf.address AND l.process IS leaf.process
 	WHERE sample.kind = 1 GROUP BY sample.id)

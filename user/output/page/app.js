@@ -6,6 +6,7 @@
  * input changes. Everything shown follows from the state through render().
  */
 const App = (() => {
+	const HOTTEST = 5; /* rows of the strip */
 	const LEGEND = ['application', 'jit', 'image', 'native', 'kernel', 'stub', 'unknown', 'note'];
 	const state = {process: null, zoom: 0, search: '', regex: false, flip: false};
 	let capture, graph, chooser, strip, tree;
@@ -79,6 +80,7 @@ const App = (() => {
 		Graph.show(graph, tree, state.zoom, state.flip);
 		renderPath();
 		renderLegend();
+		renderHottest();
 		describe(state.zoom);
 		Dom.byId('reset').disabled = !state.zoom;
 		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
@@ -97,6 +99,7 @@ const App = (() => {
 		Dom.byId('search-regex').setAttribute('aria-pressed', String(state.regex));
 		mask = matcher && !wrong ? Search.mark(capture, tree, matcher) : null;
 		result.textContent = wrong ? matcher.error : mask ? matchText() : '';
+		result.title = result.textContent;
 		const some = mask !== null &&
 			mask.subarray(state.zoom, tree.end[state.zoom]).includes(1);
 
@@ -109,7 +112,7 @@ const App = (() => {
 		if (!found.frames)
 			return state.zoom ? 'no match in this view' : 'no match';
 		return 'matched ' + Format.share(found.samples, tree.total[state.zoom]) +
-			(state.zoom ? ' of this view' : '') + ' in ' + Format.plural(found.frames, 'frame');
+			(state.zoom ? ' of view' : '') + ' · ' + Format.plural(found.frames, 'frame');
 	}
 
 	function ancestors(node) {
@@ -164,6 +167,30 @@ const App = (() => {
 			item.title = 'share of what is shown, by self samples';
 			return item;
 		}));
+	}
+
+	function renderHottest() {
+		const whole = tree.total[state.zoom];
+
+		Dom.fill(Dom.byId('hottest-list'),
+			 ...Capture.topSelf(capture, tree, state.zoom, HOTTEST).map((top) =>
+				 Dom.make('li', '', hottestButton(capture.symbols[top.row], top.samples, whole))));
+	}
+
+	function hottestButton(symbol, samples, whole) {
+		const forms = Capture.shortForms(symbol), swatch = Dom.make('span', 'swatch');
+		const button = Dom.make('button', '',
+			Dom.make('span', 'share', Format.percent(samples, whole)), swatch,
+			Dom.make('span', 'name', Dom.make('bdi', '', forms[Math.min(1, forms.length - 1)])),
+			Dom.make('span', 'where', Dom.make('bdi', '',
+				symbol.module === symbol.name ? '' : symbol.module)));
+
+		swatch.style.background = Graph.fillOf(graph, symbol);
+		button.type = 'button';
+		button.title = symbol.name + '\n' + Format.share(samples, whole) + ', ' +
+			Format.plural(samples, 'sample') + ' by itself; click to find it';
+		button.addEventListener('click', () => change({search: symbol.name, regex: false}, false));
+		return button;
 	}
 
 	/* A symbol that stands for a style. */
@@ -354,7 +381,7 @@ const App = (() => {
 
 	function showEmpty(title, ...lines) {
 		Dom.byId('graph').hidden = Dom.byId('bar').hidden = true;
-		Dom.byId('path').hidden = Dom.byId('details').hidden = true;
+		Dom.byId('path').hidden = Dom.byId('strip').hidden = true;
 		document.querySelector('footer').hidden = true;
 		Dom.fill(Dom.byId('empty'), Dom.make('div', '', Dom.make('h2', '', title),
 			...lines.map((l) => Dom.make('p', '', l)))).hidden = false;

@@ -62,6 +62,7 @@ const Capture = (() => {
 			host: data.host,
 			samples: data.samples,
 			cut: data.cut,
+			books: data.books,
 			losses: data.losses,
 			reasons: data.reasons,
 			first: data.first,
@@ -180,6 +181,17 @@ const Capture = (() => {
 		return sums;
 	}
 
+	/* The n code symbols with most self samples below a node: [{symbol row, samples}]. */
+	function topSelf(capture, t, root, n) {
+		const sums = new Map();
+
+		for (let i = root; i < t.end[root]; i++)
+			if (t.self[i] && t.symbol[i] < capture.ownFirst)
+				sums.set(t.symbol[i], (sums.get(t.symbol[i]) || 0) + t.self[i]);
+		return [...sums].map(([row, samples]) => ({row, samples}))
+			.sort((a, b) => b.samples - a.samples || a.row - b.row).slice(0, n);
+	}
+
 	const STYLES = ['unknown', 'kernel', 'native', 'jit', 'stub', 'image', 'note', 'process', 'root'];
 
 	/* Name of a symbol's colour in flame.css. */
@@ -188,5 +200,6 @@ const Capture = (() => {
 			: STYLES[symbol.kind] || 'unknown';
 	}
 
-	return {KIND, read, tree, processNode, selfByStyle, styleOf, shortForms};
+	return {KIND, read, tree, processNode, selfByStyle, topSelf, styleOf,
+		shortForms};
 })();

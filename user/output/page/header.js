@@ -22,26 +22,39 @@ const Header = (() => {
 	}
 
 	function lossSummary(capture) {
-		const lost = capture.losses.filter((l) => l.samples)
-			.reduce((n, l) => n + l.count, 0);
 		const others = capture.losses.filter((l) => !l.samples).length;
-		const first = lost ? Format.plural(lost, 'sample') + ' lost (' +
-			Format.percent(lost, lost + capture.samples) + ')' : '0 samples lost';
+		const b = capture.books, lost = b.missed + b.dropped;
+		const first = !b.known ? 'losses unknown'
+			: b.lostPerMillion ? Format.plural(lost, 'sample') + ' lost (' + lostShare(b) + ')'
+			: '0 samples lost';
 
 		return first + (others ? ' · ' + Format.plural(others, 'other gap') : '');
+	}
+
+	function lostShare(books) {
+		return Format.percent(books.lostPerMillion, 1e6);
+	}
+
+	/* The account of the sampling ticks, in a sentence. */
+	function booksText(capture) {
+		const b = capture.books;
+
+		if (!b.known)
+			return 'The capture has no account of the CPUs to check its samples against.';
+		return Format.count(b.expected) + ' samples expected by CPU time, ' +
+			Format.count(b.taken) + ' taken' +
+			(b.filtered ? ', ' + Format.count(b.filtered) + ' outside the filter' : '') +
+			(b.dropped ? ', ' + Format.count(b.dropped) + ' of these dropped' : '') + '; ' +
+			Format.count(capture.samples) + ' on this page.';
 	}
 
 	function fillLosses(element, capture) {
 		const sheet = element.querySelector('.sheet');
 
 		element.querySelector('summary').textContent = lossSummary(capture);
-		element.classList.toggle('some', capture.losses.length > 0);
-		if (!capture.losses.length) {
-			Dom.fill(sheet, Dom.make('p', '', 'Every tick that was due was taken, every sample ' +
-				'taken is on this page.'));
-			return;
-		}
-		Dom.fill(sheet, Dom.make('table', '', Dom.make('tbody', '', ...capture.losses.map((l) =>
+		element.classList.toggle('some', capture.losses.length > 0 || !capture.books.known ||
+			capture.books.lostPerMillion > 0);
+		Dom.fill(sheet, Dom.make('p', '', booksText(capture)), Dom.make('table', '', Dom.make('tbody', '', ...capture.losses.map((l) =>
 			Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
 				 Dom.make('td', '', l.text,
 					  Dom.make('div', 'muted', l.remedy)))))));
@@ -60,6 +73,10 @@ const Header = (() => {
 		if (capture.cut)
 			facts.append(Dom.make('li', 'warn', Format.plural(capture.cut, 'stack') +
 				' cut short: too many different ones'));
+		if (capture.books.samplesGap)
+			Dom.byId('gap').textContent = 'Shares do not hold: ' + lostShare(capture.books) +
+				' of the samples that should be here are missing (see the losses at the top).';
+		Dom.byId('gap').hidden = !capture.books.samplesGap;
 		fillLosses(Dom.byId('losses'), capture);
 	}
 

@@ -17,7 +17,8 @@ const Search = (() => {
 
 			return {test: (s) => pattern.test(s)};
 		} catch (e) {
-			return {error: e.message};
+			/* Browsers repeat the pattern before the reason. */
+			return {error: 'not valid: ' + e.message.split(': ').pop()};
 		}
 	}
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Row `switch`: what each tool adds to a context switch.
+
+`perf bench sched pipe` on one CPU is a pair of processes that wake each other: an operation is two
+wake-ups and two switches. Each round runs it under every tool; costs and ratios are taken within a
+round, their medians printed. The user sides of the tools run on the other CPU.
+"""
+import os
+import re
+import signal
+import time
+
+import kit
+
+# Run delay by the kernel's static tracepoints, as a histogram: what one would type.
+ONE_LINER = '''
+tracepoint:sched:sched_wakeup, tracepoint:sched:sched_wakeup_new { @since[args->pid] = nsecs; }
+tracepoint:sched:sched_switch {
+    if (args->prev_state == 0) { @since[args->prev_pid] = nsecs; }
+    $since = @since[args->next_pid];
+    if ($since) { @delay_us = hist((nsecs - $since) / 1000); delete(@since[args->next_pid]); }
+}'''
+SETTLE = 0.5
+
+
+def pipe(operations, times=3):
+    """Microseconds an operation, the best of a few runs: what disturbs only ever adds."""
+    best = None
+    for _ in range(times):
+        out = kit.run(['nice', '-n', '-20', 'taskset', '-c', kit.WORK_CPU, 'perf', 'bench', 'sched',
+                       'pipe', '-l', operations])
+        found = re.search(r'([0-9.]+) usecs/op', out)
+        if not found:
+            raise kit.CannotMeasure('perf bench: no usecs/op in its output: ' + out[-200:])
+        best = min(best or 1e9, float(found.group(1)))
+    return best
+
+
+def start_nothing():
+    return None
+
+
+def start_hotrun():
+    return kit.hotrun_record(kit.path('switch.hotrun'), cpu=kit.TOOL_CPU)
+
+
+def attached(child, programs_before, at_least):
+    """Until the tool's BPF programs are loaded: a peer that does not run would look cheap."""
+    end = time.monotonic() + 20
+    while len(kit.bpf_objects('prog').keys() - programs_before) < at_least:
+        if child.poll() is not None or time.monotonic() > end:
+            raise kit.CannotMeasure(f'{child.argv[3]}: did not attach: {child.output()[-300:]}')
+        time.sleep(0.05)
+    return child
+
+
+def start_runqlat():
+    before = kit.bpf_objects('prog').keys()
+    return attached(kit.start(['taskset', '-c', kit.TOOL_CPU, '/usr/sbin/runqlat', '3600']), before, 3)
+
+
+def start_bpftrace():
+    before = kit.bpf_objects('prog').keys()
+    child = kit.start(['taskset', '-c', kit.TOOL_CPU, kit.need('bpftrace', 'bpftrace'), '-e',
+                       ONE_LINER])
+    child.wait_for('Attaching')
+    return attached(child, before, 3)
+
+
+def start_perf_sched():
+    child = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'sched', 'record', '-o',
+                       kit.path('sched.data'), 'sleep', '3600'])
+    end = time.monotonic() + 20
+    while not os.path.exists(kit.path('sched.data')) or \
+            not os.path.getsize(kit.path('sched.data')):
+        if child.poll() is not None or time.monotonic() > end:
+            raise kit.CannotMeasure('perf sched record: ' + child.output()[-300:])
+        time.sleep(0.05)
+    return child
+
+
+def measure(results):
+    kit.need('perf', 'linux-perf')
+    kit.need('taskset', 'util-linux')
+    kit.need('bpftrace', 'bpftrace')
+    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('bpftrace', start_bpftrace),
+             ('perf sched', start_perf_sched)]
+    if os.access('/usr/sbin/runqlat', os.X_OK):
+        tools.append(('runqlat', start_runqlat))
+    operations = max(2000, int(0.5e6 / pipe(20000)))
+    times = {name: [] for name, _ in tools}
+    for number in range(kit.rounds(12)):
+        for name, begin in kit.turned(tools, number):
+            tool = begin()
+            time.sleep(SETTLE)
+            times[name].append(pipe(operations))
+            if tool:
+                if tool.poll() is not None:
+                    raise kit.CannotMeasure(f'{name} ended by itself: {tool.output()[-300:]}')
+                tool.end(signal.SIGINT)
+        kit.say('  us/op ' + '  '.join(f'{n} {t[-1]:.2f}' for n, t in times.items()))
+
+    added = {name: [t - n for t, n in zip(times[name], times['none'])]
+             for name in times if name != 'none'}
+    results.add('switch', 'nothing attached', kit.median(times['none']), 'us/op',
+                kit.spread(times['none']))
+    for name, values in added.items():
+        results.add('switch', f'added by {name}', kit.median(values), 'us/op', kit.spread(values))
+    for peer, budget in (('runqlat', 0.6), ('bpftrace', 0.5)):
+        if peer not in added:
+            continue
+        # A tool that adds less than nothing is noise, and so is any ratio to it.
+        if kit.quantile(added[peer], 0.1) <= 0 or kit.median(added['hotrun']) <= 0:
+            raise kit.CannotMeasure(f'added by hotrun and {peer}: lost in the noise of this machine')
+        ratio = [h / p for h, p in zip(added['hotrun'], added[peer])]
+        results.add('switch', f'hotrun / {peer}', kit.median(ratio), 'x', kit.spread(ratio),
+                    at_most=budget)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tests/bench/soak.sh's inside: one long recording under churn, then its memory and its books."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import capture
+import kit
+
+SECONDS = float(os.environ.get('SOAK_SECONDS') or 600)
+RATE = int(os.environ.get('SOAK_RATE') or 200)
+# What a recording may keep of each thing that came, until its end: a process with its main thread
+# and its mappings, a further thread, a line of a perf map. Whatever else grows is a leak.
+PROCESS_BYTES, THREAD_BYTES, METHOD_BYTES = 1024, 320, 96
+SLACK_BYTES = 16 << 20
+WARM_UP = 0.2  # of the time: caches and symbol tables fill
+
+
+def follow(tool, churn):
+    """Records for the whole time; returns [(second, resident bytes)]."""
+    seen, began, told = [], time.monotonic(), 0
+    while (now := time.monotonic() - began) < SECONDS:
+        if tool.poll() is not None or churn.poll() is not None:
+            raise kit.CannotMeasure('ended by itself: ' + (tool.output() + churn.output())[-300:])
+        seen.append((now, 1024 * kit.status_kib(tool.pid, 'VmRSS')))
+        if now >= told:
+            kit.say(f'  {now:4.0f} s: {seen[-1][1] / 2**20:.1f} MiB')
+            told += SECONDS / 20
+        time.sleep(min(1.0, SECONDS / 100))
+    return seen
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def check(self, good, text):
+        print(f'{"ok    " if good else "FAILED"}  {text}', flush=True)
+        self.failed += not good
+
+
+def check_memory(checks, seen, made):
+    warm = max(rss for second, rss in seen if second <= SECONDS * WARM_UP)
+    late = max(rss for second, rss in seen if second > SECONDS * WARM_UP)
+    processes, threads, methods = [n * (1 - WARM_UP) for n in made]
+    allowed = (SLACK_BYTES + processes * PROCESS_BYTES + threads * THREAD_BYTES
+               + methods * METHOD_BYTES)
+    checks.check(late - warm <= allowed,
+                 f'memory: {warm / 2**20:.1f} MiB after warm-up, {late / 2**20:.1f} MiB at most; '
+                 f'grown by {(late - warm) / 2**20:.1f} of {allowed / 2**20:.1f} MiB allowed for '
+                 f'{processes:.0f} processes, {threads:.0f} threads, {methods:.0f} methods')
+
+
+def check_books(checks, base, made, pid):
+    lost = capture.losses(base)
+    taken, whole, expected = capture.sample_books(base)
+    rows = base.execute('SELECT count(*) FROM sample').fetchone()[0]
+    dropped = lost.get('sample-ring-full', 0) + lost.get('model-limit', 0)
+    checks.check(taken == rows + dropped,
+                 f'samples: {taken} ticks taken = {rows} in the file + {dropped} counted as dropped')
+    missed = lost.get('ticks-missed', 0)
+    checks.check(expected > 0 and abs(expected - taken - missed) <= 0.01 * expected,
+                 f'ticks: {expected:.0f} expected, {taken} taken, {missed} counted as missed')
+    explained = lost.get('stack-ring-full', 0) + lost.get('model-limit', 0)
+    checks.check(rows == whole or explained,
+                 f'stacks: {rows - whole} samples without theirs, {explained} losses counted')
+    elapsed, sums, accounted = base.execute('SELECT sum(elapsed_ns), sum(idle_ns + accounted_ns + '
+                                            'unaccounted_ns), sum(accounted_ns) FROM cpu').fetchone()
+    checks.check(abs(elapsed - sums) <= 0.001 * elapsed,
+                 f'CPU time: {elapsed / 1e9:.1f} s elapsed, {sums / 1e9:.1f} s in idle, accounts and '
+                 'unaccounted')
+    accounts = base.execute('SELECT sum(on_cpu_ns) FROM account').fetchone()[0]
+    checks.check(abs(accounts - accounted) <= 0.001 * accounted,
+                 f'accounts: {accounts / 1e9:.3f} s by thread, {accounted / 1e9:.3f} s by CPU')
+    short = base.execute('SELECT count(*) FROM process WHERE parent_tgid = ?', (pid,)).fetchone()[0]
+    gap = lost.get('sideband', 0) + lost.get('task-ring-full', 0) + lost.get('model-limit', 0)
+    checks.check(short + gap >= 0.99 * made[0],
+                 f'processes: {made[0]} were made while recording, {short} are in the file, {gap} '
+                 'records counted as lost')
+    frames = capture.managed_frames(base, pid)
+    total = sum(frames.values())
+    checks.check(total and frames.get('named', 0) >= 0.95 * total,
+                 f'names: {frames.get("named", 0)} of {total} frames in growing JIT code have one '
+                 f'({", ".join(f"{n} {r}" for r, n in frames.items() if r != "named") or "no other"})')
+    kit.say('  losses: ' + (', '.join(f'{n} {word}' for word, n in lost.items()) or 'none'))
+
+
+def check_file(checks, base, file):
+    checks.check(base.execute('SELECT complete FROM host').fetchone()[0] == 1, 'file: complete')
+    fine = base.execute('PRAGMA integrity_check').fetchone()[0]
+    checks.check(fine == 'ok', f'file: integrity {fine}, {os.path.getsize(file) / 2**20:.1f} MiB')
+    for argv in ([kit.HOTRUN, 'report', file],
+                 [kit.HOTRUN, 'export', file, '--format', 'folded'],
+                 [kit.HOTRUN, 'flame', file, '-o', kit.path('soak.html')]):
+        began = time.monotonic()
+        done = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        checks.check(done.returncode == 0,
+                     f'hotrun {argv[1]}: exit code {done.returncode}, '
+                     f'{time.monotonic() - began:.2f} s {done.stderr.decode()[-200:].strip()}')
+
+
+def main():
+    kit.prepare()
+    file = kit.path('soak.hotrun')
+    programs = kit.bpf_objects('prog').keys()
+    tool = kit.hotrun_record(file)
+    churn = kit.start([kit.workload('bench_churn'), RATE, RATE, RATE])
+    seen = follow(tool, churn)
+    churn.end(signal.SIGTERM)
+    usage = tool.end()
+    checks = Checks()
+    checks.check(tool.returncode == 0, f'hotrun record: exit code {tool.returncode}')
+    if tool.returncode or not usage:
+        print(tool.output()[-2000:])
+        return 1
+    made = [int(n) for n in churn.output().split()[-3:]]
+    cpu = usage.ru_utime + usage.ru_stime
+    kit.say(f'  hotrun used {cpu:.1f} s of CPU, {100 * cpu / SECONDS:.2f} % of one')
+    check_memory(checks, seen, made)
+    time.sleep(1)
+    left = kit.bpf_objects('prog').keys() - programs
+    checks.check(not left, f'kernel: {len(left)} BPF programs left behind')
+    base = capture.open_capture(file)
+    check_books(checks, base, made, churn.pid)
+    check_file(checks, base, file)
+    base.close()
+    return 1 if checks.failed else 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except kit.CannotMeasure as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names/cgroup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cgroup_facts facts;
+
+	cgroup_parse((const char *)data, size, &facts);
+	if (strnlen(facts.path, sizeof(facts.path)) == sizeof(facts.path) ||
+	    strnlen(facts.unit, sizeof(facts.unit)) == sizeof(facts.unit) ||
+	    strnlen(facts.container, sizeof(facts.container)) == sizeof(facts.container))
+		abort();
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "names/demangle.h"
+#include "names/elf.h"
+
+/* Loads the input as a program, then adds it to itself as its debug file. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	char readable[DEMANGLE_OUTPUT_MAX];
+	struct elf_identity identity;
+	struct elf_table *table;
+	struct elf_place place;
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return 0;
+	if (!elf_identify(fd, &identity) && !elf_load(fd, &identity, &table)) {
+		elf_add_debug(table, fd);
+		for (uint64_t offset = 0; offset < size; offset += 16)
+			if (elf_find(table, offset, &place) && place.name)
+				demangle_name(place.name, readable);
+		elf_free(table);
+	}
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that a hostile map file can reach: lines, entries, look-ups, names read back. The first
+ * bytes choose how the rest is cut into chunks and when the file is "truncated".
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "perfmap/line.h"
+#include "perfmap/map.h"
+#include "perfmap/name.h"
+
+static void must(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_name(const char *raw, size_t len, size_t cap)
+{
+	struct perfmap_name name;
+	char *buf = malloc(cap);
+
+	perfmap_name_parse(raw, len, buf, cap, &name);
+	must(name.display[0] && name.raw_len <= len);
+	must(name.display + strlen(name.display) < buf + cap);
+	must(strlen(name.assembly) < cap);
+	perfmap_is_framework(&name);
+	free(buf);
+}
+
+static void look_up(struct perfmap *map, int fd, uint64_t address, uint64_t time_ns)
+{
+	struct perfmap_hit hit;
+	char name[1024];
+	size_t len;
+	int err;
+
+	if (perfmap_find(map, address, time_ns, &hit))
+		return;
+	must(address >= hit.start && address - hit.start < hit.size_bytes);
+	must(hit.later == (hit.seen_ns > time_ns));
+	err = perfmap_read_name(&hit, fd, name, sizeof(name), &len);
+	must(!err || err == -ESTALE);
+	if (!err)
+		check_name(name, len, 64 + len % 200);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data + 2, *p, *end;
+	struct perfmap_counters counters;
+	uint64_t offset = 0, time_ns = 0;
+	struct perfmap_line line;
+	struct perfmap *map;
+	size_t chunk, at;
+	int fd;
+
+	if (size < 2)
+		return 0;
+	size -= 2;
+	check_name(text, size, 128);
+	map = perfmap_new();
+	fd = memfd_create("map", MFD_CLOEXEC);
+	must(map && fd >= 0);
+	chunk = 1 + data[0];
+	for (at = 0; at < size; at += chunk, time_ns++) {
+		size_t n = size - at < chunk ? size - at : chunk;
+
+		if (data[1] && time_ns % 256 == data[1]) {
+			perfmap_rewritten(map);
+			offset = 0;
+		}
+		must(pwrite(fd, text + at, n, (off_t)offset) == (ssize_t)n);
+		must(!perfmap_feed(map, text + at, n, offset, time_ns));
+		offset += n;
+		look_up(map, fd, 0x7f0000001000, time_ns);
+	}
+	/* Whatever a line holds is found, at both of its ends. */
+	for (p = text, end = text + size; p < end;) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		size_t len = newline ? (size_t)(newline - p) : (size_t)(end - p);
+
+		if (!perfmap_line_parse(p, len, &line)) {
+			must(line.name_offset + line.name_len == len);
+			look_up(map, fd, line.start, UINT64_MAX);
+			look_up(map, fd, line.start + line.size_bytes - 1, time_ns / 2);
+		}
+		p += len + 1;
+	}
+	counters = perfmap_counters(map);
+	must(perfmap_entries(map) + counters.repeated == counters.entries);
+	must(perfmap_damage(map) == counters.damaged);
+	perfmap_free(map);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Input: the bytes of a capture file. What is read back must be whole in itself. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "model/resolve.h"
+#include "store/store.h"
+
+static void must(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_references(const struct model *m)
+{
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		must(m->threads[i].process < m->processes_cnt);
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		for (size_t k = 0; k < m->processes[i].mapping_cnt; k++)
+			must(m->processes[i].mappings[k].module < m->modules_cnt);
+	for (size_t i = 0; i < m->locations_cnt; i++) {
+		must(m->locations[i].symbol < m->symbols_cnt);
+		must(m->locations[i].older == MODEL_NONE || m->locations[i].older < i);
+	}
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		must(m->accounts[i].slice < m->slices_cnt &&
+		     m->accounts[i].thread < m->threads_cnt);
+	for (size_t i = 0; i < m->slices_cnt; i++)
+		must(m->slices[i].end_ns >= m->slices[i].start_ns);
+}
+
+static void resolve_all(struct model *m)
+{
+	static struct resolve_frame frames[RESOLVE_MAX_FRAMES];
+
+	for (size_t i = 0; i < m->samples_cnt; i++) {
+		size_t n = resolve_sample(m, &m->samples[i], frames);
+
+		must(n > 0 && n <= RESOLVE_MAX_FRAMES);
+		for (size_t k = 0; k < n; k++)
+			must(frames[k].symbol < m->symbols_cnt);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct model *m = NULL;
+	char path[64];
+	int fd;
+
+	/* In memory: a run writes millions of files. */
+	snprintf(path, sizeof(path), "/dev/shm/hotrun-fuzz-%d", (int)getpid());
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+	must(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	close(fd);
+	if (!store_read(path, &m)) {
+		check_references(m);
+		resolve_all(m);
+	}
+	model_free(m);
+	unlink(path);
+	return 0;
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The live tests: the whole binary against real programs, on this host's kernel. As root.
+# usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
+# A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=$(realpath -m "${BUILD:-build}")
+export BUILD LC_ALL=C
+mkdir -p "$BUILD/live"
+passed=0 failed=0 skipped=0
+
+# The page test speaks of `ok` and `FAILED`; its page is that of the capture of the web service.
+run_page() {
+	local rc
+
+	if [ ! -e "$BUILD/live/aspnet.hotrun" ]; then
+		tests/live/test_page.sh
+	else
+		tests/live/test_page.sh "$BUILD/live/aspnet.hotrun"
+	fi >"$BUILD/live/page.raw" 2>&1
+	rc=$?
+	sed -E 's/^(.*[ ])?ok +/ok - \1/; s/^(.*[ ])?FAILED +/FAIL - \1/' "$BUILD/live/page.raw"
+	grep -q '^page: no chromium' "$BUILD/live/page.raw" && echo "skip - needs chromium (Debian package chromium)"
+	return $rc
+}
+
+run_one() {
+	local name=$1 log=$BUILD/live/$1.log start=$SECONDS rc
+
+	echo "# $name"
+	if [ "$name" = page ]; then
+		run_page >"$log" 2>&1
+	else
+		timeout -k 10 "${LIVE_TIMEOUT:-180}" "tests/live/test_$name.sh" >"$log" 2>&1
+	fi
+	rc=$?
+	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-180} s" >>"$log"
+	[ $rc -ne 0 ] && ! grep -qa '^FAIL - ' "$log" && echo "FAIL - $name: ended with exit code $rc" >>"$log"
+	if [ "${CI:-}" = true ]; then
+		sed -i -E 's/^skip - (.*)$/FAIL - skipped, which CI does not allow: \1/' "$log"
+	fi
+	cat "$log"
+	passed=$((passed + $(grep -ca '^ok - ' "$log")))
+	failed=$((failed + $(grep -ca '^FAIL - ' "$log")))
+	skipped=$((skipped + $(grep -ca '^skip - ' "$log")))
+	grep -qaE '^(ok|FAIL|skip) - ' "$log" || {
+		echo "FAIL - $name: checked nothing"
+		failed=$((failed + 1))
+	}
+	echo "# $name: $((SECONDS - start)) s"
+}
+
+if [ $# -eq 0 ]; then
+	# Those that leave a capture for others come first.
+	set -- aspnet $(cd tests/live && ls test_*.sh | sed 's/^test_//; s/\.sh$//' | grep -vx aspnet)
+fi
+for name in "$@"; do
+	run_one "$name"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

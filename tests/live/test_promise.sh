@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The target never notices: no tracer, no stopped thread, no signal, no write; and after a SIGKILL of
+# hotrun nothing of it stays.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Split
+need_tool strace strace
+need_tool bpftool bpftool
+
+dotnet_start "$BUILD/dotnet/Split/Split.dll" 60 "$T/truth"
+split=$started
+start "$LOADS/native" 60
+native=$started
+until_true 20 test -s "$T/truth" || fail "the load does not start"
+
+# --- what the targets can see of it, all the time of a recording ---
+"$HOTRUN" record -q -d 4 -F 499 -o "$T/watched.hotrun" 2>"$T/err" &
+hotrun=$!
+PIDS+=("$hotrun")
+looks=0
+: >"$T/traced"
+: >"$T/states"
+while alive "$hotrun"; do
+	for pid in "$split" "$native"; do
+		for status in /proc/$pid/task/*/status; do
+			awk '/^TracerPid:/ && $2 != 0 { print > "'"$T/traced"'.now" } /^State:/ { print $2 }' \
+				"$status" 2>/dev/null >>"$T/states"
+			[ -e "$T/traced.now" ] && cat "$T/traced.now" >>"$T/traced" && rm "$T/traced.now"
+		done
+	done
+	looks=$((looks + 1))
+	sleep 0.02
+done
+wait "$hotrun"
+is "the recording ends well" $? 0
+within "looks at the targets while it ran" "$looks" 20 100000
+is "no thread of a target was traced" "$(wc -l <"$T/traced")" 0
+is "none was stopped: states $(sort "$T/states" | uniq -c | xargs)" "$(grep -c '[tT]' "$T/states")" 0
+within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 100 100000
+
+# --- what hotrun asks of the kernel ---
+mkdir "$T/own"
+before=$(find "/proc/$split/root/tmp" -xdev -maxdepth 1 -name "*$split*" 2>/dev/null | sort)
+(cd "$T/own" && strace -f -y -s 300 -o "$T/strace" "$HOTRUN" record -q -d 3 -F 199 -o "$T/own/traced.hotrun") 2>"$T/err"
+is "a recording under strace ends well" $? 0
+within "the trace holds the recording, system calls" "$(wc -l <"$T/strace")" 500 10000000
+within "and its looks at the target" "$(grep -c "/proc/$split" "$T/strace")" 1 1000000
+check "no ptrace, no signal, no foreign memory, no write outside of its own folder" facts strace "$T/strace" "$T/own"
+is "files of the target are as before" \
+	"$(find "/proc/$split/root/tmp" -xdev -maxdepth 1 -name "*$split*" 2>/dev/null | sort)" "$before"
+is "only the capture is in its folder" "$(ls "$T/own")" traced.hotrun
+# The checker itself must find what it looks for.
+printf '1 ptrace(PTRACE_ATTACH, 5) = 0\n' >"$T/bad.1"
+printf '1 openat(AT_FDCWD, "/proc/5/root/tmp/x", O_WRONLY|O_CREAT, 0600) = 4\n' >"$T/bad.2"
+printf '1 tgkill(5, 5, SIGSTOP) = 0\n' >"$T/bad.3"
+for i in 1 2 3; do
+	facts strace "$T/bad.$i" "$T/own" >"$T/found" && fail "the check of the trace is blind: $(cat "$T/bad.$i")"
+done
+
+# --- SIGKILL in the middle ---
+# ids FIELD: BPF objects that process holds, by their numbers, which the kernel never uses twice
+ids() { cat "/proc/$hotrun/fdinfo/"* 2>/dev/null | awk -v f="$1:" '$1 == f && $2 { print $2 }' | sort -nu; }
+
+"$HOTRUN" record -q -F 199 -o "$T/killed.hotrun" 2>"$T/err" &
+hotrun=$!
+PIDS+=("$hotrun")
+until_true 10 grep -q 'recording' "$T/err" || fail "no start-up line: $(cat "$T/err")"
+sleep 3.3
+progs=$(ids prog_id) maps=$(ids map_id) links=$(ids link_id)
+within "hotrun holds BPF programs" "$(printf '%s\n' $progs | wc -l)" 3 100
+within "and maps" "$(printf '%s\n' $maps | wc -l)" 3 100
+cpu_before=$(awk '{ print $14 + $15 }' "/proc/$split/stat")
+kill -KILL "$hotrun"
+wait "$hotrun" 2>/dev/null
+sleep 1
+left=
+for id in $progs; do bpftool prog show id "$id" >/dev/null 2>&1 && left="$left prog:$id"; done
+for id in $maps; do bpftool map show id "$id" >/dev/null 2>&1 && left="$left map:$id"; done
+for id in $links; do bpftool link show id "$id" 2>/dev/null | grep -q . && left="$left link:$id"; done
+is "a second after SIGKILL no BPF program, map or link of it is left" "$left" ""
+check "the targets run on" alive "$split"
+check "the other too" alive "$native"
+within "at full speed: ticks of CPU in that second" \
+	"$(($(awk '{ print $14 + $15 }' "/proc/$split/stat") - cpu_before))" 30 400
+is "the file can be read" "$("$HOTRUN" report "$T/killed.hotrun" >"$T/report" 2>"$T/err"; echo $?)" 0
+says "it says that it ended early" "$T/report" "ended early"
+within "every slice before the kill is in it" "$(sql "$T/killed.hotrun" 'SELECT count(*) FROM slice')" 2 4
+is "with the samples of the target" "$("$HOTRUN" export "$T/killed.hotrun" -p Split 2>/dev/null | grep -c Reprice | awk '{ print ($1 > 0) }')" 1

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A process with 10,000 threads; stacks 500 frames deep, cut where the kernel cuts them.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Deep
+
+# --- 10,000 threads; fewer where the host allows fewer ---
+want=10000
+free=$(($(cat /proc/sys/kernel/threads-max) - $(ls -d /proc/[0-9]*/task/[0-9]* 2>/dev/null | wc -l)))
+[ "$free" -gt 11000 ] || want=$((free / 2))
+start "$LOADS/threads10k" "$want" 40
+many=$started
+until_true 30 grep -q threads: "$T/$many.out" || fail "the threads do not start"
+have=$(sed -n 's/^threads: //p' "$T/$many.out")
+within "the process has its threads" "$have" "$((want * 9 / 10))" "$((want + 1))"
+"$HOTRUN" record -q -d 4 -o "$T/many.hotrun" 2>"$T/err" &
+hotrun=$!
+PIDS+=("$hotrun")
+peak=0
+while alive "$hotrun"; do
+	now=$(awk '/^VmHWM/ { print $2 }' "/proc/$hotrun/status" 2>/dev/null)
+	[ "${now:-0}" -gt "$peak" ] && peak=$now
+	sleep 0.1
+done
+wait "$hotrun"
+is "the recording ends well" $? 0
+stop "$many"
+is "every thread is in the capture" "$(sql "$T/many.hotrun" "SELECT count(*) FROM thread t
+	JOIN process p ON p.id = t.process WHERE p.tgid = $many")" "$have"
+within "hotrun stayed small, MiB" "$((peak / 1024))" 1 160
+set -- $(facts books "$T/many.hotrun")
+within "accounts, idle and unaccounted make CPUs x elapsed" "$(awk -v a="$3" -v b="$1" 'BEGIN { print a / b }')" 0.99 1.01
+"$HOTRUN" report --all "$T/many.hotrun" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
+says "the report counts them" "$T/report" "of $(printf "%'d" "$have")"
+
+# --- deep stacks ---
+depth=500
+limit=$(cat /proc/sys/kernel/perf_event_max_stack)
+[ "$limit" -lt "$depth" ] || depth=$((limit + 50))
+dotnet_start "$BUILD/dotnet/Deep/Deep.dll" 30 "$depth"
+deep=$started
+until_true 15 grep -qs Walk "/tmp/perf-$deep.map" || fail "the load does not start"
+sleep 1
+record deep -d 3 -F 199 || exit 1
+stop "$deep"
+capture=$T/deep.hotrun
+within "its stacks are cut, per cent of its samples" "$(sql "$capture" "SELECT 100.0 * sum(k.flags & 2 > 0) / count(*)
+	FROM sample s JOIN thread t ON t.id = s.thread JOIN process p ON p.id = t.process
+	JOIN stack k ON k.key = s.user_stack WHERE p.tgid = $deep")" 90 100
+"$HOTRUN" export "$capture" -p Deep -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
+check "a note stands where the root is missing" grep -q '^Deep;\[truncated\]' "$T/folded"
+within "frames of the deepest line, of $limit that the kernel walks" \
+	"$(awk -F';' '{ if (NF > n) n = NF } END { print n }' "$T/folded")" "$((limit - 5))" "$((limit + 40))"
+"$HOTRUN" report -p Deep "$capture" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
+says "the report counts them" "$T/report" "truncated: deeper than the kernel walks"
+says "with the remedy" "$T/report" "sysctl kernel.perf_event_max_stack="
+says "the method is found all the same" "$T/report" "Shop.Catalogue.Tree."
+within "lines of the report" "$(wc -l <"$T/report")" 20 400

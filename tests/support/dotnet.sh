@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/. Those that are newer than
+# their sources are left alone. They use no packages, so nothing is downloaded.
+# usage: dotnet.sh [NAME]...     without names, all
+set -eu
+cd "$(dirname "$0")/../.."
+BUILD=$(realpath -m "${BUILD:-build}")
+command -v dotnet >/dev/null || {
+	echo "dotnet: not found; install a .NET 10 SDK (Debian users: Microsoft's package dotnet-sdk-10.0)" >&2
+	exit 1
+}
+export DOTNET_NOLOGO=1 DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_SKIP_FIRST_TIME_EXPERIENCE=1
+export DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=1 DOTNET_ADD_GLOBAL_TOOLS_TO_PATH=0
+# The perf map of the compiler itself would be in the way of those that the tests look at.
+unset DOTNET_PerfMapEnabled
+if [ -z "${HOME:-}" ] || [ ! -w "$HOME" ]; then
+	export DOTNET_CLI_HOME=$BUILD/dotnet/home
+fi
+
+[ $# -gt 0 ] || set -- $(cd tests/workloads && ls -d */*.csproj | cut -d/ -f1)
+for name in "$@"; do
+	out=$BUILD/dotnet/$name
+	stamp=$out/.built
+	if [ -e "$stamp" ] && [ -z "$(find "tests/workloads/$name" tests/workloads/shared \
+		tests/workloads/Directory.Build.props -type f -newer "$stamp" -print -quit)" ]; then
+		continue
+	fi
+	mkdir -p "$out"
+	printf '  %-8s %s\n' DOTNET "tests/workloads/$name"
+	# No servers stay behind; what is made in between lies in the build folder, not beside the sources.
+	if ! log=$(dotnet build "tests/workloads/$name/$name.csproj" -c Release -o "$out" -v quiet -nologo \
+		--disable-build-servers -nodeReuse:false -p:UseSharedCompilation=false \
+		-p:BaseIntermediateOutputPath="$BUILD/dotnet/obj/$name/" \
+		-p:MSBuildProjectExtensionsPath="$BUILD/dotnet/obj/$name/" </dev/null 2>&1); then
+		printf '%s\n' "$log" >&2
+		exit 1
+	fi
+	touch "$stamp"
+done

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures that the live tests compare with, worked out apart from hotrun's own code.
+
+facts.py truth FILE START_NS END_NS      seconds of wall, process CPU, first way, second way
+facts.py share FOLDED PROCESS FRAME      samples with that frame, samples of the process
+facts.py jit CAPTURE TGID                JIT frames with a name, all JIT frames, in samples
+facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
+facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
+facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
+facts.py folded FILE                     every line is frames, a space and a number
+facts.py strace FILE FOLDER              system calls that a mere observer does not make
+"""
+import bisect
+import re
+import sqlite3
+import struct
+import sys
+
+
+def truth(path, start, end):
+    rows = [tuple(map(int, line.split())) for line in open(path) if line.count(' ') == 3]
+    start, end = int(start), int(end)
+
+    def at(time):
+        i = bisect.bisect_left(rows, (time,))
+        if i == 0 or i == len(rows):
+            sys.exit(f'{path}: says nothing about that time')
+        a, b = rows[i - 1], rows[i]
+        part = (time - a[0]) / (b[0] - a[0])
+        return [x + (y - x) * part for x, y in zip(a, b)]
+
+    print(*(f'{(b - a) / 1e9:.6f}' for a, b in zip(at(start), at(end))))
+
+
+def folded_lines(path):
+    for line in open(path, 'rb').read().decode().splitlines():
+        stack, count = line.rsplit(' ', 1)
+        yield [re.sub(r'_\[[kj]\]$', '', frame) for frame in stack.split(';')], int(count)
+
+
+def share(path, process, frame):
+    hits = total = 0
+    for frames, count in folded_lines(path):
+        if frames[0] == process:
+            total += count
+            hits += count if frame in frames else 0
+    print(hits, total)
+
+
+def frames_of(db, tgid):
+    """For each sample of a process: (its time, addresses of its user stack, leaf first)."""
+    stacks = {key: frames for key, frames in db.execute('SELECT key, frames FROM stack')}
+    query = '''SELECT s.time_ns, s.user_stack, s.kernel_stack, t.process FROM sample s
+        JOIN thread t ON t.id = s.thread JOIN process p ON p.id = t.process WHERE p.tgid = ?'''
+    for time, user, kernel, process in db.execute(query, (tgid,)):
+        blob = stacks.get(user, b'')
+        addresses = struct.unpack(f'<{len(blob) // 8}q', blob)
+        yield time, process, [a - (i > 0) for i, a in enumerate(addresses)], kernel
+
+
+def locations(db):
+    table = {}
+    for process, address, start, symbol in db.execute(
+            'SELECT process, address, from_ns, symbol FROM location ORDER BY from_ns'):
+        table.setdefault((process, address), []).append((start, symbol))
+    return table
+
+
+def symbol_at(table, process, address, time):
+    rows = table.get((process, address))
+    if not rows:
+        return None
+    before = [symbol for start, symbol in rows if start <= time]
+    return before[-1] if before else rows[0][1]
+
+
+def jit(path, tgid):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    db.text_factory = bytes
+    table = locations(db)
+    symbols = {i: (kind, reason) for i, kind, reason in
+               db.execute('SELECT id, kind, reason FROM symbol')}
+    ranges = [(a, b) for a, b in db.execute('''SELECT m.start, m."end" FROM mapping m
+        JOIN process p ON p.id = m.process WHERE p.tgid = ? AND m.kind IN (2, 3)''', (tgid,))]
+    named = total = 0
+    for time, process, addresses, _ in frames_of(db, int(tgid)):
+        for address in addresses:
+            if not any(a <= address < b for a, b in ranges):
+                continue
+            symbol = symbol_at(table, process, address, time)
+            total += 1
+            named += symbol is not None and symbols[symbol][1] == 0
+    print(named, total)
+
+
+def reasons(path, tgid):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    db.text_factory = bytes
+    words = {i: w.decode() for i, w in db.execute('SELECT id, word FROM reason')}
+    table = locations(db)
+    of_symbol = dict(db.execute('SELECT id, reason FROM symbol'))
+    counts = {}
+    for time, process, addresses, kernel in frames_of(db, int(tgid)):
+        if kernel or not addresses:
+            continue
+        symbol = symbol_at(table, process, addresses[0], time)
+        word = words.get(of_symbol.get(symbol), 'nothing')
+        counts[word] = counts.get(word, 0) + 1
+    for word, count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(count, word)
+
+
+def books(path):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    one = lambda query: (db.execute(query).fetchone()[0] or 0) / 1e9
+    capacity = one('SELECT sum(end_ns - start_ns) * (SELECT cpus_online FROM host) FROM slice')
+    cpus = one('SELECT sum(idle_ns + accounted_ns + unaccounted_ns) FROM cpu')
+    accounts = one('SELECT (SELECT sum(on_cpu_ns) FROM account) + sum(idle_ns + unaccounted_ns) FROM cpu')
+    print(f'{capacity:.6f} {cpus:.6f} {accounts:.6f}')
+
+
+# C0 and DEL, C1, what changes the direction of text, line and paragraph separators, byte order mark.
+HARMFUL = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]')
+
+
+def clean(kind, *paths):
+    bad = []
+    for path in paths:
+        data = open(path, 'rb').read()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            bad.append(f'{path}: not UTF-8 at {error.start}: {data[error.start - 20:error.start + 20]!r}')
+            continue
+        if kind == 'html':
+            text = text.replace('\t', ' ')
+            for word in ('<script>alert', '<img src=x'):
+                if word in text:
+                    bad.append(f'{path}: markup of a target: {word}')
+        found = HARMFUL.search(text)
+        if found:
+            bad.append(f'{path}: {text[max(0, found.start() - 40):found.start() + 10]!r}')
+    print('\n'.join(bad))
+    return bool(bad)
+
+
+def folded(path):
+    seen, bad = set(), []
+    for n, line in enumerate(open(path, 'rb').read().split(b'\n')[:-1], 1):
+        stack, _, count = line.rpartition(b' ')
+        if not count.isdigit() or not stack or b';;' in stack or stack in seen:
+            bad.append(f'{path}:{n}: {line[:100]!r}')
+        seen.add(stack)
+    print('\n'.join(bad))
+    return bool(bad) or not seen
+
+
+def strace(path, folder):
+    """Lines of `strace -f -y` that do more than look."""
+    bad = []
+    banned = re.compile(r'\b(ptrace|process_vm_writev|process_vm_readv|kill|tkill|tgkill|'
+                        r'pidfd_send_signal|process_madvise|prlimit64\([1-9]|sched_setaffinity\([1-9]|'
+                        r'mount|umount2|setns|kcmp|unlink\w*|rename\w*|mkdir\w*|truncate|symlink\w*|'
+                        r'link\w*|mknod\w*|chmod|chown|f?setxattr)\(')
+    writes = re.compile(r'O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND')
+    for line in open(path, encoding='utf-8', errors='replace'):
+        call = re.sub(r'^\d+\s+', '', line)
+        if call.startswith(('+++', '---', '<...')):
+            continue
+        if banned.search(call.split('=')[0] + '(') and banned.match(call):
+            # Its own capture is made, renamed and cleaned up.
+            if not (folder in call and '/proc/' not in call):
+                bad.append(call.strip())
+        elif call.startswith('open') and writes.search(call):
+            if folder not in call and '"/dev/null"' not in call:
+                bad.append(call.strip())
+    print('\n'.join(bad))
+    return bool(bad)
+
+
+COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'books': books,
+            'clean': clean, 'folded': folded, 'strace': strace}
+
+if __name__ == '__main__':
+    sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the live tests share; sourced by tests/live/test_*.sh. Each check prints a line, `ok - ...`,
+# `FAIL - ...` or `skip - ...`; tests/live/run.sh counts them. Only pids that were started here are
+# ever signalled, and everything that was made is removed, whichever way a test ends.
+set -u
+export LC_ALL=C
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+BUILD=$(realpath -m "${BUILD:-build}")
+HOTRUN=$BUILD/hotrun
+LOADS=$BUILD/workloads
+PATH=$PATH:/usr/sbin:/sbin
+# Every file of a test lies here, readable by the nobody user as well.
+T=$(mktemp -d /tmp/hotrun-live.XXXXXX)
+chmod 755 "$T"
+PIDS=()
+MOUNTS=()
+unset SUDO_UID SUDO_GID
+export DOTNET_NOLOGO=1 DOTNET_CLI_TELEMETRY_OPTOUT=1
+
+finish() {
+	local pid mount
+
+	for pid in "${PIDS[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+		rm -f "/tmp/perf-$pid.map"
+	done
+	for mount in "${MOUNTS[@]}"; do
+		umount "$mount" 2>/dev/null || umount -l "$mount"
+	done
+	rm -rf "$T"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+
+ok() { echo "ok - $*"; }
+
+fail() { echo "FAIL - $*"; }
+
+# Says what is missing; run.sh fails on it under CI.
+skip() {
+	echo "skip - $*"
+	exit 0
+}
+
+# is NAME GOT WANT
+is() {
+	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1: got '$2', not '$3'"; fi
+}
+
+# within NAME VALUE LOW HIGH
+within() {
+	if awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(v != "" && v + 0 >= l && v + 0 <= h) }'; then
+		ok "$1 ($2)"
+	else
+		fail "$1: $2 is not in $3 .. $4"
+	fi
+}
+
+# check NAME COMMAND...: the command succeeds
+check() {
+	local name=$1 out rc
+
+	shift
+	out=$("$@" 2>&1)
+	rc=$?
+	if [ $rc -eq 0 ]; then
+		ok "$name"
+	else
+		fail "$name: exit $rc of $*: $(printf '%s' "$out" | tail -3 | tr '\n\033' '| ')"
+	fi
+}
+
+# says NAME FILE TEXT: the fixed text stands in the file
+says() {
+	if grep -qaF -- "$3" "$2"; then ok "$1"; else fail "$1: no '$3' in: $(head -c 400 "$2" | tr '\n\033' '| ')"; fi
+}
+
+# says_not NAME FILE TEXT
+says_not() {
+	if grep -qaF -- "$3" "$2"; then fail "$1: '$(grep -aF -m1 -- "$3" "$2" | head -c 200)'"; else ok "$1"; fi
+}
+
+# until_true SECONDS COMMAND...
+until_true() {
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+alive() { kill -0 "$1" 2>/dev/null; }
+
+gone() { ! alive "$1"; }
+
+# start COMMAND...: in the background; its pid in $started, its output in $T/$started.out
+start() {
+	: >"$T/starting"
+	"$@" >"$T/starting" 2>&1 &
+	started=$!
+	mv "$T/starting" "$T/$started.out"
+	PIDS+=("$started")
+}
+
+# stop PID: ends what start() began, quietly
+stop() {
+	kill -KILL "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	rm -f "/tmp/perf-$1.map"
+}
+
+# dotnet_start DLL ARGUMENT...: with a perf map
+dotnet_start() { DOTNET_PerfMapEnabled=3 start dotnet "$@"; }
+
+sql() { sqlite3 -batch -noheader -separator ' ' "file:$1?mode=ro" "$2"; }
+
+facts() { python3 tests/support/facts.py "$@"; }
+
+# record NAME OPTION...: into $T/NAME.hotrun; messages in $T/NAME.err, summary in $T/NAME.sum
+record() {
+	local name=$1 rc
+
+	shift
+	"$HOTRUN" record -o "$T/$name.hotrun" "$@" >"$T/$name.sum" 2>"$T/$name.err"
+	rc=$?
+	[ $rc -eq 0 ] || echo "FAIL - record $*: exit $rc: $(head -3 "$T/$name.err" | tr '\n' '|')"
+	return $rc
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+need_dotnet() {
+	command -v dotnet >/dev/null || skip "needs a .NET 10 SDK"
+	BUILD=$BUILD tests/support/dotnet.sh "$@" >"$T/dotnet.log" 2>&1 || {
+		cat "$T/dotnet.log"
+		fail "the C# loads do not build"
+		exit 1
+	}
+}
+
+need_tool() {
+	command -v "$1" >/dev/null || skip "needs $1 (Debian package $2)"
+}
+
+[ -x "$HOTRUN" ] || {
+	fail "$HOTRUN: not there; run make"
+	exit 1
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <criterion/criterion.h>
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "names/elf.h"
+#include "names_support.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define GLOBAL_FUNC   ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
+#define LOCAL_FUNC    ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
+
+static const struct fake_symbol symbols[] = {
+	{"outer", 0x1000, 0x100, GLOBAL_FUNC},
+	{"inner_label", 0x1040, 0x10, LOCAL_FUNC},
+	{"__alias", 0x1200, 0x20, GLOBAL_FUNC},
+	{"alias@@GLIBC_2.2.5", 0x1200, 0x20, GLOBAL_FUNC},
+	{"alias_local", 0x1200, 0x20, LOCAL_FUNC},
+	{"assembler", 0x1300, 0, GLOBAL_FUNC},
+	{"after", 0x1340, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC)},
+	{"last_open", 0x1f00, 0, LOCAL_FUNC},
+	{"variable", 0x1400, 0x100, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)},
+	{"outside_section", 0x2400, 0x10, GLOBAL_FUNC},
+};
+static const uint64_t functions[][2] = {{0x1000, 0x100}, {0x1500, 0x80}, {0x1600, 0x10}};
+
+static struct elf_table *load(const uint8_t *image, size_t len, enum model_reason *ret_reason)
+{
+	struct elf_table *table = NULL;
+	struct elf_identity identity;
+	int fd = fake_fd(image, len);
+
+	*ret_reason = elf_identify(fd, &identity);
+	if (!*ret_reason)
+		*ret_reason = elf_load(fd, &identity, &table);
+	close(fd);
+	return table;
+}
+
+Test(elf, addresses_find_their_function)
+{
+	static const struct {
+		const char *name;
+		uint64_t offset;
+		const char *symbol; /* NULL = none */
+		uint64_t start;
+		bool in_function;
+	} rows[] = {
+		{"start", 0x1000, "outer", 0x1000, true},
+		{"label inside", 0x1040, "inner_label", 0x1040, true},
+		{"past the label", 0x1050, "outer", 0x1000, true},
+		{"past the end is not guessed", 0x1100, NULL, 0x1100, false},
+		{"best alias, without its version", 0x121f, "alias", 0x1200, true},
+		{"no size: up to the next", 0x133f, "assembler", 0x1300, true},
+		{"indirect function", 0x1340, "after", 0x1340, true},
+		{"no size: up to the section's end", 0x1fff, "last_open", 0x1f00, true},
+		{"data is no function", 0x1400, NULL, 0x1400, false},
+		{"bounds from the unwind table", 0x157f, NULL, 0x1500, true},
+		{"past those bounds", 0x1580, NULL, 0x1580, false},
+		{"headers", 0x40, NULL, 0x40, false},
+	};
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
+			       .build_id = 0xab,
+			       .debuglink = "x.so.dbg"};
+	static uint8_t image[FAKE_ELF_BYTES];
+	enum model_reason reason;
+	struct elf_table *t;
+	struct elf_place place;
+
+	fake_elf(&elf, image);
+	t = load(image, sizeof(image), &reason);
+	cr_assert_eq(reason, REASON_NAMED, "%d", reason);
+	cr_assert_eq(t->identity.build_id_len, 20);
+	cr_assert_eq(t->identity.build_id[19], 0xab);
+	cr_assert_str_eq(t->debuglink, "x.so.dbg");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cr_expect(elf_find(t, rows[i].offset, &place), "%s", rows[i].name);
+		if (rows[i].symbol && place.name)
+			cr_expect_str_eq(place.name, rows[i].symbol, "%s: %s", rows[i].name,
+					 place.name);
+		cr_expect_eq(!!place.name, !!rows[i].symbol, "%s", rows[i].name);
+		cr_expect_eq(place.function, rows[i].start, "%s: %lx", rows[i].name,
+			     place.function);
+		cr_expect_eq(place.in_function, rows[i].in_function, "%s", rows[i].name);
+	}
+	cr_expect(!elf_find(t, 0x9000, &place), "beyond what is loaded");
+	elf_free(t);
+}
+
+Test(elf, a_debug_file_adds_names_only_with_the_same_build_id)
+{
+	struct fake_elf stripped = {.functions = functions, .functions_cnt = 3, .build_id = 1};
+	struct fake_elf debug = {.symbols = symbols, .symbols_cnt = 1, .build_id = 1};
+	static uint8_t image[FAKE_ELF_BYTES], debug_image[FAKE_ELF_BYTES];
+	enum model_reason reason;
+	struct elf_place place;
+	struct elf_table *t;
+	int fd;
+
+	fake_elf(&stripped, image);
+	t = load(image, sizeof(image), &reason);
+	cr_assert_eq(reason, REASON_NAMED);
+	cr_assert(!t->has_symtab);
+	debug.build_id = 2;
+	fake_elf(&debug, debug_image);
+	fd = fake_fd(debug_image, sizeof(debug_image));
+	cr_assert_eq(elf_add_debug(t, fd), REASON_FILE_CHANGED);
+	close(fd);
+	debug.build_id = 1;
+	fake_elf(&debug, debug_image);
+	fd = fake_fd(debug_image, sizeof(debug_image));
+	cr_assert_eq(elf_add_debug(t, fd), REASON_NAMED);
+	close(fd);
+	cr_assert(elf_find(t, 0x1080, &place));
+	cr_assert_str_eq(place.name, "outer");
+	elf_free(t);
+}
+
+Test(elf, damaged_files_are_refused_or_give_less)
+{
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
+			       .build_id = 1};
+	static uint8_t good[FAKE_ELF_BYTES], image[FAKE_ELF_BYTES];
+	const size_t sh = 0x3c00;
+	const struct {
+		const char *name;
+		size_t offset, len;
+		uint64_t value;
+		enum model_reason reason;
+	} rows[] = {
+		{"magic", 0, 1, 0, REASON_FILE_MALFORMED},
+		{"class", EI_CLASS, 1, 9, REASON_FILE_MALFORMED},
+		{"byte order", EI_DATA, 1, ELFDATA2MSB, REASON_FILE_MALFORMED},
+		{"object file", offsetof(Elf64_Ehdr, e_type), 2, ET_REL, REASON_FILE_MALFORMED},
+		{"sections elsewhere", offsetof(Elf64_Ehdr, e_shoff), 8, 1ull << 62, REASON_NAMED},
+		{"count of sections in a section of 2^60", offsetof(Elf64_Ehdr, e_shnum), 2, 0,
+		 REASON_NAMED},
+		{"program headers elsewhere", offsetof(Elf64_Ehdr, e_phoff), 8, 1ull << 62,
+		 REASON_NAMED},
+		{"2^63 symbols", sh + 64 + offsetof(Elf64_Shdr, sh_size), 8, 1ull << 63,
+		 REASON_LIMIT},
+		{"symbols beyond the file", sh + 64 + offsetof(Elf64_Shdr, sh_offset), 8, 1 << 20,
+		 REASON_NAMED},
+		{"symbols of no size", sh + 64 + offsetof(Elf64_Shdr, sh_entsize), 8, 0,
+		 REASON_NAMED},
+		{"strings in section 99", sh + 64 + offsetof(Elf64_Shdr, sh_link), 4, 99,
+		 REASON_NAMED},
+		{"strings of 2^40", sh + 128 + offsetof(Elf64_Shdr, sh_size), 8, 1ull << 40,
+		 REASON_LIMIT},
+		{"unwind table with 2^32 rows", 0x308, 4, UINT32_MAX, REASON_NAMED},
+		{"frame entries far away", 0x304, 4, 0x7fffffff, REASON_NAMED},
+	};
+
+	fake_elf(&elf, good);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		enum model_reason reason;
+		struct elf_place place;
+		struct elf_table *t;
+
+		memcpy(image, good, sizeof(image));
+		memcpy(image + rows[i].offset, &rows[i].value, rows[i].len);
+		t = load(image, sizeof(image), &reason);
+		if (rows[i].reason ==
+		    REASON_NAMED) /* libelf may refuse as well: no crash, no lie */
+			cr_expect(reason == REASON_NAMED || reason == REASON_FILE_MALFORMED,
+				  "%s: %d", rows[i].name, reason);
+		else
+			cr_expect_eq(reason, rows[i].reason, "%s: %d", rows[i].name, reason);
+		if (t)
+			elf_find(t, 0x1200, &place);
+		elf_free(t);
+	}
+}
+
+Test(elf, a_file_cut_anywhere_does_no_harm)
+{
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
+			       .build_id = 1};
+	static uint8_t image[FAKE_ELF_BYTES];
+	enum model_reason reason;
+
+	fake_elf(&elf, image);
+	for (size_t len = 0; len < sizeof(image); len += 61)
+		elf_free(load(image, len, &reason));
+	cr_assert_null(load(image, 0, &reason));
+	cr_assert_eq(reason, REASON_FILE_MALFORMED);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A small web service with known costs.
+ *
+ *   dotnet Shop.Web.dll PORT SECONDS TRUTH_FILE
+ *
+ *   /price    1 ms of CPU time in Shop.Orders.Checkout.Total      (first figure of the truth)
+ *   /orders   60 orders as JSON, written by Shop.Orders.Export.Write  (second figure)
+ *
+ * Listens on 127.0.0.1 alone; prints "ready" when it does.
+ */
+using System;
+using System.Globalization;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Text.Json;
+using System.Threading;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace Shop.Orders
+{
+    public sealed record Line(string Article, int Count, decimal Price);
+    public sealed record Order(int Number, string Customer, DateTime Placed, Line[] Lines);
+
+    public static class Checkout
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static ulong Total(ulong seed, long ns)
+        {
+            long end = Load.Clock.Thread() + ns;
+            do
+                seed = Load.Work.Spin(seed);
+            while (Load.Clock.Thread() < end);
+            return seed;
+        }
+    }
+
+    public static class Export
+    {
+        static readonly Order[] orders = Enumerable.Range(1, 60).Select(n => new Order(n,
+            $"customer {n}", new DateTime(2026, 1, 1).AddHours(n), Enumerable.Range(1, 5)
+                .Select(k => new Line($"article {k}", k, 9.99m * k)).ToArray())).ToArray();
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(orders);
+    }
+
+    public static class Program
+    {
+        static readonly Load.Truth truth = new();
+
+        static string Price()
+        {
+            long start = Load.Clock.Thread();
+            ulong sum = Checkout.Total(88172645463325252, 1_000_000);
+            truth.AddFirst(Load.Clock.Thread() - start);
+            return sum.ToString(CultureInfo.InvariantCulture);
+        }
+
+        static IResult List()
+        {
+            long start = Load.Clock.Thread();
+            byte[] body = Export.Write();
+            truth.AddSecond(Load.Clock.Thread() - start);
+            return Results.Bytes(body, "application/json");
+        }
+
+        public static int Main(string[] args)
+        {
+            if (args.Length != 3)
+            {
+                Console.Error.WriteLine("usage: Shop.Web PORT SECONDS TRUTH_FILE");
+                return 2;
+            }
+            WebApplicationBuilder builder = WebApplication.CreateBuilder();
+            builder.Logging.ClearProviders();
+            WebApplication app = builder.Build();
+            app.MapGet("/price", Price);
+            app.MapGet("/orders", List);
+            app.Urls.Add("http://127.0.0.1:" + args[0]);
+            app.Start();
+            Console.WriteLine("ready");
+            truth.Write(args[2], double.Parse(args[1], CultureInfo.InvariantCulture));
+            return 0;
+        }
+    }
+}
