@@ -32,6 +32,9 @@ CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
 LIBS      := -lelf -lsqlite3 -liberty -lz -lm -pthread
+# SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
+# way in.
+STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
 LIBS_STATIC := -lbpf -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -160,7 +163,7 @@ $(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 static: $(BUILD)/hotrun-static
 $(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ $(LIBS_STATIC)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ $(LIBS_STATIC)
 
 install: $(BUILD)/hotrun
 	install -D -m 0755 $(BUILD)/hotrun '$(DESTDIR)$(PREFIX)/bin/hotrun'
