@@ -32,6 +32,9 @@ struct session {
 	int *tick_fds;		 /* by CPU, -1 = none */
 	struct bpf_link **ticks; /* by CPU */
 	bool *online;
+	struct tick_seen { /* by CPU, at the last look */
+		uint64_t ticks, busy_ns;
+	} * tick_seen;
 	bool started;
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
@@ -249,7 +252,8 @@ static int allocate(struct session *s)
 	s->tick_fds = calloc(cpus, sizeof(*s->tick_fds));
 	s->ticks = calloc(cpus, sizeof(struct bpf_link *));
 	s->online = calloc(HOST_MAX_CPUS, sizeof(*s->online));
-	if (!s->tick_fds || !s->ticks || !s->online)
+	s->tick_seen = calloc(cpus, sizeof(*s->tick_seen));
+	if (!s->tick_fds || !s->ticks || !s->online || !s->tick_seen)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < cpus; cpu++)
 		s->tick_fds[cpu] = -1;
@@ -364,18 +368,43 @@ void session_stop(struct session *s)
 	s->started = false;
 }
 
+/* Busy for this many ticks without one. */
+#define TICKS_LOST 20
+
+/*
+ * The kernel drops the events of a CPU that goes off line, and does not bring them back: a CPU that
+ * went and came between two looks is told by being busy without a tick. A look that is wrong (a
+ * long run was closed just now, its ticks were counted before) costs no more than a new event.
+ */
+static bool tick_is_lost(struct session *s, uint32_t cpu)
+{
+	const struct cpu_clock *clock = &s->clocks[cpu];
+	struct tick_seen was = s->tick_seen[cpu];
+	struct tick_seen now = {clock->ticks_taken + clock->ticks_idle,
+				clock->accounted_ns + clock->unaccounted_ns};
+
+	s->tick_seen[cpu] = now;
+	return s->tick_fds[cpu] >= 0 && now.ticks == was.ticks &&
+	       now.busy_ns - was.busy_ns > TICKS_LOST * 1000000000ull / s->options.sample_hz;
+}
+
 uint32_t session_follow_cpus(struct session *s, const bool *online)
 {
 	uint32_t without = 0;
 
 	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
-	sideband_follow_cpus(s->sideband, online);
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
-		if (!online[cpu])
+		if (tick_is_lost(s, cpu))
+			s->online[cpu] = false;
+		if (!s->online[cpu])
 			close_tick(s, cpu);
-		else if (s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
-			without++;
 	}
+	sideband_follow_cpus(s->sideband, s->online);
+	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
+	sideband_follow_cpus(s->sideband, online);
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++)
+		if (online[cpu] && s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
+			without++;
 	return without;
 }
 
@@ -480,5 +509,6 @@ void session_free(struct session *s)
 	free(s->tick_fds);
 	free(s->ticks);
 	free(s->online);
+	free(s->tick_seen);
 	free(s);
 }
