@@ -55,6 +55,7 @@ OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
 OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
 ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
 ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
+OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/fuzz/obj/%.o)
 SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -197,12 +198,19 @@ $(BUILD)/bpf-tests/%: tests/bpf/%.c $(SKELETON) $(BUILD)/librooms.a $(filter $(B
 		-lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
 
-# Fuzz targets are built by clang from the sources, sanitizers on.
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(SRC_ROOMS) $(SRC_PERFMAP) $(PAGE)
+# Fuzz targets are built by clang, sanitizers and coverage on.
+FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w \
+	-fno-sanitize-recover=undefined
+$(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c $< -o $@
+$(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
+$(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -o $@ $< $(SRC_ROOMS) $(SRC_PERFMAP) $(LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzz/librooms.a $(LIBS)
 
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)

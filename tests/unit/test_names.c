@@ -59,8 +59,11 @@ static void host_end(struct host *h)
 /* A host with process 100 whose maps and executable are these. */
 static void host_make(struct host *h, const char *maps, const char *exe)
 {
-	struct fake_process p = {.tgid = 100, .start_ticks = START_TICKS, .comm = "short-comm",
-				 .exe = exe, .maps = maps,
+	struct fake_process p = {.tgid = 100,
+				 .start_ticks = START_TICKS,
+				 .comm = "short-comm",
+				 .exe = exe,
+				 .maps = maps,
 				 .cgroup = "0::/system.slice/shop.service\n"};
 
 	fake_proc_make(&h->proc);
@@ -73,8 +76,10 @@ static void host_make(struct host *h, const char *maps, const char *exe)
 
 static void put_library(struct host *h, const char *path, uint8_t build_id, size_t symbols)
 {
-	struct fake_elf elf = {.symbols = lib_symbols, .symbols_cnt = symbols,
-			       .functions = lib_functions, .functions_cnt = 1,
+	struct fake_elf elf = {.symbols = lib_symbols,
+			       .symbols_cnt = symbols,
+			       .functions = lib_functions,
+			       .functions_cnt = 1,
 			       .build_id = build_id};
 	static uint8_t image[FAKE_ELF_BYTES];
 
@@ -86,7 +91,9 @@ static uint32_t add_stack(struct host *h, uint16_t flags, const uint64_t *frames
 {
 	struct model_stack s = {.id = h->next_stack++,
 				.process = flags & STACK_KERNEL ? MODEL_NONE : h->process,
-				.flags = flags, .frame_cnt = cnt, .broken_module = MODEL_NONE};
+				.flags = flags,
+				.frame_cnt = cnt,
+				.broken_module = MODEL_NONE};
 
 	return model_stack_add(h->m, &s, frames);
 }
@@ -108,16 +115,16 @@ static const struct model_symbol *name_at(struct host *h, uint64_t address, uint
 	return l ? &h->m->symbols[l->symbol] : NULL;
 }
 
-#define MAPS_LIB                                                                                   \
-	"7f0000000000-7f0000001000 r--p 00000000 08:01 0 /lib/libx.so\n"                           \
-	"7f0000001000-7f0000002000 r-xp 00001000 08:01 0 /lib/libx.so\n"                           \
-	"7f0000100000-7f0000110000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n"          \
-	"7f0000200000-7f0000210000 r-xp 00010000 08:01 0 /app/System.Text.Json.dll\n"              \
-	"7f0000300000-7f0000310000 r-xp 00000000 08:01 0 /app/Shop.Core.dll\n"                     \
-	"7f0000400000-7f0000410000 rwxp 00000000 00:00 0 \n"                                       \
-	"7f0000500000-7f0000510000 r-xp 00000000 08:01 0 /lib/gone.so (deleted)\n"                 \
-	"7f0000600000-7f0000610000 r-xp 00000000 08:01 0 /lib/fifo.so\n"                           \
-	"7f0000700000-7f0000710000 r-xp 00000000 08:01 0 /lib/text.so\n"                           \
+#define MAPS_LIB                                                                          \
+	"7f0000000000-7f0000001000 r--p 00000000 08:01 0 /lib/libx.so\n"                  \
+	"7f0000001000-7f0000002000 r-xp 00001000 08:01 0 /lib/libx.so\n"                  \
+	"7f0000100000-7f0000110000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n" \
+	"7f0000200000-7f0000210000 r-xp 00010000 08:01 0 /app/System.Text.Json.dll\n"     \
+	"7f0000300000-7f0000310000 r-xp 00000000 08:01 0 /app/Shop.Core.dll\n"            \
+	"7f0000400000-7f0000410000 rwxp 00000000 00:00 0 \n"                              \
+	"7f0000500000-7f0000510000 r-xp 00000000 08:01 0 /lib/gone.so (deleted)\n"        \
+	"7f0000600000-7f0000610000 r-xp 00000000 08:01 0 /lib/fifo.so\n"                  \
+	"7f0000700000-7f0000710000 r-xp 00000000 08:01 0 /lib/text.so\n"                  \
 	"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
 
 Test(names, facts_of_an_apphost)
@@ -200,8 +207,8 @@ Test(names, every_kind_of_address_has_a_name_or_a_reason)
 		 KIND_IMAGE, REASON_PRECOMPILED, true},
 		{"deleted file", 0x7f0000500010, "gone.so+0x10", "gone.so", KIND_NATIVE,
 		 REASON_FILE_GONE, false},
-		{"FIFO", 0x7f0000600010, "fifo.so+0x10", "fifo.so", KIND_NATIVE,
-		 REASON_FILE_UNSAFE, false},
+		{"FIFO", 0x7f0000600010, "fifo.so+0x10", "fifo.so", KIND_NATIVE, REASON_FILE_UNSAFE,
+		 false},
 		{"not ELF", 0x7f0000700010, "text.so+0x10", "text.so", KIND_NATIVE,
 		 REASON_FILE_MALFORMED, false},
 		{"vsyscall", 0xffffffffff600400, "[vsyscall]", "[vsyscall]", KIND_NATIVE,
@@ -253,8 +260,11 @@ Test(names, another_file_at_the_path_is_not_believed)
 	struct host h;
 	uint32_t module;
 	struct model_module wanted = {.path = "/lib/libx.so", .build_id_len = 20};
-	struct model_mapping map = {.start = 0x1000, .end = 0x2000, .file_offset = 0x1000,
-				    .from_ns = 1, .kind = MAPPING_FILE};
+	struct model_mapping map = {.start = 0x1000,
+				    .end = 0x2000,
+				    .file_offset = 0x1000,
+				    .from_ns = 1,
+				    .kind = MAPPING_FILE};
 	const struct model_symbol *s;
 
 	host_make(&h, "", "/app/x");
@@ -346,17 +356,43 @@ Test(names, broken_stacks_name_the_library_that_lost_the_frame)
 		const char *module; /* NULL = none */
 	} rows[] = {
 		{"to _start", {0x7f0000001210, 0x7f0000001310}, 2, 0, false, NULL},
-		{"to unnamed libc from elsewhere", {0x7f0000001010, 0x7f0000801534}, 2, 0, false, NULL},
-		{"unnamed libc called by libc", {0x7f0000801010, 0x7f0000801534}, 2, 0, true,
+		{"to unnamed libc from elsewhere",
+		 {0x7f0000001010, 0x7f0000801534},
+		 2,
+		 0,
+		 false,
+		 NULL},
+		{"unnamed libc called by libc",
+		 {0x7f0000801010, 0x7f0000801534},
+		 2,
+		 0,
+		 true,
 		 "/lib/libc.so.6"},
-		{"exported libc function", {0x7f0000001010, 0x7f0000801210}, 2, 0, true,
+		{"exported libc function",
+		 {0x7f0000001010, 0x7f0000801210},
+		 2,
+		 0,
+		 true,
 		 "/lib/libc.so.6"},
 		{"leaf alone", {0x7f0000801210}, 1, 0, true, "/lib/libc.so.6"},
-		{"garbage after a library", {0x7f0000801210, 0x7f0000001010, 0x4242, 0x7f0000001310}, 4, 0,
-		 true, "/lib/libx.so"},
-		{"ends in JIT code", {0x7f0000001210, 0x7f0000100010}, 2, 0, true,
+		{"garbage after a library",
+		 {0x7f0000801210, 0x7f0000001010, 0x4242, 0x7f0000001310},
+		 4,
+		 0,
+		 true,
+		 "/lib/libx.so"},
+		{"ends in JIT code",
+		 {0x7f0000001210, 0x7f0000100010},
+		 2,
+		 0,
+		 true,
 		 "/memfd:doublemapper (deleted)"},
-		{"cut by the kernel is not broken", {0x7f0000001010}, 1, STACK_TRUNCATED, false, NULL},
+		{"cut by the kernel is not broken",
+		 {0x7f0000001010},
+		 1,
+		 STACK_TRUNCATED,
+		 false,
+		 NULL},
 		{"garbage alone", {0x4242}, 1, 0, true, NULL},
 	};
 	struct host h;
@@ -381,9 +417,10 @@ Test(names, broken_stacks_name_the_library_that_lost_the_frame)
 	host_end(&h);
 }
 
-#define JIT 0x7f0000100000ull
+#define JIT    0x7f0000100000ull
 #define LINE_A "0x7f0000100000 40 instance void [Shop.Core] Shop.Cart::Add(int32)[QuickJitted]\n"
-#define LINE_B "0x7f0000100040 40 void [System.Private.CoreLib] System.String::Copy()[OptimizedTier1]\n"
+#define LINE_B \
+	"0x7f0000100040 40 void [System.Private.CoreLib] System.String::Copy()[OptimizedTier1]\n"
 #define LINE_A2 "0x7f0000100000 40 void [Shop.Core] Shop.Cart::Remove()[OptimizedTier1]\n"
 
 Test(names, jit_code_by_the_perf_map)

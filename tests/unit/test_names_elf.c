@@ -60,9 +60,12 @@ Test(elf, addresses_find_their_function)
 		{"past those bounds", 0x1580, NULL, 0x1580, false},
 		{"headers", 0x40, NULL, 0x40, false},
 	};
-	struct fake_elf elf = {.symbols = symbols, .symbols_cnt = ARRAY_SIZE(symbols),
-			       .functions = functions, .functions_cnt = ARRAY_SIZE(functions),
-			       .build_id = 0xab, .debuglink = "x.so.dbg"};
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
+			       .build_id = 0xab,
+			       .debuglink = "x.so.dbg"};
 	static uint8_t image[FAKE_ELF_BYTES];
 	enum model_reason reason;
 	struct elf_table *t;
@@ -119,8 +122,10 @@ Test(elf, a_debug_file_adds_names_only_with_the_same_build_id)
 
 Test(elf, damaged_files_are_refused_or_give_less)
 {
-	struct fake_elf elf = {.symbols = symbols, .symbols_cnt = ARRAY_SIZE(symbols),
-			       .functions = functions, .functions_cnt = ARRAY_SIZE(functions),
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
 			       .build_id = 1};
 	static uint8_t good[FAKE_ELF_BYTES], image[FAKE_ELF_BYTES];
 	const size_t sh = 0x3c00;
@@ -162,7 +167,8 @@ Test(elf, damaged_files_are_refused_or_give_less)
 		memcpy(image, good, sizeof(image));
 		memcpy(image + rows[i].offset, &rows[i].value, rows[i].len);
 		t = load(image, sizeof(image), &reason);
-		if (rows[i].reason == REASON_NAMED) /* libelf may refuse as well: no crash, no lie */
+		if (rows[i].reason ==
+		    REASON_NAMED) /* libelf may refuse as well: no crash, no lie */
 			cr_expect(reason == REASON_NAMED || reason == REASON_FILE_MALFORMED,
 				  "%s: %d", rows[i].name, reason);
 		else
@@ -175,8 +181,10 @@ Test(elf, damaged_files_are_refused_or_give_less)
 
 Test(elf, a_file_cut_anywhere_does_no_harm)
 {
-	struct fake_elf elf = {.symbols = symbols, .symbols_cnt = ARRAY_SIZE(symbols),
-			       .functions = functions, .functions_cnt = ARRAY_SIZE(functions),
+	struct fake_elf elf = {.symbols = symbols,
+			       .symbols_cnt = ARRAY_SIZE(symbols),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions),
 			       .build_id = 1};
 	static uint8_t image[FAKE_ELF_BYTES];
 	enum model_reason reason;

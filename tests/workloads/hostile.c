@@ -60,7 +60,8 @@ static int write_map(const void *code, size_t bytes)
 	file = fopen(path, "wx");
 	if (!file)
 		return -1;
-	fputs("no line of a perf map\n\n0x\n0xzz 10 x\n0xffffffffffffffff ffffffffffffffff all\n", file);
+	fputs("no line of a perf map\n\n0x\n0xzz 10 x\n0xffffffffffffffff ffffffffffffffff all\n",
+	      file);
 	fprintf(file, "0x%llx ", (unsigned long long)(uintptr_t)code);
 	for (int i = 0; i < 100000; i++) /* a size that never ends */
 		fputc('f', file);

@@ -46,6 +46,7 @@ struct recorder {
 	size_t named;		    /* samples of this slice whose stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
+	bool last; /* the slice that ends is the last one */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -265,6 +266,8 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	names_tail(r->names, m, r->tailed_ns);
 	r->tailed_ns = host_now_ns();
 	name_samples(r, 0);
+	if (r->last)
+		names_settle(r->names, m);
 	ingest_slice_end(r->ingest);
 	check_ticks(r);
 
@@ -303,6 +306,7 @@ int recorder_finish(struct recorder *r)
 	int err;
 
 	session_stop(r->session);
+	r->last = true;
 	err = end_slice(r, UINT64_MAX);
 	if (!err) {
 		r->model->host.complete = true;
