@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "hotrun.skel.h"
 #include "kernel/host.h"
@@ -41,17 +42,18 @@ struct session {
 	uint64_t bad_records;
 };
 
-/* libbpf's own lines, one level lower than it thinks; shown with -v only. */
+/* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
+ * come as one text of many lines. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
-	int n = vsnprintf(line, sizeof(line), format, args);
+	_cleanup_free_ char *text = NULL;
+	char *rest, *line;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || log_max_level < LOG_LEVEL_DEBUG ||
+	    vasprintf(&text, format, args) < 0)
 		return 0;
-	while (n > 0 && (size_t)n < sizeof(line) && line[n - 1] == '\n')
-		line[--n] = '\0';
-	log_debug("%s", line);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
 	return 0;
 }
 
@@ -69,6 +71,21 @@ static int explain(int err, const char *what, char *why, size_t why_bytes)
 			 what);
 	else
 		snprintf(why, why_bytes, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* Under lockdown the verifier does not know the functions that read kernel memory. Containers have
+ * no securityfs to look it up in. */
+static int explain_load(int err, char *why, size_t why_bytes)
+{
+	if (err != -EINVAL)
+		return explain(err, "loading the BPF programs", why, why_bytes);
+	snprintf(
+		why, why_bytes, "the kernel refuses the BPF programs (-v shows its reasons)%s",
+		access("/sys/kernel/security/lockdown", R_OK)
+			? "; perhaps kernel lockdown in confidentiality mode, which cannot be told "
+			  "here: /sys/kernel/security is not mounted"
+			: "");
 	return err;
 }
 
@@ -124,7 +141,7 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	size_maps(s);
 	err = hotrun_bpf__load(s->bpf);
 	if (err)
-		return explain(err, "loading the BPF programs", why, why_bytes);
+		return explain_load(err, why, why_bytes);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
 		uint8_t one = 1;
 
