@@ -36,8 +36,9 @@ void ingest_task(struct ingest *in, const struct event_task *task);
 void ingest_pass_begin(struct ingest *in);
 void ingest_pass_end(struct ingest *in, uint64_t now_ns);
 
-/* Books of one CPU as of now_ns; steal_ns is cumulative. online=false: counts nothing, and its next
- * reading is a baseline. */
+/* Books of one CPU as of now_ns; steal_ns is cumulative. Of a CPU that is off line at this reading
+ * and was so at the last, nothing is counted; where it went or came in between, the time without it
+ * is idle. */
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online);
 /* Kernel loss counters as of now, cumulative, by cause. */
