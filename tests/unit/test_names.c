@@ -293,6 +293,31 @@ Test(names, another_file_at_the_path_is_not_believed)
 	host_end(&h);
 }
 
+Test(names, a_gone_process_borrows_the_table_of_the_same_build_id)
+{
+	struct host h;
+	struct model_module here = {.path = "/lib/libx.so", .build_id_len = 20},
+			    there = {.path = "/image/lib/libx.so", .build_id_len = 20};
+	struct model_mapping map = {
+		.start = 0x1000, .end = 0x2000, .file_offset = 0x1000, .kind = MAPPING_FILE};
+	const struct model_symbol *s;
+
+	host_make(&h, "", "/app/x");
+	put_library(&h, "100/root/lib/libx.so", 1, 0); /* stripped */
+	memset(here.build_id, 1, 20);
+	memset(there.build_id, 1, 20);
+	map.module = model_module_get(h.m, &here);
+	model_mapping_add(h.m, h.process, &map);
+	cr_expect_str_eq(name_at(&h, 0x1510, 5)->name, "libx.so+0x1500");
+	h.process = model_process_get(h.m, 200, 1);
+	h.m->processes[h.process].flags |= PROCESS_GONE;
+	map.module = model_module_get(h.m, &there);
+	model_mapping_add(h.m, h.process, &map);
+	s = name_at(&h, 0x1510, 5);
+	cr_expect_str_eq(s->name, "libx.so+0x1500", "%s", s->name);
+	host_end(&h);
+}
+
 Test(names, an_address_means_what_is_mapped_there_at_that_time)
 {
 	struct host h;
@@ -569,5 +594,36 @@ Test(names, anonymous_code_is_jit_code_only_with_a_perf_map)
 	cr_assert_not_null(s);
 	cr_expect_eq(s->reason, REASON_NAMED);
 	cr_expect_eq(s->kind, KIND_JIT);
+	host_end(&h);
+}
+
+Test(names, more_maps_than_may_be_open_close_the_longest_unused)
+{
+	static const char maps[] = "7f0000100000-7f0000110000 r-xs 00000000 00:01 9 "
+				   "/memfd:doublemapper (deleted)\n";
+	struct host h;
+	uint32_t first;
+
+	host_make(&h, maps, "/app/Shop.Api");
+	first = h.process;
+	for (uint32_t i = 0; i <= 256; i++) {
+		struct fake_process p = {.tgid = 1000 + i,
+					 .start_ticks = START_TICKS,
+					 .comm = "x",
+					 .exe = "/app/x",
+					 .maps = maps};
+		char name[64];
+
+		fake_process(&h.proc, &p);
+		snprintf(name, sizeof(name), "%u/root/tmp/perf-7.map", p.tgid);
+		fake_text(&h.proc, name, LINE_A);
+		h.process = model_process_get(h.m, p.tgid, START_TICKS * TICK_NS);
+		names_process(h.n, h.m, h.process);
+		cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	}
+	cr_expect_eq(h.m->processes[first + 1].perf_map, REASON_LIMIT);
+	cr_expect_eq(h.m->processes[first + 2].perf_map, REASON_NAMED);
+	h.process = first + 1;
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add", "names stay");
 	host_end(&h);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "names/asker.h"
 #include "names/guard.h"
 #include "names/loader.h"
 #include "names_support.h"
@@ -161,6 +162,53 @@ Test(loader, a_job_may_outlive_the_loader)
 	loader_free(l);
 	sem_post(&gate);
 	wait_for(&released, 1);
+}
+
+Test(asker, a_process_that_hangs_is_not_asked_again)
+{
+	static atomic_int released; /* touched by a thread that outlives this function's frame */
+	static sem_t gate;
+	struct loader_job *left;
+	struct asker a;
+	struct job *job;
+
+	sem_init(&gate, 0, 0);
+	cr_assert_eq(asker_init(&a, "/nowhere", DEADLINE_NS), 0);
+	cr_assert_eq(asker_run(&a, 5, &job_new(&gate, &released)->base, &left),
+		     REASON_FILE_TIMEOUT);
+	cr_assert_null(left);
+	job = job_new(NULL, &released);
+	cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+	cr_assert_eq(left, &job->base);
+	cr_assert_eq(job->ran, 0);
+	cr_assert_eq(loader_timeouts(a.loader), 1);
+	job_release(&job->base);
+	sem_post(&gate);
+	wait_for(&released, 2);
+	asker_clear(&a);
+}
+
+Test(asker, start_times_tell_incarnations_apart)
+{
+	static const struct {
+		const char *name;
+		uint64_t start_ns, ticks;
+		bool exact, same;
+	} rows[] = {
+		{"within the tick", 509999999, 50, true, true},
+		{"next tick", 510000000, 50, true, false},
+		{"earlier process", 500000000, 49, true, false},
+		{"guess a little late", 519000000, 50, false, true},
+		{"guess far too late", 2000000000, 50, false, false},
+		{"later process", 500000000, 60, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct asker_target t = {.start_ns = rows[i].start_ns,
+					 .start_exact = rows[i].exact};
+
+		cr_expect_eq(asker_same_start(&t, rows[i].ticks), rows[i].same, "%s", rows[i].name);
+	}
 }
 
 Test(guard, only_regular_files_inside_the_root_of_bounded_size)

@@ -363,7 +363,6 @@ static int open_rooms(struct recorder *r)
 {
 	struct names_options names = {
 		.proc_path = "/proc",
-		.boot_offset_ns = host_boot_offset_ns(),
 	};
 
 	r->model = model_new();
@@ -371,7 +370,7 @@ static int open_rooms(struct recorder *r)
 	r->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*r->steal_ns));
 	if (!r->model || !r->online || !r->steal_ns)
 		return -ENOMEM;
-	r->ingest = ingest_new(r->model, r->host.cpus_possible, names.boot_offset_ns);
+	r->ingest = ingest_new(r->model, r->host.cpus_possible, host_boot_offset_ns());
 	r->names = names_new(&names);
 	return r->ingest && r->names ? 0 : -ENOMEM;
 }

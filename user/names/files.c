@@ -70,8 +70,10 @@ static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, 
 	return len && id->build_id_len == len && !memcmp(id->build_id, build_id, len);
 }
 
+#define ANY_SIZE UINT64_MAX
+
 /* A file and its stripped copy have one build id: a full table serves both, a stripped one only the
- * files that it is equal to (size_bytes; 0 = only full ones). */
+ * files that it is equal to (size_bytes; 0 = only full ones, ANY_SIZE = better than nothing). */
 static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len,
 			      uint64_t size_bytes)
 {
@@ -84,7 +86,7 @@ static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, ui
 			continue;
 		if (t->has_symtab)
 			return (uint32_t)i;
-		if (size_bytes && t->identity.size_bytes == size_bytes)
+		if (size_bytes == ANY_SIZE || (size_bytes && t->identity.size_bytes == size_bytes))
 			row = (uint32_t)i;
 	}
 	return row;
@@ -191,6 +193,9 @@ static void attach(struct files *f, const struct model *m, uint32_t process,
 	struct file_job *job;
 
 	a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
+	/* The same path and build id as another process's: the same file. */
+	if (a->table == MODEL_NONE && module->build_id_len)
+		a->table = find_module(f, mapping->module);
 	a->reason = REASON_NAMED;
 	if (a->table != MODEL_NONE)
 		return;
@@ -199,14 +204,13 @@ static void attach(struct files *f, const struct model *m, uint32_t process,
 	a->reason = job ? load(f, process, job, &a->table) : REASON_LIMIT;
 	if (!a->reason) {
 		note_module(f, mapping->module, a->table);
-	} else if (module->inode) {
-		uint32_t row = find_module(f, mapping->module);
-
-		if (row != MODEL_NONE) {
-			a->table = row;
-			a->reason = REASON_NAMED;
-		}
+		return;
 	}
+	a->table = module->inode
+			   ? find_module(f, mapping->module)
+			   : find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
+	if (a->table != MODEL_NONE)
+		a->reason = REASON_NAMED;
 }
 
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,

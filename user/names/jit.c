@@ -150,7 +150,18 @@ static enum model_reason run_step(struct jit *j, struct jit_map *map, enum map_s
 	return reason;
 }
 
-static void close_unused(struct jit *j, const struct jit_map *but)
+static void tell_process(struct model *m, const struct jit_map *map)
+{
+	struct model_process *p = &m->processes[map->process];
+	uint32_t reason = map->job ? REASON_NAMED : map->reason;
+
+	if (p->perf_map != reason) {
+		p->perf_map = reason;
+		p->dirty = true;
+	}
+}
+
+static void close_unused(struct jit *j, struct model *m, const struct jit_map *but)
 {
 	struct jit_map *oldest = NULL;
 
@@ -163,6 +174,8 @@ static void close_unused(struct jit *j, const struct jit_map *but)
 	if (oldest) {
 		close_map(j, oldest);
 		oldest->reason = REASON_LIMIT;
+		oldest->generation++;
+		tell_process(m, oldest);
 	}
 }
 
@@ -180,17 +193,6 @@ static enum model_reason advance(struct jit *j, struct jit_map *map, uint64_t se
 	return reason;
 }
 
-static void tell_process(struct model *m, const struct jit_map *map)
-{
-	struct model_process *p = &m->processes[map->process];
-	uint32_t reason = map->job ? REASON_NAMED : map->reason;
-
-	if (p->perf_map != reason) {
-		p->perf_map = reason;
-		p->dirty = true;
-	}
-}
-
 /* Looks for the map and reads it whole; its lines are known from seen_ns on. */
 static void look(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
 {
@@ -203,7 +205,7 @@ static void look(struct jit *j, struct model *m, struct jit_map *map, uint64_t s
 	if (!map->job)
 		return;
 	if (j->open_cnt++ >= JIT_MAPS_MAX)
-		close_unused(j, map);
+		close_unused(j, m, map);
 	reason = run_step(j, map, MAP_STEP_OPEN);
 	if (!reason)
 		reason = reason_of(map->job->error);
@@ -246,6 +248,7 @@ static void read_entry(struct jit *j, struct model *m, struct jit_map *map,
 	struct perfmap_name name;
 	struct model_symbol symbol;
 	enum model_reason reason;
+	bool is_stub;
 
 	entry->tier = "";
 	map->job->hit = *hit;
@@ -257,11 +260,14 @@ static void read_entry(struct jit *j, struct model *m, struct jit_map *map,
 		return;
 	}
 	perfmap_name_parse(map->job->name, map->job->name_len, buf, sizeof(buf), &name);
+	is_stub = hit->is_stub || name.is_stub;
 	symbol = (struct model_symbol){
 		.name = name.display,
 		.raw = model_string(m, map->job->name, name.raw_len),
-		.module = name.assembly,
-		.kind = hit->is_stub || name.is_stub ? KIND_STUB : KIND_JIT,
+		.module = *name.assembly ? name.assembly
+			  : is_stub	 ? "[stubs]"
+					 : "[jit]",
+		.kind = is_stub ? KIND_STUB : KIND_JIT,
 		.application = !perfmap_is_framework(&name),
 	};
 	entry->symbol = model_symbol_get(m, &symbol);

@@ -14,9 +14,8 @@
 struct names;
 
 struct names_options {
-	const char *proc_path;	 /* "/proc"; another root in tests */
-	uint64_t deadline_ns;	 /* for one look-up of a target's files; 0 = 300 ms */
-	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, to check start times */
+	const char *proc_path; /* "/proc"; another root in tests */
+	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
 };
 
 /* Returns owned, or NULL with errno. Reads kallsyms at the first kernel address, not here. */
