@@ -37,7 +37,7 @@ is "the recording ends well" $? 0
 within "looks at the targets while it ran" "$looks" 20 100000
 is "no thread of a target was traced" "$(wc -l <"$T/traced")" 0
 is "none was stopped: states $(sort "$T/states" | uniq -c | xargs)" "$(grep -c '[tT]' "$T/states")" 0
-within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 100 100000
+within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 20 100000
 
 # --- what hotrun asks of the kernel ---
 mkdir "$T/own"
