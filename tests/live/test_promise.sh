@@ -18,26 +18,14 @@ until_true 20 test -s "$T/truth" || fail "the load does not start"
 "$HOTRUN" record -q -d 4 -F 499 -o "$T/watched.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
-looks=0
-: >"$T/traced"
-: >"$T/states"
-while alive "$hotrun"; do
-	for pid in "$split" "$native"; do
-		for status in /proc/$pid/task/*/status; do
-			awk '/^TracerPid:/ && $2 != 0 { print > "'"$T/traced"'.now" } /^State:/ { print $2 }' \
-				"$status" 2>/dev/null >>"$T/states"
-			[ -e "$T/traced.now" ] && cat "$T/traced.now" >>"$T/traced" && rm "$T/traced.now"
-		done
-	done
-	looks=$((looks + 1))
-	sleep 0.02
-done
+set -- $(facts watch "$hotrun" "$split" "$native")
+looks=$1 traced=$2 states=$3
 wait "$hotrun"
 is "the recording ends well" $? 0
-within "looks at the targets while it ran" "$looks" 20 100000
-is "no thread of a target was traced" "$(wc -l <"$T/traced")" 0
-is "none was stopped: states $(sort "$T/states" | uniq -c | xargs)" "$(grep -c '[tT]' "$T/states")" 0
-within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 100 100000
+within "looks at threads of the targets while it ran" "$looks" 100 1000000
+is "none was traced" "$traced" 0
+is "none was stopped (states seen: $states)" "$(printf '%s' "$states" | tr -d RSD)" ""
+within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 20 100000
 
 # --- what hotrun asks of the kernel ---
 mkdir "$T/own"
