@@ -61,6 +61,7 @@ SKELETON   := $(BUILD)/gen/hotrun.skel.h
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 SUPPORT    := $(wildcard tests/support/*.c)
 BPF_TESTS  := $(patsubst tests/bpf/%.c,$(BUILD)/bpf-tests/%,$(wildcard tests/bpf/test_*.c))
+BPF_DRIVE  := $(filter-out tests/bpf/test_%,$(wildcard tests/bpf/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c))
@@ -190,10 +191,10 @@ $(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
 		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
 
-$(BUILD)/bpf-tests/%: tests/bpf/%.c $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
+$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
 	$(call say,BPFTEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< \
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(BPF_DRIVE) \
 		$(filter $(BUILD)/user/kernel/%,$(OBJ_TOP)) $(BUILD)/librooms.a $(BUILD)/libperfmap.a \
 		-lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
@@ -225,7 +226,7 @@ workloads: $(WORKLOADS)
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
-	@BUILD=$(BUILD) tests/support/unit.sh $(BPF_TESTS)
+	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
 live: all workloads
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest

@@ -39,7 +39,7 @@ step() {
 	return $rc
 }
 
-# Sums of criterion's closing lines: passing, and failing or crashing.
+# Sums of criterion's closing lines, as unit.sh shows them: passing, and failing or crashing.
 criterion() {
 	local name=$1 rc
 
@@ -47,7 +47,7 @@ criterion() {
 	"$@" 2>&1 | tee "$log"
 	rc=${PIPESTATUS[0]}
 	# shellcheck disable=SC2046
-	set -- $(sed -nE 's/.*Tested: .*Passing: .*\[?[^0-9]([0-9]+).*Failing: ([0-9]+).*Crashing: ([0-9]+).*/\1 \2 \3/p' \
+	set -- $(sed -nE 's/^test_.*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' \
 		<(sed 's/\x1b\[[0-9;]*m//g' "$log") | awk '{ p += $1; f += $2 + $3 } END { print p + 0, f + 0 }')
 	tally "$name" "$1" "$2" "$rc"
 }

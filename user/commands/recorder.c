@@ -257,6 +257,7 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	uint64_t end_ns;
 	int err;
 
+	ingest_set_boot_offset(r->ingest, host_boot_offset_ns());
 	drain(r, until_ns);
 	read_accounts(r);
 	end_ns = read_cpus(r);

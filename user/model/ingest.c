@@ -11,6 +11,8 @@
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
 #define KERNEL_PLACE_MASK 0x1fffffull
 
+#define SUSPEND_MIN_NS 1000000u
+
 struct cpu_seen {
 	bool valid, online;
 	struct cpu_clock clock; /* with the running interval added */
@@ -62,6 +64,13 @@ void ingest_free(struct ingest *in)
 	free(in->account_rows);
 	free(in->ended);
 	free(in);
+}
+
+void ingest_set_boot_offset(struct ingest *in, uint64_t boot_offset_ns)
+{
+	/* Two readings of one offset differ by some microseconds: only a suspend is news. */
+	if (boot_offset_ns > in->boot_offset_ns + SUSPEND_MIN_NS)
+		in->boot_offset_ns = boot_offset_ns;
 }
 
 void ingest_begin(struct ingest *in, uint64_t start_ns)

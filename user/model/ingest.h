@@ -18,6 +18,9 @@ struct ingest;
 struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot_offset_ns);
 void ingest_free(struct ingest *in);
 
+/* To be told once a slice: it grows by the time that the host was suspended. */
+void ingest_set_boot_offset(struct ingest *in, uint64_t boot_offset_ns);
+
 /*
  * Begins the recording proper at that time: accounts and CPU books read before are baselines, those
  * read later count from them. Threads that are born later count from zero.
