@@ -105,6 +105,18 @@ judge_load() {
 	check "the same report there and here" cmp "$T/report.txt" "$T/here.txt"
 }
 
+# Little's law: the mean number of waiters is the time that all waited, over the time that passed. By
+# the kernel's schedstat (its own word for waiting), against what the samples saw.
+judge_delayed() {
+	local seen told
+
+	seen=$(sql "$T/delayed.hotrun" "SELECT avg(s.waiters) FROM sample s JOIN thread t ON t.id = s.thread
+		WHERE (t.comm = 'runs' OR t.comm LIKE 'sleeps_%') AND s.cpu = 2")
+	told=$(awk '$1 ~ /^schedstat_(runs|sleeps)/ { wait += $3 } END { print wait / 5e9 }' "$T/facts")
+	within "waiters among sleepers, $seen seen for $told told by schedstat: per cent" \
+		"$(awk -v s="$seen" -v t="$told" 'BEGIN { printf "%.0f", t ? 100 * s / t : 0 }')" 75 125
+}
+
 judge_hidden() {
 	is "hidden kallsyms: no kernel name" "$(sql "$T/hidden.hotrun" 'SELECT count(*) FROM symbol WHERE kind = 1 AND reason = 0')" 0
 	within "hidden kallsyms: frames that say so" "$(sql "$T/hidden.hotrun" "SELECT count(*) FROM symbol y
@@ -166,8 +178,8 @@ all() {
 			boot 5.10 2 refused
 			;;
 		*)
-			boot "$version" 4 load,kill,hidden,hotplug,clock
-			judge load hidden hotplug clock
+			boot "$version" 4 load,delayed,kill,hidden,hotplug,clock
+			judge load delayed hidden hotplug clock
 			;;
 		esac
 	done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spin NAME CPU SECONDS: a process of that name computes on that CPU (and moves where the kernel
- * puts it when the CPU goes), then prints `FACT schedstat_NAME RUN WAIT SLICES` with the first line
+ * spin NAME CPU SECONDS [SLEEP_US]: a process of that name computes on that CPU (and moves where the
+ * kernel puts it when the CPU goes), with a sleep after each millisecond or so, then prints `FACT schedstat_NAME RUN WAIT SLICES` with the first line
  * of its own /proc/self/schedstat (ns, ns, count) as its last deed: the kernel's word on what it ran.
  */
 #include <fcntl.h>
@@ -36,15 +36,18 @@ int main(int argc, char **argv)
 	double end;
 	int fd;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	prctl(PR_SET_NAME, argv[1]);
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[2]), &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		return 1;
-	for (end = now() + atof(argv[3]); now() < end;)
+	for (end = now() + atof(argv[3]); now() < end;) {
 		compute();
+		if (argc == 5)
+			usleep((useconds_t)atoi(argv[4]));
+	}
 	fd = open("/proc/self/schedstat", O_RDONLY);
 	n = read(fd, stat, sizeof(stat) - 1);
 	if (n <= 0)
