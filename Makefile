@@ -32,6 +32,9 @@ CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
 LIBS      := -lelf -lsqlite3 -liberty -lz -lm -pthread
+# SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
+# way in.
+STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
 LIBS_STATIC := -lbpf -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -58,6 +61,7 @@ SKELETON   := $(BUILD)/gen/hotrun.skel.h
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 SUPPORT    := $(wildcard tests/support/*.c)
 BPF_TESTS  := $(patsubst tests/bpf/%.c,$(BUILD)/bpf-tests/%,$(wildcard tests/bpf/test_*.c))
+BPF_DRIVE  := $(filter-out tests/bpf/test_%,$(wildcard tests/bpf/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c))
@@ -67,11 +71,12 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libiberty-dev zlib1g-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 util-linux procps
+PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live bench soak fuzz fuzz-short \
-	check-layers check-format format deps deps-test deps-bench clean help workloads
+.PHONY: all static install uninstall run test unit bpf-tests live bench soak guests fuzz fuzz-short \
+	check-layers check-format format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
@@ -84,6 +89,7 @@ help:
 	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
+	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
 	@echo 'make soak         long run under churn'
 	@echo 'make check-layers | check-format | format'
 	@echo 'make clean        remove $(BUILD)'
@@ -106,6 +112,8 @@ deps:
 	@tests/support/install.sh $(PKG_BUILD)
 deps-test:
 	@tests/support/install.sh $(PKG_TEST)
+deps-guest:
+	@tests/support/install.sh $(PKG_GUEST)
 deps-bench:
 	@tests/support/install.sh $(PKG_BENCH)
 
@@ -161,7 +169,7 @@ $(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 static: $(BUILD)/hotrun-static
 $(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -static -o $@ $^ $(LIBS_STATIC)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ $(LIBS_STATIC)
 
 install: $(BUILD)/hotrun
 	install -D -m 0755 $(BUILD)/hotrun '$(DESTDIR)$(PREFIX)/bin/hotrun'
@@ -183,10 +191,10 @@ $(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
 		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
 
-$(BUILD)/bpf-tests/%: tests/bpf/%.c $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
+$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
 	$(call say,BPFTEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< \
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(BPF_DRIVE) \
 		$(filter $(BUILD)/user/kernel/%,$(OBJ_TOP)) $(BUILD)/librooms.a $(BUILD)/libperfmap.a \
 		-lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
@@ -218,9 +226,12 @@ workloads: $(WORKLOADS)
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
-	@BUILD=$(BUILD) tests/support/unit.sh $(BPF_TESTS)
+	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
 live: all workloads
 	@BUILD=$(BUILD) tests/live/run.sh
+guests: deps-guest
+	@$(MAKE) all static
+	@BUILD=$(BUILD) tests/live/guest/run.sh
 fuzz: $(FUZZERS)
 	@BUILD=$(BUILD) tests/fuzz/run.sh $${FUZZ_SECONDS:-60} $(FUZZERS)
 fuzz-short: $(FUZZERS)

@@ -17,7 +17,8 @@ struct cfs_rq___delayed {
 
 /*
  * Tasks of a run queue that sleep but are still queued (delayed dequeue, 6.12 on: commit
- * 152e11f6df29). 6.12 and 6.13 count them in h_nr_delayed; since 6.14 (commit c2a295bffeaf) they
+ * 152e11f6df29). 6.12 and 6.13 count them in h_nr_delayed; since 6.14 (commit c2a295bffeaf, also in
+ * later 6.12.y, which keep the old field) they
  * are h_nr_queued less h_nr_runnable; before 6.12 there are none.
  */
 static __always_inline __u32 compat_delayed_tasks(struct rq *rq)

@@ -57,9 +57,10 @@ struct {
 
 /* A struct event_stack with room for its frames. */
 #define STACK_HEADER_WORDS (sizeof(struct event_stack) / sizeof(__u64))
+#define HASH_STEP	   8 /* words hashed at once; that many zeros follow the frames */
 union stack_scratch {
 	struct event_stack event;
-	__u64 words[STACK_HEADER_WORDS + STACK_MAX_FRAMES];
+	__u64 words[STACK_HEADER_WORDS + STACK_MAX_FRAMES + HASH_STEP];
 };
 
 /* 0 -> room to walk a stack, one a CPU: ticks of one CPU never nest. */
@@ -74,6 +75,29 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
 	return hash ^ hash >> 29;
+}
+
+/*
+ * Hash of the frames in the scratch. A function of its own, in steps of 8 words, so that the kernel
+ * verifies the loop once and in 5 ms instead of 240 ms.
+ */
+__noinline __u64 hash_frames(__u64 hash, __u32 cnt)
+{
+	__u32 zero = 0;
+	union stack_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!s || cnt > STACK_MAX_FRAMES)
+		return hash;
+	for (__u32 k = 0; k < HASH_STEP; k++)
+		s->words[STACK_HEADER_WORDS + cnt + k] = 0;
+	for (__u32 i = 0; i < STACK_MAX_FRAMES; i += HASH_STEP) {
+		if (i >= cnt)
+			break;
+#pragma unroll
+		for (__u32 k = 0; k < HASH_STEP; k++)
+			hash = mix(hash, s->words[STACK_HEADER_WORDS + i + k]);
+	}
+	return mix(hash, cnt);
 }
 
 /*
@@ -108,12 +132,7 @@ static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, 
 		cnt = STACK_MAX_FRAMES;
 	if (user)
 		hash = mix(mix(hash, sample->tgid), sample->process_start_ns);
-	for (__u32 i = 0; i < STACK_MAX_FRAMES; i++) {
-		if (i >= cnt)
-			break;
-		hash = mix(hash, s->words[STACK_HEADER_WORDS + i]);
-	}
-	hash = mix(hash, cnt);
+	hash = hash_frames(hash, cnt);
 	if (!hash)
 		hash = 1;
 

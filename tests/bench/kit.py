@@ -21,7 +21,7 @@ STATS = '/proc/sys/kernel/bpf_stats_enabled'
 # The measured work runs here, the user side of every tool on the other CPU.
 WORK_CPU, TOOL_CPU = '1', '0'
 
-folder = tempfile.mkdtemp(prefix='hotrun-bench-')
+folder = None  # of this run's files, from prepare() on
 children = []
 
 
@@ -35,6 +35,15 @@ def say(text):
 
 def rounds(default):
     return max(1, int(os.environ.get('ROUNDS') or default))
+
+
+def each_round(default, seconds):
+    """Numbers of the rounds; a slow machine gets fewer, but never under three, once time is up."""
+    began = time.monotonic()
+    for number in range(rounds(default)):
+        if number >= 3 and time.monotonic() - began > seconds:
+            return
+        yield number
 
 
 def quick():
@@ -125,6 +134,32 @@ def hotrun_record(file, hz=99, cpu=None, seconds=None):
     return child
 
 
+def perf_record(file):
+    """`perf record -a -g` at 99 Hz that has begun; perf_end() keeps it.
+
+    Without its collection of build ids (-B): perf 6.1 aborts over one that is longer than 20 bytes.
+    """
+    child = start(['perf', 'record', '-B', '-a', '-g', '-e', 'cpu-clock', '-F', 99, '-o', file])
+    perf_begun(child, file)
+    return child
+
+
+def perf_begun(child, file):
+    """perf creates its file before it records, and says nothing when it does."""
+    end = time.monotonic() + 20
+    while not (os.path.exists(file) and os.path.getsize(file)):
+        if child.poll() is not None or time.monotonic() > end:
+            raise CannotMeasure(f'{" ".join(child.argv[:4])}: {child.output()[-300:]}')
+        time.sleep(0.02)
+
+
+def perf_end(child):
+    child.end()
+    if 'Captured and wrote' not in child.output():
+        raise CannotMeasure(f'perf record wrote nothing (exit code {child.returncode}): '
+                            + child.output()[-300:])
+
+
 def stop_all():
     for child in reversed(children):
         if child.returncode is None and child.poll() is None:
@@ -161,6 +196,8 @@ def clean_up(stats_before):
 
 def prepare():
     """Statistics of BPF programs off (they slow every tool), all put back at the end."""
+    global folder
+    folder = tempfile.mkdtemp(prefix='hotrun-bench-')
     before = bpf_stats()
     atexit.register(clean_up, before)
     for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -197,6 +234,18 @@ def bpf_objects(kind):
     listed = json.loads(subprocess.run(['bpftool', '-j', kind, 'show'], check=True,
                                        stdout=subprocess.PIPE).stdout or b'[]')
     return {o['id']: o for o in listed if isinstance(o, dict)}
+
+
+def bpf_ids(pid, kind):
+    """Ids of the BPF programs ("prog") or maps ("map") that a process holds open."""
+    ids = set()
+    for name in os.listdir(f'/proc/{pid}/fdinfo'):
+        try:
+            with open(f'/proc/{pid}/fdinfo/{name}') as f:
+                ids |= {int(line.split()[1]) for line in f if line.startswith(kind + '_id:')}
+        except OSError:
+            pass  # closed meanwhile
+    return ids
 
 
 class PeakMemory(threading.Thread):

@@ -30,13 +30,12 @@ def ring_kib(pid):
 def recording(seconds):
     """(CPU s, peak KiB, ring KiB resident, map bytes in the kernel) of one recording."""
     file = kit.path('itself.hotrun')
-    maps_before = kit.bpf_objects('map').keys()
     tool = kit.hotrun_record(file)
     memory = kit.PeakMemory(tool.pid)
     time.sleep(seconds - 0.2)
     rings = ring_kib(tool.pid)
-    locked = sum(m.get('bytes_memlock', 0) for i, m in kit.bpf_objects('map').items()
-                 if i not in maps_before)
+    ids = kit.bpf_ids(tool.pid, 'map')
+    locked = sum(m.get('bytes_memlock', 0) for i, m in kit.bpf_objects('map').items() if i in ids)
     memory.pause = 0.002
     time.sleep(0.2)
     usage = tool.end()

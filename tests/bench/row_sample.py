@@ -39,14 +39,12 @@ def under_hotrun(units):
 
 def under_perf(units):
     file = kit.path('sample.data')
-    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-a', '-g', '-e', 'cpu-clock',
+    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-B', '-a', '-g', '-e', 'cpu-clock',
                       '-F', HZ, '-o', file, '--', 'sleep', '3600'])
-    # perf writes its header when the events are enabled.
-    while tool.poll() is None and not (os.path.exists(file) and os.path.getsize(file)):
-        time.sleep(0.02)
+    kit.perf_begun(tool, file)
     time.sleep(0.3)
     pid, seconds = work(units)
-    tool.end()
+    kit.perf_end(tool)
     out = kit.run(['perf', 'script', '-i', file, '-F', 'pid', '-G', '--pid', pid])
     count = sum(1 for line in out.splitlines() if line.strip() == str(pid))
     os.unlink(file)
@@ -61,7 +59,7 @@ def measure(results):
     units = max(100, int(0.5 * 100 / seconds))
     cost = {'hotrun': [], 'perf': []}
     deep = []
-    for number in range(kit.rounds(12)):
+    for number in kit.each_round(12, 120):
         took = {}
         for name in kit.turned(['none', 'hotrun', 'perf'], number):
             if name == 'none':
@@ -76,6 +74,7 @@ def measure(results):
             values.append((took[name][0] - took['none'][0]) / took[name][1] * 1e6)
         kit.say(f'  work {took["none"][0]:.3f} s, a sample costs: hotrun {cost["hotrun"][-1]:.2f} us '
                 f'({took["hotrun"][1]}), perf {cost["perf"][-1]:.2f} us ({took["perf"][1]})')
+    results.add('sample', 'rounds', len(cost['perf']), '')
     for name, values in cost.items():
         results.add('sample', f'a sample of {name}', kit.median(values), 'us', kit.spread(values))
     results.add('sample', 'hotrun samples with all 40 frames', 100 * kit.median(deep), '%')

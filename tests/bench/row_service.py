@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row `service`: what a busy web service loses while the host is recorded at 99 Hz.
 
-A round has its windows in turning order: twice nothing, hotrun, every other time `perf record -a -g`. The ratio of a
-round is its throughput under the tool over the mean of its two quiet windows; the ratio of the quiet
-windows to each other is the noise that any claim has to be read against. The CPU time is measured in
+A round has its windows in turning order: twice nothing, hotrun, every other time `perf record -a -g`.
+The ratio of a round is its throughput under the tool over the mean of its two quiet windows; the ratio
+of the quiet windows to each other is the noise that any claim has to be read against. The CPU time is measured in
 a pass of its own, because the kernel's statistics of BPF programs cost time themselves: their sum is
 an upper bound.
 """
@@ -14,14 +14,6 @@ import kit
 from web import Web
 
 WINDOW = 3
-
-
-def under_perf():
-    file = kit.path('service.data')
-    tool = kit.start(['perf', 'record', '-a', '-g', '-e', 'cpu-clock', '-F', 99, '-o', file])
-    while tool.poll() is None and not (os.path.exists(file) and os.path.getsize(file)):
-        time.sleep(0.02)
-    return tool
 
 
 def window(web, tool_of, settle=0.3):
@@ -38,15 +30,15 @@ def window(web, tool_of, settle=0.3):
 def cpu_share(web):
     """(BPF programs + hotrun) of the CPU time that the host spent, over ten seconds, in per cent."""
     seconds = 4 if kit.quick() else 10
-    before = kit.bpf_objects('prog').keys()
     kit.bpf_stats(1)
     try:
         tool = kit.hotrun_record(kit.path('service.hotrun'))
         load = web.load(seconds + 4)
         time.sleep(1.5)
+        ids = kit.bpf_ids(tool.pid, 'prog')
 
         def look():
-            ours = [p for i, p in kit.bpf_objects('prog').items() if i not in before]
+            ours = [p for i, p in kit.bpf_objects('prog').items() if i in ids]
             return (sum(p.get('run_time_ns', 0) for p in ours) / 1e9,
                     sum(p.get('run_cnt', 0) for p in ours),
                     kit.cpu_seconds(tool.pid), kit.busy_seconds())
@@ -67,9 +59,9 @@ def measure(results):
     kit.need('perf', 'linux-perf')
     web = Web()
     tools = [('quiet', None), ('hotrun', lambda: kit.hotrun_record(kit.path('service.hotrun'))),
-             ('again', None), ('perf', under_perf)]
+             ('again', None), ('perf', lambda: kit.perf_record(kit.path('service.data')))]
     rates = {name: [] for name, _ in tools}
-    for number in range(kit.rounds(20)):
+    for number in kit.each_round(20, 320):
         for name, tool_of in kit.turned(tools if number % 2 == 0 else tools[:3], number):
             rates[name].append(window(web, tool_of))
         kit.say('  requests/s ' + '  '.join(f'{n} {r[-1]:.0f}' for n, r in rates.items()))
@@ -78,6 +70,7 @@ def measure(results):
                 os.unlink(kit.path(file))
     quiet = [(a + b) / 2 for a, b in zip(rates['quiet'], rates['again'])]
     noise = [b / a for a, b in zip(rates['quiet'], rates['again'])]
+    results.add('service', 'rounds', len(rates['quiet']), '')
     results.add('service', 'requests a second, nothing attached', kit.median(quiet), '/s',
                 kit.spread(quiet))
     results.add('service', 'nothing / nothing (the noise)', kit.median(noise), 'x', kit.spread(noise))

@@ -44,38 +44,35 @@ def start_hotrun():
     return kit.hotrun_record(kit.path('switch.hotrun'), cpu=kit.TOOL_CPU)
 
 
-def attached(child, programs_before, at_least):
+def attached(child, at_least):
     """Until the tool's BPF programs are loaded: a peer that does not run would look cheap."""
     end = time.monotonic() + 20
-    while len(kit.bpf_objects('prog').keys() - programs_before) < at_least:
-        if child.poll() is not None or time.monotonic() > end:
+    while child.poll() is None and len(kit.bpf_ids(child.pid, 'prog')) < at_least:
+        if time.monotonic() > end:
             raise kit.CannotMeasure(f'{child.argv[3]}: did not attach: {child.output()[-300:]}')
         time.sleep(0.05)
+    if child.poll() is not None:
+        raise kit.CannotMeasure(f'{child.argv[3]}: ended: {child.output()[-300:]}')
     return child
 
 
 def start_runqlat():
-    before = kit.bpf_objects('prog').keys()
-    return attached(kit.start(['taskset', '-c', kit.TOOL_CPU, '/usr/sbin/runqlat', '3600']), before, 3)
+    return attached(kit.start(['taskset', '-c', kit.TOOL_CPU, '/usr/sbin/runqlat', '3600']), 3)
 
 
 def start_bpftrace():
-    before = kit.bpf_objects('prog').keys()
     child = kit.start(['taskset', '-c', kit.TOOL_CPU, kit.need('bpftrace', 'bpftrace'), '-e',
                        ONE_LINER])
     child.wait_for('Attaching')
-    return attached(child, before, 3)
+    return attached(child, 3)
 
 
 def start_perf_sched():
+    if os.path.exists(kit.path('sched.data')):
+        os.unlink(kit.path('sched.data'))
     child = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'sched', 'record', '-o',
                        kit.path('sched.data'), 'sleep', '3600'])
-    end = time.monotonic() + 20
-    while not os.path.exists(kit.path('sched.data')) or \
-            not os.path.getsize(kit.path('sched.data')):
-        if child.poll() is not None or time.monotonic() > end:
-            raise kit.CannotMeasure('perf sched record: ' + child.output()[-300:])
-        time.sleep(0.05)
+    kit.perf_begun(child, kit.path('sched.data'))
     return child
 
 
@@ -89,7 +86,7 @@ def measure(results):
         tools.append(('runqlat', start_runqlat))
     operations = max(2000, int(0.5e6 / pipe(20000)))
     times = {name: [] for name, _ in tools}
-    for number in range(kit.rounds(12)):
+    for number in kit.each_round(12, 240):
         for name, begin in kit.turned(tools, number):
             tool = begin()
             time.sleep(SETTLE)
@@ -102,6 +99,7 @@ def measure(results):
 
     added = {name: [t - n for t, n in zip(times[name], times['none'])]
              for name in times if name != 'none'}
+    results.add('switch', 'rounds', len(times['none']), '')
     results.add('switch', 'nothing attached', kit.median(times['none']), 'us/op',
                 kit.spread(times['none']))
     for name, values in added.items():

@@ -55,7 +55,7 @@ class Results:
         with open(file + '.new', 'w') as f:
             f.write('\t'.join(COLUMNS) + '\n')
             for line in [o for o in old if o[0] not in measured] + self.lines:
-                f.write('\t'.join(str(c) for c in line) + '\n')
+                f.write('\t'.join(f'{c:.6g}' if isinstance(c, float) else str(c) for c in line) + '\n')
         os.replace(file + '.new', file)
 
 

@@ -214,7 +214,8 @@
 		const rows = [...byId('hottest-list').querySelectorAll('button')];
 
 		equal('hottest by self, heaviest first', rows.map((r) => r.textContent).join(' | '),
-		      '33.3 %Pricing.Total<System.__Canon>Shop.Api | 26.7 %System.Private.CoreLib.dll | ' +
+		      '33.3 %Pricing.Total<System.__Canon>Shop.Api | ' +
+		      '26.7 %System.Private.CoreLib.dll+0x1230System.Private.CoreLib.dll | ' +
 		      '16.7 %memcpylibc.so.6 | 13.3 %tcp_sendmsg[kernel] | 10.0 %[anon]');
 		rows[2].click();
 		equal('a click finds it', byId('search-result').textContent,

@@ -6,18 +6,26 @@
 need_root
 need_dotnet Split
 
+# Out of /tmp, which one of them does not see.
+apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+trap 'rm -rf "$apps"; finish' EXIT
+cp -r "$BUILD/dotnet/Split" "$apps"
+
 declare -A pid_of
-kinds="good gone fifo link sparse garbage foreign folder off cut"
+kinds="good gone fifo link sparse garbage foreign folder off readonly cut"
 for kind in $kinds; do
 	if [ "$kind" = off ]; then
 		DOTNET_PerfMapEnabled=0 start dotnet "$BUILD/dotnet/Split/Split.dll" 90 "$T/truth.$kind"
+	elif [ "$kind" = readonly ]; then # as in a container without a writable /tmp
+		start unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs -o ro tmpfs /tmp &&
+			DOTNET_PerfMapEnabled=3 exec dotnet "$@"' sh "$apps/Split/Split.dll" 90 /dev/null
 	else
 		dotnet_start "$BUILD/dotnet/Split/Split.dll" 90 "$T/truth.$kind"
 	fi
 	pid_of[$kind]=$started
 done
 for kind in $kinds; do
-	[ "$kind" = off ] || until_true 40 grep -qs 'Rank.*Tier1' "/tmp/perf-${pid_of[$kind]}.map" || fail "$kind: the load does not warm up"
+	[ "$kind" = off ] || [ "$kind" = readonly ] || until_true 40 grep -qs 'Rank.*Tier1' "/tmp/perf-${pid_of[$kind]}.map" || fail "$kind: the load does not warm up"
 done
 
 map() { echo "/tmp/perf-${pid_of[$1]}.map"; }
@@ -65,7 +73,7 @@ named() { facts jit "$capture" "${pid_of[$1]}" | awk '{ print $2 ? 100 * $1 / $2
 is "good: its map is in use" "$(state good)" named
 within "good: its JIT frames have names, per cent" "$(named good)" 99.5 100
 for pair in gone:no-perf-map fifo:perf-map-unsafe link:perf-map-unsafe sparse:perf-map-unsafe \
-	foreign:perf-map-unsafe folder:perf-map-unsafe off:no-perf-map; do
+	foreign:perf-map-unsafe folder:perf-map-unsafe off:no-perf-map readonly:no-perf-map; do
 	kind=${pair%%:*}
 	is "$kind: the reason" "$(state "$kind")" "${pair##*:}"
 	within "$kind: no names" "$(named "$kind")" 0 0

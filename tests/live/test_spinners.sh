@@ -10,7 +10,7 @@ sleep 0.5
 "$HOTRUN" record -o "$T/spin.hotrun" >"$T/sum" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
-until_true 10 grep -q recording "$T/err" || fail "no start-up line after 10 s"
+until_true 10 grep -qs recording "$T/err" || fail "no start-up line after 10 s"
 sleep 5
 kill -INT "$hotrun"
 asked=$(date +%s%N)

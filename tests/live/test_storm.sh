@@ -20,8 +20,8 @@ cnt=$(sed -n 's/^storm: \([0-9]*\) processes, 0 failed.*/\1/p' "$T/out")
 cpu=$(sed -n 's/^.* \([0-9.]*\) s of CPU$/\1/p' "$T/out")
 within "the storm had many processes" "$cnt" 3000 12000
 
-storm=$(sql "$capture" "SELECT tgid FROM process WHERE comm = 'storm' AND flags & 32 ORDER BY id LIMIT 1")
-seen=$(sql "$capture" "SELECT count(*) FROM process WHERE parent_tgid = $storm AND id > 0")
+storm=$(sql "$capture" "SELECT tgid FROM process WHERE comm = 'storm' AND parent_tgid = $hotrun")
+seen=$(sql "$capture" "SELECT count(*) FROM process WHERE parent_tgid = $storm")
 is "each of them is in the capture" "$seen" "$cnt"
 is "each with its last account" "$(sql "$capture" "SELECT count(DISTINCT p.id) FROM process p
 	JOIN thread t ON t.process = p.id WHERE p.parent_tgid = $storm AND t.voluntary + t.involuntary > 0")" "$cnt"

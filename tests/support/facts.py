@@ -9,12 +9,16 @@ facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, o
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
+facts.py watch OBSERVER PID...           until that process ends: looks at the threads of the others, how
+                                         many times one was traced, their states in turn
 """
 import bisect
+import glob
 import re
 import sqlite3
 import struct
 import sys
+import time
 
 
 def truth(path, start, end):
@@ -178,8 +182,30 @@ def strace(path, folder):
     return bool(bad)
 
 
+def watch(observer, *pids):
+    looks = traced = 0
+    states = set()
+    while True:
+        try:
+            if open(f'/proc/{observer}/stat').read().rsplit(')', 1)[1].split()[0] == 'Z':
+                break
+        except OSError:
+            break
+        for pid in pids:
+            for path in glob.glob(f'/proc/{pid}/task/*/status'):
+                try:
+                    text = open(path, errors='replace').read()
+                except OSError:
+                    continue
+                looks += 1
+                traced += re.search(r'^TracerPid:\t0$', text, re.M) is None
+                states.add(re.search(r'^State:\t(.)', text, re.M).group(1))
+        time.sleep(0.01)
+    print(looks, traced, ''.join(sorted(states)))
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'books': books,
-            'clean': clean, 'folded': folded, 'strace': strace}
+            'clean': clean, 'folded': folded, 'strace': strace, 'watch': watch}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

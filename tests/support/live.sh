@@ -22,7 +22,7 @@ finish() {
 
 	for pid in "${PIDS[@]}"; do
 		kill -KILL "$pid" 2>/dev/null
-		wait "$pid" 2>/dev/null
+		{ wait "$pid"; } 2>/dev/null
 		rm -f "/tmp/perf-$pid.map"
 	done
 	for mount in "${MOUNTS[@]}"; do
@@ -108,7 +108,7 @@ start() {
 # stop PID: ends what start() began, quietly
 stop() {
 	kill -KILL "$1" 2>/dev/null
-	wait "$1" 2>/dev/null
+	{ wait "$1"; } 2>/dev/null
 	rm -f "/tmp/perf-$1.map"
 }
 

@@ -175,6 +175,9 @@ int result_close(struct result *result, int err)
 {
 	const char *path = result->path ? result->path : "output";
 
+	/* A writer knows only that its file has failed; errno still tells of which failure. */
+	if (err == -EIO && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EPIPE))
+		err = -errno;
 	if (!err && fflush(result->file))
 		err = -errno;
 	if (result->file != stdout && fclose(result->file) && !err)
@@ -184,7 +187,7 @@ int result_close(struct result *result, int err)
 	if (err && result->temporary)
 		unlink(result->temporary);
 	/* A reader that has seen enough is no failure. */
-	if (err && !(result->file == stdout && (err == -EPIPE || errno == EPIPE)))
+	if (err && !(result->file == stdout && err == -EPIPE))
 		log_error("%s: %s", path, strerror(-err));
 	result_free(result);
 	return err ? EXIT_FAILED : EXIT_OK;

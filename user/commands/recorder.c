@@ -46,6 +46,7 @@ struct recorder {
 	size_t named;		    /* samples of this slice whose stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
+	bool last; /* the slice that ends is the last one */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -175,7 +176,8 @@ static void read_accounts(struct recorder *r)
 		ingest_pass_end(r->ingest, host_now_ns());
 }
 
-static void read_cpus(struct recorder *r)
+/* Returns the time of the reading, to which accounts and books of this slice reach. */
+static uint64_t read_cpus(struct recorder *r)
 {
 	host_online_cpus(r->online);
 	host_read_steal(r->steal_ns, r->host.cpus_possible);
@@ -183,12 +185,13 @@ static void read_cpus(struct recorder *r)
 		struct cpu_clock clock = {0};
 		uint64_t now_ns = 0;
 
-		if (r->online[cpu] && session_read_cpu(r->session, cpu, &clock, &now_ns)) {
+		if (session_read_cpu(r->session, cpu, &clock, &now_ns)) {
 			model_loss_add(r->model, LOSS_ITERATOR, 1);
 			continue;
 		}
 		ingest_cpu(r->ingest, cpu, &clock, now_ns, r->steal_ns[cpu], r->online[cpu]);
 	}
+	return host_now_ns();
 }
 
 static void read_losses(struct recorder *r)
@@ -222,7 +225,10 @@ static void take_cgroup(void *ctx, uint64_t id)
 
 static int begin_slice(struct recorder *r)
 {
-	struct model_slice slice = {.start_ns = r->slice_start_ns};
+	struct model_slice slice = {
+		.start_ns = r->slice_start_ns,
+		.wall_offset_ns = host_wall_offset_ns(),
+	};
 
 	return model_slice_add(r->model, &slice);
 }
@@ -248,23 +254,26 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 {
 	struct model *m = r->model;
 	struct model_slice *slice;
+	uint64_t end_ns;
 	int err;
 
+	ingest_set_boot_offset(r->ingest, host_boot_offset_ns());
 	drain(r, until_ns);
 	read_accounts(r);
-	read_cpus(r);
+	end_ns = read_cpus(r);
 	read_losses(r);
 	if (r->cgroup_folder)
 		cgroup_tree_walk(r->cgroup_folder, take_cgroup, r);
 	names_tail(r->names, m, r->tailed_ns);
 	r->tailed_ns = host_now_ns();
 	name_samples(r, 0);
+	if (r->last)
+		names_settle(r->names, m);
 	ingest_slice_end(r->ingest);
 	check_ticks(r);
 
 	slice = &m->slices[m->slices_cnt - 1];
-	slice->end_ns = host_now_ns();
-	slice->wall_offset_ns = host_wall_offset_ns();
+	slice->end_ns = end_ns; /* naming may take long on a slow host */
 	m->host.end_ns = slice->end_ns;
 	r->slice_start_ns = slice->end_ns;
 	r->named = 0;
@@ -298,6 +307,7 @@ int recorder_finish(struct recorder *r)
 	int err;
 
 	session_stop(r->session);
+	r->last = true;
 	err = end_slice(r, UINT64_MAX);
 	if (!err) {
 		r->model->host.complete = true;
@@ -450,9 +460,8 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	names_tail(r->names, r->model, 0);
 
 	read_accounts(r);
-	read_cpus(r);
+	r->start_ns = r->slice_start_ns = r->tailed_ns = read_cpus(r);
 	read_losses(r);
-	r->start_ns = r->slice_start_ns = r->tailed_ns = host_now_ns();
 	ingest_begin(r->ingest, r->start_ns);
 	r->model->host.start_ns = r->start_ns;
 	model_forget_slice(r->model);

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "hotrun.skel.h"
 #include "kernel/host.h"
@@ -32,23 +33,27 @@ struct session {
 	int *tick_fds;		 /* by CPU, -1 = none */
 	struct bpf_link **ticks; /* by CPU */
 	bool *online;
+	struct tick_seen { /* by CPU, at the last look */
+		uint64_t ticks, busy_ns;
+	} * tick_seen;
 	bool started;
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
 	uint64_t bad_records;
 };
 
-/* libbpf's own lines, one level lower than it thinks; shown with -v only. */
+/* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
+ * come as one text of many lines. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
-	int n = vsnprintf(line, sizeof(line), format, args);
+	_cleanup_free_ char *text = NULL;
+	char *rest, *line;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || log_max_level < LOG_LEVEL_DEBUG ||
+	    vasprintf(&text, format, args) < 0)
 		return 0;
-	while (n > 0 && (size_t)n < sizeof(line) && line[n - 1] == '\n')
-		line[--n] = '\0';
-	log_debug("%s", line);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
 	return 0;
 }
 
@@ -66,6 +71,21 @@ static int explain(int err, const char *what, char *why, size_t why_bytes)
 			 what);
 	else
 		snprintf(why, why_bytes, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* Under lockdown the verifier does not know the functions that read kernel memory. Containers have
+ * no securityfs to look it up in. */
+static int explain_load(int err, char *why, size_t why_bytes)
+{
+	if (err != -EINVAL)
+		return explain(err, "loading the BPF programs", why, why_bytes);
+	snprintf(
+		why, why_bytes, "the kernel refuses the BPF programs (-v shows its reasons)%s",
+		access("/sys/kernel/security/lockdown", R_OK)
+			? "; perhaps kernel lockdown in confidentiality mode, which cannot be told "
+			  "here: /sys/kernel/security is not mounted"
+			: "");
 	return err;
 }
 
@@ -121,7 +141,7 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	size_maps(s);
 	err = hotrun_bpf__load(s->bpf);
 	if (err)
-		return explain(err, "loading the BPF programs", why, why_bytes);
+		return explain_load(err, why, why_bytes);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
 		uint8_t one = 1;
 
@@ -249,7 +269,8 @@ static int allocate(struct session *s)
 	s->tick_fds = calloc(cpus, sizeof(*s->tick_fds));
 	s->ticks = calloc(cpus, sizeof(struct bpf_link *));
 	s->online = calloc(HOST_MAX_CPUS, sizeof(*s->online));
-	if (!s->tick_fds || !s->ticks || !s->online)
+	s->tick_seen = calloc(cpus, sizeof(*s->tick_seen));
+	if (!s->tick_fds || !s->ticks || !s->online || !s->tick_seen)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < cpus; cpu++)
 		s->tick_fds[cpu] = -1;
@@ -364,18 +385,43 @@ void session_stop(struct session *s)
 	s->started = false;
 }
 
+/* Busy for this many ticks without one. */
+#define TICKS_LOST 20
+
+/*
+ * The kernel drops the events of a CPU that goes off line, and does not bring them back: a CPU that
+ * went and came between two looks is told by being busy without a tick. A look that is wrong (a
+ * long run was closed just now, its ticks were counted before) costs no more than a new event.
+ */
+static bool tick_is_lost(struct session *s, uint32_t cpu)
+{
+	const struct cpu_clock *clock = &s->clocks[cpu];
+	struct tick_seen was = s->tick_seen[cpu];
+	struct tick_seen now = {clock->ticks_taken + clock->ticks_idle,
+				clock->accounted_ns + clock->unaccounted_ns};
+
+	s->tick_seen[cpu] = now;
+	return s->tick_fds[cpu] >= 0 && now.ticks == was.ticks &&
+	       now.busy_ns - was.busy_ns > TICKS_LOST * 1000000000ull / s->options.sample_hz;
+}
+
 uint32_t session_follow_cpus(struct session *s, const bool *online)
 {
 	uint32_t without = 0;
 
 	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
-	sideband_follow_cpus(s->sideband, online);
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
-		if (!online[cpu])
+		if (tick_is_lost(s, cpu))
+			s->online[cpu] = false;
+		if (!s->online[cpu])
 			close_tick(s, cpu);
-		else if (s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
-			without++;
 	}
+	sideband_follow_cpus(s->sideband, s->online);
+	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
+	sideband_follow_cpus(s->sideband, online);
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++)
+		if (online[cpu] && s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
+			without++;
 	return without;
 }
 
@@ -480,5 +526,6 @@ void session_free(struct session *s)
 	free(s->tick_fds);
 	free(s->ticks);
 	free(s->online);
+	free(s->tick_seen);
 	free(s);
 }

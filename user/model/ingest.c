@@ -11,8 +11,10 @@
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
 #define KERNEL_PLACE_MASK 0x1fffffull
 
+#define SUSPEND_MIN_NS 1000000u
+
 struct cpu_seen {
-	bool valid;
+	bool valid, online;
 	struct cpu_clock clock; /* with the running interval added */
 	uint64_t now_ns, steal_ns;
 };
@@ -62,6 +64,13 @@ void ingest_free(struct ingest *in)
 	free(in->account_rows);
 	free(in->ended);
 	free(in);
+}
+
+void ingest_set_boot_offset(struct ingest *in, uint64_t boot_offset_ns)
+{
+	/* Two readings of one offset differ by some microseconds: only a suspend is news. */
+	if (boot_offset_ns > in->boot_offset_ns + SUSPEND_MIN_NS)
+		in->boot_offset_ns = boot_offset_ns;
 }
 
 void ingest_begin(struct ingest *in, uint64_t start_ns)
@@ -415,10 +424,6 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 		return;
 	seen = &in->cpu_seen[cpu];
 	was = *seen;
-	if (!online) {
-		seen->valid = false;
-		return;
-	}
 	/* What has run since the last switch belongs to whoever runs. A CPU that never switched is
 	 * idle, unless its ticks hit somebody. */
 	if (now.last_switch_ns || in->start_ns) {
@@ -430,8 +435,10 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 		else
 			now.accounted_ns += ran;
 	}
-	*seen = (struct cpu_seen){true, now, now_ns, steal_ns};
-	if (!in->start_ns || !was.valid)
+	*seen = (struct cpu_seen){true, online, now, now_ns, steal_ns};
+	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end, its
+	 * first one idle from the beginning, and so both are as long as those of other CPUs. */
+	if (!in->start_ns || !was.valid || (!online && !was.online))
 		return;
 	row.slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
 	row.idle_ns = rise(now.idle_ns, was.clock.idle_ns);

@@ -18,6 +18,9 @@ struct ingest;
 struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot_offset_ns);
 void ingest_free(struct ingest *in);
 
+/* To be told once a slice: it grows by the time that the host was suspended. */
+void ingest_set_boot_offset(struct ingest *in, uint64_t boot_offset_ns);
+
 /*
  * Begins the recording proper at that time: accounts and CPU books read before are baselines, those
  * read later count from them. Threads that are born later count from zero.
@@ -36,8 +39,9 @@ void ingest_task(struct ingest *in, const struct event_task *task);
 void ingest_pass_begin(struct ingest *in);
 void ingest_pass_end(struct ingest *in, uint64_t now_ns);
 
-/* Books of one CPU as of now_ns; steal_ns is cumulative. online=false: counts nothing, and its next
- * reading is a baseline. */
+/* Books of one CPU as of now_ns; steal_ns is cumulative. Of a CPU that is off line at this reading
+ * and was so at the last, nothing is counted; where it went or came in between, the time without it
+ * is idle. */
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online);
 /* Kernel loss counters as of now, cumulative, by cause. */

@@ -212,7 +212,7 @@ struct model_account {
 
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
-	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its end */
+	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
 };
 
 struct model_cpu {

@@ -50,7 +50,7 @@ CREATE TABLE slice (
 	id INTEGER PRIMARY KEY,
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
-	wall_offset_ns INTEGER NOT NULL  -- CLOCK_REALTIME - CLOCK_MONOTONIC at its end
+	wall_offset_ns INTEGER NOT NULL  -- CLOCK_REALTIME - CLOCK_MONOTONIC at its start
 );
 
 -- One incarnation of a process: (tgid, start_ns) is its identity, pids are reused.

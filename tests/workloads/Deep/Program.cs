@@ -27,7 +27,12 @@ namespace Shop.Catalogue
             ulong x = 88172645463325252;
             long end = Load.Clock.Thread() + ns;
             do
-                x = Load.Work.Spin(x);
+                for (int i = 0; i < 25_000; i++)
+                {
+                    x ^= x << 13;
+                    x ^= x >> 7;
+                    x ^= x << 17;
+                }
             while (Load.Clock.Thread() < end);
             return x;
         }

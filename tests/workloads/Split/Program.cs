@@ -22,7 +22,12 @@ namespace Shop.Pricing
         {
             long end = Load.Clock.Thread() + ns;
             do
-                seed = Load.Work.Spin(seed);
+                for (int i = 0; i < 25_000; i++)
+                {
+                    seed ^= seed << 13;
+                    seed ^= seed >> 7;
+                    seed ^= seed << 17;
+                }
             while (Load.Clock.Thread() < end);
             return seed;
         }
@@ -46,7 +51,12 @@ namespace Shop.Search
             ulong x = seed;
             long end = Load.Clock.Thread() + ns;
             do
-                x = Load.Work.Spin(x);
+                for (int i = 0; i < 25_000; i++)
+                {
+                    x ^= x << 13;
+                    x ^= x >> 7;
+                    x ^= x << 17;
+                }
             while (Load.Clock.Thread() < end);
             return x;
         }

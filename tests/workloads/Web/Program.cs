@@ -32,7 +32,12 @@ namespace Shop.Orders
         {
             long end = Load.Clock.Thread() + ns;
             do
-                seed = Load.Work.Spin(seed);
+                for (int i = 0; i < 25_000; i++)
+                {
+                    seed ^= seed << 13;
+                    seed ^= seed >> 7;
+                    seed ^= seed << 17;
+                }
             while (Load.Clock.Thread() < end);
             return seed;
         }

@@ -4,7 +4,13 @@ using System.Runtime.InteropServices;
 
 namespace Load;
 
-/* The kernel's clocks, ns. CPU time, not wall time, makes the truth of a load exact on a busy host. */
+/*
+ * The kernel's clocks, ns. CPU time, not wall time, makes the truth of a load exact on a busy host.
+ *
+ * The loads spin some 50 us between two looks at the clock, in loops of their own and not in a method
+ * that they share: optimized, that would have no frame, and a walk by frame pointers skips the caller
+ * of such a method until it is inlined.
+ */
 public static unsafe class Clock
 {
     struct Timespec
@@ -27,21 +33,4 @@ public static unsafe class Clock
 
     /* Of the calling thread. */
     public static long Thread() => Read(3);
-}
-
-public static class Work
-{
-    /* About 50 us of arithmetic between two looks at the clock keep the caller the leaf of nearly all
-     * samples. Inlined, so that the CPU time is the caller's own. */
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static ulong Spin(ulong x)
-    {
-        for (int i = 0; i < 25_000; i++)
-        {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-        }
-        return x;
-    }
 }

@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# hotrun on other kernels: 5.10 (too old), 6.1, 6.12 in emulated machines of four CPUs, with the
+# loads of ./init; and under lockdown. Judges on this host what the guests recorded. Downloads some
+# 90 MB of Debian packages the first time; kept in $BUILD/guests. `make guests` runs it.
+# usage: run.sh [VERSION]...
+. "$(dirname "$0")/../../support/live.sh"
+. tests/support/guest.sh
+G=$BUILD/guests
+STATIC=$BUILD/hotrun-static
+mkdir -p "$G"
+exec 3>&1 > >(tee "$G/checks")
+
+# The guest's own checks, its facts to $T/facts, its files to $T.
+unpack() {
+	python3 - "$1" "$T" <<'P'
+import base64, gzip, sys
+log, folder = sys.argv[1:]
+name, lines, facts = None, [], open(folder + '/facts', 'w')
+for line in open(log, errors='replace'):
+    line = line.rstrip('\r\n')
+    word, _, rest = line.partition(' ')
+    if word == 'FILE':
+        name, lines = rest.split('/')[-1], []
+    elif name and word == 'END':
+        open(f'{folder}/{name}', 'wb').write(gzip.decompress(base64.b64decode(''.join(lines))))
+        name = None
+    elif name:
+        lines.append(line)
+    elif word == 'FACT':
+        facts.write(rest + '\n')
+    elif word == 'KERNEL':
+        print('FAIL - the kernel complains:', rest)
+    elif line.startswith(('ok - ', 'FAIL - ', '# ')):
+        print(line)
+P
+}
+
+fact() { awk -v n="$1" '$1 == n { print $2 }' "$T/facts"; }
+
+# boot VERSION CPUS SCENARIOS [PARAMETER]...
+boot() {
+	local version=$1 cpus=$2 scenarios=$3 log=$G/$1.log
+
+	shift 3
+	rm -f "$T"/*.hotrun "$T/facts"
+	guest_kernel "$version" 2>"$T/err" || {
+		fail "$version: no kernel to be had: $(cat "$T/err")"
+		return 1
+	}
+	echo "# $(basename "$kernel"), $scenarios $*"
+	# An emulated machine on a busy host may hang before it has started.
+	guest_boot "$cpus" 150 "$log" guest_scenario="$scenarios" "$@" || grep -q '^.*FACT kernel' "$log" || {
+		echo "# did not come up, once more"
+		guest_boot "$cpus" 150 "$log" guest_scenario="$scenarios" "$@"
+	}
+	unpack "$log"
+	check "$version: came to its end" grep -q '^GUEST-END' "$log"
+}
+
+# per_cent CAPTURE: time of accounts, idle and unaccounted, of the time of the CPUs that were there
+per_cent() {
+	sql "$1" 'SELECT round(100.0 * ((SELECT sum(on_cpu_ns) FROM account) + sum(idle_ns + unaccounted_ns))
+		/ sum(slice.end_ns - slice.start_ns), 2) FROM cpu JOIN slice ON slice.id = cpu.slice'
+}
+
+# of_kernel CAPTURE NAME...: account by hotrun, per cent of what the kernel itself says
+of_kernel() {
+	local capture=$1 name ours=0 theirs=0
+
+	shift
+	for name; do
+		ours=$((ours + $(sql "$capture" "SELECT sum(t.on_cpu_ns) FROM thread t WHERE t.comm = '$name'")))
+		theirs=$((theirs + $(fact "schedstat_$name")))
+	done
+	awk -v o="$ours" -v t="$theirs" 'BEGIN { printf "%.2f\n", t ? 100 * o / t : 0 }'
+}
+
+samples_of() { sql "$1" "SELECT count(*) FROM sample s JOIN thread t ON t.id = s.thread WHERE t.comm = '$2' ${3:-}"; }
+
+waiters_of() { sql "$1" "SELECT round(avg(s.waiters), 2) FROM sample s JOIN thread t ON t.id = s.thread
+	WHERE t.comm LIKE '$2' AND s.cpu = $3"; }
+
+judge_load() {
+	local c=$T/load.hotrun name
+
+	within "books make per cent" "$(per_cent "$c")" 98.5 101.5
+	# The emulated CPU may be stopped between the two clocks of one switch: that moves time from
+	# one of a pair to the other.
+	within "all three spinners, per cent of schedstat" "$(of_kernel "$c" alone pair_a pair_b)" 99 102
+	for name in alone pair_a pair_b; do
+		within "$name, per cent of schedstat" "$(of_kernel "$c" $name)" 92 108
+		within "$name: samples" "$(samples_of "$c" $name)" 20 300
+	done
+	is "ticks taken and samples" "$(sql "$c" 'SELECT abs((SELECT count(*) FROM sample) - sum(ticks_taken)) < 6 FROM cpu')" 1
+	within "a pair on one CPU: waiters" "$(waiters_of "$c" 'pair_%' 2)" 0.7 1.4
+	within "alone on its CPU: waiters" "$(waiters_of "$c" alone 1)" 0 0.5
+	within "kernel frames with a name" "$(sql "$c" 'SELECT count(*) FROM symbol WHERE kind = 1 AND reason = 0')" 20 10000
+	is "kernel frames without" "$(sql "$c" 'SELECT count(*) FROM symbol WHERE kind = 1 AND reason != 0')" 0
+	is "the load in the kernel reads zeroes" "$(sql "$c" "SELECT count(*) FROM symbol WHERE name = 'read_zero'")" 1
+	is "last accounts of 40 short processes" "$(sql "$c" \
+		"SELECT count(*) FROM thread WHERE comm = 'sleep' AND exit_ns > 0 AND on_cpu_ns > 0")" 40
+	is "nothing lost in the kernel" "$(sql "$c" 'SELECT count(*) FROM loss WHERE cause < 16 AND cause NOT IN (3, 4)')" 0
+	"$HOTRUN" report "$c" >"$T/here.txt" 2>/dev/null
+	check "the same report there and here" cmp "$T/report.txt" "$T/here.txt"
+}
+
+# Little's law: the mean number of waiters is the time that all waited, over the time that passed. By
+# the kernel's schedstat (its own word for waiting), against what the samples saw.
+judge_delayed() {
+	local seen told
+
+	seen=$(sql "$T/delayed.hotrun" "SELECT avg(s.waiters) FROM sample s JOIN thread t ON t.id = s.thread
+		WHERE (t.comm = 'runs' OR t.comm LIKE 'sleeps_%') AND s.cpu = 2")
+	told=$(awk '$1 ~ /^schedstat_(runs|sleeps)/ { wait += $3 } END { print wait / 5e9 }' "$T/facts")
+	within "waiters among sleepers, $seen seen for $told told by schedstat: per cent" \
+		"$(awk -v s="$seen" -v t="$told" 'BEGIN { printf "%.0f", t ? 100 * s / t : 0 }')" 75 125
+}
+
+judge_hidden() {
+	is "hidden kallsyms: no kernel name" "$(sql "$T/hidden.hotrun" 'SELECT count(*) FROM symbol WHERE kind = 1 AND reason = 0')" 0
+	within "hidden kallsyms: frames that say so" "$(sql "$T/hidden.hotrun" "SELECT count(*) FROM symbol y
+		JOIN reason r ON r.id = y.reason WHERE r.word = 'kallsyms-hidden'")" 1 100000
+}
+
+judge_hotplug() {
+	local c=$T/hotplug.hotrun name
+
+	within "hotplug: books make per cent" "$(per_cent "$c")" 98 102
+	is "hotplug: no CPU has more time than passed" "$(sql "$c" 'SELECT count(*) FROM cpu JOIN slice ON slice.id = cpu.slice
+		WHERE elapsed_ns > 1.1 * (end_ns - start_ns)')" 0
+	is "hotplug: a slice without CPU 1" "$(sql "$c" 'SELECT (SELECT count(*) FROM slice) > count(*) FROM cpu WHERE cpu = 1')" 1
+	within "hotplug: all spinners, per cent of schedstat" "$(of_kernel "$c" follower toggled returned)" 99 102
+	within "hotplug: samples where it fled to" "$(samples_of "$c" follower 'AND cpu != 1')" 20 500
+	within "hotplug: samples on the CPU that came back" "$(samples_of "$c" returned 'AND cpu = 1')" 20 300
+	within "hotplug: samples on the CPU that was away for an instant" "$(samples_of "$c" toggled 'AND cpu = 2')" 40 500
+}
+
+judge_clock() {
+	local c=$T/clock.hotrun
+
+	within "clock step: seconds recorded" "$(sql "$c" 'SELECT (end_ns - start_ns) / 1e9 FROM host')" 3.9 6
+	within "clock step: books make per cent" "$(per_cent "$c")" 98.5 101.5
+	within "clock step: per cent of schedstat" "$(of_kernel "$c" stepped)" 99 102
+	is "clock step: samples out of time" "$(sql "$c" 'SELECT count(*) FROM sample, host WHERE time_ns NOT BETWEEN start_ns - 1e7 AND end_ns + 1e8')" 0
+	check "clock step: the report has the day of the start" \
+		sh -c "'$HOTRUN' report '$c' 2>/dev/null | sed -n 2p | grep -q '^$(fact clock_start)'"
+}
+
+judge() {
+	local scenario
+
+	for scenario; do
+		if [ -s "$T/$scenario.hotrun" ]; then
+			"judge_$scenario" | sed "s/^\(ok\|FAIL\) - /&$version: /"
+		else
+			fail "$version: no capture of scenario $scenario"
+		fi
+	done
+}
+
+prepare() {
+	gcc -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer -static -o "$G/spin" tests/live/guest/spin.c &&
+		gcc -O1 -Wall -Wextra -Werror -static -o "$G/bpf_objects" tests/live/guest/bpf_objects.c &&
+		strip -o "$G/hotrun" "$STATIC" &&
+		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/hotrun"
+}
+
+all() {
+	check "an initramfs with the static build" prepare
+	guest_qemu 2>"$T/err" || {
+		fail "no emulator: $(cat "$T/err")"
+		return
+	}
+	for version; do
+		case $version in
+		5.10)
+			boot 5.10 2 refused
+			;;
+		*)
+			boot "$version" 4 load,delayed,kill,hidden,hotplug,clock
+			judge load delayed hidden hotplug clock
+			;;
+		esac
+	done
+	case " $* " in
+	*" 6.1 "*) boot 6.1 2 refused,blind lockdown=confidentiality ;;
+	esac
+}
+
+[ $# -gt 0 ] || set -- 5.10 6.1 6.12
+start_s=$SECONDS
+all "$@"
+exec >&3
+sleep 0.1
+passed=$(grep -c '^ok - ' "$G/checks") failed=$(grep -c '^FAIL - ' "$G/checks")
+echo "# $((SECONDS - start_s)) s"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

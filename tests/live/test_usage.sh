@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Wrong usage, outputs that cannot be written, exit codes, signals, reading without privileges.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_tool setpriv util-linux
+
+# code NAME WANT COMMAND...: exit code; stdout in $T/out, stderr in $T/err
+code() {
+	local name=$1 want=$2 rc
+
+	shift 2
+	timeout 60 "$@" >"$T/out" 2>"$T/err" </dev/null
+	rc=$?
+	if [ $rc = "$want" ]; then ok "$name"; else fail "$name: exit $rc, not $want: $(head -2 "$T/err" | tr '\n' '|')"; fi
+}
+nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+cd "$T" || exit 1
+
+# --- usage ---
+code "no command" 2 "$HOTRUN"
+says "tells how to use it" "$T/err" "usage: hotrun"
+code "--help" 0 "$HOTRUN" --help
+says "on stdout" "$T/out" "usage: hotrun"
+code "--version" 0 "$HOTRUN" --version
+code "an unknown command" 2 "$HOTRUN" recrod
+says "names it" "$T/err" "recrod"
+for command in record report export flame; do
+	code "$command --help" 0 "$HOTRUN" $command --help
+	says "$command --help is on stdout" "$T/out" "usage: hotrun $command"
+	code "$command: unknown option" 2 "$HOTRUN" $command --no-such-option
+	says "$command: names the option" "$T/err" "no-such-option"
+done
+code "a word for a number of seconds" 2 "$HOTRUN" record -d soon
+code "a negative duration" 2 "$HOTRUN" record -d -1
+code "no frequency" 2 "$HOTRUN" record -F 0
+code "a frequency with a tail" 2 "$HOTRUN" record -F 99x
+code "a frequency beyond all bounds" 2 "$HOTRUN" record -F 99999999999999999999
+code "a pid that is no number" 2 "$HOTRUN" record -p self
+code "an event that does not exist" 2 "$HOTRUN" record --event cache-misses
+code "a command without --" 2 "$HOTRUN" record sleep 1
+code "a pid that does not exist" 1 "$HOTRUN" record -d 1 -p 4194304
+says "says so" "$T/err" "no such process"
+code "a cgroup that does not exist" 1 "$HOTRUN" record -d 1 --cgroup /no/such/group
+says "says so, too" "$T/err" "no such cgroup"
+code "an unknown format" 2 "$HOTRUN" export --format pprof2 x.hotrun
+is "nothing was recorded by any of them" "$(ls | grep -c hotrun)" 0
+
+# --- outputs: refused before anything is recorded ---
+# The command must not have run either: it would have left a file.
+mkdir -m 755 dir
+printf 'precious\n' >foreign
+ln -s foreign link
+ln -s nowhere dangling
+for pair in "no/such/folder/x.hotrun:folder that does not exist" "dir:folder" "foreign:file of somebody else" \
+	"link:symbolic link" "dangling:dangling link" "/proc/x.hotrun:file system that takes no files"; do
+	code "record -o a ${pair##*:}" 125 "$HOTRUN" record -q -o "${pair%%:*}" -- touch "$T/ran"
+	is "a ${pair##*:}: nothing ran" "$(ls "$T" | grep -cx ran)" 0
+	says_not "a ${pair##*:}: nothing was attached" "$T/err" "recording"
+done
+is "the foreign file is as it was" "$(cat foreign)" precious
+is "no link was followed" "$(ls | grep -cx nowhere)" 0
+is "no temporary file stays" "$(find . -name '*hotrun*' | wc -l)" 0
+
+# --- record -- CMD ---
+code "the command's own exit code" 7 "$HOTRUN" record -q -o cmd.hotrun -- sh -c 'exit 7'
+is "a capture of root belongs to root alone" "$(stat -c %a cmd.hotrun)" 600
+code "a command that a signal ended" 143 "$HOTRUN" record -q -o cmd.hotrun -- sh -c 'kill -TERM $$'
+code "an own earlier capture is replaced" 0 "$HOTRUN" record -q -o cmd.hotrun -- true
+code "a command that is not there" 127 "$HOTRUN" record -q -o none.hotrun -- /no/such/program
+printf 'not a program' >plain
+code "a file that cannot be executed" 126 "$HOTRUN" record -q -o none.hotrun -- "$T/plain"
+code "the command reads stdin and writes stdout as it would alone" 0 \
+	"$HOTRUN" record -q -o cmd.hotrun -- sh -c 'cat /dev/stdin; echo out; echo err >&2'
+is "its output is untouched" "$(cat "$T/out")" out
+SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) "$HOTRUN" record -q -d 0.5 -o sudo.hotrun 2>/dev/null
+is "under sudo the capture belongs to the user" "$(stat -c %U sudo.hotrun 2>&1)" nobody
+
+# CMD outlives a killed hotrun (the shell tells of its end on stderr).
+"$HOTRUN" record -q -o killed.hotrun -- sh -c "echo \$\$ >'$T/child'; exec sleep 60" 2>"$T/err.killed" &
+hotrun=$!
+PIDS+=("$hotrun")
+until_true 10 test -s "$T/child" || fail "the command does not start"
+child=$(cat "$T/child")
+PIDS+=("$child")
+kill -KILL "$hotrun"
+{ wait "$hotrun"; } 2>/dev/null
+sleep 0.5
+check "the command outlives a killed hotrun" alive "$child"
+is "and is not a zombie" "$(awk '{ print $3 }' "/proc/$child/stat")" S
+kill -KILL "$child"
+
+# --- signals end a recording and keep it ---
+start "$LOADS/spinners" 1 60
+spinner=$started
+for signal in INT TERM HUP; do
+	"$HOTRUN" record -o "$signal.hotrun" >"$T/out" 2>"$T/err.$signal" &
+	hotrun=$!
+	PIDS+=("$hotrun")
+	until_true 20 grep -qs recording "$T/err.$signal" || fail "no start-up line"
+	sleep 1.2
+	kill -"$signal" "$hotrun"
+	wait "$hotrun"
+	is "SIG$signal: exit code" $? 0
+	is "SIG$signal: complete" "$(sql "$signal.hotrun" 'SELECT complete FROM host')" 1
+	says "SIG$signal: the summary comes" "$T/out" spinners
+done
+
+# --- reading ---
+head -c 20000 /dev/urandom >garbage
+printf 'SQLite format 3\0' >half && head -c 500 INT.hotrun | tail -c 484 >>half
+sqlite3 other.db 'CREATE TABLE x (y); INSERT INTO x VALUES (1)'
+: >empty
+head -c $(($(stat -c %s INT.hotrun) / 2)) INT.hotrun >torn
+for file in garbage half other.db empty torn foreign dir no-such-file; do
+	for command in "report" "export" "flame -o out.html"; do
+		code "$command $file" 1 "$HOTRUN" $command "$file"
+		says "$command $file: names the file" "$T/err" "$file"
+	done
+done
+is "no page is left of them" "$(ls | grep -c html)" 0
+mkdir bare
+code "report in a folder without captures" 1 sh -c "cd bare && '$HOTRUN' report"
+says "tells what to do" "$T/err" "hotrun record"
+code "report without a name takes the newest" 0 "$HOTRUN" report
+says "and says which" "$T/err" "HUP.hotrun"
+code "a process that is not there" 1 "$HOTRUN" report -p no-such-process INT.hotrun
+code "flame without a file name for the page" 0 "$HOTRUN" flame -o page.html INT.hotrun
+
+# A reader that has seen enough: no message of a failure, no signal.
+"$HOTRUN" report --all INT.hotrun 2>"$T/err" | head -1 >/dev/null
+is "report | head -1: quiet" "$(cat "$T/err")" ""
+"$HOTRUN" export INT.hotrun 2>"$T/err" | head -c 1 >/dev/null
+is "export | head: quiet" "$(cat "$T/err")" ""
+code "a full disk for the result" 1 sh -c "'$HOTRUN' export INT.hotrun >/dev/full"
+says "is told" "$T/err" "No space left"
+
+# --- without privileges ---
+chmod 755 "$T"
+mkdir -m 755 copy
+cp INT.hotrun copy/copy.hotrun
+chmod 644 copy/copy.hotrun
+cp "$HOTRUN" copy/hotrun
+code "record as nobody" 1 "${nobody[@]}" "$T/copy/hotrun" record -d 1 -o /tmp/nobody.hotrun
+says "tells what it needs" "$T/err" "root"
+says "and which capability" "$T/err" "missing: BPF PERFMON"
+is "it left nothing" "$(ls /tmp | grep -c '^nobody.hotrun')" 0
+sum=$(md5sum <copy/copy.hotrun)
+code "report as nobody from a copy without write access" 0 "${nobody[@]}" "$T/copy/hotrun" report copy/copy.hotrun
+says "reads it" "$T/out" spinners
+code "export as nobody" 0 "${nobody[@]}" "$T/copy/hotrun" export copy/copy.hotrun
+within "has stacks" "$(grep -c '^spinners;' "$T/out")" 1 1000
+code "flame as nobody" 0 "${nobody[@]}" "$T/copy/hotrun" flame copy/copy.hotrun -o -
+says "is a page" "$T/out" "<html"
+is "the copy is as it was" "$(md5sum <copy/copy.hotrun)" "$sum"
+is "nothing lies beside it" "$(ls copy | xargs)" "copy.hotrun hotrun"
+chmod 600 copy/copy.hotrun
+code "report as nobody of a file that only root may read" 1 "${nobody[@]}" "$T/copy/hotrun" report copy/copy.hotrun
+says "says why" "$T/err" "ermission"
