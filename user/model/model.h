@@ -174,10 +174,7 @@ struct model_thread {
 	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
 	bool baseline; /* the first account was taken: totals count from there */
 	bool dirty;
-	/* Last cumulative figures of the kernel and the pass that read them; the recorder's, not
-	 * stored. */
-	uint32_t seen_pass;
-	uint64_t seen_on_cpu_ns, seen_voluntary, seen_involuntary;
+	uint32_t seen_pass; /* of the iterator; the recorder's, not stored */
 	/* Since the recording's start. */
 	uint64_t on_cpu_ns, voluntary, involuntary;
 };
