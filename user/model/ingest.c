@@ -573,9 +573,7 @@ void ingest_slice_end(struct ingest *in)
 
 		if (p->flags & PROCESS_SAMPLED || !p->exit_ns)
 			continue;
-		free(p->mappings);
-		p->mappings = NULL;
-		p->mapping_cnt = p->mapping_cap = 0;
+		model_mappings_forget(m, in->ended[i]);
 	}
 	in->ended_cnt = 0;
 }
