@@ -257,3 +257,42 @@ Test(resolve, a_sample_belongs_to_the_process_of_its_thread)
 	cr_expect_eq(resolve_process(f.m, &f.sample), other);
 	model_free(f.m);
 }
+
+Test(resolve, a_broken_stack_shows_no_stray_words)
+{
+	static const struct {
+		const char *name;
+		uint16_t flags, frame_cnt;
+		uint32_t stray_from; /* frame, from the leaf */
+		const char *expected;
+	} rows[] = {
+		{"stray words after two frames", STACK_BROKEN, 6, 2, "[broken stack]|f2|f1"},
+		{"as deep as the kernel walks", STACK_BROKEN | STACK_TRUNCATED, 127, 2,
+		 "[broken stack]|f2|f1"},
+		{"ends too early", STACK_BROKEN, 2, 9, "[broken stack]|f2|f1"},
+		{"the leaf itself stays", STACK_BROKEN, 3, 0, "[broken stack]|[unknown]"},
+		{"a whole stack keeps even such frames", 0, 3, 2, "[unknown]|f2|f1"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture f = fixture_new();
+		struct model_symbol stray = {
+			.name = "[unknown]", .kind = KIND_UNKNOWN, .reason = REASON_NO_MAPPING};
+
+		name_at(&f, f.process, 100, 0, "f1", "");
+		name_at(&f, f.process, 200, 0, "f2", "");
+		put_stack(&f, 1, false, rows[i].flags, rows[i].frame_cnt);
+		for (uint32_t k = rows[i].stray_from; k < rows[i].frame_cnt; k++) {
+			struct model_location location = {
+				.process = f.process,
+				.address = (k + 1) * 100,
+				.from_ns = 1,
+				.symbol = model_symbol_get(f.m, &stray),
+			};
+
+			model_location_add(f.m, &location);
+		}
+		expect_path(&f, rows[i].expected, rows[i].name);
+		model_free(f.m);
+	}
+}
