@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "names/guard.h"
+#include "names/symbol.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id/" /* gdb's convention, also debuginfo packages' */
 #define PATH_BYTES   4096
@@ -26,13 +27,32 @@ static bool same_build_id(const struct elf_identity *id, const struct model_modu
 	       !memcmp(id->build_id, module->build_id, id->build_id_len);
 }
 
+/* Images have no build id. */
+static enum model_reason read_identity(struct file_job *job, int fd)
+{
+	struct stat st;
+
+	if (!job->is_image)
+		return elf_identify(fd, &job->identity);
+	if (fstat(fd, &st))
+		return REASON_FILE_MALFORMED;
+	job->identity = (struct elf_identity){
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.size_bytes = (uint64_t)st.st_size,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+	};
+	return REASON_NAMED;
+}
+
 /*
  * Whether an opened file is the mapped one. The device is no help: overlayfs and btrfs show one in
  * maps and another in stat.
  */
 static enum model_reason identify(struct file_job *job, int fd, bool must_know)
 {
-	enum model_reason reason = elf_identify(fd, &job->identity);
+	enum model_reason reason = read_identity(job, fd);
 
 	if (reason)
 		return reason;
@@ -71,7 +91,7 @@ static enum model_reason open_in_process(struct file_job *job, int process_fd)
 		close(take_fd(&fd));
 	if (guard_open_mapped(process_fd, job->start, job->end, ELF_FILE_BYTES_MAX, &fd, &st))
 		return reason;
-	reason = elf_identify(fd, &job->identity);
+	reason = read_identity(job, fd);
 	if (!reason)
 		job->fd = take_fd(&fd);
 	return reason;
@@ -143,12 +163,48 @@ static void find_debug_file(struct file_job *job)
 		add_debug(job, root_fd, path);
 }
 
+static ssize_t read_at(void *source, void *buf, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(*(const int *)source, (char *)buf + done, len - done,
+				  (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static enum model_reason load_image(struct file_job *job)
+{
+	switch (perfmap_image_load(read_at, &job->fd, &job->image)) {
+	case 0:
+		return REASON_NAMED;
+	case -E2BIG:
+	case -ENOMEM:
+		return REASON_LIMIT;
+	default:
+		return REASON_FILE_MALFORMED;
+	}
+}
+
 static void run(struct loader_job *base)
 {
 	struct file_job *job = (struct file_job *)base;
 
 	if (job->step == FILE_STEP_OPEN) {
 		job->reason = open_step(job);
+		return;
+	}
+	if (job->is_image) {
+		job->reason = load_image(job);
 		return;
 	}
 	job->reason = elf_load(job->fd, &job->identity, &job->table);
@@ -163,6 +219,7 @@ static void release(struct loader_job *base)
 	if (job->fd >= 0)
 		close(job->fd);
 	elf_free(job->table);
+	perfmap_image_free(job->image);
 	free(job->path);
 	free(job);
 }
@@ -181,6 +238,7 @@ struct file_job *file_job_new(const struct asker_target *target, const struct mo
 	job->module = *module;
 	job->start = mapping->start;
 	job->end = mapping->end;
+	job->is_image = symbol_is_image(module->path);
 	job->fd = -1;
 	job->path = strdup(module->path);
 	if (!job->path) {

@@ -2,11 +2,13 @@
 #ifndef HOTRUN_NAMES_FILE_JOB_H
 #define HOTRUN_NAMES_FILE_JOB_H
 /*
- * The loader's job that opens one mapped file and loads its symbols, in two steps so that its owner
- * can look between them whether it knows the file already.
+ * The loader's job that opens one mapped file and loads its symbols (of a precompiled .NET image, its
+ * function bounds), in two steps so that its owner can look between them whether it knows the file
+ * already.
  */
 #include "names/asker.h"
 #include "names/elf.h"
+#include "perfmap/image.h"
 
 enum file_step { FILE_STEP_OPEN, FILE_STEP_LOAD };
 
@@ -17,14 +19,17 @@ struct file_job {
 	char *path;		    /* owned */
 	struct model_module module; /* path is not to be used */
 	uint64_t start, end;	    /* of the mapping */
+	bool is_image;		    /* precompiled .NET code, not ELF */
 	/* Results. */
 	enum model_reason reason;
 	int fd;			      /* owned, -1 = none */
 	struct elf_identity identity; /* after FILE_STEP_OPEN */
-	struct elf_table *table;      /* owned, after FILE_STEP_LOAD */
+	/* Owned, after FILE_STEP_LOAD: one of both. */
+	struct elf_table *table;
+	struct perfmap_image *image;
 };
 
-/* Returns owned (release with job->base.release), or NULL with errno ENOMEM. */
+/* The path of the module tells what the file is. Returns owned (release with job->base.release), or NULL with errno ENOMEM. */
 struct file_job *file_job_new(const struct asker_target *target, const struct model_module *module,
 			      const struct model_mapping *mapping);
 #endif

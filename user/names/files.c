@@ -14,8 +14,11 @@ struct attachment {
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
 
+/* One of table and image; both NULL = dropped. */
 struct slot {
-	struct elf_table *table; /* NULL = dropped */
+	struct elf_table *table;
+	struct perfmap_image *image;
+	struct elf_identity identity;
 	size_t bytes;
 	uint64_t used; /* the look-up that used it last */
 };
@@ -45,12 +48,25 @@ struct files *files_new(struct asker *asker)
 	return f;
 }
 
+static bool is_loaded(const struct slot *s)
+{
+	return s->table || s->image;
+}
+
+static void slot_drop(struct slot *s)
+{
+	elf_free(s->table);
+	perfmap_image_free(s->image);
+	s->table = NULL;
+	s->image = NULL;
+}
+
 void files_free(struct files *f)
 {
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->tables_cnt; i++)
-		elf_free(f->tables[i].table);
+		slot_drop(&f->tables[i]);
 	free(f->tables);
 	free(f->attachments);
 	free(f->modules);
@@ -92,16 +108,17 @@ static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, ui
 	return row;
 }
 
-static uint32_t find_identity(const struct files *f, const struct elf_identity *id)
+static uint32_t find_identity(const struct files *f, const struct elf_identity *id, bool is_image)
 {
 	uint32_t row = find_build_id(f, id->build_id, id->build_id_len, id->size_bytes);
 
 	for (size_t i = 0; row == MODEL_NONE && i < f->tables_cnt; i++) {
-		const struct elf_table *t = f->tables[i].table;
+		const struct slot *s = &f->tables[i];
 
-		if (t && t->identity.inode == id->inode && t->identity.dev == id->dev &&
-		    t->identity.mtime_ns == id->mtime_ns &&
-		    t->identity.size_bytes == id->size_bytes)
+		if ((is_image ? s->image != NULL : s->table != NULL) &&
+		    s->identity.inode == id->inode && s->identity.dev == id->dev &&
+		    s->identity.mtime_ns == id->mtime_ns &&
+		    s->identity.size_bytes == id->size_bytes)
 			row = (uint32_t)i;
 	}
 	return row;
@@ -112,7 +129,7 @@ static uint32_t find_module(const struct files *f, uint32_t module)
 {
 	uint32_t row = module < f->modules_cnt ? f->modules[module] : MODEL_NONE;
 
-	return row != MODEL_NONE && f->tables[row].table ? row : MODEL_NONE;
+	return row != MODEL_NONE && is_loaded(&f->tables[row]) ? row : MODEL_NONE;
 }
 
 static void note_module(struct files *f, uint32_t module, uint32_t table)
@@ -131,28 +148,36 @@ static void drop_unused(struct files *f)
 		struct slot *oldest = NULL;
 
 		for (size_t i = 0; i < f->tables_cnt; i++)
-			if (f->tables[i].table && (!oldest || f->tables[i].used < oldest->used))
+			if (is_loaded(&f->tables[i]) &&
+			    (!oldest || f->tables[i].used < oldest->used))
 				oldest = &f->tables[i];
 		if (!oldest || oldest->used == f->uses)
 			return;
 		f->bytes -= oldest->bytes;
-		elf_free(oldest->table);
-		oldest->table = NULL;
+		slot_drop(oldest);
 	}
 }
 
-/* Takes table. Returns its row, or MODEL_NONE without memory. */
-static uint32_t keep_table(struct files *f, struct elf_table *table)
+/* Takes what the job loaded. Returns its row, or MODEL_NONE without memory. */
+static uint32_t keep_table(struct files *f, struct file_job *job)
 {
+	struct slot s = {
+		.table = job->table,
+		.image = job->image,
+		.identity = job->identity,
+		.used = f->uses,
+	};
 	size_t row = f->tables_cnt;
 
 	/* Rows of dropped tables are not used again: attachments still name them. */
 	if (GROW(f->tables, f->tables_cnt, f->tables_cap)) {
-		elf_free(table);
 		return MODEL_NONE;
 	}
-	f->tables[f->tables_cnt++] = (struct slot){table, elf_memory_bytes(table), f->uses};
-	f->bytes += f->tables[row].bytes;
+	job->table = NULL;
+	job->image = NULL;
+	s.bytes = s.image ? perfmap_image_memory_bytes(s.image) : elf_memory_bytes(s.table);
+	f->tables[f->tables_cnt++] = s;
+	f->bytes += s.bytes;
 	drop_unused(f);
 	return (uint32_t)row;
 }
@@ -166,15 +191,14 @@ static enum model_reason load(struct files *f, uint32_t process, struct file_job
 	if (!reason)
 		reason = job->reason;
 	if (!reason) {
-		*ret_table = find_identity(f, &job->identity);
+		*ret_table = find_identity(f, &job->identity, job->is_image);
 		if (*ret_table == MODEL_NONE) {
 			job->step = FILE_STEP_LOAD;
 			reason = asker_run(f->asker, process, &job->base, &left);
 			if (!reason)
 				reason = job->reason;
 			if (!reason) {
-				*ret_table = keep_table(f, job->table);
-				job->table = NULL;
+				*ret_table = keep_table(f, job);
 				if (*ret_table == MODEL_NONE)
 					reason = REASON_LIMIT;
 			}
@@ -213,9 +237,9 @@ static void attach(struct files *f, const struct model *m, uint32_t process,
 		a->reason = REASON_NAMED;
 }
 
-enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
-			      const struct model_mapping *mapping,
-			      const struct elf_table **ret_table)
+/* What the file mapped there led to; ret_slot is borrowed until the next call. */
+static enum model_reason look_up(struct files *f, const struct model *m, uint32_t process,
+				 const struct model_mapping *mapping, const struct slot **ret_slot)
 {
 	struct attachment key = {.process = process, .module = mapping->module}, *a;
 	uint64_t hash = hash_pair(process, mapping->module);
@@ -234,11 +258,35 @@ enum model_reason files_table(struct files *f, const struct model *m, uint32_t p
 	}
 	f->last = row;
 	a = &f->attachments[row];
-	if (!a->reason && !f->tables[a->table].table) /* dropped meanwhile */
+	if (!a->reason && !is_loaded(&f->tables[a->table])) /* dropped meanwhile */
 		attach(f, m, process, mapping, a);
 	if (a->reason)
 		return (enum model_reason)a->reason;
 	f->tables[a->table].used = f->uses;
-	*ret_table = f->tables[a->table].table;
+	*ret_slot = &f->tables[a->table];
 	return REASON_NAMED;
+}
+
+enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping,
+			      const struct elf_table **ret_table)
+{
+	const struct slot *slot;
+	enum model_reason reason = look_up(f, m, process, mapping, &slot);
+
+	if (!reason)
+		*ret_table = slot->table;
+	return reason;
+}
+
+enum model_reason files_image(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping,
+			      const struct perfmap_image **ret_image)
+{
+	const struct slot *slot;
+	enum model_reason reason = look_up(f, m, process, mapping, &slot);
+
+	if (!reason)
+		*ret_image = slot->image;
+	return reason;
 }

@@ -2,7 +2,8 @@
 #ifndef HOTRUN_NAMES_FILES_H
 #define HOTRUN_NAMES_FILES_H
 /*
- * Finds the symbol table of a mapped file: opens the file below the root of its process, makes
+ * Finds the table of a mapped file (symbols of ELF, function bounds of a precompiled .NET image):
+ * opens the file below the root of its process, makes
  * sure it is the one that was mapped (build id, else inode), adds its separate debug file where
  * there is one, and keeps tables, shared by all processes with the same file. One thread.
  *
@@ -12,6 +13,7 @@
 #include "model/model.h"
 #include "names/asker.h"
 #include "names/elf.h"
+#include "perfmap/image.h"
 
 /* Tables beyond it are dropped, the longest unused first. A browser's debug file takes 100 MB. */
 #define FILES_TABLES_BYTES_MAX (256u << 20)
@@ -30,4 +32,9 @@ void files_free(struct files *f);
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
 			      const struct elf_table **ret_table);
+
+/* The same for a mapped file that symbol_is_image(). */
+enum model_reason files_image(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping,
+			      const struct perfmap_image **ret_image);
 #endif

@@ -169,6 +169,7 @@ static const struct elf_table *vdso(struct names *n)
 static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 			  const struct model_mapping *mapping, uint64_t address)
 {
+	const struct perfmap_image *image = NULL;
 	const struct elf_table *table = NULL;
 	struct symbol_site site = {
 		.process = process,
@@ -185,8 +186,10 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
 	default:
 		facts_note_mapping(m, process, mapping);
-		if (symbol_is_image(site.path))
-			return symbol_image(m, &site);
+		if (symbol_is_image(site.path)) {
+			files_image(n->files, m, process, mapping, &image);
+			return symbol_image(m, &site, image);
+		}
 		site.reason = files_table(n->files, m, process, mapping, &table);
 		return symbol_native(m, &site, table, site.reason);
 	}

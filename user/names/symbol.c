@@ -92,14 +92,18 @@ bool symbol_is_image(const char *path)
 	return len > 4 && !strcasecmp(path + len - 4, ".dll");
 }
 
-uint32_t symbol_image(struct model *m, const struct symbol_site *site)
+uint32_t symbol_image(struct model *m, const struct symbol_site *site,
+		      const struct perfmap_image *image)
 {
 	const char *base = entry_basename(site->path);
 	struct perfmap_name name = {.display = "", .tier = ""};
+	struct perfmap_image_place place = {.start = site->offset};
 	char assembly[ENTRY_BYTES];
 
+	if (image)
+		perfmap_image_find(image, site->offset, &place);
 	snprintf(assembly, sizeof(assembly), "%.*s", (int)strnlen(base, ENTRY_BYTES) - 4, base);
 	name.assembly = assembly;
-	return symbol_offset(m, site, site->offset, KIND_IMAGE, REASON_PRECOMPILED,
+	return symbol_offset(m, site, place.start, KIND_IMAGE, REASON_PRECOMPILED,
 			     !perfmap_is_framework(&name));
 }

@@ -7,6 +7,7 @@
  */
 #include "model/model.h"
 #include "names/elf.h"
+#include "perfmap/image.h"
 
 /* A place in a mapped file. */
 struct symbol_site {
@@ -30,5 +31,11 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 
 /* True for the path of a .NET assembly: executable code in it is precompiled (ready-to-run). */
 bool symbol_is_image(const char *path);
-uint32_t symbol_image(struct model *m, const struct symbol_site *site);
+/*
+ * Precompiled code, called by the start of its function so that the call sites of one are one row:
+ * "System.Text.Json.dll+0x3a100", an offset in the file. image NULL, or no function there: by the
+ * address.
+ */
+uint32_t symbol_image(struct model *m, const struct symbol_site *site,
+		      const struct perfmap_image *image);
 #endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Frames in precompiled .NET images: one row for each function. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_image.h"
+#include "names/names.h"
+#include "names_support.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define START_TICKS   1000u
+#define TICK_NS	      (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK))
+
+struct host {
+	struct fake_proc proc;
+	struct names *n;
+	struct model *m;
+};
+
+/* RVA = offset + 0x10000. */
+static const uint32_t functions[][2] = {{0x10300, 0x10335}, {0x10340, 0x10390}};
+
+static void host_make(struct host *h)
+{
+	struct names_options options = {.proc_path = h->proc.path, .deadline_ns = 10000000000ull};
+
+	fake_proc_make(&h->proc);
+	h->n = names_new(&options);
+	h->m = model_new();
+	cr_assert(h->n && h->m);
+}
+
+static void host_end(struct host *h)
+{
+	names_free(h->n);
+	model_free(h->m);
+	fake_proc_remove(&h->proc);
+}
+
+static uint32_t add_process(struct host *h, uint32_t tgid, const char *maps)
+{
+	struct fake_process p = {.tgid = tgid,
+				 .start_ticks = START_TICKS,
+				 .comm = "dotnet",
+				 .exe = "/usr/bin/dotnet",
+				 .maps = maps,
+				 .cgroup = "0::/\n"};
+	uint32_t row;
+
+	fake_process(&h->proc, &p);
+	row = model_process_get(h->m, tgid, START_TICKS * TICK_NS + 7);
+	cr_assert_neq(row, MODEL_NONE);
+	h->m->processes[row].start_exact = true;
+	names_process(h->n, h->m, row);
+	return row;
+}
+
+static const char *name_at(struct host *h, uint32_t process, uint64_t address)
+{
+	struct model_stack s = {.id = h->m->stacks_cnt + 1,
+				.process = process,
+				.frame_cnt = 1,
+				.broken_module = MODEL_NONE};
+	uint32_t row;
+
+	names_stack(h->n, h->m, model_stack_add(h->m, &s, &address), 1000);
+	row = model_location_find(h->m, process, address, 1000);
+	if (row == MODEL_NONE)
+		return "";
+	row = h->m->locations[row].symbol;
+	cr_expect_eq(h->m->symbols[row].kind, KIND_IMAGE);
+	cr_expect_eq(h->m->symbols[row].reason, REASON_PRECOMPILED);
+	return h->m->symbols[row].name;
+}
+
+#define MAPS_GOOD "7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/Good.dll\n"
+
+Test(names_image, call_sites_of_a_function_are_one_row)
+{
+	static const struct {
+		const char *name;
+		uint64_t address;
+		const char *symbol;
+	} rows[] = {
+		{"start", 0x7f0000000300, "Good.dll+0x300"},
+		{"call site", 0x7f0000000321, "Good.dll+0x300"},
+		{"another function", 0x7f0000000377, "Good.dll+0x340"},
+		{"no function", 0x7f0000000250, "Good.dll+0x250"},
+		{"mapped from an offset", 0x7f0000010010, "Good.dll+0x300"},
+		{"damaged", 0x7f0000100321, "Damaged.dll+0x321"},
+		{"not an image", 0x7f0000200321, "Text.dll+0x321"},
+		{"not there", 0x7f0000300321, "Gone.dll+0x321"},
+		{"another file than the mapped one", 0x7f0000400321, "Other.dll+0x321"},
+		{"inside another root", 0x7f0000500321, "Link.dll+0x321"},
+	};
+	struct fake_image what = {.machine = FAKE_IMAGE_X64, .rows = functions, .rows_cnt = 2};
+	uint8_t image[FAKE_IMAGE_BYTES];
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	fake_image(&what, image);
+	fake_file(&h.proc, "100/root/app/Good.dll", image, sizeof(image));
+	fake_file(&h.proc, "100/root/app/Other.dll", image, sizeof(image));
+	fake_file(&h.proc, "outside.dll", image, sizeof(image));
+	cr_assert_eq(symlink("../../../outside.dll", fake_path(&h.proc, "100/root/app/Link.dll")),
+		     0);
+	fake_file(&h.proc, "100/root/app/Damaged.dll", image, FAKE_IMAGE_DATA_OFFSET + 20);
+	fake_text(&h.proc, "100/root/app/Text.dll", "MZ, but no more\n");
+	p = add_process(&h, 100,
+			MAPS_GOOD
+			"7f0000010000-7f0000011000 r-xp 00000300 08:01 0 /app/Good.dll\n"
+			"7f0000100000-7f0000101000 r-xp 00000000 08:01 0 /app/Damaged.dll\n"
+			"7f0000200000-7f0000201000 r-xp 00000000 08:01 0 /app/Text.dll\n"
+			"7f0000300000-7f0000301000 r-xp 00000000 08:01 0 /app/Gone.dll\n"
+			"7f0000400000-7f0000401000 r-xp 00000000 08:01 7 /app/Other.dll\n"
+			"7f0000500000-7f0000501000 r-xp 00000000 08:01 0 /app/Link.dll\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		cr_expect_str_eq(name_at(&h, p, rows[i].address), rows[i].symbol, "%s: %s",
+				 rows[i].name, name_at(&h, p, rows[i].address));
+	host_end(&h);
+}
+
+/* Overwrites the file's table, keeping inode, size and, where asked, time. */
+static void spoil(const char *path, bool keep_time)
+{
+	static const uint8_t zeros[FAKE_IMAGE_DATA_BYTES];
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct timespec times[2];
+	struct stat st;
+
+	cr_assert(fd >= 0 && !fstat(fd, &st));
+	cr_assert_eq(pwrite(fd, zeros, sizeof(zeros), FAKE_IMAGE_DATA_OFFSET), sizeof(zeros));
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (!keep_time)
+		times[1].tv_sec -= 10;
+	cr_assert_eq(futimens(fd, times), 0);
+	close(fd);
+}
+
+Test(names_image, a_file_that_several_processes_map_is_read_once)
+{
+	struct fake_image what = {.machine = FAKE_IMAGE_X64, .rows = functions, .rows_cnt = 2};
+	uint32_t first, second, third;
+	uint8_t image[FAKE_IMAGE_BYTES];
+	char path[PATH_MAX];
+	struct host h;
+
+	host_make(&h);
+	fake_image(&what, image);
+	fake_file(&h.proc, "100/root/app/Good.dll", image, sizeof(image));
+	snprintf(path, sizeof(path), "%s", fake_path(&h.proc, "100/root/app/Good.dll"));
+	fake_text(&h.proc, "200/root/app/x", "");
+	cr_assert_eq(link(path, fake_path(&h.proc, "200/root/app/Good.dll")), 0);
+	fake_text(&h.proc, "300/root/app/x", "");
+	cr_assert_eq(link(path, fake_path(&h.proc, "300/root/app/Good.dll")), 0);
+	first = add_process(&h, 100, MAPS_GOOD);
+	second = add_process(&h, 200, MAPS_GOOD);
+	third = add_process(&h, 300, MAPS_GOOD);
+
+	cr_expect_str_eq(name_at(&h, first, 0x7f0000000321), "Good.dll+0x300");
+	spoil(path, true);
+	cr_expect_str_eq(name_at(&h, second, 0x7f0000000321), "Good.dll+0x300");
+	spoil(path, false);
+	cr_expect_str_eq(name_at(&h, third, 0x7f0000000321), "Good.dll+0x321");
+	host_end(&h);
+}
