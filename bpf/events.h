@@ -90,6 +90,8 @@ struct event_task {
 	__u8 state;  /* as /proc/PID/stat has it: R S D T t X Z P I */
 	__u8 pad;
 	char comm[TASK_COMM_BYTES];
+	__u64 account; /* number of the account, never reused in a session; 0 = none. A thread that
+			* calls exec takes its account along to the leader's id */
 };
 
 /*
@@ -108,7 +110,8 @@ struct cpu_clock {
 	__u64 ticks_taken; /* sampling ticks that hit a thread */
 	__u64 ticks_idle;
 	__u64 ticks_filtered; /* of those taken, outside -p / --cgroup: no stack asked for */
-	__u64 pad2[6];
+	__u64 running_task;   /* address of that thread's task_struct: ids change at exec */
+	__u64 pad2[5];
 };
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
@@ -129,6 +132,6 @@ enum loss_cause {
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 72, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
-_Static_assert(sizeof(struct event_task) == 96, "event_task");
+_Static_assert(sizeof(struct event_task) == 104, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 128, "cpu_clock");
 #endif

@@ -18,8 +18,12 @@ struct cpu_map cpus SEC(".maps");
  * switched yet ran its thread since then. */
 __u64 session_start_ns = 1;
 
+/* Accounts created so far. */
+__u64 accounts_made = 0;
+
 /* The account of a thread. Written by the CPU that switches it, under its run-queue lock. */
 struct account {
+	__u64 number;		/* from 1, in the order of creation */
 	__u64 sequence;		/* odd while it is being written */
 	__u64 running_since_ns; /* 0 = not on a CPU */
 	__u64 on_cpu_ns;
@@ -96,6 +100,7 @@ static __always_inline void send_last_account(struct task_struct *task,
 	fill_identity(event, task);
 	event->time_ns = now;
 	event->state = 'X';
+	event->account = account->number;
 	event->on_cpu_ns = account->on_cpu_ns;
 	event->voluntary_switches = account->voluntary;
 	event->involuntary_switches = account->involuntary;
@@ -124,7 +129,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock,
 		clock->idle_ns += ran;
 		return NULL;
 	}
-	if (clock->last_switch_ns && clock->running_tid != tid) {
+	if (clock->last_switch_ns && clock->running_task != (__u64)prev) {
 		count_loss(LOSS_SWITCH_UNSEEN);
 		clock->unaccounted_ns += ran;
 		ran = 0;
@@ -162,6 +167,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	account = close_interval(clock, prev, now);
 	clock->last_switch_ns = now;
 	clock->running_tid = next->pid;
+	clock->running_task = (__u64)next;
 	clock->switches++;
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
@@ -185,12 +191,23 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
+static __always_inline struct account *make_account(struct task_struct *task)
+{
+	struct account *account =
+		bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!account)
+		count_loss(LOSS_ACCOUNT_ALLOC);
+	else if (!account->number)
+		account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
+	return account;
+}
+
 /* Fires once a new thread, in the context of its creator, before it can run. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
-	if (!bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		count_loss(LOSS_ACCOUNT_ALLOC);
+	make_account(task);
 	return 0;
 }
 
@@ -204,10 +221,8 @@ int create_accounts(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	account = bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!account)
-		count_loss(LOSS_ACCOUNT_ALLOC);
-	else if (task->on_cpu && !account->running_since_ns && !account->on_cpu_ns)
+	account = make_account(task);
+	if (account && task->on_cpu && !account->running_since_ns && !account->on_cpu_ns)
 		account->running_since_ns = session_start_ns;
 	return 0;
 }
@@ -219,6 +234,7 @@ static __always_inline bool read_account(struct account *from, struct account *t
 		__u64 before = READ_ONCE(from->sequence);
 
 		barrier();
+		to->number = from->number;
 		to->on_cpu_ns = READ_ONCE(from->on_cpu_ns);
 		to->running_since_ns = READ_ONCE(from->running_since_ns);
 		to->voluntary = READ_ONCE(from->voluntary);
@@ -249,6 +265,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 		event.flags |= ACCOUNT_ABSENT;
 	else if (!read_account(from, &account))
 		event.flags |= ACCOUNT_TORN;
+	event.account = account.number;
 	event.time_ns = bpf_ktime_get_ns();
 	event.on_cpu_ns = account.on_cpu_ns;
 	if (task->on_cpu && account.running_since_ns && event.time_ns > account.running_since_ns)

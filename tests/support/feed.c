@@ -47,6 +47,7 @@ struct event_task feed_task(uint32_t tgid, uint32_t tid, uint64_t process_start,
 		.thread_start_ns = thread_start,
 		.state = 'S',
 		.comm = "app",
+		.account = hash_pair(tid, thread_start) | 1,
 	};
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -107,4 +108,15 @@ Test(hash, near_values_spread_over_the_low_bits)
 	cr_expect_neq(hash_bytes("ab", 2), hash_bytes("ba", 2));
 	cr_expect_neq(hash_bytes("a\0b", 3), hash_bytes("a", 1));
 	cr_expect_eq(hash_bytes("", 0), hash_bytes("x", 0));
+}
+
+Test(hash, who_chooses_the_keys_does_not_choose_the_hashes)
+{
+	/* All three are 0 under plain 64-bit FNV-1a (www.isthe.com/chongo/tech/comp/fnv). */
+	static const char *const zeroes[] = {"77kepQFQ8Kl", "!0IC=VloaY", "QvXtM>@Fp%"};
+
+	for (size_t i = 0; i < 3; i++)
+		cr_expect_neq(hash_bytes(zeroes[i], strlen(zeroes[i])),
+			      hash_bytes(zeroes[(i + 1) % 3], strlen(zeroes[(i + 1) % 3])));
+	cr_expect_neq(hash_pair(1, 2), hash_u64(hash_u64(1 + 0x9e3779b97f4a7c15ull) ^ 2));
 }

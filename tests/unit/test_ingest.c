@@ -398,25 +398,35 @@ Test(ingest, torn_and_absent_accounts_count_nothing_and_spoil_no_baseline)
 	feed_free(&f);
 }
 
-Test(ingest, an_exec_by_another_thread_brings_an_account_of_its_own)
+Test(ingest, an_exec_by_another_thread_brings_its_account_along)
 {
 	struct feed f = feed_new(1);
-	struct event_task task = feed_task(7, 7, feed_boot(FEED_START), feed_boot(FEED_START));
+	uint64_t start = feed_boot(FEED_START);
+	struct event_task leader = feed_task(7, 7, start, start);
+	struct event_task other = feed_task(7, 8, start, start + FEED_MS);
 
-	task.on_cpu_ns = 1000 * FEED_MS;
-	task.voluntary_switches = 50;
-	task.involuntary_switches = 50;
-	ingest_task(f.in, &task);
-	/* The thread that called exec is the leader from now on, with what it ran so far. */
-	task.on_cpu_ns = 10 * FEED_MS;
-	task.voluntary_switches = 2;
-	task.involuntary_switches = 60;
-	ingest_task(f.in, &task);
-	task.on_cpu_ns = 15 * FEED_MS;
-	task.voluntary_switches = 3;
-	ingest_task(f.in, &task);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 1005 * FEED_MS);
-	cr_expect_eq(f.m->threads[0].voluntary, 51);
+	leader.on_cpu_ns = 1000 * FEED_MS;
+	leader.voluntary_switches = 50;
+	ingest_task(f.in, &leader);
+	other.on_cpu_ns = 10 * FEED_MS;
+	other.involuntary_switches = 60;
+	ingest_task(f.in, &other);
+	/* The thread that called exec has the leader's id and start from now on; the old leader
+	 * dies under the thread's. */
+	other.tid = 7;
+	other.thread_start_ns = start;
+	other.on_cpu_ns = 2010 * FEED_MS;
+	other.involuntary_switches = 70;
+	ingest_task(f.in, &other);
+	leader.tid = 8;
+	leader.thread_start_ns = start + FEED_MS;
+	leader.header.kind = EVENT_TASK_END;
+	leader.on_cpu_ns = 1001 * FEED_MS;
+	ingest_task(f.in, &leader);
+	cr_expect_eq(f.m->threads[0].on_cpu_ns, 3000 * FEED_MS);
+	cr_expect_eq(f.m->threads[0].involuntary, 10);
+	cr_expect_eq(f.m->threads[1].on_cpu_ns, 11 * FEED_MS);
+	cr_expect_eq(feed_on_cpu(&f, 0), 3011 * FEED_MS, "the sum of both accounts");
 	feed_free(&f);
 }
 

@@ -239,3 +239,33 @@ Test(mapping, a_child_of_a_full_parent_is_bounded_too)
 	cr_expect_eq(f.m->processes[child].mapping_cnt, MODEL_MAX_MAPPINGS);
 	model_free(f.m);
 }
+
+Test(mapping, forks_of_a_process_with_many_mappings_stay_bounded)
+{
+	struct model *m = model_new();
+	uint32_t parent = model_process_get(m, 1, 1), child;
+	struct model_module file = {.path = "/lib/x.so"};
+	uint32_t module = model_module_get(m, &file);
+	size_t all = 0;
+
+	for (uint64_t i = 0; i < 4000; i++) {
+		struct model_mapping map = {.start = i * 8192 + 4096,
+					    .end = i * 8192 + 8192,
+					    .module = module,
+					    .kind = MAPPING_FILE};
+
+		cr_assert_eq(model_mapping_add(m, parent, &map), 0);
+	}
+	for (uint32_t i = 2; i < 1100; i++) {
+		child = model_process_get(m, i, i);
+		model_mappings_inherit(m, child, parent);
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		all += m->processes[i].mapping_cnt;
+	cr_expect_eq(all, 4000000u);
+	/* Whose mappings are forgotten makes room. */
+	model_mappings_forget(m, child - 500);
+	cr_expect_eq(model_mappings_inherit(m, child, parent), 0);
+	cr_expect_eq(m->processes[child].mapping_cnt, 4000);
+	model_free(m);
+}

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "bpf/events.h"
 #include "model/model.h"
@@ -371,4 +373,21 @@ Test(model, every_reason_and_loss_has_words_and_an_id_of_its_own)
 			cr_expect_str_neq(model_loss_id(i), model_loss_id(k), "%u %u", i, k);
 	}
 	cr_expect_str_eq(model_loss_text(UINT32_MAX), "unknown cause");
+}
+
+Test(model, many_raw_names_of_one_display_name_are_found_at_once)
+{
+	struct model *m = model_new();
+	clock_t start = clock();
+	char raw[32];
+
+	for (uint32_t i = 0; i < 50000; i++) {
+		struct model_symbol symbol = {
+			.name = "T.Run", .raw = raw, .module = "a", .kind = KIND_JIT};
+
+		snprintf(raw, sizeof(raw), "T::Run(%u)", i);
+		cr_assert_eq(model_symbol_get(m, &symbol), i);
+	}
+	cr_expect_lt(clock() - start, 2 * CLOCKS_PER_SEC);
+	model_free(m);
 }

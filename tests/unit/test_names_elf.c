@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "names/elf.h"
@@ -194,4 +195,74 @@ Test(elf, a_file_cut_anywhere_does_no_harm)
 		elf_free(load(image, len, &reason));
 	cr_assert_null(load(image, 0, &reason));
 	cr_assert_eq(reason, REASON_FILE_MALFORMED);
+}
+
+static struct elf_table *load_fd(int fd)
+{
+	struct elf_table *table = NULL;
+	struct elf_identity identity;
+
+	cr_assert_eq(elf_identify(fd, &identity), REASON_NAMED);
+	cr_assert_eq(elf_load(fd, &identity, &table), REASON_NAMED);
+	close(fd);
+	return table;
+}
+
+/* Section headers of fake_elf(). */
+static void patch(int fd, unsigned section, size_t field, uint64_t value)
+{
+	cr_assert_eq(pwrite(fd, &value, 8, (off_t)(0x3c00 + section * sizeof(Elf64_Shdr) + field)),
+		     8);
+}
+
+Test(elf, section_names_of_a_gigabyte_are_not_read)
+{
+	struct fake_elf elf = {.debuglink = "far.debug", .build_id = 1};
+	static uint8_t image[FAKE_ELF_BYTES];
+	struct elf_table *t;
+	int fd;
+
+	fake_elf(&elf, image);
+	t = load_fd(fake_fd(image, sizeof(image)));
+	cr_assert_str_eq(t->debuglink, "far.debug");
+	elf_free(t);
+	fd = fake_fd(image, sizeof(image));
+	cr_assert_eq(ftruncate(fd, 1 << 30), 0);
+	patch(fd, 5, offsetof(Elf64_Shdr, sh_size), (1 << 30) - FAKE_ELF_BYTES);
+	t = load_fd(fd);
+	cr_assert_str_empty(t->debuglink);
+	elf_free(t);
+}
+
+Test(elf, symbols_that_share_one_endless_name_cost_little)
+{
+	enum { SYMBOLS = 4000, NAME_BYTES = 64 << 20 };
+	struct fake_elf elf = {.symbols = symbols, .symbols_cnt = 1, .build_id = 1};
+	static uint8_t image[FAKE_ELF_BYTES];
+	Elf64_Sym *table = calloc(SYMBOLS, sizeof(*table));
+	char *name = malloc(NAME_BYTES);
+	clock_t start;
+	int fd;
+
+	cr_assert(table && name);
+	memset(name, 'A', NAME_BYTES);
+	for (size_t i = 1; i < SYMBOLS; i++)
+		table[i] = (Elf64_Sym){.st_name = 1,
+				       .st_info = GLOBAL_FUNC,
+				       .st_shndx = 2, /* holds no code */
+				       .st_value = 0x1000};
+	fake_elf(&elf, image);
+	fd = fake_fd(image, sizeof(image));
+	cr_assert_eq(pwrite(fd, table, SYMBOLS * sizeof(*table), 0x10000),
+		     (ssize_t)(SYMBOLS * sizeof(*table)));
+	cr_assert_eq(pwrite(fd, name, NAME_BYTES, 0x100000), NAME_BYTES);
+	patch(fd, 1, offsetof(Elf64_Shdr, sh_offset), 0x10000);
+	patch(fd, 1, offsetof(Elf64_Shdr, sh_size), SYMBOLS * sizeof(*table));
+	patch(fd, 2, offsetof(Elf64_Shdr, sh_offset), 0x100000);
+	patch(fd, 2, offsetof(Elf64_Shdr, sh_size), NAME_BYTES);
+	start = clock();
+	elf_free(load_fd(fd));
+	cr_expect_lt(clock() - start, 2 * CLOCKS_PER_SEC);
+	free(table);
+	free(name);
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 uint32_t hash_find(const struct hash_index *index, uint64_t hash, hash_equal_fn equal,
 		   const void *owner, const void *key)
@@ -82,10 +84,24 @@ void hash_clear(struct hash_index *index)
 	*index = (struct hash_index){0};
 }
 
+uint64_t hash_secret;
+
+/* The kernel hands each program 16 random bytes (getauxval(3)): no call that could fail. Written
+ * once, before main(). */
+__attribute__((constructor)) static void choose_secret(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t halves[2] = {0};
+
+	if (random)
+		memcpy(halves, random, sizeof(halves));
+	hash_secret = hash_u64(halves[0]) + halves[1];
+}
+
 uint64_t hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = 0xcbf29ce484222325ull ^ hash_secret;
 
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ p[i]) * 0x100000001b3ull;

@@ -49,11 +49,14 @@ static inline uint64_t hash_u64(uint64_t v)
 	return v ^ v >> 31;
 }
 
+/* Random in each run, so that strangers who choose addresses and names cannot choose hashes. */
+extern uint64_t hash_secret;
+
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
-	return hash_u64(hash_u64(a + 0x9e3779b97f4a7c15ull) ^ b);
+	return hash_u64(hash_u64((a + 0x9e3779b97f4a7c15ull) ^ hash_secret) ^ b);
 }
 
-/* Hash of bytes; not keyed, so bound what an outsider can put in (FNV-1a, then mixed). */
+/* Hash of bytes (FNV-1a from a secret start, then mixed); differs from run to run. */
 uint64_t hash_bytes(const void *bytes, size_t len);
 #endif

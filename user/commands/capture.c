@@ -38,14 +38,14 @@ int capture_open(const char *path, struct model **ret_model)
 	return EXIT_OK;
 }
 
-static uint64_t on_cpu_ns(const struct model *m, uint32_t process)
+/* By row of processes; owned, NULL without memory. */
+static uint64_t *sum_cpu(const struct model *m)
 {
-	uint64_t sum = 0;
+	uint64_t *sums = calloc(m->processes_cnt + 1, sizeof(*sums));
 
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		if (m->threads[i].process == process)
-			sum += m->threads[i].on_cpu_ns;
-	return sum;
+	for (size_t i = 0; sums && i < m->threads_cnt; i++)
+		sums[m->threads[i].process] += m->threads[i].on_cpu_ns;
+	return sums;
 }
 
 struct found {
@@ -70,10 +70,13 @@ static bool is_meant(const struct model_process *p, const char *what, uint64_t p
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
 {
 	_cleanup_free_ struct found *found = NULL;
+	_cleanup_free_ uint64_t *on_cpu_ns = sum_cpu(m);
 	size_t cnt = 0, cap = 0;
 	uint64_t pid = 0;
 	uint32_t *rows;
 
+	if (!on_cpu_ns)
+		return EXIT_FAILED;
 	if (what && text_parse_u64(what, 1, UINT32_MAX, &pid))
 		pid = 0;
 	for (uint32_t i = 0; i < m->processes_cnt; i++) {
@@ -81,7 +84,7 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 			continue;
 		if (GROW(found, cnt, cap))
 			break;
-		found[cnt++] = (struct found){i, on_cpu_ns(m, i)};
+		found[cnt++] = (struct found){i, on_cpu_ns[i]};
 	}
 	if (!cnt && what) {
 		log_error("%s: no such process in this capture; `hotrun report` lists them", what);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program's door: picks the subcommand, catches the signals that end a recording. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "commands/command.h"
@@ -60,8 +62,22 @@ static void catch_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
+/* Started without stdin, stdout or stderr, the next file that is opened (a capture, a map of the
+ * kernel) would get its number, and what is printed would land there. */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY); /* a write fails as it did */
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_files();
 	if (argc < 2) {
 		help(stderr);
 		return EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/account_book.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
@@ -26,6 +27,7 @@ struct ingest {
 	uint32_t cpus;
 	uint32_t pass; /* of the iterator, from 1 */
 	struct cpu_seen *cpu_seen;
+	struct account_book book;
 	uint64_t losses[LOSS_KERNEL_CNT];
 	/* Row of accounts of a thread in the current slice, valid where the slice matches. */
 	struct account_row {
@@ -60,6 +62,7 @@ void ingest_free(struct ingest *in)
 {
 	if (!in)
 		return;
+	account_book_clear(&in->book);
 	free(in->cpu_seen);
 	free(in->account_rows);
 	free(in->ended);
@@ -176,46 +179,30 @@ static struct model_account *account_row(struct ingest *in, uint32_t thread)
 
 static void add_difference(struct ingest *in, uint32_t row, const struct event_task *task)
 {
+	bool born_since = in->start_ns && to_monotonic(in, task->thread_start_ns) >= in->start_ns;
 	struct model_thread *t = &in->m->threads[row];
 	struct model_account *account;
-	uint64_t ran, voluntary, involuntary;
+	struct account_rise rose;
 
-	if (!t->baseline) {
-		t->baseline = true;
-		if (!in->start_ns || to_monotonic(in, task->thread_start_ns) < in->start_ns) {
-			t->seen_on_cpu_ns = task->on_cpu_ns;
-			t->seen_voluntary = task->voluntary_switches;
-			t->seen_involuntary = task->involuntary_switches;
-			return;
-		}
-	}
-	/* Switches are never estimated: fewer of them is another account. A thread that is not the
-	 * leader takes the leader's identity when it calls exec. */
-	if (task->voluntary_switches < t->seen_voluntary ||
-	    task->involuntary_switches < t->seen_involuntary) {
-		t->seen_on_cpu_ns = task->on_cpu_ns;
-		t->seen_voluntary = task->voluntary_switches;
-		t->seen_involuntary = task->involuntary_switches;
+	if (account_book_read(&in->book, task, born_since, &rose)) {
+		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
-	ran = grown(task->on_cpu_ns, &t->seen_on_cpu_ns);
-	voluntary = grown(task->voluntary_switches, &t->seen_voluntary);
-	involuntary = grown(task->involuntary_switches, &t->seen_involuntary);
-	if (!in->start_ns || !(ran | voluntary | involuntary))
+	t->baseline = true;
+	if (!in->start_ns || !(rose.on_cpu_ns | rose.voluntary | rose.involuntary))
 		return;
 	account = account_row(in, row);
 	if (!account) {
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
-	t = &in->m->threads[row];
-	t->on_cpu_ns += ran;
-	t->voluntary += voluntary;
-	t->involuntary += involuntary;
+	t->on_cpu_ns += rose.on_cpu_ns;
+	t->voluntary += rose.voluntary;
+	t->involuntary += rose.involuntary;
 	t->dirty = true;
-	account->on_cpu_ns += ran;
-	account->voluntary += voluntary;
-	account->involuntary += involuntary;
+	account->on_cpu_ns += rose.on_cpu_ns;
+	account->voluntary += rose.voluntary;
+	account->involuntary += rose.involuntary;
 }
 
 static void end_process(struct ingest *in, uint32_t row, uint64_t time_ns)
@@ -295,7 +282,7 @@ void ingest_task(struct ingest *in, const struct event_task *task)
 		t->dirty = true;
 	}
 	t->seen_pass = in->pass;
-	if (task->flags & (ACCOUNT_ABSENT | ACCOUNT_TORN)) {
+	if (task->flags & (ACCOUNT_ABSENT | ACCOUNT_TORN) || !task->account) {
 		if (task->flags & ACCOUNT_TORN)
 			model_loss_add(m, LOSS_ITERATOR, 1);
 	} else {
@@ -586,9 +573,7 @@ void ingest_slice_end(struct ingest *in)
 
 		if (p->flags & PROCESS_SAMPLED || !p->exit_ns)
 			continue;
-		free(p->mappings);
-		p->mappings = NULL;
-		p->mapping_cnt = p->mapping_cap = 0;
+		model_mappings_forget(m, in->ended[i]);
 	}
 	in->ended_cnt = 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Executable memory of a process over time; see model.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -47,7 +48,7 @@ int model_mapping_add(struct model *m, uint32_t process, const struct model_mapp
 			old->dirty = true;
 		}
 	}
-	if (p->mapping_cnt >= MODEL_MAX_MAPPINGS) {
+	if (p->mapping_cnt >= MODEL_MAX_MAPPINGS || m->mappings_cnt >= MODEL_MAX_ALL_MAPPINGS) {
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 		return -ENOSPC;
 	}
@@ -55,6 +56,7 @@ int model_mapping_add(struct model *m, uint32_t process, const struct model_mapp
 		return -ENOMEM;
 	p->mappings[p->mapping_cnt] = *mapping;
 	p->mappings[p->mapping_cnt++].dirty = true;
+	m->mappings_cnt++;
 	return 0;
 }
 
@@ -66,13 +68,26 @@ int model_mappings_inherit(struct model *m, uint32_t process, uint32_t parent)
 	for (size_t i = 0; i < from->mapping_cnt && to->mapping_cnt < MODEL_MAX_MAPPINGS; i++) {
 		if (from->mappings[i].to_ns)
 			continue;
+		if (m->mappings_cnt >= MODEL_MAX_ALL_MAPPINGS)
+			return -ENOSPC;
 		if (GROW(to->mappings, to->mapping_cnt, to->mapping_cap))
 			return -ENOMEM;
 		to->mappings[to->mapping_cnt] = from->mappings[i];
 		to->mappings[to->mapping_cnt].from_ns = 0;
 		to->mappings[to->mapping_cnt++].dirty = true;
+		m->mappings_cnt++;
 	}
 	return 0;
+}
+
+void model_mappings_forget(struct model *m, uint32_t process)
+{
+	struct model_process *p = &m->processes[process];
+
+	free(p->mappings);
+	m->mappings_cnt -= p->mapping_cnt;
+	p->mappings = NULL;
+	p->mapping_cnt = p->mapping_cap = 0;
 }
 
 void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)

@@ -298,8 +298,11 @@ uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol)
 	key.name = model_str(m, symbol->name);
 	key.raw = model_str(m, symbol->raw ? symbol->raw : symbol->name);
 	key.module = model_str(m, symbol->module);
-	hash = hash_pair((uintptr_t)key.name,
-			 hash_pair((uintptr_t)key.module, (uint64_t)key.kind << 8 | key.reason));
+	/* All of it: a perf map may give one display name to a million raw ones. */
+	hash = hash_pair(hash_pair((uintptr_t)key.name, (uintptr_t)key.raw),
+			 hash_pair((uintptr_t)key.module, (uint64_t)key.kind << 16 |
+								  (uint64_t)key.reason << 8 |
+								  key.application));
 	row = hash_find(&m->symbol_index, hash, symbol_equal, m, &key);
 	if (row != HASH_NONE)
 		return row;

@@ -21,12 +21,13 @@
 #define MODEL_NONE UINT32_MAX
 
 /* Each bound with the reason for its size. */
-#define MODEL_MAX_PROCESSES 1000000u /* 2,000 a second for 500 s; about 200 B each */
-#define MODEL_MAX_THREADS   4000000u /* kernel.pid_max is 4,194,304 */
-#define MODEL_MAX_STACKS    1000000u /* a busy host shows tens of thousands */
-#define MODEL_MAX_LOCATIONS 4000000u
-#define MODEL_MAX_MAPPINGS  65530u /* of one process: vm.max_map_count's default */
-#define MODEL_MAX_STRING    16384u /* bytes of one string; longer ones are cut */
+#define MODEL_MAX_PROCESSES    1000000u /* 2,000 a second for 500 s; about 200 B each */
+#define MODEL_MAX_THREADS      4000000u /* kernel.pid_max is 4,194,304 */
+#define MODEL_MAX_STACKS       1000000u /* a busy host shows tens of thousands */
+#define MODEL_MAX_LOCATIONS    4000000u
+#define MODEL_MAX_MAPPINGS     65530u	/* of one process: vm.max_map_count's default */
+#define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
+#define MODEL_MAX_STRING       16384u	/* bytes of one string; longer ones are cut */
 
 /* What a frame is; decides colour, folded suffix and the totals by kind. Stored in captures. */
 enum model_kind {
@@ -174,10 +175,7 @@ struct model_thread {
 	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
 	bool baseline; /* the first account was taken: totals count from there */
 	bool dirty;
-	/* Last cumulative figures of the kernel and the pass that read them; the recorder's, not
-	 * stored. */
-	uint32_t seen_pass;
-	uint64_t seen_on_cpu_ns, seen_voluntary, seen_involuntary;
+	uint32_t seen_pass; /* of the iterator; the recorder's, not stored */
 	/* Since the recording's start. */
 	uint64_t on_cpu_ns, voluntary, involuntary;
 };
@@ -260,6 +258,7 @@ struct model_location {
 struct model {
 	struct model_host host;
 	MODEL_TABLE(struct model_process, processes);
+	size_t mappings_cnt; /* of all processes */
 	MODEL_TABLE(struct model_thread, threads);
 	MODEL_TABLE(struct model_module, modules);
 	MODEL_TABLE(struct model_stack, stacks);
@@ -340,8 +339,11 @@ enum model_mapping_kind model_mapping_kind_of(const char *path, size_t len);
  * repeats (same range, offset, module, still open) are ignored. 0 or -ENOSPC (bound) or -ENOMEM.
  */
 int model_mapping_add(struct model *m, uint32_t process, const struct model_mapping *mapping);
-/* Gives process the mappings that parent has open at that moment (fork). 0 or -ENOMEM. */
+/* Gives process the mappings that parent has open at that moment (fork). 0, -ENOSPC (bound of all
+ * processes together) or -ENOMEM, then with those that there was room for. */
 int model_mappings_inherit(struct model *m, uint32_t process, uint32_t parent);
+/* Takes them away, and makes room for others. */
+void model_mappings_forget(struct model *m, uint32_t process);
 /* Ends all open mappings of a process (exec). */
 void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns);
 /* The newest mapping that held address at time_ns; failing that, the first that held it later;

@@ -18,6 +18,8 @@
 #define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
 #define SEGMENTS_LIMIT 1024	  /* program headers that are looked at */
 #define NOTE_BYTES_MAX 65536
+/* Every section has a name of some 20 bytes; most files have 40 of them. */
+#define SECTION_NAMES_BYTES_MAX (1u << 20)
 
 _Static_assert(ELF_STRINGS_MAX <= NAMES_MAX, "names must be addressable");
 
@@ -296,10 +298,12 @@ static enum model_reason read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *s
 		    sym.st_shndx == SHN_UNDEF || !sym.st_value || sym.st_name >= strs->d_size)
 			continue;
 		name = (const char *)strs->d_buf + sym.st_name;
-		len = strnlen(name, strs->d_size - sym.st_name);
+		/* Each symbol of millions may point at the same 256 MB without an end. */
+		len = strs->d_size - sym.st_name;
+		len = strnlen(name, len < ELF_NAME_MAX ? len : ELF_NAME_MAX);
 		if (!len)
 			continue;
-		if (add_symbol(t, ends, &sym, name, len < ELF_NAME_MAX ? len : ELF_NAME_MAX))
+		if (add_symbol(t, ends, &sym, name, len))
 			return REASON_LIMIT;
 	}
 	return REASON_NAMED;
@@ -319,6 +323,19 @@ static void read_debuglink(Elf_Scn *scn, const GElf_Shdr *sh, struct elf_table *
 	memcpy(t->debuglink, data->d_buf, len + 1);
 }
 
+/* Number of the section that names sections, 0 = none, or too large: libelf reads all of it into
+ * memory for one name, and looks through all of it for the name's end. */
+static size_t section_of_names(Elf *elf)
+{
+	size_t index = 0;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &index) || !gelf_getshdr(elf_getscn(elf, index), &sh) ||
+	    sh.sh_size > SECTION_NAMES_BYTES_MAX)
+		return 0;
+	return index;
+}
+
 /* Reads the first symbol table of each type, and the link to the debug file. */
 static enum model_reason read_sections(Elf *elf, struct elf_table *t)
 {
@@ -330,7 +347,7 @@ static enum model_reason read_sections(Elf *elf, struct elf_table *t)
 
 	if (read_section_ends(elf, &ends))
 		return REASON_LIMIT;
-	elf_getshdrstrndx(elf, &names_section);
+	names_section = section_of_names(elf);
 	while (reason == REASON_NAMED && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr sh;
 		const char *name;
@@ -348,7 +365,7 @@ static enum model_reason read_sections(Elf *elf, struct elf_table *t)
 			if (reason == REASON_FILE_MALFORMED)
 				reason = REASON_NAMED;
 		} else if (sh.sh_type == SHT_PROGBITS && !sh.sh_flags && !t->debuglink[0] &&
-			   sh.sh_size <= 4096) {
+			   sh.sh_size <= 4096 && names_section) {
 			name = elf_strptr(elf, names_section, sh.sh_name);
 			if (name && !strcmp(name, ".gnu_debuglink"))
 				read_debuglink(scn, &sh, t);

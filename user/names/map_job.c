@@ -17,6 +17,7 @@
 /* Chunks of 64 MiB that one advance reads at the most; the rest follows at the next look. */
 #define ADVANCES_MAX 4
 
+/* Not overlayfs: anybody may lay one over a FUSE file system in a user namespace. */
 static bool is_local(int fd)
 {
 	struct statfs fs;
@@ -28,7 +29,6 @@ static bool is_local(int fd)
 	case EXT4_SUPER_MAGIC:
 	case XFS_MAGIC:
 	case BTRFS_SUPER_MAGIC:
-	case OVERLAYFS_SUPER_MAGIC:
 		return true;
 	default:
 		return false;
