@@ -13,8 +13,9 @@ const volatile __u32 stack_depth = 127; /* kernel.perf_event_max_stack */
 const volatile bool filter_tgids;	/* -p: stacks only of the processes in `tgids` */
 const volatile bool filter_cgroups;	/* --cgroup: stacks only of the groups in `cgroups` */
 
-/* Raised by the user side when a new file starts, so that every stack is sent again. Never 0. */
-__u32 stack_generation = 1;
+/* Raised by the user side when sampling starts for a new file, so that every stack is sent again.
+ * Never 0 while it runs. */
+__u32 stack_generation = 0;
 
 /* Samples and stacks -> user side. Size: set before load, two seconds without a drain. */
 struct {

@@ -158,7 +158,7 @@ struct result *result_open(const char *path)
 	}
 	fd = mkostemp(result->temporary, O_CLOEXEC);
 	if (fd < 0) {
-		log_error("%s: %s", path, strerror(errno));
+		log_error("%s: %s", path, store_error_text(-errno));
 		result_free(result);
 		return NULL;
 	}
@@ -166,6 +166,13 @@ struct result *result_open(const char *path)
 		log_debug("mode not changed: %s", strerror(errno));
 	give_to_user(fd);
 	result->file = fdopen(fd, "w");
+	if (!result->file) {
+		log_error("%s: %s", path, strerror(errno));
+		close(fd);
+		unlink(result->temporary);
+		result_free(result);
+		return NULL;
+	}
 	return result;
 }
 
@@ -181,7 +188,9 @@ int result_close(struct result *result, int err)
 	/* A writer knows only that its file has failed; errno still tells of which failure. */
 	if (err == -EIO && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EPIPE))
 		err = -errno;
-	if (!err && fflush(result->file))
+	/* A writer knows only that the file failed; trying the rest again tells why. */
+	errno = 0;
+	if ((!err || err == -EIO) && fflush(result->file) && errno)
 		err = -errno;
 	if (result->file != stdout && fclose(result->file) && !err)
 		err = -errno;

@@ -3,29 +3,65 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-/* In the child: waits for the word, then becomes the command. */
+static int try_path(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno == EACCES ? -EACCES : -ENOENT;
+	return S_ISREG(st.st_mode) && !access(path, X_OK) ? 0 : -EACCES;
+}
+
+int child_find(const char *name)
+{
+	const char *at = getenv("PATH");
+	int found = -ENOENT;
+
+	if (!*name)
+		return -ENOENT;
+	if (strchr(name, '/'))
+		return try_path(name);
+	for (at = at ? at : "/bin:/usr/bin";; at++) {
+		size_t len = strcspn(at, ":");
+		_cleanup_free_ char *path = NULL;
+		int err;
+
+		/* An empty entry is the current folder. */
+		if (asprintf(&path, "%.*s%s%s", (int)len, at, len ? "/" : "", name) < 0) {
+			path = NULL;
+			return -ENOENT;
+		}
+		err = try_path(path);
+		if (!err)
+			return 0;
+		if (err == -EACCES)
+			found = err;
+		at += len;
+		if (!*at)
+			return found;
+	}
+}
+
+/* In the child: waits for the word, then becomes the command. Signals that we catch have their
+ * default again after the exec; those that were ignored stay so. */
 static void run(char **argv, int gate, int report)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 	ssize_t n;
 	char byte;
 	int err;
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], SIG_DFL);
 	do
 		n = read(gate, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(0);
-	setpriority(PRIO_PROCESS, 0, 0); /* ours is raised */
 	execvp(argv[0], argv);
 	err = errno;
 	n = write(report, &err, sizeof(err));

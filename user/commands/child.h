@@ -14,6 +14,8 @@ struct child {
 	int report; /* the errno of a failed exec comes over it */
 };
 
+/* Says whether execvp(3) would find a program of that name: 0, -ENOENT or -EACCES. */
+int child_find(const char *name);
 /* Forks a child that waits at the gate. 0 or negative errno. */
 int child_prepare(char **argv, struct child *ret_child);
 /* Lets it execute. Returns 0, or the errno of the exec as -ENOENT, -EACCES, ... */

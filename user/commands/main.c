@@ -49,17 +49,31 @@ static void request_stop(int signal)
 	stop_requested = 1;
 }
 
+/* For what an error of the write tells as well: a closed pager, a full disk. Not SIG_IGN, which the
+ * command of `record -- CMD` would inherit. */
+static void leave_to_errno(int signal)
+{
+	(void)signal;
+}
+
 static void catch_signals(void)
 {
-	struct sigaction stop = {.sa_handler = request_stop}; /* no SA_RESTART: waits end */
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	static const struct {
+		int signal;
+		void (*handler)(int signal);
+	} caught[] = {{SIGINT, request_stop},
+		      {SIGTERM, request_stop},
+		      {SIGHUP, request_stop},
+		      {SIGPIPE, leave_to_errno},
+		      {SIGXFSZ, leave_to_errno}};
 
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGHUP, &stop, NULL);
-	/* A closed pager is an error of the write, a full disk one of the file. */
-	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGXFSZ, &ignore, NULL);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+		struct sigaction action = {.sa_handler = caught[i].handler}, was;
+
+		/* What nohup(1) or a shell has ignored stays so. No SA_RESTART: waits end. */
+		if (!sigaction(caught[i].signal, NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(caught[i].signal, &action, NULL);
+	}
 }
 
 /* Started without stdin, stdout or stderr, the next file that is opened (a capture, a map of the
@@ -77,6 +91,8 @@ static void fill_standard_files(void)
 
 int main(int argc, char **argv)
 {
+	char name[32];
+
 	fill_standard_files();
 	if (argc < 2) {
 		help(stderr);
@@ -94,6 +110,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], commands[i].name))
 			continue;
 		catch_signals();
+		snprintf(name, sizeof(name), "hotrun %s", commands[i].name);
+		argv[1] = name; /* getopt begins its messages with it */
 		return commands[i].run(argc - 1, argv + 1);
 	}
 	log_error("%s: no such command; see `hotrun --help`", argv[1]);

@@ -56,8 +56,9 @@ static const char help_text[] =
 	"  hotrun record --cgroup /kubepods.slice -d 60\n"
 	"  hotrun record -- dotnet build\n\n"
 	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names.\n"
-	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code; 125 hotrun failed,\n"
-	"126 COMMAND cannot be executed, 127 it was not found.\n";
+	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the duration ends\n"
+	"first (COMMAND then runs on); 125 hotrun failed, 126 COMMAND cannot be executed, 127 it\n"
+	"was not found.\n";
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -67,16 +68,20 @@ static int bad_value(const char *option, const char *value, const char *want)
 
 static int add_pid(struct record_options *o, const char *value)
 {
-	char proc[64];
+	uint32_t process;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
 		return bad_value("-p", value, "not a process id");
 	if (o->recorder.tgid_cnt >= MAX_PIDS)
 		return bad_value("-p", value, "too many processes (1024 at the most)");
-	snprintf(proc, sizeof(proc), "/proc/%u/task/%u", (uint32_t)pid, (uint32_t)pid);
-	if (access(proc, F_OK)) {
-		log_error("%u: no such process", (uint32_t)pid);
+	process = host_process_of((uint32_t)pid);
+	if (!process) {
+		log_error("%s: no such process", value);
+		return EXIT_FAILED;
+	}
+	if (process != pid) {
+		log_error("%s: a thread of process %u; give -p %u", value, process, process);
 		return EXIT_FAILED;
 	}
 	o->tgids[o->recorder.tgid_cnt++] = (uint32_t)pid;
@@ -274,6 +279,12 @@ int command_record(int argc, char **argv)
 		goto out;
 	}
 	if (o->command) {
+		err = child_find(o->command[0]);
+		if (err) {
+			log_error("%s: %s", o->command[0], strerror(-err));
+			rc = err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+			goto out;
+		}
 		err = child_prepare(o->command, &child);
 		if (err) {
 			log_error("%s: %s", o->command[0], strerror(-err));

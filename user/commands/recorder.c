@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "commands/command.h"
 #include "kernel/cgroup_tree.h"
 #include "kernel/host.h"
 #include "kernel/session.h"
@@ -21,6 +22,9 @@
 #define SIDEBAND_LAG_NS 100000ull
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
+/* Rows kept while a reader holds the file: about 200 MB. */
+#define DELAYED_ROWS_MAX 4000000u
+#define DELAYED_WAIT_NS	 60000000000ull
 /* Ticks to be expected before their absence means anything. */
 #define TICKS_EXPECTED_MIN 50
 
@@ -35,6 +39,8 @@ struct recorder {
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;
 	char *cgroup_folder;
+	uint64_t *cgroup_ids;
+	size_t cgroup_ids_cnt, cgroup_ids_cap;
 	bool *online;
 	uint64_t *steal_ns;
 
@@ -46,7 +52,12 @@ struct recorder {
 	size_t named;		    /* samples of this slice whose stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
-	bool last; /* the slice that ends is the last one */
+	bool created; /* the capture, in which there is nothing yet */
+	bool delayed; /* rows wait for a reader that holds the file */
+	bool last;    /* the slice that ends is the last one */
+
+	uint32_t *execs; /* processes that called exec since the last drain */
+	size_t execs_cnt, execs_cap;
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -84,10 +95,19 @@ static void take_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 	ingest_exit(((struct recorder *)ctx)->ingest, tgid, tid, time_ns);
 }
 
+/* Names come with the accounts, once a slice: only execs count here. A process that renames itself
+ * in a loop is not followed. */
 static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
 		      bool exec, uint64_t time_ns)
 {
-	ingest_comm(((struct recorder *)ctx)->ingest, tgid, tid, comm, len, exec, time_ns);
+	struct recorder *r = ctx;
+	uint32_t row;
+
+	if (!exec)
+		return;
+	row = ingest_comm(r->ingest, tgid, tid, comm, len, exec, time_ns);
+	if (row != MODEL_NONE && !GROW(r->execs, r->execs_cnt, r->execs_cap))
+		r->execs[r->execs_cnt++] = row;
 }
 
 static void take_mapping(void *ctx, const struct sideband_mapping *map)
@@ -162,6 +182,11 @@ static void drain(struct recorder *r, uint64_t until_ns)
 	bad = session_drain_sideband(r->session, &r->sideband_ops, until_ns);
 	bad += session_drain(r->session, &r->ops);
 	model_loss_add(r->model, LOSS_BAD_RECORD, bad);
+	/* Those not sampled yet are read when they are. */
+	for (size_t i = 0; i < r->execs_cnt; i++)
+		if (r->model->processes[r->execs[i]].flags & PROCESS_SAMPLED)
+			names_process_exec(r->names, r->model, r->execs[i]);
+	r->execs_cnt = 0;
 }
 
 static void read_accounts(struct recorder *r)
@@ -212,14 +237,39 @@ static void read_losses(struct recorder *r)
 
 static void take_cgroup(void *ctx, uint64_t id)
 {
-	session_select_cgroup(((struct recorder *)ctx)->session, id);
-	for (size_t i = 0; i < ((struct recorder *)ctx)->model->processes_cnt; i++) {
-		struct model_process *p = &((struct recorder *)ctx)->model->processes[i];
+	struct recorder *r = ctx;
 
-		if (p->cgroup_id == id && !(p->flags & PROCESS_SELECTED)) {
-			p->flags |= PROCESS_SELECTED;
-			p->dirty = true;
-		}
+	session_select_cgroup(r->session, id);
+	if (!GROW(r->cgroup_ids, r->cgroup_ids_cnt, r->cgroup_ids_cap))
+		r->cgroup_ids[r->cgroup_ids_cnt++] = id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Groups of the tree come and go, and processes with them. */
+static void select_cgroups(struct recorder *r)
+{
+	if (!r->cgroup_folder)
+		return;
+	r->cgroup_ids_cnt = 0;
+	cgroup_tree_walk(r->cgroup_folder, take_cgroup, r);
+	if (!r->cgroup_ids_cnt)
+		return;
+	qsort(r->cgroup_ids, r->cgroup_ids_cnt, sizeof(*r->cgroup_ids), compare_ids);
+	for (size_t i = 0; i < r->model->processes_cnt; i++) {
+		struct model_process *p = &r->model->processes[i];
+
+		if (p->flags & PROCESS_SELECTED ||
+		    !bsearch(&p->cgroup_id, r->cgroup_ids, r->cgroup_ids_cnt,
+			     sizeof(*r->cgroup_ids), compare_ids))
+			continue;
+		p->flags |= PROCESS_SELECTED;
+		p->dirty = true;
 	}
 }
 
@@ -250,20 +300,58 @@ static void check_ticks(struct recorder *r)
 		 "missing (the sampling event does not fire on this machine)");
 }
 
+/* A reader that holds the file delays the slice: it goes with the next one. */
+static int write_slice(struct recorder *r)
+{
+	struct model *m = r->model;
+	int err = store_write_slice(r->store, m);
+
+	r->delayed = err == -EBUSY;
+	if (r->delayed && m->samples_cnt + m->accounts_cnt < DELAYED_ROWS_MAX) {
+		r->named = m->samples_cnt;
+		return 0;
+	}
+	if (r->delayed) {
+		log_warn("%s: another program holds the file; what was recorded meanwhile is "
+			 "dropped",
+			 r->options.path);
+		model_forget_slice(m);
+		model_loss_add(m, LOSS_MODEL_LIMIT, DELAYED_ROWS_MAX);
+		return 0;
+	}
+	model_forget_slice(m);
+	return err;
+}
+
+/* At the end there is no next slice: waits for the reader, unless it is asked again to stop. */
+static int write_delayed(struct recorder *r)
+{
+	uint64_t end_ns = host_now_ns() + DELAYED_WAIT_NS;
+	int err = 0;
+
+	if (!r->delayed)
+		return 0;
+	log_warn("%s: another program holds the file; waiting for it up to %llu s (Ctrl-C: no "
+		 "longer)",
+		 r->options.path, (unsigned long long)(DELAYED_WAIT_NS / 1000000000));
+	stop_requested = 0;
+	while (!err && r->delayed && !stop_requested && host_now_ns() < end_ns)
+		err = write_slice(r);
+	return r->delayed ? -EBUSY : err;
+}
+
 static int end_slice(struct recorder *r, uint64_t until_ns)
 {
 	struct model *m = r->model;
 	struct model_slice *slice;
 	uint64_t end_ns;
-	int err;
 
 	ingest_set_boot_offset(r->ingest, host_boot_offset_ns());
 	drain(r, until_ns);
 	read_accounts(r);
 	end_ns = read_cpus(r);
 	read_losses(r);
-	if (r->cgroup_folder)
-		cgroup_tree_walk(r->cgroup_folder, take_cgroup, r);
+	select_cgroups(r);
 	names_tail(r->names, m, r->tailed_ns);
 	r->tailed_ns = host_now_ns();
 	name_samples(r, 0);
@@ -277,13 +365,7 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	m->host.end_ns = slice->end_ns;
 	r->slice_start_ns = slice->end_ns;
 	r->named = 0;
-	err = store_write_slice(r->store, m);
-	if (err == -EBUSY) { /* a reader holds the file: this slice goes with the next one */
-		r->named = m->samples_cnt;
-		return 0;
-	}
-	model_forget_slice(m);
-	return err;
+	return write_slice(r);
 }
 
 int recorder_tick(struct recorder *r)
@@ -309,6 +391,8 @@ int recorder_finish(struct recorder *r)
 	session_stop(r->session);
 	r->last = true;
 	err = end_slice(r, UINT64_MAX);
+	if (!err)
+		err = write_delayed(r);
 	if (!err) {
 		r->model->host.complete = true;
 		err = store_finish(r->store, r->model);
@@ -414,6 +498,8 @@ int recorder_new(const struct recorder_options *options, char *why, size_t why_b
 	err = store_create(options->path, r->model, &r->store);
 	if (err)
 		snprintf(why, why_bytes, "%s: %s", options->path, store_error_text(err));
+	else
+		r->created = true;
 out:
 	if (err) {
 		recorder_free(r);
@@ -446,6 +532,24 @@ static void mark_processes(struct recorder *r)
 	}
 }
 
+/* The start-up line: what is attached, and what is off and why. */
+static void announce(const struct recorder *r)
+{
+	char missing[128];
+
+	log_info("recording at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), "
+		 "stacks "
+		 "of %s%s%s",
+		 r->options.sample_hz, r->model->host.event, r->host.cpus_online,
+		 r->model->threads_cnt,
+		 *r->model->host.filter ? r->model->host.filter : "all processes",
+		 r->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
+		 r->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+	if (host_missing_capabilities(missing, sizeof(missing)))
+		log_warn("names of other users' processes are off: missing capabilities:%s",
+			 missing);
+}
+
 int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 {
 	int err;
@@ -454,8 +558,7 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	read_accounts(r);
 	read_processes(r);
 	mark_processes(r);
-	if (r->cgroup_folder)
-		cgroup_tree_walk(r->cgroup_folder, take_cgroup, r);
+	select_cgroups(r);
 	drain(r, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(r->names, r->model, 0);
 
@@ -470,13 +573,8 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 		err = begin_slice(r);
 	if (err)
 		return err;
-	log_info("recording %s at %u Hz on %u CPUs, all processes, %s stacks; accounts of %zu "
-		 "threads%s%s",
-		 r->model->host.event, r->options.sample_hz, r->host.cpus_online,
-		 *r->model->host.filter ? r->model->host.filter : "kernel and user",
-		 r->model->threads_cnt,
-		 r->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
-		 r->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+	r->created = false;
+	announce(r);
 	return 0;
 }
 
@@ -486,13 +584,17 @@ void recorder_free(struct recorder *r)
 		return;
 	session_free(r->session);
 	store_free(r->store);
+	if (r->created)
+		unlink(r->options.path);
 	names_free(r->names);
 	ingest_free(r->ingest);
 	model_free(r->model);
 	free(r->cgroup_folder);
+	free(r->cgroup_ids);
 	free(r->online);
 	free(r->steal_ns);
 	free(r->stack_pass);
+	free(r->execs);
 	free(r);
 }
 

@@ -26,7 +26,7 @@ static const char help_text[] =
 	"      --min-share PCT     cut branches below this share of the process (default 1)\n"
 	"      --lines N           lines of one tree at the most (default 150)\n"
 	"      --rows N            rows of one table at the most (default 15)\n"
-	"      --width COLUMNS     default: the terminal's, else 110\n"
+	"      --width COLUMNS     60 or more (default: the terminal's, else 110)\n"
 	"      --color WHEN        auto (default), always, never\n"
 	"      --force             show shares although samples are missing\n"
 	"  -h, --help              this text\n\n"
@@ -93,13 +93,19 @@ static int parse(int argc, char **argv, struct arguments *a)
 			o->min_share /= 100;
 			break;
 		case LINES:
+			if (text_parse_u64(optarg, 1, 1000000, &n))
+				return bad_value("--lines", optarg, "not a number, 1 to 1000000");
+			o->lines = (unsigned int)n;
+			break;
 		case ROWS:
+			if (text_parse_u64(optarg, 1, 1000000, &n))
+				return bad_value("--rows", optarg, "not a number, 1 to 1000000");
+			o->rows = (unsigned int)n;
+			break;
 		case WIDTH:
-			if (text_parse_u64(optarg, c == WIDTH ? REPORT_MIN_WIDTH : 1, 1000000, &n))
-				return bad_value("value", optarg, "out of range");
-			*(c == LINES  ? &o->lines
-			  : c == ROWS ? &o->rows
-				      : &o->width) = (unsigned int)n;
+			if (text_parse_u64(optarg, REPORT_MIN_WIDTH, 10000, &n))
+				return bad_value("--width", optarg, "not a width, 60 to 10000");
+			o->width = (unsigned int)n;
 			break;
 		case COLOR:
 			if (!strcmp(optarg, "always") || !strcmp(optarg, "never"))

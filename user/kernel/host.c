@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 
-/* Value of "Key:\t" in /proc/self/status, read in base; fallback where it is not there. */
-static uint64_t status_value(const char *key, int base, uint64_t fallback)
+/* Value of "Key:\t" in a status file of /proc, read in base; fallback where it is not there. */
+static uint64_t value_in(const char *path, const char *key, int base, uint64_t fallback)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/status", "re");
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	size_t len = strlen(key);
 	char line[256];
 
@@ -23,6 +23,19 @@ static uint64_t status_value(const char *key, int base, uint64_t fallback)
 		if (!strncmp(line, key, len) && line[len] == ':')
 			return strtoull(line + len + 1, NULL, base);
 	return fallback;
+}
+
+static uint64_t status_value(const char *key, int base, uint64_t fallback)
+{
+	return value_in("/proc/self/status", key, base, fallback);
+}
+
+uint32_t host_process_of(uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	return (uint32_t)value_in(path, "Tgid", 10, 0);
 }
 
 static bool read_line(const char *path, char *line, size_t bytes)
@@ -116,7 +129,7 @@ void host_explain_eperm(char *why, size_t why_bytes)
 
 	if (!admin && (!has_capability(caps, CAP_NR_BPF) || !has_capability(caps, CAP_NR_PERFMON)))
 		snprintf(why, why_bytes,
-			 "it needs root, or the capabilities BPF and PERFMON (missing:%s%s)",
+			 "recording needs root, or the capabilities BPF and PERFMON (missing:%s%s)",
 			 has_capability(caps, CAP_NR_BPF) ? "" : " BPF",
 			 has_capability(caps, CAP_NR_PERFMON) ? "" : " PERFMON");
 	else if (status_value("Seccomp", 10, 0) == 2)
@@ -128,6 +141,28 @@ void host_explain_eperm(char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "kernel lockdown is in confidentiality mode");
 	else
 		snprintf(why, why_bytes, "the kernel refused bpf or perf_event_open");
+}
+
+unsigned int host_missing_capabilities(char *missing, size_t bytes)
+{
+	static const struct {
+		unsigned int cap;
+		const char *name;
+	} wanted[] = {{CAP_SYS_PTRACE, "SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH"}};
+	uint64_t caps = status_value("CapEff", 16, 0);
+	unsigned int cnt = 0;
+	size_t used = 0;
+
+	*missing = '\0';
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		/* Whoever may override permissions may read, too. */
+		if (has_capability(caps, wanted[i].cap) || (wanted[i].cap == CAP_DAC_READ_SEARCH &&
+							    has_capability(caps, CAP_DAC_OVERRIDE)))
+			continue;
+		used += (size_t)snprintf(missing + used, bytes - used, " %s", wanted[i].name);
+		cnt++;
+	}
+	return cnt;
 }
 
 int host_check(const struct host *host, char *why, size_t why_bytes)

@@ -34,6 +34,13 @@ int host_check(const struct host *host, char *why, size_t why_bytes);
 /* What may be behind an -EPERM of the bpf or perf_event_open system calls, as one clause. */
 void host_explain_eperm(char *why, size_t why_bytes);
 
+/* The process that a thread id belongs to (itself for a leader), 0 = there is none. */
+uint32_t host_process_of(uint32_t tid);
+
+/* Names in missing, each after a space, the capabilities that recording lacks for the names of other
+ * users' processes. Returns how many. */
+unsigned int host_missing_capabilities(char *missing, size_t bytes);
+
 /* Marks the CPUs that are online in online[HOST_MAX_CPUS]; returns how many. */
 uint32_t host_online_cpus(bool *online);
 

@@ -362,6 +362,7 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 {
 	int err;
 
+	s->bpf->bss->stack_generation++;
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
 		if (!s->online[cpu])
 			continue;

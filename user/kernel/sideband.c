@@ -11,15 +11,22 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 128 data pages and the head page are what kernel.perf_event_mlock_kb grants by default; 512 KiB
- * hold about 4,000 mappings of one CPU between two drains. */
-#define DATA_PAGES 128
+/*
+ * Two rings a CPU: a process that renames itself in a loop (a million records a second) must not
+ * push out the forks and mappings of others, only execs of that CPU. Together with their head pages
+ * they stay within what kernel.perf_event_mlock_kb grants by default (516 KiB a CPU). 256 KiB hold
+ * about 2,000 mappings between two drains.
+ */
+enum ring_kind { RING_MAPPINGS, RING_COMMS, RING_KINDS };
+static const size_t ring_pages[RING_KINDS] = {64, 32};
+
 /* The largest record: its size field has 16 bits. */
 #define RECORD_MAX 65536
 
 struct ring {
 	int fd; /* -1 = closed */
 	struct perf_event_mmap_page *head;
+	size_t data_bytes;
 	/* Of the drain that runs. */
 	bool ready; /* next and next_ns are a record not yet taken */
 	struct perf_event_header next;
@@ -29,14 +36,16 @@ struct ring {
 
 struct sideband {
 	size_t page_bytes;
-	size_t data_bytes;
 	uint32_t cpus;
-	struct ring *rings;					/* by CPU */
+	size_t rings_cnt;
+	struct ring *rings;					/* by CPU, RING_KINDS of each */
 	uint8_t record[RECORD_MAX] __attribute__((aligned(8))); /* the one that is taken */
 };
 
-static int open_ring(struct sideband *sb, uint32_t cpu)
+static int open_ring(struct sideband *sb, uint32_t cpu, enum ring_kind kind)
 {
+	struct ring *ring = &sb->rings[cpu * RING_KINDS + kind];
+	size_t data_bytes = ring_pages[kind] * sb->page_bytes;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -44,26 +53,24 @@ static int open_ring(struct sideband *sb, uint32_t cpu)
 		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
+		.mmap = kind == RING_MAPPINGS,
+		.mmap2 = kind == RING_MAPPINGS,
+		.build_id = kind == RING_MAPPINGS,
+		.task = kind == RING_MAPPINGS,
+		.comm = kind == RING_COMMS,
+		.comm_exec = kind == RING_COMMS,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1, /* drained by timer: do not wake us for each record */
-		.wakeup_watermark = (uint32_t)sb->data_bytes / 2,
+		.wakeup_watermark = (uint32_t)data_bytes / 2,
 	};
-	struct ring *ring = &sb->rings[cpu];
 	void *map;
 	int fd, err;
 
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	map = mmap(NULL, sb->page_bytes + sb->data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		   0);
+	map = mmap(NULL, sb->page_bytes + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		err = -errno;
 		close(fd);
@@ -71,18 +78,34 @@ static int open_ring(struct sideband *sb, uint32_t cpu)
 	}
 	ring->fd = fd;
 	ring->head = map;
+	ring->data_bytes = data_bytes;
 	return 0;
 }
 
-static void close_ring(struct sideband *sb, uint32_t cpu)
+static void close_ring(struct sideband *sb, struct ring *ring)
 {
-	struct ring *ring = &sb->rings[cpu];
-
 	if (ring->fd < 0)
 		return;
-	munmap(ring->head, sb->page_bytes + sb->data_bytes);
+	munmap(ring->head, sb->page_bytes + ring->data_bytes);
 	close(ring->fd);
 	*ring = (struct ring){.fd = -1};
+}
+
+static void close_cpu(struct sideband *sb, uint32_t cpu)
+{
+	for (int kind = 0; kind < RING_KINDS; kind++)
+		close_ring(sb, &sb->rings[cpu * RING_KINDS + kind]);
+}
+
+static int open_cpu(struct sideband *sb, uint32_t cpu)
+{
+	int err = open_ring(sb, cpu, RING_MAPPINGS);
+
+	if (!err)
+		err = open_ring(sb, cpu, RING_COMMS);
+	if (err)
+		close_cpu(sb, cpu);
+	return err;
 }
 
 int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideband)
@@ -93,18 +116,18 @@ int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideb
 	if (!sb)
 		return -ENOMEM;
 	sb->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	sb->data_bytes = DATA_PAGES * sb->page_bytes;
 	sb->cpus = cpus;
-	sb->rings = calloc(cpus, sizeof(*sb->rings));
+	sb->rings_cnt = (size_t)cpus * RING_KINDS;
+	sb->rings = calloc(sb->rings_cnt, sizeof(*sb->rings));
 	if (!sb->rings) {
 		free(sb);
 		return -ENOMEM;
 	}
-	for (uint32_t cpu = 0; cpu < cpus; cpu++)
-		sb->rings[cpu].fd = -1;
+	for (size_t i = 0; i < sb->rings_cnt; i++)
+		sb->rings[i].fd = -1;
 	for (uint32_t cpu = 0; cpu < cpus && !err; cpu++)
 		if (online[cpu])
-			err = open_ring(sb, cpu);
+			err = open_cpu(sb, cpu);
 	if (err) {
 		sideband_free(sb);
 		return err;
@@ -116,10 +139,10 @@ int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideb
 void sideband_follow_cpus(struct sideband *sb, const bool *online)
 {
 	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
-		if (online[cpu] && sb->rings[cpu].fd < 0)
-			open_ring(sb, cpu); /* a failure is tried again at the next look */
-		else if (!online[cpu])
-			close_ring(sb, cpu);
+		if (!online[cpu])
+			close_cpu(sb, cpu);
+		else if (sb->rings[cpu * RING_KINDS].fd < 0)
+			open_cpu(sb, cpu); /* a failure is tried again at the next look */
 	}
 }
 
@@ -237,7 +260,7 @@ static void copy_out(const struct sideband *sb, const struct ring *ring, uint64_
 		     size_t bytes)
 {
 	const uint8_t *data = (const uint8_t *)ring->head + sb->page_bytes;
-	size_t from = at % sb->data_bytes, first = sb->data_bytes - from;
+	size_t from = at % ring->data_bytes, first = ring->data_bytes - from;
 
 	if (first > bytes)
 		first = bytes;
@@ -265,8 +288,8 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 {
 	uint64_t bad = 0;
 
-	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
-		struct ring *ring = &sb->rings[cpu];
+	for (size_t i = 0; i < sb->rings_cnt; i++) {
+		struct ring *ring = &sb->rings[i];
 
 		ring->ready = false;
 		if (ring->fd < 0)
@@ -278,8 +301,8 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 	for (;;) {
 		struct ring *first = NULL;
 
-		for (uint32_t cpu = 0; cpu < sb->cpus; cpu++) {
-			struct ring *ring = &sb->rings[cpu];
+		for (size_t i = 0; i < sb->rings_cnt; i++) {
+			struct ring *ring = &sb->rings[i];
 
 			if (ring->ready && (!first || ring->next_ns < first->next_ns))
 				first = ring;
@@ -291,9 +314,9 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 		first->tail += first->next.size;
 		first->ready = peek(sb, first, &bad);
 	}
-	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
-		if (sb->rings[cpu].fd >= 0)
-			__atomic_store_n(&sb->rings[cpu].head->data_tail, sb->rings[cpu].tail,
+	for (size_t i = 0; i < sb->rings_cnt; i++)
+		if (sb->rings[i].fd >= 0)
+			__atomic_store_n(&sb->rings[i].head->data_tail, sb->rings[i].tail,
 					 __ATOMIC_RELEASE);
 	return bad;
 }
@@ -303,7 +326,7 @@ void sideband_free(struct sideband *sb)
 	if (!sb)
 		return;
 	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
-		close_ring(sb, cpu);
+		close_cpu(sb, cpu);
 	free(sb->rings);
 	free(sb);
 }

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_KERNEL_SIDEBAND_H
 #define HOTRUN_KERNEL_SIDEBAND_H
 /*
- * The kernel's own record of process lifetimes and executable mappings: a dummy perf event a CPU
- * with mmap2 (and build ids), comm and task records, clock CLOCK_MONOTONIC. No tracepoint tells
+ * The kernel's own record of process lifetimes and executable mappings: dummy perf events on each
+ * CPU with mmap2 (and build ids), comm and task records, clock CLOCK_MONOTONIC. No tracepoint tells
  * executable mappings. Formats: include/uapi/linux/perf_event.h. No threads.
  */
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct sideband_ops {
 	void (*lost)(void *ctx, uint64_t records);
 };
 
-/* Opens and maps one ring for each CPU marked online. Returns 0 or -EPERM, -EMFILE, -ENOMEM, ... */
+/* Opens and maps the rings of each CPU marked online. Returns 0 or -EPERM, -EMFILE, -ENOMEM, ... */
 int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideband);
 /* Opens rings for CPUs that came online since, closes those of CPUs that went. */
 void sideband_follow_cpus(struct sideband *sb, const bool *online);

@@ -81,6 +81,10 @@ const char *model_string(struct model *m, const char *bytes, size_t len)
 	row = hash_find(&m->string_index, hash, string_equal, m, &key);
 	if (row != HASH_NONE)
 		return m->strings[row];
+	if (m->strings_bytes + key.len > MODEL_MAX_STRINGS) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return "";
+	}
 	copy = strndup(key.bytes, key.len);
 	if (!copy)
 		return "";
@@ -90,6 +94,7 @@ const char *model_string(struct model *m, const char *bytes, size_t len)
 		return "";
 	}
 	m->strings[m->strings_cnt++] = copy;
+	m->strings_bytes += key.len + 1;
 	return copy;
 }
 

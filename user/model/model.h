@@ -25,9 +25,10 @@
 #define MODEL_MAX_THREADS      4000000u /* kernel.pid_max is 4,194,304 */
 #define MODEL_MAX_STACKS       1000000u /* a busy host shows tens of thousands */
 #define MODEL_MAX_LOCATIONS    4000000u
-#define MODEL_MAX_MAPPINGS     65530u	/* of one process: vm.max_map_count's default */
-#define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
-#define MODEL_MAX_STRING       16384u	/* bytes of one string; longer ones are cut */
+#define MODEL_MAX_MAPPINGS     65530u	    /* of one process: vm.max_map_count's default */
+#define MODEL_MAX_ALL_MAPPINGS 4000000u	    /* 224 MB; each fork inherits its parent's */
+#define MODEL_MAX_STRINGS      (256u << 20) /* bytes of all: a process may rename itself for ever */
+#define MODEL_MAX_STRING       16384u	    /* bytes of one string; longer ones are cut */
 
 /* What a frame is; decides colour, folded suffix and the totals by kind. Stored in captures. */
 enum model_kind {
@@ -275,6 +276,7 @@ struct model {
 	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
 		location_index, string_index;
 	MODEL_TABLE(char *, strings);
+	size_t strings_bytes;
 
 	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a
 	 * capture does not tell where the kernel lies. 0 = unknown. The recorder's, not stored. */
@@ -286,7 +288,7 @@ struct model *model_new(void);
 void model_free(struct model *m);
 
 /* Returns the interned copy of len bytes (cut at a NUL byte and at MODEL_MAX_STRING), never NULL:
- * without memory it is "". Lives as long as the model. */
+ * without memory or beyond MODEL_MAX_STRINGS it is "". Lives as long as the model. */
 const char *model_string(struct model *m, const char *bytes, size_t len);
 const char *model_str(struct model *m, const char *s);
 

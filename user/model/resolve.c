@@ -58,10 +58,10 @@ static size_t put_stack(struct model *m, uint64_t id, const struct model_sample 
 		return n;
 	}
 	s = &m->stacks[row];
-	if (s->flags & STACK_TRUNCATED && !(s->flags & STACK_KERNEL))
-		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
-	else if (s->flags & STACK_BROKEN)
+	if (s->flags & STACK_BROKEN)
 		frames[n++] = note(m, "[broken stack]", REASON_BROKEN);
+	else if (s->flags & STACK_TRUNCATED && !(s->flags & STACK_KERNEL))
+		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
 	for (uint32_t i = sound_frames(m, s, sample->time_ns); i-- > 0;) {
 		uint64_t address = model_stack_address(m, s, i);
 		uint32_t location = model_location_find(m, s->process, address, sample->time_ns);

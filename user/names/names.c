@@ -294,7 +294,7 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 	const struct model_mapping *map;
 	uint32_t good = 0;
 
-	if (!s->frame_cnt || (s->flags & STACK_TRUNCATED) || !p->mapping_cnt)
+	if (!s->frame_cnt || !p->mapping_cnt)
 		return;
 	for (; good < s->frame_cnt; good++) {
 		inner = root;
@@ -302,7 +302,9 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 		if (root && root->reason == REASON_NO_MAPPING)
 			break;
 	}
-	if (good == s->frame_cnt && root && root_reached(root, inner, entry_basename(p->exe)))
+	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that long. */
+	if (good == s->frame_cnt && ((s->flags & STACK_TRUNCATED) ||
+				     (root && root_reached(root, inner, entry_basename(p->exe)))))
 		return;
 	s->flags |= STACK_BROKEN;
 	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns)

@@ -19,7 +19,7 @@
 #include "store/store.h"
 
 /* A reader holds the file for as long as it reads; more than that and the slice comes again. */
-#define BUSY_WAIT_MS 1000
+#define BUSY_WAIT_MS 250 /* the recorder drains its rings between two tries */
 /* The recorder's own lock: one byte far behind any content and SQLite's own lock bytes. */
 #define LOCK_BYTE (1ll << 62)
 
