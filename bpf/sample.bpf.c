@@ -209,6 +209,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	clock->ticks_taken++;
+	clock_meets_thread(clock);
 	sample.header.kind = EVENT_SAMPLE;
 	sample.header.size = sizeof(sample);
 	sample.time_ns = bpf_ktime_get_ns();

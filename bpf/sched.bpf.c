@@ -21,6 +21,9 @@ __u64 session_start_ns = 1;
 /* Accounts created so far. */
 __u64 accounts_made = 0;
 
+/* --event cycles: ticks come as NMIs. */
+const volatile bool ticks_in_nmi;
+
 /* The account of a thread. Written by the CPU that switches it, under its run-queue lock. */
 struct account {
 	__u64 number;		/* from 1, in the order of creation */
@@ -189,6 +192,37 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			WRITE_ONCE(account->running_since_ns, now);
 	}
 	return 0;
+}
+
+/*
+ * Some switches fire no program (those out of threads of pid 1 on some machines). Who runs next has
+ * then no known beginning, and all that it runs until its own switch, up to seconds, would be
+ * unaccounted. The tick bounds that to one interval of sampling. Not in NMI context: a switch may be
+ * half done there, and task storage takes a lock.
+ */
+__hidden void clock_meets_thread(struct cpu_clock *clock)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 since, now = bpf_ktime_get_ns();
+	struct account *account;
+
+	if (ticks_in_nmi || !clock->last_switch_ns || clock->running_task == (__u64)task)
+		return;
+	since = clock->last_switch_ns;
+	if (since < session_start_ns) /* left by an earlier session */
+		since = session_start_ns;
+	count_loss(LOSS_SWITCH_UNSEEN);
+	WRITE_ONCE(clock->sequence, clock->sequence + 1);
+	barrier();
+	clock->unaccounted_ns += now > since ? now - since : 0;
+	clock->last_switch_ns = now;
+	clock->running_tid = task->pid;
+	clock->running_task = (__u64)task;
+	barrier();
+	WRITE_ONCE(clock->sequence, clock->sequence + 1);
+	account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (account)
+		WRITE_ONCE(account->running_since_ns, now);
 }
 
 static __always_inline struct account *make_account(struct task_struct *task)

@@ -17,13 +17,16 @@ MOUNTS=()
 unset SUDO_UID SUDO_GID
 export DOTNET_NOLOGO=1 DOTNET_CLI_TELEMETRY_OPTOUT=1
 
+# tidy PID: what a killed runtime leaves in /tmp
+tidy() { rm -f "/tmp/perf-$1.map" "/tmp/dotnet-diagnostic-$1-"* "/tmp/clr-debug-pipe-$1-"*; }
+
 finish() {
 	local pid mount
 
 	for pid in "${PIDS[@]}"; do
 		kill -KILL "$pid" 2>/dev/null
 		{ wait "$pid"; } 2>/dev/null
-		rm -f "/tmp/perf-$pid.map"
+		tidy "$pid"
 	done
 	for mount in "${MOUNTS[@]}"; do
 		umount "$mount" 2>/dev/null || umount -l "$mount"
@@ -109,7 +112,7 @@ start() {
 stop() {
 	kill -KILL "$1" 2>/dev/null
 	{ wait "$1"; } 2>/dev/null
-	rm -f "/tmp/perf-$1.map"
+	tidy "$1"
 }
 
 # dotnet_start DLL ARGUMENT...: with a perf map

@@ -17,7 +17,7 @@ finish() {
 	if [ -n "$load" ]; then
 		kill "$load" 2>/dev/null || true
 		wait "$load" 2>/dev/null || true
-		rm -f "/tmp/perf-$load.map"
+		rm -f "/tmp/perf-$load.map" "/tmp/dotnet-diagnostic-$load-"* "/tmp/clr-debug-pipe-$load-"*
 	fi
 	rm -rf "$work"
 }

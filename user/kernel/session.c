@@ -138,6 +138,7 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	s->bpf->rodata->stack_depth = s->options.max_stack;
 	s->bpf->rodata->filter_tgids = s->options.tgid_cnt > 0;
 	s->bpf->rodata->filter_cgroups = s->options.cgroups;
+	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
 	size_maps(s);
 	err = hotrun_bpf__load(s->bpf);
 	if (err)

@@ -129,7 +129,7 @@ static int put_roles(const struct report *r, uint32_t process)
 
 		put_right(r, number_fixed(report_cores(r, row->on_cpu_ns), 3).text, 8);
 		put_right(r, number_percent(share_of(row->on_cpu_ns, roles->on_cpu_ns)).text, 10);
-		snprintf(cell, sizeof(cell), "%u of %u", row->threads_ran, row->threads);
+		snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
 		put_right(r, cell, 14);
 		put_spaces(r, 2);
 		put_name(r, row->label[0] ? row->label : "(no name)", r->o.width - 34, CUT_END,

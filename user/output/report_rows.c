@@ -148,7 +148,7 @@ static void put_row(const struct report *r, const struct row *row)
 	else
 		put_spaces(r, SHARE_COLUMNS);
 	put_right(r, row->samples ? number_count(row->samples).text : "-", 10);
-	snprintf(cell, sizeof(cell), "%u of %u", row->threads_ran, row->threads);
+	snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
 	put_right(r, cell, 13);
 	put_spaces(r, 2);
 	if (row->kernel) {
