@@ -13,12 +13,13 @@
 
 /*
  * Two rings a CPU: a process that renames itself in a loop (a million records a second) must not
- * push out the forks and mappings of others, only execs of that CPU. Together with their head pages
- * they stay within what kernel.perf_event_mlock_kb grants by default (516 KiB a CPU). 256 KiB hold
- * about 2,000 mappings between two drains.
+ * push out the forks and mappings of others, only execs of that CPU. 512 KiB hold about 4,000
+ * mappings of one CPU between two drains. Without CAP_IPC_LOCK the kernel grants
+ * kernel.perf_event_mlock_kb a CPU, by default 516 KiB in all: the rings are then smaller.
  */
 enum ring_kind { RING_MAPPINGS, RING_COMMS, RING_KINDS };
-static const size_t ring_pages[RING_KINDS] = {64, 32};
+static const size_t ring_pages[RING_KINDS] = {128, 32};
+#define RING_PAGES_MIN 16
 
 /* The largest record: its size field has 16 bits. */
 #define RECORD_MAX 65536
@@ -70,7 +71,11 @@ static int open_ring(struct sideband *sb, uint32_t cpu, enum ring_kind kind)
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	map = mmap(NULL, sb->page_bytes + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	do
+		map = mmap(NULL, sb->page_bytes + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   fd, 0);
+	while (map == MAP_FAILED && errno == EPERM &&
+	       (data_bytes /= 2) >= RING_PAGES_MIN * sb->page_bytes);
 	if (map == MAP_FAILED) {
 		err = -errno;
 		close(fd);
