@@ -18,7 +18,7 @@
  * kernel.perf_event_mlock_kb a CPU, by default 516 KiB in all: the rings are then smaller.
  */
 enum ring_kind { RING_MAPPINGS, RING_COMMS, RING_KINDS };
-static const size_t ring_pages[RING_KINDS] = {128, 32};
+static const size_t ring_pages[RING_KINDS] = {128, 64};
 #define RING_PAGES_MIN 16
 
 /* The largest record: its size field has 16 bits. */
@@ -289,6 +289,14 @@ static bool peek(struct sideband *sb, struct ring *ring, uint64_t *bad)
 	return true;
 }
 
+/* An event for comm records gets those of task lives, too (perf_event_task_match() of the kernel's
+ * kernel/events/core.c): they come over the other ring. */
+static bool is_wanted(const struct sideband *sb, const struct ring *ring)
+{
+	return (ring - sb->rings) % RING_KINDS == RING_MAPPINGS ||
+	       (ring->next.type != PERF_RECORD_FORK && ring->next.type != PERF_RECORD_EXIT);
+}
+
 uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns)
 {
 	uint64_t bad = 0;
@@ -315,7 +323,8 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 		if (!first || first->next_ns > until_ns)
 			break;
 		copy_out(sb, first, first->tail, sb->record, first->next.size);
-		bad += !take_record((const void *)sb->record, first->next_ns, ops);
+		if (is_wanted(sb, first))
+			bad += !take_record((const void *)sb->record, first->next_ns, ops);
 		first->tail += first->next.size;
 		first->ready = peek(sb, first, &bad);
 	}
