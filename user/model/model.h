@@ -21,11 +21,13 @@
 #define MODEL_NONE UINT32_MAX
 
 /* Each bound with the reason for its size. */
-#define MODEL_MAX_PROCESSES    1000000u /* 2,000 a second for 500 s; about 200 B each */
-#define MODEL_MAX_THREADS      4000000u /* kernel.pid_max is 4,194,304 */
-#define MODEL_MAX_STACKS       1000000u /* a busy host shows tens of thousands */
-#define MODEL_MAX_LOCATIONS    4000000u
-#define MODEL_MAX_MAPPINGS     65530u	/* of one process: vm.max_map_count's default */
+#define MODEL_MAX_PROCESSES 1000000u /* 2,000 a second for 500 s; about 200 B each */
+#define MODEL_MAX_THREADS   4000000u /* kernel.pid_max is 4,194,304 */
+#define MODEL_MAX_STACKS    1000000u /* a busy host shows tens of thousands */
+#define MODEL_MAX_LOCATIONS 4000000u
+#define MODEL_MAX_MAPPINGS  65530u /* open in one process: vm.max_map_count's default */
+#define MODEL_MAX_MAPPING_ROWS \
+	(2 * MODEL_MAX_MAPPINGS)	/* with ended ones, kept for their samples */
 #define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
 #define MODEL_MAX_STRING       16384u	/* bytes of one string; longer ones are cut */
 
@@ -133,6 +135,7 @@ struct model_process {
 	bool dirty;	   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
+	struct mapping_order *order; /* the open ones by address, or NULL; of mapping.c */
 };
 
 enum model_mapping_kind {
