@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Measures the budgets beside peers, in the same run, and says `within` or `OVER` for each.
 #
 #   tests/bench/run.sh             all rows, about 13 minutes

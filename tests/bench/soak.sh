@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Records a host under churn for SOAK_SECONDS (600) and checks that hotrun stays small, that its books
 # balance, and that the file can be read at the end. Needs root; BUILD names the build folder.
 # SOAK_RATE=N: short processes a second (200). Exit code: 0 sound, 1 not, 2 could not be tried.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh SECONDS BINARY...: runs libFuzzer targets with their corpus; any crash fails the run and
 # leaves its input under $BUILD/fuzz-crashes.
 set -u

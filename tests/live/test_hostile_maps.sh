@@ -43,13 +43,7 @@ hotrun=$!
 PIDS+=("$hotrun")
 sleep 3.5
 : >"$(map cut)" # as a runtime does that starts its map anew
-peak=0
-while alive "$hotrun"; do
-	now=$(awk '/^VmHWM/ { print $2 }' "/proc/$hotrun/status" 2>/dev/null)
-	[ "${now:-0}" -gt "$peak" ] && peak=$now
-	sleep 0.1
-done
-wait "$hotrun"
+watch "$hotrun"
 is "the recording goes on: exit code" $? 0
 for kind in $kinds; do
 	check "$kind: the process runs on" alive "${pid_of[$kind]}"

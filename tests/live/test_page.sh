@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The flame graph page in headless Chromium: driven, asked about its DOM, its picture checked.
 # usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/test_flame.c makes
 set -u

@@ -7,13 +7,7 @@ need_root
 "$HOTRUN" record -q -o "$T/storm.hotrun" -- "$LOADS/storm" 5 2000 >"$T/out" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
-peak=0
-while alive "$hotrun"; do
-	now=$(awk '/^VmHWM/ { print $2 }' "/proc/$hotrun/status" 2>/dev/null)
-	[ "${now:-0}" -gt "$peak" ] && peak=$now
-	sleep 0.1
-done
-wait "$hotrun"
+watch "$hotrun"
 is "record -- storm gives its exit code" $? 0
 capture=$T/storm.hotrun
 cnt=$(sed -n 's/^storm: \([0-9]*\) processes, 0 failed.*/\1/p' "$T/out")

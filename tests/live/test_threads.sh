@@ -17,13 +17,7 @@ within "the process has its threads" "$have" "$((want * 9 / 10))" "$((want + 1))
 "$HOTRUN" record -q -d 4 -o "$T/many.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
-peak=0
-while alive "$hotrun"; do
-	now=$(awk '/^VmHWM/ { print $2 }' "/proc/$hotrun/status" 2>/dev/null)
-	[ "${now:-0}" -gt "$peak" ] && peak=$now
-	sleep 0.1
-done
-wait "$hotrun"
+watch "$hotrun"
 is "the recording ends well" $? 0
 stop "$many"
 is "every thread is in the capture" "$(sql "$T/many.hotrun" "SELECT count(*) FROM thread t

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The way of the data, from the #include lines: each room may see only the rooms named here.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/. Those that are newer than
 # their sources are left alone. They use no packages, so nothing is downloaded.
 # usage: dotnet.sh [NAME]...     without names, all

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the Debian packages named that are not there yet; asks for root only when it must.
 set -eu
 missing=()

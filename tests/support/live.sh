@@ -133,6 +133,20 @@ record() {
 	return $rc
 }
 
+# watch PID: waits for a child; the most memory that it was seen to hold, in KiB, in $peak. Returns its
+# exit code.
+watch() {
+	local now
+
+	peak=0
+	while alive "$1"; do
+		now=$(awk '/^VmHWM/ { print $2 }' "/proc/$1/status" 2>/dev/null)
+		[ "${now:-0}" -gt "$peak" ] && peak=$now
+		sleep 0.1
+	done
+	wait "$1"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Runs criterion binaries one after the other; any failure or leak fails the run.
 # criterion runs each test in a child: without abort_on_error a leak would be printed and pass.
 # TEST_JOBS: tests at a time (2). What a test could not do here it prints as "skipped: reason".

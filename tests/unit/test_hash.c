@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hash.h"
 
@@ -119,4 +120,21 @@ Test(hash, who_chooses_the_keys_does_not_choose_the_hashes)
 		cr_expect_neq(hash_bytes(zeroes[i], strlen(zeroes[i])),
 			      hash_bytes(zeroes[(i + 1) % 3], strlen(zeroes[(i + 1) % 3])));
 	cr_expect_neq(hash_pair(1, 2), hash_u64(hash_u64(1 + 0x9e3779b97f4a7c15ull) ^ 2));
+}
+
+Test(hash, numbers_chosen_for_one_chain_are_spread)
+{
+	enum { CNT = 100000 };
+	struct hash_index index = {0};
+	struct timespec t0, t1;
+
+	/* Hashes of chosen numbers that agree in all the bits that an index of this size looks at. */
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
+	for (uint64_t i = 0; i < CNT; i++)
+		cr_assert_eq(hash_add(&index, i << 20 | 5, (uint32_t)i), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
+	/* One chain is 5,000,000,000 steps, some 10 s; this takes ms. */
+	cr_expect_lt((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9,
+		     1.0);
+	hash_clear(&index);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "model/model.h"
 
@@ -210,14 +211,14 @@ Test(mapping, stops_at_its_bound_and_counts_what_did_not_fit)
 	struct fixture f = fixture_new();
 	uint64_t high = 1ull << 40;
 
-	fill(&f, MODEL_MAX_MAPPINGS - 2);
+	fill(&f, MODEL_MAX_MAPPING_ROWS - 2);
 	cr_expect_eq(add(&f, high, high + 8, 5, f.b), 0);
 	cr_expect_eq(add(&f, high + 8, high + 16, 5, f.b), 0);
 	cr_expect_eq(add(&f, high + 16, high + 24, 5, f.b), -ENOSPC);
 	cr_expect_eq(add(&f, high, high + 8, 5, f.b), 0, "a repeat needs no room");
 	cr_expect_eq(add(&f, high, high + 8, 9, f.a), -ENOSPC);
 	cr_expect_eq(at(&f, high, 9), MODEL_NONE, "what was replaced has ended all the same");
-	cr_expect_eq(f.m->processes[f.process].mapping_cnt, MODEL_MAX_MAPPINGS);
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, MODEL_MAX_MAPPING_ROWS);
 	cr_assert_eq(f.m->losses_cnt, 1);
 	cr_expect_eq(f.m->losses[0].cause, LOSS_MODEL_LIMIT);
 	cr_expect_eq(f.m->losses[0].count, 2);
@@ -268,4 +269,63 @@ Test(mapping, forks_of_a_process_with_many_mappings_stay_bounded)
 	cr_expect_eq(model_mappings_inherit(m, child, parent), 0);
 	cr_expect_eq(m->processes[child].mapping_cnt, 4000);
 	model_free(m);
+}
+
+Test(mapping, ended_ones_leave_room_for_as_many_as_a_process_can_have)
+{
+	struct fixture f = fixture_new();
+	uint64_t high = 1ull << 40;
+
+	fill(&f, MODEL_MAX_MAPPING_ROWS - MODEL_MAX_MAPPINGS);
+	for (uint64_t i = 0; i < MODEL_MAX_MAPPINGS; i++)
+		cr_assert_eq(add(&f, high + i * 8, high + i * 8 + 8, 5, f.b), 0);
+	cr_expect_eq(add(&f, high / 2, high / 2 + 8, 5, f.b), -ENOSPC);
+	model_free(f.m);
+}
+
+Test(mapping, open_ones_are_bounded_by_themselves)
+{
+	struct fixture f = fixture_new();
+
+	for (uint64_t i = 0; i < MODEL_MAX_MAPPINGS; i++)
+		cr_assert_eq(add(&f, 8 + i * 8, 16 + i * 8, 5, f.b), 0);
+	cr_expect_eq(add(&f, 1ull << 40, (1ull << 40) + 8, 6, f.b), -ENOSPC);
+	cr_expect_eq(add(&f, 8, 24, 7, f.a), 0, "two ended, so there is room again");
+	cr_expect_eq(at(&f, 8, 7), f.a);
+	model_free(f.m);
+}
+
+Test(mapping, after_an_exec_the_ended_ones_do_not_come_back)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, 100, 200, 5, f.a);
+	model_mappings_end(f.m, f.process, 10);
+	add(&f, 100, 200, 11, f.a);
+	cr_expect_eq(f.m->processes[f.process].mapping_cnt, 2, "an equal one of before is another");
+	cr_expect_eq(f.m->processes[f.process].mappings[0].to_ns, 10);
+	model_free(f.m);
+}
+
+Test(mapping, a_process_that_maps_without_end_costs_little)
+{
+	enum { MAPPINGS = 60000, EVENTS = 100000 };
+	struct fixture f = fixture_new();
+	struct timespec t0, t1;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
+	/* From the top down, as the kernel places them. */
+	for (uint64_t i = 0; i < MAPPINGS; i++)
+		cr_assert_eq(add(&f, (MAPPINGS - i) * 8192, (MAPPINGS - i) * 8192 + 4096, 1, f.a),
+			     0);
+	for (uint64_t i = 0; i < EVENTS; i++) {
+		uint64_t start = (1 + i * 7919 % MAPPINGS) * 8192;
+
+		add(&f, start, start + 4096, 2 + i, i & 1 ? f.a : f.b);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
+	/* Looking at each mapping takes some 10 s under the sanitizers. */
+	cr_expect_lt((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9,
+		     2.0);
+	model_free(f.m);
 }

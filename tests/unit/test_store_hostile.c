@@ -113,7 +113,7 @@ static const struct {
 	{"gap in mappings", "UPDATE mapping SET number = 9 WHERE number = 1", EBADMSG},
 	{"mapping that ends before it starts", "UPDATE mapping SET \"end\" = start - 1", EBADMSG},
 	{"too many mappings",
-	 "WITH RECURSIVE x(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM x WHERE i < 65530) "
+	 "WITH RECURSIVE x(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM x WHERE i < 131060) "
 	 "INSERT INTO mapping SELECT 0, i, 0, 1, 0, 1, 0, 0, 0 FROM x",
 	 EFBIG},
 	{"build id too long", "UPDATE module SET build_id = zeroblob(21)", EBADMSG},

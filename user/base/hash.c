@@ -6,6 +6,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+/* Mixed with the secret: who knows the hashes (those of plain numbers) cannot fill one chain. */
+static size_t first_slot(uint64_t hash, size_t mask)
+{
+	return hash_u64(hash ^ hash_secret) & mask;
+}
+
 uint32_t hash_find(const struct hash_index *index, uint64_t hash, hash_equal_fn equal,
 		   const void *owner, const void *key)
 {
@@ -13,7 +19,8 @@ uint32_t hash_find(const struct hash_index *index, uint64_t hash, hash_equal_fn 
 
 	if (!index->cap)
 		return HASH_NONE;
-	for (size_t i = hash & mask; index->slots[i].row != HASH_NONE; i = (i + 1) & mask) {
+	for (size_t i = first_slot(hash, mask); index->slots[i].row != HASH_NONE;
+	     i = (i + 1) & mask) {
 		if (index->slots[i].hash == hash && equal(owner, index->slots[i].row, key))
 			return index->slots[i].row;
 	}
@@ -22,7 +29,7 @@ uint32_t hash_find(const struct hash_index *index, uint64_t hash, hash_equal_fn 
 
 static void put(struct hash_slot *slots, size_t cap, uint64_t hash, uint32_t row)
 {
-	size_t i = hash & (cap - 1);
+	size_t i = first_slot(hash, cap - 1);
 
 	while (slots[i].row != HASH_NONE)
 		i = (i + 1) & (cap - 1);
@@ -68,7 +75,8 @@ void hash_repoint(struct hash_index *index, uint64_t hash, uint32_t old_row, uin
 {
 	size_t mask = index->cap - 1;
 
-	for (size_t i = hash & mask; index->slots[i].row != HASH_NONE; i = (i + 1) & mask) {
+	for (size_t i = first_slot(hash, mask); index->slots[i].row != HASH_NONE;
+	     i = (i + 1) & mask) {
 		if (index->slots[i].hash == hash && index->slots[i].row == old_row) {
 			index->slots[i].row = new_row;
 			return;

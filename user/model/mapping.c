@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/mapping_order.h"
 #include "model/model.h"
 
 static bool starts_with(const char *s, size_t len, const char *prefix)
@@ -32,23 +33,21 @@ enum model_mapping_kind model_mapping_kind_of(const char *path, size_t len)
 int model_mapping_add(struct model *m, uint32_t process, const struct model_mapping *mapping)
 {
 	struct model_process *p = &m->processes[process];
+	uint32_t same;
+	int err;
 
 	if (mapping->end <= mapping->start)
 		return -EINVAL;
-	for (size_t i = p->mapping_cnt; i-- > 0;) {
-		struct model_mapping *old = &p->mappings[i];
-
-		if (old->to_ns)
-			continue;
-		if (old->start == mapping->start && old->end == mapping->end &&
-		    old->file_offset == mapping->file_offset && old->module == mapping->module)
-			return 0;
-		if (old->start >= mapping->start && old->end <= mapping->end && mapping->from_ns) {
-			old->to_ns = mapping->from_ns;
-			old->dirty = true;
-		}
-	}
-	if (p->mapping_cnt >= MODEL_MAX_MAPPINGS || m->mappings_cnt >= MODEL_MAX_ALL_MAPPINGS) {
+	err = mapping_order_update(p);
+	if (err)
+		return err;
+	same = mapping_order_same(p, mapping);
+	if (mapping->from_ns)
+		mapping_order_end_covered(p, mapping, same == MODEL_NONE ? 0 : same + 1);
+	if (same != MODEL_NONE)
+		return 0;
+	if (mapping_order_cnt(p) >= MODEL_MAX_MAPPINGS ||
+	    p->mapping_cnt >= MODEL_MAX_MAPPING_ROWS || m->mappings_cnt >= MODEL_MAX_ALL_MAPPINGS) {
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 		return -ENOSPC;
 	}
@@ -84,6 +83,7 @@ void model_mappings_forget(struct model *m, uint32_t process)
 {
 	struct model_process *p = &m->processes[process];
 
+	mapping_order_drop(p);
 	free(p->mappings);
 	m->mappings_cnt -= p->mapping_cnt;
 	p->mappings = NULL;
@@ -94,6 +94,7 @@ void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)
 {
 	struct model_process *p = &m->processes[process];
 
+	mapping_order_drop(p);
 	for (size_t i = 0; i < p->mapping_cnt; i++) {
 		if (!p->mappings[i].to_ns && p->mappings[i].from_ns <= time_ns) {
 			p->mappings[i].to_ns = time_ns ? time_ns : 1;

@@ -25,7 +25,7 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->processes_cnt; i++)
-		free(m->processes[i].mappings);
+		model_mappings_forget(m, (uint32_t)i);
 	for (size_t i = 0; i < m->strings_cnt; i++)
 		free(m->strings[i]);
 	free(m->processes);

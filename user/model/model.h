@@ -25,7 +25,8 @@
 #define MODEL_MAX_THREADS      4000000u /* kernel.pid_max is 4,194,304 */
 #define MODEL_MAX_STACKS       1000000u /* a busy host shows tens of thousands */
 #define MODEL_MAX_LOCATIONS    4000000u
-#define MODEL_MAX_MAPPINGS     65530u	    /* of one process: vm.max_map_count's default */
+#define MODEL_MAX_MAPPINGS     65530u	    /* open in one process: vm.max_map_count's default */
+#define MODEL_MAX_MAPPING_ROWS 131060u	    /* with ended ones, kept for their samples */
 #define MODEL_MAX_ALL_MAPPINGS 4000000u	    /* 224 MB; each fork inherits its parent's */
 #define MODEL_MAX_STRINGS      (256u << 20) /* bytes of all: a process may rename itself for ever */
 #define MODEL_MAX_STRING       16384u	    /* bytes of one string; longer ones are cut */
@@ -134,6 +135,7 @@ struct model_process {
 	bool dirty;	   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
+	struct mapping_order *order; /* the open ones by address, or NULL; of mapping.c */
 };
 
 enum model_mapping_kind {

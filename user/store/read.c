@@ -104,7 +104,7 @@ static int take_mapping(struct reader *r, uint64_t id, union store_row *row)
 	r->mapping_process = row->mapping.process;
 	if (row->mapping.number != r->mapping_number++)
 		return -EBADMSG;
-	if (row->mapping.number >= MODEL_MAX_MAPPINGS)
+	if (row->mapping.number >= MODEL_MAX_MAPPING_ROWS)
 		return -EFBIG;
 	if (map->module == MODEL_NONE)
 		return 0; /* the recorder had no room for its module */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_TESTS_STORE_FOLDER_H
+#define HOTRUN_TESTS_STORE_FOLDER_H
+/*
+ * What the tests of the store share: each runs in a process of its own, in a folder of its own
+ * (its working directory), which is removed after it. Helpers end the test where they fail.
+ */
+#include "model/model.h"
+
+extern char folder[64]; /* of this test: an absolute path */
+
+void enter_folder(void);
+void leave_folder(void);
+
+/* Reads the capture and expects it to be like the model. */
+void expect_equal(const char *path, const struct model *m);
+
+/* What store_read() and store_create() say of that path: 0 or a negative errno. */
+int read_error(const char *path);
+int create_error(const char *path);
+
+void put_file(const char *path, const char *content);
+
+/* Entries of the working directory. */
+int count_files(void);
+
+/* What f says when the nobody user asks (root only; else the same user), from a child. */
+int as_nobody(int (*f)(const char *), const char *path);
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JIT code on a made-up host: perf maps that are there, late, unsafe, gone, too many. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "names/names.h"
+#include "names_host.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define LINE_A "0x7f0000100000 40 instance void [Shop.Core] Shop.Cart::Add(int32)[QuickJitted]\n"
+#define LINE_B \
+	"0x7f0000100040 40 void [System.Private.CoreLib] System.String::Copy()[OptimizedTier1]\n"
+#define LINE_A2 "0x7f0000100000 40 void [Shop.Core] Shop.Cart::Remove()[OptimizedTier1]\n"
+
+Test(names_jit, jit_code_by_the_perf_map)
+{
+	struct host h;
+	const struct model_symbol *s;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A LINE_B);
+	names_process(h.n, h.m, h.process);
+	s = name_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(s);
+	cr_expect_str_eq(s->name, "Shop.Cart.Add");
+	cr_expect_str_eq(s->module, "Shop.Core");
+	cr_expect_str_eq(s->raw, "instance void [Shop.Core] Shop.Cart::Add(int32)");
+	cr_expect_eq(s->kind, KIND_JIT);
+	cr_expect(s->application);
+	cr_expect_str_eq(location_at(&h, JIT + 0x10, 100)->tier, "QuickJitted");
+	cr_expect(!name_at(&h, JIT + 0x50, 100)->application);
+	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_NAMED);
+
+	/* The memory is used again: the name is that of the sample's time. */
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A LINE_B LINE_A2);
+	names_tail(h.n, h.m, 500);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 600)->name, "Shop.Cart.Remove");
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 400)->name, "Shop.Cart.Add");
+	host_end(&h);
+}
+
+Test(names_jit, jit_code_whose_line_comes_later)
+{
+	struct host h;
+	const struct model_location *l;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_B);
+	names_process(h.n, h.m, h.process);
+	cr_expect_null(name_at(&h, JIT + 0x10, 100), "waits");
+	cr_expect_null(name_at(&h, JIT + 0x11, 300), "waits");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_B LINE_A);
+	names_tail(h.n, h.m, 200);
+	l = location_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(l);
+	cr_expect_str_eq(h.m->symbols[l->symbol].name, "Shop.Cart.Add");
+	cr_expect_eq(l->flags, LOCATION_LATER);
+	l = location_at(&h, JIT + 0x11, 300);
+	cr_assert_not_null(l);
+	cr_expect_eq(l->flags, 0);
+	host_end(&h);
+}
+
+/* Reasons for JIT code without a name, after patience or settling. */
+static void check_reason(const char *name, struct host *h, enum model_reason reason,
+			 enum model_reason of_map)
+{
+	const struct model_location *l;
+
+	names_process(h->n, h->m, h->process);
+	name_at(h, JIT + 0x10, 100);
+	for (int i = 0; i < 3; i++)
+		names_tail(h->n, h->m, 200 + (uint64_t)i);
+	l = location_at(h, JIT + 0x10, 100);
+	cr_assert_not_null(l, "%s", name);
+	cr_expect_eq(h->m->symbols[l->symbol].reason, reason, "%s: %d", name,
+		     h->m->symbols[l->symbol].reason);
+	cr_expect_eq(h->m->processes[h->process].perf_map, of_map, "%s: %u", name,
+		     h->m->processes[h->process].perf_map);
+	host_end(h);
+}
+
+Test(names_jit, reasons_of_unnamed_jit_code)
+{
+	struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	check_reason("no map", &h, REASON_NO_PERF_MAP, REASON_NO_PERF_MAP);
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_B);
+	check_reason("no entry", &h, REASON_PERF_MAP_NO_ENTRY, REASON_NAMED);
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/x", "");
+	cr_assert_eq(mkfifo(fake_path(&h.proc, "100/root/tmp/perf-7.map"), 0644), 0);
+	check_reason("FIFO", &h, REASON_PERF_MAP_UNSAFE, REASON_PERF_MAP_UNSAFE);
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
+	utimensat(AT_FDCWD, fake_path(&h.proc, "100/root/tmp/perf-7.map"), long_ago, 0);
+	check_reason("left by an earlier process", &h, REASON_PERF_MAP_STALE,
+		     REASON_PERF_MAP_STALE);
+}
+
+Test(names_jit, frames_that_wait_are_settled_at_the_end)
+{
+	struct host h;
+	const struct model_symbol *s;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	names_process(h.n, h.m, h.process);
+	cr_expect_null(name_at(&h, JIT + 0x10, 100));
+	names_settle(h.n, h.m);
+	s = name_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(s);
+	cr_expect_eq(s->reason, REASON_NO_PERF_MAP);
+	cr_expect_eq(s->kind, KIND_JIT);
+	host_end(&h);
+}
+
+Test(names_jit, a_map_that_appears_later_names_from_then_on)
+{
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	names_process(h.n, h.m, h.process);
+	name_at(&h, JIT + 0x10, 100);
+	for (int i = 0; i < 3; i++)
+		names_tail(h.n, h.m, 200);
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
+	names_tail(h.n, h.m, 300);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 350)->name, "Shop.Cart.Add");
+	cr_expect_eq(name_at(&h, JIT + 0x10, 100)->reason, REASON_NO_PERF_MAP);
+	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_NAMED);
+	host_end(&h);
+}
+
+Test(names_jit, anonymous_code_is_jit_code_only_with_a_perf_map)
+{
+	static const char maps[] = "7f0000100000-7f0000110000 rwxp 00000000 00:00 0 \n";
+	struct host h;
+	const struct model_symbol *s;
+
+	host_make(&h, maps, "/usr/bin/node");
+	names_process(h.n, h.m, h.process);
+	s = name_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(s);
+	cr_expect_eq(s->reason, REASON_ANONYMOUS_CODE);
+	cr_expect_eq(s->kind, KIND_UNKNOWN);
+	host_end(&h);
+
+	host_make(&h, maps, "/usr/bin/node");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", "7f0000100000 40 LazyCompile:*f a.js:1\n");
+	names_process(h.n, h.m, h.process);
+	s = name_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(s);
+	cr_expect_eq(s->reason, REASON_NAMED);
+	cr_expect_eq(s->kind, KIND_JIT);
+	host_end(&h);
+}
+
+Test(names_jit, more_maps_than_may_be_open_close_the_longest_unused)
+{
+	static const char maps[] = "7f0000100000-7f0000110000 r-xs 00000000 00:01 9 "
+				   "/memfd:doublemapper (deleted)\n";
+	struct host h;
+	uint32_t first;
+
+	host_make(&h, maps, "/app/Shop.Api");
+	first = h.process;
+	for (uint32_t i = 0; i <= 256; i++) {
+		struct fake_process p = {.tgid = 1000 + i,
+					 .start_ticks = START_TICKS,
+					 .comm = "x",
+					 .exe = "/app/x",
+					 .maps = maps};
+		char name[64];
+
+		fake_process(&h.proc, &p);
+		snprintf(name, sizeof(name), "%u/root/tmp/perf-7.map", p.tgid);
+		fake_text(&h.proc, name, LINE_A);
+		h.process = model_process_get(h.m, p.tgid, START_TICKS * TICK_NS);
+		names_process(h.n, h.m, h.process);
+		cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	}
+	cr_expect_eq(h.m->processes[first + 1].perf_map, REASON_LIMIT);
+	cr_expect_eq(h.m->processes[first + 2].perf_map, REASON_NAMED);
+	h.process = first + 1;
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add", "names stay");
+	host_end(&h);
+}
