@@ -588,17 +588,3 @@ Test(ingest, takes_comm_state_group_and_kind_from_records)
 	cr_expect_str_eq(f.m->processes[0].comm, "cccccccccccccccc", "a leader's comm stays");
 	feed_free(&f);
 }
-
-Test(ingest, a_process_forked_after_a_suspend_is_one_row)
-{
-	struct feed f = feed_new(1);
-	uint64_t fork_ns = FEED_START + 5 * FEED_SECOND;
-	uint64_t slept_ns = 3600 * FEED_SECOND, start_ns = feed_boot(fork_ns) + slept_ns;
-
-	ingest_set_boot_offset(f.in, feed_boot(0) + slept_ns);
-	ingest_fork(f.in, 50, 50, 1, fork_ns + 10 * FEED_US);
-	feed_account_at(&f, 50, 50, start_ns, start_ns, 7 * FEED_MS, fork_ns + 20 * FEED_MS);
-	cr_expect_eq(f.m->processes_cnt, 1);
-	cr_expect_eq(feed_on_cpu(&f, 0), 7 * FEED_MS, "born in the recording: counts from zero");
-	feed_free(&f);
-}

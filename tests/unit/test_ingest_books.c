@@ -298,3 +298,19 @@ Test(ingest_books, a_sample_carries_over_whole)
 	cr_expect_eq(f.m->processes[0].cgroup_id, 42);
 	feed_free(&f);
 }
+
+/* --- the clock ------------------------------------------------------------------------------ */
+
+Test(ingest, a_process_forked_after_a_suspend_is_one_row)
+{
+	struct feed f = feed_new(1);
+	uint64_t fork_ns = FEED_START + 5 * FEED_SECOND;
+	uint64_t slept_ns = 3600 * FEED_SECOND, start_ns = feed_boot(fork_ns) + slept_ns;
+
+	ingest_set_boot_offset(f.in, feed_boot(0) + slept_ns);
+	ingest_fork(f.in, 50, 50, 1, fork_ns + 10 * FEED_US);
+	feed_account_at(&f, 50, 50, start_ns, start_ns, 7 * FEED_MS, fork_ns + 20 * FEED_MS);
+	cr_expect_eq(f.m->processes_cnt, 1);
+	cr_expect_eq(feed_on_cpu(&f, 0), 7 * FEED_MS, "born in the recording: counts from zero");
+	feed_free(&f);
+}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,22 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 	*ret_rows = rows;
 	*ret_cnt = cnt;
 	return EXIT_OK;
+}
+
+int capture_argument(int argc, char **argv, const char *process, struct model **ret_model,
+		     uint32_t **ret_rows, size_t *ret_cnt)
+{
+	int rc;
+
+	*ret_cnt = 0;
+	if (argc - optind > 1) {
+		log_error("%s: one capture at a time", argv[optind + 1]);
+		return command_usage(argv[0] + strlen("hotrun "));
+	}
+	rc = capture_open(optind < argc ? argv[optind] : NULL, ret_model);
+	if (!rc && process)
+		rc = capture_find(*ret_model, process, ret_rows, ret_cnt);
+	return rc;
 }
 
 struct result {

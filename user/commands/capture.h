@@ -13,6 +13,13 @@
 int capture_open(const char *path, struct model **ret_model);
 
 /*
+ * The rest of the command line, after its options: at most one capture, which is opened, and, with
+ * process, the rows of that name (else *ret_cnt 0). Returns an enum exit_code; errors are logged.
+ */
+int capture_argument(int argc, char **argv, const char *process, struct model **ret_model,
+		     uint32_t **ret_rows, size_t *ret_cnt);
+
+/*
  * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
  * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows owned,
  * or EXIT_FAILED, logged.

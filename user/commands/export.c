@@ -24,27 +24,19 @@ static const char help_text[] =
 	"  hotrun export --format folded slow.hotrun > slow.folded\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
-/* One process, or each incarnation of the name in turn. */
-static int write_folded(struct model *m, const char *process, const char *output,
+/* All processes, or each of those named in turn. */
+static int write_folded(struct model *m, const uint32_t *rows, size_t cnt, const char *output,
 			struct folded_options *options)
 {
-	_cleanup_free_ uint32_t *rows = NULL;
-	struct result *result;
-	size_t cnt = 1;
-	int rc, err = 0;
+	struct result *result = result_open(output);
+	int err;
 
-	options->process = MODEL_NONE;
-	if (process) {
-		rc = capture_find(m, process, &rows, &cnt);
-		if (rc)
-			return rc;
-	}
-	result = result_open(output);
 	if (!result)
 		return EXIT_FAILED;
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (process)
-			options->process = rows[i];
+	options->process = cnt ? rows[0] : MODEL_NONE;
+	err = folded_write(result_file(result), m, options);
+	for (size_t i = 1; i < cnt && !err; i++) {
+		options->process = rows[i];
 		err = folded_write(result_file(result), m, options);
 	}
 	return result_close(result, err);
@@ -61,7 +53,9 @@ int command_export(int argc, char **argv)
 					      {0}};
 	struct folded_options options = {.process = MODEL_NONE};
 	const char *output = NULL, *process = NULL;
+	_cleanup_free_ uint32_t *rows = NULL;
 	struct model *m = NULL;
+	size_t cnt;
 	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "o:p:h", longs, NULL)) != -1) {
@@ -91,13 +85,9 @@ int command_export(int argc, char **argv)
 			return command_usage("export");
 		}
 	}
-	if (argc - optind > 1) {
-		log_error("%s: one capture at a time", argv[optind + 1]);
-		return command_usage("export");
-	}
-	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
+	rc = capture_argument(argc, argv, process, &m, &rows, &cnt);
 	if (!rc)
-		rc = write_folded(m, process, output, &options);
+		rc = write_folded(m, rows, cnt, output, &options);
 	model_free(m);
 	return rc;
 }

@@ -56,20 +56,14 @@ int command_flame(int argc, char **argv)
 			return command_usage("flame");
 		}
 	}
-	if (argc - optind > 1) {
-		log_error("%s: one capture at a time", argv[optind + 1]);
-		return command_usage("flame");
-	}
 	if (!output && isatty(STDOUT_FILENO)) {
 		log_error("the page would go to the terminal; name a file with -o");
 		return command_usage("flame");
 	}
-	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
-	if (!rc && process) {
-		rc = capture_find(m, process, &rows, &cnt);
-		options.process = rc ? MODEL_NONE : rows[0];
-	}
+	rc = capture_argument(argc, argv, process, &m, &rows, &cnt);
 	if (!rc) {
+		if (cnt)
+			options.process = rows[0];
 		result = result_open(output);
 		rc = result ? result_close(result, flame_write(result_file(result), m, &options))
 			    : EXIT_FAILED;
