@@ -38,7 +38,7 @@ struct books {
 	double cpus_seen;	  /* CPUs with books, over time */
 	bool switches_gap;	  /* beyond BOOKS_SWITCH_GAP */
 	bool threads_off;	  /* as far, and between threads and the books of their CPUs */
-	uint64_t uncovered_ns;	  /* CPU time without books: a CPU that came or went */
+	uint64_t uncovered_ns;	  /* CPU time in no CPU's books: one came or went */
 };
 
 struct books books_of(const struct model *m, const struct totals *t);
