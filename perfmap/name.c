@@ -208,12 +208,15 @@ void perfmap_name_parse(const char *raw, size_t len, char *buf, size_t cap,
 
 bool perfmap_is_framework(const struct perfmap_name *name)
 {
-	static const char *const whole[] = {"System", "Microsoft", "mscorlib", "netstandard",
-					    "WindowsBase"};
+	static const char *const whole[] = {"System",	   "Microsoft", "mscorlib", "netstandard",
+					    "WindowsBase", "MSBuild",	"dotnet"};
 	const char *a = name->assembly;
 	size_t i;
 
-	if (name->is_stub || !strncmp(a, "System.", 7) || !strncmp(a, "Microsoft.", 10))
+	/* NuGet.*, MSBuild and dotnet are the SDK. Other known libraries (Newtonsoft.Json) are a
+	 * choice of the application: its own, as far as reading goes. */
+	if (name->is_stub || !strncmp(a, "System.", 7) || !strncmp(a, "Microsoft.", 10) ||
+	    !strncmp(a, "NuGet.", 6))
 		return true;
 	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
 		if (!strcmp(a, whole[i]))

@@ -90,6 +90,29 @@ Test(books, time_that_a_cpu_does_not_cover_is_a_gap_too)
 	m->cpus[1].elapsed_ns -= BUILD_SECOND / 10;
 	m->cpus[1].idle_ns -= BUILD_SECOND / 10;
 	cr_expect(books_for(m).switches_gap);
+	cr_expect_not(books_for(m).threads_off);
+	cr_expect_eq(books_for(m).uncovered_ns, BUILD_SECOND / 10);
+	model_free(m);
+}
+
+Test(books, a_cpu_that_ran_without_samples_is_missing_samples_not_cpu_time)
+{
+	struct model *m = build_model(2, 100);
+	uint32_t p = build_process(m, 1, "a", 0);
+	struct books b;
+
+	build_thread(m, p, 1, "a", 9 * BUILD_SECOND, 'R');
+	for (int i = 0; i < 10; i++) {
+		build_slice(m, BUILD_SECOND, BUILD_SECOND / 2, 0, 50);
+		m->cpus[m->cpus_cnt - 1].ticks_taken = 0;
+		/* Busy without an account, and not even counted as such. */
+		m->cpus[m->cpus_cnt - 1].accounted_ns -= BUILD_SECOND / 10;
+	}
+	model_loss_add(m, LOSS_CPU_UNATTACHED, 1);
+	b = books_for(m);
+	cr_expect_eq(b.expected, 1000, "%llu", (unsigned long long)b.expected);
+	cr_expect_eq(b.missed, 500);
+	cr_expect(b.samples_gap && b.cpu_unsampled);
 	model_free(m);
 }
 

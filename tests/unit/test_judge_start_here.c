@@ -108,11 +108,11 @@ Test(start_here, without_any_half_takes_the_largest_share)
 {
 	struct fixture f = fixture_new();
 
-	BUILD_SAMPLES(f.m, f.t1, 70, f.root, f.lib);
-	BUILD_SAMPLES(f.m, f.t1, 12, f.root, f.handler);
-	BUILD_SAMPLES(f.m, f.t1, 10, f.root, f.work);
-	BUILD_SAMPLES(f.m, f.t1, 8, f.root, f.parse);
-	expect_start(&f, START_LARGEST, "App.Handler", 12, 1);
+	BUILD_SAMPLES(f.m, f.t1, 280, f.root, f.lib);
+	BUILD_SAMPLES(f.m, f.t1, 48, f.root, f.handler);
+	BUILD_SAMPLES(f.m, f.t1, 40, f.root, f.work);
+	BUILD_SAMPLES(f.m, f.t1, 32, f.root, f.parse);
+	expect_start(&f, START_LARGEST, "App.Handler", 48, 1);
 	model_free(f.m);
 }
 
@@ -123,6 +123,22 @@ Test(start_here, without_application_code_takes_the_deepest_frame_of_any_kind)
 	BUILD_BROKEN(f.m, f.t1, 60, 0x2 /* STACK_TRUNCATED */, f.root, f.lib);
 	BUILD_SAMPLES(f.m, f.t1, 40, f.root);
 	expect_start(&f, START_ANY, "System.Text.Json.Read", 60, 1);
+	model_free(f.m);
+}
+
+Test(start_here, names_no_method_that_holds_less_than_a_tenth_or_twice_its_error)
+{
+	struct fixture f = fixture_new();
+
+	BUILD_SAMPLES(f.m, f.t1, 91, f.root, f.lib);
+	BUILD_SAMPLES(f.m, f.t1, 9, f.root, f.work);
+	expect_start(&f, START_SPREAD, "App.Work", 9, 1);
+	cr_expect_eq(start_of(&f).application, 9);
+	model_free(f.m);
+	f = fixture_new();
+	BUILD_SAMPLES(f.m, f.t1, 44, f.root, f.lib);
+	BUILD_SAMPLES(f.m, f.t1, 6, f.root, f.work);
+	expect_start(&f, START_SPREAD, "App.Work", 6, 1);
 	model_free(f.m);
 }
 

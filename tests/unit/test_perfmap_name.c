@@ -359,6 +359,10 @@ Test(perfmap_name, tells_framework_from_application)
 		{"void [Systematic] X::y()", false},
 		{"void [MicrosoftFan.Lib] X::y()", false},
 		{"void [Newtonsoft.Json] X::y()", false},
+		{"void [NuGet.Build.Tasks] X::y()", true},
+		{"void [NuGetter] X::y()", false},
+		{"void [MSBuild] X::y()", true},
+		{"void [dotnet] X::y()", true},
 		{"something else", false},
 	};
 	char buf[PERFMAP_NAME_BYTES];

@@ -289,6 +289,104 @@ Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
 	expect_report("report_cut.txt", m, NULL);
 }
 
+Test(report, capture_still_being_recorded_is_not_called_cut_short)
+{
+	struct model *m = build_model(2, 99);
+	size_t len;
+	char *text;
+
+	m->host.complete = false;
+	m->host.running = true;
+	text = report_text(m, NULL, &len);
+	cr_expect(strstr(text, "\nno second of it is written yet · 99 Hz (cpu-clock) · still being "
+			       "recorded, this is what it has so far\n"),
+		  "%s", text);
+	cr_expect(!strstr(text, "ended early"));
+	free(text);
+	model_free(m);
+}
+
+Test(report, time_in_no_books_is_not_told_as_wrong_time_of_threads)
+{
+	struct model *m = build_model(2, 99);
+	size_t len;
+	char *text;
+
+	for (int i = 0; i < 5; i++) {
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		m->cpus[m->cpus_cnt - 1].elapsed_ns -= 10 * CS;
+		m->cpus[m->cpus_cnt - 1].idle_ns -= 10 * CS;
+	}
+	text = report_text(m, NULL, &len);
+	cr_expect(strstr(text, ": 500.0 ms are in no CPU's books\n"), "%s", text);
+	cr_expect(!strstr(text, "are off"));
+	free(text);
+	model_free(m);
+}
+
+Test(report, what_was_selected_is_told_though_idle_and_the_others_fold)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 77, "Shop.Idle", PROCESS_DOTNET | PROCESS_SELECTED);
+
+	build_thread(m, p, 77, "Shop.Idle", 0, 'S');
+	p = build_process(m, 78, "busy", 0);
+	build_thread(m, p, 78, "busy", 150 * CS, 'R');
+	p = build_process(m, 79, "less", 0);
+	build_thread(m, p, 79, "less", 10 * CS, 'R');
+	p = build_process(m, 9000, "hotrun", PROCESS_SELF);
+	build_thread(m, p, 9000, "hotrun", CS, 'S');
+	m->host.filter = model_str(m, "-p 77");
+	build_books(m, 3);
+	for (size_t i = 0; i < m->cpus_cnt; i++) {
+		m->cpus[i].ticks_taken = m->cpus[i].accounted_ns * 99 / BUILD_SECOND;
+		m->cpus[i].ticks_filtered = m->cpus[i].ticks_taken;
+	}
+	expect_report("report_selected.txt", m, NULL);
+}
+
+/* Eleven compilers, of which none is big, one that calls itself, and a build with its code in many
+ * places; the recording beside another. */
+static void add_build(struct model *m)
+{
+	uint32_t cc = build_unnamed(m, "cc1", 0x100, KIND_NATIVE, REASON_NO_SYMBOL);
+	uint32_t rec = build_symbol(m, "fold_rtx", "cc1", KIND_NATIVE, false);
+	uint32_t jit = build_unnamed(m, "memfd:doublemapper", 0x100, KIND_JIT, REASON_NO_PERF_MAP);
+	uint32_t task = build_symbol(m, "Build.Task", "Build", KIND_JIT, true);
+	uint32_t p, t;
+
+	for (uint32_t i = 0; i < 11; i++) {
+		p = build_process(m, 100 + i, "cc1", 0);
+		t = build_thread(m, p, 100 + i, "cc1", (20 + i) * CS, 'X');
+		BUILD_SAMPLES(m, t, 8, rec, rec, rec, rec, cc);
+		BUILD_BROKEN(m, t, 12 + i, STACK_BROKEN, cc);
+		build_broken_at(m, "/lib/libc.so.6");
+	}
+	p = build_process(m, 50, "dotnet build", PROCESS_DOTNET);
+	m->processes[p].perf_map = REASON_NAMED;
+	t = build_thread(m, p, 50, "dotnet", 900 * CS, 'S');
+	BUILD_SAMPLES(m, t, 36, task);
+	BUILD_SAMPLES(m, t, 810, jit, jit);
+	BUILD_BROKEN(m, t, 54, STACK_BROKEN, jit);
+	build_broken_at(m, "");
+	for (uint32_t i = 0; i < 4; i++) {
+		p = build_process(m, 9000 + i, "hotrun", i == 1 ? PROCESS_SELF : 0);
+		build_thread(m, p, 9000 + i, "hotrun", CS, 'S');
+		p = build_process(m, 200 + i, "sleep", 0);
+		build_thread(m, p, 200 + i, "sleep", 0, 'S');
+	}
+}
+
+Test(report, groups_are_told_by_their_heaviest_and_nothing_is_named_that_holds_little)
+{
+	struct model *m = build_model(2, 99);
+
+	add_build(m);
+	build_books(m, 60);
+	model_loss_add(m, LOSS_SWITCH_UNSEEN, 3);
+	expect_report("report_groups.txt", m, &(struct report_options){.all = true});
+}
+
 Test(report, no_name_is_wider_than_the_page)
 {
 	static const unsigned int widths[] = {80, 100, 132, 200};

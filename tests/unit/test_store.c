@@ -303,6 +303,22 @@ Test(store, two_recorders_do_not_share_a_file)
 	model_free(m);
 }
 
+Test(store, a_reader_tells_a_recording_in_progress_from_one_that_was_cut_short)
+{
+	struct model *m = capture_model(), *read = NULL;
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_expect(read->host.running && !read->host.complete);
+	model_free(read);
+	store_free(store);
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_expect(!read->host.running && !read->host.complete);
+	model_free(read);
+	model_free(m);
+}
+
 Test(store, a_name_too_long_for_its_journal_is_refused_before)
 {
 	char name[NAME_MAX + 1];

@@ -186,9 +186,37 @@ Test(unnamed, counts_frames_leaves_and_breaks_by_reason)
 	cr_expect_eq(u->user_stacks, 20);
 	cr_expect_eq(u->broken, 4);
 	cr_assert_eq(u->breaks_cnt, 2);
-	cr_expect_str_eq(f.m->modules[u->breaks[0].module].path, "/lib/libc.so.6");
+	cr_expect_str_eq(u->breaks[0].place, "libc.so.6");
 	cr_expect_eq(u->breaks[0].samples, 3);
-	cr_expect_eq(u->breaks[1].module, MODEL_NONE);
+	cr_expect_eq(u->breaks[1].place, BREAK_IN_UNKNOWN);
+	unnamed_free(u);
+	model_free(f.m);
+}
+
+Test(unnamed, a_file_known_in_two_ways_is_one_place_and_code_without_file_another)
+{
+	struct fixture f = fixture_new();
+	struct model_module other = {.path = "/lib/libc.so.6", .inode = 7};
+	struct unnamed *u;
+
+	BUILD_BROKEN(f.m, f.t1, 2, STACK_BROKEN, f.work);
+	build_broken_at(f.m, "/lib/libc.so.6");
+	BUILD_BROKEN(f.m, f.t1, 3, STACK_BROKEN, f.work, f.work);
+	f.m->stacks[f.m->stacks_cnt - 1].broken_module = model_module_get(f.m, &other);
+	BUILD_BROKEN(f.m, f.t1, 4, STACK_BROKEN, f.main);
+	build_broken_at(f.m, "");
+	BUILD_BROKEN(f.m, f.t1, 2, STACK_BROKEN, f.main, f.main);
+	build_broken_at(f.m, "/memfd:doublemapper (deleted)");
+	BUILD_BROKEN(f.m, f.t1, 1, STACK_BROKEN, f.main, f.work);
+	u = unnamed_new(f.m, f.process);
+	cr_assert(u);
+	cr_assert_eq(u->breaks_cnt, 3, "%zu", u->breaks_cnt);
+	cr_expect_str_eq(u->breaks[0].place, BREAK_IN_CODE);
+	cr_expect_eq(u->breaks[0].samples, 6);
+	cr_expect_str_eq(u->breaks[1].place, "libc.so.6");
+	cr_expect_eq(u->breaks[1].samples, 5);
+	cr_expect_eq(u->breaks[2].place, BREAK_IN_UNKNOWN);
+	cr_expect_eq(u->broken, 12);
 	unnamed_free(u);
 	model_free(f.m);
 }
@@ -200,4 +228,22 @@ Test(share, error_is_the_usual_one_for_many_samples_and_never_nothing)
 	cr_expect(share_error(0, 10) > 0.1);
 	cr_expect_eq(share_error(0, 0), 1);
 	cr_expect_eq(share_of(1, 0), 0);
+}
+
+Test(share, range_never_reaches_beyond_nothing_and_all)
+{
+	static const uint64_t cases[][2] = {{0, 0},   {0, 20},	  {1, 20},  {10, 20},
+					    {19, 20}, {20, 20},	  {52, 53}, {1, 1000000},
+					    {3, 97},  {999, 1000}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double low, high, share = share_of(cases[i][0], cases[i][1]);
+
+		share_range(cases[i][0], cases[i][1], &low, &high);
+		cr_expect(low >= 0 && high <= 1 && low < high, "%zu: %f %f", i, low, high);
+		cr_expect(low <= share && share <= high, "%zu: %f %f", i, low, high);
+		cr_expect(fabs(high - low - 2 * share_error(cases[i][0], cases[i][1])) < 1e-9 ||
+				  !cases[i][1],
+			  "%zu: %f %f", i, low, high);
+	}
 }

@@ -110,6 +110,26 @@ Test(tree, recursion_is_kept_as_depth)
 	model_free(f.m);
 }
 
+Test(tree, recursion_folds_when_asked_and_tells_its_depth)
+{
+	struct fixture f = fixture_new();
+	struct tree *tree;
+	const struct tree_node *work;
+
+	BUILD_SAMPLES(f.m, f.t1, 2, f.main, f.work, f.work, f.work);
+	BUILD_SAMPLES(f.m, f.t1, 1, f.main, f.work, f.work, f.parse, f.work);
+	expect_tree(f.m, f.process, TREE_TOP_DOWN, PATHS_FOLD_RECURSION,
+		    ". 3/0/1(main 3/0/1(work 3/2/1(parse 1/0/1(work 1/1/1))))");
+	tree = tree_new_view(f.m, f.process, TREE_TOP_DOWN, PATHS_FOLD_RECURSION);
+	cr_assert(tree);
+	work = &tree->nodes[tree->nodes[tree->nodes[0].first_child].first_child];
+	cr_expect_eq(work->calls_min, 2);
+	cr_expect_eq(work->calls_max, 3);
+	cr_expect_eq(tree->nodes[work->parent].calls_max, 1);
+	tree_free(tree);
+	model_free(f.m);
+}
+
 Test(tree, takes_samples_of_the_asked_process_only)
 {
 	struct fixture f = fixture_new();

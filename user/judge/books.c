@@ -22,7 +22,9 @@ static uint64_t noise(const struct model *m, uint64_t expected)
 
 static void samples(struct books *b, const struct model *m, const struct totals *t)
 {
-	double busy_ns = (double)t->accounted_ns + (double)t->unaccounted_ns;
+	/* Whatever is not idle should be hit, in an account or not, on a CPU with a sampling event
+	 * or without. */
+	double busy_ns = (double)over(t->cpu_elapsed_ns, t->idle_ns);
 	double hit_share = 1, kept_share = 1;
 	uint64_t asked;
 
@@ -44,6 +46,7 @@ static void samples(struct books *b, const struct model *m, const struct totals 
 		kept_share = (double)b->reported / (double)asked;
 	b->lost_share = 1 - hit_share * kept_share;
 	b->samples_gap = b->lost_share > BOOKS_SAMPLES_GAP;
+	b->cpu_unsampled = b->missed > b->noise && t->losses[LOSS_CPU_UNATTACHED];
 }
 
 static void switches(struct books *b, const struct model *m, const struct totals *t)
@@ -56,6 +59,11 @@ static void switches(struct books *b, const struct model *m, const struct totals
 		fabs((double)b->capacity_ns - (double)b->covered_ns) / (double)b->capacity_ns;
 	b->unaccounted_share = (double)t->unaccounted_ns / (double)b->capacity_ns;
 	b->switches_gap = b->switch_gap > BOOKS_SWITCH_GAP;
+	b->uncovered_ns = over(b->capacity_ns, t->cpu_elapsed_ns);
+	/* What the CPUs' own books hold, but no thread, is off; what no CPU covers is missing. */
+	b->threads_off =
+		fabs((double)t->cpu_elapsed_ns - (double)b->covered_ns) / (double)b->capacity_ns >
+		BOOKS_SWITCH_GAP;
 	b->cpus_seen = t->elapsed_ns ? (double)b->capacity_ns / (double)t->elapsed_ns : 0;
 	if (b->cpus_seen > m->host.cpus_possible)
 		b->cpus_seen = m->host.cpus_possible;

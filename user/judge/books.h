@@ -28,6 +28,7 @@ struct books {
 	uint64_t dropped;	/* taken - filtered - reported */
 	uint64_t dropped_known; /* of these, by a counted cause */
 	double lost_share;	/* of the samples that should be here: missed and dropped */
+	bool cpu_unsampled;	/* missed ones are, at least in part, of a CPU without sampling */
 	bool samples_gap;	/* beyond BOOKS_SAMPLES_GAP: shares of hot paths do not hold */
 
 	uint64_t capacity_ns;	  /* CPUs x time */
@@ -36,6 +37,8 @@ struct books {
 	double unaccounted_share; /* of capacity */
 	double cpus_seen;	  /* CPUs with books, over time */
 	bool switches_gap;	  /* beyond BOOKS_SWITCH_GAP */
+	bool threads_off;	  /* as far, and between threads and the books of their CPUs */
+	uint64_t uncovered_ns;	  /* CPU time in no CPU's books: one came or went */
 };
 
 struct books books_of(const struct model *m, const struct totals *t);

@@ -34,7 +34,9 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_STACK_LOST] = "the stack could not be read or was lost: see the losses",
 	[REASON_TRUNCATED] = "sysctl kernel.perf_event_max_stack=512, then record again",
 	[REASON_LIMIT] = "one of hotrun's own bounds: limit the recording with -p or --cgroup",
-	[REASON_BROKEN] = "build that library with frame pointers (-fno-omit-frame-pointer)",
+	[REASON_BROKEN] =
+		"callers are cut off there: use a build of that library with frame pointers "
+		"(-fno-omit-frame-pointer)",
 	[REASON_PENDING] = "let the recording end by itself or with Ctrl-C, not by SIGKILL",
 };
 
@@ -72,7 +74,8 @@ const char *remedy_loss(uint32_t cause)
 	return cause < LOSS_CAUSE_CNT && losses[cause] ? losses[cause] : "";
 }
 
-const char *remedy_broken(void)
+const char *remedy_broken_code(void)
 {
-	return "the library has no frame pointers: callers are cut off there";
+	return "let the runtime keep frame pointers (Java: -XX:+PreserveFramePointer); short stubs "
+	       "of .NET have none";
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "model/paths.h"
+#include "model/share.h"
 
 /* By symbol row: what top knows of each method, and the votes of a round. */
 struct ballot {
@@ -172,6 +173,9 @@ static int choose(struct model *m, uint32_t process, const struct top *top, stru
 	}
 	start->samples = b->rows[start->symbol]->total;
 	start->threads = b->rows[start->symbol]->threads;
+	if (share_of(start->samples, start->all) < START_MIN_SHARE ||
+	    2 * share_error(start->samples, start->all) >= share_of(start->samples, start->all))
+		start->rule = START_SPREAD;
 	return 0;
 }
 

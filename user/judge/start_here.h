@@ -11,10 +11,12 @@
  * Where no application method holds half, the same among the samples that have application code
  * at all; failing that, too, the application method with the largest share.
  * Where there is no application code, the deepest frame of any kind that holds half.
+ * A method with less than a tenth of the samples, or with less than twice its error, is not named.
  */
 #include "model/model.h"
 #include "model/top.h"
 
+#define START_MIN_SHARE	  0.10
 #define START_MIN_SAMPLES 20 /* fewer say nothing: the error of a half is over 20 points */
 
 enum start_rule {
@@ -24,11 +26,13 @@ enum start_rule {
 	START_HALF_OF_APPLICATION, /* with half of the samples that have application code */
 	START_LARGEST,		   /* the application method with the largest share */
 	START_ANY,		   /* no application code: the deepest frame that holds half */
+	START_SPREAD,		   /* none of these says anything: the best holds too little */
 };
 
 struct start_here {
 	enum start_rule rule;
-	uint32_t symbol;      /* row of the method, MODEL_NONE for the first two rules */
+	uint32_t symbol;      /* row of the method, MODEL_NONE for the first two rules; of
+				 START_SPREAD the one that holds most, yet too little */
 	uint32_t threads;     /* distinct threads in it */
 	uint64_t samples;     /* in it */
 	uint64_t application; /* samples with any application code */

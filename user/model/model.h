@@ -103,6 +103,7 @@ struct model_host {
 	uint64_t start_ns;  /* CLOCK_MONOTONIC of the recording's start */
 	uint64_t end_ns;    /* of its last slice */
 	bool complete;	    /* ended on purpose: false after SIGKILL or a full disk */
+	bool running;	    /* its recorder is still at it; set by store_read(), not stored */
 };
 
 #define PROCESS_KERNEL	 0x1u

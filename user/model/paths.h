@@ -16,7 +16,8 @@
 #include "model/method.h"
 #include "model/resolve.h"
 
-#define PATHS_FOLD_UNNAMED 0x1u /* unnamed functions of a native file in a row are one frame */
+#define PATHS_FOLD_UNNAMED   0x1u /* unnamed functions of a native file in a row are one frame */
+#define PATHS_FOLD_RECURSION 0x2u /* calls of a method by itself in a row are one frame */
 
 struct paths {
 	struct model *m;
@@ -25,7 +26,9 @@ struct paths {
 	struct resolve_frame *frames; /* of the current sample, root first, as resolved */
 	size_t frames_cnt;
 	uint32_t *methods; /* the same as symbol rows of methods, root first, perhaps fewer */
+	uint16_t *calls;   /* of each of methods: how many frames in a row it stands for */
 	size_t methods_cnt;
+	bool fold_recursion;
 	uint32_t sample; /* row */
 	uint32_t thread; /* row */
 };

@@ -17,3 +17,19 @@ double share_error(uint64_t part, uint64_t whole)
 		return 1;
 	return z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
 }
+
+void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_high)
+{
+	const double z = 1.96;
+	double n = (double)whole, error = share_error(part, whole), center;
+
+	*ret_low = 0;
+	*ret_high = 1;
+	if (!whole)
+		return;
+	center = (share_of(part, whole) + z * z / (2 * n)) / (1 + z * z / n);
+	if (part)
+		*ret_low = fmax(center - error, 0);
+	if (part < whole)
+		*ret_high = fmin(center + error, 1);
+}

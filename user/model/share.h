@@ -15,4 +15,6 @@ double share_of(uint64_t part, uint64_t whole);
  * shares of 0 and 1. Returns 1 where whole is 0.
  */
 double share_error(uint64_t part, uint64_t whole);
+/* Both ends of that interval, which lies unevenly about shares near 0 and 1 and never beyond them. */
+void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_high);
 #endif

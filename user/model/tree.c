@@ -59,8 +59,12 @@ static int node_child(struct tree *tree, uint32_t parent, uint32_t symbol, uint3
 	return 0;
 }
 
-static void node_visit(struct tree_node *node, uint32_t thread)
+static void node_visit(struct tree_node *node, uint32_t thread, uint16_t calls)
 {
+	if (!node->total || calls < node->calls_min)
+		node->calls_min = calls;
+	if (calls > node->calls_max)
+		node->calls_max = calls;
 	node->total++;
 	if (node->last_thread != thread)
 		node->threads++;
@@ -72,14 +76,14 @@ static int tree_add(struct tree *tree, const struct paths *p, enum tree_directio
 	uint32_t at = 0;
 	int err = 0;
 
-	node_visit(&tree->nodes[0], p->thread);
+	node_visit(&tree->nodes[0], p->thread, 1);
 	for (size_t i = 0; i < p->methods_cnt; i++) {
 		size_t frame = direction == TREE_TOP_DOWN ? i : p->methods_cnt - 1 - i;
 
 		err = node_child(tree, at, p->methods[frame], &at);
 		if (err)
 			break;
-		node_visit(&tree->nodes[at], p->thread);
+		node_visit(&tree->nodes[at], p->thread, p->calls[frame]);
 	}
 	if (err == -ENOSPC) {
 		tree->nodes_dropped++;

@@ -17,6 +17,8 @@ struct tree_node {
 	uint64_t self;	      /* samples that end here */
 	uint32_t threads;     /* distinct threads among total */
 	uint32_t last_thread; /* builder's mark */
+	uint16_t calls_min;   /* frames in a row that it stands for, at least and at most; 1 but */
+	uint16_t calls_max;   /* for recursion that was folded */
 };
 
 struct tree {

@@ -43,19 +43,55 @@ static void add_frames(struct unnamed *u, const struct paths *p)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-static const char *path_of(const struct model *m, uint32_t module)
+static const char *place_of(const struct model *m, size_t module)
 {
-	return module < m->modules_cnt ? m->modules[module].path : "";
+	const char *path = module < m->modules_cnt ? m->modules[module].path : NULL, *slash;
+	enum model_mapping_kind kind;
+
+	if (!path)
+		return BREAK_IN_UNKNOWN;
+	kind = model_mapping_kind_of(path, strlen(path));
+	if (!path[0] || kind == MAPPING_ANON || kind == MAPPING_JIT)
+		return BREAK_IN_CODE;
+	slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
 }
 
-static int compare_breaks(const void *a, const void *b, void *arg)
+/* What is not known comes last. */
+static int compare_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !a - !b;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	return compare_text(((const struct unnamed_break *)a)->place,
+			    ((const struct unnamed_break *)b)->place);
+}
+
+static int compare_breaks(const void *a, const void *b)
 {
 	const struct unnamed_break *ba = a, *bb = b;
 	int c = COMPARE(bb->samples, ba->samples);
 
-	if (!c)
-		c = strcmp(path_of(arg, ba->module), path_of(arg, bb->module));
-	return c ? c : COMPARE(ba->module, bb->module);
+	return c ? c : compare_places(a, b);
+}
+
+/* From one row a module to one row a place, those without a break left out. */
+static void merge_breaks(struct unnamed *u, size_t cnt)
+{
+	qsort(u->breaks, cnt, sizeof(*u->breaks), compare_places);
+	for (size_t i = 0; i < cnt; i++) {
+		struct unnamed_break *last = u->breaks_cnt ? &u->breaks[u->breaks_cnt - 1] : NULL;
+
+		if (!u->breaks[i].samples)
+			continue;
+		if (last && !compare_places(last, &u->breaks[i]))
+			last->samples += u->breaks[i].samples;
+		else
+			u->breaks[u->breaks_cnt++] = u->breaks[i];
+	}
+	qsort(u->breaks, u->breaks_cnt, sizeof(*u->breaks), compare_breaks);
 }
 
 static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
@@ -68,7 +104,7 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 	if (!u->breaks)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
-		u->breaks[i].module = i < m->modules_cnt ? (uint32_t)i : MODEL_NONE;
+		u->breaks[i].place = place_of(m, i);
 	err = paths_begin(&p, m, process, 0);
 	while (!err && paths_next(&p)) {
 		u->samples++;
@@ -76,9 +112,7 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 		add_stack(u, m, m->samples[p.sample].user_stack);
 	}
 	paths_end(&p);
-	qsort_r(u->breaks, cnt, sizeof(*u->breaks), compare_breaks, m);
-	while (u->breaks_cnt < cnt && u->breaks[u->breaks_cnt].samples)
-		u->breaks_cnt++;
+	merge_breaks(u, cnt);
 	return err;
 }
 

@@ -8,10 +8,14 @@
  */
 #include "model/model.h"
 
+/* Files of one name are one: the same library is known from /proc by its inode and from the kernel's
+ * records by its build id. */
 struct unnamed_break {
-	uint32_t module; /* row, MODEL_NONE = not known where */
+	const char *place; /* name of a file without its folder, or one of those below */
 	uint64_t samples;
 };
+#define BREAK_IN_CODE	 ""   /* made at run time: JIT or anonymous memory */
+#define BREAK_IN_UNKNOWN NULL /* not known where */
 
 struct unnamed {
 	uint64_t samples;
@@ -22,7 +26,7 @@ struct unnamed {
 	uint64_t leaves[REASON_CNT];	/* samples whose leaf is such a frame */
 	uint64_t user_stacks;		/* samples with one */
 	uint64_t broken;		/* of these, not reaching the root of the thread */
-	struct unnamed_break *breaks;	/* most first, then by path */
+	struct unnamed_break *breaks;	/* most first, then by place */
 	size_t breaks_cnt;
 };
 

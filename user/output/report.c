@@ -30,7 +30,7 @@ static struct report_options with_defaults(const struct report_options *options)
 	return o;
 }
 
-static const struct total_process *find_process(const struct report *r, uint32_t process)
+const struct total_process *report_find(const struct report *r, uint32_t process)
 {
 	for (size_t i = 0; i < r->totals->processes_cnt; i++)
 		if (r->totals->processes[i].process == process)
@@ -43,7 +43,7 @@ static int asked_processes(const struct report *r)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < r->o.process_cnt; i++) {
-		const struct total_process *p = find_process(r, r->o.processes[i]);
+		const struct total_process *p = report_find(r, r->o.processes[i]);
 
 		if (p)
 			err = report_process(r, p);
@@ -51,20 +51,31 @@ static int asked_processes(const struct report *r)
 	return err;
 }
 
-/* Those with most CPU and enough samples, the first in any case; kernel threads and hotrun itself
- * only when asked for. */
+const struct group_row *report_next_row(const struct report *r, size_t *at)
+{
+	size_t shown = groups_shown(&r->groups);
+
+	while (*at < shown) {
+		const struct group_row *row = &r->groups.rows[(*at)++];
+		uint32_t flags = r->m->processes[row->process].flags;
+
+		if (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF))))
+			return row;
+	}
+	return NULL;
+}
+
+/* Those of the table, as far as they have enough samples; the first in any case. */
 static int top_processes(const struct report *r)
 {
-	size_t shown = 0;
+	const struct group_row *row;
+	size_t shown = 0, at = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < r->totals->processes_cnt && shown < r->o.process_cnt; i++) {
-		const struct total_process *p = &r->totals->processes[i];
-		uint32_t flags = r->m->processes[p->process].flags;
+	while (!err && shown < r->o.process_cnt && (row = report_next_row(r, &at))) {
+		const struct total_process *p = report_find(r, row->process);
 
-		if (!p->samples || flags & (PROCESS_KERNEL | PROCESS_SELF))
-			continue;
-		if (shown && p->samples < START_MIN_SAMPLES)
+		if (!p || (shown && p->samples < START_MIN_SAMPLES))
 			continue;
 		err = report_process(r, p);
 		shown++;
@@ -77,12 +88,13 @@ static int write_sections(const struct report *r)
 	int err;
 
 	report_host(r);
-	err = report_processes(r);
-	if (!err)
-		err = report_start_here(r);
+	report_processes(r);
+	err = report_start_here(r);
 	if (err)
 		return err;
-	report_books(r);
+	err = report_books(r);
+	if (err)
+		return err;
 	if (!r->o.summary) {
 		err = r->o.processes ? asked_processes(r) : top_processes(r);
 		if (err)
@@ -99,11 +111,14 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 
 	r.totals = totals_new(m);
 	r.unnamed = unnamed_new(m, MODEL_NONE);
-	if (r.totals && r.unnamed) {
+	if (r.totals && r.unnamed)
+		err = groups_ran(&r.groups, m, r.totals);
+	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
 		err = write_sections(&r);
 	}
+	groups_clear(&r.groups);
 	unnamed_free(r.unnamed);
 	totals_free(r.totals);
 	if (!err && (fflush(out) || ferror(out)))

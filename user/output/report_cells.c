@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -195,10 +196,34 @@ void put_method(const struct report *r, uint32_t symbol, size_t columns)
 	put_plain(r);
 }
 
+bool report_error_is_even(uint64_t part, uint64_t whole)
+{
+	double share = share_of(part, whole), error = share_error(part, whole);
+
+	return share - error >= 0 && share + error <= 1;
+}
+
+struct number report_error(uint64_t part, uint64_t whole)
+{
+	double low, high, share = share_of(part, whole), off = share_error(part, whole);
+	const char *sign = "±";
+	struct number n;
+
+	if (!report_error_is_even(part, whole)) {
+		share_range(part, whole, &low, &high);
+		sign = share > 0.5 ? "−" : "+";
+		off = share > 0.5 ? share - low : high - share;
+	}
+	/* No estimate is exact: what rounds to nothing is told as the least that is written. */
+	n = number_fixed(fmax(off * 100, 0.1), 1);
+	memmove(n.text + strlen(sign), n.text, strlen(n.text) + 1); /* "100.0" at most */
+	memcpy(n.text, sign, strlen(sign));
+	return n;
+}
+
 void put_share(const struct report *r, uint64_t part, uint64_t whole)
 {
 	struct number share = number_percent(share_of(part, whole));
-	struct number error = number_fixed(share_error(part, whole) * 100, 1);
 
 	if (r->withheld || !part) {
 		put_right(r, "-", 7);
@@ -206,8 +231,8 @@ void put_share(const struct report *r, uint64_t part, uint64_t whole)
 		return;
 	}
 	put_right(r, share.text, 7);
-	fputs(" ±", r->out);
-	put_left(r, error.text, SHARE_COLUMNS - 9);
+	putc(' ', r->out);
+	put_left(r, report_error(part, whole).text, SHARE_COLUMNS - 8);
 }
 
 void put_words(const struct report *r, const char *text, size_t at, size_t indent)
@@ -218,6 +243,9 @@ void put_words(const struct report *r, const char *text, size_t at, size_t inden
 		size_t len = strcspn(text, " ");
 		size_t columns = 0;
 
+		/* "12.3 %" stays together. */
+		if (text[len] == ' ' && text[len + 1] == '%')
+			len += 1 + strcspn(text + len + 1, " ");
 		for (size_t i = 0; i < len; i++)
 			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
 		if (!first && at + 1 + columns > r->o.width) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The first screen: the host and where to start. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "judge/remedy.h"
@@ -9,17 +10,20 @@
 #include "model/top.h"
 #include "output/report_internal.h"
 
-#define HEAD_START_HERE 3
-
 static void put_times(const struct report *r)
 {
 	const struct model *m = r->m;
 	int64_t start = 0;
 
-	if (m->slices_cnt)
+	/* The offset to wall time comes with the slices. */
+	if (m->slices_cnt) {
 		start = ((int64_t)m->host.start_ns + m->slices[0].wall_offset_ns) / 1000000000;
-	fprintf(r->out, "%s · %s at %u Hz (", number_utc(start).text,
-		number_time(r->totals->elapsed_ns).text, m->host.sample_hz);
+		fprintf(r->out, "%s · %s at %u Hz (", number_utc(start).text,
+			number_time(r->totals->elapsed_ns).text, m->host.sample_hz);
+	} else {
+		fprintf(r->out, "no second of it is written%s · %u Hz (",
+			m->host.running ? " yet" : "", m->host.sample_hz);
+	}
 	put_name(r, m->host.event, 20, CUT_END, false);
 	fputs(") · ", r->out);
 	if (m->host.complete) {
@@ -27,7 +31,9 @@ static void put_times(const struct report *r)
 		return;
 	}
 	put_paint(r, PAINT_ALARM);
-	fputs("ended early: killed, or disk full", r->out);
+	fputs(m->host.running ? "still being recorded, this is what it has so far"
+			      : "ended early: killed, or disk full",
+	      r->out);
 	put_plain(r);
 	putc('\n', r->out);
 }
@@ -94,19 +100,39 @@ static const char *missing(const struct report *r, uint32_t process)
 	return "no application code on its stacks";
 }
 
+/* Cores with as many decimals as it takes to tell small ones. */
+static struct number cores_of(double cores, double whole)
+{
+	return number_fixed(cores, whole < 0.1 ? 3 : 2);
+}
+
+/* "0.55 ±0.03 of 0.80 cores (69.4 % ±3.2)". Near 0 and 1 the interval is one-sided. */
+static size_t put_holds(char *text, size_t bytes, double cores, uint64_t part, uint64_t whole)
+{
+	double share = share_of(part, whole), low, high;
+	double error = fmax(share_error(part, whole) * cores, cores < 0.1 ? 0.001 : 0.01);
+
+	if (report_error_is_even(part, whole))
+		return (size_t)snprintf(text, bytes, "%s ±%s of %s cores (%s %s)",
+					cores_of(share * cores, cores).text,
+					cores_of(error, cores).text, cores_of(cores, cores).text,
+					number_percent(share).text, report_error(part, whole).text);
+	share_range(part, whole, &low, &high);
+	return (size_t)snprintf(text, bytes, "%s of %s cores (%s, at %s %s)",
+				cores_of(share * cores, cores).text, cores_of(cores, cores).text,
+				number_percent(share).text, share > 0.5 ? "least" : "most",
+				number_percent(share > 0.5 ? low : high).text);
+}
+
 /* What holds for the method, in one sentence. */
 static void put_evidence(const struct report *r, const struct total_process *t,
 			 const struct start_here *s)
 {
-	double cores = report_cores(r, t->on_cpu_ns), share = share_of(s->samples, s->all);
-	double error = share_error(s->samples, s->all);
 	char text[512];
-	size_t n = (size_t)snprintf(
-		text, sizeof(text), "%s ±%s of %s cores (%s ±%s), %u thread%s",
-		number_fixed(share * cores, 2).text, number_fixed(error * cores, 2).text,
-		number_fixed(cores, 2).text, number_percent(share).text,
-		number_fixed(error * 100, 1).text, s->threads, s->threads == 1 ? "" : "s");
+	size_t n = put_holds(text, sizeof(text), report_cores(r, t->on_cpu_ns), s->samples, s->all);
 
+	n += (size_t)snprintf(text + n, sizeof(text) - n, ", %u thread%s", s->threads,
+			      s->threads == 1 ? "" : "s");
 	if (s->rule == START_HALF_OF_APPLICATION)
 		snprintf(text + n, sizeof(text) - n,
 			 "; no application method holds half of it: this one has most of the "
@@ -122,12 +148,67 @@ static void put_evidence(const struct report *r, const struct total_process *t,
 	put_words(r, text, 4, 4);
 }
 
-static void put_start(const struct report *r, const struct total_process *t,
-		      const struct start_here *s)
+#define SPREAD_ROWS 2
+
+/* No method to start with: where most of the CPU goes all the same, by method where one is worth a
+ * line, else by file. */
+static void put_spread(const struct report *r, uint32_t process, struct top *top,
+		       const struct start_here *s)
+{
+	struct top_list *list = &top->methods;
+	unsigned int shown = 0;
+	char text[256];
+	bool methods;
+
+	top_sort_self(&top->methods, r->m);
+	top_sort_self(&top->modules, r->m);
+	methods = list->rows_cnt && share_of(list->rows[0].self, top->samples) >= START_MIN_SHARE &&
+		  r->m->symbols[list->rows[0].symbol].kind != KIND_NOTE;
+	if (!methods)
+		list = &top->modules;
+	snprintf(text, sizeof(text),
+		 "no single %s stands out%s%s%s, the largest holds %s %s; most by their own CPU:",
+		 s->application ? "application method" : "method", s->application ? "" : " (",
+		 s->application ? "" : missing(r, process), s->application ? "" : ")",
+		 number_percent(share_of(s->samples, s->all)).text,
+		 report_error(s->samples, s->all).text);
+	put_spaces(r, 4);
+	put_words(r, text, 4, 4);
+	for (size_t i = 0; i < list->rows_cnt && shown < SPREAD_ROWS && list->rows[i].self; i++) {
+		const struct top_row *row = &list->rows[i];
+
+		if (methods && r->m->symbols[row->symbol].kind == KIND_NOTE)
+			continue;
+		put_spaces(r, 3);
+		put_share(r, row->self, top->samples);
+		if (methods)
+			put_method(r, row->symbol, r->o.width - 3 - SHARE_COLUMNS);
+		else
+			put_name(r, row->module[0] ? row->module : "(code of no file)",
+				 r->o.width - 3 - SHARE_COLUMNS, CUT_MIDDLE, false);
+		putc('\n', r->out);
+		shown++;
+	}
+}
+
+static void put_who(const struct report *r, const struct group_row *row)
 {
 	put_spaces(r, 2);
-	put_process(r, t->process, r->o.width - 40, false);
-	fprintf(r->out, " %u:", r->m->processes[t->process].tgid);
+	put_process(r, row->process, r->o.width - 50, false);
+	fprintf(r->out, " %u", r->m->processes[row->process].tgid);
+	if (row->cnt > 1)
+		fprintf(r->out, " (the heaviest of %s)", number_count(row->cnt).text);
+	putc(':', r->out);
+}
+
+static void put_start(const struct report *r, const struct total_process *t, struct top *top,
+		      const struct start_here *s)
+{
+	if (!s->all) {
+		fprintf(r->out, " used %s cores, 0 samples\n",
+			number_fixed(report_cores(r, t->on_cpu_ns), 3).text);
+		return;
+	}
 	if (s->rule == START_TOO_FEW) {
 		fprintf(r->out, " too few samples (%llu)\n", (unsigned long long)s->all);
 		return;
@@ -136,7 +217,12 @@ static void put_start(const struct report *r, const struct total_process *t,
 		fputs(" no frame of its code was seen\n", r->out);
 		return;
 	}
-	fputs("\n    ", r->out);
+	putc('\n', r->out);
+	if (s->rule == START_SPREAD) {
+		put_spread(r, t->process, top, s);
+		return;
+	}
+	put_spaces(r, 4);
 	put_method(r, s->symbol, r->o.width - 4);
 	putc('\n', r->out);
 	put_evidence(r, t, s);
@@ -144,30 +230,28 @@ static void put_start(const struct report *r, const struct total_process *t,
 
 int report_start_here(const struct report *r)
 {
-	const struct totals *t = r->totals;
-	uint32_t shown = 0;
+	const struct group_row *row;
+	size_t shown = 0, at = 0;
 
 	if (r->withheld)
 		return 0;
-	for (size_t i = 0; i < t->processes_cnt && shown < HEAD_START_HERE; i++) {
-		const struct total_process *p = &t->processes[i];
+	while (shown < HEAD_PROCESSES && (row = report_next_row(r, &at))) {
+		const struct total_process *p = report_find(r, row->process);
+		struct top *top = top_new(r->m, row->process);
 		struct start_here start;
-		struct top *top;
-		int err;
+		int err = -ENOMEM;
 
-		if (!p->samples ||
-		    r->m->processes[p->process].flags & (PROCESS_KERNEL | PROCESS_SELF))
-			continue;
-		top = top_new(r->m, p->process);
-		if (!top)
-			return -ENOMEM;
-		err = start_here(r->m, p->process, top, &start);
+		if (top && p)
+			err = start_here(r->m, row->process, top, &start);
+		if (!err) {
+			if (!shown++)
+				put_heading(r, "start here");
+			put_who(r, row);
+			put_start(r, p, top, &start);
+		}
 		top_free(top);
 		if (err)
 			return err;
-		if (!shown++)
-			put_heading(r, "start here");
-		put_start(r, p, &start);
 	}
 	return 0;
 }

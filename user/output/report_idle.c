@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "output/report_internal.h"
 
 /* In the order in which they are told; the last counter is for states that are not known. */
@@ -41,57 +42,141 @@ static void add_states(struct states *sum, const struct states *s)
 		sum->cnt[i] += s->cnt[i];
 }
 
-static void put_process_line(const struct report *r, const struct total_process *t,
-			     const struct states *s)
-{
-	char pid[16];
+/* Processes of one name. */
+struct idle_row {
+	uint32_t process; /* the first of them */
+	uint32_t cnt, threads;
+	struct states states;
+};
 
-	snprintf(pid, sizeof(pid), "%u", r->m->processes[t->process].tgid);
-	put_right(r, pid, 9);
-	put_spaces(r, 2);
-	put_process(r, t->process, 40, true);
-	put_right(r, number_count(t->threads).text, 9);
-	put_spaces(r, 2);
-	put_states(r, s);
+struct idle {
+	const struct model *m;
+	struct idle_row *rows;
+	size_t rows_cnt, rows_cap;
+	struct hash_index index;
+};
+
+static void idle_clear(struct idle *idle)
+{
+	free(idle->rows);
+	hash_clear(&idle->index);
 }
 
-int report_idle(const struct report *r)
+static bool same_label(const void *owner, uint32_t row, const void *key)
+{
+	const struct idle *idle = owner;
+
+	return groups_alike(&idle->m->processes[idle->rows[row].process], key);
+}
+
+static int idle_add(struct idle *idle, const struct total_process *t, const struct states *states)
+{
+	const struct model_process *p = &idle->m->processes[t->process];
+	uint32_t row = hash_find(&idle->index, groups_hash(p), same_label, idle, p);
+	int err;
+
+	if (row == HASH_NONE) {
+		err = GROW(idle->rows, idle->rows_cnt, idle->rows_cap);
+		row = (uint32_t)idle->rows_cnt;
+		if (!err)
+			err = hash_add(&idle->index, groups_hash(p), row);
+		if (err)
+			return err;
+		idle->rows[idle->rows_cnt++] = (struct idle_row){.process = t->process};
+	}
+	idle->rows[row].cnt++;
+	idle->rows[row].threads += t->threads;
+	add_states(&idle->rows[row].states, states);
+	return 0;
+}
+
+/* Threads that hang, or were stopped by somebody, are what this list is read for. */
+static uint32_t hanging(const struct idle_row *row)
+{
+	return row->states.cnt[state_index('D')] + row->states.cnt[state_index('T')] +
+	       row->states.cnt[state_index('t')];
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_idle(const void *a, const void *b, void *arg)
+{
+	const struct model *m = arg;
+	const struct idle_row *ra = a, *rb = b;
+	const struct model_process *pa = &m->processes[ra->process];
+	const struct model_process *pb = &m->processes[rb->process];
+	int c = COMPARE(!!(pa->flags & PROCESS_KERNEL), !!(pb->flags & PROCESS_KERNEL));
+
+	if (!c)
+		c = COMPARE(hanging(rb), hanging(ra));
+	if (!c)
+		c = COMPARE(rb->threads, ra->threads);
+	if (!c)
+		c = COMPARE(pa->tgid, pb->tgid);
+	return c ? c : COMPARE(ra->process, rb->process);
+}
+
+#define NAME_COLUMNS 40
+
+static void put_idle_row(const struct report *r, const struct idle_row *row)
+{
+	bool kernel = r->m->processes[row->process].flags & PROCESS_KERNEL;
+	char pid[16] = "";
+	int n = 0;
+
+	if (row->cnt == 1 && !kernel)
+		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
+	put_right(r, pid, 9);
+	put_spaces(r, 2);
+	if (kernel) {
+		put_left(r, "kernel threads", NAME_COLUMNS);
+	} else {
+		if (row->cnt > 1)
+			n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
+		put_process(r, row->process, NAME_COLUMNS - (size_t)(n > 0 ? n : 0), true);
+	}
+	put_right(r, number_count(row->threads).text, 9);
+	put_spaces(r, 2);
+	put_states(r, &row->states);
+}
+
+static int idle_build(struct idle *idle, const struct report *r)
 {
 	const struct totals *t = r->totals;
-	_cleanup_free_ struct states *states = calloc(t->processes_cnt + 1, sizeof(*states));
-	struct states kernel = {0};
-	uint32_t kernel_cnt = 0;
+	_cleanup_free_ struct states *states = calloc(r->m->processes_cnt + 1, sizeof(*states));
+	int err = states ? 0 : -ENOMEM;
 
-	if (!states)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->m->threads_cnt; i++) {
+	for (size_t i = 0; !err && i < r->m->threads_cnt; i++) {
 		const struct model_thread *thread = &r->m->threads[i];
 
 		states[thread->process].cnt[state_index(thread->state)]++;
 	}
+	for (size_t i = 0; !err && i < t->processes_cnt; i++) {
+		const struct total_process *p = &t->processes[i];
+
+		if (!p->on_cpu_ns && !p->samples)
+			err = idle_add(idle, p, &states[p->process]);
+	}
+	if (!err && idle->rows_cnt)
+		qsort_r(idle->rows, idle->rows_cnt, sizeof(*idle->rows), compare_idle, r->m);
+	return err;
+}
+
+int report_idle(const struct report *r)
+{
+	_cleanup_(idle_clear) struct idle idle = {.m = r->m};
+	int err = idle_build(&idle, r);
+
+	if (err)
+		return err;
 	put_heading(r,
 		    "      pid  used no CPU                               threads  by state at the "
 		    "last look");
-	for (size_t i = 0; i < t->processes_cnt; i++) {
-		const struct total_process *p = &t->processes[i];
-
-		if (p->on_cpu_ns || p->samples)
-			continue;
-		if (r->m->processes[p->process].flags & PROCESS_KERNEL) {
-			add_states(&kernel, &states[p->process]);
-			kernel_cnt += p->threads;
-			continue;
-		}
-		put_process_line(r, p, &states[p->process]);
-	}
-	if (kernel_cnt) {
-		fprintf(r->out, "%11s%-40s%9s  ", "", "kernel threads",
-			number_count(kernel_cnt).text);
-		put_states(r, &kernel);
-	}
-	fputs("           R runs or could, D waits and cannot be interrupted (disk, NFS), S "
-	      "sleeps, "
-	      "T stopped,\n           I idle kernel thread, Z ended but not collected, X ended\n",
+	for (size_t i = 0; i < idle.rows_cnt; i++)
+		put_idle_row(r, &idle.rows[i]);
+	fputs("           R runs or could, D waits and cannot be interrupted (disk, NFS), S sleeps,"
+	      "\n           T stopped, t traced, I idle kernel thread, Z ended but not collected,"
+	      "\n           P parked, X ended\n",
 	      r->out);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "model/totals.h"
 #include "model/unnamed.h"
 #include "output/report.h"
+#include "output/report_groups.h"
 #include "output/report_text.h"
 
 struct report {
@@ -19,10 +20,14 @@ struct report {
 	struct model *m;
 	struct report_options o; /* with the defaults filled in */
 	struct totals *totals;
+	struct groups groups;	 /* rows of processes */
 	struct unnamed *unnamed; /* of the whole capture */
 	struct books books;
 	bool withheld; /* shares of samples are not shown: the books have a gap */
 };
+
+/* Processes that the first screen says more of. */
+#define HEAD_PROCESSES 3
 
 /* What a piece of text is; colours where they are asked for. */
 enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
@@ -45,6 +50,10 @@ void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut);
 size_t put_process(const struct report *r, uint32_t process, size_t columns, bool pad);
 /* A method with its file where that helps, and [k] or [j]. */
 void put_method(const struct report *r, uint32_t symbol, size_t columns);
+/* How far a share in percent can be off: "±1.2", and where that would reach beyond 0 or 100 the far
+ * side alone, "+1.2" or "−1.2". */
+struct number report_error(uint64_t part, uint64_t whole);
+bool report_error_is_even(uint64_t part, uint64_t whole);
 /* "12.3 % ±1.2" in SHARE_COLUMNS. */
 void put_share(const struct report *r, uint64_t part, uint64_t whole);
 #define SHARE_COLUMNS 14
@@ -52,14 +61,21 @@ void put_share(const struct report *r, uint64_t part, uint64_t whole);
  * column `at` already. */
 void put_words(const struct report *r, const char *text, size_t at, size_t indent);
 
+/* The next row of the table that "start here" speaks of and the report details: those with samples or
+ * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
+const struct group_row *report_next_row(const struct report *r, size_t *at);
+
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
 
+/* The totals of that row of the model, or NULL. */
+const struct total_process *report_find(const struct report *r, uint32_t process);
+
 /* The sections. 0 or -ENOMEM. */
 void report_host(const struct report *r);
-int report_processes(const struct report *r);
+void report_processes(const struct report *r);
 int report_start_here(const struct report *r);
-void report_books(const struct report *r);
+int report_books(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);
 int report_tree(const struct report *r, uint32_t process);
 void report_losses(const struct report *r);

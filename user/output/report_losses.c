@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The books in short for the first screen, and the full table of what was lost and what helps. */
+#include <errno.h>
 #include <string.h>
 
 #include "judge/remedy.h"
@@ -7,7 +8,9 @@
 #include "output/report_internal.h"
 
 #define TEXT_BYTES 512
-#define INDENT	   10
+/* Of one process: a name of 30 characters, each escaped at the worst, and our words. */
+#define CLAUSE_BYTES 256
+#define INDENT	     10
 
 static void put_entry(const struct report *r, const char *label, const char *text, bool alarm)
 {
@@ -35,7 +38,8 @@ static void sample_books(const struct report *r)
 			     b->surplus ? "surplus" : "missed",
 			     (b->missed || b->surplus) && b->missed + b->surplus <= b->noise
 				     ? " (within counting noise)"
-				     : "",
+			     : b->cpu_unsampled ? " (a CPU was not sampled)"
+						: "",
 			     number_count(b->reported).text);
 	if (b->filtered)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, ", %s filtered",
@@ -51,30 +55,85 @@ static void sample_books(const struct report *r)
 static void switch_books(const struct report *r)
 {
 	const struct books *b = &r->books;
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES], gap[128] = "";
 
 	if (!b->capacity_ns)
 		return;
+	if (b->switches_gap && (b->threads_off || !b->uncovered_ns))
+		snprintf(gap, sizeof(gap), ": a gap, figures of CPU time are off by as much");
+	else if (b->switches_gap)
+		snprintf(gap, sizeof(gap), ": %s are in no CPU's books",
+			 number_time(b->uncovered_ns).text);
 	snprintf(text, sizeof(text), "threads, idle and unaccounted make %s of %s CPU%s x %s%s",
 		 number_percent((double)b->covered_ns / (double)b->capacity_ns).text,
 		 number_fixed(b->cpus_seen, b->cpus_seen == (double)r->m->host.cpus_online ? 0 : 2)
 			 .text,
 		 r->m->host.cpus_online == 1 ? "" : "s", number_time(r->totals->elapsed_ns).text,
-		 b->switches_gap ? ": a gap, figures of CPU time are off by as much" : "");
+		 gap);
 	put_entry(r, "CPU time", text, b->switches_gap);
 }
 
-static void name_books(const struct report *r)
+/* "Shop.Api: 3.0 % (mostly no-symbol)" into text; "" where it has no frames. 0 or -ENOMEM. */
+static int name_clause(const struct report *r, uint32_t process, char *text, size_t bytes)
+{
+	const struct model_process *p = &r->m->processes[process];
+	struct unnamed *u = unnamed_new(r->m, process);
+	char name[NAME_BYTES];
+	enum model_reason most;
+	size_t n;
+
+	text[0] = '\0';
+	if (!u)
+		return -ENOMEM;
+	most = unnamed_commonest(u);
+	safe_name(name, p->name[0] ? p->name : p->comm, 30, CUT_MIDDLE);
+	/* The only one with samples is told as all. */
+	if (u->frames && u->frames < r->unnamed->frames) {
+		n = (size_t)snprintf(text, bytes, "%s: %s", name,
+				     number_percent(share_of(unnamed_frames(u), u->frames)).text);
+		if (most != REASON_NAMED)
+			snprintf(text + n, bytes - n, " (mostly %s)", model_reason_id(most));
+	}
+	unnamed_free(u);
+	return 0;
+}
+
+/* The processes of "start here" first: what is true of the whole host may be so of a compiler. */
+static int name_clauses(const struct report *r, char *text, size_t bytes)
+{
+	const struct group_row *row;
+	size_t n = 0, at = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < HEAD_PROCESSES && (row = report_next_row(r, &at)); i++) {
+		char clause[CLAUSE_BYTES];
+		int err = name_clause(r, row->process, clause, sizeof(clause));
+
+		if (err)
+			return err;
+		if (clause[0])
+			n += (size_t)snprintf(text + n, bytes - n, "%s; ", clause);
+	}
+	return 0;
+}
+
+static int name_books(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
 	enum model_reason most = unnamed_commonest(u);
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES + HEAD_PROCESSES * CLAUSE_BYTES],
+		clauses[HEAD_PROCESSES * CLAUSE_BYTES];
 	size_t n;
+	int err;
 
 	if (!u->frames)
-		return;
-	n = (size_t)snprintf(text, sizeof(text), "%s of frames unnamed",
-			     number_percent(share_of(unnamed_frames(u), u->frames)).text);
+		return 0;
+	err = name_clauses(r, clauses, sizeof(clauses));
+	if (err)
+		return err;
+	n = (size_t)snprintf(text, sizeof(text),
+			     clauses[0] ? "%s%s of all frames unnamed" : "%s%s of frames unnamed",
+			     clauses, number_percent(share_of(unnamed_frames(u), u->frames)).text);
 	if (most != REASON_NAMED)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, ", mostly %s (%s)",
 				      model_reason_text(most),
@@ -82,15 +141,14 @@ static void name_books(const struct report *r)
 	if (most != REASON_NAMED && remedy_reason(most)[0])
 		snprintf(text + n, sizeof(text) - n, " → %s", remedy_reason(most));
 	put_entry(r, "names", text, false);
+	return 0;
 }
 
-/* The last part of a path: stacks break in libraries, whose folder says little. */
-static const char *base_name(const struct model *m, uint32_t module)
+static const char *place_text(const struct unnamed_break *b)
 {
-	const char *path = module < m->modules_cnt ? m->modules[module].path : "an unknown place";
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
+	if (b->place == BREAK_IN_UNKNOWN)
+		return "an unknown place";
+	return b->place[0] ? b->place : "JIT or anonymous code";
 }
 
 static void stack_books(const struct report *r)
@@ -104,7 +162,7 @@ static void stack_books(const struct report *r)
 	n = (size_t)snprintf(text, sizeof(text), "%s do not reach the root of their thread",
 			     number_percent(share_of(u->broken, u->user_stacks)).text);
 	if (u->breaks_cnt) {
-		safe_name(library, base_name(r->m, u->breaks[0].module), 30, CUT_MIDDLE);
+		safe_name(library, place_text(&u->breaks[0]), 30, CUT_MIDDLE);
 		n += (size_t)snprintf(
 			text + n, sizeof(text) - n, ", most break in %s (%s)", library,
 			number_percent(share_of(u->breaks[0].samples, u->user_stacks)).text);
@@ -117,13 +175,18 @@ static void stack_books(const struct report *r)
 	put_entry(r, "stacks", text, false);
 }
 
-void report_books(const struct report *r)
+int report_books(const struct report *r)
 {
+	int err;
+
 	put_heading(r, "books");
 	sample_books(r);
 	switch_books(r);
-	name_books(r);
+	err = name_books(r);
+	if (err)
+		return err;
 	stack_books(r);
+	return 0;
 }
 
 /* One line of the loss table: figures, what it is, what helps. */
@@ -213,27 +276,42 @@ static void put_unnamed(const struct report *r)
 
 #define BREAK_ROWS 5
 
+static void put_help(const struct report *r, const char *where, const char *remedy)
+{
+	char text[TEXT_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s", where, remedy);
+	put_spaces(r, 24);
+	fputs("→ ", r->out);
+	put_words(r, text, 26, 26);
+}
+
 static void put_breaks(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
+	bool files = false, code = false;
 
 	if (!u->breaks_cnt)
 		return;
 	put_heading(r, "stacks that do not reach the root of their thread");
 	for (size_t i = 0; i < u->breaks_cnt && i < BREAK_ROWS; i++) {
-		put_right(r, number_count(u->breaks[i].samples).text, 12);
-		put_right(r, number_percent(share_of(u->breaks[i].samples, u->user_stacks)).text,
-			  10);
+		const struct unnamed_break *b = &u->breaks[i];
+
+		put_right(r, number_count(b->samples).text, 12);
+		put_right(r, number_percent(share_of(b->samples, u->user_stacks)).text, 10);
 		put_spaces(r, 2);
-		put_name(r, base_name(r->m, u->breaks[i].module), r->o.width - 24, CUT_MIDDLE,
-			 false);
+		put_name(r, place_text(b), r->o.width - 24, CUT_MIDDLE, false);
 		putc('\n', r->out);
+		files |= b->place && b->place[0];
+		code |= b->place && !b->place[0];
 	}
 	if (u->breaks_cnt > BREAK_ROWS)
-		fprintf(r->out, "%12s … and %zu more places\n", "", u->breaks_cnt - BREAK_ROWS);
-	put_spaces(r, 24);
-	fputs("→ ", r->out);
-	put_words(r, remedy_broken(), 26, 26);
+		fprintf(r->out, "%24s… %zu more place%s\n", "", u->breaks_cnt - BREAK_ROWS,
+			u->breaks_cnt - BREAK_ROWS == 1 ? "" : "s");
+	if (files)
+		put_help(r, "", remedy_reason(REASON_BROKEN));
+	if (code)
+		put_help(r, "JIT or anonymous code: ", remedy_broken_code());
 }
 
 void report_losses(const struct report *r)

@@ -69,12 +69,18 @@ static void put_top_row(const struct report *r, const struct top_row *row, uint6
 static void put_methods(const struct report *r, const struct top *top, const char *title,
 			bool by_self)
 {
+	unsigned int shown = 0;
+
 	put_heading(r, title);
-	for (size_t i = 0; i < top->methods.rows_cnt && i < r->o.rows; i++) {
+	for (size_t i = 0; i < top->methods.rows_cnt && shown < r->o.rows; i++) {
 		const struct top_row *row = &top->methods.rows[i];
 
 		if (by_self && !row->self)
 			break;
+		/* What stands for lost frames is no method; the losses tell it. */
+		if (r->m->symbols[row->symbol].kind == KIND_NOTE)
+			continue;
+		shown++;
 		put_top_row(r, row, top->samples);
 		put_method(r, row->symbol, r->o.width - TOP_COLUMNS);
 		putc('\n', r->out);

@@ -60,10 +60,16 @@ static void put_node(struct walk *w, const struct tree_node *node, const char *g
 	const struct report *r = w->r;
 	size_t used = SHARE_COLUMNS + THREAD_COLUMNS + 2 + prefix_columns(w) + text_columns(glyph);
 	bool self = node->self >= w->min && node->self < node->total;
-	char tail[NUMBER_BYTES + 16] = "";
+	char tail[NUMBER_BYTES + 48] = "";
+	size_t n = 0;
 
+	if (node->calls_max > 1 && node->calls_min == node->calls_max)
+		n = (size_t)snprintf(tail, sizeof(tail), " × %u", node->calls_max);
+	else if (node->calls_max > 1)
+		n = (size_t)snprintf(tail, sizeof(tail), " × %u to %u", node->calls_min,
+				     node->calls_max);
 	if (self)
-		snprintf(tail, sizeof(tail), " · %s itself",
+		snprintf(tail + n, sizeof(tail) - n, " · %s itself",
 			 number_percent(share_of(node->self, w->tree->nodes[0].total)).text);
 	put_columns(w, node->total, node->threads);
 	fputs(w->prefix, r->out);
@@ -164,8 +170,9 @@ static void put_title(const struct report *r)
 int report_tree(const struct report *r, uint32_t process)
 {
 	struct walk w = {.r = r, .lines_left = r->o.lines};
-	struct tree *tree = tree_new_view(
-		r->m, process, r->o.bottom_up ? TREE_BOTTOM_UP : TREE_TOP_DOWN, PATHS_FOLD_UNNAMED);
+	struct tree *tree =
+		tree_new_view(r->m, process, r->o.bottom_up ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
+			      PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION);
 	struct cut cut = {0};
 	uint32_t shown, child;
 

@@ -93,9 +93,15 @@ static struct flock recorder_lock(void)
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1};
 }
 
-static int check_existing(const struct target *t, const struct owner *owner)
+bool recorder_holds(int fd)
 {
 	struct flock lock = recorder_lock();
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+static int check_existing(const struct target *t, const struct owner *owner)
+{
 	struct file_header header;
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -110,9 +116,7 @@ static int check_existing(const struct target *t, const struct owner *owner)
 	if (!ours(&st, owner) || file_header_read(fd, &header) ||
 	    header.application_id != STORE_APPLICATION_ID)
 		return -EEXIST;
-	if (!fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK)
-		return -EBUSY;
-	return 0;
+	return recorder_holds(fd) ? -EBUSY : 0;
 }
 
 /* A journal of an earlier file of that name would be rolled back into ours. */

@@ -353,6 +353,7 @@ int reading_open(struct reading *r, const char *path)
 	real = realpath(path, NULL);
 	if (!real)
 		return -errno;
+	r->recorder = recorder_holds(fd);
 	r->file_bytes = (uint64_t)st.st_size;
 	r->cpu_deadline_ns = cpu_now_ns() + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
 	err = check_companions(real, &wal);

@@ -133,7 +133,10 @@ struct reading {
 	uint64_t
 		cpu_deadline_ns; /* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
 	char *copy_dir;		 /* private folder with the copy, NULL = read in place */
+	bool recorder;		 /* one held the file when it was opened */
 };
+/* True while a recorder holds that file open, through whichever handle. */
+bool recorder_holds(int fd);
 /* Opens, checks that the tables are real tables. Errors as store_read(). */
 int reading_open(struct reading *r, const char *path);
 void reading_close(struct reading *r);

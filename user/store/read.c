@@ -32,6 +32,7 @@ static int take_host(struct reader *r, uint64_t id, union store_row *row)
 	    host->cpus_online > CPUS_MAX)
 		return -EBADMSG;
 	r->m->host = *host;
+	r->m->host.running = r->reading.recorder && !host->complete;
 	return 0;
 }
 
