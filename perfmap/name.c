@@ -208,8 +208,11 @@ void perfmap_name_parse(const char *raw, size_t len, char *buf, size_t cap,
 
 bool perfmap_is_framework(const struct perfmap_name *name)
 {
-	static const char *const whole[] = {"System",	   "Microsoft", "mscorlib", "netstandard",
-					    "WindowsBase", "MSBuild",	"dotnet"};
+	static const char *const whole[] = {
+		"System", "Microsoft", "mscorlib", "netstandard", "WindowsBase", "MSBuild",
+		"dotnet",
+		/* Delegates that the framework compiles at run time: nobody finds them in a source. */
+		"Anonymously Hosted DynamicMethods Assembly"};
 	const char *a = name->assembly;
 	size_t i;
 

@@ -348,6 +348,11 @@ Test(perfmap_name, tells_framework_from_application)
 		const char *raw;
 		bool framework;
 	} rows[] = {
+		{"object [Anonymously Hosted DynamicMethods Assembly] "
+		 "dynamicClass::lambda_method3(object)"
+		 "[Optimized]",
+		 true},
+		{"int32 [names] dynamicClass::IdGetter(object)[Optimized]", false},
 		{"void [System.Private.CoreLib] X::y()", true},
 		{"void [System] X::y()", true},
 		{"void [Microsoft.AspNetCore.Server.Kestrel.Core] X::y()", true},
