@@ -7,7 +7,8 @@ need_root
 start "$LOADS/spinners" 64 40
 spinners=$started
 sleep 0.5
-"$HOTRUN" record -o "$T/spin.hotrun" >"$T/sum" 2>"$T/err" &
+# A script's background commands ignore SIGINT, and hotrun leaves that as it is.
+env --default-signal=INT "$HOTRUN" record -o "$T/spin.hotrun" >"$T/sum" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 10 grep -qs recording "$T/err" || fail "no start-up line after 10 s"
@@ -16,6 +17,7 @@ kill -INT "$hotrun"
 asked=$(date +%s%N)
 until_true 20 gone "$hotrun"
 ended=$(date +%s%N)
+kill -KILL "$hotrun" 2>/dev/null
 wait "$hotrun"
 is "Ctrl-C gives exit code 0" $? 0
 within "it ends, with its summary, ms" "$(((ended - asked) / 1000000))" 0 2000

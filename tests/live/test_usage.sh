@@ -94,17 +94,28 @@ kill -KILL "$child"
 start "$LOADS/spinners" 1 60
 spinner=$started
 for signal in INT TERM HUP; do
-	"$HOTRUN" record -o "$signal.hotrun" >"$T/out" 2>"$T/err.$signal" &
+	# A script's background commands ignore SIGINT, and hotrun leaves that as it is.
+	env --default-signal=INT "$HOTRUN" record -o "$signal.hotrun" >"$T/out" 2>"$T/err.$signal" &
 	hotrun=$!
 	PIDS+=("$hotrun")
 	until_true 20 grep -qs recording "$T/err.$signal" || fail "no start-up line"
 	sleep 1.2
 	kill -"$signal" "$hotrun"
+	until_true 20 gone "$hotrun" || kill -KILL "$hotrun"
 	wait "$hotrun"
 	is "SIG$signal: exit code" $? 0
 	is "SIG$signal: complete" "$(sql "$signal.hotrun" 'SELECT complete FROM host')" 1
 	says "SIG$signal: the summary comes" "$T/out" spinners
 done
+
+nohup "$HOTRUN" record -q -d 2.5 -o nohup.hotrun >/dev/null 2>"$T/err.nohup" &
+hotrun=$!
+PIDS+=("$hotrun")
+until_true 10 grep -qs recording "$T/err.nohup" || fail "no start-up line"
+kill -HUP "$hotrun"
+wait "$hotrun"
+within "what nohup ignores stays ignored, s" "$(sql nohup.hotrun 'SELECT (end_ns - start_ns) / 1e9 FROM host')" 2.4 5
+rm nohup.hotrun
 
 # --- reading ---
 head -c 20000 /dev/urandom >garbage
