@@ -33,6 +33,10 @@ for pid in "$split" "$evil" "$comm" "$anon" "$map" "$path"; do
 done
 
 "$HOTRUN" report -n 20 --all "$capture" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
+# On a busy host they may not be among the first.
+for pid in "$comm" "$path"; do
+	"$HOTRUN" report -p "$pid" "$capture" >>"$T/report" 2>>"$T/err" || fail "report -p: $(cat "$T/err")"
+done
 "$HOTRUN" report -n 20 -b "$capture" >"$T/bottom" 2>>"$T/err" || fail "report -b: $(cat "$T/err")"
 "$HOTRUN" report -s "$capture" >"$T/summary" 2>>"$T/err" || fail "report -s: $(cat "$T/err")"
 "$HOTRUN" export "$capture" -o "$T/folded" 2>>"$T/err" || fail "export: $(cat "$T/err")"
