@@ -46,8 +46,7 @@ static pid_t newest_child_of(pid_t pid)
 
 static void host_make(struct fake_proc *proc)
 {
-	struct fake_process p = {
-		.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
+	struct fake_process p = {.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
 
 	fake_proc_make(proc);
 	fake_process(proc, &p);

@@ -52,8 +52,8 @@ struct fetch_request {
 #define FETCH_CANDIDATES 4
 
 struct fetch_reply {
-	enum model_reason reason;     /* FILE, DEBUG */
-	int error;		      /* MAP: 0 or -errno; -ESTALE also: another file lies there now */
+	enum model_reason reason; /* FILE, DEBUG */
+	int error;		  /* MAP: 0 or -errno; -ESTALE also: another file lies there now */
 	struct elf_identity identity; /* FILE */
 	uint64_t dev, ino;	      /* MAP */
 	uint64_t copied_bytes;	      /* MAP: what the copy holds now */
