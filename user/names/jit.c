@@ -184,6 +184,17 @@ static size_t entries_allowed(const struct jit *j, const struct jit_map *map)
 	return others < JIT_ENTRIES_MAX ? JIT_ENTRIES_MAX - others : 0;
 }
 
+/* What one more copy may grow by, so that all together keep to JIT_COPIES_BYTES. */
+static uint64_t copy_room(const struct jit *j)
+{
+	uint64_t copied = 0;
+
+	for (size_t i = 0; i < j->maps_cnt; i++)
+		if (j->maps[i].file)
+			copied += j->maps[i].file->copied_bytes;
+	return copied < JIT_COPIES_BYTES ? JIT_COPIES_BYTES - copied : 0;
+}
+
 /* Reads what was added, as far as the slice's bytes go; its lines are known from seen_ns on. A map
  * that may be read no further, or is another file by now, is closed. */
 static void advance(struct jit *j, const struct model *m, struct jit_map *map, uint64_t seen_ns)
@@ -199,6 +210,7 @@ static void advance(struct jit *j, const struct model *m, struct jit_map *map, u
 	if (!bytes)
 		return;
 	perfmap_limit(perfmap_tail_map(map->file->tail), entries_allowed(j, map));
+	map->file->copy_room = copy_room(j);
 	reason = map_file_advance(map->file, j->asker, m, map->process, map->seen_ns, bytes, &err,
 				  &bytes);
 	if (j->asker->deferred != deferred)

@@ -21,6 +21,9 @@
 #define JIT_SLICE_BYTES (64u << 20)
 #define JIT_MAP_BYTES	(16u << 20)
 
+/* Of the copies of maps on file systems that may hang, together. What does not fit is not read. */
+#define JIT_COPIES_BYTES (256u << 20)
+
 /* Entries of all maps together: 512 MB. */
 #define JIT_ENTRIES_MAX (16u << 20)
 

@@ -64,7 +64,7 @@ static enum model_reason copy(struct map_file *file, struct asker *a, const stru
 	request->copied_bytes = file->copied_bytes;
 	request->dev = file->dev;
 	request->ino = file->ino;
-	request->bytes_max = max_bytes;
+	request->bytes_max = max_bytes < file->copy_room ? max_bytes : file->copy_room;
 	reason = asker_fetch(a, m, process, request, file->fd, &reply, &fd);
 	if (reason)
 		return reason;
@@ -85,19 +85,23 @@ enum model_reason map_file_advance(struct map_file *file, struct asker *a, const
 {
 	uint64_t before = file->copied_bytes;
 	bool more = false;
+	int err;
 
 	*ret_error = 0;
 	*ret_bytes = 0;
-	if (!file->local) {
+	/* The copy is not to run ahead of its reader. */
+	if (!file->local && !file->behind && file->copy_room) {
 		enum model_reason reason = copy(file, a, m, process, max_bytes, ret_error);
 
 		if (reason)
 			return reason;
 		more = file->copied_bytes >= before + max_bytes;
 	}
-	if (!perfmap_tail_advance(file->tail, seen_ns, max_bytes, ret_bytes, &file->more))
-		file->more |= more;
-	else
-		file->more = false;
+	err = perfmap_tail_advance(file->tail, seen_ns, max_bytes, ret_bytes, &file->behind);
+	file->behind = file->behind && !err;
+	file->more = !err && (file->behind || more);
+	/* Copying costs as reading does. */
+	if (file->copied_bytes > before && file->copied_bytes - before > *ret_bytes)
+		*ret_bytes = (size_t)(file->copied_bytes - before);
 	return REASON_NAMED;
 }

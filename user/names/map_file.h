@@ -14,8 +14,10 @@ struct map_file {
 	int fd;			   /* the tail's, for fstat while the tail lives */
 	bool local;		   /* not a copy */
 	bool more;		   /* there was more than might be read */
+	bool behind;		   /* the copy holds more than was read */
 	uint64_t dev, ino;	   /* of the file that is copied */
 	uint64_t copied_bytes;
+	uint64_t copy_room; /* bytes that the copy may grow by, set before an advance */
 };
 
 /*
