@@ -31,7 +31,8 @@
 struct perfmap {
 	struct perfmap_run runs[RUNS_MAX]; /* in order of arrival */
 	size_t run_cnt;
-	size_t entry_cnt;	    /* tail included */
+	size_t entry_cnt; /* tail included */
+	size_t entries_max;
 	struct perfmap_entry *tail; /* in order of arrival, unsorted */
 	size_t tail_cnt, tail_cap;
 	uint64_t *epochs_ns; /* ascending; a new row also after a rewrite */
@@ -52,8 +53,10 @@ struct perfmap *perfmap_new(void)
 {
 	struct perfmap *map = calloc(1, sizeof(*map));
 
-	if (map)
+	if (map) {
 		map->epoch_wanted = true;
+		map->entries_max = PERFMAP_ENTRIES_MAX;
+	}
 	return map;
 }
 
@@ -163,7 +166,7 @@ static int add_entry(struct perfmap *map, const struct perfmap_entry *entry)
 {
 	int err;
 
-	if (map->entry_cnt >= PERFMAP_ENTRIES_MAX) {
+	if (map->entry_cnt >= map->entries_max) {
 		map->counters.over_limit++;
 		return 0;
 	}
@@ -549,6 +552,16 @@ uint64_t perfmap_damage(const struct perfmap *map)
 struct perfmap_counters perfmap_counters(const struct perfmap *map)
 {
 	return map->counters;
+}
+
+void perfmap_limit(struct perfmap *map, size_t entries_max)
+{
+	map->entries_max = entries_max < PERFMAP_ENTRIES_MAX ? entries_max : PERFMAP_ENTRIES_MAX;
+}
+
+bool perfmap_in_long_line(const struct perfmap *map)
+{
+	return map->skipping;
 }
 
 size_t perfmap_entries(const struct perfmap *map)

@@ -43,16 +43,15 @@ struct perfmap_hit {
 
 /* Only grow. */
 struct perfmap_counters {
-	uint64_t entries;   /* taken in, repetitions included */
-	uint64_t repeated;  /* of these: same code and name again, folded into the first one */
-	uint64_t damaged;   /* lines that lost their entry to damage; see perfmap_damage() */
-	uint64_t continued; /* lines taken as the rest of the name before them */
-	uint64_t unknown;   /* other lines without an entry */
-	uint64_t too_long;  /* lines over PERFMAP_LINE_BYTES_MAX, left out */
-	uint64_t
-		over_limit; /* entries left out for PERFMAP_ENTRIES_MAX or PERFMAP_FILE_BYTES_MAX */
-	uint64_t cut_scans; /* look-ups that gave up on absurdly overlapping entries */
-	uint64_t rewrites;  /* calls of perfmap_rewritten() */
+	uint64_t entries;    /* taken in, repetitions included */
+	uint64_t repeated;   /* of these: same code and name again, folded into the first one */
+	uint64_t damaged;    /* lines that lost their entry to damage; see perfmap_damage() */
+	uint64_t continued;  /* lines taken as the rest of the name before them */
+	uint64_t unknown;    /* other lines without an entry */
+	uint64_t too_long;   /* lines over PERFMAP_LINE_BYTES_MAX, left out */
+	uint64_t over_limit; /* entries left out for perfmap_limit() or PERFMAP_FILE_BYTES_MAX */
+	uint64_t cut_scans;  /* look-ups that gave up on absurdly overlapping entries */
+	uint64_t rewrites;   /* calls of perfmap_rewritten() */
 };
 
 /* Returns owned, or NULL with errno ENOMEM. */
@@ -101,6 +100,12 @@ int perfmap_read_name(const struct perfmap_hit *hit, int fd, char *buf, size_t c
 uint64_t perfmap_damage(const struct perfmap *map);
 
 struct perfmap_counters perfmap_counters(const struct perfmap *map);
+
+/* Lowers the number of entries that it may hold, PERFMAP_ENTRIES_MAX at first; those held stay. */
+void perfmap_limit(struct perfmap *map, size_t entries_max);
+
+/* True inside a line that is longer than PERFMAP_LINE_BYTES_MAX by now. */
+bool perfmap_in_long_line(const struct perfmap *map);
 
 /* Entries held, and the memory that they and their index take. */
 size_t perfmap_entries(const struct perfmap *map);

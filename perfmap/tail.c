@@ -89,7 +89,8 @@ static int was_rewritten(const struct perfmap_tail *tail, uint64_t size)
 	return (size_t)n != tail->mark_len || memcmp(now, tail->mark, tail->mark_len);
 }
 
-static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, size_t *ret_bytes)
+static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, size_t max_bytes,
+		   size_t *ret_bytes)
 {
 	size_t total = 0, want;
 	char *chunk;
@@ -100,7 +101,7 @@ static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, s
 	chunk = malloc(want);
 	if (!chunk)
 		return -ENOMEM;
-	while (total < PERFMAP_ADVANCE_BYTES_MAX && tail->offset < size) {
+	while (total < max_bytes && tail->offset < size) {
 		n = read_some(tail->fd, chunk, want, tail->offset);
 		if (n <= 0) {
 			err = (int)n;
@@ -110,7 +111,7 @@ static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, s
 		set_mark(tail, chunk, (size_t)n);
 		tail->offset += (size_t)n;
 		total += (size_t)n;
-		if (err)
+		if (err || perfmap_in_long_line(tail->map))
 			break;
 	}
 	free(chunk);
@@ -119,11 +120,12 @@ static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, s
 	return err;
 }
 
-int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t *ret_bytes)
+int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max_bytes,
+			 size_t *ret_bytes, bool *ret_more)
 {
 	struct stat st;
 	uint64_t size;
-	int rewritten;
+	int rewritten, err;
 
 	if (fstat(tail->fd, &st))
 		return -errno;
@@ -140,9 +142,12 @@ int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t *re
 	}
 	if (tail->offset == size) {
 		*ret_bytes = 0;
+		*ret_more = false;
 		return 0;
 	}
-	return read_on(tail, size, seen_ns, ret_bytes);
+	err = read_on(tail, size, seen_ns, max_bytes, ret_bytes);
+	*ret_more = tail->offset < size;
+	return err;
 }
 
 struct perfmap *perfmap_tail_map(struct perfmap_tail *tail)

@@ -13,9 +13,6 @@
 
 #include "perfmap/map.h"
 
-/* Read by one advance, so that a huge map cannot hold up the others; the rest comes next time. */
-#define PERFMAP_ADVANCE_BYTES_MAX (64u << 20)
-
 struct perfmap_tail;
 
 /* Takes fd (closes it on failure too). Reads nothing yet. Returns owned, or NULL with errno. */
@@ -26,10 +23,14 @@ void perfmap_tail_free(struct perfmap_tail *tail);
  * Reads what was appended since the last call and gives it seen_ns (see map.h). Notices when the
  * file was truncated, also when it has grown again since: then everything is read anew from its
  * beginning, and old entries answer only while their line is still there.
- * Returns 0; -ENOMEM; or what fstat and pread said. ret_bytes: bytes read; 0 = nothing new,
- * PERFMAP_ADVANCE_BYTES_MAX = probably more to come.
+ * max_bytes: read by this call, so that a huge map cannot hold up others (in whole MiB); the rest
+ * comes next time. Inside a line that is too long to be one (zeros of a sparse file) a call ends
+ * after 1 MiB.
+ * Returns 0; -ENOMEM; or what fstat and pread said. ret_bytes: bytes read, 0 = nothing new.
+ * ret_more: the file had more.
  */
-int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t *ret_bytes);
+int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max_bytes,
+			 size_t *ret_bytes, bool *ret_more);
 
 /* The entries, for perfmap_find(); borrowed until perfmap_tail_free(). */
 struct perfmap *perfmap_tail_map(struct perfmap_tail *tail);

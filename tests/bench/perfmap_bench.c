@@ -67,11 +67,12 @@ static struct perfmap_tail *load(int fd, double *best)
 	struct perfmap_hit hit;
 	double started = now_s();
 	size_t bytes;
+	bool more;
 
 	if (!tail)
 		return NULL;
 	do {
-		if (perfmap_tail_advance(tail, 0, &bytes))
+		if (perfmap_tail_advance(tail, 0, 64u << 20, &bytes, &more))
 			return NULL;
 	} while (bytes);
 	/* The first look-up sorts what is left. */
@@ -113,6 +114,7 @@ static double append(struct perfmap_tail *tail, FILE *f)
 	struct perfmap_hit hit;
 	double spent = 0;
 	size_t bytes;
+	bool more;
 	int i;
 
 	for (i = 0; i < APPENDS; i++) {
@@ -120,7 +122,7 @@ static double append(struct perfmap_tail *tail, FILE *f)
 
 		put_lines(f, LINES + (uint64_t)i * 5, LINES + (uint64_t)i * 5 + 5);
 		started = now_s();
-		perfmap_tail_advance(tail, (uint64_t)i + 1, &bytes);
+		perfmap_tail_advance(tail, (uint64_t)i + 1, 64u << 20, &bytes, &more);
 		perfmap_find(perfmap_tail_map(tail), address_of(1), UINT64_MAX, &hit);
 		spent += now_s() - started;
 	}

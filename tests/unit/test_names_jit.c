@@ -197,3 +197,59 @@ Test(names_jit, more_maps_than_may_be_open_close_the_longest_unused)
 	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add", "names stay");
 	host_end(&h);
 }
+
+Test(names_jit, huge_sparse_maps_together_do_not_hold_up_a_slice)
+{
+	struct timespec before, after;
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	for (uint32_t i = 0; i < 8; i++) {
+		struct fake_process p = {.tgid = 1000 + i,
+					 .start_ticks = START_TICKS,
+					 .comm = "x",
+					 .exe = "/app/x",
+					 .maps = MAPS_LIB};
+		char name[64];
+
+		fake_process(&h.proc, &p);
+		snprintf(name, sizeof(name), "%u/root/tmp/perf-7.map", p.tgid);
+		fake_text(&h.proc, name, LINE_A);
+		cr_assert_eq(truncate(fake_path(&h.proc, "%s", name), UINT32_MAX), 0);
+		h.process = model_process_get(h.m, p.tgid, START_TICKS * TICK_NS);
+		names_process(h.n, h.m, h.process);
+		name_at(&h, JIT + 0x10, 100);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	names_tail(h.n, h.m, 200);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	cr_expect_lt((after.tv_sec - before.tv_sec) * 1000 +
+			     (after.tv_nsec - before.tv_nsec) / 1000000,
+		     500);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	host_end(&h);
+}
+
+Test(names_jit, after_an_exec_the_new_map_names_nothing_of_before)
+{
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
+	names_process(h.n, h.m, h.process);
+	cr_assert_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	cr_assert_null(name_at(&h, JIT + 0x50, 100), "waits");
+	model_mappings_end(h.m, h.process, 200);
+	h.m->processes[h.process].flags &= ~PROCESS_FACTS;
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A2 LINE_B);
+	names_process_exec(h.n, h.m, h.process);
+	cr_expect_eq(name_at(&h, JIT + 0x50, 100)->reason, REASON_PERF_MAP_NO_ENTRY);
+	h.m->processes[h.process].flags &= ~PROCESS_FACTS;
+	names_process(h.n, h.m, h.process);
+	for (size_t i = 9; i < h.m->processes[h.process].mapping_cnt; i++)
+		cr_expect_eq(h.m->processes[h.process].mappings[i].from_ns, 200);
+	cr_expect_gt(h.m->processes[h.process].mapping_cnt, 9);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 300)->name, "Shop.Cart.Remove");
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	host_end(&h);
+}

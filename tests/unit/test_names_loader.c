@@ -181,10 +181,45 @@ Test(asker, a_process_that_hangs_is_not_asked_again)
 	cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
 	cr_assert_eq(left, &job->base);
 	cr_assert_eq(job->ran, 0);
-	cr_assert_eq(loader_timeouts(a.loader), 1);
+	cr_assert_eq(asker_timeouts(&a), 1);
+	asker_forget(&a, 5); /* it runs another program now */
+	cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_NAMED);
 	job_release(&job->base);
 	sem_post(&gate);
 	wait_for(&released, 2);
+	asker_clear(&a);
+}
+
+static void job_dawdle(struct loader_job *base)
+{
+	struct timespec ts = {.tv_nsec = 90000000};
+
+	nanosleep(&ts, NULL);
+	((struct job *)base)->ran++;
+}
+
+Test(asker, waiting_is_bounded_for_a_process_and_in_sum)
+{
+	static atomic_int released;
+	uint64_t start = monotonic_ns();
+	struct loader_job *left;
+	struct asker a;
+	struct job *job = job_new(NULL, &released);
+
+	job->base.run = job_dawdle;
+	cr_assert_eq(asker_init(&a, "/nowhere", 100 * BUSY_DEADLINE_NS), 0);
+	for (int i = 0; i < 100; i++)
+		asker_run(&a, 5, &job->base, &left);
+	cr_expect_leq(job->ran, 5, "%d jobs of one process", job->ran);
+	cr_expect_geq(job->ran, 1);
+	cr_expect_eq(a.deferred, 100u - (unsigned)job->ran);
+	for (uint32_t i = 0; i < 100; i++)
+		asker_run(&a, i, &job->base, &left);
+	cr_expect_leq(monotonic_ns() - start, ASKER_SLICE_NS * 3 / 2);
+	cr_expect_eq(asker_run(&a, 200, &job->base, &left), REASON_LIMIT);
+	asker_slice(&a);
+	cr_expect_eq(asker_run(&a, 200, &job->base, &left), REASON_NAMED);
+	job_release(&job->base);
 	asker_clear(&a);
 }
 

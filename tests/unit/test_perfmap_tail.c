@@ -42,8 +42,9 @@ static void append(struct fixture *f, const char *text)
 static size_t advance(struct fixture *f, uint64_t seen_ns)
 {
 	size_t bytes = SIZE_MAX;
+	bool more;
 
-	cr_assert_eq(perfmap_tail_advance(f->tail, seen_ns, &bytes), 0);
+	cr_assert_eq(perfmap_tail_advance(f->tail, seen_ns, 64u << 20, &bytes, &more), 0);
 	return bytes;
 }
 
@@ -149,16 +150,38 @@ Test(perfmap_tail, still_reads_a_removed_file)
 Test(perfmap_tail, reads_a_huge_file_in_bounded_steps)
 {
 	struct fixture f = fixture_new();
-	uint64_t size = (uint64_t)PERFMAP_ADVANCE_BYTES_MAX + 5000;
+	size_t bytes, total = 0;
+	bool more = true;
+
+	append(&f, LINE_A);
+	for (int i = 0; i < 100000; i++)
+		append(&f, LINE_A);
+	append(&f, LINE_B);
+	while (more) {
+		cr_assert_eq(perfmap_tail_advance(f.tail, 10, 2u << 20, &bytes, &more), 0);
+		cr_expect_eq(bytes == 2u << 20, more);
+		total += bytes;
+	}
+	cr_expect_eq(total, 100001 * strlen(LINE_A) + strlen(LINE_B));
+	cr_expect_str_eq(name_at(&f, 0x7f0000002000, 99), "void [a] X::B()[QuickJitted]");
+	fixture_free(&f);
+}
+
+Test(perfmap_tail, steps_are_short_inside_an_endless_line)
+{
+	struct fixture f = fixture_new();
+	size_t bytes, steps = 0;
+	bool more = true;
 
 	append(&f, LINE_A);
 	/* A hole: NULs without a newline. */
-	cr_assert_eq(ftruncate(f.fd, (off_t)size), 0);
+	cr_assert_eq(ftruncate(f.fd, 8 << 20), 0);
 	append(&f, "\n" LINE_B);
-	size += 1 + strlen(LINE_B);
-	cr_expect_eq(advance(&f, 10), PERFMAP_ADVANCE_BYTES_MAX);
-	cr_expect_str_eq(name_at(&f, 0x7f0000002000, 99), "-");
-	cr_expect_eq(advance(&f, 20), size - PERFMAP_ADVANCE_BYTES_MAX);
+	for (; more; steps++) {
+		cr_assert_eq(perfmap_tail_advance(f.tail, 10, 64u << 20, &bytes, &more), 0);
+		cr_expect_leq(bytes, 1u << 20);
+	}
+	cr_expect_eq(steps, 9);
 	cr_expect_str_eq(name_at(&f, 0x7f0000001000, 99), "void [a] X::A()[QuickJitted]");
 	cr_expect_str_eq(name_at(&f, 0x7f0000002000, 99), "void [a] X::B()[QuickJitted]");
 	cr_expect_eq(perfmap_counters(perfmap_tail_map(f.tail)).too_long, 1);
@@ -168,14 +191,16 @@ Test(perfmap_tail, reads_a_huge_file_in_bounded_steps)
 Test(perfmap_tail, reports_a_descriptor_that_cannot_be_read)
 {
 	size_t bytes = 7;
+	bool more;
 	int fds[2];
 	struct perfmap_tail *tail = perfmap_tail_new(-1);
 
-	cr_expect_eq(perfmap_tail_advance(tail, 0, &bytes), -EBADF);
+	cr_expect_eq(perfmap_tail_advance(tail, 0, 64u << 20, &bytes, &more), -EBADF);
 	perfmap_tail_free(tail);
 	cr_assert_eq(pipe(fds), 0);
 	tail = perfmap_tail_new(fds[0]);
-	cr_expect_eq(perfmap_tail_advance(tail, 0, &bytes), 0, "a pipe has no size");
+	cr_expect_eq(perfmap_tail_advance(tail, 0, 64u << 20, &bytes, &more), 0,
+		     "a pipe has no size");
 	cr_expect_eq(bytes, 0);
 	perfmap_tail_free(tail);
 	close(fds[1]);

@@ -70,9 +70,12 @@ static void catch_signals(void)
 	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
 		struct sigaction action = {.sa_handler = caught[i].handler}, was;
 
-		/* What nohup(1) or a shell has ignored stays so. No SA_RESTART: waits end. */
-		if (!sigaction(caught[i].signal, NULL, &was) && was.sa_handler != SIG_IGN)
-			sigaction(caught[i].signal, &action, NULL);
+		/* What nohup(1) has ignored stays so. Not SIGINT, which shells ignore for whatever a
+		 * script starts with `&`: it ends a recording there, too. No SA_RESTART: waits end. */
+		if (caught[i].signal == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
+		    was.sa_handler == SIG_IGN)
+			continue;
+		sigaction(caught[i].signal, &action, NULL);
 	}
 }
 

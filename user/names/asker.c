@@ -4,21 +4,32 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "names/fetch.h"
 #include "names/guard.h"
 #include "names/proc.h"
 
 /* A start time guessed from the fork event lies after the true one: by how much at the most. */
 #define GUESS_SLACK_TICKS 100u
 
+/* Only what took longer than that is booked against a process. */
+#define TELLING_NS 1000000u
+
 int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns)
 {
+	*a = (struct asker){0};
 	if (snprintf(a->proc_path, sizeof(a->proc_path), "%s", proc_path) >=
 	    (int)sizeof(a->proc_path))
 		return -ENAMETOOLONG;
-	a->hung = (struct hash_index){0};
+	a->fetch = fetch_new(deadline_ns);
+	if (!a->fetch)
+		return -errno;
 	a->loader = loader_new(deadline_ns);
 	return a->loader ? 0 : -ENOMEM;
 }
@@ -26,7 +37,10 @@ int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns)
 void asker_clear(struct asker *a)
 {
 	loader_free(a->loader);
-	hash_clear(&a->hung);
+	fetch_free(a->fetch);
+	free(a->hung);
+	free(a->spent);
+	*a = (struct asker){0};
 }
 
 struct asker_target asker_target(const struct asker *a, const struct model *m, uint32_t process)
@@ -43,29 +57,146 @@ struct asker_target asker_target(const struct asker *a, const struct model *m, u
 	return target;
 }
 
-static bool same_row(const void *owner, uint32_t row, const void *key)
+/* --- who may be asked -------------------------------------------------------------------------- */
+
+static bool is_hung(const struct asker *a, uint32_t process)
 {
-	(void)owner;
-	return row == *(const uint32_t *)key;
+	for (size_t i = 0; i < a->hung_cnt; i++)
+		if (a->hung[i] == process)
+			return true;
+	return false;
 }
+
+static void note_hung(struct asker *a, uint32_t process)
+{
+	/* Without memory it is asked again, and bounded then. */
+	if (!is_hung(a, process) && !GROW(a->hung, a->hung_cnt, a->hung_cap))
+		a->hung[a->hung_cnt++] = process;
+}
+
+static struct asker_spent *spent_of(const struct asker *a, uint32_t process)
+{
+	for (size_t i = a->spent_cnt; i-- > 0;)
+		if (a->spent[i].process == process)
+			return &a->spent[i];
+	return NULL;
+}
+
+static enum model_reason may_ask(struct asker *a, uint32_t process)
+{
+	const struct asker_spent *spent = spent_of(a, process);
+
+	if (is_hung(a, process))
+		return REASON_FILE_TIMEOUT;
+	if (a->spent_ns < ASKER_SLICE_NS && (!spent || spent->ns < ASKER_PROCESS_NS))
+		return REASON_NAMED;
+	a->deferred++;
+	return REASON_LIMIT;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void book(struct asker *a, uint32_t process, uint64_t ns)
+{
+	struct asker_spent *spent = spent_of(a, process);
+
+	if (ns < TELLING_NS)
+		return;
+	a->spent_ns += ns;
+	if (spent)
+		spent->ns += ns;
+	else if (!GROW(a->spent, a->spent_cnt, a->spent_cap))
+		a->spent[a->spent_cnt++] = (struct asker_spent){process, ns};
+}
+
+void asker_slice(struct asker *a)
+{
+	a->spent_cnt = 0;
+	a->spent_ns = 0;
+}
+
+void asker_forget(struct asker *a, uint32_t process)
+{
+	for (size_t i = 0; i < a->hung_cnt; i++) {
+		if (a->hung[i] == process) {
+			a->hung[i] = a->hung[--a->hung_cnt];
+			return;
+		}
+	}
+}
+
+uint64_t asker_timeouts(const struct asker *a)
+{
+	return loader_timeouts(a->loader) + fetch_timeouts(a->fetch);
+}
+
+/* --- asking ------------------------------------------------------------------------------------ */
 
 enum model_reason asker_run(struct asker *a, uint32_t process, struct loader_job *job,
 			    struct loader_job **ret_job)
 {
-	uint64_t hash = hash_u64(process);
+	enum model_reason reason = may_ask(a, process);
+	uint64_t start_ns = now_ns();
 	int err;
 
 	*ret_job = job;
-	if (hash_find(&a->hung, hash, same_row, NULL, &process) != HASH_NONE)
-		return REASON_FILE_TIMEOUT;
+	if (reason)
+		return reason;
 	err = loader_run(a->loader, job);
+	book(a, process, now_ns() - start_ns);
 	if (!err)
 		return REASON_NAMED;
 	if (err != -ETIMEDOUT)
 		return REASON_LIMIT;
 	*ret_job = NULL;
-	hash_add(&a->hung, hash, process); /* without memory it is asked again, and bounded then */
+	note_hung(a, process);
 	return REASON_FILE_TIMEOUT;
+}
+
+/* A user in a mount namespace: whose file systems its processes see. */
+static uint64_t key_of(const struct asker_target *target)
+{
+	char path[300];
+	struct stat owner = {0}, mounts = {0};
+
+	if (target->exited)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%u", target->proc_path, target->tgid);
+	if (stat(path, &owner))
+		return 0;
+	snprintf(path, sizeof(path), "%s/%u/ns/mnt", target->proc_path, target->tgid);
+	if (stat(path, &mounts))
+		mounts.st_ino = 0;
+	return hash_pair(owner.st_uid, mounts.st_ino);
+}
+
+enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
+			      struct fetch_request *request, int give_fd,
+			      struct fetch_reply *ret_reply, int *ret_fd)
+{
+	enum model_reason reason = may_ask(a, process);
+	uint64_t start_ns = now_ns();
+	int err;
+
+	*ret_fd = -1;
+	if (reason)
+		return reason;
+	request->target = asker_target(a, m, process);
+	request->key = key_of(&request->target);
+	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
+	book(a, process, now_ns() - start_ns);
+	if (!err)
+		return REASON_NAMED;
+	if (err == -EBUSY || err == -EAGAIN)
+		return REASON_LIMIT;
+	note_hung(a, process); /* or its file killed the helper: not again either */
+	return err == -EPIPE ? REASON_FILE_MALFORMED : REASON_FILE_TIMEOUT;
 }
 
 bool asker_same_start(const struct asker_target *target, uint64_t start_ticks)

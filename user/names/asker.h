@@ -2,12 +2,21 @@
 #ifndef HOTRUN_NAMES_ASKER_H
 #define HOTRUN_NAMES_ASKER_H
 /*
- * Asks processes for things: the loader, together with the memory of who did not answer. A process
- * that let one job hang is not asked again. One thread.
+ * Asks processes for things: the loader (jobs in a thread) and the fetcher (files, by a process),
+ * together with the memory of who did not answer and a budget of waiting. A process that let one
+ * request hang is not asked again; what the budget does not allow is asked later. One thread.
  */
-#include "base/hash.h"
 #include "model/model.h"
 #include "names/loader.h"
+
+/* Waiting in one slice, for all processes and for each: an answer just before its deadline never
+ * counts as hung, but a hundred of them would stop the recording. The last one may exceed it. */
+#define ASKER_SLICE_NS	 1000000000ull
+#define ASKER_PROCESS_NS 400000000ull
+
+struct fetch;
+struct fetch_request;
+struct fetch_reply;
 
 /* Who is asked, copied into jobs: they may outlive the model. */
 struct asker_target {
@@ -18,13 +27,25 @@ struct asker_target {
 	bool exited; /* do not look at /proc: the id may be somebody else's by now */
 };
 
-struct asker {
-	struct loader *loader;
-	char proc_path[256];
-	struct hash_index hung; /* rows of processes */
+/* What a process let us wait in this slice. */
+struct asker_spent {
+	uint32_t process;
+	uint64_t ns;
 };
 
-/* 0 or -errno. */
+struct asker {
+	struct loader *loader;
+	struct fetch *fetch;
+	char proc_path[256];
+	uint32_t *hung; /* rows of processes */
+	size_t hung_cnt, hung_cap;
+	struct asker_spent *spent;
+	size_t spent_cnt, spent_cap;
+	uint64_t spent_ns;
+	uint64_t deferred; /* requests refused for the budget; only grows */
+};
+
+/* Forks (fetch.h). 0 or -errno. */
 int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns);
 void asker_clear(struct asker *a);
 
@@ -32,11 +53,26 @@ struct asker_target asker_target(const struct asker *a, const struct model *m, u
 
 /*
  * Runs a job on behalf of a process row. Returns REASON_NAMED: it ran; REASON_FILE_TIMEOUT: this
- * or an earlier one hung; REASON_LIMIT: too many hang, or no thread. ret_job: the job where it is
- * still the caller's, NULL where the loader took it.
+ * or an earlier one hung; REASON_LIMIT: too many hang, no thread, or the budget is spent (deferred
+ * has grown then: ask again after asker_slice()). ret_job: the job where it is still the caller's,
+ * NULL where the loader took it.
  */
 enum model_reason asker_run(struct asker *a, uint32_t process, struct loader_job *job,
 			    struct loader_job **ret_job);
+
+/* fetch_ask() on behalf of a process row: target and key are filled in here. Same results. */
+enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
+			      struct fetch_request *request, int give_fd,
+			      struct fetch_reply *ret_reply, int *ret_fd);
+
+/* A new slice: its budget begins. */
+void asker_slice(struct asker *a);
+
+/* The process runs another program now: it may be asked again. */
+void asker_forget(struct asker *a, uint32_t process);
+
+/* Requests that hung since asker_init(). */
+uint64_t asker_timeouts(const struct asker *a);
 
 /*
  * Opens /proc/PID of the target (guard_process) once it is sure to be this incarnation: field 22 of

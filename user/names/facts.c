@@ -55,13 +55,24 @@ static bool is_known(const struct model *m, const struct model_process *p, size_
 	return false;
 }
 
-static void add_mapping(struct model *m, uint32_t process, size_t known,
+uint64_t facts_replaced_ns(const struct model_process *p)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < p->mapping_cnt; i++)
+		if (p->mappings[i].to_ns > last_ns)
+			last_ns = p->mappings[i].to_ns;
+	return last_ns;
+}
+
+static void add_mapping(struct model *m, uint32_t process, size_t known, uint64_t from_ns,
 			const struct proc_mapping *map, char *path)
 {
 	struct model_mapping mapping = {
 		.start = map->start,
 		.end = map->end,
 		.file_offset = map->file_offset,
+		.from_ns = from_ns,
 	};
 	struct model_module module = {.path = path, .dev = map->dev, .inode = map->inode};
 	size_t len = strlen(path);
@@ -82,12 +93,13 @@ static void add_mapping(struct model *m, uint32_t process, size_t known,
 static void add_mappings(struct model *m, uint32_t process, struct proc_facts *facts)
 {
 	size_t known = m->processes[process].mapping_cnt;
+	uint64_t from_ns = facts_replaced_ns(&m->processes[process]);
 
 	/* Bounded work: with so many on both sides most were told by the side-band. */
 	if (known > 4096 && facts->mappings_cnt > 4096)
 		return;
 	for (size_t i = 0; i < facts->mappings_cnt; i++)
-		add_mapping(m, process, known, &facts->mappings[i],
+		add_mapping(m, process, known, from_ns, &facts->mappings[i],
 			    facts->paths + facts->mappings[i].path);
 	if (facts->mappings_cut)
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);

@@ -11,6 +11,10 @@ void facts_read(struct asker *asker, struct model *m, uint32_t process);
 /* After an exec: executable, name and cgroup anew. */
 void facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
 
+/* When what a process had mapped was replaced last, e.g. by an exec: what is mapped now does not name
+ * addresses of before. Monotonic, 0 = never. */
+uint64_t facts_replaced_ns(const struct model_process *p);
+
 /* Code of this mapping was sampled: a process that runs CoreCLR's is a .NET process from now on,
  * also when the runtime was mapped after its facts were read. */
 void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping);

@@ -2,34 +2,30 @@
 #ifndef HOTRUN_NAMES_FILE_JOB_H
 #define HOTRUN_NAMES_FILE_JOB_H
 /*
- * The loader's job that opens one mapped file and loads its symbols (of a precompiled .NET image, its
- * function bounds), in two steps so that its owner can look between them whether it knows the file
- * already.
+ * The loader's job that loads the symbols of one opened file (of a precompiled .NET image, its
+ * function bounds), or adds those of its debug file. The file cannot hang (fetch.h), but hostile
+ * content can make it long work.
  */
-#include "names/asker.h"
 #include "names/elf.h"
+#include "names/loader.h"
 #include "perfmap/image.h"
-
-enum file_step { FILE_STEP_OPEN, FILE_STEP_LOAD };
 
 struct file_job {
 	struct loader_job base;
-	enum file_step step; /* to be run next */
-	struct asker_target target;
-	char *path;		    /* owned */
-	struct model_module module; /* path is not to be used */
-	uint64_t start, end;	    /* of the mapping */
-	bool is_image;		    /* precompiled .NET code, not ELF */
+	int fd;			      /* owned: the file, or with a table its debug file */
+	bool is_image;		      /* precompiled .NET code, not ELF */
+	struct elf_identity identity; /* of the file */
 	/* Results. */
 	enum model_reason reason;
-	int fd;			      /* owned, -1 = none */
-	struct elf_identity identity; /* after FILE_STEP_OPEN */
-	/* Owned, after FILE_STEP_LOAD: one of both. */
+	/* Owned: one of both. */
 	struct elf_table *table;
 	struct perfmap_image *image;
 };
 
-/* The path of the module tells what the file is. Returns owned (release with job->base.release), or NULL with errno ENOMEM. */
-struct file_job *file_job_new(const struct asker_target *target, const struct model_module *module,
-			      const struct model_mapping *mapping);
+/* Takes fd (closes it on failure too). Returns owned (release with job->base.release), or NULL with
+ * errno ENOMEM. */
+struct file_job *file_job_new(int fd, bool is_image, const struct elf_identity *identity);
+
+/* Another file for another run: takes fd. */
+void file_job_give(struct file_job *job, int fd);
 #endif

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names/files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/hash.h"
+#include "names/fetch.h"
 #include "names/file_job.h"
+#include "names/symbol.h"
 
 /* What a module of a process led to. */
 struct attachment {
@@ -182,39 +187,104 @@ static uint32_t keep_table(struct files *f, struct file_job *job)
 	return (uint32_t)row;
 }
 
-static enum model_reason load(struct files *f, uint32_t process, struct file_job *job,
-			      uint32_t *ret_table)
+/* Adds the symbols of the first debug file that fits. Returns false where the job was lost. */
+static bool add_debug(struct files *f, const struct model *m, uint32_t process,
+		      struct fetch_request *request, struct file_job *job)
 {
 	struct loader_job *left;
-	enum model_reason reason = asker_run(f->asker, process, &job->base, &left);
+	struct fetch_reply reply;
+	int fd;
 
+	request->what = FETCH_DEBUG;
+	memcpy(request->build_id, job->identity.build_id, sizeof(request->build_id));
+	request->build_id_len = job->identity.build_id_len;
+	memcpy(request->debuglink, job->table->debuglink, sizeof(request->debuglink));
+	for (unsigned i = 0; i < FETCH_CANDIDATES; i++) {
+		request->candidate = i;
+		if (asker_fetch(f->asker, m, process, request, -1, &reply, &fd))
+			return true;
+		if (fd < 0)
+			continue;
+		file_job_give(job, fd);
+		if (asker_run(f->asker, process, &job->base, &left))
+			return left != NULL;
+		if (!job->reason)
+			return true;
+	}
+	return true;
+}
+
+/* Takes fd. */
+static enum model_reason load(struct files *f, const struct model *m, uint32_t process,
+			      struct fetch_request *request, const struct elf_identity *identity,
+			      int fd, uint32_t *ret_table)
+{
+	struct file_job *job = file_job_new(fd, request->is_image, identity);
+	struct loader_job *left;
+	enum model_reason reason;
+
+	if (!job)
+		return REASON_LIMIT;
+	reason = asker_run(f->asker, process, &job->base, &left);
 	if (!reason)
 		reason = job->reason;
+	if (!reason && job->table && !job->table->has_symtab && identity->build_id_len > 1 &&
+	    !add_debug(f, m, process, request, job)) {
+		left = NULL;
+		reason = REASON_FILE_TIMEOUT;
+	}
 	if (!reason) {
-		*ret_table = find_identity(f, &job->identity, job->is_image);
-		if (*ret_table == MODEL_NONE) {
-			job->step = FILE_STEP_LOAD;
-			reason = asker_run(f->asker, process, &job->base, &left);
-			if (!reason)
-				reason = job->reason;
-			if (!reason) {
-				*ret_table = keep_table(f, job);
-				if (*ret_table == MODEL_NONE)
-					reason = REASON_LIMIT;
-			}
-		}
+		*ret_table = keep_table(f, job);
+		if (*ret_table == MODEL_NONE)
+			reason = REASON_LIMIT;
 	}
 	if (left)
 		left->release(left);
 	return reason;
 }
 
+static enum model_reason find(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping, uint32_t *ret_table)
+{
+	const struct model_module *module = &m->modules[mapping->module];
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	struct fetch_reply reply;
+	enum model_reason reason;
+	int fd;
+
+	if (!request || snprintf(request->path, sizeof(request->path), "%s", module->path) >=
+				(int)sizeof(request->path))
+		return REASON_LIMIT;
+	request->what = FETCH_FILE;
+	memcpy(request->build_id, module->build_id, sizeof(request->build_id));
+	request->build_id_len = module->build_id_len;
+	request->inode = module->inode;
+	request->start = mapping->start;
+	request->end = mapping->end;
+	request->is_image = symbol_is_image(module->path);
+	/* First who it is: most files are known already, and a copy costs. */
+	request->identity_only = true;
+	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
+	if (!reason)
+		reason = reply.reason;
+	if (reason)
+		return reason;
+	*ret_table = find_identity(f, &reply.identity, request->is_image);
+	if (*ret_table != MODEL_NONE)
+		return REASON_NAMED;
+	request->identity_only = false;
+	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
+	if (!reason)
+		reason = reply.reason;
+	if (reason)
+		return reason;
+	return load(f, m, process, request, &reply.identity, fd, ret_table);
+}
+
 static void attach(struct files *f, const struct model *m, uint32_t process,
 		   const struct model_mapping *mapping, struct attachment *a)
 {
 	const struct model_module *module = &m->modules[mapping->module];
-	struct asker_target target;
-	struct file_job *job;
 
 	a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
 	/* The same path and build id as another process's: the same file. */
@@ -223,9 +293,7 @@ static void attach(struct files *f, const struct model *m, uint32_t process,
 	a->reason = REASON_NAMED;
 	if (a->table != MODEL_NONE)
 		return;
-	target = asker_target(f->asker, m, process);
-	job = file_job_new(&target, module, mapping);
-	a->reason = job ? load(f, process, job, &a->table) : REASON_LIMIT;
+	a->reason = find(f, m, process, mapping, &a->table);
 	if (!a->reason) {
 		note_module(f, mapping->module, a->table);
 		return;
@@ -249,7 +317,12 @@ static enum model_reason look_up(struct files *f, const struct model *m, uint32_
 	if (row == MODEL_NONE || !attachment_equal(f, row, &key))
 		row = hash_find(&f->attachment_index, hash, attachment_equal, f, &key);
 	if (row == HASH_NONE) {
+		uint64_t deferred = f->asker->deferred;
+
 		attach(f, m, process, mapping, &key);
+		/* Not settled: it is asked again when there is time. */
+		if (key.reason && f->asker->deferred != deferred)
+			return (enum model_reason)key.reason;
 		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
 		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
 			return REASON_LIMIT;

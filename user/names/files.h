@@ -27,7 +27,7 @@ void files_free(struct files *f);
 /*
  * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the
  * next call; else why there is none. A first look at a file may take up to the deadline, further
- * ones are hash look-ups.
+ * ones are hash look-ups. One that the asker deferred is no look: the next call asks again.
  */
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,

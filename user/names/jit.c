@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/grow.h"
-#include "names/map_job.h"
+#include "base/hash.h"
+#include "names/map_file.h"
 #include "perfmap/name.h"
 
 /* After so many looks in vain a missing map is looked for at every eighth only. */
@@ -14,12 +15,16 @@
 
 struct jit_map {
 	uint32_t process;
-	struct map_job *job;	  /* with the tail; NULL = not open */
+	struct map_file *file;	  /* NULL = not open */
 	enum model_reason reason; /* why it is not */
 	bool looked;
 	bool ended;	     /* read once more after its process's exit */
+	bool behind;	     /* not read to its end yet */
+	uint64_t seen_ns;    /* what is read now was there since then at the latest */
 	unsigned looks;	     /* in vain */
 	uint32_t generation; /* goes up with every change of the map */
+	uint32_t image;	     /* programs before this one */
+	uint64_t since_ns;   /* when its program was started by an exec, 0 = was there */
 	uint64_t changed_ns; /* what its newest entries were stamped with */
 	uint64_t used;	     /* the look-up that used it last */
 };
@@ -27,7 +32,7 @@ struct jit_map {
 /* Which symbol an entry of a map is. */
 struct jit_entry {
 	uint64_t start;
-	uint32_t process, offset;
+	uint32_t process, image, offset;
 	uint32_t symbol;  /* row */
 	const char *tier; /* interned */
 };
@@ -51,23 +56,31 @@ struct jit {
 	size_t waiting_cnt, waiting_cap;
 	struct hash_index waiting_index;
 	uint64_t uses;
+	size_t bytes_left; /* to be read in this slice, of all maps */
+	size_t next;	   /* the map whose turn is first in the next slice */
 };
+
+/* Of one raw name; perfmap's own bound for what it parses into is lower. */
+#define NAME_BYTES 8192
 
 struct jit *jit_new(struct asker *asker)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
-	if (j)
+	if (j) {
 		j->asker = asker;
+		j->bytes_left = JIT_SLICE_BYTES;
+	}
 	return j;
 }
 
 static void close_map(struct jit *j, struct jit_map *map)
 {
-	if (!map->job)
+	if (!map->file)
 		return;
-	map->job->base.release(&map->job->base);
-	map->job = NULL;
+	map_file_free(map->file);
+	map->file = NULL;
+	map->behind = false;
 	j->open_cnt--;
 }
 
@@ -131,29 +144,10 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-static enum model_reason run_step(struct jit *j, struct jit_map *map, enum map_step step)
-{
-	struct loader_job *left;
-	enum model_reason reason;
-
-	map->job->step = step;
-	if (step != MAP_STEP_OPEN && map->job->local) {
-		map->job->base.run(&map->job->base);
-		return REASON_NAMED;
-	}
-	reason = asker_run(j->asker, map->process, &map->job->base, &left);
-	if (!left) {
-		map->job = NULL;
-		map->reason = reason;
-		j->open_cnt--;
-	}
-	return reason;
-}
-
 static void tell_process(struct model *m, const struct jit_map *map)
 {
 	struct model_process *p = &m->processes[map->process];
-	uint32_t reason = map->job ? REASON_NAMED : map->reason;
+	uint32_t reason = map->file ? REASON_NAMED : map->reason;
 
 	if (p->perf_map != reason) {
 		p->perf_map = reason;
@@ -168,7 +162,7 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 	for (size_t i = 0; i < j->maps_cnt; i++) {
 		struct jit_map *map = &j->maps[i];
 
-		if (map->job && map != but && (!oldest || map->used < oldest->used))
+		if (map->file && map != but && (!oldest || map->used < oldest->used))
 			oldest = map;
 	}
 	if (oldest) {
@@ -179,42 +173,84 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 	}
 }
 
-/* Reads what was added; its lines are known from seen_ns on. */
-static enum model_reason advance(struct jit *j, struct jit_map *map, uint64_t seen_ns)
+/* What one more map may hold, so that all together keep to JIT_ENTRIES_MAX. */
+static size_t entries_allowed(const struct jit *j, const struct jit_map *map)
 {
-	enum model_reason reason;
+	size_t others = 0;
 
-	map->job->seen_ns = seen_ns;
-	reason = run_step(j, map, MAP_STEP_ADVANCE);
-	if (!reason && map->job->grown) {
-		map->generation++;
-		map->changed_ns = seen_ns;
-	}
-	return reason;
+	for (size_t i = 0; i < j->maps_cnt; i++)
+		if (j->maps[i].file && &j->maps[i] != map)
+			others += perfmap_entries(perfmap_tail_map(j->maps[i].file->tail));
+	return others < JIT_ENTRIES_MAX ? JIT_ENTRIES_MAX - others : 0;
 }
 
-/* Looks for the map and reads it whole; its lines are known from seen_ns on. */
+/* What one more copy may grow by, so that all together keep to JIT_COPIES_BYTES. */
+static uint64_t copy_room(const struct jit *j)
+{
+	uint64_t copied = 0;
+
+	for (size_t i = 0; i < j->maps_cnt; i++)
+		if (j->maps[i].file)
+			copied += j->maps[i].file->copied_bytes;
+	return copied < JIT_COPIES_BYTES ? JIT_COPIES_BYTES - copied : 0;
+}
+
+/* Reads what was added, as far as the slice's bytes go; its lines are known from seen_ns on. A map
+ * that may be read no further, or is another file by now, is closed. */
+static void advance(struct jit *j, const struct model *m, struct jit_map *map, uint64_t seen_ns)
+{
+	size_t bytes = j->bytes_left < JIT_MAP_BYTES ? j->bytes_left : JIT_MAP_BYTES;
+	uint64_t deferred = j->asker->deferred;
+	enum model_reason reason;
+	int err;
+
+	if (!map->behind)
+		map->seen_ns = seen_ns;
+	map->behind = true;
+	if (!bytes)
+		return;
+	perfmap_limit(perfmap_tail_map(map->file->tail), entries_allowed(j, map));
+	map->file->copy_room = copy_room(j);
+	reason = map_file_advance(map->file, j->asker, m, map->process, map->seen_ns, bytes, &err,
+				  &bytes);
+	if (j->asker->deferred != deferred)
+		return;
+	if (reason || err) {
+		close_map(j, map);
+		map->reason = reason ? reason : REASON_PERF_MAP_REWRITTEN;
+		map->looks = 0;
+		map->generation++;
+		return;
+	}
+	map->behind = map->file->more;
+	j->bytes_left -= bytes < j->bytes_left ? bytes : j->bytes_left;
+	if (bytes) {
+		map->generation++;
+		map->changed_ns = map->seen_ns;
+	}
+}
+
+/* Looks for the map and begins to read it; its lines are known from seen_ns on. */
 static void look(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
 {
-	struct asker_target target = asker_target(j->asker, m, map->process);
+	uint64_t deferred = j->asker->deferred;
 	enum model_reason reason;
+	int err = 0;
 
+	reason = map_file_open(j->asker, m, map->process, &err, &map->file);
+	if (j->asker->deferred != deferred) {
+		map->reason = reason;
+		return;
+	}
 	map->looked = true;
 	map->looks++;
-	map->job = map_job_new(&target);
-	if (!map->job)
-		return;
-	if (j->open_cnt++ >= JIT_MAPS_MAX)
-		close_unused(j, m, map);
-	reason = run_step(j, map, MAP_STEP_OPEN);
-	if (!reason)
-		reason = reason_of(map->job->error);
-	if (!reason)
-		reason = advance(j, map, seen_ns);
 	map->generation++;
-	if (reason) {
-		map->reason = reason;
-		close_map(j, map);
+	if (map->file) {
+		if (j->open_cnt++ >= JIT_MAPS_MAX)
+			close_unused(j, m, map);
+		advance(j, m, map, seen_ns);
+	} else {
+		map->reason = reason ? reason : reason_of(err);
 	}
 	tell_process(m, map);
 }
@@ -223,7 +259,8 @@ static bool entry_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct jit_entry *a = &((const struct jit *)owner)->entries[row], *b = key;
 
-	return a->start == b->start && a->process == b->process && a->offset == b->offset;
+	return a->start == b->start && a->process == b->process && a->image == b->image &&
+	       a->offset == b->offset;
 }
 
 static uint32_t unnamed_symbol(struct model *m, enum model_reason reason)
@@ -241,29 +278,25 @@ static uint32_t unnamed_symbol(struct model *m, enum model_reason reason)
 }
 
 /* Reads and takes apart the name of an entry. */
-static void read_entry(struct jit *j, struct model *m, struct jit_map *map,
-		       const struct perfmap_hit *hit, struct jit_entry *entry)
+static void read_entry(struct model *m, const struct jit_map *map, const struct perfmap_hit *hit,
+		       struct jit_entry *entry)
 {
-	char buf[PERFMAP_NAME_BYTES];
+	char raw[NAME_BYTES], buf[PERFMAP_NAME_BYTES];
 	struct perfmap_name name;
 	struct model_symbol symbol;
-	enum model_reason reason;
+	size_t len;
 	bool is_stub;
 
 	entry->tier = "";
-	map->job->hit = *hit;
-	reason = run_step(j, map, MAP_STEP_NAME);
-	if (!reason && map->job->error)
-		reason = REASON_PERF_MAP_REWRITTEN;
-	if (reason) {
-		entry->symbol = unnamed_symbol(m, reason);
+	if (perfmap_tail_name(map->file->tail, hit, raw, sizeof(raw), &len)) {
+		entry->symbol = unnamed_symbol(m, REASON_PERF_MAP_REWRITTEN);
 		return;
 	}
-	perfmap_name_parse(map->job->name, map->job->name_len, buf, sizeof(buf), &name);
+	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
 	is_stub = hit->is_stub || name.is_stub;
 	symbol = (struct model_symbol){
 		.name = name.display,
-		.raw = model_string(m, map->job->name, name.raw_len),
+		.raw = model_string(m, raw, name.raw_len),
 		.module = *name.assembly ? name.assembly
 			  : is_stub	 ? "[stubs]"
 					 : "[jit]",
@@ -274,11 +307,15 @@ static void read_entry(struct jit *j, struct model *m, struct jit_map *map,
 	entry->tier = model_str(m, name.tier);
 }
 
-static uint32_t add_hit(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
+static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *map, uint64_t address,
 			const struct perfmap_hit *hit)
 {
 	struct jit_entry key = {
-		.start = hit->start, .process = map->process, .offset = hit->offset};
+		.start = hit->start,
+		.process = map->process,
+		.image = map->image,
+		.offset = hit->offset,
+	};
 	uint64_t hash = hash_pair(hit->start, (uint64_t)map->process << 32 | hit->offset);
 	uint32_t row = hash_find(&j->entry_index, hash, entry_equal, j, &key);
 	struct model_location location;
@@ -286,7 +323,7 @@ static uint32_t add_hit(struct jit *j, struct model *m, struct jit_map *map, uin
 	if (row != HASH_NONE) {
 		key = j->entries[row];
 	} else {
-		read_entry(j, m, map, hit, &key);
+		read_entry(m, map, hit, &key);
 		if (!GROW(j->entries, j->entries_cnt, j->entries_cap) &&
 		    !hash_add(&j->entry_index, hash, (uint32_t)j->entries_cnt))
 			j->entries[j->entries_cnt++] = key;
@@ -317,9 +354,10 @@ static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t 
 		.tier = "",
 	};
 
-	if (map->job)
-		reason = perfmap_tail_rewritten(map->job->tail) ? REASON_PERF_MAP_REWRITTEN
-			 : perfmap_damage(perfmap_tail_map(map->job->tail))
+	if (map->file)
+		reason = map->behind				   ? REASON_LIMIT
+			 : perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
+			 : perfmap_damage(perfmap_tail_map(map->file->tail))
 				 ? REASON_PERF_MAP_DAMAGED
 				 : REASON_PERF_MAP_NO_ENTRY;
 	else if (anonymous && (reason == REASON_NO_PERF_MAP || reason == REASON_PROCESS_GONE))
@@ -334,7 +372,7 @@ static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64
 {
 	struct perfmap_hit hit;
 
-	if (!map->job || perfmap_find(perfmap_tail_map(map->job->tail), address, time_ns, &hit))
+	if (!map->file || perfmap_find(perfmap_tail_map(map->file->tail), address, time_ns, &hit))
 		return MODEL_NONE;
 	return add_hit(j, m, map, address, &hit);
 }
@@ -372,11 +410,11 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 		return MODEL_NONE;
 	map->used = ++j->uses;
 	if (!map->looked)
-		look(j, m, map, 0);
+		look(j, m, map, map->since_ns);
 	location = find(j, m, map, address, time_ns);
 	if (location == MODEL_NONE)
 		location = model_location_find(m, process, address, time_ns);
-	if (location == MODEL_NONE && ((anonymous && !map->job) || !add_waiting(j, &w)))
+	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
 		location = add_reason(m, map, address, anonymous);
 	return location;
 }
@@ -389,50 +427,6 @@ uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns)
 		return 0;
 	j->maps[row].used = ++j->uses;
 	return j->maps[row].generation;
-}
-
-void jit_forget(struct jit *j, uint32_t process)
-{
-	uint32_t row = hash_find(&j->map_index, hash_u64(process), map_equal, j, &process);
-
-	if (row == HASH_NONE)
-		return;
-	close_map(j, &j->maps[row]);
-	j->maps[row].looked = j->maps[row].ended = false;
-	j->maps[row].looks = 0;
-	j->maps[row].reason = REASON_NO_PERF_MAP;
-	j->maps[row].generation++;
-}
-
-/* The runtime's file was deleted: the next one at its path is another. */
-static bool is_deleted(const struct map_job *job)
-{
-	struct stat st;
-
-	return job->local && !fstat(job->fd, &st) && !st.st_nlink;
-}
-
-static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64_t written_ns)
-{
-	bool exited = m->processes[map->process].exit_ns;
-
-	if (map->ended)
-		return;
-	map->ended = exited;
-	if (map->job) {
-		advance(j, map, written_ns);
-		if (map->job && !exited && is_deleted(map->job)) {
-			close_map(j, map);
-			map->reason = REASON_PERF_MAP_REWRITTEN;
-			map->looks = 0;
-			map->generation++;
-		}
-		tell_process(m, map);
-	} else if (map->reason != REASON_FILE_TIMEOUT && map->reason != REASON_PROCESS_GONE &&
-		   !exited && j->open_cnt < JIT_MAPS_MAX &&
-		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
-		look(j, m, map, written_ns);
-	}
 }
 
 /* Names what can be named by now; the others wait on, unless settle or their patience is over. */
@@ -450,16 +444,94 @@ static void serve_waiting(struct jit *j, struct model *m, bool settle)
 
 		if (!map || find(j, m, map, w.address, w.time_ns) != MODEL_NONE)
 			continue;
-		w.looks++;
+		w.looks += !map->behind;
 		if (settle || w.looks >= JIT_PATIENCE || !add_waiting(j, &w))
 			add_reason(m, map, w.address, w.anonymous);
 	}
 }
 
+/* Gives the frames of a process that wait their reason. */
+static void settle_process(struct jit *j, struct model *m, uint32_t process)
+{
+	size_t cnt = j->waiting_cnt;
+
+	hash_clear(&j->waiting_index);
+	j->waiting_cnt = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		struct waiting w = j->waiting[i];
+		struct jit_map *map = map_of(j, w.process);
+
+		if (w.process != process)
+			add_waiting(j, &w);
+		else if (map && find(j, m, map, w.address, w.time_ns) == MODEL_NONE)
+			add_reason(m, map, w.address, w.anonymous);
+	}
+}
+
+void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_ns)
+{
+	uint32_t row = hash_find(&j->map_index, hash_u64(process), map_equal, j, &process);
+
+	if (row == HASH_NONE)
+		return;
+	/* The old program's frames that still wait are not to be named from the new one's map. */
+	settle_process(j, m, process);
+	close_map(j, &j->maps[row]);
+	j->maps[row].looked = j->maps[row].ended = false;
+	j->maps[row].looks = 0;
+	j->maps[row].reason = REASON_NO_PERF_MAP;
+	j->maps[row].generation++;
+	j->maps[row].image++;
+	j->maps[row].since_ns = exec_ns;
+}
+
+/* The runtime's file was deleted: the next one at its path is another. */
+static bool is_deleted(const struct map_file *file)
+{
+	struct stat st;
+
+	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
+}
+
+static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64_t written_ns)
+{
+	bool exited = m->processes[map->process].exit_ns;
+
+	if (map->ended)
+		return;
+	if (map->file) {
+		advance(j, m, map, written_ns);
+		if (map->file && !exited && is_deleted(map->file)) {
+			close_map(j, map);
+			map->reason = REASON_PERF_MAP_REWRITTEN;
+			map->looks = 0;
+			map->generation++;
+		}
+		map->ended = exited && !map->behind;
+		tell_process(m, map);
+	} else if (exited) {
+		map->ended = true;
+	} else if (map->reason != REASON_FILE_TIMEOUT && map->reason != REASON_PROCESS_GONE &&
+		   j->open_cnt < JIT_MAPS_MAX &&
+		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
+		look(j, m, map, written_ns);
+	}
+}
+
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 {
-	for (size_t i = 0; i < j->maps_cnt; i++)
-		tail_map(j, m, &j->maps[i], written_ns);
+	size_t cnt = j->maps_cnt, first = j->next;
+
+	j->bytes_left = JIT_SLICE_BYTES;
+	/* Who came too late in this slice begins the next one. */
+	for (size_t i = 0; i < cnt; i++) {
+		size_t row = (first + i) % cnt;
+		bool had = j->bytes_left;
+
+		tail_map(j, m, &j->maps[row], written_ns);
+		if (had && !j->bytes_left)
+			j->next = row + 1;
+	}
 	serve_waiting(j, m, false);
 }
 

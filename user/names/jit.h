@@ -4,7 +4,7 @@
 /*
  * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map, follows
  * it, and turns entries into symbols of the model. Frames without an entry wait for some looks at
- * the map before they get their reason. One thread; files that may hang are read by the loader.
+ * the map before they get their reason. One thread; maps that may hang are read by the fetcher.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,17 @@
 /* Maps held open, also those of gone processes; beyond it the longest unused is closed. Half of the
  * usual soft limit of 1,024 descriptors is left to CPUs' events. */
 #define JIT_MAPS_MAX 256
+
+/* Bytes of all maps, and of one, that are read in one slice: 64 MiB take a quarter of a second. The
+ * rest follows in the next ones; frames wait for it. */
+#define JIT_SLICE_BYTES (64u << 20)
+#define JIT_MAP_BYTES	(16u << 20)
+
+/* Of the copies of maps on file systems that may hang, together. What does not fit is not read. */
+#define JIT_COPIES_BYTES (256u << 20)
+
+/* Entries of all maps together: 512 MB. */
+#define JIT_ENTRIES_MAX (16u << 20)
 
 /* Frames that wait for an entry; what does not fit gets its reason at once. */
 #define JIT_PENDING_MAX 65536
@@ -42,8 +53,9 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
  */
 uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns);
 
-/* The process runs another program now: its map is another's. */
-void jit_forget(struct jit *j, uint32_t process);
+/* The process runs another program since exec_ns (monotonic): its map is another's, and names
+ * nothing of before. Frames that wait get what the old map says. */
+void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_ns);
 
 /* Reads what the maps grew by (see names_tail) and names waiting frames. */
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);

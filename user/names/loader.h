@@ -2,9 +2,10 @@
 #ifndef HOTRUN_NAMES_LOADER_H
 #define HOTRUN_NAMES_LOADER_H
 /*
- * The deadline: runs jobs that may hang (a target's FUSE or NFS file, a target that holds its
- * mmap_lock) in a helper thread, and walks away from those that do. A job works on its own memory
- * only. An abandoned job finishes or hangs on its own, even beyond the loader's end, and is
+ * The deadline: runs jobs that may take long (a target that holds its mmap_lock, hostile content) in
+ * a helper thread, and walks away from those that do. A job opens no file of a target outside /proc:
+ * a thread stuck in one would keep hotrun's BPF objects even after SIGKILL (fetch.h opens them). It
+ * works on its own memory only. An abandoned job finishes or hangs on its own, even beyond the loader's end, and is
  * released by whoever touches it last. One caller's thread.
  */
 #include <stdint.h>

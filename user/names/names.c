@@ -32,6 +32,7 @@
 struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
 	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
+	bool deferred;	  /* its file was not looked at for lack of time */
 };
 
 struct names {
@@ -88,7 +89,8 @@ void names_process(struct names *n, struct model *m, uint32_t process)
 
 void names_process_exec(struct names *n, struct model *m, uint32_t process)
 {
-	jit_forget(n->jit, process);
+	jit_forget(n->jit, m, process, facts_replaced_ns(&m->processes[process]));
+	asker_forget(&n->asker, process);
 	facts_read_exec(&n->asker, m, process);
 }
 
@@ -211,9 +213,14 @@ static void keep_origin(struct names *n, uint32_t location, struct origin origin
 	while (n->origins_cnt <= location) {
 		if (GROW(n->origins, n->origins_cnt, n->origins_cap))
 			return;
-		n->origins[n->origins_cnt++] = (struct origin){MODEL_NONE, 0};
+		n->origins[n->origins_cnt++] = (struct origin){.mapping = MODEL_NONE};
 	}
 	n->origins[location] = origin;
+}
+
+static bool is_deferred(const struct names *n, uint32_t location)
+{
+	return location < n->origins_cnt && n->origins[location].deferred;
 }
 
 static bool holds(const struct model_mapping *map, uint64_t time_ns)
@@ -231,6 +238,8 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 	if (location >= n->origins_cnt)
 		return false;
 	o = n->origins[location];
+	if (o.deferred)
+		return n->asker.spent_ns >= ASKER_SLICE_NS;
 	if (o.mapping == MODEL_NONE)
 		return o.check == p->mapping_cnt;
 	if (o.mapping >= p->mapping_cnt)
@@ -250,7 +259,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	struct model_process *p = &m->processes[process];
 	struct model_location location = {
 		.process = process, .address = address, .older = MODEL_NONE, .tier = ""};
-	struct origin origin = {MODEL_NONE, (uint32_t)p->mapping_cnt};
+	struct origin origin = {.mapping = MODEL_NONE, .check = (uint32_t)p->mapping_cnt};
+	uint64_t deferred = n->asker.deferred;
 	uint32_t row;
 
 	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
@@ -264,11 +274,13 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		if (map) {
 			origin.mapping = (uint32_t)(map - p->mappings);
 			/* Where other code lay at this address before, the name is not for then. */
-			if (model_location_find(m, process, address, time_ns) != MODEL_NONE)
-				location.from_ns = map->from_ns;
+			row = model_location_find(m, process, address, time_ns);
+			if (row != MODEL_NONE)
+				location.from_ns = is_deferred(n, row) ? time_ns : map->from_ns;
 		}
 		location.symbol = map ? symbol_in(n, m, process, map, address)
 				      : symbol_nowhere(m, process, address);
+		origin.deferred = n->asker.deferred != deferred;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
 	if (row != MODEL_NONE)
@@ -350,6 +362,7 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 {
+	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
 }
 
@@ -360,5 +373,5 @@ void names_settle(struct names *n, struct model *m)
 
 uint64_t names_timeouts(const struct names *n)
 {
-	return loader_timeouts(n->asker.loader);
+	return asker_timeouts(&n->asker);
 }

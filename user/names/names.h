@@ -3,9 +3,13 @@
 #define HOTRUN_NAMES_NAMES_H
 /*
  * Turns addresses into symbols with reasons, and process ids into facts. The only room (with
- * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door
- * and loader.h for the deadline. Symbols, locations and process facts are written into the model.
- * Used by one thread; look-ups that may hang run in a helper thread of its own.
+ * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door,
+ * fetch.h for the process that opens them and loader.h for the deadline of work. Symbols, locations
+ * and process facts are written into the model. Used by one thread.
+ *
+ * Waiting is bounded (asker.h): some 300 ms for a look-up, 400 ms for a process and a second for all
+ * between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a later
+ * sample of it finds the time.
  */
 #include <stdint.h>
 
@@ -18,13 +22,14 @@ struct names_options {
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
 };
 
-/* Returns owned, or NULL with errno. Reads kallsyms at the first kernel address, not here. */
+/* Forks helper processes (fetch.h): call it before there are descriptors and mappings that a helper
+ * stuck in a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the first kernel address, not here. */
 struct names *names_new(const struct names_options *options);
 void names_free(struct names *n);
 
 /*
  * Reads what /proc tells of a process: exe, entry assembly, innermost NSpid, cgroup, unit,
- * container, and its executable mappings (from_ns 0). Sets PROCESS_FACTS, or PROCESS_GONE where the
+ * container, and its executable mappings (from_ns 0, after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the
  * process ended or another one has its pid by now. Never fails: what could not be read stays
  * unknown. Cheap to call again: does nothing when the facts are there.
  */

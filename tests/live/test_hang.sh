@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A service whose perf map lies on a FUSE file system that never answers a read: the recording ends in
+# time, and a SIGKILL leaves nothing of it in the kernel although its helper is stuck there.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Split
+need_tool bpftool bpftool
+[ -c /dev/fuse ] || { echo "skip - needs /dev/fuse"; exit 0; }
+
+# Out of /tmp, which the service does not see.
+apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+trap 'kill "$(cat "$apps/pid")"; rm -rf "$apps"; finish' EXIT
+cp -r "$BUILD/dotnet/Split" "$LOADS/hang_fuse" "$apps"
+mkdir "$apps/mount"
+start unshare -m sh -c 'mount --make-rprivate / && "$1/hang_fuse" "$1/mount" >"$1/log" & echo $! >"$1/pid"
+	for i in 1 2 3 4 5 6 7 8 9 10; do grep -qs mounted "$1/log" && break; sleep 0.3; done
+	mount --bind "$1/mount" /tmp && DOTNET_PerfMapEnabled=0 DOTNET_EnableDiagnostics=0 \
+		exec dotnet "$1/Split/Split.dll" 60 /dev/null' sh "$apps"
+until_true 20 grep -qs mounted "$apps/log" || fail "the file system is not mounted"
+sleep 2
+
+begin=$SECONDS
+"$HOTRUN" record -q -d 3 -o "$T/hang.hotrun" 2>"$T/err"
+is "the recording ends well" $? 0
+within "and in time, seconds" $((SECONDS - begin)) 3 6
+check "a read did hang" grep -q "a read hangs" "$apps/log"
+
+# ids FIELD: BPF objects that process holds, by their numbers, which the kernel never uses twice
+ids() { cat "/proc/$hotrun/fdinfo/"* 2>/dev/null | awk -v f="$1:" '$1 == f && $2 { print $2 }' | sort -nu; }
+# A helper of it waits where no signal reaches.
+stuck() {
+	local nursery helper
+
+	for nursery in $(pgrep -P "$hotrun"); do
+		for helper in $(pgrep -P "$nursery"); do
+			grep -qs '^State:.*D' "/proc/$helper/status" && return 0
+		done
+	done
+	return 1
+}
+"$HOTRUN" record -q -o "$T/killed.hotrun" 2>"$T/err" &
+hotrun=$!
+PIDS+=("$hotrun")
+until_true 20 stuck || fail "no helper is stuck"
+progs=$(ids prog_id) maps=$(ids map_id) links=$(ids link_id)
+within "hotrun holds BPF programs" "$(printf '%s\n' $progs | wc -l)" 3 100
+kill -KILL "$hotrun"
+{ wait "$hotrun"; } 2>/dev/null
+sleep 1
+left=
+for id in $progs; do bpftool prog show id "$id" >/dev/null 2>&1 && left="$left prog:$id"; done
+for id in $maps; do bpftool map show id "$id" >/dev/null 2>&1 && left="$left map:$id"; done
+for id in $links; do bpftool link show id "$id" 2>/dev/null | grep -q . && left="$left link:$id"; done
+is "a second after SIGKILL no BPF program, map or link of it is left" "$left" ""

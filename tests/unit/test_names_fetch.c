@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process that opens targets' files: what it holds, and what happens when it hangs. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "names/fetch.h"
+#include "names_support.h"
+
+#define DEADLINE_NS 50000000u
+
+static struct fetch_request *map_request(const struct fake_proc *proc, uint64_t key)
+{
+	struct fetch_request *request = calloc(1, sizeof(*request));
+
+	request->what = FETCH_MAP;
+	request->key = key;
+	request->target.tgid = 5;
+	strcpy(request->target.proc_path, proc->path);
+	return request;
+}
+
+/* The one started last. */
+static pid_t newest_child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	f = fopen(path, "r");
+	cr_assert(f, "%s", path);
+	while (fscanf(f, "%d", &child) == 1)
+		;
+	fclose(f);
+	cr_assert(child);
+	return child;
+}
+
+static void host_make(struct fake_proc *proc)
+{
+	struct fake_process p = {.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
+
+	fake_proc_make(proc);
+	fake_process(proc, &p);
+	fake_text(proc, "5/root/tmp/perf-7.map", "7f0000100000 40 f\n");
+}
+
+/* A helper stuck in a target's file keeps what it holds beyond SIGKILL of the observer. */
+Test(fetch, helpers_hold_no_descriptor_of_their_parent)
+{
+	int held = open("/dev/zero", O_RDONLY), fd, sockets = 0;
+	struct fetch *f = fetch_new(10000000000u);
+	struct fetch_request *request;
+	struct fetch_reply reply;
+	struct fake_proc proc;
+	struct dirent *entry;
+	char path[64], link[64];
+	DIR *dir;
+
+	host_make(&proc);
+	request = map_request(&proc, 1);
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(reply.error, 0);
+	if (fd >= 0)
+		close(fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd", newest_child_of(newest_child_of(getpid())));
+	dir = opendir(path);
+	cr_assert_not_null(dir);
+	while ((entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+
+		if (n < 0)
+			continue;
+		link[n] = '\0';
+		cr_expect_str_neq(link, "/dev/zero");
+		sockets += !strncmp(link, "socket:", 7);
+	}
+	cr_expect_eq(sockets, 1);
+	closedir(dir);
+	close(held);
+	fetch_free(f);
+	free(request);
+	fake_proc_remove(&proc);
+}
+
+Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
+{
+	struct fetch *f = fetch_new(DEADLINE_NS);
+	struct fetch_request *bad, *good;
+	pid_t nursery, stopped[FETCH_MAX_HUNG_KEY];
+	struct fetch_reply reply;
+	struct fake_proc proc;
+	int fd, n = 0, err;
+
+	host_make(&proc);
+	bad = map_request(&proc, 1);
+	good = map_request(&proc, 2);
+	nursery = newest_child_of(getpid());
+	while (n < FETCH_MAX_HUNG_KEY) {
+		cr_assert_eq(fetch_ask(f, good, -1, &reply, &fd), 0);
+		if (fd >= 0)
+			close(fd);
+		stopped[n] = newest_child_of(nursery);
+		kill(stopped[n++], SIGSTOP);
+		cr_assert_eq(fetch_ask(f, bad, -1, &reply, &fd), -ETIMEDOUT);
+	}
+	cr_expect_eq(fetch_timeouts(f), FETCH_MAX_HUNG_KEY);
+	cr_expect_eq(fetch_ask(f, bad, -1, &reply, &fd), -EBUSY);
+	cr_expect_eq(fetch_ask(f, good, -1, &reply, &fd), 0, "others are served");
+	if (fd >= 0)
+		close(fd);
+	for (int i = 0; i < n; i++)
+		kill(stopped[i], SIGCONT);
+	while ((err = fetch_ask(f, bad, -1, &reply, &fd)) == -EBUSY)
+		usleep(1000);
+	cr_expect_eq(err, 0);
+	if (fd >= 0)
+		close(fd);
+	fetch_free(f);
+	free(bad);
+	free(good);
+	fake_proc_remove(&proc);
+}
+
+Test(fetch, its_end_waits_for_nobody)
+{
+	struct fetch *f = fetch_new(DEADLINE_NS);
+	struct fetch_request *request;
+	struct fetch_reply reply;
+	struct fake_proc proc;
+	pid_t server;
+	int fd;
+
+	host_make(&proc);
+	request = map_request(&proc, 1);
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	if (fd >= 0)
+		close(fd);
+	server = newest_child_of(newest_child_of(getpid()));
+	kill(server, SIGSTOP);
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), -ETIMEDOUT);
+	fetch_free(f);
+	cr_expect_eq(kill(server, 0), 0, "is left behind");
+	kill(server, SIGCONT);
+	free(request);
+	fake_proc_remove(&proc);
+}

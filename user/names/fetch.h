@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_FETCH_H
+#define HOTRUN_NAMES_FETCH_H
+/*
+ * Opens files of watched processes in a helper process. A read of a FUSE file waits where not even
+ * SIGKILL reaches it, and a process stuck there keeps its memory and descriptors: those must not be
+ * hotrun's, with its BPF objects. So a small process is forked before there are any (make it early),
+ * which forks servers, one at a time; a server that does not answer is left behind and replaced.
+ *
+ * What comes back is safe to read: the file itself where its file system cannot hang (ext4, xfs,
+ * btrfs, tmpfs), else a copy in memory. One caller's thread. Helpers end when hotrun does, the stuck
+ * ones when they get their answer.
+ */
+#include "names/asker.h"
+#include "names/elf.h"
+
+/* Servers left behind at the same time, and of those for targets with one key. */
+#define FETCH_MAX_HUNG	   16
+#define FETCH_MAX_HUNG_KEY 4
+
+/* A server that uses the CPU at its deadline is slow, not hung: it gets so many deadlines. */
+#define FETCH_MAX_DEADLINES 5
+
+/* Larger files are not copied. */
+#define FETCH_COPY_BYTES_MAX (256ull << 20)
+
+#define FETCH_PATH_BYTES 4096
+
+enum fetch_what {
+	FETCH_FILE,  /* a mapped file */
+	FETCH_DEBUG, /* a separate debug file of one */
+	FETCH_MAP,   /* the perf map */
+};
+
+struct fetch_request {
+	enum fetch_what what;
+	uint64_t key; /* who answers for it if it hangs, e.g. a user in a container */
+	struct asker_target target;
+	char path[FETCH_PATH_BYTES]; /* FILE, DEBUG: of the mapped file */
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len;
+	uint64_t inode, start, end; /* FILE: of the mapping */
+	bool is_image;		    /* FILE: not ELF */
+	bool identity_only;	    /* FILE: no copy is made, a descriptor may come or not */
+	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	char debuglink[256];	    /* DEBUG */
+	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
+	uint64_t copied_bytes, dev, ino, bytes_max;
+};
+
+/* Places where a debug file may lie. */
+#define FETCH_CANDIDATES 4
+
+struct fetch_reply {
+	enum model_reason reason; /* FILE, DEBUG */
+	int error;		  /* MAP: 0 or -errno; -ESTALE also: another file lies there now */
+	struct elf_identity identity; /* FILE */
+	uint64_t dev, ino;	      /* MAP */
+	uint64_t copied_bytes;	      /* MAP: what the copy holds now */
+	bool local;		      /* MAP: the descriptor is the file's own */
+};
+
+struct fetch;
+
+/* Forks. Returns owned, or NULL with errno. */
+struct fetch *fetch_new(uint64_t deadline_ns);
+/* Does not wait for what hangs. */
+void fetch_free(struct fetch *f);
+
+/*
+ * Asks. give_fd: for FETCH_MAP the copy, else -1; stays the caller's. Returns 0 with a reply and
+ * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
+ * -EPIPE (the server died of it); or -EAGAIN (no process).
+ */
+int fetch_ask(struct fetch *f, const struct fetch_request *request, int give_fd,
+	      struct fetch_reply *ret_reply, int *ret_fd);
+
+/* Servers left behind since fetch_new(). */
+uint64_t fetch_timeouts(const struct fetch *f);
+
+/* The server's side, in the helper: answers one request. give_fd is borrowed; ret_fd owned. */
+void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_reply *ret_reply,
+		 int *ret_fd);
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "names/fetch.h"
+#include "names/guard.h"
+#include "perfmap/locate.h"
+#include "perfmap/map.h"
+
+/* include/uapi/linux/magic.h has it under another name since 6.2 only. */
+#define XFS_MAGIC 0x58465342
+
+#define DEBUG_FOLDER "/usr/lib/debug/.build-id/" /* gdb's convention, also debuginfo packages' */
+#define CHUNK_BYTES  (1u << 20)
+#define MARK_BYTES   64u /* compared before a copy is continued */
+
+/* Not overlayfs: anybody may lay one over a FUSE file system in a user namespace. */
+static bool is_local(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case XFS_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int host_root(void)
+{
+	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* --- copies ------------------------------------------------------------------------------------ */
+
+/* Copies from..until of a file to the same place. Returns where it ended, or -errno. */
+static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
+{
+	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
+	uint64_t at = from;
+
+	if (!chunk)
+		return -ENOMEM;
+	while (at < until) {
+		size_t want = until - at < CHUNK_BYTES ? (size_t)(until - at) : CHUNK_BYTES;
+		ssize_t n = pread(fd, chunk, want, (off_t)at);
+
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		if (pwrite(copy_fd, chunk, (size_t)n, (off_t)at) != n)
+			return -ENOMEM;
+		at += (uint64_t)n;
+	}
+	return (int64_t)at;
+}
+
+/* The file itself where reading it cannot hang, else a copy. Takes fd. */
+static enum model_reason make_safe(int fd, int *ret_fd)
+{
+	_cleanup_close_ int file_fd = fd, copy_fd = -1;
+	struct stat st;
+	int64_t end;
+
+	if (is_local(fd)) {
+		*ret_fd = take_fd(&file_fd);
+		return REASON_NAMED;
+	}
+	if (fstat(fd, &st))
+		return REASON_FILE_MALFORMED;
+	if ((uint64_t)st.st_size > FETCH_COPY_BYTES_MAX)
+		return REASON_LIMIT;
+	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
+	if (copy_fd < 0)
+		return REASON_LIMIT;
+	end = copy_range(fd, copy_fd, 0, (uint64_t)st.st_size);
+	if (end < 0)
+		return end == -ENOMEM ? REASON_LIMIT : REASON_FILE_MALFORMED;
+	*ret_fd = take_fd(&copy_fd);
+	return REASON_NAMED;
+}
+
+/* --- mapped files ------------------------------------------------------------------------------ */
+
+/* Images have no build id. */
+static enum model_reason read_identity(const struct fetch_request *request, int fd,
+				       struct elf_identity *ret_identity)
+{
+	struct stat st;
+
+	if (!request->is_image)
+		return elf_identify(fd, ret_identity);
+	if (fstat(fd, &st))
+		return REASON_FILE_MALFORMED;
+	*ret_identity = (struct elf_identity){
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.size_bytes = (uint64_t)st.st_size,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+	};
+	return REASON_NAMED;
+}
+
+/*
+ * Whether an opened file is the mapped one. The device is no help: overlayfs and btrfs show one in
+ * maps and another in stat.
+ */
+static enum model_reason identify(const struct fetch_request *request, int fd, bool must_know,
+				  struct elf_identity *ret_identity)
+{
+	enum model_reason reason = read_identity(request, fd, ret_identity);
+
+	if (reason)
+		return reason;
+	if (request->build_id_len)
+		return ret_identity->build_id_len == request->build_id_len &&
+				       !memcmp(ret_identity->build_id, request->build_id,
+					       request->build_id_len)
+			       ? REASON_NAMED
+			       : REASON_FILE_CHANGED;
+	if (must_know)
+		return REASON_FILE_CHANGED;
+	if (request->inode && request->inode != ret_identity->inode)
+		return REASON_FILE_CHANGED;
+	return REASON_NAMED;
+}
+
+/* By path below the process's root; failing that the mapped file itself, which also reaches deleted
+ * files and tells apart what overlayfs hides. */
+static enum model_reason open_in_process(const struct fetch_request *request, int process_fd,
+					 struct elf_identity *ret_identity, int *ret_fd)
+{
+	_cleanup_close_ int root_fd = guard_root(process_fd), fd = -1, mapped_fd = -1;
+	enum model_reason reason = REASON_FILE_GONE;
+	struct stat st;
+
+	if (root_fd >= 0)
+		reason = guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st);
+	else if (root_fd == -EACCES || root_fd == -EPERM)
+		reason = REASON_FILE_DENIED;
+	if (!reason) {
+		reason = identify(request, fd, false, ret_identity);
+		if (!reason) {
+			*ret_fd = take_fd(&fd);
+			return REASON_NAMED;
+		}
+	}
+	if (reason != REASON_FILE_GONE && reason != REASON_FILE_CHANGED)
+		return reason;
+	if (guard_open_mapped(process_fd, request->start, request->end, ELF_FILE_BYTES_MAX,
+			      &mapped_fd, &st))
+		return reason;
+	reason = read_identity(request, mapped_fd, ret_identity);
+	if (!reason)
+		*ret_fd = take_fd(&mapped_fd);
+	return reason;
+}
+
+static enum model_reason open_on_host(const struct fetch_request *request,
+				      struct elf_identity *ret_identity, int *ret_fd)
+{
+	_cleanup_close_ int root_fd = host_root(), fd = -1;
+	struct stat st;
+
+	if (root_fd < 0 || !request->build_id_len ||
+	    guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st) ||
+	    identify(request, fd, true, ret_identity))
+		return REASON_PROCESS_GONE;
+	*ret_fd = take_fd(&fd);
+	return REASON_NAMED;
+}
+
+static enum model_reason open_mapped_file(const struct fetch_request *request,
+					  struct elf_identity *ret_identity, int *ret_fd)
+{
+	_cleanup_close_ int process_fd = asker_open(&request->target);
+
+	if (process_fd >= 0) {
+		enum model_reason reason =
+			open_in_process(request, process_fd, ret_identity, ret_fd);
+
+		/* A dying process has lost its root already. */
+		if (reason != REASON_FILE_GONE && reason != REASON_PROCESS_GONE)
+			return reason;
+		return open_on_host(request, ret_identity, ret_fd) ? reason : REASON_NAMED;
+	}
+	if (process_fd == -EACCES || process_fd == -EPERM)
+		return REASON_FILE_DENIED;
+	return open_on_host(request, ret_identity, ret_fd);
+}
+
+static enum model_reason serve_file(const struct fetch_request *request, struct fetch_reply *reply,
+				    int *ret_fd)
+{
+	enum model_reason reason;
+	int fd;
+
+	reason = open_mapped_file(request, &reply->identity, &fd);
+	if (reason)
+		return reason;
+	if (request->identity_only) {
+		close(fd);
+		return REASON_NAMED;
+	}
+	return make_safe(fd, ret_fd);
+}
+
+/* --- debug files ------------------------------------------------------------------------------- */
+
+/* /usr/lib/debug/.build-id/xx/yyyy.debug in the process's root and the host's, then the file named
+ * by .gnu_debuglink beside the mapped one and in .debug there. */
+static bool debug_path(const struct fetch_request *request, char *path, size_t path_bytes)
+{
+	const char *slash = strrchr(request->path, '/');
+	size_t n;
+
+	if (request->candidate < 2) {
+		n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "%02x/", request->build_id[0]);
+		for (unsigned i = 1; i < request->build_id_len; i++)
+			n += (size_t)snprintf(path + n, path_bytes - n, "%02x",
+					      request->build_id[i]);
+		return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
+	}
+	if (!request->debuglink[0] || !slash)
+		return false;
+	return snprintf(path, path_bytes, "%.*s/%s%s", (int)(slash - request->path), request->path,
+			request->candidate == 2 ? "" : ".debug/",
+			request->debuglink) < (int)path_bytes;
+}
+
+static enum model_reason serve_debug(const struct fetch_request *request, int *ret_fd)
+{
+	_cleanup_close_ int process_fd = -1, root_fd = -1;
+	char path[FETCH_PATH_BYTES];
+	enum model_reason reason;
+	struct stat st;
+	int fd;
+
+	if (!debug_path(request, path, sizeof(path)))
+		return REASON_FILE_GONE;
+	if (request->candidate == 1) {
+		root_fd = host_root();
+	} else {
+		process_fd = asker_open(&request->target);
+		root_fd = process_fd < 0 ? -1 : guard_root(process_fd);
+	}
+	if (root_fd < 0)
+		return REASON_FILE_GONE;
+	reason = guard_open(root_fd, path, ELF_FILE_BYTES_MAX, &fd, &st);
+	return reason ? reason : make_safe(fd, ret_fd);
+}
+
+/* --- perf maps --------------------------------------------------------------------------------- */
+
+/* The start in wall-clock time, to tell maps of earlier processes of the same id. */
+static uint64_t started_wall_ns(uint64_t start_ns)
+{
+	struct timespec wall, boot;
+
+	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return 0;
+	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
+	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + start_ns;
+}
+
+/* Whether the copy's end is what the file has there. */
+static bool continues(int fd, int copy_fd, uint64_t copied)
+{
+	char theirs[MARK_BYTES], ours[MARK_BYTES];
+	size_t len = copied < MARK_BYTES ? (size_t)copied : MARK_BYTES;
+
+	return pread(fd, theirs, len, (off_t)(copied - len)) == (ssize_t)len &&
+	       pread(copy_fd, ours, len, (off_t)(copied - len)) == (ssize_t)len &&
+	       !memcmp(theirs, ours, len);
+}
+
+/* Brings the copy of a growing map up to date, by bytes_max at the most. */
+static int copy_map(const struct fetch_request *request, const struct perfmap_file *file,
+		    int copy_fd, uint64_t *ret_copied)
+{
+	uint64_t from = request->copied_bytes, until = file->size_bytes;
+	int64_t end;
+
+	if (from && (file->dev != request->dev || file->ino != request->ino))
+		return -ESTALE;
+	if (until > FETCH_COPY_BYTES_MAX)
+		until = FETCH_COPY_BYTES_MAX;
+	if (until < from || !continues(file->fd, copy_fd, from)) {
+		if (ftruncate(copy_fd, 0))
+			return -errno;
+		from = 0;
+	}
+	if (until - from > request->bytes_max)
+		until = from + request->bytes_max;
+	end = copy_range(file->fd, copy_fd, from, until);
+	if (end < 0)
+		return (int)end;
+	*ret_copied = (uint64_t)end;
+	return 0;
+}
+
+static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
+		     int *ret_fd)
+{
+	static struct perfmap_target target; /* large; one thread here */
+	static struct perfmap_file file;
+	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	int err;
+
+	if (process_fd < 0)
+		return process_fd;
+	err = perfmap_target_read(process_fd, &target);
+	if (!err)
+		err = perfmap_locate(process_fd, &target, started_wall_ns(request->target.start_ns),
+				     &file);
+	if (err)
+		return err;
+	fd = file.fd;
+	reply->dev = file.dev;
+	reply->ino = file.ino;
+	reply->local = is_local(fd);
+	if (reply->local)
+		*ret_fd = take_fd(&fd);
+	else if (give_fd >= 0)
+		return copy_map(request, &file, give_fd, &reply->copied_bytes);
+	return 0;
+}
+
+void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_reply *ret_reply,
+		 int *ret_fd)
+{
+	*ret_fd = -1;
+	switch (request->what) {
+	case FETCH_FILE:
+		ret_reply->reason = serve_file(request, ret_reply, ret_fd);
+		break;
+	case FETCH_DEBUG:
+		ret_reply->reason = serve_debug(request, ret_fd);
+		break;
+	case FETCH_MAP:
+		ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
+		break;
+	}
+}

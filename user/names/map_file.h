@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_MAP_FILE_H
+#define HOTRUN_NAMES_MAP_FILE_H
+/*
+ * One perf map that is followed: the file itself where its file system cannot hang, else a copy in
+ * memory that the fetcher keeps up to date. The tail reads either. What a process on such a file
+ * system writes in the last moments before its end is not copied any more. One thread.
+ */
+#include "names/asker.h"
+#include "perfmap/tail.h"
+
+struct map_file {
+	struct perfmap_tail *tail; /* owned */
+	int fd;			   /* the tail's, for fstat while the tail lives */
+	bool local;		   /* not a copy */
+	bool more;		   /* there was more than might be read */
+	bool behind;		   /* the copy holds more than was read */
+	uint64_t dev, ino;	   /* of the file that is copied */
+	uint64_t copied_bytes;
+	uint64_t copy_room; /* bytes that the copy may grow by, set before an advance */
+};
+
+/*
+ * Finds the map of a process and opens it; reads nothing yet. Returns a reason of the asker; or
+ * REASON_NAMED with ret_error 0 and ret_file owned, or with the -errno of the search
+ * (perfmap_locate()).
+ */
+enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
+				int *ret_error, struct map_file **ret_file);
+void map_file_free(struct map_file *file);
+
+/*
+ * Reads what was added, at most max_bytes (see perfmap_tail_advance()). Returns a reason of the
+ * asker: what hung must be closed; else ret_error is 0, or -ESTALE: another file lies there by now.
+ * ret_bytes: read, also of the copy.
+ */
+enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,
+				   uint32_t process, uint64_t seen_ns, size_t max_bytes,
+				   int *ret_error, size_t *ret_bytes);
+#endif
