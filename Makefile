@@ -2,6 +2,8 @@
 # One Makefile; everything it makes is under $(BUILD). `make help` lists what can be asked of it.
 
 BUILD   ?= build
+# One spelling of it, whoever calls: the dependency files of `build` do not hold for `/tree/build`.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 V       ?= 0

@@ -95,7 +95,8 @@ sys.exit(len(pixels) < 12 or share > 0.95)
 P
 }
 
-make -s BUILD="$BUILD" "$BUILD/unit/test_flame" || exit 1
+# The Makefile names files below this folder without it.
+make -s BUILD="$BUILD" "$(realpath -m --relative-base="$PWD" "$BUILD")/unit/test_flame" || exit 1
 mkdir "$tmp/pages"
 HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/test_flame" --filter 'flame/writes_pages' >/dev/null 2>&1 ||
 	fail "no test pages"
