@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "commands/cgroup_select.h"
 #include "commands/command.h"
 #include "kernel/cgroup_tree.h"
 #include "kernel/host.h"
@@ -38,9 +39,7 @@ struct recorder {
 	struct store *store;
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;
-	char *cgroup_folder;
-	uint64_t *cgroup_ids;
-	size_t cgroup_ids_cnt, cgroup_ids_cap;
+	struct cgroup_select cgroups;
 	bool *online;
 	uint64_t *steal_ns;
 
@@ -235,44 +234,6 @@ static void read_losses(struct recorder *r)
 	model_loss_add(r->model, LOSS_CPU_UNATTACHED, now);
 }
 
-static void take_cgroup(void *ctx, uint64_t id)
-{
-	struct recorder *r = ctx;
-
-	session_select_cgroup(r->session, id);
-	if (!GROW(r->cgroup_ids, r->cgroup_ids_cnt, r->cgroup_ids_cap))
-		r->cgroup_ids[r->cgroup_ids_cnt++] = id;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Groups of the tree come and go, and processes with them. */
-static void select_cgroups(struct recorder *r)
-{
-	if (!r->cgroup_folder)
-		return;
-	r->cgroup_ids_cnt = 0;
-	cgroup_tree_walk(r->cgroup_folder, take_cgroup, r);
-	if (!r->cgroup_ids_cnt)
-		return;
-	qsort(r->cgroup_ids, r->cgroup_ids_cnt, sizeof(*r->cgroup_ids), compare_ids);
-	for (size_t i = 0; i < r->model->processes_cnt; i++) {
-		struct model_process *p = &r->model->processes[i];
-
-		if (p->flags & PROCESS_SELECTED ||
-		    !bsearch(&p->cgroup_id, r->cgroup_ids, r->cgroup_ids_cnt,
-			     sizeof(*r->cgroup_ids), compare_ids))
-			continue;
-		p->flags |= PROCESS_SELECTED;
-		p->dirty = true;
-	}
-}
-
 static int begin_slice(struct recorder *r)
 {
 	struct model_slice slice = {
@@ -351,7 +312,7 @@ static int end_slice(struct recorder *r, uint64_t until_ns)
 	read_accounts(r);
 	end_ns = read_cpus(r);
 	read_losses(r);
-	select_cgroups(r);
+	cgroup_select_refresh(&r->cgroups, r->session, r->model);
 	names_tail(r->names, m, r->tailed_ns);
 	r->tailed_ns = host_now_ns();
 	name_samples(r, 0);
@@ -437,7 +398,7 @@ static int open_session(struct recorder *r, char *why, size_t why_bytes)
 		.max_stack = r->host.max_stack,
 		.tgids = r->options.tgids,
 		.tgid_cnt = r->options.tgid_cnt,
-		.cgroups = r->cgroup_folder != NULL,
+		.cgroups = r->cgroups.folder != NULL,
 	};
 
 	return session_new(&options, why, why_bytes, &r->session);
@@ -478,7 +439,7 @@ int recorder_new(const struct recorder_options *options, char *why, size_t why_b
 	if (err)
 		goto out;
 	if (options->cgroup) {
-		err = cgroup_tree_find(options->cgroup, &r->cgroup_folder);
+		err = cgroup_tree_find(options->cgroup, &r->cgroups.folder);
 		if (err) {
 			snprintf(why, why_bytes, "%s: %s", options->cgroup,
 				 err == -ENOENT ? "no such cgroup" : strerror(-err));
@@ -558,7 +519,7 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 	read_accounts(r);
 	read_processes(r);
 	mark_processes(r);
-	select_cgroups(r);
+	cgroup_select_refresh(&r->cgroups, r->session, r->model);
 	drain(r, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(r->names, r->model, 0);
 
@@ -589,8 +550,7 @@ void recorder_free(struct recorder *r)
 	names_free(r->names);
 	ingest_free(r->ingest);
 	model_free(r->model);
-	free(r->cgroup_folder);
-	free(r->cgroup_ids);
+	cgroup_select_clear(&r->cgroups);
 	free(r->online);
 	free(r->steal_ns);
 	free(r->stack_pass);

@@ -60,7 +60,7 @@ CREATE TABLE process (
 	ns_pid INTEGER NOT NULL,         -- pid in its innermost namespace, 0 = unknown
 	parent_tgid INTEGER NOT NULL,
 	flags INTEGER NOT NULL,          -- 1 kernel thread, 2 runs CoreCLR, 4 /proc was read, 8 ended
-	                                 -- before that, 16 hotrun itself, 32 selected (-p, --cgroup, CMD)
+	                                 -- before that, 16 hotrun itself, 32 selected (-p, --cgroup)
 	start_ns INTEGER NOT NULL,       -- boottime
 	start_exact INTEGER NOT NULL,    -- 0 = start_ns is a guess from the fork event
 	born_ns INTEGER NOT NULL,        -- monotonic

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "commands/cgroup_select.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "kernel/cgroup_tree.h"
+
+struct walk {
+	struct cgroup_select *select;
+	struct session *session;
+};
+
+static void take(void *ctx, uint64_t id)
+{
+	struct walk *walk = ctx;
+	struct cgroup_select *select = walk->select;
+
+	session_select_cgroup(walk->session, id);
+	if (!GROW(select->ids, select->ids_cnt, select->ids_cap))
+		select->ids[select->ids_cnt++] = id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void cgroup_select_refresh(struct cgroup_select *select, struct session *session, struct model *m)
+{
+	struct walk walk = {select, session};
+
+	if (!select->folder)
+		return;
+	select->ids_cnt = 0;
+	cgroup_tree_walk(select->folder, take, &walk);
+	if (!select->ids_cnt)
+		return;
+	qsort(select->ids, select->ids_cnt, sizeof(*select->ids), compare_ids);
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		struct model_process *p = &m->processes[i];
+
+		if (p->flags & PROCESS_SELECTED ||
+		    !bsearch(&p->cgroup_id, select->ids, select->ids_cnt, sizeof(*select->ids),
+			     compare_ids))
+			continue;
+		p->flags |= PROCESS_SELECTED;
+		p->dirty = true;
+	}
+}
+
+void cgroup_select_clear(struct cgroup_select *select)
+{
+	free(select->folder);
+	free(select->ids);
+	*select = (struct cgroup_select){0};
+}
