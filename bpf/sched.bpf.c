@@ -18,8 +18,9 @@ struct cpu_map cpus SEC(".maps");
  * switched yet ran its thread since then. */
 __u64 session_start_ns = 1;
 
-/* Accounts created so far. */
+/* Accounts created so far, and those that the iterator of the start could not create. */
 __u64 accounts_made = 0;
+__u64 accounts_refused = 0;
 
 /* --event cycles: ticks come as NMIs. */
 const volatile bool ticks_in_nmi;
@@ -230,9 +231,7 @@ static __always_inline struct account *make_account(struct task_struct *task)
 	struct account *account =
 		bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!account)
-		count_loss(LOSS_ACCOUNT_ALLOC);
-	else if (!account->number)
+	if (account && !account->number)
 		account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
 	return account;
 }
@@ -241,12 +240,14 @@ static __always_inline struct account *make_account(struct task_struct *task)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
-	make_account(task);
+	if (!make_account(task))
+		count_loss(LOSS_ACCOUNT_ALLOC);
 	return 0;
 }
 
-/* Once at start: accounts for the threads that already exist. Creating is idempotent, so that the
- * kernel may run a step of the iteration again. */
+/* At start: accounts for the threads that already exist. Creating is idempotent, so that the kernel
+ * may run a step of the iteration again, and the user side the whole of it: many at once outrun the
+ * kernel's refill of its memory for storage. */
 SEC("iter/task")
 int create_accounts(struct bpf_iter__task *ctx)
 {
@@ -256,7 +257,9 @@ int create_accounts(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	account = make_account(task);
-	if (account && task->on_cpu && !account->running_since_ns && !account->on_cpu_ns)
+	if (!account)
+		__sync_fetch_and_add(&accounts_refused, 1);
+	else if (task->on_cpu && !account->running_since_ns && !account->on_cpu_ns)
 		account->running_since_ns = session_start_ns;
 	return 0;
 }

@@ -20,6 +20,8 @@
 #include "hotrun.skel.h"
 #include "kernel/host.h"
 
+/* Passes of the iterator until every thread has an account; memory for them is refilled between. */
+#define CREATE_TRIES 20
 /* A record at the most: a stack with all its frames. */
 #define RECORD_MAX (sizeof(struct event_stack) + STACK_MAX_FRAMES * sizeof(__u64))
 
@@ -37,6 +39,7 @@ struct session {
 		uint64_t ticks, busy_ns;
 	} * tick_seen;
 	bool started;
+	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
 	uint64_t bad_records;
@@ -199,9 +202,16 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 					      : NULL;
 	if (!s->bpf->links.read_accounts)
 		return explain(-errno, "attaching the scheduler programs", why, why_bytes);
-	err = run_iterator(s, s->bpf->links.create_accounts);
-	if (err)
-		return explain(err, "creating the accounts", why, why_bytes);
+	for (int i = 0; i < CREATE_TRIES; i++) {
+		s->bpf->bss->accounts_refused = 0;
+		err = run_iterator(s, s->bpf->links.create_accounts);
+		if (err)
+			return explain(err, "creating the accounts", why, why_bytes);
+		s->accounts_refused = s->bpf->bss->accounts_refused;
+		if (!s->accounts_refused)
+			break;
+		usleep(1000);
+	}
 	bpf_link__destroy(s->bpf->links.create_accounts);
 	s->bpf->links.create_accounts = NULL;
 	return 0;
@@ -485,6 +495,7 @@ void session_read_losses(struct session *s, uint64_t counts[LOSS_KERNEL_CNT])
 		for (size_t cpu = 0; cpu < cpus; cpu++)
 			counts[cause] += values[cpu];
 	}
+	counts[LOSS_ACCOUNT_ALLOC] += s->accounts_refused;
 	free(values);
 }
 
