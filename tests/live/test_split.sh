@@ -53,9 +53,9 @@ within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print
 is "start here names the method" \
 	"$(sed -n '/^start here/,/^books/p' "$T/report" | grep -A1 "Split $split:" | tail -1 | xargs)" \
 	"Shop.Pricing.Engine.Reprice (Split) [j]"
-# The first leaf of the tree that holds most: the line with the largest share that ends a branch.
-trunk=$(sed -n '/call tree/,/^$/p' "$T/report" | grep -m1 'itself' | sed -E 's/^.*[├└│ ]([A-Z][^ ]*) .*$/\1/')
-is "the thickest trunk ends in Reprice" "$trunk" Shop.Pricing.Engine.Reprice
+# Of the two methods the thicker trunk stands first in the tree.
+trunk=$(sed -n '/call tree/,/^$/p' "$T/report" | grep -oE 'Engine\.Reprice|Index<[^>]*>\.Rank' | head -1)
+is "the thickest trunk ends in Reprice" "$trunk" Engine.Reprice
 says "its own thread has its role" "$T/report" " pricing"
 says "the perf map is in use" "$T/report" "perf map: in use"
 says "the recording is complete" "$T/report" "· complete"

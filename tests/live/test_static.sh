@@ -15,10 +15,13 @@ cp "$STATIC" "$T/root/hotrun"
 cp "$STATIC" "$T/bare/hotrun"
 start "$LOADS/spinners" 1 20
 spinner=$started
+start dd if=/dev/zero of=/dev/null bs=1M # lives in the kernel, so that there are frames of it
+kernel=$started
 unshare -m --propagation private sh -c "mount -t proc proc '$T/root/proc' && mount -t sysfs sysfs '$T/root/sys' &&
 	exec env -i $(command -v chroot) '$T/root' /hotrun record -d 2 -o /alone.hotrun" >"$T/sum" 2>"$T/err"
 is "record in an empty root: exit code 0" $? 0
 stop "$spinner"
+stop "$kernel"
 [ -s "$T/root/alone.hotrun" ] || {
 	fail "no capture: $(head -c 400 "$T/err")"
 	exit 1
