@@ -45,11 +45,19 @@ struct event_sample {
 	__u32 waiters;	    /* runnable threads that waited for this CPU at that instant */
 	__u16 sample_kind;  /* enum event_sample_kind */
 	__u16 flags;	    /* SAMPLE_* below */
+	__u32 waiting_cnt;  /* of waiting[], at most waiters and WAITING_MAX */
+	__u32 pad;
+	__u32 waiting[]; /* tgids of those that waited, one for each thread, as far as they were
+			  * found: threads of real-time classes are not */
 };
+
+/* Waiting threads that one sample names at the most. */
+#define WAITING_MAX 32
 
 #define SAMPLE_KERNEL_THREAD	  0x1
 #define SAMPLE_USER_STACK_FAULT	  0x2 /* the user stack could not be read */
 #define SAMPLE_KERNEL_STACK_FAULT 0x4
+#define SAMPLE_FILTERED		  0x10 /* outside -p / --cgroup: sent without stacks, since others waited */
 
 /* Frames of one stack at the most; the sysctl kernel.perf_event_max_stack usually says less. */
 #define STACK_MAX_FRAMES 1024
@@ -68,6 +76,12 @@ struct event_stack {
 };
 
 #define TASK_COMM_BYTES 16
+
+/*
+ * Histogram of run delay, by powers of two of a microsecond: slot 0 holds waits under 2 us, slot k
+ * those from 2^k us to under 2^(k+1) us, the last one all that are longer.
+ */
+#define DELAY_SLOTS 26
 
 #define ACCOUNT_KERNEL_THREAD 0x1
 #define ACCOUNT_ABSENT	      0x2 /* the thread has no account (yet): the figures are 0 */
@@ -92,7 +106,30 @@ struct event_task {
 	char comm[TASK_COMM_BYTES];
 	__u64 account; /* number of the account, never reused in a session; 0 = none. A thread that
 			* calls exec takes its account along to the leader's id */
+
+	/* Where the time off CPU went, each with the interval that goes on at the read. Together
+	 * with on_cpu_ns they make up the time since the account was made. */
+	__u64 waited_ns;     /* run delay: runnable, not running, and not throttled */
+	__u64 behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
+	__u64 throttled_ns; /* runnable, but its cgroup's quota (deadline class: its budget) was used up */
+	__u64 blocked_ns;	  /* asleep, stopped or parked: what is not uninterruptible */
+	__u64 uninterruptible_ns; /* state D */
+	__u64 migrations;	  /* to another CPU, as the kernel counts them */
+	__u64 delay_max_ns;	  /* the longest run delay that ended */
+	__u64 waiting_ns;	  /* of waited_ns: the wait that goes on at the read */
+	__u32 cpus_allowed;	  /* CPUs in its affinity mask, those off line included */
+	__u8 policy; /* SCHED_* of linux/sched.h: 0 normal 1 fifo 2 rr 3 batch 5 idle 6 dl */
+	__s8 nice;
+	__u8 rt_priority; /* 1..99 of policies 1 and 2 */
+	__u8 pad2;
+	__u32 delays[DELAY_SLOTS]; /* run delays that ended, modulo 2^32 */
 };
+
+/* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
+ * the last one: could not be read. */
+#define QUEUE_SLOTS   12
+#define QUEUE_MOST    10
+#define QUEUE_UNKNOWN 11
 
 /*
  * Clock and books of one CPU, a value of the array map `cpus`. By construction
@@ -106,12 +143,13 @@ struct cpu_clock {
 	__u64 unaccounted_ns; /* ran in threads that have no account or whose switch was not seen */
 	__u64 switches;
 	__u32 running_tid; /* since last_switch_ns; 0 = idle */
-	__u32 pad;
+	__u32 running_tgid;
 	__u64 ticks_taken; /* sampling ticks that hit a thread */
 	__u64 ticks_idle;
-	__u64 ticks_filtered; /* of those taken, outside -p / --cgroup: no stack asked for */
-	__u64 running_task;   /* address of that thread's task_struct: ids change at exec */
-	__u64 pad2[5];
+	__u64 ticks_filtered;	  /* of those taken, outside -p / --cgroup: no stack asked for */
+	__u64 running_task;	  /* address of that thread's task_struct: ids change at exec */
+	__u64 queue[QUEUE_SLOTS]; /* of ticks_taken, by threads that waited for this CPU then */
+	__u64 pad[9];
 };
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
@@ -126,12 +164,14 @@ enum loss_cause {
 	LOSS_CLOCK_BACKWARDS = 7,
 	LOSS_SWITCH_UNSEEN = 8, /* a CPU ran a thread whose switch-in was not seen */
 	LOSS_SCRATCH = 9,	/* per-CPU scratch missing */
+	LOSS_OWN_SHARED = 10,	/* waits whose "behind own threads" is uncertain: two processes
+				 * share a slot of the table of run times */
 	LOSS_KERNEL_CNT = 16,	/* size of the map; causes of the user side start here */
 };
 
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
-_Static_assert(sizeof(struct event_sample) == 72, "event_sample");
+_Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
-_Static_assert(sizeof(struct event_task) == 104, "event_task");
-_Static_assert(sizeof(struct cpu_clock) == 128, "cpu_clock");
+_Static_assert(sizeof(struct event_task) == 280, "event_task");
+_Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 #endif

@@ -45,7 +45,7 @@ static uint64_t *sum_cpu(const struct model *m)
 	uint64_t *sums = calloc(m->processes_cnt + 1, sizeof(*sums));
 
 	for (size_t i = 0; sums && i < m->threads_cnt; i++)
-		sums[m->threads[i].process] += m->threads[i].on_cpu_ns;
+		sums[m->threads[i].process] += m->threads[i].sched.on_cpu_ns;
 	return sums;
 }
 

@@ -53,6 +53,8 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_CLOCK_BACKWARDS] = "",
 	[LOSS_SWITCH_UNSEEN] = "their CPU time stands under unaccounted",
 	[LOSS_SCRATCH] = "",
+	[LOSS_OWN_SHARED] =
+		"two processes share a slot: of their waits, too much may stand under others",
 	[LOSS_SIDEBAND] = "many mappings or short processes at once: some names are missing",
 	[LOSS_RECURSION] = "another tracer runs on the same events",
 	[LOSS_CPU_UNATTACHED] = "a CPU went offline or came online, or refused the event",

@@ -112,9 +112,9 @@ static int add_thread(struct roles *r, struct hash_index *index, const struct mo
 	}
 	row = &r->rows[found];
 	row->threads++;
-	row->threads_ran += t->on_cpu_ns > 0;
-	row->on_cpu_ns += t->on_cpu_ns;
-	r->on_cpu_ns += t->on_cpu_ns;
+	row->threads_ran += t->sched.on_cpu_ns > 0;
+	row->on_cpu_ns += t->sched.on_cpu_ns;
+	r->on_cpu_ns += t->sched.on_cpu_ns;
 	return 0;
 }
 

@@ -124,8 +124,9 @@ static void size_maps(struct session *s)
 
 	bpf_map__set_max_entries(s->bpf->maps.samples,
 				 ring_bytes(ticks * (80 + 520), 1 << 20, 64 << 20));
-	bpf_map__set_max_entries(s->bpf->maps.tasks,
-				 ring_bytes(cpus * 1024 * 104, 1 << 20, 16 << 20));
+	bpf_map__set_max_entries(
+		s->bpf->maps.tasks,
+		ring_bytes(cpus * 1024 * sizeof(struct event_task), 1 << 20, 16 << 20));
 	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
 }
 
@@ -225,11 +226,15 @@ static int take_ring_record(void *ctx, void *data, size_t bytes)
 	if (bytes < sizeof(*header) || header->size > bytes)
 		goto bad;
 	switch (header->kind) {
-	case EVENT_SAMPLE:
-		if (header->size < sizeof(struct event_sample))
+	case EVENT_SAMPLE: {
+		const struct event_sample *sample = data;
+
+		if (header->size < sizeof(*sample) || sample->waiting_cnt > WAITING_MAX ||
+		    header->size != sizeof(*sample) + sample->waiting_cnt * sizeof(__u32))
 			goto bad;
-		s->ops->sample(s->ops->ctx, data);
+		s->ops->sample(s->ops->ctx, sample);
 		return 0;
+	}
 	case EVENT_STACK: {
 		const struct event_stack *stack = data;
 

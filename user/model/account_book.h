@@ -10,10 +10,12 @@
 
 #include "bpf/events.h"
 #include "base/hash.h"
+#include "model/model.h"
 
 struct account_seen {
 	uint64_t number;
-	uint64_t on_cpu_ns, voluntary, involuntary;
+	struct model_sched sched;
+	uint32_t delays[DELAY_SLOTS];
 };
 
 struct account_book {
@@ -23,7 +25,9 @@ struct account_book {
 };
 
 struct account_rise {
-	uint64_t on_cpu_ns, voluntary, involuntary;
+	struct model_sched sched;
+	uint32_t delays[DELAY_SLOTS];
+	bool any; /* one of the figures is not 0 */
 };
 
 /*

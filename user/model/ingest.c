@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "model/account_book.h"
+#include "model/contention_book.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
@@ -28,6 +29,7 @@ struct ingest {
 	uint32_t pass; /* of the iterator, from 1 */
 	struct cpu_seen *cpu_seen;
 	struct account_book book;
+	struct contention_book contention;
 	uint64_t losses[LOSS_KERNEL_CNT];
 	/* Row of accounts of a thread in the current slice, valid where the slice matches. */
 	struct account_row {
@@ -63,6 +65,7 @@ void ingest_free(struct ingest *in)
 	if (!in)
 		return;
 	account_book_clear(&in->book);
+	contention_book_clear(&in->contention);
 	free(in->cpu_seen);
 	free(in->account_rows);
 	free(in->ended);
@@ -158,7 +161,7 @@ static struct model_account *account_row(struct ingest *in, uint32_t thread)
 {
 	struct model *m = in->m;
 	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
-	struct model_account fresh = {.slice = slice, .thread = thread};
+	struct model_account fresh = {.slice = slice, .thread = thread, .cgroup = MODEL_NONE};
 
 	while (in->account_rows_cnt <= thread) {
 		if (GROW(in->account_rows, in->account_rows_cnt, in->account_rows_cap))
@@ -177,6 +180,21 @@ static struct model_account *account_row(struct ingest *in, uint32_t thread)
 	return &m->accounts[in->account_rows[thread].row];
 }
 
+static void add_delays(struct ingest *in, uint32_t thread, const struct account_rise *rose)
+{
+	struct model *m = in->m;
+	struct model_delay row = {
+		.slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0,
+		.thread = thread,
+	};
+
+	for (; row.slot < DELAY_SLOTS; row.slot++) {
+		row.count = rose->delays[row.slot];
+		if (row.count && model_delay_add(m, &row))
+			model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+	}
+}
+
 static void add_difference(struct ingest *in, uint32_t row, const struct event_task *task)
 {
 	bool born_since = in->start_ns && to_monotonic(in, task->thread_start_ns) >= in->start_ns;
@@ -189,20 +207,22 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 		return;
 	}
 	t->baseline = true;
-	if (!in->start_ns || !(rose.on_cpu_ns | rose.voluntary | rose.involuntary))
+	if (!in->start_ns || !rose.any)
 		return;
 	account = account_row(in, row);
 	if (!account) {
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
-	t->on_cpu_ns += rose.on_cpu_ns;
-	t->voluntary += rose.voluntary;
-	t->involuntary += rose.involuntary;
+	account->cgroup = task->cgroup_id ? model_cgroup_get(in->m, task->cgroup_id) : MODEL_NONE;
+	model_sched_add(&account->sched, &rose.sched);
+	model_sched_add(&t->sched, &rose.sched);
 	t->dirty = true;
-	account->on_cpu_ns += rose.on_cpu_ns;
-	account->voluntary += rose.voluntary;
-	account->involuntary += rose.involuntary;
+	if (task->delay_max_ns > t->delay_max_ns)
+		t->delay_max_ns = task->delay_max_ns;
+	if (task->waiting_ns > t->delay_max_ns)
+		t->delay_max_ns = task->waiting_ns;
+	add_delays(in, row, &rose);
 }
 
 static void end_process(struct ingest *in, uint32_t row, uint64_t time_ns)
@@ -281,6 +301,14 @@ void ingest_task(struct ingest *in, const struct event_task *task)
 		t->state = t->exit_ns ? 'X' : task->state;
 		t->dirty = true;
 	}
+	if (t->cpus_allowed != task->cpus_allowed || t->policy != task->policy ||
+	    t->nice != task->nice || t->rt_priority != task->rt_priority) {
+		t->cpus_allowed = task->cpus_allowed;
+		t->policy = task->policy;
+		t->nice = task->nice;
+		t->rt_priority = task->rt_priority;
+		t->dirty = true;
+	}
 	t->seen_pass = in->pass;
 	if (task->flags & (ACCOUNT_ABSENT | ACCOUNT_TORN) || !task->account) {
 		if (task->flags & ACCOUNT_TORN)
@@ -341,6 +369,28 @@ void ingest_stack(struct ingest *in, const struct event_stack *stack)
 	model_stack_add(m, &row, frames);
 }
 
+/*
+ * Who waited while this thread ran. The record names the waiting threads that were found, at most
+ * WAITING_MAX; they stand for all that waited.
+ */
+static void add_contention(struct ingest *in, uint32_t runner, const struct event_sample *sample)
+{
+	struct model *m = in->m;
+	uint32_t cnt = sample->waiting_cnt;
+
+	if (!sample->waiters || sample->waiters == WAITERS_UNKNOWN)
+		return;
+	if (!cnt)
+		contention_book_add(&in->contention, m, runner, MODEL_NONE,
+				    sample->waiters * 1000ull);
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint32_t waiter = model_process_at(m, sample->waiting[i], sample->time_ns);
+
+		contention_book_add(&in->contention, m, runner, waiter,
+				    sample->waiters * 1000ull / cnt);
+	}
+}
+
 void ingest_sample(struct ingest *in, const struct event_sample *sample)
 {
 	struct model *m = in->m;
@@ -356,6 +406,9 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 	};
 
 	if (process == MODEL_NONE)
+		return;
+	add_contention(in, process, sample);
+	if (sample->flags & SAMPLE_FILTERED)
 		return;
 	thread = model_thread_get(m, process, sample->tid, sample->thread_start_ns);
 	if (thread == MODEL_NONE)
@@ -437,6 +490,8 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 	row.ticks_taken = rise(now.ticks_taken, was.clock.ticks_taken);
 	row.ticks_idle = rise(now.ticks_idle, was.clock.ticks_idle);
 	row.ticks_filtered = rise(now.ticks_filtered, was.clock.ticks_filtered);
+	for (int i = 0; i < QUEUE_SLOTS; i++)
+		row.queue[i] = rise(now.queue[i], was.clock.queue[i]);
 	if (model_cpu_add(m, &row))
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }

@@ -35,9 +35,13 @@ void model_free(struct model *m)
 	free(m->frames);
 	free(m->symbols);
 	free(m->locations);
+	free(m->cgroups);
 	free(m->slices);
 	free(m->samples);
 	free(m->accounts);
+	free(m->delays);
+	free(m->contentions);
+	free(m->throttles);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);
@@ -48,6 +52,7 @@ void model_free(struct model *m)
 	hash_clear(&m->symbol_index);
 	hash_clear(&m->location_index);
 	hash_clear(&m->string_index);
+	hash_clear(&m->cgroup_index);
 	free(m);
 }
 
@@ -433,6 +438,42 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 	return 0;
 }
 
+/* --- scheduler ------------------------------------------------------------------------------- */
+
+static bool same_cgroup(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct model *)owner)->cgroups[row].id == *(const uint64_t *)key;
+}
+
+uint32_t model_cgroup_get(struct model *m, uint64_t id)
+{
+	uint32_t row = hash_find(&m->cgroup_index, hash_u64(id), same_cgroup, m, &id);
+
+	if (row != HASH_NONE)
+		return row;
+	row = (uint32_t)m->cgroups_cnt;
+	if (row >= MODEL_MAX_CGROUPS || GROW(m->cgroups, m->cgroups_cnt, m->cgroups_cap) ||
+	    hash_add(&m->cgroup_index, hash_u64(id), row)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return MODEL_NONE;
+	}
+	m->cgroups[m->cgroups_cnt++] =
+		(struct model_cgroup){.id = id, .parent = MODEL_NONE, .path = "", .dirty = true};
+	return row;
+}
+
+void model_sched_add(struct model_sched *sum, const struct model_sched *by)
+{
+	sum->on_cpu_ns += by->on_cpu_ns;
+	sum->waited_ns += by->waited_ns;
+	sum->behind_own_ns += by->behind_own_ns;
+	sum->throttled_ns += by->throttled_ns;
+	sum->uninterruptible_ns += by->uninterruptible_ns;
+	sum->voluntary += by->voluntary;
+	sum->involuntary += by->involuntary;
+	sum->migrations += by->migrations;
+}
+
 /* --- slices ---------------------------------------------------------------------------------- */
 
 int model_slice_add(struct model *m, const struct model_slice *slice)
@@ -456,6 +497,30 @@ int model_account_add(struct model *m, const struct model_account *account)
 	if (GROW(m->accounts, m->accounts_cnt, m->accounts_cap))
 		return -ENOMEM;
 	m->accounts[m->accounts_cnt++] = *account;
+	return 0;
+}
+
+int model_delay_add(struct model *m, const struct model_delay *delay)
+{
+	if (GROW(m->delays, m->delays_cnt, m->delays_cap))
+		return -ENOMEM;
+	m->delays[m->delays_cnt++] = *delay;
+	return 0;
+}
+
+int model_contention_add(struct model *m, const struct model_contention *contention)
+{
+	if (GROW(m->contentions, m->contentions_cnt, m->contentions_cap))
+		return -ENOMEM;
+	m->contentions[m->contentions_cnt++] = *contention;
+	return 0;
+}
+
+int model_throttle_add(struct model *m, const struct model_throttle *throttle)
+{
+	if (GROW(m->throttles, m->throttles_cnt, m->throttles_cap))
+		return -ENOMEM;
+	m->throttles[m->throttles_cnt++] = *throttle;
 	return 0;
 }
 
@@ -488,4 +553,5 @@ void model_loss_add(struct model *m, uint32_t cause, uint64_t count)
 void model_forget_slice(struct model *m)
 {
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
+	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 }

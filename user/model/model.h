@@ -25,9 +25,10 @@
 #define MODEL_MAX_THREADS      4000000u /* kernel.pid_max is 4,194,304 */
 #define MODEL_MAX_STACKS       1000000u /* a busy host shows tens of thousands */
 #define MODEL_MAX_LOCATIONS    4000000u
-#define MODEL_MAX_MAPPINGS     65530u	    /* open in one process: vm.max_map_count's default */
-#define MODEL_MAX_MAPPING_ROWS 131060u	    /* with ended ones, kept for their samples */
-#define MODEL_MAX_ALL_MAPPINGS 4000000u	    /* 224 MB; each fork inherits its parent's */
+#define MODEL_MAX_MAPPINGS     65530u	/* open in one process: vm.max_map_count's default */
+#define MODEL_MAX_MAPPING_ROWS 131060u	/* with ended ones, kept for their samples */
+#define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
+#define MODEL_MAX_CGROUPS      65536u /* the kernel's own default bound of a large node is lower */
 #define MODEL_MAX_STRINGS      (256u << 20) /* bytes of all: a process may rename itself for ever */
 #define MODEL_MAX_STRING       16384u	    /* bytes of one string; longer ones are cut */
 
@@ -88,6 +89,15 @@ enum model_loss_cause {
 	LOSS_CAUSE_CNT
 };
 
+/* What a capture does not have, and why it says n/a: bits of model_host.off. */
+#define OFF_ACCOUNTS 0x1u /* recorded by a version that kept no waits */
+#define OFF_GROUPS   0x2u /* kernel without group scheduling: no cgroups, no throttling */
+#define OFF_PRESSURE 0x4u /* kernel without pressure stall information */
+#define OFF_QUEUES   0x8u /* run queues cannot be read */
+#define OFF_OWN	     0x10u /* no room for run times by process: own and others cannot be told apart */
+#define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
+#define OFF_CNT	     6
+
 struct model_host {
 	const char *name;
 	const char *kernel;  /* uname -r */
@@ -102,6 +112,7 @@ struct model_host {
 	uint32_t max_stack; /* kernel.perf_event_max_stack */
 	uint64_t start_ns;  /* CLOCK_MONOTONIC of the recording's start */
 	uint64_t end_ns;    /* of its last slice */
+	uint32_t off;	    /* OFF_* */
 	bool complete;	    /* ended on purpose: false after SIGKILL or a full disk */
 	bool running;	    /* its recorder is still at it; set by store_read(), not stored */
 };
@@ -170,6 +181,18 @@ struct model_module {
 	uint8_t build_id_len; /* 0 unknown */
 };
 
+/* What the scheduler gave and did not give to a thread over a stretch of time. */
+struct model_sched {
+	uint64_t on_cpu_ns;
+	uint64_t waited_ns; /* run delay: runnable, not running, not throttled */
+	uint64_t
+		behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
+	uint64_t throttled_ns; /* runnable, but stopped by its own limit */
+	uint64_t uninterruptible_ns;
+	uint64_t voluntary, involuntary; /* switches */
+	uint64_t migrations;
+};
+
 struct model_thread {
 	uint32_t process; /* row */
 	uint32_t tid;
@@ -181,7 +204,22 @@ struct model_thread {
 	bool dirty;
 	uint32_t seen_pass; /* of the iterator; the recorder's, not stored */
 	/* Since the recording's start. */
-	uint64_t on_cpu_ns, voluntary, involuntary;
+	struct model_sched sched;
+	uint64_t delay_max_ns; /* the longest run delay, one that goes on included */
+	uint32_t cpus_allowed; /* in its affinity mask, 0 = unknown */
+	uint8_t policy;	       /* SCHED_* of linux/sched.h */
+	int8_t nice;
+	uint8_t rt_priority;
+};
+
+/* A group of the cpu controller that threads ran in, or one above such a group. */
+struct model_cgroup {
+	uint64_t id;	 /* inode of its folder */
+	uint32_t parent; /* row, MODEL_NONE = the root or unknown; always an earlier row */
+	const char
+		*path; /* below the controller's mount, "/" the root, "" unknown: gone too soon */
+	uint64_t quota_ns, period_ns; /* of its own limit as last read; quota 0 = none */
+	bool dirty;
 };
 
 struct model_stack {
@@ -208,13 +246,38 @@ struct model_sample {
 struct model_account {
 	uint32_t slice;
 	uint32_t thread;
-	uint64_t on_cpu_ns;
-	uint64_t voluntary, involuntary; /* switches */
+	uint32_t cgroup; /* row, that it was in at the end of the slice, or MODEL_NONE */
+	struct model_sched sched;
+};
+
+/* Run delays that ended in one slice, by slot of the histogram in bpf/events.h. */
+struct model_delay {
+	uint32_t slice;
+	uint32_t thread;
+	uint8_t slot;
+	uint64_t count;
+};
+
+/* Sampled: while a thread of runner was on a CPU, threads of waiter were runnable and waited there. */
+struct model_contention {
+	uint32_t slice;
+	uint32_t runner; /* process, row */
+	uint32_t waiter; /* process, row; MODEL_NONE = could not be told */
+	uint64_t weight; /* 1/1000 of a waiting thread, summed over the samples */
+};
+
+/* What cpu.stat says of a group that has a limit of its own. */
+struct model_throttle {
+	uint32_t slice;
+	uint32_t cgroup;
+	uint64_t periods, throttled_periods;
+	uint64_t throttled_ns; /* summed over CPUs */
 };
 
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
+	uint64_t pressure_ns;	   /* somebody waited for a CPU (PSI "some"); 0 with OFF_PRESSURE */
 };
 
 struct model_cpu {
@@ -225,6 +288,8 @@ struct model_cpu {
 	uint64_t steal_ns;				/* /proc/stat, to a clock tick */
 	uint64_t switches;
 	uint64_t ticks_taken, ticks_idle, ticks_filtered;
+	uint64_t queue
+		[12]; /* of ticks_taken: by threads that waited then: 0..9, 10 and more, unknown */
 };
 
 struct model_loss {
@@ -269,15 +334,19 @@ struct model {
 	MODEL_TABLE(uint64_t, frames); /* of all stacks, leaf first within a stack */
 	MODEL_TABLE(struct model_symbol, symbols);
 	MODEL_TABLE(struct model_location, locations);
+	MODEL_TABLE(struct model_cgroup, cgroups);
 	MODEL_TABLE(struct model_slice, slices);
 	/* Per slice; the recorder empties these after each write (model_forget_slice). */
 	MODEL_TABLE(struct model_sample, samples);
 	MODEL_TABLE(struct model_account, accounts);
+	MODEL_TABLE(struct model_delay, delays);
+	MODEL_TABLE(struct model_contention, contentions);
+	MODEL_TABLE(struct model_throttle, throttles);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 
 	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
-		location_index, string_index;
+		location_index, string_index, cgroup_index;
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
 
@@ -366,20 +435,31 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
  * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
 int model_location_restore(struct model *m, const struct model_location *location);
 
+/* Row of the cgroup of that id; adds it with path "" and no parent. */
+uint32_t model_cgroup_get(struct model *m, uint64_t id);
+
+/* sum += by, figure by figure. */
+void model_sched_add(struct model_sched *sum, const struct model_sched *by);
+
 /* Appends to the per-slice tables. 0 or -ENOMEM. */
 int model_sample_add(struct model *m, const struct model_sample *sample);
 int model_account_add(struct model *m, const struct model_account *account);
+int model_delay_add(struct model *m, const struct model_delay *delay);
+int model_contention_add(struct model *m, const struct model_contention *contention);
+int model_throttle_add(struct model *m, const struct model_throttle *throttle);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
 int model_slice_add(struct model *m, const struct model_slice *slice);
 
-/* Empties samples, accounts, cpus and losses; everything else stays. */
+/* Empties samples, accounts, delays, contentions, throttles, cpus and losses; everything else stays. */
 void model_forget_slice(struct model *m);
 
 /* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */
 const char *model_reason_text(enum model_reason reason);
 const char *model_loss_text(uint32_t cause);
+/* Why a figure is n/a, of one OFF_* bit. */
+const char *model_off_text(uint32_t bit);
 /* Stable lower-case ids for machine-readable output, e.g. "no-symbol". */
 const char *model_reason_id(enum model_reason reason);
 const char *model_loss_id(uint32_t cause);

@@ -51,6 +51,7 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_CLOCK_BACKWARDS] = {"clock-backwards", "switches before their predecessor"},
 	[LOSS_SWITCH_UNSEEN] = {"switch-unseen", "switches that were not seen"},
 	[LOSS_SCRATCH] = {"scratch", "ticks without scratch memory"},
+	[LOSS_OWN_SHARED] = {"own-shared", "waits with an uncertain share behind own threads"},
 	[LOSS_SIDEBAND] = {"sideband", "mapping and lifetime records dropped"},
 	[LOSS_RECURSION] = {"recursion", "program runs skipped by the kernel"},
 	[LOSS_CPU_UNATTACHED] = {"cpu-unattached", "CPUs without a sampling event"},
@@ -79,4 +80,24 @@ const char *model_loss_text(uint32_t cause)
 const char *model_loss_id(uint32_t cause)
 {
 	return cause < LOSS_CAUSE_CNT && losses[cause].id ? losses[cause].id : "unknown";
+}
+
+const char *model_off_text(uint32_t bit)
+{
+	switch (bit) {
+	case OFF_ACCOUNTS:
+		return "recorded by a hotrun that kept no waits";
+	case OFF_GROUPS:
+		return "this kernel has no group scheduling";
+	case OFF_PRESSURE:
+		return "this kernel has no pressure stall information (PSI)";
+	case OFF_QUEUES:
+		return "this kernel's run queues cannot be read";
+	case OFF_OWN:
+		return "more CPUs than run times by process are kept for";
+	case OFF_LIMITS:
+		return "no cgroup file system with the cpu controller within reach";
+	default:
+		return "unknown reason";
+	}
 }

@@ -68,9 +68,9 @@ static int add_threads(struct totals *t, const struct model *m)
 		struct total_process *p = &t->processes[m->threads[i].process];
 
 		p->threads++;
-		p->threads_ran += m->threads[i].on_cpu_ns || sampled[i];
-		p->on_cpu_ns += m->threads[i].on_cpu_ns;
-		t->on_cpu_ns += m->threads[i].on_cpu_ns;
+		p->threads_ran += m->threads[i].sched.on_cpu_ns || sampled[i];
+		p->on_cpu_ns += m->threads[i].sched.on_cpu_ns;
+		t->on_cpu_ns += m->threads[i].sched.on_cpu_ns;
 	}
 	return 0;
 }

@@ -348,7 +348,7 @@ static int put_processes(struct data *d, uint32_t first_process)
 	int err = on_cpu_ns ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < m->threads_cnt; i++)
-		on_cpu_ns[m->threads[i].process] += m->threads[i].on_cpu_ns;
+		on_cpu_ns[m->threads[i].process] += m->threads[i].sched.on_cpu_ns;
 	fputs(",\n\"processes\":[", d->out);
 	for (; !err && node != HASH_NONE; node = d->forest.nodes[node].next_sibling, row++) {
 		fputs(row ? ",\n" : "\n", d->out);

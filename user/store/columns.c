@@ -42,11 +42,16 @@ static const struct column process_columns[] = {
 	C(model_process, TEXT, cgroup),	    C(model_process, U32, perf_map),
 };
 static const struct column thread_columns[] = {
-	C(model_thread, U32, process),	 C(model_thread, U32, tid),
-	C(model_thread, NS, start_ns),	 C(model_thread, NS, exit_ns),
-	C(model_thread, TEXT, comm),	 C(model_thread, LETTER, state),
-	C(model_thread, BOOL, baseline), C(model_thread, NS, on_cpu_ns),
-	C(model_thread, NS, voluntary),	 C(model_thread, NS, involuntary),
+	C(model_thread, U32, process),
+	C(model_thread, U32, tid),
+	C(model_thread, NS, start_ns),
+	C(model_thread, NS, exit_ns),
+	C(model_thread, TEXT, comm),
+	C(model_thread, LETTER, state),
+	C(model_thread, BOOL, baseline),
+	CN(model_thread, NS, sched.on_cpu_ns, "on_cpu_ns"),
+	CN(model_thread, NS, sched.voluntary, "voluntary"),
+	CN(model_thread, NS, sched.involuntary, "involuntary"),
 };
 static const struct column module_columns[] = {
 	CN(row_module, TEXT, module.path, "path"),
@@ -90,9 +95,11 @@ static const struct column sample_columns[] = {
 	C(model_sample, U64, kernel_stack), C(model_sample, U64, user_stack),
 };
 static const struct column account_columns[] = {
-	C(model_account, U32, slice),	   C(model_account, U32, thread),
-	C(model_account, NS, on_cpu_ns),   C(model_account, NS, voluntary),
-	C(model_account, NS, involuntary),
+	C(model_account, U32, slice),
+	C(model_account, U32, thread),
+	CN(model_account, NS, sched.on_cpu_ns, "on_cpu_ns"),
+	CN(model_account, NS, sched.voluntary, "voluntary"),
+	CN(model_account, NS, sched.involuntary, "involuntary"),
 };
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice),	  C(model_cpu, U32, cpu),

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_SCHED_H
+#define HOTRUN_MODEL_SCHED_H
+/*
+ * What the scheduler gave and did not give, summed over the slices of a capture: for the host, each
+ * process, each thread and each cgroup. Exact, by context switches; only the percentiles of run
+ * delay are read from a histogram. Pure; no threads.
+ */
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "model/model.h"
+
+struct sched_sum {
+	struct model_sched sched;
+	uint64_t delays[DELAY_SLOTS]; /* run delays that ended, by slot of bpf/events.h */
+	uint64_t delay_max_ns;	      /* longest, one that goes on included; of a part of a capture
+					 never more than its histogram allows */
+	uint32_t threads;	      /* that ran, waited or were throttled */
+};
+
+struct sched {
+	uint64_t elapsed_ns; /* of the slices */
+	struct sched_sum host;
+	struct sched_sum *processes; /* by row of the model */
+	struct sched_sum *threads;   /* by row */
+	struct sched_sum *cgroups;   /* by row; with those of the groups below it */
+};
+
+/* Returns it owned, or NULL with errno ENOMEM. */
+struct sched *sched_new(const struct model *m);
+void sched_free(struct sched *s);
+
+/* Mean number of threads that were in a state for ns of elapsed_ns (Little's law); 0 where nothing
+ * elapsed. */
+double sched_mean(uint64_t ns, uint64_t elapsed_ns);
+/* ran + waited + throttled. */
+uint64_t sched_wanted_ns(const struct model_sched *sched);
+/* ran / wanted, 1 where nothing was wanted. */
+double sched_progress(const struct model_sched *sched);
+/* Run delays that ended. */
+uint64_t sched_delay_cnt(const struct sched_sum *sum);
+/* Run delay that the fraction q of them did not pass, ns: within its slot of the histogram by
+ * geometric interpolation, never above the longest. 0 without any. */
+uint64_t sched_delay_ns(const struct sched_sum *sum, double q);
+/* Lower bound of a slot of the histogram, ns; of DELAY_SLOTS the largest number. */
+uint64_t sched_slot_ns(unsigned int slot);
+/* Mean time on the CPU between being switched in and out, ns; 0 without switches. */
+uint64_t sched_slice_ns(const struct model_sched *sched);
+
+/*
+ * CPUs that a process could use, as a mean number: those of its widest thread's affinity mask, at most
+ * those on line, and at most the quota of its cgroup and of each group above it.
+ */
+struct sched_available {
+	double cpus;
+	double quota;	 /* the smallest of those limits in CPUs, 0 = none */
+	uint32_t cgroup; /* row of the group that has it, MODEL_NONE = none */
+	uint32_t mask;	 /* CPUs of the affinity mask, at most those on line */
+};
+struct sched_available sched_available(const struct model *m, uint32_t process);
+/* Row of the cgroup of that process, MODEL_NONE where it is not known. */
+uint32_t sched_cgroup_of(const struct model *m, uint32_t process);
+#endif
