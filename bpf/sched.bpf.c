@@ -128,11 +128,6 @@ static __always_inline bool budget_used_up(struct task_struct *task)
 	       BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
 }
 
-static __always_inline bool is_uninterruptible(__u32 state)
-{
-	return state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
-}
-
 /* --- switches -------------------------------------------------------------------------------- */
 
 /*

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "drive.h"
@@ -166,6 +168,277 @@ Test(wait, run_and_wait_are_those_of_schedstat)
 		expect_rise(&loads[k], &first, &last, drive_unaccounted(&d));
 		for (unsigned int i = 0; i < loads[k].processes; i++)
 			drive_kill(pids[i]);
+		drive_close(&d);
+	}
+}
+
+/* --- classes and priorities ------------------------------------------------------------------ */
+
+static int spin_nicely(void *unused)
+{
+	if (setpriority(PRIO_PROCESS, 0, 19))
+		return 1;
+	return drive_spin(unused);
+}
+
+Test(wait, a_nice_thread_waits_longer)
+{
+	static const struct load load = {"nice 0 beside nice 19", NULL, 2, 1, true};
+	struct event_task plain, nice;
+	struct watched first = {.cnt = 2}, last;
+	struct drive d;
+
+	drive_open(&d, NULL);
+	first.tids[0] = drive_fork(drive_spin, NULL, drive_cpu(1), false);
+	first.tids[1] = drive_fork(spin_nicely, NULL, drive_cpu(1), false);
+	drive_sleep(100 * DRIVE_MS);
+	halt_all(first.tids, 2);
+	look(&d, &first);
+	drive_resume(first.tids[0]);
+	drive_resume(first.tids[1]);
+	drive_sleep(800 * DRIVE_MS);
+	halt_all(first.tids, 2);
+	last = first;
+	look(&d, &last);
+	expect_rise(&load, &first, &last, drive_unaccounted(&d));
+	plain = drive_rise(&first.tasks[0], &last.tasks[0]);
+	nice = drive_rise(&first.tasks[1], &last.tasks[1]);
+	cr_expect_eq(plain.nice, 0);
+	cr_expect_eq(nice.nice, 19);
+	/* Weights of 1024 and 15. */
+	cr_expect_gt(plain.on_cpu_ns, 20 * nice.on_cpu_ns);
+	cr_expect_gt(nice.waited_ns, plain.waited_ns);
+	drive_kill(first.tids[0]);
+	drive_kill(first.tids[1]);
+	drive_close(&d);
+}
+
+struct class
+{
+	const char *name;
+	int policy, priority, nice;
+};
+
+static int rest_in_class(void *arg)
+{
+	const struct class *c = arg;
+	struct sched_param param = {.sched_priority = c->priority};
+
+	if (setpriority(PRIO_PROCESS, 0, c->nice) || sched_setscheduler(0, c->policy, &param))
+		return 1;
+	for (;;)
+		drive_sleep(DRIVE_SECOND);
+}
+
+Test(wait, policy_and_priority_are_those_that_were_set)
+{
+	static struct class classes[] = {
+		{"normal", SCHED_OTHER, 0, -7},	  {"batch", SCHED_BATCH, 0, 3},
+		{"idle", SCHED_IDLE, 0, 0},	  {"fifo", SCHED_FIFO, 17, 0},
+		{"round robin", SCHED_RR, 99, 0},
+	};
+	struct event_task task;
+	struct drive d;
+
+	drive_open(&d, NULL);
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		pid_t pid = drive_fork(rest_in_class, &classes[i], drive_cpu(0), false);
+
+		drive_sleep(20 * DRIVE_MS);
+		task = drive_account(&d, pid);
+		cr_expect_eq(task.policy, classes[i].policy, "%s", classes[i].name);
+		cr_expect_eq(task.rt_priority, classes[i].priority, "%s", classes[i].name);
+		cr_expect_eq(task.nice, classes[i].nice, "%s: %d", classes[i].name, task.nice);
+		cr_expect_eq(task.cpus_allowed, 1, "%s", classes[i].name);
+		cr_expect_eq(task.flags, 0, "%s", classes[i].name);
+		drive_kill(pid);
+	}
+	task = drive_account(&d, 2); /* kthreadd */
+	cr_expect_eq(task.flags, ACCOUNT_KERNEL_THREAD);
+	drive_close(&d);
+}
+
+static int spin_in_real_time(void *unused)
+{
+	struct sched_param param = {.sched_priority = 40};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		return 1;
+	return drive_spin(unused);
+}
+
+Test(wait, a_thread_behind_a_real_time_one_waits)
+{
+	static const struct load load = {"behind real time", NULL, 1, 1, true};
+	struct event_task ahead_first, ahead, behind;
+	struct watched first = {.cnt = 1}, last;
+	struct drive d;
+	pid_t pid;
+
+	drive_open(&d, NULL);
+	first.tids[0] = drive_fork(drive_spin, NULL, drive_cpu(1), true);
+	drive_sleep(50 * DRIVE_MS);
+	halt_all(first.tids, 1);
+	look(&d, &first);
+	drive_resume(first.tids[0]);
+	pid = drive_fork(spin_in_real_time, NULL, drive_cpu(1), true);
+	drive_sleep(20 * DRIVE_MS);
+	ahead_first = drive_account(&d, pid);
+	drive_sleep(500 * DRIVE_MS);
+	ahead = drive_account(&d, pid);
+	ahead = drive_rise(&ahead_first, &ahead);
+	drive_kill(pid);
+	halt_all(first.tids, 1);
+	last = first;
+	look(&d, &last);
+	expect_rise(&load, &first, &last, drive_unaccounted(&d));
+	behind = drive_rise(&first.tasks[0], &last.tasks[0]);
+	cr_expect_gt(behind.waited_ns, 400 * DRIVE_MS, "%llu us", behind.waited_ns / 1000);
+	/* The kernel leaves a part of each second to the others. */
+	cr_expect_lt(ahead.waited_ns, 60 * DRIVE_MS, "%llu us", ahead.waited_ns / 1000);
+	cr_expect_gt(ahead.on_cpu_ns, 430 * DRIVE_MS, "%llu us", ahead.on_cpu_ns / 1000);
+	drive_kill(first.tids[0]);
+	drive_close(&d);
+}
+
+Test(wait, who_is_killed_while_it_waits_keeps_its_wait)
+{
+	struct event_task first, end, rise;
+	const struct event_task *task;
+	pid_t ahead, behind;
+	struct drive d;
+
+	drive_open(&d, NULL);
+	behind = drive_fork(drive_spin, NULL, drive_cpu(1), true);
+	drive_sleep(20 * DRIVE_MS);
+	first = drive_account(&d, behind);
+	ahead = drive_fork(spin_in_real_time, NULL, drive_cpu(1), true);
+	drive_sleep(100 * DRIVE_MS);
+	cr_assert_eq(kill(behind, SIGKILL), 0);
+	drive_sleep(200 * DRIVE_MS); /* it cannot die without a CPU */
+	drive_kill(ahead);
+	cr_assert_eq(waitpid(behind, NULL, 0), behind);
+	drive_sleep(20 * DRIVE_MS);
+	drive_drain(&d);
+	task = drive_task(&d, (uint32_t)behind, EVENT_TASK_END);
+	cr_assert(task);
+	end = *task;
+	rise = drive_rise(&first, &end);
+	drive_expect_parts(&first, &end, drive_unaccounted(&d), "killed");
+	cr_expect_gt(rise.waited_ns, 250 * DRIVE_MS, "%llu us", rise.waited_ns / 1000);
+	cr_expect_geq(end.delay_max_ns, 200 * DRIVE_MS);
+	cr_expect_eq(end.waiting_ns, 0);
+	drive_close(&d);
+}
+
+/* --- state D --------------------------------------------------------------------------------- */
+
+/* A parent is in state D until its vfork child lets go. */
+static int vfork_and_wait(void *arg)
+{
+	const struct timespec *span = arg;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		nanosleep(span, NULL);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	for (;;)
+		drive_sleep(DRIVE_SECOND);
+}
+
+Test(wait, state_d_is_uninterruptible_time)
+{
+	static struct timespec span = {0, 600 * DRIVE_MS};
+
+	for (int before = 0; before < 2; before++) {
+		const char *name = before ? "since before the session" : "begun in the session";
+		struct event_task first, last, end, rise;
+		struct drive d;
+		pid_t pid = 0;
+
+		if (before) {
+			pid = drive_fork(vfork_and_wait, &span, drive_cpu(0), true);
+			drive_sleep(20 * DRIVE_MS);
+		}
+		drive_open(&d, NULL);
+		if (!before) {
+			pid = drive_fork(vfork_and_wait, &span, drive_cpu(0), true);
+			drive_sleep(20 * DRIVE_MS);
+		}
+		first = drive_account(&d, pid);
+		drive_sleep(200 * DRIVE_MS);
+		last = drive_account(&d, pid);
+		cr_expect_eq(first.state, 'D', "%s: %c", name, first.state);
+		cr_expect_eq(last.state, 'D', "%s: %c", name, last.state);
+		rise = drive_rise(&first, &last);
+		cr_expect(drive_near(rise.uninterruptible_ns, rise.time_ns, 0.02, 0),
+			  "%s: %llu us of %llu", name, rise.uninterruptible_ns / 1000,
+			  rise.time_ns / 1000);
+		drive_sleep(600 * DRIVE_MS);
+		end = drive_account(&d, pid);
+		cr_expect_eq(end.state, 'S', "%s: %c", name, end.state);
+		cr_expect_geq(end.uninterruptible_ns, last.uninterruptible_ns, "%s", name);
+		drive_expect_parts(&last, &end, drive_unaccounted(&d), name);
+		drive_kill(pid);
+		drive_close(&d);
+	}
+}
+
+/* --- migrations ------------------------------------------------------------------------------ */
+
+static int change_cpus(void *unused)
+{
+	cpu_set_t set;
+
+	(void)unused;
+	for (unsigned int i = 0; i < 200; i++) {
+		CPU_ZERO(&set);
+		CPU_SET((size_t)(i & 1), &set);
+		if (sched_setaffinity(0, sizeof(set), &set))
+			return 1;
+	}
+	for (;;)
+		drive_sleep(DRIVE_SECOND);
+}
+
+Test(wait, migrations_are_those_of_the_kernel)
+{
+	static const struct {
+		const char *name;
+		drive_work_fn work;
+		unsigned int threads;
+		uint64_t at_least;
+	} rows[] = {
+		{"threads that go where they like", drive_work_and_sleep, 5, 1},
+		{"changes of affinity", change_cpus, 1, 100},
+	};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct drive_crowd crowd = {rows[k].threads, rows[k].work, NULL};
+		struct event_task tasks[MAX_TIDS];
+		pid_t pid, tids[MAX_TIDS];
+		uint64_t told, all = 0;
+		struct drive d;
+
+		drive_open(&d, NULL);
+		if (d.host.cpus_online < 2)
+			drive_skip("one CPU");
+		pid = drive_fork(drive_crowd, &crowd, -1, true);
+		drive_tids(pid, tids, crowd.threads);
+		drive_sleep(500 * DRIVE_MS);
+		drive_halt(pid);
+		drive_accounts(&d, tids, crowd.threads, tasks);
+		for (unsigned int i = 0; i < crowd.threads; i++) {
+			if (!drive_proc_migrations(tids[i], &told))
+				drive_skip("no nr_migrations in /proc/PID/sched");
+			cr_expect_eq(tasks[i].migrations, told, "%s: %llu, the kernel %llu",
+				     rows[k].name, tasks[i].migrations, (unsigned long long)told);
+			all += told;
+		}
+		cr_expect_geq(all, rows[k].at_least, "%s", rows[k].name);
+		drive_kill(pid);
 		drive_close(&d);
 	}
 }
