@@ -71,13 +71,17 @@ static void take_sample(void *ctx, const struct event_sample *sample)
 {
 	struct collector *c = ctx;
 
-	ingest_sample(c->ingest, sample);
+	if (c->options.samples)
+		ingest_sample(c->ingest, sample);
 	c->samples++;
 }
 
 static void take_stack(void *ctx, const struct event_stack *stack)
 {
-	ingest_stack(((struct collector *)ctx)->ingest, stack);
+	struct collector *c = ctx;
+
+	if (c->options.samples)
+		ingest_stack(c->ingest, stack);
 }
 
 static void take_task(void *ctx, const struct event_task *task)
@@ -160,8 +164,6 @@ static void name_samples(struct collector *c, size_t from)
 	struct model *m = c->model;
 
 	c->named = m->samples_cnt;
-	if (!c->options.names)
-		return;
 	c->pass++;
 	for (size_t i = m->samples_cnt; i-- > from;) {
 		struct model_sample sample = m->samples[i];
@@ -298,6 +300,14 @@ void collector_end_slice(struct collector *c)
 	c->slice_start_ns = slice->end_ns;
 }
 
+int collector_fresh_slice(struct collector *c)
+{
+	model_forget_slice(c->model);
+	c->model->slices_cnt = 0;
+	c->model->host.start_ns = c->slice_start_ns;
+	return collector_begin_slice(c);
+}
+
 int collector_begin_slice(struct collector *c)
 {
 	struct model_slice slice = {
@@ -337,13 +347,15 @@ static void describe(struct collector *c)
 
 static int open_session(struct collector *c, char *why, size_t why_bytes)
 {
+	/* Who keeps no samples spares the kernel the walk of stacks, those of one idle process apart. */
+	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,
 		.cycles = c->options.cycles,
 		.cpus_possible = c->host.cpus_possible,
 		.max_stack = c->host.max_stack,
-		.tgids = c->options.tgids,
-		.tgid_cnt = c->options.tgid_cnt,
+		.tgids = c->options.samples ? c->options.tgids : &self,
+		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
 	};
 
@@ -430,11 +442,22 @@ static void mark_processes(struct collector *c)
 	}
 }
 
+/* OFF_* of model.h. */
+static uint32_t kernel_off(const struct collector *c)
+{
+	uint32_t without = session_kernel_without(c->session);
+
+	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
+	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
+	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN);
+}
+
 int collector_start(struct collector *c, char *why, size_t why_bytes)
 {
 	int err;
 
-	c->model->kernel_text = names_kernel_text(c->names);
+	if (c->options.samples)
+		c->model->kernel_text = names_kernel_text(c->names);
 	read_accounts(c);
 	if (c->options.facts)
 		read_processes(c);
@@ -448,6 +471,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->model->host.start_ns = c->start_ns;
+	c->model->host.off |= kernel_off(c);
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
 	if (err)
@@ -460,15 +484,17 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 
 void collector_announce(const struct collector *c, const char *verb)
 {
-	char missing[128];
+	const struct model_host *h = &c->model->host;
+	char stacks[512] = "no stacks", missing[128];
 
-	log_info("%s at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), stacks "
-		 "of %s%s%s",
-		 verb, c->options.sample_hz, c->model->host.event, c->host.cpus_online,
-		 c->model->threads_cnt,
-		 *c->model->host.filter ? c->model->host.filter : "all processes",
-		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
-		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+	if (c->options.samples)
+		snprintf(stacks, sizeof(stacks), "stacks of %s%s%s",
+			 *h->filter ? h->filter : "all processes",
+			 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
+			 h->max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack"
+					    : "");
+	log_info("%s at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, c->model->threads_cnt, stacks);
 	if (host_missing_capabilities(missing, sizeof(missing)))
 		log_warn("names of other users' processes are off: missing capabilities:%s",
 			 missing);

@@ -27,8 +27,8 @@ struct collector_options {
 	size_t tgid_cnt;
 	const char *cgroup;  /* --cgroup, or NULL; borrowed */
 	const char *command; /* first word of -- CMD, or ""; borrowed */
-	bool facts; /* read /proc of all processes at the start, not only of those sampled */
-	bool names; /* name the frames of samples, and read the facts of sampled processes */
+	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
+	bool samples; /* keep samples, with their frames named; without: accounts and books */
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -50,6 +50,8 @@ void collector_drain(struct collector *c);
 void collector_end_slice(struct collector *c);
 /* Begins the next one, after the caller has forgotten what it took out of the model. 0 or -ENOMEM. */
 int collector_begin_slice(struct collector *c);
+/* For a view of one slice at a time: forgets all slices so far and what is in them, then begins one. */
+int collector_fresh_slice(struct collector *c);
 /* When the current slice began. CLOCK_MONOTONIC ns. */
 uint64_t collector_slice_start_ns(const struct collector *c);
 /* Stops to sample; a last collector_end_slice() takes what is on its way. */

@@ -267,7 +267,7 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.sample_hz = DEFAULT_HZ;
 	o->recorder.collector.tgids = o->tgids;
 	o->recorder.collector.command = "";
-	o->recorder.collector.facts = o->recorder.collector.names = true;
+	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	rc = parse(argc, argv, o);
 	if (rc)
 		goto out;
