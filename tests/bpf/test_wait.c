@@ -74,3 +74,71 @@ Test(wait, spinners_on_one_cpu_wait_for_each_other)
 	drive_close(&d);
 	(void)work_and_sleep;
 }
+
+#define GROUP "/sys/fs/cgroup/cpu/hotrun-test-wait"
+
+static void put(const char *file, const char *text)
+{
+	char path[256];
+	FILE *out;
+
+	snprintf(path, sizeof(path), GROUP "/%s", file);
+	out = fopen(path, "we");
+	cr_assert(out, "%s", path);
+	cr_assert_geq(fputs(text, out), 0);
+	cr_assert_eq(fclose(out), 0, "%s", path);
+}
+
+static uint64_t throttled_time(void)
+{
+	FILE *in = fopen(GROUP "/cpu.stat", "re");
+	unsigned long long v = 0;
+	char line[128];
+
+	while (fgets(line, sizeof(line), in))
+		sscanf(line, "throttled_time %llu", &v);
+	fclose(in);
+	return v;
+}
+
+#include <sys/stat.h>
+Test(wait, throttle)
+{
+	for (int n = 1; n <= 4; n += 3) {
+	struct event_task first[4], last[4];
+	struct drive d;
+	pid_t pids[4];
+	uint64_t t0;
+
+	rmdir(GROUP);
+	cr_assert_eq(mkdir(GROUP, 0755), 0);
+	put("cpu.cfs_period_us", "100000");
+	put("cpu.cfs_quota_us", "50000");
+	drive_open(&d, NULL);
+	for (int i = 0; i < n; i++) {
+		char text[16];
+		pids[i] = drive_fork(drive_spin, NULL, drive_cpu(1), false);
+		snprintf(text, sizeof(text), "%d", pids[i]);
+		put("cgroup.procs", text);
+	}
+	drive_sleep(500 * DRIVE_MS);
+	t0 = throttled_time();
+	for (int i = 0; i < n; i++)
+		first[i] = account_of(&d, pids[i]);
+	drive_sleep(2 * DRIVE_SECOND);
+	for (int i = 0; i < n; i++)
+		last[i] = account_of(&d, pids[i]);
+	fprintf(stderr, "cpu.stat %.3f\n", (throttled_time() - t0) / 1e9);
+	for (int i = 0; i < n; i++) {
+		uint64_t passed = last[i].time_ns - first[i].time_ns;
+		fprintf(stderr, "%d: ran %.3f waited %.3f own %.3f thr %.3f blocked %.3f sum %.6f of %.6f max %.3f ms\n",
+			i, (last[i].on_cpu_ns - first[i].on_cpu_ns) / 1e9, (last[i].waited_ns - first[i].waited_ns) / 1e9,
+			(last[i].behind_own_ns - first[i].behind_own_ns) / 1e9, (last[i].throttled_ns - first[i].throttled_ns) / 1e9,
+			(last[i].blocked_ns - first[i].blocked_ns) / 1e9, (all_time(&last[i]) - all_time(&first[i])) / 1e9, passed / 1e9, last[i].delay_max_ns / 1e6);
+		drive_kill(pids[i]);
+	}
+	drive_sleep(50 * DRIVE_MS);
+	rmdir(GROUP);
+	drive_close(&d);
+	}
+}
