@@ -9,6 +9,9 @@
 #include "model/share.h"
 #include "output/label.h"
 
+/* As much as the books of a capture may lack. */
+#define UNACCOUNTED_MIN 0.01
+
 /* --- the host -------------------------------------------------------------------------------- */
 
 static const char *order_text(enum top_order order)
@@ -30,10 +33,10 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 	size_t n;
 
 	label_name(host, v->m->host.name, 30, CUT_END);
-	n = (size_t)snprintf(line, TOP_LINE_BYTES, "%s · %s · last %s · ", host, time.text,
+	n = (size_t)snprintf(line, TOP_LINE_BYTES, "%s · %s · %s · ", host, time.text,
 			     number_time(v->elapsed_ns).text);
 	if (v->process == MODEL_NONE) {
-		snprintf(line + n, TOP_LINE_BYTES - n, "%s processes ran or waited, %s",
+		snprintf(line + n, TOP_LINE_BYTES - n, "%s active processes, %s",
 			 number_count(v->rows_cnt).text, order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);
@@ -52,22 +55,31 @@ void top_text_host(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		snprintf(line, TOP_LINE_BYTES, "nothing measured yet");
 		return;
 	}
-	snprintf(
-		line, TOP_LINE_BYTES,
-		"CPU %s of %u busy (%s) · steal %s · %s waiting · run delay p99 %s · %s switches/s",
-		number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text, v->m->host.cpus_online,
-		number_percent(share_of(v->busy_ns, v->cpu_elapsed_ns)).text,
-		number_percent(share_of(v->steal_ns, v->cpu_elapsed_ns)).text,
-		number_fixed(sched_mean(host->sched.waited_ns, v->elapsed_ns), 2).text,
-		number_time(sched_delay_ns(host, 0.99)).text,
-		number_count((uint64_t)((double)v->switches / seconds + 0.5)).text);
+	snprintf(line, TOP_LINE_BYTES,
+		 "CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s switches/s",
+		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text,
+		 v->m->host.cpus_online,
+		 number_fixed(sched_mean(host->sched.waited_ns, v->elapsed_ns), 2).text,
+		 number_time(sched_delay_ns(host, 0.99)).text,
+		 number_percent(share_of(v->steal_ns, v->cpu_elapsed_ns)).text,
+		 number_count((uint64_t)((double)v->switches / seconds + 0.5)).text);
 	text_shorten(line, columns, CUT_END);
 }
 
-/* Faults of single stacks are usual, and cost a name at the most. */
-static bool is_loss(uint32_t cause)
+/* What is usual and changes no figure is not told: faults of single stacks cost a name at the most,
+ * and switches without an account are as bad as the time that no account holds. */
+static bool is_loss(const struct top_view *v, uint32_t cause)
 {
-	return cause != LOSS_USER_STACK_FAULT && cause != LOSS_KERNEL_STACK_FAULT;
+	switch (cause) {
+	case LOSS_USER_STACK_FAULT:
+	case LOSS_KERNEL_STACK_FAULT:
+		return false;
+	case LOSS_SWITCH_UNSEEN:
+	case LOSS_ACCOUNT_MISSING:
+		return share_of(v->unaccounted_ns, v->cpu_elapsed_ns) >= UNACCOUNTED_MIN;
+	default:
+		return true;
+	}
 }
 
 void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns)
@@ -76,7 +88,7 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 
 	line[0] = '\0';
 	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++)
-		if (v->losses[cause] && is_loss(cause))
+		if (v->losses[cause] && is_loss(v, cause))
 			n += (size_t)snprintf(
 				line + n, TOP_LINE_BYTES - n, "%s%s %s",
 				n ? "; " : "lost: ", number_count(v->losses[cause]).text,

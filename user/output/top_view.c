@@ -139,6 +139,7 @@ static void sum_host(struct top_view *v)
 	for (size_t i = 0; i < m->cpus_cnt; i++) {
 		v->cpu_elapsed_ns += m->cpus[i].elapsed_ns;
 		v->busy_ns += m->cpus[i].accounted_ns + m->cpus[i].unaccounted_ns;
+		v->unaccounted_ns += m->cpus[i].unaccounted_ns;
 		v->steal_ns += m->cpus[i].steal_ns;
 		v->switches += m->cpus[i].switches;
 	}
