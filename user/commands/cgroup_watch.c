@@ -180,6 +180,7 @@ void cgroup_watch_refresh(struct cgroup_watch *watch, struct model *m)
 
 	if (watch->off)
 		return;
+	watch->pass++;
 	if (any_new(watch, m))
 		look_up(watch, m);
 	active = calloc(m->cgroups_cnt + 1, sizeof(*active));
@@ -191,7 +192,7 @@ void cgroup_watch_refresh(struct cgroup_watch *watch, struct model *m)
 
 		if (watch->rows[i].gone || (!fresh && !active[i]))
 			continue;
-		if (fresh || (i + m->slices_cnt) % LIMIT_SLICES == 0)
+		if (fresh || (i + watch->pass) % LIMIT_SLICES == 0)
 			read_limit(watch, m, i);
 		if (m->cgroups[i].quota_ns)
 			read_stat(watch, m, i);
