@@ -238,7 +238,7 @@ uint64_t sched_slot_ns(unsigned int slot)
 uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 {
 	uint64_t cnt = sched_delay_cnt(sum);
-	double rank = q * (double)cnt, below = 0, low, high, ns;
+	double rank = q * (double)cnt, passed = 0, below = 0, low, high, ns;
 	unsigned int slot = 0;
 
 	if (!cnt)
@@ -247,9 +247,10 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 		if (!sum->delays[i])
 			continue;
 		slot = i;
-		if (below + (double)sum->delays[i] >= rank)
+		below = passed;
+		passed += (double)sum->delays[i];
+		if (passed >= rank)
 			break;
-		below += (double)sum->delays[i];
 	}
 	rank = fmin(fmax((rank - below) / (double)sum->delays[slot], 0), 1);
 	low = (double)sched_slot_ns(slot);
