@@ -154,6 +154,9 @@ int report_process(const struct report *r, const struct total_process *t)
 
 	put_title(r, t);
 	put_facts(r, t);
+	err = report_process_waits(r, t->process);
+	if (err)
+		return err;
 	if (!t->samples)
 		fputs("   no samples of it\n", r->out);
 	else if (r->withheld)
@@ -162,5 +165,7 @@ int report_process(const struct report *r, const struct total_process *t)
 		err = report_tree(r, t->process);
 	if (!err && t->samples && !r->withheld)
 		err = put_tops(r, t->process);
-	return err ? err : put_roles(r, t->process);
+	if (!err)
+		err = put_roles(r, t->process);
+	return err ? err : report_threads(r, t->process);
 }
