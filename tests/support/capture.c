@@ -25,6 +25,7 @@ static void fill_host(struct model *m)
 		.max_stack = 127,
 		.start_ns = 100 * SECOND,
 		.end_ns = 101 * SECOND,
+		.off = OFF_OWN | OFF_PRESSURE,
 	};
 }
 
@@ -55,6 +56,18 @@ static void fill_processes(struct model *m)
 	p->perf_map = REASON_PROCESS_GONE;
 }
 
+static void fill_cgroups(struct model *m)
+{
+	uint32_t root = model_cgroup_get(m, 1);
+	uint32_t shop = model_cgroup_get(m, 0xfedcba9876543210ull);
+
+	m->cgroups[root].path = model_str(m, "/");
+	m->cgroups[shop].parent = root;
+	m->cgroups[shop].path = model_str(m, "/system.slice/shop.service");
+	m->cgroups[shop].quota_ns = 50000000;
+	m->cgroups[shop].period_ns = 100000000;
+}
+
 static void fill_threads(struct model *m)
 {
 	uint32_t row = model_thread_get(m, 0, 4242, 77777);
@@ -63,9 +76,19 @@ static void fill_threads(struct model *m)
 	t->comm = model_str(m, ".NET TP Worker");
 	t->state = 'R';
 	t->baseline = true;
-	t->on_cpu_ns = 900000000;
-	t->voluntary = 12;
-	t->involuntary = 34;
+	t->sched = (struct model_sched){.on_cpu_ns = 900000000,
+					.waited_ns = 400000000,
+					.behind_own_ns = 300000000,
+					.throttled_ns = 200000000,
+					.uninterruptible_ns = 100000000,
+					.voluntary = 12,
+					.involuntary = 34,
+					.migrations = 56};
+	t->delay_max_ns = 7654321;
+	t->cpus_allowed = 3;
+	t->policy = 2;
+	t->nice = -7;
+	t->rt_priority = 99;
 	t = &m->threads[model_thread_get(m, 1, 4300, 88888)];
 	t->exit_ns = 100 * SECOND + 9;
 	t->state = 'X';
@@ -151,7 +174,7 @@ static void fill_names(struct model *m)
 
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
-	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789};
+	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000};
 	struct model_sample sample = {.time_ns = start_ns + 400,
 				      .kernel_stack = 2,
 				      .user_stack = 0x8000000000000001ull,
@@ -160,7 +183,11 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				      .cpu = 1,
 				      .kind = SAMPLE_ON_CPU,
 				      .flags = SAMPLE_USER_STACK_FAULT};
-	struct model_account account = {0, 0, 900000000, 7, 8};
+	struct model_account account = {.cgroup = 1, .sched = {1, 2, 3, 4, 5, 6, 7, 8}};
+	struct model_delay delay = {.slot = DELAY_SLOTS - 1, .count = 1ull << 33};
+	struct model_contention pair = {.runner = 1, .waiter = 0, .weight = 1500};
+	struct model_throttle throttle = {
+		.cgroup = 1, .periods = 10, .throttled_periods = 9, .throttled_ns = 8};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -170,10 +197,12 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				.switches = 1111,
 				.ticks_taken = 99,
 				.ticks_idle = 4,
-				.ticks_filtered = 5};
+				.ticks_filtered = 5,
+				.queue = {20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}};
 
 	model_slice_add(m, &slice);
-	account.slice = cpu.slice = (uint32_t)m->slices_cnt - 1;
+	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice =
+		(uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -181,6 +210,15 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	sample.user_stack = 0xdeadbeefdeadbeefull; /* lost */
 	model_sample_add(m, &sample);
 	model_account_add(m, &account);
+	account.thread = 1;
+	account.cgroup = MODEL_NONE;
+	account.sched.on_cpu_ns = 900000000;
+	model_account_add(m, &account);
+	model_delay_add(m, &delay);
+	model_contention_add(m, &pair);
+	pair.waiter = MODEL_NONE;
+	model_contention_add(m, &pair);
+	model_throttle_add(m, &throttle);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);
@@ -193,6 +231,7 @@ struct model *capture_model(void)
 	if (!m)
 		abort();
 	fill_host(m);
+	fill_cgroups(m);
 	fill_processes(m);
 	fill_threads(m);
 	fill_mappings(m);
@@ -216,8 +255,12 @@ void capture_next_slice(struct model *m)
 	model_stack_add(m, &stack, &frame);
 	m->processes[0].name = model_str(m, "Shop.Api (2)");
 	m->processes[0].dirty = true;
-	m->threads[0].on_cpu_ns += SECOND;
+	m->threads[0].sched.on_cpu_ns += SECOND;
+	m->threads[0].delay_max_ns += 1;
 	m->threads[0].dirty = true;
+	m->cgroups[1].quota_ns += 1000000;
+	m->cgroups[1].dirty = true;
+	model_cgroup_get(m, start_ns);
 	m->processes[0].mappings[0].to_ns = start_ns;
 	m->processes[0].mappings[0].dirty = true;
 	m->stacks[1].flags |= STACK_BROKEN;
@@ -245,6 +288,17 @@ void capture_add_samples(struct model *m, size_t cnt)
 #define SAME_TEXT(table, field)              \
 	if (strcmp(x->field, y->field) != 0) \
 	return #table "." #field
+#define SAME_SCHED(table)                              \
+	do {                                           \
+		SAME(table, sched.on_cpu_ns);          \
+		SAME(table, sched.waited_ns);          \
+		SAME(table, sched.behind_own_ns);      \
+		SAME(table, sched.throttled_ns);       \
+		SAME(table, sched.uninterruptible_ns); \
+		SAME(table, sched.voluntary);          \
+		SAME(table, sched.involuntary);        \
+		SAME(table, sched.migrations);         \
+	} while (0)
 #define COUNT(table)                          \
 	if (a->table##_cnt != b->table##_cnt) \
 	return #table
@@ -265,7 +319,24 @@ static const char *host_difference(const struct model_host *x, const struct mode
 	SAME(host, max_stack);
 	SAME(host, start_ns);
 	SAME(host, end_ns);
+	SAME(host, off);
 	SAME(host, complete);
+	return NULL;
+}
+
+static const char *cgroup_difference(const struct model *a, const struct model *b)
+{
+	COUNT(cgroups);
+	EACH(cgroups, i)
+	{
+		const struct model_cgroup *x = &a->cgroups[i], *y = &b->cgroups[i];
+
+		SAME(cgroups, id);
+		SAME(cgroups, parent);
+		SAME_TEXT(cgroups, path);
+		SAME(cgroups, quota_ns);
+		SAME(cgroups, period_ns);
+	}
 	return NULL;
 }
 
@@ -332,9 +403,12 @@ static const char *thread_difference(const struct model *a, const struct model *
 		SAME_TEXT(threads, comm);
 		SAME(threads, state);
 		SAME(threads, baseline);
-		SAME(threads, on_cpu_ns);
-		SAME(threads, voluntary);
-		SAME(threads, involuntary);
+		SAME_SCHED(threads);
+		SAME(threads, delay_max_ns);
+		SAME(threads, cpus_allowed);
+		SAME(threads, policy);
+		SAME(threads, nice);
+		SAME(threads, rt_priority);
 	}
 	return NULL;
 }
@@ -426,6 +500,42 @@ static const char *sample_difference(const struct model *a, const struct model *
 	return NULL;
 }
 
+static const char *wait_difference(const struct model *a, const struct model *b)
+{
+	COUNT(delays);
+	COUNT(contentions);
+	COUNT(throttles);
+	EACH(delays, i)
+	{
+		const struct model_delay *x = &a->delays[i], *y = &b->delays[i];
+
+		SAME(delays, slice);
+		SAME(delays, thread);
+		SAME(delays, slot);
+		SAME(delays, count);
+	}
+	EACH(contentions, i)
+	{
+		const struct model_contention *x = &a->contentions[i], *y = &b->contentions[i];
+
+		SAME(contentions, slice);
+		SAME(contentions, runner);
+		SAME(contentions, waiter);
+		SAME(contentions, weight);
+	}
+	EACH(throttles, i)
+	{
+		const struct model_throttle *x = &a->throttles[i], *y = &b->throttles[i];
+
+		SAME(throttles, slice);
+		SAME(throttles, cgroup);
+		SAME(throttles, periods);
+		SAME(throttles, throttled_periods);
+		SAME(throttles, throttled_ns);
+	}
+	return NULL;
+}
+
 static const char *slice_difference(const struct model *a, const struct model *b)
 {
 	COUNT(slices);
@@ -439,6 +549,7 @@ static const char *slice_difference(const struct model *a, const struct model *b
 		SAME(slices, start_ns);
 		SAME(slices, end_ns);
 		SAME(slices, wall_offset_ns);
+		SAME(slices, pressure_ns);
 	}
 	EACH(accounts, i)
 	{
@@ -446,9 +557,8 @@ static const char *slice_difference(const struct model *a, const struct model *b
 
 		SAME(accounts, slice);
 		SAME(accounts, thread);
-		SAME(accounts, on_cpu_ns);
-		SAME(accounts, voluntary);
-		SAME(accounts, involuntary);
+		SAME(accounts, cgroup);
+		SAME_SCHED(accounts);
 	}
 	EACH(losses, i)
 	{
@@ -473,6 +583,8 @@ static const char *slice_difference(const struct model *a, const struct model *b
 		SAME(cpus, ticks_taken);
 		SAME(cpus, ticks_idle);
 		SAME(cpus, ticks_filtered);
+		for (size_t k = 0; k < sizeof(x->queue) / sizeof(x->queue[0]); k++)
+			SAME(cpus, queue[k]);
 	}
 	return NULL;
 }
@@ -480,8 +592,8 @@ static const char *slice_difference(const struct model *a, const struct model *b
 const char *capture_difference(const struct model *a, const struct model *b)
 {
 	const char *(*const parts[])(const struct model *, const struct model *) = {
-		process_difference, thread_difference, code_difference,
-		name_difference,    sample_difference, slice_difference};
+		cgroup_difference, process_difference, thread_difference, code_difference,
+		name_difference,   sample_difference,  wait_difference,	  slice_difference};
 	const char *found = host_difference(&a->host, &b->host);
 
 	for (size_t i = 0; !found && i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -144,6 +144,6 @@ uint64_t feed_on_cpu(const struct feed *f, uint32_t process)
 
 	for (size_t i = 0; i < f->m->threads_cnt; i++)
 		if (f->m->threads[i].process == process)
-			sum += f->m->threads[i].on_cpu_ns;
+			sum += f->m->threads[i].sched.on_cpu_ns;
 	return sum;
 }
