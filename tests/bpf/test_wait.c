@@ -58,11 +58,18 @@ Test(wait, spinners_on_one_cpu_wait_for_each_other)
 	for (int i = 0; i < N; i++) {
 		uint64_t passed = last[i].time_ns - first[i].time_ns;
 
-		fprintf(stderr, "%d: ran %.3f waited %.3f own %.3f thr %.3f blocked %.3f sum %.6f of %.6f max %.3f ms mig %llu\n",
-			i, (last[i].on_cpu_ns - first[i].on_cpu_ns) / 1e9, (last[i].waited_ns - first[i].waited_ns) / 1e9,
-			(last[i].behind_own_ns - first[i].behind_own_ns) / 1e9, (last[i].throttled_ns - first[i].throttled_ns) / 1e9,
-			(last[i].blocked_ns - first[i].blocked_ns) / 1e9, (all_time(&last[i]) - all_time(&first[i])) / 1e9, passed / 1e9, last[i].delay_max_ns / 1e6, last[i].migrations);
-		cr_expect(drive_near(all_time(&last[i]) - all_time(&first[i]), passed, 0.001, DRIVE_MS));
+		fprintf(stderr,
+			"%d: ran %.3f waited %.3f own %.3f thr %.3f blocked %.3f sum %.6f of %.6f "
+			"max %.3f ms mig %llu\n",
+			i, (last[i].on_cpu_ns - first[i].on_cpu_ns) / 1e9,
+			(last[i].waited_ns - first[i].waited_ns) / 1e9,
+			(last[i].behind_own_ns - first[i].behind_own_ns) / 1e9,
+			(last[i].throttled_ns - first[i].throttled_ns) / 1e9,
+			(last[i].blocked_ns - first[i].blocked_ns) / 1e9,
+			(all_time(&last[i]) - all_time(&first[i])) / 1e9, passed / 1e9,
+			last[i].delay_max_ns / 1e6, last[i].migrations);
+		cr_expect(drive_near(all_time(&last[i]) - all_time(&first[i]), passed, 0.001,
+				     DRIVE_MS));
 		ran += last[i].on_cpu_ns - first[i].on_cpu_ns;
 		waited += last[i].waited_ns - first[i].waited_ns;
 		own += last[i].behind_own_ns - first[i].behind_own_ns;
@@ -105,40 +112,46 @@ static uint64_t throttled_time(void)
 Test(wait, throttle)
 {
 	for (int n = 1; n <= 4; n += 3) {
-	struct event_task first[4], last[4];
-	struct drive d;
-	pid_t pids[4];
-	uint64_t t0;
+		struct event_task first[4], last[4];
+		struct drive d;
+		pid_t pids[4];
+		uint64_t t0;
 
-	rmdir(GROUP);
-	cr_assert_eq(mkdir(GROUP, 0755), 0);
-	put("cpu.cfs_period_us", "100000");
-	put("cpu.cfs_quota_us", "50000");
-	drive_open(&d, NULL);
-	for (int i = 0; i < n; i++) {
-		char text[16];
-		pids[i] = drive_fork(drive_spin, NULL, drive_cpu(1), false);
-		snprintf(text, sizeof(text), "%d", pids[i]);
-		put("cgroup.procs", text);
-	}
-	drive_sleep(500 * DRIVE_MS);
-	t0 = throttled_time();
-	for (int i = 0; i < n; i++)
-		first[i] = account_of(&d, pids[i]);
-	drive_sleep(2 * DRIVE_SECOND);
-	for (int i = 0; i < n; i++)
-		last[i] = account_of(&d, pids[i]);
-	fprintf(stderr, "cpu.stat %.3f\n", (throttled_time() - t0) / 1e9);
-	for (int i = 0; i < n; i++) {
-		uint64_t passed = last[i].time_ns - first[i].time_ns;
-		fprintf(stderr, "%d: ran %.3f waited %.3f own %.3f thr %.3f blocked %.3f sum %.6f of %.6f max %.3f ms\n",
-			i, (last[i].on_cpu_ns - first[i].on_cpu_ns) / 1e9, (last[i].waited_ns - first[i].waited_ns) / 1e9,
-			(last[i].behind_own_ns - first[i].behind_own_ns) / 1e9, (last[i].throttled_ns - first[i].throttled_ns) / 1e9,
-			(last[i].blocked_ns - first[i].blocked_ns) / 1e9, (all_time(&last[i]) - all_time(&first[i])) / 1e9, passed / 1e9, last[i].delay_max_ns / 1e6);
-		drive_kill(pids[i]);
-	}
-	drive_sleep(50 * DRIVE_MS);
-	rmdir(GROUP);
-	drive_close(&d);
+		rmdir(GROUP);
+		cr_assert_eq(mkdir(GROUP, 0755), 0);
+		put("cpu.cfs_period_us", "100000");
+		put("cpu.cfs_quota_us", "50000");
+		drive_open(&d, NULL);
+		for (int i = 0; i < n; i++) {
+			char text[16];
+			pids[i] = drive_fork(drive_spin, NULL, drive_cpu(1), false);
+			snprintf(text, sizeof(text), "%d", pids[i]);
+			put("cgroup.procs", text);
+		}
+		drive_sleep(500 * DRIVE_MS);
+		t0 = throttled_time();
+		for (int i = 0; i < n; i++)
+			first[i] = account_of(&d, pids[i]);
+		drive_sleep(2 * DRIVE_SECOND);
+		for (int i = 0; i < n; i++)
+			last[i] = account_of(&d, pids[i]);
+		fprintf(stderr, "cpu.stat %.3f\n", (throttled_time() - t0) / 1e9);
+		for (int i = 0; i < n; i++) {
+			uint64_t passed = last[i].time_ns - first[i].time_ns;
+			fprintf(stderr,
+				"%d: ran %.3f waited %.3f own %.3f thr %.3f blocked %.3f sum %.6f "
+				"of %.6f max %.3f ms\n",
+				i, (last[i].on_cpu_ns - first[i].on_cpu_ns) / 1e9,
+				(last[i].waited_ns - first[i].waited_ns) / 1e9,
+				(last[i].behind_own_ns - first[i].behind_own_ns) / 1e9,
+				(last[i].throttled_ns - first[i].throttled_ns) / 1e9,
+				(last[i].blocked_ns - first[i].blocked_ns) / 1e9,
+				(all_time(&last[i]) - all_time(&first[i])) / 1e9, passed / 1e9,
+				last[i].delay_max_ns / 1e6);
+			drive_kill(pids[i]);
+		}
+		drive_sleep(50 * DRIVE_MS);
+		rmdir(GROUP);
+		drive_close(&d);
 	}
 }

@@ -10,8 +10,6 @@
 
 /* Limits of a group are read again once in so many slices. */
 #define LIMIT_SLICES 8
-/* Groups above each other; also ends a walk up a tree that the kernel would not make. */
-#define DEPTH_MAX 64
 
 void cgroup_watch_open(struct cgroup_watch *watch, struct model *m)
 {
@@ -46,7 +44,7 @@ static void take(void *ctx, const struct cgroup_entry *entry)
 	struct tree *tree = ctx;
 	char *path;
 
-	if (entry->root || GROW(tree->groups, tree->groups_cnt, tree->groups_cap))
+	if (GROW(tree->groups, tree->groups_cnt, tree->groups_cap))
 		return;
 	path = strdup(entry->path);
 	if (path)
@@ -69,17 +67,30 @@ static const struct known *find(const struct tree *tree, uint64_t id)
 				: NULL;
 }
 
+/* Of "/a/b" 2; the root counts as 1, too. */
+static unsigned int depth_of(const char *path)
+{
+	unsigned int depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
 /* Path and parents of one row, as far as they are not known. */
 static void place(const struct tree *tree, struct model *m, uint32_t row)
 {
-	for (int depth = 0; depth < DEPTH_MAX; depth++) {
-		const struct known *known = find(tree, m->cgroups[row].id);
+	for (;;) {
+		const struct known *known = find(tree, m->cgroups[row].id), *above;
 		uint32_t parent = MODEL_NONE;
 
 		if (!known || *m->cgroups[row].path)
 			return;
-		if (find(tree, known->parent))
-			parent = model_cgroup_get(m, known->parent);
+		/* Not the root, whose figures would be those of the host. */
+		above = find(tree, known->parent);
+		if (above && depth_of(known->path) > 1 &&
+		    depth_of(known->path) <= MODEL_CGROUP_DEPTH)
+			parent = model_cgroup_get(m, above->id);
 		m->cgroups[row].path = model_str(m, known->path);
 		m->cgroups[row].parent = parent;
 		m->cgroups[row].dirty = true;
@@ -166,11 +177,8 @@ static void mark_active(const struct model *m, bool *active)
 	for (size_t i = 0; i < m->accounts_cnt; i++) {
 		uint32_t row = m->accounts[i].cgroup;
 
-		for (int depth = 0; row != MODEL_NONE && !active[row] && depth < DEPTH_MAX;
-		     depth++) {
+		for (; row != MODEL_NONE && !active[row]; row = m->cgroups[row].parent)
 			active[row] = true;
-			row = m->cgroups[row].parent;
-		}
 	}
 }
 
@@ -180,6 +188,7 @@ void cgroup_watch_refresh(struct cgroup_watch *watch, struct model *m)
 
 	if (watch->off)
 		return;
+	watch->pass++;
 	if (any_new(watch, m))
 		look_up(watch, m);
 	active = calloc(m->cgroups_cnt + 1, sizeof(*active));
@@ -191,7 +200,7 @@ void cgroup_watch_refresh(struct cgroup_watch *watch, struct model *m)
 
 		if (watch->rows[i].gone || (!fresh && !active[i]))
 			continue;
-		if (fresh || (i + m->slices_cnt) % LIMIT_SLICES == 0)
+		if (fresh || (i + watch->pass) % LIMIT_SLICES == 0)
 			read_limit(watch, m, i);
 		if (m->cgroups[i].quota_ns)
 			read_stat(watch, m, i);

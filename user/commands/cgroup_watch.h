@@ -21,7 +21,8 @@ struct cgroup_watched {
 
 struct cgroup_watch {
 	struct cgroup_mounts mounts;
-	bool off; /* no such mount */
+	bool off;      /* no such mount */
+	uint32_t pass; /* slices so far */
 	struct cgroup_watched *rows;
 	size_t rows_cnt, rows_cap;
 };

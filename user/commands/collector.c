@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "commands/cgroup_select.h"
+#include "commands/cgroup_watch.h"
 #include "kernel/cgroup_tree.h"
 #include "kernel/session.h"
 #include "model/ingest.h"
@@ -42,6 +43,7 @@ struct collector {
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;
 	struct cgroup_select cgroups;
+	struct cgroup_watch groups;
 	bool *online;
 	uint64_t *steal_ns;
 
@@ -52,6 +54,7 @@ struct collector {
 	uint64_t samples;
 	size_t threads_at_start;
 	uint64_t recursion_misses, names_timeouts;
+	uint64_t pressure_ns;	    /* since boot */
 	size_t named;		    /* samples of this slice whose stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
@@ -230,6 +233,18 @@ static void follow_cpus(struct collector *c)
 	c->followed_ns = host_now_ns();
 }
 
+/* Returns by how much it rose since the last reading. */
+static uint64_t read_pressure(struct collector *c)
+{
+	uint64_t was = c->pressure_ns;
+
+	if (c->model->host.off & OFF_PRESSURE)
+		return 0;
+	if (host_read_pressure(&c->pressure_ns))
+		c->model->host.off |= OFF_PRESSURE;
+	return c->pressure_ns > was ? c->pressure_ns - was : 0;
+}
+
 static void read_losses(struct collector *c)
 {
 	uint64_t counts[LOSS_KERNEL_CNT], now;
@@ -279,14 +294,16 @@ void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
 	struct model_slice *slice;
-	uint64_t end_ns;
+	uint64_t end_ns, pressure_ns;
 
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
 	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
 	read_accounts(c);
 	end_ns = read_cpus(c);
+	pressure_ns = read_pressure(c);
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
+	cgroup_watch_refresh(&c->groups, m);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = host_now_ns();
 	name_samples(c, 0);
@@ -297,6 +314,7 @@ void collector_end_slice(struct collector *c)
 
 	slice = &m->slices[m->slices_cnt - 1];
 	slice->end_ns = end_ns; /* naming may take long on a slow host */
+	slice->pressure_ns = pressure_ns;
 	m->host.end_ns = slice->end_ns;
 	c->slice_start_ns = slice->end_ns;
 }
@@ -464,11 +482,14 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 		read_processes(c);
 	mark_processes(c);
 	cgroup_select_refresh(&c->cgroups, c->session, c->model);
+	cgroup_watch_open(&c->groups, c->model);
+	cgroup_watch_refresh(&c->groups, c->model);
 	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(c->names, c->model, 0);
 
 	read_accounts(c);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = read_cpus(c);
+	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
@@ -525,6 +546,7 @@ static void close_rooms(struct collector *c)
 	names_free(c->names);
 	ingest_free(c->ingest);
 	model_free(c->model);
+	cgroup_watch_close(&c->groups);
 	c->names = NULL;
 	c->ingest = NULL;
 	c->model = NULL;

@@ -15,6 +15,7 @@
 #include "commands/command.h"
 #include "commands/live.h"
 #include "commands/terminal.h"
+#include "commands/time_window.h"
 #include "output/runq.h"
 
 #define DEFAULT_HZ 99
@@ -36,8 +37,8 @@ static const char help_text[] =
 	"them\n"
 	"      --rows N            processes of the table, cgroups of --cgroups (default 10)\n"
 	"      --cpus N            CPUs to list, those with most waiting threads (default 32)\n"
-	"      --width COLUMNS     80 or more (default: the terminal's, else 100)\n"
-	"  -v, --verbose           more about what happens\n"
+	"      --width COLUMNS     80 or more (default: the terminal's, else "
+	"100)\n" TIME_WINDOW_HELP "  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun runq -d 10\n"
 	"  hotrun runq --interval 1\n"
@@ -57,9 +58,11 @@ static const char help_text[] =
 struct arguments {
 	struct runq_options runq;
 	struct collector_options collector;
+	struct time_window window;
 	double seconds, interval_s;
 	const char *process;
 	const char *only_live; /* an option that makes no sense with a capture */
+	bool timed;	       /* an option that makes no sense without one */
 	bool cgroups;
 };
 
@@ -133,6 +136,11 @@ static int parse_option(int c, struct arguments *a)
 		return parse_number("--cpus", optarg, 1, &a->runq.cpus);
 	case WIDTH:
 		return parse_number("--width", optarg, RUNQ_MIN_WIDTH, &a->runq.width);
+	case TIME_FROM:
+	case TIME_TO:
+	case TIME_WORST:
+		a->timed = true;
+		return time_window_option(&a->window, c, optarg);
 	case 'v':
 		log_max_level = LOG_LEVEL_DEBUG;
 		return EXIT_OK;
@@ -155,6 +163,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"rows", required_argument, NULL, ROWS},
 					      {"cpus", required_argument, NULL, CPUS},
 					      {"width", required_argument, NULL, WIDTH},
+					      TIME_WINDOW_OPTIONS,
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
@@ -170,13 +179,17 @@ static int parse(int argc, char **argv, struct arguments *a)
 			  argv[optind]);
 		return command_usage("runq");
 	}
+	if (optind >= argc && a->timed) {
+		log_error("--from, --to and --worst: name a capture");
+		return command_usage("runq");
+	}
 	if (a->process && a->runq.process_cnt) {
 		log_error("-p and -n: one of them");
 		return command_usage("runq");
 	}
 	if (a->cgroups)
 		a->runq.cgroups = a->runq.rows ?: 10;
-	return EXIT_OK;
+	return time_window_check(&a->window, "runq");
 }
 
 /* --- a capture ------------------------------------------------------------------------------- */
@@ -196,7 +209,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 			  argv[optind], argv[optind]);
 		return command_usage("runq");
 	}
-	rc = capture_argument(argc, argv, a->process, &m, &rows, &cnt);
+	rc = capture_argument(argc, argv, a->process, &a->window, &m, &rows, &cnt);
 	if (a->process && !rc) {
 		a->runq.processes = rows;
 		a->runq.process_cnt = cnt;

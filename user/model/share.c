@@ -33,3 +33,14 @@ void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_hig
 	if (part < whole)
 		*ret_high = fmin(center + error, 1);
 }
+
+double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares)
+{
+	double effective, n = (double)sum;
+
+	if (!sum || !sum_of_squares)
+		return 1;
+	effective = n * n / (double)sum_of_squares;
+	return share_error((uint64_t)llround(share_of(part, sum) * effective),
+			   (uint64_t)llround(fmax(effective, 1)));
+}

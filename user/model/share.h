@@ -17,4 +17,11 @@ double share_of(uint64_t part, uint64_t whole);
 double share_error(uint64_t part, uint64_t whole);
 /* Both ends of that interval, which lies unevenly about shares near 0 and 1 and never beyond them. */
 void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_high);
+
+/*
+ * Shares of a weight rather than of a count: weights differ from sample to sample, so that they tell
+ * less than their number says. Kish's effective sample size (1965): the square of their sum over the
+ * sum of their squares. The error of a share of such a sum is then that of so many samples.
+ */
+double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares);
 #endif
