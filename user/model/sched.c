@@ -141,11 +141,11 @@ static int add_cgroups(struct sched *s, const struct model *m)
 			s->cgroups[group_of[i]].threads += s->threads[i].threads;
 	for (size_t i = 0; i < m->cgroups_cnt; i++)
 		s->cgroups[i].delay_max_ns = bound_max(&s->cgroups[i], s->cgroups[i].delay_max_ns);
-	/* Those above a group are earlier rows. */
+	/* Those above a group are earlier rows; MODEL_NONE is none. */
 	for (size_t i = m->cgroups_cnt; i-- > 0;) {
 		struct sched_sum *group = &s->cgroups[i], *above;
 
-		if (m->cgroups[i].parent == MODEL_NONE)
+		if (m->cgroups[i].parent >= i)
 			continue;
 		above = &s->cgroups[m->cgroups[i].parent];
 		add_sum(above, group);
@@ -289,17 +289,16 @@ struct sched_available sched_available(const struct model *m, uint32_t process)
 	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
 	uint32_t row = sched_cgroup_of(m, process);
 
-	for (; row != MODEL_NONE; row = m->cgroups[row].parent) {
+	while (row != MODEL_NONE) {
 		const struct model_cgroup *group = &m->cgroups[row];
-		double quota;
+		double quota =
+			group->period_ns ? (double)group->quota_ns / (double)group->period_ns : 0;
 
-		if (!group->quota_ns || !group->period_ns)
-			continue;
-		quota = (double)group->quota_ns / (double)group->period_ns;
-		if (a.cgroup != MODEL_NONE && quota >= a.quota)
-			continue;
-		a.quota = quota;
-		a.cgroup = row;
+		if (quota > 0 && (a.cgroup == MODEL_NONE || quota < a.quota)) {
+			a.quota = quota;
+			a.cgroup = row;
+		}
+		row = group->parent < row ? group->parent : MODEL_NONE;
 	}
 	a.cpus = a.cgroup != MODEL_NONE && a.quota < a.mask ? a.quota : a.mask;
 	return a;
