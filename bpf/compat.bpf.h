@@ -33,6 +33,59 @@ static __always_inline __u32 compat_delayed_tasks(struct rq *rq)
 	return 0;
 }
 
+/* How the throttled time of a queue was called before 5.19 (commit 64eaf50731ac), in another clock. */
+struct cfs_rq___task_clock {
+	__u64 throttled_clock_task_time;
+} __attribute__((preserve_access_index));
+
+/*
+ * Time for which the queue of a group on one CPU was throttled, by its own limit or by that of a group
+ * above it: all throttling that is over, in ns of a clock that only runs slow on CPUs that run slower
+ * than they could. 0 where the kernel has no group bandwidth. The verifier must trust the pointer.
+ */
+static __always_inline __u64 compat_throttled_ns(struct cfs_rq *queue)
+{
+	struct cfs_rq___task_clock *older = (void *)queue;
+
+	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
+		return queue->throttled_clock_pelt_time;
+	if (bpf_core_field_exists(older->throttled_clock_task_time))
+		return older->throttled_clock_task_time;
+	return 0;
+}
+
+/* The same for any pointer. */
+static __always_inline __u64 compat_throttled_ns_at(struct cfs_rq *queue)
+{
+	struct cfs_rq___task_clock *older = (void *)queue;
+
+	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
+		return BPF_CORE_READ(queue, throttled_clock_pelt_time);
+	if (bpf_core_field_exists(older->throttled_clock_task_time))
+		return BPF_CORE_READ(older, throttled_clock_task_time);
+	return 0;
+}
+
+static __always_inline bool compat_throttled_now(struct cfs_rq *queue)
+{
+	return bpf_core_field_exists(queue->throttle_count) && queue->throttle_count > 0;
+}
+
+/* Where the CPU of a task stood before 5.16 (commit bcf9033e5449). */
+struct task_struct___cpu {
+	unsigned int cpu;
+} __attribute__((preserve_access_index));
+
+/* The CPU that it runs on or waits for. The verifier must trust the pointer. */
+static __always_inline __u32 compat_task_cpu(struct task_struct *task)
+{
+	struct task_struct___cpu *older = (void *)task;
+
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return older->cpu;
+}
+
 /*
  * The cgroup of a task as the cpu controller sees it, whose limits and shares decide: that of its
  * task group (CONFIG_CGROUP_SCHED). On a hybrid host the v2 hierarchy holds no cpu controller, and

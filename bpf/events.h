@@ -125,6 +125,10 @@ struct event_task {
 	__u32 delays[DELAY_SLOTS]; /* run delays that ended, modulo 2^32 */
 };
 
+/* What a kernel cannot tell. */
+#define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
+#define KERNEL_WITHOUT_QUEUES 0x2 /* its run queues are laid out in a way not known */
+
 /* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
  * the last one: could not be read. */
 #define QUEUE_SLOTS   12

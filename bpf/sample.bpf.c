@@ -72,6 +72,31 @@ struct {
 	__type(value, union stack_scratch);
 } scratch SEC(".maps");
 
+/* Entries of a run queue's list that are looked at: waiting threads, and some that sleep in it. */
+#define LIST_WALK_MAX 64
+
+/* A struct event_sample with room for all that it may name, and what its loop needs. */
+struct sample_room {
+	__u64 list;    /* address of the list of the run queue */
+	__u64 at;      /* of the entry to look at next */
+	__u64 running; /* address of the thread on the CPU */
+	union {
+		struct event_sample sample;
+		struct {
+			__u8 fixed[sizeof(struct event_sample)];
+			__u32 waiting[WAITING_MAX];
+		};
+	};
+};
+
+/* 0 -> room to build a sample, one a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_room);
+} sample_rooms SEC(".maps");
+
 static __always_inline __u64 mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
@@ -162,20 +187,91 @@ static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, 
 	return hash;
 }
 
-static __always_inline __u32 waiters_of_cpu(struct task_struct *task)
+static __always_inline struct rq *queue_of_cpu(struct task_struct *task)
 {
-	struct rq *rq;
+	return bpf_core_field_exists(task->se.cfs_rq) ? BPF_CORE_READ(task, se.cfs_rq, rq) : NULL;
+}
+
+static __always_inline __u32 count_waiters(struct rq *rq)
+{
 	__u32 running, delayed;
 
-	if (!bpf_core_field_exists(task->se.cfs_rq))
-		return WAITERS_UNKNOWN;
-	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
 	if (!rq)
 		return WAITERS_UNKNOWN;
 	running = BPF_CORE_READ(rq, nr_running);
 	delayed = compat_delayed_tasks(rq);
 	/* Read without the lock: never below zero. */
 	return running > 1 + delayed ? running - 1 - delayed : 0;
+}
+
+/* Whether a task of the list of a run queue could run now: not one that sleeps but is still queued, nor
+ * one of a group that is throttled. */
+static __always_inline bool could_run(struct task_struct *task)
+{
+	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
+
+	if (BPF_CORE_READ(task, __state) != TASK_RUNNING)
+		return false;
+	return !bpf_core_field_exists(queue->throttle_count) ||
+	       !BPF_CORE_READ(queue, throttle_count);
+}
+
+/*
+ * Looks at one entry of the run queue's list; 0 = the end. A function of its own, so that the kernel
+ * verifies it once instead of once an entry.
+ */
+__noinline int list_entry(struct sample_room *room)
+{
+	struct list_head *at;
+	struct task_struct *task;
+	__u32 cnt;
+
+	if (!room)
+		return 0;
+	at = (struct list_head *)room->at;
+	cnt = room->sample.waiting_cnt;
+	if (!at || room->at == room->list || cnt >= room->sample.waiters || cnt >= WAITING_MAX)
+		return 0;
+	task = (void *)at - bpf_core_field_offset(struct task_struct, se.group_node);
+	if ((__u64)task != room->running && could_run(task)) {
+		room->waiting[cnt & (WAITING_MAX - 1)] = BPF_CORE_READ(task, tgid);
+		room->sample.waiting_cnt = cnt + 1;
+	}
+	room->at = (__u64)BPF_CORE_READ(at, next);
+	return 1;
+}
+
+/*
+ * Names the threads that wait for this CPU by their processes. The list is read without its lock, as
+ * the number of waiters is: at worst a thread is missed, or named twice. Threads of other classes are
+ * not in it. Cost: 0.1 us a thread.
+ */
+static __always_inline void list_waiting(struct sample_room *room, struct rq *rq,
+					 struct task_struct *running)
+{
+	room->running = (__u64)running;
+	room->list = (__u64)rq + bpf_core_field_offset(struct rq, cfs_tasks);
+	room->at = (__u64)BPF_CORE_READ(rq, cfs_tasks.next);
+	for (int i = 0; i < LIST_WALK_MAX; i++)
+		if (!list_entry(room))
+			break;
+}
+
+/* Counts the queue of this CPU, and names who is in it. */
+static __always_inline void look_at_queue(struct cpu_clock *clock, struct sample_room *room,
+					  struct task_struct *task)
+{
+	struct rq *rq = queue_of_cpu(task);
+	__u32 waiters = count_waiters(rq);
+
+	room->sample.waiters = waiters;
+	if (waiters == WAITERS_UNKNOWN) {
+		clock->queue[QUEUE_UNKNOWN]++;
+		return;
+	}
+	clock->queue[waiters < QUEUE_MOST ? waiters : QUEUE_MOST]++;
+	if (waiters && bpf_core_field_exists(rq->cfs_tasks))
+		list_waiting(room, rq, task);
 }
 
 static __always_inline bool selected(const struct event_sample *sample)
@@ -187,22 +283,54 @@ static __always_inline bool selected(const struct event_sample *sample)
 	return true;
 }
 
+static __always_inline void send_sample(struct sample_room *room)
+{
+	__u64 bytes = sizeof(room->sample) + room->sample.waiting_cnt * sizeof(__u32);
+
+	if (bytes > sizeof(room->sample) + sizeof(room->waiting)) /* for the verifier */
+		return;
+	room->sample.header.size = bytes;
+	if (bpf_ringbuf_output(&samples, &room->sample, bytes, BPF_RB_NO_WAKEUP))
+		count_loss(LOSS_SAMPLE_RING_FULL);
+}
+
+static __always_inline void take_stacks(void *ctx, struct task_struct *task,
+					struct event_sample *sample)
+{
+	bool fault = false;
+
+	sample->kernel_stack = take_stack(ctx, sample, 0, &fault);
+	if (fault) {
+		sample->flags |= SAMPLE_KERNEL_STACK_FAULT;
+		count_loss(LOSS_KERNEL_STACK_FAULT);
+	}
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
+		sample->flags |= SAMPLE_KERNEL_THREAD;
+	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
+		fault = false;
+		sample->user_stack = take_stack(ctx, sample, BPF_F_USER_STACK, &fault);
+		if (fault) {
+			sample->flags |= SAMPLE_USER_STACK_FAULT;
+			count_loss(LOSS_USER_STACK_FAULT);
+		}
+	}
+}
+
 /*
  * Fires at the sampling rate on each CPU (99 Hz), in the timer interrupt. Worst cost: two walks of
- * the depth that the sysctl allows, about 10 us.
+ * the depth that the sysctl allows, about 10 us, and one of the run queue, up to 6 us.
  */
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 id = bpf_get_current_pid_tgid();
-	struct event_sample sample = {};
-	struct cpu_clock *clock;
-	bool fault = false;
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct sample_room *room = bpf_map_lookup_elem(&sample_rooms, &zero);
+	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
+	struct event_sample *sample;
 
-	sample.header.cpu = bpf_get_smp_processor_id();
-	clock = bpf_map_lookup_elem(&cpus, &sample.header.cpu);
-	if (!clock)
+	if (!clock || !room)
 		return 0;
 	if (!(__u32)id) {
 		clock->ticks_idle++;
@@ -210,37 +338,27 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	}
 	clock->ticks_taken++;
 	clock_meets_thread(clock);
-	sample.header.kind = EVENT_SAMPLE;
-	sample.header.size = sizeof(sample);
-	sample.time_ns = bpf_ktime_get_ns();
-	sample.tgid = id >> 32;
-	sample.tid = (__u32)id;
-	sample.sample_kind = SAMPLE_ON_CPU;
-	sample.cgroup_id = compat_cgroup_id(task);
-	if ((filter_tgids || filter_cgroups) && !selected(&sample)) {
+	sample = &room->sample;
+	__builtin_memset(sample, 0, sizeof(*sample));
+	sample->header.kind = EVENT_SAMPLE;
+	sample->header.cpu = cpu;
+	sample->time_ns = bpf_ktime_get_ns();
+	sample->tgid = id >> 32;
+	sample->tid = (__u32)id;
+	sample->sample_kind = SAMPLE_ON_CPU;
+	sample->cgroup_id = compat_cgroup_id(task);
+	sample->process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	sample->thread_start_ns = BPF_CORE_READ(task, start_boottime);
+	look_at_queue(clock, room, task);
+	if ((filter_tgids || filter_cgroups) && !selected(sample)) {
 		clock->ticks_filtered++;
-		return 0;
+		if (!sample->waiters || sample->waiters == WAITERS_UNKNOWN)
+			return 0;
+		/* Who takes the CPU from others is told of everybody. */
+		sample->flags |= SAMPLE_FILTERED;
+	} else {
+		take_stacks(ctx, task, sample);
 	}
-	sample.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	sample.thread_start_ns = BPF_CORE_READ(task, start_boottime);
-	sample.waiters = waiters_of_cpu(task);
-
-	sample.kernel_stack = take_stack(ctx, &sample, 0, &fault);
-	if (fault) {
-		sample.flags |= SAMPLE_KERNEL_STACK_FAULT;
-		count_loss(LOSS_KERNEL_STACK_FAULT);
-	}
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
-		sample.flags |= SAMPLE_KERNEL_THREAD;
-	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
-		fault = false;
-		sample.user_stack = take_stack(ctx, &sample, BPF_F_USER_STACK, &fault);
-		if (fault) {
-			sample.flags |= SAMPLE_USER_STACK_FAULT;
-			count_loss(LOSS_USER_STACK_FAULT);
-		}
-	}
-	if (bpf_ringbuf_output(&samples, &sample, sizeof(sample), BPF_RB_NO_WAKEUP))
-		count_loss(LOSS_SAMPLE_RING_FULL);
+	send_sample(room);
 	return 0;
 }

@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scheduler accounts: what every thread ran, summed in the kernel at context switches, which may
- * pass a million a second. Accounts live in task-local storage: they survive migration, die with
- * the thread and cannot be confused by reused ids. Memory for them is taken at thread creation and
- * in one iterator pass at start, never at a switch (allocation under the run-queue lock is unsafe
- * on older kernels).
+ * Scheduler accounts: what every thread ran, waited for and was refused, summed in the kernel at
+ * context switches, which may pass a million a second. Accounts live in task-local storage: they
+ * survive migration, die with the thread and cannot be confused by reused ids. Memory for them is
+ * taken at thread creation and in one iterator pass at start (accounts.bpf.c), never at a switch
+ * (allocation under the run-queue lock is unsafe on older kernels).
  */
-#include "shared.bpf.h"
-#include "compat.bpf.h"
+#include "event.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct loss_map losses SEC(".maps");
 struct cpu_map cpus SEC(".maps");
+struct account_map accounts SEC(".maps");
+struct run_time_map run_times SEC(".maps");
 
-/* Recording's start, monotonic ns, set by the user side just before it attaches: a CPU that has not
- * switched yet ran its thread since then. */
-__u64 session_start_ns = 1;
-
-/* Accounts created so far, and those that the iterator of the start could not create. */
+const volatile __u32 run_slots;
 __u64 accounts_made = 0;
-__u64 accounts_refused = 0;
+/* A CPU that has not switched yet ran its thread since then. */
+__u64 session_start_ns = 1;
 
 /* --event cycles: ticks come as NMIs. */
 const volatile bool ticks_in_nmi;
-
-/* The account of a thread. Written by the CPU that switches it, under its run-queue lock. */
-struct account {
-	__u64 number;		/* from 1, in the order of creation */
-	__u64 sequence;		/* odd while it is being written */
-	__u64 running_since_ns; /* 0 = not on a CPU */
-	__u64 on_cpu_ns;
-	__u64 voluntary;
-	__u64 involuntary;
-};
-
-/* thread -> account. Written by sched_switch, read by the iterator. Freed with the thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct account);
-} accounts SEC(".maps");
 
 /* Last accounts of dead threads -> user side. Size: set before load, two seconds of thread deaths.
  * A ring of its own: a storm of short processes must not push samples out. */
@@ -49,45 +29,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } tasks SEC(".maps");
-
-static __always_inline __u8 state_letter(__u32 state, __u32 exit_state)
-{
-	state |= exit_state;
-	if (state == TASK_RUNNING)
-		return 'R';
-	if (state & (EXIT_DEAD | TASK_DEAD))
-		return 'X';
-	if (state & EXIT_ZOMBIE)
-		return 'Z';
-	if (state & TASK_INTERRUPTIBLE)
-		return 'S';
-	if (state & TASK_PARKED)
-		return 'P';
-	if (state & TASK_UNINTERRUPTIBLE)
-		return state & TASK_NOLOAD ? 'I' : 'D';
-	if (state & __TASK_STOPPED)
-		return 'T';
-	if (state & __TASK_TRACED)
-		return 't';
-	return '?';
-}
-
-static __always_inline void fill_identity(struct event_task *event, struct task_struct *task)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-
-	event->header.size = sizeof(*event);
-	event->header.cpu = bpf_get_smp_processor_id();
-	event->tgid = BPF_CORE_READ(task, tgid);
-	event->tid = BPF_CORE_READ(task, pid);
-	event->process_start_ns = BPF_CORE_READ(leader, start_boottime);
-	event->thread_start_ns = BPF_CORE_READ(task, start_boottime);
-	event->cgroup_id = compat_cgroup_id(task);
-	event->parent_tgid = BPF_CORE_READ(task, real_parent, tgid);
-	event->flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? ACCOUNT_KERNEL_THREAD : 0;
-	event->pad = 0;
-	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
-}
 
 /* Sends the last account of a thread from its last switch: sched_process_exit comes too early (since
  * 6.16 by the whole teardown of the address space). */
@@ -102,20 +43,90 @@ static __always_inline void send_last_account(struct task_struct *task,
 	}
 	event->header.kind = EVENT_TASK_END;
 	fill_identity(event, task);
+	fill_figures(event, account);
 	event->time_ns = now;
 	event->state = 'X';
-	event->account = account->number;
-	event->on_cpu_ns = account->on_cpu_ns;
-	event->voluntary_switches = account->voluntary;
-	event->involuntary_switches = account->involuntary;
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
+
+/* --- waits ----------------------------------------------------------------------------------- */
+
+/* task waits from now on for that CPU. */
+static __always_inline void begin_wait(struct account *account, struct task_struct *task, __u32 cpu,
+				       __u64 now)
+{
+	struct cfs_rq *queue = task->se.cfs_rq;
+
+	account->state = STATE_WAITING;
+	account->since_ns = now;
+	account->wait_own_ns = 0;
+	account->wait_throttled_ns = 0;
+	account->own_mark_ns = run_time_now(task->tgid, cpu, now);
+	account->queue = (__u64)queue;
+	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
+}
+
+/* What is gathered so far on the CPU that it waits for. */
+static __always_inline void gather_wait(struct account *account, struct task_struct *task,
+					__u32 cpu, __u64 now)
+{
+	struct cfs_rq *queue = task->se.cfs_rq;
+	bool lost = false;
+
+	account->wait_own_ns += own_since_mark(account, task->tgid, cpu, now, &lost);
+	account->wait_throttled_ns += throttled_since_mark(account, queue);
+	if (lost)
+		count_loss(LOSS_OWN_SHARED);
+}
+
+/* The wait is over: the thread is on that CPU now. */
+static __always_inline void end_wait(struct account *account, struct task_struct *task, __u32 cpu,
+				     __u64 now)
+{
+	struct wait wait;
+	__u32 slot;
+
+	gather_wait(account, task, cpu, now);
+	wait = split_wait(interval_of(account, now), account->wait_own_ns,
+			  account->wait_throttled_ns);
+	account->waited_ns += wait.delay_ns;
+	account->behind_own_ns += wait.own_ns;
+	account->throttled_ns += wait.throttled_ns;
+	if (wait.delay_ns > account->delay_max_ns)
+		account->delay_max_ns = wait.delay_ns;
+	slot = delay_slot(wait.delay_ns);
+	if (slot < DELAY_SLOTS) /* for the verifier */
+		account->delays[slot]++;
+}
+
+/* Runnable without having run: the end of a sleep. */
+static __always_inline void end_sleep(struct account *account, __u64 now)
+{
+	if (account->state == STATE_UNINTERRUPTIBLE)
+		account->uninterruptible_ns += interval_of(account, now);
+	else
+		account->blocked_ns += interval_of(account, now);
+}
+
+/* A deadline thread that has used up its budget is taken off its queue until the next period. */
+static __always_inline bool budget_used_up(struct task_struct *task)
+{
+	return task->policy == SCHED_DEADLINE &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
+}
+
+static __always_inline bool is_uninterruptible(__u32 state)
+{
+	return state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
+}
+
+/* --- switches -------------------------------------------------------------------------------- */
 
 /*
  * Closes the interval of prev on this CPU: to the idle time, to its account, or to nobody's.
  * One clock a CPU, so that the parts add up to the elapsed time by construction.
  */
-static __always_inline struct account *close_interval(struct cpu_clock *clock,
+static __always_inline struct account *close_interval(struct cpu_clock *clock, __u32 cpu,
 						      struct task_struct *prev, __u64 now)
 {
 	__u64 since = clock->last_switch_ns, ran = 0;
@@ -138,6 +149,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock,
 		clock->unaccounted_ns += ran;
 		ran = 0;
 	}
+	add_run_time(prev->tgid, cpu, ran);
 	account = bpf_task_storage_get(&accounts, prev, 0, 0);
 	if (!account) {
 		count_loss(LOSS_ACCOUNT_MISSING);
@@ -148,13 +160,49 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock,
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
 	account->on_cpu_ns += ran;
-	account->running_since_ns = 0;
 	return account;
+}
+
+/* What prev does from now on. */
+static __always_inline void leave_cpu(struct account *account, struct task_struct *prev, __u32 cpu,
+				      __u32 state, bool runnable, __u64 now)
+{
+	if (runnable) {
+		account->involuntary++;
+		begin_wait(account, prev, cpu, now);
+		/* Its wait is the kernel's answer to its own limit; whole, since no clock says when
+		 * the budget comes back. */
+		if (budget_used_up(prev))
+			account->wait_throttled_ns = ~0ull >> 1;
+		return;
+	}
+	account->voluntary++;
+	account->state = is_uninterruptible(state) ? STATE_UNINTERRUPTIBLE : STATE_BLOCKED;
+	account->since_ns = now;
+}
+
+static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64 now)
+{
+	struct account *account = bpf_task_storage_get(&accounts, next, 0, 0);
+
+	if (!account)
+		return;
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+	barrier();
+	/* Unknown: it was runnable when its account was made, or its wakeup would have been seen. */
+	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN)
+		end_wait(account, next, cpu, now);
+	else if (account->state != STATE_RUNNING)
+		end_sleep(account, now);
+	account->state = STATE_RUNNING;
+	account->since_ns = now;
+	barrier();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
 }
 
 /*
  * Fires at every context switch of every CPU, under the run-queue lock, up to a million times a
- * second. Cost: two look-ups of task storage and one of an array.
+ * second. Cost: two look-ups of task storage and three of arrays.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -168,9 +216,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
-	account = close_interval(clock, prev, now);
+	account = close_interval(clock, cpu, prev, now);
 	clock->last_switch_ns = now;
 	clock->running_tid = next->pid;
+	clock->running_tgid = next->tgid;
 	clock->running_task = (__u64)next;
 	clock->switches++;
 	barrier();
@@ -178,20 +227,82 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (account) {
 		/* The tracepoint's own state argument is newer than 5.18 and may be stale. */
-		if (preempt || state == TASK_RUNNING)
-			account->involuntary++;
-		else
-			account->voluntary++;
+		leave_cpu(account, prev, cpu, state, preempt || state == TASK_RUNNING, now);
 		barrier();
 		WRITE_ONCE(account->sequence, account->sequence + 1);
 		if (state & TASK_DEAD)
 			send_last_account(prev, account, now);
 	}
-	if (next->pid) {
-		account = bpf_task_storage_get(&accounts, next, 0, 0);
-		if (account)
-			WRITE_ONCE(account->running_since_ns, now);
+	if (next->pid)
+		enter_cpu(next, cpu, now);
+	return 0;
+}
+
+/* A thread becomes runnable on a CPU whose run-queue lock is held. */
+static __always_inline void wake(struct task_struct *task)
+{
+	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
+	__u64 now;
+
+	/* Woken before it went to sleep, or twice. */
+	if (!account || account->state == STATE_RUNNING || account->state == STATE_WAITING)
+		return;
+	now = bpf_ktime_get_ns();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+	barrier();
+	end_sleep(account, now);
+	begin_wait(account, task, compat_task_cpu(task), now);
+	barrier();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+}
+
+/* Fires when a thread is put on a run queue, as often as threads block. Cost: one look-up of task
+ * storage, two of arrays. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	wake(task);
+	return 0;
+}
+
+/* Fires once a thread, after task_newtask. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	wake(task);
+	return 0;
+}
+
+/*
+ * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as threads
+ * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup.
+ */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
+{
+	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
+	struct cfs_rq **queues, *queue = NULL;
+	__u64 now;
+
+	if (!account)
+		return 0;
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+	barrier();
+	account->migrations++;
+	if (account->state == STATE_WAITING) {
+		now = bpf_ktime_get_ns();
+		gather_wait(account, task, compat_task_cpu(task), now);
+		account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
+		queues = bpf_core_field_exists(task->sched_task_group->cfs_rq)
+				 ? BPF_CORE_READ(task, sched_task_group, cfs_rq)
+				 : NULL;
+		if (queues)
+			bpf_probe_read_kernel(&queue, sizeof(queue), queues + dest_cpu);
+		account->queue = (__u64)queue;
+		account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
 	}
+	barrier();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
 	return 0;
 }
 
@@ -218,97 +329,31 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	clock->unaccounted_ns += now > since ? now - since : 0;
 	clock->last_switch_ns = now;
 	clock->running_tid = task->pid;
+	clock->running_tgid = task->tgid;
 	clock->running_task = (__u64)task;
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	account = bpf_task_storage_get(&accounts, task, 0, 0);
-	if (account)
-		WRITE_ONCE(account->running_since_ns, now);
-}
-
-static __always_inline struct account *make_account(struct task_struct *task)
-{
-	struct account *account =
-		bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (account && !account->number)
-		account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
-	return account;
+	if (!account)
+		return;
+	/* Its wait ended at a moment that nobody knows: it is left out. */
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+	barrier();
+	account->state = STATE_RUNNING;
+	account->since_ns = now;
+	barrier();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
 }
 
 /* Fires once a new thread, in the context of its creator, before it can run. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
-	if (!make_account(task))
-		count_loss(LOSS_ACCOUNT_ALLOC);
-	return 0;
-}
+	struct account *account = make_account(task);
 
-/* At start: accounts for the threads that already exist. Creating is idempotent, so that the kernel
- * may run a step of the iteration again, and the user side the whole of it: many at once outrun the
- * kernel's refill of its memory for storage. */
-SEC("iter/task")
-int create_accounts(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct account *account;
-
-	if (!task)
-		return 0;
-	account = make_account(task);
 	if (!account)
-		__sync_fetch_and_add(&accounts_refused, 1);
-	else if (task->on_cpu && !account->running_since_ns && !account->on_cpu_ns)
-		account->running_since_ns = session_start_ns;
-	return 0;
-}
-
-/* Copies an account that is not being written; false after three tries. */
-static __always_inline bool read_account(struct account *from, struct account *to)
-{
-	for (int i = 0; i < 3; i++) {
-		__u64 before = READ_ONCE(from->sequence);
-
-		barrier();
-		to->number = from->number;
-		to->on_cpu_ns = READ_ONCE(from->on_cpu_ns);
-		to->running_since_ns = READ_ONCE(from->running_since_ns);
-		to->voluntary = READ_ONCE(from->voluntary);
-		to->involuntary = READ_ONCE(from->involuntary);
-		barrier();
-		if (!(before & 1) && READ_ONCE(from->sequence) == before)
-			return true;
-	}
-	return false;
-}
-
-/* Once a slice: every thread's account as it stands. A thread that runs just now gets the time
- * since it was switched in, without writing it: counters are written by switches alone. */
-SEC("iter/task")
-int read_accounts(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct event_task event = {};
-	struct account *from, account = {};
-
-	if (!task)
-		return 0;
-	event.header.kind = EVENT_TASK;
-	fill_identity(&event, task);
-	event.state = state_letter(task->__state, task->exit_state);
-	from = bpf_task_storage_get(&accounts, task, 0, 0);
-	if (!from)
-		event.flags |= ACCOUNT_ABSENT;
-	else if (!read_account(from, &account))
-		event.flags |= ACCOUNT_TORN;
-	event.account = account.number;
-	event.time_ns = bpf_ktime_get_ns();
-	event.on_cpu_ns = account.on_cpu_ns;
-	if (task->on_cpu && account.running_since_ns && event.time_ns > account.running_since_ns)
-		event.on_cpu_ns += event.time_ns - account.running_since_ns;
-	event.voluntary_switches = account.voluntary;
-	event.involuntary_switches = account.involuntary;
-	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+		count_loss(LOSS_ACCOUNT_ALLOC);
+	else
+		account->since_ns = bpf_ktime_get_ns();
 	return 0;
 }

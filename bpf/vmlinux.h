@@ -25,8 +25,15 @@ struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 };
 
+struct cfs_rq;
+
 struct task_group {
 	struct cgroup_subsys_state css;
+	struct cfs_rq **cfs_rq; /* one a CPU */
+};
+
+struct list_head {
+	struct list_head *next;
 };
 
 struct css_set {
@@ -39,20 +46,33 @@ struct cfs_rq {
 	unsigned int h_nr_queued;
 	unsigned int h_nr_runnable;
 	struct rq *rq;
+	__u64 throttled_clock_pelt_time;
+	int throttle_count;
 };
 
 struct rq {
 	unsigned int nr_running;
 	struct cfs_rq cfs;
+	struct list_head cfs_tasks;
 };
 
 struct sched_entity {
+	struct list_head group_node;
 	struct cfs_rq *cfs_rq;
+};
+
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+};
+
+struct thread_info {
+	__u32 cpu;
 };
 
 struct mm_struct;
 
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
@@ -61,7 +81,12 @@ struct task_struct {
 	int tgid;
 	__u64 start_boottime;
 	char comm[16];
+	int static_prio;
+	unsigned int rt_priority;
+	unsigned int policy;
+	int nr_cpus_allowed;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 	struct task_group *sched_task_group;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
@@ -87,6 +112,8 @@ struct bpf_iter__task {
 
 /* Values that BTF does not carry (include/linux/sched.h). */
 #define PF_KTHREAD	     0x00200000
+#define SCHED_DEADLINE	     6
+#define DEFAULT_PRIO	     120 /* of nice 0 */
 #define TASK_RUNNING	     0x00000000
 #define TASK_INTERRUPTIBLE   0x00000001
 #define TASK_UNINTERRUPTIBLE 0x00000002

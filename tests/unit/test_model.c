@@ -373,6 +373,31 @@ Test(model, every_reason_and_loss_has_words_and_an_id_of_its_own)
 			cr_expect_str_neq(model_loss_id(i), model_loss_id(k), "%u %u", i, k);
 	}
 	cr_expect_str_eq(model_loss_text(UINT32_MAX), "unknown cause");
+	for (uint32_t i = 0; i < OFF_CNT; i++)
+		cr_expect_str_neq(model_off_text(1u << i), "unknown reason", "bit %u", i);
+	cr_expect_str_eq(model_off_text(1u << OFF_CNT), "unknown reason");
+}
+
+Test(model, cgroups_are_sound_when_every_chain_of_parents_ends)
+{
+	struct model *m = model_new();
+	uint32_t rows[MODEL_CGROUP_DEPTH + 2];
+
+	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH + 2; i++)
+		rows[i] = model_cgroup_get(m, 1000 + i);
+	cr_expect_eq(model_cgroup_get(m, 1000), rows[0]);
+	cr_expect(model_cgroups_sound(m));
+	/* Each below the next, which is a later row. */
+	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH; i++)
+		m->cgroups[rows[i]].parent = rows[i + 1];
+	cr_expect(model_cgroups_sound(m));
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = rows[MODEL_CGROUP_DEPTH + 1];
+	cr_expect_not(model_cgroups_sound(m), "too deep");
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = rows[3];
+	cr_expect_not(model_cgroups_sound(m), "a circle");
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = (uint32_t)m->cgroups_cnt;
+	cr_expect_not(model_cgroups_sound(m), "no such row");
+	model_free(m);
 }
 
 Test(model, many_raw_names_of_one_display_name_are_found_at_once)

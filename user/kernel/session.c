@@ -116,6 +116,17 @@ static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
 	return (uint32_t)bytes;
 }
 
+/* Slots for the run times of processes on one CPU, 16 B each: as many as fit into 4 MiB over all CPUs,
+ * which is 32,768 on up to 8 CPUs and 1,024 on 256; with more than 4,096 CPUs too few to mean anything. */
+static uint32_t run_slots(uint64_t cpus)
+{
+	uint32_t slots = 32768;
+
+	while (slots && slots * cpus * 16 > 4 << 20)
+		slots >>= 1;
+	return slots >= 64 ? slots : 0;
+}
+
 /* Two seconds without a drain: each tick a sample and, of every second, two new stacks of 60 frames
  * (measured mean of .NET services); 512 thread deaths a CPU and second. */
 static void size_maps(struct session *s)
@@ -128,6 +139,9 @@ static void size_maps(struct session *s)
 		s->bpf->maps.tasks,
 		ring_bytes(cpus * 1024 * sizeof(struct event_task), 1 << 20, 16 << 20));
 	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
+	s->bpf->rodata->run_slots = run_slots(cpus);
+	bpf_map__set_max_entries(s->bpf->maps.run_times,
+				 (uint32_t)cpus * (s->bpf->rodata->run_slots ?: 1));
 }
 
 static int load(struct session *s, char *why, size_t why_bytes)
@@ -190,19 +204,26 @@ static int run_iterator(struct session *s, struct bpf_link *link)
 
 static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 {
+	struct {
+		struct bpf_program *program;
+		struct bpf_link **link;
+	} programs[] = {
+		{s->bpf->progs.on_new_task, &s->bpf->links.on_new_task},
+		{s->bpf->progs.on_switch, &s->bpf->links.on_switch},
+		{s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup},
+		{s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new},
+		{s->bpf->progs.on_migrate, &s->bpf->links.on_migrate},
+		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
+		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
+	};
 	int err;
 
 	s->bpf->data->session_start_ns = host_now_ns();
-	s->bpf->links.on_new_task = bpf_program__attach(s->bpf->progs.on_new_task);
-	s->bpf->links.on_switch =
-		s->bpf->links.on_new_task ? bpf_program__attach(s->bpf->progs.on_switch) : NULL;
-	s->bpf->links.create_accounts =
-		s->bpf->links.on_switch ? bpf_program__attach(s->bpf->progs.create_accounts) : NULL;
-	s->bpf->links.read_accounts = s->bpf->links.create_accounts
-					      ? bpf_program__attach(s->bpf->progs.read_accounts)
-					      : NULL;
-	if (!s->bpf->links.read_accounts)
-		return explain(-errno, "attaching the scheduler programs", why, why_bytes);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		*programs[i].link = bpf_program__attach(programs[i].program);
+		if (!*programs[i].link)
+			return explain(-errno, "attaching the scheduler programs", why, why_bytes);
+	}
 	for (int i = 0; i < CREATE_TRIES; i++) {
 		s->bpf->bss->accounts_refused = 0;
 		err = run_iterator(s, s->bpf->links.create_accounts);
@@ -520,12 +541,23 @@ uint64_t session_recursion_misses(struct session *s)
 	return misses;
 }
 
+uint32_t session_kernel_without(const struct session *s)
+{
+	return s->bpf->bss->kernel_without;
+}
+
+bool session_tells_own_waits(const struct session *s)
+{
+	return s->bpf->rodata->run_slots > 0;
+}
+
 size_t session_map_bytes(const struct session *s)
 {
 	size_t cpus = s->options.cpus_possible;
 
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
+	       (size_t)bpf_map__max_entries(s->bpf->maps.run_times) * 16 +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX;
 }
 

@@ -68,6 +68,11 @@ uint64_t session_recursion_misses(struct session *s);
 /* Follows CPUs that went off or on line; returns the online CPUs without a sampling event. */
 uint32_t session_follow_cpus(struct session *s, const bool *online);
 
+/* KERNEL_WITHOUT_* of bpf/events.h. */
+uint32_t session_kernel_without(const struct session *s);
+/* Whether waits behind a process's own threads are told apart: not on thousands of CPUs. */
+bool session_tells_own_waits(const struct session *s);
+
 /* Bytes of BPF maps and rings, as asked for. */
 size_t session_map_bytes(const struct session *s);
 /* Takes NULL and half-built objects. */

@@ -176,6 +176,8 @@ static void add_delays(struct ingest *in, uint32_t thread, const struct account_
 
 static void add_difference(struct ingest *in, uint32_t row, const struct event_task *task)
 {
+	/* Also of those that do nothing yet: their limits are read when they begin to. */
+	uint32_t cgroup = task->cgroup_id ? model_cgroup_get(in->m, task->cgroup_id) : MODEL_NONE;
 	bool born_since = in->start_ns && to_monotonic(in, task->thread_start_ns) >= in->start_ns;
 	struct model_thread *t = &in->m->threads[row];
 	struct model_account *account;
@@ -193,7 +195,7 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
-	account->cgroup = task->cgroup_id ? model_cgroup_get(in->m, task->cgroup_id) : MODEL_NONE;
+	account->cgroup = cgroup;
 	model_sched_add(&account->sched, &rose.sched);
 	model_sched_add(&t->sched, &rose.sched);
 	t->dirty = true;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -127,6 +128,28 @@ static void add_to_groups(struct sched *s, const struct model *m, uint32_t *grou
 		group_of[m->accounts[next].thread] = m->accounts[next].cgroup;
 }
 
+/* Gives what each group has of its own to those above it. */
+static int add_upwards(struct sched *s, const struct model *m)
+{
+	size_t bytes = m->cgroups_cnt * sizeof(*s->cgroups);
+	_cleanup_free_ struct sched_sum *own = malloc(bytes + 1);
+
+	if (!own)
+		return -ENOMEM;
+	memcpy(own, s->cgroups, bytes);
+	for (size_t i = 0; i < m->cgroups_cnt; i++) {
+		for (uint32_t row = m->cgroups[i].parent; row != MODEL_NONE;
+		     row = m->cgroups[row].parent) {
+			struct sched_sum *above = &s->cgroups[row];
+
+			add_sum(above, &own[i]);
+			if (own[i].delay_max_ns > above->delay_max_ns)
+				above->delay_max_ns = own[i].delay_max_ns;
+		}
+	}
+	return 0;
+}
+
 static int add_cgroups(struct sched *s, const struct model *m)
 {
 	_cleanup_free_ uint32_t *group_of = malloc((m->threads_cnt + 1) * sizeof(*group_of));
@@ -141,18 +164,7 @@ static int add_cgroups(struct sched *s, const struct model *m)
 			s->cgroups[group_of[i]].threads += s->threads[i].threads;
 	for (size_t i = 0; i < m->cgroups_cnt; i++)
 		s->cgroups[i].delay_max_ns = bound_max(&s->cgroups[i], s->cgroups[i].delay_max_ns);
-	/* Those above a group are earlier rows. */
-	for (size_t i = m->cgroups_cnt; i-- > 0;) {
-		struct sched_sum *group = &s->cgroups[i], *above;
-
-		if (m->cgroups[i].parent == MODEL_NONE)
-			continue;
-		above = &s->cgroups[m->cgroups[i].parent];
-		add_sum(above, group);
-		if (group->delay_max_ns > above->delay_max_ns)
-			above->delay_max_ns = group->delay_max_ns;
-	}
-	return 0;
+	return add_upwards(s, m);
 }
 
 struct sched *sched_new(const struct model *m)
@@ -226,7 +238,7 @@ uint64_t sched_slot_ns(unsigned int slot)
 uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 {
 	uint64_t cnt = sched_delay_cnt(sum);
-	double rank = q * (double)cnt, below = 0, low, high, ns;
+	double rank = q * (double)cnt, passed = 0, below = 0, low, high, ns;
 	unsigned int slot = 0;
 
 	if (!cnt)
@@ -235,9 +247,10 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 		if (!sum->delays[i])
 			continue;
 		slot = i;
-		if (below + (double)sum->delays[i] >= rank)
+		below = passed;
+		passed += (double)sum->delays[i];
+		if (passed >= rank)
 			break;
-		below += (double)sum->delays[i];
 	}
 	rank = fmin(fmax((rank - below) / (double)sum->delays[slot], 0), 1);
 	low = (double)sched_slot_ns(slot);

@@ -63,12 +63,9 @@ static bool row_or_none(uint32_t row, size_t cnt)
 static int take_cgroup(struct reader *r, uint64_t id, union store_row *row)
 {
 	const struct model_cgroup *group = &row->cgroup;
-	int err;
+	int err = expect_row(model_cgroup_get(r->m, group->id), id);
 
-	/* Groups above have smaller numbers, so that a path always ends. */
-	if (!row_or_none(group->parent, id))
-		return -EBADMSG;
-	err = expect_row(model_cgroup_get(r->m, group->id), id);
+	/* Parents may be later rows: model_cgroups_sound() checks them together. */
 	if (!err)
 		r->m->cgroups[id] = *group;
 	return err;
@@ -324,6 +321,8 @@ static int read_table(struct reader *r, enum store_table table)
 	if (!err && rc != SQLITE_DONE)
 		err = store_db_error(r->reading.db);
 	if (!err && table == TABLE_HOST && !number)
+		err = -EBADMSG;
+	if (!err && table == TABLE_CGROUP && !model_cgroups_sound(r->m))
 		err = -EBADMSG;
 	sqlite3_finalize(stmt);
 	return err;

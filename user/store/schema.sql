@@ -64,7 +64,7 @@ CREATE TABLE cgroup (
 	id INTEGER PRIMARY KEY,
 	key INTEGER NOT NULL,            -- the kernel's number of it (inode of its folder), as
 	                                 -- process.cgroup_id
-	parent INTEGER,                  -- cgroup above it, a smaller id; NULL = the root, or unknown
+	parent INTEGER,                  -- cgroup above it, NULL = the root, unknown, or too deep
 	path TEXT NOT NULL,              -- below the controller's mount, "/" = root, "" = gone too soon
 	quota_ns INTEGER NOT NULL,       -- CPU time it may use in each period, 0 = no limit of its own
 	period_ns INTEGER NOT NULL

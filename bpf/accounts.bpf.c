@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Accounts of all threads at once, by iterators over tasks: created when a session starts, read once a
+ * slice. The kernel may run a step of an iteration again: creating is idempotent, reading writes
+ * nothing.
+ */
+#include "event.bpf.h"
+
+/* Those that the iterator of the start could not create. */
+__u64 accounts_refused = 0;
+/* What this kernel cannot tell: KERNEL_WITHOUT_* of events.h. */
+__u32 kernel_without = 0;
+
+struct reading {
+	struct event_task event;
+	struct account account;
+};
+
+/* 0 -> room for one reading, one a CPU: user space runs one iterator at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reading);
+} reading SEC(".maps");
+
+static __always_inline __u8 state_letter(__u32 state, __u32 exit_state)
+{
+	state |= exit_state;
+	if (state == TASK_RUNNING)
+		return 'R';
+	if (state & (EXIT_DEAD | TASK_DEAD))
+		return 'X';
+	if (state & EXIT_ZOMBIE)
+		return 'Z';
+	if (state & TASK_INTERRUPTIBLE)
+		return 'S';
+	if (state & TASK_PARKED)
+		return 'P';
+	if (state & TASK_UNINTERRUPTIBLE)
+		return state & TASK_NOLOAD ? 'I' : 'D';
+	if (state & __TASK_STOPPED)
+		return 'T';
+	if (state & __TASK_TRACED)
+		return 't';
+	return '?';
+}
+
+static __always_inline __u32 missing_features(struct task_struct *task)
+{
+	__u32 without = 0;
+
+	if (!bpf_core_field_exists(task->sched_task_group))
+		without |= KERNEL_WITHOUT_GROUPS;
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		without |= KERNEL_WITHOUT_QUEUES;
+	return without;
+}
+
+/* At start, once for each thread that already exists, and again where that failed: many at once outrun
+ * the kernel's refill of its memory for storage. */
+SEC("iter/task")
+int create_accounts(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	if (!make_account(task))
+		__sync_fetch_and_add(&accounts_refused, 1);
+	kernel_without = missing_features(task);
+	return 0;
+}
+
+/* Copies an account that is not being written; false after three tries. */
+static __always_inline bool copy_account(struct account *from, struct account *to)
+{
+	for (int i = 0; i < 3; i++) {
+		__u64 before = READ_ONCE(from->sequence);
+
+		barrier();
+		__builtin_memcpy(to, from, sizeof(*to));
+		barrier();
+		if (!(before & 1) && READ_ONCE(from->sequence) == before)
+			return true;
+	}
+	return false;
+}
+
+/* The state that a thread whose account has seen nothing yet is in, by the thread itself. */
+static __always_inline __u32 state_now(struct task_struct *task)
+{
+	if (task->on_cpu)
+		return STATE_RUNNING;
+	if (task->__state == TASK_RUNNING)
+		return STATE_WAITING;
+	return task->__state & TASK_UNINTERRUPTIBLE && !(task->__state & TASK_NOLOAD)
+		       ? STATE_UNINTERRUPTIBLE
+		       : STATE_BLOCKED;
+}
+
+/* A wait that goes on. While its queue is throttled, all of it since the last throttling counts as
+ * such: what is too much now is not counted again later (the user side takes rises only). */
+static __always_inline void add_wait(struct event_task *event, const struct account *account,
+				     struct task_struct *task, __u64 now)
+{
+	__u64 all = interval_of(account, now), own = account->wait_own_ns;
+	__u64 throttled = account->wait_throttled_ns;
+	struct cfs_rq *queue = task->se.cfs_rq;
+	bool lost = false;
+	struct wait wait;
+
+	if (account->state == STATE_WAITING) {
+		own += own_since_mark(account, event->tgid, compat_task_cpu(task), now, &lost);
+		throttled += throttled_since_mark(account, queue);
+		if (queue && compat_throttled_now(queue))
+			throttled = all;
+	}
+	wait = split_wait(all, own, throttled);
+	event->waited_ns += wait.delay_ns;
+	event->behind_own_ns += wait.own_ns;
+	event->throttled_ns += wait.throttled_ns;
+	event->waiting_ns = wait.delay_ns;
+}
+
+/* Counters are written by those who change the state alone; what goes on is added to the copy. */
+static __always_inline void add_interval(struct event_task *event, const struct account *account,
+					 struct task_struct *task, __u64 now)
+{
+	__u32 state = account->state ?: state_now(task);
+
+	switch (state) {
+	case STATE_RUNNING:
+		/* A switch out that was not seen leaves the state behind. */
+		if (task->on_cpu)
+			event->on_cpu_ns += interval_of(account, now);
+		break;
+	case STATE_WAITING:
+		add_wait(event, account, task, now);
+		break;
+	case STATE_UNINTERRUPTIBLE:
+		event->uninterruptible_ns += interval_of(account, now);
+		break;
+	default:
+		event->blocked_ns += interval_of(account, now);
+		break;
+	}
+}
+
+/* Once a slice, for every thread: its account as it stands. */
+SEC("iter/task")
+int read_accounts(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct account *from;
+	struct reading *r;
+	__u32 zero = 0;
+
+	if (!task)
+		return 0;
+	r = bpf_map_lookup_elem(&reading, &zero);
+	if (!r)
+		return 0;
+	__builtin_memset(&r->account, 0, sizeof(r->account));
+	r->event.header.kind = EVENT_TASK;
+	fill_identity(&r->event, task);
+	r->event.state = state_letter(task->__state, task->exit_state);
+	from = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (!from)
+		r->event.flags |= ACCOUNT_ABSENT;
+	else if (!copy_account(from, &r->account))
+		r->event.flags |= ACCOUNT_TORN;
+	fill_figures(&r->event, &r->account);
+	r->event.time_ns = bpf_ktime_get_ns();
+	if (from && !(r->event.flags & ACCOUNT_TORN))
+		add_interval(&r->event, &r->account, task, r->event.time_ns);
+	bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));
+	return 0;
+}
