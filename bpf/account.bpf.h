@@ -153,6 +153,12 @@ static __always_inline struct wait split_wait(__u64 all, __u64 own, __u64 thrott
 	return wait;
 }
 
+/* State D. */
+static __always_inline bool is_uninterruptible(__u32 state)
+{
+	return state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
+}
+
 static __always_inline __u64 since_of(const struct account *account)
 {
 	return account->since_ns ?: session_start_ns;

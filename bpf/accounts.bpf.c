@@ -57,16 +57,28 @@ static __always_inline __u32 missing_features(struct task_struct *task)
 	return without;
 }
 
+/* A wakeup does not tell any more what sleep it ends: state D is marked while it lasts, but not over what
+ * a switch or a wakeup has written meanwhile. */
+static __always_inline void mark_state_d(struct account *account, struct task_struct *task)
+{
+	if (!task->on_cpu && is_uninterruptible(task->__state))
+		__sync_val_compare_and_swap(&account->state, STATE_UNKNOWN, STATE_UNINTERRUPTIBLE);
+}
+
 /* At start, once for each thread that already exists, and again where that failed: many at once outrun
  * the kernel's refill of its memory for storage. */
 SEC("iter/task")
 int create_accounts(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct account *account;
 
 	if (!task)
 		return 0;
-	if (!make_account(task))
+	account = make_account(task);
+	if (account)
+		mark_state_d(account, task);
+	else
 		__sync_fetch_and_add(&accounts_refused, 1);
 	kernel_without = missing_features(task);
 	return 0;
@@ -94,9 +106,7 @@ static __always_inline __u32 state_now(struct task_struct *task)
 		return STATE_RUNNING;
 	if (task->__state == TASK_RUNNING)
 		return STATE_WAITING;
-	return task->__state & TASK_UNINTERRUPTIBLE && !(task->__state & TASK_NOLOAD)
-		       ? STATE_UNINTERRUPTIBLE
-		       : STATE_BLOCKED;
+	return is_uninterruptible(task->__state) ? STATE_UNINTERRUPTIBLE : STATE_BLOCKED;
 }
 
 /* A wait that goes on. While its queue is throttled, all of it since the last throttling counts as

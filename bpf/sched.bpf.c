@@ -108,16 +108,24 @@ static __always_inline void end_sleep(struct account *account, __u64 now)
 		account->blocked_ns += interval_of(account, now);
 }
 
+/*
+ * The thread runs on that CPU, but its switch-in was not seen: it came at some moment after the last
+ * switch that was. Up to there its wait or sleep is known; the rest is the CPU's unaccounted time.
+ */
+static __always_inline void end_unseen(struct account *account, struct task_struct *task, __u32 cpu,
+				       __u64 last_switch)
+{
+	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN)
+		end_wait(account, task, cpu, last_switch);
+	else if (account->state != STATE_RUNNING)
+		end_sleep(account, last_switch);
+}
+
 /* A deadline thread that has used up its budget is taken off its queue until the next period. */
 static __always_inline bool budget_used_up(struct task_struct *task)
 {
 	return task->policy == SCHED_DEADLINE &&
 	       BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
-}
-
-static __always_inline bool is_uninterruptible(__u32 state)
-{
-	return state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
 }
 
 /* --- switches -------------------------------------------------------------------------------- */
@@ -132,6 +140,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 	__u64 since = clock->last_switch_ns, ran = 0;
 	__u32 tid = prev->pid;
 	struct account *account = NULL;
+	bool unseen = false;
 
 	if (since < session_start_ns) /* first switch seen here, or left by an earlier session */
 		since = session_start_ns;
@@ -148,6 +157,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 		count_loss(LOSS_SWITCH_UNSEEN);
 		clock->unaccounted_ns += ran;
 		ran = 0;
+		unseen = true;
 	}
 	add_run_time(prev->tgid, cpu, ran);
 	account = bpf_task_storage_get(&accounts, prev, 0, 0);
@@ -160,6 +170,8 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
 	account->on_cpu_ns += ran;
+	if (unseen)
+		end_unseen(account, prev, cpu, since);
 	return account;
 }
 
@@ -336,9 +348,9 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	account = bpf_task_storage_get(&accounts, task, 0, 0);
 	if (!account)
 		return;
-	/* Its wait ended at a moment that nobody knows: it is left out. */
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
+	end_unseen(account, task, bpf_get_smp_processor_id(), since);
 	account->state = STATE_RUNNING;
 	account->since_ns = now;
 	barrier();

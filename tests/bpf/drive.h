@@ -38,6 +38,8 @@ struct drive {
 	struct session *s;
 	struct event_sample *samples;
 	size_t samples_cnt, samples_cap;
+	uint32_t *waiting; /* waiting[] of all samples, one after the other */
+	size_t waiting_cnt, waiting_cap;
 	struct drive_stack *stacks; /* without their frames */
 	size_t stacks_cnt, stacks_cap;
 	struct event_task *tasks; /* in the order they came: the newest of a thread is its last */
@@ -65,6 +67,23 @@ void drive_close(struct drive *d);
 /* The newest record of a thread, of EVENT_TASK or EVENT_TASK_END, or NULL. */
 const struct event_task *drive_task(const struct drive *d, uint32_t tid, uint16_t kind);
 
+/* --- accounts (drive_wait.c) ----------------------------------------------------------------- */
+
+/* The account of a thread now: a pass of the iterator. Fails where it has none. */
+struct event_task drive_account(struct drive *d, pid_t tid);
+/* The same for several in one pass. */
+void drive_accounts(struct drive *d, const pid_t *tids, size_t cnt, struct event_task *ret_tasks);
+/* What the counters of an account rose by; identity, state and delay_max_ns are those of last. */
+struct event_task drive_rise(const struct event_task *first, const struct event_task *last);
+/* Sum of all parts of the time: on CPU, waited, throttled, blocked, uninterruptible. */
+uint64_t drive_parts(const struct event_task *task);
+/* Run delays that ended: sum of the histogram. */
+uint64_t drive_delays(const struct event_task *task);
+/* Checks that the parts make up the time between two reads, within 0.1 % (and 50 us); unaccounted of
+ * it may be missing. */
+void drive_expect_parts(const struct event_task *first, const struct event_task *last,
+			uint64_t unaccounted, const char *who);
+
 /* --- load ------------------------------------------------------------------------------------ */
 
 /* What a child of the test does; its return value is the exit status. */
@@ -76,6 +95,17 @@ pid_t drive_fork(drive_work_fn work, void *arg, int cpu, bool urgent);
 pid_t drive_exec(const char *program, char *const *args, int cpu, bool urgent);
 /* Burns until it is killed. */
 int drive_spin(void *unused);
+/* 3 ms of work, 1 ms of sleep, for ever. */
+int drive_work_and_sleep(void *unused);
+/* A process of so many threads that do the same; argument of drive_crowd(). */
+struct drive_crowd {
+	unsigned int threads;
+	drive_work_fn work;
+	void *arg;
+};
+int drive_crowd(void *crowd);
+/* Its threads, as soon as all have started. */
+void drive_tids(pid_t pid, pid_t *ret_tids, size_t cnt);
 /* Burns so many ns of its own CPU time. */
 void drive_burn(uint64_t cpu_ns);
 /* Stops a child, and returns when none of its threads runs any more; continues it. */
@@ -90,6 +120,12 @@ void drive_sleep(uint64_t ns);
 
 /* Time on a CPU in ns: first figure of schedstat. Up to a scheduler tick late while it runs. */
 uint64_t drive_proc_on_cpu(pid_t tid);
+/* Run delay in ns, waits that are over: second figure of schedstat. */
+uint64_t drive_proc_waited(pid_t tid);
+/* CPUs that it was moved to. False where the kernel does not tell. */
+bool drive_proc_migrations(pid_t tid, uint64_t *ret_migrations);
+/* Text of /proc/PID/FILE. */
+void drive_proc_text(pid_t pid, const char *file, char *text, size_t bytes);
 /* Start time in clock ticks since boot: field 22 of stat. */
 uint64_t drive_proc_start_ticks(pid_t pid);
 void drive_proc_switches(pid_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
@@ -100,6 +136,8 @@ uint32_t drive_proc_running(void);
 /* A CPU that this process may use; the n-th, around. */
 int drive_cpu(unsigned int n);
 
+/* What cannot be tried on this machine: says so, and skips the rest of the test. */
+void drive_skip(const char *why);
 /* |a - b| <= share of b + slack */
 bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack);
 /* The same for time that accounts tell; unaccounted of it may be missing. */
