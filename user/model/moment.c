@@ -5,7 +5,7 @@
 
 #define SECOND_NS   1000000000ull
 #define DAY_NS	    (86400 * SECOND_NS)
-#define MOST_DIGITS 9 /* of a number: some thirty years in seconds */
+#define MOST_DIGITS 6 /* of a number: eleven days in seconds, a century in hours */
 
 /* Reads digits; their number into *ret_digits. Moves *at on. */
 static uint64_t read_digits(const char **at, unsigned int *ret_digits)
@@ -74,11 +74,11 @@ static int parse_span(const char *at, uint64_t *ret_ns)
 
 		if (!digits || digits > MOST_DIGITS || read_fraction(&at, &fraction))
 			return -EINVAL;
-		/* The seconds' letter may be left out. */
+		/* The seconds' letter may be left out, but "1h2" could mean minutes. */
 		while (next < 3 && *at && units[next].letter != *at)
 			next++;
 		if (!*at)
-			next = next < 3 ? 2 : 3;
+			next = next == 0 || next == 2 ? 2 : 3;
 		if (next == 3 || (fraction && units[next].letter != 's'))
 			return -EINVAL;
 		sum += value * units[next++].seconds * SECOND_NS + fraction;

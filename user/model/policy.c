@@ -27,7 +27,7 @@ void policy_text(char buf[static POLICY_BYTES], const struct model_thread *threa
 			strcpy(buf, "batch");
 		break;
 	case IDLE:
-		strcpy(buf, "idle");
+		strcpy(buf, "idle class");
 		break;
 	case DEADLINE:
 		strcpy(buf, "deadline");

@@ -10,7 +10,7 @@
 #define POLICY_BYTES 16
 
 /* "" for a normal thread of nice 0, else "nice 19", "fifo 50", "rr 1", "batch", "batch 5" (nice 5),
- * "idle", "deadline", "ext" (a scheduler loaded by BPF), or "policy 9". */
+ * "idle class", "deadline", "ext" (a scheduler loaded by BPF), or "policy 9". */
 void policy_text(char buf[static POLICY_BYTES], const struct model_thread *thread);
 /* True for those that run before every normal thread: fifo, rr and deadline. */
 bool policy_is_realtime(const struct model_thread *thread);

@@ -34,13 +34,19 @@ void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_hig
 		*ret_high = fmin(center + error, 1);
 }
 
+void share_effective(uint64_t part, uint64_t sum, uint64_t sum_of_squares, uint64_t *ret_part,
+		     uint64_t *ret_whole)
+{
+	double n = (double)sum, effective = sum_of_squares ? n * n / (double)sum_of_squares : 0;
+
+	*ret_part = (uint64_t)llround(share_of(part, sum) * effective);
+	*ret_whole = (uint64_t)llround(effective);
+}
+
 double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares)
 {
-	double effective, n = (double)sum;
+	uint64_t effective_part, effective;
 
-	if (!sum || !sum_of_squares)
-		return 1;
-	effective = n * n / (double)sum_of_squares;
-	return share_error((uint64_t)llround(share_of(part, sum) * effective),
-			   (uint64_t)llround(fmax(effective, 1)));
+	share_effective(part, sum, sum_of_squares, &effective_part, &effective);
+	return share_error(effective_part, effective);
 }

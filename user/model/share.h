@@ -24,4 +24,7 @@ void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_hig
  * sum of their squares. The error of a share of such a sum is then that of so many samples.
  */
 double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares);
+/* That many samples, and those of them that make up the share. */
+void share_effective(uint64_t part, uint64_t sum, uint64_t sum_of_squares, uint64_t *ret_part,
+		     uint64_t *ret_whole);
 #endif

@@ -112,13 +112,19 @@ static int write_sections(const struct report *r)
 /* 0 or -ENOMEM. */
 static int read_waits(struct report *r)
 {
-	if (r->m->host.off & OFF_ACCOUNTS)
+	if (r->m->host.off & OFF_ACCOUNTS || !r->m->slices_cnt)
 		return 0;
 	r->sched = sched_new(r->m);
 	r->contention = contention_new(r->m);
 	r->throttled = report_throttled_new(r->m);
 	r->hottest = report_hottest_new();
 	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
+}
+
+const char *report_waits_off(const struct report *r)
+{
+	return r->m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS)
+					     : "the capture has no slice";
 }
 
 static void report_clear(struct report *r)

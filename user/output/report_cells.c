@@ -58,7 +58,10 @@ void put_left(const struct report *r, const char *text, size_t columns)
 
 void put_mean(const struct report *r, uint64_t ns, size_t columns)
 {
-	put_right(r, number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2).text, columns);
+	double mean = sched_mean(ns, r->sched->elapsed_ns);
+
+	/* Thousands of threads stay within their column. */
+	put_right(r, number_fixed(mean, mean < 99.995 ? 2 : mean < 999.95 ? 1 : 0).text, columns);
 }
 
 void put_rate(const struct report *r, uint64_t count, size_t columns)

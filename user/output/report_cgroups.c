@@ -50,7 +50,7 @@ uint32_t report_limit_of(const struct report *r, uint32_t process)
 static void path_text(const struct model_cgroup *group, size_t columns, char *buf)
 {
 	if (group->path[0])
-		safe_name(buf, group->path, columns, CUT_START);
+		safe_name(buf, group->path, columns, CUT_MIDDLE);
 	else
 		snprintf(buf, NAME_BYTES, "(gone, id %llu)", (unsigned long long)group->id);
 }
@@ -146,33 +146,32 @@ static void put_limit(const struct report *r, uint32_t cgroup)
 	struct report_throttled t = r->throttled[cgroup];
 	double limit = limit_of(&r->m->cgroups[cgroup]);
 	uint64_t wanted_ns = sched_wanted_ns(&sum->sched);
-	char text[NUMBER_BYTES * 2 + 2];
+	char text[NUMBER_BYTES + 8];
 
-	put_mean(r, sum->sched.throttled_ns, 11);
+	put_mean(r, sum->sched.throttled_ns, 10);
 	put_right(r, number_percent((double)sum->sched.throttled_ns / (double)wanted_ns).text, 8);
 	if (r->m->host.off & OFF_LIMITS) {
-		put_right(r, "n/a", 7);
-		put_right(r, "n/a", 11);
+		put_right(r, "n/a", 6);
+		put_right(r, "n/a", 10);
 		return;
 	}
-	put_right(r, limit > 0 ? number_fixed(limit, 2).text : "-", 7);
-	snprintf(text, sizeof(text), "%s/%s", number_count(t.throttled_periods).text,
-		 number_count(t.periods).text);
-	put_right(r, t.periods ? text : "-", 11);
+	put_right(r, limit > 0 ? number_fixed(limit, 2).text : "-", 6);
+	snprintf(text, sizeof(text), "%llu/%llu", (unsigned long long)t.throttled_periods,
+		 (unsigned long long)t.periods);
+	put_right(r, t.periods ? text : "-", 10);
 }
 
 static void put_notes(const struct report *r, const struct cgroup_rows *rows)
 {
-	char text[256];
-
 	if (r->m->host.off & OFF_LIMITS) {
-		snprintf(text, sizeof(text), "  limits are n/a: %s", model_off_text(OFF_LIMITS));
-		put_words(r, text, 0, 2);
+		fprintf(r->out, "  limits n/a: %s\n", model_off_text(OFF_LIMITS));
 	} else if (rows->limits) {
+		put_spaces(r, 2);
 		put_words(r,
-			  "  of it: share of what was wanted. limit: CPUs, of the group itself. "
-			  "periods: in which that limit stopped it, of all.",
-			  0, 2);
+			  "of it: share of what was wanted. limit: CPUs, of the group itself. "
+			  "periods: in "
+			  "which that limit stopped it, of all.",
+			  2, 2);
 	}
 }
 
@@ -185,30 +184,29 @@ int report_cgroups(const struct report *r)
 
 	if (r->m->host.off & OFF_GROUPS) {
 		put_heading(r, "cgroups");
-		snprintf(text, sizeof(text), "   n/a: %s", model_off_text(OFF_GROUPS));
-		put_words(r, text, 0, 3);
+		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_GROUPS));
 		return 0;
 	}
 	err = rows_build(r, &rows);
 	if (err || !rows.rows_cnt)
 		return err;
-	used = 9 + 9 + 9 + (rows.limits ? 11 + 8 + 7 + 11 : 0) + 2;
+	used = 8 + 8 + 9 + (rows.limits ? 10 + 8 + 6 + 10 : 0) + 2;
 	put_heading(r, "cgroups, with those below them: mean threads (exact)");
-	put_right(r, "running", 9);
-	put_right(r, "waiting", 9);
+	put_right(r, "running", 8);
+	put_right(r, "waiting", 8);
 	put_right(r, "p99", 9);
 	if (rows.limits) {
-		put_right(r, "throttled", 11);
+		put_right(r, "throttled", 10);
 		put_right(r, "of it", 8);
-		put_right(r, "limit", 7);
-		put_right(r, "periods", 11);
+		put_right(r, "limit", 6);
+		put_right(r, "periods", 10);
 	}
 	fputs("  cgroup\n", r->out);
 	for (size_t i = 0; i < rows.rows_cnt && i < r->o.rows; i++) {
 		const struct sched_sum *sum = &r->sched->cgroups[rows.rows[i]];
 
-		put_mean(r, sum->sched.on_cpu_ns, 9);
-		put_mean(r, sum->sched.waited_ns, 9);
+		put_mean(r, sum->sched.on_cpu_ns, 8);
+		put_mean(r, sum->sched.waited_ns, 8);
 		put_delay(r, sum, 0.99, 9);
 		if (rows.limits)
 			put_limit(r, rows.rows[i]);
@@ -216,7 +214,7 @@ int report_cgroups(const struct report *r)
 		fprintf(r->out, "  %s\n", text);
 	}
 	if (rows.rows_cnt > r->o.rows)
-		fprintf(r->out, "%*s… %s more (--rows shows them)\n", (int)used, "",
+		fprintf(r->out, "%*s… %s more\n", (int)used, "",
 			number_count(rows.rows_cnt - r->o.rows).text);
 	put_notes(r, &rows);
 	return 0;

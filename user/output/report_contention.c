@@ -67,7 +67,7 @@ static double cell_of(const struct report *r, const struct contended *c, uint32_
 	return behind_others(r, victim) * (double)weight / (double)c->weights[victim];
 }
 
-static void choose_victims(const struct report *r, struct contended *c, size_t most)
+static void choose_victims(const struct report *r, struct contended *c)
 {
 	for (uint32_t i = 0; i < r->groups.rows_cnt; i++) {
 		double mean = behind_others(r, i);
@@ -79,9 +79,9 @@ static void choose_victims(const struct report *r, struct contended *c, size_t m
 		}
 		while (at && behind_others(r, c->victims[at - 1]) < mean)
 			at--;
-		if (at >= most || mean < LEAST_MEAN)
+		if (at >= VICTIMS || mean < LEAST_MEAN)
 			continue;
-		if (c->victims_cnt < most)
+		if (c->victims_cnt < VICTIMS)
 			c->victims_cnt++;
 		memmove(&c->victims[at + 1], &c->victims[at],
 			(c->victims_cnt - 1 - at) * sizeof(c->victims[0]));
@@ -99,7 +99,7 @@ static int compare_runners(const void *a, const void *b, void *arg)
 	return (ra > rb) - (ra < rb);
 }
 
-static int contended_build(const struct report *r, struct contended *c, size_t most)
+static int contended_build(const struct report *r, struct contended *c)
 {
 	size_t rows = r->groups.rows_cnt + 1;
 	uint32_t runner, victim;
@@ -112,7 +112,7 @@ static int contended_build(const struct report *r, struct contended *c, size_t m
 	for (size_t i = 0; i < r->contention->pairs_cnt; i++)
 		if (rows_of(r, &r->contention->pairs[i], &runner, &victim))
 			c->weights[victim] += r->contention->pairs[i].weight;
-	choose_victims(r, c, most);
+	choose_victims(r, c);
 	for (size_t i = 0; i < r->contention->pairs_cnt; i++)
 		if (rows_of(r, &r->contention->pairs[i], &runner, &victim) && is_told(c, victim))
 			c->by_runner[runner] +=
@@ -150,9 +150,7 @@ static void put_cell(const struct report *r, double mean, size_t columns)
 /* Two lines: names, and their pids. */
 static void put_victims(const struct report *r, const struct contended *c, size_t columns)
 {
-	put_heading(r,
-		    "aggressors and victims: mean threads that waited (columns) while others ran "
-		    "(rows)");
+	put_heading(r, "aggressors and victims: threads waiting (columns) while others ran (rows)");
 	put_right(r, "all", ALL_COLUMNS);
 	for (size_t i = 0; i < c->victims_cnt; i++) {
 		const struct group_row *row = &r->groups.rows[c->victims[i]];
@@ -213,7 +211,7 @@ static void put_runner(const struct report *r, const struct contended *c, uint32
 	putc('\n', r->out);
 }
 
-static void put_rest(const struct report *r, const struct contended *c, size_t columns)
+static void put_rest(const struct report *r, const struct contended *c)
 {
 	double rest = 0, all = 0;
 	size_t shown = c->runners_cnt < AGGRESSORS ? c->runners_cnt : AGGRESSORS;
@@ -230,9 +228,7 @@ static void put_rest(const struct report *r, const struct contended *c, size_t c
 	put_cell(r, all, ALL_COLUMNS);
 	for (size_t i = 0; i < c->victims_cnt; i++)
 		put_cell(r, behind_others(r, c->victims[i]), VICTIM_COLUMNS);
-	put_spaces(r, 2);
-	put_left(r, "all that ran", columns);
-	putc('\n', r->out);
+	fputs("  all that ran\n", r->out);
 	if (c->untold >= LEAST_MEAN)
 		fprintf(r->out,
 			"%*s  more waited behind others in processes with too few samples\n",
@@ -246,22 +242,17 @@ int report_contention(const struct report *r)
 	int err;
 
 	if (r->m->host.off & OFF_QUEUES) {
-		char text[256];
-
 		put_heading(r, "aggressors and victims");
-		snprintf(text, sizeof(text), "n/a: %s", model_off_text(OFF_QUEUES));
-		put_spaces(r, 3);
-		put_words(r, text, 3, 3);
+		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_QUEUES));
 		return 0;
 	}
-	err = contended_build(r, &c, VICTIMS);
-	/* No more victims than leave a name of the aggressor room. */
+	err = contended_build(r, &c);
 	if (err || !c.victims_cnt || !c.runners_cnt)
 		return err;
 	columns = r->o.width - ALL_COLUMNS - c.victims_cnt * VICTIM_COLUMNS - 2 - PID_COLUMNS;
 	put_victims(r, &c, columns);
 	for (size_t i = 0; i < c.runners_cnt && i < AGGRESSORS; i++)
 		put_runner(r, &c, c.runners[i], columns);
-	put_rest(r, &c, columns);
+	put_rest(r, &c);
 	return 0;
 }

@@ -100,8 +100,8 @@ static void put_waits(const struct report *r)
 		return;
 	if (!r->sched) {
 		snprintf(text, sizeof(text), "threads waiting for a CPU: n/a: %s",
-			 model_off_text(OFF_ACCOUNTS));
-		put_words(r, text, 0, 0);
+			 report_waits_off(r));
+		put_words(r, text, 0, 2);
 		return;
 	}
 	n = add_waits(r, text, sizeof(text));

@@ -23,8 +23,8 @@ static struct report into(const struct report *r, char *buf)
 
 static void put_label(const struct report *r, const struct group_row *row, size_t columns)
 {
-	uint32_t flags = r->m->processes[row->process].flags;
-	char class[POLICY_BYTES];
+	const struct model_process *p = &r->m->processes[row->process];
+	char class[POLICY_BYTES] = "";
 
 	if (row->kernel) {
 		fputs("kernel threads", r->out);
@@ -32,13 +32,14 @@ static void put_label(const struct report *r, const struct group_row *row, size_
 	}
 	if (row->cnt > 1)
 		fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_process(r, row->process, columns, false);
-	if (row->cnt == 1)
-		fprintf(r->out, " %u", r->m->processes[row->process].tgid);
-	policy_of_process(r->m, row->process, class);
+	put_name(r, p->name[0] ? p->name : p->comm, columns, CUT_MIDDLE, false);
+	if (row->cnt == 1) {
+		fprintf(r->out, " %u", p->tgid);
+		policy_of_process(r->m, row->process, class);
+	}
 	if (class[0])
 		fprintf(r->out, " (%s)", class);
-	else if (flags & PROCESS_KERNEL)
+	else if (p->flags & PROCESS_KERNEL)
 		fputs(" (kernel thread)", r->out);
 }
 

@@ -84,7 +84,7 @@ void put_words(const struct report *r, const char *text, size_t at, size_t inden
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
-/* A row of processes as words: "Shop.Api (shop-api.service) 1234", "12 x sh", "kernel threads"; with the
+/* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the
  * scheduler's class where all of it is of one, "backup 77 (nice 19)". */
 void report_label(const struct report *r, const struct group_row *row, size_t columns,
 		  char buf[static NAME_BYTES]);
@@ -98,6 +98,8 @@ void report_hottest_free(struct hottest_book *book);
 
 /* Sums by cgroup; owned by the caller, or NULL without memory. */
 struct report_throttled *report_throttled_new(const struct model *m);
+/* Why sched is NULL. */
+const char *report_waits_off(const struct report *r);
 /* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
  * most periods, else the one with the smallest limit; MODEL_NONE without any. */
 uint32_t report_limit_of(const struct report *r, uint32_t process);

@@ -68,6 +68,7 @@ static void put_top_row(const struct report *r, const struct top_row *row, uint6
 	put_spaces(r, 2);
 }
 
+#define HARM_COLUMNS 15
 /* Shares that lie less apart are told as equal. */
 #define HARM_LEAST 0.03
 
@@ -99,15 +100,16 @@ static bool any_differs(const struct report *r, const struct top *top, bool by_s
 static void put_harm(const struct report *r, const struct top *top, uint64_t samples,
 		     uint64_t waiters)
 {
-	double error = share_weighted_error(waiters, top->waiters, top->waiters_square);
+	uint64_t part, whole;
 
 	if (!differs(top, samples, waiters)) {
-		put_spaces(r, SHARE_COLUMNS);
+		put_spaces(r, HARM_COLUMNS);
 		return;
 	}
+	share_effective(waiters, top->waiters, top->waiters_square, &part, &whole);
 	put_right(r, number_percent(share_of(waiters, top->waiters)).text, 7);
-	fputs(" ±", r->out);
-	put_left(r, number_fixed(fmax(error * 100, 0.1), 1).text, SHARE_COLUMNS - 9);
+	putc(' ', r->out);
+	put_left(r, report_error(part, whole).text, HARM_COLUMNS - 8);
 }
 
 static void put_methods(const struct report *r, const struct top *top, bool harm, bool by_self)
@@ -115,9 +117,9 @@ static void put_methods(const struct report *r, const struct top *top, bool harm
 	unsigned int shown = 0;
 	char title[160];
 
-	snprintf(title, sizeof(title), "     self          total         threads  %s%s",
-		 harm ? "others waited " : "",
-		 by_self ? "methods by their own CPU" : "methods with all that they call");
+	snprintf(title, sizeof(title), "     self          total    threads  %s%s",
+		 harm ? "others waited  " : "",
+		 by_self ? "methods by their own CPU" : "methods with what they call");
 	put_heading(r, title);
 	for (size_t i = 0; i < top->methods.rows_cnt && shown < r->o.rows; i++) {
 		const struct top_row *row = &top->methods.rows[i];
@@ -133,14 +135,14 @@ static void put_methods(const struct report *r, const struct top *top, bool harm
 			put_harm(r, top, row->self, row->self_waiters);
 		else if (harm)
 			put_harm(r, top, row->total, row->total_waiters);
-		put_method(r, row->symbol, r->o.width - TOP_COLUMNS - (harm ? SHARE_COLUMNS : 0));
+		put_method(r, row->symbol, r->o.width - TOP_COLUMNS - (harm ? HARM_COLUMNS : 0));
 		putc('\n', r->out);
 	}
 }
 
 static void put_modules(const struct report *r, const struct top *top)
 {
-	put_heading(r, "     self          total         threads  totals by module");
+	put_heading(r, "     self          total    threads  totals by module");
 	for (size_t i = 0; i < top->modules.rows_cnt && i < r->o.rows; i++) {
 		const struct top_row *row = &top->modules.rows[i];
 
@@ -163,7 +165,7 @@ static void put_harm_note(const struct report *r, const struct top *top, bool ha
 
 	if (!top->waiters)
 		return;
-	n = (size_t)snprintf(text, sizeof(text), "   while it ran, %s threads waited for its CPU",
+	n = (size_t)snprintf(text, sizeof(text), "while it ran, %s threads waited for its CPU",
 			     number_fixed((double)top->waiters / (double)known, 2).text);
 	if (harm)
 		n += (size_t)snprintf(
@@ -178,7 +180,8 @@ static void put_harm_note(const struct report *r, const struct top *top, bool ha
 		snprintf(text + n, sizeof(text) - n, " (%s samples could not tell who waited)",
 			 number_count(top->unknown).text);
 	putc('\n', r->out);
-	put_words(r, text, 0, 3);
+	put_spaces(r, 3);
+	put_words(r, text, 3, 3);
 }
 
 static int put_tops(const struct report *r, uint32_t process)

@@ -86,36 +86,35 @@ static void put_title_end(const struct report *r, size_t columns)
 static void put_more(const struct report *r, const struct lines *l, size_t columns)
 {
 	if (l->more)
-		fprintf(r->out, "%*s… %s more (--rows shows them)\n", (int)columns, "",
-			number_count(l->more).text);
+		fprintf(r->out, "%*s… %s more\n", (int)columns, "", number_count(l->more).text);
 }
 
 static void put_wanted(const struct report *r, const struct lines *l)
 {
-	size_t used = 8 + 9 + 9 + (l->throttled ? 11 : 0) + 10 + 7 + 9;
+	size_t used = 7 + 8 + 8 + (l->throttled ? 10 : 0) + 9 + 6 + 9;
 	size_t columns = r->o.width - used - 2 - PID_COLUMNS;
 
 	put_heading(r, "scheduler: CPU wanted and given, in mean threads (exact)");
-	put_right(r, "wanted", 8);
-	put_right(r, "running", 9);
-	put_right(r, "waiting", 9);
+	put_right(r, "wanted", 7);
+	put_right(r, "running", 8);
+	put_right(r, "waiting", 8);
 	if (l->throttled)
-		put_right(r, "throttled", 11);
-	put_right(r, "progress", 10);
-	put_right(r, "in D", 7);
+		put_right(r, "throttled", 10);
+	put_right(r, "progress", 9);
+	put_right(r, "in D", 6);
 	put_right(r, "slice", 9);
 	put_title_end(r, columns);
 	for (size_t i = 0; i < l->lines_cnt; i++) {
 		const struct model_sched *s = &l->lines[i].sum.sched;
 		uint64_t slice_ns = sched_slice_ns(s);
 
-		put_mean(r, sched_wanted_ns(s), 8);
-		put_mean(r, s->on_cpu_ns, 9);
-		put_mean(r, s->waited_ns, 9);
+		put_mean(r, sched_wanted_ns(s), 7);
+		put_mean(r, s->on_cpu_ns, 8);
+		put_mean(r, s->waited_ns, 8);
 		if (l->throttled)
-			put_mean(r, s->throttled_ns, 11);
-		put_right(r, number_percent(sched_progress(s)).text, 10);
-		put_mean(r, s->uninterruptible_ns, 7);
+			put_mean(r, s->throttled_ns, 10);
+		put_right(r, number_percent(sched_progress(s)).text, 9);
+		put_mean(r, s->uninterruptible_ns, 6);
 		put_right(r, slice_ns ? number_time(slice_ns).text : "-", 9);
 		put_who(r, &l->lines[i], columns);
 	}
@@ -124,24 +123,24 @@ static void put_wanted(const struct report *r, const struct lines *l)
 
 static void put_switches(const struct report *r, const struct lines *l)
 {
-	size_t used = 9 + 9 + 9 + 10 + 10 + 8, columns = r->o.width - used - 2 - PID_COLUMNS;
+	size_t used = 8 + 9 + 9 + 8 + 9 + 8, columns = r->o.width - used - 2 - PID_COLUMNS;
 
-	put_heading(r, "scheduler: run delay of a wake-up, switches and migrations a second");
-	put_right(r, "p50", 9);
+	put_heading(r, "scheduler: run delay, switches and migrations a second (exact)");
+	put_right(r, "p50", 8);
 	put_right(r, "p99", 9);
 	put_right(r, "max", 9);
-	put_right(r, "slept", 10);
-	put_right(r, "preempted", 10);
-	put_right(r, "moved", 8);
+	put_right(r, "vol/s", 8);
+	put_right(r, "invol/s", 9);
+	put_right(r, "migr/s", 8);
 	put_title_end(r, columns);
 	for (size_t i = 0; i < l->lines_cnt; i++) {
 		const struct sched_sum *sum = &l->lines[i].sum;
 
-		put_delay(r, sum, 0.5, 9);
+		put_delay(r, sum, 0.5, 8);
 		put_delay(r, sum, 0.99, 9);
 		put_delay(r, sum, 1, 9);
-		put_rate(r, sum->sched.voluntary, 10);
-		put_rate(r, sum->sched.involuntary, 10);
+		put_rate(r, sum->sched.voluntary, 8);
+		put_rate(r, sum->sched.involuntary, 9);
 		put_rate(r, sum->sched.migrations, 8);
 		put_who(r, &l->lines[i], columns);
 	}
@@ -156,14 +155,11 @@ static void lines_clear(struct lines *l)
 int report_sched(const struct report *r)
 {
 	_cleanup_(lines_clear) struct lines l = {0};
-	char text[128];
 	int err;
 
 	if (!r->sched) {
 		put_heading(r, "scheduler");
-		snprintf(text, sizeof(text), "n/a: %s", model_off_text(OFF_ACCOUNTS));
-		put_spaces(r, 3);
-		put_words(r, text, 3, 3);
+		fprintf(r->out, "  n/a: %s\n", report_waits_off(r));
 		return 0;
 	}
 	err = lines_build(r, &l);
@@ -171,13 +167,12 @@ int report_sched(const struct report *r)
 		return err;
 	put_wanted(r, &l);
 	put_switches(r, &l);
-	put_words(
-		r,
-		"  in D: asleep and not interruptible (disk, NFS). slice: mean time on the CPU at "
-		"a "
-		"time. slept: it gave the CPU up; preempted: it was taken away; moved: to another "
-		"CPU.",
-		0, 2);
+	put_spaces(r, 2);
+	put_words(r,
+		  "in D: asleep and not interruptible (disk, NFS). slice: mean time on the CPU at "
+		  "a time."
+		  " vol: switches that gave the CPU up; invol: the CPU was taken away.",
+		  2, 2);
 	err = report_contention(r);
 	return err ? err : report_cgroups(r);
 }

@@ -40,10 +40,10 @@ static void put_title(const struct report *r, struct shown shown)
 		put_right(r, "in D", 6);
 	put_right(r, "p99", 9);
 	put_right(r, "max", 9);
-	put_right(r, "switches", 9);
-	put_right(r, "moved", 6);
-	put_right(r, "tid", 9);
-	fputs("  thread (mean threads; a second)", r->out);
+	put_right(r, "switches/s", 11);
+	put_right(r, "migr/s", 7);
+	put_right(r, "tid", 8);
+	fputs("  thread", r->out);
 	put_plain(r);
 	putc('\n', r->out);
 }
@@ -53,7 +53,7 @@ static void put_thread(const struct report *r, uint32_t row, struct shown shown)
 	const struct model_thread *t = &r->m->threads[row];
 	const struct sched_sum *sum = &r->sched->threads[row];
 	size_t columns =
-		r->o.width - 60 - (shown.throttled ? 10 : 0) - (shown.uninterruptible ? 6 : 0);
+		r->o.width - 62 - (shown.throttled ? 10 : 0) - (shown.uninterruptible ? 6 : 0);
 	char class[POLICY_BYTES], tid[16];
 
 	put_mean(r, sum->sched.on_cpu_ns, 8);
@@ -64,10 +64,10 @@ static void put_thread(const struct report *r, uint32_t row, struct shown shown)
 		put_mean(r, sum->sched.uninterruptible_ns, 6);
 	put_delay(r, sum, 0.99, 9);
 	put_delay(r, sum, 1, 9);
-	put_rate(r, sum->sched.voluntary + sum->sched.involuntary, 9);
-	put_rate(r, sum->sched.migrations, 6);
+	put_rate(r, sum->sched.voluntary + sum->sched.involuntary, 11);
+	put_rate(r, sum->sched.migrations, 7);
 	snprintf(tid, sizeof(tid), "%u", t->tid);
-	put_right(r, tid, 9);
+	put_right(r, tid, 8);
 	put_spaces(r, 2);
 	policy_text(class, t);
 	if (class[0])
@@ -109,6 +109,6 @@ int report_threads(const struct report *r, uint32_t process)
 	for (size_t i = 0; i < cnt && i < r->o.rows; i++)
 		put_thread(r, rows[i], shown);
 	if (cnt > r->o.rows)
-		fprintf(r->out, "%60s… %s more\n", "", number_count(cnt - r->o.rows).text);
+		fprintf(r->out, "%62s… %s more\n", "", number_count(cnt - r->o.rows).text);
 	return 0;
 }

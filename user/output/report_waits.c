@@ -21,6 +21,7 @@
 #define OTHERS_SHOWN   5
 #define OTHERS_LEAST   0.01 /* of the time behind others; below, they are told together */
 #define HOTTEST_LEAST  0.10 /* their hottest method is worth its place from here on */
+#define HEAD_LEAST     0.10 /* of what is missing: the first screen tells no less */
 #define OTHERS_COLUMNS 36
 #define METHOD_COLUMNS 48
 
@@ -176,8 +177,7 @@ static const char *nameless(const struct report *r, const struct who *who, const
 	return "too few samples";
 }
 
-static int add_others(const struct report *r, struct words *w, const struct who *who,
-		      const struct model_sched *s)
+static int add_others(const struct report *r, struct words *w, const struct who *who)
 {
 	_cleanup_(others_clear) struct others o = {0};
 	int err = others_of(r, who, &o);
@@ -187,7 +187,7 @@ static int add_others(const struct report *r, struct words *w, const struct who 
 
 	if (err)
 		return err;
-	words_add(w, "behind others, %s threads: ", mean_of(r, behind_others_ns(s)).text);
+	words_add(w, "behind others: ");
 	if (why) {
 		words_add(w, "who they were: %s", why);
 		return 0;
@@ -209,22 +209,35 @@ static int add_others(const struct report *r, struct words *w, const struct who 
 
 /* --- how the wait splits --------------------------------------------------------------------- */
 
-static void add_split(const struct report *r, struct words *w, const struct model_sched *s,
-		      uint32_t limit)
+static void add_part(struct words *w, uint64_t part, uint64_t whole, const char *text)
+{
+	const char *comma = w->len && w->text[w->len - 1] == ':' ? " " : ", ";
+
+	/* What rounds to nothing is left out. */
+	if (part_of(part, whole) >= 0.005)
+		words_add(w, "%s%s %s", comma, whole_percent(part_of(part, whole)).text, text);
+}
+
+/* "wanted 3.20 CPUs, got 1.60 (50.0 %)". */
+static void add_wanted(const struct report *r, struct words *w, const struct model_sched *s)
+{
+	words_add(w, "wanted %s CPUs, got %s (%s)", mean_of(r, sched_wanted_ns(s)).text,
+		  mean_of(r, s->on_cpu_ns).text, number_percent(sched_progress(s)).text);
+}
+
+static void add_split(const struct report *r, struct words *w, const struct model_sched *s)
 {
 	uint64_t lost = lost_ns(s);
 
-	words_add(w, "of the %s missing: ", mean_of(r, lost).text);
-	if (r->m->host.off & OFF_OWN)
-		words_add(w, "%s behind other threads, whether its own is n/a (%s)",
-			  whole_percent(part_of(s->waited_ns, lost)).text, model_off_text(OFF_OWN));
-	else
-		words_add(w, "%s behind its own threads, %s behind others",
-			  whole_percent(part_of(s->behind_own_ns, lost)).text,
-			  whole_percent(part_of(behind_others_ns(s), lost)).text);
-	if (s->throttled_ns || limit != MODEL_NONE)
-		words_add(w, ", %s throttled by its own limit",
-			  whole_percent(part_of(s->throttled_ns, lost)).text);
+	words_add(w, "missed %s:", mean_of(r, lost).text);
+	if (r->m->host.off & OFF_OWN) {
+		add_part(w, s->waited_ns, lost, "behind its own threads or others, which is n/a: ");
+		words_add(w, "%s", s->waited_ns ? model_off_text(OFF_OWN) : "");
+	} else {
+		add_part(w, s->behind_own_ns, lost, "behind its own threads");
+		add_part(w, behind_others_ns(s), lost, "behind others");
+	}
+	add_part(w, s->throttled_ns, lost, "throttled by its own limit");
 }
 
 static void put_entry(const struct report *r, const struct words *w, size_t indent)
@@ -233,8 +246,7 @@ static void put_entry(const struct report *r, const struct words *w, size_t inde
 	put_words(r, w->text, indent, indent + 2);
 }
 
-static void put_limit(const struct report *r, const struct who *who, const struct model_sched *s,
-		      uint32_t limit, size_t indent)
+static void put_limit(const struct report *r, uint32_t process, uint32_t limit, size_t indent)
 {
 	char class[POLICY_BYTES], text[NAME_BYTES];
 	struct words w = {0};
@@ -242,42 +254,45 @@ static void put_limit(const struct report *r, const struct who *who, const struc
 	if (limit != MODEL_NONE) {
 		report_limit_text(r, limit, text);
 		words_add(&w, "%s", text);
-	} else if (s->throttled_ns) {
-		policy_of_process(r->m, who->process, class);
-		words_add(&w, "throttled: %s",
-			  !strcmp(class, "deadline") ? "by the budget of the deadline class"
-			  : r->m->host.off & OFF_LIMITS
-				  ? model_off_text(OFF_LIMITS)
-				  : "its cgroup's limit was gone before it could be read");
+	} else {
+		policy_of_process(r->m, process, class);
+		words_add(&w, "throttled by %s",
+			  !strcmp(class, "deadline") ? "the budget of the deadline class"
+						     : "a limit that is not known");
+		if (strcmp(class, "deadline") && r->m->host.off & OFF_LIMITS)
+			words_add(&w, ": %s", model_off_text(OFF_LIMITS));
 	}
-	if (w.len)
-		put_entry(r, &w, indent);
+	put_entry(r, &w, indent);
 }
 
-static int put_split(const struct report *r, const struct who *who, const struct model_sched *s,
-		     size_t indent)
+/* Of several of one name, which may run under limits of their own. */
+static uint32_t most_throttled(const struct report *r, const struct who *who)
 {
-	uint32_t limit = report_limit_of(r, who->process);
-	struct words split = {0}, others = {0};
+	uint32_t most = who->process;
+
+	for (uint32_t i = 0; who->row && i < r->m->processes_cnt; i++)
+		if (is_meant(r, who, i) && r->sched->processes[i].sched.throttled_ns >
+						   r->sched->processes[most].sched.throttled_ns)
+			most = i;
+	return most;
+}
+
+/* Who the others were and which limit it was, where at least that share of what is missing is theirs.
+ * told: the limit that was told already. */
+static int put_causes(const struct report *r, const struct who *who, const struct model_sched *s,
+		      double least, uint32_t told, size_t indent)
+{
+	uint32_t throttled = most_throttled(r, who), limit = report_limit_of(r, throttled);
+	struct words others = {0};
 	int err = 0;
 
-	add_split(r, &split, s, limit);
-	put_entry(r, &split, indent);
-	/* A part that rounds to nothing is not worth a line. */
-	if (part_of(behind_others_ns(s), lost_ns(s)) >= 0.005)
-		err = add_others(r, &others, who, s);
+	if (part_of(behind_others_ns(s), lost_ns(s)) >= least)
+		err = add_others(r, &others, who);
 	if (others.len)
 		put_entry(r, &others, indent);
-	if (s->throttled_ns)
-		put_limit(r, who, s, limit, indent);
+	if (part_of(s->throttled_ns, lost_ns(s)) >= least && (limit == MODEL_NONE || limit != told))
+		put_limit(r, throttled, limit, indent);
 	return err;
-}
-
-/* "wanted 3.20 CPUs, got 1.60 (50.0 %)". */
-static void add_wanted(const struct report *r, struct words *w, const struct model_sched *s)
-{
-	words_add(w, "wanted %s CPUs, got %s (%s)", mean_of(r, sched_wanted_ns(s)).text,
-		  mean_of(r, s->on_cpu_ns).text, number_percent(sched_progress(s)).text);
 }
 
 /* --- on the first screen --------------------------------------------------------------------- */
@@ -326,11 +341,13 @@ int report_who_waits(const struct report *r)
 		char label[NAME_BYTES];
 		struct words w = {0};
 
-		report_label(r, rows[i], r->o.width - 42, label);
+		report_label(r, rows[i], OTHERS_COLUMNS, label);
 		words_add(&w, "%s: ", label);
 		add_wanted(r, &w, &rows[i]->sched);
+		words_add(&w, "; ");
+		add_split(r, &w, &rows[i]->sched);
 		put_entry(r, &w, 2);
-		err = put_split(r, &who, &rows[i]->sched, 4);
+		err = put_causes(r, &who, &rows[i]->sched, HEAD_LEAST, MODEL_NONE, 4);
 	}
 	return err;
 }
@@ -342,15 +359,15 @@ int report_process_waits(const struct report *r, uint32_t process)
 	const struct model_sched *s;
 	struct sched_available available;
 	struct who who = {NULL, process};
-	struct words w = {0};
+	struct words w = {0}, split = {0};
 
 	if (!r->sched)
 		return 0;
 	s = &r->sched->processes[process].sched;
 	available = sched_available(r->m, process);
 	add_wanted(r, &w, s);
-	words_add(&w, "; could use %s: ", number_fixed(available.cpus, 2).text);
-	words_add(&w, "%u CPU%s by its affinity", available.mask, available.mask == 1 ? "" : "s");
+	words_add(&w, "; could use %s CPUs (affinity %u", number_fixed(available.cpus, 2).text,
+		  available.mask);
 	if (available.cgroup != MODEL_NONE) {
 		char text[NAME_BYTES];
 
@@ -359,8 +376,11 @@ int report_process_waits(const struct report *r, uint32_t process)
 	} else if (r->m->host.off & OFF_LIMITS) {
 		words_add(&w, ", limits n/a: %s", model_off_text(OFF_LIMITS));
 	}
+	words_add(&w, ")");
 	put_entry(r, &w, 3);
 	if (sched_mean(lost_ns(s), r->sched->elapsed_ns) < 0.005)
 		return 0;
-	return put_split(r, &who, s, 3);
+	add_split(r, &split, s);
+	put_entry(r, &split, 3);
+	return put_causes(r, &who, s, 0.005, available.cgroup, 3);
 }
