@@ -34,8 +34,7 @@ static void check_references(const struct model *m)
 		     m->accounts[i].thread < m->threads_cnt &&
 		     (m->accounts[i].cgroup == MODEL_NONE ||
 		      m->accounts[i].cgroup < m->cgroups_cnt));
-	for (size_t i = 0; i < m->cgroups_cnt; i++)
-		must(m->cgroups[i].parent == MODEL_NONE || m->cgroups[i].parent < i);
+	must(model_cgroups_sound(m));
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		must(m->slices[i].end_ns >= m->slices[i].start_ns);
 }

@@ -359,20 +359,21 @@ Test(sched, a_process_can_use_what_its_mask_and_the_quotas_above_it_allow)
 	}
 }
 
-Test(sched, groups_in_a_circle_end)
+Test(sched, groups_above_may_be_later_rows)
 {
 	struct model *m = two_processes();
-	uint32_t a = build_cgroup(m, 1, 1, "/a", 100 * MS, 100 * MS);
-	uint32_t b = build_cgroup(m, 2, a, "/a/b", 50 * MS, 100 * MS);
+	uint32_t below = build_cgroup(m, 2, MODEL_NONE, "/a/b", 0, 100 * MS);
+	uint32_t above = build_cgroup(m, 1, MODEL_NONE, "/a", 50 * MS, 100 * MS);
 	struct model_sched did = figures(100, 0, 0);
 	struct sched *s;
 
-	build_in_cgroup(m, 0, b);
+	m->cgroups[below].parent = above;
+	build_in_cgroup(m, 0, below);
 	build_account(m, 0, 0, &did);
-	cr_expect_eq(sched_available(m, 0).cgroup, b);
+	cr_expect_eq(sched_available(m, 0).cgroup, above);
 	s = sums(m);
-	cr_expect_eq(s->cgroups[a].sched.on_cpu_ns, 100);
-	cr_expect_eq(s->cgroups[b].sched.on_cpu_ns, 100);
+	cr_expect_eq(s->cgroups[below].sched.on_cpu_ns, 100);
+	cr_expect_eq(s->cgroups[above].sched.on_cpu_ns, 100);
 	sched_free(s);
 	model_free(m);
 }

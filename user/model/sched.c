@@ -301,7 +301,7 @@ struct sched_available sched_available(const struct model *m, uint32_t process)
 	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
 	uint32_t row = sched_cgroup_of(m, process);
 
-	while (row != MODEL_NONE) {
+	for (; row != MODEL_NONE; row = m->cgroups[row].parent) {
 		const struct model_cgroup *group = &m->cgroups[row];
 		double quota =
 			group->period_ns ? (double)group->quota_ns / (double)group->period_ns : 0;
@@ -310,7 +310,6 @@ struct sched_available sched_available(const struct model *m, uint32_t process)
 			a.quota = quota;
 			a.cgroup = row;
 		}
-		row = group->parent < row ? group->parent : MODEL_NONE;
 	}
 	a.cpus = a.cgroup != MODEL_NONE && a.quota < a.mask ? a.quota : a.mask;
 	return a;

@@ -61,13 +61,14 @@ static int put_slices(struct store *s, const struct model *m)
 
 static int put_cgroups(struct store *s, const struct model *m)
 {
+	bool sound = model_cgroups_sound(m);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < m->cgroups_cnt; i++) {
 		struct model_cgroup group = m->cgroups[i];
 
-		/* A reader takes no other: it would follow them for ever. */
-		if (group.parent >= i)
+		/* A reader takes no others: it would follow them for ever. */
+		if (!sound)
 			group.parent = MODEL_NONE;
 		if (group.dirty || i >= s->written[TABLE_CGROUP])
 			err = put(s, TABLE_CGROUP, i, &group);
