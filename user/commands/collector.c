@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "commands/collector.h"
+#include "commands/collector_private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,12 +9,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
-#include "commands/cgroup_select.h"
-#include "commands/cgroup_watch.h"
 #include "kernel/cgroup_tree.h"
-#include "kernel/session.h"
-#include "model/ingest.h"
-#include "names/names.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
 #define SIDEBAND_LAG_NS 100000ull
@@ -32,115 +27,6 @@
 #define LARGE_FRAMES	10000000u
 #define LARGE_LOCATIONS 1000000u
 #define LARGE_STRINGS	(64u << 20)
-
-struct collector {
-	struct collector_options options;
-	struct host host;
-	struct session *session;
-	struct model *model;
-	struct ingest *ingest;
-	struct names *names;
-	struct session_ops ops;
-	struct sideband_ops sideband_ops;
-	struct cgroup_select cgroups;
-	struct cgroup_watch groups;
-	bool *online;
-	uint64_t *steal_ns;
-
-	uint64_t start_ns;
-	uint64_t slice_start_ns;
-	uint64_t tailed_ns;   /* last look at the perf maps */
-	uint64_t followed_ns; /* last look at the CPUs */
-	uint64_t samples;
-	size_t threads_at_start;
-	uint64_t recursion_misses, names_timeouts;
-	uint64_t pressure_ns;	    /* since boot */
-	size_t named;		    /* samples of this slice whose stacks were named */
-	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
-	bool ticks_seen;
-	bool stopped; /* the slice that ends is the last one */
-
-	uint32_t *execs; /* processes that called exec since the last drain */
-	size_t execs_cnt, execs_cap;
-
-	/* Stacks named at this pass already: by row, the pass number. */
-	uint32_t *stack_pass;
-	size_t stack_pass_cnt, stack_pass_cap;
-	uint32_t pass;
-};
-
-/* --- records of the kernel ------------------------------------------------------------------- */
-
-static void take_sample(void *ctx, const struct event_sample *sample)
-{
-	struct collector *c = ctx;
-
-	if (c->options.samples)
-		ingest_sample(c->ingest, sample);
-	c->samples++;
-}
-
-static void take_stack(void *ctx, const struct event_stack *stack)
-{
-	struct collector *c = ctx;
-
-	if (c->options.samples)
-		ingest_stack(c->ingest, stack);
-}
-
-static void take_task(void *ctx, const struct event_task *task)
-{
-	ingest_task(((struct collector *)ctx)->ingest, task);
-}
-
-static void take_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent, uint64_t time_ns)
-{
-	ingest_fork(((struct collector *)ctx)->ingest, tgid, tid, parent, time_ns);
-}
-
-static void take_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
-{
-	ingest_exit(((struct collector *)ctx)->ingest, tgid, tid, time_ns);
-}
-
-/* Names come with the accounts, once a slice: only execs count here. A process that renames itself
- * in a loop is not followed. */
-static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
-		      bool exec, uint64_t time_ns)
-{
-	struct collector *c = ctx;
-	uint32_t row;
-
-	if (!exec)
-		return;
-	row = ingest_comm(c->ingest, tgid, tid, comm, len, exec, time_ns);
-	if (row != MODEL_NONE && !GROW(c->execs, c->execs_cnt, c->execs_cap))
-		c->execs[c->execs_cnt++] = row;
-}
-
-static void take_mapping(void *ctx, const struct sideband_mapping *map)
-{
-	struct ingest_mapping mapping = {
-		.tgid = map->tgid,
-		.time_ns = map->time_ns,
-		.start = map->start,
-		.end = map->end,
-		.file_offset = map->file_offset,
-		.dev = map->dev,
-		.inode = map->inode,
-		.build_id = map->build_id,
-		.build_id_len = map->build_id_len,
-		.path = map->path,
-		.path_len = map->path_len,
-	};
-
-	ingest_mapping(((struct collector *)ctx)->ingest, &mapping);
-}
-
-static void take_lost(void *ctx, uint64_t records)
-{
-	model_loss_add(((struct collector *)ctx)->model, LOSS_SIDEBAND, records);
-}
 
 /* --- naming ---------------------------------------------------------------------------------- */
 
@@ -406,9 +292,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (!c)
 		return err;
 	c->options = *options;
-	c->ops = (struct session_ops){c, take_sample, take_stack, take_task};
-	c->sideband_ops =
-		(struct sideband_ops){c, take_fork, take_exit, take_comm, take_mapping, take_lost};
+	collector_take_records(c);
 	c->online = calloc(HOST_MAX_CPUS, sizeof(*c->online));
 	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
 	if (!c->online || !c->steal_ns)

@@ -27,7 +27,7 @@ void label_name(char buf[static NAME_BYTES], const char *name, size_t columns, e
 void label_process(char buf[static NAME_BYTES], const struct model_process *p, size_t columns)
 {
 	const char *name = p->name[0] ? p->name : p->comm[0] ? p->comm : "(unknown)";
-	const char *where = p->flags & PROCESS_SELF ? "hotrun itself"
+	const char *where = p->flags & PROCESS_SELF ? "itself"
 			    : p->container[0]	    ? p->container
 						    : p->unit;
 	char safe[NAME_BYTES], place[NAME_BYTES] = "", all[3 * NAME_BYTES];

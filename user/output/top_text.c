@@ -98,30 +98,36 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* Widths; own and others only where there is room. */
+/* Widths, and those of the line from which on there is room for some. */
 #define ID_COLUMNS	 8
 #define MEAN_COLUMNS	 9
 #define DELAY_COLUMNS	 10
 #define RATE_COLUMNS	 10
 #define THROTTLE_COLUMNS 10
+#define GAP_COLUMNS	 2
+#define THROTTLE_FROM	 76
 #define SPLIT_FROM	 110
+#define METHOD_FROM	 38 /* of what is left for names: less says nothing of a method */
 
 struct layout {
-	bool split;
+	bool split, throttled;
 	size_t name, method;
 };
 
 static struct layout layout_of(size_t columns)
 {
-	struct layout l = {.split = columns >= SPLIT_FROM};
+	struct layout l = {.split = columns >= SPLIT_FROM, .throttled = columns >= THROTTLE_FROM};
 	size_t used = ID_COLUMNS + 2 * MEAN_COLUMNS + DELAY_COLUMNS + RATE_COLUMNS +
-		      THROTTLE_COLUMNS + (l.split ? 2 * MEAN_COLUMNS : 0);
-	size_t room = columns > used + 4 ? columns - used - 4 : 2;
+		      (l.throttled ? THROTTLE_COLUMNS : 0) + (l.split ? 2 * MEAN_COLUMNS : 0) +
+		      GAP_COLUMNS;
+	size_t room = columns > used + 1 ? columns - used : 1;
 
-	/* On a narrow terminal the name goes first; the method needs 20 to say anything. */
-	l.name = room < 36 ? room : room * 2 / 5;
-	if (room < 36)
+	if (room < METHOD_FROM) {
+		l.name = room;
 		return l;
+	}
+	room -= GAP_COLUMNS;
+	l.name = room * 2 / 5;
 	l.name = l.name < 16 ? 16 : l.name > 36 ? 36 : l.name;
 	l.method = room - l.name;
 	return l;
@@ -162,11 +168,12 @@ void top_text_titles(char line[static TOP_LINE_BYTES], const struct top_view *v,
 	}
 	put(line, "delay p99", DELAY_COLUMNS);
 	put(line, "switch/s", RATE_COLUMNS);
-	put(line, "throttled", THROTTLE_COLUMNS);
-	put(line, "", 2);
+	if (l.throttled)
+		put(line, "throttled", THROTTLE_COLUMNS);
+	put(line, "", GAP_COLUMNS);
 	put_left(line, threads ? "S thread" : "process", l.name);
 	if (l.method) {
-		put(line, "", 2);
+		put(line, "", GAP_COLUMNS);
 		put_left(line, "hottest method", l.method);
 	}
 	text_shorten(line, columns, CUT_END);
@@ -189,7 +196,7 @@ static void put_split(char *line, const struct top_view *v, const struct model_s
 }
 
 static void put_figures(char *line, const struct top_view *v, const struct sched_sum *sum,
-			bool split)
+			const struct layout *l)
 {
 	const struct model_sched *s = &sum->sched;
 	double seconds = (double)v->elapsed_ns / 1e9;
@@ -197,11 +204,13 @@ static void put_figures(char *line, const struct top_view *v, const struct sched
 
 	put_mean(line, v, s->on_cpu_ns);
 	put_mean(line, v, s->waited_ns);
-	if (split)
+	if (l->split)
 		put_split(line, v, s);
 	put(line, sched_delay_cnt(sum) ? number_time(sched_delay_ns(sum, 0.99)).text : "-",
 	    DELAY_COLUMNS);
 	put(line, number_count((uint64_t)((double)switches / seconds + 0.5)).text, RATE_COLUMNS);
+	if (!l->throttled)
+		return;
 	if (v->m->host.off & OFF_GROUPS)
 		put(line, "n/a", THROTTLE_COLUMNS);
 	else if (!s->throttled_ns)
@@ -249,8 +258,8 @@ void top_text_row(char line[static TOP_LINE_BYTES], const struct top_view *v, si
 	snprintf(id, sizeof(id), "%u",
 		 threads ? v->m->threads[row].tid : v->m->processes[row].tgid);
 	put(line, id, ID_COLUMNS);
-	put_figures(line, v, top_view_sum(v, i), l.split);
-	put(line, "", 2);
+	put_figures(line, v, top_view_sum(v, i), &l);
+	put(line, "", GAP_COLUMNS);
 	if (threads) {
 		put_thread(line, &v->m->threads[row], l.name);
 	} else {
@@ -258,7 +267,7 @@ void top_text_row(char line[static TOP_LINE_BYTES], const struct top_view *v, si
 		put_left(line, name, l.name);
 	}
 	if (l.method) {
-		put(line, "", 2);
+		put(line, "", GAP_COLUMNS);
 		put_method(line, v, top_view_hot(v, i), l.method);
 	}
 	text_shorten(line, columns, CUT_END);
