@@ -63,7 +63,7 @@ static void sum_all(struct model *m)
 	must(s && c && c->pairs_cnt <= m->contentions_cnt);
 	for (uint32_t i = 0; i < m->processes_cnt && i < 100; i++) {
 		must(sched_delay_ns(&s->processes[i], 0.99) <= s->processes[i].delay_max_ns);
-		must(sched_available(m, i).mask <= m->host.cpus_online);
+		must(!m->host.cpus_online || sched_available(m, i).mask <= m->host.cpus_online);
 	}
 	sched_free(s);
 	contention_free(c);

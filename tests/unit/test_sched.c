@@ -91,6 +91,27 @@ Test(sched, of_a_recording_that_goes_on_the_slice_at_hand_counts)
 	model_free(m);
 }
 
+Test(sched, books_made_by_hand_agree_with_their_threads)
+{
+	struct model *m = two_processes();
+	const struct model_sched had = figures(7, 5, 3), more = figures(1000000001, 11, 13);
+	struct sched *s;
+
+	build_account(m, 0, 0, &had);
+	build_sched(m, 0, &more);
+	build_sched(m, 2, &more);
+	build_books(m, 3);
+	s = sums(m);
+	cr_expect_eq(s->elapsed_ns, 3 * BUILD_SECOND);
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		cr_expect_arr_eq(&s->threads[i].sched, &m->threads[i].sched,
+				 sizeof(struct model_sched), "thread %zu", i);
+	cr_expect_eq(s->threads[0].sched.on_cpu_ns, 1000000008);
+	cr_expect_eq(m->accounts[m->accounts_cnt - 1].slice, 2);
+	sched_free(s);
+	model_free(m);
+}
+
 Test(sched, an_empty_capture_has_empty_sums)
 {
 	struct model *m = build_model(2, 99);
@@ -336,6 +357,24 @@ Test(sched, a_process_can_use_what_its_mask_and_the_quotas_above_it_allow)
 			     "%s: %u", rows[i].name, a.cgroup);
 		model_free(m);
 	}
+}
+
+Test(sched, groups_in_a_circle_end)
+{
+	struct model *m = two_processes();
+	uint32_t a = build_cgroup(m, 1, 1, "/a", 100 * MS, 100 * MS);
+	uint32_t b = build_cgroup(m, 2, a, "/a/b", 50 * MS, 100 * MS);
+	struct model_sched did = figures(100, 0, 0);
+	struct sched *s;
+
+	build_in_cgroup(m, 0, b);
+	build_account(m, 0, 0, &did);
+	cr_expect_eq(sched_available(m, 0).cgroup, b);
+	s = sums(m);
+	cr_expect_eq(s->cgroups[a].sched.on_cpu_ns, 100);
+	cr_expect_eq(s->cgroups[b].sched.on_cpu_ns, 100);
+	sched_free(s);
+	model_free(m);
 }
 
 Test(sched, the_group_of_a_process_is_that_of_its_last_account)

@@ -150,6 +150,7 @@ Test(store, absurd_figures_do_not_make_the_file_unreadable)
 	m->accounts[0].sched.on_cpu_ns = UINT64_MAX;
 	m->slices[0].end_ns = m->slices[0].start_ns - 1;
 	m->threads[0].state = '\n';
+	m->cgroups[0].parent = 1; /* and 1 lies below 0 */
 	record("a.hotrun", m);
 	cr_assert_eq(store_read("a.hotrun", &read), 0);
 	cr_assert_eq(read->accounts[0].sched.on_cpu_ns, 1ull << 60, "all of them stay below that");
@@ -157,6 +158,7 @@ Test(store, absurd_figures_do_not_make_the_file_unreadable)
 	cr_assert_eq(read->accounts[1].sched.waited_ns, 2u, "of that column only");
 	cr_assert_eq(read->slices[0].end_ns, read->slices[0].start_ns);
 	cr_assert_eq(read->threads[0].state, '?');
+	cr_assert_eq(read->cgroups[0].parent, MODEL_NONE);
 	model_free(read);
 	model_free(m);
 }

@@ -291,6 +291,20 @@ Test(store_hostile, a_capture_of_the_first_format_is_read_and_says_what_it_lacks
 	model_free(good);
 }
 
+/* Written by hotrun before waits were kept; no folder is entered. */
+Test(store_first_format, a_file_of_that_time_is_read)
+{
+	struct model *m = NULL;
+
+	cr_assert_eq(store_read("tests/corpus/store/two-slices", &m), 0);
+	cr_expect_eq(m->host.off, OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS);
+	cr_expect_eq(m->slices_cnt, 2);
+	cr_expect(m->accounts_cnt && m->accounts[0].sched.on_cpu_ns);
+	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);
+	cr_expect_eq(m->cgroups_cnt + m->delays_cnt + m->contentions_cnt + m->throttles_cnt, 0);
+	model_free(m);
+}
+
 Test(store_hostile, each_later_part_may_be_missing_for_itself)
 {
 	static const struct {

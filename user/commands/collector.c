@@ -27,7 +27,7 @@
 
 /* A model beyond one of these is large: together some 400 MB at the most. */
 #define LARGE_PROCESSES 100000u
-#define LARGE_THREADS	400000u
+#define LARGE_THREADS	100000u /* more than twice those at the start */
 #define LARGE_STACKS	200000u
 #define LARGE_FRAMES	10000000u
 #define LARGE_LOCATIONS 1000000u
@@ -52,6 +52,7 @@ struct collector {
 	uint64_t tailed_ns;   /* last look at the perf maps */
 	uint64_t followed_ns; /* last look at the CPUs */
 	uint64_t samples;
+	size_t threads_at_start;
 	uint64_t recursion_misses, names_timeouts;
 	uint64_t pressure_ns;	    /* since boot */
 	size_t named;		    /* samples of this slice whose stacks were named */
@@ -491,6 +492,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
+	c->threads_at_start = c->model->threads_cnt;
 	c->model->host.start_ns = c->start_ns;
 	c->model->host.off |= kernel_off(c);
 	model_forget_slice(c->model);
@@ -533,7 +535,8 @@ bool collector_is_large(const struct collector *c)
 {
 	const struct model *m = c->model;
 
-	return m->processes_cnt > LARGE_PROCESSES || m->threads_cnt > LARGE_THREADS ||
+	return m->processes_cnt > LARGE_PROCESSES ||
+	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
 	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
 	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
 }

@@ -20,6 +20,7 @@ static const struct command {
 	{"report", command_report, "say who takes the CPU and which code paths are hot"},
 	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
 	{"export", command_export, "write the samples in a format of other tools"},
+	{"top", command_top, "watch which processes run and which wait, live"},
 	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
 };
 

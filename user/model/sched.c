@@ -301,17 +301,16 @@ struct sched_available sched_available(const struct model *m, uint32_t process)
 	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
 	uint32_t row = sched_cgroup_of(m, process);
 
-	for (; row != MODEL_NONE; row = m->cgroups[row].parent) {
+	while (row != MODEL_NONE) {
 		const struct model_cgroup *group = &m->cgroups[row];
-		double quota;
+		double quota =
+			group->period_ns ? (double)group->quota_ns / (double)group->period_ns : 0;
 
-		if (!group->quota_ns || !group->period_ns)
-			continue;
-		quota = (double)group->quota_ns / (double)group->period_ns;
-		if (a.cgroup != MODEL_NONE && quota >= a.quota)
-			continue;
-		a.quota = quota;
-		a.cgroup = row;
+		if (quota > 0 && (a.cgroup == MODEL_NONE || quota < a.quota)) {
+			a.quota = quota;
+			a.cgroup = row;
+		}
+		row = group->parent < row ? group->parent : MODEL_NONE;
 	}
 	a.cpus = a.cgroup != MODEL_NONE && a.quota < a.mask ? a.quota : a.mask;
 	return a;

@@ -63,9 +63,15 @@ static int put_cgroups(struct store *s, const struct model *m)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < m->cgroups_cnt; i++)
-		if (m->cgroups[i].dirty || i >= s->written[TABLE_CGROUP])
-			err = put(s, TABLE_CGROUP, i, &m->cgroups[i]);
+	for (size_t i = 0; !err && i < m->cgroups_cnt; i++) {
+		struct model_cgroup group = m->cgroups[i];
+
+		/* A reader takes no other: it would follow them for ever. */
+		if (group.parent >= i)
+			group.parent = MODEL_NONE;
+		if (group.dirty || i >= s->written[TABLE_CGROUP])
+			err = put(s, TABLE_CGROUP, i, &group);
+	}
 	return err;
 }
 
