@@ -8,6 +8,7 @@
 #include "model/harm.h"
 #include "model/share.h"
 #include "model/top.h"
+#include "model/tree.h"
 
 /* Two methods: one ran 10 times with nobody waiting, one 5 times with 4 that waited; 2 samples of it
  * could not tell. Another process beside. */
@@ -85,4 +86,44 @@ Test(harm, equal_weights_are_as_sure_as_samples_and_uneven_ones_less)
 	/* One sample that weighs as much as a hundred others tells next to nothing. */
 	cr_expect_gt(share_weighted_error(100, 200, 100 * 100 + 100), 0.3);
 	cr_expect_eq(share_weighted_error(0, 0, 0), 1);
+}
+
+Test(harm, branches_weigh_those_that_waited_below_them)
+{
+	struct model *m = two_methods();
+	struct tree *tree = tree_new(m, 0, TREE_TOP_DOWN);
+	const struct tree_node *root = &tree->nodes[0], *main_ = &tree->nodes[root->first_child];
+	const struct tree_node *calm = &tree->nodes[main_->first_child];
+	const struct tree_node *harm = &tree->nodes[calm->next_sibling];
+
+	cr_expect_eq(tree->waiters_square, 80);
+	cr_expect_eq(root->waiters, 20);
+	cr_expect_eq(main_->waiters, 20);
+	cr_expect_eq(calm->total, 10);
+	cr_expect_eq(calm->waiters, 0);
+	cr_expect_eq(harm->total, 7);
+	cr_expect_eq(harm->waiters, 20);
+	tree_free(tree);
+	model_free(m);
+}
+
+static const struct {
+	const char *name;
+	uint64_t part, whole;
+	struct weighted weighted;
+	bool differs;
+} pairs[] = {
+	{"equal", 500, 1000, {1000, 2000, 4000}, false},
+	{"far apart, many samples", 500, 1000, {2000, 2000, 4000}, true},
+	{"as far apart, few samples", 2, 4, {8, 8, 16}, false},
+	{"sure, but next to each other", 500000, 1000000, {1020000, 2000000, 4000000}, false},
+	{"nobody waited", 500, 1000, {0, 0, 0}, false},
+	{"no samples", 0, 0, {1, 1, 1}, false},
+};
+
+Test(harm, shares_differ_by_more_than_they_can_be_off)
+{
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		cr_expect_eq(share_differs(pairs[i].part, pairs[i].whole, &pairs[i].weighted, 0.03),
+			     pairs[i].differs, "%s", pairs[i].name);
 }

@@ -405,7 +405,7 @@ Test(report_waits, weights_of_methods_are_left_out_where_nobody_waited)
 	says_not(h.m, NULL, "while it ran");
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, 2);
 	says_not(h.m, NULL, "others waited");
-	says(h.m, NULL, "while it ran, 2.00 threads waited for its CPU; no method");
+	says(h.m, NULL, "while it ran, 2.00 threads waited for its CPU; each method");
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, WAITERS_UNKNOWN);
 	says_not(h.m, NULL, "while it ran");
 	model_free(h.m);

@@ -50,3 +50,13 @@ double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares
 	share_effective(part, sum, sum_of_squares, &effective_part, &effective);
 	return share_error(effective_part, effective);
 }
+
+bool share_differs(uint64_t part, uint64_t whole, const struct weighted *w, double least)
+{
+	double error =
+		share_error(part, whole) + share_weighted_error(w->part, w->sum, w->sum_of_squares);
+
+	if (!whole || !w->sum)
+		return false;
+	return fabs(share_of(part, whole) - share_of(w->part, w->sum)) >= fmax(error, least);
+}

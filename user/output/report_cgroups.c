@@ -140,6 +140,44 @@ static int rows_build(const struct report *r, struct cgroup_rows *rows)
 	return 0;
 }
 
+static uint64_t rest_of(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/* What ran in no group that is known, so that the table adds up to the host. */
+static struct sched_sum groupless(const struct report *r)
+{
+	struct sched_sum sum = {.sched = r->sched->host.sched};
+
+	for (size_t i = 0; i < r->m->cgroups_cnt; i++) {
+		const struct model_sched *s = &r->sched->cgroups[i].sched;
+
+		if (r->m->cgroups[i].parent != MODEL_NONE)
+			continue;
+		sum.sched.on_cpu_ns = rest_of(sum.sched.on_cpu_ns, s->on_cpu_ns);
+		sum.sched.waited_ns = rest_of(sum.sched.waited_ns, s->waited_ns);
+		sum.sched.throttled_ns = rest_of(sum.sched.throttled_ns, s->throttled_ns);
+	}
+	return sum;
+}
+
+static void put_groupless(const struct report *r, const struct cgroup_rows *rows)
+{
+	struct sched_sum sum = groupless(r);
+
+	if (sched_mean(sched_wanted_ns(&sum.sched), r->sched->elapsed_ns) < 0.005)
+		return;
+	put_mean(r, sum.sched.on_cpu_ns, 8);
+	put_mean(r, sum.sched.waited_ns, 8);
+	put_right(r, "-", 9);
+	if (rows->limits) {
+		put_mean(r, sum.sched.throttled_ns, 10);
+		put_spaces(r, 8 + 6 + 10);
+	}
+	fputs("  (group unknown)\n", r->out);
+}
+
 static void put_limit(const struct report *r, uint32_t cgroup)
 {
 	const struct sched_sum *sum = &r->sched->cgroups[cgroup];
@@ -188,7 +226,8 @@ int report_cgroups(const struct report *r)
 		return 0;
 	}
 	err = rows_build(r, &rows);
-	if (err || !rows.rows_cnt)
+	/* The root alone is the host once more. */
+	if (err || !rows.rows_cnt || (rows.rows_cnt == 1 && !rows.limits))
 		return err;
 	used = 8 + 8 + 9 + (rows.limits ? 10 + 8 + 6 + 10 : 0) + 2;
 	put_heading(r, "cgroups, with those below them: mean threads (exact)");
@@ -213,6 +252,7 @@ int report_cgroups(const struct report *r)
 		path_text(&r->m->cgroups[rows.rows[i]], r->o.width - used, text);
 		fprintf(r->out, "  %s\n", text);
 	}
+	put_groupless(r, &rows);
 	if (rows.rows_cnt > r->o.rows)
 		fprintf(r->out, "%*s… %s more\n", (int)used, "",
 			number_count(rows.rows_cnt - r->o.rows).text);

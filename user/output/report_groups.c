@@ -121,14 +121,17 @@ static int compare_rows(const void *a, const void *b)
 	return (ra->process > rb->process) - (ra->process < rb->process);
 }
 
-bool groups_waited(const struct model_sched *sched, uint64_t elapsed_ns)
+bool groups_waited(const struct sched *sched, const struct model_sched *figures)
 {
-	uint64_t lost_ns = sched->waited_ns + sched->throttled_ns;
+	const struct model_sched *host = &sched->host.sched;
+	uint64_t lost_ns = figures->waited_ns + figures->throttled_ns;
 
-	if (sched_mean(lost_ns, elapsed_ns) < 0.01)
+	if (sched_mean(lost_ns, sched->elapsed_ns) < 0.01 ||
+	    lost_ns < (host->waited_ns + host->throttled_ns) / 100)
 		return false;
-	return sched_progress(sched) < 0.8 || sched_mean(sched->waited_ns, elapsed_ns) >= 0.1 ||
-	       sched->throttled_ns >= sched_wanted_ns(sched) / 10;
+	return sched_progress(figures) < 0.8 ||
+	       sched_mean(figures->waited_ns, sched->elapsed_ns) >= 0.1 ||
+	       figures->throttled_ns >= sched_wanted_ns(figures) / 10;
 }
 
 static uint64_t lost_ns(const struct group_row *row)
@@ -137,7 +140,7 @@ static uint64_t lost_ns(const struct group_row *row)
 }
 
 /* Who starves runs little, and would stand far down: brings such rows up behind those shown. */
-static void bring_up_waiting(struct groups *g, size_t most, uint64_t elapsed_ns)
+static void bring_up_waiting(struct groups *g, size_t most, const struct sched *sched)
 {
 	size_t from = g->shown;
 
@@ -146,7 +149,7 @@ static void bring_up_waiting(struct groups *g, size_t most, uint64_t elapsed_ns)
 		struct group_row row;
 
 		for (size_t i = g->shown; i < most; i++)
-			if (groups_waited(&g->rows[i].sched, elapsed_ns) &&
+			if (groups_waited(sched, &g->rows[i].sched) &&
 			    (best == most || lost_ns(&g->rows[i]) > lost_ns(&g->rows[best])))
 				best = i;
 		if (best == most)
@@ -172,7 +175,7 @@ static void order_rows(struct groups *g, const struct sched *sched)
 		g->rows[g->shown].samples))
 		g->shown++;
 	if (sched)
-		bring_up_waiting(g, most, sched->elapsed_ns);
+		bring_up_waiting(g, most, sched);
 }
 
 /* Rows have moved from where row_of knows them: each remembers that in the builder's mark. */

@@ -73,6 +73,16 @@ void report_hottest_free(struct hottest_book *book)
 	free(book);
 }
 
+/* An address, or a method of hardly any samples, says nothing of what runs there. */
+static bool is_telling(const struct report *r, const struct hottest *hottest)
+{
+	double share = share_of(hottest->samples, hottest->all);
+
+	return hottest->symbol != MODEL_NONE &&
+	       r->m->symbols[hottest->symbol].reason == REASON_NAMED &&
+	       share >= START_MIN_SHARE / 2 && share_error(hottest->samples, hottest->all) < share;
+}
+
 static int find_hottest(const struct report *r, uint32_t process, struct hottest *ret_hottest)
 {
 	struct hottest hottest = {.process = process, .symbol = MODEL_NONE};
@@ -99,6 +109,8 @@ static int find_hottest(const struct report *r, uint32_t process, struct hottest
 			hottest.samples = row->self;
 		}
 	}
+	if (!is_telling(r, &hottest))
+		hottest.symbol = MODEL_NONE;
 	*ret_hottest = hottest;
 out:
 	top_free(top);

@@ -42,6 +42,9 @@ struct report {
 /* Processes that the first screen says more of. */
 #define HEAD_PROCESSES 3
 
+/* Shares of samples and of those that waited at them are told as equal where they lie less apart. */
+#define HARM_LEAST 0.03
+
 /* What a piece of text is; colours where they are asked for. */
 enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
 

@@ -69,17 +69,12 @@ static void put_top_row(const struct report *r, const struct top_row *row, uint6
 }
 
 #define HARM_COLUMNS 15
-/* Shares that lie less apart are told as equal. */
-#define HARM_LEAST 0.03
 
-/* True where the share of those that waited is not that of the samples: by more than both can be off. */
 static bool differs(const struct top *top, uint64_t samples, uint64_t waiters)
 {
-	double plain = share_of(samples, top->samples), harm = share_of(waiters, top->waiters);
-	double error = share_error(samples, top->samples) +
-		       share_weighted_error(waiters, top->waiters, top->waiters_square);
+	struct weighted w = {waiters, top->waiters, top->waiters_square};
 
-	return fabs(plain - harm) >= fmax(error, HARM_LEAST);
+	return share_differs(samples, top->samples, &w, HARM_LEAST);
 }
 
 /* Whether any of the first methods, as they are sorted, did. */
@@ -175,7 +170,7 @@ static void put_harm_note(const struct report *r, const struct top *top, bool ha
 			"share of the samples");
 	else
 		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "; no method has a larger share of that than of the samples");
+				      "; each method has about its share of that");
 	if (top->unknown)
 		snprintf(text + n, sizeof(text) - n, " (%s samples could not tell who waited)",
 			 number_count(top->unknown).text);

@@ -302,7 +302,7 @@ static bool is_told(const struct report *r, const struct group_row *row)
 	if (r->m->host.filter[0] && !row->selected)
 		return false;
 	return !(r->m->processes[row->process].flags & PROCESS_SELF) &&
-	       groups_waited(&row->sched, r->sched->elapsed_ns);
+	       groups_waited(r->sched, &row->sched);
 }
 
 /* Those that lost most, most first. */
