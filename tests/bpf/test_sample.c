@@ -224,20 +224,14 @@ static uint64_t ticks_filtered(struct drive *d)
 	return sum;
 }
 
-/* Others are sent only where threads waited behind them, and marked. */
-static void expect_others_without_stacks(const struct drive *d, pid_t wanted)
+/* Those outside of the filter are sent only where threads waited behind them, and marked. */
+static void expect_filtered(const struct event_sample *sample, bool wanted)
 {
-	for (size_t i = 0; i < d->samples_cnt; i++) {
-		const struct event_sample *sample = &d->samples[i];
-
-		if (sample->tgid == (uint32_t)wanted) {
-			cr_assert_not(sample->flags & SAMPLE_FILTERED);
-			continue;
-		}
-		cr_assert(sample->flags & SAMPLE_FILTERED);
-		cr_assert_gt(sample->waiters, 0);
-		cr_assert_eq(sample->user_stack | sample->kernel_stack, 0);
-	}
+	cr_assert_eq(sample->flags & SAMPLE_FILTERED, wanted ? 0 : SAMPLE_FILTERED);
+	if (wanted)
+		return;
+	cr_assert_gt(sample->waiters, 0);
+	cr_assert_eq(sample->user_stack | sample->kernel_stack, 0);
 }
 
 Test(sample, a_filter_of_processes_sends_these_alone_and_counts_the_rest)
@@ -263,7 +257,8 @@ Test(sample, a_filter_of_processes_sends_these_alone_and_counts_the_rest)
 	drive_kill(wanted);
 	drive_kill(other);
 	cr_expect_gt(samples_of(&d, wanted), 50);
-	expect_others_without_stacks(&d, wanted);
+	for (size_t i = 0; i < d.samples_cnt; i++)
+		expect_filtered(&d.samples[i], d.samples[i].tgid == tgid);
 	cr_expect_gt(ticks_filtered(&d), 50);
 	cr_assert(drive_task(&d, (uint32_t)other, EVENT_TASK));
 	cr_expect_gt(drive_task(&d, (uint32_t)other, EVENT_TASK)->on_cpu_ns, 200 * DRIVE_MS,
@@ -324,7 +319,8 @@ Test(sample, a_filter_of_groups_sends_their_processes_alone)
 		drive_sleep(10 * DRIVE_MS);
 	cr_expect_neq(access(group, F_OK), 0, "%s is left", group);
 	cr_expect_gt(samples_of(&d, wanted), 50);
-	expect_others_without_stacks(&d, wanted);
+	for (size_t i = 0; i < d.samples_cnt; i++)
+		expect_filtered(&d.samples[i], d.samples[i].tgid == tgid);
 	for (size_t i = 0; i < d.samples_cnt; i++)
 		cr_assert_eq(d.samples[i].cgroup_id == id, !(d.samples[i].flags & SAMPLE_FILTERED));
 	cr_expect_gt(ticks_filtered(&d), 50);
