@@ -33,11 +33,12 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -DHOTRUN_VERSION='"$(VERSION)"' -Iuser -I. -I$(BUI
 CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
+LIBS_SCREEN := -lncursesw
 LIBS      := -lelf -lsqlite3 -liberty -lz -lm -pthread
 # SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
 # way in.
 STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
-LIBS_STATIC := -lbpf -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
+LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ and commands/ see the skeleton or wire the rooms; the others are pure or nearly so
@@ -70,9 +71,9 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
-	libiberty-dev zlib1g-dev
+	libiberty-dev zlib1g-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps
+	sqlite3 wrk python3 util-linux procps tmux
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
 
@@ -105,7 +106,7 @@ $(BUILD)/.tools: Makefile
 		tool=$${t%%:*}; command -v "$$tool" >/dev/null 2>&1 || { \
 		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
 	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
-		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev; do \
+		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev curses.h:libncurses-dev; do \
 		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
 		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
 	@touch $@
@@ -166,7 +167,7 @@ $(BUILD)/asan/librooms.a: $(ASAN_ROOMS) $(ASAN_PERFMAP)
 
 $(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS_BPF) $(LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS_BPF) $(LIBS_SCREEN) $(LIBS)
 
 static: $(BUILD)/hotrun-static
 $(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a

@@ -15,6 +15,8 @@ import row_sample
 import row_service
 import row_spinners
 import row_switch
+import row_threads
+import row_top
 from table import Results
 
 ROWS = {
@@ -25,6 +27,8 @@ ROWS = {
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),
     'managed': (row_managed.measure, 'share of managed frames that have a name'),
+    'threads': (row_threads.measure, 'memory with 10,000 threads'),
+    'top': (row_top.measure, '`hotrun top` at 1 s with 500 processes'),
     'spinners': (row_spinners.measure, '64 spinners on 2 CPUs: losses, progress, Ctrl-C'),
 }
 

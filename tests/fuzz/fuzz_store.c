@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/contention.h"
 #include "model/resolve.h"
+#include "model/sched.h"
+#include "model/window.h"
 #include "store/store.h"
 
 static void must(int holds)
@@ -28,7 +31,10 @@ static void check_references(const struct model *m)
 	}
 	for (size_t i = 0; i < m->accounts_cnt; i++)
 		must(m->accounts[i].slice < m->slices_cnt &&
-		     m->accounts[i].thread < m->threads_cnt);
+		     m->accounts[i].thread < m->threads_cnt &&
+		     (m->accounts[i].cgroup == MODEL_NONE ||
+		      m->accounts[i].cgroup < m->cgroups_cnt));
+	must(model_cgroups_sound(m));
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		must(m->slices[i].end_ns >= m->slices[i].start_ns);
 }
@@ -46,6 +52,24 @@ static void resolve_all(struct model *m)
 	}
 }
 
+/* The figures of waiting, over whatever rows the file has, whole and cut to a part. */
+static void sum_all(struct model *m)
+{
+	struct contention *c = contention_new(m);
+	struct sched *s = sched_new(m);
+	struct window w;
+
+	must(s && c && c->pairs_cnt <= m->contentions_cnt);
+	for (uint32_t i = 0; i < m->processes_cnt && i < 100; i++) {
+		must(sched_delay_ns(&s->processes[i], 0.99) <= s->processes[i].delay_max_ns);
+		must(!m->host.cpus_online || sched_available(m, i).mask <= m->host.cpus_online);
+	}
+	sched_free(s);
+	contention_free(c);
+	if (!window_worst(m, 1000000000, &w))
+		must(!window_cut(m, &w) && m->slices_cnt == w.last - w.first + 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct model *m = NULL;
@@ -60,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!store_read(path, &m)) {
 		check_references(m);
 		resolve_all(m);
+		sum_all(m);
 	}
 	model_free(m);
 	unlink(path);

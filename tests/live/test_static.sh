@@ -51,3 +51,9 @@ bare record -d 1 -o no.hotrun
 is "record without proc: exit code 1" $? 1
 is "and a line that says why" "$(wc -l <"$T/err")" 1
 is "and no file" "$(ls "$T/bare" | grep -c no.hotrun)" 0
+
+# On a screen: the terminal is looked up where the distribution keeps its terminals.
+need_tool tmux tmux
+tmux -S "$T/tmux" -f /dev/null new-session -d -x 100 -y 20 "exec env LC_ALL=C.UTF-8 '$STATIC' top -i 0.5"
+PIDS+=("$(tmux -S "$T/tmux" display-message -p '#{pid}')")
+check "top, on a screen" until_true 10 eval "tmux -S '$T/tmux' capture-pane -p | grep -q 'active processes'"

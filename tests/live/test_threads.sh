@@ -26,7 +26,7 @@ within "hotrun stayed small, MiB" "$((peak / 1024))" 1 160
 set -- $(facts books "$T/many.hotrun")
 within "accounts, idle and unaccounted make CPUs x elapsed" "$(awk -v a="$3" -v b="$1" 'BEGIN { print a / b }')" 0.99 1.01
 "$HOTRUN" report --all "$T/many.hotrun" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
-check "the report counts them, in a column of their own" grep -qE "[^0-9] *[0-9]+ +[0-9]+ of $have +threads10k" "$T/report"
+check "the report counts them, in a column of their own" grep -qE " [0-9]+ of $have +threads10k" "$T/report"
 
 # --- deep stacks ---
 depth=500

@@ -69,7 +69,7 @@ uint32_t build_thread(struct model *m, uint32_t process, uint32_t tid, const cha
 	uint32_t row = checked(model_thread_get(m, process, tid, (uint64_t)tid * BUILD_SECOND));
 
 	m->threads[row].comm = model_str(m, comm);
-	m->threads[row].on_cpu_ns = on_cpu_ns;
+	m->threads[row].sched.on_cpu_ns = on_cpu_ns;
 	m->threads[row].state = (uint8_t)state;
 	return row;
 }
@@ -187,22 +187,170 @@ void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
 			.unaccounted_ns = unaccounted_ns,
 			.switches = 1000,
 			.ticks_taken = ticks,
+			.queue = {ticks},
 		};
 
 		checked_err(model_cpu_add(m, &cpu));
 	}
 }
 
+static uint32_t group_of(const struct model *m, uint32_t thread)
+{
+	uint64_t id = m->processes[m->threads[thread].process].cgroup_id;
+
+	for (uint32_t i = 0; i < m->cgroups_cnt; i++)
+		if (m->cgroups[i].id == id)
+			return i;
+	return MODEL_NONE;
+}
+
+static void add_account(struct model *m, uint32_t slice, uint32_t thread,
+			const struct model_sched *figures)
+{
+	struct model_account account = {
+		.slice = slice,
+		.thread = thread,
+		.cgroup = group_of(m, thread),
+		.sched = *figures,
+	};
+
+	checked_err(model_account_add(m, &account));
+}
+
+/* Row `part` of `parts` of what a thread has beyond its accounts; the first one has the remainder. */
+static struct model_sched share_of_rest(const struct model *m, const struct model_sched *accounted,
+					uint32_t thread, uint32_t part, uint32_t parts)
+{
+	struct model_sched share = m->threads[thread].sched;
+	const uint64_t *was = (const uint64_t *)accounted;
+	uint64_t *is = (uint64_t *)&share;
+
+	for (size_t i = 0; i < sizeof(share) / sizeof(uint64_t); i++) {
+		uint64_t rest = is[i] - was[i];
+
+		is[i] = rest / parts + (part ? 0 : rest % parts);
+	}
+	return share;
+}
+
+static void build_rest(struct model *m, uint32_t first_slice, uint32_t seconds)
+{
+	struct model_sched *accounted = calloc(m->threads_cnt + 1, sizeof(*accounted));
+	static const struct model_sched nothing;
+
+	if (!accounted)
+		abort();
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		model_sched_add(&accounted[m->accounts[i].thread], &m->accounts[i].sched);
+	for (uint32_t part = 0; part < seconds; part++) {
+		for (uint32_t i = 0; i < m->threads_cnt; i++) {
+			struct model_sched share =
+				share_of_rest(m, &accounted[i], i, part, seconds);
+
+			if (memcmp(&share, &nothing, sizeof(share)) != 0)
+				add_account(m, first_slice + part, i, &share);
+		}
+	}
+	free(accounted);
+}
+
 void build_books(struct model *m, uint32_t seconds)
 {
+	uint32_t first_slice = (uint32_t)m->slices_cnt;
 	uint64_t parts = (uint64_t)seconds * m->host.cpus_online, on_cpu_ns = 0;
 
 	for (size_t i = 0; i < m->threads_cnt; i++)
-		on_cpu_ns += m->threads[i].on_cpu_ns;
+		on_cpu_ns += m->threads[i].sched.on_cpu_ns;
 	for (uint32_t i = 0; i < seconds; i++)
 		build_slice(m, BUILD_SECOND, on_cpu_ns / parts, 0, m->samples_cnt / parts);
 	/* What the division left over. */
 	m->cpus[0].accounted_ns += on_cpu_ns % parts;
 	m->cpus[0].idle_ns -= on_cpu_ns % parts;
 	m->cpus[0].ticks_taken += m->samples_cnt % parts;
+	m->cpus[0].queue[0] += m->samples_cnt % parts;
+	build_rest(m, first_slice, seconds);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+void build_sched(struct model *m, uint32_t thread, const struct model_sched *figures)
+{
+	model_sched_add(&m->threads[thread].sched, figures);
+}
+
+void build_account(struct model *m, uint32_t slice, uint32_t thread,
+		   const struct model_sched *figures)
+{
+	build_sched(m, thread, figures);
+	add_account(m, slice, thread, figures);
+}
+
+void build_delays(struct model *m, uint32_t slice, uint32_t thread, uint64_t delay_ns, uint64_t cnt)
+{
+	struct model_delay row = {.slice = slice, .thread = thread, .count = cnt};
+
+	while (row.slot + 1 < DELAY_SLOTS && delay_ns >> (row.slot + 1) >= 1000)
+		row.slot++;
+	checked_err(model_delay_add(m, &row));
+	if (delay_ns > m->threads[thread].delay_max_ns)
+		m->threads[thread].delay_max_ns = delay_ns;
+}
+
+void build_contention(struct model *m, uint32_t slice, uint32_t runner, uint32_t waiter,
+		      uint64_t weight)
+{
+	struct model_contention row = {slice, runner, waiter, weight};
+
+	checked_err(model_contention_add(m, &row));
+}
+
+uint32_t build_cgroup(struct model *m, uint64_t id, uint32_t parent, const char *path,
+		      uint64_t quota_ns, uint64_t period_ns)
+{
+	uint32_t row = checked(model_cgroup_get(m, id));
+	struct model_cgroup *group = &m->cgroups[row];
+
+	group->parent = parent;
+	group->path = model_str(m, path);
+	group->quota_ns = quota_ns;
+	group->period_ns = period_ns;
+	return row;
+}
+
+void build_in_cgroup(struct model *m, uint32_t process, uint32_t cgroup)
+{
+	m->processes[process].cgroup_id = m->cgroups[cgroup].id;
+	m->processes[process].cgroup = m->cgroups[cgroup].path;
+}
+
+void build_throttle(struct model *m, uint32_t slice, uint32_t cgroup, uint64_t periods,
+		    uint64_t throttled_periods, uint64_t throttled_ns)
+{
+	struct model_throttle row = {slice, cgroup, periods, throttled_periods, throttled_ns};
+
+	checked_err(model_throttle_add(m, &row));
+}
+
+void build_waiters(struct model *m, uint32_t cnt, uint32_t waiters)
+{
+	for (size_t i = m->samples_cnt; cnt && i-- > 0; cnt--)
+		m->samples[i].waiters = waiters;
+}
+
+void build_queue(struct model *m, uint32_t slice, uint32_t cpu, uint32_t waiters, uint64_t cnt)
+{
+	uint32_t slot = waiters < QUEUE_SLOTS ? waiters : QUEUE_MOST;
+
+	for (size_t i = 0; i < m->cpus_cnt; i++) {
+		struct model_cpu *row = &m->cpus[i];
+
+		if (row->slice != slice || row->cpu != cpu)
+			continue;
+		if (row->queue[0] < cnt) {
+			row->ticks_taken += cnt - row->queue[0];
+			row->queue[0] = cnt;
+		}
+		row->queue[0] -= cnt;
+		row->queue[slot] += cnt;
+	}
 }

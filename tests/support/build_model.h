@@ -45,6 +45,36 @@ void build_broken_at(struct model *m, const char *path);
  * unaccounted. ticks are those taken on each CPU. */
 void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
 		 uint64_t unaccounted_ns, uint64_t ticks);
-/* Adds slices of one second whose books agree with the threads and samples so far. */
+/*
+ * Adds slices of one second whose books agree with the threads and samples so far: what a thread has
+ * beyond its rows of accounts is spread over them evenly, and ticks found nobody waiting.
+ */
 void build_books(struct model *m, uint32_t seconds);
+
+/* --- waiting; slices and rows may be named before they are there ------------------------------- */
+
+/* Adds figures to those of a thread; build_books() makes the rows of accounts. */
+void build_sched(struct model *m, uint32_t thread, const struct model_sched *figures);
+/* Likewise, as a row of accounts of that slice. */
+void build_account(struct model *m, uint32_t slice, uint32_t thread,
+		   const struct model_sched *figures);
+/* cnt run delays of that length that ended in that slice; the thread's longest is at least that.
+ * The time waited is not touched: build_sched(). */
+void build_delays(struct model *m, uint32_t slice, uint32_t thread, uint64_t delay_ns,
+		  uint64_t cnt);
+/* While runner ran, threads of waiter (MODEL_NONE = unknown) waited, summed over ticks, in 1/1000. */
+void build_contention(struct model *m, uint32_t slice, uint32_t runner, uint32_t waiter,
+		      uint64_t weight);
+/* Returns its row. quota_ns 0 = no limit. */
+uint32_t build_cgroup(struct model *m, uint64_t id, uint32_t parent, const char *path,
+		      uint64_t quota_ns, uint64_t period_ns);
+/* All of a process is in that group: to be called before its accounts are made. */
+void build_in_cgroup(struct model *m, uint32_t process, uint32_t cgroup);
+void build_throttle(struct model *m, uint32_t slice, uint32_t cgroup, uint64_t periods,
+		    uint64_t throttled_periods, uint64_t throttled_ns);
+/* At the newest cnt samples so many threads waited for the CPU, or WAITERS_UNKNOWN. */
+void build_waiters(struct model *m, uint32_t cnt, uint32_t waiters);
+/* Of the ticks of a CPU in a slice that found nobody waiting, cnt found that many, 11 = unknown. Adds
+ * ticks where there are too few. */
+void build_queue(struct model *m, uint32_t slice, uint32_t cpu, uint32_t waiters, uint64_t cnt);
 #endif

@@ -25,6 +25,7 @@ static void fill_host(struct model *m)
 		.max_stack = 127,
 		.start_ns = 100 * SECOND,
 		.end_ns = 101 * SECOND,
+		.off = OFF_OWN | OFF_PRESSURE,
 	};
 }
 
@@ -55,6 +56,18 @@ static void fill_processes(struct model *m)
 	p->perf_map = REASON_PROCESS_GONE;
 }
 
+static void fill_cgroups(struct model *m)
+{
+	uint32_t root = model_cgroup_get(m, 1);
+	uint32_t shop = model_cgroup_get(m, 0xfedcba9876543210ull);
+
+	m->cgroups[root].path = model_str(m, "/");
+	m->cgroups[shop].parent = root;
+	m->cgroups[shop].path = model_str(m, "/system.slice/shop.service");
+	m->cgroups[shop].quota_ns = 50000000;
+	m->cgroups[shop].period_ns = 100000000;
+}
+
 static void fill_threads(struct model *m)
 {
 	uint32_t row = model_thread_get(m, 0, 4242, 77777);
@@ -63,9 +76,19 @@ static void fill_threads(struct model *m)
 	t->comm = model_str(m, ".NET TP Worker");
 	t->state = 'R';
 	t->baseline = true;
-	t->on_cpu_ns = 900000000;
-	t->voluntary = 12;
-	t->involuntary = 34;
+	t->sched = (struct model_sched){.on_cpu_ns = 900000000,
+					.waited_ns = 400000000,
+					.behind_own_ns = 300000000,
+					.throttled_ns = 200000000,
+					.uninterruptible_ns = 100000000,
+					.voluntary = 12,
+					.involuntary = 34,
+					.migrations = 56};
+	t->delay_max_ns = 7654321;
+	t->cpus_allowed = 3;
+	t->policy = 2;
+	t->nice = -7;
+	t->rt_priority = 99;
 	t = &m->threads[model_thread_get(m, 1, 4300, 88888)];
 	t->exit_ns = 100 * SECOND + 9;
 	t->state = 'X';
@@ -151,7 +174,7 @@ static void fill_names(struct model *m)
 
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
-	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789};
+	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000};
 	struct model_sample sample = {.time_ns = start_ns + 400,
 				      .kernel_stack = 2,
 				      .user_stack = 0x8000000000000001ull,
@@ -160,7 +183,11 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				      .cpu = 1,
 				      .kind = SAMPLE_ON_CPU,
 				      .flags = SAMPLE_USER_STACK_FAULT};
-	struct model_account account = {0, 0, 900000000, 7, 8};
+	struct model_account account = {.cgroup = 1, .sched = {1, 2, 3, 4, 5, 6, 7, 8}};
+	struct model_delay delay = {.slot = DELAY_SLOTS - 1, .count = 1ull << 33};
+	struct model_contention pair = {.runner = 1, .waiter = 0, .weight = 1500};
+	struct model_throttle throttle = {
+		.cgroup = 1, .periods = 10, .throttled_periods = 9, .throttled_ns = 8};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -170,10 +197,12 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				.switches = 1111,
 				.ticks_taken = 99,
 				.ticks_idle = 4,
-				.ticks_filtered = 5};
+				.ticks_filtered = 5,
+				.queue = {20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}};
 
 	model_slice_add(m, &slice);
-	account.slice = cpu.slice = (uint32_t)m->slices_cnt - 1;
+	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice =
+		(uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -181,6 +210,15 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	sample.user_stack = 0xdeadbeefdeadbeefull; /* lost */
 	model_sample_add(m, &sample);
 	model_account_add(m, &account);
+	account.thread = 1;
+	account.cgroup = MODEL_NONE;
+	account.sched.on_cpu_ns = 900000000;
+	model_account_add(m, &account);
+	model_delay_add(m, &delay);
+	model_contention_add(m, &pair);
+	pair.waiter = MODEL_NONE;
+	model_contention_add(m, &pair);
+	model_throttle_add(m, &throttle);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);
@@ -193,6 +231,7 @@ struct model *capture_model(void)
 	if (!m)
 		abort();
 	fill_host(m);
+	fill_cgroups(m);
 	fill_processes(m);
 	fill_threads(m);
 	fill_mappings(m);
@@ -216,8 +255,12 @@ void capture_next_slice(struct model *m)
 	model_stack_add(m, &stack, &frame);
 	m->processes[0].name = model_str(m, "Shop.Api (2)");
 	m->processes[0].dirty = true;
-	m->threads[0].on_cpu_ns += SECOND;
+	m->threads[0].sched.on_cpu_ns += SECOND;
+	m->threads[0].delay_max_ns += 1;
 	m->threads[0].dirty = true;
+	m->cgroups[1].quota_ns += 1000000;
+	m->cgroups[1].dirty = true;
+	model_cgroup_get(m, start_ns);
 	m->processes[0].mappings[0].to_ns = start_ns;
 	m->processes[0].mappings[0].dirty = true;
 	m->stacks[1].flags |= STACK_BROKEN;
@@ -235,256 +278,4 @@ void capture_add_samples(struct model *m, size_t cnt)
 		if (model_sample_add(m, &sample))
 			abort();
 	}
-}
-
-/* --- comparison ------------------------------------------------------------------------------ */
-
-#define SAME(table, field)        \
-	if (x->field != y->field) \
-	return #table "." #field
-#define SAME_TEXT(table, field)              \
-	if (strcmp(x->field, y->field) != 0) \
-	return #table "." #field
-#define COUNT(table)                          \
-	if (a->table##_cnt != b->table##_cnt) \
-	return #table
-#define EACH(table, i) for (size_t i = 0; i < a->table##_cnt; i++)
-
-static const char *host_difference(const struct model_host *x, const struct model_host *y)
-{
-	SAME_TEXT(host, name);
-	SAME_TEXT(host, kernel);
-	SAME_TEXT(host, machine);
-	SAME_TEXT(host, version);
-	SAME_TEXT(host, event);
-	SAME_TEXT(host, filter);
-	SAME_TEXT(host, command);
-	SAME(host, cpus_online);
-	SAME(host, cpus_possible);
-	SAME(host, sample_hz);
-	SAME(host, max_stack);
-	SAME(host, start_ns);
-	SAME(host, end_ns);
-	SAME(host, complete);
-	return NULL;
-}
-
-static const char *mapping_difference(const struct model_process *a, const struct model_process *b)
-{
-	COUNT(mapping);
-	for (size_t i = 0; i < a->mapping_cnt; i++) {
-		const struct model_mapping *x = &a->mappings[i], *y = &b->mappings[i];
-
-		SAME(mappings, start);
-		SAME(mappings, end);
-		SAME(mappings, file_offset);
-		SAME(mappings, from_ns);
-		SAME(mappings, to_ns);
-		SAME(mappings, module);
-		SAME(mappings, kind);
-	}
-	return NULL;
-}
-
-static const char *process_difference(const struct model *a, const struct model *b)
-{
-	const char *mapping;
-
-	COUNT(processes);
-	EACH(processes, i)
-	{
-		const struct model_process *x = &a->processes[i], *y = &b->processes[i];
-
-		SAME(processes, tgid);
-		SAME(processes, ns_pid);
-		SAME(processes, parent_tgid);
-		SAME(processes, flags);
-		SAME(processes, start_ns);
-		SAME(processes, born_ns);
-		SAME(processes, exit_ns);
-		SAME(processes, cgroup_id);
-		SAME_TEXT(processes, comm);
-		SAME_TEXT(processes, exe);
-		SAME_TEXT(processes, name);
-		SAME_TEXT(processes, unit);
-		SAME_TEXT(processes, container);
-		SAME_TEXT(processes, cgroup);
-		SAME(processes, perf_map);
-		SAME(processes, start_exact);
-		mapping = mapping_difference(x, y);
-		if (mapping)
-			return mapping;
-	}
-	return NULL;
-}
-
-static const char *thread_difference(const struct model *a, const struct model *b)
-{
-	COUNT(threads);
-	EACH(threads, i)
-	{
-		const struct model_thread *x = &a->threads[i], *y = &b->threads[i];
-
-		SAME(threads, process);
-		SAME(threads, tid);
-		SAME(threads, start_ns);
-		SAME(threads, exit_ns);
-		SAME_TEXT(threads, comm);
-		SAME(threads, state);
-		SAME(threads, baseline);
-		SAME(threads, on_cpu_ns);
-		SAME(threads, voluntary);
-		SAME(threads, involuntary);
-	}
-	return NULL;
-}
-
-static const char *code_difference(const struct model *a, const struct model *b)
-{
-	COUNT(modules);
-	COUNT(stacks);
-	EACH(modules, i)
-	{
-		const struct model_module *x = &a->modules[i], *y = &b->modules[i];
-
-		SAME_TEXT(modules, path);
-		SAME(modules, dev);
-		SAME(modules, inode);
-		SAME(modules, build_id_len);
-		if (memcmp(x->build_id, y->build_id, BUILD_ID_MAX) != 0)
-			return "modules.build_id";
-	}
-	EACH(stacks, i)
-	{
-		const struct model_stack *x = &a->stacks[i], *y = &b->stacks[i];
-
-		SAME(stacks, id);
-		SAME(stacks, process);
-		SAME(stacks, flags);
-		SAME(stacks, frame_cnt);
-		SAME(stacks, broken_module);
-		if (x->frame_cnt && memcmp(model_stack_frames(a, x), model_stack_frames(b, y),
-					   x->frame_cnt * sizeof(uint64_t)) != 0)
-			return "stacks.frames";
-		if (model_stack_find(b, x->id) != i)
-			return "stacks, by id";
-	}
-	return NULL;
-}
-
-static const char *name_difference(const struct model *a, const struct model *b)
-{
-	COUNT(symbols);
-	COUNT(locations);
-	EACH(symbols, i)
-	{
-		const struct model_symbol *x = &a->symbols[i], *y = &b->symbols[i];
-
-		SAME_TEXT(symbols, name);
-		SAME_TEXT(symbols, raw);
-		SAME_TEXT(symbols, module);
-		SAME(symbols, kind);
-		SAME(symbols, reason);
-		SAME(symbols, application);
-		if ((x->raw == x->name) != (y->raw == y->name))
-			return "symbols.raw shared";
-	}
-	EACH(locations, i)
-	{
-		const struct model_location *x = &a->locations[i], *y = &b->locations[i];
-
-		SAME(locations, process);
-		SAME(locations, symbol);
-		SAME(locations, address);
-		SAME(locations, from_ns);
-		SAME(locations, older);
-		SAME(locations, flags);
-		SAME_TEXT(locations, tier);
-		if (model_location_find(a, x->process, x->address, x->from_ns) !=
-		    model_location_find(b, x->process, x->address, x->from_ns))
-			return "locations, by address";
-	}
-	return NULL;
-}
-
-static const char *sample_difference(const struct model *a, const struct model *b)
-{
-	COUNT(samples);
-	EACH(samples, i)
-	{
-		const struct model_sample *x = &a->samples[i], *y = &b->samples[i];
-
-		SAME(samples, time_ns);
-		SAME(samples, kernel_stack);
-		SAME(samples, user_stack);
-		SAME(samples, thread);
-		SAME(samples, waiters);
-		SAME(samples, cpu);
-		SAME(samples, kind);
-		SAME(samples, flags);
-	}
-	return NULL;
-}
-
-static const char *slice_difference(const struct model *a, const struct model *b)
-{
-	COUNT(slices);
-	COUNT(accounts);
-	COUNT(cpus);
-	COUNT(losses);
-	EACH(slices, i)
-	{
-		const struct model_slice *x = &a->slices[i], *y = &b->slices[i];
-
-		SAME(slices, start_ns);
-		SAME(slices, end_ns);
-		SAME(slices, wall_offset_ns);
-	}
-	EACH(accounts, i)
-	{
-		const struct model_account *x = &a->accounts[i], *y = &b->accounts[i];
-
-		SAME(accounts, slice);
-		SAME(accounts, thread);
-		SAME(accounts, on_cpu_ns);
-		SAME(accounts, voluntary);
-		SAME(accounts, involuntary);
-	}
-	EACH(losses, i)
-	{
-		const struct model_loss *x = &a->losses[i], *y = &b->losses[i];
-
-		SAME(losses, slice);
-		SAME(losses, cause);
-		SAME(losses, count);
-	}
-	EACH(cpus, i)
-	{
-		const struct model_cpu *x = &a->cpus[i], *y = &b->cpus[i];
-
-		SAME(cpus, slice);
-		SAME(cpus, cpu);
-		SAME(cpus, elapsed_ns);
-		SAME(cpus, idle_ns);
-		SAME(cpus, accounted_ns);
-		SAME(cpus, unaccounted_ns);
-		SAME(cpus, steal_ns);
-		SAME(cpus, switches);
-		SAME(cpus, ticks_taken);
-		SAME(cpus, ticks_idle);
-		SAME(cpus, ticks_filtered);
-	}
-	return NULL;
-}
-
-const char *capture_difference(const struct model *a, const struct model *b)
-{
-	const char *(*const parts[])(const struct model *, const struct model *) = {
-		process_difference, thread_difference, code_difference,
-		name_difference,    sample_difference, slice_difference};
-	const char *found = host_difference(&a->host, &b->host);
-
-	for (size_t i = 0; !found && i < sizeof(parts) / sizeof(parts[0]); i++)
-		found = parts[i](a, b);
-	return found;
 }

@@ -96,6 +96,28 @@ void feed_sample(struct feed *f, uint32_t tgid, uint32_t tid, uint64_t process_s
 	ingest_sample(f->in, &sample);
 }
 
+void feed_waiting(struct feed *f, uint32_t tgid, uint32_t waiters, const uint32_t *waiting,
+		  uint32_t waiting_cnt, uint16_t flags)
+{
+	size_t size = sizeof(struct event_sample) + waiting_cnt * sizeof(*waiting);
+	struct event_sample *sample = calloc(1, size);
+
+	if (!sample)
+		abort();
+	sample->header = (struct event_header){EVENT_SAMPLE, (__u16)size, 0};
+	sample->time_ns = FEED_START + 1;
+	sample->tgid = sample->tid = tgid;
+	sample->process_start_ns = sample->thread_start_ns = tgid;
+	sample->sample_kind = SAMPLE_ON_CPU;
+	sample->flags = flags;
+	sample->waiters = waiters;
+	sample->waiting_cnt = waiting_cnt;
+	for (uint32_t i = 0; i < waiting_cnt; i++)
+		sample->waiting[i] = waiting[i];
+	ingest_sample(f->in, sample);
+	free(sample);
+}
+
 void feed_stack(struct feed *f, uint32_t tgid, uint64_t process_start, uint64_t id, uint16_t flags,
 		uint16_t frame_cnt)
 {
@@ -144,6 +166,6 @@ uint64_t feed_on_cpu(const struct feed *f, uint32_t process)
 
 	for (size_t i = 0; i < f->m->threads_cnt; i++)
 		if (f->m->threads[i].process == process)
-			sum += f->m->threads[i].on_cpu_ns;
+			sum += f->m->threads[i].sched.on_cpu_ns;
 	return sum;
 }

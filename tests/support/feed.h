@@ -40,6 +40,10 @@ void feed_last(struct feed *f, uint32_t tgid, uint32_t tid, uint64_t process_sta
 	       uint64_t thread_start, uint64_t on_cpu_ns, uint64_t time_ns);
 void feed_sample(struct feed *f, uint32_t tgid, uint32_t tid, uint64_t process_start,
 		 uint64_t thread_start, uint64_t time_ns);
+/* A sample of an old process (its start is its id) while others waited for its CPU: how many, and
+ * those of them that were found, by process id. */
+void feed_waiting(struct feed *f, uint32_t tgid, uint32_t waiters, const uint32_t *waiting,
+		  uint32_t waiting_cnt, uint16_t flags);
 /* A stack of frame_cnt frames 0x1000, 0x1010 ... */
 void feed_stack(struct feed *f, uint32_t tgid, uint64_t process_start, uint64_t id, uint16_t flags,
 		uint16_t frame_cnt);

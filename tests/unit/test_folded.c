@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/events.h"
 #include "build_model.h"
 #include "build_page.h"
 #include "output/folded.h"
@@ -155,4 +157,28 @@ Test(folded, reports_a_full_device)
 	cr_expect_eq(folded_write(out, m, &options), -EIO);
 	fclose(out);
 	model_free(m);
+}
+
+Test(folded, weight_of_waiters_counts_threads_and_leaves_out_what_nobody_waited_for)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 7, "app", 0), t = build_thread(m, p, 7, "app", 0, 'R');
+	uint32_t main = build_symbol(m, "main", "app", KIND_NATIVE, true);
+	uint32_t work = build_symbol(m, "work", "app", KIND_JIT, true);
+
+	BUILD_SAMPLES(m, t, 3, main, work);
+	build_waiters(m, 2, 5);
+	BUILD_SAMPLES(m, t, 4, main);
+	build_waiters(m, 4, 0);
+	BUILD_SAMPLES(m, t, 2, main, work, main);
+	build_waiters(m, 2, WAITERS_UNKNOWN);
+	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .waiters = true},
+		      "app;main;work_[j] 10\n");
+}
+
+Test(folded, weight_of_waiters_of_a_calm_capture_is_an_empty_file)
+{
+	struct model *m = two_of_a_name();
+
+	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .waiters = true}, "");
 }

@@ -13,7 +13,7 @@ static int by_key(const struct forest_node *a, const struct forest_node *b, int 
 
 static void add(struct forest *f, uint32_t process, uint32_t thread, uint32_t a, uint32_t b)
 {
-	cr_assert_eq(forest_add(f, process, (const uint32_t[]){a, b}, 2, thread), 0);
+	cr_assert_eq(forest_add(f, process, (const uint32_t[]){a, b}, 2, thread, 1), 0);
 }
 
 Test(forest, merges_counts_and_walks_in_order)
@@ -54,7 +54,7 @@ Test(forest, a_process_that_floods_it_leaves_room_for_others)
 	for (uint32_t i = 0; i < FOREST_MAX_PROCESS_NODES / 1000 + 2; i++) {
 		for (uint32_t k = 0; k < 1000; k++)
 			frames[k] = i * 1000 + k;
-		cr_assert_eq(forest_add(&f, 1, frames, 1000, 1), 0);
+		cr_assert_eq(forest_add(&f, 1, frames, 1000, 1, 1), 0);
 	}
 	cr_expect_eq(f.cut, 2);
 	add(&f, 2, 2, 3, 4);

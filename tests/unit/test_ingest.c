@@ -71,7 +71,7 @@ Test(ingest, a_process_read_from_proc_before_its_fork_event_stays_one)
 	feed_account(&f, 7, 7, start_ns, start_ns, 2 * FEED_MS);
 	cr_expect_eq(f.m->processes_cnt, 1);
 	cr_expect_eq(f.m->threads_cnt, 1);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 2 * FEED_MS, "counted once");
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 2 * FEED_MS, "counted once");
 	cr_expect_eq(f.m->processes[0].mapping_cnt, 1, "its own mappings, not its parent's");
 	feed_free(&f);
 }
@@ -329,8 +329,8 @@ Test(ingest, counts_an_old_thread_from_its_baseline_and_a_new_one_from_zero)
 		ingest_begin(f.in, FEED_START);
 		for (size_t k = rows[i].before_begin; k < 3; k++)
 			feed_account(&f, 7, 7, start, start, rows[i].on_cpu[k]);
-		cr_expect_eq(f.m->threads[0].on_cpu_ns, rows[i].expected, "%s: %llu", rows[i].name,
-			     (unsigned long long)f.m->threads[0].on_cpu_ns);
+		cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, rows[i].expected, "%s: %llu",
+			     rows[i].name, (unsigned long long)f.m->threads[0].sched.on_cpu_ns);
 		cr_expect_eq(f.m->accounts_cnt, rows[i].expected > 0, "%s", rows[i].name);
 		feed_free(&f);
 	}
@@ -346,12 +346,12 @@ Test(ingest, a_slice_has_one_row_a_thread_and_the_rows_sum_up)
 			feed_account(&f, 7, 7, start, start, slice * 300 + k * 100);
 		cr_assert_eq(f.m->accounts_cnt, 1);
 		cr_expect_eq(f.m->accounts[0].slice, slice);
-		cr_expect_eq(f.m->accounts[0].on_cpu_ns, 300);
-		sum += f.m->accounts[0].on_cpu_ns;
+		cr_expect_eq(f.m->accounts[0].sched.on_cpu_ns, 300);
+		sum += f.m->accounts[0].sched.on_cpu_ns;
 		model_forget_slice(f.m);
 		model_slice_add(f.m, &(struct model_slice){0});
 	}
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, sum);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, sum);
 	feed_free(&f);
 }
 
@@ -367,8 +367,8 @@ Test(ingest, an_account_after_the_slice_was_written_is_not_lost)
 	feed_account(&f, 7, 7, a, a, 170);
 	cr_assert_eq(f.m->accounts_cnt, 2);
 	cr_expect_eq(f.m->accounts[0].thread, 1);
-	cr_expect_eq(f.m->accounts[0].on_cpu_ns, 50);
-	cr_expect_eq(f.m->accounts[1].on_cpu_ns, 70);
+	cr_expect_eq(f.m->accounts[0].sched.on_cpu_ns, 50);
+	cr_expect_eq(f.m->accounts[1].sched.on_cpu_ns, 70);
 	feed_free(&f);
 }
 
@@ -394,7 +394,7 @@ Test(ingest, torn_and_absent_accounts_count_nothing_and_spoil_no_baseline)
 	task.flags = ACCOUNT_TORN;
 	task.on_cpu_ns = 5000;
 	ingest_task(f.in, &task);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 300);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 300);
 	feed_free(&f);
 }
 
@@ -423,9 +423,9 @@ Test(ingest, an_exec_by_another_thread_brings_its_account_along)
 	leader.header.kind = EVENT_TASK_END;
 	leader.on_cpu_ns = 1001 * FEED_MS;
 	ingest_task(f.in, &leader);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 3000 * FEED_MS);
-	cr_expect_eq(f.m->threads[0].involuntary, 10);
-	cr_expect_eq(f.m->threads[1].on_cpu_ns, 11 * FEED_MS);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 3000 * FEED_MS);
+	cr_expect_eq(f.m->threads[0].sched.involuntary, 10);
+	cr_expect_eq(f.m->threads[1].sched.on_cpu_ns, 11 * FEED_MS);
 	cr_expect_eq(feed_on_cpu(&f, 0), 3011 * FEED_MS, "the sum of both accounts");
 	feed_free(&f);
 }
@@ -438,7 +438,7 @@ Test(ingest, a_last_account_ends_thread_and_process_at_its_time)
 	uint64_t start = feed_boot(FEED_START + 1);
 
 	feed_last(&f, 7, 7, start, start, 300 * FEED_MS, FEED_START + 310 * FEED_MS);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 300 * FEED_MS);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 300 * FEED_MS);
 	cr_expect_eq(f.m->threads[0].exit_ns, FEED_START + 310 * FEED_MS);
 	cr_expect_eq(f.m->threads[0].state, 'X');
 	cr_expect_eq(f.m->processes[0].exit_ns, FEED_START + 310 * FEED_MS);
@@ -479,7 +479,7 @@ Test(ingest, a_last_account_after_the_pass_that_missed_it_still_counts)
 	ingest_pass_end(f.in, FEED_START + 200);
 	cr_expect_eq(f.m->processes[0].exit_ns, FEED_START + 200);
 	feed_last(&f, 7, 7, start, start, 160, FEED_START + 190);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 160);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 160);
 	cr_expect_eq(f.m->threads[0].exit_ns, FEED_START + 190, "the exact time");
 	cr_expect_eq(f.m->processes[0].exit_ns, FEED_START + 190);
 	feed_free(&f);
@@ -502,7 +502,7 @@ Test(ingest, a_zombie_in_a_pass_stays_ended)
 	cr_expect_eq(f.m->threads[0].state, 'X');
 	cr_expect_eq(f.m->threads[0].exit_ns, FEED_START + 50);
 	cr_expect_eq(f.m->processes[0].exit_ns, FEED_START + 50);
-	cr_expect_eq(f.m->threads[0].on_cpu_ns, 100);
+	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 100);
 	feed_free(&f);
 }
 

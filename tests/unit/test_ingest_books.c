@@ -162,6 +162,24 @@ Test(ingest_books, rows_name_their_cpu_and_slice)
 	feed_free(&f);
 }
 
+Test(ingest_books, ticks_by_threads_that_waited_are_differences_too)
+{
+	struct feed f = feed_new_unbegun(1);
+	struct cpu_clock clock = {.last_switch_ns = FEED_START};
+
+	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
+		clock.queue[i] = 1000 + i;
+	ingest_cpu(f.in, 0, &clock, FEED_START, 0, true);
+	ingest_begin(f.in, FEED_START);
+	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
+		clock.queue[i] += 10 * i;
+	ingest_cpu(f.in, 0, &clock, FEED_START + FEED_SECOND, 0, true);
+	cr_assert_eq(f.m->cpus_cnt, 1);
+	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
+		cr_expect_eq(f.m->cpus[0].queue[i], 10 * i, "slot %llu", (unsigned long long)i);
+	feed_free(&f);
+}
+
 Test(ingest_books, losses_count_from_the_beginning_and_only_grow)
 {
 	struct feed f = feed_new_unbegun(1);

@@ -75,7 +75,7 @@ Test(books, time_that_no_thread_holds_is_a_gap_of_the_switch_books)
 	build_slice(m, BUILD_SECOND, BUILD_SECOND / 2, BUILD_SECOND / 10, 59);
 	cr_expect_not(books_for(m).switches_gap);
 	cr_expect(fabs(books_for(m).unaccounted_share - 0.1) < 1e-9);
-	m->threads[t].on_cpu_ns -= BUILD_SECOND / 25; /* 2 % of two seconds */
+	m->threads[t].sched.on_cpu_ns -= BUILD_SECOND / 25; /* 2 % of two seconds */
 	cr_expect(books_for(m).switches_gap);
 	cr_expect(fabs(books_for(m).switch_gap - 0.02) < 1e-9);
 	model_free(m);

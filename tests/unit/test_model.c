@@ -347,12 +347,17 @@ Test(model, forgets_a_slice_and_keeps_the_rest)
 	model_thread_get(m, 0, 1, 1);
 	model_sample_add(m, &(struct model_sample){0});
 	model_account_add(m, &(struct model_account){0});
+	model_delay_add(m, &(struct model_delay){0});
+	model_contention_add(m, &(struct model_contention){0});
+	model_throttle_add(m, &(struct model_throttle){0});
 	model_cpu_add(m, &(struct model_cpu){0});
+	model_cgroup_get(m, 1);
 	model_loss_add(m, LOSS_SIDEBAND, 1);
 	model_slice_add(m, &(struct model_slice){0});
 	model_forget_slice(m);
 	cr_expect_eq(m->samples_cnt + m->accounts_cnt + m->cpus_cnt + m->losses_cnt, 0);
-	cr_expect_eq(m->processes_cnt + m->threads_cnt + m->slices_cnt, 3);
+	cr_expect_eq(m->delays_cnt + m->contentions_cnt + m->throttles_cnt, 0);
+	cr_expect_eq(m->processes_cnt + m->threads_cnt + m->slices_cnt + m->cgroups_cnt, 4);
 	model_free(m);
 	model_free(NULL);
 }
@@ -366,13 +371,62 @@ Test(model, every_reason_and_loss_has_words_and_an_id_of_its_own)
 	}
 	cr_expect_str_eq(model_reason_text(REASON_CNT), "unknown reason");
 	for (uint32_t i = 0; i < LOSS_CAUSE_CNT; i++) {
-		bool used = i <= LOSS_SCRATCH || i >= LOSS_KERNEL_CNT;
+		bool used = i <= LOSS_OWN_SHARED || i >= LOSS_KERNEL_CNT;
 
 		cr_expect_eq(strcmp(model_loss_id(i), "unknown") != 0, used, "loss %u", i);
 		for (uint32_t k = 0; used && k < i; k++)
 			cr_expect_str_neq(model_loss_id(i), model_loss_id(k), "%u %u", i, k);
 	}
 	cr_expect_str_eq(model_loss_text(UINT32_MAX), "unknown cause");
+	for (uint32_t i = 0; i < OFF_CNT; i++)
+		cr_expect_str_neq(model_off_text(1u << i), "unknown reason", "bit %u", i);
+	cr_expect_str_eq(model_off_text(1u << OFF_CNT), "unknown reason");
+}
+
+Test(model, cgroups_are_sound_when_every_chain_of_parents_ends)
+{
+	struct model *m = model_new();
+	uint32_t rows[MODEL_CGROUP_DEPTH + 2];
+
+	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH + 2; i++)
+		rows[i] = model_cgroup_get(m, 1000 + i);
+	cr_expect_eq(model_cgroup_get(m, 1000), rows[0]);
+	cr_expect(model_cgroups_sound(m));
+	/* Each below the next, which is a later row. */
+	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH; i++)
+		m->cgroups[rows[i]].parent = rows[i + 1];
+	cr_expect(model_cgroups_sound(m));
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = rows[MODEL_CGROUP_DEPTH + 1];
+	cr_expect_not(model_cgroups_sound(m), "too deep");
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = rows[3];
+	cr_expect_not(model_cgroups_sound(m), "a circle");
+	m->cgroups[rows[MODEL_CGROUP_DEPTH]].parent = (uint32_t)m->cgroups_cnt;
+	cr_expect_not(model_cgroups_sound(m), "no such row");
+	model_free(m);
+}
+
+Test(model, what_a_capture_lacks_has_words_of_its_own)
+{
+	for (uint32_t i = 0; i < OFF_CNT; i++) {
+		cr_expect_str_neq(model_off_text(1u << i), "unknown reason", "bit %u", i);
+		for (uint32_t k = 0; k < i; k++)
+			cr_expect_str_neq(model_off_text(1u << i), model_off_text(1u << k));
+	}
+	cr_expect_str_eq(model_off_text(1u << OFF_CNT), "unknown reason");
+}
+
+Test(model, a_group_is_one_row)
+{
+	struct model *m = model_new();
+
+	for (uint64_t id = 0; id < 1000; id++)
+		cr_assert_eq(model_cgroup_get(m, id * 7919), id);
+	cr_expect_eq(model_cgroup_get(m, 500 * 7919), 500);
+	cr_expect_eq(m->cgroups_cnt, 1000);
+	cr_expect_eq(m->cgroups[500].parent, MODEL_NONE);
+	cr_expect_str_eq(m->cgroups[500].path, "");
+	cr_expect(m->cgroups[500].dirty);
+	model_free(m);
 }
 
 Test(model, many_raw_names_of_one_display_name_are_found_at_once)

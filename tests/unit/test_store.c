@@ -55,6 +55,19 @@ Test(store, every_field_survives_the_round_trip)
 	model_free(m);
 }
 
+/* Puts the rows that were there before those that are, in a table of its own. */
+#define PREPEND(m, was, table)                                                    \
+	do {                                                                      \
+		size_t cnt_ = (was)->table##_cnt + (m)->table##_cnt;              \
+                                                                                  \
+		(was)->table = realloc((was)->table, cnt_ * sizeof(*(m)->table)); \
+		memcpy((was)->table + (was)->table##_cnt, (m)->table,             \
+		       (m)->table##_cnt * sizeof(*(m)->table));                   \
+		free((m)->table);                                                 \
+		(m)->table = (was)->table;                                        \
+		(m)->table##_cnt = (m)->table##_cap = cnt_;                       \
+	} while (0)
+
 Test(store, slices_add_up_and_changed_rows_are_written_again)
 {
 	struct model *m = capture_model(), *all = capture_model();
@@ -66,7 +79,7 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 		if (i)
 			capture_next_slice(m);
 		cr_assert_eq(store_write_slice(store, m), 0);
-		cr_assert_not(m->processes[0].dirty || m->threads[0].dirty ||
+		cr_assert_not(m->processes[0].dirty || m->threads[0].dirty || m->cgroups[1].dirty ||
 			      m->processes[0].mappings[0].dirty);
 		/* A reader of the running recording sees what is there. */
 		cr_assert_eq(store_read("a.hotrun", &read), 0);
@@ -79,29 +92,21 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 	m->host.complete = true;
 	/* The same slices again, but gathered in one model: what the file should hold. */
 	for (int i = 0; i < 3; i++) {
-		size_t samples = all->samples_cnt, accounts = all->accounts_cnt;
-		size_t cpus = all->cpus_cnt, losses = all->losses_cnt;
-		struct model_sample *s =
-			memcpy(malloc(64 * sizeof(*s)), all->samples, samples * sizeof(*s));
-		struct model_account *a =
-			memcpy(malloc(64 * sizeof(*a)), all->accounts, accounts * sizeof(*a));
-		struct model_cpu *c = memcpy(malloc(64 * sizeof(*c)), all->cpus, cpus * sizeof(*c));
-		struct model_loss *l =
-			memcpy(malloc(64 * sizeof(*l)), all->losses, losses * sizeof(*l));
+		struct model was = *all;
 
+		all->samples = NULL, all->accounts = NULL, all->delays = NULL;
+		all->contentions = NULL, all->throttles = NULL, all->cpus = NULL;
+		all->losses = NULL;
+		all->samples_cap = all->accounts_cap = all->delays_cap = all->contentions_cap = 0;
+		all->throttles_cap = all->cpus_cap = all->losses_cap = 0;
 		capture_next_slice(all);
-		memcpy(s + samples, all->samples, all->samples_cnt * sizeof(*s));
-		memcpy(a + accounts, all->accounts, all->accounts_cnt * sizeof(*a));
-		memcpy(c + cpus, all->cpus, all->cpus_cnt * sizeof(*c));
-		memcpy(l + losses, all->losses, all->losses_cnt * sizeof(*l));
-		free(all->samples);
-		free(all->accounts);
-		free(all->cpus);
-		free(all->losses);
-		all->samples = s, all->accounts = a, all->cpus = c, all->losses = l;
-		all->samples_cnt += samples, all->accounts_cnt += accounts;
-		all->cpus_cnt += cpus, all->losses_cnt += losses;
-		all->samples_cap = all->accounts_cap = all->cpus_cap = all->losses_cap = 64;
+		PREPEND(all, &was, samples);
+		PREPEND(all, &was, accounts);
+		PREPEND(all, &was, delays);
+		PREPEND(all, &was, contentions);
+		PREPEND(all, &was, throttles);
+		PREPEND(all, &was, cpus);
+		PREPEND(all, &was, losses);
 	}
 	all->host.complete = true;
 	expect_equal("a.hotrun", all);
@@ -142,14 +147,18 @@ Test(store, absurd_figures_do_not_make_the_file_unreadable)
 {
 	struct model *m = capture_model(), *read = NULL;
 
-	m->accounts[0].on_cpu_ns = UINT64_MAX;
+	m->accounts[0].sched.on_cpu_ns = UINT64_MAX;
 	m->slices[0].end_ns = m->slices[0].start_ns - 1;
 	m->threads[0].state = '\n';
+	m->cgroups[0].parent = 1; /* and 1 lies below 0: a circle */
 	record("a.hotrun", m);
 	cr_assert_eq(store_read("a.hotrun", &read), 0);
-	cr_assert_eq(read->accounts[0].on_cpu_ns, (uint64_t)INT64_MAX);
+	cr_assert_eq(read->accounts[0].sched.on_cpu_ns, 1ull << 60, "all of them stay below that");
+	cr_assert_eq(read->accounts[1].sched.on_cpu_ns, 0u);
+	cr_assert_eq(read->accounts[1].sched.waited_ns, 2u, "of that column only");
 	cr_assert_eq(read->slices[0].end_ns, read->slices[0].start_ns);
 	cr_assert_eq(read->threads[0].state, '?');
+	cr_assert_eq(read->cgroups[0].parent, MODEL_NONE);
 	model_free(read);
 	model_free(m);
 }
@@ -165,6 +174,16 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 	expect_sql("a.hotrun", "SELECT text FROM loss_cause WHERE id = 16", model_loss_text(16));
 	expect_sql("a.hotrun", "SELECT name, on_cpu_s, samples, threads FROM process_cpu",
 		   "Shop.Api|0.9|2|1");
+	expect_sql("a.hotrun",
+		   "SELECT name, ran_s, waited_s, behind_own_s, behind_others_s, throttled_s,"
+		   "delay_max_ms FROM process_wait",
+		   "Shop.Api|0.9|0.4|0.3|0.1|0.2|7.654321");
+	expect_sql("a.hotrun", "SELECT tgid, slot, below_us, delays FROM process_run_delay",
+		   "4242|25||8589934592");
+	expect_sql("a.hotrun",
+		   "SELECT runner_tgid, waiter_tgid, waiting_ticks "
+		   "FROM process_contention WHERE waiter_tgid IS NOT NULL",
+		   "4300|4242|1.5");
 	expect_sql("a.hotrun",
 		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",
 		   "7f1000000040,7f1000000081,7f0000001111,ffffffffff600000");
@@ -284,7 +303,9 @@ Test(store, an_old_capture_of_ours_is_replaced_with_its_journal)
 	capture_next_slice(m);
 	m->host.complete = false;
 	m->slices_cnt = 1;
-	m->losses[0].slice = m->losses[1].slice = m->accounts[0].slice = m->cpus[0].slice = 0;
+	m->losses[0].slice = m->losses[1].slice = m->cpus[0].slice = 0;
+	m->accounts[0].slice = m->accounts[1].slice = m->delays[0].slice = 0;
+	m->contentions[0].slice = m->contentions[1].slice = m->throttles[0].slice = 0;
 	record("a.hotrun", m);
 	expect_equal("a.hotrun", m);
 	cr_assert_eq(count_files(), 1);

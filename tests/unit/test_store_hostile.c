@@ -78,7 +78,7 @@ static const struct {
 	{"no host", "DELETE FROM host", EBADMSG},
 	{"two hosts",
 	 "INSERT INTO host SELECT 1, name, kernel, machine, version, event, filter, command,"
-	 "1, 1, 1, 1, 1, 1, 1 FROM host",
+	 "1, 1, 1, 1, 1, 1, 1, 0 FROM host",
 	 EBADMSG},
 	{"recording that ends before it starts", "UPDATE host SET end_ns = 5", EBADMSG},
 	{"a billion CPUs", "UPDATE host SET cpus_possible = 1000000000", EBADMSG},
@@ -134,6 +134,24 @@ static const struct {
 	{"sample of no thread", "UPDATE sample SET thread = 2", EBADMSG},
 	{"account of no slice", "UPDATE account SET slice = 1", EBADMSG},
 	{"account of no thread", "UPDATE account SET thread = 2", EBADMSG},
+	{"account of no cgroup", "UPDATE account SET cgroup = 2", EBADMSG},
+	{"run delay of no slice", "UPDATE run_delay SET slice = 1", EBADMSG},
+	{"run delay of no thread", "UPDATE run_delay SET thread = 2", EBADMSG},
+	{"run delay beyond the histogram", "UPDATE run_delay SET slot = 26", EBADMSG},
+	{"contention of no slice", "UPDATE contention SET slice = 1", EBADMSG},
+	{"contention of no process", "UPDATE contention SET runner = 2", EBADMSG},
+	{"contention without a runner",
+	 "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql ="
+	 "replace(sql, 'NOT NULL', '') WHERE name = 'contention';"
+	 "PRAGMA writable_schema=RESET; UPDATE contention SET runner = NULL",
+	 EBADMSG},
+	{"contention with no such process", "UPDATE contention SET waiter = 2", EBADMSG},
+	{"throttling of no slice", "UPDATE throttle SET slice = 1", EBADMSG},
+	{"throttling of no cgroup", "UPDATE throttle SET cgroup = 2", EBADMSG},
+	{"cgroup below itself", "UPDATE cgroup SET parent = id", EBADMSG},
+	{"cgroups in a circle", "UPDATE cgroup SET parent = 1 - id", EBADMSG},
+	{"two cgroups alike", "UPDATE cgroup SET key = 1", EBADMSG},
+	{"absurd nice value", "UPDATE thread SET nice = 128", EBADMSG},
 	{"books of no slice", "UPDATE cpu SET slice = 1", EBADMSG},
 	{"books of an absurd CPU", "UPDATE cpu SET cpu = 65536", EBADMSG},
 	{"loss of no slice", "UPDATE loss SET slice = 1", EBADMSG},
@@ -175,6 +193,7 @@ Test(store_hostile, damage_is_told_and_harmless)
 static const struct {
 	const char *name, *sql;
 } tolerated[] = {
+	{"what a newer version does not have", "UPDATE host SET off = off | 1024"},
 	{"another table", "CREATE TABLE runq(id INTEGER PRIMARY KEY, delay_ns INTEGER)"},
 	{"another column", "ALTER TABLE account ADD COLUMN wait_ns INTEGER NOT NULL DEFAULT 0"},
 	{"an endless view", "CREATE VIEW everything AS " ENDLESS "SELECT * FROM x"},
@@ -205,6 +224,110 @@ Test(store_hostile, what_others_add_is_ignored)
 		model_free(m);
 	}
 	model_free(good);
+}
+
+/* As the first captures were, before waits were kept. */
+#define FIRST_TABLE(table, columns)                                                        \
+	"ALTER TABLE " table " RENAME TO later; CREATE TABLE " table                       \
+	"(id INTEGER PRIMARY KEY, " columns "); INSERT INTO " table " SELECT id, " columns \
+	" FROM later; DROP TABLE later; "
+#define FIRST_FORMAT                                                                              \
+	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "     \
+	"DROP VIEW process_cpu; DROP VIEW symbol_self; DROP TABLE cgroup; DROP TABLE run_delay; " \
+	"DROP TABLE contention; DROP TABLE throttle; " FIRST_TABLE(                               \
+		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"    \
+			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")        \
+		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(             \
+			"thread",                                                                 \
+			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"      \
+			"voluntary, involuntary") FIRST_TABLE("account",                          \
+							      "slice, thread, on_cpu_ns, "        \
+							      "voluntary, involuntary")           \
+			FIRST_TABLE(                                                              \
+				"cpu",                                                            \
+				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns,"  \
+				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")
+
+/* The model of a capture without what came later. */
+static void forget_later(struct model *m)
+{
+	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS;
+	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
+	for (size_t i = 0; i < m->slices_cnt; i++)
+		m->slices[i].pressure_ns = 0;
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct model_thread *t = &m->threads[i];
+
+		t->sched = (struct model_sched){.on_cpu_ns = t->sched.on_cpu_ns,
+						.voluntary = t->sched.voluntary,
+						.involuntary = t->sched.involuntary};
+		t->delay_max_ns = 0;
+		t->cpus_allowed = t->policy = t->rt_priority = 0;
+		t->nice = 0;
+	}
+	for (size_t i = 0; i < m->accounts_cnt; i++) {
+		struct model_account *a = &m->accounts[i];
+
+		a->sched = (struct model_sched){.on_cpu_ns = a->sched.on_cpu_ns,
+						.voluntary = a->sched.voluntary,
+						.involuntary = a->sched.involuntary};
+		a->cgroup = MODEL_NONE;
+	}
+	for (size_t i = 0; i < m->cpus_cnt; i++)
+		memset(m->cpus[i].queue, 0, sizeof(m->cpus[i].queue));
+}
+
+Test(store_hostile, a_capture_of_the_first_format_is_read_and_says_what_it_lacks)
+{
+	struct model *good = capture_model(), *m = NULL;
+	const char *difference;
+
+	good->host.complete = true;
+	forget_later(good);
+	cr_assert_eq(read_changed("first format", FIRST_FORMAT, &m), 0);
+	difference = capture_difference(good, m);
+	cr_expect_null(difference, "%s differs", difference);
+	model_free(m);
+	model_free(good);
+}
+
+/* Written by hotrun before waits were kept; no folder is entered. */
+Test(store_first_format, a_file_of_that_time_is_read)
+{
+	struct model *m = NULL;
+
+	cr_assert_eq(store_read("tests/corpus/store/two-slices", &m), 0);
+	cr_expect_eq(m->host.off, OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS);
+	cr_expect_eq(m->slices_cnt, 2);
+	cr_expect(m->accounts_cnt && m->accounts[0].sched.on_cpu_ns);
+	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);
+	cr_expect_eq(m->cgroups_cnt + m->delays_cnt + m->contentions_cnt + m->throttles_cnt, 0);
+	model_free(m);
+}
+
+Test(store_hostile, each_later_part_may_be_missing_for_itself)
+{
+	static const struct {
+		const char *name, *sql;
+		uint32_t off;
+	} rows[] = {
+		{"run delays", "DROP TABLE run_delay", OFF_ACCOUNTS},
+		{"one figure", "ALTER TABLE account DROP COLUMN migrations", OFF_ACCOUNTS},
+		{"queues", "ALTER TABLE cpu DROP COLUMN queue_3", OFF_QUEUES},
+		{"throttling", "DROP TABLE throttle", OFF_LIMITS},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char sql[200];
+		struct model *m = NULL;
+
+		snprintf(sql, sizeof(sql),
+			 "DROP VIEW process_wait; DROP VIEW process_run_delay; %s", rows[i].sql);
+		cr_assert_eq(read_changed(rows[i].name, sql, &m), 0, "%s", rows[i].name);
+		cr_expect_eq(m->host.off, rows[i].off | OFF_OWN | OFF_PRESSURE, "%s: %x",
+			     rows[i].name, m->host.off);
+		model_free(m);
+	}
 }
 
 Test(store_hostile, numbers_of_a_newer_version_become_generic_ones)

@@ -103,9 +103,10 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 	return EXIT_OK;
 }
 
-int capture_argument(int argc, char **argv, const char *process, struct model **ret_model,
-		     uint32_t **ret_rows, size_t *ret_cnt)
+int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
+		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt)
 {
+	struct report_window taken;
 	int rc;
 
 	*ret_cnt = 0;
@@ -113,7 +114,13 @@ int capture_argument(int argc, char **argv, const char *process, struct model **
 		log_error("%s: one capture at a time", argv[optind + 1]);
 		return command_usage(argv[0] + strlen("hotrun "));
 	}
-	rc = capture_open(optind < argc ? argv[optind] : NULL, ret_model);
+	rc = time_window_check(window, argv[0] + strlen("hotrun "));
+	if (!rc)
+		rc = capture_open(optind < argc ? argv[optind] : NULL, ret_model);
+	if (!rc)
+		rc = time_window_cut(window, argv[0] + strlen("hotrun "), *ret_model, &taken);
+	if (!rc && taken.whole_ns)
+		time_window_say(&taken);
 	if (!rc && process)
 		rc = capture_find(*ret_model, process, ret_rows, ret_cnt);
 	return rc;

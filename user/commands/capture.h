@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "commands/time_window.h"
 #include "model/model.h"
 
 /* Reads the capture at path, or the newest of this folder when path is NULL (and says which).
@@ -13,11 +14,11 @@
 int capture_open(const char *path, struct model **ret_model);
 
 /*
- * The rest of the command line, after its options: at most one capture, which is opened, and, with
- * process, the rows of that name (else *ret_cnt 0). Returns an enum exit_code; errors are logged.
+ * The rest of the command line, after its options: at most one capture, which is opened and cut down to
+ * the window, and, with process, the rows of that name (else *ret_cnt 0). Returns an enum exit_code; errors are logged.
  */
-int capture_argument(int argc, char **argv, const char *process, struct model **ret_model,
-		     uint32_t **ret_rows, size_t *ret_cnt);
+int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
+		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt);
 
 /*
  * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that

@@ -11,10 +11,11 @@ struct walk {
 	struct session *session;
 };
 
-static void take(void *ctx, uint64_t id)
+static void take(void *ctx, const struct cgroup_entry *entry)
 {
 	struct walk *walk = ctx;
 	struct cgroup_select *select = walk->select;
+	uint64_t id = entry->root ? 0 : entry->id;
 
 	session_select_cgroup(walk->session, id);
 	if (!GROW(select->ids, select->ids_cnt, select->ids_cap))

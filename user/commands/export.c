@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/time_window.h"
+#include "model/harm.h"
 #include "output/folded.h"
 
 static const char help_text[] =
@@ -18,10 +20,14 @@ static const char help_text[] =
 	"                          end in _[k], JIT frames in _[j] (the default)\n"
 	"  -o, --output RESULT     where to write (default: stdout)\n"
 	"  -p, --process NAME|PID  this process only\n"
+	"      --weight WEIGHT     samples (the default), or waiters: each sample counts with the\n"
+	"                          threads that waited for its CPU at that instant, so that the\n"
+	"                          widest frames are those that others waited for\n"
 	"      --pid               put the process id behind the name, NAME-PID\n"
-	"      --addresses         keep unnamed functions of native libraries apart\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun export --format folded slow.hotrun > slow.folded\n\n"
+	"      --addresses         keep unnamed functions of native libraries "
+	"apart\n" TIME_WINDOW_HELP "  -h, --help              this text\n\n"
+	"  hotrun export --format folded slow.hotrun > slow.folded\n"
+	"  hotrun export --worst 5s --weight waiters -o harm.folded\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 /* All processes, or each of those named in turn. */
@@ -42,9 +48,41 @@ static int write_folded(struct model *m, const uint32_t *rows, size_t cnt, const
 	return result_close(result, err);
 }
 
+static void add_harm(struct harm *sum, const struct harm *by)
+{
+	sum->samples += by->samples;
+	sum->unknown += by->unknown;
+	sum->waiters += by->waiters;
+}
+
+/* Says where the weight is not known, or nobody waited. */
+static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt)
+{
+	struct harm sum = {0}, one;
+
+	for (size_t i = 0; i < (cnt ? cnt : 1); i++) {
+		one = harm_sum(m, cnt ? rows[i] : MODEL_NONE);
+		add_harm(&sum, &one);
+	}
+	if (sum.samples && sum.unknown == sum.samples) {
+		log_error("--weight waiters: no sample of this capture tells who waited: %s",
+			  model_off_text(OFF_QUEUES));
+		return EXIT_FAILED;
+	}
+	if (sum.unknown)
+		log_warn("%llu of %llu samples could not tell who waited, and are left out",
+			 (unsigned long long)sum.unknown, (unsigned long long)sum.samples);
+	if (!sum.waiters)
+		log_info("nobody waited at any of %llu samples: nothing to write",
+			 (unsigned long long)sum.samples);
+	return EXIT_OK;
+}
+
 int command_export(int argc, char **argv)
 {
-	static const struct option longs[] = {{"format", required_argument, NULL, 'f'},
+	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      {"weight", required_argument, NULL, 'w'},
+					      {"format", required_argument, NULL, 'f'},
 					      {"output", required_argument, NULL, 'o'},
 					      {"process", required_argument, NULL, 'p'},
 					      {"pid", no_argument, NULL, 'P'},
@@ -55,6 +93,7 @@ int command_export(int argc, char **argv)
 	const char *output = NULL, *process = NULL;
 	_cleanup_free_ uint32_t *rows = NULL;
 	struct model *m = NULL;
+	struct time_window window = {0};
 	size_t cnt;
 	int c, rc;
 
@@ -78,6 +117,21 @@ int command_export(int argc, char **argv)
 		case 'A':
 			options.addresses = true;
 			break;
+		case 'w':
+			options.waiters = !strcmp(optarg, "waiters");
+			if (!options.waiters && strcmp(optarg, "samples")) {
+				log_error("--weight %s: not a known weight: samples, waiters",
+					  optarg);
+				return command_usage("export");
+			}
+			break;
+		case TIME_FROM:
+		case TIME_TO:
+		case TIME_WORST:
+			rc = time_window_option(&window, c, optarg);
+			if (rc)
+				return command_usage("export");
+			break;
 		case 'h':
 			fputs(help_text, stdout);
 			return EXIT_OK;
@@ -85,7 +139,9 @@ int command_export(int argc, char **argv)
 			return command_usage("export");
 		}
 	}
-	rc = capture_argument(argc, argv, process, &m, &rows, &cnt);
+	rc = capture_argument(argc, argv, process, &window, &m, &rows, &cnt);
+	if (!rc && options.waiters)
+		rc = check_waiters(m, rows, cnt);
 	if (!rc)
 		rc = write_folded(m, rows, cnt, output, &options);
 	model_free(m);

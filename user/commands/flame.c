@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/time_window.h"
 #include "output/flame.h"
 
 static const char help_text[] =
@@ -17,15 +18,17 @@ static const char help_text[] =
 	"FILE, of the newest capture in this folder. Needs no privileges.\n\n"
 	"  -o, --output PAGE       where to write (default: stdout, when it is no terminal)\n"
 	"  -p, --process NAME|PID  show this process first\n"
-	"      --addresses         keep unnamed functions of native libraries apart\n"
-	"  -h, --help              this text\n\n"
+	"      --addresses         keep unnamed functions of native libraries "
+	"apart\n" TIME_WINDOW_HELP "  -h, --help              this text\n\n"
 	"  hotrun flame -o flame.html\n"
-	"  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n\n"
+	"  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n"
+	"  hotrun flame --worst 5s -o worst.html\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 int command_flame(int argc, char **argv)
 {
-	static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
+	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      {"output", required_argument, NULL, 'o'},
 					      {"process", required_argument, NULL, 'p'},
 					      {"addresses", no_argument, NULL, 'A'},
 					      {"help", no_argument, NULL, 'h'},
@@ -34,6 +37,7 @@ int command_flame(int argc, char **argv)
 	const char *output = NULL, *process = NULL;
 	_cleanup_free_ uint32_t *rows = NULL;
 	struct model *m = NULL;
+	struct time_window window = {0};
 	struct result *result;
 	size_t cnt;
 	int c, rc;
@@ -49,6 +53,13 @@ int command_flame(int argc, char **argv)
 		case 'A':
 			options.addresses = true;
 			break;
+		case TIME_FROM:
+		case TIME_TO:
+		case TIME_WORST:
+			rc = time_window_option(&window, c, optarg);
+			if (rc)
+				return command_usage("flame");
+			break;
 		case 'h':
 			fputs(help_text, stdout);
 			return EXIT_OK;
@@ -60,7 +71,7 @@ int command_flame(int argc, char **argv)
 		log_error("the page would go to the terminal; name a file with -o");
 		return command_usage("flame");
 	}
-	rc = capture_argument(argc, argv, process, &m, &rows, &cnt);
+	rc = capture_argument(argc, argv, process, &window, &m, &rows, &cnt);
 	if (!rc) {
 		if (cnt)
 			options.process = rows[0];

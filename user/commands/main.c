@@ -20,6 +20,8 @@ static const struct command {
 	{"report", command_report, "say who takes the CPU and which code paths are hot"},
 	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
 	{"export", command_export, "write the samples in a format of other tools"},
+	{"top", command_top, "watch which processes run and which wait, live"},
+	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
 };
 
 static void help(FILE *out)
@@ -29,12 +31,14 @@ static void help(FILE *out)
 		     "from the kernel and never attaches to a process.\n\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].job);
-	fprintf(out, "\n"
-		     "  hotrun record -d 30            30 seconds of everything, as root\n"
-		     "  hotrun report                  the newest capture in this folder\n"
-		     "  hotrun flame -o flame.html     the same as a picture\n\n"
-		     "`hotrun COMMAND --help` tells the options; report, flame and export need no\n"
-		     "privileges. `hotrun --version` tells the version.\n");
+	fprintf(out,
+		"\n"
+		"  hotrun record -d 30            30 seconds of everything, as root\n"
+		"  hotrun report                  the newest capture in this folder\n"
+		"  hotrun flame -o flame.html     the same as a picture\n"
+		"  hotrun runq -d 10              who waits for a CPU, and how long, as root\n\n"
+		"`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
+		"privileges. `hotrun --version` tells the version.\n");
 }
 
 int command_usage(const char *command)

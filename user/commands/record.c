@@ -73,7 +73,7 @@ static int add_pid(struct record_options *o, const char *value)
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
 		return bad_value("-p", value, "not a process id");
-	if (o->recorder.tgid_cnt >= MAX_PIDS)
+	if (o->recorder.collector.tgid_cnt >= MAX_PIDS)
 		return bad_value("-p", value, "too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (!process) {
@@ -84,7 +84,7 @@ static int add_pid(struct record_options *o, const char *value)
 		log_error("%s: a thread of process %u; give -p %u", value, process, process);
 		return EXIT_FAILED;
 	}
-	o->tgids[o->recorder.tgid_cnt++] = (uint32_t)pid;
+	o->tgids[o->recorder.collector.tgid_cnt++] = (uint32_t)pid;
 	return EXIT_OK;
 }
 
@@ -113,7 +113,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 		case 'F':
 			if (text_parse_u64(optarg, 1, MAX_HZ, &hz))
 				return bad_value("-F", optarg, "not a frequency, 1 to 10000");
-			o->recorder.sample_hz = (uint32_t)hz;
+			o->recorder.collector.sample_hz = (uint32_t)hz;
 			break;
 		case 'p':
 			rc = add_pid(o, optarg);
@@ -121,7 +121,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 				return rc;
 			break;
 		case 'c':
-			o->recorder.cgroup = optarg;
+			o->recorder.collector.cgroup = optarg;
 			break;
 		case 'o':
 			if (!*optarg)
@@ -132,7 +132,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 		case 'e':
 			if (strcmp(optarg, "cycles") && strcmp(optarg, "cpu-clock"))
 				return bad_value("--event", optarg, "not cpu-clock or cycles");
-			o->recorder.cycles = !strcmp(optarg, "cycles");
+			o->recorder.collector.cycles = !strcmp(optarg, "cycles");
 			break;
 		case 'q':
 			o->quiet = true;
@@ -153,7 +153,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 			return command_usage("record");
 		}
 		o->command = argv + optind;
-		o->recorder.command = argv[optind];
+		o->recorder.collector.command = argv[optind];
 	}
 	return EXIT_OK;
 }
@@ -264,9 +264,10 @@ int command_record(int argc, char **argv)
 
 	if (!o)
 		return EXIT_FAILED;
-	o->recorder.sample_hz = DEFAULT_HZ;
-	o->recorder.tgids = o->tgids;
-	o->recorder.command = "";
+	o->recorder.collector.sample_hz = DEFAULT_HZ;
+	o->recorder.collector.tgids = o->tgids;
+	o->recorder.collector.command = "";
+	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	rc = parse(argc, argv, o);
 	if (rc)
 		goto out;

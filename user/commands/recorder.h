@@ -2,23 +2,20 @@
 #ifndef HOTRUN_COMMANDS_RECORDER_H
 #define HOTRUN_COMMANDS_RECORDER_H
 /*
- * One recording: kernel session -> ingest -> model <- names, a slice a second into the store.
- * No threads but the helper of the names room.
+ * One recording: what the collector gathers, a slice a second into the store. No threads but the
+ * helper of the names room.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commands/collector.h"
+
 struct recorder;
 
 struct recorder_options {
-	uint32_t sample_hz;
-	bool cycles;
-	const uint32_t *tgids; /* -p */
-	size_t tgid_cnt;
-	const char *cgroup;  /* --cgroup, or NULL */
-	const char *command; /* first word of -- CMD, or "" */
-	const char *path;    /* of the capture */
+	struct collector_options collector;
+	const char *path; /* of the capture; borrowed until recorder_free() */
 };
 
 /* Interval at which the rings are to be drained, and length of a slice. ns. */

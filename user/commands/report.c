@@ -11,12 +11,14 @@
 #include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/time_window.h"
 #include "output/report.h"
 
 static const char help_text[] =
 	"usage: hotrun report [OPTION]... [FILE]\n\n"
-	"Says who takes the CPU, where to start looking, and what was lost. FILE is a capture of\n"
-	"`hotrun record`; without it, the newest one in this folder. Needs no privileges.\n\n"
+	"Says who takes the CPU, who waits for it and for whom, where to start looking, and what\n"
+	"was lost. FILE is a capture of `hotrun record`; without it, the newest one in this\n"
+	"folder. Needs no privileges.\n\n"
 	"  -p, --process NAME|PID  detail this process instead of those with most CPU\n"
 	"  -n, --processes N       how many processes to detail (default 3)\n"
 	"  -s, --summary           the first screen alone\n"
@@ -26,18 +28,21 @@ static const char help_text[] =
 	"      --min-share PCT     cut branches below this share of the process (default 1)\n"
 	"      --lines N           lines of one tree at the most (default 150)\n"
 	"      --rows N            rows of one table at the most (default 15)\n"
-	"      --width COLUMNS     60 or more (default: the terminal's, else 110)\n"
+	"      --width COLUMNS     80 or more (default: the terminal's, else 110)\n"
 	"      --color WHEN        auto (default), always, never\n"
-	"      --force             show shares although samples are missing\n"
+	"      --force             show shares although samples are missing\n" TIME_WINDOW_HELP
 	"  -h, --help              this text\n\n"
 	"  hotrun report\n"
 	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
-	"  hotrun report --all | less\n\n"
+	"  hotrun report --all | less\n"
+	"  hotrun report --from 12 --to 20 slow.hotrun\n"
+	"  hotrun report --worst 5s\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 struct arguments {
 	struct report_options report;
 	const char *process;
+	struct time_window window;
 };
 
 enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE };
@@ -50,7 +55,8 @@ static int bad_value(const char *option, const char *value, const char *want)
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option longs[] = {{"process", required_argument, NULL, 'p'},
+	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      {"process", required_argument, NULL, 'p'},
 					      {"processes", required_argument, NULL, 'n'},
 					      {"summary", no_argument, NULL, 's'},
 					      {"bottom-up", no_argument, NULL, 'b'},
@@ -104,7 +110,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case WIDTH:
 			if (text_parse_u64(optarg, REPORT_MIN_WIDTH, 10000, &n))
-				return bad_value("--width", optarg, "not a width, 60 to 10000");
+				return bad_value("--width", optarg, "not a width, 80 to 10000");
 			o->width = (unsigned int)n;
 			break;
 		case COLOR:
@@ -115,6 +121,12 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case FORCE:
 			o->force = true;
+			break;
+		case TIME_FROM:
+		case TIME_TO:
+		case TIME_WORST:
+			if (time_window_option(&a->window, c, optarg))
+				return command_usage("report");
 			break;
 		case 'h':
 			fputs(help_text, stdout);
@@ -127,7 +139,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		log_error("%s: one capture at a time", argv[optind + 1]);
 		return command_usage("report");
 	}
-	return EXIT_OK;
+	return time_window_check(&a->window, "report");
 }
 
 static unsigned int terminal_width(void)
@@ -167,7 +179,9 @@ int command_report(int argc, char **argv)
 	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
 	if (rc)
 		return rc;
-	rc = choose(m, &a, &rows);
+	rc = time_window_cut(&a.window, "report", m, &a.report.window);
+	if (!rc)
+		rc = choose(m, &a, &rows);
 	result = rc ? NULL : result_open(NULL);
 	if (result)
 		rc = result_close(result, report_write(result_file(result), m, &a.report));

@@ -221,6 +221,18 @@ uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus)
 	return filled;
 }
 
+int host_read_pressure(uint64_t *ret_ns)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/pressure/cpu", "re");
+	unsigned long long us;
+
+	/* Built in but switched off (psi=0), it opens and cannot be read. */
+	if (!file || fscanf(file, "some avg10=%*s avg60=%*s avg300=%*s total=%llu", &us) != 1)
+		return -ENOTSUP;
+	*ret_ns = us * 1000;
+	return 0;
+}
+
 static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;

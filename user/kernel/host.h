@@ -47,6 +47,10 @@ uint32_t host_online_cpus(bool *online);
 /* Steal time of each CPU since boot, in ns, to a clock tick (/proc/stat). Returns CPUs filled. */
 uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus);
 
+/* Time since boot in which some thread waited for a CPU ("some" of pressure stall information), in ns.
+ * 0, or -ENOTSUP where the kernel keeps none. */
+int host_read_pressure(uint64_t *ret_ns);
+
 /* CLOCK_MONOTONIC now; CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC. ns. */
 uint64_t host_now_ns(void);
 int64_t host_wall_offset_ns(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/rise.h"
 
 static bool same_number(const void *owner, uint32_t row, const void *key)
 {
@@ -48,14 +49,6 @@ static int add(struct account_book *book, const struct event_task *task, bool fr
 	return 0;
 }
 
-static uint64_t rise(uint64_t now, uint64_t *seen)
-{
-	uint64_t by = now > *seen ? now - *seen : 0;
-
-	*seen += by;
-	return by;
-}
-
 static void rise_figures(struct model_sched now, struct model_sched *seen,
 			 struct account_rise *rose)
 {
@@ -64,7 +57,7 @@ static void rise_figures(struct model_sched now, struct model_sched *seen,
 
 	_Static_assert(sizeof(now) % sizeof(uint64_t) == 0, "a row of counters");
 	for (size_t i = 0; i < sizeof(now) / sizeof(uint64_t); i++)
-		any |= sum[i] = rise(is[i], &was[i]);
+		any |= sum[i] = rise_since(is[i], &was[i]);
 	rose->any = any;
 }
 

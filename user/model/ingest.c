@@ -8,6 +8,8 @@
 #include "base/grow.h"
 #include "model/account_book.h"
 #include "model/contention_book.h"
+#include "model/cpu_book.h"
+#include "model/rise.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
@@ -15,19 +17,12 @@
 
 #define SUSPEND_MIN_NS 1000000u
 
-struct cpu_seen {
-	bool valid, online;
-	struct cpu_clock clock; /* with the running interval added */
-	uint64_t now_ns, steal_ns;
-};
-
 struct ingest {
 	struct model *m;
 	uint64_t boot_offset_ns;
 	uint64_t start_ns; /* 0 = still reading baselines */
-	uint32_t cpus;
-	uint32_t pass; /* of the iterator, from 1 */
-	struct cpu_seen *cpu_seen;
+	uint32_t pass;	   /* of the iterator, from 1 */
+	struct cpu_book cpus;
 	struct account_book book;
 	struct contention_book contention;
 	uint64_t losses[LOSS_KERNEL_CNT];
@@ -49,10 +44,8 @@ struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot
 	if (!in)
 		return NULL;
 	in->m = m;
-	in->cpus = cpus_possible;
 	in->boot_offset_ns = boot_offset_ns;
-	in->cpu_seen = calloc(cpus_possible, sizeof(*in->cpu_seen));
-	if (!in->cpu_seen) {
+	if (cpu_book_init(&in->cpus, cpus_possible)) {
 		free(in);
 		errno = ENOMEM;
 		return NULL;
@@ -66,7 +59,7 @@ void ingest_free(struct ingest *in)
 		return;
 	account_book_clear(&in->book);
 	contention_book_clear(&in->contention);
-	free(in->cpu_seen);
+	cpu_book_clear(&in->cpus);
 	free(in->account_rows);
 	free(in->ended);
 	free(in);
@@ -143,20 +136,6 @@ static void set_flags(struct model_process *p, uint32_t flags)
 
 /* --- accounts -------------------------------------------------------------------------------- */
 
-static uint64_t rise(uint64_t now, uint64_t was)
-{
-	return now > was ? now - was : 0;
-}
-
-/* By how much a counter rose since it was seen; it never counts backwards. */
-static uint64_t grown(uint64_t now, uint64_t *seen)
-{
-	uint64_t by = rise(now, *seen);
-
-	*seen += by;
-	return by;
-}
-
 static struct model_account *account_row(struct ingest *in, uint32_t thread)
 {
 	struct model *m = in->m;
@@ -197,6 +176,8 @@ static void add_delays(struct ingest *in, uint32_t thread, const struct account_
 
 static void add_difference(struct ingest *in, uint32_t row, const struct event_task *task)
 {
+	/* Also of those that do nothing yet: their limits are read when they begin to. */
+	uint32_t cgroup = task->cgroup_id ? model_cgroup_get(in->m, task->cgroup_id) : MODEL_NONE;
 	bool born_since = in->start_ns && to_monotonic(in, task->thread_start_ns) >= in->start_ns;
 	struct model_thread *t = &in->m->threads[row];
 	struct model_account *account;
@@ -214,7 +195,7 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
-	account->cgroup = task->cgroup_id ? model_cgroup_get(in->m, task->cgroup_id) : MODEL_NONE;
+	account->cgroup = cgroup;
 	model_sched_add(&account->sched, &rose.sched);
 	model_sched_add(&t->sched, &rose.sched);
 	t->dirty = true;
@@ -427,79 +408,23 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 
 /* --- CPUs and losses ------------------------------------------------------------------------- */
 
-/*
- * The interval that runs at a reading goes to whoever seems to run. The switch that closes it may
- * know better (a thread without an account; a CPU whose first interval began before the recording),
- * and then the same time would count twice: what is beyond the time that passed is taken off the
- * largest part, which is where it went.
- */
-static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
-{
-	uint64_t *parts[] = {&row->idle_ns, &row->accounted_ns, &row->unaccounted_ns};
-	uint64_t sum = row->idle_ns + row->accounted_ns + row->unaccounted_ns;
-
-	while (sum > passed_ns) {
-		uint64_t **largest = &parts[0], off = sum - passed_ns;
-
-		for (size_t i = 1; i < 3; i++)
-			if (*parts[i] > **largest)
-				largest = &parts[i];
-		if (off > **largest)
-			off = **largest;
-		**largest -= off;
-		sum -= off;
-	}
-	row->elapsed_ns = sum;
-}
-
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online)
 {
-	struct model *m = in->m;
-	struct cpu_seen *seen, was;
-	struct cpu_clock now = *clock;
-	struct model_cpu row = {.cpu = cpu};
+	struct cpu_reading reading = {clock, now_ns, steal_ns, online};
+	struct model_cpu row;
 
-	if (cpu >= in->cpus)
+	if (!cpu_book_read(&in->cpus, cpu, &reading, in->start_ns, &row))
 		return;
-	seen = &in->cpu_seen[cpu];
-	was = *seen;
-	/* What has run since the last switch belongs to whoever runs. A CPU that never switched is
-	 * idle, unless its ticks hit somebody. */
-	if (now.last_switch_ns || in->start_ns) {
-		uint64_t since = now.last_switch_ns ? now.last_switch_ns : in->start_ns;
-		uint64_t ran = now_ns > since ? now_ns - since : 0;
-
-		if (now.last_switch_ns ? !now.running_tid : !now.ticks_taken)
-			now.idle_ns += ran;
-		else
-			now.accounted_ns += ran;
-	}
-	*seen = (struct cpu_seen){true, online, now, now_ns, steal_ns};
-	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end, its
-	 * first one idle from the beginning, and so both are as long as those of other CPUs. */
-	if (!in->start_ns || !was.valid || (!online && !was.online))
-		return;
-	row.slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
-	row.idle_ns = rise(now.idle_ns, was.clock.idle_ns);
-	row.accounted_ns = rise(now.accounted_ns, was.clock.accounted_ns);
-	row.unaccounted_ns = rise(now.unaccounted_ns, was.clock.unaccounted_ns);
-	fit_elapsed(&row, rise(now_ns, was.now_ns));
-	row.steal_ns = rise(steal_ns, was.steal_ns);
-	row.switches = rise(now.switches, was.clock.switches);
-	row.ticks_taken = rise(now.ticks_taken, was.clock.ticks_taken);
-	row.ticks_idle = rise(now.ticks_idle, was.clock.ticks_idle);
-	row.ticks_filtered = rise(now.ticks_filtered, was.clock.ticks_filtered);
-	for (int i = 0; i < QUEUE_SLOTS; i++)
-		row.queue[i] = rise(now.queue[i], was.clock.queue[i]);
-	if (model_cpu_add(m, &row))
-		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+	row.slice = in->m->slices_cnt ? (uint32_t)in->m->slices_cnt - 1 : 0;
+	if (model_cpu_add(in->m, &row))
+		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 }
 
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
 {
 	for (uint32_t cause = 0; cause < cnt && cause < LOSS_KERNEL_CNT; cause++) {
-		uint64_t by = grown(counts[cause], &in->losses[cause]);
+		uint64_t by = rise_since(counts[cause], &in->losses[cause]);
 
 		if (in->start_ns)
 			model_loss_add(in->m, cause, by);

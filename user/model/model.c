@@ -462,6 +462,20 @@ uint32_t model_cgroup_get(struct model *m, uint64_t id)
 	return row;
 }
 
+bool model_cgroups_sound(const struct model *m)
+{
+	for (size_t i = 0; i < m->cgroups_cnt; i++) {
+		uint32_t row = m->cgroups[i].parent;
+
+		for (int depth = 0; row != MODEL_NONE; depth++) {
+			if (row >= m->cgroups_cnt || depth == MODEL_CGROUP_DEPTH)
+				return false;
+			row = m->cgroups[row].parent;
+		}
+	}
+	return true;
+}
+
 void model_sched_add(struct model_sched *sum, const struct model_sched *by)
 {
 	sum->on_cpu_ns += by->on_cpu_ns;

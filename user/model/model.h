@@ -28,6 +28,7 @@
 #define MODEL_MAX_MAPPINGS     65530u	/* open in one process: vm.max_map_count's default */
 #define MODEL_MAX_MAPPING_ROWS 131060u	/* with ended ones, kept for their samples */
 #define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
+#define MODEL_CGROUP_DEPTH     64	/* groups above one another whose parents are kept */
 #define MODEL_MAX_CGROUPS      65536u /* the kernel's own default bound of a large node is lower */
 #define MODEL_MAX_STRINGS      (256u << 20) /* bytes of all: a process may rename itself for ever */
 #define MODEL_MAX_STRING       16384u	    /* bytes of one string; longer ones are cut */
@@ -215,7 +216,7 @@ struct model_thread {
 /* A group of the cpu controller that threads ran in, or one above such a group. */
 struct model_cgroup {
 	uint64_t id;	 /* inode of its folder */
-	uint32_t parent; /* row, MODEL_NONE = the root or unknown; always an earlier row */
+	uint32_t parent; /* row, MODEL_NONE = the root, unknown, or too deep */
 	const char
 		*path; /* below the controller's mount, "/" the root, "" unknown: gone too soon */
 	uint64_t quota_ns, period_ns; /* of its own limit as last read; quota 0 = none */
@@ -437,6 +438,9 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 
 /* Row of the cgroup of that id; adds it with path "" and no parent. */
 uint32_t model_cgroup_get(struct model *m, uint64_t id);
+
+/* Whether parents are rows, and every group has its root within MODEL_CGROUP_DEPTH steps. */
+bool model_cgroups_sound(const struct model *m);
 
 /* sum += by, figure by figure. */
 void model_sched_add(struct model_sched *sum, const struct model_sched *by);

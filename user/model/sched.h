@@ -16,11 +16,12 @@ struct sched_sum {
 	uint64_t delays[DELAY_SLOTS]; /* run delays that ended, by slot of bpf/events.h */
 	uint64_t delay_max_ns;	      /* longest, one that goes on included; of a part of a capture
 					 never more than its histogram allows */
-	uint32_t threads;	      /* that ran, waited or were throttled */
+	uint32_t threads;	      /* that ran, waited or were throttled; of a group: those
+					 that were in it last */
 };
 
 struct sched {
-	uint64_t elapsed_ns; /* of the slices */
+	uint64_t elapsed_ns; /* of the slices that m->cpus has rows of; without rows, of all */
 	struct sched_sum host;
 	struct sched_sum *processes; /* by row of the model */
 	struct sched_sum *threads;   /* by row */
@@ -59,6 +60,7 @@ struct sched_available {
 	uint32_t mask;	 /* CPUs of the affinity mask, at most those on line */
 };
 struct sched_available sched_available(const struct model *m, uint32_t process);
-/* Row of the cgroup of that process, MODEL_NONE where it is not known. */
+/* Row of the cgroup of that process, by its threads' last account; MODEL_NONE where it is not known.
+ * Both walk all threads and accounts. */
 uint32_t sched_cgroup_of(const struct model *m, uint32_t process);
 #endif

@@ -2,10 +2,13 @@
 #include "model/top.h"
 
 #include <errno.h>
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "bpf/events.h"
+#include "model/harm.h"
 #include "model/paths.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
@@ -79,13 +82,27 @@ static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 
 static void row_visit(struct top_row *row, const struct paths *p, bool leaf)
 {
+	uint32_t waiters = harm_of(&p->m->samples[p->sample]);
+
 	row->self += leaf;
+	row->self_waiters += leaf ? waiters : 0;
 	if (row->last_sample == p->sample)
 		return;
 	row->last_sample = p->sample;
 	row->total++;
+	row->total_waiters += waiters;
 	row->threads += row->last_thread != p->thread;
 	row->last_thread = p->thread;
+}
+
+static void add_sample(struct top *top, const struct model_sample *sample)
+{
+	uint64_t waiters = harm_of(sample);
+
+	top->samples++;
+	top->waiters += waiters;
+	top->waiters_square += waiters * waiters;
+	top->unknown += sample->waiters == WAITERS_UNKNOWN;
 }
 
 static int add_frame(struct top *top, const struct paths *p, size_t i)
@@ -119,7 +136,7 @@ static int top_build(struct top *top, struct model *m, uint32_t process)
 	int err = paths_begin(&p, m, process, 0);
 
 	while (!err && paths_next(&p)) {
-		top->samples++;
+		add_sample(top, &m->samples[p.sample]);
 		top->threads += p.thread != last_thread;
 		last_thread = p.thread;
 		for (size_t i = 0; !err && i < p.methods_cnt; i++)

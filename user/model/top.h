@@ -3,7 +3,8 @@
 #define HOTRUN_MODEL_TOP_H
 /*
  * Totals by method and by module over the samples of one process (or of all). A method that stands
- * on a stack several times counts once. Unnamed addresses are one row a file and reason. Pure; no
+ * on a stack several times counts once. Unnamed addresses are one row a file and reason. Beside the
+ * samples stands their harm: each weighs the threads that waited for its CPU at that instant. Pure; no
  * threads.
  */
 #include "model/model.h"
@@ -14,7 +15,8 @@ struct top_row {
 	uint32_t threads;   /* distinct, among total */
 	uint64_t self;	    /* samples with it as leaf */
 	uint64_t total;	    /* samples with it anywhere */
-	uint32_t last_sample, last_thread; /* builder's marks */
+	uint64_t self_waiters, total_waiters; /* threads that waited at those samples, summed */
+	uint32_t last_sample, last_thread;    /* builder's marks */
 };
 
 struct top_list {
@@ -25,7 +27,10 @@ struct top_list {
 
 struct top {
 	uint64_t samples;
-	uint32_t threads; /* with samples */
+	uint64_t waiters;	 /* threads that waited at the samples, summed */
+	uint64_t waiters_square; /* the squares of these, summed: share_weighted_error() */
+	uint64_t unknown;	 /* samples that could not tell who waited; count as 0 waiters */
+	uint32_t threads;	 /* with samples */
 	struct top_list methods;
 	struct top_list modules; /* kernel, library, assembly; notes are no module */
 };

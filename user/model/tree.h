@@ -15,6 +15,7 @@ struct tree_node {
 	uint32_t next_sibling;
 	uint64_t total;	      /* samples that pass through here */
 	uint64_t self;	      /* samples that end here */
+	uint64_t waiters;     /* threads that waited at the samples of total, summed */
 	uint32_t threads;     /* distinct threads among total */
 	uint32_t last_thread; /* builder's mark */
 	uint16_t calls_min;   /* frames in a row that it stands for, at least and at most; 1 but */
@@ -24,7 +25,8 @@ struct tree_node {
 struct tree {
 	struct tree_node *nodes; /* nodes[0] is the root */
 	size_t nodes_cnt, nodes_cap;
-	uint64_t nodes_dropped; /* samples cut because TREE_MAX_NODES was reached */
+	uint64_t waiters_square; /* of all samples: the squares of their waiters, summed */
+	uint64_t nodes_dropped;	 /* samples cut because TREE_MAX_NODES was reached */
 	struct hash_index index;
 };
 #define TREE_MAX_NODES 4000000u /* about 200 MB: hostile stacks only */

@@ -68,7 +68,7 @@ static int add_sample(struct data *d, struct paths *p)
 {
 	const struct model *m = d->m;
 	int err = forest_add(&d->forest, m->threads[p->thread].process, p->methods, p->methods_cnt,
-			     p->thread);
+			     p->thread, 1);
 
 	for (size_t i = 0; !err && i < p->frames_cnt; i++) {
 		const struct model_location *location;

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "model/harm.h"
 #include "model/paths.h"
 #include "output/forest.h"
 
@@ -166,16 +167,23 @@ struct folded {
 	struct texts symbols, processes;
 	struct forest forest;
 	uint32_t frames[RESOLVE_MAX_FRAMES];
+	bool waiters;
 };
 
 static int add_sample(struct folded *w, const struct paths *p)
 {
+	uint64_t weight = w->waiters ? harm_of(&p->m->samples[p->sample]) : 1;
 	uint32_t process;
-	int err = text_first(&w->processes, p->m->threads[p->thread].process, &process);
+	int err;
+
+	if (!weight)
+		return 0;
+	err = text_first(&w->processes, p->m->threads[p->thread].process, &process);
 
 	for (size_t i = 0; !err && i < p->methods_cnt; i++)
 		err = text_first(&w->symbols, p->methods[i], &w->frames[i]);
-	return err ? err : forest_add(&w->forest, process, w->frames, p->methods_cnt, p->thread);
+	return err ? err
+		   : forest_add(&w->forest, process, w->frames, p->methods_cnt, p->thread, weight);
 }
 
 static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,
@@ -237,6 +245,7 @@ int folded_write(FILE *out, struct model *m, const struct folded_options *option
 
 	if (!w)
 		return -ENOMEM;
+	w->waiters = options->waiters;
 	w->symbols = (struct texts){.m = m};
 	w->processes = (struct texts){.m = m, .processes = true, .pid = options->pid};
 	err = texts_init(&w->symbols);

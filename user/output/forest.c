@@ -66,38 +66,38 @@ static int child(struct forest *f, uint32_t process_node, uint32_t parent, uint3
 	return 0;
 }
 
-static void visit(struct forest_node *node, uint32_t thread)
+static void visit(struct forest_node *node, uint32_t thread, uint64_t weight)
 {
-	node->total++;
+	node->total += weight;
 	if (node->last_thread != thread)
 		node->threads++;
 	node->last_thread = thread;
 }
 
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-	       uint32_t thread)
+	       uint32_t thread, uint64_t weight)
 {
 	uint32_t at = 0, process_node = 0;
 	int err = f->nodes_cnt ? 0 : append(f, HASH_NONE, HASH_NONE);
 
 	if (err)
 		return err;
-	visit(&f->nodes[0], thread);
+	visit(&f->nodes[0], thread, weight);
 	err = child(f, 0, 0, process, &process_node);
 	if (!err) {
 		at = process_node;
-		visit(&f->nodes[at], thread);
+		visit(&f->nodes[at], thread, weight);
 	}
 	for (size_t i = 0; !err && i < cnt; i++) {
 		err = child(f, process_node, at, frames[i], &at);
 		if (!err)
-			visit(&f->nodes[at], thread);
+			visit(&f->nodes[at], thread, weight);
 	}
 	if (err == -ENOSPC) {
 		f->cut++;
 		err = 0;
 	}
-	f->nodes[at].self++;
+	f->nodes[at].self += weight;
 	return err;
 }
 

@@ -21,8 +21,8 @@ struct forest_node {
 	uint32_t threads;		    /* distinct threads among total */
 	uint32_t last_thread;		    /* builder's mark */
 	uint32_t below;			    /* of a process: its nodes */
-	uint64_t total;			    /* samples that pass through here */
-	uint64_t self;			    /* samples that end here */
+	uint64_t total;			    /* weight of the samples that pass through here */
+	uint64_t self;			    /* of those that end here */
 };
 
 struct forest {
@@ -33,11 +33,11 @@ struct forest {
 };
 
 /*
- * Adds a sample: cnt frames from the root of the thread to the leaf. All samples of one thread must
+ * Adds a sample of that weight: cnt frames from the root of the thread to the leaf. All samples of one thread must
  * come in a row, or threads are counted twice. Starts from a zeroed forest. 0 or -ENOMEM.
  */
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-	       uint32_t thread);
+	       uint32_t thread, uint64_t weight);
 
 /* Orders two siblings; level 0 = processes, 1 = frames. Ties keep the order of their arrival. */
 typedef int (*forest_compare_fn)(const struct forest_node *a, const struct forest_node *b,

@@ -2,6 +2,7 @@
 #include "output/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "judge/start_here.h"
 #include "output/report_internal.h"
@@ -53,7 +54,7 @@ static int asked_processes(const struct report *r)
 
 const struct group_row *report_next_row(const struct report *r, size_t *at)
 {
-	size_t shown = groups_shown(&r->groups);
+	size_t shown = r->groups.shown;
 
 	while (*at < shown) {
 		const struct group_row *row = &r->groups.rows[(*at)++];
@@ -89,19 +90,60 @@ static int write_sections(const struct report *r)
 
 	report_host(r);
 	report_processes(r);
-	err = report_start_here(r);
-	if (err)
-		return err;
-	err = report_books(r);
+	err = report_who_waits(r);
+	if (!err)
+		err = report_start_here(r);
+	if (!err)
+		err = report_books(r);
 	if (err)
 		return err;
 	if (!r->o.summary) {
+		err = report_sched(r);
+		if (err)
+			return err;
 		err = r->o.processes ? asked_processes(r) : top_processes(r);
 		if (err)
 			return err;
 		report_losses(r);
 	}
 	return r->o.all ? report_idle(r) : 0;
+}
+
+/* 0 or -ENOMEM. */
+static int read_waits(struct report *r)
+{
+	if (r->m->host.off & OFF_ACCOUNTS || !r->m->slices_cnt)
+		return 0;
+	r->sched = sched_new(r->m);
+	r->contention = contention_new(r->m);
+	r->throttled = report_throttled_new(r->m);
+	r->hottest = report_hottest_new();
+	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
+}
+
+const char *report_waits_off(const struct report *r)
+{
+	return r->m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS)
+					     : "the capture has no slice";
+}
+
+static void report_clear(struct report *r)
+{
+	groups_clear(&r->groups);
+	unnamed_free(r->unnamed);
+	totals_free(r->totals);
+	sched_free(r->sched);
+	contention_free(r->contention);
+	free(r->throttled);
+	report_hottest_free(r->hottest);
+}
+
+void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *w)
+{
+	snprintf(buf, REPORT_WINDOW_BYTES, "window %s to %s s of %s s (whole slices)",
+		 number_fixed((double)w->from_ns / 1e9, 1).text,
+		 number_fixed((double)w->to_ns / 1e9, 1).text,
+		 number_fixed((double)w->whole_ns / 1e9, 1).text);
 }
 
 int report_write(FILE *out, struct model *m, const struct report_options *options)
@@ -112,15 +154,15 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 	r.totals = totals_new(m);
 	r.unnamed = unnamed_new(m, MODEL_NONE);
 	if (r.totals && r.unnamed)
-		err = groups_ran(&r.groups, m, r.totals);
+		err = read_waits(&r);
+	if (!err)
+		err = groups_ran(&r.groups, m, r.totals, r.sched);
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
 		err = write_sections(&r);
 	}
-	groups_clear(&r.groups);
-	unnamed_free(r.unnamed);
-	totals_free(r.totals);
+	report_clear(&r);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	return err;

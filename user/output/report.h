@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_REPORT_H
 #define HOTRUN_OUTPUT_REPORT_H
 /*
- * The text report of a capture: a first screen that says who takes the CPU and where to start, then
- * the hot paths of each process and what was lost. Reads the model only (it adds symbols for notes
+ * The text report of a capture: a first screen that says who takes the CPU, who waits for it and where
+ * to start, then what the scheduler gave to whom, the hot paths of each process and what was lost. Reads the model only (it adds symbols for notes
  * to it); writes UTF-8 without control bytes, numbers with a dot whatever the locale is. No threads.
  */
 #include <stdbool.h>
@@ -13,6 +13,12 @@
 
 #define REPORT_MIN_WIDTH     80
 #define REPORT_DEFAULT_WIDTH 110
+#define REPORT_WINDOW_BYTES  160
+
+/* The part of a capture that m was cut down to; whole_ns 0 = all of it. ns since the start. */
+struct report_window {
+	uint64_t from_ns, to_ns, whole_ns;
+};
 
 struct report_options {
 	unsigned int width;	   /* columns; 0 = REPORT_DEFAULT_WIDTH */
@@ -26,7 +32,11 @@ struct report_options {
 	bool all;		   /* list the processes without CPU time, too */
 	bool summary;		   /* the first screen alone */
 	bool force;		   /* show shares although the books of samples have a gap */
+	struct report_window window;
 };
+
+/* "window 3.0 to 8.0 s of 30.0 s (whole slices)". */
+void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *window);
 
 /* Writes the report. options: NULL = defaults. Returns 0, -ENOMEM, or -EIO when out failed. */
 int report_write(FILE *out, struct model *m, const struct report_options *options);

@@ -56,6 +56,34 @@ void put_left(const struct report *r, const char *text, size_t columns)
 	put_spaces(r, columns > n ? columns - n : 0);
 }
 
+void put_mean(const struct report *r, uint64_t ns, size_t columns)
+{
+	double mean = sched_mean(ns, r->sched->elapsed_ns);
+
+	/* Thousands of threads stay within their column. */
+	put_right(r, number_fixed(mean, mean < 99.995 ? 2 : mean < 999.95 ? 1 : 0).text, columns);
+}
+
+void put_rate(const struct report *r, uint64_t count, size_t columns)
+{
+	double rate = sched_mean(count, r->sched->elapsed_ns) * 1e9;
+
+	/* What happens less than once in ten seconds is told by a decimal, or not at all. */
+	put_right(r,
+		  !count      ? "-"
+		  : rate < 10 ? number_fixed(rate, 1).text
+			      : number_count((uint64_t)(rate + 0.5)).text,
+		  columns);
+}
+
+void put_delay(const struct report *r, const struct sched_sum *sum, double q, size_t columns)
+{
+	uint64_t ns = q < 1 ? sched_delay_ns(sum, q) : sum->delay_max_ns;
+	bool known = q < 1 ? sched_delay_cnt(sum) > 0 : ns > 0;
+
+	put_right(r, known ? number_time(ns).text : "-", columns);
+}
+
 /* Longer names than this are cut before they are escaped; four bytes are one escape. */
 static void copy_name(char buf[static NAME_BYTES], const char *name, enum text_cut cut)
 {
@@ -235,6 +263,19 @@ void put_share(const struct report *r, uint64_t part, uint64_t whole)
 	put_left(r, report_error(part, whole).text, SHARE_COLUMNS - 8);
 }
 
+/* Length of the unit at s, with the space before it, or 0: "12.3 %", "50 ms" and "0.50 CPUs" stay
+ * together. */
+static size_t unit_length(const char *s)
+{
+	static const char *const units[] = {"%", "us", "ms", "s", "CPUs"};
+	size_t len = *s == ' ' ? strcspn(s + 1, " ,;:()") : 0;
+
+	for (size_t i = 0; len && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i]) == len && !strncmp(s + 1, units[i], len))
+			return 1 + strcspn(s + 1, " ");
+	return 0;
+}
+
 void put_words(const struct report *r, const char *text, size_t at, size_t indent)
 {
 	bool first = true;
@@ -243,9 +284,8 @@ void put_words(const struct report *r, const char *text, size_t at, size_t inden
 		size_t len = strcspn(text, " ");
 		size_t columns = 0;
 
-		/* "12.3 %" stays together. */
-		if (text[len] == ' ' && text[len + 1] == '%')
-			len += 1 + strcspn(text + len + 1, " ");
+		if (len && text[len - 1] >= '0' && text[len - 1] <= '9')
+			len += unit_length(text + len);
 		for (size_t i = 0; i < len; i++)
 			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
 		if (!first && at + 1 + columns > r->o.width) {

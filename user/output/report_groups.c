@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "output/report_groups.h"
@@ -15,6 +16,7 @@
 void groups_clear(struct groups *g)
 {
 	free(g->rows);
+	free(g->row_of);
 	hash_clear(&g->index);
 	*g = (struct groups){0};
 }
@@ -76,13 +78,15 @@ static int group_get(struct groups *g, const struct group_key *key, uint32_t pro
 			.process = process,
 			.kernel = !big && key->process->flags & PROCESS_KERNEL,
 			.selected = key->selected,
+			.built = row,
 		};
 	}
 	*ret_row = &g->rows[row];
 	return 0;
 }
 
-static int add_process(struct groups *g, const struct totals *t, const struct total_process *p)
+static int add_process(struct groups *g, const struct totals *t, const struct total_process *p,
+		       const struct sched *sched)
 {
 	const struct model_process *process = &g->m->processes[p->process];
 	struct group_key key = {process, is_selected(g->m, p)};
@@ -98,6 +102,9 @@ static int add_process(struct groups *g, const struct totals *t, const struct to
 	row->threads_ran += p->threads_ran;
 	row->on_cpu_ns += p->on_cpu_ns;
 	row->samples += p->samples;
+	if (sched)
+		model_sched_add(&row->sched, &sched->processes[p->process].sched);
+	g->row_of[p->process] = (uint32_t)(row - g->rows);
 	return 0;
 }
 
@@ -114,36 +121,133 @@ static int compare_rows(const void *a, const void *b)
 	return (ra->process > rb->process) - (ra->process < rb->process);
 }
 
-int groups_ran(struct groups *g, const struct model *m, const struct totals *t)
+bool groups_waited(const struct sched *sched, const struct model_sched *figures)
+{
+	const struct model_sched *host = &sched->host.sched;
+	uint64_t lost_ns = figures->waited_ns + figures->throttled_ns;
+
+	if (sched_mean(lost_ns, sched->elapsed_ns) < 0.01 ||
+	    lost_ns < (host->waited_ns + host->throttled_ns) / 100)
+		return false;
+	return sched_progress(figures) < 0.8 ||
+	       sched_mean(figures->waited_ns, sched->elapsed_ns) >= 0.1 ||
+	       figures->throttled_ns >= sched_wanted_ns(figures) / 10;
+}
+
+static uint64_t lost_ns(const struct group_row *row)
+{
+	return row->sched.waited_ns + row->sched.throttled_ns;
+}
+
+/* Who starves runs little, and would stand far down: brings such rows up behind those shown. */
+static void bring_up_waiting(struct groups *g, size_t most, const struct sched *sched)
+{
+	size_t from = g->shown;
+
+	while (g->shown < from + GROUPS_WAITING) {
+		size_t best = most;
+		struct group_row row;
+
+		for (size_t i = g->shown; i < most; i++)
+			if (groups_waited(sched, &g->rows[i].sched) &&
+			    (best == most || lost_ns(&g->rows[i]) > lost_ns(&g->rows[best])))
+				best = i;
+		if (best == most)
+			break;
+		row = g->rows[best];
+		memmove(&g->rows[g->shown + 1], &g->rows[g->shown],
+			(best - g->shown) * sizeof(row));
+		g->rows[g->shown++] = row;
+	}
+	qsort(g->rows + from, g->shown - from, sizeof(*g->rows), compare_rows);
+}
+
+static void order_rows(struct groups *g, const struct sched *sched)
+{
+	size_t most;
+
+	qsort(g->rows, g->rows_cnt, sizeof(*g->rows), compare_rows);
+	while (g->selected_cnt < g->rows_cnt && g->rows[g->selected_cnt].selected)
+		g->selected_cnt++;
+	most = g->m->host.filter[0] ? g->selected_cnt : g->rows_cnt;
+	while (g->shown < most && g->shown < GROUPS_SHOWN &&
+	       (g->rows[g->shown].selected || g->rows[g->shown].on_cpu_ns ||
+		g->rows[g->shown].samples))
+		g->shown++;
+	if (sched)
+		bring_up_waiting(g, most, sched);
+}
+
+/* Rows have moved from where row_of knows them: each remembers that in the builder's mark. */
+static int follow_rows(struct groups *g)
+{
+	uint32_t *at = calloc(g->rows_cnt + 1, sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->rows_cnt; i++)
+		at[g->rows[i].built] = (uint32_t)i;
+	for (size_t i = 0; i < g->m->processes_cnt; i++)
+		if (g->row_of[i] != MODEL_NONE)
+			g->row_of[i] = at[g->row_of[i]];
+	free(at);
+	return 0;
+}
+
+static bool is_idle(const struct groups *g, const struct total_process *p,
+		    const struct sched *sched)
+{
+	if (p->on_cpu_ns || p->samples || is_selected(g->m, p) ||
+	    g->m->processes[p->process].flags & PROCESS_KERNEL)
+		return false;
+	return !sched || !sched_wanted_ns(&sched->processes[p->process].sched);
+}
+
+int groups_ran(struct groups *g, const struct model *m, const struct totals *t,
+	       const struct sched *sched)
 {
 	int err = 0;
 
 	*g = (struct groups){.m = m};
+	g->row_of = calloc(m->processes_cnt + 1, sizeof(*g->row_of));
+	if (!g->row_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		g->row_of[i] = MODEL_NONE;
 	for (size_t i = 0; !err && i < t->processes_cnt; i++) {
-		const struct total_process *p = &t->processes[i];
-		bool kernel = m->processes[p->process].flags & PROCESS_KERNEL;
-
-		if (!p->on_cpu_ns && !p->samples && !kernel && !is_selected(m, p))
+		if (is_idle(g, &t->processes[i], sched))
 			g->idle++;
 		else
-			err = add_process(g, t, p);
+			err = add_process(g, t, &t->processes[i], sched);
 	}
-	if (!err && g->rows_cnt)
-		qsort(g->rows, g->rows_cnt, sizeof(*g->rows), compare_rows);
 	hash_clear(&g->index);
-	while (g->selected_cnt < g->rows_cnt && g->rows[g->selected_cnt].selected)
-		g->selected_cnt++;
+	if (!err && g->rows_cnt) {
+		order_rows(g, sched);
+		err = follow_rows(g);
+	}
 	if (err)
 		groups_clear(g);
 	return err;
 }
 
-size_t groups_shown(const struct groups *g)
+static void sum_add(struct sched_sum *sum, const struct sched_sum *by)
 {
-	size_t most = g->m->host.filter[0] ? g->selected_cnt : g->rows_cnt, n = 0;
+	model_sched_add(&sum->sched, &by->sched);
+	for (int i = 0; i < DELAY_SLOTS; i++)
+		sum->delays[i] += by->delays[i];
+	if (by->delay_max_ns > sum->delay_max_ns)
+		sum->delay_max_ns = by->delay_max_ns;
+	sum->threads += by->threads;
+}
 
-	while (n < most && n < GROUPS_SHOWN &&
-	       (g->rows[n].selected || g->rows[n].on_cpu_ns || g->rows[n].samples))
-		n++;
-	return n;
+struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
+			    const struct group_row *row)
+{
+	uint32_t at = (uint32_t)(row - g->rows);
+	struct sched_sum sum = {0};
+
+	for (size_t i = 0; i < g->m->processes_cnt; i++)
+		if (g->row_of[i] == at)
+			sum_add(&sum, &sched->processes[i]);
+	return sum;
 }

@@ -7,32 +7,48 @@
  */
 #include "base/hash.h"
 #include "model/model.h"
+#include "model/sched.h"
 #include "model/totals.h"
 
-#define GROUPS_SHOWN 8 /* rows of the table: the first screen is about 30 lines */
+#define GROUPS_SHOWN   8 /* rows of the table by CPU: the first screen is about 30 lines */
+#define GROUPS_WAITING 4 /* rows more of those that waited much, but ran too little for these */
 
 struct group_row {
 	uint32_t process; /* the heaviest of them */
 	uint32_t cnt;	  /* processes */
 	uint32_t threads, threads_ran;
 	uint64_t on_cpu_ns, samples;
-	bool kernel;   /* kernel threads together */
-	bool selected; /* named by -p or --cgroup */
+	struct model_sched sched; /* zero where waits are not known */
+	bool kernel;		  /* kernel threads together */
+	bool selected;		  /* named by -p or --cgroup */
+	uint32_t built;		  /* builder's mark */
 };
 
 struct groups {
 	const struct model *m;
-	struct group_row *rows; /* selected ones first, then most CPU first */
+	struct group_row *rows; /* selected ones first, then most CPU first; those that waited much
+				 * behind the first GROUPS_SHOWN */
 	size_t rows_cnt, rows_cap;
+	size_t shown;	  /* rows of the table: those selected alone, where -p or --cgroup selected
+			   * any */
+	uint32_t *row_of; /* by process: its row, or MODEL_NONE */
 	size_t selected_cnt;	 /* rows; 0 where nothing limits the stacks */
 	struct hash_index index; /* builder's */
-	uint32_t idle;		 /* processes without CPU time, not selected */
+	uint32_t idle;		 /* processes without CPU time that did not wait for it either and
+				  * are not selected */
 };
 
-/* Rows of the processes that ran or are selected. Returns 0 or -ENOMEM; groups_clear() frees. */
-int groups_ran(struct groups *g, const struct model *m, const struct totals *t);
-/* How many rows the table shows: those selected alone, where -p or --cgroup selected any. */
-size_t groups_shown(const struct groups *g);
+/* Rows of the processes that ran, waited or are selected; sched: NULL where waits are not known.
+ * Returns 0 or -ENOMEM; groups_clear() frees. */
+int groups_ran(struct groups *g, const struct model *m, const struct totals *t,
+	       const struct sched *sched);
+/* The figures of a row: of all its processes together. */
+struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
+			    const struct group_row *row);
+/* True where so much was wanted and not given that a person should hear of it: it got less than four
+ * fifths, a tenth of a thread waited on average, or a tenth of what was wanted was throttled; and what
+ * was missing makes a hundredth of a thread, and of all that was missing on the host. */
+bool groups_waited(const struct sched *sched, const struct model_sched *figures);
 /* True for processes that may share a row: one name, unit and container; the kernel's threads are
  * alike, and the recording is like nothing else. Strings are interned: compared by pointer. */
 bool groups_alike(const struct model_process *a, const struct model_process *b);

@@ -38,6 +38,16 @@ static void put_times(const struct report *r)
 	putc('\n', r->out);
 }
 
+static void put_window(const struct report *r)
+{
+	char text[REPORT_WINDOW_BYTES];
+
+	if (!r->o.window.whole_ns)
+		return;
+	report_window_text(text, &r->o.window);
+	fprintf(r->out, "%s\n", text);
+}
+
 static void put_cpus(const struct report *r)
 {
 	const struct totals *t = r->totals;
@@ -55,6 +65,57 @@ static void put_cpus(const struct report *r)
 		number_count((uint64_t)((double)t->switches / seconds + 0.5)).text);
 }
 
+static struct number mean_of(const struct report *r, uint64_t ns)
+{
+	return number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2);
+}
+
+/* "threads: 1.90 running, 3.02 waiting for a CPU (run delay p50 12 us, ...)" */
+static size_t add_waits(const struct report *r, char *text, size_t bytes)
+{
+	const struct sched_sum *host = &r->sched->host;
+	size_t n;
+
+	n = (size_t)snprintf(text, bytes, "threads: %s running, %s waiting for a CPU",
+			     mean_of(r, host->sched.on_cpu_ns).text,
+			     mean_of(r, host->sched.waited_ns).text);
+	if (sched_delay_cnt(host))
+		n += (size_t)snprintf(text + n, bytes - n, " (run delay p50 %s, p99 %s, max %s)",
+				      number_time(sched_delay_ns(host, 0.5)).text,
+				      number_time(sched_delay_ns(host, 0.99)).text,
+				      number_time(host->delay_max_ns).text);
+	if (host->sched.throttled_ns)
+		n += (size_t)snprintf(text + n, bytes - n, ", %s throttled by limits",
+				      mean_of(r, host->sched.throttled_ns).text);
+	return n;
+}
+
+static void put_waits(const struct report *r)
+{
+	uint64_t pressure_ns = 0;
+	char text[512];
+	size_t n;
+
+	if (!r->totals->elapsed_ns)
+		return;
+	if (!r->sched) {
+		snprintf(text, sizeof(text), "threads waiting for a CPU: n/a: %s",
+			 report_waits_off(r));
+		put_words(r, text, 0, 2);
+		return;
+	}
+	n = add_waits(r, text, sizeof(text));
+	for (size_t i = 0; i < r->m->slices_cnt; i++)
+		pressure_ns += r->m->slices[i].pressure_ns;
+	if (r->m->host.off & OFF_PRESSURE)
+		snprintf(text + n, sizeof(text) - n, " · CPU pressure n/a: %s",
+			 model_off_text(OFF_PRESSURE));
+	else
+		snprintf(text + n, sizeof(text) - n, " · CPU pressure %s of the time",
+			 number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
+	put_words(r, text, 0, 2);
+}
+
 void report_host(const struct report *r)
 {
 	const struct model_host *h = &r->m->host;
@@ -70,7 +131,9 @@ void report_host(const struct report *r)
 	put_name(r, h->version, 10, CUT_END, false);
 	putc('\n', r->out);
 	put_times(r);
+	put_window(r);
 	put_cpus(r);
+	put_waits(r);
 	if (h->filter[0]) {
 		fputs("stacks only of: ", r->out);
 		put_name(r, h->filter, r->o.width - 16, CUT_END, false);

@@ -8,12 +8,20 @@
 #include <stdio.h>
 
 #include "judge/books.h"
+#include "model/contention.h"
 #include "model/model.h"
+#include "model/policy.h"
+#include "model/sched.h"
 #include "model/totals.h"
 #include "model/unnamed.h"
 #include "output/report.h"
 #include "output/report_groups.h"
 #include "output/report_text.h"
+
+/* What cpu.stat says of the limit of one cgroup, over the capture. */
+struct report_throttled {
+	uint64_t periods, throttled_periods;
+};
 
 struct report {
 	FILE *out;
@@ -24,10 +32,18 @@ struct report {
 	struct unnamed *unnamed; /* of the whole capture */
 	struct books books;
 	bool withheld; /* shares of samples are not shown: the books have a gap */
+	/* What the scheduler did; NULL where the capture kept no waits. */
+	struct sched *sched;
+	struct contention *contention;
+	struct report_throttled *throttled; /* by cgroup */
+	struct hottest_book *hottest;
 };
 
 /* Processes that the first screen says more of. */
 #define HEAD_PROCESSES 3
+
+/* Shares of samples and of those that waited at them are told as equal where they lie less apart. */
+#define HARM_LEAST 0.03
 
 /* What a piece of text is; colours where they are asked for. */
 enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
@@ -57,6 +73,12 @@ bool report_error_is_even(uint64_t part, uint64_t whole);
 /* "12.3 % ±1.2" in SHARE_COLUMNS. */
 void put_share(const struct report *r, uint64_t part, uint64_t whole);
 #define SHARE_COLUMNS 14
+/* Mean threads over the capture, "1.25", right in columns. */
+void put_mean(const struct report *r, uint64_t ns, size_t columns);
+/* So many a second, right in columns. */
+void put_rate(const struct report *r, uint64_t count, size_t columns);
+/* The run delay that the fraction q did not pass, "-" without any; q 1 = the longest. */
+void put_delay(const struct report *r, const struct sched_sum *sum, double q, size_t columns);
 /* Words of ours, broken at spaces to the width, later lines indented. The first line stands at
  * column `at` already. */
 void put_words(const struct report *r, const char *text, size_t at, size_t indent);
@@ -64,6 +86,28 @@ void put_words(const struct report *r, const char *text, size_t at, size_t inden
 /* The next row of the table that "start here" speaks of and the report details: those with samples or
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
+
+/* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the
+ * scheduler's class where all of it is of one, "backup 77 (nice 19)". */
+void report_label(const struct report *r, const struct group_row *row, size_t columns,
+		  char buf[static NAME_BYTES]);
+/* The method to start with in the samples of a process, else the one that burns most; looked up once a
+ * process. Empty text where there is none. 0 or -ENOMEM. */
+int report_hottest(const struct report *r, uint32_t process, size_t columns,
+		   char buf[static NAME_BYTES]);
+/* Where they are kept; owned by the caller, or NULL without memory. Free takes NULL. */
+struct hottest_book *report_hottest_new(void);
+void report_hottest_free(struct hottest_book *book);
+
+/* Sums by cgroup; owned by the caller, or NULL without memory. */
+struct report_throttled *report_throttled_new(const struct model *m);
+/* Why sched is NULL. */
+const char *report_waits_off(const struct report *r);
+/* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
+ * most periods, else the one with the smallest limit; MODEL_NONE without any. */
+uint32_t report_limit_of(const struct report *r, uint32_t process);
+/* "limit 0.50 CPUs (50.0 ms of each 100.0 ms) of /docker/3f2a, reached in 45 of 100 periods". */
+void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static NAME_BYTES]);
 
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
@@ -74,9 +118,16 @@ const struct total_process *report_find(const struct report *r, uint32_t process
 /* The sections. 0 or -ENOMEM. */
 void report_host(const struct report *r);
 void report_processes(const struct report *r);
+int report_who_waits(const struct report *r);
 int report_start_here(const struct report *r);
 int report_books(const struct report *r);
+int report_sched(const struct report *r);
+int report_contention(const struct report *r);
+int report_cgroups(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);
+/* Of one process: what it could use, how its wait splits, its threads. */
+int report_process_waits(const struct report *r, uint32_t process);
+int report_threads(const struct report *r, uint32_t process);
 int report_tree(const struct report *r, uint32_t process);
 void report_losses(const struct report *r);
 int report_idle(const struct report *r);

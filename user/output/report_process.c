@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one process does: its tree, its top methods and modules, its threads by role. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "judge/remedy.h"
 #include "judge/role.h"
+#include "judge/start_here.h"
 #include "model/share.h"
 #include "model/top.h"
 #include "output/report_internal.h"
@@ -66,11 +68,53 @@ static void put_top_row(const struct report *r, const struct top_row *row, uint6
 	put_spaces(r, 2);
 }
 
-static void put_methods(const struct report *r, const struct top *top, const char *title,
-			bool by_self)
+#define HARM_COLUMNS 15
+
+static bool differs(const struct top *top, uint64_t samples, uint64_t waiters)
+{
+	struct weighted w = {waiters, top->waiters, top->waiters_square};
+
+	return share_differs(samples, top->samples, &w, HARM_LEAST);
+}
+
+/* Whether any of the first methods, as they are sorted, did. */
+static bool any_differs(const struct report *r, const struct top *top, bool by_self)
+{
+	if (!top->waiters || top->samples < START_MIN_SAMPLES)
+		return false;
+	for (size_t i = 0; i < top->methods.rows_cnt && i < r->o.rows; i++) {
+		const struct top_row *row = &top->methods.rows[i];
+
+		if (by_self ? row->self && differs(top, row->self, row->self_waiters)
+			    : differs(top, row->total, row->total_waiters))
+			return true;
+	}
+	return false;
+}
+
+static void put_harm(const struct report *r, const struct top *top, uint64_t samples,
+		     uint64_t waiters)
+{
+	uint64_t part, whole;
+
+	if (!differs(top, samples, waiters)) {
+		put_spaces(r, HARM_COLUMNS);
+		return;
+	}
+	share_effective(waiters, top->waiters, top->waiters_square, &part, &whole);
+	put_right(r, number_percent(share_of(waiters, top->waiters)).text, 7);
+	putc(' ', r->out);
+	put_left(r, report_error(part, whole).text, HARM_COLUMNS - 8);
+}
+
+static void put_methods(const struct report *r, const struct top *top, bool harm, bool by_self)
 {
 	unsigned int shown = 0;
+	char title[160];
 
+	snprintf(title, sizeof(title), "     self          total    threads  %s%s",
+		 harm ? "others waited  " : "",
+		 by_self ? "methods by their own CPU" : "methods with what they call");
 	put_heading(r, title);
 	for (size_t i = 0; i < top->methods.rows_cnt && shown < r->o.rows; i++) {
 		const struct top_row *row = &top->methods.rows[i];
@@ -82,14 +126,18 @@ static void put_methods(const struct report *r, const struct top *top, const cha
 			continue;
 		shown++;
 		put_top_row(r, row, top->samples);
-		put_method(r, row->symbol, r->o.width - TOP_COLUMNS);
+		if (harm && by_self)
+			put_harm(r, top, row->self, row->self_waiters);
+		else if (harm)
+			put_harm(r, top, row->total, row->total_waiters);
+		put_method(r, row->symbol, r->o.width - TOP_COLUMNS - (harm ? HARM_COLUMNS : 0));
 		putc('\n', r->out);
 	}
 }
 
 static void put_modules(const struct report *r, const struct top *top)
 {
-	put_heading(r, "     self          total         threads  totals by module");
+	put_heading(r, "     self          total    threads  totals by module");
 	for (size_t i = 0; i < top->modules.rows_cnt && i < r->o.rows; i++) {
 		const struct top_row *row = &top->modules.rows[i];
 
@@ -103,19 +151,49 @@ static void put_modules(const struct report *r, const struct top *top)
 			top->modules.rows_cnt - r->o.rows);
 }
 
+/* What the column means, or that there is nothing to tell apart. */
+static void put_harm_note(const struct report *r, const struct top *top, bool harm)
+{
+	uint64_t known = top->samples - top->unknown;
+	char text[512];
+	size_t n;
+
+	if (!top->waiters)
+		return;
+	n = (size_t)snprintf(text, sizeof(text), "while it ran, %s threads waited for its CPU",
+			     number_fixed((double)top->waiters / (double)known, 2).text);
+	if (harm)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			". others waited: the share of that waiting that was seen "
+			"while this method was on the CPU; empty where it is about its "
+			"share of the samples");
+	else
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "; each method has about its share of that");
+	if (top->unknown)
+		snprintf(text + n, sizeof(text) - n, " (%s samples could not tell who waited)",
+			 number_count(top->unknown).text);
+	putc('\n', r->out);
+	put_spaces(r, 3);
+	put_words(r, text, 3, 3);
+}
+
 static int put_tops(const struct report *r, uint32_t process)
 {
 	struct top *top = top_new(r->m, process);
+	bool harm;
 
 	if (!top)
 		return -ENOMEM;
-	top_sort_self(&top->methods, r->m);
-	put_methods(r, top, "     self          total         threads  methods by their own CPU",
-		    true);
 	top_sort_total(&top->methods, r->m);
-	put_methods(r, top,
-		    "     self          total         threads  methods with all that they call",
-		    false);
+	harm = any_differs(r, top, false);
+	top_sort_self(&top->methods, r->m);
+	harm |= any_differs(r, top, true);
+	put_methods(r, top, harm, true);
+	top_sort_total(&top->methods, r->m);
+	put_methods(r, top, harm, false);
+	put_harm_note(r, top, harm);
 	top_sort_self(&top->modules, r->m);
 	put_modules(r, top);
 	top_free(top);
@@ -154,6 +232,9 @@ int report_process(const struct report *r, const struct total_process *t)
 
 	put_title(r, t);
 	put_facts(r, t);
+	err = report_process_waits(r, t->process);
+	if (err)
+		return err;
 	if (!t->samples)
 		fputs("   no samples of it\n", r->out);
 	else if (r->withheld)
@@ -162,5 +243,7 @@ int report_process(const struct report *r, const struct total_process *t)
 		err = report_tree(r, t->process);
 	if (!err && t->samples && !r->withheld)
 		err = put_tops(r, t->process);
-	return err ? err : put_roles(r, t->process);
+	if (!err)
+		err = put_roles(r, t->process);
+	return err ? err : report_threads(r, t->process);
 }

@@ -5,38 +5,77 @@
 #include "bpf/events.h"
 #include "output/report_internal.h"
 
-/* Columns before the name, and of the pid after it. */
-#define FIXED_COLUMNS (8 + SHARE_COLUMNS + 10 + 13 + 2)
-#define PID_COLUMNS   9
+#define PID_COLUMNS 9
+/* Of a narrow page, "threads ran" gives its place to the names. */
+#define THREADS_FROM_WIDTH 100
 
-static void put_title(const struct report *r)
+/* Which columns the table has. */
+struct shown {
+	bool waits, throttled, threads;
+	size_t name; /* columns */
+};
+
+static struct shown shown_of(const struct report *r)
+{
+	struct shown s = {
+		.waits = r->sched != NULL,
+		.throttled = r->sched && r->sched->host.sched.throttled_ns,
+		.threads = !r->sched || r->o.width >= THREADS_FROM_WIDTH,
+	};
+
+	s.name = r->o.width - (7 + 2 + SHARE_COLUMNS + 2 + PID_COLUMNS);
+	s.name -= (s.waits ? 9 + 11 : 0) + (s.throttled ? 11 : 0) + (s.threads ? 13 : 0);
+	return s;
+}
+
+static void put_title(const struct report *r, struct shown shown)
 {
 	putc('\n', r->out);
 	put_paint(r, PAINT_HEADING);
 	put_right(r, "cores", 7);
-	put_left(r, "  of samples", SHARE_COLUMNS + 1);
-	put_right(r, "samples", 10);
-	put_right(r, "threads ran", 13);
-	put_left(r, "  process", r->o.width - FIXED_COLUMNS - PID_COLUMNS + 2);
+	if (shown.waits) {
+		put_right(r, "waiting", 9);
+		put_right(r, "p99 delay", 11);
+	}
+	if (shown.throttled)
+		put_right(r, "throttled", 11);
+	put_spaces(r, 2);
+	put_left(r, " of samples", SHARE_COLUMNS);
+	if (shown.threads)
+		put_right(r, "threads ran", 13);
+	put_spaces(r, 2);
+	put_left(r, "process", shown.name);
 	put_right(r, "pid", PID_COLUMNS);
 	put_plain(r);
 	putc('\n', r->out);
 }
 
-static void put_row(const struct report *r, const struct group_row *row)
+static void put_waits(const struct report *r, const struct group_row *row, struct shown shown)
 {
-	size_t columns = r->o.width - FIXED_COLUMNS - PID_COLUMNS;
+	struct sched_sum sum = groups_sum(&r->groups, r->sched, row);
+
+	put_mean(r, sum.sched.waited_ns, 9);
+	put_delay(r, &sum, 0.99, 11);
+	if (shown.throttled)
+		put_mean(r, sum.sched.throttled_ns, 11);
+}
+
+static void put_row(const struct report *r, const struct group_row *row, struct shown shown)
+{
 	char cell[32];
 
 	put_right(r, number_fixed(report_cores(r, row->on_cpu_ns), 2).text, 7);
-	putc(' ', r->out);
+	if (shown.waits)
+		put_waits(r, row, shown);
+	put_spaces(r, 2);
 	if (row->samples)
 		put_share(r, row->samples, r->totals->samples);
 	else
-		put_spaces(r, SHARE_COLUMNS);
-	put_right(r, row->samples ? number_count(row->samples).text : "-", 10);
-	snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
-	put_right(r, cell, 13);
+		put_left(r, "     -", SHARE_COLUMNS);
+	if (shown.threads) {
+		snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
+		put_right(r, cell, 13);
+	}
 	put_spaces(r, 2);
 	if (row->kernel) {
 		fputs("kernel threads\n", r->out);
@@ -45,11 +84,11 @@ static void put_row(const struct report *r, const struct group_row *row)
 	if (row->cnt > 1) {
 		int n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
 
-		put_process(r, row->process, columns - (size_t)(n > 0 ? n : 0), false);
+		put_process(r, row->process, shown.name - (size_t)(n > 0 ? n : 0), false);
 		putc('\n', r->out);
 		return;
 	}
-	put_process(r, row->process, columns, true);
+	put_process(r, row->process, shown.name, true);
 	snprintf(cell, sizeof(cell), "%u", r->m->processes[row->process].tgid);
 	put_right(r, cell, PID_COLUMNS);
 	putc('\n', r->out);
@@ -94,7 +133,8 @@ static void put_rest(const struct report *r, size_t shown, const struct group_ro
 		bool other = filter && !g->rows[i].selected;
 
 		/* The kernel's threads have a row even when all of them are idle. */
-		if (&g->rows[i] == self || (!g->rows[i].on_cpu_ns && !g->rows[i].samples))
+		if (&g->rows[i] == self || (!g->rows[i].on_cpu_ns && !g->rows[i].samples &&
+					    !sched_wanted_ns(&g->rows[i].sched)))
 			continue;
 		more[other] += g->rows[i].cnt;
 		more_ns[other] += g->rows[i].on_cpu_ns;
@@ -117,14 +157,15 @@ static void put_rest(const struct report *r, size_t shown, const struct group_ro
 
 void report_processes(const struct report *r)
 {
-	size_t shown = groups_shown(&r->groups);
+	size_t shown = r->groups.shown;
 	const struct group_row *self = self_row(r, shown);
+	struct shown columns = shown_of(r);
 
-	put_title(r);
+	put_title(r, columns);
 	for (size_t i = 0; i < shown; i++)
-		put_row(r, &r->groups.rows[i]);
+		put_row(r, &r->groups.rows[i], columns);
 	if (self)
-		put_row(r, self);
+		put_row(r, self, columns);
 	if (r->m->host.filter[0] && !shown)
 		fputs("        nothing that was selected was seen in this capture\n", r->out);
 	else if (!r->totals->on_cpu_ns && !r->totals->samples)

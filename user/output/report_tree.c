@@ -34,6 +34,19 @@ struct cut {
 	uint64_t samples;
 };
 
+/* " · others waited 82.1 %", where that is not the node's share of the samples; once a chain. */
+static size_t add_harm(const struct walk *w, const struct tree_node *node, char *text, size_t bytes)
+{
+	const struct tree_node *root = &w->tree->nodes[0];
+	struct weighted harm = {node->waiters, root->waiters, w->tree->waiters_square};
+
+	if (node->total == w->printed || w->r->withheld ||
+	    !share_differs(node->total, root->total, &harm, HARM_LEAST))
+		return 0;
+	return (size_t)snprintf(text, bytes, " · others waited %s",
+				number_percent(share_of(harm.part, harm.sum)).text);
+}
+
 static void put_columns(struct walk *w, uint64_t samples, uint32_t threads)
 {
 	char cell[16];
@@ -60,7 +73,7 @@ static void put_node(struct walk *w, const struct tree_node *node, const char *g
 	const struct report *r = w->r;
 	size_t used = SHARE_COLUMNS + THREAD_COLUMNS + 2 + prefix_columns(w) + text_columns(glyph);
 	bool self = node->self >= w->min && node->self < node->total;
-	char tail[NUMBER_BYTES + 48] = "";
+	char tail[2 * NUMBER_BYTES + 80] = "";
 	size_t n = 0;
 
 	if (node->calls_max > 1 && node->calls_min == node->calls_max)
@@ -68,6 +81,7 @@ static void put_node(struct walk *w, const struct tree_node *node, const char *g
 	else if (node->calls_max > 1)
 		n = (size_t)snprintf(tail, sizeof(tail), " × %u to %u", node->calls_min,
 				     node->calls_max);
+	n += add_harm(w, node, tail + n, sizeof(tail) - n);
 	if (self)
 		snprintf(tail + n, sizeof(tail) - n, " · %s itself",
 			 number_percent(share_of(node->self, w->tree->nodes[0].total)).text);

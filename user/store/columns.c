@@ -8,28 +8,40 @@
 #include "base/cleanup.h"
 #include "store/private.h"
 
-#define C(row, type, field)                                        \
-	{                                                          \
-#field, offsetof(struct row, field), COLUMN_##type \
+#define CN(row, type, field, named)                                  \
+	{                                                            \
+		named, offsetof(struct row, field), COLUMN_##type, 0 \
 	}
-#define CN(row, type, field, named)                               \
-	{                                                         \
-		named, offsetof(struct row, field), COLUMN_##type \
+#define C(row, type, field) CN(row, type, field, #field)
+/* Columns that the first captures do not have. */
+#define LN(row, type, field, named, off)                               \
+	{                                                              \
+		named, offsetof(struct row, field), COLUMN_##type, off \
 	}
+#define L(row, type, field, off) LN(row, type, field, #field, off)
+
+#define OFF_FIRST (OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS)
 
 static const struct column host_columns[] = {
-	C(model_host, TEXT, name),	   C(model_host, TEXT, kernel),
-	C(model_host, TEXT, machine),	   C(model_host, TEXT, version),
-	C(model_host, TEXT, event),	   C(model_host, TEXT, filter),
-	C(model_host, TEXT, command),	   C(model_host, U32, cpus_online),
-	C(model_host, U32, cpus_possible), C(model_host, U32, sample_hz),
-	C(model_host, U32, max_stack),	   C(model_host, NS, start_ns),
-	C(model_host, NS, end_ns),	   C(model_host, BOOL, complete),
+	C(model_host, TEXT, name),	    C(model_host, TEXT, kernel),
+	C(model_host, TEXT, machine),	    C(model_host, TEXT, version),
+	C(model_host, TEXT, event),	    C(model_host, TEXT, filter),
+	C(model_host, TEXT, command),	    C(model_host, U32, cpus_online),
+	C(model_host, U32, cpus_possible),  C(model_host, U32, sample_hz),
+	C(model_host, U32, max_stack),	    C(model_host, NS, start_ns),
+	C(model_host, NS, end_ns),	    C(model_host, BOOL, complete),
+	L(model_host, U32, off, OFF_FIRST),
 };
 static const struct column slice_columns[] = {
 	C(model_slice, NS, start_ns),
 	C(model_slice, NS, end_ns),
 	C(model_slice, I64, wall_offset_ns),
+	L(model_slice, SUM, pressure_ns, OFF_PRESSURE),
+};
+static const struct column cgroup_columns[] = {
+	CN(model_cgroup, U64, id, "key"), C(model_cgroup, ROW, parent),
+	C(model_cgroup, TEXT, path),	  C(model_cgroup, NS, quota_ns),
+	C(model_cgroup, NS, period_ns),
 };
 static const struct column process_columns[] = {
 	C(model_process, U32, tgid),	    C(model_process, U32, ns_pid),
@@ -41,6 +53,14 @@ static const struct column process_columns[] = {
 	C(model_process, TEXT, unit),	    C(model_process, TEXT, container),
 	C(model_process, TEXT, cgroup),	    C(model_process, U32, perf_map),
 };
+#define SCHED_COLUMNS(row)                                                                      \
+	CN(row, SUM, sched.on_cpu_ns, "on_cpu_ns"), CN(row, SUM, sched.voluntary, "voluntary"), \
+		CN(row, SUM, sched.involuntary, "involuntary"),                                 \
+		LN(row, SUM, sched.waited_ns, "waited_ns", OFF_ACCOUNTS),                       \
+		LN(row, SUM, sched.behind_own_ns, "behind_own_ns", OFF_ACCOUNTS),               \
+		LN(row, SUM, sched.throttled_ns, "throttled_ns", OFF_ACCOUNTS),                 \
+		LN(row, SUM, sched.uninterruptible_ns, "uninterruptible_ns", OFF_ACCOUNTS),     \
+		LN(row, SUM, sched.migrations, "migrations", OFF_ACCOUNTS)
 static const struct column thread_columns[] = {
 	C(model_thread, U32, process),
 	C(model_thread, U32, tid),
@@ -49,9 +69,12 @@ static const struct column thread_columns[] = {
 	C(model_thread, TEXT, comm),
 	C(model_thread, LETTER, state),
 	C(model_thread, BOOL, baseline),
-	CN(model_thread, NS, sched.on_cpu_ns, "on_cpu_ns"),
-	CN(model_thread, NS, sched.voluntary, "voluntary"),
-	CN(model_thread, NS, sched.involuntary, "involuntary"),
+	SCHED_COLUMNS(model_thread),
+	L(model_thread, NS, delay_max_ns, OFF_ACCOUNTS),
+	L(model_thread, U32, cpus_allowed, OFF_ACCOUNTS),
+	L(model_thread, U8, policy, OFF_ACCOUNTS),
+	L(model_thread, I8, nice, OFF_ACCOUNTS),
+	L(model_thread, U8, rt_priority, OFF_ACCOUNTS),
 };
 static const struct column module_columns[] = {
 	CN(row_module, TEXT, module.path, "path"),
@@ -97,37 +120,103 @@ static const struct column sample_columns[] = {
 static const struct column account_columns[] = {
 	C(model_account, U32, slice),
 	C(model_account, U32, thread),
-	CN(model_account, NS, sched.on_cpu_ns, "on_cpu_ns"),
-	CN(model_account, NS, sched.voluntary, "voluntary"),
-	CN(model_account, NS, sched.involuntary, "involuntary"),
+	SCHED_COLUMNS(model_account),
+	L(model_account, ROW, cgroup, OFF_LIMITS),
 };
+static const struct column run_delay_columns[] = {
+	C(model_delay, U32, slice),
+	C(model_delay, U32, thread),
+	C(model_delay, U8, slot),
+	C(model_delay, SUM, count),
+};
+static const struct column contention_columns[] = {
+	C(model_contention, U32, slice),
+	C(model_contention, U32, runner),
+	C(model_contention, ROW, waiter),
+	C(model_contention, SUM, weight),
+};
+static const struct column throttle_columns[] = {
+	C(model_throttle, U32, slice),	      C(model_throttle, U32, cgroup),
+	C(model_throttle, SUM, periods),      C(model_throttle, SUM, throttled_periods),
+	C(model_throttle, SUM, throttled_ns),
+};
+#define QUEUE(n) LN(model_cpu, SUM, queue[n], "queue_" #n, OFF_QUEUES)
 static const struct column cpu_columns[] = {
-	C(model_cpu, U32, slice),	  C(model_cpu, U32, cpu),
-	C(model_cpu, NS, elapsed_ns),	  C(model_cpu, NS, idle_ns),
-	C(model_cpu, NS, accounted_ns),	  C(model_cpu, NS, unaccounted_ns),
-	C(model_cpu, NS, steal_ns),	  C(model_cpu, NS, switches),
-	C(model_cpu, NS, ticks_taken),	  C(model_cpu, NS, ticks_idle),
-	C(model_cpu, NS, ticks_filtered),
+	C(model_cpu, U32, slice),
+	C(model_cpu, U32, cpu),
+	C(model_cpu, SUM, elapsed_ns),
+	C(model_cpu, SUM, idle_ns),
+	C(model_cpu, SUM, accounted_ns),
+	C(model_cpu, SUM, unaccounted_ns),
+	C(model_cpu, SUM, steal_ns),
+	C(model_cpu, SUM, switches),
+	C(model_cpu, SUM, ticks_taken),
+	C(model_cpu, SUM, ticks_idle),
+	C(model_cpu, SUM, ticks_filtered),
+	QUEUE(0),
+	QUEUE(1),
+	QUEUE(2),
+	QUEUE(3),
+	QUEUE(4),
+	QUEUE(5),
+	QUEUE(6),
+	QUEUE(7),
+	QUEUE(8),
+	QUEUE(9),
+	QUEUE(10),
+	LN(model_cpu, SUM, queue[11], "queue_unknown", OFF_QUEUES),
 };
 static const struct column loss_columns[] = {
 	C(model_loss, U32, slice),
 	C(model_loss, U32, cause),
-	C(model_loss, NS, count),
+	C(model_loss, SUM, count),
 };
 
-#define T(table) #table, table##_columns, sizeof(table##_columns) / sizeof(table##_columns[0])
+#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+/* Tables with row numbers; those that the first captures do not have, with what that means. */
+#define T(table)                                                         \
+	{                                                                \
+#table, table##_columns, COUNT(table##_columns), true, 0 \
+	}
+#define TL(table, off)                                                     \
+	{                                                                  \
+#table, table##_columns, COUNT(table##_columns), true, off \
+	}
+
+_Static_assert(COUNT(cpu_columns) <= STORE_COLUMNS_MAX &&
+		       COUNT(thread_columns) <= STORE_COLUMNS_MAX,
+	       "a bit for each column");
 
 const struct table_layout store_tables[TABLE_CNT] = {
-	[TABLE_HOST] = {T(host), true},		[TABLE_SLICE] = {T(slice), true},
-	[TABLE_PROCESS] = {T(process), true},	[TABLE_THREAD] = {T(thread), true},
-	[TABLE_MODULE] = {T(module), true},	[TABLE_MAPPING] = {T(mapping), false},
-	[TABLE_STACK] = {T(stack), true},	[TABLE_SYMBOL] = {T(symbol), true},
-	[TABLE_LOCATION] = {T(location), true}, [TABLE_SAMPLE] = {T(sample), true},
-	[TABLE_ACCOUNT] = {T(account), true},	[TABLE_CPU] = {T(cpu), true},
-	[TABLE_LOSS] = {T(loss), true},
+	[TABLE_HOST] = T(host),
+	[TABLE_SLICE] = T(slice),
+	[TABLE_CGROUP] = TL(cgroup, OFF_LIMITS),
+	[TABLE_PROCESS] = T(process),
+	[TABLE_THREAD] = T(thread),
+	[TABLE_MODULE] = T(module),
+	[TABLE_MAPPING] = {"mapping", mapping_columns, COUNT(mapping_columns), false, 0},
+	[TABLE_STACK] = T(stack),
+	[TABLE_SYMBOL] = T(symbol),
+	[TABLE_LOCATION] = T(location),
+	[TABLE_SAMPLE] = T(sample),
+	[TABLE_ACCOUNT] = T(account),
+	[TABLE_RUN_DELAY] = TL(run_delay, OFF_ACCOUNTS),
+	[TABLE_CONTENTION] = TL(contention, OFF_QUEUES),
+	[TABLE_THROTTLE] = TL(throttle, OFF_LIMITS),
+	[TABLE_CPU] = T(cpu),
+	[TABLE_LOSS] = T(loss),
 };
 
-static int prepare(sqlite3 *db, enum store_table table, bool write, sqlite3_stmt **ret_stmt)
+static void put_column(FILE *out, const struct column *c, bool there)
+{
+	if (there)
+		fprintf(out, "\"%s\"", c->name);
+	else
+		fputs(c->type == COLUMN_ROW ? "NULL" : "0", out);
+}
+
+static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t columns,
+		   sqlite3_stmt **ret_stmt)
 {
 	const struct table_layout *t = &store_tables[table];
 	_cleanup_free_ char *sql = NULL;
@@ -142,8 +231,10 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, sqlite3_stmt
 		fputs("SELECT ", out);
 	if (t->has_id)
 		fputs("id", out);
-	for (int i = 0; i < t->column_cnt; i++)
-		fprintf(out, "%s\"%s\"", i || t->has_id ? ", " : "", t->columns[i].name);
+	for (int i = 0; i < t->column_cnt; i++) {
+		fputs(i || t->has_id ? ", " : "", out);
+		put_column(out, &t->columns[i], columns & 1u << i);
+	}
 	if (write) {
 		fputs(t->has_id ? ") VALUES (?, ?" : ") VALUES (?", out);
 		for (int i = 1; i < t->column_cnt; i++)
@@ -162,12 +253,13 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, sqlite3_stmt
 
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
 {
-	return prepare(db, table, true, ret_stmt);
+	return prepare(db, table, true, UINT32_MAX, ret_stmt);
 }
 
-int table_prepare_read(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
+int table_prepare_read(sqlite3 *db, enum store_table table, uint32_t columns,
+		       sqlite3_stmt **ret_stmt)
 {
-	return prepare(db, table, false, ret_stmt);
+	return prepare(db, table, false, columns, ret_stmt);
 }
 
 static int bind_integer(sqlite3_stmt *stmt, int n, const struct column *c, const char *field)
@@ -183,9 +275,12 @@ static int bind_integer(sqlite3_stmt *stmt, int n, const struct column *c, const
 		return sqlite3_bind_int64(stmt, n, *(const uint16_t *)field);
 	case COLUMN_U8:
 		return sqlite3_bind_int64(stmt, n, *(const uint8_t *)field);
+	case COLUMN_I8:
+		return sqlite3_bind_int64(stmt, n, *(const int8_t *)field);
 	case COLUMN_BOOL:
 		return sqlite3_bind_int64(stmt, n, *(const bool *)field);
 	case COLUMN_NS:
+	case COLUMN_SUM:
 		/* One absurd figure must not make the whole file unreadable. */
 		if (*(const uint64_t *)field > INT64_MAX)
 			return sqlite3_bind_int64(stmt, n, INT64_MAX);
@@ -235,7 +330,26 @@ int table_write(sqlite3_stmt *stmt, enum store_table table, uint64_t id, const v
 	return rc;
 }
 
-static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char *field)
+static int read_i8(sqlite3_int64 v, char *field)
+{
+	if (v < INT8_MIN || v > INT8_MAX)
+		return -EBADMSG;
+	*(int8_t *)field = (int8_t)v;
+	return 0;
+}
+
+/* Cut off so that the column's sum stays in bounds. */
+static int read_sum(uint64_t v, char *field, uint64_t *sum)
+{
+	uint64_t room = STORE_SUM_MAX - *sum;
+
+	*(uint64_t *)field = v < room ? v : room;
+	*sum += *(uint64_t *)field;
+	return 0;
+}
+
+static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char *field,
+			uint64_t *sum)
 {
 	sqlite3_int64 v = sqlite3_column_int64(stmt, n);
 
@@ -246,9 +360,13 @@ static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char 
 		*(uint32_t *)field = MODEL_NONE;
 		return 0;
 	}
+	if (c->type == COLUMN_I8)
+		return read_i8(v, field);
 	if (c->type != COLUMN_U64 && c->type != COLUMN_I64 && v < 0)
 		return -EBADMSG;
 	switch (c->type) {
+	case COLUMN_SUM:
+		return read_sum((uint64_t)v, field, sum);
 	case COLUMN_ROW:
 	case COLUMN_U32:
 		*(uint32_t *)field = (uint32_t)v;
@@ -295,7 +413,7 @@ static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct m
 }
 
 static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
-		       char *field, uint64_t *bytes)
+		       char *field, uint64_t *bytes, uint64_t *sum)
 {
 	struct blob *blob = (struct blob *)field;
 
@@ -312,12 +430,12 @@ static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct
 		*bytes += blob->len;
 		return blob->len && !blob->bytes ? -ENOMEM : 0;
 	default:
-		return read_integer(stmt, n, c, field);
+		return read_integer(stmt, n, c, field, sum);
 	}
 }
 
 int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
-	       union store_row *row, uint64_t *bytes)
+	       union store_row *row, struct table_totals *totals)
 {
 	const struct table_layout *t = &store_tables[table];
 	int n = 0, err;
@@ -331,7 +449,7 @@ int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint
 	}
 	for (int i = 0; i < t->column_cnt; i++) {
 		err = read_column(stmt, n++, &t->columns[i], m, (char *)row + t->columns[i].offset,
-				  bytes);
+				  &totals->bytes, &totals->sums[i]);
 		if (err)
 			return err;
 	}

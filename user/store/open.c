@@ -108,15 +108,15 @@ static int table_number(const unsigned char *name)
 }
 
 /* Each of our names is a table with pages of its own: no view, no virtual table. */
-static int check_objects(sqlite3 *db)
+static int check_objects(struct reading *r)
 {
 	sqlite3_stmt *stmt = NULL;
-	unsigned seen = 0;
 	int rc, err = 0;
 
-	if (sqlite3_prepare_v2(db, "SELECT name, type, rootpage FROM sqlite_master", -1, &stmt,
+	r->tables = 0;
+	if (sqlite3_prepare_v2(r->db, "SELECT name, type, rootpage FROM sqlite_master", -1, &stmt,
 			       NULL))
-		return store_db_error(db);
+		return store_db_error(r->db);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
 		int table = table_number(sqlite3_column_text(stmt, 0));
 		const char *type = (const char *)sqlite3_column_text(stmt, 1);
@@ -125,33 +125,63 @@ static int check_objects(sqlite3 *db)
 			continue;
 		if (!type || strcmp(type, "table") != 0 || sqlite3_column_int64(stmt, 2) <= 0)
 			err = -EBADMSG;
-		seen |= 1u << table;
+		r->tables |= 1u << table;
 	}
 	if (!err && rc != SQLITE_DONE)
-		err = store_db_error(db);
-	if (!err && seen != (1u << TABLE_CNT) - 1)
-		err = -EBADMSG;
+		err = store_db_error(r->db);
 	sqlite3_finalize(stmt);
 	return err;
 }
 
-/* No column is computed while it is read. */
-static int check_columns(sqlite3 *db, const char *table)
+static uint32_t column_bit(const struct table_layout *t, const unsigned char *name)
 {
-	enum { XINFO_HIDDEN = 6 }; /* https://www.sqlite.org/pragma.html#pragma_table_xinfo */
+	for (int i = 0; name && i < t->column_cnt; i++)
+		if (!sqlite3_stricmp((const char *)name, t->columns[i].name))
+			return 1u << i;
+	return 0;
+}
+
+/* Which columns a table has. None is computed while it is read. */
+static int check_columns(struct reading *r, const struct table_layout *t, uint32_t *ret_columns)
+{
+	enum { XINFO_NAME = 1, XINFO_HIDDEN = 6 }; /* sqlite.org/pragma.html#pragma_table_xinfo */
 	sqlite3_stmt *stmt = NULL;
+	uint32_t columns = 0;
 	char sql[64];
 	int rc, err = 0;
 
-	snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", table);
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
-		return store_db_error(db);
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err)
+	snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", t->name);
+	if (sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL))
+		return store_db_error(r->db);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
 		if (sqlite3_column_int(stmt, XINFO_HIDDEN))
 			err = -EBADMSG;
+		columns |= column_bit(t, sqlite3_column_text(stmt, XINFO_NAME));
+	}
 	if (!err && rc != SQLITE_DONE)
-		err = store_db_error(db);
+		err = store_db_error(r->db);
 	sqlite3_finalize(stmt);
+	*ret_columns = columns;
+	return err;
+}
+
+/* What an older version did not write is told; what every version wrote must be there. */
+static int check_table(struct reading *r, enum store_table table)
+{
+	const struct table_layout *t = &store_tables[table];
+	int err;
+
+	if (!(r->tables & 1u << table)) {
+		r->off |= t->off;
+		return t->off ? 0 : -EBADMSG;
+	}
+	err = check_columns(r, t, &r->columns[table]);
+	for (int i = 0; !err && i < t->column_cnt; i++) {
+		if (r->columns[table] & 1u << i)
+			continue;
+		r->off |= t->columns[i].off;
+		err = t->columns[i].off ? 0 : -EBADMSG;
+	}
 	return err;
 }
 
@@ -165,9 +195,10 @@ static int open_database(struct reading *r, const char *path, int flags)
 	sqlite3_extended_result_codes(r->db, 1);
 	err = harden(r);
 	if (!err)
-		err = check_objects(r->db);
+		err = check_objects(r);
+	r->off = 0;
 	for (int i = 0; !err && i < TABLE_CNT; i++)
-		err = check_columns(r->db, store_tables[i].name);
+		err = check_table(r, (enum store_table)i);
 	return err;
 }
 

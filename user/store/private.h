@@ -19,6 +19,7 @@ extern const char store_schema[];
 enum store_table {
 	TABLE_HOST,
 	TABLE_SLICE,
+	TABLE_CGROUP,
 	TABLE_PROCESS,
 	TABLE_THREAD,
 	TABLE_MODULE,
@@ -28,6 +29,9 @@ enum store_table {
 	TABLE_LOCATION,
 	TABLE_SAMPLE,
 	TABLE_ACCOUNT,
+	TABLE_RUN_DELAY,
+	TABLE_CONTENTION,
+	TABLE_THROTTLE,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_CNT
@@ -37,7 +41,9 @@ enum store_table {
 enum column_type {
 	COLUMN_U64, /* any 64 bits, stored as a signed integer */
 	COLUMN_NS,  /* 64 bits, below 2^63: times, durations, counts */
+	COLUMN_SUM, /* likewise, of those that are added up: see STORE_SUM_MAX */
 	COLUMN_I64,
+	COLUMN_I8,
 	COLUMN_U32,
 	COLUMN_ROW, /* u32, MODEL_NONE (also WAITERS_UNKNOWN) = NULL */
 	COLUMN_U16,
@@ -49,11 +55,22 @@ enum column_type {
 	COLUMN_BLOB,	     /* struct blob */
 };
 
+/*
+ * All figures of a column together are at most this when they were read (36 years in ns): what is
+ * more is cut off, so that no sum over rows, nor over some columns, overflows.
+ */
+#define STORE_SUM_MAX (1ull << 60)
+
 struct column {
 	const char *name;
 	uint16_t offset; /* in the row struct */
 	uint8_t type;
+	/* The first captures lack it: OFF_* that says so while it reads as 0, or NULL for a row.
+	 * 0 = every capture has it. */
+	uint8_t off;
 };
+/* Columns of a table at the most: a bit each in reading.columns. */
+#define STORE_COLUMNS_MAX 32
 
 struct blob {
 	const void *bytes; /* borrowed: of the model, or of the statement until its next step */
@@ -76,6 +93,7 @@ struct row_stack {
 union store_row {
 	struct model_host host;
 	struct model_slice slice;
+	struct model_cgroup cgroup;
 	struct model_process process;
 	struct model_thread thread;
 	struct row_module module;
@@ -85,6 +103,9 @@ union store_row {
 	struct model_location location;
 	struct model_sample sample;
 	struct model_account account;
+	struct model_delay run_delay;
+	struct model_contention contention;
+	struct model_throttle throttle;
 	struct model_cpu cpu;
 	struct model_loss loss;
 };
@@ -94,23 +115,30 @@ struct table_layout {
 	const struct column *columns;
 	uint8_t column_cnt;
 	bool has_id; /* a column id before the others: the row number */
+	uint8_t off; /* as column.off, of the whole table: without it there are no rows */
 };
 extern const struct table_layout store_tables[TABLE_CNT];
 
-/* Prepares the statement that writes a whole row / reads all rows. 0 or negative errno. */
+/* Prepares the statement that writes a whole row / reads all rows, of which the file has those
+ * columns (bits by number). 0 or negative errno. */
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
-int table_prepare_read(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
+int table_prepare_read(sqlite3 *db, enum store_table table, uint32_t columns,
+		       sqlite3_stmt **ret_stmt);
 
 /* Writes one row (replacing one of the same number). 0 or negative errno. */
 int table_write(sqlite3_stmt *stmt, enum store_table table, uint64_t id, const void *row);
 
+/* What the rows of a table have read so far. */
+struct table_totals {
+	uint64_t bytes; /* of texts and blobs, of all tables */
+	uint64_t sums[STORE_COLUMNS_MAX];
+};
 /*
  * Fills *row from the row that stmt stands on; texts are interned in m, blobs borrowed until the
- * next step. Lengths of texts and blobs are added to *bytes. 0, or -EBADMSG where a value has the
- * wrong type or range.
+ * next step. 0, or -EBADMSG where a value has the wrong type or range.
  */
 int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
-	       union store_row *row, uint64_t *bytes);
+	       union store_row *row, struct table_totals *totals);
 
 /* Negative errno of the last failure of db. */
 int store_db_error(sqlite3 *db);
@@ -133,11 +161,15 @@ struct reading {
 	uint64_t
 		cpu_deadline_ns; /* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
 	char *copy_dir;		 /* private folder with the copy, NULL = read in place */
-	bool recorder;		 /* one held the file when it was opened */
+	uint32_t tables;	 /* that it has, a bit each */
+	uint32_t columns[TABLE_CNT]; /* likewise, by number in the layout */
+	uint32_t off;		     /* OFF_* of those that it lacks */
+	bool recorder;		     /* one held the file when it was opened */
 };
 /* True while a recorder holds that file open, through whichever handle. */
 bool recorder_holds(int fd);
-/* Opens, checks that the tables are real tables. Errors as store_read(). */
+/* Opens, checks that the tables are real tables and have what every capture has. Errors as
+ * store_read(). */
 int reading_open(struct reading *r, const char *path);
 void reading_close(struct reading *r);
 /* True when the reading has used up its processor time. */

@@ -19,7 +19,7 @@
 struct reader {
 	struct reading reading;
 	struct model *m;
-	uint64_t text_bytes; /* of all texts and blobs so far: never more than the file has */
+	struct table_totals totals;		  /* bytes are never more than the file has */
 	uint32_t mapping_process, mapping_number; /* that the next mapping continues */
 };
 
@@ -32,6 +32,9 @@ static int take_host(struct reader *r, uint64_t id, union store_row *row)
 	    host->cpus_online > CPUS_MAX)
 		return -EBADMSG;
 	r->m->host = *host;
+	/* Bits of a newer version are about figures that this one does not know. */
+	r->m->host.off &= (1u << OFF_CNT) - 1;
+	r->m->host.off |= r->reading.off;
 	r->m->host.running = r->reading.recorder && !host->complete;
 	return 0;
 }
@@ -42,6 +45,30 @@ static int take_slice(struct reader *r, uint64_t id, union store_row *row)
 	if (row->slice.end_ns < row->slice.start_ns)
 		return -EBADMSG;
 	return model_slice_add(r->m, &row->slice);
+}
+
+/* What a find-or-add function's answer means where the row must be the next one. */
+static int expect_row(uint32_t row, uint64_t id)
+{
+	if (row == MODEL_NONE)
+		return -ENOMEM;
+	return row == id ? 0 : -EBADMSG;
+}
+
+static bool row_or_none(uint32_t row, size_t cnt)
+{
+	return row == MODEL_NONE || row < cnt;
+}
+
+static int take_cgroup(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_cgroup *group = &row->cgroup;
+	int err = expect_row(model_cgroup_get(r->m, group->id), id);
+
+	/* Parents may be later rows: model_cgroups_sound() checks them together. */
+	if (!err)
+		r->m->cgroups[id] = *group;
+	return err;
 }
 
 static int take_process(struct reader *r, uint64_t id, union store_row *row)
@@ -56,14 +83,6 @@ static int take_process(struct reader *r, uint64_t id, union store_row *row)
 	if (p->perf_map >= REASON_CNT)
 		p->perf_map = REASON_NO_PERF_MAP;
 	return 0;
-}
-
-/* What a find-or-add function's answer means where the row must be the next one. */
-static int expect_row(uint32_t row, uint64_t id)
-{
-	if (row == MODEL_NONE)
-		return -ENOMEM;
-	return row == id ? 0 : -EBADMSG;
 }
 
 static int take_thread(struct reader *r, uint64_t id, union store_row *row)
@@ -119,11 +138,6 @@ static int take_mapping(struct reader *r, uint64_t id, union store_row *row)
 		return -ENOMEM;
 	p->mappings[p->mapping_cnt++] = *map;
 	return 0;
-}
-
-static bool row_or_none(uint32_t row, size_t cnt)
-{
-	return row == MODEL_NONE || row < cnt;
 }
 
 static int take_stack(struct reader *r, uint64_t id, union store_row *row)
@@ -188,9 +202,40 @@ static int take_sample(struct reader *r, uint64_t id, union store_row *row)
 static int take_account(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
-	if (row->account.slice >= r->m->slices_cnt || row->account.thread >= r->m->threads_cnt)
+	if (row->account.slice >= r->m->slices_cnt || row->account.thread >= r->m->threads_cnt ||
+	    !row_or_none(row->account.cgroup, r->m->cgroups_cnt))
 		return -EBADMSG;
 	return model_account_add(r->m, &row->account);
+}
+
+static int take_run_delay(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_delay *delay = &row->run_delay;
+
+	(void)id;
+	if (delay->slice >= r->m->slices_cnt || delay->thread >= r->m->threads_cnt ||
+	    delay->slot >= DELAY_SLOTS)
+		return -EBADMSG;
+	return model_delay_add(r->m, delay);
+}
+
+static int take_contention(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_contention *pair = &row->contention;
+
+	(void)id;
+	if (pair->slice >= r->m->slices_cnt || pair->runner >= r->m->processes_cnt ||
+	    !row_or_none(pair->waiter, r->m->processes_cnt))
+		return -EBADMSG;
+	return model_contention_add(r->m, pair);
+}
+
+static int take_throttle(struct reader *r, uint64_t id, union store_row *row)
+{
+	(void)id;
+	if (row->throttle.slice >= r->m->slices_cnt || row->throttle.cgroup >= r->m->cgroups_cnt)
+		return -EBADMSG;
+	return model_throttle_add(r->m, &row->throttle);
 }
 
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
@@ -224,6 +269,7 @@ static const struct {
 } takers[TABLE_CNT] = {
 	[TABLE_HOST] = {take_host, 1},
 	[TABLE_SLICE] = {take_slice, UINT32_MAX - 1},
+	[TABLE_CGROUP] = {take_cgroup, MODEL_MAX_CGROUPS},
 	[TABLE_PROCESS] = {take_process, MODEL_MAX_PROCESSES},
 	[TABLE_THREAD] = {take_thread, MODEL_MAX_THREADS},
 	[TABLE_MODULE] = {take_module, MODEL_MAX_LOCATIONS},
@@ -233,6 +279,9 @@ static const struct {
 	[TABLE_LOCATION] = {take_location, MODEL_MAX_LOCATIONS},
 	[TABLE_SAMPLE] = {take_sample, UINT32_MAX - 1},
 	[TABLE_ACCOUNT] = {take_account, UINT32_MAX - 1},
+	[TABLE_RUN_DELAY] = {take_run_delay, UINT32_MAX - 1},
+	[TABLE_CONTENTION] = {take_contention, UINT32_MAX - 1},
+	[TABLE_THROTTLE] = {take_throttle, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 };
@@ -241,7 +290,7 @@ static int read_row(struct reader *r, sqlite3_stmt *stmt, enum store_table table
 {
 	union store_row row;
 	uint64_t id;
-	int err = table_read(stmt, table, r->m, &id, &row, &r->text_bytes);
+	int err = table_read(stmt, table, r->m, &id, &row, &r->totals);
 
 	if (err)
 		return err;
@@ -250,7 +299,7 @@ static int read_row(struct reader *r, sqlite3_stmt *stmt, enum store_table table
 	if (number >= takers[table].max_rows)
 		return table == TABLE_HOST ? -EBADMSG : -EFBIG;
 	/* Overflow pages that rows share would make a small file a large model. */
-	if (r->text_bytes > r->reading.file_bytes)
+	if (r->totals.bytes > r->reading.file_bytes)
 		return -EBADMSG;
 	if (number % ROWS_BETWEEN_LOOKS == 0 && reading_overdue(&r->reading))
 		return -EBADMSG;
@@ -261,13 +310,19 @@ static int read_table(struct reader *r, enum store_table table)
 {
 	sqlite3_stmt *stmt = NULL;
 	uint64_t number = 0;
-	int rc = SQLITE_DONE, err = table_prepare_read(r->reading.db, table, &stmt);
+	int rc = SQLITE_DONE, err;
 
+	if (!(r->reading.tables & 1u << table))
+		return 0;
+	memset(r->totals.sums, 0, sizeof(r->totals.sums));
+	err = table_prepare_read(r->reading.db, table, r->reading.columns[table], &stmt);
 	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		err = read_row(r, stmt, table, number++);
 	if (!err && rc != SQLITE_DONE)
 		err = store_db_error(r->reading.db);
 	if (!err && table == TABLE_HOST && !number)
+		err = -EBADMSG;
+	if (!err && table == TABLE_CGROUP && !model_cgroups_sound(r->m))
 		err = -EBADMSG;
 	sqlite3_finalize(stmt);
 	return err;

@@ -20,8 +20,9 @@
 -- How versions evolve: new tables, new columns at the end of a table, and new numbers (sample kinds,
 -- reasons, causes, flags) leave user_version as it is: a reader names the columns it wants, skips
 -- samples of kinds it does not know, and shows unknown reasons and causes as such. Whatever an older
--- reader would understand wrongly raises user_version, and older readers then refuse the file. Later
--- scheduler figures become columns of account and thread, other kinds of samples rows of sample.
+-- reader would understand wrongly raises user_version, and older readers then refuse the file. What
+-- the first captures lack is marked "later"; a reader takes 0 or NULL for such a column and no rows
+-- for such a table, and shows their figures as not known.
 --
 -- A recording in progress commits once a slice. After a killed recorder the file may have a journal
 -- beside it (NAME-journal): keep both together, any SQLite program completes the roll-back.
@@ -42,7 +43,11 @@ CREATE TABLE host (
 	max_stack INTEGER NOT NULL,      -- kernel.perf_event_max_stack: deeper stacks are cut
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,         -- of the last slice in the file
-	complete INTEGER NOT NULL        -- 1 = ended on purpose, 0 = killed, disk full or still running
+	complete INTEGER NOT NULL,       -- 1 = ended on purpose, 0 = killed, disk full or still running
+	off INTEGER NOT NULL             -- later: what this capture does not have, a sum of: 1 waits,
+	                                 -- 2 cgroups and throttling (kernel without group scheduling),
+	                                 -- 4 pressure, 8 run queues, 16 behind_own_ns, 32 limits of
+	                                 -- cgroups. The columns of these are 0 then and say nothing
 );
 
 -- Stretches of about one second; the books below are kept by slice.
@@ -50,7 +55,19 @@ CREATE TABLE slice (
 	id INTEGER PRIMARY KEY,
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
-	wall_offset_ns INTEGER NOT NULL  -- CLOCK_REALTIME - CLOCK_MONOTONIC at its start
+	wall_offset_ns INTEGER NOT NULL, -- CLOCK_REALTIME - CLOCK_MONOTONIC at its start
+	pressure_ns INTEGER NOT NULL     -- later: time in which somebody waited for a CPU (PSI "some")
+);
+
+-- Groups of the cpu controller that threads ran in, and those above them. Later.
+CREATE TABLE cgroup (
+	id INTEGER PRIMARY KEY,
+	key INTEGER NOT NULL,            -- the kernel's number of it (inode of its folder), as
+	                                 -- process.cgroup_id
+	parent INTEGER,                  -- cgroup above it, NULL = the root, unknown, or too deep
+	path TEXT NOT NULL,              -- below the controller's mount, "/" = root, "" = gone too soon
+	quota_ns INTEGER NOT NULL,       -- CPU time it may use in each period, 0 = no limit of its own
+	period_ns INTEGER NOT NULL
 );
 
 -- One incarnation of a process: (tgid, start_ns) is its identity, pids are reused.
@@ -84,9 +101,21 @@ CREATE TABLE thread (
 	comm TEXT NOT NULL,
 	state TEXT NOT NULL,             -- at the last look, a letter as in /proc/PID/stat; "" = unknown
 	baseline INTEGER NOT NULL,       -- 1 = the figures below count from a first reading
-	on_cpu_ns INTEGER NOT NULL,      -- these three since the recording's start, by context switches
+	on_cpu_ns INTEGER NOT NULL,      -- these and those to migrations: since the recording's start, by
+	                                 -- context switches
 	voluntary INTEGER NOT NULL,      -- switches: gave the CPU up
-	involuntary INTEGER NOT NULL     -- switches: was preempted
+	involuntary INTEGER NOT NULL,    -- switches: was preempted
+	-- all below: later
+	waited_ns INTEGER NOT NULL,      -- run delay: runnable, not running, not throttled
+	behind_own_ns INTEGER NOT NULL,  -- of waited_ns: while threads of its own process ran on that CPU
+	throttled_ns INTEGER NOT NULL,   -- runnable, but the quota of its cgroup was used up
+	uninterruptible_ns INTEGER NOT NULL, -- state D
+	migrations INTEGER NOT NULL,     -- to another CPU
+	delay_max_ns INTEGER NOT NULL,   -- the longest run delay, one that went on at the end included
+	cpus_allowed INTEGER NOT NULL,   -- CPUs in its affinity mask, 0 = unknown
+	policy INTEGER NOT NULL,         -- 0 normal, 1 FIFO, 2 round robin, 3 batch, 5 idle, 6 deadline
+	nice INTEGER NOT NULL,           -- -20 to 19
+	rt_priority INTEGER NOT NULL     -- 1 to 99 of policies 1 and 2, else 0
 );
 
 -- Files that code was mapped from. The same path with another inode or build id is another row.
@@ -169,9 +198,45 @@ CREATE TABLE account (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
 	thread INTEGER NOT NULL,
-	on_cpu_ns INTEGER NOT NULL,
+	on_cpu_ns INTEGER NOT NULL,      -- figures as in thread
 	voluntary INTEGER NOT NULL,
-	involuntary INTEGER NOT NULL
+	involuntary INTEGER NOT NULL,
+	-- all below: later
+	waited_ns INTEGER NOT NULL,
+	behind_own_ns INTEGER NOT NULL,
+	throttled_ns INTEGER NOT NULL,
+	uninterruptible_ns INTEGER NOT NULL,
+	migrations INTEGER NOT NULL,
+	cgroup INTEGER                   -- that it was in at the end of the slice, NULL = unknown
+);
+
+-- Run delays of each thread that ended in a slice, as a histogram by powers of two. Later.
+CREATE TABLE run_delay (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	thread INTEGER NOT NULL,
+	slot INTEGER NOT NULL,           -- 0: under 2 us; 1 to 24: from 2^slot us to under twice that;
+	                                 -- 25: longer
+	count INTEGER NOT NULL
+);
+
+-- Who ran while others waited for that CPU, by samples. Later.
+CREATE TABLE contention (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	runner INTEGER NOT NULL,         -- process
+	waiter INTEGER,                  -- process, may be the runner; NULL = could not be told
+	weight INTEGER NOT NULL          -- waiting threads summed over the samples, in 1/1000
+);
+
+-- What cpu.stat says of a cgroup with a limit of its own, by slice. Later.
+CREATE TABLE throttle (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	cgroup INTEGER NOT NULL,
+	periods INTEGER NOT NULL,        -- in which it was active
+	throttled_periods INTEGER NOT NULL, -- of these, in which its quota was used up
+	throttled_ns INTEGER NOT NULL    -- summed over CPUs
 );
 
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
@@ -187,7 +252,20 @@ CREATE TABLE cpu (
 	switches INTEGER NOT NULL,
 	ticks_taken INTEGER NOT NULL,    -- sampling ticks that hit a thread
 	ticks_idle INTEGER NOT NULL,
-	ticks_filtered INTEGER NOT NULL  -- of those taken: outside -p and --cgroup, without a stack
+	ticks_filtered INTEGER NOT NULL, -- of those taken: outside -p and --cgroup, without a stack
+	-- later: of those taken, by the number of threads that waited for this CPU then
+	queue_0 INTEGER NOT NULL,
+	queue_1 INTEGER NOT NULL,
+	queue_2 INTEGER NOT NULL,
+	queue_3 INTEGER NOT NULL,
+	queue_4 INTEGER NOT NULL,
+	queue_5 INTEGER NOT NULL,
+	queue_6 INTEGER NOT NULL,
+	queue_7 INTEGER NOT NULL,
+	queue_8 INTEGER NOT NULL,
+	queue_9 INTEGER NOT NULL,
+	queue_10 INTEGER NOT NULL,       -- 10 and more
+	queue_unknown INTEGER NOT NULL
 );
 
 -- What the recorder could not do, by cause.
@@ -213,6 +291,30 @@ LEFT JOIN (SELECT thread.process AS process, count(*) AS samples
 	FROM sample JOIN thread ON thread.id = sample.thread
 	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
 ORDER BY t.on_cpu_ns DESC;
+
+-- Where the time of each process went that it wanted a CPU, the longest wait first.
+CREATE VIEW process_wait AS
+SELECT p.id AS process, p.tgid, p.name, sum(t.on_cpu_ns) / 1e9 AS ran_s,
+	sum(t.waited_ns) / 1e9 AS waited_s, sum(t.behind_own_ns) / 1e9 AS behind_own_s,
+	sum(t.waited_ns - t.behind_own_ns) / 1e9 AS behind_others_s,
+	sum(t.throttled_ns) / 1e9 AS throttled_s, max(t.delay_max_ns) / 1e6 AS delay_max_ms
+FROM process p JOIN thread t ON t.process = p.id
+GROUP BY p.id ORDER BY sum(t.waited_ns + t.throttled_ns) DESC;
+
+-- Run delays of each process by slot: below how many microseconds (NULL = no end), and how many.
+CREATE VIEW process_run_delay AS
+SELECT p.id AS process, p.tgid, p.name, d.slot,
+	CASE WHEN d.slot < 25 THEN 1 << (d.slot + 1) END AS below_us,
+	sum(d.count) AS delays
+FROM run_delay d JOIN thread t ON t.id = d.thread JOIN process p ON p.id = t.process
+GROUP BY p.id, d.slot ORDER BY p.id, d.slot;
+
+-- Who ran while who waited, the most first; one tick is one thread that waited at one sample.
+CREATE VIEW process_contention AS
+SELECT r.tgid AS runner_tgid, r.name AS runner, w.tgid AS waiter_tgid, w.name AS waiter,
+	sum(c.weight) / 1000.0 AS waiting_ticks
+FROM contention c JOIN process r ON r.id = c.runner LEFT JOIN process w ON w.id = c.waiter
+GROUP BY c.runner, c.waiter ORDER BY waiting_ticks DESC;
 
 -- Address of the leaf of each stack. instr() turns a byte into its number.
 CREATE VIEW leaf AS

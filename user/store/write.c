@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -54,6 +55,23 @@ static int put_slices(struct store *s, const struct model *m)
 		if (slice.end_ns < slice.start_ns)
 			slice.end_ns = slice.start_ns;
 		err = put(s, TABLE_SLICE, i, &slice);
+	}
+	return err;
+}
+
+static int put_cgroups(struct store *s, const struct model *m)
+{
+	bool sound = model_cgroups_sound(m);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < m->cgroups_cnt; i++) {
+		struct model_cgroup group = m->cgroups[i];
+
+		/* A reader takes no others: it would follow them for ever. */
+		if (!sound)
+			group.parent = MODEL_NONE;
+		if (group.dirty || i >= s->written[TABLE_CGROUP])
+			err = put(s, TABLE_CGROUP, i, &group);
 	}
 	return err;
 }
@@ -137,19 +155,42 @@ static int put_names(struct store *s, const struct model *m)
 	return err;
 }
 
+/* The tables that hold the rows of this slice only. */
+struct slice_table {
+	enum store_table table;
+	const void *rows;
+	size_t rows_cnt, row_bytes;
+};
+#define SLICE_TABLES 7
+
+static void list_slice_tables(const struct model *m, struct slice_table *ret_tables)
+{
+	const struct slice_table tables[SLICE_TABLES] = {
+		{TABLE_SAMPLE, m->samples, m->samples_cnt, sizeof(*m->samples)},
+		{TABLE_ACCOUNT, m->accounts, m->accounts_cnt, sizeof(*m->accounts)},
+		{TABLE_RUN_DELAY, m->delays, m->delays_cnt, sizeof(*m->delays)},
+		{TABLE_CONTENTION, m->contentions, m->contentions_cnt, sizeof(*m->contentions)},
+		{TABLE_THROTTLE, m->throttles, m->throttles_cnt, sizeof(*m->throttles)},
+		{TABLE_CPU, m->cpus, m->cpus_cnt, sizeof(*m->cpus)},
+		{TABLE_LOSS, m->losses, m->losses_cnt, sizeof(*m->losses)},
+	};
+
+	memcpy(ret_tables, tables, sizeof(tables));
+}
+
 static int put_slice_tables(struct store *s, const struct model *m)
 {
-	const uint64_t *at = s->written;
+	struct slice_table tables[SLICE_TABLES];
 	int err = put_slices(s, m);
 
-	for (size_t i = 0; !err && i < m->samples_cnt; i++)
-		err = put(s, TABLE_SAMPLE, at[TABLE_SAMPLE] + i, &m->samples[i]);
-	for (size_t i = 0; !err && i < m->accounts_cnt; i++)
-		err = put(s, TABLE_ACCOUNT, at[TABLE_ACCOUNT] + i, &m->accounts[i]);
-	for (size_t i = 0; !err && i < m->cpus_cnt; i++)
-		err = put(s, TABLE_CPU, at[TABLE_CPU] + i, &m->cpus[i]);
-	for (size_t i = 0; !err && i < m->losses_cnt; i++)
-		err = put(s, TABLE_LOSS, at[TABLE_LOSS] + i, &m->losses[i]);
+	list_slice_tables(m, tables);
+	for (int k = 0; k < SLICE_TABLES; k++) {
+		const struct slice_table *t = &tables[k];
+
+		for (size_t i = 0; !err && i < t->rows_cnt; i++)
+			err = put(s, t->table, s->written[t->table] + i,
+				  (const char *)t->rows + i * t->row_bytes);
+	}
 	return err;
 }
 
@@ -167,10 +208,13 @@ static int reserve_sums(struct store *s, const struct model *m)
 
 static void remember(struct store *s, const struct model *m, bool slice)
 {
+	struct slice_table tables[SLICE_TABLES];
+
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		s->stack_sums[i] = stack_sum(&m->stacks[i]);
 	for (size_t i = 0; i < m->locations_cnt; i++)
 		s->location_sums[i] = location_sum(&m->locations[i]);
+	s->written[TABLE_CGROUP] = m->cgroups_cnt;
 	s->written[TABLE_PROCESS] = m->processes_cnt;
 	s->written[TABLE_THREAD] = m->threads_cnt;
 	s->written[TABLE_MODULE] = m->modules_cnt;
@@ -180,10 +224,9 @@ static void remember(struct store *s, const struct model *m, bool slice)
 	if (!slice)
 		return;
 	s->written[TABLE_SLICE] = m->slices_cnt;
-	s->written[TABLE_SAMPLE] += m->samples_cnt;
-	s->written[TABLE_ACCOUNT] += m->accounts_cnt;
-	s->written[TABLE_CPU] += m->cpus_cnt;
-	s->written[TABLE_LOSS] += m->losses_cnt;
+	list_slice_tables(m, tables);
+	for (int k = 0; k < SLICE_TABLES; k++)
+		s->written[tables[k].table] += tables[k].rows_cnt;
 }
 
 /*
@@ -216,6 +259,8 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 	if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
 		return store_db_error(s->db);
 	err = put_host(s, m, complete);
+	if (!err)
+		err = put_cgroups(s, m);
 	if (!err)
 		err = put_processes(s, m);
 	if (!err)
@@ -251,6 +296,8 @@ int store_write_slice(struct store *s, struct model *m)
 	}
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		m->threads[i].dirty = false;
+	for (size_t i = 0; i < m->cgroups_cnt; i++)
+		m->cgroups[i].dirty = false;
 	return 0;
 }
 

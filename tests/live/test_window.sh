@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A part of a recording in time: --from and --to take what was asked for and nothing else, --worst finds
+# the seconds in which threads waited.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_tool taskset util-linux
+
+monotonic() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))'; }
+
+# Quiet, then threads that share one CPU for some seconds, then quiet. So many that what else runs on
+# the host does not wait as much.
+"$HOTRUN" record -q -d 11 -o "$T/w.hotrun" 2>"$T/err" &
+hotrun=$!
+PIDS+=("$hotrun")
+until_true 10 grep -qs recording "$T/err" || fail "no start-up line after 10 s"
+sleep 4
+cp "$LOADS/spinners" "$T/windowload" # a name that nothing else on the host has
+began=$(monotonic)
+clock=$(date -u +%H:%M:%S.%3N)
+start taskset -c 0 "$T/windowload" 16 60
+load=$started
+sleep 4
+stop "$load"
+ended=$(monotonic)
+wait "$hotrun"
+is "the recording ends" $? 0
+capture=$T/w.hotrun
+
+start_ns=$(sql "$capture" 'SELECT start_ns FROM host')
+seconds() { awk -v t="$1" -v s="$start_ns" -v by="$2" 'BEGIN { printf "%.3f", (t - s) / 1e9 + by }'; }
+from=$(seconds "$began" 0)
+to=$(seconds "$ended" 0)
+
+# window FILE: the numbers of "window 3.0 to 8.0 s of 30.0 s (whole slices)" into $1 and $2
+window() { sed -nE 's/.*window ([0-9.]+) to ([0-9.]+) s of [0-9.]+ s \(whole slices\).*/\1 \2/p' "$1" | head -1; }
+
+# samples OPTION...: what export writes of the load, into $have; its window into $1 $2 of $taken
+samples() {
+	"$HOTRUN" export "$@" "$capture" >"$T/folded" 2>"$T/err" || fail "export $*: $(cat "$T/err")"
+	have=$(awk '/^windowload;/ { n += $NF } END { print n + 0 }' "$T/folded")
+	taken=$(window "$T/err")
+}
+
+truth=$(sql "$capture" "SELECT samples FROM process_cpu WHERE name = 'windowload'")
+samples
+is "the whole capture has all its samples" "$have" "$truth"
+is "and no window is spoken of" "$taken" ""
+
+# Slices are a second long: what lies a slice away from the load has none of it.
+samples --to "$(seconds "$began" -1.2)"
+is "before it: none of its samples" "$have" 0
+samples --from "$(seconds "$ended" 1.2)"
+is "after it: none of its samples" "$have" 0
+samples --from "$from" --to "$to"
+is "from its start to its end: all its samples" "$have" "$truth"
+set -- $taken
+within "its window begins at most a slice before" "$1" "$(seconds "$began" -1.3)" "$from"
+within "and ends at most a slice behind" "$2" "$(seconds "$ended" -0.1)" "$(seconds "$ended" 1.3)"
+by_seconds=$taken
+samples --from "$clock" --to "$to"
+is "clock time is the same time" "$taken" "$by_seconds"
+
+all=$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")
+is "all samples of those slices, and no other" "$all" "$(sql "$capture" "
+	SELECT count(*) FROM sample WHERE time_ns >= (SELECT min(start_ns) FROM slice WHERE end_ns > $began)
+		AND time_ns < (SELECT max(end_ns) FROM slice WHERE start_ns < $ended)")"
+
+# --- the worst ---
+"$HOTRUN" report --worst 2s "$capture" >"$T/report" 2>"$T/err" || fail "report --worst: $(cat "$T/err")"
+set -- $(window "$T/report")
+within "the worst 2 s begin when the load runs" "$1" "$(seconds "$began" -1.3)" "$to"
+within "and end with it" "$2" "$from" "$(seconds "$ended" 1.3)"
+within "they are 2 s in whole slices" "$(awk -v a="$1" -v b="$2" 'BEGIN { print b - a }')" 1.9 3.2
+says "the report tells who waits" "$T/report" "who waits"
+waiting=$(sed -nE 's/^threads: .* ([0-9.]+) waiting for a CPU.*/\1/p' "$T/report")
+within "16 threads on one CPU: 15 of them wait, and what else runs" "$waiting" 13.5 40
+own=$(grep -aE "^  windowload $load: wanted" -A2 "$T/report" | tr -s '\n ' ' ' | grep -oE '[0-9]+ % behind its own' | cut -d' ' -f1)
+within "they wait behind their own threads, per cent" "$own" 30 100
+
+samples --worst 2s --weight waiters
+all=$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")
+within "weighted by those that waited, the load is most of it, per cent" \
+	"$(awk -v h="$have" -v a="$all" 'BEGIN { print 100 * h / (a ? a : 1) }')" 30 100
+check "a page of the worst" "$HOTRUN" flame --worst 2s -o "$T/worst.html" "$capture"
+check "it is a page" grep -q '<html' "$T/worst.html"
+
+# --- what cannot be ---
+# refused CODE TEXT OPTION...
+refused() {
+	local code=$1 text=$2
+
+	shift 2
+	"$HOTRUN" report "$@" "$capture" >"$T/out" 2>"$T/err"
+	is "$*: exit code" $? "$code"
+	says "$*: says why" "$T/err" "$text"
+	is "$*: nothing on stdout" "$(wc -c <"$T/out")" 0
+}
+refused 1 "outside of this capture; it is 1" --from 60
+refused 1 "outside of this capture" --to "$(date -u -d '2 hours ago' +%H:%M:%S)"
+refused 2 "is not before" --from 5 --to 5
+refused 2 "is not before" --from 5 --to 3
+refused 2 "not a time" --from noon
+refused 2 "not a time" --to 1m1m
+refused 2 "not a length" --worst 0
+refused 2 "not a length" --worst 14:03
+refused 2 "leave out --from" --worst 2s --from 1
+refused 2 "leave out --to" --to 3 --worst 2s
+"$HOTRUN" export --weight cpu "$capture" >"$T/out" 2>"$T/err"
+is "a weight that is none: exit code" $? 2
+says "tells which there are" "$T/err" "samples, waiters"

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "commands/collector_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/log.h"
+#include "kernel/cgroup_tree.h"
+
+/* Records of one instant reach the rings of two CPUs at slightly different moments. */
+#define SIDEBAND_LAG_NS 100000ull
+/* Reading /proc of everything at start may take this long; the rest is read when sampled. */
+#define START_FACTS_NS 1500000000ull
+/* Ticks to be expected before their absence means anything. */
+#define TICKS_EXPECTED_MIN 50
+/* A slice may be longer than CPUs are left without a look at whether they are on line. */
+#define FOLLOW_CPUS_NS 1500000000ull
+
+/* A model beyond one of these is large: together some 400 MB at the most. */
+#define LARGE_PROCESSES 100000u
+#define LARGE_THREADS	100000u /* more than twice those at the start */
+#define LARGE_STACKS	200000u
+#define LARGE_FRAMES	10000000u
+#define LARGE_LOCATIONS 1000000u
+#define LARGE_STRINGS	(64u << 20)
+
+/* --- naming ---------------------------------------------------------------------------------- */
+
+/* Names a stack unless this pass did it already. */
+static void name_stack(struct collector *c, uint64_t id, uint64_t time_ns)
+{
+	uint32_t row = id ? model_stack_find(c->model, id) : MODEL_NONE;
+
+	if (row == MODEL_NONE)
+		return;
+	while (c->stack_pass_cnt <= row) {
+		if (GROW(c->stack_pass, c->stack_pass_cnt, c->stack_pass_cap))
+			return;
+		c->stack_pass[c->stack_pass_cnt++] = 0;
+	}
+	if (c->stack_pass[row] == c->pass)
+		return;
+	c->stack_pass[row] = c->pass;
+	names_stack(c->names, c->model, row, time_ns);
+}
+
+/* Newest sample first: a stack is named once a pass, by what its addresses mean now. */
+static void name_samples(struct collector *c, size_t from)
+{
+	struct model *m = c->model;
+
+	c->named = m->samples_cnt;
+	c->pass++;
+	for (size_t i = m->samples_cnt; i-- > from;) {
+		struct model_sample sample = m->samples[i];
+		uint32_t process = m->threads[sample.thread].process;
+
+		collector_name_process(c, process);
+		name_stack(c, sample.kernel_stack, sample.time_ns);
+		name_stack(c, sample.user_stack, sample.time_ns);
+	}
+}
+
+/* --- slices ---------------------------------------------------------------------------------- */
+
+static void drain_until(struct collector *c, uint64_t until_ns)
+{
+	uint64_t bad;
+
+	/* The side-band first: a process is to be known before its samples. */
+	bad = session_drain_sideband(c->session, &c->sideband_ops, until_ns);
+	bad += session_drain(c->session, &c->ops);
+	model_loss_add(c->model, LOSS_BAD_RECORD, bad);
+	/* Those not sampled yet are read when they are. */
+	for (size_t i = 0; i < c->execs_cnt; i++)
+		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
+			names_process_exec(c->names, c->model, c->execs[i]);
+	c->execs_cnt = 0;
+}
+
+static void read_accounts(struct collector *c)
+{
+	int err;
+
+	ingest_pass_begin(c->ingest);
+	err = session_read_accounts(c->session, &c->ops);
+	if (err)
+		model_loss_add(c->model, LOSS_ITERATOR, 1);
+	else
+		ingest_pass_end(c->ingest, host_now_ns());
+}
+
+/* Returns the time of the reading, to which accounts and books of this slice reach. */
+static uint64_t read_cpus(struct collector *c)
+{
+	host_online_cpus(c->online);
+	host_read_steal(c->steal_ns, c->host.cpus_possible);
+	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++) {
+		struct cpu_clock clock = {0};
+		uint64_t now_ns = 0;
+
+		if (session_read_cpu(c->session, cpu, &clock, &now_ns)) {
+			model_loss_add(c->model, LOSS_ITERATOR, 1);
+			continue;
+		}
+		ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu], c->online[cpu]);
+	}
+	return host_now_ns();
+}
+
+/* As of the last host_online_cpus(). */
+static void follow_cpus(struct collector *c)
+{
+	model_loss_add(c->model, LOSS_CPU_UNATTACHED, session_follow_cpus(c->session, c->online));
+	c->followed_ns = host_now_ns();
+}
+
+/* Returns by how much it rose since the last reading. */
+static uint64_t read_pressure(struct collector *c)
+{
+	uint64_t was = c->pressure_ns;
+
+	if (c->model->host.off & OFF_PRESSURE)
+		return 0;
+	if (host_read_pressure(&c->pressure_ns))
+		c->model->host.off |= OFF_PRESSURE;
+	return c->pressure_ns > was ? c->pressure_ns - was : 0;
+}
+
+static void read_losses(struct collector *c)
+{
+	uint64_t counts[LOSS_KERNEL_CNT], now;
+
+	session_read_losses(c->session, counts);
+	ingest_losses(c->ingest, counts, LOSS_KERNEL_CNT);
+	now = session_recursion_misses(c->session);
+	model_loss_add(c->model, LOSS_RECURSION, now - c->recursion_misses);
+	c->recursion_misses = now;
+	now = names_timeouts(c->names);
+	model_loss_add(c->model, LOSS_NAMES_TIMEOUT, now - c->names_timeouts);
+	c->names_timeouts = now;
+	follow_cpus(c);
+}
+
+/* A host that runs but delivers no tick: the event is there, its interrupt is not. */
+static void check_ticks(struct collector *c)
+{
+	for (size_t i = 0; i < c->model->cpus_cnt; i++) {
+		const struct model_cpu *cpu = &c->model->cpus[i];
+
+		c->ticks_seen |= cpu->ticks_taken > 0;
+		c->ticks_expected_ns += cpu->accounted_ns;
+	}
+	if (c->ticks_seen ||
+	    c->ticks_expected_ns < TICKS_EXPECTED_MIN * 1000000000ull / c->options.sample_hz)
+		return;
+	c->ticks_seen = true; /* say it once */
+	log_warn("sampling: no tick has arrived although the CPUs are busy; hot paths will be "
+		 "missing (the sampling event does not fire on this machine)");
+}
+
+void collector_drain(struct collector *c)
+{
+	uint64_t now_ns = host_now_ns();
+
+	drain_until(c, now_ns - SIDEBAND_LAG_NS);
+	/* Soon, since short processes take their files' names with them. */
+	name_samples(c, c->named);
+	if (now_ns - c->followed_ns < FOLLOW_CPUS_NS)
+		return;
+	host_online_cpus(c->online);
+	follow_cpus(c);
+}
+
+void collector_end_slice(struct collector *c)
+{
+	struct model *m = c->model;
+	struct model_slice *slice;
+	uint64_t end_ns, pressure_ns;
+
+	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
+	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
+	read_accounts(c);
+	end_ns = read_cpus(c);
+	pressure_ns = read_pressure(c);
+	read_losses(c);
+	cgroup_select_refresh(&c->cgroups, c->session, m);
+	cgroup_watch_refresh(&c->groups, m);
+	names_tail(c->names, m, c->tailed_ns);
+	c->tailed_ns = host_now_ns();
+	name_samples(c, 0);
+	if (c->stopped)
+		names_settle(c->names, m);
+	ingest_slice_end(c->ingest);
+	check_ticks(c);
+
+	slice = &m->slices[m->slices_cnt - 1];
+	slice->end_ns = end_ns; /* naming may take long on a slow host */
+	slice->pressure_ns = pressure_ns;
+	m->host.end_ns = slice->end_ns;
+	c->slice_start_ns = slice->end_ns;
+}
+
+int collector_fresh_slice(struct collector *c)
+{
+	model_forget_slice(c->model);
+	c->model->slices_cnt = 0;
+	c->model->host.start_ns = c->slice_start_ns;
+	return collector_begin_slice(c);
+}
+
+int collector_begin_slice(struct collector *c)
+{
+	struct model_slice slice = {
+		.start_ns = c->slice_start_ns,
+		.wall_offset_ns = host_wall_offset_ns(),
+	};
+
+	c->named = c->model->samples_cnt;
+	return model_slice_add(c->model, &slice);
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static void describe(struct collector *c)
+{
+	struct model *m = c->model;
+	char filter[256] = "";
+	size_t used = 0;
+
+	if (c->options.cgroup)
+		snprintf(filter, sizeof(filter), "--cgroup %s", c->options.cgroup);
+	for (size_t i = 0; i < c->options.tgid_cnt && used < sizeof(filter) - 16; i++)
+		used += (size_t)snprintf(filter + used, sizeof(filter) - used, "%s-p %u",
+					 i ? " " : "", c->options.tgids[i]);
+	m->host.name = model_str(m, c->host.name);
+	m->host.kernel = model_str(m, c->host.release);
+	m->host.machine = model_str(m, c->host.machine);
+	m->host.version = HOTRUN_VERSION;
+	m->host.event = c->options.cycles ? "cycles" : "cpu-clock";
+	m->host.filter = model_str(m, filter);
+	m->host.command = model_str(m, c->options.command);
+	m->host.cpus_online = c->host.cpus_online;
+	m->host.cpus_possible = c->host.cpus_possible;
+	m->host.sample_hz = c->options.sample_hz;
+	m->host.max_stack = c->host.max_stack;
+}
+
+static int open_session(struct collector *c, char *why, size_t why_bytes)
+{
+	/* Who keeps no samples spares the kernel the walk of stacks, those of one idle process apart. */
+	uint32_t self = (uint32_t)getpid();
+	struct session_options options = {
+		.sample_hz = c->options.sample_hz,
+		.cycles = c->options.cycles,
+		.cpus_possible = c->host.cpus_possible,
+		.max_stack = c->host.max_stack,
+		.tgids = c->options.samples ? c->options.tgids : &self,
+		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
+		.cgroups = c->cgroups.folder != NULL,
+	};
+
+	return session_new(&options, why, why_bytes, &c->session);
+}
+
+static int open_rooms(struct collector *c)
+{
+	struct names_options names = {
+		.proc_path = "/proc",
+	};
+
+	c->model = model_new();
+	if (!c->model)
+		return -ENOMEM;
+	describe(c);
+	c->ingest = ingest_new(c->model, c->host.cpus_possible, host_boot_offset_ns());
+	c->names = names_new(&names);
+	return c->ingest && c->names ? 0 : -ENOMEM;
+}
+
+int collector_new(const struct collector_options *options, char *why, size_t why_bytes,
+		  struct collector **ret_collector)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	int err = -ENOMEM;
+
+	snprintf(why, why_bytes, "out of memory");
+	if (!c)
+		return err;
+	c->options = *options;
+	collector_take_records(c);
+	c->online = calloc(HOST_MAX_CPUS, sizeof(*c->online));
+	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
+	if (!c->online || !c->steal_ns)
+		goto out;
+	host_describe(&c->host);
+	err = host_check(&c->host, why, why_bytes);
+	if (!err && options->cgroup) {
+		err = cgroup_tree_find(options->cgroup, &c->cgroups.folder);
+		if (err)
+			snprintf(why, why_bytes, "%s: %s", options->cgroup,
+				 err == -ENOENT ? "no such cgroup" : strerror(-err));
+	}
+	if (err)
+		goto out;
+	err = open_rooms(c);
+	if (err) {
+		snprintf(why, why_bytes, "out of memory");
+		goto out;
+	}
+	err = open_session(c, why, why_bytes);
+out:
+	if (err) {
+		collector_free(c);
+		return err;
+	}
+	*ret_collector = c;
+	return 0;
+}
+
+/* Facts and mappings of what runs already; the busiest of 200 processes cost 20 ms together. */
+static void read_processes(struct collector *c)
+{
+	uint64_t end_ns = host_now_ns() + START_FACTS_NS;
+
+	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
+		if (!(c->model->processes[i].flags & PROCESS_KERNEL))
+			names_process(c->names, c->model, i);
+}
+
+static void mark_processes(struct collector *c)
+{
+	struct model *m = c->model;
+
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		if (m->processes[i].tgid == (uint32_t)getpid())
+			m->processes[i].flags |= PROCESS_SELF;
+		for (size_t k = 0; k < c->options.tgid_cnt; k++)
+			if (m->processes[i].tgid == c->options.tgids[k])
+				m->processes[i].flags |= PROCESS_SELECTED;
+	}
+}
+
+/* OFF_* of model.h. */
+static uint32_t kernel_off(const struct collector *c)
+{
+	uint32_t without = session_kernel_without(c->session);
+
+	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
+	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
+	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN);
+}
+
+int collector_start(struct collector *c, char *why, size_t why_bytes)
+{
+	int err;
+
+	if (c->options.samples)
+		c->model->kernel_text = names_kernel_text(c->names);
+	read_accounts(c);
+	if (c->options.facts)
+		read_processes(c);
+	mark_processes(c);
+	cgroup_select_refresh(&c->cgroups, c->session, c->model);
+	cgroup_watch_open(&c->groups, c->model);
+	cgroup_watch_refresh(&c->groups, c->model);
+	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	names_tail(c->names, c->model, 0);
+
+	read_accounts(c);
+	c->start_ns = c->slice_start_ns = c->tailed_ns = read_cpus(c);
+	read_pressure(c);
+	read_losses(c);
+	ingest_begin(c->ingest, c->start_ns);
+	c->threads_at_start = c->model->threads_cnt;
+	c->model->host.start_ns = c->start_ns;
+	c->model->host.off |= kernel_off(c);
+	model_forget_slice(c->model);
+	err = session_start(c->session, why, why_bytes);
+	if (err)
+		return err;
+	err = collector_begin_slice(c);
+	if (err)
+		snprintf(why, why_bytes, "out of memory");
+	return err;
+}
+
+void collector_announce(const struct collector *c, const char *verb)
+{
+	const struct model_host *h = &c->model->host;
+	char stacks[512] = "no stacks", missing[128];
+
+	if (c->options.samples)
+		snprintf(stacks, sizeof(stacks), "stacks of %s%s%s",
+			 *h->filter ? h->filter : "all processes",
+			 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
+			 h->max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack"
+					    : "");
+	log_info("%s at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, c->model->threads_cnt, stacks);
+	if (host_missing_capabilities(missing, sizeof(missing)))
+		log_warn("names of other users' processes are off: missing capabilities:%s",
+			 missing);
+}
+
+void collector_stop(struct collector *c)
+{
+	session_stop(c->session);
+	c->stopped = true;
+}
+
+/* --- a view that runs for days --------------------------------------------------------------- */
+
+bool collector_is_large(const struct collector *c)
+{
+	const struct model *m = c->model;
+
+	return m->processes_cnt > LARGE_PROCESSES ||
+	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
+	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
+	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
+}
+
+static void close_rooms(struct collector *c)
+{
+	names_free(c->names);
+	ingest_free(c->ingest);
+	model_free(c->model);
+	cgroup_watch_close(&c->groups);
+	c->names = NULL;
+	c->ingest = NULL;
+	c->model = NULL;
+}
+
+int collector_renew(struct collector *c, char *why, size_t why_bytes)
+{
+	int err;
+
+	/* What is on its way belongs to the old model, which holds the stacks that were sent once. */
+	session_stop(c->session);
+	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	close_rooms(c);
+	c->names_timeouts = 0;
+	c->stack_pass_cnt = 0;
+	err = open_rooms(c);
+	if (err) {
+		snprintf(why, why_bytes, "out of memory");
+		return err;
+	}
+	return collector_start(c, why, why_bytes);
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+void collector_name_process(struct collector *c, uint32_t process)
+{
+	if (!(c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
+		names_process(c->names, c->model, process);
+}
+
+struct model *collector_model(struct collector *c)
+{
+	return c->model;
+}
+
+uint64_t collector_samples(const struct collector *c)
+{
+	return c->samples;
+}
+
+uint64_t collector_start_ns(const struct collector *c)
+{
+	return c->start_ns;
+}
+
+uint64_t collector_slice_start_ns(const struct collector *c)
+{
+	return c->slice_start_ns;
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	session_free(c->session);
+	close_rooms(c);
+	cgroup_select_clear(&c->cgroups);
+	free(c->online);
+	free(c->steal_ns);
+	free(c->stack_pass);
+	free(c->execs);
+	free(c);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_COMMANDS_COLLECTOR_H
+#define HOTRUN_COMMANDS_COLLECTOR_H
+/*
+ * What happens on this host, as a model that grows slice by slice: kernel session -> ingest -> model
+ * <- names, without a file. Who uses it takes each slice out of the model (or leaves it there) and
+ * forgets it. No threads but the helper of the names room.
+ *
+ *	collector_new(), collector_start()
+ *	again and again: collector_drain(), and now and then collector_end_slice(), a look at
+ *	    collector_model(), model_forget_slice(), collector_begin_slice()
+ *	collector_stop(), collector_end_slice(), collector_free()
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/host.h"
+#include "model/model.h"
+
+struct collector;
+
+struct collector_options {
+	uint32_t sample_hz;
+	bool cycles;
+	const uint32_t *tgids; /* -p; borrowed */
+	size_t tgid_cnt;
+	const char *cgroup;  /* --cgroup, or NULL; borrowed */
+	const char *command; /* first word of -- CMD, or ""; borrowed */
+	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
+	bool samples; /* keep samples, with their frames named; without: accounts and books */
+};
+
+/* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
+ * much on a busy host. ns. */
+#define COLLECTOR_DRAIN_NS 1000000000ull
+
+/* Checks the host, loads and attaches; nothing is sampled yet. On failure a sentence is in why, and
+ * the result is a negative errno. *ret_collector is owned by the caller. */
+int collector_new(const struct collector_options *options, char *why, size_t why_bytes,
+		  struct collector **ret_collector);
+/* Takes the baselines, starts to sample and begins the first slice. Errors as collector_new(). */
+int collector_start(struct collector *c, char *why, size_t why_bytes);
+/* Logs the start-up line: what is attached, and what is off and why. verb: "recording". */
+void collector_announce(const struct collector *c, const char *verb);
+
+/* Takes what came since the last call into the slice. */
+void collector_drain(struct collector *c);
+/* Takes the accounts and books, and closes the slice; the model is whole then. */
+void collector_end_slice(struct collector *c);
+/* Begins the next one, after the caller has forgotten what it took out of the model. 0 or -ENOMEM. */
+int collector_begin_slice(struct collector *c);
+/* For a view of one slice at a time: forgets all slices so far and what is in them, then begins one. */
+int collector_fresh_slice(struct collector *c);
+/* When the current slice began. CLOCK_MONOTONIC ns. */
+uint64_t collector_slice_start_ns(const struct collector *c);
+/* Stops to sample; a last collector_end_slice() takes what is on its way. */
+void collector_stop(struct collector *c);
+
+/*
+ * A view that runs for days: true when the model has become so large, with processes and threads that
+ * ended long ago, that collector_renew() is due.
+ */
+bool collector_is_large(const struct collector *c);
+/* Throws the model away and begins a fresh one with baselines of now; what happened since the last
+ * slice is lost. Errors as collector_new(), after which only collector_free() is left. */
+int collector_renew(struct collector *c, char *why, size_t why_bytes);
+
+/* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
+ * are there. */
+void collector_name_process(struct collector *c, uint32_t process);
+
+/* Borrowed until collector_renew() and collector_free(). */
+struct model *collector_model(struct collector *c);
+/* Since the start. */
+uint64_t collector_samples(const struct collector *c);
+uint64_t collector_start_ns(const struct collector *c);
+
+/* Takes NULL and half-built objects. */
+void collector_free(struct collector *c);
+#endif

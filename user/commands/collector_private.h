@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_COMMANDS_COLLECTOR_PRIVATE_H
+#define HOTRUN_COMMANDS_COLLECTOR_PRIVATE_H
+/*
+ * The collector's state, for collector*.c alone.
+ */
+#include "commands/cgroup_select.h"
+#include "commands/cgroup_watch.h"
+#include "commands/collector.h"
+#include "kernel/session.h"
+#include "model/ingest.h"
+#include "names/names.h"
+
+struct collector {
+	struct collector_options options;
+	struct host host;
+	struct session *session;
+	struct model *model;
+	struct ingest *ingest;
+	struct names *names;
+	struct session_ops ops;
+	struct sideband_ops sideband_ops;
+	struct cgroup_select cgroups;
+	struct cgroup_watch groups;
+	bool *online;
+	uint64_t *steal_ns;
+
+	uint64_t start_ns;
+	uint64_t slice_start_ns;
+	uint64_t tailed_ns;   /* last look at the perf maps */
+	uint64_t followed_ns; /* last look at the CPUs */
+	uint64_t samples;
+	size_t threads_at_start;
+	uint64_t recursion_misses, names_timeouts;
+	uint64_t pressure_ns;	    /* since boot */
+	size_t named;		    /* samples of this slice whose stacks were named */
+	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
+	bool ticks_seen;
+	bool stopped; /* the slice that ends is the last one */
+
+	uint32_t *execs; /* processes that called exec since the last drain */
+	size_t execs_cnt, execs_cap;
+
+	/* Stacks named at this pass already: by row, the pass number. */
+	uint32_t *stack_pass;
+	size_t stack_pass_cnt, stack_pass_cap;
+	uint32_t pass;
+};
+
+/* Fills c->ops and c->sideband_ops. */
+void collector_take_records(struct collector *c);
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun top: options, then the screen or plain text. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "commands/live.h"
+#include "commands/screen.h"
+#include "commands/terminal.h"
+#include "commands/top_screen.h"
+#include "output/top_text.h"
+
+#define DEFAULT_HZ    99
+#define MAX_HZ	      10000
+#define MAX_SECS      (30 * 86400.0)
+#define BATCH_ROWS    20
+#define BATCH_COLUMNS 130
+
+static const char help_text[] =
+	"usage: hotrun top [OPTION]...\n\n"
+	"Shows live which processes run and which wait for a CPU, behind whom, and the method "
+	"that\n"
+	"is hottest in each. Needs root, as `hotrun record` does; nothing is kept. Keys: h tells "
+	"them.\n\n"
+	"  -i, --interval SECONDS  between two pictures, 0.1 to 60 (default 2)\n"
+	"  -s, --sort ORDER        cpu (default), waiting, switches\n"
+	"  -b, --batch             plain text again and again, for pipes and files\n"
+	"  -n, --count N           pictures, then end\n"
+	"  -d, --duration SECONDS  how long\n"
+	"      --rows N            processes of a picture with --batch (default 20)\n"
+	"      --width COLUMNS     of --batch, 60 or more (default: the terminal's, else 130)\n"
+	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
+	"  -v, --verbose           more about what happens\n"
+	"  -h, --help              this text\n\n"
+	"  hotrun top\n"
+	"  hotrun top --sort waiting --interval 1\n"
+	"  hotrun top --batch -n 3 --sort switches\n\n"
+	"running, waiting: threads on average over the interval, 1.00 is one CPU's worth; of "
+	"those\n"
+	"waiting: behind others, behind own threads. delay p99: 99 of 100 waits were shorter.\n"
+	"throttled: stopped by a CPU limit of its cgroup, of the time that it wanted. Hottest "
+	"method:\n"
+	"the application's method nearest to the leaf in most samples, else the leaf; n/a when "
+	"the\n"
+	"samples are too few to name one. Exact are all figures but this and percentiles.\n"
+	"Exit code: 0; 1 failure; 2 usage.\n";
+
+struct arguments {
+	struct collector_options collector;
+	enum top_order order;
+	double interval_s, seconds;
+	uint64_t count, rows, width;
+	bool batch;
+};
+
+enum { ROWS = 256, WIDTH };
+
+static int bad_value(const char *option, const char *value, const char *want)
+{
+	log_error("%s %s: %s", option, value, want);
+	return command_usage("top");
+}
+
+static int parse_order(const char *value, enum top_order *ret_order)
+{
+	static const char *const orders[] = {
+		[TOP_BY_CPU] = "cpu", [TOP_BY_WAITING] = "waiting", [TOP_BY_SWITCHES] = "switches"};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (strcmp(value, orders[i]))
+			continue;
+		*ret_order = (enum top_order)i;
+		return EXIT_OK;
+	}
+	return bad_value("--sort", value, "not cpu, waiting or switches");
+}
+
+static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	char want[64];
+
+	if (!text_parse_u64(optarg, min, max, ret_number))
+		return EXIT_OK;
+	snprintf(want, sizeof(want), "not a number, %llu to %llu", (unsigned long long)min,
+		 (unsigned long long)max);
+	return bad_value(option, optarg, want);
+}
+
+static int parse_option(int c, struct arguments *a)
+{
+	uint64_t hz;
+	int rc;
+
+	switch (c) {
+	case 'i':
+		if (text_parse_double(optarg, 0.1, 60, &a->interval_s))
+			return bad_value("-i", optarg, "not a number of seconds, 0.1 to 60");
+		return EXIT_OK;
+	case 'd':
+		if (text_parse_double(optarg, 0.1, MAX_SECS, &a->seconds))
+			return bad_value("-d", optarg, "not a number of seconds, 0.1 to 30 days");
+		return EXIT_OK;
+	case 's':
+		return parse_order(optarg, &a->order);
+	case 'b':
+		a->batch = true;
+		return EXIT_OK;
+	case 'n':
+		return parse_number("-n", 1, 1000000000, &a->count);
+	case ROWS:
+		return parse_number("--rows", 1, 1000000, &a->rows);
+	case WIDTH:
+		return parse_number("--width", TOP_MIN_COLUMNS, 1000, &a->width);
+	case 'F':
+		rc = parse_number("-F", 1, MAX_HZ, &hz);
+		if (!rc)
+			a->collector.sample_hz = (uint32_t)hz;
+		return rc;
+	case 'v':
+		log_max_level = LOG_LEVEL_DEBUG;
+		return EXIT_OK;
+	case 'h':
+		fputs(help_text, stdout);
+		exit(EXIT_OK);
+	default:
+		return command_usage("top");
+	}
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	static const struct option longs[] = {{"interval", required_argument, NULL, 'i'},
+					      {"sort", required_argument, NULL, 's'},
+					      {"batch", no_argument, NULL, 'b'},
+					      {"count", required_argument, NULL, 'n'},
+					      {"duration", required_argument, NULL, 'd'},
+					      {"rows", required_argument, NULL, ROWS},
+					      {"width", required_argument, NULL, WIDTH},
+					      {"frequency", required_argument, NULL, 'F'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "i:s:bn:d:F:vh", longs, NULL)) != -1) {
+		rc = parse_option(c, a);
+		if (rc)
+			return rc;
+	}
+	if (optind < argc) {
+		log_error("%s: top shows this host; `hotrun report %s` shows a capture",
+			  argv[optind], argv[optind]);
+		return command_usage("top");
+	}
+	return EXIT_OK;
+}
+
+/* --- --batch --------------------------------------------------------------------------------- */
+
+static int print_slice(struct collector *c, const struct arguments *a)
+{
+	struct top_view *v = top_view_new(collector_model(c));
+	int err;
+
+	if (!v)
+		return -ENOMEM;
+	err = top_view_arrange(v, MODEL_NONE, a->order);
+	for (size_t i = 0; !err && i < v->rows_cnt && i < a->rows; i++)
+		collector_name_process(c, v->rows[i]);
+	if (!err)
+		err = top_text_write(stdout, v, a->rows, a->width);
+	top_view_free(v);
+	return err;
+}
+
+static int run_batch(struct live *live, struct arguments *a)
+{
+	int code = EXIT_OK, err;
+
+	for (bool first = true;;) {
+		uint64_t pause_ns = live_pause_ns(live);
+
+		nanosleep(&(struct timespec){(time_t)(pause_ns / 1000000000),
+					     (long)(pause_ns % 1000000000)},
+			  NULL);
+		if (!live_step(live))
+			continue;
+		if (!first)
+			putchar('\n');
+		first = false;
+		err = print_slice(live->collector, a);
+		if (err == -EIO && errno == EPIPE)
+			return EXIT_OK; /* a reader that has seen enough */
+		if (err) {
+			log_error("output: %s", strerror(err == -EIO ? errno : -err));
+			return EXIT_FAILED;
+		}
+		if ((a->count && !--a->count) || !live_next(live, &code))
+			return code;
+		if (live->renewed)
+			log_warn("many processes came and went: begun afresh, a moment between two "
+				 "pictures is missing");
+	}
+}
+
+int command_top(int argc, char **argv)
+{
+	struct arguments a = {
+		.collector = {.sample_hz = DEFAULT_HZ, .command = "", .samples = true},
+		.interval_s = 2,
+		.rows = BATCH_ROWS,
+	};
+	struct live live = {0};
+	char why[256];
+	int rc = parse(argc, argv, &a);
+
+	if (rc)
+		return rc;
+	if (!a.batch && screen_check(why, sizeof(why))) {
+		log_error("%s", why);
+		return EXIT_FAILED;
+	}
+	if (!a.width)
+		a.width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
+	rc = live_start(&live, &a.collector, a.interval_s, a.seconds);
+	if (!rc && a.batch) {
+		collector_announce(live.collector, "watching");
+		rc = run_batch(&live, &a);
+	} else if (!rc) {
+		rc = top_screen_run(&live, a.order, a.count);
+	}
+	live_end(&live);
+	return rc;
+}

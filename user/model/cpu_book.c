@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/cpu_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/rise.h"
+
+_Static_assert(sizeof(((struct model_cpu *)0)->queue) == sizeof(((struct cpu_clock *)0)->queue),
+	       "the slots of both are the same");
+
+int cpu_book_init(struct cpu_book *book, uint32_t cpus)
+{
+	*book = (struct cpu_book){.cpus = cpus};
+	book->seen = calloc(cpus, sizeof(*book->seen));
+	return book->seen ? 0 : -ENOMEM;
+}
+
+void cpu_book_clear(struct cpu_book *book)
+{
+	free(book->seen);
+	*book = (struct cpu_book){0};
+}
+
+/*
+ * The interval that runs at a reading goes to whoever seems to run. The switch that closes it may
+ * know better (a thread without an account; a CPU whose first interval began before the recording),
+ * and then the same time would count twice: what is beyond the time that passed is taken off the
+ * largest part, which is where it went.
+ */
+static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
+{
+	uint64_t *parts[] = {&row->idle_ns, &row->accounted_ns, &row->unaccounted_ns};
+	uint64_t sum = row->idle_ns + row->accounted_ns + row->unaccounted_ns;
+
+	while (sum > passed_ns) {
+		uint64_t **largest = &parts[0], off = sum - passed_ns;
+
+		for (size_t i = 1; i < 3; i++)
+			if (*parts[i] > **largest)
+				largest = &parts[i];
+		if (off > **largest)
+			off = **largest;
+		**largest -= off;
+		sum -= off;
+	}
+	row->elapsed_ns = sum;
+}
+
+/* What has run since the last switch belongs to whoever runs. A CPU that never switched is idle,
+ * unless its ticks hit somebody. */
+static void add_running(struct cpu_clock *clock, uint64_t now_ns, uint64_t start_ns)
+{
+	uint64_t since_ns = clock->last_switch_ns ? clock->last_switch_ns : start_ns;
+
+	if (!since_ns)
+		return;
+	if (clock->last_switch_ns ? !clock->running_tid : !clock->ticks_taken)
+		clock->idle_ns += rise_of(now_ns, since_ns);
+	else
+		clock->accounted_ns += rise_of(now_ns, since_ns);
+}
+
+static void take_difference(const struct cpu_seen *was, const struct cpu_seen *is,
+			    struct model_cpu *row)
+{
+	const struct cpu_clock *a = &was->clock, *b = &is->clock;
+
+	row->idle_ns = rise_of(b->idle_ns, a->idle_ns);
+	row->accounted_ns = rise_of(b->accounted_ns, a->accounted_ns);
+	row->unaccounted_ns = rise_of(b->unaccounted_ns, a->unaccounted_ns);
+	fit_elapsed(row, rise_of(is->now_ns, was->now_ns));
+	row->steal_ns = rise_of(is->steal_ns, was->steal_ns);
+	row->switches = rise_of(b->switches, a->switches);
+	row->ticks_taken = rise_of(b->ticks_taken, a->ticks_taken);
+	row->ticks_idle = rise_of(b->ticks_idle, a->ticks_idle);
+	row->ticks_filtered = rise_of(b->ticks_filtered, a->ticks_filtered);
+	for (int i = 0; i < QUEUE_SLOTS; i++)
+		row->queue[i] = rise_of(b->queue[i], a->queue[i]);
+}
+
+bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading *reading,
+		   uint64_t start_ns, struct model_cpu *ret_row)
+{
+	struct cpu_seen is = {true, reading->online, *reading->clock, reading->now_ns,
+			      reading->steal_ns};
+	struct cpu_seen was;
+
+	if (cpu >= book->cpus)
+		return false;
+	was = book->seen[cpu];
+	add_running(&is.clock, is.now_ns, start_ns);
+	book->seen[cpu] = is;
+	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end, its
+	 * first one idle from the beginning, and so both are as long as those of other CPUs. */
+	if (!start_ns || !was.valid || (!is.online && !was.online))
+		return false;
+	*ret_row = (struct model_cpu){.cpu = cpu};
+	take_difference(&was, &is, ret_row);
+	return true;
+}

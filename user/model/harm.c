@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/harm.h"
+
+struct harm harm_sum(const struct model *m, uint32_t process)
+{
+	struct harm harm = {0};
+
+	for (size_t i = 0; i < m->samples_cnt; i++) {
+		const struct model_sample *sample = &m->samples[i];
+
+		if (sample->kind != SAMPLE_ON_CPU ||
+		    (process != MODEL_NONE && m->threads[sample->thread].process != process))
+			continue;
+		harm.samples++;
+		harm.unknown += sample->waiters == WAITERS_UNKNOWN;
+		harm.waiters += harm_of(sample);
+	}
+	return harm;
+}

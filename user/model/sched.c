@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/sched.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+static uint64_t saturating_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t saturating_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* The slices that the tables have rows of: of a recording that goes on only the current one. */
+static uint64_t elapsed_of(const struct model *m)
+{
+	size_t first = m->cpus_cnt ? m->slices_cnt : 0, last = m->cpus_cnt ? 0 : m->slices_cnt;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->cpus_cnt; i++) {
+		if (m->cpus[i].slice < first)
+			first = m->cpus[i].slice;
+		if (m->cpus[i].slice > last)
+			last = m->cpus[i].slice;
+	}
+	for (size_t i = first; i <= last && i < m->slices_cnt; i++)
+		if (m->slices[i].end_ns > m->slices[i].start_ns)
+			sum = saturating_add(sum, m->slices[i].end_ns - m->slices[i].start_ns);
+	return sum;
+}
+
+/* All of it but the maximum. */
+static void add_sum(struct sched_sum *sum, const struct sched_sum *by)
+{
+	model_sched_add(&sum->sched, &by->sched);
+	for (int slot = 0; slot < DELAY_SLOTS; slot++)
+		sum->delays[slot] += by->delays[slot];
+	sum->threads += by->threads;
+}
+
+/*
+ * The longest run delay that a sum can have: max_ns is that of the whole recording, which may have
+ * been elsewhere. Delays that ended lie below the end of their slot; when they cannot make up the
+ * time waited, a wait goes on.
+ */
+static uint64_t bound_max(const struct sched_sum *sum, uint64_t max_ns)
+{
+	uint64_t least = 0, most = 0, bound = 0;
+
+	for (unsigned int slot = 0; slot < DELAY_SLOTS; slot++) {
+		uint64_t count = sum->delays[slot];
+
+		if (!count)
+			continue;
+		bound = sched_slot_ns(slot + 1);
+		least = saturating_add(least, saturating_product(count, sched_slot_ns(slot)));
+		most = saturating_add(most, saturating_product(count, bound));
+	}
+	if (!bound)
+		return sum->sched.waited_ns ? max_ns : 0;
+	if (sum->sched.waited_ns > most && sum->sched.waited_ns - least > bound)
+		bound = sum->sched.waited_ns - least;
+	return max_ns < bound ? max_ns : bound;
+}
+
+static void add_threads(struct sched *s, const struct model *m)
+{
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		model_sched_add(&s->threads[m->accounts[i].thread].sched, &m->accounts[i].sched);
+	for (size_t i = 0; i < m->delays_cnt; i++)
+		s->threads[m->delays[i].thread].delays[m->delays[i].slot] += m->delays[i].count;
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		struct sched_sum *t = &s->threads[i], *p = &s->processes[m->threads[i].process];
+
+		t->threads = sched_wanted_ns(&t->sched) > 0;
+		t->delay_max_ns = bound_max(t, m->threads[i].delay_max_ns);
+		add_sum(p, t);
+		add_sum(&s->host, t);
+		if (t->delay_max_ns > p->delay_max_ns)
+			p->delay_max_ns = t->delay_max_ns;
+		if (t->delay_max_ns > s->host.delay_max_ns)
+			s->host.delay_max_ns = t->delay_max_ns;
+	}
+}
+
+/*
+ * Delays go where their thread's account of that slice went; both tables are in the order of slices.
+ * group_of holds the group of each thread as the walk goes on, at its end that of its last account.
+ */
+static void add_to_groups(struct sched *s, const struct model *m, uint32_t *group_of)
+{
+	size_t next = 0;
+
+	for (size_t i = m->accounts_cnt; i-- > 0;) {
+		const struct model_account *a = &m->accounts[i];
+		struct sched_sum *group;
+
+		group_of[a->thread] = a->cgroup;
+		if (a->cgroup == MODEL_NONE)
+			continue;
+		group = &s->cgroups[a->cgroup];
+		model_sched_add(&group->sched, &a->sched);
+		if (s->threads[a->thread].delay_max_ns > group->delay_max_ns)
+			group->delay_max_ns = s->threads[a->thread].delay_max_ns;
+	}
+	for (size_t i = 0; i < m->delays_cnt; i++) {
+		const struct model_delay *d = &m->delays[i];
+
+		for (; next < m->accounts_cnt && m->accounts[next].slice <= d->slice; next++)
+			group_of[m->accounts[next].thread] = m->accounts[next].cgroup;
+		if (group_of[d->thread] != MODEL_NONE)
+			s->cgroups[group_of[d->thread]].delays[d->slot] += d->count;
+	}
+	for (; next < m->accounts_cnt; next++)
+		group_of[m->accounts[next].thread] = m->accounts[next].cgroup;
+}
+
+/* Gives what each group has of its own to those above it. */
+static int add_upwards(struct sched *s, const struct model *m)
+{
+	size_t bytes = m->cgroups_cnt * sizeof(*s->cgroups);
+	_cleanup_free_ struct sched_sum *own = malloc(bytes + 1);
+
+	if (!own)
+		return -ENOMEM;
+	memcpy(own, s->cgroups, bytes);
+	for (size_t i = 0; i < m->cgroups_cnt; i++) {
+		for (uint32_t row = m->cgroups[i].parent; row != MODEL_NONE;
+		     row = m->cgroups[row].parent) {
+			struct sched_sum *above = &s->cgroups[row];
+
+			add_sum(above, &own[i]);
+			if (own[i].delay_max_ns > above->delay_max_ns)
+				above->delay_max_ns = own[i].delay_max_ns;
+		}
+	}
+	return 0;
+}
+
+static int add_cgroups(struct sched *s, const struct model *m)
+{
+	_cleanup_free_ uint32_t *group_of = malloc((m->threads_cnt + 1) * sizeof(*group_of));
+
+	if (!group_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		group_of[i] = MODEL_NONE;
+	add_to_groups(s, m, group_of);
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		if (group_of[i] != MODEL_NONE)
+			s->cgroups[group_of[i]].threads += s->threads[i].threads;
+	for (size_t i = 0; i < m->cgroups_cnt; i++)
+		s->cgroups[i].delay_max_ns = bound_max(&s->cgroups[i], s->cgroups[i].delay_max_ns);
+	return add_upwards(s, m);
+}
+
+struct sched *sched_new(const struct model *m)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->processes = calloc(m->processes_cnt + 1, sizeof(*s->processes));
+	s->threads = calloc(m->threads_cnt + 1, sizeof(*s->threads));
+	s->cgroups = calloc(m->cgroups_cnt + 1, sizeof(*s->cgroups));
+	if (!s->processes || !s->threads || !s->cgroups)
+		goto no_memory;
+	s->elapsed_ns = elapsed_of(m);
+	add_threads(s, m);
+	if (add_cgroups(s, m))
+		goto no_memory;
+	return s;
+
+no_memory:
+	sched_free(s);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void sched_free(struct sched *s)
+{
+	if (!s)
+		return;
+	free(s->processes);
+	free(s->threads);
+	free(s->cgroups);
+	free(s);
+}
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+double sched_mean(uint64_t ns, uint64_t elapsed_ns)
+{
+	return elapsed_ns ? (double)ns / (double)elapsed_ns : 0;
+}
+
+uint64_t sched_wanted_ns(const struct model_sched *sched)
+{
+	return sched->on_cpu_ns + sched->waited_ns + sched->throttled_ns;
+}
+
+double sched_progress(const struct model_sched *sched)
+{
+	uint64_t wanted_ns = sched_wanted_ns(sched);
+
+	return wanted_ns ? (double)sched->on_cpu_ns / (double)wanted_ns : 1;
+}
+
+uint64_t sched_delay_cnt(const struct sched_sum *sum)
+{
+	uint64_t cnt = 0;
+
+	for (int slot = 0; slot < DELAY_SLOTS; slot++)
+		cnt += sum->delays[slot];
+	return cnt;
+}
+
+uint64_t sched_slot_ns(unsigned int slot)
+{
+	if (slot >= DELAY_SLOTS)
+		return UINT64_MAX;
+	return slot ? 1000ull << slot : 0;
+}
+
+uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
+{
+	uint64_t cnt = sched_delay_cnt(sum);
+	double rank = q * (double)cnt, passed = 0, below = 0, low, high, ns;
+	unsigned int slot = 0;
+
+	if (!cnt)
+		return 0;
+	for (unsigned int i = 0; i < DELAY_SLOTS; i++) {
+		if (!sum->delays[i])
+			continue;
+		slot = i;
+		below = passed;
+		passed += (double)sum->delays[i];
+		if (passed >= rank)
+			break;
+	}
+	rank = fmin(fmax((rank - below) / (double)sum->delays[slot], 0), 1);
+	low = (double)sched_slot_ns(slot);
+	/* The last slot has no end but the longest delay. */
+	high = slot + 1 < DELAY_SLOTS ? (double)sched_slot_ns(slot + 1)
+				      : fmax((double)sum->delay_max_ns, low);
+	ns = slot ? low * pow(high / low, rank) : high * rank;
+	return ns < (double)sum->delay_max_ns ? (uint64_t)ns : sum->delay_max_ns;
+}
+
+uint64_t sched_slice_ns(const struct model_sched *sched)
+{
+	uint64_t switches = sched->voluntary + sched->involuntary;
+
+	return switches ? sched->on_cpu_ns / switches : 0;
+}
+
+/* --- what there was to have ------------------------------------------------------------------ */
+
+uint32_t sched_cgroup_of(const struct model *m, uint32_t process)
+{
+	uint64_t id = m->processes[process].cgroup_id;
+
+	for (size_t i = m->accounts_cnt; i-- > 0;)
+		if (m->accounts[i].cgroup != MODEL_NONE &&
+		    m->threads[m->accounts[i].thread].process == process)
+			return m->accounts[i].cgroup;
+	for (size_t i = 0; id && i < m->cgroups_cnt; i++)
+		if (m->cgroups[i].id == id)
+			return (uint32_t)i;
+	return MODEL_NONE;
+}
+
+static uint32_t widest_mask(const struct model *m, uint32_t process)
+{
+	uint32_t online = m->host.cpus_online, mask = 0;
+
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		if (m->threads[i].process == process && m->threads[i].cpus_allowed > mask)
+			mask = m->threads[i].cpus_allowed;
+	if (!mask || (online && mask > online))
+		mask = online;
+	return mask;
+}
+
+struct sched_available sched_available(const struct model *m, uint32_t process)
+{
+	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
+	uint32_t row = sched_cgroup_of(m, process);
+
+	for (; row != MODEL_NONE; row = m->cgroups[row].parent) {
+		const struct model_cgroup *group = &m->cgroups[row];
+		double quota =
+			group->period_ns ? (double)group->quota_ns / (double)group->period_ns : 0;
+
+		if (quota > 0 && (a.cgroup == MODEL_NONE || quota < a.quota)) {
+			a.quota = quota;
+			a.cgroup = row;
+		}
+	}
+	a.cpus = a.cgroup != MODEL_NONE && a.quota < a.mask ? a.quota : a.mask;
+	return a;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the groups of the cpu controller got, and what their limits took away. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/report_internal.h"
+
+/* Of a path within a sentence. */
+#define PATH_COLUMNS 48
+
+struct report_throttled *report_throttled_new(const struct model *m)
+{
+	struct report_throttled *sums = calloc(m->cgroups_cnt + 1, sizeof(*sums));
+
+	for (size_t i = 0; sums && i < m->throttles_cnt; i++) {
+		const struct model_throttle *t = &m->throttles[i];
+
+		sums[t->cgroup].periods += t->periods;
+		sums[t->cgroup].throttled_periods += t->throttled_periods;
+	}
+	return sums;
+}
+
+static double limit_of(const struct model_cgroup *group)
+{
+	return group->quota_ns && group->period_ns
+		       ? (double)group->quota_ns / (double)group->period_ns
+		       : 0;
+}
+
+uint32_t report_limit_of(const struct report *r, uint32_t process)
+{
+	uint32_t row = sched_cgroup_of(r->m, process), best = MODEL_NONE;
+	uint64_t most = 0;
+
+	for (; row != MODEL_NONE; row = r->m->cgroups[row].parent) {
+		uint64_t cnt = r->throttled[row].throttled_periods;
+
+		if (cnt <= most)
+			continue;
+		most = cnt;
+		best = row;
+	}
+	return best != MODEL_NONE ? best : sched_available(r->m, process).cgroup;
+}
+
+/* A path, or what is known of a group that went too soon. */
+static void path_text(const struct model_cgroup *group, size_t columns, char *buf)
+{
+	if (group->path[0])
+		safe_name(buf, group->path, columns, CUT_MIDDLE);
+	else
+		snprintf(buf, NAME_BYTES, "(gone, id %llu)", (unsigned long long)group->id);
+}
+
+void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static NAME_BYTES])
+{
+	const struct model_cgroup *group = &r->m->cgroups[cgroup];
+	struct report_throttled t = r->throttled[cgroup];
+	char path[NAME_BYTES];
+	size_t n;
+
+	path_text(group, PATH_COLUMNS, path);
+	if (limit_of(group) > 0)
+		n = (size_t)snprintf(buf, NAME_BYTES, "limit %s CPUs (%s of each %s)",
+				     number_fixed(limit_of(group), 2).text,
+				     number_time(group->quota_ns).text,
+				     number_time(group->period_ns).text);
+	else
+		n = (size_t)snprintf(buf, NAME_BYTES, "limit no longer set");
+	n += (size_t)snprintf(buf + n, NAME_BYTES - n, " of %s", path);
+	if (t.periods && n < NAME_BYTES)
+		snprintf(buf + n, NAME_BYTES - n, ", reached in %s of %s periods",
+			 number_count(t.throttled_periods).text, number_count(t.periods).text);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+struct cgroup_rows {
+	uint32_t *rows; /* most wanted first, groups above before those below */
+	size_t rows_cnt;
+	bool limits; /* any has a limit, or was throttled */
+};
+
+static void rows_clear(struct cgroup_rows *rows)
+{
+	free(rows->rows);
+}
+
+static bool same_figures(const struct model_sched *a, const struct model_sched *b)
+{
+	return a->on_cpu_ns == b->on_cpu_ns && a->waited_ns == b->waited_ns &&
+	       a->throttled_ns == b->throttled_ns;
+}
+
+/* The folder of one folder alone says nothing that this does not say, too. */
+static void hide_mere_folders(const struct report *r, bool *hidden)
+{
+	for (size_t i = 0; i < r->m->cgroups_cnt; i++) {
+		uint32_t parent = r->m->cgroups[i].parent;
+
+		if (parent != MODEL_NONE && !r->m->cgroups[parent].quota_ns &&
+		    !r->throttled[parent].periods &&
+		    same_figures(&r->sched->cgroups[parent].sched, &r->sched->cgroups[i].sched))
+			hidden[parent] = true;
+	}
+}
+
+static int compare_wanted(const void *a, const void *b, void *arg)
+{
+	const struct report *r = arg;
+	uint32_t ra = *(const uint32_t *)a, rb = *(const uint32_t *)b;
+	uint64_t wa = sched_wanted_ns(&r->sched->cgroups[ra].sched);
+	uint64_t wb = sched_wanted_ns(&r->sched->cgroups[rb].sched);
+
+	if (wa != wb)
+		return wa < wb ? 1 : -1;
+	return (ra > rb) - (ra < rb);
+}
+
+static int rows_build(const struct report *r, struct cgroup_rows *rows)
+{
+	_cleanup_free_ bool *hidden = calloc(r->m->cgroups_cnt + 1, sizeof(*hidden));
+
+	rows->rows = calloc(r->m->cgroups_cnt + 1, sizeof(*rows->rows));
+	if (!hidden || !rows->rows)
+		return -ENOMEM;
+	hide_mere_folders(r, hidden);
+	for (uint32_t i = 0; i < r->m->cgroups_cnt; i++) {
+		bool limit = r->m->cgroups[i].quota_ns || r->throttled[i].periods;
+
+		if (hidden[i] || !sched_wanted_ns(&r->sched->cgroups[i].sched))
+			continue;
+		rows->rows[rows->rows_cnt++] = i;
+		rows->limits |= limit || r->sched->cgroups[i].sched.throttled_ns;
+	}
+	qsort_r(rows->rows, rows->rows_cnt, sizeof(*rows->rows), compare_wanted, (void *)r);
+	return 0;
+}
+
+static uint64_t rest_of(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/* What ran in no group that is known, so that the table adds up to the host. */
+static struct sched_sum groupless(const struct report *r)
+{
+	struct sched_sum sum = {.sched = r->sched->host.sched};
+
+	for (size_t i = 0; i < r->m->cgroups_cnt; i++) {
+		const struct model_sched *s = &r->sched->cgroups[i].sched;
+
+		if (r->m->cgroups[i].parent != MODEL_NONE)
+			continue;
+		sum.sched.on_cpu_ns = rest_of(sum.sched.on_cpu_ns, s->on_cpu_ns);
+		sum.sched.waited_ns = rest_of(sum.sched.waited_ns, s->waited_ns);
+		sum.sched.throttled_ns = rest_of(sum.sched.throttled_ns, s->throttled_ns);
+	}
+	return sum;
+}
+
+static void put_groupless(const struct report *r, const struct cgroup_rows *rows)
+{
+	struct sched_sum sum = groupless(r);
+
+	if (sched_mean(sched_wanted_ns(&sum.sched), r->sched->elapsed_ns) < 0.005)
+		return;
+	put_mean(r, sum.sched.on_cpu_ns, 8);
+	put_mean(r, sum.sched.waited_ns, 8);
+	put_right(r, "-", 9);
+	if (rows->limits) {
+		put_mean(r, sum.sched.throttled_ns, 10);
+		put_spaces(r, 8 + 6 + 10);
+	}
+	fputs("  (group unknown)\n", r->out);
+}
+
+static void put_limit(const struct report *r, uint32_t cgroup)
+{
+	const struct sched_sum *sum = &r->sched->cgroups[cgroup];
+	struct report_throttled t = r->throttled[cgroup];
+	double limit = limit_of(&r->m->cgroups[cgroup]);
+	uint64_t wanted_ns = sched_wanted_ns(&sum->sched);
+	char text[NUMBER_BYTES + 8];
+
+	put_mean(r, sum->sched.throttled_ns, 10);
+	put_right(r, number_percent((double)sum->sched.throttled_ns / (double)wanted_ns).text, 8);
+	if (r->m->host.off & OFF_LIMITS) {
+		put_right(r, "n/a", 6);
+		put_right(r, "n/a", 10);
+		return;
+	}
+	put_right(r, limit > 0 ? number_fixed(limit, 2).text : "-", 6);
+	snprintf(text, sizeof(text), "%llu/%llu", (unsigned long long)t.throttled_periods,
+		 (unsigned long long)t.periods);
+	put_right(r, t.periods ? text : "-", 10);
+}
+
+static void put_notes(const struct report *r, const struct cgroup_rows *rows)
+{
+	if (r->m->host.off & OFF_LIMITS) {
+		fprintf(r->out, "  limits n/a: %s\n", model_off_text(OFF_LIMITS));
+	} else if (rows->limits) {
+		put_spaces(r, 2);
+		put_words(r,
+			  "of it: share of what was wanted. limit: CPUs, of the group itself. "
+			  "periods: in "
+			  "which that limit stopped it, of all.",
+			  2, 2);
+	}
+}
+
+int report_cgroups(const struct report *r)
+{
+	_cleanup_(rows_clear) struct cgroup_rows rows = {0};
+	char text[NAME_BYTES];
+	size_t used;
+	int err;
+
+	if (r->m->host.off & OFF_GROUPS) {
+		put_heading(r, "cgroups");
+		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_GROUPS));
+		return 0;
+	}
+	err = rows_build(r, &rows);
+	/* The root alone is the host once more. */
+	if (err || !rows.rows_cnt || (rows.rows_cnt == 1 && !rows.limits))
+		return err;
+	used = 8 + 8 + 9 + (rows.limits ? 10 + 8 + 6 + 10 : 0) + 2;
+	put_heading(r, "cgroups, with those below them: mean threads (exact)");
+	put_right(r, "running", 8);
+	put_right(r, "waiting", 8);
+	put_right(r, "p99", 9);
+	if (rows.limits) {
+		put_right(r, "throttled", 10);
+		put_right(r, "of it", 8);
+		put_right(r, "limit", 6);
+		put_right(r, "periods", 10);
+	}
+	fputs("  cgroup\n", r->out);
+	for (size_t i = 0; i < rows.rows_cnt && i < r->o.rows; i++) {
+		const struct sched_sum *sum = &r->sched->cgroups[rows.rows[i]];
+
+		put_mean(r, sum->sched.on_cpu_ns, 8);
+		put_mean(r, sum->sched.waited_ns, 8);
+		put_delay(r, sum, 0.99, 9);
+		if (rows.limits)
+			put_limit(r, rows.rows[i]);
+		path_text(&r->m->cgroups[rows.rows[i]], r->o.width - used, text);
+		fprintf(r->out, "  %s\n", text);
+	}
+	put_groupless(r, &rows);
+	if (rows.rows_cnt > r->o.rows)
+		fprintf(r->out, "%*s… %s more\n", (int)used, "",
+			number_count(rows.rows_cnt - r->o.rows).text);
+	put_notes(r, &rows);
+	return 0;
+}
