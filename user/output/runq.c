@@ -406,9 +406,12 @@ static void put_head(const struct runq *r)
 			number_utc(((int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns) /
 				   1000000000)
 				.text);
-	fprintf(r->out, " · %s · CPU busy %s of %u\n", number_time(r->sched->elapsed_ns).text,
-		number_fixed(sched_mean(all.busy_ns, r->sched->elapsed_ns), 2).text,
-		m->host.cpus_online);
+	fprintf(r->out, " · %s", number_time(r->sched->elapsed_ns).text);
+	if (r->queues_cnt)
+		fprintf(r->out, " · CPU busy %s of %zu",
+			number_fixed(sched_mean(all.busy_ns, r->sched->elapsed_ns), 2).text,
+			r->queues_cnt);
+	putc('\n', r->out);
 }
 
 static int put_host(struct runq *r)
