@@ -105,7 +105,7 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 #define THROTTLE_COLUMNS 10
 #define GAP_COLUMNS	 2
 #define THROTTLE_FROM	 76
-#define SPLIT_FROM	 110
+#define SPLIT_FROM	 118
 #define METHOD_FROM	 38 /* of what is left for names: less says nothing of a method */
 
 struct layout {
