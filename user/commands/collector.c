@@ -416,8 +416,9 @@ void collector_announce(const struct collector *c, const char *verb)
 		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
 			 *h->filter ? h->filter : "all processes", off);
 	}
-	log_info("%s at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), %s", verb,
-		 h->sample_hz, h->event, h->cpus_online, c->model->threads_cnt, stacks);
+	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->model->threads_cnt, stacks);
 	warn_of_capabilities();
 }
 
