@@ -116,7 +116,7 @@ static __always_inline void add_wait(struct event_task *event, const struct acco
 {
 	__u64 all = interval_of(account, now), own = account->wait_own_ns;
 	__u64 throttled = account->wait_throttled_ns;
-	struct cfs_rq *queue = task->se.cfs_rq;
+	struct cfs_rq *queue = compat_queue(task);
 	bool lost = false;
 	struct wait wait;
 

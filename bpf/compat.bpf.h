@@ -33,6 +33,27 @@ static __always_inline __u32 compat_delayed_tasks(struct rq *rq)
 	return 0;
 }
 
+/* The queue of a task on its CPU, that of its group; NULL without group scheduling (CONFIG_FAIR_GROUP_SCHED).
+ * The verifier must trust the pointer. */
+static __always_inline struct cfs_rq *compat_queue(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.cfs_rq) ? task->se.cfs_rq : NULL;
+}
+
+/* The queue that it will have on another CPU; only for functions that take any pointer. */
+static __always_inline struct cfs_rq *compat_queue_on(struct task_struct *task, __u32 cpu)
+{
+	struct cfs_rq **queues, *queue = NULL;
+
+	if (!bpf_core_field_exists(task->sched_task_group) ||
+	    !bpf_core_field_exists(task->sched_task_group->cfs_rq))
+		return NULL;
+	queues = BPF_CORE_READ(task, sched_task_group, cfs_rq);
+	if (queues)
+		bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu);
+	return queue;
+}
+
 /* How the throttled time of a queue was called before 5.19 (commit 64eaf50731ac), in another clock. */
 struct cfs_rq___task_clock {
 	__u64 throttled_clock_task_time;

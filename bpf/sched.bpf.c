@@ -55,7 +55,7 @@ static __always_inline void send_last_account(struct task_struct *task,
 static __always_inline void begin_wait(struct account *account, struct task_struct *task, __u32 cpu,
 				       __u64 now)
 {
-	struct cfs_rq *queue = task->se.cfs_rq;
+	struct cfs_rq *queue = compat_queue(task);
 
 	account->state = STATE_WAITING;
 	account->since_ns = now;
@@ -70,7 +70,7 @@ static __always_inline void begin_wait(struct account *account, struct task_stru
 static __always_inline void gather_wait(struct account *account, struct task_struct *task,
 					__u32 cpu, __u64 now)
 {
-	struct cfs_rq *queue = task->se.cfs_rq;
+	struct cfs_rq *queue = compat_queue(task);
 	bool lost = false;
 
 	account->wait_own_ns += own_since_mark(account, task->tgid, cpu, now, &lost);
@@ -293,7 +293,7 @@ SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 {
 	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
-	struct cfs_rq **queues, *queue = NULL;
+	struct cfs_rq *queue;
 	__u64 now;
 
 	if (!account)
@@ -305,11 +305,7 @@ int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 		now = bpf_ktime_get_ns();
 		gather_wait(account, task, compat_task_cpu(task), now);
 		account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
-		queues = bpf_core_field_exists(task->sched_task_group->cfs_rq)
-				 ? BPF_CORE_READ(task, sched_task_group, cfs_rq)
-				 : NULL;
-		if (queues)
-			bpf_probe_read_kernel(&queue, sizeof(queue), queues + dest_cpu);
+		queue = compat_queue_on(task, dest_cpu);
 		account->queue = (__u64)queue;
 		account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
 	}

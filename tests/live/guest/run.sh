@@ -117,6 +117,36 @@ judge_delayed() {
 		"$(awk -v s="$seen" -v t="$told" 'BEGIN { printf "%.0f", t ? 100 * s / t : 0 }')" 75 125
 }
 
+# sum_of CAPTURE COLUMN NAME: over the threads of that name
+sum_of() { sql "$1" "SELECT sum($2) FROM thread WHERE comm GLOB '$3'"; }
+
+per_cent_of() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f\n", b ? 100 * a / b : 0 }'; }
+
+# waits_of NAME: what schedstat says that it waited, throttled or not
+waits_of() { awk -v n="^schedstat_$1\$" '$1 ~ n { wait += $3 } END { printf "%.0f", wait }' "$T/facts"; }
+
+# The second and third slice lie within the life of the first loads.
+judge_waits() {
+	local c=$T/waits.hotrun limit_ns
+
+	limit_ns=$(($(fact throttled_us) * 1000))
+	within "three on one CPU: waiting for each running, per cent" "$(sql "$c" "SELECT round(100.0 * sum(a.waited_ns) / sum(a.on_cpu_ns))
+		FROM account a JOIN thread t ON t.id = a.thread WHERE t.comm GLOB 'queue_*' AND a.slice IN
+		(SELECT id FROM slice ORDER BY id LIMIT 2 OFFSET 1)")" 190 210
+	within "their waits, per cent of schedstat" "$(per_cent_of "$(sum_of "$c" waited_ns 'queue_*')" "$(waits_of 'queue_.')")" 97 105
+	within "two threads beside three: of their waits behind their own, per cent" \
+		"$(per_cent_of "$(sum_of "$c" behind_own_ns two)" "$(sum_of "$c" waited_ns two)")" 19 31
+	within "three threads beside two: of their waits behind their own, per cent" \
+		"$(per_cent_of "$(sum_of "$c" behind_own_ns three)" "$(sum_of "$c" waited_ns three)")" 44 56
+	within "half a CPU: throttled, of $((limit_ns / 1000000)) ms by cpu.stat, per cent" \
+		"$(per_cent_of "$(sum_of "$c" throttled_ns limited)" "$limit_ns")" 95 105
+	within "half a CPU: run delay, per cent of the throttled time" \
+		"$(per_cent_of "$(sum_of "$c" waited_ns limited)" "$limit_ns")" 0 15
+	within "who naps in a throttled group: throttled and run delay, per cent of schedstat" \
+		"$(per_cent_of "$(sum_of "$c" 'throttled_ns + waited_ns' naps)" "$(waits_of naps)")" 95 105
+	within "and is throttled, ms" "$(sum_of "$c" throttled_ns naps | awk '{ print $1 / 1e6 }')" 200 2500
+}
+
 judge_hidden() {
 	is "hidden kallsyms: no kernel name" "$(sql "$T/hidden.hotrun" 'SELECT count(*) FROM symbol WHERE kind = 1 AND reason = 0')" 0
 	within "hidden kallsyms: frames that say so" "$(sql "$T/hidden.hotrun" "SELECT count(*) FROM symbol y
@@ -160,7 +190,7 @@ judge() {
 }
 
 prepare() {
-	gcc -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer -static -o "$G/spin" tests/live/guest/spin.c &&
+	gcc -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer -static -pthread -o "$G/spin" tests/live/guest/spin.c &&
 		gcc -O1 -Wall -Wextra -Werror -static -o "$G/bpf_objects" tests/live/guest/bpf_objects.c &&
 		strip -o "$G/hotrun" "$STATIC" &&
 		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/hotrun"
@@ -178,8 +208,8 @@ all() {
 			boot 5.10 2 refused
 			;;
 		*)
-			boot "$version" 4 load,delayed,kill,hidden,hotplug,clock
-			judge load delayed hidden hotplug clock
+			boot "$version" 4 load,delayed,waits,kill,hidden,hotplug,clock
+			judge load delayed waits hidden hotplug clock
 			;;
 		esac
 	done
