@@ -72,13 +72,17 @@ int create_accounts(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Copies an account that is not being written; false after three tries. */
-static __always_inline bool copy_account(struct account *from, struct account *to)
+/*
+ * Copies an account that is not being written, and tells a time at which it stood so: the iterator may
+ * itself be preempted, and what the thread did then is not known here. False after three tries.
+ */
+static __always_inline bool copy_account(struct account *from, struct account *to, __u64 *ret_now)
 {
 	for (int i = 0; i < 3; i++) {
 		__u64 before = READ_ONCE(from->sequence);
 
 		barrier();
+		*ret_now = bpf_ktime_get_ns();
 		__builtin_memcpy(to, from, sizeof(*to));
 		barrier();
 		if (!(before & 1) && READ_ONCE(from->sequence) == before)
@@ -166,12 +170,12 @@ int read_accounts(struct bpf_iter__task *ctx)
 	fill_identity(&r->event, task);
 	r->event.state = state_letter(task->__state, task->exit_state);
 	from = bpf_task_storage_get(&accounts, task, 0, 0);
+	r->event.time_ns = bpf_ktime_get_ns();
 	if (!from)
 		r->event.flags |= ACCOUNT_ABSENT;
-	else if (!copy_account(from, &r->account))
+	else if (!copy_account(from, &r->account, &r->event.time_ns))
 		r->event.flags |= ACCOUNT_TORN;
 	fill_figures(&r->event, &r->account);
-	r->event.time_ns = bpf_ktime_get_ns();
 	if (from && !(r->event.flags & ACCOUNT_TORN))
 		add_interval(&r->event, &r->account, task, r->event.time_ns);
 	bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));
