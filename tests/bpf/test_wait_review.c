@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose time it is: the cgroup of threads on the real kernel. */
+/* Whose time it is, on the real kernel: the cgroup of threads, the part behind own threads. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,6 +47,49 @@ Test(wait_review, a_session_of_its_own_leaves_a_thread_in_its_cgroup)
 	cr_assert(task);
 	cr_expect_eq(task->cgroup_id, group.st_ino, "%lu, not that of %s",
 		     (unsigned long)task->cgroup_id, path);
+	drive_kill(pid);
+	drive_close(&d);
+}
+
+static void *spin(void *unused)
+{
+	drive_spin(unused);
+	return NULL;
+}
+
+static int spin_in_threads(void *unused)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 39; i++)
+		if (pthread_create(&thread, NULL, spin, NULL))
+			return 1;
+	return drive_spin(unused);
+}
+
+/* As at its end, or the part behind own threads jumps beyond the wait of that slice. */
+Test(wait_review, a_wait_from_before_the_start_tells_own_threads_while_it_goes_on)
+{
+	uint64_t waited = 0, own = 0;
+	struct drive d;
+	pid_t pid = drive_fork(spin_in_threads, NULL, drive_cpu(1), false);
+
+	drive_sleep(100 * DRIVE_MS);
+	drive_open(&d, NULL);
+	drive_sleep(10 * DRIVE_MS);
+	drive_read_accounts(&d);
+	for (size_t i = 0; i < d.tasks_cnt; i++) {
+		const struct event_task *task = &d.tasks[i];
+
+		if (task->tgid != (uint32_t)pid || task->on_cpu_ns)
+			continue;
+		waited += task->waited_ns;
+		own += task->behind_own_ns;
+		cr_expect_leq(task->behind_own_ns, task->waited_ns);
+	}
+	if (!waited)
+		cr_skip_test("all of them ran already");
+	cr_expect_gt(own, 0, "0 of %lu ns", (unsigned long)waited);
 	drive_kill(pid);
 	drive_close(&d);
 }
