@@ -84,13 +84,17 @@ int create_accounts(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Copies an account that is not being written; false after three tries. */
-static __always_inline bool copy_account(struct account *from, struct account *to)
+/*
+ * Copies an account that is not being written, and tells a time at which it stood so: the iterator may
+ * itself be preempted, and what the thread did then is not known here. False after three tries.
+ */
+static __always_inline bool copy_account(struct account *from, struct account *to, __u64 *ret_now)
 {
 	for (int i = 0; i < 3; i++) {
 		__u64 before = READ_ONCE(from->sequence);
 
 		barrier();
+		*ret_now = bpf_ktime_get_ns();
 		__builtin_memcpy(to, from, sizeof(*to));
 		barrier();
 		if (!(before & 1) && READ_ONCE(from->sequence) == before)
@@ -120,8 +124,8 @@ static __always_inline void add_wait(struct event_task *event, const struct acco
 	bool lost = false;
 	struct wait wait;
 
-	if (account->state == STATE_WAITING) {
-		own += own_since_mark(account, event->tgid, compat_task_cpu(task), now, &lost);
+	own += own_since_mark(account, event->tgid, compat_task_cpu(task), now, &lost);
+	if (account->state == STATE_WAITING) { /* else its end does not tell it either */
 		throttled += throttled_since_mark(account, queue);
 		if (queue && compat_throttled_now(queue))
 			throttled = all;
@@ -176,12 +180,12 @@ int read_accounts(struct bpf_iter__task *ctx)
 	fill_identity(&r->event, task);
 	r->event.state = state_letter(task->__state, task->exit_state);
 	from = bpf_task_storage_get(&accounts, task, 0, 0);
+	r->event.time_ns = bpf_ktime_get_ns();
 	if (!from)
 		r->event.flags |= ACCOUNT_ABSENT;
-	else if (!copy_account(from, &r->account))
+	else if (!copy_account(from, &r->account, &r->event.time_ns))
 		r->event.flags |= ACCOUNT_TORN;
 	fill_figures(&r->event, &r->account);
-	r->event.time_ns = bpf_ktime_get_ns();
 	if (from && !(r->event.flags & ACCOUNT_TORN))
 		add_interval(&r->event, &r->account, task, r->event.time_ns);
 	bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));

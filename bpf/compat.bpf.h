@@ -110,18 +110,21 @@ static __always_inline __u32 compat_task_cpu(struct task_struct *task)
 /*
  * The cgroup of a task as the cpu controller sees it, whose limits and shares decide: that of its
  * task group (CONFIG_CGROUP_SCHED). On a hybrid host the v2 hierarchy holds no cpu controller, and
- * its id is 1 for everybody; it is the fallback where there are no task groups.
+ * its id is 1 for everybody; it is the fallback where there are no task groups. An autogroup
+ * (kernel.sched_autogroup_enabled, a group of each session of threads in the root) is no cgroup: its
+ * threads belong to the one above it.
  */
 static __always_inline __u64 compat_cgroup_id(struct task_struct *task)
 {
-	__u64 id;
+	struct task_group *group;
+	struct cgroup *cgroup;
 
-	if (bpf_core_field_exists(task->sched_task_group)) {
-		id = BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, id);
-		/* An autogroup (kernel/sched/autogroup.c) is no cgroup; it lies below that of its
-		 * tasks, the root. */
-		return id ?: BPF_CORE_READ(task, sched_task_group, parent, css.cgroup, kn, id);
-	}
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	if (!bpf_core_field_exists(task->sched_task_group))
+		return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	group = BPF_CORE_READ(task, sched_task_group);
+	cgroup = BPF_CORE_READ(group, css.cgroup);
+	if (!cgroup)
+		cgroup = BPF_CORE_READ(group, parent, css.cgroup);
+	return BPF_CORE_READ(cgroup, kn, id);
 }
 #endif

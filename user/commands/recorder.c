@@ -11,9 +11,9 @@
 #include "kernel/host.h"
 #include "store/store.h"
 
-/* Rows kept while a reader holds the file: about 200 MB. */
-#define DELAYED_ROWS_MAX 4000000u
-#define DELAYED_WAIT_NS	 60000000000ull
+/* Kept while a reader holds the file: minutes of a host with 10,000 busy threads. */
+#define DELAYED_BYTES_MAX (200u << 20)
+#define DELAYED_WAIT_NS	  60000000000ull
 
 struct recorder {
 	struct collector *collector;
@@ -23,21 +23,36 @@ struct recorder {
 	bool delayed; /* rows wait for a reader that holds the file */
 };
 
+static uint64_t delayed_rows(const struct model *m)
+{
+	return m->samples_cnt + m->accounts_cnt + m->delays_cnt + m->contentions_cnt +
+	       m->throttles_cnt;
+}
+
+static uint64_t delayed_bytes(const struct model *m)
+{
+	return m->samples_cnt * sizeof(*m->samples) + m->accounts_cnt * sizeof(*m->accounts) +
+	       m->delays_cnt * sizeof(*m->delays) + m->contentions_cnt * sizeof(*m->contentions) +
+	       m->throttles_cnt * sizeof(*m->throttles);
+}
+
 /* A reader that holds the file delays the slice: it goes with the next one. */
 static int write_slice(struct recorder *r)
 {
 	struct model *m = collector_model(r->collector);
 	int err = store_write_slice(r->store, m);
+	uint64_t dropped;
 
 	r->delayed = err == -EBUSY;
-	if (r->delayed && m->samples_cnt + m->accounts_cnt < DELAYED_ROWS_MAX)
+	if (r->delayed && delayed_bytes(m) < DELAYED_BYTES_MAX)
 		return 0;
 	if (r->delayed) {
 		log_warn("%s: another program holds the file; what was recorded meanwhile is "
 			 "dropped",
 			 r->path);
+		dropped = delayed_rows(m);
 		model_forget_slice(m);
-		model_loss_add(m, LOSS_MODEL_LIMIT, DELAYED_ROWS_MAX);
+		model_loss_add(m, LOSS_MODEL_LIMIT, dropped);
 		return 0;
 	}
 	model_forget_slice(m);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whose time it is, on the real kernel: the cgroup of threads, the part behind own threads. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drive.h"
+#include "kernel/cgroup_tree.h"
+
+/* The first thread of a session of its own: the kernel gives it a group that is no cgroup where
+ * kernel.sched_autogroup_enabled says so. */
+static int spin_in_a_session(void *unused)
+{
+	setsid();
+	return drive_spin(unused);
+}
+
+Test(wait_review, a_session_of_its_own_leaves_a_thread_in_its_cgroup)
+{
+	struct cgroup_mounts mounts;
+	const struct event_task *task;
+	char path[4200], own[256] = "";
+	struct stat group;
+	struct drive d;
+	FILE *file;
+	pid_t pid;
+
+	if (cgroup_mounts_find(&mounts) || !mounts.v1)
+		cr_skip_test("the path of the cpu controller is known on v1 alone");
+	drive_open(&d, NULL);
+	pid = drive_fork(spin_in_a_session, NULL, -1, false);
+	drive_await(pid, 10 * DRIVE_MS);
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	file = fopen(path, "re");
+	cr_assert(file);
+	while (fgets(path, sizeof(path), file))
+		if (strstr(path, ":cpu:") && sscanf(strstr(path, ":cpu:"), ":cpu:%255s", own) == 1)
+			break;
+	fclose(file);
+	snprintf(path, sizeof(path), "%s%s", mounts.cpu, own);
+	cr_assert_eq(stat(path, &group), 0, "%s", path);
+	drive_read_accounts(&d);
+	task = drive_task(&d, (uint32_t)pid, EVENT_TASK);
+	cr_assert(task);
+	cr_expect_eq(task->cgroup_id, group.st_ino, "%lu, not that of %s",
+		     (unsigned long)task->cgroup_id, path);
+	drive_kill(pid);
+	drive_close(&d);
+}
+
+static void *spin(void *unused)
+{
+	drive_spin(unused);
+	return NULL;
+}
+
+static int spin_in_threads(void *unused)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 39; i++)
+		if (pthread_create(&thread, NULL, spin, NULL))
+			return 1;
+	return drive_spin(unused);
+}
+
+/* As at its end, or the part behind own threads jumps beyond the wait of that slice. */
+Test(wait_review, a_wait_from_before_the_start_tells_own_threads_while_it_goes_on)
+{
+	uint64_t waited = 0, own = 0;
+	struct drive d;
+	pid_t pid = drive_fork(spin_in_threads, NULL, drive_cpu(1), false);
+
+	drive_sleep(100 * DRIVE_MS);
+	drive_open(&d, NULL);
+	drive_sleep(10 * DRIVE_MS);
+	drive_read_accounts(&d);
+	for (size_t i = 0; i < d.tasks_cnt; i++) {
+		const struct event_task *task = &d.tasks[i];
+
+		if (task->tgid != (uint32_t)pid || task->on_cpu_ns)
+			continue;
+		waited += task->waited_ns;
+		own += task->behind_own_ns;
+		cr_expect_leq(task->behind_own_ns, task->waited_ns);
+	}
+	if (!waited)
+		cr_skip_test("all of them ran already");
+	cr_expect_gt(own, 0, "0 of %lu ns", (unsigned long)waited);
+	drive_kill(pid);
+	drive_close(&d);
+}
