@@ -114,8 +114,14 @@ static __always_inline __u32 compat_task_cpu(struct task_struct *task)
  */
 static __always_inline __u64 compat_cgroup_id(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->sched_task_group))
-		return BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, id);
+	__u64 id;
+
+	if (bpf_core_field_exists(task->sched_task_group)) {
+		id = BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, id);
+		/* An autogroup (kernel/sched/autogroup.c) is no cgroup; it lies below that of its
+		 * tasks, the root. */
+		return id ?: BPF_CORE_READ(task, sched_task_group, parent, css.cgroup, kn, id);
+	}
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 #endif

@@ -30,6 +30,7 @@ struct cfs_rq;
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct cfs_rq **cfs_rq; /* one a CPU */
+	struct task_group *parent;
 };
 
 struct list_head {

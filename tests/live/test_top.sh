@@ -46,13 +46,9 @@ TMUX_SOCKET=$T/tmux
 tm() { tmux -S "$TMUX_SOCKET" "$@"; }
 tm -f /dev/null new-session -d -x 120 -y 30 -s top "sleep 100"
 PIDS+=("$(tm display-message -p '#{pid}')")
-tm set-option -g remain-on-exit on
 
-# screen_start COMMAND: in the terminal; its pid in $pane
-screen_start() {
-	tm respawn-pane -k -t top "exec env LANG=C.UTF-8 LC_ALL=C.UTF-8 $1"
-	pane=$(tm display-message -p -t top '#{pane_pid}')
-}
+# screen_start COMMAND: in the terminal, which tells its exit code in the end
+screen_start() { tm respawn-pane -k -t top "trap : INT; LC_ALL=C.UTF-8 $1; echo ended \$?; sleep 60"; }
 screen() { tm capture-pane -p -t top; }
 shows() { screen | grep -qaF -- "$1"; }
 shows_not() { ! shows "$1"; }
@@ -65,7 +61,6 @@ after() {
 	key "$@"
 	if until_true 5 shows "$text"; then ok "$name"; else fail "$name: no '$text' on: $(screen | head -5 | tr '\n' '|')"; fi
 }
-pane_dead() { [ "$(tm display-message -p -t top '#{pane_dead}')" = 1 ]; }
 
 screen_start "$HOTRUN top --interval 0.5"
 check "the screen appears" until_true 10 shows "active processes, by CPU"
@@ -96,33 +91,32 @@ key Home
 
 tm resize-window -t top -x 20 -y 5
 check "20x5: it says that this is too small" until_true 5 shows "too small"
-is "and goes on" "$(pane_dead && echo ended)" ""
+is "and goes on" "$(shows ended && echo ended)" ""
 tm resize-window -t top -x 90 -y 20
 check "90x20: the table is back" until_true 5 shows "active processes"
 within "and fills it" "$(screen | grep -caE '^ +[0-9]+ +[0-9]+\.[0-9][0-9] ')" 5 15
 tm resize-window -t top -x 200 -y 50
 check "200x50: others and own are shown" until_true 5 shows "  others      own"
 key q
-check "q ends it" until_true 5 pane_dead
-is "with exit code 0" "$(tm display-message -p -t top '#{pane_dead_status}')" 0
+check "q ends it, with exit code 0" until_true 5 shows "ended 0"
 
 screen_start "$HOTRUN top -i 0.5"
 check "it starts again" until_true 10 shows "active processes"
 key C-c
-check "Ctrl-C ends it" until_true 5 pane_dead
-is "with exit code 0, too" "$(tm display-message -p -t top '#{pane_dead_status}')" 0
+check "Ctrl-C ends it, with exit code 0" until_true 5 shows "ended 0"
 
-tm respawn-pane -k -t top "TERM=no-such-terminal $HOTRUN top; echo ended \$?; sleep 30"
+screen_start "TERM=no-such-terminal $HOTRUN top"
 check "a terminal of no known kind: failure" until_true 10 shows "ended 1"
 check "that names the way" shows "--batch"
 
 # Without UTF-8 its own signs become ASCII.
-tm respawn-pane -k -t top "exec env LC_ALL=C $HOTRUN top -i 0.5"
+screen_start "LC_ALL=C $HOTRUN top -i 0.5"
 check "a terminal without UTF-8" until_true 10 shows "active processes"
 check "shows ASCII alone" until_true 5 eval '! screen | grep -qaP "[^\x00-\x7f]"'
 
 # The terminal goes away.
-screen_start "$HOTRUN top -i 0.5"
+tm respawn-pane -k -t top "LC_ALL=C.UTF-8 exec $HOTRUN top -i 0.5"
+pane=$(tm display-message -p -t top '#{pane_pid}')
 check "it runs in a terminal" until_true 10 shows "active processes"
 helpers=$(cat "/proc/$pane/task/$pane/children")
 tm kill-pane -t top

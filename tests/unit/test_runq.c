@@ -214,6 +214,20 @@ Test(runq, groups_of_a_kernel_without_them_are_not_available)
 	model_free(m);
 }
 
+Test(runq, waiting_in_no_known_group_is_told)
+{
+	struct runq_options options = {.cgroups = 3};
+	uint32_t service;
+	struct model *m = contended(&service);
+
+	expect_says(m, &options, "no known cgroup", false);
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		if (m->processes[m->threads[m->accounts[i].thread].process].tgid == 99)
+			m->accounts[i].cgroup = MODEL_NONE;
+	expect_says(m, &options, "in no known cgroup\n  3.00 threads waiting on average\n", true);
+	model_free(m);
+}
+
 Test(runq, an_empty_capture_is_no_failure)
 {
 	struct model *m = build_model(2, 99);

@@ -325,6 +325,22 @@ Test(top_screen, no_name_breaks_a_line)
 	}
 }
 
+Test(top_screen, a_cpu_that_is_off_line_is_not_counted)
+{
+	struct model *m = build_model(3, 99);
+	char line[TOP_LINE_BYTES];
+	struct top_view *v;
+
+	build_slice(m, 1000 * MS, 1000 * MS, 0, 99);
+	m->cpus[1].elapsed_ns = m->cpus[1].accounted_ns = 0;
+	v = top_view_new(m);
+	cr_assert(v);
+	top_text_host(line, v, 80);
+	cr_expect(strstr(line, "CPU busy 2.00 of 2 "), "%s", line);
+	top_view_free(v);
+	model_free(m);
+}
+
 Test(top_screen, nothing_measured_is_told)
 {
 	struct model *m = build_model(1, 99);

@@ -15,11 +15,10 @@ static void take(void *ctx, const struct cgroup_entry *entry)
 {
 	struct walk *walk = ctx;
 	struct cgroup_select *select = walk->select;
-	uint64_t id = entry->root ? 0 : entry->id;
 
-	session_select_cgroup(walk->session, id);
+	session_select_cgroup(walk->session, entry->id);
 	if (!GROW(select->ids, select->ids_cnt, select->ids_cap))
-		select->ids[select->ids_cnt++] = id;
+		select->ids[select->ids_cnt++] = entry->id;
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -392,22 +392,48 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	return err;
 }
 
-void collector_announce(const struct collector *c, const char *verb)
+/* What is off and why, each after "; ". */
+static void list_off(const struct collector *c, char *text, size_t bytes)
 {
-	const struct model_host *h = &c->model->host;
-	char stacks[512] = "no stacks", missing[128];
+	snprintf(text, bytes, "%s%s",
+		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
+		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+}
 
-	if (c->options.samples)
-		snprintf(stacks, sizeof(stacks), "stacks of %s%s%s",
-			 *h->filter ? h->filter : "all processes",
-			 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
-			 h->max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack"
-					    : "");
-	log_info("%s at %u Hz (%s) on %u CPUs: accounts of all processes (%zu threads), %s", verb,
-		 h->sample_hz, h->event, h->cpus_online, c->model->threads_cnt, stacks);
+static void warn_of_capabilities(void)
+{
+	char missing[128];
+
 	if (host_missing_capabilities(missing, sizeof(missing)))
 		log_warn("names of other users' processes are off: missing capabilities:%s",
 			 missing);
+}
+
+void collector_announce(const struct collector *c, const char *verb)
+{
+	const struct model_host *h = &c->model->host;
+	char stacks[512] = "no stacks", off[128] = "";
+
+	if (c->options.samples) {
+		list_off(c, off, sizeof(off));
+		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
+			 *h->filter ? h->filter : "all processes", off);
+	}
+	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->model->threads_cnt, stacks);
+	warn_of_capabilities();
+}
+
+void collector_warn(const struct collector *c)
+{
+	char off[128] = "";
+
+	if (c->options.samples)
+		list_off(c, off, sizeof(off));
+	if (*off)
+		log_warn("%s", off + strlen("; "));
+	warn_of_capabilities();
 }
 
 void collector_stop(struct collector *c)

@@ -43,6 +43,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 int collector_start(struct collector *c, char *why, size_t why_bytes);
 /* Logs the start-up line: what is attached, and what is off and why. verb: "recording". */
 void collector_announce(const struct collector *c, const char *verb);
+/* Logs only what is off, as warnings. */
+void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);

@@ -361,6 +361,7 @@ int top_screen_run(struct live *live, enum top_order order, uint64_t slices)
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
+	collector_warn(live->collector); /* into the line of the screen */
 	code = loop(&t, slices);
 	screen_close(t.screen);
 	top_view_free(t.view);

@@ -104,7 +104,6 @@ static bool fill_entry(const FTSENT *entry, const char *point, struct cgroup_ent
 		.id = entry->fts_statp->st_ino,
 		.parent = entry->fts_level > 0 ? entry->fts_parent->fts_statp->st_ino : 0,
 		.path = *rest ? rest : "/",
-		.root = !*rest,
 	};
 	return true;
 }

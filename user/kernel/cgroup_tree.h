@@ -35,7 +35,6 @@ struct cgroup_entry {
 	uint64_t id;
 	uint64_t parent;  /* id, 0 where the walk began */
 	const char *path; /* below the mount, "/" = the root */
-	bool root;	  /* of the hierarchy: its tasks carry no group at all */
 };
 
 /* Calls take for each group of the tree below folder, parents first, at most CGROUP_TREE_MAX times. 0,

@@ -12,6 +12,9 @@
 #include "model/share.h"
 #include "output/label.h"
 
+/* Waiting outside of any group that is worth a line, of all waiting. */
+#define UNGROUPED_MIN 0.01
+
 #define CPUS_MAX 65536u /* as many as samples can name */
 
 /* One CPU, or all. */
@@ -364,6 +367,20 @@ uint32_t *runq_worst(const struct model *m, size_t cnt, size_t *ret_cnt)
 	return rows;
 }
 
+/* Threads whose group was not known, or had no id. */
+static void put_ungrouped(const struct runq *r)
+{
+	uint64_t all_ns = r->sched->host.sched.waited_ns, grouped_ns = 0;
+
+	for (size_t i = 0; i < r->m->cgroups_cnt; i++)
+		if (r->m->cgroups[i].parent == MODEL_NONE)
+			grouped_ns += r->sched->cgroups[i].sched.waited_ns;
+	if (all_ns <= grouped_ns || share_of(all_ns - grouped_ns, all_ns) < UNGROUPED_MIN)
+		return;
+	fprintf(r->out, "\nin no known cgroup\n  %s threads waiting on average\n",
+		number_fixed(sched_mean(all_ns - grouped_ns, r->sched->elapsed_ns), 2).text);
+}
+
 static int put_cgroups(const struct runq *r)
 {
 	size_t cnt;
@@ -388,6 +405,7 @@ static int put_cgroups(const struct runq *r)
 				(unsigned long long)g->id);
 		put_delays(r, &r->sched->cgroups[rows[i]]);
 	}
+	put_ungrouped(r);
 	return 0;
 }
 
@@ -406,9 +424,12 @@ static void put_head(const struct runq *r)
 			number_utc(((int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns) /
 				   1000000000)
 				.text);
-	fprintf(r->out, " · %s · CPU busy %s of %u\n", number_time(r->sched->elapsed_ns).text,
-		number_fixed(sched_mean(all.busy_ns, r->sched->elapsed_ns), 2).text,
-		m->host.cpus_online);
+	fprintf(r->out, " · %s", number_time(r->sched->elapsed_ns).text);
+	if (r->queues_cnt)
+		fprintf(r->out, " · CPU busy %s of %zu",
+			number_fixed(sched_mean(all.busy_ns, r->sched->elapsed_ns), 2).text,
+			r->queues_cnt);
+	putc('\n', r->out);
 }
 
 static int put_host(struct runq *r)

@@ -57,8 +57,7 @@ void top_text_host(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 	}
 	snprintf(line, TOP_LINE_BYTES,
 		 "CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s switches/s",
-		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text,
-		 v->m->host.cpus_online,
+		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text, v->cpus,
 		 number_fixed(sched_mean(host->sched.waited_ns, v->elapsed_ns), 2).text,
 		 number_time(sched_delay_ns(host, 0.99)).text,
 		 number_percent(share_of(v->steal_ns, v->cpu_elapsed_ns)).text,
@@ -106,7 +105,7 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 #define THROTTLE_COLUMNS 10
 #define GAP_COLUMNS	 2
 #define THROTTLE_FROM	 76
-#define SPLIT_FROM	 110
+#define SPLIT_FROM	 118
 #define METHOD_FROM	 38 /* of what is left for names: less says nothing of a method */
 
 struct layout {

@@ -137,6 +137,7 @@ static void sum_host(struct top_view *v)
 	const struct model *m = v->m;
 
 	for (size_t i = 0; i < m->cpus_cnt; i++) {
+		v->cpus += m->cpus[i].elapsed_ns && m->cpus[i].slice + 1 == m->slices_cnt;
 		v->cpu_elapsed_ns += m->cpus[i].elapsed_ns;
 		v->busy_ns += m->cpus[i].accounted_ns + m->cpus[i].unaccounted_ns;
 		v->unaccounted_ns += m->cpus[i].unaccounted_ns;

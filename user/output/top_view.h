@@ -34,6 +34,7 @@ struct top_view {
 	size_t processes_cnt, threads_cnt; /* rows that it has sums of: the model grows on */
 	int64_t time_s;			   /* since the epoch, of the slice's end; 0 unknown */
 	uint64_t elapsed_ns;		   /* of the slice */
+	uint32_t cpus; /* that were on line in the last slice, or in a part of it */
 	/* Over all CPUs; busy includes what is unaccounted. */
 	uint64_t cpu_elapsed_ns, busy_ns, unaccounted_ns, steal_ns, switches;
 	uint64_t losses[LOSS_CAUSE_CNT];
