@@ -100,16 +100,25 @@ static void begin_wait(struct replay *r, struct replay_thread *thread, uint32_t 
 	thread->wait_since_ns = now;
 }
 
+static void forget_wait(struct replay *r, struct replay_thread *thread)
+{
+	if (!thread->wait_since_ns)
+		return;
+	thread->wait_since_ns = 0;
+	for (size_t i = 0; i < r->waiting_cnt; i++)
+		if (r->waiting[i] == thread - r->threads) {
+			r->waiting[i] = r->waiting[--r->waiting_cnt];
+			break;
+		}
+}
+
 static void end_wait(struct replay *r, struct replay_thread *thread, uint64_t now)
 {
 	uint64_t delay = now - thread->wait_since_ns;
 
 	if (!thread->wait_since_ns)
 		return;
-	thread->wait_since_ns = 0;
-	for (size_t i = 0; i < r->waiting_cnt; i++)
-		if (r->waiting[i] == thread - r->threads)
-			r->waiting[i] = r->waiting[--r->waiting_cnt];
+	forget_wait(r, thread);
 	if (now < r->from_ns || now >= r->to_ns)
 		return;
 	thread->waits++;
@@ -120,6 +129,8 @@ static void end_wait(struct replay *r, struct replay_thread *thread, uint64_t no
 
 static void replay_switch(struct replay *r, const struct trace_event *e)
 {
+	/* It ran: the switch to it was one of those that the kernel does not show. */
+	forget_wait(r, thread_of(r, e->tid));
 	pass_time(r, e->cpu, e->time_ns);
 	if (e->tid && e->runnable)
 		begin_wait(r, thread_of(r, e->tid), e->cpu, e->time_ns);

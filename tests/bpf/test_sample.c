@@ -306,9 +306,9 @@ Test(sample, a_filter_of_groups_sends_their_processes_alone)
 	make_group(group, sizeof(group), &id);
 	wanted = drive_fork(drive_spin, NULL, drive_cpu(0), true);
 	other = drive_fork(drive_spin, NULL, drive_cpu(1), true);
+	cr_expect_eq(session_select_cgroup(d.s, id), 0);
 	moved = move_to(group, wanted);
 	cr_expect(moved, "%s", group);
-	cr_expect_eq(session_select_cgroup(d.s, id), 0);
 	drive_await(wanted, 300 * DRIVE_MS);
 	drive_await(other, 300 * DRIVE_MS);
 	drive_read_accounts(&d);

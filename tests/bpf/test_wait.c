@@ -275,7 +275,7 @@ Test(wait, a_thread_behind_a_real_time_one_waits)
 	struct drive d;
 	pid_t pid;
 
-	drive_open(&d, NULL);
+	drive_start(&d, NULL); /* a tick sees what runs without a switch */
 	first.tids[0] = drive_fork(drive_spin, NULL, drive_cpu(1), true);
 	drive_sleep(50 * DRIVE_MS);
 	halt_all(first.tids, 1);
@@ -308,7 +308,7 @@ Test(wait, who_is_killed_while_it_waits_keeps_its_wait)
 	pid_t ahead, behind;
 	struct drive d;
 
-	drive_open(&d, NULL);
+	drive_start(&d, NULL); /* a tick sees what runs without a switch */
 	behind = drive_fork(drive_spin, NULL, drive_cpu(1), true);
 	drive_sleep(20 * DRIVE_MS);
 	first = drive_account(&d, behind);

@@ -255,7 +255,7 @@ static int burst_lightly(void *unused)
 	return burst(unused);
 }
 
-/* Reads the kernel's own figure over a while; the mean, 0 = the kernel does not show it. */
+/* Reads the kernel's own figure over a while; the mean, 0 = not shown, or too seldom read. */
 static double mean_queued(uint32_t cpu, uint64_t ns)
 {
 	uint64_t end = host_now_ns() + ns, sum = 0, cnt = 0, queued;
@@ -267,7 +267,7 @@ static double mean_queued(uint32_t cpu, uint64_t ns)
 		}
 		drive_sleep(2 * DRIVE_MS);
 	}
-	return cnt ? (double)sum / (double)cnt : 0;
+	return cnt > 100 ? (double)sum / (double)cnt : 0;
 }
 
 Test(wait_behind, who_sleeps_in_the_queue_is_no_waiter)
@@ -308,8 +308,9 @@ Test(wait_behind, who_sleeps_in_the_queue_is_no_waiter)
 		  "%.2f waiters in samples, %.2f by the trace", seen, waiting);
 	cr_expect(counted > 0.85 * waiting && counted < 1.15 * waiting + 0.05,
 		  "%.2f waiters by ticks, %.2f by the trace", counted, waiting);
-	if (shown && sleepers_stay_queued(&d.host))
-		cr_expect_gt(queued, 1.2 * waiting, "%.2f queued: nobody sleeps there", queued);
+	if (shown && queued > 0 && sleepers_stay_queued(&d.host))
+		cr_expect_gt(queued, waiting + 0.25,
+			     "%.2f queued, %.2f waiting: nobody sleeps there", queued, waiting);
 	drive_close(&d);
 }
 
