@@ -134,7 +134,7 @@ static int rows_build(const struct report *r, struct cgroup_rows *rows)
 		if (hidden[i] || !sched_wanted_ns(&r->sched->cgroups[i].sched))
 			continue;
 		rows->rows[rows->rows_cnt++] = i;
-		rows->limits |= limit || r->sched->cgroups[i].sched.throttled_ns;
+		rows->limits |= limit || report_is_some(r, r->sched->cgroups[i].sched.throttled_ns);
 	}
 	qsort_r(rows->rows, rows->rows_cnt, sizeof(*rows->rows), compare_wanted, (void *)r);
 	return 0;
@@ -166,7 +166,7 @@ static void put_groupless(const struct report *r, const struct cgroup_rows *rows
 {
 	struct sched_sum sum = groupless(r);
 
-	if (sched_mean(sched_wanted_ns(&sum.sched), r->sched->elapsed_ns) < 0.005)
+	if (!report_is_some(r, sched_wanted_ns(&sum.sched)))
 		return;
 	put_mean(r, sum.sched.on_cpu_ns, 8);
 	put_mean(r, sum.sched.waited_ns, 8);

@@ -378,7 +378,7 @@ int report_process_waits(const struct report *r, uint32_t process)
 	}
 	words_add(&w, ")");
 	put_entry(r, &w, 3);
-	if (sched_mean(lost_ns(s), r->sched->elapsed_ns) < 0.005)
+	if (!report_is_some(r, lost_ns(s)))
 		return 0;
 	add_split(r, &split, s);
 	put_entry(r, &split, 3);
