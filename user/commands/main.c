@@ -17,7 +17,8 @@ static const struct command {
 	const char *job;
 } commands[] = {
 	{"record", command_record, "record what runs on all CPUs of this host into a capture file"},
-	{"report", command_report, "say who takes the CPU and which code paths are hot"},
+	{"report", command_report,
+	 "say who takes the CPU, who waits for it, and which code is hot"},
 	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
 	{"export", command_export, "write the samples in a format of other tools"},
 	{"top", command_top, "watch which processes run and which wait, live"},

@@ -64,6 +64,11 @@ void put_mean(const struct report *r, uint64_t ns, size_t columns)
 	put_right(r, number_fixed(mean, mean < 99.995 ? 2 : mean < 999.95 ? 1 : 0).text, columns);
 }
 
+bool report_is_some(const struct report *r, uint64_t ns)
+{
+	return sched_mean(ns, r->sched->elapsed_ns) >= 0.005;
+}
+
 void put_rate(const struct report *r, uint64_t count, size_t columns)
 {
 	double rate = sched_mean(count, r->sched->elapsed_ns) * 1e9;

@@ -114,10 +114,24 @@ static int compare_wanted(const void *a, const void *b, void *arg)
 	uint32_t ra = *(const uint32_t *)a, rb = *(const uint32_t *)b;
 	uint64_t wa = sched_wanted_ns(&r->sched->cgroups[ra].sched);
 	uint64_t wb = sched_wanted_ns(&r->sched->cgroups[rb].sched);
+	int c;
 
 	if (wa != wb)
 		return wa < wb ? 1 : -1;
-	return (ra > rb) - (ra < rb);
+	/* A path stands before those that it begins. */
+	c = strcmp(r->m->cgroups[ra].path, r->m->cgroups[rb].path);
+	return c ? c : (ra > rb) - (ra < rb);
+}
+
+/* The root is no parent of groups in some captures: then its row is that of its own threads. */
+static bool is_lonely_root(const struct report *r, uint32_t cgroup)
+{
+	if (strcmp(r->m->cgroups[cgroup].path, "/") != 0)
+		return false;
+	for (size_t i = 0; i < r->m->cgroups_cnt; i++)
+		if (r->m->cgroups[i].parent == cgroup)
+			return false;
+	return r->m->cgroups_cnt > 1;
 }
 
 static int rows_build(const struct report *r, struct cgroup_rows *rows)
@@ -134,7 +148,7 @@ static int rows_build(const struct report *r, struct cgroup_rows *rows)
 		if (hidden[i] || !sched_wanted_ns(&r->sched->cgroups[i].sched))
 			continue;
 		rows->rows[rows->rows_cnt++] = i;
-		rows->limits |= limit || r->sched->cgroups[i].sched.throttled_ns;
+		rows->limits |= limit || report_is_some(r, r->sched->cgroups[i].sched.throttled_ns);
 	}
 	qsort_r(rows->rows, rows->rows_cnt, sizeof(*rows->rows), compare_wanted, (void *)r);
 	return 0;
@@ -166,7 +180,7 @@ static void put_groupless(const struct report *r, const struct cgroup_rows *rows
 {
 	struct sched_sum sum = groupless(r);
 
-	if (sched_mean(sched_wanted_ns(&sum.sched), r->sched->elapsed_ns) < 0.005)
+	if (!report_is_some(r, sched_wanted_ns(&sum.sched)))
 		return;
 	put_mean(r, sum.sched.on_cpu_ns, 8);
 	put_mean(r, sum.sched.waited_ns, 8);
@@ -250,7 +264,7 @@ int report_cgroups(const struct report *r)
 		if (rows.limits)
 			put_limit(r, rows.rows[i]);
 		path_text(&r->m->cgroups[rows.rows[i]], r->o.width - used, text);
-		fprintf(r->out, "  %s\n", text);
+		fprintf(r->out, "  %s%s\n", text, is_lonely_root(r, rows.rows[i]) ? " itself" : "");
 	}
 	put_groupless(r, &rows);
 	if (rows.rows_cnt > r->o.rows)

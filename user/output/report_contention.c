@@ -246,6 +246,9 @@ int report_contention(const struct report *r)
 		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_QUEUES));
 		return 0;
 	}
+	/* It is shares of samples. */
+	if (r->withheld)
+		return 0;
 	err = contended_build(r, &c);
 	if (err || !c.victims_cnt || !c.runners_cnt)
 		return err;

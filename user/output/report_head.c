@@ -84,7 +84,7 @@ static size_t add_waits(const struct report *r, char *text, size_t bytes)
 				      number_time(sched_delay_ns(host, 0.5)).text,
 				      number_time(sched_delay_ns(host, 0.99)).text,
 				      number_time(host->delay_max_ns).text);
-	if (host->sched.throttled_ns)
+	if (report_is_some(r, host->sched.throttled_ns))
 		n += (size_t)snprintf(text + n, bytes - n, ", %s throttled by limits",
 				      mean_of(r, host->sched.throttled_ns).text);
 	return n;

@@ -19,7 +19,7 @@ static struct shown shown_of(const struct report *r)
 {
 	struct shown s = {
 		.waits = r->sched != NULL,
-		.throttled = r->sched && r->sched->host.sched.throttled_ns,
+		.throttled = r->sched && report_is_some(r, r->sched->host.sched.throttled_ns),
 		.threads = !r->sched || r->o.width >= THREADS_FROM_WIDTH,
 	};
 

@@ -49,7 +49,7 @@ static int lines_build(const struct report *r, struct lines *l)
 	for (size_t i = 0; i < cnt && i < r->o.rows; i++)
 		l->lines[l->lines_cnt++] = (struct line){rows[i], groups_sum(g, r->sched, rows[i])};
 	l->more = cnt + 1 - l->lines_cnt;
-	l->throttled = r->sched->host.sched.throttled_ns > 0;
+	l->throttled = report_is_some(r, r->sched->host.sched.throttled_ns);
 	return 0;
 }
 

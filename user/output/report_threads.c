@@ -98,9 +98,8 @@ int report_threads(const struct report *r, uint32_t process)
 		    (!sched_wanted_ns(s) && !s->uninterruptible_ns))
 			continue;
 		rows[cnt++] = i;
-		shown.throttled |= s->throttled_ns > 0;
-		shown.uninterruptible |=
-			sched_mean(s->uninterruptible_ns, r->sched->elapsed_ns) >= 0.005;
+		shown.throttled |= report_is_some(r, s->throttled_ns);
+		shown.uninterruptible |= report_is_some(r, s->uninterruptible_ns);
 	}
 	if (!cnt)
 		return 0;

@@ -20,7 +20,8 @@
 
 #define OTHERS_SHOWN   5
 #define OTHERS_LEAST   0.01 /* of the time behind others; below, they are told together */
-#define HOTTEST_LEAST  0.10 /* their hottest method is worth its place from here on */
+#define HOTTEST_LEAST  0.10 /* their hottest method is worth its place from here on, */
+#define HEAD_HOTTEST   0.20 /* and on the first screen from here on */
 #define HEAD_LEAST     0.10 /* of what is missing: the first screen tells no less */
 #define OTHERS_COLUMNS 36
 #define METHOD_COLUMNS 48
@@ -104,6 +105,7 @@ static int compare_others(const void *a, const void *b)
 struct who {
 	const struct group_row *row; /* NULL: the process alone */
 	uint32_t process;	     /* or the heaviest of the row */
+	bool head;		     /* told on the first screen */
 };
 
 static bool is_meant(const struct report *r, const struct who *who, uint32_t process)
@@ -153,7 +155,7 @@ static int add_other(const struct report *r, struct words *w, const struct who *
 	int err = 0;
 
 	report_label(r, row, OTHERS_COLUMNS, label);
-	if (share >= HOTTEST_LEAST)
+	if (share >= (who->head ? HEAD_HOTTEST : HOTTEST_LEAST))
 		err = report_hottest(r, row->process, METHOD_COLUMNS, method);
 	words_add(w, "%s%s %s", row == who->row ? "others of these " : "", label,
 		  whole_percent(share).text);
@@ -170,6 +172,8 @@ static const char *nameless(const struct report *r, const struct who *who, const
 
 	if (r->m->host.off & OFF_QUEUES)
 		return model_off_text(OFF_QUEUES);
+	if (r->withheld)
+		return "withheld, samples are missing";
 	if (o->weight >= MIN_WEIGHT)
 		return NULL;
 	if (thread != MODEL_NONE && policy_is_realtime(&r->m->threads[thread]))
@@ -337,7 +341,7 @@ int report_who_waits(const struct report *r)
 	if (cnt)
 		put_heading(r, "who waits");
 	for (size_t i = 0; i < cnt && !err; i++) {
-		struct who who = {rows[i], rows[i]->process};
+		struct who who = {rows[i], rows[i]->process, true};
 		char label[NAME_BYTES];
 		struct words w = {0};
 
@@ -358,7 +362,7 @@ int report_process_waits(const struct report *r, uint32_t process)
 {
 	const struct model_sched *s;
 	struct sched_available available;
-	struct who who = {NULL, process};
+	struct who who = {NULL, process, false};
 	struct words w = {0}, split = {0};
 
 	if (!r->sched)
@@ -378,7 +382,7 @@ int report_process_waits(const struct report *r, uint32_t process)
 	}
 	words_add(&w, ")");
 	put_entry(r, &w, 3);
-	if (sched_mean(lost_ns(s), r->sched->elapsed_ns) < 0.005)
+	if (!report_is_some(r, lost_ns(s)))
 		return 0;
 	add_split(r, &split, s);
 	put_entry(r, &split, 3);
