@@ -11,7 +11,7 @@
 #include "compat.bpf.h"
 
 enum account_state {
-	STATE_UNKNOWN = 0, /* since the account was made */
+	STATE_UNKNOWN = 0, /* since the account was made: runnable, or new */
 	STATE_RUNNING,
 	STATE_WAITING, /* runnable: on the run queue of a CPU, or throttled */
 	STATE_BLOCKED,

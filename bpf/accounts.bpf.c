@@ -57,12 +57,19 @@ static __always_inline __u32 missing_features(struct task_struct *task)
 	return without;
 }
 
-/* A wakeup does not tell any more what sleep it ends: state D is marked while it lasts, but not over what
- * a switch or a wakeup has written meanwhile. */
-static __always_inline void mark_state_d(struct account *account, struct task_struct *task)
+/*
+ * Threads that sleep when the session starts are marked so: a wakeup does not tell any more what sleep it
+ * ends, and where it is not seen (those by threads of pid 1 on some machines), the switch that follows
+ * must not take the sleep for a wait. Not over what a switch or a wakeup has written meanwhile.
+ */
+static __always_inline void mark_sleep(struct account *account, struct task_struct *task)
 {
-	if (!task->on_cpu && is_uninterruptible(task->__state))
-		__sync_val_compare_and_swap(&account->state, STATE_UNKNOWN, STATE_UNINTERRUPTIBLE);
+	__u32 state = task->__state;
+
+	if (!task->on_cpu && state != TASK_RUNNING)
+		__sync_val_compare_and_swap(&account->state, STATE_UNKNOWN,
+					    is_uninterruptible(state) ? STATE_UNINTERRUPTIBLE
+								      : STATE_BLOCKED);
 }
 
 /* At start, once for each thread that already exists, and again where that failed: many at once outrun
@@ -77,7 +84,7 @@ int create_accounts(struct bpf_iter__task *ctx)
 		return 0;
 	account = make_account(task);
 	if (account)
-		mark_state_d(account, task);
+		mark_sleep(account, task);
 	else
 		__sync_fetch_and_add(&accounts_refused, 1);
 	kernel_without = missing_features(task);
