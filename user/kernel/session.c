@@ -128,7 +128,8 @@ static uint32_t run_slots(uint64_t cpus)
 }
 
 /* Two seconds without a drain: each tick a sample and, of every second, two new stacks of 60 frames
- * (measured mean of .NET services); 512 thread deaths a CPU and second. */
+ * (measured mean of .NET services); 512 thread deaths a CPU and second, and at the least a process
+ * of 10,000 threads that ends at once. */
 static void size_maps(struct session *s)
 {
 	uint64_t cpus = s->options.cpus_possible, ticks = cpus * s->options.sample_hz * 2;
@@ -137,7 +138,7 @@ static void size_maps(struct session *s)
 				 ring_bytes(ticks * (80 + 520), 1 << 20, 64 << 20));
 	bpf_map__set_max_entries(
 		s->bpf->maps.tasks,
-		ring_bytes(cpus * 1024 * sizeof(struct event_task), 1 << 20, 16 << 20));
+		ring_bytes(cpus * 1024 * sizeof(struct event_task), 4 << 20, 32 << 20));
 	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
 	s->bpf->rodata->run_slots = run_slots(cpus);
 	bpf_map__set_max_entries(s->bpf->maps.run_times,
