@@ -442,6 +442,19 @@ Test(report_waits, those_that_missed_less_are_named_on_the_first_screen)
 	model_free(m);
 }
 
+Test(report_waits, who_hangs_in_the_kernel_is_named_though_it_wants_no_cpu)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t stuck = build_process(m, 5, "stuck", 0), disk = build_process(m, 6, "disk", 0);
+
+	add_thread(m, stuck, 5, "stuck", (struct figures){0, 0, 0, 0, 1000, 0, 0, 0});
+	add_thread(m, disk, 6, "disk", (struct figures){100, 0, 0, 0, 50, 10, 10, 0});
+	build_books(m, 10);
+	says(m, &(struct report_options){.summary = true},
+	     "\nasleep and not interruptible (state D: disk, NFS), mean threads\n  stuck 5 1.00\n");
+	model_free(m);
+}
+
 Test(report_waits, processes_of_one_name_tell_their_wait_together)
 {
 	struct model *m = build_model(2, 99);

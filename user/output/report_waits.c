@@ -13,12 +13,14 @@
 
 #include "base/cleanup.h"
 #include "bpf/events.h"
+#include "output/label.h"
 #include "output/report_internal.h"
 
 /* Fewer waiting threads seen tell nothing of who the others were: 1/1000 of a thread each. */
 #define MIN_WEIGHT 20000
 
-#define HEAD_MORE      3 /* named after those, by what they missed alone */
+#define HEAD_MORE      3   /* named after those, by what they missed alone */
+#define D_LEAST	       0.1 /* mean threads */
 #define OTHERS_SHOWN   5
 #define OTHERS_LEAST   0.01 /* of the time behind others; below, they are told together */
 #define HOTTEST_LEAST  0.10 /* their hottest method is worth its place from here on, */
@@ -396,6 +398,46 @@ static void put_missed_less(const struct report *r, const struct waiting *most)
 		put_entry(r, &w, 2);
 }
 
+/* Who hangs in the kernel wants no CPU, and so has no row in the tables above and below. */
+static void put_uninterruptible(const struct report *r)
+{
+	const struct sched_sum *all = r->sched->processes;
+	uint32_t most[HEAD_PROCESSES];
+	size_t cnt = 0, more = 0;
+	struct words w = {0};
+
+	for (uint32_t i = 0; i < r->m->processes_cnt; i++) {
+		uint64_t ns = all[i].sched.uninterruptible_ns;
+		size_t at = cnt;
+
+		if (sched_mean(ns, r->sched->elapsed_ns) < D_LEAST)
+			continue;
+		while (at && all[most[at - 1]].sched.uninterruptible_ns < ns)
+			at--;
+		if (cnt < HEAD_PROCESSES)
+			cnt++;
+		else
+			more++;
+		if (at == HEAD_PROCESSES)
+			continue;
+		memmove(&most[at + 1], &most[at], (cnt - 1 - at) * sizeof(most[0]));
+		most[at] = i;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		char label[NAME_BYTES];
+
+		label_process(label, &r->m->processes[most[i]], OTHERS_COLUMNS);
+		words_add(&w, "%s%s %u %s", i ? ", " : "", label, r->m->processes[most[i]].tgid,
+			  mean_of(r, all[most[i]].sched.uninterruptible_ns).text);
+	}
+	if (more)
+		words_add(&w, "; and %s more", number_count(more).text);
+	if (!cnt)
+		return;
+	put_heading(r, "asleep and not interruptible (state D: disk, NFS), mean threads");
+	put_entry(r, &w, 2);
+}
+
 int report_who_waits(const struct report *r)
 {
 	struct waiting most = {0};
@@ -409,6 +451,8 @@ int report_who_waits(const struct report *r)
 		err = put_who_waits(r, most.rows[i]);
 	if (!err)
 		put_missed_less(r, &most);
+	if (!err && r->sched)
+		put_uninterruptible(r);
 	return err;
 }
 
