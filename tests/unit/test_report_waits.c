@@ -354,7 +354,7 @@ static const struct off_case off_cases[] = {
 	{OFF_PRESSURE, "CPU pressure n/a: this kernel has no", "of the time"},
 	{OFF_QUEUES, "aggressors and victims\n  n/a: this kernel's run queues", "hottest"},
 	{OFF_QUEUES, "who they were: this kernel's run queues cannot be read", "hottest"},
-	{OFF_OWN, "behind its own threads or others, which is n/a: more CPUs", "% behind others"},
+	{OFF_OWN, "behind its own threads or others (which is n/a: more CPUs", "% behind others"},
 	{OFF_GROUPS, "cgroups\n  n/a: this kernel has no group scheduling", "with those below"},
 	{OFF_LIMITS, "limits n/a: no cgroup file system", "periods: in which"},
 };
@@ -409,6 +409,50 @@ Test(report_waits, weights_of_methods_are_left_out_where_nobody_waited)
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, WAITERS_UNKNOWN);
 	says_not(h.m, NULL, "while it ran");
 	model_free(h.m);
+}
+
+Test(report_waits, largest_part_of_what_is_missing_comes_first)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 5, "limited", 0);
+
+	add_thread(m, p, 5, "limited", (struct figures){100, 60, 20, 140, 0, 10, 10, 0});
+	build_books(m, 10);
+	says(m, &(struct report_options){.width = 200},
+	     "missed 0.20: 70 % throttled by its own limit, 20 % behind others, 10 % behind its "
+	     "own "
+	     "threads");
+	model_free(m);
+}
+
+Test(report_waits, those_that_missed_less_are_named_on_the_first_screen)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	struct model *m = build_model(2, 99);
+
+	for (uint32_t i = 0; i < 8; i++) {
+		uint32_t p = build_process(m, 100 + i, names[i], 0);
+
+		add_thread(m, p, 100 + i, names[i],
+			   (struct figures){10, 400 - 20 * i, 0, 0, 0, 10, 10, 0});
+	}
+	build_books(m, 10);
+	says(m, &(struct report_options){.summary = true},
+	     "  missed less: d 103 0.34, e 104 0.32, f 105 0.30; and 2 more\n");
+	model_free(m);
+}
+
+Test(report_waits, who_hangs_in_the_kernel_is_named_though_it_wants_no_cpu)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t stuck = build_process(m, 5, "stuck", 0), disk = build_process(m, 6, "disk", 0);
+
+	add_thread(m, stuck, 5, "stuck", (struct figures){0, 0, 0, 0, 1000, 0, 0, 0});
+	add_thread(m, disk, 6, "disk", (struct figures){100, 0, 0, 0, 50, 10, 10, 0});
+	build_books(m, 10);
+	says(m, &(struct report_options){.summary = true},
+	     "\nasleep and not interruptible (state D: disk, NFS), mean threads\n  stuck 5 1.00\n");
+	model_free(m);
 }
 
 Test(report_waits, processes_of_one_name_tell_their_wait_together)
@@ -480,7 +524,7 @@ Test(report_waits, a_gap_in_the_samples_withholds_who_the_others_were)
 	says_not(h.m, &wide, "aggressors and victims");
 	/* What is exact is told all the same. */
 	says(h.m, &wide,
-	     "Shop.Web 30448: wanted 1.80 CPUs, got 0.60 (33.3 %); missed 1.20: 20 % behind its "
-	     "own threads, 80 % behind others");
+	     "Shop.Web 30448: wanted 1.80 CPUs, got 0.60 (33.3 %); missed 1.20: 80 % behind "
+	     "others, 20 % behind its own threads");
 	model_free(h.m);
 }

@@ -70,13 +70,13 @@ static struct number mean_of(const struct report *r, uint64_t ns)
 	return number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2);
 }
 
-/* "threads: 1.90 running, 3.02 waiting for a CPU (run delay p50 12 us, ...)" */
+/* "threads: 1.90 running, 3.02 waiting (run delay p50 12 us, ...)" */
 static size_t add_waits(const struct report *r, char *text, size_t bytes)
 {
 	const struct sched_sum *host = &r->sched->host;
 	size_t n;
 
-	n = (size_t)snprintf(text, bytes, "threads: %s running, %s waiting for a CPU",
+	n = (size_t)snprintf(text, bytes, "threads: %s running, %s waiting",
 			     mean_of(r, host->sched.on_cpu_ns).text,
 			     mean_of(r, host->sched.waited_ns).text);
 	if (sched_delay_cnt(host))
@@ -111,7 +111,7 @@ static void put_waits(const struct report *r)
 		snprintf(text + n, sizeof(text) - n, " · CPU pressure n/a: %s",
 			 model_off_text(OFF_PRESSURE));
 	else
-		snprintf(text + n, sizeof(text) - n, " · CPU pressure %s of the time",
+		snprintf(text + n, sizeof(text) - n, " · CPU pressure %s of time",
 			 number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
 	put_words(r, text, 0, 2);
 }

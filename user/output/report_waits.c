@@ -13,11 +13,14 @@
 
 #include "base/cleanup.h"
 #include "bpf/events.h"
+#include "output/label.h"
 #include "output/report_internal.h"
 
 /* Fewer waiting threads seen tell nothing of who the others were: 1/1000 of a thread each. */
 #define MIN_WEIGHT 20000
 
+#define HEAD_MORE      3   /* named after those, by what they missed alone */
+#define D_LEAST	       0.1 /* mean threads */
 #define OTHERS_SHOWN   5
 #define OTHERS_LEAST   0.01 /* of the time behind others; below, they are told together */
 #define HOTTEST_LEAST  0.10 /* their hottest method is worth its place from here on, */
@@ -213,13 +216,31 @@ static int add_others(const struct report *r, struct words *w, const struct who 
 
 /* --- how the wait splits --------------------------------------------------------------------- */
 
-static void add_part(struct words *w, uint64_t part, uint64_t whole, const char *text)
-{
-	const char *comma = w->len && w->text[w->len - 1] == ':' ? " " : ", ";
+struct part {
+	uint64_t ns;
+	const char *text;
+};
 
-	/* What rounds to nothing is left out. */
-	if (part_of(part, whole) >= 0.005)
-		words_add(w, "%s%s %s", comma, whole_percent(part_of(part, whole)).text, text);
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *pa = a, *pb = b;
+
+	if (pa->ns != pb->ns)
+		return pa->ns < pb->ns ? 1 : -1;
+	return strcmp(pa->text, pb->text);
+}
+
+/* Largest first: it is what to do something about. What rounds to nothing is left out. */
+static void add_parts(struct words *w, struct part *parts, size_t cnt, uint64_t whole)
+{
+	const char *comma = " ";
+
+	qsort(parts, cnt, sizeof(*parts), compare_parts);
+	for (size_t i = 0; i < cnt && part_of(parts[i].ns, whole) >= 0.005; i++) {
+		words_add(w, "%s%s %s", comma, whole_percent(part_of(parts[i].ns, whole)).text,
+			  parts[i].text);
+		comma = ", ";
+	}
 }
 
 /* "wanted 3.20 CPUs, got 1.60 (50.0 %)". */
@@ -231,17 +252,19 @@ static void add_wanted(const struct report *r, struct words *w, const struct mod
 
 static void add_split(const struct report *r, struct words *w, const struct model_sched *s)
 {
-	uint64_t lost = lost_ns(s);
+	bool own_is_off = r->m->host.off & OFF_OWN;
+	char unsplit[256];
+	struct part parts[] = {
+		{s->throttled_ns, "throttled by its own limit"},
+		{own_is_off ? s->waited_ns : behind_others_ns(s),
+		 own_is_off ? unsplit : "behind others"},
+		{own_is_off ? 0 : s->behind_own_ns, "behind its own threads"},
+	};
 
-	words_add(w, "missed %s:", mean_of(r, lost).text);
-	if (r->m->host.off & OFF_OWN) {
-		add_part(w, s->waited_ns, lost, "behind its own threads or others, which is n/a: ");
-		words_add(w, "%s", s->waited_ns ? model_off_text(OFF_OWN) : "");
-	} else {
-		add_part(w, s->behind_own_ns, lost, "behind its own threads");
-		add_part(w, behind_others_ns(s), lost, "behind others");
-	}
-	add_part(w, s->throttled_ns, lost, "throttled by its own limit");
+	snprintf(unsplit, sizeof(unsplit), "behind its own threads or others (which is n/a: %s)",
+		 model_off_text(OFF_OWN));
+	words_add(w, "missed %s:", mean_of(r, lost_ns(s)).text);
+	add_parts(w, parts, sizeof(parts) / sizeof(parts[0]), lost_ns(s));
 }
 
 static void put_entry(const struct report *r, const struct words *w, size_t indent)
@@ -310,49 +333,126 @@ static bool is_told(const struct report *r, const struct group_row *row)
 }
 
 /* Those that lost most, most first. */
-static size_t most_waiting(const struct report *r, const struct group_row **rows, size_t most)
+struct waiting {
+	const struct group_row *rows[HEAD_PROCESSES + HEAD_MORE];
+	size_t cnt;
+	size_t more_cnt; /* rows that have no place here */
+};
+
+static struct waiting most_waiting(const struct report *r)
 {
-	size_t cnt = 0;
+	const size_t places = HEAD_PROCESSES + HEAD_MORE;
+	struct waiting most = {0};
 
 	for (size_t i = 0; i < r->groups.rows_cnt; i++) {
 		const struct group_row *row = &r->groups.rows[i];
-		size_t at = cnt;
+		size_t at = most.cnt;
 
 		if (!is_told(r, row))
 			continue;
-		while (at && lost_ns(&rows[at - 1]->sched) < lost_ns(&row->sched))
+		while (at && lost_ns(&most.rows[at - 1]->sched) < lost_ns(&row->sched))
 			at--;
-		if (at >= most)
+		if (most.cnt < places)
+			most.cnt++;
+		else
+			most.more_cnt++;
+		if (at == places)
 			continue;
-		if (cnt < most)
-			cnt++;
-		memmove(&rows[at + 1], &rows[at], (cnt - 1 - at) * sizeof(*rows));
-		rows[at] = row;
+		memmove(&most.rows[at + 1], &most.rows[at],
+			(most.cnt - 1 - at) * sizeof(most.rows[0]));
+		most.rows[at] = row;
 	}
-	return cnt;
+	return most;
+}
+
+static int put_who_waits(const struct report *r, const struct group_row *row)
+{
+	struct who who = {row, row->process, true};
+	char label[NAME_BYTES];
+	struct words w = {0};
+
+	report_label(r, row, OTHERS_COLUMNS, label);
+	words_add(&w, "%s: ", label);
+	add_wanted(r, &w, &row->sched);
+	words_add(&w, "; ");
+	add_split(r, &w, &row->sched);
+	put_entry(r, &w, 2);
+	return put_causes(r, &who, &row->sched, HEAD_LEAST, MODEL_NONE, 4);
+}
+
+/* "missed less: wrk 31 0.22, kernel threads 0.10; and 3 more". */
+static void put_missed_less(const struct report *r, const struct waiting *most)
+{
+	struct words w = {0};
+
+	for (size_t i = HEAD_PROCESSES; i < most->cnt; i++) {
+		char label[NAME_BYTES];
+
+		report_label(r, most->rows[i], OTHERS_COLUMNS, label);
+		words_add(&w, "%s %s %s", i == HEAD_PROCESSES ? "missed less:" : ",", label,
+			  mean_of(r, lost_ns(&most->rows[i]->sched)).text);
+	}
+	if (most->more_cnt)
+		words_add(&w, "; and %s more", number_count(most->more_cnt).text);
+	if (w.len)
+		put_entry(r, &w, 2);
+}
+
+/* Who hangs in the kernel wants no CPU, and so has no row in the tables above and below. */
+static void put_uninterruptible(const struct report *r)
+{
+	const struct sched_sum *all = r->sched->processes;
+	uint32_t most[HEAD_PROCESSES];
+	size_t cnt = 0, more = 0;
+	struct words w = {0};
+
+	for (uint32_t i = 0; i < r->m->processes_cnt; i++) {
+		uint64_t ns = all[i].sched.uninterruptible_ns;
+		size_t at = cnt;
+
+		if (sched_mean(ns, r->sched->elapsed_ns) < D_LEAST)
+			continue;
+		while (at && all[most[at - 1]].sched.uninterruptible_ns < ns)
+			at--;
+		if (cnt < HEAD_PROCESSES)
+			cnt++;
+		else
+			more++;
+		if (at == HEAD_PROCESSES)
+			continue;
+		memmove(&most[at + 1], &most[at], (cnt - 1 - at) * sizeof(most[0]));
+		most[at] = i;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		char label[NAME_BYTES];
+
+		label_process(label, &r->m->processes[most[i]], OTHERS_COLUMNS);
+		words_add(&w, "%s%s %u %s", i ? ", " : "", label, r->m->processes[most[i]].tgid,
+			  mean_of(r, all[most[i]].sched.uninterruptible_ns).text);
+	}
+	if (more)
+		words_add(&w, "; and %s more", number_count(more).text);
+	if (!cnt)
+		return;
+	put_heading(r, "asleep and not interruptible (state D: disk, NFS), mean threads");
+	put_entry(r, &w, 2);
 }
 
 int report_who_waits(const struct report *r)
 {
-	const struct group_row *rows[HEAD_PROCESSES];
-	size_t cnt = r->sched ? most_waiting(r, rows, HEAD_PROCESSES) : 0;
+	struct waiting most = {0};
 	int err = 0;
 
-	if (cnt)
+	if (r->sched)
+		most = most_waiting(r);
+	if (most.cnt)
 		put_heading(r, "who waits");
-	for (size_t i = 0; i < cnt && !err; i++) {
-		struct who who = {rows[i], rows[i]->process, true};
-		char label[NAME_BYTES];
-		struct words w = {0};
-
-		report_label(r, rows[i], OTHERS_COLUMNS, label);
-		words_add(&w, "%s: ", label);
-		add_wanted(r, &w, &rows[i]->sched);
-		words_add(&w, "; ");
-		add_split(r, &w, &rows[i]->sched);
-		put_entry(r, &w, 2);
-		err = put_causes(r, &who, &rows[i]->sched, HEAD_LEAST, MODEL_NONE, 4);
-	}
+	for (size_t i = 0; i < most.cnt && i < HEAD_PROCESSES && !err; i++)
+		err = put_who_waits(r, most.rows[i]);
+	if (!err)
+		put_missed_less(r, &most);
+	if (!err && r->sched)
+		put_uninterruptible(r);
 	return err;
 }
 
