@@ -73,9 +73,9 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
 	libiberty-dev zlib1g-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps tmux
+	sqlite3 wrk python3 util-linux procps bpftrace tmux
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
-PKG_BENCH := $(PKG_TEST) linux-perf bpftrace libbpf-tools
+PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static install uninstall run test unit bpf-tests live bench soak guests fuzz fuzz-short \

@@ -94,12 +94,19 @@ static __always_inline void add_run_time(__u32 tgid, __u32 cpu, __u64 ran)
 	time->ns += ran;
 }
 
-/* Run time of a process on a CPU up to now, the interval that runs there included. */
-static __always_inline __u64 run_time_now(__u32 tgid, __u32 cpu, __u64 now)
+/* Run time of a process on a CPU up to its last switch: all of it, at the switch itself. */
+static __always_inline __u64 run_time_at_switch(__u32 tgid, __u32 cpu)
 {
 	struct run_time *time = run_time_of(tgid, cpu);
+
+	return time && time->tgid == tgid ? time->ns : 0;
+}
+
+/* The same up to now, the interval that runs there included. */
+static __always_inline __u64 run_time_now(__u32 tgid, __u32 cpu, __u64 now)
+{
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
-	__u64 ns = time && time->tgid == tgid ? time->ns : 0, since;
+	__u64 ns = run_time_at_switch(tgid, cpu), since;
 
 	if (clock && clock->running_tgid == tgid) {
 		since = clock->last_switch_ns;
@@ -111,12 +118,10 @@ static __always_inline __u64 run_time_now(__u32 tgid, __u32 cpu, __u64 now)
 	return ns;
 }
 
-/* What ran of the process since the mark; *lost where another process took the slot meanwhile. */
-static __always_inline __u64 own_since_mark(const struct account *account, __u32 tgid, __u32 cpu,
-					    __u64 now, bool *lost)
+/* What ran of the process since the mark, ns its run time; *lost where another process took the slot
+ * meanwhile. */
+static __always_inline __u64 own_since_mark(const struct account *account, __u64 ns, bool *lost)
 {
-	__u64 ns = run_time_now(tgid, cpu, now);
-
 	if (ns >= account->own_mark_ns)
 		return ns - account->own_mark_ns;
 	*lost = true;

@@ -131,7 +131,8 @@ static __always_inline void add_wait(struct event_task *event, const struct acco
 	bool lost = false;
 	struct wait wait;
 
-	own += own_since_mark(account, event->tgid, compat_task_cpu(task), now, &lost);
+	own += own_since_mark(account, run_time_now(event->tgid, compat_task_cpu(task), now),
+			      &lost);
 	if (account->state == STATE_WAITING) { /* else its end does not tell it either */
 		throttled += throttled_since_mark(account, queue);
 		if (queue && compat_throttled_now(queue))

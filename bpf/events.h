@@ -166,11 +166,12 @@ enum loss_cause {
 	LOSS_ACCOUNT_MISSING = 5, /* a switch of a thread without an account */
 	LOSS_ACCOUNT_ALLOC = 6,	  /* no memory for an account */
 	LOSS_CLOCK_BACKWARDS = 7,
-	LOSS_SWITCH_UNSEEN = 8, /* a CPU ran a thread whose switch-in was not seen */
-	LOSS_SCRATCH = 9,	/* per-CPU scratch missing */
-	LOSS_OWN_SHARED = 10,	/* waits whose "behind own threads" is uncertain: two processes
+	LOSS_SWITCH_UNSEEN = 8,	 /* a CPU ran a thread whose switch-in was not seen */
+	LOSS_SCRATCH = 9,	 /* per-CPU scratch missing */
+	LOSS_OWN_SHARED = 10,	 /* waits whose "behind own threads" is uncertain: two processes
 				 * share a slot of the table of run times */
-	LOSS_KERNEL_CNT = 16,	/* size of the map; causes of the user side start here */
+	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
+	LOSS_KERNEL_CNT = 16,	 /* size of the map; causes of the user side start here */
 };
 
 _Static_assert(sizeof(struct event_header) == 8, "event_header");

@@ -51,9 +51,9 @@ static __always_inline void send_last_account(struct task_struct *task,
 
 /* --- waits ----------------------------------------------------------------------------------- */
 
-/* task waits from now on for that CPU. */
-static __always_inline void begin_wait(struct account *account, struct task_struct *task, __u32 cpu,
-				       __u64 now)
+/* task waits from now on for a CPU on which its process ran own_ns so far. */
+static __always_inline void begin_wait(struct account *account, struct task_struct *task,
+				       __u64 own_ns, __u64 now)
 {
 	struct cfs_rq *queue = compat_queue(task);
 
@@ -61,34 +61,36 @@ static __always_inline void begin_wait(struct account *account, struct task_stru
 	account->since_ns = now;
 	account->wait_own_ns = 0;
 	account->wait_throttled_ns = 0;
-	account->own_mark_ns = run_time_now(task->tgid, cpu, now);
+	account->own_mark_ns = own_ns;
 	account->queue = (__u64)queue;
 	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
 
-/* What is gathered so far on the CPU that it waits for. */
-static __always_inline void gather_wait(struct account *account, struct task_struct *task,
-					__u32 cpu, __u64 now)
+static __always_inline void gather_own(struct account *account, __u64 own_ns)
 {
-	struct cfs_rq *queue = compat_queue(task);
 	bool lost = false;
 
-	account->wait_own_ns += own_since_mark(account, task->tgid, cpu, now, &lost);
-	account->wait_throttled_ns += throttled_since_mark(account, queue);
+	account->wait_own_ns += own_since_mark(account, own_ns, &lost);
 	if (lost)
 		count_loss(LOSS_OWN_SHARED);
 }
 
-/* The wait is over: the thread is on that CPU now. */
+/* A limit stops a group for the rest of its period: waits shorter than this are not asked for it, since
+ * the queue's counter costs a line of memory, and most waits are of microseconds. */
+#define THROTTLED_LEAST_NS 100000
+
+/* The wait is over: the thread is on that CPU now, which has just switched. */
 static __always_inline void end_wait(struct account *account, struct task_struct *task, __u32 cpu,
 				     __u64 now)
 {
+	__u64 all = interval_of(account, now);
 	struct wait wait;
 	__u32 slot;
 
-	gather_wait(account, task, cpu, now);
-	wait = split_wait(interval_of(account, now), account->wait_own_ns,
-			  account->wait_throttled_ns);
+	gather_own(account, run_time_at_switch(task->tgid, cpu));
+	if (all >= THROTTLED_LEAST_NS)
+		account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
+	wait = split_wait(all, account->wait_own_ns, account->wait_throttled_ns);
 	account->waited_ns += wait.delay_ns;
 	account->behind_own_ns += wait.own_ns;
 	account->throttled_ns += wait.throttled_ns;
@@ -181,7 +183,7 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 {
 	if (runnable) {
 		account->involuntary++;
-		begin_wait(account, prev, cpu, now);
+		begin_wait(account, prev, run_time_at_switch(prev->tgid, cpu), now);
 		/* Its wait is the kernel's answer to its own limit; whole, since no clock says when
 		 * the budget comes back. */
 		if (budget_used_up(prev))
@@ -201,11 +203,13 @@ static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64
 		return;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	/* Unknown: it was runnable when its account was made, or its wakeup would have been seen. */
-	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN)
+	/* Unknown: it was runnable when its account was made. */
+	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN) {
 		end_wait(account, next, cpu, now);
-	else if (account->state != STATE_RUNNING)
+	} else if (account->state != STATE_RUNNING) {
+		count_loss(LOSS_WAKEUP_UNSEEN);
 		end_sleep(account, now);
+	}
 	account->state = STATE_RUNNING;
 	account->since_ns = now;
 	barrier();
@@ -263,7 +267,7 @@ static __always_inline void wake(struct task_struct *task)
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
 	end_sleep(account, now);
-	begin_wait(account, task, compat_task_cpu(task), now);
+	begin_wait(account, task, run_time_now(task->tgid, compat_task_cpu(task), now), now);
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 }
@@ -303,7 +307,8 @@ int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 	account->migrations++;
 	if (account->state == STATE_WAITING) {
 		now = bpf_ktime_get_ns();
-		gather_wait(account, task, compat_task_cpu(task), now);
+		gather_own(account, run_time_now(task->tgid, compat_task_cpu(task), now));
+		account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
 		account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
 		queue = compat_queue_on(task, dest_cpu);
 		account->queue = (__u64)queue;

@@ -6,6 +6,8 @@ facts.py share FOLDED PROCESS FRAME      samples with that frame, samples of the
 facts.py jit CAPTURE TGID                JIT frames with a name, all JIT frames, in samples
 facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
 facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
+facts.py delays RUNQ BPFTRACE            run delays that each counted, the largest difference of their
+                                         cumulative shares in per cent
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
@@ -49,6 +51,44 @@ def share(path, process, frame):
             total += count
             hits += count if frame in frames else 0
     print(hits, total)
+
+
+def runq_slots(path):
+    """{slot: count} of the first histogram that `hotrun runq` printed."""
+    slots, begun = {}, False
+    for line in open(path):
+        row = re.match(r' *(\d+) -> \d+ +: (\d+)', line)
+        if row:
+            begun = True
+            slots[max(int(row[1]).bit_length() - 1, 0)] = int(row[2])
+        elif begun:
+            break
+    return slots
+
+
+def bpftrace_slots(path):
+    """The same of a map that bpftrace printed with hist()."""
+    units = {'': 0, 'K': 10, 'M': 20}
+    slots = {}
+    for line in open(path):
+        row = re.match(r'\[(\d+)([KM]?)(?:, \w+\))?\]? +(\d+) \|', line)
+        if row:
+            slot = max(int(row[1]).bit_length() - 1, 0) + units[row[2]]
+            slots[slot] = slots.get(slot, 0) + int(row[3])
+    return slots
+
+
+def delays(runq, bpftrace):
+    ours, theirs = runq_slots(runq), bpftrace_slots(bpftrace)
+    cnt, peer = sum(ours.values()), sum(theirs.values())
+    if not cnt or not peer:
+        sys.exit(f'{cnt} delays by hotrun, {peer} by bpftrace')
+    largest = a = b = 0
+    for slot in range(32):
+        a += ours.get(slot, 0) / cnt
+        b += theirs.get(slot, 0) / peer
+        largest = max(largest, abs(a - b))
+    print(cnt, peer, f'{100 * largest:.2f}')
 
 
 def frames_of(db, tgid):
@@ -205,7 +245,7 @@ def watch(observer, *pids):
 
 
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'books': books,
-            'clean': clean, 'folded': folded, 'strace': strace, 'watch': watch}
+            'delays': delays, 'clean': clean, 'folded': folded, 'strace': strace, 'watch': watch}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

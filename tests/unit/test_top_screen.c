@@ -258,6 +258,8 @@ Test(top_screen, losses_are_told_where_they_change_a_figure)
 		{"samples", LOSS_SAMPLE_RING_FULL, 0, "lost: 3 samples dropped: ring full"},
 		{"a stack fault is usual", LOSS_USER_STACK_FAULT, 0, ""},
 		{"switches without time", LOSS_SWITCH_UNSEEN, MS, ""},
+		{"wakeups where few were seen", LOSS_WAKEUP_UNSEEN, 0,
+		 "lost: 3 waits whose beginning was not seen"},
 		{"switches with time", LOSS_SWITCH_UNSEEN, 20 * MS,
 		 "lost: 3 switches that were not seen"},
 	};

@@ -55,6 +55,7 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_SCRATCH] = "",
 	[LOSS_OWN_SHARED] =
 		"two processes share a slot: of their waits, too much may stand under others",
+	[LOSS_WAKEUP_UNSEEN] = "their run delay is missing; it stands as sleep",
 	[LOSS_SIDEBAND] = "many mappings or short processes at once: some names are missing",
 	[LOSS_RECURSION] = "another tracer runs on the same events",
 	[LOSS_CPU_UNATTACHED] = "a CPU went offline or came online, or refused the event",

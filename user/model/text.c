@@ -52,6 +52,7 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_SWITCH_UNSEEN] = {"switch-unseen", "switches that were not seen"},
 	[LOSS_SCRATCH] = {"scratch", "ticks without scratch memory"},
 	[LOSS_OWN_SHARED] = {"own-shared", "waits with an uncertain share behind own threads"},
+	[LOSS_WAKEUP_UNSEEN] = {"wakeup-unseen", "waits whose beginning was not seen"},
 	[LOSS_SIDEBAND] = {"sideband", "mapping and lifetime records dropped"},
 	[LOSS_RECURSION] = {"recursion", "program runs skipped by the kernel"},
 	[LOSS_CPU_UNATTACHED] = {"cpu-unattached", "CPUs without a sampling event"},

@@ -56,6 +56,14 @@ void put_left(const struct report *r, const char *text, size_t columns)
 	put_spaces(r, columns > n ? columns - n : 0);
 }
 
+void put_stopped(const struct report *r, uint64_t ns, size_t columns)
+{
+	if (ns)
+		put_mean(r, ns, columns);
+	else
+		put_right(r, "-", columns);
+}
+
 void put_mean(const struct report *r, uint64_t ns, size_t columns)
 {
 	double mean = sched_mean(ns, r->sched->elapsed_ns);

@@ -75,6 +75,8 @@ void put_share(const struct report *r, uint64_t part, uint64_t whole);
 #define SHARE_COLUMNS 14
 /* Mean threads over the capture, "1.25", right in columns. */
 void put_mean(const struct report *r, uint64_t ns, size_t columns);
+/* The same for throttled time: "-" where no limit ever stopped it. */
+void put_stopped(const struct report *r, uint64_t ns, size_t columns);
 /* True where that rounds to more than nothing: else a column of it tells nothing. */
 bool report_is_some(const struct report *r, uint64_t ns);
 /* So many a second, right in columns. */

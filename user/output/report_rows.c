@@ -57,7 +57,7 @@ static void put_waits(const struct report *r, const struct group_row *row, struc
 	put_mean(r, sum.sched.waited_ns, 9);
 	put_delay(r, &sum, 0.99, 11);
 	if (shown.throttled)
-		put_mean(r, sum.sched.throttled_ns, 11);
+		put_stopped(r, sum.sched.throttled_ns, 11);
 }
 
 static void put_row(const struct report *r, const struct group_row *row, struct shown shown)

@@ -112,8 +112,13 @@ static void put_wanted(const struct report *r, const struct lines *l)
 		put_mean(r, s->on_cpu_ns, 8);
 		put_mean(r, s->waited_ns, 8);
 		if (l->throttled)
-			put_mean(r, s->throttled_ns, 10);
-		put_right(r, number_percent(sched_progress(s)).text, 9);
+			put_stopped(r, s->throttled_ns, 10);
+		/* A share of nearly nothing says nothing. */
+		put_right(r,
+			  report_is_some(r, sched_wanted_ns(s))
+				  ? number_percent(sched_progress(s)).text
+				  : "-",
+			  9);
 		put_mean(r, s->uninterruptible_ns, 6);
 		put_right(r, slice_ns ? number_time(slice_ns).text : "-", 9);
 		put_who(r, &l->lines[i], columns);

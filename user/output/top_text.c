@@ -76,6 +76,9 @@ static bool is_loss(const struct top_view *v, uint32_t cause)
 	case LOSS_SWITCH_UNSEEN:
 	case LOSS_ACCOUNT_MISSING:
 		return share_of(v->unaccounted_ns, v->cpu_elapsed_ns) >= UNACCOUNTED_MIN;
+	case LOSS_WAKEUP_UNSEEN:
+		return (double)v->losses[cause] >=
+		       UNACCOUNTED_MIN * (double)sched_delay_cnt(&v->sched->host);
 	default:
 		return true;
 	}

@@ -211,12 +211,23 @@ static uint64_t figure_of(const struct top_view *v, uint32_t row, enum top_order
 	}
 }
 
+/* The figure in hundredths of a thread, as it is shown. */
+static uint64_t shown(const struct top_view *v, uint32_t row, enum top_order order)
+{
+	uint64_t step = order == TOP_BY_SWITCHES ? 1 : v->sched->elapsed_ns / 100;
+
+	return figure_of(v, row, order) / (step ? step : 1);
+}
+
 static int by_figure(const void *a, const void *b, void *view)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct top_view *v = view;
-	int c = COMPARE(figure_of(v, y, v->order), figure_of(v, x, v->order));
+	/* Who ran nearly nothing stands by what it waited: the starved must not be last. */
+	int c = COMPARE(shown(v, y, v->order), shown(v, x, v->order));
 
+	if (!c)
+		c = COMPARE(shown(v, y, TOP_BY_WAITING), shown(v, x, TOP_BY_WAITING));
 	if (!c)
 		c = COMPARE(figure_of(v, y, TOP_BY_CPU), figure_of(v, x, TOP_BY_CPU));
 	return c ? c : COMPARE(x, y);

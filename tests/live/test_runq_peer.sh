@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# hotrun's run delays beside those that bpftrace sees of the same load: spinners on one CPU, and a stream of
+# short processes. Two ways to the same figure: ours are summed in the kernel by account, bpftrace keeps a
+# time for each thread that becomes runnable.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_tool bpftrace bpftrace
+
+cat >"$T/delays.bt" <<'X'
+tracepoint:sched:sched_wakeup, tracepoint:sched:sched_wakeup_new { @since[args->pid] = nsecs; }
+tracepoint:sched:sched_switch {
+	if ((args->prev_state == 0 || args->prev_state == 256) && args->prev_pid) {
+		@since[args->prev_pid] = nsecs;
+	}
+	$since = @since[args->next_pid];
+	if ($since) { @usecs = hist((nsecs - $since) / 1000); }
+	delete(@since[args->next_pid]);
+}
+interval:s:8 { exit(); }
+END { clear(@since); }
+X
+start taskset -c $(($(nproc) > 1)) "$LOADS/spinners" 3 60
+spinners=$started
+start "$LOADS/storm" 60 300
+storm=$started
+sleep 0.5
+start bpftrace "$T/delays.bt"
+peer=$started
+until_true 20 grep -q Attaching "$T/$peer.out" || fail "bpftrace does not start: $(head -3 "$T/$peer.out")"
+sleep 1
+"$HOTRUN" runq -d 6 >"$T/runq" 2>"$T/err"
+is "runq beside bpftrace: exit code 0" $? 0
+wait "$peer"
+stop "$storm"
+stop "$spinners"
+set -- $(facts delays "$T/runq" "$T/$peer.out")
+within "run delays counted in a second, ours to bpftrace's ($1 in 6 s, $2 in 8 s)" \
+	"$(awk -v a="$1" -v b="$2" 'BEGIN { print (a / 6) / (b / 8) }')" 0.85 1.15
+within "largest difference of the two distributions, per cent" "$3" 0 5
