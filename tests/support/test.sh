@@ -92,7 +92,7 @@ criterion unit tests/support/unit.sh $unit
 if [ -n "$bpf" ]; then
 	heading "BPF programs, loaded and driven"
 	if [ $root = yes ]; then
-		criterion bpf-tests "${as_root[@]}" tests/support/unit.sh $bpf
+		criterion bpf-tests "${as_root[@]}" env TEST_JOBS=1 tests/support/unit.sh $bpf
 	else
 		echo "skipped: needs root, and there is no sudo"
 		skipped=$((skipped + 1))

@@ -326,3 +326,22 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns)
 		return 0;
 	return (double)on_cpu_ns / (double)r->totals->elapsed_ns;
 }
+
+void put_row_end(const struct report *r, const struct group_row *row, size_t columns)
+{
+	char pid[16];
+	int n = 0;
+
+	if (row->kernel) {
+		fputs("kernel threads\n", r->out);
+		return;
+	}
+	if (row->cnt > 1)
+		n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
+	put_process(r, row->process, columns - (size_t)(n > 0 ? n : 0), row->cnt == 1);
+	if (row->cnt == 1) {
+		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
+		put_right(r, pid, PID_COLUMNS);
+	}
+	putc('\n', r->out);
+}

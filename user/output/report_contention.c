@@ -16,7 +16,6 @@
 #define ALL_COLUMNS    8
 #define AGGRESSORS     10
 #define LEAST_MEAN     0.005 /* threads; less rounds to nothing */
-#define PID_COLUMNS    9
 
 struct contended {
 	uint32_t victims[VICTIMS]; /* rows of processes, most waiting first */
@@ -189,26 +188,13 @@ static void put_runner(const struct report *r, const struct contended *c, uint32
 {
 	const struct group_row *row = &r->groups.rows[at];
 	double cells[VICTIMS];
-	char pid[16];
-	int n = 0;
 
 	cells_of(r, c, at, cells);
 	put_cell(r, c->by_runner[at], ALL_COLUMNS);
 	for (size_t i = 0; i < c->victims_cnt; i++)
 		put_cell(r, cells[i], VICTIM_COLUMNS);
 	put_spaces(r, 2);
-	if (row->kernel) {
-		fputs("kernel threads\n", r->out);
-		return;
-	}
-	if (row->cnt > 1)
-		n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_process(r, row->process, columns - (size_t)(n > 0 ? n : 0), row->cnt == 1);
-	if (row->cnt == 1) {
-		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
-		put_right(r, pid, PID_COLUMNS);
-	}
-	putc('\n', r->out);
+	put_row_end(r, row, columns);
 }
 
 static void put_rest(const struct report *r, const struct contended *c)

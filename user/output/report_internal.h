@@ -113,6 +113,11 @@ uint32_t report_limit_of(const struct report *r, uint32_t process);
 /* "limit 0.50 CPUs (50.0 ms of each 100.0 ms) of /docker/3f2a, reached in 45 of 100 periods". */
 void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static NAME_BYTES]);
 
+/* Ends a line of a table with a row's name in that many columns, and the pid of a single process in
+ * PID_COLUMNS. */
+void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
+#define PID_COLUMNS 9
+
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
 

@@ -5,7 +5,6 @@
 #include "bpf/events.h"
 #include "output/report_internal.h"
 
-#define PID_COLUMNS 9
 /* Of a narrow page, "threads ran" gives its place to the names. */
 #define THREADS_FROM_WIDTH 100
 

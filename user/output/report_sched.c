@@ -6,8 +6,6 @@
 #include "base/cleanup.h"
 #include "output/report_internal.h"
 
-#define PID_COLUMNS 9
-
 /* A line of the tables: a row of processes, or the whole host. */
 struct line {
 	const struct group_row *row; /* NULL = the host */
@@ -55,23 +53,11 @@ static int lines_build(const struct report *r, struct lines *l)
 
 static void put_who(const struct report *r, const struct line *line, size_t columns)
 {
-	const struct group_row *row = line->row;
-	char pid[16];
-	int n = 0;
-
 	put_spaces(r, 2);
-	if (!row || row->kernel) {
-		fputs(row ? "kernel threads\n" : "whole host\n", r->out);
-		return;
-	}
-	if (row->cnt > 1)
-		n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_process(r, row->process, columns - (size_t)(n > 0 ? n : 0), row->cnt == 1);
-	if (row->cnt == 1) {
-		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
-		put_right(r, pid, PID_COLUMNS);
-	}
-	putc('\n', r->out);
+	if (line->row)
+		put_row_end(r, line->row, columns);
+	else
+		fputs("whole host\n", r->out);
 }
 
 static void put_title_end(const struct report *r, size_t columns)
