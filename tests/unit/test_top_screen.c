@@ -137,6 +137,41 @@ Test(top_screen, orders)
 	model_free(m);
 }
 
+/* Whoever reads the column sees it fall, and what looks equal stands by CPU. */
+Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t on_cpu_ns, waited_ns;
+	} cases[] = {
+		/* 0.016: 0.02 */
+		{3, 2 * MS, 16 * MS},
+		/* 0.014 and 0.0145: 0.01 */
+		{1, 300 * MS, 14 * MS},
+		{2, 5 * MS, 14500000},
+		{4, 700 * MS, 0},
+	};
+	struct model *m = build_model(2, 99);
+	struct top_view *v;
+
+	for (size_t i = 4; i-- > 0;) {
+		uint32_t process = build_process(m, cases[i].pid, "worker", 0);
+		uint32_t thread =
+			build_thread(m, process, cases[i].pid, "worker", cases[i].on_cpu_ns, 'R');
+
+		build_sched(m, thread, &(struct model_sched){.waited_ns = cases[i].waited_ns});
+	}
+	build_books(m, 1);
+	v = top_view_new(m);
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_WAITING), 0);
+	cr_assert_eq(v->rows_cnt, 4);
+	for (size_t i = 0; i < 4; i++)
+		cr_expect_eq(m->processes[v->rows[i]].tgid, cases[i].pid, "row %zu", i);
+	top_view_free(v);
+	model_free(m);
+}
+
 /* The view of a slice stays on the screen while the model takes in the next one. */
 Test(top_screen, a_view_outlives_its_slice)
 {

@@ -211,12 +211,13 @@ static uint64_t figure_of(const struct top_view *v, uint32_t row, enum top_order
 	}
 }
 
-/* The figure in hundredths of a thread, as it is shown. */
+/* The figure as it is shown: hundredths of a thread, switches a second; both rounded. */
 static uint64_t shown(const struct top_view *v, uint32_t row, enum top_order order)
 {
-	uint64_t step = order == TOP_BY_SWITCHES ? 1 : v->sched->elapsed_ns / 100;
+	uint64_t figure = figure_of(v, row, order);
+	double mean = sched_mean(figure, v->sched->elapsed_ns);
 
-	return figure_of(v, row, order) / (step ? step : 1);
+	return (uint64_t)(mean * (order == TOP_BY_SWITCHES ? 1e9 : 100) + 0.5);
 }
 
 static int by_figure(const void *a, const void *b, void *view)
