@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_DOTNET_H
+#define HOTRUN_NAMES_DOTNET_H
+/*
+ * The .NET processes of the host as they look from outside: which runtime, whether its JIT code can
+ * be named, whether it can be asked to write a perf map. For `perfmap status` and `doctor`; nothing
+ * is changed and the targets take no part (a socket is looked at, not connected to). Facts of a
+ * process come through the asker: bounded, and one that hangs has its reason. One thread.
+ *
+ * How a process is found (dotnet/runtime): it maps libcoreclr.so; its executable exports
+ * DotNetRuntimeInfo (single-file); it maps memfd:doublemapper (W^X); or a diagnostics socket with its
+ * pid and start time lies in its temporary directory (NativeAOT has nothing else).
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names/asker.h"
+
+#define DOTNET_PROCESSES_MAX 65536u
+#define DOTNET_NAME_BYTES    256
+#define DOTNET_VERSION_BYTES 64
+
+enum dotnet_found {
+	DOTNET_BY_LIBRARY,    /* libcoreclr.so */
+	DOTNET_BY_EXECUTABLE, /* single-file: the runtime is in the executable */
+	DOTNET_BY_DOUBLEMAPPER,
+	DOTNET_BY_SOCKET,
+};
+
+/* Where the runtime listens for diagnostics requests. */
+enum dotnet_socket {
+	DOTNET_SOCKET_THERE,
+	DOTNET_SOCKET_ABSENT,  /* DOTNET_EnableDiagnostics=0, or nowhere to put it */
+	DOTNET_SOCKET_STALE,   /* only one of an earlier process with this pid */
+	DOTNET_SOCKET_UNSAFE,  /* no socket, or another user's */
+	DOTNET_SOCKET_DENIED,  /* no permission to look */
+	DOTNET_SOCKET_UNKNOWN, /* did not answer in time, or the process went */
+};
+
+enum dotnet_map {
+	DOTNET_MAP_SINCE_START, /* DOTNET_PerfMapEnabled=1 or 3, and the file is there */
+	DOTNET_MAP_SWITCHED_ON, /* not asked for by the environment, but written since its start */
+	DOTNET_MAP_ABSENT,
+	DOTNET_MAP_STALE,      /* last written before the process started */
+	DOTNET_MAP_UNWRITABLE, /* the runtime could not create it: read-only, no room, no directory */
+	DOTNET_MAP_UNSAFE,     /* link, FIFO, foreign owner, too large */
+	DOTNET_MAP_DENIED,     /* no permission to look */
+	DOTNET_MAP_UNKNOWN,    /* did not answer in time, or the process went */
+};
+
+struct dotnet_process {
+	uint32_t tgid, ns_pid;
+	uint32_t euid;
+	uint64_t start_ticks;		   /* field 22 of /proc/PID/stat: the socket's key */
+	char name[DOTNET_NAME_BYTES];	   /* for people, as in reports */
+	char unit[DOTNET_NAME_BYTES];	   /* "" none */
+	char container[DOTNET_NAME_BYTES]; /* "" none */
+	char version
+		[DOTNET_VERSION_BYTES]; /* "10.0.12", or "10" where only that is known; "" not */
+	char version_source[32];	/* "path", "file", "socket"; "" with no version */
+	enum dotnet_found found;
+	bool single_file;
+	bool native_aot; /* no JIT, no perf map needed: names are in its symbols */
+	bool is_32bit;
+	bool musl;
+	char profiler[DOTNET_NAME_BYTES]; /* library of another profiler that is loaded, "" none */
+	enum dotnet_socket socket;
+	char socket_path[PATH_MAX]; /* as the process sees it; "" none */
+	enum dotnet_map map;
+	char map_path[PATH_MAX]; /* as the process sees it: where it is, or would be */
+	uint64_t map_bytes;
+	uint64_t map_entries, map_methods; /* methods: without stubs */
+	bool map_cut;			   /* larger than was read: entries are a lower bound */
+};
+
+struct dotnet_list {
+	struct dotnet_process *rows; /* by pid */
+	size_t cnt, cap;
+	size_t unreadable; /* processes that could not be looked at for lack of rights */
+	bool cut;	   /* more than DOTNET_PROCESSES_MAX */
+};
+
+/*
+ * Looks at all processes below the asker's /proc, or with a pid at that one alone. Returns 0;
+ * -ESRCH (no such process); -ENOENT (that one is not .NET); or another errno. ret_list is owned.
+ */
+int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list);
+void dotnet_clear(struct dotnet_list *list);
+
+/* Short words for tables and JSON, static: "on since start", "there", ... */
+const char *dotnet_map_text(enum dotnet_map map);
+const char *dotnet_socket_text(enum dotnet_socket socket);
+const char *dotnet_found_text(enum dotnet_found found);
+#endif
