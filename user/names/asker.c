@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "names/fetch.h"
 #include "names/guard.h"
+#include "names/hold.h"
 #include "names/proc.h"
 
 /* A start time guessed from the fork event lies after the true one: by how much at the most. */
@@ -189,6 +190,8 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 		return reason;
 	request->target = asker_target(a, m, process);
 	request->key = key_of(&request->target);
+	if (give_fd < 0 && a->hold)
+		give_fd = hold_root(a->hold, process);
 	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
 	book(a, process, now_ns() - start_ns);
 	if (!err)
