@@ -457,6 +457,10 @@ static void read_segments(Elf *elf, int fd, struct elf_table *t)
 				.size = ph.p_filesz,
 				.vaddr = ph.p_vaddr,
 			};
+		} else if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X)) {
+			/* Of two it could not be told which one is mapped. */
+			t->absent = (struct elf_segment){.size = t->absent.size ? 0 : ph.p_memsz,
+							 .vaddr = ph.p_vaddr};
 		} else if (ph.p_type == PT_GNU_EH_FRAME) {
 			header_vaddr = ph.p_vaddr;
 			header_bytes = ph.p_filesz;
@@ -464,6 +468,22 @@ static void read_segments(Elf *elf, int fd, struct elf_table *t)
 	}
 	if (header_bytes)
 		read_extents(fd, header_vaddr, header_bytes, t);
+}
+
+bool elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset)
+{
+	const struct elf_segment *code = &table->absent;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lead = code->vaddr & (page - 1);
+
+	if (!code->size || end <= start || code->size > end - start ||
+	    ((lead + code->size + page - 1) & ~(page - 1)) != end - start ||
+	    table->segments_cnt == ELF_SEGMENTS_MAX)
+		return false;
+	/* What the file has of headers before must not answer for it. */
+	table->segments[0] = (struct elf_segment){
+		.offset = file_offset + lead, .size = code->size, .vaddr = code->vaddr};
+	table->segments_cnt = 1;
+	return true;
 }
 
 enum model_reason elf_load(int fd, const struct elf_identity *identity,
