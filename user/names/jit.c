@@ -528,7 +528,7 @@ static bool is_deleted(const struct map_file *file)
 /* The names that were given stay; of what comes that late nothing is a sample of that process. */
 static void leave_ended(struct jit *j, struct jit_map *map)
 {
-	if (!map->file || map->behind || j->later_ns || map->looks_ended++ <= JIT_PATIENCE)
+	if (!map->file || map->behind || j->later_ns || map->looks_ended++ < JIT_PATIENCE)
 		return;
 	close_map(j, map);
 	map->reason = REASON_PERF_MAP_NO_ENTRY;
