@@ -416,6 +416,21 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 	hold_tail(n->hold, m);
 }
 
+void names_follow(struct names *n, struct model *m, uint64_t written_ns)
+{
+	jit_follow(n->jit, m, written_ns);
+}
+
+uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	uint64_t map_ns = jit_changed_ns(n->jit, process);
+	/* They are told in the order of their times. */
+	uint64_t mapped_ns = p->mapping_cnt ? p->mappings[p->mapping_cnt - 1].from_ns : 0;
+
+	return map_ns > mapped_ns ? map_ns : mapped_ns;
+}
+
 void names_settle(struct names *n, struct model *m)
 {
 	jit_settle(n->jit, m);
