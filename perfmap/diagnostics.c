@@ -177,7 +177,7 @@ static int wait_for(int fd, short events, uint64_t deadline_ns)
 				 : 1000);
 		if (n > 0)
 			return 0;
-		if (n < 0 && errno != EINTR)
+		if (n < 0)
 			return -errno;
 	}
 }

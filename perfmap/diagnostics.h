@@ -55,7 +55,8 @@ int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, s
  * Sends a request over a connected stream socket and waits for the
  * reply until deadline_ns (CLOCK_MONOTONIC). fd stays the caller's, good for nothing more. Returns
  * 0 with the reply, which may say no; -ETIMEDOUT; -ECONNRESET (closed without a whole reply);
- * -EPROTO (not a runtime); -ENOMEM; or what poll, send and recv said.
+ * -EPROTO (not a runtime); -EINTR (a signal was handled while it waited); -ENOMEM; or what poll,
+ * send and recv said. After a request was sent, the runtime may act on it all the same.
  */
 int diagnostics_exchange(int fd, enum diagnostics_request request, uint64_t deadline_ns,
 			 struct diagnostics_reply *ret_reply);

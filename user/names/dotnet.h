@@ -72,7 +72,8 @@ struct dotnet_process {
 	enum dotnet_socket socket;
 	char socket_path[PATH_MAX]; /* as the process sees it; "" none */
 	enum dotnet_map map;
-	char map_path[PATH_MAX]; /* as the process sees it: where it is, or would be */
+	uint64_t socket_mtime_ns; /* wall clock: when the runtime made it; 0 none */
+	char map_path[PATH_MAX];  /* as the process sees it: where it is, or would be */
 	uint64_t map_bytes;
 	uint64_t map_entries, map_methods; /* methods: without stubs */
 	bool map_cut;			   /* larger than was read: entries are a lower bound */

@@ -45,7 +45,8 @@ static bool has_stale(int dir_fd, uint32_t ns_pid)
 
 /* Finds the socket: 0 with an O_PATH descriptor of the very one, owned, or -errno as listed at
  * dotnet_connect_serve(). */
-static int find_socket(const struct dotnet_door *door, bool with_stale, int *ret_fd)
+static int find_socket(const struct dotnet_door *door, bool with_stale, int *ret_fd,
+		       struct stat *ret_stat)
 {
 	_cleanup_close_ int dir_fd = dotnet_look_directory(door, temporary_directory(door->target));
 	_cleanup_close_ int fd = -1;
@@ -67,6 +68,7 @@ static int find_socket(const struct dotnet_door *door, bool with_stale, int *ret
 	if (st.st_uid != door->target->euid)
 		return -EPERM;
 	*ret_fd = take_fd(&fd);
+	*ret_stat = st;
 	return 0;
 }
 
@@ -95,9 +97,13 @@ void dotnet_look_socket(const struct dotnet_door *door, bool with_stale, struct 
 	const char *dir = temporary_directory(door->target);
 	char name[DIAGNOSTICS_NAME_BYTES];
 	_cleanup_close_ int fd = -1;
+	struct stat st;
 	int n;
 
-	p->socket = state_of(find_socket(door, with_stale, &fd));
+	p->socket = state_of(find_socket(door, with_stale, &fd, &st));
+	if (p->socket == DOTNET_SOCKET_THERE && st.st_mtim.tv_sec > 0)
+		p->socket_mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	diagnostics_socket_name(door->target->ns_pid, door->start_ticks, name);
 	n = snprintf(p->socket_path, sizeof(p->socket_path), "%s%s%s", dir,
 		     dir[strlen(dir) - 1] == '/' ? "" : "/", name);
@@ -112,6 +118,7 @@ int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd)
 	_cleanup_close_ int root_fd = -1, path_fd = -1, fd = -1;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct dotnet_door door;
+	struct stat st;
 	int err;
 
 	if (process_fd < 0)
@@ -126,7 +133,7 @@ int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd)
 		.process_fd = process_fd, .root_fd = root_fd, .target = &target};
 	err = dotnet_read_start(process_fd, &door.start_ticks);
 	if (!err)
-		err = find_socket(&door, true, &path_fd);
+		err = find_socket(&door, true, &path_fd, &st);
 	if (err)
 		return err;
 	/* The socket that was checked, however long its path and whatever lies there by now. */
