@@ -251,7 +251,7 @@ static void *listen_once(void *arg)
 	return NULL;
 }
 
-Test(diagnostics, exchanges_end_whatever_the_other_side_does, .timeout = 20)
+Test(diagnostics, exchanges_end_whatever_the_other_side_does)
 {
 	static struct listener cases[] = {
 		{.name = "good", .bytes = OK_REPLY, .len = 24},
@@ -305,7 +305,7 @@ Test(diagnostics, exchanges_end_whatever_the_other_side_does, .timeout = 20)
 }
 
 /* Its queue is full: what is to be sent does not go out. */
-Test(diagnostics, a_listener_that_never_reads_costs_the_deadline, .timeout = 20)
+Test(diagnostics, a_listener_that_never_reads_costs_the_deadline)
 {
 	struct diagnostics_reply reply;
 	char filling[4096] = {0};
