@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "names/dotnet_look.h"
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "perfmap/locate.h"
@@ -293,17 +293,6 @@ static enum model_reason serve_debug(const struct fetch_request *request, int *r
 
 /* --- perf maps --------------------------------------------------------------------------------- */
 
-/* The start in wall-clock time, to tell maps of earlier processes of the same id. */
-static uint64_t started_wall_ns(uint64_t start_ns)
-{
-	struct timespec wall, boot;
-
-	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
-		return 0;
-	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
-	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + start_ns;
-}
-
 /* Whether the copy's end is what the file has there. */
 static bool continues(int fd, int copy_fd, uint64_t copied)
 {
@@ -352,8 +341,8 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 		return process_fd;
 	err = perfmap_target_read(process_fd, &target);
 	if (!err)
-		err = perfmap_locate(process_fd, &target, started_wall_ns(request->target.start_ns),
-				     &file);
+		err = perfmap_locate(process_fd, &target,
+				     asker_started_wall_ns(request->target.start_ns), &file);
 	if (err)
 		return err;
 	fd = file.fd;
@@ -380,6 +369,12 @@ void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_
 		break;
 	case FETCH_MAP:
 		ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
+		break;
+	case FETCH_DOTNET:
+		ret_reply->error = dotnet_look_serve(request, ret_fd);
+		break;
+	case FETCH_CONNECT:
+		ret_reply->error = dotnet_connect_serve(request, ret_fd);
 		break;
 	}
 }
