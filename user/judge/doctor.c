@@ -78,50 +78,79 @@ static void judge_runtime(const struct doctor_process *p, struct doctor_finding 
 		doctor_say(finding, DOCTOR_OK, "", ".NET %s%s", p->version, form);
 }
 
+/* How a process without a map gets one. */
+static void say_enable(const struct doctor_process *p, char *remedy, size_t bytes)
+{
+	long major = strtol(p->version, NULL, 10);
+
+	if (p->socket == DOCTOR_SOCKET_THERE && !*p->refusal && (!major || major >= RUNTIME_MIN))
+		snprintf(remedy, bytes, "run `hotrun perfmap enable %u`", p->tgid);
+	else
+		snprintf(remedy, bytes, "restart it with DOTNET_PerfMapEnabled=3");
+}
+
+static void judge_map_absent(const struct doctor_process *p, struct doctor_finding *finding)
+{
+	char enable[sizeof(finding->remedy)];
+
+	say_enable(p, enable, sizeof(enable));
+	if (*p->refusal)
+		doctor_say(finding, DOCTOR_WARN, "make room for it, then run `hotrun doctor` again",
+			   "no perf map, and none can be written to %s: %s", p->map_path,
+			   p->refusal);
+	else if (p->map == DOCTOR_MAP_OFF)
+		doctor_say(finding, DOCTOR_WARN, enable,
+			   "perf map switched off: methods compiled since have no names");
+	else if (p->map == DOCTOR_MAP_STALE)
+		doctor_say(finding, DOCTOR_WARN, enable,
+			   "no perf map: %s is of an earlier process with this pid", p->map_path);
+	else
+		doctor_say(finding, DOCTOR_WARN, enable,
+			   "no perf map: its JIT-compiled methods have no names");
+}
+
 static void judge_map(const struct doctor_process *p, struct doctor_finding *finding)
 {
-	bool may_ask = p->socket == DOCTOR_SOCKET_THERE && strtol(p->version, NULL, 10) != 6 &&
-		       strtol(p->version, NULL, 10) != 7;
-	char enable[64];
+	char again[sizeof(finding->remedy)];
 
-	if (may_ask)
-		snprintf(enable, sizeof(enable), "run `hotrun perfmap enable %u`", p->tgid);
-	else
-		snprintf(enable, sizeof(enable), "restart it with DOTNET_PerfMapEnabled=3");
 	if (p->native_aot) {
 		doctor_say(finding, DOCTOR_NA, "", "compiled ahead of time: has no JIT code");
 		return;
 	}
 	switch (p->map) {
 	case DOCTOR_MAP_ON:
-		doctor_say(finding, DOCTOR_OK, "", "perf map %s, %s%llu entries", p->map_text,
+		doctor_say(finding, DOCTOR_OK, "", "%s, %s%llu entries", p->map_text,
 			   p->map_cut ? "more than " : "", (unsigned long long)p->map_entries);
 		break;
-	case DOCTOR_MAP_ABSENT:
-		doctor_say(finding, DOCTOR_WARN, enable,
-			   "no perf map: its JIT-compiled methods have no names");
+	case DOCTOR_MAP_DELETED:
+		snprintf(again, sizeof(again),
+			 "run `hotrun perfmap disable %u`, then `hotrun perfmap enable %u`",
+			 p->tgid, p->tgid);
+		doctor_say(finding, DOCTOR_WARN, again,
+			   "perf map is written to a file that was deleted: nobody can read it");
 		break;
+	case DOCTOR_MAP_OFF:
+	case DOCTOR_MAP_ABSENT:
 	case DOCTOR_MAP_STALE:
-		doctor_say(finding, DOCTOR_WARN, enable,
-			   "%s is of an earlier process with this pid", p->map_path);
+		judge_map_absent(p, finding);
 		break;
 	case DOCTOR_MAP_UNWRITABLE:
 		doctor_say(finding, DOCTOR_WARN,
 			   "give it a writable /tmp, or set DOTNET_PerfMapJitDumpPath",
-			   "%s could not be written by the runtime", p->map_path);
+			   "%s could not be written by the runtime%s%s", p->map_path,
+			   *p->refusal ? ": " : "", p->refusal);
 		break;
 	case DOCTOR_MAP_UNSAFE:
-		doctor_say(finding, DOCTOR_WARN, "remove what lies there",
-			   "%s is no plain file of this user: it is not read", p->map_path);
+		doctor_say(finding, DOCTOR_WARN, "remove what lies there", "%s is not read: %s",
+			   p->map_path, *p->refusal ? p->refusal : "no plain file of this user");
 		break;
 	case DOCTOR_MAP_DENIED:
 		doctor_say(finding, DOCTOR_WARN,
-			   "run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
-			   "perf map: no permission to look");
+			   "run as root, or with capabilities SYS_PTRACE and DAC_READ_SEARCH",
+			   "no permission to look");
 		break;
 	case DOCTOR_MAP_UNKNOWN:
-		doctor_say(finding, DOCTOR_NA, "",
-			   "perf map: the process did not answer in time, or has ended");
+		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 		break;
 	}
 }
@@ -130,27 +159,25 @@ static void judge_socket(const struct doctor_process *p, struct doctor_finding *
 {
 	switch (p->socket) {
 	case DOCTOR_SOCKET_THERE:
-		doctor_say(finding, DOCTOR_OK, "", "diagnostics socket %s", p->socket_text);
+		doctor_say(finding, DOCTOR_OK, "", "%s", p->socket_text);
 		return;
 	case DOCTOR_SOCKET_ABSENT:
 	case DOCTOR_SOCKET_UNSAFE:
 		if (p->native_aot || p->map == DOCTOR_MAP_ON)
-			doctor_say(finding, DOCTOR_OK, "", "diagnostics socket %s: not needed",
-				   p->socket_text);
+			doctor_say(finding, DOCTOR_OK, "", "%s: not needed", p->socket_text);
 		else
 			doctor_say(finding, DOCTOR_WARN,
-				   "start it without DOTNET_EnableDiagnostics=0, with a writable "
-				   "/tmp",
-				   "diagnostics socket %s: it cannot be asked for a perf map",
-				   p->socket_text);
+				   p->diagnostics_off
+					   ? "restart it without DOTNET_EnableDiagnostics=0"
+					   : "restart it with a writable /tmp",
+				   "%s: it cannot be asked for a perf map", p->socket_text);
 		return;
 	case DOCTOR_SOCKET_DENIED:
-		doctor_say(finding, DOCTOR_WARN, "run as root, or with CAP_DAC_READ_SEARCH",
-			   "diagnostics socket: no permission to look");
+		doctor_say(finding, DOCTOR_WARN, "run as root, or with capability DAC_READ_SEARCH",
+			   "no permission to look");
 		return;
 	case DOCTOR_SOCKET_UNKNOWN:
-		doctor_say(finding, DOCTOR_NA, "",
-			   "diagnostics socket: the process did not answer in time, or has ended");
+		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 		return;
 	}
 }

@@ -35,6 +35,8 @@ struct doctor_finding {
 /* Where the map of a process stands; as enum dotnet_map of names/dotnet.h. */
 enum doctor_map {
 	DOCTOR_MAP_ON,
+	DOCTOR_MAP_OFF,	    /* was on, and was switched off */
+	DOCTOR_MAP_DELETED, /* still written to, but nobody can read it */
 	DOCTOR_MAP_ABSENT,
 	DOCTOR_MAP_STALE,
 	DOCTOR_MAP_UNWRITABLE,
@@ -55,13 +57,15 @@ enum doctor_socket {
 struct doctor_process {
 	uint32_t tgid;
 	const char *name, *unit, *container;
-	const char *version;		    /* "10.0.12", "10"; "" not known */
-	const char *profiler;		    /* library of another profiler, "" none */
-	const char *found;		    /* static words: how it was found, and the states */
-	const char *map_text, *socket_text; /* of map and socket */
+	const char *version;  /* "10.0.12", "10"; "" not known */
+	const char *profiler; /* library of another profiler, "" none */
+	/* Static words: for people, and the stable ones for machines. */
+	const char *found_id, *map_text, *map_id, *socket_text, *socket_id;
 	const char *map_path;
+	const char *refusal; /* why no map may be asked for, "" it may; static */
 	enum doctor_map map;
 	enum doctor_socket socket;
+	bool diagnostics_off; /* by its environment */
 	uint64_t map_entries, map_bytes;
 	bool map_cut; /* entries are a lower bound */
 	bool single_file, native_aot, is_32bit, musl;

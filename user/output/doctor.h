@@ -14,9 +14,10 @@
  *	findings   of the host: [{id, level, text, remedy, purpose}]; level "ok", "warn", "fail" or
  *	           "n/a", remedy null where there is nothing to do
  *	processes  of .NET: [{pid, name, unit, container, version, found, map, map_path, map_entries,
- *	           map_bytes, socket, profiler, single_file, native_aot, is_32bit, musl, findings}];
+ *	           map_bytes, refusal, socket, profiler, single_file, native_aot, is_32bit, musl, findings}];
  *	           null = there is none, or it is not known
- *	unreadable_processes   that could not be looked at for lack of rights
+ *	unreadable_processes, hung_processes   that could not be looked at for lack of rights, or
+ *	           because they did not answer in time
  *	summary    {ok, warn, fail, na} counts of all findings; exit code 1 goes with fail > 0
  *
  * No arguments and no environment of processes are in it.
@@ -33,7 +34,8 @@ struct doctor_report {
 	const struct host_facts *facts;
 	const struct doctor_process *processes;
 	size_t processes_cnt;
-	size_t unreadable;   /* processes that could not be looked at */
+	size_t unreadable;   /* processes that could not be looked at for lack of rights */
+	size_t hung;	     /* or because they did not answer in time */
 	const char *no_list; /* why there is no list of processes, NULL = there is */
 };
 

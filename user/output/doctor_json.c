@@ -171,12 +171,13 @@ static void put_process(FILE *out, const struct doctor_process *p)
 	put_text_or_null(out, &first, "unit", p->unit);
 	put_text_or_null(out, &first, "container", p->container);
 	put_text_or_null(out, &first, "version", p->version);
-	put_text(out, &first, "found", p->found);
-	put_text(out, &first, "map", p->map_text);
+	put_text(out, &first, "found", p->found_id);
+	put_text(out, &first, "map", p->map_id);
 	put_text_or_null(out, &first, "map_path", p->map_path);
 	put_limit(out, &first, "map_entries", p->map_entries);
 	put_limit(out, &first, "map_bytes", p->map_bytes);
-	put_text(out, &first, "socket", p->socket_text);
+	put_text_or_null(out, &first, "refusal", p->refusal);
+	put_text(out, &first, "socket", p->socket_id);
 	put_text_or_null(out, &first, "profiler", p->profiler);
 	put_bool(out, &first, "single_file", p->single_file);
 	put_bool(out, &first, "native_aot", p->native_aot);
@@ -243,6 +244,7 @@ int doctor_json_write(FILE *out, const struct doctor_report *report)
 	put_processes(out, &first, report);
 	putc('\n', out);
 	put_limit(out, &first, "unreadable_processes", report->unreadable);
+	put_limit(out, &first, "hung_processes", report->hung);
 	put_summary(out, &first, report);
 	fputs("}\n", out);
 	return fflush(out) || ferror(out) ? -EIO : 0;

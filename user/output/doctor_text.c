@@ -153,6 +153,9 @@ static void put_processes(struct printer *p, const struct doctor_report *report)
 	if (report->unreadable)
 		fprintf(p->out, "\n%zu process%s could not be looked at for lack of rights\n",
 			report->unreadable, report->unreadable == 1 ? "" : "es");
+	if (report->hung)
+		fprintf(p->out, "\n%zu process%s did not answer in time\n", report->hung,
+			report->hung == 1 ? "" : "es");
 }
 
 /* Names the failures: those of the host, and the processes with some. */
