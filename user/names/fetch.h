@@ -52,8 +52,16 @@ struct fetch_request {
 	bool is_dotnet; /* DOTNET: known to be one; else it is found out */
 };
 
-/* Places where a debug file may lie. */
-#define FETCH_CANDIDATES 4
+/*
+ * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build id:
+ * /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug link, in
+ * the process's root: beside the mapped file, in .debug there, in /usr/lib/debug/FOLDER-OF-THE-FILE;
+ * and the last on the host.
+ */
+#define FETCH_CANDIDATES 6
+
+/* Whether a place needs a build id; the others need a debug link. */
+bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */

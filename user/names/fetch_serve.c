@@ -20,7 +20,7 @@
 /* include/uapi/linux/magic.h has it under another name since 6.2 only. */
 #define XFS_MAGIC 0x58465342
 
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id/" /* gdb's convention, also debuginfo packages' */
+#define DEBUG_FOLDER "/usr/lib/debug"
 #define CHUNK_BYTES  (1u << 20)
 #define MARK_BYTES   64u /* compared before a copy is continued */
 
@@ -225,25 +225,48 @@ static enum model_reason serve_file(const struct fetch_request *request, struct 
 
 /* --- debug files ------------------------------------------------------------------------------- */
 
-/* /usr/lib/debug/.build-id/xx/yyyy.debug in the process's root and the host's, then the file named
- * by .gnu_debuglink beside the mapped one and in .debug there. */
+enum debug_place {
+	PLACE_BUILD_ID,
+	PLACE_BUILD_ID_HOST,
+	PLACE_BESIDE,
+	PLACE_DOT_DEBUG,
+	PLACE_MIRROR,
+	PLACE_MIRROR_HOST,
+	PLACE_CNT
+};
+
+_Static_assert(PLACE_CNT == FETCH_CANDIDATES, "every place is asked for");
+
+bool fetch_is_by_build_id(unsigned candidate)
+{
+	return candidate == PLACE_BUILD_ID || candidate == PLACE_BUILD_ID_HOST;
+}
+
+static bool build_id_path(const struct fetch_request *request, char *path, size_t path_bytes)
+{
+	size_t n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "/.build-id/%02x/",
+				    request->build_id[0]);
+
+	for (unsigned i = 1; i < request->build_id_len; i++)
+		n += (size_t)snprintf(path + n, path_bytes - n, "%02x", request->build_id[i]);
+	return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
+}
+
 static bool debug_path(const struct fetch_request *request, char *path, size_t path_bytes)
 {
 	const char *slash = strrchr(request->path, '/');
-	size_t n;
+	const char *before = "", *between = "";
 
-	if (request->candidate < 2) {
-		n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "%02x/", request->build_id[0]);
-		for (unsigned i = 1; i < request->build_id_len; i++)
-			n += (size_t)snprintf(path + n, path_bytes - n, "%02x",
-					      request->build_id[i]);
-		return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
-	}
+	if (fetch_is_by_build_id(request->candidate))
+		return build_id_path(request, path, path_bytes);
 	if (!request->debuglink[0] || !slash)
 		return false;
-	return snprintf(path, path_bytes, "%.*s/%s%s", (int)(slash - request->path), request->path,
-			request->candidate == 2 ? "" : ".debug/",
-			request->debuglink) < (int)path_bytes;
+	if (request->candidate == PLACE_DOT_DEBUG)
+		between = ".debug/";
+	else if (request->candidate != PLACE_BESIDE)
+		before = DEBUG_FOLDER;
+	return snprintf(path, path_bytes, "%s%.*s/%s%s", before, (int)(slash - request->path),
+			request->path, between, request->debuglink) < (int)path_bytes;
 }
 
 static enum model_reason serve_debug(const struct fetch_request *request, int *ret_fd)
@@ -256,7 +279,7 @@ static enum model_reason serve_debug(const struct fetch_request *request, int *r
 
 	if (!debug_path(request, path, sizeof(path)))
 		return REASON_FILE_GONE;
-	if (request->candidate == 1) {
+	if (request->candidate == PLACE_BUILD_ID_HOST || request->candidate == PLACE_MIRROR_HOST) {
 		root_fd = host_root();
 	} else {
 		process_fd = asker_open(&request->target);
