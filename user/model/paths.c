@@ -90,8 +90,8 @@ static void add_framework(struct paths *p)
 		add_symbol(p, model_symbol_get(p->m, &kernel));
 		return;
 	}
-	module.name = *best->module ? best->module : "[unknown]";
-	module.module = best->module;
+	module.module = method_module(p->m, best);
+	module.name = *module.module ? module.module : "[unknown]";
 	module.kind = best->kind;
 	add_symbol(p, model_symbol_get(p->m, &group));
 	add_symbol(p, model_symbol_get(p->m, &module));
