@@ -351,6 +351,9 @@ struct model {
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
 
+	/* How the frames are to be read (reading.h); the reader's, not stored. */
+	bool raw_names, just_my_code;
+
 	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a
 	 * capture does not tell where the kernel lies. 0 = unknown. The recorder's, not stored. */
 	uint64_t kernel_text;

@@ -105,7 +105,7 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		u->breaks[i].place = place_of(m, i);
-	err = paths_begin(&p, m, process, 0);
+	err = paths_begin(&p, m, process, PATHS_ALL_FRAMES);
 	while (!err && paths_next(&p)) {
 		u->samples++;
 		add_frames(u, &p);
