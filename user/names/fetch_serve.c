@@ -358,8 +358,8 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 		return -ENOMEM;
 	target->ns_pid = request->ns_pid;
 	target->euid = request->euid;
-	err = perfmap_locate_in(directory_fd, target, asker_started_wall_ns(request->target.start_ns),
-				&file);
+	err = perfmap_locate_in(directory_fd, target,
+				asker_started_wall_ns(request->target.start_ns), &file);
 	free(target);
 	if (err)
 		return err;
