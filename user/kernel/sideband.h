@@ -43,4 +43,6 @@ void sideband_follow_cpus(struct sideband *sb, const bool *online);
  * forks on one CPU and runs on another. Returns the number of malformed records. */
 uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns);
 void sideband_free(struct sideband *sb);
+/* KiB that the rings of one CPU take where the kernel grants all. */
+uint32_t sideband_cpu_kb(void);
 #endif

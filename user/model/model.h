@@ -64,7 +64,7 @@ enum model_reason {
 	REASON_PERF_MAP_REWRITTEN = 15, /* the file shrank or was replaced while we read it */
 	REASON_PERF_MAP_DAMAGED =
 		16,		    /* the line there was damaged by the runtime (non-ASCII name) */
-	REASON_PRECOMPILED = 17,    /* ready-to-run image: its tables are not read yet */
+	REASON_PRECOMPILED = 17,    /* the precompiled image tells of no method there */
 	REASON_ANONYMOUS_CODE = 18, /* executable memory without a file, and not .NET */
 	REASON_PROCESS_GONE = 19,   /* ended before its mappings or files could be read */
 	REASON_COMPAT = 20,	    /* a 32-bit task */

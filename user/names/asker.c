@@ -57,6 +57,18 @@ struct asker_target asker_target(const struct asker *a, const struct model *m, u
 	return target;
 }
 
+struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks)
+{
+	struct asker_target target = {
+		.tgid = tgid,
+		.start_ns = start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)),
+		.start_exact = true,
+	};
+
+	snprintf(target.proc_path, sizeof(target.proc_path), "%s", a->proc_path);
+	return target;
+}
+
 /* --- who may be asked -------------------------------------------------------------------------- */
 
 static bool is_hung(const struct asker *a, uint32_t process)
@@ -176,9 +188,9 @@ static uint64_t key_of(const struct asker_target *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
-enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
-			      struct fetch_request *request, int give_fd,
-			      struct fetch_reply *ret_reply, int *ret_fd)
+enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
+				 const struct asker_target *target, struct fetch_request *request,
+				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd)
 {
 	enum model_reason reason = may_ask(a, process);
 	uint64_t start_ns = now_ns();
@@ -187,7 +199,7 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 	*ret_fd = -1;
 	if (reason)
 		return reason;
-	request->target = asker_target(a, m, process);
+	request->target = *target;
 	request->key = key_of(&request->target);
 	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
 	book(a, process, now_ns() - start_ns);
@@ -197,6 +209,25 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 		return REASON_LIMIT;
 	note_hung(a, process); /* or its file killed the helper: not again either */
 	return err == -EPIPE ? REASON_FILE_MALFORMED : REASON_FILE_TIMEOUT;
+}
+
+enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
+			      struct fetch_request *request, int give_fd,
+			      struct fetch_reply *ret_reply, int *ret_fd)
+{
+	struct asker_target target = asker_target(a, m, process);
+
+	return asker_fetch_of(a, process, &target, request, give_fd, ret_reply, ret_fd);
+}
+
+uint64_t asker_started_wall_ns(uint64_t start_ns)
+{
+	struct timespec wall, boot;
+
+	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return 0;
+	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
+	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + start_ns;
 }
 
 bool asker_same_start(const struct asker_target *target, uint64_t start_ticks)

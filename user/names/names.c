@@ -189,7 +189,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	default:
 		facts_note_mapping(m, process, mapping);
 		if (symbol_is_image(site.path)) {
-			files_image(n->files, m, process, mapping, &image);
+			site.reason = files_image(n->files, m, process, mapping, &image);
 			return symbol_image(m, &site, image);
 		}
 		site.reason = files_table(n->files, m, process, mapping, &table);
@@ -280,6 +280,10 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		}
 		location.symbol = map ? symbol_in(n, m, process, map, address)
 				      : symbol_nowhere(m, process, address);
+		if (location.symbol != MODEL_NONE &&
+		    m->symbols[location.symbol].kind == KIND_IMAGE &&
+		    !m->symbols[location.symbol].reason)
+			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
