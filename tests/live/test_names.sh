@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every construct of C# reads as the source has it and has its share, plainly, with --just-my-code and
-# with --raw-names. NAMES: another build of the load, like "path/to/net8.0/Names".
+# with --raw-names. NAMES_LOAD: another build of the load, like Names@net8.0 (tests/support/dotnet.sh).
 . "$(dirname "$0")/../support/live.sh"
 need_root
-NAMES=${NAMES:-dotnet $BUILD/dotnet/Names/Names.dll}
-case $NAMES in dotnet\ *) need_dotnet Names ;; esac
+NAMES_LOAD=${NAMES_LOAD:-Names}
+need_dotnet "$NAMES_LOAD"
+program=$BUILD/dotnet/$NAMES_LOAD/Names
+[ -x "$program" ] || program="dotnet $program.dll"
 
 # export_folded NAME OPTION...: folded stacks into $T/NAME
 export_folded() {
@@ -27,7 +29,7 @@ shares() {
 
 export DOTNET_PerfMapEnabled=3
 # shellcheck disable=SC2086
-record names -F 499 -- $NAMES 8 "$T/truth" || exit 1
+record names -F 499 -- $program 8 "$T/truth" || exit 1
 unset DOTNET_PerfMapEnabled
 tidy "$(sql "$T/names.hotrun" "SELECT tgid FROM process WHERE name = 'Names'")"
 within "constructs in the load" "$(wc -l <"$T/truth")" 60 100
