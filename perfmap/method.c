@@ -140,7 +140,7 @@ static void put_method(struct perfmap_out *out, struct perfmap_span m,
 static void put_nested(struct perfmap_out *out, struct perfmap_span m, size_t nested,
 		       unsigned int depth)
 {
-	static const struct perfmap_signature unknown;
+	static const struct perfmap_signature unknown = {.closure = {"", 0}};
 	size_t i, number = nested + 3;
 
 	put_method(out, span_sub(m, 1, nested - 1), &unknown, depth + 1);
@@ -158,26 +158,40 @@ static void put_nested(struct perfmap_out *out, struct perfmap_span m, size_t ne
 	perfmap_out_span(out, span_sub(m, number, i));
 }
 
-/* Compilers' own methods in a type that people wrote. */
-static bool put_helper(struct perfmap_out *out, struct perfmap_span m)
+/* VB: _Lambda$__METHOD-LAMBDA, in a closure _Lambda$__LAMBDA; 'R' before it: it only converts. */
+static void put_vb_lambda(struct perfmap_out *out, struct perfmap_span m,
+			  struct perfmap_span closure)
 {
-	static const char finally[] = "<>m__Finally";
 	size_t skip = strlen("_Lambda$__");
 
-	if (span_begins(m, "_Lambda$__")) {
-		if (m.len > skip && m.s[skip] == 'R') /* one that only converts */
-			skip++;
-		perfmap_out_text(out, "<lambda ");
-		perfmap_out_span(out, span_sub(m, skip, m.len));
-		perfmap_out_text(out, ">");
-	} else if (span_begins(m, finally)) {
+	skip += skip < m.len && m.s[skip] == 'R';
+	perfmap_out_text(out, "<lambda ");
+	if (closure.len) {
+		perfmap_out_span(out, closure);
+		perfmap_out_text(out, "-");
+	}
+	perfmap_out_span(out, span_sub(m, skip, m.len));
+	perfmap_out_text(out, ">");
+}
+
+/* Compilers' own methods in a type that people wrote. */
+static bool put_helper(struct perfmap_out *out, struct perfmap_span m, struct perfmap_span closure)
+{
+	static const char finally[] = "<>m__Finally";
+	size_t close = span_matching_angle(m);
+
+	if (span_begins(m, "_Lambda$__"))
+		put_vb_lambda(out, m, closure);
+	else if (span_begins(m, finally))
 		perfmap_out_numbered(out, "finally",
 				     span_number(span_sub(m, strlen(finally), m.len)));
-	} else if (span_begins(m, "<>n__")) {
+	else if (span_begins(m, "<>n__"))
 		perfmap_out_text(out, "<call of base>");
-	} else {
+	else if (close > 1 && span_begins(span_sub(m, close + 1, m.len), "__debug@"))
+		/* F#: the copy of an inline function for debugging. */
+		perfmap_out_span(out, span_sub(m, 1, close));
+	else
 		return false;
-	}
 	return true;
 }
 
@@ -194,7 +208,7 @@ static void put_method(struct perfmap_out *out, struct perfmap_span m,
 		put_nested(out, m, nested, depth);
 		return;
 	}
-	if (put_helper(out, m))
+	if (put_helper(out, m, signature->closure))
 		return;
 	/* <Main>$ of top-level statements, <Main> that waits for an async Main, <Clone>$ of records. */
 	if (close > 1 && (close + 1 == m.len || (close + 2 == m.len && m.s[close + 1] == '$'))) {
@@ -217,18 +231,19 @@ void perfmap_put_method(struct perfmap_out *out, struct perfmap_span method,
 	put_method(out, method, signature, 0);
 }
 
-void perfmap_put_state_machine(struct perfmap_out *out, struct perfmap_span method)
+void perfmap_put_state_machine(struct perfmap_out *out, struct perfmap_span method,
+			       struct perfmap_span closure)
 {
-	static const struct perfmap_signature unknown;
+	struct perfmap_signature signature = {.closure = closure};
 	char dotted[512];
 	size_t i;
 
 	/* VB numbers its lambdas with '-'. */
 	if (method.len > sizeof(dotted) || span_begins(method, "_Lambda$__")) {
-		put_method(out, method, &unknown, 0);
+		put_method(out, method, &signature, 0);
 		return;
 	}
 	for (i = 0; i < method.len; i++)
 		dotted[i] = method.s[i] == '-' ? '.' : method.s[i];
-	put_method(out, (struct perfmap_span){dotted, method.len}, &unknown, 0);
+	put_method(out, (struct perfmap_span){dotted, method.len}, &signature, 0);
 }

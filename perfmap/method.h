@@ -13,14 +13,18 @@ struct perfmap_signature {
 	bool known; /* else the two below say nothing */
 	bool returns_void;
 	size_t arguments;
+	/* VB: the number of the method whose closure this is in, or empty. Always known. */
+	struct perfmap_span closure;
 };
 
 /* Puts "Main.<lambda 2>" for "<Main>b__0_1", "IThing.Do" for "My.Space.IThing.Do", ... */
 void perfmap_put_method(struct perfmap_out *out, struct perfmap_span method,
 			const struct perfmap_signature *signature);
 
-/* The same of the method in a state machine's name: there C# writes an interface's dots as '-'. */
-void perfmap_put_state_machine(struct perfmap_out *out, struct perfmap_span method);
+/* The same of the method in a state machine's name: there C# writes an interface's dots as '-'.
+ * closure: as in perfmap_signature. */
+void perfmap_put_state_machine(struct perfmap_out *out, struct perfmap_span method,
+			       struct perfmap_span closure);
 
 /* True for lambdas and local functions: methods that name the method around them. */
 bool perfmap_method_is_nested(struct perfmap_span method);

@@ -127,6 +127,7 @@ static struct perfmap_signature signature_of(const struct pieces *p)
 		/* A name that was cut by damage has no end. */
 		.known = p->arguments.len > 1 && p->arguments.s[p->arguments.len - 1] == ')',
 		.returns_void = returns(p, "void"),
+		.closure = {"", 0},
 	};
 	size_t i, depth = 0;
 
@@ -152,9 +153,34 @@ static void put_dynamic(struct perfmap_out *out, const struct pieces *p, struct 
 		perfmap_out_text(out, perfmap_stub_group(p->method));
 		return;
 	}
+	if (span_begins(p->method, "InvokeStub_")) {
+		/* What reflection makes of a method that it calls often: InvokeStub_Type.Method. */
+		perfmap_out_text(out, "<reflection>.");
+		perfmap_out_span(out, span_sub(p->method, strlen("InvokeStub_"), p->method.len));
+		return;
+	}
 	perfmap_out_text(out,
 			 span_begins(p->method, "lambda_method") ? "<expression>." : "<dynamic>.");
 	perfmap_out_span(out, p->method);
+}
+
+/*
+ * Bodies that a compiler made of a method: MoveNext of a state machine (async ones return void), and
+ * GenerateNext of F#'s seq. With the runtime's own async (.NET 10, when asked for) the method itself
+ * is the body, and its return type says of which task it is a part: "int32 modreq([x]...Task`1)".
+ */
+static const char *body_of(const struct pieces *p, enum perfmap_owner_kind kind)
+{
+	bool machine = kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION;
+
+	if (machine && span_equals(p->method, "MoveNext"))
+		return returns(p, "bool") ? " (iterator)" : " (async)";
+	if (kind == PERFMAP_OWNER_FUNCTION && span_equals(p->method, "GenerateNext"))
+		return " (iterator)";
+	if (!machine && span_holds(p->before, " modreq(") &&
+	    span_holds(p->before, "System.Threading.Tasks."))
+		return " (async)";
+	return "";
 }
 
 static void put_managed(struct perfmap_out *out, const struct pieces *p, struct perfmap_name *name)
@@ -163,13 +189,14 @@ static void put_managed(struct perfmap_out *out, const struct pieces *p, struct 
 	enum perfmap_owner_kind kind;
 	size_t before = out->len;
 	struct perfmap_span at;
+	const char *body;
 
 	kind = perfmap_put_owner(out, p->owner, &at);
-	if ((kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION) &&
-	    span_equals(p->method, "MoveNext")) {
-		name->is_iterator = returns(p, "bool");
-		name->is_async = !name->is_iterator;
-		perfmap_out_text(out, name->is_async ? " (async)" : " (iterator)");
+	body = body_of(p, kind);
+	name->is_async = !strcmp(body, " (async)");
+	name->is_iterator = !strcmp(body, " (iterator)");
+	if (*body && (kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION)) {
+		perfmap_out_text(out, body);
 		return;
 	}
 	if (out->len > before)
@@ -182,7 +209,10 @@ static void put_managed(struct perfmap_out *out, const struct pieces *p, struct 
 	}
 	if (kind == PERFMAP_OWNER_CLOSURE && !perfmap_method_is_nested(p->method))
 		perfmap_out_text(out, "<closure>.");
+	if (kind == PERFMAP_OWNER_CLOSURE)
+		signature.closure = at;
 	perfmap_put_method(out, p->method, &signature);
+	perfmap_out_text(out, body);
 }
 
 void perfmap_name_parse(const char *raw, size_t len, char *buf, size_t cap,

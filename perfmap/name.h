@@ -30,6 +30,9 @@
  *	<>z__ReadOnlyArray`1, <>f__AnonymousType0`2, <PrivateImplementationDetails>
  *			<collection expression><T>, <anonymous type><int,int>, <compiler>
  *	fs: Shop+total@7::Invoke			Shop.total.<lambda@7>
+ *	int32 modreq([x]System.Threading.Tasks.Task`1) [a] P::Work	P.Work (async): runtime async
+ *	vb: Cart+_Closure$__2-0::_Lambda$__0		Cart.<lambda 2-0>: of the method of that number
+ *	dynamicClass::InvokeStub_Regex.IsMatch		<reflection>.Regex.IsMatch
  *	dynamicClass::IdGetter (DynamicMethod)		<dynamic>.IdGetter
  *	dynamicClass::lambda_method3 (expression tree)	<expression>.lambda_method3
  *	stubs, dynamicClass::IL_STUB_PInvoke		what they are for: stub.h

@@ -4,7 +4,8 @@
 static const struct {
 	const char *part, *group;
 } groups[] = {
-	/* The first one that occurs decides. */
+	/* The first one that occurs decides. IL_STUB_AsyncResume_ ends in the name of a method. */
+	{"IL_STUB_AsyncResume", "[async resumption]"},
 	{"WriteBarrier", "[write barrier]"},
 	{"VSD_", "[interface dispatch]"},
 	{"ResolveStub", "[interface dispatch]"},
@@ -35,7 +36,6 @@ static const struct {
 	{"Unboxing", "[call stub]"},
 	{"TailCall", "[call stub]"},
 	{"VirtualStatic", "[call stub]"},
-	{"Async", "[call stub]"},
 	{"DynamicHelper", "[runtime helper]"},
 	{"IL_STUB_Array", "[runtime helper]"},
 };

@@ -11,6 +11,7 @@
 #include "perfmap/span.h"
 
 /* One of "[write barrier]", "[interface dispatch]", "[generic look-up]", "[allocation helper]",
+ * "[async resumption]",
  * "[delegate call]", "[P/Invoke marshalling]", "[call stub]", "[runtime helper]" and, where the name
  * tells nothing, "[runtime stub]". Static strings. */
 const char *perfmap_stub_group(struct perfmap_span name);

@@ -151,16 +151,19 @@ struct made {
 	enum perfmap_owner_kind kind;
 	const char *words;	  /* instead of its name, or NULL */
 	struct perfmap_span name; /* the readable part */
-	struct perfmap_span at;	  /* of PERFMAP_OWNER_FUNCTION: its place in the source */
+	struct perfmap_span at; /* of functions their place, of VB closures their method's number */
 };
 
 /* Types that people never named; what follows these beginnings is a number or tells no more. */
 static const struct {
 	const char *begin, *words;
 } unnamed[] = {
-	{"<>f__AnonymousType", "<anonymous type>"},	  {"VB$AnonymousType_", "<anonymous type>"},
-	{"<>z__ReadOnly", "<collection expression>"},	  {"<>y__InlineArray", "<inline array>"},
+	{"<>f__AnonymousType", "<anonymous type>"},
+	{"VB$AnonymousType_", "<anonymous type>"},
+	{"<>z__ReadOnly", "<collection expression>"},
+	{"<>y__InlineArray", "<inline array>"},
 	{"<PrivateImplementationDetails>", "<compiler>"},
+	{"Pipe #", "<pipe>"}, /* F#, of debug builds: Pipe #1 stage #1 at line 9@9 */
 };
 
 /* A file-local type is <file>F<hash of the path>__Name: position of the name, or 0. */
@@ -193,19 +196,18 @@ static struct made classify(struct perfmap_span name)
 	struct made made = {.name = name, .at = span_sub(name, name.len, name.len)};
 	size_t close = span_matching_angle(name), at = close + 1, i;
 
-	if ((span_begins(name, "<>c") && (name.len == 3 || name.s[3] == '_')) ||
-	    span_begins(name, "_Closure$__")) {
+	if (span_begins(name, "<>c") && (name.len == 3 || name.s[3] == '_')) {
 		made.kind = PERFMAP_OWNER_CLOSURE;
-		return made;
-	}
-	for (i = 0; i < sizeof(unnamed) / sizeof(unnamed[0]); i++) {
-		if (span_begins(name, unnamed[i].begin)) {
-			made.words = unnamed[i].words;
-			return made;
-		}
-	}
-	if (close > 1 && at < name.len && name.s[at] == 'd' &&
-	    (at + 1 == name.len || name.s[at + 1] == '_')) {
+	} else if (span_begins(name, "_Closure$__")) {
+		/* VB: _Closure$__METHOD-CLOSURE, or with 'R' before the numbers. */
+		made.kind = PERFMAP_OWNER_CLOSURE;
+		at = strlen("_Closure$__");
+		at += at < name.len && name.s[at] == 'R';
+		for (i = at; i < name.len && span_is_digit(name.s[i]); i++)
+			;
+		made.at = span_sub(name, at, i);
+	} else if (close > 1 && at < name.len && name.s[at] == 'd' &&
+		   (at + 1 == name.len || name.s[at + 1] == '_')) {
 		made.kind = PERFMAP_OWNER_STATE_MACHINE;
 		made.name = span_sub(name, 1, close);
 	} else if (span_begins(name, "VB$StateMachine_")) {
@@ -221,6 +223,10 @@ static struct made classify(struct perfmap_span name)
 		made.kind = PERFMAP_OWNER_FUNCTION;
 		made.name = span_sub(name, 0, at);
 		made.at = span_sub(name, at + 1, name.len);
+	}
+	for (i = 0; i < sizeof(unnamed) / sizeof(unnamed[0]); i++) {
+		if (span_begins(name, unnamed[i].begin))
+			made.words = unnamed[i].words;
 	}
 	return made;
 }
@@ -259,12 +265,12 @@ static void put_arguments(struct perfmap_out *out, const struct type *t, unsigne
 		perfmap_out_text(out, ">");
 }
 
-static void put_made(struct perfmap_out *out, const struct made *made)
+static void put_made(struct perfmap_out *out, const struct made *made, struct perfmap_span closure)
 {
 	if (made->words)
 		perfmap_out_text(out, made->words);
 	else if (made->kind == PERFMAP_OWNER_STATE_MACHINE)
-		perfmap_put_state_machine(out, made->name);
+		perfmap_put_state_machine(out, made->name, closure);
 	else
 		perfmap_out_span(out, made->name);
 }
@@ -273,6 +279,7 @@ static void put_made(struct perfmap_out *out, const struct made *made)
 static void put_parts(struct perfmap_out *out, const struct type *t, bool with_namespace,
 		      unsigned int depth, struct made *ret_made)
 {
+	struct perfmap_span closure = {"", 0};
 	unsigned int i, arity, total = 0, used = 0;
 	bool first = true;
 
@@ -295,12 +302,13 @@ static void put_parts(struct perfmap_out *out, const struct type *t, bool with_n
 		*ret_made = classify(name);
 		if (ret_made->kind == PERFMAP_OWNER_CLOSURE) {
 			used += arity;
+			closure = ret_made->at;
 			continue;
 		}
 		if (!first)
 			perfmap_out_text(out, ".");
 		first = false;
-		put_made(out, ret_made);
+		put_made(out, ret_made, closure);
 		put_arguments(out, t, arity, &used, depth);
 	}
 }

@@ -21,8 +21,8 @@ enum perfmap_owner_kind {
 };
 
 /*
- * Puts "Ns.Outer<int>.Inner" for "Ns.Outer`1+Inner[System.Int32]". ret_at: where in the F# source
- * the function stands, "12" or "12-1"; empty but for PERFMAP_OWNER_FUNCTION.
+ * Puts "Ns.Outer<int>.Inner" for "Ns.Outer`1+Inner[System.Int32]". ret_at: of PERFMAP_OWNER_FUNCTION
+ * where it stands in the F# source, "12" or "12-1"; of a closure of VB the number of its method; else empty.
  */
 enum perfmap_owner_kind perfmap_put_owner(struct perfmap_out *out, struct perfmap_span owner,
 					  struct perfmap_span *ret_at);

@@ -15,6 +15,11 @@ facts.py delays RUNQ BPFTRACE            run delays that each counted, the large
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
+facts.py names TRUTH FOLDED PROCESS HOW  a line per caller of Burn.Spin: samples, the fewest and the most
+                                         that its CPU time allows, its name; HOW: display, mine (with what
+                                         just my code folds) or raw (by method alone)
+facts.py calls FOLDED PROCESS FRAME      a line per number of times that the frame stands on a stack: times,
+                                         samples; commonest first
 facts.py watch OBSERVER PID...           until that process ends: looks at the threads of the others, how
                                          many times one was traced, their states in turn
 """
@@ -309,8 +314,49 @@ def watch(observer, *pids):
     print(looks, traced, ''.join(sorted(states)))
 
 
+def names(truth, path, process, how):
+    """Tab-separated, with a last line for callers that the truth does not know."""
+    burnt, seen = {}, {}
+    for line in open(truth, encoding='utf-8').read().splitlines():
+        ns, method, name = line.split('\t')
+        # Folded into its caller; as it has no frame of its own, the walk skipped the nearest one.
+        if how == 'mine' and name.startswith('<expression>'):
+            name = 'Program.Main'
+        # The runtime damages the lines of names that are not ASCII.
+        key = name if how != 'raw' or name == '[jit]' else method
+        burnt[key] = burnt.get(key, 0) + int(ns)
+    for frames, count in folded_lines(path):
+        if frames[0] != process:
+            continue
+        spin = [i for i, frame in enumerate(frames) if 'Load.Burn' in frame and 'Spin' in frame]
+        if not spin or spin[-1] < 2:
+            continue
+        key = frames[spin[-1] - 1].replace('\\x3b', ';')
+        if how == 'raw' and '::' in key:
+            key = re.sub(r'^.*?::', '', key).split('(')[0]
+        seen[key] = seen.get(key, 0) + count
+    total, whole = sum(seen.values()), sum(burnt.values())
+    for name, ns in burnt.items():
+        p = ns / whole
+        off = 4 * (total * p * (1 - p)) ** 0.5 + 2
+        print(seen.pop(name, 0), f'{total * p - off:.1f}', f'{total * p + off:.1f}', name, sep='\t')
+    print(sum(seen.values()), 0, f'{total * 0.01:.1f}', 'callers that did not burn ' +
+          ', '.join(list(seen)[:5]), sep='\t')
+
+
+def calls(path, process, frame):
+    times = {}
+    for frames, count in folded_lines(path):
+        if frames[0] == process and frame in frames:
+            n = frames.count(frame)
+            times[n] = times.get(n, 0) + count
+    for n, count in sorted(times.items(), key=lambda row: -row[1]):
+        print(n, count)
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'books': books,
-            'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded, 'strace': strace, 'watch': watch}
+            'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
+            'strace': strace, 'watch': watch, 'names': names, 'calls': calls}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -228,6 +228,12 @@ Test(perfmap_name, reads_dynamic_methods)
 		 "<dynamic>.with\nnewline", "a", "Optimized"},
 		{"int32 [a] dynamicClass::any.text <at> all(object)", "<dynamic>.any.text <at> all",
 		 "a", ""},
+		{"object [System.Private.CoreLib] dynamicClass::InvokeStub_Regex.IsMatch(object,"
+		 "System.Span`1 /* MT: 0x7f3e7c93fe30 */<object>)[Optimized]",
+		 "<reflection>.Regex.IsMatch", "System.Private.CoreLib", "Optimized"},
+		{"int32 [Anonymously Hosted DynamicMethods Assembly] dynamicClass::CallSite.Target("
+		 "System.Runtime.CompilerServices.Closure /* MT: 0x7f2e */,object)",
+		 "<dynamic>.CallSite.Target", "Anonymously Hosted DynamicMethods Assembly", ""},
 		{"int32 [a] dynamicClass::half a na", "<dynamic>.half a na", "a", ""},
 	};
 	char buf[PERFMAP_NAME_BYTES];
@@ -286,6 +292,8 @@ Test(perfmap_name, groups_stubs_by_what_they_are_for)
 		{"void [App] dynamicClass::IL_STUB_StoreTailCallArgs()", "[call stub]", "", ""},
 		{"instance void [App] dynamicClass::IL_STUB_Array(int32)", "[runtime helper]", "",
 		 ""},
+		{"object [cs] dynamicClass::IL_STUB_AsyncResume_PInvokeDelegate_Optimized(object)",
+		 "[async resumption]", "", ""},
 		{"void [App] dynamicClass::IL_STUB_Novelty()", "[runtime stub]", "", ""},
 	};
 	char buf[PERFMAP_NAME_BYTES];
@@ -366,8 +374,33 @@ Test(perfmap_name, reads_types_that_compilers_made)
 		 "<anonymous type><int>.Id.get", "a", ""},
 		{"instance int32 [a] Shop.Box`1+<>c[System.Int32]::<Each>b__3_0(!0)",
 		 "Shop.Box<int>.Each.<lambda>", "a", ""},
-		{"instance int32 [vb] Cart+_Closure$__R2-0::_Lambda$__R1(int32)", "Cart.<lambda 1>",
+		{"instance int32 [vb] Cart+_Closure$__R2-0::_Lambda$__R1(int32)",
+		 "Cart.<lambda 2-1>", "vb", ""},
+		{"instance int32 [vb] Cart+_Closure$__2-0::_Lambda$__0(int32)", "Cart.<lambda 2-0>",
 		 "vb", ""},
+		{"instance void [vb] Cart+_Closure$__0-0+VB$StateMachine___Lambda$__0::MoveNext()",
+		 "Cart.<lambda 0-0> (async)", "vb", ""},
+		{"instance bool [vb] Shop.Program+VB$StateMachine_1_Numbers::MoveNext()",
+		 "Shop.Program.Numbers (iterator)", "vb", ""},
+		{"instance int32 [fs] Shop.Cart+Pipe #2 stage #1 at line 28@28::Invoke(int32)",
+		 "Shop.Cart.<pipe>.<lambda@28>", "fs", ""},
+		{"int32 [fs] Shop.Cart::<sumBy>__debug@9(class [x]L`1<int32>)", "Shop.Cart.sumBy",
+		 "fs", ""},
+		{"instance int32 [fs] Shop.Cart+numbers@17::GenerateNext(class [x]I`1<int32>&)",
+		 "Shop.Cart.numbers (iterator)", "fs", ""},
+		{"class [x]F`2<a,b> [fs] Shop.Cart::|Even|Odd|(int32)", "Shop.Cart.|Even|Odd|",
+		 "fs", ""},
+		/* The runtime's own async, .NET 10: the thunk, then the body. */
+		{"class [System.Runtime]System.Threading.Tasks.Task`1<int32> [cs] P::Work(int32)",
+		 "P.Work", "cs", ""},
+		{"int32 modreq([System.Runtime]System.Threading.Tasks.Task`1) [cs] P::Work(int32)",
+		 "P.Work (async)", "cs", ""},
+		{"instance void modreq([System.Runtime]System.Threading.Tasks.ValueTask) [cs] "
+		 "P+<>c::<Work>b__0_1(int32)",
+		 "P.Work.<lambda 2> (async)", "cs", ""},
+		{"instance int32& modreq([x]System.Runtime.InteropServices.InAttribute) [cs] "
+		 "P::get_At(int32)",
+		 "P.At.get", "cs", ""},
 		{"instance void [vb] Cart+_Closure$__+VB$StateMachine___Lambda$__1-0::MoveNext()",
 		 "Cart.<lambda 1-0> (async)", "vb", ""},
 		{"instance int32 [fs] Shop+total@7-2::Invoke(int32)", "Shop.total.<lambda@7-2>",
