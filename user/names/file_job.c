@@ -41,8 +41,10 @@ static void run(struct loader_job *base)
 {
 	struct file_job *job = (struct file_job *)base;
 
-	if (job->table)
-		job->reason = elf_add_debug(job->table, job->fd);
+	if (job->table && job->debug_fd >= 0)
+		job->reason = elf_add_debug(job->table, job->debug_fd);
+	else if (job->table)
+		job->reason = elf_add_debugdata(job->table, job->fd);
 	else if (job->is_image)
 		job->reason = load_image(job);
 	else
@@ -54,6 +56,8 @@ static void release(struct loader_job *base)
 	struct file_job *job = (struct file_job *)base;
 
 	close(job->fd);
+	if (job->debug_fd >= 0)
+		close(job->debug_fd);
 	elf_free(job->table);
 	perfmap_image_free(job->image);
 	free(job);
@@ -71,6 +75,7 @@ struct file_job *file_job_new(int fd, bool is_image, const struct elf_identity *
 	job->base.run = run;
 	job->base.release = release;
 	job->fd = fd;
+	job->debug_fd = -1;
 	job->is_image = is_image;
 	job->identity = *identity;
 	return job;
@@ -78,6 +83,7 @@ struct file_job *file_job_new(int fd, bool is_image, const struct elf_identity *
 
 void file_job_give(struct file_job *job, int fd)
 {
-	close(job->fd);
-	job->fd = fd;
+	if (job->debug_fd >= 0)
+		close(job->debug_fd);
+	job->debug_fd = fd;
 }

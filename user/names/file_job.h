@@ -3,8 +3,9 @@
 #define HOTRUN_NAMES_FILE_JOB_H
 /*
  * The loader's job that loads the symbols of one opened file (of a precompiled .NET image, its
- * function bounds), or adds those of its debug file. The file cannot hang (fetch.h), but hostile
- * content can make it long work.
+ * function bounds); run again with the table that it made, it adds those of a debug file, or without
+ * one those packed into the file itself. Files cannot hang (fetch.h), but hostile content can make it
+ * long work.
  */
 #include "names/elf.h"
 #include "names/loader.h"
@@ -12,7 +13,8 @@
 
 struct file_job {
 	struct loader_job base;
-	int fd;			      /* owned: the file, or with a table its debug file */
+	int fd;			      /* owned: the file */
+	int debug_fd;		      /* owned: with a table a debug file to add, or -1 */
 	bool is_image;		      /* precompiled .NET code, not ELF */
 	struct elf_identity identity; /* of the file */
 	/* Results. */
@@ -26,6 +28,6 @@ struct file_job {
  * errno ENOMEM. */
 struct file_job *file_job_new(int fd, bool is_image, const struct elf_identity *identity);
 
-/* Another file for another run: takes fd. */
+/* A debug file for the next run, -1 none: takes fd. */
 void file_job_give(struct file_job *job, int fd);
 #endif

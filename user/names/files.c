@@ -187,6 +187,13 @@ static uint32_t keep_table(struct files *f, struct file_job *job)
 	return (uint32_t)row;
 }
 
+/* A build id of one byte is no name of a file. */
+static bool may_be_there(const struct fetch_request *request)
+{
+	return fetch_is_by_build_id(request->candidate) ? request->build_id_len > 1
+							: request->debuglink[0] != '\0';
+}
+
 /* Adds the symbols of the first debug file that fits. Returns false where the job was lost. */
 static bool add_debug(struct files *f, const struct model *m, uint32_t process,
 		      struct fetch_request *request, struct file_job *job)
@@ -201,8 +208,10 @@ static bool add_debug(struct files *f, const struct model *m, uint32_t process,
 	memcpy(request->debuglink, job->table->debuglink, sizeof(request->debuglink));
 	for (unsigned i = 0; i < FETCH_CANDIDATES; i++) {
 		request->candidate = i;
+		if (!may_be_there(request))
+			continue;
 		if (asker_fetch(f->asker, m, process, request, -1, &reply, &fd))
-			return true;
+			break;
 		if (fd < 0)
 			continue;
 		file_job_give(job, fd);
@@ -211,7 +220,10 @@ static bool add_debug(struct files *f, const struct model *m, uint32_t process,
 		if (!job->reason)
 			return true;
 	}
-	return true;
+	if (!job->table->debugdata_bytes)
+		return true;
+	file_job_give(job, -1);
+	return !asker_run(f->asker, process, &job->base, &left) || left;
 }
 
 /* Takes fd. */
@@ -228,7 +240,7 @@ static enum model_reason load(struct files *f, const struct model *m, uint32_t p
 	reason = asker_run(f->asker, process, &job->base, &left);
 	if (!reason)
 		reason = job->reason;
-	if (!reason && job->table && !job->table->has_symtab && identity->build_id_len > 1 &&
+	if (!reason && job->table && !job->table->has_symtab &&
 	    !add_debug(f, m, process, request, job)) {
 		left = NULL;
 		reason = REASON_FILE_TIMEOUT;
