@@ -93,7 +93,7 @@ static void judge_symbols(const struct host_facts *f, struct doctor_finding *fin
 	else
 		doctor_say(finding, DOCTOR_WARN,
 			   f->kptr_restrict == 2 ? "sysctl kernel.kptr_restrict=1"
-						 : "run as root or with CAP_SYSLOG",
+						 : "run as root or with capability SYSLOG",
 			   "hidden (%s): kernel frames have no names", restrict_text);
 }
 
@@ -102,8 +102,7 @@ static void judge_unprivileged(const struct host_facts *f, struct doctor_finding
 	if (f->unprivileged_bpf_disabled == FACT_UNKNOWN)
 		doctor_say(finding, DOCTOR_NA, "", "the kernel does not say");
 	else
-		doctor_say(finding, DOCTOR_OK, "",
-			   "kernel.unprivileged_bpf_disabled=%lld: hotrun uses CAP_BPF either way",
+		doctor_say(finding, DOCTOR_OK, "", "%lld; CAP_BPF passes it",
 			   (long long)f->unprivileged_bpf_disabled);
 }
 
@@ -186,24 +185,38 @@ static void judge_mlock(const struct host_facts *f, struct doctor_finding *findi
 			   (long long)f->mlock_kb);
 }
 
+/* What may help against an error of the load. */
+static const char *load_remedy(const struct host_facts *f)
+{
+	switch (f->session_error) {
+	case -EMFILE:
+	case -ENFILE:
+		return "ulimit -n 1024 (LimitNOFILE= of a unit)";
+	case -ENOMEM:
+		return "free memory, or raise the cgroup's memory limit";
+	case -EPERM:
+		if (f->seccomp == 2)
+			return "run with an unconfined seccomp profile";
+		return "see kernel.lockdown and rights";
+	default:
+		return "run `hotrun doctor -v`: it shows the kernel's own words";
+	}
+}
+
 static void judge_programs(const struct host_facts *f, struct doctor_finding *finding)
 {
+	double load_ms = (double)f->session_ns / 1e6, map_mib = (double)f->map_bytes / (1 << 20);
+
 	if (!f->session_tried)
 		doctor_say(finding, DOCTOR_NA, "", "not tried: %s", f->session_why);
 	else if (f->session_error)
-		doctor_say(finding, DOCTOR_FAIL,
-			   f->session_error == -EMFILE ? "ulimit -n 1024 (LimitNOFILE= of a unit)"
-			   : f->session_error == -ENOMEM
-				   ? "free memory, or raise the cgroup's memory limit"
-				   : "run `hotrun doctor -v`: it shows the kernel's own words",
-			   "%s", f->session_why);
+		doctor_say(finding, DOCTOR_FAIL, load_remedy(f), "%s", f->session_why);
+	else if (f->session_ns > LOAD_NS_SLOW)
+		doctor_say(finding, DOCTOR_WARN, "look for a busy host, and for other users of BPF",
+			   "loaded and attached, but it took %.0f ms", load_ms);
 	else
-		doctor_say(finding, f->session_ns > LOAD_NS_SLOW ? DOCTOR_WARN : DOCTOR_OK,
-			   f->session_ns > LOAD_NS_SLOW
-				   ? "look for other users of BPF and a busy host"
-				   : "",
-			   "loaded and attached in %.0f ms, %.1f MiB of maps",
-			   (double)f->session_ns / 1e6, (double)f->map_bytes / (1 << 20));
+		doctor_say(finding, DOCTOR_OK, "", "loaded and attached in %.0f ms, maps %.1f MiB",
+			   load_ms, map_mib);
 }
 
 static void judge_ticks(const struct host_facts *f, struct doctor_finding *finding)
@@ -274,7 +287,7 @@ static void judge_cgroups(const struct host_facts *f, struct doctor_finding *fin
 			   versions[f->cgroups]);
 	else
 		doctor_say(finding, DOCTOR_WARN, "mount the host's /sys/fs/cgroup",
-			   "%s: no cpu controller within reach, so no limits in reports",
+			   "%s: no cpu controller within reach: no limits in reports",
 			   versions[f->cgroups]);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules about what hotrun may do and how much it may take; see doctor.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "judge/doctor.h"
-
-#define MIB (1024.0 * 1024.0)
 
 /* Budget of hotrun itself, and room for the symbol tables of large programs beside it. */
 #define MEMORY_LEAST_BYTES  (48ll << 20)
@@ -48,21 +47,16 @@ static void judge_perfmon(const struct host_facts *f, struct doctor_finding *fin
 
 static void judge_ptrace(const struct host_facts *f, struct doctor_finding *finding)
 {
-	judge_capability(
-		f, HOST_CAP_SYS_PTRACE, HOST_CAP_SYS_PTRACE, "", DOCTOR_FAIL,
-		"run as root or with capability SYS_PTRACE",
-		"mappings and files of other users' processes cannot be read, their frames "
-		"have no names",
-		finding);
+	judge_capability(f, HOST_CAP_SYS_PTRACE, HOST_CAP_SYS_PTRACE, "", DOCTOR_FAIL,
+			 "run as root or with capability SYS_PTRACE",
+			 "other users' processes cannot be looked into: no names", finding);
 }
 
 static void judge_dac(const struct host_facts *f, struct doctor_finding *finding)
 {
 	judge_capability(f, HOST_CAP_DAC_READ_SEARCH, HOST_CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE",
 			 DOCTOR_FAIL, "run as root or with capability DAC_READ_SEARCH",
-			 "perf maps and private files of other users cannot be read, their frames "
-			 "have no names",
-			 finding);
+			 "other users' perf maps cannot be read: no names", finding);
 }
 
 static void judge_syslog(const struct host_facts *f, struct doctor_finding *finding)
@@ -80,14 +74,14 @@ static void judge_checkpoint(const struct host_facts *f, struct doctor_finding *
 {
 	judge_capability(f, HOST_CAP_CHECKPOINT_RESTORE, HOST_CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
 			 DOCTOR_WARN, "run as root or with capability CHECKPOINT_RESTORE",
-			 "files that were deleted or replaced while mapped have no names", finding);
+			 "files deleted or replaced while mapped have no names", finding);
 }
 
 static void judge_override(const struct host_facts *f, struct doctor_finding *finding)
 {
 	judge_capability(f, HOST_CAP_DAC_OVERRIDE, HOST_CAP_DAC_OVERRIDE, "", DOCTOR_WARN,
 			 "run as root or with capability DAC_OVERRIDE",
-			 "`hotrun perfmap enable` reaches runtimes of the own user only", finding);
+			 "`perfmap enable` reaches runtimes of the own user only", finding);
 }
 
 static void judge_resource(const struct host_facts *f, struct doctor_finding *finding)
@@ -184,18 +178,30 @@ const struct doctor_rule doctor_rights_rules[] = {
 };
 const size_t doctor_rights_rules_cnt = sizeof(doctor_rights_rules) / sizeof(doctor_rights_rules[0]);
 
+#define SIZE_BYTES 32
+
+static const char *size_text(int64_t bytes, char buf[static SIZE_BYTES])
+{
+	if (bytes < 10ll << 30)
+		snprintf(buf, SIZE_BYTES, "%.0f MiB", (double)bytes / (1 << 20));
+	else
+		snprintf(buf, SIZE_BYTES, "%.0f GiB", (double)bytes / (1 << 30));
+	return buf;
+}
+
 static void judge_room(int64_t bytes, const char *what, const char *remedy,
 		       struct doctor_finding *finding)
 {
+	char size[SIZE_BYTES];
+
+	size_text(bytes, size);
 	if (bytes < MEMORY_LEAST_BYTES)
-		doctor_say(finding, DOCTOR_FAIL, remedy, "%.0f MiB %s: not enough to record",
-			   (double)bytes / MIB, what);
+		doctor_say(finding, DOCTOR_FAIL, remedy, "%s %s: not enough to record", size, what);
 	else if (bytes < MEMORY_WANTED_BYTES)
 		doctor_say(finding, DOCTOR_WARN, remedy,
-			   "%.0f MiB %s: tight where programs have large symbol tables",
-			   (double)bytes / MIB, what);
+			   "%s %s: tight where symbol tables are large", size, what);
 	else
-		doctor_say(finding, DOCTOR_OK, "", "%.0f MiB %s", (double)bytes / MIB, what);
+		doctor_say(finding, DOCTOR_OK, "", "%s %s", size, what);
 }
 
 static void judge_memory(const struct host_facts *f, struct doctor_finding *finding)
@@ -221,9 +227,7 @@ static void judge_memlock(const struct host_facts *f, struct doctor_finding *fin
 	if (f->memlock_bytes == UINT64_MAX)
 		doctor_say(finding, DOCTOR_OK, "", "unlimited");
 	else
-		doctor_say(finding, DOCTOR_OK, "",
-			   "%llu KiB: BPF maps do not count against it, perf's rings see "
-			   "perf.mlock_kb",
+		doctor_say(finding, DOCTOR_OK, "", "%llu KiB; only perf's rings count (mlock_kb)",
 			   (unsigned long long)(f->memlock_bytes / 1024));
 }
 
@@ -237,6 +241,8 @@ static void judge_files(const struct host_facts *f, struct doctor_finding *findi
 		doctor_say(finding, DOCTOR_WARN, "ulimit -n 1024 (LimitNOFILE= of a unit)",
 			   "%llu at the most: just enough, %u are needed for %u CPUs",
 			   (unsigned long long)f->files_max, f->files_needed, f->cpus_online);
+	else if (f->files_max == UINT64_MAX)
+		doctor_say(finding, DOCTOR_OK, "", "unlimited");
 	else
 		doctor_say(finding, DOCTOR_OK, "", "%llu, of which %u are needed",
 			   (unsigned long long)f->files_max, f->files_needed);
@@ -244,21 +250,23 @@ static void judge_files(const struct host_facts *f, struct doctor_finding *findi
 
 static void judge_disk(const struct host_facts *f, struct doctor_finding *finding)
 {
+	static const char elsewhere[] = "change the folder, or use `record -o FILE`";
+	char size[SIZE_BYTES];
+
 	if (!f->folder_writable)
-		doctor_say(finding, DOCTOR_WARN, "change the folder, or use `record -o FILE`",
-			   "this folder takes no files");
+		doctor_say(finding, DOCTOR_WARN, elsewhere, "this folder takes no files");
 	else if (f->disk_free_bytes == FACT_UNKNOWN)
 		doctor_say(finding, DOCTOR_NA, "", "the file system does not say");
 	else if (f->disk_free_bytes < DISK_LEAST_BYTES)
-		doctor_say(finding, DOCTOR_FAIL, "change the folder, or use `record -o FILE`",
-			   "%.1f MiB free in this folder", (double)f->disk_free_bytes / MIB);
+		doctor_say(finding, DOCTOR_FAIL, elsewhere, "%s free in this folder",
+			   size_text(f->disk_free_bytes, size));
 	else if (f->disk_free_bytes < DISK_WANTED_BYTES)
-		doctor_say(finding, DOCTOR_WARN, "change the folder, or use `record -o FILE`",
-			   "%.0f MiB free in this folder: enough for short recordings",
-			   (double)f->disk_free_bytes / MIB);
+		doctor_say(finding, DOCTOR_WARN, elsewhere,
+			   "%s free in this folder: enough for short recordings",
+			   size_text(f->disk_free_bytes, size));
 	else
-		doctor_say(finding, DOCTOR_OK, "", "%.0f MiB free in this folder",
-			   (double)f->disk_free_bytes / MIB);
+		doctor_say(finding, DOCTOR_OK, "", "%s free in this folder",
+			   size_text(f->disk_free_bytes, size));
 }
 
 const struct doctor_rule doctor_limits_rules[] = {

@@ -10,19 +10,22 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_KALLSYMS_HIDDEN] = "record as root, or: sysctl kernel.kptr_restrict=1",
 	[REASON_KERNEL_NO_SYMBOL] = "code of a BPF program or a module that was unloaded",
 	[REASON_NO_MAPPING] = "record longer: its mapping was made or removed unseen",
-	[REASON_NO_SYMBOL] = "install its symbols (-dbgsym or -dbg package)",
+	[REASON_NO_SYMBOL] = "install its symbols (-dbgsym or -dbg package; of .NET's own "
+			     "libraries, FILE.so.dbg beside them)",
 	[REASON_FILE_GONE] = "restart the process, its files were replaced; or keep the old ones",
 	[REASON_FILE_DENIED] = "record as root",
 	[REASON_FILE_UNSAFE] = "only regular files of bounded size are read: see what lies there",
 	[REASON_FILE_TIMEOUT] = "its file system hangs (NFS, FUSE): check the mount",
 	[REASON_FILE_MALFORMED] = "the file is damaged: reinstall it",
 	[REASON_FILE_CHANGED] = "restart the process: its file was replaced while it ran",
-	[REASON_NO_PERF_MAP] = "start it with DOTNET_PerfMapEnabled=3",
+	[REASON_NO_PERF_MAP] = "hotrun perfmap enable PID, without a restart; or start it with "
+			       "DOTNET_PerfMapEnabled=3",
 	[REASON_PERF_MAP_UNSAFE] = "remove what lies at /tmp/perf-PID.map and restart the process",
 	[REASON_PERF_MAP_STALE] =
-		"start it with DOTNET_PerfMapEnabled=3: the map there is an old one",
-	[REASON_PERF_MAP_NO_ENTRY] = "record longer, or start it with DOTNET_PerfMapEnabled=3 so "
-				     "that the map is whole",
+		"the map there is an old one: hotrun perfmap enable PID, or start it with "
+		"DOTNET_PerfMapEnabled=3",
+	[REASON_PERF_MAP_NO_ENTRY] = "see hotrun perfmap status: a map that was switched off is "
+				     "not complete",
 	[REASON_PERF_MAP_REWRITTEN] = "let nothing else write or clean /tmp/perf-PID.map",
 	[REASON_PERF_MAP_DAMAGED] = "the runtime damages non-ASCII names: rename the method",
 	[REASON_PRECOMPILED] = "its image tells of no method there; hot methods get a name when "

@@ -16,6 +16,13 @@ static void key(FILE *out, bool *first, const char *name)
 	*first = false;
 }
 
+/* The next member stands on a line of its own. */
+static void next_line(FILE *out, bool *first)
+{
+	fputs(",\n", out);
+	*first = true;
+}
+
 static void put_text(FILE *out, bool *first, const char *name, const char *value)
 {
 	key(out, first, name);
@@ -189,7 +196,7 @@ static void put_process(FILE *out, const struct doctor_process *p)
 
 static void put_processes(FILE *out, bool *first, const struct doctor_report *report)
 {
-	putc('\n', out);
+	next_line(out, first);
 	key(out, first, "processes");
 	if (report->no_list) {
 		fputs("null", out);
@@ -209,7 +216,7 @@ static void put_summary(FILE *out, bool *first, const struct doctor_report *repo
 	bool start = true;
 
 	doctor_count(report, counts);
-	putc('\n', out);
+	next_line(out, first);
 	key(out, first, "summary");
 	putc('{', out);
 	put_limit(out, &start, "ok", counts[DOCTOR_OK]);
@@ -233,16 +240,17 @@ int doctor_json_write(FILE *out, const struct doctor_report *report)
 	put_number(out, &first, "format", FORMAT);
 	put_text(out, &first, "hotrun", report->hotrun_version);
 	put_text(out, &first, "time_utc", time_utc);
-	putc('\n', out);
+	next_line(out, &first);
 	key(out, &first, "host");
 	putc('{', out);
 	put_text(out, &start, "name", report->host_name);
 	put_host_kernel(out, report->facts, &start);
 	put_host_rest(out, report->facts, &start);
-	fputs("}\n", out);
+	putc('}', out);
+	next_line(out, &first);
 	put_findings(out, &first, findings, cnt);
 	put_processes(out, &first, report);
-	putc('\n', out);
+	next_line(out, &first);
 	put_limit(out, &first, "unreadable_processes", report->unreadable);
 	put_limit(out, &first, "hung_processes", report->hung);
 	put_summary(out, &first, report);
