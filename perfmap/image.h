@@ -2,9 +2,9 @@
 #ifndef PERFMAP_IMAGE_H
 #define PERFMAP_IMAGE_H
 /*
- * Function bounds of a precompiled .NET image: a ready-to-run .dll for Linux (x64, arm64), a
- * composite one too. Names are not read. The content is hostile: everything is bounded and checked
- * against what was read. A loaded image is read-only, for any threads.
+ * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64, arm64),
+ * a composite one too. The content is hostile: everything is bounded and checked against what was
+ * read. A loaded image is read-only, for any threads; the file is not needed any more.
  *
  * Places are offsets in the image's file, as a mapping of it counts (offset of the mapping plus the
  * distance in it), not RVAs: they need no section table to be looked up with other tools.
@@ -20,7 +20,6 @@
 #include <sys/types.h>
 
 #define PERFMAP_IMAGE_FUNCTIONS_MAX (4u << 20) /* System.Private.CoreLib has 50,000 */
-#define PERFMAP_IMAGE_SECTIONS_MAX  96u	       /* what Windows' loader takes */
 
 /*
  * Reads up to len bytes at an offset of the image, as pread(2) does. Returns the bytes read, less
@@ -51,7 +50,26 @@ void perfmap_image_free(struct perfmap_image *image);
 int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
-/* Rows of the table, and the memory taken: 4 bytes a row. */
+/*
+ * Puts the name of a function as a perf map has it for the same method compiled by the JIT, without
+ * its arguments: "[System.Private.CoreLib] System.Collections.Generic.List`1[System.Int32]::Add
+ * [PreJIT]" (no blank there), for perfmap_name_parse(). Handlers have the name of their method. At
+ * most cap - 1 bytes and a NUL; ret_len without it. Returns 0, or
+ *	-ENOENT		the image tells of no method that the function belongs to
+ *	-ENODATA	its metadata is not in the image, or the image has no names at all
+ *	-E2BIG		the name does not fit, or the tables were larger than we read
+ *	-EBADMSG	malformed tables, or what read returned for them.
+ */
+int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
+		       size_t *ret_len);
+
+/* Bytes of a module version id. */
+#define PERFMAP_IMAGE_MVID_BYTES 16u
+/* What tells this build of the assembly from all others (ECMA-335 II.22.30, Mvid), in the order of
+ * the file; borrowed from the image. NULL: it has no metadata that could be read. */
+const uint8_t *perfmap_image_mvid(const struct perfmap_image *image);
+
+/* Rows of the table, and the memory taken. */
 size_t perfmap_image_functions(const struct perfmap_image *image);
 size_t perfmap_image_memory_bytes(const struct perfmap_image *image);
 #endif

@@ -211,11 +211,12 @@ int perfmap_target_read(int process_fd, struct perfmap_target *ret_target)
 	return err;
 }
 
-/* Opens path (O_PATH) below a directory that it cannot leave, whatever links lie on the way. */
-static int open_below(int dir_fd, const char *path)
+/* Opens path (O_PATH, and flags) below a directory that it cannot leave, whatever links lie on the
+ * way. */
+static int open_below(int dir_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	unsigned int tries = OPEN_TRIES;
@@ -264,7 +265,7 @@ static int try_directory(int root_fd, const char *dir, const struct perfmap_targ
 
 	snprintf(path, sizeof(path), "%s%sperf-%" PRIu32 ".map", dir,
 		 dir[strlen(dir) - 1] == '/' ? "" : "/", target->ns_pid);
-	path_fd = open_below(root_fd, path);
+	path_fd = open_below(root_fd, path, O_NOFOLLOW);
 	if (path_fd < 0)
 		return path_fd;
 	err = fstat(path_fd, &st) ? -errno : check(&st, target->euid, started_wall_ns);
@@ -286,35 +287,68 @@ static int try_directory(int root_fd, const char *dir, const struct perfmap_targ
 	return 0;
 }
 
+/* NULL: no such candidate. */
+static const char *candidate_of(const struct perfmap_target *target, unsigned candidate)
+{
+	switch (candidate) {
+	case 0:
+		return *target->dump_dir ? target->dump_dir : NULL;
+	case 1:
+		return "/tmp";
+	case 2:
+		return *target->temp_dir && strcmp(target->temp_dir, "/tmp") ? target->temp_dir
+									     : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Relative directories begin at the working directory and stay below it. */
+static int open_base(int process_fd, const char *dir)
+{
+	return open_of_process(process_fd, dir[0] == '/' ? "root" : "cwd", O_PATH | O_DIRECTORY);
+}
+
 int perfmap_locate(int process_fd, const struct perfmap_target *target, uint64_t started_wall_ns,
 		   struct perfmap_file *ret_file)
 {
-	const char *dirs[] = {target->dump_dir, "/tmp", target->temp_dir};
-	int root_fd, from_fd, err, first_err = -ENOENT;
-	size_t i;
+	int err, base_fd, first_err = -ENOENT;
 
-	root_fd = open_of_process(process_fd, "root", O_PATH | O_DIRECTORY);
-	if (root_fd < 0)
-		return root_fd;
-	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		if (!dirs[i][0] || (i == 2 && !strcmp(dirs[2], "/tmp")))
+	for (unsigned i = 0; i < PERFMAP_DIRECTORIES; i++) {
+		const char *dir = candidate_of(target, i);
+
+		if (!dir)
 			continue;
-		/* Relative directories begin at the working directory and stay below it. */
-		from_fd = root_fd;
-		if (dirs[i][0] != '/')
-			from_fd = open_of_process(process_fd, "cwd", O_PATH | O_DIRECTORY);
-		err = from_fd < 0
-			      ? from_fd
-			      : try_directory(from_fd, dirs[i], target, started_wall_ns, ret_file);
-		if (from_fd >= 0 && from_fd != root_fd)
-			close(from_fd);
-		if (!err) {
-			close(root_fd);
+		base_fd = open_base(process_fd, dir);
+		err = base_fd < 0 ? base_fd
+				  : try_directory(base_fd, dir, target, started_wall_ns, ret_file);
+		if (base_fd >= 0)
+			close(base_fd);
+		if (!err)
 			return 0;
-		}
 		if (first_err == -ENOENT)
 			first_err = err;
 	}
-	close(root_fd);
 	return first_err;
+}
+
+int perfmap_directory(int process_fd, const struct perfmap_target *target, unsigned candidate)
+{
+	const char *dir = candidate_of(target, candidate);
+	int base_fd, fd;
+
+	if (!dir)
+		return -ENOENT;
+	base_fd = open_base(process_fd, dir);
+	if (base_fd < 0)
+		return base_fd;
+	fd = open_below(base_fd, dir, O_DIRECTORY);
+	close(base_fd);
+	return fd;
+}
+
+int perfmap_locate_in(int directory_fd, const struct perfmap_target *target,
+		      uint64_t started_wall_ns, struct perfmap_file *ret_file)
+{
+	return try_directory(directory_fd, "/", target, started_wall_ns, ret_file);
 }

@@ -78,4 +78,18 @@ int perfmap_target_read(int process_fd, struct perfmap_target *ret_target);
  */
 int perfmap_locate(int process_fd, const struct perfmap_target *target, uint64_t started_wall_ns,
 		   struct perfmap_file *ret_file);
+
+/* Candidates in the order above, for those who keep the directories: 0 .. this - 1. */
+#define PERFMAP_DIRECTORIES 3u
+
+/*
+ * Opens (O_PATH) the directory of a candidate, in which the map is found even when the process and
+ * its mount namespace are gone. Returns a descriptor owned by the caller; -ENOENT (no such candidate
+ * or directory), or another errno as above.
+ */
+int perfmap_directory(int process_fd, const struct perfmap_target *target, unsigned candidate);
+
+/* As perfmap_locate(), in that directory alone. target: ns_pid and euid count. */
+int perfmap_locate_in(int directory_fd, const struct perfmap_target *target,
+		      uint64_t started_wall_ns, struct perfmap_file *ret_file);
 #endif

@@ -588,3 +588,17 @@ Test(ingest, takes_comm_state_group_and_kind_from_records)
 	cr_expect_str_eq(f.m->processes[0].comm, "cccccccccccccccc", "a leader's comm stays");
 	feed_free(&f);
 }
+
+Test(ingest, a_process_known_by_its_fork_alone_has_a_guess_of_its_start)
+{
+	struct feed f = feed_new(1);
+	uint64_t born_ns = 5000000000ull;
+	uint32_t row;
+
+	ingest_fork(f.in, 7, 7, 1, born_ns);
+	row = model_process_at(f.m, 7, born_ns);
+	cr_assert_neq(row, MODEL_NONE);
+	cr_expect_eq(f.m->processes[row].start_ns, feed_boot(born_ns));
+	cr_expect_not(f.m->processes[row].start_exact);
+	feed_free(&f);
+}

@@ -210,3 +210,37 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 	cr_expect_eq(reply.reason, REASON_FILE_GONE, "no link, no place");
 	free(request);
 }
+
+Test(fetch, directories_are_held_of_living_processes_only)
+{
+	struct fetch *f = fetch_new(10000000000u);
+	struct fetch_request *request;
+	struct fetch_reply reply;
+	struct stat held, root;
+	struct fake_proc proc;
+	int fd;
+
+	host_make(&proc);
+	request = map_request(&proc, 1);
+	request->what = FETCH_HOLD;
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert(!reply.error && fd >= 0);
+	cr_expect_eq(reply.ns_pid, 7);
+	cr_assert_eq(fstat(fd, &held), 0);
+	cr_assert_eq(stat(fake_path(&proc, "5/root"), &root), 0);
+	cr_expect(held.st_dev == root.st_dev && held.st_ino == root.st_ino);
+	cr_expect(reply.dev == root.st_dev && reply.ino == root.st_ino);
+	close(fd);
+	request->directory = 1;
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_expect_eq(reply.error, -ENOENT, "no setting names it");
+	cr_expect_eq(fd, -1);
+	request->directory = 0;
+	request->target.exited = true;
+	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_expect_eq(reply.error, -ESRCH);
+	cr_expect_eq(fd, -1);
+	fetch_free(f);
+	free(request);
+	fake_proc_remove(&proc);
+}

@@ -391,3 +391,34 @@ Test(perfmap_locate, reads_this_very_process)
 	cr_expect_gt(target.ns_pid, 0);
 	close(fd);
 }
+
+Test(perfmap_locate, a_kept_directory_leads_to_the_map_of_a_process_that_is_gone)
+{
+	static struct perfmap_target target;
+	static struct perfmap_file file;
+	struct fake f = fake_new();
+	int tmp, dump;
+
+	put_file(&f, "/environ", ENV("DOTNET_PerfMapJitDumpPath=/data\0TMPDIR=/tmp\0"));
+	target = read_target(&f);
+	cr_expect_eq(perfmap_directory(f.fd, &target, 0), -ENOENT, "not made yet");
+	cr_assert_eq(mkdir(path_of(&f, "/root/data"), 0755), 0);
+	dump = perfmap_directory(f.fd, &target, 0);
+	tmp = perfmap_directory(f.fd, &target, 1);
+	cr_assert(dump >= 0 && tmp >= 0);
+	cr_expect_eq(perfmap_directory(f.fd, &target, 2), -ENOENT, "/tmp is the second already");
+	cr_expect_eq(perfmap_directory(f.fd, &target, PERFMAP_DIRECTORIES), -ENOENT);
+	cr_expect_eq(perfmap_locate_in(tmp, &target, 0, &file), -ENOENT);
+	put_file(&f, "/root/data/perf-7.map", "1 2 f\n", 6);
+	cr_expect_eq(perfmap_locate_in(dump, &target, 0, &file), 0);
+	close(file.fd);
+	target.euid++;
+	cr_expect_eq(perfmap_locate_in(dump, &target, 0, &file), -EPERM);
+	target.euid--;
+	cr_assert_eq(unlink(path_of(&f, "/root/data/perf-7.map")), 0);
+	cr_assert_eq(symlink("../tmp/x", path_of(&f, "/root/data/perf-7.map")), 0);
+	cr_expect_eq(perfmap_locate_in(dump, &target, 0, &file), -ELOOP);
+	close(tmp);
+	close(dump);
+	fake_free(&f);
+}

@@ -67,19 +67,26 @@ static void name_samples(struct collector *c, size_t from)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
-static void drain_until(struct collector *c, uint64_t until_ns)
+void collector_drain_sideband(struct collector *c, uint64_t until_ns)
 {
-	uint64_t bad;
-
-	/* The side-band first: a process is to be known before its samples. */
-	bad = session_drain_sideband(c->session, &c->sideband_ops, until_ns);
-	bad += session_drain(c->session, &c->ops);
-	model_loss_add(c->model, LOSS_BAD_RECORD, bad);
-	/* Those not sampled yet are read when they are. */
-	for (size_t i = 0; i < c->execs_cnt; i++)
+	model_loss_add(c->model, LOSS_BAD_RECORD,
+		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
+	for (size_t i = 0; i < c->execs_cnt; i++) {
+		/* Those not sampled yet are read when they are. */
 		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
 			names_process_exec(c->names, c->model, c->execs[i]);
+		else
+			names_forget(c->names, c->model, c->execs[i]);
+	}
 	c->execs_cnt = 0;
+}
+
+static void drain_until(struct collector *c, uint64_t until_ns)
+{
+	/* The side-band first: a process is to be known before its samples. */
+	collector_drain_sideband(c, until_ns);
+	model_loss_add(c->model, LOSS_BAD_RECORD, session_drain(c->session, &c->ops));
+	collector_young_look(c);
 }
 
 static void read_accounts(struct collector *c)
@@ -332,7 +339,7 @@ static void read_processes(struct collector *c)
 
 	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
 		if (!(c->model->processes[i].flags & PROCESS_KERNEL))
-			names_process(c->names, c->model, i);
+			collector_name_process(c, i);
 }
 
 static void mark_processes(struct collector *c)
@@ -475,6 +482,7 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes)
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
+	c->young_cnt = 0;
 	err = open_rooms(c);
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
@@ -487,8 +495,12 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes)
 
 void collector_name_process(struct collector *c, uint32_t process)
 {
-	if (!(c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
-		names_process(c->names, c->model, process);
+	if (c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL))
+		return;
+	names_process(c->names, c->model, process);
+	/* Its mappings told. */
+	if (c->options.samples && (c->model->processes[process].flags & PROCESS_DOTNET))
+		collector_young_add(c, process);
 }
 
 struct model *collector_model(struct collector *c)
@@ -522,5 +534,6 @@ void collector_free(struct collector *c)
 	free(c->steal_ns);
 	free(c->stack_pass);
 	free(c->execs);
+	free(c->young);
 	free(c);
 }

@@ -48,6 +48,9 @@ void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);
+/* Sleeps so long, at the most until a signal; a .NET process that starts meanwhile is looked at within
+ * milliseconds, because it may be gone by the next drain. */
+void collector_pause(struct collector *c, uint64_t ns);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
 /* Begins the next one, after the caller has forgotten what it took out of the model. 0 or -ENOMEM. */

@@ -41,6 +41,13 @@ struct collector {
 	uint32_t *execs; /* processes that called exec since the last drain */
 	size_t execs_cnt, execs_cap;
 
+	/* Processes that began to run .NET and are not known well enough yet (collector_young.c). */
+	struct young {
+		uint32_t process;
+		uint64_t end_ns; /* no further look after that */
+	} * young;
+	size_t young_cnt, young_cap;
+
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
 	size_t stack_pass_cnt, stack_pass_cap;
@@ -49,4 +56,11 @@ struct collector {
 
 /* Fills c->ops and c->sideband_ops. */
 void collector_take_records(struct collector *c);
+/* Takes the side-band's records up to that time; who called exec has lost its names after it. */
+void collector_drain_sideband(struct collector *c, uint64_t until_ns);
+
+/* The process began to run .NET: it is looked at from now on. */
+void collector_young_add(struct collector *c, uint32_t process);
+/* Looks at those that are due. */
+void collector_young_look(struct collector *c);
 #endif

@@ -52,6 +52,7 @@ static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, 
 
 static void take_mapping(void *ctx, const struct sideband_mapping *map)
 {
+	struct collector *c = ctx;
 	struct ingest_mapping mapping = {
 		.tgid = map->tgid,
 		.time_ns = map->time_ns,
@@ -66,7 +67,9 @@ static void take_mapping(void *ctx, const struct sideband_mapping *map)
 		.path_len = map->path_len,
 	};
 
-	ingest_mapping(((struct collector *)ctx)->ingest, &mapping);
+	ingest_mapping(c->ingest, &mapping);
+	if (c->options.samples && names_is_runtime(map->path, map->path_len))
+		collector_young_add(c, model_process_at(c->model, map->tgid, map->time_ns));
 }
 
 static void take_lost(void *ctx, uint64_t records)

@@ -23,6 +23,7 @@ static const struct command {
 	{"export", command_export, "write the samples in a format of other tools"},
 	{"top", command_top, "watch which processes run and which wait, live"},
 	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
+	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},
 	{"doctor", command_doctor, "say whether this host and its .NET processes can be observed"},
 };
 

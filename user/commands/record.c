@@ -177,16 +177,13 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 
 	while (!err && !stop_requested) {
 		uint64_t now_ns = host_now_ns();
-		struct timespec pause;
 
 		if (now_ns >= end_ns || child_ended(child, ret_code))
 			break;
 		next_ns = now_ns + RECORDER_TICK_NS < end_ns ? now_ns + RECORDER_TICK_NS : end_ns;
 		if (o->command && next_ns > now_ns + RECORDER_TICK_NS / 10)
 			next_ns = now_ns + RECORDER_TICK_NS / 10; /* to see its end soon */
-		pause = (struct timespec){(time_t)((next_ns - now_ns) / 1000000000),
-					  (long)((next_ns - now_ns) % 1000000000)};
-		nanosleep(&pause, NULL);
+		recorder_pause(r, next_ns - now_ns);
 		err = recorder_tick(r);
 		if (host_now_ns() - shown_ns > 1000000000) {
 			show_progress(r, false);

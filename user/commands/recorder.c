@@ -94,6 +94,11 @@ int recorder_tick(struct recorder *r)
 	return 0;
 }
 
+void recorder_pause(struct recorder *r, uint64_t ns)
+{
+	collector_pause(r->collector, ns);
+}
+
 int recorder_finish(struct recorder *r)
 {
 	struct model *m = collector_model(r->collector);

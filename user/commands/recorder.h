@@ -30,6 +30,8 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes);
 /* Drains; once a second also ends the slice and writes it. -ENOSPC, -EIO: that slice is not in the
  * file, those before are. */
 int recorder_tick(struct recorder *r);
+/* Sleeps between two ticks: collector_pause(). */
+void recorder_pause(struct recorder *r, uint64_t ns);
 /* Last slice and the end mark. Takes the recorder. On an error the file ends with the slice before. */
 int recorder_finish(struct recorder *r);
 /* Gives up without an end mark. Takes NULL. */

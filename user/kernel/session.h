@@ -54,6 +54,8 @@ uint64_t session_drain(struct session *s, const struct session_ops *ops);
  * the ring of another CPU: give now less 0.1 ms, or UINT64_MAX at the end. */
 uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
 				uint64_t until_ns);
+/* sideband_wait(). */
+bool session_wait(const struct session *s, uint64_t timeout_ns);
 /* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +21,8 @@
 enum ring_kind { RING_MAPPINGS, RING_COMMS, RING_KINDS };
 static const size_t ring_pages[RING_KINDS] = {128, 64};
 #define RING_PAGES_MIN 16
+/* Wakes a sideband_wait(): `dotnet` maps about 2 KB of records before its first method is compiled. */
+#define WAKE_BYTES 1024
 
 /* The largest record: its size field has 16 bits. */
 #define RECORD_MAX 65536
@@ -40,6 +43,7 @@ struct sideband {
 	uint32_t cpus;
 	size_t rings_cnt;
 	struct ring *rings;					/* by CPU, RING_KINDS of each */
+	struct pollfd *polled;					/* by CPU */
 	uint8_t record[RECORD_MAX] __attribute__((aligned(8))); /* the one that is taken */
 };
 
@@ -63,7 +67,7 @@ static int open_ring(struct sideband *sb, uint32_t cpu, enum ring_kind kind)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1, /* drained by timer: do not wake us for each record */
-		.wakeup_watermark = (uint32_t)data_bytes / 2,
+		.wakeup_watermark = kind == RING_MAPPINGS ? WAKE_BYTES : (uint32_t)data_bytes / 2,
 	};
 	void *map;
 	int fd, err;
@@ -124,7 +128,10 @@ int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideb
 	sb->cpus = cpus;
 	sb->rings_cnt = (size_t)cpus * RING_KINDS;
 	sb->rings = calloc(sb->rings_cnt, sizeof(*sb->rings));
-	if (!sb->rings) {
+	sb->polled = calloc(cpus, sizeof(*sb->polled));
+	if (!sb->rings || !sb->polled) {
+		free(sb->rings);
+		free(sb->polled);
 		free(sb);
 		return -ENOMEM;
 	}
@@ -149,6 +156,17 @@ void sideband_follow_cpus(struct sideband *sb, const bool *online)
 		else if (sb->rings[cpu * RING_KINDS].fd < 0)
 			open_cpu(sb, cpu); /* a failure is tried again at the next look */
 	}
+}
+
+bool sideband_wait(const struct sideband *sb, uint64_t timeout_ns)
+{
+	struct timespec timeout = {(time_t)(timeout_ns / 1000000000),
+				   (long)(timeout_ns % 1000000000)};
+
+	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
+		sb->polled[cpu] = (struct pollfd){
+			.fd = sb->rings[cpu * RING_KINDS + RING_MAPPINGS].fd, .events = POLLIN};
+	return ppoll(sb->polled, sb->cpus, &timeout, NULL) > 0;
 }
 
 /* Little reader over one record. */
@@ -342,6 +360,7 @@ void sideband_free(struct sideband *sb)
 	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
 		close_cpu(sb, cpu);
 	free(sb->rings);
+	free(sb->polled);
 	free(sb);
 }
 

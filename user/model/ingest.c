@@ -472,6 +472,8 @@ void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent
 	p = &m->processes[row];
 	p->parent_tgid = parent_tgid;
 	p->born_ns = time_ns;
+	if (!p->start_exact)
+		p->start_ns = time_ns + in->boot_offset_ns;
 	p->dirty = true;
 	parent = model_process_at(m, parent_tgid, time_ns);
 	if (parent == MODEL_NONE)

@@ -64,7 +64,7 @@ enum model_reason {
 	REASON_PERF_MAP_REWRITTEN = 15, /* the file shrank or was replaced while we read it */
 	REASON_PERF_MAP_DAMAGED =
 		16,		    /* the line there was damaged by the runtime (non-ASCII name) */
-	REASON_PRECOMPILED = 17,    /* ready-to-run image: its tables are not read yet */
+	REASON_PRECOMPILED = 17,    /* the precompiled image tells of no method there */
 	REASON_ANONYMOUS_CODE = 18, /* executable memory without a file, and not .NET */
 	REASON_PROCESS_GONE = 19,   /* ended before its mappings or files could be read */
 	REASON_COMPAT = 20,	    /* a 32-bit task */
@@ -350,6 +350,9 @@ struct model {
 		location_index, string_index, cgroup_index;
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
+
+	/* How the frames are to be read (reading.h); the reader's, not stored. */
+	bool raw_names, just_my_code;
 
 	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a
 	 * capture does not tell where the kernel lies. 0 = unknown. The recorder's, not stored. */

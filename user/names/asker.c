@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "names/fetch.h"
 #include "names/guard.h"
+#include "names/hold.h"
 #include "names/proc.h"
 
 /* A start time guessed from the fork event lies after the true one: by how much at the most. */
@@ -201,6 +202,8 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 		return reason;
 	request->target = *target;
 	request->key = key_of(&request->target);
+	if (give_fd < 0 && a->hold)
+		give_fd = hold_root(a->hold, process);
 	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
 	book(a, process, now_ns() - start_ns);
 	if (!err)

@@ -15,6 +15,7 @@
 #define ASKER_PROCESS_NS 400000000ull
 
 struct fetch;
+struct hold;
 struct fetch_request;
 struct fetch_reply;
 
@@ -36,6 +37,7 @@ struct asker_spent {
 struct asker {
 	struct loader *loader;
 	struct fetch *fetch;
+	struct hold *hold; /* borrowed; NULL = nothing is kept (hold.h) */
 	char proc_path[256];
 	uint32_t *hung; /* rows of processes */
 	size_t hung_cnt, hung_cap;
@@ -60,7 +62,8 @@ struct asker_target asker_target(const struct asker *a, const struct model *m, u
 enum model_reason asker_run(struct asker *a, uint32_t process, struct loader_job *job,
 			    struct loader_job **ret_job);
 
-/* fetch_ask() on behalf of a process row: target and key are filled in here. Same results. */
+/* fetch_ask() on behalf of a process row: target and key are filled in here, and the root directory
+ * that is held for it, where give_fd is -1. Same results. */
 enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
 			      struct fetch_request *request, int give_fd,
 			      struct fetch_reply *ret_reply, int *ret_fd);

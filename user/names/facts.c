@@ -21,23 +21,39 @@ static void choose_name(struct model *m, struct model_process *p, const char *en
 	p->dirty = true;
 }
 
-static bool is_runtime(const char *path, uint8_t kind)
+bool facts_is_runtime(const char *path, size_t path_len, uint8_t kind)
 {
-	return kind == MAPPING_JIT || !strcmp(entry_basename(path), "libcoreclr.so");
+	static const char name[] = "libcoreclr.so";
+	size_t len = sizeof(name) - 1;
+
+	if (kind == MAPPING_JIT)
+		return true;
+	return path_len >= len && !memcmp(path + path_len - len, name, len) &&
+	       (path_len == len || path[path_len - len - 1] == '/');
 }
 
-void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping)
+static bool is_runtime(const char *path, uint8_t kind)
+{
+	return facts_is_runtime(path, strlen(path), kind);
+}
+
+void facts_note_runtime(struct model *m, uint32_t process)
 {
 	struct model_process *p = &m->processes[process];
 
-	if ((p->flags & PROCESS_DOTNET) ||
-	    !is_runtime(m->modules[mapping->module].path, mapping->kind))
+	if (p->flags & PROCESS_DOTNET)
 		return;
 	p->flags |= PROCESS_DOTNET;
 	p->dirty = true;
 	/* A name other than the comm is the entry assembly already. */
 	if (p->name == p->comm)
 		choose_name(m, p, "");
+}
+
+void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping)
+{
+	if (is_runtime(m->modules[mapping->module].path, mapping->kind))
+		facts_note_runtime(m, process);
 }
 
 /* Mappings that the side-band told of come with build ids and times: they are kept. */

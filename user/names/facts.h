@@ -15,6 +15,11 @@ void facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
  * addresses of before. Monotonic, 0 = never. */
 uint64_t facts_replaced_ns(const struct model_process *p);
 
+/* The process maps the runtime: from now on it is a .NET process. */
+void facts_note_runtime(struct model *m, uint32_t process);
+/* Whether a mapping of that name and kind (enum model_mapping_kind) is the runtime's. */
+bool facts_is_runtime(const char *path, size_t path_len, uint8_t kind);
+
 /* Code of this mapping was sampled: a process that runs CoreCLR's is a .NET process from now on,
  * also when the runtime was mapped after its facts were read. */
 void facts_note_mapping(struct model *m, uint32_t process, const struct model_mapping *mapping);

@@ -30,6 +30,7 @@ enum fetch_what {
 	FETCH_FILE,    /* a mapped file */
 	FETCH_DEBUG,   /* a separate debug file of one */
 	FETCH_MAP,     /* the perf map */
+	FETCH_HOLD,    /* a directory that is kept for when the process is gone */
 	FETCH_DOTNET,  /* what is to be known of a .NET process: a struct dotnet_look in memory */
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
 };
@@ -49,7 +50,10 @@ struct fetch_request {
 	char debuglink[256];	    /* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
 	uint64_t copied_bytes, dev, ino, bytes_max;
-	bool is_dotnet; /* DOTNET: known to be one; else it is found out */
+	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
+	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
+	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
+	uint32_t ns_pid, euid; /* MAP with in_directory */
 };
 
 /*
@@ -65,9 +69,12 @@ bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	int error; /* MAP, DOTNET, CONNECT: 0 or -errno. MAP -ESTALE: another file lies there now */
+	/* MAP, HOLD, DOTNET, CONNECT: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
+	int error;
 	struct elf_identity identity; /* FILE */
-	uint64_t dev, ino;	      /* MAP */
+	uint64_t dev, ino;	      /* MAP, HOLD */
+	uint64_t mount;		      /* HOLD: tells mounts apart while they are there */
+	uint32_t ns_pid, euid;	      /* HOLD */
 	uint64_t copied_bytes;	      /* MAP: what the copy holds now */
 	bool local;		      /* MAP: the descriptor is the file's own */
 };
@@ -80,7 +87,8 @@ struct fetch *fetch_new(uint64_t deadline_ns);
 void fetch_free(struct fetch *f);
 
 /*
- * Asks. give_fd: for FETCH_MAP the copy, else -1; stays the caller's. Returns 0 with a reply and
+ * Asks. give_fd: for FETCH_MAP the copy or directory, for FILE and DEBUG the root directory that was
+ * held for a process that may be gone, else -1; stays the caller's. Returns 0 with a reply and
  * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
  * -EPIPE (the server died of it); or -EAGAIN (no process).
  */

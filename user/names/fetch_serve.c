@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -188,7 +189,21 @@ static enum model_reason open_on_host(const struct fetch_request *request,
 	return REASON_NAMED;
 }
 
-static enum model_reason open_mapped_file(const struct fetch_request *request,
+/* Of a process that is gone: below the root that was held for it, else on the host. */
+static enum model_reason open_left(const struct fetch_request *request, int root_fd,
+				   struct elf_identity *ret_identity, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (root_fd < 0 || guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st) ||
+	    identify(request, fd, false, ret_identity))
+		return open_on_host(request, ret_identity, ret_fd);
+	*ret_fd = take_fd(&fd);
+	return REASON_NAMED;
+}
+
+static enum model_reason open_mapped_file(const struct fetch_request *request, int root_fd,
 					  struct elf_identity *ret_identity, int *ret_fd)
 {
 	_cleanup_close_ int process_fd = asker_open(&request->target);
@@ -200,20 +215,20 @@ static enum model_reason open_mapped_file(const struct fetch_request *request,
 		/* A dying process has lost its root already. */
 		if (reason != REASON_FILE_GONE && reason != REASON_PROCESS_GONE)
 			return reason;
-		return open_on_host(request, ret_identity, ret_fd) ? reason : REASON_NAMED;
+		return open_left(request, root_fd, ret_identity, ret_fd) ? reason : REASON_NAMED;
 	}
 	if (process_fd == -EACCES || process_fd == -EPERM)
 		return REASON_FILE_DENIED;
-	return open_on_host(request, ret_identity, ret_fd);
+	return open_left(request, root_fd, ret_identity, ret_fd);
 }
 
-static enum model_reason serve_file(const struct fetch_request *request, struct fetch_reply *reply,
-				    int *ret_fd)
+static enum model_reason serve_file(const struct fetch_request *request, int give_fd,
+				    struct fetch_reply *reply, int *ret_fd)
 {
 	enum model_reason reason;
 	int fd;
 
-	reason = open_mapped_file(request, &reply->identity, &fd);
+	reason = open_mapped_file(request, give_fd, &reply->identity, &fd);
 	if (reason)
 		return reason;
 	if (request->identity_only) {
@@ -269,7 +284,7 @@ static bool debug_path(const struct fetch_request *request, char *path, size_t p
 			request->path, between, request->debuglink) < (int)path_bytes;
 }
 
-static enum model_reason serve_debug(const struct fetch_request *request, int *ret_fd)
+static enum model_reason serve_debug(const struct fetch_request *request, int give_fd, int *ret_fd)
 {
 	_cleanup_close_ int process_fd = -1, root_fd = -1;
 	char path[FETCH_PATH_BYTES];
@@ -284,6 +299,8 @@ static enum model_reason serve_debug(const struct fetch_request *request, int *r
 	} else {
 		process_fd = asker_open(&request->target);
 		root_fd = process_fd < 0 ? -1 : guard_root(process_fd);
+		if (root_fd < 0 && give_fd >= 0)
+			root_fd = fcntl(give_fd, F_DUPFD_CLOEXEC, 0);
 	}
 	if (root_fd < 0)
 		return REASON_FILE_GONE;
@@ -329,6 +346,33 @@ static int copy_map(const struct fetch_request *request, const struct perfmap_fi
 	return 0;
 }
 
+/* Nothing is added to it any more: what may hang is copied whole. */
+static int serve_left_map(const struct fetch_request *request, int directory_fd,
+			  struct fetch_reply *reply, int *ret_fd)
+{
+	struct perfmap_target *target = calloc(1, sizeof(*target));
+	static struct perfmap_file file;
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	target->ns_pid = request->ns_pid;
+	target->euid = request->euid;
+	err = perfmap_locate_in(directory_fd, target,
+				asker_started_wall_ns(request->target.start_ns), &file);
+	free(target);
+	if (err)
+		return err;
+	reply->dev = file.dev;
+	reply->ino = file.ino;
+	reply->local = true;
+	if (!is_local(file.fd) && file.size_bytes > request->bytes_max) {
+		close(file.fd);
+		return -EFBIG;
+	}
+	return make_safe(file.fd, ret_fd) ? -EFBIG : 0;
+}
+
 static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
 		     int *ret_fd)
 {
@@ -356,19 +400,64 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 	return 0;
 }
 
+/* --- directories that are kept ----------------------------------------------------------------- */
+
+/* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
+ * which somebody laid an overlay over does not; only root mounts those where it would. */
+static bool is_holdable(int fd)
+{
+	struct statfs fs;
+
+	return is_local(fd) || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC);
+}
+
+static int serve_hold(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd)
+{
+	static struct perfmap_target target; /* large; one thread here */
+	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	struct statx st;
+	int err;
+
+	if (process_fd < 0)
+		return process_fd;
+	err = perfmap_target_read(process_fd, &target);
+	if (err)
+		return err;
+	reply->ns_pid = target.ns_pid;
+	reply->euid = target.euid;
+	fd = request->directory ? perfmap_directory(process_fd, &target, request->directory - 1)
+				: guard_root(process_fd);
+	if (fd < 0)
+		return fd;
+	if (!is_holdable(fd))
+		return -ENOTSUP;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &st))
+		return -errno;
+	reply->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	reply->ino = st.stx_ino;
+	reply->mount = st.stx_mnt_id;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
 void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_reply *ret_reply,
 		 int *ret_fd)
 {
 	*ret_fd = -1;
 	switch (request->what) {
 	case FETCH_FILE:
-		ret_reply->reason = serve_file(request, ret_reply, ret_fd);
+		ret_reply->reason = serve_file(request, give_fd, ret_reply, ret_fd);
 		break;
 	case FETCH_DEBUG:
-		ret_reply->reason = serve_debug(request, ret_fd);
+		ret_reply->reason = serve_debug(request, give_fd, ret_fd);
 		break;
 	case FETCH_MAP:
-		ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
+		ret_reply->error = request->in_directory
+					   ? serve_left_map(request, give_fd, ret_reply, ret_fd)
+					   : serve_map(request, give_fd, ret_reply, ret_fd);
+		break;
+	case FETCH_HOLD:
+		ret_reply->error = serve_hold(request, ret_reply, ret_fd);
 		break;
 	case FETCH_DOTNET:
 		ret_reply->error = dotnet_look_serve(request, ret_fd);

@@ -18,7 +18,10 @@ struct jit_map {
 	struct map_file *file;	  /* NULL = not open */
 	enum model_reason reason; /* why it is not */
 	bool looked;
-	bool ended;	     /* read once more after its process's exit */
+	bool wanted;	     /* code of it was sampled: it is read, not only kept open */
+	bool left;	     /* looked for once more after its process's exit */
+	bool ended;	     /* read once more after it */
+	uint8_t looks_ended; /* looks since */
 	bool behind;	     /* not read to its end yet */
 	uint64_t seen_ns;    /* what is read now was there since then at the latest */
 	unsigned looks;	     /* in vain */
@@ -167,6 +170,7 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 	}
 	if (oldest) {
 		close_map(j, oldest);
+		oldest->looked &= oldest->wanted;
 		oldest->reason = REASON_LIMIT;
 		oldest->generation++;
 		tell_process(m, oldest);
@@ -230,29 +234,40 @@ static void advance(struct jit *j, const struct model *m, struct jit_map *map, u
 	}
 }
 
-/* Looks for the map and begins to read it; its lines are known from seen_ns on. */
-static void look(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
+/* Looks for the map and opens it. Returns false where it was put off. */
+static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 {
 	uint64_t deferred = j->asker->deferred;
 	enum model_reason reason;
 	int err = 0;
 
-	reason = map_file_open(j->asker, m, map->process, &err, &map->file);
+	reason = map_file_open(j->asker, m, map->process, copy_room(j), &err, &map->file);
 	if (j->asker->deferred != deferred) {
 		map->reason = reason;
-		return;
+		return false;
 	}
 	map->looked = true;
 	map->looks++;
 	map->generation++;
-	if (map->file) {
-		if (j->open_cnt++ >= JIT_MAPS_MAX)
-			close_unused(j, m, map);
-		advance(j, m, map, seen_ns);
-	} else {
+	if (!map->file)
 		map->reason = reason ? reason : reason_of(err);
-	}
+	else if (j->open_cnt++ >= JIT_MAPS_MAX)
+		close_unused(j, m, map);
+	return true;
+}
+
+/* Looks for the map unless it is open, and begins to read it; its lines are known from seen_ns on.
+ * Returns false where that was put off. */
+static bool look(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
+{
+	map->wanted = true;
+	map->ended = false;
+	if (!map->file && !open_map(j, m, map))
+		return false;
+	if (map->file)
+		advance(j, m, map, seen_ns);
 	tell_process(m, map);
+	return true;
 }
 
 static bool entry_equal(const void *owner, uint32_t row, const void *key)
@@ -409,7 +424,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (!map)
 		return MODEL_NONE;
 	map->used = ++j->uses;
-	if (!map->looked)
+	if (!map->wanted || !map->looked)
 		look(j, m, map, map->since_ns);
 	location = find(j, m, map, address, time_ns);
 	if (location == MODEL_NONE)
@@ -417,6 +432,19 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
 		location = add_reason(m, map, address, anonymous);
 	return location;
+}
+
+bool jit_hold(struct jit *j, struct model *m, uint32_t process)
+{
+	struct jit_map *map = map_of(j, process);
+
+	if (!map || map->file || map->wanted || j->open_cnt >= JIT_HELD_MAX)
+		return true;
+	open_map(j, m, map);
+	/* Its first sample looks again. */
+	map->looked = map->file != NULL;
+	map->looks = 0;
+	return map->file != NULL;
 }
 
 uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns)
@@ -477,8 +505,9 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 	/* The old program's frames that still wait are not to be named from the new one's map. */
 	settle_process(j, m, process);
 	close_map(j, &j->maps[row]);
-	j->maps[row].looked = j->maps[row].ended = false;
-	j->maps[row].looks = 0;
+	j->maps[row].looked = j->maps[row].wanted = false;
+	j->maps[row].left = j->maps[row].ended = false;
+	j->maps[row].looks = j->maps[row].looks_ended = 0;
 	j->maps[row].reason = REASON_NO_PERF_MAP;
 	j->maps[row].generation++;
 	j->maps[row].image++;
@@ -493,13 +522,24 @@ static bool is_deleted(const struct map_file *file)
 	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
 }
 
+/* The names that were given stay; of what comes that late nothing is a sample of that process. */
+static void leave_ended(struct jit *j, struct jit_map *map)
+{
+	if (!map->file || map->behind || map->looks_ended++ <= JIT_PATIENCE)
+		return;
+	close_map(j, map);
+	map->reason = REASON_PERF_MAP_NO_ENTRY;
+}
+
 static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64_t written_ns)
 {
 	bool exited = m->processes[map->process].exit_ns;
 
-	if (map->ended)
-		return;
-	if (map->file) {
+	if (map->ended) {
+		leave_ended(j, map);
+	} else if (!map->wanted) {
+		map->ended = exited;
+	} else if (map->file) {
 		advance(j, m, map, written_ns);
 		if (map->file && !exited && is_deleted(map->file)) {
 			close_map(j, map);
@@ -509,6 +549,9 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 		}
 		map->ended = exited && !map->behind;
 		tell_process(m, map);
+	} else if (exited && !map->left) {
+		/* It may have written one since the last look. */
+		map->left = look(j, m, map, written_ns);
 	} else if (exited) {
 		map->ended = true;
 	} else if (map->reason != REASON_FILE_TIMEOUT && map->reason != REASON_PROCESS_GONE &&

@@ -12,9 +12,11 @@
 #include "model/model.h"
 #include "names/asker.h"
 
-/* Maps held open, also those of gone processes; beyond it the longest unused is closed. Half of the
- * usual soft limit of 1,024 descriptors is left to CPUs' events. */
+/* Maps held open; beyond it the longest unused is closed. Those of gone processes are, some looks
+ * after their end. Half of the usual soft limit of 1,024 descriptors is left to CPUs' events. */
 #define JIT_MAPS_MAX 256
+/* Of these, opened before any of their code was sampled. */
+#define JIT_HELD_MAX 192
 
 /* Bytes of all maps, and of one, that are read in one slice: 64 MiB take a quarter of a second. The
  * rest follows in the next ones; frames wait for it. */
@@ -52,6 +54,12 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
  * was added to the map meanwhile. 0 = not known, ask again.
  */
 uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns);
+
+/*
+ * Opens the map of a process that runs .NET, unread, so that it can be named when it is gone.
+ * Returns false while there is none (yet).
+ */
+bool jit_hold(struct jit *j, struct model *m, uint32_t process);
 
 /* The process runs another program since exec_ns (monotonic): its map is another's, and names
  * nothing of before. Frames that wait get what the old map says. */

@@ -9,35 +9,86 @@
 
 #include "base/cleanup.h"
 #include "names/fetch.h"
+#include "names/hold.h"
+#include "perfmap/locate.h"
+
+/* In the directories that were held for a process that is gone. As asker_fetch(). */
+static enum model_reason ask_left(struct asker *a, const struct model *m, uint32_t process,
+				  struct fetch_request *request, struct fetch_reply *reply,
+				  int *ret_fd)
+{
+	enum model_reason reason = REASON_NAMED;
+	struct hold_place place;
+
+	request->in_directory = true;
+	reply->error = -ESRCH;
+	for (unsigned i = 0; i < PERFMAP_DIRECTORIES && !reason; i++) {
+		struct fetch_reply other;
+
+		if (!hold_map_place(a->hold, process, i, &place))
+			continue;
+		request->ns_pid = place.ns_pid;
+		request->euid = place.euid;
+		reason = asker_fetch(a, m, process, request, place.directory_fd, &other, ret_fd);
+		if (reason)
+			break;
+		/* What was refused says more than what is not there. */
+		if (!other.error || reply->error == -ESRCH || reply->error == -ENOENT)
+			*reply = other;
+		if (!other.error)
+			break;
+	}
+	return reason;
+}
+
+/* Takes fd. */
+static struct map_file *file_of(const struct fetch_reply *reply, int fd)
+{
+	struct map_file *file = calloc(1, sizeof(*file));
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	file->local = reply->local;
+	file->dev = reply->dev;
+	file->ino = reply->ino;
+	file->fd = reply->local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
+	file->tail = file->fd < 0 ? NULL : perfmap_tail_new(file->fd);
+	if (file->tail)
+		return file;
+	free(file);
+	return NULL;
+}
 
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
-				int *ret_error, struct map_file **ret_file)
+				uint64_t copy_room, int *ret_error, struct map_file **ret_file)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	_cleanup_free_ struct map_file *file = calloc(1, sizeof(*file));
 	struct fetch_reply reply;
 	enum model_reason reason;
+	struct map_file *file;
 	int fd;
 
 	*ret_error = -ENOMEM;
-	if (!request || !file)
+	if (!request)
 		return REASON_NAMED;
 	request->what = FETCH_MAP;
 	reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
+	if (!reason && reply.error == -ESRCH && a->hold) {
+		request->bytes_max = copy_room;
+		reason = ask_left(a, m, process, request, &reply, &fd);
+	}
 	if (reason)
 		return reason;
 	*ret_error = reply.error;
 	if (reply.error)
 		return REASON_NAMED;
-	file->local = reply.local;
-	file->dev = reply.dev;
-	file->ino = reply.ino;
-	file->fd = reply.local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
-	file->tail = file->fd < 0 ? NULL : perfmap_tail_new(file->fd);
-	if (!file->tail)
-		*ret_error = -ENOMEM;
-	else
-		*ret_file = take_ptr(&file);
+	file = file_of(&reply, fd);
+	*ret_error = file ? 0 : -ENOMEM;
+	if (file)
+		*ret_file = file;
 	return REASON_NAMED;
 }
 

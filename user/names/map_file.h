@@ -21,12 +21,13 @@ struct map_file {
 };
 
 /*
- * Finds the map of a process and opens it; reads nothing yet. Returns a reason of the asker; or
- * REASON_NAMED with ret_error 0 and ret_file owned, or with the -errno of the search
+ * Finds the map of a process and opens it; reads nothing yet. Where the process is gone, in the
+ * directories that were held for it (hold.h), copied whole if its file system may hang and it has at
+ * most copy_room bytes. Returns a reason of the asker; or REASON_NAMED with ret_error 0 and ret_file owned, or with the -errno of the search
  * (perfmap_locate()).
  */
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
-				int *ret_error, struct map_file **ret_file);
+				uint64_t copy_room, int *ret_error, struct map_file **ret_file);
 void map_file_free(struct map_file *file);
 
 /*

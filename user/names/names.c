@@ -12,6 +12,7 @@
 #include "names/entry.h"
 #include "names/facts.h"
 #include "names/files.h"
+#include "names/hold.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
 #include "names/root.h"
@@ -37,6 +38,7 @@ struct origin {
 
 struct names {
 	struct asker asker;
+	struct hold *hold;
 	struct files *files;
 	struct jit *jit;
 	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
@@ -59,9 +61,10 @@ struct names *names_new(const struct names_options *options)
 		return NULL;
 	err = asker_init(&n->asker, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	n->hold = err ? NULL : hold_new(&n->asker);
 	n->files = err ? NULL : files_new(&n->asker);
 	n->jit = err ? NULL : jit_new(&n->asker);
-	if (n->files && n->jit)
+	if (n->hold && n->files && n->jit)
 		return n;
 	names_free(n);
 	errno = err ? -err : ENOMEM;
@@ -74,6 +77,7 @@ void names_free(struct names *n)
 		return;
 	files_free(n->files);
 	jit_free(n->jit);
+	hold_free(n->hold);
 	kallsyms_free(n->kallsyms);
 	elf_free(n->vdso);
 	asker_clear(&n->asker);
@@ -87,10 +91,30 @@ void names_process(struct names *n, struct model *m, uint32_t process)
 	facts_read(&n->asker, m, process);
 }
 
-void names_process_exec(struct names *n, struct model *m, uint32_t process)
+bool names_hold(struct names *n, struct model *m, uint32_t process)
 {
+	uint64_t deferred = n->asker.deferred;
+
+	facts_note_runtime(m, process);
+	hold_process(n->hold, m, process);
+	return jit_hold(n->jit, m, process) && n->asker.deferred == deferred;
+}
+
+bool names_is_runtime(const char *path, size_t path_len)
+{
+	return facts_is_runtime(path, path_len, (uint8_t)model_mapping_kind_of(path, path_len));
+}
+
+void names_forget(struct names *n, struct model *m, uint32_t process)
+{
+	hold_release(n->hold, process);
 	jit_forget(n->jit, m, process, facts_replaced_ns(&m->processes[process]));
 	asker_forget(&n->asker, process);
+}
+
+void names_process_exec(struct names *n, struct model *m, uint32_t process)
+{
+	names_forget(n, m, process);
 	facts_read_exec(&n->asker, m, process);
 }
 
@@ -189,7 +213,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	default:
 		facts_note_mapping(m, process, mapping);
 		if (symbol_is_image(site.path)) {
-			files_image(n->files, m, process, mapping, &image);
+			site.reason = files_image(n->files, m, process, mapping, &image);
 			return symbol_image(m, &site, image);
 		}
 		site.reason = files_table(n->files, m, process, mapping, &table);
@@ -280,6 +304,10 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		}
 		location.symbol = map ? symbol_in(n, m, process, map, address)
 				      : symbol_nowhere(m, process, address);
+		if (location.symbol != MODEL_NONE &&
+		    m->symbols[location.symbol].kind == KIND_IMAGE &&
+		    !m->symbols[location.symbol].reason)
+			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
@@ -364,6 +392,7 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 {
 	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
+	hold_tail(n->hold, m);
 }
 
 void names_settle(struct names *n, struct model *m)

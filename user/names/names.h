@@ -11,6 +11,8 @@
  * between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a later
  * sample of it finds the time.
  */
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/model.h"
@@ -35,9 +37,21 @@ void names_free(struct names *n);
  */
 void names_process(struct names *n, struct model *m, uint32_t process);
 
+/*
+ * The process runs .NET, as the kernel told (names_is_runtime()) or its facts do: keeps what is
+ * needed to name its code when it is gone (hold.h): directories, and its perf map as soon as there is
+ * one. Returns true when there is nothing more to keep, else it is to be called again some
+ * milliseconds later: the runtime makes the map after its library is mapped.
+ */
+bool names_hold(struct names *n, struct model *m, uint32_t process);
+/* Whether a mapping of that name is the runtime's or of its JIT code. */
+bool names_is_runtime(const char *path, size_t path_len);
+
 /* The same for the name alone (exe, entry assembly, cgroup) after an exec, which keeps the
  * identity: facts are read again, mappings come from the side-band. */
 void names_process_exec(struct names *n, struct model *m, uint32_t process);
+/* What was kept of the program before the exec is dropped, nothing is read. */
+void names_forget(struct names *n, struct model *m, uint32_t process);
 
 /*
  * Names every frame of a stack that has no location valid at time_ns yet, and at its first call

@@ -32,9 +32,10 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 /* True for the path of a .NET assembly: executable code in it is precompiled (ready-to-run). */
 bool symbol_is_image(const char *path);
 /*
- * Precompiled code, called by the start of its function so that the call sites of one are one row:
- * "System.Text.Json.dll+0x3a100", an offset in the file. image NULL, or no function there: by the
- * address.
+ * Precompiled code, by the name that the same method has when the JIT compiled it. Without a name it
+ * is called by the start of its function: "System.Text.Json.dll+0x3a100", an offset in the file.
+ * Code outside every function (thunks) is one row an image. image NULL: there is none for
+ * site->reason.
  */
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		      const struct perfmap_image *image);

@@ -174,7 +174,7 @@ static bool module_helps(const struct model_symbol *s)
 {
 	size_t len = strlen(s->module);
 
-	if (!len || s->kind == KIND_NOTE || s->kind == KIND_STUB)
+	if (!len || s->name == s->module || s->kind == KIND_NOTE || s->kind == KIND_STUB)
 		return false;
 	if (s->kind == KIND_KERNEL)
 		return strcmp(s->module, "[kernel]") != 0;

@@ -66,6 +66,8 @@ const Capture = (() => {
 			losses: data.losses,
 			reasons: data.reasons,
 			first: data.first,
+			rawNames: data.rawNames === true,
+			justMyCode: data.justMyCode === true,
 			symbols: readSymbols(data),
 			processes: data.processes.map(readProcess),
 			trees: new Map(),
