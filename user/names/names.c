@@ -167,12 +167,52 @@ static const struct elf_table *vdso(struct names *n)
 	return n->vdso;
 }
 
+/* Of a composite image: loads the metadata that the name needs. */
+static void complete(struct names *n, struct model *m, const struct symbol_site *site,
+		     const struct model_mapping *mapping, const struct perfmap_image *image)
+{
+	struct perfmap_image_place place;
+	char raw[SYMBOL_RAW_BYTES];
+	uint32_t component;
+	size_t len;
+
+	if (!image || perfmap_image_find(image, site->offset, &place))
+		return;
+	while (perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component) ==
+		       -EAGAIN &&
+	       files_component(n->files, m, site->process, mapping, component))
+		;
+}
+
+/* The symbol of a place in a mapped file. */
+static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_site *site,
+			       const struct model_mapping *mapping)
+{
+	const struct perfmap_image *image = NULL;
+	const struct elf_table *table = NULL;
+	struct files_bundled bundled = {0};
+
+	if (symbol_is_image(site->path)) {
+		site->reason = files_image(n->files, m, site->process, mapping, &image);
+		complete(n, m, site, mapping, image);
+		return symbol_image(m, site, image);
+	}
+	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	if (!table || !symbol_is_bundled(m, site, table))
+		return symbol_native(m, site, table, site->reason);
+	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
+	if (bundled.path) {
+		site->path = bundled.path;
+		site->offset -= bundled.start;
+	}
+	complete(n, m, site, mapping, bundled.image);
+	return symbol_image(m, site, bundled.image);
+}
+
 /* Row of the symbol of an address in a mapping that is not JIT code. */
 static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 			  const struct model_mapping *mapping, uint64_t address)
 {
-	const struct perfmap_image *image = NULL;
-	const struct elf_table *table = NULL;
 	struct symbol_site site = {
 		.process = process,
 		.path = m->modules[mapping->module].path,
@@ -188,12 +228,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
 	default:
 		facts_note_mapping(m, process, mapping);
-		if (symbol_is_image(site.path)) {
-			site.reason = files_image(n->files, m, process, mapping, &image);
-			return symbol_image(m, &site, image);
-		}
-		site.reason = files_table(n->files, m, process, mapping, &table);
-		return symbol_native(m, &site, table, site.reason);
+		return symbol_in_file(n, m, &site, mapping);
 	}
 }
 
