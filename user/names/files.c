@@ -369,9 +369,9 @@ static void attach(struct files *f, const struct wanted *w)
 		return;
 	}
 	a->table = MODEL_NONE;
-	if (module->inode || !by_build_id)
+	if (module->inode)
 		a->table = find_module(f, a);
-	else
+	else if (by_build_id)
 		a->table = find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
 	if (a->table != MODEL_NONE)
 		a->reason = REASON_NAMED;
