@@ -472,6 +472,15 @@ enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t
 	return reason;
 }
 
+bool files_compressed(struct files *f, const struct model *m, uint32_t process,
+		      const struct model_mapping *mapping)
+{
+	const struct slot *slot;
+
+	return !look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot) &&
+	       perfmap_bundle_compressed(slot->bundle);
+}
+
 /* Where the file of a component is to be found. Returns false where it is nowhere. */
 static bool component_request(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping, const struct slot *image,

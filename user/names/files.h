@@ -49,6 +49,11 @@ enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t
 				const struct model_mapping *mapping, uint64_t offset,
 				struct files_bundled *ret_bundled);
 
+/* Whether assemblies are kept compressed in a mapped executable: their code runs from anonymous
+ * memory. False too where it could not be looked at. */
+bool files_compressed(struct files *f, const struct model *m, uint32_t process,
+		      const struct model_mapping *mapping);
+
 /*
  * Gives the image that files_image() or files_bundled() returned last the metadata of one of its
  * assemblies (perfmap_image_give_component()), from beside it. Returns false where there is no time

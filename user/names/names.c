@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "bpf/events.h"
@@ -33,6 +34,7 @@ struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
 	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
 	bool deferred;	  /* its file was not looked at for lack of time */
+	bool fixed;	  /* anonymous, but no JIT code: no map will name it */
 };
 
 struct names {
@@ -194,6 +196,8 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 
 	if (symbol_is_image(site->path)) {
 		site->reason = files_image(n->files, m, site->process, mapping, &image);
+		if (image && perfmap_image_mvid(image))
+			model_module_version(m, mapping->module, perfmap_image_mvid(image));
 		complete(n, m, site, mapping, image);
 		return symbol_image(m, site, image);
 	}
@@ -220,6 +224,8 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	};
 
 	switch (mapping->kind) {
+	case MAPPING_ANON:
+		return symbol_note(m, "[compressed assembly]", KIND_IMAGE, REASON_COMPRESSED);
 	case MAPPING_VSYSCALL:
 		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
 	case MAPPING_VDSO:
@@ -282,9 +288,32 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 	map = &p->mappings[o.mapping];
 	if (!holds(map, time_ns))
 		return false;
-	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
+	if ((map->kind == MAPPING_JIT || map->kind == MAPPING_ANON) && !o.fixed)
 		return generation && o.check == generation;
 	return true;
+}
+
+/*
+ * Whether anonymous code of a .NET process is that of assemblies which its executable keeps
+ * compressed. With write-xor-execute off the JIT's code is anonymous, too: then the map decides.
+ */
+static bool is_unpacked(struct names *n, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	const struct model_mapping *exe = NULL;
+	bool jit = false;
+
+	if (!(p->flags & PROCESS_DOTNET))
+		return false;
+	for (uint32_t i = 0; i < p->mapping_cnt; i++) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		jit |= map->kind == MAPPING_JIT;
+		if (!exe && map->kind == MAPPING_FILE &&
+		    !strcmp(m->modules[map->module].path, p->exe))
+			exe = map;
+	}
+	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
 static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
@@ -298,7 +327,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	uint64_t deferred = n->asker.deferred;
 	uint32_t row;
 
-	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
+	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
 			facts_note_mapping(m, process, map);
