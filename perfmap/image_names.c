@@ -46,7 +46,8 @@ struct perfmap_image_names {
 	bool composite;
 	uint8_t *instance_bytes; /* owned */
 	struct perfmap_bytes instances;
-	uint32_t *refs; /* by function */
+	bool incomplete; /* an entry point could not be read: it may be of any function */
+	uint32_t *refs;	 /* by function */
 	uint32_t functions;
 };
 
@@ -176,10 +177,14 @@ static int note_methods(struct loader *l, struct perfmap_directory directory, ui
 		err = -EBADMSG;
 	else if (array.cnt >= PERFMAP_METADATA_ROWS_MAX)
 		err = -E2BIG;
-	for (uint32_t i = 0; !err && i < array.cnt; i++)
-		if (perfmap_native_array_get(&array, i, &at) &&
-		    read_function(array.bytes, at, &function) && function < names->functions)
+	for (uint32_t i = 0; !err && i < array.cnt; i++) {
+		if (!perfmap_native_array_get(&array, i, &at))
+			continue;
+		if (read_function(array.bytes, at, &function) && function < names->functions)
 			names->refs[function] = before + i + 1;
+		else
+			names->incomplete = true;
+	}
 	free(bytes);
 	*ret_cnt = array.cnt;
 	return err;
@@ -203,11 +208,14 @@ static int note_instances(struct loader *l, struct perfmap_directory directory)
 	names->instances = (struct perfmap_bytes){names->instance_bytes, directory.bytes};
 	if (!perfmap_native_table_open(names->instances, &table))
 		return -EBADMSG;
-	while (perfmap_native_table_next(&table, &at))
+	while (perfmap_native_table_next(&table, &at)) {
 		if (perfmap_signature_parse(names->instances, at, &signature) &&
 		    read_function(names->instances, signature.end, &function) &&
 		    function < names->functions)
 			names->refs[function] = REF_INSTANCE | (uint32_t)at;
+		else
+			names->incomplete = true;
+	}
 	return table.malformed ? -EBADMSG : 0;
 }
 
@@ -234,9 +242,12 @@ static int note_cold(struct loader *l, struct perfmap_directory directory)
 	return 0;
 }
 
-/* Handlers (EH funclets) follow their method and have no entry point of their own. */
+/* Handlers (EH funclets) follow their method and have no entry point of their own. So does a method
+ * whose entry point could not be read: then none is guessed. */
 static void name_handlers(struct perfmap_image_names *names)
 {
+	if (names->incomplete)
+		return;
 	for (uint32_t i = 1; i < names->functions; i++)
 		if (names->refs[i] == REF_NONE)
 			names->refs[i] = names->refs[i - 1];
