@@ -126,6 +126,39 @@ perfmap 0 enable "$plain"
 check "and begun anew" grep -q Reprice "/tmp/perf-$plain.map"
 perfmap 0 disable "$plain"
 
+# --- beside a tool that traces the same runtime, as dotnet-trace does ---
+# trace SOCKET: opens an event session, prints "tracing", reads to the end of input, prints the bytes
+trace() {
+	python3 -c '
+import select, socket, struct, sys
+def string(s): return struct.pack("<I", len(s) + 1) + (s + "\0").encode("utf-16-le")
+payload = struct.pack("<IIBI", 16, 1, 0, 1) + struct.pack("<QI", 0x4c14fccbd, 5) + \
+    string("Microsoft-Windows-DotNETRuntime") + struct.pack("<I", 0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 2, 3, 0) + payload)
+head = s.recv(28)
+print("tracing" if head[17] == 0 else "refused", flush=True)
+total = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    if select.select([s], [], [], 0.05)[0]:
+        total += len(s.recv(65536))
+print(total)' "$1"
+}
+mkfifo "$T/stop"
+trace /tmp/dotnet-diagnostic-"$plain"-*-socket <"$T/stop" >"$T/trace" 2>&1 &
+tracer=$!
+exec 9>"$T/stop"
+until_true 10 grep -q tracing "$T/trace" || fail "no event session: $(cat "$T/trace")"
+perfmap 0 enable "$plain"
+is "beside an event session the map is switched on" "$(state "$plain")" switched-on
+perfmap 0 disable "$plain"
+is "and off" "$(state "$plain")" switched-off
+sleep 0.3
+exec 9>&-
+wait "$tracer"
+within "the session went on, bytes" "$(tail -1 "$T/trace")" 100 1000000000
+
 # --- for a recording ---
 rm -f "/tmp/perf-$plain.map"
 "$HOTRUN" record -q --enable-perf-maps -p "$plain" -p "$early" -p "$deaf" -F 199 -o "$T/rec.hotrun" 2>"$T/err" &
