@@ -7,7 +7,9 @@
  * is checked before, since the runtime follows links and truncates what lies at the path; what came
  * of it is verified after, since the runtime says OK also where it could not create the file. The
  * connection comes from the helper process (fetch.h); that it leads to the very process is checked
- * by the credentials of the one that listens. One thread for an asker.
+ * by the credentials of the one that listens. Between check and request the path may change; in
+ * directories like /tmp fs.protected_symlinks then keeps the runtime from following a link. One
+ * thread for an asker.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
