@@ -243,8 +243,13 @@ static int write_out(const struct status *s)
 		.details = s->options->details,
 		.columns = terminal_columns(PERFMAP_TABLE_MIN) ?: PERFMAP_TABLE_COLUMNS,
 	};
-	int err = s->options->json ? perfmap_table_json(stdout, &table)
-				   : perfmap_table_write(stdout, &table);
+	int err;
+
+	/* Whoever was asked for by name was told of already. */
+	if (s->options->tgid_cnt && !s->list.cnt && !s->options->json)
+		return EXIT_OK;
+	err = s->options->json ? perfmap_table_json(stdout, &table)
+			       : perfmap_table_write(stdout, &table);
 
 	if (!err || errno == EPIPE)
 		return EXIT_OK;
