@@ -161,7 +161,7 @@ within "the session went on, bytes" "$(tail -1 "$T/trace")" 100 1000000000
 
 # --- for a recording ---
 rm -f "/tmp/perf-$plain.map"
-"$HOTRUN" record -q --enable-perf-maps -p "$plain" -p "$early" -p "$deaf" -F 199 -o "$T/rec.hotrun" 2>"$T/err" &
+"$HOTRUN" record -q --enable-perf-maps -p "$plain" -p "$early" -p "$deaf" -p "$linked" -F 199 -o "$T/rec.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 10 grep -qs Reprice "/tmp/perf-$plain.map" || fail "record does not switch the map on"
@@ -171,8 +171,9 @@ wait "$hotrun"
 is "record ends well at Ctrl-C" $? 0
 is "what it switched on is off again" "$(state "$plain")" switched-off
 is "what was on stays on" "$(state "$early")" since-start
-says "it says so" "$T/err" "switched on for the recording and off again: 1; on anyway: 1; failed: 1"
+says "it says so" "$T/err" "switched on for the recording and off again: 1; on anyway: 1; failed: 2"
 says "and why one was not" "$T/err" "DOTNET_EnableDiagnostics=0"
+says "and another, which is stopped" "$T/err" "perf map of $linked Split: no answer"
 set -- $(facts jit "$T/rec.hotrun" "$plain")
 within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print 100 * n / t }')" 99 100
 "$HOTRUN" record -q --enable-perf-maps -p "$plain" -o "$T/killed.hotrun" 2>"$T/err" &
@@ -228,6 +229,11 @@ is "but none of others" $? 1
 says "and is told why" "$T/said" "no permission"
 
 # --- where it would do harm, or nothing ---
+kill -CONT "$linked"
+until_true 5 test -e "/tmp/perf-$linked.map" || fail "the stopped one does not come to what it was asked"
+until_true 5 sh -c "'$HOTRUN' perfmap status --no-sample $linked | grep -q 'switched off'"
+is "what a recording could not wait for is taken back" "$(state "$linked")" switched-off
+rm "/tmp/perf-$linked.map"
 printf precious >"$T/victim"
 ln -s "$T/victim" "/tmp/perf-$linked.map"
 perfmap 1 enable "$linked"

@@ -287,3 +287,14 @@ void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, ui
 	if (!s->outcome)
 		s->outcome = disable(asker, timeout_ns, s);
 }
+
+void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
+		     struct dotnet_switch *ret_switch)
+{
+	struct dotnet_switch *s = ret_switch;
+
+	*s = (struct dotnet_switch){0};
+	s->outcome = look(asker, tgid, start_ticks, s);
+	if (!s->outcome)
+		s->outcome = disable(asker, timeout_ns, s);
+}

@@ -61,6 +61,14 @@ void dotnet_enable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uin
 void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
 		    struct dotnet_switch *ret_switch);
 
+/*
+ * Takes back a request to switch on that was not answered (DOTNET_SILENT): the runtime answers one
+ * after the other, so one to switch off waits behind it. DOTNET_SILENT again where that is not
+ * answered in time either; the map then is off once the runtime comes to it.
+ */
+void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
+		     struct dotnet_switch *ret_switch);
+
 /* Whether the runtime writes a map now, as far as one can see. */
 bool dotnet_is_writing(const struct dotnet_process *p);
 
