@@ -25,6 +25,11 @@ begin=$SECONDS
 is "the recording ends well" $? 0
 within "and in time, seconds" $((SECONDS - begin)) 3 6
 check "a read did hang" grep -q "a read hangs" "$apps/log"
+begin=$SECONDS
+"$HOTRUN" doctor >"$T/doctor" 2>"$T/err"
+is "doctor ends well" $? 0
+within "and in time, seconds" $((SECONDS - begin)) 0 3
+says "having looked at the host" "$T/doctor" "loaded and attached"
 
 begin=$SECONDS
 "$HOTRUN" perfmap status --no-sample -v >"$T/status" 2>&1

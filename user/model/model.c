@@ -37,6 +37,7 @@ void model_free(struct model *m)
 	free(m->locations);
 	free(m->cgroups);
 	free(m->slices);
+	free(m->renamings);
 	free(m->samples);
 	free(m->accounts);
 	free(m->delays);
@@ -436,6 +437,12 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 		return -ENOMEM;
 	m->locations[m->locations_cnt++] = *location;
 	return 0;
+}
+
+void model_locations_forget(struct model *m)
+{
+	m->locations_cnt = 0;
+	hash_clear(&m->location_index);
 }
 
 /* --- scheduler ------------------------------------------------------------------------------- */

@@ -299,6 +299,13 @@ struct model_loss {
 	uint64_t count;
 };
 
+/* Names were looked up again in a finished capture. */
+struct model_renaming {
+	int64_t time_s; /* Unix time */
+	const char *version;
+	uint64_t named; /* locations that got a name */
+};
+
 struct model_symbol {
 	const char *name;   /* for people: Namespace.Type.Method, demangled, or module+0xoffset */
 	const char *raw;    /* as its source has it; same pointer as name where equal */
@@ -337,6 +344,7 @@ struct model {
 	MODEL_TABLE(struct model_location, locations);
 	MODEL_TABLE(struct model_cgroup, cgroups);
 	MODEL_TABLE(struct model_slice, slices);
+	MODEL_TABLE(struct model_renaming, renamings); /* a reader's; the recorder has none */
 	/* Per slice; the recorder empties these after each write (model_forget_slice). */
 	MODEL_TABLE(struct model_sample, samples);
 	MODEL_TABLE(struct model_account, accounts);
@@ -438,6 +446,9 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
 /* Appends a location as a capture has it, without judging it again: tier is interned, and older is
  * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
 int model_location_restore(struct model *m, const struct model_location *location);
+
+/* Forgets all locations, as if nothing had been looked up yet. */
+void model_locations_forget(struct model *m);
 
 /* Row of the cgroup of that id; adds it with path "" and no parent. */
 uint32_t model_cgroup_get(struct model *m, uint64_t id);

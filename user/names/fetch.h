@@ -44,6 +44,7 @@ struct fetch_request {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint64_t inode, start, end; /* FILE, DOTNET: of the mapping */
+	uint64_t file_offset;	    /* likewise; the asker's own */
 	bool is_image;		    /* FILE: not ELF */
 	bool identity_only;	    /* FILE: no copy is made, a descriptor may come or not */
 	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */

@@ -240,6 +240,8 @@ static enum model_reason load(struct files *f, const struct model *m, uint32_t p
 	reason = asker_run(f->asker, process, &job->base, &left);
 	if (!reason)
 		reason = job->reason;
+	if (!reason && job->table)
+		elf_place_code(job->table, request->start, request->end, request->file_offset);
 	if (!reason && job->table && !job->table->has_symtab &&
 	    !add_debug(f, m, process, request, job)) {
 		left = NULL;
@@ -273,6 +275,7 @@ static enum model_reason find(struct files *f, const struct model *m, uint32_t p
 	request->inode = module->inode;
 	request->start = mapping->start;
 	request->end = mapping->end;
+	request->file_offset = mapping->file_offset;
 	request->is_image = symbol_is_image(module->path);
 	/* First who it is: most files are known already, and a copy costs. */
 	request->identity_only = true;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/grow.h"
 #include "bpf/events.h"
 #include "names/asker.h"
@@ -61,9 +62,10 @@ struct names *names_new(const struct names_options *options)
 		return NULL;
 	err = asker_init(&n->asker, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->files = err ? NULL : files_new(&n->asker);
-	n->jit = err ? NULL : jit_new(&n->asker);
+	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns);
 	if (n->hold && n->files && n->jit)
 		return n;
 	names_free(n);
@@ -365,6 +367,16 @@ static bool is_judged(struct names *n, uint32_t stack)
 	return false;
 }
 
+void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
+		   uint64_t time_ns)
+{
+	uint32_t row = model_location_find(m, process, address, time_ns);
+
+	if (row == MODEL_NONE || !is_current(n, &m->processes[process], row, time_ns,
+					     jit_generation(n->jit, process, time_ns)))
+		name_user(n, m, process, address, time_ns);
+}
+
 void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns)
 {
 	struct model_stack s = m->stacks[stack];
@@ -386,6 +398,19 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 	}
 	if (s.process != MODEL_NONE && !is_judged(n, stack))
 		judge(m, &m->stacks[stack], time_ns);
+}
+
+bool names_is_alive(const struct names *n, const struct model *m, uint32_t process)
+{
+	struct asker_target target = asker_target(&n->asker, m, process);
+	_cleanup_close_ int fd = asker_open(&target);
+
+	return fd >= 0;
+}
+
+size_t names_waiting(const struct names *n)
+{
+	return jit_waiting(n->jit);
 }
 
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)

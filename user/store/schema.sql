@@ -276,6 +276,14 @@ CREATE TABLE loss (
 	count INTEGER NOT NULL
 );
 
+-- When names were looked up again in this capture (hotrun rename). Later.
+CREATE TABLE renaming (
+	id INTEGER PRIMARY KEY,
+	time_s INTEGER NOT NULL,         -- Unix time
+	version TEXT NOT NULL,           -- of the hotrun that did it
+	named INTEGER NOT NULL           -- locations that got a name
+);
+
 -- Texts of the numbers above, as the recording version had them.
 CREATE TABLE reason (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE loss_cause (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);

@@ -233,18 +233,18 @@ static void remember(struct store *s, const struct model *m, bool slice)
  * A write failed, and SQLite keeps the errno to itself unless it was ENOSPC. A quota and a file size
  * limit are no room either: asked for here, without changing the file's size.
  */
-static int write_error(const struct store *s)
+int store_write_error(int fd)
 {
 	const off_t step = 1 << 16;
 	struct rlimit limit;
 	struct stat st;
 
-	if (fstat(s->fd, &st))
+	if (fstat(fd, &st))
 		return -EIO;
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
 	    (rlim_t)(st.st_size + step) > limit.rlim_cur)
 		return -ENOSPC;
-	if (fallocate(s->fd, FALLOC_FL_KEEP_SIZE, st.st_size, step) &&
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, step) &&
 	    (errno == EDQUOT || errno == ENOSPC))
 		return -ENOSPC;
 	return -EIO;
@@ -277,7 +277,7 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 		/* After some errors SQLite has rolled back by itself. */
 		if (!sqlite3_get_autocommit(s->db))
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-		return err == -EIO ? write_error(s) : err;
+		return err == -EIO ? store_write_error(s->fd) : err;
 	}
 	remember(s, m, slice);
 	return 0;
