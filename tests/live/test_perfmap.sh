@@ -146,6 +146,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(total)' "$1"
 }
 mkfifo "$T/stop"
+: >"$T/trace"
 trace /tmp/dotnet-diagnostic-"$plain"-*-socket <"$T/stop" >"$T/trace" 2>&1 &
 tracer=$!
 exec 9>"$T/stop"
@@ -171,7 +172,7 @@ wait "$hotrun"
 is "record ends well at Ctrl-C" $? 0
 is "what it switched on is off again" "$(state "$plain")" switched-off
 is "what was on stays on" "$(state "$early")" since-start
-says "it says so" "$T/err" "switched on for the recording and off again: 1; on anyway: 1; failed: 2"
+says "it says so" "$T/err" "switched on for the recording and off again: 1 (the files stay); on anyway: 1; failed: 2"
 says "and why one was not" "$T/err" "DOTNET_EnableDiagnostics=0"
 says "and another, which is stopped" "$T/err" "perf map of $linked Split: no answer"
 set -- $(facts jit "$T/rec.hotrun" "$plain")
@@ -199,7 +200,7 @@ if mkdir "$group" 2>/dev/null; then
 	start sh -c 'echo $$ >"$0/cgroup.procs" && exec dotnet "$@"' "$group" "$app" 60 /dev/null
 	late=$started
 	wait "$hotrun"
-	says "one that started later got a map" "$T/err" "off again: 1; on anyway: 0; failed: 0"
+	says "one that started later got a map" "$T/err" "off again: 1 (the files stay); on anyway: 0; failed: 0"
 	set -- $(facts jit "$T/late.hotrun" "$late")
 	within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print 100 * n / t }')" 95 100
 	stop "$late"

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "kernel/host.h"
 #include "names/dotnet_ask.h"
 
@@ -261,7 +260,7 @@ static void add(struct perf_maps *p, const struct model *m, uint32_t row)
 		.due_ns = process->born_ns + DOTNET_AGE_MIN_NS + 2 * tick_ns,
 	};
 
-	text_copy_safe(e.name, sizeof(e.name), process->name, strlen(process->name));
+	snprintf(e.name, sizeof(e.name), "%s", process->name); /* the log escapes it */
 	if (p->entries_cnt >= PERF_MAPS_MAX || GROW(p->entries, p->entries_cnt, p->entries_cap))
 		p->beyond++;
 	else
@@ -301,8 +300,8 @@ static void report(const struct perf_maps *p)
 
 	for (size_t i = 0; i < p->entries_cnt; i++)
 		states[p->entries[i].state]++;
-	log_info("perf maps: switched on for the recording and off again: %zu; on anyway: %zu; "
-		 "failed: %zu",
+	log_info("perf maps: switched on for the recording and off again: %zu (the files stay); on "
+		 "anyway: %zu; failed: %zu",
 		 states[ENTRY_ON], states[ENTRY_OTHERS], states[ENTRY_FAILED]);
 	for (size_t i = 0; i < p->entries_cnt && shown < FAILURES_SHOWN; i++) {
 		const struct entry *e = &p->entries[i];

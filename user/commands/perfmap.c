@@ -155,7 +155,7 @@ static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint
 	if (good)
 		printf("%u%s%s: %s\n", tgid, *name ? " " : "", name, text);
 	else
-		log_error("%u%s%s: %s", tgid, *name ? " " : "", name, text);
+		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->process.name, text);
 	fflush(stdout);
 	free(s);
 	return good ? EXIT_OK : EXIT_FAILED;
