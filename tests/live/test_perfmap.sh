@@ -126,9 +126,43 @@ perfmap 0 enable "$plain"
 check "and begun anew" grep -q Reprice "/tmp/perf-$plain.map"
 perfmap 0 disable "$plain"
 
+# --- beside a tool that traces the same runtime, as dotnet-trace does ---
+# trace SOCKET: opens an event session, prints "tracing", reads to the end of input, prints the bytes
+trace() {
+	python3 -c '
+import select, socket, struct, sys
+def string(s): return struct.pack("<I", len(s) + 1) + (s + "\0").encode("utf-16-le")
+payload = struct.pack("<IIBI", 16, 1, 0, 1) + struct.pack("<QI", 0x4c14fccbd, 5) + \
+    string("Microsoft-Windows-DotNETRuntime") + struct.pack("<I", 0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 2, 3, 0) + payload)
+head = s.recv(28)
+print("tracing" if head[17] == 0 else "refused", flush=True)
+total = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    if select.select([s], [], [], 0.05)[0]:
+        total += len(s.recv(65536))
+print(total)' "$1"
+}
+mkfifo "$T/stop"
+: >"$T/trace"
+trace /tmp/dotnet-diagnostic-"$plain"-*-socket <"$T/stop" >"$T/trace" 2>&1 &
+tracer=$!
+exec 9>"$T/stop"
+until_true 10 grep -q tracing "$T/trace" || fail "no event session: $(cat "$T/trace")"
+perfmap 0 enable "$plain"
+is "beside an event session the map is switched on" "$(state "$plain")" switched-on
+perfmap 0 disable "$plain"
+is "and off" "$(state "$plain")" switched-off
+sleep 0.3
+exec 9>&-
+wait "$tracer"
+within "the session went on, bytes" "$(tail -1 "$T/trace")" 100 1000000000
+
 # --- for a recording ---
 rm -f "/tmp/perf-$plain.map"
-"$HOTRUN" record -q --enable-perf-maps -p "$plain" -p "$early" -p "$deaf" -F 199 -o "$T/rec.hotrun" 2>"$T/err" &
+"$HOTRUN" record -q --enable-perf-maps -p "$plain" -p "$early" -p "$deaf" -p "$linked" -F 199 -o "$T/rec.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 10 grep -qs Reprice "/tmp/perf-$plain.map" || fail "record does not switch the map on"
@@ -138,8 +172,9 @@ wait "$hotrun"
 is "record ends well at Ctrl-C" $? 0
 is "what it switched on is off again" "$(state "$plain")" switched-off
 is "what was on stays on" "$(state "$early")" since-start
-says "it says so" "$T/err" "switched on for the recording and off again: 1; on anyway: 1; failed: 1"
+says "it says so" "$T/err" "switched on for the recording and off again: 1 (the files stay); on anyway: 1; failed: 2"
 says "and why one was not" "$T/err" "DOTNET_EnableDiagnostics=0"
+says "and another, which is stopped" "$T/err" "perf map of $linked Split: no answer"
 set -- $(facts jit "$T/rec.hotrun" "$plain")
 within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print 100 * n / t }')" 99 100
 "$HOTRUN" record -q --enable-perf-maps -p "$plain" -o "$T/killed.hotrun" 2>"$T/err" &
@@ -165,7 +200,7 @@ if mkdir "$group" 2>/dev/null; then
 	start sh -c 'echo $$ >"$0/cgroup.procs" && exec dotnet "$@"' "$group" "$app" 60 /dev/null
 	late=$started
 	wait "$hotrun"
-	says "one that started later got a map" "$T/err" "off again: 1; on anyway: 0; failed: 0"
+	says "one that started later got a map" "$T/err" "off again: 1 (the files stay); on anyway: 0; failed: 0"
 	set -- $(facts jit "$T/late.hotrun" "$late")
 	within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print 100 * n / t }')" 95 100
 	stop "$late"
@@ -195,6 +230,11 @@ is "but none of others" $? 1
 says "and is told why" "$T/said" "no permission"
 
 # --- where it would do harm, or nothing ---
+kill -CONT "$linked"
+until_true 5 test -e "/tmp/perf-$linked.map" || fail "the stopped one does not come to what it was asked"
+until_true 5 sh -c "'$HOTRUN' perfmap status --no-sample $linked | grep -q 'switched off'"
+is "what a recording could not wait for is taken back" "$(state "$linked")" switched-off
+rm "/tmp/perf-$linked.map"
 printf precious >"$T/victim"
 ln -s "$T/victim" "/tmp/perf-$linked.map"
 perfmap 1 enable "$linked"

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "kernel/host.h"
 #include "names/dotnet_ask.h"
 
@@ -39,7 +38,8 @@ struct entry {
 	uint64_t due_ns;      /* CLOCK_MONOTONIC: when it is to be asked */
 	unsigned int tries;
 	enum entry_state state;
-	bool ours; /* to be switched off; also of one that was asked and may do it yet */
+	bool ours;   /* to be switched off */
+	bool silent; /* was asked, and may do it yet */
 	char name[NAME_SHOWN];
 	char why[512]; /* FAILED */
 };
@@ -120,8 +120,8 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 static void note(struct entry *e, const struct dotnet_switch *s)
 {
 	e->state = state_of(s->outcome);
-	e->ours = s->outcome == DOTNET_DONE || s->outcome == DOTNET_SILENT ||
-		  s->outcome == DOTNET_NO_FILE;
+	e->ours = s->outcome == DOTNET_DONE || s->outcome == DOTNET_NO_FILE;
+	e->silent = s->outcome == DOTNET_SILENT;
 	if (s->outcome == DOTNET_TOO_YOUNG && ++e->tries < TRIES) {
 		e->state = ENTRY_WAITING;
 		e->due_ns = host_now_ns() + RETRY_NS;
@@ -146,38 +146,36 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 	p->entries[row] = e;
 }
 
-/* Returns false with the reason in why. */
-static bool switch_one_off(struct perf_maps *p, const struct entry *e, struct dotnet_switch *s,
-			   char *why, size_t why_bytes)
+/* With the lock held; nobody adds entries any more. */
+static void switch_one_off(struct perf_maps *p, struct entry *e, struct dotnet_switch *s)
 {
 	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
 
+	if (left_ns > ANSWER_NS)
+		left_ns = ANSWER_NS;
 	if (!left_ns) {
-		snprintf(why, why_bytes, "no time was left to switch it off");
-		return false;
+		snprintf(e->why, sizeof(e->why), "no time was left to switch it off");
+	} else if (e->silent) {
+		dotnet_withdraw(&p->asker, e->tgid, e->start_ticks, left_ns, s);
+		snprintf(
+			e->why, sizeof(e->why),
+			"no answer at its diagnostics socket: it is stopped, short of CPU time, or "
+			"hung; the request was taken back");
+	} else {
+		dotnet_disable(&p->asker, e->tgid, e->start_ticks, left_ns, s);
+		if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY ||
+		    s->outcome == DOTNET_GONE)
+			return;
+		dotnet_switch_text(s, e->why, sizeof(e->why));
 	}
-	dotnet_disable(&p->asker, e->tgid, e->start_ticks,
-		       left_ns < ANSWER_NS ? left_ns : ANSWER_NS, s);
-	if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY || s->outcome == DOTNET_GONE)
-		return true;
-	dotnet_switch_text(s, why, why_bytes);
-	return false;
+	e->state = ENTRY_FAILED;
 }
 
-/* With the lock held; nobody adds entries any more. */
 static void switch_off(struct perf_maps *p, struct dotnet_switch *s)
 {
-	char why[sizeof(((struct entry *)NULL)->why)];
-
-	for (size_t i = 0; i < p->entries_cnt; i++) {
-		struct entry *e = &p->entries[i];
-
-		if (!e->ours || switch_one_off(p, e, s, why, sizeof(why)) ||
-		    e->state == ENTRY_FAILED)
-			continue;
-		e->state = ENTRY_FAILED;
-		strcpy(e->why, why);
-	}
+	for (size_t i = 0; i < p->entries_cnt; i++)
+		if (p->entries[i].ours || p->entries[i].silent)
+			switch_one_off(p, &p->entries[i], s);
 }
 
 static void *run(void *arg)
@@ -262,7 +260,7 @@ static void add(struct perf_maps *p, const struct model *m, uint32_t row)
 		.due_ns = process->born_ns + DOTNET_AGE_MIN_NS + 2 * tick_ns,
 	};
 
-	text_copy_safe(e.name, sizeof(e.name), process->name, strlen(process->name));
+	snprintf(e.name, sizeof(e.name), "%s", process->name); /* the log escapes it */
 	if (p->entries_cnt >= PERF_MAPS_MAX || GROW(p->entries, p->entries_cnt, p->entries_cap))
 		p->beyond++;
 	else
@@ -302,8 +300,8 @@ static void report(const struct perf_maps *p)
 
 	for (size_t i = 0; i < p->entries_cnt; i++)
 		states[p->entries[i].state]++;
-	log_info("perf maps: switched on for the recording and off again: %zu; on anyway: %zu; "
-		 "failed: %zu",
+	log_info("perf maps: switched on for the recording and off again: %zu (the files stay); on "
+		 "anyway: %zu; failed: %zu",
 		 states[ENTRY_ON], states[ENTRY_OTHERS], states[ENTRY_FAILED]);
 	for (size_t i = 0; i < p->entries_cnt && shown < FAILURES_SHOWN; i++) {
 		const struct entry *e = &p->entries[i];
