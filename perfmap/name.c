@@ -111,14 +111,18 @@ static bool split(const char *raw, size_t len, struct pieces *p)
 	return p->owner.len && p->method.len;
 }
 
-/* True when that is the return type. */
+/* True when that is the return type; init accessors return "void modreq(...IsExternalInit) ". */
 static bool returns(const struct pieces *p, const char *type)
 {
+	struct perfmap_span before = p->before;
 	size_t n = strlen(type);
 
-	return p->before.len > n && p->before.s[p->before.len - 1] == ' ' &&
-	       !memcmp(p->before.s + p->before.len - n - 1, type, n) &&
-	       (p->before.len == n + 1 || p->before.s[p->before.len - n - 2] == ' ');
+	if (span_begins(before, "instance "))
+		before = span_sub(before, strlen("instance "), before.len);
+	if (!span_begins(before, type) || before.len == n || before.s[n] != ' ')
+		return false;
+	before = span_sub(before, n + 1, before.len);
+	return !before.len || span_begins(before, "modreq(") || span_begins(before, "modopt(");
 }
 
 static struct perfmap_signature signature_of(const struct pieces *p)

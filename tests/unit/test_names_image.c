@@ -92,7 +92,7 @@ Test(names_image, call_sites_of_a_function_are_one_row)
 		{"start", 0x7f0000000300, "Good.dll+0x300", REASON_PRECOMPILED},
 		{"call site", 0x7f0000000321, "Good.dll+0x300", REASON_PRECOMPILED},
 		{"another function", 0x7f0000000377, "Good.dll+0x340", REASON_PRECOMPILED},
-		{"no function", 0x7f0000000250, "stub import thunks", REASON_NAMED},
+		{"no function", 0x7f0000000250, "[call stub]", REASON_NAMED},
 		{"mapped from an offset", 0x7f0000010010, "Good.dll+0x300", REASON_PRECOMPILED},
 		{"damaged", 0x7f0000100321, "Damaged.dll+0x321", REASON_FILE_MALFORMED},
 		{"not an image", 0x7f0000200321, "Text.dll+0x321", REASON_FILE_MALFORMED},

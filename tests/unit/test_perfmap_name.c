@@ -309,6 +309,15 @@ Test(perfmap_name, reads_members_as_they_are_declared)
 	static const struct row rows[] = {
 		{"instance uint64 [a] Ns.Thing::get_Value()", "Ns.Thing.Value.get", "a", ""},
 		{"instance void [a] Ns.Thing::set_Value(uint64)", "Ns.Thing.Value.set", "a", ""},
+		{"instance void modreq(System.Runtime.CompilerServices.IsExternalInit) [a] "
+		 "Ns.Advice`1[System.Double]::set_Limits(class L`1<!0>)",
+		 "Ns.Advice<double>.Limits.set", "a", ""},
+		{"instance void* [a] Ns.Thing::get_Place()", "Ns.Thing.Place.get", "a", ""},
+		/* Of a precompiled method no more is known. */
+		{"[a] Ns.Thing::set_Value", "Ns.Thing.Value.set", "a", ""},
+		{"[a] Ns.Thing::get_Item", "Ns.Thing.this[].get", "a", ""},
+		{"bool [a] Ns.P+<Rows>d__2::MoveNext", "Ns.P.Rows (iterator)", "a", ""},
+		{"[a] Ns.P+<Load>d__3::MoveNext", "Ns.P.Load (async)", "a", ""},
 		{"instance uint64 [a] Ns.Thing::get_Item(int32)", "Ns.Thing.this[].get", "a", ""},
 		{"instance void [a] Ns.Thing::set_Item(int32,class [x]F`2<!0,!1>)",
 		 "Ns.Thing.this[].set", "a", ""},

@@ -124,12 +124,12 @@ static void assembly_of_file(const char *base, char assembly[ENTRY_BYTES],
 }
 
 /* Code between the functions: thunks of calls to other images, helpers that load them. */
-static uint32_t symbol_thunks(struct model *m, const char *assembly)
+static uint32_t symbol_thunks(struct model *m)
 {
 	struct model_symbol symbol = {
-		.name = "stub import thunks",
+		.name = "[call stub]",
 		.raw = "stub import thunks",
-		.module = assembly,
+		.module = "[stubs]",
 		.kind = KIND_STUB,
 	};
 
@@ -150,7 +150,7 @@ uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 
 	assembly_of_file(entry_basename(site->path), assembly, &name);
 	if (image && perfmap_image_find(image, site->offset, &place))
-		return symbol_thunks(m, assembly);
+		return symbol_thunks(m);
 	if (image) {
 		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component);
 		reason = err ? unnamed_reason(err) : REASON_NAMED;
