@@ -34,11 +34,11 @@ CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
 LIBS_SCREEN := -lncursesw
-LIBS      := -lelf -lsqlite3 -liberty -lz -lm -pthread
+LIBS      := -lelf -lsqlite3 -liberty -llzma -lz -lm -pthread
 # SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
 # way in.
 STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
-LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -liberty -lz -lm -ldl -pthread
+LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -liberty -llzma -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ and commands/ see the skeleton or wire the rooms; the others are pure or nearly so
@@ -71,9 +71,9 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
-	libiberty-dev zlib1g-dev libncurses-dev
+	libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps bpftrace tmux
+	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
@@ -106,7 +106,8 @@ $(BUILD)/.tools: Makefile
 		tool=$${t%%:*}; command -v "$$tool" >/dev/null 2>&1 || { \
 		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
 	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
-		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev curses.h:libncurses-dev; do \
+		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev lzma.h:liblzma-dev \
+		curses.h:libncurses-dev; do \
 		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
 		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
 	@touch $@

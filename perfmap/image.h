@@ -2,9 +2,10 @@
 #ifndef PERFMAP_IMAGE_H
 #define PERFMAP_IMAGE_H
 /*
- * Function bounds of a precompiled .NET image: a ready-to-run .dll for Linux (x64, arm64), a
- * composite one too. Names are not read. The content is hostile: everything is bounded and checked
- * against what was read. A loaded image is read-only, for any threads.
+ * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64, arm64),
+ * a composite one too. The content is hostile: everything is bounded and checked against what was
+ * read. A loaded image is read-only (but for perfmap_image_give_component()), for any threads; the
+ * file is not needed any more.
  *
  * Places are offsets in the image's file, as a mapping of it counts (offset of the mapping plus the
  * distance in it), not RVAs: they need no section table to be looked up with other tools.
@@ -20,7 +21,6 @@
 #include <sys/types.h>
 
 #define PERFMAP_IMAGE_FUNCTIONS_MAX (4u << 20) /* System.Private.CoreLib has 50,000 */
-#define PERFMAP_IMAGE_SECTIONS_MAX  96u	       /* what Windows' loader takes */
 
 /*
  * Reads up to len bytes at an offset of the image, as pread(2) does. Returns the bytes read, less
@@ -51,7 +51,52 @@ void perfmap_image_free(struct perfmap_image *image);
 int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
-/* Rows of the table, and the memory taken: 4 bytes a row. */
+/*
+ * Puts the name of a function as a perf map has it for the same method compiled by the JIT, without
+ * its arguments: "[System.Private.CoreLib] System.Collections.Generic.List`1[System.Int32]::Add
+ * [PreJIT]" (no blank there), for perfmap_name_parse(). Handlers have the name of their method. At
+ * most cap - 1 bytes and a NUL; ret_len without it. Returns 0, or
+ *	-ENOENT		the image tells of no method that the function belongs to
+ *	-EAGAIN		composite image: that needs the metadata of the assembly ret_component, see
+ *			perfmap_image_give_component()
+ *	-ENODATA	the metadata lacks it, or cannot be had, or the image has no names at all
+ *	-E2BIG		the name does not fit, or the tables were larger than we read
+ *	-EBADMSG	malformed tables, or what read returned for them.
+ */
+int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
+		       size_t *ret_len, uint32_t *ret_component);
+
+/*
+ * A composite image has the code of many assemblies; their metadata lies in files of their own, in
+ * the same folder or bundle, called like the assembly with ".dll".
+ */
+struct perfmap_component;
+
+/* Loads the metadata of an assembly. Errors as of perfmap_image_load(). */
+int perfmap_component_load(perfmap_image_read read, void *source,
+			   struct perfmap_component **ret_component);
+void perfmap_component_free(struct perfmap_component *component);
+
+/* Name of an assembly of a composite image, without folder and ".dll", with a NUL in cap bytes.
+ * Returns 0, or -ENOENT where it has none that a file can have. */
+int perfmap_image_component(const struct perfmap_image *image, uint32_t component, char *buf,
+			    size_t cap);
+
+/*
+ * Takes what was loaded for an assembly, on failure too; NULL says that it cannot be had, and names
+ * that need it are -ENODATA from now on. Not while others use the image; it takes more memory then.
+ * Returns 0; -ESTALE: another build of the assembly (as NULL then); -EINVAL: not asked for.
+ */
+int perfmap_image_give_component(struct perfmap_image *image, uint32_t component,
+				 struct perfmap_component *given);
+
+/* Bytes of a module version id. */
+#define PERFMAP_IMAGE_MVID_BYTES 16u
+/* What tells this build of the assembly from all others (ECMA-335 II.22.30, Mvid), in the order of
+ * the file; borrowed from the image. NULL: it has no metadata that could be read. */
+const uint8_t *perfmap_image_mvid(const struct perfmap_image *image);
+
+/* Rows of the table, and the memory taken. */
 size_t perfmap_image_functions(const struct perfmap_image *image);
 size_t perfmap_image_memory_bytes(const struct perfmap_image *image);
 #endif

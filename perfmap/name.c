@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "perfmap/line.h"
+#include "perfmap/method.h"
+#include "perfmap/stub.h"
 #include "perfmap/type.h"
 
 /* Ends of brackets tried from the right for "[assembly] "; it is the first or second one. */
@@ -21,7 +23,8 @@ struct pieces {
 	struct perfmap_span before; /* "instance " and return type */
 	struct perfmap_span assembly;
 	struct perfmap_span owner;
-	struct perfmap_span method; /* without arguments */
+	struct perfmap_span method;    /* without arguments */
+	struct perfmap_span arguments; /* "(int32,string)", or empty */
 };
 
 /* Length without "[Tier]"; the tier is set where there is one. */
@@ -104,74 +107,116 @@ static bool split(const char *raw, size_t len, struct pieces *p)
 	args = memchr(method, '(', len - at - 2);
 	p->method.s = method;
 	p->method.len = args ? (size_t)(args - method) : len - at - 2;
+	p->arguments = (struct perfmap_span){method + p->method.len, len - at - 2 - p->method.len};
 	return p->owner.len && p->method.len;
 }
 
-static bool is(struct perfmap_span span, const char *s)
+/* True when that is the return type; init accessors return "void modreq(...IsExternalInit) ". */
+static bool returns(const struct pieces *p, const char *type)
 {
-	return span.len == strlen(s) && !memcmp(span.s, s, span.len);
+	struct perfmap_span before = p->before;
+	size_t n = strlen(type);
+
+	if (span_begins(before, "instance "))
+		before = span_sub(before, strlen("instance "), before.len);
+	if (!span_begins(before, type) || before.len == n || before.s[n] != ' ')
+		return false;
+	before = span_sub(before, n + 1, before.len);
+	return !before.len || span_begins(before, "modreq(") || span_begins(before, "modopt(");
 }
 
-/* "stub<17> Kind<Owner>": the number goes, and an owner that only repeats the kind. */
-static void put_stub(struct perfmap_out *out, const char *raw, size_t len)
+static struct perfmap_signature signature_of(const struct pieces *p)
 {
-	const char *rest = memchr(raw, ' ', len), *angle;
-	size_t kind, rest_len;
+	struct perfmap_signature signature = {
+		/* A name that was cut by damage has no end. */
+		.known = p->arguments.len > 1 && p->arguments.s[p->arguments.len - 1] == ')',
+		.returns_void = returns(p, "void"),
+		.closure = {"", 0},
+	};
+	size_t i, depth = 0;
 
-	if (!rest) {
-		perfmap_out_put(out, raw, len);
+	for (i = 0; i < p->arguments.len; i++) {
+		char c = p->arguments.s[i];
+
+		if (memchr("([<", c, 3))
+			depth++;
+		else if (memchr(")]>", c, 3) && depth)
+			depth--;
+		signature.arguments += c == ',' && depth == 1;
+	}
+	signature.arguments += signature.known && p->arguments.len > 2;
+	return signature;
+}
+
+/* Code without a type: of DynamicMethod, of expression trees, of the runtime's IL stubs. */
+static void put_dynamic(struct perfmap_out *out, const struct pieces *p, struct perfmap_name *name)
+{
+	name->is_dynamic = true;
+	if (span_begins(p->method, "IL_STUB")) {
+		name->is_stub = true;
+		perfmap_out_text(out, perfmap_stub_group(p->method));
 		return;
 	}
-	rest_len = len - (size_t)(rest - raw);
-	perfmap_out_put(out, "stub", 4);
-	angle = memchr(rest, '<', rest_len);
-	kind = angle ? (size_t)(angle - rest) - 1 : 0;
-	if (kind && rest_len == 2 * kind + 3 && !memcmp(rest + 1, angle + 1, kind))
-		rest_len = kind + 1;
-	perfmap_out_put(out, rest, rest_len);
+	if (span_begins(p->method, "InvokeStub_")) {
+		/* What reflection makes of a method that it calls often: InvokeStub_Type.Method. */
+		perfmap_out_text(out, "<reflection>.");
+		perfmap_out_span(out, span_sub(p->method, strlen("InvokeStub_"), p->method.len));
+		return;
+	}
+	perfmap_out_text(out,
+			 span_begins(p->method, "lambda_method") ? "<expression>." : "<dynamic>.");
+	perfmap_out_span(out, p->method);
 }
 
-/* True when the return type is bool: MoveNext of an iterator; async ones return void. */
-static bool returns_bool(struct perfmap_span before)
+/*
+ * Bodies that a compiler made of a method: MoveNext of a state machine (async ones return void), and
+ * GenerateNext of F#'s seq. With the runtime's own async (.NET 10, when asked for) the method itself
+ * is the body, and its return type says of which task it is a part: "int32 modreq([x]...Task`1)".
+ */
+static const char *body_of(const struct pieces *p, enum perfmap_owner_kind kind)
 {
-	static const char end[] = "bool ";
-	size_t n = sizeof(end) - 1;
+	bool machine = kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION;
 
-	return before.len >= n && !memcmp(before.s + before.len - n, end, n);
+	if (machine && span_equals(p->method, "MoveNext"))
+		return returns(p, "bool") ? " (iterator)" : " (async)";
+	if (kind == PERFMAP_OWNER_FUNCTION && span_equals(p->method, "GenerateNext"))
+		return " (iterator)";
+	if (!machine && span_holds(p->before, " modreq(") &&
+	    span_holds(p->before, "System.Threading.Tasks."))
+		return " (async)";
+	return "";
 }
 
 static void put_managed(struct perfmap_out *out, const struct pieces *p, struct perfmap_name *name)
 {
+	struct perfmap_signature signature = signature_of(p);
 	enum perfmap_owner_kind kind;
-	size_t before;
+	size_t before = out->len;
+	struct perfmap_span at;
+	const char *body;
 
-	if (is(p->owner, "dynamicClass")) {
-		name->is_dynamic = true;
-		perfmap_out_put(out, "dynamicClass.", 13);
-		perfmap_out_put(out, p->method.s, p->method.len);
-		return;
-	}
-	before = out->len;
-	kind = perfmap_put_owner(out, p->owner);
-	if ((kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION) &&
-	    is(p->method, "MoveNext")) {
-		name->is_iterator = returns_bool(p->before);
-		name->is_async = !name->is_iterator;
-		if (name->is_async)
-			perfmap_out_put(out, " (async)", 8);
-		else
-			perfmap_out_put(out, " (iterator)", 11);
+	kind = perfmap_put_owner(out, p->owner, &at);
+	body = body_of(p, kind);
+	name->is_async = !strcmp(body, " (async)");
+	name->is_iterator = !strcmp(body, " (iterator)");
+	if (*body && (kind == PERFMAP_OWNER_STATE_MACHINE || kind == PERFMAP_OWNER_FUNCTION)) {
+		perfmap_out_text(out, body);
 		return;
 	}
 	if (out->len > before)
-		perfmap_out_put(out, ".", 1);
-	if (kind == PERFMAP_OWNER_FUNCTION && is(p->method, "Invoke")) {
-		perfmap_out_put(out, "<lambda>", 8);
+		perfmap_out_text(out, ".");
+	if (kind == PERFMAP_OWNER_FUNCTION && span_equals(p->method, "Invoke")) {
+		perfmap_out_text(out, "<lambda@");
+		perfmap_out_span(out, at);
+		perfmap_out_text(out, ">");
 		return;
 	}
 	if (kind == PERFMAP_OWNER_CLOSURE && !perfmap_method_is_nested(p->method))
-		perfmap_out_put(out, "<closure>.", 10);
-	perfmap_put_method(out, p->method);
+		perfmap_out_text(out, "<closure>.");
+	if (kind == PERFMAP_OWNER_CLOSURE)
+		signature.closure = at;
+	perfmap_put_method(out, p->method, &signature);
+	perfmap_out_text(out, body);
 }
 
 void perfmap_name_parse(const char *raw, size_t len, char *buf, size_t cap,
@@ -180,27 +225,31 @@ void perfmap_name_parse(const char *raw, size_t len, char *buf, size_t cap,
 	struct perfmap_name name = {.tier = "", .assembly = buf};
 	/* A quarter for the assembly, so that a hostile one cannot crowd out the method. */
 	struct perfmap_out out = {.buf = buf, .cap = cap / 4};
+	bool managed, dynamic, cut;
 	struct pieces p;
-	bool managed, cut;
 
 	name.is_stub = perfmap_line_is_stub(raw, len);
 	name.raw_len = name.is_stub ? len : strip_tier(raw, len, &name.tier);
 	managed = !name.is_stub && split(raw, name.raw_len, &p);
-	if (managed)
-		perfmap_out_put(&out, p.assembly.s, p.assembly.len);
+	dynamic = managed && span_equals(p.owner, "dynamicClass");
+	/* An IL stub belongs to nobody, whatever assembly needed it first. */
+	if (managed && !(dynamic && span_begins(p.method, "IL_STUB")))
+		perfmap_out_span(&out, p.assembly);
 	perfmap_out_end(&out);
 	cut = out.cut;
 
 	name.display = buf + out.len + 1;
 	out = (struct perfmap_out){.buf = buf + out.len + 1, .cap = cap - out.len - 1};
-	if (managed)
+	if (dynamic)
+		put_dynamic(&out, &p, &name);
+	else if (managed)
 		put_managed(&out, &p, &name);
 	else if (name.is_stub)
-		put_stub(&out, raw, name.raw_len);
+		perfmap_out_text(&out, perfmap_stub_group((struct perfmap_span){raw, len}));
 	else if (name.raw_len)
 		perfmap_out_put(&out, raw, name.raw_len);
 	if (!out.len)
-		perfmap_out_put(&out, "[no name]", 9);
+		perfmap_out_text(&out, "[no name]");
 	perfmap_out_end(&out);
 	name.is_cut = cut || out.cut;
 	*ret_name = name;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "perfmap/type.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "perfmap/method.h"
 
 /* Types that exceed these are put as they are. Code that people write has fewer than 10. */
 #define PARTS_MAX 32
@@ -34,95 +36,12 @@ static const struct {
 	{"System.Object", "object"}, {"System.String", "string"},
 };
 
-void perfmap_out_put(struct perfmap_out *out, const char *s, size_t len)
-{
-	size_t room = out->cap - 1 - out->len, i;
-
-	if (len > room) {
-		len = room;
-		out->cut = true;
-	}
-	for (i = 0; i < len; i++)
-		out->buf[out->len++] = s[i] ? s[i] : '?';
-}
-
-void perfmap_out_end(struct perfmap_out *out)
-{
-	if (out->cut) {
-		out->len = out->cap > 4 ? out->cap - 4 : 0;
-		/* Not in the middle of a UTF-8 sequence. */
-		while (out->len && ((unsigned char)out->buf[out->len] & 0xc0) == 0x80)
-			out->len--;
-		out->cut = false;
-		perfmap_out_put(out, "...", 3);
-		out->cut = true;
-	}
-	out->buf[out->len] = 0;
-}
-
-static void put_text(struct perfmap_out *out, const char *s)
-{
-	perfmap_out_put(out, s, strlen(s));
-}
-
-static void put_span(struct perfmap_out *out, struct perfmap_span span)
-{
-	perfmap_out_put(out, span.s, span.len);
-}
-
-static struct perfmap_span sub(struct perfmap_span span, size_t from, size_t to)
-{
-	return (struct perfmap_span){span.s + from, to - from};
-}
-
-static bool equals(struct perfmap_span span, const char *s)
-{
-	return span.len == strlen(s) && !memcmp(span.s, s, span.len);
-}
-
-static bool begins(struct perfmap_span span, const char *s)
-{
-	return span.len >= strlen(s) && !memcmp(span.s, s, strlen(s));
-}
-
-/* Position of the '>' that belongs to the '<' at 0; 0 when there is none. */
-static size_t matching_angle(struct perfmap_span span)
-{
-	size_t i, depth = 0;
-
-	for (i = 0; i < span.len; i++) {
-		if (span.s[i] == '<')
-			depth++;
-		else if (span.s[i] == '>' && --depth == 0)
-			return i;
-		if (!depth)
-			return 0;
-	}
-	return 0;
-}
-
-/* Position behind the last dot outside of <>; 0 when there is none. */
-static size_t after_last_dot(struct perfmap_span span)
-{
-	size_t i, depth = 0;
-
-	for (i = span.len; i-- > 0;) {
-		if (span.s[i] == '>')
-			depth++;
-		else if (span.s[i] == '<' && depth)
-			depth--;
-		else if (span.s[i] == '.' && !depth)
-			return i + 1;
-	}
-	return 0;
-}
-
-static const char *keyword_of(struct perfmap_span type)
+const char *perfmap_keyword(struct perfmap_span type)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
-		if (equals(type, keywords[i].name))
+		if (span_equals(type, keywords[i].name))
 			return keywords[i].keyword;
 	}
 	return NULL;
@@ -167,7 +86,7 @@ static bool split_args(struct type *t, struct perfmap_span list)
 			continue;
 		if (t->arg_cnt == ARGS_MAX)
 			return false;
-		t->args[t->arg_cnt++] = sub(list, from, i);
+		t->args[t->arg_cnt++] = span_sub(list, from, i);
 		from = i + 1;
 	}
 	return true;
@@ -207,7 +126,7 @@ static bool split_type(struct perfmap_span type, struct type *t)
 		} else if (type.s[i] == '>' && angles) {
 			angles--;
 		} else if (!angles && (type.s[i] == '+' || type.s[i] == '[')) {
-			if (!add_part(t, sub(type, from, i)))
+			if (!add_part(t, span_sub(type, from, i)))
 				return false;
 			from = i + 1;
 			if (type.s[i] == '[')
@@ -215,189 +134,152 @@ static bool split_type(struct perfmap_span type, struct type *t)
 		}
 	}
 	if (i == type.len) {
-		t->suffix = sub(type, i, i);
-		return add_part(t, sub(type, from, i));
+		t->suffix = span_sub(type, i, i);
+		return add_part(t, span_sub(type, from, i));
 	}
 	end = matching_bracket(type, i);
-	if (end == type.len || is_array(sub(type, i + 1, end))) {
-		t->suffix = sub(type, i, type.len);
+	if (end == type.len || is_array(span_sub(type, i + 1, end))) {
+		t->suffix = span_sub(type, i, type.len);
 		return true;
 	}
-	t->suffix = sub(type, end + 1, type.len);
-	return split_args(t, sub(type, i + 1, end));
+	t->suffix = span_sub(type, end + 1, type.len);
+	return split_args(t, span_sub(type, i + 1, end));
 }
 
-/* What a compiler-made type name stands for; ret_name is its readable part. */
-static enum perfmap_owner_kind classify(struct perfmap_span name, struct perfmap_span *ret_name)
-{
-	size_t close = matching_angle(name), at = close + 1, i;
+/* What a compiler-made type is to people. */
+struct made {
+	enum perfmap_owner_kind kind;
+	const char *words;	  /* instead of its name, or NULL */
+	struct perfmap_span name; /* the readable part */
+	struct perfmap_span at; /* of functions their place, of VB closures their method's number */
+};
 
-	*ret_name = name;
-	if (begins(name, "<>c") && (name.len == 3 || begins(name, "<>c_")))
-		return PERFMAP_OWNER_CLOSURE;
-	if (begins(name, "_Closure$__"))
-		return PERFMAP_OWNER_CLOSURE;
-	if (close > 1 && at < name.len && name.s[at] == 'd' &&
-	    (at + 1 == name.len || name.s[at + 1] == '_')) {
-		*ret_name = sub(name, 1, close);
-		return PERFMAP_OWNER_STATE_MACHINE;
-	}
-	if (begins(name, "VB$StateMachine_")) {
+/* Types that people never named; what follows these beginnings is a number or tells no more. */
+static const struct {
+	const char *begin, *words;
+} unnamed[] = {
+	{"<>f__AnonymousType", "<anonymous type>"},
+	{"VB$AnonymousType_", "<anonymous type>"},
+	{"<>z__ReadOnly", "<collection expression>"},
+	{"<>y__InlineArray", "<inline array>"},
+	{"<PrivateImplementationDetails>", "<compiler>"},
+	{"Pipe #", "<pipe>"}, /* F#, of debug builds: Pipe #1 stage #1 at line 9@9 */
+};
+
+/* A file-local type is <file>F<hash of the path>__Name: position of the name, or 0. */
+static size_t file_local_at(struct perfmap_span name, size_t close)
+{
+	size_t i;
+
+	if (!close || close + 1 >= name.len || name.s[close + 1] != 'F')
+		return 0;
+	for (i = close + 2; i < name.len && memchr("0123456789ABCDEF", name.s[i], 16); i++)
+		;
+	if (i <= close + 9 || i + 2 >= name.len || name.s[i] != '_' || name.s[i + 1] != '_')
+		return 0;
+	return i + 2;
+}
+
+/* F# calls a closure function@line or function@line-number: position of the '@', or 0. */
+static size_t fsharp_at(struct perfmap_span name)
+{
+	size_t i;
+
+	for (i = name.len;
+	     i && (span_is_digit(name.s[i - 1]) || (name.s[i - 1] == '-' && i < name.len));)
+		i--;
+	return i > 1 && i < name.len && name.s[i - 1] == '@' ? i - 1 : 0;
+}
+
+static struct made classify(struct perfmap_span name)
+{
+	struct made made = {.name = name, .at = span_sub(name, name.len, name.len)};
+	size_t close = span_matching_angle(name), at = close + 1, i;
+
+	if (span_begins(name, "<>c") && (name.len == 3 || name.s[3] == '_')) {
+		made.kind = PERFMAP_OWNER_CLOSURE;
+	} else if (span_begins(name, "_Closure$__")) {
+		/* VB: _Closure$__METHOD-CLOSURE, or with 'R' before the numbers. */
+		made.kind = PERFMAP_OWNER_CLOSURE;
+		at = strlen("_Closure$__");
+		at += at < name.len && name.s[at] == 'R';
+		for (i = at; i < name.len && span_is_digit(name.s[i]); i++)
+			;
+		made.at = span_sub(name, at, i);
+	} else if (close > 1 && at < name.len && name.s[at] == 'd' &&
+		   (at + 1 == name.len || name.s[at + 1] == '_')) {
+		made.kind = PERFMAP_OWNER_STATE_MACHINE;
+		made.name = span_sub(name, 1, close);
+	} else if (span_begins(name, "VB$StateMachine_")) {
 		for (i = strlen("VB$StateMachine_"); i < name.len && name.s[i] != '_'; i++)
 			;
 		if (i + 1 < name.len) {
-			*ret_name = sub(name, i + 1, name.len);
-			return PERFMAP_OWNER_STATE_MACHINE;
+			made.kind = PERFMAP_OWNER_STATE_MACHINE;
+			made.name = span_sub(name, i + 1, name.len);
 		}
+	} else if ((at = file_local_at(name, close))) {
+		made.name = span_sub(name, at, name.len);
+	} else if ((at = fsharp_at(name))) {
+		made.kind = PERFMAP_OWNER_FUNCTION;
+		made.name = span_sub(name, 0, at);
+		made.at = span_sub(name, at + 1, name.len);
 	}
-	/* A file-local type: <file>F<hash of the path>__Name. */
-	if (close && at < name.len && name.s[at] == 'F') {
-		for (i = at + 1;
-		     i < name.len && strchr("0123456789ABCDEF", name.s[i]) && name.s[i];)
-			i++;
-		if (i > at + 8 && i + 2 < name.len && name.s[i] == '_' && name.s[i + 1] == '_')
-			*ret_name = sub(name, i + 2, name.len);
-		return PERFMAP_OWNER_PLAIN;
+	for (i = 0; i < sizeof(unnamed) / sizeof(unnamed[0]); i++) {
+		if (span_begins(name, unnamed[i].begin))
+			made.words = unnamed[i].words;
 	}
-	/* F#: function@line, function@line-number. */
-	for (i = name.len; i && ((name.s[i - 1] >= '0' && name.s[i - 1] <= '9') ||
-				 (name.s[i - 1] == '-' && i < name.len));)
-		i--;
-	if (i > 1 && i < name.len && name.s[i - 1] == '@') {
-		*ret_name = sub(name, 0, i - 1);
-		return PERFMAP_OWNER_FUNCTION;
-	}
-	return PERFMAP_OWNER_PLAIN;
-}
-
-/* "<Main>b__0", "<Main>g__Local|0": position behind the '>', 0 for other methods. */
-static size_t nested_at(struct perfmap_span method)
-{
-	size_t close = matching_angle(method);
-
-	if (close < 2 || close + 3 >= method.len)
-		return 0;
-	if ((method.s[close + 1] != 'b' && method.s[close + 1] != 'g') ||
-	    method.s[close + 2] != '_' || method.s[close + 3] != '_')
-		return 0;
-	return close + 1;
-}
-
-bool perfmap_method_is_nested(struct perfmap_span method)
-{
-	return nested_at(method) || begins(method, "_Lambda$__");
-}
-
-/* A type as C# writes it in the name of an implemented interface: namespaces away, keywords in. */
-static void put_csharp_type(struct perfmap_out *out, struct perfmap_span type)
-{
-	size_t from = 0, i;
-
-	for (i = 0; i <= type.len; i++) {
-		struct perfmap_span word = sub(type, from, i);
-		const char *keyword;
-
-		if (i < type.len && !strchr("<>,[]", type.s[i]))
-			continue;
-		keyword = keyword_of(word);
-		if (keyword)
-			put_text(out, keyword);
-		else
-			put_span(out, sub(word, after_last_dot(word), word.len));
-		if (i < type.len)
-			perfmap_out_put(out, type.s + i, 1);
-		from = i + 1;
-	}
-}
-
-static void put_method(struct perfmap_out *out, struct perfmap_span m, unsigned int depth)
-{
-	size_t close = matching_angle(m), nested = nested_at(m), dot, i;
-
-	if (depth == DEPTH_MAX) {
-		put_span(out, m);
-		return;
-	}
-	if (nested) {
-		put_method(out, sub(m, 1, close), depth + 1);
-		if (m.s[nested] == 'b') {
-			put_text(out, ".<lambda>");
-			return;
-		}
-		for (i = nested + 3; i < m.len && m.s[i] != '|'; i++)
-			;
-		put_text(out, ".");
-		put_span(out, sub(m, nested + 3, i));
-		return;
-	}
-	if (begins(m, "_Lambda$__")) {
-		put_text(out, "<lambda>");
-		return;
-	}
-	/* <Main>$ of top-level statements, <Main> that waits for an async Main, <Clone>$ of records. */
-	if (close > 1 && (close + 1 == m.len || (close + 2 == m.len && m.s[close + 1] == '$'))) {
-		put_method(out, sub(m, 1, close), depth + 1);
-		return;
-	}
-	dot = after_last_dot(m);
-	if (dot > 1) {
-		put_csharp_type(out, sub(m, 0, dot - 1));
-		put_text(out, ".");
-	} else {
-		dot = 0;
-	}
-	put_span(out, sub(m, dot, m.len));
-}
-
-void perfmap_put_method(struct perfmap_out *out, struct perfmap_span method)
-{
-	put_method(out, method, 0);
-}
-
-/* The method inside a state machine's name; there C# writes an interface's dots as '-'. */
-static void put_state_machine(struct perfmap_out *out, struct perfmap_span name)
-{
-	char dotted[512];
-	size_t i;
-
-	if (name.len > sizeof(dotted) || !memchr(name.s, '-', name.len)) {
-		put_method(out, name, 0);
-		return;
-	}
-	for (i = 0; i < name.len; i++)
-		dotted[i] = name.s[i] == '-' ? '.' : name.s[i];
-	put_method(out, (struct perfmap_span){dotted, name.len}, 0);
+	return made;
 }
 
 static void put_argument(struct perfmap_out *out, struct perfmap_span type, unsigned int depth);
 
-/* "<int,string>" of one part; *used counts the arguments that parts before it took. */
+/* "T", or "T2" where there are several. */
+static void put_parameter(struct perfmap_out *out, unsigned int number, unsigned int arity)
+{
+	char digits[16] = "";
+
+	perfmap_out_text(out, "T");
+	if (arity > 1)
+		snprintf(digits, sizeof(digits), "%u", number);
+	perfmap_out_text(out, digits);
+}
+
+/* "<int,string>" of one part; *used counts the arguments that parts before it took. What the runtime
+ * does not tell (all reference types share one body) reads as the parameter. */
 static void put_arguments(struct perfmap_out *out, const struct type *t, unsigned int arity,
 			  unsigned int *used, unsigned int depth)
 {
 	unsigned int i;
 
 	for (i = 0; i < arity; i++) {
-		put_text(out, i ? "," : "<");
-		if (*used < t->arg_cnt) {
-			put_argument(out, t->args[(*used)++], depth + 1);
-		} else {
-			char digit[2] = {(char)('1' + i), 0};
+		bool told = *used < t->arg_cnt;
+		struct perfmap_span argument = told ? t->args[(*used)++] : (struct perfmap_span){0};
 
-			put_text(out, "T");
-			if (arity > 1 && i < 9)
-				put_text(out, digit);
-		}
+		perfmap_out_text(out, i ? "," : "<");
+		if (told && !span_equals(argument, "System.__Canon"))
+			put_argument(out, argument, depth + 1);
+		else
+			put_parameter(out, i + 1, arity);
 	}
 	if (arity)
-		put_text(out, ">");
+		perfmap_out_text(out, ">");
 }
 
-/* The type's parts, joined by dots; closures are left out. */
-static enum perfmap_owner_kind put_parts(struct perfmap_out *out, const struct type *t,
-					 bool with_namespace, unsigned int depth)
+static void put_made(struct perfmap_out *out, const struct made *made, struct perfmap_span closure)
 {
-	enum perfmap_owner_kind kind = PERFMAP_OWNER_PLAIN;
+	if (made->words)
+		perfmap_out_text(out, made->words);
+	else if (made->kind == PERFMAP_OWNER_STATE_MACHINE)
+		perfmap_put_state_machine(out, made->name, closure);
+	else
+		perfmap_out_span(out, made->name);
+}
+
+/* The type's parts, joined by dots; closures are left out. ret_made: of the last part. */
+static void put_parts(struct perfmap_out *out, const struct type *t, bool with_namespace,
+		      unsigned int depth, struct made *ret_made)
+{
+	struct perfmap_span closure = {"", 0};
 	unsigned int i, arity, total = 0, used = 0;
 	bool first = true;
 
@@ -406,72 +288,82 @@ static enum perfmap_owner_kind put_parts(struct perfmap_out *out, const struct t
 	for (i = 0; i < t->part_cnt; i++) {
 		struct perfmap_span name = t->parts[i].name;
 
-		if (!i && !with_namespace)
-			name = sub(name, after_last_dot(name), name.len);
-		kind = classify(name, &name);
 		arity = t->parts[i].arity;
 		/* Arguments that no arity announces belong to the last part. */
 		if (i + 1 == t->part_cnt && t->arg_cnt > total)
 			arity += t->arg_cnt - total;
-		if (kind == PERFMAP_OWNER_CLOSURE) {
+		if (!i) {
+			size_t dot = span_after_last_dot(name);
+
+			if (with_namespace)
+				perfmap_out_span(out, span_sub(name, 0, dot));
+			name = span_sub(name, dot, name.len);
+		}
+		*ret_made = classify(name);
+		if (ret_made->kind == PERFMAP_OWNER_CLOSURE) {
 			used += arity;
+			closure = ret_made->at;
 			continue;
 		}
 		if (!first)
-			put_text(out, ".");
+			perfmap_out_text(out, ".");
 		first = false;
-		if (kind == PERFMAP_OWNER_STATE_MACHINE)
-			put_state_machine(out, name);
-		else
-			put_span(out, name);
+		put_made(out, ret_made, closure);
 		put_arguments(out, t, arity, &used, depth);
 	}
-	return kind;
 }
 
 static void put_argument(struct perfmap_out *out, struct perfmap_span type, unsigned int depth)
 {
 	const char *keyword;
+	struct made made;
 	struct type *t;
 
 	/* "[Name, assembly]": the form with assemblies. */
 	if (type.len > 1 && type.s[0] == '[') {
 		const char *comma = memchr(type.s, ',', type.len);
 
-		type = sub(type, 1, comma ? (size_t)(comma - type.s) : type.len - 1);
+		type = span_sub(type, 1, comma ? (size_t)(comma - type.s) : type.len - 1);
 	}
-	keyword = keyword_of(type);
+	keyword = perfmap_keyword(type);
 	if (keyword) {
-		put_text(out, keyword);
+		perfmap_out_text(out, keyword);
 		return;
 	}
 	/* On the heap: with all levels on the stack it would be 14 KiB. */
 	t = depth < DEPTH_MAX ? malloc(sizeof(*t)) : NULL;
 	if (!t || !split_type(type, t)) {
-		put_span(out, type);
+		perfmap_out_span(out, type);
 	} else {
-		struct perfmap_out before = *out;
+		size_t before = out->len;
 
 		if (t->suffix.len && t->part_cnt == 1 && !t->arg_cnt &&
-		    (keyword = keyword_of(t->parts[0].name)))
-			put_text(out, keyword);
-		else if (put_parts(out, t, false, depth) == PERFMAP_OWNER_CLOSURE)
-			put_text(out, out->len == before.len ? "<closure>" : ".<closure>");
-		put_span(out, t->suffix);
+		    (keyword = perfmap_keyword(t->parts[0].name)))
+			perfmap_out_text(out, keyword);
+		else {
+			put_parts(out, t, false, depth, &made);
+			if (made.kind == PERFMAP_OWNER_CLOSURE)
+				perfmap_out_text(out,
+						 out->len == before ? "<closure>" : ".<closure>");
+		}
+		perfmap_out_span(out, t->suffix);
 	}
 	free(t);
 }
 
-enum perfmap_owner_kind perfmap_put_owner(struct perfmap_out *out, struct perfmap_span owner)
+enum perfmap_owner_kind perfmap_put_owner(struct perfmap_out *out, struct perfmap_span owner,
+					  struct perfmap_span *ret_at)
 {
-	enum perfmap_owner_kind kind = PERFMAP_OWNER_PLAIN;
+	struct made made;
 	struct type t;
 
+	*ret_at = span_sub(owner, owner.len, owner.len);
 	if (!split_type(owner, &t)) {
-		put_span(out, owner);
-		return kind;
+		perfmap_out_span(out, owner);
+		return PERFMAP_OWNER_PLAIN;
 	}
-	kind = put_parts(out, &t, true, 0);
-	put_span(out, t.suffix);
-	return kind;
+	put_parts(out, &t, true, 0, &made);
+	perfmap_out_span(out, t.suffix);
+	*ret_at = made.at;
+	return made.kind;
 }

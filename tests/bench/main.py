@@ -10,6 +10,7 @@ import kit
 import row_html
 import row_itself
 import row_managed
+import row_mapcost
 import row_perfmap
 import row_sample
 import row_service
@@ -27,6 +28,7 @@ ROWS = {
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),
     'managed': (row_managed.measure, 'share of managed frames that have a name'),
+    'mapcost': (row_mapcost.measure, 'what a perf map costs the service that writes it'),
     'threads': (row_threads.measure, 'memory with 10,000 threads'),
     'top': (row_top.measure, '`hotrun top` at 1 s with 500 processes'),
     'spinners': (row_spinners.measure, '64 spinners on 2 CPUs: losses, progress, Ctrl-C'),

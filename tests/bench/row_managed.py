@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Row `managed`: of all frames in JIT code of a loaded web service with a perf map, those named.
+"""Row `managed`: of all managed frames of a loaded web service with a perf map, those named.
 
-Counted from the capture's tables, not by the report, so that both are checked. Twice: a warm
-service, and one that is recorded from its first request on, while its code is compiled.
+JIT code and precompiled code of the framework, by .NET version, counted from the capture's tables by
+tests/support/facts.py. Beside it, of the same process: the share of perf's samples that hold an
+[unknown] frame.
 """
+import os
+import sys
 import time
 
-import capture
 import kit
 from web import Web
 
 SECONDS = 10
+LOADS = [('Web', '.NET 10'), ('Web@net9.0', '.NET 9'), ('Web@net8.0', '.NET 8')]
 
 
-def share(web):
+def share(results, web, name):
+    """Records the service under load and adds its rows."""
     file = kit.path('managed.hotrun')
     seconds = 3 if kit.quick() else SECONDS
     tool = kit.hotrun_record(file)
@@ -21,24 +25,40 @@ def share(web):
     time.sleep(seconds)
     tool.end()
     load.end(kit.signal.SIGTERM)
-    base = capture.open_capture(file)
-    frames = capture.managed_frames(base, web.pid)
-    base.close()
-    kit.os.unlink(file)
-    total = sum(frames.values())
+    lines = kit.run([sys.executable, 'tests/support/facts.py', 'managed', file, web.pid]).splitlines()
+    os.unlink(file)
+    named, total = map(int, lines[0].split())
     if not total:
-        raise kit.CannotMeasure('the capture has no frame in JIT code of the service')
-    kit.say('  frames in JIT code: ' + ', '.join(f'{n} {r}' for r, n in frames.items()))
-    return 100 * frames.get('named', 0) / total, total
+        raise kit.CannotMeasure('the capture has no managed frame of the service')
+    kit.say(f'  {name}: {total} managed frames; without a name: ' + ('; '.join(lines[1:]) or 'none'))
+    results.add('managed', f'managed frames named, {name}', 100 * named / total, '%', at_least=99.5)
+
+
+def unknown_of_perf(results, web):
+    """What `perf script` says of the same process."""
+    data, seconds = kit.path('managed.data'), 3 if kit.quick() else SECONDS
+    kit.need('perf', 'linux-perf')
+    perf = kit.perf_record(data)
+    load = web.load(seconds + 5)
+    time.sleep(seconds)
+    kit.perf_end(perf)
+    load.end(kit.signal.SIGTERM)
+    text = kit.run(['perf', 'script', '-i', data, '--pid', web.pid, '-F', 'pid,ip,sym'], seconds=300)
+    samples = [s for s in text.split('\n\n') if s.strip().count('\n')]
+    os.unlink(data)
+    if not samples:
+        raise kit.CannotMeasure('perf saw no stack of the service')
+    results.add('managed', 'perf script: samples with an [unknown] frame',
+                100 * sum('[unknown]' in s for s in samples) / len(samples), '%')
 
 
 def measure(results):
-    web = Web()
-    warm, frames = share(web)
-    web.end()
+    for load, name in LOADS:
+        web = Web(load=load)
+        share(results, web, name + ', warm')
+        if load == 'Web':
+            unknown_of_perf(results, web)
+        web.end()
     web = Web(warm_up=0)
-    cold, _ = share(web)
+    share(results, web, '.NET 10, from the first request')
     web.end()
-    results.add('managed', 'frames in JIT code, warm service', frames, '')
-    results.add('managed', 'named, warm service', warm, '%', at_least=99.5)
-    results.add('managed', 'named, from the first request', cold, '%', at_least=99.5)

@@ -19,14 +19,16 @@ def free_port():
 class Web:
     """The service, started with a perf map and warmed up until its hot methods are compiled."""
 
-    def __init__(self, seconds=3600, warm_up=12):
+    def __init__(self, seconds=3600, warm_up=12, load='Web', perf_map=True):
         kit.need('wrk', 'wrk')
         kit.need('dotnet', 'dotnet-sdk-10.0 (of Microsoft)')
-        kit.run(['tests/support/dotnet.sh', 'Web'], seconds=300, env=os.environ)
+        kit.run(['tests/support/dotnet.sh', load], seconds=300, env=os.environ)
         self.port = free_port()
-        self.child = kit.start(['dotnet', os.path.join(kit.BUILD, 'dotnet', 'Web', 'Shop.Web.dll'),
-                                self.port, seconds, kit.path('web.truth')],
-                               env=dict(os.environ, DOTNET_PerfMapEnabled='3', DOTNET_NOLOGO='1'))
+        program = os.path.join(kit.BUILD, 'dotnet', load, 'Shop.Web')
+        self.child = kit.start((['dotnet', program + '.dll'] if load == 'Web' else [program])
+                               + [self.port, seconds, kit.path('web.truth')],
+                               env=dict(os.environ, DOTNET_PerfMapEnabled='3' if perf_map else '0',
+                                        DOTNET_NOLOGO='1'))
         self.child.wait_for('ready', 60)
         self.pid = self.child.pid
         if warm_up:

@@ -6,7 +6,7 @@
 #include "names/demangle.h"
 #include "names/elf.h"
 
-/* Loads the input as a program, then adds it to itself as its debug file. */
+/* Loads the input as a program, then adds it to itself as its debug file, and what is packed in it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!elf_identify(fd, &identity) && !elf_load(fd, &identity, &table)) {
 		elf_add_debug(table, fd);
+		elf_add_debugdata(table, fd);
 		for (uint64_t offset = 0; offset < size; offset += 16)
 			if (elf_find(table, offset, &place) && place.name)
 				demangle_name(place.name, readable);

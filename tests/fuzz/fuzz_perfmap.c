@@ -20,6 +20,25 @@ static void must(int condition)
 		abort();
 }
 
+/* A tier's tag changes nothing but the tier: all bodies of a method read alike. */
+static void check_tier(const char *raw, const struct perfmap_name *name, size_t cap)
+{
+	static const char tag[] = "[OptimizedTier1OSR]";
+	size_t len = name->raw_len;
+	char *tagged = malloc(len + sizeof(tag)), *buf = malloc(cap);
+	struct perfmap_name other;
+
+	memcpy(tagged, raw, len);
+	memcpy(tagged + len, tag, sizeof(tag));
+	perfmap_name_parse(tagged, len + sizeof(tag) - 1, buf, cap, &other);
+	must(other.raw_len == len && !strcmp(other.tier, "OptimizedTier1OSR"));
+	must(!strcmp(other.display, name->display) && !strcmp(other.assembly, name->assembly));
+	must(other.is_async == name->is_async && other.is_iterator == name->is_iterator);
+	must(perfmap_is_framework(&other) == perfmap_is_framework(name));
+	free(tagged);
+	free(buf);
+}
+
 static void check_name(const char *raw, size_t len, size_t cap)
 {
 	struct perfmap_name name;
@@ -29,7 +48,10 @@ static void check_name(const char *raw, size_t len, size_t cap)
 	must(name.display[0] && name.raw_len <= len);
 	must(name.display + strlen(name.display) < buf + cap);
 	must(strlen(name.assembly) < cap);
-	perfmap_is_framework(&name);
+	must(!name.is_async || !name.is_iterator);
+	/* Stubs have no tier, nor has a name that is nothing but a tag. */
+	if (name.raw_len && !perfmap_line_is_stub(raw, len))
+		check_tier(raw, &name, cap);
 	free(buf);
 }
 

@@ -39,7 +39,7 @@ within "the share of Reprice is the true one ($true_share)" \
 	"$(awk -v h="$hits" -v t="$total" 'BEGIN { print 100 * h / t }')" \
 	"$(awk -v p="$true_share" -v s="$spread" 'BEGIN { print p - s }')" \
 	"$(awk -v p="$true_share" -v s="$spread" 'BEGIN { print p + s }')"
-set -- $(facts share "$T/folded" Split 'Shop.Search.Index<__Canon>.Rank')
+set -- $(facts share "$T/folded" Split 'Shop.Search.Index<T>.Rank')
 within "and that of Rank" "$(awk -v h="$1" -v t="$2" 'BEGIN { print 100 * h / t }')" \
 	"$(awk -v a="$second" -v b="$cpu" -v s="$spread" 'BEGIN { print 100 * a / b - s }')" \
 	"$(awk -v a="$second" -v b="$cpu" -v s="$spread" 'BEGIN { print 100 * a / b + s }')"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/. Those that are newer than
-# their sources are left alone. They use no packages, so nothing is downloaded.
-# usage: dotnet.sh [NAME]...     without names, all
+# their sources are left alone. They use no packages, so nothing is downloaded; but NAME@net8.0 is built
+# self-contained for that framework, NAME@net8.0-single as a single file, and both bring the runtime
+# of that version through the package manager.
+# usage: dotnet.sh [NAME[@FRAMEWORK[-single]]]...     without names, all, for .NET 10
 set -eu
 cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
@@ -18,21 +20,41 @@ if [ -z "${HOME:-}" ] || [ ! -w "$HOME" ]; then
 	export DOTNET_CLI_HOME=$BUILD/dotnet/home
 fi
 
+# build NAME OUT OBJ FRAMEWORK FORM: one of them
+build() {
+	local name=$1 out=$2 obj=$3 framework=$4 form=$5
+	# No servers stay behind; what is made in between lies in the build folder, not beside the sources.
+	local common=("tests/workloads/$name/$name.csproj" -c Release -o "$out" -v quiet -nologo --disable-build-servers
+		-nodeReuse:false -p:UseSharedCompilation=false -p:BaseIntermediateOutputPath="$obj/"
+		-p:MSBuildProjectExtensionsPath="$obj/")
+
+	case $form in
+	'') dotnet build "${common[@]}" ;;
+	*)
+		dotnet publish "${common[@]}" -p:LoadFramework="$framework" -r linux-"$(rid)" --self-contained \
+			-p:UseAppHost=true -p:PublishSingleFile="$([ "$form" = single ] && echo true || echo false)"
+		;;
+	esac
+}
+
+rid() { case $(uname -m) in aarch64) echo arm64 ;; *) echo x64 ;; esac; }
+
 [ $# -gt 0 ] || set -- $(cd tests/workloads && ls -d */*.csproj | cut -d/ -f1)
-for name in "$@"; do
-	out=$BUILD/dotnet/$name
+for load in "$@"; do
+	name=${load%%@*} framework='' form=''
+	case $load in
+	*@*-single) framework=${load#*@} framework=${framework%-single} form=single ;;
+	*@*) framework=${load#*@} form=folder ;;
+	esac
+	out=$BUILD/dotnet/$load
 	stamp=$out/.built
 	if [ -e "$stamp" ] && [ -z "$(find "tests/workloads/$name" tests/workloads/shared \
 		tests/workloads/Directory.Build.props -type f -newer "$stamp" -print -quit)" ]; then
 		continue
 	fi
 	mkdir -p "$out"
-	printf '  %-8s %s\n' DOTNET "tests/workloads/$name"
-	# No servers stay behind; what is made in between lies in the build folder, not beside the sources.
-	if ! log=$(dotnet build "tests/workloads/$name/$name.csproj" -c Release -o "$out" -v quiet -nologo \
-		--disable-build-servers -nodeReuse:false -p:UseSharedCompilation=false \
-		-p:BaseIntermediateOutputPath="$BUILD/dotnet/obj/$name/" \
-		-p:MSBuildProjectExtensionsPath="$BUILD/dotnet/obj/$name/" </dev/null 2>&1); then
+	printf '  %-8s %s\n' DOTNET "tests/workloads/$name${framework:+ for $framework${form:+, $form}}"
+	if ! log=$(build "$name" "$out" "$BUILD/dotnet/obj/$load" "$framework" "$form" </dev/null 2>&1); then
 		printf '%s\n' "$log" >&2
 		exit 1
 	fi

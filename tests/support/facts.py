@@ -4,6 +4,10 @@
 facts.py truth FILE START_NS END_NS      seconds of wall, process CPU, first way, second way
 facts.py share FOLDED PROCESS FRAME      samples with that frame, samples of the process
 facts.py jit CAPTURE TGID                JIT frames with a name, all JIT frames, in samples
+facts.py managed CAPTURE TGID [EXE]      managed frames with a name, all of them, in samples; then a line per
+                                         reason of the others: frames, per cent, reason. EXE: a single-file
+                                         program, whose assemblies lie behind what ELF loads of it
+facts.py enable PID [3|1|off]            asks the runtime for a perf map (3), with jitdump (1), or to end it
 facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
 facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, with one of another, addresses
                                          that had names of several phases
@@ -13,12 +17,18 @@ facts.py delays RUNQ BPFTRACE            run delays that each counted, the large
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
+facts.py names TRUTH FOLDED PROCESS HOW  a line per caller of Burn.Spin: samples, the fewest and the most
+                                         that its CPU time allows, its name; HOW: display, mine (with what
+                                         just my code folds) or raw (by method alone)
+facts.py calls FOLDED PROCESS FRAME      a line per number of times that the frame stands on a stack: times,
+                                         samples; commonest first
 facts.py watch OBSERVER PID...           until that process ends: looks at the threads of the others, how
                                          many times one was traced, their states in turn
 """
 import bisect
 import glob
 import re
+import socket
 import sqlite3
 import struct
 import sys
@@ -137,6 +147,66 @@ def jit(path, tgid):
             total += 1
             named += symbol is not None and symbols[symbol][1] == 0
     print(named, total)
+
+
+def elf_end(path):
+    """Where the parts of a 64-bit ELF file that are loaded end in the file."""
+    with open(path, 'rb') as f:
+        head = f.read(64)
+        offset, = struct.unpack_from('<Q', head, 32)
+        size, count = struct.unpack_from('<HH', head, 54)
+        f.seek(offset)
+        rows = f.read(size * count)
+    ends = []
+    for i in range(count):
+        kind, _, offset, _, _, bytes_ = struct.unpack_from('<IIQQQQ', rows, i * size)
+        ends += [offset + bytes_] if kind == 1 else []
+    return max(ends)
+
+
+def managed(path, tgid, exe=None):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    db.text_factory = bytes
+    table = locations(db)
+    words = {i: w.decode() for i, w in db.execute('SELECT id, word FROM reason')}
+    symbols = dict(db.execute('SELECT id, reason FROM symbol'))
+    bundle = elf_end(exe) if exe else None
+    ranges = []
+    for start, end, offset, kind, module in db.execute(
+            '''SELECT m.start, m."end", m.file_offset, m.kind, f.path FROM mapping m
+            JOIN process p ON p.id = m.process JOIN module f ON f.id = m.module WHERE p.tgid = ?''', (tgid,)):
+        bundled = exe and module.endswith(b'/' + exe.split('/')[-1].encode()) and offset >= bundle
+        if kind in (2, 3) or module.lower().endswith(b'.dll') or bundled:
+            ranges.append((start, end))
+    ranges.sort()
+    starts = [a for a, _ in ranges]
+    counts, named, total = {}, 0, 0
+    for when, process, addresses, _ in frames_of(db, int(tgid)):
+        for address in addresses:
+            i = bisect.bisect_right(starts, address) - 1
+            if i < 0 or address >= ranges[i][1]:
+                continue
+            reason = symbols.get(symbol_at(table, process, address, when), -1)
+            total += 1
+            named += reason == 0
+            if reason:
+                counts[reason] = counts.get(reason, 0) + 1
+    print(named, total)
+    for reason, count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(count, f'{100 * count / total:.2f}', words.get(reason, 'nothing'))
+
+
+def enable(pid, what='3'):
+    """dotnet/runtime, docs/design: the diagnostics protocol; process set 4, commands 5 and 6."""
+    path, = glob.glob(f'/tmp/dotnet-diagnostic-{pid}-*-socket')
+    off = what == 'off'
+    request = b'DOTNET_IPC_V1\0' + struct.pack('<HBBH', 20 if off else 24, 4, 6 if off else 5, 0)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(10)
+        s.connect(path)
+        s.sendall(request if off else request + struct.pack('<I', int(what)))
+        reply = s.recv(64)
+    return not (reply[:14] == request[:14] and reply[16:18] == b'\xff\0')
 
 
 def reasons(path, tgid):
@@ -280,8 +350,49 @@ def watch(observer, *pids):
     print(looks, traced, ''.join(sorted(states)))
 
 
+def names(truth, path, process, how):
+    """Tab-separated, with a last line for callers that the truth does not know."""
+    burnt, seen = {}, {}
+    for line in open(truth, encoding='utf-8').read().splitlines():
+        ns, method, name = line.split('\t')
+        # Folded into its caller; as it has no frame of its own, the walk skipped the nearest one.
+        if how == 'mine' and name.startswith('<expression>'):
+            name = 'Program.Main'
+        # The runtime damages the lines of names that are not ASCII.
+        key = name if how != 'raw' or name == '[jit]' else method
+        burnt[key] = burnt.get(key, 0) + int(ns)
+    for frames, count in folded_lines(path):
+        if frames[0] != process:
+            continue
+        spin = [i for i, frame in enumerate(frames) if 'Load.Burn' in frame and 'Spin' in frame]
+        if not spin or spin[-1] < 2:
+            continue
+        key = frames[spin[-1] - 1].replace('\\x3b', ';')
+        if how == 'raw' and '::' in key:
+            key = re.sub(r'^.*?::', '', key).split('(')[0]
+        seen[key] = seen.get(key, 0) + count
+    total, whole = sum(seen.values()), sum(burnt.values())
+    for name, ns in burnt.items():
+        p = ns / whole
+        off = 4 * (total * p * (1 - p)) ** 0.5 + 2
+        print(seen.pop(name, 0), f'{total * p - off:.1f}', f'{total * p + off:.1f}', name, sep='\t')
+    print(sum(seen.values()), 0, f'{total * 0.01:.1f}', 'callers that did not burn ' +
+          ', '.join(list(seen)[:5]), sep='\t')
+
+
+def calls(path, process, frame):
+    times = {}
+    for frames, count in folded_lines(path):
+        if frames[0] == process and frame in frames:
+            n = frames.count(frame)
+            times[n] = times.get(n, 0) + count
+    for n, count in sorted(times.items(), key=lambda row: -row[1]):
+        print(n, count)
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
-            'delays': delays, 'clean': clean, 'folded': folded, 'strace': strace, 'watch': watch}
+            'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
+            'strace': strace, 'watch': watch, 'names': names, 'calls': calls}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

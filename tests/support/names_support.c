@@ -122,7 +122,8 @@ void fake_process(const struct fake_proc *proc, const struct fake_process *p)
 #define STRINGS_AT  0x3000
 #define SECTIONS_AT 0x3c00
 
-static const char section_names[] = "\0.symtab\0.strtab\0.text\0.gnu_debuglink\0.shstrtab";
+static const char section_names[] = "\0.symtab\0.strtab\0.text\0.gnu_debuglink\0.shstrtab"
+				    "\0.gnu_debugdata";
 
 static size_t fake_unwind(const struct fake_elf *elf, uint8_t *image)
 {
@@ -172,6 +173,7 @@ static size_t fake_symbols(const struct fake_elf *elf, uint8_t *image)
 
 void fake_elf(const struct fake_elf *elf, uint8_t *image)
 {
+	size_t link_crc_at = elf->debuglink ? (strlen(elf->debuglink) + 4) & ~(size_t)3 : 0;
 	size_t hdr_bytes, strings;
 	Elf64_Ehdr e = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 				    EV_CURRENT},
@@ -184,7 +186,7 @@ void fake_elf(const struct fake_elf *elf, uint8_t *image)
 			.e_phentsize = sizeof(Elf64_Phdr),
 			.e_phnum = 4,
 			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shnum = 6,
+			.e_shnum = 7,
 			.e_shstrndx = 5};
 	Elf64_Phdr ph[4] = {
 		{.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x1000, .p_memsz = 0x1000},
@@ -195,7 +197,7 @@ void fake_elf(const struct fake_elf *elf, uint8_t *image)
 		 .p_filesz = 0x1000,
 		 .p_memsz = 0x1000},
 	};
-	Elf64_Shdr sh[6] = {0};
+	Elf64_Shdr sh[7] = {0};
 
 	memset(image, 0, FAKE_ELF_BYTES);
 	strings = fake_symbols(elf, image);
@@ -231,13 +233,20 @@ void fake_elf(const struct fake_elf *elf, uint8_t *image)
 	sh[4] = (Elf64_Shdr){.sh_name = 23,
 			     .sh_type = SHT_PROGBITS,
 			     .sh_offset = LINK_AT,
-			     .sh_size = elf->debuglink ? strlen(elf->debuglink) + 5 : 0};
-	if (elf->debuglink)
+			     .sh_size = elf->debuglink ? link_crc_at + 4 : 0};
+	if (elf->debuglink) {
 		strcpy((char *)image + LINK_AT, elf->debuglink);
+		memcpy(image + LINK_AT + link_crc_at, &elf->debuglink_crc, 4);
+	}
 	sh[5] = (Elf64_Shdr){.sh_name = 38,
 			     .sh_type = SHT_STRTAB,
 			     .sh_offset = SECTIONS_AT + sizeof(sh),
 			     .sh_size = sizeof(section_names)};
+	if (elf->debugdata_bytes)
+		sh[6] = (Elf64_Shdr){.sh_name = 48,
+				     .sh_type = SHT_PROGBITS,
+				     .sh_offset = FAKE_ELF_BYTES,
+				     .sh_size = elf->debugdata_bytes};
 	memcpy(image, &e, sizeof(e));
 	memcpy(image + sizeof(e), ph, sizeof(ph));
 	memcpy(image + SECTIONS_AT, sh, sizeof(sh));

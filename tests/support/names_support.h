@@ -50,6 +50,8 @@ struct fake_elf {
 	size_t functions_cnt;
 	uint8_t build_id; /* each of its 20 bytes; 0 = no note */
 	const char *debuglink;
+	uint32_t debuglink_crc;
+	size_t debugdata_bytes; /* of .gnu_debugdata, which the caller appends to the image */
 };
 #define FAKE_ELF_BYTES 0x4000
 /* Fills image[FAKE_ELF_BYTES]. */

@@ -79,6 +79,20 @@ Test(flame, data_has_tiers_late_names_and_losses)
 	model_free(m);
 }
 
+Test(flame, data_tells_how_its_frames_are_to_be_read)
+{
+	struct model *m = build_page_capture();
+	char *data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+
+	cr_expect(strstr(data, "\"rawNames\":false,\"justMyCode\":false"));
+	free(data);
+	m->raw_names = m->just_my_code = true;
+	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+	cr_expect(strstr(data, "\"rawNames\":true,\"justMyCode\":true"));
+	free(data);
+	model_free(m);
+}
+
 Test(flame, books_are_those_of_the_report)
 {
 	struct model *m = build_page_gap();

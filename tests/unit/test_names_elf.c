@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <lzma.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "names/elf.h"
 #include "names_support.h"
@@ -116,9 +119,191 @@ Test(elf, a_debug_file_adds_names_only_with_the_same_build_id)
 	fd = fake_fd(debug_image, sizeof(debug_image));
 	cr_assert_eq(elf_add_debug(t, fd), REASON_NAMED);
 	close(fd);
+	cr_assert(t->has_symtab);
 	cr_assert(elf_find(t, 0x1080, &place));
 	cr_assert_str_eq(place.name, "outer");
 	elf_free(t);
+}
+
+Test(elf, a_debug_file_belongs_by_its_build_id_or_else_by_the_links_crc)
+{
+	static const struct {
+		const char *name;
+		const char *link;
+		uint8_t build_id, debug_build_id;
+		bool crc_fits, has_symbols;
+		enum model_reason reason;
+	} rows[] = {
+		{"same build id, no link", NULL, 7, 7, false, true, REASON_NAMED},
+		{"same build id, stale CRC", "x.dbg", 7, 7, false, true, REASON_NAMED},
+		{"other build id, CRC fits", "x.dbg", 7, 8, true, true, REASON_FILE_CHANGED},
+		{"debug file without, CRC fits", "x.dbg", 7, 0, true, true, REASON_NAMED},
+		{"debug file without, other CRC", "x.dbg", 7, 0, false, true, REASON_FILE_CHANGED},
+		{"debug file without, no link", NULL, 7, 0, true, true, REASON_FILE_CHANGED},
+		{"both without, CRC fits", "x.dbg", 0, 0, true, true, REASON_NAMED},
+		{"both without, other CRC", "x.dbg", 0, 0, false, true, REASON_FILE_CHANGED},
+		{"file without, CRC fits", "x.dbg", 0, 7, true, true, REASON_NAMED},
+		{"belongs, but is stripped too", "x.dbg", 7, 7, true, false, REASON_NO_SYMBOL},
+	};
+	static uint8_t image[FAKE_ELF_BYTES], debug_image[FAKE_ELF_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fake_elf debug = {.symbols = symbols,
+					 .symbols_cnt = rows[i].has_symbols,
+					 .build_id = rows[i].debug_build_id};
+		struct fake_elf file = {.build_id = rows[i].build_id, .debuglink = rows[i].link};
+		enum model_reason reason;
+		struct elf_place place;
+		struct elf_table *t;
+		int fd;
+
+		fake_elf(&debug, debug_image);
+		file.debuglink_crc = (uint32_t)crc32(0, debug_image, sizeof(debug_image));
+		file.debuglink_crc ^= !rows[i].crc_fits;
+		fake_elf(&file, image);
+		t = load(image, sizeof(image), &reason);
+		cr_assert_eq(reason, REASON_NAMED, "%s", rows[i].name);
+		fd = fake_fd(debug_image, sizeof(debug_image));
+		reason = elf_add_debug(t, fd);
+		close(fd);
+		cr_expect_eq(reason, rows[i].reason, "%s: %d", rows[i].name, reason);
+		cr_expect_eq(t->has_symtab, !reason, "%s", rows[i].name);
+		cr_assert(elf_find(t, 0x1080, &place), "%s", rows[i].name);
+		cr_expect_eq(place.name != NULL, !reason, "%s", rows[i].name);
+		elf_free(t);
+	}
+}
+
+/* A stripped file with these bytes as its .gnu_debugdata. */
+static int with_debugdata(const void *bytes, size_t len, size_t section_bytes)
+{
+	struct fake_elf file = {.build_id = 7, .debugdata_bytes = section_bytes};
+	static uint8_t image[FAKE_ELF_BYTES];
+	int fd;
+
+	fake_elf(&file, image);
+	fd = fake_fd(image, sizeof(image));
+	cr_assert_eq(pwrite(fd, bytes, len, FAKE_ELF_BYTES), (ssize_t)len);
+	return fd;
+}
+
+static size_t pack(const void *bytes, size_t len, uint32_t preset, uint8_t *packed, size_t cap)
+{
+	size_t packed_len = 0;
+
+	cr_assert_eq(lzma_easy_buffer_encode(preset, LZMA_CHECK_CRC64, NULL, bytes, len, packed,
+					     &packed_len, cap),
+		     LZMA_OK);
+	return packed_len;
+}
+
+/* Keeps the file open, as the job does. */
+static struct elf_table *load_packed(int fd, enum model_reason *ret_reason)
+{
+	struct elf_table *table;
+	struct elf_identity identity;
+
+	cr_assert_eq(elf_identify(fd, &identity), REASON_NAMED);
+	cr_assert_eq(elf_load(fd, &identity, &table), REASON_NAMED);
+	*ret_reason = elf_add_debugdata(table, fd);
+	return table;
+}
+
+Test(elf, symbols_packed_into_the_file_are_added)
+{
+	static const uint32_t presets[] = {0, 6, 9};
+	struct fake_elf inner = {.symbols = symbols, .symbols_cnt = 2};
+	static uint8_t image[FAKE_ELF_BYTES], packed[FAKE_ELF_BYTES];
+	struct elf_place place;
+
+	fake_elf(&inner, image);
+	for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
+		size_t len = pack(image, sizeof(image), presets[i], packed, sizeof(packed));
+		int fd = with_debugdata(packed, len, len);
+		enum model_reason reason;
+		struct elf_table *t = load_packed(fd, &reason);
+
+		cr_expect_eq(reason, REASON_NAMED, "preset %u: %d", presets[i], reason);
+		cr_expect(!t->has_symtab, "a full copy of the file knows more");
+		cr_assert(elf_find(t, 0x1045, &place));
+		cr_expect_str_eq(place.name, "inner_label");
+		elf_free(t);
+		close(fd);
+	}
+}
+
+Test(elf, packed_symbols_that_are_damaged_give_a_reason)
+{
+	struct fake_elf inner = {.symbols = symbols, .symbols_cnt = 2};
+	static uint8_t image[FAKE_ELF_BYTES], packed[FAKE_ELF_BYTES], broken[FAKE_ELF_BYTES];
+	size_t len, text_len;
+	enum model_reason reason;
+
+	fake_elf(&inner, image);
+	len = pack(image, sizeof(image), 6, packed, sizeof(packed));
+	for (size_t cut = 0; cut < len; cut++) {
+		int fd = with_debugdata(packed, cut, cut);
+		struct elf_table *t = load_packed(fd, &reason);
+
+		cr_expect_eq(reason, cut ? REASON_FILE_MALFORMED : REASON_NO_SYMBOL, "%zu: %d", cut,
+			     reason);
+		elf_free(t);
+		close(fd);
+	}
+	for (size_t at = 0; at < len; at++) {
+		int fd;
+
+		memcpy(broken, packed, len);
+		broken[at] ^= 0x40;
+		fd = with_debugdata(broken, len, len);
+		elf_free(load_packed(fd, &reason));
+		cr_expect_neq(reason, REASON_NAMED, "byte %zu is not checked", at);
+		close(fd);
+	}
+	text_len = pack("no program", 10, 6, broken, sizeof(broken));
+	const struct {
+		const char *name;
+		const void *bytes;
+		size_t len, section_bytes;
+		enum model_reason reason;
+	} rows[] = {
+		{"not xz", "ELF", 3, 3, REASON_FILE_MALFORMED},
+		{"xz of a text", broken, text_len, text_len, REASON_FILE_MALFORMED},
+		{"the section reaches beyond the file", packed, len, len + 9, REASON_NAMED},
+		{"a section of 1 GiB", packed, len, 1 << 30, REASON_LIMIT},
+		{"a section of 2^63", packed, len, 1ull << 63, REASON_LIMIT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int fd = with_debugdata(rows[i].bytes, rows[i].len, rows[i].section_bytes);
+
+		elf_free(load_packed(fd, &reason));
+		cr_expect_eq(reason, rows[i].reason, "%s: %d", rows[i].name, reason);
+		close(fd);
+	}
+}
+
+Test(elf, a_bomb_of_packed_symbols_is_stopped)
+{
+	enum { BOMB_BYTES = 256 << 20 };
+	uint8_t *zeros = calloc(1, BOMB_BYTES), *packed = malloc(1 << 20);
+	enum model_reason reason;
+	struct elf_table *t;
+	clock_t start;
+	size_t len;
+	int fd;
+
+	cr_assert(zeros && packed);
+	len = pack(zeros, BOMB_BYTES, 0, packed, 1 << 20);
+	fd = with_debugdata(packed, len, len);
+	start = clock();
+	t = load_packed(fd, &reason);
+	cr_expect_eq(reason, REASON_LIMIT, "%d", reason);
+	cr_expect_lt(clock() - start, 2 * CLOCKS_PER_SEC);
+	cr_expect_lt(elf_memory_bytes(t), 1 << 20);
+	elf_free(t);
+	close(fd);
+	free(zeros);
+	free(packed);
 }
 
 Test(elf, damaged_files_are_refused_or_give_less)

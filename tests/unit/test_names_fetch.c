@@ -154,6 +154,63 @@ Test(fetch, its_end_waits_for_nobody)
 	fake_proc_remove(&proc);
 }
 
+/* The build id of these requests is ab 01 02, the file /opt/app/libx.so, its link libx.so.dbg. */
+Test(fetch, debug_files_are_looked_for_in_their_places)
+{
+	static const struct {
+		const char *name, *path; /* below the process's root; NULL = nothing is there */
+		unsigned candidate;
+		bool found;
+	} rows[] = {
+		{"by build id", "usr/lib/debug/.build-id/ab/0102.debug", 0, true},
+		{"by build id, of another", "usr/lib/debug/.build-id/ab/0103.debug", 0, false},
+		{"by build id on the host: not in this root",
+		 "usr/lib/debug/.build-id/ab/0102.debug", 1, false},
+		{"beside the file", "opt/app/libx.so.dbg", 2, true},
+		{"in .debug beside it", "opt/app/.debug/libx.so.dbg", 3, true},
+		{"in the mirror of its folder", "usr/lib/debug/opt/app/libx.so.dbg", 4, true},
+		{"in the host's mirror: not in this root", "usr/lib/debug/opt/app/libx.so.dbg", 5,
+		 false},
+		{"nowhere", NULL, 2, false},
+		{"another name", "opt/app/liby.so.dbg", 2, false},
+	};
+	struct fetch_request *request = calloc(1, sizeof(*request));
+	struct fake_process p = {.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
+	struct fetch_reply reply;
+
+	request->what = FETCH_DEBUG;
+	request->target.tgid = 5;
+	strcpy(request->path, "/opt/app/libx.so");
+	memcpy(request->build_id, "\xab\x01\x02", 3);
+	request->build_id_len = 3;
+	strcpy(request->debuglink, "libx.so.dbg");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fake_proc proc;
+		char path[256];
+		int fd;
+
+		fake_proc_make(&proc);
+		fake_process(&proc, &p);
+		strcpy(request->target.proc_path, proc.path);
+		if (rows[i].path) {
+			snprintf(path, sizeof(path), "5/root/%s", rows[i].path);
+			fake_text(&proc, path, "symbols");
+		}
+		request->candidate = rows[i].candidate;
+		fetch_serve(request, -1, &reply, &fd);
+		cr_expect_eq(fd >= 0, rows[i].found, "%s", rows[i].name);
+		cr_expect_eq(!reply.reason, rows[i].found, "%s: %d", rows[i].name, reply.reason);
+		if (fd >= 0)
+			close(fd);
+		fake_proc_remove(&proc);
+	}
+	request->candidate = 2;
+	request->debuglink[0] = '\0';
+	fetch_serve(request, -1, &reply, &(int){-1});
+	cr_expect_eq(reply.reason, REASON_FILE_GONE, "no link, no place");
+	free(request);
+}
+
 Test(fetch, directories_are_held_of_living_processes_only)
 {
 	struct fetch *f = fetch_new(10000000000u);

@@ -60,7 +60,7 @@ static uint32_t add_process(struct host *h, uint32_t tgid, const char *maps)
 	return row;
 }
 
-static const char *name_at(struct host *h, uint32_t process, uint64_t address)
+static const struct model_symbol *symbol_at(struct host *h, uint32_t process, uint64_t address)
 {
 	struct model_stack s = {.id = h->m->stacks_cnt + 1,
 				.process = process,
@@ -70,12 +70,13 @@ static const char *name_at(struct host *h, uint32_t process, uint64_t address)
 
 	names_stack(h->n, h->m, model_stack_add(h->m, &s, &address), 1000);
 	row = model_location_find(h->m, process, address, 1000);
-	if (row == MODEL_NONE)
-		return "";
-	row = h->m->locations[row].symbol;
-	cr_expect_eq(h->m->symbols[row].kind, KIND_IMAGE);
-	cr_expect_eq(h->m->symbols[row].reason, REASON_PRECOMPILED);
-	return h->m->symbols[row].name;
+	cr_assert_neq(row, MODEL_NONE);
+	return &h->m->symbols[h->m->locations[row].symbol];
+}
+
+static const char *name_at(struct host *h, uint32_t process, uint64_t address)
+{
+	return symbol_at(h, process, address)->name;
 }
 
 #define MAPS_GOOD "7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/Good.dll\n"
@@ -86,17 +87,19 @@ Test(names_image, call_sites_of_a_function_are_one_row)
 		const char *name;
 		uint64_t address;
 		const char *symbol;
+		enum model_reason reason;
 	} rows[] = {
-		{"start", 0x7f0000000300, "Good.dll+0x300"},
-		{"call site", 0x7f0000000321, "Good.dll+0x300"},
-		{"another function", 0x7f0000000377, "Good.dll+0x340"},
-		{"no function", 0x7f0000000250, "Good.dll+0x250"},
-		{"mapped from an offset", 0x7f0000010010, "Good.dll+0x300"},
-		{"damaged", 0x7f0000100321, "Damaged.dll+0x321"},
-		{"not an image", 0x7f0000200321, "Text.dll+0x321"},
-		{"not there", 0x7f0000300321, "Gone.dll+0x321"},
-		{"another file than the mapped one", 0x7f0000400321, "Other.dll+0x321"},
-		{"inside another root", 0x7f0000500321, "Link.dll+0x321"},
+		{"start", 0x7f0000000300, "Good.dll+0x300", REASON_PRECOMPILED},
+		{"call site", 0x7f0000000321, "Good.dll+0x300", REASON_PRECOMPILED},
+		{"another function", 0x7f0000000377, "Good.dll+0x340", REASON_PRECOMPILED},
+		{"no function", 0x7f0000000250, "[call stub]", REASON_NAMED},
+		{"mapped from an offset", 0x7f0000010010, "Good.dll+0x300", REASON_PRECOMPILED},
+		{"damaged", 0x7f0000100321, "Damaged.dll+0x321", REASON_FILE_MALFORMED},
+		{"not an image", 0x7f0000200321, "Text.dll+0x321", REASON_FILE_MALFORMED},
+		{"not there", 0x7f0000300321, "Gone.dll+0x321", REASON_FILE_GONE},
+		{"another file than the mapped one", 0x7f0000400321, "Other.dll+0x321",
+		 REASON_FILE_CHANGED},
+		{"inside another root", 0x7f0000500321, "Link.dll+0x321", REASON_FILE_GONE},
 	};
 	struct fake_image what = {.machine = FAKE_IMAGE_X64, .rows = functions, .rows_cnt = 2};
 	uint8_t image[FAKE_IMAGE_BYTES];
@@ -120,9 +123,13 @@ Test(names_image, call_sites_of_a_function_are_one_row)
 			"7f0000300000-7f0000301000 r-xp 00000000 08:01 0 /app/Gone.dll\n"
 			"7f0000400000-7f0000401000 r-xp 00000000 08:01 7 /app/Other.dll\n"
 			"7f0000500000-7f0000501000 r-xp 00000000 08:01 0 /app/Link.dll\n");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		cr_expect_str_eq(name_at(&h, p, rows[i].address), rows[i].symbol, "%s: %s",
-				 rows[i].name, name_at(&h, p, rows[i].address));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct model_symbol *s = symbol_at(&h, p, rows[i].address);
+
+		cr_expect_str_eq(s->name, rows[i].symbol, "%s: %s", rows[i].name, s->name);
+		cr_expect_eq(s->reason, rows[i].reason, "%s: %d", rows[i].name, s->reason);
+		cr_expect_eq(s->kind, rows[i].reason ? KIND_IMAGE : KIND_STUB, "%s", rows[i].name);
+	}
 	host_end(&h);
 }
 

@@ -57,7 +57,7 @@ Test(perfmap_name, reads_plain_methods)
 		{"instance int32[] [app] X::Get(int32[0...,0...],method void *(int32))", "X.Get",
 		 "app", ""},
 		{"void [My App] My.X::Go()", "My.X.Go", "My App", ""},
-		{"T [a] X::op_Implicit(y::z)", "X.op_Implicit", "a", ""},
+		{"T [a] X::op_Implicit(y::z)", "X.implicit operator", "a", ""},
 	};
 
 	CHECK(rows);
@@ -96,7 +96,7 @@ Test(perfmap_name, writes_generics_as_csharp_does)
 	static const struct row rows[] = {
 		{"string [names] My.Outer`2+Inner`1[System.Int32,System.__Canon,System.Double]::"
 		 "Gen(!0,!1,!2,!!0)[QuickJitted]",
-		 "My.Outer<int,__Canon>.Inner<double>.Gen", "names", "QuickJitted"},
+		 "My.Outer<int,T2>.Inner<double>.Gen", "names", "QuickJitted"},
 		{"instance bool [System.Private.CoreLib] System.Collections.Generic.Dictionary`2+"
 		 "Enumerator[My.Shop.Key+Part,System.Int32]::MoveNext()",
 		 "System.Collections.Generic.Dictionary<Key.Part,int>.Enumerator.MoveNext",
@@ -130,16 +130,16 @@ Test(perfmap_name, reads_state_machines_as_the_method)
 		 "a", "QuickJitted"},
 		{"instance bool [a] Ns.P+<Iter>d__5::MoveNext()", "Ns.P.Iter (iterator)", "a", ""},
 		{"instance void [a] Ns.P+<Work>d__3`1[System.__Canon]::MoveNext()",
-		 "Ns.P.Work<__Canon> (async)", "a", ""},
+		 "Ns.P.Work<T> (async)", "a", ""},
 		{"instance void [a] Ns.P+<Work>d__3::SetStateMachine(class X)",
 		 "Ns.P.Work.SetStateMachine", "a", ""},
 		{"instance int32 [a] Ns.P+<I>d__5::System.Collections.Generic.IEnumerator<System."
 		 "Int32>.get_Current()",
-		 "Ns.P.I.IEnumerator<int>.get_Current", "a", ""},
+		 "Ns.P.I.IEnumerator<int>.Current.get", "a", ""},
 		{"instance void [app] Program+<<Main>$>d__0::MoveNext()", "Program.Main (async)",
 		 "app", ""},
 		{"instance void [app] Program+<>c+<<<Main>$>b__0_3>d::MoveNext()",
-		 "Program.Main.<lambda> (async)", "app", ""},
+		 "Program.Main.<lambda 4> (async)", "app", ""},
 		{"instance void [app] Program+<<<Main>$>g__LocalAsync|0_2>d::MoveNext()",
 		 "Program.Main.LocalAsync (async)", "app", ""},
 		{"instance bool [a] Ns.T+<System-Collections-Generic-IEnumerable<System-Int32>-"
@@ -165,8 +165,12 @@ Test(perfmap_name, reads_lambdas_and_local_functions_as_part_of_their_method)
 {
 	static const struct row rows[] = {
 		{"instance int32 [a] My.P+<>c__DisplayClass6_0::<Main>b__1(int32)",
-		 "My.P.Main.<lambda>", "a", ""},
-		{"instance int32 [a] My.P+<>c::<Main>b__0_1(int32)", "My.P.Main.<lambda>", "a", ""},
+		 "My.P.Main.<lambda 2>", "a", ""},
+		{"instance int32 [a] My.P+<>c::<Main>b__0_1(int32)", "My.P.Main.<lambda 2>", "a",
+		 ""},
+		{"instance int32 [a] My.P+<>c::<Main>b__0_0(int32)", "My.P.Main.<lambda>", "a", ""},
+		{"instance int32 [a] My.P+<>c::<Main>b__0#1_7#2(int32)", "My.P.Main.<lambda>", "a",
+		 ""},
 		{"instance int32 [a] My.P+<>c__DisplayClass6_0::<Main>g__Local|0(int32)",
 		 "My.P.Main.Local", "a", ""},
 		{"int32 [a] My.P::<Main>g__Local|0_0(int32)", "My.P.Main.Local", "a", ""},
@@ -177,22 +181,22 @@ Test(perfmap_name, reads_lambdas_and_local_functions_as_part_of_their_method)
 		 "QuickJitted"},
 		{"void [hello] Program::<Main>(string[])", "Program.Main", "hello", ""},
 		{"int32 [a] Program::<<Main>$>g__local|0_0(int32)", "Program.Main.local", "a", ""},
-		{"instance int32 [a] Program+<>c::<<Main>$>b__0_1(int32)", "Program.Main.<lambda>",
-		 "a", ""},
+		{"instance int32 [a] Program+<>c::<<Main>$>b__0_1(int32)",
+		 "Program.Main.<lambda 2>", "a", ""},
 		{"void [a] Program+<>c::.cctor()", "Program.<closure>..cctor", "a", ""},
 		{"instance void [a] P+<>c::<.ctor>b__0_0()", "P..ctor.<lambda>", "a", ""},
 		{"instance int32 [a] P+<>c::<Ns.IThing.Do>b__0_0()", "P.IThing.Do.<lambda>", "a",
 		 ""},
-		{"instance int32 [vb] Cart+_Closure$__::_Lambda$__1-0()", "Cart.<lambda>", "vb",
+		{"instance int32 [vb] Cart+_Closure$__::_Lambda$__1-0()", "Cart.<lambda 1-0>", "vb",
 		 ""},
-		{"instance int32 [fs] Shop+total@7::Invoke(int32)", "Shop.total.<lambda>", "fs",
+		{"instance int32 [fs] Shop+total@7::Invoke(int32)", "Shop.total.<lambda@7>", "fs",
 		 ""},
 		{"instance class Rec [a] Rec::<Clone>$()", "Rec.Clone", "a", ""},
 		{"int32 [a] <Program>F0123456789ABCDEF__Hidden::Do()", "Hidden.Do", "a", ""},
 		{"instance !1 [a] <>f__AnonymousType1`2[System.Int32,System.Int32]::get_y()",
-		 "<>f__AnonymousType1<int,int>.get_y", "a", ""},
+		 "<anonymous type><int,int>.y.get", "a", ""},
 		{"uint32 [a] <PrivateImplementationDetails>::ComputeStringHash(string)",
-		 "<PrivateImplementationDetails>.ComputeStringHash", "a", ""},
+		 "<compiler>.ComputeStringHash", "a", ""},
 	};
 
 	CHECK(rows);
@@ -206,7 +210,7 @@ Test(perfmap_name, shortens_explicit_interface_implementations)
 		 "My.Space.Thing.IThing.Do", "names", ""},
 		{"bool [c] System.Int32::System.Numerics.IEqualityOperators<System.Int32,System."
 		 "Int32,System.Boolean>.op_Equality(int32,int32)",
-		 "System.Int32.IEqualityOperators<int,int,bool>.op_Equality", "c", ""},
+		 "System.Int32.IEqualityOperators<int,int,bool>.operator ==", "c", ""},
 	};
 
 	CHECK(rows);
@@ -215,16 +219,22 @@ Test(perfmap_name, shortens_explicit_interface_implementations)
 Test(perfmap_name, reads_dynamic_methods)
 {
 	static const struct row rows[] = {
-		{"int32 [names] dynamicClass::IdGetter(object)[Optimized]", "dynamicClass.IdGetter",
+		{"int32 [names] dynamicClass::IdGetter(object)[Optimized]", "<dynamic>.IdGetter",
 		 "names", "Optimized"},
 		{"System.Threading.Tasks.Task /* MT: 0x7fc455fb6050 */ [Anonymously Hosted "
 		 "DynamicMethods Assembly] dynamicClass::lambda_method1(class X)",
-		 "dynamicClass.lambda_method1", "Anonymously Hosted DynamicMethods Assembly", ""},
+		 "<expression>.lambda_method1", "Anonymously Hosted DynamicMethods Assembly", ""},
 		{"int32 [a] dynamicClass::with\nnewline(object)[Optimized]",
-		 "dynamicClass.with\nnewline", "a", "Optimized"},
-		{"int32 [a] dynamicClass::any.text <at> all(object)",
-		 "dynamicClass.any.text <at> all", "a", ""},
-		{"int32 [a] dynamicClass::half a na", "dynamicClass.half a na", "a", ""},
+		 "<dynamic>.with\nnewline", "a", "Optimized"},
+		{"int32 [a] dynamicClass::any.text <at> all(object)", "<dynamic>.any.text <at> all",
+		 "a", ""},
+		{"object [System.Private.CoreLib] dynamicClass::InvokeStub_Regex.IsMatch(object,"
+		 "System.Span`1 /* MT: 0x7f3e7c93fe30 */<object>)[Optimized]",
+		 "<reflection>.Regex.IsMatch", "System.Private.CoreLib", "Optimized"},
+		{"int32 [Anonymously Hosted DynamicMethods Assembly] dynamicClass::CallSite.Target("
+		 "System.Runtime.CompilerServices.Closure /* MT: 0x7f2e */,object)",
+		 "<dynamic>.CallSite.Target", "Anonymously Hosted DynamicMethods Assembly", ""},
+		{"int32 [a] dynamicClass::half a na", "<dynamic>.half a na", "a", ""},
 	};
 	char buf[PERFMAP_NAME_BYTES];
 
@@ -232,22 +242,191 @@ Test(perfmap_name, reads_dynamic_methods)
 	cr_expect(parse(rows[0].raw, strlen(rows[0].raw), buf).is_dynamic);
 }
 
-Test(perfmap_name, reads_stubs)
+Test(perfmap_name, groups_stubs_by_what_they_are_for)
 {
 	static const struct row rows[] = {
-		{"stub CreateHelper<DynamicHelper>", "stub CreateHelper<DynamicHelper>", "", ""},
-		{"stub<17> GenerateLookupStub<GenerateLookupStub>", "stub GenerateLookupStub", "",
+		/* As .NET 10 writes them. */
+		{"stub CreateHelper<DynamicHelper>", "[runtime helper]", "", ""},
+		{"stub CreateReturnConst<DynamicHelper>", "[runtime helper]", "", ""},
+		{"stub CreateDictionaryLookupHelper<DynamicHelper>", "[generic look-up]", "", ""},
+		{"stub ReportStubBlock<MethodCallThunk>", "[call stub]", "", ""},
+		{"stub ReportStubBlock<VSD_ResolveStub>", "[interface dispatch]", "", ""},
+		{"stub ReportStubBlock<VSD_LookupStub>", "[interface dispatch]", "", ""},
+		{"stub ReportStubBlock<VSD_DispatchStub>", "[interface dispatch]", "", ""},
+		{"stub ReportStubBlock<VSD_VTableStub>", "[interface dispatch]", "", ""},
+		{"stub ReportStubBlock<Unknown>", "[runtime stub]", "", ""},
+		{"stub InitThreadManagerPerfMapData<JIT_CopiedWriteBarriers>", "[write barrier]",
+		 "", ""},
+		{"stub WriteBarrier<JIT_WriteBarrier>", "[write barrier]", "", ""},
+		{"stub Link<InstantiatingStub>", "[call stub]", "", ""},
+		{"stub Link<DelegateShuffleThunk>", "[delegate call]", "", ""},
+		/* 8 and 9 number them. */
+		{"stub<17> GenerateLookupStub<GenerateLookupStub>", "[interface dispatch]", "", ""},
+		{"stub<18> GenerateResolveStub<GenerateResolveStub>", "[interface dispatch]", "",
 		 ""},
-		{"stub<3> Allocate<VSD_ResolveStub>", "stub Allocate<VSD_ResolveStub>", "", ""},
-		{"stub InitThreadManagerPerfMapData<JIT_CopiedWriteBarriers>",
-		 "stub InitThreadManagerPerfMapData<JIT_CopiedWriteBarriers>", "", ""},
-		{"stub<", "stub<", "", ""},
-		{"stub ", "stub ", "", ""},
+		{"stub<19> GenerateDispatchStub<GenerateDispatchStub>", "[interface dispatch]", "",
+		 ""},
+		{"stub<20> GenerateVTableCallStub<GenerateVTableCallStub>", "[interface dispatch]",
+		 "", ""},
+		{"stub<3> Allocate<VSD_ResolveStub>", "[interface dispatch]", "", ""},
+		{"stub<4> AllocateTemporaryEntryPoints<PRECODE_FIXUP>", "[call stub]", "", ""},
+		{"stub<5> AllocateTemporaryEntryPoints<PRECODE_STUB>", "[call stub]", "", ""},
+		{"stub<6> Init<UMEntryThunk>", "[P/Invoke marshalling]", "", ""},
+		{"stub<7> emitTrialAllocateSFastMP<JIT_TrialAllocSFastMP>", "[allocation helper]",
+		 "", ""},
+		{"stub<", "[runtime stub]", "", ""},
+		{"stub ", "[runtime stub]", "", ""},
+		{"void [System.Private.CoreLib] dynamicClass::IL_STUB_PInvoke(int32)[Optimized]",
+		 "[P/Invoke marshalling]", "", "Optimized"},
+		{"void [App] dynamicClass::IL_STUB_ReversePInvoke(int32)[Optimized]",
+		 "[P/Invoke marshalling]", "", "Optimized"},
+		{"void [App] dynamicClass::IL_STUB_StructMarshal(native int)",
+		 "[P/Invoke marshalling]", "", ""},
+		{"instance void [App] dynamicClass::IL_STUB_MulticastDelegate_Invoke()",
+		 "[delegate call]", "", ""},
+		{"instance void [App] dynamicClass::IL_STUB_WrapperDelegate_Invoke()",
+		 "[delegate call]", "", ""},
+		{"instance void [App] dynamicClass::IL_STUB_UnboxingStub()", "[call stub]", "", ""},
+		{"instance void [App] dynamicClass::IL_STUB_InstantiatingStub()", "[call stub]", "",
+		 ""},
+		{"void [App] dynamicClass::IL_STUB_StoreTailCallArgs()", "[call stub]", "", ""},
+		{"instance void [App] dynamicClass::IL_STUB_Array(int32)", "[runtime helper]", "",
+		 ""},
+		{"object [cs] dynamicClass::IL_STUB_AsyncResume_PInvokeDelegate_Optimized(object)",
+		 "[async resumption]", "", ""},
+		{"void [App] dynamicClass::IL_STUB_Novelty()", "[runtime stub]", "", ""},
 	};
 	char buf[PERFMAP_NAME_BYTES];
+	size_t i;
 
 	CHECK(rows);
-	cr_expect(parse(rows[0].raw, strlen(rows[0].raw), buf).is_stub);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect(parse(rows[i].raw, strlen(rows[i].raw), buf).is_stub, "%s", rows[i].raw);
+}
+
+Test(perfmap_name, reads_members_as_they_are_declared)
+{
+	static const struct row rows[] = {
+		{"instance uint64 [a] Ns.Thing::get_Value()", "Ns.Thing.Value.get", "a", ""},
+		{"instance void [a] Ns.Thing::set_Value(uint64)", "Ns.Thing.Value.set", "a", ""},
+		{"instance void modreq(System.Runtime.CompilerServices.IsExternalInit) [a] "
+		 "Ns.Advice`1[System.Double]::set_Limits(class L`1<!0>)",
+		 "Ns.Advice<double>.Limits.set", "a", ""},
+		{"instance void* [a] Ns.Thing::get_Place()", "Ns.Thing.Place.get", "a", ""},
+		/* Of a precompiled method no more is known. */
+		{"[a] Ns.Thing::set_Value", "Ns.Thing.Value.set", "a", ""},
+		{"[a] Ns.Thing::get_Item", "Ns.Thing.this[].get", "a", ""},
+		{"bool [a] Ns.P+<Rows>d__2::MoveNext", "Ns.P.Rows (iterator)", "a", ""},
+		{"[a] Ns.P+<Load>d__3::MoveNext", "Ns.P.Load (async)", "a", ""},
+		{"instance uint64 [a] Ns.Thing::get_Item(int32)", "Ns.Thing.this[].get", "a", ""},
+		{"instance void [a] Ns.Thing::set_Item(int32,class [x]F`2<!0,!1>)",
+		 "Ns.Thing.this[].set", "a", ""},
+		/* Properties that are called Item. */
+		{"instance uint64 [a] Ns.Thing::get_Item()", "Ns.Thing.Item.get", "a", ""},
+		{"instance void [a] Ns.Thing::set_Item(class [x]F`2<!0,!1>)", "Ns.Thing.Item.set",
+		 "a", ""},
+		{"instance char [c] System.String::get_Chars(int32)", "System.String.Chars.get",
+		 "c", ""},
+		{"instance void [a] Ns.Thing::add_Changed(class X)", "Ns.Thing.Changed.add", "a",
+		 ""},
+		{"instance void [a] Ns.Thing::remove_Changed(class X)", "Ns.Thing.Changed.remove",
+		 "a", ""},
+		/* Methods of people who like underscores. */
+		{"instance void [a] Ns.Thing::get_ready()", "Ns.Thing.get_ready", "a", ""},
+		{"instance int32 [a] Ns.Thing::set_up(int32)", "Ns.Thing.set_up", "a", ""},
+		{"instance void [a] Ns.Thing::add_all()", "Ns.Thing.add_all", "a", ""},
+		{"instance void [a] Ns.Thing::get_()", "Ns.Thing.get_", "a", ""},
+		{"instance uint64 [a] Ns.Thing::My.IStore<System.String>.get_Count()",
+		 "Ns.Thing.IStore<string>.Count.get", "a", ""},
+		{"instance uint64 [a] Ns.Thing+<>c::<get_Value>b__4_0()",
+		 "Ns.Thing.Value.get.<lambda>", "a", ""},
+		{"instance bool [a] Ns.Thing+<get_Rows>d__2::MoveNext()",
+		 "Ns.Thing.Rows.get (iterator)", "a", ""},
+		{"class M [a] M::op_Addition(class M,class M)", "M.operator +", "a", ""},
+		{"class M [a] M::op_CheckedMultiply(class M,class M)", "M.operator checked *", "a",
+		 ""},
+		{"bool [a] M::op_LessThanOrEqual(class M,class M)", "M.operator <=", "a", ""},
+		{"class M [a] M::op_UnsignedRightShift(class M,int32)", "M.operator >>>", "a", ""},
+		{"class M [a] M::op_Increment(class M)", "M.operator ++", "a", ""},
+		{"bool [a] M::op_True(class M)", "M.operator true", "a", ""},
+		{"int32 [a] M::op_Explicit(class M)", "M.explicit operator", "a", ""},
+		/* C# 14. */
+		{"instance void [a] M::op_AdditionAssignment(int32)", "M.operator +=", "a", ""},
+		{"instance void [a] M::op_MultiplicationAssignment(int32)", "M.operator *=", "a",
+		 ""},
+		{"instance void [a] M::op_IncrementAssignment()", "M.operator ++", "a", ""},
+		{"void [a] M::op_PipeRight()", "M.op_PipeRight", "a", ""},
+		{"instance void [a] Ns.Thing::Finalize()", "Ns.Thing.Finalize", "a", ""},
+		{"instance void [a] Ns.P+<Iter>d__4::<>m__Finally1()", "Ns.P.Iter.<finally>", "a",
+		 ""},
+		{"instance void [a] Ns.P+<Iter>d__4::<>m__Finally2()", "Ns.P.Iter.<finally 2>", "a",
+		 ""},
+		{"instance void [a] Ns.P::<>n__0()", "Ns.P.<call of base>", "a", ""},
+	};
+
+	CHECK(rows);
+}
+
+Test(perfmap_name, reads_types_that_compilers_made)
+{
+	static const struct row rows[] = {
+		{"uint64 [a] Shop.Names.<Types>FE60DA2E6AF59236BE5BC695035F7EAA1302B4A67DC009719502"
+		 "39111B1B9F6A2__Hidden::Work()",
+		 "Shop.Names.Hidden.Work", "a", ""},
+		{"uint64 [a] Ns.<My.Types>F0123456789ABCDEF__Hidden`1[System.Int32]::Work()",
+		 "Ns.Hidden<int>.Work", "a", ""},
+		{"int32 [a] Ns.<File>F01__Hidden::Do()", "Ns.<File>F01__Hidden.Do", "a", ""},
+		{"instance class X [a] <>z__ReadOnlyArray`1[System.__Canon]::System.Collections."
+		 "Generic.IEnumerable<T>.GetEnumerator()",
+		 "<collection expression><T>.IEnumerable<T>.GetEnumerator", "a", ""},
+		{"instance int32 [a] VB$AnonymousType_0`1[System.Int32]::get_Id()",
+		 "<anonymous type><int>.Id.get", "a", ""},
+		{"instance int32 [a] Shop.Box`1+<>c[System.Int32]::<Each>b__3_0(!0)",
+		 "Shop.Box<int>.Each.<lambda>", "a", ""},
+		{"instance int32 [vb] Cart+_Closure$__R2-0::_Lambda$__R1(int32)",
+		 "Cart.<lambda 2-1>", "vb", ""},
+		{"instance int32 [vb] Cart+_Closure$__2-0::_Lambda$__0(int32)", "Cart.<lambda 2-0>",
+		 "vb", ""},
+		{"instance void [vb] Cart+_Closure$__0-0+VB$StateMachine___Lambda$__0::MoveNext()",
+		 "Cart.<lambda 0-0> (async)", "vb", ""},
+		{"instance bool [vb] Shop.Program+VB$StateMachine_1_Numbers::MoveNext()",
+		 "Shop.Program.Numbers (iterator)", "vb", ""},
+		{"instance int32 [fs] Shop.Cart+Pipe #2 stage #1 at line 28@28::Invoke(int32)",
+		 "Shop.Cart.<pipe>.<lambda@28>", "fs", ""},
+		{"int32 [fs] Shop.Cart::<sumBy>__debug@9(class [x]L`1<int32>)", "Shop.Cart.sumBy",
+		 "fs", ""},
+		{"instance int32 [fs] Shop.Cart+numbers@17::GenerateNext(class [x]I`1<int32>&)",
+		 "Shop.Cart.numbers (iterator)", "fs", ""},
+		{"class [x]F`2<a,b> [fs] Shop.Cart::|Even|Odd|(int32)", "Shop.Cart.|Even|Odd|",
+		 "fs", ""},
+		/* The runtime's own async, .NET 10: the thunk, then the body. */
+		{"class [System.Runtime]System.Threading.Tasks.Task`1<int32> [cs] P::Work(int32)",
+		 "P.Work", "cs", ""},
+		{"int32 modreq([System.Runtime]System.Threading.Tasks.Task`1) [cs] P::Work(int32)",
+		 "P.Work (async)", "cs", ""},
+		{"instance void modreq([System.Runtime]System.Threading.Tasks.ValueTask) [cs] "
+		 "P+<>c::<Work>b__0_1(int32)",
+		 "P.Work.<lambda 2> (async)", "cs", ""},
+		{"instance int32& modreq([x]System.Runtime.InteropServices.InAttribute) [cs] "
+		 "P::get_At(int32)",
+		 "P.At.get", "cs", ""},
+		{"instance void [vb] Cart+_Closure$__+VB$StateMachine___Lambda$__1-0::MoveNext()",
+		 "Cart.<lambda 1-0> (async)", "vb", ""},
+		{"instance int32 [fs] Shop+total@7-2::Invoke(int32)", "Shop.total.<lambda@7-2>",
+		 "fs", ""},
+		{"int32 [fs] <StartupCode$Shop>.$Program::main@()",
+		 "<StartupCode$Shop>.$Program.main@", "fs", ""},
+		{"instance void [c] System.Collections.Generic.Dictionary`2[System.__Canon,System."
+		 "ValueTuple`2[System.Int64,System.__Canon]]::set_Item(!0,!1)",
+		 "System.Collections.Generic.Dictionary<T1,ValueTuple<long,T2>>.this[].set", "c",
+		 ""},
+		{"void [a] Wide`12::Go()", "Wide<T1,T2,T3,T4,T5,T6,T7,T8,T9,T10,T11,T12>.Go", "a",
+		 ""},
+		{"instance void [a] T+<>c__DisplayClass5_0+<<Nested>g__Local|0>d::MoveNext()",
+		 "T.Nested.Local (async)", "a", ""},
+	};
+
+	CHECK(rows);
 }
 
 Test(perfmap_name, falls_back_to_the_raw_name)

@@ -10,6 +10,7 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "golden.h"
+#include "model/reading.h"
 #include "output/report.h"
 #include "output/report_text.h"
 
@@ -160,6 +161,18 @@ Test(report, dotnet_service_under_load)
 	add_others(m);
 	build_books(m, 10);
 	expect_report("report_service.txt", m, &(struct report_options){.all = true});
+}
+
+Test(report, just_my_code_folds_the_framework)
+{
+	struct model *m = build_model(2, 99);
+
+	add_service(m);
+	add_others(m);
+	build_books(m, 10);
+	cr_assert_eq(reading_mark_code(m, NULL, 0), 0);
+	m->just_my_code = true;
+	expect_report("report_my_code.txt", m, &(struct report_options){.process_cnt = 1});
 }
 
 Test(report, first_screen_alone_fits_80_columns)

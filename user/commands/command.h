@@ -27,6 +27,8 @@ int command_flame(int argc, char **argv);
 int command_rename(int argc, char **argv);
 int command_runq(int argc, char **argv);
 int command_top(int argc, char **argv);
+int command_perfmap(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 
 /* Prints "see `hotrun COMMAND --help`" after a usage error; returns EXIT_USAGE. */
 int command_usage(const char *command);

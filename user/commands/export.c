@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/frames.h"
 #include "commands/time_window.h"
 #include "model/harm.h"
 #include "output/folded.h"
@@ -25,9 +26,10 @@ static const char help_text[] =
 	"                          widest frames are those that others waited for\n"
 	"      --pid               put the process id behind the name, NAME-PID\n"
 	"      --addresses         keep unnamed functions of native libraries "
-	"apart\n" TIME_WINDOW_HELP "  -h, --help              this text\n\n"
+	"apart\n" FRAMES_HELP TIME_WINDOW_HELP "  -h, --help              this text\n\n"
 	"  hotrun export --format folded slow.hotrun > slow.folded\n"
-	"  hotrun export --worst 5s --weight waiters -o harm.folded\n\n"
+	"  hotrun export --worst 5s --weight waiters -o harm.folded\n"
+	"  hotrun export --raw-names | grep -c __Canon\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 /* All processes, or each of those named in turn. */
@@ -81,6 +83,7 @@ static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt
 int command_export(int argc, char **argv)
 {
 	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      FRAMES_OPTIONS,
 					      {"weight", required_argument, NULL, 'w'},
 					      {"format", required_argument, NULL, 'f'},
 					      {"output", required_argument, NULL, 'o'},
@@ -94,6 +97,7 @@ int command_export(int argc, char **argv)
 	_cleanup_free_ uint32_t *rows = NULL;
 	struct model *m = NULL;
 	struct time_window window = {0};
+	_cleanup_(frames_clear) struct frames frames = {0};
 	size_t cnt;
 	int c, rc;
 
@@ -125,6 +129,14 @@ int command_export(int argc, char **argv)
 				return command_usage("export");
 			}
 			break;
+		case FRAMES_RAW:
+		case FRAMES_JUST_MINE:
+		case FRAMES_MINE:
+		case FRAMES_NOT_MINE:
+			rc = frames_option(&frames, c, optarg);
+			if (rc)
+				return command_usage("export");
+			break;
 		case TIME_FROM:
 		case TIME_TO:
 		case TIME_WORST:
@@ -140,6 +152,8 @@ int command_export(int argc, char **argv)
 		}
 	}
 	rc = capture_argument(argc, argv, process, &window, &m, &rows, &cnt);
+	if (!rc)
+		rc = frames_apply(&frames, m);
 	if (!rc && options.waiters)
 		rc = check_waiters(m, rows, cnt);
 	if (!rc)

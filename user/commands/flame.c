@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/frames.h"
 #include "commands/time_window.h"
 #include "output/flame.h"
 
@@ -19,15 +20,17 @@ static const char help_text[] =
 	"  -o, --output PAGE       where to write (default: stdout, when it is no terminal)\n"
 	"  -p, --process NAME|PID  show this process first\n"
 	"      --addresses         keep unnamed functions of native libraries "
-	"apart\n" TIME_WINDOW_HELP "  -h, --help              this text\n\n"
+	"apart\n" FRAMES_HELP TIME_WINDOW_HELP "  -h, --help              this text\n\n"
 	"  hotrun flame -o flame.html\n"
 	"  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n"
-	"  hotrun flame --worst 5s -o worst.html\n\n"
+	"  hotrun flame --worst 5s -o worst.html\n"
+	"  hotrun flame --just-my-code --my-code 'Microsoft.Shop.*' -o mine.html\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 int command_flame(int argc, char **argv)
 {
 	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      FRAMES_OPTIONS,
 					      {"output", required_argument, NULL, 'o'},
 					      {"process", required_argument, NULL, 'p'},
 					      {"addresses", no_argument, NULL, 'A'},
@@ -38,6 +41,7 @@ int command_flame(int argc, char **argv)
 	_cleanup_free_ uint32_t *rows = NULL;
 	struct model *m = NULL;
 	struct time_window window = {0};
+	_cleanup_(frames_clear) struct frames frames = {0};
 	struct result *result;
 	size_t cnt;
 	int c, rc;
@@ -52,6 +56,14 @@ int command_flame(int argc, char **argv)
 			break;
 		case 'A':
 			options.addresses = true;
+			break;
+		case FRAMES_RAW:
+		case FRAMES_JUST_MINE:
+		case FRAMES_MINE:
+		case FRAMES_NOT_MINE:
+			rc = frames_option(&frames, c, optarg);
+			if (rc)
+				return command_usage("flame");
 			break;
 		case TIME_FROM:
 		case TIME_TO:
@@ -72,6 +84,8 @@ int command_flame(int argc, char **argv)
 		return command_usage("flame");
 	}
 	rc = capture_argument(argc, argv, process, &window, &m, &rows, &cnt);
+	if (!rc)
+		rc = frames_apply(&frames, m);
 	if (!rc) {
 		if (cnt)
 			options.process = rows[0];

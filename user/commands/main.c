@@ -24,6 +24,8 @@ static const struct command {
 	{"rename", command_rename, "look names up again in a capture, while its processes live"},
 	{"top", command_top, "watch which processes run and which wait, live"},
 	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
+	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},
+	{"doctor", command_doctor, "say whether this host and its .NET processes can be observed"},
 };
 
 static void help(FILE *out)

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/frames.h"
 #include "commands/time_window.h"
 #include "output/report.h"
 
@@ -30,19 +31,21 @@ static const char help_text[] =
 	"      --rows N            rows of one table at the most (default 15)\n"
 	"      --width COLUMNS     80 or more (default: the terminal's, else 110)\n"
 	"      --color WHEN        auto (default), always, never\n"
-	"      --force             show shares although samples are missing\n" TIME_WINDOW_HELP
-	"  -h, --help              this text\n\n"
+	"      --force             show shares although samples are missing\n" FRAMES_HELP
+		TIME_WINDOW_HELP "  -h, --help              this text\n\n"
 	"  hotrun report\n"
 	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
 	"  hotrun report --all | less\n"
 	"  hotrun report --from 12 --to 20 slow.hotrun\n"
-	"  hotrun report --worst 5s\n\n"
+	"  hotrun report --worst 5s\n"
+	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n";
 
 struct arguments {
 	struct report_options report;
 	const char *process;
 	struct time_window window;
+	struct frames frames;
 };
 
 enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE };
@@ -56,6 +59,7 @@ static int bad_value(const char *option, const char *value, const char *want)
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
+					      FRAMES_OPTIONS,
 					      {"process", required_argument, NULL, 'p'},
 					      {"processes", required_argument, NULL, 'n'},
 					      {"summary", no_argument, NULL, 's'},
@@ -122,6 +126,13 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case FORCE:
 			o->force = true;
 			break;
+		case FRAMES_RAW:
+		case FRAMES_JUST_MINE:
+		case FRAMES_MINE:
+		case FRAMES_NOT_MINE:
+			if (frames_option(&a->frames, c, optarg))
+				return command_usage("report");
+			break;
 		case TIME_FROM:
 		case TIME_TO:
 		case TIME_WORST:
@@ -172,14 +183,15 @@ int command_report(int argc, char **argv)
 	struct model *m = NULL;
 	int rc = parse(argc, argv, &a);
 
-	if (rc)
-		return rc;
 	if (!a.report.width)
 		a.report.width = terminal_width();
-	rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
-	if (rc)
-		return rc;
-	rc = time_window_cut(&a.window, "report", m, &a.report.window);
+	if (!rc)
+		rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
+	if (!rc)
+		rc = frames_apply(&a.frames, m);
+	frames_clear(&a.frames);
+	if (!rc)
+		rc = time_window_cut(&a.window, "report", m, &a.report.window);
 	if (!rc)
 		rc = choose(m, &a, &rows);
 	result = rc ? NULL : result_open(NULL);

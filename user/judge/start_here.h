@@ -39,7 +39,7 @@ struct start_here {
 	uint64_t all;	      /* samples of the process */
 };
 
-/* top: of that process, made without folding. Returns 0 or -ENOMEM. */
+/* top: of that process, from the model as it is read now. Returns 0 or -ENOMEM. */
 int start_here(struct model *m, uint32_t process, const struct top *top,
 	       struct start_here *ret_start);
 #endif

@@ -2,7 +2,6 @@
 #include "kernel/host.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,32 +111,49 @@ void host_describe(struct host *ret_host)
 	ret_host->max_stack = read_u32("/proc/sys/kernel/perf_event_max_stack", 127);
 }
 
-static bool has_capability(uint64_t effective, unsigned int cap)
+uint64_t host_capabilities(void)
 {
-	return effective >> cap & 1;
+	return status_value("CapEff", 16, 0);
 }
 
-/* CAP_PERFMON and CAP_BPF are newer than some headers. */
-#define CAP_NR_PERFMON 38
-#define CAP_NR_BPF     39
+int64_t host_seccomp_mode(void)
+{
+	return (int64_t)status_value("Seccomp", 10, 0);
+}
+
+enum host_lockdown host_lockdown(void)
+{
+	char line[128];
+
+	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line)))
+		return HOST_LOCKDOWN_UNKNOWN;
+	if (strstr(line, "[confidentiality]"))
+		return HOST_LOCKDOWN_CONFIDENTIALITY;
+	return strstr(line, "[integrity]") ? HOST_LOCKDOWN_INTEGRITY : HOST_LOCKDOWN_NONE;
+}
+
+/* CAP_SYS_ADMIN stands for both, as it did before they were split off. */
+static bool may_record(uint64_t caps)
+{
+	return host_has_capability(caps, HOST_CAP_SYS_ADMIN) ||
+	       (host_has_capability(caps, HOST_CAP_BPF) &&
+		host_has_capability(caps, HOST_CAP_PERFMON));
+}
 
 void host_explain_eperm(char *why, size_t why_bytes)
 {
-	char lockdown[128] = "";
-	uint64_t caps = status_value("CapEff", 16, 0);
-	bool admin = has_capability(caps, CAP_SYS_ADMIN);
+	uint64_t caps = host_capabilities();
 
-	if (!admin && (!has_capability(caps, CAP_NR_BPF) || !has_capability(caps, CAP_NR_PERFMON)))
+	if (!may_record(caps))
 		snprintf(why, why_bytes,
 			 "recording needs root, or the capabilities BPF and PERFMON (missing:%s%s)",
-			 has_capability(caps, CAP_NR_BPF) ? "" : " BPF",
-			 has_capability(caps, CAP_NR_PERFMON) ? "" : " PERFMON");
-	else if (status_value("Seccomp", 10, 0) == 2)
+			 host_has_capability(caps, HOST_CAP_BPF) ? "" : " BPF",
+			 host_has_capability(caps, HOST_CAP_PERFMON) ? "" : " PERFMON");
+	else if (host_seccomp_mode() == 2)
 		snprintf(why, why_bytes,
 			 "a seccomp filter is active and may forbid bpf or perf_event_open; run "
 			 "with an unconfined seccomp profile");
-	else if (read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
-		 strstr(lockdown, "[confidentiality]"))
+	else if (host_lockdown() == HOST_LOCKDOWN_CONFIDENTIALITY)
 		snprintf(why, why_bytes, "kernel lockdown is in confidentiality mode");
 	else
 		snprintf(why, why_bytes, "the kernel refused bpf or perf_event_open");
@@ -146,18 +162,20 @@ void host_explain_eperm(char *why, size_t why_bytes)
 unsigned int host_missing_capabilities(char *missing, size_t bytes)
 {
 	static const struct {
-		unsigned int cap;
+		enum host_capability capability;
 		const char *name;
-	} wanted[] = {{CAP_SYS_PTRACE, "SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH"}};
-	uint64_t caps = status_value("CapEff", 16, 0);
+	} wanted[] = {{HOST_CAP_SYS_PTRACE, "SYS_PTRACE"},
+		      {HOST_CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH"}};
+	uint64_t caps = host_capabilities();
 	unsigned int cnt = 0;
 	size_t used = 0;
 
 	*missing = '\0';
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		/* Whoever may override permissions may read, too. */
-		if (has_capability(caps, wanted[i].cap) || (wanted[i].cap == CAP_DAC_READ_SEARCH &&
-							    has_capability(caps, CAP_DAC_OVERRIDE)))
+		if (host_has_capability(caps, wanted[i].capability) ||
+		    (wanted[i].capability == HOST_CAP_DAC_READ_SEARCH &&
+		     host_has_capability(caps, HOST_CAP_DAC_OVERRIDE)))
 			continue;
 		used += (size_t)snprintf(missing + used, bytes - used, " %s", wanted[i].name);
 		cnt++;
@@ -168,29 +186,25 @@ unsigned int host_missing_capabilities(char *missing, size_t bytes)
 int host_check(const struct host *host, char *why, size_t why_bytes)
 {
 	unsigned int major = 0, minor = 0;
-	char lockdown[128];
-	uint64_t caps = status_value("CapEff", 16, 0);
 
 	if (sscanf(host->release, "%u.%u", &major, &minor) == 2 &&
-	    (major < 5 || (major == 5 && minor < 15))) {
-		snprintf(why, why_bytes, "kernel %s is too old: hotrun needs Linux 5.15 or newer",
-			 host->release);
+	    host_kernel_is_old(major, minor)) {
+		snprintf(why, why_bytes, "kernel %s is too old: hotrun needs Linux %d.%d or newer",
+			 host->release, HOST_KERNEL_MIN_MAJOR, HOST_KERNEL_MIN_MINOR);
 		return -ENOTSUP;
 	}
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+	if (access(HOST_BTF_PATH, R_OK)) {
 		snprintf(why, why_bytes,
-			 "this kernel has no readable BTF (/sys/kernel/btf/vmlinux); it must be "
-			 "built "
-			 "with CONFIG_DEBUG_INFO_BTF=y");
+			 "this kernel has no readable BTF (%s); it must be built with "
+			 "CONFIG_DEBUG_INFO_BTF=y",
+			 HOST_BTF_PATH);
 		return -ENOTSUP;
 	}
-	if (!has_capability(caps, CAP_SYS_ADMIN) &&
-	    !(has_capability(caps, CAP_NR_BPF) && has_capability(caps, CAP_NR_PERFMON))) {
+	if (!may_record(host_capabilities())) {
 		host_explain_eperm(why, why_bytes);
 		return -EPERM;
 	}
-	if (read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
-	    strstr(lockdown, "[confidentiality]")) {
+	if (host_lockdown() == HOST_LOCKDOWN_CONFIDENTIALITY) {
 		snprintf(why, why_bytes,
 			 "kernel lockdown is in confidentiality mode, which forbids "
 			 "BPF to read kernel memory");

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host_facts.h"
+
+#define HOST_BTF_PATH "/sys/kernel/btf/vmlinux"
+
 /* CPUs that hotrun can follow; the bound of its BPF maps (CONFIG_NR_CPUS of distributions). */
 #define HOST_MAX_CPUS 8192
 
@@ -30,6 +34,11 @@ void host_describe(struct host *ret_host);
  * lockdown.
  */
 int host_check(const struct host *host, char *why, size_t why_bytes);
+
+/* Effective capabilities of hotrun; seccomp mode (0 none, 2 filter); lockdown of the kernel. */
+uint64_t host_capabilities(void);
+int64_t host_seccomp_mode(void);
+enum host_lockdown host_lockdown(void);
 
 /* What may be behind an -EPERM of the bpf or perf_event_open system calls, as one clause. */
 void host_explain_eperm(char *why, size_t why_bytes);

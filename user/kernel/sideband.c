@@ -363,3 +363,12 @@ void sideband_free(struct sideband *sb)
 	free(sb->polled);
 	free(sb);
 }
+
+uint32_t sideband_cpu_kb(void)
+{
+	size_t pages = 0;
+
+	for (int kind = 0; kind < RING_KINDS; kind++)
+		pages += 1 + ring_pages[kind];
+	return (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / 1024);
+}

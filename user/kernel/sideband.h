@@ -46,4 +46,6 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
  * the time is over. Returns true when something came, false at the end or for a signal. */
 bool sideband_wait(const struct sideband *sb, uint64_t timeout_ns);
 void sideband_free(struct sideband *sb);
+/* KiB that the rings of one CPU take where the kernel grants all. */
+uint32_t sideband_cpu_kb(void);
 #endif

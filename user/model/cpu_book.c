@@ -48,17 +48,20 @@ static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
 }
 
 /* What has run since the last switch belongs to whoever runs. A CPU that never switched is idle,
- * unless its ticks hit somebody. */
-static void add_running(struct cpu_clock *clock, uint64_t now_ns, uint64_t start_ns)
+ * unless its ticks hit somebody. So is one that is off line: tracepoints are silent there, and the
+ * last switch, from the stopper to the idle task, is never seen (include/linux/tracepoint.h). */
+static void add_running(struct cpu_seen *is, uint64_t start_ns)
 {
+	struct cpu_clock *clock = &is->clock;
 	uint64_t since_ns = clock->last_switch_ns ? clock->last_switch_ns : start_ns;
+	bool idle = clock->last_switch_ns ? !clock->running_tid : !clock->ticks_taken;
 
 	if (!since_ns)
 		return;
-	if (clock->last_switch_ns ? !clock->running_tid : !clock->ticks_taken)
-		clock->idle_ns += rise_of(now_ns, since_ns);
+	if (idle || !is->online)
+		clock->idle_ns += rise_of(is->now_ns, since_ns);
 	else
-		clock->accounted_ns += rise_of(now_ns, since_ns);
+		clock->accounted_ns += rise_of(is->now_ns, since_ns);
 }
 
 static void take_difference(const struct cpu_seen *was, const struct cpu_seen *is,
@@ -89,7 +92,7 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 	if (cpu >= book->cpus)
 		return false;
 	was = book->seen[cpu];
-	add_running(&is.clock, is.now_ns, start_ns);
+	add_running(&is, start_ns);
 	book->seen[cpu] = is;
 	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end, its
 	 * first one idle from the beginning, and so both are as long as those of other CPUs. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/method.h"
 
+#include <string.h>
+
 #include "base/grow.h"
 
 /* Kinds that can hold the same method at different times. */
@@ -74,6 +76,15 @@ uint32_t method_of(struct method_map *map, struct model *m, uint32_t symbol)
 	}
 	map->methods[from] = method;
 	return method;
+}
+
+const char *method_module(struct model *m, const struct model_symbol *s)
+{
+	size_t len = strlen(s->module);
+
+	if (s->kind == KIND_IMAGE && len > 4 && !strcmp(s->module + len - 4, ".dll"))
+		return model_string(m, s->module, len - 4);
+	return s->module;
 }
 
 void method_map_clear(struct method_map *map)

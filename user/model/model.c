@@ -291,6 +291,16 @@ uint32_t model_module_get(struct model *m, const struct model_module *module)
 	return row;
 }
 
+void model_module_version(struct model *m, uint32_t module, const uint8_t *version)
+{
+	struct model_module *f = &m->modules[module];
+
+	if (f->has_version)
+		return;
+	memcpy(f->version, version, sizeof(f->version));
+	f->has_version = f->dirty = true;
+}
+
 static bool symbol_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct model *m = owner;

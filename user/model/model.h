@@ -64,7 +64,7 @@ enum model_reason {
 	REASON_PERF_MAP_REWRITTEN = 15, /* the file shrank or was replaced while we read it */
 	REASON_PERF_MAP_DAMAGED =
 		16,		    /* the line there was damaged by the runtime (non-ASCII name) */
-	REASON_PRECOMPILED = 17,    /* ready-to-run image: its tables are not read yet */
+	REASON_PRECOMPILED = 17,    /* the precompiled image tells of no method there */
 	REASON_ANONYMOUS_CODE = 18, /* executable memory without a file, and not .NET */
 	REASON_PROCESS_GONE = 19,   /* ended before its mappings or files could be read */
 	REASON_COMPAT = 20,	    /* a 32-bit task */
@@ -74,6 +74,7 @@ enum model_reason {
 	REASON_LIMIT = 24,	/* one of hotrun's own bounds was reached */
 	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
 	REASON_BROKEN = 26,	/* the walk lost the way there: code without frame pointers */
+	REASON_COMPRESSED = 27, /* precompiled code unpacked from a single-file program */
 	REASON_CNT
 };
 
@@ -170,7 +171,8 @@ struct model_mapping {
 	bool dirty;
 };
 
-#define BUILD_ID_MAX 20
+#define BUILD_ID_MAX	     20
+#define MODULE_VERSION_BYTES 16
 
 /* A file that code was mapped from, as the process named it; the same path in two containers with
  * different build ids or inodes is two modules. */
@@ -180,6 +182,9 @@ struct model_module {
 	uint64_t inode;	  /* 0 unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 unknown */
+	bool has_version; /* precompiled .NET image: told by its version id, not by a build id */
+	uint8_t version[MODULE_VERSION_BYTES]; /* as in the file; kept as build id in captures */
+	bool dirty;
 };
 
 /* What the scheduler gave and did not give to a thread over a stretch of time. */
@@ -359,6 +364,9 @@ struct model {
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
 
+	/* How the frames are to be read (reading.h); the reader's, not stored. */
+	bool raw_names, just_my_code;
+
 	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a
 	 * capture does not tell where the kernel lies. 0 = unknown. The recorder's, not stored. */
 	uint64_t kernel_text;
@@ -394,6 +402,8 @@ uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint6
 uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns);
 /* Row of the module equal in path, dev, inode and build id. */
 uint32_t model_module_get(struct model *m, const struct model_module *module);
+/* Notes what the image in a module row is known by (MODULE_VERSION_BYTES). */
+void model_module_version(struct model *m, uint32_t module, const uint8_t *version);
 /* Row of the symbol equal in all fields; strings are interned here. */
 uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
 /* Adds a stack of at most STACK_MAX_FRAMES frames, which are copied. A stack of the same id is

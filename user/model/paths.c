@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/reading.h"
+
 int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags)
 {
 	*p = (struct paths){
 		.m = m,
 		.map.fold_unnamed = flags & PATHS_FOLD_UNNAMED,
 		.fold_recursion = flags & PATHS_FOLD_RECURSION,
+		.just_my_code = m->just_my_code && !(flags & PATHS_ALL_FRAMES),
 	};
 	p->frames = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->frames));
 	p->methods = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->methods));
@@ -37,6 +40,83 @@ static void add(struct paths *p, uint32_t method)
 	p->methods[p->methods_cnt++] = method;
 }
 
+static void add_symbol(struct paths *p, uint32_t symbol)
+{
+	if (symbol != MODEL_NONE) /* else no room for the symbol of a note */
+		add(p, method_of(&p->map, p->m, symbol));
+}
+
+/* JIT code without a name may be the application's: nobody can tell. */
+static bool is_mine(const struct model_symbol *s)
+{
+	return s->application || (s->kind == KIND_JIT && s->reason != REASON_NAMED);
+}
+
+/* How much the module of a frame tells of a sample without application code. */
+static int rank(const struct model_symbol *s)
+{
+	switch (s->kind) {
+	case KIND_JIT:
+	case KIND_IMAGE:
+		return 4;
+	case KIND_NATIVE:
+		return reading_is_runtime(s->module) ? 3 : 2;
+	case KIND_KERNEL:
+	case KIND_NOTE:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* What stands for the frames of a sample that has code, but none of the application. */
+static void add_framework(struct paths *p)
+{
+	struct model_symbol group = {
+		.name = "[framework]", .module = "[framework]", .kind = KIND_STUB};
+	struct model_symbol kernel = {
+		.name = "[kernel]", .module = "[kernel]", .kind = KIND_KERNEL};
+	struct model_symbol module = {0};
+	const struct model_symbol *s, *best = NULL;
+
+	for (size_t i = p->frames_cnt; i-- > 0;) {
+		if (p->frames[i].symbol == MODEL_NONE)
+			continue;
+		s = &p->m->symbols[p->frames[i].symbol];
+		if (rank(s) && (!best || rank(s) > rank(best)))
+			best = s;
+	}
+	if (!best) {
+		add_symbol(p, model_symbol_get(p->m, &kernel));
+		return;
+	}
+	module.module = method_module(p->m, best);
+	module.name = *module.module ? module.module : "[unknown]";
+	module.kind = best->kind;
+	add_symbol(p, model_symbol_get(p->m, &group));
+	add_symbol(p, model_symbol_get(p->m, &module));
+}
+
+/* The frames that just my code leaves, see reading.h. */
+static void add_my_code(struct paths *p)
+{
+	bool mine = false, code = false;
+
+	for (size_t i = 0; i < p->frames_cnt; i++) {
+		const struct model_symbol *s;
+
+		if (p->frames[i].symbol == MODEL_NONE)
+			continue;
+		s = &p->m->symbols[p->frames[i].symbol];
+		code |= s->kind != KIND_NOTE;
+		mine |= is_mine(s);
+		if (s->kind == KIND_NOTE || is_mine(s))
+			add_symbol(p, p->frames[i].symbol);
+	}
+	if (code && !mine)
+		add_framework(p);
+}
+
 bool paths_next(struct paths *p)
 {
 	if (!group_next(&p->group, &p->sample))
@@ -44,10 +124,10 @@ bool paths_next(struct paths *p)
 	p->thread = p->m->samples[p->sample].thread;
 	p->frames_cnt = resolve_sample(p->m, &p->m->samples[p->sample], p->frames);
 	p->methods_cnt = 0;
-	for (size_t i = 0; i < p->frames_cnt; i++) {
-		if (p->frames[i].symbol != MODEL_NONE) /* else no room for the symbol of a note */
-			add(p, method_of(&p->map, p->m, p->frames[i].symbol));
-	}
+	if (p->just_my_code)
+		add_my_code(p);
+	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)
+		add_symbol(p, p->frames[i].symbol);
 	return true;
 }
 

@@ -6,6 +6,10 @@
  * methods from the root of the thread to the leaf. What every analysis of hot paths reads. Pure;
  * no threads.
  *
+ * One call is one frame: a method is one row over its tiers (method.h), and the body that replaced
+ * another one on the stack (OSR) is the same frame as it (resolve.h). A method that calls itself is
+ * as many frames as calls, unless PATHS_FOLD_RECURSION asks for less. Just my code: reading.h.
+ *
  *	struct paths p = {0};
  *	err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);
  *	while (!err && paths_next(&p))
@@ -18,6 +22,7 @@
 
 #define PATHS_FOLD_UNNAMED   0x1u /* unnamed functions of a native file in a row are one frame */
 #define PATHS_FOLD_RECURSION 0x2u /* calls of a method by itself in a row are one frame */
+#define PATHS_ALL_FRAMES     0x4u /* framework frames too, although the model is read as just my code */
 
 struct paths {
 	struct model *m;
@@ -28,7 +33,7 @@ struct paths {
 	uint32_t *methods; /* the same as symbol rows of methods, root first, perhaps fewer */
 	uint16_t *calls;   /* of each of methods: how many frames in a row it stands for */
 	size_t methods_cnt;
-	bool fold_recursion;
+	bool fold_recursion, just_my_code;
 	uint32_t sample; /* row */
 	uint32_t thread; /* row */
 };

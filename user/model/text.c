@@ -20,7 +20,7 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_FILE_DENIED] = {"file-denied", "no permission to read the file"},
 	[REASON_FILE_UNSAFE] = {"file-unsafe", "not a regular file, or too large"},
 	[REASON_FILE_TIMEOUT] = {"file-timeout", "file system did not answer in time"},
-	[REASON_FILE_MALFORMED] = {"file-malformed", "file is not ELF, or damaged"},
+	[REASON_FILE_MALFORMED] = {"file-malformed", "file is damaged, or no program"},
 	[REASON_FILE_CHANGED] = {"file-changed", "another file lies there now"},
 	[REASON_NO_PERF_MAP] = {"no-perf-map", "JIT code without a perf map"},
 	[REASON_PERF_MAP_UNSAFE] = {"perf-map-unsafe", "perf map is no plain file of its owner"},
@@ -28,7 +28,7 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_PERF_MAP_NO_ENTRY] = {"perf-map-no-entry", "no entry in the perf map"},
 	[REASON_PERF_MAP_REWRITTEN] = {"perf-map-rewritten", "perf map was rewritten"},
 	[REASON_PERF_MAP_DAMAGED] = {"perf-map-damaged", "line of the perf map is damaged"},
-	[REASON_PRECOMPILED] = {"precompiled", "precompiled .NET image"},
+	[REASON_PRECOMPILED] = {"precompiled", "precompiled image has no name there"},
 	[REASON_ANONYMOUS_CODE] = {"anonymous-code", "executable memory without a file"},
 	[REASON_PROCESS_GONE] = {"process-gone", "process ended before it could be read"},
 	[REASON_COMPAT] = {"compat", "32-bit process"},
@@ -38,6 +38,8 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_LIMIT] = {"limit", "one of hotrun's bounds reached"},
 	[REASON_PENDING] = {"pending", "not looked up before the recording ended"},
 	[REASON_BROKEN] = {"broken", "walk lost its way: code without frame pointers"},
+	[REASON_COMPRESSED] = {"compressed",
+			       "precompiled code unpacked from a single-file program"},
 };
 
 static const struct code_text losses[LOSS_CAUSE_CNT] = {

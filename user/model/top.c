@@ -44,16 +44,6 @@ static bool same_module(const void *owner, uint32_t row, const void *key)
 	       is_kernel(&k->m->symbols[r->symbol]) == is_kernel(&k->m->symbols[k->symbol]);
 }
 
-/* An assembly is one module, whether its code comes from the image or from the JIT. */
-static const char *module_of(struct model *m, const struct model_symbol *s)
-{
-	size_t len = strlen(s->module);
-
-	if (s->kind == KIND_IMAGE && len > 4 && !strcmp(s->module + len - 4, ".dll"))
-		return model_string(m, s->module, len - 4);
-	return s->module;
-}
-
 /* Finds or adds a row. 0 or -ENOMEM. */
 static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 		    const struct list_key *key, struct top_row **ret_row)
@@ -120,7 +110,7 @@ static int add_frame(struct top *top, const struct paths *p, size_t i)
 	if (s->kind == KIND_NOTE)
 		return 0;
 	key.list = &top->modules;
-	key.module = module_of(p->m, s);
+	key.module = method_module(p->m, s);
 	err = list_get(&top->modules, hash_pair((uintptr_t)key.module, is_kernel(s)), same_module,
 		       &key, &row);
 	if (err)

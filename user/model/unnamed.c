@@ -22,6 +22,11 @@ static void add_stack(struct unnamed *u, const struct model *m, uint64_t id)
 	u->breaks[module < m->modules_cnt ? module : m->modules_cnt].samples++;
 }
 
+static bool is_managed(const struct model_symbol *s)
+{
+	return s->kind == KIND_JIT || s->kind == KIND_STUB || s->kind == KIND_IMAGE;
+}
+
 static void add_frames(struct unnamed *u, const struct paths *p)
 {
 	for (size_t i = 0; i < p->frames_cnt; i++) {
@@ -34,6 +39,8 @@ static void add_frames(struct unnamed *u, const struct paths *p)
 		if (s->reason >= REASON_CNT)
 			continue;
 		u->frames += s->kind != KIND_NOTE || s->reason == REASON_PENDING;
+		u->managed += is_managed(s);
+		u->managed_unnamed += is_managed(s) && s->reason != REASON_NAMED;
 		u->by_reason[s->reason]++;
 		u->leaves[s->reason] += i + 1 == p->frames_cnt;
 		if (frame->location != MODEL_NONE)
@@ -105,7 +112,7 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		u->breaks[i].place = place_of(m, i);
-	err = paths_begin(&p, m, process, 0);
+	err = paths_begin(&p, m, process, PATHS_ALL_FRAMES);
 	while (!err && paths_next(&p)) {
 		u->samples++;
 		add_frames(u, &p);

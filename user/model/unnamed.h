@@ -20,6 +20,8 @@ struct unnamed_break {
 struct unnamed {
 	uint64_t samples;
 	uint64_t frames;		/* of code: named ones and those without a name, no notes */
+	uint64_t managed;		/* of these .NET code: JIT-compiled, precompiled, stubs */
+	uint64_t managed_unnamed;	/* of these without a name */
 	uint64_t later;			/* named by what was seen there after the sample */
 	uint64_t by_reason[REASON_CNT]; /* frames; REASON_NAMED = those with a name. Notes, which
 					   stand for frames that are not there, count here only */

@@ -59,6 +59,18 @@ struct asker_target asker_target(const struct asker *a, const struct model *m, u
 	return target;
 }
 
+struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks)
+{
+	struct asker_target target = {
+		.tgid = tgid,
+		.start_ns = start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)),
+		.start_exact = true,
+	};
+
+	snprintf(target.proc_path, sizeof(target.proc_path), "%s", a->proc_path);
+	return target;
+}
+
 /* --- who may be asked -------------------------------------------------------------------------- */
 
 static bool is_hung(const struct asker *a, uint32_t process)
@@ -197,9 +209,9 @@ static bool has_failed(const struct fetch_request *request, const struct fetch_r
 		       : reply->reason != 0 || (fd < 0 && !request->identity_only);
 }
 
-static enum model_reason fetch(struct asker *a, const struct model *m, uint32_t process,
-			       struct fetch_request *request, int give_fd,
-			       struct fetch_reply *ret_reply, int *ret_fd)
+enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
+				 const struct asker_target *target, struct fetch_request *request,
+				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd)
 {
 	enum model_reason reason = may_ask(a, process);
 	uint64_t start_ns = now_ns();
@@ -208,7 +220,7 @@ static enum model_reason fetch(struct asker *a, const struct model *m, uint32_t 
 	*ret_fd = -1;
 	if (reason)
 		return reason;
-	request->target = asker_target(a, m, process);
+	request->target = *target;
 	request->key = key_of(&request->target);
 	if (give_fd < 0 && a->hold)
 		give_fd = hold_root(a->hold, process);
@@ -226,7 +238,9 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 			      struct fetch_request *request, int give_fd,
 			      struct fetch_reply *ret_reply, int *ret_fd)
 {
-	enum model_reason reason = fetch(a, m, process, request, give_fd, ret_reply, ret_fd);
+	struct asker_target target = asker_target(a, m, process);
+	enum model_reason reason =
+		asker_fetch_of(a, process, &target, request, give_fd, ret_reply, ret_fd);
 	struct symbol_pids pids;
 
 	/* What was put off is asked again. */
@@ -236,6 +250,16 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 	pids = pids_of(m, process);
 	return symbol_dirs_serve(a->symbols, request, &pids, ret_reply, ret_fd) ? REASON_NAMED
 										: reason;
+}
+
+uint64_t asker_started_wall_ns(uint64_t start_ns)
+{
+	struct timespec wall, boot;
+
+	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return 0;
+	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
+	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + start_ns;
 }
 
 bool asker_same_start(const struct asker_target *target, uint64_t start_ticks)

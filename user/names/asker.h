@@ -71,6 +71,15 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 			      struct fetch_request *request, int give_fd,
 			      struct fetch_reply *ret_reply, int *ret_fd);
 
+/* The same for a process that is no row of a model: process is any number that stands for it with
+ * this asker, as for asker_run(). */
+enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
+				 const struct asker_target *target, struct fetch_request *request,
+				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd);
+
+/* A target known by its start in clock ticks (field 22 of stat), which becomes exact. */
+struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks);
+
 /* A new slice: its budget begins. */
 void asker_slice(struct asker *a);
 
@@ -86,6 +95,9 @@ uint64_t asker_timeouts(const struct asker *a);
  * is gone, or another -errno. For jobs.
  */
 int asker_open(const struct asker_target *target);
+/* A start time of boottime as wall-clock time, to tell maps of earlier processes of the same id; 0
+ * where the clocks do not answer. */
+uint64_t asker_started_wall_ns(uint64_t start_ns);
 /* Whether a start time in clock ticks is the target's. */
 bool asker_same_start(const struct asker_target *target, uint64_t start_ticks);
 #endif

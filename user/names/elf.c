@@ -13,11 +13,13 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "names/debug_file.h"
 #include "names/unwind.h"
 
 #define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
 #define SEGMENTS_LIMIT 1024	  /* program headers that are looked at */
 #define NOTE_BYTES_MAX 65536
+#define NAMED_LOOKS    256 /* sections whose names are looked at; -g with DWARF 5 makes a dozen */
 /* Every section has a name of some 20 bytes; most files have 40 of them. */
 #define SECTION_NAMES_BYTES_MAX (1u << 20)
 
@@ -309,18 +311,21 @@ static enum model_reason read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *s
 	return REASON_NAMED;
 }
 
+/* A file name, padded to four bytes, then the CRC of that file (bfd/opncls.c of binutils). */
 static void read_debuglink(Elf_Scn *scn, const GElf_Shdr *sh, struct elf_table *t)
 {
 	Elf_Data *data = bounded_data(scn, sh, 4096);
-	size_t len;
+	size_t len, crc_at;
 
 	if (!data || !data->d_buf)
 		return;
 	len = strnlen(data->d_buf, data->d_size);
-	if (!len || len >= sizeof(t->debuglink) || len == data->d_size ||
+	crc_at = (len + 4) & ~(size_t)3;
+	if (!len || len >= sizeof(t->debuglink) || crc_at + 4 > data->d_size ||
 	    memchr(data->d_buf, '/', len))
 		return;
 	memcpy(t->debuglink, data->d_buf, len + 1);
+	memcpy(&t->debuglink_crc, (const char *)data->d_buf + crc_at, 4);
 }
 
 /* Number of the section that names sections, 0 = none, or too large: libelf reads all of it into
@@ -336,42 +341,56 @@ static size_t section_of_names(Elf *elf)
 	return index;
 }
 
-/* Reads the first symbol table of each type, and the link to the debug file. */
-static enum model_reason read_sections(Elf *elf, struct elf_table *t)
+/* Looks for what leads to symbols kept elsewhere. */
+static void read_debug_links(Elf *elf, struct elf_table *t)
+{
+	size_t names_section = section_of_names(elf), looks = 0;
+	Elf_Scn *scn = NULL;
+
+	while (names_section && looks < NAMED_LOOKS && (scn = elf_nextscn(elf, scn))) {
+		const char *name;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS || sh.sh_flags)
+			continue;
+		looks++;
+		name = elf_strptr(elf, names_section, sh.sh_name);
+		if (name && !strcmp(name, ".gnu_debuglink")) {
+			read_debuglink(scn, &sh, t);
+		} else if (name && !strcmp(name, ".gnu_debugdata")) {
+			t->debugdata_offset = sh.sh_offset;
+			t->debugdata_bytes = sh.sh_size;
+		}
+	}
+}
+
+/* Reads the first symbol table of each type. */
+static enum model_reason read_symtabs(Elf *elf, struct elf_table *t, bool *ret_symtab)
 {
 	struct section_ends ends;
 	bool seen_dynsym = false, seen_symtab = false;
 	enum model_reason reason = REASON_NAMED;
-	size_t names_section = 0;
 	Elf_Scn *scn = NULL;
 
 	if (read_section_ends(elf, &ends))
 		return REASON_LIMIT;
-	names_section = section_of_names(elf);
 	while (reason == REASON_NAMED && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr sh;
-		const char *name;
+		bool *seen;
 
-		if (!gelf_getshdr(scn, &sh))
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
 			continue;
-		if ((sh.sh_type == SHT_SYMTAB && !seen_symtab) ||
-		    (sh.sh_type == SHT_DYNSYM && !seen_dynsym)) {
-			if (sh.sh_type == SHT_SYMTAB)
-				seen_symtab = true;
-			else
-				seen_dynsym = true;
-			reason = read_symbols(elf, scn, &sh, &ends, t);
-			/* One bad table does not take the other away. */
-			if (reason == REASON_FILE_MALFORMED)
-				reason = REASON_NAMED;
-		} else if (sh.sh_type == SHT_PROGBITS && !sh.sh_flags && !t->debuglink[0] &&
-			   sh.sh_size <= 4096 && names_section) {
-			name = elf_strptr(elf, names_section, sh.sh_name);
-			if (name && !strcmp(name, ".gnu_debuglink"))
-				read_debuglink(scn, &sh, t);
-		}
+		seen = sh.sh_type == SHT_SYMTAB ? &seen_symtab : &seen_dynsym;
+		if (*seen)
+			continue;
+		*seen = true;
+		reason = read_symbols(elf, scn, &sh, &ends, t);
+		/* One bad table does not take the other away. */
+		if (reason == REASON_FILE_MALFORMED)
+			reason = REASON_NAMED;
 	}
-	t->has_symtab |= seen_symtab;
+	*ret_symtab = seen_symtab;
 	free(ends.ends);
 	return reason;
 }
@@ -499,7 +518,8 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	if (!t)
 		return REASON_LIMIT;
 	t->identity = *identity;
-	reason = read_sections(elf, t);
+	read_debug_links(elf, t);
+	reason = read_symtabs(elf, t, &t->has_symtab);
 	if (reason != REASON_NAMED) {
 		elf_free(t);
 		return reason;
@@ -510,19 +530,74 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	return REASON_NAMED;
 }
 
+/* Whether a debug file is that of the table's file. */
+static enum model_reason check_debug(const struct elf_table *t, Elf *elf, int fd)
+{
+	struct elf_identity id = {0};
+	uint32_t crc;
+
+	read_build_id(elf, fd, &id);
+	if (id.build_id_len && t->identity.build_id_len)
+		return id.build_id_len == t->identity.build_id_len &&
+				       !memcmp(id.build_id, t->identity.build_id, id.build_id_len)
+			       ? REASON_NAMED
+			       : REASON_FILE_CHANGED;
+	if (!t->debuglink[0])
+		return REASON_FILE_CHANGED;
+	switch (debug_crc(fd, &crc)) {
+	case 0:
+		return crc == t->debuglink_crc ? REASON_NAMED : REASON_FILE_CHANGED;
+	case -E2BIG:
+	case -ENOMEM:
+		return REASON_LIMIT;
+	default:
+		return REASON_FILE_MALFORMED;
+	}
+}
+
+/* Adds the symbols of another file with the same addresses. */
+static enum model_reason add_symbols_of(struct elf_table *t, Elf *elf)
+{
+	bool has_symtab;
+	enum model_reason reason = read_symtabs(elf, t, &has_symtab);
+
+	elf_settle(t);
+	if (!reason && !has_symtab)
+		reason = REASON_NO_SYMBOL;
+	return reason;
+}
+
 enum model_reason elf_add_debug(struct elf_table *table, int fd)
 {
 	_cleanup_elf_ Elf *elf = open_elf(fd);
-	struct elf_identity id = {0};
 	enum model_reason reason;
 
 	if (!elf)
 		return REASON_FILE_MALFORMED;
-	read_build_id(elf, fd, &id);
-	if (!id.build_id_len || id.build_id_len != table->identity.build_id_len ||
-	    memcmp(id.build_id, table->identity.build_id, id.build_id_len))
-		return REASON_FILE_CHANGED;
-	reason = read_sections(elf, table);
-	elf_settle(table);
+	reason = check_debug(table, elf, fd);
+	if (!reason)
+		reason = add_symbols_of(table, elf);
+	if (!reason)
+		table->has_symtab = true;
 	return reason;
+}
+
+enum model_reason elf_add_debugdata(struct elf_table *table, int fd)
+{
+	_cleanup_close_ int unpacked_fd = -1;
+	_cleanup_elf_ Elf *elf = NULL;
+
+	if (!table->debugdata_bytes)
+		return REASON_NO_SYMBOL;
+	switch (debug_unpack(fd, table->debugdata_offset, table->debugdata_bytes, &unpacked_fd)) {
+	case 0:
+		break;
+	case -E2BIG:
+	case -ENOMEM:
+		return REASON_LIMIT;
+	default:
+		return REASON_FILE_MALFORMED;
+	}
+	elf = open_elf(unpacked_fd);
+	return elf ? add_symbols_of(table, elf) : REASON_FILE_MALFORMED;
 }

@@ -58,8 +58,11 @@ struct elf_table {
 	size_t extents_cnt, extents_cap;
 	char *names;
 	size_t names_len, names_cap;
-	bool has_symtab;     /* not stripped */
+	bool has_symtab;     /* of its own or from a debug file: nothing is missing */
 	char debuglink[256]; /* file name in .gnu_debuglink, "" none */
+	uint32_t debuglink_crc;
+	uint64_t debugdata_offset,
+		debugdata_bytes; /* of .gnu_debugdata in the file, 0 bytes none */
 };
 
 /* Where an address lies. */
@@ -83,11 +86,19 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 			   struct elf_table **ret_table);
 
 /*
- * Adds the symbols of the separate debug file of the table's file. Returns REASON_NAMED, or
- * REASON_FILE_CHANGED when the build ids differ or are missing, REASON_FILE_MALFORMED or
- * REASON_LIMIT; the table stays valid.
+ * Adds the symbols of the separate debug file of the table's file. It belongs to it if both have the
+ * same build id or, where one of them has none, if its CRC is that of the debug link. Returns
+ * REASON_NAMED with has_symtab; REASON_FILE_CHANGED: it belongs to another file;
+ * REASON_NO_SYMBOL: it has no symbols either; REASON_FILE_MALFORMED or REASON_LIMIT. The table stays
+ * valid.
  */
 enum model_reason elf_add_debug(struct elf_table *table, int fd);
+
+/*
+ * Adds the symbols packed in .gnu_debugdata; fd is the table's own file again. They are of functions
+ * alone, and without the exported ones: has_symtab stays as it is. Same results.
+ */
+enum model_reason elf_add_debugdata(struct elf_table *table, int fd);
 
 /*
  * For a debug file in place of its program: its code is what is mapped at start..end from file_offset

@@ -27,38 +27,52 @@
 #define FETCH_PATH_BYTES 4096
 
 enum fetch_what {
-	FETCH_FILE,  /* a mapped file */
-	FETCH_DEBUG, /* a separate debug file of one */
-	FETCH_MAP,   /* the perf map */
-	FETCH_HOLD,  /* a directory that is kept for when the process is gone */
+	FETCH_FILE,    /* a mapped file */
+	FETCH_DEBUG,   /* a separate debug file of one */
+	FETCH_MAP,     /* the perf map */
+	FETCH_HOLD,    /* a directory that is kept for when the process is gone */
+	FETCH_DOTNET,  /* what is to be known of a .NET process: a struct dotnet_look in memory */
+	FETCH_CONNECT, /* a connection to its diagnostics socket */
 };
 
 struct fetch_request {
 	enum fetch_what what;
 	uint64_t key; /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	char path[FETCH_PATH_BYTES]; /* FILE, DEBUG: of the mapped file */
+	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. */
+	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	uint64_t inode, start, end; /* FILE: of the mapping */
-	uint64_t file_offset;	    /* likewise; the asker's own */
-	bool is_image;		    /* FILE: not ELF */
-	bool identity_only;	    /* FILE: no copy is made, a descriptor may come or not */
-	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
-	char debuglink[256];	    /* DEBUG */
+	uint64_t inode, start, end;	/* FILE, DOTNET: of the mapping */
+	uint64_t file_offset;		/* likewise; the asker's own */
+	bool is_image;			/* FILE: not ELF */
+	bool identity_only;		/* FILE: no copy is made, a descriptor may come or not */
+	uint64_t copy_from, copy_bytes; /* FILE: a copy has only these; 0, 0 = all */
+	unsigned candidate;		/* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	char debuglink[256];		/* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
 	uint64_t copied_bytes, dev, ino, bytes_max;
+	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
 	uint32_t ns_pid, euid; /* MAP with in_directory */
 };
 
-/* Places where a debug file may lie. */
-#define FETCH_CANDIDATES 4
+/*
+ * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build id:
+ * /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug link, in
+ * the process's root: beside the mapped file, in .debug there, in /usr/lib/debug/FOLDER-OF-THE-FILE;
+ * and the last on the host.
+ */
+#define FETCH_CANDIDATES 6
+
+/* Whether a place needs a build id; the others need a debug link. */
+bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	int error; /* MAP: 0 or -errno; -ESTALE also: another file lies there now. HOLD likewise */
+	/* MAP, HOLD, DOTNET, CONNECT: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
+	int error;
 	struct elf_identity identity; /* FILE */
 	uint64_t dev, ino;	      /* MAP, HOLD */
 	uint64_t mount;		      /* HOLD: tells mounts apart while they are there */

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "names/dotnet_look.h"
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "perfmap/locate.h"
@@ -21,7 +21,7 @@
 /* include/uapi/linux/magic.h has it under another name since 6.2 only. */
 #define XFS_MAGIC 0x58465342
 
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id/" /* gdb's convention, also debuginfo packages' */
+#define DEBUG_FOLDER "/usr/lib/debug"
 #define CHUNK_BYTES  (1u << 20)
 #define MARK_BYTES   64u /* compared before a copy is continued */
 
@@ -73,10 +73,12 @@ static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
 	return (int64_t)at;
 }
 
-/* The file itself where reading it cannot hang, else a copy. Takes fd. */
-static enum model_reason make_safe(int fd, int *ret_fd)
+/* The file itself where reading it cannot hang, else a copy of the part asked for, at its place.
+ * Takes fd. */
+static enum model_reason make_safe(const struct fetch_request *request, int fd, int *ret_fd)
 {
 	_cleanup_close_ int file_fd = fd, copy_fd = -1;
+	uint64_t from = request->copy_from, until;
 	struct stat st;
 	int64_t end;
 
@@ -86,12 +88,15 @@ static enum model_reason make_safe(int fd, int *ret_fd)
 	}
 	if (fstat(fd, &st))
 		return REASON_FILE_MALFORMED;
-	if ((uint64_t)st.st_size > FETCH_COPY_BYTES_MAX)
+	until = (uint64_t)st.st_size;
+	if (request->copy_bytes && from < until && request->copy_bytes < until - from)
+		until = from + request->copy_bytes;
+	if (from < until && until - from > FETCH_COPY_BYTES_MAX)
 		return REASON_LIMIT;
 	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
 	if (copy_fd < 0)
 		return REASON_LIMIT;
-	end = copy_range(fd, copy_fd, 0, (uint64_t)st.st_size);
+	end = copy_range(fd, copy_fd, from, until);
 	if (end < 0)
 		return end == -ENOMEM ? REASON_LIMIT : REASON_FILE_MALFORMED;
 	*ret_fd = take_fd(&copy_fd);
@@ -235,30 +240,53 @@ static enum model_reason serve_file(const struct fetch_request *request, int giv
 		close(fd);
 		return REASON_NAMED;
 	}
-	return make_safe(fd, ret_fd);
+	return make_safe(request, fd, ret_fd);
 }
 
 /* --- debug files ------------------------------------------------------------------------------- */
 
-/* /usr/lib/debug/.build-id/xx/yyyy.debug in the process's root and the host's, then the file named
- * by .gnu_debuglink beside the mapped one and in .debug there. */
+enum debug_place {
+	PLACE_BUILD_ID,
+	PLACE_BUILD_ID_HOST,
+	PLACE_BESIDE,
+	PLACE_DOT_DEBUG,
+	PLACE_MIRROR,
+	PLACE_MIRROR_HOST,
+	PLACE_CNT
+};
+
+_Static_assert(PLACE_CNT == FETCH_CANDIDATES, "every place is asked for");
+
+bool fetch_is_by_build_id(unsigned candidate)
+{
+	return candidate == PLACE_BUILD_ID || candidate == PLACE_BUILD_ID_HOST;
+}
+
+static bool build_id_path(const struct fetch_request *request, char *path, size_t path_bytes)
+{
+	size_t n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "/.build-id/%02x/",
+				    request->build_id[0]);
+
+	for (unsigned i = 1; i < request->build_id_len; i++)
+		n += (size_t)snprintf(path + n, path_bytes - n, "%02x", request->build_id[i]);
+	return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
+}
+
 static bool debug_path(const struct fetch_request *request, char *path, size_t path_bytes)
 {
 	const char *slash = strrchr(request->path, '/');
-	size_t n;
+	const char *before = "", *between = "";
 
-	if (request->candidate < 2) {
-		n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "%02x/", request->build_id[0]);
-		for (unsigned i = 1; i < request->build_id_len; i++)
-			n += (size_t)snprintf(path + n, path_bytes - n, "%02x",
-					      request->build_id[i]);
-		return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
-	}
+	if (fetch_is_by_build_id(request->candidate))
+		return build_id_path(request, path, path_bytes);
 	if (!request->debuglink[0] || !slash)
 		return false;
-	return snprintf(path, path_bytes, "%.*s/%s%s", (int)(slash - request->path), request->path,
-			request->candidate == 2 ? "" : ".debug/",
-			request->debuglink) < (int)path_bytes;
+	if (request->candidate == PLACE_DOT_DEBUG)
+		between = ".debug/";
+	else if (request->candidate != PLACE_BESIDE)
+		before = DEBUG_FOLDER;
+	return snprintf(path, path_bytes, "%s%.*s/%s%s", before, (int)(slash - request->path),
+			request->path, between, request->debuglink) < (int)path_bytes;
 }
 
 static enum model_reason serve_debug(const struct fetch_request *request, int give_fd, int *ret_fd)
@@ -271,7 +299,7 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 
 	if (!debug_path(request, path, sizeof(path)))
 		return REASON_FILE_GONE;
-	if (request->candidate == 1) {
+	if (request->candidate == PLACE_BUILD_ID_HOST || request->candidate == PLACE_MIRROR_HOST) {
 		root_fd = host_root();
 	} else {
 		process_fd = asker_open(&request->target);
@@ -282,21 +310,10 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	if (root_fd < 0)
 		return REASON_FILE_GONE;
 	reason = guard_open(root_fd, path, ELF_FILE_BYTES_MAX, &fd, &st);
-	return reason ? reason : make_safe(fd, ret_fd);
+	return reason ? reason : make_safe(request, fd, ret_fd);
 }
 
 /* --- perf maps --------------------------------------------------------------------------------- */
-
-/* The start in wall-clock time, to tell maps of earlier processes of the same id. */
-static uint64_t started_wall_ns(uint64_t start_ns)
-{
-	struct timespec wall, boot;
-
-	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
-		return 0;
-	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
-	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + start_ns;
-}
 
 /* Whether the copy's end is what the file has there. */
 static bool continues(int fd, int copy_fd, uint64_t copied)
@@ -346,8 +363,8 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 		return -ENOMEM;
 	target->ns_pid = request->ns_pid;
 	target->euid = request->euid;
-	err = perfmap_locate_in(directory_fd, target, started_wall_ns(request->target.start_ns),
-				&file);
+	err = perfmap_locate_in(directory_fd, target,
+				asker_started_wall_ns(request->target.start_ns), &file);
 	free(target);
 	if (err)
 		return err;
@@ -358,7 +375,7 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 		close(file.fd);
 		return -EFBIG;
 	}
-	return make_safe(file.fd, ret_fd) ? -EFBIG : 0;
+	return make_safe(request, file.fd, ret_fd) ? -EFBIG : 0;
 }
 
 static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
@@ -373,8 +390,8 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 		return process_fd;
 	err = perfmap_target_read(process_fd, &target);
 	if (!err)
-		err = perfmap_locate(process_fd, &target, started_wall_ns(request->target.start_ns),
-				     &file);
+		err = perfmap_locate(process_fd, &target,
+				     asker_started_wall_ns(request->target.start_ns), &file);
 	if (err)
 		return err;
 	fd = file.fd;
@@ -446,6 +463,12 @@ void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_
 		break;
 	case FETCH_HOLD:
 		ret_reply->error = serve_hold(request, ret_reply, ret_fd);
+		break;
+	case FETCH_DOTNET:
+		ret_reply->error = dotnet_look_serve(request, ret_fd);
+		break;
+	case FETCH_CONNECT:
+		ret_reply->error = dotnet_connect_serve(request, ret_fd);
 		break;
 	}
 }

@@ -71,23 +71,38 @@ static enum model_reason reopen(int path_fd, uint64_t max_bytes, int *ret_fd, st
 	return REASON_NAMED;
 }
 
+/* Returns a descriptor, or -1 with errno. */
+static int open_below(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = -1;
+
+	for (int try = 0; try < RACE_TRIES; try++) {
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
 enum model_reason guard_open(int root_fd, const char *path, uint64_t max_bytes, int *ret_fd,
 			     struct stat *ret_stat)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	_cleanup_close_ int path_fd = -1;
+	_cleanup_close_ int path_fd = open_below(root_fd, path, 0);
 
-	for (int try = 0; try < RACE_TRIES; try++) {
-		path_fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-		if (path_fd >= 0 || errno != EAGAIN)
-			break;
-	}
 	if (path_fd < 0)
 		return reason_of(errno);
 	return reopen(path_fd, max_bytes, ret_fd, ret_stat);
+}
+
+int guard_look(int root_fd, const char *path, bool directory)
+{
+	int fd = open_below(root_fd, path, directory ? O_DIRECTORY : O_NOFOLLOW);
+
+	return fd < 0 ? -errno : fd;
 }
 
 enum model_reason guard_open_mapped(int process_fd, uint64_t start, uint64_t end,

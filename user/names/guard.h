@@ -8,6 +8,7 @@
  * Calls may hang on a file system of the target: made in the helper process only (fetch.h), but for
  * files of /proc itself. Any thread.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -30,6 +31,13 @@ int guard_root(int process_fd);
  */
 enum model_reason guard_open(int root_fd, const char *path, uint64_t max_bytes, int *ret_fd,
 			     struct stat *ret_stat);
+
+/*
+ * Looks up whatever lies at path inside root_fd in the same way, without opening it: O_PATH, and a
+ * link at its end is the link itself. With directory it must be one, and links lead to it. Returns
+ * a descriptor owned by the caller, or -errno.
+ */
+int guard_look(int root_fd, const char *path, bool directory);
 
 /*
  * Opens the very file that is mapped at start..end of a process, deleted or not, through

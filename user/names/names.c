@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -35,6 +36,7 @@ struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
 	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
 	bool deferred;	  /* its file was not looked at for lack of time */
+	bool fixed;	  /* anonymous, but no JIT code: no map will name it */
 };
 
 struct names {
@@ -193,12 +195,54 @@ static const struct elf_table *vdso(struct names *n)
 	return n->vdso;
 }
 
+/* Of a composite image: loads the metadata that the name needs. */
+static void complete(struct names *n, struct model *m, const struct symbol_site *site,
+		     const struct model_mapping *mapping, const struct perfmap_image *image)
+{
+	struct perfmap_image_place place;
+	char raw[SYMBOL_RAW_BYTES];
+	uint32_t component;
+	size_t len;
+
+	if (!image || perfmap_image_find(image, site->offset, &place))
+		return;
+	while (perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component) ==
+		       -EAGAIN &&
+	       files_component(n->files, m, site->process, mapping, component))
+		;
+}
+
+/* The symbol of a place in a mapped file. */
+static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_site *site,
+			       const struct model_mapping *mapping)
+{
+	const struct perfmap_image *image = NULL;
+	const struct elf_table *table = NULL;
+	struct files_bundled bundled = {0};
+
+	if (symbol_is_image(site->path)) {
+		site->reason = files_image(n->files, m, site->process, mapping, &image);
+		if (image && perfmap_image_mvid(image))
+			model_module_version(m, mapping->module, perfmap_image_mvid(image));
+		complete(n, m, site, mapping, image);
+		return symbol_image(m, site, image);
+	}
+	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	if (!table || !symbol_is_bundled(m, site, table))
+		return symbol_native(m, site, table, site->reason);
+	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
+	if (bundled.path) {
+		site->path = bundled.path;
+		site->offset -= bundled.start;
+	}
+	complete(n, m, site, mapping, bundled.image);
+	return symbol_image(m, site, bundled.image);
+}
+
 /* Row of the symbol of an address in a mapping that is not JIT code. */
 static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 			  const struct model_mapping *mapping, uint64_t address)
 {
-	const struct perfmap_image *image = NULL;
-	const struct elf_table *table = NULL;
 	struct symbol_site site = {
 		.process = process,
 		.path = m->modules[mapping->module].path,
@@ -206,6 +250,8 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	};
 
 	switch (mapping->kind) {
+	case MAPPING_ANON:
+		return symbol_note(m, "[compressed assembly]", KIND_IMAGE, REASON_COMPRESSED);
 	case MAPPING_VSYSCALL:
 		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
 	case MAPPING_VDSO:
@@ -214,12 +260,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
 	default:
 		facts_note_mapping(m, process, mapping);
-		if (symbol_is_image(site.path)) {
-			files_image(n->files, m, process, mapping, &image);
-			return symbol_image(m, &site, image);
-		}
-		site.reason = files_table(n->files, m, process, mapping, &table);
-		return symbol_native(m, &site, table, site.reason);
+		return symbol_in_file(n, m, &site, mapping);
 	}
 }
 
@@ -273,9 +314,32 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 	map = &p->mappings[o.mapping];
 	if (!holds(map, time_ns))
 		return false;
-	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
+	if ((map->kind == MAPPING_JIT || map->kind == MAPPING_ANON) && !o.fixed)
 		return generation && o.check == generation;
 	return true;
+}
+
+/*
+ * Whether anonymous code of a .NET process is that of assemblies which its executable keeps
+ * compressed. With write-xor-execute off the JIT's code is anonymous, too: then the map decides.
+ */
+static bool is_unpacked(struct names *n, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	const struct model_mapping *exe = NULL;
+	bool jit = false;
+
+	if (!(p->flags & PROCESS_DOTNET))
+		return false;
+	for (uint32_t i = 0; i < p->mapping_cnt; i++) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		jit |= map->kind == MAPPING_JIT;
+		if (!exe && map->kind == MAPPING_FILE &&
+		    !strcmp(m->modules[map->module].path, p->exe))
+			exe = map;
+	}
+	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
 static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
@@ -289,7 +353,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	uint64_t deferred = n->asker.deferred;
 	uint32_t row;
 
-	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
+	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
 			facts_note_mapping(m, process, map);
@@ -306,6 +371,10 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		}
 		location.symbol = map ? symbol_in(n, m, process, map, address)
 				      : symbol_nowhere(m, process, address);
+		if (location.symbol != MODEL_NONE &&
+		    m->symbols[location.symbol].kind == KIND_IMAGE &&
+		    !m->symbols[location.symbol].reason)
+			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}

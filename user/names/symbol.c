@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names/symbol.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "names/entry.h"
 #include "perfmap/name.h"
 
+#define SYMBOL_RAW_BYTES  16384		     /* a longer name has no end */
 #define OFFSET_NAME_BYTES (ENTRY_BYTES + 24) /* a file name and "+0x" with 16 digits */
 
 uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
@@ -52,6 +54,15 @@ static bool is_application(const struct model *m, const struct symbol_site *site
 	return !(p->flags & PROCESS_DOTNET) && *site->path && !strcmp(p->exe, site->path);
 }
 
+bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table)
+{
+	struct elf_place place;
+
+	return m->processes[site->process].flags & PROCESS_DOTNET &&
+	       !elf_find(table, site->offset, &place);
+}
+
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 		       const struct elf_table *table, enum model_reason reason)
 {
@@ -62,14 +73,9 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 
 	if (!table)
 		return symbol_offset(m, site, site->offset, KIND_NATIVE, reason, application);
-	if (!elf_find(table, site->offset, &place)) {
-		/* Code of a file beyond what ELF loads: assemblies bundled into the executable. */
-		if (m->processes[site->process].flags & PROCESS_DOTNET)
-			return symbol_offset(m, site, site->offset, KIND_IMAGE, REASON_PRECOMPILED,
-					     false);
+	if (!elf_find(table, site->offset, &place))
 		return symbol_offset(m, site, site->offset, KIND_NATIVE, REASON_NO_SYMBOL,
 				     application);
-	}
 	if (!place.name)
 		return symbol_offset(m, site, place.function, KIND_NATIVE, REASON_NO_SYMBOL,
 				     application);
@@ -92,18 +98,73 @@ bool symbol_is_image(const char *path)
 	return len > 4 && !strcasecmp(path + len - 4, ".dll");
 }
 
+/* Why a function of a loaded image has no name. */
+static enum model_reason unnamed_reason(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODATA:
+		return REASON_PRECOMPILED;
+	case -E2BIG:
+	case -EAGAIN: /* no time to look at another file */
+		return REASON_LIMIT;
+	default:
+		return REASON_FILE_MALFORMED;
+	}
+}
+
+/* Framework or application, by the name of the file. */
+static void assembly_of_file(const char *base, char assembly[ENTRY_BYTES],
+			     struct perfmap_name *ret_name)
+{
+	size_t len = strnlen(base, ENTRY_BYTES);
+
+	snprintf(assembly, ENTRY_BYTES, "%.*s", (int)(symbol_is_image(base) ? len - 4 : len), base);
+	*ret_name = (struct perfmap_name){.display = "", .tier = "", .assembly = assembly};
+}
+
+/* Code between the functions: thunks of calls to other images, helpers that load them. */
+static uint32_t symbol_thunks(struct model *m)
+{
+	struct model_symbol symbol = {
+		.name = "[call stub]",
+		.raw = "stub import thunks",
+		.module = "[stubs]",
+		.kind = KIND_STUB,
+	};
+
+	return model_symbol_get(m, &symbol);
+}
+
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		      const struct perfmap_image *image)
 {
-	const char *base = entry_basename(site->path);
-	struct perfmap_name name = {.display = "", .tier = ""};
+	char assembly[ENTRY_BYTES], raw[SYMBOL_RAW_BYTES], buf[PERFMAP_NAME_BYTES];
 	struct perfmap_image_place place = {.start = site->offset};
-	char assembly[ENTRY_BYTES];
+	enum model_reason reason = site->reason;
+	struct model_symbol symbol;
+	struct perfmap_name name;
+	uint32_t component;
+	size_t len;
+	int err;
 
-	if (image)
-		perfmap_image_find(image, site->offset, &place);
-	snprintf(assembly, sizeof(assembly), "%.*s", (int)strnlen(base, ENTRY_BYTES) - 4, base);
-	name.assembly = assembly;
-	return symbol_offset(m, site, place.start, KIND_IMAGE, REASON_PRECOMPILED,
-			     !perfmap_is_framework(&name));
+	assembly_of_file(entry_basename(site->path), assembly, &name);
+	if (image && perfmap_image_find(image, site->offset, &place))
+		return symbol_thunks(m);
+	if (image) {
+		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component);
+		reason = err ? unnamed_reason(err) : REASON_NAMED;
+	}
+	if (reason)
+		return symbol_offset(m, site, place.start, KIND_IMAGE, reason,
+				     !perfmap_is_framework(&name));
+	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
+	symbol = (struct model_symbol){
+		.name = name.display,
+		.raw = model_string(m, raw, name.raw_len),
+		.module = *name.assembly ? name.assembly : assembly,
+		.kind = KIND_IMAGE,
+		.application = !perfmap_is_framework(&name),
+	};
+	return model_symbol_get(m, &symbol);
 }

@@ -9,6 +9,9 @@
 #include "names/elf.h"
 #include "perfmap/image.h"
 
+/* Room for a raw name of precompiled code; a longer one has no end. */
+#define SYMBOL_RAW_BYTES 16384
+
 /* A place in a mapped file. */
 struct symbol_site {
 	uint32_t process; /* row */
@@ -22,6 +25,13 @@ uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
 		     enum model_reason reason);
 
 /*
+ * Whether an address of a .NET process's executable lies where ELF loads nothing: in what is bundled
+ * behind it.
+ */
+bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table);
+
+/*
  * Native code. Without a symbol it is called by the start of its function where the unwind table
  * knows it, so that the call sites of one function are one row: "libcoreclr.so+0x1a2b0"; else by
  * the address. table NULL: there is none for reason.
@@ -32,9 +42,10 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 /* True for the path of a .NET assembly: executable code in it is precompiled (ready-to-run). */
 bool symbol_is_image(const char *path);
 /*
- * Precompiled code, called by the start of its function so that the call sites of one are one row:
- * "System.Text.Json.dll+0x3a100", an offset in the file. image NULL, or no function there: by the
- * address.
+ * Precompiled code, by the name that the same method has when the JIT compiled it. Without a name it
+ * is called by the start of its function: "System.Text.Json.dll+0x3a100", an offset in the file.
+ * Code outside every function (thunks) is one row an image. image NULL: there is none for
+ * site->reason.
  */
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		      const struct perfmap_image *image);

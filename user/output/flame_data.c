@@ -482,6 +482,8 @@ static int put_all(struct data *d, const struct flame_options *options)
 	fputs("{\"format\":\"hotrun-flame\",\"version\":1", d->out);
 	put_number(d->out, "samples", samples);
 	put_number(d->out, "cut", d->forest.cut);
+	put_bool(d->out, "rawNames", d->m->raw_names);
+	put_bool(d->out, "justMyCode", d->m->just_my_code);
 	put_host(d);
 	put_books(d, totals);
 	put_losses(d, totals);

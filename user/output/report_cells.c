@@ -174,7 +174,7 @@ static bool module_helps(const struct model_symbol *s)
 {
 	size_t len = strlen(s->module);
 
-	if (!len || s->kind == KIND_NOTE || s->kind == KIND_STUB)
+	if (!len || s->name == s->module || s->kind == KIND_NOTE || s->kind == KIND_STUB)
 		return false;
 	if (s->kind == KIND_KERNEL)
 		return strcmp(s->module, "[kernel]") != 0;
@@ -213,7 +213,8 @@ static void method_tail(char *buf, size_t buf_bytes, const struct model_symbol *
 void put_method(const struct report *r, uint32_t symbol, size_t columns)
 {
 	const struct model_symbol *s = &r->m->symbols[symbol];
-	enum text_cut cut = is_managed(s) ? CUT_START : CUT_MIDDLE;
+	/* A raw name ends in its arguments. */
+	enum text_cut cut = is_managed(s) && !r->m->raw_names ? CUT_START : CUT_MIDDLE;
 	char name[NAME_BYTES], tail[NAME_BYTES + 64];
 	size_t room;
 

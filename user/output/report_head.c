@@ -62,6 +62,21 @@ static void put_window(const struct report *r)
 	fprintf(r->out, "%s\n", text);
 }
 
+/* How the frames below are to be read, where not as always. */
+static void put_reading(const struct report *r)
+{
+	if (r->m->just_my_code)
+		put_words(r,
+			  "just my code: what application methods call in frameworks, runtime and "
+			  "kernel "
+			  "counts as their own; [framework] is work without any application method "
+			  "on "
+			  "the stack",
+			  0, 2);
+	if (r->m->raw_names)
+		put_words(r, "raw names, as the runtime and symbol tables write them", 0, 2);
+}
+
 static void put_cpus(const struct report *r)
 {
 	const struct totals *t = r->totals;
@@ -147,6 +162,7 @@ void report_host(const struct report *r)
 	put_times(r);
 	put_renamed(r);
 	put_window(r);
+	put_reading(r);
 	put_cpus(r);
 	put_waits(r);
 	if (h->filter[0]) {

@@ -73,7 +73,8 @@ static void switch_books(const struct report *r)
 	put_entry(r, "CPU time", text, b->switches_gap);
 }
 
-/* "Shop.Api: 3.0 % (mostly no-symbol)" into text; "" where it has no frames. 0 or -ENOMEM. */
+/* "Shop.Api: 0.1 % of managed, 3.0 % of all (mostly no-symbol)" into text; "" where it has no frames. 0
+ * or -ENOMEM. */
 static int name_clause(const struct report *r, uint32_t process, char *text, size_t bytes)
 {
 	const struct model_process *p = &r->m->processes[process];
@@ -89,8 +90,14 @@ static int name_clause(const struct report *r, uint32_t process, char *text, siz
 	safe_name(name, p->name[0] ? p->name : p->comm, 30, CUT_MIDDLE);
 	/* The only one with samples is told as all. */
 	if (u->frames && u->frames < r->unnamed->frames) {
-		n = (size_t)snprintf(text, bytes, "%s: %s", name,
-				     number_percent(share_of(unnamed_frames(u), u->frames)).text);
+		n = (size_t)snprintf(text, bytes, "%s: ", name);
+		if (u->managed)
+			n += (size_t)snprintf(
+				text + n, bytes - n, "%s of managed, ",
+				number_percent(share_of(u->managed_unnamed, u->managed)).text);
+		n += (size_t)snprintf(text + n, bytes - n, "%s%s",
+				      number_percent(share_of(unnamed_frames(u), u->frames)).text,
+				      u->managed ? " of all" : "");
 		if (most != REASON_NAMED)
 			snprintf(text + n, bytes - n, " (mostly %s)", model_reason_id(most));
 	}
@@ -132,7 +139,7 @@ static int name_books(const struct report *r)
 	if (err)
 		return err;
 	n = (size_t)snprintf(text, sizeof(text),
-			     clauses[0] ? "%s%s of all frames unnamed" : "%s%s of frames unnamed",
+			     clauses[0] ? "unnamed frames of %sall: %s" : "%s%s of frames unnamed",
 			     clauses, number_percent(share_of(unnamed_frames(u), u->frames)).text);
 	if (most != REASON_NAMED)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, ", mostly %s (%s)",

@@ -9,6 +9,7 @@
 #include "judge/start_here.h"
 #include "model/share.h"
 #include "model/top.h"
+#include "model/unnamed.h"
 #include "output/report_internal.h"
 
 /* share self, share total, threads */
@@ -31,6 +32,17 @@ static void put_title(const struct report *r, const struct total_process *t)
 	putc('\n', r->out);
 }
 
+static void put_managed(const struct report *r, uint32_t process)
+{
+	struct unnamed *u = unnamed_new(r->m, process);
+
+	if (u && u->managed)
+		fprintf(r->out, "   managed frames: %s of %s have a name\n",
+			number_percent(share_of(u->managed - u->managed_unnamed, u->managed)).text,
+			number_count(u->managed).text);
+	unnamed_free(u);
+}
+
 static void put_facts(const struct report *r, const struct total_process *t)
 {
 	const struct model_process *p = &r->m->processes[t->process];
@@ -47,6 +59,7 @@ static void put_facts(const struct report *r, const struct total_process *t)
 	fputs("   perf map: ", r->out);
 	if (p->perf_map == REASON_NAMED) {
 		fputs("in use\n", r->out);
+		put_managed(r, t->process);
 		return;
 	}
 	if (p->perf_map == REASON_PENDING) {
@@ -55,6 +68,7 @@ static void put_facts(const struct report *r, const struct total_process *t)
 	}
 	fprintf(r->out, "%s\n   → ", model_reason_text(p->perf_map));
 	put_words(r, remedy_reason(p->perf_map), 5, 5);
+	put_managed(r, t->process);
 }
 
 static void put_top_row(const struct report *r, const struct top_row *row, uint64_t samples)

@@ -124,7 +124,8 @@ CREATE TABLE module (
 	path TEXT NOT NULL,              -- as the process named it
 	dev INTEGER NOT NULL,            -- makedev(3), 0 = unknown
 	inode INTEGER NOT NULL,          -- 0 = unknown
-	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown
+	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown; of a precompiled .NET image
+	                                 -- that was read its module version id (16 bytes)
 );
 
 -- Executable memory of a process over time, numbered in the order in which it was learnt.

@@ -111,11 +111,14 @@ static int put_modules(struct store *s, const struct model *m)
 {
 	int err = 0;
 
-	for (size_t i = s->written[TABLE_MODULE]; !err && i < m->modules_cnt; i++) {
-		struct row_module row = {
-			.module = m->modules[i],
-			.build_id = {m->modules[i].build_id, m->modules[i].build_id_len}};
+	for (size_t i = 0; !err && i < m->modules_cnt; i++) {
+		const struct model_module *f = &m->modules[i];
+		struct row_module row = {.module = *f, .build_id = {f->build_id, f->build_id_len}};
 
+		if (!f->dirty && i < s->written[TABLE_MODULE])
+			continue;
+		if (f->has_version && !f->build_id_len)
+			row.build_id = (struct blob){f->version, sizeof(f->version)};
 		err = put(s, TABLE_MODULE, i, &row);
 	}
 	return err;
@@ -298,6 +301,8 @@ int store_write_slice(struct store *s, struct model *m)
 		m->threads[i].dirty = false;
 	for (size_t i = 0; i < m->cgroups_cnt; i++)
 		m->cgroups[i].dirty = false;
+	for (size_t i = 0; i < m->modules_cnt; i++)
+		m->modules[i].dirty = false;
 	return 0;
 }
 

@@ -11,6 +11,13 @@ const Capture = (() => {
 	const KIND = {UNKNOWN: 0, KERNEL: 1, NATIVE: 2, JIT: 3, STUB: 4, IMAGE: 5, NOTE: 6,
 		PROCESS: 7, ROOT: 8};
 
+	/* What a stack trace calls a method: get_Total of "int32 [Shop] Order::get_Total()". */
+	function memberOf(raw) {
+		const match = /::([^(]+)/.exec(raw);
+
+		return match ? match[1] : '';
+	}
+
 	function readSymbols(data) {
 		const strings = data.strings.map(Format.visible);
 		const s = data.symbols;
@@ -18,6 +25,7 @@ const Capture = (() => {
 		return s.name.map((name, i) => ({
 			name: strings[name] || '[unnamed]',
 			raw: strings[s.raw[i]],
+			member: memberOf(strings[s.raw[i]]),
 			module: strings[s.module[i]],
 			kind: s.kind[i],
 			reason: s.reason[i],
@@ -49,7 +57,7 @@ const Capture = (() => {
 
 	/* Frames of the page's own: the processes and the whole. */
 	function ownSymbol(name, kind) {
-		return {name, raw: name, module: '', kind, reason: 0, application: false, later: 0,
+		return {name, raw: name, member: '', module: '', kind, reason: 0, application: false, later: 0,
 			tiers: []};
 	}
 
@@ -66,6 +74,8 @@ const Capture = (() => {
 			losses: data.losses,
 			reasons: data.reasons,
 			first: data.first,
+			rawNames: data.rawNames === true,
+			justMyCode: data.justMyCode === true,
 			symbols: readSymbols(data),
 			processes: data.processes.map(readProcess),
 			trees: new Map(),

@@ -79,12 +79,16 @@ const Format = (() => {
 		return starts;
 	}
 
+	/* What says nothing without the part before it: Total.get, Main.<lambda 2>. */
+	const DEPENDENT = /^(get|set|add|remove|<(lambda|finally|call of base|closure)\b.*|\.c?ctor)$/;
+
 	/* Ever shorter forms of a name: whole, Type.Method, Method. */
 	function shortForms(name, separator) {
 		const starts = nameParts(name, separator);
+		const last = DEPENDENT.test(name.slice(starts[starts.length - 1])) ? 2 : 1;
 		const forms = [name];
 
-		for (const back of [2, 1])
+		for (const back of [last + 1, last])
 			if (starts.length > back)
 				forms.push(name.slice(starts[starts.length - back]));
 		return forms;

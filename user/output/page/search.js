@@ -22,7 +22,8 @@ const Search = (() => {
 		}
 	}
 
-	/* One byte a node: 1 = the name or module of its code matches. Processes are no code. */
+	/* One byte a node: 1 = the name or module of its code matches, or what a stack trace calls it.
+	 * Processes are no code. */
 	function mark(capture, tree, matcher) {
 		const bySymbol = new Uint8Array(capture.symbols.length);
 		const mask = new Uint8Array(tree.count);
@@ -30,7 +31,8 @@ const Search = (() => {
 		for (let i = 0; i < capture.ownFirst; i++) {
 			const s = capture.symbols[i];
 
-			bySymbol[i] = matcher.test(s.name) || matcher.test(s.module) ? 1 : 0;
+			bySymbol[i] = matcher.test(s.name) || matcher.test(s.module) ||
+				matcher.test(s.member) ? 1 : 0;
 		}
 		for (let i = 0; i < tree.count; i++)
 			mask[i] = bySymbol[tree.symbol[i]];

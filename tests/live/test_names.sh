@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every construct of C# reads as the source has it and has its share, plainly, with --just-my-code and
+# with --raw-names. NAMES_LOAD: another build of the load, like Names@net8.0 (tests/support/dotnet.sh).
+. "$(dirname "$0")/../support/live.sh"
+need_root
+NAMES_LOAD=${NAMES_LOAD:-Names}
+need_dotnet "$NAMES_LOAD"
+program=$BUILD/dotnet/$NAMES_LOAD/Names
+[ -x "$program" ] || program="dotnet $program.dll"
+
+# export_folded NAME OPTION...: folded stacks into $T/NAME
+export_folded() {
+	local name=$1
+
+	shift
+	"$HOTRUN" export "$@" "$T/names.hotrun" >"$T/$name" 2>"$T/err" || fail "export $*: $(cat "$T/err")"
+}
+
+# shares NAME HOW: each caller has the samples that its CPU time asks for
+shares() {
+	local hits low high name
+
+	facts names "$T/truth" "$T/$1" Names "$2" >"$T/$1.rows" || fail "$1: no rows"
+	while IFS=$'\t' read -r hits low high name; do
+		within "$1: $name" "$hits" "$low" "$high"
+	done <"$T/$1.rows"
+}
+
+export DOTNET_PerfMapEnabled=3
+# shellcheck disable=SC2086
+record names -F 499 -- $program 8 "$T/truth" || exit 1
+unset DOTNET_PerfMapEnabled
+tidy "$(sql "$T/names.hotrun" "SELECT tgid FROM process WHERE name = 'Names'")"
+within "constructs in the load" "$(wc -l <"$T/truth")" 60 100
+
+export_folded display
+export_folded mine --just-my-code
+export_folded raw --raw-names
+shares display display
+shares mine mine
+shares raw raw
+
+# Calls of a method by itself are frames; the body that replaced another one on the stack is not.
+is "a recursion of four calls" "$(facts calls "$T/display" Names Shop.Names.Bodies.Recurse | sed -n '1s/ .*//p')" 4
+is "a replaced body is one frame" "$(facts calls "$T/display" Names Shop.Names.Bodies.Replaced | cut -d' ' -f1)" 1
+check "though it was replaced" test "$(sql "$T/names.hotrun" \
+	"SELECT count(*) FROM location WHERE tier = 'OptimizedTier1OSR'")" -gt 0
+
+# What is folded is not lost.
+total() { facts share "$T/$1" Names "$2" | cut -d' ' -f"${3:-2}"; }
+is "just my code counts every sample" "$(total mine x)" "$(total display x)"
+is "raw names count every sample" "$(total raw x)" "$(total display x)"
+says_not "no kernel frame stands below an application frame" "$T/mine" "Spin_[j];do_syscall_64"
+grep -v '\[framework\];' "$T/mine" >"$T/mine.called"
+says_not "no framework frame is left" "$T/mine.called" ";System."
+within "work without application code has its row, samples" "$(total mine '[framework]' 1)" 1 100000
+export_folded foreign --just-my-code --not-my-code 'Names'
+is "a list makes the application foreign" "$(facts share "$T/foreign" Names Load.Burn.Spin | cut -d' ' -f1)" 0
+export_folded linq --just-my-code --my-code 'System.Linq*'
+check "and a framework one's own" grep -q ';System.Linq.Enumerable' "$T/linq"
+"$HOTRUN" report --just-my-code -p Names "$T/names.hotrun" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
+says "the report says how it is to be read" "$T/report" "just my code: what application methods call"
+"$HOTRUN" report --just-my-code --raw-names -p Names "$T/names.hotrun" >"$T/report" 2>"$T/err" || fail "report"
+says "raw names in the report" "$T/report" "Load.Burn::Spin("
+"$HOTRUN" flame --just-my-code -o "$T/page.html" "$T/names.hotrun" 2>"$T/err" || fail "flame: $(cat "$T/err")"
+says "the page tells it, too" "$T/page.html" '"justMyCode":true'
+"$HOTRUN" export --my-code a/b "$T/names.hotrun" >"$T/out" 2>"$T/err"
+is "a path is no module" $? 2

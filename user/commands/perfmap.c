@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun perfmap: options, and what is asked of runtimes. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "commands/perfmap_status.h"
+#include "kernel/host.h"
+#include "names/dotnet_ask.h"
+
+#define MAX_PIDS  1024
+#define ANSWER_NS 5000000000ull /* a million methods take two seconds */
+
+static const char help_text[] =
+	"usage: hotrun perfmap status [OPTION]... [PID]...\n"
+	"       hotrun perfmap enable [OPTION]... PID... | --all\n"
+	"       hotrun perfmap disable [OPTION]... PID... | --all\n\n"
+	"The perf map of a .NET runtime gives the methods that it compiled their names. status\n"
+	"shows which .NET processes write one. enable asks a runtime for it over its diagnostics\n"
+	"socket, without a restart (.NET 8 and later), and verifies that the file appears; "
+	"disable\n"
+	"ends it, the file stays.\n\n"
+	"enable and disable are the one thing of hotrun in which a process takes part: the "
+	"runtime\n"
+	"lists what it compiled so far, some ms in one of its threads, and from then on writes a\n"
+	"line a method, into /tmp or what DOTNET_PerfMapJitDumpPath says. It goes on until "
+	"disable\n"
+	"or its end. They need to be its user, or root with the capabilities SYS_PTRACE and\n"
+	"DAC_OVERRIDE.\n\n"
+	"      --all               enable: all .NET processes without a map. disable: all whose\n"
+	"                          map was switched on, not those started with one\n"
+	"      --format FORMAT     status: text (default) or json\n"
+	"      --no-sample         status: do not sample this host for a second to tell how much\n"
+	"                          of the JIT code has names; does without BPF\n"
+	"  -v, --verbose           more about what happens; status: paths, sockets, users\n"
+	"  -h, --help              this text\n\n"
+	"  hotrun perfmap status\n"
+	"  hotrun perfmap enable 4711\n"
+	"  hotrun perfmap disable --all\n"
+	"  hotrun record --enable-perf-maps -d 30   on for the recording, then off again\n\n"
+	"Exit code: 0, also where nothing had to be done; 1 one of them failed; 2 usage.\n";
+
+enum { ALL = 256, FORMAT, NO_SAMPLE };
+
+struct arguments {
+	struct perfmap_status_options status;
+	uint32_t tgids[MAX_PIDS];
+	bool all;
+	const char *only_status; /* an option that is of status alone */
+};
+
+/* --- arguments --------------------------------------------------------------------------------- */
+
+static int bad_value(const char *option, const char *value, const char *want)
+{
+	log_error("%s %s: %s", option, value, want);
+	return command_usage("perfmap");
+}
+
+static int add_pid(struct arguments *a, const char *value)
+{
+	uint32_t process;
+	uint64_t pid;
+
+	if (text_parse_u64(value, 1, 4194304, &pid))
+		return bad_value("perfmap", value, "not a process id");
+	if (a->status.tgid_cnt >= MAX_PIDS)
+		return bad_value("perfmap", value, "too many processes (1024 at the most)");
+	process = host_process_of((uint32_t)pid);
+	if (process && process != pid) {
+		log_error("%s: a thread of process %u; give %u", value, process, process);
+		return EXIT_FAILED;
+	}
+	a->tgids[a->status.tgid_cnt++] = (uint32_t)pid;
+	return EXIT_OK;
+}
+
+static int parse_format(struct arguments *a)
+{
+	a->only_status = "--format";
+	if (strcmp(optarg, "text") && strcmp(optarg, "json"))
+		return bad_value("--format", optarg, "not text or json");
+	a->status.json = !strcmp(optarg, "json");
+	return EXIT_OK;
+}
+
+static int parse_option(int c, struct arguments *a)
+{
+	switch (c) {
+	case ALL:
+		a->all = true;
+		return EXIT_OK;
+	case FORMAT:
+		return parse_format(a);
+	case NO_SAMPLE:
+		a->only_status = "--no-sample";
+		a->status.sample = false;
+		return EXIT_OK;
+	case 'v':
+		a->status.details = true;
+		log_max_level = LOG_LEVEL_DEBUG;
+		return EXIT_OK;
+	case 'h':
+		fputs(help_text, stdout);
+		exit(EXIT_OK);
+	default:
+		return command_usage("perfmap");
+	}
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	static const struct option longs[] = {{"all", no_argument, NULL, ALL},
+					      {"format", required_argument, NULL, FORMAT},
+					      {"no-sample", no_argument, NULL, NO_SAMPLE},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	int c, rc = EXIT_OK;
+
+	while (!rc && (c = getopt_long(argc, argv, "vh", longs, NULL)) != -1)
+		rc = parse_option(c, a);
+	return rc;
+}
+
+/* --- asking ------------------------------------------------------------------------------------ */
+
+typedef void (*switch_fn)(struct asker *asker, uint32_t tgid, uint64_t start_ticks,
+			  uint64_t timeout_ns, struct dotnet_switch *ret_switch);
+
+/* One process, one line. Returns an enum exit_code. */
+static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint64_t start_ticks)
+{
+	struct dotnet_switch *s = calloc(1, sizeof(*s));
+	char text[1024], name[DOTNET_NAME_BYTES] = "";
+	bool good;
+
+	if (!s) {
+		log_error("%u: out of memory", tgid);
+		return EXIT_FAILED;
+	}
+	change(asker, tgid, start_ticks, ANSWER_NS, s);
+	dotnet_switch_text(s, text, sizeof(text));
+	if (s->process.name[0])
+		text_copy_safe(name, 64, s->process.name, strlen(s->process.name));
+	if (s->round_trip_ns)
+		log_debug("%u: asked at %s, .NET %s", tgid, s->process.socket_path,
+			  *s->process.version ? s->process.version : "of an unknown version");
+	good = s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY;
+	if (good)
+		printf("%u%s%s: %s\n", tgid, *name ? " " : "", name, text);
+	else
+		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->process.name, text);
+	fflush(stdout);
+	free(s);
+	return good ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Whether --all means it: those started with a map keep it. */
+static bool is_meant(const struct dotnet_process *p, bool enable)
+{
+	if (enable)
+		return p->map != DOTNET_MAP_SINCE_START && p->map != DOTNET_MAP_SWITCHED_ON;
+	return p->map == DOTNET_MAP_SWITCHED_ON || p->map == DOTNET_MAP_DELETED;
+}
+
+static int switch_all(struct asker *asker, switch_fn change, bool enable)
+{
+	struct dotnet_list list = {0};
+	int err = dotnet_read(asker, 0, &list), code = EXIT_OK;
+	size_t meant = 0;
+
+	if (err) {
+		log_error("%s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < list.cnt && !stop_requested; i++) {
+		if (!is_meant(&list.rows[i], enable))
+			continue;
+		meant++;
+		code = switch_one(asker, change, list.rows[i].tgid, list.rows[i].start_ticks)
+			       ?: code;
+	}
+	if (!meant)
+		printf("%s: nothing to do\n", !list.cnt ? "no .NET process found"
+					      : enable	? "every .NET process has a map"
+							: "no map was switched on");
+	if (list.unreadable)
+		log_warn("%zu %s could not be looked at: no permission (root with SYS_PTRACE sees "
+			 "all)",
+			 list.unreadable, list.unreadable == 1 ? "process" : "processes");
+	dotnet_clear(&list);
+	return stop_requested ? EXIT_FAILED : code;
+}
+
+static int run_switch(const struct arguments *a, bool enable)
+{
+	switch_fn change = enable ? dotnet_enable : dotnet_disable;
+	struct asker asker;
+	int err = asker_init(&asker, "/proc", PERFMAP_LOOK_NS), code = EXIT_OK;
+
+	if (err) {
+		log_error("%s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	if (a->all)
+		code = switch_all(&asker, change, enable);
+	for (size_t i = 0; i < a->status.tgid_cnt && !stop_requested; i++)
+		code = switch_one(&asker, change, a->tgids[i], 0) ?: code;
+	asker_clear(&asker);
+	if (!ferror(stdout) && !fflush(stdout))
+		return code;
+	log_error("output: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+static int check_switch(const struct arguments *a, const char *what)
+{
+	if (a->only_status) {
+		log_error("%s: only of `perfmap status`", a->only_status);
+		return command_usage("perfmap");
+	}
+	if (a->all == (a->status.tgid_cnt > 0)) {
+		log_error("%s: %s", what,
+			  a->all ? "process ids or --all, not both"
+				 : "name a process id, or --all");
+		return command_usage("perfmap");
+	}
+	return EXIT_OK;
+}
+
+int command_perfmap(int argc, char **argv)
+{
+	struct arguments a = {.status = {.sample = true}};
+	const char *what;
+	int rc = parse(argc, argv, &a);
+
+	if (rc)
+		return rc;
+	if (optind >= argc) {
+		log_error("perfmap: status, enable or disable?");
+		return command_usage("perfmap");
+	}
+	what = argv[optind++];
+	for (; optind < argc && !rc; optind++)
+		rc = add_pid(&a, argv[optind]);
+	a.status.tgids = a.tgids;
+	if (rc)
+		return rc;
+	if (!strcmp(what, "status") && a.all) {
+		log_error("--all: status shows all anyway");
+		return command_usage("perfmap");
+	}
+	if (!strcmp(what, "status"))
+		return perfmap_status(&a.status);
+	if (strcmp(what, "enable") && strcmp(what, "disable")) {
+		log_error("%s: not status, enable or disable", what);
+		return command_usage("perfmap");
+	}
+	rc = check_switch(&a, what);
+	return rc ? rc : run_switch(&a, !strcmp(what, "enable"));
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_DOCTOR_H
+#define HOTRUN_JUDGE_DOCTOR_H
+/*
+ * Whether this host and its .NET processes can be observed: rules over facts, a finding each. "fail":
+ * nothing can be recorded, or most of it would have no names; "warn": it works, with less than there
+ * could be. Pure; no threads.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/host_facts.h"
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_WARN,
+	DOCTOR_FAIL,
+	DOCTOR_NA, /* could not be told, or does not apply */
+	DOCTOR_LEVELS
+};
+
+struct doctor_finding {
+	const char *id; /* static, "group.name": never changes its meaning */
+	enum doctor_level level;
+	char text[1100];     /* what was found; of a process it may hold strings of strangers */
+	char remedy[160];    /* what to do, one line; "" nothing */
+	const char *purpose; /* static: what it is needed for */
+};
+
+/* More than there are rules for each. */
+#define DOCTOR_HOST_MAX	   48
+#define DOCTOR_PROCESS_MAX 8
+
+/* Where the map of a process stands; as enum dotnet_map of names/dotnet.h. */
+enum doctor_map {
+	DOCTOR_MAP_ON,
+	DOCTOR_MAP_OFF,	    /* was on, and was switched off */
+	DOCTOR_MAP_DELETED, /* still written to, but nobody can read it */
+	DOCTOR_MAP_ABSENT,
+	DOCTOR_MAP_STALE,
+	DOCTOR_MAP_UNWRITABLE,
+	DOCTOR_MAP_UNSAFE,
+	DOCTOR_MAP_DENIED,
+	DOCTOR_MAP_UNKNOWN,
+};
+
+enum doctor_socket {
+	DOCTOR_SOCKET_THERE,
+	DOCTOR_SOCKET_ABSENT,
+	DOCTOR_SOCKET_UNSAFE, /* also stale: none that could be asked */
+	DOCTOR_SOCKET_DENIED,
+	DOCTOR_SOCKET_UNKNOWN,
+};
+
+/* Facts of a .NET process. Strings are a stranger's, borrowed; none is NULL. */
+struct doctor_process {
+	uint32_t tgid;
+	const char *name, *unit, *container;
+	const char *version;  /* "10.0.12", "10"; "" not known */
+	const char *profiler; /* library of another profiler, "" none */
+	/* Static words: for people, and the stable ones for machines. */
+	const char *found_id, *map_text, *map_id, *socket_text, *socket_id;
+	const char *map_path;
+	const char *refusal; /* why no map may be asked for, "" it may; static */
+	enum doctor_map map;
+	enum doctor_socket socket;
+	bool diagnostics_off; /* by its environment */
+	uint64_t map_entries, map_bytes;
+	bool map_cut; /* entries are a lower bound */
+	bool single_file, native_aot, is_32bit, musl;
+};
+
+/* Fills ret_findings; returns how many. */
+size_t doctor_judge_host(const struct host_facts *facts,
+			 struct doctor_finding ret_findings[static DOCTOR_HOST_MAX]);
+size_t doctor_judge_process(const struct doctor_process *process,
+			    struct doctor_finding ret_findings[static DOCTOR_PROCESS_MAX]);
+
+/* "ok", "warn", "fail", "n/a"; static. */
+const char *doctor_level_text(enum doctor_level level);
+
+/* Of the rules alone: sets a finding's level, text (as printf) and remedy. */
+void doctor_say(struct doctor_finding *finding, enum doctor_level level, const char *remedy,
+		const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* One rule about the host. The tables of a topic each, for doctor_judge_host(). */
+struct doctor_rule {
+	const char *id;
+	const char *purpose;
+	void (*judge)(const struct host_facts *f, struct doctor_finding *finding);
+};
+extern const struct doctor_rule doctor_kernel_rules[], doctor_rights_rules[], doctor_limits_rules[];
+extern const size_t doctor_kernel_rules_cnt, doctor_rights_rules_cnt, doctor_limits_rules_cnt;
+#endif

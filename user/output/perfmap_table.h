@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_PERFMAP_TABLE_H
+#define HOTRUN_OUTPUT_PERFMAP_TABLE_H
+/*
+ * What `hotrun perfmap status` says: the .NET processes with the state of their perf maps, as a table
+ * or as JSON. Names and paths are hostile and made safe here. Pure; no threads.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PERFMAP_TABLE_COLUMNS 100 /* where no terminal says otherwise */
+#define PERFMAP_TABLE_MIN     80
+
+/* Words are borrowed; ids are for machines, texts for people. */
+struct perfmap_row {
+	uint32_t pid, ns_pid, uid;
+	const char *name, *unit, *container;  /* "" none */
+	const char *version, *version_source; /* "" unknown */
+	const char *found, *found_id;
+	const char *map, *map_id, *map_path;
+	bool has_file; /* the figures below are known */
+	bool cut;      /* entries and methods are a lower bound */
+	uint64_t map_bytes, entries, methods;
+	uint64_t jit_frames, jit_named; /* sampled */
+	const char *share_why;		/* why there is no share; NULL = there is */
+	const char *socket, *socket_id, *socket_path;
+	const char *profiler; /* "" none */
+	const char *refusal;  /* why it must not be asked for a map; NULL = it may */
+	const char *advice;   /* what the user can do; NULL nothing. Printed as it is */
+	bool single_file, native_aot, is_32bit, musl;
+};
+
+struct perfmap_table {
+	const struct perfmap_row *rows;
+	size_t rows_cnt;
+	size_t unreadable, hung; /* processes that may be .NET as well */
+	bool cut;		 /* more processes than are looked at */
+	bool sampled;		 /* shares were looked for, for seconds */
+	double seconds;
+	bool details;
+	unsigned int columns;
+};
+
+/* Both return 0, or -EIO when out failed. */
+int perfmap_table_write(FILE *out, const struct perfmap_table *table);
+int perfmap_table_json(FILE *out, const struct perfmap_table *table);
+#endif
