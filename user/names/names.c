@@ -223,11 +223,15 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 	if (symbol_is_image(site->path)) {
 		site->reason = files_image(n->files, m, site->process, mapping, &image);
 		if (image && perfmap_image_mvid(image))
-			model_module_version(m, mapping->module, perfmap_image_mvid(image));
+			model_module_learn(m, mapping->module, perfmap_image_mvid(image),
+					   PERFMAP_IMAGE_MVID_BYTES);
 		complete(n, m, site, mapping, image);
 		return symbol_image(m, site, image);
 	}
 	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	if (table)
+		model_module_learn(m, mapping->module, table->identity.build_id,
+				   table->identity.build_id_len);
 	if (!table || !symbol_is_bundled(m, site, table))
 		return symbol_native(m, site, table, site->reason);
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
