@@ -45,7 +45,8 @@ struct collector {
 	/* Processes that began to run .NET and are not known well enough yet (collector_young.c). */
 	struct young {
 		uint32_t process;
-		uint64_t end_ns; /* no further look after that */
+		uint64_t due_ns;      /* the next look */
+		uint64_t interval_ns; /* to the one after it: twice as long each time */
 	} * young;
 	size_t young_cnt, young_cap;
 

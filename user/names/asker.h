@@ -66,7 +66,7 @@ enum model_reason asker_run(struct asker *a, uint32_t process, struct loader_job
 			    struct loader_job **ret_job);
 
 /* fetch_ask() on behalf of a process row: target and key are filled in here, and the root directory
- * that is held for it, where give_fd is -1. Same results. */
+ * that is held for it, where a file is asked for. Same results. */
 enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t process,
 			      struct fetch_request *request, int give_fd,
 			      struct fetch_reply *ret_reply, int *ret_fd);
