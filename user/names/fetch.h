@@ -56,6 +56,7 @@ struct fetch_request {
 	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
+	bool whole; /* MAP: the descriptor is the map itself (O_PATH), to be copied as it is */
 	uint32_t ns_pid, euid; /* MAP with in_directory */
 };
 

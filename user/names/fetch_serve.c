@@ -351,6 +351,44 @@ static int copy_map(const struct fetch_request *request, const struct perfmap_fi
 	return 0;
 }
 
+/* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
+ * which somebody laid an overlay over does not; only root mounts those where it would. */
+static bool is_holdable(int fd)
+{
+	struct statfs fs;
+
+	return is_local(fd) || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC);
+}
+
+/* The map itself, which was held. */
+static int serve_whole_map(const struct fetch_request *request, int map_fd, int *ret_fd)
+{
+	struct stat st;
+	char self[32];
+	int fd;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", map_fd);
+	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > request->bytes_max) {
+		close(fd);
+		return -EFBIG;
+	}
+	return make_safe(request, fd, ret_fd) ? -EFBIG : 0;
+}
+
+/* To hold it: a descriptor whose end waits for nobody. -1: not on such a file system. */
+static int held_map(int fd)
+{
+	char self[32];
+
+	if (!is_holdable(fd))
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return open(self, O_PATH | O_CLOEXEC);
+}
+
 /* Nothing is added to it any more: what may hang is copied whole. */
 static int serve_left_map(const struct fetch_request *request, int directory_fd,
 			  struct fetch_reply *reply, int *ret_fd)
@@ -402,19 +440,12 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 		*ret_fd = take_fd(&fd);
 	else if (give_fd >= 0)
 		return copy_map(request, &file, give_fd, &reply->copied_bytes);
+	else
+		*ret_fd = held_map(fd);
 	return 0;
 }
 
 /* --- directories that are kept ----------------------------------------------------------------- */
-
-/* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
- * which somebody laid an overlay over does not; only root mounts those where it would. */
-static bool is_holdable(int fd)
-{
-	struct statfs fs;
-
-	return is_local(fd) || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC);
-}
 
 static int serve_hold(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd)
 {
@@ -457,9 +488,12 @@ void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_
 		ret_reply->reason = serve_debug(request, give_fd, ret_fd);
 		break;
 	case FETCH_MAP:
-		ret_reply->error = request->in_directory
-					   ? serve_left_map(request, give_fd, ret_reply, ret_fd)
-					   : serve_map(request, give_fd, ret_reply, ret_fd);
+		if (request->whole)
+			ret_reply->error = serve_whole_map(request, give_fd, ret_fd);
+		else if (request->in_directory)
+			ret_reply->error = serve_left_map(request, give_fd, ret_reply, ret_fd);
+		else
+			ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
 		break;
 	case FETCH_HOLD:
 		ret_reply->error = serve_hold(request, ret_reply, ret_fd);

@@ -54,10 +54,12 @@ static struct map_file *file_of(const struct fetch_reply *reply, int fd)
 	file->local = reply->local;
 	file->dev = reply->dev;
 	file->ino = reply->ino;
+	file->source_fd = reply->local ? -1 : fd;
 	file->fd = reply->local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
 	file->tail = file->fd < 0 ? NULL : perfmap_tail_new(file->fd);
 	if (file->tail)
 		return file;
+	cleanup_close(&file->source_fd);
 	free(file);
 	return NULL;
 }
@@ -97,6 +99,7 @@ void map_file_free(struct map_file *file)
 	if (!file)
 		return;
 	perfmap_tail_free(file->tail);
+	cleanup_close(&file->source_fd);
 	free(file);
 }
 
@@ -105,6 +108,41 @@ bool map_file_is_deleted(const struct map_file *file)
 	struct stat st;
 
 	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
+}
+
+/* Appends what from_fd, a whole copy, has more. */
+static void append_rest(struct map_file *file, int from_fd)
+{
+	char chunk[16384];
+	ssize_t n;
+
+	while ((n = pread(from_fd, chunk, sizeof(chunk), (off_t)file->copied_bytes)) > 0) {
+		if (pwrite(file->fd, chunk, (size_t)n, (off_t)file->copied_bytes) != n)
+			return;
+		file->copied_bytes += (uint64_t)n;
+	}
+}
+
+/* The process is gone: the rest of what it wrote. */
+static enum model_reason copy_rest(struct map_file *file, struct asker *a, const struct model *m,
+				   uint32_t process, struct fetch_request *request)
+{
+	struct fetch_reply reply;
+	enum model_reason reason;
+	int fd;
+
+	request->whole = true;
+	request->bytes_max = file->copied_bytes + file->copy_room;
+	reason = asker_fetch(a, m, process, request, file->source_fd, &reply, &fd);
+	if (reason)
+		return reason;
+	if (fd >= 0) {
+		append_rest(file, fd);
+		close(fd);
+	}
+	close(file->source_fd);
+	file->source_fd = -1;
+	return REASON_NAMED;
 }
 
 /* Brings the copy up to date. A process that is gone adds nothing: its copy stays as it is. */
@@ -133,6 +171,8 @@ static enum model_reason copy(struct map_file *file, struct asker *a, const stru
 		*ret_error = -ESTALE;
 	} else if (!reply.error) {
 		file->copied_bytes = reply.copied_bytes;
+	} else if (reply.error == -ESRCH && file->source_fd >= 0) {
+		return copy_rest(file, a, m, process, request);
 	}
 	return REASON_NAMED;
 }

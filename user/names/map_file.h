@@ -3,8 +3,9 @@
 #define HOTRUN_NAMES_MAP_FILE_H
 /*
  * One perf map that is followed: the file itself where its file system cannot hang, else a copy in
- * memory that the fetcher keeps up to date. The tail reads either. What a process on such a file
- * system writes in the last moments before its end is not copied any more. One thread.
+ * memory that the fetcher keeps up to date. The tail reads either. When the
+ * process is gone, the rest is copied from the map that was held, unless its file system is one whose
+ * end may hang. One thread.
  */
 #include "names/asker.h"
 #include "perfmap/tail.h"
@@ -13,6 +14,7 @@ struct map_file {
 	struct perfmap_tail *tail; /* owned */
 	int fd;			   /* the tail's, for fstat while the tail lives */
 	bool local;		   /* not a copy */
+	int source_fd;		   /* of a copy: the map itself (O_PATH), -1 not held */
 	bool more;		   /* there was more than might be read */
 	bool behind;		   /* the copy holds more than was read */
 	uint64_t dev, ino;	   /* of the file that is copied */
