@@ -17,6 +17,10 @@ void fake_bundle(uint8_t *bytes)
 
 	memset(bytes, 0, FAKE_BUNDLE_BYTES);
 	memcpy(bytes, "\177ELF\2\1\1", 7);
+	fake_image_put(bytes, 16, 2, 2); /* a program for x86-64 */
+	fake_image_put(bytes, 18, 62, 2);
+	fake_image_put(bytes, 20, 1, 4);
+	fake_image_put(bytes, 52, 64, 2);
 	fake_image_put(bytes, 32, 64, 8); /* one segment, behind the header */
 	fake_image_put(bytes, 54, 56, 2);
 	fake_image_put(bytes, 56, 1, 2);
