@@ -277,7 +277,7 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 	p = add_process(
 		&h, 100,
 		"7f0000000000-7f0000001000 r-xp 00001000 08:01 0 /app/Shop\n"
-		"7f0000010000-7f0000011000 r-xp 00000000 08:01 0 /app/Shop\n"
+		"7f0000010000-7f0000011000 r-xp 00003000 08:01 0 /app/Shop\n"
 		"7f0000020000-7f0000021000 r-xp 00000000 00:00 0 \n"
 		"7f0000030000-7f0000031000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n");
 	h.m->processes[p].flags |= PROCESS_DOTNET;
