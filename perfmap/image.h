@@ -85,7 +85,8 @@ int perfmap_image_component(const struct perfmap_image *image, uint32_t componen
 /*
  * Takes what was loaded for an assembly, on failure too; NULL says that it cannot be had, and names
  * that need it are -ENODATA from now on. Not while others use the image; it takes more memory then.
- * Returns 0; -ESTALE: another build of the assembly (as NULL then); -EINVAL: not asked for.
+ * Returns 0; -ESTALE: another build of the assembly, -E2BIG: too much metadata (both as NULL then);
+ * -EINVAL: not asked for.
  */
 int perfmap_image_give_component(struct perfmap_image *image, uint32_t component,
 				 struct perfmap_component *given);

@@ -47,9 +47,12 @@ static struct perfmap_span string_at(const struct perfmap_metadata *md, const ui
 
 bool perfmap_compressed(struct perfmap_bytes b, size_t *at, uint32_t *ret_value)
 {
-	const uint8_t *p = b.data + *at;
+	const uint8_t *p;
 
-	if (perfmap_has(b, *at, 1) && !(p[0] & 0x80)) {
+	if (!perfmap_has(b, *at, 1))
+		return false;
+	p = b.data + *at;
+	if (!(p[0] & 0x80)) {
 		*ret_value = p[0];
 		*at += 1;
 	} else if (perfmap_has(b, *at, 2) && (p[0] & 0xc0) == 0x80) {

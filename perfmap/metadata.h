@@ -13,7 +13,7 @@
 #include "perfmap/pe.h"
 #include "perfmap/type.h"
 
-#define PERFMAP_METADATA_BYTES_MAX (64u << 20) /* of each heap, and of all tables kept */
+#define PERFMAP_METADATA_BYTES_MAX (32u << 20) /* of each heap, and of all tables kept */
 #define PERFMAP_METADATA_ROWS_MAX  (1u << 24)  /* of a table: the room in a token */
 #define PERFMAP_NESTING_MAX	   32u	       /* types in types; C# code has 3 or 4 */
 

@@ -11,7 +11,7 @@
  */
 #include "perfmap/metadata.h"
 
-#define PERFMAP_SIGNATURE_TYPES_MAX 512u /* of one signature; 40 are many */
+#define PERFMAP_SIGNATURE_TYPES_MAX 256u /* of one signature; 40 are many */
 #define PERFMAP_SIGNATURE_DEPTH_MAX 48u
 
 /* Metadata that signatures of an image may speak of. */
