@@ -248,11 +248,27 @@ size_t perfmap_image_memory_bytes(const struct perfmap_image *image)
 }
 
 int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
-		       size_t *ret_len)
+		       size_t *ret_len, uint32_t *ret_component)
 {
 	if (!image->names)
 		return image->names_error;
-	return perfmap_image_names_put(image->names, function, buf, cap, ret_len);
+	return perfmap_image_names_put(image->names, function, buf, cap, ret_len, ret_component);
+}
+
+int perfmap_image_component(const struct perfmap_image *image, uint32_t component, char *buf,
+			    size_t cap)
+{
+	return image->names ? perfmap_image_names_component(image->names, component, buf, cap)
+			    : -ENOENT;
+}
+
+int perfmap_image_give_component(struct perfmap_image *image, uint32_t component,
+				 struct perfmap_component *given)
+{
+	if (image->names)
+		return perfmap_image_names_give(image->names, component, given);
+	perfmap_component_free(given);
+	return -EINVAL;
 }
 
 const uint8_t *perfmap_image_mvid(const struct perfmap_image *image)

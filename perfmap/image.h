@@ -4,7 +4,8 @@
 /*
  * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64, arm64),
  * a composite one too. The content is hostile: everything is bounded and checked against what was
- * read. A loaded image is read-only, for any threads; the file is not needed any more.
+ * read. A loaded image is read-only (but for perfmap_image_give_component()), for any threads; the
+ * file is not needed any more.
  *
  * Places are offsets in the image's file, as a mapping of it counts (offset of the mapping plus the
  * distance in it), not RVAs: they need no section table to be looked up with other tools.
@@ -56,12 +57,38 @@ int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
  * [PreJIT]" (no blank there), for perfmap_name_parse(). Handlers have the name of their method. At
  * most cap - 1 bytes and a NUL; ret_len without it. Returns 0, or
  *	-ENOENT		the image tells of no method that the function belongs to
- *	-ENODATA	its metadata is not in the image, or the image has no names at all
+ *	-EAGAIN		composite image: that needs the metadata of the assembly ret_component, see
+ *			perfmap_image_give_component()
+ *	-ENODATA	the metadata lacks it, or cannot be had, or the image has no names at all
  *	-E2BIG		the name does not fit, or the tables were larger than we read
  *	-EBADMSG	malformed tables, or what read returned for them.
  */
 int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
-		       size_t *ret_len);
+		       size_t *ret_len, uint32_t *ret_component);
+
+/*
+ * A composite image has the code of many assemblies; their metadata lies in files of their own, in
+ * the same folder or bundle, called like the assembly with ".dll".
+ */
+struct perfmap_component;
+
+/* Loads the metadata of an assembly. Errors as of perfmap_image_load(). */
+int perfmap_component_load(perfmap_image_read read, void *source,
+			   struct perfmap_component **ret_component);
+void perfmap_component_free(struct perfmap_component *component);
+
+/* Name of an assembly of a composite image, without folder and ".dll", with a NUL in cap bytes.
+ * Returns 0, or -ENOENT where it has none that a file can have. */
+int perfmap_image_component(const struct perfmap_image *image, uint32_t component, char *buf,
+			    size_t cap);
+
+/*
+ * Takes what was loaded for an assembly, on failure too; NULL says that it cannot be had, and names
+ * that need it are -ENODATA from now on. Not while others use the image; it takes more memory then.
+ * Returns 0; -ESTALE: another build of the assembly (as NULL then); -EINVAL: not asked for.
+ */
+int perfmap_image_give_component(struct perfmap_image *image, uint32_t component,
+				 struct perfmap_component *given);
 
 /* Bytes of a module version id. */
 #define PERFMAP_IMAGE_MVID_BYTES 16u

@@ -25,6 +25,7 @@
 #define INSTANCE_ENTRY_POINTS 109u
 #define MANIFEST_METADATA     112u
 #define COMPONENT_ASSEMBLIES  115u
+#define MANIFEST_MVIDS	      118u
 #define HOT_COLD_MAP	      120u
 
 #define COMPONENT_BYTES 16u /* two directories: CLI header, core header */
@@ -38,18 +39,25 @@ struct perfmap_image_names {
 	struct perfmap_metadata *components; /* one; more in a composite image */
 	uint32_t components_cnt;
 	uint32_t *methods_before; /* of each component: methods of those before it */
+	bool *refused;		  /* of each component: its metadata cannot be had */
+	uint8_t *mvids;		  /* of the components of a composite image; NULL = not told */
 	struct perfmap_metadata manifest;
 	bool has_manifest;
 	bool composite;
 	uint8_t *instance_bytes; /* owned */
 	struct perfmap_bytes instances;
-	uint32_t *refs; /* by function */
+	bool incomplete; /* an entry point could not be read: it may be of any function */
+	uint32_t *refs;	 /* by function */
 	uint32_t functions;
 };
 
 struct sections {
-	struct perfmap_directory runtime_functions, methods, instances, manifest, components,
+	struct perfmap_directory runtime_functions, methods, instances, manifest, components, mvids,
 		hot_cold;
+};
+
+struct perfmap_component {
+	struct perfmap_metadata md;
 };
 
 struct loader {
@@ -75,6 +83,9 @@ static void note_section(struct sections *s, uint32_t type, struct perfmap_direc
 		break;
 	case COMPONENT_ASSEMBLIES:
 		s->components = d;
+		break;
+	case MANIFEST_MVIDS:
+		s->mvids = d;
 		break;
 	case HOT_COLD_MAP:
 		s->hot_cold = d;
@@ -145,16 +156,18 @@ static bool read_function(struct perfmap_bytes b, size_t at, uint32_t *ret_funct
 	return true;
 }
 
+/* Methods are counted on from before; ret_cnt: how many the table speaks of. */
 static int note_methods(struct loader *l, struct perfmap_directory directory, uint32_t before,
-			uint32_t methods)
+			uint32_t *ret_cnt)
 {
 	struct perfmap_image_names *names = l->names;
-	struct perfmap_native_array array;
+	struct perfmap_native_array array = {0};
 	uint8_t *bytes;
 	uint32_t function;
 	size_t at;
 	int err;
 
+	*ret_cnt = 0;
 	if (!directory.bytes)
 		return 0;
 	err = perfmap_pe_read_owned(l->pe, l->r, directory, PERFMAP_ENTRY_POINTS_BYTES, &bytes);
@@ -162,11 +175,18 @@ static int note_methods(struct loader *l, struct perfmap_directory directory, ui
 		return err;
 	if (!perfmap_native_array_open((struct perfmap_bytes){bytes, directory.bytes}, &array))
 		err = -EBADMSG;
-	for (uint32_t i = 0; !err && i < array.cnt && i < methods; i++)
-		if (perfmap_native_array_get(&array, i, &at) &&
-		    read_function(array.bytes, at, &function) && function < names->functions)
+	else if (array.cnt >= PERFMAP_METADATA_ROWS_MAX)
+		err = -E2BIG;
+	for (uint32_t i = 0; !err && i < array.cnt; i++) {
+		if (!perfmap_native_array_get(&array, i, &at))
+			continue;
+		if (read_function(array.bytes, at, &function) && function < names->functions)
 			names->refs[function] = before + i + 1;
+		else
+			names->incomplete = true;
+	}
 	free(bytes);
+	*ret_cnt = array.cnt;
 	return err;
 }
 
@@ -188,11 +208,14 @@ static int note_instances(struct loader *l, struct perfmap_directory directory)
 	names->instances = (struct perfmap_bytes){names->instance_bytes, directory.bytes};
 	if (!perfmap_native_table_open(names->instances, &table))
 		return -EBADMSG;
-	while (perfmap_native_table_next(&table, &at))
+	while (perfmap_native_table_next(&table, &at)) {
 		if (perfmap_signature_parse(names->instances, at, &signature) &&
 		    read_function(names->instances, signature.end, &function) &&
 		    function < names->functions)
 			names->refs[function] = REF_INSTANCE | (uint32_t)at;
+		else
+			names->incomplete = true;
+	}
 	return table.malformed ? -EBADMSG : 0;
 }
 
@@ -219,9 +242,12 @@ static int note_cold(struct loader *l, struct perfmap_directory directory)
 	return 0;
 }
 
-/* Handlers (EH funclets) follow their method and have no entry point of their own. */
+/* Handlers (EH funclets) follow their method and have no entry point of their own. So does a method
+ * whose entry point could not be read: then none is guessed. */
 static void name_handlers(struct perfmap_image_names *names)
 {
+	if (names->incomplete)
+		return;
 	for (uint32_t i = 1; i < names->functions; i++)
 		if (names->refs[i] == REF_NONE)
 			names->refs[i] = names->refs[i - 1];
@@ -229,27 +255,28 @@ static void name_handlers(struct perfmap_image_names *names)
 
 /* --- components -------------------------------------------------------------------------------- */
 
+/* Metadata of a composite image's assemblies usually lies in files beside it. */
 static int add_component(struct loader *l, uint32_t row, struct perfmap_directory metadata,
-			 struct perfmap_directory methods)
+			 struct perfmap_directory methods, uint32_t *before)
 {
 	struct perfmap_image_names *names = l->names;
-	struct perfmap_metadata *md = &names->components[row];
-	uint32_t before = row ? names->methods_before[row - 1] +
-					  perfmap_metadata_rows(md - 1, PERFMAP_METHOD_DEF)
-			      : 0;
-	int err = perfmap_metadata_load(l->pe, l->r, metadata, md);
+	uint32_t cnt;
+	int err = perfmap_metadata_load(l->pe, l->r, metadata, &names->components[row]);
 
-	names->components_cnt = row + 1;
-	names->methods_before[row] = before;
-	if (err)
-		return err == -ENODATA ? 0 : err;
-	if (before > REF_INSTANCE - 1 - PERFMAP_METADATA_ROWS_MAX)
-		return -E2BIG;
-	return note_methods(l, methods, before, perfmap_metadata_rows(md, PERFMAP_METHOD_DEF));
+	if (err && err != -ENODATA)
+		return err;
+	names->methods_before[row] = *before;
+	err = note_methods(l, methods, *before, &cnt);
+	if (!err && cnt > REF_INSTANCE - 1 - *before)
+		err = -E2BIG;
+	*before += cnt;
+	return err;
 }
 
 static int add_composite(struct loader *l, const uint8_t *rows)
 {
+	uint32_t before = 0;
+
 	for (uint32_t i = 0; i < l->names->components_cnt; i++) {
 		struct perfmap_directory cli = directory_at(rows + i * COMPONENT_BYTES);
 		struct perfmap_directory core = directory_at(rows + i * COMPONENT_BYTES + 8);
@@ -265,7 +292,7 @@ static int add_composite(struct loader *l, const uint8_t *rows)
 		if (!err && core.bytes)
 			err = read_core(l, core.rva, &sections);
 		if (!err)
-			err = add_component(l, i, metadata, sections.methods);
+			err = add_component(l, i, metadata, sections.methods, &before);
 		if (err)
 			return err;
 	}
@@ -280,7 +307,11 @@ static int make_components(struct perfmap_image_names *names, uint32_t cnt)
 		return -E2BIG;
 	names->components = calloc(cnt, sizeof(*names->components));
 	names->methods_before = calloc(cnt, sizeof(*names->methods_before));
-	return names->components && names->methods_before ? 0 : -ENOMEM;
+	names->refused = calloc(cnt, sizeof(*names->refused));
+	if (!names->components || !names->methods_before || !names->refused)
+		return -ENOMEM;
+	names->components_cnt = cnt;
+	return 0;
 }
 
 static int load_components(struct loader *l, const struct sections *s,
@@ -288,19 +319,23 @@ static int load_components(struct loader *l, const struct sections *s,
 {
 	uint32_t cnt = l->names->composite ? s->components.bytes / COMPONENT_BYTES : 1;
 	int err = make_components(l->names, cnt);
+	uint32_t before = 0;
 	uint8_t *rows;
 
 	if (err)
 		return err;
 	if (!l->names->composite)
-		return add_component(l, 0, metadata, s->methods);
+		return add_component(l, 0, metadata, s->methods, &before);
 	err = perfmap_pe_read_owned(l->pe, l->r, s->components,
 				    PERFMAP_COMPONENTS_MAX * COMPONENT_BYTES, &rows);
 	if (err)
 		return err;
-	l->names->components_cnt = cnt;
 	err = add_composite(l, rows);
 	free(rows);
+	if (!err && s->mvids.bytes / PERFMAP_MVID_BYTES >= cnt)
+		err = perfmap_pe_read_owned(l->pe, l->r, s->mvids,
+					    PERFMAP_COMPONENTS_MAX * PERFMAP_MVID_BYTES,
+					    &l->names->mvids);
 	return err;
 }
 
@@ -361,6 +396,8 @@ void perfmap_image_names_free(struct perfmap_image_names *names)
 	perfmap_metadata_clear(&names->manifest);
 	free(names->components);
 	free(names->methods_before);
+	free(names->refused);
+	free(names->mvids);
 	free(names->instance_bytes);
 	free(names->refs);
 	free(names);
@@ -368,20 +405,25 @@ void perfmap_image_names_free(struct perfmap_image_names *names)
 
 /* --- look-ups ---------------------------------------------------------------------------------- */
 
-static struct perfmap_modules modules_of(const struct perfmap_image_names *names)
+#define NO_COMPONENT UINT32_MAX
+
+static struct perfmap_modules modules_of(const struct perfmap_image_names *names,
+					 uint32_t *ret_missing)
 {
+	*ret_missing = NO_COMPONENT;
 	return (struct perfmap_modules){
 		.components = names->components,
 		.components_cnt = names->components_cnt,
 		.manifest = names->has_manifest ? &names->manifest : NULL,
 		.composite = names->composite,
+		.missing = ret_missing,
 	};
 }
 
 static bool put_method(const struct perfmap_image_names *names, uint32_t method,
-		       struct perfmap_out *out)
+		       struct perfmap_out *out, uint32_t *ret_missing)
 {
-	struct perfmap_modules modules = modules_of(names);
+	struct perfmap_modules modules = modules_of(names, ret_missing);
 	uint32_t low = 0, high = names->components_cnt;
 
 	/* The last component with fewer methods before it. */
@@ -393,14 +435,18 @@ static bool put_method(const struct perfmap_image_names *names, uint32_t method,
 		else
 			high = mid;
 	}
+	if (!perfmap_metadata_rows(&names->components[low], PERFMAP_MODULE)) {
+		*ret_missing = low;
+		return false;
+	}
 	return perfmap_put_method_def(&modules, &names->components[low],
 				      method - names->methods_before[low], out);
 }
 
 static bool put_instance(const struct perfmap_image_names *names, uint32_t at,
-			 struct perfmap_out *out)
+			 struct perfmap_out *out, uint32_t *ret_missing)
 {
-	struct perfmap_modules modules = modules_of(names);
+	struct perfmap_modules modules = modules_of(names, ret_missing);
 	struct perfmap_method_signature signature;
 
 	return perfmap_signature_parse(names->instances, at, &signature) &&
@@ -408,16 +454,20 @@ static bool put_instance(const struct perfmap_image_names *names, uint32_t at,
 }
 
 int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t function, char *buf,
-			    size_t cap, size_t *ret_len)
+			    size_t cap, size_t *ret_len, uint32_t *ret_component)
 {
 	struct perfmap_out out = {.buf = buf, .cap = cap};
-	uint32_t ref = function < names->functions ? names->refs[function] : REF_NONE;
+	uint32_t ref = function < names->functions ? names->refs[function] : REF_NONE, missing;
 	bool found;
 
 	if (ref == REF_NONE)
 		return -ENOENT;
-	found = ref & REF_INSTANCE ? put_instance(names, ref & ~REF_INSTANCE, &out)
-				   : put_method(names, ref, &out);
+	found = ref & REF_INSTANCE ? put_instance(names, ref & ~REF_INSTANCE, &out, &missing)
+				   : put_method(names, ref, &out, &missing);
+	if (!found && missing != NO_COMPONENT && !names->refused[missing]) {
+		*ret_component = missing;
+		return -EAGAIN;
+	}
 	if (!found)
 		return -ENODATA;
 	perfmap_out_put(&out, "[PreJIT]", 8);
@@ -428,9 +478,85 @@ int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t fu
 	return 0;
 }
 
+/* --- components of other files ----------------------------------------------------------------- */
+
+int perfmap_image_names_component(const struct perfmap_image_names *names, uint32_t component,
+				  char *buf, size_t cap)
+{
+	struct perfmap_span name = {"", 0};
+
+	if (names->has_manifest)
+		name = perfmap_assembly_ref_name(&names->manifest, component + 1);
+	/* A file name, made by a hostile file. */
+	if (!name.len || name.len >= cap || memchr(name.s, '/', name.len))
+		return -ENOENT;
+	memcpy(buf, name.s, name.len);
+	buf[name.len] = 0;
+	return 0;
+}
+
+int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t component,
+			     struct perfmap_component *given)
+{
+	if (component >= names->components_cnt ||
+	    perfmap_metadata_rows(&names->components[component], PERFMAP_MODULE)) {
+		perfmap_component_free(given);
+		return -EINVAL;
+	}
+	names->refused[component] = true;
+	if (!given)
+		return 0;
+	if (!perfmap_metadata_rows(&given->md, PERFMAP_MODULE) ||
+	    (names->mvids && memcmp(names->mvids + component * PERFMAP_MVID_BYTES, given->md.mvid,
+				    PERFMAP_MVID_BYTES))) {
+		perfmap_component_free(given);
+		return -ESTALE;
+	}
+	names->components[component] = given->md;
+	free(given);
+	return 0;
+}
+
+int perfmap_component_load(perfmap_image_read read, void *source,
+			   struct perfmap_component **ret_component)
+{
+	struct perfmap_reader r = {.read = read, .source = source};
+	struct perfmap_component *component = calloc(1, sizeof(*component));
+	struct perfmap_pe pe;
+	uint8_t cli[CLI_BYTES];
+	int err;
+
+	if (!component)
+		return -ENOMEM;
+	err = perfmap_pe_load(&r, &pe);
+	if (!err && pe.cli.bytes < CLI_BYTES)
+		err = -ENODATA;
+	if (!err)
+		err = perfmap_pe_read(&pe, &r, pe.cli.rva, cli, sizeof(cli));
+	if (!err)
+		err = perfmap_metadata_load(&pe, &r, directory_at(cli + CLI_METADATA),
+					    &component->md);
+	if (err) {
+		perfmap_component_free(component);
+		return err;
+	}
+	*ret_component = component;
+	return 0;
+}
+
+void perfmap_component_free(struct perfmap_component *component)
+{
+	if (!component)
+		return;
+	perfmap_metadata_clear(&component->md);
+	free(component);
+}
+
 const uint8_t *perfmap_image_names_mvid(const struct perfmap_image_names *names)
 {
-	return names->components[0].mvid;
+	const struct perfmap_metadata *own = &names->components[0];
+
+	return !names->composite && perfmap_metadata_rows(own, PERFMAP_MODULE) ? own->mvid : NULL;
 }
 
 size_t perfmap_image_names_memory_bytes(const struct perfmap_image_names *names)

@@ -24,10 +24,14 @@ int perfmap_image_names_load(const struct perfmap_pe *pe, const struct perfmap_r
 			     uint32_t functions, struct perfmap_image_names **ret_names);
 void perfmap_image_names_free(struct perfmap_image_names *names);
 
-/* See perfmap_image_name(). */
+/* See perfmap_image_name(), perfmap_image_component(), perfmap_image_give_component(). */
 int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t function, char *buf,
-			    size_t cap, size_t *ret_len);
-/* PERFMAP_MVID_BYTES, borrowed. */
+			    size_t cap, size_t *ret_len, uint32_t *ret_component);
+int perfmap_image_names_component(const struct perfmap_image_names *names, uint32_t component,
+				  char *buf, size_t cap);
+int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t component,
+			     struct perfmap_component *given);
+/* PERFMAP_MVID_BYTES, borrowed, or NULL. */
 const uint8_t *perfmap_image_names_mvid(const struct perfmap_image_names *names);
 size_t perfmap_image_names_memory_bytes(const struct perfmap_image_names *names);
 #endif

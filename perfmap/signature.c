@@ -65,14 +65,29 @@ static struct perfmap_scope scope_of(const struct perfmap_metadata *md)
 	return (struct perfmap_scope){md, perfmap_assembly_name(md)};
 }
 
-/* An assembly by its name: perhaps one of the image. */
+/* An assembly by its name: perhaps the image's own. */
 static struct perfmap_scope scope_named(const struct perfmap_modules *modules,
 					struct perfmap_span name)
 {
-	for (size_t i = 0; name.len && i < modules->components_cnt; i++)
-		if (span_equal(perfmap_assembly_name(&modules->components[i]), name))
-			return scope_of(&modules->components[i]);
-	return (struct perfmap_scope){NULL, name};
+	struct perfmap_scope own = scope_of(&modules->components[0]);
+
+	return span_equal(own.assembly, name) ? own : (struct perfmap_scope){NULL, name};
+}
+
+/* In a composite image all assemblies are in the manifest, beside the table of components. */
+static struct perfmap_scope scope_of_component(const struct perfmap_modules *modules, uint32_t row)
+{
+	struct perfmap_scope scope = {NULL, {"", 0}};
+
+	if (modules->manifest)
+		scope.assembly = perfmap_assembly_ref_name(modules->manifest, row);
+	if (!row || row > modules->components_cnt)
+		return scope;
+	if (perfmap_metadata_rows(&modules->components[row - 1], PERFMAP_MODULE))
+		scope.md = &modules->components[row - 1];
+	else
+		*modules->missing = row - 1;
+	return scope;
 }
 
 struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, uint32_t index)
@@ -80,14 +95,16 @@ struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, ui
 	const struct perfmap_metadata *own = &modules->components[0];
 	uint32_t refs;
 
-	if (!index && !modules->composite)
+	/* The first is the manifest itself, here and below. */
+	if (modules->composite)
+		return scope_of_component(modules, index ? index - 1 : 0);
+	if (!index)
 		return scope_of(own);
-	refs = modules->composite ? 0 : perfmap_metadata_rows(own, PERFMAP_ASSEMBLY_REF);
+	refs = perfmap_metadata_rows(own, PERFMAP_ASSEMBLY_REF);
 	if (index <= refs)
 		return scope_named(modules, perfmap_assembly_ref_name(own, index));
 	if (!modules->manifest)
 		return (struct perfmap_scope){NULL, {"", 0}};
-	/* The first after the own references is the manifest itself. */
 	if (index == refs + 1)
 		return scope_of(modules->manifest);
 	return scope_named(modules, perfmap_assembly_ref_name(modules->manifest, index - refs - 1));
@@ -327,33 +344,54 @@ static void put_return(const struct perfmap_metadata *md, struct perfmap_token m
 		perfmap_out_put(out, "bool ", 5);
 }
 
-/* The assembly of the type at d, for which d is a copy: of an instance that of its generic type. */
-static struct perfmap_span assembly_at(struct decoder d, struct perfmap_scope scope)
+/* Where types that have an element of their own are defined. */
+static struct perfmap_scope scope_of_core(const struct perfmap_modules *modules)
 {
+	static const struct perfmap_span name = {"System.Private.CoreLib", 22};
+
+	if (!modules->composite)
+		return scope_named(modules, name);
+	for (uint32_t row = 1; modules->manifest && row <= modules->components_cnt; row++)
+		if (span_equal(perfmap_assembly_ref_name(modules->manifest, row), name))
+			return scope_of_component(modules, row);
+	return (struct perfmap_scope){NULL, name};
+}
+
+/*
+ * Where the type at d is defined, for which d is a copy; of an instance its generic type. md is NULL
+ * where that is another file.
+ */
+static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scope)
+{
+	struct perfmap_token token;
 	uint32_t what, value;
 
 	while (element(&d, &what)) {
 		switch (what) {
 		case ELEMENT_MODULE:
 			if (!number(&d, &value))
-				return scope.assembly;
+				return scope;
 			scope = perfmap_module_at(d.modules, value);
 			continue;
 		case ELEMENT_VALUE_TYPE:
 		case ELEMENT_CLASS:
 			if (!scope.md || !number(&d, &value))
-				return scope.assembly;
-			return perfmap_type_assembly(scope.md, perfmap_type_token(value));
+				return scope;
+			token = perfmap_type_token(value);
+			if (token.table == PERFMAP_TYPE_REF)
+				return (struct perfmap_scope){
+					NULL, perfmap_type_assembly(scope.md, token)};
+			return scope;
 		case ELEMENT_INSTANCE:
 		case ELEMENT_NATIVE_VALUE_TYPE:
 		case ELEMENT_VECTOR:
 		case ELEMENT_ARRAY:
 			continue;
 		default:
-			return scope.assembly;
+			return scope_of_core(d.modules);
 		}
 	}
-	return scope.assembly;
+	return scope;
 }
 
 /* "[assembly] Owner" of a type given by a token. */
@@ -368,53 +406,66 @@ static bool put_owner_token(const struct perfmap_modules *modules, struct perfma
 	}
 	d = decoder_at(modules, perfmap_token_blob(scope.md, owner), 0);
 	d.origin = scope;
-	put_assembly(out, assembly_at(d, scope));
+	put_assembly(out, scope_at(d, scope).assembly);
 	d.out = out;
 	return put_type(&d, scope, 0);
+}
+
+/* The owner's type is told: a row of METHOD_DEF is of the assembly that defines it. */
+static bool put_owned(const struct perfmap_modules *modules, struct perfmap_bytes b,
+		      const struct perfmap_method_signature *signature, struct perfmap_out *out)
+{
+	struct perfmap_scope scope = perfmap_module_at(modules, signature->module);
+	struct decoder d = decoder_at(modules, b, signature->owner_at);
+	struct perfmap_scope owner = scope_at(d, scope);
+	struct perfmap_scope methods =
+		signature->method.table == PERFMAP_MEMBER_REF ? scope : owner;
+	struct perfmap_span name;
+
+	if (!methods.md)
+		return false;
+	name = perfmap_method_name(methods.md, signature->method);
+	put_return(methods.md, signature->method, out);
+	put_assembly(out, owner.assembly);
+	d.origin = scope;
+	d.out = out;
+	if (!name.len || !put_type(&d, scope, 0))
+		return false;
+	perfmap_out_put(out, "::", 2);
+	put_span(out, name);
+	return true;
+}
+
+static bool put_method(const struct perfmap_modules *modules, struct perfmap_scope scope,
+		       struct perfmap_token method, struct perfmap_out *out)
+{
+	struct perfmap_span name = perfmap_method_name(scope.md, method);
+
+	if (!name.len)
+		return false;
+	put_return(scope.md, method, out);
+	if (!put_owner_token(modules, scope, perfmap_method_owner(scope.md, method), out))
+		return false;
+	perfmap_out_put(out, "::", 2);
+	put_span(out, name);
+	return true;
 }
 
 bool perfmap_put_instance(const struct perfmap_modules *modules, struct perfmap_bytes b,
 			  const struct perfmap_method_signature *signature, struct perfmap_out *out)
 {
-	struct perfmap_scope scope = perfmap_module_at(modules, signature->module);
-	struct decoder d;
-	struct perfmap_span name;
+	struct perfmap_scope scope;
 
-	if (!scope.md)
-		return false;
-	name = perfmap_method_name(scope.md, signature->method);
-	if (!name.len)
-		return false;
-	put_return(scope.md, signature->method, out);
-	if (signature->owner_at) {
-		d = decoder_at(modules, b, signature->owner_at);
-		d.origin = scope;
-		put_assembly(out, assembly_at(d, scope));
-		d.out = out;
-		if (!put_type(&d, scope, 0))
-			return false;
-	} else if (!put_owner_token(modules, scope,
-				    perfmap_method_owner(scope.md, signature->method), out)) {
-		return false;
-	}
-	perfmap_out_put(out, "::", 2);
-	put_span(out, name);
-	return true;
+	if (signature->owner_at)
+		return put_owned(modules, b, signature, out);
+	scope = perfmap_module_at(modules, signature->module);
+	return scope.md && put_method(modules, scope, signature->method, out);
 }
 
 bool perfmap_put_method_def(const struct perfmap_modules *modules,
 			    const struct perfmap_metadata *md, uint32_t row,
 			    struct perfmap_out *out)
 {
-	struct perfmap_token method = {PERFMAP_METHOD_DEF, row};
-	struct perfmap_span name = perfmap_method_name(md, method);
-
-	if (!name.len)
-		return false;
-	put_return(md, method, out);
-	if (!put_owner_token(modules, scope_of(md), perfmap_method_owner(md, method), out))
-		return false;
-	perfmap_out_put(out, "::", 2);
-	put_span(out, name);
-	return true;
+	return put_method(modules, scope_of(md), (struct perfmap_token){PERFMAP_METHOD_DEF, row},
+			  out);
 }

@@ -21,6 +21,8 @@ struct perfmap_modules {
 	size_t components_cnt;
 	const struct perfmap_metadata *manifest; /* references to more assemblies; NULL = none */
 	bool composite;
+	/* Set to the number of a component whose metadata was needed and is not loaded. */
+	uint32_t *missing;
 };
 
 /* Where tokens mean something. */
@@ -43,8 +45,8 @@ struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, ui
 bool perfmap_signature_parse(struct perfmap_bytes b, size_t at,
 			     struct perfmap_method_signature *ret);
 
-/* Puts "[assembly] Ns.Type`1[System.Int32]::Method". False where the metadata lacks it; what was
- * put is then of no use. */
+/* Puts "[assembly] Ns.Type`1[System.Int32]::Method". False where the metadata lacks it, or is not
+ * loaded (modules->missing); what was put is then of no use. */
 bool perfmap_put_instance(const struct perfmap_modules *modules, struct perfmap_bytes b,
 			  const struct perfmap_method_signature *signature,
 			  struct perfmap_out *out);

@@ -25,6 +25,21 @@ begin=$SECONDS
 is "the recording ends well" $? 0
 within "and in time, seconds" $((SECONDS - begin)) 3 6
 check "a read did hang" grep -q "a read hangs" "$apps/log"
+begin=$SECONDS
+"$HOTRUN" doctor >"$T/doctor" 2>"$T/err"
+is "doctor ends well" $? 0
+within "and in time, seconds" $((SECONDS - begin)) 0 3
+says "having looked at the host" "$T/doctor" "loaded and attached"
+
+begin=$SECONDS
+"$HOTRUN" perfmap status --no-sample -v >"$T/status" 2>&1
+is "perfmap status ends well" $? 0
+within "and in time, seconds" $((SECONDS - begin)) 0 4
+check "and says that the service does not answer" grep -q 'Split .* no answer' "$T/status"
+hung=$(awk '$2 == "Split" && /no answer/ { print $1; exit }' "$T/status")
+"$HOTRUN" perfmap enable "$hung" >"$T/status" 2>&1
+is "perfmap enable fails" $? 1
+says "and says why" "$T/status" "did not answer in time"
 
 # ids FIELD: BPF objects that process holds, by their numbers, which the kernel never uses twice
 ids() { cat "/proc/$hotrun/fdinfo/"* 2>/dev/null | awk -v f="$1:" '$1 == f && $2 { print $2 }' | sort -nu; }

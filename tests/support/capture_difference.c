@@ -185,6 +185,15 @@ static const char *name_difference(const struct model *a, const struct model *b)
 		if ((x->raw == x->name) != (y->raw == y->name))
 			return "symbols.raw shared";
 	}
+	COUNT(renamings);
+	EACH(renamings, i)
+	{
+		const struct model_renaming *x = &a->renamings[i], *y = &b->renamings[i];
+
+		SAME(renamings, time_s);
+		SAME_TEXT(renamings, version);
+		SAME(renamings, named);
+	}
 	EACH(locations, i)
 	{
 		const struct model_location *x = &a->locations[i], *y = &b->locations[i];

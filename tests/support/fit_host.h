@@ -13,7 +13,7 @@
 
 #define FIT_HOST                                                                                  \
 	.release = "6.12.1", .machine = "x86_64", .kernel_major = 6, .kernel_minor = 12,          \
-	.btf = true, .lockdown = HOST_LOCKDOWN_NONE, .kptr_restrict = 1,                          \
+	.proc = true, .btf = true, .lockdown = HOST_LOCKDOWN_NONE, .kptr_restrict = 1,            \
 	.unprivileged_bpf_disabled = 2, .kernel_symbols = true, .capabilities = FIT_CAPABILITIES, \
 	.perf_event_paranoid = 2, .max_sample_rate_hz = 100000, .cpu_time_max_pct = 25,           \
 	.max_stack = 127, .mlock_kb = 516, .ring_kb_per_cpu = 776, .session_tried = true,         \

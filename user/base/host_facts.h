@@ -58,6 +58,7 @@ struct host_facts {
 	char release[65];
 	char machine[65];
 	uint32_t kernel_major, kernel_minor; /* 0 = the release does not say */
+	bool proc; /* mounted: without it most of the others could not be read */
 	bool btf;
 	enum host_lockdown lockdown;
 	int64_t kptr_restrict, unprivileged_bpf_disabled;

@@ -196,12 +196,14 @@ static struct doctor_process process_of(const struct dotnet_process *row)
 	};
 }
 
-/* Why there is no list, NULL = there is. */
-static const char *why_no_list(int err)
+/* Why there is no list, NULL = there is. tgid 0 = of all. */
+static const char *why_no_list(int err, uint32_t tgid)
 {
-	switch (err) {
-	case 0:
+	if (!err)
 		return NULL;
+	if (!tgid)
+		return strerror(-err);
+	switch (err) {
 	case -ENOENT:
 		return "this process is none: it needs no perf map";
 	case -ESRCH:
@@ -246,7 +248,7 @@ static int examine(const struct arguments *a, struct asker *asker)
 	host_describe(&host);
 	probe_host(&host, &facts);
 	probe_session(&host, &facts);
-	report.no_list = why_no_list(dotnet_read(asker, a->tgid, &list));
+	report.no_list = why_no_list(dotnet_read(asker, a->tgid, &list), a->tgid);
 	processes = calloc(list.cnt + 1, sizeof(*processes));
 	if (!processes) {
 		dotnet_clear(&list);

@@ -36,7 +36,7 @@ enum { FRAMES_RAW = 1100, FRAMES_JUST_MINE, FRAMES_MINE, FRAMES_NOT_MINE };
 	"                          runtime and kernel counts as their own\n"                      \
 	"      --my-code GLOB      modules (assemblies, native files) that are mine, and those\n" \
 	"      --not-my-code GLOB  that are not; repeatable, the last match decides. Not mine\n"  \
-	"                          without these: System.*, Microsoft.*, NuGet.*, the runtime,\n"  \
+	"                          without these: System.*, Microsoft.*, NuGet.*, the runtime,\n" \
 	"                          native files in /lib* and /usr/lib*\n"
 
 /* Takes one of the options; value is borrowed until frames_apply(). Returns an enum exit_code; errors

@@ -21,6 +21,7 @@ static const struct command {
 	 "say who takes the CPU, who waits for it, and which code is hot"},
 	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
 	{"export", command_export, "write the samples in a format of other tools"},
+	{"rename", command_rename, "look names up again in a capture, while its processes live"},
 	{"top", command_top, "watch which processes run and which wait, live"},
 	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
 	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},

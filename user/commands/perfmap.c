@@ -148,11 +148,14 @@ static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint
 	dotnet_switch_text(s, text, sizeof(text));
 	if (s->process.name[0])
 		text_copy_safe(name, 64, s->process.name, strlen(s->process.name));
+	if (s->round_trip_ns)
+		log_debug("%u: asked at %s, .NET %s", tgid, s->process.socket_path,
+			  *s->process.version ? s->process.version : "of an unknown version");
 	good = s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY;
 	if (good)
 		printf("%u%s%s: %s\n", tgid, *name ? " " : "", name, text);
 	else
-		log_error("%u%s%s: %s", tgid, *name ? " " : "", name, text);
+		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->process.name, text);
 	fflush(stdout);
 	free(s);
 	return good ? EXIT_OK : EXIT_FAILED;
@@ -210,7 +213,10 @@ static int run_switch(const struct arguments *a, bool enable)
 	for (size_t i = 0; i < a->status.tgid_cnt && !stop_requested; i++)
 		code = switch_one(&asker, change, a->tgids[i], 0) ?: code;
 	asker_clear(&asker);
-	return code;
+	if (!ferror(stdout) && !fflush(stdout))
+		return code;
+	log_error("output: %s", strerror(errno));
+	return EXIT_FAILED;
 }
 
 static int check_switch(const struct arguments *a, const char *what)

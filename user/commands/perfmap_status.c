@@ -92,6 +92,10 @@ static const char restart_advice[] = "without a diagnostics socket only a restar
 static const char deleted_advice[] = "a deleted map is of no use to anybody: `hotrun perfmap "
 				     "enable PID` begins a new one";
 
+static const char path_advice[] =
+	"unwritable, unsafe: `hotrun perfmap status -v` says where the map "
+	"would be, and what is in the way";
+
 static const char *advice_for(const struct dotnet_process *p)
 {
 	switch (p->map) {
@@ -105,6 +109,9 @@ static const char *advice_for(const struct dotnet_process *p)
 		if (p->native_aot)
 			return NULL;
 		return p->socket == DOTNET_SOCKET_THERE ? off_advice : restart_advice;
+	case DOTNET_MAP_UNWRITABLE:
+	case DOTNET_MAP_UNSAFE:
+		return path_advice;
 	default:
 		return NULL;
 	}
@@ -243,8 +250,13 @@ static int write_out(const struct status *s)
 		.details = s->options->details,
 		.columns = terminal_columns(PERFMAP_TABLE_MIN) ?: PERFMAP_TABLE_COLUMNS,
 	};
-	int err = s->options->json ? perfmap_table_json(stdout, &table)
-				   : perfmap_table_write(stdout, &table);
+	int err;
+
+	/* Whoever was asked for by name was told of already. */
+	if (s->options->tgid_cnt && !s->list.cnt && !s->options->json)
+		return EXIT_OK;
+	err = s->options->json ? perfmap_table_json(stdout, &table)
+			       : perfmap_table_write(stdout, &table);
 
 	if (!err || errno == EPIPE)
 		return EXIT_OK;

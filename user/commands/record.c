@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "commands/child.h"
 #include "commands/command.h"
+#include "commands/perf_maps.h"
 #include "commands/recorder.h"
 #include "kernel/host.h"
 #include "output/report.h"
@@ -30,8 +31,10 @@ struct record_options {
 	uint32_t tgids[MAX_PIDS];
 	double seconds; /* 0 = until Ctrl-C or the command's end */
 	bool quiet;
-	char **command; /* NULL without */
-	char *path;	/* owned */
+	bool enable_maps;
+	struct perf_maps *maps; /* NULL without --enable-perf-maps */
+	char **command;		/* NULL without */
+	char *path;		/* owned */
 };
 
 static const char help_text[] =
@@ -48,6 +51,10 @@ static const char help_text[] =
 	"  -o, --output FILE       the capture (default HOST-TIME.hotrun in this folder)\n"
 	"      --event EVENT       cpu-clock (default), or cycles where the CPU counts them:\n"
 	"                          its ticks are not equal time\n"
+	"      --enable-perf-maps  ask .NET runtimes (8 and later) that write no perf map for "
+	"one,\n"
+	"                          so that their methods have names, and end it with the\n"
+	"                          recording; see `hotrun perfmap --help` for what that costs\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
@@ -55,7 +62,11 @@ static const char help_text[] =
 	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
 	"  hotrun record --cgroup /kubepods.slice -d 60\n"
 	"  hotrun record -- dotnet build\n\n"
-	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names.\n"
+	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names, or "
+	"use\n"
+	"--enable-perf-maps. Killed by SIGKILL, hotrun leaves the maps that it switched on as "
+	"they\n"
+	"are: `hotrun perfmap status` shows them.\n"
 	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the duration ends\n"
 	"first (COMMAND then runs on); 125 hotrun failed, 126 COMMAND cannot be executed, 127 it\n"
 	"was not found.\n";
@@ -96,6 +107,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"cgroup", required_argument, NULL, 'c'},
 					      {"output", required_argument, NULL, 'o'},
 					      {"event", required_argument, NULL, 'e'},
+					      {"enable-perf-maps", no_argument, NULL, 'm'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -134,6 +146,9 @@ static int parse(int argc, char **argv, struct record_options *o)
 				return bad_value("--event", optarg, "not cpu-clock or cycles");
 			o->recorder.collector.cycles = !strcmp(optarg, "cycles");
 			break;
+		case 'm':
+			o->enable_maps = true;
+			break;
 		case 'q':
 			o->quiet = true;
 			break;
@@ -167,6 +182,13 @@ static void show_progress(const struct recorder *r, bool last)
 	fflush(stderr);
 }
 
+/* Runtimes that are known by now, once a slice. */
+static void enable_maps(const struct record_options *o, const struct recorder *r)
+{
+	if (o->maps)
+		perf_maps_look(o->maps, recorder_model(r), o->recorder.collector.cgroup != NULL);
+}
+
 /* Runs until the time is over, somebody asks to stop, or the command ends. */
 static int loop(struct recorder *r, const struct record_options *o, struct child *child,
 		int *ret_code)
@@ -175,6 +197,7 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 	uint64_t end_ns = o->seconds > 0 ? next_ns + (uint64_t)(o->seconds * 1e9) : UINT64_MAX;
 	int err = 0;
 
+	enable_maps(o, r);
 	while (!err && !stop_requested) {
 		uint64_t now_ns = host_now_ns();
 
@@ -186,6 +209,7 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 		recorder_pause(r, next_ns - now_ns);
 		err = recorder_tick(r);
 		if (host_now_ns() - shown_ns > 1000000000) {
+			enable_maps(o, r);
 			show_progress(r, false);
 			shown_ns = host_now_ns();
 		}
@@ -212,7 +236,7 @@ static int failed(const struct record_options *o, int code)
 	return o->command ? EXIT_OWN_FAILURE : code;
 }
 
-static int run(struct record_options *o, struct child *child)
+static int record(struct record_options *o, struct child *child)
 {
 	struct recorder *r = NULL;
 	char why[1024] = "";
@@ -241,6 +265,8 @@ static int run(struct record_options *o, struct child *child)
 		recorder_free(r);
 	else
 		err = recorder_finish(r);
+	perf_maps_end(o->maps);
+	o->maps = NULL;
 	if (err) {
 		log_error("%s: %s; what was written before can be read", o->path,
 			  store_error_text(err));
@@ -250,6 +276,23 @@ static int run(struct record_options *o, struct child *child)
 		summarize(o->path);
 	log_info("capture: %s (hotrun report %s)", o->path, o->path);
 	return code;
+}
+
+/* With what must be there before it, and end with it. */
+static int run(struct record_options *o, struct child *child)
+{
+	int rc;
+
+	if (o->enable_maps) {
+		o->maps = perf_maps_new();
+		if (!o->maps) {
+			log_error("--enable-perf-maps: %s", strerror(errno));
+			return failed(o, EXIT_FAILED);
+		}
+	}
+	rc = record(o, child);
+	perf_maps_end(o->maps);
+	return rc;
 }
 
 int command_record(int argc, char **argv)

@@ -168,6 +168,11 @@ void recorder_free(struct recorder *r)
 	free(r);
 }
 
+const struct model *recorder_model(const struct recorder *r)
+{
+	return collector_model(r->collector);
+}
+
 uint64_t recorder_samples(const struct recorder *r)
 {
 	return collector_samples(r->collector);

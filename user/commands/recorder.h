@@ -37,6 +37,9 @@ int recorder_finish(struct recorder *r);
 /* Gives up without an end mark. Takes NULL. */
 void recorder_free(struct recorder *r);
 
+/* What is known so far; borrowed until recorder_finish() and recorder_free(). */
+const struct model *recorder_model(const struct recorder *r);
+
 /* For progress. */
 uint64_t recorder_samples(const struct recorder *r);
 uint64_t recorder_elapsed_ns(const struct recorder *r);

@@ -52,6 +52,15 @@ static void judge_machine(const struct host_facts *f, struct doctor_finding *fin
 			   f->machine);
 }
 
+static void judge_proc(const struct host_facts *f, struct doctor_finding *finding)
+{
+	if (f->proc)
+		doctor_say(finding, DOCTOR_OK, "", "mounted");
+	else
+		doctor_say(finding, DOCTOR_FAIL, "mount -t proc proc /proc",
+			   "not mounted here: what stands below is partly guessed");
+}
+
 static void judge_btf(const struct host_facts *f, struct doctor_finding *finding)
 {
 	if (f->btf)
@@ -85,16 +94,15 @@ static void judge_symbols(const struct host_facts *f, struct doctor_finding *fin
 	char restrict_text[64] = "";
 
 	if (f->kptr_restrict != FACT_UNKNOWN)
-		snprintf(restrict_text, sizeof(restrict_text), "kernel.kptr_restrict=%lld",
+		snprintf(restrict_text, sizeof(restrict_text), ", kernel.kptr_restrict=%lld",
 			 (long long)f->kptr_restrict);
 	if (f->kernel_symbols)
-		doctor_say(finding, DOCTOR_OK, "", "readable%s%s", *restrict_text ? ", " : "",
-			   restrict_text);
+		doctor_say(finding, DOCTOR_OK, "", "readable%s", restrict_text);
 	else
 		doctor_say(finding, DOCTOR_WARN,
 			   f->kptr_restrict == 2 ? "sysctl kernel.kptr_restrict=1"
 						 : "run as root or with capability SYSLOG",
-			   "hidden (%s): kernel frames have no names", restrict_text);
+			   "hidden: kernel frames have no names%s", restrict_text);
 }
 
 static void judge_unprivileged(const struct host_facts *f, struct doctor_finding *finding)
@@ -286,7 +294,8 @@ static void judge_cgroups(const struct host_facts *f, struct doctor_finding *fin
 		doctor_say(finding, DOCTOR_OK, "", "%s, cpu controller within reach",
 			   versions[f->cgroups]);
 	else
-		doctor_say(finding, DOCTOR_WARN, "mount the host's /sys/fs/cgroup",
+		doctor_say(finding, DOCTOR_WARN,
+			   "mount /sys/fs/cgroup (in a container: the host's)",
 			   "%s: no cpu controller within reach: no limits in reports",
 			   versions[f->cgroups]);
 }
@@ -303,11 +312,13 @@ static void judge_pressure(const struct host_facts *f, struct doctor_finding *fi
 static void judge_clocksource(const struct host_facts *f, struct doctor_finding *finding)
 {
 	if (f->clock_read_ns > CLOCK_READ_NS_SLOW)
-		doctor_say(
-			finding, DOCTOR_WARN,
-			"boot with tsc=reliable where the TSC is sound, or change the machine type",
-			"%s: %u ns a reading, at each context switch too",
-			*f->clocksource ? f->clocksource : "unknown", f->clock_read_ns);
+		doctor_say(finding, DOCTOR_WARN,
+			   strcmp(f->clocksource, "tsc")
+				   ? "boot with tsc=reliable if the TSC is sound, or change the "
+				     "machine type"
+				   : "expect a higher cost: the machine is slow or emulated",
+			   "%s: %u ns a reading, at each context switch too",
+			   *f->clocksource ? f->clocksource : "unknown", f->clock_read_ns);
 	else if (!*f->clocksource)
 		doctor_say(finding, DOCTOR_NA, "", "the kernel does not say; %u ns a reading",
 			   f->clock_read_ns);
@@ -335,6 +346,7 @@ static void judge_monotonic(const struct host_facts *f, struct doctor_finding *f
 const struct doctor_rule doctor_kernel_rules[] = {
 	{"kernel.version", "BPF links and helpers", judge_version},
 	{"kernel.machine", "registers and stack layout", judge_machine},
+	{"kernel.proc", "rights, settings, processes", judge_proc},
 	{"kernel.btf", "fields of kernel structs", judge_btf},
 	{"kernel.lockdown", "BPF reads kernel memory", judge_lockdown},
 	{"kernel.symbols", "names of kernel frames", judge_symbols},

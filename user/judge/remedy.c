@@ -40,6 +40,7 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_BROKEN] =
 		"callers are cut off there: use a build of that library with frame pointers "
 		"(-fno-omit-frame-pointer)",
+	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
 	[REASON_PENDING] = "let the recording end by itself or with Ctrl-C, not by SIGKILL",
 };
 

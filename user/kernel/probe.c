@@ -224,6 +224,7 @@ void probe_host(const struct host *host, struct host_facts *ret_facts)
 	memcpy(f->machine, host->machine, sizeof(f->machine));
 	if (sscanf(host->release, "%u.%u", &f->kernel_major, &f->kernel_minor) != 2)
 		f->kernel_major = f->kernel_minor = 0;
+	f->proc = !access("/proc/self/status", R_OK);
 	f->btf = !access(HOST_BTF_PATH, R_OK);
 	f->lockdown = host_lockdown();
 	f->kptr_restrict = read_sysctl("kptr_restrict");

@@ -37,6 +37,7 @@ void model_free(struct model *m)
 	free(m->locations);
 	free(m->cgroups);
 	free(m->slices);
+	free(m->renamings);
 	free(m->samples);
 	free(m->accounts);
 	free(m->delays);
@@ -290,6 +291,16 @@ uint32_t model_module_get(struct model *m, const struct model_module *module)
 	return row;
 }
 
+void model_module_version(struct model *m, uint32_t module, const uint8_t *version)
+{
+	struct model_module *f = &m->modules[module];
+
+	if (f->has_version)
+		return;
+	memcpy(f->version, version, sizeof(f->version));
+	f->has_version = f->dirty = true;
+}
+
 static bool symbol_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct model *m = owner;
@@ -436,6 +447,12 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 		return -ENOMEM;
 	m->locations[m->locations_cnt++] = *location;
 	return 0;
+}
+
+void model_locations_forget(struct model *m)
+{
+	m->locations_cnt = 0;
+	hash_clear(&m->location_index);
 }
 
 /* --- scheduler ------------------------------------------------------------------------------- */

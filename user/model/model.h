@@ -74,6 +74,7 @@ enum model_reason {
 	REASON_LIMIT = 24,	/* one of hotrun's own bounds was reached */
 	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
 	REASON_BROKEN = 26,	/* the walk lost the way there: code without frame pointers */
+	REASON_COMPRESSED = 27, /* precompiled code unpacked from a single-file program */
 	REASON_CNT
 };
 
@@ -170,7 +171,8 @@ struct model_mapping {
 	bool dirty;
 };
 
-#define BUILD_ID_MAX 20
+#define BUILD_ID_MAX	     20
+#define MODULE_VERSION_BYTES 16
 
 /* A file that code was mapped from, as the process named it; the same path in two containers with
  * different build ids or inodes is two modules. */
@@ -180,6 +182,9 @@ struct model_module {
 	uint64_t inode;	  /* 0 unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 unknown */
+	bool has_version; /* precompiled .NET image: told by its version id, not by a build id */
+	uint8_t version[MODULE_VERSION_BYTES]; /* as in the file; kept as build id in captures */
+	bool dirty;
 };
 
 /* What the scheduler gave and did not give to a thread over a stretch of time. */
@@ -299,6 +304,13 @@ struct model_loss {
 	uint64_t count;
 };
 
+/* Names were looked up again in a finished capture. */
+struct model_renaming {
+	int64_t time_s; /* Unix time */
+	const char *version;
+	uint64_t named; /* locations that got a name */
+};
+
 struct model_symbol {
 	const char *name;   /* for people: Namespace.Type.Method, demangled, or module+0xoffset */
 	const char *raw;    /* as its source has it; same pointer as name where equal */
@@ -337,6 +349,7 @@ struct model {
 	MODEL_TABLE(struct model_location, locations);
 	MODEL_TABLE(struct model_cgroup, cgroups);
 	MODEL_TABLE(struct model_slice, slices);
+	MODEL_TABLE(struct model_renaming, renamings); /* a reader's; the recorder has none */
 	/* Per slice; the recorder empties these after each write (model_forget_slice). */
 	MODEL_TABLE(struct model_sample, samples);
 	MODEL_TABLE(struct model_account, accounts);
@@ -389,6 +402,8 @@ uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint6
 uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns);
 /* Row of the module equal in path, dev, inode and build id. */
 uint32_t model_module_get(struct model *m, const struct model_module *module);
+/* Notes what the image in a module row is known by (MODULE_VERSION_BYTES). */
+void model_module_version(struct model *m, uint32_t module, const uint8_t *version);
 /* Row of the symbol equal in all fields; strings are interned here. */
 uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
 /* Adds a stack of at most STACK_MAX_FRAMES frames, which are copied. A stack of the same id is
@@ -438,6 +453,9 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
 /* Appends a location as a capture has it, without judging it again: tier is interned, and older is
  * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
 int model_location_restore(struct model *m, const struct model_location *location);
+
+/* Forgets all locations, as if nothing had been looked up yet. */
+void model_locations_forget(struct model *m);
 
 /* Row of the cgroup of that id; adds it with path "" and no parent. */
 uint32_t model_cgroup_get(struct model *m, uint64_t id);

@@ -38,6 +38,8 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_LIMIT] = {"limit", "one of hotrun's bounds reached"},
 	[REASON_PENDING] = {"pending", "not looked up before the recording ended"},
 	[REASON_BROKEN] = {"broken", "walk lost its way: code without frame pointers"},
+	[REASON_COMPRESSED] = {"compressed",
+			       "precompiled code unpacked from a single-file program"},
 };
 
 static const struct code_text losses[LOSS_CAUSE_CNT] = {

@@ -15,6 +15,7 @@
 #include "names/guard.h"
 #include "names/hold.h"
 #include "names/proc.h"
+#include "names/symbol_dirs.h"
 
 /* A start time guessed from the fork event lies after the true one: by how much at the most. */
 #define GUESS_SLACK_TICKS 100u
@@ -189,6 +190,25 @@ static uint64_t key_of(const struct asker_target *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
+/* Maps of two processes that saw themselves under one pid cannot be told apart by it. */
+static struct symbol_pids pids_of(const struct model *m, uint32_t process)
+{
+	struct symbol_pids pids = {m->processes[process].tgid, m->processes[process].ns_pid};
+
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		if (i != process && (m->processes[i].flags & PROCESS_DOTNET) &&
+		    m->processes[i].ns_pid == pids.ns_pid)
+			pids.ns_pid = 0;
+	return pids;
+}
+
+static bool has_failed(const struct fetch_request *request, const struct fetch_reply *reply, int fd)
+{
+	return request->what == FETCH_MAP
+		       ? reply->error != 0
+		       : reply->reason != 0 || (fd < 0 && !request->identity_only);
+}
+
 enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 				 const struct asker_target *target, struct fetch_request *request,
 				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd)
@@ -219,8 +239,17 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 			      struct fetch_reply *ret_reply, int *ret_fd)
 {
 	struct asker_target target = asker_target(a, m, process);
+	enum model_reason reason =
+		asker_fetch_of(a, process, &target, request, give_fd, ret_reply, ret_fd);
+	struct symbol_pids pids;
 
-	return asker_fetch_of(a, process, &target, request, give_fd, ret_reply, ret_fd);
+	/* What was put off is asked again. */
+	if (!a->symbols || reason == REASON_LIMIT ||
+	    (!reason && !has_failed(request, ret_reply, *ret_fd)))
+		return reason;
+	pids = pids_of(m, process);
+	return symbol_dirs_serve(a->symbols, request, &pids, ret_reply, ret_fd) ? REASON_NAMED
+										: reason;
 }
 
 uint64_t asker_started_wall_ns(uint64_t start_ns)

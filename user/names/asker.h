@@ -16,6 +16,7 @@
 
 struct fetch;
 struct hold;
+struct symbol_dirs;
 struct fetch_request;
 struct fetch_reply;
 
@@ -38,6 +39,8 @@ struct asker {
 	struct loader *loader;
 	struct fetch *fetch;
 	struct hold *hold; /* borrowed; NULL = nothing is kept (hold.h) */
+	/* Borrowed; NULL = none. What a process does not give is taken from there. */
+	struct symbol_dirs *symbols;
 	char proc_path[256];
 	uint32_t *hung; /* rows of processes */
 	size_t hung_cnt, hung_cap;

@@ -8,8 +8,10 @@
  * process come through the asker: bounded, and one that hangs has its reason. One thread.
  *
  * How a process is found (dotnet/runtime): it maps libcoreclr.so; its executable exports
- * DotNetRuntimeInfo (single-file); it maps memfd:doublemapper (W^X); or a diagnostics socket with its
- * pid and start time lies in its temporary directory (NativeAOT has nothing else).
+ * DotNetRuntimeInfo (single-file) or has the section __managedcode (NativeAOT); it maps
+ * memfd:doublemapper (W^X); or a diagnostics socket with its pid and start time lies in its
+ * temporary directory. Whether a map is written now is told by the descriptors of the process: the
+ * runtime holds the file open as long as it is on (seen on 8, 9, 10).
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -25,7 +27,7 @@
 
 enum dotnet_found {
 	DOTNET_BY_LIBRARY,    /* libcoreclr.so */
-	DOTNET_BY_EXECUTABLE, /* single-file: the runtime is in the executable */
+	DOTNET_BY_EXECUTABLE, /* the runtime is in the executable: single-file, NativeAOT */
 	DOTNET_BY_DOUBLEMAPPER,
 	DOTNET_BY_SOCKET,
 };
@@ -56,13 +58,12 @@ enum dotnet_map {
 struct dotnet_process {
 	uint32_t tgid, ns_pid;
 	uint32_t euid;
-	uint64_t start_ticks;		   /* field 22 of /proc/PID/stat: the socket's key */
-	char name[DOTNET_NAME_BYTES];	   /* for people, as in reports */
-	char unit[DOTNET_NAME_BYTES];	   /* "" none */
-	char container[DOTNET_NAME_BYTES]; /* "" none */
-	char version
-		[DOTNET_VERSION_BYTES]; /* "10.0.12", or "10" where only that is known; "" not */
-	char version_source[32];	/* "path", "file", "socket"; "" with no version */
+	uint64_t start_ticks;		    /* field 22 of /proc/PID/stat: the socket's key */
+	char name[DOTNET_NAME_BYTES];	    /* for people, as in reports */
+	char unit[DOTNET_NAME_BYTES];	    /* "" none */
+	char container[DOTNET_NAME_BYTES];  /* "" none */
+	char version[DOTNET_VERSION_BYTES]; /* "10.0.12"; "" unknown */
+	char version_source[32];	    /* "path", "file", "socket"; "" with no version */
 	enum dotnet_found found;
 	bool single_file;
 	bool native_aot; /* no JIT, no perf map needed: names are in its symbols */

@@ -192,6 +192,8 @@ static enum dotnet_outcome check_enable(const struct dotnet_process *p)
 		return DOTNET_TOO_OLD;
 	if (p->map == DOTNET_MAP_DENIED)
 		return DOTNET_NO_RIGHT;
+	if (p->map == DOTNET_MAP_UNKNOWN)
+		return DOTNET_NO_ANSWER;
 	if (p->map_refusal)
 		return DOTNET_PATH;
 	if (check_socket(p))
@@ -274,10 +276,25 @@ void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, ui
 		return;
 	if (is_old_version(&s->process))
 		s->outcome = DOTNET_TOO_OLD;
+	else if (s->process.map == DOTNET_MAP_DENIED)
+		s->outcome = DOTNET_NO_RIGHT;
+	else if (s->process.map == DOTNET_MAP_UNKNOWN)
+		s->outcome = DOTNET_NO_ANSWER;
 	else if (!dotnet_is_writing(&s->process))
-		s->outcome = s->process.map == DOTNET_MAP_DENIED ? DOTNET_NO_RIGHT : DOTNET_ALREADY;
+		s->outcome = DOTNET_ALREADY;
 	else
 		s->outcome = check_socket(&s->process);
+	if (!s->outcome)
+		s->outcome = disable(asker, timeout_ns, s);
+}
+
+void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
+		     struct dotnet_switch *ret_switch)
+{
+	struct dotnet_switch *s = ret_switch;
+
+	*s = (struct dotnet_switch){0};
+	s->outcome = look(asker, tgid, start_ticks, s);
 	if (!s->outcome)
 		s->outcome = disable(asker, timeout_ns, s);
 }

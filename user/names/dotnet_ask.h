@@ -7,7 +7,9 @@
  * is checked before, since the runtime follows links and truncates what lies at the path; what came
  * of it is verified after, since the runtime says OK also where it could not create the file. The
  * connection comes from the helper process (fetch.h); that it leads to the very process is checked
- * by the credentials of the one that listens. One thread for an asker.
+ * by the credentials of the one that listens. Between check and request the path may change; in
+ * directories like /tmp fs.protected_symlinks then keeps the runtime from following a link. One
+ * thread for an asker.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
@@ -58,6 +60,14 @@ void dotnet_enable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uin
 		   struct dotnet_switch *ret_switch);
 void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
 		    struct dotnet_switch *ret_switch);
+
+/*
+ * Takes back a request to switch on that was not answered (DOTNET_SILENT): the runtime answers one
+ * after the other, so one to switch off waits behind it. DOTNET_SILENT again where that is not
+ * answered in time either; the map then is off once the runtime comes to it.
+ */
+void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
+		     struct dotnet_switch *ret_switch);
 
 /* Whether the runtime writes a map now, as far as one can see. */
 bool dotnet_is_writing(const struct dotnet_process *p);

@@ -171,13 +171,14 @@ void dotnet_version_executable(int fd, struct dotnet_executable *ret_executable)
 	*ret_executable = found;
 }
 
-/* "8.0.3126.42015 @Commit": its first three numbers. */
+/* "8.0.3126.42015 @Commit": its first three numbers. One that ends with the piece may go on. */
 static bool parse_mark(const char *text, char *ret_version)
 {
 	int32_t numbers[3];
+	char after;
 
-	return sscanf(text, "%5d.%5d.%5d", &numbers[0], &numbers[1], &numbers[2]) == 3 &&
-	       write_version(numbers, ret_version);
+	return sscanf(text, "%5d.%5d.%5d%c", &numbers[0], &numbers[1], &numbers[2], &after) == 4 &&
+	       after == '.' && write_version(numbers, ret_version);
 }
 
 bool dotnet_version_library(int fd, char ret_version[DOTNET_VERSION_BYTES])

@@ -49,6 +49,9 @@ struct elf_table {
 	struct elf_identity identity;
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_cnt;
+	/* Code that a debug file tells of without having it; the offset is not known. */
+	struct elf_segment absent;
+	unsigned absent_cnt;
 	struct elf_function *functions; /* by start, one for each */
 	size_t functions_cnt, functions_cap;
 	struct elf_extent *extents; /* functions without a symbol, from the unwind tables */
@@ -96,6 +99,12 @@ enum model_reason elf_add_debug(struct elf_table *table, int fd);
  * alone, and without the exported ones: has_symtab stays as it is. Same results.
  */
 enum model_reason elf_add_debugdata(struct elf_table *table, int fd);
+
+/*
+ * For a debug file in place of its program: its code is what is mapped at start..end from file_offset
+ * on. Where that cannot be (the lengths differ), it answers for no offset.
+ */
+void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset);
 
 /* Puts functions in order, keeps the best alias of each and closes those without a size. To be
  * called after adding functions, before the look-ups. */

@@ -43,11 +43,13 @@ struct fetch_request {
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	uint64_t inode, start, end; /* FILE, DOTNET: of the mapping */
-	bool is_image;		    /* FILE: not ELF */
-	bool identity_only;	    /* FILE: no copy is made, a descriptor may come or not */
-	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
-	char debuglink[256];	    /* DEBUG */
+	uint64_t inode, start, end;	/* FILE, DOTNET: of the mapping */
+	uint64_t file_offset;		/* likewise; the asker's own */
+	bool is_image;			/* FILE: not ELF */
+	bool identity_only;		/* FILE: no copy is made, a descriptor may come or not */
+	uint64_t copy_from, copy_bytes; /* FILE: a copy has only these; 0, 0 = all */
+	unsigned candidate;		/* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	char debuglink[256];		/* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
 	uint64_t copied_bytes, dev, ino, bytes_max;
 	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */

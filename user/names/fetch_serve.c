@@ -73,10 +73,12 @@ static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
 	return (int64_t)at;
 }
 
-/* The file itself where reading it cannot hang, else a copy. Takes fd. */
-static enum model_reason make_safe(int fd, int *ret_fd)
+/* The file itself where reading it cannot hang, else a copy of the part asked for, at its place.
+ * Takes fd. */
+static enum model_reason make_safe(const struct fetch_request *request, int fd, int *ret_fd)
 {
 	_cleanup_close_ int file_fd = fd, copy_fd = -1;
+	uint64_t from = request->copy_from, until;
 	struct stat st;
 	int64_t end;
 
@@ -86,12 +88,15 @@ static enum model_reason make_safe(int fd, int *ret_fd)
 	}
 	if (fstat(fd, &st))
 		return REASON_FILE_MALFORMED;
-	if ((uint64_t)st.st_size > FETCH_COPY_BYTES_MAX)
+	until = (uint64_t)st.st_size;
+	if (request->copy_bytes && from < until && request->copy_bytes < until - from)
+		until = from + request->copy_bytes;
+	if (from < until && until - from > FETCH_COPY_BYTES_MAX)
 		return REASON_LIMIT;
 	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
 	if (copy_fd < 0)
 		return REASON_LIMIT;
-	end = copy_range(fd, copy_fd, 0, (uint64_t)st.st_size);
+	end = copy_range(fd, copy_fd, from, until);
 	if (end < 0)
 		return end == -ENOMEM ? REASON_LIMIT : REASON_FILE_MALFORMED;
 	*ret_fd = take_fd(&copy_fd);
@@ -235,7 +240,7 @@ static enum model_reason serve_file(const struct fetch_request *request, int giv
 		close(fd);
 		return REASON_NAMED;
 	}
-	return make_safe(fd, ret_fd);
+	return make_safe(request, fd, ret_fd);
 }
 
 /* --- debug files ------------------------------------------------------------------------------- */
@@ -305,7 +310,7 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	if (root_fd < 0)
 		return REASON_FILE_GONE;
 	reason = guard_open(root_fd, path, ELF_FILE_BYTES_MAX, &fd, &st);
-	return reason ? reason : make_safe(fd, ret_fd);
+	return reason ? reason : make_safe(request, fd, ret_fd);
 }
 
 /* --- perf maps --------------------------------------------------------------------------------- */
@@ -370,7 +375,7 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 		close(file.fd);
 		return -EFBIG;
 	}
-	return make_safe(file.fd, ret_fd) ? -EFBIG : 0;
+	return make_safe(request, file.fd, ret_fd) ? -EFBIG : 0;
 }
 
 static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,

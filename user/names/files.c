@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "names/entry.h"
 #include "names/fetch.h"
 #include "names/file_job.h"
 #include "names/symbol.h"
@@ -15,14 +16,19 @@
 /* What a module of a process led to. */
 struct attachment {
 	uint32_t process, module;
+	enum file_kind kind;
+	uint64_t inside; /* where a bundled image begins in the file; 0 = the file itself */
 	uint32_t table;	 /* row of tables, or MODEL_NONE */
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
 
-/* One of table and image; both NULL = dropped. */
+/* What was loaded of a file: one of these; all NULL = dropped. */
 struct slot {
 	struct elf_table *table;
+	struct perfmap_bundle *bundle;
 	struct perfmap_image *image;
+	uint32_t module; /* that it was loaded for */
+	uint64_t inside; /* of an image in a bundle */
 	struct elf_identity identity;
 	size_t bytes;
 	uint64_t used; /* the look-up that used it last */
@@ -39,6 +45,7 @@ struct files {
 	struct hash_index attachment_index;
 	uint32_t *modules; /* by module row: the table loaded for it last, or MODEL_NONE */
 	size_t modules_cnt, modules_cap;
+	char bundled_path[ENTRY_BYTES];
 	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
 };
 
@@ -55,14 +62,31 @@ struct files *files_new(struct asker *asker)
 
 static bool is_loaded(const struct slot *s)
 {
-	return s->table || s->image;
+	return s->table || s->image || s->bundle;
+}
+
+static bool is_kind(const struct slot *s, enum file_kind kind)
+{
+	switch (kind) {
+	case FILE_ELF:
+		return s->table;
+	case FILE_IMAGE:
+		return s->image;
+	case FILE_BUNDLE:
+		return s->bundle;
+	case FILE_COMPONENT: /* part of an image */
+		break;
+	}
+	return false;
 }
 
 static void slot_drop(struct slot *s)
 {
 	elf_free(s->table);
+	perfmap_bundle_free(s->bundle);
 	perfmap_image_free(s->image);
 	s->table = NULL;
+	s->bundle = NULL;
 	s->image = NULL;
 }
 
@@ -83,7 +107,8 @@ static bool attachment_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct attachment *a = &((const struct files *)owner)->attachments[row], *b = key;
 
-	return a->process == b->process && a->module == b->module;
+	return a->process == b->process && a->module == b->module && a->kind == b->kind &&
+	       a->inside == b->inside;
 }
 
 static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, uint8_t len)
@@ -113,14 +138,18 @@ static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, ui
 	return row;
 }
 
-static uint32_t find_identity(const struct files *f, const struct elf_identity *id, bool is_image)
+/* By build id only an ELF file's own symbols: all single-file programs have that of their host. */
+static uint32_t find_identity(const struct files *f, const struct elf_identity *id,
+			      const struct attachment *a)
 {
-	uint32_t row = find_build_id(f, id->build_id, id->build_id_len, id->size_bytes);
+	uint32_t row = a->kind == FILE_ELF
+			       ? find_build_id(f, id->build_id, id->build_id_len, id->size_bytes)
+			       : MODEL_NONE;
 
 	for (size_t i = 0; row == MODEL_NONE && i < f->tables_cnt; i++) {
 		const struct slot *s = &f->tables[i];
 
-		if ((is_image ? s->image != NULL : s->table != NULL) &&
+		if (is_kind(s, a->kind) && s->inside == a->inside &&
 		    s->identity.inode == id->inode && s->identity.dev == id->dev &&
 		    s->identity.mtime_ns == id->mtime_ns &&
 		    s->identity.size_bytes == id->size_bytes)
@@ -129,12 +158,20 @@ static uint32_t find_identity(const struct files *f, const struct elf_identity *
 	return row;
 }
 
-/* The table that a process got for a module row, for others whose own copy is out of reach. */
-static uint32_t find_module(const struct files *f, uint32_t module)
+/* What a process got for a module row, for others whose own copy is out of reach. */
+static uint32_t find_module(const struct files *f, const struct attachment *a)
 {
-	uint32_t row = module < f->modules_cnt ? f->modules[module] : MODEL_NONE;
+	uint32_t row = a->module < f->modules_cnt ? f->modules[a->module] : MODEL_NONE;
 
-	return row != MODEL_NONE && is_loaded(&f->tables[row]) ? row : MODEL_NONE;
+	if (a->kind != FILE_BUNDLE && !a->inside)
+		return row != MODEL_NONE && is_loaded(&f->tables[row]) ? row : MODEL_NONE;
+	for (size_t i = 0; i < f->tables_cnt; i++) {
+		const struct slot *s = &f->tables[i];
+
+		if (is_kind(s, a->kind) && s->module == a->module && s->inside == a->inside)
+			return (uint32_t)i;
+	}
+	return MODEL_NONE;
 }
 
 static void note_module(struct files *f, uint32_t module, uint32_t table)
@@ -163,28 +200,44 @@ static void drop_unused(struct files *f)
 	}
 }
 
-/* Takes what the job loaded. Returns its row, or MODEL_NONE without memory. */
-static uint32_t keep_table(struct files *f, struct file_job *job)
+/* Takes the slot's content. Returns its row, or MODEL_NONE without memory. */
+static uint32_t add_slot(struct files *f, struct slot *s)
 {
-	struct slot s = {
-		.table = job->table,
-		.image = job->image,
-		.identity = job->identity,
-		.used = f->uses,
-	};
-	size_t row = f->tables_cnt;
-
 	/* Rows of dropped tables are not used again: attachments still name them. */
 	if (GROW(f->tables, f->tables_cnt, f->tables_cap)) {
+		slot_drop(s);
 		return MODEL_NONE;
 	}
+	s->used = f->uses;
+	s->bytes = s->image    ? perfmap_image_memory_bytes(s->image)
+		   : s->bundle ? perfmap_bundle_memory_bytes(s->bundle)
+			       : elf_memory_bytes(s->table);
+	f->bytes += s->bytes;
+	f->tables[f->tables_cnt] = *s;
+	return (uint32_t)f->tables_cnt++;
+}
+
+/* Takes what the job loaded, for the attachment. Returns its row, or MODEL_NONE without memory. */
+static uint32_t keep_loaded(struct files *f, struct file_job *job, const struct attachment *a)
+{
+	struct slot s = {.identity = job->identity, .module = a->module, .inside = job->inside};
+	uint32_t row;
+
+	if (job->kind == FILE_ELF && job->bundle) {
+		s.bundle = job->bundle;
+		job->bundle = NULL;
+		add_slot(f, &s);
+		s.bundle = NULL;
+	}
+	s.table = job->table;
+	s.bundle = job->bundle;
+	s.image = job->image;
 	job->table = NULL;
+	job->bundle = NULL;
 	job->image = NULL;
-	s.bytes = s.image ? perfmap_image_memory_bytes(s.image) : elf_memory_bytes(s.table);
-	f->tables[f->tables_cnt++] = s;
-	f->bytes += s.bytes;
+	row = add_slot(f, &s);
 	drop_unused(f);
-	return (uint32_t)row;
+	return row;
 }
 
 /* A build id of one byte is no name of a file. */
@@ -226,28 +279,41 @@ static bool add_debug(struct files *f, const struct model *m, uint32_t process,
 	return !asker_run(f->asker, process, &job->base, &left) || left;
 }
 
+/* What is to be loaded, and for whom. */
+struct wanted {
+	const struct model *m;
+	const struct model_mapping *mapping;
+	struct attachment *a;
+	uint64_t inside_bytes;
+};
+
 /* Takes fd. */
-static enum model_reason load(struct files *f, const struct model *m, uint32_t process,
+static enum model_reason load(struct files *f, const struct wanted *w,
 			      struct fetch_request *request, const struct elf_identity *identity,
-			      int fd, uint32_t *ret_table)
+			      int fd)
 {
-	struct file_job *job = file_job_new(fd, request->is_image, identity);
+	struct file_job *job = file_job_new(fd, w->a->kind, identity);
+	uint32_t process = w->a->process;
 	struct loader_job *left;
 	enum model_reason reason;
 
 	if (!job)
 		return REASON_LIMIT;
+	job->inside = w->a->inside;
+	job->inside_bytes = w->inside_bytes;
 	reason = asker_run(f->asker, process, &job->base, &left);
 	if (!reason)
 		reason = job->reason;
+	if (!reason && job->table)
+		elf_place_code(job->table, request->start, request->end, request->file_offset);
 	if (!reason && job->table && !job->table->has_symtab &&
-	    !add_debug(f, m, process, request, job)) {
+	    !add_debug(f, w->m, process, request, job)) {
 		left = NULL;
 		reason = REASON_FILE_TIMEOUT;
 	}
 	if (!reason) {
-		*ret_table = keep_table(f, job);
-		if (*ret_table == MODEL_NONE)
+		w->a->table = keep_loaded(f, job, w->a);
+		if (w->a->table == MODEL_NONE)
 			reason = REASON_LIMIT;
 	}
 	if (left)
@@ -255,11 +321,11 @@ static enum model_reason load(struct files *f, const struct model *m, uint32_t p
 	return reason;
 }
 
-static enum model_reason find(struct files *f, const struct model *m, uint32_t process,
-			      const struct model_mapping *mapping, uint32_t *ret_table)
+static enum model_reason find(struct files *f, const struct wanted *w)
 {
-	const struct model_module *module = &m->modules[mapping->module];
+	const struct model_module *module = &w->m->modules[w->mapping->module];
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	uint32_t process = w->a->process;
 	struct fetch_reply reply;
 	enum model_reason reason;
 	int fd;
@@ -271,58 +337,66 @@ static enum model_reason find(struct files *f, const struct model *m, uint32_t p
 	memcpy(request->build_id, module->build_id, sizeof(request->build_id));
 	request->build_id_len = module->build_id_len;
 	request->inode = module->inode;
-	request->start = mapping->start;
-	request->end = mapping->end;
+	request->start = w->mapping->start;
+	request->end = w->mapping->end;
+	request->file_offset = w->mapping->file_offset;
 	request->is_image = symbol_is_image(module->path);
 	/* First who it is: most files are known already, and a copy costs. */
 	request->identity_only = true;
-	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
+	reason = asker_fetch(f->asker, w->m, process, request, -1, &reply, &fd);
 	if (!reason)
 		reason = reply.reason;
 	if (reason)
 		return reason;
-	*ret_table = find_identity(f, &reply.identity, request->is_image);
-	if (*ret_table != MODEL_NONE)
+	w->a->table = find_identity(f, &reply.identity, w->a);
+	if (w->a->table != MODEL_NONE)
 		return REASON_NAMED;
 	request->identity_only = false;
-	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
+	request->copy_from = w->a->inside;
+	request->copy_bytes = w->inside_bytes;
+	reason = asker_fetch(f->asker, w->m, process, request, -1, &reply, &fd);
 	if (!reason)
 		reason = reply.reason;
 	if (reason)
 		return reason;
-	return load(f, m, process, request, &reply.identity, fd, ret_table);
+	return load(f, w, request, &reply.identity, fd);
 }
 
-static void attach(struct files *f, const struct model *m, uint32_t process,
-		   const struct model_mapping *mapping, struct attachment *a)
+static void attach(struct files *f, const struct wanted *w)
 {
-	const struct model_module *module = &m->modules[mapping->module];
+	struct attachment *a = w->a;
+	const struct model_module *module = &w->m->modules[a->module];
+	bool by_build_id = a->kind == FILE_ELF;
 
-	a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
+	a->table = MODEL_NONE;
+	if (by_build_id)
+		a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
 	/* The same path and build id as another process's: the same file. */
-	if (a->table == MODEL_NONE && module->build_id_len)
-		a->table = find_module(f, mapping->module);
+	if (a->table == MODEL_NONE && module->build_id_len && by_build_id)
+		a->table = find_module(f, a);
 	a->reason = REASON_NAMED;
 	if (a->table != MODEL_NONE)
 		return;
-	a->reason = find(f, m, process, mapping, &a->table);
+	a->reason = find(f, w);
 	if (!a->reason) {
-		note_module(f, mapping->module, a->table);
+		if (a->kind != FILE_BUNDLE && !a->inside)
+			note_module(f, a->module, a->table);
 		return;
 	}
-	a->table = module->inode
-			   ? find_module(f, mapping->module)
-			   : find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
+	a->table = MODEL_NONE;
+	if (module->inode)
+		a->table = find_module(f, a);
+	else if (by_build_id)
+		a->table = find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
 	if (a->table != MODEL_NONE)
 		a->reason = REASON_NAMED;
 }
 
-/* What the file mapped there led to; ret_slot is borrowed until the next call. */
-static enum model_reason look_up(struct files *f, const struct model *m, uint32_t process,
-				 const struct model_mapping *mapping, const struct slot **ret_slot)
+/* What the wanted led to; ret_slot is borrowed until the next call. */
+static enum model_reason look_up(struct files *f, struct wanted *w, const struct slot **ret_slot)
 {
-	struct attachment key = {.process = process, .module = mapping->module}, *a;
-	uint64_t hash = hash_pair(process, mapping->module);
+	struct attachment key = *w->a, *a;
+	uint64_t hash = hash_pair(key.process, key.module) ^ hash_pair(key.kind, key.inside);
 	uint32_t row = f->last;
 
 	f->uses++;
@@ -331,7 +405,8 @@ static enum model_reason look_up(struct files *f, const struct model *m, uint32_
 	if (row == HASH_NONE) {
 		uint64_t deferred = f->asker->deferred;
 
-		attach(f, m, process, mapping, &key);
+		w->a = &key;
+		attach(f, w);
 		/* Not settled: it is asked again when there is time. */
 		if (key.reason && f->asker->deferred != deferred)
 			return (enum model_reason)key.reason;
@@ -343,8 +418,10 @@ static enum model_reason look_up(struct files *f, const struct model *m, uint32_
 	}
 	f->last = row;
 	a = &f->attachments[row];
-	if (!a->reason && !is_loaded(&f->tables[a->table])) /* dropped meanwhile */
-		attach(f, m, process, mapping, a);
+	if (!a->reason && !is_loaded(&f->tables[a->table])) { /* dropped meanwhile */
+		w->a = a;
+		attach(f, w);
+	}
 	if (a->reason)
 		return (enum model_reason)a->reason;
 	f->tables[a->table].used = f->uses;
@@ -352,12 +429,23 @@ static enum model_reason look_up(struct files *f, const struct model *m, uint32_
 	return REASON_NAMED;
 }
 
+/* look_up() of one kind of the mapped file. */
+static enum model_reason look_up_kind(struct files *f, const struct model *m, uint32_t process,
+				      const struct model_mapping *mapping, enum file_kind kind,
+				      const struct slot **ret_slot)
+{
+	struct attachment a = {.process = process, .module = mapping->module, .kind = kind};
+	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
+
+	return look_up(f, &w, ret_slot);
+}
+
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
 			      const struct elf_table **ret_table)
 {
 	const struct slot *slot;
-	enum model_reason reason = look_up(f, m, process, mapping, &slot);
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_ELF, &slot);
 
 	if (!reason)
 		*ret_table = slot->table;
@@ -369,9 +457,133 @@ enum model_reason files_image(struct files *f, const struct model *m, uint32_t p
 			      const struct perfmap_image **ret_image)
 {
 	const struct slot *slot;
-	enum model_reason reason = look_up(f, m, process, mapping, &slot);
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_IMAGE, &slot);
 
 	if (!reason)
 		*ret_image = slot->image;
 	return reason;
+}
+
+enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t process,
+				const struct model_mapping *mapping, uint64_t offset,
+				struct files_bundled *ret_bundled)
+{
+	struct attachment a = {.process = process, .module = mapping->module, .kind = FILE_IMAGE};
+	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
+	const struct perfmap_bundle_entry *entry;
+	const struct slot *slot;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot);
+
+	entry = reason ? NULL : perfmap_bundle_find(slot->bundle, offset);
+	if (!entry || !entry->offset)
+		return reason ? reason : REASON_NO_SYMBOL;
+	snprintf(f->bundled_path, sizeof(f->bundled_path), "%.*s", ENTRY_BYTES - 1, entry->path);
+	ret_bundled->path = f->bundled_path;
+	ret_bundled->start = a.inside = entry->offset;
+	w.inside_bytes = entry->bytes;
+	reason = look_up(f, &w, &slot);
+	if (!reason)
+		ret_bundled->image = slot->image;
+	return reason;
+}
+
+bool files_compressed(struct files *f, const struct model *m, uint32_t process,
+		      const struct model_mapping *mapping)
+{
+	const struct slot *slot;
+
+	return !look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot) &&
+	       perfmap_bundle_compressed(slot->bundle);
+}
+
+/* Where the file of a component is to be found. Returns false where it is nowhere. */
+static bool component_request(struct files *f, const struct model *m, uint32_t process,
+			      const struct model_mapping *mapping, const struct slot *image,
+			      uint32_t component, struct fetch_request *request)
+{
+	const char *path = m->modules[mapping->module].path, *slash = strrchr(path, '/');
+	const struct perfmap_bundle_entry *entry;
+	const struct slot *bundle;
+	char name[ENTRY_BYTES];
+	size_t len;
+
+	if (perfmap_image_component(image->image, component, name, sizeof(name) - 4) || !slash)
+		return false;
+	len = strlen(name);
+	memcpy(name + len, ".dll", 5);
+	request->what = FETCH_FILE;
+	if (!image->inside) {
+		request->is_image = true;
+		return snprintf(request->path, sizeof(request->path), "%.*s/%s",
+				(int)(slash - path), path, name) < (int)sizeof(request->path);
+	}
+	if (look_up_kind(f, m, process, mapping, FILE_BUNDLE, &bundle))
+		return false;
+	entry = perfmap_bundle_named(bundle->bundle, name);
+	if (!entry)
+		return false;
+	request->copy_from = entry->offset;
+	request->copy_bytes = entry->bytes;
+	request->inode = m->modules[mapping->module].inode;
+	request->start = mapping->start;
+	request->end = mapping->end;
+	return snprintf(request->path, sizeof(request->path), "%s", path) <
+	       (int)sizeof(request->path);
+}
+
+/* Reads the component; NULL where it cannot be had. False: not now. */
+static bool load_component(struct files *f, const struct model *m, uint32_t process,
+			   struct fetch_request *request, struct perfmap_component **ret_component)
+{
+	uint64_t deferred = f->asker->deferred;
+	enum model_reason reason;
+	struct fetch_reply reply;
+	struct loader_job *left;
+	struct file_job *job;
+	int fd;
+
+	*ret_component = NULL;
+	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
+	if (reason || reply.reason)
+		return f->asker->deferred == deferred;
+	job = file_job_new(fd, FILE_COMPONENT, &reply.identity);
+	if (!job)
+		return true;
+	job->inside = request->copy_from;
+	job->inside_bytes = request->copy_bytes;
+	asker_run(f->asker, process, &job->base, &left);
+	if (!left)
+		return true;
+	*ret_component = job->component;
+	job->component = NULL;
+	left->release(left);
+	return f->asker->deferred == deferred;
+}
+
+bool files_component(struct files *f, const struct model *m, uint32_t process,
+		     const struct model_mapping *mapping, uint32_t component)
+{
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	uint32_t row = f->attachments[f->last].table, last = f->last;
+	struct perfmap_component *given = NULL;
+	struct slot *s;
+	size_t bytes;
+
+	if (!request)
+		return false;
+	if (component_request(f, m, process, mapping, &f->tables[row], component, request) &&
+	    !load_component(f, m, process, request, &given))
+		return false;
+	s = &f->tables[row];
+	f->last = last;
+	s->used = f->uses;
+	if (!s->image) { /* dropped for want of memory */
+		perfmap_component_free(given);
+		return false;
+	}
+	perfmap_image_give_component(s->image, component, given);
+	bytes = perfmap_image_memory_bytes(s->image);
+	f->bytes += bytes - s->bytes;
+	s->bytes = bytes;
+	return true;
 }

@@ -2,7 +2,7 @@
 #ifndef HOTRUN_NAMES_FILES_H
 #define HOTRUN_NAMES_FILES_H
 /*
- * Finds the table of a mapped file (symbols of ELF, function bounds of a precompiled .NET image):
+ * Finds the table of a mapped file (symbols of ELF, functions of a precompiled .NET image):
  * opens the file below the root of its process, makes
  * sure it is the one that was mapped (build id, else inode), adds its separate debug file where
  * there is one, and keeps tables, shared by all processes with the same file. One thread.
@@ -33,7 +33,36 @@ enum model_reason files_table(struct files *f, const struct model *m, uint32_t p
 			      const struct model_mapping *mapping,
 			      const struct elf_table **ret_table);
 
-/* The same for a mapped file that symbol_is_image(). */
+/* An assembly inside a single-file program. */
+struct files_bundled {
+	const struct perfmap_image *image; /* borrowed until the next call */
+	const char *path;		   /* in the bundle, borrowed until the next call */
+	uint64_t start;			   /* of the image in the file */
+};
+
+/*
+ * The image that lies at an offset of a mapped executable. Returns REASON_NAMED with all of it;
+ * REASON_NO_SYMBOL where none is bundled there; or why it could not be read: then path and start
+ * are set. Otherwise as files_table().
+ */
+enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t process,
+				const struct model_mapping *mapping, uint64_t offset,
+				struct files_bundled *ret_bundled);
+
+/* Whether assemblies are kept compressed in a mapped executable: their code runs from anonymous
+ * memory. False too where it could not be looked at. */
+bool files_compressed(struct files *f, const struct model *m, uint32_t process,
+		      const struct model_mapping *mapping);
+
+/*
+ * Gives the image that files_image() or files_bundled() returned last the metadata of one of its
+ * assemblies (perfmap_image_give_component()), from beside it. Returns false where there is no time
+ * or memory for it now. Files are looked at once.
+ */
+bool files_component(struct files *f, const struct model *m, uint32_t process,
+		     const struct model_mapping *mapping, uint32_t component);
+
+/* The same as files_table() for a mapped file that symbol_is_image(). */
 enum model_reason files_image(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
 			      const struct perfmap_image **ret_image);

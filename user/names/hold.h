@@ -21,7 +21,7 @@
 /* Processes whose directories are kept; those of one container cost no descriptors. */
 #define HOLD_PROCESSES_MAX 4096u
 /* Looks (hold_tail) for which they are kept after its end: its last samples are named by then. */
-#define HOLD_LOOKS 4u
+#define HOLD_LOOKS 3u
 
 /* Where a perf map may be found, of a process that is gone. */
 struct hold_place {

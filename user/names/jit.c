@@ -49,6 +49,7 @@ struct waiting {
 
 struct jit {
 	struct asker *asker;
+	uint64_t later_ns; /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
 	size_t maps_cnt, maps_cap, open_cnt;
 	struct hash_index map_index;
@@ -66,12 +67,13 @@ struct jit {
 /* Of one raw name; perfmap's own bound for what it parses into is lower. */
 #define NAME_BYTES 8192
 
-struct jit *jit_new(struct asker *asker)
+struct jit *jit_new(struct asker *asker, uint64_t later_ns)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
 		j->asker = asker;
+		j->later_ns = later_ns;
 		j->bytes_left = JIT_SLICE_BYTES;
 	}
 	return j;
@@ -118,7 +120,8 @@ static struct jit_map *map_of(struct jit *j, uint32_t process)
 	if (GROW(j->maps, j->maps_cnt, j->maps_cap) ||
 	    hash_add(&j->map_index, hash, (uint32_t)j->maps_cnt))
 		return NULL;
-	j->maps[j->maps_cnt] = (struct jit_map){.process = process, .reason = REASON_NO_PERF_MAP};
+	j->maps[j->maps_cnt] = (struct jit_map){
+		.process = process, .reason = REASON_NO_PERF_MAP, .since_ns = j->later_ns};
 	return &j->maps[j->maps_cnt++];
 }
 
@@ -525,7 +528,7 @@ static bool is_deleted(const struct map_file *file)
 /* The names that were given stay; of what comes that late nothing is a sample of that process. */
 static void leave_ended(struct jit *j, struct jit_map *map)
 {
-	if (!map->file || map->behind || map->looks_ended++ <= JIT_PATIENCE)
+	if (!map->file || map->behind || j->later_ns || map->looks_ended++ < JIT_PATIENCE)
 		return;
 	close_map(j, map);
 	map->reason = REASON_PERF_MAP_NO_ENTRY;
@@ -576,6 +579,11 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 			j->next = row + 1;
 	}
 	serve_waiting(j, m, false);
+}
+
+size_t jit_waiting(const struct jit *j)
+{
+	return j->waiting_cnt;
 }
 
 void jit_settle(struct jit *j, struct model *m)

@@ -37,8 +37,9 @@
 
 struct jit;
 
-/* Borrows the asker until jit_free(). Returns owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(struct asker *asker);
+/* Borrows the asker until jit_free(). later_ns: see names_options. Returns owned, or NULL with errno
+ * ENOMEM. */
+struct jit *jit_new(struct asker *asker, uint64_t later_ns);
 void jit_free(struct jit *j);
 
 /*
@@ -67,6 +68,9 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 
 /* Reads what the maps grew by (see names_tail) and names waiting frames. */
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
+
+/* Frames that wait. */
+size_t jit_waiting(const struct jit *j);
 
 /* Gives all frames that still wait their reason. */
 void jit_settle(struct jit *j, struct model *m);

@@ -5,7 +5,9 @@
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/grow.h"
 #include "bpf/events.h"
 #include "names/asker.h"
@@ -34,6 +36,7 @@ struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
 	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
 	bool deferred;	  /* its file was not looked at for lack of time */
+	bool fixed;	  /* anonymous, but no JIT code: no map will name it */
 };
 
 struct names {
@@ -61,9 +64,10 @@ struct names *names_new(const struct names_options *options)
 		return NULL;
 	err = asker_init(&n->asker, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->files = err ? NULL : files_new(&n->asker);
-	n->jit = err ? NULL : jit_new(&n->asker);
+	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns);
 	if (n->hold && n->files && n->jit)
 		return n;
 	names_free(n);
@@ -191,12 +195,54 @@ static const struct elf_table *vdso(struct names *n)
 	return n->vdso;
 }
 
+/* Of a composite image: loads the metadata that the name needs. */
+static void complete(struct names *n, struct model *m, const struct symbol_site *site,
+		     const struct model_mapping *mapping, const struct perfmap_image *image)
+{
+	struct perfmap_image_place place;
+	char raw[SYMBOL_RAW_BYTES];
+	uint32_t component;
+	size_t len;
+
+	if (!image || perfmap_image_find(image, site->offset, &place))
+		return;
+	while (perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component) ==
+		       -EAGAIN &&
+	       files_component(n->files, m, site->process, mapping, component))
+		;
+}
+
+/* The symbol of a place in a mapped file. */
+static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_site *site,
+			       const struct model_mapping *mapping)
+{
+	const struct perfmap_image *image = NULL;
+	const struct elf_table *table = NULL;
+	struct files_bundled bundled = {0};
+
+	if (symbol_is_image(site->path)) {
+		site->reason = files_image(n->files, m, site->process, mapping, &image);
+		if (image && perfmap_image_mvid(image))
+			model_module_version(m, mapping->module, perfmap_image_mvid(image));
+		complete(n, m, site, mapping, image);
+		return symbol_image(m, site, image);
+	}
+	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	if (!table || !symbol_is_bundled(m, site, table))
+		return symbol_native(m, site, table, site->reason);
+	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
+	if (bundled.path) {
+		site->path = bundled.path;
+		site->offset -= bundled.start;
+	}
+	complete(n, m, site, mapping, bundled.image);
+	return symbol_image(m, site, bundled.image);
+}
+
 /* Row of the symbol of an address in a mapping that is not JIT code. */
 static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 			  const struct model_mapping *mapping, uint64_t address)
 {
-	const struct perfmap_image *image = NULL;
-	const struct elf_table *table = NULL;
 	struct symbol_site site = {
 		.process = process,
 		.path = m->modules[mapping->module].path,
@@ -204,6 +250,8 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	};
 
 	switch (mapping->kind) {
+	case MAPPING_ANON:
+		return symbol_note(m, "[compressed assembly]", KIND_IMAGE, REASON_COMPRESSED);
 	case MAPPING_VSYSCALL:
 		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
 	case MAPPING_VDSO:
@@ -212,12 +260,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
 	default:
 		facts_note_mapping(m, process, mapping);
-		if (symbol_is_image(site.path)) {
-			site.reason = files_image(n->files, m, process, mapping, &image);
-			return symbol_image(m, &site, image);
-		}
-		site.reason = files_table(n->files, m, process, mapping, &table);
-		return symbol_native(m, &site, table, site.reason);
+		return symbol_in_file(n, m, &site, mapping);
 	}
 }
 
@@ -271,9 +314,32 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 	map = &p->mappings[o.mapping];
 	if (!holds(map, time_ns))
 		return false;
-	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
+	if ((map->kind == MAPPING_JIT || map->kind == MAPPING_ANON) && !o.fixed)
 		return generation && o.check == generation;
 	return true;
+}
+
+/*
+ * Whether anonymous code of a .NET process is that of assemblies which its executable keeps
+ * compressed. With write-xor-execute off the JIT's code is anonymous, too: then the map decides.
+ */
+static bool is_unpacked(struct names *n, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	const struct model_mapping *exe = NULL;
+	bool jit = false;
+
+	if (!(p->flags & PROCESS_DOTNET))
+		return false;
+	for (uint32_t i = 0; i < p->mapping_cnt; i++) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		jit |= map->kind == MAPPING_JIT;
+		if (!exe && map->kind == MAPPING_FILE &&
+		    !strcmp(m->modules[map->module].path, p->exe))
+			exe = map;
+	}
+	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
 static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
@@ -287,7 +353,8 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	uint64_t deferred = n->asker.deferred;
 	uint32_t row;
 
-	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
+	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
 			facts_note_mapping(m, process, map);
@@ -365,6 +432,16 @@ static bool is_judged(struct names *n, uint32_t stack)
 	return false;
 }
 
+void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
+		   uint64_t time_ns)
+{
+	uint32_t row = model_location_find(m, process, address, time_ns);
+
+	if (row == MODEL_NONE || !is_current(n, &m->processes[process], row, time_ns,
+					     jit_generation(n->jit, process, time_ns)))
+		name_user(n, m, process, address, time_ns);
+}
+
 void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns)
 {
 	struct model_stack s = m->stacks[stack];
@@ -386,6 +463,19 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 	}
 	if (s.process != MODEL_NONE && !is_judged(n, stack))
 		judge(m, &m->stacks[stack], time_ns);
+}
+
+bool names_is_alive(const struct names *n, const struct model *m, uint32_t process)
+{
+	struct asker_target target = asker_target(&n->asker, m, process);
+	_cleanup_close_ int fd = asker_open(&target);
+
+	return fd >= 0;
+}
+
+size_t names_waiting(const struct names *n)
+{
+	return jit_waiting(n->jit);
 }
 
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)

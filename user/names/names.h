@@ -18,10 +18,15 @@
 #include "model/model.h"
 
 struct names;
+struct symbol_dirs;
 
 struct names_options {
 	const char *proc_path; /* "/proc"; another root in tests */
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
+	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps are
+	 * marked LOCATION_LATER then, since nobody knows if they held at the time. 0 = recording. */
+	uint64_t later_ns;
+	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
 /* Forks helper processes (fetch.h): call it before there are descriptors and mappings that a helper
@@ -62,6 +67,16 @@ void names_forget(struct names *n, struct model *m, uint32_t process);
  * looked a few times, or names_settle.
  */
 void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns);
+
+/* The same for one address of a process, as model_stack_address() has it. */
+void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
+		   uint64_t time_ns);
+
+/* Whether the process lives: its id is that of the very incarnation. */
+bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);
+
+/* Frames that wait for their perf map. */
+size_t names_waiting(const struct names *n);
 
 /*
  * Reads what was appended to the perf maps of the processes whose JIT code was sampled. written_ns:

@@ -11,7 +11,7 @@
 #include "names/entry.h"
 #include "perfmap/name.h"
 
-#define RAW_BYTES	  16384		     /* a longer name has no end */
+#define SYMBOL_RAW_BYTES  16384		     /* a longer name has no end */
 #define OFFSET_NAME_BYTES (ENTRY_BYTES + 24) /* a file name and "+0x" with 16 digits */
 
 uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
@@ -54,6 +54,15 @@ static bool is_application(const struct model *m, const struct symbol_site *site
 	return !(p->flags & PROCESS_DOTNET) && *site->path && !strcmp(p->exe, site->path);
 }
 
+bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table)
+{
+	struct elf_place place;
+
+	return m->processes[site->process].flags & PROCESS_DOTNET &&
+	       !elf_find(table, site->offset, &place);
+}
+
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 		       const struct elf_table *table, enum model_reason reason)
 {
@@ -64,14 +73,9 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 
 	if (!table)
 		return symbol_offset(m, site, site->offset, KIND_NATIVE, reason, application);
-	if (!elf_find(table, site->offset, &place)) {
-		/* Code of a file beyond what ELF loads: assemblies bundled into the executable. */
-		if (m->processes[site->process].flags & PROCESS_DOTNET)
-			return symbol_offset(m, site, site->offset, KIND_IMAGE, REASON_PRECOMPILED,
-					     false);
+	if (!elf_find(table, site->offset, &place))
 		return symbol_offset(m, site, site->offset, KIND_NATIVE, REASON_NO_SYMBOL,
 				     application);
-	}
 	if (!place.name)
 		return symbol_offset(m, site, place.function, KIND_NATIVE, REASON_NO_SYMBOL,
 				     application);
@@ -102,6 +106,7 @@ static enum model_reason unnamed_reason(int err)
 	case -ENODATA:
 		return REASON_PRECOMPILED;
 	case -E2BIG:
+	case -EAGAIN: /* no time to look at another file */
 		return REASON_LIMIT;
 	default:
 		return REASON_FILE_MALFORMED;
@@ -134,11 +139,12 @@ static uint32_t symbol_thunks(struct model *m)
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		      const struct perfmap_image *image)
 {
-	char assembly[ENTRY_BYTES], raw[RAW_BYTES], buf[PERFMAP_NAME_BYTES];
+	char assembly[ENTRY_BYTES], raw[SYMBOL_RAW_BYTES], buf[PERFMAP_NAME_BYTES];
 	struct perfmap_image_place place = {.start = site->offset};
 	enum model_reason reason = site->reason;
 	struct model_symbol symbol;
 	struct perfmap_name name;
+	uint32_t component;
 	size_t len;
 	int err;
 
@@ -146,7 +152,7 @@ uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 	if (image && perfmap_image_find(image, site->offset, &place))
 		return symbol_thunks(m);
 	if (image) {
-		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len);
+		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component);
 		reason = err ? unnamed_reason(err) : REASON_NAMED;
 	}
 	if (reason)

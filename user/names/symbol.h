@@ -9,6 +9,9 @@
 #include "names/elf.h"
 #include "perfmap/image.h"
 
+/* Room for a raw name of precompiled code; a longer one has no end. */
+#define SYMBOL_RAW_BYTES 16384
+
 /* A place in a mapped file. */
 struct symbol_site {
 	uint32_t process; /* row */
@@ -20,6 +23,13 @@ struct symbol_site {
 /* A symbol that says why there is none, e.g. "[unknown]"; equal ones are one row. */
 uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
 		     enum model_reason reason);
+
+/*
+ * Whether an address of a .NET process's executable lies where ELF loads nothing: in what is bundled
+ * behind it.
+ */
+bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
+		       const struct elf_table *table);
 
 /*
  * Native code. Without a symbol it is called by the start of its function where the unwind table

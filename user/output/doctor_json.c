@@ -93,6 +93,7 @@ static void put_host_kernel(FILE *out, const struct host_facts *f, bool *first)
 
 	put_text(out, first, "release", f->release);
 	put_text(out, first, "machine", f->machine);
+	put_bool(out, first, "proc", f->proc);
 	put_bool(out, first, "btf", f->btf);
 	put_text_or_null(out, first, "lockdown", lockdown_text(f->lockdown));
 	put_number(out, first, "kptr_restrict", f->kptr_restrict);

@@ -8,21 +8,24 @@
 #include "model/share.h"
 #include "output/label.h"
 
-#define PID_COLUMNS	8
+#define PID_COLUMNS	7
 #define VERSION_COLUMNS 9
 #define FOUND_COLUMNS	13
-#define MAP_COLUMNS	18
-#define ENTRIES_COLUMNS 9
+#define MAP_COLUMNS	14
+#define ENTRIES_COLUMNS 10
 #define SIZE_COLUMNS	9
 #define SHARE_COLUMNS	7
 #define GAP		2
-#define FIXED_COLUMNS                                                                    \
-	(PID_COLUMNS + VERSION_COLUMNS + FOUND_COLUMNS + MAP_COLUMNS + ENTRIES_COLUMNS + \
-	 SIZE_COLUMNS + SHARE_COLUMNS + 7 * GAP)
+/* What is always there but the name, with the gaps. */
+#define FIXED_COLUMNS                                                                   \
+	(PID_COLUMNS + VERSION_COLUMNS + MAP_COLUMNS + ENTRIES_COLUMNS + SIZE_COLUMNS + \
+	 SHARE_COLUMNS + 6 * GAP)
 #define NAME_MIN  12
 #define NAME_MOST 40
-#define PLACE_MIN 12
+#define PLACE_MIN 14
 #define PLACE_MAX 28
+
+_Static_assert(FIXED_COLUMNS + NAME_MIN <= PERFMAP_TABLE_MIN, "the narrowest table has room");
 
 struct layout {
 	size_t name, place; /* place 0: no room for it */
@@ -47,7 +50,7 @@ static size_t at_most(size_t a, size_t b)
 /* Names get what they need and there is; places the rest; how it was found goes first. */
 static struct layout layout_of(const struct perfmap_table *t)
 {
-	struct layout l = {.name = strlen("process"), .found = true};
+	struct layout l = {.name = strlen("process")};
 	size_t place = 0, room;
 	char buf[NAME_BYTES];
 
@@ -59,13 +62,12 @@ static struct layout layout_of(const struct perfmap_table *t)
 	}
 	if (place)
 		place = at_least(place, PLACE_MIN) + GAP;
-	room = t->columns > FIXED_COLUMNS ? t->columns - FIXED_COLUMNS : 0;
-	if (room < at_most(l.name, NAME_MIN) + place) {
-		l.found = false;
-		room += FOUND_COLUMNS + GAP;
-	}
+	room = t->columns - FIXED_COLUMNS;
+	l.found = room >= at_most(l.name, NAME_MIN) + place + FOUND_COLUMNS + GAP;
+	if (l.found)
+		room -= FOUND_COLUMNS + GAP;
 	if (place && room < at_most(l.name, NAME_MIN) + place)
-		place = room >= 2 * NAME_MIN + GAP ? room - NAME_MIN : 0;
+		place = room >= NAME_MIN + PLACE_MIN + GAP ? room - NAME_MIN : 0;
 	l.name = at_least(at_most(l.name, room > place ? room - place : 0), NAME_MIN);
 	l.place = place ? place - GAP : 0;
 	return l;
@@ -89,7 +91,7 @@ static void put_titles(FILE *out, const struct layout *l)
 		put_gap(out);
 	}
 	if (l->place) {
-		label_put_left(out, l->place >= 17 ? "container or unit" : "container", l->place);
+		label_put_left(out, "container/unit", l->place);
 		put_gap(out);
 	}
 	label_put_left(out, "perf map", MAP_COLUMNS);
@@ -196,9 +198,9 @@ static void put_details(FILE *out, const struct perfmap_row *row)
 	}
 	if (row->refusal)
 		put_detail(out, "", row->refusal);
-	snprintf(line, sizeof(line), "%s", row->socket);
-	put_detail(out, "socket", line);
-	put_detail(out, "", row->socket_path);
+	put_detail(out, "socket", row->socket);
+	if (*row->socket_path)
+		put_detail(out, "", row->socket_path);
 	if (*row->profiler)
 		put_detail(out, "profiler", row->profiler);
 	if (row->share_why)

@@ -38,6 +38,20 @@ static void put_times(const struct report *r)
 	putc('\n', r->out);
 }
 
+static void put_renamed(const struct report *r)
+{
+	const struct model_renaming *last;
+
+	if (!r->m->renamings_cnt)
+		return;
+	last = &r->m->renamings[r->m->renamings_cnt - 1];
+	fprintf(r->out, "names looked up again %s by hotrun ", number_utc(last->time_s).text);
+	put_name(r, last->version, 10, CUT_END, false);
+	if (r->m->renamings_cnt > 1)
+		fprintf(r->out, ", %s times in all", number_count(r->m->renamings_cnt).text);
+	putc('\n', r->out);
+}
+
 static void put_window(const struct report *r)
 {
 	char text[REPORT_WINDOW_BYTES];
@@ -146,6 +160,7 @@ void report_host(const struct report *r)
 	put_name(r, h->version, 10, CUT_END, false);
 	putc('\n', r->out);
 	put_times(r);
+	put_renamed(r);
 	put_window(r);
 	put_reading(r);
 	put_cpus(r);

@@ -171,6 +171,11 @@ static const struct column loss_columns[] = {
 	C(model_loss, U32, cause),
 	C(model_loss, SUM, count),
 };
+static const struct column renaming_columns[] = {
+	C(model_renaming, I64, time_s),
+	C(model_renaming, TEXT, version),
+	C(model_renaming, NS, named),
+};
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 /* Tables with row numbers; those that the first captures do not have, with what that means. */
@@ -205,6 +210,7 @@ const struct table_layout store_tables[TABLE_CNT] = {
 	[TABLE_THROTTLE] = TL(throttle, OFF_LIMITS),
 	[TABLE_CPU] = T(cpu),
 	[TABLE_LOSS] = T(loss),
+	[TABLE_RENAMING] = TL(renaming, OFF_NO_FIGURE),
 };
 
 static void put_column(FILE *out, const struct column *c, bool there)

@@ -6,143 +6,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "store/private.h"
 #include "store/store.h"
 
 /* A reader holds the file for as long as it reads; more than that and the slice comes again. */
 #define BUSY_WAIT_MS 250 /* the recorder drains its rings between two tries */
-/* The recorder's own lock: one byte far behind any content and SQLite's own lock bytes. */
-#define LOCK_BYTE (1ll << 62)
-
-struct target {
-	int dir;	  /* O_PATH */
-	char *dir_path;	  /* without links: SQLite refuses links anywhere in a path */
-	const char *name; /* borrowed from the path */
-	bool exists;
-};
-
-static void target_clear(struct target *t)
-{
-	cleanup_close(&t->dir);
-	free(t->dir_path);
-}
-
-static int target_parse(struct target *t, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *dir = slash == path ? strdup("/")
-				   : slash	 ? strndup(path, (size_t)(slash - path))
-						 : strdup(".");
-
-	if (!dir)
-		return -ENOMEM;
-	if (!*path)
-		return -ENOENT;
-	t->name = slash ? slash + 1 : path;
-	if (!*t->name || !strcmp(t->name, ".") || !strcmp(t->name, ".."))
-		return -EISDIR;
-	if (strlen(t->name) + strlen("-journal") > NAME_MAX)
-		return -ENAMETOOLONG;
-	t->dir_path = realpath(dir, NULL);
-	if (!t->dir_path)
-		return -errno;
-	t->dir = open(t->dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return t->dir < 0 ? -errno : 0;
-}
-
-/* --- who owns it ----------------------------------------------------------------------------- */
-
-struct owner {
-	bool sudo;
-	uid_t uid;
-	gid_t gid;
-};
-
-/* Under sudo the capture is for the user who called it. */
-static struct owner find_owner(void)
-{
-	struct owner owner = {false, geteuid(), getegid()};
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	uint64_t u, g;
-
-	if (owner.uid == 0 && uid && gid && !text_parse_u64(uid, 1, UINT32_MAX - 1, &u) &&
-	    !text_parse_u64(gid, 0, UINT32_MAX - 1, &g))
-		owner = (struct owner){true, (uid_t)u, (gid_t)g};
-	return owner;
-}
-
-static bool ours(const struct stat *st, const struct owner *owner)
-{
-	return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == owner->uid);
-}
-
-/* --- what lies there ------------------------------------------------------------------------- */
-
-static struct flock recorder_lock(void)
-{
-	return (struct flock){
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1};
-}
-
-bool recorder_holds(int fd)
-{
-	struct flock lock = recorder_lock();
-
-	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
-}
-
-static int check_existing(const struct target *t, const struct owner *owner)
-{
-	struct file_header header;
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	fd = openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ELOOP || errno == ENXIO ? -EEXIST : -errno;
-	if (fstat(fd, &st))
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	if (!ours(&st, owner) || file_header_read(fd, &header) ||
-	    header.application_id != STORE_APPLICATION_ID)
-		return -EEXIST;
-	return recorder_holds(fd) ? -EBUSY : 0;
-}
-
-/* A journal of an earlier file of that name would be rolled back into ours. */
-static int remove_companion(const struct target *t, const char *suffix, const struct owner *owner)
-{
-	char name[NAME_MAX + 16];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "%s%s", t->name, suffix);
-	if (fstatat(t->dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : -errno;
-	if (!ours(&st, owner))
-		return -EEXIST;
-	return unlinkat(t->dir, name, 0) ? -errno : 0;
-}
-
-static int target_check(struct target *t, const struct owner *owner)
-{
-	struct stat st;
-
-	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : -errno;
-	t->exists = true;
-	return check_existing(t, owner);
-}
-
 /* --- the new file ---------------------------------------------------------------------------- */
 
 static int write_all(int fd, const unsigned char *bytes, size_t len)
@@ -160,9 +34,8 @@ static int write_all(int fd, const unsigned char *bytes, size_t len)
 	return 0;
 }
 
-static int fill(int fd, const struct model *m, const struct owner *owner)
+static int fill(int fd, const struct model *m)
 {
-	struct flock lock = recorder_lock();
 	struct model_host host = m->host;
 	unsigned char *image = NULL;
 	size_t bytes;
@@ -178,26 +51,9 @@ static int fill(int fd, const struct model *m, const struct owner *owner)
 	sqlite3_free(image);
 	if (err)
 		return err;
-	/* Where these are not possible (some network and user-mapped file systems), the capture is
-	 * root's and two recorders may meet in one file name: no reason to record nothing. */
-	if (owner->sudo && fchown(fd, owner->uid, owner->gid))
-		errno = 0;
-	fcntl(fd, F_OFD_SETLK, &lock);
-	return 0;
-}
-
-static int move_into_place(const struct target *t, const char *temp)
-{
-	if (t->exists)
-		return renameat(t->dir, temp, t->dir, t->name) ? -errno : 0;
-	if (!renameat2(t->dir, temp, t->dir, t->name, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	/* A file system without RENAME_NOREPLACE: a hard link does not replace either. */
-	if (linkat(t->dir, temp, t->dir, t->name, 0))
-		return errno == EPERM && !renameat(t->dir, temp, t->dir, t->name) ? 0 : -errno;
-	unlinkat(t->dir, temp, 0);
+	/* Where it is not possible, two recorders may meet in one file name: no reason to record
+	 * nothing. */
+	recorder_lock_take(fd);
 	return 0;
 }
 
@@ -205,23 +61,14 @@ static int place(const struct target *t, const struct model *m, const struct own
 		 int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
-	uint64_t random;
-	char temp[64];
-	int err;
+	char temp[TEMP_BYTES];
+	int err = target_temporary(t, owner, temp, &fd);
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	snprintf(temp, sizeof(temp), ".hotrun-%016llx.tmp", (unsigned long long)random);
-	fd = openat(t->dir, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	err = fill(fd, m, owner);
+	if (err)
+		return err;
+	err = fill(fd, m);
 	if (!err)
-		err = remove_companion(t, "-journal", owner);
-	if (!err)
-		err = remove_companion(t, "-wal", owner);
-	if (!err)
-		err = move_into_place(t, temp);
+		err = target_place(t, owner, temp);
 	if (err) {
 		unlinkat(t->dir, temp, 0);
 		return err;
@@ -287,12 +134,10 @@ static void withdraw(const struct target *t, int fd)
 int store_create(const char *path, const struct model *m, struct store **ret_store)
 {
 	_cleanup_(target_clear) struct target t = {.dir = -1};
-	struct owner owner = find_owner();
+	struct owner owner = owner_find();
 	struct store *s;
-	int err = target_parse(&t, path);
+	int err = target_open(&t, path, &owner);
 
-	if (!err)
-		err = target_check(&t, &owner);
 	if (err)
 		return err;
 	s = calloc(1, sizeof(*s));

@@ -71,7 +71,7 @@ static void set_limits(sqlite3 *db)
 		sqlite3_limit(db, limits[i].what, limits[i].value);
 }
 
-static int harden(struct reading *r)
+int database_harden(sqlite3 *db)
 {
 	static const int switches[][2] = {
 		{SQLITE_DBCONFIG_DEFENSIVE, 1},
@@ -81,17 +81,26 @@ static int harden(struct reading *r)
 		{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
 	};
 
-	set_limits(r->db);
+	set_limits(db);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
-		if (sqlite3_db_config(r->db, switches[i][0], switches[i][1], NULL))
+		if (sqlite3_db_config(db, switches[i][0], switches[i][1], NULL))
 			return -ENOTSUP;
-	sqlite3_busy_timeout(r->db, BUSY_WAIT_MS);
+	sqlite3_busy_timeout(db, BUSY_WAIT_MS);
 	/* mmap would turn a file that shrinks under us into SIGBUS. */
-	if (sqlite3_exec(r->db,
+	if (sqlite3_exec(db,
 			 "PRAGMA mmap_size=0; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
 			 "PRAGMA automatic_index=OFF",
 			 NULL, NULL, NULL))
-		return store_db_error(r->db);
+		return store_db_error(db);
+	return 0;
+}
+
+static int harden(struct reading *r)
+{
+	int err = database_harden(r->db);
+
+	if (err)
+		return err;
 	sqlite3_set_authorizer(r->db, authorize, NULL);
 	sqlite3_progress_handler(r->db, OPS_BETWEEN_LOOKS, on_progress, r);
 	return 0;
@@ -146,7 +155,7 @@ static int check_columns(struct reading *r, const struct table_layout *t, uint32
 {
 	enum { XINFO_NAME = 1, XINFO_HIDDEN = 6 }; /* sqlite.org/pragma.html#pragma_table_xinfo */
 	sqlite3_stmt *stmt = NULL;
-	uint32_t columns = 0;
+	uint32_t columns = 0, bit;
 	char sql[64];
 	int rc, err = 0;
 
@@ -156,7 +165,11 @@ static int check_columns(struct reading *r, const struct table_layout *t, uint32
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
 		if (sqlite3_column_int(stmt, XINFO_HIDDEN))
 			err = -EBADMSG;
-		columns |= column_bit(t, sqlite3_column_text(stmt, XINFO_NAME));
+		bit = column_bit(t, sqlite3_column_text(stmt, XINFO_NAME));
+		columns |= bit;
+		if (!bit &&
+		    sqlite3_stricmp((const char *)sqlite3_column_text(stmt, XINFO_NAME), "id"))
+			r->newer |= 1u << (t - store_tables);
 	}
 	if (!err && rc != SQLITE_DONE)
 		err = store_db_error(r->db);
@@ -196,7 +209,7 @@ static int open_database(struct reading *r, const char *path, int flags)
 	err = harden(r);
 	if (!err)
 		err = check_objects(r);
-	r->off = 0;
+	r->off = r->newer = 0;
 	for (int i = 0; !err && i < TABLE_CNT; i++)
 		err = check_table(r, (enum store_table)i);
 	return err;
@@ -318,7 +331,7 @@ static void remove_copy(struct reading *r)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-static int check_header(int fd, struct stat *ret_st)
+int capture_check(int fd, struct stat *ret_st)
 {
 	struct file_header header;
 	int err;
@@ -355,6 +368,23 @@ static int check_companions(const char *real, bool *ret_wal)
 	return 0;
 }
 
+int capture_check_writable(const char *real)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX + 16];
+	struct stat st;
+	bool wal;
+	int err = check_companions(real, &wal);
+
+	if (err || wal)
+		return -EBADMSG;
+	snprintf(path, sizeof(path), "%s-journal", real);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return fstat(fd, &st) || names_other_file(fd, st.st_size) ? -EBADMSG : 0;
+}
+
 static int open_copy(struct reading *r, const char *real, int fd)
 {
 	char path[PATH_MAX + 32];
@@ -377,7 +407,7 @@ int reading_open(struct reading *r, const char *path)
 	*r = (struct reading){0};
 	if (fd < 0)
 		return -errno;
-	err = check_header(fd, &st);
+	err = capture_check(fd, &st);
 	if (err)
 		return err;
 	/* An absolute name: SQLite would take "file:..." for a URI and ":memory:" for no file. */

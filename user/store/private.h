@@ -7,6 +7,8 @@
  * and reader; schema.sql says what the columns mean.
  */
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "model/model.h"
 
@@ -34,6 +36,7 @@ enum store_table {
 	TABLE_THROTTLE,
 	TABLE_CPU,
 	TABLE_LOSS,
+	TABLE_RENAMING,
 	TABLE_CNT
 };
 
@@ -60,6 +63,9 @@ enum column_type {
  * more is cut off, so that no sum over rows, nor over some columns, overflows.
  */
 #define STORE_SUM_MAX (1ull << 60)
+
+/* In place of OFF_*: what the first captures lack of it, no figure needs. */
+#define OFF_NO_FIGURE 0x80u
 
 struct column {
 	const char *name;
@@ -108,6 +114,7 @@ union store_row {
 	struct model_throttle throttle;
 	struct model_cpu cpu;
 	struct model_loss loss;
+	struct model_renaming renaming;
 };
 
 struct table_layout {
@@ -154,6 +161,31 @@ struct file_header {
 /* 0; -EINVAL when the file does not start with such a header; else negative errno. */
 int file_header_read(int fd, struct file_header *ret_header);
 
+/* Who a new capture belongs to. Under sudo it is for the user who called it. */
+struct owner {
+	bool sudo;
+	uid_t uid;
+	gid_t gid;
+};
+struct owner owner_find(void);
+
+/* Where a capture is to be put. */
+struct target {
+	int dir;	  /* O_PATH */
+	char *dir_path;	  /* without links: SQLite refuses links anywhere in a path */
+	const char *name; /* borrowed from the path */
+	bool exists;
+};
+/* Opens the folder and checks what lies there under that name. Errors as store_create(). */
+int target_open(struct target *t, const char *path, const struct owner *owner);
+void target_clear(struct target *t);
+#define TEMP_BYTES 64
+/* Makes an empty file for that owner beside it; its name goes into temp. */
+int target_temporary(const struct target *t, const struct owner *owner, char temp[TEMP_BYTES],
+		     int *ret_fd);
+/* Gives the temporary file its name, over what may lie there. */
+int target_place(const struct target *t, const struct owner *owner, const char *temp);
+
 /* A database opened for reading, with what must go when it is closed. */
 struct reading {
 	sqlite3 *db;
@@ -164,10 +196,23 @@ struct reading {
 	uint32_t tables;	 /* that it has, a bit each */
 	uint32_t columns[TABLE_CNT]; /* likewise, by number in the layout */
 	uint32_t off;		     /* OFF_* of those that it lacks */
+	uint32_t newer;		     /* tables, a bit each, with columns of a newer version */
 	bool recorder;		     /* one held the file when it was opened */
 };
-/* True while a recorder holds that file open, through whichever handle. */
+/* Bounds and switches for a file that may come from a stranger. */
+int database_harden(sqlite3 *db);
+/* Is it a capture? By its header alone; errors as store_read(). */
+int capture_check(int fd, struct stat *ret_st);
+/* May SQLite write to that file? -EBADMSG where what lies beside it would lead it elsewhere. */
+int capture_check_writable(const char *real);
+/* store_read(), but -EPROTO where a newer version keeps more of a symbol or location. */
+int store_read_known(const char *path, struct model **ret_model);
+/* What -EIO of SQLite meant: -ENOSPC where there is no room in fd's file system, else -EIO. */
+int store_write_error(int fd);
+/* True while a recorder holds that file open, through whichever other handle. */
 bool recorder_holds(int fd);
+/* The handle is the recorder's, or that of somebody whom no recorder may meet. */
+int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
 int reading_open(struct reading *r, const char *path);

@@ -34,7 +34,7 @@ static int take_host(struct reader *r, uint64_t id, union store_row *row)
 	r->m->host = *host;
 	/* Bits of a newer version are about figures that this one does not know. */
 	r->m->host.off &= (1u << OFF_CNT) - 1;
-	r->m->host.off |= r->reading.off;
+	r->m->host.off |= r->reading.off & ((1u << OFF_CNT) - 1);
 	r->m->host.running = r->reading.recorder && !host->complete;
 	return 0;
 }
@@ -262,6 +262,17 @@ static int take_loss(struct reader *r, uint64_t id, union store_row *row)
 	return 0;
 }
 
+static int take_renaming(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model *m = r->m;
+
+	(void)id;
+	if (GROW(m->renamings, m->renamings_cnt, m->renamings_cap))
+		return -ENOMEM;
+	m->renamings[m->renamings_cnt++] = row->renaming;
+	return 0;
+}
+
 /* In the order of references: what a row names has been read before it. */
 static const struct {
 	int (*take)(struct reader *r, uint64_t id, union store_row *row);
@@ -284,6 +295,7 @@ static const struct {
 	[TABLE_THROTTLE] = {take_throttle, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
+	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},
 };
 
 static int read_row(struct reader *r, sqlite3_stmt *stmt, enum store_table table, uint64_t number)
@@ -328,7 +340,8 @@ static int read_table(struct reader *r, enum store_table table)
 	return err;
 }
 
-int store_read(const char *path, struct model **ret_model)
+/* refused: tables (a bit each) that must have no columns of a newer version. */
+static int read_capture(const char *path, uint32_t refused, struct model **ret_model)
 {
 	struct reader r = {0};
 	int err = reading_open(&r.reading, path);
@@ -338,6 +351,8 @@ int store_read(const char *path, struct model **ret_model)
 	r.m = model_new();
 	if (!r.m)
 		err = -ENOMEM;
+	else if (r.reading.newer & refused)
+		err = -EPROTO;
 	/* One transaction: a recording in progress must not commit between two tables. */
 	if (!err && sqlite3_exec(r.reading.db, "BEGIN", NULL, NULL, NULL))
 		err = store_db_error(r.reading.db);
@@ -350,4 +365,15 @@ int store_read(const char *path, struct model **ret_model)
 	}
 	*ret_model = r.m;
 	return 0;
+}
+
+int store_read(const char *path, struct model **ret_model)
+{
+	return read_capture(path, 0, ret_model);
+}
+
+int store_read_known(const char *path, struct model **ret_model)
+{
+	return read_capture(path, 1u << TABLE_SYMBOL | 1u << TABLE_LOCATION | 1u << TABLE_RENAMING,
+			    ret_model);
 }

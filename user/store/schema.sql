@@ -124,7 +124,8 @@ CREATE TABLE module (
 	path TEXT NOT NULL,              -- as the process named it
 	dev INTEGER NOT NULL,            -- makedev(3), 0 = unknown
 	inode INTEGER NOT NULL,          -- 0 = unknown
-	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown
+	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown; of a precompiled .NET image
+	                                 -- that was read its module version id (16 bytes)
 );
 
 -- Executable memory of a process over time, numbered in the order in which it was learnt.
@@ -274,6 +275,14 @@ CREATE TABLE loss (
 	slice INTEGER NOT NULL,
 	cause INTEGER NOT NULL,          -- loss_cause.id
 	count INTEGER NOT NULL
+);
+
+-- When names were looked up again in this capture (hotrun rename). Later.
+CREATE TABLE renaming (
+	id INTEGER PRIMARY KEY,
+	time_s INTEGER NOT NULL,         -- Unix time
+	version TEXT NOT NULL,           -- of the hotrun that did it
+	named INTEGER NOT NULL           -- locations that got a name
 );
 
 -- Texts of the numbers above, as the recording version had them.

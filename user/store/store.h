@@ -51,6 +51,27 @@ void store_free(struct store *store);
 int store_read(const char *path, struct model **ret_model);
 
 /*
+ * Opens a finished capture to give it better names, and reads it. result NULL: in place, the file
+ * keeps owner and mode; it must be writable. Else a copy is made beside result, under a temporary name
+ * until it is complete; who owns it and what it may replace is told at store_create(). Errors as
+ * store_read() and store_create(); -EBUSY: it is being recorded, or changed by another program;
+ * -EPROTO also: a newer version keeps more of a name; -EACCES also: a file that nobody may write.
+ * Both results are owned by the caller.
+ */
+struct store_update;
+int store_update_open(const char *path, const char *result, struct store_update **ret_update,
+		      struct model **ret_model);
+
+/*
+ * Writes what changed since: symbols and renamings that were added, locations, perf_map of processes.
+ * One transaction: on an error, and killed at any instant, the file is as it was. Takes the update.
+ * -EBUSY also: another program wrote to it meanwhile.
+ */
+int store_update_commit(struct store_update *update, const struct model *m);
+/* Leaves the file as it was. Takes NULL. */
+void store_update_free(struct store_update *update);
+
+/*
  * The newest capture in a folder: a regular file *.hotrun with our application_id, by time of last
  * change. *ret_path is owned by the caller. -ENOENT when there is none (or no such folder), else the
  * errno of opening the folder; -ENOMEM.

@@ -111,11 +111,14 @@ static int put_modules(struct store *s, const struct model *m)
 {
 	int err = 0;
 
-	for (size_t i = s->written[TABLE_MODULE]; !err && i < m->modules_cnt; i++) {
-		struct row_module row = {
-			.module = m->modules[i],
-			.build_id = {m->modules[i].build_id, m->modules[i].build_id_len}};
+	for (size_t i = 0; !err && i < m->modules_cnt; i++) {
+		const struct model_module *f = &m->modules[i];
+		struct row_module row = {.module = *f, .build_id = {f->build_id, f->build_id_len}};
 
+		if (!f->dirty && i < s->written[TABLE_MODULE])
+			continue;
+		if (f->has_version && !f->build_id_len)
+			row.build_id = (struct blob){f->version, sizeof(f->version)};
 		err = put(s, TABLE_MODULE, i, &row);
 	}
 	return err;
@@ -233,18 +236,18 @@ static void remember(struct store *s, const struct model *m, bool slice)
  * A write failed, and SQLite keeps the errno to itself unless it was ENOSPC. A quota and a file size
  * limit are no room either: asked for here, without changing the file's size.
  */
-static int write_error(const struct store *s)
+int store_write_error(int fd)
 {
 	const off_t step = 1 << 16;
 	struct rlimit limit;
 	struct stat st;
 
-	if (fstat(s->fd, &st))
+	if (fstat(fd, &st))
 		return -EIO;
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
 	    (rlim_t)(st.st_size + step) > limit.rlim_cur)
 		return -ENOSPC;
-	if (fallocate(s->fd, FALLOC_FL_KEEP_SIZE, st.st_size, step) &&
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, step) &&
 	    (errno == EDQUOT || errno == ENOSPC))
 		return -ENOSPC;
 	return -EIO;
@@ -277,7 +280,7 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 		/* After some errors SQLite has rolled back by itself. */
 		if (!sqlite3_get_autocommit(s->db))
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-		return err == -EIO ? write_error(s) : err;
+		return err == -EIO ? store_write_error(s->fd) : err;
 	}
 	remember(s, m, slice);
 	return 0;
@@ -298,6 +301,8 @@ int store_write_slice(struct store *s, struct model *m)
 		m->threads[i].dirty = false;
 	for (size_t i = 0; i < m->cgroups_cnt; i++)
 		m->cgroups[i].dirty = false;
+	for (size_t i = 0; i < m->modules_cnt; i++)
+		m->modules[i].dirty = false;
 	return 0;
 }
 

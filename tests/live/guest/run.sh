@@ -208,16 +208,16 @@ all() {
 	for version; do
 		case $version in
 		5.10)
-			boot 5.10 2 refused
+			boot 5.10 2 refused,old
 			;;
 		*)
-			boot "$version" 4 load,delayed,waits,kill,hidden,hotplug,clock
+			boot "$version" 4 doctor,load,delayed,waits,kill,hidden,hotplug,clock
 			judge load delayed waits hidden hotplug clock
 			;;
 		esac
 	done
 	case " $* " in
-	*" 6.1 "*) boot 6.1 2 refused,blind lockdown=confidentiality ;;
+	*" 6.1 "*) boot 6.1 2 refused,locked,blind lockdown=confidentiality ;;
 	esac
 }
 

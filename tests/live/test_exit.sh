@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# .NET processes that are gone before anybody looks at their samples: short ones, one whose namespaces
+# and /tmp went with it, one whose whole root was removed as with its container.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Deep
+
+# The programs must be out of /tmp, which is hidden in there.
+apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+trap 'rm -rf "$apps"; finish' EXIT
+cp -r "$BUILD/dotnet/Deep" "$apps"
+
+# short SECONDS: a process of its own, on the host
+short() { DOTNET_PerfMapEnabled=3 dotnet "$apps/Deep/Deep.dll" "$1" 5; }
+
+# boxed SECONDS: first process of a pid namespace, with a /tmp that goes with its mount namespace
+boxed() {
+	unshare -p -m -f --mount-proc sh -c 'mount --make-rprivate / &&
+		mount -t tmpfs -o mode=1777 tmpfs /tmp && DOTNET_PerfMapEnabled=3 exec dotnet "$@"' \
+		sh "$apps/Deep/Deep.dll" "$1" 5
+}
+
+# contained SECONDS: below an overlay of this host's root, in which alone the program lies
+contained() {
+	mkdir -p "$apps/upper/app" "$apps/work" "$apps/root"
+	cp -r "$apps/Deep/." "$apps/upper/app"
+	unshare -p -m -f sh -c 'mount --make-rprivate / && cd "$1" &&
+		mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root &&
+		mount -t proc proc root/proc && mount --rbind /dev root/dev && cd root && shift &&
+		pivot_root . . && umount -l . &&
+		DOTNET_PerfMapEnabled=3 exec dotnet "$@"' sh "$apps" /app/Deep.dll "$1" 5
+	rm -rf "$apps/upper" "$apps/work" "$apps/root"
+}
+
+start "$HOTRUN" record -o "$T/exit.hotrun" -d 10 -F 499
+recorder=$started
+until_true 10 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
+for seconds in 0.02 0.1 0.3; do
+	short "$seconds" >"$T/short.out" 2>&1 || fail "short $seconds: $(head -1 "$T/short.out")"
+	boxed "$seconds" >"$T/boxed.out" 2>&1 || fail "boxed $seconds: $(head -1 "$T/boxed.out")"
+	contained "$seconds" >"$T/contained.out" 2>&1 || fail "contained $seconds: $(head -1 "$T/contained.out")"
+done
+# While it records: nothing that was removed is kept longer than some seconds.
+sleep 6
+is "the recorder lets go of what was removed" \
+	"$(ls -l "/proc/$recorder/fd" 2>/dev/null | grep -c "$apps\|perf-1.map")" 0
+wait "$recorder"
+capture=$T/exit.hotrun
+
+processes=$(sql "$capture" "SELECT count(*) FROM process WHERE name = 'Deep'")
+is "all nine are known by their entry assembly" "$processes" 9
+for tgid in $(sql "$capture" "SELECT tgid FROM process WHERE name = 'Deep' ORDER BY born_ns"); do
+	set -- $(facts jit "$capture" "$tgid")
+	life=$(sql "$capture" "SELECT CAST((exit_ns - born_ns) / 1e6 AS INTEGER) FROM process WHERE tgid = $tgid")
+	within "JIT frames named of a process that lived $life ms, of $2" \
+		"$(awk -v n="$1" -v t="$2" 'BEGIN { print t ? 100 * n / t : 0 }')" 99.5 100
+done
+# A word that the walk took for a caller may name a file that nobody could have looked for.
+is "no frame lacks its name for want of a file" "$(for tgid in $(sql "$capture" \
+	"SELECT tgid FROM process WHERE name = 'Deep'"); do facts reasons "$capture" "$tgid"; done |
+	grep -c 'process-gone\|file-gone\|file-changed\|file-denied')" 0
+for pid in $(sql "$capture" "SELECT tgid FROM process WHERE name = 'Deep'"); do tidy "$pid"; done

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Better names for a finished capture: in place, as a copy, refused, killed, without room. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "capture.h"
+#include "store/store.h"
+#include "store_folder.h"
+
+TestSuite(store_update, .init = enter_folder, .fini = leave_folder);
+
+static void record(const char *path)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create(path, m, &store), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_assert_eq(store_finish(store, m), 0);
+	model_free(m);
+}
+
+static void execute(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+/* All locations get a name of that round; names more symbols are added, of 100 bytes each. */
+static void rename_all(struct model *m, int round, int more)
+{
+	char name[128];
+	struct model_symbol s = {.name = name, .module = "Shop", .kind = KIND_JIT};
+	uint32_t row;
+
+	snprintf(name, sizeof(name), "Shop.Round%d", round);
+	row = model_symbol_get(m, &s);
+	for (size_t i = 0; i < m->locations_cnt; i++)
+		m->locations[i].symbol = row;
+	for (int i = 0; i < more; i++) {
+		snprintf(name, sizeof(name), "Shop.Round%d.%090d", round, i);
+		model_symbol_get(m, &s);
+	}
+	m->processes[0].perf_map = REASON_NAMED;
+	if (GROW(m->renamings, m->renamings_cnt, m->renamings_cap))
+		return;
+	m->renamings[m->renamings_cnt++] = (struct model_renaming){
+		.time_s = 1700000000 + round, .version = "0.2.0", .named = m->locations_cnt};
+}
+
+static int open_error(const char *path, const char *result)
+{
+	struct store_update *u = NULL;
+	struct model *m = NULL;
+	int err = store_update_open(path, result, &u, &m);
+
+	if (err)
+		cr_assert(!u && !m, "an output touched on failure");
+	store_update_free(u);
+	model_free(m);
+	return err;
+}
+
+static int rename_once(const char *path, const char *result, int round, int more)
+{
+	struct store_update *u = NULL;
+	struct model *m = NULL;
+	int err = store_update_open(path, result, &u, &m);
+
+	if (err)
+		return err;
+	rename_all(m, round, more);
+	err = store_update_commit(u, m);
+	if (!err)
+		expect_equal(result ? result : path, m);
+	model_free(m);
+	return err;
+}
+
+Test(store_update, names_are_changed_in_place)
+{
+	struct stat before, after;
+
+	record("a.hotrun");
+	cr_assert_eq(chmod("a.hotrun", 0640), 0);
+	cr_assert_eq(stat("a.hotrun", &before), 0);
+	cr_expect_eq(rename_once("a.hotrun", NULL, 1, 10), 0);
+	cr_expect_eq(rename_once("a.hotrun", NULL, 2, 10), 0, "and once more");
+	cr_assert_eq(stat("a.hotrun", &after), 0);
+	cr_expect(before.st_ino == after.st_ino && before.st_mode == after.st_mode &&
+		  before.st_uid == after.st_uid);
+	cr_expect_eq(count_files(), 1, "something was left behind");
+}
+
+Test(store_update, a_copy_leaves_the_capture_as_it_was)
+{
+	struct stat before, after;
+
+	record("a.hotrun");
+	cr_assert_eq(stat("a.hotrun", &before), 0);
+	cr_expect_eq(rename_once("a.hotrun", "b.hotrun", 1, 10), 0);
+	cr_assert_eq(stat("a.hotrun", &after), 0);
+	cr_expect(before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+		  before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+	cr_assert_eq(stat("b.hotrun", &after), 0);
+	cr_expect_eq(after.st_mode & 0777, 0600);
+	cr_expect_eq(rename_once("b.hotrun", "b.hotrun", 2, 10), 0, "onto itself");
+	cr_expect_eq(count_files(), 2, "something was left behind");
+}
+
+Test(store_update, what_is_not_committed_leaves_nothing)
+{
+	struct model *m;
+
+	record("a.hotrun");
+	cr_assert_eq(store_read("a.hotrun", &m), 0);
+	cr_expect_eq(open_error("a.hotrun", NULL), 0);
+	cr_expect_eq(open_error("a.hotrun", "b.hotrun"), 0);
+	expect_equal("a.hotrun", m);
+	cr_expect_eq(count_files(), 1);
+	model_free(m);
+}
+
+Test(store_update, captures_of_before_get_the_table)
+{
+	record("a.hotrun");
+	execute("a.hotrun", "DROP TABLE renaming");
+	cr_expect_eq(rename_once("a.hotrun", NULL, 1, 1), 0);
+}
+
+static int in_place_error(const char *path)
+{
+	return open_error(path, NULL);
+}
+
+Test(store_update, refuses_what_must_not_be_changed)
+{
+	record("a.hotrun");
+	cr_expect_eq(open_error("none", NULL), -ENOENT);
+	cr_expect_eq(open_error(".", NULL), -EINVAL);
+	put_file("text", "no capture, and longer than a header of a database is, so that it can be "
+			 "read at all: 100 bytes and some");
+	cr_expect_eq(open_error("text", NULL), -EINVAL);
+	cr_expect_eq(open_error("a.hotrun", "text"), -EEXIST, "not a capture of ours");
+	cr_expect_eq(open_error("a.hotrun", "none/b.hotrun"), -ENOENT);
+	cr_assert_eq(chmod(".", 0755), 0);
+	cr_expect_eq(as_nobody(in_place_error, "a.hotrun"), -EACCES);
+	cr_assert_eq(chmod("a.hotrun", 0444), 0);
+	cr_expect_eq(open_error("a.hotrun", NULL), -EACCES, "also for root");
+	cr_assert_eq(chmod("a.hotrun", 0600), 0);
+	execute("a.hotrun", "ALTER TABLE symbol ADD COLUMN colour INTEGER NOT NULL DEFAULT 1");
+	cr_expect_eq(open_error("a.hotrun", NULL), -EPROTO, "a newer version keeps more");
+	cr_expect_eq(read_error("a.hotrun"), 0, "reading it is no trouble");
+}
+
+Test(store_update, a_capture_that_is_recorded_or_changed_is_left_alone)
+{
+	struct model *m = capture_model(), *changed = NULL;
+	struct store_update *u = NULL;
+	struct store *store = NULL;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_expect_eq(open_error("a.hotrun", NULL), -EBUSY);
+	cr_expect_eq(open_error("a.hotrun", "b.hotrun"), -EBUSY);
+	cr_assert_eq(store_finish(store, m), 0);
+	model_free(m);
+
+	cr_assert_eq(store_update_open("a.hotrun", NULL, &u, &changed), 0);
+	cr_expect_eq(open_error("a.hotrun", NULL), -EBUSY, "two at a time");
+	rename_all(changed, 1, 1);
+	execute("a.hotrun", "UPDATE symbol SET name = 'x' WHERE id = 0");
+	cr_expect_eq(store_update_commit(u, changed), -EBUSY);
+	model_free(changed);
+}
+
+static void rename_for_ever(void)
+{
+	for (int round = 0;; round++) {
+		struct store_update *u;
+		struct model *m;
+
+		if (store_update_open("a.hotrun", NULL, &u, &m))
+			_exit(1);
+		rename_all(m, round, 300);
+		if (store_update_commit(u, m))
+			_exit(2);
+		model_free(m);
+	}
+}
+
+static void sleep_us(long us)
+{
+	struct timespec t = {us / 1000000, us % 1000000 * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+Test(store_update, killed_at_any_instant_the_capture_has_old_names_or_new_ones)
+{
+	int journals = 0;
+
+	record("a.hotrun");
+	for (int i = 0; i < 30; i++) {
+		pid_t pid = fork();
+		struct model *m;
+
+		cr_assert(pid >= 0);
+		if (!pid)
+			rename_for_ever();
+		sleep_us(5000 + i * 2931 % 40000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		journals += !access("a.hotrun-journal", F_OK);
+		cr_assert_eq(store_read("a.hotrun", &m), 0);
+		for (size_t k = 1; k < m->locations_cnt && m->renamings_cnt; k++)
+			cr_assert_eq(m->locations[k].symbol, m->locations[0].symbol, "half of it");
+		model_free(m);
+		/* What the killed one left is rolled back by the next. */
+		cr_assert_eq(rename_once("a.hotrun", NULL, -1, 0), 0);
+	}
+	cr_expect(journals > 0, "the kill never met a transaction");
+}
+
+Test(store_update, a_full_disk_leaves_the_capture_as_it_was)
+{
+	struct rlimit limit = {0, RLIM_INFINITY};
+	struct model *m;
+	struct stat st;
+
+	signal(SIGXFSZ, SIG_IGN);
+	record("a.hotrun");
+	cr_assert_eq(stat("a.hotrun", &st), 0);
+	cr_assert_eq(store_read("a.hotrun", &m), 0);
+	limit.rlim_cur = (rlim_t)st.st_size + 8192;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_expect_eq(rename_once("a.hotrun", NULL, 1, 5000), -ENOSPC);
+	cr_expect_eq(rename_once("a.hotrun", "b.hotrun", 1, 5000), -ENOSPC);
+	expect_equal("a.hotrun", m);
+	cr_expect_eq(count_files(), 1, "something was left behind");
+	model_free(m);
+}
+
+Test(store_update, a_journal_that_names_another_file_is_refused)
+{
+	/* A name, its length, its checksum and the magic, as the end of a journal has them. */
+	static const char end[] =
+		"\0\0\0\1victim\0\0\0\6\0\0\2\205\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+	FILE *journal;
+
+	record("a.hotrun");
+	put_file("victim", "precious");
+	journal = fopen("a.hotrun-journal", "w");
+	cr_assert(journal);
+	for (int i = 0; i < 512; i++)
+		putc(0, journal);
+	fwrite(end, 1, sizeof(end) - 1, journal);
+	fclose(journal);
+	cr_expect_eq(open_error("a.hotrun", NULL), -EBADMSG);
+	cr_expect_eq(access("victim", F_OK), 0);
+	cr_assert_eq(unlink("a.hotrun-journal"), 0);
+	put_file("a.hotrun-wal", "");
+	cr_expect_eq(open_error("a.hotrun", NULL), -EBADMSG);
+}

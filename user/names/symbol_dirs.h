@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_SYMBOL_DIRS_H
+#define HOTRUN_NAMES_SYMBOL_DIRS_H
+/*
+ * Folders of symbol files that the user names: perf maps as perf-PID.map, ELF files and debug files
+ * by the build id inside them, wherever they lie and whatever they are called (.build-id/xx/yyyy.debug
+ * is one way), precompiled .NET images by file name. They are looked through once; what the asker
+ * cannot get from a process is then taken from here. The files may come from anybody: none is
+ * followed out of its folder, all are read with the same care as those of a process. One thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names/elf.h"
+#include "names/fetch.h"
+
+#define SYMBOL_DIRS_MAX	    16u
+#define SYMBOL_DIRS_DEPTH   16u	    /* of folders in folders */
+#define SYMBOL_DIRS_ENTRIES 200000u /* looked at in all: /usr/lib/debug of a full host has fewer */
+#define SYMBOL_FILES_MAX    50000u  /* kept of these */
+
+enum symbol_file_kind {
+	SYMBOL_FILE_MAP,
+	SYMBOL_FILE_ELF,
+	SYMBOL_FILE_IMAGE,
+};
+
+struct symbol_file {
+	char *path; /* below its folder */
+	uint32_t folder;
+	enum symbol_file_kind kind;
+	uint32_t pid; /* MAP */
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len; /* ELF */
+	bool has_code;	      /* ELF: not a debug file without the program itself */
+	bool given;	      /* it was asked for */
+};
+
+struct symbol_dirs {
+	struct {
+		int fd;
+		const char *name; /* borrowed */
+	} folders[SYMBOL_DIRS_MAX];
+	uint32_t folders_cnt;
+	struct symbol_file *files;
+	size_t files_cnt, files_cap;
+	size_t entries; /* looked at */
+	bool cut;	/* a bound was reached */
+	/* Of the debug file given last: it is not given twice for one program. */
+	uint8_t debug_id[BUILD_ID_MAX];
+};
+
+/* Empty. Owned, NULL with errno ENOMEM. */
+struct symbol_dirs *symbol_dirs_new(void);
+void symbol_dirs_free(struct symbol_dirs *d);
+
+/* Looks through a folder; name is borrowed until the end. 0; -E2BIG (more than SYMBOL_DIRS_MAX), or
+ * the -errno of opening it. What is unreadable in it is left out. */
+int symbol_dirs_add(struct symbol_dirs *d, const char *name);
+
+/* As whom a process's map may be named: its pid on the host, and as it saw itself (0 = do not). */
+struct symbol_pids {
+	uint32_t tgid, ns_pid;
+};
+
+/*
+ * Answers a FETCH_FILE, FETCH_DEBUG or FETCH_MAP from the folders. Returns false: nothing fits;
+ * else as a fetcher, ret_fd owned (-1 for identity_only).
+ */
+bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *request,
+		       const struct symbol_pids *pids, struct fetch_reply *ret_reply, int *ret_fd);
+#endif
