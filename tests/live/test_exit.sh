@@ -51,9 +51,9 @@ capture=$T/exit.hotrun
 processes=$(sql "$capture" "SELECT count(*) FROM process WHERE name = 'Deep'")
 is "all nine are known by their entry assembly" "$processes" 9
 for tgid in $(sql "$capture" "SELECT tgid FROM process WHERE name = 'Deep' ORDER BY born_ns"); do
-	set -- $(facts jit "$capture" "$tgid")
+	set -- $(facts managed "$capture" "$tgid" | head -1)
 	life=$(sql "$capture" "SELECT CAST((exit_ns - born_ns) / 1e6 AS INTEGER) FROM process WHERE tgid = $tgid")
-	within "JIT frames named of a process that lived $life ms, of $2" \
+	within "managed frames named of a process that lived $life ms, of $2" \
 		"$(awk -v n="$1" -v t="$2" 'BEGIN { print t ? 100 * n / t : 0 }')" 99.5 100
 done
 # A word that the walk took for a caller may name a file that nobody could have looked for.

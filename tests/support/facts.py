@@ -9,6 +9,8 @@ facts.py managed CAPTURE TGID [EXE]      managed frames with a name, all of them
                                          program, whose assemblies lie behind what ELF loads of it
 facts.py enable PID [3|1|off]            asks the runtime for a perf map (3), with jitdump (1), or to end it
 facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
+facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, with one of another, addresses
+                                         that had names of several phases
 facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
 facts.py delays RUNQ BPFTRACE            run delays that each counted, the largest difference of their
                                          cumulative shares in per cent
@@ -224,6 +226,40 @@ def reasons(path, tgid):
         print(count, word)
 
 
+# How exactly a line of a perf map can be dated: it is looked at that often, and the load's own word
+# comes a little before its first method is compiled.
+LOOKS_NS = 300_000_000
+
+
+def phases(path, tgid, truth):
+    """Names that say in which phase of the load they ran: Second_7."""
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    db.text_factory = lambda b: b.decode(errors='replace')
+    table = locations(db)
+    names = dict(db.execute('SELECT id, coalesce(raw, name) FROM symbol'))
+    turns = [(int(ns), word) for ns, word in (line.split() for line in open(truth))]
+    words = {word for _, word in turns}
+
+    def word_of(symbol):
+        found = re.search(r'(\w+?)_\d+', names.get(symbol, ''))
+        return found.group(1) if found and found.group(1) in words else None
+
+    right = wrong = 0
+    addresses = {}
+    for time, process, frames, kernel in frames_of(db, int(tgid)):
+        before = [turn for turn in turns if turn[0] <= time]
+        for address in frames:
+            word = word_of(symbol_at(table, process, address, time))
+            if not word:
+                continue
+            addresses.setdefault(address, set()).add(word)
+            if not before or time - before[-1][0] < LOOKS_NS:
+                continue
+            right += word == before[-1][1]
+            wrong += word != before[-1][1]
+    print(right, wrong, sum(len(found) > 1 for found in addresses.values()))
+
+
 def books(path):
     db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
     one = lambda query: (db.execute(query).fetchone()[0] or 0) / 1e9
@@ -354,7 +390,7 @@ def calls(path, process, frame):
         print(n, count)
 
 
-COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'books': books,
+COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
             'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
             'strace': strace, 'watch': watch, 'names': names, 'calls': calls}
 

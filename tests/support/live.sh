@@ -101,9 +101,13 @@ gone() { ! alive "$1"; }
 
 # start COMMAND...: in the background; its pid in $started, its output in $T/$started.out
 start() {
-	: >"$T/starting"
-	"$@" >"$T/starting" 2>&1 &
+	local out
+
+	# Opened here: a child that comes to it late would make another file of that name.
+	exec {out}>"$T/starting"
+	"$@" >&"$out" 2>&1 {out}>&- &
 	started=$!
+	exec {out}>&-
 	mv "$T/starting" "$T/$started.out"
 	PIDS+=("$started")
 }

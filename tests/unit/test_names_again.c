@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fake_names.h"
 #include "names/again.h"
 #include "names_host.h"
 
@@ -371,6 +372,64 @@ Test(names_again, of_two_containers_with_one_pid_neither_gets_a_map_by_it)
 	cr_assert_eq(again(&r, false, false), 0);
 	cr_expect_eq(r.again.named, 0);
 	run_end(&r);
+}
+
+/* Images are known by name alone, or by the version id that stands for a build id. */
+static void add_image(struct model *m, uint8_t version)
+{
+	struct model_module module = {.path = "/app/Shop.dll", .build_id_len = version ? 16 : 0};
+	struct model_mapping map = {.start = 0x7f0000900000,
+				    .end = 0x7f0000901000,
+				    .file_offset = 0,
+				    .kind = MAPPING_FILE};
+	uint64_t frame = map.start + FAKE_IMAGE_CODE_OFFSET + 4;
+	struct model_stack stack = {.id = 2, .frame_cnt = 1, .broken_module = MODEL_NONE};
+	struct model_sample sample = {.time_ns = TIME_NS, .user_stack = 2, .kind = 1};
+
+	memset(module.build_id, version, module.build_id_len);
+	map.module = model_module_get(m, &module);
+	cr_assert_eq(model_mapping_add(m, 0, &map), 0);
+	model_stack_add(m, &stack, &frame);
+	cr_assert_eq(model_sample_add(m, &sample), 0);
+	add_unnamed(m, 0, frame, REASON_PRECOMPILED);
+}
+
+Test(names_again, an_image_is_taken_by_its_version_where_the_capture_has_it)
+{
+	static const struct {
+		const char *name;
+		uint8_t version;
+		bool named, unproven;
+	} rows[] = {
+		{"by version", FAKE_NAMES_MVID, true, false},
+		{"another build", FAKE_NAMES_MVID + 1, false, false},
+		{"by name alone", 0, true, true},
+	};
+	static uint8_t image[FAKE_NAMES_IMAGE];
+	struct fake_names places;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct model_symbol *s;
+		struct run r;
+
+		run_make(&r);
+		add_image(r.m, rows[i].version);
+		add_image(r.fresh, rows[i].version);
+		fake_names(FAKE_IMAGE_X64, image, &places);
+		fake_file(&r.h.proc, "symbols/10.0/Shop.dll", image, sizeof(image));
+		fake_text(&r.h.proc, "symbols/10.0/Other.dll", "");
+		with_folder(&r);
+		cr_assert_eq(again(&r, false, false), 0);
+		s = name_of(&r, 0x7f0000900000 + FAKE_IMAGE_CODE_OFFSET + 4);
+		cr_expect_eq(s->reason == REASON_NAMED, rows[i].named, "%s", rows[i].name);
+		if (rows[i].named)
+			cr_expect_str_eq(s->name, "Shop.Cart.Add", "%s: %s", rows[i].name, s->name);
+		for (size_t k = 0; k < r.dirs->files_cnt; k++)
+			if (r.dirs->files[k].given)
+				cr_expect_eq(r.dirs->files[k].unproven, rows[i].unproven, "%s",
+					     rows[i].name);
+		run_end(&r);
+	}
 }
 
 /* --- hostile folders ----------------------------------------------------------------------------- */

@@ -253,3 +253,40 @@ Test(names_jit, after_an_exec_the_new_map_names_nothing_of_before)
 	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
 	host_end(&h);
 }
+
+Test(names_jit, samples_in_the_order_of_time_get_the_name_of_their_time)
+{
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
+	names_process(h.n, h.m, h.process);
+	cr_expect_eq(names_changed_ns(h.n, h.m, h.process), 0);
+	cr_assert_not_null(name_at(&h, JIT + 0x11, 100));
+	/* Both came between two looks; nobody has seen the address before. */
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A LINE_A2);
+	names_follow(h.n, h.m, 500);
+	cr_expect_eq(names_changed_ns(h.n, h.m, h.process), 500);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 400)->name, "Shop.Cart.Add");
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 600)->name, "Shop.Cart.Remove");
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 400)->name, "Shop.Cart.Add", "still");
+	host_end(&h);
+}
+
+Test(names_jit, a_map_that_is_followed_dates_its_lines_by_the_last_look)
+{
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_B);
+	names_process(h.n, h.m, h.process);
+	cr_expect_null(name_at(&h, JIT + 0x10, 100), "waits");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_B LINE_A);
+	names_follow(h.n, h.m, 300);
+	/* What is followed is known at once; who waits is served once a slice. */
+	cr_expect_str_eq(name_at(&h, JIT + 0x12, 350)->name, "Shop.Cart.Add");
+	cr_expect_eq(location_at(&h, JIT + 0x12, 350)->flags, 0);
+	names_tail(h.n, h.m, 200);
+	cr_expect_eq(location_at(&h, JIT + 0x10, 100)->flags, LOCATION_LATER);
+	host_end(&h);
+}

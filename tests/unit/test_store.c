@@ -460,3 +460,30 @@ Test(store, every_error_has_a_text_of_its_own)
 					  store_error_text(-errors[k]));
 	}
 }
+
+Test(store, what_a_file_is_known_by_may_be_learnt_after_it_was_written)
+{
+	static const uint8_t id[] = {1, 2, 3, 4}, other[] = {9, 9};
+	struct model *m = capture_model(), *read = NULL;
+	struct store *store = NULL;
+	uint32_t unknown = MODEL_NONE, known = MODEL_NONE;
+
+	for (uint32_t i = 0; i < m->modules_cnt; i++)
+		*(m->modules[i].build_id_len ? &known : &unknown) = i;
+	cr_assert(unknown != MODEL_NONE && known != MODEL_NONE);
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	model_module_learn(m, unknown, id, sizeof(id));
+	model_module_learn(m, unknown, other, sizeof(other));
+	model_module_learn(m, known, other, sizeof(other));
+	capture_next_slice(m);
+	cr_assert_eq(store_write_slice(store, m), 0);
+	cr_assert_eq(store_finish(store, m), 0);
+	cr_assert_eq(store_read("a.hotrun", &read), 0);
+	cr_expect_eq(read->modules[unknown].build_id_len, sizeof(id));
+	cr_expect_eq(memcmp(read->modules[unknown].build_id, id, sizeof(id)), 0);
+	cr_expect_eq(read->modules[known].build_id_len, m->modules[known].build_id_len);
+	cr_expect_neq(read->modules[known].build_id[0], 9);
+	model_free(read);
+	model_free(m);
+}

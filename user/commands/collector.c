@@ -48,6 +48,39 @@ static void name_stack(struct collector *c, uint64_t id, uint64_t time_ns)
 	names_stack(c->names, c->model, row, time_ns);
 }
 
+static void read_maps(struct collector *c)
+{
+	uint64_t now_ns = host_now_ns();
+
+	names_follow(c->names, c->model, c->maps_read_ns);
+	c->maps_read_ns = now_ns;
+}
+
+/* Code of the process may have changed its place since that sample. */
+static bool is_restless(const struct collector *c, uint32_t process, uint64_t since_ns)
+{
+	return names_changed_ns(c->names, c->model, process) >= since_ns;
+}
+
+/* In the order of time, each of them: what an address means depends on it. */
+static void name_restless(struct collector *c, size_t from)
+{
+	struct model *m = c->model;
+	uint64_t since_ns = from < m->samples_cnt ? m->samples[from].time_ns : 0;
+
+	for (size_t i = from; i < m->samples_cnt; i++) {
+		struct model_sample sample = m->samples[i];
+		uint32_t process = m->threads[sample.thread].process, row;
+
+		if (!sample.user_stack || !is_restless(c, process, since_ns))
+			continue;
+		collector_name_process(c, process);
+		row = model_stack_find(m, sample.user_stack);
+		if (row != MODEL_NONE)
+			names_stack(c->names, m, row, sample.time_ns);
+	}
+}
+
 /* Newest sample first: a stack is named once a pass, by what its addresses mean now. */
 static void name_samples(struct collector *c, size_t from)
 {
@@ -55,6 +88,7 @@ static void name_samples(struct collector *c, size_t from)
 
 	c->named = m->samples_cnt;
 	c->pass++;
+	name_restless(c, from);
 	for (size_t i = m->samples_cnt; i-- > from;) {
 		struct model_sample sample = m->samples[i];
 		uint32_t process = m->threads[sample.thread].process;
@@ -175,6 +209,7 @@ void collector_drain(struct collector *c)
 	uint64_t now_ns = host_now_ns();
 
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
+	read_maps(c);
 	/* Soon, since short processes take their files' names with them. */
 	name_samples(c, c->named);
 	if (now_ns - c->followed_ns < FOLLOW_CPUS_NS)
@@ -200,6 +235,7 @@ void collector_end_slice(struct collector *c)
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
 	cgroup_watch_refresh(&c->groups, m);
+	read_maps(c);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = host_now_ns();
 	name_samples(c, 0);
@@ -382,7 +418,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	names_tail(c->names, c->model, 0);
 
 	read_accounts(c);
-	c->start_ns = c->slice_start_ns = c->tailed_ns = read_cpus(c);
+	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);

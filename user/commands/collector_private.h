@@ -27,8 +27,9 @@ struct collector {
 
 	uint64_t start_ns;
 	uint64_t slice_start_ns;
-	uint64_t tailed_ns;   /* last look at the perf maps */
-	uint64_t followed_ns; /* last look at the CPUs */
+	uint64_t tailed_ns;    /* last look at the perf maps, */
+	uint64_t maps_read_ns; /* and at those in use */
+	uint64_t followed_ns;  /* last look at the CPUs */
 	uint64_t samples;
 	size_t threads_at_start;
 	uint64_t recursion_misses, names_timeouts;

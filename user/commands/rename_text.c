@@ -100,15 +100,15 @@ static void put_processes(FILE *out, const struct rename_result *r)
 
 /* --- files ------------------------------------------------------------------------------------- */
 
-static const char *kind_text(enum symbol_file_kind kind)
+static const char *kind_text(const struct symbol_file *file)
 {
-	switch (kind) {
+	switch (file->kind) {
 	case SYMBOL_FILE_MAP:
 		return "perf map";
 	case SYMBOL_FILE_ELF:
 		return "by build id";
 	case SYMBOL_FILE_IMAGE:
-		return "by file name only";
+		return file->unproven ? "by file name only" : "by version id";
 	}
 	return "";
 }
@@ -134,7 +134,7 @@ static void put_file(FILE *out, const struct rename_result *r, const struct symb
 	put_text(out, r->dirs->folders[file->folder].name);
 	putc('/', out);
 	put_text(out, file->path);
-	fprintf(out, ": %s%s\n", kind_text(file->kind),
+	fprintf(out, ": %s%s\n", kind_text(file),
 		is_misfit(r, file) ? "; it names no code of that process, is it another run's?"
 				   : "");
 }

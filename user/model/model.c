@@ -291,14 +291,15 @@ uint32_t model_module_get(struct model *m, const struct model_module *module)
 	return row;
 }
 
-void model_module_version(struct model *m, uint32_t module, const uint8_t *version)
+void model_module_learn(struct model *m, uint32_t module, const uint8_t *id, uint8_t len)
 {
 	struct model_module *f = &m->modules[module];
 
-	if (f->has_version)
+	if (f->learnt_id_len || f->build_id_len || !len || len > BUILD_ID_MAX)
 		return;
-	memcpy(f->version, version, sizeof(f->version));
-	f->has_version = f->dirty = true;
+	memcpy(f->learnt_id, id, len);
+	f->learnt_id_len = len;
+	f->dirty = true;
 }
 
 static bool symbol_equal(const void *owner, uint32_t row, const void *key)

@@ -171,8 +171,7 @@ struct model_mapping {
 	bool dirty;
 };
 
-#define BUILD_ID_MAX	     20
-#define MODULE_VERSION_BYTES 16
+#define BUILD_ID_MAX 20
 
 /* A file that code was mapped from, as the process named it; the same path in two containers with
  * different build ids or inodes is two modules. */
@@ -182,8 +181,10 @@ struct model_module {
 	uint64_t inode;	  /* 0 unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 unknown */
-	bool has_version; /* precompiled .NET image: told by its version id, not by a build id */
-	uint8_t version[MODULE_VERSION_BYTES]; /* as in the file; kept as build id in captures */
+	/* Learnt when the file was read: its build id, of a precompiled .NET image the version id. Kept
+	 * as build id in captures. */
+	uint8_t learnt_id[BUILD_ID_MAX];
+	uint8_t learnt_id_len; /* 0 not read, or none in it */
 	bool dirty;
 };
 
@@ -402,8 +403,8 @@ uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint6
 uint32_t model_thread_get(struct model *m, uint32_t process, uint32_t tid, uint64_t start_ns);
 /* Row of the module equal in path, dev, inode and build id. */
 uint32_t model_module_get(struct model *m, const struct model_module *module);
-/* Notes what the image in a module row is known by (MODULE_VERSION_BYTES). */
-void model_module_version(struct model *m, uint32_t module, const uint8_t *version);
+/* Notes what the file of a module row is known by, unless that is known. */
+void model_module_learn(struct model *m, uint32_t module, const uint8_t *id, uint8_t len);
 /* Row of the symbol equal in all fields; strings are interned here. */
 uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
 /* Adds a stack of at most STACK_MAX_FRAMES frames, which are copied. A stack of the same id is

@@ -488,23 +488,6 @@ static void read_segments(Elf *elf, int fd, struct elf_table *t)
 		read_extents(fd, header_vaddr, header_bytes, t);
 }
 
-void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset)
-{
-	const struct elf_segment *code = &table->absent;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lead = code->vaddr & (page - 1);
-
-	if (!table->absent_cnt)
-		return;
-	/* The headers that it has must not answer for what lies behind them. */
-	table->segments_cnt = 0;
-	/* Of two pieces it could not be told which one is mapped. */
-	if (table->absent_cnt > 1 || end <= start || code->size > end - start ||
-	    ((lead + code->size + page - 1) & ~(page - 1)) != end - start)
-		return;
-	table->segments[table->segments_cnt++] = (struct elf_segment){
-		.offset = file_offset + lead, .size = code->size, .vaddr = code->vaddr};
-}
-
 enum model_reason elf_load(int fd, const struct elf_identity *identity,
 			   struct elf_table **ret_table)
 {

@@ -2,6 +2,7 @@
 /* Order and look-up in a loaded table; see elf.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "names/elf.h"
 
@@ -109,6 +110,23 @@ size_t elf_memory_bytes(const struct elf_table *table)
 
 /* Loaded parts are whole pages: code may lie in the rounding before and after a segment. */
 #define PAGE_ROUND 4095u
+
+void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset)
+{
+	const struct elf_segment *code = &table->absent;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lead = code->vaddr & (page - 1);
+
+	if (!table->absent_cnt)
+		return;
+	/* The headers that it has must not answer for what lies behind them. */
+	table->segments_cnt = 0;
+	/* Of two pieces it could not be told which one is mapped. */
+	if (table->absent_cnt > 1 || end <= start || code->size > end - start ||
+	    ((lead + code->size + page - 1) & ~(page - 1)) != end - start)
+		return;
+	table->segments[table->segments_cnt++] = (struct elf_segment){
+		.offset = file_offset + lead, .size = code->size, .vaddr = code->vaddr};
+}
 
 bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_place *ret_place)
 {

@@ -43,6 +43,7 @@ struct fetch_request {
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
+	uint8_t version_len; /* of an image that is known by a version id: it stands in build_id */
 	uint64_t inode, start, end;	/* FILE, DOTNET: of the mapping */
 	uint64_t file_offset;		/* likewise; the asker's own */
 	bool is_image;			/* FILE: not ELF */

@@ -304,6 +304,9 @@ static enum model_reason load(struct files *f, const struct wanted *w,
 	reason = asker_run(f->asker, process, &job->base, &left);
 	if (!reason)
 		reason = job->reason;
+	if (!reason && job->image && !job->inside &&
+	    !symbol_is_version(&w->m->modules[w->a->module], job->image))
+		reason = REASON_FILE_CHANGED;
 	if (!reason && job->table)
 		elf_place_code(job->table, request->start, request->end, request->file_offset);
 	if (!reason && job->table && !job->table->has_symtab &&
@@ -341,6 +344,10 @@ static enum model_reason find(struct files *f, const struct wanted *w)
 	request->end = w->mapping->end;
 	request->file_offset = w->mapping->file_offset;
 	request->is_image = symbol_is_image(module->path);
+	if (request->is_image) {
+		request->version_len = request->build_id_len;
+		request->build_id_len = 0;
+	}
 	/* First who it is: most files are known already, and a copy costs. */
 	request->identity_only = true;
 	reason = asker_fetch(f->asker, w->m, process, request, -1, &reply, &fd);
@@ -350,7 +357,10 @@ static enum model_reason find(struct files *f, const struct wanted *w)
 		return reason;
 	w->a->table = find_identity(f, &reply.identity, w->a);
 	if (w->a->table != MODEL_NONE)
-		return REASON_NAMED;
+		return w->a->inside || !f->tables[w->a->table].image ||
+				       symbol_is_version(module, f->tables[w->a->table].image)
+			       ? REASON_NAMED
+			       : REASON_FILE_CHANGED;
 	request->identity_only = false;
 	request->copy_from = w->a->inside;
 	request->copy_bytes = w->inside_bytes;

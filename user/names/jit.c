@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
@@ -517,14 +516,6 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 	j->maps[row].since_ns = exec_ns;
 }
 
-/* The runtime's file was deleted: the next one at its path is another. */
-static bool is_deleted(const struct map_file *file)
-{
-	struct stat st;
-
-	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
-}
-
 /* The names that were given stay; of what comes that late nothing is a sample of that process. */
 static void leave_ended(struct jit *j, struct jit_map *map)
 {
@@ -544,7 +535,7 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 		map->ended = exited;
 	} else if (map->file) {
 		advance(j, m, map, written_ns);
-		if (map->file && !exited && is_deleted(map->file)) {
+		if (map->file && !exited && map_file_is_deleted(map->file)) {
 			close_map(j, map);
 			map->reason = REASON_PERF_MAP_REWRITTEN;
 			map->looks = 0;
@@ -561,6 +552,23 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 		   j->open_cnt < JIT_MAPS_MAX &&
 		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
 		look(j, m, map, written_ns);
+	}
+}
+
+uint64_t jit_changed_ns(const struct jit *j, uint32_t process)
+{
+	uint32_t row = hash_find(&j->map_index, hash_u64(process), map_equal, j, &process);
+
+	return row == HASH_NONE ? 0 : j->maps[row].changed_ns;
+}
+
+void jit_follow(struct jit *j, struct model *m, uint64_t written_ns)
+{
+	for (size_t i = 0; i < j->maps_cnt; i++) {
+		struct jit_map *map = &j->maps[i];
+
+		if (map->file && map->wanted && map->file->local && !map->ended)
+			advance(j, m, map, written_ns);
 	}
 }
 

@@ -66,6 +66,12 @@ bool jit_hold(struct jit *j, struct model *m, uint32_t process);
  * nothing of before. Frames that wait get what the old map says. */
 void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_ns);
 
+/* When entries were added to a process's map last, as they are stamped; 0 = never. */
+uint64_t jit_changed_ns(const struct jit *j, uint32_t process);
+
+/* Reads what the maps in use grew by, of those that cannot hang; see names_follow(). */
+void jit_follow(struct jit *j, struct model *m, uint64_t written_ns);
+
 /* Reads what the maps grew by (see names_tail) and names waiting frames. */
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
 

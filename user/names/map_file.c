@@ -100,6 +100,13 @@ void map_file_free(struct map_file *file)
 	free(file);
 }
 
+bool map_file_is_deleted(const struct map_file *file)
+{
+	struct stat st;
+
+	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
+}
+
 /* Brings the copy up to date. A process that is gone adds nothing: its copy stays as it is. */
 static enum model_reason copy(struct map_file *file, struct asker *a, const struct model *m,
 			      uint32_t process, size_t max_bytes, int *ret_error)

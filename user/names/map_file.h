@@ -30,6 +30,9 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 				uint64_t copy_room, int *ret_error, struct map_file **ret_file);
 void map_file_free(struct map_file *file);
 
+/* The runtime's file was deleted: the next one at its path is another. */
+bool map_file_is_deleted(const struct map_file *file);
+
 /*
  * Reads what was added, at most max_bytes (see perfmap_tail_advance()). Returns a reason of the
  * asker: what hung must be closed; else ret_error is 0, or -ESTALE: another file lies there by now.

@@ -223,11 +223,15 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 	if (symbol_is_image(site->path)) {
 		site->reason = files_image(n->files, m, site->process, mapping, &image);
 		if (image && perfmap_image_mvid(image))
-			model_module_version(m, mapping->module, perfmap_image_mvid(image));
+			model_module_learn(m, mapping->module, perfmap_image_mvid(image),
+					   PERFMAP_IMAGE_MVID_BYTES);
 		complete(n, m, site, mapping, image);
 		return symbol_image(m, site, image);
 	}
 	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	if (table)
+		model_module_learn(m, mapping->module, table->identity.build_id,
+				   table->identity.build_id_len);
 	if (!table || !symbol_is_bundled(m, site, table))
 		return symbol_native(m, site, table, site->reason);
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
@@ -483,6 +487,21 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
 	hold_tail(n->hold, m);
+}
+
+void names_follow(struct names *n, struct model *m, uint64_t written_ns)
+{
+	jit_follow(n->jit, m, written_ns);
+}
+
+uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	uint64_t map_ns = jit_changed_ns(n->jit, process);
+	/* They are told in the order of their times. */
+	uint64_t mapped_ns = p->mapping_cnt ? p->mappings[p->mapping_cnt - 1].from_ns : 0;
+
+	return map_ns > mapped_ns ? map_ns : mapped_ns;
 }
 
 void names_settle(struct names *n, struct model *m)

@@ -86,6 +86,19 @@ size_t names_waiting(const struct names *n);
  */
 void names_tail(struct names *n, struct model *m, uint64_t written_ns);
 
+/*
+ * The same in between, of open maps alone: memory of dynamic methods is used again, and a sample is
+ * named by what lay there at its time only as exactly as the map's lines are stamped. Cheap where
+ * nothing was written.
+ */
+void names_follow(struct names *n, struct model *m, uint64_t written_ns);
+
+/*
+ * When code of a process came to lie where other code may have been: samples from before and after are
+ * to be named in the order of their times, each of them. Monotonic, 0 = never.
+ */
+uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t process);
+
 /* To be called once, after the last names_tail: gives every frame that still waits for its perf map
  * the reason why it has no name. */
 void names_settle(struct names *n, struct model *m);

@@ -91,6 +91,14 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 	return model_symbol_get(m, &symbol);
 }
 
+bool symbol_is_version(const struct model_module *module, const struct perfmap_image *image)
+{
+	const uint8_t *version = perfmap_image_mvid(image);
+
+	return module->build_id_len != PERFMAP_IMAGE_MVID_BYTES || !version ||
+	       !memcmp(module->build_id, version, PERFMAP_IMAGE_MVID_BYTES);
+}
+
 bool symbol_is_image(const char *path)
 {
 	size_t len = strlen(path);

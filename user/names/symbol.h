@@ -41,6 +41,9 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 
 /* True for the path of a .NET assembly: executable code in it is precompiled (ready-to-run). */
 bool symbol_is_image(const char *path);
+/* Whether an image is that of the module, as far as a finished capture tells: there its version id
+ * stands for a build id. */
+bool symbol_is_version(const struct model_module *module, const struct perfmap_image *image);
 /*
  * Precompiled code, by the name that the same method has when the JIT compiled it. Without a name it
  * is called by the start of its function: "System.Text.Json.dll+0x3a100", an offset in the file.

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "names/entry.h"
 #include "names/symbol.h"
+#include "perfmap/image.h"
 #include "perfmap/map.h"
 
 struct symbol_dirs *symbol_dirs_new(void)
@@ -231,14 +232,55 @@ static struct symbol_file *find_build_id(struct symbol_dirs *d, const uint8_t *b
 	return other;
 }
 
-static struct symbol_file *find_image(struct symbol_dirs *d, const char *path)
+static ssize_t read_at(void *source, void *buf, size_t len, uint64_t offset)
 {
-	const char *name = entry_basename(path);
+	ssize_t n = pread(*(const int *)source, buf, len, (off_t)offset);
 
-	for (size_t i = 0; i < d->files_cnt; i++)
-		if (d->files[i].kind == SYMBOL_FILE_IMAGE &&
-		    !strcmp(entry_basename(d->files[i].path), name))
-			return &d->files[i];
+	return n < 0 ? -errno : n;
+}
+
+static void read_version(struct symbol_dirs *d, struct symbol_file *file)
+{
+	struct perfmap_image *image = NULL;
+	const uint8_t *version;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	file->version_read = true;
+	fd = open_below(d->folders[file->folder].fd, file->path, &st);
+	if (fd < 0 || perfmap_image_load(read_at, &fd, &image))
+		return;
+	version = perfmap_image_mvid(image);
+	if (version) {
+		memcpy(file->version, version, sizeof(file->version));
+		file->has_version = true;
+	}
+	perfmap_image_free(image);
+}
+
+static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
+		       const struct fetch_request *request)
+{
+	if (!file->version_read)
+		read_version(d, file);
+	return file->has_version &&
+	       !memcmp(file->version, request->build_id, sizeof(file->version));
+}
+
+/* By name; of those of one name, e.g. of several runtimes, the one with the version id. */
+static struct symbol_file *find_image(struct symbol_dirs *d, const struct fetch_request *request)
+{
+	const char *name = entry_basename(request->path);
+
+	for (size_t i = 0; i < d->files_cnt; i++) {
+		struct symbol_file *f = &d->files[i];
+
+		if (f->kind != SYMBOL_FILE_IMAGE || strcmp(entry_basename(f->path), name))
+			continue;
+		f->unproven = request->version_len != PERFMAP_IMAGE_MVID_BYTES;
+		if (f->unproven || is_version(d, f, request))
+			return f;
+	}
 	return NULL;
 }
 
@@ -253,7 +295,7 @@ static struct symbol_file *find_map(struct symbol_dirs *d, uint32_t pid)
 static bool serve_file(struct symbol_dirs *d, const struct fetch_request *request,
 		       struct fetch_reply *reply, int *ret_fd)
 {
-	struct symbol_file *file = request->is_image ? find_image(d, request->path)
+	struct symbol_file *file = request->is_image ? find_image(d, request)
 						     : find_build_id(d, request->build_id,
 								     request->build_id_len, true);
 	_cleanup_close_ int fd = -1;

@@ -4,7 +4,7 @@
 /*
  * Folders of symbol files that the user names: perf maps as perf-PID.map, ELF files and debug files
  * by the build id inside them, wherever they lie and whatever they are called (.build-id/xx/yyyy.debug
- * is one way), precompiled .NET images by file name. They are looked through once; what the asker
+ * is one way), precompiled .NET images by file name and, where the capture has it, version id. They are looked through once; what the asker
  * cannot get from a process is then taken from here. The files may come from anybody: none is
  * followed out of its folder, all are read with the same care as those of a process. One thread.
  */
@@ -34,7 +34,10 @@ struct symbol_file {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* ELF */
 	bool has_code;	      /* ELF: not a debug file without the program itself */
-	bool given;	      /* it was asked for */
+	uint8_t version[16];  /* IMAGE, once it was read for it */
+	bool version_read, has_version;
+	bool given;    /* it was asked for */
+	bool unproven; /* IMAGE, and nothing but its name says that it is the one */
 };
 
 struct symbol_dirs {

@@ -117,8 +117,8 @@ static int put_modules(struct store *s, const struct model *m)
 
 		if (!f->dirty && i < s->written[TABLE_MODULE])
 			continue;
-		if (f->has_version && !f->build_id_len)
-			row.build_id = (struct blob){f->version, sizeof(f->version)};
+		if (f->learnt_id_len && !f->build_id_len)
+			row.build_id = (struct blob){f->learnt_id, f->learnt_id_len};
 		err = put(s, TABLE_MODULE, i, &row);
 	}
 	return err;
