@@ -52,10 +52,11 @@ int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
 /*
- * Puts the name of a function as a perf map has it for the same method compiled by the JIT, without
- * its arguments: "[System.Private.CoreLib] System.Collections.Generic.List`1[System.Int32]::Add
- * [PreJIT]" (no blank there), for perfmap_name_parse(). Handlers have the name of their method. At
- * most cap - 1 bytes and a NUL; ret_len without it. Returns 0, or
+ * Puts the name of a function, byte for byte as a perf map has it for the same method compiled by
+ * the JIT, but for the tier: "instance void [System.Private.CoreLib] System.Collections.Generic
+ * .List`1[System.Int32]::Add(!0)[PreJIT]" (no blank before .List), for perfmap_name_parse().
+ * Handlers have the name of their method, and so have its cold parts. At most cap - 1 bytes and a
+ * NUL; ret_len without it. Returns 0, or
  *	-ENOENT		the image tells of no method that the function belongs to
  *	-EAGAIN		composite image: that needs the metadata of the assembly ret_component, see
  *			perfmap_image_give_component()
