@@ -251,7 +251,7 @@ static bool put_one(const struct perfmap_metadata *md, struct perfmap_token type
 }
 
 bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token type,
-		      struct perfmap_out *out)
+		      const char *nested, struct perfmap_out *out)
 {
 	struct perfmap_token chain[PERFMAP_NESTING_MAX];
 	size_t cnt = 0;
@@ -267,7 +267,7 @@ bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token ty
 		if (!put_one(md, chain[i], out))
 			return false;
 		if (i)
-			perfmap_out_put(out, "+", 1);
+			perfmap_out_put(out, nested, 1);
 	}
 	return cnt > 0;
 }

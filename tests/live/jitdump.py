@@ -100,8 +100,7 @@ def main():
         for (offset, name), answer, read in zip(wanted, answers, theirs):
             where, _, rest = answer.partition(" ")
             raw, _, shown = rest.partition("\t")
-            raw = raw.removesuffix("[PreJIT]")
-            if where == "%x" % offset and " " + raw.removeprefix("bool ") + "(" in name and shown == read:
+            if where == "%x" % offset and raw == name.replace("[PreJit-cold]", "[PreJIT]") and shown == read:
                 same += 1
                 continue
             differ += 1

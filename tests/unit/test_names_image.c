@@ -264,7 +264,7 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 		{"thunks", 0x7f0000000310, "stub import thunks", "A", KIND_STUB, REASON_NAMED},
 		{"no image", 0x7f0000010010, "B.dll+0x10", "B.dll", KIND_IMAGE,
 		 REASON_FILE_MALFORMED},
-		{"nothing bundled there", 0x7f0000010810, "Shop+0x3810", "Shop", KIND_IMAGE,
+		{"nothing bundled there", 0x7f0000010810, "Shop+0x3810", "Shop", KIND_NATIVE,
 		 REASON_NO_SYMBOL},
 		{"anonymous code", 0x7f0000020010, "[compressed assembly]", "[compressed assembly]",
 		 KIND_IMAGE, REASON_COMPRESSED},

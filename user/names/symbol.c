@@ -54,13 +54,11 @@ static bool is_application(const struct model *m, const struct symbol_site *site
 	return !(p->flags & PROCESS_DOTNET) && *site->path && !strcmp(p->exe, site->path);
 }
 
-bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
-		       const struct elf_table *table)
+bool symbol_is_behind(const struct symbol_site *site, const struct elf_table *table)
 {
 	struct elf_place place;
 
-	return m->processes[site->process].flags & PROCESS_DOTNET &&
-	       !elf_find(table, site->offset, &place);
+	return !elf_find(table, site->offset, &place);
 }
 
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
