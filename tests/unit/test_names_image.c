@@ -233,8 +233,8 @@ Test(names_image, methods_have_the_name_that_the_jit_gives_them)
 			"7f0000010000-7f0000011000 r-xp 00000000 08:01 0 /app/Old.dll\n");
 	expect_named(&h, p, rows, ARRAY_SIZE(rows));
 	for (size_t i = 0; i < h.m->modules_cnt; i++) {
-		cr_expect(h.m->modules[i].has_version, "%s", h.m->modules[i].path);
-		cr_expect_eq(h.m->modules[i].version[0], FAKE_NAMES_MVID);
+		cr_expect_eq(h.m->modules[i].learnt_id_len, 16, "%s", h.m->modules[i].path);
+		cr_expect_eq(h.m->modules[i].learnt_id[0], FAKE_NAMES_MVID);
 	}
 	host_end(&h);
 }
