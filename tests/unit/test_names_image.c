@@ -213,8 +213,7 @@ Test(names_image, methods_have_the_name_that_the_jit_gives_them)
 		{"instance", 0x7f0000000290, "Shop.Box<int>.Get", "Shop", KIND_IMAGE, REASON_NAMED},
 		{"of a library", 0x7f00000002b0, "Acme.List<Cart.Line>.Push", "Acme", KIND_IMAGE,
 		 REASON_NAMED},
-		{"no function", 0x7f0000000310, "stub import thunks", "Shop", KIND_STUB,
-		 REASON_NAMED},
+		{"no function", 0x7f0000000310, "[call stub]", "[stubs]", KIND_STUB, REASON_NAMED},
 		{"no entry point", 0x7f0000010210, "Old.dll+0x200", "Old.dll", KIND_IMAGE,
 		 REASON_PRECOMPILED},
 	};
@@ -261,7 +260,7 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 	static const struct named rows[] = {
 		{"method", 0x7f0000000210, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
 		{"another", 0x7f0000000250, "Shop.Cart.Has", "Shop", KIND_IMAGE, REASON_NAMED},
-		{"thunks", 0x7f0000000310, "stub import thunks", "A", KIND_STUB, REASON_NAMED},
+		{"thunks", 0x7f0000000310, "[call stub]", "[stubs]", KIND_STUB, REASON_NAMED},
 		{"no image", 0x7f0000010010, "B.dll+0x10", "B.dll", KIND_IMAGE,
 		 REASON_FILE_MALFORMED},
 		{"nothing bundled there", 0x7f0000010810, "Shop+0x3810", "Shop", KIND_NATIVE,
