@@ -96,7 +96,7 @@ static int locate_list(const struct perfmap_reader *r, uint64_t *ret_program_end
 		       uint64_t *ret_list)
 {
 	uint8_t elf[ELF_BYTES], segments[PERFMAP_BUNDLE_SEGMENTS_MAX * SEGMENT_BYTES];
-	uint64_t end;
+	uint64_t end, left = PERFMAP_BUNDLE_DATA_BYTES;
 	uint32_t cnt;
 	int err = perfmap_read_all(r, elf, sizeof(elf), 0);
 
@@ -123,8 +123,9 @@ static int locate_list(const struct perfmap_reader *r, uint64_t *ret_program_end
 		if (perfmap_u32_at(s) != SEGMENT_LOAD ||
 		    !(perfmap_u32_at(s + 4) & SEGMENT_WRITABLE))
 			continue;
-		if (bytes > PERFMAP_BUNDLE_DATA_BYTES)
-			bytes = PERFMAP_BUNDLE_DATA_BYTES;
+		if (bytes > left)
+			bytes = left;
+		left -= bytes;
 		err = find_mark(r, perfmap_u64_at(s + 8), bytes, ret_list);
 	}
 	if (!err && *ret_list > INT64_MAX)

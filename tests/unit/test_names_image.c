@@ -238,6 +238,36 @@ Test(names_image, methods_have_the_name_that_the_jit_gives_them)
 	host_end(&h);
 }
 
+Test(names_image, a_composite_image_is_named_from_the_assemblies_beside_it)
+{
+	static const struct named rows[] = {
+		{"method", 0x7f0000000210, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"without the assembly", 0x7f0000010210, "All.dll+0x200", "All.dll", KIND_IMAGE,
+		 REASON_PRECOMPILED},
+		{"with another file there", 0x7f0000020210, "All.dll+0x200", "All.dll", KIND_IMAGE,
+		 REASON_PRECOMPILED},
+	};
+	uint8_t image[FAKE_NAMES_IMAGE];
+	struct fake_names at;
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	fake_names(FAKE_IMAGE_X64, image, &at);
+	fake_file(&h.proc, "100/root/app/Acme.dll", image, sizeof(image));
+	fake_names_composite(image, &at);
+	fake_file(&h.proc, "100/root/app/All.dll", image, sizeof(image));
+	fake_file(&h.proc, "100/root/alone/All.dll", image, sizeof(image));
+	fake_file(&h.proc, "100/root/other/All.dll", image, sizeof(image));
+	fake_text(&h.proc, "100/root/other/Acme.dll", "MZ\n");
+	p = add_process(&h, 100,
+			"7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/All.dll\n"
+			"7f0000010000-7f0000011000 r-xp 00000000 08:01 0 /alone/All.dll\n"
+			"7f0000020000-7f0000021000 r-xp 00000000 08:01 0 /other/All.dll\n");
+	expect_named(&h, p, rows, ARRAY_SIZE(rows));
+	host_end(&h);
+}
+
 #define BUNDLED_AT 0x1000u
 #define NOTHING_AT 0x3000u
 

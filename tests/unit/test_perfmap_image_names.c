@@ -301,30 +301,6 @@ Test(perfmap_image_names, an_image_cut_short_or_flipped_anywhere_does_no_harm)
 
 /* --- composite images -------------------------------------------------------------------------- */
 
-#define COMPONENTS 0x500u /* in the section of names */
-#define CORE	   0x520u
-
-/* One component, the manifest's "Acme", whose metadata lies elsewhere. */
-static void make_composite(uint8_t *bytes, const struct fake_names *at)
-{
-	uint32_t methods = FAKE_NAMES_RVA + (uint32_t)(at->methods - FAKE_NAMES_OFFSET);
-	uint32_t manifest = FAKE_NAMES_RVA + (uint32_t)(at->metadata - FAKE_NAMES_OFFSET);
-	size_t core = FAKE_NAMES_OFFSET + CORE;
-
-	fake_image_put(bytes, at->sections + 12, 115, 4);
-	fake_image_put(bytes, at->sections + 16, FAKE_NAMES_RVA + COMPONENTS, 4);
-	fake_image_put(bytes, at->sections + 20, 16, 4);
-	fake_image_put(bytes, at->sections + 36, 112, 4);
-	fake_image_put(bytes, at->sections + 40, manifest, 4);
-	fake_image_put(bytes, at->sections + 44, 0x300, 4);
-	fake_image_put(bytes, FAKE_NAMES_OFFSET + COMPONENTS + 8, FAKE_NAMES_RVA + CORE, 4);
-	fake_image_put(bytes, FAKE_NAMES_OFFSET + COMPONENTS + 12, 32, 4);
-	fake_image_put(bytes, core + 4, 1, 4);
-	fake_image_put(bytes, core + 8, 103, 4);
-	fake_image_put(bytes, core + 12, methods, 4);
-	fake_image_put(bytes, core + 16, 0x40, 4);
-}
-
 static struct perfmap_component *component_of(const uint8_t *bytes)
 {
 	struct bytes b = {.data = bytes, .len = FAKE_NAMES_IMAGE};
@@ -345,7 +321,7 @@ Test(perfmap_image_names, a_composite_image_asks_for_metadata_of_its_assemblies)
 
 	fake_names(FAKE_IMAGE_X64, plain, &at);
 	memcpy(bytes, plain, sizeof(bytes));
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);
 	cr_expect_null(perfmap_image_mvid(image));
 	cr_expect_eq(perfmap_image_name(image, 0, raw, sizeof(raw), &len, &component), -EAGAIN);
@@ -372,7 +348,7 @@ Test(perfmap_image_names, metadata_that_cannot_be_had_is_asked_for_once)
 	char raw[512];
 
 	fake_names(FAKE_IMAGE_X64, bytes, &at);
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);
 	cr_expect_eq(name(image, 0, raw), -EAGAIN);
 	cr_expect_eq(perfmap_image_give_component(image, 0, NULL), 0);
@@ -389,7 +365,7 @@ Test(perfmap_image_names, another_build_of_an_assembly_is_refused)
 
 	fake_names(FAKE_IMAGE_X64, plain, &at);
 	memcpy(bytes, plain, sizeof(bytes));
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	/* Version ids of the components: a piece of the section that is something else. */
 	fake_image_put(bytes, at.sections + 24, 118, 4);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);
