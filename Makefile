@@ -73,7 +73,8 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
 	libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin
+	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin \
+	podman runc catatonit
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
@@ -231,7 +232,7 @@ unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads
+live: all workloads $(BUILD)/bench/image_names
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
 	@$(MAKE) all static

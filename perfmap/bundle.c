@@ -85,27 +85,29 @@ static int find_mark(const struct perfmap_reader *r, uint64_t offset, uint64_t b
 }
 
 /* Whether the file goes on behind its section headers, which linkers put last. */
-static bool has_more(const struct perfmap_reader *r, const uint8_t *elf)
+static bool has_more(const struct perfmap_reader *r, uint64_t end)
 {
-	uint64_t end = perfmap_u64_at(elf + ELF_SECTIONS) +
-		       perfmap_u16_at(elf + ELF_SECTION_BYTES) *
-			       (uint64_t)perfmap_u16_at(elf + ELF_SECTION_CNT);
 	uint8_t byte;
 
 	return !perfmap_read_all(r, &byte, 1, end);
 }
 
-static int locate_list(const struct perfmap_reader *r, uint64_t *ret_list)
+static int locate_list(const struct perfmap_reader *r, uint64_t *ret_program_end,
+		       uint64_t *ret_list)
 {
 	uint8_t elf[ELF_BYTES], segments[PERFMAP_BUNDLE_SEGMENTS_MAX * SEGMENT_BYTES];
+	uint64_t end, left = PERFMAP_BUNDLE_DATA_BYTES;
 	uint32_t cnt;
 	int err = perfmap_read_all(r, elf, sizeof(elf), 0);
 
 	if (err)
 		return err == -EBADMSG ? -ENOENT : err;
+	end = perfmap_u64_at(elf + ELF_SECTIONS) +
+	      perfmap_u16_at(elf + ELF_SECTION_BYTES) *
+		      (uint64_t)perfmap_u16_at(elf + ELF_SECTION_CNT);
 	cnt = perfmap_u16_at(elf + ELF_SEGMENT_CNT);
 	if (memcmp(elf, "\177ELF\2\1", 6) ||
-	    perfmap_u16_at(elf + ELF_SEGMENT_BYTES) != SEGMENT_BYTES || !has_more(r, elf))
+	    perfmap_u16_at(elf + ELF_SEGMENT_BYTES) != SEGMENT_BYTES || !has_more(r, end))
 		return -ENOENT;
 	if (cnt > PERFMAP_BUNDLE_SEGMENTS_MAX)
 		return -E2BIG;
@@ -121,10 +123,14 @@ static int locate_list(const struct perfmap_reader *r, uint64_t *ret_list)
 		if (perfmap_u32_at(s) != SEGMENT_LOAD ||
 		    !(perfmap_u32_at(s + 4) & SEGMENT_WRITABLE))
 			continue;
-		if (bytes > PERFMAP_BUNDLE_DATA_BYTES)
-			bytes = PERFMAP_BUNDLE_DATA_BYTES;
+		if (bytes > left)
+			bytes = left;
+		left -= bytes;
 		err = find_mark(r, perfmap_u64_at(s + 8), bytes, ret_list);
 	}
+	if (!err && *ret_list > INT64_MAX)
+		err = -EBADMSG;
+	*ret_program_end = end;
 	return err;
 }
 
@@ -227,15 +233,13 @@ static int parse_list(struct perfmap_bundle *bundle)
 
 static int load(struct perfmap_bundle *bundle, const struct perfmap_reader *r)
 {
-	uint64_t offset;
+	uint64_t offset, end;
 	uint8_t *smaller;
 	ssize_t n;
-	int err = locate_list(r, &offset);
+	int err = locate_list(r, &end, &offset);
 
 	if (err)
 		return err;
-	if (offset > INT64_MAX)
-		return -EBADMSG;
 	/* It is the last thing in the file; one byte more for the end of the last path. */
 	bundle->list = malloc(PERFMAP_BUNDLE_LIST_BYTES + 1);
 	if (!bundle->list)
@@ -248,6 +252,20 @@ static int load(struct perfmap_bundle *bundle, const struct perfmap_reader *r)
 		bundle->list = smaller;
 	bundle->list_bytes = (size_t)n;
 	return parse_list(bundle);
+}
+
+int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_program_end,
+			  uint64_t *ret_list)
+{
+	struct perfmap_reader r = {.read = read, .source = source};
+	uint64_t end, list;
+	int err = locate_list(&r, &end, &list);
+
+	if (err)
+		return err;
+	*ret_program_end = end;
+	*ret_list = list;
+	return 0;
 }
 
 int perfmap_bundle_load(perfmap_image_read read, void *source, struct perfmap_bundle **ret_bundle)

@@ -29,6 +29,13 @@ struct perfmap_bundle_entry {
 };
 
 /*
+ * Where the program itself ends and where the list begins, which goes on to the end of the file: all
+ * that perfmap_bundle_load() and readers of ELF symbols look at. Returns 0 or errors as below.
+ */
+int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_program_end,
+			  uint64_t *ret_list);
+
+/*
  * Loads the list; read is not called again afterwards. Returns 0 with an owned bundle, or
  *	-ENOENT		no bundle: no ELF64 file, or none with something behind
  *	-EBADMSG	malformed

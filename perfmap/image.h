@@ -4,8 +4,9 @@
 /*
  * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64, arm64),
  * a composite one too. The content is hostile: everything is bounded and checked against what was
- * read. A loaded image is read-only (but for perfmap_image_give_component()), for any threads; the
- * file is not needed any more.
+ * read (here, image_names.h, metadata.h, signature.h). A loaded image is read-only (but for
+ * perfmap_image_give_component()), for any threads; the file is not needed any more: it keeps 70 to
+ * 80 bytes a function, and a name is put together when it is asked for.
  *
  * Places are offsets in the image's file, as a mapping of it counts (offset of the mapping plus the
  * distance in it), not RVAs: they need no section table to be looked up with other tools.
@@ -37,7 +38,9 @@ struct perfmap_image_place {
 };
 
 /*
- * Loads the table; read is not called again afterwards. Returns 0 with an owned image, or
+ * Loads the functions and what their names need; read is not called again afterwards. An image whose
+ * names cannot be read is loaded without: perfmap_image_name() says why. Returns 0 with an owned
+ * image, or
  *	-ENOEXEC	not a PE file, or not of code for Linux on x64 or arm64
  *	-ENODATA	nothing precompiled inside
  *	-EBADMSG	malformed: cut short, or rows out of order
@@ -52,10 +55,11 @@ int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
 /*
- * Puts the name of a function as a perf map has it for the same method compiled by the JIT, without
- * its arguments: "[System.Private.CoreLib] System.Collections.Generic.List`1[System.Int32]::Add
- * [PreJIT]" (no blank there), for perfmap_name_parse(). Handlers have the name of their method. At
- * most cap - 1 bytes and a NUL; ret_len without it. Returns 0, or
+ * Puts the name of a function, byte for byte as a perf map has it for the same method compiled by
+ * the JIT, but for the tier: "instance void [System.Private.CoreLib] System.Collections.Generic
+ * .List`1[System.Int32]::Add(!0)[PreJIT]" (no blank before .List), for perfmap_name_parse().
+ * Handlers have the name of their method, and so have its cold parts. At most cap - 1 bytes and a
+ * NUL; ret_len without it. Returns 0, or
  *	-ENOENT		the image tells of no method that the function belongs to
  *	-EAGAIN		composite image: that needs the metadata of the assembly ret_component, see
  *			perfmap_image_give_component()
@@ -85,7 +89,8 @@ int perfmap_image_component(const struct perfmap_image *image, uint32_t componen
 /*
  * Takes what was loaded for an assembly, on failure too; NULL says that it cannot be had, and names
  * that need it are -ENODATA from now on. Not while others use the image; it takes more memory then.
- * Returns 0; -ESTALE: another build of the assembly (as NULL then); -EINVAL: not asked for.
+ * Returns 0; -ESTALE: another build of the assembly, -E2BIG: too much metadata (both as NULL then);
+ * -EINVAL: not asked for.
  */
 int perfmap_image_give_component(struct perfmap_image *image, uint32_t component,
 				 struct perfmap_component *given);

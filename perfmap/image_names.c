@@ -42,6 +42,7 @@ struct perfmap_image_names {
 	bool *refused;		  /* of each component: its metadata cannot be had */
 	uint8_t *mvids;		  /* of the components of a composite image; NULL = not told */
 	struct perfmap_metadata manifest;
+	size_t metadata_bytes; /* of all components */
 	bool has_manifest;
 	bool composite;
 	uint8_t *instance_bytes; /* owned */
@@ -175,7 +176,7 @@ static int note_methods(struct loader *l, struct perfmap_directory directory, ui
 		return err;
 	if (!perfmap_native_array_open((struct perfmap_bytes){bytes, directory.bytes}, &array))
 		err = -EBADMSG;
-	else if (array.cnt >= PERFMAP_METADATA_ROWS_MAX)
+	else if (array.cnt > PERFMAP_METHODS_MAX - before)
 		err = -E2BIG;
 	for (uint32_t i = 0; !err && i < array.cnt; i++) {
 		if (!perfmap_native_array_get(&array, i, &at))
@@ -195,7 +196,7 @@ static int note_instances(struct loader *l, struct perfmap_directory directory)
 	struct perfmap_image_names *names = l->names;
 	struct perfmap_method_signature signature;
 	struct perfmap_native_table table;
-	uint32_t function;
+	uint32_t function, cnt = 0;
 	size_t at;
 	int err;
 
@@ -209,6 +210,8 @@ static int note_instances(struct loader *l, struct perfmap_directory directory)
 	if (!perfmap_native_table_open(names->instances, &table))
 		return -EBADMSG;
 	while (perfmap_native_table_next(&table, &at)) {
+		if (cnt++ == names->functions)
+			return -E2BIG;
 		if (perfmap_signature_parse(names->instances, at, &signature) &&
 		    read_function(names->instances, signature.end, &function) &&
 		    function < names->functions)
@@ -265,10 +268,11 @@ static int add_component(struct loader *l, uint32_t row, struct perfmap_director
 
 	if (err && err != -ENODATA)
 		return err;
+	names->metadata_bytes += names->components[row].memory_bytes;
+	if (names->metadata_bytes > PERFMAP_NAMES_BYTES_MAX)
+		return -E2BIG;
 	names->methods_before[row] = *before;
 	err = note_methods(l, methods, *before, &cnt);
-	if (!err && cnt > REF_INSTANCE - 1 - *before)
-		err = -E2BIG;
 	*before += cnt;
 	return err;
 }
@@ -506,6 +510,10 @@ int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t compone
 	names->refused[component] = true;
 	if (!given)
 		return 0;
+	if (given->md.memory_bytes > PERFMAP_NAMES_BYTES_MAX - names->metadata_bytes) {
+		perfmap_component_free(given);
+		return -E2BIG;
+	}
 	if (!perfmap_metadata_rows(&given->md, PERFMAP_MODULE) ||
 	    (names->mvids && memcmp(names->mvids + component * PERFMAP_MVID_BYTES, given->md.mvid,
 				    PERFMAP_MVID_BYTES))) {
@@ -513,6 +521,7 @@ int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t compone
 		return -ESTALE;
 	}
 	names->components[component] = given->md;
+	names->metadata_bytes += given->md.memory_bytes;
 	free(given);
 	return 0;
 }
@@ -562,10 +571,9 @@ const uint8_t *perfmap_image_names_mvid(const struct perfmap_image_names *names)
 size_t perfmap_image_names_memory_bytes(const struct perfmap_image_names *names)
 {
 	size_t bytes = sizeof(*names) + names->functions * sizeof(*names->refs) +
-		       names->instances.len + names->manifest.memory_bytes;
+		       names->instances.len + names->manifest.memory_bytes + names->metadata_bytes;
 
-	for (uint32_t i = 0; i < names->components_cnt; i++)
-		bytes += sizeof(names->components[i]) + sizeof(*names->methods_before) +
-			 names->components[i].memory_bytes;
-	return bytes;
+	return bytes + names->components_cnt *
+			       (sizeof(*names->components) + sizeof(*names->methods_before) +
+				sizeof(*names->refused) + (names->mvids ? PERFMAP_MVID_BYTES : 0));
 }

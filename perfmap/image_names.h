@@ -11,8 +11,14 @@
 #include "perfmap/metadata.h"
 #include "perfmap/pe.h"
 
-#define PERFMAP_COMPONENTS_MAX	   1024u	/* assemblies of a composite image */
-#define PERFMAP_ENTRY_POINTS_BYTES (128u << 20) /* of one table */
+/*
+ * Bounds, beside those of metadata.h and signature.h. Work is linear in the file but for signatures,
+ * each of a bounded number of types: no more are read than there are functions.
+ */
+#define PERFMAP_COMPONENTS_MAX	   1024u	/* assemblies of a composite image; .NET has 314 */
+#define PERFMAP_ENTRY_POINTS_BYTES (64u << 20)	/* of one table; 5 MB in that composite image */
+#define PERFMAP_METHODS_MAX	   (4u << 20)	/* that tables of entry points speak of, in all */
+#define PERFMAP_NAMES_BYTES_MAX	   (128u << 20) /* of all metadata of one image */
 
 struct perfmap_image_names;
 

@@ -47,9 +47,12 @@ static struct perfmap_span string_at(const struct perfmap_metadata *md, const ui
 
 bool perfmap_compressed(struct perfmap_bytes b, size_t *at, uint32_t *ret_value)
 {
-	const uint8_t *p = b.data + *at;
+	const uint8_t *p;
 
-	if (perfmap_has(b, *at, 1) && !(p[0] & 0x80)) {
+	if (!perfmap_has(b, *at, 1))
+		return false;
+	p = b.data + *at;
+	if (!(p[0] & 0x80)) {
 		*ret_value = p[0];
 		*at += 1;
 	} else if (perfmap_has(b, *at, 2) && (p[0] & 0xc0) == 0x80) {
@@ -248,7 +251,7 @@ static bool put_one(const struct perfmap_metadata *md, struct perfmap_token type
 }
 
 bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token type,
-		      struct perfmap_out *out)
+		      const char *nested, struct perfmap_out *out)
 {
 	struct perfmap_token chain[PERFMAP_NESTING_MAX];
 	size_t cnt = 0;
@@ -264,7 +267,7 @@ bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token ty
 		if (!put_one(md, chain[i], out))
 			return false;
 		if (i)
-			perfmap_out_put(out, "+", 1);
+			perfmap_out_put(out, nested, 1);
 	}
 	return cnt > 0;
 }

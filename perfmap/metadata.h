@@ -13,7 +13,7 @@
 #include "perfmap/pe.h"
 #include "perfmap/type.h"
 
-#define PERFMAP_METADATA_BYTES_MAX (64u << 20) /* of each heap, and of all tables kept */
+#define PERFMAP_METADATA_BYTES_MAX (32u << 20) /* of each heap, and of all tables kept */
 #define PERFMAP_METADATA_ROWS_MAX  (1u << 24)  /* of a table: the room in a token */
 #define PERFMAP_NESTING_MAX	   32u	       /* types in types; C# code has 3 or 4 */
 
@@ -83,9 +83,10 @@ struct perfmap_token perfmap_method_owner(const struct perfmap_metadata *md,
 struct perfmap_bytes perfmap_token_blob(const struct perfmap_metadata *md,
 					struct perfmap_token token);
 
-/* Puts "Ns.Outer`2+Inner`1" of a TYPE_DEF or TYPE_REF. False where there is no such type. */
+/* Puts "Ns.Outer`2+Inner`1" of a TYPE_DEF or TYPE_REF, with nested for "+". False where there is no
+ * such type. */
 bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token type,
-		      struct perfmap_out *out);
+		      const char *nested, struct perfmap_out *out);
 /* Name of the assembly that a TYPE_DEF (this one) or TYPE_REF is said to be in; len 0 = not told. */
 struct perfmap_span perfmap_type_assembly(const struct perfmap_metadata *md,
 					  struct perfmap_token type);

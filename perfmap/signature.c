@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "perfmap/method_text.h"
+
 /* Flags of a method. */
 #define METHOD_INSTANTIATION 0x04u
 #define METHOD_SLOT	     0x08u
@@ -10,27 +12,6 @@
 #define METHOD_CONSTRAINED   0x20u
 #define METHOD_OWNER	     0x40u
 #define METHOD_MODULE	     0x80u
-
-/* Element types; those below without a name are in the table of names. */
-enum element {
-	ELEMENT_BOOL = 0x02,
-	ELEMENT_POINTER = 0x0f,
-	ELEMENT_BYREF = 0x10,
-	ELEMENT_VALUE_TYPE = 0x11,
-	ELEMENT_CLASS = 0x12,
-	ELEMENT_VAR = 0x13,
-	ELEMENT_ARRAY = 0x14,
-	ELEMENT_INSTANCE = 0x15,
-	ELEMENT_FUNCTION = 0x1b,
-	ELEMENT_VECTOR = 0x1d,
-	ELEMENT_METHOD_VAR = 0x1e,
-	ELEMENT_REQUIRED = 0x1f,
-	ELEMENT_OPTIONAL = 0x20,
-	ELEMENT_VAR_TOKEN = 0x3b,
-	ELEMENT_NATIVE_VALUE_TYPE = 0x3d,
-	ELEMENT_MODULE = 0x3f,
-	ELEMENT_PINNED = 0x45,
-};
 
 #define RANK_MAX 32u
 
@@ -158,7 +139,7 @@ static bool put_token(struct decoder *d, struct perfmap_scope scope, unsigned de
 		return false;
 	if (token.table == PERFMAP_TYPE_SPEC)
 		return put_spec(d, scope, token, depth);
-	return perfmap_put_type(scope.md, token, d->out);
+	return perfmap_put_type(scope.md, token, "+", d->out);
 }
 
 /* "Ns.Box`1[System.Int32]" */
@@ -235,36 +216,36 @@ static bool put_type(struct decoder *d, struct perfmap_scope scope, unsigned dep
 		return false;
 	d->types_left--;
 	switch (what) {
-	case ELEMENT_VALUE_TYPE:
-	case ELEMENT_CLASS:
+	case PERFMAP_ELEMENT_VALUE_TYPE:
+	case PERFMAP_ELEMENT_CLASS:
 		return put_token(d, scope, depth);
-	case ELEMENT_INSTANCE:
+	case PERFMAP_ELEMENT_INSTANCE:
 		return put_instance(d, scope, depth);
-	case ELEMENT_VECTOR:
+	case PERFMAP_ELEMENT_VECTOR:
 		return put_suffixed(d, scope, depth, "[]");
-	case ELEMENT_POINTER:
+	case PERFMAP_ELEMENT_POINTER:
 		return put_suffixed(d, scope, depth, "*");
-	case ELEMENT_BYREF:
+	case PERFMAP_ELEMENT_BYREF:
 		return put_suffixed(d, scope, depth, "&");
-	case ELEMENT_ARRAY:
+	case PERFMAP_ELEMENT_ARRAY:
 		return put_array(d, scope, depth);
-	case ELEMENT_FUNCTION:
+	case PERFMAP_ELEMENT_FUNCTION:
 		return put_function(d, scope, depth);
-	case ELEMENT_NATIVE_VALUE_TYPE:
-	case ELEMENT_PINNED:
+	case PERFMAP_ELEMENT_NATIVE_VALUE_TYPE:
+	case PERFMAP_ELEMENT_PINNED:
 		return put_type(d, scope, depth + 1);
-	case ELEMENT_MODULE:
+	case PERFMAP_ELEMENT_MODULE:
 		if (!number(d, &value))
 			return false;
 		if (d->out)
 			scope = perfmap_module_at(d->modules, value);
 		return put_type(d, scope, depth + 1);
-	case ELEMENT_REQUIRED:
-	case ELEMENT_OPTIONAL:
+	case PERFMAP_ELEMENT_REQUIRED:
+	case PERFMAP_ELEMENT_OPTIONAL:
 		return number(d, &value) && put_type(d, scope, depth + 1);
-	case ELEMENT_VAR:
-	case ELEMENT_METHOD_VAR:
-	case ELEMENT_VAR_TOKEN: /* of no instantiation: code for all of them is not made */
+	case PERFMAP_ELEMENT_VAR:
+	case PERFMAP_ELEMENT_METHOD_VAR:
+	case PERFMAP_ELEMENT_VAR_TOKEN: /* of no instantiation: code for all of them is not made */
 		put(d, "T");
 		return number(d, &value);
 	default:
@@ -330,20 +311,6 @@ static void put_assembly(struct perfmap_out *out, struct perfmap_span assembly)
 	perfmap_out_put(out, "] ", 2);
 }
 
-/* Says that a method returns bool: so iterators are told from async methods. */
-static void put_return(const struct perfmap_metadata *md, struct perfmap_token method,
-		       struct perfmap_out *out)
-{
-	struct perfmap_bytes b = perfmap_token_blob(md, method);
-	size_t at = 1;
-	uint32_t cnt;
-
-	if (b.len && b.data[0] & 0x10 && !perfmap_compressed(b, &at, &cnt)) /* generic */
-		return;
-	if (b.len && perfmap_compressed(b, &at, &cnt) && at < b.len && b.data[at] == ELEMENT_BOOL)
-		perfmap_out_put(out, "bool ", 5);
-}
-
 /* Where types that have an element of their own are defined. */
 static struct perfmap_scope scope_of_core(const struct perfmap_modules *modules)
 {
@@ -368,13 +335,13 @@ static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scop
 
 	while (element(&d, &what)) {
 		switch (what) {
-		case ELEMENT_MODULE:
+		case PERFMAP_ELEMENT_MODULE:
 			if (!number(&d, &value))
 				return scope;
 			scope = perfmap_module_at(d.modules, value);
 			continue;
-		case ELEMENT_VALUE_TYPE:
-		case ELEMENT_CLASS:
+		case PERFMAP_ELEMENT_VALUE_TYPE:
+		case PERFMAP_ELEMENT_CLASS:
 			if (!scope.md || !number(&d, &value))
 				return scope;
 			token = perfmap_type_token(value);
@@ -382,10 +349,10 @@ static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scop
 				return (struct perfmap_scope){
 					NULL, perfmap_type_assembly(scope.md, token)};
 			return scope;
-		case ELEMENT_INSTANCE:
-		case ELEMENT_NATIVE_VALUE_TYPE:
-		case ELEMENT_VECTOR:
-		case ELEMENT_ARRAY:
+		case PERFMAP_ELEMENT_INSTANCE:
+		case PERFMAP_ELEMENT_NATIVE_VALUE_TYPE:
+		case PERFMAP_ELEMENT_VECTOR:
+		case PERFMAP_ELEMENT_ARRAY:
 			continue;
 		default:
 			return scope_of_core(d.modules);
@@ -402,7 +369,7 @@ static bool put_owner_token(const struct perfmap_modules *modules, struct perfma
 
 	if (owner.table != PERFMAP_TYPE_SPEC) {
 		put_assembly(out, perfmap_type_assembly(scope.md, owner));
-		return perfmap_put_type(scope.md, owner, out);
+		return perfmap_put_type(scope.md, owner, "+", out);
 	}
 	d = decoder_at(modules, perfmap_token_blob(scope.md, owner), 0);
 	d.origin = scope;
@@ -425,7 +392,7 @@ static bool put_owned(const struct perfmap_modules *modules, struct perfmap_byte
 	if (!methods.md)
 		return false;
 	name = perfmap_method_name(methods.md, signature->method);
-	put_return(methods.md, signature->method, out);
+	perfmap_put_return(methods.md, signature->method, out);
 	put_assembly(out, owner.assembly);
 	d.origin = scope;
 	d.out = out;
@@ -433,6 +400,7 @@ static bool put_owned(const struct perfmap_modules *modules, struct perfmap_byte
 		return false;
 	perfmap_out_put(out, "::", 2);
 	put_span(out, name);
+	perfmap_put_arguments(methods.md, signature->method, out);
 	return true;
 }
 
@@ -443,11 +411,12 @@ static bool put_method(const struct perfmap_modules *modules, struct perfmap_sco
 
 	if (!name.len)
 		return false;
-	put_return(scope.md, method, out);
+	perfmap_put_return(scope.md, method, out);
 	if (!put_owner_token(modules, scope, perfmap_method_owner(scope.md, method), out))
 		return false;
 	perfmap_out_put(out, "::", 2);
 	put_span(out, name);
+	perfmap_put_arguments(scope.md, method, out);
 	return true;
 }
 

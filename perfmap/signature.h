@@ -11,8 +11,28 @@
  */
 #include "perfmap/metadata.h"
 
-#define PERFMAP_SIGNATURE_TYPES_MAX 512u /* of one signature; 40 are many */
+#define PERFMAP_SIGNATURE_TYPES_MAX 256u /* of one signature; 40 are many */
 #define PERFMAP_SIGNATURE_DEPTH_MAX 48u
+
+/* Element types that are more than a name; from NATIVE_VALUE_TYPE on those of images alone. */
+enum perfmap_element {
+	PERFMAP_ELEMENT_POINTER = 0x0f,
+	PERFMAP_ELEMENT_BYREF = 0x10,
+	PERFMAP_ELEMENT_VALUE_TYPE = 0x11,
+	PERFMAP_ELEMENT_CLASS = 0x12,
+	PERFMAP_ELEMENT_VAR = 0x13,
+	PERFMAP_ELEMENT_ARRAY = 0x14,
+	PERFMAP_ELEMENT_INSTANCE = 0x15,
+	PERFMAP_ELEMENT_FUNCTION = 0x1b,
+	PERFMAP_ELEMENT_VECTOR = 0x1d,
+	PERFMAP_ELEMENT_METHOD_VAR = 0x1e,
+	PERFMAP_ELEMENT_REQUIRED = 0x1f,
+	PERFMAP_ELEMENT_OPTIONAL = 0x20,
+	PERFMAP_ELEMENT_VAR_TOKEN = 0x3b,
+	PERFMAP_ELEMENT_NATIVE_VALUE_TYPE = 0x3d,
+	PERFMAP_ELEMENT_MODULE = 0x3f,
+	PERFMAP_ELEMENT_PINNED = 0x45,
+};
 
 /* Metadata that signatures of an image may speak of. */
 struct perfmap_modules {
@@ -45,7 +65,7 @@ struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, ui
 bool perfmap_signature_parse(struct perfmap_bytes b, size_t at,
 			     struct perfmap_method_signature *ret);
 
-/* Puts "[assembly] Ns.Type`1[System.Int32]::Method". False where the metadata lacks it, or is not
+/* Puts "instance void [assembly] Ns.Type`1[System.Int32]::Method(!0)". False where the metadata lacks it, or is not
  * loaded (modules->missing); what was put is then of no use. */
 bool perfmap_put_instance(const struct perfmap_modules *modules, struct perfmap_bytes b,
 			  const struct perfmap_method_signature *signature,

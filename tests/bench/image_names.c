@@ -6,7 +6,7 @@
  *   image_names at FILE        reads offsets (hex, a line each) of a .dll or single-file program,
  *                              writes "START RAW<TAB>DISPLAY<TAB>ASSEMBLY" or "- REASON"
  *   image_names parse          reads raw names, a line each, writes "DISPLAY<TAB>ASSEMBLY"
- *   image_names share FILE...  functions and named functions of each, load time, memory
+ *   image_names share FILE...  functions and named functions of each, CPU time to load, memory
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static uint64_t now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

@@ -8,6 +8,7 @@ import time
 
 import kit
 import row_html
+import row_images
 import row_itself
 import row_managed
 import row_mapcost
@@ -28,6 +29,7 @@ ROWS = {
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),
     'managed': (row_managed.measure, 'share of managed frames that have a name'),
+    'images': (row_images.measure, 'the precompiled images of a web service'),
     'mapcost': (row_mapcost.measure, 'what a perf map costs the service that writes it'),
     'threads': (row_threads.measure, 'memory with 10,000 threads'),
     'top': (row_top.measure, '`hotrun top` at 1 s with 500 processes'),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hostile .dll: loaded, then asked for every place in it. */
+/* A hostile .dll: loaded, then asked for every place in it and for every name; as a component, too. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "perfmap/image.h"
+#include "perfmap/name.h"
 
 struct input {
 	const uint8_t *data;
@@ -28,6 +29,44 @@ static void must(int condition)
 {
 	if (!condition)
 		abort();
+}
+
+/* A composite image that asks for metadata gets its own. */
+static int name_of(struct perfmap_image *image, struct input *in, uint32_t function, char *raw,
+		   size_t cap, size_t *ret_len)
+{
+	struct perfmap_component *component;
+	uint32_t number, asked = 0;
+	char file[256];
+	int err;
+
+	while ((err = perfmap_image_name(image, function, raw, cap, ret_len, &number)) == -EAGAIN) {
+		must(asked++ < 2048);
+		perfmap_image_component(image, number, file, sizeof(file));
+		component = NULL;
+		perfmap_component_load(read_input, in, &component);
+		perfmap_image_give_component(image, number, component);
+	}
+	return err;
+}
+
+static void ask_names(struct perfmap_image *image, struct input *in)
+{
+	size_t functions = perfmap_image_functions(image), len;
+	char raw[1024], buf[PERFMAP_NAME_BYTES];
+	struct perfmap_name name;
+
+	for (size_t i = 0; i < functions && i < 512; i++) {
+		int err = name_of(image, in, (uint32_t)i, raw, sizeof(raw), &len);
+
+		if (err)
+			continue;
+		must(len < sizeof(raw) && strlen(raw) == len);
+		perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
+		must(*name.display);
+	}
+	/* Nothing read: bounded by what the file holds. */
+	must(perfmap_image_memory_bytes(image) < (1u << 20) + 64 * in->size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			must(start.start <= place.start);
 	}
 	must(perfmap_image_find(image, UINT64_MAX, &place) == -ENOENT);
+	ask_names(image, &in);
 	perfmap_image_free(image);
 	return 0;
 }

@@ -11,7 +11,6 @@ Sources: dotnet/runtime docs (diagnostics IPC), linux tools/perf/Documentation/j
 """
 import glob
 import os
-import re
 import socket
 import struct
 import subprocess
@@ -101,8 +100,7 @@ def main():
         for (offset, name), answer, read in zip(wanted, answers, theirs):
             where, _, rest = answer.partition(" ")
             raw, _, shown = rest.partition("\t")
-            raw = re.sub(r"\[PreJI?i?[Tt](-cold)?\]$", "", raw)
-            if where == "%x" % offset and " " + raw.removeprefix("bool ") + "(" in name and shown == read:
+            if where == "%x" % offset and raw == name.replace("[PreJit-cold]", "[PreJIT]") and shown == read:
                 same += 1
                 continue
             differ += 1

@@ -106,6 +106,8 @@
 		const {capture} = page();
 
 		equal('all processes first', page().state.process, null);
+		equal('says when framework frames are folded',
+		      byId('facts').textContent.includes('just my code'), capture.justMyCode);
 		checkTree('all processes');
 		checkPixels();
 		equal('processes listed', choose(''), Math.min(300, capture.processes.length) + 1);

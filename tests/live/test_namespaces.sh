@@ -23,12 +23,13 @@ box "$apps/Split/Split.dll" 20 /tmp/truth
 split_box=$started
 box "$apps/Deep/Deep.dll" 20 20
 deep_box=$started
-until_true 10 test -n "$(inner "$split_box")" -a -n "$(inner "$deep_box")" || fail "no process in the namespaces"
+both_inside() { [ -n "$(inner "$split_box")" ] && [ -n "$(inner "$deep_box")" ]; }
+until_true 30 both_inside || fail "no process in the namespaces"
 split=$(inner "$split_box")
 deep=$(inner "$deep_box")
 PIDS+=("$split" "$deep")
-until_true 15 grep -qs Walk "/proc/$deep/root/tmp/perf-1.map" || fail "no perf map in the namespace"
-until_true 15 grep -qs Reprice "/proc/$split/root/tmp/perf-1.map" || fail "no perf map in the other namespace"
+until_true 40 grep -qs Walk "/proc/$deep/root/tmp/perf-1.map" || fail "no perf map in the namespace"
+until_true 40 grep -qs Reprice "/proc/$split/root/tmp/perf-1.map" || fail "no perf map in the other namespace"
 sleep 1
 record ns -d 4 -F 199 || exit 1
 stop "$split"

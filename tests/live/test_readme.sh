@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/live.sh"
 need_root
 
-for command in "make run" "make test" "hotrun record -d 10" "make guests"; do
+for command in "make run" "make test" "hotrun record -d 10" "make guests" "hotrun perfmap status" "hotrun doctor"; do
 	grep -qF "$command" README.md && ok "the README names: $command" || fail "the README names: $command"
 done
 
@@ -17,6 +17,9 @@ for file in first.hotrun first.html; do
 	says "it names $file" "$T/run" "$file"
 	test -s "$BUILD/$file" && ok "$file is there" || fail "$file is there"
 done
+
+check "hotrun perfmap status" "$HOTRUN" perfmap status
+check "hotrun doctor" "$HOTRUN" doctor
 
 make BUILD="$BUILD" install PREFIX=/usr DESTDIR="$T/package" >/dev/null 2>&1
 is "make install: exit code" $? 0

@@ -42,11 +42,8 @@ cp "$T/now.hotrun" "$T/first.hotrun"
 within "without a map nothing has the method" "$(named "$T/now.hotrun" $METHOD)" 0 0
 rename "$T/now.hotrun"
 is "nothing can be named: exit code" "$?" 0
-says "and it says so" "$T/out" "nothing could be named"
+check "and it says so" grep -q "Deep $deep (lives): 0 of" "$T/out"
 says "with the way to a map" "$T/out" "hotrun perfmap enable $deep"
-cmp -s "$T/now.hotrun" "$T/first.hotrun"
-is "and the capture is the same" "$?" 0
-
 check "the runtime is asked for its map" facts enable "$deep"
 until_true 5 grep -qs Walk "/tmp/perf-$deep.map" || fail "no map"
 

@@ -5,13 +5,15 @@
 #include <string.h>
 
 /* Where things go in the section. */
-#define AT_CLI	     0x000u
-#define AT_HEADER    0x050u
-#define AT_METHODS   0x0c0u
-#define AT_INSTANCES 0x100u
-#define AT_HOT_COLD  0x180u
-#define AT_METADATA  0x200u
-#define METADATA_LEN 0x300u
+#define AT_CLI	      0x000u
+#define AT_HEADER     0x050u
+#define AT_METHODS    0x0c0u
+#define AT_INSTANCES  0x100u
+#define AT_HOT_COLD   0x180u
+#define AT_METADATA   0x200u
+#define AT_COMPONENTS 0x500u
+#define AT_CORE	      0x520u
+#define METADATA_LEN  0x300u
 
 /* Streams, in the metadata. */
 #define AT_TABLES   0x070u
@@ -269,4 +271,22 @@ void fake_names(uint16_t machine, uint8_t *image, struct fake_names *ret_places)
 	put_methods(image, ret_places);
 	put_instances(image, ret_places);
 	put_metadata(image, ret_places);
+}
+
+void fake_names_composite(uint8_t *image, const struct fake_names *places)
+{
+	struct writer w = {image, places->sections + 12};
+
+	put(&w, 115, 4); /* instead of the methods */
+	put_directory(&w, AT_COMPONENTS, 16);
+	w.at = places->sections + 36;
+	put(&w, 112, 4); /* instead of the cold parts */
+	put_directory(&w, AT_METADATA, METADATA_LEN);
+	w = writer_at(image, AT_COMPONENTS + 8);
+	put_directory(&w, AT_CORE, 32);
+	w = writer_at(image, AT_CORE);
+	put(&w, 0, 4);
+	put(&w, 1, 4);
+	put(&w, 103, 4);
+	put_directory(&w, AT_METHODS, AT_INSTANCES - AT_METHODS);
 }

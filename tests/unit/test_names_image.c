@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fake_bundle.h"
 #include "fake_image.h"
+#include "fake_names.h"
 #include "names/names.h"
 #include "names_support.h"
 
@@ -176,5 +178,139 @@ Test(names_image, a_file_that_several_processes_map_is_read_once)
 	cr_expect_str_eq(name_at(&h, second, 0x7f0000000321), "Good.dll+0x300");
 	spoil(path, false);
 	cr_expect_str_eq(name_at(&h, third, 0x7f0000000321), "Good.dll+0x321");
+	host_end(&h);
+}
+
+struct named {
+	const char *name;
+	uint64_t address;
+	const char *symbol, *module;
+	uint8_t kind;
+	enum model_reason reason;
+};
+
+static void expect_named(struct host *h, uint32_t process, const struct named *rows, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct model_symbol *s = symbol_at(h, process, rows[i].address);
+		uint32_t row = model_location_find(h->m, process, rows[i].address, 1000);
+
+		cr_expect_str_eq(s->name, rows[i].symbol, "%s: %s", rows[i].name, s->name);
+		cr_expect_str_eq(s->module, rows[i].module, "%s: %s", rows[i].name, s->module);
+		cr_expect_eq(s->kind, rows[i].kind, "%s", rows[i].name);
+		cr_expect_eq(s->reason, rows[i].reason, "%s: %d", rows[i].name, s->reason);
+		cr_expect_str_eq(h->m->locations[row].tier,
+				 s->kind == KIND_IMAGE && !s->reason ? "PreJIT" : "", "%s",
+				 rows[i].name);
+	}
+}
+
+Test(names_image, methods_have_the_name_that_the_jit_gives_them)
+{
+	static const struct named rows[] = {
+		{"method", 0x7f0000000210, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"its handler", 0x7f0000000230, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"instance", 0x7f0000000290, "Shop.Box<int>.Get", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"of a library", 0x7f00000002b0, "Acme.List<Cart.Line>.Push", "Acme", KIND_IMAGE,
+		 REASON_NAMED},
+		{"no function", 0x7f0000000310, "[call stub]", "[stubs]", KIND_STUB, REASON_NAMED},
+		{"no entry point", 0x7f0000010210, "Old.dll+0x200", "Old.dll", KIND_IMAGE,
+		 REASON_PRECOMPILED},
+	};
+	uint8_t image[FAKE_NAMES_IMAGE];
+	struct fake_names at;
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	fake_names(FAKE_IMAGE_X64, image, &at);
+	fake_file(&h.proc, "100/root/app/Shop.dll", image, sizeof(image));
+	image[at.methods] = 0;
+	fake_file(&h.proc, "100/root/app/Old.dll", image, sizeof(image));
+	p = add_process(&h, 100,
+			"7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/Shop.dll\n"
+			"7f0000010000-7f0000011000 r-xp 00000000 08:01 0 /app/Old.dll\n");
+	expect_named(&h, p, rows, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < h.m->modules_cnt; i++) {
+		cr_expect_eq(h.m->modules[i].learnt_id_len, 16, "%s", h.m->modules[i].path);
+		cr_expect_eq(h.m->modules[i].learnt_id[0], FAKE_NAMES_MVID);
+	}
+	host_end(&h);
+}
+
+Test(names_image, a_composite_image_is_named_from_the_assemblies_beside_it)
+{
+	static const struct named rows[] = {
+		{"method", 0x7f0000000210, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"without the assembly", 0x7f0000010210, "All.dll+0x200", "All.dll", KIND_IMAGE,
+		 REASON_PRECOMPILED},
+		{"with another file there", 0x7f0000020210, "All.dll+0x200", "All.dll", KIND_IMAGE,
+		 REASON_PRECOMPILED},
+	};
+	uint8_t image[FAKE_NAMES_IMAGE];
+	struct fake_names at;
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	fake_names(FAKE_IMAGE_X64, image, &at);
+	fake_file(&h.proc, "100/root/app/Acme.dll", image, sizeof(image));
+	fake_names_composite(image, &at);
+	fake_file(&h.proc, "100/root/app/All.dll", image, sizeof(image));
+	fake_file(&h.proc, "100/root/alone/All.dll", image, sizeof(image));
+	fake_file(&h.proc, "100/root/other/All.dll", image, sizeof(image));
+	fake_text(&h.proc, "100/root/other/Acme.dll", "MZ\n");
+	p = add_process(&h, 100,
+			"7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/All.dll\n"
+			"7f0000010000-7f0000011000 r-xp 00000000 08:01 0 /alone/All.dll\n"
+			"7f0000020000-7f0000021000 r-xp 00000000 08:01 0 /other/All.dll\n");
+	expect_named(&h, p, rows, ARRAY_SIZE(rows));
+	host_end(&h);
+}
+
+#define BUNDLED_AT 0x1000u
+#define NOTHING_AT 0x3000u
+
+/* A.dll is an image, B.dll is none; behind what ELF loads, page by page. */
+static void put_bundle(struct host *h, const char *path)
+{
+	static uint8_t bytes[NOTHING_AT + 0x100];
+	struct fake_names at;
+
+	fake_bundle(bytes);
+	fake_image_put(bytes, FAKE_BUNDLE_ENTRIES, BUNDLED_AT, 8);
+	fake_image_put(bytes, FAKE_BUNDLE_ENTRIES + 8, FAKE_NAMES_IMAGE, 8);
+	fake_image_put(bytes, FAKE_BUNDLE_ENTRIES + FAKE_BUNDLE_ENTRY, NOTHING_AT, 8);
+	fake_names(FAKE_IMAGE_X64, bytes + BUNDLED_AT, &at);
+	fake_file(&h->proc, path, bytes, sizeof(bytes));
+}
+
+Test(names_image, assemblies_in_a_single_file_have_their_names)
+{
+	static const struct named rows[] = {
+		{"method", 0x7f0000000210, "Shop.Cart.Add", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"another", 0x7f0000000250, "Shop.Cart.Has", "Shop", KIND_IMAGE, REASON_NAMED},
+		{"thunks", 0x7f0000000310, "[call stub]", "[stubs]", KIND_STUB, REASON_NAMED},
+		{"no image", 0x7f0000010010, "B.dll+0x10", "B.dll", KIND_IMAGE,
+		 REASON_FILE_MALFORMED},
+		{"nothing bundled there", 0x7f0000010810, "Shop+0x3810", "Shop", KIND_NATIVE,
+		 REASON_NO_SYMBOL},
+		{"anonymous code", 0x7f0000020010, "[compressed assembly]", "[compressed assembly]",
+		 KIND_IMAGE, REASON_COMPRESSED},
+	};
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	put_bundle(&h, "100/root/app/Shop");
+	p = add_process(
+		&h, 100,
+		"7f0000000000-7f0000001000 r-xp 00001000 08:01 0 /app/Shop\n"
+		"7f0000010000-7f0000011000 r-xp 00003000 08:01 0 /app/Shop\n"
+		"7f0000020000-7f0000021000 r-xp 00000000 00:00 0 \n"
+		"7f0000030000-7f0000031000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n");
+	h.m->processes[p].flags |= PROCESS_DOTNET;
+	h.m->processes[p].exe = model_str(h.m, "/app/Shop");
+	expect_named(&h, p, rows, ARRAY_SIZE(rows));
 	host_end(&h);
 }

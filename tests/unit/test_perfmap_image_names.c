@@ -45,14 +45,14 @@ static int name(const struct perfmap_image *image, uint32_t function, char raw[5
 }
 
 static const char *const names[FAKE_NAMES_FUNCTIONS] = {
-	"[Shop] Shop.Cart::Add[PreJIT]",
-	"[Shop] Shop.Cart::Add[PreJIT]",
-	"bool [Shop] Shop.Cart::Has[PreJIT]",
-	"[Shop] Shop.Cart+Line::.ctor[PreJIT]",
-	"[Shop] Shop.Box`1[System.Int32]::Get[PreJIT]",
-	"[Acme] Acme.List`1[Shop.Cart+Line]::Push[PreJIT]",
-	"bool [Shop] Shop.Cart::Has[PreJIT]",
-	"[Shop] Shop.Cart::Add[PreJIT]",
+	"instance void [Shop] Shop.Cart::Add()[PreJIT]",
+	"instance void [Shop] Shop.Cart::Add()[PreJIT]",
+	"instance bool [Shop] Shop.Cart::Has()[PreJIT]",
+	"instance void [Shop] Shop.Cart+Line::.ctor()[PreJIT]",
+	"instance void [Shop] Shop.Box`1[System.Int32]::Get()[PreJIT]",
+	"instance void [Acme] Acme.List`1[Shop.Cart+Line]::Push()[PreJIT]",
+	"instance bool [Shop] Shop.Cart::Has()[PreJIT]",
+	"instance void [Shop] Shop.Cart::Add()[PreJIT]",
 };
 
 Test(perfmap_image_names, each_function_has_the_name_of_its_method)
@@ -198,6 +198,70 @@ Test(perfmap_image_names, a_type_that_holds_itself_has_no_name)
 	perfmap_image_free(image);
 }
 
+/* Another signature for the first method. */
+Test(perfmap_image_names, signatures_read_as_the_runtime_has_them)
+{
+#define METHOD "[Shop] Shop.Cart::Add"
+	static const struct {
+		const char *name;
+		uint8_t blob[24]; /* its length first */
+		const char *text;
+	} cases[] = {
+		{"static, no arguments", {3, 0, 0, 1}, "void " METHOD "()"},
+		{"of an instance", {3, 0x20, 0, 1}, "instance void " METHOD "()"},
+		{"generic", {5, 0x30, 1, 1, 0x1e, 0}, "instance !!0 " METHOD},
+		{"simple types",
+		 {7, 0, 4, 2, 3, 8, 0x0e, 0x1c},
+		 "bool " METHOD "(char,int32,string,object)"},
+		{"two words", {4, 0, 1, 0x18, 0x19}, "native int " METHOD "(native uint)"},
+		{"own type", {4, 0, 0, 0x12, 2 << 2}, "class Shop.Cart " METHOD "()"},
+		{"nested one", {4, 0, 0, 0x11, 3 << 2}, "valuetype Shop.Cart/Line " METHOD "()"},
+		{"of another assembly",
+		 {4, 0, 0, 0x12, 1 << 2 | 1},
+		 "class [Acme]Acme.List`1 " METHOD "()"},
+		{"instance of a generic type",
+		 {9, 0, 0, 0x15, 0x12, 4 << 2, 2, 0x13, 0, 0x08},
+		 "class Shop.Box`1<!0,int32> " METHOD "()"},
+		{"around types",
+		 {10, 0, 1, 0x1d, 0x0f, 0x05, 0x10, 0x1d, 0x1d, 0x08, 0},
+		 "uint8*[] " METHOD "(int32[][]&)"},
+		{"array with bounds",
+		 {9, 0, 0, 0x14, 8, 2, 0, 2, 0, 0},
+		 "int32[0...,0...] " METHOD "()"},
+		{"array without", {7, 0, 0, 0x14, 8, 2, 0, 0}, "int32[,] " METHOD "()"},
+		{"function", {7, 0, 0, 0x1b, 0, 1, 1, 8}, "method void *(int32) " METHOD "()"},
+		{"native function",
+		 {6, 0, 0, 0x1b, 9, 0, 1},
+		 "method unmanaged void *() " METHOD "()"},
+		{"modifier",
+		 {6, 0, 0, 0x1f, 1 << 2 | 1, 8, 0},
+		 "int32 modreq([Acme]Acme.List`1) " METHOD "()"},
+		{"empty", {0}, METHOD},
+		{"cut in the return type", {3, 0, 0, 0x1d}, METHOD},
+		{"cut in the arguments", {4, 0, 2, 1, 8}, "void " METHOD},
+		{"past the heap", {0x7f, 0, 0, 1}, METHOD},
+		{"unknown element", {3, 0, 0, 0x44}, METHOD},
+		{"type of no row", {4, 0, 0, 0x12, 31 << 2}, METHOD},
+		{"array of 33 dimensions", {7, 0, 0, 0x14, 8, 33, 0, 0}, METHOD},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint8_t bytes[FAKE_NAMES_IMAGE];
+		struct perfmap_image *image;
+		struct fake_names at;
+		char raw[512];
+
+		fake_names(FAKE_IMAGE_X64, bytes, &at);
+		memcpy(bytes + at.blobs + 0x20, cases[i].blob, sizeof(cases[i].blob));
+		fake_image_put(bytes, at.rows + ROW_METHOD + 10, 0x20, 2);
+		cr_assert_eq(load(bytes, sizeof(bytes), &image), 0, "%s", cases[i].name);
+		cr_expect_eq(name(image, 0, raw), 0, "%s", cases[i].name);
+		raw[strlen(raw) - strlen("[PreJIT]")] = 0;
+		cr_expect_str_eq(raw, cases[i].text, "%s: %s", cases[i].name, raw);
+		perfmap_image_free(image);
+	}
+}
+
 static void ask_for_all(const uint8_t *bytes, size_t len)
 {
 	struct perfmap_image *image;
@@ -237,30 +301,6 @@ Test(perfmap_image_names, an_image_cut_short_or_flipped_anywhere_does_no_harm)
 
 /* --- composite images -------------------------------------------------------------------------- */
 
-#define COMPONENTS 0x500u /* in the section of names */
-#define CORE	   0x520u
-
-/* One component, the manifest's "Acme", whose metadata lies elsewhere. */
-static void make_composite(uint8_t *bytes, const struct fake_names *at)
-{
-	uint32_t methods = FAKE_NAMES_RVA + (uint32_t)(at->methods - FAKE_NAMES_OFFSET);
-	uint32_t manifest = FAKE_NAMES_RVA + (uint32_t)(at->metadata - FAKE_NAMES_OFFSET);
-	size_t core = FAKE_NAMES_OFFSET + CORE;
-
-	fake_image_put(bytes, at->sections + 12, 115, 4);
-	fake_image_put(bytes, at->sections + 16, FAKE_NAMES_RVA + COMPONENTS, 4);
-	fake_image_put(bytes, at->sections + 20, 16, 4);
-	fake_image_put(bytes, at->sections + 36, 112, 4);
-	fake_image_put(bytes, at->sections + 40, manifest, 4);
-	fake_image_put(bytes, at->sections + 44, 0x300, 4);
-	fake_image_put(bytes, FAKE_NAMES_OFFSET + COMPONENTS + 8, FAKE_NAMES_RVA + CORE, 4);
-	fake_image_put(bytes, FAKE_NAMES_OFFSET + COMPONENTS + 12, 32, 4);
-	fake_image_put(bytes, core + 4, 1, 4);
-	fake_image_put(bytes, core + 8, 103, 4);
-	fake_image_put(bytes, core + 12, methods, 4);
-	fake_image_put(bytes, core + 16, 0x40, 4);
-}
-
 static struct perfmap_component *component_of(const uint8_t *bytes)
 {
 	struct bytes b = {.data = bytes, .len = FAKE_NAMES_IMAGE};
@@ -281,7 +321,7 @@ Test(perfmap_image_names, a_composite_image_asks_for_metadata_of_its_assemblies)
 
 	fake_names(FAKE_IMAGE_X64, plain, &at);
 	memcpy(bytes, plain, sizeof(bytes));
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);
 	cr_expect_null(perfmap_image_mvid(image));
 	cr_expect_eq(perfmap_image_name(image, 0, raw, sizeof(raw), &len, &component), -EAGAIN);
@@ -308,7 +348,7 @@ Test(perfmap_image_names, metadata_that_cannot_be_had_is_asked_for_once)
 	char raw[512];
 
 	fake_names(FAKE_IMAGE_X64, bytes, &at);
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);
 	cr_expect_eq(name(image, 0, raw), -EAGAIN);
 	cr_expect_eq(perfmap_image_give_component(image, 0, NULL), 0);
@@ -325,7 +365,7 @@ Test(perfmap_image_names, another_build_of_an_assembly_is_refused)
 
 	fake_names(FAKE_IMAGE_X64, plain, &at);
 	memcpy(bytes, plain, sizeof(bytes));
-	make_composite(bytes, &at);
+	fake_names_composite(bytes, &at);
 	/* Version ids of the components: a piece of the section that is something else. */
 	fake_image_put(bytes, at.sections + 24, 118, 4);
 	cr_assert_eq(load(bytes, sizeof(bytes), &image), 0);

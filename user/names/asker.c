@@ -222,7 +222,8 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 		return reason;
 	request->target = *target;
 	request->key = key_of(&request->target);
-	if (a->hold && (request->what == FETCH_FILE || request->what == FETCH_DEBUG))
+	/* For files of a process that is gone; a map's descriptor is a copy or a folder. */
+	if (give_fd < 0 && a->hold && (request->what == FETCH_FILE || request->what == FETCH_DEBUG))
 		give_fd = hold_root(a->hold, process);
 	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
 	book(a, process, now_ns() - start_ns);

@@ -14,7 +14,7 @@ static const struct words map_words[] = {
 	[DOTNET_MAP_SWITCHED_ON] = {"switched on", "switched-on"},
 	[DOTNET_MAP_SWITCHED_OFF] = {"switched off", "switched-off"},
 	[DOTNET_MAP_DELETED] = {"file deleted", "deleted"},
-	[DOTNET_MAP_ABSENT] = {"none", "absent"},
+	[DOTNET_MAP_ABSENT] = {"absent", "absent"},
 	[DOTNET_MAP_STALE] = {"stale file", "stale"},
 	[DOTNET_MAP_UNWRITABLE] = {"unwritable", "unwritable"},
 	[DOTNET_MAP_UNSAFE] = {"unsafe file", "unsafe"},
@@ -24,7 +24,7 @@ static const struct words map_words[] = {
 
 static const struct words socket_words[] = {
 	[DOTNET_SOCKET_THERE] = {"there", "there"},
-	[DOTNET_SOCKET_ABSENT] = {"none", "absent"},
+	[DOTNET_SOCKET_ABSENT] = {"absent", "absent"},
 	[DOTNET_SOCKET_STALE] = {"stale", "stale"},
 	[DOTNET_SOCKET_UNSAFE] = {"not its own", "unsafe"},
 	[DOTNET_SOCKET_DENIED] = {"no permission", "denied"},

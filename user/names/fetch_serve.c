@@ -15,6 +15,7 @@
 #include "names/dotnet_look.h"
 #include "names/fetch.h"
 #include "names/guard.h"
+#include "perfmap/bundle.h"
 #include "perfmap/locate.h"
 #include "perfmap/map.h"
 
@@ -73,12 +74,41 @@ static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
 	return (int64_t)at;
 }
 
+static ssize_t read_at(void *source, void *buf, size_t len, uint64_t offset)
+{
+	ssize_t n = pread(*(const int *)source, buf, len, (off_t)offset);
+
+	return n < 0 ? -errno : n;
+}
+
+/* A part of a file, and another one behind it. */
+struct parts {
+	uint64_t from, until, from_2, until_2;
+};
+
+/* What is to be copied of a file: of a single-file program not what is bundled, which is large. */
+static struct parts parts_of(const struct fetch_request *request, int fd, uint64_t size_bytes)
+{
+	struct parts p = {.from = request->copy_from, .until = size_bytes};
+	uint64_t end, list;
+
+	if (request->copy_bytes) {
+		if (p.from < size_bytes && request->copy_bytes < size_bytes - p.from)
+			p.until = p.from + request->copy_bytes;
+	} else if (request->what == FETCH_FILE && !request->is_image &&
+		   !perfmap_bundle_locate(read_at, &fd, &end, &list) && end < list &&
+		   list < size_bytes) {
+		p = (struct parts){0, end, list, size_bytes};
+	}
+	return p;
+}
+
 /* The file itself where reading it cannot hang, else a copy of the part asked for, at its place.
  * Takes fd. */
 static enum model_reason make_safe(const struct fetch_request *request, int fd, int *ret_fd)
 {
 	_cleanup_close_ int file_fd = fd, copy_fd = -1;
-	uint64_t from = request->copy_from, until;
+	struct parts p;
 	struct stat st;
 	int64_t end;
 
@@ -88,15 +118,15 @@ static enum model_reason make_safe(const struct fetch_request *request, int fd, 
 	}
 	if (fstat(fd, &st))
 		return REASON_FILE_MALFORMED;
-	until = (uint64_t)st.st_size;
-	if (request->copy_bytes && from < until && request->copy_bytes < until - from)
-		until = from + request->copy_bytes;
-	if (from < until && until - from > FETCH_COPY_BYTES_MAX)
+	p = parts_of(request, fd, (uint64_t)st.st_size);
+	if (p.from < p.until && p.until - p.from + (p.until_2 - p.from_2) > FETCH_COPY_BYTES_MAX)
 		return REASON_LIMIT;
 	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
 	if (copy_fd < 0)
 		return REASON_LIMIT;
-	end = copy_range(fd, copy_fd, from, until);
+	end = copy_range(fd, copy_fd, p.from, p.until);
+	if (end >= 0 && p.from_2 < p.until_2)
+		end = copy_range(fd, copy_fd, p.from_2, p.until_2);
 	if (end < 0)
 		return end == -ENOMEM ? REASON_LIMIT : REASON_FILE_MALFORMED;
 	*ret_fd = take_fd(&copy_fd);

@@ -554,8 +554,11 @@ static bool load_component(struct files *f, const struct model *m, uint32_t proc
 
 	*ret_component = NULL;
 	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
-	if (reason || reply.reason)
-		return f->asker->deferred == deferred;
+	if (!reason)
+		reason = reply.reason;
+	/* Another process with the same image may still have it. */
+	if (reason)
+		return f->asker->deferred == deferred && reason != REASON_PROCESS_GONE;
 	job = file_job_new(fd, FILE_COMPONENT, &reply.identity);
 	if (!job)
 		return true;

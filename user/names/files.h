@@ -57,7 +57,7 @@ bool files_compressed(struct files *f, const struct model *m, uint32_t process,
 /*
  * Gives the image that files_image() or files_bundled() returned last the metadata of one of its
  * assemblies (perfmap_image_give_component()), from beside it. Returns false where there is no time
- * or memory for it now. Files are looked at once.
+ * or memory for it now, or the process is gone. Files are looked at once.
  */
 bool files_component(struct files *f, const struct model *m, uint32_t process,
 		     const struct model_mapping *mapping, uint32_t component);

@@ -232,9 +232,11 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 	if (table)
 		model_module_learn(m, mapping->module, table->identity.build_id,
 				   table->identity.build_id_len);
-	if (!table || !symbol_is_bundled(m, site, table))
+	if (!table || !symbol_is_behind(site, table))
 		return symbol_native(m, site, table, site->reason);
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
+	if (site->reason == REASON_NO_SYMBOL)
+		return symbol_native(m, site, table, site->reason);
 	if (bundled.path) {
 		site->path = bundled.path;
 		site->offset -= bundled.start;

@@ -54,13 +54,11 @@ static bool is_application(const struct model *m, const struct symbol_site *site
 	return !(p->flags & PROCESS_DOTNET) && *site->path && !strcmp(p->exe, site->path);
 }
 
-bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
-		       const struct elf_table *table)
+bool symbol_is_behind(const struct symbol_site *site, const struct elf_table *table)
 {
 	struct elf_place place;
 
-	return m->processes[site->process].flags & PROCESS_DOTNET &&
-	       !elf_find(table, site->offset, &place);
+	return !elf_find(table, site->offset, &place);
 }
 
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
@@ -107,14 +105,15 @@ bool symbol_is_image(const char *path)
 }
 
 /* Why a function of a loaded image has no name. */
-static enum model_reason unnamed_reason(int err)
+static enum model_reason unnamed_reason(const struct model_process *p, int err)
 {
 	switch (err) {
 	case -ENOENT:
 	case -ENODATA:
 		return REASON_PRECOMPILED;
+	case -EAGAIN: /* another file was not looked at */
+		return p->exit_ns ? REASON_PROCESS_GONE : REASON_LIMIT;
 	case -E2BIG:
-	case -EAGAIN: /* no time to look at another file */
 		return REASON_LIMIT;
 	default:
 		return REASON_FILE_MALFORMED;
@@ -161,7 +160,7 @@ uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		return symbol_thunks(m);
 	if (image) {
 		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component);
-		reason = err ? unnamed_reason(err) : REASON_NAMED;
+		reason = err ? unnamed_reason(&m->processes[site->process], err) : REASON_NAMED;
 	}
 	if (reason)
 		return symbol_offset(m, site, place.start, KIND_IMAGE, reason,

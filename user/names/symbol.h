@@ -24,12 +24,8 @@ struct symbol_site {
 uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
 		     enum model_reason reason);
 
-/*
- * Whether an address of a .NET process's executable lies where ELF loads nothing: in what is bundled
- * behind it.
- */
-bool symbol_is_bundled(const struct model *m, const struct symbol_site *site,
-		       const struct elf_table *table);
+/* Whether code lies where ELF loads nothing: perhaps in what is bundled behind it. */
+bool symbol_is_behind(const struct symbol_site *site, const struct elf_table *table);
 
 /*
  * Native code. Without a symbol it is called by the start of its function where the unwind table

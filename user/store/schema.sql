@@ -177,7 +177,7 @@ CREATE TABLE location (
 	from_ns INTEGER NOT NULL,        -- 0 = from the beginning
 	older INTEGER,                   -- location of the same address with an earlier from_ns
 	flags INTEGER NOT NULL,          -- 1 = the name was first seen after the sample
-	tier TEXT NOT NULL               -- of JIT code, "" = none known
+	tier TEXT NOT NULL               -- of JIT code; PreJIT = precompiled; "" = none known
 );
 
 -- One sampling tick that hit a thread.

@@ -50,7 +50,8 @@ const Capture = (() => {
 	function shortForms(symbol) {
 		const managed = symbol.kind === KIND.JIT || symbol.kind === KIND.IMAGE;
 
-		if (symbol.reason || !(managed || symbol.kind === KIND.NATIVE))
+		if (symbol.reason || symbol.name === symbol.module ||
+		    !(managed || symbol.kind === KIND.NATIVE))
 			return [symbol.name];
 		return Format.shortForms(symbol.name, managed ? '.' : '::');
 	}

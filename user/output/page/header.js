@@ -74,14 +74,10 @@ const Header = (() => {
 			facts.append(Dom.make('li', 'warn', Format.plural(capture.cut, 'stack') +
 				' cut short: too many different ones'));
 		if (capture.rawNames)
-			facts.append(Dom.make('li', '', 'raw names'));
-		if (capture.justMyCode) {
-			const item = Dom.make('li', '', 'just my code');
-
-			item.title = 'Framework, runtime and kernel frames are folded into the ' +
-				'application frame that called them: its own time includes theirs.';
-			facts.append(item);
-		}
+			facts.append(Dom.make('li', '', 'raw names, as the runtime writes them'));
+		if (capture.justMyCode)
+			facts.append(Dom.make('li', '', 'just my code: its own time includes that of ' +
+				'framework, runtime and kernel below it'));
 		if (capture.books.samplesGap)
 			Dom.byId('gap').textContent = 'Shares do not hold: ' + lostShare(capture.books) +
 				' of the samples that should be here are missing (see the losses at the top).';
