@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_VERDICT_H
+#define HOTRUN_JUDGE_VERDICT_H
+/*
+ * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
+ * rests on. High CPU alone is never a problem: degraded comes first, what explains it second. Rules
+ * over plain figures, in one order (verdict_of()); pure, no threads. Ids and thresholds: the
+ * project's page on the domain.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Stable ids, part of every machine-readable output: verdict_id(). */
+enum verdict {
+	VERDICT_HEALTHY,
+	VERDICT_BUSY_ELASTIC,
+	VERDICT_BUSY_UNMEASURED,
+	VERDICT_HOST_OVERLOADED,
+	VERDICT_INELASTIC,
+	VERDICT_THROTTLED,
+	VERDICT_STARVED,
+	VERDICT_OVERSUBSCRIBED,
+	VERDICT_STOLEN,
+	VERDICT_NO_EVIDENCE,
+	VERDICT_CNT
+};
+
+/* Shares are 0..1. Defaults: verdict_limits_default(). */
+struct verdict_limits {
+	double high_cpu;	 /* ran of the CPUs available: 0.7 */
+	double slow_share;	 /* of requests: 0.1 */
+	uint64_t stuck_ns;	 /* an unanswered request: 10 s */
+	double progress;	 /* ran / wanted, under it: 0.8 */
+	uint64_t delay_ns;	 /* p99 of run delay, over it: 20 ms */
+	double steal;		 /* of the host's CPU time: 0.1 */
+	double throttled;	 /* of wanted: 0.1 */
+	double host_busy;	 /* of all CPUs: 0.95 */
+	double host_waiting_min; /* waiting threads, or half the CPUs where that is more: 10 */
+	double own_waiting;	 /* threads behind its own, for each CPU available: 1 */
+	uint64_t requests_min;	 /* fewer tell nothing of a slow share: 20 */
+	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
+};
+
+/* What is known of one process over a window; the host's own figures come with each. */
+struct verdict_input {
+	uint64_t elapsed_ns;
+	double running, waiting, throttled; /* mean threads */
+	double behind_own;		    /* of waiting */
+	bool own_known;			    /* waits behind own threads were told apart */
+	double cpus_available;
+	uint64_t delay_p99_ns, delays; /* delays: run delays that ended */
+	/* Service signal. */
+	bool has_requests; /* it serves, and requests were seen or are unanswered */
+	uint64_t requests; /* that a share can be taken of */
+	double slow_share;
+	uint32_t stuck;
+	uint64_t oldest_ns;
+	uint64_t drops;	 /* of its accept queues */
+	bool has_signal; /* the operator's own */
+	double signal;
+	/* The host. */
+	double host_busy, host_waiting, host_steal; /* shares; waiting in threads */
+	uint32_t host_cpus;
+	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
+};
+
+enum verdict_figure {
+	FIGURE_SLOW_SHARE,
+	FIGURE_STUCK,
+	FIGURE_DROPS,
+	FIGURE_SIGNAL,
+	FIGURE_PROGRESS,
+	FIGURE_DELAY,
+	FIGURE_CPU,
+	FIGURE_THROTTLED,
+	FIGURE_BEHIND_OTHERS,
+	FIGURE_BEHIND_OWN,
+	FIGURE_STEAL,
+	FIGURE_HOST_BUSY,
+	FIGURE_HOST_WAITING,
+	FIGURE_REQUESTS,
+	FIGURE_BOOKS,
+	FIGURE_CNT
+};
+
+/* A figure against its threshold. */
+struct verdict_evidence {
+	enum verdict_figure figure;
+	double value, limit; /* in the figure's own unit: share, ns, threads, count */
+	bool bad;
+};
+
+#define VERDICT_EVIDENCE_MAX 8
+
+struct verdict_result {
+	enum verdict verdict;
+	bool degraded;
+	struct verdict_evidence evidence[VERDICT_EVIDENCE_MAX]; /* what decided first */
+	size_t evidence_cnt;
+};
+
+void verdict_limits_default(struct verdict_limits *ret_limits);
+void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
+		struct verdict_result *ret_result);
+/* The host: overloaded when it is saturated and one of the processes is degraded; stolen; else the worst
+ * that is true of all of it. degraded: of any process. */
+void verdict_of_host(const struct verdict_input *host, bool degraded,
+		     const struct verdict_limits *limits, struct verdict_result *ret_result);
+
+/* "busy-elastic"; one sentence on what it means; what to do, "" nothing. Static. */
+const char *verdict_id(enum verdict verdict);
+const char *verdict_text(enum verdict verdict);
+const char *verdict_remedy(enum verdict verdict);
+/* The more urgent of two comes first: < 0, 0, > 0. */
+int verdict_compare(enum verdict a, enum verdict b);
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_REQUESTS_H
+#define HOTRUN_MODEL_REQUESTS_H
+/*
+ * Requests as the kernel saw them, summed over the slices of a model: by endpoint (a process and a
+ * listening socket), by process, for the host. What a request is and what it cannot be told from is
+ * in bpf/events.h. Pure; no threads.
+ */
+#include "bpf/events.h"
+#include "model/model.h"
+
+struct requests_sum {
+	struct model_served served;
+	uint64_t time_max_ns;
+	uint64_t times[RESPONSE_SLOTS];
+	/* At the end of the last slice, and the worst over the slices. */
+	uint32_t in_progress, late, stuck, queued, backlog;
+	uint32_t stuck_max, queued_max;
+	uint64_t oldest_ns, oldest_max_ns;
+	uint8_t protocols; /* PROTOCOL_* */
+	uint32_t endpoints;
+};
+
+struct requests {
+	const struct model *m;
+	uint64_t elapsed_ns; /* of the slices */
+	struct requests_sum host;
+	struct requests_sum *processes; /* by row of the model */
+	struct requests_sum *endpoints; /* by row of the model */
+};
+
+/* Returns it owned, or NULL with errno ENOMEM. */
+struct requests *requests_new(const struct model *m);
+void requests_free(struct requests *r);
+
+/* The time that the share (0..1) of the answered requests did not exceed, interpolated within its
+ * slot, at most the longest; 0 without any. */
+uint64_t requests_time_ns(const struct requests_sum *sum, double share);
+/* Lower bound of a slot, ns; of RESPONSE_SLOTS: the upper bound of the last but one. */
+uint64_t requests_slot_ns(uint32_t slot);
+
+/* Answered requests and those still unanswered that are older than T: what a share can be taken of. */
+uint64_t requests_judged(const struct requests_sum *sum);
+/* Of these, over T: 0..1; and satisfied plus half of those between T and 4 T (Apdex; www.apdex.org):
+ * 0..1. Both 0 and 1 without any. Unanswered ones older than T count as frustrated. */
+double requests_slow_share(const struct requests_sum *sum);
+double requests_score(const struct requests_sum *sum);
+
+/* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS, data
+ * in several pieces, unasked messages; NULL = plain. Static. */
+const char *requests_blur(const struct requests_sum *sum);
+#endif
