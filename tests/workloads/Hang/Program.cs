@@ -2,7 +2,7 @@
 /*
  * A web service that can be in each kind of trouble, on demand.
  *
- *   dotnet Shop.Hang.dll PORT PORT_OF_HTTP2 SECONDS
+ *   dotnet Shop.Hang.dll PORT[,PORT]... PORT_OF_HTTP2 SECONDS
  *
  *   /fast                     answers at once
  *   /busy?us=N                after N us of CPU time
@@ -14,7 +14,7 @@
  *   /ws?push_ms=N&mute=1      WebSocket: sends back what comes, unless mute, and unasked every N ms
  *
  * The pool has at most POOL threads: with the default it would grow out of the hang in minutes. Listens on
- * 127.0.0.1 alone, on the second port HTTP/2 without TLS; prints "ready" when it does.
+ * 127.0.0.1 alone, on the last port HTTP/2 without TLS; prints "ready" when it does.
  */
 using System;
 using System.Globalization;
@@ -133,7 +133,7 @@ namespace Shop.Desk
         {
             if (args.Length != 3)
             {
-                Console.Error.WriteLine("usage: Shop.Hang PORT PORT_OF_HTTP2 SECONDS");
+                Console.Error.WriteLine("usage: Shop.Hang PORT[,PORT]... PORT_OF_HTTP2 SECONDS");
                 return 2;
             }
             ThreadPool.SetMaxThreads(Pool, Pool);
@@ -141,7 +141,8 @@ namespace Shop.Desk
             builder.Logging.ClearProviders();
             builder.WebHost.ConfigureKestrel(options =>
             {
-                options.Listen(IPAddress.Loopback, int.Parse(args[0], CultureInfo.InvariantCulture));
+                foreach (string port in args[0].Split(','))
+                    options.Listen(IPAddress.Loopback, int.Parse(port, CultureInfo.InvariantCulture));
                 options.Listen(IPAddress.Loopback, int.Parse(args[1], CultureInfo.InvariantCulture),
                     listen => listen.Protocols = HttpProtocols.Http2);
             });
