@@ -168,7 +168,7 @@ struct cpu_clock {
  */
 
 /* Histogram of times to the first answer byte: slots 0..3 hold 0..3 us; after them each power of two
- * has four slots of equal width; the last one holds all that is longer (67 s and more). */
+ * has four slots of equal width; the last one holds all that is longer (117 s and more). */
 #define RESPONSE_SLOTS 104
 
 /* What the first bytes of a connection looked like: bits of endpoint.protocols. */

@@ -79,7 +79,7 @@ static void take_lost(void *ctx, uint64_t records)
 
 void collector_take_records(struct collector *c)
 {
-	c->ops = (struct session_ops){c, take_sample, take_stack, take_task};
+	c->ops = (struct session_ops){c, take_sample, take_stack, take_task, NULL};
 	c->sideband_ops =
 		(struct sideband_ops){c, take_fork, take_exit, take_comm, take_mapping, take_lost};
 }

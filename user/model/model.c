@@ -36,12 +36,15 @@ void model_free(struct model *m)
 	free(m->symbols);
 	free(m->locations);
 	free(m->cgroups);
+	free(m->endpoints);
 	free(m->slices);
 	free(m->samples);
 	free(m->accounts);
 	free(m->delays);
 	free(m->contentions);
 	free(m->throttles);
+	free(m->services);
+	free(m->responses);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);
@@ -53,6 +56,7 @@ void model_free(struct model *m)
 	hash_clear(&m->location_index);
 	hash_clear(&m->string_index);
 	hash_clear(&m->cgroup_index);
+	hash_clear(&m->endpoint_index);
 	free(m);
 }
 
@@ -568,4 +572,5 @@ void model_forget_slice(struct model *m)
 {
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
+	m->services_cnt = m->responses_cnt = 0;
 }

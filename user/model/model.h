@@ -501,6 +501,8 @@ bool model_cgroups_sound(const struct model *m);
 /* Row of the endpoint of that process and listening socket; adds it. address is interned; T, protocols
  * and the rest are set from endpoint when it is added. */
 uint32_t model_endpoint_get(struct model *m, const struct model_endpoint *endpoint);
+/* Row of the endpoint of that process and listening socket, or MODEL_NONE. */
+uint32_t model_endpoint_find(const struct model *m, uint32_t process, uint64_t listener);
 
 /* sum += by, figure by figure. */
 void model_served_add(struct model_served *sum, const struct model_served *by);

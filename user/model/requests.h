@@ -6,8 +6,13 @@
  * listening socket), by process, for the host. What a request is and what it cannot be told from is
  * in bpf/events.h. Pure; no threads.
  */
+#include <linux/types.h>
+
 #include "bpf/events.h"
 #include "model/model.h"
+
+/* T, the threshold for slow, where nobody said otherwise. */
+#define REQUESTS_SLOW_NS 500000000ull
 
 struct requests_sum {
 	struct model_served served;
@@ -23,7 +28,7 @@ struct requests_sum {
 
 struct requests {
 	const struct model *m;
-	uint64_t elapsed_ns; /* of the slices */
+	uint64_t elapsed_ns; /* sched_elapsed_ns() */
 	struct requests_sum host;
 	struct requests_sum *processes; /* by row of the model */
 	struct requests_sum *endpoints; /* by row of the model */

@@ -24,8 +24,7 @@ static uint64_t saturating_product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The slices that the tables have rows of: of a recording that goes on only the current one. */
-static uint64_t elapsed_of(const struct model *m)
+uint64_t sched_elapsed_ns(const struct model *m)
 {
 	size_t first = m->cpus_cnt ? m->slices_cnt : 0, last = m->cpus_cnt ? 0 : m->slices_cnt;
 	uint64_t sum = 0;
@@ -178,7 +177,7 @@ struct sched *sched_new(const struct model *m)
 	s->cgroups = calloc(m->cgroups_cnt + 1, sizeof(*s->cgroups));
 	if (!s->processes || !s->threads || !s->cgroups)
 		goto no_memory;
-	s->elapsed_ns = elapsed_of(m);
+	s->elapsed_ns = sched_elapsed_ns(m);
 	add_threads(s, m);
 	if (add_cgroups(s, m))
 		goto no_memory;

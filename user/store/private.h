@@ -22,6 +22,7 @@ enum store_table {
 	TABLE_CGROUP,
 	TABLE_PROCESS,
 	TABLE_THREAD,
+	TABLE_ENDPOINT,
 	TABLE_MODULE,
 	TABLE_MAPPING,
 	TABLE_STACK,
@@ -32,6 +33,8 @@ enum store_table {
 	TABLE_RUN_DELAY,
 	TABLE_CONTENTION,
 	TABLE_THROTTLE,
+	TABLE_SERVICE,
+	TABLE_RESPONSE,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_CNT
@@ -96,6 +99,7 @@ union store_row {
 	struct model_cgroup cgroup;
 	struct model_process process;
 	struct model_thread thread;
+	struct model_endpoint endpoint;
 	struct row_module module;
 	struct row_mapping mapping;
 	struct row_stack stack;
@@ -106,6 +110,8 @@ union store_row {
 	struct model_delay run_delay;
 	struct model_contention contention;
 	struct model_throttle throttle;
+	struct model_service service;
+	struct model_response response;
 	struct model_cpu cpu;
 	struct model_loss loss;
 };

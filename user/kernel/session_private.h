@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_SESSION_PRIVATE_H
+#define HOTRUN_KERNEL_SESSION_PRIVATE_H
+/* What a session holds, for the files that make it up: session.c and sockets.c. */
+#include <bpf/libbpf.h>
+
+#include "hotrun.skel.h"
+#include "kernel/session.h"
+
+struct session {
+	struct session_options options;
+	struct hotrun_bpf *bpf;
+	struct ring_buffer *samples, *tasks;
+	struct sideband *sideband;
+	const struct cpu_clock *clocks; /* the map `cpus` in memory */
+	size_t clocks_bytes;
+	int *tick_fds;		 /* by CPU, -1 = none */
+	struct bpf_link **ticks; /* by CPU */
+	bool *online;
+	struct tick_seen { /* by CPU, at the last look */
+		uint64_t ticks, busy_ns;
+	} * tick_seen;
+	bool started;
+	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
+	/* Requests. */
+	bool requests;			  /* loaded */
+	const struct endpoint *endpoints; /* the map in memory */
+	size_t endpoints_bytes;
+	char requests_why[256]; /* why they are not, "" where nobody asked */
+	/* Of the drain that runs. */
+	const struct session_ops *ops;
+	uint64_t bad_records;
+};
+
+/* Before the load: which programs and maps of requests are wanted, and their configuration. False, with
+ * a sentence for people in s->requests_why, where this kernel lacks what they need. */
+bool sockets_prepare(struct session *s);
+/* Leaves them out of the load. */
+void sockets_omit(struct session *s);
+/* After it. 0, or negative errno, with a sentence in s->requests_why. */
+int sockets_attach(struct session *s);
+void sockets_free(struct session *s);
+#endif

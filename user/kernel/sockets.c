@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The part of a session that sees requests: programs of net.bpf.c. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernel/iterate.h"
+#include "kernel/session_private.h"
+
+/* T where nobody says one: the limit of "satisfied" that most services are judged by. */
+#define SLOW_NS_DEFAULT 500000000ull
+
+static void configure(struct session *s)
+{
+	const struct session_options *o = &s->options;
+	size_t cnt = o->slow_port_cnt < SESSION_SLOW_PORTS_MAX ? o->slow_port_cnt
+							       : SESSION_SLOW_PORTS_MAX;
+
+	s->bpf->rodata->slow_ns = o->slow_ns ?: SLOW_NS_DEFAULT;
+	for (size_t i = 0; i < cnt; i++) {
+		s->bpf->rodata->slow_ports[i] = o->slow_ports[i].port;
+		s->bpf->rodata->slow_port_ns[i] = o->slow_ports[i].slow_ns;
+	}
+	s->bpf->rodata->slow_port_cnt = (uint32_t)cnt;
+}
+
+bool sockets_prepare(struct session *s)
+{
+	configure(s);
+	return true;
+}
+
+void sockets_omit(struct session *s)
+{
+	struct bpf_program *programs[] = {
+		s->bpf->progs.on_state,	  s->bpf->progs.on_data,      s->bpf->progs.on_send,
+		s->bpf->progs.on_receive, s->bpf->progs.read_sockets,
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		bpf_program__set_autoload(programs[i], false);
+	bpf_map__set_autocreate(s->bpf->maps.connections, false);
+	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
+	bpf_map__set_autocreate(s->bpf->maps.rows, false);
+}
+
+static int explain(struct session *s, int err, const char *what)
+{
+	snprintf(s->requests_why, sizeof(s->requests_why), "%s: %s", what, strerror(-err));
+	return err;
+}
+
+static int attach_programs(struct session *s)
+{
+	union bpf_iter_link_info info = {
+		.map.map_fd = (__u32)bpf_map__fd(s->bpf->maps.connections),
+	};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct {
+		struct bpf_program *program;
+		struct bpf_link **link;
+	} programs[] = {
+		{s->bpf->progs.on_send, &s->bpf->links.on_send},
+		{s->bpf->progs.on_receive, &s->bpf->links.on_receive},
+		{s->bpf->progs.on_data, &s->bpf->links.on_data},
+		{s->bpf->progs.on_state, &s->bpf->links.on_state},
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		*programs[i].link = bpf_program__attach(programs[i].program);
+		if (!*programs[i].link)
+			return -errno;
+	}
+	s->bpf->links.read_sockets = bpf_program__attach_iter(s->bpf->progs.read_sockets, &opts);
+	return s->bpf->links.read_sockets ? 0 : -errno;
+}
+
+static int map_endpoints(struct session *s)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *rows;
+
+	s->endpoints_bytes = ENDPOINTS_MAX * sizeof(*s->endpoints);
+	s->endpoints_bytes = (s->endpoints_bytes + page - 1) / page * page;
+	rows = mmap(NULL, s->endpoints_bytes, PROT_READ, MAP_SHARED,
+		    bpf_map__fd(s->bpf->maps.endpoints), 0);
+	if (rows == MAP_FAILED)
+		return -errno;
+	s->endpoints = rows;
+	return 0;
+}
+
+int sockets_attach(struct session *s)
+{
+	int err = map_endpoints(s);
+
+	if (!err)
+		err = attach_programs(s);
+	return err ? explain(s, err, "attaching the programs that see requests") : 0;
+}
+
+static void take_socket(void *ctx, const void *record)
+{
+	const struct session_ops *ops = ctx;
+
+	ops->socket(ops->ctx, record);
+}
+
+int session_read_sockets(struct session *s, const struct session_ops *ops)
+{
+	if (!s->requests)
+		return 0;
+	return iterate(bpf_link__fd(s->bpf->links.read_sockets), sizeof(struct event_socket),
+		       take_socket, (void *)ops);
+}
+
+uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)
+{
+	uint32_t cnt;
+
+	if (!s->requests)
+		return 0;
+	*ret_rows = s->endpoints;
+	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
+	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
+}
+
+const char *session_requests_why(const struct session *s)
+{
+	return *s->requests_why ? s->requests_why : NULL;
+}
+
+void sockets_free(struct session *s)
+{
+	if (s->endpoints)
+		munmap((void *)s->endpoints, s->endpoints_bytes);
+}
