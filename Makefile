@@ -79,7 +79,7 @@ PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live bench soak guests fuzz fuzz-short \
+.PHONY: all static install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
 	check-layers check-format format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
@@ -94,6 +94,7 @@ help:
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
 	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
+	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
 	@echo 'make check-layers | check-format | format'
 	@echo 'make clean        remove $(BUILD)'
@@ -244,6 +245,9 @@ fuzz-short: $(FUZZERS)
 bench: deps-bench
 	@$(MAKE) all workloads $(BENCHES)
 	@BUILD=$(BUILD) tests/bench/run.sh
+verdicts: deps-test
+	@$(MAKE) all workloads
+	@BUILD=$(BUILD) tests/live/verdicts.sh
 soak: all workloads
 	@BUILD=$(BUILD) tests/bench/soak.sh
 
