@@ -218,7 +218,7 @@ Test(requests, blurred_figures_say_why)
 		const char *begins; /* NULL = plain */
 	} rows[] = {
 		{"plain",
-		 {.begun = 100, .answered = 100, .joined = 10, .pushed = 100},
+		 {.begun = 100, .answered = 100, .joined = 10, .pushed = 400},
 		 PROTOCOL_HTTP1,
 		 NULL},
 		{"nothing", {0}, 0, NULL},
@@ -231,7 +231,7 @@ Test(requests, blurred_figures_say_why)
 		 {.begun = 100, .answered = 100, .joined = 11},
 		 PROTOCOL_HTTP1,
 		 "data"},
-		{"pushes", {.begun = 100, .answered = 100, .pushed = 101}, PROTOCOL_HTTP1, "most"},
+		{"pushes", {.begun = 100, .answered = 100, .pushed = 404}, PROTOCOL_HTTP1, "most"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

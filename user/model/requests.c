@@ -9,6 +9,9 @@
 
 /* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
 #define BLUR_JOINED_PART 10
+/* So do sends beyond the first of an answer, from this many for each; two or three are headers, body and
+ * end of a plain one. */
+#define BLUR_PUSHED_TIMES 4
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
@@ -216,7 +219,7 @@ const char *requests_blur(const struct requests_sum *sum)
 		return "data arrived while a request was unanswered (bodies in pieces, "
 		       "pipelining): "
 		       "several requests may count as one";
-	if (s->pushed > s->answered)
+	if (s->pushed / BLUR_PUSHED_TIMES > s->answered)
 		return "most sends follow an earlier one (long answers, WebSocket, streams): only "
 		       "the "
 		       "first byte after data counts as an answer";
