@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -184,23 +183,15 @@ static int run_batch(struct live *live, struct arguments *a)
 	int code = EXIT_OK, err;
 
 	for (bool first = true;;) {
-		uint64_t pause_ns = live_pause_ns(live);
-
-		nanosleep(&(struct timespec){(time_t)(pause_ns / 1000000000),
-					     (long)(pause_ns % 1000000000)},
-			  NULL);
+		live_pause(live);
 		if (!live_step(live))
 			continue;
 		if (!first)
 			putchar('\n');
 		first = false;
 		err = print_slice(live->collector, a);
-		if (err == -EIO && errno == EPIPE)
-			return EXIT_OK; /* a reader that has seen enough */
-		if (err) {
-			log_error("output: %s", strerror(err == -EIO ? errno : -err));
-			return EXIT_FAILED;
-		}
+		if (err)
+			return live_output_failed(err);
 		if ((a->count && !--a->count) || !live_next(live, &code))
 			return code;
 		if (live->renewed)
