@@ -20,37 +20,15 @@ const volatile __u64 slow_ns;
 
 /* --- the life of a socket -------------------------------------------------------------------- */
 
-static __always_inline void fill_address(struct endpoint *e, struct sock *sk)
+static __always_inline void listen_begins(struct sock *sk)
 {
-	if (sk->__sk_common.skc_family == AF_INET)
-		__builtin_memcpy(e->address, &sk->__sk_common.skc_rcv_saddr, 4);
-	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_rcv_saddr))
-		BPF_CORE_READ_INTO(&e->address, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
-}
+	struct connection init = state_of_listener(sk), *c;
 
-/* The state of a listening socket and the row of who listens, tgid 0 = not known. */
-static __always_inline void listen_begins(struct sock *sk, __u32 tgid, __u64 start_ns)
-{
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct endpoint *e;
-
-	if (!c) {
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (c)
+		own_listener(c, sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+	else
 		count_loss(LOSS_SOCKET_ALLOC);
-		return;
-	}
-	c->listener = bpf_get_socket_cookie(sk);
-	c->owner = tgid;
-	c->owner_start_ns = start_ns;
-	c->netns = sk->__sk_common.skc_net.net->ns.inum;
-	c->port = sk->__sk_common.skc_num;
-	c->family = sk->__sk_common.skc_family;
-	if (!tgid)
-		return;
-	c->home = 0;
-	c->home = find_row(c, tgid, start_ns);
-	e = row_at(c->home);
-	if (e)
-		fill_address(e, sk);
 }
 
 /* The connection will not be answered any more. */
@@ -87,7 +65,7 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 	struct connection *c;
 
 	if (new_state == TCP_LISTEN) {
-		listen_begins(sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+		listen_begins(sk);
 		return 0;
 	}
 	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
@@ -104,15 +82,6 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
-
-/* Bytes of payload that came, the FIN not counted, before what is on its way. */
-static __always_inline __u64 payload_received(struct tcp_sock *tp)
-{
-	__u64 bytes = tp->bytes_received;
-	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
-
-	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
-}
 
 /* Data that came with the end of the handshake is not seen by on_data: it came when the connection was
  * ready. */
@@ -222,7 +191,6 @@ static __always_inline int handle_receive(struct sock *sk, int bytes)
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c)
 		return 0;
-	c->read = 1;
 	adopt(c);
 	if (!c->arrived) {
 		tp = bpf_skc_to_tcp_sock(sk);
@@ -243,52 +211,4 @@ SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_receive, struct sock *sk, int ret)
 {
 	return handle_receive(sk, ret);
-}
-
-/* --- reading --------------------------------------------------------------------------------- */
-
-/* Once a slice, for each socket with state: it, where it listens or has an unanswered request. */
-SEC("iter/bpf_sk_storage_map")
-int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
-{
-	struct connection *c = ctx->value;
-	struct sock *sk = ctx->sk;
-	struct event_socket event = {};
-	struct tcp_sock *tp;
-
-	if (!c || !sk)
-		return 0;
-	event.begun_ns = c->begun_ns;
-	if (sk->__sk_common.skc_state == TCP_LISTEN) {
-		event.flags = SOCKET_LISTENS;
-		event.begun_ns = 0;
-		event.queued = sk->sk_ack_backlog;
-		event.backlog = sk->sk_max_ack_backlog;
-		event.drops = sk->sk_drops.counter;
-	} else {
-		tp = bpf_skc_to_tcp_sock(sk);
-		if (!tp)
-			return 0;
-		if (!event.begun_ns && !c->arrived && payload_received(tp))
-			event.begun_ns = c->ready_ns;
-		else if (event.begun_ns && has_answer(c, tp))
-			return 0;
-		if (!event.begun_ns)
-			return 0;
-		if (c->read)
-			event.flags |= SOCKET_ACCEPTED;
-		if (c->earlier)
-			event.flags |= SOCKET_EARLIER;
-	}
-	event.header.kind = EVENT_SOCKET;
-	event.header.size = sizeof(event);
-	event.header.cpu = bpf_get_smp_processor_id();
-	event.listener = c->listener;
-	event.process_start_ns = c->owner_start_ns;
-	event.tgid = c->owner;
-	event.netns = c->netns;
-	event.port = c->port;
-	event.family = c->family;
-	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
-	return 0;
 }

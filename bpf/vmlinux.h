@@ -141,8 +141,11 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct socket;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct socket *sk_socket;
 	atomic_t sk_drops;
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;

@@ -26,6 +26,7 @@ struct session {
 	bool requests;			  /* loaded */
 	const struct endpoint *endpoints; /* the map in memory */
 	size_t endpoints_bytes;
+	uint32_t namespaces, namespaces_seen;
 	char requests_why[256]; /* why they are not, "" where nobody asked */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
