@@ -5,7 +5,19 @@
  * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
  * rests on. High CPU alone is never a problem: degraded comes first, what explains it second. Rules
  * over plain figures, in one order (verdict_of()); pure, no threads. Ids and thresholds: the
- * project's page on the domain.
+ * project's page on the domain. Where that page leaves room, this is what was decided:
+ *
+ * - Shares of next to nothing are no evidence: a process that wanted less than wanted_min has no
+ *   progress to judge, and fewer than delays_min run delays have no p99.
+ * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
+ *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
+ * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
+ *   what it was promised: without a service signal it is never degraded.
+ * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
+ *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
+ * - Without a service signal a process at high CPU that waits most behind its own threads, less than
+ *   own_waiting for each CPU, has what it can use: busy-unmeasured.
+ * - Where own and others' threads cannot be told apart, the wait splits as the host's running threads.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +52,9 @@ struct verdict_limits {
 	double own_waiting;	 /* threads behind its own, for each CPU available: 1 */
 	uint64_t requests_min;	 /* fewer tell nothing of a slow share: 20 */
 	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
+	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.05 */
+	uint64_t delays_min;	 /* fewer have no p99: 100 */
+	uint64_t episode_ns; /* degraded on end so long, though not over the whole window: 3 s */
 };
 
 /* What is known of one process over a window; the host's own figures come with each. */
@@ -48,16 +63,17 @@ struct verdict_input {
 	double running, waiting, throttled; /* mean threads */
 	double behind_own;		    /* of waiting */
 	bool own_known;			    /* waits behind own threads were told apart */
-	double cpus_available;
-	uint64_t delay_p99_ns, delays; /* delays: run delays that ended */
+	double cpus_available;		    /* 0 = not known */
+	bool background;		    /* all of it asked to run behind others */
+	uint64_t delay_p99_ns, delays;	    /* delays: run delays that ended */
 	/* Service signal. */
 	bool has_requests; /* it serves, and requests were seen or are unanswered */
 	uint64_t requests; /* that a share can be taken of */
 	double slow_share;
 	uint32_t stuck;
-	uint64_t oldest_ns;
-	uint64_t drops;	 /* of its accept queues */
-	bool has_signal; /* the operator's own */
+	uint64_t oldest_ns; /* of those unanswered */
+	uint64_t drops;	    /* of accept queues that were full */
+	bool has_signal;    /* the operator's own */
 	double signal;
 	/* The host. */
 	double host_busy, host_waiting, host_steal; /* shares; waiting in threads */
@@ -88,7 +104,7 @@ enum verdict_figure {
 struct verdict_evidence {
 	enum verdict_figure figure;
 	double value, limit; /* in the figure's own unit: share, ns, threads, count */
-	bool bad;
+	bool bad;	     /* on the far side of the limit; of FIGURE_CPU: high */
 };
 
 #define VERDICT_EVIDENCE_MAX 8
@@ -103,10 +119,21 @@ struct verdict_result {
 void verdict_limits_default(struct verdict_limits *ret_limits);
 void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
 		struct verdict_result *ret_result);
-/* The host: overloaded when it is saturated and one of the processes is degraded; stolen; else the worst
- * that is true of all of it. degraded: of any process. */
-void verdict_of_host(const struct verdict_input *host, bool degraded,
+/*
+ * The host: input has its figures alone, and its requests summed. degraded: a bit (VERDICT_BIT) for the
+ * verdict of each process that is degraded, 0 = none. stolen where steal explains one of them,
+ * overloaded where it is saturated and any is degraded, else the most urgent of theirs, else what is
+ * true of all of it.
+ */
+#define VERDICT_BIT(verdict) (1u << (verdict))
+void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
 		     const struct verdict_limits *limits, struct verdict_result *ret_result);
+/* True where the host's CPUs are all taken: CPU share, or threads that wait. */
+bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits);
+
+/* How far a figure is beyond its limit, as a part of the limit: 1 = twice as bad, negative = as much
+ * room is left. Sides are of the figure: progress is bad below. */
+double verdict_distance(const struct verdict_evidence *evidence);
 
 /* "busy-elastic"; one sentence on what it means; what to do, "" nothing. Static. */
 const char *verdict_id(enum verdict verdict);
