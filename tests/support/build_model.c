@@ -255,6 +255,16 @@ static void build_rest(struct model *m, uint32_t first_slice, uint32_t seconds)
 	free(accounted);
 }
 
+/* As a recorder writes them: slice after slice. */
+static int compare_accounts(const void *a, const void *b)
+{
+	const struct model_account *x = a, *y = b;
+
+	if (x->slice != y->slice)
+		return x->slice < y->slice ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
 void build_books(struct model *m, uint32_t seconds)
 {
 	uint32_t first_slice = (uint32_t)m->slices_cnt;
@@ -270,6 +280,8 @@ void build_books(struct model *m, uint32_t seconds)
 	m->cpus[0].ticks_taken += m->samples_cnt % parts;
 	m->cpus[0].queue[0] += m->samples_cnt % parts;
 	build_rest(m, first_slice, seconds);
+	if (m->accounts_cnt)
+		qsort(m->accounts, m->accounts_cnt, sizeof(*m->accounts), compare_accounts);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */

@@ -60,10 +60,12 @@ static void add_scheduler(struct figures *f, const struct verdict_input *in,
 	set(f, FIGURE_THROTTLED, in->throttled / wanted, l->throttled,
 	    in->throttled > 0 && in->throttled / wanted >= l->throttled);
 	is_short = figures_short(f);
-	set(f, FIGURE_BEHIND_OTHERS, others, own, is_short && in->waiting > 0 && others >= own);
 	if (in->cpus_available > 0)
 		set(f, FIGURE_BEHIND_OWN, own / in->cpus_available, l->own_waiting,
 		    is_short && own > others && own / in->cpus_available >= l->own_waiting);
+	set(f, FIGURE_BEHIND_OTHERS, others, own,
+	    is_short && others > 0 && !figures_bad(f, FIGURE_BEHIND_OWN) &&
+		    (others >= own || in->running / (in->running + others) < l->progress));
 }
 
 static void add_host(struct figures *f, const struct verdict_input *in,

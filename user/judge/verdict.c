@@ -36,19 +36,20 @@ struct facts {
 	bool degraded;
 };
 
-/* Waits behind its own threads, less than what makes it oversubscribed, and runs all it can. */
-static bool is_merely_parallel(const struct figures *f)
+/* That it was short of CPU tells without a signal only where something took the CPU: behind its own
+ * threads, as long as they are few, it has what it can use. */
+static bool is_kept_from_cpu(const struct figures *f)
 {
-	return figures_bad(f, FIGURE_CPU) && !figures_bad(f, FIGURE_BEHIND_OTHERS) &&
-	       !figures_bad(f, FIGURE_BEHIND_OWN) && !figures_bad(f, FIGURE_THROTTLED) &&
-	       !figures_bad(f, FIGURE_STEAL);
+	return figures_short(f) &&
+	       (figures_bad(f, FIGURE_BEHIND_OTHERS) || figures_bad(f, FIGURE_BEHIND_OWN) ||
+		figures_bad(f, FIGURE_THROTTLED) || figures_bad(f, FIGURE_STEAL));
 }
 
 static bool is_degraded(const struct facts *facts, bool background)
 {
 	if (facts->signal != SIGNAL_NONE)
 		return facts->signal == SIGNAL_SLOW;
-	return !background && figures_short(&facts->f) && !is_merely_parallel(&facts->f);
+	return !background && is_kept_from_cpu(&facts->f);
 }
 
 static bool lacks_evidence(const struct facts *facts)
@@ -240,6 +241,8 @@ void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
 		tell(&r, &f, FIGURE_BOOKS);
 	if (r.verdict == VERDICT_STOLEN)
 		tell(&r, &f, FIGURE_STEAL);
+	if (r.verdict == VERDICT_HEALTHY || r.verdict == VERDICT_BUSY_ELASTIC)
+		tell(&r, &f, FIGURE_SLOW_SHARE);
 	tell_bad(&r, &f, saturation, COUNT(saturation));
 	tell(&r, &f, FIGURE_HOST_BUSY);
 	tell(&r, &f, FIGURE_HOST_WAITING);

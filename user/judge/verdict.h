@@ -15,8 +15,9 @@
  *   what it was promised: without a service signal it is never degraded.
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
  *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
- * - Without a service signal a process at high CPU that waits most behind its own threads, less than
- *   own_waiting for each CPU, has what it can use: busy-unmeasured.
+ * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
+ *   others decides by itself, and without a service signal a process that waits so has what it can use.
+ *   So inelastic is never said without a signal.
  * - Where own and others' threads cannot be told apart, the wait splits as the host's running threads.
  */
 #include <stdbool.h>

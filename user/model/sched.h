@@ -63,6 +63,8 @@ struct sched_available {
 	uint32_t mask;	 /* CPUs of the affinity mask, at most those on line */
 };
 struct sched_available sched_available(const struct model *m, uint32_t process);
+/* The same for all: by row of the model, owned by the caller; NULL with errno ENOMEM. */
+struct sched_available *sched_available_all(const struct model *m);
 /* Row of the cgroup of that process, by its threads' last account; MODEL_NONE where it is not known.
  * Both walk all threads and accounts. */
 uint32_t sched_cgroup_of(const struct model *m, uint32_t process);

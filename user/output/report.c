@@ -89,6 +89,9 @@ static int write_sections(const struct report *r)
 	int err;
 
 	report_host(r);
+	err = report_verdict(r);
+	if (err)
+		return err;
 	report_processes(r);
 	err = report_who_waits(r);
 	if (!err)
@@ -107,6 +110,30 @@ static int write_sections(const struct report *r)
 		report_losses(r);
 	}
 	return r->o.all ? report_idle(r) : 0;
+}
+
+/* 0 or -ENOMEM. */
+static int read_verdicts(struct report *r)
+{
+	struct verdict_sources sources = {
+		.m = r->m,
+		.totals = r->totals,
+		.books = &r->books,
+		.sched = r->sched,
+		.policy = r->o.limits,
+		.asked = r->o.processes,
+		.asked_cnt = r->o.processes ? r->o.process_cnt : 0,
+		.all = r->o.all,
+	};
+
+	if (!(r->m->host.off & OFF_REQUESTS)) {
+		r->requests = requests_new(r->m);
+		if (!r->requests)
+			return -ENOMEM;
+		sources.requests = r->requests;
+	}
+	r->verdicts = verdicts_new(&sources);
+	return r->verdicts ? 0 : -ENOMEM;
 }
 
 /* 0 or -ENOMEM. */
@@ -136,6 +163,8 @@ static void report_clear(struct report *r)
 	contention_free(r->contention);
 	free(r->throttled);
 	report_hottest_free(r->hottest);
+	requests_free(r->requests);
+	verdicts_free(r->verdicts);
 }
 
 void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *w)
@@ -160,8 +189,10 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
-		err = write_sections(&r);
+		err = read_verdicts(&r);
 	}
+	if (!err)
+		err = write_sections(&r);
 	report_clear(&r);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;

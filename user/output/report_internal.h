@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "judge/books.h"
+#include "judge/verdicts.h"
 #include "model/contention.h"
 #include "model/model.h"
 #include "model/policy.h"
@@ -37,6 +38,8 @@ struct report {
 	struct contention *contention;
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
+	struct requests *requests; /* NULL where the capture kept no requests */
+	struct verdicts *verdicts;
 };
 
 /* Processes that the first screen says more of. */
@@ -87,6 +90,15 @@ void put_delay(const struct report *r, const struct sched_sum *sum, double q, si
  * column `at` already. */
 void put_words(const struct report *r, const char *text, size_t at, size_t indent);
 
+/* A text that is gathered, then broken to the width. Cut where it is full. */
+struct words {
+	char text[6144];
+	size_t len;
+};
+__attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char *format, ...);
+/* It in lines, the first one indented so far, later ones two columns more. */
+void put_paragraph(const struct report *r, const struct words *w, size_t indent);
+
 /* The next row of the table that "start here" speaks of and the report details: those with samples or
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
@@ -118,6 +130,10 @@ void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static 
 void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
 #define PID_COLUMNS 9
 
+/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %"; nothing
+ * where that is not known. 0 or -ENOMEM. */
+int report_behind(const struct report *r, uint32_t process, struct words *w);
+
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
 
@@ -126,6 +142,7 @@ const struct total_process *report_find(const struct report *r, uint32_t process
 
 /* The sections. 0 or -ENOMEM. */
 void report_host(const struct report *r);
+int report_verdict(const struct report *r);
 void report_processes(const struct report *r);
 int report_who_waits(const struct report *r);
 int report_start_here(const struct report *r);
