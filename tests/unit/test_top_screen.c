@@ -14,6 +14,23 @@
 
 #define MS 1000000ull
 
+/* The service has two ports, of which one hangs. */
+static void build_requests(struct model *m, uint32_t process)
+{
+	uint32_t http = build_endpoint(m, process, "0.0.0.0", 8080);
+	struct model_service stand = {
+		.endpoint = build_endpoint(m, process, "0.0.0.0", 8081),
+		.in_progress = 12,
+		.late = 12,
+		.stuck = 9,
+		.oldest_ns = 11000 * MS,
+	};
+
+	build_answers(m, 0, http, 3 * MS, 180);
+	build_answers(m, 0, http, 700 * MS, 8);
+	build_service(m, &stand);
+}
+
 /* One interval of a service beside a batch job and a hostile name. */
 static struct model *busy_host(uint32_t *ret_service)
 {
@@ -52,6 +69,7 @@ static struct model *busy_host(uint32_t *ret_service)
 	BUILD_SAMPLES(m, worker, 19, json);
 	BUILD_SAMPLES(m, second, 5, price);
 	BUILD_SAMPLES(m, loop, 69, copy);
+	build_requests(m, api);
 	build_books(m, 1);
 	for (size_t i = 0; i < m->cpus_cnt; i++)
 		m->cpus[i].switches = 5000;
@@ -79,10 +97,9 @@ Test(top_screen, processes)
 		size_t rows, columns;
 		enum top_order order;
 	} cases[] = {
-		{"top_wide.txt", 10, 130, TOP_BY_CPU},
-		{"top_100.txt", 10, 100, TOP_BY_WAITING},
-		{"top_60.txt", 10, 60, TOP_BY_SWITCHES},
-		{"top_rows.txt", 2, 130, TOP_BY_CPU},
+		{"top_wide.txt", 10, 130, TOP_BY_CPU},	 {"top_100.txt", 10, 100, TOP_BY_WAITING},
+		{"top_60.txt", 10, 60, TOP_BY_SWITCHES}, {"top_rows.txt", 2, 130, TOP_BY_CPU},
+		{"top_120.txt", 10, 120, TOP_BY_SLOW},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
@@ -120,6 +137,7 @@ Test(top_screen, orders)
 		{"by CPU", TOP_BY_CPU, {4711, 99, 500, 15}},
 		{"by waiting", TOP_BY_WAITING, {99, 4711, 500, 15}},
 		{"by switches", TOP_BY_SWITCHES, {4711, 99, 500, 15}},
+		{"by slow requests", TOP_BY_SLOW, {4711, 99, 500, 15}},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
@@ -168,6 +186,55 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 	cr_assert_eq(v->rows_cnt, 4);
 	for (size_t i = 0; i < 4; i++)
 		cr_expect_eq(m->processes[v->rows[i]].tgid, cases[i].pid, "row %zu", i);
+	top_view_free(v);
+	model_free(m);
+}
+
+/* By slow requests: those that hang, then the slow share, then who serves, then the others by CPU. */
+Test(top_screen, who_serves_badly_comes_first)
+{
+	static const struct {
+		uint32_t pid, fast, slow, stuck;
+	} cases[] = {{5, 100, 0, 2}, {4, 10, 1, 0}, {3, 1000, 1, 0}, {2, 50, 0, 0}, {1, 0, 0, 0}};
+	struct model *m = build_model(2, 99);
+	struct top_view *v;
+
+	for (size_t i = 5; i-- > 0;) {
+		uint32_t process = build_process(m, cases[i].pid, "web", 0), endpoint;
+		struct model_service stand = {.in_progress = cases[i].stuck,
+					      .late = cases[i].stuck,
+					      .stuck = cases[i].stuck};
+
+		if (cases[i].pid == 1) {
+			build_thread(m, process, 1, "job", 900 * MS, 'R');
+			continue;
+		}
+		stand.endpoint = endpoint = build_endpoint(m, process, "::", 80);
+		build_answers(m, 0, endpoint, MS, cases[i].fast);
+		build_answers(m, 0, endpoint, 1000 * MS, cases[i].slow);
+		build_service(m, &stand);
+	}
+	build_books(m, 1);
+	v = top_view_new(m);
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_SLOW), 0);
+	cr_assert_eq(v->rows_cnt, 5, "those that want no CPU are listed when they serve");
+	for (size_t i = 0; i < 5; i++)
+		cr_expect_eq(m->processes[v->rows[i]].tgid, cases[i].pid, "row %zu", i);
+	top_view_free(v);
+	model_free(m);
+}
+
+Test(top_screen, threads_are_not_ordered_by_requests)
+{
+	uint32_t service;
+	struct model *m = busy_host(&service);
+	struct top_view *v = top_view_new(m);
+
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, service, TOP_BY_SLOW), 0);
+	cr_expect_eq(v->order, TOP_BY_CPU);
+	cr_expect_null(top_view_requests(v, 0));
 	top_view_free(v);
 	model_free(m);
 }
@@ -259,7 +326,10 @@ Test(top_screen, what_a_kernel_cannot_tell_is_not_available)
 		const char *name;
 		uint32_t off;
 		unsigned int cells;
-	} cases[] = {{"all there", 0, 1}, {"groups", OFF_GROUPS, 2}, {"own", OFF_OWN, 3}};
+	} cases[] = {{"all there", 0, 1},
+		     {"groups", OFF_GROUPS, 2},
+		     {"own", OFF_OWN, 3},
+		     {"requests", OFF_REQUESTS, 3}};
 	char line[TOP_LINE_BYTES];
 	struct model *m = build_model(1, 99);
 	struct top_view *v;

@@ -81,6 +81,11 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes);
  * are there. */
 void collector_name_process(struct collector *c, uint32_t process);
 
+/* Whether the kernel tells of requests; "requests", "requests off: WHY", or "requests off" where nobody
+ * asked for them. */
+bool collector_sees_requests(const struct collector *c);
+void collector_requests_text(const struct collector *c, char *text, size_t bytes);
+
 /* Borrowed until collector_renew() and collector_free(). */
 struct model *collector_model(struct collector *c);
 /* Since the start. */

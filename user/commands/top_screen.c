@@ -33,7 +33,7 @@ static const char *const help_lines[] = {
 	"Up Down j k   choose a row          PgUp PgDn Home End   far",
 	"Enter t       the threads of the chosen process",
 	"Esc           back to the processes",
-	"c w s         order by CPU, by waiting threads, by context switches",
+	"c w s r       order by CPU, by waiting threads, by context switches, by slow requests",
 	"Space         stop the picture, and go on",
 	"q             quit",
 	"",
@@ -43,9 +43,11 @@ static const char *const help_lines[] = {
 	"delay p99  99 of 100 waits for a CPU were shorter",
 	"switch/s   context switches a second",
 	"throttled  stopped by a CPU limit of its cgroup, of the time that it wanted",
+	"slow       of the requests that it answered or that wait: those over 500 ms (--slow)",
+	"stuck      requests without an answer for more than 10 s",
 	"hottest    the application's method nearest to the leaf in most samples, or the leaf;",
 	"           n/a: too few samples to name one ([k] kernel, [j] JIT code)",
-	"Listed is what ran, waited or was throttled in the last interval.",
+	"Listed is what ran, waited, was throttled or served in the last interval.",
 };
 
 static void say(struct top_screen *t, const char *text)
@@ -162,12 +164,13 @@ static void draw_rows(struct top_screen *t)
 static void draw(struct top_screen *t)
 {
 	unsigned int lines = screen_lines(t->screen);
-	const char *keys = t->help		      ? "any key: back"
-			   : t->paused		      ? "PAUSED, Space goes on   q quit"
-			   : t->process != MODEL_NONE ? "q quit  h help  Esc processes  c CPU  "
-							"w waiting  s switches  Space pause"
-						      : "q quit  h help  Enter threads  c CPU  "
-							"w waiting  s switches  Space pause";
+	const char *keys = t->help     ? "any key: back"
+			   : t->paused ? "PAUSED, Space goes on   q quit"
+			   : t->process != MODEL_NONE
+				   ? "q quit  h help  Esc processes  c CPU  "
+				     "w waiting  s switches  r requests  Space pause"
+				   : "q quit  h help  Enter threads  c CPU  "
+				     "w waiting  s switches  r requests  Space pause";
 
 	screen_clear(t->screen);
 	if (lines < MIN_LINES || screen_columns(t->screen) < TOP_MIN_COLUMNS) {
@@ -276,6 +279,9 @@ static void take_key(struct top_screen *t, int key)
 		break;
 	case 's':
 		set_order(t, TOP_BY_SWITCHES);
+		break;
+	case 'r':
+		set_order(t, TOP_BY_SLOW);
 		break;
 	case SCREEN_ENTER:
 	case 't':

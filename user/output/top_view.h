@@ -11,11 +11,13 @@
  * nor when its share is less than twice its error.
  */
 #include "model/model.h"
+#include "model/requests.h"
 #include "model/sched.h"
 
 #define TOP_MIN_SAMPLES 10
 
-enum top_order { TOP_BY_CPU, TOP_BY_WAITING, TOP_BY_SWITCHES };
+/* Those from TOP_BY_SLOW on are of processes alone; their threads then stand by CPU. */
+enum top_order { TOP_BY_CPU, TOP_BY_WAITING, TOP_BY_SWITCHES, TOP_BY_SLOW };
 
 struct top_hot {
 	uint32_t row;	      /* of processes or threads */
@@ -31,6 +33,8 @@ struct top_hots {
 struct top_view {
 	const struct model *m;
 	struct sched *sched;
+	struct requests *requests;	   /* NULL = requests are not seen */
+	bool *serves;			   /* by process: it answered, or requests stand */
 	size_t processes_cnt, threads_cnt; /* rows that it has sums of: the model grows on */
 	int64_t time_s;			   /* since the epoch, of the slice's end; 0 unknown */
 	uint64_t elapsed_ns;		   /* of the slice */
@@ -52,11 +56,14 @@ struct top_view {
 struct top_view *top_view_new(struct model *m);
 void top_view_free(struct top_view *v);
 
-/* Lists the processes, or the threads of one, that ran, waited or were throttled. 0 or -ENOMEM. */
+/* Lists the processes, or the threads of one, that ran, waited or were throttled, and processes that serve:
+ * one that hangs may want no CPU. 0 or -ENOMEM. */
 int top_view_arrange(struct top_view *v, uint32_t process, enum top_order order);
 
 /* The sums of a row of v->rows. */
 const struct sched_sum *top_view_sum(const struct top_view *v, size_t i);
+/* The requests of such a row, or NULL where it is a thread or serves nothing. */
+const struct requests_sum *top_view_requests(const struct top_view *v, size_t i);
 /* Its hottest method, or NULL where it has no samples at all. */
 const struct top_hot *top_view_hot(const struct top_view *v, size_t i);
 #endif
