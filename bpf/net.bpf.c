@@ -5,7 +5,7 @@
  * state: all other sockets cost one failed look-up. Connections with several paths (MPTCP) are left
  * out: their answers do not pass through the socket that the data comes in by.
  */
-#include "request.bpf.h"
+#include "protocol.bpf.h"
 
 struct connection_map connections SEC(".maps");
 struct endpoint_map endpoints SEC(".maps");
@@ -18,39 +18,28 @@ const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
 const volatile __u32 slow_port_cnt;
 const volatile __u64 slow_ns;
 
+/* Data outside the linear part of a segment can be read (6.12 on). Set before load. */
+const volatile bool reads_pages;
+/* 0 -> the first data of a connection, one a CPU. Of on_data alone, which the kernel does not run inside
+ * itself. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct opening);
+} openings SEC(".maps");
+
 /* --- the life of a socket -------------------------------------------------------------------- */
 
-static __always_inline void fill_address(struct endpoint *e, struct sock *sk)
+static __always_inline void listen_begins(struct sock *sk)
 {
-	if (sk->__sk_common.skc_family == AF_INET)
-		__builtin_memcpy(e->address, &sk->__sk_common.skc_rcv_saddr, 4);
-	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_rcv_saddr))
-		BPF_CORE_READ_INTO(&e->address, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
-}
+	struct connection init = state_of_listener(sk), *c;
 
-/* The state of a listening socket and the row of who listens, tgid 0 = not known. */
-static __always_inline void listen_begins(struct sock *sk, __u32 tgid, __u64 start_ns)
-{
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct endpoint *e;
-
-	if (!c) {
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (c)
+		own_listener(c, sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+	else
 		count_loss(LOSS_SOCKET_ALLOC);
-		return;
-	}
-	c->listener = bpf_get_socket_cookie(sk);
-	c->owner = tgid;
-	c->owner_start_ns = start_ns;
-	c->netns = sk->__sk_common.skc_net.net->ns.inum;
-	c->port = sk->__sk_common.skc_num;
-	c->family = sk->__sk_common.skc_family;
-	if (!tgid)
-		return;
-	c->home = 0;
-	c->home = find_row(c, tgid, start_ns);
-	e = row_at(c->home);
-	if (e)
-		fill_address(e, sk);
 }
 
 /* The connection will not be answered any more. */
@@ -87,7 +76,7 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 	struct connection *c;
 
 	if (new_state == TCP_LISTEN) {
-		listen_begins(sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+		listen_begins(sk);
 		return 0;
 	}
 	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
@@ -105,15 +94,6 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Bytes of payload that came, the FIN not counted, before what is on its way. */
-static __always_inline __u64 payload_received(struct tcp_sock *tp)
-{
-	__u64 bytes = tp->bytes_received;
-	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
-
-	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
-}
-
 /* Data that came with the end of the handshake is not seen by on_data: it came when the connection was
  * ready. */
 static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
@@ -125,25 +105,43 @@ static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
 		begin(c, tp, c->ready_ns);
 }
 
-/* The TCP header of a segment, as far as we need it. */
-struct segment {
-	__u32 seq, bytes; /* of the payload */
-};
-
-static __always_inline struct segment segment_of(struct sk_buff *skb)
+/* What a connection talks, by the first data of it that we see. */
+static __always_inline void look_at_opening(struct connection *c, struct sk_buff *skb,
+					    struct segment segment)
 {
-	struct segment segment = {};
-	__u8 header[14];
-	__u32 header_bytes;
+	struct opening *opening;
+	__u32 zero = 0, bytes = segment.bytes;
 
-	if (bpf_probe_read_kernel(header, sizeof(header), skb->data))
-		return segment;
-	header_bytes = (header[12] >> 4) * 4;
-	if (skb->len > header_bytes)
-		segment.bytes = skb->len - header_bytes;
-	segment.seq =
-		(__u32)header[4] << 24 | (__u32)header[5] << 16 | (__u32)header[6] << 8 | header[7];
-	return segment;
+	opening = bpf_map_lookup_elem(&openings, &zero);
+	if (!opening)
+		return;
+	if (bytes > OPENING_BYTES)
+		bytes = OPENING_BYTES;
+	if (!segment_read_most(skb, segment.at, opening->data, bytes))
+		return;
+	c->protocol = protocol_of(opening->data, bytes);
+	if (c->protocol == PROTOCOL_OTHER && c->arrived) {
+		c->protocol = protocol_of_older(opening->data, bytes);
+		/* What looked unanswered then may have waited for nothing. */
+		if (c->protocol != PROTOCOL_OTHER && c->earlier)
+			c->begun_ns = c->uncounted = 0;
+	}
+	if (c->protocol == PROTOCOL_HTTP1 && opening->data[0] == 'G' &&
+	    asks_for_websocket(opening, bytes))
+		c->protocol |= PROTOCOL_WEBSOCKET;
+}
+
+/* Whether data that comes with nothing unanswered is a request, as far as its protocol tells. */
+static __always_inline bool is_request(struct connection *c, struct sk_buff *skb,
+				       struct segment segment, bool first)
+{
+	if (c->protocol & PROTOCOL_WEBSOCKET)
+		return first;
+	if (c->protocol & PROTOCOL_HTTP2)
+		return http2_is_request(skb, segment, first);
+	if (c->protocol & PROTOCOL_TLS)
+		return tls_is_request(skb, segment);
+	return true;
 }
 
 /* Each segment that comes in on an established connection, acknowledgements among them; before the
@@ -155,6 +153,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	struct segment segment;
 	struct tcp_sock *tp;
 	struct endpoint *e;
+	bool first;
 
 	if (!c)
 		return 0;
@@ -176,10 +175,13 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		return 0;
 	catch_up(c, tp);
+	first = !c->arrived;
+	if (!c->protocol)
+		look_at_opening(c, skb, segment);
 	c->arrived = 1;
 	if (c->begun_ns)
 		c->joined++;
-	else
+	else if (is_request(c, skb, segment, first))
 		begin(c, tp, bpf_ktime_get_ns());
 	return 0;
 }
@@ -212,26 +214,6 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	return 0;
 }
 
-static __always_inline int handle_receive(struct sock *sk, int bytes)
-{
-	struct connection *c;
-	struct tcp_sock *tp;
-
-	if (bytes <= 0)
-		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c)
-		return 0;
-	c->read = 1;
-	adopt(c);
-	if (!c->arrived) {
-		tp = bpf_skc_to_tcp_sock(sk);
-		if (tp)
-			catch_up(c, tp);
-	}
-	return 0;
-}
-
 /* Each send by any means, after it: of all sockets, those of other families among them. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(on_send, struct sock *sk, int ret)
@@ -239,56 +221,29 @@ int BPF_PROG(on_send, struct sock *sk, int ret)
 	return handle_send(sk, ret);
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(on_receive, struct sock *sk, int ret)
+/* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what sendfile
+ * sends is only seen when it is acknowledged. */
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
 {
-	return handle_receive(sk, ret);
+	return handle_send(sk, ret);
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
-
-/* Once a slice, for each socket with state: it, where it listens or has an unanswered request. */
-SEC("iter/bpf_sk_storage_map")
-int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
+/* Each read of TCP data by any means, under the socket's lock. Others than the process that reads come
+ * here in interrupts, where the kernel itself takes data apart: then nobody owns the lock. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_receive, struct sock *sk)
 {
-	struct connection *c = ctx->value;
-	struct sock *sk = ctx->sk;
-	struct event_socket event = {};
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	struct tcp_sock *tp;
 
-	if (!c || !sk)
+	if (!c || !sk->sk_lock.owned)
 		return 0;
-	event.begun_ns = c->begun_ns;
-	if (sk->__sk_common.skc_state == TCP_LISTEN) {
-		event.flags = SOCKET_LISTENS;
-		event.begun_ns = 0;
-		event.queued = sk->sk_ack_backlog;
-		event.backlog = sk->sk_max_ack_backlog;
-		event.drops = sk->sk_drops.counter;
-	} else {
+	if (!c->arrived) {
 		tp = bpf_skc_to_tcp_sock(sk);
-		if (!tp)
-			return 0;
-		if (!event.begun_ns && !c->arrived && payload_received(tp))
-			event.begun_ns = c->ready_ns;
-		else if (event.begun_ns && has_answer(c, tp))
-			return 0;
-		if (!event.begun_ns)
-			return 0;
-		if (c->read)
-			event.flags |= SOCKET_ACCEPTED;
-		if (c->earlier)
-			event.flags |= SOCKET_EARLIER;
+		if (tp)
+			catch_up(c, tp);
 	}
-	event.header.kind = EVENT_SOCKET;
-	event.header.size = sizeof(event);
-	event.header.cpu = bpf_get_smp_processor_id();
-	event.listener = c->listener;
-	event.process_start_ns = c->owner_start_ns;
-	event.tgid = c->owner;
-	event.netns = c->netns;
-	event.port = c->port;
-	event.family = c->family;
-	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	adopt(c);
 	return 0;
 }

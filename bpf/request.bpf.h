@@ -31,12 +31,11 @@ struct connection {
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
 	/* Bytes of their own, since they have several writers. */
 	__u8 arrived;	/* its first data was seen, or is known of */
-	__u8 read;	/* a process has read from it */
 	__u8 counted;	/* among the connections of a row */
 	__u8 uncounted; /* the unanswered request is not yet among those begun */
 	__u8 early;	/* an answer was seen before its send returned */
 	__u8 earlier;	/* the unanswered request is older than the session */
-	__u8 pad[2];
+	__u8 pad[3];
 };
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
@@ -49,6 +48,23 @@ struct connection_map {
 	__type(value, struct connection);
 };
 extern struct connection_map connections SEC(".maps");
+
+struct listening_key {
+	__u32 netns;
+	__u16 port;
+	__u16 family;
+	__u8 address[16]; /* as in struct endpoint */
+};
+
+/* Address -> the state that connections to it get which are older than the session. Written and read at the
+ * start only. Size: as many as there are rows. Defined in sockets.bpf.c. */
+struct listening_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ENDPOINTS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct listening_key);
+	__type(value, struct connection);
+};
 
 /* row -> counters. Written by all programs of net.bpf.c, read by the user side through memory. Defined
  * there. */
@@ -231,6 +247,49 @@ static __always_inline struct endpoint *adopt(struct connection *c)
 		ADD(e->begun, 1);
 	}
 	return e;
+}
+
+static __always_inline void read_address(__u8 *to, struct sock *sk)
+{
+	if (sk->__sk_common.skc_family == AF_INET)
+		__builtin_memcpy(to, &sk->__sk_common.skc_rcv_saddr, 4);
+	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_rcv_saddr))
+		bpf_probe_read_kernel(to, 16, &sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+}
+
+/* The state of a socket that begins to listen. */
+static __always_inline struct connection state_of_listener(struct sock *sk)
+{
+	return (struct connection){
+		.listener = bpf_get_socket_cookie(sk),
+		.netns = sk->__sk_common.skc_net.net->ns.inum,
+		.port = sk->__sk_common.skc_num,
+		.family = sk->__sk_common.skc_family,
+	};
+}
+
+/* That process listens there. */
+static __always_inline void own_listener(struct connection *c, struct sock *sk, __u32 tgid,
+					 __u64 start_ns)
+{
+	struct endpoint *e;
+
+	c->owner = tgid;
+	c->owner_start_ns = start_ns;
+	c->home = 0;
+	c->home = find_row(c, tgid, start_ns);
+	e = row_at(c->home);
+	if (e)
+		read_address(e->address, sk);
+}
+
+/* Bytes of payload that came, the FIN not counted. */
+static __always_inline __u64 payload_received(struct tcp_sock *tp)
+{
+	__u64 bytes = tp->bytes_received;
+	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
+
+	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
 }
 
 static __always_inline void count_connection(struct connection *c, struct endpoint *e)

@@ -141,8 +141,16 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct socket;
+
+typedef struct {
+	int owned;
+} socket_lock_t;
+
 struct sock {
 	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
+	struct socket *sk_socket;
 	atomic_t sk_drops;
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;
@@ -176,6 +184,7 @@ struct socket {
 };
 
 struct file;
+struct msghdr;
 
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;

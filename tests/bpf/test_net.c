@@ -47,3 +47,46 @@ Test(net, counts_every_request_of_several_connections)
 	drive_server_stop(server);
 	drive_close(&d);
 }
+
+/* A server that sleeps a second, asked before the session; connections that wait for nothing beside it. */
+Test(net, requests_unanswered_at_the_start_count_from_their_arrival)
+{
+	struct drive_server *server = drive_server_new();
+	struct event_socket first;
+	uint64_t asked_ns;
+	struct endpoint e;
+	struct drive d;
+	int idle, answered, asks;
+
+	server->delay_us = 600000;
+	drive_server_start(server);
+	idle = drive_connect(AF_INET, server->port);
+	answered = drive_connect(AF_INET, server->port);
+	drive_ask(answered, 1);
+	asks = drive_connect(AF_INET, server->port);
+	asked_ns = host_now_ns();
+	drive_send(asks, "GET / HTTP/1.1\r\n\r\n");
+	drive_sleep(100 * DRIVE_MS);
+	drive_open_requests(&d);
+	cr_assert_eq(drive_sockets(&d, server->port, false, &first), 1);
+	cr_expect(first.flags & SOCKET_EARLIER);
+	cr_expect(first.flags & SOCKET_ACCEPTED);
+	cr_expect_eq(first.tgid, (uint32_t)server->pid);
+	cr_expect(drive_near(first.begun_ns, asked_ns, 0, 12 * DRIVE_MS));
+	e = drive_endpoint(&d, server->port, 0);
+	cr_expect_eq(e.tgid, (uint32_t)server->pid);
+	drive_receive(asks);
+	drive_ask(idle, 1);
+	drive_ask(answered, 1);
+	e = drive_await_ended(&d, server->port, 3);
+	cr_expect_eq(e.answered, 3);
+	cr_expect_eq(e.begun, 3);
+	cr_expect_eq(e.connections, 3);
+	cr_expect_eq(e.received_bytes, 2 * 18);
+	cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0);
+	cr_expect_eq(drive_sockets(&d, server->port, true, &first), 1);
+	cr_expect_eq(first.backlog, 64);
+	cr_expect_eq(first.tgid, (uint32_t)server->pid);
+	drive_server_stop(server);
+	drive_close(&d);
+}

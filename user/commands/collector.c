@@ -195,6 +195,7 @@ void collector_end_slice(struct collector *c)
 	/* Who ended between the two; there is no next slice to tell it. */
 	if (c->stopped)
 		drain_until(c, UINT64_MAX);
+	collector_read_requests(c);
 	end_ns = read_cpus(c);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
@@ -272,6 +273,10 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.tgids = c->options.samples ? c->options.tgids : &self,
 		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
+		.requests = c->options.requests,
+		.slow_ns = c->options.slow_ns,
+		.slow_ports = c->options.slow_ports,
+		.slow_port_cnt = c->options.slow_port_cnt,
 	};
 
 	return session_new(&options, why, why_bytes, &c->session);
@@ -362,7 +367,8 @@ static uint32_t kernel_off(const struct collector *c)
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
-	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN);
+	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN) |
+	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
 int collector_start(struct collector *c, char *why, size_t why_bytes)
@@ -381,14 +387,15 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(c->names, c->model, 0);
 
+	c->model->host.off |= kernel_off(c);
 	read_accounts(c);
+	collector_read_requests(c);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = read_cpus(c);
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
 	c->model->host.start_ns = c->start_ns;
-	c->model->host.off |= kernel_off(c);
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
 	if (err)
@@ -419,27 +426,34 @@ static void warn_of_capabilities(void)
 void collector_announce(const struct collector *c, const char *verb)
 {
 	const struct model_host *h = &c->model->host;
-	char stacks[512] = "no stacks", off[128] = "";
+	char stacks[512] = "no stacks", off[128] = "", requests[256];
 
 	if (c->options.samples) {
 		list_off(c, off, sizeof(off));
 		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
 			 *h->filter ? h->filter : "all processes", off);
 	}
-	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s", verb,
-		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
-		 c->model->threads_cnt, stacks);
+	collector_requests_text(c, requests, sizeof(requests));
+	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s, %s",
+		 verb, h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->model->threads_cnt, requests, stacks);
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 
 void collector_warn(const struct collector *c)
 {
-	char off[128] = "";
+	char off[128] = "", requests[256];
 
 	if (c->options.samples)
 		list_off(c, off, sizeof(off));
 	if (*off)
 		log_warn("%s", off + strlen("; "));
+	if (c->options.requests && !collector_sees_requests(c)) {
+		collector_requests_text(c, requests, sizeof(requests));
+		log_warn("%s", requests);
+	}
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 

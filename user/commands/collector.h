@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "kernel/host.h"
+#include "kernel/session.h"
 #include "model/model.h"
 
 struct collector;
@@ -27,8 +28,13 @@ struct collector_options {
 	size_t tgid_cnt;
 	const char *cgroup;  /* --cgroup, or NULL; borrowed */
 	const char *command; /* first word of -- CMD, or ""; borrowed */
-	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
-	bool samples; /* keep samples, with their frames named; without: accounts and books */
+	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
+	bool samples;  /* keep samples, with their frames named; without: accounts and books */
+	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
+	uint64_t
+		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
+	const struct session_slow_port *slow_ports;
+	size_t slow_port_cnt;
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as

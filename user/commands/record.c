@@ -16,6 +16,7 @@
 #include "commands/child.h"
 #include "commands/command.h"
 #include "commands/recorder.h"
+#include "commands/slow_option.h"
 #include "kernel/host.h"
 #include "output/report.h"
 #include "store/store.h"
@@ -28,6 +29,7 @@
 struct record_options {
 	struct recorder_options recorder;
 	uint32_t tgids[MAX_PIDS];
+	struct slow_option slow;
 	double seconds; /* 0 = until Ctrl-C or the command's end */
 	bool quiet;
 	char **command; /* NULL without */
@@ -47,13 +49,15 @@ static const char help_text[] =
 	"      --cgroup PATH       the same for a cgroup and those below it\n"
 	"  -o, --output FILE       the capture (default HOST-TIME.hotrun in this folder)\n"
 	"      --event EVENT       cpu-clock (default), or cycles where the CPU counts them:\n"
-	"                          its ticks are not equal time\n"
+	"                          its ticks are not equal time\n" SLOW_OPTION_HELP
+	"      --no-requests       do not look at the requests that services answer\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun record -d 10\n"
 	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
 	"  hotrun record --cgroup /kubepods.slice -d 60\n"
+	"  hotrun record --slow 8080=200ms -d 60\n"
 	"  hotrun record -- dotnet build\n\n"
 	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names.\n"
 	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the duration ends\n"
@@ -96,6 +100,8 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"cgroup", required_argument, NULL, 'c'},
 					      {"output", required_argument, NULL, 'o'},
 					      {"event", required_argument, NULL, 'e'},
+					      {"slow", required_argument, NULL, 's'},
+					      {"no-requests", no_argument, NULL, 'n'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -133,6 +139,14 @@ static int parse(int argc, char **argv, struct record_options *o)
 			if (strcmp(optarg, "cycles") && strcmp(optarg, "cpu-clock"))
 				return bad_value("--event", optarg, "not cpu-clock or cycles");
 			o->recorder.collector.cycles = !strcmp(optarg, "cycles");
+			break;
+		case 's':
+			rc = slow_option_add(&o->slow, optarg, "record");
+			if (rc)
+				return rc;
+			break;
+		case 'n':
+			o->recorder.collector.requests = false;
 			break;
 		case 'q':
 			o->quiet = true;
@@ -265,6 +279,7 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.tgids = o->tgids;
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
+	o->recorder.collector.requests = true;
 	rc = parse(argc, argv, o);
 	if (rc)
 		goto out;
@@ -272,6 +287,7 @@ int command_record(int argc, char **argv)
 	if (!o->path)
 		o->path = store_default_path(host.name, time(NULL));
 	o->recorder.path = o->path;
+	slow_option_apply(&o->slow, &o->recorder.collector);
 	if (!o->path) {
 		rc = failed(o, EXIT_FAILED);
 		goto out;

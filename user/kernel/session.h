@@ -98,6 +98,9 @@ int session_read_sockets(struct session *s, const struct session_ops *ops);
  * were. Borrowed until session_free(); returns their number, 0 where requests are not seen.
  */
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
+/* Network namespaces whose sockets were looked through at the start, of how many that processes live in. In
+ * the others, services that listened before are not seen, and those that began to listen later are. */
+void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all);
 /* Why requests are not seen though they were asked for, as a clause for people; NULL where they are.
  * Borrowed until session_free(). */
 const char *session_requests_why(const struct session *s);
