@@ -34,7 +34,7 @@ case_ends() {
 judge() {
 	local name=$1 report=$T/report got got_host bad=
 
-	"$HOTRUN" report "$T/case.hotrun" >"$report" 2>"$T/err" || {
+	"$HOTRUN" report --all "$T/case.hotrun" >"$report" 2>"$T/err" || {
 		fail "$name: report: $(head -1 "$T/err")"
 		return
 	}

@@ -13,9 +13,10 @@ GROUPS_MADE=()
 calm='healthy busy-elastic busy-unmeasured'
 hurt='host-overloaded inelastic throttled starved oversubscribed stolen'
 
-# group_make NAME QUOTA_US: a group that gets so much CPU of each 100 ms; "${in_group[@]}" COMMAND... runs in it
+# group_make NAME QUOTA_US: a group that gets so much CPU of each 100 ms; "${in_group[@]}" COMMAND... runs in it.
+# With cgroups v1 below the test's own, with v2, where only leaves may hold processes, at the top.
 group_make() {
-	local root=/sys/fs/cgroup folder
+	local root=/sys/fs/cgroup own folder
 
 	if grep -qsw cpu $root/cgroup.controllers; then
 		echo +cpu >$root/cgroup.subtree_control
@@ -24,7 +25,8 @@ group_make() {
 		echo "$2 100000" >"$folder/cpu.max"
 	else
 		root=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,cpu,/ { print $2; exit }' /proc/self/mounts)
-		folder=$root/hotrun-live-$$-$1
+		own=$(awk -F: '("," $2 ",") ~ /,cpu,/ { print $3 }' /proc/self/cgroup)
+		folder=$root/$own/hotrun-live-$$-$1
 		mkdir "$folder"
 		echo 100000 >"$folder/cpu.cfs_period_us"
 		echo "$2" >"$folder/cpu.cfs_quota_us"
@@ -128,12 +130,11 @@ case_sips() {
 
 # --- somebody is hurt ---
 
-# Clients in $held, each with a request that nobody will answer, for 12 s when it returns.
+# 200 clients, each with a request that nobody will answer, for 12 s when it returns.
 case_hang() {
 	hang_one
-	held=200
-	load $held /block
-	want=inelastic
+	load 200 /block
+	want=inelastic culprit='200 unanswered'
 	sleep 12
 }
 

@@ -269,6 +269,26 @@ Test(verdicts, one_normal_thread_that_matters_is_no_background)
 	done(&j);
 }
 
+Test(verdicts, many_normal_threads_that_matter_together_are_no_background)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 10, "crowd", 0);
+	struct judged j;
+
+	for (uint32_t i = 0; i < 64; i++) {
+		uint32_t t = build_thread(m, p, 10 + i, "worker", 0, 'R');
+
+		build_sched(m, t, &(struct model_sched){.on_cpu_ns = 31 * CS,
+							.waited_ns = 969 * CS,
+							.behind_own_ns = 960 * CS});
+		m->threads[t].cpus_allowed = m->host.cpus_online;
+	}
+	build_books(m, 10);
+	j = judge(m);
+	expect(&j, p, VERDICT_OVERSUBSCRIBED);
+	done(&j);
+}
+
 Test(verdicts, hotrun_its_helpers_and_the_kernel_get_none)
 {
 	struct model *m = build_model(2, 99);

@@ -134,6 +134,7 @@ static struct shop shop_new(void)
 	s.m->endpoints[endpoint].protocols = PROTOCOL_OTHER;
 	build_answers(s.m, 3, endpoint, 80 * US, 4000);
 	build_answers(s.m, 3, endpoint, 90 * MS, 4);
+	build_service(s.m, &(struct model_service){.slice = 9, .endpoint = endpoint, .unsure = 3});
 	build_books(s.m, 10);
 	return s;
 }
@@ -202,6 +203,7 @@ static struct model *hostile(void)
 		.oldest_ns = INT64_MAX,
 		.queued = UINT32_MAX,
 		.backlog = UINT32_MAX,
+		.unsure = UINT32_MAX,
 	};
 
 	for (uint32_t i = 0; i < 40; i++) {

@@ -42,6 +42,7 @@ static void stand(struct shop *s, uint32_t slice, uint32_t endpoint, uint32_t st
 		.oldest_ns = oldest_ns,
 		.queued = queued,
 		.backlog = 512,
+		.unsure = stuck + 2,
 	};
 
 	build_service(s->m, &row);
@@ -91,6 +92,7 @@ Test(requests, what_stands_is_of_the_last_slice_and_the_worst_of_all)
 	cr_expect_eq(r->processes[s.api].queued, 2);
 	cr_expect_eq(r->processes[s.api].queued_max, 8);
 	cr_expect_eq(r->processes[s.api].backlog, 512);
+	cr_expect_eq(r->processes[s.api].unsure, 5);
 	cr_expect_eq(r->processes[s.api].oldest_ns, 14 * BUILD_SECOND);
 	cr_expect_eq(r->endpoints[s.https].stuck_max, 2);
 	cr_expect_eq(r->endpoints[s.https].stuck, 0, "nothing stood at the end");
@@ -227,6 +229,10 @@ Test(requests, blurred_figures_say_why)
 		 PROTOCOL_HTTP2 | PROTOCOL_TLS,
 		 "HTTP/2"},
 		{"TLS", {.begun = 100, .answered = 100}, PROTOCOL_TLS, "TLS"},
+		{"WebSocket",
+		 {.begun = 1, .answered = 1},
+		 PROTOCOL_HTTP1 | PROTOCOL_WEBSOCKET,
+		 "WebSocket"},
 		{"in pieces",
 		 {.begun = 100, .answered = 100, .joined = 11},
 		 PROTOCOL_HTTP1,

@@ -55,24 +55,24 @@ static int mark_judged(struct inputs *in, const struct model *m)
 	return 0;
 }
 
-/* Those whose threads that want a tenth of what it wants, or more, all asked to run behind others. */
+/* Those whose threads asked to run behind others, but for some that want less than a tenth together. */
 static int mark_background(struct inputs *in, const struct model *m)
 {
 	_cleanup_free_ uint64_t *wanted_ns = calloc(m->processes_cnt + 1, sizeof(*wanted_ns));
+	_cleanup_free_ uint64_t *front_ns = calloc(m->processes_cnt + 1, sizeof(*front_ns));
 
-	if (!wanted_ns)
+	if (!wanted_ns || !front_ns)
 		return -ENOMEM;
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		wanted_ns[m->threads[i].process] += sched_wanted_ns(&m->threads[i].sched);
-	for (size_t i = 0; i < m->processes_cnt; i++)
-		in->background[i] = wanted_ns[i] > 0;
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		const struct model_thread *t = &m->threads[i];
 		uint64_t ns = sched_wanted_ns(&t->sched);
 
-		if (ns && ns >= wanted_ns[t->process] / 10 && !policy_is_background(t))
-			in->background[t->process] = false;
+		wanted_ns[t->process] += ns;
+		if (!policy_is_background(t))
+			front_ns[t->process] += ns;
 	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		in->background[i] = wanted_ns[i] && front_ns[i] < wanted_ns[i] / 10;
 	return 0;
 }
 

@@ -61,6 +61,7 @@ static void add_service(struct requests_sum *sum, struct stand *stand,
 	sum->stuck = add_u32(sum->stuck, service->stuck);
 	sum->queued = add_u32(sum->queued, service->queued);
 	sum->backlog = add_u32(sum->backlog, service->backlog);
+	sum->unsure = add_u32(sum->unsure, service->unsure);
 	raise_u64(&sum->oldest_ns, service->oldest_ns);
 }
 
@@ -428,12 +429,16 @@ const char *requests_blur(const struct requests_sum *sum)
 		       "bursts of them";
 	if (sum->protocols & PROTOCOL_TLS)
 		return "TLS: handshakes count as requests, and HTTP/2 inside is not seen";
+	if (sum->protocols & PROTOCOL_WEBSOCKET)
+		return "WebSocket: only the handshake and what comes before it are requests, "
+		       "messages "
+		       "are not";
 	if (s->joined > s->begun / BLUR_JOINED_PART)
 		return "data arrived while a request was unanswered (bodies in pieces, "
 		       "pipelining): "
 		       "several requests may count as one";
 	if (s->pushed / BLUR_PUSHED_TIMES > s->answered)
-		return "most sends follow an earlier one (long answers, WebSocket, streams): only "
+		return "most sends follow an earlier one (long answers, streams): only "
 		       "the "
 		       "first byte after data counts as an answer";
 	return NULL;

@@ -19,7 +19,7 @@ struct requests_sum {
 	uint64_t time_max_ns;
 	uint64_t times[RESPONSE_SLOTS];
 	/* At the end of the last slice, and the worst over the slices. */
-	uint32_t in_progress, late, stuck, queued, backlog;
+	uint32_t in_progress, late, stuck, queued, backlog, unsure;
 	uint32_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */

@@ -284,6 +284,31 @@ static void put_meaning(const struct report *r, const struct ports *ports)
 	put_note(r, &n);
 }
 
+/* Data that stands unanswered, but is no evidence. */
+static void put_unsure(const struct report *r, const struct ports *ports)
+{
+	struct note n = {0};
+	uint64_t connections = 0;
+	size_t told = 0;
+
+	for (size_t i = 0; i < ports->shown; i++) {
+		if (!ports->rows[i]->sum.unsure)
+			continue;
+		connections += ports->rows[i]->sum.unsure;
+		if (told++ < NOTE_PORTS)
+			note_add(&n, "%s%u", told == 1 ? "port " : ", ", ports->rows[i]->port);
+	}
+	if (!told)
+		return;
+	if (told > NOTE_PORTS)
+		note_add(&n, " and %zu more", told - NOTE_PORTS);
+	note_add(&n,
+		 ": on %s connections the last data may want no answer (logs, queues); it does "
+		 "not count as unanswered",
+		 number_count(connections).text);
+	put_note(r, &n);
+}
+
 static bool told_before(const struct ports *ports, size_t row, const char *blur)
 {
 	for (size_t i = 0; i < row; i++)
@@ -343,6 +368,7 @@ int report_requests(const struct report *r)
 	put_stands(r, &ports);
 	put_meaning(r, &ports);
 	put_blurs(r, &ports);
+	put_unsure(r, &ports);
 	return 0;
 }
 
@@ -350,7 +376,7 @@ int report_requests(const struct report *r)
 
 static void protocols_text(char text[static PROTOCOLS_BYTES], uint8_t protocols)
 {
-	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other"};
+	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other", "WebSocket"};
 
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
