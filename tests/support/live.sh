@@ -101,9 +101,13 @@ gone() { ! alive "$1"; }
 
 # start COMMAND...: in the background; its pid in $started, its output in $T/$started.out
 start() {
-	: >"$T/starting"
-	"$@" >"$T/starting" 2>&1 &
+	local out
+
+	# Opened before the fork: the child may be late, and must not make the file anew.
+	exec {out}>"$T/starting"
+	"$@" >&"$out" 2>&1 {out}>&- &
 	started=$!
+	exec {out}>&-
 	mv "$T/starting" "$T/$started.out"
 	PIDS+=("$started")
 }

@@ -16,14 +16,20 @@ clients() { python3 tests/support/clients.py "$@"; }
 answers() { until_true 10 curl -s -m 1 -o "$T/answer" "$1"; }
 
 # hang_start PORTS SECONDS [COMMAND...]: the C# load Hang with so many ports, started through COMMAND; its pid
-# in $hang, its ports in the array hang_ports, the last one of HTTP/2
+# in $hang, its ports in the array hang_ports, the last one of HTTP/2. It is called Shop.Hang, or as $hang_name says
 hang_start() {
-	local ports=$1 seconds=$2 list
+	local ports=$1 seconds=$2 name=${hang_name:-Shop.Hang} program=$BUILD/dotnet/Hang list
 
 	shift 2
 	hang_ports=($(free_ports $((ports + 1))))
 	list=$(printf '%s,' "${hang_ports[@]::ports}")
-	DOTNET_PerfMapEnabled=3 start "$@" dotnet "$BUILD/dotnet/Hang/Shop.Hang.dll" "${list%,}" \
+	if [ "$name" != Shop.Hang ]; then
+		mkdir -p "$T/$name"
+		cp "$program/Shop.Hang.dll" "$T/$name/$name.dll"
+		cp "$program/Shop.Hang.runtimeconfig.json" "$T/$name/$name.runtimeconfig.json"
+		program=$T/$name
+	fi
+	DOTNET_PerfMapEnabled=3 start "$@" dotnet "$program/$name.dll" "${list%,}" \
 		"${hang_ports[$ports]}" "$seconds"
 	hang=$started
 	until_true 20 grep -q ready "$T/$hang.out" || fail "Hang does not start: $(head -3 "$T/$hang.out")"

@@ -55,9 +55,10 @@ family() {
 	done
 }
 
-# hang_one COMMAND...: the load Hang with one port, in $port
+# hang_one COMMAND...: the load Hang with one port, in $port. Each case has its own name: those of one name and
+# verdict share a line of the report.
 hang_one() {
-	hang_start 1 600 "$@"
+	hang_name=Shop.${FUNCNAME[1]#case_} hang_start 1 600 "$@"
 	subject=$hang port=${hang_ports[0]} host='' culprit=''
 	answers "http://127.0.0.1:$port/fast" || fail "the service does not answer"
 }
@@ -130,11 +131,15 @@ case_sips() {
 
 # --- somebody is hurt ---
 
-# 200 clients, each with a request that nobody will answer, for 12 s when it returns.
-case_hang() {
+# 200 clients, each with a request that nobody will answer: a hang when they are older than 10 s.
+case_hang_begins() {
 	hang_one
 	load 200 /block
 	want=inelastic culprit='200 unanswered'
+}
+
+case_hang() {
+	case_hang_begins
 	sleep 12
 }
 

@@ -278,9 +278,10 @@ Test(verdicts, many_normal_threads_that_matter_together_are_no_background)
 	for (uint32_t i = 0; i < 64; i++) {
 		uint32_t t = build_thread(m, p, 10 + i, "worker", 0, 'R');
 
-		build_sched(m, t, &(struct model_sched){.on_cpu_ns = 31 * CS,
-							.waited_ns = 969 * CS,
-							.behind_own_ns = 960 * CS});
+		build_sched(m, t,
+			    &(struct model_sched){.on_cpu_ns = 31 * CS,
+						  .waited_ns = 969 * CS,
+						  .behind_own_ns = 960 * CS});
 		m->threads[t].cpus_allowed = m->host.cpus_online;
 	}
 	build_books(m, 10);
