@@ -254,6 +254,12 @@ static __always_inline void own_listener(struct connection *c, struct sock *sk, 
 		read_address(e->address, sk);
 }
 
+/* A connection with several paths (MPTCP), of which this is one. */
+static __always_inline bool is_path(struct tcp_sock *tp)
+{
+	return bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp;
+}
+
 /* Bytes of payload that came, the FIN not counted. */
 static __always_inline __u64 payload_received(struct tcp_sock *tp)
 {

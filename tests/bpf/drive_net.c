@@ -206,7 +206,6 @@ void drive_serve(struct drive_server *server, int listener)
 	}
 }
 
-/* One request is on its way before the test is told, if the server is slow. */
 static void run_client(struct drive_server *server)
 {
 	char text[64];
@@ -216,8 +215,8 @@ static void run_client(struct drive_server *server)
 	fd = drive_connect(AF_INET, server->port);
 	drive_ask(fd, server->requests);
 	drive_send(fd, "GET / HTTP/1.1\r\n\r\n");
-	server->asked = true;
 	must(recv(fd, text, sizeof(text), 0) > 0, "recv");
+	server->asked = true;
 	while (!server->go)
 		usleep(1000);
 	drive_ask(fd, server->requests);

@@ -29,8 +29,8 @@ struct drive_server {
 	size_t large_bytes;    /* of an answer, in one send that blocks */
 	const char *greeting;  /* sent first */
 	bool own_namespace;    /* in a network namespace of its own, with a client beside it */
-	/* Of that client: requests that it sends and gets answered before it tells so, and as many when it
-	 * is told to. */
+	/* Of that client: requests, and one more, that are answered before it tells so; and as many when it is
+	 * told to go on. */
 	unsigned int requests;
 	volatile bool go;
 	volatile bool asked, done;
