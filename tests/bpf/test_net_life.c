@@ -164,6 +164,38 @@ Test(net_life, a_port_that_is_opened_again_is_another_endpoint)
 	drive_close(&d);
 }
 
+/* A client that asks again at once does so within the clock tick of the answer: the kernel's times of both are
+ * the same. Beside them connections whose last request was answered. */
+Test(net_life, hangs_of_clients_without_a_pause_are_seen_afterwards)
+{
+	struct drive_server *servers[8];
+	unsigned int hung = 0;
+	struct drive d;
+
+	for (int i = 0; i < 8; i++) {
+		int fd;
+
+		servers[i] = started((struct drive_server){0});
+		fd = drive_connect(AF_INET, servers[i]->port);
+		drive_ask(fd, 30);
+		drive_ask(drive_connect(AF_INET, servers[i]->port), 30);
+		drive_ask(fd, 5);
+		servers[i]->mute = true;
+		drive_send(fd, "GET / HTTP/1.1\r\n\r\n");
+	}
+	drive_sleep(300 * DRIVE_MS);
+	drive_open_requests(&d);
+	for (int i = 0; i < 8; i++) {
+		unsigned int found = drive_sockets(&d, servers[i]->port, false, NULL);
+
+		cr_expect_leq(found, 1, "an answered one counts");
+		hung += found;
+		drive_server_stop(servers[i]);
+	}
+	cr_expect_eq(hung, 8);
+	drive_close(&d);
+}
+
 /* As daemons do: who called listen() is gone, its child serves. */
 static int run_daemon(void *arg)
 {

@@ -9,10 +9,10 @@
 
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 /* Frames of HTTP/2: length, type, flags, stream. */
-#define SETTINGS "\0\0\0\4\0\0\0\0\0"
+#define SETTINGS     "\0\0\0\4\0\0\0\0\0"
 #define SETTINGS_ACK "\0\0\0\4\1\0\0\0\0"
-#define WINDOW	 "\0\0\4\10\0\0\0\0\0\0\1\0\0"
-#define HEADERS	 "\0\0\3\1\5\0\0\0\1\x82\x86\n"
+#define WINDOW	     "\0\0\4\10\0\0\0\0\0\0\1\0\0"
+#define HEADERS	     "\0\0\3\1\5\0\0\0\1\x82\x86\n"
 
 static const struct {
 	const char *name;
@@ -20,21 +20,29 @@ static const struct {
 	size_t bytes;
 	uint8_t protocols;
 } openings[] = {
-#define OPENING(name, text, protocols) {name, text, sizeof(text) - 1, protocols}
+#define OPENING(name, text, protocols)                  \
+	{                                               \
+		name, text, sizeof(text) - 1, protocols \
+	}
 	OPENING("GET", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", PROTOCOL_HTTP1),
 	OPENING("POST", "POST /x HTTP/1.1\r\n\r\n", PROTOCOL_HTTP1),
 	OPENING("DELETE", "DELETE /x HTTP/1.1\r\n\r\n", PROTOCOL_HTTP1),
 	OPENING("a method that is none", "GETS / HTTP/1.1\r\n\r\n", PROTOCOL_OTHER),
 	OPENING("HTTP/2", PREFACE SETTINGS HEADERS, PROTOCOL_HTTP2),
-	OPENING("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 0123456789012345678901234567890 and a list of ciphers\n",
+	OPENING("TLS",
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 0123456789012345678901234567890 and "
+		"a list of ciphers\n",
 		PROTOCOL_TLS),
 	OPENING("another protocol", "EHLO a\r\n", PROTOCOL_OTHER),
 	OPENING("one byte", "\n", PROTOCOL_OTHER),
-	OPENING("WebSocket", "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+	OPENING("WebSocket",
+		"GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: "
+		"websocket\r\n\r\n",
 		PROTOCOL_HTTP1 | PROTOCOL_WEBSOCKET),
 	OPENING("WebSocket in other letters", "GET / HTTP/1.1\r\nUPGRADE: WebSocket\r\n\r\n",
 		PROTOCOL_HTTP1 | PROTOCOL_WEBSOCKET),
-	OPENING("an upgrade to something else", "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n", PROTOCOL_HTTP1),
+	OPENING("an upgrade to something else", "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+		PROTOCOL_HTTP1),
 };
 
 Test(net_protocol, is_told_by_the_first_bytes)
@@ -95,8 +103,9 @@ Test(net_protocol, what_runs_a_connection_is_no_request)
 	server->mute = false;
 	drive_receive(fd);
 	server->mute = true;
-	cr_expect_eq(left_unanswered(&d, server, fd, "\x14\x03\x03\0\1\1\x17\x03\x03\0\x35", 80, NULL),
-		     0, "the end of a handshake");
+	cr_expect_eq(
+		left_unanswered(&d, server, fd, "\x14\x03\x03\0\1\1\x17\x03\x03\0\x35", 80, NULL),
+		0, "the end of a handshake");
 	cr_expect_eq(left_unanswered(&d, server, fd, record, 24, NULL), 0, "a goodbye");
 	cr_expect_eq(left_unanswered(&d, server, fd, record, 49, &first), 1, "a request");
 	cr_expect_eq(first.flags, SOCKET_ACCEPTED);
