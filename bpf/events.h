@@ -238,6 +238,9 @@ struct event_socket {
 	__u8 flags; /* SOCKET_* */
 };
 
+/* Sockets that one pass reads. */
+#define READINGS_MAX 16384
+
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
 	LOSS_SAMPLE_RING_FULL = 0, /* a sample dropped */

@@ -13,6 +13,25 @@ const volatile __u64 tick_ns = 4000000;
  * before a pass. */
 __u32 gone_owner = 0;
 
+/*
+ * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side through memory:
+ * an iterator that hands over much is slow, since the kernel begins each buffer of 32 KiB at the head of
+ * the list again. Size: a pass reads as many; with more unanswered requests there are more passes.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, READINGS_MAX);
+	__type(key, __u32);
+	__type(value, struct event_socket);
+} readings SEC(".maps");
+
+/* Of the pass: sockets before its first, set by the user side; those found so far, before and after it. */
+__u32 readings_from = 0;
+__u32 readings_cnt = 0;
+/* The last socket, which comes again when a buffer was full. */
+__u64 readings_last = 0;
+
 static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
 {
 	struct listening_key key = {
@@ -68,22 +87,33 @@ static __always_inline struct connection *listener_of(struct sock *sk)
 	return bpf_map_lookup_elem(&listening, &key);
 }
 
-/* By the kernel's own times of the last data each way, in ticks. */
+/* A time in clock ticks, up to one tick too late or too early. */
+static __always_inline __u64 ns_of_ticks(__u32 ticks)
+{
+	__u64 now = bpf_ktime_get_ns(), age = (__u32)((__u32)bpf_jiffies64() - ticks) * tick_ns;
+
+	return age < now ? now - age : 1;
+}
+
+/* Less than the least time for which the kernel delays an acknowledgement, 40 ms. */
+#define ACK_DELAYED_NS 10000000
+
+/*
+ * By the kernel's own times of the last data each way. They are in clock ticks, and a client without a
+ * pause asks again within the tick of the answer: then a lone acknowledgement tells that data came
+ * after the last that we sent, one that is due or one that was sent later (delayed, as in all
+ * connections that go to and fro).
+ */
 static __always_inline bool is_unanswered(struct tcp_sock *tp)
 {
-	__u32 received = tp->inet_conn.icsk_ack.lrcvtime;
+	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
 
 	if (!payload_received(tp))
 		return false;
-	return !tp->bytes_sent || (__s32)(received - tp->lsndtime) > 0;
-}
-
-static __always_inline __u64 last_data_ns(struct tcp_sock *tp)
-{
-	__u32 ticks = (__u32)bpf_jiffies64() - tp->inet_conn.icsk_ack.lrcvtime;
-	__u64 now = bpf_ktime_get_ns(), age = ticks * tick_ns;
-
-	return age < now ? now - age : 1;
+	if (later || !tp->bytes_sent)
+		return later > 0 || !tp->bytes_sent;
+	return tp->inet_conn.icsk_ack.pending & ICSK_ACK_SCHED ||
+	       tp->tcp_wstamp_ns > ns_of_ticks(tp->lsndtime) + 2 * tick_ns + ACK_DELAYED_NS;
 }
 
 /* The same pass once more, when it is known who listens: state for the connections that there are. */
@@ -108,8 +138,8 @@ int find_connections(struct bpf_iter__tcp *ctx)
 	init = *found;
 	init.received = tp->bytes_received;
 	init.arrived = payload_received(tp) > 0;
-	if (!(bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp) && is_unanswered(tp)) {
-		init.begun_ns = last_data_ns(tp);
+	if (!is_path(tp) && is_unanswered(tp)) {
+		init.begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
 		init.begun_seq = tp->write_seq;
 		init.uncounted = 1;
 		init.earlier = 1;
@@ -178,7 +208,7 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
-	if (!tp)
+	if (!tp || is_path(tp))
 		return false;
 	event->begun_ns = c->begun_ns;
 	if (event->begun_ns && has_answer(c, tp))
@@ -195,22 +225,29 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	return event->begun_ns > 0;
 }
 
-/* Once a slice, for each socket with state: it, where it listens or has an unanswered request. */
+/* Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
+ * word for each, so that the kernel makes a pause (and lets others run) after 8,192 of them. */
 SEC("iter/bpf_sk_storage_map")
 int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct connection *c = ctx->value;
 	struct event_socket event = {};
 	struct sock *sk = ctx->sk;
+	struct event_socket *to;
+	__u32 index = 0;
 
 	if (!c || !sk)
 		return 0;
+	bpf_seq_write(ctx->meta->seq, &index, sizeof(index));
+	if (readings_last == (__u64)sk)
+		return 0;
+	readings_last = (__u64)sk;
 	if (sk->__sk_common.skc_state == TCP_LISTEN) {
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;
 		event.drops = sk->sk_drops.counter;
-	} else if (!fill_connection(&event, c, sk)) {
+	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
 		return 0;
 	}
 	event.header.kind = EVENT_SOCKET;
@@ -222,6 +259,9 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	event.netns = c->netns;
 	event.port = c->port;
 	event.family = c->family;
-	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	index = readings_cnt++ - readings_from;
+	to = bpf_map_lookup_elem(&readings, &index);
+	if (to)
+		*to = event;
 	return 0;
 }
