@@ -18,6 +18,7 @@
 #define BUSY_SHOWN     3
 #define VICTIMS_SHOWN  3
 #define WORDS_SHOWN    3 /* figures of a line */
+#define HOST_WORDS     2
 #define LABEL_COLUMNS  48
 #define VICTIM_COLUMNS 32
 
@@ -166,8 +167,9 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 static void add_hurt_count(const struct verdicts *v, struct words *w)
 {
 	if (v->degraded)
-		words_add(w, "; %s of %s processes hurt", number_count(v->degraded).text,
-			  number_count(v->judged).text);
+		words_add(w, "; %s of %s processes hurt%s", number_count(v->degraded).text,
+			  number_count(v->judged).text,
+			  is_calm(v->host.result.verdict) ? " for a while" : "");
 	else
 		words_add(w, "; nobody is hurt%s",
 			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
@@ -176,7 +178,7 @@ static void add_hurt_count(const struct verdicts *v, struct words *w)
 /* A calm host is told in one line: the CPU stands above it. */
 static size_t host_figures(const struct verdict_row *host)
 {
-	return host->result.verdict == VERDICT_HEALTHY ? 1 : WORDS_SHOWN;
+	return host->result.verdict == VERDICT_HEALTHY ? 1 : HOST_WORDS;
 }
 
 static void add_host(const struct report *r, struct words *w)
@@ -307,8 +309,8 @@ static void add_blur(struct words *w, const struct verdict_row *row)
 	if (row->blur)
 		words_add(w, " (%s)", row->blur);
 	if (stuck)
-		words_add(w, " (long polls and WebSockets wait by design: then set \"stuck\" for "
-			     "it, see --limit)");
+		words_add(w, " (long polls and streams wait by design: then set \"stuck\" for it, "
+			     "see --limit)");
 }
 
 /* How many figures tell of this one: those that decided, and one more. */
