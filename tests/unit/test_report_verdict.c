@@ -298,7 +298,7 @@ Test(report_verdict, what_blurs_requests_is_told_beside_them)
 	struct model *m = hang();
 
 	says(m, &(struct report_options){.width = 400},
-	     "(long polls and streams wait by design: then set \"stuck\" for it, see --limit)");
+	     "Long polls and streams wait by design: then set \"stuck\" for that process");
 	m->endpoints[0].protocols = PROTOCOL_HTTP2;
 	says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
 	model_free(m);
