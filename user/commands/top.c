@@ -29,7 +29,8 @@ static const char help_text[] =
 	"is hottest in each. Needs root, as `hotrun record` does; nothing is kept. Keys: h tells "
 	"them.\n\n"
 	"  -i, --interval SECONDS  between two pictures, 0.1 to 60 (default 2)\n"
-	"  -s, --sort ORDER        cpu (default), waiting, switches, slow\n"
+	"  -s, --sort ORDER        cpu (default), waiting, switches, slow,\n"
+	"                          verdict\n"
 	"  -b, --batch             plain text again and again, for pipes and files\n"
 	"  -n, --count N           pictures, then end\n"
 	"  -d, --duration SECONDS  how long\n"
@@ -50,7 +51,8 @@ static const char help_text[] =
 	"the\n"
 	"requests that it answered, or that wait, those over the time of --slow; stuck: those "
 	"that\n"
-	"have waited for over 10 s (`hotrun requests` tells more). Hottest method: the\n"
+	"have waited for over 10 s (`hotrun requests` tells more). verdict: of this interval\n"
+	"alone, as `hotrun report` gives it for a capture. Hottest method: the\n"
 	"application's method nearest to the leaf in most samples, else the leaf; n/a when the\n"
 	"samples are too few to name one. Exact are all figures but this and percentiles.\n"
 	"Narrow terminals show fewer columns.\n"
@@ -78,7 +80,8 @@ static int parse_order(const char *value, enum top_order *ret_order)
 	static const char *const orders[] = {[TOP_BY_CPU] = "cpu",
 					     [TOP_BY_WAITING] = "waiting",
 					     [TOP_BY_SWITCHES] = "switches",
-					     [TOP_BY_SLOW] = "slow"};
+					     [TOP_BY_SLOW] = "slow",
+					     [TOP_BY_VERDICT] = "verdict"};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		if (strcmp(value, orders[i]))
@@ -86,7 +89,7 @@ static int parse_order(const char *value, enum top_order *ret_order)
 		*ret_order = (enum top_order)i;
 		return EXIT_OK;
 	}
-	return bad_value("--sort", value, "not cpu, waiting, switches or slow");
+	return bad_value("--sort", value, "not cpu, waiting, switches, slow or verdict");
 }
 
 static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *ret_number)
