@@ -176,6 +176,8 @@ struct cpu_clock {
 #define PROTOCOL_HTTP2 0x2 /* its preface: many requests at a time, figures are of bursts */
 #define PROTOCOL_TLS   0x4 /* handshakes count as requests; HTTP/2 inside is not seen */
 #define PROTOCOL_OTHER 0x8
+#define PROTOCOL_WEBSOCKET \
+	0x10 /* an HTTP/1 connection that asked for it: later messages are no requests */
 
 /*
  * What one process serves through one listening socket: a value of the array map `endpoints`, from
@@ -215,6 +217,10 @@ struct endpoint {
 #define SOCKET_EARLIER \
 	0x4 /* unanswered since before the recording: begun_ns is told by the kernel's
 			     * own times of last data, to its clock tick */
+
+#define SOCKET_UNSURE \
+	0x8 /* not HTTP nor TLS, or not to be told: perhaps a protocol in which not all is answered
+	     * (logs, queues); no evidence of a hang */
 
 /* A listening socket, or a served connection with an unanswered request, as it stands at the read. */
 struct event_socket {

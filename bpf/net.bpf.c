@@ -5,7 +5,7 @@
  * state: all other sockets cost one failed look-up. Connections with several paths (MPTCP) are left
  * out: their answers do not pass through the socket that the data comes in by.
  */
-#include "request.bpf.h"
+#include "protocol.bpf.h"
 
 struct connection_map connections SEC(".maps");
 struct endpoint_map endpoints SEC(".maps");
@@ -17,6 +17,17 @@ const volatile __u16 slow_ports[SLOW_PORTS_MAX];
 const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
 const volatile __u32 slow_port_cnt;
 const volatile __u64 slow_ns;
+
+/* Data outside the linear part of a segment can be read (6.12 on). Set before load. */
+const volatile bool reads_pages;
+/* 0 -> the first data of a connection, one a CPU. Of on_data alone, which the kernel does not run inside
+ * itself. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct opening);
+} openings SEC(".maps");
 
 /* --- the life of a socket -------------------------------------------------------------------- */
 
@@ -94,25 +105,43 @@ static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
 		begin(c, tp, c->ready_ns);
 }
 
-/* The TCP header of a segment, as far as we need it. */
-struct segment {
-	__u32 seq, bytes; /* of the payload */
-};
-
-static __always_inline struct segment segment_of(struct sk_buff *skb)
+/* What a connection talks, by the first data of it that we see. */
+static __always_inline void look_at_opening(struct connection *c, struct sk_buff *skb,
+					    struct segment segment)
 {
-	struct segment segment = {};
-	__u8 header[14];
-	__u32 header_bytes;
+	struct opening *opening;
+	__u32 zero = 0, bytes = segment.bytes;
 
-	if (bpf_probe_read_kernel(header, sizeof(header), skb->data))
-		return segment;
-	header_bytes = (header[12] >> 4) * 4;
-	if (skb->len > header_bytes)
-		segment.bytes = skb->len - header_bytes;
-	segment.seq =
-		(__u32)header[4] << 24 | (__u32)header[5] << 16 | (__u32)header[6] << 8 | header[7];
-	return segment;
+	opening = bpf_map_lookup_elem(&openings, &zero);
+	if (!opening)
+		return;
+	if (bytes > OPENING_BYTES)
+		bytes = OPENING_BYTES;
+	if (!segment_read_most(skb, segment.at, opening->data, bytes))
+		return;
+	c->protocol = protocol_of(opening->data, bytes);
+	if (c->protocol == PROTOCOL_OTHER && c->arrived) {
+		c->protocol = protocol_of_older(opening->data, bytes);
+		/* What looked unanswered then may have waited for nothing. */
+		if (c->protocol != PROTOCOL_OTHER && c->earlier)
+			c->begun_ns = c->uncounted = 0;
+	}
+	if (c->protocol == PROTOCOL_HTTP1 && opening->data[0] == 'G' &&
+	    asks_for_websocket(opening, bytes))
+		c->protocol |= PROTOCOL_WEBSOCKET;
+}
+
+/* Whether data that comes with nothing unanswered is a request, as far as its protocol tells. */
+static __always_inline bool is_request(struct connection *c, struct sk_buff *skb,
+				       struct segment segment, bool first)
+{
+	if (c->protocol & PROTOCOL_WEBSOCKET)
+		return first;
+	if (c->protocol & PROTOCOL_HTTP2)
+		return http2_is_request(skb, segment, first);
+	if (c->protocol & PROTOCOL_TLS)
+		return tls_is_request(skb, segment);
+	return true;
 }
 
 /* Each segment that comes in on an established connection, acknowledgements among them; before the
@@ -124,6 +153,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	struct segment segment;
 	struct tcp_sock *tp;
 	struct endpoint *e;
+	bool first;
 
 	if (!c)
 		return 0;
@@ -145,10 +175,13 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		return 0;
 	catch_up(c, tp);
+	first = !c->arrived;
+	if (!c->protocol)
+		look_at_opening(c, skb, segment);
 	c->arrived = 1;
 	if (c->begun_ns)
 		c->joined++;
-	else
+	else if (is_request(c, skb, segment, first))
 		begin(c, tp, bpf_ktime_get_ns());
 	return 0;
 }
@@ -181,25 +214,6 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	return 0;
 }
 
-static __always_inline int handle_receive(struct sock *sk, int bytes)
-{
-	struct connection *c;
-	struct tcp_sock *tp;
-
-	if (bytes <= 0)
-		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c)
-		return 0;
-	adopt(c);
-	if (!c->arrived) {
-		tp = bpf_skc_to_tcp_sock(sk);
-		if (tp)
-			catch_up(c, tp);
-	}
-	return 0;
-}
-
 /* Each send by any means, after it: of all sockets, those of other families among them. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(on_send, struct sock *sk, int ret)
@@ -207,8 +221,29 @@ int BPF_PROG(on_send, struct sock *sk, int ret)
 	return handle_send(sk, ret);
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(on_receive, struct sock *sk, int ret)
+/* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what sendfile
+ * sends is only seen when it is acknowledged. */
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
 {
-	return handle_receive(sk, ret);
+	return handle_send(sk, ret);
+}
+
+/* Each read of TCP data by any means, under the socket's lock. Others than the process that reads come
+ * here in interrupts, where the kernel itself takes data apart: then nobody owns the lock. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_receive, struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tp;
+
+	if (!c || !sk->sk_lock.owned)
+		return 0;
+	if (!c->arrived) {
+		tp = bpf_skc_to_tcp_sock(sk);
+		if (tp)
+			catch_up(c, tp);
+	}
+	adopt(c);
+	return 0;
 }

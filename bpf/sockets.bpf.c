@@ -156,6 +156,23 @@ int find_owners(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
+/* More segments than a request without any answer has. */
+#define SEGMENTS_ONE_WAY 8
+
+/* Whether the protocol, of this connection or else of others of the endpoint, leaves data unanswered. */
+static __always_inline bool is_unsure(const struct connection *c, struct tcp_sock *tp)
+{
+	__u8 protocols = c->protocol;
+	struct endpoint *e;
+
+	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
+		return true;
+	e = row_at(c->row ?: c->home);
+	if (!protocols && e)
+		protocols = e->protocols;
+	return protocols == PROTOCOL_OTHER;
+}
+
 static __always_inline bool fill_connection(struct event_socket *event, const struct connection *c,
 					    struct sock *sk)
 {
@@ -173,6 +190,8 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 		event->flags |= SOCKET_ACCEPTED;
 	if (c->earlier)
 		event->flags |= SOCKET_EARLIER;
+	if (is_unsure(c, tp))
+		event->flags |= SOCKET_UNSURE;
 	return event->begun_ns > 0;
 }
 

@@ -143,8 +143,13 @@ typedef struct {
 
 struct socket;
 
+typedef struct {
+	int owned;
+} socket_lock_t;
+
 struct sock {
 	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
 	struct socket *sk_socket;
 	atomic_t sk_drops;
 	__u32 sk_ack_backlog;
@@ -179,6 +184,7 @@ struct socket {
 };
 
 struct file;
+struct msghdr;
 
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;

@@ -52,6 +52,12 @@ says "says so" "$T/err" "no such process"
 code "a cgroup that does not exist" 1 "$HOTRUN" record -d 1 --cgroup /no/such/group
 says "says so, too" "$T/err" "no such cgroup"
 code "an unknown format" 2 "$HOTRUN" export --format pprof2 x.hotrun
+code "a limit that does not exist" 2 "$HOTRUN" report --limit progres=80% x.hotrun
+says "names it" "$T/err" "progres: no such limit"
+printf '[Shop.Push]\nstuck = soon\n' >limits.conf
+code "a configuration file with a wrong line" 1 "$HOTRUN" report --config limits.conf x.hotrun
+says "names file, line and what is wanted" "$T/err" "limits.conf:2: stuck = soon: a time"
+code "a configuration file that is not there" 1 "$HOTRUN" report --config no.conf x.hotrun
 is "nothing was recorded by any of them" "$(ls | grep -c hotrun)" 0
 
 # --- outputs: refused before anything is recorded ---

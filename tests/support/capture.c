@@ -212,7 +212,8 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 		.stuck = 20,
 		.oldest_ns = 1ull << 35,
 		.queued = 50,
-		.backlog = 51};
+		.backlog = 51,
+		.unsure = 52};
 	struct model_response response = {
 		.endpoint = 1, .slot = RESPONSE_SLOTS - 1, .count = 1ull << 34};
 	struct model_signal signal = {.process = 1, .value_ppm = 250001};

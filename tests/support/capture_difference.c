@@ -293,6 +293,7 @@ static const char *request_difference(const struct model *a, const struct model 
 		SAME(services, oldest_ns);
 		SAME(services, queued);
 		SAME(services, backlog);
+		SAME(services, unsure);
 	}
 	EACH(responses, i)
 	{

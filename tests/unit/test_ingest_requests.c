@@ -218,6 +218,22 @@ Test(ingest_requests, what_stands_is_told_by_age)
 	feed_free(&f);
 }
 
+Test(ingest_requests, what_perhaps_wants_no_answer_is_no_hang)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+	struct event_socket socket = feed_unanswered(TGID, PORT, FEED_START - 100 * FEED_SECOND);
+
+	socket.flags |= SOCKET_UNSURE;
+	look(&f, FEED_START, &e, 1, &socket, 1);
+	cr_assert_eq(f.m->services_cnt, 1);
+	cr_expect_eq(f.m->services[0].unsure, 1);
+	cr_expect_eq(f.m->services[0].in_progress + f.m->services[0].late + f.m->services[0].stuck,
+		     0);
+	cr_expect_eq(f.m->services[0].oldest_ns, 0);
+	feed_free(&f);
+}
+
 Test(ingest_requests, drops_count_from_the_first_look)
 {
 	static const struct {

@@ -42,6 +42,7 @@ static void stand(struct shop *s, uint32_t slice, uint32_t endpoint, uint32_t st
 		.oldest_ns = oldest_ns,
 		.queued = queued,
 		.backlog = 512,
+		.unsure = stuck + 2,
 	};
 
 	build_service(s->m, &row);
@@ -91,6 +92,7 @@ Test(requests, what_stands_is_of_the_last_slice_and_the_worst_of_all)
 	cr_expect_eq(r->processes[s.api].queued, 2);
 	cr_expect_eq(r->processes[s.api].queued_max, 8);
 	cr_expect_eq(r->processes[s.api].backlog, 512);
+	cr_expect_eq(r->processes[s.api].unsure, 5);
 	cr_expect_eq(r->processes[s.api].oldest_ns, 14 * BUILD_SECOND);
 	cr_expect_eq(r->endpoints[s.https].stuck_max, 2);
 	cr_expect_eq(r->endpoints[s.https].stuck, 0, "nothing stood at the end");
@@ -227,6 +229,10 @@ Test(requests, blurred_figures_say_why)
 		 PROTOCOL_HTTP2 | PROTOCOL_TLS,
 		 "HTTP/2"},
 		{"TLS", {.begun = 100, .answered = 100}, PROTOCOL_TLS, "TLS"},
+		{"WebSocket",
+		 {.begun = 1, .answered = 1},
+		 PROTOCOL_HTTP1 | PROTOCOL_WEBSOCKET,
+		 "WebSocket"},
 		{"in pieces",
 		 {.begun = 100, .answered = 100, .joined = 11},
 		 PROTOCOL_HTTP1,
@@ -244,6 +250,92 @@ Test(requests, blurred_figures_say_why)
 			cr_expect(!strncmp(blur, rows[i].begins, strlen(rows[i].begins)), "%s: %s",
 				  rows[i].name, blur);
 	}
+}
+
+Test(requests, ports_hold_what_several_sockets_serve)
+{
+	struct shop s = shop_new();
+	uint32_t six = build_endpoint(s.m, s.api, "::", 8080);
+	struct requests *r;
+
+	build_answers(s.m, 0, s.http, 1 * MS, 90);
+	build_answers(s.m, 1, six, 2 * MS, 10);
+	build_answers(s.m, 1, s.sql, 2 * MS, 200);
+	build_answers(s.m, 1, s.https, 2 * MS, 1);
+	stand(&s, 1, s.http, 2, 11 * BUILD_SECOND, 0);
+	stand(&s, 1, six, 1, 12 * BUILD_SECOND, 0);
+	s.m->endpoints[s.sql].slow_ns = 100 * MS;
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_assert_eq(r->ports_cnt, 3);
+	qsort(r->ports, r->ports_cnt, sizeof(*r->ports), requests_compare_ports);
+	cr_expect_eq(r->ports[0].port, 8080, "who hangs comes first");
+	cr_expect_str_eq(r->ports[0].address, "", "two of them");
+	cr_expect_eq(r->ports[0].sum.served.begun, 100);
+	cr_expect_eq(r->ports[0].sum.stuck_max, 3);
+	cr_expect_eq(r->ports[0].sum.endpoints, 2);
+	cr_expect_eq(r->ports[0].slow_ns, REQUESTS_SLOW_NS);
+	cr_expect_eq(requests_time_ns(&r->ports[0].sum, 1), 2 * MS);
+	cr_expect_eq(r->ports[1].port, 5432, "then who serves most");
+	cr_expect_str_eq(r->ports[1].address, "127.0.0.1");
+	cr_expect_eq(r->ports[1].slow_ns, 100 * MS);
+	cr_expect_eq(r->processes[s.api].endpoints, 3);
+	requests_free(r);
+	s.m->endpoints[six].slow_ns = 1;
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_expect_eq(r->ports[0].slow_ns, 0, "thresholds differ");
+	requests_free(r);
+	model_free(s.m);
+}
+
+Test(requests, the_worst_slices_are_found_and_told_in_their_order)
+{
+	static const struct {
+		const char *name;
+		size_t most, cnt;
+		uint32_t slices[4];
+	} rows[] = {
+		{"one", 1, 1, {5}},	      {"two", 2, 2, {2, 5}}, {"three", 3, 3, {2, 5, 7}},
+		{"four", 4, 4, {2, 5, 7, 8}}, {"none", 0, 0, {0}},
+	};
+	struct model *m = build_model(2, 99);
+	uint32_t api = build_process(m, 10, "Shop.Api", 0), other = build_process(m, 20, "x", 0);
+	uint32_t http = build_endpoint(m, api, "::", 80),
+		 noise = build_endpoint(m, other, "::", 81);
+	struct requests_slice got[REQUESTS_SLICES_MAX];
+	struct model_service stuck = {.slice = 5, .endpoint = http, .stuck = 1};
+	size_t cnt, all;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		build_answers(m, i, noise, 9000 * MS, 1000);
+		if (i != 3)
+			build_answers(m, i, http, (i + 1) * US, 10 + i);
+	}
+	build_service(m, &stuck);
+	build_answers(m, 2, http, 800 * MS, 5);
+	build_answers(m, 7, http, 400 * MS, 1);
+	build_answers(m, 8, http, 300 * MS, 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(requests_worst_slices(m, api, rows[i].most, got, &cnt, &all), 0);
+		cr_expect_eq(all, 9, "%s: %zu", rows[i].name, all);
+		cr_assert_eq(cnt, rows[i].cnt, "%s: %zu", rows[i].name, cnt);
+		for (size_t k = 0; k < cnt; k++)
+			cr_expect_eq(got[k].slice, rows[i].slices[k], "%s: %u", rows[i].name,
+				     got[k].slice);
+	}
+	cr_assert_eq(requests_worst_slices(m, api, 1000, got, &cnt, &all), 0);
+	cr_assert_eq(cnt, 9);
+	cr_expect_eq(got[2].slice, 2);
+	cr_expect_eq(got[2].sum.served.answered, 17);
+	cr_expect_eq(got[2].sum.time_max_ns, 800 * MS);
+	cr_expect_eq(requests_time_ns(&got[2].sum, 1), 800 * MS);
+	cr_expect_eq(got[4].sum.stuck, 1);
+	cr_assert_eq(requests_worst_slices(m, MODEL_NONE, 1000, got, &cnt, &all), 0);
+	cr_expect_eq(all, 10);
+	cr_expect_eq(got[3].sum.served.answered, 1000);
+	model_free(m);
 }
 
 Test(requests, an_empty_capture_has_empty_sums)

@@ -437,6 +437,7 @@ void collector_announce(const struct collector *c, const char *verb)
 	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s, %s",
 		 verb, h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
 		 c->model->threads_cnt, requests, stacks);
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 
@@ -452,6 +453,7 @@ void collector_warn(const struct collector *c)
 		collector_requests_text(c, requests, sizeof(requests));
 		log_warn("%s", requests);
 	}
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 

@@ -41,6 +41,19 @@ bool collector_sees_requests(const struct collector *c)
 	return c->options.requests && !session_requests_why(c->session);
 }
 
+void collector_warn_of_namespaces(const struct collector *c)
+{
+	uint32_t seen, all;
+
+	if (!collector_sees_requests(c))
+		return;
+	session_namespaces(c->session, &seen, &all);
+	if (seen < all)
+		log_warn("requests: %u of %u network namespaces could not be looked into; there, "
+			 "services that listened before are not seen",
+			 all - seen, all);
+}
+
 void collector_requests_text(const struct collector *c, char *text, size_t bytes)
 {
 	const char *why = session_requests_why(c->session);

@@ -25,8 +25,9 @@
 
 /* Limits of one kind of process: by name or unit, or, with name NULL, by a port that it serves. */
 struct verdict_section {
-	const char *name;
+	char *name;
 	uint16_t port;
+	uint32_t set; /* limits.c's: those that it sets itself */
 	struct verdict_limits limits;
 };
 

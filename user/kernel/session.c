@@ -138,7 +138,7 @@ static int load_with(struct session *s, bool requests)
 	s->bpf->rodata->filter_cgroups = s->options.cgroups;
 	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
 	size_maps(s);
-	s->requests = requests && sockets_prepare(s);
+	s->requests = requests && !sockets_prepare(s);
 	if (!s->requests)
 		sockets_omit(s);
 	return hotrun_bpf__load(s->bpf);

@@ -24,6 +24,7 @@ struct session {
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Requests. */
 	bool requests;			  /* loaded */
+	struct bpf_program *on_send;	  /* the one that this kernel knows */
 	const struct endpoint *endpoints; /* the map in memory */
 	size_t endpoints_bytes;
 	uint32_t namespaces, namespaces_seen;
@@ -33,9 +34,9 @@ struct session {
 	uint64_t bad_records;
 };
 
-/* Before the load: which programs and maps of requests are wanted, and their configuration. False, with
- * a sentence for people in s->requests_why, where this kernel lacks what they need. */
-bool sockets_prepare(struct session *s);
+/* Before the load: which programs of requests this kernel gets, and their configuration. 0 or negative
+ * errno. */
+int sockets_prepare(struct session *s);
 /* Leaves them out of the load. */
 void sockets_omit(struct session *s);
 /* After it. 0, or negative errno, with a sentence in s->requests_why. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The part of a session that sees requests: programs of net.bpf.c. */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +17,12 @@
 
 /* T where nobody says one: the limit of "satisfied" that most services are judged by. */
 #define SLOW_NS_DEFAULT 500000000ull
+
+static int explain(struct session *s, int err, const char *what)
+{
+	snprintf(s->requests_why, sizeof(s->requests_why), "%s: %s", what, strerror(-err));
+	return err;
+}
 
 /* 1 / CONFIG_HZ: what the coarse clocks advance by (clock_getres(2)). */
 static uint64_t tick_ns(void)
@@ -41,19 +49,50 @@ static void configure(struct session *s)
 	s->bpf->rodata->tick_ns = tick_ns();
 }
 
-bool sockets_prepare(struct session *s)
+/* Before 6.3 there is no tracepoint of sends; what takes its place is loaded instead. */
+static struct bpf_program *choose_send(struct session *s, const struct btf *kernel)
 {
+	bool has =
+		btf__find_by_name_kind(kernel, "btf_trace_sock_send_length", BTF_KIND_TYPEDEF) > 0;
+
+	bpf_program__set_autoload(s->bpf->progs.on_send, has);
+	bpf_program__set_autoload(s->bpf->progs.on_send_older, !has);
+	return has ? s->bpf->progs.on_send : s->bpf->progs.on_send_older;
+}
+
+/* The kernel's function is there since 6.4, and open to our kind of program since 6.12. */
+static bool reads_pages(const struct btf *kernel)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return (major > 6 || (major == 6 && minor >= 12)) &&
+	       btf__find_by_name_kind(kernel, "bpf_dynptr_from_skb", BTF_KIND_FUNC) > 0;
+}
+
+int sockets_prepare(struct session *s)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+
+	if (!kernel)
+		return explain(s, -errno, "the kernel's types (BTF)");
 	configure(s);
-	return true;
+	s->bpf->rodata->reads_pages = reads_pages(kernel);
+	s->on_send = choose_send(s, kernel);
+	btf__free(kernel);
+	return 0;
 }
 
 void sockets_omit(struct session *s)
 {
 	struct bpf_program *programs[] = {
-		s->bpf->progs.on_state,		s->bpf->progs.on_data,
-		s->bpf->progs.on_send,		s->bpf->progs.on_receive,
-		s->bpf->progs.read_sockets,	s->bpf->progs.find_listeners,
-		s->bpf->progs.find_connections, s->bpf->progs.find_owners,
+		s->bpf->progs.on_state,	      s->bpf->progs.on_data,
+		s->bpf->progs.on_send,	      s->bpf->progs.on_send_older,
+		s->bpf->progs.on_receive,     s->bpf->progs.read_sockets,
+		s->bpf->progs.find_listeners, s->bpf->progs.find_connections,
+		s->bpf->progs.find_owners,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -62,12 +101,7 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
 	bpf_map__set_autocreate(s->bpf->maps.rows, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
-}
-
-static int explain(struct session *s, int err, const char *what)
-{
-	snprintf(s->requests_why, sizeof(s->requests_why), "%s: %s", what, strerror(-err));
-	return err;
+	bpf_map__set_autocreate(s->bpf->maps.openings, false);
 }
 
 static int attach_programs(struct session *s)
@@ -80,7 +114,7 @@ static int attach_programs(struct session *s)
 		struct bpf_program *program;
 		struct bpf_link **link;
 	} programs[] = {
-		{s->bpf->progs.on_send, &s->bpf->links.on_send},
+		{s->on_send, &s->bpf->links.on_send},
 		{s->bpf->progs.on_receive, &s->bpf->links.on_receive},
 		{s->bpf->progs.on_data, &s->bpf->links.on_data},
 		{s->bpf->progs.on_state, &s->bpf->links.on_state},

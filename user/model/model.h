@@ -312,6 +312,9 @@ struct model_service {
 	uint32_t stuck;		  /* of these, older than STUCK_NS */
 	uint64_t oldest_ns;	  /* age of the oldest, 0 = none */
 	uint32_t queued, backlog; /* of the listening socket: to be accepted, and the limit */
+	uint32_t
+		unsure; /* unanswered, but perhaps of a protocol that answers not all (logs, queues):
+			  * not in progress, not late, not stuck */
 };
 
 /* A request without an answer for so long hangs (domain.md of the design: 10 s). */

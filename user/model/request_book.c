@@ -286,6 +286,10 @@ static int take_unanswered(struct request_book *book, struct model *m, uint32_t 
 	service = service_of(book, endpoint);
 	if (!service)
 		return -ENOMEM;
+	if (socket->flags & SOCKET_UNSURE) {
+		service->unsure++;
+		return 0;
+	}
 	service->in_progress++;
 	service->late += age_ns > m->endpoints[endpoint].slow_ns;
 	service->stuck += age_ns > STUCK_NS;
@@ -315,7 +319,7 @@ void request_book_begin(struct request_book *book, uint64_t now_ns)
 static bool is_something(const struct model_service *service)
 {
 	const uint64_t *figures = (const uint64_t *)&service->served;
-	uint64_t any = service->in_progress | service->queued;
+	uint64_t any = service->in_progress | service->queued | service->unsure;
 
 	for (size_t i = 0; i < sizeof(service->served) / sizeof(uint64_t); i++)
 		any |= figures[i];

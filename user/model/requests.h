@@ -19,11 +19,20 @@ struct requests_sum {
 	uint64_t time_max_ns;
 	uint64_t times[RESPONSE_SLOTS];
 	/* At the end of the last slice, and the worst over the slices. */
-	uint32_t in_progress, late, stuck, queued, backlog;
+	uint32_t in_progress, late, stuck, queued, backlog, unsure;
 	uint32_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */
 	uint32_t endpoints;
+};
+
+/* One process and port, however many sockets listen there; only those that have services. */
+struct requests_port {
+	uint32_t process; /* row */
+	uint16_t port;
+	const char *address; /* of its sockets; "" where they differ, or unknown */
+	uint64_t slow_ns;    /* T of its endpoints; 0 where they differ */
+	struct requests_sum sum;
 };
 
 struct requests {
@@ -32,11 +41,31 @@ struct requests {
 	struct requests_sum host;
 	struct requests_sum *processes; /* by row of the model */
 	struct requests_sum *endpoints; /* by row of the model */
+	struct requests_port *ports;	/* in the order of their first service */
+	size_t ports_cnt;
 };
 
 /* Returns it owned, or NULL with errno ENOMEM. */
 struct requests *requests_new(const struct model *m);
 void requests_free(struct requests *r);
+
+/* Those with a request stuck first, by their most; then most requests first, by process and port. For
+ * qsort() over struct requests_port. */
+int requests_compare_ports(const void *a, const void *b);
+
+/* One slice of a process. */
+struct requests_slice {
+	uint32_t slice;
+	struct requests_sum sum;
+};
+#define REQUESTS_SLICES_MAX 64
+/*
+ * The slices in which a process (MODEL_NONE = the host) served worst, in their order: by requests stuck,
+ * then slow, late or refused, then by the longest. most: at most REQUESTS_SLICES_MAX, the size of rows;
+ * *ret_all: how many slices it served in. 0 or -ENOMEM.
+ */
+int requests_worst_slices(const struct model *m, uint32_t process, size_t most,
+			  struct requests_slice *ret_rows, size_t *ret_cnt, size_t *ret_all);
 
 /* The time that the share (0..1) of the answered requests did not exceed, interpolated within its
  * slot, at most the longest; 0 without any. */

@@ -101,7 +101,9 @@ static int write_sections(const struct report *r)
 	if (err)
 		return err;
 	if (!r->o.summary) {
-		err = report_sched(r);
+		err = report_requests(r);
+		if (!err)
+			err = report_sched(r);
 		if (err)
 			return err;
 		err = r->o.processes ? asked_processes(r) : top_processes(r);
@@ -148,6 +150,19 @@ static int read_waits(struct report *r)
 	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
 }
 
+/* 0 or -ENOMEM. */
+static int read_requests(struct report *r)
+{
+	if (report_requests_off(r))
+		return 0;
+	r->requests = requests_new(r->m);
+	if (!r->requests)
+		return -ENOMEM;
+	qsort(r->requests->ports, r->requests->ports_cnt, sizeof(*r->requests->ports),
+	      requests_compare_ports);
+	return 0;
+}
+
 const char *report_waits_off(const struct report *r)
 {
 	return r->m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS)
@@ -161,6 +176,7 @@ static void report_clear(struct report *r)
 	totals_free(r->totals);
 	sched_free(r->sched);
 	contention_free(r->contention);
+	requests_free(r->requests);
 	free(r->throttled);
 	report_hottest_free(r->hottest);
 	requests_free(r->requests);
@@ -184,6 +200,8 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 	r.unnamed = unnamed_new(m, MODEL_NONE);
 	if (r.totals && r.unnamed)
 		err = read_waits(&r);
+	if (!err)
+		err = read_requests(&r);
 	if (!err)
 		err = groups_ran(&r.groups, m, r.totals, r.sched);
 	if (!err) {

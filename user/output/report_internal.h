@@ -12,6 +12,7 @@
 #include "model/contention.h"
 #include "model/model.h"
 #include "model/policy.h"
+#include "model/requests.h"
 #include "model/sched.h"
 #include "model/totals.h"
 #include "model/unnamed.h"
@@ -36,6 +37,7 @@ struct report {
 	/* What the scheduler did; NULL where the capture kept no waits. */
 	struct sched *sched;
 	struct contention *contention;
+	struct requests *requests;	    /* NULL where report_requests_off() */
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
 	struct requests *requests; /* NULL where the capture kept no requests */
@@ -117,6 +119,8 @@ void report_hottest_free(struct hottest_book *book);
 
 /* Sums by cgroup; owned by the caller, or NULL without memory. */
 struct report_throttled *report_throttled_new(const struct model *m);
+/* Why requests are not known, or NULL. */
+const char *report_requests_off(const struct report *r);
 /* Why sched is NULL. */
 const char *report_waits_off(const struct report *r);
 /* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
@@ -147,12 +151,15 @@ void report_processes(const struct report *r);
 int report_who_waits(const struct report *r);
 int report_start_here(const struct report *r);
 int report_books(const struct report *r);
+int report_requests(const struct report *r);
 int report_sched(const struct report *r);
 int report_contention(const struct report *r);
 int report_cgroups(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);
 /* Of one process: what it could use, how its wait splits, its threads. */
 int report_process_waits(const struct report *r, uint32_t process);
+/* Of one process: ports, times to the first answer byte, its worst seconds. */
+int report_process_requests(const struct report *r, uint32_t process);
 int report_threads(const struct report *r, uint32_t process);
 int report_tree(const struct report *r, uint32_t process);
 void report_losses(const struct report *r);

@@ -169,6 +169,7 @@ static const struct column service_columns[] = {
 	C(model_service, NS, oldest_ns),
 	C(model_service, U32, queued),
 	C(model_service, U32, backlog),
+	C(model_service, U32, unsure),
 };
 static const struct column response_columns[] = {
 	C(model_response, U32, slice),

@@ -127,7 +127,7 @@ CREATE TABLE endpoint (
 	address TEXT NOT NULL,           -- that it listens at, "" = unknown
 	port INTEGER NOT NULL,
 	protocols INTEGER NOT NULL,      -- what connections began with, a sum of: 1 HTTP/1, 2 HTTP/2,
-	                                 -- 4 TLS, 8 something else
+	                                 -- 4 TLS, 8 something else, 16 WebSocket
 	netns INTEGER NOT NULL,          -- network namespace, inode
 	slow_ns INTEGER NOT NULL         -- T: a request is slow when its answer takes longer
 );
@@ -278,7 +278,9 @@ CREATE TABLE service (
 	stuck INTEGER NOT NULL,          -- for longer than 10 s
 	oldest_ns INTEGER NOT NULL,      -- age of the oldest, 0 = none
 	queued INTEGER NOT NULL,         -- connections to be accepted
-	backlog INTEGER NOT NULL         -- and how many may be
+	backlog INTEGER NOT NULL,        -- and how many may be
+	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not answer
+	                                 -- everything (logs, queues); not in in_progress
 );
 
 -- Times to the first byte of requests answered in a slice, as a histogram. Later.
