@@ -11,6 +11,7 @@
 #include "commands/command.h"
 #include "commands/live.h"
 #include "commands/screen.h"
+#include "commands/service_signal.h"
 #include "commands/slow_option.h"
 #include "commands/terminal.h"
 #include "commands/top_screen.h"
@@ -36,7 +37,7 @@ static const char help_text[] =
 	"  -d, --duration SECONDS  how long\n"
 	"      --rows N            processes of a picture with --batch (default 20)\n"
 	"      --width COLUMNS     of --batch, 60 or more (default: the terminal's, else "
-	"130)\n" SLOW_OPTION_HELP
+	"130)\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
 	"  -v, --verbose           more about what happens\n"
@@ -67,7 +68,7 @@ struct arguments {
 	bool batch;
 };
 
-enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS };
+enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL };
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -130,6 +131,8 @@ static int parse_option(int c, struct arguments *a)
 		return parse_number("--width", TOP_MIN_COLUMNS, 1000, &a->width);
 	case SLOW:
 		return slow_option_add(&a->slow, optarg, "top");
+	case SIGNAL:
+		return service_signals_add(&a->collector.signals, optarg, "top");
 	case NO_REQUESTS:
 		a->collector.requests = false;
 		return EXIT_OK;
@@ -160,6 +163,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"width", required_argument, NULL, WIDTH},
 					      {"slow", required_argument, NULL, SLOW},
 					      {"no-requests", no_argument, NULL, NO_REQUESTS},
+					      {"service-signal", required_argument, NULL, SIGNAL},
 					      {"frequency", required_argument, NULL, 'F'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -219,6 +223,30 @@ static int run_batch(struct live *live, struct arguments *a)
 	}
 }
 
+static int run(struct arguments *a)
+{
+	struct live live = {0};
+	char why[256];
+	int rc;
+
+	if (!a->batch && screen_check(why, sizeof(why))) {
+		log_error("%s", why);
+		return EXIT_FAILED;
+	}
+	if (!a->width)
+		a->width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
+	slow_option_apply(&a->slow, &a->collector);
+	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
+	if (!rc && a->batch) {
+		collector_announce(live.collector, "watching");
+		rc = run_batch(&live, a);
+	} else if (!rc) {
+		rc = top_screen_run(&live, a->order, a->count);
+	}
+	live_end(&live);
+	return rc;
+}
+
 int command_top(int argc, char **argv)
 {
 	struct arguments a = {
@@ -229,26 +257,10 @@ int command_top(int argc, char **argv)
 		.interval_s = 2,
 		.rows = BATCH_ROWS,
 	};
-	struct live live = {0};
-	char why[256];
 	int rc = parse(argc, argv, &a);
 
-	if (rc)
-		return rc;
-	if (!a.batch && screen_check(why, sizeof(why))) {
-		log_error("%s", why);
-		return EXIT_FAILED;
-	}
-	if (!a.width)
-		a.width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
-	slow_option_apply(&a.slow, &a.collector);
-	rc = live_start(&live, &a.collector, a.interval_s, a.seconds);
-	if (!rc && a.batch) {
-		collector_announce(live.collector, "watching");
-		rc = run_batch(&live, &a);
-	} else if (!rc) {
-		rc = top_screen_run(&live, a.order, a.count);
-	}
-	live_end(&live);
+	if (!rc)
+		rc = run(&a);
+	service_signals_free(a.collector.signals);
 	return rc;
 }
