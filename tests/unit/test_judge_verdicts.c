@@ -352,43 +352,56 @@ Test(verdicts, worst_second_of_what_lasted)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-Test(verdicts, requests_of_HTTP2_are_used_only_where_none_is_answered)
+Test(verdicts, requests_of_any_protocol_count_and_what_blurs_them_is_told)
 {
-	static const struct {
-		const char *name;
-		uint8_t protocols;
-		uint64_t begun, answered;
-		enum verdict verdict;
-	} lines[] = {
-		{"HTTP/1 is stuck", PROTOCOL_HTTP1, 0, 0, VERDICT_INELASTIC},
-		{"TLS is stuck", PROTOCOL_TLS, 0, 0, VERDICT_INELASTIC},
-		{"idle HTTP/2 connections", PROTOCOL_HTTP2, 0, 0, VERDICT_HEALTHY},
-		{"HTTP/2, too few to tell", PROTOCOL_HTTP2, 4, 0, VERDICT_HEALTHY},
-		{"HTTP/2, none answered", PROTOCOL_HTTP2, 5, 0, VERDICT_INELASTIC},
-		{"HTTP/2, one answered", PROTOCOL_HTTP2, 500, 1, VERDICT_HEALTHY},
-		{"HTTP/2 and HTTP/1 at one port", PROTOCOL_HTTP1 | PROTOCOL_HTTP2, 0, 0,
-		 VERDICT_HEALTHY},
-	};
+	static const uint8_t protocols[] = {PROTOCOL_HTTP1, PROTOCOL_HTTP2, PROTOCOL_TLS};
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < sizeof(protocols); i++) {
 		struct model *m = build_model(2, 99);
-		uint32_t p = add(m, 10, lines[i].name, 1, 0, 0, 0), e;
+		uint32_t p = add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
 		struct judged j;
 
 		e = build_endpoint(m, p, "::", 443);
-		m->endpoints[e].protocols = lines[i].protocols;
+		m->endpoints[e].protocols = protocols[i];
 		build_books(m, 10);
-		build_service(m, &(struct model_service){
-					 .slice = 9,
-					 .endpoint = e,
-					 .served = {.begun = lines[i].begun,
-						    .answered = lines[i].answered},
-				 });
 		unanswered(m, e, 9, 100, 60 * BUILD_SECOND);
 		j = judge(m);
-		expect(&j, p, lines[i].verdict);
+		expect(&j, p, VERDICT_INELASTIC);
+		cr_assert(row_of(&j, p));
+		cr_expect_eq(row_of(&j, p)->blur != NULL, protocols[i] != PROTOCOL_HTTP1);
 		done(&j);
 	}
+}
+
+Test(verdicts, what_perhaps_wants_no_answer_is_no_hang)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 10, "logstash", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 5044);
+	build_books(m, 10);
+	build_service(m, &(struct model_service){.slice = 9, .endpoint = e, .unsure = 40});
+	j = judge(m);
+	expect(&j, p, VERDICT_HEALTHY);
+	done(&j);
+}
+
+Test(verdicts, hang_that_ended_is_told)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 80);
+	build_books(m, 10);
+	unanswered(m, e, 2, 9, 12 * BUILD_SECOND);
+	build_answers(m, 5, e, MS, 1000);
+	j = judge(m);
+	expect(&j, p, VERDICT_INELASTIC);
+	cr_assert(row_of(&j, p));
+	cr_expect_eq(row_of(&j, p)->worst, 2);
+	done(&j);
 }
 
 Test(verdicts, refused_connections_count_where_the_queue_was_full)
@@ -425,25 +438,20 @@ Test(verdicts, why_a_process_has_no_signal)
 {
 	static const struct {
 		uint32_t off;
-		uint8_t protocols;
 		const char *expected;
 	} reasons[] = {
-		{0, 0, "it serves no requests that hotrun sees"},
-		{0, PROTOCOL_HTTP2, "HTTP/2: its requests cannot be told apart"},
-		{OFF_REQUESTS, 0, NULL},
+		{0, "it serves no requests that hotrun sees"},
+		{OFF_REQUESTS, NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		const char *expected = reasons[i].expected;
 		struct model *m = build_model(2, 99);
-		uint32_t p = add(m, 10, "Shop.Api", 1900, 0, 0, 0), e;
+		uint32_t p = add(m, 10, "Shop.Api", 1900, 0, 0, 0);
 		struct judged j;
 
 		m->host.off = reasons[i].off;
-		e = build_endpoint(m, p, "::", 443);
-		m->endpoints[e].protocols = reasons[i].protocols;
-		if (reasons[i].protocols)
-			answer(m, e, 10, MS, 10);
+		build_endpoint(m, p, "::", 443);
 		build_books(m, 10);
 		j = judge(m);
 		expect(&j, p, VERDICT_BUSY_UNMEASURED);

@@ -101,40 +101,20 @@ static void find_sections(struct inputs *in, const struct model *m)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static void add_service(struct request_sum *sum, const struct model_service *s, bool stands)
+/* stands: what is unanswered at its end is so at the end of all that is summed. */
+static void add_service(struct inputs *in, const struct model_service *s, bool stands)
 {
-	sum->begun += s->served.begun;
+	struct request_sum *sum = &in->requests[in->s->m->endpoints[s->endpoint].process];
+
 	sum->answered += s->served.answered;
 	sum->slow += s->served.slow;
 	if (s->backlog && s->queued >= s->backlog / 2)
 		sum->drops += s->served.drops;
 	if (stands)
 		sum->late += s->late;
-	if (s->stuck > sum->stuck)
-		sum->stuck = s->stuck;
+	sum->stuck += s->stuck;
 	if (s->oldest_ns > sum->oldest_ns)
 		sum->oldest_ns = s->oldest_ns;
-}
-
-/* An endpoint's, to those of its process. */
-static void add_endpoint(const struct inputs *in, struct request_sum *process, uint32_t endpoint,
-			 const struct request_sum *sum)
-{
-	const struct model_endpoint *e = &in->s->m->endpoints[endpoint];
-	uint64_t few = inputs_limits(in, e->process)->requests_min / 4;
-
-	process->drops += sum->drops;
-	if (e->protocols & PROTOCOL_HTTP2 && (sum->answered || sum->begun < few || !sum->begun)) {
-		process->untold |= sum->begun || sum->oldest_ns;
-		return;
-	}
-	process->begun += sum->begun;
-	process->answered += sum->answered;
-	process->slow += sum->slow;
-	process->late += sum->late;
-	process->stuck += sum->stuck;
-	if (sum->oldest_ns > process->oldest_ns)
-		process->oldest_ns = sum->oldest_ns;
 }
 
 static void share_of(const struct request_sum *sum, struct verdict_input *ret_input)
@@ -178,9 +158,7 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
-	in->endpoints = calloc(m->endpoints_cnt + 1, sizeof(*in->endpoints));
-	return in->available && in->background && in->judged && in->section_of && in->requests &&
-			       in->endpoints
+	return in->available && in->background && in->judged && in->section_of && in->requests
 		       ? 0
 		       : -ENOMEM;
 }
@@ -199,12 +177,8 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	if (err)
 		return err;
 	find_sections(in, m);
-	for (size_t i = 0; i < m->services_cnt; i++)
-		add_service(&in->endpoints[m->services[i].endpoint], &m->services[i],
-			    m->services[i].slice + 1 == m->slices_cnt);
-	for (size_t i = 0; i < m->endpoints_cnt; i++)
-		add_endpoint(in, &in->requests[m->endpoints[i].process], (uint32_t)i,
-			     &in->endpoints[i]);
+	for (size_t i = 0; s->requests && i < m->services_cnt; i++)
+		add_service(in, &m->services[i], m->services[i].slice + 1 == m->slices_cnt);
 	in->waited_ns = s->sched->host.sched.waited_ns;
 	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
 	return 0;
@@ -218,7 +192,6 @@ void inputs_end(struct inputs *in)
 	free(in->section_of);
 	free(in->scheds);
 	free(in->requests);
-	free(in->endpoints);
 	free(in->touched);
 	free(in->is_touched);
 	*in = (struct inputs){0};
@@ -294,17 +267,16 @@ static void read_services(struct inputs *in, uint32_t slice)
 {
 	const struct model *m = in->s->m;
 
-	for (; in->service < m->services_cnt && m->services[in->service].slice <= slice;
+	for (; in->s->requests && in->service < m->services_cnt &&
+	       m->services[in->service].slice <= slice;
 	     in->service++) {
 		const struct model_service *s = &m->services[in->service];
 		uint32_t process = m->endpoints[s->endpoint].process;
-		struct request_sum sum = {0};
 
 		if (s->slice != slice)
 			continue;
 		touch(in, process);
-		add_service(&sum, s, true);
-		add_endpoint(in, &in->requests[process], s->endpoint, &sum);
+		add_service(in, s, true);
 	}
 }
 
@@ -353,7 +325,9 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.delays = sched_delay_cnt(sum);
 	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
 	share_of(requests, &input);
-	input.stuck = requests->stuck;
+	/* Of all slices those of the worst. */
+	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
+						     : requests->stuck;
 	input.oldest_ns = requests->oldest_ns;
 	input.has_requests = input.requests || input.oldest_ns;
 	input.drops = requests->drops;

@@ -9,10 +9,9 @@
 
 /* What the requests of an endpoint or a process say. */
 struct request_sum {
-	uint64_t begun, answered, slow, late, drops;
+	uint64_t answered, slow, late, drops;
 	uint64_t oldest_ns;
 	uint32_t stuck;
-	bool untold; /* of HTTP/2: what it says is not used */
 };
 
 struct inputs {
@@ -24,12 +23,11 @@ struct inputs {
 
 	/* Of the slices that were read last: all of them, or one. */
 	uint64_t elapsed_ns;
-	uint64_t waited_ns;	       /* of the host */
-	struct verdict_input host;     /* its figures alone */
-	struct sched_sum *scheds;      /* by process; NULL: those of s->sched */
-	struct request_sum *requests;  /* by process */
-	struct request_sum *endpoints; /* by endpoint; of all slices alone */
-	uint32_t *touched;	       /* processes with figures in that slice */
+	uint64_t waited_ns;	      /* of the host */
+	struct verdict_input host;    /* its figures alone */
+	struct sched_sum *scheds;     /* by process; NULL: those of s->sched */
+	struct request_sum *requests; /* by process */
+	uint32_t *touched;	      /* processes with figures in that slice */
 	size_t touched_cnt;
 	bool *is_touched;
 

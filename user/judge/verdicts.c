@@ -167,14 +167,10 @@ static void take_track(struct verdict_row *row, const struct track *t, uint64_t 
 
 static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
 {
-	const struct request_sum *requests = &b->in.requests[row->process];
-
 	if (row->input.has_requests || row->input.has_signal)
 		return NULL;
 	if (b->s->m->host.off & OFF_REQUESTS)
 		return model_off_text(OFF_REQUESTS);
-	if (requests->untold)
-		return "HTTP/2: its requests cannot be told apart";
 	return "it serves no requests that hotrun sees";
 }
 

@@ -6,11 +6,10 @@
  * them. hotrun itself and the kernel's threads get none. Processes of one name are judged each for
  * itself. Pure; no threads.
  *
- * What the requests of an HTTP/2 endpoint say is not used: flow control and settings arrive without
- * an answer, so an idle connection would hang for ever. Only where requests came and none at all was
- * answered it counts. TLS hides what is inside: it counts as if it were plain, and blur says so; so do
- * long polls and WebSockets, which wait by design. A section of the limits (verdict_policy) or the
- * operator's own signal is the way out.
+ * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too: verdict_row.blur
+ * says what may be meant beside. A long poll or a stream that answers late by design cannot be told from
+ * a hang: a section of the limits (verdict_policy) or the operator's own signal is the way out, and
+ * reports say so where a request is stuck.
  * Refused connections count where the accept queue was seen at least half full: the kernel counts
  * half-open probes of a port as refused, too.
  */

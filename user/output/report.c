@@ -122,18 +122,13 @@ static int read_verdicts(struct report *r)
 		.totals = r->totals,
 		.books = &r->books,
 		.sched = r->sched,
+		.requests = r->requests,
 		.policy = r->o.limits,
 		.asked = r->o.processes,
 		.asked_cnt = r->o.processes ? r->o.process_cnt : 0,
 		.all = r->o.all,
 	};
 
-	if (!(r->m->host.off & OFF_REQUESTS)) {
-		r->requests = requests_new(r->m);
-		if (!r->requests)
-			return -ENOMEM;
-		sources.requests = r->requests;
-	}
 	r->verdicts = verdicts_new(&sources);
 	return r->verdicts ? 0 : -ENOMEM;
 }
@@ -179,7 +174,6 @@ static void report_clear(struct report *r)
 	requests_free(r->requests);
 	free(r->throttled);
 	report_hottest_free(r->hottest);
-	requests_free(r->requests);
 	verdicts_free(r->verdicts);
 }
 

@@ -40,7 +40,6 @@ struct report {
 	struct requests *requests;	    /* NULL where report_requests_off() */
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
-	struct requests *requests; /* NULL where the capture kept no requests */
 	struct verdicts *verdicts;
 };
 

@@ -18,6 +18,7 @@
 #define BUSY_SHOWN     3
 #define VICTIMS_SHOWN  3
 #define WORDS_SHOWN    3 /* figures of a line */
+#define HOST_WORDS     2
 #define LABEL_COLUMNS  48
 #define VICTIM_COLUMNS 32
 
@@ -166,8 +167,9 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 static void add_hurt_count(const struct verdicts *v, struct words *w)
 {
 	if (v->degraded)
-		words_add(w, "; %s of %s processes hurt", number_count(v->degraded).text,
-			  number_count(v->judged).text);
+		words_add(w, "; %s of %s processes hurt%s", number_count(v->degraded).text,
+			  number_count(v->judged).text,
+			  is_calm(v->host.result.verdict) ? " for a while" : "");
 	else
 		words_add(w, "; nobody is hurt%s",
 			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
@@ -176,7 +178,7 @@ static void add_hurt_count(const struct verdicts *v, struct words *w)
 /* A calm host is told in one line: the CPU stands above it. */
 static size_t host_figures(const struct verdict_row *host)
 {
-	return host->result.verdict == VERDICT_HEALTHY ? 1 : WORDS_SHOWN;
+	return host->result.verdict == VERDICT_HEALTHY ? 1 : HOST_WORDS;
 }
 
 static void add_host(const struct report *r, struct words *w)
@@ -198,13 +200,16 @@ static void add_host(const struct report *r, struct words *w)
 	}
 }
 
-static void put_remedy(const struct report *r, enum verdict verdict)
+static void put_remedy(const struct report *r, enum verdict verdict, bool stuck)
 {
 	struct words w = {0};
 
 	if (!verdict_remedy(verdict)[0])
 		return;
 	words_add(&w, "→ %s", verdict_remedy(verdict));
+	if (stuck)
+		words_add(&w, ". Long polls and streams wait by design: then set \"stuck\" for "
+			      "that process, see --limit");
 	put_paragraph(r, &w, 4);
 }
 
@@ -227,7 +232,7 @@ static int put_host(const struct report *r)
 	add_culprits(r, &who);
 	err = add_victims(r, &who);
 	put_paragraph(r, &who, 2);
-	put_remedy(r, verdict);
+	put_remedy(r, verdict, false);
 	return err;
 }
 
@@ -300,15 +305,9 @@ static int add_cause(const struct report *r, struct words *w, const struct verdi
 static void add_blur(struct words *w, const struct verdict_row *row)
 {
 	const struct verdict_result *result = verdicts_result(row);
-	bool stuck = has_bad(result, FIGURE_STUCK);
 
-	if (!stuck && !has_bad(result, FIGURE_SLOW_SHARE))
-		return;
-	if (row->blur)
+	if (row->blur && (has_bad(result, FIGURE_STUCK) || has_bad(result, FIGURE_SLOW_SHARE)))
 		words_add(w, " (%s)", row->blur);
-	if (stuck)
-		words_add(w, " (long polls and WebSockets wait by design: then set \"stuck\" for "
-			     "it, see --limit)");
 }
 
 /* How many figures tell of this one: those that decided, and one more. */
@@ -326,7 +325,7 @@ static size_t figures_told(const struct verdict_result *result)
 	return cnt < WORDS_SHOWN ? cnt : WORDS_SHOWN;
 }
 
-static int put_group(const struct report *r, const struct verdict_group *g, bool remedy)
+static int put_group(const struct report *r, const struct verdict_group *g)
 {
 	const struct verdict_row *row = g->row;
 	const struct verdict_result *result = verdicts_result(row);
@@ -344,8 +343,6 @@ static int put_group(const struct report *r, const struct verdict_group *g, bool
 	put_verdict_id(r, verdict, result->degraded);
 	putc(' ', r->out);
 	put_words(r, w.text, at, 4);
-	if (remedy)
-		put_remedy(r, verdict);
 	return err;
 }
 
@@ -420,15 +417,21 @@ int report_verdict(const struct report *r)
 {
 	_cleanup_(groups_free) struct verdict_groups all = {0};
 	int err = put_host(r);
+	bool stuck = false;
 
 	if (!err)
 		err = group_rows(r, &all);
 	for (size_t i = 0; !err && i < all.groups_cnt; i++) {
-		enum verdict verdict = verdict_of_row(all.groups[i].row);
-		bool last =
-			i + 1 == all.groups_cnt || verdict_of_row(all.groups[i + 1].row) != verdict;
+		const struct verdict_row *row = all.groups[i].row;
+		enum verdict verdict = verdict_of_row(row);
 
-		err = put_group(r, &all.groups[i], last);
+		err = put_group(r, &all.groups[i]);
+		stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
+		/* Once for all that have the same. */
+		if (i + 1 < all.groups_cnt && verdict_of_row(all.groups[i + 1].row) == verdict)
+			continue;
+		put_remedy(r, verdict, stuck);
+		stuck = false;
 	}
 	if (!err)
 		put_more(r, &all);

@@ -88,6 +88,17 @@ static void host_words(char *buf, const struct verdict_evidence *e)
 	}
 }
 
+static void others_words(char *buf, const struct verdict_evidence *e)
+{
+	int n = snprintf(buf, VERDICT_WORDS_BYTES, "%s threads wait behind others",
+			 number_fixed(e->value, 2).text);
+
+	/* What rounds to nothing is left out. */
+	if (n > 0 && e->limit >= 0.005)
+		snprintf(buf + n, VERDICT_WORDS_BYTES - (size_t)n, ", %s behind its own",
+			 number_fixed(e->limit, 2).text);
+}
+
 void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_evidence *e,
 		   const struct verdict_input *in)
 {
@@ -111,9 +122,7 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 			 number_percent(e->value).text, percent_limit(e->limit).text);
 		break;
 	case FIGURE_BEHIND_OTHERS:
-		snprintf(buf, VERDICT_WORDS_BYTES,
-			 "%s threads wait behind others, %s behind its own",
-			 number_fixed(e->value, 2).text, number_fixed(e->limit, 2).text);
+		others_words(buf, e);
 		break;
 	case FIGURE_BEHIND_OWN:
 		snprintf(buf, VERDICT_WORDS_BYTES,
