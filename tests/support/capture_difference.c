@@ -263,6 +263,7 @@ static const char *request_difference(const struct model *a, const struct model 
 	COUNT(endpoints);
 	COUNT(services);
 	COUNT(responses);
+	COUNT(signals);
 	EACH(endpoints, i)
 	{
 		const struct model_endpoint *x = &a->endpoints[i], *y = &b->endpoints[i];
@@ -302,6 +303,14 @@ static const char *request_difference(const struct model *a, const struct model 
 		SAME(responses, endpoint);
 		SAME(responses, slot);
 		SAME(responses, count);
+	}
+	EACH(signals, i)
+	{
+		const struct model_signal *x = &a->signals[i], *y = &b->signals[i];
+
+		SAME(signals, slice);
+		SAME(signals, process);
+		SAME(signals, value_ppm);
 	}
 	return NULL;
 }

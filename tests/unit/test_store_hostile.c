@@ -158,6 +158,9 @@ static const struct {
 	{"response of no slice", "UPDATE response SET slice = 1", EBADMSG},
 	{"response of no endpoint", "UPDATE response SET endpoint = 2", EBADMSG},
 	{"response beyond the histogram", "UPDATE response SET slot = 104", EBADMSG},
+	{"signal of no slice", "UPDATE signal SET slice = 1", EBADMSG},
+	{"signal of no process", "UPDATE signal SET process = 2", EBADMSG},
+	{"signal of more than all", "UPDATE signal SET value_ppm = 1000001", EBADMSG},
 	{"cgroup below itself", "UPDATE cgroup SET parent = id", EBADMSG},
 	{"cgroups in a circle", "UPDATE cgroup SET parent = 1 - id", EBADMSG},
 	{"two cgroups alike", "UPDATE cgroup SET key = 1", EBADMSG},
@@ -243,7 +246,7 @@ Test(store_hostile, what_others_add_is_ignored)
 	" FROM later; DROP TABLE later; "
 #define WITHOUT_REQUESTS                                                                  \
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
-	"response; "
+	"response; DROP TABLE signal; "
 #define FIRST_FORMAT                                                                              \
 	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "     \
 	"DROP VIEW process_cpu; DROP VIEW symbol_self; DROP TABLE cgroup; DROP TABLE run_delay; " \
@@ -265,7 +268,7 @@ Test(store_hostile, what_others_add_is_ignored)
 static void forget_later(struct model *m)
 {
 	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS;
-	m->endpoints_cnt = m->services_cnt = m->responses_cnt = 0;
+	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i].pressure_ns = 0;

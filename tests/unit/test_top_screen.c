@@ -99,7 +99,7 @@ Test(top_screen, processes)
 	} cases[] = {
 		{"top_wide.txt", 10, 130, TOP_BY_CPU},	 {"top_100.txt", 10, 100, TOP_BY_WAITING},
 		{"top_60.txt", 10, 60, TOP_BY_SWITCHES}, {"top_rows.txt", 2, 130, TOP_BY_CPU},
-		{"top_120.txt", 10, 120, TOP_BY_SLOW},
+		{"top_120.txt", 10, 120, TOP_BY_SLOW},	 {"top_160.txt", 10, 160, TOP_BY_VERDICT},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
@@ -138,6 +138,7 @@ Test(top_screen, orders)
 		{"by waiting", TOP_BY_WAITING, {99, 4711, 500, 15}},
 		{"by switches", TOP_BY_SWITCHES, {4711, 99, 500, 15}},
 		{"by slow requests", TOP_BY_SLOW, {4711, 99, 500, 15}},
+		{"by verdict", TOP_BY_VERDICT, {4711, 99, 500, 15}},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
@@ -225,6 +226,35 @@ Test(top_screen, who_serves_badly_comes_first)
 	model_free(m);
 }
 
+/* A hang on an idle host: the service that wants no CPU stands first. */
+Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t busy = build_process(m, 1, "job", 0), web = build_process(m, 2, "web", 0);
+	struct model_service stand = {.in_progress = 30, .late = 30, .stuck = 30};
+	char line[TOP_LINE_BYTES];
+	struct top_view *v;
+
+	build_thread(m, busy, 1, "job", 300 * MS, 'R');
+	stand.oldest_ns = 20000 * MS;
+	stand.endpoint = build_endpoint(m, web, "::", 80);
+	build_service(m, &stand);
+	build_books(m, 1);
+	v = top_view_new(m);
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_VERDICT), 0);
+	cr_assert_eq(v->rows_cnt, 2);
+	cr_expect_eq(v->rows[0], web);
+	cr_expect_eq(top_view_verdict(v, 0)->verdict, VERDICT_INELASTIC);
+	cr_expect_eq(top_view_verdict(v, 1)->verdict, VERDICT_HEALTHY);
+	top_text_head(line, v, 130);
+	cr_expect(strstr(line, ", 1 degraded, by verdict"), "%s", line);
+	top_text_host(line, v, 130);
+	cr_expect(strstr(line, "host inelastic · "), "%s", line);
+	top_view_free(v);
+	model_free(m);
+}
+
 Test(top_screen, threads_are_not_ordered_by_requests)
 {
 	uint32_t service;
@@ -235,6 +265,7 @@ Test(top_screen, threads_are_not_ordered_by_requests)
 	cr_assert_eq(top_view_arrange(v, service, TOP_BY_SLOW), 0);
 	cr_expect_eq(v->order, TOP_BY_CPU);
 	cr_expect_null(top_view_requests(v, 0));
+	cr_expect_null(top_view_verdict(v, 0));
 	top_view_free(v);
 	model_free(m);
 }
@@ -342,7 +373,7 @@ Test(top_screen, what_a_kernel_cannot_tell_is_not_available)
 		unsigned int cells = 0;
 
 		m->host.off = cases[i].off;
-		top_text_row(line, v, 0, 130);
+		top_text_row(line, v, 0, 160);
 		for (const char *s = line; (s = strstr(s, "n/a")); s++)
 			cells++;
 		cr_expect_eq(cells, cases[i].cells, "%s: %s", cases[i].name, line);

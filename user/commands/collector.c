@@ -9,6 +9,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "commands/service_signal.h"
 #include "kernel/cgroup_tree.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -183,6 +184,19 @@ void collector_drain(struct collector *c)
 	follow_cpus(c);
 }
 
+/* Names are needed of who is not sampled, too: of those that have lived for a slice. */
+static void take_signals(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	if (!c->options.signals)
+		return;
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		if (!m->processes[i].exit_ns && m->processes[i].born_ns < c->slice_start_ns)
+			collector_name_process(c, i);
+	service_signals_take(c->options.signals, c->model);
+}
+
 void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
@@ -206,6 +220,7 @@ void collector_end_slice(struct collector *c)
 	name_samples(c, 0);
 	if (c->stopped)
 		names_settle(c->names, m);
+	take_signals(c);
 	ingest_slice_end(c->ingest);
 	check_ticks(c);
 
@@ -378,7 +393,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	if (c->options.samples)
 		c->model->kernel_text = names_kernel_text(c->names);
 	read_accounts(c);
-	if (c->options.facts)
+	if (c->options.facts || c->options.signals)
 		read_processes(c);
 	mark_processes(c);
 	cgroup_select_refresh(&c->cgroups, c->session, c->model);

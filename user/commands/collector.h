@@ -20,6 +20,7 @@
 #include "model/model.h"
 
 struct collector;
+struct service_signals;
 
 struct collector_options {
 	uint32_t sample_hz;
@@ -35,6 +36,7 @@ struct collector_options {
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
+	struct service_signals *signals; /* the operator's own numbers, or NULL; borrowed */
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as

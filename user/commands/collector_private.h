@@ -61,11 +61,8 @@ void collector_drain_sideband(struct collector *c, uint64_t until_ns);
 
 /* Takes requests and what stands unanswered into the slice; nothing with OFF_REQUESTS. */
 void collector_read_requests(struct collector *c);
-bool collector_sees_requests(const struct collector *c);
 /* Where services that listened before the start are not seen. */
 void collector_warn_of_namespaces(const struct collector *c);
-/* "requests", "requests off: WHY", or "requests off" where nobody asked, for the start-up line. */
-void collector_requests_text(const struct collector *c, char *text, size_t bytes);
 
 /* The process began to run .NET: it is looked at from now on. */
 void collector_young_add(struct collector *c, uint32_t process);

@@ -16,6 +16,7 @@
 #include "commands/child.h"
 #include "commands/command.h"
 #include "commands/recorder.h"
+#include "commands/service_signal.h"
 #include "commands/slow_option.h"
 #include "kernel/host.h"
 #include "output/report.h"
@@ -50,6 +51,7 @@ static const char help_text[] =
 	"  -o, --output FILE       the capture (default HOST-TIME.hotrun in this folder)\n"
 	"      --event EVENT       cpu-clock (default), or cycles where the CPU counts them:\n"
 	"                          its ticks are not equal time\n" SLOW_OPTION_HELP
+		SERVICE_SIGNAL_HELP
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
@@ -102,6 +104,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"event", required_argument, NULL, 'e'},
 					      {"slow", required_argument, NULL, 's'},
 					      {"no-requests", no_argument, NULL, 'n'},
+					      {"service-signal", required_argument, NULL, 'S'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -147,6 +150,11 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'n':
 			o->recorder.collector.requests = false;
+			break;
+		case 'S':
+			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
+			if (rc)
+				return rc;
 			break;
 		case 'q':
 			o->quiet = true;
@@ -312,6 +320,7 @@ int command_record(int argc, char **argv)
 	rc = run(o, &child);
 out:
 	child_close(&child);
+	service_signals_free(o->recorder.collector.signals);
 	free(o->path);
 	free(o);
 	return rc;

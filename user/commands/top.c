@@ -11,6 +11,7 @@
 #include "commands/command.h"
 #include "commands/live.h"
 #include "commands/screen.h"
+#include "commands/service_signal.h"
 #include "commands/slow_option.h"
 #include "commands/terminal.h"
 #include "commands/top_screen.h"
@@ -29,13 +30,14 @@ static const char help_text[] =
 	"is hottest in each. Needs root, as `hotrun record` does; nothing is kept. Keys: h tells "
 	"them.\n\n"
 	"  -i, --interval SECONDS  between two pictures, 0.1 to 60 (default 2)\n"
-	"  -s, --sort ORDER        cpu (default), waiting, switches, slow\n"
+	"  -s, --sort ORDER        cpu (default), waiting, switches, slow,\n"
+	"                          verdict\n"
 	"  -b, --batch             plain text again and again, for pipes and files\n"
 	"  -n, --count N           pictures, then end\n"
 	"  -d, --duration SECONDS  how long\n"
 	"      --rows N            processes of a picture with --batch (default 20)\n"
 	"      --width COLUMNS     of --batch, 60 or more (default: the terminal's, else "
-	"130)\n" SLOW_OPTION_HELP
+	"130)\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
 	"  -v, --verbose           more about what happens\n"
@@ -50,7 +52,8 @@ static const char help_text[] =
 	"the\n"
 	"requests that it answered, or that wait, those over the time of --slow; stuck: those "
 	"that\n"
-	"have waited for over 10 s (`hotrun requests` tells more). Hottest method: the\n"
+	"have waited for over 10 s (`hotrun requests` tells more). verdict: of this interval\n"
+	"alone, as `hotrun report` gives it for a capture. Hottest method: the\n"
 	"application's method nearest to the leaf in most samples, else the leaf; n/a when the\n"
 	"samples are too few to name one. Exact are all figures but this and percentiles.\n"
 	"Narrow terminals show fewer columns.\n"
@@ -65,7 +68,7 @@ struct arguments {
 	bool batch;
 };
 
-enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS };
+enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL };
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -78,7 +81,8 @@ static int parse_order(const char *value, enum top_order *ret_order)
 	static const char *const orders[] = {[TOP_BY_CPU] = "cpu",
 					     [TOP_BY_WAITING] = "waiting",
 					     [TOP_BY_SWITCHES] = "switches",
-					     [TOP_BY_SLOW] = "slow"};
+					     [TOP_BY_SLOW] = "slow",
+					     [TOP_BY_VERDICT] = "verdict"};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		if (strcmp(value, orders[i]))
@@ -86,7 +90,7 @@ static int parse_order(const char *value, enum top_order *ret_order)
 		*ret_order = (enum top_order)i;
 		return EXIT_OK;
 	}
-	return bad_value("--sort", value, "not cpu, waiting, switches or slow");
+	return bad_value("--sort", value, "not cpu, waiting, switches, slow or verdict");
 }
 
 static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -127,6 +131,8 @@ static int parse_option(int c, struct arguments *a)
 		return parse_number("--width", TOP_MIN_COLUMNS, 1000, &a->width);
 	case SLOW:
 		return slow_option_add(&a->slow, optarg, "top");
+	case SIGNAL:
+		return service_signals_add(&a->collector.signals, optarg, "top");
 	case NO_REQUESTS:
 		a->collector.requests = false;
 		return EXIT_OK;
@@ -157,6 +163,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"width", required_argument, NULL, WIDTH},
 					      {"slow", required_argument, NULL, SLOW},
 					      {"no-requests", no_argument, NULL, NO_REQUESTS},
+					      {"service-signal", required_argument, NULL, SIGNAL},
 					      {"frequency", required_argument, NULL, 'F'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -216,6 +223,30 @@ static int run_batch(struct live *live, struct arguments *a)
 	}
 }
 
+static int run(struct arguments *a)
+{
+	struct live live = {0};
+	char why[256];
+	int rc;
+
+	if (!a->batch && screen_check(why, sizeof(why))) {
+		log_error("%s", why);
+		return EXIT_FAILED;
+	}
+	if (!a->width)
+		a->width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
+	slow_option_apply(&a->slow, &a->collector);
+	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
+	if (!rc && a->batch) {
+		collector_announce(live.collector, "watching");
+		rc = run_batch(&live, a);
+	} else if (!rc) {
+		rc = top_screen_run(&live, a->order, a->count);
+	}
+	live_end(&live);
+	return rc;
+}
+
 int command_top(int argc, char **argv)
 {
 	struct arguments a = {
@@ -226,26 +257,10 @@ int command_top(int argc, char **argv)
 		.interval_s = 2,
 		.rows = BATCH_ROWS,
 	};
-	struct live live = {0};
-	char why[256];
 	int rc = parse(argc, argv, &a);
 
-	if (rc)
-		return rc;
-	if (!a.batch && screen_check(why, sizeof(why))) {
-		log_error("%s", why);
-		return EXIT_FAILED;
-	}
-	if (!a.width)
-		a.width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
-	slow_option_apply(&a.slow, &a.collector);
-	rc = live_start(&live, &a.collector, a.interval_s, a.seconds);
-	if (!rc && a.batch) {
-		collector_announce(live.collector, "watching");
-		rc = run_batch(&live, &a);
-	} else if (!rc) {
-		rc = top_screen_run(&live, a.order, a.count);
-	}
-	live_end(&live);
+	if (!rc)
+		rc = run(&a);
+	service_signals_free(a.collector.signals);
 	return rc;
 }

@@ -33,7 +33,8 @@ static const char *const help_lines[] = {
 	"Up Down j k   choose a row          PgUp PgDn Home End   far",
 	"Enter t       the threads of the chosen process",
 	"Esc           back to the processes",
-	"c w s r       order by CPU, by waiting threads, by context switches, by slow requests",
+	"c w s         order by CPU, by waiting threads, by context switches",
+	"r v           by slow requests, by verdict",
 	"Space         stop the picture, and go on",
 	"q             quit",
 	"",
@@ -45,6 +46,7 @@ static const char *const help_lines[] = {
 	"throttled  stopped by a CPU limit of its cgroup, of the time that it wanted",
 	"slow       of the requests that it answered or that wait: those over 500 ms (--slow)",
 	"stuck      requests without an answer for more than 10 s",
+	"verdict    of this interval alone (wide screens)",
 	"hottest    the application's method nearest to the leaf in most samples, or the leaf;",
 	"           n/a: too few samples to name one ([k] kernel, [j] JIT code)",
 	"Listed is what ran, waited, was throttled or served in the last interval.",
@@ -168,9 +170,9 @@ static void draw(struct top_screen *t)
 			   : t->paused ? "PAUSED, Space goes on   q quit"
 			   : t->process != MODEL_NONE
 				   ? "q quit  h help  Esc processes  c CPU  "
-				     "w waiting  s switches  r requests  Space pause"
+				     "w waiting  s switches  r requests  v verdict  Space pause"
 				   : "q quit  h help  Enter threads  c CPU  "
-				     "w waiting  s switches  r requests  Space pause";
+				     "w waiting  s switches  r requests  v verdict  Space pause";
 
 	screen_clear(t->screen);
 	if (lines < MIN_LINES || screen_columns(t->screen) < TOP_MIN_COLUMNS) {
@@ -282,6 +284,9 @@ static void take_key(struct top_screen *t, int key)
 		break;
 	case 'r':
 		set_order(t, TOP_BY_SLOW);
+		break;
+	case 'v':
+		set_order(t, TOP_BY_VERDICT);
 		break;
 	case SCREEN_ENTER:
 	case 't':

@@ -45,6 +45,7 @@ void model_free(struct model *m)
 	free(m->throttles);
 	free(m->services);
 	free(m->responses);
+	free(m->signals);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);
@@ -572,5 +573,5 @@ void model_forget_slice(struct model *m)
 {
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
-	m->services_cnt = m->responses_cnt = 0;
+	m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 }

@@ -328,6 +328,14 @@ struct model_response {
 	uint64_t count;
 };
 
+/* The operator's own number for a process at the end of a slice (--service-signal). */
+struct model_signal {
+	uint32_t slice;
+	uint32_t process;   /* row */
+	uint32_t value_ppm; /* a share that is slow or fails, in millionths */
+};
+#define SIGNAL_PPM 1000000u
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -399,6 +407,7 @@ struct model {
 	MODEL_TABLE(struct model_throttle, throttles);
 	MODEL_TABLE(struct model_service, services);
 	MODEL_TABLE(struct model_response, responses);
+	MODEL_TABLE(struct model_signal, signals);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 
@@ -519,13 +528,14 @@ int model_contention_add(struct model *m, const struct model_contention *content
 int model_throttle_add(struct model *m, const struct model_throttle *throttle);
 int model_service_add(struct model *m, const struct model_service *service);
 int model_response_add(struct model *m, const struct model_response *response);
+int model_signal_add(struct model *m, const struct model_signal *signal);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
 int model_slice_add(struct model *m, const struct model_slice *slice);
 
-/* Empties samples, accounts, delays, contentions, throttles, services, responses, cpus and losses;
- * everything else stays. */
+/* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and
+ * losses; everything else stays. */
 void model_forget_slice(struct model *m);
 
 /* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "model/paths.h"
 #include "model/share.h"
+#include "model/signal.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -174,6 +175,39 @@ static int sum_requests(struct top_view *v)
 	return 0;
 }
 
+/* Each process that wanted CPU or serves, by the figures of this slice. 0 or -ENOMEM. */
+static int judge(struct top_view *v)
+{
+	struct totals *totals = totals_new(v->m);
+	_cleanup_free_ double *signals = signal_means(v->m);
+	struct books books;
+
+	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
+	if (totals && signals && v->judged) {
+		/* Threads have their figures since the recording's start, the books of CPUs those of the
+		 * slice. */
+		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
+		books = books_of(v->m, totals);
+		v->verdicts = verdicts_new(&(struct verdict_sources){
+			.m = v->m,
+			.totals = totals,
+			.books = &books,
+			.sched = v->sched,
+			.requests = v->requests,
+			.signals = signals,
+			.all = true,
+		});
+	}
+	totals_free(totals);
+	if (!v->verdicts)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->processes_cnt; i++)
+		v->judged[i] = MODEL_NONE;
+	for (size_t i = 0; i < v->verdicts->rows_cnt; i++)
+		v->judged[v->verdicts->rows[i].process] = (uint32_t)i;
+	return 0;
+}
+
 struct top_view *top_view_new(struct model *m)
 {
 	struct top_view *v = calloc(1, sizeof(*v));
@@ -184,7 +218,7 @@ struct top_view *top_view_new(struct model *m)
 	v->processes_cnt = m->processes_cnt;
 	v->threads_cnt = m->threads_cnt;
 	v->sched = sched_new(m);
-	if (!v->sched || sum_requests(v) || find_hot(v, m) ||
+	if (!v->sched || sum_requests(v) || judge(v) || find_hot(v, m) ||
 	    top_view_arrange(v, MODEL_NONE, TOP_BY_CPU)) {
 		top_view_free(v);
 		errno = ENOMEM;
@@ -202,6 +236,8 @@ void top_view_free(struct top_view *v)
 	sched_free(v->sched);
 	requests_free(v->requests);
 	free(v->serves);
+	verdicts_free(v->verdicts);
+	free(v->judged);
 	free(v->hot_processes.rows);
 	free(v->hot_threads.rows);
 	free(v->rows);
@@ -230,6 +266,18 @@ static const struct requests_sum *requests_of(const struct top_view *v, uint32_t
 const struct requests_sum *top_view_requests(const struct top_view *v, size_t i)
 {
 	return requests_of(v, v->rows[i]);
+}
+
+static const struct verdict_result *verdict_row(const struct top_view *v, uint32_t row)
+{
+	if (v->process != MODEL_NONE || v->judged[row] == MODEL_NONE)
+		return NULL;
+	return verdicts_result(&v->verdicts->rows[v->judged[row]]);
+}
+
+const struct verdict_result *top_view_verdict(const struct top_view *v, size_t i)
+{
+	return verdict_row(v, v->rows[i]);
 }
 
 /* Stuck requests, then the slow share in thousandths as it is shown; who serves stands before who does
@@ -266,12 +314,23 @@ static uint64_t shown(const struct top_view *v, uint32_t row, enum top_order ord
 	return (uint64_t)(mean * (order == TOP_BY_SWITCHES ? 1e9 : 100) + 0.5);
 }
 
+static int by_verdict(const struct top_view *v, uint32_t x, uint32_t y)
+{
+	const struct verdict_result *a = verdict_row(v, x), *b = verdict_row(v, y);
+	int c = COMPARE(b != NULL, a != NULL);
+
+	if (!c && a)
+		c = verdict_compare(a->verdict, b->verdict);
+	return c ? c : COMPARE(shown(v, y, TOP_BY_CPU), shown(v, x, TOP_BY_CPU));
+}
+
 static int by_figure(const void *a, const void *b, void *view)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct top_view *v = view;
 	/* Who ran nearly nothing stands by what it waited: the starved must not be last. */
-	int c = COMPARE(shown(v, y, v->order), shown(v, x, v->order));
+	int c = v->order == TOP_BY_VERDICT ? by_verdict(v, x, y)
+					   : COMPARE(shown(v, y, v->order), shown(v, x, v->order));
 
 	if (!c)
 		c = COMPARE(shown(v, y, TOP_BY_WAITING), shown(v, x, TOP_BY_WAITING));

@@ -177,6 +177,11 @@ static const struct column response_columns[] = {
 	C(model_response, U8, slot),
 	C(model_response, SUM, count),
 };
+static const struct column signal_columns[] = {
+	C(model_signal, U32, slice),
+	C(model_signal, U32, process),
+	C(model_signal, U32, value_ppm),
+};
 #define QUEUE(n) LN(model_cpu, SUM, queue[n], "queue_" #n, OFF_QUEUES)
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice),
@@ -243,6 +248,7 @@ const struct table_layout store_tables[TABLE_CNT] = {
 	[TABLE_THROTTLE] = TL(throttle, OFF_LIMITS),
 	[TABLE_SERVICE] = TL(service, OFF_REQUESTS),
 	[TABLE_RESPONSE] = TL(response, OFF_REQUESTS),
+	[TABLE_SIGNAL] = TL(signal, OFF_REQUESTS),
 	[TABLE_CPU] = T(cpu),
 	[TABLE_LOSS] = T(loss),
 };

@@ -35,6 +35,7 @@ enum store_table {
 	TABLE_THROTTLE,
 	TABLE_SERVICE,
 	TABLE_RESPONSE,
+	TABLE_SIGNAL,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_CNT
@@ -112,6 +113,7 @@ union store_row {
 	struct model_throttle throttle;
 	struct model_service service;
 	struct model_response response;
+	struct model_signal signal;
 	struct model_cpu cpu;
 	struct model_loss loss;
 };

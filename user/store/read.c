@@ -264,6 +264,17 @@ static int take_response(struct reader *r, uint64_t id, union store_row *row)
 	return model_response_add(r->m, response);
 }
 
+static int take_signal(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_signal *signal = &row->signal;
+
+	(void)id;
+	if (signal->slice >= r->m->slices_cnt || signal->process >= r->m->processes_cnt ||
+	    signal->value_ppm > SIGNAL_PPM)
+		return -EBADMSG;
+	return model_signal_add(r->m, signal);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -311,6 +322,7 @@ static const struct {
 	[TABLE_THROTTLE] = {take_throttle, UINT32_MAX - 1},
 	[TABLE_SERVICE] = {take_service, UINT32_MAX - 1},
 	[TABLE_RESPONSE] = {take_response, UINT32_MAX - 1},
+	[TABLE_SIGNAL] = {take_signal, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 };

@@ -293,6 +293,15 @@ CREATE TABLE response (
 	count INTEGER NOT NULL
 );
 
+-- The operator's own number for a process at the end of a slice (record --service-signal); no row = it
+-- gave none then. Later.
+CREATE TABLE signal (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	process INTEGER NOT NULL,
+	value_ppm INTEGER NOT NULL       -- share that is slow or fails, in millionths
+);
+
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
 CREATE TABLE cpu (
 	id INTEGER PRIMARY KEY,

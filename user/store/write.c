@@ -171,7 +171,7 @@ struct slice_table {
 	const void *rows;
 	size_t rows_cnt, row_bytes;
 };
-#define SLICE_TABLES 9
+#define SLICE_TABLES 10
 
 static void list_slice_tables(const struct model *m, struct slice_table *ret_tables)
 {
@@ -183,6 +183,7 @@ static void list_slice_tables(const struct model *m, struct slice_table *ret_tab
 		{TABLE_THROTTLE, m->throttles, m->throttles_cnt, sizeof(*m->throttles)},
 		{TABLE_SERVICE, m->services, m->services_cnt, sizeof(*m->services)},
 		{TABLE_RESPONSE, m->responses, m->responses_cnt, sizeof(*m->responses)},
+		{TABLE_SIGNAL, m->signals, m->signals_cnt, sizeof(*m->signals)},
 		{TABLE_CPU, m->cpus, m->cpus_cnt, sizeof(*m->cpus)},
 		{TABLE_LOSS, m->losses, m->losses_cnt, sizeof(*m->losses)},
 	};
