@@ -8,7 +8,6 @@
 #include "base/grow.h"
 #include "model/paths.h"
 #include "model/share.h"
-#include "model/signal.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -179,11 +178,10 @@ static int sum_requests(struct top_view *v)
 static int judge(struct top_view *v)
 {
 	struct totals *totals = totals_new(v->m);
-	_cleanup_free_ double *signals = signal_means(v->m);
 	struct books books;
 
 	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
-	if (totals && signals && v->judged) {
+	if (totals && v->judged) {
 		/* Threads have their figures since the recording's start, the books of CPUs those of the
 		 * slice. */
 		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
@@ -194,7 +192,6 @@ static int judge(struct top_view *v)
 			.books = &books,
 			.sched = v->sched,
 			.requests = v->requests,
-			.signals = signals,
 			.all = true,
 		});
 	}
