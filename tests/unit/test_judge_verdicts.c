@@ -489,14 +489,37 @@ Test(verdicts, operators_own_signal)
 	uint32_t fast = add(m, 10, "worker", 900, 400, 0, 0);
 	uint32_t slow = add(m, 20, "queue", 1, 0, 0, 0);
 	uint32_t none = add(m, 30, "other", 300, 400, 0, 0);
-	double signals[] = {0.01, 0.5, NAN};
 	struct judged j;
 
 	build_books(m, 10);
-	j = judge_with(m, &(struct verdict_sources){.signals = signals});
+	for (uint32_t i = 0; i < 10; i++) {
+		model_signal_add(m, &(struct model_signal){i, fast, 10000});
+		model_signal_add(m, &(struct model_signal){i, slow, 500000});
+	}
+	j = judge(m);
 	expect(&j, fast, VERDICT_HEALTHY);
 	expect(&j, slow, VERDICT_INELASTIC);
 	expect(&j, none, VERDICT_STARVED);
+	done(&j);
+}
+
+/* Over all it is no more than usual, and for some seconds nothing works. */
+Test(verdicts, operators_signal_of_some_seconds)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t queue = add(m, 20, "queue", 1, 0, 0, 0);
+	struct judged j;
+
+	build_books(m, 60);
+	for (uint32_t i = 0; i < 60; i++)
+		model_signal_add(m,
+				 &(struct model_signal){i, queue, i >= 20 && i < 25 ? 900000 : 0});
+	j = judge(m);
+	cr_assert(row_of(&j, queue));
+	cr_expect(row_of(&j, queue)->episode);
+	cr_expect_eq(row_of(&j, queue)->first, 20);
+	cr_expect_eq(row_of(&j, queue)->last, 24);
+	expect(&j, queue, VERDICT_INELASTIC);
 	done(&j);
 }
 

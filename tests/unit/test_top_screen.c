@@ -103,7 +103,7 @@ Test(top_screen, processes)
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -118,7 +118,7 @@ Test(top_screen, threads_of_a_process)
 {
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, service, TOP_BY_CPU), 0);
@@ -142,7 +142,7 @@ Test(top_screen, orders)
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -181,7 +181,7 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 		build_sched(m, thread, &(struct model_sched){.waited_ns = cases[i].waited_ns});
 	}
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_WAITING), 0);
 	cr_assert_eq(v->rows_cnt, 4);
@@ -216,7 +216,7 @@ Test(top_screen, who_serves_badly_comes_first)
 		build_service(m, &stand);
 	}
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_SLOW), 0);
 	cr_assert_eq(v->rows_cnt, 5, "those that want no CPU are listed when they serve");
@@ -240,7 +240,7 @@ Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
 	stand.endpoint = build_endpoint(m, web, "::", 80);
 	build_service(m, &stand);
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_VERDICT), 0);
 	cr_assert_eq(v->rows_cnt, 2);
@@ -259,7 +259,7 @@ Test(top_screen, threads_are_not_ordered_by_requests)
 {
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, service, TOP_BY_SLOW), 0);
@@ -275,7 +275,7 @@ Test(top_screen, a_view_outlives_its_slice)
 {
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	model_forget_slice(m);
@@ -319,7 +319,7 @@ Test(top_screen, the_hottest_method_is_named_when_samples_tell_it)
 		BUILD_SAMPLES(m, t, cases[i].under, work, copy);
 		BUILD_SAMPLES(m, t, cases[i].leaf, copy);
 		build_books(m, 1);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		cr_assert_eq(v->rows_cnt, 1);
 		top_text_row(line, v, 0, 130);
@@ -343,7 +343,7 @@ Test(top_screen, no_method_is_named_by_chance)
 		BUILD_SAMPLES(m, t, 1, build_symbol(m, name, "App", KIND_JIT, true));
 	}
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	top_text_row(line, v, 0, 130);
 	cr_expect(strstr(line, "  n/a "), "%s", line);
@@ -367,7 +367,7 @@ Test(top_screen, what_a_kernel_cannot_tell_is_not_available)
 
 	build_thread(m, build_process(m, 7, "app", 0), 7, "app", 500 * MS, 'R');
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned int cells = 0;
@@ -407,7 +407,7 @@ Test(top_screen, losses_are_told_where_they_change_a_figure)
 
 		build_slice(m, 1000 * MS, 500 * MS, cases[i].unaccounted_ns, 50);
 		model_loss_add(m, cases[i].cause, 3);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		top_text_losses(line, v, 130);
 		cr_expect_str_eq(line, cases[i].line, "%s", cases[i].name);
@@ -440,7 +440,7 @@ Test(top_screen, no_name_breaks_a_line)
 		m->host.name = m->processes[p].unit = model_str(m, name);
 		BUILD_SAMPLES(m, t, 30, s);
 		build_books(m, 1);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		for (size_t columns = 20; columns < 400; columns += 7) {
 			for (int what = 0; what < 4; what++) {
@@ -471,7 +471,7 @@ Test(top_screen, a_cpu_that_is_off_line_is_not_counted)
 
 	build_slice(m, 1000 * MS, 1000 * MS, 0, 99);
 	m->cpus[1].elapsed_ns = m->cpus[1].accounted_ns = 0;
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	top_text_host(line, v, 80);
 	cr_expect(strstr(line, "CPU busy 2.00 of 2 "), "%s", line);
@@ -482,7 +482,7 @@ Test(top_screen, a_cpu_that_is_off_line_is_not_counted)
 Test(top_screen, nothing_measured_is_told)
 {
 	struct model *m = build_model(1, 99);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 	char line[TOP_LINE_BYTES];
 
 	cr_assert(v);
@@ -498,7 +498,7 @@ Test(top_screen, a_full_disk_is_told)
 	FILE *out = fopen("/dev/full", "w");
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(out && v);
 	cr_expect_eq(top_text_write(out, v, 10, 80), -EIO);

@@ -61,6 +61,7 @@ static const char help_text[] =
 	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
 	"  hotrun record --cgroup /kubepods.slice -d 60\n"
 	"  hotrun record --slow 8080=200ms -d 60\n"
+	"  hotrun record --service-signal Shop.Mail=/run/mail/failed-share -d 60\n"
 	"  hotrun record -- dotnet build\n\n"
 	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names.\n"
 	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the duration ends\n"

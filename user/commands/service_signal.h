@@ -10,14 +10,15 @@
 
 #define SERVICE_SIGNALS_MAX 16
 
-#define SERVICE_SIGNAL_HELP                                                                     \
-	"      --service-signal [NAME=]FILE, [NAME=]!COMMAND\n"                                 \
-	"                          your own number, read once a second, for what the kernel\n"  \
-	"                          cannot see: the share of work that is slow or fails, 0 to\n" \
-	"                          1 or in %, of NAME: a process, unit or pid. Without NAME\n"  \
-	"                          it gives lines of `NAME NUMBER`. COMMAND runs as hotrun\n"   \
-	"                          does, without a shell, for 2 s at the most. A file\n"        \
-	"                          older than 30 s counts as silent. Again for more\n"
+#define SERVICE_SIGNAL_HELP                                                                    \
+	"      --service-signal [NAME=]FILE, [NAME=]!COMMAND\n"                                \
+	"                          your own number for what the kernel cannot see, read\n"     \
+	"                          once a second: the share of the work that is slow or\n"     \
+	"                          fails, 0 to 1 or in %, of NAME: a process, unit or pid.\n"  \
+	"                          Without NAME: lines of `NAME NUMBER`. FILE: regular, and\n" \
+	"                          written less than 30 s ago. COMMAND: run as the user of\n"  \
+	"                          hotrun, not by a shell (words are split at blanks), and\n"  \
+	"                          killed after 2 s. Again for more\n"
 
 struct service_signals;
 

@@ -19,6 +19,7 @@
 struct top_screen {
 	struct screen *screen;
 	struct live *live;
+	const struct verdict_policy *policy;
 	struct top_view *view; /* NULL = nothing measured yet */
 	enum top_order order;
 	uint32_t process; /* whose threads are shown, or MODEL_NONE */
@@ -312,7 +313,7 @@ static void take_slice(struct top_screen *t)
 
 	if (t->paused)
 		return;
-	view = top_view_new(collector_model(t->live->collector));
+	view = top_view_new(collector_model(t->live->collector), t->policy);
 	if (!view) {
 		say(t, "out of memory");
 		return;
@@ -361,10 +362,14 @@ static int loop(struct top_screen *t, uint64_t slices)
 	return code;
 }
 
-int top_screen_run(struct live *live, enum top_order order, uint64_t slices)
+int top_screen_run(struct live *live, const struct verdict_policy *policy, enum top_order order,
+		   uint64_t slices)
 {
-	struct top_screen t = {
-		.live = live, .order = order, .process = MODEL_NONE, .chosen = MODEL_NONE};
+	struct top_screen t = {.live = live,
+			       .policy = policy,
+			       .order = order,
+			       .process = MODEL_NONE,
+			       .chosen = MODEL_NONE};
 	char why[256];
 	int code;
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "bpf/events.h"
 #include "model/policy.h"
+#include "model/signal.h"
 
 const struct verdict_limits *inputs_host_limits(const struct inputs *in)
 {
@@ -28,12 +29,14 @@ const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t pro
 
 /* hotrun reads files of others in a child of that name, which makes one more for each that may hang. */
 #define HELPER "hotrun-file"
+#define READER "hotrun-signal"
 
 static void mark_helpers(bool *own, const struct model *m, uint32_t parent_tgid)
 {
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].parent_tgid == parent_tgid &&
-		    !strncmp(m->processes[i].comm, HELPER, strlen(HELPER)))
+		    (!strncmp(m->processes[i].comm, HELPER, strlen(HELPER)) ||
+		     !strcmp(m->processes[i].comm, READER)))
 			own[i] = true;
 }
 
@@ -158,7 +161,9 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
-	return in->available && in->background && in->judged && in->section_of && in->requests
+	in->signals = signal_means(m);
+	return in->available && in->background && in->judged && in->section_of && in->requests &&
+			       in->signals
 		       ? 0
 		       : -ENOMEM;
 }
@@ -192,6 +197,7 @@ void inputs_end(struct inputs *in)
 	free(in->section_of);
 	free(in->scheds);
 	free(in->requests);
+	free(in->signals);
 	free(in->touched);
 	free(in->is_touched);
 	*in = (struct inputs){0};
@@ -206,6 +212,7 @@ static void forget_touched(struct inputs *in)
 
 		in->scheds[process] = (struct sched_sum){0};
 		in->requests[process] = (struct request_sum){0};
+		in->signals[process] = NAN;
 		in->is_touched[process] = false;
 	}
 	in->touched_cnt = 0;
@@ -222,9 +229,11 @@ int inputs_rewind(struct inputs *in)
 		if (!in->scheds || !in->touched || !in->is_touched)
 			return -ENOMEM;
 		memset(in->requests, 0, cnt * sizeof(*in->requests));
+		for (size_t i = 0; i < cnt; i++)
+			in->signals[i] = NAN;
 	}
 	forget_touched(in);
-	in->account = in->delay = in->service = in->cpu = 0;
+	in->account = in->delay = in->service = in->signal = in->cpu = 0;
 	return 0;
 }
 
@@ -280,6 +289,20 @@ static void read_services(struct inputs *in, uint32_t slice)
 	}
 }
 
+static void read_signals(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+
+	for (; in->signal < m->signals_cnt && m->signals[in->signal].slice <= slice; in->signal++) {
+		const struct model_signal *s = &m->signals[in->signal];
+
+		if (s->slice != slice)
+			continue;
+		touch(in, s->process);
+		in->signals[s->process] = (double)s->value_ppm / SIGNAL_PPM;
+	}
+}
+
 void inputs_slice(struct inputs *in, uint32_t slice)
 {
 	const struct model *m = in->s->m;
@@ -291,6 +314,7 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 	in->waited_ns = 0;
 	read_accounts(in, slice);
 	read_services(in, slice);
+	read_signals(in, slice);
 	for (; in->cpu < m->cpus_cnt && m->cpus[in->cpu].slice <= slice; in->cpu++) {
 		if (m->cpus[in->cpu].slice != slice)
 			continue;
@@ -302,11 +326,6 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 }
 
 /* --- what a verdict is made of --------------------------------------------------------------- */
-
-static bool has_operators_signal(const struct inputs *in, uint32_t process)
-{
-	return in->s->signals && !isnan(in->s->signals[process]);
-}
 
 void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input)
 {
@@ -331,9 +350,9 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.oldest_ns = requests->oldest_ns;
 	input.has_requests = input.requests || input.oldest_ns;
 	input.drops = requests->drops;
-	input.has_signal = has_operators_signal(in, process);
+	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
-		input.signal = in->s->signals[process];
+		input.signal = in->signals[process];
 	*ret_input = input;
 }
 

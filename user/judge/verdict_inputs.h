@@ -27,12 +27,13 @@ struct inputs {
 	struct verdict_input host;    /* its figures alone */
 	struct sched_sum *scheds;     /* by process; NULL: those of s->sched */
 	struct request_sum *requests; /* by process */
+	double *signals;	      /* by process: the operator\'s own; NaN = none */
 	uint32_t *touched;	      /* processes with figures in that slice */
 	size_t touched_cnt;
 	bool *is_touched;
 
 	/* The next rows to be read. */
-	size_t account, delay, service, cpu;
+	size_t account, delay, service, signal, cpu;
 };
 
 /* Reads all slices. 0 or -ENOMEM; inputs_end() frees, half-built ones too. */

@@ -42,9 +42,8 @@ struct verdict_sources {
 	const struct model *m;
 	const struct totals *totals;
 	const struct books *books;
-	const struct sched *sched;	 /* NULL: no waits are known, and nothing is judged */
-	const struct requests *requests; /* NULL: none are seen */
-	const double *signals;		 /* the operator's own, by process; NaN = none; or NULL */
+	const struct sched *sched;	     /* NULL: no waits are known, and nothing is judged */
+	const struct requests *requests;     /* NULL: none are seen */
 	const struct verdict_policy *policy; /* NULL = defaults */
 	const uint32_t *asked;		     /* processes that get a row in any case */
 	size_t asked_cnt;

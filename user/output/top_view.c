@@ -8,7 +8,6 @@
 #include "base/grow.h"
 #include "model/paths.h"
 #include "model/share.h"
-#include "model/signal.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -176,14 +175,13 @@ static int sum_requests(struct top_view *v)
 }
 
 /* Each process that wanted CPU or serves, by the figures of this slice. 0 or -ENOMEM. */
-static int judge(struct top_view *v)
+static int judge(struct top_view *v, const struct verdict_policy *policy)
 {
 	struct totals *totals = totals_new(v->m);
-	_cleanup_free_ double *signals = signal_means(v->m);
 	struct books books;
 
 	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
-	if (totals && signals && v->judged) {
+	if (totals && v->judged) {
 		/* Threads have their figures since the recording's start, the books of CPUs those of the
 		 * slice. */
 		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
@@ -194,7 +192,7 @@ static int judge(struct top_view *v)
 			.books = &books,
 			.sched = v->sched,
 			.requests = v->requests,
-			.signals = signals,
+			.policy = policy,
 			.all = true,
 		});
 	}
@@ -208,7 +206,7 @@ static int judge(struct top_view *v)
 	return 0;
 }
 
-struct top_view *top_view_new(struct model *m)
+struct top_view *top_view_new(struct model *m, const struct verdict_policy *policy)
 {
 	struct top_view *v = calloc(1, sizeof(*v));
 
@@ -218,7 +216,7 @@ struct top_view *top_view_new(struct model *m)
 	v->processes_cnt = m->processes_cnt;
 	v->threads_cnt = m->threads_cnt;
 	v->sched = sched_new(m);
-	if (!v->sched || sum_requests(v) || judge(v) || find_hot(v, m) ||
+	if (!v->sched || sum_requests(v) || judge(v, policy) || find_hot(v, m) ||
 	    top_view_arrange(v, MODEL_NONE, TOP_BY_CPU)) {
 		top_view_free(v);
 		errno = ENOMEM;

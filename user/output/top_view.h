@@ -55,8 +55,8 @@ struct top_view {
 };
 
 /* Of all slices that m holds. Returns it owned, or NULL with errno ENOMEM. m is borrowed; symbols for
- * notes may be added to it. */
-struct top_view *top_view_new(struct model *m);
+ * notes may be added to it. policy: of the verdicts; NULL = defaults. */
+struct top_view *top_view_new(struct model *m, const struct verdict_policy *policy);
 void top_view_free(struct top_view *v);
 
 /* Lists the processes, or the threads of one, that ran, waited or were throttled, and processes that serve:
