@@ -49,7 +49,8 @@ SRC_TOP    := $(wildcard user/kernel/*.c user/commands/*.c)
 SRC_PERFMAP := $(wildcard perfmap/*.c)
 # The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
 # keeps offset 0 for an extern that it meets first.
-SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c
+SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c bpf/net.bpf.c \
+	bpf/sockets.bpf.c
 PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
 
 OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o)
@@ -74,12 +75,12 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin \
-	podman runc catatonit
+	podman runc catatonit nginx-light nghttp2-client curl iproute2
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live bench soak guests fuzz fuzz-short \
+.PHONY: all static install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
 	check-layers check-format format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
@@ -94,6 +95,7 @@ help:
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
 	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
+	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
 	@echo 'make check-layers | check-format | format'
 	@echo 'make clean        remove $(BUILD)'
@@ -244,6 +246,9 @@ fuzz-short: $(FUZZERS)
 bench: deps-bench
 	@$(MAKE) all workloads $(BENCHES)
 	@BUILD=$(BUILD) tests/bench/run.sh
+verdicts: deps-test
+	@$(MAKE) all workloads
+	@BUILD=$(BUILD) tests/live/verdicts.sh
 soak: all workloads
 	@BUILD=$(BUILD) tests/bench/soak.sh
 

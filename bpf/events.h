@@ -16,6 +16,7 @@ enum event_kind {
 		2,	/* struct event_stack, samples ring, before the first sample that uses it */
 	EVENT_TASK = 3, /* struct event_task, from the iterator: an account as it stands */
 	EVENT_TASK_END = 4, /* struct event_task, tasks ring: the last account of a dead thread */
+	EVENT_SOCKET = 5,   /* struct event_socket, from the iterator of sockets */
 };
 
 struct event_header {
@@ -128,6 +129,8 @@ struct event_task {
 /* What a kernel cannot tell. */
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
 #define KERNEL_WITHOUT_QUEUES 0x2 /* its run queues are laid out in a way not known */
+#define KERNEL_WITHOUT_REQUESTS \
+	0x4 /* neither tracepoints of sends and receives (6.3) nor kprobes: requests are not seen */
 
 /* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
  * the last one: could not be read. */
@@ -156,6 +159,88 @@ struct cpu_clock {
 	__u64 pad[9];
 };
 
+/*
+ * Requests. A request of a served connection (one that a listening socket accepted) begins when data
+ * arrives while nothing is unanswered on it, and ends when the first byte of an answer is handed to
+ * the kernel, or without one when the connection ends. What the kernel cannot know: several requests
+ * sent before the first answer (pipelining, HTTP/2) are one, an answer's later parts are none, and
+ * what the server sends unasked (WebSocket, long polls after their first byte) is counted apart.
+ */
+
+/* Histogram of times to the first answer byte: slots 0..3 hold 0..3 us; after them each power of two
+ * has four slots of equal width; the last one holds all that is longer (117 s and more). */
+#define RESPONSE_SLOTS 104
+
+/* What the first bytes of a connection looked like: bits of endpoint.protocols. */
+#define PROTOCOL_HTTP1 0x1 /* a method of HTTP/1 */
+#define PROTOCOL_HTTP2 0x2 /* its preface: many requests at a time, figures are of bursts */
+#define PROTOCOL_TLS   0x4 /* handshakes count as requests; HTTP/2 inside is not seen */
+#define PROTOCOL_OTHER 0x8
+#define PROTOCOL_WEBSOCKET \
+	0x10 /* an HTTP/1 connection that asked for it: later messages are no requests */
+
+/*
+ * What one process serves through one listening socket: a value of the array map `endpoints`, from
+ * row 0 on without gaps. Counters only grow. Written by all CPUs, each counter in one step.
+ */
+struct endpoint {
+	__u64 listener; /* cookie of the listening socket, never reused; 0 = the row is not in use.
+			 * Written last */
+	__u64 process_start_ns;
+	__u32 tgid;
+	__u32 netns;	  /* inode of its network namespace */
+	__u8 address[16]; /* IPv4 in the first four bytes */
+	__u16 port;
+	__u8 family; /* AF_INET, AF_INET6 */
+	__u8 protocols;
+	__u32 pad;
+	__u64 slow_ns; /* T: the threshold that slow and very_slow are counted by */
+
+	__u64 connections; /* first data of a connection, or its first answer */
+	__u64 begun;	   /* requests */
+	__u64 answered;
+	__u64 abandoned; /* the connection ended before an answer */
+	__u64 slow;	 /* answered after more than T ... */
+	__u64 very_slow; /* ... of these, more than 4 T */
+	__u64 time_ns;	 /* sum of all times to the first answer byte */
+	__u64 time_max_ns;
+	__u64 joined; /* data that arrived while a request was unanswered: bodies, pipelining, HTTP/2 */
+	__u64 pushed; /* sends with nothing unanswered: later parts of an answer, unasked messages */
+	__u64 received_bytes, sent_bytes;
+	__u32 times[RESPONSE_SLOTS]; /* of answered, modulo 2^32 */
+};
+
+#define ENDPOINTS_MAX 4096
+
+#define SOCKET_LISTENS	0x1
+#define SOCKET_ACCEPTED 0x2 /* a process has read from it; else it waits in the accept queue */
+#define SOCKET_EARLIER \
+	0x4 /* unanswered since before the recording: begun_ns is told by the kernel's
+			     * own times of last data, to its clock tick */
+
+#define SOCKET_UNSURE \
+	0x8 /* not HTTP nor TLS, or not to be told: perhaps a protocol in which not all is answered
+	     * (logs, queues); no evidence of a hang */
+
+/* A listening socket, or a served connection with an unanswered request, as it stands at the read. */
+struct event_socket {
+	struct event_header header;
+	__u64 listener; /* cookie, as in struct endpoint */
+	__u64 begun_ns; /* of the unanswered request; 0 of a listening socket */
+	__u64 process_start_ns;
+	__u32 tgid; /* who read from it last, else who listens; 0 = not known */
+	__u32 netns;
+	__u32 queued,
+		backlog; /* of a listening socket: connections to be accepted, and the limit */
+	__u32 drops; /* of a listening socket, since it was made: for a full queue, or no memory */
+	__u16 port;
+	__u8 family;
+	__u8 flags; /* SOCKET_* */
+};
+
+/* Sockets that one pass reads. */
+#define READINGS_MAX 16384
+
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
 	LOSS_SAMPLE_RING_FULL = 0, /* a sample dropped */
@@ -171,7 +256,11 @@ enum loss_cause {
 	LOSS_OWN_SHARED = 10,	 /* waits whose "behind own threads" is uncertain: two processes
 				 * share a slot of the table of run times */
 	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
-	LOSS_KERNEL_CNT = 16,	 /* size of the map; causes of the user side start here */
+	LOSS_ENDPOINTS = 12,	 /* requests of endpoints beyond ENDPOINTS_MAX */
+	LOSS_SOCKET_ALLOC = 13,	 /* no memory for the state of a socket */
+	LOSS_ARRIVAL_UNSEEN =
+		14,	      /* an answer whose request was not seen to arrive: no time is known */
+	LOSS_KERNEL_CNT = 16, /* size of the map; causes of the user side start here */
 };
 
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
@@ -179,4 +268,6 @@ _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
+_Static_assert(sizeof(struct endpoint) == 568, "endpoint");
+_Static_assert(sizeof(struct event_socket) == 56, "event_socket");
 #endif

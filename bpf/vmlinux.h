@@ -109,7 +109,116 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+/* Sockets (include/net/sock.h, include/linux/tcp.h, include/linux/skbuff.h). */
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	__be32 skc_rcv_saddr;
+	__u16 skc_num; /* local port, host order */
+	short unsigned int skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct socket;
+
+typedef struct {
+	int owned;
+} socket_lock_t;
+
+struct sock {
+	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
+	struct socket *sk_socket;
+	atomic_t sk_drops;
+	__u32 sk_ack_backlog;
+	__u32 sk_max_ack_backlog;
+};
+
+struct inet_connection_sock {
+	struct {
+		__u8 pending;
+		__u32 lrcvtime;
+	} icsk_ack;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	__u32 rcv_nxt;
+	__u32 write_seq;
+	__u32 lsndtime;
+	__u64 tcp_wstamp_ns;
+	__u32 data_segs_in;
+	__u64 bytes_received;
+	__u64 bytes_sent;
+	bool is_mptcp;
+};
+
+struct sk_buff {
+	unsigned int len;
+	unsigned int data_len;
+	unsigned char *data;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct file;
+struct msghdr;
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+	void *value;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct file *file;
+};
+
 #pragma clang attribute pop
+
+/* Values of include/net/tcp_states.h and include/linux/socket.h. */
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_RECV	3
+#define TCP_FIN_WAIT1	4
+#define TCP_CLOSE	7
+#define TCP_CLOSE_WAIT	8
+#define TCP_LAST_ACK	9
+#define TCP_LISTEN	10
+/* include/net/inet_connection_sock.h */
+#define ICSK_ACK_SCHED 1
+#define AF_INET	       2
+#define AF_INET6       10
 
 /* Values that BTF does not carry (include/linux/sched.h). */
 #define PF_KTHREAD	     0x00200000

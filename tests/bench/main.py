@@ -13,6 +13,7 @@ import row_itself
 import row_managed
 import row_mapcost
 import row_perfmap
+import row_requests
 import row_sample
 import row_service
 import row_spinners
@@ -25,6 +26,7 @@ ROWS = {
     'switch': (row_switch.measure, 'added cost of a context switch, beside runqlat, bpftrace, perf'),
     'sample': (row_sample.measure, 'one on-CPU sample with stacks, beside perf record -g'),
     'service': (row_service.measure, 'what a busy web service loses while it is recorded'),
+    'requests': (row_requests.measure, 'seeing requests: each, throughput, 100,000 connections'),
     'itself': (row_itself.measure, "hotrun's own CPU time and memory with 200 processes"),
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),

@@ -130,7 +130,7 @@ static void take_lost(void *ctx, uint64_t records)
 
 void drive_drain(struct drive *d)
 {
-	struct session_ops ops = {d, take_sample, take_stack, take_task};
+	struct session_ops ops = {d, take_sample, take_stack, take_task, NULL};
 
 	d->bad += session_drain(d->s, &ops);
 }
@@ -144,7 +144,7 @@ void drive_drain_sideband(struct drive *d, uint64_t until_ns)
 
 void drive_read_accounts(struct drive *d)
 {
-	struct session_ops ops = {d, take_sample, take_stack, take_task};
+	struct session_ops ops = {d, take_sample, take_stack, take_task, NULL};
 
 	cr_assert_eq(session_read_accounts(d->s, &ops), 0);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "model/contention.h"
+#include "model/requests.h"
 #include "model/resolve.h"
 #include "model/sched.h"
 #include "model/window.h"
@@ -35,6 +36,14 @@ static void check_references(const struct model *m)
 		     (m->accounts[i].cgroup == MODEL_NONE ||
 		      m->accounts[i].cgroup < m->cgroups_cnt));
 	must(model_cgroups_sound(m));
+	for (size_t i = 0; i < m->services_cnt; i++)
+		must(m->services[i].slice < m->slices_cnt &&
+		     m->services[i].endpoint < m->endpoints_cnt);
+	for (size_t i = 0; i < m->responses_cnt; i++)
+		must(m->responses[i].slice < m->slices_cnt &&
+		     m->responses[i].endpoint < m->endpoints_cnt);
+	for (size_t i = 0; i < m->endpoints_cnt; i++)
+		must(m->endpoints[i].process < m->processes_cnt);
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		must(m->slices[i].end_ns >= m->slices[i].start_ns);
 }
@@ -50,6 +59,24 @@ static void resolve_all(struct model *m)
 		for (size_t k = 0; k < n; k++)
 			must(frames[k].symbol < m->symbols_cnt);
 	}
+}
+
+static void sum_requests(const struct model *m)
+{
+	struct requests_slice rows[4];
+	struct requests *r = requests_new(m);
+	size_t cnt, all;
+
+	must(r && r->ports_cnt <= m->endpoints_cnt);
+	for (size_t i = 0; i < r->ports_cnt; i++) {
+		const struct requests_sum *sum = &r->ports[i].sum;
+
+		must(requests_time_ns(sum, 0.99) <= sum->time_max_ns);
+		must(requests_slow_share(sum) >= 0 && requests_slow_share(sum) <= 1);
+		must(requests_score(sum) >= 0 && requests_score(sum) <= 1);
+	}
+	must(!requests_worst_slices(m, MODEL_NONE, 4, rows, &cnt, &all) && cnt <= all);
+	requests_free(r);
 }
 
 /* The figures of waiting, over whatever rows the file has, whole and cut to a part. */
@@ -84,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!store_read(path, &m)) {
 		check_references(m);
 		resolve_all(m);
+		sum_requests(m);
 		sum_all(m);
 	}
 	model_free(m);

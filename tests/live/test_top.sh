@@ -17,7 +17,7 @@ sleep 0.5
 # figure FILE COLUMN: of the last picture's row of the spinners
 figure() { awk -v pid="$spinners" -v column="$2" '$1 == pid { v = $column } END { print v }' "$1"; }
 
-timeout 30 "$HOTRUN" top --batch -n 2 -i 2 --sort waiting --width 130 >"$T/batch" 2>"$T/err"
+timeout 30 "$HOTRUN" top --batch -n 2 -i 2 --sort waiting --width 150 >"$T/batch" 2>"$T/err"
 is "top --batch: exit code 0" $? 0
 says "one start-up line" "$T/err" "watching at 99 Hz"
 is "as many pictures as were asked for" "$(grep -c '^     pid' "$T/batch")" 2

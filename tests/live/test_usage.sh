@@ -38,12 +38,26 @@ code "a frequency with a tail" 2 "$HOTRUN" record -F 99x
 code "a frequency beyond all bounds" 2 "$HOTRUN" record -F 99999999999999999999
 code "a pid that is no number" 2 "$HOTRUN" record -p self
 code "an event that does not exist" 2 "$HOTRUN" record --event cache-misses
+for value in "" x 500 0ms 61s 500msec =1s 0=1s 65536=1s 80= -1s 1e3ms; do
+	code "--slow '$value'" 2 "$HOTRUN" record --slow "$value"
+	says "--slow '$value': says what is wanted" "$T/err" "8080=200ms"
+done
+code "a threshold for too many ports" 2 "$HOTRUN" record $(seq -f "--slow %g=1s" 17)
+code "thresholds that are fine, before a value that is not" 2 "$HOTRUN" record --slow 1us --slow 60s \
+	--slow 0.5s --slow 8080=1.5ms --slow 8080=2ms -F 0
+says "only that one is told" "$T/err" "-F 0"
 code "a command without --" 2 "$HOTRUN" record sleep 1
 code "a pid that does not exist" 1 "$HOTRUN" record -d 1 -p 4194304
 says "says so" "$T/err" "no such process"
 code "a cgroup that does not exist" 1 "$HOTRUN" record -d 1 --cgroup /no/such/group
 says "says so, too" "$T/err" "no such cgroup"
 code "an unknown format" 2 "$HOTRUN" export --format pprof2 x.hotrun
+code "a limit that does not exist" 2 "$HOTRUN" report --limit progres=80% x.hotrun
+says "names it" "$T/err" "progres: no such limit"
+printf '[Shop.Push]\nstuck = soon\n' >limits.conf
+code "a configuration file with a wrong line" 1 "$HOTRUN" report --config limits.conf x.hotrun
+says "names file, line and what is wanted" "$T/err" "limits.conf:2: stuck = soon: a time"
+code "a configuration file that is not there" 1 "$HOTRUN" report --config no.conf x.hotrun
 is "nothing was recorded by any of them" "$(ls | grep -c hotrun)" 0
 
 # --- outputs: refused before anything is recorded ---

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/events.h"
+#include "model/requests.h"
 
 /* 2026-11-21 10:00:00 UTC at the capture's start. */
 #define WALL_OFFSET_NS (1795255200ll * 1000000000ll - (int64_t)BUILD_START_NS)
@@ -254,6 +255,16 @@ static void build_rest(struct model *m, uint32_t first_slice, uint32_t seconds)
 	free(accounted);
 }
 
+/* As a recorder writes them: slice after slice. */
+static int compare_accounts(const void *a, const void *b)
+{
+	const struct model_account *x = a, *y = b;
+
+	if (x->slice != y->slice)
+		return x->slice < y->slice ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
 void build_books(struct model *m, uint32_t seconds)
 {
 	uint32_t first_slice = (uint32_t)m->slices_cnt;
@@ -269,6 +280,8 @@ void build_books(struct model *m, uint32_t seconds)
 	m->cpus[0].ticks_taken += m->samples_cnt % parts;
 	m->cpus[0].queue[0] += m->samples_cnt % parts;
 	build_rest(m, first_slice, seconds);
+	if (m->accounts_cnt)
+		qsort(m->accounts, m->accounts_cnt, sizeof(*m->accounts), compare_accounts);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -353,4 +366,65 @@ void build_queue(struct model *m, uint32_t slice, uint32_t cpu, uint32_t waiters
 		row->queue[0] -= cnt;
 		row->queue[slot] += cnt;
 	}
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+uint32_t build_endpoint(struct model *m, uint32_t process, const char *address, uint16_t port)
+{
+	struct model_endpoint row = {
+		.process = process,
+		.listener = 1000 + m->endpoints_cnt,
+		.address = address,
+		.port = port,
+		.protocols = PROTOCOL_HTTP1,
+		.netns = 4026531840,
+		.slow_ns = REQUESTS_SLOW_NS,
+	};
+
+	return checked(model_endpoint_get(m, &row));
+}
+
+/* The row of that endpoint and slice; adds it. */
+static struct model_service *service_row(struct model *m, uint32_t slice, uint32_t endpoint)
+{
+	struct model_service fresh = {.slice = slice, .endpoint = endpoint};
+
+	for (size_t i = 0; i < m->services_cnt; i++)
+		if (m->services[i].slice == slice && m->services[i].endpoint == endpoint)
+			return &m->services[i];
+	checked_err(model_service_add(m, &fresh));
+	return &m->services[m->services_cnt - 1];
+}
+
+void build_service(struct model *m, const struct model_service *service)
+{
+	struct model_service *row = service_row(m, service->slice, service->endpoint);
+	struct model_served served = row->served;
+	uint64_t time_max_ns = row->time_max_ns;
+
+	model_served_add(&served, &service->served);
+	*row = *service;
+	row->served = served;
+	if (row->time_max_ns < time_max_ns)
+		row->time_max_ns = time_max_ns;
+}
+
+void build_answers(struct model *m, uint32_t slice, uint32_t endpoint, uint64_t time_ns,
+		   uint64_t cnt)
+{
+	struct model_response response = {.slice = slice, .endpoint = endpoint, .count = cnt};
+	struct model_service *row = service_row(m, slice, endpoint);
+	uint64_t slow_ns = m->endpoints[endpoint].slow_ns;
+
+	while (response.slot + 1 < RESPONSE_SLOTS && requests_slot_ns(response.slot + 1) <= time_ns)
+		response.slot++;
+	checked_err(model_response_add(m, &response));
+	row->served.begun += cnt;
+	row->served.answered += cnt;
+	row->served.slow += time_ns > slow_ns ? cnt : 0;
+	row->served.very_slow += time_ns > 4 * slow_ns ? cnt : 0;
+	row->served.time_ns += cnt * time_ns;
+	if (row->time_max_ns < time_ns)
+		row->time_max_ns = time_ns;
 }

@@ -72,6 +72,14 @@ uint32_t build_cgroup(struct model *m, uint64_t id, uint32_t parent, const char 
 void build_in_cgroup(struct model *m, uint32_t process, uint32_t cgroup);
 void build_throttle(struct model *m, uint32_t slice, uint32_t cgroup, uint64_t periods,
 		    uint64_t throttled_periods, uint64_t throttled_ns);
+/* What a process serves through a listening socket of its own, T 500 ms. Returns its row. */
+uint32_t build_endpoint(struct model *m, uint32_t process, const char *address, uint16_t port);
+/* Adds figures to the row of that endpoint and slice (both in service); what stands at the end replaces
+ * what stood there. */
+void build_service(struct model *m, const struct model_service *service);
+/* cnt requests that were answered after time_ns each: figures and histogram. */
+void build_answers(struct model *m, uint32_t slice, uint32_t endpoint, uint64_t time_ns,
+		   uint64_t cnt);
 /* At the newest cnt samples so many threads waited for the CPU, or WAITERS_UNKNOWN. */
 void build_waiters(struct model *m, uint32_t cnt, uint32_t waiters);
 /* Of the ticks of a CPU in a slice that found nobody waiting, cnt found that many, 11 = unknown. Adds

@@ -68,6 +68,21 @@ static void fill_cgroups(struct model *m)
 	m->cgroups[shop].period_ns = 100000000;
 }
 
+static void fill_endpoints(struct model *m)
+{
+	struct model_endpoint row = {.process = 0,
+				     .listener = 0xfedcba9876543211ull,
+				     .address = "::ffff:10.0.0.1",
+				     .port = 65535,
+				     .protocols = 0x85,
+				     .netns = 4026531840,
+				     .slow_ns = 250000000};
+
+	model_endpoint_get(m, &row);
+	row = (struct model_endpoint){.process = 1, .listener = row.listener, .address = ""};
+	model_endpoint_get(m, &row);
+}
+
 static void fill_threads(struct model *m)
 {
 	uint32_t row = model_thread_get(m, 0, 4242, 77777);
@@ -188,6 +203,20 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	struct model_contention pair = {.runner = 1, .waiter = 0, .weight = 1500};
 	struct model_throttle throttle = {
 		.cgroup = 1, .periods = 10, .throttled_periods = 9, .throttled_ns = 8};
+	struct model_service service = {
+		.endpoint = 1,
+		.served = {3000, 10, 9, 1, 5, 2, 7000000, 11, 12, 1ull << 33, 1ull << 34, 13},
+		.time_max_ns = 999000000,
+		.in_progress = 40,
+		.late = 30,
+		.stuck = 20,
+		.oldest_ns = 1ull << 35,
+		.queued = 50,
+		.backlog = 51,
+		.unsure = 52};
+	struct model_response response = {
+		.endpoint = 1, .slot = RESPONSE_SLOTS - 1, .count = 1ull << 34};
+	struct model_signal signal = {.process = 1, .value_ppm = 250001};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -201,8 +230,8 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				.queue = {20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}};
 
 	model_slice_add(m, &slice);
-	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice =
-		(uint32_t)m->slices_cnt - 1;
+	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice = service.slice =
+		response.slice = signal.slice = (uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -219,6 +248,9 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	pair.waiter = MODEL_NONE;
 	model_contention_add(m, &pair);
 	model_throttle_add(m, &throttle);
+	model_service_add(m, &service);
+	model_response_add(m, &response);
+	model_signal_add(m, &signal);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);
@@ -234,6 +266,7 @@ struct model *capture_model(void)
 	fill_cgroups(m);
 	fill_processes(m);
 	fill_threads(m);
+	fill_endpoints(m);
 	fill_mappings(m);
 	fill_stacks(m);
 	fill_names(m);
@@ -261,6 +294,10 @@ void capture_next_slice(struct model *m)
 	m->cgroups[1].quota_ns += 1000000;
 	m->cgroups[1].dirty = true;
 	model_cgroup_get(m, start_ns);
+	m->endpoints[1].address = model_str(m, "127.0.0.1");
+	m->endpoints[1].protocols |= 1;
+	m->endpoints[1].dirty = true;
+	model_endpoint_get(m, &(struct model_endpoint){.listener = start_ns, .address = "0.0.0.0"});
 	m->processes[0].mappings[0].to_ns = start_ns;
 	m->processes[0].mappings[0].dirty = true;
 	m->stacks[1].flags |= STACK_BROKEN;

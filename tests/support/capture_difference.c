@@ -267,6 +267,63 @@ static const char *wait_difference(const struct model *a, const struct model *b)
 	return NULL;
 }
 
+static const char *request_difference(const struct model *a, const struct model *b)
+{
+	COUNT(endpoints);
+	COUNT(services);
+	COUNT(responses);
+	COUNT(signals);
+	EACH(endpoints, i)
+	{
+		const struct model_endpoint *x = &a->endpoints[i], *y = &b->endpoints[i];
+
+		SAME(endpoints, process);
+		SAME(endpoints, listener);
+		SAME_TEXT(endpoints, address);
+		SAME(endpoints, port);
+		SAME(endpoints, protocols);
+		SAME(endpoints, netns);
+		SAME(endpoints, slow_ns);
+		if (model_endpoint_find(b, x->process, x->listener) != i)
+			return "endpoints, by listener";
+	}
+	EACH(services, i)
+	{
+		const struct model_service *x = &a->services[i], *y = &b->services[i];
+
+		SAME(services, slice);
+		SAME(services, endpoint);
+		if (memcmp(&x->served, &y->served, sizeof(x->served)) != 0)
+			return "services.served";
+		SAME(services, time_max_ns);
+		SAME(services, in_progress);
+		SAME(services, late);
+		SAME(services, stuck);
+		SAME(services, oldest_ns);
+		SAME(services, queued);
+		SAME(services, backlog);
+		SAME(services, unsure);
+	}
+	EACH(responses, i)
+	{
+		const struct model_response *x = &a->responses[i], *y = &b->responses[i];
+
+		SAME(responses, slice);
+		SAME(responses, endpoint);
+		SAME(responses, slot);
+		SAME(responses, count);
+	}
+	EACH(signals, i)
+	{
+		const struct model_signal *x = &a->signals[i], *y = &b->signals[i];
+
+		SAME(signals, slice);
+		SAME(signals, process);
+		SAME(signals, value_ppm);
+	}
+	return NULL;
+}
+
 static const char *slice_difference(const struct model *a, const struct model *b)
 {
 	COUNT(slices);
@@ -323,8 +380,9 @@ static const char *slice_difference(const struct model *a, const struct model *b
 const char *capture_difference(const struct model *a, const struct model *b)
 {
 	const char *(*const parts[])(const struct model *, const struct model *) = {
-		cgroup_difference, process_difference, thread_difference, code_difference,
-		name_difference,   sample_difference,  wait_difference,	  slice_difference};
+		cgroup_difference, process_difference, thread_difference,
+		code_difference,   name_difference,    sample_difference,
+		wait_difference,   request_difference, slice_difference};
 	const char *found = host_difference(&a->host, &b->host);
 
 	for (size_t i = 0; !found && i < sizeof(parts) / sizeof(parts[0]); i++)

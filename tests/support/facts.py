@@ -14,6 +14,8 @@ facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, wit
 facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
 facts.py delays RUNQ BPFTRACE            run delays that each counted, the largest difference of their
                                          cumulative shares in per cent
+facts.py requests CAPTURE PORT [FIELD VALUE]  of the endpoints of a port (with tgid or netns VALUE alone), as
+                                         words of a shell: sums, the most of a slice, p50 and p99 in us
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
@@ -390,9 +392,42 @@ def calls(path, process, frame):
         print(n, count)
 
 
+def slot_us(slot):
+    """Lower bound of a slot of the histogram of times to the first answer byte, us."""
+    return slot if slot < 4 else (4 + slot % 4) << (slot // 4 - 1)
+
+
+def percentile_us(slots, share):
+    """Interpolated within its slot; -1 without any."""
+    left = share * sum(slots.values())
+    for slot, count in sorted(slots.items()):
+        if left <= count:
+            return slot_us(slot) + (slot_us(slot + 1) - slot_us(slot)) * left / count
+        left -= count
+    return -1
+
+
+def requests(path, port, field='e.port', value=None):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    which = (f'FROM endpoint e JOIN process p ON p.id = e.process JOIN {{}} s ON s.endpoint = e.id '
+             f'WHERE e.port = {int(port)} AND {field} = {int(value or port)}')
+    sums = ('connections', 'begun', 'answered', 'abandoned', 'slow', 'joined', 'pushed', 'sent_bytes', 'drops')
+    mosts = ('stuck', 'in_progress', 'late', 'oldest_ns', 'time_max_ns')
+    row = db.execute('SELECT ' + ', '.join([f'sum({c})' for c in sums] + [f'max({c})' for c in mosts])
+                     + ' ' + which.format('service')).fetchone()
+    for name, figure in zip(sums + mosts, row):
+        print(f'{name}={figure or 0}')
+    protocols = 0
+    for bits, in db.execute(f'SELECT protocols {which.format("service")}'):
+        protocols |= bits
+    slots = dict(db.execute(f'SELECT slot, sum(count) {which.format("response")} GROUP BY slot'))
+    print(f'protocols={protocols} p50={percentile_us(slots, .5):.0f} p99={percentile_us(slots, .99):.0f}')
+    print('processes=%d' % db.execute(f'SELECT count(DISTINCT p.id) {which.format("service")}').fetchone())
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
             'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
-            'strace': strace, 'watch': watch, 'names': names, 'calls': calls}
+            'strace': strace, 'watch': watch, 'requests': requests, 'names': names, 'calls': calls}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define BOOT_OFFSET_NS (100 * FEED_SECOND)
 
@@ -151,6 +152,46 @@ void feed_map(struct feed *f, uint32_t tgid, uint64_t time_ns, uint64_t start, u
 	};
 
 	ingest_mapping(f->in, &map);
+}
+
+struct endpoint feed_endpoint(uint32_t tgid, uint16_t port)
+{
+	return (struct endpoint){
+		.listener = port,
+		.process_start_ns = tgid,
+		.tgid = tgid,
+		.netns = 7,
+		.address = {127, 0, 0, 1},
+		.port = port,
+		.family = AF_INET,
+		.slow_ns = 500 * FEED_MS,
+	};
+}
+
+struct event_socket feed_unanswered(uint32_t tgid, uint16_t port, uint64_t begun_ns)
+{
+	return (struct event_socket){
+		.header = {.kind = EVENT_SOCKET, .size = sizeof(struct event_socket)},
+		.listener = port,
+		.begun_ns = begun_ns,
+		.process_start_ns = tgid,
+		.tgid = tgid,
+		.netns = 7,
+		.port = port,
+		.family = AF_INET,
+		.flags = SOCKET_ACCEPTED,
+	};
+}
+
+struct event_socket feed_listening(uint32_t tgid, uint16_t port, uint32_t queued, uint32_t drops)
+{
+	struct event_socket socket = feed_unanswered(tgid, port, 0);
+
+	socket.flags = SOCKET_LISTENS;
+	socket.queued = queued;
+	socket.backlog = 512;
+	socket.drops = drops;
+	return socket;
 }
 
 const char *feed_path_at(const struct feed *f, uint32_t process, uint64_t address, uint64_t time_ns)

@@ -96,15 +96,20 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 
 		all->samples = NULL, all->accounts = NULL, all->delays = NULL;
 		all->contentions = NULL, all->throttles = NULL, all->cpus = NULL;
-		all->losses = NULL;
+		all->losses = NULL, all->services = NULL, all->responses = NULL,
+		all->signals = NULL;
 		all->samples_cap = all->accounts_cap = all->delays_cap = all->contentions_cap = 0;
 		all->throttles_cap = all->cpus_cap = all->losses_cap = 0;
+		all->services_cap = all->responses_cap = all->signals_cap = 0;
 		capture_next_slice(all);
 		PREPEND(all, &was, samples);
 		PREPEND(all, &was, accounts);
 		PREPEND(all, &was, delays);
 		PREPEND(all, &was, contentions);
 		PREPEND(all, &was, throttles);
+		PREPEND(all, &was, services);
+		PREPEND(all, &was, responses);
+		PREPEND(all, &was, signals);
 		PREPEND(all, &was, cpus);
 		PREPEND(all, &was, losses);
 	}
@@ -184,6 +189,10 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 		   "SELECT runner_tgid, waiter_tgid, waiting_ticks "
 		   "FROM process_contention WHERE waiter_tgid IS NOT NULL",
 		   "4300|4242|1.5");
+	expect_sql("a.hotrun",
+		   "SELECT tgid, port, begun, answered, slow, slow_ms, mean_ms, max_ms, stuck_most,"
+		   "drops FROM process_request",
+		   "4300|0|10|9|5|0.0|0.777777777777778|999.0|20|13");
 	expect_sql("a.hotrun",
 		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",
 		   "7f1000000040,7f1000000081,7f0000001111,ffffffffff600000");
@@ -306,6 +315,7 @@ Test(store, an_old_capture_of_ours_is_replaced_with_its_journal)
 	m->losses[0].slice = m->losses[1].slice = m->cpus[0].slice = 0;
 	m->accounts[0].slice = m->accounts[1].slice = m->delays[0].slice = 0;
 	m->contentions[0].slice = m->contentions[1].slice = m->throttles[0].slice = 0;
+	m->services[0].slice = m->responses[0].slice = m->signals[0].slice = 0;
 	record("a.hotrun", m);
 	expect_equal("a.hotrun", m);
 	cr_assert_eq(count_files(), 1);

@@ -148,6 +148,19 @@ static const struct {
 	{"contention with no such process", "UPDATE contention SET waiter = 2", EBADMSG},
 	{"throttling of no slice", "UPDATE throttle SET slice = 1", EBADMSG},
 	{"throttling of no cgroup", "UPDATE throttle SET cgroup = 2", EBADMSG},
+	{"endpoint of no process", "UPDATE endpoint SET process = 2", EBADMSG},
+	{"two endpoints alike", "UPDATE endpoint SET process = 0", EBADMSG},
+	{"endpoint of an absurd port", "UPDATE endpoint SET port = 65536", EBADMSG},
+	{"endpoint without an address", "UPDATE endpoint SET address = x'00'", EBADMSG},
+	{"service of no slice", "UPDATE service SET slice = 1", EBADMSG},
+	{"service of no endpoint", "UPDATE service SET endpoint = 2", EBADMSG},
+	{"service of negative length", "UPDATE service SET oldest_ns = -1", EBADMSG},
+	{"response of no slice", "UPDATE response SET slice = 1", EBADMSG},
+	{"response of no endpoint", "UPDATE response SET endpoint = 2", EBADMSG},
+	{"response beyond the histogram", "UPDATE response SET slot = 104", EBADMSG},
+	{"signal of no slice", "UPDATE signal SET slice = 1", EBADMSG},
+	{"signal of no process", "UPDATE signal SET process = 2", EBADMSG},
+	{"signal of more than all", "UPDATE signal SET value_ppm = 1000001", EBADMSG},
 	{"cgroup below itself", "UPDATE cgroup SET parent = id", EBADMSG},
 	{"cgroups in a circle", "UPDATE cgroup SET parent = 1 - id", EBADMSG},
 	{"two cgroups alike", "UPDATE cgroup SET key = 1", EBADMSG},
@@ -231,10 +244,13 @@ Test(store_hostile, what_others_add_is_ignored)
 	"ALTER TABLE " table " RENAME TO later; CREATE TABLE " table                       \
 	"(id INTEGER PRIMARY KEY, " columns "); INSERT INTO " table " SELECT id, " columns \
 	" FROM later; DROP TABLE later; "
+#define WITHOUT_REQUESTS                                                                  \
+	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
+	"response; DROP TABLE signal; "
 #define FIRST_FORMAT                                                                              \
 	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "     \
 	"DROP VIEW process_cpu; DROP VIEW symbol_self; DROP TABLE cgroup; DROP TABLE run_delay; " \
-	"DROP TABLE contention; DROP TABLE throttle; " FIRST_TABLE(                               \
+	"DROP TABLE contention; DROP TABLE throttle; " WITHOUT_REQUESTS FIRST_TABLE(              \
 		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"    \
 			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")        \
 		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(             \
@@ -251,7 +267,8 @@ Test(store_hostile, what_others_add_is_ignored)
 /* The model of a capture without what came later. */
 static void forget_later(struct model *m)
 {
-	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS;
+	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS;
+	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i].pressure_ns = 0;
@@ -297,7 +314,8 @@ Test(store_first_format, a_file_of_that_time_is_read)
 	struct model *m = NULL;
 
 	cr_assert_eq(store_read("tests/corpus/store/two-slices", &m), 0);
-	cr_expect_eq(m->host.off, OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS);
+	cr_expect_eq(m->host.off,
+		     OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS);
 	cr_expect_eq(m->slices_cnt, 2);
 	cr_expect(m->accounts_cnt && m->accounts[0].sched.on_cpu_ns);
 	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);
@@ -315,6 +333,8 @@ Test(store_hostile, each_later_part_may_be_missing_for_itself)
 		{"one figure", "ALTER TABLE account DROP COLUMN migrations", OFF_ACCOUNTS},
 		{"queues", "ALTER TABLE cpu DROP COLUMN queue_3", OFF_QUEUES},
 		{"throttling", "DROP TABLE throttle", OFF_LIMITS},
+		{"requests", WITHOUT_REQUESTS, OFF_REQUESTS},
+		{"times of requests", "DROP TABLE response", OFF_REQUESTS},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -14,6 +14,23 @@
 
 #define MS 1000000ull
 
+/* The service has two ports, of which one hangs. */
+static void build_requests(struct model *m, uint32_t process)
+{
+	uint32_t http = build_endpoint(m, process, "0.0.0.0", 8080);
+	struct model_service stand = {
+		.endpoint = build_endpoint(m, process, "0.0.0.0", 8081),
+		.in_progress = 12,
+		.late = 12,
+		.stuck = 9,
+		.oldest_ns = 11000 * MS,
+	};
+
+	build_answers(m, 0, http, 3 * MS, 180);
+	build_answers(m, 0, http, 700 * MS, 8);
+	build_service(m, &stand);
+}
+
 /* One interval of a service beside a batch job and a hostile name. */
 static struct model *busy_host(uint32_t *ret_service)
 {
@@ -52,6 +69,7 @@ static struct model *busy_host(uint32_t *ret_service)
 	BUILD_SAMPLES(m, worker, 19, json);
 	BUILD_SAMPLES(m, second, 5, price);
 	BUILD_SAMPLES(m, loop, 69, copy);
+	build_requests(m, api);
 	build_books(m, 1);
 	for (size_t i = 0; i < m->cpus_cnt; i++)
 		m->cpus[i].switches = 5000;
@@ -79,14 +97,13 @@ Test(top_screen, processes)
 		size_t rows, columns;
 		enum top_order order;
 	} cases[] = {
-		{"top_wide.txt", 10, 130, TOP_BY_CPU},
-		{"top_100.txt", 10, 100, TOP_BY_WAITING},
-		{"top_60.txt", 10, 60, TOP_BY_SWITCHES},
-		{"top_rows.txt", 2, 130, TOP_BY_CPU},
+		{"top_wide.txt", 10, 130, TOP_BY_CPU},	 {"top_100.txt", 10, 100, TOP_BY_WAITING},
+		{"top_60.txt", 10, 60, TOP_BY_SWITCHES}, {"top_rows.txt", 2, 130, TOP_BY_CPU},
+		{"top_120.txt", 10, 120, TOP_BY_SLOW},	 {"top_160.txt", 10, 160, TOP_BY_VERDICT},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -101,7 +118,7 @@ Test(top_screen, threads_of_a_process)
 {
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, service, TOP_BY_CPU), 0);
@@ -120,10 +137,12 @@ Test(top_screen, orders)
 		{"by CPU", TOP_BY_CPU, {4711, 99, 500, 15}},
 		{"by waiting", TOP_BY_WAITING, {99, 4711, 500, 15}},
 		{"by switches", TOP_BY_SWITCHES, {4711, 99, 500, 15}},
+		{"by slow requests", TOP_BY_SLOW, {4711, 99, 500, 15}},
+		{"by verdict", TOP_BY_VERDICT, {4711, 99, 500, 15}},
 	};
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -162,7 +181,7 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 		build_sched(m, thread, &(struct model_sched){.waited_ns = cases[i].waited_ns});
 	}
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_WAITING), 0);
 	cr_assert_eq(v->rows_cnt, 4);
@@ -172,12 +191,91 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 	model_free(m);
 }
 
+/* By slow requests: those that hang, then the slow share, then who serves, then the others by CPU. */
+Test(top_screen, who_serves_badly_comes_first)
+{
+	static const struct {
+		uint32_t pid, fast, slow, stuck;
+	} cases[] = {{5, 100, 0, 2}, {4, 10, 1, 0}, {3, 1000, 1, 0}, {2, 50, 0, 0}, {1, 0, 0, 0}};
+	struct model *m = build_model(2, 99);
+	struct top_view *v;
+
+	for (size_t i = 5; i-- > 0;) {
+		uint32_t process = build_process(m, cases[i].pid, "web", 0), endpoint;
+		struct model_service stand = {.in_progress = cases[i].stuck,
+					      .late = cases[i].stuck,
+					      .stuck = cases[i].stuck};
+
+		if (cases[i].pid == 1) {
+			build_thread(m, process, 1, "job", 900 * MS, 'R');
+			continue;
+		}
+		stand.endpoint = endpoint = build_endpoint(m, process, "::", 80);
+		build_answers(m, 0, endpoint, MS, cases[i].fast);
+		build_answers(m, 0, endpoint, 1000 * MS, cases[i].slow);
+		build_service(m, &stand);
+	}
+	build_books(m, 1);
+	v = top_view_new(m, NULL);
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_SLOW), 0);
+	cr_assert_eq(v->rows_cnt, 5, "those that want no CPU are listed when they serve");
+	for (size_t i = 0; i < 5; i++)
+		cr_expect_eq(m->processes[v->rows[i]].tgid, cases[i].pid, "row %zu", i);
+	top_view_free(v);
+	model_free(m);
+}
+
+/* A hang on an idle host: the service that wants no CPU stands first. */
+Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t busy = build_process(m, 1, "job", 0), web = build_process(m, 2, "web", 0);
+	struct model_service stand = {.in_progress = 30, .late = 30, .stuck = 30};
+	char line[TOP_LINE_BYTES];
+	struct top_view *v;
+
+	build_thread(m, busy, 1, "job", 300 * MS, 'R');
+	stand.oldest_ns = 20000 * MS;
+	stand.endpoint = build_endpoint(m, web, "::", 80);
+	build_service(m, &stand);
+	build_books(m, 1);
+	v = top_view_new(m, NULL);
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, MODEL_NONE, TOP_BY_VERDICT), 0);
+	cr_assert_eq(v->rows_cnt, 2);
+	cr_expect_eq(v->rows[0], web);
+	cr_expect_eq(top_view_verdict(v, 0)->verdict, VERDICT_INELASTIC);
+	cr_expect_eq(top_view_verdict(v, 1)->verdict, VERDICT_HEALTHY);
+	top_text_head(line, v, 130);
+	cr_expect(strstr(line, ", 1 degraded, by verdict"), "%s", line);
+	top_text_host(line, v, 130);
+	cr_expect(strstr(line, "host inelastic · "), "%s", line);
+	top_view_free(v);
+	model_free(m);
+}
+
+Test(top_screen, threads_are_not_ordered_by_requests)
+{
+	uint32_t service;
+	struct model *m = busy_host(&service);
+	struct top_view *v = top_view_new(m, NULL);
+
+	cr_assert(v);
+	cr_assert_eq(top_view_arrange(v, service, TOP_BY_SLOW), 0);
+	cr_expect_eq(v->order, TOP_BY_CPU);
+	cr_expect_null(top_view_requests(v, 0));
+	cr_expect_null(top_view_verdict(v, 0));
+	top_view_free(v);
+	model_free(m);
+}
+
 /* The view of a slice stays on the screen while the model takes in the next one. */
 Test(top_screen, a_view_outlives_its_slice)
 {
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(v);
 	model_forget_slice(m);
@@ -221,7 +319,7 @@ Test(top_screen, the_hottest_method_is_named_when_samples_tell_it)
 		BUILD_SAMPLES(m, t, cases[i].under, work, copy);
 		BUILD_SAMPLES(m, t, cases[i].leaf, copy);
 		build_books(m, 1);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		cr_assert_eq(v->rows_cnt, 1);
 		top_text_row(line, v, 0, 130);
@@ -245,7 +343,7 @@ Test(top_screen, no_method_is_named_by_chance)
 		BUILD_SAMPLES(m, t, 1, build_symbol(m, name, "App", KIND_JIT, true));
 	}
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	top_text_row(line, v, 0, 130);
 	cr_expect(strstr(line, "  n/a "), "%s", line);
@@ -259,20 +357,23 @@ Test(top_screen, what_a_kernel_cannot_tell_is_not_available)
 		const char *name;
 		uint32_t off;
 		unsigned int cells;
-	} cases[] = {{"all there", 0, 1}, {"groups", OFF_GROUPS, 2}, {"own", OFF_OWN, 3}};
+	} cases[] = {{"all there", 0, 1},
+		     {"groups", OFF_GROUPS, 2},
+		     {"own", OFF_OWN, 3},
+		     {"requests", OFF_REQUESTS, 3}};
 	char line[TOP_LINE_BYTES];
 	struct model *m = build_model(1, 99);
 	struct top_view *v;
 
 	build_thread(m, build_process(m, 7, "app", 0), 7, "app", 500 * MS, 'R');
 	build_books(m, 1);
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned int cells = 0;
 
 		m->host.off = cases[i].off;
-		top_text_row(line, v, 0, 130);
+		top_text_row(line, v, 0, 160);
 		for (const char *s = line; (s = strstr(s, "n/a")); s++)
 			cells++;
 		cr_expect_eq(cells, cases[i].cells, "%s: %s", cases[i].name, line);
@@ -306,7 +407,7 @@ Test(top_screen, losses_are_told_where_they_change_a_figure)
 
 		build_slice(m, 1000 * MS, 500 * MS, cases[i].unaccounted_ns, 50);
 		model_loss_add(m, cases[i].cause, 3);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		top_text_losses(line, v, 130);
 		cr_expect_str_eq(line, cases[i].line, "%s", cases[i].name);
@@ -339,7 +440,7 @@ Test(top_screen, no_name_breaks_a_line)
 		m->host.name = m->processes[p].unit = model_str(m, name);
 		BUILD_SAMPLES(m, t, 30, s);
 		build_books(m, 1);
-		v = top_view_new(m);
+		v = top_view_new(m, NULL);
 		cr_assert(v);
 		for (size_t columns = 20; columns < 400; columns += 7) {
 			for (int what = 0; what < 4; what++) {
@@ -370,7 +471,7 @@ Test(top_screen, a_cpu_that_is_off_line_is_not_counted)
 
 	build_slice(m, 1000 * MS, 1000 * MS, 0, 99);
 	m->cpus[1].elapsed_ns = m->cpus[1].accounted_ns = 0;
-	v = top_view_new(m);
+	v = top_view_new(m, NULL);
 	cr_assert(v);
 	top_text_host(line, v, 80);
 	cr_expect(strstr(line, "CPU busy 2.00 of 2 "), "%s", line);
@@ -381,7 +482,7 @@ Test(top_screen, a_cpu_that_is_off_line_is_not_counted)
 Test(top_screen, nothing_measured_is_told)
 {
 	struct model *m = build_model(1, 99);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 	char line[TOP_LINE_BYTES];
 
 	cr_assert(v);
@@ -397,7 +498,7 @@ Test(top_screen, a_full_disk_is_told)
 	FILE *out = fopen("/dev/full", "w");
 	uint32_t service;
 	struct model *m = busy_host(&service);
-	struct top_view *v = top_view_new(m);
+	struct top_view *v = top_view_new(m, NULL);
 
 	cr_assert(out && v);
 	cr_expect_eq(top_text_write(out, v, 10, 80), -EIO);

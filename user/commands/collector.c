@@ -9,6 +9,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "commands/service_signal.h"
 #include "kernel/cgroup_tree.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -218,6 +219,19 @@ void collector_drain(struct collector *c)
 	follow_cpus(c);
 }
 
+/* Names are needed of who is not sampled, too: of those that have lived for a slice. */
+static void take_signals(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	if (!c->options.signals)
+		return;
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		if (!m->processes[i].exit_ns && m->processes[i].born_ns < c->slice_start_ns)
+			collector_name_process(c, i);
+	service_signals_take(c->options.signals, c->model);
+}
+
 void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
@@ -230,6 +244,7 @@ void collector_end_slice(struct collector *c)
 	/* Who ended between the two; there is no next slice to tell it. */
 	if (c->stopped)
 		drain_until(c, UINT64_MAX);
+	collector_read_requests(c);
 	end_ns = read_cpus(c);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
@@ -241,6 +256,7 @@ void collector_end_slice(struct collector *c)
 	name_samples(c, 0);
 	if (c->stopped)
 		names_settle(c->names, m);
+	take_signals(c);
 	ingest_slice_end(c->ingest);
 	check_ticks(c);
 
@@ -308,6 +324,10 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.tgids = c->options.samples ? c->options.tgids : &self,
 		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
+		.requests = c->options.requests,
+		.slow_ns = c->options.slow_ns,
+		.slow_ports = c->options.slow_ports,
+		.slow_port_cnt = c->options.slow_port_cnt,
 	};
 
 	return session_new(&options, why, why_bytes, &c->session);
@@ -398,7 +418,8 @@ static uint32_t kernel_off(const struct collector *c)
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
-	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN);
+	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN) |
+	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
 int collector_start(struct collector *c, char *why, size_t why_bytes)
@@ -408,7 +429,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	if (c->options.samples)
 		c->model->kernel_text = names_kernel_text(c->names);
 	read_accounts(c);
-	if (c->options.facts)
+	if (c->options.facts || c->options.signals)
 		read_processes(c);
 	mark_processes(c);
 	cgroup_select_refresh(&c->cgroups, c->session, c->model);
@@ -417,14 +438,15 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(c->names, c->model, 0);
 
+	c->model->host.off |= kernel_off(c);
 	read_accounts(c);
+	collector_read_requests(c);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
 	c->model->host.start_ns = c->start_ns;
-	c->model->host.off |= kernel_off(c);
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
 	if (err)
@@ -455,27 +477,34 @@ static void warn_of_capabilities(void)
 void collector_announce(const struct collector *c, const char *verb)
 {
 	const struct model_host *h = &c->model->host;
-	char stacks[512] = "no stacks", off[128] = "";
+	char stacks[512] = "no stacks", off[128] = "", requests[256];
 
 	if (c->options.samples) {
 		list_off(c, off, sizeof(off));
 		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
 			 *h->filter ? h->filter : "all processes", off);
 	}
-	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s", verb,
-		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
-		 c->model->threads_cnt, stacks);
+	collector_requests_text(c, requests, sizeof(requests));
+	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s, %s",
+		 verb, h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->model->threads_cnt, requests, stacks);
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 
 void collector_warn(const struct collector *c)
 {
-	char off[128] = "";
+	char off[128] = "", requests[256];
 
 	if (c->options.samples)
 		list_off(c, off, sizeof(off));
 	if (*off)
 		log_warn("%s", off + strlen("; "));
+	if (c->options.requests && !collector_sees_requests(c)) {
+		collector_requests_text(c, requests, sizeof(requests));
+		log_warn("%s", requests);
+	}
+	collector_warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 

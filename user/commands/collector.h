@@ -16,9 +16,11 @@
 #include <stdint.h>
 
 #include "kernel/host.h"
+#include "kernel/session.h"
 #include "model/model.h"
 
 struct collector;
+struct service_signals;
 
 struct collector_options {
 	uint32_t sample_hz;
@@ -27,8 +29,14 @@ struct collector_options {
 	size_t tgid_cnt;
 	const char *cgroup;  /* --cgroup, or NULL; borrowed */
 	const char *command; /* first word of -- CMD, or ""; borrowed */
-	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
-	bool samples; /* keep samples, with their frames named; without: accounts and books */
+	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
+	bool samples;  /* keep samples, with their frames named; without: accounts and books */
+	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
+	uint64_t
+		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
+	const struct session_slow_port *slow_ports;
+	size_t slow_port_cnt;
+	struct service_signals *signals; /* the operator's own numbers, or NULL; borrowed */
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -74,6 +82,11 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes);
 /* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
  * are there. */
 void collector_name_process(struct collector *c, uint32_t process);
+
+/* Whether the kernel tells of requests; "requests", "requests off: WHY", or "requests off" where nobody
+ * asked for them. */
+bool collector_sees_requests(const struct collector *c);
+void collector_requests_text(const struct collector *c, char *text, size_t bytes);
 
 /* Borrowed until collector_renew() and collector_free(). */
 struct model *collector_model(struct collector *c);

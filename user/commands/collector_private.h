@@ -61,6 +61,11 @@ void collector_take_records(struct collector *c);
 /* Takes the side-band's records up to that time; who called exec has lost its names after it. */
 void collector_drain_sideband(struct collector *c, uint64_t until_ns);
 
+/* Takes requests and what stands unanswered into the slice; nothing with OFF_REQUESTS. */
+void collector_read_requests(struct collector *c);
+/* Where services that listened before the start are not seen. */
+void collector_warn_of_namespaces(const struct collector *c);
+
 /* The process began to run .NET: it is looked at from now on. */
 void collector_young_add(struct collector *c, uint32_t process);
 /* Looks at those that are due. */

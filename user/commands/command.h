@@ -26,6 +26,7 @@ int command_export(int argc, char **argv);
 int command_flame(int argc, char **argv);
 int command_rename(int argc, char **argv);
 int command_runq(int argc, char **argv);
+int command_requests(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_perfmap(int argc, char **argv);
 int command_doctor(int argc, char **argv);

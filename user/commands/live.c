@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
+#include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "commands/command.h"
 
 static uint64_t after(uint64_t now_ns, double seconds)
@@ -91,6 +95,53 @@ bool live_next(struct live *live, int *ret_code)
 	}
 	set_due(live);
 	return true;
+}
+
+static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)
+{
+	return pid ? p->tgid == pid : !strcmp(p->name, what) || !strcmp(p->comm, what);
+}
+
+int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
+{
+	const struct model *m = collector_model(c);
+	_cleanup_free_ uint32_t *rows = NULL;
+	size_t cnt = 0, cap = 0;
+	uint64_t pid = 0;
+
+	if (text_parse_u64(what, 1, UINT32_MAX, &pid))
+		pid = 0;
+	for (uint32_t i = 0; i < m->processes_cnt; i++) {
+		const struct model_process *p = &m->processes[i];
+
+		if ((p->exit_ns && p->exit_ns < m->host.start_ns) || (pid && p->tgid != pid))
+			continue;
+		collector_name_process(c, i);
+		if (!is_meant(&m->processes[i], what, pid))
+			continue;
+		if (GROW(rows, cnt, cap))
+			return -ENOMEM;
+		rows[cnt++] = i;
+	}
+	*ret_rows = take_ptr(&rows);
+	*ret_cnt = cnt;
+	return 0;
+}
+
+int live_output_failed(int err)
+{
+	/* A reader that has seen enough is no failure. */
+	if (err == -EIO && errno == EPIPE)
+		return EXIT_OK;
+	log_error("output: %s", strerror(err == -EIO ? errno : -err));
+	return EXIT_FAILED;
+}
+
+void live_pause(const struct live *live)
+{
+	uint64_t ns = live_pause_ns(live);
+
+	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
 
 void live_end(struct live *live)

@@ -25,11 +25,18 @@ int live_start(struct live *live, const struct collector_options *options, doubl
 
 /* How long may be waited until live_step() is called again. ns. */
 uint64_t live_pause_ns(const struct live *live);
+/* Sleeps so long, at the most until a signal. */
+void live_pause(const struct live *live);
 /* Drains. Returns true when the slice is closed and to be looked at; live_next() is due then. */
 bool live_step(struct live *live);
 /* Forgets the slice and begins the next. False: it is over (the time, somebody asked to stop, or an
  * error, which was logged and makes *ret_code EXIT_FAILED). */
 bool live_next(struct live *live, int *ret_code);
+/* The rows of those of that name or pid that were alive in the slice; their names are read. 0 or
+ * -ENOMEM; *ret_rows owned by the caller, NULL for none. */
+int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
+/* What a writer of text returned, errno as it left it. Returns an enum exit_code; an error is logged. */
+int live_output_failed(int err);
 /* Takes a zeroed one. */
 void live_end(struct live *live);
 #endif

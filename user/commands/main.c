@@ -24,6 +24,7 @@ static const struct command {
 	{"rename", command_rename, "look names up again in a capture, while its processes live"},
 	{"top", command_top, "watch which processes run and which wait, live"},
 	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
+	{"requests", command_requests, "show how requests of services fare, live or of a capture"},
 	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},
 	{"doctor", command_doctor, "say whether this host and its .NET processes can be observed"},
 };
@@ -35,14 +36,14 @@ static void help(FILE *out)
 		     "from the kernel and never attaches to a process.\n\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].job);
-	fprintf(out,
-		"\n"
-		"  hotrun record -d 30            30 seconds of everything, as root\n"
-		"  hotrun report                  the newest capture in this folder\n"
-		"  hotrun flame -o flame.html     the same as a picture\n"
-		"  hotrun runq -d 10              who waits for a CPU, and how long, as root\n\n"
-		"`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
-		"privileges. `hotrun --version` tells the version.\n");
+	fprintf(out, "\n"
+		     "  hotrun record -d 30            30 seconds of everything, as root\n"
+		     "  hotrun report                  the newest capture in this folder\n"
+		     "  hotrun flame -o flame.html     the same as a picture\n"
+		     "  hotrun runq -d 10              who waits for a CPU, and how long, as root\n"
+		     "  hotrun requests                is anybody kept waiting, as root\n\n"
+		     "`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
+		     "privileges. `hotrun --version` tells the version.\n");
 }
 
 int command_usage(const char *command)

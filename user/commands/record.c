@@ -15,8 +15,11 @@
 #include "base/text.h"
 #include "commands/child.h"
 #include "commands/command.h"
+#include "commands/limits.h"
 #include "commands/perf_maps.h"
 #include "commands/recorder.h"
+#include "commands/service_signal.h"
+#include "commands/slow_option.h"
 #include "kernel/host.h"
 #include "output/report.h"
 #include "store/store.h"
@@ -29,6 +32,7 @@
 struct record_options {
 	struct recorder_options recorder;
 	uint32_t tgids[MAX_PIDS];
+	struct slow_option slow;
 	double seconds; /* 0 = until Ctrl-C or the command's end */
 	bool quiet;
 	bool enable_maps;
@@ -54,13 +58,17 @@ static const char help_text[] =
 	"      --enable-perf-maps  ask .NET runtimes (8 and later) that write no perf map for "
 	"one,\n"
 	"                          so that their methods have names, and end it with the\n"
-	"                          recording; see `hotrun perfmap --help` for what that costs\n"
+	"                          recording; see `hotrun perfmap --help` for what that "
+	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP
+	"      --no-requests       do not look at the requests that services answer\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun record -d 10\n"
 	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
 	"  hotrun record --cgroup /kubepods.slice -d 60\n"
+	"  hotrun record --slow 8080=200ms -d 60\n"
+	"  hotrun record --service-signal Shop.Mail=/run/mail/failed-share -d 60\n"
 	"  hotrun record -- dotnet build\n\n"
 	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names, or "
 	"use\n"
@@ -108,6 +116,9 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"output", required_argument, NULL, 'o'},
 					      {"event", required_argument, NULL, 'e'},
 					      {"enable-perf-maps", no_argument, NULL, 'm'},
+					      {"slow", required_argument, NULL, 's'},
+					      {"no-requests", no_argument, NULL, 'n'},
+					      {"service-signal", required_argument, NULL, 'S'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -148,6 +159,19 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'm':
 			o->enable_maps = true;
+			break;
+		case 's':
+			rc = slow_option_add(&o->slow, optarg, "record");
+			if (rc)
+				return rc;
+			break;
+		case 'n':
+			o->recorder.collector.requests = false;
+			break;
+		case 'S':
+			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
+			if (rc)
+				return rc;
 			break;
 		case 'q':
 			o->quiet = true;
@@ -221,14 +245,19 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 static void summarize(const char *path)
 {
 	struct report_options options = {.summary = true, .color = isatty(STDOUT_FILENO)};
+	struct limits limits = {0};
 	struct model *m = NULL;
 	int err = store_read(path, &m);
 
+	/* A wrong line there is told, and costs nobody the recording. */
+	if (!limits_read(&limits, "record"))
+		options.limits = &limits.policy;
 	if (err)
 		log_error("%s: %s", path, store_error_text(err));
 	else
 		report_write(stdout, m, &options);
 	model_free(m);
+	limits_forget(&limits);
 }
 
 static int failed(const struct record_options *o, int code)
@@ -308,6 +337,7 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.tgids = o->tgids;
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
+	o->recorder.collector.requests = true;
 	rc = parse(argc, argv, o);
 	if (rc)
 		goto out;
@@ -315,6 +345,7 @@ int command_record(int argc, char **argv)
 	if (!o->path)
 		o->path = store_default_path(host.name, time(NULL));
 	o->recorder.path = o->path;
+	slow_option_apply(&o->slow, &o->recorder.collector);
 	if (!o->path) {
 		rc = failed(o, EXIT_FAILED);
 		goto out;
@@ -339,6 +370,7 @@ int command_record(int argc, char **argv)
 	rc = run(o, &child);
 out:
 	child_close(&child);
+	service_signals_free(o->recorder.collector.signals);
 	free(o->path);
 	free(o);
 	return rc;

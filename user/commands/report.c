@@ -12,14 +12,15 @@
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/frames.h"
+#include "commands/limits.h"
 #include "commands/time_window.h"
 #include "output/report.h"
 
 static const char help_text[] =
 	"usage: hotrun report [OPTION]... [FILE]\n\n"
-	"Says who takes the CPU, who waits for it and for whom, where to start looking, and what\n"
-	"was lost. FILE is a capture of `hotrun record`; without it, the newest one in this\n"
-	"folder. Needs no privileges.\n\n"
+	"Says whether anybody is hurt and by what, who takes the CPU, who waits for it and for\n"
+	"whom, where to start looking, and what was lost. FILE is a capture of `hotrun record`;\n"
+	"without it, the newest one in this folder. Needs no privileges.\n\n"
 	"  -p, --process NAME|PID  detail this process instead of those with most CPU\n"
 	"  -n, --processes N       how many processes to detail (default 3)\n"
 	"  -s, --summary           the first screen alone\n"
@@ -31,24 +32,29 @@ static const char help_text[] =
 	"      --rows N            rows of one table at the most (default 15)\n"
 	"      --width COLUMNS     80 or more (default: the terminal's, else 110)\n"
 	"      --color WHEN        auto (default), always, never\n"
+	"      --format FORMAT     text (default), or json: the verdicts alone, for machines\n"
 	"      --force             show shares although samples are missing\n" FRAMES_HELP
-		TIME_WINDOW_HELP "  -h, --help              this text\n\n"
+		TIME_WINDOW_HELP LIMITS_HELP "  -h, --help              this text\n\n"
 	"  hotrun report\n"
 	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
 	"  hotrun report --all | less\n"
 	"  hotrun report --from 12 --to 20 slow.hotrun\n"
 	"  hotrun report --worst 5s\n"
-	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
+	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n"
+	"  hotrun report --format json | jq .host.verdict\n"
+	"  hotrun report --limit slow-share=5% --limit stuck=30s slow.hotrun\n\n"
+	"Exit code: 0; 1 failure; 2 usage.\n\n" LIMITS_HELP_NAMES;
 
 struct arguments {
 	struct report_options report;
+	bool json;
 	const char *process;
 	struct time_window window;
 	struct frames frames;
+	struct limits limits;
 };
 
-enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE };
+enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -60,6 +66,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
 					      FRAMES_OPTIONS,
+					      LIMITS_OPTIONS,
 					      {"process", required_argument, NULL, 'p'},
 					      {"processes", required_argument, NULL, 'n'},
 					      {"summary", no_argument, NULL, 's'},
@@ -70,6 +77,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"rows", required_argument, NULL, ROWS},
 					      {"width", required_argument, NULL, WIDTH},
 					      {"color", required_argument, NULL, COLOR},
+					      {"format", required_argument, NULL, FORMAT},
 					      {"force", no_argument, NULL, FORCE},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
@@ -123,6 +131,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 			else if (strcmp(optarg, "auto"))
 				return bad_value("--color", optarg, "not auto, always or never");
 			break;
+		case FORMAT:
+			a->json = !strcmp(optarg, "json");
+			if (!a->json && strcmp(optarg, "text"))
+				return bad_value("--format", optarg, "not text or json");
+			break;
 		case FORCE:
 			o->force = true;
 			break;
@@ -139,8 +152,14 @@ static int parse(int argc, char **argv, struct arguments *a)
 			if (time_window_option(&a->window, c, optarg))
 				return command_usage("report");
 			break;
+		case LIMITS_LIMIT:
+		case LIMITS_CONFIG:
+			if (limits_option(&a->limits, c, optarg))
+				return EXIT_FAILED;
+			break;
 		case 'h':
 			fputs(help_text, stdout);
+			limits_put_help(stdout);
 			exit(EXIT_OK);
 		default:
 			return command_usage("report");
@@ -183,6 +202,9 @@ int command_report(int argc, char **argv)
 	struct model *m = NULL;
 	int rc = parse(argc, argv, &a);
 
+	if (!rc)
+		rc = limits_read(&a.limits, "report");
+	a.report.limits = &a.limits.policy;
 	if (!a.report.width)
 		a.report.width = terminal_width();
 	if (!rc)
@@ -196,7 +218,9 @@ int command_report(int argc, char **argv)
 		rc = choose(m, &a, &rows);
 	result = rc ? NULL : result_open(NULL);
 	if (result)
-		rc = result_close(result, report_write(result_file(result), m, &a.report));
+		rc = result_close(result, (a.json ? report_json_write : report_write)(
+						  result_file(result), m, &a.report));
 	model_free(m);
+	limits_forget(&a.limits);
 	return rc;
 }

@@ -4,11 +4,9 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/grow.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/capture.h"
@@ -223,33 +221,6 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 
 /* --- this host, now -------------------------------------------------------------------------- */
 
-/* Those of that name or pid that were alive in the slice. 0 or -ENOMEM. */
-static int find_live(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
-{
-	const struct model *m = collector_model(c);
-	_cleanup_free_ uint32_t *rows = NULL;
-	size_t cnt = 0, cap = 0;
-	uint64_t pid = 0;
-
-	if (text_parse_u64(what, 1, UINT32_MAX, &pid))
-		pid = 0;
-	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		const struct model_process *p = &m->processes[i];
-
-		if ((p->exit_ns && p->exit_ns < m->host.start_ns) || (pid && p->tgid != pid))
-			continue;
-		collector_name_process(c, i);
-		if (!pid && strcmp(p->name, what) && strcmp(p->comm, what))
-			continue;
-		if (GROW(rows, cnt, cap))
-			return -ENOMEM;
-		rows[cnt++] = i;
-	}
-	*ret_rows = take_ptr(&rows);
-	*ret_cnt = cnt;
-	return 0;
-}
-
 /* Names are read of those that are shown. 0 or -ENOMEM. */
 static int choose(struct collector *c, struct arguments *a, uint32_t **ret_rows)
 {
@@ -257,7 +228,7 @@ static int choose(struct collector *c, struct arguments *a, uint32_t **ret_rows)
 	_cleanup_free_ uint32_t *worst = NULL;
 
 	if (a->process) {
-		int err = find_live(c, a->process, ret_rows, &cnt);
+		int err = live_find(c, a->process, ret_rows, &cnt);
 
 		if (!err && !cnt)
 			log_warn("%s: no such process", a->process);
@@ -281,16 +252,6 @@ static int print_slice(struct collector *c, struct arguments *a)
 	return err;
 }
 
-/* Returns an enum exit_code. */
-static int slice_failed(int err)
-{
-	/* A reader that has seen enough is no failure. */
-	if (err == -EIO && errno == EPIPE)
-		return EXIT_OK;
-	log_error("output: %s", strerror(err == -EIO ? errno : -err));
-	return EXIT_FAILED;
-}
-
 static int show_live(struct arguments *a)
 {
 	struct live live = {0};
@@ -301,11 +262,7 @@ static int show_live(struct arguments *a)
 	if (!rc)
 		collector_announce(live.collector, "watching");
 	for (bool go_on = !rc, first = true; go_on;) {
-		uint64_t pause_ns = live_pause_ns(&live);
-
-		nanosleep(&(struct timespec){(time_t)(pause_ns / 1000000000),
-					     (long)(pause_ns % 1000000000)},
-			  NULL);
+		live_pause(&live);
 		if (!live_step(&live))
 			continue;
 		if (!first)
@@ -313,7 +270,7 @@ static int show_live(struct arguments *a)
 		first = false;
 		err = print_slice(live.collector, a);
 		if (err) {
-			rc = slice_failed(err);
+			rc = live_output_failed(err);
 			break;
 		}
 		go_on = live_next(&live, &rc);

@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/limits.h"
 #include "commands/live.h"
 #include "commands/screen.h"
+#include "commands/service_signal.h"
+#include "commands/slow_option.h"
 #include "commands/terminal.h"
 #include "commands/top_screen.h"
 #include "output/top_text.h"
@@ -29,37 +31,48 @@ static const char help_text[] =
 	"is hottest in each. Needs root, as `hotrun record` does; nothing is kept. Keys: h tells "
 	"them.\n\n"
 	"  -i, --interval SECONDS  between two pictures, 0.1 to 60 (default 2)\n"
-	"  -s, --sort ORDER        cpu (default), waiting, switches\n"
+	"  -s, --sort ORDER        cpu (default), waiting, switches, slow, verdict\n"
 	"  -b, --batch             plain text again and again, for pipes and files\n"
 	"  -n, --count N           pictures, then end\n"
 	"  -d, --duration SECONDS  how long\n"
 	"      --rows N            processes of a picture with --batch (default 20)\n"
-	"      --width COLUMNS     of --batch, 60 or more (default: the terminal's, else 130)\n"
+	"      --width COLUMNS     of --batch, 60 or more (default: the terminal's, else "
+	"130)\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP LIMITS_HELP
+	"      --no-requests       do not look at the requests that services answer\n"
 	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
 	"  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
 	"  hotrun top\n"
 	"  hotrun top --sort waiting --interval 1\n"
-	"  hotrun top --batch -n 3 --sort switches\n\n"
+	"  hotrun top --batch -n 3 --sort switches\n"
+	"  hotrun top --sort verdict --slow 200ms --service-signal 'Shop.Mail=!mail-backlog -q'\n\n"
 	"running, waiting: threads on average over the interval, 1.00 is one CPU's worth; of "
 	"those\n"
 	"waiting: behind others, behind own threads. delay p99: 99 of 100 waits were shorter.\n"
-	"throttled: stopped by a CPU limit of its cgroup, of the time that it wanted. Hottest "
-	"method:\n"
-	"the application's method nearest to the leaf in most samples, else the leaf; n/a when "
+	"throttled: stopped by a CPU limit of its cgroup, of the time that it wanted. slow: of "
 	"the\n"
-	"samples are too few to name one. Exact are all figures but this and percentiles.\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
+	"requests that it answered, or that wait, those over the time of --slow; stuck: those "
+	"that\n"
+	"have waited for over 10 s (`hotrun requests` tells more). verdict: of this interval "
+	"alone,\n"
+	"as `hotrun report` gives it for a capture. Hottest method: the application's method\n"
+	"nearest to the leaf in most samples, else the leaf; n/a when the samples are too few to\n"
+	"name one. Exact are all figures but this and percentiles. Narrow terminals show fewer\n"
+	"columns: the verdict stands there from 113 on, slow and stuck from 128, others and own\n"
+	"from 146.\n"
+	"Exit code: 0; 1 failure; 2 usage.\n\n" LIMITS_HELP_NAMES;
 
 struct arguments {
 	struct collector_options collector;
+	struct slow_option slow;
+	struct limits limits;
 	enum top_order order;
 	double interval_s, seconds;
 	uint64_t count, rows, width;
 	bool batch;
 };
 
-enum { ROWS = 256, WIDTH };
+enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL };
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -69,8 +82,11 @@ static int bad_value(const char *option, const char *value, const char *want)
 
 static int parse_order(const char *value, enum top_order *ret_order)
 {
-	static const char *const orders[] = {
-		[TOP_BY_CPU] = "cpu", [TOP_BY_WAITING] = "waiting", [TOP_BY_SWITCHES] = "switches"};
+	static const char *const orders[] = {[TOP_BY_CPU] = "cpu",
+					     [TOP_BY_WAITING] = "waiting",
+					     [TOP_BY_SWITCHES] = "switches",
+					     [TOP_BY_SLOW] = "slow",
+					     [TOP_BY_VERDICT] = "verdict"};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		if (strcmp(value, orders[i]))
@@ -78,7 +94,7 @@ static int parse_order(const char *value, enum top_order *ret_order)
 		*ret_order = (enum top_order)i;
 		return EXIT_OK;
 	}
-	return bad_value("--sort", value, "not cpu, waiting or switches");
+	return bad_value("--sort", value, "not cpu, waiting, switches, slow or verdict");
 }
 
 static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -117,6 +133,16 @@ static int parse_option(int c, struct arguments *a)
 		return parse_number("--rows", 1, 1000000, &a->rows);
 	case WIDTH:
 		return parse_number("--width", TOP_MIN_COLUMNS, 1000, &a->width);
+	case SLOW:
+		return slow_option_add(&a->slow, optarg, "top");
+	case SIGNAL:
+		return service_signals_add(&a->collector.signals, optarg, "top");
+	case LIMITS_LIMIT:
+	case LIMITS_CONFIG:
+		return limits_option(&a->limits, c, optarg);
+	case NO_REQUESTS:
+		a->collector.requests = false;
+		return EXIT_OK;
 	case 'F':
 		rc = parse_number("-F", 1, MAX_HZ, &hz);
 		if (!rc)
@@ -127,6 +153,7 @@ static int parse_option(int c, struct arguments *a)
 		return EXIT_OK;
 	case 'h':
 		fputs(help_text, stdout);
+		limits_put_help(stdout);
 		exit(EXIT_OK);
 	default:
 		return command_usage("top");
@@ -142,6 +169,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"duration", required_argument, NULL, 'd'},
 					      {"rows", required_argument, NULL, ROWS},
 					      {"width", required_argument, NULL, WIDTH},
+					      {"slow", required_argument, NULL, SLOW},
+					      LIMITS_OPTIONS,
+					      {"no-requests", no_argument, NULL, NO_REQUESTS},
+					      {"service-signal", required_argument, NULL, SIGNAL},
 					      {"frequency", required_argument, NULL, 'F'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -165,7 +196,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 static int print_slice(struct collector *c, const struct arguments *a)
 {
-	struct top_view *v = top_view_new(collector_model(c));
+	struct top_view *v = top_view_new(collector_model(c), &a->limits.policy);
 	int err;
 
 	if (!v)
@@ -184,23 +215,15 @@ static int run_batch(struct live *live, struct arguments *a)
 	int code = EXIT_OK, err;
 
 	for (bool first = true;;) {
-		uint64_t pause_ns = live_pause_ns(live);
-
-		nanosleep(&(struct timespec){(time_t)(pause_ns / 1000000000),
-					     (long)(pause_ns % 1000000000)},
-			  NULL);
+		live_pause(live);
 		if (!live_step(live))
 			continue;
 		if (!first)
 			putchar('\n');
 		first = false;
 		err = print_slice(live->collector, a);
-		if (err == -EIO && errno == EPIPE)
-			return EXIT_OK; /* a reader that has seen enough */
-		if (err) {
-			log_error("output: %s", strerror(err == -EIO ? errno : -err));
-			return EXIT_FAILED;
-		}
+		if (err)
+			return live_output_failed(err);
 		if ((a->count && !--a->count) || !live_next(live, &code))
 			return code;
 		if (live->renewed)
@@ -209,32 +232,47 @@ static int run_batch(struct live *live, struct arguments *a)
 	}
 }
 
-int command_top(int argc, char **argv)
+static int run(struct arguments *a)
 {
-	struct arguments a = {
-		.collector = {.sample_hz = DEFAULT_HZ, .command = "", .samples = true},
-		.interval_s = 2,
-		.rows = BATCH_ROWS,
-	};
 	struct live live = {0};
 	char why[256];
-	int rc = parse(argc, argv, &a);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (!a.batch && screen_check(why, sizeof(why))) {
+	if (!a->batch && screen_check(why, sizeof(why))) {
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
-	if (!a.width)
-		a.width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
-	rc = live_start(&live, &a.collector, a.interval_s, a.seconds);
-	if (!rc && a.batch) {
+	if (!a->width)
+		a->width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
+	slow_option_apply(&a->slow, &a->collector);
+	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
+	if (!rc && a->batch) {
 		collector_announce(live.collector, "watching");
-		rc = run_batch(&live, &a);
+		rc = run_batch(&live, a);
 	} else if (!rc) {
-		rc = top_screen_run(&live, a.order, a.count);
+		rc = top_screen_run(&live, &a->limits.policy, a->order, a->count);
 	}
 	live_end(&live);
+	return rc;
+}
+
+int command_top(int argc, char **argv)
+{
+	struct arguments a = {
+		.collector = {.sample_hz = DEFAULT_HZ,
+			      .command = "",
+			      .samples = true,
+			      .requests = true},
+		.interval_s = 2,
+		.rows = BATCH_ROWS,
+	};
+	int rc = parse(argc, argv, &a);
+
+	if (!rc)
+		rc = limits_read(&a.limits, "top");
+	if (!rc)
+		rc = run(&a);
+	limits_forget(&a.limits);
+	service_signals_free(a.collector.signals);
 	return rc;
 }

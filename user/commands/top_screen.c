@@ -19,6 +19,7 @@
 struct top_screen {
 	struct screen *screen;
 	struct live *live;
+	const struct verdict_policy *policy;
 	struct top_view *view; /* NULL = nothing measured yet */
 	enum top_order order;
 	uint32_t process; /* whose threads are shown, or MODEL_NONE */
@@ -34,6 +35,7 @@ static const char *const help_lines[] = {
 	"Enter t       the threads of the chosen process",
 	"Esc           back to the processes",
 	"c w s         order by CPU, by waiting threads, by context switches",
+	"r v           by slow requests, by verdict",
 	"Space         stop the picture, and go on",
 	"q             quit",
 	"",
@@ -43,9 +45,12 @@ static const char *const help_lines[] = {
 	"delay p99  99 of 100 waits for a CPU were shorter",
 	"switch/s   context switches a second",
 	"throttled  stopped by a CPU limit of its cgroup, of the time that it wanted",
+	"slow       of the requests that it answered or that wait: those over 500 ms (--slow)",
+	"stuck      requests without an answer for more than 10 s",
+	"verdict    of this interval alone (wide screens)",
 	"hottest    the application's method nearest to the leaf in most samples, or the leaf;",
 	"           n/a: too few samples to name one ([k] kernel, [j] JIT code)",
-	"Listed is what ran, waited or was throttled in the last interval.",
+	"Listed is what ran, waited, was throttled or served in the last interval.",
 };
 
 static void say(struct top_screen *t, const char *text)
@@ -162,12 +167,13 @@ static void draw_rows(struct top_screen *t)
 static void draw(struct top_screen *t)
 {
 	unsigned int lines = screen_lines(t->screen);
-	const char *keys = t->help		      ? "any key: back"
-			   : t->paused		      ? "PAUSED, Space goes on   q quit"
-			   : t->process != MODEL_NONE ? "q quit  h help  Esc processes  c CPU  "
-							"w waiting  s switches  Space pause"
-						      : "q quit  h help  Enter threads  c CPU  "
-							"w waiting  s switches  Space pause";
+	const char *keys = t->help     ? "any key: back"
+			   : t->paused ? "PAUSED, Space goes on   q quit"
+			   : t->process != MODEL_NONE
+				   ? "q quit  h help  Esc processes  c CPU  "
+				     "w waiting  s switches  r requests  v verdict  Space pause"
+				   : "q quit  h help  Enter threads  c CPU  "
+				     "w waiting  s switches  r requests  v verdict  Space pause";
 
 	screen_clear(t->screen);
 	if (lines < MIN_LINES || screen_columns(t->screen) < TOP_MIN_COLUMNS) {
@@ -277,6 +283,12 @@ static void take_key(struct top_screen *t, int key)
 	case 's':
 		set_order(t, TOP_BY_SWITCHES);
 		break;
+	case 'r':
+		set_order(t, TOP_BY_SLOW);
+		break;
+	case 'v':
+		set_order(t, TOP_BY_VERDICT);
+		break;
 	case SCREEN_ENTER:
 	case 't':
 		show_threads(t);
@@ -301,7 +313,7 @@ static void take_slice(struct top_screen *t)
 
 	if (t->paused)
 		return;
-	view = top_view_new(collector_model(t->live->collector));
+	view = top_view_new(collector_model(t->live->collector), t->policy);
 	if (!view) {
 		say(t, "out of memory");
 		return;
@@ -350,10 +362,14 @@ static int loop(struct top_screen *t, uint64_t slices)
 	return code;
 }
 
-int top_screen_run(struct live *live, enum top_order order, uint64_t slices)
+int top_screen_run(struct live *live, const struct verdict_policy *policy, enum top_order order,
+		   uint64_t slices)
 {
-	struct top_screen t = {
-		.live = live, .order = order, .process = MODEL_NONE, .chosen = MODEL_NONE};
+	struct top_screen t = {.live = live,
+			       .policy = policy,
+			       .order = order,
+			       .process = MODEL_NONE,
+			       .chosen = MODEL_NONE};
 	char why[256];
 	int code;
 

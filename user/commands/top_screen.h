@@ -9,5 +9,6 @@
 
 /* Shows the host until the user quits, the time is over or the terminal is closed. Returns an enum
  * exit_code; errors are logged. live was started. slices: how many to show, 0 = no end. */
-int top_screen_run(struct live *live, enum top_order order, uint64_t slices);
+int top_screen_run(struct live *live, const struct verdict_policy *policy, enum top_order order,
+		   uint64_t slices);
 #endif

@@ -2,7 +2,6 @@
 #include "kernel/session.h"
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -17,33 +16,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "hotrun.skel.h"
 #include "kernel/host.h"
+#include "kernel/iterate.h"
+#include "kernel/session_private.h"
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
 #define CREATE_TRIES 20
 /* A record at the most: a stack with all its frames. */
 #define RECORD_MAX (sizeof(struct event_stack) + STACK_MAX_FRAMES * sizeof(__u64))
-
-struct session {
-	struct session_options options;
-	struct hotrun_bpf *bpf;
-	struct ring_buffer *samples, *tasks;
-	struct sideband *sideband;
-	const struct cpu_clock *clocks; /* the map `cpus` in memory */
-	size_t clocks_bytes;
-	int *tick_fds;		 /* by CPU, -1 = none */
-	struct bpf_link **ticks; /* by CPU */
-	bool *online;
-	struct tick_seen { /* by CPU, at the last look */
-		uint64_t ticks, busy_ns;
-	} * tick_seen;
-	bool started;
-	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
-	/* Of the drain that runs. */
-	const struct session_ops *ops;
-	uint64_t bad_records;
-};
 
 /* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
  * come as one text of many lines. */
@@ -145,21 +125,37 @@ static void size_maps(struct session *s)
 				 (uint32_t)cpus * (s->bpf->rodata->run_slots ?: 1));
 }
 
-static int load(struct session *s, char *why, size_t why_bytes)
+/* err < 0: opened and refused. */
+static int load_with(struct session *s, bool requests)
 {
-	int err;
-
 	s->bpf = hotrun_bpf__open();
 	if (!s->bpf)
-		return explain(-errno, "BPF object", why, why_bytes);
+		return -errno;
 	if (getrandom(&s->bpf->rodata->stack_seed, sizeof(uint64_t), 0) != sizeof(uint64_t))
-		return explain(-errno, "random seed", why, why_bytes);
+		return -errno;
 	s->bpf->rodata->stack_depth = s->options.max_stack;
 	s->bpf->rodata->filter_tgids = s->options.tgid_cnt > 0;
 	s->bpf->rodata->filter_cgroups = s->options.cgroups;
 	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
 	size_maps(s);
-	err = hotrun_bpf__load(s->bpf);
+	s->requests = requests && !sockets_prepare(s);
+	if (!s->requests)
+		sockets_omit(s);
+	return hotrun_bpf__load(s->bpf);
+}
+
+static int load(struct session *s, char *why, size_t why_bytes)
+{
+	int err = load_with(s, s->options.requests);
+
+	/* What the rest can do without must not take it down. */
+	if (err && s->requests) {
+		snprintf(s->requests_why, sizeof(s->requests_why),
+			 "the kernel refuses the programs that see requests: %s", strerror(-err));
+		hotrun_bpf__destroy(s->bpf);
+		s->bpf = NULL;
+		err = load_with(s, false);
+	}
 	if (err)
 		return explain_load(err, why, why_bytes);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
@@ -173,34 +169,11 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	return 0;
 }
 
-/* Runs an iterator to its end; take gets each struct event_task. */
-static int run_iterator(struct session *s, struct bpf_link *link)
+static void take_task(void *ctx, const void *record)
 {
-	struct event_task tasks[256]; /* whole records: the kernel writes what fits */
-	size_t have = 0;
-	int err = 0, fd = bpf_iter_create(bpf_link__fd(link));
+	const struct session_ops *ops = ctx;
 
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n = read(fd, (char *)tasks + have, sizeof(tasks) - have);
-		size_t i;
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (n <= 0) {
-			err = n < 0 ? -errno : 0;
-			break;
-		}
-		have += (size_t)n;
-		for (i = 0; (i + 1) * sizeof(tasks[0]) <= have; i++)
-			if (s->ops)
-				s->ops->task(s->ops->ctx, &tasks[i]);
-		have -= i * sizeof(tasks[0]);
-		memmove(tasks, tasks + i, have);
-	}
-	close(fd);
-	return err;
+	ops->task(ops->ctx, record);
 }
 
 static int attach_accounts(struct session *s, char *why, size_t why_bytes)
@@ -227,7 +200,8 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 	}
 	for (int i = 0; i < CREATE_TRIES; i++) {
 		s->bpf->bss->accounts_refused = 0;
-		err = run_iterator(s, s->bpf->links.create_accounts);
+		err = iterate(bpf_link__fd(s->bpf->links.create_accounts),
+			      sizeof(struct event_task), NULL, NULL);
 		if (err)
 			return explain(err, "creating the accounts", why, why_bytes);
 		s->accounts_refused = s->bpf->bss->accounts_refused;
@@ -342,6 +316,8 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		err = open_rings(s, why, why_bytes);
 	if (!err)
 		err = attach_accounts(s, why, why_bytes);
+	if (!err && s->requests && sockets_attach(s))
+		s->requests = false;
 	if (err) {
 		session_free(s);
 		return err;
@@ -487,12 +463,8 @@ bool session_wait(const struct session *s, uint64_t timeout_ns)
 
 int session_read_accounts(struct session *s, const struct session_ops *ops)
 {
-	int err;
-
-	s->ops = ops;
-	err = run_iterator(s, s->bpf->links.read_accounts);
-	s->ops = NULL;
-	return err;
+	return iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
+		       take_task, (void *)ops);
 }
 
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
@@ -549,7 +521,7 @@ uint64_t session_recursion_misses(struct session *s)
 
 uint32_t session_kernel_without(const struct session *s)
 {
-	return s->bpf->bss->kernel_without;
+	return s->bpf->bss->kernel_without | (*s->requests_why ? KERNEL_WITHOUT_REQUESTS : 0);
 }
 
 bool session_tells_own_waits(const struct session *s)
@@ -564,7 +536,8 @@ size_t session_map_bytes(const struct session *s)
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.run_times) * 16 +
-	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX;
+	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX +
+	       s->endpoints_bytes + s->readings_bytes;
 }
 
 void session_free(struct session *s)
@@ -578,6 +551,7 @@ void session_free(struct session *s)
 	ring_buffer__free(s->samples);
 	ring_buffer__free(s->tasks);
 	sideband_free(s->sideband);
+	sockets_free(s);
 	hotrun_bpf__destroy(s->bpf);
 	free(s->tick_fds);
 	free(s->ticks);

@@ -16,6 +16,15 @@
 
 struct session;
 
+/* A threshold of its own for the requests of a port. */
+struct session_slow_port {
+	uint16_t port;
+	uint64_t slow_ns;
+};
+
+/* Ports with a threshold of their own at the most. */
+#define SESSION_SLOW_PORTS_MAX 16
+
 struct session_options {
 	uint32_t sample_hz;
 	bool cycles; /* hardware cycles instead of cpu-clock */
@@ -24,6 +33,11 @@ struct session_options {
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
+	bool requests; /* see requests; where this kernel cannot, all else works: session_requests_why() */
+	uint64_t
+		slow_ns; /* T of requests, and below: of some ports; SESSION_SLOW_PORTS_MAX at the most */
+	const struct session_slow_port *slow_ports;
+	size_t slow_port_cnt;
 };
 
 /* Records are borrowed until the callback returns; their sizes are checked. */
@@ -32,6 +46,7 @@ struct session_ops {
 	void (*sample)(void *ctx, const struct event_sample *sample);
 	void (*stack)(void *ctx, const struct event_stack *stack);
 	void (*task)(void *ctx, const struct event_task *task); /* EVENT_TASK and EVENT_TASK_END */
+	void (*socket)(void *ctx, const struct event_socket *socket); /* session_read_sockets() */
 };
 
 /*
@@ -69,6 +84,26 @@ void session_read_losses(struct session *s, uint64_t counts[LOSS_KERNEL_CNT]);
 uint64_t session_recursion_misses(struct session *s);
 /* Follows CPUs that went off or on line; returns the online CPUs without a sampling event. */
 uint32_t session_follow_cpus(struct session *s, const bool *online);
+
+/*
+ * Requests (sockets.c). Runs the iterator of sockets: one EVENT_SOCKET for each listening socket and for
+ * each served connection with an unanswered request, as they stand. 0 or negative errno; nothing
+ * where requests are not seen.
+ */
+int session_read_sockets(struct session *s, const struct session_ops *ops);
+/*
+ * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take
+ * differences, never trust two of them to be of one instant. Rows whose listener is 0 are being made:
+ * skip them, they come later. Rows are never taken back: those of processes that are gone stay as they
+ * were. Borrowed until session_free(); returns their number, 0 where requests are not seen.
+ */
+uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
+/* Network namespaces whose sockets were looked through at the start, of how many that processes live in. In
+ * the others, services that listened before are not seen, and those that began to listen later are. */
+void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all);
+/* Why requests are not seen though they were asked for, as a clause for people; NULL where they are.
+ * Borrowed until session_free(). */
+const char *session_requests_why(const struct session *s);
 
 /* KERNEL_WITHOUT_* of bpf/events.h. */
 uint32_t session_kernel_without(const struct session *s);

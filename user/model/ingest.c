@@ -9,6 +9,7 @@
 #include "model/account_book.h"
 #include "model/contention_book.h"
 #include "model/cpu_book.h"
+#include "model/request_book.h"
 #include "model/rise.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
@@ -25,6 +26,7 @@ struct ingest {
 	struct cpu_book cpus;
 	struct account_book book;
 	struct contention_book contention;
+	struct request_book requests;
 	uint64_t losses[LOSS_KERNEL_CNT];
 	/* Row of accounts of a thread in the current slice, valid where the slice matches. */
 	struct account_row {
@@ -59,6 +61,7 @@ void ingest_free(struct ingest *in)
 		return;
 	account_book_clear(&in->book);
 	contention_book_clear(&in->contention);
+	request_book_clear(&in->requests);
 	cpu_book_clear(&in->cpus);
 	free(in->account_rows);
 	free(in->ended);
@@ -429,6 +432,40 @@ void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
 		if (in->start_ns)
 			model_loss_add(in->m, cause, by);
 	}
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+void ingest_requests_begin(struct ingest *in, uint64_t now_ns)
+{
+	request_book_begin(&in->requests, now_ns);
+}
+
+void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *e)
+{
+	uint32_t process = e->listener ? identify(in, e->tgid, e->process_start_ns) : MODEL_NONE;
+
+	if (process != MODEL_NONE &&
+	    request_book_endpoint(&in->requests, in->m, row, process, e, in->start_ns))
+		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_socket(struct ingest *in, const struct event_socket *socket)
+{
+	uint32_t process = MODEL_NONE;
+	int err;
+
+	if (socket->tgid && socket->process_start_ns)
+		process = identify(in, socket->tgid, socket->process_start_ns);
+	err = request_book_socket(&in->requests, in->m, process, socket);
+	if (err)
+		model_loss_add(in->m, err == -EBADMSG ? LOSS_BAD_RECORD : LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_requests_end(struct ingest *in, bool sockets_read)
+{
+	if (request_book_end(&in->requests, in->m, in->start_ns, sockets_read))
+		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 }
 
 /* --- side-band ------------------------------------------------------------------------------- */

@@ -47,6 +47,16 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 /* Kernel loss counters as of now, cumulative, by cause. */
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
 
+/*
+ * Requests, once a slice, after the accounts (who is who is known then): begin, each row of the kernel's
+ * endpoints, then each socket as it stands, end. now_ns: by which the age of what stands is told.
+ * sockets_read: all sockets were told. The look before ingest_begin() is the baseline.
+ */
+void ingest_requests_begin(struct ingest *in, uint64_t now_ns);
+void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *endpoint);
+void ingest_socket(struct ingest *in, const struct event_socket *socket);
+void ingest_requests_end(struct ingest *in, bool sockets_read);
+
 /* Side-band records, in the order of their times. */
 void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
 		 uint64_t time_ns);

@@ -36,6 +36,7 @@ void model_free(struct model *m)
 	free(m->symbols);
 	free(m->locations);
 	free(m->cgroups);
+	free(m->endpoints);
 	free(m->slices);
 	free(m->renamings);
 	free(m->samples);
@@ -43,6 +44,9 @@ void model_free(struct model *m)
 	free(m->delays);
 	free(m->contentions);
 	free(m->throttles);
+	free(m->services);
+	free(m->responses);
+	free(m->signals);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);
@@ -54,6 +58,7 @@ void model_free(struct model *m)
 	hash_clear(&m->location_index);
 	hash_clear(&m->string_index);
 	hash_clear(&m->cgroup_index);
+	hash_clear(&m->endpoint_index);
 	free(m);
 }
 
@@ -586,4 +591,5 @@ void model_forget_slice(struct model *m)
 {
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
+	m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 }

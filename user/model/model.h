@@ -30,6 +30,7 @@
 #define MODEL_MAX_ALL_MAPPINGS 4000000u /* 224 MB; each fork inherits its parent's */
 #define MODEL_CGROUP_DEPTH     64	/* groups above one another whose parents are kept */
 #define MODEL_MAX_CGROUPS      65536u /* the kernel's own default bound of a large node is lower */
+#define MODEL_MAX_ENDPOINTS    4096   /* ENDPOINTS_MAX of bpf/events.h */
 #define MODEL_MAX_STRINGS      (256u << 20) /* bytes of all: a process may rename itself for ever */
 #define MODEL_MAX_STRING       16384u	    /* bytes of one string; longer ones are cut */
 
@@ -87,7 +88,7 @@ enum model_loss_cause {
 	LOSS_BAD_RECORD = 20,	  /* a record that breaks the contract */
 	LOSS_TICKS_MISSED = 21,	  /* expected by CPU time, not taken */
 	LOSS_NAMES_TIMEOUT = 22,  /* look-ups abandoned at their deadline */
-	LOSS_ITERATOR = 23,	  /* accounts that could not be read in a slice */
+	LOSS_ITERATOR = 23,	  /* accounts or sockets that could not be read in a slice */
 	LOSS_CAUSE_CNT
 };
 
@@ -98,7 +99,8 @@ enum model_loss_cause {
 #define OFF_QUEUES   0x8u /* run queues cannot be read */
 #define OFF_OWN	     0x10u /* no room for run times by process: own and others cannot be told apart */
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
-#define OFF_CNT	     6
+#define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
+#define OFF_CNT	     7
 
 struct model_host {
 	const char *name;
@@ -281,6 +283,65 @@ struct model_throttle {
 	uint64_t throttled_ns; /* summed over CPUs */
 };
 
+/* What a process serves through one listening socket. */
+struct model_endpoint {
+	uint32_t process;    /* row */
+	uint64_t listener;   /* cookie of the socket: workers of one service may share it */
+	const char *address; /* "0.0.0.0", "::1" */
+	uint16_t port;
+	uint8_t protocols; /* PROTOCOL_* of bpf/events.h seen so far */
+	uint32_t netns;	   /* inode of its network namespace */
+	uint64_t slow_ns;  /* T, that slow and very_slow were counted by */
+	bool dirty;
+};
+
+/* What was served there: counters of struct endpoint over a stretch of time. */
+struct model_served {
+	uint64_t connections;
+	uint64_t begun, answered, abandoned;
+	uint64_t slow, very_slow; /* of answered */
+	uint64_t time_ns;	  /* of answered, to the first answer byte */
+	uint64_t joined, pushed;
+	uint64_t received_bytes, sent_bytes;
+	uint64_t drops; /* connections that the listening socket refused */
+};
+
+/* One endpoint in one slice; where nothing happened and nothing is unanswered there is no row. */
+struct model_service {
+	uint32_t slice;
+	uint32_t endpoint; /* row */
+	struct model_served served;
+	uint64_t time_max_ns; /* of the requests answered in the slice, from the histogram */
+	/* As it stood at the end of the slice. */
+	uint32_t in_progress;
+	uint32_t late;		  /* of these, older than T */
+	uint32_t stuck;		  /* of these, older than STUCK_NS */
+	uint64_t oldest_ns;	  /* age of the oldest, 0 = none */
+	uint32_t queued, backlog; /* of the listening socket: to be accepted, and the limit */
+	uint32_t
+		unsure; /* unanswered, but perhaps of a protocol that answers not all (logs, queues):
+			  * not in progress, not late, not stuck */
+};
+
+/* A request without an answer for so long hangs (domain.md of the design: 10 s). */
+#define STUCK_NS 10000000000ull
+
+/* Times to the first answer byte in one slice, by slot of the histogram in bpf/events.h. */
+struct model_response {
+	uint32_t slice;
+	uint32_t endpoint;
+	uint8_t slot;
+	uint64_t count;
+};
+
+/* The operator's own number for a process at the end of a slice (--service-signal). */
+struct model_signal {
+	uint32_t slice;
+	uint32_t process;   /* row */
+	uint32_t value_ppm; /* a share that is slow or fails, in millionths */
+};
+#define SIGNAL_PPM 1000000u
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -349,6 +410,7 @@ struct model {
 	MODEL_TABLE(struct model_symbol, symbols);
 	MODEL_TABLE(struct model_location, locations);
 	MODEL_TABLE(struct model_cgroup, cgroups);
+	MODEL_TABLE(struct model_endpoint, endpoints);
 	MODEL_TABLE(struct model_slice, slices);
 	MODEL_TABLE(struct model_renaming, renamings); /* a reader's; the recorder has none */
 	/* Per slice; the recorder empties these after each write (model_forget_slice). */
@@ -357,11 +419,14 @@ struct model {
 	MODEL_TABLE(struct model_delay, delays);
 	MODEL_TABLE(struct model_contention, contentions);
 	MODEL_TABLE(struct model_throttle, throttles);
+	MODEL_TABLE(struct model_service, services);
+	MODEL_TABLE(struct model_response, responses);
+	MODEL_TABLE(struct model_signal, signals);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 
 	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
-		location_index, string_index, cgroup_index;
+		location_index, string_index, cgroup_index, endpoint_index;
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
 
@@ -464,7 +529,14 @@ uint32_t model_cgroup_get(struct model *m, uint64_t id);
 /* Whether parents are rows, and every group has its root within MODEL_CGROUP_DEPTH steps. */
 bool model_cgroups_sound(const struct model *m);
 
+/* Row of the endpoint of that process and listening socket; adds it. address is interned; T, protocols
+ * and the rest are set from endpoint when it is added. */
+uint32_t model_endpoint_get(struct model *m, const struct model_endpoint *endpoint);
+/* Row of the endpoint of that process and listening socket, or MODEL_NONE. */
+uint32_t model_endpoint_find(const struct model *m, uint32_t process, uint64_t listener);
+
 /* sum += by, figure by figure. */
+void model_served_add(struct model_served *sum, const struct model_served *by);
 void model_sched_add(struct model_sched *sum, const struct model_sched *by);
 
 /* Appends to the per-slice tables. 0 or -ENOMEM. */
@@ -473,12 +545,16 @@ int model_account_add(struct model *m, const struct model_account *account);
 int model_delay_add(struct model *m, const struct model_delay *delay);
 int model_contention_add(struct model *m, const struct model_contention *contention);
 int model_throttle_add(struct model *m, const struct model_throttle *throttle);
+int model_service_add(struct model *m, const struct model_service *service);
+int model_response_add(struct model *m, const struct model_response *response);
+int model_signal_add(struct model *m, const struct model_signal *signal);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
 int model_slice_add(struct model *m, const struct model_slice *slice);
 
-/* Empties samples, accounts, delays, contentions, throttles, cpus and losses; everything else stays. */
+/* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and
+ * losses; everything else stays. */
 void model_forget_slice(struct model *m);
 
 /* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */

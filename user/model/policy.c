@@ -45,6 +45,13 @@ bool policy_is_realtime(const struct model_thread *thread)
 	return thread->policy == FIFO || thread->policy == RR || thread->policy == DEADLINE;
 }
 
+bool policy_is_background(const struct model_thread *thread)
+{
+	if (thread->policy == BATCH || thread->policy == IDLE)
+		return true;
+	return thread->policy == NORMAL && thread->nice > 0;
+}
+
 static uint64_t wanted_ns(const struct model_thread *thread)
 {
 	return thread->sched.on_cpu_ns + thread->sched.waited_ns + thread->sched.throttled_ns;

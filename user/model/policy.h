@@ -14,6 +14,8 @@
 void policy_text(char buf[static POLICY_BYTES], const struct model_thread *thread);
 /* True for those that run before every normal thread: fifo, rr and deadline. */
 bool policy_is_realtime(const struct model_thread *thread);
+/* True for those that asked to run behind others: nice above 0, batch, the idle class. */
+bool policy_is_background(const struct model_thread *thread);
 /*
  * The same for a process: the class of its threads where those that wanted a tenth of what it wanted,
  * or more, are all of one class; else "". Linear in the threads of m. Returns such a thread's row,

@@ -24,8 +24,7 @@ static uint64_t saturating_product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The slices that the tables have rows of: of a recording that goes on only the current one. */
-static uint64_t elapsed_of(const struct model *m)
+uint64_t sched_elapsed_ns(const struct model *m)
 {
 	size_t first = m->cpus_cnt ? m->slices_cnt : 0, last = m->cpus_cnt ? 0 : m->slices_cnt;
 	uint64_t sum = 0;
@@ -178,7 +177,7 @@ struct sched *sched_new(const struct model *m)
 	s->cgroups = calloc(m->cgroups_cnt + 1, sizeof(*s->cgroups));
 	if (!s->processes || !s->threads || !s->cgroups)
 		goto no_memory;
-	s->elapsed_ns = elapsed_of(m);
+	s->elapsed_ns = sched_elapsed_ns(m);
 	add_threads(s, m);
 	if (add_cgroups(s, m))
 		goto no_memory;
@@ -296,21 +295,55 @@ static uint32_t widest_mask(const struct model *m, uint32_t process)
 	return mask;
 }
 
-struct sched_available sched_available(const struct model *m, uint32_t process)
+/* Of a process in that group, mask of it known. */
+static void add_quotas(const struct model *m, uint32_t row, struct sched_available *a)
 {
-	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
-	uint32_t row = sched_cgroup_of(m, process);
-
 	for (; row != MODEL_NONE; row = m->cgroups[row].parent) {
 		const struct model_cgroup *group = &m->cgroups[row];
 		double quota =
 			group->period_ns ? (double)group->quota_ns / (double)group->period_ns : 0;
 
-		if (quota > 0 && (a.cgroup == MODEL_NONE || quota < a.quota)) {
-			a.quota = quota;
-			a.cgroup = row;
+		if (quota > 0 && (a->cgroup == MODEL_NONE || quota < a->quota)) {
+			a->quota = quota;
+			a->cgroup = row;
 		}
 	}
-	a.cpus = a.cgroup != MODEL_NONE && a.quota < a.mask ? a.quota : a.mask;
+	a->cpus = a->cgroup != MODEL_NONE && a->quota < a->mask ? a->quota : a->mask;
+}
+
+struct sched_available sched_available(const struct model *m, uint32_t process)
+{
+	struct sched_available a = {.cgroup = MODEL_NONE, .mask = widest_mask(m, process)};
+
+	add_quotas(m, sched_cgroup_of(m, process), &a);
 	return a;
+}
+
+struct sched_available *sched_available_all(const struct model *m)
+{
+	struct sched_available *all = calloc(m->processes_cnt + 1, sizeof(*all));
+	_cleanup_free_ uint32_t *groups = malloc((m->processes_cnt + 1) * sizeof(*groups));
+	uint32_t online = m->host.cpus_online;
+
+	if (!all || !groups) {
+		free(all);
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		groups[i] = MODEL_NONE;
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		if (m->accounts[i].cgroup != MODEL_NONE)
+			groups[m->threads[m->accounts[i].thread].process] = m->accounts[i].cgroup;
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		if (m->threads[i].cpus_allowed > all[m->threads[i].process].mask)
+			all[m->threads[i].process].mask = m->threads[i].cpus_allowed;
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		all[i].cgroup = MODEL_NONE;
+		if (!all[i].mask || (online && all[i].mask > online))
+			all[i].mask = online;
+		/* Without an account nothing ran there that a quota could stop. */
+		add_quotas(m, groups[i], &all[i]);
+	}
+	return all;
 }

@@ -21,13 +21,16 @@ struct sched_sum {
 };
 
 struct sched {
-	uint64_t elapsed_ns; /* of the slices that m->cpus has rows of; without rows, of all */
+	uint64_t elapsed_ns; /* sched_elapsed_ns() */
 	struct sched_sum host;
 	struct sched_sum *processes; /* by row of the model */
 	struct sched_sum *threads;   /* by row */
 	struct sched_sum *cgroups;   /* by row; with those of the groups below it */
 };
 
+/* Time of the slices that m->cpus has rows of: of a recording that goes on only the current one; without
+ * rows, of all. ns. */
+uint64_t sched_elapsed_ns(const struct model *m);
 /* Returns it owned, or NULL with errno ENOMEM. */
 struct sched *sched_new(const struct model *m);
 void sched_free(struct sched *s);
@@ -60,6 +63,8 @@ struct sched_available {
 	uint32_t mask;	 /* CPUs of the affinity mask, at most those on line */
 };
 struct sched_available sched_available(const struct model *m, uint32_t process);
+/* The same for all: by row of the model, owned by the caller; NULL with errno ENOMEM. */
+struct sched_available *sched_available_all(const struct model *m);
 /* Row of the cgroup of that process, by its threads' last account; MODEL_NONE where it is not known.
  * Both walk all threads and accounts. */
 uint32_t sched_cgroup_of(const struct model *m, uint32_t process);

@@ -55,6 +55,9 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_SCRATCH] = {"scratch", "ticks without scratch memory"},
 	[LOSS_OWN_SHARED] = {"own-shared", "waits with an uncertain share behind own threads"},
 	[LOSS_WAKEUP_UNSEEN] = {"wakeup-unseen", "waits whose beginning was not seen"},
+	[LOSS_ENDPOINTS] = {"endpoints", "requests of listening sockets beyond hotrun's bound"},
+	[LOSS_SOCKET_ALLOC] = {"socket-alloc", "connections not followed: no memory"},
+	[LOSS_ARRIVAL_UNSEEN] = {"arrival-unseen", "answers whose request was not seen to arrive"},
 	[LOSS_SIDEBAND] = {"sideband", "mapping and lifetime records dropped"},
 	[LOSS_RECURSION] = {"recursion", "program runs skipped by the kernel"},
 	[LOSS_CPU_UNATTACHED] = {"cpu-unattached", "CPUs without a sampling event"},
@@ -62,7 +65,7 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_BAD_RECORD] = {"bad-record", "malformed records"},
 	[LOSS_TICKS_MISSED] = {"ticks-missed", "expected ticks not taken"},
 	[LOSS_NAMES_TIMEOUT] = {"names-timeout", "look-ups abandoned at their deadline"},
-	[LOSS_ITERATOR] = {"iterator", "accounts not read"},
+	[LOSS_ITERATOR] = {"iterator", "accounts or sockets not read"},
 };
 
 const char *model_reason_text(enum model_reason reason)
@@ -100,6 +103,9 @@ const char *model_off_text(uint32_t bit)
 		return "more CPUs than run times by process are kept for";
 	case OFF_LIMITS:
 		return "no cgroup file system with the cpu controller within reach";
+	case OFF_REQUESTS:
+		return "recorded without requests: by an older hotrun, with --no-requests, or on a "
+		       "kernel that does not tell them";
 	default:
 		return "unknown reason";
 	}

@@ -136,6 +136,9 @@ int window_cut(struct model *m, const struct window *w)
 	CUT(m, delays, w);
 	CUT(m, contentions, w);
 	CUT(m, throttles, w);
+	CUT(m, services, w);
+	CUT(m, responses, w);
+	CUT(m, signals, w);
 	CUT(m, cpus, w);
 	CUT(m, losses, w);
 	m->slices_cnt = w->last - w->first + 1;

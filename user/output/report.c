@@ -89,6 +89,9 @@ static int write_sections(const struct report *r)
 	int err;
 
 	report_host(r);
+	err = report_verdict(r);
+	if (err)
+		return err;
 	report_processes(r);
 	err = report_who_waits(r);
 	if (!err)
@@ -98,7 +101,9 @@ static int write_sections(const struct report *r)
 	if (err)
 		return err;
 	if (!r->o.summary) {
-		err = report_sched(r);
+		err = report_requests(r);
+		if (!err)
+			err = report_sched(r);
 		if (err)
 			return err;
 		err = r->o.processes ? asked_processes(r) : top_processes(r);
@@ -107,6 +112,25 @@ static int write_sections(const struct report *r)
 		report_losses(r);
 	}
 	return r->o.all ? report_idle(r) : 0;
+}
+
+/* 0 or -ENOMEM. */
+static int read_verdicts(struct report *r)
+{
+	struct verdict_sources sources = {
+		.m = r->m,
+		.totals = r->totals,
+		.books = &r->books,
+		.sched = r->sched,
+		.requests = r->requests,
+		.policy = r->o.limits,
+		.asked = r->o.processes,
+		.asked_cnt = r->o.processes ? r->o.process_cnt : 0,
+		.all = r->o.all,
+	};
+
+	r->verdicts = verdicts_new(&sources);
+	return r->verdicts ? 0 : -ENOMEM;
 }
 
 /* 0 or -ENOMEM. */
@@ -119,6 +143,19 @@ static int read_waits(struct report *r)
 	r->throttled = report_throttled_new(r->m);
 	r->hottest = report_hottest_new();
 	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
+}
+
+/* 0 or -ENOMEM. */
+static int read_requests(struct report *r)
+{
+	if (report_requests_off(r))
+		return 0;
+	r->requests = requests_new(r->m);
+	if (!r->requests)
+		return -ENOMEM;
+	qsort(r->requests->ports, r->requests->ports_cnt, sizeof(*r->requests->ports),
+	      requests_compare_ports);
+	return 0;
 }
 
 const char *report_waits_off(const struct report *r)
@@ -134,8 +171,10 @@ static void report_clear(struct report *r)
 	totals_free(r->totals);
 	sched_free(r->sched);
 	contention_free(r->contention);
+	requests_free(r->requests);
 	free(r->throttled);
 	report_hottest_free(r->hottest);
+	verdicts_free(r->verdicts);
 }
 
 void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *w)
@@ -146,7 +185,8 @@ void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct repor
 		 number_fixed((double)w->whole_ns / 1e9, 1).text);
 }
 
-int report_write(FILE *out, struct model *m, const struct report_options *options)
+static int write_with(FILE *out, struct model *m, const struct report_options *options,
+		      int (*write_all)(const struct report *r))
 {
 	struct report r = {.out = out, .m = m, .o = with_defaults(options)};
 	int err = -ENOMEM;
@@ -156,14 +196,28 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 	if (r.totals && r.unnamed)
 		err = read_waits(&r);
 	if (!err)
+		err = read_requests(&r);
+	if (!err)
 		err = groups_ran(&r.groups, m, r.totals, r.sched);
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
-		err = write_sections(&r);
+		err = read_verdicts(&r);
 	}
+	if (!err)
+		err = write_all(&r);
 	report_clear(&r);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	return err;
+}
+
+int report_write(FILE *out, struct model *m, const struct report_options *options)
+{
+	return write_with(out, m, options, write_sections);
+}
+
+int report_json_write(FILE *out, struct model *m, const struct report_options *options)
+{
+	return write_with(out, m, options, report_verdicts_json);
 }

@@ -2,14 +2,16 @@
 #ifndef HOTRUN_OUTPUT_REPORT_H
 #define HOTRUN_OUTPUT_REPORT_H
 /*
- * The text report of a capture: a first screen that says who takes the CPU, who waits for it and where
- * to start, then what the scheduler gave to whom, the hot paths of each process and what was lost. Reads the model only (it adds symbols for notes
+ * The text report of a capture: a first screen that says whether anybody is hurt and by what, who takes
+ * the CPU, who waits for it and where to start, then what the scheduler gave to whom, the hot paths of each process and what was lost. Reads the model only (it adds symbols for notes
  * to it); writes UTF-8 without control bytes, numbers with a dot whatever the locale is. No threads.
  */
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "model/model.h"
+
+struct verdict_policy;
 
 #define REPORT_MIN_WIDTH     80
 #define REPORT_DEFAULT_WIDTH 110
@@ -33,6 +35,7 @@ struct report_options {
 	bool summary;		   /* the first screen alone */
 	bool force;		   /* show shares although the books of samples have a gap */
 	struct report_window window;
+	const struct verdict_policy *limits; /* of verdicts; NULL = defaults */
 };
 
 /* "window 3.0 to 8.0 s of 30.0 s (whole slices)". */
@@ -40,4 +43,7 @@ void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct repor
 
 /* Writes the report. options: NULL = defaults. Returns 0, -ENOMEM, or -EIO when out failed. */
 int report_write(FILE *out, struct model *m, const struct report_options *options);
+/* The verdicts alone, as JSON for machines (the README tells its members): of the host, of each process
+ * that is not healthy or was asked for. The same returns. */
+int report_json_write(FILE *out, struct model *m, const struct report_options *options);
 #endif

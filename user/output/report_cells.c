@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -319,6 +320,25 @@ void put_words(const struct report *r, const char *text, size_t at, size_t inden
 		text += strspn(text, " ");
 	}
 	putc('\n', r->out);
+}
+
+void words_add(struct words *w, const char *format, ...)
+{
+	size_t room = sizeof(w->text) - w->len;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(w->text + w->len, room, format, args);
+	va_end(args);
+	if (n > 0)
+		w->len += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+void put_paragraph(const struct report *r, const struct words *w, size_t indent)
+{
+	put_spaces(r, indent);
+	put_words(r, w->text, indent, indent + 2);
 }
 
 double report_cores(const struct report *r, uint64_t on_cpu_ns)

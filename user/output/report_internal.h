@@ -8,9 +8,11 @@
 #include <stdio.h>
 
 #include "judge/books.h"
+#include "judge/verdicts.h"
 #include "model/contention.h"
 #include "model/model.h"
 #include "model/policy.h"
+#include "model/requests.h"
 #include "model/sched.h"
 #include "model/totals.h"
 #include "model/unnamed.h"
@@ -35,8 +37,10 @@ struct report {
 	/* What the scheduler did; NULL where the capture kept no waits. */
 	struct sched *sched;
 	struct contention *contention;
+	struct requests *requests;	    /* NULL where report_requests_off() */
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
+	struct verdicts *verdicts;
 };
 
 /* Processes that the first screen says more of. */
@@ -87,6 +91,15 @@ void put_delay(const struct report *r, const struct sched_sum *sum, double q, si
  * column `at` already. */
 void put_words(const struct report *r, const char *text, size_t at, size_t indent);
 
+/* A text that is gathered, then broken to the width. Cut where it is full. */
+struct words {
+	char text[6144];
+	size_t len;
+};
+__attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char *format, ...);
+/* It in lines, the first one indented so far, later ones two columns more. */
+void put_paragraph(const struct report *r, const struct words *w, size_t indent);
+
 /* The next row of the table that "start here" speaks of and the report details: those with samples or
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
@@ -105,6 +118,8 @@ void report_hottest_free(struct hottest_book *book);
 
 /* Sums by cgroup; owned by the caller, or NULL without memory. */
 struct report_throttled *report_throttled_new(const struct model *m);
+/* Why requests are not known, or NULL. */
+const char *report_requests_off(const struct report *r);
 /* Why sched is NULL. */
 const char *report_waits_off(const struct report *r);
 /* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
@@ -118,6 +133,13 @@ void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static 
 void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
 #define PID_COLUMNS 9
 
+/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %"; nothing
+ * where that is not known. 0 or -ENOMEM. */
+int report_behind(const struct report *r, uint32_t process, struct words *w);
+
+/* Since the recording's start, as --from and --to take it. */
+uint64_t report_since_ns(const struct report *r, uint64_t time_ns);
+
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
 
@@ -125,17 +147,23 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns);
 const struct total_process *report_find(const struct report *r, uint32_t process);
 
 /* The sections. 0 or -ENOMEM. */
+/* The file of report_json_write(). 0 or -ENOMEM. */
+int report_verdicts_json(const struct report *r);
 void report_host(const struct report *r);
+int report_verdict(const struct report *r);
 void report_processes(const struct report *r);
 int report_who_waits(const struct report *r);
 int report_start_here(const struct report *r);
 int report_books(const struct report *r);
+int report_requests(const struct report *r);
 int report_sched(const struct report *r);
 int report_contention(const struct report *r);
 int report_cgroups(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);
 /* Of one process: what it could use, how its wait splits, its threads. */
 int report_process_waits(const struct report *r, uint32_t process);
+/* Of one process: ports, times to the first answer byte, its worst seconds. */
+int report_process_requests(const struct report *r, uint32_t process);
 int report_threads(const struct report *r, uint32_t process);
 int report_tree(const struct report *r, uint32_t process);
 void report_losses(const struct report *r);

@@ -247,6 +247,8 @@ int report_process(const struct report *r, const struct total_process *t)
 	put_title(r, t);
 	put_facts(r, t);
 	err = report_process_waits(r, t->process);
+	if (!err)
+		err = report_process_requests(r, t->process);
 	if (err)
 		return err;
 	if (!t->samples)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,26 +27,8 @@
 #define HEAD_LEAST     0.10 /* of what is missing: the first screen tells no less */
 #define OTHERS_COLUMNS 36
 #define METHOD_COLUMNS 48
-
-/* A text that is gathered, then broken to the width. Cut where it is full. */
-struct words {
-	char text[6144];
-	size_t len;
-};
-
-__attribute__((format(printf, 2, 3))) static void words_add(struct words *w, const char *format,
-							    ...)
-{
-	size_t room = sizeof(w->text) - w->len;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(w->text + w->len, room, format, args);
-	va_end(args);
-	if (n > 0)
-		w->len += (size_t)n < room ? (size_t)n : room - 1;
-}
+#define BEHIND_SHOWN   2    /* of a verdict's line, */
+#define BEHIND_LEAST   0.10 /* and after the first from here on */
 
 static struct number whole_percent(double share)
 {
@@ -214,6 +195,26 @@ static int add_others(const struct report *r, struct words *w, const struct who 
 	return err;
 }
 
+int report_behind(const struct report *r, uint32_t process, struct words *w)
+{
+	struct who who = {NULL, process, true};
+	_cleanup_(others_clear) struct others o = {0};
+	int err = others_of(r, &who, &o);
+
+	if (err || nameless(r, &who, &o))
+		return err;
+	for (size_t i = 0; i < o.rows_cnt && i < BEHIND_SHOWN; i++) {
+		double share = part_of(o.rows[i].weight, o.weight);
+		char label[NAME_BYTES];
+
+		if (i && share < BEHIND_LEAST)
+			break;
+		report_label(r, &r->groups.rows[o.rows[i].row], OTHERS_COLUMNS, label);
+		words_add(w, "%s %s %s", i ? "," : ":", label, whole_percent(share).text);
+	}
+	return 0;
+}
+
 /* --- how the wait splits --------------------------------------------------------------------- */
 
 struct part {
@@ -267,12 +268,6 @@ static void add_split(const struct report *r, struct words *w, const struct mode
 	add_parts(w, parts, sizeof(parts) / sizeof(parts[0]), lost_ns(s));
 }
 
-static void put_entry(const struct report *r, const struct words *w, size_t indent)
-{
-	put_spaces(r, indent);
-	put_words(r, w->text, indent, indent + 2);
-}
-
 static void put_limit(const struct report *r, uint32_t process, uint32_t limit, size_t indent)
 {
 	char class[POLICY_BYTES], text[NAME_BYTES];
@@ -289,7 +284,7 @@ static void put_limit(const struct report *r, uint32_t process, uint32_t limit, 
 		if (strcmp(class, "deadline") && r->m->host.off & OFF_LIMITS)
 			words_add(&w, ": %s", model_off_text(OFF_LIMITS));
 	}
-	put_entry(r, &w, indent);
+	put_paragraph(r, &w, indent);
 }
 
 /* Of several of one name, which may run under limits of their own. */
@@ -316,7 +311,7 @@ static int put_causes(const struct report *r, const struct who *who, const struc
 	if (part_of(behind_others_ns(s), lost_ns(s)) >= least)
 		err = add_others(r, &others, who);
 	if (others.len)
-		put_entry(r, &others, indent);
+		put_paragraph(r, &others, indent);
 	if (part_of(s->throttled_ns, lost_ns(s)) >= least && (limit == MODEL_NONE || limit != told))
 		put_limit(r, throttled, limit, indent);
 	return err;
@@ -376,7 +371,7 @@ static int put_who_waits(const struct report *r, const struct group_row *row)
 	add_wanted(r, &w, &row->sched);
 	words_add(&w, "; ");
 	add_split(r, &w, &row->sched);
-	put_entry(r, &w, 2);
+	put_paragraph(r, &w, 2);
 	return put_causes(r, &who, &row->sched, HEAD_LEAST, MODEL_NONE, 4);
 }
 
@@ -395,7 +390,7 @@ static void put_missed_less(const struct report *r, const struct waiting *most)
 	if (most->more_cnt)
 		words_add(&w, "; and %s more", number_count(most->more_cnt).text);
 	if (w.len)
-		put_entry(r, &w, 2);
+		put_paragraph(r, &w, 2);
 }
 
 /* Who hangs in the kernel wants no CPU, and so has no row in the tables above and below. */
@@ -435,7 +430,7 @@ static void put_uninterruptible(const struct report *r)
 	if (!cnt)
 		return;
 	put_heading(r, "asleep and not interruptible (state D: disk, NFS), mean threads");
-	put_entry(r, &w, 2);
+	put_paragraph(r, &w, 2);
 }
 
 int report_who_waits(const struct report *r)
@@ -481,10 +476,10 @@ int report_process_waits(const struct report *r, uint32_t process)
 		words_add(&w, ", limits n/a: %s", model_off_text(OFF_LIMITS));
 	}
 	words_add(&w, ")");
-	put_entry(r, &w, 3);
+	put_paragraph(r, &w, 3);
 	if (!report_is_some(r, lost_ns(s)))
 		return 0;
 	add_split(r, &split, s);
-	put_entry(r, &split, 3);
+	put_paragraph(r, &split, 3);
 	return put_causes(r, &who, s, 0.005, available.cgroup, 3);
 }

@@ -21,6 +21,10 @@ static const char *order_text(enum top_order order)
 		return "by waiting";
 	case TOP_BY_SWITCHES:
 		return "by switches";
+	case TOP_BY_SLOW:
+		return "by slow requests";
+	case TOP_BY_VERDICT:
+		return "by verdict";
 	default:
 		return "by CPU";
 	}
@@ -36,8 +40,12 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 	n = (size_t)snprintf(line, TOP_LINE_BYTES, "%s · %s · %s · ", host, time.text,
 			     number_time(v->elapsed_ns).text);
 	if (v->process == MODEL_NONE) {
-		snprintf(line + n, TOP_LINE_BYTES - n, "%s active processes, %s",
-			 number_count(v->rows_cnt).text, order_text(v->order));
+		n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, "%s active processes",
+				      number_count(v->rows_cnt).text);
+		if (v->verdicts->degraded)
+			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s degraded",
+					      number_count(v->verdicts->degraded).text);
+		snprintf(line + n, TOP_LINE_BYTES - n, ", %s", order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);
 		snprintf(line + n, TOP_LINE_BYTES - n, "threads of %s, pid %u, %s", who,
@@ -56,7 +64,9 @@ void top_text_host(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		return;
 	}
 	snprintf(line, TOP_LINE_BYTES,
-		 "CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s switches/s",
+		 "host %s · CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s "
+		 "switches/s",
+		 verdict_id(verdicts_result(&v->verdicts->host)->verdict),
 		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text, v->cpus,
 		 number_fixed(sched_mean(host->sched.waited_ns, v->elapsed_ns), 2).text,
 		 number_time(sched_delay_ns(host, 0.99)).text,
@@ -106,22 +116,35 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 #define DELAY_COLUMNS	 10
 #define RATE_COLUMNS	 10
 #define THROTTLE_COLUMNS 10
+#define SLOW_COLUMNS	 8
+#define STUCK_COLUMNS	 7
+#define VERDICT_COLUMNS	 17 /* with a gap before it */
 #define GAP_COLUMNS	 2
 #define THROTTLE_FROM	 76
-#define SPLIT_FROM	 118
-#define METHOD_FROM	 38 /* of what is left for names: less says nothing of a method */
+#define SPLIT_FROM	 118 /* of threads */
+/* Of processes: first the hottest method has its room, from 96 on. */
+#define VERDICT_FROM	  113
+#define SERVICE_FROM	  128 /* slow, stuck */
+#define SERVED_SPLIT_FROM 146
+#define METHOD_FROM	  38 /* of what is left for names: less says nothing of a method */
 
 struct layout {
-	bool split, throttled;
+	bool split, throttled, service, verdict;
 	size_t name, method;
 };
 
-static struct layout layout_of(size_t columns)
+static struct layout layout_of(size_t columns, bool threads)
 {
-	struct layout l = {.split = columns >= SPLIT_FROM, .throttled = columns >= THROTTLE_FROM};
+	struct layout l = {
+		.split = columns >= (threads ? SPLIT_FROM : SERVED_SPLIT_FROM),
+		.throttled = columns >= THROTTLE_FROM,
+		.service = !threads && columns >= SERVICE_FROM,
+		.verdict = !threads && columns >= VERDICT_FROM,
+	};
 	size_t used = ID_COLUMNS + 2 * MEAN_COLUMNS + DELAY_COLUMNS + RATE_COLUMNS +
 		      (l.throttled ? THROTTLE_COLUMNS : 0) + (l.split ? 2 * MEAN_COLUMNS : 0) +
-		      GAP_COLUMNS;
+		      (l.service ? SLOW_COLUMNS + STUCK_COLUMNS : 0) +
+		      (l.verdict ? VERDICT_COLUMNS : 0) + GAP_COLUMNS;
 	size_t room = columns > used + 1 ? columns - used : 1;
 
 	if (room < METHOD_FROM) {
@@ -157,8 +180,8 @@ static void put_left(char *line, const char *text, size_t columns)
 
 void top_text_titles(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns)
 {
-	struct layout l = layout_of(columns);
 	bool threads = v->process != MODEL_NONE;
+	struct layout l = layout_of(columns, threads);
 
 	line[0] = '\0';
 	put(line, threads ? "tid" : "pid", ID_COLUMNS);
@@ -172,6 +195,14 @@ void top_text_titles(char line[static TOP_LINE_BYTES], const struct top_view *v,
 	put(line, "switch/s", RATE_COLUMNS);
 	if (l.throttled)
 		put(line, "throttled", THROTTLE_COLUMNS);
+	if (l.service) {
+		put(line, "slow", SLOW_COLUMNS);
+		put(line, "stuck", STUCK_COLUMNS);
+	}
+	if (l.verdict) {
+		put(line, "", GAP_COLUMNS);
+		put_left(line, "verdict", VERDICT_COLUMNS - GAP_COLUMNS);
+	}
 	put(line, "", GAP_COLUMNS);
 	put_left(line, threads ? "S thread" : "process", l.name);
 	if (l.method) {
@@ -222,6 +253,29 @@ static void put_figures(char *line, const struct top_view *v, const struct sched
 		    THROTTLE_COLUMNS);
 }
 
+/* requests: NULL = it serves nothing. */
+static void put_service(char *line, const struct top_view *v, const struct requests_sum *requests)
+{
+	if (v->m->host.off & OFF_REQUESTS) {
+		put(line, "n/a", SLOW_COLUMNS);
+		put(line, "n/a", STUCK_COLUMNS);
+		return;
+	}
+	put(line,
+	    requests && requests_judged(requests)
+		    ? number_percent(requests_slow_share(requests)).text
+		    : "-",
+	    SLOW_COLUMNS);
+	put(line, requests && requests->stuck ? number_count(requests->stuck).text : "-",
+	    STUCK_COLUMNS);
+}
+
+static void put_verdict(char *line, const struct verdict_result *verdict)
+{
+	put(line, "", GAP_COLUMNS);
+	put_left(line, verdict ? verdict_id(verdict->verdict) : "-", VERDICT_COLUMNS - GAP_COLUMNS);
+}
+
 static void put_thread(char *line, const struct model_thread *t, size_t columns)
 {
 	char name[NAME_BYTES], all[NAME_BYTES + 8], state = (char)t->state;
@@ -252,7 +306,7 @@ void top_text_row(char line[static TOP_LINE_BYTES], const struct top_view *v, si
 		  size_t columns)
 {
 	bool threads = v->process != MODEL_NONE;
-	struct layout l = layout_of(columns);
+	struct layout l = layout_of(columns, threads);
 	uint32_t row = v->rows[i];
 	char id[16], name[NAME_BYTES];
 
@@ -261,6 +315,10 @@ void top_text_row(char line[static TOP_LINE_BYTES], const struct top_view *v, si
 		 threads ? v->m->threads[row].tid : v->m->processes[row].tgid);
 	put(line, id, ID_COLUMNS);
 	put_figures(line, v, top_view_sum(v, i), &l);
+	if (l.service)
+		put_service(line, v, top_view_requests(v, i));
+	if (l.verdict)
+		put_verdict(line, top_view_verdict(v, i));
 	put(line, "", GAP_COLUMNS);
 	if (threads) {
 		put_thread(line, &v->m->threads[row], l.name);

@@ -154,7 +154,59 @@ static void sum_host(struct top_view *v)
 	}
 }
 
-struct top_view *top_view_new(struct model *m)
+/* 0 or -ENOMEM. */
+static int sum_requests(struct top_view *v)
+{
+	const struct model *m = v->m;
+
+	if (m->host.off & OFF_REQUESTS)
+		return 0;
+	v->requests = requests_new(m);
+	v->serves = calloc(m->processes_cnt + 1, sizeof(*v->serves));
+	if (!v->requests || !v->serves)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->endpoints_cnt; i++) {
+		const struct requests_sum *s = &v->requests->endpoints[i];
+
+		if (s->served.answered || s->in_progress)
+			v->serves[m->endpoints[i].process] = true;
+	}
+	return 0;
+}
+
+/* Each process that wanted CPU or serves, by the figures of this slice. 0 or -ENOMEM. */
+static int judge(struct top_view *v, const struct verdict_policy *policy)
+{
+	struct totals *totals = totals_new(v->m);
+	struct books books;
+
+	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
+	if (totals && v->judged) {
+		/* Threads have their figures since the recording's start, the books of CPUs those of the
+		 * slice. */
+		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
+		books = books_of(v->m, totals);
+		v->verdicts = verdicts_new(&(struct verdict_sources){
+			.m = v->m,
+			.totals = totals,
+			.books = &books,
+			.sched = v->sched,
+			.requests = v->requests,
+			.policy = policy,
+			.all = true,
+		});
+	}
+	totals_free(totals);
+	if (!v->verdicts)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->processes_cnt; i++)
+		v->judged[i] = MODEL_NONE;
+	for (size_t i = 0; i < v->verdicts->rows_cnt; i++)
+		v->judged[v->verdicts->rows[i].process] = (uint32_t)i;
+	return 0;
+}
+
+struct top_view *top_view_new(struct model *m, const struct verdict_policy *policy)
 {
 	struct top_view *v = calloc(1, sizeof(*v));
 
@@ -164,7 +216,8 @@ struct top_view *top_view_new(struct model *m)
 	v->processes_cnt = m->processes_cnt;
 	v->threads_cnt = m->threads_cnt;
 	v->sched = sched_new(m);
-	if (!v->sched || find_hot(v, m) || top_view_arrange(v, MODEL_NONE, TOP_BY_CPU)) {
+	if (!v->sched || sum_requests(v) || judge(v, policy) || find_hot(v, m) ||
+	    top_view_arrange(v, MODEL_NONE, TOP_BY_CPU)) {
 		top_view_free(v);
 		errno = ENOMEM;
 		return NULL;
@@ -179,6 +232,10 @@ void top_view_free(struct top_view *v)
 	if (!v)
 		return;
 	sched_free(v->sched);
+	requests_free(v->requests);
+	free(v->serves);
+	verdicts_free(v->verdicts);
+	free(v->judged);
 	free(v->hot_processes.rows);
 	free(v->hot_threads.rows);
 	free(v->rows);
@@ -195,6 +252,39 @@ static const struct sched_sum *sum_of(const struct top_view *v, uint32_t row)
 const struct sched_sum *top_view_sum(const struct top_view *v, size_t i)
 {
 	return sum_of(v, v->rows[i]);
+}
+
+static const struct requests_sum *requests_of(const struct top_view *v, uint32_t row)
+{
+	return v->process == MODEL_NONE && v->serves && v->serves[row]
+		       ? &v->requests->processes[row]
+		       : NULL;
+}
+
+const struct requests_sum *top_view_requests(const struct top_view *v, size_t i)
+{
+	return requests_of(v, v->rows[i]);
+}
+
+static const struct verdict_result *verdict_row(const struct top_view *v, uint32_t row)
+{
+	if (v->process != MODEL_NONE || v->judged[row] == MODEL_NONE)
+		return NULL;
+	return verdicts_result(&v->verdicts->rows[v->judged[row]]);
+}
+
+const struct verdict_result *top_view_verdict(const struct top_view *v, size_t i)
+{
+	return verdict_row(v, v->rows[i]);
+}
+
+/* Stuck requests, then the slow share in thousandths as it is shown; who serves stands before who does
+ * not. */
+static uint64_t slowness(const struct requests_sum *s)
+{
+	if (!s)
+		return 0;
+	return ((uint64_t)s->stuck << 32) + 2 * (uint64_t)(requests_slow_share(s) * 1000 + 0.5) + 1;
 }
 
 static uint64_t figure_of(const struct top_view *v, uint32_t row, enum top_order order)
@@ -217,7 +307,19 @@ static uint64_t shown(const struct top_view *v, uint32_t row, enum top_order ord
 	uint64_t figure = figure_of(v, row, order);
 	double mean = sched_mean(figure, v->sched->elapsed_ns);
 
+	if (order == TOP_BY_SLOW)
+		return slowness(requests_of(v, row));
 	return (uint64_t)(mean * (order == TOP_BY_SWITCHES ? 1e9 : 100) + 0.5);
+}
+
+static int by_verdict(const struct top_view *v, uint32_t x, uint32_t y)
+{
+	const struct verdict_result *a = verdict_row(v, x), *b = verdict_row(v, y);
+	int c = COMPARE(b != NULL, a != NULL);
+
+	if (!c && a)
+		c = verdict_compare(a->verdict, b->verdict);
+	return c ? c : COMPARE(shown(v, y, TOP_BY_CPU), shown(v, x, TOP_BY_CPU));
 }
 
 static int by_figure(const void *a, const void *b, void *view)
@@ -225,7 +327,8 @@ static int by_figure(const void *a, const void *b, void *view)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct top_view *v = view;
 	/* Who ran nearly nothing stands by what it waited: the starved must not be last. */
-	int c = COMPARE(shown(v, y, v->order), shown(v, x, v->order));
+	int c = v->order == TOP_BY_VERDICT ? by_verdict(v, x, y)
+					   : COMPARE(shown(v, y, v->order), shown(v, x, v->order));
 
 	if (!c)
 		c = COMPARE(shown(v, y, TOP_BY_WAITING), shown(v, x, TOP_BY_WAITING));
@@ -242,11 +345,11 @@ int top_view_arrange(struct top_view *v, uint32_t process, enum top_order order)
 	v->rows = NULL;
 	v->rows_cnt = 0;
 	v->process = process;
-	v->order = order;
+	v->order = process != MODEL_NONE && order >= TOP_BY_SLOW ? TOP_BY_CPU : order;
 	for (uint32_t i = 0; i < all; i++) {
 		if (process != MODEL_NONE && v->m->threads[i].process != process)
 			continue;
-		if (!sched_wanted_ns(&sum_of(v, i)->sched))
+		if (!sched_wanted_ns(&sum_of(v, i)->sched) && !requests_of(v, i))
 			continue;
 		if (GROW(v->rows, v->rows_cnt, cap))
 			return -ENOMEM;

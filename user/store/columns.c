@@ -20,7 +20,7 @@
 	}
 #define L(row, type, field, off) LN(row, type, field, #field, off)
 
-#define OFF_FIRST (OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS)
+#define OFF_FIRST (OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS)
 
 static const struct column host_columns[] = {
 	C(model_host, TEXT, name),	    C(model_host, TEXT, kernel),
@@ -75,6 +75,12 @@ static const struct column thread_columns[] = {
 	L(model_thread, U8, policy, OFF_ACCOUNTS),
 	L(model_thread, I8, nice, OFF_ACCOUNTS),
 	L(model_thread, U8, rt_priority, OFF_ACCOUNTS),
+};
+static const struct column endpoint_columns[] = {
+	C(model_endpoint, U32, process),  C(model_endpoint, U64, listener),
+	C(model_endpoint, TEXT, address), C(model_endpoint, U16, port),
+	C(model_endpoint, U8, protocols), C(model_endpoint, U32, netns),
+	C(model_endpoint, NS, slow_ns),
 };
 static const struct column module_columns[] = {
 	CN(row_module, TEXT, module.path, "path"),
@@ -140,6 +146,42 @@ static const struct column throttle_columns[] = {
 	C(model_throttle, SUM, periods),      C(model_throttle, SUM, throttled_periods),
 	C(model_throttle, SUM, throttled_ns),
 };
+#define SERVED(field) CN(model_service, SUM, served.field, #field)
+static const struct column service_columns[] = {
+	C(model_service, U32, slice),
+	C(model_service, U32, endpoint),
+	SERVED(connections),
+	SERVED(begun),
+	SERVED(answered),
+	SERVED(abandoned),
+	SERVED(slow),
+	SERVED(very_slow),
+	SERVED(time_ns),
+	SERVED(joined),
+	SERVED(pushed),
+	SERVED(received_bytes),
+	SERVED(sent_bytes),
+	SERVED(drops),
+	C(model_service, NS, time_max_ns),
+	C(model_service, U32, in_progress),
+	C(model_service, U32, late),
+	C(model_service, U32, stuck),
+	C(model_service, NS, oldest_ns),
+	C(model_service, U32, queued),
+	C(model_service, U32, backlog),
+	C(model_service, U32, unsure),
+};
+static const struct column response_columns[] = {
+	C(model_response, U32, slice),
+	C(model_response, U32, endpoint),
+	C(model_response, U8, slot),
+	C(model_response, SUM, count),
+};
+static const struct column signal_columns[] = {
+	C(model_signal, U32, slice),
+	C(model_signal, U32, process),
+	C(model_signal, U32, value_ppm),
+};
 #define QUEUE(n) LN(model_cpu, SUM, queue[n], "queue_" #n, OFF_QUEUES)
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice),
@@ -198,6 +240,7 @@ const struct table_layout store_tables[TABLE_CNT] = {
 	[TABLE_CGROUP] = TL(cgroup, OFF_LIMITS),
 	[TABLE_PROCESS] = T(process),
 	[TABLE_THREAD] = T(thread),
+	[TABLE_ENDPOINT] = TL(endpoint, OFF_REQUESTS),
 	[TABLE_MODULE] = T(module),
 	[TABLE_MAPPING] = {"mapping", mapping_columns, COUNT(mapping_columns), false, 0},
 	[TABLE_STACK] = T(stack),
@@ -208,6 +251,9 @@ const struct table_layout store_tables[TABLE_CNT] = {
 	[TABLE_RUN_DELAY] = TL(run_delay, OFF_ACCOUNTS),
 	[TABLE_CONTENTION] = TL(contention, OFF_QUEUES),
 	[TABLE_THROTTLE] = TL(throttle, OFF_LIMITS),
+	[TABLE_SERVICE] = TL(service, OFF_REQUESTS),
+	[TABLE_RESPONSE] = TL(response, OFF_REQUESTS),
+	[TABLE_SIGNAL] = TL(signal, OFF_REQUESTS),
 	[TABLE_CPU] = T(cpu),
 	[TABLE_LOSS] = T(loss),
 	[TABLE_RENAMING] = TL(renaming, OFF_NO_FIGURE),

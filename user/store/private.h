@@ -24,6 +24,7 @@ enum store_table {
 	TABLE_CGROUP,
 	TABLE_PROCESS,
 	TABLE_THREAD,
+	TABLE_ENDPOINT,
 	TABLE_MODULE,
 	TABLE_MAPPING,
 	TABLE_STACK,
@@ -34,6 +35,9 @@ enum store_table {
 	TABLE_RUN_DELAY,
 	TABLE_CONTENTION,
 	TABLE_THROTTLE,
+	TABLE_SERVICE,
+	TABLE_RESPONSE,
+	TABLE_SIGNAL,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_RENAMING,
@@ -102,6 +106,7 @@ union store_row {
 	struct model_cgroup cgroup;
 	struct model_process process;
 	struct model_thread thread;
+	struct model_endpoint endpoint;
 	struct row_module module;
 	struct row_mapping mapping;
 	struct row_stack stack;
@@ -112,6 +117,9 @@ union store_row {
 	struct model_delay run_delay;
 	struct model_contention contention;
 	struct model_throttle throttle;
+	struct model_service service;
+	struct model_response response;
+	struct model_signal signal;
 	struct model_cpu cpu;
 	struct model_loss loss;
 	struct model_renaming renaming;

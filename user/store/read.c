@@ -98,6 +98,13 @@ static int take_thread(struct reader *r, uint64_t id, union store_row *row)
 	return err;
 }
 
+static int take_endpoint(struct reader *r, uint64_t id, union store_row *row)
+{
+	if (row->endpoint.process >= r->m->processes_cnt)
+		return -EBADMSG;
+	return expect_row(model_endpoint_get(r->m, &row->endpoint), id);
+}
+
 static int take_module(struct reader *r, uint64_t id, union store_row *row)
 {
 	struct model_module *module = &row->module.module;
@@ -238,6 +245,36 @@ static int take_throttle(struct reader *r, uint64_t id, union store_row *row)
 	return model_throttle_add(r->m, &row->throttle);
 }
 
+static int take_service(struct reader *r, uint64_t id, union store_row *row)
+{
+	(void)id;
+	if (row->service.slice >= r->m->slices_cnt || row->service.endpoint >= r->m->endpoints_cnt)
+		return -EBADMSG;
+	return model_service_add(r->m, &row->service);
+}
+
+static int take_response(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_response *response = &row->response;
+
+	(void)id;
+	if (response->slice >= r->m->slices_cnt || response->endpoint >= r->m->endpoints_cnt ||
+	    response->slot >= RESPONSE_SLOTS)
+		return -EBADMSG;
+	return model_response_add(r->m, response);
+}
+
+static int take_signal(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_signal *signal = &row->signal;
+
+	(void)id;
+	if (signal->slice >= r->m->slices_cnt || signal->process >= r->m->processes_cnt ||
+	    signal->value_ppm > SIGNAL_PPM)
+		return -EBADMSG;
+	return model_signal_add(r->m, signal);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -283,6 +320,7 @@ static const struct {
 	[TABLE_CGROUP] = {take_cgroup, MODEL_MAX_CGROUPS},
 	[TABLE_PROCESS] = {take_process, MODEL_MAX_PROCESSES},
 	[TABLE_THREAD] = {take_thread, MODEL_MAX_THREADS},
+	[TABLE_ENDPOINT] = {take_endpoint, MODEL_MAX_ENDPOINTS},
 	[TABLE_MODULE] = {take_module, MODEL_MAX_LOCATIONS},
 	[TABLE_MAPPING] = {take_mapping, UINT64_MAX},
 	[TABLE_STACK] = {take_stack, MODEL_MAX_STACKS},
@@ -293,6 +331,9 @@ static const struct {
 	[TABLE_RUN_DELAY] = {take_run_delay, UINT32_MAX - 1},
 	[TABLE_CONTENTION] = {take_contention, UINT32_MAX - 1},
 	[TABLE_THROTTLE] = {take_throttle, UINT32_MAX - 1},
+	[TABLE_SERVICE] = {take_service, UINT32_MAX - 1},
+	[TABLE_RESPONSE] = {take_response, UINT32_MAX - 1},
+	[TABLE_SIGNAL] = {take_signal, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},

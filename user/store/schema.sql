@@ -47,7 +47,8 @@ CREATE TABLE host (
 	off INTEGER NOT NULL             -- later: what this capture does not have, a sum of: 1 waits,
 	                                 -- 2 cgroups and throttling (kernel without group scheduling),
 	                                 -- 4 pressure, 8 run queues, 16 behind_own_ns, 32 limits of
-	                                 -- cgroups. The columns of these are 0 then and say nothing
+	                                 -- cgroups, 64 requests. The columns of these are 0 then and
+	                                 -- say nothing
 );
 
 -- Stretches of about one second; the books below are kept by slice.
@@ -116,6 +117,19 @@ CREATE TABLE thread (
 	policy INTEGER NOT NULL,         -- 0 normal, 1 FIFO, 2 round robin, 3 batch, 5 idle, 6 deadline
 	nice INTEGER NOT NULL,           -- -20 to 19
 	rt_priority INTEGER NOT NULL     -- 1 to 99 of policies 1 and 2, else 0
+);
+
+-- What a process serves through one listening socket. Later.
+CREATE TABLE endpoint (
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL,
+	listener INTEGER NOT NULL,       -- the kernel's number of the socket; processes may share one
+	address TEXT NOT NULL,           -- that it listens at, "" = unknown
+	port INTEGER NOT NULL,
+	protocols INTEGER NOT NULL,      -- what connections began with, a sum of: 1 HTTP/1, 2 HTTP/2,
+	                                 -- 4 TLS, 8 something else, 16 WebSocket
+	netns INTEGER NOT NULL,          -- network namespace, inode
+	slow_ns INTEGER NOT NULL         -- T: a request is slow when its answer takes longer
 );
 
 -- Files that code was mapped from. The same path with another inode or build id is another row.
@@ -240,6 +254,55 @@ CREATE TABLE throttle (
 	throttled_ns INTEGER NOT NULL    -- summed over CPUs
 );
 
+-- Requests of each endpoint in each slice; no row = nothing happened and none stood unanswered. A request
+-- begins when data arrives on an accepted connection that has none unanswered, and is answered by the
+-- first byte handed to the kernel after it. Later.
+CREATE TABLE service (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	endpoint INTEGER NOT NULL,
+	connections INTEGER NOT NULL,    -- that began to speak
+	begun INTEGER NOT NULL,          -- requests
+	answered INTEGER NOT NULL,
+	abandoned INTEGER NOT NULL,      -- the connection ended before an answer
+	slow INTEGER NOT NULL,           -- of answered: after more than endpoint.slow_ns,
+	very_slow INTEGER NOT NULL,      -- after more than four times that
+	time_ns INTEGER NOT NULL,        -- of answered, to the first byte, summed
+	joined INTEGER NOT NULL,         -- arrivals of data while a request was unanswered
+	pushed INTEGER NOT NULL,         -- sends while none was: later parts of an answer, messages
+	received_bytes INTEGER NOT NULL,
+	sent_bytes INTEGER NOT NULL,
+	drops INTEGER NOT NULL,          -- connections that the listening socket refused
+	time_max_ns INTEGER NOT NULL,    -- longest of answered, or the end of its slot
+	in_progress INTEGER NOT NULL,    -- these and those below: as it stood at the end of the slice
+	late INTEGER NOT NULL,           -- of in_progress: for longer than endpoint.slow_ns,
+	stuck INTEGER NOT NULL,          -- for longer than 10 s
+	oldest_ns INTEGER NOT NULL,      -- age of the oldest, 0 = none
+	queued INTEGER NOT NULL,         -- connections to be accepted
+	backlog INTEGER NOT NULL,        -- and how many may be
+	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not answer
+	                                 -- everything (logs, queues); not in in_progress
+);
+
+-- Times to the first byte of requests answered in a slice, as a histogram. Later.
+CREATE TABLE response (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	endpoint INTEGER NOT NULL,
+	slot INTEGER NOT NULL,           -- 0 to 3: so many us; then four of equal width for each power
+	                                 -- of two: 4 + 4 * k + i begins at 2^k * (4 + i) us; 103: longer
+	count INTEGER NOT NULL
+);
+
+-- The operator's own number for a process at the end of a slice (record --service-signal); no row = it
+-- gave none then. Later.
+CREATE TABLE signal (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	process INTEGER NOT NULL,
+	value_ppm INTEGER NOT NULL       -- share that is slow or fails, in millionths
+);
+
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
 CREATE TABLE cpu (
 	id INTEGER PRIMARY KEY,
@@ -324,6 +387,15 @@ SELECT r.tgid AS runner_tgid, r.name AS runner, w.tgid AS waiter_tgid, w.name AS
 	sum(c.weight) / 1000.0 AS waiting_ticks
 FROM contention c JOIN process r ON r.id = c.runner LEFT JOIN process w ON w.id = c.waiter
 GROUP BY c.runner, c.waiter ORDER BY waiting_ticks DESC;
+
+-- How each endpoint served, most requests first.
+CREATE VIEW process_request AS
+SELECT p.id AS process, p.tgid, p.name, e.address, e.port, sum(s.begun) AS begun,
+	sum(s.answered) AS answered, sum(s.slow) AS slow, e.slow_ns / 1e6 AS slow_ms,
+	sum(s.time_ns) / 1e6 / nullif(sum(s.answered), 0) AS mean_ms,
+	max(s.time_max_ns) / 1e6 AS max_ms, max(s.stuck) AS stuck_most, sum(s.drops) AS drops
+FROM service s JOIN endpoint e ON e.id = s.endpoint JOIN process p ON p.id = e.process
+GROUP BY e.id ORDER BY sum(s.begun) DESC, max(s.stuck) DESC;
 
 -- Address of the leaf of each stack. instr() turns a byte into its number.
 CREATE VIEW leaf AS

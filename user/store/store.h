@@ -24,8 +24,8 @@ int store_create(const char *path, const struct model *m, struct store **ret_sto
 
 /*
  * Writes what is new or dirty in m and the per-slice tables as one transaction, and clears the
- * dirty marks. Does not empty the per-slice tables. Rows of cgroups, processes, threads and mappings
- * are written again when dirty; of stacks and locations whenever they changed; modules and symbols never
+ * dirty marks. Does not empty the per-slice tables. Rows of cgroups, processes, threads, endpoints
+ * and mappings are written again when dirty; of stacks and locations whenever they changed; modules and symbols never
  * change. On an error nothing of this slice is in the file, everything before it stays readable,
  * marks and tables stay, and a later call writes both slices: -ENOSPC, -EIO, -ENOMEM; -EBUSY when
  * somebody held the file locked for a second.
@@ -43,7 +43,7 @@ void store_free(struct store *store);
  * Reads a capture into a new model. Works without write access to file or folder, and on a file
  * whose recorder was killed (a private copy of file and journal in TMPDIR is rolled back). Numbers
  * of a newer version are mapped to generic ones, samples of unknown kinds left out; of captures made
- * before waits were kept, what they lack is 0 and named in host.off. Returns 0,
+ * before waits or requests were kept, what they lack is 0 and named in host.off. Returns 0,
  * -ENOENT, -EACCES; -EINVAL not a capture; -EPROTO a newer schema than this binary knows;
  * -EBADMSG damaged (counts, references, SQLite's own checks, or endless to read); -EFBIG beyond a
  * MODEL_MAX_* bound; -EBUSY locked for seconds; -ENOSPC no room for the copy; -EIO; -ENOMEM.

@@ -107,6 +107,16 @@ static int put_processes(struct store *s, const struct model *m)
 	return err;
 }
 
+static int put_endpoints(struct store *s, const struct model *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < m->endpoints_cnt; i++)
+		if (m->endpoints[i].dirty || i >= s->written[TABLE_ENDPOINT])
+			err = put(s, TABLE_ENDPOINT, i, &m->endpoints[i]);
+	return err;
+}
+
 static int put_modules(struct store *s, const struct model *m)
 {
 	int err = 0;
@@ -164,7 +174,7 @@ struct slice_table {
 	const void *rows;
 	size_t rows_cnt, row_bytes;
 };
-#define SLICE_TABLES 7
+#define SLICE_TABLES 10
 
 static void list_slice_tables(const struct model *m, struct slice_table *ret_tables)
 {
@@ -174,6 +184,9 @@ static void list_slice_tables(const struct model *m, struct slice_table *ret_tab
 		{TABLE_RUN_DELAY, m->delays, m->delays_cnt, sizeof(*m->delays)},
 		{TABLE_CONTENTION, m->contentions, m->contentions_cnt, sizeof(*m->contentions)},
 		{TABLE_THROTTLE, m->throttles, m->throttles_cnt, sizeof(*m->throttles)},
+		{TABLE_SERVICE, m->services, m->services_cnt, sizeof(*m->services)},
+		{TABLE_RESPONSE, m->responses, m->responses_cnt, sizeof(*m->responses)},
+		{TABLE_SIGNAL, m->signals, m->signals_cnt, sizeof(*m->signals)},
 		{TABLE_CPU, m->cpus, m->cpus_cnt, sizeof(*m->cpus)},
 		{TABLE_LOSS, m->losses, m->losses_cnt, sizeof(*m->losses)},
 	};
@@ -220,6 +233,7 @@ static void remember(struct store *s, const struct model *m, bool slice)
 	s->written[TABLE_CGROUP] = m->cgroups_cnt;
 	s->written[TABLE_PROCESS] = m->processes_cnt;
 	s->written[TABLE_THREAD] = m->threads_cnt;
+	s->written[TABLE_ENDPOINT] = m->endpoints_cnt;
 	s->written[TABLE_MODULE] = m->modules_cnt;
 	s->written[TABLE_STACK] = m->stacks_cnt;
 	s->written[TABLE_SYMBOL] = m->symbols_cnt;
@@ -267,6 +281,8 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 	if (!err)
 		err = put_processes(s, m);
 	if (!err)
+		err = put_endpoints(s, m);
+	if (!err)
 		err = put_modules(s, m);
 	if (!err)
 		err = put_stacks(s, m);
@@ -303,6 +319,8 @@ int store_write_slice(struct store *s, struct model *m)
 		m->cgroups[i].dirty = false;
 	for (size_t i = 0; i < m->modules_cnt; i++)
 		m->modules[i].dirty = false;
+	for (size_t i = 0; i < m->endpoints_cnt; i++)
+		m->endpoints[i].dirty = false;
 	return 0;
 }
 

@@ -180,11 +180,24 @@ judge_clock() {
 		sh -c "'$HOTRUN' report '$c' 2>/dev/null | sed -n 2p | grep -q '^$(fact clock_start)'"
 }
 
+# 100 that took 5 ms; the one of before the session, which waited for these; and the reset one.
+judge_requests() {
+	is "requests: a listening socket is seen" "$(fact requests_listening)" 1
+	is "requests: unanswered since before the session" "$(fact requests_unanswered) $(fact requests_earlier)" "1 1"
+	within "requests: its age, ms" "$(fact requests_age_ms)" 40 20000
+	is "requests: connections" "$(fact requests_connections)" 4
+	is "requests: begun" "$(fact requests_begun)" 102
+	is "requests: answered" "$(fact requests_answered)" 101
+	is "requests: abandoned" "$(fact requests_abandoned)" 1
+	is "requests: joined, pushed" "$(fact requests_joined) $(fact requests_pushed)" "0 0"
+	within "requests: ms until all were answered" "$(fact requests_time_ms)" 1000 40000
+}
+
 judge() {
 	local scenario
 
 	for scenario; do
-		if [ -s "$T/$scenario.hotrun" ]; then
+		if [ "$scenario" = requests ] || [ -s "$T/$scenario.hotrun" ]; then
 			"judge_$scenario" | sed "s/^\(ok\|FAIL\) - /&$version: /"
 		else
 			fail "$version: no capture of scenario $scenario"
@@ -196,7 +209,10 @@ prepare() {
 	gcc -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer -static -pthread -o "$G/spin" tests/live/guest/spin.c &&
 		gcc -O1 -Wall -Wextra -Werror -static -o "$G/bpf_objects" tests/live/guest/bpf_objects.c &&
 		strip -o "$G/hotrun" "$STATIC" &&
-		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/hotrun"
+		gcc -D_GNU_SOURCE -Iuser -I. -I"$BUILD/gen" -O1 -Wall -Wextra -Werror -static -pthread -o "$G/requests" \
+			tests/live/guest/requests.c "$BUILD"/user/kernel/*.o "$BUILD/librooms.a" -lbpf -lelf -lz 2>"$T/err" &&
+		strip "$G/requests" &&
+		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/requests" "$G/hotrun"
 }
 
 all() {
@@ -211,8 +227,8 @@ all() {
 			boot 5.10 2 refused,old
 			;;
 		*)
-			boot "$version" 4 doctor,load,delayed,waits,kill,hidden,hotplug,clock
-			judge load delayed waits hidden hotplug clock
+			boot "$version" 4 doctor,requests,load,delayed,waits,kill,hidden,hotplug,clock
+			judge requests load delayed waits hidden hotplug clock
 			;;
 		esac
 	done

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests of served TCP connections, seen where data comes in and where answers are handed to the
+ * kernel (events.h says what a request is). Only connections that a listening socket accepted carry
+ * state: all other sockets cost one failed look-up. Connections with several paths (MPTCP) are left
+ * out: their answers do not pass through the socket that the data comes in by.
+ */
+#include "protocol.bpf.h"
+
+struct connection_map connections SEC(".maps");
+struct endpoint_map endpoints SEC(".maps");
+struct row_map rows SEC(".maps");
+
+__u32 rows_taken = 0;
+
+const volatile __u16 slow_ports[SLOW_PORTS_MAX];
+const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
+const volatile __u32 slow_port_cnt;
+const volatile __u64 slow_ns;
+
+/* Data outside the linear part of a segment can be read (6.12 on). Set before load. */
+const volatile bool reads_pages;
+/* 0 -> the first data of a connection, one a CPU. Of on_data alone, which the kernel does not run inside
+ * itself. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct opening);
+} openings SEC(".maps");
+
+/* --- the life of a socket -------------------------------------------------------------------- */
+
+static __always_inline void listen_begins(struct sock *sk)
+{
+	struct connection init = state_of_listener(sk), *c;
+
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (c)
+		own_listener(c, sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+	else
+		count_loss(LOSS_SOCKET_ALLOC);
+}
+
+/* The connection will not be answered any more. */
+static __always_inline void serve_ends(struct sock *sk, struct connection *c)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct endpoint *e = row_at(c->row ?: c->home);
+
+	if (!tp || !e || is_path(tp))
+		return;
+	flush_bytes(c, e, tp);
+	if (c->begun_ns && has_answer(c, tp)) {
+		finish(c, e, tp, bpf_ktime_get_ns());
+		return;
+	}
+	if (!__sync_lock_test_and_set(&c->begun_ns, 0))
+		return;
+	if (c->uncounted) {
+		c->uncounted = 0;
+		ADD(e->begun, 1);
+	}
+	count_connection(c, e);
+	ADD(e->abandoned, 1);
+}
+
+/*
+ * Changes of state: three or four in the life of a connection. A socket begins to listen in the
+ * context of the process that calls listen(); a connection is born in SYN_RECV, with a copy of the
+ * listening socket's state, when its handshake ends (with TCP fast open: when its first data comes).
+ */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
+{
+	struct connection *c;
+
+	if (new_state == TCP_LISTEN) {
+		listen_begins(sk);
+		return 0;
+	}
+	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
+	    new_state != TCP_CLOSE)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c)
+		return 0;
+	if (new_state == TCP_SYN_RECV)
+		c->ready_ns = bpf_ktime_get_ns();
+	else if (old_state != TCP_LISTEN)
+		serve_ends(sk, c);
+	return 0;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* Data that came with the end of the handshake is not seen by on_data: it came when the connection was
+ * ready. */
+static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
+{
+	if (c->arrived || !payload_received(tp) || is_path(tp))
+		return;
+	c->arrived = 1;
+	if (c->ready_ns)
+		begin(c, tp, c->ready_ns);
+}
+
+/* What a connection talks, by the first data of it that we see. */
+static __always_inline void look_at_opening(struct connection *c, struct sk_buff *skb,
+					    struct segment segment)
+{
+	struct opening *opening;
+	__u32 zero = 0, bytes = segment.bytes;
+
+	opening = bpf_map_lookup_elem(&openings, &zero);
+	if (!opening)
+		return;
+	if (bytes > OPENING_BYTES)
+		bytes = OPENING_BYTES;
+	if (!segment_read_most(skb, segment.at, opening->data, bytes))
+		return;
+	c->protocol = protocol_of(opening->data, bytes);
+	if (c->protocol == PROTOCOL_OTHER && c->arrived) {
+		c->protocol = protocol_of_older(opening->data, bytes);
+		/* What looked unanswered then may have waited for nothing. */
+		if (c->protocol != PROTOCOL_OTHER && c->earlier)
+			c->begun_ns = c->uncounted = 0;
+	}
+	if (c->protocol == PROTOCOL_HTTP1 && opening->data[0] == 'G' &&
+	    asks_for_websocket(opening, bytes))
+		c->protocol |= PROTOCOL_WEBSOCKET;
+}
+
+/* Whether data that comes with nothing unanswered is a request, as far as its protocol tells. */
+static __always_inline bool is_request(struct connection *c, struct sk_buff *skb,
+				       struct segment segment, bool first)
+{
+	if (c->protocol & PROTOCOL_WEBSOCKET)
+		return first;
+	if (c->protocol & PROTOCOL_HTTP2)
+		return http2_is_request(skb, segment, first);
+	if (c->protocol & PROTOCOL_TLS)
+		return tls_is_request(skb, segment);
+	return true;
+}
+
+/* Each segment that comes in on an established connection, acknowledgements among them; before the
+ * kernel looks at it. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct segment segment;
+	struct tcp_sock *tp;
+	struct endpoint *e;
+	bool first;
+
+	if (!c)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	/* The send that answers has not returned yet: it waits for a slow client, or for a CPU. */
+	if (c->begun_ns && has_answer(c, tp)) {
+		e = row_at(c->row ?: c->home);
+		if (e && finish(c, e, tp, bpf_ktime_get_ns()))
+			c->early = 1;
+	}
+	segment = segment_of(skb);
+	if (!segment.bytes)
+		return 0;
+	/* Old data, sent again. */
+	if ((__s32)(segment.seq + segment.bytes - tp->rcv_nxt) <= 0)
+		return 0;
+	if (is_path(tp))
+		return 0;
+	catch_up(c, tp);
+	first = !c->arrived;
+	if (!c->protocol)
+		look_at_opening(c, skb, segment);
+	c->arrived = 1;
+	if (c->begun_ns)
+		c->joined++;
+	else if (is_request(c, skb, segment, first))
+		begin(c, tp, bpf_ktime_get_ns());
+	return 0;
+}
+
+static __always_inline int handle_send(struct sock *sk, int bytes)
+{
+	struct connection *c;
+	struct tcp_sock *tp;
+	struct endpoint *e;
+
+	if (bytes <= 0)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	catch_up(c, tp);
+	e = adopt(c);
+	if (!e)
+		return 0;
+	ADD(e->sent_bytes, bytes);
+	if (c->begun_ns && has_answer(c, tp) && finish(c, e, tp, bpf_ktime_get_ns()))
+		return 0;
+	if (c->early)
+		c->early = 0;
+	else if (!c->begun_ns)
+		ADD(e->pushed, 1);
+	return 0;
+}
+
+/* Each send by any means, after it: of all sockets, those of other families among them. */
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(on_send, struct sock *sk, int ret)
+{
+	return handle_send(sk, ret);
+}
+
+/* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what sendfile
+ * sends is only seen when it is acknowledged. */
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
+{
+	return handle_send(sk, ret);
+}
+
+/* Each read of TCP data by any means, under the socket's lock. Others than the process that reads come
+ * here in interrupts, where the kernel itself takes data apart: then nobody owns the lock. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_receive, struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tp;
+
+	if (!c || !sk->sk_lock.owned)
+		return 0;
+	if (!c->arrived) {
+		tp = bpf_skc_to_tcp_sock(sk);
+		if (tp)
+			catch_up(c, tp);
+	}
+	adopt(c);
+	return 0;
+}

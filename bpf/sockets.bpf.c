@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All served sockets at once, by iterators: found and given state when a session starts, read once a slice.
+ * The kernel may run a step of an iteration again: finding is idempotent, reading writes nothing.
+ */
+#include "request.bpf.h"
+
+struct listening_map listening SEC(".maps");
+
+/* Of a clock tick (1 / CONFIG_HZ); set before load. */
+const volatile __u64 tick_ns = 4000000;
+/* Whose listening sockets are given to another process that holds them, since it is gone; 0 = nobody's. Set
+ * before a pass. */
+__u32 gone_owner = 0;
+
+/*
+ * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side through memory:
+ * an iterator that hands over much is slow, since the kernel begins each buffer of 32 KiB at the head of
+ * the list again. Size: a pass reads as many; with more unanswered requests there are more passes.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, READINGS_MAX);
+	__type(key, __u32);
+	__type(value, struct event_socket);
+} readings SEC(".maps");
+
+/* Of the pass: sockets before its first, set by the user side; those found so far, before and after it. */
+__u32 readings_from = 0;
+__u32 readings_cnt = 0;
+/* The last socket, which comes again when a buffer was full. */
+__u64 readings_last = 0;
+
+static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
+{
+	struct listening_key key = {
+		.netns = netns,
+		.port = sk->__sk_common.skc_num,
+		.family = sk->__sk_common.skc_family,
+	};
+
+	read_address(key.address, sk);
+	return key;
+}
+
+static __always_inline void note_listening(struct sock *sk, struct connection *c)
+{
+	struct listening_key key = key_of(sk, c->netns);
+
+	if (bpf_map_update_elem(&listening, &key, c, BPF_ANY))
+		count_loss(LOSS_ENDPOINTS);
+}
+
+/* At start, once for each TCP socket of a network namespace: state for those that listen. */
+SEC("iter/tcp")
+int find_listeners(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	struct connection init, *c;
+	struct tcp_sock *tp;
+	struct sock *sk;
+
+	if (!common || common->skc_state != TCP_LISTEN)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(common);
+	if (!tp)
+		return 0;
+	sk = (struct sock *)tp;
+	init = state_of_listener(sk);
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (c)
+		note_listening(sk, c);
+	else
+		count_loss(LOSS_SOCKET_ALLOC);
+	return 0;
+}
+
+static __always_inline struct connection *listener_of(struct sock *sk)
+{
+	struct listening_key key = key_of(sk, sk->__sk_common.skc_net.net->ns.inum);
+	struct connection *c = bpf_map_lookup_elem(&listening, &key);
+
+	if (c)
+		return c;
+	__builtin_memset(key.address, 0, sizeof(key.address));
+	return bpf_map_lookup_elem(&listening, &key);
+}
+
+/* A time in clock ticks, up to one tick too late or too early. */
+static __always_inline __u64 ns_of_ticks(__u32 ticks)
+{
+	__u64 now = bpf_ktime_get_ns(), age = (__u32)((__u32)bpf_jiffies64() - ticks) * tick_ns;
+
+	return age < now ? now - age : 1;
+}
+
+/* Less than the least time for which the kernel delays an acknowledgement, 40 ms. */
+#define ACK_DELAYED_NS 10000000
+
+/*
+ * By the kernel's own times of the last data each way. They are in clock ticks, and a client without a
+ * pause asks again within the tick of the answer: then a lone acknowledgement tells that data came
+ * after the last that we sent, one that is due or one that was sent later (delayed, as in all
+ * connections that go to and fro).
+ */
+static __always_inline bool is_unanswered(struct tcp_sock *tp)
+{
+	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
+
+	if (!payload_received(tp))
+		return false;
+	if (later || !tp->bytes_sent)
+		return later > 0 || !tp->bytes_sent;
+	return tp->inet_conn.icsk_ack.pending & ICSK_ACK_SCHED ||
+	       tp->tcp_wstamp_ns > ns_of_ticks(tp->lsndtime) + 2 * tick_ns + ACK_DELAYED_NS;
+}
+
+/* The same pass once more, when it is known who listens: state for the connections that there are. */
+SEC("iter/tcp")
+int find_connections(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	struct connection init, *found;
+	struct tcp_sock *tp;
+	struct sock *sk;
+
+	if (!common ||
+	    (common->skc_state != TCP_ESTABLISHED && common->skc_state != TCP_CLOSE_WAIT))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(common);
+	if (!tp)
+		return 0;
+	sk = (struct sock *)tp;
+	found = listener_of(sk);
+	if (!found || bpf_sk_storage_get(&connections, sk, 0, 0))
+		return 0;
+	init = *found;
+	init.received = tp->bytes_received;
+	init.arrived = payload_received(tp) > 0;
+	if (!is_path(tp) && is_unanswered(tp)) {
+		init.begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
+		init.begun_seq = tp->write_seq;
+		init.uncounted = 1;
+		init.earlier = 1;
+	}
+	if (!bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE))
+		count_loss(LOSS_SOCKET_ALLOC);
+	return 0;
+}
+
+/* At start, for each open file of each process: who listens, and whose the connections are. Of several that
+ * hold a socket, the one with the lowest id. */
+SEC("iter/task_file")
+int find_owners(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct connection *c;
+	struct socket *socket;
+	__u64 start_ns;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c)
+		return 0;
+	start_ns = task->group_leader->start_boottime;
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+		if (!c->owner || c->owner == gone_owner) {
+			own_listener(c, sk, task->tgid, start_ns);
+			note_listening(sk, c);
+		}
+	} else if (!c->row && !gone_owner) {
+		c->owner = task->tgid;
+		c->owner_start_ns = start_ns;
+		c->row = find_row(c, task->tgid, start_ns);
+	}
+	return 0;
+}
+
+/* More segments than a request without any answer has. */
+#define SEGMENTS_ONE_WAY 8
+
+/* Whether the protocol, of this connection or else of others of the endpoint, leaves data unanswered. */
+static __always_inline bool is_unsure(const struct connection *c, struct tcp_sock *tp)
+{
+	__u8 protocols = c->protocol;
+	struct endpoint *e;
+
+	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
+		return true;
+	e = row_at(c->row ?: c->home);
+	if (!protocols && e)
+		protocols = e->protocols;
+	return protocols == PROTOCOL_OTHER;
+}
+
+static __always_inline bool fill_connection(struct event_socket *event, const struct connection *c,
+					    struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	if (!tp || is_path(tp))
+		return false;
+	event->begun_ns = c->begun_ns;
+	if (event->begun_ns && has_answer(c, tp))
+		return false;
+	/* Data that came with the end of the handshake, and nobody has read or answered yet. */
+	if (!event->begun_ns && !c->arrived && payload_received(tp))
+		event->begun_ns = c->ready_ns;
+	if (sk->sk_socket)
+		event->flags |= SOCKET_ACCEPTED;
+	if (c->earlier)
+		event->flags |= SOCKET_EARLIER;
+	if (is_unsure(c, tp))
+		event->flags |= SOCKET_UNSURE;
+	return event->begun_ns > 0;
+}
+
+/* Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
+ * word for each, so that the kernel makes a pause (and lets others run) after 8,192 of them. */
+SEC("iter/bpf_sk_storage_map")
+int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct connection *c = ctx->value;
+	struct event_socket event = {};
+	struct sock *sk = ctx->sk;
+	struct event_socket *to;
+	__u32 index = 0;
+
+	if (!c || !sk)
+		return 0;
+	bpf_seq_write(ctx->meta->seq, &index, sizeof(index));
+	if (readings_last == (__u64)sk)
+		return 0;
+	readings_last = (__u64)sk;
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+		event.flags = SOCKET_LISTENS;
+		event.queued = sk->sk_ack_backlog;
+		event.backlog = sk->sk_max_ack_backlog;
+		event.drops = sk->sk_drops.counter;
+	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
+		return 0;
+	}
+	event.header.kind = EVENT_SOCKET;
+	event.header.size = sizeof(event);
+	event.header.cpu = bpf_get_smp_processor_id();
+	event.listener = c->listener;
+	event.process_start_ns = c->owner_start_ns;
+	event.tgid = c->owner;
+	event.netns = c->netns;
+	event.port = c->port;
+	event.family = c->family;
+	index = readings_cnt++ - readings_from;
+	to = bpf_map_lookup_elem(&readings, &index);
+	if (to)
+		*to = event;
+	return 0;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The confusion matrix: programs in a state that is known, each recorded apart, and what `hotrun report` says of
+# it. As root, on a machine that does nothing else.
+# usage: verdicts.sh [CASE]...     RUNS=3: times of each case, SECONDS_EACH=10: of a recording
+# Exit code: 0 all right, 1 some wrong.
+. "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/servers.sh"
+. "$(dirname "$0")/../support/verdict_cases.sh"
+need_root
+need_dotnet Hang
+need_tool wrk wrk
+need_tool nginx nginx-light
+need_tool curl curl
+
+RUNS=${RUNS:-3}
+SECONDS_EACH=${SECONDS_EACH:-10}
+[ $# -gt 0 ] || set -- "${CASES[@]}"
+columns=(healthy busy-elastic busy-unmeasured host-overloaded inelastic throttled starved oversubscribed stolen no-evidence)
+declare -A count
+right=0 wrong=0 alarms=0 missed=0
+
+case_ends() {
+	local pid
+
+	for pid in "${PIDS[@]}"; do
+		stop "$pid"
+	done
+	PIDS=()
+	groups_remove
+}
+
+# Says of the case that was just recorded what hotrun says; notes of what is wrong go to stderr.
+judge() {
+	local name=$1 report=$T/report got got_host bad=
+
+	"$HOTRUN" report --all "$T/case.hotrun" >"$report" 2>"$T/err" || {
+		fail "$name: report: $(head -1 "$T/err")"
+		return
+	}
+	got=$(told "$report" $subject)
+	got_host=$(told_host "$report")
+	count[$name,$got]=$((${count[$name,$got]:-0} + 1))
+	among "$got" "$want" || bad="$got instead of $want"
+	among "$got_host" "$host" || bad+="${bad:+; }the host is $got_host instead of $host"
+	[ -z "$culprit" ] || opening "$report" | grep -qF -- "$culprit" || bad+="${bad:+; }$culprit is not named"
+	if [ -z "$bad" ]; then
+		right=$((right + 1))
+	else
+		wrong=$((wrong + 1))
+		among "${want%% *}" "$calm" && among "$got" "$hurt" && alarms=$((alarms + 1))
+		among "${want%% *}" "$hurt" && among "$got" "$calm" && missed=$((missed + 1))
+		echo "wrong: $name: $bad (strangers took $(strangers "$T/case.hotrun") CPUs)"
+		opening "$report" | sed 's/^/    /'
+		[ -z "${KEEP:-}" ] || cp "$T/case.hotrun" "$KEEP/$name-$run.hotrun"
+	fi >&2
+}
+
+for run in $(seq "$RUNS"); do
+	for name in "$@"; do
+		rm -f "$T/case.hotrun"
+		"case_$name"
+		if record case -q -d "$SECONDS_EACH"; then
+			judge "$name"
+		else
+			wrong=$((wrong + 1))
+		fi
+		case_ends
+		echo "run $run: $name" >&2
+	done
+done
+
+# A column for each verdict that was told at all.
+shown=()
+for verdict in "${columns[@]}"; do
+	for name in "$@"; do
+		[ -z "${count[$name,$verdict]:-}" ] || {
+			shown+=("$verdict")
+			break
+		}
+	done
+done
+printf '%-16s' state
+printf '  %s' "${shown[@]}"
+echo
+for name in "$@"; do
+	printf '%-16s' "$name"
+	for verdict in "${shown[@]}"; do
+		printf '  %*s' ${#verdict} "${count[$name,$verdict]:-.}"
+	done
+	echo
+done
+echo "$right of $((right + wrong)) right; false alarms $alarms, missed $missed"
+[ $wrong -eq 0 ]

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs in a state that is known, and the verdict that hotrun owes them; sourced after live.sh and servers.sh.
+#
+# A case NAME is a function case_NAME that starts everything, waits until the state holds, and sets
+#   subject  the pids of the process that the verdict is of
+#   want     the verdicts that are right, the first one the usual
+#   host     those that are right of the host, "" = any
+#   culprit  a word that the line of the subject, or of the host, must have; "" = none
+# Numbers of clients and threads are for two CPUs, and with room: strangers that take half a CPU change nothing.
+
+GROUPS_MADE=()
+
+calm='healthy busy-elastic busy-unmeasured'
+hurt='host-overloaded inelastic throttled starved oversubscribed stolen'
+
+# group_make NAME QUOTA_US: a group that gets so much CPU of each 100 ms; "${in_group[@]}" COMMAND... runs in it.
+# With cgroups v1 below the test's own, with v2, where only leaves may hold processes, at the top.
+group_make() {
+	local root=/sys/fs/cgroup own folder
+
+	if grep -qsw cpu $root/cgroup.controllers; then
+		echo +cpu >$root/cgroup.subtree_control
+		folder=$root/hotrun-live-$$-$1
+		mkdir "$folder"
+		echo "$2 100000" >"$folder/cpu.max"
+	else
+		root=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,cpu,/ { print $2; exit }' /proc/self/mounts)
+		own=$(awk -F: '("," $2 ",") ~ /,cpu,/ { print $3 }' /proc/self/cgroup)
+		folder=$root/$own/hotrun-live-$$-$1
+		mkdir "$folder"
+		echo 100000 >"$folder/cpu.cfs_period_us"
+		echo "$2" >"$folder/cpu.cfs_quota_us"
+	fi
+	GROUPS_MADE+=("$folder")
+	in_group=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$folder")
+}
+
+groups_remove() {
+	local folder
+
+	for folder in "${GROUPS_MADE[@]}"; do
+		until_true 3 rmdir "$folder" 2>/dev/null || echo "FAIL - $folder stays"
+	done
+	GROUPS_MADE=()
+}
+trap 'finish; groups_remove' EXIT
+
+# family PID: it and those that it started
+family() {
+	local child
+
+	echo "$1"
+	for child in $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+		family "$child"
+	done
+}
+
+# hang_one COMMAND...: the load Hang with one port, in $port. Each case has its own name: those of one name and
+# verdict share a line of the report.
+hang_one() {
+	hang_name=Shop.${FUNCNAME[1]#case_} hang_start 1 600 "$@"
+	subject=$hang port=${hang_ports[0]} host='' culprit=''
+	answers "http://127.0.0.1:$port/fast" || fail "the service does not answer"
+}
+
+# load CONNECTIONS PATH: wrk, for as long as it is left alone
+load() { start wrk -t1 -c"$1" -d600s "http://127.0.0.1:$port$2"; }
+
+# --- nobody is hurt ---
+
+case_idle() {
+	hang_one
+	want=healthy
+}
+
+# A request now and then, fast.
+case_quiet() {
+	hang_one
+	start sh -c "while sleep 0.1; do curl -s -o /dev/null 'http://127.0.0.1:$port/busy?us=2000'; done"
+	want=healthy
+}
+
+case_elastic() {
+	hang_one
+	load 16 '/busy?us=300'
+	want=busy-elastic
+	sleep 3
+}
+
+# As busy, and whatever is left goes to a program that stands back.
+case_batch() {
+	hang_one
+	load 16 '/busy?us=300'
+	start nice -n 19 "$LOADS/spinners" 2 600
+	want='busy-elastic healthy'
+	sleep 3
+}
+
+case_nginx() {
+	port=$(free_ports 1) host='' culprit=''
+	nginx_start plain "$port" ''
+	subject=$(family "$started")
+	load 16 /file
+	want='busy-elastic healthy'
+	sleep 1
+}
+
+case_unmeasured() {
+	start "$LOADS/spinners" 2 600
+	subject=$started host='' culprit=''
+	want=busy-unmeasured
+}
+
+# Connections that wait by design: WebSockets that talk one way, or not at all.
+case_sockets() {
+	hang_one
+	start clients socket "$port" 20 '/ws?mute=1' 600 500
+	start clients socket "$port" 20 '/ws?push_ms=500' 600 0
+	start clients socket "$port" 20 /ws 600 0
+	want=healthy
+	sleep 11
+}
+
+# The clients are slow, not the service.
+case_sips() {
+	hang_one
+	start clients sip "$port" 20 '/big?mb=4' 600
+	want=healthy
+	sleep 1
+}
+
+# --- somebody is hurt ---
+
+# 200 clients, each with a request that nobody will answer: a hang when they are older than 10 s.
+case_hang_begins() {
+	hang_one
+	load 200 /block
+	want=inelastic culprit='200 unanswered'
+}
+
+case_hang() {
+	case_hang_begins
+	sleep 12
+}
+
+# Slow without CPU: a service behind it, a lock, a database.
+case_slow() {
+	hang_one
+	load 50 '/slow?ms=1000'
+	want=inelastic
+	sleep 1
+}
+
+case_starved() {
+	hang_one
+	load 200 '/busy?us=2000'
+	start "$LOADS/spinners" 16 600
+	want='starved host-overloaded' host=host-overloaded culprit=spinners
+	sleep 2
+}
+
+case_throttled() {
+	group_make throttled 40000
+	hang_one "${in_group[@]}"
+	load 200 '/busy?us=2000'
+	want=throttled
+	sleep 3
+}
+
+case_oversubscribed() {
+	hang_one
+	load 32 '/many?threads=2&ms=30'
+	want=oversubscribed host=host-overloaded
+	sleep 2
+}
+
+# The same without sockets.
+case_crowd() {
+	start "$LOADS/spinners" 64 600
+	subject=$started culprit=''
+	want=oversubscribed host=host-overloaded
+}
+
+CASES=(idle quiet elastic batch nginx unmeasured sockets sips hang slow starved throttled oversubscribed crowd)
+
+# --- what hotrun says ---
+
+# told REPORT PID...: the verdict of a process: of the line that has one of the pids, else nothing is wrong
+told() {
+	local report=$1
+
+	shift
+	awk -v pids=" $* " '
+		/^verdict:/ { on = 1; next }
+		on && /^$/ { exit }
+		on && /^  [a-z]+(-[a-z]+)? / {
+			for (i = 2; i <= NF; i++)
+				if ($i ~ /^[0-9]+:$/ && index(pids, " " substr($i, 1, length($i) - 1) " ")) {
+					print $1
+					found = 1
+					exit
+				}
+		}
+		END { if (!found) print on ? "healthy" : "nothing" }' "$report"
+}
+
+# told_host REPORT
+told_host() { awk '/^verdict:/ { print $2; exit }' "$1"; }
+
+# opening REPORT: its lines on verdicts
+opening() { awk '/^verdict:/ { on = 1 } on && /^$/ { exit } on' "$1"; }
+
+# among WORD LIST: it is one of them; an empty list has everything
+among() { [ -z "$2" ] || [[ " $2 " == *" $1 "* ]]; }
+
+# strangers CAPTURE: CPUs that went to programs that are none of ours
+strangers() {
+	sql "$1" "SELECT printf('%.2f', ifnull(sum(on_cpu_s), 0) / (SELECT (end_ns - start_ns) / 1e9 FROM host))
+		FROM process_cpu WHERE name NOT LIKE 'Shop.%' AND name NOT LIKE '%nginx%' AND name NOT LIKE 'hotrun%'
+		AND name NOT IN ('wrk', 'spinners', 'python3', 'curl', 'kernel threads')"
+}

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Each rule, and each threshold just below, at and above it. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "judge/verdict.h"
+
+#define MS     1000000ull
+#define SECOND 1000000000ull
+
+struct rule_case {
+	const char *name;
+	struct verdict_input in; /* of a host and process with 4 CPUs, own waits told apart */
+	enum verdict verdict;
+	bool degraded;
+	enum verdict_figure first;
+};
+
+#define FAST .has_requests = true, .requests = 1000, .slow_share = 0.01
+#define SLOW .has_requests = true, .requests = 1000, .slow_share = 0.4
+
+static const struct rule_case cases[] = {
+	/* Nothing, or calm. */
+	{"idle", {.running = 0}, VERDICT_HEALTHY, false, FIGURE_CPU},
+	{"some CPU", {.running = 1}, VERDICT_HEALTHY, false, FIGURE_CPU},
+	{"some CPU, fast", {.running = 1, FAST}, VERDICT_HEALTHY, false, FIGURE_SLOW_SHARE},
+	/* High CPU: 70 % of 4 CPUs is 2.8. */
+	{"CPU just below high", {.running = 2.7999}, VERDICT_HEALTHY, false, FIGURE_CPU},
+	{"CPU at high", {.running = 2.8}, VERDICT_BUSY_UNMEASURED, false, FIGURE_CPU},
+	{"CPU above high", {.running = 4}, VERDICT_BUSY_UNMEASURED, false, FIGURE_CPU},
+	{"high CPU of a quota",
+	 {.running = 0.35, .cpus_available = 0.5},
+	 VERDICT_BUSY_UNMEASURED,
+	 false,
+	 FIGURE_CPU},
+	{"high CPU, fast", {.running = 3.5, FAST}, VERDICT_BUSY_ELASTIC, false, FIGURE_SLOW_SHARE},
+	{"high CPU, the operator's number says fast",
+	 {.running = 3.5, .has_signal = true, .signal = 0.02},
+	 VERDICT_BUSY_ELASTIC,
+	 false,
+	 FIGURE_SIGNAL},
+	{"high CPU, too few requests",
+	 {.running = 3.5, .has_requests = true, .requests = 19},
+	 VERDICT_BUSY_UNMEASURED,
+	 false,
+	 FIGURE_REQUESTS},
+	{"high CPU, just enough requests",
+	 {.running = 3.5, .has_requests = true, .requests = 20},
+	 VERDICT_BUSY_ELASTIC,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	/* Run delay alone never makes it degraded when it has a signal. */
+	{"waits long behind others, but fast",
+	 {.running = 2, .waiting = 6, .delays = 9999, .delay_p99_ns = 80 * MS, FAST},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	{"high CPU, two threads wait all the time, fast",
+	 {.running = 3, .waiting = 2, .behind_own = 1, FAST},
+	 VERDICT_BUSY_ELASTIC,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	{"throttled, but fast",
+	 {.running = 0.4, .throttled = 0.4, .cpus_available = 1, FAST},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	/* The signal: slow share. */
+	{"slow share just below",
+	 {.has_requests = true, .requests = 1000, .slow_share = 0.0999},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	{"slow share at",
+	 {.has_requests = true, .requests = 1000, .slow_share = 0.1},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"slow share above",
+	 {.has_requests = true, .requests = 1000, .slow_share = 0.11},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"4 slow ones of too few",
+	 {.has_requests = true, .requests = 19, .slow_share = 4 / 19.0},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_REQUESTS},
+	{"5 slow ones of too few",
+	 {.has_requests = true, .requests = 5, .slow_share = 1},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"2 slow ones of just enough",
+	 {.has_requests = true, .requests = 20, .slow_share = 0.1},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"a slow share without its flag is none",
+	 {.requests = 1000, .slow_share = 1},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	/* The signal: stuck. */
+	{"oldest unanswered just below",
+	 {.has_requests = true, .oldest_ns = 10 * SECOND - 1},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"oldest unanswered at",
+	 {.has_requests = true, .oldest_ns = 10 * SECOND},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"oldest unanswered above: a hang without CPU",
+	 {.has_requests = true, .stuck = 1, .oldest_ns = 10 * SECOND + 1},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_STUCK},
+	{"one stuck of many fast ones",
+	 {.running = 1, .stuck = 1, .oldest_ns = 12 * SECOND, FAST},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_STUCK},
+	/* The signal: accept queues, the operator's number. */
+	{"one connection refused", {.drops = 1, FAST}, VERDICT_INELASTIC, true, FIGURE_DROPS},
+	{"operator's number just below",
+	 {.has_signal = true, .signal = 0.0999},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_SIGNAL},
+	{"operator's number at",
+	 {.has_signal = true, .signal = 0.1},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SIGNAL},
+	{"operator's number bad, requests fast",
+	 {.has_signal = true, .signal = 0.2, FAST},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SIGNAL},
+	{"operator's number good, requests slow",
+	 {.has_signal = true, .signal = 0, SLOW},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	/* Degraded without a signal: progress. */
+	{"progress just above",
+	 {.running = 0.801, .waiting = 0.2},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"progress at", {.running = 0.75, .waiting = 0.1875}, VERDICT_HEALTHY, false, FIGURE_CPU},
+	{"progress just below",
+	 {.running = 0.799, .waiting = 0.2},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"next to nothing wanted",
+	 {.running = 0.01, .waiting = 0.0399},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"a little wanted, at the floor",
+	 {.running = 0.0125, .waiting = 0.0375},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"waits all the time, never runs", {.waiting = 1}, VERDICT_STARVED, true, FIGURE_PROGRESS},
+	/* Degraded without a signal: run delay. */
+	{"p99 at",
+	 {.running = 1, .waiting = 0.1, .delays = 100, .delay_p99_ns = 20 * MS},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"p99 above",
+	 {.running = 1, .waiting = 0.1, .delays = 100, .delay_p99_ns = 20 * MS + 1},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_DELAY},
+	{"p99 above, of too few delays",
+	 {.running = 1, .waiting = 0.1, .delays = 99, .delay_p99_ns = 400 * MS},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"p99 of 25 ms over 3 delays of a process that wants nothing",
+	 {.running = 0.0001, .waiting = 0.0075, .delays = 3, .delay_p99_ns = 25 * MS},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"p99 above, next to nothing wanted",
+	 {.running = 0.01, .waiting = 0.03, .delays = 1000, .delay_p99_ns = 400 * MS},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	/* Asked to run behind others. */
+	{"nice 19 waits behind everybody",
+	 {.running = 0.1,
+	  .waiting = 0.9,
+	  .background = true,
+	  .delays = 999,
+	  .delay_p99_ns = SECOND},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"nice 19 takes what is left",
+	 {.running = 3.9, .waiting = 12, .behind_own = 10, .background = true},
+	 VERDICT_BUSY_UNMEASURED,
+	 false,
+	 FIGURE_CPU},
+	{"nice 19 with slow requests",
+	 {.running = 0.1, .waiting = 0.9, .background = true, SLOW},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	/* Causes, in their order. */
+	{"steal just below",
+	 {.running = 1, .waiting = 1, .host_steal = 0.0999},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"steal at",
+	 {.running = 1, .waiting = 1, .host_steal = 0.1},
+	 VERDICT_STOLEN,
+	 true,
+	 FIGURE_PROGRESS},
+	{"steal before throttling",
+	 {.running = 1, .throttled = 1, .host_steal = 0.3},
+	 VERDICT_STOLEN,
+	 true,
+	 FIGURE_PROGRESS},
+	{"steal, slow",
+	 {.running = 1, .host_steal = 0.3, SLOW},
+	 VERDICT_STOLEN,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"steal, fast",
+	 {.running = 1, .host_steal = 0.3, FAST},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_SLOW_SHARE},
+	{"steal does not explain a hang without CPU",
+	 {.host_steal = 0.3, .has_requests = true, .oldest_ns = 60 * SECOND},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_STUCK},
+	{"throttled just below",
+	 {.running = 1.802, .throttled = 0.198, SLOW},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"throttled at",
+	 {.running = 1.75, .throttled = 0.25, .waiting = 0.5, SLOW},
+	 VERDICT_THROTTLED,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"throttled before starved",
+	 {.running = 0.5, .throttled = 0.5, .waiting = 4},
+	 VERDICT_THROTTLED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"throttled, next to nothing wanted, stuck",
+	 {.running = 0.01, .throttled = 0.01, .has_requests = true, .oldest_ns = 60 * SECOND},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_STUCK},
+	{"slow and waits behind others",
+	 {.running = 1, .waiting = 3, .behind_own = 1, SLOW},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"behind others as much as behind its own",
+	 {.running = 4, .waiting = 10, .behind_own = 5},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"64 threads of its own",
+	 {.running = 4, .waiting = 60, .behind_own = 59},
+	 VERDICT_OVERSUBSCRIBED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"own waiting at one a CPU, slow",
+	 {.running = 4, .waiting = 4, .behind_own = 4, SLOW},
+	 VERDICT_OVERSUBSCRIBED,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"own waiting just below one a CPU, slow",
+	 {.running = 4, .waiting = 3.99, .behind_own = 3.99, SLOW},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"own waiting just below one a CPU, no signal, high CPU",
+	 {.running = 4, .waiting = 3.99, .behind_own = 3.99},
+	 VERDICT_BUSY_UNMEASURED,
+	 false,
+	 FIGURE_CPU},
+	{"own waiting just below one a CPU, no signal",
+	 {.running = 1, .waiting = 3.99, .behind_own = 3.99},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"own threads on the one CPU that it may use, no signal",
+	 {.running = 1, .waiting = 1, .behind_own = 1, .cpus_available = 1},
+	 VERDICT_OVERSUBSCRIBED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"behind few of its own most, but behind others enough",
+	 {.running = 1, .waiting = 3, .behind_own = 2},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"behind few of its own most, and behind others a little",
+	 {.running = 1, .waiting = 2.2, .behind_own = 2},
+	 VERDICT_HEALTHY,
+	 false,
+	 FIGURE_CPU},
+	{"behind many of its own most, and behind others, too",
+	 {.running = 4, .waiting = 15, .behind_own = 8},
+	 VERDICT_OVERSUBSCRIBED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"slow, hardly waits: neither starved nor oversubscribed",
+	 {.running = 1, .waiting = 0.05, SLOW},
+	 VERDICT_INELASTIC,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	{"slow at high CPU", {.running = 4, SLOW}, VERDICT_INELASTIC, true, FIGURE_SLOW_SHARE},
+	{"more behind its own than it waited",
+	 {.running = 4, .waiting = 8, .behind_own = 9, SLOW},
+	 VERDICT_OVERSUBSCRIBED,
+	 true,
+	 FIGURE_SLOW_SHARE},
+	/* No evidence comes before all. */
+	{"gap, healthy else", {.books_gap = true}, VERDICT_NO_EVIDENCE, false, FIGURE_BOOKS},
+	{"gap, starved else",
+	 {.books_gap = true, .running = 1, .waiting = 3},
+	 VERDICT_NO_EVIDENCE,
+	 false,
+	 FIGURE_BOOKS},
+	{"gap, and its requests hang",
+	 {.books_gap = true, .has_requests = true, .oldest_ns = 60 * SECOND},
+	 VERDICT_NO_EVIDENCE,
+	 true,
+	 FIGURE_BOOKS},
+};
+
+static struct verdict_input completed(const struct verdict_input *in)
+{
+	struct verdict_input full = *in;
+
+	full.elapsed_ns = 10 * SECOND;
+	full.own_known = true;
+	full.host_cpus = 4;
+	if (!(full.cpus_available > 0))
+		full.cpus_available = 4;
+	return full;
+}
+
+Test(verdict, rules_and_their_edges)
+{
+	struct verdict_limits limits;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rule_case *c = &cases[i];
+		struct verdict_input in = completed(&c->in);
+		struct verdict_result r;
+
+		verdict_of(&in, &limits, &r);
+		cr_expect_eq(r.verdict, c->verdict, "%s: %s", c->name, verdict_id(r.verdict));
+		cr_expect_eq(r.degraded, c->degraded, "%s: degraded", c->name);
+		cr_assert(r.evidence_cnt, "%s: no evidence", c->name);
+		cr_expect_eq(r.evidence[0].figure, c->first, "%s: figure %d first", c->name,
+			     r.evidence[0].figure);
+	}
+}
+
+Test(verdict, nothing_measured_is_no_evidence)
+{
+	struct verdict_input in = {0};
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_NO_EVIDENCE);
+	cr_expect_not(r.degraded);
+}
+
+/* Each limit set so that the same figures fall on its other side. */
+Test(verdict, limits_are_options)
+{
+	struct verdict_input in =
+		completed(&(struct verdict_input){.running = 1, .waiting = 1, SLOW});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	limits.slow_share = 0.5;
+	limits.high_cpu = 0.25;
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_BUSY_ELASTIC);
+	limits.requests_min = 10000;
+	limits.progress = 0.5;
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_BUSY_UNMEASURED, "400 slow ones of 10,000: %s",
+		     verdict_id(r.verdict));
+}
+
+Test(verdict, stuck_limit_is_its_own)
+{
+	struct verdict_input in = completed(&(struct verdict_input){
+		.has_requests = true, .stuck = 4, .oldest_ns = 25 * SECOND});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	limits.stuck_ns = 60 * SECOND;
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_HEALTHY);
+}
+
+Test(verdict, waits_that_were_not_told_apart_split_as_the_host_runs)
+{
+	struct verdict_input in =
+		completed(&(struct verdict_input){.running = 3.6, .waiting = 20, .host_busy = 1});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	in.own_known = false;
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_OVERSUBSCRIBED, "%s", verdict_id(r.verdict));
+	in.running = 0.5;
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_STARVED, "%s", verdict_id(r.verdict));
+}
+
+Test(verdict, evidence_tells_decision_then_cause)
+{
+	struct verdict_input in = completed(&(struct verdict_input){
+		.running = 1, .waiting = 3, .oldest_ns = 11 * SECOND, SLOW});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	verdict_of(&in, &limits, &r);
+	cr_assert_geq(r.evidence_cnt, 4);
+	cr_expect_eq(r.evidence[0].figure, FIGURE_STUCK);
+	cr_expect_eq(r.evidence[1].figure, FIGURE_SLOW_SHARE);
+	cr_expect_eq(r.evidence[2].figure, FIGURE_BEHIND_OTHERS);
+	cr_expect_float_eq(r.evidence[2].value, 3, 1e-9);
+	for (size_t i = 0; i < r.evidence_cnt; i++)
+		for (size_t k = 0; k < i; k++)
+			cr_expect_neq(r.evidence[i].figure, r.evidence[k].figure);
+}
+
+Test(verdict, distance_is_a_part_of_the_limit)
+{
+	static const struct {
+		struct verdict_evidence e;
+		double distance;
+	} distances[] = {
+		{{FIGURE_SLOW_SHARE, 0.2, 0.1, true}, 1},
+		{{FIGURE_SLOW_SHARE, 0.05, 0.1, false}, -0.5},
+		{{FIGURE_PROGRESS, 0.4, 0.8, true}, 0.5},
+		{{FIGURE_PROGRESS, 1, 0.8, false}, -0.25},
+		{{FIGURE_DROPS, 3, 0, true}, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
+		cr_expect(fabs(verdict_distance(&distances[i].e) - distances[i].distance) < 1e-9,
+			  "%zu: %f", i, verdict_distance(&distances[i].e));
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+struct host_case {
+	const char *name;
+	struct verdict_input in;
+	uint32_t cpus, degraded;
+	enum verdict verdict;
+};
+
+#define BIT(v) VERDICT_BIT(VERDICT_##v)
+
+static const struct host_case hosts[] = {
+	{"idle", {.host_busy = 0.01}, 4, 0, VERDICT_HEALTHY},
+	{"just below high", {.host_busy = 0.6999}, 4, 0, VERDICT_HEALTHY},
+	{"high, nothing measured", {.host_busy = 0.7}, 4, 0, VERDICT_BUSY_UNMEASURED},
+	{"high and fast", {.host_busy = 0.99, FAST}, 4, 0, VERDICT_BUSY_ELASTIC},
+	{"saturated, nobody hurt",
+	 {.host_busy = 1, .host_waiting = 90},
+	 4,
+	 0,
+	 VERDICT_BUSY_UNMEASURED},
+	{"busy just below", {.host_busy = 0.9499}, 4, BIT(STARVED), VERDICT_STARVED},
+	{"busy at", {.host_busy = 0.95}, 4, BIT(STARVED), VERDICT_HOST_OVERLOADED},
+	{"waiting at", {.host_waiting = 10}, 4, BIT(STARVED), VERDICT_STARVED},
+	{"waiting above", {.host_waiting = 10.01}, 4, BIT(STARVED), VERDICT_HOST_OVERLOADED},
+	{"waiting at half of many CPUs", {.host_waiting = 48}, 96, BIT(STARVED), VERDICT_STARVED},
+	{"waiting above half of many CPUs",
+	 {.host_waiting = 48.1},
+	 96,
+	 BIT(STARVED),
+	 VERDICT_HOST_OVERLOADED},
+	{"a hang on an idle host", {.host_busy = 0.02}, 4, BIT(INELASTIC), VERDICT_INELASTIC},
+	{"the most urgent of several",
+	 {.host_busy = 0.5},
+	 4,
+	 BIT(STARVED) | BIT(THROTTLED) | BIT(OVERSUBSCRIBED),
+	 VERDICT_THROTTLED},
+	{"stolen, though all CPUs are taken",
+	 {.host_busy = 1, .host_steal = 0.1},
+	 4,
+	 BIT(STOLEN),
+	 VERDICT_STOLEN},
+	{"steal just below",
+	 {.host_busy = 1, .host_steal = 0.0999},
+	 4,
+	 BIT(STARVED),
+	 VERDICT_HOST_OVERLOADED},
+	{"steal that hurts nobody", {.host_busy = 0.5, .host_steal = 0.4}, 4, 0, VERDICT_HEALTHY},
+	{"gap", {.host_busy = 1, .books_gap = true}, 4, BIT(STARVED), VERDICT_NO_EVIDENCE},
+};
+
+Test(verdict, of_the_host)
+{
+	struct verdict_limits limits;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		struct verdict_input in = hosts[i].in;
+		struct verdict_result r;
+
+		in.elapsed_ns = SECOND;
+		in.host_cpus = hosts[i].cpus;
+		verdict_of_host(&in, hosts[i].degraded, &limits, &r);
+		cr_expect_eq(r.verdict, hosts[i].verdict, "%s: %s", hosts[i].name,
+			     verdict_id(r.verdict));
+		cr_expect_eq(r.degraded, hosts[i].degraded != 0, "%s", hosts[i].name);
+		cr_expect(r.evidence_cnt, "%s: no evidence", hosts[i].name);
+	}
+}
+
+Test(verdict, words_and_urgency_of_each)
+{
+	static const char *const ids[VERDICT_CNT] = {
+		"healthy",   "busy-elastic", "busy-unmeasured", "host-overloaded", "inelastic",
+		"throttled", "starved",	     "oversubscribed",	"stolen",	   "no-evidence"};
+
+	for (enum verdict v = 0; v < VERDICT_CNT; v++) {
+		cr_expect_str_eq(verdict_id(v), ids[v]);
+		cr_expect(*verdict_text(v));
+		cr_expect_eq(!*verdict_remedy(v), v == VERDICT_HEALTHY);
+		for (enum verdict w = 0; w < VERDICT_CNT; w++)
+			cr_expect_eq(verdict_compare(v, w), -verdict_compare(w, v));
+	}
+	for (enum verdict_figure f = 0; f < FIGURE_CNT; f++)
+		cr_expect(*verdict_figure_id(f) && verdict_figure_unit(f));
+	cr_expect_lt(verdict_compare(VERDICT_INELASTIC, VERDICT_STARVED), 0);
+	cr_expect_lt(verdict_compare(VERDICT_OVERSUBSCRIBED, VERDICT_NO_EVIDENCE), 0);
+	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_BUSY_UNMEASURED), 0);
+}

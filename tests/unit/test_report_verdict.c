@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the report opens with, on hosts of each kind. */
+#include <criterion/criterion.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "golden.h"
+#include "judge/limits.h"
+#include "output/report.h"
+#include "output/report_text.h"
+
+#define CS (BUILD_SECOND / 100)
+#define MS (BUILD_SECOND / 1000)
+
+static char *report_text(struct model *m, const struct report_options *options)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(report_write(out, m, options), 0);
+	fclose(out);
+	return text;
+}
+
+static void expect_screen(const char *golden, struct model *m)
+{
+	char *text = report_text(m, &(struct report_options){.summary = true});
+
+	golden_expect(golden, text, strlen(text));
+	free(text);
+	model_free(m);
+}
+
+static void says(struct model *m, const struct report_options *options, const char *expected)
+{
+	char *text = report_text(m, options);
+
+	cr_expect(strstr(text, expected), "\"%s\" is not in\n%s", expected, text);
+	free(text);
+}
+
+static void says_not(struct model *m, const struct report_options *options, const char *unexpected)
+{
+	char *text = report_text(m, options);
+
+	cr_expect(!strstr(text, unexpected), "\"%s\" is in\n%s", unexpected, text);
+	free(text);
+}
+
+/* A process of one method; figures in hundredths of a second, samples as its CPU time asks for. */
+static uint32_t add(struct model *m, uint32_t tgid, const char *name, const char *method,
+		    struct model_sched figures)
+{
+	uint32_t p = build_process(m, tgid, name, 0), t, symbol;
+	uint64_t *ns = (uint64_t *)&figures;
+
+	for (int i = 0; i < 5; i++)
+		ns[i] *= CS;
+	t = build_thread(m, p, tgid, name, 0, 'S');
+	build_sched(m, t, &figures);
+	m->threads[t].cpus_allowed = m->host.cpus_online;
+	symbol = build_symbol(m, method, name, KIND_NATIVE, true);
+	BUILD_SAMPLES(m, t, (uint32_t)(figures.on_cpu_ns / CS), symbol);
+	return p;
+}
+
+#define FIGURES(...) ((struct model_sched){__VA_ARGS__})
+
+static uint32_t serve(struct model *m, uint32_t process, uint16_t port, uint64_t time_ns,
+		      uint64_t cnt)
+{
+	uint32_t e = build_endpoint(m, process, "0.0.0.0", port);
+
+	m->endpoints[e].protocols = PROTOCOL_HTTP1;
+	for (uint32_t i = 0; cnt && i < 10; i++)
+		build_answers(m, i, e, time_ns, cnt);
+	return e;
+}
+
+static void stick(struct model *m, uint32_t endpoint, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < 10; i++)
+		build_service(m, &(struct model_service){
+					 .slice = i,
+					 .endpoint = endpoint,
+					 .in_progress = cnt,
+					 .late = cnt,
+					 .stuck = i > 2 ? cnt : 0,
+					 .oldest_ns = (7200 + 1000 * i) * MS,
+				 });
+}
+
+/* Noise that no verdict is about. */
+static void add_crowd(struct model *m)
+{
+	add(m, 500, "cron", "main", FIGURES(.on_cpu_ns = 2));
+	add(m, 510, "sshd", "main", FIGURES(.on_cpu_ns = 1));
+}
+
+Test(report_verdict, healthy_host)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p =
+		add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 200, .waited_ns = 3));
+
+	serve(m, p, 5000, 3 * MS, 150);
+	add_crowd(m);
+	build_books(m, 10);
+	expect_screen("verdict_healthy.txt", m);
+}
+
+static struct model *busy_elastic(void)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get",
+			 FIGURES(.on_cpu_ns = 1900, .waited_ns = 1800, .behind_own_ns = 1500));
+
+	serve(m, p, 5000, MS / 2, 73000);
+	add_crowd(m);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, busy_elastic_host)
+{
+	expect_screen("verdict_busy_elastic.txt", busy_elastic());
+}
+
+static struct model *hang(void)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 4));
+
+	stick(m, serve(m, p, 5000, 0, 0), 200);
+	add_crowd(m);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, hang_on_an_idle_host)
+{
+	expect_screen("verdict_hang.txt", hang());
+}
+
+static uint32_t add_slow(struct model *m, struct model_sched figures)
+{
+	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get", figures);
+	uint32_t e = serve(m, p, 5000, 40 * MS, 70);
+
+	for (uint32_t i = 0; i < 10; i++)
+		build_answers(m, i, e, 1800 * MS, 30);
+	return p;
+}
+
+Test(report_verdict, starved_with_room_elsewhere)
+{
+	struct model *m = build_model(4, 99);
+	uint32_t web =
+		add_slow(m, FIGURES(.on_cpu_ns = 300, .waited_ns = 900, .behind_own_ns = 60));
+	uint32_t pinned = add(m, 77, "backup", "compress", FIGURES(.on_cpu_ns = 950));
+
+	add_crowd(m);
+	build_contention(m, 0, pinned, web, 900000);
+	build_books(m, 10);
+	expect_screen("verdict_starved.txt", m);
+}
+
+Test(report_verdict, throttled)
+{
+	struct model *m = build_model(4, 99);
+	uint32_t p = add_slow(m, FIGURES(.on_cpu_ns = 500, .throttled_ns = 700));
+	uint32_t group = build_cgroup(m, 20, MODEL_NONE, "/shop", 50 * MS, 100 * MS);
+
+	build_in_cgroup(m, p, group);
+	for (uint32_t i = 0; i < 10; i++)
+		build_throttle(m, i, group, 10, 9, 700 * MS);
+	add_crowd(m);
+	build_books(m, 10);
+	expect_screen("verdict_throttled.txt", m);
+}
+
+Test(report_verdict, oversubscribed)
+{
+	struct model *m = build_model(4, 99);
+
+	add(m, 64, "crowd", "spin",
+	    FIGURES(.on_cpu_ns = 3600, .waited_ns = 56000, .behind_own_ns = 55600));
+	add_crowd(m);
+	build_books(m, 10);
+	expect_screen("verdict_oversubscribed.txt", m);
+}
+
+static struct model *overloaded(void)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t web =
+		add_slow(m, FIGURES(.on_cpu_ns = 300, .waited_ns = 3500, .behind_own_ns = 400));
+	uint32_t export_ = add(m, 3000, "nightly-export", "spin",
+			       FIGURES(.on_cpu_ns = 1590, .waited_ns = 1900, .behind_own_ns = 800));
+	char name[32];
+
+	for (uint32_t i = 0; i < 3; i++)
+		add(m, 4000 + i, "sh", "main", FIGURES(.on_cpu_ns = 20, .waited_ns = 180 + i));
+	for (uint32_t i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "daemon-%u", i);
+		add(m, 4100 + i, name, "main", FIGURES(.on_cpu_ns = 5, .waited_ns = 80 + i));
+	}
+	build_contention(m, 0, export_, web, 800000);
+	build_contention(m, 0, web, export_, 300000);
+	add_crowd(m);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, overloaded_host)
+{
+	expect_screen("verdict_overloaded.txt", overloaded());
+}
+
+Test(report_verdict, what_passed_is_told_with_its_seconds)
+{
+	struct model *m = build_model(2, 99);
+
+	add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 2400));
+	for (uint32_t i = 12; i < 16; i++)
+		build_account(m, i, 0,
+			      &(struct model_sched){.on_cpu_ns = 20 * CS,
+						    .waited_ns = (i == 13 ? 140 : 80) * CS});
+	build_books(m, 30);
+	says(m, &(struct report_options){.summary = true, .width = 200},
+	     "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait behind "
+	     "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
+	says(m, &(struct report_options){.summary = true, .width = 200},
+	     "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a while\n");
+	/* As --from and --to take them, of a capture that was cut. */
+	says(m,
+	     &(struct report_options){
+		     .summary = true,
+		     .width = 200,
+		     .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
+	     "from 32.0 to 36.0 s, worst at 33.0 s");
+	model_free(m);
+}
+
+Test(report_verdict, healthy_ones_are_told_where_they_are_asked_for)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 200));
+
+	add(m, 800, "postgres", "ExecScan", FIGURES(.on_cpu_ns = 90));
+	add_crowd(m);
+	build_books(m, 10);
+	says_not(m, NULL, "  healthy");
+	says(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+	     "  healthy Shop.Api 1234: 0.20 of 2 CPUs (high from 70 %)\n");
+	says_not(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+		 "healthy postgres");
+	says(m, &(struct report_options){.all = true}, "  healthy postgres 800: ");
+	says_not(m, &(struct report_options){.all = true}, "  healthy cron");
+	model_free(m);
+}
+
+Test(report_verdict, limits_of_the_caller)
+{
+	struct verdict_policy policy = {0};
+	struct model *m = hang();
+	char error[LIMITS_ERROR_BYTES];
+
+	verdict_limits_default(&policy.limits);
+	cr_assert_eq(limits_set(&policy, "stuck=1m", error), 0);
+	cr_assert_eq(limits_set(&policy, "min-requests=1000", error), 0);
+	says(m, &(struct report_options){.limits = &policy}, "verdict: healthy");
+	model_free(m);
+}
+
+Test(report_verdict, what_is_not_known_is_told)
+{
+	struct model *m = busy_elastic();
+
+	m->host.off = OFF_REQUESTS;
+	says(m, &(struct report_options){.width = 300},
+	     "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
+	     "signal: ");
+	says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
+	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
+	says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
+	model_free(m);
+}
+
+Test(report_verdict, what_blurs_requests_is_told_beside_them)
+{
+	struct model *m = hang();
+
+	says(m, &(struct report_options){.width = 400},
+	     "Long polls and streams wait by design: then set \"stuck\" for that process");
+	m->endpoints[0].protocols = PROTOCOL_HTTP2;
+	says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
+	model_free(m);
+}
+
+static char *json_of(struct model *m)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(report_json_write(out, m, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+Test(report_verdict, for_machines)
+{
+	struct model *m = overloaded();
+	char *text = json_of(m);
+
+	golden_expect("verdict_overloaded.json", text, strlen(text));
+	free(text);
+	model_free(m);
+	m = hang();
+	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
+	text = json_of(m);
+	cr_expect(strstr(text, "\"verdict\":\"no-evidence\""), "%s", text);
+	cr_expect(strstr(text, "\"missing\":\"recorded by a hotrun"), "%s", text);
+	cr_expect(strstr(text, "\"processes\":[]}"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
+#define EVIL "\033[31mred\033[0m\n;<b>\xff\xe2\x80\xae\x07"
+
+Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_page)
+{
+	static const unsigned int widths[] = {80, 110, 200};
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		struct model *m = overloaded();
+		char *text;
+
+		for (size_t k = 0; k < m->processes_cnt; k++)
+			m->processes[k].name = m->processes[k].unit = model_str(m, EVIL);
+		text = json_of(m);
+		for (const char *c = text; *c; c++)
+			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
+		free(text);
+		text = report_text(m,
+				   &(struct report_options){.width = widths[i], .summary = true});
+		for (const char *c = text; *c; c++)
+			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
+		cr_expect(!strstr(text, "\xe2\x80\xae"));
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+			cr_expect(text_columns(line) <= widths[i], "%zu columns of %u: %s",
+				  text_columns(line), widths[i], line);
+		free(text);
+		model_free(m);
+	}
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums of requests over a capture, and what is read from them. */
+#include <criterion/criterion.h>
+
+#include "build_model.h"
+#include "model/requests.h"
+#include "model/window.h"
+
+#define US 1000ull
+#define MS 1000000ull
+
+/* Two processes of three endpoints, three slices. */
+struct shop {
+	struct model *m;
+	uint32_t api, db;
+	uint32_t http, https, sql; /* endpoints */
+};
+
+static struct shop shop_new(void)
+{
+	struct shop s = {.m = build_model(2, 99)};
+
+	s.api = build_process(s.m, 10, "Shop.Api", PROCESS_DOTNET);
+	s.db = build_process(s.m, 20, "postgres", 0);
+	s.http = build_endpoint(s.m, s.api, "0.0.0.0", 8080);
+	s.https = build_endpoint(s.m, s.api, "::", 8443);
+	s.sql = build_endpoint(s.m, s.db, "127.0.0.1", 5432);
+	for (int i = 0; i < 3; i++)
+		build_slice(s.m, BUILD_SECOND, 0, 0, 0);
+	return s;
+}
+
+static void stand(struct shop *s, uint32_t slice, uint32_t endpoint, uint32_t stuck,
+		  uint64_t oldest_ns, uint32_t queued)
+{
+	struct model_service row = {
+		.slice = slice,
+		.endpoint = endpoint,
+		.in_progress = stuck + 1,
+		.late = stuck,
+		.stuck = stuck,
+		.oldest_ns = oldest_ns,
+		.queued = queued,
+		.backlog = 512,
+		.unsure = stuck + 2,
+	};
+
+	build_service(s->m, &row);
+}
+
+Test(requests, add_up_by_endpoint_process_and_host)
+{
+	struct shop s = shop_new();
+	struct requests *r;
+
+	build_answers(s.m, 0, s.http, 1 * MS, 90);
+	build_answers(s.m, 2, s.http, 700 * MS, 10);
+	build_answers(s.m, 1, s.https, 3000 * MS, 5);
+	build_answers(s.m, 1, s.sql, 100 * US, 1000);
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_expect_eq(r->elapsed_ns, 3 * BUILD_SECOND);
+	cr_expect_eq(r->endpoints[s.http].served.answered, 100);
+	cr_expect_eq(r->endpoints[s.http].served.slow, 10);
+	cr_expect_eq(r->endpoints[s.http].time_max_ns, 700 * MS);
+	cr_expect_eq(r->processes[s.api].served.answered, 105);
+	cr_expect_eq(r->processes[s.api].served.slow, 15);
+	cr_expect_eq(r->processes[s.api].served.very_slow, 5);
+	cr_expect_eq(r->processes[s.api].endpoints, 2);
+	cr_expect_eq(r->processes[s.db].served.answered, 1000);
+	cr_expect_eq(r->host.served.answered, 1105);
+	cr_expect_eq(r->host.endpoints, 3);
+	requests_free(r);
+	model_free(s.m);
+}
+
+Test(requests, what_stands_is_of_the_last_slice_and_the_worst_of_all)
+{
+	struct shop s = shop_new();
+	struct requests *r;
+
+	stand(&s, 0, s.http, 40, 12 * BUILD_SECOND, 7);
+	stand(&s, 0, s.https, 2, 11 * BUILD_SECOND, 1);
+	stand(&s, 1, s.http, 30, 13 * BUILD_SECOND, 0);
+	stand(&s, 2, s.http, 3, 14 * BUILD_SECOND, 2);
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_expect_eq(r->processes[s.api].in_progress, 4);
+	cr_expect_eq(r->processes[s.api].late, 3);
+	cr_expect_eq(r->processes[s.api].stuck, 3);
+	cr_expect_eq(r->processes[s.api].stuck_max, 42);
+	cr_expect_eq(r->processes[s.api].queued, 2);
+	cr_expect_eq(r->processes[s.api].queued_max, 8);
+	cr_expect_eq(r->processes[s.api].backlog, 512);
+	cr_expect_eq(r->processes[s.api].unsure, 5);
+	cr_expect_eq(r->processes[s.api].oldest_ns, 14 * BUILD_SECOND);
+	cr_expect_eq(r->endpoints[s.https].stuck_max, 2);
+	cr_expect_eq(r->endpoints[s.https].stuck, 0, "nothing stood at the end");
+	cr_expect_eq(r->endpoints[s.https].oldest_max_ns, 11 * BUILD_SECOND);
+	cr_expect_eq(r->processes[s.db].endpoints, 0);
+	requests_free(r);
+	model_free(s.m);
+}
+
+Test(requests, a_window_holds_its_own)
+{
+	struct shop s = shop_new();
+	struct window w = {1, 1};
+	struct requests *r;
+
+	build_answers(s.m, 0, s.http, 1 * MS, 90);
+	build_answers(s.m, 1, s.http, 20 * MS, 7);
+	build_answers(s.m, 2, s.http, 700 * MS, 10);
+	stand(&s, 1, s.http, 5, 11 * BUILD_SECOND, 0);
+	cr_assert_eq(window_cut(s.m, &w), 0);
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_expect_eq(r->elapsed_ns, BUILD_SECOND);
+	cr_expect_eq(r->host.served.answered, 7);
+	cr_expect_eq(r->host.stuck, 5);
+	cr_expect_eq(r->host.time_max_ns, 20 * MS);
+	cr_expect_eq(s.m->services[0].slice, 0);
+	cr_expect_eq(s.m->responses_cnt, 1);
+	requests_free(r);
+	model_free(s.m);
+}
+
+Test(requests, slots_are_quarters_of_powers_of_two)
+{
+	static const struct {
+		uint32_t slot;
+		uint64_t us;
+	} rows[] = {
+		{0, 0},	    {1, 1},	     {3, 3},	       {4, 4},		 {5, 5},   {7, 7},
+		{8, 8},	    {9, 10},	     {11, 14},	       {12, 16},	 {16, 32}, {17, 40},
+		{40, 2048}, {100, 1u << 26}, {103, 117440512}, {104, 117440512},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(requests_slot_ns(rows[i].slot), rows[i].us * US, "slot %u: %llu",
+			     rows[i].slot, (unsigned long long)requests_slot_ns(rows[i].slot));
+	for (uint32_t i = 1; i < RESPONSE_SLOTS; i++)
+		cr_expect_gt(requests_slot_ns(i), requests_slot_ns(i - 1), "slot %u", i);
+}
+
+Test(requests, percentiles_lie_within_their_slot)
+{
+	static const struct {
+		const char *name;
+		uint64_t times_us[3], counts[3];
+		double share;
+		uint64_t least_us, most_us;
+	} rows[] = {
+		{"none", {0}, {0}, 0.5, 0, 0},
+		{"one", {1000}, {1}, 0.5, 896, 1000},
+		{"one, the longest", {1000}, {1}, 1, 1000, 1000},
+		{"median of two groups", {100, 5000}, {90, 10}, 0.5, 96, 112},
+		{"tail of two groups", {100, 5000}, {90, 10}, 0.99, 4096, 5000},
+		{"edge of two groups", {100, 5000}, {90, 10}, 0.9, 96, 112},
+		{"past all slots", {200000000}, {3}, 0.5, 117440512, 200000000},
+		{"under a microsecond", {0}, {5}, 0.99, 0, 0},
+		{"a tail of one", {100, 5000, 1000000}, {980, 19, 1}, 0.9995, 917504, 1000000},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct shop s = shop_new();
+		struct requests *r;
+		uint64_t ns;
+
+		for (int k = 0; k < 3 && rows[i].counts[k]; k++)
+			build_answers(s.m, 0, s.http, rows[i].times_us[k] * US, rows[i].counts[k]);
+		r = requests_new(s.m);
+		cr_assert(r);
+		ns = requests_time_ns(&r->host, rows[i].share);
+		cr_expect(ns >= rows[i].least_us * US && ns <= rows[i].most_us * US, "%s: %llu ns",
+			  rows[i].name, (unsigned long long)ns);
+		requests_free(r);
+		model_free(s.m);
+	}
+}
+
+Test(requests, slow_share_and_score_count_what_is_unanswered_and_late)
+{
+	static const struct {
+		const char *name;
+		uint64_t answered, slow, very_slow;
+		uint32_t late;
+		double share, score;
+	} rows[] = {
+		{"nothing", 0, 0, 0, 0, 0, 1},
+		{"all fast", 100, 0, 0, 0, 0, 1},
+		{"half tolerable", 100, 50, 0, 0, 0.5, 0.75},
+		{"half frustrated", 100, 50, 50, 0, 0.5, 0.5},
+		{"a complete hang", 0, 0, 0, 200, 1, 0},
+		{"as many hang as were fast", 100, 0, 0, 100, 0.5, 0.5},
+		{"torn counters: more slow than answered", 10, 12, 3, 0, 1, 0.25},
+		{"torn counters: more frustrated than slow", 10, 2, 5, 0, 0.2, 0.8},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct requests_sum sum = {.served = {.answered = rows[i].answered,
+						      .slow = rows[i].slow,
+						      .very_slow = rows[i].very_slow},
+					   .late = rows[i].late};
+
+		cr_expect_float_eq(requests_slow_share(&sum), rows[i].share, 1e-9, "%s: %f",
+				   rows[i].name, requests_slow_share(&sum));
+		cr_expect_float_eq(requests_score(&sum), rows[i].score, 1e-9, "%s: %f",
+				   rows[i].name, requests_score(&sum));
+		cr_expect_eq(requests_judged(&sum), rows[i].answered + rows[i].late);
+	}
+}
+
+Test(requests, blurred_figures_say_why)
+{
+	static const struct {
+		const char *name;
+		struct model_served served;
+		uint8_t protocols;
+		const char *begins; /* NULL = plain */
+	} rows[] = {
+		{"plain",
+		 {.begun = 100, .answered = 100, .joined = 10, .pushed = 400},
+		 PROTOCOL_HTTP1,
+		 NULL},
+		{"nothing", {0}, 0, NULL},
+		{"HTTP/2",
+		 {.begun = 100, .answered = 100},
+		 PROTOCOL_HTTP2 | PROTOCOL_TLS,
+		 "HTTP/2"},
+		{"TLS", {.begun = 100, .answered = 100}, PROTOCOL_TLS, "TLS"},
+		{"WebSocket",
+		 {.begun = 1, .answered = 1},
+		 PROTOCOL_HTTP1 | PROTOCOL_WEBSOCKET,
+		 "WebSocket"},
+		{"in pieces",
+		 {.begun = 100, .answered = 100, .joined = 11},
+		 PROTOCOL_HTTP1,
+		 "data"},
+		{"pushes", {.begun = 100, .answered = 100, .pushed = 404}, PROTOCOL_HTTP1, "most"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct requests_sum sum = {.served = rows[i].served,
+					   .protocols = rows[i].protocols};
+		const char *blur = requests_blur(&sum);
+
+		cr_expect_eq(!blur, !rows[i].begins, "%s", rows[i].name);
+		if (blur && rows[i].begins)
+			cr_expect(!strncmp(blur, rows[i].begins, strlen(rows[i].begins)), "%s: %s",
+				  rows[i].name, blur);
+	}
+}
+
+Test(requests, ports_hold_what_several_sockets_serve)
+{
+	struct shop s = shop_new();
+	uint32_t six = build_endpoint(s.m, s.api, "::", 8080);
+	struct requests *r;
+
+	build_answers(s.m, 0, s.http, 1 * MS, 90);
+	build_answers(s.m, 1, six, 2 * MS, 10);
+	build_answers(s.m, 1, s.sql, 2 * MS, 200);
+	build_answers(s.m, 1, s.https, 2 * MS, 1);
+	stand(&s, 1, s.http, 2, 11 * BUILD_SECOND, 0);
+	stand(&s, 1, six, 1, 12 * BUILD_SECOND, 0);
+	s.m->endpoints[s.sql].slow_ns = 100 * MS;
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_assert_eq(r->ports_cnt, 3);
+	qsort(r->ports, r->ports_cnt, sizeof(*r->ports), requests_compare_ports);
+	cr_expect_eq(r->ports[0].port, 8080, "who hangs comes first");
+	cr_expect_str_eq(r->ports[0].address, "", "two of them");
+	cr_expect_eq(r->ports[0].sum.served.begun, 100);
+	cr_expect_eq(r->ports[0].sum.stuck_max, 3);
+	cr_expect_eq(r->ports[0].sum.endpoints, 2);
+	cr_expect_eq(r->ports[0].slow_ns, REQUESTS_SLOW_NS);
+	cr_expect_eq(requests_time_ns(&r->ports[0].sum, 1), 2 * MS);
+	cr_expect_eq(r->ports[1].port, 5432, "then who serves most");
+	cr_expect_str_eq(r->ports[1].address, "127.0.0.1");
+	cr_expect_eq(r->ports[1].slow_ns, 100 * MS);
+	cr_expect_eq(r->processes[s.api].endpoints, 3);
+	requests_free(r);
+	s.m->endpoints[six].slow_ns = 1;
+	r = requests_new(s.m);
+	cr_assert(r);
+	cr_expect_eq(r->ports[0].slow_ns, 0, "thresholds differ");
+	requests_free(r);
+	model_free(s.m);
+}
+
+Test(requests, the_worst_slices_are_found_and_told_in_their_order)
+{
+	static const struct {
+		const char *name;
+		size_t most, cnt;
+		uint32_t slices[4];
+	} rows[] = {
+		{"one", 1, 1, {5}},	      {"two", 2, 2, {2, 5}}, {"three", 3, 3, {2, 5, 7}},
+		{"four", 4, 4, {2, 5, 7, 8}}, {"none", 0, 0, {0}},
+	};
+	struct model *m = build_model(2, 99);
+	uint32_t api = build_process(m, 10, "Shop.Api", 0), other = build_process(m, 20, "x", 0);
+	uint32_t http = build_endpoint(m, api, "::", 80),
+		 noise = build_endpoint(m, other, "::", 81);
+	struct requests_slice got[REQUESTS_SLICES_MAX];
+	struct model_service stuck = {.slice = 5, .endpoint = http, .stuck = 1};
+	size_t cnt, all;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		build_answers(m, i, noise, 9000 * MS, 1000);
+		if (i != 3)
+			build_answers(m, i, http, (i + 1) * US, 10 + i);
+	}
+	build_service(m, &stuck);
+	build_answers(m, 2, http, 800 * MS, 5);
+	build_answers(m, 7, http, 400 * MS, 1);
+	build_answers(m, 8, http, 300 * MS, 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(requests_worst_slices(m, api, rows[i].most, got, &cnt, &all), 0);
+		cr_expect_eq(all, 9, "%s: %zu", rows[i].name, all);
+		cr_assert_eq(cnt, rows[i].cnt, "%s: %zu", rows[i].name, cnt);
+		for (size_t k = 0; k < cnt; k++)
+			cr_expect_eq(got[k].slice, rows[i].slices[k], "%s: %u", rows[i].name,
+				     got[k].slice);
+	}
+	cr_assert_eq(requests_worst_slices(m, api, 1000, got, &cnt, &all), 0);
+	cr_assert_eq(cnt, 9);
+	cr_expect_eq(got[2].slice, 2);
+	cr_expect_eq(got[2].sum.served.answered, 17);
+	cr_expect_eq(got[2].sum.time_max_ns, 800 * MS);
+	cr_expect_eq(requests_time_ns(&got[2].sum, 1), 800 * MS);
+	cr_expect_eq(got[4].sum.stuck, 1);
+	cr_assert_eq(requests_worst_slices(m, MODEL_NONE, 1000, got, &cnt, &all), 0);
+	cr_expect_eq(all, 10);
+	cr_expect_eq(got[3].sum.served.answered, 1000);
+	model_free(m);
+}
+
+Test(requests, an_empty_capture_has_empty_sums)
+{
+	struct model *m = build_model(2, 99);
+	struct requests *r = requests_new(m);
+
+	cr_assert(r);
+	cr_expect_eq(r->host.served.begun, 0);
+	cr_expect_eq(requests_time_ns(&r->host, 0.99), 0);
+	requests_free(r);
+	model_free(m);
+}

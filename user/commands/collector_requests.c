@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the collector asks the session about requests, once a slice. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands/collector_private.h"
+
+/* Its counters go on while it is copied: each is whole, and of about this moment. */
+static bool copy_endpoint(const struct endpoint *row, struct endpoint *ret_copy)
+{
+	/* Written last: with it, the rest is there. */
+	if (!__atomic_load_n(&row->listener, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(ret_copy, row, sizeof(*row));
+	return true;
+}
+
+/* Who serves is to have a name although it uses no CPU: one that hangs. */
+static void name_servers(struct collector *c)
+{
+	for (size_t i = 0; c->options.facts && i < c->model->services_cnt; i++)
+		collector_name_process(c,
+				       c->model->endpoints[c->model->services[i].endpoint].process);
+}
+
+void collector_read_requests(struct collector *c)
+{
+	const struct endpoint *rows = NULL;
+	struct endpoint row;
+	uint32_t cnt;
+	int err;
+
+	if (c->model->host.off & OFF_REQUESTS)
+		return;
+	ingest_requests_begin(c->ingest, host_now_ns());
+	cnt = session_endpoints(c->session, &rows);
+	for (uint32_t i = 0; i < cnt; i++)
+		if (copy_endpoint(&rows[i], &row))
+			ingest_endpoint(c->ingest, i, &row);
+	err = session_read_sockets(c->session, &c->ops);
+	if (err)
+		model_loss_add(c->model, LOSS_ITERATOR, 1);
+	ingest_requests_end(c->ingest, !err);
+	name_servers(c);
+}
+
+bool collector_sees_requests(const struct collector *c)
+{
+	return c->options.requests && !session_requests_why(c->session);
+}
+
+void collector_warn_of_namespaces(const struct collector *c)
+{
+	uint32_t seen, all;
+
+	if (!collector_sees_requests(c))
+		return;
+	session_namespaces(c->session, &seen, &all);
+	if (seen < all)
+		log_warn("requests: %u of %u network namespaces could not be looked into; there, "
+			 "services that listened before are not seen",
+			 all - seen, all);
+}
+
+void collector_requests_text(const struct collector *c, char *text, size_t bytes)
+{
+	const char *why = session_requests_why(c->session);
+
+	if (!c->options.requests)
+		snprintf(text, bytes, "requests off");
+	else
+		snprintf(text, bytes, "requests%s%s", why ? " off: " : "", why ? why : "");
+}

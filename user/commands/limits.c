@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "commands/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "commands/command.h"
+
+int limits_option(struct limits *l, int option, const char *value)
+{
+	if (option == LIMITS_CONFIG) {
+		l->config = value;
+		return EXIT_OK;
+	}
+	if (GROW(l->settings, l->settings_cnt, l->settings_cap)) {
+		log_error("--limit: %s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	l->settings[l->settings_cnt++] = value;
+	return EXIT_OK;
+}
+
+/* The whole file, at most LIMITS_MAX_BYTES. 0 or a negative errno. */
+static int read_text(const char *path, char **ret_text, size_t *ret_len)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	text = malloc(LIMITS_MAX_BYTES + 1);
+	if (!text)
+		return -ENOMEM;
+	while (len <= LIMITS_MAX_BYTES) {
+		ssize_t n = read(fd, text + len, LIMITS_MAX_BYTES + 1 - len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (!n)
+			break;
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (len > LIMITS_MAX_BYTES)
+		return -EFBIG;
+	*ret_len = len;
+	*ret_text = take_ptr(&text);
+	return 0;
+}
+
+static int read_file(struct limits *l)
+{
+	const char *path = l->config ? l->config : LIMITS_FILE;
+	_cleanup_free_ char *text = NULL;
+	char error[LIMITS_ERROR_BYTES];
+	unsigned int line = 0;
+	size_t len = 0;
+	int err = read_text(path, &text, &len);
+
+	if (err == -ENOENT && !l->config)
+		return EXIT_OK;
+	if (err) {
+		log_error("%s: %s", path, err == -EINVAL ? "not a regular file" : strerror(-err));
+		return EXIT_FAILED;
+	}
+	err = limits_parse(&l->policy, text, len, &line, error);
+	if (err == -EINVAL)
+		log_error("%s:%u: %s", path, line, error);
+	else if (err)
+		log_error("%s: %s", path, strerror(-err));
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+int limits_read(struct limits *l, const char *command)
+{
+	char error[LIMITS_ERROR_BYTES];
+	int rc;
+
+	verdict_limits_default(&l->policy.limits);
+	rc = read_file(l);
+	for (size_t i = 0; !rc && i < l->settings_cnt; i++) {
+		if (!limits_set(&l->policy, l->settings[i], error))
+			continue;
+		log_error("--limit %s", error);
+		rc = command_usage(command);
+	}
+	return rc;
+}
+
+void limits_forget(struct limits *l)
+{
+	free(l->settings);
+	limits_clear(&l->policy);
+	*l = (struct limits){0};
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "commands/slow_option.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/command.h"
+
+/* "200ms", "1.5s", "750us"; 1 us to 60 s, which the histogram of times still tells apart. */
+static int parse_time(const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char number[32];
+	size_t len = strspn(text, "0123456789.");
+	double value;
+
+	if (!len || len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + len, units[i].unit) != 0)
+			continue;
+		if (text_parse_double(number, 1e3 / units[i].ns, 60e9 / units[i].ns, &value))
+			return -EINVAL;
+		*ret_ns = (uint64_t)(value * units[i].ns + 0.5);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_port(const char *text, size_t len, uint16_t *ret_port)
+{
+	char number[8];
+	uint64_t port;
+
+	if (len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (text_parse_u64(number, 1, UINT16_MAX, &port))
+		return -EINVAL;
+	*ret_port = (uint16_t)port;
+	return 0;
+}
+
+int slow_option_add(struct slow_option *o, const char *value, const char *command)
+{
+	const char *equals = strchr(value, '=');
+	struct session_slow_port port;
+	size_t i = 0;
+
+	if (parse_time(equals ? equals + 1 : value, &port.slow_ns) ||
+	    (equals && parse_port(value, (size_t)(equals - value), &port.port))) {
+		log_error("--slow %s: not a time, 1us to 60s, like 500ms, or PORT=TIME, like "
+			  "8080=200ms",
+			  value);
+		return command_usage(command);
+	}
+	if (!equals) {
+		o->slow_ns = port.slow_ns;
+		return EXIT_OK;
+	}
+	while (i < o->port_cnt && o->ports[i].port != port.port)
+		i++;
+	if (i == SESSION_SLOW_PORTS_MAX) {
+		log_error("--slow %s: too many ports (%d at the most)", value,
+			  SESSION_SLOW_PORTS_MAX);
+		return command_usage(command);
+	}
+	o->ports[i] = port;
+	if (i == o->port_cnt)
+		o->port_cnt++;
+	return EXIT_OK;
+}
+
+void slow_option_apply(const struct slow_option *o, struct collector_options *collector)
+{
+	collector->slow_ns = o->slow_ns;
+	collector->slow_ports = o->ports;
+	collector->slow_port_cnt = o->port_cnt;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge/figures.h"
+
+/* Of requests_min: so many slow ones tell even among fewer. */
+#define SLOW_TELLS 4
+
+static void set(struct figures *f, enum verdict_figure figure, double value, double limit, bool bad)
+{
+	f->all[figure] = (struct verdict_evidence){figure, value, limit, bad};
+	f->known[figure] = true;
+}
+
+static void add_signal(struct figures *f, const struct verdict_input *in,
+		       const struct verdict_limits *l)
+{
+	double slow = in->slow_share * (double)in->requests;
+	bool enough = in->requests && in->requests >= l->requests_min;
+
+	if (in->has_requests && (enough || (slow > 0 && slow * SLOW_TELLS >= l->requests_min)))
+		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share,
+		    in->slow_share >= l->slow_share);
+	else if (in->has_requests && in->requests)
+		set(f, FIGURE_REQUESTS, (double)in->requests, (double)l->requests_min, false);
+	if (in->has_requests && in->oldest_ns)
+		set(f, FIGURE_STUCK, (double)in->oldest_ns, (double)l->stuck_ns,
+		    in->oldest_ns > l->stuck_ns);
+	if (in->drops)
+		set(f, FIGURE_DROPS, (double)in->drops, 0, true);
+	if (in->has_signal)
+		set(f, FIGURE_SIGNAL, in->signal, l->signal_bad, in->signal >= l->signal_bad);
+}
+
+/* Of what it waited, that behind its own threads. */
+static double own_of(const struct verdict_input *in)
+{
+	double ran = in->host_busy * in->host_cpus;
+
+	if (in->own_known)
+		return in->behind_own < in->waiting ? in->behind_own : in->waiting;
+	return ran > in->running ? in->waiting * in->running / ran : in->waiting;
+}
+
+static void add_scheduler(struct figures *f, const struct verdict_input *in,
+			  const struct verdict_limits *l)
+{
+	double wanted = in->running + in->waiting + in->throttled;
+	double own = own_of(in), others = in->waiting - own;
+	bool is_short;
+
+	if (in->cpus_available > 0)
+		set(f, FIGURE_CPU, in->running / in->cpus_available, l->high_cpu,
+		    in->running / in->cpus_available >= l->high_cpu);
+	if (wanted <= 0 || wanted < l->wanted_min)
+		return;
+	set(f, FIGURE_PROGRESS, in->running / wanted, l->progress,
+	    in->running / wanted < l->progress);
+	if (in->delays && in->delays >= l->delays_min)
+		set(f, FIGURE_DELAY, (double)in->delay_p99_ns, (double)l->delay_ns,
+		    in->delay_p99_ns > l->delay_ns);
+	set(f, FIGURE_THROTTLED, in->throttled / wanted, l->throttled,
+	    in->throttled > 0 && in->throttled / wanted >= l->throttled);
+	is_short = figures_short(f);
+	if (in->cpus_available > 0)
+		set(f, FIGURE_BEHIND_OWN, own / in->cpus_available, l->own_waiting,
+		    is_short && own > others && own / in->cpus_available >= l->own_waiting);
+	set(f, FIGURE_BEHIND_OTHERS, others, own,
+	    is_short && others > 0 && !figures_bad(f, FIGURE_BEHIND_OWN) &&
+		    (others >= own || in->running / (in->running + others) < l->progress));
+}
+
+static void add_host(struct figures *f, const struct verdict_input *in,
+		     const struct verdict_limits *l)
+{
+	double half = in->host_cpus / 2.0;
+	double most = half > l->host_waiting_min ? half : l->host_waiting_min;
+
+	if (!in->host_cpus)
+		return;
+	set(f, FIGURE_STEAL, in->host_steal, l->steal,
+	    in->host_steal > 0 && in->host_steal >= l->steal);
+	set(f, FIGURE_HOST_BUSY, in->host_busy, l->host_busy, in->host_busy >= l->host_busy);
+	set(f, FIGURE_HOST_WAITING, in->host_waiting, most, in->host_waiting > most);
+}
+
+void figures_of(const struct verdict_input *in, const struct verdict_limits *l,
+		struct figures *ret_figures)
+{
+	struct figures f = {0};
+
+	if (in->books_gap || !in->elapsed_ns)
+		set(&f, FIGURE_BOOKS, 1, 0, true);
+	add_signal(&f, in, l);
+	add_scheduler(&f, in, l);
+	add_host(&f, in, l);
+	*ret_figures = f;
+}
+
+enum service_signal figures_signal(const struct figures *f)
+{
+	if (figures_bad(f, FIGURE_SLOW_SHARE) || figures_bad(f, FIGURE_STUCK) ||
+	    figures_bad(f, FIGURE_DROPS) || figures_bad(f, FIGURE_SIGNAL))
+		return SIGNAL_SLOW;
+	return f->known[FIGURE_SLOW_SHARE] || f->known[FIGURE_SIGNAL] ? SIGNAL_FAST : SIGNAL_NONE;
+}
+
+bool figures_short(const struct figures *f)
+{
+	return figures_bad(f, FIGURE_PROGRESS) || figures_bad(f, FIGURE_DELAY);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rules, as a table: the first that is true decides. */
+#include "judge/verdict.h"
+
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "judge/figures.h"
+#include "model/model.h"
+
+void verdict_limits_default(struct verdict_limits *ret_limits)
+{
+	*ret_limits = (struct verdict_limits){
+		.high_cpu = 0.7,
+		.slow_share = 0.1,
+		.stuck_ns = STUCK_NS,
+		.progress = 0.8,
+		.delay_ns = 20000000,
+		.steal = 0.1,
+		.throttled = 0.1,
+		.host_busy = 0.95,
+		.host_waiting_min = 10,
+		.own_waiting = 1,
+		.requests_min = 20,
+		.signal_bad = 0.1,
+		.wanted_min = 0.05,
+		.delays_min = 100,
+		.episode_ns = 3000000000,
+	};
+}
+
+/* What the rules look at. */
+struct facts {
+	struct figures f;
+	enum service_signal signal;
+	bool degraded;
+};
+
+/* That it was short of CPU tells without a signal only where something took the CPU: behind its own
+ * threads, as long as they are few, it has what it can use. */
+static bool is_kept_from_cpu(const struct figures *f)
+{
+	return figures_short(f) &&
+	       (figures_bad(f, FIGURE_BEHIND_OTHERS) || figures_bad(f, FIGURE_BEHIND_OWN) ||
+		figures_bad(f, FIGURE_THROTTLED) || figures_bad(f, FIGURE_STEAL));
+}
+
+static bool is_degraded(const struct facts *facts, bool background)
+{
+	if (facts->signal != SIGNAL_NONE)
+		return facts->signal == SIGNAL_SLOW;
+	return !background && is_kept_from_cpu(&facts->f);
+}
+
+static bool lacks_evidence(const struct facts *facts)
+{
+	return figures_bad(&facts->f, FIGURE_BOOKS);
+}
+
+/* Steal keeps no CPU from who wants none. */
+static bool is_stolen(const struct facts *facts)
+{
+	return facts->degraded && figures_bad(&facts->f, FIGURE_STEAL) &&
+	       facts->f.known[FIGURE_PROGRESS];
+}
+
+static bool is_throttled(const struct facts *facts)
+{
+	return facts->degraded && figures_bad(&facts->f, FIGURE_THROTTLED);
+}
+
+static bool is_starved(const struct facts *facts)
+{
+	return facts->degraded && figures_bad(&facts->f, FIGURE_BEHIND_OTHERS);
+}
+
+static bool is_oversubscribed(const struct facts *facts)
+{
+	return facts->degraded && figures_bad(&facts->f, FIGURE_BEHIND_OWN);
+}
+
+static bool is_inelastic(const struct facts *facts)
+{
+	return facts->degraded;
+}
+
+static bool is_busy_elastic(const struct facts *facts)
+{
+	return figures_bad(&facts->f, FIGURE_CPU) && facts->signal == SIGNAL_FAST;
+}
+
+static bool is_busy_unmeasured(const struct facts *facts)
+{
+	return figures_bad(&facts->f, FIGURE_CPU);
+}
+
+static bool is_healthy(const struct facts *facts)
+{
+	return !facts->degraded;
+}
+
+struct rule {
+	enum verdict verdict;
+	bool (*applies)(const struct facts *facts);
+	enum verdict_figure cause; /* told behind what says that it is degraded */
+};
+
+static const struct rule rules[] = {
+	{VERDICT_NO_EVIDENCE, lacks_evidence, FIGURE_BOOKS},
+	{VERDICT_STOLEN, is_stolen, FIGURE_STEAL},
+	{VERDICT_THROTTLED, is_throttled, FIGURE_THROTTLED},
+	{VERDICT_STARVED, is_starved, FIGURE_BEHIND_OTHERS},
+	{VERDICT_OVERSUBSCRIBED, is_oversubscribed, FIGURE_BEHIND_OWN},
+	{VERDICT_INELASTIC, is_inelastic, FIGURE_CPU},
+	{VERDICT_BUSY_ELASTIC, is_busy_elastic, FIGURE_CPU},
+	{VERDICT_BUSY_UNMEASURED, is_busy_unmeasured, FIGURE_CPU},
+	{VERDICT_HEALTHY, is_healthy, FIGURE_CPU},
+};
+
+/* --- evidence -------------------------------------------------------------------------------- */
+
+static const enum verdict_figure signal_figures[] = {FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_DROPS,
+						     FIGURE_SIGNAL};
+static const enum verdict_figure scheduler_figures[] = {FIGURE_PROGRESS, FIGURE_DELAY};
+static const enum verdict_figure other_figures[] = {
+	FIGURE_SLOW_SHARE, FIGURE_SIGNAL, FIGURE_REQUESTS,	FIGURE_CPU,
+	FIGURE_PROGRESS,   FIGURE_DELAY,  FIGURE_BEHIND_OTHERS, FIGURE_BEHIND_OWN,
+	FIGURE_THROTTLED,  FIGURE_STEAL,  FIGURE_STUCK,
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Adds a figure that is known and not told yet. */
+static void tell(struct verdict_result *r, const struct figures *f, enum verdict_figure figure)
+{
+	if (!f->known[figure] || r->evidence_cnt == VERDICT_EVIDENCE_MAX)
+		return;
+	for (size_t i = 0; i < r->evidence_cnt; i++)
+		if (r->evidence[i].figure == figure)
+			return;
+	r->evidence[r->evidence_cnt++] = f->all[figure];
+}
+
+static void tell_bad(struct verdict_result *r, const struct figures *f,
+		     const enum verdict_figure *figures, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (figures_bad(f, figures[i]))
+			tell(r, f, figures[i]);
+}
+
+static void tell_all(struct verdict_result *r, const struct figures *f, enum verdict_figure cause)
+{
+	if (cause == FIGURE_BOOKS)
+		tell(r, f, cause);
+	tell_bad(r, f, signal_figures, COUNT(signal_figures));
+	if (r->degraded && !r->evidence_cnt)
+		tell_bad(r, f, scheduler_figures, COUNT(scheduler_figures));
+	if (r->degraded)
+		tell(r, f, cause);
+	for (size_t i = 0; i < COUNT(other_figures); i++)
+		tell(r, f, other_figures[i]);
+}
+
+/* --- a process ------------------------------------------------------------------------------- */
+
+void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
+		struct verdict_result *ret_result)
+{
+	struct verdict_result r = {0};
+	const struct rule *rule = rules;
+	struct facts facts = {0};
+
+	figures_of(input, limits, &facts.f);
+	facts.signal = figures_signal(&facts.f);
+	facts.degraded = is_degraded(&facts, input->background);
+	while (!rule->applies(&facts))
+		rule++;
+	r.verdict = rule->verdict;
+	/* A gap in the books leaves who is hurt, by its requests, and takes the rest. */
+	r.degraded = facts.degraded &&
+		     (rule->verdict != VERDICT_NO_EVIDENCE || facts.signal == SIGNAL_SLOW);
+	tell_all(&r, &facts.f, rule->cause);
+	*ret_result = r;
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+static bool is_saturated(const struct figures *f)
+{
+	return figures_bad(f, FIGURE_HOST_BUSY) || figures_bad(f, FIGURE_HOST_WAITING);
+}
+
+bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits)
+{
+	struct figures f;
+
+	figures_of(host, limits, &f);
+	return is_saturated(&f);
+}
+
+static enum verdict most_urgent(uint32_t verdicts)
+{
+	enum verdict most = VERDICT_HEALTHY;
+
+	for (enum verdict v = 0; v < VERDICT_CNT; v++)
+		if (verdicts & VERDICT_BIT(v) && verdict_compare(v, most) < 0)
+			most = v;
+	return most;
+}
+
+static enum verdict calm_of(const struct figures *f, uint32_t host_cpus,
+			    const struct verdict_limits *limits)
+{
+	bool high = host_cpus && f->all[FIGURE_HOST_BUSY].value >= limits->high_cpu;
+
+	if (!high)
+		return VERDICT_HEALTHY;
+	return figures_signal(f) == SIGNAL_FAST ? VERDICT_BUSY_ELASTIC : VERDICT_BUSY_UNMEASURED;
+}
+
+void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
+		     const struct verdict_limits *limits, struct verdict_result *ret_result)
+{
+	static const enum verdict_figure saturation[] = {FIGURE_HOST_BUSY, FIGURE_HOST_WAITING};
+	struct verdict_result r = {.degraded = degraded};
+	struct figures f;
+
+	figures_of(host, limits, &f);
+	if (figures_bad(&f, FIGURE_BOOKS))
+		r.verdict = VERDICT_NO_EVIDENCE;
+	else if (figures_bad(&f, FIGURE_STEAL) && degraded & VERDICT_BIT(VERDICT_STOLEN))
+		r.verdict = VERDICT_STOLEN;
+	else if (is_saturated(&f) && degraded)
+		r.verdict = VERDICT_HOST_OVERLOADED;
+	else if (degraded)
+		r.verdict = most_urgent(degraded);
+	else
+		r.verdict = calm_of(&f, host->host_cpus, limits);
+	if (r.verdict == VERDICT_NO_EVIDENCE)
+		tell(&r, &f, FIGURE_BOOKS);
+	if (r.verdict == VERDICT_STOLEN)
+		tell(&r, &f, FIGURE_STEAL);
+	if (r.verdict == VERDICT_HEALTHY || r.verdict == VERDICT_BUSY_ELASTIC)
+		tell(&r, &f, FIGURE_SLOW_SHARE);
+	tell_bad(&r, &f, saturation, COUNT(saturation));
+	tell(&r, &f, FIGURE_HOST_BUSY);
+	tell(&r, &f, FIGURE_HOST_WAITING);
+	tell(&r, &f, FIGURE_SLOW_SHARE);
+	tell(&r, &f, FIGURE_REQUESTS);
+	if (figures_bad(&f, FIGURE_STEAL))
+		tell(&r, &f, FIGURE_STEAL);
+	*ret_result = r;
+}
+
+double verdict_distance(const struct verdict_evidence *e)
+{
+	double off = e->figure == FIGURE_PROGRESS ? e->limit - e->value : e->value - e->limit;
+
+	return e->limit > 0 ? off / e->limit : off;
+}

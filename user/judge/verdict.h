@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_VERDICT_H
+#define HOTRUN_JUDGE_VERDICT_H
+/*
+ * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
+ * rests on. High CPU alone is never a problem: degraded comes first, what explains it second. Rules
+ * over plain figures, in one order (verdict_of()); pure, no threads. Ids and thresholds: the
+ * project's page on the domain. Where that page leaves room, this is what was decided:
+ *
+ * - Shares of next to nothing are no evidence: a process that wanted less than wanted_min has no
+ *   progress to judge, and fewer than delays_min run delays have no p99.
+ * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
+ *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
+ * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
+ *   what it was promised: without a service signal it is never degraded.
+ * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
+ *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
+ * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
+ *   others decides by itself, and without a service signal a process that waits so has what it can use.
+ *   So inelastic is never said without a signal.
+ * - Where own and others' threads cannot be told apart, the wait splits as the host's running threads.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Stable ids, part of every machine-readable output: verdict_id(). */
+enum verdict {
+	VERDICT_HEALTHY,
+	VERDICT_BUSY_ELASTIC,
+	VERDICT_BUSY_UNMEASURED,
+	VERDICT_HOST_OVERLOADED,
+	VERDICT_INELASTIC,
+	VERDICT_THROTTLED,
+	VERDICT_STARVED,
+	VERDICT_OVERSUBSCRIBED,
+	VERDICT_STOLEN,
+	VERDICT_NO_EVIDENCE,
+	VERDICT_CNT
+};
+
+/* Shares are 0..1. Defaults: verdict_limits_default(). */
+struct verdict_limits {
+	double high_cpu;	 /* ran of the CPUs available: 0.7 */
+	double slow_share;	 /* of requests: 0.1 */
+	uint64_t stuck_ns;	 /* an unanswered request: 10 s */
+	double progress;	 /* ran / wanted, under it: 0.8 */
+	uint64_t delay_ns;	 /* p99 of run delay, over it: 20 ms */
+	double steal;		 /* of the host's CPU time: 0.1 */
+	double throttled;	 /* of wanted: 0.1 */
+	double host_busy;	 /* of all CPUs: 0.95 */
+	double host_waiting_min; /* waiting threads, or half the CPUs where that is more: 10 */
+	double own_waiting;	 /* threads behind its own, for each CPU available: 1 */
+	uint64_t requests_min;	 /* fewer tell nothing of a slow share: 20 */
+	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
+	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.05 */
+	uint64_t delays_min;	 /* fewer have no p99: 100 */
+	uint64_t episode_ns; /* degraded on end so long, though not over the whole window: 3 s */
+};
+
+/* What is known of one process over a window; the host's own figures come with each. */
+struct verdict_input {
+	uint64_t elapsed_ns;
+	double running, waiting, throttled; /* mean threads */
+	double behind_own;		    /* of waiting */
+	bool own_known;			    /* waits behind own threads were told apart */
+	double cpus_available;		    /* 0 = not known */
+	bool background;		    /* all of it asked to run behind others */
+	uint64_t delay_p99_ns, delays;	    /* delays: run delays that ended */
+	/* Service signal. */
+	bool has_requests; /* it serves, and requests were seen or are unanswered */
+	uint64_t requests; /* that a share can be taken of */
+	double slow_share;
+	uint32_t stuck;
+	uint64_t oldest_ns; /* of those unanswered */
+	uint64_t drops;	    /* of accept queues that were full */
+	bool has_signal;    /* the operator's own */
+	double signal;
+	/* The host. */
+	double host_busy, host_waiting, host_steal; /* shares; waiting in threads */
+	uint32_t host_cpus;
+	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
+};
+
+enum verdict_figure {
+	FIGURE_SLOW_SHARE,
+	FIGURE_STUCK,
+	FIGURE_DROPS,
+	FIGURE_SIGNAL,
+	FIGURE_PROGRESS,
+	FIGURE_DELAY,
+	FIGURE_CPU,
+	FIGURE_THROTTLED,
+	FIGURE_BEHIND_OTHERS,
+	FIGURE_BEHIND_OWN,
+	FIGURE_STEAL,
+	FIGURE_HOST_BUSY,
+	FIGURE_HOST_WAITING,
+	FIGURE_REQUESTS,
+	FIGURE_BOOKS,
+	FIGURE_CNT
+};
+
+/* A figure against its threshold. */
+struct verdict_evidence {
+	enum verdict_figure figure;
+	double value, limit; /* in the figure's own unit: share, ns, threads, count */
+	bool bad;	     /* on the far side of the limit; of FIGURE_CPU: high */
+};
+
+#define VERDICT_EVIDENCE_MAX 8
+
+struct verdict_result {
+	enum verdict verdict;
+	bool degraded;
+	struct verdict_evidence evidence[VERDICT_EVIDENCE_MAX]; /* what decided first */
+	size_t evidence_cnt;
+};
+
+void verdict_limits_default(struct verdict_limits *ret_limits);
+void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
+		struct verdict_result *ret_result);
+/*
+ * The host: input has its figures alone, and its requests summed. degraded: a bit (VERDICT_BIT) for the
+ * verdict of each process that is degraded, 0 = none. stolen where steal explains one of them,
+ * overloaded where it is saturated and any is degraded, else the most urgent of theirs, else what is
+ * true of all of it.
+ */
+#define VERDICT_BIT(verdict) (1u << (verdict))
+void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
+		     const struct verdict_limits *limits, struct verdict_result *ret_result);
+/* True where the host's CPUs are all taken: CPU share, or threads that wait. */
+bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits);
+
+/* How far a figure is beyond its limit, as a part of the limit: 1 = twice as bad, negative = as much
+ * room is left. Sides are of the figure: progress is bad below. */
+double verdict_distance(const struct verdict_evidence *evidence);
+
+/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count" or "". Static. */
+const char *verdict_figure_id(enum verdict_figure figure);
+const char *verdict_figure_unit(enum verdict_figure figure);
+
+/* "busy-elastic"; one sentence on what it means; what to do, "" nothing. Static. */
+const char *verdict_id(enum verdict verdict);
+const char *verdict_text(enum verdict verdict);
+const char *verdict_remedy(enum verdict verdict);
+/* The more urgent of two comes first: < 0, 0, > 0. */
+int verdict_compare(enum verdict a, enum verdict b);
+#endif

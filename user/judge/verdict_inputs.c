@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge/verdict_inputs.h"
+
+#include <errno.h>
+#include <linux/types.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bpf/events.h"
+#include "model/policy.h"
+#include "model/signal.h"
+
+const struct verdict_limits *inputs_host_limits(const struct inputs *in)
+{
+	return &in->s->policy->limits;
+}
+
+const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t process)
+{
+	uint32_t section = in->section_of[process];
+
+	return section == MODEL_NONE ? inputs_host_limits(in)
+				     : &in->s->policy->sections[section].limits;
+}
+
+/* --- what does not change over time ---------------------------------------------------------- */
+
+/* hotrun reads files of others in a child of that name, which makes one more for each that may hang. */
+#define HELPER "hotrun-file"
+#define READER "hotrun-signal"
+
+static void mark_helpers(bool *own, const struct model *m, uint32_t parent_tgid)
+{
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		if (m->processes[i].parent_tgid == parent_tgid &&
+		    (!strncmp(m->processes[i].comm, HELPER, strlen(HELPER)) ||
+		     !strcmp(m->processes[i].comm, READER)))
+			own[i] = true;
+}
+
+static int mark_judged(struct inputs *in, const struct model *m)
+{
+	_cleanup_free_ bool *own = calloc(m->processes_cnt + 1, sizeof(*own));
+
+	if (!own)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		if (m->processes[i].flags & PROCESS_SELF)
+			mark_helpers(own, m, m->processes[i].tgid);
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		if (own[i] && !strcmp(m->processes[i].comm, HELPER "s"))
+			mark_helpers(own, m, m->processes[i].tgid);
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		in->judged[i] =
+			!own[i] && !(m->processes[i].flags & (PROCESS_KERNEL | PROCESS_SELF));
+	return 0;
+}
+
+/* Those whose threads asked to run behind others, but for some that want less than a tenth together. */
+static int mark_background(struct inputs *in, const struct model *m)
+{
+	_cleanup_free_ uint64_t *wanted_ns = calloc(m->processes_cnt + 1, sizeof(*wanted_ns));
+	_cleanup_free_ uint64_t *front_ns = calloc(m->processes_cnt + 1, sizeof(*front_ns));
+
+	if (!wanted_ns || !front_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		const struct model_thread *t = &m->threads[i];
+		uint64_t ns = sched_wanted_ns(&t->sched);
+
+		wanted_ns[t->process] += ns;
+		if (!policy_is_background(t))
+			front_ns[t->process] += ns;
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		in->background[i] = wanted_ns[i] && front_ns[i] < wanted_ns[i] / 10;
+	return 0;
+}
+
+static bool is_named(const struct model_process *p, const char *name)
+{
+	return !strcmp(p->name, name) || (p->unit[0] && !strcmp(p->unit, name));
+}
+
+static void find_sections(struct inputs *in, const struct model *m)
+{
+	const struct verdict_policy *policy = in->s->policy;
+
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		in->section_of[i] = MODEL_NONE;
+	for (size_t k = policy->sections_cnt; k-- > 0;) {
+		const struct verdict_section *section = &policy->sections[k];
+
+		for (size_t i = 0; section->name && i < m->processes_cnt; i++)
+			if (is_named(&m->processes[i], section->name))
+				in->section_of[i] = (uint32_t)k;
+		for (size_t i = 0; !section->name && i < m->endpoints_cnt; i++)
+			if (m->endpoints[i].port == section->port)
+				in->section_of[m->endpoints[i].process] = (uint32_t)k;
+	}
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* stands: what is unanswered at its end is so at the end of all that is summed. */
+static void add_service(struct inputs *in, const struct model_service *s, bool stands)
+{
+	struct request_sum *sum = &in->requests[in->s->m->endpoints[s->endpoint].process];
+
+	sum->answered += s->served.answered;
+	sum->slow += s->served.slow;
+	if (s->backlog && s->queued >= s->backlog / 2)
+		sum->drops += s->served.drops;
+	if (stands)
+		sum->late += s->late;
+	sum->stuck += s->stuck;
+	if (s->oldest_ns > sum->oldest_ns)
+		sum->oldest_ns = s->oldest_ns;
+}
+
+static void share_of(const struct request_sum *sum, struct verdict_input *ret_input)
+{
+	struct requests_sum figures = {
+		.served = {.answered = sum->answered, .slow = sum->slow},
+		.late = sum->late > UINT32_MAX ? UINT32_MAX : (uint32_t)sum->late,
+	};
+
+	ret_input->requests = requests_judged(&figures);
+	ret_input->slow_share = requests_slow_share(&figures);
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+static bool lacks_books(const struct books *b)
+{
+	return b->switches_gap || b->threads_off;
+}
+
+static void set_host(struct inputs *in, uint64_t cpu_ns, uint64_t idle_ns, uint64_t steal_ns)
+{
+	in->host = (struct verdict_input){
+		.elapsed_ns = in->elapsed_ns,
+		.host_cpus = in->s->m->host.cpus_online,
+		.host_waiting = sched_mean(in->waited_ns, in->elapsed_ns),
+		.books_gap = lacks_books(in->s->books),
+	};
+	if (!cpu_ns)
+		return;
+	in->host.host_busy = idle_ns < cpu_ns ? (double)(cpu_ns - idle_ns) / (double)cpu_ns : 0;
+	in->host.host_steal = (double)steal_ns / (double)cpu_ns;
+}
+
+/* --- all slices ------------------------------------------------------------------------------ */
+
+static int make_tables(struct inputs *in, const struct model *m)
+{
+	in->available = sched_available_all(m);
+	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
+	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
+	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
+	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
+	in->signals = signal_means(m);
+	return in->available && in->background && in->judged && in->section_of && in->requests &&
+			       in->signals
+		       ? 0
+		       : -ENOMEM;
+}
+
+int inputs_begin(struct inputs *in, const struct verdict_sources *s)
+{
+	const struct model *m = s->m;
+	int err;
+
+	*in = (struct inputs){.s = s, .elapsed_ns = s->sched->elapsed_ns};
+	err = make_tables(in, m);
+	if (!err)
+		err = mark_background(in, m);
+	if (!err)
+		err = mark_judged(in, m);
+	if (err)
+		return err;
+	find_sections(in, m);
+	for (size_t i = 0; s->requests && i < m->services_cnt; i++)
+		add_service(in, &m->services[i], m->services[i].slice + 1 == m->slices_cnt);
+	in->waited_ns = s->sched->host.sched.waited_ns;
+	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
+	return 0;
+}
+
+void inputs_end(struct inputs *in)
+{
+	free(in->available);
+	free(in->background);
+	free(in->judged);
+	free(in->section_of);
+	free(in->scheds);
+	free(in->requests);
+	free(in->signals);
+	free(in->touched);
+	free(in->is_touched);
+	*in = (struct inputs){0};
+}
+
+/* --- one slice after the other --------------------------------------------------------------- */
+
+static void forget_touched(struct inputs *in)
+{
+	for (size_t i = 0; i < in->touched_cnt; i++) {
+		uint32_t process = in->touched[i];
+
+		in->scheds[process] = (struct sched_sum){0};
+		in->requests[process] = (struct request_sum){0};
+		in->signals[process] = NAN;
+		in->is_touched[process] = false;
+	}
+	in->touched_cnt = 0;
+}
+
+int inputs_rewind(struct inputs *in)
+{
+	size_t cnt = in->s->m->processes_cnt + 1;
+
+	if (!in->scheds) {
+		in->scheds = calloc(cnt, sizeof(*in->scheds));
+		in->touched = calloc(cnt, sizeof(*in->touched));
+		in->is_touched = calloc(cnt, sizeof(*in->is_touched));
+		if (!in->scheds || !in->touched || !in->is_touched)
+			return -ENOMEM;
+		memset(in->requests, 0, cnt * sizeof(*in->requests));
+		for (size_t i = 0; i < cnt; i++)
+			in->signals[i] = NAN;
+	}
+	forget_touched(in);
+	in->account = in->delay = in->service = in->signal = in->cpu = 0;
+	return 0;
+}
+
+static void touch(struct inputs *in, uint32_t process)
+{
+	if (in->is_touched[process])
+		return;
+	in->is_touched[process] = true;
+	in->touched[in->touched_cnt++] = process;
+}
+
+static void read_accounts(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+
+	for (; in->account < m->accounts_cnt && m->accounts[in->account].slice <= slice;
+	     in->account++) {
+		const struct model_account *a = &m->accounts[in->account];
+		uint32_t process = m->threads[a->thread].process;
+
+		if (a->slice != slice)
+			continue;
+		touch(in, process);
+		model_sched_add(&in->scheds[process].sched, &a->sched);
+		in->waited_ns += a->sched.waited_ns;
+	}
+	for (; in->delay < m->delays_cnt && m->delays[in->delay].slice <= slice; in->delay++) {
+		const struct model_delay *d = &m->delays[in->delay];
+		uint32_t process = m->threads[d->thread].process;
+
+		if (d->slice != slice)
+			continue;
+		touch(in, process);
+		in->scheds[process].delays[d->slot] += d->count;
+		in->scheds[process].delay_max_ns = in->s->sched->processes[process].delay_max_ns;
+	}
+}
+
+static void read_services(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+
+	for (; in->s->requests && in->service < m->services_cnt &&
+	       m->services[in->service].slice <= slice;
+	     in->service++) {
+		const struct model_service *s = &m->services[in->service];
+		uint32_t process = m->endpoints[s->endpoint].process;
+
+		if (s->slice != slice)
+			continue;
+		touch(in, process);
+		add_service(in, s, true);
+	}
+}
+
+static void read_signals(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+
+	for (; in->signal < m->signals_cnt && m->signals[in->signal].slice <= slice; in->signal++) {
+		const struct model_signal *s = &m->signals[in->signal];
+
+		if (s->slice != slice)
+			continue;
+		touch(in, s->process);
+		in->signals[s->process] = (double)s->value_ppm / SIGNAL_PPM;
+	}
+}
+
+void inputs_slice(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+	const struct model_slice *at = &m->slices[slice];
+	uint64_t cpu_ns = 0, idle_ns = 0, steal_ns = 0;
+
+	forget_touched(in);
+	in->elapsed_ns = at->end_ns > at->start_ns ? at->end_ns - at->start_ns : 0;
+	in->waited_ns = 0;
+	read_accounts(in, slice);
+	read_services(in, slice);
+	read_signals(in, slice);
+	for (; in->cpu < m->cpus_cnt && m->cpus[in->cpu].slice <= slice; in->cpu++) {
+		if (m->cpus[in->cpu].slice != slice)
+			continue;
+		cpu_ns += m->cpus[in->cpu].elapsed_ns;
+		idle_ns += m->cpus[in->cpu].idle_ns;
+		steal_ns += m->cpus[in->cpu].steal_ns;
+	}
+	set_host(in, cpu_ns, idle_ns, steal_ns);
+}
+
+/* --- what a verdict is made of --------------------------------------------------------------- */
+
+void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input)
+{
+	const struct sched_sum *sum =
+		in->scheds ? &in->scheds[process] : &in->s->sched->processes[process];
+	const struct request_sum *requests = &in->requests[process];
+	struct verdict_input input = in->host;
+
+	input.running = sched_mean(sum->sched.on_cpu_ns, in->elapsed_ns);
+	input.waiting = sched_mean(sum->sched.waited_ns, in->elapsed_ns);
+	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
+	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
+	input.own_known = !(in->s->m->host.off & OFF_OWN);
+	input.cpus_available = in->available[process].cpus;
+	input.background = in->background[process];
+	input.delays = sched_delay_cnt(sum);
+	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
+	share_of(requests, &input);
+	/* Of all slices those of the worst. */
+	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
+						     : requests->stuck;
+	input.oldest_ns = requests->oldest_ns;
+	input.has_requests = input.requests || input.oldest_ns;
+	input.drops = requests->drops;
+	input.has_signal = !isnan(in->signals[process]);
+	if (input.has_signal)
+		input.signal = in->signals[process];
+	*ret_input = input;
+}
+
+void inputs_of_host(const struct inputs *in, struct verdict_input *ret_input)
+{
+	struct verdict_input input = in->host;
+	struct request_sum all = {0};
+
+	for (size_t i = 0; i < in->s->m->processes_cnt; i++) {
+		all.answered += in->requests[i].answered;
+		all.slow += in->requests[i].slow;
+		all.late += in->requests[i].late;
+	}
+	share_of(&all, &input);
+	input.has_requests = input.requests > 0;
+	*ret_input = input;
+}

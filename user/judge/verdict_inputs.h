@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_VERDICT_INPUTS_H
+#define HOTRUN_JUDGE_VERDICT_INPUTS_H
+/*
+ * The figures that verdicts rest on, taken from a model: of all its slices, or of one slice after the
+ * other. Only verdicts.c includes this. Pure; no threads.
+ */
+#include "judge/verdicts.h"
+
+/* What the requests of an endpoint or a process say. */
+struct request_sum {
+	uint64_t answered, slow, late, drops;
+	uint64_t oldest_ns;
+	uint32_t stuck;
+};
+
+struct inputs {
+	const struct verdict_sources *s;   /* its policy is not NULL */
+	struct sched_available *available; /* by process */
+	bool *background;		   /* by process */
+	bool *judged;			   /* by process */
+	uint32_t *section_of;		   /* by process; MODEL_NONE = the general limits */
+
+	/* Of the slices that were read last: all of them, or one. */
+	uint64_t elapsed_ns;
+	uint64_t waited_ns;	      /* of the host */
+	struct verdict_input host;    /* its figures alone */
+	struct sched_sum *scheds;     /* by process; NULL: those of s->sched */
+	struct request_sum *requests; /* by process */
+	double *signals;	      /* by process: the operator\'s own; NaN = none */
+	uint32_t *touched;	      /* processes with figures in that slice */
+	size_t touched_cnt;
+	bool *is_touched;
+
+	/* The next rows to be read. */
+	size_t account, delay, service, signal, cpu;
+};
+
+/* Reads all slices. 0 or -ENOMEM; inputs_end() frees, half-built ones too. */
+int inputs_begin(struct inputs *in, const struct verdict_sources *s);
+void inputs_end(struct inputs *in);
+/* Makes ready for inputs_slice(), from the first row on. 0 or -ENOMEM. */
+int inputs_rewind(struct inputs *in);
+/* Reads the slice of that row; slices are read in their order. */
+void inputs_slice(struct inputs *in, uint32_t slice);
+
+/* What verdict_of() takes, of the slices that were read. */
+void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input);
+void inputs_of_host(const struct inputs *in, struct verdict_input *ret_input);
+const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t process);
+const struct verdict_limits *inputs_host_limits(const struct inputs *in);
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge/verdicts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "bpf/events.h"
+#include "judge/verdict_inputs.h"
+
+/* What the slices say of one process, or of the host. */
+struct track {
+	uint32_t degraded; /* slices */
+	uint32_t run_first, run_last;
+	uint32_t first, last; /* the longest run */
+	uint64_t run_ns, longest_ns;
+	uint32_t worst;
+	enum verdict worst_verdict;
+	double worst_distance;
+};
+
+struct builder {
+	struct verdicts *v;
+	const struct verdict_sources *s;
+	struct inputs in;
+	struct track *tracks; /* by process, then that of the host */
+	uint32_t *row_of;     /* by process: its row, or MODEL_NONE */
+	uint32_t first_slice, last_slice;
+};
+
+/* --- the slices ------------------------------------------------------------------------------ */
+
+/* How far the figure that decided is beyond its limit. */
+static double distance_of(const struct verdict_result *r)
+{
+	return r->evidence_cnt ? verdict_distance(&r->evidence[0]) : 0;
+}
+
+static void follow(struct track *t, uint32_t slice, uint64_t elapsed_ns,
+		   const struct verdict_result *r)
+{
+	int c = t->degraded ? verdict_compare(r->verdict, t->worst_verdict) : -1;
+
+	if (!r->degraded)
+		return;
+	if (c < 0 || (!c && distance_of(r) > t->worst_distance)) {
+		t->worst = slice;
+		t->worst_verdict = r->verdict;
+		t->worst_distance = distance_of(r);
+	}
+	if (!t->degraded || t->run_last + 1 != slice) {
+		t->run_first = slice;
+		t->run_ns = 0;
+	}
+	t->degraded++;
+	t->run_last = slice;
+	t->run_ns += elapsed_ns;
+	if (t->run_ns > t->longest_ns) {
+		t->longest_ns = t->run_ns;
+		t->first = t->run_first;
+		t->last = slice;
+	}
+}
+
+/* The slices that the tables have rows of; of a recording that goes on only the current one. */
+static void find_slices(struct builder *b)
+{
+	const struct model *m = b->s->m;
+
+	b->first_slice = m->cpus_cnt ? m->cpus[0].slice : 0;
+	b->last_slice = m->cpus_cnt ? m->cpus[m->cpus_cnt - 1].slice : (uint32_t)m->slices_cnt - 1;
+	if (b->last_slice >= m->slices_cnt)
+		b->last_slice = (uint32_t)m->slices_cnt - 1;
+	b->v->slices = b->last_slice >= b->first_slice ? b->last_slice - b->first_slice + 1 : 0;
+}
+
+static void judge(const struct builder *b, uint32_t process, struct verdict_input *ret_input,
+		  struct verdict_result *ret_result)
+{
+	inputs_of(&b->in, process, ret_input);
+	verdict_of(ret_input, inputs_limits(&b->in, process), ret_result);
+}
+
+static void judge_slice(struct builder *b, uint32_t slice)
+{
+	uint32_t host_row = (uint32_t)b->s->m->processes_cnt, degraded = 0;
+	struct verdict_result result;
+	struct verdict_input input;
+
+	inputs_slice(&b->in, slice);
+	for (size_t i = 0; i < b->in.touched_cnt; i++) {
+		uint32_t process = b->in.touched[i];
+
+		if (!b->in.judged[process])
+			continue;
+		judge(b, process, &input, &result);
+		follow(&b->tracks[process], slice, b->in.elapsed_ns, &result);
+		if (result.degraded)
+			degraded |= VERDICT_BIT(result.verdict);
+	}
+	inputs_of_host(&b->in, &input);
+	verdict_of_host(&input, degraded, inputs_host_limits(&b->in), &result);
+	/* That somebody is degraded is told of those: of the host, that it is itself the reason. */
+	result.degraded =
+		result.verdict == VERDICT_HOST_OVERLOADED || result.verdict == VERDICT_STOLEN;
+	follow(&b->tracks[host_row], slice, b->in.elapsed_ns, &result);
+}
+
+static int judge_slices(struct builder *b)
+{
+	int err = inputs_rewind(&b->in);
+
+	for (uint32_t i = b->first_slice; !err && i <= b->last_slice; i++)
+		judge_slice(b, i);
+	return err;
+}
+
+/* What the worst slice of each row was like, now that the rows are known. */
+static int fill_worst(struct builder *b)
+{
+	struct verdicts *v = b->v;
+	int err = inputs_rewind(&b->in);
+
+	for (uint32_t i = b->first_slice; !err && i <= b->last_slice; i++) {
+		inputs_slice(&b->in, i);
+		for (size_t k = 0; k < b->in.touched_cnt; k++) {
+			uint32_t process = b->in.touched[k], at = b->row_of[process];
+
+			if (at != MODEL_NONE && v->rows[at].worst == i)
+				judge(b, process, &v->rows[at].worst_input,
+				      &v->rows[at].worst_result);
+		}
+		if (v->host.worst == i)
+			inputs_of_host(&b->in, &v->host.worst_input);
+	}
+	return err;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* Over all slices already, or not to be told. */
+static bool is_told(const struct verdict_result *r)
+{
+	switch (r->verdict) {
+	case VERDICT_HEALTHY:
+	case VERDICT_BUSY_ELASTIC:
+	case VERDICT_BUSY_UNMEASURED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void take_track(struct verdict_row *row, const struct track *t, uint64_t episode_ns)
+{
+	row->first = row->last = row->worst = MODEL_NONE;
+	row->degraded_slices = t->degraded;
+	if (!t->degraded)
+		return;
+	row->first = t->first;
+	row->last = t->last;
+	row->worst = t->worst;
+	/* Slices are not exact: three of them may lack some microseconds of three seconds. */
+	row->episode = !is_told(&row->result) && t->longest_ns >= episode_ns - episode_ns / 100;
+}
+
+static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
+{
+	if (row->input.has_requests || row->input.has_signal)
+		return NULL;
+	if (b->s->m->host.off & OFF_REQUESTS)
+		return model_off_text(OFF_REQUESTS);
+	return "it serves no requests that hotrun sees";
+}
+
+/* Whether a row of a healthy one is worth its place when all were asked for. */
+static bool did_something(const struct verdict_row *row, double wanted_min)
+{
+	const struct verdict_input *in = &row->input;
+
+	return in->has_requests || in->has_signal ||
+	       in->running + in->waiting + in->throttled >= wanted_min;
+}
+
+static int add_process(struct builder *b, uint32_t process, bool asked)
+{
+	const struct verdict_limits *limits = inputs_limits(&b->in, process);
+	struct verdict_row row = {.process = process};
+	struct verdicts *v = b->v;
+
+	judge(b, process, &row.input, &row.result);
+	take_track(&row, &b->tracks[process], limits->episode_ns);
+	v->judged++;
+	v->requests_cnt += b->in.requests[process].answered;
+	v->degraded += row.result.degraded || row.episode;
+	/* Without evidence all are alike: the host tells it once. */
+	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.degraded && !asked)
+		return 0;
+	if (row.result.verdict == VERDICT_HEALTHY && !row.episode && !asked &&
+	    !(b->s->all && did_something(&row, limits->wanted_min)))
+		return 0;
+	row.unmeasured = unmeasured(b, &row);
+	if (b->s->requests)
+		row.blur = requests_blur(&b->s->requests->processes[process]);
+	if (GROW(v->rows, v->rows_cnt, v->rows_cap))
+		return -ENOMEM;
+	b->row_of[process] = (uint32_t)v->rows_cnt;
+	v->rows[v->rows_cnt++] = row;
+	return 0;
+}
+
+static int add_rows(struct builder *b)
+{
+	size_t cnt = b->s->m->processes_cnt;
+	_cleanup_free_ bool *asked = calloc(cnt + 1, sizeof(*asked));
+	uint32_t degraded = 0;
+	int err = asked ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < b->s->asked_cnt; i++)
+		asked[b->s->asked[i]] = true;
+	for (uint32_t i = 0; !err && i < cnt; i++) {
+		b->row_of[i] = MODEL_NONE;
+		if (b->in.judged[i])
+			err = add_process(b, i, asked[i]);
+	}
+	for (size_t i = 0; i < b->v->rows_cnt; i++)
+		if (b->v->rows[i].result.degraded)
+			degraded |= VERDICT_BIT(b->v->rows[i].result.verdict);
+	inputs_of_host(&b->in, &b->v->host.input);
+	verdict_of_host(&b->v->host.input, degraded, inputs_host_limits(&b->in),
+			&b->v->host.result);
+	return err;
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+/* What makes one of two with the same verdict come first: what it misses, or how many it keeps waiting. */
+static double weight_of(const struct verdict_row *row)
+{
+	const struct verdict_input *in = verdicts_input(row);
+
+	if (!verdicts_result(row)->degraded)
+		return in->running;
+	if (verdicts_result(row)->verdict == VERDICT_INELASTIC)
+		return in->stuck + in->slow_share * (double)in->requests;
+	return in->waiting + in->throttled;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct verdict_row *ra = a, *rb = b;
+	double wa = weight_of(ra), wb = weight_of(rb);
+	int c = (ra->episode > rb->episode) - (ra->episode < rb->episode);
+
+	/* What lasted the whole time comes before what passed. */
+	if (verdicts_result(ra)->degraded != verdicts_result(rb)->degraded)
+		return verdicts_result(ra)->degraded ? -1 : 1;
+	if (!c)
+		c = verdict_compare(verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
+	if (!c)
+		c = (wb > wa) - (wb < wa);
+	return c ? c : (ra->process > rb->process) - (ra->process < rb->process);
+}
+
+/* --- all together ---------------------------------------------------------------------------- */
+
+static void builder_clear(struct builder *b)
+{
+	inputs_end(&b->in);
+	free(b->tracks);
+	free(b->row_of);
+}
+
+static int build(struct builder *b)
+{
+	size_t cnt = b->s->m->processes_cnt + 1;
+	struct verdicts *v = b->v;
+	int err;
+
+	b->tracks = calloc(cnt, sizeof(*b->tracks));
+	b->row_of = calloc(cnt, sizeof(*b->row_of));
+	if (!b->tracks || !b->row_of)
+		return -ENOMEM;
+	find_slices(b);
+	/* The slices first: what all of them say has to stand in the tables when rows are made. */
+	err = inputs_begin(&b->in, b->s);
+	if (!err)
+		err = judge_slices(b);
+	inputs_end(&b->in);
+	if (!err)
+		err = inputs_begin(&b->in, b->s);
+	if (!err)
+		err = add_rows(b);
+	take_track(&v->host, &b->tracks[cnt - 1], b->s->policy->limits.episode_ns);
+	if (!err)
+		err = fill_worst(b);
+	if (err)
+		return err;
+	v->host.worst_result = v->host.result;
+	if (v->host.worst != MODEL_NONE)
+		verdict_of_host(&v->host.worst_input, VERDICT_BIT(b->tracks[cnt - 1].worst_verdict),
+				&b->s->policy->limits, &v->host.worst_result);
+	if (v->rows_cnt)
+		qsort(v->rows, v->rows_cnt, sizeof(*v->rows), compare_rows);
+	return 0;
+}
+
+static const char *what_is_missing(const struct verdict_sources *s)
+{
+	if (s->m->host.off & OFF_ACCOUNTS)
+		return model_off_text(OFF_ACCOUNTS);
+	if (!s->sched || !s->m->slices_cnt)
+		return "the capture has no slice";
+	if (s->books->switches_gap || s->books->threads_off)
+		return "the books of CPU time have a gap, see below";
+	return NULL;
+}
+
+struct verdicts *verdicts_new(const struct verdict_sources *sources)
+{
+	struct verdict_sources s = *sources;
+	struct verdict_policy defaults = {0};
+	struct builder b = {.s = &s};
+	int err = 0;
+
+	b.v = calloc(1, sizeof(*b.v));
+	if (!b.v)
+		return NULL;
+	verdict_limits_default(&defaults.limits);
+	if (!s.policy)
+		s.policy = &defaults;
+	b.v->missing = what_is_missing(&s);
+	b.v->host.process = MODEL_NONE;
+	b.v->host.result.verdict = VERDICT_NO_EVIDENCE;
+	b.v->host.first = b.v->host.last = b.v->host.worst = MODEL_NONE;
+	if (s.sched && s.m->slices_cnt)
+		err = build(&b);
+	builder_clear(&b);
+	if (!err)
+		return b.v;
+	verdicts_free(b.v);
+	errno = -err;
+	return NULL;
+}
+
+void verdicts_free(struct verdicts *v)
+{
+	if (!v)
+		return;
+	free(v->rows);
+	free(v);
+}

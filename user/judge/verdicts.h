@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_JUDGE_VERDICTS_H
+#define HOTRUN_JUDGE_VERDICTS_H
+/*
+ * Verdicts of a whole model: of the host and of each process, over all of its slices and in each of
+ * them. hotrun itself and the kernel's threads get none. Processes of one name are judged each for
+ * itself. Pure; no threads.
+ *
+ * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too: verdict_row.blur
+ * says what may be meant beside. A long poll or a stream that answers late by design cannot be told from
+ * a hang: a section of the limits (verdict_policy) or the operator's own signal is the way out, and
+ * reports say so where a request is stuck.
+ * Refused connections count where the accept queue was seen at least half full: the kernel counts
+ * half-open probes of a port as refused, too.
+ */
+#include <linux/types.h>
+
+#include "judge/books.h"
+#include "judge/verdict.h"
+#include "model/model.h"
+#include "model/requests.h"
+#include "model/sched.h"
+#include "model/totals.h"
+
+/* Limits of one kind of process: by name or unit, or, with name NULL, by a port that it serves. */
+struct verdict_section {
+	char *name;
+	uint16_t port;
+	uint32_t set; /* limits.c's: those that it sets itself */
+	struct verdict_limits limits;
+};
+
+/* sections: the first that fits holds. */
+struct verdict_policy {
+	struct verdict_limits limits;
+	struct verdict_section *sections;
+	size_t sections_cnt;
+};
+
+/* All borrowed until verdicts_free(). */
+struct verdict_sources {
+	const struct model *m;
+	const struct totals *totals;
+	const struct books *books;
+	const struct sched *sched;	     /* NULL: no waits are known, and nothing is judged */
+	const struct requests *requests;     /* NULL: none are seen */
+	const struct verdict_policy *policy; /* NULL = defaults */
+	const uint32_t *asked;		     /* processes that get a row in any case */
+	size_t asked_cnt;
+	bool all; /* a row for each process that served or wanted CPU */
+};
+
+struct verdict_row {
+	uint32_t process; /* row; MODEL_NONE = the host */
+	struct verdict_input input;
+	struct verdict_result result; /* over all slices */
+
+	uint32_t degraded_slices;
+	uint32_t first, last; /* the longest run of them; MODEL_NONE without any */
+	uint32_t worst;	      /* slice: the most urgent, then farthest beyond its limit */
+	struct verdict_input worst_input;
+	struct verdict_result worst_result;
+	bool episode; /* the run lasted, though over all slices it is not degraded */
+
+	const char *unmeasured; /* why it has no service signal, or NULL; static */
+	const char *blur;	/* requests_blur() of it, or NULL; static */
+};
+
+struct verdicts {
+	struct verdict_row host;
+	struct verdict_row *rows; /* that are not healthy, or asked for; most urgent first */
+	size_t rows_cnt, rows_cap;
+	uint32_t judged;       /* processes */
+	uint32_t degraded;     /* of these, episodes included */
+	uint32_t slices;       /* that were looked at */
+	const char *missing;   /* why nothing is judged, or NULL; static */
+	uint64_t requests_cnt; /* answered, of all processes that are judged */
+};
+
+/* Returns them owned, or NULL with errno ENOMEM. */
+struct verdicts *verdicts_new(const struct verdict_sources *sources);
+void verdicts_free(struct verdicts *v);
+
+/* The verdict that counts: of the episode where there is one, else over all slices. */
+static inline const struct verdict_result *verdicts_result(const struct verdict_row *row)
+{
+	return row->episode ? &row->worst_result : &row->result;
+}
+
+static inline const struct verdict_input *verdicts_input(const struct verdict_row *row)
+{
+	return row->episode ? &row->worst_input : &row->input;
+}
+#endif

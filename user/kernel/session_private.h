@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_SESSION_PRIVATE_H
+#define HOTRUN_KERNEL_SESSION_PRIVATE_H
+/* What a session holds, for the files that make it up: session.c and sockets.c. */
+#include <bpf/libbpf.h>
+
+#include "hotrun.skel.h"
+#include "kernel/session.h"
+
+struct session {
+	struct session_options options;
+	struct hotrun_bpf *bpf;
+	struct ring_buffer *samples, *tasks;
+	struct sideband *sideband;
+	const struct cpu_clock *clocks; /* the map `cpus` in memory */
+	size_t clocks_bytes;
+	int *tick_fds;		 /* by CPU, -1 = none */
+	struct bpf_link **ticks; /* by CPU */
+	bool *online;
+	struct tick_seen { /* by CPU, at the last look */
+		uint64_t ticks, busy_ns;
+	} * tick_seen;
+	bool started;
+	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
+	/* Requests. */
+	bool requests;			     /* loaded */
+	struct bpf_program *on_send;	     /* the one that this kernel knows */
+	const struct endpoint *endpoints;    /* the map in memory */
+	const struct event_socket *readings; /* the same */
+	size_t endpoints_bytes, readings_bytes;
+	uint32_t namespaces, namespaces_seen;
+	uint32_t
+		heirs_of; /* the last process that was gone, and whose listening sockets were looked for */
+	uint64_t heirs_ns;	/* when */
+	char requests_why[256]; /* why they are not, "" where nobody asked */
+	/* Of the drain that runs. */
+	const struct session_ops *ops;
+	uint64_t bad_records;
+};
+
+/* Before the load: which programs of requests this kernel gets, and their configuration. 0 or negative
+ * errno. */
+int sockets_prepare(struct session *s);
+/* Leaves them out of the load. */
+void sockets_omit(struct session *s);
+/* After it. 0, or negative errno, with a sentence in s->requests_why. */
+int sockets_attach(struct session *s);
+void sockets_free(struct session *s);
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/sched.h"
+
+/* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
+#define BLUR_JOINED_PART 10
+/* So do sends beyond the first of an answer, from this many for each; two or three are headers, body and
+ * end of a plain one. */
+#define BLUR_PUSHED_TIMES 4
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+static uint32_t add_u32(uint32_t a, uint32_t b)
+{
+	uint32_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT32_MAX : sum;
+}
+
+static void raise_u32(uint32_t *to, uint32_t by)
+{
+	if (by > *to)
+		*to = by;
+}
+
+static void raise_u64(uint64_t *to, uint64_t by)
+{
+	if (by > *to)
+		*to = by;
+}
+
+/* What stands at the end of one slice, of all endpoints of a sum. */
+struct stand {
+	uint32_t slice;
+	uint32_t stuck, queued;
+};
+
+/* Slices come in their order: where another one comes, the one before is whole. */
+static void add_service(struct requests_sum *sum, struct stand *stand,
+			const struct model_service *service, bool last)
+{
+	if (stand->slice != service->slice)
+		*stand = (struct stand){.slice = service->slice};
+	stand->stuck = add_u32(stand->stuck, service->stuck);
+	stand->queued = add_u32(stand->queued, service->queued);
+	raise_u32(&sum->stuck_max, stand->stuck);
+	raise_u32(&sum->queued_max, stand->queued);
+	raise_u64(&sum->oldest_max_ns, service->oldest_ns);
+	raise_u64(&sum->time_max_ns, service->time_max_ns);
+	model_served_add(&sum->served, &service->served);
+	if (!last)
+		return;
+	sum->in_progress = add_u32(sum->in_progress, service->in_progress);
+	sum->late = add_u32(sum->late, service->late);
+	sum->stuck = add_u32(sum->stuck, service->stuck);
+	sum->queued = add_u32(sum->queued, service->queued);
+	sum->backlog = add_u32(sum->backlog, service->backlog);
+	sum->unsure = add_u32(sum->unsure, service->unsure);
+	raise_u64(&sum->oldest_ns, service->oldest_ns);
+}
+
+static bool same_port(const void *owner, uint32_t row, const void *key)
+{
+	const struct requests_port *p = &((const struct requests *)owner)->ports[row];
+	const struct model_endpoint *e = key;
+
+	return p->process == e->process && p->port == e->port;
+}
+
+/* What the rows are added to while the sums are made. */
+struct building {
+	struct stand *processes, *endpoints, *ports, host;
+	uint32_t *port_of; /* by endpoint: row of ports, MODEL_NONE = not seen yet */
+	struct hash_index index;
+};
+
+static void building_clear(struct building *b)
+{
+	free(b->processes);
+	free(b->endpoints);
+	free(b->ports);
+	free(b->port_of);
+	hash_clear(&b->index);
+}
+
+/* Finds or adds the port of an endpoint that has a service. 0 or -ENOMEM. */
+static int meet_endpoint(struct requests *r, struct building *b, uint32_t endpoint)
+{
+	const struct model_endpoint *e = &r->m->endpoints[endpoint];
+	uint64_t hash = hash_pair(e->process, e->port);
+	uint32_t row;
+	struct requests_port *p;
+
+	if (b->port_of[endpoint] != MODEL_NONE)
+		return 0;
+	row = hash_find(&b->index, hash, same_port, r, e);
+	if (row == HASH_NONE) {
+		row = (uint32_t)r->ports_cnt;
+		if (hash_add(&b->index, hash, row))
+			return -ENOMEM;
+		r->ports[r->ports_cnt++] = (struct requests_port){
+			.process = e->process,
+			.port = e->port,
+			.address = e->address,
+			.slow_ns = e->slow_ns,
+		};
+	}
+	p = &r->ports[row];
+	if (strcmp(p->address, e->address) != 0)
+		p->address = "";
+	if (p->slow_ns != e->slow_ns)
+		p->slow_ns = 0;
+	b->port_of[endpoint] = row;
+	p->sum.endpoints++;
+	r->endpoints[endpoint].endpoints++;
+	r->processes[e->process].endpoints++;
+	r->host.endpoints++;
+	return 0;
+}
+
+static int add_services(struct requests *r, struct building *b)
+{
+	const struct model *m = r->m;
+
+	for (size_t i = 0; i < m->services_cnt; i++) {
+		const struct model_service *s = &m->services[i];
+		const struct model_endpoint *e = &m->endpoints[s->endpoint];
+		int err = meet_endpoint(r, b, s->endpoint);
+		uint32_t port = b->port_of[s->endpoint];
+		struct requests_sum *sums[] = {&r->endpoints[s->endpoint],
+					       &r->processes[e->process], &r->host,
+					       err ? NULL : &r->ports[port].sum};
+		struct stand *stands[] = {&b->endpoints[s->endpoint], &b->processes[e->process],
+					  &b->host, err ? NULL : &b->ports[port]};
+
+		if (err)
+			return err;
+		for (int k = 0; k < 4; k++) {
+			add_service(sums[k], stands[k], s, s->slice + 1 == m->slices_cnt);
+			sums[k]->protocols |= e->protocols;
+		}
+	}
+	return 0;
+}
+
+static void add_responses(struct requests *r, const struct building *b)
+{
+	const struct model *m = r->m;
+
+	for (size_t i = 0; i < m->responses_cnt; i++) {
+		const struct model_response *row = &m->responses[i];
+
+		r->endpoints[row->endpoint].times[row->slot] += row->count;
+		r->processes[m->endpoints[row->endpoint].process].times[row->slot] += row->count;
+		r->host.times[row->slot] += row->count;
+		/* Without a row of services it has no port: no such response is ours. */
+		if (b->port_of[row->endpoint] != MODEL_NONE)
+			r->ports[b->port_of[row->endpoint]].sum.times[row->slot] += row->count;
+	}
+}
+
+static int add_all(struct requests *r)
+{
+	const struct model *m = r->m;
+	_cleanup_(building_clear) struct building b = {
+		.processes = calloc(m->processes_cnt + 1, sizeof(*b.processes)),
+		.endpoints = calloc(m->endpoints_cnt + 1, sizeof(*b.endpoints)),
+		.ports = calloc(m->endpoints_cnt + 1, sizeof(*b.ports)),
+		.port_of = calloc(m->endpoints_cnt + 1, sizeof(*b.port_of)),
+	};
+	int err;
+
+	if (!b.processes || !b.endpoints || !b.ports || !b.port_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->endpoints_cnt; i++)
+		b.port_of[i] = MODEL_NONE;
+	err = add_services(r, &b);
+	if (!err)
+		add_responses(r, &b);
+	return err;
+}
+
+struct requests *requests_new(const struct model *m)
+{
+	struct requests *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->m = m;
+	r->elapsed_ns = sched_elapsed_ns(m);
+	r->processes = calloc(m->processes_cnt + 1, sizeof(*r->processes));
+	r->endpoints = calloc(m->endpoints_cnt + 1, sizeof(*r->endpoints));
+	r->ports = calloc(m->endpoints_cnt + 1, sizeof(*r->ports));
+	if (!r->processes || !r->endpoints || !r->ports || add_all(r)) {
+		requests_free(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return r;
+}
+
+void requests_free(struct requests *r)
+{
+	if (!r)
+		return;
+	free(r->processes);
+	free(r->endpoints);
+	free(r->ports);
+	free(r);
+}
+
+int requests_compare_ports(const void *a, const void *b)
+{
+	const struct requests_port *pa = a, *pb = b;
+
+	if (pa->sum.stuck_max != pb->sum.stuck_max)
+		return pa->sum.stuck_max < pb->sum.stuck_max ? 1 : -1;
+	if (pa->sum.served.begun != pb->sum.served.begun)
+		return pa->sum.served.begun < pb->sum.served.begun ? 1 : -1;
+	if (pa->process != pb->process)
+		return pa->process > pb->process ? 1 : -1;
+	return (pa->port > pb->port) - (pa->port < pb->port);
+}
+
+/* --- slices ---------------------------------------------------------------------------------- */
+
+/* How one slice of a process went: the larger, the worse, the first figure first. */
+struct fared {
+	uint32_t slice;
+	bool any;
+	uint64_t stuck, bad, longest_ns;
+};
+
+static bool is_worse(const struct fared *a, const struct fared *b)
+{
+	if (a->stuck != b->stuck)
+		return a->stuck > b->stuck;
+	if (a->bad != b->bad)
+		return a->bad > b->bad;
+	return a->longest_ns > b->longest_ns;
+}
+
+static bool is_of(const struct model *m, uint32_t endpoint, uint32_t process)
+{
+	return process == MODEL_NONE || m->endpoints[endpoint].process == process;
+}
+
+static void add_fared(struct fared *f, const struct model_service *s)
+{
+	f->slice = s->slice;
+	f->any = true;
+	f->stuck += s->stuck;
+	f->bad += s->served.slow + s->late + s->served.drops;
+	raise_u64(&f->longest_ns, s->time_max_ns);
+	raise_u64(&f->longest_ns, s->oldest_ns);
+}
+
+/* Puts the worst of all into worst, the worst first. Returns how many. */
+static size_t pick_worst(const struct fared *all, size_t all_cnt, size_t most, struct fared *worst)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < all_cnt; i++) {
+		size_t at = cnt < most ? cnt : most;
+
+		if (!all[i].any)
+			continue;
+		while (at && is_worse(&all[i], &worst[at - 1])) {
+			if (at < most)
+				worst[at] = worst[at - 1];
+			at--;
+		}
+		if (at == most)
+			continue;
+		worst[at] = all[i];
+		cnt += cnt < most;
+	}
+	return cnt;
+}
+
+static int compare_slices(const void *a, const void *b)
+{
+	const struct requests_slice *ra = a, *rb = b;
+
+	return (ra->slice > rb->slice) - (ra->slice < rb->slice);
+}
+
+static struct requests_slice *slice_find(struct requests_slice *rows, size_t cnt, uint32_t slice)
+{
+	struct requests_slice key = {.slice = slice};
+
+	return cnt ? bsearch(&key, rows, cnt, sizeof(*rows), compare_slices) : NULL;
+}
+
+static void fill_slices(const struct model *m, uint32_t process, struct requests_slice *rows,
+			size_t cnt)
+{
+	struct stand stands[REQUESTS_SLICES_MAX] = {0};
+
+	for (size_t i = 0; i < m->services_cnt; i++) {
+		const struct model_service *s = &m->services[i];
+		struct requests_slice *row = slice_find(rows, cnt, s->slice);
+
+		if (row && is_of(m, s->endpoint, process))
+			add_service(&row->sum, &stands[row - rows], s, true);
+	}
+	for (size_t i = 0; i < m->responses_cnt; i++) {
+		const struct model_response *response = &m->responses[i];
+		struct requests_slice *row = slice_find(rows, cnt, response->slice);
+
+		if (row && is_of(m, response->endpoint, process))
+			row->sum.times[response->slot] += response->count;
+	}
+}
+
+int requests_worst_slices(const struct model *m, uint32_t process, size_t most,
+			  struct requests_slice *ret_rows, size_t *ret_cnt, size_t *ret_all)
+{
+	_cleanup_free_ struct fared *all = calloc(m->slices_cnt + 1, sizeof(*all));
+	struct fared worst[REQUESTS_SLICES_MAX];
+	size_t cnt, all_cnt = 0;
+
+	if (!all)
+		return -ENOMEM;
+	if (most > REQUESTS_SLICES_MAX)
+		most = REQUESTS_SLICES_MAX;
+	for (size_t i = 0; i < m->services_cnt; i++)
+		if (is_of(m, m->services[i].endpoint, process))
+			add_fared(&all[m->services[i].slice], &m->services[i]);
+	for (size_t i = 0; i < m->slices_cnt; i++)
+		all_cnt += all[i].any;
+	cnt = pick_worst(all, m->slices_cnt, most, worst);
+	for (size_t i = 0; i < cnt; i++)
+		ret_rows[i] = (struct requests_slice){.slice = worst[i].slice};
+	qsort(ret_rows, cnt, sizeof(*ret_rows), compare_slices);
+	fill_slices(m, process, ret_rows, cnt);
+	*ret_cnt = cnt;
+	*ret_all = all_cnt;
+	return 0;
+}
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+uint64_t requests_slot_ns(uint32_t slot)
+{
+	uint32_t power;
+
+	if (slot >= RESPONSE_SLOTS)
+		slot = RESPONSE_SLOTS - 1;
+	if (slot < 4)
+		return slot * 1000ull;
+	power = slot / 4 + 1;
+	return ((4ull + slot % 4) << (power - 2)) * 1000;
+}
+
+uint64_t requests_time_ns(const struct requests_sum *sum, double share)
+{
+	double count = 0, rank, passed = 0, low, high, ns;
+	uint32_t slot = 0, last = 0;
+
+	for (uint32_t i = 0; i < RESPONSE_SLOTS; i++) {
+		count += (double)sum->times[i];
+		if (sum->times[i])
+			last = i;
+	}
+	if (count <= 0)
+		return 0;
+	if (share >= 1)
+		return sum->time_max_ns;
+	rank = share * count;
+	while (slot < last && passed + (double)sum->times[slot] < rank)
+		passed += (double)sum->times[slot++];
+	low = (double)requests_slot_ns(slot);
+	high = (double)(slot + 1 < RESPONSE_SLOTS ? requests_slot_ns(slot + 1) : sum->time_max_ns);
+	if (slot == last && high > (double)sum->time_max_ns)
+		high = (double)sum->time_max_ns;
+	if (high < low)
+		high = low;
+	ns = sum->times[slot] ? low + (high - low) * (rank - passed) / (double)sum->times[slot]
+			      : low;
+	if (ns < low)
+		ns = low;
+	return ns < (double)sum->time_max_ns ? (uint64_t)ns : sum->time_max_ns;
+}
+
+uint64_t requests_judged(const struct requests_sum *sum)
+{
+	return sum->served.answered + sum->late;
+}
+
+/* Counters of one answer may be read on both sides of a look: a share stays one. */
+static double share_of_judged(const struct requests_sum *sum, double part)
+{
+	uint64_t judged = requests_judged(sum);
+
+	if (!judged)
+		return 0;
+	part /= (double)judged;
+	return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+double requests_slow_share(const struct requests_sum *sum)
+{
+	return share_of_judged(sum, (double)sum->served.slow + sum->late);
+}
+
+double requests_score(const struct requests_sum *sum)
+{
+	const struct model_served *s = &sum->served;
+	double tolerating = s->slow > s->very_slow ? (double)(s->slow - s->very_slow) : 0;
+
+	if (!requests_judged(sum))
+		return 1;
+	return share_of_judged(sum, (double)s->answered - (double)s->slow + tolerating / 2);
+}
+
+const char *requests_blur(const struct requests_sum *sum)
+{
+	const struct model_served *s = &sum->served;
+
+	if (sum->protocols & PROTOCOL_HTTP2)
+		return "HTTP/2: a connection carries many requests at a time; what counts is "
+		       "bursts of them";
+	if (sum->protocols & PROTOCOL_TLS)
+		return "TLS: handshakes count as requests, and HTTP/2 inside is not seen";
+	if (sum->protocols & PROTOCOL_WEBSOCKET)
+		return "WebSocket: only the handshake and what comes before it are requests, "
+		       "messages "
+		       "are not";
+	if (s->joined > s->begun / BLUR_JOINED_PART)
+		return "data arrived while a request was unanswered (bodies in pieces, "
+		       "pipelining): "
+		       "several requests may count as one";
+	if (s->pushed / BLUR_PUSHED_TIMES > s->answered)
+		return "most sends follow an earlier one (long answers, streams): only "
+		       "the "
+		       "first byte after data counts as an answer";
+	return NULL;
+}

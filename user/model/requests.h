@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_REQUESTS_H
+#define HOTRUN_MODEL_REQUESTS_H
+/*
+ * Requests as the kernel saw them, summed over the slices of a model: by endpoint (a process and a
+ * listening socket), by process, for the host. What a request is and what it cannot be told from is
+ * in bpf/events.h. Pure; no threads.
+ */
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "model/model.h"
+
+/* T, the threshold for slow, where nobody said otherwise. */
+#define REQUESTS_SLOW_NS 500000000ull
+
+struct requests_sum {
+	struct model_served served;
+	uint64_t time_max_ns;
+	uint64_t times[RESPONSE_SLOTS];
+	/* At the end of the last slice, and the worst over the slices. */
+	uint32_t in_progress, late, stuck, queued, backlog, unsure;
+	uint32_t stuck_max, queued_max;
+	uint64_t oldest_ns, oldest_max_ns;
+	uint8_t protocols; /* PROTOCOL_* */
+	uint32_t endpoints;
+};
+
+/* One process and port, however many sockets listen there; only those that have services. */
+struct requests_port {
+	uint32_t process; /* row */
+	uint16_t port;
+	const char *address; /* of its sockets; "" where they differ, or unknown */
+	uint64_t slow_ns;    /* T of its endpoints; 0 where they differ */
+	struct requests_sum sum;
+};
+
+struct requests {
+	const struct model *m;
+	uint64_t elapsed_ns; /* sched_elapsed_ns() */
+	struct requests_sum host;
+	struct requests_sum *processes; /* by row of the model */
+	struct requests_sum *endpoints; /* by row of the model */
+	struct requests_port *ports;	/* in the order of their first service */
+	size_t ports_cnt;
+};
+
+/* Returns it owned, or NULL with errno ENOMEM. */
+struct requests *requests_new(const struct model *m);
+void requests_free(struct requests *r);
+
+/* Those with a request stuck first, by their most; then most requests first, by process and port. For
+ * qsort() over struct requests_port. */
+int requests_compare_ports(const void *a, const void *b);
+
+/* One slice of a process. */
+struct requests_slice {
+	uint32_t slice;
+	struct requests_sum sum;
+};
+#define REQUESTS_SLICES_MAX 64
+/*
+ * The slices in which a process (MODEL_NONE = the host) served worst, in their order: by requests stuck,
+ * then slow, late or refused, then by the longest. most: at most REQUESTS_SLICES_MAX, the size of rows;
+ * *ret_all: how many slices it served in. 0 or -ENOMEM.
+ */
+int requests_worst_slices(const struct model *m, uint32_t process, size_t most,
+			  struct requests_slice *ret_rows, size_t *ret_cnt, size_t *ret_all);
+
+/* The time that the share (0..1) of the answered requests did not exceed, interpolated within its
+ * slot, at most the longest; 0 without any. */
+uint64_t requests_time_ns(const struct requests_sum *sum, double share);
+/* Lower bound of a slot, ns; of RESPONSE_SLOTS: the upper bound of the last but one. */
+uint64_t requests_slot_ns(uint32_t slot);
+
+/* Answered requests and those still unanswered that are older than T: what a share can be taken of. */
+uint64_t requests_judged(const struct requests_sum *sum);
+/* Of these, over T: 0..1; and satisfied plus half of those between T and 4 T (Apdex; www.apdex.org):
+ * 0..1. Both 0 and 1 without any. Unanswered ones older than T count as frustrated. */
+double requests_slow_share(const struct requests_sum *sum);
+double requests_score(const struct requests_sum *sum);
+
+/* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS, data
+ * in several pieces, unasked messages; NULL = plain. Static. */
+const char *requests_blur(const struct requests_sum *sum);
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The verdict, which the report opens with: a line for the host, then those who are hurt, by what, and
+ * those that are busy. Processes of one name and one verdict share a line.
+ */
+#include <errno.h>
+#include <linux/types.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "judge/verdicts.h"
+#include "output/label.h"
+#include "output/report_internal.h"
+#include "output/verdict_words.h"
+
+#define HURT_SHOWN     5 /* groups of processes: the first screen is short */
+#define BUSY_SHOWN     3
+#define VICTIMS_SHOWN  3
+#define WORDS_SHOWN    3 /* figures of a line */
+#define HOST_WORDS     2
+#define LABEL_COLUMNS  48
+#define VICTIM_COLUMNS 32
+
+/* Those of one name that have the same verdict. */
+struct verdict_group {
+	const struct verdict_row *row; /* the worst of them */
+	uint32_t cnt;
+};
+
+struct verdict_groups {
+	struct verdict_group *groups;
+	size_t groups_cnt;
+	uint32_t more[VERDICT_CNT]; /* processes that found no place */
+	uint32_t more_cnt;
+};
+
+static enum verdict verdict_of_row(const struct verdict_row *row)
+{
+	return verdicts_result(row)->verdict;
+}
+
+static bool is_hurt(const struct verdict_row *row)
+{
+	return verdicts_result(row)->degraded;
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+static struct number mean_of(const struct report *r, uint64_t ns)
+{
+	return number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2);
+}
+
+static const struct group_row *most_of(const struct report *r,
+				       uint64_t (*figure)(const struct model_sched *))
+{
+	const struct group_row *most = NULL;
+
+	for (size_t i = 0; i < r->groups.rows_cnt; i++) {
+		const struct group_row *row = &r->groups.rows[i];
+
+		if (!(r->m->processes[row->process].flags & PROCESS_SELF) &&
+		    (!most || figure(&row->sched) > figure(&most->sched)))
+			most = row;
+	}
+	return most;
+}
+
+static uint64_t ran_ns(const struct model_sched *s)
+{
+	return s->on_cpu_ns;
+}
+
+static uint64_t runnable_ns(const struct model_sched *s)
+{
+	return s->on_cpu_ns + s->waited_ns;
+}
+
+static void add_culprits(const struct report *r, struct words *w)
+{
+	const struct group_row *cpu = most_of(r, ran_ns), *threads = most_of(r, runnable_ns);
+	char label[NAME_BYTES];
+
+	if (!cpu || !threads)
+		return;
+	report_label(r, cpu, VICTIM_COLUMNS, label);
+	words_add(w, "most CPU: %s %s; ", label, mean_of(r, cpu->sched.on_cpu_ns).text);
+	report_label(r, threads, VICTIM_COLUMNS, label);
+	words_add(w, "most runnable threads: %s %s", label,
+		  mean_of(r, runnable_ns(&threads->sched)).text);
+}
+
+/* Those who are hurt, by the threads that wait, by row of the table of processes. 0 or -ENOMEM. */
+static int add_victims(const struct report *r, struct words *w)
+{
+	_cleanup_free_ double *waiting = calloc(r->groups.rows_cnt + 1, sizeof(*waiting));
+	const struct verdicts *v = r->verdicts;
+
+	if (!waiting)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->rows_cnt; i++) {
+		uint32_t at = r->groups.row_of[v->rows[i].process];
+
+		if (is_hurt(&v->rows[i]) && at != MODEL_NONE)
+			waiting[at] += v->rows[i].input.waiting + v->rows[i].input.throttled;
+	}
+	for (unsigned int shown = 0; shown < VICTIMS_SHOWN; shown++) {
+		char label[NAME_BYTES];
+		size_t most = 0;
+
+		for (size_t i = 1; i < r->groups.rows_cnt; i++)
+			if (waiting[i] > waiting[most])
+				most = i;
+		if (!r->groups.rows_cnt || waiting[most] < 0.005)
+			break;
+		report_label(r, &r->groups.rows[most], VICTIM_COLUMNS, label);
+		words_add(w, "%s%s %s", shown ? ", " : "; hurt, by threads that wait: ", label,
+			  number_fixed(waiting[most], 2).text);
+		waiting[most] = 0;
+	}
+	return 0;
+}
+
+static void put_verdict_id(const struct report *r, enum verdict verdict, bool alarm)
+{
+	put_paint(r, alarm ? PAINT_ALARM : PAINT_HEADING);
+	fputs(verdict_id(verdict), r->out);
+	put_plain(r);
+}
+
+static bool is_calm(enum verdict verdict)
+{
+	return verdict_compare(verdict, VERDICT_BUSY_UNMEASURED) >= 0;
+}
+
+uint64_t report_since_ns(const struct report *r, uint64_t time_ns)
+{
+	uint64_t start_ns = r->m->host.start_ns;
+
+	return (time_ns > start_ns ? time_ns - start_ns : 0) + r->o.window.from_ns;
+}
+
+static struct number second_of(const struct report *r, uint64_t time_ns)
+{
+	return number_fixed((double)report_since_ns(r, time_ns) / 1e9, 1);
+}
+
+/* "from 12.0 to 17.0 s" */
+static void add_run(const struct report *r, struct words *w, const struct verdict_row *row)
+{
+	const struct model *m = r->m;
+
+	words_add(w, "from %s to %s s", second_of(r, m->slices[row->first].start_ns).text,
+		  second_of(r, m->slices[row->last].end_ns).text);
+}
+
+static void add_evidence(struct words *w, const struct verdict_result *result,
+			 const struct verdict_input *input, size_t most)
+{
+	char text[VERDICT_WORDS_BYTES];
+
+	for (size_t i = 0; i < result->evidence_cnt && i < most; i++) {
+		verdict_words(text, &result->evidence[i], input);
+		words_add(w, "%s%s", i ? ", " : "", text);
+	}
+}
+
+/* Whose verdict the host has, where it is not its own. */
+static void add_hurt_count(const struct verdicts *v, struct words *w)
+{
+	if (v->degraded)
+		words_add(w, "; %s of %s processes hurt%s", number_count(v->degraded).text,
+			  number_count(v->judged).text,
+			  is_calm(v->host.result.verdict) ? " for a while" : "");
+	else
+		words_add(w, "; nobody is hurt%s",
+			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
+}
+
+/* A calm host is told in one line: the CPU stands above it. */
+static size_t host_figures(const struct verdict_row *host)
+{
+	return host->result.verdict == VERDICT_HEALTHY ? 1 : HOST_WORDS;
+}
+
+static void add_host(const struct report *r, struct words *w)
+{
+	const struct verdicts *v = r->verdicts;
+	const struct verdict_row *host = &v->host;
+
+	if (v->missing) {
+		words_add(w, "%s", v->missing);
+		if (v->degraded)
+			add_hurt_count(v, w);
+		return;
+	}
+	add_evidence(w, &host->result, &host->input, host_figures(host));
+	add_hurt_count(v, w);
+	if (host->episode) {
+		words_add(w, "; %s ", verdict_id(host->worst_result.verdict));
+		add_run(r, w, host);
+	}
+}
+
+static void put_remedy(const struct report *r, enum verdict verdict, bool stuck)
+{
+	struct words w = {0};
+
+	if (!verdict_remedy(verdict)[0])
+		return;
+	words_add(&w, "→ %s", verdict_remedy(verdict));
+	if (stuck)
+		words_add(&w, ". Long polls and streams wait by design: then set \"stuck\" for "
+			      "that process, see --limit");
+	put_paragraph(r, &w, 4);
+}
+
+static int put_host(const struct report *r)
+{
+	const struct verdict_row *host = &r->verdicts->host;
+	enum verdict verdict = host->result.verdict;
+	struct words w = {0}, who = {0};
+	size_t at = strlen("verdict: ") + strlen(verdict_id(verdict)) + 1;
+	int err = 0;
+
+	fputs("verdict: ", r->out);
+	put_verdict_id(r, verdict, !is_calm(verdict));
+	putc(' ', r->out);
+	words_add(&w, "· ");
+	add_host(r, &w);
+	put_words(r, w.text, at, 2);
+	if (verdict != VERDICT_HOST_OVERLOADED)
+		return 0;
+	add_culprits(r, &who);
+	err = add_victims(r, &who);
+	put_paragraph(r, &who, 2);
+	put_remedy(r, verdict, false);
+	return err;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/* "Shop.Web 30448", "12 x sh, the worst 4711" */
+static void add_label(const struct report *r, struct words *w, const struct verdict_group *g)
+{
+	const struct model_process *p = &r->m->processes[g->row->process];
+	char label[NAME_BYTES];
+
+	label_process(label, p, LABEL_COLUMNS);
+	if (g->cnt > 1)
+		words_add(w, "%s x %s, the worst %u: ", number_count(g->cnt).text, label, p->tgid);
+	else
+		words_add(w, "%s %u: ", label, p->tgid);
+}
+
+/* When it was, where not all the time. */
+static void add_when(const struct report *r, struct words *w, const struct verdict_row *row)
+{
+	uint32_t slices = r->verdicts->slices;
+
+	if (row->first == MODEL_NONE || row->degraded_slices >= slices || !is_hurt(row))
+		return;
+	words_add(w, "; ");
+	add_run(r, w, row);
+	if (row->last > row->first)
+		words_add(w, ", worst at %s s",
+			  second_of(r, r->m->slices[row->worst].start_ns).text);
+}
+
+static bool has_bad(const struct verdict_result *result, enum verdict_figure figure)
+{
+	for (size_t i = 0; i < result->evidence_cnt; i++)
+		if (result->evidence[i].figure == figure && result->evidence[i].bad)
+			return true;
+	return false;
+}
+
+/* Who or what it was, where that has a name. 0 or -ENOMEM. */
+static int add_cause(const struct report *r, struct words *w, const struct verdict_row *row)
+{
+	char text[NAME_BYTES];
+	uint32_t limit;
+	int err = 0;
+
+	switch (verdict_of_row(row)) {
+	case VERDICT_STARVED:
+		err = report_behind(r, row->process, w);
+		break;
+	case VERDICT_THROTTLED:
+		limit = report_limit_of(r, row->process);
+		if (limit != MODEL_NONE) {
+			report_limit_text(r, limit, text);
+			words_add(w, ": %s", text);
+		}
+		break;
+	case VERDICT_BUSY_UNMEASURED:
+		if (row->unmeasured)
+			words_add(w, "; no service signal: %s", row->unmeasured);
+		break;
+	default:
+		break;
+	}
+	return err;
+}
+
+/* What the figures of requests may mean beside. */
+static void add_blur(struct words *w, const struct verdict_row *row)
+{
+	const struct verdict_result *result = verdicts_result(row);
+
+	if (row->blur && (has_bad(result, FIGURE_STUCK) || has_bad(result, FIGURE_SLOW_SHARE)))
+		words_add(w, " (%s)", row->blur);
+}
+
+/* How many figures tell of this one: those that decided, and one more. */
+static size_t figures_told(const struct verdict_result *result)
+{
+	size_t cnt = 0;
+
+	while (cnt < result->evidence_cnt && result->evidence[cnt].bad &&
+	       result->evidence[cnt].figure != FIGURE_CPU)
+		cnt++;
+	if (result->verdict == VERDICT_INELASTIC || cnt == 0)
+		cnt++;
+	if (result->verdict == VERDICT_BUSY_ELASTIC)
+		cnt = 2;
+	return cnt < WORDS_SHOWN ? cnt : WORDS_SHOWN;
+}
+
+static int put_group(const struct report *r, const struct verdict_group *g)
+{
+	const struct verdict_row *row = g->row;
+	const struct verdict_result *result = verdicts_result(row);
+	enum verdict verdict = result->verdict;
+	size_t at = 2 + strlen(verdict_id(verdict)) + 1;
+	struct words w = {0};
+	int err;
+
+	add_label(r, &w, g);
+	add_evidence(&w, result, verdicts_input(row), figures_told(result));
+	err = add_cause(r, &w, row);
+	add_when(r, &w, row);
+	add_blur(&w, row);
+	put_spaces(r, 2);
+	put_verdict_id(r, verdict, result->degraded);
+	putc(' ', r->out);
+	put_words(r, w.text, at, 4);
+	return err;
+}
+
+static bool fits(const struct report *r, const struct verdict_group *g,
+		 const struct verdict_row *row)
+{
+	return verdict_of_row(g->row) == verdict_of_row(row) && is_hurt(g->row) == is_hurt(row) &&
+	       g->row->episode == row->episode &&
+	       groups_alike(&r->m->processes[g->row->process], &r->m->processes[row->process]);
+}
+
+/* Rows come in order, so that groups do, too. */
+static void add_row(const struct report *r, struct verdict_groups *all,
+		    const struct verdict_row *row, size_t from, size_t most)
+{
+	for (size_t i = from; i < all->groups_cnt; i++) {
+		if (!fits(r, &all->groups[i], row))
+			continue;
+		all->groups[i].cnt++;
+		return;
+	}
+	if (all->groups_cnt - from < most) {
+		all->groups[all->groups_cnt++] = (struct verdict_group){row, 1};
+		return;
+	}
+	all->more[verdict_of_row(row)]++;
+	all->more_cnt++;
+}
+
+static int group_rows(const struct report *r, struct verdict_groups *all)
+{
+	const struct verdicts *v = r->verdicts;
+	size_t hurt = r->o.all ? r->o.rows : HURT_SHOWN, busy = r->o.all ? r->o.rows : BUSY_SHOWN;
+	size_t from = 0, i = 0;
+
+	all->groups = calloc(hurt + busy + r->o.process_cnt + 1, sizeof(*all->groups));
+	if (!all->groups)
+		return -ENOMEM;
+	for (; i < v->rows_cnt && is_hurt(&v->rows[i]); i++)
+		add_row(r, all, &v->rows[i], 0, hurt);
+	for (from = all->groups_cnt; i < v->rows_cnt; i++)
+		add_row(r, all, &v->rows[i], from, busy + (r->o.processes ? r->o.process_cnt : 0));
+	return 0;
+}
+
+/* "7 more: 5 starved, 2 throttled". */
+static void put_more(const struct report *r, const struct verdict_groups *all)
+{
+	const char *comma = ":";
+	struct words w = {0};
+
+	if (!all->more_cnt)
+		return;
+	words_add(&w, "%s more", number_count(all->more_cnt).text);
+	for (enum verdict v = 0; v < VERDICT_CNT; v++) {
+		if (!all->more[v])
+			continue;
+		words_add(&w, "%s %s %s", comma, number_count(all->more[v]).text, verdict_id(v));
+		comma = ",";
+	}
+	if (!r->o.all)
+		words_add(&w, " (--all lists more)");
+	put_paragraph(r, &w, 2);
+}
+
+static void groups_free(struct verdict_groups *all)
+{
+	free(all->groups);
+}
+
+int report_verdict(const struct report *r)
+{
+	_cleanup_(groups_free) struct verdict_groups all = {0};
+	int err = put_host(r);
+	bool stuck = false;
+
+	if (!err)
+		err = group_rows(r, &all);
+	for (size_t i = 0; !err && i < all.groups_cnt; i++) {
+		const struct verdict_row *row = all.groups[i].row;
+		enum verdict verdict = verdict_of_row(row);
+
+		err = put_group(r, &all.groups[i]);
+		stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
+		/* Once for all that have the same. */
+		if (i + 1 < all.groups_cnt && verdict_of_row(all.groups[i + 1].row) == verdict)
+			continue;
+		put_remedy(r, verdict, stuck);
+		stuck = false;
+	}
+	if (!err)
+		put_more(r, &all);
+	return err;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "output/verdict_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output/report_text.h"
+
+/* A limit is written as it was set: "80 %", "12.5 %". */
+static struct number percent_limit(double share)
+{
+	double percent = share * 100;
+	struct number n = number_fixed(percent, fabs(percent - nearbyint(percent)) < 0.005 ? 0 : 1);
+
+	strcat(n.text, " %");
+	return n;
+}
+
+static struct number plain_limit(double limit)
+{
+	return number_fixed(limit, fabs(limit - nearbyint(limit)) < 0.005 ? 0 : 2);
+}
+
+static struct number count_of(double count)
+{
+	return number_count((uint64_t)count);
+}
+
+static void share_words(char *buf, const char *what, const struct verdict_evidence *e)
+{
+	snprintf(buf, VERDICT_WORDS_BYTES, "%s %s (limit %s)", what, number_percent(e->value).text,
+		 percent_limit(e->limit).text);
+}
+
+static void stuck_words(char *buf, const struct verdict_evidence *e, uint32_t stuck)
+{
+	char cnt[NUMBER_BYTES + 16] = "";
+
+	if (e->bad && stuck)
+		snprintf(cnt, sizeof(cnt), "%s unanswered, ", number_count(stuck).text);
+	snprintf(buf, VERDICT_WORDS_BYTES, "%s%s %s (limit %s)", cnt,
+		 cnt[0] ? "the oldest for" : "oldest unanswered request",
+		 number_time((uint64_t)e->value).text, number_time((uint64_t)e->limit).text);
+}
+
+static void request_words(char *buf, const struct verdict_evidence *e,
+			  const struct verdict_input *in)
+{
+	switch (e->figure) {
+	case FIGURE_SLOW_SHARE:
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s requests slow (limit %s)",
+			 number_percent(e->value).text, number_count(in->requests).text,
+			 percent_limit(e->limit).text);
+		break;
+	case FIGURE_STUCK:
+		stuck_words(buf, e, in->stuck);
+		break;
+	case FIGURE_DROPS:
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s connection%s refused, its accept queue full",
+			 count_of(e->value).text, e->value > 1 ? "s" : "");
+		break;
+	case FIGURE_SIGNAL:
+		snprintf(buf, VERDICT_WORDS_BYTES, "its own signal %s (limit %s)",
+			 number_fixed(e->value, 2).text, plain_limit(e->limit).text);
+		break;
+	default:
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s request%s, too few to judge by (%s)",
+			 count_of(e->value).text, e->value > 1 ? "s" : "", count_of(e->limit).text);
+	}
+}
+
+static void host_words(char *buf, const struct verdict_evidence *e)
+{
+	switch (e->figure) {
+	case FIGURE_STEAL:
+		share_words(buf, "steal", e);
+		break;
+	case FIGURE_HOST_BUSY:
+		share_words(buf, "CPU", e);
+		break;
+	case FIGURE_HOST_WAITING:
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s threads waiting (limit %s)",
+			 number_fixed(e->value, 2).text, plain_limit(e->limit).text);
+		break;
+	default:
+		snprintf(buf, VERDICT_WORDS_BYTES, "the books of CPU time have a gap");
+	}
+}
+
+static void others_words(char *buf, const struct verdict_evidence *e)
+{
+	int n = snprintf(buf, VERDICT_WORDS_BYTES, "%s threads wait behind others",
+			 number_fixed(e->value, 2).text);
+
+	/* What rounds to nothing is left out. */
+	if (n > 0 && e->limit >= 0.005)
+		snprintf(buf + n, VERDICT_WORDS_BYTES - (size_t)n, ", %s behind its own",
+			 number_fixed(e->limit, 2).text);
+}
+
+void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_evidence *e,
+		   const struct verdict_input *in)
+{
+	switch (e->figure) {
+	case FIGURE_PROGRESS:
+		snprintf(buf, VERDICT_WORDS_BYTES, "progress %s (at least %s)",
+			 number_percent(e->value).text, percent_limit(e->limit).text);
+		break;
+	case FIGURE_DELAY:
+		snprintf(buf, VERDICT_WORDS_BYTES, "p99 run delay %s (limit %s)",
+			 number_time((uint64_t)e->value).text,
+			 number_time((uint64_t)e->limit).text);
+		break;
+	case FIGURE_CPU:
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s CPUs (high from %s %%)",
+			 number_fixed(in->running, 2).text, plain_limit(in->cpus_available).text,
+			 plain_limit(e->limit * 100).text);
+		break;
+	case FIGURE_THROTTLED:
+		snprintf(buf, VERDICT_WORDS_BYTES, "throttled %s of what it wanted (limit %s)",
+			 number_percent(e->value).text, percent_limit(e->limit).text);
+		break;
+	case FIGURE_BEHIND_OTHERS:
+		others_words(buf, e);
+		break;
+	case FIGURE_BEHIND_OWN:
+		snprintf(buf, VERDICT_WORDS_BYTES,
+			 "%s threads wait behind its own for each CPU (limit %s)",
+			 number_fixed(e->value, 2).text, plain_limit(e->limit).text);
+		break;
+	case FIGURE_SLOW_SHARE:
+	case FIGURE_STUCK:
+	case FIGURE_DROPS:
+	case FIGURE_SIGNAL:
+	case FIGURE_REQUESTS:
+		request_words(buf, e, in);
+		break;
+	default:
+		host_words(buf, e);
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_VERDICT_WORDS_H
+#define HOTRUN_OUTPUT_VERDICT_WORDS_H
+/*
+ * The evidence of a verdict in words for people: each figure against its limit. Numbers ignore the
+ * locale; no strings of strangers are in it. Pure; no threads.
+ */
+#include "judge/verdict.h"
+
+#define VERDICT_WORDS_BYTES 256
+
+/* "progress 33.3 % (limit 80 %)". input: what the verdict was made from. */
+void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_evidence *evidence,
+		   const struct verdict_input *input);
+#endif
