@@ -48,7 +48,7 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct endpoint *e = row_at(c->row ?: c->home);
 
-	if (!tp || !e)
+	if (!tp || !e || is_path(tp))
 		return;
 	flush_bytes(c, e, tp);
 	if (c->begun_ns && has_answer(c, tp)) {
@@ -98,7 +98,7 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
  * ready. */
 static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
 {
-	if (c->arrived || !payload_received(tp))
+	if (c->arrived || !payload_received(tp) || is_path(tp))
 		return;
 	c->arrived = 1;
 	if (c->ready_ns)
@@ -172,7 +172,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	/* Old data, sent again. */
 	if ((__s32)(segment.seq + segment.bytes - tp->rcv_nxt) <= 0)
 		return 0;
-	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+	if (is_path(tp))
 		return 0;
 	catch_up(c, tp);
 	first = !c->arrived;

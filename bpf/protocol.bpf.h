@@ -10,8 +10,8 @@
 #include "request.bpf.h"
 
 /* A kernel function (net/core/filter.c), open to tracing programs since 6.12. */
-extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr) __ksym
-	__weak;
+extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags,
+			       struct bpf_dynptr *ptr) __ksym __weak;
 
 extern const volatile bool reads_pages;
 
@@ -59,13 +59,12 @@ static __always_inline struct segment segment_of(struct sk_buff *skb)
 	segment.at = (header[12] >> 4) * 4;
 	if (skb->len > segment.at)
 		segment.bytes = skb->len - segment.at;
-	segment.seq = (__u32)header[4] << 24 | (__u32)header[5] << 16 | (__u32)header[6] << 8 |
-		      header[7];
+	segment.seq =
+		(__u32)header[4] << 24 | (__u32)header[5] << 16 | (__u32)header[6] << 8 | header[7];
 	return segment;
 }
 
-#define WORD(a, b, c, d) \
-	((__u32)(a) << 24 | (__u32)(b) << 16 | (__u32)(c) << 8 | (__u32)(d))
+#define WORD(a, b, c, d) ((__u32)(a) << 24 | (__u32)(b) << 16 | (__u32)(c) << 8 | (__u32)(d))
 
 /* RFC 9110, section 9; RFC 9113, section 3.4; RFC 8446, section 5.1. */
 static __always_inline __u8 protocol_of(const __u8 *data, __u32 bytes)
@@ -111,28 +110,42 @@ static __always_inline __u8 protocol_of_older(const __u8 *data, __u32 bytes)
 	return PROTOCOL_OTHER;
 }
 
-/* Looks for "ade: web", of Upgrade: websocket (RFC 6455, section 4.1), in letters of any case. A function of
- * its own to the verifier. */
-__noinline bool asks_for_websocket(struct opening *opening, __u32 bytes)
-{
-	__u64 window = 0, found = 0;
+struct search {
+	const struct opening *opening;
+	__u64 window; /* the last eight bytes */
+	bool found;
+};
 
-	if (!opening)
-		return false;
-	for (__u32 i = 0; i < OPENING_BYTES && i < bytes; i++) {
-		window = window << 8 | opening->data[i] | 0x20;
-		found |= window == 0x6164653a20776562;
-	}
-	return found;
+static long search_step(__u32 i, void *ctx)
+{
+	struct search *search = ctx;
+
+	if (i >= OPENING_BYTES)
+		return 1;
+	search->window = search->window << 8 | search->opening->data[i] | 0x20;
+	search->found = search->window == 0x6164653a20776562;
+	return search->found;
+}
+
+/* Looks for "ade: web", of Upgrade: websocket (RFC 6455, section 4.1), in letters of any case. By a helper of
+ * 5.17: as a plain loop it takes the verifier longer than all else. */
+static __always_inline bool asks_for_websocket(const struct opening *opening, __u32 bytes)
+{
+	struct search search = {.opening = opening};
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+		bpf_loop(bytes, search_step, &search, 0);
+	return search.found;
 }
 
 #define HTTP2_PREFACE_BYTES 24
 #define HTTP2_HEADERS	    1
-#define HTTP2_FRAMES_MAX    8
+#define HTTP2_FRAMES_MAX    4
 
 /* HEADERS begins one (RFC 9113, section 4.1): among the first frames of a segment that starts with one.
  * Windows, pings, settings and data do not. */
-static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment segment, bool first)
+static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment segment,
+					     bool first)
 {
 	__u32 at = first ? HTTP2_PREFACE_BYTES : 0;
 	__u8 frame[HTTP2_FRAME_BYTES];
@@ -143,8 +156,7 @@ static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment
 			return false;
 		if (frame[3] == HTTP2_HEADERS)
 			return true;
-		at += HTTP2_FRAME_BYTES +
-		      ((__u32)frame[0] << 16 | (__u32)frame[1] << 8 | frame[2]);
+		at += HTTP2_FRAME_BYTES + ((__u32)frame[0] << 16 | (__u32)frame[1] << 8 | frame[2]);
 	}
 	return false;
 }
@@ -153,7 +165,7 @@ static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment
  * windows, pings and settings are not larger; with 1.2, 29 bytes around. */
 #define TLS_LEAST_BYTES 49
 /* A change of cipher and the client's last message of the handshake, nothing behind it. */
-#define TLS_FINISHED_MOST   80
+#define TLS_FINISHED_MOST    80
 #define TLS_CHANGE_OF_CIPHER 0x14
 
 /* Records of TLS (RFC 8446, section 5): goodbyes and the end of a handshake wait for no answer. */

@@ -9,6 +9,7 @@
  */
 #include "shared.bpf.h"
 #include "compat.bpf.h"
+#include "response_slot.h"
 
 /* Processes with a row of their own for one listening socket; what more there are (a process for each
  * connection) is counted in the row of the one that listens. */
@@ -108,36 +109,6 @@ extern const volatile __u32 slow_port_cnt;
 extern const volatile __u64 slow_ns;
 
 #define ADD(counter, n) __sync_fetch_and_add(&(counter), n)
-
-/* Slot of a time in the histogram of struct endpoint. */
-static __always_inline __u32 response_slot(__u64 time_ns)
-{
-	__u64 us = time_ns / 1000;
-	__u32 v = us >> 32 ? 0xffffffff : (__u32)us, power = 0, slot;
-
-	if (v < 4)
-		return v;
-	slot = v;
-	if (slot >= 1u << 16) {
-		slot >>= 16;
-		power += 16;
-	}
-	if (slot >= 1u << 8) {
-		slot >>= 8;
-		power += 8;
-	}
-	if (slot >= 1u << 4) {
-		slot >>= 4;
-		power += 4;
-	}
-	if (slot >= 1u << 2) {
-		slot >>= 2;
-		power += 2;
-	}
-	power += slot >> 1;
-	slot = (power - 1) * 4 + ((v >> (power - 2)) & 3);
-	return slot < RESPONSE_SLOTS ? slot : RESPONSE_SLOTS - 1;
-}
 
 static __always_inline __u64 slow_ns_of(__u16 port)
 {
@@ -281,6 +252,12 @@ static __always_inline void own_listener(struct connection *c, struct sock *sk, 
 	e = row_at(c->home);
 	if (e)
 		read_address(e->address, sk);
+}
+
+/* A connection with several paths (MPTCP), of which this is one. */
+static __always_inline bool is_path(struct tcp_sock *tp)
+{
+	return bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp;
 }
 
 /* Bytes of payload that came, the FIN not counted. */

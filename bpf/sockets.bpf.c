@@ -68,22 +68,33 @@ static __always_inline struct connection *listener_of(struct sock *sk)
 	return bpf_map_lookup_elem(&listening, &key);
 }
 
-/* By the kernel's own times of the last data each way, in ticks. */
+/* A time in clock ticks, up to one tick too late or too early. */
+static __always_inline __u64 ns_of_ticks(__u32 ticks)
+{
+	__u64 now = bpf_ktime_get_ns(), age = (__u32)((__u32)bpf_jiffies64() - ticks) * tick_ns;
+
+	return age < now ? now - age : 1;
+}
+
+/* Less than the least time for which the kernel delays an acknowledgement, 40 ms. */
+#define ACK_DELAYED_NS 10000000
+
+/*
+ * By the kernel's own times of the last data each way. They are in clock ticks, and a client without a
+ * pause asks again within the tick of the answer: then a lone acknowledgement tells that data came
+ * after the last that we sent, one that is due or one that was sent later (delayed, as in all
+ * connections that go to and fro).
+ */
 static __always_inline bool is_unanswered(struct tcp_sock *tp)
 {
-	__u32 received = tp->inet_conn.icsk_ack.lrcvtime;
+	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
 
 	if (!payload_received(tp))
 		return false;
-	return !tp->bytes_sent || (__s32)(received - tp->lsndtime) > 0;
-}
-
-static __always_inline __u64 last_data_ns(struct tcp_sock *tp)
-{
-	__u32 ticks = (__u32)bpf_jiffies64() - tp->inet_conn.icsk_ack.lrcvtime;
-	__u64 now = bpf_ktime_get_ns(), age = ticks * tick_ns;
-
-	return age < now ? now - age : 1;
+	if (later || !tp->bytes_sent)
+		return later > 0 || !tp->bytes_sent;
+	return tp->inet_conn.icsk_ack.pending & ICSK_ACK_SCHED ||
+	       tp->tcp_wstamp_ns > ns_of_ticks(tp->lsndtime) + 2 * tick_ns + ACK_DELAYED_NS;
 }
 
 /* The same pass once more, when it is known who listens: state for the connections that there are. */
@@ -108,8 +119,8 @@ int find_connections(struct bpf_iter__tcp *ctx)
 	init = *found;
 	init.received = tp->bytes_received;
 	init.arrived = payload_received(tp) > 0;
-	if (!(bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp) && is_unanswered(tp)) {
-		init.begun_ns = last_data_ns(tp);
+	if (!is_path(tp) && is_unanswered(tp)) {
+		init.begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
 		init.begun_seq = tp->write_seq;
 		init.uncounted = 1;
 		init.earlier = 1;
@@ -178,7 +189,7 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
-	if (!tp)
+	if (!tp || is_path(tp))
 		return false;
 	event->begun_ns = c->begun_ns;
 	if (event->begun_ns && has_answer(c, tp))

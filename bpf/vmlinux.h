@@ -158,6 +158,7 @@ struct sock {
 
 struct inet_connection_sock {
 	struct {
+		__u8 pending;
 		__u32 lrcvtime;
 	} icsk_ack;
 };
@@ -167,6 +168,7 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 write_seq;
 	__u32 lsndtime;
+	__u64 tcp_wstamp_ns;
 	__u32 data_segs_in;
 	__u64 bytes_received;
 	__u64 bytes_sent;
@@ -213,8 +215,10 @@ struct bpf_iter__task_file {
 #define TCP_CLOSE_WAIT	8
 #define TCP_LAST_ACK	9
 #define TCP_LISTEN	10
-#define AF_INET		2
-#define AF_INET6	10
+/* include/net/inet_connection_sock.h */
+#define ICSK_ACK_SCHED 1
+#define AF_INET	       2
+#define AF_INET6       10
 
 /* Values that BTF does not carry (include/linux/sched.h). */
 #define PF_KTHREAD	     0x00200000

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,7 +60,7 @@ static void must(bool what, const char *says)
 int drive_listen(struct drive_server *server)
 {
 	int family = server->family ?: AF_INET, one = 1, off = 0;
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, server->protocol);
 	struct sockaddr_storage address;
 	socklen_t bytes;
 
@@ -68,9 +70,9 @@ int drive_listen(struct drive_server *server)
 		must(!setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)), "SO_REUSEPORT");
 	if (server->defer)
 		must(!setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &one, sizeof(one)), "DEFER");
-	if (server->v4_mapped)
+	if (server->any && family == AF_INET6)
 		must(!setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)), "V6ONLY");
-	bytes = address_of(family, server->v4_mapped, server->want_port, &address);
+	bytes = address_of(family, server->any, server->want_port, &address);
 	must(!bind(fd, (void *)&address, bytes), "bind");
 	must(!listen(fd, 64), "listen");
 	must(!getsockname(fd, (void *)&address, &bytes), "getsockname");
@@ -83,51 +85,143 @@ struct served {
 	int fd;
 };
 
-static void *serve_connection(void *arg)
+static bool answer(const struct drive_server *server, int fd)
 {
-	struct served served = *(struct served *)arg;
-	struct drive_server *server = served.server;
+	static char large[16 << 20];
+	int file;
+	bool sent;
+
+	if (server->large_bytes)
+		return send(fd, large, server->large_bytes, MSG_NOSIGNAL) > 0;
+	if (!server->by_file)
+		return send(fd, "answer\n", 7, MSG_NOSIGNAL) > 0;
+	file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	sent = sendfile(fd, file, NULL, 4096) > 0;
+	close(file);
+	return sent;
+}
+
+static void serve_connection(struct drive_server *server, int fd)
+{
 	char line[65536];
 
-	free(arg);
 	if (server->greeting)
-		(void)!send(served.fd, server->greeting, strlen(server->greeting), MSG_NOSIGNAL);
+		(void)!send(fd, server->greeting, strlen(server->greeting), MSG_NOSIGNAL);
 	for (;;) {
-		ssize_t n = recv(served.fd, line, sizeof(line), 0);
+		ssize_t n = recv(fd, line, sizeof(line), 0);
 
 		if (n <= 0)
 			break;
-		if (server->mute || line[n - 1] != '\n')
+		if (line[n - 1] != '\n')
 			continue;
+		while (server->mute)
+			usleep(1000);
 		if (server->delay_us)
 			usleep(server->delay_us);
-		if (send(served.fd, "answer\n", 7, MSG_NOSIGNAL) < 0)
+		if (!answer(server, fd))
 			break;
 		for (unsigned int i = 0; i < server->pushes; i++)
-			(void)!send(served.fd, "more\n", 5, MSG_NOSIGNAL);
+			(void)!send(fd, "more\n", 5, MSG_NOSIGNAL);
 	}
-	close(served.fd);
+	close(fd);
+}
+
+static void *serve_in_thread(void *arg)
+{
+	struct served served = *(struct served *)arg;
+
+	free(arg);
+	serve_connection(served.server, served.fd);
 	return NULL;
+}
+
+/* One message of SCM_RIGHTS (unix(7)); send_fd < 0: receives one and returns it. */
+static int pass_fd(int via, int send_fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	int fd;
+
+	if (send_fd < 0) {
+		must(recvmsg(via, &message, 0) == 1, "recvmsg");
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+		return fd;
+	}
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &send_fd, sizeof(send_fd));
+	must(sendmsg(via, &message, 0) == 1, "sendmsg");
+	return 0;
+}
+
+/* The child closes the listening socket: it has nothing but what it is given. */
+static int fork_server_of_handed_over(struct drive_server *server, int listener)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+	server->child = fork();
+	if (server->child) {
+		close(ends[1]);
+		return ends[0];
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(listener);
+	close(ends[0]);
+	for (;;)
+		serve_connection(server, pass_fd(ends[1], -1));
 }
 
 void drive_serve(struct drive_server *server, int listener)
 {
+	int via = server->hands_over ? fork_server_of_handed_over(server, listener) : -1;
+
 	for (;;) {
 		struct served *served = malloc(sizeof(*served));
 		pthread_t thread;
 
 		must(served, "malloc");
-		served->server = server;
-		served->fd = server->lazy ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (server->lazy)
 			pause();
-		if (served->fd < 0) {
+		served->server = server;
+		served->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		must(served->fd >= 0, "accept");
+		if (server->hands_over) {
+			pass_fd(via, served->fd);
+			close(served->fd);
 			free(served);
 			continue;
 		}
-		must(!pthread_create(&thread, NULL, serve_connection, served), "thread");
+		must(!pthread_create(&thread, NULL, serve_in_thread, served), "thread");
 		pthread_detach(thread);
 	}
+}
+
+static void run_client(struct drive_server *server)
+{
+	char text[64];
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fd = drive_connect(AF_INET, server->port);
+	drive_ask(fd, server->requests);
+	drive_send(fd, "GET / HTTP/1.1\r\n\r\n");
+	must(recv(fd, text, sizeof(text), 0) > 0, "recv");
+	server->asked = true;
+	while (!server->go)
+		usleep(1000);
+	drive_ask(fd, server->requests);
+	server->done = true;
+	pause();
 }
 
 static int run_server(void *arg)
@@ -141,6 +235,8 @@ static int run_server(void *arg)
 		must(!system("ip link set lo up"), "lo");
 	}
 	listener = drive_listen(server);
+	if (server->own_namespace && !fork())
+		run_client(server);
 	for (unsigned int i = 0; i < server->workers; i++)
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -174,7 +270,12 @@ void drive_server_stop(struct drive_server *server)
 
 int drive_connect(int family, uint16_t port)
 {
-	int one = 1, fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return drive_connect_by(family, 0, port);
+}
+
+int drive_connect_by(int family, int protocol, uint16_t port)
+{
+	int one = 1, fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
 	struct sockaddr_storage address;
 	socklen_t bytes = address_of(family, false, port, &address);
 
@@ -184,9 +285,22 @@ int drive_connect(int family, uint16_t port)
 	return fd;
 }
 
+void drive_send_bytes(int fd, const void *bytes, size_t cnt)
+{
+	cr_assert_eq(send(fd, bytes, cnt, MSG_NOSIGNAL), (ssize_t)cnt);
+}
+
 void drive_send(int fd, const char *text)
 {
-	cr_assert_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+	drive_send_bytes(fd, text, strlen(text));
+}
+
+void drive_reset(int fd)
+{
+	struct linger now = {1, 0};
+
+	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	close(fd);
 }
 
 size_t drive_receive(int fd)
@@ -217,6 +331,7 @@ void drive_open_requests(struct drive *d)
 		.sample_hz = 99, .requests = true, .slow_ns = 50 * DRIVE_MS};
 
 	drive_open(d, &options);
+	/* What must not be skipped in silence where the kernel ought to do it. */
 	if (session_requests_why(d->s))
 		drive_skip(session_requests_why(d->s));
 }

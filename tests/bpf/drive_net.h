@@ -14,20 +14,30 @@
 struct drive_server {
 	/* Set by the test. */
 	int family;	       /* 0 = AF_INET */
-	bool v4_mapped;	       /* AF_INET6 that takes IPv4 as well */
+	int protocol;	       /* IPPROTO_MPTCP */
+	bool any;	       /* listens on all addresses, AF_INET6 on those of IPv4 as well */
 	bool defer;	       /* TCP_DEFER_ACCEPT */
 	bool reuse;	       /* SO_REUSEPORT */
 	uint16_t want_port;    /* 0 = any */
 	unsigned int delay_us; /* before each answer */
 	unsigned int workers;  /* children that accept, 0 = itself */
 	unsigned int pushes;   /* sends after each answer */
-	bool mute;	       /* reads and never answers */
+	volatile bool mute;    /* reads and does not answer, as long as it is set */
 	bool lazy;	       /* never accepts */
-	bool own_namespace;    /* in a network namespace of its own */
+	bool by_file;	       /* answers by sendfile() */
+	bool hands_over;       /* accepts, and a child serves */
+	size_t large_bytes;    /* of an answer, in one send that blocks */
 	const char *greeting;  /* sent first */
+	bool own_namespace;    /* in a network namespace of its own, with a client beside it */
+	/* Of that client: requests, and one more, that are answered before it tells so; and as many when it is
+	 * told to go on. */
+	unsigned int requests;
+	volatile bool go;
+	volatile bool asked, done;
 	/* Set by the server. */
 	volatile uint16_t port;
 	volatile pid_t pid;
+	volatile pid_t child; /* that serves what is handed over */
 };
 
 struct drive_server *drive_server_new(void);
@@ -42,8 +52,12 @@ int drive_listen(struct drive_server *server);
 
 /* A connection to a port of 127.0.0.1 or, AF_INET6, ::1. */
 int drive_connect(int family, uint16_t port);
+int drive_connect_by(int family, int protocol, uint16_t port);
 /* Sends text. */
 void drive_send(int fd, const char *text);
+void drive_send_bytes(int fd, const void *bytes, size_t cnt);
+/* Ends a connection by a reset. */
+void drive_reset(int fd);
 /* Waits for at least one byte, at most 5 s; returns the bytes. */
 size_t drive_receive(int fd);
 /* So many requests on a connection, one after the other. */

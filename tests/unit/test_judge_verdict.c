@@ -557,6 +557,8 @@ Test(verdict, words_and_urgency_of_each)
 		for (enum verdict w = 0; w < VERDICT_CNT; w++)
 			cr_expect_eq(verdict_compare(v, w), -verdict_compare(w, v));
 	}
+	for (enum verdict_figure f = 0; f < FIGURE_CNT; f++)
+		cr_expect(*verdict_figure_id(f) && verdict_figure_unit(f));
 	cr_expect_lt(verdict_compare(VERDICT_INELASTIC, VERDICT_STARVED), 0);
 	cr_expect_lt(verdict_compare(VERDICT_OVERSUBSCRIBED, VERDICT_NO_EVIDENCE), 0);
 	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_BUSY_UNMEASURED), 0);

@@ -304,6 +304,36 @@ Test(report_verdict, what_blurs_requests_is_told_beside_them)
 	model_free(m);
 }
 
+static char *json_of(struct model *m)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(report_json_write(out, m, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+Test(report_verdict, for_machines)
+{
+	struct model *m = overloaded();
+	char *text = json_of(m);
+
+	golden_expect("verdict_overloaded.json", text, strlen(text));
+	free(text);
+	model_free(m);
+	m = hang();
+	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
+	text = json_of(m);
+	cr_expect(strstr(text, "\"verdict\":\"no-evidence\""), "%s", text);
+	cr_expect(strstr(text, "\"missing\":\"recorded by a hotrun"), "%s", text);
+	cr_expect(strstr(text, "\"processes\":[]}"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
 #define EVIL "\033[31mred\033[0m\n;<b>\xff\xe2\x80\xae\x07"
 
 Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_page)
@@ -316,6 +346,10 @@ Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_p
 
 		for (size_t k = 0; k < m->processes_cnt; k++)
 			m->processes[k].name = m->processes[k].unit = model_str(m, EVIL);
+		text = json_of(m);
+		for (const char *c = text; *c; c++)
+			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
+		free(text);
 		text = report_text(m,
 				   &(struct report_options){.width = widths[i], .summary = true});
 		for (const char *c = text; *c; c++)

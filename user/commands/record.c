@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "commands/child.h"
 #include "commands/command.h"
+#include "commands/limits.h"
 #include "commands/recorder.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
@@ -220,14 +221,19 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 static void summarize(const char *path)
 {
 	struct report_options options = {.summary = true, .color = isatty(STDOUT_FILENO)};
+	struct limits limits = {0};
 	struct model *m = NULL;
 	int err = store_read(path, &m);
 
+	/* A wrong line there is told, and costs nobody the recording. */
+	if (!limits_read(&limits, "record"))
+		options.limits = &limits.policy;
 	if (err)
 		log_error("%s: %s", path, store_error_text(err));
 	else
 		report_write(stdout, m, &options);
 	model_free(m);
+	limits_forget(&limits);
 }
 
 static int failed(const struct record_options *o, int code)

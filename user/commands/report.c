@@ -32,6 +32,7 @@ static const char help_text[] =
 	"      --rows N            rows of one table at the most (default 15)\n"
 	"      --width COLUMNS     80 or more (default: the terminal's, else 110)\n"
 	"      --color WHEN        auto (default), always, never\n"
+	"      --format FORMAT     text (default), or json: the verdicts alone, for machines\n"
 	"      --force             show shares although samples are missing\n" FRAMES_HELP
 		TIME_WINDOW_HELP LIMITS_HELP "  -h, --help              this text\n\n"
 	"  hotrun report\n"
@@ -40,18 +41,20 @@ static const char help_text[] =
 	"  hotrun report --from 12 --to 20 slow.hotrun\n"
 	"  hotrun report --worst 5s\n"
 	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n"
+	"  hotrun report --format json | jq .host.verdict\n"
 	"  hotrun report --limit slow-share=5% --limit stuck=30s slow.hotrun\n\n"
 	"Exit code: 0; 1 failure; 2 usage.\n\n" LIMITS_HELP_NAMES;
 
 struct arguments {
 	struct report_options report;
+	bool json;
 	const char *process;
 	struct time_window window;
 	struct frames frames;
 	struct limits limits;
 };
 
-enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE };
+enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
 
 static int bad_value(const char *option, const char *value, const char *want)
 {
@@ -74,6 +77,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"rows", required_argument, NULL, ROWS},
 					      {"width", required_argument, NULL, WIDTH},
 					      {"color", required_argument, NULL, COLOR},
+					      {"format", required_argument, NULL, FORMAT},
 					      {"force", no_argument, NULL, FORCE},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
@@ -126,6 +130,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 				o->color = *optarg == 'a';
 			else if (strcmp(optarg, "auto"))
 				return bad_value("--color", optarg, "not auto, always or never");
+			break;
+		case FORMAT:
+			a->json = !strcmp(optarg, "json");
+			if (!a->json && strcmp(optarg, "text"))
+				return bad_value("--format", optarg, "not text or json");
 			break;
 		case FORCE:
 			o->force = true;
@@ -209,7 +218,8 @@ int command_report(int argc, char **argv)
 		rc = choose(m, &a, &rows);
 	result = rc ? NULL : result_open(NULL);
 	if (result)
-		rc = result_close(result, report_write(result_file(result), m, &a.report));
+		rc = result_close(result, (a.json ? report_json_write : report_write)(
+						  result_file(result), m, &a.report));
 	model_free(m);
 	limits_forget(&a.limits);
 	return rc;

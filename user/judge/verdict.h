@@ -136,6 +136,10 @@ bool verdict_saturated(const struct verdict_input *host, const struct verdict_li
  * room is left. Sides are of the figure: progress is bad below. */
 double verdict_distance(const struct verdict_evidence *evidence);
 
+/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count" or "". Static. */
+const char *verdict_figure_id(enum verdict_figure figure);
+const char *verdict_figure_unit(enum verdict_figure figure);
+
 /* "busy-elastic"; one sentence on what it means; what to do, "" nothing. Static. */
 const char *verdict_id(enum verdict verdict);
 const char *verdict_text(enum verdict verdict);

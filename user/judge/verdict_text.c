@@ -60,3 +60,33 @@ int verdict_compare(enum verdict a, enum verdict b)
 
 	return (ub > ua) - (ub < ua);
 }
+
+static const struct {
+	const char *id, *unit;
+} figures[FIGURE_CNT] = {
+	[FIGURE_SLOW_SHARE] = {"slow-share", "share"},
+	[FIGURE_STUCK] = {"stuck", "ns"},
+	[FIGURE_DROPS] = {"refused", "count"},
+	[FIGURE_SIGNAL] = {"signal", ""},
+	[FIGURE_PROGRESS] = {"progress", "share"},
+	[FIGURE_DELAY] = {"run-delay", "ns"},
+	[FIGURE_CPU] = {"cpu", "share"},
+	[FIGURE_THROTTLED] = {"throttled", "share"},
+	[FIGURE_BEHIND_OTHERS] = {"behind-others", "threads"},
+	[FIGURE_BEHIND_OWN] = {"behind-own", "threads"},
+	[FIGURE_STEAL] = {"steal", "share"},
+	[FIGURE_HOST_BUSY] = {"host-cpu", "share"},
+	[FIGURE_HOST_WAITING] = {"host-waiting", "threads"},
+	[FIGURE_REQUESTS] = {"requests", "count"},
+	[FIGURE_BOOKS] = {"books", ""},
+};
+
+const char *verdict_figure_id(enum verdict_figure figure)
+{
+	return figures[figure].id;
+}
+
+const char *verdict_figure_unit(enum verdict_figure figure)
+{
+	return figures[figure].unit;
+}

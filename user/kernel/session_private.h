@@ -28,6 +28,9 @@ struct session {
 	const struct endpoint *endpoints; /* the map in memory */
 	size_t endpoints_bytes;
 	uint32_t namespaces, namespaces_seen;
+	uint32_t
+		heirs_of; /* the last process that was gone, and whose listening sockets were looked for */
+	uint64_t heirs_ns;	/* when */
 	char requests_why[256]; /* why they are not, "" where nobody asked */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;

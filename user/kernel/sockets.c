@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/namespaces.h"
 #include "kernel/session_private.h"
@@ -217,19 +219,53 @@ int sockets_attach(struct session *s)
 	return err ? explain(s, err, "attaching the programs that see requests") : 0;
 }
 
+/* One pass over the sockets. */
+struct pass {
+	const struct session *s;
+	const struct session_ops *ops;
+	uint32_t gone; /* a process that is said to listen, and is gone; 0 = none */
+};
+
 static void take_socket(void *ctx, const void *record)
 {
-	const struct session_ops *ops = ctx;
+	const struct event_socket *socket = record;
+	struct pass *pass = ctx;
 
-	ops->socket(ops->ctx, record);
+	if (socket->flags & SOCKET_LISTENS && socket->tgid && !pass->gone &&
+	    socket->tgid != pass->s->heirs_of && kill((pid_t)socket->tgid, 0) && errno == ESRCH)
+		pass->gone = socket->tgid;
+	pass->ops->socket(pass->ops->ctx, socket);
+}
+
+/* A look at all open files, some ms on a large host. */
+#define HEIRS_PAUSE_NS 2000000000ull
+
+/* Who called listen() may have left the socket to a child, as daemons do. One such process at a time. */
+static void find_heirs(struct session *s, uint32_t gone)
+{
+	uint64_t now_ns = host_now_ns();
+
+	if (s->heirs_ns && now_ns - s->heirs_ns < HEIRS_PAUSE_NS)
+		return;
+	s->heirs_ns = now_ns;
+	s->heirs_of = gone;
+	s->bpf->bss->gone_owner = gone;
+	find_owners(s);
+	s->bpf->bss->gone_owner = 0;
 }
 
 int session_read_sockets(struct session *s, const struct session_ops *ops)
 {
+	struct pass pass = {s, ops, 0};
+	int err;
+
 	if (!s->requests)
 		return 0;
-	return iterate(bpf_link__fd(s->bpf->links.read_sockets), sizeof(struct event_socket),
-		       take_socket, (void *)ops);
+	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), sizeof(struct event_socket),
+		      take_socket, &pass);
+	if (!err && pass.gone)
+		find_heirs(s, pass.gone);
+	return err;
 }
 
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)

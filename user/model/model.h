@@ -87,7 +87,7 @@ enum model_loss_cause {
 	LOSS_BAD_RECORD = 20,	  /* a record that breaks the contract */
 	LOSS_TICKS_MISSED = 21,	  /* expected by CPU time, not taken */
 	LOSS_NAMES_TIMEOUT = 22,  /* look-ups abandoned at their deadline */
-	LOSS_ITERATOR = 23,	  /* accounts that could not be read in a slice */
+	LOSS_ITERATOR = 23,	  /* accounts or sockets that could not be read in a slice */
 	LOSS_CAUSE_CNT
 };
 

@@ -63,7 +63,7 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_BAD_RECORD] = {"bad-record", "malformed records"},
 	[LOSS_TICKS_MISSED] = {"ticks-missed", "expected ticks not taken"},
 	[LOSS_NAMES_TIMEOUT] = {"names-timeout", "look-ups abandoned at their deadline"},
-	[LOSS_ITERATOR] = {"iterator", "accounts not read"},
+	[LOSS_ITERATOR] = {"iterator", "accounts or sockets not read"},
 };
 
 const char *model_reason_text(enum model_reason reason)

@@ -185,7 +185,8 @@ void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct repor
 		 number_fixed((double)w->whole_ns / 1e9, 1).text);
 }
 
-int report_write(FILE *out, struct model *m, const struct report_options *options)
+static int write_with(FILE *out, struct model *m, const struct report_options *options,
+		      int (*write_all)(const struct report *r))
 {
 	struct report r = {.out = out, .m = m, .o = with_defaults(options)};
 	int err = -ENOMEM;
@@ -204,9 +205,19 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 		err = read_verdicts(&r);
 	}
 	if (!err)
-		err = write_sections(&r);
+		err = write_all(&r);
 	report_clear(&r);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	return err;
+}
+
+int report_write(FILE *out, struct model *m, const struct report_options *options)
+{
+	return write_with(out, m, options, write_sections);
+}
+
+int report_json_write(FILE *out, struct model *m, const struct report_options *options)
+{
+	return write_with(out, m, options, report_verdicts_json);
 }

@@ -137,6 +137,9 @@ void put_row_end(const struct report *r, const struct group_row *row, size_t col
  * where that is not known. 0 or -ENOMEM. */
 int report_behind(const struct report *r, uint32_t process, struct words *w);
 
+/* Since the recording's start, as --from and --to take it. */
+uint64_t report_since_ns(const struct report *r, uint64_t time_ns);
+
 /* CPU time as mean number of CPUs. */
 double report_cores(const struct report *r, uint64_t on_cpu_ns);
 
@@ -144,6 +147,8 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns);
 const struct total_process *report_find(const struct report *r, uint32_t process);
 
 /* The sections. 0 or -ENOMEM. */
+/* The file of report_json_write(). 0 or -ENOMEM. */
+int report_verdicts_json(const struct report *r);
 void report_host(const struct report *r);
 int report_verdict(const struct report *r);
 void report_processes(const struct report *r);

@@ -132,21 +132,23 @@ static void ports_clear(struct ports *p)
 
 static bool is_asked(const struct report *r, uint32_t process)
 {
-	for (size_t i = 0; i < r->o.process_cnt && r->o.processes; i++)
+	for (size_t i = 0; r->o.processes && i < r->o.process_cnt; i++)
 		if (r->o.processes[i] == process)
 			return true;
-	return !r->o.processes;
+	return false;
 }
 
-/* Those of the processes that were asked for, or all. 0 or -ENOMEM. */
+/* Those of the processes that were asked for, then the others: who hangs is told in any case. 0 or
+ * -ENOMEM. */
 static int list_ports(const struct report *r, struct ports *p)
 {
 	p->rows = calloc(r->requests->ports_cnt + 1, sizeof(const struct requests_port *));
 	if (!p->rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->requests->ports_cnt; i++)
-		if (is_asked(r, r->requests->ports[i].process))
-			p->rows[p->cnt++] = &r->requests->ports[i];
+	for (int asked = 1; asked >= 0; asked--)
+		for (size_t i = 0; i < r->requests->ports_cnt; i++)
+			if (is_asked(r, r->requests->ports[i].process) == asked)
+				p->rows[p->cnt++] = &r->requests->ports[i];
 	p->shown = p->cnt < r->o.rows ? p->cnt : r->o.rows;
 	return 0;
 }
@@ -354,14 +356,8 @@ int report_requests(const struct report *r)
 		return err;
 	put_heading(r, "requests: from data arriving to the first answer byte (exact)");
 	if (off || !ports.cnt) {
-		put_spaces(r, 2);
-		if (off)
-			fputs("n/a: ", r->out);
-		put_words(r,
-			  off			   ? off
-			  : r->requests->ports_cnt ? "none of the processes that were asked for"
-						   : "none were seen",
-			  off ? 7 : 2, 2);
+		fputs(off ? "  n/a: " : "  ", r->out);
+		put_words(r, off ? off : "none were seen", off ? 7 : 2, 2);
 		return 0;
 	}
 	put_times(r, &ports);

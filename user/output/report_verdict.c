@@ -134,13 +134,16 @@ static bool is_calm(enum verdict verdict)
 	return verdict_compare(verdict, VERDICT_BUSY_UNMEASURED) >= 0;
 }
 
-/* Seconds since the recording's start, as --from and --to take them. */
-static struct number second_of(const struct report *r, uint64_t time_ns)
+uint64_t report_since_ns(const struct report *r, uint64_t time_ns)
 {
 	uint64_t start_ns = r->m->host.start_ns;
 
-	time_ns = time_ns > start_ns ? time_ns - start_ns : 0;
-	return number_fixed((double)(time_ns + r->o.window.from_ns) / 1e9, 1);
+	return (time_ns > start_ns ? time_ns - start_ns : 0) + r->o.window.from_ns;
+}
+
+static struct number second_of(const struct report *r, uint64_t time_ns)
+{
+	return number_fixed((double)report_since_ns(r, time_ns) / 1e9, 1);
 }
 
 /* "from 12.0 to 17.0 s" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A server that is known to the millisecond, its clients, and a session that sees their requests: prints
- * `FACT requests_NAME VALUE` lines. One request is asked before the session and answered half a second
- * later; 100 over two connections are answered after 5 ms each; one is reset.
+ * `FACT requests_NAME VALUE` lines. One request is asked before the session and answered at the
+ * end; 100 over two connections are answered after 5 ms each; one is reset.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,6 +29,8 @@ static int check(int result, const char *what)
 	exit(1);
 }
 
+static volatile bool hold = true; /* what is asked with /hold */
+
 /* A request for /N waits for N ms. */
 static void *serve(void *arg)
 {
@@ -39,6 +41,8 @@ static void *serve(void *arg)
 	while ((n = recv(fd, request, sizeof(request) - 1, 0)) > 0) {
 		request[n] = '\0';
 		usleep((useconds_t)atoi(request + 5) * 1000);
+		while (hold && request[5] == 'h')
+			usleep(1000);
 		if (send(fd, ANSWER, strlen(ANSWER), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -66,11 +70,11 @@ static int dial(void)
 	return fd;
 }
 
-static void ask(int fd, unsigned int ms)
+static void ask(int fd, const char *path)
 {
 	char request[64];
 
-	snprintf(request, sizeof(request), "GET /%u HTTP/1.1\r\n\r\n", ms);
+	snprintf(request, sizeof(request), "GET /%s HTTP/1.1\r\n\r\n", path);
 	check((int)send(fd, request, strlen(request), 0), "send");
 }
 
@@ -154,7 +158,7 @@ int main(void)
 	check(getsockname(listener, (void *)&address, &bytes), "getsockname");
 	pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener);
 	early = dial();
-	ask(early, 3000);
+	ask(early, "hold");
 	usleep(50000);
 	host_describe(&host);
 	options.cpus_possible = host.cpus_possible;
@@ -171,14 +175,15 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		fds[i] = dial();
 	for (int i = 0; i < REQUESTS; i++) {
-		ask(fds[i % 2], 5);
+		ask(fds[i % 2], "5");
 		await(fds[i % 2]);
 	}
 	reset = dial();
-	ask(reset, 100);
+	ask(reset, "100");
 	usleep(20000);
 	setsockopt(reset, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 	close(reset);
+	hold = false;
 	await(early);
 	usleep(300000);
 	tell_endpoints(s);

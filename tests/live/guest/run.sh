@@ -180,17 +180,17 @@ judge_clock() {
 		sh -c "'$HOTRUN' report '$c' 2>/dev/null | sed -n 2p | grep -q '^$(fact clock_start)'"
 }
 
-# The request of before the session took 3 s, the reset one was not answered.
+# 100 that took 5 ms; the one of before the session, which waited for these; and the reset one.
 judge_requests() {
 	is "requests: a listening socket is seen" "$(fact requests_listening)" 1
 	is "requests: unanswered since before the session" "$(fact requests_unanswered) $(fact requests_earlier)" "1 1"
-	within "requests: its age, ms" "$(fact requests_age_ms)" 40 3000
+	within "requests: its age, ms" "$(fact requests_age_ms)" 40 20000
 	is "requests: connections" "$(fact requests_connections)" 4
 	is "requests: begun" "$(fact requests_begun)" 102
 	is "requests: answered" "$(fact requests_answered)" 101
 	is "requests: abandoned" "$(fact requests_abandoned)" 1
 	is "requests: joined, pushed" "$(fact requests_joined) $(fact requests_pushed)" "0 0"
-	within "requests: ms until all were answered" "$(fact requests_time_ms)" 3400 8000
+	within "requests: ms until all were answered" "$(fact requests_time_ms)" 1000 40000
 }
 
 judge() {
