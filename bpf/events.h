@@ -130,7 +130,8 @@ struct event_task {
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
 #define KERNEL_WITHOUT_QUEUES 0x2 /* its run queues are laid out in a way not known */
 #define KERNEL_WITHOUT_REQUESTS \
-	0x4 /* neither tracepoints of sends and receives (6.3) nor kprobes: requests are not seen */
+	0x4 /* neither the tracepoint of sends (6.3) nor a hook on tcp_sendmsg (fexit: arm64 since
+	     * 6.4): requests are not seen */
 
 /* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
  * the last one: could not be read. */
@@ -237,6 +238,9 @@ struct event_socket {
 	__u8 family;
 	__u8 flags; /* SOCKET_* */
 };
+
+/* Sockets that one pass reads. */
+#define READINGS_MAX 16384
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {

@@ -13,6 +13,25 @@ const volatile __u64 tick_ns = 4000000;
  * before a pass. */
 __u32 gone_owner = 0;
 
+/*
+ * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side through memory:
+ * an iterator that hands over much is slow, since the kernel begins each buffer of 32 KiB at the head of
+ * the list again. Size: a pass reads as many; with more unanswered requests there are more passes.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, READINGS_MAX);
+	__type(key, __u32);
+	__type(value, struct event_socket);
+} readings SEC(".maps");
+
+/* Of the pass: sockets before its first, set by the user side; those found so far, before and after it. */
+__u32 readings_from = 0;
+__u32 readings_cnt = 0;
+/* The last socket, which comes again when a buffer was full. */
+__u64 readings_last = 0;
+
 static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
 {
 	struct listening_key key = {
@@ -206,22 +225,29 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	return event->begun_ns > 0;
 }
 
-/* Once a slice, for each socket with state: it, where it listens or has an unanswered request. */
+/* Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
+ * word for each, so that the kernel makes a pause (and lets others run) after 8,192 of them. */
 SEC("iter/bpf_sk_storage_map")
 int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct connection *c = ctx->value;
 	struct event_socket event = {};
 	struct sock *sk = ctx->sk;
+	struct event_socket *to;
+	__u32 index = 0;
 
 	if (!c || !sk)
 		return 0;
+	bpf_seq_write(ctx->meta->seq, &index, sizeof(index));
+	if (readings_last == (__u64)sk)
+		return 0;
+	readings_last = (__u64)sk;
 	if (sk->__sk_common.skc_state == TCP_LISTEN) {
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;
 		event.drops = sk->sk_drops.counter;
-	} else if (!fill_connection(&event, c, sk)) {
+	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
 		return 0;
 	}
 	event.header.kind = EVENT_SOCKET;
@@ -233,6 +259,9 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	event.netns = c->netns;
 	event.port = c->port;
 	event.family = c->family;
-	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	index = readings_cnt++ - readings_from;
+	to = bpf_map_lookup_elem(&readings, &index);
+	if (to)
+		*to = event;
 	return 0;
 }

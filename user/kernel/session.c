@@ -537,7 +537,7 @@ size_t session_map_bytes(const struct session *s)
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.run_times) * 16 +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX +
-	       s->endpoints_bytes;
+	       s->endpoints_bytes + s->readings_bytes;
 }
 
 void session_free(struct session *s)

@@ -104,6 +104,7 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.rows, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
 	bpf_map__set_autocreate(s->bpf->maps.openings, false);
+	bpf_map__set_autocreate(s->bpf->maps.readings, false);
 }
 
 static int attach_programs(struct session *s)
@@ -149,19 +150,26 @@ static void detach_programs(struct session *s)
 	}
 }
 
-static int map_endpoints(struct session *s)
+/* Rounds bytes up to whole pages. NULL with errno. */
+static const void *map_memory(const struct bpf_map *map, size_t *bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *rows;
+	void *memory;
 
+	*bytes = (*bytes + page - 1) / page * page;
+	memory = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int map_tables(struct session *s)
+{
 	s->endpoints_bytes = ENDPOINTS_MAX * sizeof(*s->endpoints);
-	s->endpoints_bytes = (s->endpoints_bytes + page - 1) / page * page;
-	rows = mmap(NULL, s->endpoints_bytes, PROT_READ, MAP_SHARED,
-		    bpf_map__fd(s->bpf->maps.endpoints), 0);
-	if (rows == MAP_FAILED)
+	s->endpoints = map_memory(s->bpf->maps.endpoints, &s->endpoints_bytes);
+	if (!s->endpoints)
 		return -errno;
-	s->endpoints = rows;
-	return 0;
+	s->readings_bytes = READINGS_MAX * sizeof(*s->readings);
+	s->readings = map_memory(s->bpf->maps.readings, &s->readings_bytes);
+	return s->readings ? 0 : -errno;
 }
 
 static int find_listeners(void *ctx)
@@ -208,7 +216,7 @@ static int find_earlier(struct session *s)
 
 int sockets_attach(struct session *s)
 {
-	int err = map_endpoints(s);
+	int err = map_tables(s);
 
 	if (!err)
 		err = attach_programs(s);
@@ -226,11 +234,8 @@ struct pass {
 	uint32_t gone; /* a process that is said to listen, and is gone; 0 = none */
 };
 
-static void take_socket(void *ctx, const void *record)
+static void take_socket(struct pass *pass, const struct event_socket *socket)
 {
-	const struct event_socket *socket = record;
-	struct pass *pass = ctx;
-
 	if (socket->flags & SOCKET_LISTENS && socket->tgid && !pass->gone &&
 	    socket->tgid != pass->s->heirs_of && kill((pid_t)socket->tgid, 0) && errno == ESRCH)
 		pass->gone = socket->tgid;
@@ -254,15 +259,26 @@ static void find_heirs(struct session *s, uint32_t gone)
 	s->bpf->bss->gone_owner = 0;
 }
 
+/* A million unanswered requests. What comes or goes between two passes may be missed or seen twice. */
+#define PASSES_MAX 64
+
 int session_read_sockets(struct session *s, const struct session_ops *ops)
 {
 	struct pass pass = {s, ops, 0};
-	int err;
+	uint32_t from = 0, found = 1;
+	int err = 0;
 
 	if (!s->requests)
 		return 0;
-	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), sizeof(struct event_socket),
-		      take_socket, &pass);
+	for (int i = 0; i < PASSES_MAX && !err && found > from; i++, from += READINGS_MAX) {
+		s->bpf->bss->readings_from = from;
+		s->bpf->bss->readings_cnt = 0;
+		s->bpf->bss->readings_last = 0;
+		err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
+		found = s->bpf->bss->readings_cnt;
+		for (uint32_t k = from; k < found && k - from < READINGS_MAX; k++)
+			take_socket(&pass, &s->readings[k - from]);
+	}
 	if (!err && pass.gone)
 		find_heirs(s, pass.gone);
 	return err;
@@ -294,4 +310,6 @@ void sockets_free(struct session *s)
 {
 	if (s->endpoints)
 		munmap((void *)s->endpoints, s->endpoints_bytes);
+	if (s->readings)
+		munmap((void *)s->readings, s->readings_bytes);
 }
