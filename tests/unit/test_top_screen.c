@@ -250,7 +250,7 @@ Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
 	top_text_head(line, v, 130);
 	cr_expect(strstr(line, ", 1 degraded, by verdict"), "%s", line);
 	top_text_host(line, v, 130);
-	cr_expect(strstr(line, "host inelastic · "), "%s", line);
+	cr_expect(strstr(line, "verdict inelastic · "), "%s", line);
 	top_view_free(v);
 	model_free(m);
 }
