@@ -222,10 +222,13 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	ADD(e->sent_bytes, bytes);
 	if (c->begun_ns && has_answer(c, tp) && finish(c, e, tp, bpf_ktime_get_ns()))
 		return 0;
-	if (c->early)
+	if (c->early) {
 		c->early = 0;
-	else if (!c->begun_ns)
+	} else if (!c->begun_ns) {
 		ADD(e->pushed, 1);
+		count_connection(c, e);
+		flush_bytes(c, e, tp);
+	}
 	return 0;
 }
 
