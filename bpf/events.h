@@ -130,7 +130,8 @@ struct event_task {
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
 #define KERNEL_WITHOUT_QUEUES 0x2 /* its run queues are laid out in a way not known */
 #define KERNEL_WITHOUT_REQUESTS \
-	0x4 /* neither tracepoints of sends and receives (6.3) nor kprobes: requests are not seen */
+	0x4 /* neither the tracepoint of sends (6.3) nor a hook on tcp_sendmsg (fexit: arm64 since
+	     * 6.4): requests are not seen */
 
 /* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
  * the last one: could not be read. */
@@ -213,7 +214,7 @@ struct endpoint {
 #define ENDPOINTS_MAX 4096
 
 #define SOCKET_LISTENS	0x1
-#define SOCKET_ACCEPTED 0x2 /* a process has read from it; else it waits in the accept queue */
+#define SOCKET_ACCEPTED 0x2 /* a process holds it; else it waits in the accept queue */
 #define SOCKET_EARLIER \
 	0x4 /* unanswered since before the recording: begun_ns is told by the kernel's
 			     * own times of last data, to its clock tick */
@@ -228,7 +229,7 @@ struct event_socket {
 	__u64 listener; /* cookie, as in struct endpoint */
 	__u64 begun_ns; /* of the unanswered request; 0 of a listening socket */
 	__u64 process_start_ns;
-	__u32 tgid; /* who read from it last, else who listens; 0 = not known */
+	__u32 tgid; /* who read from it last, else who listened when it came; 0 = not known */
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */

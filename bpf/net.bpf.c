@@ -48,8 +48,13 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct endpoint *e = row_at(c->row ?: c->home);
 
-	if (!tp || !e || is_path(tp))
+	if (!tp || is_path(tp))
 		return;
+	if (!e) {
+		if (__sync_lock_test_and_set(&c->begun_ns, 0))
+			count_loss(LOSS_ENDPOINTS);
+		return;
+	}
 	flush_bytes(c, e, tp);
 	if (c->begun_ns && has_answer(c, tp)) {
 		finish(c, e, tp, bpf_ktime_get_ns());
@@ -79,6 +84,11 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 		listen_begins(sk);
 		return 0;
 	}
+	if (new_state == TCP_SYN_SENT) {
+		/* Was served or listened, and is a client's socket from now on. */
+		bpf_sk_storage_delete(&connections, sk);
+		return 0;
+	}
 	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
 	    new_state != TCP_CLOSE)
 		return 0;
@@ -95,14 +105,16 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* Data that came with the end of the handshake is not seen by on_data: it came when the connection was
- * ready. */
-static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp)
+ * ready. sent: bytes that were written just now. */
+static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp, __u32 sent)
 {
 	if (c->arrived || !payload_received(tp) || is_path(tp))
 		return;
 	c->arrived = 1;
 	if (c->ready_ns)
-		begin(c, tp, c->ready_ns);
+		begin(c, tp, c->ready_ns, sent);
+	else
+		count_loss(LOSS_ARRIVAL_UNSEEN);
 }
 
 /* What a connection talks, by the first data of it that we see. */
@@ -174,7 +186,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 		return 0;
 	if (is_path(tp))
 		return 0;
-	catch_up(c, tp);
+	catch_up(c, tp, 0);
 	first = !c->arrived;
 	if (!c->protocol)
 		look_at_opening(c, skb, segment);
@@ -182,7 +194,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	if (c->begun_ns)
 		c->joined++;
 	else if (is_request(c, skb, segment, first))
-		begin(c, tp, bpf_ktime_get_ns());
+		begin(c, tp, bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -200,17 +212,23 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	catch_up(c, tp);
+	catch_up(c, tp, bytes);
 	e = adopt(c);
-	if (!e)
+	if (!e) {
+		if (__sync_lock_test_and_set(&c->begun_ns, 0))
+			count_loss(LOSS_ENDPOINTS);
 		return 0;
+	}
 	ADD(e->sent_bytes, bytes);
 	if (c->begun_ns && has_answer(c, tp) && finish(c, e, tp, bpf_ktime_get_ns()))
 		return 0;
-	if (c->early)
+	if (c->early) {
 		c->early = 0;
-	else if (!c->begun_ns)
+	} else if (!c->begun_ns) {
 		ADD(e->pushed, 1);
+		count_connection(c, e);
+		flush_bytes(c, e, tp);
+	}
 	return 0;
 }
 
@@ -242,7 +260,7 @@ int BPF_PROG(on_receive, struct sock *sk)
 	if (!c->arrived) {
 		tp = bpf_skc_to_tcp_sock(sk);
 		if (tp)
-			catch_up(c, tp);
+			catch_up(c, tp, 0);
 	}
 	adopt(c);
 	return 0;

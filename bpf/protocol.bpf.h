@@ -66,7 +66,7 @@ static __always_inline struct segment segment_of(struct sk_buff *skb)
 
 #define WORD(a, b, c, d) ((__u32)(a) << 24 | (__u32)(b) << 16 | (__u32)(c) << 8 | (__u32)(d))
 
-/* RFC 9110, section 9; RFC 9113, section 3.4; RFC 8446, section 5.1. */
+/* RFC 9110, section 9, without CONNECT, behind which something else is talked; RFC 9113, section 3.4; RFC 8446, section 5.1. */
 static __always_inline __u8 protocol_of(const __u8 *data, __u32 bytes)
 {
 	if (bytes >= 3 && data[0] >= 0x14 && data[0] <= 0x17 && data[1] == 3 && data[2] <= 4)
@@ -81,7 +81,6 @@ static __always_inline __u8 protocol_of(const __u8 *data, __u32 bytes)
 	case WORD('D', 'E', 'L', 'E'):
 	case WORD('P', 'A', 'T', 'C'):
 	case WORD('O', 'P', 'T', 'I'):
-	case WORD('C', 'O', 'N', 'N'):
 	case WORD('T', 'R', 'A', 'C'):
 		return PROTOCOL_HTTP1;
 	case WORD('P', 'R', 'I', ' '):

@@ -85,7 +85,7 @@ struct row_key {
 };
 
 /* There is none, or not yet. */
-#define ROW_NONE 0xffffffffu
+#define ROW_NONE 0xffffffffu /* and 1: 0 */
 
 /* listener, process -> row. Written where a process first serves a listener's connection. Size: a key for
  * each row and one for each listener, and as many that found no row. Defined in net.bpf.c. */
@@ -179,19 +179,13 @@ static __noinline __u32 new_row(struct connection *c, __u32 tgid, __u64 start_ns
 	return row + 1;
 }
 
-/* Row of a process, and 1; counted as lost where there is none. */
+/* Row of a process, and 1; 0 = there is none. */
 static __always_inline __u32 find_row(struct connection *c, __u32 tgid, __u64 start_ns)
 {
 	struct row_key key = {.listener = c->listener, .tgid = tgid};
-	__u32 *value = bpf_map_lookup_elem(&rows, &key), row;
+	__u32 *value = bpf_map_lookup_elem(&rows, &key);
 
-	if (value)
-		row = *value == ROW_NONE ? 0 : *value + 1;
-	else
-		row = new_row(c, tgid, start_ns);
-	if (!row)
-		count_loss(LOSS_ENDPOINTS);
-	return row;
+	return value ? *value + 1 : new_row(c, tgid, start_ns);
 }
 
 static __always_inline __u64 current_start_ns(void)
@@ -282,7 +276,7 @@ static __always_inline void count_connection(struct connection *c, struct endpoi
 static __always_inline void flush_bytes(struct connection *c, struct endpoint *e,
 					struct tcp_sock *tp)
 {
-	__u64 received = tp->bytes_received;
+	__u64 received = payload_received(tp);
 
 	if (received > c->received) {
 		ADD(e->received_bytes, received - c->received);
@@ -321,11 +315,12 @@ static __always_inline void count_answer(struct endpoint *e, __u64 time_ns)
 	}
 }
 
-static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u64 now)
+/* now: when its data came; sent: bytes that were written since. */
+static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u64 now, __u32 sent)
 {
 	struct endpoint *e = row_at(c->row);
 
-	c->begun_seq = tp->write_seq;
+	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
 	c->uncounted = !e;
 	if (e) {

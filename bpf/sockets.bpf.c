@@ -9,6 +9,8 @@ struct listening_map listening SEC(".maps");
 
 /* Of a clock tick (1 / CONFIG_HZ); set before load. */
 const volatile __u64 tick_ns = 4000000;
+/* Sockets that were given state, so that somebody must be found who holds them. */
+__u64 sockets_found = 0;
 /* Whose listening sockets are given to another process that holds them, since it is gone; 0 = nobody's. Set
  * before a pass. */
 __u32 gone_owner = 0;
@@ -69,10 +71,12 @@ int find_listeners(struct bpf_iter__tcp *ctx)
 	sk = (struct sock *)tp;
 	init = state_of_listener(sk);
 	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
-	if (c)
-		note_listening(sk, c);
-	else
+	if (!c) {
 		count_loss(LOSS_SOCKET_ALLOC);
+		return 0;
+	}
+	note_listening(sk, c);
+	__sync_fetch_and_add(&sockets_found, 1);
 	return 0;
 }
 
@@ -144,7 +148,9 @@ int find_connections(struct bpf_iter__tcp *ctx)
 		init.uncounted = 1;
 		init.earlier = 1;
 	}
-	if (!bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE))
+	if (bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE))
+		__sync_fetch_and_add(&sockets_found, 1);
+	else
 		count_loss(LOSS_SOCKET_ALLOC);
 	return 0;
 }

@@ -209,6 +209,7 @@ struct bpf_iter__task_file {
 
 /* Values of include/net/tcp_states.h and include/linux/socket.h. */
 #define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT	2
 #define TCP_SYN_RECV	3
 #define TCP_FIN_WAIT1	4
 #define TCP_CLOSE	7

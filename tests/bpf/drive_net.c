@@ -195,8 +195,14 @@ void drive_serve(struct drive_server *server, int listener)
 		served->server = server;
 		served->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		must(served->fd >= 0, "accept");
-		if (server->hands_over) {
+		if (server->forks && !fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			serve_connection(server, served->fd);
+			_exit(0);
+		}
+		if (server->hands_over)
 			pass_fd(via, served->fd);
+		if (server->hands_over || server->forks) {
 			close(served->fd);
 			free(served);
 			continue;
@@ -230,6 +236,8 @@ static int run_server(void *arg)
 	int listener;
 
 	setpgid(0, 0);
+	if (server->forks)
+		signal(SIGCHLD, SIG_IGN);
 	if (server->own_namespace) {
 		must(!unshare(CLONE_NEWNET), "unshare");
 		must(!system("ip link set lo up"), "lo");

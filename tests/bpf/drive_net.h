@@ -26,6 +26,7 @@ struct drive_server {
 	bool lazy;	       /* never accepts */
 	bool by_file;	       /* answers by sendfile() */
 	bool hands_over;       /* accepts, and a child serves */
+	bool forks;	       /* a child for each connection */
 	size_t large_bytes;    /* of an answer, in one send that blocks */
 	const char *greeting;  /* sent first */
 	bool own_namespace;    /* in a network namespace of its own, with a client beside it */

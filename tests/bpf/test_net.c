@@ -382,3 +382,31 @@ Test(net, the_client_side_does_not_count)
 	cr_expect_eq(own, 1);
 	drive_close(&d);
 }
+
+Test(net, other_traffic_has_no_rows)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t bytes = sizeof(address);
+	const struct endpoint *rows;
+	int pair[2], udp[2];
+	struct drive d;
+	char text[8];
+
+	drive_open_requests(&d);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	for (int i = 0; i < 2; i++)
+		udp[i] = socket(AF_INET, SOCK_DGRAM, 0);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert_eq(bind(udp[0], (void *)&address, bytes), 0);
+	cr_assert_eq(getsockname(udp[0], (void *)&address, &bytes), 0);
+	cr_assert_eq(connect(udp[1], (void *)&address, bytes), 0);
+	for (int i = 0; i < 20; i++) {
+		drive_send(pair[0], "ask");
+		cr_assert_eq(read(pair[1], text, sizeof(text)), 3);
+		drive_send(udp[1], "ask");
+		cr_assert_eq(read(udp[0], text, sizeof(text)), 3);
+	}
+	for (uint32_t i = session_endpoints(d.s, &rows); i-- > 0;)
+		cr_expect_neq(rows[i].tgid, (uint32_t)getpid());
+	drive_close(&d);
+}

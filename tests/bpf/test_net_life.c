@@ -73,6 +73,32 @@ Test(net_life, workers_that_inherit_the_socket_have_rows_of_their_own)
 	drive_close(&d);
 }
 
+/* WORKERS_MAX of bpf/request.bpf.h. */
+Test(net_life, a_process_for_each_connection_does_not_use_up_the_rows)
+{
+	struct drive_server *server;
+	struct endpoint e, own;
+	struct drive d;
+
+	drive_open_requests(&d);
+	server = started((struct drive_server){.forks = true});
+	for (int i = 0; i < 300; i++) {
+		int fd = drive_connect(AF_INET, server->port);
+
+		drive_ask(fd, 1);
+		close(fd);
+	}
+	e = drive_await_ended(&d, server->port, 300);
+	cr_expect_eq(e.answered, 300);
+	cr_expect_eq(e.connections, 300);
+	cr_expect_eq(drive_rows(&d, server->port), 256);
+	own = drive_endpoint(&d, server->port, (uint32_t)server->pid);
+	cr_expect_eq(own.answered, 300 - 255);
+	drive_server_stop(server);
+	d.may_lose = true;
+	drive_close(&d);
+}
+
 static void hand_over(bool before)
 {
 	struct drive_server *server = NULL;
@@ -118,6 +144,8 @@ Test(net_life, both_families_and_the_one_inside_the_other)
 	struct drive d;
 	int old;
 
+	if (access("/proc/net/if_inet6", R_OK))
+		drive_skip("no IPv6 here");
 	both = started((struct drive_server){.family = AF_INET6, .any = true});
 	old = drive_connect(AF_INET, both->port);
 	drive_open_requests(&d);

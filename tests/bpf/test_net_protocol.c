@@ -81,6 +81,7 @@ static unsigned int left_unanswered(struct drive *d, struct drive_server *server
 Test(net_protocol, what_runs_a_connection_is_no_request)
 {
 	struct drive_server *server = drive_server_new();
+	struct endpoint before, after;
 	struct event_socket first;
 	char record[120] = "\x17\x03\x03";
 	struct drive d;
@@ -118,6 +119,15 @@ Test(net_protocol, what_runs_a_connection_is_no_request)
 	server->mute = true;
 	cr_expect_eq(left_unanswered(&d, server, fd, "\x81\x82\1\2\3\4hi", 8, NULL), 0,
 		     "a message of a WebSocket");
+	server->mute = false;
+	before = drive_endpoint(&d, server->port, 0);
+	drive_send_bytes(fd, "\x81\x82\1\2\3\4h\n", 8);
+	drive_receive(fd);
+	drive_sleep(5 * DRIVE_MS);
+	after = drive_endpoint(&d, server->port, 0);
+	cr_expect_eq(after.pushed, before.pushed + 1);
+	cr_expect_eq(after.answered, before.answered);
+	cr_expect_eq(after.received_bytes, before.received_bytes + 16);
 	drive_server_stop(server);
 	drive_close(&d);
 }

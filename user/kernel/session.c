@@ -151,7 +151,9 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	/* What the rest can do without must not take it down. */
 	if (err && s->requests) {
 		snprintf(s->requests_why, sizeof(s->requests_why),
-			 "the kernel refuses the programs that see requests: %s", strerror(-err));
+			 "the kernel refuses the programs that see requests: %s (-v shows its "
+			 "reasons)",
+			 strerror(-err));
 		hotrun_bpf__destroy(s->bpf);
 		s->bpf = NULL;
 		err = load_with(s, false);

@@ -86,9 +86,11 @@ uint64_t session_recursion_misses(struct session *s);
 uint32_t session_follow_cpus(struct session *s, const bool *online);
 
 /*
- * Requests (sockets.c). Runs the iterator of sockets: one EVENT_SOCKET for each listening socket and for
- * each served connection with an unanswered request, as they stand. 0 or negative errno; nothing
- * where requests are not seen.
+ * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection with an
+ * unanswered request, as they stand: for once a second (measured: 0.1 ms of CPU on an idle host, some 1 ms for
+ * each 2,500 connections). A process that called listen() and left the socket to a child (daemons) is
+ * noticed here: the pass after that names the child. 0 or negative errno; nothing where requests are
+ * not seen.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /*

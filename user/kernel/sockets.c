@@ -191,11 +191,24 @@ static int find_owners(struct session *s)
 	return iterate(bpf_link__fd(s->bpf->links.find_owners), 1, NULL, NULL);
 }
 
-/* What is there before us: who listens where, then the connections to these, then whose they are. */
+/* One pass over all namespaces, then one over all files if there is something to be found in them. */
+static int find(struct session *s, const struct namespaces *list, int (*visit)(void *session))
+{
+	int seen;
+
+	s->bpf->bss->sockets_found = 0;
+	seen = namespaces_visit(list, visit, s);
+	if (seen < 0)
+		return seen;
+	s->namespaces_seen = (uint32_t)seen;
+	return s->bpf->bss->sockets_found ? find_owners(s) : 0;
+}
+
+/* What is there before us: who listens where, then the connections to these. */
 static int find_earlier(struct session *s)
 {
 	_cleanup_free_ struct namespaces *list = malloc(sizeof(*list));
-	int err, seen;
+	int err;
 
 	if (!list)
 		return -ENOMEM;
@@ -203,13 +216,9 @@ static int find_earlier(struct session *s)
 	if (err)
 		return err;
 	s->namespaces = list->cnt + list->unseen;
-	seen = namespaces_visit(list, find_listeners, s);
-	err = seen < 0 ? seen : find_owners(s);
-	if (!err) {
-		s->namespaces_seen = (uint32_t)seen;
-		seen = namespaces_visit(list, find_connections, s);
-		err = seen < 0 ? seen : find_owners(s);
-	}
+	err = find(s, list, find_listeners);
+	if (!err)
+		err = find(s, list, find_connections);
 	namespaces_close(list);
 	return err;
 }
