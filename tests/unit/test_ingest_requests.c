@@ -89,6 +89,29 @@ Test(ingest_requests, count_from_the_baseline)
 	feed_free(&f);
 }
 
+Test(ingest_requests, a_baseline_brings_nobody_back_who_is_gone)
+{
+	struct feed f = feed_new_unbegun(1);
+	struct endpoint e[2] = {feed_endpoint(TGID, PORT), feed_endpoint(TGID + 1, PORT)};
+
+	feed_account(&f, TGID, TGID, TGID, TGID, 1);
+	e[0].begun = e[1].begun = 1000;
+	look(&f, FEED_START, e, 2, NULL, 0);
+	cr_expect_eq(f.m->processes_cnt, 1);
+	cr_expect_eq(f.m->endpoints_cnt, 1);
+	ingest_begin(f.in, FEED_START);
+	look(&f, FEED_START, e, 2, NULL, 0);
+	cr_expect_eq(f.m->processes_cnt, 1);
+	cr_expect_eq(f.m->services_cnt, 0);
+	next_slice(&f);
+	e[1].begun += 3; /* not gone after all */
+	look(&f, FEED_START, e, 2, NULL, 0);
+	cr_expect_eq(f.m->processes_cnt, 2);
+	cr_assert_eq(f.m->services_cnt, 1);
+	cr_expect_eq(f.m->services[0].served.begun, 3);
+	feed_free(&f);
+}
+
 Test(ingest_requests, of_a_row_that_appears_later_all_counts)
 {
 	struct feed f = feed_new(1);

@@ -15,8 +15,7 @@
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
 #define KERNEL_PLACE_MASK 0x1fffffull
-
-#define SUSPEND_MIN_NS 1000000u
+#define SUSPEND_MIN_NS	  1000000u
 
 struct ingest {
 	struct model *m;
@@ -443,21 +442,24 @@ void ingest_requests_begin(struct ingest *in, uint64_t now_ns)
 
 void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *e)
 {
-	uint32_t process = e->listener ? identify(in, e->tgid, e->process_start_ns) : MODEL_NONE;
+	uint32_t process;
 
-	if (process != MODEL_NONE &&
-	    request_book_endpoint(&in->requests, in->m, row, process, e, in->start_ns))
+	if (!e->listener || request_book_is_same(&in->requests, row, e))
+		return;
+	/* A baseline, before which all that live were told, brings nobody back who is gone. */
+	process = in->start_ns ? identify(in, e->tgid, e->process_start_ns)
+			       : model_process_find(in->m, e->tgid, e->process_start_ns);
+	if (request_book_endpoint(&in->requests, in->m, row, process, e, in->start_ns))
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 }
 
 void ingest_socket(struct ingest *in, const struct event_socket *socket)
 {
-	uint32_t process = MODEL_NONE;
-	int err;
+	bool known = socket->tgid && socket->process_start_ns;
+	uint32_t process =
+		known ? identify(in, socket->tgid, socket->process_start_ns) : MODEL_NONE;
+	int err = request_book_socket(&in->requests, in->m, process, socket);
 
-	if (socket->tgid && socket->process_start_ns)
-		process = identify(in, socket->tgid, socket->process_start_ns);
-	err = request_book_socket(&in->requests, in->m, process, socket);
 	if (err)
 		model_loss_add(in->m, err == -EBADMSG ? LOSS_BAD_RECORD : LOSS_MODEL_LIMIT, 1);
 }

@@ -71,6 +71,21 @@ static bool same_owner(const struct endpoint *a, const struct endpoint *b)
 	       a->process_start_ns == b->process_start_ns;
 }
 
+/* What the counters begin at, where the row is new or was taken over; then who it is about, and T. */
+static void meet(struct endpoint *was, const struct endpoint *e, bool count)
+{
+	const size_t head_bytes = offsetof(struct endpoint, connections);
+
+	if (!same_owner(was, e))
+		*was = count ? (struct endpoint){0} : *e;
+	memcpy(was, e, head_bytes);
+}
+
+bool request_book_is_same(const struct request_book *book, uint32_t row, const struct endpoint *e)
+{
+	return row < book->seen_cnt && !memcmp(&book->seen[row], e, sizeof(*e));
+}
+
 static void add_served(struct model_served *sum, const struct endpoint *is, struct endpoint *was)
 {
 	sum->connections += rise_since(is->connections, (uint64_t *)&was->connections);
@@ -142,19 +157,18 @@ int request_book_endpoint(struct request_book *book, struct model *m, uint32_t r
 	was = seen_of(book, row);
 	if (!was)
 		return -ENOMEM;
+	if (process == MODEL_NONE) {
+		if (!count)
+			meet(was, e, count);
+		return 0;
+	}
 	endpoint = add_endpoint(m, process, e);
 	if (endpoint == MODEL_NONE)
 		return -E2BIG;
 	service = service_of(book, endpoint);
 	if (!service)
 		return -ENOMEM;
-	if (!same_owner(was, e)) {
-		*was = (struct endpoint){.listener = e->listener,
-					 .tgid = e->tgid,
-					 .process_start_ns = e->process_start_ns};
-		if (!count)
-			*was = *e;
-	}
+	meet(was, e, count);
 	listener = listener_get(book, e->listener);
 	if (listener && listener->endpoint == MODEL_NONE)
 		listener->endpoint = endpoint;

@@ -43,8 +43,12 @@ struct request_book {
 /* A look at time now_ns, by which the age of requests is told. */
 void request_book_begin(struct request_book *book, uint64_t now_ns);
 
+/* Whether a row is as it was when it was last read: nothing to be told of it. */
+bool request_book_is_same(const struct request_book *book, uint32_t row,
+			  const struct endpoint *endpoint);
 /*
- * One row of the kernel's array, of process (a row of m). With count it counts from its last look, or
+ * One row of the kernel's array, of process (a row of m; MODEL_NONE = gone: no more than a
+ * baseline is taken). With count it counts from its last look, or
  * from zero where there was none; without, it is a baseline. Rows of responses go into m, the rest when
  * the look ends. Counters that fall count nothing. 0 or -ENOMEM; -E2BIG beyond the bounds.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How requests fared: a table by process and port, and in the details of a process its times. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,19 @@ static struct number short_count(uint64_t n)
 }
 
 /* So many a second, at most 6 columns. */
-static struct number rate_of(const struct report *r, double count)
+static struct number rate_in(double count, uint64_t elapsed_ns)
 {
-	double rate = r->requests->elapsed_ns ? count / (double)r->requests->elapsed_ns * 1e9 : 0;
+	double rate = elapsed_ns ? count / (double)elapsed_ns * 1e9 : 0;
 
 	if (rate < 9.95)
 		return number_fixed(rate, 1);
-	return short_count((uint64_t)(rate + 0.5));
+	/* A capture from elsewhere may have slices of a nanosecond. */
+	return short_count((uint64_t)(fmin(rate, 1e18) + 0.5));
+}
+
+static struct number rate_of(const struct report *r, double count)
+{
+	return rate_in(count, r->requests->elapsed_ns);
 }
 
 static void put_rate_of(const struct report *r, uint64_t count, size_t columns)
@@ -449,10 +456,12 @@ static void put_second(const struct report *r, const struct requests_slice *row)
 	const struct model_slice *slice = &r->m->slices[row->slice];
 	uint64_t start_ns = r->m->host.start_ns, length_ns = slice->end_ns - slice->start_ns;
 	uint64_t at_ns = slice->start_ns > start_ns ? slice->start_ns - start_ns : 0;
-	double rate = length_ns ? (double)row->sum.served.begun / (double)length_ns * 1e9 : 0;
 
 	put_right(r, at_ns / HOUR_NS < 1000 ? number_fixed((double)at_ns / 1e9, 1).text : "-", 10);
-	put_right(r, row->sum.served.begun ? short_count((uint64_t)(rate + 0.5)).text : "-", 8);
+	put_right(r,
+		  row->sum.served.begun ? rate_in((double)row->sum.served.begun, length_ns).text
+					: "-",
+		  8);
 	put_time(r, &row->sum, 0.5, 9);
 	put_time(r, &row->sum, 0.99, 9);
 	put_time(r, &row->sum, 1, 9);
