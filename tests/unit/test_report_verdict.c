@@ -209,7 +209,7 @@ static struct model *overloaded(void)
 		add(m, 4000 + i, "sh", "main", FIGURES(.on_cpu_ns = 20, .waited_ns = 180 + i));
 	for (uint32_t i = 0; i < 6; i++) {
 		snprintf(name, sizeof(name), "daemon-%u", i);
-		add(m, 4100 + i, name, "main", FIGURES(.on_cpu_ns = 5, .waited_ns = 80 + i));
+		add(m, 4100 + i, name, "main", FIGURES(.on_cpu_ns = 5, .waited_ns = 100 + i));
 	}
 	build_contention(m, 0, export_, web, 800000);
 	build_contention(m, 0, web, export_, 300000);
@@ -253,7 +253,7 @@ Test(report_verdict, healthy_ones_are_told_where_they_are_asked_for)
 	struct model *m = build_model(2, 99);
 	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 200));
 
-	add(m, 800, "postgres", "ExecScan", FIGURES(.on_cpu_ns = 90));
+	add(m, 800, "postgres", "ExecScan", FIGURES(.on_cpu_ns = 110));
 	add_crowd(m);
 	build_books(m, 10);
 	says_not(m, NULL, "  healthy");

@@ -23,7 +23,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 		.own_waiting = 1,
 		.requests_min = 20,
 		.signal_bad = 0.1,
-		.wanted_min = 0.05,
+		.wanted_min = 0.1,
 		.delays_min = 100,
 		.episode_ns = 3000000000,
 	};

@@ -53,7 +53,7 @@ struct verdict_limits {
 	double own_waiting;	 /* threads behind its own, for each CPU available: 1 */
 	uint64_t requests_min;	 /* fewer tell nothing of a slow share: 20 */
 	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
-	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.05 */
+	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.1 */
 	uint64_t delays_min;	 /* fewer have no p99: 100 */
 	uint64_t episode_ns; /* degraded on end so long, though not over the whole window: 3 s */
 };

@@ -249,7 +249,8 @@ static void add_label(const struct report *r, struct words *w, const struct verd
 
 	label_process(label, p, LABEL_COLUMNS);
 	if (g->cnt > 1)
-		words_add(w, "%s x %s, the worst %u: ", number_count(g->cnt).text, label, p->tgid);
+		words_add(w, "%s x %s, the %s %u: ", number_count(g->cnt).text, label,
+			  is_hurt(g->row) ? "worst" : "busiest", p->tgid);
 	else
 		words_add(w, "%s %u: ", label, p->tgid);
 }
