@@ -63,7 +63,7 @@ after() {
 }
 
 screen_start "$HOTRUN top --interval 0.5"
-check "the screen appears" until_true 10 shows "active processes, by CPU"
+check "the screen appears" until_true 10 shows ", by CPU"
 says_not "no start-up line spoils it" <(screen) "watching"
 after "w: by waiting" "by waiting" w
 check "the spinners are there" until_true 5 shows " $spinners "
@@ -75,7 +75,7 @@ after "w again" "by waiting" w
 sleep 1
 after "Enter: the threads" "threads of spinners, pid $spinners" Enter
 is "all of them" "$(screen | grep -caE '^ +[0-9]+ .* [RSD] spinners')" $THREADS
-after "Esc: the processes" "active processes, by waiting" Escape
+after "Esc: the processes" ", by waiting" Escape
 after "Space: a pause" "PAUSED" Space
 time_of() { screen | head -1 | grep -oE '[0-9]+:[0-9]+:[0-9]+'; }
 paused=$(time_of)
@@ -84,7 +84,7 @@ is "the picture stands still" "$(time_of)" "$paused"
 after "Space: on" "Space pause" Space
 check "and the picture moves" until_true 5 eval '[ "$(time_of)" != "$paused" ]'
 # Lines in reverse that do not follow upon another one: the titles, and the chosen row.
-reversed() { tm capture-pane -p -e -t top | grep -ca $'\033\\[7m'; }
+reversed() { tm capture-pane -p -e -t top | grep -caE $'\033\\[(0;)?7m'; }
 key End
 check "End: the last row is chosen" until_true 5 eval '[ "$(reversed)" = 2 ]'
 key Home

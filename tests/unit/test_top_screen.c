@@ -250,9 +250,38 @@ Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
 	top_text_head(line, v, 130);
 	cr_expect(strstr(line, ", 1 degraded, by verdict"), "%s", line);
 	top_text_host(line, v, 130);
-	cr_expect(strstr(line, "host inelastic · "), "%s", line);
+	cr_expect(strstr(line, "verdict inelastic · "), "%s", line);
 	top_view_free(v);
 	model_free(m);
+}
+
+/* Accounts are read before the books of CPUs; what is more apart withholds the verdicts. */
+Test(top_screen, books_of_a_slice_may_be_apart_by_their_reading)
+{
+	static const struct {
+		const char *name;
+		uint64_t missing_ns;
+		bool judged;
+	} cases[] = {
+		{"none", 0, true}, {"a late reading", 100 * MS, true}, {"a gap", 140 * MS, false}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = build_process(m, 7, "job", 0);
+		struct top_view *v;
+
+		build_thread(m, p, 7, "job", 1000 * MS, 'R');
+		build_thread(m, p, 8, "job", 1000 * MS, 'R');
+		build_books(m, 1);
+		m->accounts[0].sched.on_cpu_ns -= cases[i].missing_ns;
+		v = top_view_new(m, NULL);
+		cr_assert(v);
+		cr_expect_eq(top_view_verdict(v, 0) != NULL, cases[i].judged, "%s", cases[i].name);
+		cr_expect_eq(v->verdicts->host.result.verdict != VERDICT_NO_EVIDENCE,
+			     cases[i].judged, "%s", cases[i].name);
+		top_view_free(v);
+		model_free(m);
+	}
 }
 
 Test(top_screen, threads_are_not_ordered_by_requests)

@@ -64,7 +64,7 @@ void top_text_host(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		return;
 	}
 	snprintf(line, TOP_LINE_BYTES,
-		 "host %s · CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s "
+		 "verdict %s · CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s "
 		 "switches/s",
 		 verdict_id(verdicts_result(&v->verdicts->host)->verdict),
 		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text, v->cpus,
