@@ -39,7 +39,7 @@ for name in elastic starved oversubscribed crowd unmeasured nginx; do
 	"case_$name"
 	keep "$name"
 	record "$name" -q -d 4
-	"$HOTRUN" report --all "$T/$name.hotrun" >"$T/$name.report" 2>&1 || fail "$name: report: $(tail -1 "$T/$name.report")"
+	ask "$T/$name.hotrun" "$T/$name.report"
 	for pid in "${PIDS[@]:calm_pids}"; do
 		stop "$pid"
 	done
@@ -60,7 +60,7 @@ case_sips
 keep sips
 until_true 12 test $((SECONDS - hung_at)) -ge 12
 record calm -q -d 5
-"$HOTRUN" report --all "$T/calm.hotrun" >"$T/calm.report" 2>&1 || fail "report: $(tail -1 "$T/calm.report")"
+ask "$T/calm.hotrun" "$T/calm.report"
 for name in hang throttled idle slow sips; do
 	judged "$name" "$T/calm.report"
 done

@@ -34,10 +34,7 @@ case_ends() {
 judge() {
 	local name=$1 report=$T/report got got_host bad=
 
-	"$HOTRUN" report --all "$T/case.hotrun" >"$report" 2>"$T/err" || {
-		fail "$name: report: $(head -1 "$T/err")"
-		return
-	}
+	ask "$T/case.hotrun" "$report"
 	got=$(told "$report" $subject)
 	got_host=$(told_host "$report")
 	count[$name,$got]=$((${count[$name,$got]:-0} + 1))

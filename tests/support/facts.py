@@ -16,6 +16,7 @@ facts.py delays RUNQ BPFTRACE            run delays that each counted, the large
                                          cumulative shares in per cent
 facts.py requests CAPTURE PORT [FIELD VALUE]  of the endpoints of a port (with tgid or netns VALUE alone), as
                                          words of a shell: sums, the most of a slice, p50 and p99 in us
+facts.py verdict JSON host|TGID...       of `report --format json`: the verdict of the host, or the worst of those processes
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make
@@ -29,6 +30,7 @@ facts.py watch OBSERVER PID...           until that process ends: looks at the t
 """
 import bisect
 import glob
+import json
 import re
 import socket
 import sqlite3
@@ -425,9 +427,19 @@ def requests(path, port, field='e.port', value=None):
     print('processes=%d' % db.execute(f'SELECT count(DISTINCT p.id) {which.format("service")}').fetchone())
 
 
+def verdict(path, *tgids):
+    told = json.load(open(path))
+    if tgids == ('host',):
+        print(told['host']['verdict'])
+        return
+    # The most urgent come first; the healthy are left out.
+    print(next((p['verdict'] for p in told['processes'] if str(p['pid']) in tgids), 'healthy'))
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
             'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
-            'strace': strace, 'watch': watch, 'requests': requests, 'names': names, 'calls': calls}
+            'strace': strace, 'watch': watch, 'requests': requests,
+            'verdict': verdict, 'names': names, 'calls': calls}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -185,27 +185,17 @@ CASES=(idle quiet elastic batch nginx unmeasured sockets sips hang slow starved 
 
 # --- what hotrun says ---
 
-# told REPORT PID...: the verdict of a process: of the line that has one of the pids, else nothing is wrong
-told() {
-	local report=$1
-
-	shift
-	awk -v pids=" $* " '
-		/^verdict:/ { on = 1; next }
-		on && /^$/ { exit }
-		on && /^  [a-z]+(-[a-z]+)? / {
-			for (i = 2; i <= NF; i++)
-				if ($i ~ /^[0-9]+:$/ && index(pids, " " substr($i, 1, length($i) - 1) " ")) {
-					print $1
-					found = 1
-					exit
-				}
-		}
-		END { if (!found) print on ? "healthy" : "nothing" }' "$report"
+# ask CAPTURE REPORT: the report, and its verdicts in REPORT.json
+ask() {
+	"$HOTRUN" report "$1" >"$2" 2>"$T/err" && "$HOTRUN" report --format json "$1" >"$2.json" 2>"$T/err" ||
+		fail "report: $(tail -1 "$T/err")"
 }
 
+# told REPORT PID...: the verdict of a process, the worst of several
+told() { facts verdict "$1.json" "${@:2}"; }
+
 # told_host REPORT
-told_host() { awk '/^verdict:/ { print $2; exit }' "$1"; }
+told_host() { facts verdict "$1.json" host; }
 
 # opening REPORT: its lines on verdicts
 opening() { awk '/^verdict:/ { on = 1 } on && /^$/ { exit } on' "$1"; }

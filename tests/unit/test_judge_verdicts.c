@@ -355,6 +355,22 @@ Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
 	}
 }
 
+Test(verdicts, seconds_of_a_service_with_few_requests_that_are_fast_are_not_bad)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = add(m, 10, "Shop.Web", 60, 0, 0, 0);
+	struct judged j;
+
+	answer(m, build_endpoint(m, p, "::", 80), 30, 2 * MS, 10);
+	starve(m, thread_of(m, p), 12, 5);
+	build_books(m, 30);
+	j = judge(m);
+	expect(&j, p, VERDICT_HEALTHY);
+	expect_host(&j, VERDICT_HEALTHY);
+	cr_expect_eq(j.v->degraded, 0);
+	done(&j);
+}
+
 Test(verdicts, worst_second_of_what_lasted)
 {
 	struct model *m = build_model(2, 99);

@@ -4,6 +4,11 @@
 /* Of requests_min: so many slow ones tell even among fewer. */
 #define SLOW_TELLS 4
 
+/* Who wants a CPU half of the time is slow for want of it: requests may wait inside for a thread. */
+#define WANTED_TELLS 0.5
+/* Of the time that requests are on their way: so much of it in waits for a CPU tells, too. */
+#define WAIT_TELLS 0.1
+
 static void set(struct figures *f, enum verdict_figure figure, double value, double limit, bool bad)
 {
 	f->all[figure] = (struct verdict_evidence){figure, value, limit, bad};
@@ -19,6 +24,8 @@ static void add_signal(struct figures *f, const struct verdict_input *in,
 	if (in->has_requests && (enough || (slow > 0 && slow * SLOW_TELLS >= l->requests_min)))
 		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share,
 		    in->slow_share >= l->slow_share);
+	else if (in->serves_enough && in->slow_share < l->slow_share)
+		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share, false);
 	else if (in->has_requests && in->requests)
 		set(f, FIGURE_REQUESTS, (double)in->requests, (double)l->requests_min, false);
 	if (in->has_requests && in->oldest_ns)
@@ -38,6 +45,16 @@ static double own_of(const struct verdict_input *in)
 	if (in->own_known)
 		return in->behind_own < in->waiting ? in->behind_own : in->waiting;
 	return ran > in->running ? in->waiting * in->running / ran : in->waiting;
+}
+
+/* A service that sleeps in its requests is not slow for the little that it waits. */
+static bool wait_tells(const struct verdict_input *in)
+{
+	double missed = in->waiting + in->throttled, wanted = in->running + missed;
+	double cpus = in->cpus_available > 0 && in->cpus_available < 1 ? in->cpus_available : 1;
+
+	return in->unanswered <= 0 || wanted >= WANTED_TELLS * cpus ||
+	       missed >= WAIT_TELLS * in->unanswered;
 }
 
 static void add_scheduler(struct figures *f, const struct verdict_input *in,
@@ -91,6 +108,7 @@ void figures_of(const struct verdict_input *in, const struct verdict_limits *l,
 		set(&f, FIGURE_BOOKS, 1, 0, true);
 	add_signal(&f, in, l);
 	add_scheduler(&f, in, l);
+	f.wait_tells = wait_tells(in);
 	add_host(&f, in, l);
 	*ret_figures = f;
 }

@@ -10,6 +10,7 @@
 struct figures {
 	struct verdict_evidence all[FIGURE_CNT]; /* by enum verdict_figure */
 	bool known[FIGURE_CNT];
+	bool wait_tells; /* what it waited for CPUs can be why its requests are slow */
 };
 
 /* known is false where there is too little to judge, or nothing was measured. */

@@ -64,19 +64,26 @@ static bool is_stolen(const struct facts *facts)
 	       facts->f.known[FIGURE_PROGRESS];
 }
 
+/* Slow requests are the scheduler's doing only where its waits can be the reason. */
+static bool is_short_of(const struct facts *facts, enum verdict_figure figure)
+{
+	return figures_bad(&facts->f, figure) &&
+	       (facts->signal != SIGNAL_SLOW || facts->f.wait_tells);
+}
+
 static bool is_throttled(const struct facts *facts)
 {
-	return facts->degraded && figures_bad(&facts->f, FIGURE_THROTTLED);
+	return facts->degraded && is_short_of(facts, FIGURE_THROTTLED);
 }
 
 static bool is_starved(const struct facts *facts)
 {
-	return facts->degraded && figures_bad(&facts->f, FIGURE_BEHIND_OTHERS);
+	return facts->degraded && is_short_of(facts, FIGURE_BEHIND_OTHERS);
 }
 
 static bool is_oversubscribed(const struct facts *facts)
 {
-	return facts->degraded && figures_bad(&facts->f, FIGURE_BEHIND_OWN);
+	return facts->degraded && is_short_of(facts, FIGURE_BEHIND_OWN);
 }
 
 static bool is_inelastic(const struct facts *facts)

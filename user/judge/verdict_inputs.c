@@ -108,7 +108,12 @@ static void find_sections(struct inputs *in, const struct model *m)
 static void add_service(struct inputs *in, const struct model_service *s, bool stands)
 {
 	struct request_sum *sum = &in->requests[in->s->m->endpoints[s->endpoint].process];
+	const struct model *m = in->s->m;
 
+	sum->answered_ns += s->served.time_ns;
+	if (s->slice < m->slices_cnt && m->slices[s->slice].end_ns > m->slices[s->slice].start_ns)
+		sum->late_ns +=
+			s->late * (m->slices[s->slice].end_ns - m->slices[s->slice].start_ns);
 	sum->answered += s->served.answered;
 	sum->slow += s->served.slow;
 	if (s->backlog && s->queued >= s->backlog / 2)
@@ -327,6 +332,21 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 
 /* --- what a verdict is made of --------------------------------------------------------------- */
 
+/* By Little's law. A late one that is answered is in both sums: the larger one is at least half of the
+ * truth. */
+static double mean_unanswered(const struct inputs *in, const struct request_sum *sum)
+{
+	return sched_mean(sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns,
+			  in->elapsed_ns);
+}
+
+/* Of all slices. */
+static bool serves_enough(const struct inputs *in, uint32_t process)
+{
+	return in->s->requests && requests_judged(&in->s->requests->processes[process]) >=
+					  inputs_limits(in, process)->requests_min;
+}
+
 void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input)
 {
 	const struct sched_sum *sum =
@@ -344,6 +364,8 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.delays = sched_delay_cnt(sum);
 	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
 	share_of(requests, &input);
+	input.serves_enough = serves_enough(in, process);
+	input.unanswered = mean_unanswered(in, requests);
 	/* Of all slices those of the worst. */
 	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
 						     : requests->stuck;

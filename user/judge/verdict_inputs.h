@@ -11,6 +11,8 @@
 struct request_sum {
 	uint64_t answered, slow, late, drops;
 	uint64_t oldest_ns;
+	uint64_t answered_ns; /* that answers took */
+	uint64_t late_ns;     /* that others were unanswered, in the slices that found them late */
 	uint32_t stuck;
 };
 
