@@ -22,6 +22,8 @@
 #define RETRY_NS       600000000ull
 #define FAILURES_SHOWN 10
 #define NAME_SHOWN     64
+/* Where it was to be switched off. */
+#define STAYS_ON "it may stay on until `hotrun perfmap disable %u`: "
 
 enum entry_state {
 	ENTRY_WAITING,
@@ -120,8 +122,9 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 static void note(struct entry *e, const struct dotnet_switch *s)
 {
 	e->state = state_of(s->outcome);
-	e->ours = s->outcome == DOTNET_DONE || s->outcome == DOTNET_NO_FILE;
-	e->silent = s->outcome == DOTNET_SILENT;
+	e->silent = s->may_be_on && s->outcome == DOTNET_SILENT;
+	/* Also where it could not be verified, e.g. because a look came to no end. */
+	e->ours = s->may_be_on && !e->silent;
 	if (s->outcome == DOTNET_TOO_YOUNG && ++e->tries < TRIES) {
 		e->state = ENTRY_WAITING;
 		e->due_ns = host_now_ns() + RETRY_NS;
@@ -150,11 +153,14 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 static void switch_one_off(struct perf_maps *p, struct entry *e, struct dotnet_switch *s)
 {
 	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
+	size_t len;
 
 	if (left_ns > ANSWER_NS)
 		left_ns = ANSWER_NS;
+	/* What did not answer when it was switched on may do so now. */
+	asker_forget(&p->asker, e->tgid);
 	if (!left_ns) {
-		snprintf(e->why, sizeof(e->why), "no time was left to switch it off");
+		snprintf(e->why, sizeof(e->why), STAYS_ON "no time was left", e->tgid);
 	} else if (e->silent) {
 		dotnet_withdraw(&p->asker, e->tgid, e->start_ticks, left_ns, s);
 		snprintf(
@@ -166,7 +172,8 @@ static void switch_one_off(struct perf_maps *p, struct entry *e, struct dotnet_s
 		if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY ||
 		    s->outcome == DOTNET_GONE)
 			return;
-		dotnet_switch_text(s, e->why, sizeof(e->why));
+		len = (size_t)snprintf(e->why, sizeof(e->why), STAYS_ON, e->tgid);
+		dotnet_switch_text(s, e->why + len, sizeof(e->why) - len);
 	}
 	e->state = ENTRY_FAILED;
 }

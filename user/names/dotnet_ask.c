@@ -103,19 +103,22 @@ static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process 
 		return connect_outcome(reply.error);
 	if (!is_listener(fd, p->tgid))
 		return DOTNET_FOREIGN;
+	/* Whatever comes of it from here on, unless it says no. */
+	s->may_be_on |= what == DIAGNOSTICS_ENABLE_PERF_MAP;
 	start_ns = clock_ns(CLOCK_MONOTONIC);
 	s->error = diagnostics_exchange(fd, what, start_ns + timeout_ns, ret_reply);
 	s->round_trip_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
 	if (s->error)
 		return exchange_outcome(s->error);
 	s->hresult = ret_reply->hresult;
+	s->may_be_on &= ret_reply->ok;
 	return ret_reply->ok ? DOTNET_DONE : DOTNET_SAYS_NO;
 }
 
 void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_process *p)
 {
 	struct diagnostics_reply reply = {0};
-	struct dotnet_switch s;
+	struct dotnet_switch s = {0};
 
 	_Static_assert(sizeof(reply.version) <= sizeof(p->version), "fits");
 	if (*p->version || p->socket != DOTNET_SOCKET_THERE)

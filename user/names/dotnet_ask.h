@@ -49,6 +49,7 @@ struct dotnet_switch {
 	int error;		       /* -errno, where outcome says so */
 	uint32_t hresult;	       /* SAYS_NO */
 	uint64_t round_trip_ns;	       /* of the exchange alone, 0 = was not asked */
+	bool may_be_on;		       /* it was asked to switch on and did not refuse */
 	struct dotnet_process process; /* as it looks after it; zeroed with no look at all */
 };
 
