@@ -374,6 +374,40 @@ Test(names_again, of_two_containers_with_one_pid_neither_gets_a_map_by_it)
 	run_end(&r);
 }
 
+Test(names_again, of_two_processes_with_one_pid_neither_gets_a_map_by_it)
+{
+	struct run r;
+	uint32_t later;
+
+	run_make(&r);
+	fake_text(&r.h.proc, "symbols/perf-100.map", LINE_A);
+	for (int i = 0; i < 2; i++) {
+		struct model *m = i ? r.fresh : r.m;
+
+		later = model_process_get(m, TGID, (START_TICKS + 500) * TICK_NS);
+		m->processes[later].ns_pid = 9;
+		m->processes[later].flags = PROCESS_DOTNET;
+	}
+	with_folder(&r);
+	cr_assert_eq(again(&r, false, false), 0);
+	cr_expect_eq(r.again.named, 0, "the map is that of the later one");
+	run_end(&r);
+}
+
+Test(names_again, of_two_maps_of_one_pid_neither_is_taken)
+{
+	struct run r;
+
+	run_make(&r);
+	fake_text(&r.h.proc, "symbols/a/perf-100.map", LINE_A);
+	fake_text(&r.h.proc, "symbols/b/perf-100.map", LINE_A2);
+	with_folder(&r);
+	cr_assert_eq(again(&r, false, false), 0);
+	cr_expect_eq(r.again.named, 0);
+	cr_expect(!r.dirs->files[0].given && !r.dirs->files[1].given);
+	run_end(&r);
+}
+
 /* Images are known by name alone, or by the version id that stands for a build id. */
 static void add_image(struct model *m, uint8_t version)
 {

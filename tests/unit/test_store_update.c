@@ -93,6 +93,104 @@ static int rename_once(const char *path, const char *result, int round, int more
 	return err;
 }
 
+/* A journal as SQLite rolls it back, without pages, that ends in the name of another one. */
+static void plant_journal(const char *path, const char *other)
+{
+	static const uint8_t magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+	uint8_t head[512] = {0}, name[512] = {0}, page[2];
+	char full[400], journal[64];
+	uint32_t sum = 0, len, pages;
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+
+	cr_assert(fd >= 0 && !fstat(fd, &st) && pread(fd, page, 2, 16) == 2);
+	close(fd);
+	pages = (uint32_t)(st.st_size / (page[0] << 8 | page[1]));
+	memcpy(head, magic, 8);
+	for (int i = 0; i < 4; i++)
+		head[16 + i] = (uint8_t)(pages >> (24 - 8 * i));
+	head[22] = 512 >> 8;
+	head[26] = page[0];
+	head[27] = page[1];
+	cr_assert_not_null(getcwd(full, sizeof(full) - 100));
+	len = (uint32_t)(strlen(full) + 1 + strlen(other));
+	strcat(strcat(full, "/"), other);
+	memcpy(name + 4, full, len);
+	for (uint32_t i = 0; i < len; i++)
+		sum += (uint32_t)full[i];
+	for (int i = 0; i < 4; i++) {
+		name[4 + len + i] = (uint8_t)(len >> (24 - 8 * i));
+		name[8 + len + i] = (uint8_t)(sum >> (24 - 8 * i));
+	}
+	memcpy(name + 12 + len, magic, 8);
+	snprintf(journal, sizeof(journal), "%s-journal", path);
+	fd = open(journal, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	cr_assert(fd >= 0 && write(fd, head, sizeof(head)) == sizeof(head) &&
+		  write(fd, name, 20 + len) == (ssize_t)(20 + len));
+	close(fd);
+}
+
+static void make_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	cr_assert(fd >= 0 && write(fd, "precious", 8) == 8);
+	close(fd);
+}
+
+/* Whoever may write to the folder plants it between two transactions. */
+Test(store_update, a_planted_journal_has_nothing_deleted)
+{
+	static const char *const victims[] = {"victim", "victim-journal"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct model *m = capture_model(), *read = NULL;
+		struct store *store = NULL;
+		struct store_update *u = NULL;
+
+		make_file(victims[i]);
+		cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+		plant_journal("a.hotrun", victims[i]);
+		store_write_slice(store, m); /* may fail */
+		cr_expect_eq(access(victims[i], F_OK), 0, "recording deleted %s", victims[i]);
+		store_finish(store, m);
+		model_free(m);
+		unlink("a.hotrun-journal");
+		unlink("a.hotrun");
+
+		record("b.hotrun");
+		cr_assert_eq(store_update_open("b.hotrun", NULL, &u, &m), 0);
+		rename_all(m, 1, 1);
+		plant_journal("b.hotrun", victims[i]);
+		store_update_commit(u, m);
+		cr_expect_eq(access(victims[i], F_OK), 0, "renaming deleted %s", victims[i]);
+		model_free(m);
+		cr_expect_eq(store_read("b.hotrun", &read), 0);
+		model_free(read);
+		unlink("b.hotrun");
+	}
+}
+
+Test(store_update, what_is_no_journal_is_neither_opened_nor_overwritten, .timeout = 20)
+{
+	struct model *m = capture_model();
+	struct store *store = NULL;
+	struct stat st;
+
+	cr_assert_eq(store_create("a.hotrun", m, &store), 0);
+	cr_assert_eq(mkfifo("a.hotrun-journal", 0600), 0);
+	cr_expect_neq(store_write_slice(store, m), 0, "without a journal nothing is written");
+	cr_assert_eq(unlink("a.hotrun-journal"), 0);
+	make_file("victim");
+	cr_assert_eq(link("victim", "a.hotrun-journal"), 0);
+	cr_expect_neq(store_write_slice(store, m), 0);
+	cr_expect_eq(stat("victim", &st), 0);
+	cr_expect_eq(st.st_size, 8);
+	unlink("a.hotrun-journal");
+	store_finish(store, m);
+	model_free(m);
+}
+
 Test(store_update, names_are_changed_in_place)
 {
 	struct stat before, after;

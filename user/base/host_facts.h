@@ -62,7 +62,8 @@ struct host_facts {
 	bool btf;
 	enum host_lockdown lockdown;
 	int64_t kptr_restrict, unprivileged_bpf_disabled;
-	bool kernel_symbols; /* /proc/kallsyms shows addresses */
+	int64_t protected_symlinks; /* in sticky folders as /tmp: 1 = only one's own are followed */
+	bool kernel_symbols;	    /* /proc/kallsyms shows addresses */
 
 	uint32_t euid;
 	uint64_t capabilities; /* effective */

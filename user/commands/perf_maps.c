@@ -18,10 +18,13 @@
 
 #define LOOK_NS	       300000000ull  /* as the names room waits for one look-up */
 #define ANSWER_NS      2000000000ull /* a runtime that needs longer keeps its map off */
+#define QUICK_NS       200000000ull  /* at the end, when others wait */
 #define TRIES	       3 /* of one that is too young, or has just replaced its program */
 #define RETRY_NS       600000000ull
 #define FAILURES_SHOWN 10
 #define NAME_SHOWN     64
+/* Where it was to be switched off. */
+#define STAYS_ON "it may stay on until `hotrun perfmap disable %u`: "
 
 enum entry_state {
 	ENTRY_WAITING,
@@ -120,8 +123,9 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 static void note(struct entry *e, const struct dotnet_switch *s)
 {
 	e->state = state_of(s->outcome);
-	e->ours = s->outcome == DOTNET_DONE || s->outcome == DOTNET_NO_FILE;
-	e->silent = s->outcome == DOTNET_SILENT;
+	e->silent = s->may_be_on && s->outcome == DOTNET_SILENT;
+	/* Also where it could not be verified, e.g. because a look came to no end. */
+	e->ours = s->may_be_on && !e->silent;
 	if (s->outcome == DOTNET_TOO_YOUNG && ++e->tries < TRIES) {
 		e->state = ENTRY_WAITING;
 		e->due_ns = host_now_ns() + RETRY_NS;
@@ -146,36 +150,62 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 	p->entries[row] = e;
 }
 
-/* With the lock held; nobody adds entries any more. */
-static void switch_one_off(struct perf_maps *p, struct entry *e, struct dotnet_switch *s)
+/* Whether the map is off; if not, last says that there is no other try. */
+static bool switch_one_off(struct perf_maps *p, struct entry *e, uint64_t answer_ns, bool last,
+			   struct dotnet_switch *s)
+{
+	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
+	char text[sizeof(e->why) - sizeof(STAYS_ON)] = "no time was left";
+
+	if (left_ns) {
+		/* What did not answer when it was switched on may do so now. */
+		asker_forget(&p->asker, e->tgid);
+		dotnet_disable(&p->asker, e->tgid, e->start_ticks,
+			       left_ns < answer_ns ? left_ns : answer_ns, s);
+		dotnet_switch_text(s, text, sizeof(text));
+		if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY ||
+		    s->outcome == DOTNET_GONE || s->outcome == DOTNET_NOT_DOTNET)
+			return true;
+	}
+	if (last) {
+		e->state = ENTRY_FAILED;
+		snprintf(e->why, sizeof(e->why), STAYS_ON "%s", e->tgid, text);
+	}
+	return false;
+}
+
+/* Takes a request back that was not answered. */
+static void withdraw(struct perf_maps *p, struct entry *e, struct dotnet_switch *s)
 {
 	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
 
-	if (left_ns > ANSWER_NS)
-		left_ns = ANSWER_NS;
 	if (!left_ns) {
-		snprintf(e->why, sizeof(e->why), "no time was left to switch it off");
-	} else if (e->silent) {
-		dotnet_withdraw(&p->asker, e->tgid, e->start_ticks, left_ns, s);
-		snprintf(
-			e->why, sizeof(e->why),
-			"no answer at its diagnostics socket: it is stopped, short of CPU time, or "
-			"hung; the request was taken back");
-	} else {
-		dotnet_disable(&p->asker, e->tgid, e->start_ticks, left_ns, s);
-		if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY ||
-		    s->outcome == DOTNET_GONE)
-			return;
-		dotnet_switch_text(s, e->why, sizeof(e->why));
+		snprintf(e->why, sizeof(e->why), STAYS_ON "no time was left", e->tgid);
+		return;
 	}
-	e->state = ENTRY_FAILED;
+	asker_forget(&p->asker, e->tgid);
+	dotnet_withdraw(&p->asker, e->tgid, e->start_ticks, left_ns < QUICK_NS ? left_ns : QUICK_NS,
+			s);
+	snprintf(e->why, sizeof(e->why),
+		 "no answer at its diagnostics socket: it is stopped, short of CPU time, or hung; "
+		 "the "
+		 "request was taken back");
 }
 
+/* With the lock held; nobody adds entries any more. Those that answer at once come first: what hangs
+ * shall not keep the maps of others on. */
 static void switch_off(struct perf_maps *p, struct dotnet_switch *s)
 {
+	for (int last = 0; last < 2; last++)
+		for (size_t i = 0; i < p->entries_cnt; i++) {
+			struct entry *e = &p->entries[i];
+
+			if (e->ours && switch_one_off(p, e, last ? ANSWER_NS : QUICK_NS, last, s))
+				e->ours = false;
+		}
 	for (size_t i = 0; i < p->entries_cnt; i++)
-		if (p->entries[i].ours || p->entries[i].silent)
-			switch_one_off(p, &p->entries[i], s);
+		if (p->entries[i].silent)
+			withdraw(p, &p->entries[i], s);
 }
 
 static void *run(void *arg)

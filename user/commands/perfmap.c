@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -255,6 +256,10 @@ int command_perfmap(int argc, char **argv)
 	if (!strcmp(what, "status") && a.all) {
 		log_error("--all: status shows all anyway");
 		return command_usage("perfmap");
+	}
+	if (access("/proc/self/stat", R_OK)) {
+		log_error("/proc is not mounted: processes cannot be looked at");
+		return EXIT_FAILED;
 	}
 	if (!strcmp(what, "status"))
 		return perfmap_status(&a.status);

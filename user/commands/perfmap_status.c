@@ -12,6 +12,7 @@
 #include "commands/collector.h"
 #include "commands/command.h"
 #include "commands/terminal.h"
+#include "kernel/host.h"
 #include "model/jit_share.h"
 #include "names/dotnet_ask.h"
 #include "output/perfmap_table.h"
@@ -24,8 +25,10 @@
 #define FRAMES_MIN 20
 /* What one -p of record takes, too; of more, all processes are sampled. */
 #define FILTER_MAX 1024
-/* For the version of a runtime whose file does not tell it. */
-#define VERSION_NS 500000000ull
+/* For the version of a runtime whose file does not tell it, and for those of all: whoever wants to
+ * make us wait starts hundreds that accept and say nothing. */
+#define VERSION_NS  500000000ull
+#define VERSIONS_NS 2000000000ull
 
 struct status {
 	const struct perfmap_status_options *options;
@@ -68,6 +71,14 @@ static int add_one(struct status *s, struct asker *asker, uint32_t tgid)
 	return err;
 }
 
+static void ask_versions(struct status *s, struct asker *asker)
+{
+	uint64_t end_ns = host_now_ns() + VERSIONS_NS;
+
+	for (size_t i = 0; i < s->list.cnt && host_now_ns() < end_ns && !stop_requested; i++)
+		dotnet_ask_version(asker, VERSION_NS, &s->list.rows[i]);
+}
+
 static int find_processes(struct status *s, struct asker *asker)
 {
 	int err = 0;
@@ -76,8 +87,8 @@ static int find_processes(struct status *s, struct asker *asker)
 		err = dotnet_read(asker, 0, &s->list);
 	for (size_t i = 0; i < s->options->tgid_cnt && !err; i++)
 		err = add_one(s, asker, s->options->tgids[i]);
-	for (size_t i = 0; i < s->list.cnt && !err; i++)
-		dotnet_ask_version(asker, VERSION_NS, &s->list.rows[i]);
+	if (!err)
+		ask_versions(s, asker);
 	return err;
 }
 

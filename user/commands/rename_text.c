@@ -156,8 +156,8 @@ static void put_files(FILE *out, const struct rename_result *r)
 	if (used < d->files_cnt)
 		fputs("; the others are of no file whose names are missing", out);
 	if (maps)
-		fprintf(out, " (%s perf map%s of other pids)", number_count(maps).text,
-			maps == 1 ? "" : "s");
+		fprintf(out, " (%s perf map%s: of other pids, or not the only one of a pid)",
+			number_count(maps).text, maps == 1 ? "" : "s");
 	fputs(d->cut ? "; more lie there than are looked at\n" : "\n", out);
 }
 

@@ -114,6 +114,19 @@ static void judge_unprivileged(const struct host_facts *f, struct doctor_finding
 			   (long long)f->unprivileged_bpf_disabled);
 }
 
+/* A runtime opens its map as anybody would: following links, truncating what they lead to. */
+static void judge_symlinks(const struct host_facts *f, struct doctor_finding *finding)
+{
+	if (f->protected_symlinks == FACT_UNKNOWN)
+		doctor_say(finding, DOCTOR_NA, "", "the kernel does not say");
+	else if (!f->protected_symlinks)
+		doctor_say(finding, DOCTOR_WARN, "sysctl fs.protected_symlinks=1",
+			   "0: with a link in /tmp any user can have a runtime that begins a perf "
+			   "map overwrite a file of its user");
+	else
+		doctor_say(finding, DOCTOR_OK, "", "%lld", (long long)f->protected_symlinks);
+}
+
 static void judge_paranoid(const struct host_facts *f, struct doctor_finding *finding)
 {
 	long long level = f->perf_event_paranoid;
@@ -351,6 +364,7 @@ const struct doctor_rule doctor_kernel_rules[] = {
 	{"kernel.lockdown", "BPF reads kernel memory", judge_lockdown},
 	{"kernel.symbols", "names of kernel frames", judge_symbols},
 	{"kernel.unprivileged_bpf", "told for completeness", judge_unprivileged},
+	{"kernel.protected_symlinks", "perf maps in /tmp that nobody diverts", judge_symlinks},
 	{"kernel.pressure", "CPU pressure on the first screen", judge_pressure},
 	{"kernel.cgroups", "limits and who is throttled", judge_cgroups},
 	{"kernel.schedstats", "told for completeness: hotrun counts itself", judge_schedstats},

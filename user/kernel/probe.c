@@ -229,6 +229,7 @@ void probe_host(const struct host *host, struct host_facts *ret_facts)
 	f->lockdown = host_lockdown();
 	f->kptr_restrict = read_sysctl("kptr_restrict");
 	f->unprivileged_bpf_disabled = read_sysctl("unprivileged_bpf_disabled");
+	f->protected_symlinks = read_number("/proc/sys/fs/protected_symlinks");
 	f->kernel_symbols = kernel_symbols_shown();
 	f->perf_event_paranoid = read_sysctl("perf_event_paranoid");
 	f->max_sample_rate_hz = read_sysctl("perf_event_max_sample_rate");

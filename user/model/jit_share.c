@@ -18,8 +18,11 @@ struct jit_share *jit_share_new(struct model *m)
 		size_t cnt = resolve_sample(m, &m->samples[i], frames);
 
 		for (size_t k = 0; k < cnt; k++) {
-			const struct model_symbol *s = &m->symbols[frames[k].symbol];
+			const struct model_symbol *s;
 
+			if (frames[k].symbol == MODEL_NONE) /* no room for that of a note */
+				continue;
+			s = &m->symbols[frames[k].symbol];
 			if (s->kind != KIND_JIT && s->kind != KIND_STUB)
 				continue;
 			share->frames++;

@@ -190,15 +190,21 @@ static uint64_t key_of(const struct asker_target *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
-/* Maps of two processes that saw themselves under one pid cannot be told apart by it. */
+/* Maps of two processes that had one pid, or saw themselves under it, cannot be told apart by it. */
 static struct symbol_pids pids_of(const struct model *m, uint32_t process)
 {
 	struct symbol_pids pids = {m->processes[process].tgid, m->processes[process].ns_pid};
 
-	for (uint32_t i = 0; i < m->processes_cnt; i++)
-		if (i != process && (m->processes[i].flags & PROCESS_DOTNET) &&
-		    m->processes[i].ns_pid == pids.ns_pid)
+	for (uint32_t i = 0; i < m->processes_cnt; i++) {
+		const struct model_process *other = &m->processes[i];
+
+		if (i == process || !(other->flags & PROCESS_DOTNET))
+			continue;
+		if (other->ns_pid == pids.ns_pid)
 			pids.ns_pid = 0;
+		if (other->tgid == pids.tgid)
+			pids.tgid = 0;
+	}
 	return pids;
 }
 

@@ -78,10 +78,11 @@ static const char *name_of(const struct proc_facts *f)
 
 /* --- one process ------------------------------------------------------------------------------- */
 
-/* What the helper says. 0; -ESRCH; -ETIMEDOUT; or another errno. */
+/* What the helper says, and what is left of the bytes that may be read of maps. 0; -ESRCH;
+ * -ETIMEDOUT; or another errno. */
 static int fetch_look(struct asker *asker, const struct asker_target *target,
 		      const struct proc_facts *facts, const struct mapped *mapped,
-		      struct dotnet_look *look)
+		      uint64_t *bytes_left, struct dotnet_look *look)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
 	_cleanup_close_ int fd = -1;
@@ -91,6 +92,7 @@ static int fetch_look(struct asker *asker, const struct asker_target *target,
 	if (!request)
 		return -ENOMEM;
 	request->what = FETCH_DOTNET;
+	request->bytes_max = *bytes_left;
 	request->is_dotnet = mapped->runtime || mapped->doublemapper;
 	if (mapped->runtime) {
 		snprintf(request->path, sizeof(request->path), "%s",
@@ -103,7 +105,10 @@ static int fetch_look(struct asker *asker, const struct asker_target *target,
 		return -ETIMEDOUT;
 	if (reply.error)
 		return reply.error;
-	return pread(fd, look, sizeof(*look), 0) == (ssize_t)sizeof(*look) ? 0 : -EIO;
+	if (pread(fd, look, sizeof(*look), 0) != (ssize_t)sizeof(*look))
+		return -EIO;
+	*bytes_left -= look->bytes < *bytes_left ? look->bytes : *bytes_left;
+	return 0;
 }
 
 static void set_found(struct dotnet_process *p, const struct mapped *mapped)
@@ -129,7 +134,8 @@ static void set_version(struct dotnet_process *p, const struct proc_facts *facts
 
 /* Fills ret_process where the process is .NET. 0; -ENOENT: it is not; or another errno. */
 static int look_closer(struct asker *asker, const struct asker_target *target,
-		       const struct proc_facts *facts, struct dotnet_process *ret_process)
+		       const struct proc_facts *facts, uint64_t *bytes_left,
+		       struct dotnet_process *ret_process)
 {
 	_cleanup_free_ struct dotnet_look *look = calloc(1, sizeof(*look));
 	struct mapped mapped = look_at_mappings(facts);
@@ -139,7 +145,7 @@ static int look_closer(struct asker *asker, const struct asker_target *target,
 	if (!look)
 		return -ENOMEM;
 	p = &look->process;
-	err = fetch_look(asker, target, facts, &mapped, look);
+	err = fetch_look(asker, target, facts, &mapped, bytes_left, look);
 	if (err == -ETIMEDOUT && (mapped.runtime || mapped.doublemapper)) {
 		/* It is known to be .NET, and that it does not answer is to be seen. */
 		p->ns_pid = facts->ns_pid;
@@ -187,7 +193,8 @@ static int read_stat(const struct asker *asker, uint32_t tgid, uint64_t *ret_tic
 	return 0;
 }
 
-static int look_at(struct asker *asker, uint32_t tgid, struct dotnet_process *ret_process)
+static int look_at(struct asker *asker, uint32_t tgid, uint64_t *bytes_left,
+		   struct dotnet_process *ret_process)
 {
 	struct asker_target target;
 	struct loader_job *left = NULL;
@@ -208,8 +215,9 @@ static int look_at(struct asker *asker, uint32_t tgid, struct dotnet_process *re
 	if (reason)
 		err = -ETIMEDOUT;
 	else
-		err = job->error ? job->error
-				 : look_closer(asker, &target, &job->facts, ret_process);
+		err = job->error
+			      ? job->error
+			      : look_closer(asker, &target, &job->facts, bytes_left, ret_process);
 	if (left)
 		left->release(left);
 	return err;
@@ -217,7 +225,7 @@ static int look_at(struct asker *asker, uint32_t tgid, struct dotnet_process *re
 
 /* --- all --------------------------------------------------------------------------------------- */
 
-static int add(struct asker *asker, uint32_t tgid, struct dotnet_list *list)
+static int add(struct asker *asker, uint32_t tgid, uint64_t *bytes_left, struct dotnet_list *list)
 {
 	int err;
 
@@ -227,7 +235,7 @@ static int add(struct asker *asker, uint32_t tgid, struct dotnet_list *list)
 	}
 	if (GROW(list->rows, list->cnt, list->cap))
 		return -ENOMEM;
-	err = look_at(asker, tgid, &list->rows[list->cnt]);
+	err = look_at(asker, tgid, bytes_left, &list->rows[list->cnt]);
 	if (!err)
 		list->cnt++;
 	list->unreadable += err == -EACCES || err == -EPERM;
@@ -245,15 +253,15 @@ static int compare_pids(const void *a, const void *b)
 static int add_all(struct asker *asker, struct dotnet_list *list)
 {
 	DIR *dir = opendir(asker->proc_path);
+	uint64_t tgid, bytes_left = DOTNET_COUNTED_BYTES_MAX;
 	const struct dirent *entry;
-	uint64_t tgid;
 	int err = 0;
 
 	if (!dir)
 		return -errno;
 	while (err != -ENOMEM && (entry = readdir(dir)))
 		if (!text_parse_u64(entry->d_name, 1, UINT32_MAX, &tgid))
-			err = add(asker, (uint32_t)tgid, list);
+			err = add(asker, (uint32_t)tgid, &bytes_left, list);
 	closedir(dir);
 	if (list->cnt)
 		qsort(list->rows, list->cnt, sizeof(*list->rows), compare_pids);
@@ -262,8 +270,9 @@ static int add_all(struct asker *asker, struct dotnet_list *list)
 
 int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list)
 {
+	uint64_t bytes_left = DOTNET_COUNTED_BYTES_MAX;
 	struct dotnet_list list = {0};
-	int err = tgid ? add(asker, tgid, &list) : add_all(asker, &list);
+	int err = tgid ? add(asker, tgid, &bytes_left, &list) : add_all(asker, &list);
 
 	if (err)
 		dotnet_clear(&list);

@@ -22,8 +22,11 @@
 
 /* 10 KiB each; hosts with a thousand are rare. */
 #define DOTNET_PROCESSES_MAX 8192u
-#define DOTNET_NAME_BYTES    256
-#define DOTNET_VERSION_BYTES 64
+/* Of maps that are read to count their lines, for a whole list: some seconds of work where somebody
+ * plants hundreds of large ones. Those behind it have map_cut. */
+#define DOTNET_COUNTED_BYTES_MAX (512ull << 20)
+#define DOTNET_NAME_BYTES	 256
+#define DOTNET_VERSION_BYTES	 64
 
 enum dotnet_found {
 	DOTNET_BY_LIBRARY,    /* libcoreclr.so */

@@ -103,22 +103,37 @@ static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process 
 		return connect_outcome(reply.error);
 	if (!is_listener(fd, p->tgid))
 		return DOTNET_FOREIGN;
+	/* Whatever comes of it from here on, unless it says no. */
+	s->may_be_on |= what == DIAGNOSTICS_ENABLE_PERF_MAP;
 	start_ns = clock_ns(CLOCK_MONOTONIC);
 	s->error = diagnostics_exchange(fd, what, start_ns + timeout_ns, ret_reply);
 	s->round_trip_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
 	if (s->error)
 		return exchange_outcome(s->error);
 	s->hresult = ret_reply->hresult;
+	s->may_be_on &= ret_reply->ok;
 	return ret_reply->ok ? DOTNET_DONE : DOTNET_SAYS_NO;
+}
+
+/* The runtime is as old as its socket: the process may have been a shell script before. */
+static bool is_young(const struct dotnet_process *p)
+{
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME), wall_ns = clock_ns(CLOCK_REALTIME);
+
+	if (boot_ns < p->start_ticks * tick_ns + DOTNET_AGE_MIN_NS)
+		return true;
+	return p->socket_mtime_ns && p->socket_mtime_ns <= wall_ns &&
+	       wall_ns - p->socket_mtime_ns < DOTNET_AGE_MIN_NS;
 }
 
 void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_process *p)
 {
 	struct diagnostics_reply reply = {0};
-	struct dotnet_switch s;
+	struct dotnet_switch s = {0};
 
 	_Static_assert(sizeof(reply.version) <= sizeof(p->version), "fits");
-	if (*p->version || p->socket != DOTNET_SOCKET_THERE)
+	if (*p->version || p->socket != DOTNET_SOCKET_THERE || is_young(p))
 		return;
 	s.outcome = ask(asker, p, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
 	if (s.outcome || !*reply.version)
@@ -154,18 +169,6 @@ static enum dotnet_outcome look(struct asker *asker, uint32_t tgid, uint64_t sta
 	s->process = list.rows[0];
 	dotnet_clear(&list);
 	return DOTNET_DONE;
-}
-
-/* The runtime is as old as its socket: the process may have been a shell script before. */
-static bool is_young(const struct dotnet_process *p)
-{
-	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME), wall_ns = clock_ns(CLOCK_REALTIME);
-
-	if (boot_ns < p->start_ticks * tick_ns + DOTNET_AGE_MIN_NS)
-		return true;
-	return p->socket_mtime_ns && p->socket_mtime_ns <= wall_ns &&
-	       wall_ns - p->socket_mtime_ns < DOTNET_AGE_MIN_NS;
 }
 
 static bool is_old_version(const struct dotnet_process *p)

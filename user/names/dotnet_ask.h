@@ -8,8 +8,8 @@
  * of it is verified after, since the runtime says OK also where it could not create the file. The
  * connection comes from the helper process (fetch.h); that it leads to the very process is checked
  * by the credentials of the one that listens. Between check and request the path may change; in
- * directories like /tmp fs.protected_symlinks then keeps the runtime from following a link. One
- * thread for an asker.
+ * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is the
+ * kernel's own default: doctor warns of it). One thread for an asker.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
@@ -49,6 +49,7 @@ struct dotnet_switch {
 	int error;		       /* -errno, where outcome says so */
 	uint32_t hresult;	       /* SAYS_NO */
 	uint64_t round_trip_ns;	       /* of the exchange alone, 0 = was not asked */
+	bool may_be_on;		       /* it was asked to switch on and did not refuse */
 	struct dotnet_process process; /* as it looks after it; zeroed with no look at all */
 };
 
@@ -72,7 +73,8 @@ void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, u
 /* Whether the runtime writes a map now, as far as one can see. */
 bool dotnet_is_writing(const struct dotnet_process *p);
 
-/* Asks for the version where neither path nor file told it; leaves it "" where that fails. */
+/* Asks for the version where neither path nor file told it; leaves it "" where that fails, and where
+ * the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes nothing. */
 void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_process *p);
 
 /* What came of it and what can be done, as a sentence without the process: hostile parts (paths)

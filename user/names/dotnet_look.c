@@ -202,7 +202,7 @@ static int look_at(const struct fetch_request *request, int process_fd, struct d
 		return 0;
 	look_environment(process_fd, look);
 	look_library(request, &door, p);
-	dotnet_look_map(&door, p);
+	look->bytes = dotnet_look_map(&door, request->bytes_max, p);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 struct dotnet_look {
 	bool is_dotnet;		       /* process.found tells how; as known before, or found here */
 	bool denied;		       /* its root may not be looked at */
+	uint64_t bytes;		       /* of its map that were read */
 	char profiler[PATH_MAX];       /* of the environment: path of its library; "" none */
 	struct dotnet_process process; /* all that is not in /proc of the process alone */
 };
@@ -37,8 +38,9 @@ struct dotnet_door {
 
 /* Fills the socket fields. with_stale: where there is none, look for those of earlier processes. */
 void dotnet_look_socket(const struct dotnet_door *door, bool with_stale, struct dotnet_process *p);
-/* Fills the map fields. */
-void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p);
+/* Fills the map fields; lines are counted in its first bytes_max bytes. Returns how many were read. */
+uint64_t dotnet_look_map(const struct dotnet_door *door, uint64_t bytes_max,
+			 struct dotnet_process *p);
 /* Start of a process in clock ticks, which is the key of its socket. 0 or -errno. */
 int dotnet_read_start(int process_fd, uint64_t *ret_ticks);
 /* Opens a directory as the process names it: absolute, or from where it works. Or -errno. */

@@ -36,17 +36,21 @@ static void count_line(const char *line, size_t len, struct dotnet_process *p)
 	p->map_methods += !perfmap_line_is_stub(line + parsed.name_offset, parsed.name_len);
 }
 
-static void count_lines(int fd, struct dotnet_process *p)
+/* Returns the bytes read. */
+static uint64_t count_lines(int fd, uint64_t bytes_max, struct dotnet_process *p)
 {
 	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
-	size_t len = 0, total = 0;
+	uint64_t total = 0;
+	size_t len = 0;
 
-	while (chunk && total < COUNT_BYTES_MAX) {
+	if (bytes_max > COUNT_BYTES_MAX)
+		bytes_max = COUNT_BYTES_MAX;
+	while (chunk && total < bytes_max) {
 		ssize_t n = pread(fd, chunk + len, CHUNK_BYTES - len, (off_t)total);
 		char *line = chunk, *newline;
 
 		if (n <= 0)
-			return;
+			return total;
 		total += (size_t)n;
 		len += (size_t)n;
 		while ((newline = memchr(line, '\n', len - (size_t)(line - chunk)))) {
@@ -59,6 +63,7 @@ static void count_lines(int fd, struct dotnet_process *p)
 		memmove(chunk, line, len);
 	}
 	p->map_cut = true;
+	return total;
 }
 
 /* --- whether the runtime has it open ----------------------------------------------------------- */
@@ -267,11 +272,13 @@ static enum dotnet_map state_of(const struct dotnet_door *door, const struct dot
 	}
 }
 
-void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p)
+uint64_t dotnet_look_map(const struct dotnet_door *door, uint64_t bytes_max,
+			 struct dotnet_process *p)
 {
 	static struct perfmap_file file; /* large; one thread here */
 	const char *dir = map_directory(door->target);
 	enum writing writing;
+	uint64_t bytes = 0;
 	int err, n;
 
 	file = (struct perfmap_file){.fd = -1};
@@ -287,10 +294,11 @@ void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p)
 		p->map_dev = file.dev;
 		p->map_ino = file.ino;
 		p->map_mtime_ns = file.mtime_ns;
-		count_lines(file.fd, p);
+		bytes = count_lines(file.fd, bytes_max, p);
 		close(file.fd);
 	}
 	p->map_refusal = check_place(door);
 	writing = find_writing(door, p->map_dev, p->map_ino);
 	p->map = state_of(door, p, err, writing);
+	return bytes;
 }

@@ -52,7 +52,8 @@ struct fetch_request {
 	unsigned candidate;		/* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
 	char debuglink[256];		/* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
-	uint64_t copied_bytes, dev, ino, bytes_max;
+	uint64_t copied_bytes, dev, ino;
+	uint64_t bytes_max; /* MAP: of the copy. DOTNET: of the map, to be counted */
 	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */

@@ -284,12 +284,19 @@ static struct symbol_file *find_image(struct symbol_dirs *d, const struct fetch_
 	return NULL;
 }
 
+/* Of several of one pid nobody knows which one is meant. */
 static struct symbol_file *find_map(struct symbol_dirs *d, uint32_t pid)
 {
-	for (size_t i = 0; pid && i < d->files_cnt; i++)
-		if (d->files[i].kind == SYMBOL_FILE_MAP && d->files[i].pid == pid)
-			return &d->files[i];
-	return NULL;
+	struct symbol_file *found = NULL;
+
+	for (size_t i = 0; pid && i < d->files_cnt; i++) {
+		if (d->files[i].kind != SYMBOL_FILE_MAP || d->files[i].pid != pid)
+			continue;
+		if (found)
+			return NULL;
+		found = &d->files[i];
+	}
+	return found;
 }
 
 static bool serve_file(struct symbol_dirs *d, const struct fetch_request *request,

@@ -62,7 +62,8 @@ void symbol_dirs_free(struct symbol_dirs *d);
  * the -errno of opening it. What is unreadable in it is left out. */
 int symbol_dirs_add(struct symbol_dirs *d, const char *name);
 
-/* As whom a process's map may be named: its pid on the host, and as it saw itself (0 = do not). */
+/* As whom a process's map may be named: its pid on the host, and as it saw itself (0 = do not). Of
+ * several maps of one pid none is taken. */
 struct symbol_pids {
 	uint32_t tgid, ns_pid;
 };

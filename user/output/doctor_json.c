@@ -98,6 +98,7 @@ static void put_host_kernel(FILE *out, const struct host_facts *f, bool *first)
 	put_text_or_null(out, first, "lockdown", lockdown_text(f->lockdown));
 	put_number(out, first, "kptr_restrict", f->kptr_restrict);
 	put_number(out, first, "unprivileged_bpf_disabled", f->unprivileged_bpf_disabled);
+	put_number(out, first, "protected_symlinks", f->protected_symlinks);
 	put_bool(out, first, "kernel_symbols", f->kernel_symbols);
 	put_number(out, first, "euid", f->euid);
 	snprintf(mask, sizeof(mask), "%016" PRIx64, f->capabilities);

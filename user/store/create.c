@@ -89,7 +89,7 @@ static int open_for_writing(struct store *s, const struct target *t)
 	if (sqlite3_open_v2(path, &s->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
 				    SQLITE_OPEN_NOFOLLOW,
-			    NULL))
+			    store_vfs()))
 		return s->db ? store_db_error(s->db) : -ENOMEM;
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, BUSY_WAIT_MS);

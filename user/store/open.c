@@ -203,7 +203,7 @@ static int open_database(struct reading *r, const char *path, int flags)
 	int err;
 
 	if (sqlite3_open_v2(path, &r->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-			    NULL))
+			    store_vfs()))
 		return r->db ? store_db_error(r->db) : -ENOMEM;
 	sqlite3_extended_result_codes(r->db, 1);
 	err = harden(r);

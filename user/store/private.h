@@ -134,6 +134,16 @@ struct table_layout {
 };
 extern const struct table_layout store_tables[TABLE_CNT];
 
+/*
+ * Name for sqlite3_open_v2(), static. A journal that lies beside a file may end in the name of
+ * another database's journal, which SQLite would open and, in the end, delete. It looks for one with
+ * every transaction, so whoever may write to the folder could have root delete any file; for ours
+ * there is none, whatever a journal says. What is no regular file, or has other names, is not taken for
+ * a journal either. Where SQLite has no file systems, opening fails.
+ * Source: hasHotJournal(), pager_playback() and pager_delsuper() in SQLite's pager.c.
+ */
+const char *store_vfs(void);
+
 /* Prepares the statement that writes a whole row / reads all rows, of which the file has those
  * columns (bits by number). 0 or negative errno. */
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);

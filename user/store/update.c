@@ -55,7 +55,7 @@ static int open_database(struct store_update *u, const char *path)
 	if (sqlite3_open_v2(path, &u->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
 				    SQLITE_OPEN_NOFOLLOW,
-			    NULL))
+			    store_vfs()))
 		return u->db ? store_db_error(u->db) : -ENOMEM;
 	sqlite3_extended_result_codes(u->db, 1);
 	err = database_harden(u->db);
