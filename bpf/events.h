@@ -163,7 +163,8 @@ struct cpu_clock {
 /*
  * Requests. A request of a served connection (one that a listening socket accepted) begins when data
  * arrives while nothing is unanswered on it, and ends when the first byte of an answer is handed to
- * the kernel, or without one when the connection ends. What the kernel cannot know: several requests
+ * the kernel, or without one when the connection ends. Of HTTP/1 its time counts from the last data
+ * before the answer: a slow upload is the client's. What the kernel cannot know: several requests
  * sent before the first answer (pipelining, HTTP/2) are one, an answer's later parts are none, and
  * what the server sends unasked (WebSocket, long polls after their first byte) is counted apart.
  */

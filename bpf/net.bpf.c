@@ -156,6 +156,20 @@ static __always_inline bool is_request(struct connection *c, struct sk_buff *skb
 	return true;
 }
 
+/*
+ * More data of a request that is under way. A client that takes long to send it does not make the service
+ * slow: of HTTP/1 the time counts from its last data. Elsewhere it may be another request: from the first.
+ */
+static __always_inline void add_data(struct connection *c)
+{
+	__u64 begun = c->begun_ns;
+
+	c->joined++;
+	/* The answer may be on its way on another CPU, and has the last word. */
+	if (begun && c->protocol == PROTOCOL_HTTP1)
+		__sync_val_compare_and_swap(&c->begun_ns, begun, bpf_ktime_get_ns());
+}
+
 /* Each segment that comes in on an established connection, acknowledgements among them; before the
  * kernel looks at it. */
 SEC("tp_btf/tcp_probe")
@@ -192,7 +206,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 		look_at_opening(c, skb, segment);
 	c->arrived = 1;
 	if (c->begun_ns)
-		c->joined++;
+		add_data(c);
 	else if (is_request(c, skb, segment, first))
 		begin(c, tp, bpf_ktime_get_ns(), 0);
 	return 0;
