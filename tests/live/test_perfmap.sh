@@ -188,6 +188,34 @@ says "after SIGKILL the map stays on, and status says so" "$T/said" "switched on
 says "and what to do" "$T/said" "hotrun perfmap disable PID"
 perfmap 0 disable "$plain"
 
+# Runtimes that misbehave, played by a script.
+play() { start python3 tests/support/fake_runtime.py "$T" "$1"; }
+said() { tr '\n' ' ' <"$T/$1.out"; }
+play mute
+mute=$started
+silent=()
+for _ in 1 2 3 4 5 6; do
+	play silent
+	silent+=("$started")
+done
+for pid in "$mute" "${silent[@]}"; do
+	until_true 20 grep -q listens "$T/$pid.out" || fail "a played runtime does not start"
+done
+sleep 1.2
+begun=$(date +%s%N)
+perfmap 0 status --no-sample "${silent[@]}"
+within "status waits for all that say nothing together, ms" $((($(date +%s%N) - begun) / 1000000)) 400 3000
+play late
+late=$started
+"$HOTRUN" record -q --enable-perf-maps -p "$late" -p "$mute" -d 7 -o "$T/played.hotrun" 2>"$T/err"
+is "a runtime that listens late is asked again" "$(said "$late")" "listens on off "
+is "one that acts and hangs up is switched off, too" "$(said "$mute")" "listens on off "
+says "and said to have failed" "$T/err" "its diagnostics socket was closed without an answer"
+for pid in "$late" "$mute" "${silent[@]}"; do
+	stop "$pid"
+	rm -f /tmp/dotnet-diagnostic-"$pid"-*-socket
+done
+
 # A service that starts while a recording of its group runs.
 parent=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2; exit }' /proc/mounts)
 [ -n "$parent" ] || parent=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)

@@ -238,6 +238,19 @@ Test(dotnet, a_map_has_the_state_of_its_file_and_of_who_holds_it)
 	}
 }
 
+Test(dotnet, a_list_ends_when_somebody_asks_for_it)
+{
+	volatile sig_atomic_t stop = 1;
+	struct dotnet_list list = {0};
+
+	begin(MAPS);
+	asker.stop = &stop;
+	cr_expect_eq(dotnet_read(&asker, 0, &list), -EINTR);
+	cr_expect_eq(dotnet_read(&asker, tgid, &list), 0, "one is looked at");
+	dotnet_clear(&list);
+	end();
+}
+
 /* Sparse files cost nothing: whoever plants many must not make a list take minutes. */
 Test(dotnet, large_maps_of_many_are_counted_up_to_a_bound)
 {

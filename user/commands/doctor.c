@@ -279,6 +279,7 @@ int command_doctor(int argc, char **argv)
 		log_error("no helper process: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
+	asker.stop = &stop_requested;
 	rc = examine(&a, &asker);
 	asker_clear(&asker);
 	return rc;

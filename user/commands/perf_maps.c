@@ -19,7 +19,7 @@
 #define LOOK_NS	       300000000ull  /* as the names room waits for one look-up */
 #define ANSWER_NS      2000000000ull /* a runtime that needs longer keeps its map off */
 #define QUICK_NS       200000000ull  /* at the end, when others wait */
-#define TRIES	       3 /* of one that is too young, or has just replaced its program */
+#define TRIES	       6 /* of one whose runtime has just started, or that did not answer a look */
 #define RETRY_NS       600000000ull
 #define FAILURES_SHOWN 10
 #define NAME_SHOWN     64
@@ -120,13 +120,31 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 	}
 }
 
+/* Whether it may be better in a moment. */
+static bool is_early(const struct dotnet_switch *s)
+{
+	const struct dotnet_process *process = &s->process;
+
+	switch (s->outcome) {
+	case DOTNET_TOO_YOUNG:
+		return true;
+	case DOTNET_NO_SOCKET: /* the runtime makes it after it was mapped, on a busy host later */
+		return !process->diagnostics_off && (process->socket == DOTNET_SOCKET_ABSENT ||
+						     process->socket == DOTNET_SOCKET_STALE);
+	case DOTNET_NO_ANSWER:
+		return !s->may_be_on;
+	default:
+		return false;
+	}
+}
+
 static void note(struct entry *e, const struct dotnet_switch *s)
 {
 	e->state = state_of(s->outcome);
 	e->silent = s->may_be_on && s->outcome == DOTNET_SILENT;
 	/* Also where it could not be verified, e.g. because a look came to no end. */
 	e->ours = s->may_be_on && !e->silent;
-	if (s->outcome == DOTNET_TOO_YOUNG && ++e->tries < TRIES) {
+	if (is_early(s) && ++e->tries < TRIES) {
 		e->state = ENTRY_WAITING;
 		e->due_ns = host_now_ns() + RETRY_NS;
 	}
@@ -144,6 +162,8 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 
 	p->second_cnt++;
 	pthread_mutex_unlock(&p->lock);
+	if (e.tries)
+		asker_forget(&p->asker, e.tgid);
 	dotnet_enable(&p->asker, e.tgid, e.start_ticks, ANSWER_NS, s);
 	note(&e, s);
 	pthread_mutex_lock(&p->lock);

@@ -209,6 +209,7 @@ static int run_switch(const struct arguments *a, bool enable)
 		log_error("%s", strerror(-err));
 		return EXIT_FAILED;
 	}
+	asker.stop = &stop_requested;
 	if (a->all)
 		code = switch_all(&asker, change, enable);
 	for (size_t i = 0; i < a->status.tgid_cnt && !stop_requested; i++)

@@ -281,6 +281,7 @@ int perfmap_status(const struct perfmap_status_options *options)
 	struct asker asker;
 	int err = asker_init(&asker, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
 
+	asker.stop = &stop_requested;
 	if (!err)
 		err = find_processes(&s, &asker);
 	/* Its helpers would hold what the kernel session opens. */

@@ -6,6 +6,8 @@
  * together with the memory of who did not answer and a budget of waiting. A process that let one
  * request hang is not asked again; what the budget does not allow is asked later. One thread.
  */
+#include <signal.h>
+
 #include "model/model.h"
 #include "names/loader.h"
 
@@ -48,6 +50,8 @@ struct asker {
 	size_t spent_cnt, spent_cap;
 	uint64_t spent_ns;
 	uint64_t deferred; /* requests refused for the budget; only grows */
+	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
+	const volatile sig_atomic_t *stop;
 };
 
 /* Forks (fetch.h). 0 or -errno. */

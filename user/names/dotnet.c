@@ -250,6 +250,11 @@ static int compare_pids(const void *a, const void *b)
 	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
 }
 
+static bool is_stopped(const struct asker *asker)
+{
+	return asker->stop && *asker->stop;
+}
+
 static int add_all(struct asker *asker, struct dotnet_list *list)
 {
 	DIR *dir = opendir(asker->proc_path);
@@ -259,12 +264,14 @@ static int add_all(struct asker *asker, struct dotnet_list *list)
 
 	if (!dir)
 		return -errno;
-	while (err != -ENOMEM && (entry = readdir(dir)))
+	while (err != -ENOMEM && !is_stopped(asker) && (entry = readdir(dir)))
 		if (!text_parse_u64(entry->d_name, 1, UINT32_MAX, &tgid))
 			err = add(asker, (uint32_t)tgid, &bytes_left, list);
 	closedir(dir);
 	if (list->cnt)
 		qsort(list->rows, list->cnt, sizeof(*list->rows), compare_pids);
+	if (is_stopped(asker))
+		return -EINTR;
 	return err == -ENOMEM ? err : 0;
 }
 

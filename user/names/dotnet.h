@@ -100,8 +100,8 @@ struct dotnet_list {
 /*
  * Looks at all processes below the asker's /proc, or with a pid at that one alone. The asker must
  * not serve a model as well (pids stand for its processes here). Returns 0; of that one pid also
- * -ESRCH (no such process), -ENOENT (not .NET), -EACCES (no right to look), -ETIMEDOUT; or another
- * errno. ret_list is owned.
+ * -ESRCH (no such process), -ENOENT (not .NET), -EACCES (no right to look), -ETIMEDOUT; of all -EINTR
+ * (asker.stop); or another errno. ret_list is owned.
  */
 int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list);
 void dotnet_clear(struct dotnet_list *list);
