@@ -215,7 +215,25 @@ static bool has_appeared(const struct dotnet_process *before, const struct dotne
 	       after->map_mtime_ns + MTIME_SLACK_NS >= asked_wall_ns;
 }
 
-static enum dotnet_outcome enable(struct asker *asker, uint64_t timeout_ns, struct dotnet_switch *s)
+/* 0 or -errno. */
+static int place(struct asker *asker, const struct dotnet_process *p, enum fetch_what what)
+{
+	struct asker_target target = asker_target_of(asker, p->tgid, p->start_ticks);
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	struct fetch_reply reply;
+	int fd;
+
+	if (!request)
+		return -ENOMEM;
+	request->what = what;
+	asker_slice(asker);
+	if (asker_fetch_of(asker, p->tgid, &target, request, -1, &reply, &fd))
+		return -ETIMEDOUT;
+	return reply.error;
+}
+
+static enum dotnet_outcome ask_to_write(struct asker *asker, uint64_t timeout_ns,
+					struct dotnet_switch *s)
 {
 	const struct dotnet_process before = s->process;
 	uint64_t asked_ns = clock_ns(CLOCK_REALTIME);
@@ -235,6 +253,26 @@ static enum dotnet_outcome enable(struct asker *asker, uint64_t timeout_ns, stru
 			return outcome;
 	}
 	return outcome ? outcome : DOTNET_NO_FILE;
+}
+
+/* Where the file cannot be made beforehand, e.g. without CHOWN, the look at the path must do. */
+static enum dotnet_outcome enable(struct asker *asker, uint64_t timeout_ns, struct dotnet_switch *s)
+{
+	const struct dotnet_process before = s->process;
+	int err = before.map == DOTNET_MAP_DELETED ? 0 : place(asker, &before, FETCH_RESERVE);
+	enum dotnet_outcome outcome;
+
+	/* What was not there a moment ago may be a link. */
+	if (err == -EEXIST &&
+	    (before.map == DOTNET_MAP_ABSENT || before.map == DOTNET_MAP_UNWRITABLE)) {
+		s->error = err;
+		s->process.map_refusal = -EEXIST;
+		return DOTNET_PATH;
+	}
+	outcome = ask_to_write(asker, timeout_ns, s);
+	if (outcome && !err && !s->may_be_on)
+		place(asker, &before, FETCH_RELEASE);
+	return outcome;
 }
 
 void dotnet_enable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,

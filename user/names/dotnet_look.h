@@ -29,6 +29,15 @@ int dotnet_look_serve(const struct fetch_request *request, int *ret_fd);
  */
 int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd);
 
+/*
+ * FETCH_RESERVE: where nothing lies at the map's path, makes an empty file that belongs to the process.
+ * The runtime follows links, and in a directory that others write to one could be planted between the
+ * look at the path and its open; in a sticky one nobody can put anything else in place of that file.
+ * 0; -EEXIST (something lies there); or another errno, then with nothing made.
+ * FETCH_RELEASE: removes it if it is the process's own, and empty. 0 or -errno.
+ */
+int dotnet_place_serve(const struct fetch_request *request);
+
 /* A process whose directories are open; for the files of this module. */
 struct dotnet_door {
 	int process_fd, root_fd; /* borrowed */

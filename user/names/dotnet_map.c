@@ -233,6 +233,59 @@ static int check_place(const struct dotnet_door *door)
 	return may_create(door, &st) ? 0 : -EACCES;
 }
 
+static int reserve(int dir_fd, const char *name, uint32_t uid)
+{
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (uid == geteuid() || !fchown(fd, uid, (gid_t)-1))
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, name, 0);
+	return err;
+}
+
+static int release(int dir_fd, const char *name, const struct dotnet_door *door)
+{
+	struct stat st;
+	int err = check_file(dir_fd, door);
+
+	if (err)
+		return err;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || st.st_size)
+		return 0;
+	return unlinkat(dir_fd, name, 0) ? -errno : 0;
+}
+
+int dotnet_place_serve(const struct fetch_request *request)
+{
+	static struct perfmap_target target; /* large; one thread here */
+	_cleanup_close_ int process_fd = asker_open(&request->target), root_fd = -1, dir_fd = -1;
+	struct dotnet_door door;
+	char name[32];
+	int err;
+
+	if (process_fd < 0)
+		return process_fd;
+	err = perfmap_target_read(process_fd, &target);
+	if (err)
+		return err;
+	root_fd = guard_root(process_fd);
+	if (root_fd < 0)
+		return root_fd;
+	door = (struct dotnet_door){
+		.process_fd = process_fd, .root_fd = root_fd, .target = &target};
+	dir_fd = dotnet_look_directory(&door, map_directory(&target));
+	if (dir_fd < 0)
+		return dir_fd;
+	snprintf(name, sizeof(name), "perf-%u.map", target.ns_pid);
+	return request->what == FETCH_RESERVE ? reserve(dir_fd, name, target.euid)
+					      : release(dir_fd, name, &door);
+}
+
 /* ----------------------------------------------------------------------------------------------- */
 
 static enum dotnet_map absent_state(const struct dotnet_door *door, const struct dotnet_process *p)

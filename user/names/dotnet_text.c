@@ -83,6 +83,8 @@ const char *dotnet_refusal_text(int refusal)
 	case -EMLINK:
 		return "the file there has another name as well (a hard link), and the runtime "
 		       "would overwrite it";
+	case -EEXIST:
+		return "somebody put something there just now, which the runtime would overwrite";
 	case -ENOENT:
 		return "the process has no such directory";
 	case -EROFS:

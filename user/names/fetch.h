@@ -33,6 +33,8 @@ enum fetch_what {
 	FETCH_HOLD,    /* a directory that is kept for when the process is gone */
 	FETCH_DOTNET,  /* what is to be known of a .NET process: a struct dotnet_look in memory */
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
+	FETCH_RESERVE, /* an empty file of the process's own where its map will be */
+	FETCH_RELEASE, /* takes that away, if it is empty still */
 };
 
 struct fetch_request {

@@ -534,5 +534,9 @@ void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_
 	case FETCH_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);
 		break;
+	case FETCH_RESERVE:
+	case FETCH_RELEASE:
+		ret_reply->error = dotnet_place_serve(request);
+		break;
 	}
 }
