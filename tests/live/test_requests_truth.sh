@@ -83,6 +83,7 @@ sleep 1.2
 kill -INT "$recorder"
 wait "$recorder"
 is "the recording ends well" $? 0
+cp "$T/truth.hotrun" "$BUILD/live/truth.hotrun"
 
 figures "$web_port"
 counted "ASP.NET" "$T/web.wrk" 8
@@ -144,5 +145,10 @@ no_alarm "WebSocket that never answers"
 figures "$sips"
 within "slow readers were answered" "$answered" 3 10000
 no_alarm "slow readers"
-"$HOTRUN" report "$T/truth.hotrun" >"$T/report" 2>&1
-is "the report" $? 0
+"$HOTRUN" requests "$T/truth.hotrun" >"$T/requests" 2>&1
+is "hotrun requests reads the capture" $? 0
+says "HTTP/2 is told" "$T/requests" "port $h2: HTTP/2"
+for port in "$echoes" "$pushes" "$mute"; do
+	says "WebSocket is told" "$T/requests" "port $port: WebSocket"
+done
+says_not "plain requests are not doubted" "$T/requests" "port $web_port:"

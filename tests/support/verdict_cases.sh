@@ -91,7 +91,7 @@ case_elastic() {
 case_batch() {
 	hang_one
 	load 16 '/busy?us=300'
-	start nice -n 19 "$LOADS/spinners" 2 600
+	start nice -n 19 "$LOADS/spinners" "$(nproc)" 600
 	want='busy-elastic healthy'
 	sleep 3
 }
@@ -106,7 +106,7 @@ case_nginx() {
 }
 
 case_unmeasured() {
-	start "$LOADS/spinners" 2 600
+	start "$LOADS/spinners" "$(nproc)" 600
 	subject=$started host='' culprit=''
 	want=busy-unmeasured
 }
