@@ -73,10 +73,20 @@ case_idle() {
 	want=healthy
 }
 
-# A request now and then, fast.
+# now_and_then PATH: ten requests a second
+now_and_then() { start sh -c "while sleep 0.1; do curl -s -o '$T/answer' 'http://127.0.0.1:$port$1'; done"; }
+
 case_quiet() {
 	hang_one
-	start sh -c "while sleep 0.1; do curl -s -o /dev/null 'http://127.0.0.1:$port/busy?us=2000'; done"
+	now_and_then '/busy?us=2000'
+	want=healthy
+}
+
+# It waits for its CPU, and is fast enough all the same.
+case_beside() {
+	hang_one
+	now_and_then '/busy?us=2000'
+	start "$LOADS/spinners" $((4 * $(nproc))) 600
 	want=healthy
 }
 
@@ -143,6 +153,16 @@ case_hang() {
 	sleep 12
 }
 
+# The host is full, but that is not why: others are answered in time.
+case_hang_beside() {
+	hang_one
+	start clients hold "$port" 50 '/slow?ms=600000' 600
+	now_and_then /fast
+	start "$LOADS/spinners" $((4 * $(nproc))) 600
+	want=inelastic culprit='50 unanswered'
+	sleep 12
+}
+
 # Slow without CPU: a service behind it, a lock, a database.
 case_slow() {
 	hang_one
@@ -181,7 +201,8 @@ case_crowd() {
 	want=oversubscribed host=host-overloaded
 }
 
-CASES=(idle quiet elastic batch nginx unmeasured sockets sips hang slow starved throttled oversubscribed crowd)
+CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_beside slow starved throttled
+	oversubscribed crowd)
 
 # --- what hotrun says ---
 
