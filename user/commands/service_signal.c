@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/command.h"
-#include "commands/signal_reader.h"
+#include "names/signal_reader.h"
 #include "kernel/host.h"
 #include "model/signal.h"
 

@@ -245,6 +245,8 @@ static int run(struct arguments *a)
 	if (!a->width)
 		a->width = terminal_columns(TOP_MIN_COLUMNS) ?: BATCH_COLUMNS;
 	slow_option_apply(&a->slow, &a->collector);
+	/* Limits of a name hold from the first interval on. */
+	a->collector.facts = a->limits.policy.sections_cnt > 0;
 	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
 	if (!rc && a->batch) {
 		collector_announce(live.collector, "watching");

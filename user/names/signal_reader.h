@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COMMANDS_SIGNAL_READER_H
-#define HOTRUN_COMMANDS_SIGNAL_READER_H
+#ifndef HOTRUN_NAMES_SIGNAL_READER_H
+#define HOTRUN_NAMES_SIGNAL_READER_H
 /*
  * Reads one file, or runs one command, again and again in a process of its own, which holds none of
  * hotrun's files: a file system that hangs, or a command that does not end, stops that process alone.

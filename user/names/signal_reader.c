@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "commands/signal_reader.h"
+#include "names/signal_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
