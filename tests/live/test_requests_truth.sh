@@ -26,6 +26,17 @@ counted() {
 		"$(awk -v n="$count" -v c="$3" 'BEGIN { print 1.005 * n + c }')"
 }
 
+# timed NAME FILE: the server's p50 and p99 lie within those of wrk, whose clock also runs on the way
+timed() {
+	local us
+
+	for p in 50 99; do
+		us=$(wrk_figure "$2" $p)
+		within "$1: p$p is within that of wrk (${us:-none} us)" "$((p == 50 ? p50 : p99))" 1 \
+			"$(awk -v us="$us" 'BEGIN { print 1.2 * us }')"
+	done
+}
+
 # no_alarm NAME: nothing of it looks slow or stuck
 no_alarm() { is "$1: nothing slow, nothing stuck" "$slow $late $stuck" "0 0 0"; }
 
@@ -73,7 +84,8 @@ wrk_run "$T/static.wrk" wrk -t1 -c8 -d2s "http://127.0.0.1:$static_port/file"
 wrk_run "$T/proxy.wrk" wrk -t1 -c8 -d2s "http://127.0.0.1:$proxy_port/fast"
 h2load --h1 -t1 -c8 -n400 --log-file="$T/slows.log" "http://127.0.0.1:$slows/slow?ms=30" >"$T/slows.h2load" 2>&1
 h2load -t1 -c2 -m10 -n2000 "http://127.0.0.1:$h2/fast" >"$T/h2.h2load" 2>&1
-is "curl speaks HTTP/2" "$(curl -s --http2-prior-knowledge -o "$T/answer" -w '%{http_version} %{http_code}' "http://127.0.0.1:$h2/fast")" "2 200"
+is "curl speaks HTTP/2" "$(curl -s --http2-prior-knowledge -o "$T/answer" -w '%{http_version} %{http_code}' \
+	"http://127.0.0.1:$h2/fast")" "2 200"
 box_ask before "$before"
 box_start after
 after=$started
@@ -83,18 +95,18 @@ sleep 1.2
 kill -INT "$recorder"
 wait "$recorder"
 is "the recording ends well" $? 0
+cp "$T/truth.hotrun" "$BUILD/live/truth.hotrun"
 
 figures "$web_port"
 counted "ASP.NET" "$T/web.wrk" 8
 is "connections" "$connections" 8
 is "of one process" "$processes" 1
-within "p50 is within that of wrk ($(wrk_figure "$T/web.wrk" 50) us)" "$p50" 1 "$(awk -v us="$(wrk_figure "$T/web.wrk" 50)" 'BEGIN { print 1.2 * us }')"
-within "p99 is within that of wrk ($(wrk_figure "$T/web.wrk" 99) us)" "$p99" "$p50" "$(awk -v us="$(wrk_figure "$T/web.wrk" 99)" 'BEGIN { print 1.2 * us }')"
+timed "ASP.NET" "$T/web.wrk"
 
 figures "$static_port"
 counted "nginx, a file" "$T/static.wrk" 8
 is "connections" "$connections" 8
-within "p50 is within that of wrk ($(wrk_figure "$T/static.wrk" 50) us)" "$p50" 1 "$(awk -v us="$(wrk_figure "$T/static.wrk" 50)" 'BEGIN { print 1.2 * us }')"
+timed "nginx" "$T/static.wrk"
 within "its bytes: 1 KiB and a head each" "$(awk -v b="$sent_bytes" -v n="$answered" 'BEGIN { print b / n }')" 1100 1400
 
 # The client's clock starts a little earlier and stops a little later.
@@ -110,8 +122,8 @@ counted "proxy" "$T/proxy.wrk" 8
 through=$answered
 figures "$behind"
 within "the service behind it answered as many" "$answered" "$((through - 8))" "$((through + 8))"
-is "the proxies have no other endpoint" "$(sql "$T/truth.hotrun" "SELECT count(*) FROM endpoint e JOIN process p ON p.id = e.process
-	WHERE p.name LIKE '%nginx%' AND e.port NOT IN ($proxy_port, $static_port, 80)")" 0
+is "the proxies have no other endpoint" "$(sql "$T/truth.hotrun" "SELECT count(*) FROM endpoint e
+	JOIN process p ON p.id = e.process WHERE p.name LIKE '%nginx%' AND e.port NOT IN ($proxy_port, $static_port, 80)")" 0
 
 # --- network namespaces ---
 for name in before after; do
@@ -144,5 +156,10 @@ no_alarm "WebSocket that never answers"
 figures "$sips"
 within "slow readers were answered" "$answered" 3 10000
 no_alarm "slow readers"
-"$HOTRUN" report "$T/truth.hotrun" >"$T/report" 2>&1
-is "the report" $? 0
+"$HOTRUN" requests --rows 1000 "$T/truth.hotrun" >"$T/requests" 2>&1
+is "hotrun requests reads the capture" $? 0
+says "HTTP/2 is told" "$T/requests" "port $h2: HTTP/2"
+for port in "$echoes" "$pushes" "$mute"; do
+	says "WebSocket is told" "$T/requests" "port $port: WebSocket"
+done
+says_not "plain requests are not doubted" "$T/requests" "port $web_port:"

@@ -16,7 +16,7 @@ need_tool curl curl
 RUNS=${RUNS:-3}
 SECONDS_EACH=${SECONDS_EACH:-10}
 [ $# -gt 0 ] || set -- "${CASES[@]}"
-columns=(healthy busy-elastic busy-unmeasured host-overloaded inelastic throttled starved oversubscribed stolen no-evidence)
+columns=($calm $hurt no-evidence nothing)
 declare -A count
 right=0 wrong=0 alarms=0 missed=0
 

@@ -16,7 +16,8 @@ facts.py delays RUNQ BPFTRACE            run delays that each counted, the large
                                          cumulative shares in per cent
 facts.py requests CAPTURE PORT [FIELD VALUE]  of the endpoints of a port (with tgid or netns VALUE alone), as
                                          words of a shell: sums, the most of a slice, p50 and p99 in us
-facts.py verdict JSON host|TGID...       of `report --format json`: the verdict of the host, or the worst of those processes
+facts.py verdict JSON host|TGID...       of `report --format json`: the verdict of the host, or the worst of those
+                                         processes
 facts.py clean text|html FILE...         no byte that a terminal or a browser would obey
 facts.py folded FILE                     every line is frames, a space and a number
 facts.py strace FILE FOLDER              system calls that a mere observer does not make

@@ -35,8 +35,8 @@ hang_start() {
 	until_true 20 grep -q ready "$T/$hang.out" || fail "Hang does not start: $(head -3 "$T/$hang.out")"
 }
 
-# nginx_start NAME PORT UPSTREAM_PORT|'' [COMMAND...]: started through COMMAND, two workers that serve a file of 1 KiB, or what the upstream serves. In
-# a pid namespace, so that the workers end with the process that is in $started.
+# nginx_start NAME PORT UPSTREAM_PORT|'' [COMMAND...]: two workers that serve a file of 1 KiB, or what the upstream
+# serves, started through COMMAND. In a pid namespace, so that they end with the process that is in $started.
 nginx_start() {
 	local name=$1 port=$2 upstream=$3 folder=$T/nginx.$1 proxy=
 
@@ -73,7 +73,8 @@ http {
 }
 X
 	start "$@" unshare -p -f --kill-child=KILL nginx -e "$folder/error" -c "$folder/conf"
-	until_true 10 grep -q . "$folder/pid" 2>/dev/null || fail "nginx does not start: $(head -3 "$folder/error" "$T/$started.out")"
+	until_true 10 grep -qs . "$folder/pid" ||
+		fail "nginx does not start: $(head -3 "$folder/error" "$T/$started.out")"
 }
 
 # wrk_run FILE COMMAND...: runs wrk, with latencies, its words into the file

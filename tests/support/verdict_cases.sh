@@ -73,10 +73,20 @@ case_idle() {
 	want=healthy
 }
 
-# A request now and then, fast.
+# now_and_then PATH: ten requests a second
+now_and_then() { start sh -c "while sleep 0.1; do curl -s -o '$T/answer' 'http://127.0.0.1:$port$1'; done"; }
+
 case_quiet() {
 	hang_one
-	start sh -c "while sleep 0.1; do curl -s -o /dev/null 'http://127.0.0.1:$port/busy?us=2000'; done"
+	now_and_then '/busy?us=2000'
+	want=healthy
+}
+
+# It waits for its CPU, and is fast enough all the same.
+case_beside() {
+	hang_one
+	now_and_then '/busy?us=2000'
+	start "$LOADS/spinners" $((4 * $(nproc))) 600
 	want=healthy
 }
 
@@ -91,7 +101,7 @@ case_elastic() {
 case_batch() {
 	hang_one
 	load 16 '/busy?us=300'
-	start nice -n 19 "$LOADS/spinners" 2 600
+	start nice -n 19 "$LOADS/spinners" "$(nproc)" 600
 	want='busy-elastic healthy'
 	sleep 3
 }
@@ -106,7 +116,7 @@ case_nginx() {
 }
 
 case_unmeasured() {
-	start "$LOADS/spinners" 2 600
+	start "$LOADS/spinners" "$(nproc)" 600
 	subject=$started host='' culprit=''
 	want=busy-unmeasured
 }
@@ -140,6 +150,16 @@ case_hang_begins() {
 
 case_hang() {
 	case_hang_begins
+	sleep 12
+}
+
+# The host is full, but that is not why: others are answered in time.
+case_hang_beside() {
+	hang_one
+	start clients hold "$port" 50 '/slow?ms=600000' 600
+	now_and_then /fast
+	start "$LOADS/spinners" $((4 * $(nproc))) 600
+	want=inelastic culprit='50 unanswered'
 	sleep 12
 }
 
@@ -181,7 +201,8 @@ case_crowd() {
 	want=oversubscribed host=host-overloaded
 }
 
-CASES=(idle quiet elastic batch nginx unmeasured sockets sips hang slow starved throttled oversubscribed crowd)
+CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_beside slow starved throttled
+	oversubscribed crowd)
 
 # --- what hotrun says ---
 

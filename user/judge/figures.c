@@ -47,12 +47,24 @@ static double own_of(const struct verdict_input *in)
 	return ran > in->running ? in->waiting * in->running / ran : in->waiting;
 }
 
+/* What hangs while others are answered in time does not hang for want of a CPU. */
+static bool only_hangs(const struct figures *f, const struct verdict_input *in,
+		       const struct verdict_limits *l)
+{
+	return figures_bad(f, FIGURE_STUCK) && in->answered && in->answered >= l->requests_min &&
+	       in->answered_share < l->slow_share && !figures_bad(f, FIGURE_DROPS) &&
+	       !figures_bad(f, FIGURE_SIGNAL);
+}
+
 /* A service that sleeps in its requests is not slow for the little that it waits. */
-static bool wait_tells(const struct verdict_input *in)
+static bool wait_tells(const struct figures *f, const struct verdict_input *in,
+		       const struct verdict_limits *l)
 {
 	double missed = in->waiting + in->throttled, wanted = in->running + missed;
 	double cpus = in->cpus_available > 0 && in->cpus_available < 1 ? in->cpus_available : 1;
 
+	if (only_hangs(f, in, l))
+		return false;
 	return in->unanswered <= 0 || wanted >= WANTED_TELLS * cpus ||
 	       missed >= WAIT_TELLS * in->unanswered;
 }
@@ -108,7 +120,7 @@ void figures_of(const struct verdict_input *in, const struct verdict_limits *l,
 		set(&f, FIGURE_BOOKS, 1, 0, true);
 	add_signal(&f, in, l);
 	add_scheduler(&f, in, l);
-	f.wait_tells = wait_tells(in);
+	f.wait_tells = wait_tells(&f, in, l);
 	add_host(&f, in, l);
 	*ret_figures = f;
 }

@@ -71,6 +71,8 @@ struct verdict_input {
 	bool has_requests; /* it serves, and requests were seen or are unanswered */
 	uint64_t requests; /* that a share can be taken of */
 	double slow_share;
+	uint64_t answered;     /* of requests; the others stand unanswered for too long */
+	double answered_share; /* of answered, slow */
 	bool serves_enough; /* over the whole recording: a second with fewer requests tells, too */
 	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
 	uint32_t stuck;

@@ -134,6 +134,9 @@ static void share_of(const struct request_sum *sum, struct verdict_input *ret_in
 
 	ret_input->requests = requests_judged(&figures);
 	ret_input->slow_share = requests_slow_share(&figures);
+	ret_input->answered = sum->answered;
+	if (sum->answered)
+		ret_input->answered_share = (double)sum->slow / (double)sum->answered;
 }
 
 /* --- the host -------------------------------------------------------------------------------- */
