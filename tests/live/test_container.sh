@@ -54,7 +54,7 @@ check "it is switched on" "$HOTRUN" perfmap enable "$web"
 "$HOTRUN" perfmap status --no-sample >"$T/status" 2>"$T/err"
 is "status afterwards" "$(grep -c " *$web .*switched on" "$T/status")" 1
 record alive -d 4 -F 199
-set -- $(facts managed "$T/alive.hotrun" "$web" "$T/root/app/Shop.Web" | head -1)
+set -- $(facts managed "$T/alive.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
 within "managed frames with a name, of $2, per cent" "$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
 is "the container is known" "$(sql "$T/alive.hotrun" "SELECT container != '' FROM process WHERE tgid = $web")" 1
 
@@ -66,7 +66,7 @@ sleep 3.5
 pod rm -f -t 0 shop >/dev/null
 wait "$recorder"
 is "the recording ends well" $? 0
-set -- $(facts managed "$T/removed.hotrun" "$web" "$T/root/app/Shop.Web" | head -1)
+set -- $(facts managed "$T/removed.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
 within "removed: managed frames with a name, of $2, per cent" "$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
 
 # --- nowhere to write --------------------------------------------------------------------------------

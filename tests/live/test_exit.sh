@@ -52,7 +52,7 @@ processes=$(sql "$capture" "SELECT count(*) FROM process WHERE name = 'Deep'")
 is "all nine are known by their entry assembly" "$processes" 9
 whole=0
 for tgid in $(sql "$capture" "SELECT tgid FROM process WHERE name = 'Deep' ORDER BY born_ns"); do
-	set -- $(facts managed "$capture" "$tgid" | head -1)
+	set -- $(facts managed "$capture" "$tgid" | awk "NR == 1")
 	life=$(sql "$capture" "SELECT CAST((exit_ns - born_ns) / 1e6 AS INTEGER) FROM process WHERE tgid = $tgid")
 	echo "# lived $life ms: $1 of $2 managed frames with a name"
 	[ "$2" -gt 0 ] && [ $((1000 * $1)) -ge $((995 * $2)) ] && whole=$((whole + 1))
