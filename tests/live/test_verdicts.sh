@@ -23,7 +23,8 @@ judged() {
 		fail "$name: $got, not ${wants[$name]}: $line"
 	fi
 	among "$(told_host "$report")" "${hosts[$name]}" || fail "$name: the host is not ${hosts[$name]}: $line"
-	[ -z "${culprits[$name]}" ] || says "$name: ${culprits[$name]}" <(opening "$report") "${culprits[$name]}"
+	[ -z "${culprits[$name]}" ] || opening "$report" | grep -qE -- "${culprits[$name]}" ||
+		fail "$name: no '${culprits[$name]}' in $line"
 }
 
 declare -A subjects wants hosts culprits

@@ -40,7 +40,7 @@ judge() {
 	count[$name,$got]=$((${count[$name,$got]:-0} + 1))
 	among "$got" "$want" || bad="$got instead of $want"
 	among "$got_host" "$host" || bad+="${bad:+; }the host is $got_host instead of $host"
-	[ -z "$culprit" ] || opening "$report" | grep -qF -- "$culprit" || bad+="${bad:+; }$culprit is not named"
+	[ -z "$culprit" ] || opening "$report" | grep -qE -- "$culprit" || bad+="${bad:+; }$culprit is not named"
 	if [ -z "$bad" ]; then
 		right=$((right + 1))
 	else

@@ -10,7 +10,8 @@ for s in held:
 print(*(s.getsockname()[1] for s in held))' "$1"
 }
 
-clients() { python3 tests/support/clients.py "$@"; }
+# clients ...: for start(), whose pid is then that of the clients
+clients() { exec python3 tests/support/clients.py "$@"; }
 
 # answers URL: within 10 s
 answers() { until_true 10 curl -s -m 1 -o "$T/answer" "$1"; }
