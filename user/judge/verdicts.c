@@ -247,6 +247,24 @@ static double weight_of(const struct verdict_row *row)
 	return in->waiting + in->throttled;
 }
 
+/* Whose requests, or whose operator, say that it is hurt. */
+static bool has_signal(const struct verdict_row *row)
+{
+	const struct verdict_input *in = verdicts_input(row);
+
+	return in->has_requests || in->has_signal;
+}
+
+/* Of those that are hurt: a service before what only waits, and of these who misses most first. */
+static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b)
+{
+	double wa = weight_of(a), wb = weight_of(b);
+
+	if (has_signal(a) != has_signal(b))
+		return has_signal(a) ? -1 : 1;
+	return has_signal(a) ? 0 : (wb > wa) - (wb < wa);
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const struct verdict_row *ra = a, *rb = b;
@@ -256,6 +274,8 @@ static int compare_rows(const void *a, const void *b)
 	/* What lasted the whole time comes before what passed. */
 	if (verdicts_result(ra)->degraded != verdicts_result(rb)->degraded)
 		return verdicts_result(ra)->degraded ? -1 : 1;
+	if (!c && verdicts_result(ra)->degraded)
+		c = compare_hurt(ra, rb);
 	if (!c)
 		c = verdict_compare(verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
 	if (!c)

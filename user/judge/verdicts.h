@@ -68,7 +68,8 @@ struct verdict_row {
 
 struct verdicts {
 	struct verdict_row host;
-	struct verdict_row *rows; /* that are not healthy, or asked for; most urgent first */
+	struct verdict_row *rows; /* that are not healthy, or asked for; hurt services first, then
+				   * the others that are hurt by what they miss, then the busy */
 	size_t rows_cnt, rows_cap;
 	uint32_t judged;       /* processes */
 	uint32_t degraded;     /* of these, episodes included */
