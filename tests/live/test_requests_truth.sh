@@ -33,7 +33,7 @@ timed() {
 	for p in 50 99; do
 		us=$(wrk_figure "$2" $p)
 		within "$1: p$p is within that of wrk (${us:-none} us)" "$((p == 50 ? p50 : p99))" 1 \
-			"$(awk -v us="$us" 'BEGIN { print 1.2 * us }')"
+			"$(awk -v us="$us" 'BEGIN { print 1.25 * us }')"
 	done
 }
 
