@@ -165,9 +165,15 @@ static void take_track(struct verdict_row *row, const struct track *t, uint64_t 
 	row->episode = !is_told(&row->result) && t->longest_ns >= episode_ns - episode_ns / 100;
 }
 
+/* Whose requests, or whose operator, say whether it is hurt. */
+static bool has_signal(const struct verdict_input *in)
+{
+	return in->has_requests || in->has_signal;
+}
+
 static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
 {
-	if (row->input.has_requests || row->input.has_signal)
+	if (has_signal(&row->input))
 		return NULL;
 	if (b->s->m->host.off & OFF_REQUESTS)
 		return model_off_text(OFF_REQUESTS);
@@ -179,8 +185,7 @@ static bool did_something(const struct verdict_row *row, double wanted_min)
 {
 	const struct verdict_input *in = &row->input;
 
-	return in->has_requests || in->has_signal ||
-	       in->running + in->waiting + in->throttled >= wanted_min;
+	return has_signal(in) || in->running + in->waiting + in->throttled >= wanted_min;
 }
 
 static int add_process(struct builder *b, uint32_t process, bool asked)
@@ -247,22 +252,15 @@ static double weight_of(const struct verdict_row *row)
 	return in->waiting + in->throttled;
 }
 
-/* Whose requests, or whose operator, say that it is hurt. */
-static bool has_signal(const struct verdict_row *row)
-{
-	const struct verdict_input *in = verdicts_input(row);
-
-	return in->has_requests || in->has_signal;
-}
-
 /* Of those that are hurt: a service before what only waits, and of these who misses most first. */
 static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b)
 {
+	bool told = has_signal(verdicts_input(a));
 	double wa = weight_of(a), wb = weight_of(b);
 
-	if (has_signal(a) != has_signal(b))
-		return has_signal(a) ? -1 : 1;
-	return has_signal(a) ? 0 : (wb > wa) - (wb < wa);
+	if (told != has_signal(verdicts_input(b)))
+		return told ? -1 : 1;
+	return told ? 0 : (wb > wa) - (wb < wa);
 }
 
 static int compare_rows(const void *a, const void *b)
