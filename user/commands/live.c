@@ -128,7 +128,8 @@ int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t
 	return 0;
 }
 
-int live_output_failed(int err)
+/* What a writer of text returned, errno as it left it. */
+static int output_failed(int err)
 {
 	/* A reader that has seen enough is no failure. */
 	if (err == -EIO && errno == EPIPE)
@@ -142,6 +143,28 @@ void live_pause(const struct live *live)
 	uint64_t ns = live_pause_ns(live);
 
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
+}
+
+int live_print(struct live *live, int (*print)(struct collector *c, void *ctx), void *ctx,
+	       uint64_t cnt, const char *renewed)
+{
+	int code = EXIT_OK, err;
+
+	for (bool first = true;;) {
+		live_pause(live);
+		if (!live_step(live))
+			continue;
+		if (!first)
+			putchar('\n');
+		first = false;
+		err = print(live->collector, ctx);
+		if (err)
+			return output_failed(err);
+		if ((cnt && !--cnt) || !live_next(live, &code))
+			return code;
+		if (live->renewed)
+			log_warn("%s", renewed);
+	}
 }
 
 void live_end(struct live *live)

@@ -35,8 +35,13 @@ bool live_next(struct live *live, int *ret_code);
 /* The rows of those of that name or pid that were alive in the slice; their names are read. 0 or
  * -ENOMEM; *ret_rows owned by the caller, NULL for none. */
 int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
-/* What a writer of text returned, errno as it left it. Returns an enum exit_code; an error is logged. */
-int live_output_failed(int err);
+/*
+ * Prints slice after slice to stdout, a blank line between, until it is over or cnt (0 = no bound) were
+ * printed. print returns 0 or what the writer of text did. renewed: what is warned of after a slice that
+ * was followed by a fresh model. Returns an enum exit_code; errors are logged.
+ */
+int live_print(struct live *live, int (*print)(struct collector *c, void *ctx), void *ctx,
+	       uint64_t cnt, const char *renewed);
 /* Takes a zeroed one. */
 void live_end(struct live *live);
 #endif

@@ -198,9 +198,10 @@ static int name_listed(struct collector *c, const struct arguments *a)
 	return rows ? 0 : -ENOMEM;
 }
 
-static int print_slice(struct collector *c, struct arguments *a)
+static int print_slice(struct collector *c, void *ctx)
 {
 	static const uint32_t nobody = MODEL_NONE;
+	struct arguments *a = ctx;
 	_cleanup_free_ uint32_t *rows = NULL;
 	int err = 0;
 
@@ -219,24 +220,9 @@ static int print_slice(struct collector *c, struct arguments *a)
 
 static int print_slices(struct live *live, struct arguments *a)
 {
-	int rc = EXIT_OK, err;
-
-	for (bool first = true;;) {
-		live_pause(live);
-		if (!live_step(live))
-			continue;
-		if (!first)
-			putchar('\n');
-		first = false;
-		err = print_slice(live->collector, a);
-		if (err)
-			return live_output_failed(err);
-		if (!live_next(live, &rc))
-			return rc;
-		if (live->renewed)
-			log_warn("many processes came and went: this interval ended early, and a "
-				 "moment between it and the next is missing");
-	}
+	return live_print(live, print_slice, a, 0,
+			  "many processes came and went: this interval ended early, and a moment "
+			  "between it and the next is missing");
 }
 
 static int show_live(struct arguments *a)

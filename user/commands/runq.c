@@ -242,8 +242,9 @@ static int choose(struct collector *c, struct arguments *a, uint32_t **ret_rows)
 	return worst ? 0 : -ENOMEM;
 }
 
-static int print_slice(struct collector *c, struct arguments *a)
+static int print_slice(struct collector *c, void *ctx)
 {
+	struct arguments *a = ctx;
 	_cleanup_free_ uint32_t *rows = NULL;
 	int err = choose(c, a, &rows);
 
@@ -255,28 +256,15 @@ static int print_slice(struct collector *c, struct arguments *a)
 static int show_live(struct arguments *a)
 {
 	struct live live = {0};
-	int rc, err;
+	int rc;
 
 	a->collector.facts = a->process != NULL;
 	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
-	if (!rc)
+	if (!rc) {
 		collector_announce(live.collector, "watching");
-	for (bool go_on = !rc, first = true; go_on;) {
-		live_pause(&live);
-		if (!live_step(&live))
-			continue;
-		if (!first)
-			putchar('\n');
-		first = false;
-		err = print_slice(live.collector, a);
-		if (err) {
-			rc = live_output_failed(err);
-			break;
-		}
-		go_on = live_next(&live, &rc);
-		if (live.renewed)
-			log_warn("many processes came and went: this interval ended early, and a "
-				 "moment between it and the next is missing");
+		rc = live_print(&live, print_slice, a, 0,
+				"many processes came and went: this interval ended early, and a "
+				"moment between it and the next is missing");
 	}
 	live_end(&live);
 	return rc;

@@ -194,8 +194,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- --batch --------------------------------------------------------------------------------- */
 
-static int print_slice(struct collector *c, const struct arguments *a)
+static int print_slice(struct collector *c, void *ctx)
 {
+	const struct arguments *a = ctx;
 	struct top_view *v = top_view_new(collector_model(c), &a->limits.policy);
 	int err;
 
@@ -212,24 +213,9 @@ static int print_slice(struct collector *c, const struct arguments *a)
 
 static int run_batch(struct live *live, struct arguments *a)
 {
-	int code = EXIT_OK, err;
-
-	for (bool first = true;;) {
-		live_pause(live);
-		if (!live_step(live))
-			continue;
-		if (!first)
-			putchar('\n');
-		first = false;
-		err = print_slice(live->collector, a);
-		if (err)
-			return live_output_failed(err);
-		if ((a->count && !--a->count) || !live_next(live, &code))
-			return code;
-		if (live->renewed)
-			log_warn("many processes came and went: begun afresh, a moment between two "
-				 "pictures is missing");
-	}
+	return live_print(live, print_slice, a, a->count,
+			  "many processes came and went: begun afresh, a moment between two "
+			  "pictures is missing");
 }
 
 static int run(struct arguments *a)
