@@ -41,11 +41,11 @@ STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
 LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -liberty -llzma -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-# Rooms. kernel/ and commands/ see the skeleton or wire the rooms; the others are pure or nearly so
-# and make up the archive that the unit tests link.
-ROOMS      := base model names store judge output
+# Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
+# so and make up the archive that the unit tests link.
+ROOMS      := base model names store judge output watch
 SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
-SRC_TOP    := $(wildcard user/kernel/*.c user/commands/*.c)
+SRC_TOP    := $(wildcard user/kernel/*.c user/collect/*.c user/commands/*.c)
 SRC_PERFMAP := $(wildcard perfmap/*.c)
 # The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
 # keeps offset 0 for an extern that it meets first.

@@ -13,8 +13,11 @@ ALLOWED = {
     'user/judge': {'user/base', 'user/model', 'bpf/events.h'},
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
     'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
+    'user/collect': {'user/base', 'user/model', 'user/names', 'user/kernel', 'bpf/events.h'},
+    'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output',
+                   'bpf/events.h'},
     'user/commands': {'user/base', 'user/model', 'user/names', 'user/store', 'user/judge',
-                      'user/output', 'user/kernel', 'bpf/events.h'},
+                      'user/output', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},
     'perfmap': set(),
     'bpf': set(),
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "commands/collector.h"
+#include "collect/collector.h"
 
 struct live {
 	struct collector *collector;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "commands/collector.h"
+#include "collect/collector.h"
 #include "commands/command.h"
 #include "commands/terminal.h"
 #include "kernel/host.h"

@@ -338,6 +338,7 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	o->recorder.collector.requests = true;
+	o->recorder.collector.take_signals = service_signals_take;
 	rc = parse(argc, argv, o);
 	if (rc)
 		goto out;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commands/collector.h"
+#include "collect/collector.h"
 
 struct recorder;
 

@@ -5,7 +5,7 @@
  * The option --slow of the commands that see requests: T, the time from which on an answer is slow, for
  * all ports ("500ms") or for one ("8080=200ms").
  */
-#include "commands/collector.h"
+#include "collect/collector.h"
 
 struct slow_option {
 	uint64_t slow_ns; /* 0 = the default */

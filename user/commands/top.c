@@ -250,7 +250,8 @@ int command_top(int argc, char **argv)
 		.collector = {.sample_hz = DEFAULT_HZ,
 			      .command = "",
 			      .samples = true,
-			      .requests = true},
+			      .requests = true,
+			      .take_signals = service_signals_take},
 		.interval_s = 2,
 		.rows = BATCH_ROWS,
 	};

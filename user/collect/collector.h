@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COMMANDS_COLLECTOR_H
-#define HOTRUN_COMMANDS_COLLECTOR_H
+#ifndef HOTRUN_COLLECT_COLLECTOR_H
+#define HOTRUN_COLLECT_COLLECTOR_H
 /*
  * What happens on this host, as a model that grows slice by slice: kernel session -> ingest -> model
  * <- names, without a file. Who uses it takes each slice out of the model (or leaves it there) and
@@ -36,7 +36,9 @@ struct collector_options {
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
-	struct service_signals *signals; /* the operator's own numbers, or NULL; borrowed */
+	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
+	struct service_signals *signals;
+	void (*take_signals)(struct service_signals *signals, struct model *m);
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COMMANDS_CGROUP_WATCH_H
-#define HOTRUN_COMMANDS_CGROUP_WATCH_H
+#ifndef HOTRUN_COLLECT_CGROUP_WATCH_H
+#define HOTRUN_COLLECT_CGROUP_WATCH_H
 /*
  * The groups that threads ran in: their paths and limits, and each slice what the kernel says of their
  * throttling. A group that comes and goes within one slice has no path. No threads.

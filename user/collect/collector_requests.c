@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "commands/collector_private.h"
+#include "collect/collector_private.h"
 
 /* Its counters go on while it is copied: each is whole, and of about this moment. */
 static bool copy_endpoint(const struct endpoint *row, struct endpoint *ret_copy)

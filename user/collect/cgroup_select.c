@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "commands/cgroup_select.h"
+#include "collect/cgroup_select.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "commands/collector_private.h"
+#include "collect/collector_private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "base/grow.h"
 #include "base/log.h"
-#include "commands/service_signal.h"
 #include "kernel/cgroup_tree.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -229,7 +228,7 @@ static void take_signals(struct collector *c)
 	for (uint32_t i = 0; i < m->processes_cnt; i++)
 		if (!m->processes[i].exit_ns && m->processes[i].born_ns < c->slice_start_ns)
 			collector_name_process(c, i);
-	service_signals_take(c->options.signals, c->model);
+	c->options.take_signals(c->options.signals, c->model);
 }
 
 void collector_end_slice(struct collector *c)

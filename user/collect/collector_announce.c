@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "commands/collector_private.h"
+#include "collect/collector_private.h"
 
 /* What is off and why, each after "; ". */
 static void list_off(const struct collector *c, char *text, size_t bytes)

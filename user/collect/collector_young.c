@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/grow.h"
-#include "commands/collector_private.h"
+#include "collect/collector_private.h"
 
 /* At a time; what is more is known from its samples on. */
 #define YOUNG_MAX 256

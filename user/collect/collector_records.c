@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the collector does with each record of the kernel: it goes to the ingest. */
 #include "base/grow.h"
-#include "commands/collector_private.h"
+#include "collect/collector_private.h"
 
 static void take_sample(void *ctx, const struct event_sample *sample)
 {

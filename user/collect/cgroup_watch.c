@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "commands/cgroup_watch.h"
+#include "collect/cgroup_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COMMANDS_COLLECTOR_PRIVATE_H
-#define HOTRUN_COMMANDS_COLLECTOR_PRIVATE_H
+#ifndef HOTRUN_COLLECT_COLLECTOR_PRIVATE_H
+#define HOTRUN_COLLECT_COLLECTOR_PRIVATE_H
 /*
  * The collector's state, for collector*.c alone.
  */
-#include "commands/cgroup_select.h"
-#include "commands/cgroup_watch.h"
-#include "commands/collector.h"
+#include "collect/cgroup_select.h"
+#include "collect/cgroup_watch.h"
+#include "collect/collector.h"
 #include "kernel/session.h"
 #include "model/ingest.h"
 #include "names/names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COMMANDS_CGROUP_SELECT_H
-#define HOTRUN_COMMANDS_CGROUP_SELECT_H
+#ifndef HOTRUN_COLLECT_CGROUP_SELECT_H
+#define HOTRUN_COLLECT_CGROUP_SELECT_H
 /*
  * The groups of `record --cgroup PATH`: tells the kernel side whose stacks are wanted, and marks their
  * processes. Groups of the tree come and go, and processes with them.
