@@ -143,7 +143,13 @@ struct model_process {
 	const char *name;      /* for people: entry assembly, else comm; never NULL */
 	const char *unit;      /* systemd unit, "" none */
 	const char *container; /* short container id or pod, "" none */
-	const char *cgroup;    /* path, "" unknown */
+	/* What the cgroup path and the node's own files tell of its container; all "" where not known. */
+	const char *container_id;   /* whole */
+	const char *container_name; /* as the pod, or the engine, names it */
+	const char *pod, *pod_uid, *namespace;
+	const char *qos;     /* "guaranteed", "burstable", "besteffort" */
+	const char *runtime; /* "containerd", "cri-o", "docker", "podman" */
+	const char *cgroup;  /* path, "" unknown */
 	uint32_t
 		perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
 	bool start_exact; /* false: start_ns guessed from the fork event */

@@ -44,14 +44,29 @@ static const struct column cgroup_columns[] = {
 	C(model_cgroup, NS, period_ns),
 };
 static const struct column process_columns[] = {
-	C(model_process, U32, tgid),	    C(model_process, U32, ns_pid),
-	C(model_process, U32, parent_tgid), C(model_process, U32, flags),
-	C(model_process, NS, start_ns),	    C(model_process, BOOL, start_exact),
-	C(model_process, NS, born_ns),	    C(model_process, NS, exit_ns),
-	C(model_process, U64, cgroup_id),   C(model_process, TEXT, comm),
-	C(model_process, TEXT, exe),	    C(model_process, TEXT, name),
-	C(model_process, TEXT, unit),	    C(model_process, TEXT, container),
-	C(model_process, TEXT, cgroup),	    C(model_process, U32, perf_map),
+	C(model_process, U32, tgid),
+	C(model_process, U32, ns_pid),
+	C(model_process, U32, parent_tgid),
+	C(model_process, U32, flags),
+	C(model_process, NS, start_ns),
+	C(model_process, BOOL, start_exact),
+	C(model_process, NS, born_ns),
+	C(model_process, NS, exit_ns),
+	C(model_process, U64, cgroup_id),
+	C(model_process, TEXT, comm),
+	C(model_process, TEXT, exe),
+	C(model_process, TEXT, name),
+	C(model_process, TEXT, unit),
+	C(model_process, TEXT, container),
+	C(model_process, TEXT, cgroup),
+	C(model_process, U32, perf_map),
+	L(model_process, TEXT, container_id, OFF_NO_FIGURE),
+	L(model_process, TEXT, container_name, OFF_NO_FIGURE),
+	L(model_process, TEXT, pod, OFF_NO_FIGURE),
+	L(model_process, TEXT, pod_uid, OFF_NO_FIGURE),
+	L(model_process, TEXT, namespace, OFF_NO_FIGURE),
+	L(model_process, TEXT, qos, OFF_NO_FIGURE),
+	L(model_process, TEXT, runtime, OFF_NO_FIGURE),
 };
 #define SCHED_COLUMNS(row)                                                                      \
 	CN(row, SUM, sched.on_cpu_ns, "on_cpu_ns"), CN(row, SUM, sched.voluntary, "voluntary"), \
@@ -264,7 +279,7 @@ static void put_column(FILE *out, const struct column *c, bool there)
 	if (there)
 		fprintf(out, "\"%s\"", c->name);
 	else
-		fputs(c->type == COLUMN_ROW ? "NULL" : "0", out);
+		fputs(c->type == COLUMN_ROW ? "NULL" : c->type == COLUMN_TEXT ? "''" : "0", out);
 }
 
 static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t columns,

@@ -90,7 +90,15 @@ CREATE TABLE process (
 	unit TEXT NOT NULL,              -- systemd unit, "" = none
 	container TEXT NOT NULL,         -- short id, "" = none
 	cgroup TEXT NOT NULL,            -- path, "" = unknown
-	perf_map INTEGER NOT NULL        -- reason.id: 0 = perf map in use, else why there is none
+	perf_map INTEGER NOT NULL,       -- reason.id: 0 = perf map in use, else why there is none
+	-- all below: later. "" = none, or not known
+	container_id TEXT NOT NULL,      -- whole
+	container_name TEXT NOT NULL,    -- as the pod, or the engine, names it
+	pod TEXT NOT NULL,
+	pod_uid TEXT NOT NULL,
+	namespace TEXT NOT NULL,
+	qos TEXT NOT NULL,               -- guaranteed, burstable, besteffort
+	runtime TEXT NOT NULL            -- containerd, cri-o, docker, podman
 );
 
 CREATE TABLE thread (

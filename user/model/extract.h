@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_MODEL_EXTRACT_H
+#define HOTRUN_MODEL_EXTRACT_H
+/*
+ * A model of its own that holds some slices of others: what a capture needs that begins in the past of
+ * a resident recorder. Only rows that the slices name come along (processes, threads, stacks, locations,
+ * modules, cgroups, endpoints), so a capture of half a minute is as small as one that was recorded alone.
+ * Pure; no threads.
+ *
+ *	x = extract_new();
+ *	extract_take(x, past, 0, past->slices_cnt - 1);	  what was kept
+ *	extract_take(x, live, 40, 59);			  and its successor: rows are found by identity
+ *	store_create(path, extract_model(x), &store); store_write_slice(); model_forget_slice()
+ *	each second: extract_take(x, live, newest, newest); store_write_slice(); model_forget_slice()
+ */
+#include "model/model.h"
+
+struct extract;
+
+/* Returns it owned and empty, or NULL with errno ENOMEM. */
+struct extract *extract_new(void);
+/*
+ * Appends the slices from first to last (rows of from, both included; closed ones). Host facts are those
+ * of the first model, start_ns that of the first slice ever taken, end_ns of the last; host.off is what
+ * any of them lacked. Figures of threads are sums over the slices taken, their longest run delay is
+ * bounded by their histogram. What changed in from since the last call about rows taken before (names,
+ * facts, ends, mappings, locations) is taken over, and marked dirty. 0; -ERANGE where from has no such
+ * slices; -ENOMEM, and then x is good for extract_free() only.
+ */
+int extract_take(struct extract *x, const struct model *from, uint32_t first, uint32_t last);
+/* from of the last call goes away, or its rows are numbered anew: the next model is another one. */
+void extract_leave(struct extract *x);
+/* Owned by x. The caller may model_forget_slice() what it has written. */
+struct model *extract_model(struct extract *x);
+/* Hands the model over and frees the rest. */
+struct model *extract_finish(struct extract *x);
+/* Takes NULL. */
+void extract_free(struct extract *x);
+#endif

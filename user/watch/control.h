@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_CONTROL_H
+#define HOTRUN_WATCH_CONTROL_H
+/*
+ * The control socket of the resident recorder, DIR/control: a stream of lines, mode 0600, callers of
+ * another user but root are sent away (SO_PEERCRED). Served by the recorder's loop without ever waiting;
+ * a caller that is slow, silent or talkative loses its connection, at most CONTROL_CLIENTS at a time.
+ *
+ *	> trigger BEFORE_NS AFTER_NS		decimal
+ *	< begun NAME				or: failed WHY
+ *	< done NAME				the capture is whole and its papers are written (or why not)
+ *	> status
+ *	< KEY VALUE				lines, then the connection ends
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "watch/folder.h"
+
+#define CONTROL_CLIENTS	   8
+#define CONTROL_LINE_BYTES 512
+#define CONTROL_IDLE_NS	   5000000000ull /* a caller that says nothing for so long */
+#define CONTROL_DAY_NS	   86400000000000ull
+
+struct control;
+
+struct control_ops {
+	void *ctx;
+	/* Begins a capture: 0 and its name, or a negative errno and a sentence. */
+	int (*trigger)(void *ctx, uint64_t before_ns, uint64_t after_ns,
+		       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes);
+	/* Writes lines "KEY VALUE\n". */
+	void (*status)(void *ctx, char *text, size_t bytes);
+};
+
+enum control_request { CONTROL_NOTHING, CONTROL_TRIGGER, CONTROL_STATUS, CONTROL_BAD };
+/* Parses one line without its newline. Pure. */
+enum control_request control_parse(const char *line, size_t len, uint64_t *ret_before_ns,
+				   uint64_t *ret_after_ns);
+
+/* Listens in the folder, in place of a socket that an earlier run left. ops are copied. 0 or negative
+ * errno; *ret_control owned. */
+int control_new(int dir, const struct control_ops *ops, struct control **ret_control);
+/* Descriptor to wait for (it is readable when control_look() has work); owned by the control. */
+int control_fd(const struct control *c);
+/* Serves what is there. now_ns: CLOCK_MONOTONIC. */
+void control_look(struct control *c, uint64_t now_ns);
+/* The capture of that name is done; err 0 or negative errno: tells those who asked for it. */
+void control_done(struct control *c, const char *name, int err);
+/* Removes the socket. Takes NULL. */
+void control_free(struct control *c);
+
+/* The caller's side: connects to the recorder of that folder, sends a line and hands over each line of the
+ * answer until the connection ends, ops->line returns non-zero (returned as it is), or timeout_ns without
+ * a line (-ETIMEDOUT). -ENOENT, -ECONNREFUSED: no recorder runs there. */
+int control_ask(int dir, const char *line, uint64_t timeout_ns,
+		int (*answer)(void *ctx, const char *line), void *ctx);
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_FOLDER_H
+#define HOTRUN_WATCH_FOLDER_H
+/*
+ * The folder of the resident recorder: captures and their papers, the control socket, lock and state. It
+ * belongs to the user of hotrun alone (captures are secrets): 0700, made when it is missing (its parent
+ * is not). Everything in it is reached by name below an open folder, links are not followed.
+ *
+ *	HOST-20261121T190000Z-rotate.hotrun	HOST-20261121T191202Z-trigger.hotrun, .txt, .html
+ *	lock, state, control			hotrun's own
+ *	.*.new					unfinished; removed at the next start
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FOLDER_DEFAULT	  "/var/lib/hotrun"
+#define FOLDER_NAME_BYTES 256
+
+enum folder_kind { FOLDER_CAPTURE, FOLDER_TEXT, FOLDER_PAGE };
+
+struct folder_file {
+	char name[FOLDER_NAME_BYTES];
+	enum folder_kind kind;
+	bool trigger;	/* asked for; else by rotation */
+	int64_t time_s; /* Unix time, from the name; of its last change where the name tells none */
+	uint64_t bytes;
+};
+
+/* Opens the folder, for the recorder (create: made when missing, must be ours and nobody else's to
+ * write) or for a reader (must not be anybody's to write but its owner's). A sentence is in why.
+ * *ret_fd is owned by the caller. -ENOENT, -ENOTDIR, -EPERM (not ours, or open to others), -ELOOP... */
+int folder_open(const char *path, bool create, char *why, size_t why_bytes, int *ret_fd);
+/* Takes the lock, which ends with the process. *ret_fd owned. -EBUSY: why names the pid that holds it. */
+int folder_lock(int dir, char *why, size_t why_bytes, int *ret_fd);
+/* Captures and papers, newest first; others are left out. At most 100,000 are looked at. *ret_files owned
+ * by the caller. 0, -ENOMEM or the errno of reading the folder. */
+int folder_list(int dir, struct folder_file **ret_files, size_t *ret_cnt);
+/* Removes what an earlier run left unfinished (".*.new" of ours), returns how many. Captures that were cut
+ * short stay: they can be read. */
+unsigned int folder_clean(int dir);
+/* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet (-2, -3, ... before the dot). 0 or
+ * negative errno. */
+int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
+		char ret_name[static FOLDER_NAME_BYTES]);
+/* True for names of captures and papers, and nothing else: no slash, no dot in front. */
+bool folder_is_name(const char *name);
+/* Opens one for reading: a regular file of the folder's owner. *ret_fd owned. -EINVAL: no such name is
+ * possible. */
+int folder_get(int dir, const char *name, int *ret_fd);
+/* Removes a capture with its papers. 0 or negative errno. */
+int folder_remove(int dir, const char *capture);
+#endif

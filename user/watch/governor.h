@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_GOVERNOR_H
+#define HOTRUN_WATCH_GOVERNOR_H
+/*
+ * Keeps the resident recorder within its budget: what it costs (its own CPU time and that of its BPF
+ * programs) as a share of all CPUs of the host. Above it, it gives up one thing after the other; when it
+ * is quiet for long enough, it takes them back one by one, and each time that this was too early it waits
+ * longer. Pure policy over simulated time; no threads.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GOVERNOR_BUDGET 0.005
+#define GOVERNOR_HZ	19
+#define GOVERNOR_WINDOW_NS \
+	10000000000ull /* what is compared with the budget is the mean of so long */
+
+/* In the order in which they are given up. */
+enum governor_level {
+	GOVERNOR_ALL,
+	GOVERNOR_RATE_HALF,
+	GOVERNOR_RATE_LEAST,
+	GOVERNOR_NO_REQUESTS, /* ... and no requests */
+	GOVERNOR_NO_SWITCHES, /* ... and no programs at switches and wakeups: pressure and cpu.stat instead */
+	GOVERNOR_LEVEL_CNT
+};
+
+struct governor_options {
+	double budget; /* share of the host's CPUs */
+	uint32_t hz;   /* samples a second and CPU, when nothing is given up */
+	bool requests; /* wanted at all */
+};
+
+struct governor_input {
+	uint64_t now_ns;	     /* CLOCK_MONOTONIC */
+	uint32_t cpus;		     /* on line */
+	uint64_t own_cpu_ns, bpf_ns; /* since the start; only grow */
+};
+
+struct governor_plan {
+	enum governor_level level;
+	uint32_t sample_hz;
+	bool requests, switches;
+	double cost; /* share of the host's CPUs over the last window, 0 = not known yet */
+};
+
+struct governor {
+	struct governor_options options;
+	enum governor_level level;
+	/* What follows is the governor's own. */
+	uint64_t since_ns;		  /* at this level */
+	uint64_t begin_ns, begin_cost_ns; /* of the window */
+	uint64_t quiet_ns;		  /* below the budget by a margin since; 0 = is not */
+	uint64_t patience_ns;		  /* quiet for so long is enough */
+	double cost;
+};
+
+/* level: to begin with, as the last run left it. */
+void governor_init(struct governor *g, const struct governor_options *options,
+		   enum governor_level level);
+/* For once a slice. Changes the level by one at the most. */
+struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
+/* "rate-half"; and a sentence for people. Static. */
+const char *governor_level_id(enum governor_level level);
+const char *governor_level_text(enum governor_level level);
+#endif

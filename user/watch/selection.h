@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_SELECTION_H
+#define HOTRUN_WATCH_SELECTION_H
+/*
+ * Which processes the resident recorder shows one by one: lists of what to include and to exclude, by unit,
+ * container, pod, namespace or name. The others are still counted: their CPU and waits are in the figures
+ * of the host and in "other", their samples are kept without stacks (SAMPLE_FILTERED). Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/model.h"
+
+#define SELECTION_MAX 64
+
+enum selection_field {
+	SELECT_NAME, /* name, comm */
+	SELECT_UNIT,
+	SELECT_CONTAINER, /* its name, or its id from the front */
+	SELECT_POD,
+	SELECT_NAMESPACE,
+};
+
+struct selection_rule {
+	enum selection_field field;
+	char pattern[256]; /* fnmatch(3) */
+};
+
+/* With rules to include, who fits none of them is out; who fits one to exclude is out in any case. */
+struct selection {
+	struct selection_rule include[SELECTION_MAX], exclude[SELECTION_MAX];
+	size_t include_cnt, exclude_cnt;
+};
+
+/* Parses "unit=GLOB", "container=GLOB", "pod=GLOB", "namespace=GLOB", "name=GLOB" or "GLOB" (a name). 0,
+ * -EINVAL (what is before = is none of these, empty, too long), -E2BIG. */
+int selection_add(struct selection *s, bool include, const char *text);
+bool selection_has(const struct selection *s, const struct model_process *p);
+#endif

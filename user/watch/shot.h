@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_SHOT_H
+#define HOTRUN_WATCH_SHOT_H
+/*
+ * One capture of the resident recorder under way: what the ring has, and each slice that follows, into a
+ * file, a transaction a slice. Killed at any instant, the file is readable up to the last one, and not
+ * marked complete. Several may be under way at a time. No threads.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "watch/ring.h"
+#include "watch/selection.h"
+
+struct shot;
+
+struct shot_options {
+	const char *path; /* of the capture, copied */
+	uint64_t
+		from_ns; /* CLOCK_MONOTONIC: slices that end after it; UINT64_MAX = only what follows */
+	uint64_t
+		until_ns; /* the first slice that ends at or after it is the last; UINT64_MAX = none */
+	const struct selection
+		*selection; /* borrowed until shot_finish(); NULL = all (selection.h) */
+};
+
+/* Creates the file and writes what the ring has. 0; what store_create() and store_write_slice() say;
+ * -ENOMEM. *ret_shot owned by the caller. */
+int shot_new(const struct shot_options *options, const struct ring *ring, const struct model *live,
+	     struct shot **ret_shot);
+/* The newest slice of live has closed: writes it. A file that somebody holds locked gets it with the next
+ * one, bounded. 0, or what store_write_slice() says (-ENOSPC: what was written before can be read). */
+int shot_slice(struct shot *s, const struct model *live);
+/* True when the last slice is in. */
+bool shot_is_over(const struct shot *s);
+/* live goes away: extract_leave(). */
+void shot_leave(struct shot *s);
+/* Marks the capture complete and closes it. Takes the shot, also on an error. */
+int shot_finish(struct shot *s);
+/* Closes without the mark. Takes NULL. */
+void shot_free(struct shot *s);
+/* As given; and bytes of the file as of the last write. */
+const char *shot_path(const struct shot *s);
+uint64_t shot_bytes(const struct shot *s);
+#endif
