@@ -83,18 +83,26 @@ static bool equals(struct piece p, const char *s)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-#define VALUE_BYTES 32
+#define VALUE_BYTES  32
+#define LIMIT_MAX_NS 1000000000000000000ull
+
+/* 0 or -EINVAL: none, or too long. */
+static int copy_value(struct piece p, char ret_text[static VALUE_BYTES])
+{
+	if (!p.len || p.len >= VALUE_BYTES || memchr(p.s, '\0', p.len))
+		return -EINVAL;
+	memcpy(ret_text, p.s, p.len);
+	ret_text[p.len] = '\0';
+	return 0;
+}
 
 /* The number before so many bytes of unit. 0 or -EINVAL. */
 static int parse_number(struct piece p, size_t unit_len, double max, double *ret_value)
 {
 	char text[VALUE_BYTES];
 
-	p = trimmed(p.s, p.len - unit_len);
-	if (!p.len || p.len >= sizeof(text) || memchr(p.s, '\0', p.len))
+	if (copy_value(trimmed(p.s, p.len - unit_len), text))
 		return -EINVAL;
-	memcpy(text, p.s, p.len);
-	text[p.len] = '\0';
 	return text_parse_double(text, 0, max, ret_value) ? -EINVAL : 0;
 }
 
@@ -109,35 +117,21 @@ static int parse_share(struct piece p, double *ret_share)
 	return err;
 }
 
-static const struct unit {
-	const char *name;
-	double ns;
-} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-
 static int parse_time(struct piece p, uint64_t *ret_ns)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		double value;
+	char text[VALUE_BYTES];
 
-		if (!ends_with(p, units[i].name))
-			continue;
-		if (parse_number(p, strlen(units[i].name), 1e9, &value) ||
-		    value * units[i].ns > 1e18)
-			return -EINVAL;
-		*ret_ns = (uint64_t)(value * units[i].ns + 0.5);
-		return 0;
-	}
-	return -EINVAL;
+	if (copy_value(p, text))
+		return -EINVAL;
+	return text_parse_time(text, 0, LIMIT_MAX_NS, ret_ns) ? -EINVAL : 0;
 }
 
 static int parse_count(struct piece p, uint64_t *ret_count)
 {
 	char text[VALUE_BYTES];
 
-	if (!p.len || p.len >= sizeof(text) || memchr(p.s, '\0', p.len))
+	if (copy_value(p, text))
 		return -EINVAL;
-	memcpy(text, p.s, p.len);
-	text[p.len] = '\0';
 	return text_parse_u64(text, 0, 1000000000, ret_count) ? -EINVAL : 0;
 }
 
