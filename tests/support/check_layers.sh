@@ -14,7 +14,7 @@ ALLOWED = {
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
     'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
     'user/collect': {'user/base', 'user/model', 'user/names', 'user/kernel', 'bpf/events.h'},
-    'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output',
+    'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output', 'user/kernel', 'user/collect',
                    'bpf/events.h'},
     'user/commands': {'user/base', 'user/model', 'user/names', 'user/store', 'user/judge',
                       'user/output', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},

@@ -7,6 +7,7 @@
  * delays the next slice nor brings the recorder down with it. NAME.hotrun gets NAME.txt and NAME.html,
  * mode 0600, under a temporary name (".NAME.txt.new") until they are whole. No threads.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 struct papers;
@@ -20,7 +21,8 @@ int papers_add(struct papers *p, const char *name);
  * Returns 1 and the name of a capture whose papers are done now (borrowed until the next call; *ret_err 0
  * or why they are not: negative errno, -ETIMEDOUT), else 0. For once a slice; never waits. */
 int papers_look(struct papers *p, uint64_t now_ns, const char **ret_name, int *ret_err);
-/* Captures that wait or are being written. */
+/* True while it waits or is being written; and how many do. */
+bool papers_has(const struct papers *p, const char *name);
 unsigned int papers_pending(const struct papers *p);
 /* Ends the one that runs. Takes NULL. */
 void papers_free(struct papers *p);
