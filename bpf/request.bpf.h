@@ -16,19 +16,15 @@
 #define WORKERS_MAX 256
 
 struct connection {
-	__u64 listener; /* cookie of the listening socket */
+	/* What each request touches comes first: with the kernel's word before it, one line of the cache. */
 	__u64 begun_ns; /* of the unanswered request; 0 = none */
-	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 received; /* bytes that are counted */
-	__u64 owner_start_ns;
-	__u32 owner;	 /* tgid of who read or sent last, else of who listens; 0 = not known */
-	__u32 row;	 /* of owner, and 1; 0 = not looked up */
-	__u32 home;	 /* row of the process that listens, and 1; 0 = there is none */
+	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
 	__u32 begun_seq; /* where the answer to the request will begin */
-	__u32 joined;	 /* not yet counted */
-	__u32 netns;
-	__u16 port;
-	__u8 family;
+	__u32 owner; /* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
+	__u32 row;     /* of owner, and 1; 0 = not looked up */
+	__u32 home;    /* row of the process that listens, and 1; 0 = there is none */
+	__u32 joined;  /* not yet counted */
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
 	/* Bytes of their own, since they have several writers. */
 	__u8 arrived;	/* its first data was seen, or is known of */
@@ -36,7 +32,15 @@ struct connection {
 	__u8 uncounted; /* the unanswered request is not yet among those begun */
 	__u8 early;	/* an answer was seen before its send returned */
 	__u8 earlier;	/* the unanswered request is older than the session */
-	__u8 pad[3];
+	__u8 listens;	/* perhaps: the state of a socket that listens, or a fresh copy of it */
+	__u8 family;
+	__u16 port;
+	__u16 pad;
+	__u64 listener; /* cookie of the listening socket */
+	__u64 ready_ns; /* end of the handshake; 0 = not seen */
+	__u64 owner_start_ns;
+	__u32 netns;
+	__u32 pad2;
 };
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
@@ -49,6 +53,12 @@ struct connection_map {
 	__type(value, struct connection);
 };
 extern struct connection_map connections SEC(".maps");
+
+/* Most sockets have no storage at all, the clients' on a proxied or tested host among them: a field tells. */
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return sk->sk_bpf_storage ? bpf_sk_storage_get(&connections, sk, 0, 0) : NULL;
+}
 
 struct listening_key {
 	__u32 netns;
@@ -188,6 +198,15 @@ static __always_inline __u32 find_row(struct connection *c, __u32 tgid, __u64 st
 	return value ? *value + 1 : new_row(c, tgid, start_ns);
 }
 
+/* The unanswered request, if that was not done where it began. */
+static __always_inline void count_begun(struct connection *c, struct endpoint *e)
+{
+	if (e && c->uncounted) {
+		c->uncounted = 0;
+		ADD(e->begun, 1);
+	}
+}
+
 static __always_inline __u64 current_start_ns(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -195,7 +214,7 @@ static __always_inline __u64 current_start_ns(void)
 	return task->group_leader->start_boottime;
 }
 
-/* The current process reads from the socket or sends on it. */
+/* The current process sends on the socket. */
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -207,10 +226,7 @@ static __always_inline struct endpoint *adopt(struct connection *c)
 		c->row = find_row(c, tgid, c->owner_start_ns);
 	}
 	e = row_at(c->row);
-	if (e && c->uncounted) {
-		c->uncounted = 0;
-		ADD(e->begun, 1);
-	}
+	count_begun(c, e);
 	return e;
 }
 
@@ -230,6 +246,7 @@ static __always_inline struct connection state_of_listener(struct sock *sk)
 		.netns = sk->__sk_common.skc_net.net->ns.inum,
 		.port = sk->__sk_common.skc_num,
 		.family = sk->__sk_common.skc_family,
+		.listens = 1,
 	};
 }
 
@@ -339,14 +356,55 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 
 	if (!begun)
 		return false;
-	if (c->uncounted) {
-		c->uncounted = 0;
-		ADD(e->begun, 1);
-	}
+	count_begun(c, e);
 	count_connection(c, e);
 	count_answer(e, now > begun ? now - begun : 0);
 	flush_bytes(c, e, tp);
 	return true;
+}
+
+/*
+ * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
+ * known yet for the first one of a connection, and the send will tell.
+ */
+static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
+{
+	struct endpoint *e = row_at(c->row);
+	__u64 begun;
+
+	if (e) {
+		if (finish(c, e, tp, now))
+			c->early = 1;
+		return;
+	}
+	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
+	if (!begun)
+		return;
+	c->early = 1;
+	c->uncounted = 0;
+	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
+}
+
+static __always_inline void count_early(struct connection *c, struct endpoint *e,
+					struct tcp_sock *tp)
+{
+	__u64 time_ns = c->early_ns ? __sync_lock_test_and_set(&c->early_ns, 0) : 0;
+
+	if (!time_ns)
+		return;
+	ADD(e->begun, 1);
+	count_connection(c, e);
+	count_answer(e, time_ns);
+	flush_bytes(c, e, tp);
+}
+
+/* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the
+ * client since, is nearer to it than the end of the send, and costs no look at the clock. */
+static __always_inline __u64 answered_ns(const struct connection *c, struct tcp_sock *tp)
+{
+	if ((__s32)(tp->snd_nxt - c->begun_seq) > 0)
+		return tp->tcp_clock_cache;
+	return bpf_ktime_get_ns();
 }
 
 /* Whether something was sent since the request began. */
