@@ -10,6 +10,7 @@
 struct connection_map connections SEC(".maps");
 struct endpoint_map endpoints SEC(".maps");
 struct row_map rows SEC(".maps");
+struct free_row_map free_rows SEC(".maps");
 
 __u32 rows_taken = 0;
 
@@ -46,7 +47,7 @@ static __always_inline void listen_begins(struct sock *sk)
 static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct endpoint *e = row_at(c->row ?: c->home);
+	struct endpoint *e = any_row_of(c);
 
 	if (!tp || is_path(tp))
 		return;

@@ -108,7 +108,16 @@ struct row_map {
 };
 extern struct row_map rows SEC(".maps");
 
-/* Rows taken, more than there are where they ran out. Defined in net.bpf.c. */
+/* Rows that are free again: nobody listens there any more, or the process is gone. Filled by the user side, which has
+ * cleared them; the programs take from it first. Defined in net.bpf.c. */
+struct free_row_map {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, ENDPOINTS_MAX);
+	__type(value, __u32);
+};
+extern struct free_row_map free_rows SEC(".maps");
+
+/* Rows that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 rows_taken;
 
 /* T, and that of some ports; set before load. */
@@ -135,6 +144,22 @@ static __always_inline struct endpoint *row_at(__u32 row_and_1)
 	return row_and_1 ? bpf_map_lookup_elem(&endpoints, &row) : NULL;
 }
 
+/* A row that a connection remembers, if it was not given to another listener meanwhile. */
+static __always_inline struct endpoint *row_of(const struct connection *c, __u32 row_and_1)
+{
+	struct endpoint *e = row_at(row_and_1);
+
+	return e && e->listener == c->listener ? e : NULL;
+}
+
+/* Of who serves it, else of who listened when it came. */
+static __always_inline struct endpoint *any_row_of(const struct connection *c)
+{
+	struct endpoint *e = row_of(c, c->row);
+
+	return e ?: row_of(c, c->home);
+}
+
 /* How many processes serve this listener by now; ret is the count before. */
 static __always_inline __u32 count_worker(__u64 listener, bool add)
 {
@@ -147,6 +172,18 @@ static __always_inline __u32 count_worker(__u64 listener, bool add)
 	if (add)
 		bpf_map_update_elem(&rows, &key, &one, BPF_NOEXIST);
 	return 0;
+}
+
+/* ROW_NONE = there is none. */
+static __always_inline __u32 take_row(void)
+{
+	__u32 row;
+
+	if (!bpf_map_pop_elem(&free_rows, &row))
+		return row;
+	if (rows_taken >= ENDPOINTS_MAX)
+		return ROW_NONE;
+	return __sync_fetch_and_add(&rows_taken, 1);
 }
 
 /*
@@ -165,19 +202,21 @@ static __noinline __u32 new_row(struct connection *c, __u32 tgid, __u64 start_ns
 	key.tgid = tgid;
 	if (count_worker(c->listener, false) >= WORKERS_MAX)
 		return c->home;
-	if (bpf_map_update_elem(&rows, &key, &none, BPF_NOEXIST))
-		return 0;
-	row = __sync_fetch_and_add(&rows_taken, 1);
+	row = take_row();
 	e = bpf_map_lookup_elem(&endpoints, &row);
 	if (!e)
 		return 0;
+	if (bpf_map_update_elem(&rows, &key, &none, BPF_NOEXIST)) {
+		bpf_map_push_elem(&free_rows, &row, 0);
+		return 0;
+	}
 	e->process_start_ns = start_ns;
 	e->tgid = tgid;
 	e->netns = c->netns;
 	e->port = c->port;
 	e->family = c->family;
 	e->slow_ns = slow_ns_of(c->port);
-	home = row_at(c->home);
+	home = row_of(c, c->home);
 	if (home)
 		__builtin_memcpy(e->address, home->address, sizeof(e->address));
 	barrier();
@@ -218,14 +257,14 @@ static __always_inline __u64 current_start_ns(void)
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct endpoint *e;
+	struct endpoint *e = c->owner == tgid ? row_of(c, c->row) : NULL;
 
-	if (c->owner != tgid || !c->row) {
+	if (!e) {
 		c->owner = tgid;
 		c->owner_start_ns = current_start_ns();
 		c->row = find_row(c, tgid, c->owner_start_ns);
+		e = row_of(c, c->row);
 	}
-	e = row_at(c->row);
 	count_begun(c, e);
 	return e;
 }
@@ -260,7 +299,7 @@ static __always_inline void own_listener(struct connection *c, struct sock *sk, 
 	c->owner_start_ns = start_ns;
 	c->home = 0;
 	c->home = find_row(c, tgid, start_ns);
-	e = row_at(c->home);
+	e = row_of(c, c->home);
 	if (e)
 		read_address(e->address, sk);
 }
@@ -335,7 +374,7 @@ static __always_inline void count_answer(struct endpoint *e, __u64 time_ns)
 /* now: when its data came; sent: bytes that were written since. */
 static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u64 now, __u32 sent)
 {
-	struct endpoint *e = row_at(c->row);
+	struct endpoint *e = row_of(c, c->row);
 
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
@@ -369,7 +408,7 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
  */
 static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
 {
-	struct endpoint *e = row_at(c->row);
+	struct endpoint *e = row_of(c, c->row);
 	__u64 begun;
 
 	if (e) {

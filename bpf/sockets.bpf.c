@@ -192,7 +192,8 @@ int find_owners(struct bpf_iter__task_file *ctx)
 		c->owner = task->tgid;
 		c->owner_start_ns = start_ns;
 		c->row = find_row(c, task->tgid, start_ns);
-		count_begun(c, row_at(c->row));
+		if (!c->earlier)
+			count_begun(c, row_of(c, c->row));
 	}
 	return 0;
 }
@@ -208,7 +209,7 @@ static __always_inline bool is_unsure(const struct connection *c, struct tcp_soc
 
 	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
 		return true;
-	e = row_at(c->row ?: c->home);
+	e = any_row_of(c);
 	if (!protocols && e)
 		protocols = e->protocols;
 	return protocols == PROTOCOL_OTHER;

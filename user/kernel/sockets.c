@@ -15,6 +15,7 @@
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/namespaces.h"
+#include "kernel/rows.h"
 #include "kernel/session_private.h"
 
 /* T where nobody says one: the limit of "satisfied" that most services are judged by. */
@@ -101,6 +102,7 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.connections, false);
 	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
 	bpf_map__set_autocreate(s->bpf->maps.rows, false);
+	bpf_map__set_autocreate(s->bpf->maps.free_rows, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
 	bpf_map__set_autocreate(s->bpf->maps.openings, false);
 	bpf_map__set_autocreate(s->bpf->maps.readings, false);
@@ -327,6 +329,9 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 	err = read_from(s, 0, &found);
 	if (!err && find_holders(s, noted(0, found)))
 		err = read_from(s, 0, &found);
+	/* Of more, it is not known here which listen. */
+	if (!err && found <= READINGS_MAX)
+		rows_give_back(s, found);
 	for (int i = 1; !err; i++) {
 		hand_over(s, noted(from, found), ops);
 		from += READINGS_MAX;
