@@ -253,7 +253,7 @@ static __always_inline __u64 current_start_ns(void)
 	return task->group_leader->start_boottime;
 }
 
-/* The current process sends on the socket. */
+/* The current process sends on the socket. Without a row left for it, it is counted with the one that listens. */
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -263,7 +263,7 @@ static __always_inline struct endpoint *adopt(struct connection *c)
 		c->owner = tgid;
 		c->owner_start_ns = current_start_ns();
 		c->row = find_row(c, tgid, c->owner_start_ns);
-		e = row_of(c, c->row);
+		e = any_row_of(c);
 	}
 	count_begun(c, e);
 	return e;
