@@ -402,28 +402,6 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 	return true;
 }
 
-/*
- * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
- * known yet for the first one of a connection, and the send will tell.
- */
-static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
-{
-	struct endpoint *e = row_of(c, c->row);
-	__u64 begun;
-
-	if (e) {
-		if (finish(c, e, tp, now))
-			c->early = 1;
-		return;
-	}
-	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
-	if (!begun)
-		return;
-	c->early = 1;
-	c->uncounted = 0;
-	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
-}
-
 static __always_inline void count_early(struct connection *c, struct endpoint *e,
 					struct tcp_sock *tp)
 {
@@ -435,6 +413,32 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 	count_connection(c, e);
 	count_answer(e, time_ns);
 	flush_bytes(c, e, tp);
+}
+
+/*
+ * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
+ * known yet for the first one of a connection: the send will tell, unless it is of a kind that is not seen
+ * (sendfile before 6.3), and then the next answer counts it for the one that listens.
+ */
+static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
+{
+	struct endpoint *e = row_of(c, c->row), *home;
+	__u64 begun;
+
+	if (e) {
+		if (finish(c, e, tp, now))
+			c->early = 1;
+		return;
+	}
+	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
+	if (!begun)
+		return;
+	home = row_of(c, c->home);
+	if (home)
+		count_early(c, home, tp);
+	c->early = 1;
+	c->uncounted = 0;
+	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
 }
 
 /* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the
