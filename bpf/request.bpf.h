@@ -39,6 +39,7 @@ struct connection {
 	__u64 listener; /* cookie of the listening socket */
 	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 owner_start_ns;
+	__u64 early_at_ns; /* when early_ns was told */
 	__u32 netns;
 	__u32 pad2;
 };
@@ -253,7 +254,7 @@ static __always_inline __u64 current_start_ns(void)
 	return task->group_leader->start_boottime;
 }
 
-/* The current process sends on the socket. */
+/* The current process sends on the socket. Without a row left for it, it is counted with the one that listens. */
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -263,7 +264,7 @@ static __always_inline struct endpoint *adopt(struct connection *c)
 		c->owner = tgid;
 		c->owner_start_ns = current_start_ns();
 		c->row = find_row(c, tgid, c->owner_start_ns);
-		e = row_of(c, c->row);
+		e = any_row_of(c);
 	}
 	count_begun(c, e);
 	return e;
@@ -402,28 +403,6 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 	return true;
 }
 
-/*
- * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
- * known yet for the first one of a connection, and the send will tell.
- */
-static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
-{
-	struct endpoint *e = row_of(c, c->row);
-	__u64 begun;
-
-	if (e) {
-		if (finish(c, e, tp, now))
-			c->early = 1;
-		return;
-	}
-	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
-	if (!begun)
-		return;
-	c->early = 1;
-	c->uncounted = 0;
-	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
-}
-
 static __always_inline void count_early(struct connection *c, struct endpoint *e,
 					struct tcp_sock *tp)
 {
@@ -435,6 +414,36 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 	count_connection(c, e);
 	count_answer(e, time_ns);
 	flush_bytes(c, e, tp);
+}
+
+/*
+ * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
+ * known yet for the first one of a connection: the send will tell. If that takes long (it waits for a slow
+ * client, or is of a kind that is not seen: sendfile before 6.3), or another one follows, it counts for the one
+ * that listens.
+ */
+#define EARLY_MOST_NS 100000000
+
+static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
+{
+	struct endpoint *e = row_of(c, c->row), *home;
+	__u64 begun;
+
+	if (e) {
+		if (finish(c, e, tp, now))
+			c->early = 1;
+		return;
+	}
+	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
+	if (!begun)
+		return;
+	home = row_of(c, c->home);
+	if (home)
+		count_early(c, home, tp);
+	c->early = 1;
+	c->uncounted = 0;
+	c->early_at_ns = now;
+	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
 }
 
 /* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the
