@@ -99,7 +99,8 @@ struct row_key {
 #define ROW_NONE 0xffffffffu /* and 1: 0 */
 
 /* listener, process -> row. Written where a process first serves a listener's connection. Size: a key for
- * each row and one for each listener, and as many that found no row. Defined in net.bpf.c. */
+ * each row and one for each listener, and room to spare. The user side takes keys away with their rows. Defined in
+ * net.bpf.c. */
 struct row_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4 * ENDPOINTS_MAX);
