@@ -12,45 +12,18 @@
 #include "judge/limits.h"
 #include "output/report.h"
 #include "output/report_text.h"
+#include "report_support.h"
 
 #define CS (BUILD_SECOND / 100)
 #define MS (BUILD_SECOND / 1000)
 
-static char *report_text(struct model *m, const struct report_options *options)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	cr_assert(out);
-	cr_assert_eq(report_write(out, m, options), 0);
-	fclose(out);
-	return text;
-}
-
 static void expect_screen(const char *golden, struct model *m)
 {
-	char *text = report_text(m, &(struct report_options){.summary = true});
+	char *text = report_text(m, &(struct report_options){.summary = true}, NULL);
 
 	golden_expect(golden, text, strlen(text));
 	free(text);
 	model_free(m);
-}
-
-static void says(struct model *m, const struct report_options *options, const char *expected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(strstr(text, expected), "\"%s\" is not in\n%s", expected, text);
-	free(text);
-}
-
-static void says_not(struct model *m, const struct report_options *options, const char *unexpected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(!strstr(text, unexpected), "\"%s\" is in\n%s", unexpected, text);
-	free(text);
 }
 
 /* A process of one method; figures in hundredths of a second, samples as its CPU time asks for. */
@@ -233,18 +206,20 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 			      &(struct model_sched){.on_cpu_ns = 20 * CS,
 						    .waited_ns = (i == 13 ? 140 : 80) * CS});
 	build_books(m, 30);
-	says(m, &(struct report_options){.summary = true, .width = 200},
-	     "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait behind "
-	     "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
-	says(m, &(struct report_options){.summary = true, .width = 200},
-	     "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a while\n");
+	report_says(m, &(struct report_options){.summary = true, .width = 200},
+		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "
+		    "behind "
+		    "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
+	report_says(
+		m, &(struct report_options){.summary = true, .width = 200},
+		"verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a while\n");
 	/* As --from and --to take them, of a capture that was cut. */
-	says(m,
-	     &(struct report_options){
-		     .summary = true,
-		     .width = 200,
-		     .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
-	     "from 32.0 to 36.0 s, worst at 33.0 s");
+	report_says(m,
+		    &(struct report_options){
+			    .summary = true,
+			    .width = 200,
+			    .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
+		    "from 32.0 to 36.0 s, worst at 33.0 s");
 	model_free(m);
 }
 
@@ -256,13 +231,13 @@ Test(report_verdict, healthy_ones_are_told_where_they_are_asked_for)
 	add(m, 800, "postgres", "ExecScan", FIGURES(.on_cpu_ns = 110));
 	add_crowd(m);
 	build_books(m, 10);
-	says_not(m, NULL, "  healthy");
-	says(m, &(struct report_options){.processes = &p, .process_cnt = 1},
-	     "  healthy Shop.Api 1234: 0.20 of 2 CPUs (high from 70 %)\n");
-	says_not(m, &(struct report_options){.processes = &p, .process_cnt = 1},
-		 "healthy postgres");
-	says(m, &(struct report_options){.all = true}, "  healthy postgres 800: ");
-	says_not(m, &(struct report_options){.all = true}, "  healthy cron");
+	report_says_not(m, NULL, "  healthy");
+	report_says(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+		    "  healthy Shop.Api 1234: 0.20 of 2 CPUs (high from 70 %)\n");
+	report_says_not(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+			"healthy postgres");
+	report_says(m, &(struct report_options){.all = true}, "  healthy postgres 800: ");
+	report_says_not(m, &(struct report_options){.all = true}, "  healthy cron");
 	model_free(m);
 }
 
@@ -275,7 +250,7 @@ Test(report_verdict, limits_of_the_caller)
 	verdict_limits_default(&policy.limits);
 	cr_assert_eq(limits_set(&policy, "stuck=1m", error), 0);
 	cr_assert_eq(limits_set(&policy, "min-requests=1000", error), 0);
-	says(m, &(struct report_options){.limits = &policy}, "verdict: healthy");
+	report_says(m, &(struct report_options){.limits = &policy}, "verdict: healthy");
 	model_free(m);
 }
 
@@ -284,12 +259,12 @@ Test(report_verdict, what_is_not_known_is_told)
 	struct model *m = busy_elastic();
 
 	m->host.off = OFF_REQUESTS;
-	says(m, &(struct report_options){.width = 300},
-	     "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
-	     "signal: ");
-	says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
+	report_says(m, &(struct report_options){.width = 300},
+		    "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
+		    "signal: ");
+	report_says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
 	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
-	says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
+	report_says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
 	model_free(m);
 }
 
@@ -297,10 +272,10 @@ Test(report_verdict, what_blurs_requests_is_told_beside_them)
 {
 	struct model *m = hang();
 
-	says(m, &(struct report_options){.width = 400},
-	     "Long polls and streams wait by design: then set \"stuck\" for that process");
+	report_says(m, &(struct report_options){.width = 400},
+		    "Long polls and streams wait by design: then set \"stuck\" for that process");
 	m->endpoints[0].protocols = PROTOCOL_HTTP2;
-	says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
+	report_says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
 	model_free(m);
 }
 
@@ -350,8 +325,8 @@ Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_p
 		for (const char *c = text; *c; c++)
 			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
 		free(text);
-		text = report_text(m,
-				   &(struct report_options){.width = widths[i], .summary = true});
+		text = report_text(m, &(struct report_options){.width = widths[i], .summary = true},
+				   NULL);
 		for (const char *c = text; *c; c++)
 			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
 		cr_expect(!strstr(text, "\xe2\x80\xae"));

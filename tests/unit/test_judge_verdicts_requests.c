@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Verdicts of those who serve, or who have a signal of their own. */
+#include <criterion/criterion.h>
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "judged.h"
+
+#define CS (BUILD_SECOND / 100)
+#define MS (BUILD_SECOND / 1000)
+
+Test(verdicts_requests, requests_of_any_protocol_count_and_what_blurs_them_is_told)
+{
+	static const uint8_t protocols[] = {PROTOCOL_HTTP1, PROTOCOL_HTTP2, PROTOCOL_TLS};
+
+	for (size_t i = 0; i < sizeof(protocols); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
+		struct judged j;
+
+		e = build_endpoint(m, p, "::", 443);
+		m->endpoints[e].protocols = protocols[i];
+		build_books(m, 10);
+		judged_leaves(m, e, 9, 100, 60 * BUILD_SECOND);
+		j = judged_of(m);
+		judged_expect(&j, p, VERDICT_INELASTIC);
+		cr_assert(judged_row(&j, p));
+		cr_expect_eq(judged_row(&j, p)->blur != NULL, protocols[i] != PROTOCOL_HTTP1);
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, what_perhaps_wants_no_answer_is_no_hang)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "logstash", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 5044);
+	build_books(m, 10);
+	build_service(m, &(struct model_service){.slice = 9, .endpoint = e, .unsure = 40});
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_HEALTHY);
+	judged_free(&j);
+}
+
+Test(verdicts_requests, hang_that_ended_is_told)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 80);
+	build_books(m, 10);
+	judged_leaves(m, e, 2, 9, 12 * BUILD_SECOND);
+	build_answers(m, 5, e, MS, 1000);
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_INELASTIC);
+	cr_assert(judged_row(&j, p));
+	cr_expect_eq(judged_row(&j, p)->worst, 2);
+	judged_free(&j);
+}
+
+Test(verdicts_requests, refused_connections_count_where_the_queue_was_full)
+{
+	static const struct {
+		uint32_t queued, backlog;
+		enum verdict verdict;
+	} queues[] = {
+		{0, 512, VERDICT_HEALTHY},     {255, 512, VERDICT_HEALTHY},
+		{256, 512, VERDICT_INELASTIC}, {513, 512, VERDICT_INELASTIC},
+		{0, 0, VERDICT_HEALTHY},
+	};
+
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0);
+		struct judged j;
+
+		build_endpoint(m, p, "::", 80);
+		build_books(m, 10);
+		build_service(m, &(struct model_service){
+					 .slice = 3,
+					 .served = {.drops = 7},
+					 .queued = queues[i].queued,
+					 .backlog = queues[i].backlog,
+				 });
+		j = judged_of(m);
+		judged_expect(&j, p, queues[i].verdict);
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, why_a_process_has_no_signal)
+{
+	static const struct {
+		uint32_t off;
+		const char *expected;
+	} reasons[] = {
+		{0, "it serves no requests that hotrun sees"},
+		{OFF_REQUESTS, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		const char *expected = reasons[i].expected;
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1900, 0, 0, 0);
+		struct judged j;
+
+		m->host.off = reasons[i].off;
+		build_endpoint(m, p, "::", 443);
+		build_books(m, 10);
+		j = judged_of(m);
+		judged_expect(&j, p, VERDICT_BUSY_UNMEASURED);
+		cr_assert(judged_row(&j, p));
+		cr_expect_str_eq(judged_row(&j, p)->unmeasured,
+				 expected ? expected : model_off_text(OFF_REQUESTS));
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, operators_own_signal)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t fast = judged_add(m, 10, "worker", 900, 400, 0, 0);
+	uint32_t slow = judged_add(m, 20, "queue", 1, 0, 0, 0);
+	uint32_t none = judged_add(m, 30, "other", 300, 400, 0, 0);
+	struct judged j;
+
+	build_books(m, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		model_signal_add(m, &(struct model_signal){i, fast, 10000});
+		model_signal_add(m, &(struct model_signal){i, slow, 500000});
+	}
+	j = judged_of(m);
+	judged_expect(&j, fast, VERDICT_HEALTHY);
+	judged_expect(&j, slow, VERDICT_INELASTIC);
+	judged_expect(&j, none, VERDICT_STARVED);
+	judged_free(&j);
+}
+
+/* Over all it is no more than usual, and for some seconds nothing works. */
+Test(verdicts_requests, operators_signal_of_some_seconds)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t queue = judged_add(m, 20, "queue", 1, 0, 0, 0);
+	struct judged j;
+
+	build_books(m, 60);
+	for (uint32_t i = 0; i < 60; i++)
+		model_signal_add(m,
+				 &(struct model_signal){i, queue, i >= 20 && i < 25 ? 900000 : 0});
+	j = judged_of(m);
+	cr_assert(judged_row(&j, queue));
+	cr_expect(judged_row(&j, queue)->episode);
+	cr_expect_eq(judged_row(&j, queue)->first, 20);
+	cr_expect_eq(judged_row(&j, queue)->last, 24);
+	judged_expect(&j, queue, VERDICT_INELASTIC);
+	judged_free(&j);
+}
