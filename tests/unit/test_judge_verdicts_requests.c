@@ -159,3 +159,47 @@ Test(verdicts_requests, operators_signal_of_some_seconds)
 	judged_expect(&j, queue, VERDICT_INELASTIC);
 	judged_free(&j);
 }
+
+/* A hang whose clients give up before T leaves nothing that is slow. */
+Test(verdicts_requests, clients_that_give_up_are_no_sign_of_health)
+{
+	static const struct {
+		const char *name;
+		uint64_t answered, abandoned;
+		uint8_t protocols;
+		enum verdict verdict;
+	} cases[] = {
+		{"nobody is answered", 0, 100, PROTOCOL_HTTP1, VERDICT_INELASTIC},
+		{"half are", 100, 100, PROTOCOL_HTTP1, VERDICT_INELASTIC},
+		{"most are", 101, 100, PROTOCOL_HTTP1, VERDICT_HEALTHY},
+		{"few are known of", 0, 19, PROTOCOL_HTTP1, VERDICT_HEALTHY},
+		{"the last words of TLS", 100, 100, PROTOCOL_HTTP1 | PROTOCOL_TLS, VERDICT_HEALTHY},
+		{"logs want no answer", 0, 100, PROTOCOL_OTHER, VERDICT_HEALTHY},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0);
+		uint32_t e = build_endpoint(m, p, "::", 80);
+		const struct verdict_row *row;
+		struct judged j;
+
+		m->endpoints[e].protocols = cases[i].protocols;
+		build_books(m, 10);
+		build_answers(m, 3, e, MS, cases[i].answered);
+		build_service(m, &(struct model_service){
+					 .slice = 4,
+					 .endpoint = e,
+					 .served = {.begun = cases[i].abandoned,
+						    .abandoned = cases[i].abandoned},
+				 });
+		j = judged_of(m);
+		row = judged_row(&j, p);
+		cr_expect_eq(row ? row->result.verdict : VERDICT_HEALTHY, cases[i].verdict, "%s",
+			     cases[i].name);
+		cr_expect(!row || row->result.evidence[0].figure == FIGURE_UNANSWERED, "%s",
+			  cases[i].name);
+		cr_expect(!row || !row->unmeasured, "%s", cases[i].name);
+		judged_free(&j);
+	}
+}

@@ -164,6 +164,34 @@ Test(report_requests, what_is_not_known_is_told_with_its_reason)
 	model_free(empty);
 }
 
+Test(report_requests, what_ended_without_an_answer_is_told)
+{
+	static const struct {
+		uint64_t answered, abandoned;
+		bool told;
+	} cases[] = {{990, 10, true}, {991, 9, false}, {1000, 10, false}, {0, 10, true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = build_process(m, 10, "Shop.Api", 0);
+		uint32_t e = build_endpoint(m, p, "::", 8080);
+
+		build_books(m, 1);
+		build_answers(m, 0, e, MS, cases[i].answered);
+		build_service(m, &(struct model_service){
+					 .endpoint = e,
+					 .served = {.begun = cases[i].abandoned,
+						    .abandoned = cases[i].abandoned},
+				 });
+		if (cases[i].told)
+			report_says(m, &(struct report_options){.width = 200},
+				    "port 8080: 10 requests (");
+		else
+			report_says_not(m, NULL, "ended without an answer");
+		model_free(m);
+	}
+}
+
 /* As a stranger's capture may have it: every figure at its largest, names that steer terminals. */
 static struct model *hostile(void)
 {

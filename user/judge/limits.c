@@ -24,6 +24,8 @@ struct limit {
 
 static const struct limit limits[] = {
 	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on degraded"),
+	LIMIT("unanswered", SHARE, unanswered,
+	      "of those that end, without an answer (HTTP/1): from there on"),
 	LIMIT("min-requests", COUNT, requests_min, "fewer requests tell nothing of a share"),
 	LIMIT("stuck", TIME, stuck_ns, "a request unanswered for longer hangs"),
 	LIMIT("signal", NUMBER, signal_bad, "the operator's own signal: from there on bad"),

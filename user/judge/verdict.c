@@ -13,6 +13,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 	*ret_limits = (struct verdict_limits){
 		.high_cpu = 0.7,
 		.slow_share = 0.1,
+		.unanswered = 0.5,
 		.stuck_ns = STUCK_NS,
 		.progress = 0.8,
 		.delay_ns = 20000000,
@@ -126,8 +127,8 @@ static const struct rule rules[] = {
 
 /* --- evidence -------------------------------------------------------------------------------- */
 
-static const enum verdict_figure signal_figures[] = {FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_DROPS,
-						     FIGURE_SIGNAL};
+static const enum verdict_figure signal_figures[] = {
+	FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_UNANSWERED, FIGURE_DROPS, FIGURE_SIGNAL};
 static const enum verdict_figure scheduler_figures[] = {FIGURE_PROGRESS, FIGURE_DELAY};
 static const enum verdict_figure other_figures[] = {
 	FIGURE_SLOW_SHARE, FIGURE_SIGNAL, FIGURE_REQUESTS,	FIGURE_CPU,

@@ -107,8 +107,9 @@ static void find_sections(struct inputs *in, const struct model *m)
 /* stands: what is unanswered at its end is so at the end of all that is summed. */
 static void add_service(struct inputs *in, const struct model_service *s, bool stands)
 {
-	struct request_sum *sum = &in->requests[in->s->m->endpoints[s->endpoint].process];
 	const struct model *m = in->s->m;
+	const struct model_endpoint *e = &m->endpoints[s->endpoint];
+	struct request_sum *sum = &in->requests[e->process];
 
 	sum->answered_ns += s->served.time_ns;
 	if (s->slice < m->slices_cnt && m->slices[s->slice].end_ns > m->slices[s->slice].start_ns)
@@ -116,6 +117,10 @@ static void add_service(struct inputs *in, const struct model_service *s, bool s
 			s->late * (m->slices[s->slice].end_ns - m->slices[s->slice].start_ns);
 	sum->answered += s->served.answered;
 	sum->slow += s->served.slow;
+	if (requests_is_plain(e->protocols)) {
+		sum->plain += s->served.answered;
+		sum->abandoned += s->served.abandoned;
+	}
 	if (s->backlog && s->queued >= s->backlog / 2)
 		sum->drops += s->served.drops;
 	if (stands)
@@ -135,6 +140,9 @@ static void share_of(const struct request_sum *sum, struct verdict_input *ret_in
 	ret_input->requests = requests_judged(&figures);
 	ret_input->slow_share = requests_slow_share(&figures);
 	ret_input->answered = sum->answered;
+	ret_input->ended = sum->abandoned ? sum->plain + sum->abandoned : 0;
+	if (ret_input->ended)
+		ret_input->unanswered_share = (double)sum->abandoned / (double)ret_input->ended;
 	if (sum->answered)
 		ret_input->answered_share = (double)sum->slow / (double)sum->answered;
 }
@@ -373,7 +381,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
 						     : requests->stuck;
 	input.oldest_ns = requests->oldest_ns;
-	input.has_requests = input.requests || input.oldest_ns;
+	input.has_requests = input.requests || input.oldest_ns || input.ended;
 	input.drops = requests->drops;
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
