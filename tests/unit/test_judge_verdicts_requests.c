@@ -203,3 +203,46 @@ Test(verdicts_requests, clients_that_give_up_are_no_sign_of_health)
 		judged_free(&j);
 	}
 }
+
+/* It waits a little behind its clients, but that is not why nobody is answered. */
+Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 120, 160, 0, 0);
+	uint32_t e = build_endpoint(m, p, "::", 80);
+	struct judged j;
+
+	build_books(m, 10);
+	for (uint32_t i = 0; i < 10; i++)
+		build_service(m, &(struct model_service){.slice = i,
+							 .endpoint = e,
+							 .in_progress = 8,
+							 .oldest_ns = 290 * MS,
+							 .served = {.begun = 26, .abandoned = 26}});
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_INELASTIC);
+	judged_free(&j);
+}
+
+/* nginx is as slow as the service behind it, which lacks CPU: that comes first on a host that is full. */
+Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t proxy = judged_add(m, 5, "nginx", 1, 1, 0, 0);
+	uint32_t api = judged_add(m, 10, "Shop.Api", 200, 3000, 0, 0);
+	struct judged j;
+
+	judged_add(m, 20, "export", 1780, 100, 0, 0);
+	judged_answers(m, build_endpoint(m, proxy, "::", 80), 10, 900 * MS, 100);
+	judged_answers(m, build_endpoint(m, api, "::", 8080), 10, 900 * MS, 100);
+	build_books(m, 10);
+	j = judged_of(m);
+	judged_expect_host(&j, VERDICT_HOST_OVERLOADED);
+	judged_expect(&j, proxy, VERDICT_INELASTIC);
+	judged_expect(&j, api, VERDICT_STARVED);
+	cr_assert_geq(j.v->rows_cnt, 2);
+	cr_expect_eq(j.v->rows[0].process, api);
+	cr_expect_eq(j.v->rows[1].process, proxy);
+	cr_expect_eq(j.v->degraded_services, 2);
+	judged_free(&j);
+}

@@ -210,9 +210,10 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "
 		    "behind "
 		    "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
-	report_says(
-		m, &(struct report_options){.summary = true, .width = 200},
-		"verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a while\n");
+	report_says(m, &(struct report_options){.summary = true, .width = 200},
+		    "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes short of CPU for "
+		    "a while, "
+		    "none seen to serve requests\n");
 	/* As --from and --to take them, of a capture that was cut. */
 	report_says(m,
 		    &(struct report_options){
@@ -336,4 +337,67 @@ Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_p
 		free(text);
 		model_free(m);
 	}
+}
+
+/* Jobs that share a full host wait by their own choice, as far as anybody can tell. */
+Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web;
+
+	for (uint32_t i = 0; i < 6; i++)
+		add(m, 100 + i, "cc1", "main", FIGURES(.on_cpu_ns = 330, .waited_ns = 670));
+	web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10, .waited_ns = 1));
+	build_books(m, 10);
+	report_says(m, &wide, "6 of 7 processes short of CPU, none seen to serve requests\n");
+	report_says(m, &wide, "Work that may wait: start it with nice, or set \"progress\" and ");
+	m->host.off = OFF_REQUESTS;
+	report_says(m, &wide, "6 of 7 processes short of CPU\n");
+	m->host.off = 0;
+	/* Not so where a service is hurt, which does not even wait. */
+	build_service(m, &(struct model_service){
+				 .slice = 9,
+				 .endpoint = build_endpoint(m, web, "::", 80),
+				 .in_progress = 3,
+				 .stuck = 3,
+				 .oldest_ns = 20 * BUILD_SECOND,
+			 });
+	report_says(m, &wide, "7 of 7 processes hurt\n");
+	model_free(m);
+}
+
+Test(report_verdict, an_overloaded_host_on_which_only_a_hang_hurts)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+
+	add(m, 100, "batch", "main", FIGURES(.on_cpu_ns = 1980));
+	build_books(m, 10);
+	build_service(m, &(struct model_service){
+				 .slice = 9,
+				 .endpoint = build_endpoint(m, web, "::", 80),
+				 .in_progress = 3,
+				 .stuck = 3,
+				 .oldest_ns = 20 * BUILD_SECOND,
+			 });
+	report_says(m, &wide, "verdict: host-overloaded");
+	report_says(m, &wide, "; who is hurt does not wait for a CPU, see below\n");
+	model_free(m);
+}
+
+Test(report_verdict, a_proxy_and_its_service)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+	uint32_t proxy = add(m, 300, "nginx", "main", FIGURES(.on_cpu_ns = 10));
+
+	serve(m, web, 8080, 900 * MS, 100);
+	build_books(m, 10);
+	report_says_not(m, &wide, "A proxy is");
+	serve(m, proxy, 80, 900 * MS, 100);
+	report_says(m, &wide, "A proxy is as slow as the service behind it: look at that first");
+	model_free(m);
 }

@@ -91,6 +91,12 @@ struct verdict_input {
 	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
 };
 
+/* Its requests, or its operator, say whether it is hurt; else the scheduler is asked. */
+static inline bool verdict_has_signal(const struct verdict_input *input)
+{
+	return input->has_requests || input->has_signal;
+}
+
 enum verdict_figure {
 	FIGURE_SLOW_SHARE,
 	FIGURE_STUCK,

@@ -108,13 +108,15 @@ static void find_sections(struct inputs *in, const struct model *m)
 static void add_service(struct inputs *in, const struct model_service *s, bool stands)
 {
 	const struct model *m = in->s->m;
+	const struct model_slice *slice = s->slice < m->slices_cnt ? &m->slices[s->slice] : NULL;
+	uint64_t slice_ns =
+		slice && slice->end_ns > slice->start_ns ? slice->end_ns - slice->start_ns : 0;
 	const struct model_endpoint *e = &m->endpoints[s->endpoint];
 	struct request_sum *sum = &in->requests[e->process];
 
 	sum->answered_ns += s->served.time_ns;
-	if (s->slice < m->slices_cnt && m->slices[s->slice].end_ns > m->slices[s->slice].start_ns)
-		sum->late_ns +=
-			s->late * (m->slices[s->slice].end_ns - m->slices[s->slice].start_ns);
+	sum->late_ns += s->late * slice_ns;
+	sum->open_ns += s->in_progress * slice_ns;
 	sum->answered += s->served.answered;
 	sum->slow += s->served.slow;
 	if (requests_is_plain(e->protocols)) {
@@ -343,12 +345,13 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 
 /* --- what a verdict is made of --------------------------------------------------------------- */
 
-/* By Little's law. A late one that is answered is in both sums: the larger one is at least half of the
- * truth. */
+/* By Little's law. A late one that is answered is in several sums: the largest is at least half of the
+ * truth. Of those that nobody answers only the ends of slices tell. */
 static double mean_unanswered(const struct inputs *in, const struct request_sum *sum)
 {
-	return sched_mean(sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns,
-			  in->elapsed_ns);
+	uint64_t most_ns = sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns;
+
+	return sched_mean(most_ns > sum->open_ns ? most_ns : sum->open_ns, in->elapsed_ns);
 }
 
 /* Of all slices. */
