@@ -32,7 +32,7 @@ static const struct limit limits[] = {
 	LIMIT("progress", SHARE, progress, "of the CPU time wanted that it gets: not less"),
 	LIMIT("run-delay", TIME, delay_ns, "p99 of waits for a CPU: not more"),
 	LIMIT("min-wanted", NUMBER, wanted_min,
-	      "mean threads; who wants less CPU is not judged by it"),
+	      "mean threads; who wants or misses less is not judged by it"),
 	LIMIT("min-delays", COUNT, delays_min, "fewer waits tell nothing of their p99"),
 	LIMIT("steal", SHARE, steal, "of CPU time taken by the hypervisor: stolen"),
 	LIMIT("throttled", SHARE, throttled, "of the CPU time wanted: throttled"),

@@ -8,7 +8,8 @@
  * project's page on the domain. Where that page leaves room, this is what was decided:
  *
  * - Shares of next to nothing are no evidence: a process that wanted less than wanted_min has no
- *   progress to judge, and fewer than delays_min run delays have no p99.
+ *   progress to judge, one without a service signal that misses less than that has enough of it,
+ *   and fewer than delays_min run delays have no p99.
  * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
  * - Clients that give up before the threshold for slow leave nothing that is slow: where half of the

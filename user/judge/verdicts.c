@@ -336,6 +336,8 @@ static const char *what_is_missing(const struct verdict_sources *s)
 		return model_off_text(OFF_ACCOUNTS);
 	if (!s->sched || !s->m->slices_cnt)
 		return "the capture has no slice";
+	if (!s->sched->elapsed_ns)
+		return "no time passed in its slices";
 	if (s->books->switches_gap || s->books->threads_off)
 		return "the books of CPU time have a gap, see below";
 	return NULL;

@@ -400,7 +400,8 @@ static void put_head(const struct table *t)
 				.text);
 	fprintf(t->out, " · %s · ", number_time(t->r->elapsed_ns).text);
 	if (t->all_cnt)
-		fprintf(t->out, "%zu endpoint%s served\n", t->all_cnt, t->all_cnt == 1 ? "" : "s");
+		fprintf(t->out, "%s endpoint%s served\n", number_count(t->all_cnt).text,
+			t->all_cnt == 1 ? "" : "s");
 	else
 		fputs("no request, and none unanswered\n", t->out);
 }
@@ -411,8 +412,8 @@ static void put_table(const struct table *t)
 	for (size_t i = 0; i < t->rows_cnt; i++)
 		put_row(t, t->rows[i]);
 	if (t->rows_cnt < t->all_cnt)
-		fprintf(t->out, "  … %zu more, with fewer answers and none stuck longer\n",
-			t->all_cnt - t->rows_cnt);
+		fprintf(t->out, "  … %s more, with fewer answers and none stuck longer\n",
+			number_count(t->all_cnt - t->rows_cnt).text);
 	put_slow(t);
 	if (t->m->slices_cnt > 1)
 		fprintf(t->out, "  %soldest, stuck%s: the most at the end of a second\n",
