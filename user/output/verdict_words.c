@@ -53,6 +53,12 @@ static void request_words(char *buf, const struct verdict_evidence *e,
 			 number_percent(e->value).text, number_count(in->requests).text,
 			 percent_limit(e->limit).text);
 		break;
+	case FIGURE_UNANSWERED:
+		snprintf(buf, VERDICT_WORDS_BYTES,
+			 "%s of %s requests ended without an answer (limit %s)",
+			 number_percent(e->value).text, number_count(in->ended).text,
+			 percent_limit(e->limit).text);
+		break;
 	case FIGURE_STUCK:
 		stuck_words(buf, e, in->stuck);
 		break;
@@ -131,6 +137,7 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 		break;
 	case FIGURE_SLOW_SHARE:
 	case FIGURE_STUCK:
+	case FIGURE_UNANSWERED:
 	case FIGURE_DROPS:
 	case FIGURE_SIGNAL:
 	case FIGURE_REQUESTS:
