@@ -136,7 +136,7 @@ static void set_facts(struct model *m, uint32_t process, struct proc_facts *fact
 		p->exe = model_str(m, facts->exe);
 	p->cgroup = model_str(m, facts->cgroup.path);
 	p->unit = model_str(m, facts->cgroup.unit);
-	p->container = model_str(m, facts->cgroup.container);
+	p->container = model_str(m, facts->cgroup.container.text);
 	add_mappings(m, process, facts);
 	choose_name(m, &m->processes[process], facts->entry);
 }
