@@ -336,6 +336,7 @@ static int open_rooms(struct collector *c)
 {
 	struct names_options names = {
 		.proc_path = "/proc",
+		.node_root = c->options.node_root,
 	};
 
 	c->model = model_new();

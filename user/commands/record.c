@@ -58,7 +58,7 @@ static const char help_text[] =
 	"one,\n"
 	"                          so that their methods have names, and end it with the\n"
 	"                          recording; see `hotrun perfmap --help` for what that "
-	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP
+	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP NODE_ROOT_HELP
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
@@ -113,6 +113,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"slow", required_argument, NULL, 's'},
 					      {"no-requests", no_argument, NULL, 'n'},
 					      {"service-signal", required_argument, NULL, 'S'},
+					      {"node-root", required_argument, NULL, 'r'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -166,6 +167,11 @@ static int parse(int argc, char **argv, struct record_options *o)
 			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
 			if (rc)
 				return rc;
+			break;
+		case 'r':
+			if (*optarg != '/')
+				return bad_value("--node-root", optarg, "not an absolute path");
+			o->recorder.collector.node_root = optarg;
 			break;
 		case 'q':
 			o->quiet = true;
