@@ -170,7 +170,8 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'r':
 			if (*optarg != '/')
-				return bad_value("--node-root", optarg, "not an absolute path");
+				return option_bad_value("record", "--node-root", optarg,
+							"not an absolute path");
 			o->recorder.collector.node_root = optarg;
 			break;
 		case 'q':
