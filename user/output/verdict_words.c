@@ -151,3 +151,21 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 		host_words(buf, e);
 	}
 }
+
+/* From so many, and this share, on. */
+#define UNANSWERED_MIN	 10
+#define UNANSWERED_SHARE 0.01
+
+bool unanswered_words(char buf[static VERDICT_WORDS_BYTES], const struct requests_sum *sum)
+{
+	double share = requests_unanswered_share(sum);
+
+	if (sum->served.abandoned < UNANSWERED_MIN || share < UNANSWERED_SHARE)
+		return false;
+	snprintf(
+		buf, VERDICT_WORDS_BYTES,
+		"%s requests (%s) ended without an answer, since the client gave up or the service "
+		"closed; they count neither as fast nor as slow",
+		number_count(sum->served.abandoned).text, number_percent(share).text);
+	return true;
+}
