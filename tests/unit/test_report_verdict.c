@@ -401,3 +401,35 @@ Test(report_verdict, a_proxy_and_its_service)
 	report_says(m, &wide, "A proxy is as slow as the service behind it: look at that first");
 	model_free(m);
 }
+
+Test(report_verdict, how_many_hang_is_counted_from_10_s_on_whatever_the_limit_is)
+{
+	static const struct {
+		const char *limit, *said;
+	} cases[] = {
+		{"stuck=10s", ": 200 unanswered, the oldest for 18.0 s (limit 10.0 s)"},
+		{"stuck=15s",
+		 ": 200 unanswered for over 10.0 s, the oldest for 18.0 s (limit 15.0 s)"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+		struct verdict_policy policy = {0};
+		char error[LIMITS_ERROR_BYTES];
+
+		verdict_limits_default(&policy.limits);
+		cr_assert_eq(limits_set(&policy, cases[i].limit, error), 0);
+		build_books(m, 10);
+		build_service(m, &(struct model_service){
+					 .slice = 9,
+					 .endpoint = build_endpoint(m, web, "::", 80),
+					 .in_progress = 200,
+					 .stuck = 200,
+					 .oldest_ns = 18 * BUILD_SECOND,
+				 });
+		report_says(m, &(struct report_options){.width = 300, .limits = &policy},
+			    cases[i].said);
+		model_free(m);
+	}
+}

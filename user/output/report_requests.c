@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "output/report_internal.h"
+#include "output/verdict_words.h"
 
 #define PORT_COLUMNS  7
 #define NOTE_PORTS    6 /* named in one note; the others are counted */
@@ -317,25 +318,16 @@ static void put_unsure(const struct report *r, const struct ports *ports)
 	put_note(r, &n);
 }
 
-/* From so many, and this share, on. */
-#define UNANSWERED_MIN	 10
-#define UNANSWERED_SHARE 0.01
-
 /* Requests that count neither as fast nor as slow. */
 static void put_unanswered(const struct report *r, const struct ports *ports)
 {
 	for (size_t i = 0; i < ports->shown; i++) {
-		const struct requests_sum *sum = &ports->rows[i]->sum;
-		double share = requests_unanswered_share(sum);
+		char text[VERDICT_WORDS_BYTES];
 		struct note n = {0};
 
-		if (sum->served.abandoned < UNANSWERED_MIN || share < UNANSWERED_SHARE)
+		if (!unanswered_words(text, &ports->rows[i]->sum))
 			continue;
-		note_add(&n,
-			 "port %u: %s requests (%s) ended without an answer, since the client gave "
-			 "up or the service closed; they count neither as fast nor as slow",
-			 ports->rows[i]->port, number_count(sum->served.abandoned).text,
-			 number_percent(share).text);
+		note_add(&n, "port %u: %s", ports->rows[i]->port, text);
 		put_note(r, &n);
 	}
 }

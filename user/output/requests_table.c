@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "output/label.h"
+#include "output/verdict_words.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -293,19 +294,27 @@ static void put_slow(const struct table *t)
 	put_words(t, text, 2, 2);
 }
 
-static void put_blur(const struct table *t)
+static void put_note(const struct table *t, uint32_t row, const char *note)
+{
+	size_t at;
+
+	fputs("  ", t->out);
+	at = 2 + put_endpoint(t, &t->m->endpoints[row], t->o.width / 2);
+	putc(':', t->out);
+	put_words(t, note, at + 1, 4);
+}
+
+static void put_notes(const struct table *t)
 {
 	for (size_t i = 0; i < t->rows_cnt; i++) {
-		const struct model_endpoint *e = &t->m->endpoints[t->rows[i]];
-		const char *blur = requests_blur(&t->r->endpoints[t->rows[i]]);
-		size_t at;
+		const struct requests_sum *s = &t->r->endpoints[t->rows[i]];
+		const char *blur = requests_blur(s);
+		char text[VERDICT_WORDS_BYTES];
 
-		if (!blur)
-			continue;
-		fputs("  ", t->out);
-		at = 2 + put_endpoint(t, e, t->o.width / 2);
-		putc(':', t->out);
-		put_words(t, blur, at + 1, 4);
+		if (unanswered_words(text, s))
+			put_note(t, t->rows[i], text);
+		if (blur)
+			put_note(t, t->rows[i], blur);
 	}
 }
 
@@ -418,7 +427,7 @@ static void put_table(const struct table *t)
 	if (t->m->slices_cnt > 1)
 		fprintf(t->out, "  %soldest, stuck%s: the most at the end of a second\n",
 			t->open ? "open: at the end; " : "", t->queue ? ", queue" : "");
-	put_blur(t);
+	put_notes(t);
 	for (size_t i = 0; t->o.verbose && i < t->rows_cnt; i++)
 		put_details(t, t->rows[i]);
 }
