@@ -388,6 +388,32 @@ Test(node, storms_of_containers_are_bounded)
 	node_end(&f);
 }
 
+/* In a container the host's files are below the root of the host's first process. */
+Test(node, without_a_root_the_hosts_is_found)
+{
+	struct fake_node f;
+
+	node_make(&f);
+	node_free(f.node);
+	f.node = node_new(&f.asker, NULL);
+	cr_assert(f.node);
+	fake_text(&f.files, "1/root/var/log/containers/shop-0_prod_api-" ID ".log", "");
+	cr_expect_str_eq(named(&f)->pod, "shop-0");
+	node_end(&f);
+}
+
+Test(node, a_root_that_is_not_there_names_nothing)
+{
+	struct fake_node f;
+
+	node_make(&f);
+	node_free(f.node);
+	f.node = node_new(&f.asker, "/nowhere/at/all");
+	cr_assert(f.node);
+	cr_expect_str_eq(named(&f)->pod, "");
+	node_end(&f);
+}
+
 Test(node, a_long_root_is_refused)
 {
 	static char root[5000];
