@@ -2,6 +2,7 @@
 #include "model/workload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RANDOM_LETTERS "bcdfghjklmnpqrstvwxz2456789"
@@ -66,4 +67,16 @@ void workload_of(const struct model_process *p, char ret_text[static WORKLOAD_BY
 			 : p->unit[0]	      ? p->unit
 			 : p->name[0]	      ? p->name
 					      : p->comm);
+}
+
+const char **workloads_new(struct model *m)
+{
+	const char **workloads = calloc(m->processes_cnt + 1, sizeof(*workloads));
+	char text[WORKLOAD_BYTES];
+
+	for (size_t i = 0; workloads && i < m->processes_cnt; i++) {
+		workload_of(&m->processes[i], text);
+		workloads[i] = model_str(m, text);
+	}
+	return workloads;
 }

@@ -23,4 +23,7 @@ void workload_container(const struct model_process *p, char ret_text[static WORK
 
 /* "prod/shop/api", "web", "nginx.service", "sshd", "kernel threads". */
 void workload_of(const struct model_process *p, char ret_text[static WORKLOAD_BYTES]);
+
+/* By process: workload_of(), interned in m. The array is owned by the caller; NULL without memory. */
+const char **workloads_new(struct model *m);
 #endif

@@ -221,20 +221,6 @@ static bool is_idle(const struct groups *g, const struct total_process *p,
 	return !sched || !sched_wanted_ns(&sched->processes[p->process].sched);
 }
 
-static int find_workloads(struct groups *g, struct model *m)
-{
-	char text[WORKLOAD_BYTES];
-
-	g->workloads = calloc(m->processes_cnt + 1, sizeof(*g->workloads));
-	if (!g->workloads)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->processes_cnt; i++) {
-		workload_of(&m->processes[i], text);
-		g->workloads[i] = model_str(m, text);
-	}
-	return 0;
-}
-
 int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
 	       bool by_workload)
 {
@@ -246,7 +232,8 @@ int groups_ran(struct groups *g, struct model *m, const struct totals *t, const 
 		return -ENOMEM;
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		g->row_of[i] = MODEL_NONE;
-	err = by_workload ? find_workloads(g, m) : 0;
+	g->workloads = by_workload ? workloads_new(m) : NULL;
+	err = by_workload && !g->workloads ? -ENOMEM : 0;
 	for (size_t i = 0; !err && i < t->processes_cnt; i++) {
 		if (is_idle(g, &t->processes[i], sched))
 			g->idle++;
