@@ -320,6 +320,60 @@ Test(node, what_is_no_sound_file_is_passed_over)
 	}
 }
 
+/* As root, another user's rights are put on; the helper process has them, too. */
+Test(node, without_the_right_to_read_a_container_has_no_name)
+{
+	struct fake_node f = {0};
+	uid_t user = geteuid();
+
+	fake_proc_make(&f.files);
+	fake_text(&f.files, "run" TASKS, CONTAINERD_SPEC);
+	fake_text(&f.files, "var/log/containers/shop-0_prod_api-" ID ".log", "");
+	cr_assert(!chmod(fake_path(&f.files, "run"), 0) &&
+		  !chmod(fake_path(&f.files, "var/log/containers"), 0) &&
+		  !chmod(f.files.path, 0755));
+	if (!user)
+		cr_assert_eq(seteuid(65534), 0);
+	cr_assert_eq(asker_init(&f.asker, f.files.path, 3000000000ull), 0);
+	f.node = node_new(&f.asker, f.files.path);
+	f.m = model_new();
+	cr_assert(f.node && f.m);
+	f.process = model_process_get(f.m, 100, 1000);
+	f.m->processes[f.process].container_id = ID;
+	cr_expect_str_eq(named(&f)->pod, "");
+	if (!user)
+		cr_assert_eq(seteuid(user), 0);
+	cr_assert(!chmod(fake_path(&f.files, "run"), 0755) &&
+		  !chmod(fake_path(&f.files, "var/log/containers"), 0755));
+	node_end(&f);
+}
+
+/* Two thousand containers, ours the last; a list beyond the bound is not read. */
+Test(node, long_lists_are_read_and_overlong_ones_are_not)
+{
+	static const char *const list =
+		"var/lib/containers/storage/overlay-containers/containers.json";
+	size_t room = NODE_LIST_BYTES_MAX + 4096, len;
+	char *text = malloc(room);
+
+	cr_assert(text);
+	for (int overlong = 0; overlong < 2; overlong++) {
+		size_t until = overlong ? NODE_LIST_BYTES_MAX : NODE_LIST_BYTES_MAX - 3000;
+		struct fake_node f;
+
+		for (len = 0; len < until;)
+			len += (size_t)snprintf(text + len, room - len,
+						"%c{\"id\":\"%064zx\",\"metadata\":\"%02000d\"}",
+						len ? ',' : '[', len, 0);
+		snprintf(text + len, room - len, ",{\"id\":\"%s\",\"names\":[\"web\"]}]", ID);
+		node_make(&f);
+		fake_text(&f.files, list, text);
+		cr_expect_str_eq(named(&f)->container_name, overlong ? "" : "web");
+		node_end(&f);
+	}
+	free(text);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -385,6 +439,32 @@ Test(node, storms_of_containers_are_bounded)
 	cr_expect_leq(now_ns() - start_ns, 20000000000ull);
 	/* Another slice has room for another container. */
 	node_tail(f.node, f.m);
+	node_end(&f);
+}
+
+/* In a container the host's files are below the root of the host's first process. */
+Test(node, without_a_root_the_hosts_is_found)
+{
+	struct fake_node f;
+
+	node_make(&f);
+	node_free(f.node);
+	f.node = node_new(&f.asker, NULL);
+	cr_assert(f.node);
+	fake_text(&f.files, "1/root/var/log/containers/shop-0_prod_api-" ID ".log", "");
+	cr_expect_str_eq(named(&f)->pod, "shop-0");
+	node_end(&f);
+}
+
+Test(node, a_root_that_is_not_there_names_nothing)
+{
+	struct fake_node f;
+
+	node_make(&f);
+	node_free(f.node);
+	f.node = node_new(&f.asker, "/nowhere/at/all");
+	cr_assert(f.node);
+	cr_expect_str_eq(named(&f)->pod, "");
 	node_end(&f);
 }
 

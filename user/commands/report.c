@@ -28,6 +28,8 @@ static const char help_text[] =
 	"  -b, --bottom-up         trees start at the methods that burn the CPU\n"
 	"  -a, --all               list the processes without CPU time, too, with the states of\n"
 	"                          their threads\n"
+	"      --by workload       one row of the tables for the processes of one workload: of a\n"
+	"                          Deployment's pods, a container, a unit (default: by process)\n"
 	"      --min-share PCT     cut branches below this share of the process (default 1)\n"
 	"      --lines N           lines of one tree at the most (default 150)\n"
 	"      --rows N            rows of one table at the most (default 15)\n"
@@ -39,6 +41,7 @@ static const char help_text[] =
 	"  hotrun report\n"
 	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
 	"  hotrun report --all | less\n"
+	"  hotrun report --by workload node.hotrun\n"
 	"  hotrun report --from 12 --to 20 slow.hotrun\n"
 	"  hotrun report --worst 5s\n"
 	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n"
@@ -55,7 +58,7 @@ struct arguments {
 	struct limits limits;
 };
 
-enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
+enum { BY = 256, MIN_SHARE, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
@@ -67,6 +70,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"summary", no_argument, NULL, 's'},
 					      {"bottom-up", no_argument, NULL, 'b'},
 					      {"all", no_argument, NULL, 'a'},
+					      {"by", required_argument, NULL, BY},
 					      {"min-share", required_argument, NULL, MIN_SHARE},
 					      {"lines", required_argument, NULL, LINES},
 					      {"rows", required_argument, NULL, ROWS},
@@ -99,6 +103,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'a':
 			o->all = true;
+			break;
+		case BY:
+			o->by_workload = !strcmp(optarg, "workload");
+			if (!o->by_workload && strcmp(optarg, "process"))
+				return bad_value("--by", optarg, "not workload or process");
 			break;
 		case MIN_SHARE:
 			if (text_parse_double(optarg, 0.001, 100, &o->min_share))

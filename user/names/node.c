@@ -91,6 +91,7 @@ static enum model_reason ask(struct node *n, uint32_t slot, const struct model_p
 
 	if (!request || !names)
 		return REASON_LIMIT;
+	snprintf(target.proc_path, sizeof(target.proc_path), "%s", n->asker->proc_path);
 	request->what = FETCH_NODE;
 	memcpy(request->path, n->root, sizeof(n->root));
 	snprintf(request->container_id, sizeof(request->container_id), "%s", p->container_id);

@@ -161,6 +161,7 @@ static int look(const struct fetch_request *request, struct container_names *ret
 {
 	_cleanup_close_ int root_fd = open_root(request->path[0] ? request->path : "/");
 	_cleanup_close_ int host_fd = -1;
+	char init[sizeof(request->target.proc_path) + sizeof("/1/root")];
 
 	if (root_fd < 0)
 		return root_fd;
@@ -168,7 +169,8 @@ static int look(const struct fetch_request *request, struct container_names *ret
 		return 0;
 	if (request->path[0])
 		return -ENOENT;
-	host_fd = open_root("/proc/1/root");
+	snprintf(init, sizeof(init), "%s/1/root", request->target.proc_path);
+	host_fd = open_root(init);
 	if (host_fd < 0)
 		return host_fd;
 	return !is_own_root(host_fd) && look_below(host_fd, request, ret_names) ? 0 : -ENOENT;

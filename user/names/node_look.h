@@ -19,7 +19,7 @@
 #include "names/fetch.h"
 
 #define NODE_FILE_BYTES_MAX	(1ull << 20) /* a bundle's config.json has 10 to 60 KiB */
-#define NODE_LIST_BYTES_MAX	(8ull << 20) /* containers.json: some 2 KiB a container */
+#define NODE_LIST_BYTES_MAX	(4ull << 20) /* containers.json: some 2 KiB a container */
 #define NODE_FOLDER_ENTRIES_MAX 16384	     /* a node has 110 pods by default, 500 at the most */
 
 /* FETCH_NODE: 0 and ret_fd, a memfd with a struct container_names, owned; -ENOENT (nothing tells); or

@@ -135,6 +135,7 @@ void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static 
 
 /* Ends a line of a table with a row's name in that many columns, and the pid of a single process in
  * PID_COLUMNS. */
+const char *report_row_title(const struct report *r); /* heading of that column */
 void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
 #define PID_COLUMNS 9
 

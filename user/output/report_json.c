@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "judge/verdicts.h"
+#include "model/workload.h"
 #include "output/report_internal.h"
 
 #define FORMAT	       1
@@ -114,6 +115,30 @@ static int put_culprits(const struct report *r, uint32_t process)
 	return 0;
 }
 
+/* Its container and pod; "" where not known. */
+static void put_identity(FILE *out, const struct model_process *p)
+{
+	const char *const texts[][2] = {
+		{"container", p->container},
+		{"container_id", p->container_id},
+		{"container_name", p->container_name},
+		{"runtime", p->runtime},
+		{"pod", p->pod},
+		{"pod_uid", p->pod_uid},
+		{"namespace", p->namespace},
+		{"qos", p->qos},
+	};
+	char workload[WORKLOAD_BYTES];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		put_text(out, texts[i][0], texts[i][1]);
+		putc(',', out);
+	}
+	workload_of(p, workload);
+	put_text(out, "workload", workload);
+	putc(',', out);
+}
+
 static int put_process_row(const struct report *r, const struct verdict_row *row)
 {
 	const struct model_process *p = &r->m->processes[row->process];
@@ -125,8 +150,7 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	putc(',', r->out);
 	put_text(r->out, "unit", p->unit);
 	putc(',', r->out);
-	put_text(r->out, "container", p->container);
-	putc(',', r->out);
+	put_identity(r->out, p);
 	put_verdict(r->out, verdicts_result(row));
 	fprintf(r->out, ",\"passing\":%s", row->episode ? "true" : "false");
 	put_when(r, row);
