@@ -33,14 +33,13 @@ static bool is_too_old(const struct retention *r, const struct retention_file *f
 	       (uint64_t)now_s - (uint64_t)file->time_s > (uint64_t)r->age_s;
 }
 
-/* What all of them take, and no more than a number holds. */
-static uint64_t sum_bytes(const struct retention_file *files, size_t cnt)
+/* Of what all of them take no number of 64 bits is sure. */
+static unsigned __int128 sum_bytes(const struct retention_file *files, size_t cnt)
 {
-	uint64_t sum = 0;
+	unsigned __int128 sum = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (__builtin_add_overflow(sum, files[i].bytes, &sum))
-			return UINT64_MAX;
+		sum += files[i].bytes;
 	return sum;
 }
 
@@ -48,8 +47,8 @@ int retention_plan(const struct retention *r, const struct retention_file *files
 		   int64_t now_s, bool *ret_remove)
 {
 	_cleanup_free_ struct candidate *candidates = calloc(cnt + 1, sizeof(*candidates));
-	uint64_t bytes = sum_bytes(files, cnt), left = cnt;
-	size_t n = 0;
+	unsigned __int128 bytes = sum_bytes(files, cnt);
+	size_t left = cnt, n = 0;
 
 	if (!candidates)
 		return -ENOMEM;

@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "watch/governor.h"
 
-#define STATE_NAME  "state"
-#define STATE_NEW   ".state.new"
-#define STATE_TITLE "hotrun-state 1"
-#define STATE_ANY   "hotrun-state "
+#define STATE_NAME    "state"
+#define STATE_NEW     ".state.new"
+#define STATE_TITLE   "hotrun-state"
+#define STATE_VERSION 1
 /* Without this last line the file was cut. */
 #define STATE_LAST "end"
 /* All lines with their largest numbers are below half of it. */
@@ -163,19 +163,29 @@ static int parse_line(struct piece line, struct state *state, unsigned int *seen
 	return 0;
 }
 
+static int check_title(struct piece *line)
+{
+	struct piece word;
+	uint64_t version;
+
+	if (!cut(line, ' ', &word) || !is_word(&word, STATE_TITLE) ||
+	    parse_number(line, UINT64_MAX, &version))
+		return -EINVAL;
+	return version == STATE_VERSION ? 0 : version > STATE_VERSION ? -EPROTO : -EINVAL;
+}
+
 int state_parse(const char *text, size_t len, struct state *ret_state)
 {
 	struct piece rest = {text, len}, line;
 	struct state state = {0};
 	unsigned int seen = 0;
+	int err;
 
 	if (!cut(&rest, '\n', &line))
 		return -EINVAL;
-	if (!is_word(&line, STATE_TITLE))
-		return line.len > strlen(STATE_ANY) &&
-				       !memcmp(line.at, STATE_ANY, strlen(STATE_ANY))
-			       ? -EPROTO
-			       : -EINVAL;
+	err = check_title(&line);
+	if (err)
+		return err;
 	for (;;) {
 		if (!cut(&rest, '\n', &line))
 			return -EINVAL;
@@ -201,7 +211,7 @@ static size_t put_state(char text[static STATE_BYTES], const struct state *state
 		[KEY_TRIGGER_S] = state->trigger_s > 0 ? (uint64_t)state->trigger_s : 0,
 		[KEY_LEVEL] = state->level,
 	};
-	size_t at = (size_t)sprintf(text, STATE_TITLE "\n");
+	size_t at = (size_t)sprintf(text, STATE_TITLE " %d\n", STATE_VERSION);
 
 	for (size_t i = 0; i < STATE_STARTS && state->starts_s[i] > 0; i++)
 		at += (size_t)sprintf(text + at, "%s %" PRId64, i ? "" : keys[KEY_STARTS].word,
