@@ -107,7 +107,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case BY:
 			o->by_workload = !strcmp(optarg, "workload");
 			if (!o->by_workload && strcmp(optarg, "process"))
-				return bad_value("--by", optarg, "not workload or process");
+				return option_bad_value("report", "--by", optarg,
+							"not workload or process");
 			break;
 		case MIN_SHARE:
 			if (text_parse_double(optarg, 0.001, 100, &o->min_share))
