@@ -93,6 +93,14 @@ int papers_add(struct papers *p, const char *name)
 	return 0;
 }
 
+bool papers_has(const struct papers *p, const char *name)
+{
+	for (unsigned int i = 0; i < p->queue_cnt; i++)
+		if (!strcmp(p->queue[i], name))
+			return true;
+	return false;
+}
+
 unsigned int papers_pending(const struct papers *p)
 {
 	return p->queue_cnt;
