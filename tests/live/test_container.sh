@@ -7,8 +7,23 @@
 need_root
 need_tool wrk wrk
 need_dotnet Web@net10.0-single
-. tests/support/podman.sh
-web_image
+. "$(dirname "$0")/../support/podman.sh"
+image shop "$BUILD/dotnet/Web@net10.0-single/Shop.Web"
+
+serves() { pod logs "$1" 2>&1 | grep -q ready; }
+
+# serve NAME OPTION...: the service in a container; its pid on the host in $web
+serve() {
+	local name=$1
+
+	shift
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	pod run -d --name "$name" --network host --env DOTNET_BUNDLE_EXTRACT_BASE_DIR=/tmp "$@" localhost/shop:test \
+		"$port" 60 /dev/null >/dev/null || fail "podman run: $(tail -2 "$T/podman.err")"
+	web=$(pod inspect -f '{{.State.Pid}}' "$name")
+	until_true 60 serves "$name" ||
+		fail "the service does not start: $(pod logs "$name" 2>&1 | head -3)"
+}
 
 # --- another user, a read-only root with a writable /tmp --------------------------------------------
 serve shop --user 1000:1000 --read-only --tmpfs /tmp:mode=1777

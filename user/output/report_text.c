@@ -63,6 +63,14 @@ struct number number_time(uint64_t ns)
 	return r;
 }
 
+struct number number_bytes(uint64_t bytes)
+{
+	struct number r = number_fixed((double)bytes / (bytes < 1000000 ? 1e3 : 1e6), 1);
+
+	strcat(r.text, bytes < 1000000 ? " kB" : " MB");
+	return r;
+}
+
 struct number number_utc(int64_t seconds)
 {
 	struct number r = {"time unknown"};
