@@ -75,9 +75,8 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
 	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin \
-	podman runc catatonit nginx-light nghttp2-client curl iproute2 \
-	systemd python3-yaml
+	sqlite3 wrk python3 python3-yaml systemd util-linux procps bpftrace tmux xz-utils libcap2-bin \
+	podman runc catatonit nginx-light nghttp2-client curl iproute2
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
