@@ -35,11 +35,13 @@ CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
 LIBS_SCREEN := -lncursesw
-LIBS      := -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -pthread
+# The archive of libmicrohttpd, without the TLS library behind it: user/watch/no_tls.c says why.
+LIBS_HTTP := -l:libmicrohttpd.a -Wl,-u,gnutls_global_init
+LIBS      := $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -pthread
 # SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
 # way in.
 STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
-LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -ldl -pthread
+LIBS_STATIC := -lbpf -lncursesw -ltinfo $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
@@ -73,10 +75,11 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
-	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
+	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev \
+	libmicrohttpd-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 python3-yaml systemd util-linux procps bpftrace tmux xz-utils libcap2-bin \
-	podman runc catatonit nginx-light nghttp2-client curl iproute2
+	podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
@@ -112,7 +115,7 @@ $(BUILD)/.tools: Makefile
 		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
 	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
 		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev lzma.h:liblzma-dev \
-		json-c/json.h:libjson-c-dev curses.h:libncurses-dev; do \
+		json-c/json.h:libjson-c-dev curses.h:libncurses-dev microhttpd.h:libmicrohttpd-dev; do \
 		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
 		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
 	@touch $@

@@ -37,6 +37,7 @@ int command_requests(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_perfmap(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_watch(int argc, char **argv);
 int command_captures(int argc, char **argv);
 int command_trigger(int argc, char **argv);
 
