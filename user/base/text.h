@@ -38,4 +38,12 @@ int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_valu
 
 /* The same for a number with an optional fraction, and a dot whatever the locale is. */
 int text_parse_double(const char *s, double min, double max, double *ret_value);
+
+/* Reads a time: such a number and us, ms, s, m, h or d, like 20ms or 1.5h. Bounds and result in ns. The
+ * same errors. */
+int text_parse_time(const char *s, uint64_t min_ns, uint64_t max_ns, uint64_t *ret_ns);
+
+/* Reads an amount of memory or disk: such a number alone, or with K, M, G or T (of 1,024 each, also
+ * written Ki, KiB, KB). Result in bytes. The same errors. */
+int text_parse_bytes(const char *s, uint64_t min, uint64_t max, uint64_t *ret_bytes);
 #endif
