@@ -247,16 +247,20 @@ $(BUILD)/workloads/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -o $@ $<
 
+# Models made by hand, as the unit tests have them.
+SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c
+$(BUILD)/bench/metrics_host: $(SUPPORT_metrics_host)
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
 
 workloads: $(WORKLOADS)
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder
+live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder \
+		$(BUILD)/bench/metrics_host
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
 	@$(MAKE) all static
