@@ -32,6 +32,7 @@ static __always_inline void fill_identity(struct event_task *event, struct task_
 	event->flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? ACCOUNT_KERNEL_THREAD : 0;
 	event->pad = 0;
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	event->migrations = BPF_CORE_READ(task, se.nr_migrations);
 	event->cpus_allowed = BPF_CORE_READ(task, nr_cpus_allowed);
 	event->policy = BPF_CORE_READ(task, policy);
 	event->nice = BPF_CORE_READ(task, static_prio) - DEFAULT_PRIO;
@@ -51,7 +52,6 @@ static __always_inline void fill_figures(struct event_task *event, const struct 
 	event->uninterruptible_ns = account->uninterruptible_ns;
 	event->voluntary_switches = account->voluntary;
 	event->involuntary_switches = account->involuntary;
-	event->migrations = account->migrations;
 	event->delay_max_ns = account->delay_max_ns;
 	event->waiting_ns = 0;
 	__builtin_memcpy(event->delays, account->delays, sizeof(event->delays));

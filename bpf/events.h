@@ -199,17 +199,21 @@ struct endpoint {
 	__u64 slow_ns; /* T: the threshold that slow and very_slow are counted by */
 
 	__u64 connections; /* first data of a connection, or its first answer */
-	__u64 begun;	   /* requests */
+
+	/* What each request writes, in one line of the cache: CPUs take it from each other. */
+	__u64 begun; /* requests */
 	__u64 answered;
-	__u64 abandoned; /* the connection ended before an answer */
-	__u64 slow;	 /* answered after more than T ... */
-	__u64 very_slow; /* ... of these, more than 4 T */
-	__u64 time_ns;	 /* sum of all times to the first answer byte */
+	__u64 time_ns; /* sum of all times to the first answer byte */
 	__u64 time_max_ns;
+	__u64 received_bytes, sent_bytes;
 	__u64 joined; /* data that arrived while a request was unanswered: bodies, pipelining, HTTP/2 */
 	__u64 pushed; /* sends with nothing unanswered: later parts of an answer, unasked messages */
-	__u64 received_bytes, sent_bytes;
+
+	__u64 abandoned;	     /* the connection ended before an answer */
+	__u64 slow;		     /* answered after more than T ... */
+	__u64 very_slow;	     /* ... of these, more than 4 T */
 	__u32 times[RESPONSE_SLOTS]; /* of answered, modulo 2^32 */
+	__u64 pad2;
 };
 
 #define ENDPOINTS_MAX 4096
@@ -224,13 +228,17 @@ struct endpoint {
 	0x8 /* not HTTP nor TLS, or not to be told: perhaps a protocol in which not all is answered
 	     * (logs, queues); no evidence of a hang */
 
+#define SOCKET_UNOWNED \
+	0x10 /* accepted, but nobody has sent on it yet: tgid is who listens. Told to the session
+	      * alone, which looks for who holds it */
+
 /* A listening socket, or a served connection with an unanswered request, as it stands at the read. */
 struct event_socket {
 	struct event_header header;
 	__u64 listener; /* cookie, as in struct endpoint */
 	__u64 begun_ns; /* of the unanswered request; 0 of a listening socket */
 	__u64 process_start_ns;
-	__u32 tgid; /* who read from it last, else who listened when it came; 0 = not known */
+	__u32 tgid; /* who sent on it last or holds it, else who listened when it came; 0 = not known */
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */
@@ -270,6 +278,7 @@ _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
-_Static_assert(sizeof(struct endpoint) == 568, "endpoint");
+_Static_assert(sizeof(struct endpoint) == 576, "endpoint");
+_Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
 #endif

@@ -2,7 +2,7 @@
 /*
  * Requests of served TCP connections, seen where data comes in and where answers are handed to the
  * kernel (events.h says what a request is). Only connections that a listening socket accepted carry
- * state: all other sockets cost one failed look-up. Connections with several paths (MPTCP) are left
+ * state: all other sockets cost a look at one field. Connections with several paths (MPTCP) are left
  * out: their answers do not pass through the socket that the data comes in by.
  */
 #include "protocol.bpf.h"
@@ -10,6 +10,7 @@
 struct connection_map connections SEC(".maps");
 struct endpoint_map endpoints SEC(".maps");
 struct row_map rows SEC(".maps");
+struct free_row_map free_rows SEC(".maps");
 
 __u32 rows_taken = 0;
 
@@ -46,7 +47,7 @@ static __always_inline void listen_begins(struct sock *sk)
 static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct endpoint *e = row_at(c->row ?: c->home);
+	struct endpoint *e = any_row_of(c);
 
 	if (!tp || is_path(tp))
 		return;
@@ -56,16 +57,14 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 		return;
 	}
 	flush_bytes(c, e, tp);
+	count_early(c, e, tp);
 	if (c->begun_ns && has_answer(c, tp)) {
-		finish(c, e, tp, bpf_ktime_get_ns());
+		finish(c, e, tp, answered_ns(c, tp));
 		return;
 	}
 	if (!__sync_lock_test_and_set(&c->begun_ns, 0))
 		return;
-	if (c->uncounted) {
-		c->uncounted = 0;
-		ADD(e->begun, 1);
-	}
+	count_begun(c, e);
 	count_connection(c, e);
 	ADD(e->abandoned, 1);
 }
@@ -92,13 +91,15 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
 	    new_state != TCP_CLOSE)
 		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = connection_of(sk);
 	if (!c)
 		return 0;
-	if (new_state == TCP_SYN_RECV)
+	if (new_state == TCP_SYN_RECV) {
+		c->listens = 0;
 		c->ready_ns = bpf_ktime_get_ns();
-	else if (old_state != TCP_LISTEN)
+	} else if (old_state != TCP_LISTEN) {
 		serve_ends(sk, c);
+	}
 	return 0;
 }
 
@@ -175,7 +176,7 @@ static __always_inline void add_data(struct connection *c)
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = connection_of(sk);
 	struct segment segment;
 	struct tcp_sock *tp;
 	struct endpoint *e;
@@ -183,20 +184,21 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 
 	if (!c)
 		return 0;
+	segment = segment_of(skb);
+	if (!segment.bytes && !c->begun_ns && !c->early_ns)
+		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	/* The send that answers has not returned yet: it waits for a slow client, or for a CPU. */
-	if (c->begun_ns && has_answer(c, tp)) {
-		e = row_at(c->row ?: c->home);
-		if (e && finish(c, e, tp, bpf_ktime_get_ns()))
-			c->early = 1;
+	if (c->early_ns) {
+		e = any_row_of(c);
+		if (e)
+			count_early(c, e, tp);
 	}
-	segment = segment_of(skb);
-	if (!segment.bytes)
-		return 0;
-	/* Old data, sent again. */
-	if ((__s32)(segment.seq + segment.bytes - tp->rcv_nxt) <= 0)
+	if (c->begun_ns && has_answer(c, tp))
+		finish_early(c, tp, answered_ns(c, tp));
+	/* Nothing, or old data, sent again. */
+	if (!segment.bytes || (__s32)(segment.seq + segment.bytes - tp->rcv_nxt) <= 0)
 		return 0;
 	if (is_path(tp))
 		return 0;
@@ -217,10 +219,11 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	struct connection *c;
 	struct tcp_sock *tp;
 	struct endpoint *e;
+	bool done;
 
 	if (bytes <= 0)
 		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = connection_of(sk);
 	if (!c)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -234,7 +237,9 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 		return 0;
 	}
 	ADD(e->sent_bytes, bytes);
-	if (c->begun_ns && has_answer(c, tp) && finish(c, e, tp, bpf_ktime_get_ns()))
+	done = c->begun_ns && has_answer(c, tp) && finish(c, e, tp, answered_ns(c, tp));
+	count_early(c, e, tp);
+	if (done)
 		return 0;
 	if (c->early) {
 		c->early = 0;
@@ -259,23 +264,4 @@ SEC("fexit/tcp_sendmsg")
 int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
 {
 	return handle_send(sk, ret);
-}
-
-/* Each read of TCP data by any means, under the socket's lock. Others than the process that reads come
- * here in interrupts, where the kernel itself takes data apart: then nobody owns the lock. */
-SEC("tp_btf/tcp_rcv_space_adjust")
-int BPF_PROG(on_receive, struct sock *sk)
-{
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	struct tcp_sock *tp;
-
-	if (!c || !sk->sk_lock.owned)
-		return 0;
-	if (!c->arrived) {
-		tp = bpf_skc_to_tcp_sock(sk);
-		if (tp)
-			catch_up(c, tp, 0);
-	}
-	adopt(c);
-	return 0;
 }

@@ -48,19 +48,19 @@ static __always_inline bool segment_read_most(struct sk_buff *skb, __u32 at, __u
 	return segment_read(skb, at, to, bytes);
 }
 
-/* At the beginning of a segment stands its TCP header (tcp_rcv_established()). */
+/* Of an established connection: what the kernel has noted of the header (tcp_v4_fill_cb()), which the segment
+ * still begins with. */
 static __always_inline struct segment segment_of(struct sk_buff *skb)
 {
-	struct segment segment = {};
-	__u8 header[14];
+	struct tcp_skb_cb *noted = (void *)skb->cb;
+	struct segment segment = {.seq = noted->seq};
+	__u32 flags = noted->tcp_flags;
 
-	if (bpf_probe_read_kernel(header, sizeof(header), skb->data))
-		return segment;
-	segment.at = (header[12] >> 4) * 4;
-	if (skb->len > segment.at)
-		segment.bytes = skb->len - segment.at;
-	segment.seq =
-		(__u32)header[4] << 24 | (__u32)header[5] << 16 | (__u32)header[6] << 8 | header[7];
+	segment.bytes =
+		noted->end_seq - segment.seq - !!(flags & TCPHDR_FIN) - !!(flags & TCPHDR_SYN);
+	if (segment.bytes > skb->len)
+		segment.bytes = 0;
+	segment.at = skb->len - segment.bytes;
 	return segment;
 }
 

@@ -16,19 +16,15 @@
 #define WORKERS_MAX 256
 
 struct connection {
-	__u64 listener; /* cookie of the listening socket */
+	/* What each request touches comes first: with the kernel's word before it, one line of the cache. */
 	__u64 begun_ns; /* of the unanswered request; 0 = none */
-	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 received; /* bytes that are counted */
-	__u64 owner_start_ns;
-	__u32 owner;	 /* tgid of who read or sent last, else of who listens; 0 = not known */
-	__u32 row;	 /* of owner, and 1; 0 = not looked up */
-	__u32 home;	 /* row of the process that listens, and 1; 0 = there is none */
+	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
 	__u32 begun_seq; /* where the answer to the request will begin */
-	__u32 joined;	 /* not yet counted */
-	__u32 netns;
-	__u16 port;
-	__u8 family;
+	__u32 owner; /* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
+	__u32 row;     /* of owner, and 1; 0 = not looked up */
+	__u32 home;    /* row of the process that listens, and 1; 0 = there is none */
+	__u32 joined;  /* not yet counted */
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
 	/* Bytes of their own, since they have several writers. */
 	__u8 arrived;	/* its first data was seen, or is known of */
@@ -36,7 +32,15 @@ struct connection {
 	__u8 uncounted; /* the unanswered request is not yet among those begun */
 	__u8 early;	/* an answer was seen before its send returned */
 	__u8 earlier;	/* the unanswered request is older than the session */
-	__u8 pad[3];
+	__u8 listens;	/* perhaps: the state of a socket that listens, or a fresh copy of it */
+	__u8 family;
+	__u16 port;
+	__u16 pad;
+	__u64 listener; /* cookie of the listening socket */
+	__u64 ready_ns; /* end of the handshake; 0 = not seen */
+	__u64 owner_start_ns;
+	__u32 netns;
+	__u32 pad2;
 };
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
@@ -49,6 +53,12 @@ struct connection_map {
 	__type(value, struct connection);
 };
 extern struct connection_map connections SEC(".maps");
+
+/* Most sockets have no storage at all, the clients' on a proxied or tested host among them: a field tells. */
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	return sk->sk_bpf_storage ? bpf_sk_storage_get(&connections, sk, 0, 0) : NULL;
+}
 
 struct listening_key {
 	__u32 netns;
@@ -98,7 +108,16 @@ struct row_map {
 };
 extern struct row_map rows SEC(".maps");
 
-/* Rows taken, more than there are where they ran out. Defined in net.bpf.c. */
+/* Rows that are free again: nobody listens there any more, or the process is gone. Filled by the user side, which has
+ * cleared them; the programs take from it first. Defined in net.bpf.c. */
+struct free_row_map {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, ENDPOINTS_MAX);
+	__type(value, __u32);
+};
+extern struct free_row_map free_rows SEC(".maps");
+
+/* Rows that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 rows_taken;
 
 /* T, and that of some ports; set before load. */
@@ -125,6 +144,22 @@ static __always_inline struct endpoint *row_at(__u32 row_and_1)
 	return row_and_1 ? bpf_map_lookup_elem(&endpoints, &row) : NULL;
 }
 
+/* A row that a connection remembers, if it was not given to another listener meanwhile. */
+static __always_inline struct endpoint *row_of(const struct connection *c, __u32 row_and_1)
+{
+	struct endpoint *e = row_at(row_and_1);
+
+	return e && e->listener == c->listener ? e : NULL;
+}
+
+/* Of who serves it, else of who listened when it came. */
+static __always_inline struct endpoint *any_row_of(const struct connection *c)
+{
+	struct endpoint *e = row_of(c, c->row);
+
+	return e ?: row_of(c, c->home);
+}
+
 /* How many processes serve this listener by now; ret is the count before. */
 static __always_inline __u32 count_worker(__u64 listener, bool add)
 {
@@ -137,6 +172,18 @@ static __always_inline __u32 count_worker(__u64 listener, bool add)
 	if (add)
 		bpf_map_update_elem(&rows, &key, &one, BPF_NOEXIST);
 	return 0;
+}
+
+/* ROW_NONE = there is none. */
+static __always_inline __u32 take_row(void)
+{
+	__u32 row;
+
+	if (!bpf_map_pop_elem(&free_rows, &row))
+		return row;
+	if (rows_taken >= ENDPOINTS_MAX)
+		return ROW_NONE;
+	return __sync_fetch_and_add(&rows_taken, 1);
 }
 
 /*
@@ -155,19 +202,21 @@ static __noinline __u32 new_row(struct connection *c, __u32 tgid, __u64 start_ns
 	key.tgid = tgid;
 	if (count_worker(c->listener, false) >= WORKERS_MAX)
 		return c->home;
-	if (bpf_map_update_elem(&rows, &key, &none, BPF_NOEXIST))
-		return 0;
-	row = __sync_fetch_and_add(&rows_taken, 1);
+	row = take_row();
 	e = bpf_map_lookup_elem(&endpoints, &row);
 	if (!e)
 		return 0;
+	if (bpf_map_update_elem(&rows, &key, &none, BPF_NOEXIST)) {
+		bpf_map_push_elem(&free_rows, &row, 0);
+		return 0;
+	}
 	e->process_start_ns = start_ns;
 	e->tgid = tgid;
 	e->netns = c->netns;
 	e->port = c->port;
 	e->family = c->family;
 	e->slow_ns = slow_ns_of(c->port);
-	home = row_at(c->home);
+	home = row_of(c, c->home);
 	if (home)
 		__builtin_memcpy(e->address, home->address, sizeof(e->address));
 	barrier();
@@ -188,6 +237,15 @@ static __always_inline __u32 find_row(struct connection *c, __u32 tgid, __u64 st
 	return value ? *value + 1 : new_row(c, tgid, start_ns);
 }
 
+/* The unanswered request, if that was not done where it began. */
+static __always_inline void count_begun(struct connection *c, struct endpoint *e)
+{
+	if (e && c->uncounted) {
+		c->uncounted = 0;
+		ADD(e->begun, 1);
+	}
+}
+
 static __always_inline __u64 current_start_ns(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -195,22 +253,19 @@ static __always_inline __u64 current_start_ns(void)
 	return task->group_leader->start_boottime;
 }
 
-/* The current process reads from the socket or sends on it. */
+/* The current process sends on the socket. Without a row left for it, it is counted with the one that listens. */
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct endpoint *e;
+	struct endpoint *e = c->owner == tgid ? row_of(c, c->row) : NULL;
 
-	if (c->owner != tgid || !c->row) {
+	if (!e) {
 		c->owner = tgid;
 		c->owner_start_ns = current_start_ns();
 		c->row = find_row(c, tgid, c->owner_start_ns);
+		e = any_row_of(c);
 	}
-	e = row_at(c->row);
-	if (e && c->uncounted) {
-		c->uncounted = 0;
-		ADD(e->begun, 1);
-	}
+	count_begun(c, e);
 	return e;
 }
 
@@ -230,6 +285,7 @@ static __always_inline struct connection state_of_listener(struct sock *sk)
 		.netns = sk->__sk_common.skc_net.net->ns.inum,
 		.port = sk->__sk_common.skc_num,
 		.family = sk->__sk_common.skc_family,
+		.listens = 1,
 	};
 }
 
@@ -243,7 +299,7 @@ static __always_inline void own_listener(struct connection *c, struct sock *sk, 
 	c->owner_start_ns = start_ns;
 	c->home = 0;
 	c->home = find_row(c, tgid, start_ns);
-	e = row_at(c->home);
+	e = row_of(c, c->home);
 	if (e)
 		read_address(e->address, sk);
 }
@@ -318,7 +374,7 @@ static __always_inline void count_answer(struct endpoint *e, __u64 time_ns)
 /* now: when its data came; sent: bytes that were written since. */
 static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u64 now, __u32 sent)
 {
-	struct endpoint *e = row_at(c->row);
+	struct endpoint *e = row_of(c, c->row);
 
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
@@ -339,14 +395,57 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 
 	if (!begun)
 		return false;
-	if (c->uncounted) {
-		c->uncounted = 0;
-		ADD(e->begun, 1);
-	}
+	count_begun(c, e);
 	count_connection(c, e);
 	count_answer(e, now > begun ? now - begun : 0);
 	flush_bytes(c, e, tp);
 	return true;
+}
+
+static __always_inline void count_early(struct connection *c, struct endpoint *e,
+					struct tcp_sock *tp)
+{
+	__u64 time_ns = c->early_ns ? __sync_lock_test_and_set(&c->early_ns, 0) : 0;
+
+	if (!time_ns)
+		return;
+	ADD(e->begun, 1);
+	count_connection(c, e);
+	count_answer(e, time_ns);
+	flush_bytes(c, e, tp);
+}
+
+/*
+ * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
+ * known yet for the first one of a connection: the send will tell. If the client is heard again before it
+ * returns (it waits for that client, or is of a kind that is not seen: sendfile before 6.3), it counts for
+ * the one that listens.
+ */
+static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
+{
+	struct endpoint *e = row_of(c, c->row);
+	__u64 begun;
+
+	if (e) {
+		if (finish(c, e, tp, now))
+			c->early = 1;
+		return;
+	}
+	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
+	if (!begun)
+		return;
+	c->early = 1;
+	c->uncounted = 0;
+	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
+}
+
+/* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the
+ * client since, is nearer to it than the end of the send, and costs no look at the clock. */
+static __always_inline __u64 answered_ns(const struct connection *c, struct tcp_sock *tp)
+{
+	if ((__s32)(tp->snd_nxt - c->begun_seq) > 0)
+		return tp->tcp_clock_cache;
+	return bpf_ktime_get_ns();
 }
 
 /* Whether something was sent since the request began. */

@@ -291,29 +291,30 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 
 /*
  * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as threads
- * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup.
+ * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of one that is
+ * woken there, and so waits for nothing yet, a look at one field.
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 {
-	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
+	struct account *account;
 	struct cfs_rq *queue;
 	__u64 now;
 
-	if (!account)
+	if (!task->on_rq)
+		return 0;
+	account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (!account || account->state != STATE_WAITING)
 		return 0;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	account->migrations++;
-	if (account->state == STATE_WAITING) {
-		now = bpf_ktime_get_ns();
-		gather_own(account, run_time_now(task->tgid, compat_task_cpu(task), now));
-		account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
-		account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
-		queue = compat_queue_on(task, dest_cpu);
-		account->queue = (__u64)queue;
-		account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
-	}
+	now = bpf_ktime_get_ns();
+	gather_own(account, run_time_now(task->tgid, compat_task_cpu(task), now));
+	account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
+	account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
+	queue = compat_queue_on(task, dest_cpu);
+	account->queue = (__u64)queue;
+	account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	return 0;

@@ -140,6 +140,7 @@ int find_connections(struct bpf_iter__tcp *ctx)
 	if (!found || bpf_sk_storage_get(&connections, sk, 0, 0))
 		return 0;
 	init = *found;
+	init.listens = 0;
 	init.received = tp->bytes_received;
 	init.arrived = payload_received(tp) > 0;
 	if (!is_path(tp) && is_unanswered(tp)) {
@@ -155,8 +156,11 @@ int find_connections(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
-/* At start, for each open file of each process: who listens, and whose the connections are. Of several that
- * hold a socket, the one with the lowest id. */
+/*
+ * For each open file of each process: who listens, and whose the connections are. At start, and when a connection
+ * on which nobody has sent yet waits for an answer: a hook at each read would tell it, too, for a third of the
+ * cost of all that is seen here. Of several that hold a socket, the one with the lowest id.
+ */
 SEC("iter/task_file")
 int find_owners(struct bpf_iter__task_file *ctx)
 {
@@ -184,10 +188,12 @@ int find_owners(struct bpf_iter__task_file *ctx)
 			own_listener(c, sk, task->tgid, start_ns);
 			note_listening(sk, c);
 		}
-	} else if (!c->row && !gone_owner) {
+	} else if (!c->row) {
 		c->owner = task->tgid;
 		c->owner_start_ns = start_ns;
 		c->row = find_row(c, task->tgid, start_ns);
+		if (!c->earlier)
+			count_begun(c, row_of(c, c->row));
 	}
 	return 0;
 }
@@ -203,7 +209,7 @@ static __always_inline bool is_unsure(const struct connection *c, struct tcp_soc
 
 	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
 		return true;
-	e = row_at(c->row ?: c->home);
+	e = any_row_of(c);
 	if (!protocols && e)
 		protocols = e->protocols;
 	return protocols == PROTOCOL_OTHER;
@@ -223,7 +229,7 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	if (!event->begun_ns && !c->arrived && payload_received(tp))
 		event->begun_ns = c->ready_ns;
 	if (sk->sk_socket)
-		event->flags |= SOCKET_ACCEPTED;
+		event->flags |= c->row ? SOCKET_ACCEPTED : SOCKET_ACCEPTED | SOCKET_UNOWNED;
 	if (c->earlier)
 		event->flags |= SOCKET_EARLIER;
 	if (is_unsure(c, tp))
@@ -231,8 +237,11 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	return event->begun_ns > 0;
 }
 
-/* Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
- * word for each, so that the kernel makes a pause (and lets others run) after 8,192 of them. */
+/*
+ * Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
+ * byte for each, so that the kernel makes a pause (and lets others run) after 32,768 of them. Most wait for
+ * nothing, which their state alone tells.
+ */
 SEC("iter/bpf_sk_storage_map")
 int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -244,11 +253,11 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 	if (!c || !sk)
 		return 0;
-	bpf_seq_write(ctx->meta->seq, &index, sizeof(index));
-	if (readings_last == (__u64)sk)
+	bpf_seq_write(ctx->meta->seq, &index, 1);
+	if ((!c->begun_ns && c->arrived && !c->listens) || readings_last == (__u64)sk)
 		return 0;
 	readings_last = (__u64)sk;
-	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+	if (c->listens && sk->__sk_common.skc_state == TCP_LISTEN) {
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;

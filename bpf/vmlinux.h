@@ -59,6 +59,7 @@ struct rq {
 
 struct sched_entity {
 	struct list_head group_node;
+	__u64 nr_migrations;
 	struct cfs_rq *cfs_rq;
 };
 
@@ -77,6 +78,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	int on_rq;
 	int exit_state;
 	int pid;
 	int tgid;
@@ -142,15 +144,12 @@ typedef struct {
 } atomic_t;
 
 struct socket;
-
-typedef struct {
-	int owned;
-} socket_lock_t;
+struct bpf_local_storage;
 
 struct sock {
 	struct sock_common __sk_common;
-	socket_lock_t sk_lock;
 	struct socket *sk_socket;
+	struct bpf_local_storage *sk_bpf_storage;
 	atomic_t sk_drops;
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;
@@ -167,8 +166,10 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 rcv_nxt;
 	__u32 write_seq;
+	__u32 snd_nxt;
 	__u32 lsndtime;
 	__u64 tcp_wstamp_ns;
+	__u64 tcp_clock_cache;
 	__u32 data_segs_in;
 	__u64 bytes_received;
 	__u64 bytes_sent;
@@ -178,7 +179,15 @@ struct tcp_sock {
 struct sk_buff {
 	unsigned int len;
 	unsigned int data_len;
+	char cb[48];
 	unsigned char *data;
+};
+
+/* What TCP keeps in sk_buff.cb of a segment that came (include/net/tcp.h). */
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+	__u16 tcp_flags;
 };
 
 struct socket {
@@ -216,6 +225,9 @@ struct bpf_iter__task_file {
 #define TCP_CLOSE_WAIT	8
 #define TCP_LAST_ACK	9
 #define TCP_LISTEN	10
+/* include/net/tcp.h */
+#define TCPHDR_FIN 1
+#define TCPHDR_SYN 2
 /* include/net/inet_connection_sock.h */
 #define ICSK_ACK_SCHED 1
 #define AF_INET	       2

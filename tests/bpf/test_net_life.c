@@ -3,12 +3,15 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <linux/types.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "drive_net.h"
+#include "kernel/namespaces.h"
 
 static struct drive_server *started(struct drive_server wanted)
 {
@@ -316,4 +319,55 @@ Test(net_life, all_network_namespaces_are_seen)
 	}
 	cr_expect_eq(drive_rows(&d, 8080), 4);
 	drive_close(&d);
+}
+
+/* Namespaces that another user counts as not seen. */
+static int count_unseen(void *arg)
+{
+	struct namespaces *list = arg;
+
+	if (setgid(65534) || setuid(65534) || namespaces_open(list))
+		return 1;
+	namespaces_close(list);
+	return 0;
+}
+
+static int live_apart(void *unused)
+{
+	(void)unused;
+	if (unshare(CLONE_NEWNET))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static uint32_t unseen_by_another_user(struct namespaces *list)
+{
+	pid_t pid = drive_fork(count_unseen, list, -1, false);
+	int status = 0;
+
+	waitpid(pid, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		drive_skip("not root");
+	return list->unseen;
+}
+
+/* Who may not be looked into, as hotrun sees processes with more capabilities, lives where we are, or apart. */
+Test(net_life, namespaces_of_processes_that_are_closed_to_us_are_counted_once)
+{
+	struct namespaces *list = mmap(NULL, sizeof(*list), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t apart[2];
+	uint32_t before;
+
+	cr_assert_neq(list, MAP_FAILED);
+	before = unseen_by_another_user(list);
+	for (int i = 0; i < 2; i++)
+		apart[i] = drive_fork(live_apart, NULL, -1, false);
+	for (int i = 0; i < 5000 && unseen_by_another_user(list) < before + 2; i++)
+		drive_sleep(DRIVE_MS);
+	cr_expect_eq(list->unseen, before + 2);
+	for (int i = 0; i < 2; i++)
+		drive_kill(apart[i]);
+	munmap(list, sizeof(*list));
 }

@@ -14,7 +14,7 @@ ALLOWED = {
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
     'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
     'user/collect': {'user/base', 'user/model', 'user/names', 'user/kernel', 'bpf/events.h'},
-    'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output',
+    'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output', 'user/kernel', 'user/collect',
                    'bpf/events.h'},
     'user/commands': {'user/base', 'user/model', 'user/names', 'user/store', 'user/judge',
                       'user/output', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},
@@ -24,7 +24,8 @@ ALLOWED = {
 PURE = {'user/base', 'user/model', 'user/judge', 'perfmap'}
 SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
                  'sqlite3.h': {'user/store'}, 'libelf.h': {'user/names'}, 'gelf.h': {'user/names'},
-                 'lzma.h': {'user/names'}, 'json-c/json.h': {'user/names'}}
+                 'lzma.h': {'user/names'}, 'json-c/json.h': {'user/names'},
+                 'microhttpd.h': {'user/watch'}}
 bad = []
 def room_of(include):
     if include.endswith('.skel.h'): return 'skeleton'

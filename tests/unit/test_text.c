@@ -304,3 +304,76 @@ Test(text, refuses_a_number_too_long_for_a_double)
 	cr_expect_eq(text_parse_double(digits, 0, 2, &value), 0);
 	cr_expect_float_eq(value, 1, 1e-9);
 }
+
+static const struct quantity {
+	const char *text;
+	uint64_t min, max;
+	int err;
+	uint64_t value;
+} times[] =
+	{
+		{"20ms", 0, UINT64_MAX, 0, 20000000},
+		{"1.5s", 0, UINT64_MAX, 0, 1500000000},
+		{"750us", 0, UINT64_MAX, 0, 750000},
+		{"5 m", 0, UINT64_MAX, 0, 300000000000},
+		{"2h", 0, UINT64_MAX, 0, 7200000000000},
+		{"7d", 0, UINT64_MAX, 0, 604800000000000},
+		{"1s", 1000000000, 1000000000, 0, 1000000000},
+		{"0.999s", 1000000000, 2000000000, -ERANGE, 0},
+		{"3s", 1000000000, 2000000000, -ERANGE, 0},
+		{"99999999999999d", 0, UINT64_MAX, -ERANGE, 0},
+		{"20", 0, UINT64_MAX, -EINVAL, 0},
+		{"ms", 0, UINT64_MAX, -EINVAL, 0},
+		{"", 0, UINT64_MAX, -EINVAL, 0},
+		{"-1s", 0, UINT64_MAX, -EINVAL, 0},
+		{"1.2.3s", 0, UINT64_MAX, -EINVAL, 0},
+		{"1 s s", 0, UINT64_MAX, -EINVAL, 0},
+		{"1S", 0, UINT64_MAX, -EINVAL, 0},
+		{"00000000000000000000000000000000000001s", 0, UINT64_MAX, -EINVAL, 0},
+},
+  amounts[] = {
+	  {"4096", 0, UINT64_MAX, 0, 4096},
+	  {"4096B", 0, UINT64_MAX, 0, 4096},
+	  {"1K", 0, UINT64_MAX, 0, 1024},
+	  {"1Ki", 0, UINT64_MAX, 0, 1024},
+	  {"1.5M", 0, UINT64_MAX, 0, 1572864},
+	  {"2MB", 0, UINT64_MAX, 0, 2097152},
+	  {"2 GiB", 0, UINT64_MAX, 0, 2147483648},
+	  {"1T", 0, UINT64_MAX, 0, 1099511627776},
+	  {"1T", 0, 1024, -ERANGE, 0},
+	  {"1G", 2147483648, UINT64_MAX, -ERANGE, 0},
+	  {"9999999999T", 0, UINT64_MAX, -ERANGE, 0},
+	  {"i", 0, UINT64_MAX, -EINVAL, 0},
+	  {"B", 0, UINT64_MAX, -EINVAL, 0},
+	  {"1Bi", 0, UINT64_MAX, -EINVAL, 0},
+	  {"1X", 0, UINT64_MAX, -EINVAL, 0},
+	  {"1k", 0, UINT64_MAX, -EINVAL, 0},
+	  {"-1", 0, UINT64_MAX, -EINVAL, 0},
+	  {"00000000000000000000000000000000000000001K", 0, UINT64_MAX, -EINVAL, 0},
+};
+
+Test(text, reads_times)
+{
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const struct quantity *row = &times[i];
+		uint64_t value = 4711;
+		int err = text_parse_time(row->text, row->min, row->max, &value);
+
+		cr_expect_eq(err, row->err, "\"%s\": %d", row->text, err);
+		cr_expect_eq(value, err ? 4711 : row->value, "\"%s\": %llu", row->text,
+			     (unsigned long long)value);
+	}
+}
+
+Test(text, reads_amounts_of_memory)
+{
+	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+		const struct quantity *row = &amounts[i];
+		uint64_t value = 4711;
+		int err = text_parse_bytes(row->text, row->min, row->max, &value);
+
+		cr_expect_eq(err, row->err, "\"%s\": %d", row->text, err);
+		cr_expect_eq(value, err ? 4711 : row->value, "\"%s\": %llu", row->text,
+			     (unsigned long long)value);
+	}
+}

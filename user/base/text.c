@@ -102,6 +102,32 @@ size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len)
 	return used;
 }
 
+size_t text_copy_utf8(char *buf, size_t buf_bytes, const char *s, size_t len)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t used = 0, i = 0;
+
+	if (!buf_bytes)
+		return 0;
+	while (i < len) {
+		uint32_t point = 0;
+		size_t eaten = decode((const unsigned char *)s + i, len - i, &point), n = eaten;
+		const char *from = s + i;
+
+		if (!eaten || steers(point)) {
+			from = replacement;
+			n = strlen(replacement);
+		}
+		if (used + n >= buf_bytes)
+			break;
+		memcpy(buf + used, from, n);
+		used += n;
+		i += eaten ? eaten : 1;
+	}
+	buf[used] = '\0';
+	return i;
+}
+
 void text_put_json(FILE *out, const char *s, size_t len)
 {
 	putc('"', out);
@@ -168,4 +194,68 @@ int text_parse_double(const char *s, double min, double max, double *ret_value)
 		return -ERANGE;
 	*ret_value = value;
 	return 0;
+}
+
+/* A unit after a number, and how much it is. */
+struct unit {
+	const char *name;
+	double factor;
+};
+
+/* A number and one of the units. */
+static int parse_quantity(const char *s, const struct unit *units, size_t cnt, uint64_t min,
+			  uint64_t max, uint64_t *ret_value)
+{
+	size_t len = strspn(s, "0123456789.");
+	char number[32];
+	double value;
+	int err;
+
+	if (!len || len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, s, len);
+	number[len] = '\0';
+	for (size_t i = 0; i < cnt; i++) {
+		if (strcmp(s + len + strspn(s + len, " \t"), units[i].name) != 0)
+			continue;
+		err = text_parse_double(number, 0, 1e18 / units[i].factor, &value);
+		if (err)
+			return err;
+		value = value * units[i].factor + 0.5;
+		if (value < (double)min || (uint64_t)value > max)
+			return -ERANGE;
+		*ret_value = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int text_parse_time(const char *s, uint64_t min_ns, uint64_t max_ns, uint64_t *ret_ns)
+{
+	static const struct unit units[] = {{"us", 1e3}, {"ms", 1e6},	{"s", 1e9},
+					    {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+
+	return parse_quantity(s, units, sizeof(units) / sizeof(units[0]), min_ns, max_ns, ret_ns);
+}
+
+int text_parse_bytes(const char *s, uint64_t min, uint64_t max, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {{"", 1},
+					    {"B", 1},
+					    {"K", 1024.0},
+					    {"M", 1024.0 * 1024},
+					    {"G", 1024.0 * 1024 * 1024},
+					    {"T", 1024.0 * 1024 * 1024 * 1024}};
+	char text[40];
+	size_t len = strlen(s);
+
+	/* Ki, KB and KiB are K. */
+	if (len >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, s, len + 1);
+	if (len > 1 && text[len - 1] == 'B' && (text[len - 2] < '0' || text[len - 2] > '9'))
+		text[--len] = '\0';
+	if (len > 2 && text[len - 1] == 'i' && strchr("KMGT", text[len - 2]))
+		text[--len] = '\0';
+	return parse_quantity(text, units, sizeof(units) / sizeof(units[0]), min, max, ret_bytes);
 }

@@ -4,7 +4,8 @@
 /*
  * What happens on this host, as a model that grows slice by slice: kernel session -> ingest -> model
  * <- names, without a file. Who uses it takes each slice out of the model (or leaves it there) and
- * forgets it. No threads but the helper of the names room.
+ * forgets it: all of it (model_forget_slice()), or what is too old (model_forget_before(), after which
+ * slices are numbered anew). No threads but the helper of the names room.
  *
  *	collector_new(), collector_start()
  *	again and again: collector_drain(), and now and then collector_end_slice(), a look at
@@ -40,6 +41,8 @@ struct collector_options {
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
 	void (*take_signals)(struct service_signals *signals, struct model *m);
+	/* model_bytes() beyond which the model is large (collector_is_large()); 0 = about 400 MB. */
+	size_t model_bytes_max;
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -64,7 +67,8 @@ void collector_drain(struct collector *c);
 void collector_pause(struct collector *c, uint64_t ns);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
-/* Begins the next one, after the caller has forgotten what it took out of the model. 0 or -ENOMEM. */
+/* Begins the next one, after the caller has forgotten what it took out of the model, which it may do
+ * only here. 0 or -ENOMEM. */
 int collector_begin_slice(struct collector *c);
 /* For a view of one slice at a time: forgets all slices so far and what is in them, then begins one. */
 int collector_fresh_slice(struct collector *c);
@@ -75,11 +79,14 @@ void collector_stop(struct collector *c);
 
 /*
  * A view that runs for days: true when the model has become so large, with processes and threads that
- * ended long ago, that collector_renew() is due.
+ * ended long ago, that collector_renew() is due. Never while it is less than twice as large as it
+ * began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
- * slice is lost. Errors as collector_new(), after which only collector_free() is left. */
+ * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to keep
+ * what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as
+ * collector_new(), after which only collector_free() is left. */
 int collector_renew(struct collector *c, char *why, size_t why_bytes);
 
 /* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they

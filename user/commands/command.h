@@ -37,6 +37,9 @@ int command_requests(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_perfmap(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_watch(int argc, char **argv);
+int command_captures(int argc, char **argv);
+int command_trigger(int argc, char **argv);
 
 /* Prints "see `hotrun COMMAND --help`" after a usage error; returns EXIT_USAGE. */
 int command_usage(const char *command);

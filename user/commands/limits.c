@@ -27,8 +27,7 @@ int limits_option(struct limits *l, int option, const char *value)
 	return EXIT_OK;
 }
 
-/* The whole file, at most LIMITS_MAX_BYTES. 0 or a negative errno. */
-static int read_text(const char *path, char **ret_text, size_t *ret_len)
+int limits_read_text(const char *path, char **ret_text, size_t *ret_len)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_free_ char *text = NULL;
@@ -58,6 +57,11 @@ static int read_text(const char *path, char **ret_text, size_t *ret_len)
 	return 0;
 }
 
+const char *limits_error_text(int err)
+{
+	return err == -EINVAL ? "not a regular file" : strerror(-err);
+}
+
 static int read_file(struct limits *l)
 {
 	const char *path = l->config ? l->config : LIMITS_FILE;
@@ -65,12 +69,17 @@ static int read_file(struct limits *l)
 	char error[LIMITS_ERROR_BYTES];
 	unsigned int line = 0;
 	size_t len = 0;
-	int err = read_text(path, &text, &len);
+	int err = limits_read_text(path, &text, &len);
 
 	if (err == -ENOENT && !l->config)
 		return EXIT_OK;
+	/* Who may not read the host's own file judges by the defaults, and is told. */
+	if (err == -EACCES && !l->config) {
+		log_warn("%s: %s; its thresholds are not used", path, strerror(-err));
+		return EXIT_OK;
+	}
 	if (err) {
-		log_error("%s: %s", path, err == -EINVAL ? "not a regular file" : strerror(-err));
+		log_error("%s: %s", path, limits_error_text(err));
 		return EXIT_FAILED;
 	}
 	err = limits_parse(&l->policy, text, len, &line, error);

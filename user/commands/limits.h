@@ -44,5 +44,9 @@ enum { LIMITS_LIMIT = 1200, LIMITS_CONFIG };
 int limits_option(struct limits *l, int option, const char *value);
 /* Reads the file and what was given, into l->policy. Returns an enum exit_code; errors are logged. */
 int limits_read(struct limits *l, const char *command);
+/* The whole of such a file, owned by the caller. 0, or a negative errno: -EINVAL no regular file, -EFBIG more
+ * than LIMITS_MAX_BYTES; and words for it. */
+int limits_read_text(const char *path, char **ret_text, size_t *ret_len);
+const char *limits_error_text(int err);
 void limits_forget(struct limits *l);
 #endif

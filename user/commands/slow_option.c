@@ -8,31 +8,9 @@
 #include "base/text.h"
 #include "commands/command.h"
 
-/* "200ms", "1.5s", "750us"; 1 us to 60 s, which the histogram of times still tells apart. */
-static int parse_time(const char *text, uint64_t *ret_ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char number[32];
-	size_t len = strspn(text, "0123456789.");
-	double value;
-
-	if (!len || len >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, len);
-	number[len] = '\0';
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text + len, units[i].unit) != 0)
-			continue;
-		if (text_parse_double(number, 1e3 / units[i].ns, 60e9 / units[i].ns, &value))
-			return -EINVAL;
-		*ret_ns = (uint64_t)(value * units[i].ns + 0.5);
-		return 0;
-	}
-	return -EINVAL;
-}
+/* What the histogram of times still tells apart. */
+#define SLOW_MIN_NS 1000ull
+#define SLOW_MAX_NS 60000000000ull
 
 static int parse_port(const char *text, size_t len, uint16_t *ret_port)
 {
@@ -55,7 +33,7 @@ int slow_option_add(struct slow_option *o, const char *value, const char *comman
 	struct session_slow_port port;
 	size_t i = 0;
 
-	if (parse_time(equals ? equals + 1 : value, &port.slow_ns) ||
+	if (text_parse_time(equals ? equals + 1 : value, SLOW_MIN_NS, SLOW_MAX_NS, &port.slow_ns) ||
 	    (equals && parse_port(value, (size_t)(equals - value), &port.port))) {
 		log_error("--slow %s: not a time, 1us to 60s, like 500ms, or PORT=TIME, like "
 			  "8080=200ms",

@@ -24,13 +24,15 @@ struct limit {
 
 static const struct limit limits[] = {
 	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on degraded"),
+	LIMIT("unanswered", SHARE, unanswered,
+	      "of those that end, without an answer (HTTP/1): from there on"),
 	LIMIT("min-requests", COUNT, requests_min, "fewer requests tell nothing of a share"),
 	LIMIT("stuck", TIME, stuck_ns, "a request unanswered for longer hangs"),
 	LIMIT("signal", NUMBER, signal_bad, "the operator's own signal: from there on bad"),
 	LIMIT("progress", SHARE, progress, "of the CPU time wanted that it gets: not less"),
 	LIMIT("run-delay", TIME, delay_ns, "p99 of waits for a CPU: not more"),
 	LIMIT("min-wanted", NUMBER, wanted_min,
-	      "mean threads; who wants less CPU is not judged by it"),
+	      "mean threads; who wants or misses less is not judged by it"),
 	LIMIT("min-delays", COUNT, delays_min, "fewer waits tell nothing of their p99"),
 	LIMIT("steal", SHARE, steal, "of CPU time taken by the hypervisor: stolen"),
 	LIMIT("throttled", SHARE, throttled, "of the CPU time wanted: throttled"),
@@ -83,18 +85,26 @@ static bool equals(struct piece p, const char *s)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-#define VALUE_BYTES 32
+#define VALUE_BYTES  32
+#define LIMIT_MAX_NS 1000000000000000000ull
+
+/* 0 or -EINVAL: none, or too long. */
+static int copy_value(struct piece p, char ret_text[static VALUE_BYTES])
+{
+	if (!p.len || p.len >= VALUE_BYTES || memchr(p.s, '\0', p.len))
+		return -EINVAL;
+	memcpy(ret_text, p.s, p.len);
+	ret_text[p.len] = '\0';
+	return 0;
+}
 
 /* The number before so many bytes of unit. 0 or -EINVAL. */
 static int parse_number(struct piece p, size_t unit_len, double max, double *ret_value)
 {
 	char text[VALUE_BYTES];
 
-	p = trimmed(p.s, p.len - unit_len);
-	if (!p.len || p.len >= sizeof(text) || memchr(p.s, '\0', p.len))
+	if (copy_value(trimmed(p.s, p.len - unit_len), text))
 		return -EINVAL;
-	memcpy(text, p.s, p.len);
-	text[p.len] = '\0';
 	return text_parse_double(text, 0, max, ret_value) ? -EINVAL : 0;
 }
 
@@ -109,35 +119,21 @@ static int parse_share(struct piece p, double *ret_share)
 	return err;
 }
 
-static const struct unit {
-	const char *name;
-	double ns;
-} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-
 static int parse_time(struct piece p, uint64_t *ret_ns)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		double value;
+	char text[VALUE_BYTES];
 
-		if (!ends_with(p, units[i].name))
-			continue;
-		if (parse_number(p, strlen(units[i].name), 1e9, &value) ||
-		    value * units[i].ns > 1e18)
-			return -EINVAL;
-		*ret_ns = (uint64_t)(value * units[i].ns + 0.5);
-		return 0;
-	}
-	return -EINVAL;
+	if (copy_value(p, text))
+		return -EINVAL;
+	return text_parse_time(text, 0, LIMIT_MAX_NS, ret_ns) ? -EINVAL : 0;
 }
 
 static int parse_count(struct piece p, uint64_t *ret_count)
 {
 	char text[VALUE_BYTES];
 
-	if (!p.len || p.len >= sizeof(text) || memchr(p.s, '\0', p.len))
+	if (copy_value(p, text))
 		return -EINVAL;
-	memcpy(text, p.s, p.len);
-	text[p.len] = '\0';
 	return text_parse_u64(text, 0, 1000000000, ret_count) ? -EINVAL : 0;
 }
 
@@ -258,8 +254,6 @@ static int parse_line(struct verdict_policy *policy, struct piece line, char *er
 	size_t limit;
 	int err;
 
-	if (!line.len || *line.s == '#' || *line.s == ';')
-		return 0;
 	if (*line.s == '[')
 		return begin_section(policy, line, error);
 	if (policy->sections_cnt)
@@ -273,24 +267,30 @@ static int parse_line(struct verdict_policy *policy, struct piece line, char *er
 /* A comment begins a line, or stands behind a blank. */
 static size_t comment_at(const char *s, size_t len)
 {
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] == '#' || s[i] == ';') && is_blank(s[i - 1]))
+	for (size_t i = 0; i < len; i++)
+		if ((s[i] == '#' || s[i] == ';') && (!i || is_blank(s[i - 1])))
 			return i;
 	return len;
 }
 
-int limits_parse(struct verdict_policy *policy, const char *text, size_t len,
-		 unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES])
+int limits_lines(const char *text, size_t len,
+		 int (*take)(void *ctx, const char *line, size_t len, bool other), void *ctx,
+		 unsigned int *ret_line)
 {
 	unsigned int number = 0;
+	bool other = false;
 	int err = 0;
 
 	while (!err && len) {
 		const char *end = memchr(text, '\n', len);
 		size_t line_len = end ? (size_t)(end - text) : len;
+		struct piece line = trimmed(text, comment_at(text, line_len));
 
 		number++;
-		err = parse_line(policy, trimmed(text, comment_at(text, line_len)), ret_error);
+		if (line.len && *line.s == '[')
+			other = equals(line, LIMITS_OTHER);
+		if (line.len)
+			err = take(ctx, line.s, line.len, other);
 		line_len += end != NULL;
 		text += line_len;
 		len -= line_len;
@@ -298,6 +298,26 @@ int limits_parse(struct verdict_policy *policy, const char *text, size_t len,
 	if (err)
 		*ret_line = number;
 	return err;
+}
+
+struct parsing {
+	struct verdict_policy *policy;
+	char *error;
+};
+
+static int take_line(void *ctx, const char *line, size_t len, bool other)
+{
+	struct parsing *p = ctx;
+
+	return other ? 0 : parse_line(p->policy, (struct piece){line, len}, p->error);
+}
+
+int limits_parse(struct verdict_policy *policy, const char *text, size_t len,
+		 unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES])
+{
+	struct parsing parsing = {policy, ret_error};
+
+	return limits_lines(text, len, take_line, &parsing, ret_line);
 }
 
 void limits_clear(struct verdict_policy *policy)

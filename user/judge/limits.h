@@ -11,7 +11,8 @@
  *	[port 8443]                     those that serve this port
  *	slow-share = 0.2
  *
- * A section holds what is set above all sections but for what it sets itself. Pure; no threads.
+ * A section holds what is set above all sections but for what it sets itself. The section of the resident
+ * recorder, LIMITS_OTHER, is skipped here (watch/config.h reads it). Pure; no threads.
  */
 #include <stdio.h>
 
@@ -20,6 +21,7 @@
 #define LIMITS_MAX_SECTIONS 256	       /* each is compared with each process */
 #define LIMITS_MAX_BYTES    (1u << 20) /* of a file */
 #define LIMITS_ERROR_BYTES  256
+#define LIMITS_OTHER	    "[hotrun watch]"
 
 /*
  * Sets one of them from "progress=80%", and in sections of the policy, too, that do not set it
@@ -36,6 +38,15 @@ int limits_set(struct verdict_policy *policy, const char *setting,
 int limits_parse(struct verdict_policy *policy, const char *text, size_t len,
 		 unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES]);
 void limits_clear(struct verdict_policy *policy);
+
+/*
+ * Takes such a text apart: hands over each line (without blanks at its ends and its comment, never empty),
+ * and whether it is inside of LIMITS_OTHER, until line() returns an error, which is returned with the
+ * number of that line.
+ */
+int limits_lines(const char *text, size_t len,
+		 int (*line)(void *ctx, const char *line, size_t len, bool other), void *ctx,
+		 unsigned int *ret_line);
 
 /* The names, one a line, with their defaults and what they mean. */
 void limits_put_help(FILE *out);

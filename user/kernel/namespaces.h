@@ -3,8 +3,10 @@
 #define HOTRUN_KERNEL_NAMESPACES_H
 /*
  * The network namespaces of this host, as far as processes live in them: those of /proc/PID/ns/net. One that is
- * only kept by a mount has nobody who serves. Visits them in a thread of its own, so that the caller
- * stays where it is (setns(2) moves one thread).
+ * only kept by a mount has nobody who serves. Of a process that we may not look into (another user's, or one
+ * with more capabilities) the number of a file in /proc/PID/net tells, without rights, whether it lives in
+ * one of those: each namespace has its own files there. Visits them in a thread of its own, so that the
+ * caller stays where it is (setns(2) moves one thread).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +17,9 @@
 struct namespaces {
 	int fds[NAMESPACES_MAX];
 	uint64_t inodes[NAMESPACES_MAX];
+	uint64_t tables[NAMESPACES_MAX]; /* inode of its /proc/PID/net/tcp; 0 = not known */
 	uint32_t cnt;
+	uint64_t unseen_tables[NAMESPACES_MAX];
 	uint32_t unseen; /* that could not be opened or are too many: at least so many */
 };
 

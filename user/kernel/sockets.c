@@ -15,6 +15,7 @@
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/namespaces.h"
+#include "kernel/rows.h"
 #include "kernel/session_private.h"
 
 /* T where nobody says one: the limit of "satisfied" that most services are judged by. */
@@ -90,11 +91,10 @@ int sockets_prepare(struct session *s)
 void sockets_omit(struct session *s)
 {
 	struct bpf_program *programs[] = {
-		s->bpf->progs.on_state,	      s->bpf->progs.on_data,
-		s->bpf->progs.on_send,	      s->bpf->progs.on_send_older,
-		s->bpf->progs.on_receive,     s->bpf->progs.read_sockets,
-		s->bpf->progs.find_listeners, s->bpf->progs.find_connections,
-		s->bpf->progs.find_owners,
+		s->bpf->progs.on_state,		s->bpf->progs.on_data,
+		s->bpf->progs.on_send,		s->bpf->progs.on_send_older,
+		s->bpf->progs.read_sockets,	s->bpf->progs.find_listeners,
+		s->bpf->progs.find_connections, s->bpf->progs.find_owners,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -102,6 +102,7 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.connections, false);
 	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
 	bpf_map__set_autocreate(s->bpf->maps.rows, false);
+	bpf_map__set_autocreate(s->bpf->maps.free_rows, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
 	bpf_map__set_autocreate(s->bpf->maps.openings, false);
 	bpf_map__set_autocreate(s->bpf->maps.readings, false);
@@ -118,7 +119,6 @@ static int attach_programs(struct session *s)
 		struct bpf_link **link;
 	} programs[] = {
 		{s->on_send, &s->bpf->links.on_send},
-		{s->bpf->progs.on_receive, &s->bpf->links.on_receive},
 		{s->bpf->progs.on_data, &s->bpf->links.on_data},
 		{s->bpf->progs.on_state, &s->bpf->links.on_state},
 		{s->bpf->progs.find_listeners, &s->bpf->links.find_listeners},
@@ -138,10 +138,10 @@ static int attach_programs(struct session *s)
 static void detach_programs(struct session *s)
 {
 	struct bpf_link **links[] = {
-		&s->bpf->links.on_send,	       &s->bpf->links.on_receive,
-		&s->bpf->links.on_data,	       &s->bpf->links.on_state,
-		&s->bpf->links.find_listeners, &s->bpf->links.find_connections,
-		&s->bpf->links.find_owners,    &s->bpf->links.read_sockets,
+		&s->bpf->links.on_send,		 &s->bpf->links.on_data,
+		&s->bpf->links.on_state,	 &s->bpf->links.find_listeners,
+		&s->bpf->links.find_connections, &s->bpf->links.find_owners,
+		&s->bpf->links.read_sockets,
 	};
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
@@ -236,36 +236,84 @@ int sockets_attach(struct session *s)
 	return err ? explain(s, err, "attaching the programs that see requests") : 0;
 }
 
-/* One pass over the sockets. */
-struct pass {
-	const struct session *s;
-	const struct session_ops *ops;
-	uint32_t gone; /* a process that is said to listen, and is gone; 0 = none */
-};
-
-static void take_socket(struct pass *pass, const struct event_socket *socket)
+/* One pass over the sockets, that notes those from that one on. */
+static int read_from(struct session *s, uint32_t from, uint32_t *ret_found)
 {
-	if (socket->flags & SOCKET_LISTENS && socket->tgid && !pass->gone &&
-	    socket->tgid != pass->s->heirs_of && kill((pid_t)socket->tgid, 0) && errno == ESRCH)
-		pass->gone = socket->tgid;
-	pass->ops->socket(pass->ops->ctx, socket);
+	int err;
+
+	s->bpf->bss->readings_from = from;
+	s->bpf->bss->readings_cnt = 0;
+	s->bpf->bss->readings_last = 0;
+	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
+	*ret_found = s->bpf->bss->readings_cnt;
+	return err;
 }
 
-/* A look at all open files, some ms on a large host. */
-#define HEIRS_PAUSE_NS 2000000000ull
-
-/* Who called listen() may have left the socket to a child, as daemons do. One such process at a time. */
-static void find_heirs(struct session *s, uint32_t gone)
+static uint32_t noted(uint32_t from, uint32_t found)
 {
-	uint64_t now_ns = host_now_ns();
+	if (found <= from)
+		return 0;
+	return found - from < READINGS_MAX ? found - from : READINGS_MAX;
+}
 
-	if (s->heirs_ns && now_ns - s->heirs_ns < HEIRS_PAUSE_NS)
-		return;
-	s->heirs_ns = now_ns;
-	s->heirs_of = gone;
+/* Who called listen() may have left the socket to a child, as daemons do. */
+static bool is_left(const struct session *s, const struct event_socket *socket)
+{
+	return socket->flags & SOCKET_LISTENS && socket->tgid && socket->tgid != s->heirs_of &&
+	       kill((pid_t)socket->tgid, 0) && errno == ESRCH;
+}
+
+/* The least age of a request for which it is asked who holds its connection: others are gone before that is
+ * known. */
+#define UNOWNED_NS 100000000ull
+/* A look at all open files: some ms on a large host, at the most a hundredth of the time. */
+#define HOLDERS_PAUSE_NS    2000000000ull
+#define HOLDERS_PAUSE_TIMES 100
+
+/* Whether somebody is to be looked for among who holds sockets; of those who left a listening one, one at a
+ * time. */
+static bool wants_holders(struct session *s, uint32_t cnt, uint64_t now_ns, uint32_t *ret_gone)
+{
+	bool wanted = false;
+
+	*ret_gone = 0;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct event_socket *socket = &s->readings[i];
+
+		if (socket->flags & SOCKET_UNOWNED && now_ns > socket->begun_ns + UNOWNED_NS)
+			wanted = true;
+		if (!*ret_gone && is_left(s, socket))
+			*ret_gone = socket->tgid;
+	}
+	return wanted || *ret_gone;
+}
+
+/* True when holders were found, perhaps: what was read tells of them when it is read again. */
+static bool find_holders(struct session *s, uint32_t cnt)
+{
+	uint64_t now_ns = host_now_ns(), pause_ns;
+	uint32_t gone;
+
+	if (now_ns < s->holders_ns || !wants_holders(s, cnt, now_ns, &gone))
+		return false;
+	if (gone)
+		s->heirs_of = gone;
 	s->bpf->bss->gone_owner = gone;
 	find_owners(s);
 	s->bpf->bss->gone_owner = 0;
+	pause_ns = HOLDERS_PAUSE_TIMES * (host_now_ns() - now_ns);
+	s->holders_ns = now_ns + (pause_ns > HOLDERS_PAUSE_NS ? pause_ns : HOLDERS_PAUSE_NS);
+	return true;
+}
+
+static void hand_over(const struct session *s, uint32_t cnt, const struct session_ops *ops)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct event_socket socket = s->readings[i];
+
+		socket.flags &= (__u8)~SOCKET_UNOWNED;
+		ops->socket(ops->ctx, &socket);
+	}
 }
 
 /* A million unanswered requests. What comes or goes between two passes may be missed or seen twice. */
@@ -273,23 +321,24 @@ static void find_heirs(struct session *s, uint32_t gone)
 
 int session_read_sockets(struct session *s, const struct session_ops *ops)
 {
-	struct pass pass = {s, ops, 0};
-	uint32_t from = 0, found = 1;
-	int err = 0;
+	uint32_t from = 0, found = 0;
+	int err;
 
 	if (!s->requests)
 		return 0;
-	for (int i = 0; i < PASSES_MAX && !err && found > from; i++, from += READINGS_MAX) {
-		s->bpf->bss->readings_from = from;
-		s->bpf->bss->readings_cnt = 0;
-		s->bpf->bss->readings_last = 0;
-		err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
-		found = s->bpf->bss->readings_cnt;
-		for (uint32_t k = from; k < found && k - from < READINGS_MAX; k++)
-			take_socket(&pass, &s->readings[k - from]);
+	err = read_from(s, 0, &found);
+	if (!err && find_holders(s, noted(0, found)))
+		err = read_from(s, 0, &found);
+	/* Of more, it is not known here which listen. */
+	if (!err && found <= READINGS_MAX)
+		rows_give_back(s, found);
+	for (int i = 1; !err; i++) {
+		hand_over(s, noted(from, found), ops);
+		from += READINGS_MAX;
+		if (found <= from || i == PASSES_MAX)
+			break;
+		err = read_from(s, from, &found);
 	}
-	if (!err && pass.gone)
-		find_heirs(s, pass.gone);
 	return err;
 }
 

@@ -100,6 +100,11 @@ __attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char
 /* It in lines, the first one indented so far, later ones two columns more. */
 void put_paragraph(const struct report *r, const struct words *w, size_t indent);
 
+/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that ran or waited
+ * for it; NULL: nobody. */
+const struct group_row *report_most_cpu(const struct report *r);
+const struct group_row *report_most_runnable(const struct report *r);
+
 /* The next row of the table that "start here" speaks of and the report details: those with samples or
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);

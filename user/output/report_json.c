@@ -175,6 +175,29 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	return err;
 }
 
+/* One process stands for those of its name. */
+static void put_culprit(const struct report *r, const char *key, const struct group_row *row,
+			const char *figure, uint64_t ns)
+{
+	fprintf(r->out, ",\"%s\":{", key);
+	put_who(r->out, &r->m->processes[row->process]);
+	fprintf(r->out, ",\"processes\":%" PRIu32 ",", row->cnt);
+	put_value(r->out, figure, sched_mean(ns, r->sched->elapsed_ns));
+	putc('}', r->out);
+}
+
+/* Who takes most of an overloaded host. */
+static void put_saturation(const struct report *r)
+{
+	const struct group_row *cpu = report_most_cpu(r), *threads = report_most_runnable(r);
+
+	if (!cpu || !threads)
+		return;
+	put_culprit(r, "most_cpu", cpu, "running", cpu->sched.on_cpu_ns);
+	put_culprit(r, "most_runnable", threads, "runnable",
+		    threads->sched.on_cpu_ns + threads->sched.waited_ns);
+}
+
 int report_verdicts_json(const struct report *r)
 {
 	const struct verdicts *v = r->verdicts;
@@ -189,8 +212,11 @@ int report_verdicts_json(const struct report *r)
 		put_text(r->out, "missing", v->missing);
 	}
 	put_when(r, &v->host);
-	fprintf(r->out, ",\"judged\":%" PRIu32 ",\"hurt\":%" PRIu32 "},\n\"processes\":[",
-		v->judged, v->degraded);
+	fprintf(r->out, ",\"judged\":%" PRIu32 ",\"hurt\":%" PRIu32 ",\"hurt_services\":%" PRIu32,
+		v->judged, v->degraded, v->degraded_services);
+	if (v->host.result.verdict == VERDICT_HOST_OVERLOADED)
+		put_saturation(r);
+	fputs("},\n\"processes\":[", r->out);
 	for (size_t i = 0; !err && i < v->rows_cnt; i++) {
 		fputs(i ? ",\n" : "\n", r->out);
 		err = put_process_row(r, &v->rows[i]);

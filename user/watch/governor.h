@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GOVERNOR_BUDGET 0.005
-#define GOVERNOR_HZ	19
+#define GOVERNOR_BUDGET	  0.005
+#define GOVERNOR_HZ	  19
+#define GOVERNOR_HZ_LEAST 3
 #define GOVERNOR_WINDOW_NS \
 	10000000000ull /* what is compared with the budget is the mean of so long */
 
@@ -53,12 +54,14 @@ struct governor {
 	uint64_t quiet_ns;		  /* below the budget by a margin since; 0 = is not */
 	uint64_t patience_ns;		  /* quiet for so long is enough */
 	double cost;
+	bool returned; /* the last step took something back */
 };
 
 /* level: to begin with, as the last run left it. */
 void governor_init(struct governor *g, const struct governor_options *options,
 		   enum governor_level level);
-/* For once a slice. Changes the level by one at the most. */
+/* For once a slice. Changes the level by one step at the most; levels that would give up nothing, because
+ * the rate is low or requests are not wanted anyway, are no steps. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
 /* "rate-half"; and a sentence for people. Static. */
 const char *governor_level_id(enum governor_level level);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The governor over simulated hours: what it costs is made up, and what it gives up is checked. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "watch/governor.h"
+
+#define SECOND_NS 1000000000ull
+#define CPUS	  4
+
+/* What the host would cost at each level, as a share of its CPUs. */
+struct host {
+	struct governor g;
+	double cost[GOVERNOR_LEVEL_CNT];
+	struct governor_input now;
+	unsigned int changes;
+};
+
+static const struct governor_options options = {
+	.budget = GOVERNOR_BUDGET, .hz = GOVERNOR_HZ, .requests = true};
+
+static void begin(struct host *h, const struct governor_options *o, enum governor_level level)
+{
+	*h = (struct host){.now = {.now_ns = 1000 * SECOND_NS, .cpus = CPUS}};
+	governor_init(&h->g, o, level);
+}
+
+static void cost(struct host *h, double all, double half, double least, double requests,
+		 double switches)
+{
+	const double costs[] = {all, half, least, requests, switches};
+
+	for (int i = 0; i < GOVERNOR_LEVEL_CNT; i++)
+		h->cost[i] = costs[i];
+}
+
+static struct governor_plan run(struct host *h, unsigned int seconds)
+{
+	struct governor_plan plan = governor_step(&h->g, &h->now);
+
+	for (unsigned int i = 0; i < seconds; i++) {
+		enum governor_level was = h->g.level;
+		double ns = h->cost[was] * CPUS * (double)SECOND_NS;
+
+		h->now.now_ns += SECOND_NS;
+		h->now.own_cpu_ns += (uint64_t)(ns / 2);
+		h->now.bpf_ns += (uint64_t)(ns / 2);
+		plan = governor_step(&h->g, &h->now);
+		h->changes += h->g.level != was;
+		cr_assert(!h->g.options.requests || abs((int)h->g.level - (int)was) <= 1,
+			  "one step at a time");
+	}
+	return plan;
+}
+
+Test(governor, leaves_everything_on_within_the_budget)
+{
+	struct host h;
+	struct governor_plan plan;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.0049, 0.004, 0.003, 0.002, 0.001);
+	plan = run(&h, 7 * 86400);
+	cr_expect_eq(plan.level, GOVERNOR_ALL);
+	cr_expect_eq(plan.sample_hz, GOVERNOR_HZ);
+	cr_expect(plan.requests && plan.switches);
+	cr_expect_eq(h.changes, 0);
+	cr_expect_float_eq(plan.cost, 0.0049, 0.0001);
+}
+
+Test(governor, gives_up_one_thing_after_the_other_in_its_order)
+{
+	static const struct {
+		enum governor_level level;
+		uint32_t hz;
+		bool requests, switches;
+	} steps[] = {{GOVERNOR_RATE_HALF, 9, true, true},
+		     {GOVERNOR_RATE_LEAST, GOVERNOR_HZ_LEAST, true, true},
+		     {GOVERNOR_NO_REQUESTS, GOVERNOR_HZ_LEAST, false, true},
+		     {GOVERNOR_NO_SWITCHES, GOVERNOR_HZ_LEAST, false, false}};
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.018, 0.016, 0.01, 0.006);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct governor_plan plan = run(&h, 12);
+
+		cr_expect_eq(plan.level, steps[i].level, "step %zu: %s", i,
+			     governor_level_id(plan.level));
+		cr_expect_eq(plan.sample_hz, steps[i].hz);
+		cr_expect_eq(plan.requests, steps[i].requests);
+		cr_expect_eq(plan.switches, steps[i].switches);
+	}
+	/* There is no more to give up. */
+	cr_expect_eq(run(&h, 3600).level, GOVERNOR_NO_SWITCHES);
+}
+
+Test(governor, stops_at_the_first_level_that_fits)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.018, 0.016, 0.0045, 0.001);
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
+	/* 0.0045 is within the budget, and too near to it to take requests back. */
+	cr_expect_eq(run(&h, 86400).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(h.changes, 3);
+}
+
+Test(governor, takes_everything_back_when_it_is_quiet)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.018, 0.016, 0.01, 0.006);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	cr_expect_eq(run(&h, 50).level, GOVERNOR_NO_SWITCHES, "not at once");
+	cr_expect_eq(run(&h, 40).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(run(&h, 300).level, GOVERNOR_ALL);
+}
+
+Test(governor, waits_longer_each_time_that_it_was_too_early)
+{
+	struct host h;
+	unsigned int first, later;
+
+	/* Quiet without requests, far too much with them: for ever. */
+	begin(&h, &options, GOVERNOR_NO_REQUESTS);
+	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
+	run(&h, 3600);
+	first = h.changes;
+	h.changes = 0;
+	run(&h, 6 * 3600);
+	run(&h, 3600);
+	later = h.changes;
+	cr_expect_geq(first, 4, "it tries: %u", first);
+	cr_expect_leq(later, 2 * 8, "and hardly any more: %u in seven hours", later);
+}
+
+Test(governor, is_patient_as_before_after_a_step_that_held)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_NO_REQUESTS);
+	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
+	run(&h, 2 * 3600);
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	cr_assert_eq(run(&h, 2 * 3600).level, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	cr_expect_eq(run(&h, 90).level, GOVERNOR_RATE_LEAST);
+}
+
+Test(governor, skips_steps_that_give_up_nothing)
+{
+	const struct governor_options low = {.budget = GOVERNOR_BUDGET, .hz = 2};
+	struct host h;
+
+	begin(&h, &low, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.001);
+	cr_expect_eq(run(&h, 12).level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(h.g.level, GOVERNOR_NO_SWITCHES);
+}
+
+Test(governor, without_a_budget_gives_up_nothing)
+{
+	const struct governor_options none = {.budget = 0, .hz = GOVERNOR_HZ, .requests = true};
+	struct host h;
+
+	begin(&h, &none, GOVERNOR_NO_REQUESTS);
+	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
+}
+
+Test(governor, begins_where_the_last_run_ended)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_NO_REQUESTS);
+	cr_expect_not(governor_step(&h.g, &h.now).requests);
+	begin(&h, &options, (enum governor_level)99);
+	cr_expect(governor_step(&h.g, &h.now).requests);
+}
+
+Test(governor, does_not_trust_counters_that_fall_or_a_clock_that_stands)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	run(&h, 30);
+	h.now.bpf_ns = 0; /* the model, and its counters, began anew */
+	cr_expect_eq(run(&h, 30).level, GOVERNOR_ALL);
+	for (int i = 0; i < 100; i++) {
+		h.now.own_cpu_ns += SECOND_NS;
+		governor_step(&h.g, &h.now);
+	}
+	cr_expect_eq(h.g.level, GOVERNOR_ALL);
+}

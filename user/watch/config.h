@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_CONFIG_H
+#define HOTRUN_WATCH_CONFIG_H
+/*
+ * The settings of the resident recorder, as its options and its configuration file write them. The file is
+ * that of the thresholds (judge/limits.h) with a section of its own, which other commands skip:
+ *
+ *	slow-share = 5%
+ *	[hotrun watch]
+ *	rotate = 5m
+ *	exclude = name=*-exporter		again for more
+ *
+ * Pure; no threads.
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "judge/limits.h"
+#include "watch/retention.h"
+#include "watch/selection.h"
+
+struct watch_config {
+	uint32_t hz;
+	double budget;	       /* share of the host's CPUs, 0 = none: nothing is ever given up */
+	uint64_t ring_ns;      /* so much of the past is in memory, */
+	uint64_t memory_bytes; /* and the model at the most so large */
+	uint64_t rotate_ns;    /* 0 = captures only when asked */
+	struct retention keep;
+	uint64_t before_ns, after_ns; /* of a capture that SIGUSR1 asks for */
+	uint64_t series;	      /* processes with series of their own in /metrics */
+	struct selection selection;
+	struct verdict_policy limits;
+};
+
+void watch_config_default(struct watch_config *ret_config);
+/* Sets one of them: "rotate", "5m". 0, or -EINVAL and what is wrong with it in ret_error. */
+int watch_config_set(struct watch_config *config, const char *name, const char *value,
+		     char ret_error[static LIMITS_ERROR_BYTES]);
+/* Reads the text of a file into a config that is set otherwise. 0, -ENOMEM, or -EINVAL with the number of
+ * the line and what is wrong there. */
+int watch_config_parse(struct watch_config *config, const char *text, size_t len,
+		       unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES]);
+void watch_config_clear(struct watch_config *config);
+
+/* The name of a setting by number, NULL = there are no more; and how many columns of help it has: each line
+ * "      --NAME VALUE  what", with its default. */
+const char *watch_config_name(size_t number);
+void watch_config_put_help(FILE *out);
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "watch/governor.h"
+
+#include <string.h>
+
+/* Taking something back is considered below this part of the budget: what comes back costs, too. */
+#define QUIET_PART	 0.6
+#define PATIENCE_NS	 60000000000ull
+#define PATIENCE_MOST_NS 3600000000000ull
+/* Taken back, and given up again within this time: it was too early. */
+#define TOO_EARLY_NS 120000000000ull
+
+void governor_init(struct governor *g, const struct governor_options *options,
+		   enum governor_level level)
+{
+	memset(g, 0, sizeof(*g));
+	g->options = *options;
+	g->level = level < GOVERNOR_LEVEL_CNT ? level : GOVERNOR_ALL;
+	g->patience_ns = PATIENCE_NS;
+}
+
+static uint32_t rate_of(const struct governor *g)
+{
+	uint32_t hz = g->options.hz;
+
+	if (g->level >= GOVERNOR_RATE_LEAST && hz > GOVERNOR_HZ_LEAST)
+		return GOVERNOR_HZ_LEAST;
+	if (g->level >= GOVERNOR_RATE_HALF && hz > 2 * GOVERNOR_HZ_LEAST)
+		return hz / 2;
+	return hz;
+}
+
+static bool changes_anything(const struct governor *g, enum governor_level level)
+{
+	struct governor to = *g;
+
+	to.level = level;
+	return rate_of(&to) != rate_of(g) ||
+	       (g->options.requests &&
+		(level >= GOVERNOR_NO_REQUESTS) != (g->level >= GOVERNOR_NO_REQUESTS)) ||
+	       (level >= GOVERNOR_NO_SWITCHES) != (g->level >= GOVERNOR_NO_SWITCHES);
+}
+
+static void move(struct governor *g, int by, uint64_t now_ns)
+{
+	enum governor_level level = g->level;
+
+	/* A step that gives up nothing (rate low anyway, requests not wanted) is none. */
+	do
+		level = (enum governor_level)((int)level + by);
+	while (level != GOVERNOR_ALL && level != GOVERNOR_LEVEL_CNT - 1 &&
+	       !changes_anything(g, level));
+	g->level = level;
+	g->since_ns = now_ns;
+	g->quiet_ns = 0;
+	g->begin_ns = 0; /* what it costs now has to be measured */
+}
+
+static void step_down(struct governor *g, uint64_t now_ns)
+{
+	bool early = g->returned && now_ns - g->since_ns < TOO_EARLY_NS;
+
+	if (early)
+		g->patience_ns = g->patience_ns * 2 < PATIENCE_MOST_NS ? g->patience_ns * 2
+								       : PATIENCE_MOST_NS;
+	g->returned = false;
+	move(g, 1, now_ns);
+}
+
+static void step_up(struct governor *g, uint64_t now_ns)
+{
+	g->returned = true;
+	move(g, -1, now_ns);
+}
+
+static void judge(struct governor *g, uint64_t now_ns)
+{
+	double budget = g->options.budget;
+
+	/* What came back stayed: patience returns to what it was. */
+	if (g->returned && now_ns - g->since_ns >= TOO_EARLY_NS) {
+		g->returned = false;
+		g->patience_ns = PATIENCE_NS;
+	}
+	if (budget > 0 && g->cost > budget) {
+		g->quiet_ns = 0;
+		if (g->level + 1 < GOVERNOR_LEVEL_CNT)
+			step_down(g, now_ns);
+		return;
+	}
+	if (g->level == GOVERNOR_ALL)
+		return;
+	if (budget > 0 && g->cost > budget * QUIET_PART) {
+		g->quiet_ns = 0;
+		return;
+	}
+	if (!g->quiet_ns)
+		g->quiet_ns = now_ns;
+	if (budget <= 0 || now_ns - g->quiet_ns >= g->patience_ns)
+		step_up(g, now_ns);
+}
+
+static void measure(struct governor *g, const struct governor_input *in)
+{
+	uint64_t cost_ns = in->own_cpu_ns + in->bpf_ns;
+
+	if (!g->begin_ns || in->now_ns <= g->begin_ns || cost_ns < g->begin_cost_ns) {
+		g->begin_ns = in->now_ns;
+		g->begin_cost_ns = cost_ns;
+		return;
+	}
+	if (in->now_ns - g->begin_ns < GOVERNOR_WINDOW_NS)
+		return;
+	g->cost = (double)(cost_ns - g->begin_cost_ns) /
+		  ((double)(in->now_ns - g->begin_ns) * (in->cpus ? in->cpus : 1));
+	g->begin_ns = in->now_ns;
+	g->begin_cost_ns = cost_ns;
+	judge(g, in->now_ns);
+}
+
+struct governor_plan governor_step(struct governor *g, const struct governor_input *in)
+{
+	measure(g, in);
+	return (struct governor_plan){
+		.level = g->level,
+		.sample_hz = rate_of(g),
+		.requests = g->options.requests && g->level < GOVERNOR_NO_REQUESTS,
+		.switches = g->level < GOVERNOR_NO_SWITCHES,
+		.cost = g->cost,
+	};
+}
+
+const char *governor_level_id(enum governor_level level)
+{
+	static const char *const ids[] = {
+		[GOVERNOR_ALL] = "all",
+		[GOVERNOR_RATE_HALF] = "rate-half",
+		[GOVERNOR_RATE_LEAST] = "rate-least",
+		[GOVERNOR_NO_REQUESTS] = "no-requests",
+		[GOVERNOR_NO_SWITCHES] = "no-switches",
+	};
+
+	return level < GOVERNOR_LEVEL_CNT ? ids[level] : "unknown";
+}
+
+const char *governor_level_text(enum governor_level level)
+{
+	static const char *const texts[] = {
+		[GOVERNOR_ALL] = "everything is on",
+		[GOVERNOR_RATE_HALF] = "samples at half the rate",
+		[GOVERNOR_RATE_LEAST] = "samples at the lowest rate",
+		[GOVERNOR_NO_REQUESTS] = "samples at the lowest rate, requests off",
+		[GOVERNOR_NO_SWITCHES] = "samples at the lowest rate, requests and scheduler "
+					 "accounts off",
+	};
+
+	return level < GOVERNOR_LEVEL_CNT ? texts[level] : "";
+}
