@@ -183,7 +183,8 @@ struct cpu_clock {
 
 /*
  * What one process serves through one listening socket: a value of the array map `endpoints`, from
- * row 0 on without gaps. Counters only grow. Written by all CPUs, each counter in one step.
+ * row 0 on. Counters only grow, until the row is given back and, later, somebody else's. Written by all CPUs, each
+ * counter in one step.
  */
 struct endpoint {
 	__u64 listener; /* cookie of the listening socket, never reused; 0 = the row is not in use.

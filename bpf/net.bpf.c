@@ -192,7 +192,7 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 		return 0;
 	if (c->early_ns) {
 		e = any_row_of(c);
-		if (e)
+		if (e && bpf_ktime_get_ns() > c->early_at_ns + EARLY_MOST_NS)
 			count_early(c, e, tp);
 	}
 	if (c->begun_ns && has_answer(c, tp))

@@ -88,16 +88,18 @@ uint32_t session_follow_cpus(struct session *s, const bool *online);
 /*
  * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection with an
  * unanswered request, as they stand: for once a second (measured: 0.1 ms of CPU on an idle host, some 1 ms for
- * each 2,500 connections). A process that called listen() and left the socket to a child (daemons) is
- * noticed here: the pass after that names the child. 0 or negative errno; nothing where requests are
+ * each 2,000 connections). A process that called listen() and left the socket to a child (daemons), or a
+ * connection whose first request nobody has answered for 100 ms, is noticed here, and who holds the socket is
+ * looked for among all open files: every two seconds at the most, for a hundredth of the time. 0 or negative errno; nothing where requests are
  * not seen.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /*
  * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take
- * differences, never trust two of them to be of one instant. Rows whose listener is 0 are being made:
- * skip them, they come later. Rows are never taken back: those of processes that are gone stay as they
- * were. Borrowed until session_free(); returns their number, 0 where requests are not seen.
+ * differences, never trust two of them to be of one instant. Rows whose listener is 0 are free or being
+ * made: skip them. One whose process is gone, or whose socket no longer listens, is given back by
+ * session_read_sockets() when it did not change for two seconds: read the rows before that. Borrowed until
+ * session_free(); returns their number, 0 where requests are not seen.
  */
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
 /* Network namespaces whose sockets were looked through at the start, of how many that processes live in. In
