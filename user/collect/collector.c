@@ -301,7 +301,7 @@ static void describe(struct collector *c)
 	for (size_t i = 0; i < c->options.tgid_cnt && used < sizeof(filter) - 16; i++)
 		used += (size_t)snprintf(filter + used, sizeof(filter) - used, "%s-p %u",
 					 i ? " " : "", c->options.tgids[i]);
-	m->host.name = model_str(m, c->host.name);
+	m->host.name = model_str(m, c->options.host_name ?: c->host.name);
 	m->host.kernel = model_str(m, c->host.release);
 	m->host.machine = model_str(m, c->host.machine);
 	m->host.version = HOTRUN_VERSION;

@@ -31,6 +31,7 @@ struct collector_options {
 	const char *cgroup;    /* --cgroup, or NULL; borrowed */
 	const char *node_root; /* of the node's files (names/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
+	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
 	bool samples;  /* keep samples, with their frames named; without: accounts and books */
 	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */

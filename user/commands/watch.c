@@ -36,6 +36,8 @@ static const char help_text[] =
 	"                          it again (default " LIMITS_FILE ", if it is there)\n"
 	"      --limit NAME=VALUE  a threshold of the verdicts; repeatable\n" SLOW_OPTION_HELP
 		SERVICE_SIGNAL_HELP NODE_ROOT_HELP
+	"      --host-name NAME    what captures call this host (default: as it calls itself; a\n"
+	"                          container has a name of its own)\n"
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -v, --verbose           more about what happens\n"
 	"  -h, --help              this text\n\n"
@@ -62,8 +64,10 @@ struct arguments {
 	size_t given_cnt, given_cap;
 };
 
-enum { DIR_OPTION = 256, LISTEN, SLOW, NO_REQUESTS, SIGNAL, NODE_ROOT, SETTINGS = 2000 };
+enum { DIR_OPTION = 256, LISTEN, SLOW, NO_REQUESTS, SIGNAL, NODE_ROOT, HOST_NAME, SETTINGS = 2000 };
 #define SETTINGS_MAX 32
+/* It begins the names of files, which have 255 bytes. */
+#define HOST_NAME_BYTES 200
 
 /* --- configuration --------------------------------------------------------------------------- */
 
@@ -177,6 +181,12 @@ static int parse_option(int c, struct arguments *a)
 						"not an absolute path");
 		a->watch.collector.node_root = optarg;
 		return EXIT_OK;
+	case HOST_NAME:
+		if (!*optarg || strlen(optarg) > HOST_NAME_BYTES)
+			return option_bad_value("watch", "--host-name", optarg,
+						"not a name of 1 to 200 bytes");
+		a->watch.collector.host_name = optarg;
+		return EXIT_OK;
 	case NO_REQUESTS:
 		a->watch.collector.requests = false;
 		return EXIT_OK;
@@ -205,6 +215,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"listen", required_argument, NULL, LISTEN},
 		{"slow", required_argument, NULL, SLOW},
 		{"service-signal", required_argument, NULL, SIGNAL},
+		{"node-root", required_argument, NULL, NODE_ROOT},
+		{"host-name", required_argument, NULL, HOST_NAME},
 		{"no-requests", no_argument, NULL, NO_REQUESTS},
 		LIMITS_OPTIONS,
 		{"verbose", no_argument, NULL, 'v'},
