@@ -220,12 +220,12 @@ $(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
 		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
 
-$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
+$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP))
 	$(call say,BPFTEST,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(BPF_DRIVE) \
-		$(filter $(BUILD)/user/kernel/%,$(OBJ_TOP)) $(BUILD)/librooms.a $(BUILD)/libperfmap.a \
-		-lcriterion $(LIBS_BPF) $(LIBS)
+		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
+		$(BUILD)/librooms.a $(BUILD)/libperfmap.a -lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
 
 # Fuzz targets are built by clang, sanitizers and coverage on.

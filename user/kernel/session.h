@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cost_meter.h"
 #include "bpf/events.h"
 #include "kernel/sideband.h"
 
@@ -27,7 +28,9 @@ struct session_slow_port {
 
 struct session_options {
 	uint32_t sample_hz;
-	bool cycles; /* hardware cycles instead of cpu-clock */
+	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
+	bool no_switches; /* without the programs at switches and wakeups: no scheduler accounts */
+	bool cycles;	  /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
 	uint32_t max_stack;
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
@@ -58,6 +61,8 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		struct session **ret_session);
 /* Stacks of this cgroup are wanted. 0, or -E2BIG beyond the map's size. */
 int session_select_cgroup(struct session *s, uint64_t cgroup_id);
+/* The rate from the next session_start() on. */
+void session_set_rate(struct session *s, uint32_t hz);
 /* Starts the sampling events. Errors as session_new. */
 int session_start(struct session *s, char *why, size_t why_bytes);
 /* Stops sampling and detaches everything; what is in the rings can still be drained. */
@@ -71,10 +76,13 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 bool session_wait(const struct session *s, uint64_t timeout_ns);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. */
+/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs at
+ * switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the time up to
+ * the last tick of its clock), and all else is 0; last accounts come as well. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 
-/* Consistent copy of one CPU's books, and the time of the copy. 0, or -EAGAIN when it was written
+/* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches only
+ * ticks and queues are in it. 0, or -EAGAIN when it was written
  * over and over while it was read. */
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
 		     uint64_t *ret_now_ns);
@@ -113,6 +121,16 @@ const char *session_requests_why(const struct session *s);
 uint32_t session_kernel_without(const struct session *s);
 /* Whether waits behind a process's own threads are told apart: not on thousands of CPUs. */
 bool session_tells_own_waits(const struct session *s);
+
+/*
+ * What the BPF programs have cost those in whose time they run, since the load, in ns: runs, which are all
+ * counted, times the mean of those that measured themselves, and a constant for the way to the program and
+ * back. Within 15 % of what the kernel's statistics (kernel.bpf_stats_enabled) say. Iterators run in hotrun's
+ * own CPU time and are not in it. Only grows. For once a second.
+ */
+uint64_t session_cost_ns(struct session *s);
+/* The counters behind it, of all CPUs. */
+struct cost_reading session_program_cost(const struct session *s, enum cost_program program);
 
 /* Bytes of BPF maps and rings, as asked for. */
 size_t session_map_bytes(const struct session *s);
