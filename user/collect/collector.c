@@ -556,6 +556,11 @@ struct model *collector_model(struct collector *c)
 	return c->model;
 }
 
+size_t collector_map_bytes(const struct collector *c)
+{
+	return session_map_bytes(c->session);
+}
+
 uint64_t collector_samples(const struct collector *c)
 {
 	return c->samples;

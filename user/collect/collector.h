@@ -110,6 +110,9 @@ struct collector_parts collector_parts(const struct collector *c);
 /* What the BPF programs have cost so far, in ns: session_cost_ns() of all its sessions. Only grows. */
 uint64_t collector_bpf_ns(struct collector *c);
 
+/* Bytes of its BPF maps and rings. */
+size_t collector_map_bytes(const struct collector *c);
+
 /* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
  * are there. */
 void collector_name_process(struct collector *c, uint32_t process);

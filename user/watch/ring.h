@@ -37,6 +37,8 @@ int ring_extract(const struct ring *r, const struct model *live, uint64_t from_n
 		 struct extract *x);
 /* When the oldest slice begins, CLOCK_MONOTONIC ns; 0 = there is none. */
 uint64_t ring_from_ns(const struct ring *r, const struct model *live);
+/* Forgets the past: what follows is not to be in one capture with it (another sampling rate). */
+void ring_clear(struct ring *r);
 /* Bytes of the rows kept. */
 size_t ring_bytes(const struct ring *r, const struct model *live);
 /* Takes NULL. */
