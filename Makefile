@@ -256,7 +256,7 @@ unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads $(BUILD)/bench/image_names
+live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
 	@$(MAKE) all static

@@ -179,16 +179,22 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	struct connection *c = connection_of(sk);
 	struct segment segment;
 	struct tcp_sock *tp;
+	struct endpoint *e;
 	bool first;
 
 	if (!c)
 		return 0;
 	segment = segment_of(skb);
-	if (!segment.bytes && !c->begun_ns)
+	if (!segment.bytes && !c->begun_ns && !c->early_ns)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
+	if (c->early_ns) {
+		e = any_row_of(c);
+		if (e)
+			count_early(c, e, tp);
+	}
 	if (c->begun_ns && has_answer(c, tp))
 		finish_early(c, tp, answered_ns(c, tp));
 	/* Nothing, or old data, sent again. */

@@ -417,12 +417,13 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 
 /*
  * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
- * known yet for the first one of a connection: the send will tell, unless it is of a kind that is not seen
- * (sendfile before 6.3), and then the next answer counts it for the one that listens.
+ * known yet for the first one of a connection: the send will tell. If the client is heard again before it
+ * returns (it waits for that client, or is of a kind that is not seen: sendfile before 6.3), it counts for
+ * the one that listens.
  */
 static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
 {
-	struct endpoint *e = row_of(c, c->row), *home;
+	struct endpoint *e = row_of(c, c->row);
 	__u64 begun;
 
 	if (e) {
@@ -433,9 +434,6 @@ static __always_inline void finish_early(struct connection *c, struct tcp_sock *
 	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
 	if (!begun)
 		return;
-	home = row_of(c, c->home);
-	if (home)
-		count_early(c, home, tp);
 	c->early = 1;
 	c->uncounted = 0;
 	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);

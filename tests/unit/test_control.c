@@ -15,76 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fake_control.h"
 #include "store_folder.h"
 #include "watch/control.h"
 
 TestSuite(control, .init = enter_folder, .fini = leave_folder);
 
 #define SECOND 1000000000ull
-#define NAME   "web1-20261121T191202Z-trigger.hotrun"
-
-/* --- a recorder that notes what it is asked ---------------------------------------------------- */
-
-struct fake {
-	unsigned int triggers;
-	uint64_t before_ns, after_ns;
-	int err;
-	const char *why;
-};
-
-static int on_trigger(void *ctx, uint64_t before_ns, uint64_t after_ns,
-		      char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
-{
-	struct fake *f = ctx;
-
-	f->triggers++;
-	f->before_ns = before_ns;
-	f->after_ns = after_ns;
-	if (f->err)
-		snprintf(why, why_bytes, "%s", f->why ? f->why : "");
-	else
-		snprintf(ret_name, FOLDER_NAME_BYTES, NAME);
-	return f->err;
-}
-
-static void on_status(void *ctx, char *text, size_t bytes)
-{
-	(void)ctx;
-	snprintf(text, bytes, "level all\ncaptures 3\n");
-}
-
-static struct control *serve(int dir, struct fake *f)
-{
-	const struct control_ops ops = {f, on_trigger, on_status};
-	struct control *c = NULL;
-	int err = control_new(dir, &ops, &c);
-
-	cr_assert_eq(err, 0, "%s", strerror(-err));
-	return c;
-}
-
-static int open_dir(void)
-{
-	int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	cr_assert(dir >= 0);
-	return dir;
-}
+#define NAME   FAKE_CONTROL_NAME
 
 /* --- a caller without manners ------------------------------------------------------------------ */
-
-static int call(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = CONTROL_NAME};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	cr_assert(fd >= 0);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		close(fd);
-		return -errno;
-	}
-	return fd;
-}
 
 static void put(int fd, const char *text)
 {
@@ -194,11 +134,11 @@ Test(control, lines)
 
 Test(control, a_trigger_from_begun_to_done)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd;
+	struct control *c = fake_control_serve(dir, &f);
 
-	fd = call();
+	fd = fake_control_call();
 	cr_assert(fd >= 0);
 	put(fd, "trigger 15000000000 30000000000\n");
 	turn(c, 0);
@@ -221,12 +161,12 @@ Test(control, a_trigger_from_begun_to_done)
 
 Test(control, all_who_wait_for_a_capture_are_told)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd[3];
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd[3];
+	struct control *c = fake_control_serve(dir, &f);
 
 	for (int i = 0; i < 3; i++) {
-		fd[i] = call();
+		fd[i] = fake_control_call();
 		put(fd[i], i < 2 ? "trigger 1 2\n" : "status\n");
 	}
 	turn(c, 0);
@@ -243,17 +183,17 @@ Test(control, all_who_wait_for_a_capture_are_told)
 
 Test(control, what_the_recorder_refuses_is_said_on_one_line)
 {
-	struct fake f = {.err = -EAGAIN, .why = "not ready:\nno \x1b[31mslice\n"};
-	int dir = open_dir(), fd;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {.err = -EAGAIN, .why = "not ready:\nno \x1b[31mslice\n"};
+	int dir = fake_control_dir(), fd;
+	struct control *c = fake_control_serve(dir, &f);
 
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\n");
 	turn(c, 0);
 	expect(fd, "failed not ready:\\x0ano \\x1b[31mslice\\x0a\n", true);
 	close(fd);
 	f.why = NULL;
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\n");
 	turn(c, 0);
 	expect(fd, "failed Resource temporarily unavailable\n", true);
@@ -264,11 +204,11 @@ Test(control, what_the_recorder_refuses_is_said_on_one_line)
 
 Test(control, a_line_in_pieces_and_a_half_closed_caller)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd;
+	struct control *c = fake_control_serve(dir, &f);
 
-	fd = call();
+	fd = fake_control_call();
 	for (const char *s = "trigger 1 2\n"; *s; s++) {
 		cr_assert_eq(send(fd, s, 1, MSG_NOSIGNAL), 1);
 		turn(c, 0);
@@ -287,18 +227,18 @@ Test(control, a_line_in_pieces_and_a_half_closed_caller)
 
 Test(control, silent_slow_and_talkative_callers_lose_their_connection)
 {
-	struct fake f = {0};
-	int dir = open_dir(), silent, slow, loud, binary, early;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), silent, slow, loud, binary, early;
+	struct control *c = fake_control_serve(dir, &f);
 	char flood[CONTROL_LINE_BYTES];
 	bool over;
 
 	memset(flood, 'x', sizeof(flood));
-	silent = call();
-	slow = call();
-	loud = call();
-	binary = call();
-	early = call();
+	silent = fake_control_call();
+	slow = fake_control_call();
+	loud = fake_control_call();
+	binary = fake_control_call();
+	early = fake_control_call();
 	cr_assert_eq(send(loud, flood, sizeof(flood), MSG_NOSIGNAL), (ssize_t)sizeof(flood));
 	cr_assert_eq(send(binary, "trigger 1 2\0\n", 13, MSG_NOSIGNAL), 13);
 	put(early, "trigger 1 2");
@@ -324,13 +264,13 @@ Test(control, silent_slow_and_talkative_callers_lose_their_connection)
 
 Test(control, who_goes_on_talking_after_the_request_is_not_read)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd;
+	struct control *c = fake_control_serve(dir, &f);
 	char flood[65536];
 
 	memset(flood, '\n', sizeof(flood));
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\ntrigger 3 4\n");
 	turn(c, 0);
 	while (send(fd, flood, sizeof(flood), MSG_NOSIGNAL) > 0)
@@ -347,14 +287,14 @@ Test(control, who_goes_on_talking_after_the_request_is_not_read)
 
 Test(control, many_callers)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd[CONTROL_CLIENTS + 4];
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd[CONTROL_CLIENTS + 4];
 	unsigned int fds_before, fds;
-	struct control *c = serve(dir, &f);
+	struct control *c = fake_control_serve(dir, &f);
 
 	fds_before = count_fds();
 	for (int i = 0; i < CONTROL_CLIENTS + 4; i++) {
-		fd[i] = call();
+		fd[i] = fake_control_call();
 		cr_assert(fd[i] >= 0);
 	}
 	turn(c, 0);
@@ -366,7 +306,7 @@ Test(control, many_callers)
 	turn(c, 0);
 	/* Their places are free again, a thousand times. */
 	for (int i = 0; i < 1000; i++) {
-		int one = call();
+		int one = fake_control_call();
 
 		put(one, i % 2 ? "status\n" : "trigger 1 2\n");
 		if (i % 3)
@@ -376,7 +316,7 @@ Test(control, many_callers)
 	}
 	fds = count_fds();
 	cr_expect_eq(fds, fds_before, "%u of %u", fds, fds_before);
-	fd[0] = call();
+	fd[0] = fake_control_call();
 	put(fd[0], "status\n");
 	turn(c, 0);
 	expect(fd[0], "level all\ncaptures 3\n", true);
@@ -387,28 +327,28 @@ Test(control, many_callers)
 
 Test(control, callers_that_vanish)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd, other;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd, other;
+	struct control *c = fake_control_serve(dir, &f);
 
 	signal(SIGPIPE, SIG_DFL);
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\n");
 	close(fd);
 	turn(c, 0);
 	cr_expect_eq(f.triggers, 1, "the capture is taken all the same");
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\n");
 	turn(c, 0);
 	close(fd);
 	control_done(c, NAME, 0);
 	/* The place of who left goes to another, who hears nothing of it. */
-	fd = call();
+	fd = fake_control_call();
 	put(fd, "trigger 1 2\n");
 	turn(c, 0);
 	close(fd);
 	turn(c, 0);
-	other = call();
+	other = fake_control_call();
 	turn(c, 0);
 	control_done(c, NAME, 0);
 	expect(other, "", false);
@@ -419,15 +359,15 @@ Test(control, callers_that_vanish)
 
 Test(control, without_descriptors_it_does_not_turn_for_ever)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd = call(), late;
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd = fake_control_call(), late;
+	struct control *c = fake_control_serve(dir, &f);
 	struct rlimit was, none;
 	struct pollfd p = {.fd = control_fd(c), .events = POLLIN};
 	int turns = 0;
 
 	cr_expect_lt(fd, 0, "nobody listens yet");
-	late = call();
+	late = fake_control_call();
 	cr_assert(late >= 0);
 	getrlimit(RLIMIT_NOFILE, &was);
 	none = was;
@@ -450,7 +390,7 @@ Test(control, without_descriptors_it_does_not_turn_for_ever)
 static int ask_as_other(const char *line)
 {
 	char text[256] = "";
-	int fd = call();
+	int fd = fake_control_call();
 
 	if (fd < 0)
 		return fd;
@@ -475,9 +415,9 @@ static void *serve_for_a_while(void *arg)
 
 Test(control, other_users_are_sent_away)
 {
-	struct fake f = {0};
-	int dir = open_dir();
-	struct control *c = serve(dir, &f);
+	struct fake_control f = {0};
+	int dir = fake_control_dir();
+	struct control *c = fake_control_serve(dir, &f);
 	struct stat st;
 	pthread_t thread;
 
@@ -505,14 +445,14 @@ Test(control, other_users_are_sent_away)
 
 Test(control, takes_the_place_of_what_an_earlier_run_left)
 {
-	struct fake f = {0};
-	int dir = open_dir(), fd;
-	struct control *c = serve(dir, &f), *next;
-	const struct control_ops ops = {&f, on_trigger, on_status};
+	struct fake_control f = {0};
+	int dir = fake_control_dir(), fd;
+	struct control *c = fake_control_serve(dir, &f), *next;
+	const struct control_ops never_called = {0};
 
 	/* A recorder that was killed leaves its socket. */
-	next = serve(dir, &f);
-	fd = call();
+	next = fake_control_serve(dir, &f);
+	fd = fake_control_call();
 	cr_assert(fd >= 0);
 	put(fd, "status\n");
 	turn(c, 0);
@@ -526,11 +466,11 @@ Test(control, takes_the_place_of_what_an_earlier_run_left)
 	put_file("precious", "precious");
 	symlink("precious", CONTROL_NAME);
 	symlink("precious", ".control.new");
-	c = serve(dir, &f);
+	c = fake_control_serve(dir, &f);
 	control_free(c);
 	cr_expect_eq(access("precious", F_OK), 0);
 	mkfifo(CONTROL_NAME, 0600);
-	c = serve(dir, &f);
+	c = fake_control_serve(dir, &f);
 	unlink(CONTROL_NAME);
 	put_file(CONTROL_NAME, "another file by now");
 	control_free(c);
@@ -538,7 +478,7 @@ Test(control, takes_the_place_of_what_an_earlier_run_left)
 	unlink(CONTROL_NAME);
 	mkdir(CONTROL_NAME, 0700);
 	c = NULL;
-	cr_expect_eq(control_new(dir, &ops, &c), -EISDIR);
+	cr_expect_eq(control_new(dir, &never_called, &c), -EISDIR);
 	cr_expect_null(c);
 	cr_expect_eq(count_files(), 2, "precious and the folder");
 	close(fd);
@@ -547,7 +487,7 @@ Test(control, takes_the_place_of_what_an_earlier_run_left)
 
 Test(control, in_a_folder_of_a_very_long_path)
 {
-	struct fake f = {0};
+	struct fake_control f = {0};
 	char name[200];
 	struct control *c;
 	int dir;
@@ -556,161 +496,9 @@ Test(control, in_a_folder_of_a_very_long_path)
 	name[199] = '\0';
 	cr_assert_eq(mkdir(name, 0700), 0);
 	cr_assert_eq(chdir(name), 0);
-	dir = open_dir();
-	c = serve(dir, &f);
+	dir = fake_control_dir();
+	c = fake_control_serve(dir, &f);
 	control_free(c);
 	close(dir);
 	cr_assert_eq(chdir(folder), 0);
-}
-
-/* --- the caller's side ------------------------------------------------------------------------- */
-
-struct asked {
-	int dir, rc;
-	const char *line;
-	uint64_t first_ns, next_ns;
-	int stop_at; /* lines after which it has heard enough */
-	char text[4096];
-	int lines;
-};
-
-static int on_line(void *ctx, const char *line)
-{
-	struct asked *a = ctx;
-
-	snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text), "%s|", line);
-	return ++a->lines == a->stop_at ? 42 : 0;
-}
-
-static void *ask(void *arg)
-{
-	struct asked *a = arg;
-
-	a->rc = control_ask(a->dir, a->line, a->first_ns, a->next_ns, on_line, a);
-	return NULL;
-}
-
-/* Serves until that caller has been let in and has its answer. */
-static void serve_caller(struct control *c)
-{
-	struct pollfd p = {.fd = control_fd(c), .events = POLLIN};
-
-	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(poll(&p, 1, 20000), 1);
-		control_look(c, 0);
-	}
-}
-
-Test(control, asking)
-{
-	struct fake f = {0};
-	struct asked status = {.line = "status"}, wait = {.line = "trigger 1 2"},
-		     enough = {.line = "trigger 1 2", .stop_at = 1};
-	struct asked *const all[] = {&status, &wait, &enough};
-	int dir = open_dir();
-	struct control *c = serve(dir, &f);
-	pthread_t threads[3];
-
-	for (int i = 0; i < 3; i++) {
-		all[i]->dir = dir;
-		all[i]->first_ns = all[i]->next_ns = 20 * SECOND;
-		cr_assert_eq(pthread_create(&threads[i], NULL, ask, all[i]), 0);
-		serve_caller(c);
-	}
-	pthread_join(threads[0], NULL);
-	pthread_join(threads[2], NULL);
-	control_done(c, NAME, 0);
-	pthread_join(threads[1], NULL);
-	cr_expect_eq(status.rc, 0);
-	cr_expect_str_eq(status.text, "level all|captures 3|");
-	cr_expect_eq(wait.rc, 0);
-	cr_expect_str_eq(wait.text, "begun " NAME "|done " NAME "|");
-	cr_expect_eq(enough.rc, 42);
-	cr_expect_str_eq(enough.text, "begun " NAME "|");
-	control_free(c);
-	close(dir);
-}
-
-Test(control, asking_where_nobody_is)
-{
-	struct asked a = {0};
-	struct fake f = {0};
-	int dir = open_dir();
-	struct control *c;
-
-	cr_expect_eq(control_ask(dir, "status", SECOND, SECOND, on_line, &a), -ENOENT);
-	put_file(CONTROL_NAME, "");
-	cr_expect_eq(control_ask(dir, "status", SECOND, SECOND, on_line, &a), -ENOTSOCK);
-	unlink(CONTROL_NAME);
-	mkfifo(CONTROL_NAME, 0600);
-	cr_expect_eq(control_ask(dir, "status", SECOND, SECOND, on_line, &a), -ENOTSOCK);
-	unlink(CONTROL_NAME);
-	/* A link to a socket is not followed. */
-	c = serve(dir, &f);
-	rename(CONTROL_NAME, "real");
-	symlink("real", CONTROL_NAME);
-	cr_expect_eq(control_ask(dir, "status", SECOND, SECOND, on_line, &a), -ENOTSOCK);
-	unlink(CONTROL_NAME);
-	rename("real", CONTROL_NAME);
-	/* One that hangs. */
-	cr_expect_eq(control_ask(dir, "status", SECOND / 10, SECOND, on_line, &a), -ETIMEDOUT);
-	/* And with its queue full of callers that it does not take. */
-	for (int i = 0; i < 64; i++)
-		call();
-	cr_expect_eq(control_ask(dir, "status", SECOND / 10, SECOND, on_line, &a), -ETIMEDOUT);
-	/* One that was killed: its socket stays. */
-	link(CONTROL_NAME, "kept");
-	control_free(c);
-	rename("kept", CONTROL_NAME);
-	cr_expect_eq(control_ask(dir, "status", SECOND, SECOND, on_line, &a), -ECONNREFUSED);
-	cr_expect_eq(a.lines, 0);
-	close(dir);
-}
-
-/* A recorder of another mind: answers with that, and ends. */
-static const char *answer_text;
-
-static void *answer_once(void *arg)
-{
-	int fd = accept(*(int *)arg, NULL, NULL);
-
-	if (fd >= 0) {
-		send(fd, answer_text, strlen(answer_text), MSG_NOSIGNAL);
-		close(fd);
-	}
-	return NULL;
-}
-
-static int answered(const char *text, struct asked *a)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = CONTROL_NAME};
-	int dir = open_dir(), fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	pthread_t thread;
-	int err;
-
-	unlink(CONTROL_NAME);
-	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	cr_assert_eq(listen(fd, 1), 0);
-	answer_text = text;
-	cr_assert_eq(pthread_create(&thread, NULL, answer_once, &fd), 0);
-	err = control_ask(dir, "status", 20 * SECOND, 20 * SECOND, on_line, a);
-	pthread_join(thread, NULL);
-	close(fd);
-	close(dir);
-	return err;
-}
-
-Test(control, answers_that_are_none)
-{
-	static char endless[4096];
-	struct asked a = {0};
-
-	memset(endless, 'x', sizeof(endless) - 1);
-	cr_expect_eq(answered(endless, &a), -EBADMSG);
-	cr_expect_eq(a.lines, 0);
-	cr_expect_eq(answered("", &a), 0);
-	cr_expect_eq(answered("no newline", &a), 0);
-	cr_expect_eq(a.lines, 0);
-	cr_expect_eq(answered("\n\x1b]0;x\a\n", &a), 0);
-	cr_expect_str_eq(a.text, "|\\x1b]0;x\\x07|");
 }

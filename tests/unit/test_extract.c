@@ -469,3 +469,43 @@ Test(extract, every_field_of_every_table_comes_along)
 	model_free(e);
 	model_free(m);
 }
+
+Test(extract, mappings_of_who_is_sampled_follow)
+{
+	struct watched_host host = watched_host_new(2, 2, 1);
+	struct extract *x = extract_new();
+	const struct model_process *p;
+	struct model_mapping map;
+	uint32_t row;
+
+	watched_host_slice(&host);
+	cr_assert_eq(extract_take(x, host.m, 0, 0), 0);
+	row = model_process_find(extract_model(x), 1000, 7 * WATCHED_SECOND);
+	p = &extract_model(x)->processes[row];
+	cr_assert_eq(p->mapping_cnt, 1);
+	cr_expect_eq(p->mappings[0].to_ns, 0);
+	/* A library takes the place of another. */
+	row = model_process_find(host.m, 1000, 7 * WATCHED_SECOND);
+	map = host.m->processes[row].mappings[0];
+	map.from_ns = host.m->host.end_ns + 5;
+	map.file_offset = 0x1000;
+	cr_assert_eq(model_mapping_add(host.m, row, &map), 0);
+	p->mappings[0].dirty = false;
+	watched_host_slice(&host);
+	cr_assert_eq(extract_take(x, host.m, 1, 1), 0);
+	row = model_process_find(extract_model(x), 1000, 7 * WATCHED_SECOND);
+	p = &extract_model(x)->processes[row];
+	cr_assert_eq(p->mapping_cnt, 2);
+	cr_expect_eq(p->mappings[0].to_ns, map.from_ns);
+	cr_expect(p->mappings[0].dirty);
+	cr_expect_eq(p->mappings[1].file_offset, 0x1000);
+	/* Nothing happened: nothing is to be written. */
+	extract_model(x)->processes[row].dirty = false;
+	extract_model(x)->processes[row].mappings[1].dirty = false;
+	watched_host_slice(&host);
+	cr_assert_eq(extract_take(x, host.m, 2, 2), 0);
+	p = &extract_model(x)->processes[row];
+	cr_expect(!p->dirty && !p->mappings[1].dirty);
+	extract_free(x);
+	model_free(host.m);
+}

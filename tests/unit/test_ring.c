@@ -188,7 +188,8 @@ Test(ring, what_is_kept_of_the_past_does_not_grow_with_renewals)
 		host = watched_host_new(3, 3, host.second);
 		x = extract_new();
 		cr_assert_eq(ring_extract(r, host.m, 0, x), 0);
-		last = extract_model(x)->processes_cnt + extract_model(x)->locations_cnt;
+		last = extract_model(x)->processes_cnt + extract_model(x)->locations_cnt +
+		       extract_model(x)->mappings_cnt;
 		if (i == 100)
 			first = last;
 		extract_free(x);

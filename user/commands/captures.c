@@ -193,6 +193,8 @@ static int pour_copy(int dir, const char *path)
 	if (fd < 0)
 		return -errno;
 	err = store_copy(path, fd);
+	if (!err && lseek(fd, 0, SEEK_SET))
+		err = -errno;
 	return err ? err : pour(fd, STDOUT_FILENO);
 }
 

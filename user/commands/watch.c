@@ -26,21 +26,21 @@ static const char help_text[] =
 	"one after the other with --rotate. `hotrun captures` lists them. Needs root, or the\n"
 	"capabilities that `hotrun record` needs; where the host cannot be observed it stays up,\n"
 	"is not ready, and says why.\n\n"
-	"      --dir DIR             captures, socket and state (default " FOLDER_DEFAULT ")\n"
-	"      --listen ADDR:PORT    /metrics, /healthz, /readyz; off: none\n"
-	"                            (default " HTTP_DEFAULT ")\n"
-	"      --config FILE         settings below in a section `[hotrun watch]`, and the "
+	"      --dir DIR           captures, socket and state (default " FOLDER_DEFAULT ")\n"
+	"      --listen ADDR:PORT  /metrics, /healthz, /readyz; off: none\n"
+	"                          (default " HTTP_DEFAULT ")\n"
+	"      --config FILE       settings below in a section `[hotrun watch]`, and the "
 	"thresholds\n"
-	"                            of the verdicts, as `hotrun report --help` tells them; SIGHUP "
+	"                          of the verdicts, as `hotrun report --help` tells them; SIGHUP "
 	"reads\n"
-	"                            it again (default " LIMITS_FILE ", if it is there)\n"
-	"      --limit NAME=VALUE    a threshold of the verdicts; repeatable\n" SLOW_OPTION_HELP
+	"                          it again (default " LIMITS_FILE ", if it is there)\n"
+	"      --limit NAME=VALUE  a threshold of the verdicts; repeatable\n" SLOW_OPTION_HELP
 		SERVICE_SIGNAL_HELP NODE_ROOT_HELP
-	"      --host-name NAME      what captures call this host (default: as it calls itself; a\n"
-	"                            container has a name of its own)\n"
-	"      --no-requests         do not look at the requests that services answer\n"
-	"  -v, --verbose             more about what happens\n"
-	"  -h, --help                this text\n\n"
+	"      --host-name NAME    what captures call this host (default: as it calls itself; a\n"
+	"                          container has a name of its own)\n"
+	"      --no-requests       do not look at the requests that services answer\n"
+	"  -v, --verbose           more about what happens\n"
+	"  -h, --help              this text\n\n"
 	"Settings, as options or in the file; options win:\n";
 
 static const char help_end[] =

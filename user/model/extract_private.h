@@ -19,8 +19,9 @@ struct taken_process {
 	uint32_t from, to;	  /* rows */
 	bool joined;		  /* an earlier source told of it, too */
 	bool selected;
-	bool sampled;		/* its code and mappings are wanted */
-	uint32_t first_mapping; /* of to, that is number 0 of from */
+	bool sampled; /* its code and mappings are wanted */
+	/* That one of to is this one of from, whose earlier ones were not taken. */
+	uint32_t first_mapping, skipped_mappings;
 	uint32_t mapping_changes;
 };
 

@@ -150,11 +150,12 @@ static void refresh_mappings(struct extract *x, struct taken_process *taken)
 {
 	const struct model_process *from = &x->from->processes[taken->from];
 	struct model_process *to = &x->m->processes[taken->to];
-	size_t known = to->mapping_cnt - taken->first_mapping;
+	size_t skipped = taken->skipped_mappings;
+	size_t known = skipped + to->mapping_cnt - taken->first_mapping;
 
 	taken->mapping_changes = from->mapping_changes;
-	for (size_t i = 0; i < known && i < from->mapping_cnt; i++) {
-		struct model_mapping *mapping = &to->mappings[taken->first_mapping + i];
+	for (size_t i = skipped; i < known && i < from->mapping_cnt; i++) {
+		struct model_mapping *mapping = &to->mappings[taken->first_mapping + i - skipped];
 
 		if (mapping->to_ns == from->mappings[i].to_ns)
 			continue;
@@ -163,6 +164,17 @@ static void refresh_mappings(struct extract *x, struct taken_process *taken)
 	}
 	for (size_t i = known; i < from->mapping_cnt; i++)
 		copy_mapping(x, taken, from->mappings[i]);
+}
+
+/* The first ones, which ended before all slices of the extract. */
+static uint32_t ended_mappings(const struct extract *x, const struct model_process *from)
+{
+	uint32_t cnt = 0;
+
+	while (cnt < from->mapping_cnt && from->mappings[cnt].to_ns &&
+	       from->mappings[cnt].to_ns <= x->m->host.start_ns)
+		cnt++;
+	return cnt;
 }
 
 void extract_mappings(struct extract *x, struct taken_process *taken)
@@ -178,6 +190,7 @@ void extract_mappings(struct extract *x, struct taken_process *taken)
 	if (to->mapping_cnt)
 		model_mappings_end(x->m, taken->to, x->from->host.start_ns);
 	taken->first_mapping = (uint32_t)to->mapping_cnt;
+	taken->skipped_mappings = ended_mappings(x, &x->from->processes[taken->from]);
 	refresh_mappings(x, taken);
 }
 

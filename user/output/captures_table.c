@@ -10,7 +10,7 @@
 
 #define TIME_COLUMNS   23
 #define LENGTH_COLUMNS 10
-#define SIZE_COLUMNS   10
+#define SIZE_COLUMNS   11
 #define WHY_COLUMNS    7
 #define PAPERS_COLUMNS 10
 #define STATE_COLUMNS  13
@@ -106,7 +106,8 @@ int captures_table_write(FILE *out, const struct captures_table *table)
 		fprintf(out, ", %s with their papers", number_bytes(sum_bytes(table)).text);
 	putc('\n', out);
 	if (not_looked)
-		fprintf(out, "the oldest %s were not opened\n", number_count(not_looked).text);
+		fprintf(out, "not opened, since there are so many: the oldest %s\n",
+			number_count(not_looked).text);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 

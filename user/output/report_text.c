@@ -65,9 +65,10 @@ struct number number_time(uint64_t ns)
 
 struct number number_bytes(uint64_t bytes)
 {
-	struct number r = number_fixed((double)bytes / (bytes < 1000000 ? 1e3 : 1e6), 1);
+	bool giga = bytes >= 1000000000, mega = bytes >= 1000000;
+	struct number r = number_fixed((double)bytes / (giga ? 1e9 : mega ? 1e6 : 1e3), 1);
 
-	strcat(r.text, bytes < 1000000 ? " kB" : " MB");
+	strcat(r.text, giga ? " GB" : mega ? " MB" : " kB");
 	return r;
 }
 
