@@ -220,12 +220,12 @@ $(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
 		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
 
-$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/%,$(OBJ_TOP))
+$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP))
 	$(call say,BPFTEST,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(BPF_DRIVE) \
-		$(filter $(BUILD)/user/kernel/%,$(OBJ_TOP)) $(BUILD)/librooms.a $(BUILD)/libperfmap.a \
-		-lcriterion $(LIBS_BPF) $(LIBS)
+		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
+		$(BUILD)/librooms.a $(BUILD)/libperfmap.a -lcriterion $(LIBS_BPF) $(LIBS)
 $(BPF_TESTS): $(BUILD)/libperfmap.a
 
 # Fuzz targets are built by clang, sanitizers and coverage on.
@@ -247,16 +247,20 @@ $(BUILD)/workloads/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -o $@ $<
 
+# Models made by hand, as the unit tests have them.
+SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c
+$(BUILD)/bench/metrics_host: $(SUPPORT_metrics_host)
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
 
 workloads: $(WORKLOADS)
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder
+live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder \
+		$(BUILD)/bench/metrics_host
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
 	@$(MAKE) all static

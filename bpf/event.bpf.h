@@ -56,4 +56,20 @@ static __always_inline void fill_figures(struct event_task *event, const struct 
 	event->waiting_ns = 0;
 	__builtin_memcpy(event->delays, account->delays, sizeof(event->delays));
 }
+
+/*
+ * What the kernel itself counts of a thread, where no account is kept: its CPU time up to the last tick
+ * of the scheduler's clock, and its switches. Numbers are as those of accounts: the thread's for life.
+ */
+static __always_inline void fill_kernel_figures(struct event_task *event, struct task_struct *task)
+{
+	event->account = event->thread_start_ns * 0x9e3779b97f4a7c15ull + event->tid;
+	event->on_cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	event->voluntary_switches = BPF_CORE_READ(task, nvcsw);
+	event->involuntary_switches = BPF_CORE_READ(task, nivcsw);
+	event->waited_ns = event->behind_own_ns = event->throttled_ns = 0;
+	event->blocked_ns = event->uninterruptible_ns = 0;
+	event->delay_max_ns = event->waiting_ns = 0;
+	__builtin_memset(event->delays, 0, sizeof(event->delays));
+}
 #endif

@@ -160,6 +160,32 @@ struct cpu_clock {
 	__u64 pad[9];
 };
 
+/* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes of
+ * cpu_cost.programs. */
+enum cost_program {
+	COST_SWITCH = 0, /* its runs are cpu_clock.switches */
+	COST_WAKEUP = 1, /* of new threads, too */
+	COST_MIGRATE = 2,
+	COST_TASK = 3, /* births and ends of threads */
+	COST_TICK = 4,
+	COST_STATE = 5,
+	COST_DATA = 6,
+	COST_SEND = 7,
+	COST_CNT
+};
+
+/* Counters only grow. The time is that of some of the runs, chosen by chance. */
+struct program_cost {
+	__u64 runs;
+	__u64 timed;
+	__u64 timed_ns;
+};
+
+/* Of one CPU, a value of the array map `costs`. */
+struct cpu_cost {
+	struct program_cost programs[COST_CNT];
+};
+
 /*
  * Requests. A request of a served connection (one that a listening socket accepted) begins when data
  * arrives while nothing is unanswered on it, and ends when the first byte of an answer is handed to
@@ -183,7 +209,8 @@ struct cpu_clock {
 
 /*
  * What one process serves through one listening socket: a value of the array map `endpoints`, from
- * row 0 on without gaps. Counters only grow. Written by all CPUs, each counter in one step.
+ * row 0 on. Counters only grow, until the row is given back and, later, somebody else's. Written by all CPUs, each
+ * counter in one step.
  */
 struct endpoint {
 	__u64 listener; /* cookie of the listening socket, never reused; 0 = the row is not in use.
@@ -278,6 +305,7 @@ _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
+_Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");
 _Static_assert(sizeof(struct endpoint) == 576, "endpoint");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");

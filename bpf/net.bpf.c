@@ -5,6 +5,7 @@
  * state: all other sockets cost a look at one field. Connections with several paths (MPTCP) are left
  * out: their answers do not pass through the socket that the data comes in by.
  */
+#include "cost.bpf.h"
 #include "protocol.bpf.h"
 
 struct connection_map connections SEC(".maps");
@@ -69,6 +70,33 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 	ADD(e->abandoned, 1);
 }
 
+static __always_inline void change_state(struct sock *sk, int old_state, int new_state)
+{
+	struct connection *c;
+
+	if (new_state == TCP_LISTEN) {
+		listen_begins(sk);
+		return;
+	}
+	if (new_state == TCP_SYN_SENT) {
+		/* Was served or listened, and is a client's socket from now on. */
+		bpf_sk_storage_delete(&connections, sk);
+		return;
+	}
+	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
+	    new_state != TCP_CLOSE)
+		return;
+	c = connection_of(sk);
+	if (!c)
+		return;
+	if (new_state == TCP_SYN_RECV) {
+		c->listens = 0;
+		c->ready_ns = bpf_ktime_get_ns();
+	} else if (old_state != TCP_LISTEN) {
+		serve_ends(sk, c);
+	}
+}
+
 /*
  * Changes of state: three or four in the life of a connection. A socket begins to listen in the
  * context of the process that calls listen(); a connection is born in SYN_RECV, with a copy of the
@@ -77,29 +105,10 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 {
-	struct connection *c;
+	struct cost_run run = cost_begin(COST_STATE);
 
-	if (new_state == TCP_LISTEN) {
-		listen_begins(sk);
-		return 0;
-	}
-	if (new_state == TCP_SYN_SENT) {
-		/* Was served or listened, and is a client's socket from now on. */
-		bpf_sk_storage_delete(&connections, sk);
-		return 0;
-	}
-	if (new_state != TCP_SYN_RECV && new_state != TCP_FIN_WAIT1 && new_state != TCP_LAST_ACK &&
-	    new_state != TCP_CLOSE)
-		return 0;
-	c = connection_of(sk);
-	if (!c)
-		return 0;
-	if (new_state == TCP_SYN_RECV) {
-		c->listens = 0;
-		c->ready_ns = bpf_ktime_get_ns();
-	} else if (old_state != TCP_LISTEN) {
-		serve_ends(sk, c);
-	}
+	change_state(sk, old_state, new_state);
+	cost_end(run);
 	return 0;
 }
 
@@ -171,10 +180,7 @@ static __always_inline void add_data(struct connection *c)
 		__sync_val_compare_and_swap(&c->begun_ns, begun, bpf_ktime_get_ns());
 }
 
-/* Each segment that comes in on an established connection, acknowledgements among them; before the
- * kernel looks at it. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
+static __always_inline void take_data(struct sock *sk, struct sk_buff *skb)
 {
 	struct connection *c = connection_of(sk);
 	struct segment segment;
@@ -183,25 +189,25 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 	bool first;
 
 	if (!c)
-		return 0;
+		return;
 	segment = segment_of(skb);
 	if (!segment.bytes && !c->begun_ns && !c->early_ns)
-		return 0;
+		return;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
-		return 0;
+		return;
 	if (c->early_ns) {
 		e = any_row_of(c);
-		if (e)
+		if (e && bpf_ktime_get_ns() > c->early_at_ns + EARLY_MOST_NS)
 			count_early(c, e, tp);
 	}
 	if (c->begun_ns && has_answer(c, tp))
 		finish_early(c, tp, answered_ns(c, tp));
 	/* Nothing, or old data, sent again. */
 	if (!segment.bytes || (__s32)(segment.seq + segment.bytes - tp->rcv_nxt) <= 0)
-		return 0;
+		return;
 	if (is_path(tp))
-		return 0;
+		return;
 	catch_up(c, tp, 0);
 	first = !c->arrived;
 	if (!c->protocol)
@@ -211,10 +217,21 @@ int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 		add_data(c);
 	else if (is_request(c, skb, segment, first))
 		begin(c, tp, bpf_ktime_get_ns(), 0);
+}
+
+/* Each segment that comes in on an established connection, acknowledgements among them; before the
+ * kernel looks at it. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
+{
+	struct cost_run run = cost_begin(COST_DATA);
+
+	take_data(sk, skb);
+	cost_end(run);
 	return 0;
 }
 
-static __always_inline int handle_send(struct sock *sk, int bytes)
+static __always_inline void handle_send(struct sock *sk, int bytes)
 {
 	struct connection *c;
 	struct tcp_sock *tp;
@@ -222,25 +239,25 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 	bool done;
 
 	if (bytes <= 0)
-		return 0;
+		return;
 	c = connection_of(sk);
 	if (!c)
-		return 0;
+		return;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
-		return 0;
+		return;
 	catch_up(c, tp, bytes);
 	e = adopt(c);
 	if (!e) {
 		if (__sync_lock_test_and_set(&c->begun_ns, 0))
 			count_loss(LOSS_ENDPOINTS);
-		return 0;
+		return;
 	}
 	ADD(e->sent_bytes, bytes);
 	done = c->begun_ns && has_answer(c, tp) && finish(c, e, tp, answered_ns(c, tp));
 	count_early(c, e, tp);
 	if (done)
-		return 0;
+		return;
 	if (c->early) {
 		c->early = 0;
 	} else if (!c->begun_ns) {
@@ -248,14 +265,17 @@ static __always_inline int handle_send(struct sock *sk, int bytes)
 		count_connection(c, e);
 		flush_bytes(c, e, tp);
 	}
-	return 0;
 }
 
 /* Each send by any means, after it: of all sockets, those of other families among them. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(on_send, struct sock *sk, int ret)
 {
-	return handle_send(sk, ret);
+	struct cost_run run = cost_begin(COST_SEND);
+
+	handle_send(sk, ret);
+	cost_end(run);
+	return 0;
 }
 
 /* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what sendfile
@@ -263,5 +283,9 @@ int BPF_PROG(on_send, struct sock *sk, int ret)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
 {
-	return handle_send(sk, ret);
+	struct cost_run run = cost_begin(COST_SEND);
+
+	handle_send(sk, ret);
+	cost_end(run);
+	return 0;
 }

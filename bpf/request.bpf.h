@@ -39,6 +39,7 @@ struct connection {
 	__u64 listener; /* cookie of the listening socket */
 	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 owner_start_ns;
+	__u64 early_at_ns; /* when early_ns was told */
 	__u32 netns;
 	__u32 pad2;
 };
@@ -98,7 +99,8 @@ struct row_key {
 #define ROW_NONE 0xffffffffu /* and 1: 0 */
 
 /* listener, process -> row. Written where a process first serves a listener's connection. Size: a key for
- * each row and one for each listener, and as many that found no row. Defined in net.bpf.c. */
+ * each row and one for each listener, and room to spare. The user side takes keys away with their rows. Defined in
+ * net.bpf.c. */
 struct row_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4 * ENDPOINTS_MAX);
@@ -417,13 +419,15 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 
 /*
  * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
- * known yet for the first one of a connection: the send will tell. If the client is heard again before it
- * returns (it waits for that client, or is of a kind that is not seen: sendfile before 6.3), it counts for
- * the one that listens.
+ * known yet for the first one of a connection: the send will tell. If that takes long (it waits for a slow
+ * client, or is of a kind that is not seen: sendfile before 6.3), or another one follows, it counts for the one
+ * that listens.
  */
+#define EARLY_MOST_NS 100000000
+
 static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
 {
-	struct endpoint *e = row_of(c, c->row);
+	struct endpoint *e = row_of(c, c->row), *home;
 	__u64 begun;
 
 	if (e) {
@@ -434,8 +438,12 @@ static __always_inline void finish_early(struct connection *c, struct tcp_sock *
 	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
 	if (!begun)
 		return;
+	home = row_of(c, c->home);
+	if (home)
+		count_early(c, home, tp);
 	c->early = 1;
 	c->uncounted = 0;
+	c->early_at_ns = now;
 	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
 }
 

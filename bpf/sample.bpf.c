@@ -4,6 +4,7 @@
  * named by a 64-bit id.
  */
 #include "shared.bpf.h"
+#include "cost.bpf.h"
 #include "compat.bpf.h"
 
 #include <linux/bpf_perf_event.h>
@@ -316,12 +317,7 @@ static __always_inline void take_stacks(void *ctx, struct task_struct *task,
 	}
 }
 
-/*
- * Fires at the sampling rate on each CPU (99 Hz), in the timer interrupt. Worst cost: two walks of
- * the depth that the sysctl allows, about 10 us, and one of the run queue, up to 6 us.
- */
-SEC("perf_event")
-int on_tick(struct bpf_perf_event_data *ctx)
+static __always_inline void take_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 id = bpf_get_current_pid_tgid();
@@ -331,10 +327,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct event_sample *sample;
 
 	if (!clock || !room)
-		return 0;
+		return;
 	if (!(__u32)id) {
 		clock->ticks_idle++;
-		return 0;
+		return;
 	}
 	clock->ticks_taken++;
 	clock_meets_thread(clock);
@@ -353,12 +349,25 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	if ((filter_tgids || filter_cgroups) && !selected(sample)) {
 		clock->ticks_filtered++;
 		if (!sample->waiters || sample->waiters == WAITERS_UNKNOWN)
-			return 0;
+			return;
 		/* Who takes the CPU from others is told of everybody. */
 		sample->flags |= SAMPLE_FILTERED;
 	} else {
 		take_stacks(ctx, task, sample);
 	}
 	send_sample(room);
+}
+
+/*
+ * Fires at the sampling rate on each CPU (99 Hz), in the timer interrupt. Worst cost: two walks of
+ * the depth that the sysctl allows, about 10 us, and one of the run queue, up to 6 us.
+ */
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct cost_run run = cost_begin(COST_TICK);
+
+	take_sample(ctx);
+	cost_end(run);
 	return 0;
 }

@@ -6,6 +6,7 @@
  * taken at thread creation and in one iterator pass at start (accounts.bpf.c), never at a switch
  * (allocation under the run-queue lock is unsafe on older kernels).
  */
+#include "cost.bpf.h"
 #include "event.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -14,6 +15,7 @@ struct loss_map losses SEC(".maps");
 struct cpu_map cpus SEC(".maps");
 struct account_map accounts SEC(".maps");
 struct run_time_map run_times SEC(".maps");
+struct cost_map costs SEC(".maps");
 
 const volatile __u32 run_slots;
 __u64 accounts_made = 0;
@@ -30,8 +32,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } tasks SEC(".maps");
 
-/* Sends the last account of a thread from its last switch: sched_process_exit comes too early (since
- * 6.16 by the whole teardown of the address space). */
+/* account: NULL = none is kept. */
 static __always_inline void send_last_account(struct task_struct *task,
 					      const struct account *account, __u64 now)
 {
@@ -43,7 +44,10 @@ static __always_inline void send_last_account(struct task_struct *task,
 	}
 	event->header.kind = EVENT_TASK_END;
 	fill_identity(event, task);
-	fill_figures(event, account);
+	if (account)
+		fill_figures(event, account);
+	else
+		fill_kernel_figures(event, task);
 	event->time_ns = now;
 	event->state = 'X';
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
@@ -227,6 +231,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now = bpf_ktime_get_ns();
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
 	struct account *account;
+	__u64 number;
 
 	if (!clock)
 		return 0;
@@ -237,7 +242,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	clock->running_tid = next->pid;
 	clock->running_tgid = next->tgid;
 	clock->running_task = (__u64)next;
-	clock->switches++;
+	number = ++clock->switches;
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 
@@ -246,11 +251,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		leave_cpu(account, prev, cpu, state, preempt || state == TASK_RUNNING, now);
 		barrier();
 		WRITE_ONCE(account->sequence, account->sequence + 1);
+		/* Not from sched_process_exit, which comes too early (since 6.16 by the whole
+		 * teardown of the address space). */
 		if (state & TASK_DEAD)
 			send_last_account(prev, account, now);
 	}
 	if (next->pid)
 		enter_cpu(next, cpu, now);
+	cost_end_switch(cpu, number, now);
 	return 0;
 }
 
@@ -277,7 +285,10 @@ static __always_inline void wake(struct task_struct *task)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
+	struct cost_run run = cost_begin(COST_WAKEUP);
+
 	wake(task);
+	cost_end(run);
 	return 0;
 }
 
@@ -285,27 +296,25 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
+	struct cost_run run = cost_begin(COST_WAKEUP);
+
 	wake(task);
+	cost_end(run);
 	return 0;
 }
 
-/*
- * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as threads
- * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of one that is
- * woken there, and so waits for nothing yet, a look at one field.
- */
-SEC("tp_btf/sched_migrate_task")
-int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
+/* A thread that does not run goes to another CPU. */
+static __always_inline void move(struct task_struct *task, int dest_cpu)
 {
 	struct account *account;
 	struct cfs_rq *queue;
 	__u64 now;
 
 	if (!task->on_rq)
-		return 0;
+		return;
 	account = bpf_task_storage_get(&accounts, task, 0, 0);
 	if (!account || account->state != STATE_WAITING)
-		return 0;
+		return;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
 	now = bpf_ktime_get_ns();
@@ -317,6 +326,20 @@ int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 	account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
+}
+
+/*
+ * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as threads
+ * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of one that is
+ * woken there, and so waits for nothing yet, a look at one field.
+ */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
+{
+	struct cost_run run = cost_begin(COST_MIGRATE);
+
+	move(task, dest_cpu);
+	cost_end(run);
 	return 0;
 }
 
@@ -363,11 +386,25 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
+	struct cost_run run = cost_begin(COST_TASK);
 	struct account *account = make_account(task);
 
 	if (!account)
 		count_loss(LOSS_ACCOUNT_ALLOC);
 	else
 		account->since_ns = bpf_ktime_get_ns();
+	cost_end(run);
+	return 0;
+}
+
+/* Fires once a thread, as it ends, and is attached where no accounts are kept: what it runs after that, and
+ * since the last tick before, is not told. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct cost_run run = cost_begin(COST_TASK);
+
+	send_last_account(task, NULL, bpf_ktime_get_ns());
+	cost_end(run);
 	return 0;
 }

@@ -59,6 +59,7 @@ struct rq {
 
 struct sched_entity {
 	struct list_head group_node;
+	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
 	struct cfs_rq *cfs_rq;
 };
@@ -83,6 +84,8 @@ struct task_struct {
 	int pid;
 	int tgid;
 	__u64 start_boottime;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	char comm[16];
 	int static_prio;
 	unsigned int rt_priority;

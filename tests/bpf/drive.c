@@ -311,6 +311,14 @@ void drive_kill(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+void drive_wait(pid_t pid)
+{
+	int status = -1;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "%d: status %d", pid, status);
+}
+
 void drive_await(pid_t pid, uint64_t cpu_ns)
 {
 	for (int i = 0; i < 3000; i++) {

@@ -76,6 +76,33 @@ Test(net_life, workers_that_inherit_the_socket_have_rows_of_their_own)
 	drive_close(&d);
 }
 
+/* Reading is not seen: who holds the connection is looked for. */
+Test(net_life, a_hang_in_the_first_request_belongs_to_the_worker_that_read_it)
+{
+	struct drive_server *server;
+	struct event_socket first;
+	struct drive d;
+	int fd;
+
+	drive_open_requests(&d);
+	server = started((struct drive_server){.workers = 2, .mute = true});
+	fd = drive_connect(AF_INET, server->port);
+	drive_send(fd, "GET / HTTP/1.1\r\n\r\n");
+	drive_sleep(150 * DRIVE_MS);
+	cr_assert_eq(drive_sockets(&d, server->port, false, &first), 1);
+	cr_expect_eq(first.flags, SOCKET_ACCEPTED);
+	cr_expect_neq(first.tgid, 0);
+	cr_expect_neq(first.tgid, (uint32_t)server->pid);
+	cr_expect_eq(drive_endpoint(&d, server->port, first.tgid).begun, 1);
+	server->mute = false;
+	drive_receive(fd);
+	drive_await_ended(&d, server->port, 1);
+	cr_expect_eq(drive_endpoint(&d, server->port, first.tgid).answered, 1);
+	cr_expect_eq(drive_endpoint(&d, server->port, 0).begun, 1);
+	drive_server_stop(server);
+	drive_close(&d);
+}
+
 /* WORKERS_MAX of bpf/request.bpf.h. */
 Test(net_life, a_process_for_each_connection_does_not_use_up_the_rows)
 {

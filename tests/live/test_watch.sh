@@ -18,9 +18,10 @@ metric() { curl -s -m 5 "http://127.0.0.1:$http/metrics" | awk -v n="$1" 'index(
 
 at_least() { awk -v v="$(metric "$1")" -v w="$2" 'BEGIN { exit !(v != "" && v + 0 >= w) }'; }
 
-# watch_start OPTION...: pid in $watcher, messages in $T/$watcher.out
+# watch_start OPTION...: pid in $watcher, messages in $T/$watcher.out. As under sudo, whose user must not get
+# the captures: they would not be the folder's owner's.
 watch_start() {
-	start "$HOTRUN" watch --dir "$dir" --listen "127.0.0.1:$http" "$@"
+	start env SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)" "$HOTRUN" watch --dir "$dir" --listen "127.0.0.1:$http" "$@"
 	watcher=$started
 }
 
@@ -103,7 +104,7 @@ within "JIT frames with a name, of $2" "$(awk -v n="$1" -v t="$2" 'BEGIN { print
 is "report on it: exit code" $? 0
 says "and its requests" "$T/report" "$port"
 "$HOTRUN" captures --dir "$dir" >"$T/list"
-says "captures lists it" "$T/list" "$(basename "$capture")"
+says "captures lists it" "$T/list" "complete       $(basename "$capture")"
 "$HOTRUN" captures get "$(basename "$capture")" --dir "$dir" -o - >"$T/copy"
 is "captures get hands it out" "$(sql "$T/copy" 'SELECT count(*) FROM sample')" "$(sql "$capture" 'SELECT count(*) FROM sample')"
 

@@ -170,6 +170,7 @@ Test(extract, grown_slice_by_slice_through_a_store_it_says_the_same)
 	}
 	cr_assert_eq(store_write_slice(store, extract_model(x)), 0);
 	cr_assert_eq(store_finish(store, extract_model(x)), 0);
+	cr_expect(extract_bytes(x) > 10000 && extract_bytes(x) < 200000, "%zu", extract_bytes(x));
 	extract_free(x);
 	cr_assert_eq(store_read("x.hotrun", &read), 0);
 	whole = copy_of(host.m);

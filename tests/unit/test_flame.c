@@ -93,6 +93,21 @@ Test(flame, data_tells_how_its_frames_are_to_be_read)
 	model_free(m);
 }
 
+Test(flame, data_says_that_switches_were_not_seen)
+{
+	struct model *m = build_page_capture();
+	char *data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+
+	cr_expect(!strstr(data, "switchesOff"));
+	free(data);
+	m->host.off = OFF_SWITCHES | OFF_ACCOUNTS;
+	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+	cr_expect(strstr(data, "\"switchesOff\":\"scheduler accounts were off, to keep"), "%s",
+		  data);
+	free(data);
+	model_free(m);
+}
+
 Test(flame, books_are_those_of_the_report)
 {
 	struct model *m = build_page_gap();

@@ -176,3 +176,22 @@ Test(books, more_ticks_than_busy_time_are_told_as_surplus)
 	cr_expect(books_for(m).surplus > books_for(m).noise);
 	model_free(m);
 }
+
+Test(books, without_switches_ticks_are_expected_and_cpu_time_is_not_checked)
+{
+	struct model *m = build_model(2, 99);
+	struct books b;
+
+	for (int s = 0; s < 10; s++)
+		build_slice(m, BUILD_SECOND, BUILD_SECOND / 2, 0, 40);
+	m->host.off = OFF_SWITCHES | OFF_ACCOUNTS;
+	b = books_for(m);
+	cr_expect_eq(b.expected, 990);
+	cr_expect(b.samples_gap, "a fifth of the ticks is missing");
+	cr_expect(!b.switches_gap && !b.threads_off);
+	cr_expect_eq(b.capacity_ns, 0);
+	m->host.off = 0;
+	b = books_for(m);
+	cr_expect(b.switches_gap, "no thread has an account");
+	model_free(m);
+}

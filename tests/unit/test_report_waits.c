@@ -228,6 +228,15 @@ Test(report_waits, older_capture_says_once_that_it_kept_no_waits)
 	report_expect("report_older.txt", h.m, &(struct report_options){.process_cnt = 1});
 }
 
+Test(report_waits, capture_without_scheduler_accounts_says_so_and_why)
+{
+	struct host h = contended();
+
+	h.m->host.off = OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN | OFF_REQUESTS;
+	h.m->delays_cnt = 0;
+	expect_report("report_no_switches.txt", h.m, NULL);
+}
+
 #define EVIL "\033[31mred\033[0m\n;<b>\xff\xe2\x80\xae\x07"
 
 Test(report_waits, hostile_names_stay_on_one_line_and_steer_nothing)
@@ -316,6 +325,9 @@ struct off_case {
 static const struct off_case off_cases[] = {
 	{OFF_ACCOUNTS, "threads waiting for a CPU: n/a: recorded by a hotrun", "who waits"},
 	{OFF_ACCOUNTS, "scheduler\n  n/a: recorded by", "wanted"},
+	{OFF_ACCOUNTS | OFF_SWITCHES, "scheduler\n  n/a: scheduler accounts were off, to keep",
+	 "wanted"},
+	{OFF_ACCOUNTS | OFF_SWITCHES, "% of time", "context switches a second"},
 	{OFF_PRESSURE, "CPU pressure n/a: this kernel has no", "of the time"},
 	{OFF_QUEUES, "aggressors and victims\n  n/a: this kernel's run queues", "hottest"},
 	{OFF_QUEUES, "who they were: this kernel's run queues cannot be read", "hottest"},

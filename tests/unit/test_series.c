@@ -435,6 +435,8 @@ Test(series, names_that_would_give_one_line_are_one)
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ran(&r, thread_of(&r, names[i], 10 + i), 10 * MS);
+	ran(&r, thread_of(&r, "", 90), 10 * MS);
+	r.m->processes[r.m->processes_cnt - 1].comm = model_str(r.m, "other");
 	for (uint32_t i = 0; i < 26; i++) {
 		memset(longer, 'x', sizeof(longer) - 1);
 		longer[sizeof(longer) - 1] = '\0';
@@ -444,8 +446,8 @@ Test(series, names_that_would_give_one_line_are_one)
 	close_slice(&r, NULL);
 	page = watched_page(r.s, &own);
 	exposition_check(page, strlen(page));
-	cr_expect_eq(ran_of(r.s, "other"), 20 * MS, "its own words");
-	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, (11 + 26) * 10 * MS);
+	cr_expect_eq(ran_of(r.s, "other"), 30 * MS, "its own words");
+	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, (12 + 26) * 10 * MS);
 	release(&r);
 }
 

@@ -139,7 +139,7 @@ static void read_accounts(struct collector *c)
 static uint64_t read_cpus(struct collector *c)
 {
 	host_online_cpus(c->online);
-	host_read_steal(c->steal_ns, c->host.cpus_possible);
+	host_read_cpus(c->steal_ns, c->idle_ns, c->host.cpus_possible);
 	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++) {
 		struct cpu_clock clock = {0};
 		uint64_t now_ns = 0;
@@ -148,6 +148,9 @@ static uint64_t read_cpus(struct collector *c)
 			model_loss_add(c->model, LOSS_ITERATOR, 1);
 			continue;
 		}
+		if (c->options.no_switches)
+			cpu_time_read(&c->cpu_times[cpu], now_ns, c->idle_ns[cpu], c->online[cpu],
+				      &clock);
 		ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu], c->online[cpu]);
 	}
 	return host_now_ns();
@@ -320,6 +323,8 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,
+		.sample_hz_most = c->options.sample_hz_most,
+		.no_switches = c->options.no_switches,
 		.cycles = c->options.cycles,
 		.cpus_possible = c->host.cpus_possible,
 		.max_stack = c->host.max_stack,
@@ -364,7 +369,9 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	collector_take_records(c);
 	c->online = calloc(HOST_MAX_CPUS, sizeof(*c->online));
 	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
-	if (!c->online || !c->steal_ns)
+	c->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*c->idle_ns));
+	c->cpu_times = calloc(HOST_MAX_CPUS, sizeof(*c->cpu_times));
+	if (!c->online || !c->steal_ns || !c->idle_ns || !c->cpu_times)
 		goto out;
 	host_describe(&c->host);
 	err = host_check(&c->host, why, why_bytes);
@@ -422,6 +429,7 @@ static uint32_t kernel_off(const struct collector *c)
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
 	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN) |
+	       (c->options.no_switches ? OFF_SWITCHES | OFF_ACCOUNTS : 0) |
 	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
@@ -495,7 +503,17 @@ static void close_rooms(struct collector *c)
 	c->model = NULL;
 }
 
-int collector_renew(struct collector *c, char *why, size_t why_bytes)
+/* After the side-band was drained. */
+static int reopen_session(struct collector *c, char *why, size_t why_bytes)
+{
+	c->bpf_ns += session_cost_ns(c->session);
+	session_free(c->session);
+	c->session = NULL;
+	c->recursion_misses = 0;
+	return open_session(c, why, why_bytes);
+}
+
+int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes)
 {
 	int err;
 
@@ -511,7 +529,14 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "out of memory");
 		return err;
 	}
-	return collector_start(c, why, why_bytes);
+	if (reopen)
+		err = reopen_session(c, why, why_bytes);
+	return err ?: collector_start(c, why, why_bytes);
+}
+
+int collector_renew(struct collector *c, char *why, size_t why_bytes)
+{
+	return collector_begin_anew(c, false, why, why_bytes);
 }
 
 /* --------------------------------------------------------------------------------------------- */
@@ -529,6 +554,11 @@ void collector_name_process(struct collector *c, uint32_t process)
 struct model *collector_model(struct collector *c)
 {
 	return c->model;
+}
+
+size_t collector_map_bytes(const struct collector *c)
+{
+	return session_map_bytes(c->session);
 }
 
 uint64_t collector_samples(const struct collector *c)
@@ -555,6 +585,8 @@ void collector_free(struct collector *c)
 	cgroup_select_clear(&c->cgroups);
 	free(c->online);
 	free(c->steal_ns);
+	free(c->idle_ns);
+	free(c->cpu_times);
 	free(c->stack_pass);
 	free(c->execs);
 	free(c->young);

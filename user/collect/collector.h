@@ -32,9 +32,12 @@ struct collector_options {
 	const char *node_root; /* of the node's files (names/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
-	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
-	bool samples;  /* keep samples, with their frames named; without: accounts and books */
-	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
+	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
+	bool samples; /* keep samples, with their frames named; without: accounts and books */
+	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of model.h. */
+	bool no_switches;
+	uint32_t sample_hz_most; /* that collector_change() may ask for; 0 = sample_hz */
+	bool requests;		 /* see requests, where this kernel can; without: OFF_REQUESTS */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
@@ -89,6 +92,26 @@ bool collector_is_large(const struct collector *c);
  * what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as
  * collector_new(), after which only collector_free() is left. */
 int collector_renew(struct collector *c, char *why, size_t why_bytes);
+
+/* What can be given up, and taken back, while it runs. */
+struct collector_parts {
+	uint32_t sample_hz;
+	bool requests, switches;
+};
+/*
+ * As collector_renew(), and from there on with these parts: a model has one rate, and says what is off. A new
+ * rate alone costs no more than a new model; anything else loads the programs anew (some 0.3 s of CPU time),
+ * and nothing is observed meanwhile. sample_hz > 0.
+ */
+int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
+		     size_t why_bytes);
+/* Those that it runs with; requests are not on because they are asked for: collector_sees_requests(). */
+struct collector_parts collector_parts(const struct collector *c);
+/* What the BPF programs have cost so far, in ns: session_cost_ns() of all its sessions. Only grows. */
+uint64_t collector_bpf_ns(struct collector *c);
+
+/* Bytes of its BPF maps and rings. */
+size_t collector_map_bytes(const struct collector *c);
 
 /* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
  * are there. */

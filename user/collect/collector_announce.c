@@ -34,8 +34,9 @@ void collector_announce(const struct collector *c, const char *verb)
 			 *h->filter ? h->filter : "all processes", off);
 	}
 	collector_requests_text(c, requests, sizeof(requests));
-	log_info("%s at %u Hz (%s) on %u CPU%s: accounts of all processes (%zu threads), %s, %s",
-		 verb, h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads), %s, %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->options.no_switches ? "CPU times (scheduler accounts off)" : "accounts",
 		 c->model->threads_cnt, requests, stacks);
 	collector_warn_of_namespaces(c);
 	warn_of_capabilities();

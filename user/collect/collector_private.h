@@ -8,6 +8,7 @@
 #include "collect/cgroup_watch.h"
 #include "collect/collector.h"
 #include "kernel/session.h"
+#include "model/cpu_time.h"
 #include "model/ingest.h"
 #include "names/names.h"
 
@@ -23,7 +24,9 @@ struct collector {
 	struct cgroup_select cgroups;
 	struct cgroup_watch groups;
 	bool *online;
-	uint64_t *steal_ns;
+	uint64_t *steal_ns, *idle_ns;
+	struct cpu_time *cpu_times; /* without the programs at switches */
+	uint64_t bpf_ns;	    /* of earlier sessions */
 
 	uint64_t start_ns;
 	uint64_t slice_start_ns;
@@ -56,6 +59,9 @@ struct collector {
 	size_t stack_pass_cnt, stack_pass_cap;
 	uint32_t pass;
 };
+
+/* collector_renew(); reopen: with the programs loaded anew, as the options are now. */
+int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes);
 
 /* Fills c->ops and c->sideband_ops. */
 void collector_take_records(struct collector *c);

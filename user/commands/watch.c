@@ -254,6 +254,10 @@ int command_watch(int argc, char **argv)
 	char why[1024] = "";
 	int rc = parse(argc, argv, &a);
 
+	/* Also under sudo, captures belong to who owns their folder: to nobody else are they listed, and
+	 * those alone are ever removed. */
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
 	if (!rc) {
 		a.watch.ctx = &a;
 		slow_option_apply(&a.slow, &a.watch.collector);

@@ -332,8 +332,10 @@ static int build(struct builder *b)
 
 static const char *what_is_missing(const struct verdict_sources *s)
 {
-	if (s->m->host.off & OFF_ACCOUNTS)
-		return model_off_text(OFF_ACCOUNTS);
+	const char *waits = model_waits_why(s->m);
+
+	if (waits)
+		return waits;
 	if (!s->sched || !s->m->slices_cnt)
 		return "the capture has no slice";
 	if (!s->sched->elapsed_ns)

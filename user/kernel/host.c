@@ -213,23 +213,27 @@ int host_check(const struct host *host, char *why, size_t why_bytes)
 	return 0;
 }
 
-uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus)
+uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/stat", "re");
 	long hz = sysconf(_SC_CLK_TCK);
+	uint64_t tick_ns = 1000000000ull / (hz > 0 ? (unsigned long)hz : 100);
 	uint32_t filled = 0;
 	char line[512];
 
 	while (file && fgets(line, sizeof(line), file)) {
-		unsigned long long steal = 0;
+		unsigned long long idle = 0, iowait = 0, steal = 0;
 		unsigned int cpu;
 
 		if (strncmp(line, "cpu", 3) || line[3] == ' ')
 			continue;
-		if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) != 2 ||
+		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu %*u %*u %llu", &cpu, &idle, &iowait,
+			   &steal) != 4 ||
 		    cpu >= cpus)
 			continue;
-		steal_ns[cpu] = steal * (1000000000ull / (hz > 0 ? (unsigned long)hz : 100));
+		steal_ns[cpu] = steal * tick_ns;
+		if (idle_ns)
+			idle_ns[cpu] = (idle + iowait) * tick_ns;
 		filled++;
 	}
 	return filled;

@@ -53,8 +53,9 @@ unsigned int host_missing_capabilities(char *missing, size_t bytes);
 /* Marks the CPUs that are online in online[HOST_MAX_CPUS]; returns how many. */
 uint32_t host_online_cpus(bool *online);
 
-/* Steal time of each CPU since boot, in ns, to a clock tick (/proc/stat). Returns CPUs filled. */
-uint32_t host_read_steal(uint64_t *steal_ns, uint32_t cpus);
+/* Times of each CPU since boot, in ns, to a clock tick (/proc/stat). idle_ns: waiting for I/O among it;
+ * may be NULL. Those of CPUs off line are left as they are. Returns CPUs filled. */
+uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus);
 
 /* Time since boot in which some thread waited for a CPU ("some" of pressure stall information), in ns.
  * 0, or -ENOTSUP where the kernel keeps none. */

@@ -112,7 +112,8 @@ static uint32_t run_slots(uint64_t cpus)
  * of 10,000 threads that ends at once. */
 static void size_maps(struct session *s)
 {
-	uint64_t cpus = s->options.cpus_possible, ticks = cpus * s->options.sample_hz * 2;
+	uint64_t cpus = s->options.cpus_possible;
+	uint64_t ticks = cpus * (s->options.sample_hz_most ?: s->options.sample_hz) * 2;
 
 	bpf_map__set_max_entries(s->bpf->maps.samples,
 				 ring_bytes(ticks * (80 + 520), 1 << 20, 64 << 20));
@@ -120,9 +121,24 @@ static void size_maps(struct session *s)
 		s->bpf->maps.tasks,
 		ring_bytes(cpus * 1024 * sizeof(struct event_task), 4 << 20, 32 << 20));
 	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
-	s->bpf->rodata->run_slots = run_slots(cpus);
+	bpf_map__set_max_entries(s->bpf->maps.costs, (uint32_t)cpus);
+	s->bpf->rodata->run_slots = s->options.no_switches ? 0 : run_slots(cpus);
 	bpf_map__set_max_entries(s->bpf->maps.run_times,
 				 (uint32_t)cpus * (s->bpf->rodata->run_slots ?: 1));
+}
+
+/* Either those that keep accounts, or the one that tells of the end of a thread without. */
+static void choose_accounts(struct session *s)
+{
+	bool off = s->options.no_switches;
+
+	s->bpf->rodata->without_switches = off;
+	bpf_program__set_autoload(s->bpf->progs.on_switch, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_migrate, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_new_task, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_exit, off);
 }
 
 /* err < 0: opened and refused. */
@@ -138,6 +154,7 @@ static int load_with(struct session *s, bool requests)
 	s->bpf->rodata->filter_cgroups = s->options.cgroups;
 	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
 	size_maps(s);
+	choose_accounts(s);
 	s->requests = requests && !sockets_prepare(s);
 	if (!s->requests)
 		sockets_omit(s);
@@ -189,6 +206,7 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		{s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup},
 		{s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new},
 		{s->bpf->progs.on_migrate, &s->bpf->links.on_migrate},
+		{s->bpf->progs.on_exit, &s->bpf->links.on_exit},
 		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
 		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
 	};
@@ -196,6 +214,8 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 
 	s->bpf->data->session_start_ns = host_now_ns();
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (!bpf_program__autoload(programs[i].program))
+			continue;
 		*programs[i].link = bpf_program__attach(programs[i].program);
 		if (!*programs[i].link)
 			return explain(-errno, "attaching the scheduler programs", why, why_bytes);
@@ -259,6 +279,7 @@ static int open_rings(struct session *s, char *why, size_t why_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *clocks;
+	int err;
 
 	s->clocks_bytes = s->options.cpus_possible * sizeof(*s->clocks);
 	s->clocks_bytes = (s->clocks_bytes + page - 1) / page * page;
@@ -267,6 +288,9 @@ static int open_rings(struct session *s, char *why, size_t why_bytes)
 	if (clocks == MAP_FAILED)
 		return explain(-errno, "clocks of the CPUs", why, why_bytes);
 	s->clocks = clocks;
+	err = cost_open(s);
+	if (err)
+		return explain(err, "costs of the programs", why, why_bytes);
 	s->samples = ring_buffer__new(bpf_map__fd(s->bpf->maps.samples), take_ring_record, s, NULL);
 	if (!s->samples)
 		return explain(-errno, "samples ring", why, why_bytes);
@@ -371,6 +395,11 @@ static void close_tick(struct session *s, uint32_t cpu)
 	bpf_link__destroy(s->ticks[cpu]);
 	s->ticks[cpu] = NULL;
 	s->tick_fds[cpu] = -1;
+}
+
+void session_set_rate(struct session *s, uint32_t hz)
+{
+	s->options.sample_hz = hz;
 }
 
 int session_start(struct session *s, char *why, size_t why_bytes)
@@ -539,7 +568,7 @@ size_t session_map_bytes(const struct session *s)
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.run_times) * 16 +
 	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX +
-	       s->endpoints_bytes + s->readings_bytes;
+	       s->costs_bytes + s->endpoints_bytes + s->readings_bytes;
 }
 
 void session_free(struct session *s)
@@ -550,6 +579,7 @@ void session_free(struct session *s)
 		session_stop(s);
 	if (s->clocks)
 		munmap((void *)s->clocks, s->clocks_bytes);
+	cost_close(s);
 	ring_buffer__free(s->samples);
 	ring_buffer__free(s->tasks);
 	sideband_free(s->sideband);

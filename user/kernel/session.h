@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cost_meter.h"
 #include "bpf/events.h"
 #include "kernel/sideband.h"
 
@@ -27,7 +28,9 @@ struct session_slow_port {
 
 struct session_options {
 	uint32_t sample_hz;
-	bool cycles; /* hardware cycles instead of cpu-clock */
+	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
+	bool no_switches; /* without the programs at switches and wakeups: no scheduler accounts */
+	bool cycles;	  /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
 	uint32_t max_stack;
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
@@ -58,6 +61,8 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		struct session **ret_session);
 /* Stacks of this cgroup are wanted. 0, or -E2BIG beyond the map's size. */
 int session_select_cgroup(struct session *s, uint64_t cgroup_id);
+/* The rate from the next session_start() on. */
+void session_set_rate(struct session *s, uint32_t hz);
 /* Starts the sampling events. Errors as session_new. */
 int session_start(struct session *s, char *why, size_t why_bytes);
 /* Stops sampling and detaches everything; what is in the rings can still be drained. */
@@ -71,10 +76,13 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 bool session_wait(const struct session *s, uint64_t timeout_ns);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. */
+/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs at
+ * switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the time up to
+ * the last tick of its clock), and all else is 0; last accounts come as well. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 
-/* Consistent copy of one CPU's books, and the time of the copy. 0, or -EAGAIN when it was written
+/* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches only
+ * ticks and queues are in it. 0, or -EAGAIN when it was written
  * over and over while it was read. */
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
 		     uint64_t *ret_now_ns);
@@ -88,16 +96,18 @@ uint32_t session_follow_cpus(struct session *s, const bool *online);
 /*
  * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection with an
  * unanswered request, as they stand: for once a second (measured: 0.1 ms of CPU on an idle host, some 1 ms for
- * each 2,500 connections). A process that called listen() and left the socket to a child (daemons) is
- * noticed here: the pass after that names the child. 0 or negative errno; nothing where requests are
+ * each 2,000 connections). A process that called listen() and left the socket to a child (daemons), or a
+ * connection whose first request nobody has answered for 100 ms, is noticed here, and who holds the socket is
+ * looked for among all open files: every two seconds at the most, for a hundredth of the time. 0 or negative errno; nothing where requests are
  * not seen.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /*
  * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take
- * differences, never trust two of them to be of one instant. Rows whose listener is 0 are being made:
- * skip them, they come later. Rows are never taken back: those of processes that are gone stay as they
- * were. Borrowed until session_free(); returns their number, 0 where requests are not seen.
+ * differences, never trust two of them to be of one instant. Rows whose listener is 0 are free or being
+ * made: skip them. One whose process is gone, or whose socket no longer listens, is given back by
+ * session_read_sockets() when it did not change for two seconds: read the rows before that. Borrowed until
+ * session_free(); returns their number, 0 where requests are not seen.
  */
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
 /* Network namespaces whose sockets were looked through at the start, of how many that processes live in. In
@@ -111,6 +121,16 @@ const char *session_requests_why(const struct session *s);
 uint32_t session_kernel_without(const struct session *s);
 /* Whether waits behind a process's own threads are told apart: not on thousands of CPUs. */
 bool session_tells_own_waits(const struct session *s);
+
+/*
+ * What the BPF programs have cost those in whose time they run, since the load, in ns: runs, which are all
+ * counted, times the mean of those that measured themselves, and a constant for the way to the program and
+ * back. Within 15 % of what the kernel's statistics (kernel.bpf_stats_enabled) say. Iterators run in hotrun's
+ * own CPU time and are not in it. Only grows. For once a second.
+ */
+uint64_t session_cost_ns(struct session *s);
+/* The counters behind it, of all CPUs. */
+struct cost_reading session_program_cost(const struct session *s, enum cost_program program);
 
 /* Bytes of BPF maps and rings, as asked for. */
 size_t session_map_bytes(const struct session *s);

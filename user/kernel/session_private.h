@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef HOTRUN_KERNEL_SESSION_PRIVATE_H
 #define HOTRUN_KERNEL_SESSION_PRIVATE_H
-/* What a session holds, for the files that make it up: session.c and sockets.c. */
+/* What a session holds, for the files that make it up: session.c, sockets.c and cost.c. */
 #include <bpf/libbpf.h>
 
 #include "hotrun.skel.h"
+#include "base/cost_meter.h"
 #include "kernel/session.h"
 
 struct session {
@@ -14,6 +15,9 @@ struct session {
 	struct sideband *sideband;
 	const struct cpu_clock *clocks; /* the map `cpus` in memory */
 	size_t clocks_bytes;
+	const struct cpu_cost *costs; /* the same of `costs` */
+	size_t costs_bytes;
+	struct cost_meter cost_meters[COST_CNT];
 	int *tick_fds;		 /* by CPU, -1 = none */
 	struct bpf_link **ticks; /* by CPU */
 	bool *online;
@@ -39,6 +43,10 @@ struct session {
 	const struct session_ops *ops;
 	uint64_t bad_records;
 };
+
+/* Maps the programs' own counters. 0 or negative errno. */
+int cost_open(struct session *s);
+void cost_close(struct session *s);
 
 /* Before the load: which programs of requests this kernel gets, and their configuration. 0 or negative
  * errno. */

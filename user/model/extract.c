@@ -73,6 +73,20 @@ void extract_free(struct extract *x)
 	free(x);
 }
 
+size_t extract_bytes(const struct extract *x)
+{
+	const struct row_map *maps[] = {&x->processes, &x->threads, &x->cgroups, &x->endpoints,
+					&x->modules,   &x->stacks,  &x->symbols, &x->locations};
+	size_t bytes = model_bytes(x->m) + model_slice_bytes(x->m) +
+		       x->taken_processes_cnt * sizeof(*x->taken_processes) +
+		       x->taken_threads_cnt * sizeof(*x->taken_threads) +
+		       x->sums_cnt * sizeof(*x->sums);
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		bytes += maps[i]->cnt * sizeof(*maps[i]->rows);
+	return bytes;
+}
+
 struct model *extract_model(struct extract *x)
 {
 	return x->m;

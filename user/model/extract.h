@@ -43,6 +43,9 @@ void extract_describe(struct extract *x, const struct model *from);
 int extract_take(struct extract *x, const struct model *from, uint32_t first, uint32_t last);
 /* from of the last call goes away: the next model is another one, even at the same address. */
 void extract_leave(struct extract *x);
+/* Bytes of it all: the model with its rows of slices, and what x remembers of from. Grows with processes
+ * and threads that end, by about 1 KiB each. */
+size_t extract_bytes(const struct extract *x);
 /* Owned by x. The caller may model_forget_slice() what it has written. */
 struct model *extract_model(struct extract *x);
 /* Hands the model over and frees the rest. */

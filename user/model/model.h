@@ -100,7 +100,11 @@ enum model_loss_cause {
 #define OFF_OWN	     0x10u /* no room for run times by process: own and others cannot be told apart */
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
 #define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
-#define OFF_CNT	     7
+#define OFF_SWITCHES \
+	0x80u /* nobody looked at switches, to keep the cost within its budget (with it go OFF_ACCOUNTS
+	       * and OFF_OWN): CPU times are the kernel's own, and CPUs' idle times those of /proc/stat,
+	       * to a clock tick */
+#define OFF_CNT 8
 
 struct model_host {
 	const char *name;
@@ -582,6 +586,8 @@ const char *model_reason_text(enum model_reason reason);
 const char *model_loss_text(uint32_t cause);
 /* Why a figure is n/a, of one OFF_* bit. */
 const char *model_off_text(uint32_t bit);
+/* Why waits and what follows from them are n/a in this capture; NULL where they are not. */
+const char *model_waits_why(const struct model *m);
 /* Stable lower-case ids for machine-readable output, e.g. "no-symbol". */
 const char *model_reason_id(enum model_reason reason);
 const char *model_loss_id(uint32_t cause);

@@ -104,9 +104,19 @@ const char *model_off_text(uint32_t bit)
 	case OFF_LIMITS:
 		return "no cgroup file system with the cpu controller within reach";
 	case OFF_REQUESTS:
-		return "recorded without requests: by an older hotrun, with --no-requests, or on a "
-		       "kernel that does not tell them";
+		return "recorded without requests: by an older hotrun, with --no-requests, to keep "
+		       "its "
+		       "cost within the budget, or on a kernel that does not tell them";
+	case OFF_SWITCHES:
+		return "scheduler accounts were off, to keep hotrun's cost within its budget";
 	default:
 		return "unknown reason";
 	}
+}
+
+const char *model_waits_why(const struct model *m)
+{
+	if (m->host.off & OFF_SWITCHES)
+		return model_off_text(OFF_SWITCHES);
+	return m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS) : NULL;
 }

@@ -16,7 +16,7 @@
 
 /* Containers remembered; two of one place take turns. 110 pods a node is Kubernetes' default. */
 #define NODE_REMEMBERED 4096u
-/* Look-ups between two node_tail(): some 0.2 ms each. */
+/* Look-ups between two node_tail(): 0.1 to 1 ms each; the asker bounds their time. */
 #define NODE_LOOKS_MAX 512u
 /* Processes whose container has no name yet. */
 #define NODE_WAITING_MAX 4096u

@@ -18,9 +18,12 @@
 #include "names/container.h"
 #include "names/fetch.h"
 
-#define NODE_FILE_BYTES_MAX	(1ull << 20) /* a bundle's config.json has 10 to 60 KiB */
-#define NODE_LIST_BYTES_MAX	(4ull << 20) /* containers.json: some 2 KiB a container */
-#define NODE_FOLDER_ENTRIES_MAX 16384	     /* a node has 110 pods by default, 500 at the most */
+/* A bundle's config.json has 10 to 60 KiB. JSON of empty lists alone takes 50 times its size in memory. */
+#define NODE_FILE_BYTES_MAX (1ull << 20)
+/* containers.json: some 1 KiB a container. */
+#define NODE_LIST_BYTES_MAX (2ull << 20)
+/* Of a folder: a node has 110 pods by default, 500 at the most. */
+#define NODE_FOLDER_ENTRIES_MAX 16384
 
 /* FETCH_NODE: 0 and ret_fd, a memfd with a struct container_names, owned; -ENOENT (nothing tells); or
  * another errno. */

@@ -218,6 +218,8 @@ static void put_host(struct data *d)
 	put_number(out, "startUnixMs", start_unix_ms(d->m));
 	put_number(out, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
 	put_bool(out, "complete", h->complete);
+	if (h->off & OFF_SWITCHES)
+		put_string(out, ",", "switchesOff", model_off_text(OFF_SWITCHES));
 	putc('}', out);
 }
 

@@ -160,8 +160,7 @@ static int read_requests(struct report *r)
 
 const char *report_waits_off(const struct report *r)
 {
-	return r->m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS)
-					     : "the capture has no slice";
+	return model_waits_why(r->m) ?: "the capture has no slice";
 }
 
 static void report_clear(struct report *r)

@@ -273,3 +273,50 @@ int report_cgroups(const struct report *r)
 	put_notes(r, &rows);
 	return 0;
 }
+
+/* --- without accounts ------------------------------------------------------------------------ */
+
+static void put_limit_row(const struct report *r, const struct sched *sched, uint32_t cgroup)
+{
+	uint64_t periods = 0, throttled_periods = 0, throttled_ns = 0;
+	char share[NUMBER_BYTES + 8], text[NAME_BYTES];
+
+	for (size_t i = 0; i < r->m->throttles_cnt; i++) {
+		const struct model_throttle *t = &r->m->throttles[i];
+
+		if (t->cgroup != cgroup)
+			continue;
+		periods += t->periods;
+		throttled_periods += t->throttled_periods;
+		throttled_ns += t->throttled_ns;
+	}
+	snprintf(share, sizeof(share), "%llu/%llu", (unsigned long long)throttled_periods,
+		 (unsigned long long)periods);
+	put_right(r, number_fixed(report_cores(r, sched->cgroups[cgroup].sched.on_cpu_ns), 2).text,
+		  8);
+	put_right(r, number_fixed(limit_of(&r->m->cgroups[cgroup]), 2).text, 8);
+	put_right(r, periods ? share : "-", 11);
+	put_right(r, number_fixed(report_cores(r, throttled_ns), 2).text, 11);
+	path_text(&r->m->cgroups[cgroup], r->o.width - 40, text);
+	fprintf(r->out, "  %s\n", text);
+}
+
+int report_cgroup_limits(const struct report *r)
+{
+	struct sched *sched = sched_new(r->m);
+	unsigned int shown = 0;
+
+	if (!sched)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->m->cgroups_cnt && shown < r->o.rows; i++) {
+		if (!r->m->cgroups[i].quota_ns)
+			continue;
+		if (!shown++) {
+			put_heading(r, "limits of cgroups, by cpu.stat");
+			fputs(" running   limit    periods  throttled  cgroup\n", r->out);
+		}
+		put_limit_row(r, sched, i);
+	}
+	sched_free(sched);
+	return 0;
+}

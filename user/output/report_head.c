@@ -87,11 +87,14 @@ static void put_cpus(const struct report *r)
 		fputs("CPU busy: not known, the capture has no slice\n", r->out);
 		return;
 	}
-	fprintf(r->out, "CPU busy %s of %u (%s) · steal %s · %s context switches a second\n",
+	fprintf(r->out, "CPU busy %s of %u (%s) · steal %s",
 		number_fixed(report_cores(r, busy), 2).text, r->m->host.cpus_online,
 		number_percent(share_of(busy, t->cpu_elapsed_ns)).text,
-		number_percent(share_of(t->steal_ns, t->cpu_elapsed_ns)).text,
-		number_count((uint64_t)((double)t->switches / seconds + 0.5)).text);
+		number_percent(share_of(t->steal_ns, t->cpu_elapsed_ns)).text);
+	if (!(r->m->host.off & OFF_SWITCHES))
+		fprintf(r->out, " · %s context switches a second",
+			number_count((uint64_t)((double)t->switches / seconds + 0.5)).text);
+	putc('\n', r->out);
 }
 
 static struct number mean_of(const struct report *r, uint64_t ns)
@@ -119,29 +122,35 @@ static size_t add_waits(const struct report *r, char *text, size_t bytes)
 	return n;
 }
 
-static void put_waits(const struct report *r)
+/* " · CPU pressure 3.1 % of time" */
+static void add_pressure(const struct report *r, char *text, size_t bytes)
 {
 	uint64_t pressure_ns = 0;
+
+	for (size_t i = 0; i < r->m->slices_cnt; i++)
+		pressure_ns += r->m->slices[i].pressure_ns;
+	if (r->m->host.off & OFF_PRESSURE)
+		snprintf(text, bytes, " · CPU pressure n/a: %s", model_off_text(OFF_PRESSURE));
+	else
+		snprintf(text, bytes, " · CPU pressure %s of time",
+			 number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
+}
+
+static void put_waits(const struct report *r)
+{
 	char text[512];
 	size_t n;
 
 	if (!r->totals->elapsed_ns)
 		return;
-	if (!r->sched) {
-		snprintf(text, sizeof(text), "threads waiting for a CPU: n/a: %s",
-			 report_waits_off(r));
-		put_words(r, text, 0, 2);
-		return;
-	}
-	n = add_waits(r, text, sizeof(text));
-	for (size_t i = 0; i < r->m->slices_cnt; i++)
-		pressure_ns += r->m->slices[i].pressure_ns;
-	if (r->m->host.off & OFF_PRESSURE)
-		snprintf(text + n, sizeof(text) - n, " · CPU pressure n/a: %s",
-			 model_off_text(OFF_PRESSURE));
+	if (r->sched)
+		n = add_waits(r, text, sizeof(text));
 	else
-		snprintf(text + n, sizeof(text) - n, " · CPU pressure %s of time",
-			 number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
+		n = (size_t)snprintf(text, sizeof(text), "threads waiting for a CPU: n/a: %s",
+				     report_waits_off(r));
+	/* Of those that kept no waits, the first kept no pressure either. */
+	if (r->sched || r->m->host.off & OFF_SWITCHES)
+		add_pressure(r, text + n, sizeof(text) - n);
 	put_words(r, text, 0, 2);
 }
 

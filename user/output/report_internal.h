@@ -164,6 +164,7 @@ int report_books(const struct report *r);
 int report_requests(const struct report *r);
 int report_sched(const struct report *r);
 int report_contention(const struct report *r);
+int report_cgroup_limits(const struct report *r); /* where no accounts are kept */
 int report_cgroups(const struct report *r);
 int report_process(const struct report *r, const struct total_process *process);
 /* Of one process: what it could use, how its wait splits, its threads. */

@@ -57,6 +57,11 @@ static void switch_books(const struct report *r)
 	const struct books *b = &r->books;
 	char text[TEXT_BYTES], gap[128] = "";
 
+	if (r->m->host.off & OFF_SWITCHES)
+		put_entry(r, "CPU time",
+			  "of CPUs by /proc/stat, of threads by the kernel's own counters, to a "
+			  "clock tick: switches were not seen",
+			  false);
 	if (!b->capacity_ns)
 		return;
 	if (b->switches_gap && (b->threads_off || !b->uncovered_ns))

@@ -239,7 +239,12 @@ static int put_roles(const struct report *r, uint32_t process)
 
 	if (!roles)
 		return -ENOMEM;
-	put_heading(r, "   cores    of CPU   threads ran  threads by role (exact, by switches)");
+	put_heading(
+		r,
+		r->m->host.off & OFF_SWITCHES
+			? "   cores    of CPU   threads ran  threads by role (by the kernel's "
+			  "counters)"
+			: "   cores    of CPU   threads ran  threads by role (exact, by switches)");
 	for (size_t i = 0; i < roles->rows_cnt && i < r->o.rows; i++) {
 		const struct role_row *row = &roles->rows[i];
 		char cell[32];

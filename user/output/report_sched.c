@@ -150,8 +150,10 @@ int report_sched(const struct report *r)
 
 	if (!r->sched) {
 		put_heading(r, "scheduler");
-		fprintf(r->out, "  n/a: %s\n", report_waits_off(r));
-		return 0;
+		put_spaces(r, 2);
+		fputs("n/a: ", r->out);
+		put_words(r, report_waits_off(r), 7, 2);
+		return r->m->host.off & OFF_SWITCHES ? report_cgroup_limits(r) : 0;
 	}
 	err = lines_build(r, &l);
 	if (err)

@@ -157,9 +157,7 @@ static void put_queues(struct runq *r)
 	fputs("\nrun queues: mean of waiting threads, and % of the time with 0, 1, ... waiting\n",
 	      r->out);
 	if (r->m->host.off & (OFF_QUEUES | OFF_ACCOUNTS)) {
-		uint32_t why = r->m->host.off & OFF_ACCOUNTS ? OFF_ACCOUNTS : OFF_QUEUES;
-
-		fprintf(r->out, "  n/a: %s\n", model_off_text(why));
+		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m) ?: model_off_text(OFF_QUEUES));
 		return;
 	}
 	if (!r->queues_cnt) {
@@ -440,7 +438,7 @@ static int put_host(struct runq *r)
 	put_queues(r);
 	fputs("\nrun delay of the host\n", r->out);
 	if (r->m->host.off & OFF_ACCOUNTS) {
-		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_ACCOUNTS));
+		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m));
 		return 0;
 	}
 	put_delays(r, &r->sched->host);

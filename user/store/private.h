@@ -69,7 +69,7 @@ enum column_type {
 #define STORE_SUM_MAX (1ull << 60)
 
 /* In place of OFF_*: what the first captures lack of it, no figure needs. */
-#define OFF_NO_FIGURE 0x80u
+#define OFF_NO_FIGURE 0x8000u
 
 struct column {
 	const char *name;
@@ -77,7 +77,7 @@ struct column {
 	uint8_t type;
 	/* The first captures lack it: OFF_* that says so while it reads as 0, or NULL for a row.
 	 * 0 = every capture has it. */
-	uint8_t off;
+	uint16_t off;
 };
 /* Columns of a table at the most: a bit each in reading.columns. */
 #define STORE_COLUMNS_MAX 32
@@ -129,8 +129,8 @@ struct table_layout {
 	const char *name;
 	const struct column *columns;
 	uint8_t column_cnt;
-	bool has_id; /* a column id before the others: the row number */
-	uint8_t off; /* as column.off, of the whole table: without it there are no rows */
+	bool has_id;  /* a column id before the others: the row number */
+	uint16_t off; /* as column.off, of the whole table: without it there are no rows */
 };
 extern const struct table_layout store_tables[TABLE_CNT];
 

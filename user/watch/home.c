@@ -113,6 +113,7 @@ static void finish_papers(struct watch *w)
 void home_take_over(struct watch *w)
 {
 	unsigned int removed = folder_clean(w->dir), delay_s;
+	const struct governor_options options = w->governor.options;
 	int err = state_read(w->dir, &w->state);
 
 	if (removed)
@@ -120,6 +121,8 @@ void home_take_over(struct watch *w)
 			 removed);
 	if (err && err != -ENOENT)
 		log_warn("%s/state: %s; begun anew", w->options.dir, strerror(-err));
+	/* What was too much then is too much now, until it turns out otherwise. */
+	governor_init(&w->governor, &options, (enum governor_level)w->state.level);
 	delay_s = state_start(&w->state, (int64_t)time(NULL));
 	w->attach_ns = host_now_ns() + delay_s * SECOND_NS;
 	if (delay_s) {

@@ -40,6 +40,7 @@ int http_new(const char *listen, const struct http_ops *ops, char *why, size_t w
 	     struct http **ret_http);
 /* The port that it listens on. */
 unsigned int http_port(const struct http *h);
-/* Ends the thread and all connections; waits for an ops function that runs. Takes NULL. */
+/* Ends the thread and all connections; waits for an ops function that runs: not to be called
+ * with a lock held that these take. Takes NULL. */
 void http_free(struct http *h);
 #endif

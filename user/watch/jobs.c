@@ -173,6 +173,14 @@ void jobs_leave(struct watch *w)
 			shot_leave(w->jobs[i].shot);
 }
 
+bool jobs_asked(const struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot && w->jobs[i].trigger)
+			return true;
+	return false;
+}
+
 void jobs_end(struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)

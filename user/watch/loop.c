@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@
 #define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
+/* Rings are made for it, since the configuration may change. */
+#define HZ_MOST 99
 
 /* --- signals --------------------------------------------------------------------------------- */
 
@@ -122,16 +125,21 @@ static void detach(struct watch *w)
 static int attach(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_options options = w->options.collector;
+	struct governor_plan plan = governor_plan(&w->governor);
+	uint64_t began_ns = budget_cpu_ns(RUSAGE_SELF);
 	int err;
 
-	options.sample_hz = w->config.hz;
+	options.sample_hz = plan.sample_hz;
+	options.sample_hz_most = HZ_MOST;
+	options.requests = plan.requests;
+	options.no_switches = !plan.switches;
 	options.model_bytes_max = w->config.memory_bytes;
 	err = collector_new(&options, why, why_bytes, &w->collector);
-	if (err)
-		return err;
-	err = collector_start(w->collector, why, why_bytes);
+	if (!err)
+		err = collector_start(w->collector, why, why_bytes);
 	if (err)
 		detach(w);
+	w->start_cpu_ns += budget_cpu_ns(RUSAGE_SELF) - began_ns;
 	return err;
 }
 
@@ -153,6 +161,15 @@ static void try_attach(struct watch *w, uint64_t now_ns)
 	page_not_ready(w, NULL);
 }
 
+void loop_lost(struct watch *w, const char *why)
+{
+	log_error("%s; trying again every %llu s", why, RETRY_NS / SLICE_NS);
+	jobs_end(w);
+	detach(w);
+	w->attach_ns = host_now_ns() + RETRY_NS;
+	page_not_ready(w, why);
+}
+
 /* The model has grown with processes and stacks of long ago: a new one is begun. */
 static void renew(struct watch *w)
 {
@@ -162,12 +179,8 @@ static void renew(struct watch *w)
 		log_warn("ring: no memory for the last seconds; it begins anew");
 	jobs_leave(w);
 	w->own.renewals++;
-	if (!collector_renew(w->collector, why, sizeof(why)))
-		return;
-	log_error("%s", why);
-	jobs_end(w);
-	detach(w);
-	page_not_ready(w, why);
+	if (collector_renew(w->collector, why, sizeof(why)))
+		loop_lost(w, why);
 }
 
 static void end_slice(struct watch *w)
@@ -178,7 +191,7 @@ static void end_slice(struct watch *w)
 	ring_slice(w->ring, collector_model(w->collector));
 	if (collector_is_large(w->collector))
 		renew(w);
-	else if (collector_begin_slice(w->collector))
+	else if (!budget_step(w) && collector_begin_slice(w->collector))
 		w->stop = true; /* no memory for a row */
 }
 

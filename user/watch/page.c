@@ -106,21 +106,6 @@ static uint64_t rss_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t time_ns(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
-}
-
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage self, children;
-
-	getrusage(RUSAGE_SELF, &self);
-	getrusage(RUSAGE_CHILDREN, &children);
-	return time_ns(self.ru_utime) + time_ns(self.ru_stime) + time_ns(children.ru_utime) +
-	       time_ns(children.ru_stime);
-}
-
 /* With the lock held. */
 static void take_own(struct watch *w)
 {
@@ -129,10 +114,14 @@ static void take_own(struct watch *w)
 	struct metrics_own *own = &w->own;
 
 	own->sample_hz = m->host.sample_hz;
-	own->samples = own->switches = true;
+	own->samples = true;
+	own->switches = collector_parts(w->collector).switches;
+	own->level = w->governor.level;
+	own->bpf_ns = collector_bpf_ns(w->collector);
+	own->map_bytes = collector_map_bytes(w->collector);
 	own->requests = collector_sees_requests(w->collector);
 	own->budget = w->config.budget;
-	own->cpu_ns = own_cpu_ns();
+	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
 	own->rss_bytes = rss_bytes();
 	own->ring_ns = from_ns ? m->host.end_ns - from_ns : 0;
 	own->ring_bytes = ring_bytes(w->ring, m);

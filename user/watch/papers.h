@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #define PAPERS_QUEUE 64
-#define PAPERS_LIMIT_NS \
-	120000000000ull /* for one paper; a capture of 5 minutes takes about a second */
+/* For one paper: of a capture of 5 minutes it takes about a second of CPU time, which at this priority may
+ * be minutes on a host that is overloaded. */
+#define PAPERS_LIMIT_NS 600000000000ull
 
 struct papers;
 

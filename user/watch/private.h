@@ -2,7 +2,7 @@
 #ifndef HOTRUN_WATCH_PRIVATE_H
 #define HOTRUN_WATCH_PRIVATE_H
 /*
- * The state of the resident recorder, for loop.c, home.c, jobs.c and page.c alone.
+ * The state of the resident recorder, for the files of the loop alone.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -40,6 +40,7 @@ struct watch {
 	struct ring *ring;
 	struct collector *collector; /* NULL while the host is not observed */
 	struct governor governor;
+	uint64_t start_cpu_ns; /* own CPU time that beginning to observe took, again and again */
 	struct state state, saved; /* saved: as it is in the folder */
 	struct job jobs[JOBS_MAX];
 	bool stop, reload;
@@ -55,6 +56,11 @@ struct watch {
 	uint64_t start_ns, beat_ns; /* the loop's last turn */
 };
 
+/* --- loop.c ---------------------------------------------------------------------------------- */
+
+/* The host is observed no longer, for that reason; tried again later. */
+void loop_lost(struct watch *w, const char *why);
+
 /* --- jobs.c: captures ------------------------------------------------------------------------ */
 
 /* Begins a capture from before_ns ago until after_ns from now (UINT64_MAX: until it is ended). 0, or a
@@ -67,6 +73,8 @@ void jobs_slice(struct watch *w);
 void jobs_leave(struct watch *w);
 /* Ends all of them, as they are. */
 void jobs_end(struct watch *w);
+/* True while one that somebody asked for is under way. */
+bool jobs_asked(const struct watch *w);
 /* Gives all of them up, without an end mark. */
 void jobs_drop(struct watch *w);
 /* Looks for papers that are done, and once in a while for captures that have to go. */
@@ -83,6 +91,14 @@ void home_take_over(struct watch *w);
 void home_follow(struct watch *w, uint64_t now_ns);
 void home_save_state(struct watch *w);
 void home_close(struct watch *w);
+
+/* --- budget.c: what may be observed ----------------------------------------------------------- */
+
+/* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says. Returns
+ * false when it began nothing. */
+bool budget_step(struct watch *w);
+/* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
+uint64_t budget_cpu_ns(int who);
 
 /* --- page.c: what others are told ------------------------------------------------------------ */
 

@@ -34,6 +34,12 @@ void ring_free(struct ring *r)
 	free(r);
 }
 
+void ring_clear(struct ring *r)
+{
+	extract_free(r->past);
+	r->past = NULL;
+}
+
 static const struct model *past_of(const struct ring *r)
 {
 	return r->past ? extract_model(r->past) : NULL;

@@ -41,10 +41,10 @@ static struct metrics_names names_of(const struct model_process *p)
 }
 
 /* Whoever bears hotrun's own words as a name is counted with the others. */
-static bool reserved(const struct model_process *p)
+static bool reserved(const struct model_process *p, const struct metrics_names *names)
 {
 	return !(p->flags & PROCESS_KERNEL) &&
-	       (!strcmp(p->name, kernel_name) || !strcmp(p->name, other_name));
+	       (!strcmp(names->process, kernel_name) || !strcmp(names->process, other_name));
 }
 
 static uint64_t hash_of(const struct series *s, const struct model_process *p)
@@ -54,7 +54,8 @@ static uint64_t hash_of(const struct series *s, const struct model_process *p)
 	uint64_t hash;
 	size_t len;
 
-	if (reserved(p) || (s->options.selection && !s->options.has(s->options.selection, p)))
+	if (reserved(p, &names) ||
+	    (s->options.selection && !s->options.has(s->options.selection, p)))
 		return 0;
 	len = metrics_labels(labels, &names);
 	hash = hash_bytes(labels, len);

@@ -128,6 +128,11 @@ int shot_slice(struct shot *s, const struct model *live)
 	return write_slices(s);
 }
 
+size_t shot_memory_bytes(const struct shot *s)
+{
+	return extract_bytes(s->x);
+}
+
 bool shot_is_over(const struct shot *s)
 {
 	const struct model *m = extract_model(s->x);

@@ -23,7 +23,8 @@ struct state {
  * empty state. 0, or a negative errno that says why it is empty: -ENOENT the first start; -EINVAL damaged,
  * too large, or no file; -EPROTO a newer version; -EPERM not ours; -ELOOP a link. */
 int state_read(int dir, struct state *ret_state);
-/* 0 or negative errno; the former state stays whole, also when the power fails. */
+/* 0 or negative errno; the former state stays whole. Not flushed to the disk: what a power failure leaves is
+ * the former one, this one, or damaged. */
 int state_write(int dir, const struct state *state);
 /* Pure: notes a start at now_s, and returns how many seconds to wait before attaching: 0 for the first
  * three starts within five minutes that did not end on purpose, then 1, 2, 4 ... 60. Times in the future

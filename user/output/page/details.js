@@ -25,6 +25,7 @@ const Details = (() => {
 			process: capture.symbols[tree.symbol[processNode]],
 			processTotal: tree.total[processNode],
 			all: capture.samples,
+			switchesOff: Boolean(capture.host.switchesOff),
 			cpuSeconds: capture.host.hz ? tree.total[node] / capture.host.hz : 0,
 			reason: reason ? reason.text : '',
 			remedy: reason ? reason.remedy : '',
@@ -53,7 +54,7 @@ const Details = (() => {
 		list.push(['Self', Format.count(d.self) + ' (' + Format.percent(d.self, d.total) + ' of it)']);
 		list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
 		if (d.symbol.process)
-			list.push(['CPU time by switches',
+			list.push([d.switchesOff ? 'CPU time by the kernel' : 'CPU time by switches',
 				Format.seconds(d.symbol.process.onCpuNs / 1e9)]);
 		list.push(['Threads', Format.count(d.threads)]);
 		list.push(['Kind', KIND_TEXT[d.style]]);

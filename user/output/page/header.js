@@ -70,6 +70,8 @@ const Header = (() => {
 		if (!capture.host.complete)
 			facts.append(Dom.make('li', 'warn', 'the recording was cut off: figures up to its ' +
 				'last slice'));
+		if (capture.host.switchesOff)
+			facts.append(Dom.make('li', 'warn', capture.host.switchesOff));
 		if (capture.cut)
 			facts.append(Dom.make('li', 'warn', Format.plural(capture.cut, 'stack') +
 				' cut short: too many different ones'));
