@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The shipped DaemonSet, without a cluster.
 
-flags FILE FOLDER [without=CAP] [add=CAP] [seccomp=PROFILE]
+flags FILE FOLDER [without=CAP,CAP...] [seccomp=PROFILE]
         its pod template as options of `podman run`, one a line, then its arguments after a line "--"; what
         a node provides (host folders, configuration, temporary folders) is made below FOLDER
 daemonset FILE
@@ -65,10 +65,9 @@ def flags(path, folder, choices):
     container = pod['containers'][0]
     security = container['securityContext']
     resources = container['resources']
-    without, add = choices.get('without'), choices.get('add')
+    without = choices.get('without', '').split(',')
     out = ['--cap-drop=' + c for c in security['capabilities']['drop']]
-    out += ['--cap-add=' + c for c in security['capabilities']['add'] if c != without]
-    out += ['--cap-add=' + add] if add else []
+    out += ['--cap-add=' + c for c in security['capabilities']['add'] if c not in without]
     out += [f'--user={security["runAsUser"]}:{security["runAsGroup"]}']
     if pod.get('hostPID'):
         out += ['--pid=host']

@@ -16,9 +16,8 @@ events_logger = "file"
 C
 export CONTAINERS_CONF=$T/containers.conf
 mkdir -p "$NODE/var/lib/containers"
-pod() {
-	podman --root "$NODE/var/lib/containers/storage" --runroot "$T/run" "$@" 2>>"$T/podman.err"
-}
+PODMAN=(podman --root "$NODE/var/lib/containers/storage" --runroot "$T/run")
+pod() { "${PODMAN[@]}" "$@" 2>>"$T/podman.err"; }
 # Podman leaves its empty groups behind, and a CPU is not taken off line for as long as there are cpusets.
 leave_podman() {
 	local group
