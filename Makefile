@@ -16,6 +16,7 @@ CLANG   ?= clang
 # bpftool lives in an sbin folder that may not be on PATH.
 BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
 CLANG_FORMAT ?= clang-format
+STRIP   ?= strip
 
 VERSION := 0.1.0
 ARCH    := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -34,11 +35,13 @@ CFLAGS  ?= -O2 -g
 CFLAGS_ALL := -std=gnu17 -Wall -Wextra -Werror -fno-omit-frame-pointer -pthread $(CFLAGS)
 LIBS_BPF  := -lbpf
 LIBS_SCREEN := -lncursesw
-LIBS      := -lelf -lsqlite3 -liberty -llzma -lz -lm -pthread
+# The archive of libmicrohttpd, without the TLS library behind it: user/watch/no_tls.c says why.
+LIBS_HTTP := -l:libmicrohttpd.a -Wl,-u,gnutls_global_init
+LIBS      := $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -pthread
 # SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
 # way in.
 STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
-LIBS_STATIC := -lbpf -lncursesw -ltinfo -lelf -lsqlite3 -liberty -llzma -lz -lm -ldl -pthread
+LIBS_STATIC := -lbpf -lncursesw -ltinfo $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
@@ -72,15 +75,16 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
-	libiberty-dev zlib1g-dev liblzma-dev libncurses-dev
+	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev \
+	libmicrohttpd-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 util-linux procps bpftrace tmux xz-utils libcap2-bin \
-	podman runc catatonit nginx-light nghttp2-client curl iproute2
+	sqlite3 wrk python3 python3-yaml systemd util-linux procps bpftrace tmux xz-utils libcap2-bin \
+	podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
-.PHONY: all static install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
+.PHONY: all static image install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
 	check-layers check-format format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
@@ -90,7 +94,8 @@ help:
 	@echo 'make run          install what is missing, build, record this host for 10 s, report'
 	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
-	@echo 'make install      copy to $$(DESTDIR)$$(PREFIX)/bin; PREFIX=/usr/local'
+	@echo 'make image        container image $(IMAGE) by podman or docker, see deploy/README.md'
+	@echo 'make install      program, systemd unit, documentation below $$(DESTDIR)$$(PREFIX); PREFIX=/usr/local'
 	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
@@ -110,7 +115,7 @@ $(BUILD)/.tools: Makefile
 		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
 	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
 		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev lzma.h:liblzma-dev \
-		curses.h:libncurses-dev; do \
+		json-c/json.h:libjson-c-dev curses.h:libncurses-dev microhttpd.h:libmicrohttpd-dev; do \
 		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
 		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
 	@touch $@
@@ -178,10 +183,27 @@ $(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ $(LIBS_STATIC)
 
+# The unit is neither enabled nor started, and no configuration is laid where it would count.
 install: $(BUILD)/hotrun
 	install -D -m 0755 $(BUILD)/hotrun '$(DESTDIR)$(PREFIX)/bin/hotrun'
+	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/share/doc/hotrun'
+	sed 's|@PREFIX@|$(PREFIX)|g' deploy/systemd/hotrun.service \
+		>'$(DESTDIR)$(PREFIX)/lib/systemd/system/hotrun.service'
+	install -m 0644 README.md deploy/systemd/hotrun.conf '$(DESTDIR)$(PREFIX)/share/doc/hotrun/'
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/hotrun'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/hotrun' '$(DESTDIR)$(PREFIX)/lib/systemd/system/hotrun.service'
+	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/hotrun'
+
+# The image of deploy/README.md: podman or docker; `docker push` and the like are yours.
+IMAGE     ?= hotrun:$(VERSION)
+CONTAINER ?= $(firstword $(foreach t,podman docker,$(shell command -v $(t))) podman)
+image: static
+	@mkdir -p $(BUILD)/image
+	$(Q)$(STRIP) -o $(BUILD)/image/hotrun $(BUILD)/hotrun-static
+	$(Q)cp LICENSE $(BUILD)/image/
+	$(call say,IMAGE,$(IMAGE))
+	$(Q)$(CONTAINER) build -q -t '$(IMAGE)' -f deploy/Containerfile --build-arg VERSION=$(VERSION) \
+		--build-arg REVISION=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown) $(BUILD)/image
 
 run: deps
 	@$(MAKE) all workloads
@@ -225,16 +247,20 @@ $(BUILD)/workloads/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -o $@ $<
 
+# Models made by hand, as the unit tests have them.
+SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c
+$(BUILD)/bench/metrics_host: $(SUPPORT_metrics_host)
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
 
 workloads: $(WORKLOADS)
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads $(BUILD)/bench/image_names
+live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder \
+		$(BUILD)/bench/metrics_host
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
 	@$(MAKE) all static

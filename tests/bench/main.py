@@ -20,6 +20,7 @@ import row_spinners
 import row_switch
 import row_threads
 import row_top
+import row_watch
 from table import Results
 
 ROWS = {
@@ -35,6 +36,7 @@ ROWS = {
     'mapcost': (row_mapcost.measure, 'what a perf map costs the service that writes it'),
     'threads': (row_threads.measure, 'memory with 10,000 threads'),
     'top': (row_top.measure, '`hotrun top` at 1 s with 500 processes'),
+    'watch': (row_watch.measure, 'the resident recorder, idle and beside a busy service'),
     'spinners': (row_spinners.measure, '64 spinners on 2 CPUs: losses, progress, Ctrl-C'),
 }
 

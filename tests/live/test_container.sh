@@ -5,42 +5,12 @@
 # removed before the recording ends; and where it has nowhere to write a map, that is said.
 . "$(dirname "$0")/../support/live.sh"
 need_root
-need_tool podman podman
-need_tool runc runc
 need_tool wrk wrk
 need_dotnet Web@net10.0-single
-limit=$(ulimit -Hn)
-[ "$limit" != unlimited ] && [ "$limit" -lt 20000 ] || limit=20000
-cat >"$T/containers.conf" <<C
-[containers]
-default_ulimits = ["nofile=$limit:$limit","nproc=20000:20000"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-C
-export CONTAINERS_CONF=$T/containers.conf
-pod() { podman --root "$T/storage" --runroot "$T/runroot" "$@" 2>>"$T/podman.err"; }
-# Podman leaves its empty groups behind, and a CPU is not taken off line for as long as there are cpusets.
-leave() {
-	local group
+. "$(dirname "$0")/../support/podman.sh"
+image shop "$BUILD/dotnet/Web@net10.0-single/Shop.Web"
 
-	pod rm -f -t 0 -a >/dev/null
-	pod umount -a >/dev/null
-	for group in /sys/fs/cgroup/*/libpod_parent /sys/fs/cgroup/libpod_parent; do
-		[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
-	done
-	finish
-}
-trap leave EXIT
-
-# An image of nothing but the program and the libraries that it links to.
-mkdir -p "$T/root/app" "$T/root/tmp"
-chmod 1777 "$T/root/tmp"
-cp "$BUILD/dotnet/Web@net10.0-single/Shop.Web" "$T/root/app/"
-ldd "$T/root/app/Shop.Web" | grep -o '/[^ ]*' | sort -u | xargs -I{} cp -L --parents {} "$T/root"
-printf 'FROM scratch\nCOPY root /\nENTRYPOINT ["/app/Shop.Web"]\n' >"$T/Containerfile"
-check "the image is built" pod build -q --network none -t localhost/shop:test "$T"
+serves() { pod logs "$1" 2>&1 | grep -q ready; }
 
 # serve NAME OPTION...: the service in a container; its pid on the host in $web
 serve() {
@@ -51,7 +21,7 @@ serve() {
 	pod run -d --name "$name" --network host --env DOTNET_BUNDLE_EXTRACT_BASE_DIR=/tmp "$@" localhost/shop:test \
 		"$port" 60 /dev/null >/dev/null || fail "podman run: $(tail -2 "$T/podman.err")"
 	web=$(pod inspect -f '{{.State.Pid}}' "$name")
-	until_true 60 sh -c "podman --root '$T/storage' --runroot '$T/runroot' logs '$name' 2>&1 | grep -q ready" ||
+	until_true 60 serves "$name" ||
 		fail "the service does not start: $(pod logs "$name" 2>&1 | head -3)"
 }
 

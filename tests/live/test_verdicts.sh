@@ -57,11 +57,13 @@ case_idle
 keep idle
 case_slow
 keep slow
+case_gives_up
+keep gives_up
 case_sips
 keep sips
 until_true 12 test $((SECONDS - hung_at)) -ge 12
 record calm -q -d 5
 ask "$T/calm.hotrun" "$T/calm.report"
-for name in hang throttled idle slow sips; do
+for name in hang throttled idle slow gives_up sips; do
 	judged "$name" "$T/calm.report"
 done

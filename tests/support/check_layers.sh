@@ -24,7 +24,8 @@ ALLOWED = {
 PURE = {'user/base', 'user/model', 'user/judge', 'perfmap'}
 SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
                  'sqlite3.h': {'user/store'}, 'libelf.h': {'user/names'}, 'gelf.h': {'user/names'},
-                 'lzma.h': {'user/names'}}
+                 'lzma.h': {'user/names'}, 'json-c/json.h': {'user/names'},
+                 'microhttpd.h': {'user/watch'}}
 bad = []
 def room_of(include):
     if include.endswith('.skel.h'): return 'skeleton'

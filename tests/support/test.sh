@@ -79,7 +79,8 @@ step "make" "$MAKE" -j"$(nproc)" all || {
 	exit 1
 }
 step "make a second time: nothing to do" "$MAKE" -q all
-step "programs of the tests" "$MAKE" -j"$(nproc)" workloads "$BUILD/bench/image_names" $unit $bpf
+step "programs of the tests" "$MAKE" -j"$(nproc)" workloads "$BUILD/bench/image_names" \
+	"$BUILD/bench/fake_recorder" "$BUILD/bench/metrics_host" $unit $bpf
 if command -v dotnet >/dev/null; then
 	step "C# programs of the tests" tests/support/dotnet.sh
 else

@@ -174,6 +174,18 @@ case_slow() {
 	sleep 1
 }
 
+# The clients ask again and again, and never wait until T.
+case_gives_up() {
+	local i
+
+	hang_one
+	for i in 1 2 3 4 5 6 7 8; do
+		start sh -c "while :; do curl -s -m 0.3 -o '$T/answer' 'http://127.0.0.1:$port/slow?ms=600000'; done"
+	done
+	want=inelastic culprit='100.0 % of [0-9,]* requests ended without an answer'
+	sleep 1
+}
+
 case_starved() {
 	hang_one
 	load 200 '/busy?us=2000'
@@ -204,7 +216,7 @@ case_crowd() {
 	want=oversubscribed host=host-overloaded
 }
 
-CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_beside slow starved throttled
+CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_beside slow gives_up starved throttled
 	oversubscribed crowd)
 
 # --- what hotrun says ---

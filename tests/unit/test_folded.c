@@ -75,6 +75,17 @@ Test(folded, pid_option_keeps_them_apart)
 		      "0first-9;main 1\napp-7;main 3\napp-8;main 2\n");
 }
 
+Test(folded, replicas_are_merged_by_their_workload)
+{
+	struct model *m = two_of_a_name();
+
+	m->processes[0].pod = model_str(m, "shop-7d9c6b5f4d-x2x9k");
+	m->processes[2].pod = model_str(m, "shop-7d9c6b5f4d-zk4tr");
+	m->processes[0].namespace = m->processes[2].namespace = model_str(m, "prod");
+	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .workload = true},
+		      "app;main 3\nprod/shop;main 3\n");
+}
+
 Test(folded, one_process_only)
 {
 	expect_folded(two_of_a_name(), (struct folded_options){.process = 1}, "app;main 3\n");

@@ -224,6 +224,6 @@ Test(limits, help_has_each_with_its_default)
 		cr_expect_leq(strlen(line), 90);
 		cnt++;
 	}
-	cr_expect_eq(cnt, 15);
+	cr_expect_eq(cnt, 16);
 	free(text);
 }

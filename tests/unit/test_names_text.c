@@ -140,9 +140,168 @@ Test(cgroup, units_and_containers)
 		cgroup_parse(rows[i].text, strlen(rows[i].text), &f);
 		cr_expect_str_eq(f.path, rows[i].path, "%s: %s", rows[i].name, f.path);
 		cr_expect_str_eq(f.unit, rows[i].unit, "%s: %s", rows[i].name, f.unit);
-		cr_expect_str_eq(f.container, rows[i].container, "%s: %s", rows[i].name,
-				 f.container);
+		cr_expect_str_eq(f.container.text, rows[i].container, "%s: %s", rows[i].name,
+				 f.container.text);
 	}
+}
+
+#define UID	 "01234567-89ab-cdef-0123-456789abcdef"
+#define UID_	 "01234567_89ab_cdef_0123_456789abcdef"
+#define STATIC	 "0123456789abcdef0123456789abcdef"
+#define INNER	 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define V1(path) "12:cpu,cpuacct:" path "\n11:memory:" path "\n1:name=systemd:" path "\n"
+#define V2(path) "0::" path "\n"
+#define SLICE	 "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/"
+#define FOLDER	 "/kubepods/burstable/pod" UID "/"
+
+/* Runtimes by driver and version, as their groups are named on real nodes. */
+Test(cgroup, runtimes_pods_and_classes)
+{
+	static const struct {
+		const char *name, *text, *id, *runtime, *pod_uid, *qos;
+	} rows[] = {
+		{"docker cgroupfs v1", V1("/docker/" ID), ID, "docker", "", ""},
+		{"docker cgroupfs v2", V2("/docker/" ID), ID, "docker", "", ""},
+		{"docker systemd v2", V2("/system.slice/docker-" ID ".scope"), ID, "docker", "",
+		 ""},
+		{"docker rootless",
+		 V2("/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" ID ".scope"),
+		 ID, "docker", "", ""},
+		{"podman cgroupfs v1", V1("/libpod_parent/libpod-" ID), ID, "podman", "", ""},
+		{"podman systemd v2, crun", V2("/machine.slice/libpod-" ID ".scope/container"), ID,
+		 "podman", "", ""},
+		{"podman in a pod of its own",
+		 V2("/machine.slice/machine-libpod_pod_" INNER ".slice/libpod-" ID ".scope"), ID,
+		 "podman", "", ""},
+		{"podman in its unit", V2("/system.slice/shop.service/libpod-payload-" ID), ID,
+		 "podman", "", ""},
+		{"podman rootless",
+		 V2("/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
+		    ".scope/container"),
+		 ID, "podman", "", ""},
+		{"podman's conmon is outside", V2("/machine.slice/libpod-conmon-" ID ".scope"), "",
+		 "", "", ""},
+		{"containerd systemd v2", V2(SLICE "cri-containerd-" ID ".scope"), ID, "containerd",
+		 UID, "burstable"},
+		{"containerd systemd v1", V1(SLICE "cri-containerd-" ID ".scope"), ID, "containerd",
+		 UID, "burstable"},
+		{"containerd cgroupfs v1", V1(FOLDER ID), ID, "", UID, "burstable"},
+		{"containerd systemd, colons",
+		 V1("/system.slice/containerd.service/kubepods-besteffort-pod" UID_
+		    ".slice:cri-containerd:" ID),
+		 ID, "containerd", UID, "besteffort"},
+		{"guaranteed, systemd",
+		 V2("/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope"), ID,
+		 "containerd", UID, "guaranteed"},
+		{"guaranteed, cgroupfs", V2("/kubepods/pod" UID "/" ID), ID, "", UID, "guaranteed"},
+		{"besteffort, cgroupfs", V2("/kubepods/besteffort/pod" UID "/" ID), ID, "", UID,
+		 "besteffort"},
+		{"static pod",
+		 V2("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" STATIC
+		    ".slice/cri-containerd-" ID ".scope"),
+		 ID, "containerd", STATIC, "burstable"},
+		{"static pod, cgroupfs", V1("/kubepods/burstable/pod" STATIC "/" ID), ID, "",
+		 STATIC, "burstable"},
+		{"cri-o systemd", V2(SLICE "crio-" ID ".scope"), ID, "cri-o", UID, "burstable"},
+		{"cri-o with crun", V2(SLICE "crio-" ID ".scope/container"), ID, "cri-o", UID,
+		 "burstable"},
+		{"cri-o cgroupfs", V1(FOLDER "crio-" ID), ID, "cri-o", UID, "burstable"},
+		{"cri-o's conmon is the pod's", V2(SLICE "crio-conmon-" ID ".scope"), "", "", UID,
+		 "burstable"},
+		{"cri-dockerd", V2(SLICE "docker-" ID ".scope"), ID, "docker", UID, "burstable"},
+		{"a unit in a container", V2(SLICE "crio-" ID ".scope/system.slice/x.service"), ID,
+		 "cri-o", UID, "burstable"},
+		{"nerdctl", V2("/system.slice/nerdctl-" ID ".scope"), ID, "containerd", "", ""},
+		{"k3s", V2("/kubepods/burstable/pod" UID "/" ID), ID, "", UID, "burstable"},
+		{"k3s in docker", V2("/docker/" INNER "/kubepods/besteffort/pod" UID "/" ID), ID,
+		 "", UID, "besteffort"},
+		{"kind",
+		 V2("/system.slice/docker-" INNER ".scope/kubelet.slice/kubelet-kubepods.slice/"
+		    "kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod" UID_
+		    ".slice/cri-containerd-" ID ".scope"),
+		 ID, "containerd", UID, "burstable"},
+		{"kind, guaranteed",
+		 V2("/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" UID_
+		    ".slice/cri-containerd-" ID ".scope"),
+		 ID, "containerd", UID, "guaranteed"},
+		{"kind, the node's own processes",
+		 V2("/docker/" ID "/system.slice/containerd.service"), ID, "docker", "", ""},
+		{"docker in docker", V2("/docker/" INNER "/docker/" ID), ID, "docker", "", ""},
+		{"docker in a pod: the pod's container", V2(FOLDER ID "/docker/" INNER), ID, "",
+		 UID, "burstable"},
+		{"hybrid, v2 knows nothing",
+		 "12:cpu,cpuacct:/kubepods/burstable/pod" UID "/" ID
+		 "\n1:name=systemd:/kubepods/burstable/pod" UID "/" ID "\n0::/\n",
+		 ID, "", UID, "burstable"},
+		{"hybrid, only systemd's line knows",
+		 "5:cpu,cpuacct:/\n1:name=systemd:" SLICE "crio-" ID
+		 ".scope\n0::/system.slice/a.service\n",
+		 ID, "cri-o", UID, "burstable"},
+		{"hybrid, one line knows the pod, another the id",
+		 "5:cpu,cpuacct:" SLICE "\n1:name=systemd:" SLICE "crio-" ID ".scope\n", ID,
+		 "cri-o", UID, "burstable"},
+		/* As hotrun sees them from a container with a cgroup namespace. */
+		{"a pod of the same class",
+		 V2("/../../kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope"), ID,
+		 "containerd", UID, "burstable"},
+		{"a pod of another class",
+		 V2("/../../../kubepods-besteffort.slice/kubepods-besteffort-pod" UID_
+		    ".slice/crio-" ID ".scope"),
+		 ID, "cri-o", UID, "besteffort"},
+		{"a guaranteed pod",
+		 V2("/../../../kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope"), ID,
+		 "containerd", UID, "guaranteed"},
+		{"a container of the same pod", V2("/../cri-containerd-" ID ".scope"), ID,
+		 "containerd", "", ""},
+		{"cgroupfs: the class is above what is told", V1("/../../pod" UID "/" ID), ID, "",
+		 UID, ""},
+		{"cgroupfs: another class", V1("/../../../besteffort/pod" UID "/" ID), ID, "", UID,
+		 "besteffort"},
+		{"a container of the same docker", V2("/../" ID), ID, "", "", ""},
+		{"a service of the host", V2("/../../../../system.slice/kubelet.service"), "", "",
+		 "", ""},
+		{"hotrun itself", V2("/"), "", "", "", ""},
+		{"lxc", V2("/lxc.payload.web1"), "", "lxc", "", ""},
+		/* Strangers' names. */
+		{"65 digits", V2("/docker/0" ID), ID, "", "", ""},
+		{"capitals are no digits", V2("/docker/0123456789ABCDEF" STATIC "0123456789abcdef"),
+		 "", "", "", ""},
+		{"a pod's uid with a letter",
+		 V2("/kubepods/pod0123456x-89ab-cdef-0123-456789abcdef/" ID), ID, "", "", ""},
+		{"dashes elsewhere", V2("/kubepods/pod0123456-789ab-cdef-0123-456789abcdef/" ID),
+		 ID, "", "", ""},
+		{"a word before pod", V2("/kubepods/burstable/xpod" UID), "", "", "", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cgroup_facts f;
+
+		cgroup_parse(rows[i].text, strlen(rows[i].text), &f);
+		cr_expect_str_eq(f.container.id, rows[i].id, "%s: %s", rows[i].name,
+				 f.container.id);
+		cr_expect_str_eq(f.container.runtime, rows[i].runtime, "%s: %s", rows[i].name,
+				 f.container.runtime);
+		cr_expect_str_eq(f.container.pod_uid, rows[i].pod_uid, "%s: %s", rows[i].name,
+				 f.container.pod_uid);
+		cr_expect_str_eq(f.container.qos, rows[i].qos, "%s: %s", rows[i].name,
+				 f.container.qos);
+		/* Cut anywhere: read from memory of just that size, so that ASan sees a byte too far. */
+		for (size_t len = 0; len < strlen(rows[i].text); len++) {
+			char *cut = memcpy(malloc(len + !len), rows[i].text, len);
+
+			cgroup_parse(cut, len, &f);
+			free(cut);
+		}
+	}
+}
+
+Test(cgroup, a_container_of_a_unit_keeps_the_unit)
+{
+	static const char text[] = V2("/system.slice/shop.service/libpod-payload-" ID);
+	struct cgroup_facts f;
+
+	cgroup_parse(text, sizeof(text) - 1, &f);
+	cr_expect_str_eq(f.unit, "shop.service");
 }
 
 Test(cgroup, overlong_parts_are_cut)

@@ -6,32 +6,16 @@
 
 #include "fake_bundle.h"
 #include "fake_image.h"
+#include "held_bytes.h"
 #include "perfmap/bundle.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-struct bytes {
-	const uint8_t *data;
-	size_t len;
-};
-
-static ssize_t read_bytes(void *source, void *buf, size_t len, uint64_t offset)
-{
-	struct bytes *b = source;
-
-	if (offset >= b->len)
-		return 0;
-	if (len > b->len - offset)
-		len = b->len - offset;
-	memcpy(buf, b->data + offset, len);
-	return (ssize_t)len;
-}
-
 static int load(const uint8_t *data, size_t len, struct perfmap_bundle **ret_bundle)
 {
-	struct bytes b = {.data = data, .len = len};
+	struct held_bytes b = {.data = data, .len = len};
 
-	return perfmap_bundle_load(read_bytes, &b, ret_bundle);
+	return perfmap_bundle_load(held_bytes_read, &b, ret_bundle);
 }
 
 Test(perfmap_bundle, an_offset_finds_the_file_that_lies_there)

@@ -5,38 +5,17 @@
 #include <string.h>
 
 #include "fake_image.h"
+#include "held_bytes.h"
 #include "perfmap/image.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define NONE	      UINT64_MAX
 
-struct bytes {
-	const uint8_t *data;
-	size_t len;
-	uint64_t fail_at; /* reads that reach it fail; 0 = none */
-	size_t reads;
-};
-
-static ssize_t read_bytes(void *source, void *buf, size_t len, uint64_t offset)
-{
-	struct bytes *b = source;
-
-	b->reads++;
-	if (b->fail_at && offset + len > b->fail_at)
-		return -EIO;
-	if (offset >= b->len)
-		return 0;
-	if (len > b->len - offset)
-		len = b->len - offset;
-	memcpy(buf, b->data + offset, len);
-	return (ssize_t)len;
-}
-
 static int load(const uint8_t *data, size_t len, struct perfmap_image **ret_image)
 {
-	struct bytes b = {.data = data, .len = len};
+	struct held_bytes b = {.data = data, .len = len};
 
-	return perfmap_image_load(read_bytes, &b, ret_image);
+	return perfmap_image_load(held_bytes_read, &b, ret_image);
 }
 
 /* Start of the function at an offset, or NONE. */
@@ -217,12 +196,12 @@ Test(perfmap_image, an_image_cut_short_anywhere_is_refused)
 Test(perfmap_image, a_read_error_is_passed_on)
 {
 	uint8_t bytes[FAKE_IMAGE_BYTES];
-	struct bytes b = {.data = bytes, .len = sizeof(bytes)};
+	struct held_bytes b = {.data = bytes, .len = sizeof(bytes)};
 	struct perfmap_image *image = NULL;
 
 	make(FAKE_IMAGE_X64, bytes);
 	for (b.fail_at = 1; b.fail_at < ROW(ARRAY_SIZE(rows)); b.fail_at++)
-		cr_expect_eq(perfmap_image_load(read_bytes, &b, &image), -EIO, "%zu",
+		cr_expect_eq(perfmap_image_load(held_bytes_read, &b, &image), -EIO, "%zu",
 			     (size_t)b.fail_at);
 	cr_expect_null(image);
 }
@@ -269,7 +248,7 @@ Test(perfmap_image, a_long_table_is_read_whole)
 	size_t len = MANY_OFFSET + 12 * MANY_ROWS;
 	struct fake_image what = {.machine = FAKE_IMAGE_X64};
 	uint8_t *bytes = calloc(1, len);
-	struct bytes b = {.data = bytes, .len = len};
+	struct held_bytes b = {.data = bytes, .len = len};
 	struct perfmap_image *image;
 
 	cr_assert_not_null(bytes);
@@ -286,7 +265,7 @@ Test(perfmap_image, a_long_table_is_read_whole)
 		fake_image_put(bytes, MANY_OFFSET + 12 * i, begin, 4);
 		fake_image_put(bytes, MANY_OFFSET + 12 * i + 4, begin + 0x40 + i % 0x40, 4);
 	}
-	cr_assert_eq(perfmap_image_load(read_bytes, &b, &image), 0);
+	cr_assert_eq(perfmap_image_load(held_bytes_read, &b, &image), 0);
 	cr_expect_eq(perfmap_image_functions(image), MANY_ROWS);
 	cr_expect_lt(b.reads, 100, "%zu", b.reads);
 	for (uint32_t i = 0; i < MANY_ROWS; i++) {

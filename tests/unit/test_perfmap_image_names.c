@@ -6,33 +6,17 @@
 #include <string.h>
 
 #include "fake_names.h"
+#include "held_bytes.h"
 #include "perfmap/image.h"
 #include "perfmap/name.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-struct bytes {
-	const uint8_t *data;
-	size_t len;
-};
-
-static ssize_t read_bytes(void *source, void *buf, size_t len, uint64_t offset)
-{
-	struct bytes *b = source;
-
-	if (offset >= b->len)
-		return 0;
-	if (len > b->len - offset)
-		len = b->len - offset;
-	memcpy(buf, b->data + offset, len);
-	return (ssize_t)len;
-}
-
 static int load(const uint8_t *data, size_t len, struct perfmap_image **ret_image)
 {
-	struct bytes b = {.data = data, .len = len};
+	struct held_bytes b = {.data = data, .len = len};
 
-	return perfmap_image_load(read_bytes, &b, ret_image);
+	return perfmap_image_load(held_bytes_read, &b, ret_image);
 }
 
 static int name(const struct perfmap_image *image, uint32_t function, char raw[512])
@@ -303,10 +287,10 @@ Test(perfmap_image_names, an_image_cut_short_or_flipped_anywhere_does_no_harm)
 
 static struct perfmap_component *component_of(const uint8_t *bytes)
 {
-	struct bytes b = {.data = bytes, .len = FAKE_NAMES_IMAGE};
+	struct held_bytes b = {.data = bytes, .len = FAKE_NAMES_IMAGE};
 	struct perfmap_component *component;
 
-	cr_assert_eq(perfmap_component_load(read_bytes, &b, &component), 0);
+	cr_assert_eq(perfmap_component_load(held_bytes_read, &b, &component), 0);
 	return component;
 }
 

@@ -13,29 +13,9 @@
 #include "model/reading.h"
 #include "output/report.h"
 #include "output/report_text.h"
+#include "report_support.h"
 
 #define CS (BUILD_SECOND / 100)
-
-static char *report_text(struct model *m, const struct report_options *options, size_t *ret_len)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, ret_len);
-
-	cr_assert(out);
-	cr_assert_eq(report_write(out, m, options), 0);
-	fclose(out);
-	return text;
-}
-
-static void expect_report(const char *golden, struct model *m, const struct report_options *options)
-{
-	size_t len;
-	char *text = report_text(m, options, &len);
-
-	golden_expect(golden, text, len);
-	free(text);
-	model_free(m);
-}
 
 /* The stacks of a web service, from thread start to its own code. */
 struct service {
@@ -160,7 +140,7 @@ Test(report, dotnet_service_under_load)
 	add_service(m);
 	add_others(m);
 	build_books(m, 10);
-	expect_report("report_service.txt", m, &(struct report_options){.all = true});
+	report_expect("report_service.txt", m, &(struct report_options){.all = true});
 }
 
 Test(report, just_my_code_folds_the_framework)
@@ -172,7 +152,7 @@ Test(report, just_my_code_folds_the_framework)
 	build_books(m, 10);
 	cr_assert_eq(reading_mark_code(m, NULL, 0), 0);
 	m->just_my_code = true;
-	expect_report("report_my_code.txt", m, &(struct report_options){.process_cnt = 1});
+	report_expect("report_my_code.txt", m, &(struct report_options){.process_cnt = 1});
 }
 
 Test(report, first_screen_alone_fits_80_columns)
@@ -182,7 +162,7 @@ Test(report, first_screen_alone_fits_80_columns)
 	add_service(m);
 	add_others(m);
 	build_books(m, 10);
-	expect_report("report_summary.txt", m,
+	report_expect("report_summary.txt", m,
 		      &(struct report_options){.width = 80, .summary = true});
 }
 
@@ -193,7 +173,7 @@ Test(report, bottom_up_of_one_process)
 
 	add_others(m);
 	build_books(m, 10);
-	expect_report(
+	report_expect(
 		"report_bottom_up.txt", m,
 		&(struct report_options){
 			.bottom_up = true, .processes = &p, .process_cnt = 1, .min_share = 0.05});
@@ -226,7 +206,7 @@ Test(report, hostile_names_stay_on_one_line_and_steer_nothing)
 	BUILD_BROKEN(m, t, 20, STACK_BROKEN, a);
 	build_broken_at(m, "/tmp/" EVIL);
 	build_books(m, 1);
-	expect_report("report_hostile.txt", m, &(struct report_options){.all = true});
+	report_expect("report_hostile.txt", m, &(struct report_options){.all = true});
 }
 
 Test(report, no_control_byte_but_newline_ever_leaves)
@@ -268,7 +248,7 @@ Test(report, losses_and_gaps_withhold_shares_and_tell_remedies)
 	model_loss_add(m, LOSS_ACCOUNT_MISSING, 12345);
 	model_loss_add(m, LOSS_BAD_RECORD, 1);
 	model_loss_add(m, LOSS_TICKS_MISSED, 90);
-	expect_report("report_losses.txt", m, NULL);
+	report_expect("report_losses.txt", m, NULL);
 }
 
 Test(report, empty_capture)
@@ -276,7 +256,7 @@ Test(report, empty_capture)
 	struct model *m = build_model(2, 99);
 
 	build_slice(m, BUILD_SECOND, 0, 0, 0);
-	expect_report("report_empty.txt", m, NULL);
+	report_expect("report_empty.txt", m, NULL);
 }
 
 Test(report, capture_cut_short_before_its_first_slice)
@@ -284,7 +264,7 @@ Test(report, capture_cut_short_before_its_first_slice)
 	struct model *m = build_model(2, 99);
 
 	m->host.complete = false;
-	expect_report("report_no_slice.txt", m, NULL);
+	report_expect("report_no_slice.txt", m, NULL);
 }
 
 Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
@@ -299,7 +279,7 @@ Test(report, capture_cut_short_tells_so_and_shows_what_is_there)
 	BUILD_SAMPLES(m, t, 18, main_);
 	build_books(m, 3);
 	m->host.complete = false;
-	expect_report("report_cut.txt", m, NULL);
+	report_expect("report_cut.txt", m, NULL);
 }
 
 Test(report, capture_still_being_recorded_is_not_called_cut_short)
@@ -355,7 +335,7 @@ Test(report, what_was_selected_is_told_though_idle_and_the_others_fold)
 		m->cpus[i].ticks_taken = m->cpus[i].accounted_ns * 99 / BUILD_SECOND;
 		m->cpus[i].ticks_filtered = m->cpus[i].ticks_taken;
 	}
-	expect_report("report_selected.txt", m, NULL);
+	report_expect("report_selected.txt", m, NULL);
 }
 
 /* Eleven compilers, of which none is big, one that calls itself, and a build with its code in many
@@ -397,7 +377,7 @@ Test(report, groups_are_told_by_their_heaviest_and_nothing_is_named_that_holds_l
 	add_build(m);
 	build_books(m, 60);
 	model_loss_add(m, LOSS_SWITCH_UNSEEN, 3);
-	expect_report("report_groups.txt", m, &(struct report_options){.all = true});
+	report_expect("report_groups.txt", m, &(struct report_options){.all = true});
 }
 
 Test(report, no_name_is_wider_than_the_page)

@@ -11,20 +11,10 @@
 #include "golden.h"
 #include "output/report.h"
 #include "output/report_text.h"
+#include "report_support.h"
 
 #define US 1000ull
 #define MS 1000000ull
-
-static char *report_text(struct model *m, const struct report_options *options, size_t *ret_len)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, ret_len);
-
-	cr_assert(out);
-	cr_assert_eq(report_write(out, m, options), 0);
-	fclose(out);
-	return text;
-}
 
 /* The lines from the one that begins with from up to the one that begins with to, as a string. */
 static char *part_of(char *text, const char *from, const char *to)
@@ -46,16 +36,6 @@ static void expect_section(const char *golden, struct model *m,
 	char *part = part_of(text, "requests: from data", "\nscheduler");
 
 	golden_expect(golden, part, strlen(part));
-	free(text);
-	model_free(m);
-}
-
-static void expect_says(struct model *m, const char *what)
-{
-	size_t len;
-	char *text = report_text(m, NULL, &len);
-
-	cr_expect(strstr(text, what), "not said: %s", what);
 	free(text);
 	model_free(m);
 }
@@ -171,13 +151,45 @@ Test(report_requests, one_process_tells_its_times_and_worst_seconds)
 Test(report_requests, what_is_not_known_is_told_with_its_reason)
 {
 	struct shop s = shop_new();
-	struct model *quiet = build_model(2, 99);
+	struct model *quiet = build_model(2, 99), *empty = build_model(2, 99);
 
 	s.m->host.off = OFF_REQUESTS;
-	expect_says(s.m, "n/a: recorded without requests: by an older hotrun, with --no-requests");
+	report_says(s.m, NULL,
+		    "n/a: recorded without requests: by an older hotrun, with --no-requests");
+	model_free(s.m);
 	build_books(quiet, 1);
-	expect_says(quiet, "  none were seen\n");
-	expect_says(build_model(2, 99), "n/a: the capture has no slice\n");
+	report_says(quiet, NULL, "  none were seen\n");
+	model_free(quiet);
+	report_says(empty, NULL, "n/a: the capture has no slice\n");
+	model_free(empty);
+}
+
+Test(report_requests, what_ended_without_an_answer_is_told)
+{
+	static const struct {
+		uint64_t answered, abandoned;
+		bool told;
+	} cases[] = {{990, 10, true}, {991, 9, false}, {1000, 10, false}, {0, 10, true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = build_process(m, 10, "Shop.Api", 0);
+		uint32_t e = build_endpoint(m, p, "::", 8080);
+
+		build_books(m, 1);
+		build_answers(m, 0, e, MS, cases[i].answered);
+		build_service(m, &(struct model_service){
+					 .endpoint = e,
+					 .served = {.begun = cases[i].abandoned,
+						    .abandoned = cases[i].abandoned},
+				 });
+		if (cases[i].told)
+			report_says(m, &(struct report_options){.width = 200},
+				    "port 8080: 10 requests (");
+		else
+			report_says_not(m, NULL, "ended without an answer");
+		model_free(m);
+	}
 }
 
 /* As a stranger's capture may have it: every figure at its largest, names that steer terminals. */

@@ -12,45 +12,18 @@
 #include "judge/limits.h"
 #include "output/report.h"
 #include "output/report_text.h"
+#include "report_support.h"
 
 #define CS (BUILD_SECOND / 100)
 #define MS (BUILD_SECOND / 1000)
 
-static char *report_text(struct model *m, const struct report_options *options)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	cr_assert(out);
-	cr_assert_eq(report_write(out, m, options), 0);
-	fclose(out);
-	return text;
-}
-
 static void expect_screen(const char *golden, struct model *m)
 {
-	char *text = report_text(m, &(struct report_options){.summary = true});
+	char *text = report_text(m, &(struct report_options){.summary = true}, NULL);
 
 	golden_expect(golden, text, strlen(text));
 	free(text);
 	model_free(m);
-}
-
-static void says(struct model *m, const struct report_options *options, const char *expected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(strstr(text, expected), "\"%s\" is not in\n%s", expected, text);
-	free(text);
-}
-
-static void says_not(struct model *m, const struct report_options *options, const char *unexpected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(!strstr(text, unexpected), "\"%s\" is in\n%s", unexpected, text);
-	free(text);
 }
 
 /* A process of one method; figures in hundredths of a second, samples as its CPU time asks for. */
@@ -233,18 +206,21 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 			      &(struct model_sched){.on_cpu_ns = 20 * CS,
 						    .waited_ns = (i == 13 ? 140 : 80) * CS});
 	build_books(m, 30);
-	says(m, &(struct report_options){.summary = true, .width = 200},
-	     "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait behind "
-	     "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
-	says(m, &(struct report_options){.summary = true, .width = 200},
-	     "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a while\n");
+	report_says(m, &(struct report_options){.summary = true, .width = 200},
+		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "
+		    "behind "
+		    "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
+	report_says(m, &(struct report_options){.summary = true, .width = 200},
+		    "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes short of CPU for "
+		    "a while, "
+		    "none seen to serve requests\n");
 	/* As --from and --to take them, of a capture that was cut. */
-	says(m,
-	     &(struct report_options){
-		     .summary = true,
-		     .width = 200,
-		     .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
-	     "from 32.0 to 36.0 s, worst at 33.0 s");
+	report_says(m,
+		    &(struct report_options){
+			    .summary = true,
+			    .width = 200,
+			    .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
+		    "from 32.0 to 36.0 s, worst at 33.0 s");
 	model_free(m);
 }
 
@@ -256,13 +232,13 @@ Test(report_verdict, healthy_ones_are_told_where_they_are_asked_for)
 	add(m, 800, "postgres", "ExecScan", FIGURES(.on_cpu_ns = 110));
 	add_crowd(m);
 	build_books(m, 10);
-	says_not(m, NULL, "  healthy");
-	says(m, &(struct report_options){.processes = &p, .process_cnt = 1},
-	     "  healthy Shop.Api 1234: 0.20 of 2 CPUs (high from 70 %)\n");
-	says_not(m, &(struct report_options){.processes = &p, .process_cnt = 1},
-		 "healthy postgres");
-	says(m, &(struct report_options){.all = true}, "  healthy postgres 800: ");
-	says_not(m, &(struct report_options){.all = true}, "  healthy cron");
+	report_says_not(m, NULL, "  healthy");
+	report_says(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+		    "  healthy Shop.Api 1234: 0.20 of 2 CPUs (high from 70 %)\n");
+	report_says_not(m, &(struct report_options){.processes = &p, .process_cnt = 1},
+			"healthy postgres");
+	report_says(m, &(struct report_options){.all = true}, "  healthy postgres 800: ");
+	report_says_not(m, &(struct report_options){.all = true}, "  healthy cron");
 	model_free(m);
 }
 
@@ -275,7 +251,7 @@ Test(report_verdict, limits_of_the_caller)
 	verdict_limits_default(&policy.limits);
 	cr_assert_eq(limits_set(&policy, "stuck=1m", error), 0);
 	cr_assert_eq(limits_set(&policy, "min-requests=1000", error), 0);
-	says(m, &(struct report_options){.limits = &policy}, "verdict: healthy");
+	report_says(m, &(struct report_options){.limits = &policy}, "verdict: healthy");
 	model_free(m);
 }
 
@@ -284,12 +260,12 @@ Test(report_verdict, what_is_not_known_is_told)
 	struct model *m = busy_elastic();
 
 	m->host.off = OFF_REQUESTS;
-	says(m, &(struct report_options){.width = 300},
-	     "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
-	     "signal: ");
-	says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
+	report_says(m, &(struct report_options){.width = 300},
+		    "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
+		    "signal: ");
+	report_says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
 	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
-	says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
+	report_says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
 	model_free(m);
 }
 
@@ -297,10 +273,10 @@ Test(report_verdict, what_blurs_requests_is_told_beside_them)
 {
 	struct model *m = hang();
 
-	says(m, &(struct report_options){.width = 400},
-	     "Long polls and streams wait by design: then set \"stuck\" for that process");
+	report_says(m, &(struct report_options){.width = 400},
+		    "Long polls and streams wait by design: then set \"stuck\" for that process");
 	m->endpoints[0].protocols = PROTOCOL_HTTP2;
-	says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
+	report_says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
 	model_free(m);
 }
 
@@ -350,8 +326,8 @@ Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_p
 		for (const char *c = text; *c; c++)
 			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
 		free(text);
-		text = report_text(m,
-				   &(struct report_options){.width = widths[i], .summary = true});
+		text = report_text(m, &(struct report_options){.width = widths[i], .summary = true},
+				   NULL);
 		for (const char *c = text; *c; c++)
 			cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x", *c);
 		cr_expect(!strstr(text, "\xe2\x80\xae"));
@@ -359,6 +335,101 @@ Test(report_verdict, hostile_names_steer_nothing_and_nothing_is_wider_than_the_p
 			cr_expect(text_columns(line) <= widths[i], "%zu columns of %u: %s",
 				  text_columns(line), widths[i], line);
 		free(text);
+		model_free(m);
+	}
+}
+
+/* Jobs that share a full host wait by their own choice, as far as anybody can tell. */
+Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web;
+
+	for (uint32_t i = 0; i < 6; i++)
+		add(m, 100 + i, "cc1", "main", FIGURES(.on_cpu_ns = 330, .waited_ns = 670));
+	web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10, .waited_ns = 1));
+	build_books(m, 10);
+	report_says(m, &wide, "6 of 7 processes short of CPU, none seen to serve requests\n");
+	report_says(m, &wide, "Work that may wait: start it with nice, or set \"progress\" and ");
+	m->host.off = OFF_REQUESTS;
+	report_says(m, &wide, "6 of 7 processes short of CPU\n");
+	m->host.off = 0;
+	/* Not so where a service is hurt, which does not even wait. */
+	build_service(m, &(struct model_service){
+				 .slice = 9,
+				 .endpoint = build_endpoint(m, web, "::", 80),
+				 .in_progress = 3,
+				 .stuck = 3,
+				 .oldest_ns = 20 * BUILD_SECOND,
+			 });
+	report_says(m, &wide, "7 of 7 processes hurt\n");
+	model_free(m);
+}
+
+Test(report_verdict, an_overloaded_host_on_which_only_a_hang_hurts)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+
+	add(m, 100, "batch", "main", FIGURES(.on_cpu_ns = 1980));
+	build_books(m, 10);
+	build_service(m, &(struct model_service){
+				 .slice = 9,
+				 .endpoint = build_endpoint(m, web, "::", 80),
+				 .in_progress = 3,
+				 .stuck = 3,
+				 .oldest_ns = 20 * BUILD_SECOND,
+			 });
+	report_says(m, &wide, "verdict: host-overloaded");
+	report_says(m, &wide, "; who is hurt does not wait for a CPU, see below\n");
+	model_free(m);
+}
+
+Test(report_verdict, a_proxy_and_its_service)
+{
+	const struct report_options wide = {.summary = true, .width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+	uint32_t proxy = add(m, 300, "nginx", "main", FIGURES(.on_cpu_ns = 10));
+
+	serve(m, web, 8080, 900 * MS, 100);
+	build_books(m, 10);
+	report_says_not(m, &wide, "A proxy is");
+	serve(m, proxy, 80, 900 * MS, 100);
+	report_says(m, &wide, "A proxy is as slow as the service behind it: look at that first");
+	model_free(m);
+}
+
+Test(report_verdict, how_many_hang_is_counted_from_10_s_on_whatever_the_limit_is)
+{
+	static const struct {
+		const char *limit, *said;
+	} cases[] = {
+		{"stuck=10s", ": 200 unanswered, the oldest for 18.0 s (limit 10.0 s)"},
+		{"stuck=15s",
+		 ": 200 unanswered for over 10.0 s, the oldest for 18.0 s (limit 15.0 s)"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10));
+		struct verdict_policy policy = {0};
+		char error[LIMITS_ERROR_BYTES];
+
+		verdict_limits_default(&policy.limits);
+		cr_assert_eq(limits_set(&policy, cases[i].limit, error), 0);
+		build_books(m, 10);
+		build_service(m, &(struct model_service){
+					 .slice = 9,
+					 .endpoint = build_endpoint(m, web, "::", 80),
+					 .in_progress = 200,
+					 .stuck = 200,
+					 .oldest_ns = 18 * BUILD_SECOND,
+				 });
+		report_says(m, &(struct report_options){.width = 300, .limits = &policy},
+			    cases[i].said);
 		model_free(m);
 	}
 }

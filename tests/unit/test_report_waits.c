@@ -11,49 +11,13 @@
 #include "golden.h"
 #include "output/report.h"
 #include "output/report_text.h"
+#include "report_support.h"
 
 #define CS (BUILD_SECOND / 100)
 #define MS (BUILD_SECOND / 1000)
 #define US (BUILD_SECOND / 1000000)
 
 enum { NORMAL = 0, FIFO = 1, IDLE = 5, DEADLINE = 6 };
-
-static char *report_text(struct model *m, const struct report_options *options)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	cr_assert(out);
-	cr_assert_eq(report_write(out, m, options), 0);
-	fclose(out);
-	return text;
-}
-
-static void expect_report(const char *golden, struct model *m, const struct report_options *options)
-{
-	char *text = report_text(m, options);
-
-	golden_expect(golden, text, strlen(text));
-	free(text);
-	model_free(m);
-}
-
-static void says(struct model *m, const struct report_options *options, const char *expected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(strstr(text, expected), "\"%s\" is not in\n%s", expected, text);
-	free(text);
-}
-
-static void says_not(struct model *m, const struct report_options *options, const char *unexpected)
-{
-	char *text = report_text(m, options);
-
-	cr_expect(!strstr(text, unexpected), "\"%s\" is in\n%s", unexpected, text);
-	free(text);
-}
 
 /* Figures of a thread in hundredths of a second. */
 struct figures {
@@ -245,12 +209,12 @@ static struct host contended(void)
 
 Test(report_waits, contended_host)
 {
-	expect_report("report_contended.txt", contended().m, NULL);
+	report_expect("report_contended.txt", contended().m, NULL);
 }
 
 Test(report_waits, contended_host_in_80_columns_of_a_window)
 {
-	expect_report("report_contended_80.txt", contended().m,
+	report_expect("report_contended_80.txt", contended().m,
 		      &(struct report_options){
 			      .width = 80,
 			      .window = {3 * BUILD_SECOND, 13 * BUILD_SECOND, 30 * BUILD_SECOND}});
@@ -261,7 +225,7 @@ Test(report_waits, older_capture_says_once_that_it_kept_no_waits)
 	struct host h = contended();
 
 	h.m->host.off = OFF_ACCOUNTS;
-	expect_report("report_older.txt", h.m, &(struct report_options){.process_cnt = 1});
+	report_expect("report_older.txt", h.m, &(struct report_options){.process_cnt = 1});
 }
 
 Test(report_waits, capture_without_scheduler_accounts_says_so_and_why)
@@ -287,7 +251,7 @@ Test(report_waits, hostile_names_stay_on_one_line_and_steer_nothing)
 		h.m->cgroups[i].path = model_str(h.m, "/a/" EVIL "/" EVIL EVIL EVIL EVIL EVIL);
 	for (size_t i = 0; i < h.m->symbols_cnt; i++)
 		h.m->symbols[i].name = h.m->symbols[i].module = model_str(h.m, EVIL);
-	expect_report("report_hostile_waits.txt", h.m, &(struct report_options){.width = 80});
+	report_expect("report_hostile_waits.txt", h.m, &(struct report_options){.width = 80});
 }
 
 Test(report_waits, no_control_byte_but_newline_ever_leaves)
@@ -301,7 +265,7 @@ Test(report_waits, no_control_byte_but_newline_ever_leaves)
 		h.m->threads[i].comm = model_str(h.m, EVIL);
 	for (size_t i = 0; i < h.m->cgroups_cnt; i++)
 		h.m->cgroups[i].path = model_str(h.m, EVIL);
-	text = report_text(h.m, NULL);
+	text = report_text(h.m, NULL, NULL);
 	for (const char *c = text; *c; c++)
 		cr_assert((unsigned char)*c >= 0x20 || *c == '\n', "byte %02x at %zu", *c,
 			  (size_t)(c - text));
@@ -316,7 +280,7 @@ Test(report_waits, nothing_is_wider_than_the_page)
 	struct host h = contended();
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-		char *text = report_text(h.m, &(struct report_options){.width = widths[i]});
+		char *text = report_text(h.m, &(struct report_options){.width = widths[i]}, NULL);
 
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 			cr_expect(text_columns(line) <= widths[i], "%zu columns of %u: %s",
@@ -330,10 +294,11 @@ Test(report_waits, who_starves_has_a_row_though_others_run_more)
 {
 	struct host h = contended();
 
-	says(h.m, &(struct report_options){.summary = true}, "   0.01     0.94   260.0 ms");
-	says(h.m, &(struct report_options){.summary = true},
-	     "backup 77 (nice 19): wanted 0.95 CPUs, got 0.01 (0.5 %); missed 0.94: 100 % behind "
-	     "others");
+	report_says(h.m, &(struct report_options){.summary = true}, "   0.01     0.94   260.0 ms");
+	report_says(h.m, &(struct report_options){.summary = true},
+		    "backup 77 (nice 19): wanted 0.95 CPUs, got 0.01 (0.5 %); missed 0.94: 100 % "
+		    "behind "
+		    "others");
 	model_free(h.m);
 }
 
@@ -345,10 +310,10 @@ Test(report_waits, nobody_is_told_to_wait_where_nobody_does)
 	/* Waits as long as it runs, but both are next to nothing. */
 	add_thread(m, p, 7, "calm", (struct figures){5, 5, 0, 0, 0, 10, 0, 0});
 	build_books(m, 10);
-	says_not(m, NULL, "who waits");
-	says_not(m, NULL, "throttled");
-	says_not(m, NULL, "aggressors");
-	says_not(m, NULL, "cgroup");
+	report_says_not(m, NULL, "who waits");
+	report_says_not(m, NULL, "throttled");
+	report_says_not(m, NULL, "aggressors");
+	report_says_not(m, NULL, "cgroup");
 	model_free(m);
 }
 
@@ -378,8 +343,8 @@ Test(report_waits, what_is_not_known_is_told_with_its_reason)
 		struct report_options wide = {.width = 400};
 
 		h.m->host.off = off_cases[i].off;
-		says(h.m, &wide, off_cases[i].expected);
-		says_not(h.m, &wide, off_cases[i].unexpected);
+		report_says(h.m, &wide, off_cases[i].expected);
+		report_says_not(h.m, &wide, off_cases[i].unexpected);
 		model_free(h.m);
 	}
 }
@@ -391,10 +356,10 @@ Test(report_waits, others_are_not_named_from_too_few_samples)
 	/* Nineteen waiting threads seen, then twenty. */
 	h.m->contentions_cnt = 0;
 	build_contention(h.m, 1, h.wrk, h.web, 19999);
-	says(h.m, &(struct report_options){.width = 400}, "who they were: too few samples");
+	report_says(h.m, &(struct report_options){.width = 400}, "who they were: too few samples");
 	build_contention(h.m, 1, h.wrk, h.web, 1);
-	says(h.m, &(struct report_options){.width = 400},
-	     "behind others: wrk 30460 100 % (hottest aeProcessEvents (wrk) 100.0 %)");
+	report_says(h.m, &(struct report_options){.width = 400},
+		    "behind others: wrk 30460 100 % (hottest aeProcessEvents (wrk) 100.0 %)");
 	model_free(h.m);
 }
 
@@ -403,7 +368,8 @@ Test(report_waits, limits_stay_named_when_they_were_lifted)
 	struct host h = contended();
 
 	h.m->cgroups[h.limited].quota_ns = 0;
-	says(h.m, &(struct report_options){.width = 400}, "limit no longer set of /docker/3f2a");
+	report_says(h.m, &(struct report_options){.width = 400},
+		    "limit no longer set of /docker/3f2a");
 	model_free(h.m);
 }
 
@@ -411,15 +377,15 @@ Test(report_waits, weights_of_methods_are_left_out_where_nobody_waited)
 {
 	struct host h = contended();
 
-	says(h.m, NULL, "others waited");
+	report_says(h.m, NULL, "others waited");
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, 0);
-	says_not(h.m, NULL, "others waited");
-	says_not(h.m, NULL, "while it ran");
+	report_says_not(h.m, NULL, "others waited");
+	report_says_not(h.m, NULL, "while it ran");
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, 2);
-	says_not(h.m, NULL, "others waited");
-	says(h.m, NULL, "while it ran, 2.00 threads waited for its CPU; each method");
+	report_says_not(h.m, NULL, "others waited");
+	report_says(h.m, NULL, "while it ran, 2.00 threads waited for its CPU; each method");
 	build_waiters(h.m, (uint32_t)h.m->samples_cnt, WAITERS_UNKNOWN);
-	says_not(h.m, NULL, "while it ran");
+	report_says_not(h.m, NULL, "while it ran");
 	model_free(h.m);
 }
 
@@ -430,10 +396,11 @@ Test(report_waits, largest_part_of_what_is_missing_comes_first)
 
 	add_thread(m, p, 5, "limited", (struct figures){100, 60, 20, 140, 0, 10, 10, 0});
 	build_books(m, 10);
-	says(m, &(struct report_options){.width = 200},
-	     "missed 0.20: 70 % throttled by its own limit, 20 % behind others, 10 % behind its "
-	     "own "
-	     "threads");
+	report_says(
+		m, &(struct report_options){.width = 200},
+		"missed 0.20: 70 % throttled by its own limit, 20 % behind others, 10 % behind its "
+		"own "
+		"threads");
 	model_free(m);
 }
 
@@ -449,8 +416,8 @@ Test(report_waits, those_that_missed_less_are_named_on_the_first_screen)
 			   (struct figures){10, 400 - 20 * i, 0, 0, 0, 10, 10, 0});
 	}
 	build_books(m, 10);
-	says(m, &(struct report_options){.summary = true},
-	     "  missed less: d 103 0.34, e 104 0.32, f 105 0.30; and 2 more\n");
+	report_says(m, &(struct report_options){.summary = true},
+		    "  missed less: d 103 0.34, e 104 0.32, f 105 0.30; and 2 more\n");
 	model_free(m);
 }
 
@@ -462,8 +429,9 @@ Test(report_waits, who_hangs_in_the_kernel_is_named_though_it_wants_no_cpu)
 	add_thread(m, stuck, 5, "stuck", (struct figures){0, 0, 0, 0, 1000, 0, 0, 0});
 	add_thread(m, disk, 6, "disk", (struct figures){100, 0, 0, 0, 50, 10, 10, 0});
 	build_books(m, 10);
-	says(m, &(struct report_options){.summary = true},
-	     "\nasleep and not interruptible (state D: disk, NFS), mean threads\n  stuck 5 1.00\n");
+	report_says(m, &(struct report_options){.summary = true},
+		    "\nasleep and not interruptible (state D: disk, NFS), mean threads\n  stuck 5 "
+		    "1.00\n");
 	model_free(m);
 }
 
@@ -482,10 +450,11 @@ Test(report_waits, processes_of_one_name_tell_their_wait_together)
 	build_contention(m, 0, p[2], p[1], 20000);
 	build_contention(m, 0, p[2], p[3], 40000);
 	build_books(m, 10);
-	says(m, NULL,
-	     "12 x cc1: wanted 0.70 CPUs, got 0.10 (13.8 %); missed 0.60: 100 % behind others");
-	says(m, &(struct report_options){.force = true},
-	     "behind others: others of these 12 x cc1 75 %, make 7 25 %");
+	report_says(
+		m, NULL,
+		"12 x cc1: wanted 0.70 CPUs, got 0.10 (13.8 %); missed 0.60: 100 % behind others");
+	report_says(m, &(struct report_options){.force = true},
+		    "behind others: others of these 12 x cc1 75 %, make 7 25 %");
 	model_free(m);
 }
 
@@ -493,10 +462,10 @@ Test(report_waits, deadline_budget_is_not_told_as_a_limit_of_a_cgroup)
 {
 	struct host h = contended();
 
-	says(h.m, &(struct report_options){.processes = &h.ctl, .process_cnt = 1},
-	     "throttled by the budget of the deadline class");
-	says(h.m, &(struct report_options){.processes = &h.ctl, .process_cnt = 1},
-	     "ctl (deadline)\n");
+	report_says(h.m, &(struct report_options){.processes = &h.ctl, .process_cnt = 1},
+		    "throttled by the budget of the deadline class");
+	report_says(h.m, &(struct report_options){.processes = &h.ctl, .process_cnt = 1},
+		    "ctl (deadline)\n");
 	model_free(h.m);
 }
 
@@ -516,7 +485,7 @@ Test(report_waits, groups_above_stand_before_those_below_them)
 	build_in_cgroup(m, p, root);
 	add_thread(m, p, 8, "login", (struct figures){5, 0, 0, 0, 0, 10, 10, 0});
 	build_books(m, 10);
-	text = report_text(m, NULL);
+	text = report_text(m, NULL, NULL);
 	a = strstr(text, "0.80         -  /a\n");
 	b = strstr(text, "0.50         -  /a/b\n");
 	cr_expect(a && b && a < b, "%s", text);
@@ -532,11 +501,11 @@ Test(report_waits, a_gap_in_the_samples_withholds_who_the_others_were)
 
 	for (size_t i = 0; i < h.m->cpus_cnt; i++)
 		h.m->cpus[i].ticks_taken /= 3;
-	says(h.m, &wide, "who they were: withheld, samples are missing");
-	says_not(h.m, &wide, "aggressors and victims");
+	report_says(h.m, &wide, "who they were: withheld, samples are missing");
+	report_says_not(h.m, &wide, "aggressors and victims");
 	/* What is exact is told all the same. */
-	says(h.m, &wide,
-	     "Shop.Web 30448: wanted 1.80 CPUs, got 0.60 (33.3 %); missed 1.20: 80 % behind "
-	     "others, 20 % behind its own threads");
+	report_says(h.m, &wide,
+		    "Shop.Web 30448: wanted 1.80 CPUs, got 0.60 (33.3 %); missed 1.20: 80 % behind "
+		    "others, 20 % behind its own threads");
 	model_free(h.m);
 }

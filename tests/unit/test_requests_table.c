@@ -200,3 +200,20 @@ Test(requests_table, a_full_disk_is_told)
 	fclose(out);
 	model_free(s.m);
 }
+
+Test(requests_table, what_ended_without_an_answer_is_told)
+{
+	const struct requests_table_options wide = {.width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 10, "Shop.Api", 0);
+	uint32_t e = build_endpoint(m, p, "::", 8080);
+
+	build_books(m, 1);
+	build_answers(m, 0, e, 1000000, 990);
+	build_service(m, &(struct model_service){.endpoint = e, .served = {.abandoned = 9}});
+	expect_says(m, &wide, "ended without", false);
+	build_service(m, &(struct model_service){.endpoint = e, .served = {.abandoned = 1}});
+	expect_says(m, &wide, "Shop.Api, port 8080: 10 requests (1.0 %) ended without an answer",
+		    true);
+	model_free(m);
+}

@@ -296,3 +296,12 @@ Test(resolve, a_broken_stack_shows_no_stray_words)
 		model_free(f.m);
 	}
 }
+
+Test(resolve, a_sample_that_was_not_selected_says_so)
+{
+	struct fixture f = fixture_new();
+
+	f.sample.flags = SAMPLE_FILTERED | SAMPLE_USER_STACK_FAULT;
+	expect_path(&f, "[not selected]", "no lost stack");
+	model_free(f.m);
+}

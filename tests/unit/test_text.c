@@ -175,6 +175,32 @@ Test(text, cuts_a_copy_at_whole_characters_and_escapes)
 	}
 }
 
+/* What is no plain UTF-8 becomes U+FFFD, byte by byte; twice copied is once copied; cut anywhere it is
+ * the whole characters that fit. */
+Test(text, copies_as_plain_utf8)
+{
+	char whole[256], again[256], cut[256];
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		size_t len;
+
+		cr_assert_eq(text_copy_utf8(whole, sizeof(whole), shown[i].bytes, shown[i].len),
+			     shown[i].len, "%s", shown[i].name);
+		len = strlen(whole);
+		text_copy_utf8(again, sizeof(again), whole, len);
+		cr_expect_str_eq(again, whole, "%s", shown[i].name);
+		for (size_t bytes = 1; bytes <= len + 1; bytes++) {
+			text_copy_utf8(cut, bytes, shown[i].bytes, shown[i].len);
+			cr_assert_lt(strlen(cut), bytes);
+			cr_expect(!strncmp(cut, whole, strlen(cut)), "%s", shown[i].name);
+			text_copy_utf8(again, sizeof(again), cut, strlen(cut));
+			cr_expect_str_eq(again, cut, "%s cut at %zu", shown[i].name, bytes);
+		}
+	}
+	text_copy_utf8(whole, sizeof(whole), "a\x1b\xff\xe2\x80\xae", 6);
+	cr_expect_str_eq(whole, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
 Test(text, touches_no_buffer_of_no_bytes)
 {
 	char buf = 'x';

@@ -102,6 +102,32 @@ size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len)
 	return used;
 }
 
+size_t text_copy_utf8(char *buf, size_t buf_bytes, const char *s, size_t len)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t used = 0, i = 0;
+
+	if (!buf_bytes)
+		return 0;
+	while (i < len) {
+		uint32_t point = 0;
+		size_t eaten = decode((const unsigned char *)s + i, len - i, &point), n = eaten;
+		const char *from = s + i;
+
+		if (!eaten || steers(point)) {
+			from = replacement;
+			n = strlen(replacement);
+		}
+		if (used + n >= buf_bytes)
+			break;
+		memcpy(buf + used, from, n);
+		used += n;
+		i += eaten ? eaten : 1;
+	}
+	buf[used] = '\0';
+	return i;
+}
+
 void text_put_json(FILE *out, const char *s, size_t len)
 {
 	putc('"', out);

@@ -19,6 +19,12 @@ void text_put_safe(FILE *out, const char *s, size_t len);
 /* The same into buf (always terminated, cut at whole escapes). Returns the length written. */
 size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len);
 
+/*
+ * Copies s as valid UTF-8 without control and direction characters: each that is one, and each bad byte,
+ * becomes U+FFFD. buf is always terminated, and cut at whole characters. Returns how many bytes of s went in.
+ */
+size_t text_copy_utf8(char *buf, size_t buf_bytes, const char *s, size_t len);
+
 /* Writes s as a JSON string with quotes. Bad UTF-8 becomes U+FFFD; `<`, `>`, `&` and the control
  * and direction characters named above are written as \u escapes, so that the text may stand inside
  * HTML and harms no terminal that shows the file. */

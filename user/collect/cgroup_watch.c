@@ -171,10 +171,12 @@ static void read_stat(struct cgroup_watch *watch, struct model *m, uint32_t row)
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }
 
-/* Rows that ran in this slice, and those above them. */
+/* Rows that ran in this slice, and those above them. The model may hold earlier slices, too. */
 static void mark_active(const struct model *m, bool *active)
 {
-	for (size_t i = 0; i < m->accounts_cnt; i++) {
+	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+
+	for (size_t i = m->accounts_cnt; i-- > 0 && m->accounts[i].slice == slice;) {
 		uint32_t row = m->accounts[i].cgroup;
 
 		for (; row != MODEL_NONE && !active[row]; row = m->cgroups[row].parent)

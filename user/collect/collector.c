@@ -193,8 +193,11 @@ static void read_losses(struct collector *c)
 /* A host that runs but delivers no tick: the event is there, its interrupt is not. */
 static void check_ticks(struct collector *c)
 {
-	for (size_t i = 0; i < c->model->cpus_cnt; i++) {
-		const struct model_cpu *cpu = &c->model->cpus[i];
+	const struct model *m = c->model;
+
+	/* Of this slice: the model may hold earlier ones, too. */
+	for (size_t i = m->cpus_cnt; i-- > 0 && m->cpus[i].slice + 1 == m->slices_cnt;) {
+		const struct model_cpu *cpu = &m->cpus[i];
 
 		c->ticks_seen |= cpu->ticks_taken > 0;
 		c->ticks_expected_ns += cpu->accounted_ns;
@@ -255,7 +258,7 @@ void collector_end_slice(struct collector *c)
 	read_maps(c);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = host_now_ns();
-	name_samples(c, 0);
+	name_samples(c, c->first_sample);
 	if (c->stopped)
 		names_settle(c->names, m);
 	take_signals(c);
@@ -284,7 +287,7 @@ int collector_begin_slice(struct collector *c)
 		.wall_offset_ns = host_wall_offset_ns(),
 	};
 
-	c->named = c->model->samples_cnt;
+	c->named = c->first_sample = c->model->samples_cnt;
 	return model_slice_add(c->model, &slice);
 }
 
@@ -301,7 +304,7 @@ static void describe(struct collector *c)
 	for (size_t i = 0; i < c->options.tgid_cnt && used < sizeof(filter) - 16; i++)
 		used += (size_t)snprintf(filter + used, sizeof(filter) - used, "%s-p %u",
 					 i ? " " : "", c->options.tgids[i]);
-	m->host.name = model_str(m, c->host.name);
+	m->host.name = model_str(m, c->options.host_name ?: c->host.name);
 	m->host.kernel = model_str(m, c->host.release);
 	m->host.machine = model_str(m, c->host.machine);
 	m->host.version = HOTRUN_VERSION;
@@ -341,6 +344,7 @@ static int open_rooms(struct collector *c)
 {
 	struct names_options names = {
 		.proc_path = "/proc",
+		.node_root = c->options.node_root,
 	};
 
 	c->model = model_new();
@@ -453,6 +457,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
+	c->bytes_at_start = model_bytes(c->model);
 	c->model->host.start_ns = c->start_ns;
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
@@ -476,6 +481,11 @@ bool collector_is_large(const struct collector *c)
 {
 	const struct model *m = c->model;
 
+	if (c->options.model_bytes_max) {
+		size_t bytes = model_bytes(m);
+
+		return bytes > c->options.model_bytes_max && bytes > 2 * c->bytes_at_start;
+	}
 	return m->processes_cnt > LARGE_PROCESSES ||
 	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
 	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
@@ -544,6 +554,11 @@ void collector_name_process(struct collector *c, uint32_t process)
 struct model *collector_model(struct collector *c)
 {
 	return c->model;
+}
+
+size_t collector_map_bytes(const struct collector *c)
+{
+	return session_map_bytes(c->session);
 }
 
 uint64_t collector_samples(const struct collector *c)

@@ -4,7 +4,8 @@
 /*
  * What happens on this host, as a model that grows slice by slice: kernel session -> ingest -> model
  * <- names, without a file. Who uses it takes each slice out of the model (or leaves it there) and
- * forgets it. No threads but the helper of the names room.
+ * forgets it: all of it (model_forget_slice()), or what is too old (model_forget_before(), after which
+ * slices are numbered anew). No threads but the helper of the names room.
  *
  *	collector_new(), collector_start()
  *	again and again: collector_drain(), and now and then collector_end_slice(), a look at
@@ -27,8 +28,10 @@ struct collector_options {
 	bool cycles;
 	const uint32_t *tgids; /* -p; borrowed */
 	size_t tgid_cnt;
-	const char *cgroup;  /* --cgroup, or NULL; borrowed */
-	const char *command; /* first word of -- CMD, or ""; borrowed */
+	const char *cgroup;    /* --cgroup, or NULL; borrowed */
+	const char *node_root; /* of the node's files (names/node.h), or NULL; borrowed */
+	const char *command;   /* first word of -- CMD, or ""; borrowed */
+	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
 	bool samples; /* keep samples, with their frames named; without: accounts and books */
 	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of model.h. */
@@ -42,6 +45,8 @@ struct collector_options {
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
 	void (*take_signals)(struct service_signals *signals, struct model *m);
+	/* model_bytes() beyond which the model is large (collector_is_large()); 0 = about 400 MB. */
+	size_t model_bytes_max;
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -66,7 +71,8 @@ void collector_drain(struct collector *c);
 void collector_pause(struct collector *c, uint64_t ns);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
-/* Begins the next one, after the caller has forgotten what it took out of the model. 0 or -ENOMEM. */
+/* Begins the next one, after the caller has forgotten what it took out of the model, which it may do
+ * only here. 0 or -ENOMEM. */
 int collector_begin_slice(struct collector *c);
 /* For a view of one slice at a time: forgets all slices so far and what is in them, then begins one. */
 int collector_fresh_slice(struct collector *c);
@@ -77,11 +83,14 @@ void collector_stop(struct collector *c);
 
 /*
  * A view that runs for days: true when the model has become so large, with processes and threads that
- * ended long ago, that collector_renew() is due.
+ * ended long ago, that collector_renew() is due. Never while it is less than twice as large as it
+ * began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
- * slice is lost. Errors as collector_new(), after which only collector_free() is left. */
+ * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to keep
+ * what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as
+ * collector_new(), after which only collector_free() is left. */
 int collector_renew(struct collector *c, char *why, size_t why_bytes);
 
 /* What can be given up, and taken back, while it runs. */
@@ -100,6 +109,9 @@ int collector_change(struct collector *c, const struct collector_parts *parts, c
 struct collector_parts collector_parts(const struct collector *c);
 /* What the BPF programs have cost so far, in ns: session_cost_ns() of all its sessions. Only grows. */
 uint64_t collector_bpf_ns(struct collector *c);
+
+/* Bytes of its BPF maps and rings. */
+size_t collector_map_bytes(const struct collector *c);
 
 /* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
  * are there. */

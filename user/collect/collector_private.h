@@ -34,10 +34,11 @@ struct collector {
 	uint64_t maps_read_ns; /* and at those in use */
 	uint64_t followed_ns;  /* last look at the CPUs */
 	uint64_t samples;
-	size_t threads_at_start;
+	size_t threads_at_start, bytes_at_start;
 	uint64_t recursion_misses, names_timeouts;
 	uint64_t pressure_ns;	    /* since boot */
-	size_t named;		    /* samples of this slice whose stacks were named */
+	size_t first_sample;	    /* of this slice; the model may hold earlier ones */
+	size_t named;		    /* samples up to which stacks were named */
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
 	bool stopped; /* the slice that ends is the last one */

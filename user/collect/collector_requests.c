@@ -19,9 +19,13 @@ static bool copy_endpoint(const struct endpoint *row, struct endpoint *ret_copy)
 /* Who serves is to have a name although it uses no CPU: one that hangs. */
 static void name_servers(struct collector *c)
 {
-	for (size_t i = 0; c->options.facts && i < c->model->services_cnt; i++)
-		collector_name_process(c,
-				       c->model->endpoints[c->model->services[i].endpoint].process);
+	const struct model *m = c->model;
+
+	for (size_t i = m->services_cnt; c->options.facts && i-- > 0;) {
+		if (m->services[i].slice + 1 < m->slices_cnt)
+			return; /* of earlier slices */
+		collector_name_process(c, m->endpoints[m->services[i].endpoint].process);
+	}
 }
 
 void collector_read_requests(struct collector *c)

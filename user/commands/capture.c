@@ -139,8 +139,7 @@ static void result_free(struct result *result)
 	free(result);
 }
 
-/* Under sudo the file belongs to the user who asked for it. */
-static void give_to_user(int fd)
+void capture_give_to_user(int fd)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
 	uint64_t u, g;
@@ -188,7 +187,7 @@ struct result *result_open(const char *path)
 	}
 	if (fchmod(fd, 0644))
 		log_debug("mode not changed: %s", strerror(errno));
-	give_to_user(fd);
+	capture_give_to_user(fd);
 	result->file = fdopen(fd, "w");
 	if (!result->file) {
 		log_error("%s: %s", path, strerror(errno));

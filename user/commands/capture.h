@@ -27,6 +27,9 @@ int capture_argument(int argc, char **argv, const char *process, const struct ti
  */
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 
+/* Under sudo the file belongs to the user who asked for it. */
+void capture_give_to_user(int fd);
+
 /* Opens path for writing a result, "-" or NULL = stdout; a file appears under its name only when
  * complete. Returns NULL when logged. */
 struct result;

@@ -20,6 +20,13 @@ enum exit_code {
 /* Set by SIGINT, SIGTERM and SIGHUP: end, and keep what there is. The other mutable global. */
 extern volatile sig_atomic_t stop_requested;
 
+/* Of commands that have the option --node-root, which collector_options.node_root takes. */
+#define NODE_ROOT_HELP                                                                            \
+	"      --node-root DIR     names of containers and pods come from the node's own files\n" \
+	"                          below DIR (default: /, then /proc/1/root, which is the "       \
+	"host's\n"                                                                                \
+	"                          in a container with its process ids)\n"
+
 int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_export(int argc, char **argv);
@@ -30,6 +37,9 @@ int command_requests(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_perfmap(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_watch(int argc, char **argv);
+int command_captures(int argc, char **argv);
+int command_trigger(int argc, char **argv);
 
 /* Prints "see `hotrun COMMAND --help`" after a usage error; returns EXIT_USAGE. */
 int command_usage(const char *command);

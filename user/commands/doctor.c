@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/option_value.h"
 #include "kernel/probe.h"
 #include "names/dotnet.h"
 #include "output/doctor.h"
@@ -45,18 +46,12 @@ struct arguments {
 	bool json;
 };
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("doctor");
-}
-
 static int parse_pid(const char *value, uint32_t *ret_tgid)
 {
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return bad_value("-p", value, "not a process id");
+		return option_bad_value("doctor", "-p", value, "not a process id");
 	*ret_tgid = host_process_of((uint32_t)pid);
 	if (*ret_tgid)
 		return EXIT_OK;
@@ -72,7 +67,7 @@ static int parse_option(int c, struct arguments *a)
 	case 'f':
 		a->json = !strcmp(optarg, "json");
 		if (!a->json && strcmp(optarg, "text"))
-			return bad_value("--format", optarg, "not text or json");
+			return option_bad_value("doctor", "--format", optarg, "not text or json");
 		return EXIT_OK;
 	case 'o':
 		a->output = optarg;
@@ -81,7 +76,8 @@ static int parse_option(int c, struct arguments *a)
 		a->text.color = !strcmp(optarg, "always") ||
 				(!strcmp(optarg, "auto") && isatty(STDOUT_FILENO));
 		if (strcmp(optarg, "auto") && strcmp(optarg, "always") && strcmp(optarg, "never"))
-			return bad_value("--color", optarg, "not auto, always or never");
+			return option_bad_value("doctor", "--color", optarg,
+						"not auto, always or never");
 		return EXIT_OK;
 	case 'v':
 		a->text.verbose = true;

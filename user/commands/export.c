@@ -24,6 +24,8 @@ static const char help_text[] =
 	"      --weight WEIGHT     samples (the default), or waiters: each sample counts with the\n"
 	"                          threads that waited for its CPU at that instant, so that the\n"
 	"                          widest frames are those that others waited for\n"
+	"      --by workload       begin with the workload instead of the process: pods of one\n"
+	"                          Deployment, a container, a unit (default: by process)\n"
 	"      --pid               put the process id behind the name, NAME-PID\n"
 	"      --addresses         keep unnamed functions of native libraries "
 	"apart\n" FRAMES_HELP TIME_WINDOW_HELP "  -h, --help              this text\n\n"
@@ -88,6 +90,7 @@ int command_export(int argc, char **argv)
 					      {"format", required_argument, NULL, 'f'},
 					      {"output", required_argument, NULL, 'o'},
 					      {"process", required_argument, NULL, 'p'},
+					      {"by", required_argument, NULL, 'b'},
 					      {"pid", no_argument, NULL, 'P'},
 					      {"addresses", no_argument, NULL, 'A'},
 					      {"help", no_argument, NULL, 'h'},
@@ -117,6 +120,13 @@ int command_export(int argc, char **argv)
 			break;
 		case 'P':
 			options.pid = true;
+			break;
+		case 'b':
+			options.workload = !strcmp(optarg, "workload");
+			if (!options.workload && strcmp(optarg, "process")) {
+				log_error("--by %s: not workload or process", optarg);
+				return command_usage("export");
+			}
 			break;
 		case 'A':
 			options.addresses = true;

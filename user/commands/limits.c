@@ -73,6 +73,11 @@ static int read_file(struct limits *l)
 
 	if (err == -ENOENT && !l->config)
 		return EXIT_OK;
+	/* Who may not read the host's own file judges by the defaults, and is told. */
+	if (err == -EACCES && !l->config) {
+		log_warn("%s: %s; its thresholds are not used", path, strerror(-err));
+		return EXIT_OK;
+	}
 	if (err) {
 		log_error("%s: %s", path, limits_error_text(err));
 		return EXIT_FAILED;

@@ -27,6 +27,10 @@ static const struct command {
 	{"requests", command_requests, "show how requests of services fare, live or of a capture"},
 	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},
 	{"doctor", command_doctor, "say whether this host and its .NET processes can be observed"},
+	{"watch", command_watch, "stay resident: metrics, and captures with the time before"},
+	{"trigger", command_trigger,
+	 "have the resident recorder keep the last seconds and the next"},
+	{"captures", command_captures, "list, hand out and remove what the resident recorder kept"},
 };
 
 static void help(FILE *out)

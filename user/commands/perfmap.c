@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/option_value.h"
 #include "commands/perfmap_status.h"
 #include "kernel/host.h"
 #include "names/dotnet_ask.h"
@@ -57,21 +58,16 @@ struct arguments {
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("perfmap");
-}
-
 static int add_pid(struct arguments *a, const char *value)
 {
 	uint32_t process;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return bad_value("perfmap", value, "not a process id");
+		return option_bad_value("perfmap", "perfmap", value, "not a process id");
 	if (a->status.tgid_cnt >= MAX_PIDS)
-		return bad_value("perfmap", value, "too many processes (1024 at the most)");
+		return option_bad_value("perfmap", "perfmap", value,
+					"too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (process && process != pid) {
 		log_error("%s: a thread of process %u; give %u", value, process, process);
@@ -85,7 +81,7 @@ static int parse_format(struct arguments *a)
 {
 	a->only_status = "--format";
 	if (strcmp(optarg, "text") && strcmp(optarg, "json"))
-		return bad_value("--format", optarg, "not text or json");
+		return option_bad_value("perfmap", "--format", optarg, "not text or json");
 	a->status.json = !strcmp(optarg, "json");
 	return EXIT_OK;
 }

@@ -16,6 +16,7 @@
 #include "commands/child.h"
 #include "commands/command.h"
 #include "commands/limits.h"
+#include "commands/option_value.h"
 #include "commands/perf_maps.h"
 #include "commands/recorder.h"
 #include "commands/service_signal.h"
@@ -26,8 +27,6 @@
 
 #define MAX_PIDS   1024
 #define DEFAULT_HZ 99
-#define MAX_HZ	   10000
-#define MAX_SECS   (30 * 86400.0)
 
 struct record_options {
 	struct recorder_options recorder;
@@ -59,7 +58,7 @@ static const char help_text[] =
 	"one,\n"
 	"                          so that their methods have names, and end it with the\n"
 	"                          recording; see `hotrun perfmap --help` for what that "
-	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP
+	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP NODE_ROOT_HELP
 	"      --no-requests       do not look at the requests that services answer\n"
 	"  -q, --quiet             no summary at the end\n"
 	"  -v, --verbose           more about what happens\n"
@@ -79,21 +78,16 @@ static const char help_text[] =
 	"first (COMMAND then runs on); 125 hotrun failed, 126 COMMAND cannot be executed, 127 it\n"
 	"was not found.\n";
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("record");
-}
-
 static int add_pid(struct record_options *o, const char *value)
 {
 	uint32_t process;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return bad_value("-p", value, "not a process id");
+		return option_bad_value("record", "-p", value, "not a process id");
 	if (o->recorder.collector.tgid_cnt >= MAX_PIDS)
-		return bad_value("-p", value, "too many processes (1024 at the most)");
+		return option_bad_value("record", "-p", value,
+					"too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (!process) {
 		log_error("%s: no such process", value);
@@ -119,24 +113,24 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"slow", required_argument, NULL, 's'},
 					      {"no-requests", no_argument, NULL, 'n'},
 					      {"service-signal", required_argument, NULL, 'S'},
+					      {"node-root", required_argument, NULL, 'r'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
-	uint64_t hz;
 	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "+d:F:p:o:qvh", longs, NULL)) != -1) {
 		switch (c) {
 		case 'd':
-			if (text_parse_double(optarg, 0.1, MAX_SECS, &o->seconds))
-				return bad_value("-d", optarg,
-						 "not a number of seconds, 0.1 to 30 days");
+			rc = option_seconds("record", "-d", optarg, OPTION_MAX_SECS, &o->seconds);
+			if (rc)
+				return rc;
 			break;
 		case 'F':
-			if (text_parse_u64(optarg, 1, MAX_HZ, &hz))
-				return bad_value("-F", optarg, "not a frequency, 1 to 10000");
-			o->recorder.collector.sample_hz = (uint32_t)hz;
+			rc = option_frequency("record", optarg, &o->recorder.collector.sample_hz);
+			if (rc)
+				return rc;
 			break;
 		case 'p':
 			rc = add_pid(o, optarg);
@@ -148,13 +142,14 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'o':
 			if (!*optarg)
-				return bad_value("-o", "''", "an empty file name");
+				return option_bad_value("record", "-o", "''", "an empty file name");
 			free(o->path);
 			o->path = strdup(optarg);
 			break;
 		case 'e':
 			if (strcmp(optarg, "cycles") && strcmp(optarg, "cpu-clock"))
-				return bad_value("--event", optarg, "not cpu-clock or cycles");
+				return option_bad_value("record", "--event", optarg,
+							"not cpu-clock or cycles");
 			o->recorder.collector.cycles = !strcmp(optarg, "cycles");
 			break;
 		case 'm':
@@ -172,6 +167,12 @@ static int parse(int argc, char **argv, struct record_options *o)
 			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
 			if (rc)
 				return rc;
+			break;
+		case 'r':
+			if (*optarg != '/')
+				return option_bad_value("record", "--node-root", optarg,
+							"not an absolute path");
+			o->recorder.collector.node_root = optarg;
 			break;
 		case 'q':
 			o->quiet = true;

@@ -23,17 +23,27 @@ struct recorder {
 	bool delayed; /* rows wait for a reader that holds the file */
 };
 
-static uint64_t delayed_rows(const struct model *m)
+/* Rows of the slices that wait, and their bytes. */
+static void count_delayed(const struct model *m, uint64_t *ret_rows, uint64_t *ret_bytes)
 {
-	return m->samples_cnt + m->accounts_cnt + m->delays_cnt + m->contentions_cnt +
-	       m->throttles_cnt;
-}
+	const struct {
+		size_t cnt, size;
+	} tables[] = {
+		{m->samples_cnt, sizeof(*m->samples)},
+		{m->accounts_cnt, sizeof(*m->accounts)},
+		{m->delays_cnt, sizeof(*m->delays)},
+		{m->contentions_cnt, sizeof(*m->contentions)},
+		{m->throttles_cnt, sizeof(*m->throttles)},
+		{m->services_cnt, sizeof(*m->services)},
+		{m->responses_cnt, sizeof(*m->responses)},
+		{m->signals_cnt, sizeof(*m->signals)},
+	};
 
-static uint64_t delayed_bytes(const struct model *m)
-{
-	return m->samples_cnt * sizeof(*m->samples) + m->accounts_cnt * sizeof(*m->accounts) +
-	       m->delays_cnt * sizeof(*m->delays) + m->contentions_cnt * sizeof(*m->contentions) +
-	       m->throttles_cnt * sizeof(*m->throttles);
+	*ret_rows = *ret_bytes = 0;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		*ret_rows += tables[i].cnt;
+		*ret_bytes += tables[i].cnt * tables[i].size;
+	}
 }
 
 /* A reader that holds the file delays the slice: it goes with the next one. */
@@ -41,18 +51,18 @@ static int write_slice(struct recorder *r)
 {
 	struct model *m = collector_model(r->collector);
 	int err = store_write_slice(r->store, m);
-	uint64_t dropped;
+	uint64_t rows, bytes;
 
 	r->delayed = err == -EBUSY;
-	if (r->delayed && delayed_bytes(m) < DELAYED_BYTES_MAX)
+	count_delayed(m, &rows, &bytes);
+	if (r->delayed && bytes < DELAYED_BYTES_MAX)
 		return 0;
 	if (r->delayed) {
 		log_warn("%s: another program holds the file; what was recorded meanwhile is "
 			 "dropped",
 			 r->path);
-		dropped = delayed_rows(m);
 		model_forget_slice(m);
-		model_loss_add(m, LOSS_MODEL_LIMIT, dropped);
+		model_loss_add(m, LOSS_MODEL_LIMIT, rows);
 		return 0;
 	}
 	model_forget_slice(m);

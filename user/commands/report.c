@@ -13,6 +13,7 @@
 #include "commands/command.h"
 #include "commands/frames.h"
 #include "commands/limits.h"
+#include "commands/option_value.h"
 #include "commands/time_window.h"
 #include "output/report.h"
 
@@ -27,6 +28,8 @@ static const char help_text[] =
 	"  -b, --bottom-up         trees start at the methods that burn the CPU\n"
 	"  -a, --all               list the processes without CPU time, too, with the states of\n"
 	"                          their threads\n"
+	"      --by workload       one row of the tables for the processes of one workload: of a\n"
+	"                          Deployment's pods, a container, a unit (default: by process)\n"
 	"      --min-share PCT     cut branches below this share of the process (default 1)\n"
 	"      --lines N           lines of one tree at the most (default 150)\n"
 	"      --rows N            rows of one table at the most (default 15)\n"
@@ -38,6 +41,7 @@ static const char help_text[] =
 	"  hotrun report\n"
 	"  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
 	"  hotrun report --all | less\n"
+	"  hotrun report --by workload node.hotrun\n"
 	"  hotrun report --from 12 --to 20 slow.hotrun\n"
 	"  hotrun report --worst 5s\n"
 	"  hotrun report --just-my-code --not-my-code 'Serilog*'\n"
@@ -54,13 +58,7 @@ struct arguments {
 	struct limits limits;
 };
 
-enum { MIN_SHARE = 256, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
-
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("report");
-}
+enum { BY = 256, MIN_SHARE, LINES, ROWS, WIDTH, COLOR, FORCE, FORMAT };
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
@@ -72,6 +70,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {"summary", no_argument, NULL, 's'},
 					      {"bottom-up", no_argument, NULL, 'b'},
 					      {"all", no_argument, NULL, 'a'},
+					      {"by", required_argument, NULL, BY},
 					      {"min-share", required_argument, NULL, MIN_SHARE},
 					      {"lines", required_argument, NULL, LINES},
 					      {"rows", required_argument, NULL, ROWS},
@@ -83,7 +82,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      {0}};
 	struct report_options *o = &a->report;
 	uint64_t n = 0;
-	int c;
+	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "p:n:sbah", longs, NULL)) != -1) {
 		switch (c) {
@@ -91,8 +90,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 			a->process = optarg;
 			break;
 		case 'n':
-			if (text_parse_u64(optarg, 1, 10000, &n))
-				return bad_value("-n", optarg, "not a number, 1 to 10000");
+			rc = option_number("report", "-n", optarg, 1, 10000, &n);
+			if (rc)
+				return rc;
 			o->process_cnt = n;
 			break;
 		case 's':
@@ -104,37 +104,46 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'a':
 			o->all = true;
 			break;
+		case BY:
+			o->by_workload = !strcmp(optarg, "workload");
+			if (!o->by_workload && strcmp(optarg, "process"))
+				return option_bad_value("report", "--by", optarg,
+							"not workload or process");
+			break;
 		case MIN_SHARE:
 			if (text_parse_double(optarg, 0.001, 100, &o->min_share))
-				return bad_value("--min-share", optarg,
-						 "not a share in percent, 0.001 to 100");
+				return option_bad_value("report", "--min-share", optarg,
+							"not a share in percent, 0.001 to 100");
 			o->min_share /= 100;
 			break;
 		case LINES:
-			if (text_parse_u64(optarg, 1, 1000000, &n))
-				return bad_value("--lines", optarg, "not a number, 1 to 1000000");
-			o->lines = (unsigned int)n;
+			rc = option_count("report", "--lines", optarg, 1, &o->lines);
+			if (rc)
+				return rc;
 			break;
 		case ROWS:
-			if (text_parse_u64(optarg, 1, 1000000, &n))
-				return bad_value("--rows", optarg, "not a number, 1 to 1000000");
-			o->rows = (unsigned int)n;
+			rc = option_count("report", "--rows", optarg, 1, &o->rows);
+			if (rc)
+				return rc;
 			break;
 		case WIDTH:
 			if (text_parse_u64(optarg, REPORT_MIN_WIDTH, 10000, &n))
-				return bad_value("--width", optarg, "not a width, 80 to 10000");
+				return option_bad_value("report", "--width", optarg,
+							"not a width, 80 to 10000");
 			o->width = (unsigned int)n;
 			break;
 		case COLOR:
 			if (!strcmp(optarg, "always") || !strcmp(optarg, "never"))
 				o->color = *optarg == 'a';
 			else if (strcmp(optarg, "auto"))
-				return bad_value("--color", optarg, "not auto, always or never");
+				return option_bad_value("report", "--color", optarg,
+							"not auto, always or never");
 			break;
 		case FORMAT:
 			a->json = !strcmp(optarg, "json");
 			if (!a->json && strcmp(optarg, "text"))
-				return bad_value("--format", optarg, "not text or json");
+				return option_bad_value("report", "--format", optarg,
+							"not text or json");
 			break;
 		case FORCE:
 			o->force = true;

@@ -7,10 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/live.h"
+#include "commands/option_value.h"
 #include "commands/slow_option.h"
 #include "commands/terminal.h"
 #include "commands/time_window.h"
@@ -18,7 +18,6 @@
 
 /* Ticks are not needed here: as few as there may be. */
 #define TICKS_HZ     1
-#define MAX_SECS     (30 * 86400.0)
 #define INTERVAL_SEC 2
 #define DEFAULT_ROWS 20
 
@@ -64,31 +63,10 @@ struct arguments {
 
 enum { ROWS = 256, WIDTH, SLOW };
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("requests");
-}
-
 static int parse_seconds(struct arguments *a, const char *option, double *ret_seconds)
 {
 	a->only_live = option;
-	if (text_parse_double(optarg, 0.1, MAX_SECS, ret_seconds))
-		return bad_value(option, optarg, "not a number of seconds, 0.1 to 30 days");
-	return EXIT_OK;
-}
-
-static int parse_number(const char *option, unsigned int min, unsigned int *ret_number)
-{
-	uint64_t n;
-	char want[64];
-
-	if (text_parse_u64(optarg, min, 1000000, &n)) {
-		snprintf(want, sizeof(want), "not a number, %u to 1000000", min);
-		return bad_value(option, optarg, want);
-	}
-	*ret_number = (unsigned int)n;
-	return EXIT_OK;
+	return option_seconds("requests", option, optarg, OPTION_MAX_SECS, ret_seconds);
 }
 
 static int parse_option(int c, struct arguments *a)
@@ -105,9 +83,10 @@ static int parse_option(int c, struct arguments *a)
 		a->only_live = "--slow";
 		return slow_option_add(&a->slow, optarg, "requests");
 	case ROWS:
-		return parse_number("--rows", 1, &a->table.rows);
+		return option_count("requests", "--rows", optarg, 1, &a->table.rows);
 	case WIDTH:
-		return parse_number("--width", REQUESTS_TABLE_MIN_WIDTH, &a->table.width);
+		return option_count("requests", "--width", optarg, REQUESTS_TABLE_MIN_WIDTH,
+				    &a->table.width);
 	case TIME_FROM:
 	case TIME_TO:
 	case TIME_WORST:

@@ -12,13 +12,12 @@
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/live.h"
+#include "commands/option_value.h"
 #include "commands/terminal.h"
 #include "commands/time_window.h"
 #include "output/runq.h"
 
 #define DEFAULT_HZ 99
-#define MAX_HZ	   10000
-#define MAX_SECS   (30 * 86400.0)
 
 static const char help_text[] =
 	"usage: hotrun runq [OPTION]... [FILE]\n\n"
@@ -66,44 +65,11 @@ struct arguments {
 
 enum { CGROUPS = 256, ROWS, CPUS, WIDTH };
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("runq");
-}
-
 static int parse_seconds(struct arguments *a, const char *option, const char *value,
 			 double *ret_seconds)
 {
 	a->only_live = option;
-	if (text_parse_double(value, 0.1, MAX_SECS, ret_seconds))
-		return bad_value(option, value, "not a number of seconds, 0.1 to 30 days");
-	return EXIT_OK;
-}
-
-static int parse_number(const char *option, const char *value, unsigned int min,
-			unsigned int *ret_number)
-{
-	uint64_t n;
-	char want[64];
-
-	if (text_parse_u64(value, min, 1000000, &n)) {
-		snprintf(want, sizeof(want), "not a number, %u to 1000000", min);
-		return bad_value(option, value, want);
-	}
-	*ret_number = (unsigned int)n;
-	return EXIT_OK;
-}
-
-static int parse_frequency(struct arguments *a, const char *value)
-{
-	uint64_t hz;
-
-	a->only_live = "-F";
-	if (text_parse_u64(value, 1, MAX_HZ, &hz))
-		return bad_value("-F", value, "not a frequency, 1 to 10000");
-	a->collector.sample_hz = (uint32_t)hz;
-	return EXIT_OK;
+	return option_seconds("runq", option, value, OPTION_MAX_SECS, ret_seconds);
 }
 
 static int parse_option(int c, struct arguments *a)
@@ -117,23 +83,24 @@ static int parse_option(int c, struct arguments *a)
 	case 'i':
 		return parse_seconds(a, "-i", optarg, &a->interval_s);
 	case 'F':
-		return parse_frequency(a, optarg);
+		a->only_live = "-F";
+		return option_frequency("runq", optarg, &a->collector.sample_hz);
 	case 'p':
 		a->process = optarg;
 		return EXIT_OK;
 	case 'n':
-		rc = parse_number("-n", optarg, 1, &n);
+		rc = option_count("runq", "-n", optarg, 1, &n);
 		a->runq.process_cnt = n;
 		return rc;
 	case CGROUPS:
 		a->cgroups = true;
 		return EXIT_OK;
 	case ROWS:
-		return parse_number("--rows", optarg, 1, &a->runq.rows);
+		return option_count("runq", "--rows", optarg, 1, &a->runq.rows);
 	case CPUS:
-		return parse_number("--cpus", optarg, 1, &a->runq.cpus);
+		return option_count("runq", "--cpus", optarg, 1, &a->runq.cpus);
 	case WIDTH:
-		return parse_number("--width", optarg, RUNQ_MIN_WIDTH, &a->runq.width);
+		return option_count("runq", "--width", optarg, RUNQ_MIN_WIDTH, &a->runq.width);
 	case TIME_FROM:
 	case TIME_TO:
 	case TIME_WORST:

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "commands/command.h"
 #include "commands/limits.h"
 #include "commands/live.h"
+#include "commands/option_value.h"
 #include "commands/screen.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
@@ -19,8 +19,6 @@
 #include "output/top_text.h"
 
 #define DEFAULT_HZ    99
-#define MAX_HZ	      10000
-#define MAX_SECS      (30 * 86400.0)
 #define BATCH_ROWS    20
 #define BATCH_COLUMNS 130
 
@@ -74,12 +72,6 @@ struct arguments {
 
 enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL };
 
-static int bad_value(const char *option, const char *value, const char *want)
-{
-	log_error("%s %s: %s", option, value, want);
-	return command_usage("top");
-}
-
 static int parse_order(const char *value, enum top_order *ret_order)
 {
 	static const char *const orders[] = {[TOP_BY_CPU] = "cpu",
@@ -94,45 +86,28 @@ static int parse_order(const char *value, enum top_order *ret_order)
 		*ret_order = (enum top_order)i;
 		return EXIT_OK;
 	}
-	return bad_value("--sort", value, "not cpu, waiting, switches, slow or verdict");
-}
-
-static int parse_number(const char *option, uint64_t min, uint64_t max, uint64_t *ret_number)
-{
-	char want[64];
-
-	if (!text_parse_u64(optarg, min, max, ret_number))
-		return EXIT_OK;
-	snprintf(want, sizeof(want), "not a number, %llu to %llu", (unsigned long long)min,
-		 (unsigned long long)max);
-	return bad_value(option, optarg, want);
+	return option_bad_value("top", "--sort", value,
+				"not cpu, waiting, switches, slow or verdict");
 }
 
 static int parse_option(int c, struct arguments *a)
 {
-	uint64_t hz;
-	int rc;
-
 	switch (c) {
 	case 'i':
-		if (text_parse_double(optarg, 0.1, 60, &a->interval_s))
-			return bad_value("-i", optarg, "not a number of seconds, 0.1 to 60");
-		return EXIT_OK;
+		return option_seconds("top", "-i", optarg, 60, &a->interval_s);
 	case 'd':
-		if (text_parse_double(optarg, 0.1, MAX_SECS, &a->seconds))
-			return bad_value("-d", optarg, "not a number of seconds, 0.1 to 30 days");
-		return EXIT_OK;
+		return option_seconds("top", "-d", optarg, OPTION_MAX_SECS, &a->seconds);
 	case 's':
 		return parse_order(optarg, &a->order);
 	case 'b':
 		a->batch = true;
 		return EXIT_OK;
 	case 'n':
-		return parse_number("-n", 1, 1000000000, &a->count);
+		return option_number("top", "-n", optarg, 1, 1000000000, &a->count);
 	case ROWS:
-		return parse_number("--rows", 1, 1000000, &a->rows);
+		return option_number("top", "--rows", optarg, 1, 1000000, &a->rows);
 	case WIDTH:
-		return parse_number("--width", TOP_MIN_COLUMNS, 1000, &a->width);
+		return option_number("top", "--width", optarg, TOP_MIN_COLUMNS, 1000, &a->width);
 	case SLOW:
 		return slow_option_add(&a->slow, optarg, "top");
 	case SIGNAL:
@@ -144,10 +119,7 @@ static int parse_option(int c, struct arguments *a)
 		a->collector.requests = false;
 		return EXIT_OK;
 	case 'F':
-		rc = parse_number("-F", 1, MAX_HZ, &hz);
-		if (!rc)
-			a->collector.sample_hz = (uint32_t)hz;
-		return rc;
+		return option_frequency("top", optarg, &a->collector.sample_hz);
 	case 'v':
 		log_max_level = LOG_LEVEL_DEBUG;
 		return EXIT_OK;

@@ -49,8 +49,15 @@ static void samples(struct books *b, const struct model *m, const struct totals 
 	b->cpu_unsampled = b->missed > b->noise && t->losses[LOSS_CPU_UNATTACHED];
 }
 
+static bool is_apart(uint64_t a_ns, uint64_t b_ns, double allowed_ns)
+{
+	return (double)over(a_ns, b_ns) + (double)over(b_ns, a_ns) > allowed_ns;
+}
+
 static void switches(struct books *b, const struct model *m, const struct totals *t)
 {
+	double allowed_ns;
+
 	/* Nobody saw the switches: busy and idle times come from /proc/stat, and make up the time anyway. */
 	if (m->host.off & OFF_SWITCHES)
 		return;
@@ -61,15 +68,14 @@ static void switches(struct books *b, const struct model *m, const struct totals
 	b->switch_gap =
 		fabs((double)b->capacity_ns - (double)b->covered_ns) / (double)b->capacity_ns;
 	b->unaccounted_share = (double)t->unaccounted_ns / (double)b->capacity_ns;
-	b->switches_gap = b->switch_gap > BOOKS_SWITCH_GAP;
 	b->uncovered_ns = over(b->capacity_ns, t->cpu_elapsed_ns);
-	/* What the CPUs' own books hold, but no thread, is off; what no CPU covers is missing. */
-	b->threads_off =
-		fabs((double)t->cpu_elapsed_ns - (double)b->covered_ns) / (double)b->capacity_ns >
-		BOOKS_SWITCH_GAP;
 	b->cpus_seen = t->elapsed_ns ? (double)b->capacity_ns / (double)t->elapsed_ns : 0;
 	if (b->cpus_seen > m->host.cpus_possible)
 		b->cpus_seen = m->host.cpus_possible;
+	allowed_ns = BOOKS_SWITCH_GAP * (double)b->capacity_ns + BOOKS_READ_NS * b->cpus_seen;
+	b->switches_gap = is_apart(b->capacity_ns, b->covered_ns, allowed_ns);
+	/* What the CPUs' own books hold, but no thread, is off; what no CPU covers is missing. */
+	b->threads_off = is_apart(t->cpu_elapsed_ns, b->covered_ns, allowed_ns);
 }
 
 struct books books_of(const struct model *m, const struct totals *t)

@@ -13,7 +13,10 @@
 #include "model/totals.h"
 
 #define BOOKS_SAMPLES_GAP 0.05 /* lost ticks beyond counting noise that withhold shares */
-#define BOOKS_SWITCH_GAP  0.01 /* CPU time that the switch books may lack */
+/* CPU time that the switch books may lack: a part of it, and so much of each CPU, since accounts are read
+ * a moment before the CPUs, which tells at both ends of what is looked at, however long. */
+#define BOOKS_SWITCH_GAP 0.01
+#define BOOKS_READ_NS	 50000000
 
 struct books {
 	bool have_cpus; /* false: no CPU rows, so there is nothing to check against */
@@ -37,7 +40,7 @@ struct books {
 	double switch_gap;	  /* |capacity - covered| / capacity */
 	double unaccounted_share; /* of capacity */
 	double cpus_seen;	  /* CPUs with books, over time */
-	bool switches_gap;	  /* beyond BOOKS_SWITCH_GAP */
+	bool switches_gap;	  /* beyond BOOKS_SWITCH_GAP and BOOKS_READ_NS */
 	bool threads_off;	  /* as far, and between threads and the books of their CPUs */
 	uint64_t uncovered_ns;	  /* CPU time in no CPU's books: one came or went */
 };

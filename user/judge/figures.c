@@ -31,6 +31,9 @@ static void add_signal(struct figures *f, const struct verdict_input *in,
 	if (in->has_requests && in->oldest_ns)
 		set(f, FIGURE_STUCK, (double)in->oldest_ns, (double)l->stuck_ns,
 		    in->oldest_ns > l->stuck_ns);
+	if (in->ended && in->ended >= l->requests_min)
+		set(f, FIGURE_UNANSWERED, in->unanswered_share, l->unanswered,
+		    in->unanswered_share > 0 && in->unanswered_share >= l->unanswered);
 	if (in->drops)
 		set(f, FIGURE_DROPS, (double)in->drops, 0, true);
 	if (in->has_signal)
@@ -53,7 +56,7 @@ static bool only_hangs(const struct figures *f, const struct verdict_input *in,
 {
 	return figures_bad(f, FIGURE_STUCK) && in->answered && in->answered >= l->requests_min &&
 	       in->answered_share < l->slow_share && !figures_bad(f, FIGURE_DROPS) &&
-	       !figures_bad(f, FIGURE_SIGNAL);
+	       !figures_bad(f, FIGURE_UNANSWERED) && !figures_bad(f, FIGURE_SIGNAL);
 }
 
 /* A service that sleeps in its requests is not slow for the little that it waits. */
@@ -128,7 +131,8 @@ void figures_of(const struct verdict_input *in, const struct verdict_limits *l,
 enum service_signal figures_signal(const struct figures *f)
 {
 	if (figures_bad(f, FIGURE_SLOW_SHARE) || figures_bad(f, FIGURE_STUCK) ||
-	    figures_bad(f, FIGURE_DROPS) || figures_bad(f, FIGURE_SIGNAL))
+	    figures_bad(f, FIGURE_UNANSWERED) || figures_bad(f, FIGURE_DROPS) ||
+	    figures_bad(f, FIGURE_SIGNAL))
 		return SIGNAL_SLOW;
 	return f->known[FIGURE_SLOW_SHARE] || f->known[FIGURE_SIGNAL] ? SIGNAL_FAST : SIGNAL_NONE;
 }

@@ -24,13 +24,15 @@ struct limit {
 
 static const struct limit limits[] = {
 	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on degraded"),
+	LIMIT("unanswered", SHARE, unanswered,
+	      "of those that end, without an answer (HTTP/1): from there on"),
 	LIMIT("min-requests", COUNT, requests_min, "fewer requests tell nothing of a share"),
 	LIMIT("stuck", TIME, stuck_ns, "a request unanswered for longer hangs"),
 	LIMIT("signal", NUMBER, signal_bad, "the operator's own signal: from there on bad"),
 	LIMIT("progress", SHARE, progress, "of the CPU time wanted that it gets: not less"),
 	LIMIT("run-delay", TIME, delay_ns, "p99 of waits for a CPU: not more"),
 	LIMIT("min-wanted", NUMBER, wanted_min,
-	      "mean threads; who wants less CPU is not judged by it"),
+	      "mean threads; who wants or misses less is not judged by it"),
 	LIMIT("min-delays", COUNT, delays_min, "fewer waits tell nothing of their p99"),
 	LIMIT("steal", SHARE, steal, "of CPU time taken by the hypervisor: stolen"),
 	LIMIT("throttled", SHARE, throttled, "of the CPU time wanted: throttled"),

@@ -13,6 +13,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 	*ret_limits = (struct verdict_limits){
 		.high_cpu = 0.7,
 		.slow_share = 0.1,
+		.unanswered = 0.5,
 		.stuck_ns = STUCK_NS,
 		.progress = 0.8,
 		.delay_ns = 20000000,
@@ -45,11 +46,19 @@ static bool is_kept_from_cpu(const struct figures *f)
 		figures_bad(f, FIGURE_THROTTLED) || figures_bad(f, FIGURE_STEAL));
 }
 
-static bool is_degraded(const struct facts *facts, bool background)
+/* Half of next to nothing is next to nothing: who misses so little is only hurt by waits that are long. */
+static bool misses_enough(const struct figures *f, const struct verdict_input *in, double least)
+{
+	return in->waiting + in->throttled >= least || figures_bad(f, FIGURE_DELAY);
+}
+
+static bool is_degraded(const struct facts *facts, const struct verdict_input *in,
+			const struct verdict_limits *limits)
 {
 	if (facts->signal != SIGNAL_NONE)
 		return facts->signal == SIGNAL_SLOW;
-	return !background && is_kept_from_cpu(&facts->f);
+	return !in->background && is_kept_from_cpu(&facts->f) &&
+	       misses_enough(&facts->f, in, limits->wanted_min);
 }
 
 static bool lacks_evidence(const struct facts *facts)
@@ -126,8 +135,8 @@ static const struct rule rules[] = {
 
 /* --- evidence -------------------------------------------------------------------------------- */
 
-static const enum verdict_figure signal_figures[] = {FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_DROPS,
-						     FIGURE_SIGNAL};
+static const enum verdict_figure signal_figures[] = {
+	FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_UNANSWERED, FIGURE_DROPS, FIGURE_SIGNAL};
 static const enum verdict_figure scheduler_figures[] = {FIGURE_PROGRESS, FIGURE_DELAY};
 static const enum verdict_figure other_figures[] = {
 	FIGURE_SLOW_SHARE, FIGURE_SIGNAL, FIGURE_REQUESTS,	FIGURE_CPU,
@@ -180,7 +189,7 @@ void verdict_of(const struct verdict_input *input, const struct verdict_limits *
 
 	figures_of(input, limits, &facts.f);
 	facts.signal = figures_signal(&facts.f);
-	facts.degraded = is_degraded(&facts, input->background);
+	facts.degraded = is_degraded(&facts, input, limits);
 	while (!rule->applies(&facts))
 		rule++;
 	r.verdict = rule->verdict;

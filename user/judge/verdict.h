@@ -8,9 +8,12 @@
  * project's page on the domain. Where that page leaves room, this is what was decided:
  *
  * - Shares of next to nothing are no evidence: a process that wanted less than wanted_min has no
- *   progress to judge, and fewer than delays_min run delays have no p99.
+ *   progress to judge, one without a service signal that misses less than that has enough of it,
+ *   and fewer than delays_min run delays have no p99.
  * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
+ * - Clients that give up before the threshold for slow leave nothing that is slow: where half of the
+ *   requests end without an answer, that is a service that serves nobody.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
  *   what it was promised: without a service signal it is never degraded.
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
@@ -43,6 +46,7 @@ enum verdict {
 struct verdict_limits {
 	double high_cpu;	 /* ran of the CPUs available: 0.7 */
 	double slow_share;	 /* of requests: 0.1 */
+	double unanswered;	 /* of requests that ended, without an answer: 0.5 */
 	uint64_t stuck_ns;	 /* an unanswered request: 10 s */
 	double progress;	 /* ran / wanted, under it: 0.8 */
 	uint64_t delay_ns;	 /* p99 of run delay, over it: 20 ms */
@@ -75,6 +79,8 @@ struct verdict_input {
 	double answered_share; /* of answered, slow */
 	bool serves_enough; /* over the whole recording: a second with fewer requests tells, too */
 	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
+	uint64_t ended;	    /* that ended, answered or not, where that can be told */
+	double unanswered_share; /* of ended, without an answer */
 	uint32_t stuck;
 	uint64_t oldest_ns; /* of those unanswered */
 	uint64_t drops;	    /* of accept queues that were full */
@@ -86,9 +92,16 @@ struct verdict_input {
 	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
 };
 
+/* Its requests, or its operator, say whether it is hurt; else the scheduler is asked. */
+static inline bool verdict_has_signal(const struct verdict_input *input)
+{
+	return input->has_requests || input->has_signal;
+}
+
 enum verdict_figure {
 	FIGURE_SLOW_SHARE,
 	FIGURE_STUCK,
+	FIGURE_UNANSWERED,
 	FIGURE_DROPS,
 	FIGURE_SIGNAL,
 	FIGURE_PROGRESS,

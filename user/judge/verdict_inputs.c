@@ -107,15 +107,22 @@ static void find_sections(struct inputs *in, const struct model *m)
 /* stands: what is unanswered at its end is so at the end of all that is summed. */
 static void add_service(struct inputs *in, const struct model_service *s, bool stands)
 {
-	struct request_sum *sum = &in->requests[in->s->m->endpoints[s->endpoint].process];
 	const struct model *m = in->s->m;
+	const struct model_slice *slice = s->slice < m->slices_cnt ? &m->slices[s->slice] : NULL;
+	uint64_t slice_ns =
+		slice && slice->end_ns > slice->start_ns ? slice->end_ns - slice->start_ns : 0;
+	const struct model_endpoint *e = &m->endpoints[s->endpoint];
+	struct request_sum *sum = &in->requests[e->process];
 
 	sum->answered_ns += s->served.time_ns;
-	if (s->slice < m->slices_cnt && m->slices[s->slice].end_ns > m->slices[s->slice].start_ns)
-		sum->late_ns +=
-			s->late * (m->slices[s->slice].end_ns - m->slices[s->slice].start_ns);
+	sum->late_ns += s->late * slice_ns;
+	sum->open_ns += s->in_progress * slice_ns;
 	sum->answered += s->served.answered;
 	sum->slow += s->served.slow;
+	if (requests_is_plain(e->protocols)) {
+		sum->plain += s->served.answered;
+		sum->abandoned += s->served.abandoned;
+	}
 	if (s->backlog && s->queued >= s->backlog / 2)
 		sum->drops += s->served.drops;
 	if (stands)
@@ -135,6 +142,9 @@ static void share_of(const struct request_sum *sum, struct verdict_input *ret_in
 	ret_input->requests = requests_judged(&figures);
 	ret_input->slow_share = requests_slow_share(&figures);
 	ret_input->answered = sum->answered;
+	ret_input->ended = sum->abandoned ? sum->plain + sum->abandoned : 0;
+	if (ret_input->ended)
+		ret_input->unanswered_share = (double)sum->abandoned / (double)ret_input->ended;
 	if (sum->answered)
 		ret_input->answered_share = (double)sum->slow / (double)sum->answered;
 }
@@ -335,12 +345,13 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 
 /* --- what a verdict is made of --------------------------------------------------------------- */
 
-/* By Little's law. A late one that is answered is in both sums: the larger one is at least half of the
- * truth. */
+/* By Little's law. A late one that is answered is in several sums: the largest is at least half of the
+ * truth. Of those that nobody answers only the ends of slices tell. */
 static double mean_unanswered(const struct inputs *in, const struct request_sum *sum)
 {
-	return sched_mean(sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns,
-			  in->elapsed_ns);
+	uint64_t most_ns = sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns;
+
+	return sched_mean(most_ns > sum->open_ns ? most_ns : sum->open_ns, in->elapsed_ns);
 }
 
 /* Of all slices. */
@@ -373,7 +384,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
 						     : requests->stuck;
 	input.oldest_ns = requests->oldest_ns;
-	input.has_requests = input.requests || input.oldest_ns;
+	input.has_requests = input.requests || input.oldest_ns || input.ended;
 	input.drops = requests->drops;
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)

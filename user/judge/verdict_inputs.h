@@ -10,9 +10,11 @@
 /* What the requests of an endpoint or a process say. */
 struct request_sum {
 	uint64_t answered, slow, late, drops;
+	uint64_t plain, abandoned; /* of HTTP/1: answered, and not */
 	uint64_t oldest_ns;
 	uint64_t answered_ns; /* that answers took */
 	uint64_t late_ns;     /* that others were unanswered, in the slices that found them late */
+	uint64_t open_ns;     /* that any were, as the ends of slices found them */
 	uint32_t stuck;
 };
 

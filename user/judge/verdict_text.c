@@ -66,6 +66,7 @@ static const struct {
 } figures[FIGURE_CNT] = {
 	[FIGURE_SLOW_SHARE] = {"slow-share", "share"},
 	[FIGURE_STUCK] = {"stuck", "ns"},
+	[FIGURE_UNANSWERED] = {"unanswered", "share"},
 	[FIGURE_DROPS] = {"refused", "count"},
 	[FIGURE_SIGNAL] = {"signal", ""},
 	[FIGURE_PROGRESS] = {"progress", "share"},

@@ -165,15 +165,9 @@ static void take_track(struct verdict_row *row, const struct track *t, uint64_t 
 	row->episode = !is_told(&row->result) && t->longest_ns >= episode_ns - episode_ns / 100;
 }
 
-/* Whose requests, or whose operator, say whether it is hurt. */
-static bool has_signal(const struct verdict_input *in)
-{
-	return in->has_requests || in->has_signal;
-}
-
 static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
 {
-	if (has_signal(&row->input))
+	if (verdict_has_signal(&row->input))
 		return NULL;
 	if (b->s->m->host.off & OFF_REQUESTS)
 		return model_off_text(OFF_REQUESTS);
@@ -185,7 +179,7 @@ static bool did_something(const struct verdict_row *row, double wanted_min)
 {
 	const struct verdict_input *in = &row->input;
 
-	return has_signal(in) || in->running + in->waiting + in->throttled >= wanted_min;
+	return verdict_has_signal(in) || in->running + in->waiting + in->throttled >= wanted_min;
 }
 
 static int add_process(struct builder *b, uint32_t process, bool asked)
@@ -199,6 +193,8 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	v->judged++;
 	v->requests_cnt += b->in.requests[process].answered;
 	v->degraded += row.result.degraded || row.episode;
+	v->degraded_services +=
+		verdict_has_signal(&row.input) && (row.result.degraded || row.episode);
 	/* Without evidence all are alike: the host tells it once. */
 	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.degraded && !asked)
 		return 0;
@@ -255,15 +251,24 @@ static double weight_of(const struct verdict_row *row)
 /* Of those that are hurt: a service before what only waits, and of these who misses most first. */
 static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b)
 {
-	bool told = has_signal(verdicts_input(a));
+	bool told = verdict_has_signal(verdicts_input(a));
 	double wa = weight_of(a), wb = weight_of(b);
 
-	if (told != has_signal(verdicts_input(b)))
+	if (told != verdict_has_signal(verdicts_input(b)))
 		return told ? -1 : 1;
 	return told ? 0 : (wb > wa) - (wb < wa);
 }
 
-static int compare_rows(const void *a, const void *b)
+/* On a host whose CPUs are all taken, who lacks one comes before who waits for something else: that may
+ * be what lacks it, as a proxy waits for its service. */
+static int compare_verdicts(enum verdict host, enum verdict a, enum verdict b)
+{
+	if (host == VERDICT_HOST_OVERLOADED && (a == VERDICT_INELASTIC) != (b == VERDICT_INELASTIC))
+		return a == VERDICT_INELASTIC ? 1 : -1;
+	return verdict_compare(a, b);
+}
+
+static int compare_rows(const void *a, const void *b, void *host)
 {
 	const struct verdict_row *ra = a, *rb = b;
 	double wa = weight_of(ra), wb = weight_of(rb);
@@ -275,7 +280,8 @@ static int compare_rows(const void *a, const void *b)
 	if (!c && verdicts_result(ra)->degraded)
 		c = compare_hurt(ra, rb);
 	if (!c)
-		c = verdict_compare(verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
+		c = compare_verdicts(((const struct verdict_row *)host)->result.verdict,
+				     verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
 	if (!c)
 		c = (wb > wa) - (wb < wa);
 	return c ? c : (ra->process > rb->process) - (ra->process < rb->process);
@@ -320,7 +326,7 @@ static int build(struct builder *b)
 		verdict_of_host(&v->host.worst_input, VERDICT_BIT(b->tracks[cnt - 1].worst_verdict),
 				&b->s->policy->limits, &v->host.worst_result);
 	if (v->rows_cnt)
-		qsort(v->rows, v->rows_cnt, sizeof(*v->rows), compare_rows);
+		qsort_r(v->rows, v->rows_cnt, sizeof(*v->rows), compare_rows, &v->host);
 	return 0;
 }
 
@@ -332,6 +338,8 @@ static const char *what_is_missing(const struct verdict_sources *s)
 		return waits;
 	if (!s->sched || !s->m->slices_cnt)
 		return "the capture has no slice";
+	if (!s->sched->elapsed_ns)
+		return "no time passed in its slices";
 	if (s->books->switches_gap || s->books->threads_off)
 		return "the books of CPU time have a gap, see below";
 	return NULL;

@@ -71,11 +71,12 @@ struct verdicts {
 	struct verdict_row *rows; /* that are not healthy, or asked for; hurt services first, then
 				   * the others that are hurt by what they miss, then the busy */
 	size_t rows_cnt, rows_cap;
-	uint32_t judged;       /* processes */
-	uint32_t degraded;     /* of these, episodes included */
-	uint32_t slices;       /* that were looked at */
-	const char *missing;   /* why nothing is judged, or NULL; static */
-	uint64_t requests_cnt; /* answered, of all processes that are judged */
+	uint32_t judged;	    /* processes */
+	uint32_t degraded;	    /* of these, episodes included ... */
+	uint32_t degraded_services; /* ... and of those, who have a service signal */
+	uint32_t slices;	    /* that were looked at */
+	const char *missing;	    /* why nothing is judged, or NULL; static */
+	uint64_t requests_cnt;	    /* answered, of all processes that are judged */
 };
 
 /* Returns them owned, or NULL with errno ENOMEM. */

@@ -23,38 +23,71 @@ static bool has_option(const char *options, const char *word)
 	return false;
 }
 
-/* Lines of mountinfo: id parent dev root mountpoint options ... - type source super-options. */
-int cgroup_mounts_find(struct cgroup_mounts *ret_mounts)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
-	_cleanup_free_ char *line = NULL;
-	size_t cap = 0;
-
-	*ret_mounts = (struct cgroup_mounts){0};
-	while (file && getline(&line, &cap, file) > 0) {
-		char point[4096], type[64], super[1024];
-		char *tail = strstr(line, " - ");
-
-		if (!tail || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 ||
-		    sscanf(tail, " - %63s %*s %1023s", type, super) != 2)
-			continue;
-		if (!strcmp(type, "cgroup2") && !*ret_mounts->v2) {
-			strcpy(ret_mounts->v2, point);
-			if (!ret_mounts->v1)
-				strcpy(ret_mounts->cpu, point);
-		} else if (!strcmp(type, "cgroup") && has_option(super, "cpu") && !ret_mounts->v1) {
-			strcpy(ret_mounts->cpu, point);
-			ret_mounts->v1 = true;
-		}
-	}
-	return *ret_mounts->cpu ? 0 : -ENOTSUP;
-}
-
 static bool is_folder(const char *path)
 {
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* True where both files are there, and are of one namespace. */
+static bool is_same(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return !stat(a, &one) && !stat(b, &other) && one.st_ino == other.st_ino;
+}
+
+/*
+ * Reads lines of mountinfo: id parent dev root mountpoint options ... - type source super-options. Mounts are
+ * reached below prefix. ret_part: of the one with the cpu controller only a part is mounted.
+ */
+static int read_mounts(const char *path, const char *prefix, struct cgroup_mounts *ret_mounts,
+		       bool *ret_part)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t cap = 0;
+
+	*ret_mounts = (struct cgroup_mounts){0};
+	while (file && getline(&line, &cap, file) > 0) {
+		char root[2048], point[2048], type[64], super[1024];
+		char *tail = strstr(line, " - ");
+		bool v1, v2;
+
+		if (!tail || sscanf(line, "%*s %*s %*s %2047s %2047s", root, point) != 2 ||
+		    sscanf(tail, " - %63s %*s %1023s", type, super) != 2)
+			continue;
+		v2 = !strcmp(type, "cgroup2") && !*ret_mounts->v2;
+		v1 = !strcmp(type, "cgroup") && has_option(super, "cpu") && !ret_mounts->v1;
+		if (v2)
+			snprintf(ret_mounts->v2, CGROUP_MOUNT_BYTES, "%s%s", prefix, point);
+		if (v1 || (v2 && !ret_mounts->v1)) {
+			snprintf(ret_mounts->cpu, CGROUP_MOUNT_BYTES, "%s%s", prefix, point);
+			ret_mounts->v1 = v1;
+			*ret_part = strcmp(root, "/") != 0;
+		}
+	}
+	return *ret_mounts->cpu ? 0 : -ENOTSUP;
+}
+
+/* A container sees its own group only; with the host's pids, pid 1 lends its view of all of them. */
+int cgroup_mounts_find(struct cgroup_mounts *ret_mounts)
+{
+	struct cgroup_mounts *all;
+	bool part = false;
+	int err = read_mounts("/proc/self/mountinfo", "", ret_mounts, &part);
+
+	if (!err && !part && is_same("/proc/self/ns/cgroup", "/proc/1/ns/cgroup"))
+		return 0;
+	all = malloc(sizeof(*all));
+	if (all && !read_mounts("/proc/1/mountinfo", "/proc/1/root", all, &part) && !part &&
+	    is_folder(all->cpu)) {
+		*ret_mounts = *all;
+		err = 0;
+	}
+	free(all);
+	return err;
 }
 
 /* Rest of path below mount, or NULL when it does not lie there. */

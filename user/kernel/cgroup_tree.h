@@ -20,7 +20,9 @@ struct cgroup_mounts {
 	char v2[CGROUP_MOUNT_BYTES];  /* "" = none */
 	bool v1;		      /* cpu is a hierarchy of v1 */
 };
-/* 0, or -ENOTSUP where no cgroup file system that could carry the cpu controller is mounted. */
+/* Those of this process; of pid 1, below /proc/1/root, where a container shows its own group only and may
+ * look there (the host's pids, CAP_SYS_PTRACE). 0, or -ENOTSUP where no cgroup file system that could
+ * carry the cpu controller is mounted. */
 int cgroup_mounts_find(struct cgroup_mounts *ret_mounts);
 
 /*

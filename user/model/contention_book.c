@@ -17,14 +17,16 @@ void contention_book_add(struct contention_book *book, struct model *m, uint32_t
 			 uint32_t waiter, uint64_t weight)
 {
 	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0, row;
+	uint64_t start_ns = m->slices_cnt ? m->slices[slice].start_ns : 0;
 	struct pair pair = {runner, waiter};
 	uint64_t hash = hash_pair(runner, waiter);
 	struct model_contention fresh = {slice, runner, waiter, weight};
 
-	/* Rows are forgotten when their slice was written, which may also happen within it. */
-	if (book->slice != slice || book->cnt > m->contentions_cnt) {
+	/* Rows are forgotten when their slice was written, which may also happen within it; slices are
+	 * numbered anew between two of them. */
+	if (book->start_ns != start_ns || book->cnt > m->contentions_cnt) {
 		hash_clear(&book->index);
-		book->slice = slice;
+		book->start_ns = start_ns;
 		book->cnt = 0;
 	}
 	row = book->cnt ? hash_find(&book->index, hash, same_pair, m, &pair) : HASH_NONE;

@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 struct contention_book {
-	uint32_t slice;		 /* of the rows in the index */
+	uint64_t start_ns;	 /* of the slice that the rows in the index are of */
 	size_t cnt;		 /* rows in the index */
 	struct hash_index index; /* pair -> row of m->contentions */
 };

@@ -27,11 +27,8 @@ struct ingest {
 	struct contention_book contention;
 	struct request_book requests;
 	uint64_t losses[LOSS_KERNEL_CNT];
-	/* Row of accounts of a thread in the current slice, valid where the slice matches. */
-	struct account_row {
-		uint32_t slice;
-		uint32_t row;
-	} * account_rows;
+	/* By thread: its newest row of accounts, valid where that row is of the current slice. */
+	uint32_t *account_rows;
 	size_t account_rows_cnt, account_rows_cap;
 	/* Processes that ended in this slice. */
 	uint32_t *ended;
@@ -141,24 +138,23 @@ static void set_flags(struct model_process *p, uint32_t flags)
 static struct model_account *account_row(struct ingest *in, uint32_t thread)
 {
 	struct model *m = in->m;
-	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0, row;
 	struct model_account fresh = {.slice = slice, .thread = thread, .cgroup = MODEL_NONE};
 
 	while (in->account_rows_cnt <= thread) {
 		if (GROW(in->account_rows, in->account_rows_cnt, in->account_rows_cap))
 			return NULL;
-		in->account_rows[in->account_rows_cnt++] = (struct account_row){MODEL_NONE, 0};
+		in->account_rows[in->account_rows_cnt++] = MODEL_NONE;
 	}
-	/* The row may also have been written and forgotten within its slice. */
-	if (in->account_rows[thread].slice != slice ||
-	    in->account_rows[thread].row >= m->accounts_cnt ||
-	    m->accounts[in->account_rows[thread].row].thread != thread) {
+	/* Rows are forgotten and numbered anew meanwhile, also within their slice. */
+	row = in->account_rows[thread];
+	if (row >= m->accounts_cnt || m->accounts[row].slice != slice ||
+	    m->accounts[row].thread != thread) {
 		if (model_account_add(m, &fresh))
 			return NULL;
-		in->account_rows[thread] =
-			(struct account_row){slice, (uint32_t)m->accounts_cnt - 1};
+		row = in->account_rows[thread] = (uint32_t)m->accounts_cnt - 1;
 	}
-	return &m->accounts[in->account_rows[thread].row];
+	return &m->accounts[row];
 }
 
 static void add_delays(struct ingest *in, uint32_t thread, const struct account_rise *rose)

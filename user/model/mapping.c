@@ -41,6 +41,7 @@ int model_mapping_add(struct model *m, uint32_t process, const struct model_mapp
 	err = mapping_order_update(p);
 	if (err)
 		return err;
+	p->mapping_changes++;
 	same = mapping_order_same(p, mapping);
 	if (mapping->from_ns)
 		mapping_order_end_covered(p, mapping, same == MODEL_NONE ? 0 : same + 1);
@@ -64,6 +65,7 @@ int model_mappings_inherit(struct model *m, uint32_t process, uint32_t parent)
 	const struct model_process *from = &m->processes[parent];
 	struct model_process *to = &m->processes[process];
 
+	to->mapping_changes++;
 	for (size_t i = 0; i < from->mapping_cnt && to->mapping_cnt < MODEL_MAX_MAPPINGS; i++) {
 		if (from->mappings[i].to_ns)
 			continue;
@@ -86,6 +88,7 @@ void model_mappings_forget(struct model *m, uint32_t process)
 	mapping_order_drop(p);
 	free(p->mappings);
 	m->mappings_cnt -= p->mapping_cnt;
+	p->mapping_changes++;
 	p->mappings = NULL;
 	p->mapping_cnt = p->mapping_cap = 0;
 }
@@ -95,6 +98,7 @@ void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)
 	struct model_process *p = &m->processes[process];
 
 	mapping_order_drop(p);
+	p->mapping_changes++;
 	for (size_t i = 0; i < p->mapping_cnt; i++) {
 		if (!p->mappings[i].to_ns && p->mappings[i].from_ns <= time_ns) {
 			p->mappings[i].to_ns = time_ns ? time_ns : 1;

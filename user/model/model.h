@@ -161,6 +161,7 @@ struct model_process {
 	bool dirty;	   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
+	uint32_t mapping_changes;    /* grows with each change of theirs; not stored */
 	struct mapping_order *order; /* the open ones by address, or NULL; of mapping.c */
 };
 
@@ -434,6 +435,7 @@ struct model {
 	MODEL_TABLE(struct model_signal, signals);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
+	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
 
 	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
 		location_index, string_index, cgroup_index, endpoint_index;
@@ -566,6 +568,18 @@ int model_slice_add(struct model *m, const struct model_slice *slice);
 /* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and
  * losses; everything else stays. */
 void model_forget_slice(struct model *m);
+/*
+ * Forgets the slices before that row, their rows and samples; slices and their rows are numbered anew,
+ * from 0. slices_cnt = all of them. Other rows and the figures of threads stay. Walks all rows of
+ * slices. A sample that came late, after those of the next slice, goes with that one.
+ */
+void model_forget_before(struct model *m, uint32_t slice);
+/* Keeps the rows of the slices from first to last (both included), numbered from 0; all but samples. */
+void model_keep_slices(struct model *m, uint32_t first, uint32_t last);
+
+/* Bytes of the rows of slices, and of all other tables with their strings and indexes. */
+size_t model_slice_bytes(const struct model *m);
+size_t model_bytes(const struct model *m);
 
 /* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */
 const char *model_reason_text(enum model_reason reason);

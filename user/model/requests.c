@@ -420,6 +420,34 @@ double requests_score(const struct requests_sum *sum)
 	return share_of_judged(sum, (double)s->answered - (double)s->slow + tolerating / 2);
 }
 
+bool requests_is_plain(uint8_t protocols)
+{
+	return protocols == PROTOCOL_HTTP1;
+}
+
+double requests_unanswered_share(const struct requests_sum *sum)
+{
+	uint64_t ended = sum->served.answered + sum->served.abandoned;
+
+	if (!ended || !requests_is_plain(sum->protocols))
+		return 0;
+	return (double)sum->served.abandoned / (double)ended;
+}
+
+void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols)
+{
+	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other", "WebSocket"};
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!(protocols & 1u << i))
+			continue;
+		if (text[0])
+			strcat(text, ", ");
+		strcat(text, names[i]);
+	}
+}
+
 const char *requests_blur(const struct requests_sum *sum)
 {
 	const struct model_served *s = &sum->served;

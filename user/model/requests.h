@@ -80,6 +80,18 @@ uint64_t requests_judged(const struct requests_sum *sum);
 double requests_slow_share(const struct requests_sum *sum);
 double requests_score(const struct requests_sum *sum);
 
+/*
+ * Of the requests that ended, answered or not, the share without an answer: the client gave up, or the
+ * service closed. They count neither as fast nor as slow. Told of plain HTTP/1 alone (else 0): elsewhere
+ * connections may end with data that wants no answer.
+ */
+double requests_unanswered_share(const struct requests_sum *sum);
+bool requests_is_plain(uint8_t protocols);
+
+#define REQUESTS_PROTOCOLS_BYTES 48
+/* "HTTP/1, TLS"; "" = not known. */
+void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols);
+
 /* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS, data
  * in several pieces, unasked messages; NULL = plain. Static. */
 const char *requests_blur(const struct requests_sum *sum);

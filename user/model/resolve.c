@@ -83,6 +83,11 @@ size_t resolve_sample(struct model *m, const struct model_sample *sample,
 {
 	size_t n = 0;
 
+	/* In captures of the resident recorder: who was not selected is counted, not shown. */
+	if (sample->flags & SAMPLE_FILTERED) {
+		frames[n++] = note(m, "[not selected]", REASON_NAMED);
+		return n;
+	}
 	if (sample->user_stack)
 		n += put_stack(m, sample->user_stack, sample, frames);
 	else if (sample->flags & SAMPLE_USER_STACK_FAULT)

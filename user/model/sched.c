@@ -50,12 +50,7 @@ static void add_sum(struct sched_sum *sum, const struct sched_sum *by)
 	sum->threads += by->threads;
 }
 
-/*
- * The longest run delay that a sum can have: max_ns is that of the whole recording, which may have
- * been elsewhere. Delays that ended lie below the end of their slot; when they cannot make up the
- * time waited, a wait goes on.
- */
-static uint64_t bound_max(const struct sched_sum *sum, uint64_t max_ns)
+uint64_t sched_bound_max_ns(const struct sched_sum *sum, uint64_t max_ns)
 {
 	uint64_t least = 0, most = 0, bound = 0;
 
@@ -85,7 +80,7 @@ static void add_threads(struct sched *s, const struct model *m)
 		struct sched_sum *t = &s->threads[i], *p = &s->processes[m->threads[i].process];
 
 		t->threads = sched_wanted_ns(&t->sched) > 0;
-		t->delay_max_ns = bound_max(t, m->threads[i].delay_max_ns);
+		t->delay_max_ns = sched_bound_max_ns(t, m->threads[i].delay_max_ns);
 		add_sum(p, t);
 		add_sum(&s->host, t);
 		if (t->delay_max_ns > p->delay_max_ns)
@@ -162,7 +157,8 @@ static int add_cgroups(struct sched *s, const struct model *m)
 		if (group_of[i] != MODEL_NONE)
 			s->cgroups[group_of[i]].threads += s->threads[i].threads;
 	for (size_t i = 0; i < m->cgroups_cnt; i++)
-		s->cgroups[i].delay_max_ns = bound_max(&s->cgroups[i], s->cgroups[i].delay_max_ns);
+		s->cgroups[i].delay_max_ns =
+			sched_bound_max_ns(&s->cgroups[i], s->cgroups[i].delay_max_ns);
 	return add_upwards(s, m);
 }
 

@@ -35,6 +35,13 @@ uint64_t sched_elapsed_ns(const struct model *m);
 struct sched *sched_new(const struct model *m);
 void sched_free(struct sched *s);
 
+/*
+ * The longest run delay that a sum can have: max_ns is that of the whole recording, which may have
+ * been elsewhere. Delays that ended lie below the end of their slot; when they cannot make up the
+ * time waited, a wait goes on.
+ */
+uint64_t sched_bound_max_ns(const struct sched_sum *sum, uint64_t max_ns);
+
 /* Mean number of threads that were in a state for ns of elapsed_ns (Little's law); 0 where nothing
  * elapsed. */
 double sched_mean(uint64_t ns, uint64_t elapsed_ns);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "model/sched.h"
@@ -99,20 +98,6 @@ int window_worst(const struct model *m, uint64_t length_ns, struct window *ret_w
 
 /* --- the cut --------------------------------------------------------------------------------- */
 
-/* Keeps the rows of the slices from w->first to w->last, numbered from 0. */
-#define CUT(m, table, w)                                                                           \
-	do {                                                                                       \
-		size_t kept_ = 0;                                                                  \
-                                                                                                   \
-		for (size_t i_ = 0; i_ < (m)->table##_cnt; i_++) {                                 \
-			if ((m)->table[i_].slice < (w)->first || (m)->table[i_].slice > (w)->last) \
-				continue;                                                          \
-			(m)->table[kept_] = (m)->table[i_];                                        \
-			(m)->table[kept_++].slice -= (w)->first;                                   \
-		}                                                                                  \
-		(m)->table##_cnt = kept_;                                                          \
-	} while (0)
-
 static void cut_samples(struct model *m, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t kept = 0;
@@ -132,17 +117,7 @@ int window_cut(struct model *m, const struct window *w)
 	m->host.start_ns = m->slices[w->first].start_ns;
 	m->host.end_ns = m->slices[w->last].end_ns;
 	cut_samples(m, m->host.start_ns, m->host.end_ns);
-	CUT(m, accounts, w);
-	CUT(m, delays, w);
-	CUT(m, contentions, w);
-	CUT(m, throttles, w);
-	CUT(m, services, w);
-	CUT(m, responses, w);
-	CUT(m, signals, w);
-	CUT(m, cpus, w);
-	CUT(m, losses, w);
-	m->slices_cnt = w->last - w->first + 1;
-	memmove(m->slices, m->slices + w->first, m->slices_cnt * sizeof(*m->slices));
+	model_keep_slices(m, w->first, w->last);
 	s = sched_new(m);
 	if (!s)
 		return -ENOMEM;

@@ -162,7 +162,7 @@ static int look_closer(struct asker *asker, const struct asker_target *target,
 	p->musl = mapped.musl;
 	snprintf(p->name, sizeof(p->name), "%s", name_of(facts));
 	snprintf(p->unit, sizeof(p->unit), "%s", facts->cgroup.unit);
-	snprintf(p->container, sizeof(p->container), "%s", facts->cgroup.container);
+	snprintf(p->container, sizeof(p->container), "%s", facts->cgroup.container.text);
 	set_found(p, &mapped);
 	set_version(p, facts, &mapped);
 	find_profiler(facts, look->profiler, p->profiler);

@@ -121,6 +121,17 @@ static void add_mappings(struct model *m, uint32_t process, struct proc_facts *f
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }
 
+static void set_container(struct model *m, struct model_process *p,
+			  const struct cgroup_container *container)
+{
+	p->container = model_str(m, container->text);
+	p->container_id = model_str(m, container->id);
+	p->pod_uid = model_str(m, container->pod_uid);
+	p->qos = model_str(m, container->qos);
+	p->runtime = model_str(m, container->runtime);
+	p->container_name = p->pod = p->namespace = "";
+}
+
 static void set_facts(struct model *m, uint32_t process, struct proc_facts *facts)
 {
 	struct model_process *p = &m->processes[process];
@@ -136,12 +147,13 @@ static void set_facts(struct model *m, uint32_t process, struct proc_facts *fact
 		p->exe = model_str(m, facts->exe);
 	p->cgroup = model_str(m, facts->cgroup.path);
 	p->unit = model_str(m, facts->cgroup.unit);
-	p->container = model_str(m, facts->cgroup.container);
+	set_container(m, p, &facts->cgroup.container);
 	add_mappings(m, process, facts);
 	choose_name(m, &m->processes[process], facts->entry);
 }
 
-static void read_facts(struct asker *asker, struct model *m, uint32_t process, bool want_mappings)
+/* Returns true where they could be read. */
+static bool read_facts(struct asker *asker, struct model *m, uint32_t process, bool want_mappings)
 {
 	struct asker_target target = asker_target(asker, m, process);
 	struct proc_job *job = proc_job_new(&target, want_mappings);
@@ -150,7 +162,7 @@ static void read_facts(struct asker *asker, struct model *m, uint32_t process, b
 	enum model_reason reason;
 
 	if (!job)
-		return;
+		return false;
 	reason = asker_run(asker, process, &job->base, &left);
 	p->dirty = true;
 	if (!reason && !job->error)
@@ -161,19 +173,21 @@ static void read_facts(struct asker *asker, struct model *m, uint32_t process, b
 		p->name = p->comm;
 	if (left)
 		left->release(left);
+	return p->flags & PROCESS_FACTS;
 }
 
-void facts_read(struct asker *asker, struct model *m, uint32_t process)
+bool facts_read(struct asker *asker, struct model *m, uint32_t process)
 {
-	if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)))
-		read_facts(asker, m, process, true);
+	if (m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE))
+		return false;
+	return read_facts(asker, m, process, true);
 }
 
-void facts_read_exec(struct asker *asker, struct model *m, uint32_t process)
+bool facts_read_exec(struct asker *asker, struct model *m, uint32_t process)
 {
 	struct model_process *p = &m->processes[process];
 
 	p->flags &= ~(PROCESS_DOTNET | PROCESS_FACTS);
 	p->perf_map = REASON_NAMED;
-	read_facts(asker, m, process, false);
+	return read_facts(asker, m, process, false);
 }

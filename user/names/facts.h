@@ -7,9 +7,10 @@
 #include "model/model.h"
 #include "names/asker.h"
 
-void facts_read(struct asker *asker, struct model *m, uint32_t process);
-/* After an exec: executable, name and cgroup anew. */
-void facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
+/* Returns true where they were read now. */
+bool facts_read(struct asker *asker, struct model *m, uint32_t process);
+/* After an exec: executable, name and cgroup anew. The same. */
+bool facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
 
 /* When what a process had mapped was replaced last, e.g. by an exec: what is mapped now does not name
  * addresses of before. Monotonic, 0 = never. */

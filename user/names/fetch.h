@@ -12,6 +12,7 @@
  * ones when they get their answer.
  */
 #include "names/asker.h"
+#include "names/cgroup.h"
 #include "names/elf.h"
 
 /* Servers left behind at the same time, and of those for targets with one key. */
@@ -35,13 +36,15 @@ enum fetch_what {
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
 	FETCH_RESERVE, /* an empty file of the process's own where its map will be */
 	FETCH_RELEASE, /* takes that away, if it is empty still */
+	FETCH_NODE, /* what the node's files call a container: a struct container_names in memory */
 };
 
 struct fetch_request {
 	enum fetch_what what;
 	uint64_t key; /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. */
+	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. NODE: the
+	 * root of the node's files, "" = "/", then /proc/1/root. */
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
@@ -61,6 +64,8 @@ struct fetch_request {
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
 	bool whole; /* MAP: the descriptor is the map itself (O_PATH), to be copied as it is */
 	uint32_t ns_pid, euid; /* MAP with in_directory */
+	/* NODE; either may be "". */
+	char container_id[CGROUP_CONTAINER_ID_BYTES], pod_uid[CGROUP_POD_UID_BYTES];
 };
 
 /*
@@ -76,7 +81,7 @@ bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	/* MAP, HOLD, DOTNET, CONNECT: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
+	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
 	int error;
 	struct elf_identity identity; /* FILE */
 	uint64_t dev, ino;	      /* MAP, HOLD */

@@ -15,6 +15,7 @@
 #include "names/dotnet_look.h"
 #include "names/fetch.h"
 #include "names/guard.h"
+#include "names/node_look.h"
 #include "perfmap/bundle.h"
 #include "perfmap/locate.h"
 #include "perfmap/map.h"
@@ -530,6 +531,9 @@ void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_
 		break;
 	case FETCH_DOTNET:
 		ret_reply->error = dotnet_look_serve(request, ret_fd);
+		break;
+	case FETCH_NODE:
+		ret_reply->error = node_look_serve(request, ret_fd);
 		break;
 	case FETCH_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);

@@ -224,17 +224,13 @@ static uint32_t keep_loaded(struct files *f, struct file_job *job, const struct 
 	uint32_t row;
 
 	if (job->kind == FILE_ELF && job->bundle) {
-		s.bundle = job->bundle;
-		job->bundle = NULL;
+		s.bundle = take_ptr(&job->bundle);
 		add_slot(f, &s);
 		s.bundle = NULL;
 	}
-	s.table = job->table;
-	s.bundle = job->bundle;
-	s.image = job->image;
-	job->table = NULL;
-	job->bundle = NULL;
-	job->image = NULL;
+	s.table = take_ptr(&job->table);
+	s.bundle = take_ptr(&job->bundle);
+	s.image = take_ptr(&job->image);
 	row = add_slot(f, &s);
 	drop_unused(f);
 	return row;

@@ -17,6 +17,7 @@
 #include "names/hold.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
+#include "names/node.h"
 #include "names/root.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
@@ -42,6 +43,7 @@ struct origin {
 struct names {
 	struct asker asker;
 	struct hold *hold;
+	struct node *node;
 	struct files *files;
 	struct jit *jit;
 	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
@@ -66,9 +68,10 @@ struct names *names_new(const struct names_options *options)
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
+	n->node = err ? NULL : node_new(&n->asker, options->node_root);
 	n->files = err ? NULL : files_new(&n->asker);
 	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns);
-	if (n->hold && n->files && n->jit)
+	if (n->hold && n->node && n->files && n->jit)
 		return n;
 	names_free(n);
 	errno = err ? -err : ENOMEM;
@@ -82,6 +85,7 @@ void names_free(struct names *n)
 	files_free(n->files);
 	jit_free(n->jit);
 	hold_free(n->hold);
+	node_free(n->node);
 	kallsyms_free(n->kallsyms);
 	elf_free(n->vdso);
 	asker_clear(&n->asker);
@@ -92,7 +96,8 @@ void names_free(struct names *n)
 
 void names_process(struct names *n, struct model *m, uint32_t process)
 {
-	facts_read(&n->asker, m, process);
+	if (facts_read(&n->asker, m, process))
+		node_name(n->node, m, process);
 }
 
 bool names_hold(struct names *n, struct model *m, uint32_t process)
@@ -119,7 +124,8 @@ void names_forget(struct names *n, struct model *m, uint32_t process)
 void names_process_exec(struct names *n, struct model *m, uint32_t process)
 {
 	names_forget(n, m, process);
-	facts_read_exec(&n->asker, m, process);
+	if (facts_read_exec(&n->asker, m, process))
+		node_name(n->node, m, process);
 }
 
 /* --- kernel ---------------------------------------------------------------------------------- */
@@ -489,6 +495,7 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
 	hold_tail(n->hold, m);
+	node_tail(n->node, m);
 }
 
 void names_follow(struct names *n, struct model *m, uint64_t written_ns)

@@ -26,6 +26,7 @@ struct names_options {
 	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps are
 	 * marked LOCATION_LATER then, since nobody knows if they held at the time. 0 = recording. */
 	uint64_t later_ns;
+	const char *node_root; /* of the node's files, see node.h; NULL = "/", then /proc/1/root */
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
@@ -36,7 +37,7 @@ void names_free(struct names *n);
 
 /*
  * Reads what /proc tells of a process: exe, entry assembly, innermost NSpid, cgroup, unit,
- * container, and its executable mappings (from_ns 0, after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the
+ * container with the names of it and its pod (node.h), and its executable mappings (from_ns 0, after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the
  * process ended or another one has its pid by now. Never fails: what could not be read stays
  * unknown. Cheap to call again: does nothing when the facts are there.
  */

@@ -235,6 +235,7 @@ struct proc_job *proc_job_new(const struct asker_target *target, bool want_mappi
 	job->base.run = run;
 	job->base.release = release;
 	job->target = *target;
+	cgroup_parse("", 0, &job->facts.cgroup);
 	job->want_mappings = want_mappings;
 	return job;
 }

@@ -21,7 +21,8 @@
  *	rawNames, justMyCode: how the frames are to be read (model/reading.h)
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason
- *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown; dotnet; self: is
+ *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown (of a
+	     container its names: model/workload.h); dotnet; self: is
  *	     hotrun; samples; threads: distinct, sampled; onCpuNs: exact, by context switches;
  *	     nodes}], most samples first, those without samples left out
  *	nodes {symbol, depth, total, threads}: arrays of equal length, the merged stacks in

@@ -10,6 +10,7 @@
 #include "judge/books.h"
 #include "judge/remedy.h"
 #include "model/paths.h"
+#include "model/workload.h"
 #include "output/flame.h"
 #include "output/forest.h"
 
@@ -313,6 +314,7 @@ static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
 {
 	const struct forest_node *n = &d->forest.nodes[node];
 	const struct model_process *p = &d->m->processes[n->key];
+	char container[WORKLOAD_BYTES];
 	FILE *out = d->out;
 	int err;
 
@@ -320,7 +322,8 @@ static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
 	put_string(out, ",", "name", p->name);
 	put_string(out, ",", "comm", p->comm);
 	put_string(out, ",", "unit", p->unit);
-	put_string(out, ",", "container", p->container);
+	workload_container(p, container);
+	put_string(out, ",", "container", container);
 	put_bool(out, "dotnet", p->flags & PROCESS_DOTNET);
 	put_bool(out, "self", p->flags & PROCESS_SELF);
 	put_number(out, "samples", n->total);

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "model/harm.h"
 #include "model/paths.h"
+#include "model/workload.h"
 #include "output/forest.h"
 
 /* A row and its frame's text as it is written. */
@@ -23,7 +25,8 @@ struct text {
  */
 struct texts {
 	const struct model *m;
-	bool processes; /* rows of processes, else of symbols */
+	bool processes;		/* rows of processes, else of symbols */
+	const char **workloads; /* of processes, borrowed: they go by these, or NULL */
 	bool pid;
 	MODEL_TABLE(struct text, rows);
 	struct hash_index index;
@@ -37,8 +40,12 @@ static const char *suffix_of(const struct model_symbol *symbol)
 	return symbol->kind == KIND_KERNEL ? "_[k]" : symbol->kind == KIND_JIT ? "_[j]" : "";
 }
 
-static const char *process_name(const struct model_process *process)
+static const char *process_name(const struct texts *t, uint32_t row)
 {
+	const struct model_process *process = &t->m->processes[row];
+
+	if (t->workloads)
+		return t->workloads[row];
 	return *process->name ? process->name : process->comm;
 }
 
@@ -49,16 +56,17 @@ static int compare_symbols(const struct model_symbol *a, const struct model_symb
 	return c ? c : strcmp(suffix_of(a), suffix_of(b));
 }
 
-static int compare_processes(const struct model_process *a, const struct model_process *b, bool pid)
+static int compare_processes(const struct texts *t, uint32_t a, uint32_t b)
 {
-	int c = strcmp(process_name(a), process_name(b));
+	uint32_t tgid_a = t->m->processes[a].tgid, tgid_b = t->m->processes[b].tgid;
+	int c = strcmp(process_name(t, a), process_name(t, b));
 
-	return c || !pid ? c : (a->tgid > b->tgid) - (a->tgid < b->tgid);
+	return c || !t->pid ? c : (tgid_a > tgid_b) - (tgid_a < tgid_b);
 }
 
 static int compare_texts(const struct texts *t, uint32_t a, uint32_t b)
 {
-	return t->processes ? compare_processes(&t->m->processes[a], &t->m->processes[b], t->pid)
+	return t->processes ? compare_processes(t, a, b)
 			    : compare_symbols(&t->m->symbols[a], &t->m->symbols[b]);
 }
 
@@ -70,12 +78,11 @@ static bool text_equal(const void *owner, uint32_t row, const void *key)
 /* Strings are interned: the address of an equal one is equal. */
 static uint64_t text_hash(const struct texts *t, uint32_t row)
 {
-	const struct model_process *process = &t->m->processes[row];
 	const struct model_symbol *symbol = &t->m->symbols[row];
 
-	return t->processes
-		       ? hash_pair((uintptr_t)process_name(process), t->pid ? process->tgid : 0)
-		       : hash_pair((uintptr_t)symbol->name, (uintptr_t)suffix_of(symbol));
+	return t->processes ? hash_pair((uintptr_t)process_name(t, row),
+					t->pid ? t->m->processes[row].tgid : 0)
+			    : hash_pair((uintptr_t)symbol->name, (uintptr_t)suffix_of(symbol));
 }
 
 static void put_name(FILE *out, const char *name)
@@ -99,7 +106,7 @@ static int text_escape(struct texts *t, uint32_t row)
 		put_name(t->escaped, t->m->symbols[row].name);
 		fputs(suffix_of(&t->m->symbols[row]), t->escaped);
 	} else {
-		put_name(t->escaped, process_name(&t->m->processes[row]));
+		put_name(t->escaped, process_name(t, row));
 		if (t->pid)
 			fprintf(t->escaped, "-%u", t->m->processes[row].tgid);
 	}
@@ -240,6 +247,7 @@ static int gather(struct folded *w, struct model *m, const struct folded_options
 
 int folded_write(FILE *out, struct model *m, const struct folded_options *options)
 {
+	_cleanup_free_ const char **workloads = options->workload ? workloads_new(m) : NULL;
 	struct folded *w = calloc(1, sizeof(*w));
 	int err;
 
@@ -247,8 +255,9 @@ int folded_write(FILE *out, struct model *m, const struct folded_options *option
 		return -ENOMEM;
 	w->waiters = options->waiters;
 	w->symbols = (struct texts){.m = m};
-	w->processes = (struct texts){.m = m, .processes = true, .pid = options->pid};
-	err = texts_init(&w->symbols);
+	w->processes = (struct texts){
+		.m = m, .processes = true, .workloads = workloads, .pid = options->pid};
+	err = options->workload && !workloads ? -ENOMEM : texts_init(&w->symbols);
 	if (!err)
 		err = texts_init(&w->processes);
 	if (!err)

@@ -23,6 +23,7 @@
 struct folded_options {
 	uint32_t process; /* row, MODEL_NONE = all */
 	bool waiters;	  /* each sample weighs the threads that waited, else one */
+	bool workload;	  /* the first frame is the workload (model/workload.h), not the process */
 	bool pid;	  /* the first frame is NAME-PID, as with stackcollapse-perf.pl --pid */
 	bool addresses; /* keep unnamed functions of a native file apart; else they are one frame */
 };

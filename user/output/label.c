@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/workload.h"
 
 /* Columns that are never reached, so that what was cut for lack of room shows its cut. */
 #define COLUMNS_MAX (NAME_BYTES / 4 - 4)
@@ -27,11 +28,12 @@ void label_name(char buf[static NAME_BYTES], const char *name, size_t columns, e
 void label_process(char buf[static NAME_BYTES], const struct model_process *p, size_t columns)
 {
 	const char *name = p->name[0] ? p->name : p->comm[0] ? p->comm : "(unknown)";
-	const char *where = p->flags & PROCESS_SELF ? "itself"
-			    : p->container[0]	    ? p->container
-						    : p->unit;
 	char safe[NAME_BYTES], place[NAME_BYTES] = "", all[3 * NAME_BYTES];
+	char container[WORKLOAD_BYTES];
+	const char *where;
 
+	workload_container(p, container);
+	where = p->flags & PROCESS_SELF ? "itself" : container[0] ? container : p->unit;
 	label_name(safe, name, COLUMNS_MAX, CUT_MIDDLE);
 	if (where[0])
 		label_name(place, where, COLUMNS_MAX, CUT_MIDDLE);

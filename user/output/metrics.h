@@ -6,13 +6,84 @@
  * hotrun_, times are seconds, counters end in _total and never fall while the recorder runs. Label values
  * are bytes of strangers: made UTF-8, bounded, escaped. What is not known has no line, and a line of
  * hotrun_feature_enabled says so. No threads.
+ * Who counts fills the structs below; they are plain figures, and this room knows of nothing behind them.
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
  */
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct series;
+#include "bpf/events.h"
+#include "judge/role.h"
+#include "judge/verdict.h"
+#include "model/model.h"
+
+/* Bytes of one label value; a longer name keeps its beginning and its end (pods differ there). */
+#define METRICS_LABEL_BYTES 96
+/* Of all labels of a process, escaped, with the NUL: five values of which each byte may need a backslash. */
+#define METRICS_LABELS_BYTES (5 * (2 * METRICS_LABEL_BYTES + 16))
+/* Buckets of the histograms, the last one without an upper bound. */
+#define METRICS_DELAY_BUCKETS 11
+#define METRICS_TIME_BUCKETS  11
+/* Ports of one process, the first one for all that have no place of their own. */
+#define METRICS_PORTS 5
+
+/* Counters, but for last_*. */
+struct metrics_sched {
+	uint64_t ran_ns, waited_ns, throttled_ns;
+	uint64_t behind_own_ns, behind_others_ns; /* of waited_ns, as far as it was told apart */
+	uint64_t voluntary, involuntary;	  /* switches */
+	uint64_t delays[METRICS_DELAY_BUCKETS];	  /* run delays that ended, each in one bucket */
+	uint64_t last_ran_ns, last_waited_ns;	  /* in the last slice */
+};
+
+/* Counters but for what stands in the second half. */
+struct metrics_port {
+	bool used;
+	uint16_t port; /* 0 = the others */
+	uint64_t answered, abandoned, slow, refused, time_ns;
+	uint64_t times[METRICS_TIME_BUCKETS]; /* of answered, each in one bucket */
+
+	uint64_t in_progress, stuck, oldest_ns, queued, backlog;
+};
+
+struct metrics_state {
+	bool judged;
+	bool degraded;
+	enum verdict verdict;
+};
+
+/* Processes of one kind. */
+struct metrics_process {
+	const char *labels; /* by metrics_labels(); borrowed */
+	struct metrics_sched sched;
+	uint64_t cpu_ns[ROLE_CNT]; /* by role of the thread; sum = sched.ran_ns */
+	uint64_t samples;
+	uint64_t threads, processes; /* alive */
+	struct metrics_state state;
+	struct metrics_port ports[METRICS_PORTS];
+};
+
+struct metrics_host {
+	uint64_t cpus; /* on line */
+	uint64_t busy_ns, idle_ns, unaccounted_ns, steal_ns, pressure_ns;
+	struct metrics_sched sched;
+	struct metrics_state state;
+	uint64_t judged, degraded; /* processes */
+};
+
+struct metrics_figures {
+	uint64_t slices;   /* counted so far; with 0 nothing of host and processes is known */
+	uint64_t slice_ns; /* length of the last one */
+	uint32_t off;	   /* OFF_* of the model */
+	uint64_t losses[LOSS_CAUSE_CNT];
+	struct metrics_host host;
+	/* The first is all that have no series of their own. */
+	const struct metrics_process *processes;
+	size_t processes_cnt;
+	size_t processes_max;
+};
 
 /* What the recorder knows of itself. */
 struct metrics_own {
@@ -24,8 +95,9 @@ struct metrics_own {
 	uint32_t level;	 /* of the governor: 0 = nothing is off; what each means: governor.h */
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */
-	uint64_t bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost */
-	uint64_t rss_bytes, map_bytes;
+	uint64_t
+		bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
+	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */
 	uint64_t captures, capture_bytes; /* in the folder, and of all files there */
 	uint64_t triggered, rotated, failed, removed;
@@ -33,4 +105,24 @@ struct metrics_own {
 	uint64_t renewals; /* the model was thrown away because it had grown */
 	uint64_t reloads, reloads_refused;
 };
+
+/* Bucket of a slot of the histograms in bpf/events.h. Bounds of buckets are bounds of slots, so nothing is
+ * guessed. */
+uint32_t metrics_delay_bucket(uint32_t slot);
+uint32_t metrics_time_bucket(uint32_t slot);
+/* Upper bound of a bucket, ns, and as the label le has it; of the last one UINT64_MAX, "+Inf". */
+uint64_t metrics_delay_bound_ns(uint32_t bucket);
+uint64_t metrics_time_bound_ns(uint32_t bucket);
+
+/* What kind of process it is. */
+struct metrics_names {
+	const char *process, *unit, *namespace, *pod,
+		*container; /* bytes of strangers, never NULL */
+};
+/* Writes them as labels, `process="Shop.Api",unit="shop.service"`; empty ones but the
+ * first are left out. Kinds that give the same text cannot be told apart, and have to be one. Returns its length. */
+size_t metrics_labels(char buf[static METRICS_LABELS_BYTES], const struct metrics_names *names);
+
+/* Writes the page; families that have no lines keep their HELP and TYPE. 0 or -EIO. */
+int metrics_write(FILE *out, const struct metrics_figures *figures, const struct metrics_own *own);
 #endif

@@ -104,14 +104,6 @@ static void put_titles(FILE *out, const struct layout *l)
 	putc('\n', out);
 }
 
-static struct number size_of(uint64_t bytes)
-{
-	struct number n = number_fixed((double)bytes / (bytes < 1000000 ? 1e3 : 1e6), 1);
-
-	strcat(n.text, bytes < 1000000 ? " kB" : " MB");
-	return n;
-}
-
 static struct number share_of_row(const struct perfmap_row *row)
 {
 	struct number n = {"n/a"};
@@ -139,7 +131,7 @@ static void put_entries(FILE *out, const struct perfmap_row *row)
 	}
 	label_put_right(out, n.text, ENTRIES_COLUMNS);
 	put_gap(out);
-	label_put_right(out, row->has_file ? size_of(row->map_bytes).text : "-", SIZE_COLUMNS);
+	label_put_right(out, row->has_file ? number_bytes(row->map_bytes).text : "-", SIZE_COLUMNS);
 	put_gap(out);
 }
 

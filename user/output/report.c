@@ -197,7 +197,7 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 	if (!err)
 		err = read_requests(&r);
 	if (!err)
-		err = groups_ran(&r.groups, m, r.totals, r.sched);
+		err = groups_ran(&r.groups, m, r.totals, r.sched, r.o.by_workload);
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;

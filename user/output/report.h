@@ -33,6 +33,7 @@ struct report_options {
 	bool bottom_up;		   /* trees start at the leaves */
 	bool all;		   /* list the processes without CPU time, too */
 	bool summary;		   /* the first screen alone */
+	bool by_workload;	   /* one row of the tables each (model/workload.h) */
 	bool force;		   /* show shares although the books of samples have a gap */
 	struct report_window window;
 	const struct verdict_policy *limits; /* of verdicts; NULL = defaults */

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/share.h"
+#include "model/workload.h"
 #include "output/report_internal.h"
 
 void put_paint(const struct report *r, enum paint paint)
@@ -141,12 +142,12 @@ size_t put_process(const struct report *r, uint32_t process, size_t columns, boo
 {
 	const struct model_process *p = &r->m->processes[process];
 	const char *name = p->name[0] ? p->name : p->comm[0] ? p->comm : "(unknown)";
-	const char *where = p->flags & PROCESS_SELF ? "this recording"
-			    : p->container[0]	    ? p->container
-						    : p->unit;
-	char buf[NAME_BYTES * 2 + 8], safe[NAME_BYTES];
+	char buf[NAME_BYTES * 2 + 8], safe[NAME_BYTES], container[WORKLOAD_BYTES];
+	const char *where;
 	size_t n;
 
+	workload_container(p, container);
+	where = p->flags & PROCESS_SELF ? "this recording" : container[0] ? container : p->unit;
 	copy_name(safe, name, CUT_MIDDLE);
 	n = (size_t)snprintf(buf, sizeof(buf), p->flags & PROCESS_KERNEL ? "[%s]" : "%s", safe);
 	if (where[0]) {
@@ -348,6 +349,11 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns)
 	return (double)on_cpu_ns / (double)r->totals->elapsed_ns;
 }
 
+const char *report_row_title(const struct report *r)
+{
+	return r->o.by_workload ? "workload" : "process";
+}
+
 void put_row_end(const struct report *r, const struct group_row *row, size_t columns)
 {
 	char pid[16];
@@ -359,7 +365,11 @@ void put_row_end(const struct report *r, const struct group_row *row, size_t col
 	}
 	if (row->cnt > 1)
 		n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_process(r, row->process, columns - (size_t)(n > 0 ? n : 0), row->cnt == 1);
+	columns -= (size_t)(n > 0 ? n : 0);
+	if (r->groups.workloads && !(r->m->processes[row->process].flags & PROCESS_SELF))
+		put_name(r, r->groups.workloads[row->process], columns, CUT_MIDDLE, row->cnt == 1);
+	else
+		put_process(r, row->process, columns, row->cnt == 1);
 	if (row->cnt == 1) {
 		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
 		put_right(r, pid, PID_COLUMNS);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/workload.h"
 #include "output/report_groups.h"
 
 #define BIG_SHARE 0.05 /* of all CPU time: such a process always has a row of its own */
@@ -17,6 +18,7 @@ void groups_clear(struct groups *g)
 {
 	free(g->rows);
 	free(g->row_of);
+	free(g->workloads);
 	hash_clear(&g->index);
 	*g = (struct groups){0};
 }
@@ -46,6 +48,7 @@ uint64_t groups_hash(const struct model_process *p)
 
 struct group_key {
 	const struct model_process *process;
+	const char *workload; /* NULL = not by it */
 	bool selected;
 };
 
@@ -53,9 +56,19 @@ static bool same_label(const void *owner, uint32_t row, const void *key)
 {
 	const struct groups *g = owner;
 	const struct group_key *k = key;
+	uint32_t first = g->rows[row].process;
 
-	return g->rows[row].selected == k->selected &&
-	       groups_alike(&g->m->processes[g->rows[row].process], k->process);
+	if (g->rows[row].selected != k->selected)
+		return false;
+	if (k->workload)
+		return g->workloads[first] == k->workload &&
+		       !((g->m->processes[first].flags ^ k->process->flags) & PROCESS_SELF);
+	return groups_alike(&g->m->processes[first], k->process);
+}
+
+static uint64_t hash_of(const struct group_key *key)
+{
+	return key->workload ? hash_u64((uintptr_t)key->workload) : groups_hash(key->process);
 }
 
 /* Finds the row that the process joins, or adds one. Big ones are not found by others. */
@@ -66,12 +79,12 @@ static int group_get(struct groups *g, const struct group_key *key, uint32_t pro
 	int err;
 
 	if (!big)
-		row = hash_find(&g->index, groups_hash(key->process), same_label, g, key);
+		row = hash_find(&g->index, hash_of(key), same_label, g, key);
 	if (row == HASH_NONE) {
 		err = GROW(g->rows, g->rows_cnt, g->rows_cap);
 		row = (uint32_t)g->rows_cnt;
 		if (!err && !big)
-			err = hash_add(&g->index, groups_hash(key->process), row);
+			err = hash_add(&g->index, hash_of(key), row);
 		if (err)
 			return err;
 		g->rows[g->rows_cnt++] = (struct group_row){
@@ -89,8 +102,13 @@ static int add_process(struct groups *g, const struct totals *t, const struct to
 		       const struct sched *sched)
 {
 	const struct model_process *process = &g->m->processes[p->process];
-	struct group_key key = {process, is_selected(g->m, p)};
-	bool big = p->on_cpu_ns && (double)p->on_cpu_ns >= BIG_SHARE * (double)t->on_cpu_ns;
+	struct group_key key = {
+		.process = process,
+		.workload = g->workloads ? g->workloads[p->process] : NULL,
+		.selected = is_selected(g->m, p),
+	};
+	bool big = !key.workload && p->on_cpu_ns &&
+		   (double)p->on_cpu_ns >= BIG_SHARE * (double)t->on_cpu_ns;
 	struct group_row *row;
 	int err;
 
@@ -203,10 +221,10 @@ static bool is_idle(const struct groups *g, const struct total_process *p,
 	return !sched || !sched_wanted_ns(&sched->processes[p->process].sched);
 }
 
-int groups_ran(struct groups *g, const struct model *m, const struct totals *t,
-	       const struct sched *sched)
+int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
+	       bool by_workload)
 {
-	int err = 0;
+	int err;
 
 	*g = (struct groups){.m = m};
 	g->row_of = calloc(m->processes_cnt + 1, sizeof(*g->row_of));
@@ -214,6 +232,8 @@ int groups_ran(struct groups *g, const struct model *m, const struct totals *t,
 		return -ENOMEM;
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		g->row_of[i] = MODEL_NONE;
+	g->workloads = by_workload ? workloads_new(m) : NULL;
+	err = by_workload && !g->workloads ? -ENOMEM : 0;
 	for (size_t i = 0; !err && i < t->processes_cnt; i++) {
 		if (is_idle(g, &t->processes[i], sched))
 			g->idle++;

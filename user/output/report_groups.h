@@ -32,6 +32,8 @@ struct groups {
 	size_t shown;	  /* rows of the table: those selected alone, where -p or --cgroup selected
 			   * any */
 	uint32_t *row_of; /* by process: its row, or MODEL_NONE */
+	/* By process: interned (model/workload.h); NULL where rows are not by workload. */
+	const char **workloads;
 	size_t selected_cnt;	 /* rows; 0 where nothing limits the stacks */
 	struct hash_index index; /* builder's */
 	uint32_t idle;		 /* processes without CPU time that did not wait for it either and
@@ -39,9 +41,10 @@ struct groups {
 };
 
 /* Rows of the processes that ran, waited or are selected; sched: NULL where waits are not known.
+ * by_workload: one row each, however much a process of it took; names are interned in m.
  * Returns 0 or -ENOMEM; groups_clear() frees. */
-int groups_ran(struct groups *g, const struct model *m, const struct totals *t,
-	       const struct sched *sched);
+int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
+	       bool by_workload);
 /* The figures of a row: of all its processes together. */
 struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
 			    const struct group_row *row);

@@ -24,6 +24,9 @@ static struct report into(const struct report *r, char *buf)
 static void put_label(const struct report *r, const struct group_row *row, size_t columns)
 {
 	const struct model_process *p = &r->m->processes[row->process];
+	const char *name = r->groups.workloads ? r->groups.workloads[row->process]
+			   : p->name[0]	       ? p->name
+					       : p->comm;
 	char class[POLICY_BYTES] = "";
 
 	if (row->kernel) {
@@ -32,7 +35,7 @@ static void put_label(const struct report *r, const struct group_row *row, size_
 	}
 	if (row->cnt > 1)
 		fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_name(r, p->name[0] ? p->name : p->comm, columns, CUT_MIDDLE, false);
+	put_name(r, name, columns, CUT_MIDDLE, false);
 	if (row->cnt == 1) {
 		fprintf(r->out, " %u", p->tgid);
 		policy_of_process(r->m, row->process, class);

@@ -100,6 +100,11 @@ __attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char
 /* It in lines, the first one indented so far, later ones two columns more. */
 void put_paragraph(const struct report *r, const struct words *w, size_t indent);
 
+/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that ran or waited
+ * for it; NULL: nobody. */
+const struct group_row *report_most_cpu(const struct report *r);
+const struct group_row *report_most_runnable(const struct report *r);
+
 /* The next row of the table that "start here" speaks of and the report details: those with samples or
  * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
@@ -130,6 +135,7 @@ void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static 
 
 /* Ends a line of a table with a row's name in that many columns, and the pid of a single process in
  * PID_COLUMNS. */
+const char *report_row_title(const struct report *r); /* heading of that column */
 void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
 #define PID_COLUMNS 9
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "judge/verdicts.h"
+#include "model/workload.h"
 #include "output/report_internal.h"
 
 #define FORMAT	       1
@@ -114,6 +115,30 @@ static int put_culprits(const struct report *r, uint32_t process)
 	return 0;
 }
 
+/* Its container and pod; "" where not known. */
+static void put_identity(FILE *out, const struct model_process *p)
+{
+	const char *const texts[][2] = {
+		{"container", p->container},
+		{"container_id", p->container_id},
+		{"container_name", p->container_name},
+		{"runtime", p->runtime},
+		{"pod", p->pod},
+		{"pod_uid", p->pod_uid},
+		{"namespace", p->namespace},
+		{"qos", p->qos},
+	};
+	char workload[WORKLOAD_BYTES];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		put_text(out, texts[i][0], texts[i][1]);
+		putc(',', out);
+	}
+	workload_of(p, workload);
+	put_text(out, "workload", workload);
+	putc(',', out);
+}
+
 static int put_process_row(const struct report *r, const struct verdict_row *row)
 {
 	const struct model_process *p = &r->m->processes[row->process];
@@ -125,8 +150,7 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	putc(',', r->out);
 	put_text(r->out, "unit", p->unit);
 	putc(',', r->out);
-	put_text(r->out, "container", p->container);
-	putc(',', r->out);
+	put_identity(r->out, p);
 	put_verdict(r->out, verdicts_result(row));
 	fprintf(r->out, ",\"passing\":%s", row->episode ? "true" : "false");
 	put_when(r, row);
@@ -151,6 +175,29 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	return err;
 }
 
+/* One process stands for those of its name. */
+static void put_culprit(const struct report *r, const char *key, const struct group_row *row,
+			const char *figure, uint64_t ns)
+{
+	fprintf(r->out, ",\"%s\":{", key);
+	put_who(r->out, &r->m->processes[row->process]);
+	fprintf(r->out, ",\"processes\":%" PRIu32 ",", row->cnt);
+	put_value(r->out, figure, sched_mean(ns, r->sched->elapsed_ns));
+	putc('}', r->out);
+}
+
+/* Who takes most of an overloaded host. */
+static void put_saturation(const struct report *r)
+{
+	const struct group_row *cpu = report_most_cpu(r), *threads = report_most_runnable(r);
+
+	if (!cpu || !threads)
+		return;
+	put_culprit(r, "most_cpu", cpu, "running", cpu->sched.on_cpu_ns);
+	put_culprit(r, "most_runnable", threads, "runnable",
+		    threads->sched.on_cpu_ns + threads->sched.waited_ns);
+}
+
 int report_verdicts_json(const struct report *r)
 {
 	const struct verdicts *v = r->verdicts;
@@ -165,8 +212,11 @@ int report_verdicts_json(const struct report *r)
 		put_text(r->out, "missing", v->missing);
 	}
 	put_when(r, &v->host);
-	fprintf(r->out, ",\"judged\":%" PRIu32 ",\"hurt\":%" PRIu32 "},\n\"processes\":[",
-		v->judged, v->degraded);
+	fprintf(r->out, ",\"judged\":%" PRIu32 ",\"hurt\":%" PRIu32 ",\"hurt_services\":%" PRIu32,
+		v->judged, v->degraded, v->degraded_services);
+	if (v->host.result.verdict == VERDICT_HOST_OVERLOADED)
+		put_saturation(r);
+	fputs("},\n\"processes\":[", r->out);
 	for (size_t i = 0; !err && i < v->rows_cnt; i++) {
 		fputs(i ? ",\n" : "\n", r->out);
 		err = put_process_row(r, &v->rows[i]);

@@ -43,6 +43,24 @@ static void put_managed(const struct report *r, uint32_t process)
 	unnamed_free(u);
 }
 
+/* What its name does not tell of its container. */
+static void put_container(const struct report *r, const struct model_process *p)
+{
+	const char *const facts[] = {p->runtime, p->qos};
+
+	if (!p->container[0] || (!p->runtime[0] && !p->qos[0]))
+		return;
+	fputs("   container ", r->out);
+	put_name(r, p->container, 48, CUT_MIDDLE, false);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		if (!facts[i][0])
+			continue;
+		fputs(" · ", r->out);
+		put_name(r, facts[i], 16, CUT_END, false);
+	}
+	putc('\n', r->out);
+}
+
 static void put_facts(const struct report *r, const struct total_process *t)
 {
 	const struct model_process *p = &r->m->processes[t->process];
@@ -52,6 +70,7 @@ static void put_facts(const struct report *r, const struct total_process *t)
 		put_name(r, p->exe, r->o.width - 3, CUT_START, false);
 		putc('\n', r->out);
 	}
+	put_container(r, p);
 	if (p->exit_ns)
 		fputs("   ended during the recording\n", r->out);
 	if (!(p->flags & PROCESS_DOTNET))

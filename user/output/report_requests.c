@@ -9,14 +9,14 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "output/report_internal.h"
+#include "output/verdict_words.h"
 
-#define PORT_COLUMNS	7
-#define NOTE_PORTS	6 /* named in one note; the others are counted */
-#define SECONDS_SHOWN	8
-#define BAR_COLUMNS	30
-#define HOUR_NS		3600000000000ull
-#define YEAR_HOURS	8766
-#define PROTOCOLS_BYTES 48
+#define PORT_COLUMNS  7
+#define NOTE_PORTS    6 /* named in one note; the others are counted */
+#define SECONDS_SHOWN 8
+#define BAR_COLUMNS   30
+#define HOUR_NS	      3600000000000ull
+#define YEAR_HOURS    8766
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
@@ -318,6 +318,20 @@ static void put_unsure(const struct report *r, const struct ports *ports)
 	put_note(r, &n);
 }
 
+/* Requests that count neither as fast nor as slow. */
+static void put_unanswered(const struct report *r, const struct ports *ports)
+{
+	for (size_t i = 0; i < ports->shown; i++) {
+		char text[VERDICT_WORDS_BYTES];
+		struct note n = {0};
+
+		if (!unanswered_words(text, &ports->rows[i]->sum))
+			continue;
+		note_add(&n, "port %u: %s", ports->rows[i]->port, text);
+		put_note(r, &n);
+	}
+}
+
 static bool told_before(const struct ports *ports, size_t row, const char *blur)
 {
 	for (size_t i = 0; i < row; i++)
@@ -370,6 +384,7 @@ int report_requests(const struct report *r)
 	put_times(r, &ports);
 	put_stands(r, &ports);
 	put_meaning(r, &ports);
+	put_unanswered(r, &ports);
 	put_blurs(r, &ports);
 	put_unsure(r, &ports);
 	return 0;
@@ -377,27 +392,13 @@ int report_requests(const struct report *r)
 
 /* --- in the details of a process ------------------------------------------------------------- */
 
-static void protocols_text(char text[static PROTOCOLS_BYTES], uint8_t protocols)
-{
-	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other", "WebSocket"};
-
-	text[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!(protocols & 1u << i))
-			continue;
-		if (text[0])
-			strcat(text, ", ");
-		strcat(text, names[i]);
-	}
-}
-
 static void put_serves(const struct report *r, const struct requests_port *p)
 {
 	const struct model_served *s = &p->sum.served;
-	char protocols[PROTOCOLS_BYTES], address[NAME_BYTES];
+	char protocols[REQUESTS_PROTOCOLS_BYTES], address[NAME_BYTES];
 	struct note n = {0};
 
-	protocols_text(protocols, p->sum.protocols);
+	requests_protocols_text(protocols, p->sum.protocols);
 	/* Of a capture from elsewhere it may be any text. */
 	safe_name(address, p->address, 46, CUT_MIDDLE);
 	note_add(&n, "serves port %u", p->port);
@@ -408,7 +409,7 @@ static void put_serves(const struct report *r, const struct requests_port *p)
 	note_add(&n, ": %s requests on %s connections", number_count(s->begun).text,
 		 number_count(s->connections).text);
 	if (s->abandoned)
-		note_add(&n, ", %s abandoned before an answer", number_count(s->abandoned).text);
+		note_add(&n, ", %s ended without an answer", number_count(s->abandoned).text);
 	if (s->answered)
 		note_add(&n, "; mean time %s", long_time(s->time_ns / s->answered).text);
 	note_add(&n, "; T %s", threshold_text(p).text);

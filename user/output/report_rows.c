@@ -43,7 +43,7 @@ static void put_title(const struct report *r, struct shown shown)
 	if (shown.threads)
 		put_right(r, "threads ran", 13);
 	put_spaces(r, 2);
-	put_left(r, "process", shown.name);
+	put_left(r, report_row_title(r), shown.name);
 	put_right(r, "pid", PID_COLUMNS);
 	put_plain(r);
 	putc('\n', r->out);
@@ -76,21 +76,7 @@ static void put_row(const struct report *r, const struct group_row *row, struct 
 		put_right(r, cell, 13);
 	}
 	put_spaces(r, 2);
-	if (row->kernel) {
-		fputs("kernel threads\n", r->out);
-		return;
-	}
-	if (row->cnt > 1) {
-		int n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-
-		put_process(r, row->process, shown.name - (size_t)(n > 0 ? n : 0), false);
-		putc('\n', r->out);
-		return;
-	}
-	put_process(r, row->process, shown.name, true);
-	snprintf(cell, sizeof(cell), "%u", r->m->processes[row->process].tgid);
-	put_right(r, cell, PID_COLUMNS);
-	putc('\n', r->out);
+	put_row_end(r, row, shown.name);
 }
 
 /* CPU time of nobody, by what made the kernel side miss it. */

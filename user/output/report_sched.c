@@ -63,7 +63,7 @@ static void put_who(const struct report *r, const struct line *line, size_t colu
 static void put_title_end(const struct report *r, size_t columns)
 {
 	put_spaces(r, 2);
-	put_left(r, "process", columns);
+	put_left(r, report_row_title(r), columns);
 	put_right(r, "pid", PID_COLUMNS);
 	put_plain(r);
 	putc('\n', r->out);

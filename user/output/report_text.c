@@ -63,6 +63,15 @@ struct number number_time(uint64_t ns)
 	return r;
 }
 
+struct number number_bytes(uint64_t bytes)
+{
+	bool giga = bytes >= 1000000000, mega = bytes >= 1000000;
+	struct number r = number_fixed((double)bytes / (giga ? 1e9 : mega ? 1e6 : 1e3), 1);
+
+	strcat(r.text, giga ? " GB" : mega ? " MB" : " kB");
+	return r;
+}
+
 struct number number_utc(int64_t seconds)
 {
 	struct number r = {"time unknown"};

@@ -26,6 +26,8 @@ struct number number_fixed(double v, unsigned int decimals);
 struct number number_percent(double fraction);
 /* Nanoseconds as seconds, "12.3 s"; short times as "12.3 ms", "12 us". */
 struct number number_time(uint64_t ns);
+/* "12.3 kB", "12.3 MB", "12.3 GB" (of 1,000 each). */
+struct number number_bytes(uint64_t bytes);
 /* Seconds since the epoch as "2026-11-21 10:02:43 UTC". */
 struct number number_utc(int64_t seconds);
 

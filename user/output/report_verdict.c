@@ -77,9 +77,19 @@ static uint64_t runnable_ns(const struct model_sched *s)
 	return s->on_cpu_ns + s->waited_ns;
 }
 
+const struct group_row *report_most_cpu(const struct report *r)
+{
+	return most_of(r, ran_ns);
+}
+
+const struct group_row *report_most_runnable(const struct report *r)
+{
+	return most_of(r, runnable_ns);
+}
+
 static void add_culprits(const struct report *r, struct words *w)
 {
-	const struct group_row *cpu = most_of(r, ran_ns), *threads = most_of(r, runnable_ns);
+	const struct group_row *cpu = report_most_cpu(r), *threads = report_most_runnable(r);
 	char label[NAME_BYTES];
 
 	if (!cpu || !threads)
@@ -112,8 +122,11 @@ static int add_victims(const struct report *r, struct words *w)
 		for (size_t i = 1; i < r->groups.rows_cnt; i++)
 			if (waiting[i] > waiting[most])
 				most = i;
-		if (!r->groups.rows_cnt || waiting[most] < 0.005)
+		if (!r->groups.rows_cnt || waiting[most] < 0.005) {
+			if (!shown)
+				words_add(w, "; who is hurt does not wait for a CPU, see below");
 			break;
+		}
 		report_label(r, &r->groups.rows[most], VICTIM_COLUMNS, label);
 		words_add(w, "%s%s %s", shown ? ", " : "; hurt, by threads that wait: ", label,
 			  number_fixed(waiting[most], 2).text);
@@ -166,13 +179,19 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 	}
 }
 
-/* Whose verdict the host has, where it is not its own. */
-static void add_hurt_count(const struct verdicts *v, struct words *w)
+/* Whose verdict the host has, where it is not its own. Work that waits its turn is another trouble than a
+ * service that keeps people waiting. */
+static void add_hurt_count(const struct report *r, struct words *w)
 {
+	const struct verdicts *v = r->verdicts;
+	bool serves = v->degraded_services || report_requests_off(r);
+
 	if (v->degraded)
-		words_add(w, "; %s of %s processes hurt%s", number_count(v->degraded).text,
+		words_add(w, "; %s of %s processes %s%s%s", number_count(v->degraded).text,
 			  number_count(v->judged).text,
-			  is_calm(v->host.result.verdict) ? " for a while" : "");
+			  v->degraded_services ? "hurt" : "short of CPU",
+			  is_calm(v->host.result.verdict) ? " for a while" : "",
+			  serves ? "" : ", none seen to serve requests");
 	else
 		words_add(w, "; nobody is hurt%s",
 			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
@@ -192,25 +211,38 @@ static void add_host(const struct report *r, struct words *w)
 	if (v->missing) {
 		words_add(w, "%s", v->missing);
 		if (v->degraded)
-			add_hurt_count(v, w);
+			add_hurt_count(r, w);
 		return;
 	}
 	add_evidence(w, &host->result, &host->input, host_figures(host));
-	add_hurt_count(v, w);
+	add_hurt_count(r, w);
 	if (host->episode) {
 		words_add(w, "; %s ", verdict_id(host->worst_result.verdict));
 		add_run(r, w, host);
 	}
 }
 
-static void put_remedy(const struct report *r, enum verdict verdict, bool stuck)
+/* What is true of a verdict's processes. */
+struct remedy_notes {
+	bool stuck;   /* of one a request hangs */
+	bool service; /* one has a service signal */
+	bool others;  /* another service is hurt, too */
+};
+
+static void put_remedy(const struct report *r, enum verdict verdict, struct remedy_notes notes)
 {
+	bool waits = verdict == VERDICT_STARVED || verdict == VERDICT_OVERSUBSCRIBED;
 	struct words w = {0};
 
 	if (!verdict_remedy(verdict)[0])
 		return;
 	words_add(&w, "→ %s", verdict_remedy(verdict));
-	if (stuck)
+	if (waits && !notes.service)
+		words_add(&w, ". Work that may wait: start it with nice, or set \"progress\" and "
+			      "\"run-delay\" for it, see --limit");
+	if (verdict == VERDICT_INELASTIC && notes.others)
+		words_add(&w, ". A proxy is as slow as the service behind it: look at that first");
+	if (notes.stuck)
 		words_add(&w, ". Long polls and streams wait by design: then set \"stuck\" for "
 			      "that process, see --limit");
 	put_paragraph(r, &w, 4);
@@ -235,7 +267,7 @@ static int put_host(const struct report *r)
 	add_culprits(r, &who);
 	err = add_victims(r, &who);
 	put_paragraph(r, &who, 2);
-	put_remedy(r, verdict, false);
+	put_remedy(r, verdict, (struct remedy_notes){0});
 	return err;
 }
 
@@ -420,22 +452,28 @@ static void groups_free(struct verdict_groups *all)
 int report_verdict(const struct report *r)
 {
 	_cleanup_(groups_free) struct verdict_groups all = {0};
+	struct remedy_notes notes = {0};
+	uint32_t services = 0;
 	int err = put_host(r);
-	bool stuck = false;
 
 	if (!err)
 		err = group_rows(r, &all);
+	for (size_t i = 0; !err && i < all.groups_cnt; i++)
+		services += is_hurt(all.groups[i].row) &&
+			    verdict_has_signal(verdicts_input(all.groups[i].row));
 	for (size_t i = 0; !err && i < all.groups_cnt; i++) {
 		const struct verdict_row *row = all.groups[i].row;
 		enum verdict verdict = verdict_of_row(row);
 
 		err = put_group(r, &all.groups[i]);
-		stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
+		notes.stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
+		notes.service |= verdict_has_signal(verdicts_input(row));
 		/* Once for all that have the same. */
 		if (i + 1 < all.groups_cnt && verdict_of_row(all.groups[i + 1].row) == verdict)
 			continue;
-		put_remedy(r, verdict, stuck);
-		stuck = false;
+		notes.others = services > 1;
+		put_remedy(r, verdict, notes);
+		notes = (struct remedy_notes){0};
 	}
 	if (!err)
 		put_more(r, &all);

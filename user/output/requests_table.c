@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "output/label.h"
+#include "output/verdict_words.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -293,19 +294,27 @@ static void put_slow(const struct table *t)
 	put_words(t, text, 2, 2);
 }
 
-static void put_blur(const struct table *t)
+static void put_note(const struct table *t, uint32_t row, const char *note)
+{
+	size_t at;
+
+	fputs("  ", t->out);
+	at = 2 + put_endpoint(t, &t->m->endpoints[row], t->o.width / 2);
+	putc(':', t->out);
+	put_words(t, note, at + 1, 4);
+}
+
+static void put_notes(const struct table *t)
 {
 	for (size_t i = 0; i < t->rows_cnt; i++) {
-		const struct model_endpoint *e = &t->m->endpoints[t->rows[i]];
-		const char *blur = requests_blur(&t->r->endpoints[t->rows[i]]);
-		size_t at;
+		const struct requests_sum *s = &t->r->endpoints[t->rows[i]];
+		const char *blur = requests_blur(s);
+		char text[VERDICT_WORDS_BYTES];
 
-		if (!blur)
-			continue;
-		fputs("  ", t->out);
-		at = 2 + put_endpoint(t, e, t->o.width / 2);
-		putc(':', t->out);
-		put_words(t, blur, at + 1, 4);
+		if (unanswered_words(text, s))
+			put_note(t, t->rows[i], text);
+		if (blur)
+			put_note(t, t->rows[i], blur);
 	}
 }
 
@@ -353,42 +362,25 @@ static void put_histogram(const struct table *t, const struct requests_sum *s)
 	}
 }
 
-static const char *protocols_text(uint8_t protocols, char text[static 64])
-{
-	static const struct {
-		uint8_t bit;
-		const char *name;
-	} names[] = {{PROTOCOL_HTTP1, "HTTP/1"},
-		     {PROTOCOL_HTTP2, "HTTP/2"},
-		     {PROTOCOL_TLS, "TLS"},
-		     {PROTOCOL_OTHER, "other"}};
-	size_t n = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (protocols & names[i].bit)
-			n += (size_t)snprintf(text + n, 64 - n, "%s%s", n ? ", " : "",
-					      names[i].name);
-	return *text ? text : "not known";
-}
-
 static void put_details(const struct table *t, uint32_t row)
 {
 	const struct model_endpoint *e = &t->m->endpoints[row];
 	const struct requests_sum *s = &t->r->endpoints[row];
 	const struct model_served *v = &s->served;
-	char address[NAME_BYTES], protocols[64], line[8 * NUMBER_BYTES];
+	char address[NAME_BYTES], protocols[REQUESTS_PROTOCOLS_BYTES], line[8 * NUMBER_BYTES];
 	bool v6 = strchr(e->address, ':') != NULL;
 
 	putc('\n', t->out);
 	put_endpoint(t, e, t->o.width - 20);
 	fprintf(t->out, ", pid %u\n", t->m->processes[e->process].tgid);
 	label_name(address, e->address, 48, CUT_END);
+	requests_protocols_text(protocols, s->protocols);
 	fprintf(t->out, "  listens at %s%s%s:%u · speaks %s\n", v6 ? "[" : "",
 		*address ? address : "?", v6 ? "]" : "", e->port,
-		protocols_text(s->protocols, protocols));
+		*protocols ? protocols : "not known");
 	snprintf(line, sizeof(line),
-		 "%s new connections · %s requests, %s answered, %s given up · %s bytes in, %s out",
+		 "%s new connections · %s requests, %s answered, %s ended without an answer · %s "
+		 "bytes in, %s out",
 		 number_count(v->connections).text, number_count(v->begun).text,
 		 number_count(v->answered).text, number_count(v->abandoned).text,
 		 number_count(v->received_bytes).text, number_count(v->sent_bytes).text);
@@ -417,7 +409,8 @@ static void put_head(const struct table *t)
 				.text);
 	fprintf(t->out, " · %s · ", number_time(t->r->elapsed_ns).text);
 	if (t->all_cnt)
-		fprintf(t->out, "%zu endpoint%s served\n", t->all_cnt, t->all_cnt == 1 ? "" : "s");
+		fprintf(t->out, "%s endpoint%s served\n", number_count(t->all_cnt).text,
+			t->all_cnt == 1 ? "" : "s");
 	else
 		fputs("no request, and none unanswered\n", t->out);
 }
@@ -428,13 +421,13 @@ static void put_table(const struct table *t)
 	for (size_t i = 0; i < t->rows_cnt; i++)
 		put_row(t, t->rows[i]);
 	if (t->rows_cnt < t->all_cnt)
-		fprintf(t->out, "  … %zu more, with fewer answers and none stuck longer\n",
-			t->all_cnt - t->rows_cnt);
+		fprintf(t->out, "  … %s more, with fewer answers and none stuck longer\n",
+			number_count(t->all_cnt - t->rows_cnt).text);
 	put_slow(t);
 	if (t->m->slices_cnt > 1)
 		fprintf(t->out, "  %soldest, stuck%s: the most at the end of a second\n",
 			t->open ? "open: at the end; " : "", t->queue ? ", queue" : "");
-	put_blur(t);
+	put_notes(t);
 	for (size_t i = 0; t->o.verbose && i < t->rows_cnt; i++)
 		put_details(t, t->rows[i]);
 }

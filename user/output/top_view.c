@@ -9,9 +9,6 @@
 #include "model/paths.h"
 #include "model/share.h"
 
-/* By how much the readings at the two ends of a slice may differ on a busy host, a CPU. */
-#define BOOKS_READ_NS 50e6
-
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* --- hottest methods ------------------------------------------------------------------------- */
@@ -177,27 +174,6 @@ static int sum_requests(struct top_view *v)
 	return 0;
 }
 
-static bool is_apart(uint64_t a_ns, uint64_t b_ns, double allowed_ns)
-{
-	return (a_ns > b_ns ? (double)(a_ns - b_ns) : (double)(b_ns - a_ns)) > allowed_ns;
-}
-
-/* Threads have their figures since the recording's start, the books of CPUs those of the slice. Accounts
- * are read a moment before the books: over a capture that is nothing, in one slice it may be a part. */
-static struct books slice_books(const struct top_view *v, struct totals *totals)
-{
-	struct books b;
-	double allowed_ns;
-
-	totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
-	b = books_of(v->m, totals);
-	allowed_ns =
-		BOOKS_SWITCH_GAP * (double)b.capacity_ns + (double)v->m->cpus_cnt * BOOKS_READ_NS;
-	b.switches_gap = is_apart(b.capacity_ns, b.covered_ns, allowed_ns);
-	b.threads_off = is_apart(totals->cpu_elapsed_ns, b.covered_ns, allowed_ns);
-	return b;
-}
-
 /* Each process that wanted CPU or serves, by the figures of this slice. 0 or -ENOMEM. */
 static int judge(struct top_view *v, const struct verdict_policy *policy)
 {
@@ -206,7 +182,10 @@ static int judge(struct top_view *v, const struct verdict_policy *policy)
 
 	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
 	if (totals && v->judged) {
-		books = slice_books(v, totals);
+		/* Threads have their figures since the recording's start, the books of CPUs those of
+		 * the slice. */
+		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
+		books = books_of(v->m, totals);
 		v->verdicts = verdicts_new(&(struct verdict_sources){
 			.m = v->m,
 			.totals = totals,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "output/report_text.h"
 
 /* A limit is written as it was set: "80 %", "12.5 %". */
@@ -35,10 +36,13 @@ static void share_words(char *buf, const char *what, const struct verdict_eviden
 
 static void stuck_words(char *buf, const struct verdict_evidence *e, uint32_t stuck)
 {
-	char cnt[NUMBER_BYTES + 16] = "";
+	char cnt[2 * NUMBER_BYTES + 32] = "", age[NUMBER_BYTES + 16] = "";
 
+	/* Counted by an age of its own, whatever the limit is. */
+	if (e->limit != (double)STUCK_NS)
+		snprintf(age, sizeof(age), " for over %s", number_time(STUCK_NS).text);
 	if (e->bad && stuck)
-		snprintf(cnt, sizeof(cnt), "%s unanswered, ", number_count(stuck).text);
+		snprintf(cnt, sizeof(cnt), "%s unanswered%s, ", number_count(stuck).text, age);
 	snprintf(buf, VERDICT_WORDS_BYTES, "%s%s %s (limit %s)", cnt,
 		 cnt[0] ? "the oldest for" : "oldest unanswered request",
 		 number_time((uint64_t)e->value).text, number_time((uint64_t)e->limit).text);
@@ -51,6 +55,12 @@ static void request_words(char *buf, const struct verdict_evidence *e,
 	case FIGURE_SLOW_SHARE:
 		snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s requests slow (limit %s)",
 			 number_percent(e->value).text, number_count(in->requests).text,
+			 percent_limit(e->limit).text);
+		break;
+	case FIGURE_UNANSWERED:
+		snprintf(buf, VERDICT_WORDS_BYTES,
+			 "%s of %s requests ended without an answer (limit %s)",
+			 number_percent(e->value).text, number_count(in->ended).text,
 			 percent_limit(e->limit).text);
 		break;
 	case FIGURE_STUCK:
@@ -131,6 +141,7 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 		break;
 	case FIGURE_SLOW_SHARE:
 	case FIGURE_STUCK:
+	case FIGURE_UNANSWERED:
 	case FIGURE_DROPS:
 	case FIGURE_SIGNAL:
 	case FIGURE_REQUESTS:
@@ -139,4 +150,22 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 	default:
 		host_words(buf, e);
 	}
+}
+
+/* From so many, and this share, on. */
+#define UNANSWERED_MIN	 10
+#define UNANSWERED_SHARE 0.01
+
+bool unanswered_words(char buf[static VERDICT_WORDS_BYTES], const struct requests_sum *sum)
+{
+	double share = requests_unanswered_share(sum);
+
+	if (sum->served.abandoned < UNANSWERED_MIN || share < UNANSWERED_SHARE)
+		return false;
+	snprintf(
+		buf, VERDICT_WORDS_BYTES,
+		"%s requests (%s) ended without an answer, since the client gave up or the service "
+		"closed; they count neither as fast nor as slow",
+		number_count(sum->served.abandoned).text, number_percent(share).text);
+	return true;
 }

@@ -6,10 +6,14 @@
  * locale; no strings of strangers are in it. Pure; no threads.
  */
 #include "judge/verdict.h"
+#include "model/requests.h"
 
 #define VERDICT_WORDS_BYTES 256
 
 /* "progress 33.3 % (limit 80 %)". input: what the verdict was made from. */
 void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_evidence *evidence,
 		   const struct verdict_input *input);
+
+/* "27 requests (14.1 %) ended without an answer, since ..."; false where they are too few to be told. */
+bool unanswered_words(char buf[static VERDICT_WORDS_BYTES], const struct requests_sum *sum);
 #endif

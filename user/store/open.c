@@ -15,8 +15,6 @@
 #include "base/cleanup.h"
 #include "store/private.h"
 
-/* What a copy may take of the temporary folder: a day of a busy host is below 2 GB. */
-#define COPY_MAX_BYTES (4ull << 30)
 /* A reader that meets a writer's commit waits for it. */
 #define BUSY_WAIT_MS 3000
 /* Some ten times what a slow machine needs under sanitizers. */
@@ -217,7 +215,7 @@ static int open_database(struct reading *r, const char *path, int flags)
 
 /* --- private copy ---------------------------------------------------------------------------- */
 
-static int copy_bytes(int from, int to, uint64_t max)
+int copy_bytes(int from, int to, uint64_t max)
 {
 	_cleanup_free_ char *buf = malloc(1 << 16);
 	uint64_t at = 0;
@@ -396,7 +394,8 @@ static int open_copy(struct reading *r, const char *real, int fd)
 	return open_database(r, path, SQLITE_OPEN_READWRITE);
 }
 
-int reading_open(struct reading *r, const char *path)
+/* copy: a private one where it takes one to read the file, else -EUCLEAN there. */
+static int open_reading(struct reading *r, const char *path, bool copy)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
@@ -427,11 +426,21 @@ int reading_open(struct reading *r, const char *path)
 		sqlite3_close(r->db);
 		r->db = NULL;
 	}
-	err = open_copy(r, real, fd);
+	err = copy ? open_copy(r, real, fd) : -EUCLEAN;
 out:
 	if (err)
 		reading_close(r);
 	return err;
+}
+
+int reading_open(struct reading *r, const char *path)
+{
+	return open_reading(r, path, true);
+}
+
+int reading_open_in_place(struct reading *r, const char *path)
+{
+	return open_reading(r, path, false);
 }
 
 void reading_close(struct reading *r)

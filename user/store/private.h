@@ -234,7 +234,14 @@ int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
 int reading_open(struct reading *r, const char *path);
+/* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder was
+ * killed while it wrote, or a log lies beside it). */
+int reading_open_in_place(struct reading *r, const char *path);
 void reading_close(struct reading *r);
+/* All of a file into another, from its start: 0, -EFBIG beyond max bytes, or negative errno. */
+int copy_bytes(int from, int to, uint64_t max);
+/* What a copy may take of a folder: a day of a busy host is below 2 GB. */
+#define COPY_MAX_BYTES (4ull << 30)
 /* True when the reading has used up its processor time. */
 bool reading_overdue(const struct reading *r);
 

@@ -78,6 +78,25 @@ void store_update_free(struct store_update *update);
  */
 int store_newest(const char *dir, char **ret_path);
 
+/* What a short look at a capture tells. */
+struct store_look {
+	bool writing;	    /* its recorder has it open */
+	bool complete;	    /* ended on purpose; else it was cut short, or is being written */
+	uint64_t length_ns; /* 0 = not known: it was cut off while it was written */
+};
+/* Looks at a capture without reading its tables (about 1 ms). Not from the process that writes it, whose
+ * locks would go (likewise store_copy()). Errors as store_read(). */
+int store_look(const char *path, struct store_look *ret_look);
+
+/*
+ * Writes a copy of a capture into a file, at its start; the copy is one file, whole in itself, also when
+ * the capture is being written (then it ends with the last slice) or its recorder was killed (rolled
+ * back). For as long as that takes, its recorder cannot write: to should be a file, not a pipe or a
+ * socket, while store_look() says so. Errors as store_read(), and those of writing to `to`: -ENOSPC,
+ * -EPIPE, -EINTR a signal came.
+ */
+int store_copy(const char *path, int to);
+
 /* "HOST-YYYYMMDDTHHMMSSZ.hotrun" in UTC; characters of host that do not belong into a file name
  * become '_'. Returns owned, or NULL with errno. */
 char *store_default_path(const char *host, int64_t unix_s);

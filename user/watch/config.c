@@ -238,7 +238,7 @@ void watch_config_put_help(FILE *out)
 		const struct setting *s = &settings[i];
 		int used = fprintf(out, "      --%s %s", s->name, s->value);
 
-		fprintf(out, "%*s%s", used < 28 ? 28 - used : 2, "", s->help);
+		fprintf(out, "%*s%s", used < 26 ? 26 - used : 2, "", s->help);
 		if (s->preset)
 			fprintf(out, " (default %s)", s->preset);
 		putc('\n', out);

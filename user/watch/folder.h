@@ -9,6 +9,9 @@
  *	HOST-20261121T190000Z-rotate.hotrun	HOST-20261121T191202Z-trigger.hotrun, .txt, .html
  *	lock, state, control			hotrun's own
  *	.*.new					unfinished; removed at the next start
+ *
+ * Names of captures and papers consist of letters, digits, '.', '_' and '-' alone, as above: what else lies
+ * there is not hotrun's, is not listed, and is never removed.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +19,7 @@
 
 #define FOLDER_DEFAULT	  "/var/lib/hotrun"
 #define FOLDER_NAME_BYTES 256
+#define FOLDER_FILES	  100000
 
 enum folder_kind { FOLDER_CAPTURE, FOLDER_TEXT, FOLDER_PAGE };
 
@@ -23,31 +27,50 @@ struct folder_file {
 	char name[FOLDER_NAME_BYTES];
 	enum folder_kind kind;
 	bool trigger;	/* asked for; else by rotation */
-	int64_t time_s; /* Unix time, from the name; of its last change where the name tells none */
+	int64_t time_s; /* Unix time, from the name; of its last change where that is no date */
 	uint64_t bytes;
 };
 
+/* A capture with its papers. */
+struct folder_capture {
+	char name[FOLDER_NAME_BYTES]; /* of the capture, also when only papers are left of it */
+	bool capture, text, page;     /* are there */
+	bool trigger;
+	int64_t time_s;
+	uint64_t capture_bytes, bytes; /* bytes: with the papers */
+};
+
 /* Opens the folder, for the recorder (create: made when missing, must be ours and nobody else's to
- * write) or for a reader (must not be anybody's to write but its owner's). A sentence is in why.
- * *ret_fd is owned by the caller. -ENOENT, -ENOTDIR, -EPERM (not ours, or open to others), -ELOOP... */
+ * write) or for a reader (must not be anybody's to write but its owner's). Of what fails a sentence that
+ * names the path is in why. *ret_fd is owned by the caller. -ENOENT, -ENOTDIR, -EPERM (not ours, or open to
+ * others), -ELOOP (a link), -EACCES... */
 int folder_open(const char *path, bool create, char *why, size_t why_bytes, int *ret_fd);
-/* Takes the lock, which ends with the process. *ret_fd owned. -EBUSY: why names the pid that holds it. */
+/* False when it was removed, moved, or another one lies under that path by now. */
+bool folder_stays(int dir, const char *path);
+/* Takes the lock, which ends with the process (however it ends). *ret_fd owned. -EBUSY: why names the pid
+ * that holds it, or what is wrong with the file. */
 int folder_lock(int dir, char *why, size_t why_bytes, int *ret_fd);
-/* Captures and papers, newest first; others are left out. At most 100,000 are looked at. *ret_files owned
+/* Captures and papers, newest first; others are left out. At most FOLDER_FILES are looked at. *ret_files owned
  * by the caller. 0, -ENOMEM or the errno of reading the folder. */
 int folder_list(int dir, struct folder_file **ret_files, size_t *ret_cnt);
-/* Removes what an earlier run left unfinished (".*.new" of ours), returns how many. Captures that were cut
- * short stay: they can be read. */
+/* The same files, a row for each capture: what the retention counts. *ret_captures owned by the caller. */
+int folder_captures(int dir, struct folder_capture **ret_captures, size_t *ret_cnt);
+/* Removes what an earlier run left unfinished (".*.new" of ours, and of the store: ".hotrun-*.tmp", journals
+ * of captures that are gone), returns how many. For who holds the lock. Captures that were cut short stay:
+ * they can be read. */
 unsigned int folder_clean(int dir);
-/* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet (-2, -3, ... before the dot). 0 or
- * negative errno. */
+/* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet, nor are papers of that name (-2, -3, ...
+ * before the dot). What does not belong into a name becomes '_'. 0 or negative errno; -EEXIST: too many of
+ * that second. */
 int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
 		char ret_name[static FOLDER_NAME_BYTES]);
 /* True for names of captures and papers, and nothing else: no slash, no dot in front. */
 bool folder_is_name(const char *name);
 /* Opens one for reading: a regular file of the folder's owner. *ret_fd owned. -EINVAL: no such name is
- * possible. */
+ * possible; -EPERM: not the owner's, or no file. */
 int folder_get(int dir, const char *name, int *ret_fd);
-/* Removes a capture with its papers. 0 or negative errno. */
+/* Removes a capture with its papers and what SQLite left beside it; also papers alone. 0; -EINVAL: no such
+ * name of a capture is possible; -ENOENT: nothing of it was there; -EPERM: not of the folder's owner, or no
+ * file; else the errno of removing it. */
 int folder_remove(int dir, const char *capture);
 #endif

@@ -118,9 +118,8 @@ static void measure(struct governor *g, const struct governor_input *in)
 	judge(g, in->now_ns);
 }
 
-struct governor_plan governor_step(struct governor *g, const struct governor_input *in)
+struct governor_plan governor_plan(const struct governor *g)
 {
-	measure(g, in);
 	return (struct governor_plan){
 		.level = g->level,
 		.sample_hz = rate_of(g),
@@ -128,6 +127,12 @@ struct governor_plan governor_step(struct governor *g, const struct governor_inp
 		.switches = g->level < GOVERNOR_NO_SWITCHES,
 		.cost = g->cost,
 	};
+}
+
+struct governor_plan governor_step(struct governor *g, const struct governor_input *in)
+{
+	measure(g, in);
+	return governor_plan(g);
 }
 
 const char *governor_level_id(enum governor_level level)

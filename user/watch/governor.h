@@ -63,6 +63,8 @@ void governor_init(struct governor *g, const struct governor_options *options,
 /* For once a slice. Changes the level by one step at the most; levels that would give up nothing, because
  * the rate is low or requests are not wanted anyway, are no steps. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
+/* What is on at the level as it is. */
+struct governor_plan governor_plan(const struct governor *g);
 /* "rate-half"; and a sentence for people. Static. */
 const char *governor_level_id(enum governor_level level);
 const char *governor_level_text(enum governor_level level);

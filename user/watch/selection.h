@@ -12,21 +12,31 @@
 #include "model/model.h"
 
 #define SELECTION_MAX 64
+/* An id may be given from the front as `docker ps` and `crictl` show it; less is taken for a name. */
+#define SELECTION_ID_MIN 8
+
+/* Of the options --include RULE and --exclude RULE. */
+#define SELECTION_HELP                                                                           \
+	"      --include RULE      show only who fits, one by one; RULE: unit=GLOB, pod=GLOB,\n" \
+	"                          namespace=GLOB, container=GLOB (or its id from the\n"         \
+	"                          front), name=GLOB, or GLOB (a name); again for more\n"        \
+	"      --exclude RULE      leave out who fits; the host's figures still count them\n"
 
 enum selection_field {
 	SELECT_NAME, /* name, comm */
 	SELECT_UNIT,
-	SELECT_CONTAINER, /* its name, or its id from the front */
+	SELECT_CONTAINER, /* its name, or its id from the front; what has no name by its short text */
 	SELECT_POD,
 	SELECT_NAMESPACE,
 };
 
 struct selection_rule {
 	enum selection_field field;
-	char pattern[256]; /* fnmatch(3) */
+	char pattern[256]; /* fnmatch(3), '/' and a leading '.' as any other character */
 };
 
-/* With rules to include, who fits none of them is out; who fits one to exclude is out in any case. */
+/* With rules to include, who fits none of them is out; who fits one to exclude is out in any case. What
+ * is not known of a process fits no rule, not even "*". Zeroed: everybody is in. */
 struct selection {
 	struct selection_rule include[SELECTION_MAX], exclude[SELECTION_MAX];
 	size_t include_cnt, exclude_cnt;

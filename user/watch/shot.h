@@ -30,14 +30,19 @@ struct shot_options {
  * -ENOMEM. *ret_shot owned by the caller. */
 int shot_new(const struct shot_options *options, const struct ring *ring, const struct model *live,
 	     struct shot **ret_shot);
-/* The newest slice of live has closed: writes it. A file that somebody holds locked gets it with the next
- * one, bounded. 0, or what store_write_slice() says (-ENOSPC: what was written before can be read). */
+/* The newest slice of live has closed: writes it, and those before it that it has not got yet. A file that
+ * somebody holds locked gets it with one of the next, up to 32 MiB; each try waits for a second. 0, or what
+ * store_write_slice() says (-ENOSPC: what was written before can be read). */
 int shot_slice(struct shot *s, const struct model *live);
 /* True when the last slice is in. */
 bool shot_is_over(const struct shot *s);
 /* live goes away: extract_leave(). */
 void shot_leave(struct shot *s);
-/* Marks the capture complete and closes it. Takes the shot, also on an error. */
+/* Bytes of memory that it holds, extract_bytes(): a long one on a host where many short processes come and
+ * go is to be ended, and another begun, before it is too large. */
+size_t shot_memory_bytes(const struct shot *s);
+/* Marks the capture complete and closes it; waits three seconds for who holds it locked. Takes the shot,
+ * also on an error. */
 int shot_finish(struct shot *s);
 /* Closes without the mark. Takes NULL. */
 void shot_free(struct shot *s);

@@ -20,14 +20,16 @@ struct state {
 };
 
 /* Reads what an earlier run left; a file that is missing, damaged, not ours or of a newer version gives an
- * empty state. 0, or a negative errno that says why it is empty (-ENOENT: the first start). */
+ * empty state. 0, or a negative errno that says why it is empty: -ENOENT the first start; -EINVAL damaged,
+ * too large, or no file; -EPROTO a newer version; -EPERM not ours; -ELOOP a link. */
 int state_read(int dir, struct state *ret_state);
-/* 0 or negative errno; the former state stays whole. */
+/* 0 or negative errno; the former state stays whole. Not flushed to the disk: what a power failure leaves is
+ * the former one, this one, or damaged. */
 int state_write(int dir, const struct state *state);
 /* Pure: notes a start at now_s, and returns how many seconds to wait before attaching: 0 for the first
  * three starts within five minutes that did not end on purpose, then 1, 2, 4 ... 60. Times in the future
- * do not count. */
+ * do not count. A run that ended on purpose ends the count; this one has not, until clean is set. */
 unsigned int state_start(struct state *state, int64_t now_s);
-/* Pure: parses the text of the file. 0 or -EINVAL. */
+/* Pure: parses the text of the file, to its last byte. 0; -EINVAL; -EPROTO a newer version. */
 int state_parse(const char *text, size_t len, struct state *ret_state);
 #endif

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Row `watch`: what the resident recorder costs, on an idle host and beside a busy .NET service.
+
+CPU: of its own threads, and of its BPF programs by the kernel's statistics, which cost time themselves (an
+upper bound), in a pass of their own. Budget: 0.5 % of the host's CPUs, the governor off, so that nothing is
+given up. Throughput of the service with and without, in turning order, as row `service` does.
+"""
+import os
+import re
+import time
+import urllib.request
+
+import kit
+from row_itself import ring_kib
+from web import Web, free_port
+
+WINDOW = 3
+
+
+class Watch:
+    def __init__(self, *options):
+        self.dir, self.port = kit.path('watch'), free_port()
+        self.child = kit.start([kit.HOTRUN, 'watch', '--dir', self.dir, '--listen',
+                                f'127.0.0.1:{self.port}', '--budget', '0', *options])
+        end = time.monotonic() + 30
+        while not self.ready():
+            if self.child.poll() is not None or time.monotonic() > end:
+                raise kit.CannotMeasure('hotrun watch: ' + self.child.output()[-300:])
+            time.sleep(0.1)
+
+    def get(self, path):
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/{path}', timeout=5) as answer:
+            return answer.read().decode()
+
+    def ready(self):
+        try:
+            return self.get('readyz') is not None
+        except OSError:
+            return False
+
+    def metric(self, name):
+        found = re.search(rf'^{re.escape(name)}(?:{{[^}}]*}})? ([0-9.eE+-]+)$', self.get('metrics'), re.M)
+        if not found:
+            raise kit.CannotMeasure(f'/metrics lacks {name}')
+        return float(found.group(1))
+
+    def end(self):
+        self.child.end(kit.signal.SIGTERM)
+
+
+def cost(watch, seconds):
+    """(own, BPF programs) of the host's CPUs, in per cent, over so long."""
+    kit.bpf_stats(1)
+    try:
+        ids = kit.bpf_ids(watch.child.pid, 'prog')
+
+        def look():
+            ours = [p for i, p in kit.bpf_objects('prog').items() if i in ids]
+            return (time.monotonic(), kit.cpu_seconds(watch.child.pid),
+                    sum(p.get('run_time_ns', 0) for p in ours) / 1e9)
+        first = look()
+        told = watch.metric('hotrun_bpf_seconds_total')
+        time.sleep(seconds)
+        last = look()
+        told = watch.metric('hotrun_bpf_seconds_total') - told
+    finally:
+        kit.bpf_stats(0)
+    elapsed, own, bpf = [b - a for a, b in zip(first, last)]
+    return (100 * own / elapsed / os.cpu_count(), 100 * bpf / elapsed / os.cpu_count(),
+            told / bpf if bpf else 0)
+
+
+def locked_bytes(pid):
+    ids = kit.bpf_ids(pid, 'map')
+    return sum(m.get('bytes_memlock', 0) for i, m in kit.bpf_objects('map').items() if i in ids)
+
+
+def measure_cost(results, name, watch, seconds):
+    own, bpf, told = cost(watch, seconds)
+    results.add('watch', f'{name}: its own CPU', own, '% of all CPUs')
+    results.add('watch', f'{name}: BPF programs', bpf, '% of all CPUs')
+    results.add('watch', f'{name}: both', own + bpf, '% of all CPUs',
+                at_most=0.5 if name == 'idle host' else None)
+    results.add('watch', f'{name}: BPF time as it tells / as counted', told, 'x')
+    rss = kit.status_kib(watch.child.pid, 'VmRSS') - ring_kib(watch.child.pid)
+    results.add('watch', f'{name}: memory (VmRSS without ring pages)', rss / 1024, 'MiB')
+    results.add('watch', f'{name}: BPF maps in the kernel', locked_bytes(watch.child.pid) / 2**20, 'MiB')
+
+
+def measure_captures(results, watch):
+    out = kit.run([kit.HOTRUN, 'trigger', '--dir', watch.dir, '--before', '15s', '--after', '15s'])
+    capture = [line for line in out.splitlines() if line.endswith('.hotrun')][-1]
+    base = capture[:-len('.hotrun')]
+    for kind, ending in (('capture', 'hotrun'), ('report', 'txt'), ('page', 'html')):
+        results.add('watch', f'{kind} of 30 s, busy host',
+                    os.path.getsize(f'{base}.{ending}') / 2**20, 'MiB')
+
+
+def window(web, with_watch):
+    watch = Watch() if with_watch else None
+    time.sleep(0.3)
+    rate = web.throughput(WINDOW)
+    if watch:
+        watch.end()
+    return rate
+
+
+def measure_throughput(results, web):
+    names = ('quiet', 'watch', 'again')
+    rates = {name: [] for name in names}
+    for number in kit.each_round(12, 240):
+        for name in kit.turned(list(names), number):
+            rates[name].append(window(web, name == 'watch'))
+        kit.say('  requests/s ' + '  '.join(f'{n} {r[-1]:.0f}' for n, r in rates.items()))
+    noise = [b / a for a, b in zip(rates['quiet'], rates['again'])]
+    ratio = [2 * w / (a + b) for w, a, b in zip(rates['watch'], rates['quiet'], rates['again'])]
+    results.add('watch', 'nothing / nothing (the noise)', kit.median(noise), 'x', kit.spread(noise))
+    results.add('watch', 'throughput beside it / nothing', kit.median(ratio), 'x', kit.spread(ratio),
+                at_least=0.97)
+
+
+def measure(results):
+    seconds = 10 if kit.quick() else 60
+    watch = Watch()
+    time.sleep(5)
+    measure_cost(results, 'idle host', watch, seconds)
+    web = Web()
+    load = web.load(seconds + 60)
+    time.sleep(15)
+    measure_cost(results, 'busy host', watch, seconds)
+    measure_captures(results, watch)
+    watch.end()
+    load.end()
+    measure_throughput(results, web)
+    web.end()

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The metrics page and the examples of deploy/prometheus, as Prometheus sees them: of a host made by hand,
+# whose figures are known, and of `hotrun watch` beside a load.
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_tool promtool prometheus
+need_tool prometheus prometheus
+need_tool curl curl
+host=$BUILD/bench/metrics_host
+[ -x "$host" ] || skip "needs $host (make $host)"
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# lint NAME FILE: promtool finds nothing to say
+lint() { is "$1" "$(promtool check metrics <"$2" 2>&1)" ""; }
+
+# asks EXPRESSION: the first value that Prometheus gives, "" none
+asks() {
+	promtool query instant "http://127.0.0.1:$prometheus_port" "$1" 2>/dev/null |
+		sed -nE '1s/.* => ([^ ]+) @.*/\1/p'
+}
+
+# holds EXPRESSION: Prometheus has a series for which it is true
+holds() { [ -n "$(asks "$1")" ]; }
+
+# scrape TARGET...: a Prometheus that scrapes each second, in $prometheus_port
+scrape() {
+	local targets
+
+	printf -v targets '"127.0.0.1:%s",' "$@"
+	cat >"$T/prometheus.yaml" <<-Y
+		global: {scrape_interval: 1s, scrape_timeout: 1s}
+		scrape_configs:
+		  - {job_name: hotrun, static_configs: [{targets: [${targets%,}]}]}
+	Y
+	prometheus_port=$(free_port)
+	start prometheus --config.file="$T/prometheus.yaml" --storage.tsdb.path="$T/tsdb" \
+		--web.listen-address="127.0.0.1:$prometheus_port" --log.level=error
+}
+
+# The CPU time of the load by the page of hotrun watch, and by the kernel times a factor.
+counted_s() {
+	curl -s "http://127.0.0.1:$watch_port/metrics" |
+		awk '/^hotrun_process_cpu_seconds_total{process="spinners"/ { s += $NF } END { print s + 0 }'
+}
+truth_s() { awk -v f="$1" -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz * f }' "/proc/$load/stat"; }
+counted() { awk -v c="$(counted_s)" -v t="$(truth_s 1)" 'BEGIN { exit !(c >= t * 0.97) }'; }
+
+# --- the examples ---
+cd deploy/prometheus || exit 1
+check "the scrape example is a configuration" promtool check config scrape.yaml
+# Debian's Prometheus is built without discovery in Kubernetes: the rest of the file is checked.
+python3 - >"$T/kubernetes.yaml" <<'P'
+import re
+text = open('scrape-kubernetes.yaml').read()
+print(re.sub(r'    kubernetes_sd_configs:\n(?:      .*\n)+', '', text, count=1))
+P
+check "that of Kubernetes, too" promtool check config "$T/kubernetes.yaml"
+check "the alerts are rules" promtool check rules alerts.yaml
+check "each alert comes when it has to" promtool test rules alerts_test.yaml
+is "each alert has a case" "$(grep -oP 'alert: \K\w+' alerts.yaml | sort)" \
+	"$(grep -oP 'alertname: \K\w+' alerts_test.yaml | sort -u)"
+cd ../..
+
+# --- a host made by hand ---
+start "$host" serve 127.0.0.1:0
+made=$T/$started.out
+until_true 10 test -s "$made" || fail "$host does not serve"
+made_port=$(head -1 "$made")
+curl -s "http://127.0.0.1:$made_port/metrics" >"$T/page"
+lint "promtool has nothing to say about the page" "$T/page"
+documented=$(grep -oE '`_?[a-z_]+`' deploy/prometheus/README.md | tr -d '`' | sort -u)
+undocumented=
+for family in $(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$T/page"); do
+	grep -qx -e "$family" <<<"$documented" || grep -qx -e "_${family#hotrun_host_}" -e "_${family#hotrun_process_}" \
+		-e "_${family#hotrun_process_accept_queue}" -e "${family#hotrun_process_accept_queue}" <<<"$documented" || undocumented+=" $family"
+done
+is "README.md tells of each family" "$undocumented" ""
+
+targets=("$made_port")
+
+# --- the recorder itself ---
+watch=
+if "$HOTRUN" watch --help >/dev/null 2>&1; then
+	watch_port=$(free_port)
+	start "$HOTRUN" watch --dir "$T/captures" --listen "127.0.0.1:$watch_port"
+	watch=$started
+	targets+=("$watch_port")
+	until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$watch_port/readyz" ||
+		fail "hotrun watch is not ready: $(curl -s "http://127.0.0.1:$watch_port/readyz")"
+	# After it, so that all of its time is counted.
+	start "$LOADS/spinners" 2 120
+	load=$started
+fi
+
+scrape "${targets[@]}"
+made_is="instance=\"127.0.0.1:$made_port\""
+shop="$made_is,process=\"Shop.Api\",namespace=\"prod\",pod=\"shop-6d4cf56db6-x7k2p\",container=\"api\""
+if until_true 60 holds "count_over_time(hotrun_slices_total{$made_is}[10s]) >= 8"; then
+	ok "Prometheus scrapes it"
+else
+	fail "Prometheus does not scrape: $(asks "up{$made_is}")"
+fi
+# By slice: exact, whatever second it was scraped in.
+by_slice() { asks "rate($1[8s]) / on(instance) rate(hotrun_slices_total{$made_is}[8s])"; }
+within "CPU by role of thread" "$(by_slice "hotrun_process_cpu_seconds_total{$shop,role=\"pool-worker\"}")" 0.499 0.501
+within "waits behind its own" "$(by_slice "hotrun_process_waiting_seconds_total{$shop,behind=\"own\"}")" 0.0499 0.0501
+within "throttled" "$(by_slice "hotrun_process_throttled_seconds_total{$shop}")" 0.0199 0.0201
+within "requests answered" "$(by_slice "hotrun_process_requests_total{$shop,port=\"8080\",result=\"answered\"}")" 10.99 11.01
+within "run delay" "$(asks "histogram_quantile(0.5, hotrun_process_run_delay_seconds_bucket{$shop})")" 0.001024 0.004096
+within "time of requests" "$(asks "histogram_quantile(0.5, hotrun_process_request_duration_seconds_bucket{$shop,port=\"8080\"})")" 0.004096 0.016384
+is "requests in progress" "$(asks "hotrun_process_requests_in_progress{$shop}")" 2
+is "the verdict of a process" "$(asks "hotrun_process_verdict{$made_is,process=\"batch\",verdict=\"starved\"}")" 1
+is "of the host" "$(asks "hotrun_host_verdict{$made_is,verdict=\"starved\"}")" 1
+is "features" "$(asks "sum(hotrun_feature_enabled{$made_is})")" 8
+is "series of a degraded process" "$(asks "count(hotrun_process_degraded{$made_is} == 1)")" 1
+
+if [ -n "$watch" ]; then
+	watch_is="instance=\"127.0.0.1:$watch_port\""
+	curl -s "http://127.0.0.1:$watch_port/metrics" >"$T/watch_page"
+	lint "promtool has nothing to say about hotrun watch" "$T/watch_page"
+	until_true 60 holds "count_over_time(hotrun_slices_total{$watch_is}[15s]) >= 12" || fail "hotrun watch is not scraped"
+	is "it is ready" "$(asks "hotrun_ready{$watch_is}")" 1
+	cpus=$(nproc)
+	within "CPU time of the host by mode adds up" \
+		"$(asks "sum(rate(hotrun_host_cpu_seconds_total{$watch_is}[12s])) / $cpus")" 0.85 1.15
+	within "processes add up to the host" \
+		"$(asks "sum(rate(hotrun_process_cpu_seconds_total{$watch_is}[12s])) / sum(rate(hotrun_host_cpu_seconds_total{$watch_is,mode=\"busy\"}[12s]))")" 0.8 1.1
+	is "its own series" "$(asks "count(hotrun_process_processes{$watch_is,process=\"spinners\"})")" 1
+	# Stopped, its CPU time stands still: the kernel's own figure of it is what has to be counted.
+	kill -STOP "$load"
+	until_true 10 counted || true
+	within "all CPU time of the load was counted" "$(counted_s)" "$(truth_s 0.97)" "$(truth_s 1.03)"
+	kill -CONT "$load"
+	is "captures are not served" "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$watch_port/captures")" 404
+else
+	echo "# no hotrun watch in this build: the host made by hand alone"
+fi

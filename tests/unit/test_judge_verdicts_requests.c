@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Verdicts of those who serve, or who have a signal of their own. */
+#include <criterion/criterion.h>
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "judged.h"
+
+#define CS (BUILD_SECOND / 100)
+#define MS (BUILD_SECOND / 1000)
+
+Test(verdicts_requests, requests_of_any_protocol_count_and_what_blurs_them_is_told)
+{
+	static const uint8_t protocols[] = {PROTOCOL_HTTP1, PROTOCOL_HTTP2, PROTOCOL_TLS};
+
+	for (size_t i = 0; i < sizeof(protocols); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
+		struct judged j;
+
+		e = build_endpoint(m, p, "::", 443);
+		m->endpoints[e].protocols = protocols[i];
+		build_books(m, 10);
+		judged_leaves(m, e, 9, 100, 60 * BUILD_SECOND);
+		j = judged_of(m);
+		judged_expect(&j, p, VERDICT_INELASTIC);
+		cr_assert(judged_row(&j, p));
+		cr_expect_eq(judged_row(&j, p)->blur != NULL, protocols[i] != PROTOCOL_HTTP1);
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, what_perhaps_wants_no_answer_is_no_hang)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "logstash", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 5044);
+	build_books(m, 10);
+	build_service(m, &(struct model_service){.slice = 9, .endpoint = e, .unsure = 40});
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_HEALTHY);
+	judged_free(&j);
+}
+
+Test(verdicts_requests, hang_that_ended_is_told)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, p, "::", 80);
+	build_books(m, 10);
+	judged_leaves(m, e, 2, 9, 12 * BUILD_SECOND);
+	build_answers(m, 5, e, MS, 1000);
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_INELASTIC);
+	cr_assert(judged_row(&j, p));
+	cr_expect_eq(judged_row(&j, p)->worst, 2);
+	judged_free(&j);
+}
+
+Test(verdicts_requests, refused_connections_count_where_the_queue_was_full)
+{
+	static const struct {
+		uint32_t queued, backlog;
+		enum verdict verdict;
+	} queues[] = {
+		{0, 512, VERDICT_HEALTHY},     {255, 512, VERDICT_HEALTHY},
+		{256, 512, VERDICT_INELASTIC}, {513, 512, VERDICT_INELASTIC},
+		{0, 0, VERDICT_HEALTHY},
+	};
+
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0);
+		struct judged j;
+
+		build_endpoint(m, p, "::", 80);
+		build_books(m, 10);
+		build_service(m, &(struct model_service){
+					 .slice = 3,
+					 .served = {.drops = 7},
+					 .queued = queues[i].queued,
+					 .backlog = queues[i].backlog,
+				 });
+		j = judged_of(m);
+		judged_expect(&j, p, queues[i].verdict);
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, why_a_process_has_no_signal)
+{
+	static const struct {
+		uint32_t off;
+		const char *expected;
+	} reasons[] = {
+		{0, "it serves no requests that hotrun sees"},
+		{OFF_REQUESTS, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		const char *expected = reasons[i].expected;
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1900, 0, 0, 0);
+		struct judged j;
+
+		m->host.off = reasons[i].off;
+		build_endpoint(m, p, "::", 443);
+		build_books(m, 10);
+		j = judged_of(m);
+		judged_expect(&j, p, VERDICT_BUSY_UNMEASURED);
+		cr_assert(judged_row(&j, p));
+		cr_expect_str_eq(judged_row(&j, p)->unmeasured,
+				 expected ? expected : model_off_text(OFF_REQUESTS));
+		judged_free(&j);
+	}
+}
+
+Test(verdicts_requests, operators_own_signal)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t fast = judged_add(m, 10, "worker", 900, 400, 0, 0);
+	uint32_t slow = judged_add(m, 20, "queue", 1, 0, 0, 0);
+	uint32_t none = judged_add(m, 30, "other", 300, 400, 0, 0);
+	struct judged j;
+
+	build_books(m, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		model_signal_add(m, &(struct model_signal){i, fast, 10000});
+		model_signal_add(m, &(struct model_signal){i, slow, 500000});
+	}
+	j = judged_of(m);
+	judged_expect(&j, fast, VERDICT_HEALTHY);
+	judged_expect(&j, slow, VERDICT_INELASTIC);
+	judged_expect(&j, none, VERDICT_STARVED);
+	judged_free(&j);
+}
+
+/* Over all it is no more than usual, and for some seconds nothing works. */
+Test(verdicts_requests, operators_signal_of_some_seconds)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t queue = judged_add(m, 20, "queue", 1, 0, 0, 0);
+	struct judged j;
+
+	build_books(m, 60);
+	for (uint32_t i = 0; i < 60; i++)
+		model_signal_add(m,
+				 &(struct model_signal){i, queue, i >= 20 && i < 25 ? 900000 : 0});
+	j = judged_of(m);
+	cr_assert(judged_row(&j, queue));
+	cr_expect(judged_row(&j, queue)->episode);
+	cr_expect_eq(judged_row(&j, queue)->first, 20);
+	cr_expect_eq(judged_row(&j, queue)->last, 24);
+	judged_expect(&j, queue, VERDICT_INELASTIC);
+	judged_free(&j);
+}
+
+/* A hang whose clients give up before T leaves nothing that is slow. */
+Test(verdicts_requests, clients_that_give_up_are_no_sign_of_health)
+{
+	static const struct {
+		const char *name;
+		uint64_t answered, abandoned;
+		uint8_t protocols;
+		enum verdict verdict;
+	} cases[] = {
+		{"nobody is answered", 0, 100, PROTOCOL_HTTP1, VERDICT_INELASTIC},
+		{"half are", 100, 100, PROTOCOL_HTTP1, VERDICT_INELASTIC},
+		{"most are", 101, 100, PROTOCOL_HTTP1, VERDICT_HEALTHY},
+		{"few are known of", 0, 19, PROTOCOL_HTTP1, VERDICT_HEALTHY},
+		{"the last words of TLS", 100, 100, PROTOCOL_HTTP1 | PROTOCOL_TLS, VERDICT_HEALTHY},
+		{"logs want no answer", 0, 100, PROTOCOL_OTHER, VERDICT_HEALTHY},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 1, 0, 0, 0);
+		uint32_t e = build_endpoint(m, p, "::", 80);
+		const struct verdict_row *row;
+		struct judged j;
+
+		m->endpoints[e].protocols = cases[i].protocols;
+		build_books(m, 10);
+		build_answers(m, 3, e, MS, cases[i].answered);
+		build_service(m, &(struct model_service){
+					 .slice = 4,
+					 .endpoint = e,
+					 .served = {.begun = cases[i].abandoned,
+						    .abandoned = cases[i].abandoned},
+				 });
+		j = judged_of(m);
+		row = judged_row(&j, p);
+		cr_expect_eq(row ? row->result.verdict : VERDICT_HEALTHY, cases[i].verdict, "%s",
+			     cases[i].name);
+		cr_expect(!row || row->result.evidence[0].figure == FIGURE_UNANSWERED, "%s",
+			  cases[i].name);
+		cr_expect(!row || !row->unmeasured, "%s", cases[i].name);
+		judged_free(&j);
+	}
+}
+
+/* It waits a little behind its clients, but that is not why nobody is answered. */
+Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 120, 160, 0, 0);
+	uint32_t e = build_endpoint(m, p, "::", 80);
+	struct judged j;
+
+	build_books(m, 10);
+	for (uint32_t i = 0; i < 10; i++)
+		build_service(m, &(struct model_service){.slice = i,
+							 .endpoint = e,
+							 .in_progress = 8,
+							 .oldest_ns = 290 * MS,
+							 .served = {.begun = 26, .abandoned = 26}});
+	j = judged_of(m);
+	judged_expect(&j, p, VERDICT_INELASTIC);
+	judged_free(&j);
+}
+
+/* nginx is as slow as the service behind it, which lacks CPU: that comes first on a host that is full. */
+Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t proxy = judged_add(m, 5, "nginx", 1, 1, 0, 0);
+	uint32_t api = judged_add(m, 10, "Shop.Api", 200, 3000, 0, 0);
+	struct judged j;
+
+	judged_add(m, 20, "export", 1780, 100, 0, 0);
+	judged_answers(m, build_endpoint(m, proxy, "::", 80), 10, 900 * MS, 100);
+	judged_answers(m, build_endpoint(m, api, "::", 8080), 10, 900 * MS, 100);
+	build_books(m, 10);
+	j = judged_of(m);
+	judged_expect_host(&j, VERDICT_HOST_OVERLOADED);
+	judged_expect(&j, proxy, VERDICT_INELASTIC);
+	judged_expect(&j, api, VERDICT_STARVED);
+	cr_assert_geq(j.v->rows_cnt, 2);
+	cr_expect_eq(j.v->rows[0].process, api);
+	cr_expect_eq(j.v->rows[1].process, proxy);
+	cr_expect_eq(j.v->degraded_services, 2);
+	judged_free(&j);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun trigger: asks the resident recorder for a capture. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "watch/control.h"
+#include "watch/folder.h"
+
+#define SECOND_NS   1000000000ull
+#define BEFORE_NS   (15 * SECOND_NS)
+#define AFTER_NS    (30 * SECOND_NS)
+#define BEFORE_TEXT "15s"
+#define AFTER_TEXT  "30s"
+/* The recorder looks at its socket in every slice of a second; a starved one comes late. */
+#define FIRST_NS (15 * SECOND_NS)
+/* The papers of large captures take minutes, and wait for those of others. */
+#define PAPERS_MAX_NS (600 * SECOND_NS)
+
+static const char help_text[] =
+	"usage: hotrun trigger [OPTION]...\n\n"
+	"Has the resident recorder (`hotrun watch`) write a capture of the last seconds and the\n"
+	"next, with a text report and a flame graph page; waits until they are written, and\n"
+	"prints the capture's path. Needs no privileges but those of the recorder's user, or "
+	"root.\n\n"
+	"      --before TIME       so much of the past, as far as the recorder still has it\n"
+	"                          (default " BEFORE_TEXT ")\n"
+	"      --after TIME        and so much of what follows (default " AFTER_TEXT ")\n"
+	"      --dir DIR           the folder of the recorder (default " FOLDER_DEFAULT ")\n"
+	"      --no-wait           print the path at once; it is being written then\n"
+	"  -h, --help              this text\n\n"
+	"Times are ms, s, m, h; at most a day.\n\n"
+	"  hotrun trigger\n"
+	"  hotrun trigger --before 60s --after 0s\n"
+	"  kubectl exec -n hotrun POD -- hotrun trigger --no-wait\n\n"
+	"Exit code: 0 the capture is there (with --no-wait: is begun); 1 failure; 2 usage.\n";
+
+struct request {
+	const char *dir;
+	uint64_t before_ns, after_ns;
+	bool wait;
+	char name[FOLDER_NAME_BYTES]; /* "" = not begun */
+	bool failed;
+};
+
+static void print_path(const struct request *r)
+{
+	size_t len = strlen(r->dir);
+
+	printf("%s%s%s\n", r->dir, len && r->dir[len - 1] == '/' ? "" : "/", r->name);
+}
+
+/* What stands behind a word and a space, or NULL. */
+static const char *after_word(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	return !strncmp(line, word, len) && line[len] == ' ' ? line + len + 1 : NULL;
+}
+
+static int begun(struct request *r, const char *name)
+{
+	if (*r->name || !folder_is_name(name))
+		return -EBADMSG;
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	if (!r->wait)
+		return 1;
+	log_info("%s is begun; waiting until it is done (Ctrl-C leaves it to the recorder)", name);
+	return 0;
+}
+
+/* 0 goes on, 1 ends, or negative errno. */
+static int on_line(void *ctx, const char *line)
+{
+	struct request *r = ctx;
+	const char *rest;
+
+	if ((rest = after_word(line, "begun")))
+		return begun(r, rest);
+	if ((rest = after_word(line, "done")))
+		return *r->name && !strcmp(rest, r->name) ? 1 : -EBADMSG;
+	rest = after_word(line, "failed");
+	if (!rest)
+		return -EBADMSG;
+	r->failed = true;
+	if (*r->name)
+		log_error("%s: %s; what was written can be read: `hotrun captures`", r->name, rest);
+	else
+		log_error("%s", rest);
+	return 1;
+}
+
+static void tell(const struct request *r, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTSOCK)
+		log_error("%s: no recorder runs there; start one with `hotrun watch --dir %s`, or "
+			  "name its folder with --dir",
+			  r->dir, r->dir);
+	else if (err == -EACCES || err == -EPERM)
+		log_error("%s: not permitted: be root, or the user who runs the recorder", r->dir);
+	else if (err == -ETIMEDOUT && !*r->name)
+		log_error("%s: the recorder does not answer; is it stopped, or short of CPU?",
+			  r->dir);
+	else if (err == -ETIMEDOUT)
+		log_error("%s: not done in time; `hotrun captures` tells how far it is", r->name);
+	else if (err == -EINTR && *r->name)
+		log_error("%s: no longer waited for; the recorder goes on with it", r->name);
+	else if (err == -EINTR)
+		log_error("interrupted");
+	else if (err == -EBADMSG)
+		log_error("%s: the recorder's answer is not understood; are both of the same "
+			  "version?",
+			  r->dir);
+	else if (err < 0)
+		log_error("%s: %s", r->dir, strerror(-err));
+	else if (*r->name)
+		log_error("%s: the recorder has ended before it was done; what was written can be "
+			  "read: `hotrun captures`",
+			  r->name);
+	else
+		log_error("%s: the recorder has ended", r->dir);
+}
+
+static int ask(struct request *r)
+{
+	_cleanup_close_ int dir = -1;
+	char why[1024], line[CONTROL_LINE_BYTES];
+	int err = folder_open(r->dir, false, why, sizeof(why), &dir);
+
+	if (err) {
+		log_error("%s", why);
+		return EXIT_FAILED;
+	}
+	snprintf(line, sizeof(line), "trigger %" PRIu64 " %" PRIu64, r->before_ns, r->after_ns);
+	err = control_ask(dir, line, FIRST_NS, r->after_ns + PAPERS_MAX_NS, on_line, r);
+	if (r->failed)
+		return EXIT_FAILED;
+	if (err == 1) {
+		print_path(r);
+		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	}
+	tell(r, err);
+	return EXIT_FAILED;
+}
+
+static int read_time(const char *option, const char *value, uint64_t *ret_ns)
+{
+	if (!text_parse_time(value, 0, CONTROL_DAY_NS, ret_ns))
+		return EXIT_OK;
+	log_error("--%s %s: not a time up to a day, like 500ms, 15s or 2m", option, value);
+	return command_usage("trigger");
+}
+
+int command_trigger(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"before", required_argument, NULL, 'b'}, {"after", required_argument, NULL, 'a'},
+		{"dir", required_argument, NULL, 'd'},	  {"no-wait", no_argument, NULL, 'n'},
+		{"help", no_argument, NULL, 'h'},	  {0}};
+	struct request request = {
+		.dir = FOLDER_DEFAULT, .before_ns = BEFORE_NS, .after_ns = AFTER_NS, .wait = true};
+	int c, rc = EXIT_OK;
+
+	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'b':
+			rc = read_time("before", optarg, &request.before_ns);
+			break;
+		case 'a':
+			rc = read_time("after", optarg, &request.after_ns);
+			break;
+		case 'd':
+			request.dir = optarg;
+			break;
+		case 'n':
+			request.wait = false;
+			break;
+		case 'h':
+			fputs(help_text, stdout);
+			return EXIT_OK;
+		default:
+			return command_usage("trigger");
+		}
+		if (rc)
+			return rc;
+	}
+	if (optind < argc) {
+		log_error("%s: not an option", argv[optind]);
+		return command_usage("trigger");
+	}
+	return ask(&request);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tables of a model that hold rows of slices: appended to, emptied, cut, measured; see model.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "model/model.h"
+
+int model_slice_add(struct model *m, const struct model_slice *slice)
+{
+	if (GROW(m->slices, m->slices_cnt, m->slices_cap))
+		return -ENOMEM;
+	m->slices[m->slices_cnt++] = *slice;
+	return 0;
+}
+
+int model_sample_add(struct model *m, const struct model_sample *sample)
+{
+	if (GROW(m->samples, m->samples_cnt, m->samples_cap))
+		return -ENOMEM;
+	m->samples[m->samples_cnt++] = *sample;
+	return 0;
+}
+
+int model_account_add(struct model *m, const struct model_account *account)
+{
+	if (GROW(m->accounts, m->accounts_cnt, m->accounts_cap))
+		return -ENOMEM;
+	m->accounts[m->accounts_cnt++] = *account;
+	return 0;
+}
+
+int model_delay_add(struct model *m, const struct model_delay *delay)
+{
+	if (GROW(m->delays, m->delays_cnt, m->delays_cap))
+		return -ENOMEM;
+	m->delays[m->delays_cnt++] = *delay;
+	return 0;
+}
+
+int model_contention_add(struct model *m, const struct model_contention *contention)
+{
+	if (GROW(m->contentions, m->contentions_cnt, m->contentions_cap))
+		return -ENOMEM;
+	m->contentions[m->contentions_cnt++] = *contention;
+	return 0;
+}
+
+int model_throttle_add(struct model *m, const struct model_throttle *throttle)
+{
+	if (GROW(m->throttles, m->throttles_cnt, m->throttles_cap))
+		return -ENOMEM;
+	m->throttles[m->throttles_cnt++] = *throttle;
+	return 0;
+}
+
+int model_cpu_add(struct model *m, const struct model_cpu *cpu)
+{
+	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
+		return -ENOMEM;
+	m->cpus[m->cpus_cnt++] = *cpu;
+	return 0;
+}
+
+void model_loss_add(struct model *m, uint32_t cause, uint64_t count)
+{
+	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
+
+	if (!count)
+		return;
+	for (size_t i = m->losses_cnt; i-- > 0 && m->losses[i].slice == slice;) {
+		if (m->losses[i].cause == cause) {
+			m->losses[i].count += count;
+			return;
+		}
+	}
+	if (GROW(m->losses, m->losses_cnt, m->losses_cap))
+		return;
+	m->losses[m->losses_cnt++] =
+		(struct model_loss){.slice = slice, .cause = cause, .count = count};
+}
+
+void model_forget_slice(struct model *m)
+{
+	m->samples_gone += m->samples_cnt;
+	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
+	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
+	m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
+}
+
+/* --- the cut --------------------------------------------------------------------------------- */
+
+/* Calls DO(table) for each table whose rows name their slice. */
+#define EACH_SLICE_TABLE(DO) \
+	DO(accounts)         \
+	DO(delays)           \
+	DO(contentions)      \
+	DO(throttles)        \
+	DO(services)         \
+	DO(responses)        \
+	DO(signals)          \
+	DO(cpus)             \
+	DO(losses)
+
+void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
+{
+	size_t end = (size_t)last + 1 < m->slices_cnt ? (size_t)last + 1 : m->slices_cnt;
+
+#define KEEP(table)                                                                  \
+	do {                                                                         \
+		size_t kept_ = 0;                                                    \
+                                                                                     \
+		for (size_t i_ = 0; i_ < m->table##_cnt; i_++) {                     \
+			if (m->table[i_].slice < first || m->table[i_].slice > last) \
+				continue;                                            \
+			m->table[kept_] = m->table[i_];                              \
+			m->table[kept_++].slice -= first;                            \
+		}                                                                    \
+		m->table##_cnt = kept_;                                              \
+	} while (0);
+	EACH_SLICE_TABLE(KEEP)
+#undef KEEP
+	m->slices_cnt = end > first ? end - first : 0;
+	if (m->slices_cnt)
+		memmove(m->slices, m->slices + first, m->slices_cnt * sizeof(*m->slices));
+}
+
+/* When the samples begin that stay: those of the slices from that row on, and of what comes next. */
+static uint64_t samples_from_ns(const struct model *m, uint32_t slice)
+{
+	if (slice < m->slices_cnt)
+		return m->slices[slice].start_ns;
+	return m->slices_cnt ? m->slices[m->slices_cnt - 1].end_ns : 0;
+}
+
+void model_forget_before(struct model *m, uint32_t slice)
+{
+	uint64_t from_ns = samples_from_ns(m, slice);
+	size_t gone = 0;
+
+	while (gone < m->samples_cnt && m->samples[gone].time_ns < from_ns)
+		gone++;
+	if (gone)
+		memmove(m->samples, m->samples + gone,
+			(m->samples_cnt - gone) * sizeof(*m->samples));
+	m->samples_cnt -= gone;
+	m->samples_gone += gone;
+	model_keep_slices(m, slice, UINT32_MAX);
+}
+
+/* --- size ------------------------------------------------------------------------------------ */
+
+size_t model_slice_bytes(const struct model *m)
+{
+	size_t bytes = m->slices_cnt * sizeof(*m->slices) + m->samples_cnt * sizeof(*m->samples);
+
+#define ADD(table) bytes += m->table##_cnt * sizeof(*m->table);
+	EACH_SLICE_TABLE(ADD)
+#undef ADD
+	return bytes;
+}
+
+size_t model_bytes(const struct model *m)
+{
+	const struct hash_index *indexes[] = {
+		&m->process_index, &m->thread_index, &m->module_index,
+		&m->stack_index,   &m->symbol_index, &m->location_index,
+		&m->string_index,  &m->cgroup_index, &m->endpoint_index,
+	};
+	size_t bytes = m->strings_bytes + m->mappings_cnt * sizeof(struct model_mapping);
+
+#define ADD(table) bytes += m->table##_cnt * sizeof(*m->table);
+	ADD(processes)
+	ADD(threads)
+	ADD(modules)
+	ADD(stacks)
+	ADD(frames)
+	ADD(symbols)
+	ADD(locations)
+	ADD(cgroups)
+	ADD(endpoints)
+	ADD(strings)
+#undef ADD
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++)
+		bytes += indexes[i]->cap * sizeof(*indexes[i]->slots);
+	return bytes;
+}

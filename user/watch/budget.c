@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Carries out what the governor decides. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "kernel/host.h"
+#include "watch/private.h"
+
+static uint64_t time_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
+}
+
+uint64_t budget_cpu_ns(int who)
+{
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	return time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
+}
+
+/* What a change costs itself is no reason for the next one. */
+static int change(struct watch *w, const struct collector_parts *parts, char *why, size_t why_bytes)
+{
+	uint64_t began_ns = budget_cpu_ns(RUSAGE_SELF);
+	int err;
+
+	jobs_end(
+		w); /* a capture has one rate: the one that rotates ends here, the next one begins */
+	ring_clear(w->ring);
+	err = collector_change(w->collector, parts, why, why_bytes);
+	w->start_cpu_ns += budget_cpu_ns(RUSAGE_SELF) - began_ns;
+	return err;
+}
+
+static void tell(const struct watch *w, const struct governor_plan *plan, bool down)
+{
+	log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
+		 100 * w->config.budget, down ? "" : "back to ", governor_level_text(plan->level));
+}
+
+bool budget_step(struct watch *w)
+{
+	const struct collector_parts has = collector_parts(w->collector);
+	enum governor_level level = w->governor.level;
+	struct governor_input input = {.now_ns = host_now_ns(),
+				       .cpus = collector_model(w->collector)->host.cpus_online,
+				       .own_cpu_ns = budget_cpu_ns(RUSAGE_SELF) - w->start_cpu_ns,
+				       .bpf_ns = collector_bpf_ns(w->collector)};
+	struct collector_parts parts;
+	struct governor_plan plan;
+	char why[1024] = "";
+
+	/* What somebody asked for is finished first, at one rate and with everything. */
+	if (jobs_asked(w))
+		return false;
+	plan = governor_step(&w->governor, &input);
+	parts = (struct collector_parts){plan.sample_hz, plan.requests, plan.switches};
+	if (parts.sample_hz == has.sample_hz && parts.requests == has.requests &&
+	    parts.switches == has.switches)
+		return false;
+	if (plan.level != level)
+		tell(w, &plan, plan.level > level);
+	if (change(w, &parts, why, sizeof(why)))
+		loop_lost(w, why);
+	return true;
+}

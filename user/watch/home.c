@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The folder of the running recorder: opened and locked, followed when it goes, with what earlier runs left. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "kernel/host.h"
+#include "watch/private.h"
+
+#define FOLLOW_NS 5000000000ull
+#define SECOND_NS 1000000000ull
+
+void home_save_state(struct watch *w)
+{
+	int err;
+
+	w->state.level = w->governor.level;
+	if (!w->control || !memcmp(&w->state, &w->saved, sizeof(w->saved)))
+		return;
+	err = state_write(w->dir, &w->state);
+	if (!err)
+		w->saved = w->state;
+	else
+		log_debug("%s/state: %s", w->options.dir, strerror(-err));
+}
+
+static int begin_capture(void *ctx, uint64_t before_ns, uint64_t after_ns,
+			 char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
+{
+	return jobs_begin(ctx, true, before_ns, after_ns, ret_name, why, why_bytes);
+}
+
+static void tell_status(void *ctx, char *text, size_t bytes)
+{
+	page_status(ctx, text, bytes);
+}
+
+int home_open(struct watch *w, char *why, size_t why_bytes)
+{
+	const struct control_ops ops = {w, begin_capture, tell_status};
+	int err;
+
+	err = folder_open(w->options.dir, true, why, why_bytes, &w->dir);
+	if (!err)
+		err = folder_lock(w->dir, why, why_bytes, &w->lock_fd);
+	if (err)
+		return err;
+	err = control_new(w->dir, &ops, &w->control);
+	if (err) {
+		snprintf(why, why_bytes, "%s/control: %s", w->options.dir, strerror(-err));
+		return err;
+	}
+	w->papers = papers_new(w->dir);
+	if (!w->papers) {
+		err = -errno;
+		snprintf(why, why_bytes, "%s", strerror(-err));
+	}
+	return err;
+}
+
+void home_close(struct watch *w)
+{
+	control_free(w->control);
+	papers_free(w->papers);
+	w->control = NULL;
+	w->papers = NULL;
+	cleanup_close(&w->lock_fd);
+	cleanup_close(&w->dir);
+	w->lock_fd = w->dir = -1;
+}
+
+void home_follow(struct watch *w, uint64_t now_ns)
+{
+	char why[512];
+
+	if (now_ns - w->followed_ns < FOLLOW_NS)
+		return;
+	w->followed_ns = now_ns;
+	if (w->control && folder_stays(w->dir, w->options.dir))
+		return;
+	if (w->control)
+		log_warn("%s: the folder is gone; captures in it are lost", w->options.dir);
+	jobs_drop(w);
+	home_close(w);
+	if (!home_open(w, why, sizeof(why))) {
+		log_info("%s: made anew", w->options.dir);
+		return;
+	}
+	home_close(w);
+	log_error("%s; no captures until that is mended", why);
+}
+
+/* Of captures that were asked for, and whose papers an earlier run did not come to. */
+static void finish_papers(struct watch *w)
+{
+	_cleanup_free_ struct folder_capture *captures = NULL;
+	size_t cnt = 0;
+
+	if (folder_captures(w->dir, &captures, &cnt))
+		return;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct folder_capture *c = &captures[i];
+
+		if (c->capture && c->trigger && !(c->text && c->page))
+			papers_add(w->papers, c->name);
+	}
+}
+
+void home_take_over(struct watch *w)
+{
+	unsigned int removed = folder_clean(w->dir), delay_s;
+	const struct governor_options options = w->governor.options;
+	int err = state_read(w->dir, &w->state);
+
+	if (removed)
+		log_info("%s: removed %u unfinished files of an earlier run", w->options.dir,
+			 removed);
+	if (err && err != -ENOENT)
+		log_warn("%s/state: %s; begun anew", w->options.dir, strerror(-err));
+	/* What was too much then is too much now, until it turns out otherwise. */
+	governor_init(&w->governor, &options, (enum governor_level)w->state.level);
+	delay_s = state_start(&w->state, (int64_t)time(NULL));
+	w->attach_ns = host_now_ns() + delay_s * SECOND_NS;
+	if (delay_s) {
+		log_warn("started again and again: waiting %u s before observing this host",
+			 delay_s);
+		page_not_ready(w, "started again and again without a proper end; waiting");
+	}
+	w->state.clean = false;
+	home_save_state(w);
+	finish_papers(w);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Captures of the resident recorder: begun, fed slice by slice, ended, and in the end removed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "kernel/host.h"
+#include "store/store.h"
+#include "watch/private.h"
+
+#define KEEP_EVERY_NS 60000000000ull
+
+static int64_t wall_s(void)
+{
+	return (int64_t)time(NULL);
+}
+
+/* --- begin ----------------------------------------------------------------------------------- */
+
+static struct job *free_job(struct watch *w, bool trigger)
+{
+	/* The last place is kept for the rotation. */
+	for (int i = 0; i < JOBS_MAX - (trigger ? 1 : 0); i++)
+		if (!w->jobs[i].shot)
+			return &w->jobs[i];
+	return NULL;
+}
+
+static uint64_t from_of(uint64_t now_ns, uint64_t before_ns)
+{
+	if (!before_ns)
+		return UINT64_MAX;
+	return before_ns < now_ns ? now_ns - before_ns : 0;
+}
+
+/* Says it once, until something works again or fails otherwise. */
+static void note_failure(struct watch *w, const char *name, int err)
+{
+	w->state.failed++;
+	if (err != w->failed_err)
+		log_error("capture %s: %s; what was written before can be read", name,
+			  store_error_text(err));
+	w->failed_err = err;
+}
+
+static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before_ns,
+		 uint64_t after_ns)
+{
+	const struct model *m = collector_model(w->collector);
+	uint64_t now_ns = host_now_ns();
+	struct shot_options options = {
+		.from_ns = from_of(now_ns, before_ns),
+		.until_ns = after_ns < UINT64_MAX - now_ns ? now_ns + after_ns : UINT64_MAX,
+		.selection = &w->config.selection,
+	};
+	_cleanup_free_ char *path = NULL;
+	int err = folder_name(w->dir, m->host.name, wall_s(), trigger, job->name);
+
+	if (err)
+		return err;
+	if (asprintf(&path, "%s/%s", w->options.dir, job->name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	options.path = path;
+	job->trigger = trigger;
+	return shot_new(&options, w->ring, m, &job->shot);
+}
+
+int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after_ns,
+	       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
+{
+	struct job *job = free_job(w, trigger);
+	int err;
+
+	if (!w->control) {
+		snprintf(why, why_bytes, "%s cannot be opened", w->options.dir);
+		return -ENOENT;
+	}
+	if (!w->collector) {
+		snprintf(why, why_bytes, "this host is not observed: %s", w->why);
+		return -ENOTSUP;
+	}
+	if (!job) {
+		snprintf(why, why_bytes, "%d captures are under way already", JOBS_MAX - 1);
+		return -EBUSY;
+	}
+	err = begin(w, job, trigger, before_ns, after_ns);
+	if (err) {
+		note_failure(w, job->name, err);
+		snprintf(why, why_bytes, "%s: %s", w->options.dir, store_error_text(err));
+		return err;
+	}
+	memcpy(ret_name, job->name, FOLDER_NAME_BYTES);
+	if (trigger)
+		log_info("capture %s: begun, %.0f s before and %.0f s after now", job->name,
+			 (double)before_ns / 1e9, (double)after_ns / 1e9);
+	return 0;
+}
+
+/* --- end ------------------------------------------------------------------------------------- */
+
+static void end(struct watch *w, struct job *job, int err)
+{
+	if (err)
+		shot_free(job->shot);
+	else
+		err = shot_finish(job->shot);
+	job->shot = NULL;
+	if (err) {
+		note_failure(w, job->name, err);
+		control_done(w->control, job->name, err);
+		return;
+	}
+	w->failed_err = 0;
+	if (!job->trigger) {
+		w->state.rotated++;
+		return;
+	}
+	w->state.triggered++;
+	w->state.trigger_s = wall_s();
+	err = papers_add(w->papers, job->name);
+	if (err) {
+		log_warn("capture %s: no report and page: %s", job->name, strerror(-err));
+		control_done(w->control, job->name, 0);
+	}
+}
+
+static bool rotates(const struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot && !w->jobs[i].trigger)
+			return true;
+	return false;
+}
+
+static void rotate(struct watch *w)
+{
+	uint64_t now_ns = host_now_ns();
+	uint64_t end_ns = rotation_end_ns(w->config.rotate_ns, now_ns, host_wall_offset_ns());
+	char name[FOLDER_NAME_BYTES], why[512];
+
+	/* Why it cannot be was told by jobs_begin(); tried again with the next slice. */
+	jobs_begin(w, false, 0, end_ns - now_ns, name, why, sizeof(why));
+}
+
+void jobs_slice(struct watch *w)
+{
+	const struct model *m = collector_model(w->collector);
+
+	for (int i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &w->jobs[i];
+		int err;
+
+		if (!job->shot)
+			continue;
+		err = shot_slice(job->shot, m);
+		if (err || shot_is_over(job->shot))
+			end(w, job, err);
+	}
+	if (w->config.rotate_ns && !rotates(w))
+		rotate(w);
+}
+
+void jobs_leave(struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot)
+			shot_leave(w->jobs[i].shot);
+}
+
+bool jobs_asked(const struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot && w->jobs[i].trigger)
+			return true;
+	return false;
+}
+
+void jobs_end(struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot)
+			end(w, &w->jobs[i], 0);
+}
+
+void jobs_drop(struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++) {
+		shot_free(w->jobs[i].shot);
+		w->jobs[i].shot = NULL;
+	}
+}
+
+/* --- retention ------------------------------------------------------------------------------- */
+
+static bool is_busy(const struct watch *w, const char *name)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].shot && !strcmp(w->jobs[i].name, name))
+			return true;
+	return papers_has(w->papers, name);
+}
+
+/* Looks through the folder: what has to go goes, the rest is counted. */
+static void keep(struct watch *w)
+{
+	_cleanup_free_ struct folder_capture *captures = NULL;
+	_cleanup_free_ struct retention_file *files = NULL;
+	_cleanup_free_ bool *remove = NULL;
+	uint64_t left = 0, bytes = 0;
+	size_t cnt = 0;
+
+	if (folder_captures(w->dir, &captures, &cnt))
+		return;
+	files = calloc(cnt + 1, sizeof(*files));
+	remove = calloc(cnt + 1, sizeof(*remove));
+	if (!files || !remove)
+		return;
+	for (size_t i = 0; i < cnt; i++)
+		files[i] = (struct retention_file){.time_s = captures[i].time_s,
+						   .bytes = captures[i].bytes,
+						   .trigger = captures[i].trigger,
+						   .busy = is_busy(w, captures[i].name)};
+	if (retention_plan(&w->config.keep, files, cnt, wall_s(), remove))
+		return;
+	for (size_t i = 0; i < cnt; i++) {
+		if (remove[i] && !folder_remove(w->dir, captures[i].name)) {
+			log_info("capture %s: removed (keep-count, keep-bytes, keep-age)",
+				 captures[i].name);
+			w->state.removed++;
+			continue;
+		}
+		left++;
+		bytes += files[i].bytes;
+	}
+	pthread_mutex_lock(&w->mutex);
+	w->own.captures = left;
+	w->own.capture_bytes = bytes;
+	pthread_mutex_unlock(&w->mutex);
+}
+
+void jobs_look(struct watch *w, uint64_t now_ns)
+{
+	const char *name;
+	int err;
+
+	while (papers_look(w->papers, now_ns, &name, &err)) {
+		if (err)
+			log_warn("capture %s: its report and page could not be written: %s", name,
+				 strerror(-err));
+		else
+			log_info("capture %s: done, with report and page", name);
+		control_done(w->control, name, err);
+		w->kept_ns = 0;
+	}
+	if (w->kept_ns && now_ns - w->kept_ns < KEEP_EVERY_NS)
+		return;
+	w->kept_ns = now_ns;
+	keep(w);
+	home_save_state(w);
+}

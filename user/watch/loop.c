@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "watch/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "kernel/host.h"
+#include "watch/notify.h"
+#include "watch/private.h"
+
+#define SLICE_NS  1000000000ull
+#define TURN_NS	  500000000ull /* how long a caller of the control socket may have to wait */
+#define RETRY_NS  60000000000ull
+#define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
+/* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
+#define RING_BYTES (64ull << 20)
+/* Rings are made for it, since the configuration may change. */
+#define HZ_MOST 99
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static int take_signals(struct watch *w)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return w->signals < 0 ? -errno : 0;
+}
+
+static void trigger_by_signal(struct watch *w)
+{
+	char name[FOLDER_NAME_BYTES], why[512];
+
+	if (jobs_begin(w, true, w->config.before_ns, w->config.after_ns, name, why, sizeof(why)))
+		log_warn("SIGUSR1: no capture: %s", why);
+}
+
+static void read_signals(struct watch *w)
+{
+	struct signalfd_siginfo info;
+
+	while (read(w->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			w->reload = true;
+		else if (info.ssi_signo == SIGUSR1)
+			trigger_by_signal(w);
+		else
+			w->stop = true;
+	}
+}
+
+/* --- configuration --------------------------------------------------------------------------- */
+
+static struct ring_options ring_options(const struct watch *w)
+{
+	return (struct ring_options){.keep_ns = w->config.ring_ns, .bytes_max = RING_BYTES};
+}
+
+static struct series_options series_options(const struct watch *w)
+{
+	return (struct series_options){
+		.top = w->config.series, .selection = &w->config.selection, .has = selection_has};
+}
+
+static void apply(struct watch *w)
+{
+	struct ring_options ring = ring_options(w);
+	struct series_options series = series_options(w);
+
+	ring_set(w->ring, &ring);
+	series_set(w->series, &series);
+	w->governor.options.budget = w->config.budget;
+	w->governor.options.hz = w->config.hz;
+	w->kept_ns = 0;
+}
+
+/* What is wrong is told, and the former configuration stays. */
+static void reload(struct watch *w)
+{
+	struct watch_config config, former = w->config;
+	char why[512];
+
+	w->reload = false;
+	notify("RELOADING=1");
+	if (w->options.configure(w->options.ctx, &config, why, sizeof(why))) {
+		log_error("%s; the former configuration stays", why);
+		w->own.reloads_refused++;
+	} else {
+		pthread_mutex_lock(&w->mutex);
+		w->config = config;
+		apply(w);
+		w->own.reloads++;
+		pthread_mutex_unlock(&w->mutex);
+		watch_config_clear(&former);
+		log_info("configuration read again");
+	}
+	notify("READY=1");
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+static void detach(struct watch *w)
+{
+	collector_free(w->collector);
+	w->collector = NULL;
+}
+
+static int attach(struct watch *w, char *why, size_t why_bytes)
+{
+	struct collector_options options = w->options.collector;
+	struct governor_plan plan = governor_plan(&w->governor);
+	uint64_t began_ns = budget_cpu_ns(RUSAGE_SELF);
+	int err;
+
+	options.sample_hz = plan.sample_hz;
+	options.sample_hz_most = HZ_MOST;
+	options.requests = plan.requests;
+	options.no_switches = !plan.switches;
+	options.model_bytes_max = w->config.memory_bytes;
+	err = collector_new(&options, why, why_bytes, &w->collector);
+	if (!err)
+		err = collector_start(w->collector, why, why_bytes);
+	if (err)
+		detach(w);
+	w->start_cpu_ns += budget_cpu_ns(RUSAGE_SELF) - began_ns;
+	return err;
+}
+
+/* A host that cannot be observed now may be later: rights, lockdown and memory change. */
+static void try_attach(struct watch *w, uint64_t now_ns)
+{
+	char why[1024] = "";
+
+	if (now_ns < w->attach_ns)
+		return;
+	w->attach_ns = now_ns + RETRY_NS;
+	if (attach(w, why, sizeof(why))) {
+		if (strcmp(why, w->why) != 0)
+			log_error("%s; trying again every %llu s", why, RETRY_NS / SLICE_NS);
+		page_not_ready(w, why);
+		return;
+	}
+	collector_announce(w->collector, "watching");
+	page_not_ready(w, NULL);
+}
+
+void loop_lost(struct watch *w, const char *why)
+{
+	log_error("%s; trying again every %llu s", why, RETRY_NS / SLICE_NS);
+	jobs_end(w);
+	detach(w);
+	w->attach_ns = host_now_ns() + RETRY_NS;
+	page_not_ready(w, why);
+}
+
+/* The model has grown with processes and stacks of long ago: a new one is begun. */
+static void renew(struct watch *w)
+{
+	char why[1024] = "";
+
+	if (ring_retire(w->ring, collector_model(w->collector)))
+		log_warn("ring: no memory for the last seconds; it begins anew");
+	jobs_leave(w);
+	w->own.renewals++;
+	if (collector_renew(w->collector, why, sizeof(why)))
+		loop_lost(w, why);
+}
+
+static void end_slice(struct watch *w)
+{
+	collector_end_slice(w->collector);
+	page_slice(w);
+	jobs_slice(w);
+	ring_slice(w->ring, collector_model(w->collector));
+	if (collector_is_large(w->collector))
+		renew(w);
+	else if (!budget_step(w) && collector_begin_slice(w->collector))
+		w->stop = true; /* no memory for a row */
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+static void wait_for_turn(struct watch *w)
+{
+	struct pollfd fds[] = {{w->signals, POLLIN, 0},
+			       {w->control ? control_fd(w->control) : -1, POLLIN, 0}};
+
+	if (w->collector)
+		collector_pause(w->collector, TURN_NS);
+	poll(fds, 2, w->collector ? 0 : (int)(TURN_NS / 1000000));
+}
+
+static void tell_manager(struct watch *w, uint64_t now_ns)
+{
+	uint64_t every_ns = notify_interval_ns();
+	char text[1200];
+
+	if (every_ns && now_ns - w->told_ns >= every_ns) {
+		notify("WATCHDOG=1");
+		w->told_ns = now_ns;
+	}
+	if (!w->own.ready && *w->why) {
+		snprintf(text, sizeof(text), "STATUS=not ready: %s", w->why);
+		notify(text);
+	}
+}
+
+static void turn(struct watch *w)
+{
+	uint64_t now_ns;
+
+	wait_for_turn(w);
+	now_ns = host_now_ns();
+	read_signals(w);
+	home_follow(w, now_ns);
+	if (w->control)
+		control_look(w->control, now_ns);
+	if (w->reload)
+		reload(w);
+	if (!w->collector)
+		try_attach(w, now_ns);
+	else if (now_ns - collector_slice_start_ns(w->collector) >= SLICE_NS)
+		end_slice(w);
+	else
+		collector_drain(w->collector);
+	if (w->control)
+		jobs_look(w, host_now_ns());
+	tell_manager(w, now_ns);
+	pthread_mutex_lock(&w->mutex);
+	w->beat_ns = host_now_ns();
+	pthread_mutex_unlock(&w->mutex);
+}
+
+/* What was captured is kept; papers have a moment to be finished. */
+static void stop(struct watch *w)
+{
+	uint64_t end_ns = host_now_ns() + PAPERS_NS;
+
+	notify("STOPPING=1");
+	if (w->collector) {
+		collector_stop(w->collector);
+		collector_end_slice(w->collector);
+		jobs_slice(w);
+		jobs_end(w);
+	}
+	while (w->control && papers_pending(w->papers) && host_now_ns() < end_ns) {
+		jobs_look(w, host_now_ns());
+		poll(NULL, 0, 50);
+	}
+	w->state.clean = true;
+	home_save_state(w);
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static int open_rooms(struct watch *w, char *why, size_t why_bytes)
+{
+	struct ring_options ring = ring_options(w);
+	struct series_options series = series_options(w);
+	struct governor_options governor = {.budget = w->config.budget,
+					    .hz = w->config.hz,
+					    .requests = w->options.collector.requests};
+
+	snprintf(why, why_bytes, "out of memory");
+	w->ring = ring_new(&ring);
+	w->series = series_new(&series);
+	if (!w->ring || !w->series)
+		return -ENOMEM;
+	governor_init(&w->governor, &governor, GOVERNOR_ALL);
+	return 0;
+}
+
+static int open_all(struct watch *w, char *why, size_t why_bytes)
+{
+	int err = w->options.configure(w->options.ctx, &w->config, why, why_bytes);
+
+	if (!err)
+		err = take_signals(w);
+	if (!err)
+		err = open_rooms(w, why, why_bytes);
+	if (!err)
+		err = home_open(w, why, why_bytes);
+	if (!err)
+		err = page_open(w, why, why_bytes);
+	if (!err)
+		home_take_over(w);
+	return err;
+}
+
+static void close_all(struct watch *w)
+{
+	http_free(w->http); /* its thread reads what follows */
+	jobs_drop(w);
+	home_close(w);
+	detach(w);
+	ring_free(w->ring);
+	series_free(w->series);
+	watch_config_clear(&w->config);
+	cleanup_close(&w->signals);
+	pthread_mutex_destroy(&w->mutex);
+	free(w);
+}
+
+int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+	int err;
+
+	snprintf(why, why_bytes, "out of memory");
+	if (!w)
+		return -ENOMEM;
+	w->options = *options;
+	w->dir = w->lock_fd = w->signals = -1;
+	w->start_ns = w->beat_ns = host_now_ns();
+	pthread_mutex_init(&w->mutex, NULL);
+	err = open_all(w, why, why_bytes);
+	if (!err) {
+		notify("READY=1");
+		while (!w->stop)
+			turn(w);
+		stop(w);
+	}
+	close_all(w);
+	return err;
+}

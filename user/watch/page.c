@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the resident recorder tells others: metrics, health, status. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "judge/books.h"
+#include "judge/verdicts.h"
+#include "kernel/host.h"
+#include "model/requests.h"
+#include "model/sched.h"
+#include "model/totals.h"
+#include "watch/notify.h"
+#include "watch/private.h"
+
+/* The loop turns twice a second: when it has not for so long, something is badly wrong. */
+#define BEAT_NS 30000000000ull
+/* Verdicts are of all that the ring holds, and change slowly. */
+#define JUDGE_EVERY_NS 10000000000ull
+
+/* --- HTTP: on the server's thread ------------------------------------------------------------ */
+
+static int put_metrics(void *ctx, FILE *out)
+{
+	struct watch *w = ctx;
+	int err;
+
+	pthread_mutex_lock(&w->mutex);
+	w->own.uptime_ns = host_now_ns() - w->start_ns;
+	err = metrics_write(out, series_metrics(w->series), &w->own);
+	pthread_mutex_unlock(&w->mutex);
+	return err;
+}
+
+static bool is_healthy(void *ctx, char *why, size_t why_bytes)
+{
+	struct watch *w = ctx;
+	uint64_t silent_ns;
+
+	pthread_mutex_lock(&w->mutex);
+	silent_ns = host_now_ns() - w->beat_ns;
+	pthread_mutex_unlock(&w->mutex);
+	if (silent_ns < BEAT_NS)
+		return true;
+	snprintf(why, why_bytes, "the loop stands still since %llu s",
+		 (unsigned long long)(silent_ns / 1000000000));
+	return false;
+}
+
+static bool is_ready(void *ctx, char *why, size_t why_bytes)
+{
+	struct watch *w = ctx;
+	bool ready;
+
+	pthread_mutex_lock(&w->mutex);
+	ready = w->own.ready;
+	text_copy_safe(why, why_bytes, w->why, strlen(w->why));
+	pthread_mutex_unlock(&w->mutex);
+	return ready;
+}
+
+int page_open(struct watch *w, char *why, size_t why_bytes)
+{
+	const struct http_ops ops = {w, put_metrics, is_healthy, is_ready};
+	int err;
+
+	if (!*w->why)
+		page_not_ready(w, "starting");
+	if (!w->options.listen)
+		return 0;
+	err = http_new(w->options.listen, &ops, why, why_bytes, &w->http);
+	if (!err)
+		log_info("metrics: port %u of %s", http_port(w->http), w->options.listen);
+	return err;
+}
+
+/* --- the loop's side ------------------------------------------------------------------------- */
+
+void page_not_ready(struct watch *w, const char *why)
+{
+	pthread_mutex_lock(&w->mutex);
+	w->own.ready = !why;
+	snprintf(w->why, sizeof(w->why), "%s", why ? why : "");
+	w->own.why = w->why;
+	pthread_mutex_unlock(&w->mutex);
+	if (!why)
+		notify("STATUS=watching");
+}
+
+static uint64_t rss_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long all, resident = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &all, &resident) != 2)
+		resident = 0;
+	fclose(file);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* With the lock held. */
+static void take_own(struct watch *w)
+{
+	const struct model *m = collector_model(w->collector);
+	uint64_t from_ns = ring_from_ns(w->ring, m);
+	struct metrics_own *own = &w->own;
+
+	own->sample_hz = m->host.sample_hz;
+	own->samples = true;
+	own->switches = collector_parts(w->collector).switches;
+	own->level = w->governor.level;
+	own->bpf_ns = collector_bpf_ns(w->collector);
+	own->map_bytes = collector_map_bytes(w->collector);
+	own->requests = collector_sees_requests(w->collector);
+	own->budget = w->config.budget;
+	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
+	own->rss_bytes = rss_bytes();
+	own->ring_ns = from_ns ? m->host.end_ns - from_ns : 0;
+	own->ring_bytes = ring_bytes(w->ring, m);
+	own->triggered = w->state.triggered;
+	own->rotated = w->state.rotated;
+	own->failed = w->state.failed;
+	own->removed = w->state.removed;
+	own->trigger_s = w->state.trigger_s;
+}
+
+/* What verdicts are made of, and lives as long as they do. */
+struct judging {
+	struct totals *totals;
+	struct sched *sched;
+	struct requests *requests;
+	struct books books;
+	struct verdicts *verdicts; /* NULL: not now, or no memory */
+};
+
+static void judge(struct watch *w, const struct model *m, struct judging *j)
+{
+	j->totals = totals_new(m);
+	j->sched = m->host.off & OFF_ACCOUNTS ? NULL : sched_new(m);
+	j->requests = m->host.off & OFF_REQUESTS ? NULL : requests_new(m);
+	if (!j->totals)
+		return;
+	j->books = books_of(m, j->totals);
+	j->verdicts = verdicts_new(&(struct verdict_sources){.m = m,
+							     .totals = j->totals,
+							     .books = &j->books,
+							     .sched = j->sched,
+							     .requests = j->requests,
+							     .policy = &w->config.limits});
+}
+
+static void judging_clear(struct judging *j)
+{
+	verdicts_free(j->verdicts);
+	requests_free(j->requests);
+	sched_free(j->sched);
+	totals_free(j->totals);
+}
+
+void page_slice(struct watch *w)
+{
+	const struct model *m = collector_model(w->collector);
+	_cleanup_(judging_clear) struct judging judging = {0};
+	uint64_t now_ns = host_now_ns();
+	int err;
+
+	if (now_ns - w->judged_ns >= JUDGE_EVERY_NS) {
+		w->judged_ns = now_ns;
+		judge(w, m, &judging);
+	}
+	pthread_mutex_lock(&w->mutex);
+	err = series_slice(w->series, m, (uint32_t)(m->slices_cnt - 1), judging.verdicts);
+	take_own(w);
+	pthread_mutex_unlock(&w->mutex);
+	if (err)
+		log_warn("metrics: a slice is missing in part: %s", strerror(-err));
+}
+
+void page_status(struct watch *w, char *text, size_t bytes)
+{
+	const struct metrics_own *own = &w->own;
+	char why[1024];
+
+	text_copy_safe(why, sizeof(why), w->why, strlen(w->why));
+	snprintf(text, bytes,
+		 "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
+		 "captures %llu\npapers_pending %u\n",
+		 own->ready, why, own->sample_hz, own->requests,
+		 governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
+		 (unsigned long long)own->captures, w->papers ? papers_pending(w->papers) : 0);
+}

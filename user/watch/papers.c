@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "watch/papers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SUFFIX	   ".hotrun"
+#define NICE	   19
+#define NAME_BYTES (NAME_MAX + 1)
+/* A paper larger than that is of no use to anybody; the page of a large capture has some MB. */
+#define PAPER_BYTES_MAX (256u << 20)
+
+struct paper {
+	const char *command, *suffix;
+};
+
+static const struct paper papers_list[] = {
+	{"report", ".txt"},
+	{"flame", ".html"},
+};
+#define PAPERS (sizeof(papers_list) / sizeof(papers_list[0]))
+
+struct papers {
+	int dir_fd;
+	char *program;
+	uint64_t limit_ns;
+	/* The first one is being written; owned. */
+	char *queue[PAPERS_QUEUE];
+	unsigned int queue_cnt;
+	size_t paper; /* of the first one, that is written now or next */
+	int err;      /* of its papers so far */
+	pid_t pid;    /* 0 = none runs */
+	uint64_t end_ns;
+	char *done; /* as returned last */
+};
+
+struct papers *papers_new_with(int dir_fd, const char *program, uint64_t limit_ns)
+{
+	struct papers *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->dir_fd = dir_fd;
+	p->limit_ns = limit_ns;
+	p->program = strdup(program);
+	if (!p->program) {
+		free(p);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return p;
+}
+
+struct papers *papers_new(int dir_fd)
+{
+	return papers_new_with(dir_fd, "/proc/self/exe", PAPERS_LIMIT_NS);
+}
+
+static bool is_capture_name(const char *name)
+{
+	size_t len = strlen(name), suffix = strlen(SUFFIX);
+
+	/* Room for ".NAME.html.new". */
+	return len > suffix && len + 3 <= NAME_MAX && name[0] != '.' && !strchr(name, '/') &&
+	       !strcmp(name + len - suffix, SUFFIX);
+}
+
+int papers_add(struct papers *p, const char *name)
+{
+	char *copy;
+
+	if (!is_capture_name(name))
+		return -EINVAL;
+	if (p->queue_cnt == PAPERS_QUEUE)
+		return -E2BIG;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	p->queue[p->queue_cnt++] = copy;
+	return 0;
+}
+
+bool papers_has(const struct papers *p, const char *name)
+{
+	for (unsigned int i = 0; i < p->queue_cnt; i++)
+		if (!strcmp(p->queue[i], name))
+			return true;
+	return false;
+}
+
+unsigned int papers_pending(const struct papers *p)
+{
+	return p->queue_cnt;
+}
+
+/* --- one paper ------------------------------------------------------------------------------- */
+
+/* Its name, and the one that it has until it is whole. */
+static void name_paper(const struct papers *p, char name[static NAME_BYTES],
+		       char temporary[static NAME_BYTES])
+{
+	const char *capture = p->queue[0], *suffix = papers_list[p->paper].suffix;
+	int len = (int)(strlen(capture) - strlen(SUFFIX));
+
+	snprintf(name, NAME_BYTES, "%.*s%s", len, capture, suffix);
+	snprintf(temporary, NAME_BYTES, ".%.*s%s.new", len, capture, suffix);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* Without the right to it, it runs as it is. */
+	if (write(fd, text, strlen(text)) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static void be_modest(void)
+{
+	const struct rlimit size = {PAPER_BYTES_MAX, PAPER_BYTES_MAX}, none = {0, 0};
+
+	setpriority(PRIO_PROCESS, 0, NICE);
+	setrlimit(RLIMIT_FSIZE, &size);
+	setrlimit(RLIMIT_CORE, &none);
+	write_text("/proc/self/oom_score_adj", "1000");
+}
+
+/* In the child, between fork and exec: nothing that another thread could hold. Does not return. */
+static void run(const struct papers *p, int out, const char *path, pid_t parent)
+{
+	char *const argv[] = {"hotrun", (char *)papers_list[p->paper].command, (char *)path, NULL};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || null < 0 || fchdir(p->dir_fd))
+		_exit(125);
+	be_modest();
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(null, STDERR_FILENO) < 0)
+		_exit(125);
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	execv(p->program, argv);
+	_exit(126);
+}
+
+static int start(struct papers *p, uint64_t now_ns)
+{
+	char name[NAME_BYTES], temporary[NAME_BYTES], path[NAME_BYTES + 2];
+	pid_t parent = getpid();
+	int out, err;
+
+	name_paper(p, name, temporary);
+	snprintf(path, sizeof(path), "./%s", p->queue[0]); /* no name is an option */
+	if (unlinkat(p->dir_fd, temporary, 0) && errno != ENOENT)
+		return -errno;
+	out = openat(p->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		     0600);
+	if (out < 0)
+		return -errno;
+	p->pid = fork();
+	if (!p->pid)
+		run(p, out, path, parent);
+	err = p->pid < 0 ? -errno : 0;
+	close(out);
+	if (err) {
+		p->pid = 0;
+		unlinkat(p->dir_fd, temporary, 0);
+		return err;
+	}
+	p->end_ns = now_ns + p->limit_ns;
+	return 0;
+}
+
+/* Waits for it when it was killed. Returns its fate: 0 or negative errno. */
+static int reap(struct papers *p, int flags, bool *ret_ended)
+{
+	int status = 0;
+	pid_t pid;
+
+	do
+		pid = waitpid(p->pid, &status, flags);
+	while (pid < 0 && errno == EINTR);
+	*ret_ended = pid != 0;
+	if (!pid)
+		return 0;
+	p->pid = 0;
+	return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+static void stop(struct papers *p)
+{
+	bool ended;
+
+	if (!p->pid)
+		return;
+	kill(p->pid, SIGKILL);
+	reap(p, 0, &ended);
+}
+
+/* Its name when it is whole, else nothing is left of it. */
+static int place(struct papers *p, int err)
+{
+	char name[NAME_BYTES], temporary[NAME_BYTES];
+
+	name_paper(p, name, temporary);
+	if (!err && renameat(p->dir_fd, temporary, p->dir_fd, name))
+		err = -errno;
+	if (err)
+		unlinkat(p->dir_fd, temporary, 0);
+	return err;
+}
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+/* The paper is there, or why not; the other one is tried all the same. */
+static void next_paper(struct papers *p, int err)
+{
+	if (!p->err)
+		p->err = err;
+	p->paper++;
+}
+
+static void look_at_running(struct papers *p, uint64_t now_ns)
+{
+	bool ended;
+	int err;
+
+	if (!p->pid)
+		return;
+	err = reap(p, WNOHANG, &ended);
+	if (!ended && now_ns < p->end_ns)
+		return;
+	if (!ended) {
+		stop(p);
+		err = -ETIMEDOUT;
+	}
+	next_paper(p, place(p, err));
+}
+
+static int finish_first(struct papers *p, const char **ret_name, int *ret_err)
+{
+	free(p->done);
+	p->done = p->queue[0];
+	memmove(p->queue, p->queue + 1, --p->queue_cnt * sizeof(*p->queue));
+	*ret_name = p->done;
+	*ret_err = p->err;
+	p->paper = 0;
+	p->err = 0;
+	return 1;
+}
+
+int papers_look(struct papers *p, uint64_t now_ns, const char **ret_name, int *ret_err)
+{
+	look_at_running(p, now_ns);
+	while (p->queue_cnt && !p->pid && p->paper < PAPERS) {
+		int err = start(p, now_ns);
+
+		if (err)
+			next_paper(p, err);
+	}
+	return p->queue_cnt && p->paper == PAPERS ? finish_first(p, ret_name, ret_err) : 0;
+}
+
+void papers_free(struct papers *p)
+{
+	if (!p)
+		return;
+	if (p->pid) {
+		stop(p);
+		place(p, -EINTR);
+	}
+	for (unsigned int i = 0; i < p->queue_cnt; i++)
+		free(p->queue[i]);
+	free(p->done);
+	free(p->program);
+	free(p);
+}

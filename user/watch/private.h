@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_WATCH_PRIVATE_H
+#define HOTRUN_WATCH_PRIVATE_H
+/*
+ * The state of the resident recorder, for the files of the loop alone.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "output/metrics.h"
+#include "watch/control.h"
+#include "watch/folder.h"
+#include "watch/governor.h"
+#include "watch/http.h"
+#include "watch/loop.h"
+#include "watch/papers.h"
+#include "watch/ring.h"
+#include "watch/series.h"
+#include "watch/shot.h"
+#include "watch/state.h"
+
+/* Captures under way at a time: one that rotates, and some that were asked for. */
+#define JOBS_MAX 5
+
+struct job {
+	struct shot *shot; /* NULL = free */
+	bool trigger;
+	char name[FOLDER_NAME_BYTES];
+};
+
+struct watch {
+	struct watch_options options;
+	struct watch_config config;
+	int signals; /* signalfd(2) */
+	/* Together, or none of them while the folder cannot be opened. */
+	int dir, lock_fd;
+	struct control *control;
+	struct papers *papers;
+	struct http *http;
+	struct ring *ring;
+	struct collector *collector; /* NULL while the host is not observed */
+	struct governor governor;
+	uint64_t start_cpu_ns; /* own CPU time that beginning to observe took, again and again */
+	struct state state, saved; /* saved: as it is in the folder */
+	struct job jobs[JOBS_MAX];
+	bool stop, reload;
+	uint64_t attach_ns; /* when to try (again) to observe the host */
+	uint64_t judged_ns, kept_ns, told_ns, followed_ns;
+	int failed_err; /* why the last capture could not be written; told once */
+
+	/* What the thread of the HTTP server reads, too. */
+	pthread_mutex_t mutex;
+	struct series *series;
+	struct metrics_own own;
+	char why[1024];		    /* why it is not ready, "" it is */
+	uint64_t start_ns, beat_ns; /* the loop's last turn */
+};
+
+/* --- loop.c ---------------------------------------------------------------------------------- */
+
+/* The host is observed no longer, for that reason; tried again later. */
+void loop_lost(struct watch *w, const char *why);
+
+/* --- jobs.c: captures ------------------------------------------------------------------------ */
+
+/* Begins a capture from before_ns ago until after_ns from now (UINT64_MAX: until it is ended). 0, or a
+ * negative errno with a sentence. */
+int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after_ns,
+	       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes);
+/* A slice has closed: writes it, ends what is over, begins the next capture of the rotation. */
+void jobs_slice(struct watch *w);
+/* The model goes away. */
+void jobs_leave(struct watch *w);
+/* Ends all of them, as they are. */
+void jobs_end(struct watch *w);
+/* True while one that somebody asked for is under way. */
+bool jobs_asked(const struct watch *w);
+/* Gives all of them up, without an end mark. */
+void jobs_drop(struct watch *w);
+/* Looks for papers that are done, and once in a while for captures that have to go. */
+void jobs_look(struct watch *w, uint64_t now_ns);
+
+/* --- home.c: the folder ---------------------------------------------------------------------- */
+
+/* Opens and locks it, with the socket in it. Errors as watch_run(). */
+int home_open(struct watch *w, char *why, size_t why_bytes);
+/* What earlier runs left is cleaned up, their state taken over. */
+void home_take_over(struct watch *w);
+/* Somebody may have removed the folder, or put another one there: what is under way is lost with it then,
+ * and it is made anew. */
+void home_follow(struct watch *w, uint64_t now_ns);
+void home_save_state(struct watch *w);
+void home_close(struct watch *w);
+
+/* --- budget.c: what may be observed ----------------------------------------------------------- */
+
+/* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says. Returns
+ * false when it began nothing. */
+bool budget_step(struct watch *w);
+/* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
+uint64_t budget_cpu_ns(int who);
+
+/* --- page.c: what others are told ------------------------------------------------------------ */
+
+/* Serves HTTP where that is asked for. Errors as watch_run(). */
+int page_open(struct watch *w, char *why, size_t why_bytes);
+/* Why the host is not observed, NULL = it is. */
+void page_not_ready(struct watch *w, const char *why);
+/* Takes the figures of a closed slice. */
+void page_slice(struct watch *w);
+/* "KEY VALUE" lines for the control socket. */
+void page_status(struct watch *w, char *text, size_t bytes);
+#endif
