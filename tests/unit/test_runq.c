@@ -189,6 +189,8 @@ Test(runq, what_a_capture_does_not_have_is_not_available)
 		 "waiting\n  n/a: this kernel's run queues cannot be read\n"},
 		{"no waits", OFF_ACCOUNTS,
 		 "run delay of the host\n  n/a: recorded by a hotrun that kept no waits\n"},
+		{"switches", OFF_ACCOUNTS | OFF_SWITCHES,
+		 "run delay of the host\n  n/a: scheduler accounts were off, to keep"},
 		{"own threads", OFF_OWN, "      n/a "},
 	};
 	uint32_t service;
@@ -201,6 +203,17 @@ Test(runq, what_a_capture_does_not_have_is_not_available)
 		expect_says(m, NULL, cases[i].line, true);
 		model_free(m);
 	}
+}
+
+Test(runq, queues_are_told_without_switches)
+{
+	uint32_t service;
+	struct model *m = contended(&service);
+
+	m->host.off = OFF_ACCOUNTS | OFF_SWITCHES;
+	expect_says(m, NULL, "waiting\n  n/a: ", false);
+	expect_says(m, NULL, "  CPU  waiting     0", true);
+	model_free(m);
 }
 
 Test(runq, groups_of_a_kernel_without_them_are_not_available)

@@ -151,13 +151,17 @@ static void put_queue(const struct runq *r, const char *name, const struct queue
 static void put_queues(struct runq *r)
 {
 	struct queue all = sum_host(r);
+	/* Ticks look at queues, too, where nobody looks at switches. */
+	uint32_t off = r->m->host.off & OFF_SWITCHES ? OFF_QUEUES : OFF_QUEUES | OFF_ACCOUNTS;
 	size_t shown = r->queues_cnt < r->o.cpus ? r->queues_cnt : r->o.cpus;
 	char name[16];
 
 	fputs("\nrun queues: mean of waiting threads, and % of the time with 0, 1, ... waiting\n",
 	      r->out);
-	if (r->m->host.off & (OFF_QUEUES | OFF_ACCOUNTS)) {
-		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m) ?: model_off_text(OFF_QUEUES));
+	off &= r->m->host.off;
+	if (off) {
+		fprintf(r->out, "  n/a: %s\n",
+			model_off_text(off & OFF_ACCOUNTS ? OFF_ACCOUNTS : OFF_QUEUES));
 		return;
 	}
 	if (!r->queues_cnt) {
