@@ -128,6 +128,8 @@ is "the folder is as the kubelet made it, the capture nobody else's" \
 set -- $(facts managed "$T/deploy.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
 within "managed frames of the other container with a name, of $2, per cent" \
 	"$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 50 ? 100 * n / t : 0) }')" 97 100 # few, at 19 Hz
+within "its requests are, though it listened before in a network of its own" \
+	"$(sql "$T/deploy.hotrun" "SELECT sum(answered) FROM process_request WHERE tgid = $web" 2>&1)" 1 100000
 is "its pod is known" "$(sql "$T/deploy.hotrun" "SELECT namespace, pod, container_name, qos FROM process WHERE tgid = $web")" \
 	"prod shop-6d5f web burstable"
 set -- $(facts books "$T/deploy.hotrun")
@@ -154,7 +156,7 @@ once "without=SYS_PTRACE,DAC_READ_SEARCH,SYSLOG" record -q -d 0.1 -o /tmp/x.hotr
 says "the log says of two what they cost" "$T/said" \
 	"names of other users' processes are off: missing capabilities: SYS_PTRACE DAC_READ_SEARCH"
 says "and of the third" "$T/said" "kernel names off: kallsyms is hidden"
-says "and of what no right of the pod gives" "$T/said" "services that listened before are not seen"
+says "and of what no right of the pod gives" "$T/said" "connections that waited to be accepted before are not seen"
 once "" doctor
 is "with all of them nothing fails" "$(grep -c '^  ok  ' "$T/said" | awk '{ print ($1 > 20) }')$(grep -E '^  fail' "$T/said")" 1
 says "what is not given is told, too" "$T/said" '`perfmap enable` reaches runtimes of the own user only'
