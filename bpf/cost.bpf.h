@@ -3,8 +3,8 @@
 #define HOTRUN_COST_BPF_H
 /*
  * What the programs cost, told by themselves: the kernel's own statistics of run time need
- * CAP_SYS_ADMIN, and cost more. Each counts its runs, and measures some of them, chosen by chance: two
- * looks at the clock are as dear as a short program.
+ * CAP_SYS_ADMIN, and cost more. Some of the runs, chosen by chance, are
+ * measured, and stand for the others: two looks at the clock are as dear as a short program.
  */
 #include "shared.bpf.h"
 
@@ -19,42 +19,58 @@ struct cost_map {
 };
 extern struct cost_map costs SEC(".maps");
 
-/* One run of 256 is measured, of programs that fire often. */
-#define COST_SHIFT 24
 /* A run of so long was interrupted, or lost its CPU: that time is not its own. */
 #define COST_MOST_NS 100000
 
-/* Whether the run of that number, or at that time, is measured. Multiplied by the golden ratio: what comes
- * in turns (to and fro between two threads) is hit evenly. */
-static __always_inline bool cost_is_chosen(__u32 number)
+/* True for one number of 2^bits. Multiplied by the golden ratio: what comes in turns (to and fro between two
+ * threads) is hit evenly. */
+static __always_inline bool cost_one_of(__u32 number, __u32 bits)
 {
-	return number * 0x9e3779b1u >> COST_SHIFT == 0;
+	return number * 0x9e3779b1u >> (32 - bits) == 0;
 }
+
+/* Programs that have the time or a count at hand measure one run of 256, those that do not, all runs of one clock
+ * tick of 32: to count each run would cost it some 10 ns. */
+#define COST_RUN_BITS  8
+#define COST_TICK_BITS 5
 
 struct cost_run {
-	struct program_cost *cost;
-	__u64 begin_ns; /* 0 = is not measured */
+	struct program_cost *cost; /* NULL = is not measured */
+	__u64 begin_ns;
 };
 
-/* Those that fire so seldom that some of them would tell too little. */
-static __always_inline bool cost_is_rare(enum cost_program program)
-{
-	return program == COST_TASK || program == COST_TICK || program == COST_STATE;
-}
-
-static __always_inline struct cost_run cost_begin(enum cost_program program)
+static __always_inline struct program_cost *cost_of(enum cost_program program)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct cpu_cost *costs_here = bpf_map_lookup_elem(&costs, &cpu);
-	struct cost_run run = {};
+	struct cpu_cost *here = bpf_map_lookup_elem(&costs, &cpu);
 
-	if (!costs_here)
-		return run;
-	run.cost = &costs_here->programs[program];
-	run.cost->runs++;
-	if (cost_is_rare(program) || cost_is_chosen(run.cost->runs))
+	return here ? &here->programs[program] : NULL;
+}
+
+/* The run stands for so many. */
+static __always_inline struct cost_run cost_begin_for(enum cost_program program, __u32 runs)
+{
+	struct cost_run run = {.cost = cost_of(program)};
+
+	if (run.cost) {
+		run.cost->runs += runs;
 		run.begin_ns = bpf_ktime_get_ns();
+	}
 	return run;
+}
+
+/* For programs that fire often. */
+static __always_inline struct cost_run cost_begin(enum cost_program program)
+{
+	if (cost_one_of(bpf_jiffies64(), COST_TICK_BITS))
+		return cost_begin_for(program, 1 << COST_TICK_BITS);
+	return (struct cost_run){};
+}
+
+/* For those that fire so seldom that each run is measured. */
+static __always_inline struct cost_run cost_begin_each(enum cost_program program)
+{
+	return cost_begin_for(program, 1);
 }
 
 static __always_inline void cost_add(struct program_cost *cost, __u64 begin_ns)
@@ -69,19 +85,34 @@ static __always_inline void cost_add(struct program_cost *cost, __u64 begin_ns)
 
 static __always_inline void cost_end(struct cost_run run)
 {
-	if (run.begin_ns && run.cost)
+	if (run.cost)
 		cost_add(run.cost, run.begin_ns);
 }
 
-/* For the switch, whose runs are counted and whose time is taken anyway. */
-static __always_inline void cost_end_switch(__u32 cpu, __u64 number, __u64 begin_ns)
+/* For a program that knows its number and when it began; the user side counts its runs. */
+static __always_inline void cost_end_numbered(enum cost_program program, __u32 number,
+					      __u64 begin_ns)
 {
-	struct cpu_cost *costs_here;
+	struct program_cost *cost;
 
-	if (!cost_is_chosen(number))
+	if (!cost_one_of(number, COST_RUN_BITS))
 		return;
-	costs_here = bpf_map_lookup_elem(&costs, &cpu);
-	if (costs_here)
-		cost_add(&costs_here->programs[COST_SWITCH], begin_ns);
+	cost = cost_of(program);
+	if (cost)
+		cost_add(cost, begin_ns);
+}
+
+/* For one that knows when it began. */
+static __always_inline void cost_end_at(enum cost_program program, __u64 begin_ns)
+{
+	struct program_cost *cost;
+
+	if (!cost_one_of(begin_ns, COST_RUN_BITS))
+		return;
+	cost = cost_of(program);
+	if (!cost)
+		return;
+	cost->runs += 1 << COST_RUN_BITS;
+	cost_add(cost, begin_ns);
 }
 #endif

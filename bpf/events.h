@@ -174,7 +174,8 @@ enum cost_program {
 	COST_CNT
 };
 
-/* Counters only grow. The time is that of some of the runs, chosen by chance. */
+/* Counters only grow. Of births, ends, ticks and changes of state all runs are counted, of others those that
+ * were measured stand for all (but for such as had nothing to do). */
 struct program_cost {
 	__u64 runs;
 	__u64 timed;

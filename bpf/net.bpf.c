@@ -105,7 +105,7 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 {
-	struct cost_run run = cost_begin(COST_STATE);
+	struct cost_run run = cost_begin_each(COST_STATE);
 
 	change_state(sk, old_state, new_state);
 	cost_end(run);

@@ -365,7 +365,7 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	struct cost_run run = cost_begin(COST_TICK);
+	struct cost_run run = cost_begin_each(COST_TICK);
 
 	take_sample(ctx);
 	cost_end(run);

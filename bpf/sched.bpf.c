@@ -258,7 +258,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if (next->pid)
 		enter_cpu(next, cpu, now);
-	cost_end_switch(cpu, number, now);
+	cost_end_numbered(COST_SWITCH, number, now);
 	return 0;
 }
 
@@ -278,6 +278,7 @@ static __always_inline void wake(struct task_struct *task)
 	begin_wait(account, task, run_time_now(task->tgid, compat_task_cpu(task), now), now);
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
+	cost_end_at(COST_WAKEUP, now);
 }
 
 /* Fires when a thread is put on a run queue, as often as threads block. Cost: one look-up of task
@@ -285,10 +286,7 @@ static __always_inline void wake(struct task_struct *task)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	struct cost_run run = cost_begin(COST_WAKEUP);
-
 	wake(task);
-	cost_end(run);
 	return 0;
 }
 
@@ -296,10 +294,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	struct cost_run run = cost_begin(COST_WAKEUP);
-
 	wake(task);
-	cost_end(run);
 	return 0;
 }
 
@@ -386,7 +381,7 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
-	struct cost_run run = cost_begin(COST_TASK);
+	struct cost_run run = cost_begin_each(COST_TASK);
 	struct account *account = make_account(task);
 
 	if (!account)
@@ -402,7 +397,7 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct cost_run run = cost_begin(COST_TASK);
+	struct cost_run run = cost_begin_each(COST_TASK);
 
 	send_last_account(task, NULL, bpf_ktime_get_ns());
 	cost_end(run);

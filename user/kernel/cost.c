@@ -10,12 +10,12 @@
  * Of one run, by enum cost_program, in ns. guess: where none was measured yet. outside: the way from the
  * tracepoint to the program and back, its first and last steps, and of those that measure each run the
  * clock; as the kernel's statistics tell beyond what the programs do (measured on x86-64 at 2.6 GHz: 30 to
- * 70 a short run, 150 of a change of state, 0.3 to 1.0 us of births, ends and ticks).
+ * 80 a short run, 150 of a change of state, 0.3 to 1.0 us of births, ends and ticks).
  */
 static const struct cost_facts {
 	uint32_t guess_ns, outside_ns;
 } facts[COST_CNT] = {
-	[COST_SWITCH] = {300, 60}, [COST_WAKEUP] = {150, 55},	[COST_MIGRATE] = {100, 50},
+	[COST_SWITCH] = {300, 60}, [COST_WAKEUP] = {150, 80},	[COST_MIGRATE] = {100, 50},
 	[COST_TASK] = {2000, 500}, [COST_TICK] = {10000, 1000}, [COST_STATE] = {300, 150},
 	[COST_DATA] = {200, 35},   [COST_SEND] = {200, 35},
 };

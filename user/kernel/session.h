@@ -124,10 +124,10 @@ uint32_t session_kernel_without(const struct session *s);
 bool session_tells_own_waits(const struct session *s);
 
 /*
- * What the BPF programs have cost those in whose time they run, since the load, in ns: runs, which are all
- * counted, times the mean of those that measured themselves, and a constant for the way to the program and
- * back. Within 15 % of what the kernel's statistics (kernel.bpf_stats_enabled) say. Iterators run in hotrun's
- * own CPU time and are not in it. Only grows. For once a second.
+ * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs times
+ * the mean of those that measured themselves, and a constant for the way to the program and back. Over 4 s
+ * of a busy host within 15 % of what the kernel's statistics (kernel.bpf_stats_enabled) say. Iterators run
+ * in hotrun's own CPU time and are not in it. Only grows. For once a second.
  */
 uint64_t session_cost_ns(struct session *s);
 /* The counters behind it, of all CPUs. */

@@ -260,13 +260,15 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 	       own->sample_hz);
 	single(out, "cpu_seconds_total", "counter", "CPU time of hotrun and its children.", UNIT_NS,
 	       own->cpu_ns);
-	single(out, "bpf_seconds_total", "counter",
-	       "CPU time of its BPF programs, estimated: runs x measured cost.", UNIT_NS,
-	       own->bpf_ns);
+	if (own->bpf_ns)
+		single(out, "bpf_seconds_total", "counter",
+		       "CPU time of its BPF programs, estimated: runs x measured cost.", UNIT_NS,
+		       own->bpf_ns);
 	single(out, "resident_memory_bytes", "gauge", "Resident memory.", UNIT_COUNT,
 	       own->rss_bytes);
-	single(out, "map_memory_bytes", "gauge", "Memory of its BPF maps.", UNIT_COUNT,
-	       own->map_bytes);
+	if (own->map_bytes)
+		single(out, "map_memory_bytes", "gauge", "Memory of its BPF maps.", UNIT_COUNT,
+		       own->map_bytes);
 	single(out, "ring_seconds", "gauge", "How much of the past is in memory.", UNIT_NS,
 	       own->ring_ns);
 	single(out, "ring_bytes", "gauge", "Memory of the past.", UNIT_COUNT, own->ring_bytes);

@@ -95,8 +95,9 @@ struct metrics_own {
 	uint32_t level;	 /* of the governor: 0 = nothing is off; what each means: governor.h */
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */
-	uint64_t bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost */
-	uint64_t rss_bytes, map_bytes;
+	uint64_t
+		bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
+	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */
 	uint64_t captures, capture_bytes; /* in the folder, and of all files there */
 	uint64_t triggered, rotated, failed, removed;

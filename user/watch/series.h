@@ -10,9 +10,10 @@
  *
  * Who is among the busiest: ran + waited + throttled, of about the last minute; who serves requests counts
  * a tenth of a thread more, who is degraded a whole one (a hang uses no CPU). While places are free,
- * whoever does anything gets one. When none is: the kind that is gone for longest leaves, once it is gone
- * for SERIES_GONE_NS (at once while more than half of the places are held by the gone); else the least
- * busy that lives, when the newcomer is SERIES_FACTOR times as busy and the other has had its place for
+ * whoever wants 5 ms gets one. When none is, one changes hands every SERIES_SWAP_NS at the most, for series
+ * are dear to who stores them: the kind that is gone for longest leaves, once it is gone for
+ * SERIES_GONE_NS (at once while more than half of the places are held by the gone); else the least busy
+ * that lives, when the newcomer is SERIES_FACTOR times as busy and the other has had its place for
  * SERIES_HOLD_NS. Threads of the kernel are one kind, "[kernel]". The unit of a container's process is
  * left out where it is named by container or pod: it holds an id that changes with each restart.
  */
@@ -28,6 +29,7 @@
 #define SERIES_MAX	  500
 #define SERIES_GONE_NS	  600000000000ull
 #define SERIES_HOLD_NS	  60000000000ull
+#define SERIES_SWAP_NS	  15000000000ull
 #define SERIES_FACTOR	  4
 #define SERIES_VERDICT_NS 60000000000ull
 /* Kinds that are weighed for a place at a time; of more than that the least busy are forgotten. */

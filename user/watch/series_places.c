@@ -9,9 +9,8 @@
 
 /* What was busy a minute ago counts for 1/e. */
 #define DECAY_NS 60e9
-/* Newcomers that may take a place from somebody in one slice: a slice costs the same whoever comes. */
-#define CHALLENGES 8
-/* Newcomers that are less busy than this many thread seconds take nobody's place. */
+/* Thread seconds of about the last minute that it takes to get a free place, and somebody else's. */
+#define FREE_LEAST	0.005
 #define CHALLENGE_LEAST 0.05
 
 static double busy_now(const struct series_kind *kind, uint64_t now_ns)
@@ -255,27 +254,37 @@ static int busier_waits_first(const void *a, const void *b, void *ctx)
 	return (x->busy < y->busy) - (x->busy > y->busy);
 }
 
+/* Each place that changes hands is some forty new series to whoever scrapes: not many in a while. */
+static uint32_t place_for(struct series *s, double busy, uint64_t now_ns)
+{
+	uint32_t place = busy < FREE_LEAST ? 0 : free_place(s);
+
+	if (place || busy < CHALLENGE_LEAST || now_ns - s->swapped_ns < SERIES_SWAP_NS)
+		return place;
+	place = place_from(s, busy, now_ns);
+	if (place)
+		s->swapped_ns = now_ns;
+	return place;
+}
+
 int series_seat(struct series *s, uint64_t now_ns)
 {
-	unsigned int challenges = 0;
+	bool may = true;
 	int err = 0;
 
 	qsort_r(s->waiting, s->waiting_cnt, sizeof(*s->waiting), busier_waits_first, s->kinds);
 	for (size_t i = 0; i < s->waiting_cnt; i++) {
 		struct series_kind *kind = &s->kinds[s->waiting[i]];
-		uint32_t place = 0;
+		uint32_t place;
 
 		kind->listed = false;
-		if (err || challenges >= CHALLENGES)
+		if (!may || err)
 			continue;
-		place = free_place(s);
-		if (!place) {
-			challenges++;
-			if (kind->busy >= CHALLENGE_LEAST)
-				place = place_from(s, kind->busy, now_ns);
-		}
+		place = place_for(s, kind->busy, now_ns);
 		if (place)
 			err = take_place(s, place, kind, now_ns);
+		/* The others are less busy still. */
+		may = place != 0;
 	}
 	s->waiting_cnt = 0;
 	return err;

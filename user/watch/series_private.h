@@ -44,8 +44,9 @@ struct series {
 	struct metrics_process *rows; /* top + 1 */
 	struct series_place *places;
 	uint32_t places_changes;
-	uint32_t ports_cnt; /* of their own, of all rows */
-	uint64_t last_ns;   /* end of the slice before */
+	uint32_t ports_cnt;  /* of their own, of all rows */
+	uint64_t last_ns;    /* end of the slice before */
+	uint64_t swapped_ns; /* a place changed hands */
 	uint64_t host_judged_ns;
 
 	struct series_kind *kinds; /* SERIES_KINDS */
