@@ -15,13 +15,9 @@ YAML=deploy/kubernetes/hotrun.yaml
 PROFILE=$PWD/deploy/kubernetes/seccomp.json
 KUBELET=/kubepods/burstable/pod0b5b5c1e-1111-2222-3333-444444444444
 ls -d /sys/fs/cgroup/*/kubepods >/dev/null 2>&1 && skip "needs a host that is no node of Kubernetes"
-link=
-logs_made=
 leave() {
 	local group
 
-	rm -f "$link"
-	[ -z "$logs_made" ] || rmdir /var/log/containers
 	pod rm -f -t 0 -a >/dev/null
 	for group in /sys/fs/cgroup/*/kubepods; do
 		[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -33,8 +29,10 @@ trap leave EXIT
 # --- the manifests ---------------------------------------------------------------------------------
 if [ ! -x "$BUILD/kubectl/usr/bin/kubectl" ]; then
 	mkdir -p "$BUILD/kubectl"
-	(cd "$BUILD/kubectl" && apt-get download -qq kubernetes-client && dpkg-deb -x kubernetes-client_*.deb .) \
-		>"$T/apt" 2>&1 || skip "needs kubectl (Debian package kubernetes-client): $(tail -1 "$T/apt")"
+	(cd "$BUILD/kubectl" &&
+		{ apt-get download -qq kubernetes-client || { apt-get update -qq && apt-get download -qq kubernetes-client; }; } &&
+		dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb) >"$T/apt" 2>&1 ||
+		skip "needs kubectl (Debian package kubernetes-client): $(tail -1 "$T/apt")"
 fi
 # No server is asked: --local.
 decode() { "$BUILD/kubectl/usr/bin/kubectl" set image --local -f - hotrun=other -o yaml; }
