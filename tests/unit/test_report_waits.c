@@ -234,7 +234,7 @@ Test(report_waits, capture_without_scheduler_accounts_says_so_and_why)
 
 	h.m->host.off = OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN | OFF_REQUESTS;
 	h.m->delays_cnt = 0;
-	expect_report("report_no_switches.txt", h.m, NULL);
+	report_expect("report_no_switches.txt", h.m, NULL);
 }
 
 #define EVIL "\033[31mred\033[0m\n;<b>\xff\xe2\x80\xae\x07"
