@@ -14,6 +14,8 @@ __u64 sockets_found = 0;
 /* Whose listening sockets are given to another process that holds them, since it is gone; 0 = nobody's. Set
  * before a pass. */
 __u32 gone_owner = 0;
+/* What a pass of find_held is for: connections, else who listens. Set before it. */
+__u32 held_connections = 0;
 
 /*
  * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side through memory:
@@ -54,29 +56,32 @@ static __always_inline void note_listening(struct sock *sk, struct connection *c
 		count_loss(LOSS_ENDPOINTS);
 }
 
+/* State for a socket that listens. */
+static __always_inline void take_listener(struct sock *sk)
+{
+	struct connection init = state_of_listener(sk), *c;
+
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!c) {
+		count_loss(LOSS_SOCKET_ALLOC);
+		return;
+	}
+	note_listening(sk, c);
+	__sync_fetch_and_add(&sockets_found, 1);
+}
+
 /* At start, once for each TCP socket of a network namespace: state for those that listen. */
 SEC("iter/tcp")
 int find_listeners(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *common = ctx->sk_common;
-	struct connection init, *c;
 	struct tcp_sock *tp;
-	struct sock *sk;
 
 	if (!common || common->skc_state != TCP_LISTEN)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(common);
-	if (!tp)
-		return 0;
-	sk = (struct sock *)tp;
-	init = state_of_listener(sk);
-	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!c) {
-		count_loss(LOSS_SOCKET_ALLOC);
-		return 0;
-	}
-	note_listening(sk, c);
-	__sync_fetch_and_add(&sockets_found, 1);
+	if (tp)
+		take_listener((struct sock *)tp);
 	return 0;
 }
 
@@ -120,25 +125,18 @@ static __always_inline bool is_unanswered(struct tcp_sock *tp)
 	       tp->tcp_wstamp_ns > ns_of_ticks(tp->lsndtime) + 2 * tick_ns + ACK_DELAYED_NS;
 }
 
-/* The same pass once more, when it is known who listens: state for the connections that there are. */
-SEC("iter/tcp")
-int find_connections(struct bpf_iter__tcp *ctx)
+static __always_inline bool is_connected(unsigned char state)
 {
-	struct sock_common *common = ctx->sk_common;
-	struct connection init, *found;
-	struct tcp_sock *tp;
-	struct sock *sk;
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+}
 
-	if (!common ||
-	    (common->skc_state != TCP_ESTABLISHED && common->skc_state != TCP_CLOSE_WAIT))
-		return 0;
-	tp = bpf_skc_to_tcp_sock(common);
-	if (!tp)
-		return 0;
-	sk = (struct sock *)tp;
-	found = listener_of(sk);
+/* State for a connection to a socket that is known to listen, once. */
+static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp)
+{
+	struct connection *found = listener_of(sk), init;
+
 	if (!found || bpf_sk_storage_get(&connections, sk, 0, 0))
-		return 0;
+		return;
 	init = *found;
 	init.listens = 0;
 	init.received = tp->bytes_received;
@@ -153,6 +151,53 @@ int find_connections(struct bpf_iter__tcp *ctx)
 		__sync_fetch_and_add(&sockets_found, 1);
 	else
 		count_loss(LOSS_SOCKET_ALLOC);
+}
+
+/* The same pass once more, when it is known who listens: state for the connections that there are. */
+SEC("iter/tcp")
+int find_connections(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	struct tcp_sock *tp;
+
+	if (!common || !is_connected(common->skc_state))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(common);
+	if (tp)
+		take_connection((struct sock *)tp, tp);
+	return 0;
+}
+
+/*
+ * Both passes once more at start, for each open file of each process: sockets of namespaces that we may
+ * not enter. What nobody has accepted yet is no open file, and stays unseen there.
+ */
+SEC("iter/task_file")
+int find_held(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	struct socket *socket;
+	struct tcp_sock *tp;
+	struct sock *sk;
+
+	if (!ctx->task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	if (held_connections) {
+		if (is_connected(sk->__sk_common.skc_state))
+			take_connection(sk, tp);
+	} else if (sk->__sk_common.skc_state == TCP_LISTEN &&
+		   !bpf_sk_storage_get(&connections, sk, 0, 0)) {
+		take_listener(sk);
+	}
 	return 0;
 }
 

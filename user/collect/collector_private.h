@@ -70,7 +70,7 @@ void collector_drain_sideband(struct collector *c, uint64_t until_ns);
 
 /* Takes requests and what stands unanswered into the slice; nothing with OFF_REQUESTS. */
 void collector_read_requests(struct collector *c);
-/* Where services that listened before the start are not seen. */
+/* Where connections that waited to be accepted before the start are not seen. */
 void collector_warn_of_namespaces(const struct collector *c);
 
 /* The process began to run .NET: it is looked at from now on. */

@@ -62,8 +62,8 @@ void collector_warn_of_namespaces(const struct collector *c)
 		return;
 	session_namespaces(c->session, &seen, &all);
 	if (seen < all)
-		log_warn("requests: %u of %u network namespaces could not be looked into; there, "
-			 "services that listened before are not seen",
+		log_warn("requests: %u of %u network namespaces could not be entered; there, "
+			 "connections that waited to be accepted before are not seen",
 			 all - seen, all);
 }
 

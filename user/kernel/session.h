@@ -110,8 +110,9 @@ int session_read_sockets(struct session *s, const struct session_ops *ops);
  * session_free(); returns their number, 0 where requests are not seen.
  */
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
-/* Network namespaces whose sockets were looked through at the start, of how many that processes live in. In
- * the others, services that listened before are not seen, and those that began to listen later are. */
+/* Network namespaces that were entered at the start, of how many that processes live in. Of the others (which
+ * CAP_SYS_ADMIN enters) the sockets that processes hold open were looked through: connections that waited to be
+ * accepted then are not seen. */
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all);
 /* Why requests are not seen though they were asked for, as a clause for people; NULL where they are.
  * Borrowed until session_free(). */

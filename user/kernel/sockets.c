@@ -95,6 +95,7 @@ void sockets_omit(struct session *s)
 		s->bpf->progs.on_send,		s->bpf->progs.on_send_older,
 		s->bpf->progs.read_sockets,	s->bpf->progs.find_listeners,
 		s->bpf->progs.find_connections, s->bpf->progs.find_owners,
+		s->bpf->progs.find_held,
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -124,6 +125,7 @@ static int attach_programs(struct session *s)
 		{s->bpf->progs.find_listeners, &s->bpf->links.find_listeners},
 		{s->bpf->progs.find_connections, &s->bpf->links.find_connections},
 		{s->bpf->progs.find_owners, &s->bpf->links.find_owners},
+		{s->bpf->progs.find_held, &s->bpf->links.find_held},
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
@@ -141,7 +143,7 @@ static void detach_programs(struct session *s)
 		&s->bpf->links.on_send,		 &s->bpf->links.on_data,
 		&s->bpf->links.on_state,	 &s->bpf->links.find_listeners,
 		&s->bpf->links.find_connections, &s->bpf->links.find_owners,
-		&s->bpf->links.read_sockets,
+		&s->bpf->links.read_sockets,	 &s->bpf->links.find_held,
 	};
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
@@ -191,17 +193,26 @@ static int find_owners(struct session *s)
 	return iterate(bpf_link__fd(s->bpf->links.find_owners), 1, NULL, NULL);
 }
 
-/* One pass over all namespaces, then one over all files if there is something to be found in them. */
-static int find(struct session *s, const struct namespaces *list, int (*visit)(void *session))
+/* Of namespaces that may not be entered, what processes hold open. */
+static int find_held(struct session *s, bool connections)
 {
-	int seen;
+	s->bpf->bss->held_connections = connections;
+	return iterate(bpf_link__fd(s->bpf->links.find_held), 1, NULL, NULL);
+}
+
+/* One pass over all namespaces, then one over all files if there is something to be found in them. */
+static int find(struct session *s, const struct namespaces *list, bool connections)
+{
+	int seen, err = 0;
 
 	s->bpf->bss->sockets_found = 0;
-	seen = namespaces_visit(list, visit, s);
+	seen = namespaces_visit(list, connections ? find_connections : find_listeners, s);
 	if (seen < 0)
 		return seen;
 	s->namespaces_seen = (uint32_t)seen;
-	return s->bpf->bss->sockets_found ? find_owners(s) : 0;
+	if (s->namespaces_seen < s->namespaces)
+		err = find_held(s, connections);
+	return !err && s->bpf->bss->sockets_found ? find_owners(s) : err;
 }
 
 /* What is there before us: who listens where, then the connections to these. */
@@ -216,9 +227,9 @@ static int find_earlier(struct session *s)
 	if (err)
 		return err;
 	s->namespaces = list->cnt + list->unseen;
-	err = find(s, list, find_listeners);
+	err = find(s, list, false);
 	if (!err)
-		err = find(s, list, find_connections);
+		err = find(s, list, true);
 	namespaces_close(list);
 	return err;
 }
