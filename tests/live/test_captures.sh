@@ -135,7 +135,7 @@ code "trigger after its kill" 1 "$HOTRUN" trigger --dir "$D"
 says "no recorder" "$T/err" "no recorder runs there"
 serve fail
 code "a capture that fails" 1 "$HOTRUN" trigger --dir "$D" --after 0s
-says "why, and of which" "$T/err" "trigger.hotrun: No space left on device; what was written can be read"
+says "why, and of which" "$T/err" ": No space left on device; what was written can be read"
 stop "$recorder"
 serve end
 code "a recorder that ends" 1 "$HOTRUN" trigger --dir "$D"
