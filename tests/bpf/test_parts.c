@@ -130,6 +130,21 @@ Test(parts, a_new_rate_begins_a_new_model)
 	drive_kill(pid);
 }
 
+Test(parts, a_rate_beyond_the_rings_makes_larger_ones)
+{
+	struct collector *c = begin(false);
+	size_t bytes = collector_map_bytes(c);
+
+	change(c, 100, true);
+	cr_expect_eq(collector_map_bytes(c), bytes, "rings are made for it");
+	change(c, 4000, true);
+	cr_expect_gt(collector_map_bytes(c), bytes);
+	bytes = collector_map_bytes(c);
+	change(c, 100, true);
+	cr_expect_eq(collector_map_bytes(c), bytes, "and stay");
+	collector_free(c);
+}
+
 Test(parts, without_switches_cpu_times_are_those_of_proc)
 {
 	pid_t pid = start_halted();
