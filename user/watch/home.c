@@ -88,10 +88,13 @@ void home_follow(struct watch *w, uint64_t now_ns)
 	home_close(w);
 	if (!home_open(w, why, sizeof(why))) {
 		log_info("%s: made anew", w->options.dir);
+		*w->folder_why = '\0';
 		return;
 	}
 	home_close(w);
-	log_error("%s; no captures until that is mended", why);
+	if (strcmp(why, w->folder_why) != 0)
+		log_error("%s; no captures until that is mended", why);
+	memcpy(w->folder_why, why, sizeof(why));
 }
 
 /* Of captures that were asked for, and whose papers an earlier run did not come to. */
