@@ -409,3 +409,24 @@ Test(shot, no_room_for_the_first_leaves_no_file)
 	shot_free(NULL);
 	watch_free(&w);
 }
+
+Test(shot, called_off_before_its_first_slice_leaves_no_file)
+{
+	struct watch w = watch_new();
+	struct shot *s;
+
+	watch_seconds(&w, 5);
+	s = begin(&w, "a.hotrun", UINT64_MAX, UINT64_MAX);
+	cr_expect(shot_is_empty(s));
+	cr_assert_eq(access("a.hotrun", F_OK), 0);
+	shot_withdraw(s);
+	cr_expect_neq(access("a.hotrun", F_OK), 0);
+	cr_expect_neq(access("a.hotrun-journal", F_OK), 0);
+
+	s = begin(&w, "b.hotrun", UINT64_MAX, UINT64_MAX);
+	cr_assert_eq(watch_shot(&w, s), 0);
+	cr_expect_not(shot_is_empty(s));
+	cr_assert_eq(shot_finish(s), 0);
+	expect_slices("b.hotrun", 1, true);
+	watch_free(&w);
+}

@@ -174,6 +174,18 @@ Test(governor, without_a_budget_gives_up_nothing)
 	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
 }
 
+Test(governor, takes_everything_back_at_once_when_the_budget_is_lifted)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
+	cr_assert_eq(run(&h, 120).level, GOVERNOR_NO_SWITCHES);
+	h.g.options.budget = 0;
+	cr_expect_eq(governor_step(&h.g, &h.now).level, GOVERNOR_ALL);
+	cr_expect_eq(run(&h, 120).level, GOVERNOR_ALL);
+}
+
 Test(governor, begins_where_the_last_run_ended)
 {
 	struct host h;

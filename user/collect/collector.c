@@ -492,6 +492,11 @@ bool collector_is_large(const struct collector *c)
 	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
 }
 
+void collector_set_bound(struct collector *c, size_t bytes)
+{
+	c->options.model_bytes_max = bytes;
+}
+
 static void close_rooms(struct collector *c)
 {
 	names_free(c->names);

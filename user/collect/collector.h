@@ -36,8 +36,9 @@ struct collector_options {
 	bool samples; /* keep samples, with their frames named; without: accounts and books */
 	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of model.h. */
 	bool no_switches;
-	uint32_t sample_hz_most; /* that collector_change() may ask for; 0 = sample_hz */
-	bool requests;		 /* see requests, where this kernel can; without: OFF_REQUESTS */
+	uint32_t
+		sample_hz_most; /* rings are made for it; 0 = sample_hz. More loads the programs anew */
+	bool requests;		/* see requests, where this kernel can; without: OFF_REQUESTS */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
@@ -87,6 +88,8 @@ void collector_stop(struct collector *c);
  * began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
+/* Another model_bytes_max, from now on. */
+void collector_set_bound(struct collector *c, size_t bytes);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
  * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to keep
  * what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as

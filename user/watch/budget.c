@@ -20,14 +20,19 @@ uint64_t budget_cpu_ns(int who)
 	return time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 }
 
+uint64_t budget_bpf_ns(const struct watch *w)
+{
+	return w->bpf_ns + (w->collector ? collector_bpf_ns(w->collector) : 0);
+}
+
 /* What a change costs itself is no reason for the next one. */
 static int change(struct watch *w, const struct collector_parts *parts, char *why, size_t why_bytes)
 {
 	uint64_t began_ns = budget_cpu_ns(RUSAGE_SELF);
 	int err;
 
-	jobs_end(
-		w); /* a capture has one rate: the one that rotates ends here, the next one begins */
+	/* A capture has one rate: the one that rotates ends here, the next one begins. */
+	jobs_end(w);
 	ring_clear(w->ring);
 	err = collector_change(w->collector, parts, why, why_bytes);
 	w->start_cpu_ns += budget_cpu_ns(RUSAGE_SELF) - began_ns;
@@ -36,8 +41,12 @@ static int change(struct watch *w, const struct collector_parts *parts, char *wh
 
 static void tell(const struct watch *w, const struct governor_plan *plan, bool down)
 {
-	log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
-		 100 * w->config.budget, down ? "" : "back to ", governor_level_text(plan->level));
+	if (w->config.budget <= 0)
+		log_info("budget: no bound any more: %s", governor_level_text(plan->level));
+	else
+		log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
+			 100 * w->config.budget, down ? "" : "back to ",
+			 governor_level_text(plan->level));
 }
 
 bool budget_step(struct watch *w)
@@ -47,7 +56,7 @@ bool budget_step(struct watch *w)
 	struct governor_input input = {.now_ns = host_now_ns(),
 				       .cpus = collector_model(w->collector)->host.cpus_online,
 				       .own_cpu_ns = budget_cpu_ns(RUSAGE_SELF) - w->start_cpu_ns,
-				       .bpf_ns = collector_bpf_ns(w->collector)};
+				       .bpf_ns = budget_bpf_ns(w)};
 	struct collector_parts parts;
 	struct governor_plan plan;
 	char why[1024] = "";
@@ -64,5 +73,6 @@ bool budget_step(struct watch *w)
 		tell(w, &plan, plan.level > level);
 	if (change(w, &parts, why, sizeof(why)))
 		loop_lost(w, why);
+	home_save_state(w); /* the level outlives a kill */
 	return true;
 }

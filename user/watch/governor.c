@@ -82,7 +82,7 @@ static void judge(struct governor *g, uint64_t now_ns)
 		g->returned = false;
 		g->patience_ns = PATIENCE_NS;
 	}
-	if (budget > 0 && g->cost > budget) {
+	if (g->cost > budget) {
 		g->quiet_ns = 0;
 		if (g->level + 1 < GOVERNOR_LEVEL_CNT)
 			step_down(g, now_ns);
@@ -90,13 +90,13 @@ static void judge(struct governor *g, uint64_t now_ns)
 	}
 	if (g->level == GOVERNOR_ALL)
 		return;
-	if (budget > 0 && g->cost > budget * QUIET_PART) {
+	if (g->cost > budget * QUIET_PART) {
 		g->quiet_ns = 0;
 		return;
 	}
 	if (!g->quiet_ns)
 		g->quiet_ns = now_ns;
-	if (budget <= 0 || now_ns - g->quiet_ns >= g->patience_ns)
+	if (now_ns - g->quiet_ns >= g->patience_ns)
 		step_up(g, now_ns);
 }
 
@@ -115,7 +115,8 @@ static void measure(struct governor *g, const struct governor_input *in)
 		  ((double)(in->now_ns - g->begin_ns) * (in->cpus ? in->cpus : 1));
 	g->begin_ns = in->now_ns;
 	g->begin_cost_ns = cost_ns;
-	judge(g, in->now_ns);
+	if (g->options.budget > 0)
+		judge(g, in->now_ns);
 }
 
 struct governor_plan governor_plan(const struct governor *g)
@@ -131,6 +132,11 @@ struct governor_plan governor_plan(const struct governor *g)
 
 struct governor_plan governor_step(struct governor *g, const struct governor_input *in)
 {
+	if (g->options.budget <= 0 && g->level != GOVERNOR_ALL) {
+		g->level = GOVERNOR_ALL;
+		g->begin_ns = g->quiet_ns = 0;
+		g->returned = false;
+	}
 	measure(g, in);
 	return governor_plan(g);
 }

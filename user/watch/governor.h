@@ -27,7 +27,7 @@ enum governor_level {
 };
 
 struct governor_options {
-	double budget; /* share of the host's CPUs */
+	double budget; /* share of the host's CPUs; 0: no bound */
 	uint32_t hz;   /* samples a second and CPU, when nothing is given up */
 	bool requests; /* wanted at all */
 };
@@ -61,7 +61,8 @@ struct governor {
 void governor_init(struct governor *g, const struct governor_options *options,
 		   enum governor_level level);
 /* For once a slice. Changes the level by one step at the most; levels that would give up nothing, because
- * the rate is low or requests are not wanted anyway, are no steps. */
+ * the rate is low or requests are not wanted anyway, are no steps. Without a budget all is taken back at
+ * once. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
 /* What is on at the level as it is. */
 struct governor_plan governor_plan(const struct governor *g);

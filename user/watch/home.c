@@ -19,9 +19,10 @@ void home_save_state(struct watch *w)
 	int err;
 
 	w->state.level = w->governor.level;
-	if (!w->control || !memcmp(&w->state, &w->saved, sizeof(w->saved)))
+	if (!w->control || (!w->unsaved && !memcmp(&w->state, &w->saved, sizeof(w->saved))))
 		return;
 	err = state_write(w->dir, &w->state);
+	w->unsaved = err != 0;
 	if (!err)
 		w->saved = w->state;
 	else
@@ -86,15 +87,17 @@ void home_follow(struct watch *w, uint64_t now_ns)
 		log_warn("%s: the folder is gone; captures in it are lost", w->options.dir);
 	jobs_drop(w);
 	home_close(w);
+	w->unsaved = true;
 	if (!home_open(w, why, sizeof(why))) {
+		folder_clean(w->dir);
 		log_info("%s: made anew", w->options.dir);
-		*w->folder_why = '\0';
+		*w->home_why = '\0';
 		return;
 	}
 	home_close(w);
-	if (strcmp(why, w->folder_why) != 0)
+	if (strcmp(why, w->home_why) != 0)
 		log_error("%s; no captures until that is mended", why);
-	memcpy(w->folder_why, why, sizeof(why));
+	snprintf(w->home_why, sizeof(w->home_why), "%s", why);
 }
 
 /* Of captures that were asked for, and whose papers an earlier run did not come to. */

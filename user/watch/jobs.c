@@ -17,6 +17,9 @@
 #define REMOVE_AT_ONCE	1000
 #define REMOVE_AGAIN_NS 10000000000ull
 #define REMOVED_TOLD	10 /* one by one */
+/* A capture remembers whoever it has seen: on a host where thousands of processes come and go each second
+ * it ends early, when it has grown to so many times what the recorder itself may know (--memory). */
+#define MEMORY_PARTS 2
 
 static int64_t wall_s(void)
 {
@@ -72,6 +75,7 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 	}
 	options.path = path;
 	job->trigger = trigger;
+	job->rotate_ns = w->config.rotate_ns;
 	return shot_new(&options, w->ring, m, &job->shot);
 }
 
@@ -108,8 +112,23 @@ int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after
 
 /* --- end ------------------------------------------------------------------------------------- */
 
+/* Called off before its first slice: of a rotation nothing is missing. */
+static void withdraw(struct watch *w, struct job *job)
+{
+	shot_withdraw(job->shot);
+	job->shot = NULL;
+	if (!job->trigger)
+		return;
+	note_failure(w, job->name, -ENODATA);
+	control_done(w->control, job->name, -ENODATA);
+}
+
 static void end(struct watch *w, struct job *job, int err)
 {
+	if (!err && shot_is_empty(job->shot)) {
+		withdraw(w, job);
+		return;
+	}
 	if (err)
 		shot_free(job->shot);
 	else
@@ -152,6 +171,20 @@ static void rotate(struct watch *w)
 	jobs_begin(w, false, 0, end_ns - now_ns, name, why, sizeof(why));
 }
 
+/* Beyond its memory, or with a length that is no longer wanted. */
+static bool is_due(const struct watch *w, const struct job *job)
+{
+	size_t bytes = shot_memory_bytes(job->shot);
+
+	if (!job->trigger && job->rotate_ns != w->config.rotate_ns)
+		return true;
+	if (bytes <= MEMORY_PARTS * w->config.memory_bytes)
+		return false;
+	log_warn("capture %s: ends early: too many processes came and went (%zu MiB; --memory)",
+		 job->name, bytes >> 20);
+	return true;
+}
+
 void jobs_slice(struct watch *w)
 {
 	const struct model *m = collector_model(w->collector);
@@ -163,10 +196,10 @@ void jobs_slice(struct watch *w)
 		if (!job->shot)
 			continue;
 		err = shot_slice(job->shot, m);
-		if (err || shot_is_over(job->shot))
+		if (err || shot_is_over(job->shot) || is_due(w, job))
 			end(w, job, err);
 	}
-	if (w->config.rotate_ns && !rotates(w))
+	if (w->config.rotate_ns && !w->stop && !rotates(w))
 		rotate(w);
 }
 

@@ -2,6 +2,7 @@
 #include "watch/loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
-/* Rings are made for it, since the configuration may change. */
+/* Rings are made for it, since the configuration may change; beyond it they are made anew. */
 #define HZ_MOST 99
 
 /* --- signals --------------------------------------------------------------------------------- */
@@ -52,18 +53,26 @@ static void trigger_by_signal(struct watch *w)
 		log_warn("SIGUSR1: no capture: %s", why);
 }
 
+/* So many at a time: who sends them without end must not keep the loop here. */
+#define SIGNALS_MAX 16
+
 static void read_signals(struct watch *w)
 {
 	struct signalfd_siginfo info;
 
-	while (read(w->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+	for (int i = 0; i < SIGNALS_MAX; i++) {
+		if (read(w->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+			break;
 		if (info.ssi_signo == SIGHUP)
 			w->reload = true;
 		else if (info.ssi_signo == SIGUSR1)
-			trigger_by_signal(w);
+			w->asked = true;
 		else
 			w->stop = true;
 	}
+	if (w->asked)
+		trigger_by_signal(w);
+	w->asked = false;
 }
 
 /* --- configuration --------------------------------------------------------------------------- */
@@ -88,6 +97,8 @@ static void apply(struct watch *w)
 	series_set(w->series, &series);
 	w->governor.options.budget = w->config.budget;
 	w->governor.options.hz = w->config.hz;
+	if (w->collector)
+		collector_set_bound(w->collector, w->config.memory_bytes);
 	w->kept_ns = 0;
 }
 
@@ -101,7 +112,9 @@ static void reload(struct watch *w)
 	notify("RELOADING=1");
 	if (w->options.configure(w->options.ctx, &config, why, sizeof(why))) {
 		log_error("%s; the former configuration stays", why);
+		pthread_mutex_lock(&w->mutex);
 		w->own.reloads_refused++;
+		pthread_mutex_unlock(&w->mutex);
 	} else {
 		pthread_mutex_lock(&w->mutex);
 		w->config = config;
@@ -118,8 +131,11 @@ static void reload(struct watch *w)
 
 static void detach(struct watch *w)
 {
+	w->bpf_ns = budget_bpf_ns(w);
 	collector_free(w->collector);
 	w->collector = NULL;
+	/* What follows may be at another rate, or lack something. */
+	ring_clear(w->ring);
 }
 
 static int attach(struct watch *w, char *why, size_t why_bytes)
@@ -130,7 +146,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	int err;
 
 	options.sample_hz = plan.sample_hz;
-	options.sample_hz_most = HZ_MOST;
+	options.sample_hz_most = HZ_MOST > plan.sample_hz ? HZ_MOST : plan.sample_hz;
 	options.requests = plan.requests;
 	options.no_switches = !plan.switches;
 	options.model_bytes_max = w->config.memory_bytes;
@@ -181,6 +197,8 @@ static void renew(struct watch *w)
 	w->own.renewals++;
 	if (collector_renew(w->collector, why, sizeof(why)))
 		loop_lost(w, why);
+	/* Large tables lay below small rows that stayed: what they held is given back. */
+	malloc_trim(0);
 }
 
 static void end_slice(struct watch *w)
@@ -192,7 +210,7 @@ static void end_slice(struct watch *w)
 	if (collector_is_large(w->collector))
 		renew(w);
 	else if (!budget_step(w) && collector_begin_slice(w->collector))
-		w->stop = true; /* no memory for a row */
+		loop_lost(w, "out of memory");
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -309,7 +327,8 @@ static void close_all(struct watch *w)
 	http_free(w->http); /* its thread reads what follows */
 	jobs_drop(w);
 	home_close(w);
-	detach(w);
+	if (w->ring)
+		detach(w);
 	ring_free(w->ring);
 	series_free(w->series);
 	watch_config_clear(&w->config);

@@ -117,7 +117,7 @@ static void take_own(struct watch *w)
 	own->samples = true;
 	own->switches = collector_parts(w->collector).switches;
 	own->level = w->governor.level;
-	own->bpf_ns = collector_bpf_ns(w->collector);
+	own->bpf_ns = budget_bpf_ns(w);
 	own->map_bytes = collector_map_bytes(w->collector);
 	own->requests = collector_sees_requests(w->collector);
 	own->budget = w->config.budget;

@@ -25,6 +25,7 @@
 struct job {
 	struct shot *shot; /* NULL = free */
 	bool trigger;
+	uint64_t rotate_ns; /* of the setting when it began */
 	char name[FOLDER_NAME_BYTES];
 };
 
@@ -41,14 +42,16 @@ struct watch {
 	struct collector *collector; /* NULL while the host is not observed */
 	struct governor governor;
 	uint64_t start_cpu_ns; /* own CPU time that beginning to observe took, again and again */
+	uint64_t bpf_ns;       /* of collectors that are gone */
 	struct state state, saved; /* saved: as it is in the folder */
 	struct job jobs[JOBS_MAX];
-	bool stop, reload;
-	uint64_t attach_ns; /* when to try (again) to observe the host */
+	bool stop, reload, asked; /* by signals */
+	bool unsaved;		  /* the folder is another one than that of saved */
+	uint64_t attach_ns;	  /* when to try (again) to observe the host */
 	uint64_t judged_ns, kept_ns, told_ns, followed_ns;
 	/* Why the last capture could not be written or removed, and the folder not opened; told once. */
 	int failed_err, remove_err;
-	char folder_why[512];
+	char home_why[512];
 
 	/* What the thread of the HTTP server reads, too. */
 	pthread_mutex_t mutex;
@@ -73,7 +76,7 @@ int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after
 void jobs_slice(struct watch *w);
 /* The model goes away. */
 void jobs_leave(struct watch *w);
-/* Ends all of them, as they are. */
+/* Ends all of them, as they are; one that has no slice yet is withdrawn. */
 void jobs_end(struct watch *w);
 /* True while one that somebody asked for is under way. */
 bool jobs_asked(const struct watch *w);
@@ -99,6 +102,8 @@ void home_close(struct watch *w);
 /* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says. Returns
  * false when it began nothing. */
 bool budget_step(struct watch *w);
+/* What the BPF programs have cost since the start of this process, ns. Only grows. */
+uint64_t budget_bpf_ns(const struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
 uint64_t budget_cpu_ns(int who);
 

@@ -9,7 +9,7 @@
 
 struct ring {
 	struct ring_options options;
-	struct extract *past; /* or NULL */
+	struct model *past; /* or NULL */
 };
 
 struct ring *ring_new(const struct ring_options *options)
@@ -30,19 +30,14 @@ void ring_free(struct ring *r)
 {
 	if (!r)
 		return;
-	extract_free(r->past);
+	model_free(r->past);
 	free(r);
 }
 
 void ring_clear(struct ring *r)
 {
-	extract_free(r->past);
+	model_free(r->past);
 	r->past = NULL;
-}
-
-static const struct model *past_of(const struct ring *r)
-{
-	return r->past ? extract_model(r->past) : NULL;
 }
 
 /* The slice that is being filled has no end yet. */
@@ -67,11 +62,11 @@ static uint32_t first_after(const struct model *m, uint64_t from_ns)
 
 static void drop_past(struct ring *r, uint32_t slices)
 {
-	if (slices < past_of(r)->slices_cnt) {
-		model_forget_before(extract_model(r->past), slices);
+	if (slices < r->past->slices_cnt) {
+		model_forget_before(r->past, slices);
 		return;
 	}
-	extract_free(r->past);
+	model_free(r->past);
 	r->past = NULL;
 }
 
@@ -93,7 +88,7 @@ static uint32_t drop_old(struct ring *r, struct model *live)
 
 	/* The past is small beside live's work, and soon gone: at once. */
 	if (r->past)
-		drop_past(r, first_after(past_of(r), from_ns));
+		drop_past(r, first_after(r->past, from_ns));
 	if (!first_after(live, due_ns))
 		return 0;
 	first = first_after(live, from_ns);
@@ -112,7 +107,7 @@ static uint32_t drop_much(struct ring *r, struct model *live)
 	uint32_t cnt = closed_slices(live), dropped = 0;
 
 	while (r->past && ring_bytes(r, live) > r->options.bytes_max)
-		drop_past(r, part_of((uint32_t)past_of(r)->slices_cnt));
+		drop_past(r, part_of((uint32_t)r->past->slices_cnt));
 	while (cnt > 1 && ring_bytes(r, live) > r->options.bytes_max) {
 		uint32_t part = part_of(cnt);
 
@@ -144,7 +139,7 @@ int ring_extract(const struct ring *r, const struct model *live, uint64_t from_n
 	int err = 0;
 
 	if (r->past) {
-		err = take_after(x, past_of(r), from_ns);
+		err = take_after(x, r->past, from_ns);
 		extract_leave(x);
 	}
 	return err ? err : take_after(x, live, from_ns);
@@ -155,25 +150,25 @@ int ring_retire(struct ring *r, const struct model *live)
 	struct extract *x = extract_new();
 	int err = x ? ring_extract(r, live, keep_from_ns(live, r->options.keep_ns), x) : -ENOMEM;
 
-	extract_free(r->past);
+	model_free(r->past);
 	r->past = NULL;
 	if (err || !extract_model(x)->slices_cnt) {
 		extract_free(x);
 		return err;
 	}
-	extract_leave(x);
-	r->past = x;
+	/* Nothing is added to it: what the extract remembers of live is as large again. */
+	r->past = extract_finish(x);
 	return 0;
 }
 
 uint64_t ring_from_ns(const struct ring *r, const struct model *live)
 {
 	if (r->past)
-		return past_of(r)->slices[0].start_ns;
+		return r->past->slices[0].start_ns;
 	return closed_slices(live) ? live->slices[0].start_ns : 0;
 }
 
 size_t ring_bytes(const struct ring *r, const struct model *live)
 {
-	return (r->past ? model_slice_bytes(past_of(r)) : 0) + model_slice_bytes(live);
+	return (r->past ? model_slice_bytes(r->past) : 0) + model_slice_bytes(live);
 }

@@ -140,6 +140,11 @@ bool shot_is_over(const struct shot *s)
 	return m->slices_cnt && m->slices[m->slices_cnt - 1].end_ns >= s->until_ns;
 }
 
+bool shot_is_empty(const struct shot *s)
+{
+	return !extract_model(s->x)->slices_cnt;
+}
+
 void shot_leave(struct shot *s)
 {
 	extract_leave(s->x);
@@ -169,6 +174,12 @@ void shot_free(struct shot *s)
 	extract_free(s->x);
 	free(s->path);
 	free(s);
+}
+
+void shot_withdraw(struct shot *s)
+{
+	unlink(s->path);
+	shot_free(s);
 }
 
 const char *shot_path(const struct shot *s)

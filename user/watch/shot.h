@@ -36,6 +36,8 @@ int shot_new(const struct shot_options *options, const struct ring *ring, const 
 int shot_slice(struct shot *s, const struct model *live);
 /* True when the last slice is in. */
 bool shot_is_over(const struct shot *s);
+/* True while it holds no slice at all. */
+bool shot_is_empty(const struct shot *s);
 /* live goes away: extract_leave(). */
 void shot_leave(struct shot *s);
 /* Bytes of memory that it holds, extract_bytes(): a long one on a host where many short processes come and
@@ -46,6 +48,8 @@ size_t shot_memory_bytes(const struct shot *s);
 int shot_finish(struct shot *s);
 /* Closes without the mark. Takes NULL. */
 void shot_free(struct shot *s);
+/* The same, and removes the file: it never was a capture. */
+void shot_withdraw(struct shot *s);
 /* As given; and bytes of the file as of the last write. */
 const char *shot_path(const struct shot *s);
 uint64_t shot_bytes(const struct shot *s);
