@@ -122,7 +122,7 @@ says "its requests are counted" "$T/metrics" "hotrun_process_requests_total{proc
 [ -n "$before" ] && ok "the service has series of its own" || fail "no series of the service: $(grep -m3 process_cpu "$T/metrics")"
 
 # --- SIGUSR1, SIGHUP, rotation ------------------------------------------------------------------------
-printf '[hotrun watch]\nring = 30s\nrotate = 10s\nkeep-count = 3\nbefore = 3s\nafter = 2s\n' >"$T/conf"
+printf '[hotrun watch]\nring = 30s\nrotate = 10s\nkeep-count = 9\nbefore = 3s\nafter = 2s\n' >"$T/conf"
 kill -HUP "$watcher"
 until_true 5 at_least 'hotrun_reloads_total{result="taken"}' 1 && ok "SIGHUP reads the configuration again" || fail "SIGHUP: $(tail -2 "$T/$watcher.out")"
 printf '[hotrun watch]\nring = soon\n' >"$T/conf"
@@ -169,6 +169,17 @@ until_true 20 at_least hotrun_captures_removed_total $((before + 1))
 is "of thousands of old captures it removes some" "$(metric hotrun_captures_removed_total)" $((before + 1000))
 until_true 30 at_least hotrun_captures_removed_total $((before + 2000)) && ok "and more later" || fail "no more are removed"
 within "without a line for each" "$(grep -c removed "$T/$watcher.out")" 1 60
+
+# --- another folder in its place ----------------------------------------------------------------------
+mv "$dir" "$dir.moved"
+mkdir -m 700 "$T/elsewhere"
+ln -s "$T/elsewhere" "$dir"
+kill -USR1 "$watcher"
+until_true 20 grep -q "symbolic link" "$T/$watcher.out" && ok "a link in its place is told" || fail "not told: $(tail -2 "$T/$watcher.out")"
+is "and nothing is written where it leads" "$(ls -A "$T/elsewhere")" ""
+rm "$dir"
+mv "$dir.moved" "$dir"
+until_true 20 test -S "$dir/control" && ok "it takes its folder again" || fail "the folder is not taken: $(tail -2 "$T/$watcher.out")"
 
 # --- the folder goes, the disk is full ----------------------------------------------------------------
 rm -rf "$dir"

@@ -69,7 +69,8 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 
 	if (err)
 		return err;
-	if (asprintf(&path, "%s/%s", w->options.dir, job->name) < 0) {
+	/* Whatever lies under the folder's own path by now. */
+	if (asprintf(&path, "/proc/self/fd/%d/%s", w->dir, job->name) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
