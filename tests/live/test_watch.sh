@@ -122,7 +122,7 @@ says "its requests are counted" "$T/metrics" "hotrun_process_requests_total{proc
 [ -n "$before" ] && ok "the service has series of its own" || fail "no series of the service: $(grep -m3 process_cpu "$T/metrics")"
 
 # --- SIGUSR1, SIGHUP, rotation ------------------------------------------------------------------------
-printf '[hotrun watch]\nring = 30s\nrotate = 10s\nkeep-count = 3\nbefore = 3s\nafter = 2s\n' >"$T/conf"
+printf '[hotrun watch]\nring = 30s\nrotate = 10s\nkeep-count = 9\nbefore = 3s\nafter = 2s\n' >"$T/conf"
 kill -HUP "$watcher"
 until_true 5 at_least 'hotrun_reloads_total{result="taken"}' 1 && ok "SIGHUP reads the configuration again" || fail "SIGHUP: $(tail -2 "$T/$watcher.out")"
 printf '[hotrun watch]\nring = soon\n' >"$T/conf"
@@ -156,6 +156,31 @@ watch_start --ring 10s
 until_true 30 answers readyz 200 && ok "it starts again after that" || fail "no start: $(tail -3 "$T/$watcher.out")"
 [ ! -e "$dir/.x.txt.new" ] && ok "and cleans up" || fail "unfinished files stay"
 
+# --- more files than it can remove in one turn --------------------------------------------------------
+watch_end
+python3 - "$dir" <<'P'
+import sys
+for i in range(5000):
+    open("%s/old-20200101T%02d%02d%02dZ-rotate.hotrun" % (sys.argv[1], i // 3600, i // 60 % 60, i % 60), "w").close()
+P
+before=$(sed -n 's/^removed //p' "$dir/state")
+watch_start --ring 10s --keep-age 30d
+until_true 20 at_least hotrun_captures_removed_total $((before + 1))
+is "of thousands of old captures it removes some" "$(metric hotrun_captures_removed_total)" $((before + 1000))
+until_true 30 at_least hotrun_captures_removed_total $((before + 2000)) && ok "and more later" || fail "no more are removed"
+within "without a line for each" "$(grep -c removed "$T/$watcher.out")" 1 60
+
+# --- another folder in its place ----------------------------------------------------------------------
+mv "$dir" "$dir.moved"
+mkdir -m 700 "$T/elsewhere"
+ln -s "$T/elsewhere" "$dir"
+kill -USR1 "$watcher"
+until_true 20 grep -q "symbolic link" "$T/$watcher.out" && ok "a link in its place is told" || fail "not told: $(tail -2 "$T/$watcher.out")"
+is "and nothing is written where it leads" "$(ls -A "$T/elsewhere")" ""
+rm "$dir"
+mv "$dir.moved" "$dir"
+until_true 20 test -S "$dir/control" && ok "it takes its folder again" || fail "the folder is not taken: $(tail -2 "$T/$watcher.out")"
+
 # --- the folder goes, the disk is full ----------------------------------------------------------------
 rm -rf "$dir"
 "$HOTRUN" trigger --dir "$dir" --before 1s --after 1s >"$T/out" 2>&1
@@ -164,6 +189,13 @@ kill -USR1 "$watcher"
 sleep 1
 answers healthz 200 && ok "it stays up without its folder" || fail "it died with its folder"
 until_true 75 test -S "$dir/control" && ok "and makes it again" || fail "the folder is not made again: $(tail -2 "$T/$watcher.out")"
+rm -rf "$dir"
+: >"$dir"
+until_true 20 grep -q "not a folder" "$T/$watcher.out" && ok "a file in its place is told" || fail "not told: $(tail -2 "$T/$watcher.out")"
+sleep 11
+is "once" "$(grep -c "not a folder" "$T/$watcher.out")" 1
+rm "$dir"
+until_true 20 test -S "$dir/control" && ok "and it mends" || fail "the folder is not made again: $(tail -2 "$T/$watcher.out")"
 watch_end
 mkdir "$T/small"
 mount -t tmpfs -o size=300k,mode=700 none "$T/small" && MOUNTS+=("$T/small")

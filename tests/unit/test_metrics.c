@@ -65,7 +65,10 @@ Test(metrics, figures_that_are_off_have_no_lines)
 		{"own and others", OFF_OWN, true, true, true, "waiting_seconds", "own_waits"},
 		{"requests by the kernel", OFF_REQUESTS, true, true, true, "request", "requests"},
 		{"requests for the budget", 0, true, false, true, "request", "requests"},
-		{"switches for the budget", 0, false, true, true, "cpu_seconds_total{", "switches"},
+		{"switches, from the start", 0, false, true, true, "cpu_seconds_total{",
+		 "switches"},
+		{"switches for the budget", OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN, false, true,
+		 true, "run_delay", "switches"},
 		{"accounts", OFF_ACCOUNTS, true, true, true, "running_threads", "switches"},
 		{"samples", 0, true, true, false, "samples_total", "samples"},
 	};
@@ -90,6 +93,65 @@ Test(metrics, figures_that_are_off_have_no_lines)
 		cr_expect_null(strstr(features, rows[i].absent), "%s", rows[i].name);
 		model_free(w.m);
 	}
+}
+
+/* CPU times and idle times are the kernel's own then. */
+Test(metrics, cpu_times_stay_while_switches_are_off_for_the_budget)
+{
+	static const char *const lines[] = {
+		"hotrun_host_cpu_seconds_total{mode=\"busy\"}",
+		"hotrun_host_running_threads",
+		"hotrun_process_cpu_seconds_total{" SHOP ",role=\"main\"}",
+		"hotrun_process_running_threads{" SHOP "}",
+		"hotrun_process_threads{" SHOP "}",
+	};
+	struct watched w = watched_host();
+	struct metrics_own own = watched_own();
+	_cleanup_free_ char *page = NULL;
+
+	w.m->host.off = OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN;
+	own.switches = false;
+	page = page_of(&w, &own);
+	exposition_check(page, strlen(page));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		cr_expect_gt(exposition_value(page, lines[i]), 0, "%s", lines[i]);
+	model_free(w.m);
+}
+
+/* The last slice may be hours ago then. */
+Test(metrics, who_is_not_ready_any_more_tells_nothing_of_the_host)
+{
+	struct watched w = watched_host();
+	struct metrics_own own = watched_own();
+	_cleanup_free_ char *page = NULL;
+
+	own.ready = false;
+	own.why = "lockdown";
+	page = page_of(&w, &own);
+	exposition_check(page, strlen(page));
+	cr_expect_null(strstr(page, "hotrun_host_cpu"));
+	cr_expect_null(strstr(page, "hotrun_process_cpu"));
+	cr_expect_eq(exposition_value(page, "hotrun_feature_enabled{feature=\"switches\"}"), 0);
+	cr_expect_gt(exposition_value(page, "hotrun_observed_seconds_total"), 0);
+	model_free(w.m);
+}
+
+Test(metrics, the_limit_of_a_queue_that_nobody_told_has_no_line)
+{
+	struct metrics_process process = {.labels = SHOP,
+					  .ports = {[1] = {.used = true, .port = 8080}}};
+	struct metrics_figures figures = {
+		.slices = 1, .slice_ns = 1000000000, .processes = &process, .processes_cnt = 1};
+	struct metrics_own own = watched_own();
+	_cleanup_free_ char *page = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&page, &bytes);
+
+	cr_assert_eq(metrics_write(out, &figures, &own), 0);
+	fclose(out);
+	exposition_check(page, bytes);
+	cr_expect(strstr(page, "hotrun_process_accept_queue_connections{" SHOP));
+	cr_expect_null(strstr(page, "hotrun_process_accept_queue_limit_connections{" SHOP));
 }
 
 Test(metrics, not_ready_tells_why_before_the_first_slice)

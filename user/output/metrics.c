@@ -118,10 +118,14 @@ static uint32_t known(const struct metrics_figures *f, const struct metrics_own 
 {
 	uint32_t bits = KNOW_ALWAYS;
 
+	if (!own->ready)
+		return bits;
 	if (own->samples)
 		bits |= KNOW_SAMPLES;
 	if (own->switches && !(f->off & OFF_ACCOUNTS))
-		bits |= KNOW_SWITCHES;
+		bits |= KNOW_SWITCHES | KNOW_CPU;
+	if (f->off & OFF_SWITCHES)
+		bits |= KNOW_CPU;
 	if (own->requests && !(f->off & OFF_REQUESTS))
 		bits |= KNOW_REQUESTS;
 	if (!(f->off & OFF_GROUPS))
@@ -153,8 +157,10 @@ static void put_cpu(FILE *out, const struct metrics_host *h)
 	} modes[] = {
 		{"busy", h->busy_ns}, {"idle", h->idle_ns}, {"unaccounted", h->unaccounted_ns}};
 
-	metrics_put_family(out, "host_cpu_seconds_total", "counter",
-			   "CPU time of all CPUs; unaccounted ran in threads without an account.");
+	metrics_put_family(
+		out, "host_cpu_seconds_total", "counter",
+		"CPU time of all CPUs; unaccounted ran in threads without an account. To a "
+		"clock tick while switches are off.");
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		fprintf(out, "hotrun_host_cpu_seconds_total{mode=\"%s\"} ", modes[i].mode);
 		metrics_put_value(out, UNIT_NS, modes[i].ns);
@@ -172,13 +178,15 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 		single(out, "host_pressure_seconds_total", "counter",
 		       "Time in which somebody waited for a CPU (PSI some).", UNIT_NS,
 		       h->pressure_ns);
-	if (bits & KNOW_SWITCHES) {
+	if (bits & KNOW_CPU) {
 		put_cpu(out, h);
 		metrics_put_family(out, "host_running_threads", "gauge",
 				   "Mean number of running threads in the last slice.");
 		fputs("hotrun_host_running_threads ", out);
 		metrics_put_mean(out, h->sched.last_ran_ns, f->slice_ns);
 		putc('\n', out);
+	}
+	if (bits & KNOW_SWITCHES) {
 		metrics_put_family(out, "host_waiting_threads", "gauge",
 				   "Mean number of runnable threads that waited for a CPU in the "
 				   "last slice.");
@@ -277,10 +285,10 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 static void put_captures(FILE *out, const struct metrics_own *own)
 {
 	single(out, "captures_kept", "gauge", "Captures in the folder.", UNIT_COUNT, own->captures);
-	single(out, "captures_kept_bytes", "gauge", "All files in the folder.", UNIT_COUNT,
-	       own->capture_bytes);
+	single(out, "captures_kept_bytes", "gauge", "Of them, with their reports and pages.",
+	       UNIT_COUNT, own->capture_bytes);
 	metrics_put_family(out, "captures_total", "counter",
-			   "Captures begun, by what asked for them.");
+			   "Captures written, by what asked for them.");
 	fprintf(out, "hotrun_captures_total{by=\"trigger\"} %llu\n",
 		(unsigned long long)own->triggered);
 	fprintf(out, "hotrun_captures_total{by=\"rotation\"} %llu\n",
@@ -308,6 +316,10 @@ static void put_own(FILE *out, const struct metrics_figures *f, const struct met
 	put_losses(out, f);
 	single(out, "slices_total", "counter", "Slices of about a second that were counted.",
 	       UNIT_COUNT, f->slices);
+	single(out, "observed_seconds_total", "counter",
+	       "Time that they cover: the rest of the uptime nobody looked, as while it starts or "
+	       "changes what it looks at.",
+	       UNIT_NS, f->observed_ns);
 	single(out, "model_renewals_total", "counter",
 	       "How often its memory had grown and it began anew.", UNIT_COUNT, own->renewals);
 	metrics_put_family(out, "reloads_total", "counter", "Configurations read again.");
@@ -328,7 +340,8 @@ int metrics_write(FILE *out, const struct metrics_figures *figures, const struct
 	uint32_t bits = known(figures, own);
 
 	put_own(out, figures, own, bits);
-	if (figures->slices) {
+	/* What was seen last is old. */
+	if (figures->slices && own->ready) {
 		put_host(out, figures, bits);
 		metrics_put_processes(out, figures, bits);
 	}

@@ -74,9 +74,10 @@ struct metrics_host {
 };
 
 struct metrics_figures {
-	uint64_t slices;   /* counted so far; with 0 nothing of host and processes is known */
-	uint64_t slice_ns; /* length of the last one */
-	uint32_t off;	   /* OFF_* of the model */
+	uint64_t slices;      /* counted so far; with 0 nothing of host and processes is known */
+	uint64_t slice_ns;    /* length of the last one */
+	uint64_t observed_ns; /* of all of them */
+	uint32_t off;	      /* OFF_* of the model */
 	uint64_t losses[LOSS_CAUSE_CNT];
 	struct metrics_host host;
 	/* The first is all that have no series of their own. */
@@ -99,7 +100,7 @@ struct metrics_own {
 		bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
 	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */
-	uint64_t captures, capture_bytes; /* in the folder, and of all files there */
+	uint64_t captures, capture_bytes; /* in the folder, and of all their files */
 	uint64_t triggered, rotated, failed, removed;
 	int64_t trigger_s; /* Unix time of the last one that was asked for, 0 = none */
 	uint64_t renewals; /* the model was thrown away because it had grown */

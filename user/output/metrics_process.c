@@ -168,8 +168,9 @@ static const struct process_family {
 } process_families[] = {
 	{.name = "process_cpu_seconds_total",
 	 .type = "counter",
-	 .help = "CPU time by role of the thread, exact by context switches.",
-	 .needs = KNOW_SWITCHES,
+	 .help = "CPU time by role of the thread, exact by context switches; by the kernel's own "
+		 "counters while these are off.",
+	 .needs = KNOW_CPU,
 	 .put = put_cpu},
 	{.name = "process_waiting_seconds_total",
 	 .type = "counter",
@@ -196,13 +197,13 @@ static const struct process_family {
 	{.name = "process_threads",
 	 .type = "gauge",
 	 .help = "Threads.",
-	 .needs = KNOW_SWITCHES,
+	 .needs = KNOW_CPU,
 	 .unit = UNIT_COUNT,
 	 .offset = IN_PROCESS(threads)},
 	{.name = "process_processes",
 	 .type = "gauge",
 	 .help = "Processes of this kind.",
-	 .needs = KNOW_SWITCHES,
+	 .needs = KNOW_CPU,
 	 .unit = UNIT_COUNT,
 	 .offset = IN_PROCESS(processes)},
 	{.name = "process_samples_total",
@@ -223,23 +224,17 @@ static const struct process_family {
 	 .put = put_verdict},
 };
 
-static void put_means(FILE *out, const struct metrics_figures *f)
+/* ns_offset: of the time of all threads in the last slice, in struct metrics_process. */
+static void put_mean(FILE *out, const struct metrics_figures *f, const char *name, const char *help,
+		     size_t ns_offset)
 {
-	const struct metrics_process *p = f->processes, *end = p + f->processes_cnt;
+	metrics_put_family(out, name, "gauge", help);
+	for (size_t i = 0; i < f->processes_cnt; i++) {
+		const struct metrics_process *p = &f->processes[i];
 
-	metrics_put_family(out, "process_running_threads", "gauge",
-			   "Mean number of running threads in the last slice.");
-	for (; p < end; p++) {
-		fprintf(out, "hotrun_process_running_threads{%s} ", p->labels);
-		metrics_put_mean(out, p->sched.last_ran_ns, f->slice_ns);
-		putc('\n', out);
-	}
-	metrics_put_family(out, "process_waiting_threads", "gauge",
-			   "Mean number of runnable threads that waited for a CPU in the last "
-			   "slice.");
-	for (p = f->processes; p < end; p++) {
-		fprintf(out, "hotrun_process_waiting_threads{%s} ", p->labels);
-		metrics_put_mean(out, p->sched.last_waited_ns, f->slice_ns);
+		fprintf(out, "hotrun_%s{%s} ", name, p->labels);
+		metrics_put_mean(out, *(const uint64_t *)((const char *)p + ns_offset),
+				 f->slice_ns);
 		putc('\n', out);
 	}
 }
@@ -262,6 +257,15 @@ static void put_times(FILE *out, const char *name, const char *labels,
 {
 	put_histogram(out, name, labels, time_bounds, port->times, METRICS_TIME_BUCKETS,
 		      port->time_ns);
+}
+
+/* Told with each request and connection: of a quiet port it is not known. */
+static void put_limit(FILE *out, const char *name, const char *labels,
+		      const struct metrics_port *port)
+{
+	if (port->backlog)
+		fprintf(out, "hotrun_%s{%s} %llu\n", name, labels,
+			(unsigned long long)port->backlog);
 }
 
 #define IN_PORT(member) offsetof(struct metrics_port, member)
@@ -304,8 +308,8 @@ static const struct port_family {
 	 .offset = IN_PORT(queued)},
 	{.name = "process_accept_queue_limit_connections",
 	 .type = "gauge",
-	 .help = "How many may wait to be accepted.",
-	 .offset = IN_PORT(backlog)},
+	 .help = "How many may wait to be accepted; told while requests come.",
+	 .put = put_limit},
 	{.name = "process_connections_refused_total",
 	 .type = "counter",
 	 .help = "Connections that the listening socket refused.",
@@ -365,8 +369,14 @@ void metrics_put_processes(FILE *out, const struct metrics_figures *f, uint32_t 
 					  *(const uint64_t *)((const char *)p + family->offset));
 		}
 	}
+	if (know & KNOW_CPU)
+		put_mean(out, f, "process_running_threads",
+			 "Mean number of running threads in the last slice.",
+			 IN_PROCESS(sched.last_ran_ns));
 	if (know & KNOW_SWITCHES)
-		put_means(out, f);
+		put_mean(out, f, "process_waiting_threads",
+			 "Mean number of runnable threads that waited for a CPU in the last slice.",
+			 IN_PROCESS(sched.last_waited_ns));
 	if (know & KNOW_REQUESTS)
 		put_ports(out, f);
 }

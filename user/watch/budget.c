@@ -41,8 +41,12 @@ static int change(struct watch *w, const struct collector_parts *parts, char *wh
 
 static void tell(const struct watch *w, const struct governor_plan *plan, bool down)
 {
-	log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
-		 100 * w->config.budget, down ? "" : "back to ", governor_level_text(plan->level));
+	if (w->config.budget <= 0)
+		log_info("budget: no bound any more: %s", governor_level_text(plan->level));
+	else
+		log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
+			 100 * w->config.budget, down ? "" : "back to ",
+			 governor_level_text(plan->level));
 }
 
 bool budget_step(struct watch *w)

@@ -13,6 +13,10 @@
 #include "watch/private.h"
 
 #define KEEP_EVERY_NS 60000000000ull
+/* The loop stands still while it removes: 1000 small files take a tenth of a second. */
+#define REMOVE_AT_ONCE	1000
+#define REMOVE_AGAIN_NS 10000000000ull
+#define REMOVED_TOLD	10 /* one by one */
 /* A capture remembers whoever it has seen: on a host where thousands of processes come and go each second
  * it ends early, when it has grown to so many times what the recorder itself may know (--memory). */
 #define MEMORY_PARTS 2
@@ -65,7 +69,8 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 
 	if (err)
 		return err;
-	if (asprintf(&path, "%s/%s", w->options.dir, job->name) < 0) {
+	/* Whatever lies under the folder's own path by now. */
+	if (asprintf(&path, "/proc/self/fd/%d/%s", w->dir, job->name) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
@@ -239,13 +244,47 @@ static bool is_busy(const struct watch *w, const char *name)
 	return papers_has(w->papers, name);
 }
 
+/* False where it could not be, which is said once. */
+static bool remove_capture(struct watch *w, const char *name)
+{
+	int err = folder_remove(w->dir, name);
+
+	if (err && err != w->remove_err)
+		log_warn("capture %s: cannot be removed: %s", name, strerror(-err));
+	w->remove_err = err;
+	return !err;
+}
+
+/* Returns how many were removed. Those of remove that stay, since they are too many at once or cannot be
+ * removed, are unmarked. */
+static uint64_t remove_marked(struct watch *w, const struct folder_capture *captures, size_t cnt,
+			      bool *remove)
+{
+	uint64_t removed = 0, tried = 0;
+
+	for (size_t i = cnt; i-- > 0;) {
+		if (!remove[i])
+			continue;
+		remove[i] = tried++ < REMOVE_AT_ONCE && remove_capture(w, captures[i].name);
+		if (remove[i] && ++removed <= REMOVED_TOLD)
+			log_info("capture %s: removed (keep-count, keep-bytes, keep-age)",
+				 captures[i].name);
+	}
+	if (removed > REMOVED_TOLD)
+		log_info("captures: removed %llu more", (unsigned long long)removed - REMOVED_TOLD);
+	/* Soon, but other things first. */
+	if (tried > REMOVE_AT_ONCE)
+		w->kept_ns -= KEEP_EVERY_NS - REMOVE_AGAIN_NS;
+	return removed;
+}
+
 /* Looks through the folder: what has to go goes, the rest is counted. */
 static void keep(struct watch *w)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
 	_cleanup_free_ struct retention_file *files = NULL;
 	_cleanup_free_ bool *remove = NULL;
-	uint64_t left = 0, bytes = 0;
+	uint64_t left, bytes = 0;
 	size_t cnt = 0;
 
 	if (folder_captures(w->dir, &captures, &cnt))
@@ -261,16 +300,10 @@ static void keep(struct watch *w)
 						   .busy = is_busy(w, captures[i].name)};
 	if (retention_plan(&w->config.keep, files, cnt, wall_s(), remove))
 		return;
-	for (size_t i = 0; i < cnt; i++) {
-		if (remove[i] && !folder_remove(w->dir, captures[i].name)) {
-			log_info("capture %s: removed (keep-count, keep-bytes, keep-age)",
-				 captures[i].name);
-			w->state.removed++;
-			continue;
-		}
-		left++;
-		bytes += files[i].bytes;
-	}
+	left = cnt - remove_marked(w, captures, cnt, remove);
+	w->state.removed += cnt - left;
+	for (size_t i = 0; i < cnt; i++)
+		bytes += remove[i] ? 0 : files[i].bytes;
 	pthread_mutex_lock(&w->mutex);
 	w->own.captures = left;
 	w->own.capture_bytes = bytes;

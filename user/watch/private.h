@@ -49,8 +49,9 @@ struct watch {
 	bool unsaved;		  /* the folder is another one than that of saved */
 	uint64_t attach_ns;	  /* when to try (again) to observe the host */
 	uint64_t judged_ns, kept_ns, told_ns, followed_ns;
-	int failed_err;	    /* why the last capture could not be written; told once */
-	char home_why[512]; /* why the folder cannot be opened; told once */
+	/* Why the last capture could not be written or removed, and the folder not opened; told once. */
+	int failed_err, remove_err;
+	char home_why[512];
 
 	/* What the thread of the HTTP server reads, too. */
 	pthread_mutex_t mutex;

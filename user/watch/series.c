@@ -523,6 +523,7 @@ int series_slice(struct series *s, const struct model *m, uint32_t slice,
 	meet_model(s, m);
 	s->figures.slices++;
 	s->figures.slice_ns = row->end_ns - row->start_ns;
+	s->figures.observed_ns += s->figures.slice_ns;
 	s->figures.off = m->host.off;
 	count_host(s, slice);
 	err = follow_model(s);
