@@ -246,11 +246,10 @@ void collector_end_slice(struct collector *c)
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
 	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
 	read_accounts(c);
-	/* Who ended between the two; there is no next slice to tell it. */
-	if (c->stopped)
-		drain_until(c, UINT64_MAX);
 	collector_read_requests(c);
 	end_ns = read_cpus(c);
+	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
+	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
