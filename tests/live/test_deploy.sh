@@ -118,6 +118,9 @@ is "trigger, by kubectl exec" $? 0
 name=$(basename "$(tail -1 "$T/out")")
 is "the capture is called after the node" "${name%%-2*}" node-of-the-test
 pod exec hotrun hotrun captures >"$T/list"
+pod exec hotrun hotrun watch --status >"$T/status" 2>&1
+is "its liveness probe: exit code" $? 0
+says "and it is ready" "$T/status" "ready 1"
 says "captures lists it" "$T/list" "$name"
 pod exec hotrun hotrun captures get "$name" -o - >"$T/deploy.hotrun"
 is "captures get hands it out, without tar" "$(sql "$T/deploy.hotrun" 'SELECT complete FROM host')" 1

@@ -67,6 +67,11 @@ until_true 5 grep -q WATCHDOG=1 "$T/$manager.out" && ok "the watchdog is fed" ||
 for path in captures watch/state ../etc/passwd "$(basename "$dir")"; do
 	answers "$path" 404 && ok "nothing but metrics and health over HTTP: $path" || fail "/$path is served"
 done
+"$HOTRUN" watch --status --dir "$dir" >"$T/status" 2>&1
+is "--status: exit code" $? 0
+says "and it is ready" "$T/status" "ready 1"
+"$HOTRUN" watch --status --dir "$T" >"$T/out" 2>&1
+is "--status where no recorder runs: exit code" $? 1
 is "folder, mode" "$(stat -c %a "$dir")" 700
 is "socket, mode" "$(stat -c %a "$dir/control")" 600
 

@@ -142,9 +142,10 @@ def rules(documents):
     yield 'the configuration is the one that is made', \
         volumes['configuration']['configMap']['name'] == config['metadata']['name'] and \
         all(m['subPath'] in config['data'] for m in container['volumeMounts'] if 'subPath' in m)
-    yield 'probes ask a port that has a name', \
-        {container[p]['httpGet']['port'] for p in ('livenessProbe', 'readinessProbe')} <= \
-        {p['name'] for p in container['ports']}
+    yield 'its readiness is asked at a port that has a name', \
+        container['readinessProbe']['httpGet']['port'] in {p['name'] for p in container['ports']}
+    yield 'whether it lives is asked by its own program', \
+        container['livenessProbe']['exec']['command'] == ['hotrun', 'watch', '--status']
     yield 'the port is the one that is listened at', \
         f'--listen=0.0.0.0:{container["ports"][0]["containerPort"]}' in container['args']
     yield 'names of ports have 15 letters at the most', all(len(p['name']) <= 15 for p in container['ports'])

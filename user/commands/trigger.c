@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/recorder_words.h"
 #include "watch/control.h"
 #include "watch/folder.h"
 
@@ -98,33 +99,16 @@ static int on_line(void *ctx, const char *line)
 
 static void tell(const struct request *r, int err)
 {
-	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTSOCK)
-		log_error("%s: no recorder runs there; start one with `hotrun watch --dir %s`, or "
-			  "name its folder with --dir",
-			  r->dir, r->dir);
-	else if (err == -EACCES || err == -EPERM)
-		log_error("%s: not permitted: be root, or the user who runs the recorder", r->dir);
-	else if (err == -ETIMEDOUT && !*r->name)
-		log_error("%s: the recorder does not answer; is it stopped, or short of CPU?",
-			  r->dir);
-	else if (err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT && *r->name)
 		log_error("%s: not done in time; `hotrun captures` tells how far it is", r->name);
 	else if (err == -EINTR && *r->name)
 		log_error("%s: no longer waited for; the recorder goes on with it", r->name);
-	else if (err == -EINTR)
-		log_error("interrupted");
-	else if (err == -EBADMSG)
-		log_error("%s: the recorder's answer is not understood; are both of the same "
-			  "version?",
-			  r->dir);
-	else if (err < 0)
-		log_error("%s: %s", r->dir, strerror(-err));
-	else if (*r->name)
+	else if (!err && *r->name)
 		log_error("%s: the recorder has ended before it was done; what was written can be "
 			  "read: `hotrun captures`",
 			  r->name);
 	else
-		log_error("%s: the recorder has ended", r->dir);
+		recorder_silent(r->dir, err);
 }
 
 static int ask(struct request *r)

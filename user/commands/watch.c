@@ -12,8 +12,10 @@
 #include "commands/command.h"
 #include "commands/limits.h"
 #include "commands/option_value.h"
+#include "commands/recorder_words.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
+#include "watch/control.h"
 #include "watch/folder.h"
 #include "watch/http.h"
 #include "watch/loop.h"
@@ -27,6 +29,7 @@ static const char help_text[] =
 	"capabilities that `hotrun record` needs; where the host cannot be observed it stays up,\n"
 	"is not ready, and says why.\n\n"
 	"      --dir DIR           captures, socket and state (default " FOLDER_DEFAULT ")\n"
+	"      --status            ask the recorder that runs in DIR how it fares, and end\n"
 	"      --listen ADDR:PORT  /metrics, /healthz, /readyz; off: none\n"
 	"                          (default " HTTP_DEFAULT ")\n"
 	"      --config FILE       settings below in a section `[hotrun watch]`, and the "
@@ -62,10 +65,22 @@ struct arguments {
 	struct limits limits;
 	struct given *given;
 	size_t given_cnt, given_cap;
+	bool status;
 };
 
-enum { DIR_OPTION = 256, LISTEN, SLOW, NO_REQUESTS, SIGNAL, NODE_ROOT, HOST_NAME, SETTINGS = 2000 };
+enum {
+	DIR_OPTION = 256,
+	LISTEN,
+	SLOW,
+	NO_REQUESTS,
+	SIGNAL,
+	NODE_ROOT,
+	STATUS,
+	HOST_NAME,
+	SETTINGS = 2000
+};
 #define SETTINGS_MAX 32
+#define STATUS_NS    8000000000ull
 /* It begins the names of files, which have 255 bytes. */
 #define HOST_NAME_BYTES 200
 
@@ -175,6 +190,9 @@ static int parse_option(int c, struct arguments *a)
 		return slow_option_add(&a->slow, optarg, "watch");
 	case SIGNAL:
 		return service_signals_add(&a->watch.collector.signals, optarg, "watch");
+	case STATUS:
+		a->status = true;
+		return EXIT_OK;
 	case NODE_ROOT:
 		if (*optarg != '/')
 			return option_bad_value("watch", "--node-root", optarg,
@@ -217,6 +235,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"service-signal", required_argument, NULL, SIGNAL},
 		{"node-root", required_argument, NULL, NODE_ROOT},
 		{"host-name", required_argument, NULL, HOST_NAME},
+		{"status", no_argument, NULL, STATUS},
 		{"no-requests", no_argument, NULL, NO_REQUESTS},
 		LIMITS_OPTIONS,
 		{"verbose", no_argument, NULL, 'v'},
@@ -241,6 +260,33 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return EXIT_OK;
 }
 
+/* --- --status -------------------------------------------------------------------------------- */
+
+static int put_line(void *ctx, const char *line)
+{
+	*(bool *)ctx = true;
+	puts(line);
+	return 0;
+}
+
+static int ask_status(const char *dir)
+{
+	_cleanup_close_ int fd = -1;
+	bool answered = false;
+	char why[1024];
+	int err;
+
+	if (folder_open(dir, false, why, sizeof(why), &fd)) {
+		log_error("%s", why);
+		return EXIT_FAILED;
+	}
+	err = control_ask(fd, "status", STATUS_NS, STATUS_NS, put_line, &answered);
+	if (!err && answered)
+		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	recorder_silent(dir, err);
+	return EXIT_FAILED;
+}
+
 int command_watch(int argc, char **argv)
 {
 	struct arguments a = {.watch = {.dir = FOLDER_DEFAULT,
@@ -258,7 +304,9 @@ int command_watch(int argc, char **argv)
 	 * those alone are ever removed. */
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
-	if (!rc) {
+	if (!rc && a.status) {
+		rc = ask_status(a.watch.dir);
+	} else if (!rc) {
 		a.watch.ctx = &a;
 		slow_option_apply(&a.slow, &a.watch.collector);
 		/* A full run queue must not starve the observer of its few milliseconds a second. */
