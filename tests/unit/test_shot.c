@@ -234,13 +234,6 @@ Test(shot, goes_on_when_the_model_is_renewed)
 	watch_free(&w);
 }
 
-/* Until user/watch/selection.c is there, and in its place. */
-__attribute__((weak)) bool selection_has(const struct selection *s, const struct model_process *p)
-{
-	(void)s;
-	return p->tgid != 1001;
-}
-
 Test(shot, who_is_not_selected_is_counted_alone)
 {
 	static struct selection selection = {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -110,6 +111,8 @@ int main(int argc, char **argv)
 	char name[32];
 
 	fill_standard_files();
+	/* Run as /proc/self/exe, for the papers of a capture, it would be called "exe" everywhere. */
+	prctl(PR_SET_NAME, "hotrun");
 	if (argc < 2) {
 		help(stderr);
 		return EXIT_USAGE;

@@ -84,8 +84,7 @@ static struct ring_options ring_options(const struct watch *w)
 
 static struct series_options series_options(const struct watch *w)
 {
-	return (struct series_options){
-		.top = w->config.series, .selection = &w->config.selection, .has = selection_has};
+	return (struct series_options){.top = w->config.series, .selection = &w->config.selection};
 }
 
 static void apply(struct watch *w)

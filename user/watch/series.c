@@ -44,10 +44,6 @@ struct series *series_new(const struct series_options *options)
 	size_t top = bounded(options->top);
 	struct series *s;
 
-	if (options->selection && !options->has) {
-		errno = EINVAL;
-		return NULL;
-	}
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
@@ -108,8 +104,6 @@ int series_set(struct series *s, const struct series_options *options)
 	_cleanup_free_ struct series_place *places = calloc(top + 1, sizeof(*places));
 	_cleanup_free_ uint32_t *moved = calloc(s->top + 1, sizeof(*moved));
 
-	if (options->selection && !options->has)
-		return -EINVAL;
 	if (!rows || !places || !moved)
 		return -ENOMEM;
 	shrink(s, top);

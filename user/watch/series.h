@@ -23,6 +23,7 @@
 
 #include "judge/verdicts.h"
 #include "model/model.h"
+#include "watch/selection.h"
 #include "output/metrics.h"
 
 #define SERIES_DEFAULT	  30
@@ -35,21 +36,18 @@
 /* Kinds that are weighed for a place at a time; of more than that the least busy are forgotten. */
 #define SERIES_KINDS 4096
 
-struct selection;
 struct series;
 
 struct series_options {
 	size_t top; /* series of their own at the most */
-	/* Who is out of it counts in "other"; borrowed, or NULL. has is selection_has() then. */
-	const struct selection *selection;
-	bool (*has)(const struct selection *selection, const struct model_process *p);
+	const struct selection
+		*selection; /* who is out of it counts in "other"; borrowed, or NULL */
 };
 
-/* Returns it owned, or NULL with errno ENOMEM, EINVAL (a selection without has). top is bounded to
- * 1..SERIES_MAX. */
+/* Returns it owned, or NULL with errno ENOMEM. top is bounded to 1..SERIES_MAX. */
 struct series *series_new(const struct series_options *options);
-/* New options, from the next slice on; with fewer places the least busy lose theirs. 0, -ENOMEM or
- * -EINVAL (then the old ones hold). */
+/* New options, from the next slice on; with fewer places the least busy lose theirs. 0, or
+ * -ENOMEM (then the old ones hold). */
 int series_set(struct series *s, const struct series_options *options);
 /*
  * Adds a closed slice of m (row), once each, in the order of time. m may be another model than last time

@@ -54,7 +54,7 @@ static uint64_t hash_of(const struct series *s, const struct model_process *p)
 	size_t len;
 
 	if (reserved(p, &names) ||
-	    (s->options.selection && !s->options.has(s->options.selection, p)))
+	    (s->options.selection && !selection_has(s->options.selection, p)))
 		return 0;
 	len = metrics_labels(labels, &names);
 	hash = hash_bytes(labels, len);
