@@ -17,7 +17,6 @@
  * SERIES_HOLD_NS. Threads of the kernel are one kind, "[kernel]". The unit of a container's process is
  * left out where it is named by container or pod: it holds an id that changes with each restart.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
