@@ -32,10 +32,10 @@ run_one() {
 	if [ "$name" = page ]; then
 		run_page >"$log" 2>&1
 	else
-		timeout -k 10 "${LIVE_TIMEOUT:-180}" "tests/live/test_$name.sh" >"$log" 2>&1
+		timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$name.sh" >"$log" 2>&1
 	fi
 	rc=$?
-	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-180} s" >>"$log"
+	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-300} s" >>"$log"
 	[ $rc -ne 0 ] && ! grep -qa '^FAIL - ' "$log" && echo "FAIL - $name: ended with exit code $rc" >>"$log"
 	if [ "${CI:-}" = true ]; then
 		sed -i -E 's/^skip - (.*)$/FAIL - skipped, which CI does not allow: \1/' "$log"

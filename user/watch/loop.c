@@ -193,7 +193,9 @@ static void renew(struct watch *w)
 	if (ring_retire(w->ring, collector_model(w->collector)))
 		log_warn("ring: no memory for the last seconds; it begins anew");
 	jobs_leave(w);
+	pthread_mutex_lock(&w->mutex);
 	w->own.renewals++;
+	pthread_mutex_unlock(&w->mutex);
 	if (collector_renew(w->collector, why, sizeof(why)))
 		loop_lost(w, why);
 	/* Large tables lay below small rows that stayed: what they held is given back. */
