@@ -15,13 +15,6 @@
 /* An id may be given from the front as `docker ps` and `crictl` show it; less is taken for a name. */
 #define SELECTION_ID_MIN 8
 
-/* Of the options --include RULE and --exclude RULE. */
-#define SELECTION_HELP                                                                           \
-	"      --include RULE      show only who fits, one by one; RULE: unit=GLOB, pod=GLOB,\n" \
-	"                          namespace=GLOB, container=GLOB (or its id from the\n"         \
-	"                          front), name=GLOB, or GLOB (a name); again for more\n"        \
-	"      --exclude RULE      leave out who fits; the host's figures still count them\n"
-
 enum selection_field {
 	SELECT_NAME, /* name, comm */
 	SELECT_UNIT,
