@@ -224,6 +224,51 @@ Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
 	judged_free(&j);
 }
 
+/* As measured beside a program that spins: workers that look for work let it go first, again and again. */
+static struct judged beside_a_spinner(uint64_t on_cpu_ns, uint32_t *ret_process)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 0, 0, 0, 0), e = build_endpoint(m, p, "::", 80);
+
+	for (uint32_t i = 0; i < 5; i++)
+		build_sched(m, build_thread(m, p, 11 + i, ".NET TP Worker", 0, 'S'),
+			    &(struct model_sched){.on_cpu_ns = on_cpu_ns,
+						  .waited_ns = 2 * BUILD_SECOND,
+						  .voluntary = 120,
+						  .involuntary = 5000});
+	build_books(m, 10);
+	for (uint32_t i = 0; i < 10; i++)
+		build_service(m, &(struct model_service){.slice = i,
+							 .endpoint = e,
+							 .in_progress = 8,
+							 .oldest_ns = 290 * MS,
+							 .served = {.begun = 26, .abandoned = 26}});
+	*ret_process = p;
+	return judged_of(m);
+}
+
+Test(verdicts_requests, idle_workers_that_let_others_go_first_are_not_starved)
+{
+	const struct verdict_row *row;
+	struct judged j;
+	uint32_t p;
+
+	j = beside_a_spinner(40 * MS, &p);
+	judged_expect(&j, p, VERDICT_INELASTIC);
+	row = judged_row(&j, p);
+	cr_assert(row);
+	cr_expect(row->input.yielded > 0.9 && row->input.yielded < row->input.waiting);
+	cr_expect_eq(row->worst_result.verdict, VERDICT_INELASTIC, "of each second, too");
+	cr_expect_eq(row->degraded_slices, 10);
+	judged_free(&j);
+	j = beside_a_spinner(1000 * MS, &p);
+	judged_expect(&j, p, VERDICT_STARVED);
+	row = judged_row(&j, p);
+	cr_assert(row);
+	cr_expect_eq(row->input.yielded, 0);
+	judged_free(&j);
+}
+
 /* nginx is as slow as the service behind it, which lacks CPU: that comes first on a host that is full. */
 Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
 {

@@ -314,6 +314,45 @@ Test(sched, figures_of_nothing_are_defined)
 	cr_expect_eq(sched_slice_ns(&some), 100);
 }
 
+Test(sched, who_yields_waits_of_its_own_will)
+{
+	static const struct {
+		const char *name;
+		struct model_sched of;
+		uint64_t yielded_ns;
+	} rows[] = {
+		{"nothing", {0}, 0},
+		{"asleep and awake, never preempted",
+		 {.on_cpu_ns = 2 * MS, .waited_ns = 50 * MS, .voluntary = 100},
+		 0},
+		{"preempted once, after next to nothing",
+		 {.on_cpu_ns = MS / 100, .waited_ns = 900 * MS, .involuntary = 1},
+		 0},
+		{"preempted after 1 ms each",
+		 {.on_cpu_ns = 250 * MS,
+		  .waited_ns = 2900 * MS,
+		  .voluntary = 5,
+		  .involuntary = 250},
+		 0},
+		{"preempted after 200 us each",
+		 {.on_cpu_ns = 20 * MS, .waited_ns = 300 * MS, .voluntary = 9, .involuntary = 101},
+		 0},
+		{"of 100 switches 9 may be preemptions",
+		 {.on_cpu_ns = 1600000, .waited_ns = 300 * MS, .involuntary = 100},
+		 273 * MS},
+		{"of 300 waits 100 follow sleep",
+		 {.on_cpu_ns = 0, .waited_ns = 300 * MS, .voluntary = 100, .involuntary = 200},
+		 199 * MS},
+		{"never more than it waited",
+		 {.waited_ns = UINT64_MAX, .voluntary = UINT64_MAX, .involuntary = UINT64_MAX},
+		 UINT64_MAX / 2},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(sched_yielded_ns(&rows[i].of), rows[i].yielded_ns, "%s: %llu",
+			     rows[i].name, (unsigned long long)sched_yielded_ns(&rows[i].of));
+}
+
 /* --- what there was to have ------------------------------------------------------------------ */
 
 Test(sched, a_process_can_use_what_its_mask_and_the_quotas_above_it_allow)

@@ -178,10 +178,11 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
+	in->yielded_ns = calloc(m->processes_cnt + 1, sizeof(*in->yielded_ns));
 	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
 	in->signals = signal_means(m);
-	return in->available && in->background && in->judged && in->section_of && in->requests &&
-			       in->signals
+	return in->available && in->background && in->judged && in->section_of && in->yielded_ns &&
+			       in->requests && in->signals
 		       ? 0
 		       : -ENOMEM;
 }
@@ -200,6 +201,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	if (err)
 		return err;
 	find_sections(in, m);
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		in->yielded_ns[m->threads[i].process] +=
+			sched_yielded_ns(&s->sched->threads[i].sched);
 	for (size_t i = 0; s->requests && i < m->services_cnt; i++)
 		add_service(in, &m->services[i], m->services[i].slice + 1 == m->slices_cnt);
 	in->waited_ns = s->sched->host.sched.waited_ns;
@@ -214,6 +218,7 @@ void inputs_end(struct inputs *in)
 	free(in->judged);
 	free(in->section_of);
 	free(in->scheds);
+	free(in->yielded_ns);
 	free(in->requests);
 	free(in->signals);
 	free(in->touched);
@@ -229,6 +234,7 @@ static void forget_touched(struct inputs *in)
 		uint32_t process = in->touched[i];
 
 		in->scheds[process] = (struct sched_sum){0};
+		in->yielded_ns[process] = 0;
 		in->requests[process] = (struct request_sum){0};
 		in->signals[process] = NAN;
 		in->is_touched[process] = false;
@@ -246,6 +252,7 @@ int inputs_rewind(struct inputs *in)
 		in->is_touched = calloc(cnt, sizeof(*in->is_touched));
 		if (!in->scheds || !in->touched || !in->is_touched)
 			return -ENOMEM;
+		memset(in->yielded_ns, 0, cnt * sizeof(*in->yielded_ns));
 		memset(in->requests, 0, cnt * sizeof(*in->requests));
 		for (size_t i = 0; i < cnt; i++)
 			in->signals[i] = NAN;
@@ -276,6 +283,7 @@ static void read_accounts(struct inputs *in, uint32_t slice)
 			continue;
 		touch(in, process);
 		model_sched_add(&in->scheds[process].sched, &a->sched);
+		in->yielded_ns[process] += sched_yielded_ns(&a->sched);
 		in->waited_ns += a->sched.waited_ns;
 	}
 	for (; in->delay < m->delays_cnt && m->delays[in->delay].slice <= slice; in->delay++) {
@@ -372,6 +380,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.waiting = sched_mean(sum->sched.waited_ns, in->elapsed_ns);
 	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
+	input.yielded = sched_mean(in->yielded_ns[process], in->elapsed_ns);
 	input.own_known = !(in->s->m->host.off & OFF_OWN);
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];

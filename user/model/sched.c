@@ -256,6 +256,21 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 	return ns < (double)sum->delay_max_ns ? (uint64_t)ns : sum->delay_max_ns;
 }
 
+/* Measured with 2 CPUs: .NET workers with work are preempted after 300 us and more, idle ones yield after
+ * 5 to 50 us, their work included. */
+#define PREEMPTED_AFTER_NS 200000
+
+uint64_t sched_yielded_ns(const struct model_sched *thread)
+{
+	uint64_t preempted = thread->on_cpu_ns / PREEMPTED_AFTER_NS + 1;
+
+	if (thread->involuntary <= preempted)
+		return 0;
+	/* A wait for each sleep that ended, and for each of these switches: taken as equally long. */
+	return (uint64_t)((unsigned __int128)thread->waited_ns * (thread->involuntary - preempted) /
+			  ((unsigned __int128)thread->involuntary + thread->voluntary));
+}
+
 uint64_t sched_slice_ns(const struct model_sched *sched)
 {
 	uint64_t switches = sched->voluntary + sched->involuntary;

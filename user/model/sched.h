@@ -56,6 +56,13 @@ uint64_t sched_delay_cnt(const struct sched_sum *sum);
 uint64_t sched_delay_ns(const struct sched_sum *sum, double q);
 /* Lower bound of a slot of the histogram, ns; of DELAY_SLOTS the largest number. */
 uint64_t sched_slot_ns(unsigned int slot);
+/*
+ * Of what a thread waited, about that after it gave its CPU up though it could go on: sched_yield(), by
+ * which workers of .NET's pool that look for work, and those who spin for a lock, let others go first.
+ * The kernel counts these switches as involuntary (__schedule()), but who is preempted ran for a while
+ * before, and who yields hardly did. Of one thread: a sum of several tells neither from the other.
+ */
+uint64_t sched_yielded_ns(const struct model_sched *thread);
 /* Mean time on the CPU between being switched in and out, ns; 0 without switches. */
 uint64_t sched_slice_ns(const struct model_sched *sched);
 
