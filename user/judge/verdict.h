@@ -19,7 +19,7 @@
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
  *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
  * - Who lets others go first (sched_yield, as idle workers of .NET's pool do) is not kept from its work
- *   by that: such waits explain no slow request.
+ *   by that, and no request waits for code that is compiled anew: such waits explain no slow request.
  * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
  *   others decides by itself, and without a service signal a process that waits so has what it can use.
  *   So inelastic is never said without a signal.
@@ -69,7 +69,7 @@ struct verdict_input {
 	uint64_t elapsed_ns;
 	double running, waiting, throttled; /* mean threads */
 	double behind_own;		    /* of waiting */
-	double yielded;			    /* of waiting: it let others go first */
+	double aside;			    /* of waiting: that keeps no request */
 	bool own_known;			    /* waits behind own threads were told apart */
 	double cpus_available;		    /* 0 = not known */
 	bool background;		    /* all of it asked to run behind others */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/events.h"
+#include "judge/role.h"
 #include "model/policy.h"
 #include "model/signal.h"
 
@@ -102,6 +103,15 @@ static void find_sections(struct inputs *in, const struct model *m)
 	}
 }
 
+/* Of what a thread waited, that keeps no request: methods that are compiled anew run as they are until
+ * then. */
+static uint64_t aside_ns(const struct model_thread *t, const struct model_sched *sched)
+{
+	if (sched->waited_ns && role_of(t->comm, false) == ROLE_TIERING)
+		return sched->waited_ns;
+	return sched_yielded_ns(sched);
+}
+
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* stands: what is unanswered at its end is so at the end of all that is summed. */
@@ -178,10 +188,10 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
-	in->yielded_ns = calloc(m->processes_cnt + 1, sizeof(*in->yielded_ns));
+	in->aside_ns = calloc(m->processes_cnt + 1, sizeof(*in->aside_ns));
 	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
 	in->signals = signal_means(m);
-	return in->available && in->background && in->judged && in->section_of && in->yielded_ns &&
+	return in->available && in->background && in->judged && in->section_of && in->aside_ns &&
 			       in->requests && in->signals
 		       ? 0
 		       : -ENOMEM;
@@ -201,9 +211,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	if (err)
 		return err;
 	find_sections(in, m);
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		in->yielded_ns[m->threads[i].process] +=
-			sched_yielded_ns(&s->sched->threads[i].sched);
+	for (uint32_t i = 0; i < m->threads_cnt; i++)
+		in->aside_ns[m->threads[i].process] +=
+			aside_ns(&m->threads[i], &s->sched->threads[i].sched);
 	for (size_t i = 0; s->requests && i < m->services_cnt; i++)
 		add_service(in, &m->services[i], m->services[i].slice + 1 == m->slices_cnt);
 	in->waited_ns = s->sched->host.sched.waited_ns;
@@ -218,7 +228,7 @@ void inputs_end(struct inputs *in)
 	free(in->judged);
 	free(in->section_of);
 	free(in->scheds);
-	free(in->yielded_ns);
+	free(in->aside_ns);
 	free(in->requests);
 	free(in->signals);
 	free(in->touched);
@@ -234,7 +244,7 @@ static void forget_touched(struct inputs *in)
 		uint32_t process = in->touched[i];
 
 		in->scheds[process] = (struct sched_sum){0};
-		in->yielded_ns[process] = 0;
+		in->aside_ns[process] = 0;
 		in->requests[process] = (struct request_sum){0};
 		in->signals[process] = NAN;
 		in->is_touched[process] = false;
@@ -252,7 +262,7 @@ int inputs_rewind(struct inputs *in)
 		in->is_touched = calloc(cnt, sizeof(*in->is_touched));
 		if (!in->scheds || !in->touched || !in->is_touched)
 			return -ENOMEM;
-		memset(in->yielded_ns, 0, cnt * sizeof(*in->yielded_ns));
+		memset(in->aside_ns, 0, cnt * sizeof(*in->aside_ns));
 		memset(in->requests, 0, cnt * sizeof(*in->requests));
 		for (size_t i = 0; i < cnt; i++)
 			in->signals[i] = NAN;
@@ -283,7 +293,7 @@ static void read_accounts(struct inputs *in, uint32_t slice)
 			continue;
 		touch(in, process);
 		model_sched_add(&in->scheds[process].sched, &a->sched);
-		in->yielded_ns[process] += sched_yielded_ns(&a->sched);
+		in->aside_ns[process] += aside_ns(&m->threads[a->thread], &a->sched);
 		in->waited_ns += a->sched.waited_ns;
 	}
 	for (; in->delay < m->delays_cnt && m->delays[in->delay].slice <= slice; in->delay++) {
@@ -380,7 +390,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.waiting = sched_mean(sum->sched.waited_ns, in->elapsed_ns);
 	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
-	input.yielded = sched_mean(in->yielded_ns[process], in->elapsed_ns);
+	input.aside = sched_mean(in->aside_ns[process], in->elapsed_ns);
 	input.own_known = !(in->s->m->host.off & OFF_OWN);
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];

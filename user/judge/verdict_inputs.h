@@ -30,7 +30,7 @@ struct inputs {
 	uint64_t waited_ns;	      /* of the host */
 	struct verdict_input host;    /* its figures alone */
 	struct sched_sum *scheds;     /* by process; NULL: those of s->sched */
-	uint64_t *yielded_ns;	      /* by process: sched_yielded_ns() of its threads */
+	uint64_t *aside_ns;	      /* by process: of what it waited, that keeps no request */
 	struct request_sum *requests; /* by process */
 	double *signals;	      /* by process: the operator\'s own; NaN = none */
 	uint32_t *touched;	      /* processes with figures in that slice */
