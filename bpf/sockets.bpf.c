@@ -168,6 +168,14 @@ int find_connections(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
+/* Of an open file; NULL where it is none. */
+static __always_inline struct sock *sock_of(struct file *file)
+{
+	struct socket *socket = file ? bpf_sock_from_file(file) : NULL;
+
+	return socket ? socket->sk : NULL;
+}
+
 /*
  * Both passes once more at start, for each open file of each process: sockets of namespaces that we may
  * not enter. What nobody has accepted yet is no open file, and stays unseen there.
@@ -175,18 +183,11 @@ int find_connections(struct bpf_iter__tcp *ctx)
 SEC("iter/task_file")
 int find_held(struct bpf_iter__task_file *ctx)
 {
-	struct file *file = ctx->file;
-	struct socket *socket;
 	struct tcp_sock *tp;
 	struct sock *sk;
 
-	if (!ctx->task || !file)
-		return 0;
-	socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	sk = socket->sk;
-	if (!sk)
+	sk = sock_of(ctx->file);
+	if (!ctx->task || !sk)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
@@ -210,19 +211,12 @@ SEC("iter/task_file")
 int find_owners(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct file *file = ctx->file;
 	struct connection *c;
-	struct socket *socket;
 	__u64 start_ns;
 	struct sock *sk;
 
-	if (!task || !file)
-		return 0;
-	socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	sk = socket->sk;
-	if (!sk)
+	sk = sock_of(ctx->file);
+	if (!task || !sk)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c)

@@ -63,6 +63,21 @@ def check_memory(checks, seen, made):
                  f'memory: {warm / 2**20:.1f} MiB after warm-up, {peak / 2**20:.1f} MiB at most')
 
 
+def check_end(checks, tool, usage, programs):
+    """It ended well and left nothing; False where there is nothing more to look at."""
+    checks.check(tool.returncode == 0, f'hotrun {tool.argv[1]}: exit code {tool.returncode}')
+    if tool.returncode or not usage:
+        print(tool.output()[-2000:])
+        return False
+    cpu = usage.ru_utime + usage.ru_stime
+    kit.say(f'  hotrun used {cpu:.1f} s of CPU, {100 * cpu / SECONDS:.2f} % of one')
+    time.sleep(1)
+    left = kit.bpf_objects('prog').keys() & programs
+    checks.check(programs and not left,
+                 f'kernel: {len(left)} of {len(programs)} BPF programs left behind')
+    return True
+
+
 def check_books(checks, base, made, pid):
     lost = capture.losses(base)
     taken, whole, expected = capture.sample_books(base)
@@ -121,18 +136,10 @@ def main():
     churn.end(signal.SIGTERM)
     usage = tool.end()
     checks = Checks()
-    checks.check(tool.returncode == 0, f'hotrun record: exit code {tool.returncode}')
-    if tool.returncode or not usage:
-        print(tool.output()[-2000:])
+    if not check_end(checks, tool, usage, programs):
         return 1
     made = [int(n) for n in churn.output().split()[-3:]]
-    cpu = usage.ru_utime + usage.ru_stime
-    kit.say(f'  hotrun used {cpu:.1f} s of CPU, {100 * cpu / SECONDS:.2f} % of one')
     check_memory(checks, seen, made)
-    time.sleep(1)
-    left = kit.bpf_objects('prog').keys() & programs
-    checks.check(programs and not left,
-                 f'kernel: {len(left)} of {len(programs)} BPF programs left behind')
     base = capture.open_capture(file)
     check_books(checks, base, made, churn.pid)
     check_file(checks, base, file)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "feed.h"
+#include "model/account_book.h"
 
 /* --- identity -------------------------------------------------------------------------------- */
 
@@ -352,6 +353,28 @@ Test(ingest, a_slice_has_one_row_a_thread_and_the_rows_sum_up)
 		model_slice_add(f.m, &(struct model_slice){0});
 	}
 	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, sum);
+	feed_free(&f);
+}
+
+Test(ingest, its_bytes_grow_with_the_threads_that_ever_ran_and_with_nothing_else)
+{
+	struct feed f = feed_new(1);
+	size_t bytes = ingest_bytes(f.in);
+
+	for (int again = 1; again <= 3; again++) {
+		for (uint32_t tid = 1; tid <= 1000; tid++)
+			feed_account(&f, 7, tid, feed_boot(FEED_START + 1),
+				     feed_boot(FEED_START + tid), (uint64_t)again * 100);
+		model_forget_slice(f.m);
+		model_slice_add(f.m, &(struct model_slice){0});
+		if (again == 1) {
+			cr_expect_geq(ingest_bytes(f.in),
+				      bytes + 1000 * sizeof(struct account_seen));
+			cr_expect_leq(ingest_bytes(f.in), bytes + 1000 * 512);
+			bytes = ingest_bytes(f.in);
+		}
+		cr_expect_eq(ingest_bytes(f.in), bytes);
+	}
 	feed_free(&f);
 }
 

@@ -78,7 +78,6 @@ static struct shot *begin(struct watch *w, const char *path, uint64_t before_s, 
 	struct shot *s = NULL;
 
 	cr_assert_eq(shot_new(&options, w->ring, w->host.m, &s), 0);
-	cr_assert_str_eq(shot_path(s), path);
 	return s;
 }
 
@@ -117,7 +116,6 @@ Test(shot, holds_what_was_and_what_follows)
 	cr_expect_eq(slices, 10);
 	/* Over is over. */
 	cr_assert_eq(watch_shot(&w, s), 0);
-	cr_expect_gt(shot_bytes(s), 4096);
 	cr_assert_eq(shot_finish(s), 0);
 	expect_slices("a.hotrun", 25, true);
 	cr_expect_eq(count_files(), 1);

@@ -18,7 +18,7 @@ Test(watch_config, has_defaults)
 	cr_expect_eq(c.hz, 19);
 	cr_expect_float_eq(c.budget, 0.005, 1e-9);
 	cr_expect_eq(c.ring_ns, 60 * SECOND_NS);
-	cr_expect_eq(c.memory_bytes, 64ull << 20);
+	cr_expect_eq(c.memory_bytes, 24ull << 20);
 	cr_expect_eq(c.rotate_ns, 0);
 	cr_expect_eq(c.keep.count, 100);
 	cr_expect_eq(c.keep.bytes, 2ull << 30);

@@ -432,6 +432,12 @@ static uint32_t kernel_off(const struct collector *c)
 	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
+/* What grows with every process and thread. */
+static size_t known_bytes(const struct collector *c)
+{
+	return model_bytes(c->model) + ingest_bytes(c->ingest);
+}
+
 int collector_start(struct collector *c, char *why, size_t why_bytes)
 {
 	int err;
@@ -456,7 +462,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
-	c->bytes_at_start = model_bytes(c->model);
+	c->bytes_at_start = known_bytes(c);
 	c->model->host.start_ns = c->start_ns;
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
@@ -480,10 +486,10 @@ bool collector_is_large(const struct collector *c)
 {
 	const struct model *m = c->model;
 
-	if (c->options.model_bytes_max) {
-		size_t bytes = model_bytes(m);
+	if (c->options.bytes_max) {
+		size_t bytes = known_bytes(c);
 
-		return bytes > c->options.model_bytes_max && bytes > 2 * c->bytes_at_start;
+		return bytes > c->options.bytes_max && bytes > 2 * c->bytes_at_start;
 	}
 	return m->processes_cnt > LARGE_PROCESSES ||
 	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
@@ -493,7 +499,7 @@ bool collector_is_large(const struct collector *c)
 
 void collector_set_bound(struct collector *c, size_t bytes)
 {
-	c->options.model_bytes_max = bytes;
+	c->options.bytes_max = bytes;
 }
 
 static void close_rooms(struct collector *c)

@@ -46,8 +46,9 @@ struct collector_options {
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
 	void (*take_signals)(struct service_signals *signals, struct model *m);
-	/* model_bytes() beyond which the model is large (collector_is_large()); 0 = about 400 MB. */
-	size_t model_bytes_max;
+	/* model_bytes() with ingest_bytes() beyond which the model is large (collector_is_large()); 0 =
+	 * about 400 MB. */
+	size_t bytes_max;
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -88,7 +89,7 @@ void collector_stop(struct collector *c);
  * began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
-/* Another model_bytes_max, from now on. */
+/* Another bytes_max, from now on. */
 void collector_set_bound(struct collector *c, size_t bytes);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
  * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to keep

@@ -85,6 +85,11 @@ int account_book_read(struct account_book *book, const struct event_task *task, 
 	return 0;
 }
 
+size_t account_book_bytes(const struct account_book *book)
+{
+	return book->seen_cnt * sizeof(*book->seen) + book->index.cap * sizeof(*book->index.slots);
+}
+
 void account_book_clear(struct account_book *book)
 {
 	free(book->seen);

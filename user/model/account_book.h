@@ -36,6 +36,7 @@ struct account_rise {
  */
 int account_book_read(struct account_book *book, const struct event_task *task, bool from_zero,
 		      struct account_rise *ret_rise);
+size_t account_book_bytes(const struct account_book *book);
 /* Releases what it holds. Takes a zeroed one. */
 void account_book_clear(struct account_book *book);
 #endif

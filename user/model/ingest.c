@@ -594,3 +594,8 @@ void ingest_slice_end(struct ingest *in)
 	}
 	in->ended_cnt = 0;
 }
+
+size_t ingest_bytes(const struct ingest *in)
+{
+	return account_book_bytes(&in->book) + in->account_rows_cnt * sizeof(*in->account_rows);
+}

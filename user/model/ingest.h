@@ -80,4 +80,7 @@ void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping);
 /* Before a slice is written: drops the mappings of processes that ended without a sample, so that a
  * storm of short processes costs no memory. */
 void ingest_slice_end(struct ingest *in);
+
+/* Bytes of what it remembers of each thread that ever ran: its last reading. */
+size_t ingest_bytes(const struct ingest *in);
 #endif

@@ -72,6 +72,8 @@ uint64_t sched_bound_max_ns(const struct sched_sum *sum, uint64_t max_ns)
 
 static void add_threads(struct sched *s, const struct model *m)
 {
+	static const struct sched_sum none;
+
 	for (size_t i = 0; i < m->accounts_cnt; i++)
 		model_sched_add(&s->threads[m->accounts[i].thread].sched, &m->accounts[i].sched);
 	for (size_t i = 0; i < m->delays_cnt; i++)
@@ -79,6 +81,9 @@ static void add_threads(struct sched *s, const struct model *m)
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct sched_sum *t = &s->threads[i], *p = &s->processes[m->threads[i].process];
 
+		/* The rows of all that ended long ago take no memory as long as nothing is written there. */
+		if (!memcmp(t, &none, sizeof(none)))
+			continue;
 		t->threads = sched_wanted_ns(&t->sched) > 0;
 		t->delay_max_ns = sched_bound_max_ns(t, m->threads[i].delay_max_ns);
 		add_sum(p, t);

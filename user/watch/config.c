@@ -35,7 +35,7 @@ static const struct setting settings[] = {
 	{"ring", "TIME", "so much of the past is in memory, 5s to 10m", TIME, FIELD(ring_ns),
 	 5 * SECOND_NS, 600 * SECOND_NS, "60s"},
 	{"memory", "BYTES", "of what is known of processes and stacks", BYTES, FIELD(memory_bytes),
-	 8 * MIB, 4096 * MIB, "64M"},
+	 8 * MIB, 4096 * MIB, "24M"},
 	{"rotate", "TIME|off", "capture all the time, a file each so long", TIME_OR_OFF,
 	 FIELD(rotate_ns), 10 * SECOND_NS, DAY_NS, "off"},
 	{"keep-count", "N", "captures at the most, 0: any number", WHOLE, FIELD(keep.count), 0,

@@ -19,7 +19,7 @@
 #define REMOVED_TOLD	10 /* one by one */
 /* A capture remembers whoever it has seen: on a host where thousands of processes come and go each second
  * it ends early, when it has grown to so many times what the recorder itself may know (--memory). */
-#define MEMORY_PARTS 2
+#define MEMORY_PARTS 4
 
 static int64_t wall_s(void)
 {

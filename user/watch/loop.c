@@ -23,6 +23,8 @@
 #define TURN_NS	  500000000ull /* how long a caller of the control socket may have to wait */
 #define RETRY_NS  60000000000ull
 #define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
+/* From here on a table has pages of its own. */
+#define TABLE_BYTES (128 << 10)
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
 /* Rings are made for it, since the configuration may change; beyond it they are made anew. */
@@ -148,7 +150,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.sample_hz_most = HZ_MOST > plan.sample_hz ? HZ_MOST : plan.sample_hz;
 	options.requests = plan.requests;
 	options.no_switches = !plan.switches;
-	options.model_bytes_max = w->config.memory_bytes;
+	options.bytes_max = w->config.memory_bytes;
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err)
 		err = collector_start(w->collector, why, why_bytes);
@@ -226,19 +228,14 @@ static void wait_for_turn(struct watch *w)
 	poll(fds, 2, w->collector ? 0 : (int)(TURN_NS / 1000000));
 }
 
-static void tell_manager(struct watch *w, uint64_t now_ns)
+static void feed_watchdog(struct watch *w, uint64_t now_ns)
 {
 	uint64_t every_ns = notify_interval_ns();
-	char text[1200];
 
-	if (every_ns && now_ns - w->told_ns >= every_ns) {
-		notify("WATCHDOG=1");
-		w->told_ns = now_ns;
-	}
-	if (!w->own.ready && *w->why) {
-		snprintf(text, sizeof(text), "STATUS=not ready: %s", w->why);
-		notify(text);
-	}
+	if (!every_ns || now_ns - w->told_ns < every_ns)
+		return;
+	notify("WATCHDOG=1");
+	w->told_ns = now_ns;
 }
 
 static void turn(struct watch *w)
@@ -261,7 +258,7 @@ static void turn(struct watch *w)
 		collector_drain(w->collector);
 	if (w->control)
 		jobs_look(w, host_now_ns());
-	tell_manager(w, now_ns);
+	feed_watchdog(w, now_ns);
 	pthread_mutex_lock(&w->mutex);
 	w->beat_ns = host_now_ns();
 	pthread_mutex_unlock(&w->mutex);
@@ -338,6 +335,17 @@ static void close_all(struct watch *w)
 	free(w);
 }
 
+/*
+ * By itself glibc puts ever larger tables onto the heap, once some were freed (mallopt(3), M_MMAP_THRESHOLD):
+ * there they leave holes when they grow, and are not given back. Mapped, they grow in place and are zero, and
+ * without memory, until they are written to.
+ */
+static void use_memory_sparingly(void)
+{
+	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, TABLE_BYTES);
+}
+
 int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 {
 	struct watch *w = calloc(1, sizeof(*w));
@@ -346,6 +354,7 @@ int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 	snprintf(why, why_bytes, "out of memory");
 	if (!w)
 		return -ENOMEM;
+	use_memory_sparingly();
 	w->options = *options;
 	w->dir = w->lock_fd = w->signals = -1;
 	w->start_ns = w->beat_ns = host_now_ns();

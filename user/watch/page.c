@@ -84,13 +84,18 @@ int page_open(struct watch *w, char *why, size_t why_bytes)
 
 void page_not_ready(struct watch *w, const char *why)
 {
+	char safe[sizeof(w->why)], status[sizeof("STATUS=not ready: ") + sizeof(safe)];
+
+	if (why && !strcmp(why, w->why))
+		return;
 	pthread_mutex_lock(&w->mutex);
 	w->own.ready = !why;
 	snprintf(w->why, sizeof(w->why), "%s", why ? why : "");
 	w->own.why = w->why;
 	pthread_mutex_unlock(&w->mutex);
-	if (!why)
-		notify("STATUS=watching");
+	text_copy_safe(safe, sizeof(safe), w->why, strlen(w->why));
+	snprintf(status, sizeof(status), why ? "STATUS=not ready: %s" : "STATUS=watching", safe);
+	notify(status);
 }
 
 static uint64_t rss_bytes(void)

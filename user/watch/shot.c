@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/store.h"
@@ -21,7 +20,6 @@ struct shot {
 	struct extract *x;
 	struct store *store;
 	bool delayed; /* rows wait for a reader that holds the file */
-	uint64_t bytes;
 };
 
 static bool selects(const void *ctx, const struct model_process *p)
@@ -42,7 +40,6 @@ static int write_slices(struct shot *s)
 	struct model *m = extract_model(s->x);
 	int err = store_write_slice(s->store, m);
 	uint64_t rows = rows_of_slices(m);
-	struct stat st;
 
 	s->delayed = err == -EBUSY && model_slice_bytes(m) < DELAYED_BYTES_MAX;
 	if (s->delayed)
@@ -50,8 +47,6 @@ static int write_slices(struct shot *s)
 	model_forget_slice(m);
 	if (err)
 		model_loss_add(m, LOSS_MODEL_LIMIT, rows);
-	if (!stat(s->path, &st))
-		s->bytes = (uint64_t)st.st_size;
 	return err == -EBUSY ? 0 : err;
 }
 
@@ -180,14 +175,4 @@ void shot_withdraw(struct shot *s)
 {
 	unlink(s->path);
 	shot_free(s);
-}
-
-const char *shot_path(const struct shot *s)
-{
-	return s->path;
-}
-
-uint64_t shot_bytes(const struct shot *s)
-{
-	return s->bytes;
 }

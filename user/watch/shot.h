@@ -50,7 +50,4 @@ int shot_finish(struct shot *s);
 void shot_free(struct shot *s);
 /* The same, and removes the file: it never was a capture. */
 void shot_withdraw(struct shot *s);
-/* As given; and bytes of the file as of the last write. */
-const char *shot_path(const struct shot *s);
-uint64_t shot_bytes(const struct shot *s);
 #endif
