@@ -68,8 +68,12 @@ static bool wait_tells(const struct figures *f, const struct verdict_input *in,
 
 	if (only_hangs(f, in, l))
 		return false;
-	return in->unanswered <= 0 || wanted >= WANTED_TELLS * cpus ||
-	       missed >= WAIT_TELLS * in->unanswered;
+	if (wanted >= WANTED_TELLS * cpus)
+		return true;
+	/* How long those were on their way whose clients gave up, nobody knows. */
+	if (in->unanswered <= 0)
+		return !in->ended;
+	return missed >= WAIT_TELLS * in->unanswered;
 }
 
 static void add_scheduler(struct figures *f, const struct verdict_input *in,
