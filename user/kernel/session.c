@@ -411,6 +411,8 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 		if (!s->online[cpu])
 			continue;
 		err = open_tick(s, cpu);
+		if (err == -ENODEV && !s->options.cycles)
+			continue; /* it has gone off line since */
 		if ((err == -ENOENT || err == -EOPNOTSUPP) && s->options.cycles) {
 			snprintf(why, why_bytes,
 				 "this machine has no hardware cycle counter; "

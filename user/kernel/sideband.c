@@ -137,9 +137,12 @@ int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideb
 	}
 	for (size_t i = 0; i < sb->rings_cnt; i++)
 		sb->rings[i].fd = -1;
-	for (uint32_t cpu = 0; cpu < cpus && !err; cpu++)
+	for (uint32_t cpu = 0; cpu < cpus && !err; cpu++) {
 		if (online[cpu])
 			err = open_cpu(sb, cpu);
+		if (err == -ENODEV) /* it has gone off line since */
+			err = 0;
+	}
 	if (err) {
 		sideband_free(sb);
 		return err;
