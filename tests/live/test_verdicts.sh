@@ -11,24 +11,34 @@ need_tool wrk wrk
 need_tool nginx nginx-light
 need_tool curl curl
 
-# judged NAME REPORT: what stands in it of the case NAME, whose pids and verdicts were kept by keep()
-judged() {
-	local name=$1 report=$2 got line
-
-	got=$(told "$report" ${subjects[$name]})
-	line=$(opening "$report" | tr -s ' \n' '  ' | cut -c1-700)
-	if among "$got" "${wants[$name]}"; then
-		ok "$name: $got"
-	else
-		fail "$name: $got, not ${wants[$name]}: $line"
-	fi
-	among "$(told_host "$report")" "${hosts[$name]}" || fail "$name: the host is not ${hosts[$name]}: $line"
-	[ -z "${culprits[$name]}" ] || opening "$report" | grep -qE -- "${culprits[$name]}" ||
-		fail "$name: no '${culprits[$name]}' in $line"
-}
-
 declare -A subjects wants hosts culprits
 keep() { subjects[$1]=$subject wants[$1]=$want hosts[$1]=$host culprits[$1]=$culprit; }
+
+# judge SECONDS NAME...: what one recording says of the cases, kept by keep(). Where strangers took the CPU that a case
+# needs, what is told is true of another state: recorded again, at most twice.
+judge() {
+	local seconds=$1 report=$T/report name try line got got_host bad
+	declare -A faults gots
+
+	shift
+	for try in 1 2 3; do
+		faults=()
+		rm -f "$T/case.hotrun"
+		record case -q -d "$seconds"
+		ask "$T/case.hotrun" "$report"
+		for name in "$@"; do
+			check "$report" "${subjects[$name]}" "${wants[$name]}" "${hosts[$name]}" "${culprits[$name]}"
+			gots[$name]=$got
+			[ -z "$bad" ] || faults[$name]=$bad
+		done
+		[ ${#faults[@]} -gt 0 ] && ! undisturbed "$T/case.hotrun" || break
+		echo "# try $try: strangers took $(strangers "$T/case.hotrun") CPUs"
+	done
+	line=$(opening "$report" | tr -s ' \n' '  ' | cut -c1-700)
+	for name in "$@"; do
+		[ -z "${faults[$name]:-}" ] && ok "$name: ${gots[$name]}" || fail "$name: ${faults[$name]}: $line"
+	done
+}
 
 # The hang first: its requests must be 12 s old in the end.
 case_hang_begins
@@ -39,13 +49,11 @@ calm_pids=${#PIDS[@]}
 for name in elastic starved oversubscribed crowd unmeasured nginx; do
 	"case_$name"
 	keep "$name"
-	record "$name" -q -d 4
-	ask "$T/$name.hotrun" "$T/$name.report"
+	judge 4 "$name"
 	for pid in "${PIDS[@]:calm_pids}"; do
 		stop "$pid"
 	done
 	PIDS=("${PIDS[@]::calm_pids}")
-	judged "$name" "$T/$name.report"
 done
 
 group_make throttled 30000
@@ -62,8 +70,4 @@ keep gives_up
 case_sips
 keep sips
 until_true 12 test $((SECONDS - hung_at)) -ge 12
-record calm -q -d 5
-ask "$T/calm.hotrun" "$T/calm.report"
-for name in hang throttled idle slow gives_up sips; do
-	judged "$name" "$T/calm.report"
-done
+judge 5 hang throttled idle slow gives_up sips

@@ -32,15 +32,11 @@ case_ends() {
 
 # Says of the case that was just recorded what hotrun says; notes of what is wrong go to stderr.
 judge() {
-	local name=$1 report=$T/report got got_host bad=
+	local name=$1 report=$T/report got got_host bad
 
 	ask "$T/case.hotrun" "$report"
-	got=$(told "$report" $subject)
-	got_host=$(told_host "$report")
+	check "$report" "$subject" "$want" "$host" "$culprit"
 	count[$name,$got]=$((${count[$name,$got]:-0} + 1))
-	among "$got" "$want" || bad="$got instead of $want"
-	among "$got_host" "$host" || bad+="${bad:+; }the host is $got_host instead of $host"
-	[ -z "$culprit" ] || opening "$report" | grep -qE -- "$culprit" || bad+="${bad:+; }$culprit is not named"
 	if [ -z "$bad" ]; then
 		right=$((right + 1))
 	else

@@ -246,3 +246,19 @@ strangers() {
 		FROM process_cpu WHERE name NOT LIKE 'Shop.%' AND name NOT LIKE '%nginx%' AND name NOT LIKE 'hotrun%'
 		AND name NOT IN ('wrk', 'spinners', 'python3', 'curl', 'kernel threads')"
 }
+
+# undisturbed CAPTURE: strangers left the room that the cases need
+undisturbed() { awk "BEGIN { exit !($(strangers "$1") <= 0.5) }"; }
+
+# check REPORT SUBJECT WANT HOST CULPRIT, as the cases set them: the verdict in $got, that of the host in $got_host,
+# and what is wrong in $bad
+check() {
+	local report=$1 subject=$2 want=$3 host=$4 culprit=$5
+
+	bad=
+	got=$(told "$report" $subject)
+	got_host=$(told_host "$report")
+	among "$got" "$want" || bad="$got instead of $want"
+	among "$got_host" "$host" || bad+="${bad:+; }the host is $got_host instead of $host"
+	[ -z "$culprit" ] || opening "$report" | grep -qE -- "$culprit" || bad+="${bad:+; }$culprit is not named"
+}
