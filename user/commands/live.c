@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "commands/command.h"
 
@@ -35,6 +36,7 @@ int live_start(struct live *live, const struct collector_options *options, doubl
 
 	if (setpriority(PRIO_PROCESS, 0, -10))
 		log_debug("priority not raised: %s", strerror(errno));
+	memory_map_tables();
 	err = collector_new(options, why, sizeof(why), &live->collector);
 	if (!err)
 		err = collector_start(live->collector, why, sizeof(why));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "commands/command.h"
 #include "kernel/host.h"
 #include "store/store.h"
@@ -138,6 +139,7 @@ int recorder_new(const struct recorder_options *options, char *why, size_t why_b
 		return -ENOMEM;
 	}
 	r->path = options->path;
+	memory_map_tables();
 	err = collector_new(&options->collector, why, why_bytes, &r->collector);
 	if (err)
 		goto out;

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "kernel/host.h"
 #include "watch/notify.h"
 #include "watch/private.h"
@@ -23,8 +24,6 @@
 #define TURN_NS	  500000000ull /* how long a caller of the control socket may have to wait */
 #define RETRY_NS  60000000000ull
 #define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
-/* From here on a table has pages of its own. */
-#define TABLE_BYTES (128 << 10)
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
 /* Rings are made for it, since the configuration may change; beyond it they are made anew. */
@@ -335,17 +334,6 @@ static void close_all(struct watch *w)
 	free(w);
 }
 
-/*
- * By itself glibc puts ever larger tables onto the heap, once some were freed (mallopt(3), M_MMAP_THRESHOLD):
- * there they leave holes when they grow, and are not given back. Mapped, they grow in place and are zero, and
- * without memory, until they are written to.
- */
-static void use_memory_sparingly(void)
-{
-	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, TABLE_BYTES);
-}
-
 int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 {
 	struct watch *w = calloc(1, sizeof(*w));
@@ -354,7 +342,7 @@ int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 	snprintf(why, why_bytes, "out of memory");
 	if (!w)
 		return -ENOMEM;
-	use_memory_sparingly();
+	memory_map_tables();
 	w->options = *options;
 	w->dir = w->lock_fd = w->signals = -1;
 	w->start_ns = w->beat_ns = host_now_ns();
