@@ -3,6 +3,7 @@
 # The metrics page and the examples of deploy/prometheus, as Prometheus sees them: of a host made by hand,
 # whose figures are known, and of `hotrun watch` beside a load.
 . "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/groups.sh"
 need_root
 need_tool promtool prometheus
 need_tool prometheus prometheus
@@ -47,6 +48,17 @@ counted_s() {
 truth_s() { awk -v f="$1" -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz * f }' "/proc/$load/stat"; }
 counted() { awk -v c="$(counted_s)" -v t="$(truth_s 1)" 'BEGIN { exit !(c >= t * 0.97) }'; }
 
+# Periods of the limited program's CPU limit, and those in which it was stopped: by the page on PORT, and by the kernel.
+periods_of() {
+	curl -s "http://127.0.0.1:$1/metrics" | awk '
+		/^hotrun_process_limit_periods_total{process="limited"/ { p = $NF }
+		/^hotrun_process_limit_throttled_periods_total{process="limited"/ { t = $NF }
+		END { print p + 0, t + 0 }'
+}
+kernel_periods() { awk '/^nr_periods/ { p = $2 } /^nr_throttled/ { t = $2 } END { print p, t }' "${GROUPS_MADE[0]}/cpu.stat"; }
+# counts_periods PORT COUNT: at least so many
+counts_periods() { [ "$(periods_of "$1" | cut -d' ' -f1)" -ge "$2" ]; }
+
 # --- the examples ---
 cd deploy/prometheus || exit 1
 check "the scrape example is a configuration" promtool check config scrape.yaml
@@ -89,9 +101,20 @@ if "$HOTRUN" watch --help >/dev/null 2>&1; then
 	targets+=("$watch_port")
 	until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$watch_port/readyz" ||
 		fail "hotrun watch is not ready: $(curl -s "http://127.0.0.1:$watch_port/readyz")"
-	# After it, so that all of its time is counted.
+	# Another one begins where the governor has given up what it can.
+	mkdir -m 700 "$T/low"
+	printf 'hotrun-state 1\nlevel 4\nend\n' >"$T/low/state"
+	low_port=$(free_port)
+	start "$HOTRUN" watch --dir "$T/low" --listen "127.0.0.1:$low_port" --budget 0.001%
+	until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$low_port/readyz" || fail "hotrun watch at level 4 is not ready"
+	# After them, so that all of its time is counted.
 	start "$LOADS/spinners" 2 120
 	load=$started
+	group_make limited 30000
+	group_first
+	cp "$LOADS/spinners" "$T/limited"
+	start "${in_group[@]}" "$T/limited" 2 120
+	limited=$started
 fi
 
 scrape "${targets[@]}"
@@ -107,6 +130,7 @@ by_slice() { asks "rate($1[8s]) / on(instance) rate(hotrun_slices_total{$made_is
 within "CPU by role of thread" "$(by_slice "hotrun_process_cpu_seconds_total{$shop,role=\"pool-worker\"}")" 0.499 0.501
 within "waits behind its own" "$(by_slice "hotrun_process_waiting_seconds_total{$shop,behind=\"own\"}")" 0.0499 0.0501
 within "throttled" "$(by_slice "hotrun_process_throttled_seconds_total{$shop}")" 0.0199 0.0201
+within "periods of its CPU limit in which it was stopped, of all" "$(asks "rate(hotrun_process_limit_throttled_periods_total{$shop}[8s]) / rate(hotrun_process_limit_periods_total{$shop}[8s])")" 0.399 0.401
 within "requests answered" "$(by_slice "hotrun_process_requests_total{$shop,port=\"8080\",result=\"answered\"}")" 10.99 11.01
 within "run delay" "$(asks "histogram_quantile(0.5, hotrun_process_run_delay_seconds_bucket{$shop})")" 0.001024 0.004096
 within "time of requests" "$(asks "histogram_quantile(0.5, hotrun_process_request_duration_seconds_bucket{$shop,port=\"8080\"})")" 0.004096 0.016384
@@ -133,6 +157,22 @@ if [ -n "$watch" ]; then
 	until_true 10 counted || true
 	within "all CPU time of the load was counted" "$(counted_s)" "$(truth_s 0.97)" "$(truth_s 1.03)"
 	kill -CONT "$load"
+	for port in "$watch_port" "$low_port"; do
+		until_true 20 counts_periods "$port" 40 || fail "periods of the limit: $(periods_of "$port")"
+	done
+	kill -STOP "$limited"
+	is "the level that was left" "$(curl -s "http://127.0.0.1:$low_port/metrics" | grep -E '^hotrun_governor_level|feature="switches"' | tr '\n' ' ')" \
+		'hotrun_feature_enabled{feature="switches"} 0 hotrun_governor_level 4 '
+	for port in "$watch_port" "$low_port"; do
+		set -- $(kernel_periods)
+		# What was before the first look, and is since the last one, is not counted: of a second each.
+		until_true 5 counts_periods "$port" $(($1 - 30)) || true
+		told=$(periods_of "$port")
+		set -- $(kernel_periods) $told
+		within "periods of a CPU limit are the kernel's, of $1" "$3" $(($1 - 30)) "$1"
+		within "and so are those in which it was stopped, of $2" "$4" $(($2 - 30)) "$2"
+		within "nearly all of them" "$(awk -v t="$4" -v p="$3" 'BEGIN { print t / p }')" 0.9 1
+	done
 	is "captures are not served" "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$watch_port/captures")" 404
 else
 	echo "# no hotrun watch in this build: the host made by hand alone"

@@ -4,6 +4,7 @@
 # one recording. `make verdicts` takes each apart, and several times.
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
+. "$(dirname "$0")/../support/groups.sh"
 . "$(dirname "$0")/../support/verdict_cases.sh"
 need_root
 need_dotnet Hang

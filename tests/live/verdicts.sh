@@ -6,6 +6,7 @@
 # Exit code: 0 all right, 1 some wrong.
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
+. "$(dirname "$0")/../support/groups.sh"
 . "$(dirname "$0")/../support/verdict_cases.sh"
 need_root
 need_dotnet Hang

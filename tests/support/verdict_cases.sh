@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs in a state that is known, and the verdict that hotrun owes them; sourced after live.sh and servers.sh.
+# Programs in a state that is known, and the verdict that hotrun owes them; sourced after live.sh, servers.sh and groups.sh.
 #
 # A case NAME is a function case_NAME that starts everything, waits until the state holds, and sets
 #   subject  the pids of the process that the verdict is of
@@ -8,42 +8,8 @@
 #   culprit  what stands in the opening lines, an extended regular expression; "" = nothing
 # Numbers of clients and threads are for two CPUs, and with room: strangers that take half a CPU change nothing.
 
-GROUPS_MADE=()
-
 calm='healthy busy-elastic busy-unmeasured'
 hurt='host-overloaded inelastic throttled starved oversubscribed stolen'
-
-# group_make NAME QUOTA_US: a group that gets so much CPU of each 100 ms; "${in_group[@]}" COMMAND... runs in it.
-# With cgroups v1 below the test's own, with v2, where only leaves may hold processes, at the top.
-group_make() {
-	local root=/sys/fs/cgroup own folder
-
-	if grep -qsw cpu $root/cgroup.controllers; then
-		echo +cpu >$root/cgroup.subtree_control
-		folder=$root/hotrun-live-$$-$1
-		mkdir "$folder"
-		echo "$2 100000" >"$folder/cpu.max"
-	else
-		root=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,cpu,/ { print $2; exit }' /proc/self/mounts)
-		own=$(awk -F: '("," $2 ",") ~ /,cpu,/ { print $3 }' /proc/self/cgroup)
-		folder=$root/$own/hotrun-live-$$-$1
-		mkdir "$folder"
-		echo 100000 >"$folder/cpu.cfs_period_us"
-		echo "$2" >"$folder/cpu.cfs_quota_us"
-	fi
-	GROUPS_MADE+=("$folder")
-	in_group=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$folder")
-}
-
-groups_remove() {
-	local folder
-
-	for folder in "${GROUPS_MADE[@]}"; do
-		until_true 3 rmdir "$folder" 2>/dev/null || echo "FAIL - $folder stays"
-	done
-	GROUPS_MADE=()
-}
-trap 'finish; groups_remove' EXIT
 
 # family PID: it and those that it started
 family() {

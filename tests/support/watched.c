@@ -28,6 +28,8 @@ struct watched watched_host(void)
 	w.batch_main = build_thread(w.m, w.batch, 200, "batch", 0, 'R');
 	w.kernel = build_thread(w.m, kernel, 15, "kworker/0:1", 0, 'I');
 	w.endpoint = build_endpoint(w.m, w.shop, "0.0.0.0", 8080);
+	w.group = build_cgroup(w.m, 7, MODEL_NONE, "/kubepods/shop", 600 * MS, 100 * MS);
+	build_in_cgroup(w.m, w.shop, w.group);
 	return w;
 }
 
@@ -72,6 +74,7 @@ void watched_slice(struct watched *w)
 	build_service(w->m, &standing);
 	build_answers(w->m, slice, w->endpoint, 5 * MS, 10);
 	build_answers(w->m, slice, w->endpoint, 600 * MS, 1);
+	build_throttle(w->m, slice, w->group, 10, 4, 20 * MS);
 	build_slice(w->m, BUILD_SECOND, 475 * MS, 10 * MS, 9);
 	start_ns = w->m->slices[slice].start_ns;
 	w->m->slices[slice].pressure_ns = 200 * MS;

@@ -62,6 +62,7 @@ Test(metrics, figures_that_are_off_have_no_lines)
 	} rows[] = {
 		{"pressure", OFF_PRESSURE, true, true, true, "hotrun_host_pressure", "pressure"},
 		{"no groups", OFF_GROUPS, true, true, true, "throttled", "groups"},
+		{"no cgroup file system", OFF_LIMITS, true, true, true, "limit_periods", "limits"},
 		{"own and others", OFF_OWN, true, true, true, "waiting_seconds", "own_waits"},
 		{"requests by the kernel", OFF_REQUESTS, true, true, true, "request", "requests"},
 		{"requests for the budget", 0, true, false, true, "request", "requests"},
@@ -95,8 +96,8 @@ Test(metrics, figures_that_are_off_have_no_lines)
 	}
 }
 
-/* CPU times and idle times are the kernel's own then. */
-Test(metrics, cpu_times_stay_while_switches_are_off_for_the_budget)
+/* CPU times and idle times are the kernel's own then, and for waits stand pressure and cpu.stat. */
+Test(metrics, cpu_times_pressure_and_limits_stay_while_switches_are_off_for_the_budget)
 {
 	static const char *const lines[] = {
 		"hotrun_host_cpu_seconds_total{mode=\"busy\"}",
@@ -104,6 +105,9 @@ Test(metrics, cpu_times_stay_while_switches_are_off_for_the_budget)
 		"hotrun_process_cpu_seconds_total{" SHOP ",role=\"main\"}",
 		"hotrun_process_running_threads{" SHOP "}",
 		"hotrun_process_threads{" SHOP "}",
+		"hotrun_host_pressure_seconds_total",
+		"hotrun_process_limit_periods_total{" SHOP "}",
+		"hotrun_process_limit_throttled_periods_total{" SHOP "}",
 	};
 	struct watched w = watched_host();
 	struct metrics_own own = watched_own();

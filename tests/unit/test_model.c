@@ -391,6 +391,8 @@ Test(model, cgroups_are_sound_when_every_chain_of_parents_ends)
 	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH + 2; i++)
 		rows[i] = model_cgroup_get(m, 1000 + i);
 	cr_expect_eq(model_cgroup_get(m, 1000), rows[0]);
+	cr_expect_eq(model_cgroup_find(m, 1001), rows[1]);
+	cr_expect_eq(model_cgroup_find(m, 999), MODEL_NONE);
 	cr_expect(model_cgroups_sound(m));
 	/* Each below the next, which is a later row. */
 	for (uint32_t i = 0; i < MODEL_CGROUP_DEPTH; i++)

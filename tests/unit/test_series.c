@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "build_model.h"
 #include "exposition.h"
+#include "recorder.h"
 #include "watched.h"
 
 #define MS 1000000ull
@@ -24,81 +25,9 @@ static struct series *series_of(size_t top)
 	return s;
 }
 
-/* A recorder by hand: one model after the other, a slice a second, what is counted is forgotten. */
-struct recorder {
-	struct model *m;
-	struct series *s;
-	uint64_t now_ns;
-};
-
-static void renew(struct recorder *r)
-{
-	model_free(r->m);
-	r->m = build_model(2, 19);
-	r->m->host.start_ns = r->now_ns;
-}
-
-static struct recorder recorder_of(size_t top)
-{
-	struct recorder r = {.s = series_of(top), .now_ns = BUILD_START_NS};
-
-	renew(&r);
-	return r;
-}
-
-static uint32_t thread_of(struct recorder *r, const char *name, uint32_t tgid)
-{
-	return build_thread(r->m, build_process(r->m, tgid, name, 0), tgid, name, 0, 'S');
-}
-
-static void ran(struct recorder *r, uint32_t thread, uint64_t ns)
-{
-	struct model_account row = {.slice = (uint32_t)r->m->slices_cnt,
-				    .thread = thread,
-				    .cgroup = MODEL_NONE,
-				    .sched = {.on_cpu_ns = ns}};
-
-	cr_assert_eq(model_account_add(r->m, &row), 0);
-}
-
-static void close_slice(struct recorder *r, const struct verdicts *v)
-{
-	struct model_slice slice = {.start_ns = r->now_ns, .end_ns = r->now_ns + BUILD_SECOND};
-
-	r->now_ns = slice.end_ns;
-	cr_assert_eq(model_slice_add(r->m, &slice), 0);
-	cr_assert_eq(series_slice(r->s, r->m, (uint32_t)r->m->slices_cnt - 1, v), 0);
-	model_forget_slice(r->m);
-}
-
-static void end(struct recorder *r, uint32_t thread)
-{
-	r->m->threads[thread].exit_ns = r->now_ns;
-	r->m->processes[r->m->threads[thread].process].exit_ns = r->now_ns;
-}
-
-static void release(struct recorder *r)
-{
-	series_free(r->s);
-	model_free(r->m);
-}
-
-/* The figures of a process by name and nothing else, or NULL. */
-static const struct metrics_process *find(const struct series *s, const char *name)
-{
-	const struct metrics_figures *f = series_metrics(s);
-	char labels[128];
-
-	snprintf(labels, sizeof(labels), "process=\"%s\"", name);
-	for (size_t i = 0; i < f->processes_cnt; i++)
-		if (!strcmp(f->processes[i].labels, labels))
-			return &f->processes[i];
-	return NULL;
-}
-
 static uint64_t ran_of(const struct series *s, const char *name)
 {
-	const struct metrics_process *p = find(s, name);
+	const struct metrics_process *p = recorder_find(s, name);
 
 	return p ? p->sched.ran_ns : 0;
 }
@@ -162,30 +91,30 @@ Test(series, what_stands_is_of_the_last_slice)
 	const struct metrics_port *port;
 
 	model_service_add(r.m, &row);
-	close_slice(&r, NULL);
-	port = &find(r.s, "web")->ports[1];
+	recorder_close(&r, NULL);
+	port = &recorder_find(r.s, "web")->ports[1];
 	cr_expect(port->used && port->port == 80 && port->in_progress == 7 && port->stuck == 2);
-	close_slice(&r, NULL);
+	recorder_close(&r, NULL);
 	cr_expect(port->in_progress == 0 && port->stuck == 0 && port->oldest_ns == 0);
 	cr_expect_eq(port->answered, 3);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, a_service_that_restarts_goes_on_counting)
 {
 	struct recorder r = recorder_of(10);
-	uint32_t t = thread_of(&r, "web", 10);
+	uint32_t t = recorder_thread(&r, "web", 10);
 
-	ran(&r, t, 300 * MS);
-	close_slice(&r, NULL);
-	end(&r, t);
-	close_slice(&r, NULL);
-	cr_expect_eq(find(r.s, "web")->processes, 0);
-	ran(&r, thread_of(&r, "web", 11), 200 * MS);
-	close_slice(&r, NULL);
+	recorder_ran(&r, t, 300 * MS);
+	recorder_close(&r, NULL);
+	recorder_end(&r, t);
+	recorder_close(&r, NULL);
+	cr_expect_eq(recorder_find(r.s, "web")->processes, 0);
+	recorder_ran(&r, recorder_thread(&r, "web", 11), 200 * MS);
+	recorder_close(&r, NULL);
 	cr_expect_eq(ran_of(r.s, "web"), 500 * MS);
-	cr_expect_eq(find(r.s, "web")->processes, 1);
-	release(&r);
+	cr_expect_eq(recorder_find(r.s, "web")->processes, 1);
+	recorder_free(&r);
 }
 
 Test(series, rows_mean_others_after_the_model_was_renewed)
@@ -194,19 +123,19 @@ Test(series, rows_mean_others_after_the_model_was_renewed)
 
 	for (uint32_t round = 0; round < 20; round++) {
 		/* The same rows, the other way round; often at the same address, too. */
-		uint32_t a = thread_of(&r, round % 2 ? "b" : "a", 10 + round),
-			 b = thread_of(&r, round % 2 ? "a" : "b", 1000 + round);
+		uint32_t a = recorder_thread(&r, round % 2 ? "b" : "a", 10 + round),
+			 b = recorder_thread(&r, round % 2 ? "a" : "b", 1000 + round);
 
-		ran(&r, a, (round % 2 ? 5 : 100) * MS);
-		ran(&r, b, (round % 2 ? 100 : 5) * MS);
-		close_slice(&r, NULL);
+		recorder_ran(&r, a, (round % 2 ? 5 : 100) * MS);
+		recorder_ran(&r, b, (round % 2 ? 100 : 5) * MS);
+		recorder_close(&r, NULL);
 		cr_assert_eq(ran_of(r.s, "a"), (round + 1) * 100 * MS);
 		cr_assert_eq(ran_of(r.s, "b"), (round + 1) * 5 * MS);
-		cr_assert_eq(find(r.s, "a")->threads, 1);
-		renew(&r);
+		cr_assert_eq(recorder_find(r.s, "a")->threads, 1);
+		recorder_renew(&r);
 	}
 	cr_expect_eq(ran_of(r.s, "other"), 0);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, older_slices_may_be_in_the_tables_and_numbers_may_change)
@@ -229,22 +158,22 @@ Test(series, older_slices_may_be_in_the_tables_and_numbers_may_change)
 Test(series, a_process_that_learns_its_name_counts_under_the_new_one)
 {
 	struct recorder r = recorder_of(10);
-	uint32_t t = thread_of(&r, "dotnet", 10), idle = thread_of(&r, "dotnet", 11);
+	uint32_t t = recorder_thread(&r, "dotnet", 10), idle = recorder_thread(&r, "dotnet", 11);
 
-	ran(&r, t, 100 * MS);
-	close_slice(&r, NULL);
+	recorder_ran(&r, t, 100 * MS);
+	recorder_close(&r, NULL);
 	r.m->processes[0].name = model_str(r.m, "Shop.Api");
 	r.m->processes[1].name = model_str(r.m, "Shop.Api");
-	ran(&r, t, 50 * MS);
+	recorder_ran(&r, t, 50 * MS);
 	for (uint32_t i = 0; i < 10; i++)
-		close_slice(&r, NULL);
+		recorder_close(&r, NULL);
 	cr_expect_eq(ran_of(r.s, "dotnet"), 100 * MS);
 	cr_expect_eq(ran_of(r.s, "Shop.Api"), 50 * MS);
 	/* The one that did nothing was looked at again, too. */
-	cr_expect_eq(find(r.s, "Shop.Api")->processes, 2);
-	cr_expect_eq(find(r.s, "dotnet")->processes, 0);
+	cr_expect_eq(recorder_find(r.s, "Shop.Api")->processes, 2);
+	cr_expect_eq(recorder_find(r.s, "dotnet")->processes, 0);
 	(void)idle;
-	release(&r);
+	recorder_free(&r);
 }
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -257,40 +186,40 @@ Test(series, the_busiest_get_the_places_and_keep_them)
 
 	for (uint32_t i = 0; i < 6; i++) {
 		name[0] = (char)('a' + i);
-		t[i] = thread_of(&r, name, 10 + i);
+		t[i] = recorder_thread(&r, name, 10 + i);
 	}
 	for (uint32_t second = 0; second < 1200; second++) {
 		for (uint32_t i = 0; i < 6; i++)
-			ran(&r, t[i], (10 + i) * MS);
-		close_slice(&r, NULL);
+			recorder_ran(&r, t[i], (10 + i) * MS);
+		recorder_close(&r, NULL);
 	}
 	cr_expect_eq(ran_of(r.s, "d"), 1200 * 13 * MS);
 	cr_expect_eq(ran_of(r.s, "f"), 1200 * 15 * MS);
-	cr_expect_null(find(r.s, "c"));
+	cr_expect_null(recorder_find(r.s, "c"));
 	cr_expect_eq(ran_of(r.s, "other"), 1200 * 33 * MS);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, a_busy_newcomer_takes_the_place_of_the_least_busy)
 {
 	struct recorder r = recorder_of(2);
-	uint32_t idle = thread_of(&r, "idle", 1), base = thread_of(&r, "base", 2), web;
+	uint32_t idle = recorder_thread(&r, "idle", 1), base = recorder_thread(&r, "base", 2), web;
 
 	for (uint32_t second = 0; second < 90; second++) {
-		ran(&r, idle, MS);
-		ran(&r, base, 300 * MS);
-		close_slice(&r, NULL);
+		recorder_ran(&r, idle, MS);
+		recorder_ran(&r, base, 300 * MS);
+		recorder_close(&r, NULL);
 	}
-	web = thread_of(&r, "web", 3);
-	ran(&r, web, 500 * MS);
-	ran(&r, idle, MS);
-	close_slice(&r, NULL);
+	web = recorder_thread(&r, "web", 3);
+	recorder_ran(&r, web, 500 * MS);
+	recorder_ran(&r, idle, MS);
+	recorder_close(&r, NULL);
 	cr_expect_eq(ran_of(r.s, "web"), 500 * MS);
-	cr_expect_null(find(r.s, "idle"));
+	cr_expect_null(recorder_find(r.s, "idle"));
 	cr_expect_eq(ran_of(r.s, "base"), 90 * 300 * MS);
 	/* What idle did before it had wanted enough for a place, and after it had lost it. */
 	cr_expect_leq(ran_of(r.s, "other"), 8 * MS);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, a_hang_is_seen_although_it_uses_no_cpu)
@@ -305,46 +234,46 @@ Test(series, a_hang_is_seen_although_it_uses_no_cpu)
 	build_thread(r.m, web, 99, "web", 0, 'S');
 	for (uint32_t i = 0; i < 8; i++) {
 		name[0] = (char)('a' + i);
-		busy[i] = thread_of(&r, name, 10 + i);
+		busy[i] = recorder_thread(&r, name, 10 + i);
 	}
 	for (uint32_t second = 0; second < 240; second++) {
 		for (uint32_t i = 0; i < 8; i++)
-			ran(&r, busy[i], 200 * MS);
-		close_slice(&r, second < 100 ? NULL : &v);
+			recorder_ran(&r, busy[i], 200 * MS);
+		recorder_close(&r, second < 100 ? NULL : &v);
 	}
-	cr_assert_not_null(find(r.s, "web"));
-	cr_expect(find(r.s, "web")->state.degraded);
-	cr_expect_eq(find(r.s, "web")->state.verdict, VERDICT_INELASTIC);
+	cr_assert_not_null(recorder_find(r.s, "web"));
+	cr_expect(recorder_find(r.s, "web")->state.degraded);
+	cr_expect_eq(recorder_find(r.s, "web")->state.verdict, VERDICT_INELASTIC);
 	for (uint32_t second = 0; second < 61; second++)
-		close_slice(&r, NULL);
-	cr_expect_not(find(r.s, "web")->state.judged, "a verdict of a minute ago is none");
-	release(&r);
+		recorder_close(&r, NULL);
+	cr_expect_not(recorder_find(r.s, "web")->state.judged, "a verdict of a minute ago is none");
+	recorder_free(&r);
 }
 
 Test(series, who_is_gone_keeps_its_place_for_ten_minutes)
 {
 	struct recorder r = recorder_of(2);
-	uint32_t job = thread_of(&r, "job", 1), base = thread_of(&r, "base", 2), late;
+	uint32_t job = recorder_thread(&r, "job", 1), base = recorder_thread(&r, "base", 2), late;
 
-	ran(&r, job, 100 * MS);
-	ran(&r, base, 100 * MS);
-	close_slice(&r, NULL);
-	end(&r, job);
-	late = thread_of(&r, "late", 3);
+	recorder_ran(&r, job, 100 * MS);
+	recorder_ran(&r, base, 100 * MS);
+	recorder_close(&r, NULL);
+	recorder_end(&r, job);
+	late = recorder_thread(&r, "late", 3);
 	for (uint32_t second = 0; second < 590; second++) {
-		ran(&r, base, 100 * MS);
-		ran(&r, late, 100 * MS);
-		close_slice(&r, NULL);
+		recorder_ran(&r, base, 100 * MS);
+		recorder_ran(&r, late, 100 * MS);
+		recorder_close(&r, NULL);
 	}
 	cr_expect_eq(ran_of(r.s, "job"), 100 * MS);
-	cr_expect_null(find(r.s, "late"));
+	cr_expect_null(recorder_find(r.s, "late"));
 	for (uint32_t second = 0; second < 20; second++) {
-		ran(&r, late, 100 * MS);
-		close_slice(&r, NULL);
+		recorder_ran(&r, late, 100 * MS);
+		recorder_close(&r, NULL);
 	}
-	cr_expect_not_null(find(r.s, "late"));
-	cr_expect_null(find(r.s, "job"));
-	release(&r);
+	cr_expect_not_null(recorder_find(r.s, "late"));
+	cr_expect_null(recorder_find(r.s, "job"));
+	recorder_free(&r);
 }
 
 /* Kinds that have series now and had none at the last look. names: of the last look. */
@@ -367,7 +296,8 @@ Test(series, ten_thousand_containers_come_and_go)
 	struct recorder r = recorder_of(30);
 	struct series_options fewer = {.top = 5};
 	uint64_t web_ns = 0, all_ns = 0, last_other_ns = 0, last_web_ns = 0;
-	uint32_t alive[3] = {MODEL_NONE, MODEL_NONE, MODEL_NONE}, web = thread_of(&r, "web", 1);
+	uint32_t alive[3] = {MODEL_NONE, MODEL_NONE, MODEL_NONE},
+		 web = recorder_thread(&r, "web", 1);
 	uint32_t made = 0;
 	size_t bytes = 0, series = 0, last_cnt = 0;
 	char names[31][64];
@@ -377,14 +307,14 @@ Test(series, ten_thousand_containers_come_and_go)
 
 		snprintf(name, sizeof(name), "job-%u", made++);
 		if (alive[second % 3] != MODEL_NONE)
-			end(&r, alive[second % 3]);
-		alive[second % 3] = thread_of(&r, name, 100 + second);
+			recorder_end(&r, alive[second % 3]);
+		alive[second % 3] = recorder_thread(&r, name, 100 + second);
 		for (uint32_t i = 0; i < 3 && second > 3; i++, all_ns += 50 * MS)
-			ran(&r, alive[i], 50 * MS);
-		ran(&r, web, 20 * MS);
+			recorder_ran(&r, alive[i], 50 * MS);
+		recorder_ran(&r, web, 20 * MS);
 		web_ns += 20 * MS;
 		all_ns += 20 * MS;
-		close_slice(&r, NULL);
+		recorder_close(&r, NULL);
 		cr_assert_leq(series_metrics(r.s)->processes_cnt, 31);
 		series += newcomers(r.s, names, &last_cnt);
 		cr_assert_geq(ran_of(r.s, "other"), last_other_ns, "the rest fell in second %u",
@@ -393,11 +323,11 @@ Test(series, ten_thousand_containers_come_and_go)
 		last_other_ns = ran_of(r.s, "other");
 		last_web_ns = ran_of(r.s, "web");
 		if (second % 600 == 599) {
-			renew(&r);
-			web = thread_of(&r, "web", 1);
+			recorder_renew(&r);
+			web = recorder_thread(&r, "web", 1);
 			alive[0] = alive[1] = alive[2] = MODEL_NONE;
 			for (uint32_t i = 0; i < 3; i++)
-				alive[i] = thread_of(&r, "job-late", 50 + i);
+				alive[i] = recorder_thread(&r, "job-late", 50 + i);
 		}
 		if (second == 5000)
 			bytes = series_bytes(r.s);
@@ -408,17 +338,17 @@ Test(series, ten_thousand_containers_come_and_go)
 	cr_expect_leq(series_bytes(r.s), bytes + bytes / 8, "%zu bytes, were %zu",
 		      series_bytes(r.s), bytes);
 	cr_assert_eq(series_set(r.s, &fewer), 0);
-	ran(&r, web, 20 * MS);
-	close_slice(&r, NULL);
+	recorder_ran(&r, web, 20 * MS);
+	recorder_close(&r, NULL);
 	cr_expect_eq(series_metrics(r.s)->processes_cnt, 6);
 	cr_expect_eq(ran_of(r.s, "web"), web_ns + 20 * MS, "who is busy stays");
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, more_kinds_at_a_time_than_are_weighed)
 {
 	struct recorder r = recorder_of(4);
-	uint32_t web = thread_of(&r, "web", 1), first = MODEL_NONE;
+	uint32_t web = recorder_thread(&r, "web", 1), first = MODEL_NONE;
 	const uint32_t cnt = 2 * SERIES_KINDS + 100;
 
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -426,18 +356,18 @@ Test(series, more_kinds_at_a_time_than_are_weighed)
 		uint32_t t;
 
 		snprintf(name, sizeof(name), "job-%u", i);
-		t = thread_of(&r, name, 10 + i);
+		t = recorder_thread(&r, name, 10 + i);
 		first = i ? first : t;
 	}
 	for (uint32_t second = 0; second < 3; second++) {
-		ran(&r, web, 900 * MS);
+		recorder_ran(&r, web, 900 * MS);
 		for (uint32_t i = 0; i < cnt; i++)
-			ran(&r, first + i, MS);
-		close_slice(&r, NULL);
+			recorder_ran(&r, first + i, MS);
+		recorder_close(&r, NULL);
 	}
 	cr_expect_eq(ran_of(r.s, "web"), 3 * 900 * MS);
 	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, 3 * (900 + cnt) * MS);
-	release(&r);
+	recorder_free(&r);
 }
 
 /* --- strangers ------------------------------------------------------------------------------- */
@@ -452,21 +382,21 @@ Test(series, names_that_would_give_one_line_are_one)
 	char longer[300];
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		ran(&r, thread_of(&r, names[i], 10 + i), 10 * MS);
-	ran(&r, thread_of(&r, "", 90), 10 * MS);
+		recorder_ran(&r, recorder_thread(&r, names[i], 10 + i), 10 * MS);
+	recorder_ran(&r, recorder_thread(&r, "", 90), 10 * MS);
 	r.m->processes[r.m->processes_cnt - 1].comm = model_str(r.m, "other");
 	for (uint32_t i = 0; i < 26; i++) {
 		memset(longer, 'x', sizeof(longer) - 1);
 		longer[sizeof(longer) - 1] = '\0';
 		longer[150] = (char)('a' + i); /* in what is cut away */
-		ran(&r, thread_of(&r, longer, 100 + i), 10 * MS);
+		recorder_ran(&r, recorder_thread(&r, longer, 100 + i), 10 * MS);
 	}
-	close_slice(&r, NULL);
+	recorder_close(&r, NULL);
 	page = watched_page(r.s, &own);
 	exposition_check(page, strlen(page));
 	cr_expect_eq(ran_of(r.s, "other"), 30 * MS, "its own words");
 	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, (12 + 26) * 10 * MS);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, ports_are_bounded)
@@ -483,13 +413,13 @@ Test(series, ports_are_bounded)
 
 		model_service_add(r.m, &row);
 	}
-	close_slice(&r, NULL);
-	web = find(r.s, "web");
+	recorder_close(&r, NULL);
+	web = recorder_find(r.s, "web");
 	for (uint32_t i = 0; i < METRICS_PORTS; i++)
 		answered += web->ports[i].answered;
 	cr_expect_eq(answered, 300);
 	cr_expect_eq(web->ports[0].answered, 300 - METRICS_PORTS + 1);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, who_is_out_of_the_selection_counts_with_the_others)
@@ -497,20 +427,20 @@ Test(series, who_is_out_of_the_selection_counts_with_the_others)
 	static struct selection selection;
 	struct series_options options = {.top = 5, .selection = &selection};
 	struct recorder r = recorder_of(5);
-	uint32_t t = thread_of(&r, "secret", 10), web = thread_of(&r, "web", 11);
+	uint32_t t = recorder_thread(&r, "secret", 10), web = recorder_thread(&r, "web", 11);
 
 	cr_assert_eq(selection_add(&selection, false, "secret"), 0);
-	ran(&r, t, 100 * MS);
-	ran(&r, web, 10 * MS);
-	close_slice(&r, NULL);
-	cr_expect_not_null(find(r.s, "secret"));
+	recorder_ran(&r, t, 100 * MS);
+	recorder_ran(&r, web, 10 * MS);
+	recorder_close(&r, NULL);
+	cr_expect_not_null(recorder_find(r.s, "secret"));
 	cr_assert_eq(series_set(r.s, &options), 0);
-	ran(&r, t, 100 * MS);
-	ran(&r, web, 10 * MS);
-	close_slice(&r, NULL);
+	recorder_ran(&r, t, 100 * MS);
+	recorder_ran(&r, web, 10 * MS);
+	recorder_close(&r, NULL);
 	cr_expect_eq(ran_of(r.s, "other"), 100 * MS);
 	cr_expect_eq(ran_of(r.s, "web"), 20 * MS);
-	release(&r);
+	recorder_free(&r);
 }
 
 Test(series, the_largest_page_is_bounded)
@@ -531,11 +461,11 @@ Test(series, the_largest_page_is_bounded)
 			uint32_t t, e;
 
 			snprintf(name + 180, 20, "%u", i);
-			t = thread_of(&r, name, 10 + i);
+			t = recorder_thread(&r, name, 10 + i);
 			r.m->processes[r.m->threads[t].process].pod = model_str(r.m, name);
 			r.m->processes[r.m->threads[t].process].namespace = model_str(r.m, name);
 			r.m->processes[r.m->threads[t].process].container = model_str(r.m, name);
-			ran(&r, t, 10 * MS);
+			recorder_ran(&r, t, 10 * MS);
 			for (uint16_t port = 1; port < 6; port++) {
 				struct model_service row = {.served = {.answered = 1}};
 
@@ -545,11 +475,11 @@ Test(series, the_largest_page_is_bounded)
 			}
 		}
 		cr_assert_eq(first, 0);
-		close_slice(&r, NULL);
+		recorder_close(&r, NULL);
 		page = watched_page(r.s, &own);
 		exposition_check(page, strlen(page));
 		printf("largest page of %zu series: %zu bytes\n", rows[k].top, strlen(page));
 		cr_expect_lt(strlen(page), rows[k].most_bytes);
-		release(&r);
+		recorder_free(&r);
 	}
 }

@@ -475,11 +475,16 @@ static bool same_cgroup(const void *owner, uint32_t row, const void *key)
 	return ((const struct model *)owner)->cgroups[row].id == *(const uint64_t *)key;
 }
 
+uint32_t model_cgroup_find(const struct model *m, uint64_t id)
+{
+	return hash_find(&m->cgroup_index, hash_u64(id), same_cgroup, m, &id);
+}
+
 uint32_t model_cgroup_get(struct model *m, uint64_t id)
 {
-	uint32_t row = hash_find(&m->cgroup_index, hash_u64(id), same_cgroup, m, &id);
+	uint32_t row = model_cgroup_find(m, id);
 
-	if (row != HASH_NONE)
+	if (row != MODEL_NONE)
 		return row;
 	row = (uint32_t)m->cgroups_cnt;
 	if (row >= MODEL_MAX_CGROUPS || GROW(m->cgroups, m->cgroups_cnt, m->cgroups_cap) ||

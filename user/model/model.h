@@ -537,6 +537,8 @@ void model_locations_forget(struct model *m);
 
 /* Row of the cgroup of that id; adds it with path "" and no parent. */
 uint32_t model_cgroup_get(struct model *m, uint64_t id);
+/* Row of the cgroup of that id, or MODEL_NONE. */
+uint32_t model_cgroup_find(const struct model *m, uint64_t id);
 
 /* Whether parents are rows, and every group has its root within MODEL_CGROUP_DEPTH steps. */
 bool model_cgroups_sound(const struct model *m);

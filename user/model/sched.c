@@ -293,10 +293,7 @@ uint32_t sched_cgroup_of(const struct model *m, uint32_t process)
 		if (m->accounts[i].cgroup != MODEL_NONE &&
 		    m->threads[m->accounts[i].thread].process == process)
 			return m->accounts[i].cgroup;
-	for (size_t i = 0; id && i < m->cgroups_cnt; i++)
-		if (m->cgroups[i].id == id)
-			return (uint32_t)i;
-	return MODEL_NONE;
+	return id ? model_cgroup_find(m, id) : MODEL_NONE;
 }
 
 static uint32_t widest_mask(const struct model *m, uint32_t process)

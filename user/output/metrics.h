@@ -60,6 +60,8 @@ struct metrics_process {
 	struct metrics_sched sched;
 	uint64_t cpu_ns[ROLE_CNT]; /* by role of the thread; sum = sched.ran_ns */
 	uint64_t samples;
+	/* Of the groups whose CPU limit holds for them, each group once; without any there are no lines. */
+	uint64_t limit_periods, limit_throttled_periods;
 	uint64_t threads, processes; /* alive */
 	struct metrics_state state;
 	struct metrics_port ports[METRICS_PORTS];

@@ -137,6 +137,21 @@ static void put_switches(FILE *out, const char *name, const struct metrics_proce
 	metrics_put_value(out, UNIT_COUNT, p->sched.involuntary);
 }
 
+/* Most groups have no limit: there is nothing to tell of them. */
+static void put_periods(FILE *out, const char *name, const struct metrics_process *p)
+{
+	if (p->limit_periods)
+		fprintf(out, "hotrun_%s{%s} %llu\n", name, p->labels,
+			(unsigned long long)p->limit_periods);
+}
+
+static void put_throttled_periods(FILE *out, const char *name, const struct metrics_process *p)
+{
+	if (p->limit_periods)
+		fprintf(out, "hotrun_%s{%s} %llu\n", name, p->labels,
+			(unsigned long long)p->limit_throttled_periods);
+}
+
 static void put_delays(FILE *out, const char *name, const struct metrics_process *p)
 {
 	metrics_put_delays(out, name, p->labels, &p->sched);
@@ -184,6 +199,19 @@ static const struct process_family {
 	 .needs = KNOW_SWITCHES | KNOW_GROUPS,
 	 .unit = UNIT_NS,
 	 .offset = IN_PROCESS(sched.throttled_ns)},
+	{.name = "process_limit_periods_total",
+	 .type = "counter",
+	 .help = "Periods of the CPU limit (cpu.stat) of the group that it is in, or of the "
+		 "nearest "
+		 "above that has a limit: each group once, the same for all kinds of process in "
+		 "it.",
+	 .needs = KNOW_GROUPS | KNOW_LIMITS,
+	 .put = put_periods},
+	{.name = "process_limit_throttled_periods_total",
+	 .type = "counter",
+	 .help = "Those of them in which the limit stopped the group.",
+	 .needs = KNOW_GROUPS | KNOW_LIMITS,
+	 .put = put_throttled_periods},
 	{.name = "process_run_delay_seconds",
 	 .type = "histogram",
 	 .help = "How long threads waited for a CPU, each time; the sum has waits that go on.",

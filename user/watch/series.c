@@ -214,20 +214,6 @@ static int follow_model(struct series *s)
 	return 0;
 }
 
-/*
- * The rows of a slice in a table that is in the order of slices: first and end. Looked for from the end,
- * where the newest are.
- */
-#define SLICE_ROWS(table, cnt, number, first, end)                      \
-	do {                                                            \
-		(end) = (cnt);                                          \
-		while ((end) && (table)[(end)-1].slice > (number))      \
-			(end)--;                                        \
-		(first) = (end);                                        \
-		while ((first) && (table)[(first)-1].slice == (number)) \
-			(first)--;                                      \
-	} while (0)
-
 /* --- who is busy ----------------------------------------------------------------------------- */
 
 static int weigh_accounts(struct series *s, uint32_t slice, uint64_t now_ns)
@@ -357,7 +343,8 @@ static void count_alive(struct series *s, uint64_t now_ns)
 		struct series_row *row = &s->processes[i];
 		uint32_t place;
 
-		if (!row->threads)
+		row->alive = row->threads != 0;
+		if (!row->alive)
 			continue;
 		if (!row->seen || i % PASSES == s->pass)
 			series_row(s, (uint32_t)i);
@@ -531,6 +518,8 @@ int series_slice(struct series *s, const struct model *m, uint32_t slice,
 	count_samples(s, row);
 	count_requests(s, slice);
 	count_alive(s, row->end_ns);
+	if (!err)
+		err = series_limits(s, slice);
 	judge(s, verdicts, row->end_ns);
 	s->figures.processes_cnt = held(s) + 1;
 	s->last_ns = row->end_ns;

@@ -16,6 +16,10 @@
  * that lives, when the newcomer is SERIES_FACTOR times as busy and the other has had its place for
  * SERIES_HOLD_NS. Threads of the kernel are one kind, "[kernel]". The unit of a container's process is
  * left out where it is named by container or pod: it holds an id that changes with each restart.
+ *
+ * Periods of a CPU limit (cpu.stat) are those of groups: of the group that a living process is in at the end
+ * of the slice, or of the nearest one above it that has a limit. Each group counts once for each kind that is
+ * in it, however many processes: two kinds in one container have the same periods, a kind in two has the sum.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,8 @@
 #ifndef HOTRUN_WATCH_SERIES_PRIVATE_H
 #define HOTRUN_WATCH_SERIES_PRIVATE_H
 /*
- * Within watch/series*.c: who has a place (series_places.c), and what a slice adds (series.c). No threads.
+ * Within watch/series*.c: who has a place (series_places.c), and what a slice adds (series.c,
+ * series_limits.c). No threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +35,7 @@ struct series_row {
 	uint64_t hash;		     /* 0 = "other" in any case */
 	uint32_t place, places_seen; /* place as of that many changes of places */
 	uint32_t threads;	     /* alive, of this slice */
-	bool seen;
+	bool seen, alive;	     /* alive: at the end of the slice */
 };
 
 struct series {
@@ -67,6 +68,20 @@ struct series {
 	uint32_t pass; /* which part of the idle rows is looked at again */
 };
 
+/*
+ * The rows of a slice in a table that is in the order of slices: first and end. Looked for from the end,
+ * where the newest are.
+ */
+#define SLICE_ROWS(table, cnt, number, first, end)                      \
+	do {                                                            \
+		(end) = (cnt);                                          \
+		while ((end) && (table)[(end)-1].slice > (number))      \
+			(end)--;                                        \
+		(first) = (end);                                        \
+		while ((first) && (table)[(first)-1].slice == (number)) \
+			(first)--;                                      \
+	} while (0)
+
 /* --- places ---------------------------------------------------------------------------------- */
 
 /* What is known of a process row of s->m: who it is, looked up again where its names changed. */
@@ -79,4 +94,10 @@ int series_busy(struct series *s, uint32_t process, double seconds, uint64_t now
 int series_seat(struct series *s, uint64_t now_ns);
 /* A place goes to nobody. */
 void series_leave(struct series *s, uint32_t place);
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+/* Adds the periods of CPU limits in that slice, once it is known who is alive. One look at each
+ * process, none where no limit was in force. 0, or -ENOMEM (then nothing was added). */
+int series_limits(struct series *s, uint32_t slice);
 #endif
