@@ -319,11 +319,13 @@ void drive_wait(pid_t pid)
 	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "%d: status %d", pid, status);
 }
 
-void drive_await(pid_t pid, uint64_t cpu_ns)
+void drive_await(struct drive *d, pid_t pid, uint64_t cpu_ns)
 {
 	for (int i = 0; i < 3000; i++) {
 		if (drive_proc_on_cpu(pid) >= cpu_ns)
 			return;
+		if (d)
+			drive_drain(d);
 		drive_sleep(10 * DRIVE_MS);
 	}
 	cr_assert_fail("%d did not get its time in 30 s", pid);

@@ -115,8 +115,9 @@ void drive_resume(pid_t pid);
 void drive_kill(pid_t pid);
 /* Waits until a child has ended by itself, with status 0. */
 void drive_wait(pid_t pid);
-/* Waits until a child has had so much CPU time, however busy the machine is; at most 30 s. */
-void drive_await(pid_t pid, uint64_t cpu_ns);
+/* Waits until a child has had so much CPU time, however busy the machine is, at most 30 s; drains
+ * d meanwhile (NULL: nothing), since rings are made for two seconds. */
+void drive_await(struct drive *d, pid_t pid, uint64_t cpu_ns);
 void drive_sleep(uint64_t ns);
 
 /* --- what /proc says ------------------------------------------------------------------------- */

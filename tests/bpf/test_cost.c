@@ -106,7 +106,7 @@ Test(cost, ticks_are_measured_each)
 	drive_start(&d, NULL);
 	d.may_lose = true;
 	pid = drive_fork(drive_spin, NULL, drive_cpu(1), true);
-	drive_await(pid, 300 * DRIVE_MS);
+	drive_await(&d, pid, 300 * DRIVE_MS);
 	drive_kill(pid);
 	now = session_program_cost(d.s, COST_TICK);
 	cr_expect_geq(now.runs, 100u);

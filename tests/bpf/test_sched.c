@@ -54,7 +54,7 @@ Test(sched, on_cpu_time_is_that_of_schedstat)
 		account = account_of(&d, pid);
 		proc = drive_proc_on_cpu(pid);
 		drive_resume(pid);
-		drive_await(pid, proc + 500 * DRIVE_MS);
+		drive_await(&d, pid, proc + 500 * DRIVE_MS);
 		drive_halt(pid);
 		account = account_of(&d, pid) - account;
 		proc = drive_proc_on_cpu(pid) - proc;
