@@ -47,6 +47,7 @@ struct drive {
 	struct drive_record *records;
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;
+	uint64_t steal_ticks; /* of the host when it was opened */
 	bool may_lose; /* rings may run full: what they lose is counted, and the test counts as well */
 };
 
@@ -124,6 +125,8 @@ void drive_sleep(uint64_t ns);
 
 /* Time on a CPU in ns: first figure of schedstat. Up to a scheduler tick late while it runs. */
 uint64_t drive_proc_on_cpu(pid_t tid);
+/* The same of all threads of a process. */
+uint64_t drive_threads_on_cpu(pid_t pid);
 /* Run delay in ns, waits that are over: second figure of schedstat. */
 uint64_t drive_proc_waited(pid_t tid);
 /* CPUs that it was moved to. False where the kernel does not tell. */
@@ -144,6 +147,11 @@ int drive_cpu(unsigned int n);
 void drive_skip(const char *why);
 /* |a - b| <= share of b + slack */
 bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack);
+/* CPU time of an account against what the kernel tells of it: unaccounted time (above) may be missing, and what
+ * the hypervisor took may be more, since the kernel's figure leaves that out
+ * (CONFIG_PARAVIRT_TIME_ACCOUNTING). */
+bool drive_ran(const struct drive *d, uint64_t account_ns, uint64_t told_ns, double share,
+	       uint64_t slack_ns);
 /* The same for time that accounts tell; unaccounted of it may be missing. */
 bool drive_near_but(uint64_t a, uint64_t b, double share, uint64_t slack, uint64_t unaccounted);
 #endif
