@@ -48,7 +48,9 @@ struct drive {
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;
 	uint64_t steal_ticks; /* of the host when it was opened */
-	bool may_lose; /* rings may run full: what they lose is counted, and the test counts as well */
+	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is counted, and
+	 * the test counts as well. */
+	bool may_lose;
 };
 
 /* Opens a session that counts; NULL options: 499 Hz, no filter. Skips or fails as said above. */
