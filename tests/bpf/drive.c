@@ -28,12 +28,21 @@ void drive_skip(const char *why)
 	cr_skip_test("%s", why);
 }
 
+static uint64_t steal_ticks(void)
+{
+	_cleanup_fclose_ FILE *in = fopen("/proc/stat", "re");
+	unsigned long long ticks = 0;
+
+	cr_assert(in && fscanf(in, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks) == 1);
+	return ticks;
+}
+
 void drive_open(struct drive *d, const struct session_options *options)
 {
 	struct session_options wanted = {.sample_hz = 499};
 	char why[512] = "";
 
-	*d = (struct drive){0};
+	*d = (struct drive){.steal_ticks = steal_ticks()};
 	host_describe(&d->host);
 	if (host_check(&d->host, why, sizeof(why)))
 		drive_skip(why);
@@ -42,6 +51,8 @@ void drive_open(struct drive *d, const struct session_options *options)
 	wanted.cpus_possible = d->host.cpus_possible;
 	wanted.max_stack = d->host.max_stack;
 	cr_assert_eq(session_new(&wanted, why, sizeof(why), &d->s), 0, "%s", why);
+	/* Behind urgent children its sleeps would take ten times as long as asked for. */
+	cr_assert_eq(setpriority(PRIO_PROCESS, 0, -20), 0);
 }
 
 void drive_start(struct drive *d, const struct session_options *options)
@@ -172,13 +183,14 @@ void drive_close(struct drive *d)
 	drive_drain_sideband(d, UINT64_MAX);
 	session_read_losses(d->s, losses);
 	cr_expect_eq(d->bad, 0, "malformed records");
-	cr_expect_eq(losses[LOSS_ACCOUNT_ALLOC], 0, "accounts without memory");
 	cr_expect_eq(losses[LOSS_CLOCK_BACKWARDS], 0, "backward clocks");
 	cr_expect_eq(losses[LOSS_SCRATCH], 0, "no scratch");
-	if (!d->may_lose)
+	if (!d->may_lose) {
+		cr_expect_eq(losses[LOSS_ACCOUNT_ALLOC], 0, "accounts without memory");
 		cr_expect_eq(losses[LOSS_STACK_RING_FULL] + losses[LOSS_SAMPLE_RING_FULL] +
 				     losses[LOSS_TASK_RING_FULL],
 			     0, "full rings");
+	}
 	session_free(d->s);
 	free(d->samples);
 	free(d->waiting);
@@ -220,7 +232,7 @@ static void settle(int cpu, bool urgent)
 		if (sched_setaffinity(0, sizeof(set), &set))
 			_exit(120);
 	}
-	if (urgent && setpriority(PRIO_PROCESS, 0, -20))
+	if (setpriority(PRIO_PROCESS, 0, urgent ? -20 : 0))
 		_exit(121);
 }
 
@@ -292,12 +304,22 @@ void drive_burn(uint64_t cpu_ns)
 
 void drive_halt(pid_t pid)
 {
+	uint64_t ran_ns = 0, before_ns;
 	int status;
 
 	cr_assert_eq(kill(pid, SIGSTOP), 0);
 	cr_assert_eq(waitpid(pid, &status, WUNTRACED), pid);
 	cr_assert(WIFSTOPPED(status));
-	drive_sleep(5 * DRIVE_MS); /* the last switch comes after the report of the stop */
+	/* The last switch comes after the report of the stop, later where others have the CPU. Until then its
+	 * time grows with each tick of the scheduler. */
+	for (int i = 0; i < 100; i++) {
+		before_ns = ran_ns;
+		ran_ns = drive_threads_on_cpu(pid);
+		if (ran_ns == before_ns)
+			return;
+		drive_sleep(15 * DRIVE_MS);
+	}
+	cr_assert_fail("%d runs on 1.5 s after it was stopped", pid);
 }
 
 void drive_resume(pid_t pid)
@@ -319,11 +341,13 @@ void drive_wait(pid_t pid)
 	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "%d: status %d", pid, status);
 }
 
-void drive_await(pid_t pid, uint64_t cpu_ns)
+void drive_await(struct drive *d, pid_t pid, uint64_t cpu_ns)
 {
 	for (int i = 0; i < 3000; i++) {
 		if (drive_proc_on_cpu(pid) >= cpu_ns)
 			return;
+		if (d)
+			drive_drain(d);
 		drive_sleep(10 * DRIVE_MS);
 	}
 	cr_assert_fail("%d did not get its time in 30 s", pid);
@@ -406,6 +430,23 @@ bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack)
 	uint64_t off = a > b ? a - b : b - a;
 
 	return (double)off <= share * (double)b + (double)slack;
+}
+
+/* At the most: the last tick of each CPU may not be full yet. */
+static uint64_t stolen_ns(const struct drive *d)
+{
+	uint64_t tick_ns = DRIVE_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	return (steal_ticks() - d->steal_ticks + d->host.cpus_online) * tick_ns;
+}
+
+bool drive_ran(const struct drive *d, uint64_t account_ns, uint64_t told_ns, double share,
+	       uint64_t slack_ns)
+{
+	if (drive_near_but(account_ns, told_ns, share, slack_ns, drive_unaccounted(d)))
+		return true;
+	return account_ns > told_ns &&
+	       drive_near(account_ns, told_ns, share, slack_ns + stolen_ns(d));
 }
 
 bool drive_near_but(uint64_t a, uint64_t b, double share, uint64_t slack, uint64_t unaccounted)

@@ -47,7 +47,10 @@ struct drive {
 	struct drive_record *records;
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;
-	bool may_lose; /* rings may run full: what they lose is counted, and the test counts as well */
+	uint64_t steal_ticks; /* of the host when it was opened */
+	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is counted, and
+	 * the test counts as well. */
+	bool may_lose;
 };
 
 /* Opens a session that counts; NULL options: 499 Hz, no filter. Skips or fails as said above. */
@@ -115,14 +118,17 @@ void drive_resume(pid_t pid);
 void drive_kill(pid_t pid);
 /* Waits until a child has ended by itself, with status 0. */
 void drive_wait(pid_t pid);
-/* Waits until a child has had so much CPU time, however busy the machine is; at most 30 s. */
-void drive_await(pid_t pid, uint64_t cpu_ns);
+/* Waits until a child has had so much CPU time, however busy the machine is, at most 30 s; drains
+ * d meanwhile (NULL: nothing), since rings are made for two seconds. */
+void drive_await(struct drive *d, pid_t pid, uint64_t cpu_ns);
 void drive_sleep(uint64_t ns);
 
 /* --- what /proc says ------------------------------------------------------------------------- */
 
 /* Time on a CPU in ns: first figure of schedstat. Up to a scheduler tick late while it runs. */
 uint64_t drive_proc_on_cpu(pid_t tid);
+/* The same of all threads of a process. */
+uint64_t drive_threads_on_cpu(pid_t pid);
 /* Run delay in ns, waits that are over: second figure of schedstat. */
 uint64_t drive_proc_waited(pid_t tid);
 /* CPUs that it was moved to. False where the kernel does not tell. */
@@ -143,6 +149,11 @@ int drive_cpu(unsigned int n);
 void drive_skip(const char *why);
 /* |a - b| <= share of b + slack */
 bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack);
+/* CPU time of an account against what the kernel tells of it: unaccounted time (above) may be missing, and what
+ * the hypervisor took may be more, since the kernel's figure leaves that out
+ * (CONFIG_PARAVIRT_TIME_ACCOUNTING). */
+bool drive_ran(const struct drive *d, uint64_t account_ns, uint64_t told_ns, double share,
+	       uint64_t slack_ns);
 /* The same for time that accounts tell; unaccounted of it may be missing. */
 bool drive_near_but(uint64_t a, uint64_t b, double share, uint64_t slack, uint64_t unaccounted);
 #endif

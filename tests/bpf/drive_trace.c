@@ -19,7 +19,7 @@
 #include "kernel/host.h"
 
 #define TRACEFS	   "/sys/kernel/tracing"
-#define RING_PAGES 2048 /* 8 MiB a CPU: some 80,000 events */
+#define RING_PAGES 8192 /* 32 MiB a CPU: some 320,000 events */
 #define KINDS	   4
 #define CPUS_MAX   64
 

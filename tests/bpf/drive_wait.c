@@ -138,6 +138,17 @@ void drive_tids(pid_t pid, pid_t *ret_tids, size_t cnt)
 
 /* --- /proc ----------------------------------------------------------------------------------- */
 
+uint64_t drive_threads_on_cpu(pid_t pid)
+{
+	pid_t tids[64];
+	size_t cnt = list_tids(pid, tids, sizeof(tids) / sizeof(tids[0]));
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		sum += drive_proc_on_cpu(tids[i]);
+	return sum;
+}
+
 uint64_t drive_proc_waited(pid_t tid)
 {
 	char text[256], *at;

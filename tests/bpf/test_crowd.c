@@ -129,7 +129,8 @@ Test(crowd, two_thousand_processes_a_second_leave_their_accounts)
 		ends += d.tasks[i].header.kind == EVENT_TASK_END &&
 			d.tasks[i].parent_tgid == (uint32_t)pid;
 	lost_cnt = lost(&d, LOSS_TASK_RING_FULL) + lost(&d, LOSS_ACCOUNT_ALLOC);
-	cr_expect_gt(told, 1000, "%llu processes", told);
+	/* Of 8,000; fewer where others have the CPUs. */
+	cr_expect_gt(told, 300, "%llu processes", told);
 	cr_expect_leq(ends, told);
 	cr_expect_geq(ends + lost_cnt, told, "%llu last accounts and %llu lost of %llu",
 		      (unsigned long long)ends, (unsigned long long)lost_cnt, told);
@@ -245,7 +246,7 @@ Test(crowd, waits_go_on_when_a_cpu_goes_away)
 		cr_expect(drive_near_but(rise.waited_ns, told[i], 0.01, DRIVE_MS, unaccounted),
 			  "%d: waited %llu us, schedstat %llu", i, rise.waited_ns / 1000,
 			  (unsigned long long)told[i] / 1000);
-		cr_expect(drive_near_but(rise.on_cpu_ns, ran[i], 0.03, DRIVE_MS, unaccounted),
+		cr_expect(drive_ran(&d, rise.on_cpu_ns, ran[i], 0.03, DRIVE_MS),
 			  "%d: ran %llu us, schedstat %llu", i, rise.on_cpu_ns / 1000,
 			  (unsigned long long)ran[i] / 1000);
 		waited += rise.waited_ns;

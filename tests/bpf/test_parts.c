@@ -53,7 +53,7 @@ static uint64_t let_run(pid_t pid, uint64_t cpu_ns)
 	uint64_t before_ns = drive_proc_on_cpu(pid);
 
 	drive_resume(pid);
-	drive_await(pid, before_ns + cpu_ns);
+	drive_await(NULL, pid, before_ns + cpu_ns);
 	drive_halt(pid);
 	return drive_proc_on_cpu(pid) - before_ns;
 }

@@ -43,7 +43,7 @@ Test(sample, a_spinner_is_hit_in_proportion_to_its_cpu_time)
 
 	drive_start(&d, NULL);
 	pid = drive_fork(drive_spin, NULL, drive_cpu(0), true);
-	drive_await(pid, 1500 * DRIVE_MS);
+	drive_await(&d, pid, 1500 * DRIVE_MS);
 	drive_halt(pid);
 	ran = drive_proc_on_cpu(pid);
 	ticks = drive_proc_start_ticks(pid);
@@ -88,8 +88,8 @@ Test(sample, counts_who_waits_for_its_cpu)
 
 		most_running = running > most_running ? running : most_running;
 		drive_sleep(10 * DRIVE_MS);
+		drive_drain(&d);
 	}
-	drive_drain(&d);
 	for (int i = 0; i < CROWD; i++)
 		drive_kill(pids[i]);
 	for (size_t i = 0; i < d.samples_cnt; i++)
@@ -129,8 +129,8 @@ Test(sample, stacks_are_sent_once_and_before_the_samples_that_use_them)
 	drive_start(&d, NULL);
 	a = drive_fork(drive_spin, NULL, drive_cpu(0), true);
 	b = drive_fork(read_zeros, NULL, drive_cpu(1), true);
-	drive_await(a, 800 * DRIVE_MS);
-	drive_await(b, 800 * DRIVE_MS);
+	drive_await(&d, a, 800 * DRIVE_MS);
+	drive_await(&d, b, 800 * DRIVE_MS);
 	drive_kill(a);
 	drive_kill(b);
 	drive_drain(&d);
@@ -183,7 +183,7 @@ Test(sample, marks_stacks_deeper_than_the_kernel_walks)
 
 		drive_start(&d, NULL);
 		pid = drive_exec("drive_deep", args, drive_cpu(0), true);
-		drive_await(pid, 400 * DRIVE_MS);
+		drive_await(&d, pid, 400 * DRIVE_MS);
 		drive_kill(pid);
 		drive_drain(&d);
 		all = samples_of(&d, pid);
@@ -250,8 +250,8 @@ Test(sample, a_filter_of_processes_sends_these_alone_and_counts_the_rest)
 	drive_start(&d, &options);
 	drive_resume(wanted);
 	drive_resume(other);
-	drive_await(wanted, ran[0] + 300 * DRIVE_MS);
-	drive_await(other, ran[1] + 300 * DRIVE_MS);
+	drive_await(&d, wanted, ran[0] + 300 * DRIVE_MS);
+	drive_await(&d, other, ran[1] + 300 * DRIVE_MS);
 	drive_drain(&d);
 	drive_read_accounts(&d);
 	drive_kill(wanted);
@@ -309,8 +309,8 @@ Test(sample, a_filter_of_groups_sends_their_processes_alone)
 	cr_expect_eq(session_select_cgroup(d.s, id), 0);
 	moved = move_to(group, wanted);
 	cr_expect(moved, "%s", group);
-	drive_await(wanted, 300 * DRIVE_MS);
-	drive_await(other, 300 * DRIVE_MS);
+	drive_await(&d, wanted, 300 * DRIVE_MS);
+	drive_await(&d, other, 300 * DRIVE_MS);
 	drive_read_accounts(&d);
 	drive_kill(wanted);
 	drive_kill(other);

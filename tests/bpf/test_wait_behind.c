@@ -128,8 +128,10 @@ static double sampled_behind(const struct drive *d, size_t first, uint32_t waite
 	return share(behind, all);
 }
 
-static void expect_split(const struct drive *d, const struct replay *r, const struct party *parties,
-			 size_t cnt, size_t first, const char *where)
+/* Returns behind whom somebody waited a tenth of the time or more: a bit each. */
+static uint32_t expect_split(const struct drive *d, const struct replay *r,
+			     const struct party *parties, size_t cnt, size_t first,
+			     const char *where)
 {
 	uint32_t mask = 0;
 
@@ -158,7 +160,7 @@ static void expect_split(const struct drive *d, const struct replay *r, const st
 					  parties[p].name, parties[k].name, seen, behind);
 		}
 	}
-	cr_expect_neq(mask & (mask - 1), 0, "%s: one alone took it all", where);
+	return mask;
 }
 
 Test(wait_behind, own_and_others_are_those_of_a_trace)
@@ -170,6 +172,7 @@ Test(wait_behind, own_and_others_are_those_of_a_trace)
 			{.name = "bursts", .threads = 1, .work = burst},
 		};
 		_cleanup_free_ struct replay *r = replay_new();
+		uint32_t behind;
 		struct drive d;
 		size_t first;
 
@@ -178,7 +181,9 @@ Test(wait_behind, own_and_others_are_those_of_a_trace)
 		for (size_t p = 0; p < 3; p++)
 			start_party(&parties[p], pinned ? drive_cpu(1) : -1);
 		first = observe(&d, parties, 3, r);
-		expect_split(&d, r, parties, 3, first, pinned ? "one CPU" : "all CPUs");
+		behind = expect_split(&d, r, parties, 3, first, pinned ? "one CPU" : "all CPUs");
+		/* Of several CPUs one of them may have got each alone. */
+		cr_expect(!pinned || (behind & (behind - 1)), "one alone took it all");
 		for (size_t p = 0; p < 3; p++)
 			drive_kill(parties[p].pid);
 		drive_close(&d);

@@ -32,7 +32,7 @@ Test(wait_review, a_session_of_its_own_leaves_a_thread_in_its_cgroup)
 		cr_skip_test("the path of the cpu controller is known on v1 alone");
 	drive_open(&d, NULL);
 	pid = drive_fork(spin_in_a_session, NULL, -1, false);
-	drive_await(pid, 10 * DRIVE_MS);
+	drive_await(&d, pid, 10 * DRIVE_MS);
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
 	file = fopen(path, "re");
 	cr_assert(file);

@@ -16,12 +16,8 @@ PROFILE=$PWD/deploy/kubernetes/seccomp.json
 KUBELET=/kubepods/burstable/pod0b5b5c1e-1111-2222-3333-444444444444
 ls -d /sys/fs/cgroup/*/kubepods >/dev/null 2>&1 && skip "needs a host that is no node of Kubernetes"
 leave() {
-	local group
-
 	pod rm -f -t 0 -a >/dev/null
-	for group in /sys/fs/cgroup/*/kubepods; do
-		[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
-	done
+	until_true 20 remove_groups /sys/fs/cgroup/*/kubepods
 	leave_podman
 }
 trap leave EXIT

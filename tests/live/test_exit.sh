@@ -33,7 +33,8 @@ contained() {
 	rm -rf "$apps/upper" "$apps/work" "$apps/root"
 }
 
-start "$HOTRUN" record -o "$T/exit.hotrun" -d 10 -F 499
+# As long as all this takes.
+start env --default-signal=INT "$HOTRUN" record -o "$T/exit.hotrun" -F 499
 recorder=$started
 until_true 10 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
 for seconds in 0.02 0.1 0.3; do
@@ -42,10 +43,13 @@ for seconds in 0.02 0.1 0.3; do
 	contained "$seconds" >"$T/contained.out" 2>&1 || fail "contained $seconds: $(head -1 "$T/contained.out")"
 done
 # While it records: nothing that was removed is kept longer than some seconds.
-sleep 6
-is "the recorder lets go of what was removed" \
-	"$(ls -l "/proc/$recorder/fd" 2>/dev/null | grep -c "$apps\|perf-1.map")" 0
+lets_go() { alive "$recorder" && ! ls -l "/proc/$recorder/fd" 2>/dev/null | grep -q "$apps\|perf-1.map"; }
+sleep 5
+until_true 10 lets_go && ok "the recorder lets go of what was removed" ||
+	fail "the recorder holds: $(ls -l "/proc/$recorder/fd" | grep -m1 "$apps\|perf-1.map")"
+kill -INT "$recorder"
 wait "$recorder"
+is "the recording ends well" $? 0
 capture=$T/exit.hotrun
 
 processes=$(sql "$capture" "SELECT count(*) FROM process WHERE name = 'Deep'")

@@ -42,8 +42,6 @@ hung=$(awk '$2 == "Split" && /no answer/ { print $1; exit }' "$T/status")
 is "perfmap enable fails" $? 1
 says "and says why" "$T/status" "did not answer in time"
 
-# ids FIELD: BPF objects that process holds, by their numbers, which the kernel never uses twice
-ids() { cat "/proc/$hotrun/fdinfo/"* 2>/dev/null | awk -v f="$1:" '$1 == f && $2 { print $2 }' | sort -nu; }
 # A helper of it waits where no signal reaches.
 stuck() {
 	local nursery helper
@@ -59,13 +57,9 @@ stuck() {
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 20 stuck || fail "no helper is stuck"
-progs=$(ids prog_id) maps=$(ids map_id) links=$(ids link_id)
+bpf_of "$hotrun"
 within "hotrun holds BPF programs" "$(printf '%s\n' $progs | wc -l)" 3 100
 kill -KILL "$hotrun"
 { wait "$hotrun"; } 2>/dev/null
-sleep 1
-left=
-for id in $progs; do bpftool prog show id "$id" >/dev/null 2>&1 && left="$left prog:$id"; done
-for id in $maps; do bpftool map show id "$id" >/dev/null 2>&1 && left="$left map:$id"; done
-for id in $links; do bpftool link show id "$id" 2>/dev/null | grep -q . && left="$left link:$id"; done
-is "a second after SIGKILL no BPF program, map or link of it is left" "$left" ""
+until_true 10 bpf_is_gone
+is "soon after SIGKILL no BPF program, map or link of it is left" "$left" ""

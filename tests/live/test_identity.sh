@@ -20,7 +20,7 @@ leave() {
 	local pid
 
 	for pid in "${PIDS[@]}"; do stop "$pid"; done
-	find "$SLICE" -depth -type d -exec rmdir {} + 2>/dev/null
+	until_true 20 remove_groups "$SLICE"
 	leave_podman
 }
 trap leave EXIT

@@ -123,8 +123,9 @@ counted "proxy" "$T/proxy.wrk" 8
 through=$answered
 figures "$behind"
 within "the service behind it answered as many" "$answered" "$((through - 8))" "$((through + 8))"
-is "the proxies have no other endpoint" "$(sql "$T/truth.hotrun" "SELECT count(*) FROM endpoint e
-	JOIN process p ON p.id = e.process WHERE p.name LIKE '%nginx%' AND e.port NOT IN ($proxy_port, $static_port, 80)")" 0
+is "the proxy and its workers have no other endpoint" "$(sql "$T/truth.hotrun" "
+	WITH RECURSIVE own(tgid) AS (VALUES ($proxy) UNION SELECT p.tgid FROM process p JOIN own ON p.parent_tgid = own.tgid)
+	SELECT group_concat(DISTINCT port) FROM endpoint e JOIN process p ON p.id = e.process WHERE p.tgid IN own")" "$proxy_port"
 
 # --- network namespaces ---
 for name in before after; do

@@ -7,14 +7,14 @@ need_root
 need_tool curl curl
 need_tool python3 python3
 
-# GET /slow is answered after 0.2 s, /hang after a minute, all else at once.
+# GET /slow is answered after 0.5 s, /hang after a minute, all else at once.
 cat >"$T/server.py" <<'PY'
 import http.server, sys, time
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        time.sleep({"/slow": 0.2, "/hang": 60}.get(self.path, 0))
+        time.sleep({"/slow": 0.5, "/hang": 60}.get(self.path, 0))
         try:
             self.send_response(204)
             self.end_headers()
@@ -41,7 +41,7 @@ for _ in 1 2 3; do
 done
 sleep 1
 
-"$HOTRUN" record -q -d 13 --slow 1s --slow "$port=100ms" -o "$T/a.hotrun" 2>"$T/err" &
+"$HOTRUN" record -q -d 13 --slow 1s --slow "$port=300ms" -o "$T/a.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 20 grep -qs recording "$T/err" || fail "no start-up line after 20 s"
@@ -53,10 +53,10 @@ is "the recording ends" $? 0
 
 is "requests answered" "$(sql "$T/a.hotrun" "SELECT answered FROM process_request WHERE port = $port")" 35
 is "slow ones" "$(sql "$T/a.hotrun" "SELECT slow FROM process_request WHERE port = $port")" 5
-is "its threshold" "$(sql "$T/a.hotrun" "SELECT slow_ms FROM process_request WHERE port = $port")" 100.0
+is "its threshold" "$(sql "$T/a.hotrun" "SELECT slow_ms FROM process_request WHERE port = $port")" 300.0
 is "stuck since before" "$(sql "$T/a.hotrun" "SELECT stuck_most FROM process_request WHERE port = $port")" 3
 within "the longest answered one, ms" \
-	"$(sql "$T/a.hotrun" "SELECT max_ms FROM process_request WHERE port = $port")" 200 2000
+	"$(sql "$T/a.hotrun" "SELECT max_ms FROM process_request WHERE port = $port")" 500 3000
 is "the histogram holds the answered ones" "$(sql "$T/a.hotrun" "SELECT sum(r.count) FROM response r
 	JOIN endpoint e ON e.id = r.endpoint WHERE e.port = $port")" 35
 
@@ -65,7 +65,7 @@ is "report" $? 0
 row=$(sed -n '/^requests: unanswered/,/^scheduler/p' "$T/out" | grep " $port\$" | tr -s ' ')
 is "unanswered at the end" "$(echo "$row" | cut -d ' ' -f 2)" 3
 is "stuck" "$(echo "$row" | cut -d ' ' -f 5)" 3
-says "the threshold is told" "$T/out" "T = 100.0 ms"
+says "the threshold is told" "$T/out" "T = 300.0 ms"
 says "the process tells its port" "$T/out" "serves port $port at 127.0.0.1"
 says "and its worst seconds" "$T/out" "the worst 8 of"
 within "the widest line" "$("$HOTRUN" report "$T/a.hotrun" | wc -L)" 80 110

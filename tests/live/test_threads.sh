@@ -24,7 +24,8 @@ is "every thread is in the capture" "$(sql "$T/many.hotrun" "SELECT count(*) FRO
 	JOIN process p ON p.id = t.process WHERE p.tgid = $many")" "$have"
 within "hotrun stayed small, MiB" "$((peak / 1024))" 1 160
 set -- $(facts books "$T/many.hotrun")
-within "accounts, idle and unaccounted make CPUs x elapsed" "$(awk -v a="$3" -v b="$1" 'BEGIN { print a / b }')" 0.99 1.01
+# A pass over so many threads takes up to 0.1 s where others have the CPUs: the first and the last one count.
+within "accounts, idle and unaccounted make CPUs x elapsed" "$(awk -v a="$3" -v b="$1" 'BEGIN { print a / b }')" 0.97 1.03
 "$HOTRUN" report --all "$T/many.hotrun" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
 check "the report counts them, in a column of their own" grep -qE " [0-9]+ of $have +threads10k" "$T/report"
 

@@ -320,7 +320,8 @@ def strace(path, folder):
     writes = re.compile(r'O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND')
     for line in open(path, encoding='utf-8', errors='replace'):
         call = re.sub(r'^\d+\s+', '', line)
-        if call.startswith(('+++', '---', '<...')):
+        # Signal 0 is none: it asks whether the process is there.
+        if call.startswith(('+++', '---', '<...')) or re.match(r'kill\(\d+, 0\)', call):
             continue
         if banned.search(call.split('=')[0] + '(') and banned.match(call):
             # Its own capture is made, renamed and cleaned up.

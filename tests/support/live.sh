@@ -151,6 +151,27 @@ watch() {
 	wait "$1"
 }
 
+# bpf_of PID: numbers of the BPF objects that it holds, in $progs, $maps and $links. The kernel uses none twice.
+bpf_of() {
+	local all
+
+	all=$(cat "/proc/$1/fdinfo/"* 2>/dev/null)
+	progs=$(awk '$1 == "prog_id:" && $2 { print $2 }' <<<"$all" | sort -nu)
+	maps=$(awk '$1 == "map_id:" && $2 { print $2 }' <<<"$all" | sort -nu)
+	links=$(awk '$1 == "link_id:" && $2 { print $2 }' <<<"$all" | sort -nu)
+}
+
+# bpf_is_gone: of those none is there; which are, in $left
+bpf_is_gone() {
+	local id
+
+	left=
+	for id in $progs; do bpftool prog show id "$id" >/dev/null 2>&1 && left+=" prog:$id"; done
+	for id in $maps; do bpftool map show id "$id" >/dev/null 2>&1 && left+=" map:$id"; done
+	for id in $links; do bpftool link show id "$id" 2>/dev/null | grep -q . && left+=" link:$id"; done
+	[ -z "$left" ]
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }

@@ -18,15 +18,23 @@ export CONTAINERS_CONF=$T/containers.conf
 mkdir -p "$NODE/var/lib/containers"
 PODMAN=(podman --root "$NODE/var/lib/containers/storage" --runroot "$T/run")
 pod() { "${PODMAN[@]}" "$@" 2>>"$T/podman.err"; }
-# Podman leaves its empty groups behind, and a CPU is not taken off line for as long as there are cpusets.
-leave_podman() {
+
+# remove_groups FOLDER...: what was in them leaves a moment after podman says so: conmon, and what it starts
+remove_groups() {
 	local group
 
+	find "$@" -depth -type d -exec rmdir {} \; 2>/dev/null
+	for group in "$@"; do
+		[ ! -d "$group" ] || return 1
+	done
+}
+
+# Podman leaves its empty groups behind, and a CPU is not taken off line for as long as there are cpusets.
+leave_podman() {
 	pod rm -f -t 0 -a >/dev/null
 	pod umount -a >/dev/null
-	for group in /sys/fs/cgroup/*/libpod_parent /sys/fs/cgroup/libpod_parent; do
-		[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
-	done
+	until_true 20 remove_groups /sys/fs/cgroup/*/libpod_parent /sys/fs/cgroup/libpod_parent ||
+		echo "# processes are left in $(ls -d /sys/fs/cgroup/*/libpod_parent | head -1)"
 	finish
 }
 trap leave_podman EXIT

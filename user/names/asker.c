@@ -25,7 +25,10 @@
 
 int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns)
 {
-	*a = (struct asker){0};
+	*a = (struct asker){
+		.slice_ns = deadline_ns > ASKER_SLICE_NS ? deadline_ns : ASKER_SLICE_NS,
+		.process_ns = deadline_ns > ASKER_PROCESS_NS ? deadline_ns : ASKER_PROCESS_NS,
+	};
 	if (snprintf(a->proc_path, sizeof(a->proc_path), "%s", proc_path) >=
 	    (int)sizeof(a->proc_path))
 		return -ENAMETOOLONG;
@@ -96,13 +99,18 @@ static struct asker_spent *spent_of(const struct asker *a, uint32_t process)
 	return NULL;
 }
 
+bool asker_is_spent(const struct asker *a)
+{
+	return a->spent_ns >= a->slice_ns;
+}
+
 static enum model_reason may_ask(struct asker *a, uint32_t process)
 {
 	const struct asker_spent *spent = spent_of(a, process);
 
 	if (is_hung(a, process))
 		return REASON_FILE_TIMEOUT;
-	if (a->spent_ns < ASKER_SLICE_NS && (!spent || spent->ns < ASKER_PROCESS_NS))
+	if (!asker_is_spent(a) && (!spent || spent->ns < a->process_ns))
 		return REASON_NAMED;
 	a->deferred++;
 	return REASON_LIMIT;

@@ -11,8 +11,9 @@
 #include "model/model.h"
 #include "names/loader.h"
 
-/* Waiting in one slice, for all processes and for each: an answer just before its deadline never
- * counts as hung, but a hundred of them would stop the recording. The last one may exceed it. */
+/* Waiting in one slice, for all processes and for each, or one deadline where that is longer: an answer
+ * just before its deadline never counts as hung, but a hundred of them would stop the recording. The last
+ * one may exceed it. */
 #define ASKER_SLICE_NS	 1000000000ull
 #define ASKER_PROCESS_NS 400000000ull
 
@@ -49,7 +50,8 @@ struct asker {
 	struct asker_spent *spent;
 	size_t spent_cnt, spent_cap;
 	uint64_t spent_ns;
-	uint64_t deferred; /* requests refused for the budget; only grows */
+	uint64_t slice_ns, process_ns; /* the budgets */
+	uint64_t deferred;	       /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
 };
@@ -86,6 +88,8 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
 
 /* A new slice: its budget begins. */
 void asker_slice(struct asker *a);
+/* Nothing more is asked in this slice. */
+bool asker_is_spent(const struct asker *a);
 
 /* The process runs another program now: it may be asked again. */
 void asker_forget(struct asker *a, uint32_t process);

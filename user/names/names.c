@@ -318,7 +318,7 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 		return false;
 	o = n->origins[location];
 	if (o.deferred)
-		return n->asker.spent_ns >= ASKER_SLICE_NS;
+		return asker_is_spent(&n->asker);
 	if (o.mapping == MODEL_NONE)
 		return o.check == p->mapping_cnt;
 	if (o.mapping >= p->mapping_cnt)
