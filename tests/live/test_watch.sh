@@ -85,6 +85,7 @@ says "and which port" "$T/second" "$http"
 
 # --- a capture that begins in the past ----------------------------------------------------------------
 until_true 30 at_least hotrun_ring_seconds 8 || fail "it has $(metric hotrun_ring_seconds) s of the past"
+before_s=$(date +%s)
 "$HOTRUN" trigger --dir "$dir" --before 6s --after 3s >"$T/asked" 2>"$T/asked.err"
 is "trigger: exit code" $? 0
 capture=$(tail -1 "$T/asked")
@@ -93,6 +94,7 @@ begins=$(sql "$capture" "SELECT (h.start_ns + s.wall_offset_ns) / 1000000000.0 F
 # The second in which it was asked for stands in its name. It begins with a slice, which is longer than a second
 # when the recorder has to wait for a CPU.
 asked_s=$(date -ud "$(basename "$capture" | sed -E 's/.*-([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})Z-.*/\1-\2-\3 \4:\5:\6/')" +%s)
+within "which is true, s after it was asked for" "$((asked_s - before_s))" 0 5
 within "it begins so long before it was asked for, s" "$(awk -v a="$asked_s" -v b="$begins" 'BEGIN { print a - b }')" 4.9 8.5
 within "and is as long as asked for, s" "$(sql "$capture" 'SELECT (end_ns - start_ns) / 1e9 FROM host')" 8 12
 is "complete" "$(sql "$capture" 'SELECT complete FROM host')" 1

@@ -259,6 +259,8 @@ Test(verdicts_requests, waits_that_keep_no_request_do_not_starve)
 		{"workers that look for work", ".NET TP Worker", 40 * MS, 0.9, 0.99,
 		 VERDICT_INELASTIC},
 		{"workers with work", ".NET TP Worker", 1000 * MS, 0, 0, VERDICT_STARVED},
+		{"a program of another kind, preempted by short bursts", "redis-server", 40 * MS, 0,
+		 0, VERDICT_STARVED},
 		{"methods compiled anew", ".NET Tiered Com", 500 * MS, 1, 1, VERDICT_INELASTIC},
 	};
 

@@ -18,8 +18,8 @@
  *   what it was promised: without a service signal it is never degraded.
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
  *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
- * - Who lets others go first (sched_yield, as idle workers of .NET's pool do) is not kept from its work
- *   by that, and no request waits for code that is compiled anew: such waits explain no slow request.
+ * - Idle workers of .NET's pool let others go first (sched_yield), which keeps them from no work, and no
+ *   request waits for code that is compiled anew: such waits explain no slow request.
  * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
  *   others decides by itself, and without a service signal a process that waits so has what it can use.
  *   So inelastic is never said without a signal.

@@ -103,13 +103,23 @@ static void find_sections(struct inputs *in, const struct model *m)
 	}
 }
 
-/* Of what a thread waited, that keeps no request: methods that are compiled anew run as they are until
- * then. */
+/*
+ * Of what a thread waited, that keeps no request: methods that are compiled anew run as they are until
+ * then, and workers of .NET's pool that look for work yield. Others are preempted as often where something
+ * wakes up thousands of times a second, which starves them.
+ */
 static uint64_t aside_ns(const struct model_thread *t, const struct model_sched *sched)
 {
-	if (sched->waited_ns && role_of(t->comm, false) == ROLE_TIERING)
+	if (!sched->waited_ns)
+		return 0;
+	switch (role_of(t->comm, false)) {
+	case ROLE_TIERING:
 		return sched->waited_ns;
-	return sched_yielded_ns(sched);
+	case ROLE_POOL_WORKER:
+		return sched_yielded_ns(sched);
+	default:
+		return 0;
+	}
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
