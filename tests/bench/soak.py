@@ -86,7 +86,8 @@ def check_books(checks, base, made, pid):
     checks.check(taken == rows + dropped,
                  f'samples: {taken} ticks taken = {rows} in the file + {dropped} counted as dropped')
     missed = lost.get('ticks-missed', 0)
-    checks.check(expected > 0 and abs(expected - taken - missed) <= 0.01 * expected,
+    noise = 4 * expected ** 0.5  # of a count; CPU time comes in pieces shorter than a tick
+    checks.check(expected > 0 and abs(expected - taken - missed) <= 0.01 * expected + noise,
                  f'ticks: {expected:.0f} expected, {taken} taken, {missed} counted as missed')
     explained = lost.get('stack-ring-full', 0) + lost.get('model-limit', 0)
     checks.check(rows == whole or explained,

@@ -48,8 +48,8 @@ struct drive {
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;
 	uint64_t steal_ticks; /* of the host when it was opened */
-	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is counted, and
-	 * the test counts as well. */
+	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is
+	 * counted, and the test counts as well. */
 	bool may_lose;
 };
 

@@ -592,21 +592,3 @@ Test(verdict, evidence_tells_decision_then_cause)
 		for (size_t k = 0; k < i; k++)
 			cr_expect_neq(r.evidence[i].figure, r.evidence[k].figure);
 }
-
-Test(verdict, distance_is_a_part_of_the_limit)
-{
-	static const struct {
-		struct verdict_evidence e;
-		double distance;
-	} distances[] = {
-		{{FIGURE_SLOW_SHARE, 0.2, 0.1, true}, 1},
-		{{FIGURE_SLOW_SHARE, 0.05, 0.1, false}, -0.5},
-		{{FIGURE_PROGRESS, 0.4, 0.8, true}, 0.5},
-		{{FIGURE_PROGRESS, 1, 0.8, false}, -0.25},
-		{{FIGURE_DROPS, 3, 0, true}, 3},
-	};
-
-	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
-		cr_expect(fabs(verdict_distance(&distances[i].e) - distances[i].distance) < 1e-9,
-			  "%zu: %f", i, verdict_distance(&distances[i].e));
-}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verdict of the host, and the words of all. */
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "judge/verdict.h"
 
@@ -94,4 +95,22 @@ Test(verdict, words_and_urgency_of_each)
 	cr_expect_lt(verdict_compare(VERDICT_INELASTIC, VERDICT_STARVED), 0);
 	cr_expect_lt(verdict_compare(VERDICT_OVERSUBSCRIBED, VERDICT_NO_EVIDENCE), 0);
 	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_BUSY_UNMEASURED), 0);
+}
+
+Test(verdict, distance_is_a_part_of_the_limit)
+{
+	static const struct {
+		struct verdict_evidence e;
+		double distance;
+	} distances[] = {
+		{{FIGURE_SLOW_SHARE, 0.2, 0.1, true}, 1},
+		{{FIGURE_SLOW_SHARE, 0.05, 0.1, false}, -0.5},
+		{{FIGURE_PROGRESS, 0.4, 0.8, true}, 0.5},
+		{{FIGURE_PROGRESS, 1, 0.8, false}, -0.25},
+		{{FIGURE_DROPS, 3, 0, true}, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
+		cr_expect(fabs(verdict_distance(&distances[i].e) - distances[i].distance) < 1e-9,
+			  "%zu: %f", i, verdict_distance(&distances[i].e));
 }

@@ -20,14 +20,6 @@
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
 
-/* A model beyond one of these is large: together some 400 MB at the most. */
-#define LARGE_PROCESSES 100000u
-#define LARGE_THREADS	100000u /* more than twice those at the start */
-#define LARGE_STACKS	200000u
-#define LARGE_FRAMES	10000000u
-#define LARGE_LOCATIONS 1000000u
-#define LARGE_STRINGS	(64u << 20)
-
 /* --- naming ---------------------------------------------------------------------------------- */
 
 /* Names a stack unless this pass did it already. */
@@ -432,12 +424,6 @@ static uint32_t kernel_off(const struct collector *c)
 	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
-/* What grows with every process and thread. */
-static size_t known_bytes(const struct collector *c)
-{
-	return model_bytes(c->model) + ingest_bytes(c->ingest);
-}
-
 int collector_start(struct collector *c, char *why, size_t why_bytes)
 {
 	int err;
@@ -462,7 +448,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
-	c->bytes_at_start = known_bytes(c);
+	c->bytes_at_start = collector_known_bytes(c);
 	c->model->host.start_ns = c->start_ns;
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
@@ -481,26 +467,6 @@ void collector_stop(struct collector *c)
 }
 
 /* --- a view that runs for days --------------------------------------------------------------- */
-
-bool collector_is_large(const struct collector *c)
-{
-	const struct model *m = c->model;
-
-	if (c->options.bytes_max) {
-		size_t bytes = known_bytes(c);
-
-		return bytes > c->options.bytes_max && bytes > 2 * c->bytes_at_start;
-	}
-	return m->processes_cnt > LARGE_PROCESSES ||
-	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
-	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
-	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
-}
-
-void collector_set_bound(struct collector *c, size_t bytes)
-{
-	c->options.bytes_max = bytes;
-}
 
 static void close_rooms(struct collector *c)
 {

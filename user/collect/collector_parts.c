@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a collector can give up while it runs, and what its programs cost. */
+/* What a collector holds, what it can give up while it runs, and what its programs cost. */
 #include "collect/collector_private.h"
+
+/* A model beyond one of these is large: together some 400 MB at the most. */
+#define LARGE_PROCESSES 100000u
+#define LARGE_THREADS	100000u /* more than twice those at the start */
+#define LARGE_STACKS	200000u
+#define LARGE_FRAMES	10000000u
+#define LARGE_LOCATIONS 1000000u
+#define LARGE_STRINGS	(64u << 20)
 
 int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
 		     size_t why_bytes)
@@ -28,4 +36,29 @@ struct collector_parts collector_parts(const struct collector *c)
 uint64_t collector_bpf_ns(struct collector *c)
 {
 	return c->bpf_ns + (c->session ? session_cost_ns(c->session) : 0);
+}
+
+size_t collector_known_bytes(const struct collector *c)
+{
+	return model_bytes(c->model) + ingest_bytes(c->ingest);
+}
+
+bool collector_is_large(const struct collector *c)
+{
+	const struct model *m = c->model;
+
+	if (c->options.bytes_max) {
+		size_t bytes = collector_known_bytes(c);
+
+		return bytes > c->options.bytes_max && bytes > 2 * c->bytes_at_start;
+	}
+	return m->processes_cnt > LARGE_PROCESSES ||
+	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
+	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
+	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
+}
+
+void collector_set_bound(struct collector *c, size_t bytes)
+{
+	c->options.bytes_max = bytes;
 }

@@ -63,6 +63,9 @@ struct collector {
 /* collector_renew(); reopen: with the programs loaded anew, as the options are now. */
 int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes);
 
+/* Bytes of what grows with every process, thread and stack. */
+size_t collector_known_bytes(const struct collector *c);
+
 /* Fills c->ops and c->sideband_ops. */
 void collector_take_records(struct collector *c);
 /* Takes the side-band's records up to that time; who called exec has lost its names after it. */

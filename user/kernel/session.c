@@ -404,7 +404,7 @@ void session_set_rate(struct session *s, uint32_t hz)
 
 int session_start(struct session *s, char *why, size_t why_bytes)
 {
-	int err;
+	int err = -ENODEV, opened = 0;
 
 	s->bpf->bss->stack_generation++;
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
@@ -421,7 +421,10 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 		}
 		if (err)
 			return explain(err, "opening the sampling event", why, why_bytes);
+		opened++;
 	}
+	if (!opened)
+		return explain(err, "opening the sampling event", why, why_bytes);
 	s->started = true;
 	return 0;
 }

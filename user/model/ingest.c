@@ -30,8 +30,7 @@ struct ingest {
 	/* By thread: its newest row of accounts, valid where that row is of the current slice. */
 	uint32_t *account_rows;
 	size_t account_rows_cnt, account_rows_cap;
-	/* Processes that ended in this slice. */
-	uint32_t *ended;
+	uint32_t *ended; /* processes, in this slice */
 	size_t ended_cnt, ended_cap;
 };
 

@@ -202,9 +202,8 @@ static const struct process_family {
 	{.name = "process_limit_periods_total",
 	 .type = "counter",
 	 .help = "Periods of the CPU limit (cpu.stat) of the group that it is in, or of the "
-		 "nearest "
-		 "above that has a limit: each group once, the same for all kinds of process in "
-		 "it.",
+		 "nearest above that has a limit: each group once, the same for all kinds of "
+		 "process in it.",
 	 .needs = KNOW_GROUPS | KNOW_LIMITS,
 	 .put = put_periods},
 	{.name = "process_limit_throttled_periods_total",
