@@ -208,11 +208,15 @@ rm "$dir"
 until_true 20 test -S "$dir/control" && ok "and it mends" || fail "the folder is not made again: $(tail -2 "$T/$watcher.out")"
 watch_end
 mkdir "$T/small"
-mount -t tmpfs -o size=300k,mode=700 none "$T/small" && MOUNTS+=("$T/small")
+mount -t tmpfs -o size=8m,mode=700 none "$T/small" && MOUNTS+=("$T/small")
 dir=$T/small
 watch_start --ring 10s
 until_true 20 answers readyz 200
-"$HOTRUN" trigger --dir "$dir" --before 5s --after 20s >"$T/out" 2>&1
+"$HOTRUN" trigger --dir "$dir" --before 5s --after 60s >"$T/out" 2>&1 &
+asker=$!
+until_true 10 grep -q "is begun" "$T/out" || fail "no capture is begun: $(tail -1 "$T/out")"
+head -c 9m /dev/zero >"$dir/filler" 2>/dev/null
+wait "$asker"
 is "a full disk: exit code of trigger" $? 1
 says "it says so" "$T/out" "space"
 answers healthz 200 && ok "it stays up with a full disk" || fail "it died of a full disk"

@@ -23,6 +23,8 @@
 #define BEAT_NS 30000000000ull
 /* Verdicts are of all that the ring holds, and change slowly. */
 #define JUDGE_EVERY_NS 10000000000ull
+/* Where the model is renewed all the time: of what there is. */
+#define JUDGE_LATEST_NS (3 * JUDGE_EVERY_NS)
 
 /* --- HTTP: on the server's thread ------------------------------------------------------------ */
 
@@ -170,6 +172,16 @@ static void judging_clear(struct judging *j)
 	totals_free(j->totals);
 }
 
+/* A model that has just begun knows of too few requests and waits: until then the last verdict stands. */
+static bool is_time_to_judge(const struct watch *w, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - w->judged_ns;
+	uint64_t known_ns = now_ns - collector_start_ns(w->collector);
+
+	return since_ns >= JUDGE_LATEST_NS ||
+	       (since_ns >= JUDGE_EVERY_NS && known_ns >= JUDGE_EVERY_NS);
+}
+
 void page_slice(struct watch *w)
 {
 	const struct model *m = collector_model(w->collector);
@@ -177,7 +189,7 @@ void page_slice(struct watch *w)
 	uint64_t now_ns = host_now_ns();
 	int err;
 
-	if (now_ns - w->judged_ns >= JUDGE_EVERY_NS) {
+	if (is_time_to_judge(w, now_ns)) {
 		w->judged_ns = now_ns;
 		judge(w, m, &judging);
 	}

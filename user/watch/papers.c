@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -241,6 +242,13 @@ static void next_paper(struct papers *p, int err)
 	p->paper++;
 }
 
+static bool disk_is_full(int dir_fd)
+{
+	struct statvfs disk;
+
+	return !fstatvfs(dir_fd, &disk) && !disk.f_bavail;
+}
+
 static void look_at_running(struct papers *p, uint64_t now_ns)
 {
 	bool ended;
@@ -255,6 +263,9 @@ static void look_at_running(struct papers *p, uint64_t now_ns)
 		stop(p);
 		err = -ETIMEDOUT;
 	}
+	/* It has told why in the log; who asked for it is told the usual reason. */
+	if (err == -EIO && disk_is_full(p->dir_fd))
+		err = -ENOSPC;
 	next_paper(p, place(p, err));
 }
 
