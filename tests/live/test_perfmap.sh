@@ -75,6 +75,7 @@ ro_box=$started
 # --- a runtime that has just started ---
 service young
 young=$started
+rm -f "/tmp/perf-$young.map" # of an earlier process with that id
 until_true 10 sh -c "ls /tmp/dotnet-diagnostic-$young-*" >/dev/null 2>&1 || fail "the service does not start"
 # It is as old as its socket; on a busy host all this may have taken a second.
 touch "/tmp/dotnet-diagnostic-$young-"*

@@ -204,6 +204,17 @@ Test(verdicts_requests, clients_that_give_up_are_no_sign_of_health)
 	}
 }
 
+/* Ten slices in which all clients give up before they are answered. */
+static void build_given_up(struct model *m, uint32_t e)
+{
+	for (uint32_t i = 0; i < 10; i++)
+		build_service(m, &(struct model_service){.slice = i,
+							 .endpoint = e,
+							 .in_progress = 8,
+							 .oldest_ns = 290 * MS,
+							 .served = {.begun = 26, .abandoned = 26}});
+}
+
 /* It waits a little behind its clients, but that is not why nobody is answered. */
 Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
 {
@@ -213,12 +224,7 @@ Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
 	struct judged j;
 
 	build_books(m, 10);
-	for (uint32_t i = 0; i < 10; i++)
-		build_service(m, &(struct model_service){.slice = i,
-							 .endpoint = e,
-							 .in_progress = 8,
-							 .oldest_ns = 290 * MS,
-							 .served = {.begun = 26, .abandoned = 26}});
+	build_given_up(m, e);
 	j = judged_of(m);
 	judged_expect(&j, p, VERDICT_INELASTIC);
 	judged_free(&j);
@@ -237,12 +243,7 @@ static struct judged beside_a_spinner(const char *comm, uint64_t on_cpu_ns, uint
 						  .voluntary = 120,
 						  .involuntary = 5000});
 	build_books(m, 10);
-	for (uint32_t i = 0; i < 10; i++)
-		build_service(m, &(struct model_service){.slice = i,
-							 .endpoint = e,
-							 .in_progress = 8,
-							 .oldest_ns = 290 * MS,
-							 .served = {.begun = 26, .abandoned = 26}});
+	build_given_up(m, e);
 	*ret_process = p;
 	return judged_of(m);
 }
