@@ -46,7 +46,7 @@ SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
 # so and make up the archive that the unit tests link.
-ROOMS      := base model names store judge output watch
+ROOMS      := base model isolate names store judge output watch
 SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
 SRC_TOP    := $(wildcard user/kernel/*.c user/collect/*.c user/commands/*.c)
 SRC_PERFMAP := $(wildcard perfmap/*.c)

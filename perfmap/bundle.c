@@ -294,6 +294,13 @@ void perfmap_bundle_free(struct perfmap_bundle *bundle)
 	free(bundle);
 }
 
+const struct perfmap_bundle_entry *perfmap_bundle_entries(const struct perfmap_bundle *bundle,
+							  size_t *ret_cnt)
+{
+	*ret_cnt = bundle->cnt;
+	return bundle->entries;
+}
+
 const struct perfmap_bundle_entry *perfmap_bundle_find(const struct perfmap_bundle *bundle,
 						       uint64_t offset)
 {

@@ -45,6 +45,10 @@ int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_p
 int perfmap_bundle_load(perfmap_image_read read, void *source, struct perfmap_bundle **ret_bundle);
 void perfmap_bundle_free(struct perfmap_bundle *bundle);
 
+/* All entries by offset, borrowed. */
+const struct perfmap_bundle_entry *perfmap_bundle_entries(const struct perfmap_bundle *bundle,
+							  size_t *ret_cnt);
+
 /* The uncompressed entry that holds an offset of the file, borrowed; or NULL. */
 const struct perfmap_bundle_entry *perfmap_bundle_find(const struct perfmap_bundle *bundle,
 						       uint64_t offset);

@@ -235,6 +235,26 @@ int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 	return 0;
 }
 
+int perfmap_image_function(const struct perfmap_image *image, uint32_t function,
+			   uint64_t *ret_offset, uint32_t *ret_bytes)
+{
+	uint32_t rva;
+
+	if (function >= image->starts_cnt)
+		return -ENOENT;
+	rva = image->starts[function];
+	for (uint32_t i = 0; i < image->pe.sections_cnt; i++) {
+		const struct perfmap_section *s = &image->pe.sections[i];
+
+		if (rva < s->rva || rva - s->rva >= s->bytes)
+			continue;
+		*ret_offset = (uint64_t)s->offset + (rva - s->rva);
+		*ret_bytes = end_of(image, function) - rva;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 size_t perfmap_image_functions(const struct perfmap_image *image)
 {
 	return image->starts_cnt;

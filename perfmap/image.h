@@ -54,6 +54,11 @@ void perfmap_image_free(struct perfmap_image *image);
 int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
+/* Where a function's code lies: offset in the image and length. 0, or -ENOENT: there is no such row, or
+ * its code is in no section. */
+int perfmap_image_function(const struct perfmap_image *image, uint32_t function,
+			   uint64_t *ret_offset, uint32_t *ret_bytes);
+
 /*
  * Puts the name of a function, byte for byte as a perf map has it for the same method compiled by
  * the JIT, but for the tier: "instance void [System.Private.CoreLib] System.Collections.Generic

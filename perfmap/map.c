@@ -8,6 +8,7 @@
 
 #include "perfmap/line.h"
 #include "perfmap/run.h"
+#include "perfmap/scan.h"
 
 /* Entries gathered before they are sorted: their sort keys still fit a second-level cache. */
 #define TAIL_ENTRIES_MAX (64u << 10)
@@ -39,13 +40,8 @@ struct perfmap {
 	size_t epoch_cnt, epoch_cap;
 	bool epoch_wanted; /* the next feed starts a new row */
 
-	char *partial; /* a line without its newline yet, from line_offset on */
-	size_t partial_len, partial_cap;
-	bool skipping;	      /* inside a line that is too long */
-	uint64_t line_offset; /* where the line being read begins */
-	uint64_t next_offset; /* where the next chunk must begin */
-	bool has_0x, has_any; /* what the first entry looked like */
-	bool open_name; /* the last line's name looks unfinished and its entry is last in tail */
+	struct perfmap_lines lines; /* of perfmap_feed() */
+	bool last_open; /* the entry given last is last in tail: its name may go on */
 	struct perfmap_counters counters;
 };
 
@@ -70,7 +66,7 @@ void perfmap_free(struct perfmap *map)
 		perfmap_run_clear(&map->runs[i]);
 	free(map->tail);
 	free(map->epochs_ns);
-	free(map->partial);
+	perfmap_lines_clear(&map->lines);
 	free(map);
 }
 
@@ -90,23 +86,6 @@ static int reserve(void *array, size_t *cap, size_t wanted, size_t elem_bytes)
 	*(void **)array = p;
 	*cap = grown;
 	return 0;
-}
-
-static uint32_t name_check(const char *name, size_t len)
-{
-	uint64_t h = len * 0x9e3779b97f4a7c15ull, word;
-	size_t i;
-
-	for (i = 0; i + 8 <= len; i += 8) {
-		memcpy(&word, name + i, 8);
-		h = (h ^ word) * 0xd6e8feb86659fd93ull;
-		h ^= h >> 32;
-	}
-	word = 0;
-	memcpy(&word, name + i, len - i);
-	h = (h ^ word) * 0xd6e8feb86659fd93ull;
-	h ^= h >> 32;
-	return (uint32_t)h ? (uint32_t)h : 1;
 }
 
 /* Merges the newest runs as long as the one before is less than ratio times as long. */
@@ -144,7 +123,7 @@ static int sort_tail(struct perfmap *map)
 	map->counters.repeated += repeated;
 	map->entry_cnt -= repeated;
 	map->tail_cnt = 0;
-	map->open_name = false;
+	map->last_open = false;
 	return 0;
 }
 
@@ -186,126 +165,42 @@ static int add_entry(struct perfmap *map, const struct perfmap_entry *entry)
 	return 0;
 }
 
-/* A name that ends like this is whole: argument list, tier tag, stub's owner. */
-static bool ends_whole(const char *name, size_t len)
+/* The name of the last entry goes on in another line. */
+static void continue_name(struct perfmap *map, const struct perfmap_entry *row)
 {
-	return len && (name[len - 1] == ')' || name[len - 1] == ']' || name[len - 1] == '>');
-}
+	struct perfmap_entry *last = map->tail_cnt ? &map->tail[map->tail_cnt - 1] : NULL;
 
-static bool is_text(const char *s, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (((unsigned char)s[i] < 0x20 && s[i] != '\t' && s[i] != '\r') || s[i] == 0x7f ||
-		    (unsigned char)s[i] >= 0x80)
-			return false;
-	}
-	return true;
-}
-
-static void take_other_line(struct perfmap *map, const char *text, size_t len)
-{
-	struct perfmap_entry *last;
-	uint64_t length;
-
-	if (!is_text(text, len)) {
-		map->counters.damaged++;
-		map->open_name = false;
+	if (!map->last_open || !last || last->offset != row->offset)
 		return;
-	}
-	if (!map->open_name) {
-		map->counters.unknown++;
-		return;
-	}
-	last = &map->tail[map->tail_cnt - 1];
-	length = map->line_offset + len - last->offset;
-	last->length = length < PERFMAP_RAW_BYTES_MAX ? (uint16_t)length : PERFMAP_RAW_BYTES_MAX;
+	last->length = row->length;
 	last->check = 0;
 	map->counters.continued++;
-	map->open_name = !ends_whole(text, len);
 }
 
-/* A whole line, without its newline, that begins at map->line_offset. */
-static int take_line(struct perfmap *map, const char *text, size_t len)
+static int take_row(void *arg, const struct perfmap_entry *row)
 {
-	struct perfmap_entry entry = {0};
-	struct perfmap_line line;
-	const char *name;
-	size_t whole;
+	struct perfmap *map = arg;
+	struct perfmap_entry entry = *row;
 	int err;
 
-	if (perfmap_line_parse(text, len, &line) || (!line.has_0x && map->has_any && map->has_0x)) {
-		take_other_line(map, text, len);
+	if (row->flags & PERFMAP_ROW_CONTINUES) {
+		continue_name(map, row);
 		return 0;
 	}
-	if (!map->has_any) {
-		map->has_any = true;
-		map->has_0x = line.has_0x;
-	}
-	if (line.skipped)
-		map->counters.damaged++;
-	map->open_name = false;
-	if (map->line_offset + len > PERFMAP_FILE_BYTES_MAX) {
-		map->counters.over_limit++;
-		return 0;
-	}
-	name = text + line.name_offset;
-	whole = len - line.skipped;
-	entry.start = line.start;
-	entry.size_bytes = (uint32_t)line.size_bytes;
-	entry.offset = (uint32_t)(map->line_offset + line.skipped);
 	entry.epoch = (uint32_t)(map->epoch_cnt - 1);
-	entry.length = whole < PERFMAP_RAW_BYTES_MAX ? (uint16_t)whole : PERFMAP_RAW_BYTES_MAX;
-	entry.check = whole <= PERFMAP_RAW_BYTES_MAX ? name_check(name, line.name_len) : 0;
-	entry.flags = perfmap_line_is_stub(name, line.name_len) ? PERFMAP_ENTRY_STUB : 0;
+	entry.flags = row->flags & PERFMAP_ENTRY_STUB;
 	err = add_entry(map, &entry);
-	map->open_name = !err && map->tail_cnt && !ends_whole(name, line.name_len) &&
-			 map->tail[map->tail_cnt - 1].offset == entry.offset;
+	map->last_open =
+		!err && map->tail_cnt && map->tail[map->tail_cnt - 1].offset == entry.offset;
 	return err;
 }
 
-/* Adds to the line whose newline has not come yet. */
-static int keep_partial(struct perfmap *map, const char *bytes, size_t len)
+static void count(struct perfmap *map, const struct perfmap_scanned *scanned)
 {
-	int err;
-
-	if (map->skipping)
-		return 0;
-	if (map->partial_len + len > PERFMAP_LINE_BYTES_MAX) {
-		map->skipping = true;
-		map->partial_len = 0;
-		map->counters.too_long++;
-		return 0;
-	}
-	err = reserve(&map->partial, &map->partial_cap, map->partial_len + len, 1);
-	if (err) {
-		map->skipping = true;
-		map->partial_len = 0;
-		return err;
-	}
-	memcpy(map->partial + map->partial_len, bytes, len);
-	map->partial_len += len;
-	return 0;
-}
-
-/* The newline has come, after len more bytes. */
-static int finish_line(struct perfmap *map, const char *bytes, size_t len)
-{
-	int err = 0;
-
-	if (map->partial_len || map->skipping || len > PERFMAP_LINE_BYTES_MAX) {
-		err = keep_partial(map, bytes, len);
-		if (!map->skipping)
-			err = take_line(map, map->partial, map->partial_len);
-		else
-			map->open_name = false;
-	} else {
-		err = take_line(map, bytes, len);
-	}
-	map->partial_len = 0;
-	map->skipping = false;
-	return err;
+	map->counters.damaged += scanned->damaged;
+	map->counters.unknown += scanned->unknown;
+	map->counters.too_long += scanned->too_long;
+	map->counters.over_limit += scanned->too_far;
 }
 
 static int begin_epoch(struct perfmap *map, uint64_t seen_ns)
@@ -326,37 +221,43 @@ static int begin_epoch(struct perfmap *map, uint64_t seen_ns)
 int perfmap_feed(struct perfmap *map, const char *bytes, size_t len, uint64_t file_offset,
 		 uint64_t seen_ns)
 {
-	const char *p = bytes, *end = bytes + len, *newline;
-	int err, first_err;
+	int err;
 
-	if (file_offset != map->next_offset)
+	if (file_offset != map->lines.next_offset)
 		return -EINVAL;
 	if (!len)
 		return 0;
-	first_err = begin_epoch(map, seen_ns);
-	if (first_err)
-		return first_err;
-	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
-		err = finish_line(map, p, (size_t)(newline - p));
-		first_err = first_err ? first_err : err;
-		p = newline + 1;
-		map->line_offset = file_offset + (size_t)(p - bytes);
-		if (p == end)
-			break;
-	}
-	if (p < end) {
-		err = keep_partial(map, p, (size_t)(end - p));
-		first_err = first_err ? first_err : err;
-	}
-	map->next_offset = file_offset + len;
-	return first_err;
+	err = begin_epoch(map, seen_ns);
+	if (err)
+		return err;
+	map->lines.sink = take_row;
+	map->lines.arg = map;
+	map->lines.scanned = (struct perfmap_scanned){0};
+	err = perfmap_lines_feed(&map->lines, bytes, len, file_offset);
+	count(map, &map->lines.scanned);
+	return err;
+}
+
+int perfmap_take(struct perfmap *map, const struct perfmap_entry *rows, size_t cnt,
+		 const struct perfmap_scanned *scanned, uint64_t seen_ns)
+{
+	int err;
+
+	if (scanned->rewritten)
+		perfmap_rewritten(map);
+	count(map, scanned);
+	if (!cnt)
+		return 0;
+	err = begin_epoch(map, seen_ns);
+	for (size_t i = 0; !err && i < cnt; i++)
+		err = take_row(map, &rows[i]);
+	return err;
 }
 
 void perfmap_rewritten(struct perfmap *map)
 {
-	map->next_offset = map->line_offset = 0;
-	map->partial_len = 0;
-	map->skipping = map->open_name = map->has_any = false;
+	perfmap_lines_restart(&map->lines);
+	map->last_open = false;
 	map->epoch_wanted = true;
 	map->counters.rewrites++;
 }
@@ -537,7 +438,7 @@ int perfmap_read_name(const struct perfmap_hit *hit, int fd, char *buf, size_t c
 		return (int)got;
 	if ((size_t)got < want)
 		return -ESTALE;
-	if (hit->check && want == name_len && name_check(buf, want) != hit->check)
+	if (hit->check && want == name_len && perfmap_name_check(buf, want) != hit->check)
 		return -ESTALE;
 	buf[want] = 0;
 	*ret_len = want;
@@ -559,11 +460,6 @@ void perfmap_limit(struct perfmap *map, size_t entries_max)
 	map->entries_max = entries_max < PERFMAP_ENTRIES_MAX ? entries_max : PERFMAP_ENTRIES_MAX;
 }
 
-bool perfmap_in_long_line(const struct perfmap *map)
-{
-	return map->skipping;
-}
-
 size_t perfmap_entries(const struct perfmap *map)
 {
 	return map->entry_cnt;
@@ -571,7 +467,7 @@ size_t perfmap_entries(const struct perfmap *map)
 
 size_t perfmap_memory_bytes(const struct perfmap *map)
 {
-	size_t i, bytes = sizeof(*map) + map->partial_cap;
+	size_t i, bytes = sizeof(*map) + map->lines.partial_cap;
 
 	for (i = 0; i < map->run_cnt; i++)
 		bytes += perfmap_run_bytes(&map->runs[i]);

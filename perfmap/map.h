@@ -66,6 +66,17 @@ void perfmap_free(struct perfmap *map);
 int perfmap_feed(struct perfmap *map, const char *bytes, size_t len, uint64_t file_offset,
 		 uint64_t seen_ns);
 
+struct perfmap_entry;
+struct perfmap_scanned;
+
+/*
+ * Takes in rows that perfmap_scan() made, perhaps in another process: in the order in which it gave them,
+ * with what it says of their lines. Rows may say anything. Not to be mixed with perfmap_feed().
+ * 0 or -ENOMEM.
+ */
+int perfmap_take(struct perfmap *map, const struct perfmap_entry *rows, size_t cnt,
+		 const struct perfmap_scanned *scanned, uint64_t seen_ns);
+
 /*
  * The file was truncated and is written anew: the next chunk comes from offset 0. Old entries stay
  * and go on answering for their time; perfmap_read_name() tells whether their line is still there.
@@ -103,9 +114,6 @@ struct perfmap_counters perfmap_counters(const struct perfmap *map);
 
 /* Lowers the number of entries that it may hold, PERFMAP_ENTRIES_MAX at first; those held stay. */
 void perfmap_limit(struct perfmap *map, size_t entries_max);
-
-/* True inside a line that is longer than PERFMAP_LINE_BYTES_MAX by now. */
-bool perfmap_in_long_line(const struct perfmap *map);
 
 /* Entries held, and the memory that they and their index take. */
 size_t perfmap_entries(const struct perfmap *map);

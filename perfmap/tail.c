@@ -3,21 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define CHUNK_BYTES (1u << 20)
-/* Last bytes read, compared before reading on: a file that was truncated and has grown past our
- * offset since has others there (it holds addresses of code, hardly the same twice). */
-#define MARK_BYTES 64u
 
 struct perfmap_tail {
 	int fd;
 	struct perfmap *map;
-	uint64_t offset;
-	char mark[MARK_BYTES]; /* the mark_len bytes before offset */
-	size_t mark_len;
+	struct perfmap_cursor cursor;
 };
 
 struct perfmap_tail *perfmap_tail_new(int fd)
@@ -46,107 +37,59 @@ void perfmap_tail_free(struct perfmap_tail *tail)
 	free(tail);
 }
 
-/* pread() that a signal does not cut short: bytes read, or negative errno. */
-static ssize_t read_some(int fd, char *buf, size_t len, uint64_t offset)
+/* Rows of one call. */
+struct rows {
+	struct perfmap_entry *rows;
+	size_t cnt, cap;
+};
+
+static int keep_row(void *arg, const struct perfmap_entry *row)
 {
-	ssize_t n;
+	struct rows *r = arg;
 
-	do {
-		n = pread(fd, buf, len, (off_t)offset);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
+	if (r->cnt == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 256;
+		struct perfmap_entry *rows = reallocarray(r->rows, cap, sizeof(*rows));
 
-static void set_mark(struct perfmap_tail *tail, const char *bytes, size_t len)
-{
-	size_t keep;
-
-	if (len >= MARK_BYTES) {
-		memcpy(tail->mark, bytes + len - MARK_BYTES, MARK_BYTES);
-		tail->mark_len = MARK_BYTES;
-		return;
+		if (!rows)
+			return -ENOMEM;
+		r->rows = rows;
+		r->cap = cap;
 	}
-	keep = MARK_BYTES - len < tail->mark_len ? MARK_BYTES - len : tail->mark_len;
-	memmove(tail->mark, tail->mark + tail->mark_len - keep, keep);
-	memcpy(tail->mark + keep, bytes, len);
-	tail->mark_len = keep + len;
-}
-
-/* 1 when what lies before our offset is no longer what was read there, 0, or negative errno. */
-static int was_rewritten(const struct perfmap_tail *tail, uint64_t size)
-{
-	char now[MARK_BYTES];
-	ssize_t n;
-
-	if (size < tail->offset)
-		return 1;
-	/* Nothing was read yet, or nothing was written since. */
-	if (size == tail->offset)
-		return 0;
-	n = read_some(tail->fd, now, tail->mark_len, tail->offset - tail->mark_len);
-	if (n < 0)
-		return (int)n;
-	return (size_t)n != tail->mark_len || memcmp(now, tail->mark, tail->mark_len);
-}
-
-static int read_on(struct perfmap_tail *tail, uint64_t size, uint64_t seen_ns, size_t max_bytes,
-		   size_t *ret_bytes)
-{
-	size_t total = 0, want;
-	char *chunk;
-	ssize_t n;
-	int err = 0;
-
-	want = size - tail->offset < CHUNK_BYTES ? (size_t)(size - tail->offset) : CHUNK_BYTES;
-	chunk = malloc(want);
-	if (!chunk)
-		return -ENOMEM;
-	while (total < max_bytes && tail->offset < size) {
-		n = read_some(tail->fd, chunk, want, tail->offset);
-		if (n <= 0) {
-			err = (int)n;
-			break;
-		}
-		err = perfmap_feed(tail->map, chunk, (size_t)n, tail->offset, seen_ns);
-		set_mark(tail, chunk, (size_t)n);
-		tail->offset += (size_t)n;
-		total += (size_t)n;
-		if (err || perfmap_in_long_line(tail->map))
-			break;
-	}
-	free(chunk);
-	if (!err)
-		*ret_bytes = total;
-	return err;
+	r->rows[r->cnt++] = *row;
+	return 0;
 }
 
 int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max_bytes,
 			 size_t *ret_bytes, bool *ret_more)
 {
-	struct stat st;
-	uint64_t size;
-	int rewritten, err;
+	struct perfmap_scanned scanned;
+	struct rows r = {0};
+	int err = perfmap_scan(tail->fd, &tail->cursor, max_bytes, keep_row, &r, &scanned);
 
-	if (fstat(tail->fd, &st))
-		return -errno;
-	size = (uint64_t)st.st_size;
-	if (size > PERFMAP_FILE_BYTES_MAX)
-		size = PERFMAP_FILE_BYTES_MAX;
-	rewritten = was_rewritten(tail, size);
-	if (rewritten < 0)
-		return rewritten;
-	if (rewritten) {
-		perfmap_rewritten(tail->map);
-		tail->offset = 0;
-		tail->mark_len = 0;
-	}
-	if (tail->offset == size) {
-		*ret_bytes = 0;
-		*ret_more = false;
-		return 0;
-	}
-	err = read_on(tail, size, seen_ns, max_bytes, ret_bytes);
-	*ret_more = tail->offset < size;
+	if (!err)
+		err = perfmap_take(tail->map, r.rows, r.cnt, &scanned, seen_ns);
+	free(r.rows);
+	if (err)
+		return err;
+	*ret_bytes = scanned.bytes;
+	*ret_more = scanned.more;
+	return 0;
+}
+
+const struct perfmap_cursor *perfmap_tail_cursor(const struct perfmap_tail *tail)
+{
+	return &tail->cursor;
+}
+
+int perfmap_tail_take(struct perfmap_tail *tail, const struct perfmap_entry *rows, size_t cnt,
+		      const struct perfmap_scanned *scanned, const struct perfmap_cursor *cursor,
+		      uint64_t seen_ns)
+{
+	int err = perfmap_take(tail->map, rows, cnt, scanned, seen_ns);
+
+	if (!err)
+		tail->cursor = *cursor;
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "perfmap/map.h"
+#include "perfmap/scan.h"
 
 struct perfmap_tail;
 
@@ -31,6 +32,15 @@ void perfmap_tail_free(struct perfmap_tail *tail);
  */
 int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max_bytes,
 			 size_t *ret_bytes, bool *ret_more);
+
+/*
+ * The same in two halves, so that another process can do the first one: that one calls perfmap_scan() on
+ * the file with a copy of the cursor, and what it gives is taken here. 0 or -ENOMEM.
+ */
+const struct perfmap_cursor *perfmap_tail_cursor(const struct perfmap_tail *tail);
+int perfmap_tail_take(struct perfmap_tail *tail, const struct perfmap_entry *rows, size_t cnt,
+		      const struct perfmap_scanned *scanned, const struct perfmap_cursor *cursor,
+		      uint64_t seen_ns);
 
 /* The entries, for perfmap_find(); borrowed until perfmap_tail_free(). */
 struct perfmap *perfmap_tail_map(struct perfmap_tail *tail);

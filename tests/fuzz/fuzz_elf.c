@@ -18,8 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		return 0;
 	if (!elf_identify(fd, &identity) && !elf_load(fd, &identity, &table)) {
+		int scratch_fd = memfd_create("scratch", MFD_CLOEXEC);
+
 		elf_add_debug(table, fd);
-		elf_add_debugdata(table, fd);
+		elf_add_debugdata(table, fd, scratch_fd);
+		close(scratch_fd);
 		for (uint64_t offset = 0; offset < size; offset += 16)
 			if (elf_find(table, offset, &place) && place.name)
 				demangle_name(place.name, readable);

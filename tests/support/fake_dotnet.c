@@ -38,7 +38,7 @@ void fake_dotnet_begin(const char *maps)
 	fake_process(&proc, &p);
 	cr_assert_eq(mkdir(fake_dotnet_path("root/tmp"), 0777), 0);
 	cr_assert_eq(mkdir(fake_dotnet_path("fd"), 0777), 0);
-	cr_assert_eq(asker_init(&asker, proc.path, LOOK_NS), 0);
+	cr_assert_eq(asker_init(&asker, NULL, proc.path, LOOK_NS), 0);
 }
 
 void fake_dotnet_end(void)

@@ -207,7 +207,7 @@ struct fake_node {
 static void node_make(struct fake_node *f)
 {
 	fake_proc_make(&f->files);
-	cr_assert_eq(asker_init(&f->asker, f->files.path, 3000000000ull), 0);
+	cr_assert_eq(asker_init(&f->asker, NULL, f->files.path, 3000000000ull), 0);
 	f->node = node_new(&f->asker, f->files.path);
 	f->m = model_new();
 	cr_assert(f->node && f->m);
@@ -334,7 +334,7 @@ Test(node, without_the_right_to_read_a_container_has_no_name)
 		  !chmod(f.files.path, 0755));
 	if (!user)
 		cr_assert_eq(seteuid(65534), 0);
-	cr_assert_eq(asker_init(&f.asker, f.files.path, 3000000000ull), 0);
+	cr_assert_eq(asker_init(&f.asker, NULL, f.files.path, 3000000000ull), 0);
 	f.node = node_new(&f.asker, f.files.path);
 	f.m = model_new();
 	cr_assert(f.node && f.m);

@@ -4,6 +4,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -200,12 +201,14 @@ static size_t pack(const void *bytes, size_t len, uint32_t preset, uint8_t *pack
 /* Keeps the file open, as the job does. */
 static struct elf_table *load_packed(int fd, enum model_reason *ret_reason)
 {
+	int scratch_fd = memfd_create("scratch", MFD_CLOEXEC);
 	struct elf_table *table;
 	struct elf_identity identity;
 
 	cr_assert_eq(elf_identify(fd, &identity), REASON_NAMED);
 	cr_assert_eq(elf_load(fd, &identity, &table), REASON_NAMED);
-	*ret_reason = elf_add_debugdata(table, fd);
+	*ret_reason = elf_add_debugdata(table, fd, scratch_fd);
+	close(scratch_fd);
 	return table;
 }
 

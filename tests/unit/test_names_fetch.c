@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/message.h"
 #include "names/fetch.h"
 #include "names_support.h"
 
@@ -57,7 +59,8 @@ static void host_make(struct fake_proc *proc)
 Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 {
 	int held = open("/dev/zero", O_RDONLY), fd, sockets = 0;
-	struct fetch *f = fetch_new(10000000000u);
+	struct nursery *n = nursery_new();
+	struct fetch *f = fetch_new(n, 10000000000u);
 	struct fetch_request *request;
 	struct fetch_reply reply;
 	struct fake_proc proc;
@@ -67,7 +70,7 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert_eq(reply.error, 0);
 	if (fd >= 0)
 		close(fd);
@@ -87,13 +90,15 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 	closedir(dir);
 	close(held);
 	fetch_free(f);
+	nursery_free(n);
 	free(request);
 	fake_proc_remove(&proc);
 }
 
 Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 {
-	struct fetch *f = fetch_new(DEADLINE_NS);
+	struct nursery *nurse = nursery_new();
+	struct fetch *f = fetch_new(nurse, DEADLINE_NS);
 	struct fetch_request *bad, *good;
 	pid_t nursery, stopped[FETCH_MAX_HUNG_KEY];
 	struct fetch_reply reply;
@@ -105,26 +110,27 @@ Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 	good = map_request(&proc, 2);
 	nursery = newest_child_of(getpid());
 	while (n < FETCH_MAX_HUNG_KEY) {
-		cr_assert_eq(fetch_ask(f, good, -1, &reply, &fd), 0);
+		cr_assert_eq(fetch_ask(f, good, -1, -1, &reply, &fd), 0);
 		if (fd >= 0)
 			close(fd);
 		stopped[n] = newest_child_of(nursery);
 		kill(stopped[n++], SIGSTOP);
-		cr_assert_eq(fetch_ask(f, bad, -1, &reply, &fd), -ETIMEDOUT);
+		cr_assert_eq(fetch_ask(f, bad, -1, -1, &reply, &fd), -ETIMEDOUT);
 	}
 	cr_expect_eq(fetch_timeouts(f), FETCH_MAX_HUNG_KEY);
-	cr_expect_eq(fetch_ask(f, bad, -1, &reply, &fd), -EBUSY);
-	cr_expect_eq(fetch_ask(f, good, -1, &reply, &fd), 0, "others are served");
+	cr_expect_eq(fetch_ask(f, bad, -1, -1, &reply, &fd), -EBUSY);
+	cr_expect_eq(fetch_ask(f, good, -1, -1, &reply, &fd), 0, "others are served");
 	if (fd >= 0)
 		close(fd);
 	for (int i = 0; i < n; i++)
 		kill(stopped[i], SIGCONT);
-	while ((err = fetch_ask(f, bad, -1, &reply, &fd)) == -EBUSY)
+	while ((err = fetch_ask(f, bad, -1, -1, &reply, &fd)) == -EBUSY)
 		usleep(1000);
 	cr_expect_eq(err, 0);
 	if (fd >= 0)
 		close(fd);
 	fetch_free(f);
+	nursery_free(nurse);
 	free(bad);
 	free(good);
 	fake_proc_remove(&proc);
@@ -132,7 +138,8 @@ Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 
 Test(fetch, its_end_waits_for_nobody)
 {
-	struct fetch *f = fetch_new(DEADLINE_NS);
+	struct nursery *n = nursery_new();
+	struct fetch *f = fetch_new(n, DEADLINE_NS);
 	struct fetch_request *request;
 	struct fetch_reply reply;
 	struct fake_proc proc;
@@ -141,15 +148,16 @@ Test(fetch, its_end_waits_for_nobody)
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
 	if (fd >= 0)
 		close(fd);
 	server = newest_child_of(newest_child_of(getpid()));
 	kill(server, SIGSTOP);
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), -ETIMEDOUT);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), -ETIMEDOUT);
 	fetch_free(f);
 	cr_expect_eq(kill(server, 0), 0, "is left behind");
 	kill(server, SIGCONT);
+	nursery_free(n);
 	free(request);
 	fake_proc_remove(&proc);
 }
@@ -187,7 +195,7 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fake_proc proc;
 		char path[256];
-		int fd;
+		int fd, way[2];
 
 		fake_proc_make(&proc);
 		fake_process(&proc, &p);
@@ -197,23 +205,26 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 			fake_text(&proc, path, "symbols");
 		}
 		request->candidate = rows[i].candidate;
-		fetch_serve(request, -1, &reply, &fd);
-		cr_expect_eq(fd >= 0, rows[i].found, "%s", rows[i].name);
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, way), 0);
+		fetch_serve(request, -1, way[0], &reply, &fd);
+		cr_expect_eq(fd, -1, "%s: it is never the caller's", rows[i].name);
+		cr_expect_eq(message_wait(way[1], 0), rows[i].found, "%s", rows[i].name);
 		cr_expect_eq(!reply.reason, rows[i].found, "%s: %d", rows[i].name, reply.reason);
-		if (fd >= 0)
-			close(fd);
+		close(way[0]);
+		close(way[1]);
 		fake_proc_remove(&proc);
 	}
 	request->candidate = 2;
 	request->debuglink[0] = '\0';
-	fetch_serve(request, -1, &reply, &(int){-1});
+	fetch_serve(request, -1, -1, &reply, &(int){-1});
 	cr_expect_eq(reply.reason, REASON_FILE_GONE, "no link, no place");
 	free(request);
 }
 
 Test(fetch, directories_are_held_of_living_processes_only)
 {
-	struct fetch *f = fetch_new(10000000000u);
+	struct nursery *n = nursery_new();
+	struct fetch *f = fetch_new(n, 10000000000u);
 	struct fetch_request *request;
 	struct fetch_reply reply;
 	struct stat held, root;
@@ -223,7 +234,7 @@ Test(fetch, directories_are_held_of_living_processes_only)
 	host_make(&proc);
 	request = map_request(&proc, 1);
 	request->what = FETCH_HOLD;
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert(!reply.error && fd >= 0);
 	cr_expect_eq(reply.ns_pid, 7);
 	cr_assert_eq(fstat(fd, &held), 0);
@@ -232,15 +243,16 @@ Test(fetch, directories_are_held_of_living_processes_only)
 	cr_expect(reply.dev == root.st_dev && reply.ino == root.st_ino);
 	close(fd);
 	request->directory = 1;
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ENOENT, "no setting names it");
 	cr_expect_eq(fd, -1);
 	request->directory = 0;
 	request->target.exited = true;
-	cr_assert_eq(fetch_ask(f, request, -1, &reply, &fd), 0);
+	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ESRCH);
 	cr_expect_eq(fd, -1);
 	fetch_free(f);
+	nursery_free(n);
 	free(request);
 	fake_proc_remove(&proc);
 }

@@ -204,7 +204,7 @@ struct room {
 static void room_make(struct room *r)
 {
 	host_with_tmp(&r->h);
-	cr_assert_eq(asker_init(&r->asker, r->h.proc.path, 10000000000ull), 0);
+	cr_assert_eq(asker_init(&r->asker, NULL, r->h.proc.path, 10000000000ull), 0);
 	r->hold = hold_new(&r->asker);
 	cr_assert(r->hold);
 }

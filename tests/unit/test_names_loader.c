@@ -174,7 +174,7 @@ Test(asker, a_process_that_hangs_is_not_asked_again)
 
 	sem_init(&gate, 0, 0);
 	/* Long enough for a thread to get a CPU on a busy machine. */
-	cr_assert_eq(asker_init(&a, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
+	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
 	cr_assert_eq(asker_run(&a, 5, &job_new(&gate, &released)->base, &left),
 		     REASON_FILE_TIMEOUT);
 	cr_assert_null(left);
@@ -209,7 +209,7 @@ Test(asker, waiting_is_bounded_for_a_process_and_in_sum)
 	struct job *job = job_new(NULL, &released);
 
 	job->base.run = job_dawdle;
-	cr_assert_eq(asker_init(&a, "/nowhere", ASKER_PROCESS_NS), 0);
+	cr_assert_eq(asker_init(&a, NULL, "/nowhere", ASKER_PROCESS_NS), 0);
 	for (int i = 0; i < 100; i++)
 		asker_run(&a, 5, &job->base, &left);
 	cr_expect_leq(job->ran, 5, "%d jobs of one process", job->ran);
@@ -229,7 +229,7 @@ Test(asker, one_look_up_may_take_its_deadline)
 {
 	struct asker a;
 
-	cr_assert_eq(asker_init(&a, "/nowhere", 2 * ASKER_SLICE_NS), 0);
+	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 2 * ASKER_SLICE_NS), 0);
 	a.spent_ns = ASKER_SLICE_NS;
 	cr_expect(!asker_is_spent(&a));
 	a.spent_ns = 2 * ASKER_SLICE_NS;

@@ -334,6 +334,7 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 static int open_rooms(struct collector *c)
 {
 	struct names_options names = {
+		.nursery = c->nursery,
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
 	};
@@ -374,7 +375,9 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	}
 	if (err)
 		goto out;
-	err = open_rooms(c);
+	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
+	c->nursery = nursery_new();
+	err = c->nursery ? open_rooms(c) : -errno;
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
 		goto out;
@@ -558,6 +561,7 @@ void collector_free(struct collector *c)
 		return;
 	session_free(c->session);
 	close_rooms(c);
+	nursery_free(c->nursery);
 	cgroup_select_clear(&c->cgroups);
 	free(c->online);
 	free(c->steal_ns);

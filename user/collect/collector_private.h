@@ -10,6 +10,7 @@
 #include "kernel/session.h"
 #include "model/cpu_time.h"
 #include "model/ingest.h"
+#include "isolate/nursery.h"
 #include "names/names.h"
 
 struct collector {
@@ -18,6 +19,7 @@ struct collector {
 	struct session *session;
 	struct model *model;
 	struct ingest *ingest;
+	struct nursery *nursery;
 	struct names *names;
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;

@@ -270,7 +270,7 @@ int command_doctor(int argc, char **argv)
 	if (rc)
 		return rc;
 	/* Forks: before there are BPF objects (names/fetch.h). */
-	err = asker_init(&asker, "/proc", DEADLINE_NS);
+	err = asker_init(&asker, NULL, "/proc", DEADLINE_NS);
 	if (err) {
 		log_error("no helper process: %s", strerror(-err));
 		return EXIT_FAILED;

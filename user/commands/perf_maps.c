@@ -260,7 +260,7 @@ struct perf_maps *perf_maps_new(void)
 
 	if (!p)
 		return NULL;
-	err = asker_init(&p->asker, "/proc", LOOK_NS);
+	err = asker_init(&p->asker, NULL, "/proc", LOOK_NS);
 	if (err) {
 		asker_clear(&p->asker);
 		free(p);

@@ -199,7 +199,7 @@ static int run_switch(const struct arguments *a, bool enable)
 {
 	switch_fn change = enable ? dotnet_enable : dotnet_disable;
 	struct asker asker;
-	int err = asker_init(&asker, "/proc", PERFMAP_LOOK_NS), code = EXIT_OK;
+	int err = asker_init(&asker, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_OK;
 
 	if (err) {
 		log_error("%s", strerror(-err));

@@ -279,7 +279,7 @@ int perfmap_status(const struct perfmap_status_options *options)
 {
 	struct status s = {.options = options};
 	struct asker asker;
-	int err = asker_init(&asker, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
+	int err = asker_init(&asker, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
 
 	asker.stop = &stop_requested;
 	if (!err)

@@ -76,6 +76,8 @@ enum model_reason {
 	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
 	REASON_BROKEN = 26,	/* the walk lost the way there: code without frame pointers */
 	REASON_COMPRESSED = 27, /* precompiled code unpacked from a single-file program */
+	REASON_FILE_COSTLY = 28, /* reading it takes more work than a file may cause */
+	REASON_BUDGET = 29,	 /* its user or container has used up what naming may cost */
 	REASON_CNT
 };
 

@@ -14,6 +14,8 @@
 #define ROUNDS_MAX 64
 /* Look-ups between two refills of the budget of waiting: nothing waits here, unlike a recording. */
 #define LOOKUPS_A_REFILL 256
+/* For files that are being read. */
+#define AWAIT_NS 200000000ull
 
 /* One place of code: an address of a process, from a time on. */
 struct place {
@@ -160,8 +162,10 @@ static int look_up_all(struct work *w)
 		if (!left || left >= before)
 			break;
 	}
-	for (int i = 0; i < ROUNDS_MAX && names_waiting(w->names) && !is_stopped(w); i++)
+	for (int i = 0; i < ROUNDS_MAX && names_waiting(w->names) && !is_stopped(w); i++) {
+		names_await(w->names, AWAIT_NS);
 		names_tail(w->names, w->fresh, later_ns(w));
+	}
 	names_settle(w->names, w->fresh);
 	return is_stopped(w) ? -EINTR : 0;
 }

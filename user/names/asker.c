@@ -2,8 +2,11 @@
 #include "names/asker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +17,7 @@
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/hold.h"
+#include "names/parse.h"
 #include "names/proc.h"
 #include "names/symbol_dirs.h"
 
@@ -23,28 +27,47 @@
 /* Only what took longer than that is booked against a process. */
 #define TELLING_NS 1000000u
 
-int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns)
+/* A deadline longer than the budgets stretches them: tests on slow machines. */
+static uint64_t budget(uint64_t ns, uint64_t deadline_ns)
 {
+	return deadline_ns > ns ? deadline_ns : ns;
+}
+
+int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
+	       uint64_t deadline_ns)
+{
+	struct workers_limits limits = {0};
+
 	*a = (struct asker){
-		.slice_ns = deadline_ns > ASKER_SLICE_NS ? deadline_ns : ASKER_SLICE_NS,
-		.process_ns = deadline_ns > ASKER_PROCESS_NS ? deadline_ns : ASKER_PROCESS_NS,
+		.slice_ns = budget(ASKER_SLICE_NS, deadline_ns),
+		.process_ns = budget(ASKER_PROCESS_NS, deadline_ns),
+		.job_ns = deadline_ns > ASKER_SLICE_NS ? deadline_ns : ASKER_JOB_NS,
+		.party_ns = budget(ASKER_PARTY_NS, deadline_ns),
+		.jobs_ns = budget(ASKER_JOBS_NS, deadline_ns),
 	};
 	if (snprintf(a->proc_path, sizeof(a->proc_path), "%s", proc_path) >=
 	    (int)sizeof(a->proc_path))
 		return -ENAMETOOLONG;
-	a->fetch = fetch_new(deadline_ns);
-	if (!a->fetch)
+	a->own_nursery = nursery ? NULL : nursery_new();
+	a->nursery = nursery ? nursery : a->own_nursery;
+	if (!a->nursery)
 		return -errno;
+	a->fetch = fetch_new(a->nursery, deadline_ns);
+	a->workers = workers_new(a->nursery, parse_do, &limits);
 	a->loader = loader_new(deadline_ns);
-	return a->loader ? 0 : -ENOMEM;
+	return a->fetch && a->workers && a->loader ? 0 : -ENOMEM;
 }
 
 void asker_clear(struct asker *a)
 {
 	loader_free(a->loader);
 	fetch_free(a->fetch);
+	workers_free(a->workers);
+	nursery_free(a->own_nursery);
 	free(a->hung);
 	free(a->spent);
+	free(a->waited);
+	free(a->parties);
 	*a = (struct asker){0};
 }
 
@@ -116,7 +139,7 @@ static enum model_reason may_ask(struct asker *a, uint32_t process)
 	return REASON_LIMIT;
 }
 
-static uint64_t now_ns(void)
+uint64_t asker_now_ns(void)
 {
 	struct timespec ts;
 
@@ -141,6 +164,8 @@ void asker_slice(struct asker *a)
 {
 	a->spent_cnt = 0;
 	a->spent_ns = 0;
+	a->waited_cnt = 0;
+	a->waited_ns = 0;
 }
 
 void asker_forget(struct asker *a, uint32_t process)
@@ -164,14 +189,14 @@ enum model_reason asker_run(struct asker *a, uint32_t process, struct loader_job
 			    struct loader_job **ret_job)
 {
 	enum model_reason reason = may_ask(a, process);
-	uint64_t start_ns = now_ns();
+	uint64_t start_ns = asker_now_ns();
 	int err;
 
 	*ret_job = job;
 	if (reason)
 		return reason;
 	err = loader_run(a->loader, job);
-	book(a, process, now_ns() - start_ns);
+	book(a, process, asker_now_ns() - start_ns);
 	if (!err)
 		return REASON_NAMED;
 	if (err != -ETIMEDOUT)
@@ -227,20 +252,30 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 				 const struct asker_target *target, struct fetch_request *request,
 				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd)
 {
+	bool is_file = request->what == FETCH_FILE || request->what == FETCH_DEBUG;
 	enum model_reason reason = may_ask(a, process);
-	uint64_t start_ns = now_ns();
-	int err;
+	uint64_t start_ns = asker_now_ns();
+	int way[2] = {-1, -1}, err;
 
 	*ret_fd = -1;
 	if (reason)
 		return reason;
+	if (is_file && !request->identity_only &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, way))
+		return REASON_LIMIT;
 	request->target = *target;
 	request->key = key_of(&request->target);
 	/* For files of a process that is gone; a map's descriptor is a copy or a folder. */
-	if (give_fd < 0 && a->hold && (request->what == FETCH_FILE || request->what == FETCH_DEBUG))
+	if (give_fd < 0 && a->hold && is_file)
 		give_fd = hold_root(a->hold, process);
-	err = fetch_ask(a->fetch, request, give_fd, ret_reply, ret_fd);
-	book(a, process, now_ns() - start_ns);
+	err = fetch_ask(a->fetch, request, give_fd, way[0], ret_reply, ret_fd);
+	book(a, process, asker_now_ns() - start_ns);
+	if (!err && !ret_reply->reason && way[1] >= 0) {
+		*ret_fd = take_fd(&way[1]);
+		ret_reply->in_socket = true;
+	}
+	cleanup_close(&way[0]);
+	cleanup_close(&way[1]);
 	if (!err)
 		return REASON_NAMED;
 	if (err == -EBUSY || err == -EAGAIN)
@@ -265,6 +300,155 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 	pids = pids_of(m, process);
 	return symbol_dirs_serve(a->symbols, request, &pids, ret_reply, ret_fd) ? REASON_NAMED
 										: reason;
+}
+
+/* --- who pays ---------------------------------------------------------------------------------- */
+
+/* Even: the keys of all others are odd, but for root's. */
+#define NOBODY_YET 2u
+
+/* The real user of a process; that of its directory may be root's for a process that hides. */
+static uint32_t uid_of(const struct asker *a, uint32_t tgid)
+{
+	_cleanup_close_ int fd = guard_process(a->proc_path, tgid);
+	char status[4096];
+	const char *line;
+
+	if (fd < 0 || guard_read(fd, "status", status, sizeof(status)) <= 0)
+		return UINT32_MAX;
+	/* The name of the process, in the first line, has its newlines escaped. */
+	line = strstr(status, "\nUid:\t");
+	return line ? (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : UINT32_MAX;
+}
+
+static uint64_t find_party(const struct asker *a, const struct model_process *p)
+{
+	const char *container = p->container_id;
+	bool is_session = p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
+	uint32_t uid = uid_of(a, p->tgid);
+
+	if (container && *container && !is_session)
+		return hash_bytes(container, strlen(container)) | 1;
+	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
+}
+
+uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
+{
+	while (a->parties_cnt <= process) {
+		if (GROW(a->parties, a->parties_cnt, a->parties_cap))
+			return NOBODY_YET;
+		a->parties[a->parties_cnt++] = NOBODY_YET;
+	}
+	if (a->parties[process] == NOBODY_YET)
+		a->parties[process] = find_party(a, &m->processes[process]);
+	return a->parties[process];
+}
+
+/* --- workers ----------------------------------------------------------------------------------- */
+
+struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32_t process,
+				  const struct parse_request *request)
+{
+	return workers_job_new(asker_party(a, m, process), request, parse_request_bytes(request),
+			       parse_has_result(request));
+}
+
+void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent)
+{
+	workers_submit(a->workers, job, urgent);
+}
+
+static struct asker_waited *waited_of(struct asker *a, uint64_t party)
+{
+	for (size_t i = a->waited_cnt; i-- > 0;)
+		if (a->waited[i].party == party)
+			return &a->waited[i];
+	if (GROW(a->waited, a->waited_cnt, a->waited_cap))
+		return NULL;
+	a->waited[a->waited_cnt] = (struct asker_waited){.party = party};
+	return &a->waited[a->waited_cnt++];
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void wait_job(struct asker *a, struct workers_job *job, uint64_t party)
+{
+	struct asker_waited *w = waited_of(a, party);
+	uint64_t start_ns = asker_now_ns(), ns = 0;
+
+	if (w && w->ns < a->party_ns && a->waited_ns < a->jobs_ns &&
+	    !workers_in_debt(a->workers, party))
+		ns = least(least(a->job_ns, a->party_ns - w->ns), a->jobs_ns - a->waited_ns);
+	if (!ns)
+		return;
+	workers_wait(a->workers, job, ns);
+	ns = asker_now_ns() - start_ns;
+	if (w && ns >= TELLING_NS) {
+		w->ns += ns;
+		a->waited_ns += ns;
+	}
+}
+
+enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
+				 const struct parse_reply **ret_reply)
+{
+	const struct parse_reply *reply;
+	size_t len;
+
+	if (workers_job_error(job) == -EINPROGRESS)
+		wait_job(a, job, party);
+	switch (workers_job_error(job)) {
+	case 0:
+		break;
+	case -EINPROGRESS:
+		a->deferred++;
+		return REASON_PENDING;
+	case -ETIME:
+		return REASON_FILE_COSTLY;
+	case -EPIPE: /* it died of the file */
+		return REASON_FILE_MALFORMED;
+	default:
+		return REASON_LIMIT;
+	}
+	reply = workers_job_reply(job, &len);
+	if (len != sizeof(*reply) || reply->reason >= REASON_CNT)
+		return REASON_FILE_MALFORMED;
+	*ret_reply = reply;
+	return (enum model_reason)reply->reason;
+}
+
+/* The worker may have forgotten to. */
+static void end_texts(struct parse_reply *reply)
+{
+	reply->name.display[sizeof(reply->name.display) - 1] = '\0';
+	reply->name.assembly[sizeof(reply->name.assembly) - 1] = '\0';
+	reply->name.tier[sizeof(reply->name.tier) - 1] = '\0';
+	reply->name.raw[sizeof(reply->name.raw) - 1] = '\0';
+}
+
+enum model_reason asker_name(struct asker *a, const struct model *m, uint32_t process,
+			     const struct parse_request *request, int fd,
+			     struct parse_reply *ret_reply)
+{
+	struct workers_job *job = asker_job_new(a, m, process, request);
+	const struct parse_reply *reply;
+	enum model_reason reason;
+
+	if (!job || (fd >= 0 && !workers_job_give(job, fcntl(fd, F_DUPFD_CLOEXEC, 0)))) {
+		workers_job_free(a->workers, job);
+		return REASON_LIMIT;
+	}
+	workers_submit(a->workers, job, true);
+	reason = asker_job_wait(a, job, asker_party(a, m, process), &reply);
+	if (!reason) {
+		*ret_reply = *reply;
+		end_texts(ret_reply);
+	}
+	workers_job_free(a->workers, job);
+	return reason;
 }
 
 uint64_t asker_started_wall_ns(uint64_t start_ns)

@@ -2,12 +2,14 @@
 #ifndef HOTRUN_NAMES_ASKER_H
 #define HOTRUN_NAMES_ASKER_H
 /*
- * Asks processes for things: the loader (jobs in a thread) and the fetcher (files, by a process),
- * together with the memory of who did not answer and a budget of waiting. A process that let one
- * request hang is not asked again; what the budget does not allow is asked later. One thread.
+ * Asks processes for things: the loader (jobs in a thread), the fetcher (files, by a process) and the
+ * workers (what is in those files), together with the memory of who did not answer and a budget of
+ * waiting. A process that let one request hang is not asked again; what the budget does not allow is
+ * asked later. One thread.
  */
 #include <signal.h>
 
+#include "isolate/workers.h"
 #include "model/model.h"
 #include "names/loader.h"
 
@@ -16,12 +18,19 @@
  * one may exceed it. */
 #define ASKER_SLICE_NS	 1000000000ull
 #define ASKER_PROCESS_NS 400000000ull
+/* Waiting for workers: for one job, for those of one party in a slice, and for all. What takes longer
+ * goes on by itself, and is asked for again. A usual library takes 5 ms, the largest 60. */
+#define ASKER_JOB_NS	   80000000ull
+#define ASKER_PARTY_NS	   200000000ull
+#define ASKER_JOBS_NS	   400000000ull
 
 struct fetch;
 struct hold;
 struct symbol_dirs;
 struct fetch_request;
 struct fetch_reply;
+struct parse_request;
+struct parse_reply;
 
 /* Who is asked, copied into jobs: they may outlive the model. */
 struct asker_target {
@@ -38,9 +47,17 @@ struct asker_spent {
 	uint64_t ns;
 };
 
+/* What a party's jobs let us wait in this slice. */
+struct asker_waited {
+	uint64_t party;
+	uint64_t ns;
+};
+
 struct asker {
+	struct nursery *nursery, *own_nursery; /* the first one borrowed, or the second */
 	struct loader *loader;
 	struct fetch *fetch;
+	struct workers *workers;
 	struct hold *hold; /* borrowed; NULL = nothing is kept (hold.h) */
 	/* Borrowed; NULL = none. What a process does not give is taken from there. */
 	struct symbol_dirs *symbols;
@@ -51,13 +68,20 @@ struct asker {
 	size_t spent_cnt, spent_cap;
 	uint64_t spent_ns;
 	uint64_t slice_ns, process_ns; /* the budgets */
+	struct asker_waited *waited;
+	size_t waited_cnt, waited_cap;
+	uint64_t waited_ns;
+	uint64_t job_ns, party_ns, jobs_ns; /* the budgets */
+	uint64_t *parties;		    /* by process row */
+	size_t parties_cnt, parties_cap;
 	uint64_t deferred;	       /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
 };
 
-/* Forks (fetch.h). 0 or -errno. */
-int asker_init(struct asker *a, const char *proc_path, uint64_t deadline_ns);
+/* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
+int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
+	       uint64_t deadline_ns);
 void asker_clear(struct asker *a);
 
 struct asker_target asker_target(const struct asker *a, const struct model *m, uint32_t process);
@@ -86,6 +110,35 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 /* A target known by its start in clock ticks (field 22 of stat), which becomes exact. */
 struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks);
 
+/*
+ * Who pays for work that a process causes: its container, or its user; WORKERS_TRUSTED for root outside
+ * of containers, who needs no files to burden a host. A process of a user's session can name its own
+ * cgroups as it likes, so that one counts as the user's.
+ */
+uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
+
+/* A job for a worker on behalf of a process row; NULL without memory. */
+struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32_t process,
+				  const struct parse_request *request);
+
+/*
+ * Begins it. Short jobs (a name) are urgent. Then, or at any time later: waits for it as far as the
+ * budgets allow. Returns REASON_PENDING: it goes on (deferred has grown); REASON_NAMED with ret_reply,
+ * borrowed from the job; or why there is no answer: REASON_FILE_COSTLY, REASON_FILE_MALFORMED,
+ * REASON_LIMIT.
+ */
+void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent);
+enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
+				 const struct parse_reply **ret_reply);
+
+/*
+ * A short job (a name is taken apart) on behalf of a process row, waited for: one that is not done within
+ * the budgets is given up with REASON_PENDING. fd: borrowed, or -1. Otherwise as asker_job_wait().
+ */
+enum model_reason asker_name(struct asker *a, const struct model *m, uint32_t process,
+			     const struct parse_request *request, int fd,
+			     struct parse_reply *ret_reply);
+
 /* A new slice: its budget begins. */
 void asker_slice(struct asker *a);
 /* Nothing more is asked in this slice. */
@@ -93,6 +146,9 @@ bool asker_is_spent(const struct asker *a);
 
 /* The process runs another program now: it may be asked again. */
 void asker_forget(struct asker *a, uint32_t process);
+
+/* The clock of its budgets, monotonic. */
+uint64_t asker_now_ns(void);
 
 /* Requests that hung since asker_init(). */
 uint64_t asker_timeouts(const struct asker *a);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -80,11 +79,9 @@ static int unpack(struct unpacking *u)
 	return ret == LZMA_MEMLIMIT_ERROR ? -E2BIG : -EBADMSG;
 }
 
-int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int *ret_fd)
+int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int to_fd)
 {
 	_cleanup_(cleanup_unpacking) struct unpacking *u = NULL;
-	_cleanup_close_ int to_fd = -1;
-	int err;
 
 	if (bytes > DEBUG_PACKED_BYTES_MAX)
 		return -E2BIG;
@@ -93,20 +90,13 @@ int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int *ret_fd)
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	to_fd = memfd_create("hotrun-debugdata", MFD_CLOEXEC);
-	if (to_fd < 0)
-		return -errno;
 	u->fd = fd;
 	u->at = offset;
 	u->end = offset + bytes;
 	u->to_fd = to_fd;
 	if (lzma_stream_decoder(&u->stream, DEBUG_MEMORY_BYTES_MAX, 0) != LZMA_OK)
 		return -ENOMEM;
-	err = unpack(u);
-	if (err)
-		return err;
-	*ret_fd = take_fd(&to_fd);
-	return 0;
+	return unpack(u);
 }
 
 int debug_crc(int fd, uint32_t *ret_crc)

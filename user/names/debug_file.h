@@ -6,7 +6,7 @@
  * stripped file that holds a small ELF file with its local functions ("MiniDebugInfo": Fedora, RHEL),
  * and .gnu_debuglink, which vouches for a debug file by the CRC-32 of all its bytes (gdb manual,
  * "Separate Debug Files"). The content is hostile: what it unpacks to, and the memory for it, are
- * bounded. Any thread; works long on large input, so in a job (loader.h) only.
+ * bounded. Any thread; works long on large input, so in a worker (parse.h) only.
  */
 #include <stdint.h>
 
@@ -19,10 +19,10 @@
 #define DEBUG_CRC_BYTES_MAX (1ull << 30)
 
 /*
- * Unpacks the xz stream of these bytes of fd into a file in memory. Returns 0 with ret_fd owned;
+ * Unpacks the xz stream of these bytes of fd into to_fd, an empty file in memory. Returns 0;
  * -EBADMSG: no xz stream, damaged or cut; -E2BIG: beyond the bounds above; -ENOMEM; -errno of a read.
  */
-int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int *ret_fd);
+int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int to_fd);
 
 /* CRC-32 (of zlib and Ethernet) of a whole file. 0, -E2BIG or -errno of a read. */
 int debug_crc(int fd, uint32_t *ret_crc);

@@ -565,14 +565,13 @@ enum model_reason elf_add_debug(struct elf_table *table, int fd)
 	return reason;
 }
 
-enum model_reason elf_add_debugdata(struct elf_table *table, int fd)
+enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch_fd)
 {
-	_cleanup_close_ int unpacked_fd = -1;
 	_cleanup_elf_ Elf *elf = NULL;
 
 	if (!table->debugdata_bytes)
 		return REASON_NO_SYMBOL;
-	switch (debug_unpack(fd, table->debugdata_offset, table->debugdata_bytes, &unpacked_fd)) {
+	switch (debug_unpack(fd, table->debugdata_offset, table->debugdata_bytes, scratch_fd)) {
 	case 0:
 		break;
 	case -E2BIG:
@@ -581,6 +580,6 @@ enum model_reason elf_add_debugdata(struct elf_table *table, int fd)
 	default:
 		return REASON_FILE_MALFORMED;
 	}
-	elf = open_elf(unpacked_fd);
+	elf = open_elf(scratch_fd);
 	return elf ? add_symbols_of(table, elf) : REASON_FILE_MALFORMED;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "isolate/blob.h"
 #include "model/model.h"
 
 #define ELF_FILE_BYTES_MAX   (4ull << 30) /* debug files of browsers come near */
@@ -63,11 +64,15 @@ struct elf_table {
 	uint32_t debuglink_crc;
 	uint64_t debugdata_offset,
 		debugdata_bytes; /* of .gnu_debugdata in the file, 0 bytes none */
+	/* Owned; of a table that came from a worker: what the arrays lie in (elf_blob.h). */
+	struct blob *blob;
+	struct elf_table *debug; /* owned: symbols of its debug file, asked first; or NULL */
 };
 
 /* Where an address lies. */
 struct elf_place {
 	const char *name;  /* borrowed from the table; NULL = no symbol covers the address */
+	uint64_t vaddr;	   /* of the address */
 	uint64_t function; /* vaddr of the function's start; the address itself where not known */
 	bool in_function;  /* bounds of the function are known */
 };
@@ -95,10 +100,11 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 enum model_reason elf_add_debug(struct elf_table *table, int fd);
 
 /*
- * Adds the symbols packed in .gnu_debugdata; fd is the table's own file again. They are of functions
- * alone, and without the exported ones: has_symtab stays as it is. Same results.
+ * Adds the symbols packed in .gnu_debugdata; fd is the table's own file again, scratch_fd an empty one
+ * in memory to unpack to. They are of functions alone, and without the exported ones: has_symtab stays
+ * as it is. Same results.
  */
-enum model_reason elf_add_debugdata(struct elf_table *table, int fd);
+enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch_fd);
 
 /*
  * For a debug file in place of its program: its code is what is mapped at start..end from file_offset

@@ -85,27 +85,42 @@ static const struct elf_function *find_function(const struct elf_table *t, uint6
 	return NULL;
 }
 
+/* What the table says of a name: a worker's may say what is not there. */
+static const char *name_of(const struct elf_table *t, const struct elf_function *f)
+{
+	return f->name < t->names_len ? t->names + f->name : "";
+}
+
 const char *elf_name_at(const struct elf_table *table, uint64_t vaddr)
 {
 	const struct elf_function *f = find_function(table, vaddr);
 
-	return f ? table->names + f->name : NULL;
+	return f ? name_of(table, f) : NULL;
 }
 
 void elf_free(struct elf_table *table)
 {
 	if (!table)
 		return;
-	free(table->functions);
-	free(table->extents);
-	free(table->names);
+	if (table->blob) {
+		blob_free(table->blob);
+	} else {
+		free(table->functions);
+		free(table->extents);
+		free(table->names);
+	}
+	elf_free(table->debug);
 	free(table);
 }
 
 size_t elf_memory_bytes(const struct elf_table *table)
 {
+	size_t debug = table->debug ? elf_memory_bytes(table->debug) : 0;
+
+	if (table->blob)
+		return sizeof(*table) + blob_bytes(table->blob) + debug;
 	return sizeof(*table) + table->functions_cap * sizeof(*table->functions) +
-	       table->extents_cap * sizeof(*table->extents) + table->names_cap;
+	       table->extents_cap * sizeof(*table->extents) + table->names_cap + debug;
 }
 
 /* Loaded parts are whole pages: code may lie in the rounding before and after a segment. */
@@ -128,10 +143,25 @@ void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint6
 		.offset = file_offset + lead, .size = code->size, .vaddr = code->vaddr};
 }
 
+/* Fills the place from a symbol of the table, which may be NULL. */
+static bool find_named(const struct elf_table *table, uint64_t vaddr, struct elf_place *place)
+{
+	const struct elf_function *function = table ? find_function(table, vaddr) : NULL;
+
+	if (!function || !*name_of(table, function))
+		return false;
+	*place = (struct elf_place){
+		.vaddr = vaddr,
+		.name = name_of(table, function),
+		.function = function->start,
+		.in_function = true,
+	};
+	return true;
+}
+
 bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_place *ret_place)
 {
 	const struct elf_segment *segment = NULL;
-	const struct elf_function *function;
 	size_t low = 0, high = table->extents_cnt;
 	uint64_t vaddr;
 
@@ -151,16 +181,9 @@ bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_pl
 	if (!segment)
 		return false;
 	vaddr = file_offset - segment->offset + segment->vaddr;
-	*ret_place = (struct elf_place){.function = vaddr};
-	function = find_function(table, vaddr);
-	if (function) {
-		*ret_place = (struct elf_place){
-			.name = table->names + function->name,
-			.function = function->start,
-			.in_function = true,
-		};
+	*ret_place = (struct elf_place){.vaddr = vaddr, .function = vaddr};
+	if (find_named(table->debug, vaddr, ret_place) || find_named(table, vaddr, ret_place))
 		return true;
-	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 

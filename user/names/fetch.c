@@ -2,25 +2,17 @@
 #include "names/fetch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "isolate/message.h"
 
 /* A server says its pid first; on a host full of spinners it may take long to come to it. */
 #define HELLO_MS 3000
 
 #define GOODBYE_MS 100
-
-/* Descriptors of a helper: its socket, and while it answers the caller's. */
-#define SOCKET_FD 3
 
 struct hung {
 	int fd;
@@ -28,180 +20,51 @@ struct hung {
 };
 
 struct fetch {
+	struct nursery *nursery; /* borrowed */
 	uint64_t deadline_ns;
 	uint64_t timeouts;
-	pid_t nursery; /* the process that forks servers */
-	int nursery_fd;
 	int server_fd; /* -1 = none at the moment */
 	pid_t server;
 	struct hung hung[FETCH_MAX_HUNG];
 	unsigned hung_cnt;
 };
 
-/* --- messages with at most one descriptor ------------------------------------------------------ */
-
-static int send_message(int socket, const void *bytes, size_t len, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {.iov_base = (void *)bytes, .iov_len = len};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	ssize_t n;
-
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	do {
-		n = sendmsg(socket, &msg, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
-}
-
-/* 0 or -errno; -EPIPE at the end, -EBADMSG for another length. */
-static int receive_message(int socket, void *bytes, size_t len, int *ret_fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {.iov_base = bytes, .iov_len = len};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	struct cmsghdr *c;
-	ssize_t n;
-
-	*ret_fd = -1;
-	do {
-		n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
-	if ((size_t)n == len)
-		return 0;
-	if (*ret_fd >= 0)
-		close(*ret_fd);
-	*ret_fd = -1;
-	return n ? -EBADMSG : -EPIPE;
-}
-
-static bool wait_readable(int fd, int timeout_ms)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int n;
-
-	do { /* a signal makes this wait start again: the recording ends a deadline later */
-		n = poll(&p, 1, timeout_ms);
-	} while (n < 0 && errno == EINTR);
-	return n > 0;
-}
-
-/* --- helpers ----------------------------------------------------------------------------------- */
-
-/* Keeps nothing of the parent's but the socket: a stuck helper holds what it has. */
-static void settle_helper(int socket, const char *name)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	for (int fd = 0; fd < SOCKET_FD && null >= 0; fd++)
-		dup2(null, fd);
-	if (socket != SOCKET_FD && dup2(socket, SOCKET_FD) < 0)
-		_exit(1);
-	syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0);
-	if (chdir("/"))
-		_exit(1);
-	prctl(PR_SET_NAME, name);
-}
+/* --- the server -------------------------------------------------------------------------------- */
 
 static void serve(int socket)
 {
 	static struct fetch_request request;
-	pid_t pid = getpid();
+	int given[MESSAGE_FDS_MAX];
+	unsigned given_cnt;
+	size_t len;
 
-	settle_helper(socket, "hotrun-file");
-	if (send_message(SOCKET_FD, &pid, sizeof(pid), -1))
-		_exit(0);
-	for (;;) {
+	while (!message_receive(socket, &request, sizeof(request), &len, given, &given_cnt)) {
 		struct fetch_reply reply = {0};
-		int give_fd, fd = -1, err;
+		int fd = -1, err;
 
-		if (receive_message(SOCKET_FD, &request, sizeof(request), &give_fd))
-			_exit(0);
-		fetch_serve(&request, give_fd, &reply, &fd);
-		err = send_message(SOCKET_FD, &reply, sizeof(reply), fd);
+		if (len == sizeof(request) && given_cnt >= request.delivers)
+			fetch_serve(&request, given_cnt > request.delivers ? given[0] : -1,
+				    request.delivers ? given[given_cnt - 1] : -1, &reply, &fd);
+		err = message_send(socket, &reply, sizeof(reply), &fd, fd >= 0);
+		if (fd >= 0)
+			close(fd);
+		for (unsigned i = 0; i < given_cnt; i++)
+			close(given[i]);
 		if (err)
-			_exit(0);
-		if (fd >= 0)
-			close(fd);
-		if (give_fd >= 0)
-			close(give_fd);
+			return;
 	}
 }
 
-/* Touches no file of a target, so it never hangs. */
-static void nurse(int socket)
-{
-	int fd;
-	char byte;
-
-	settle_helper(socket, "hotrun-files");
-	/* Ctrl-C is for hotrun; helpers end with its socket. */
-	setsid();
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN);
-	while (!receive_message(SOCKET_FD, &byte, sizeof(byte), &fd)) {
-		if (fd >= 0 && !fork())
-			serve(fd);
-		if (fd >= 0)
-			close(fd);
-	}
-	_exit(0);
-}
-
-struct fetch *fetch_new(uint64_t deadline_ns)
+struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns)
 {
 	struct fetch *f = calloc(1, sizeof(*f));
-	int pair[2], err;
 
 	if (!f)
 		return NULL;
+	f->nursery = nursery;
 	f->deadline_ns = deadline_ns;
 	f->server_fd = -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		free(f);
-		return NULL;
-	}
-	f->nursery = fork();
-	if (!f->nursery)
-		nurse(pair[1]);
-	err = errno;
-	close(pair[1]);
-	f->nursery_fd = pair[0];
-	if (f->nursery > 0)
-		return f;
-	close(pair[0]);
-	free(f);
-	errno = err;
-	return NULL;
+	return f;
 }
 
 void fetch_free(struct fetch *f)
@@ -213,11 +76,9 @@ void fetch_free(struct fetch *f)
 	if (f->server_fd >= 0) {
 		/* Its parent should outlive it: not every host has an init that buries orphans. */
 		shutdown(f->server_fd, SHUT_WR);
-		wait_readable(f->server_fd, GOODBYE_MS);
+		message_wait(f->server_fd, GOODBYE_MS);
 		close(f->server_fd);
 	}
-	close(f->nursery_fd);
-	waitpid(f->nursery, NULL, 0);
 	free(f);
 }
 
@@ -225,28 +86,25 @@ void fetch_free(struct fetch *f)
 
 static int start_server(struct fetch *f)
 {
-	int pair[2], none, err;
+	int none;
 
 	if (f->server_fd >= 0)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (nursery_spawn(f->nursery, serve, "hotrun-file", &f->server_fd))
 		return -EAGAIN;
-	err = send_message(f->nursery_fd, "", 1, pair[1]);
-	close(pair[1]);
-	if (err || !wait_readable(pair[0], HELLO_MS) ||
-	    receive_message(pair[0], &f->server, sizeof(f->server), &none)) {
-		close(pair[0]);
-		return -EAGAIN;
-	}
-	f->server_fd = pair[0];
-	return 0;
+	if (message_wait(f->server_fd, HELLO_MS) &&
+	    !message_receive_exact(f->server_fd, &f->server, sizeof(f->server), &none))
+		return 0;
+	close(f->server_fd);
+	f->server_fd = -1;
+	return -EAGAIN;
 }
 
 /* Forgets servers that came back meanwhile: their answer, or their end, can be read. */
 static void reap(struct fetch *f)
 {
 	for (unsigned i = 0; i < f->hung_cnt;) {
-		if (wait_readable(f->hung[i].fd, 0)) {
+		if (message_wait(f->hung[i].fd, 0)) {
 			close(f->hung[i].fd);
 			f->hung[i] = f->hung[--f->hung_cnt];
 		} else {
@@ -279,7 +137,7 @@ static bool wait_reply(const struct fetch *f)
 	for (int i = 0; i < FETCH_MAX_DEADLINES; i++) {
 		uint64_t before = cpu_ns(f->server);
 
-		if (wait_readable(f->server_fd, (int)(f->deadline_ns / 1000000u)))
+		if (message_wait(f->server_fd, (int)(f->deadline_ns / 1000000u)))
 			return true;
 		if (cpu_ns(f->server) == before)
 			return false;
@@ -287,18 +145,24 @@ static bool wait_reply(const struct fetch *f)
 	return false;
 }
 
-int fetch_ask(struct fetch *f, const struct fetch_request *request, int give_fd,
+int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
 	      struct fetch_reply *ret_reply, int *ret_fd)
 {
-	int err;
+	int given[2], err;
+	unsigned given_cnt = 0;
 
 	*ret_fd = -1;
+	request->delivers = way_fd >= 0;
+	if (give_fd >= 0)
+		given[given_cnt++] = give_fd;
+	if (way_fd >= 0)
+		given[given_cnt++] = way_fd;
 	reap(f);
 	if (is_refused(f, request->key))
 		return -EBUSY;
 	if (start_server(f))
 		return -EAGAIN;
-	err = send_message(f->server_fd, request, sizeof(*request), give_fd);
+	err = message_send(f->server_fd, request, sizeof(*request), given, given_cnt);
 	if (!err && !wait_reply(f)) {
 		f->hung[f->hung_cnt++] = (struct hung){f->server_fd, request->key};
 		f->server_fd = -1;
@@ -306,7 +170,7 @@ int fetch_ask(struct fetch *f, const struct fetch_request *request, int give_fd,
 		return -ETIMEDOUT;
 	}
 	if (!err)
-		err = receive_message(f->server_fd, ret_reply, sizeof(*ret_reply), ret_fd);
+		err = message_receive_exact(f->server_fd, ret_reply, sizeof(*ret_reply), ret_fd);
 	if (!err)
 		return 0;
 	close(f->server_fd);

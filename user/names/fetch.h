@@ -2,17 +2,20 @@
 #ifndef HOTRUN_NAMES_FETCH_H
 #define HOTRUN_NAMES_FETCH_H
 /*
- * Opens files of watched processes in a helper process. A read of a FUSE file waits where not even
- * SIGKILL reaches it, and a process stuck there keeps its memory and descriptors: those must not be
- * hotrun's, with its BPF objects. So a small process is forked before there are any (make it early),
- * which forks servers, one at a time; a server that does not answer is left behind and replaced.
+ * Opens files of watched processes in a helper process. An open or a read of a FUSE file waits where
+ * not even SIGKILL reaches it, and a process stuck there keeps its memory and descriptors: those must
+ * not be hotrun's, with its BPF objects. So servers are forked by the nursery (isolate/nursery.h), one
+ * at a time; one that does not answer is left behind and replaced.
  *
- * What comes back is safe to read: the file itself where its file system cannot hang (ext4, xfs,
- * btrfs, tmpfs), else a copy in memory. One caller's thread. Helpers end when hotrun does, the stuck
- * ones when they get their answer.
+ * A server opens, and reads nothing of what it opens: the descriptor of a mapped file or a debug file
+ * goes from it to a worker (names/parse.h) by a socket, without ever being hotrun's, since closing it
+ * may hang as well. A perf map is the file itself where its file system cannot hang (ext4, xfs, btrfs,
+ * tmpfs), else a copy in memory. One caller's thread. Servers end when hotrun does, the stuck ones
+ * when they get their answer.
  */
 #include "names/asker.h"
 #include "names/cgroup.h"
+#include "isolate/nursery.h"
 #include "names/elf.h"
 
 /* Servers left behind at the same time, and of those for targets with one key. */
@@ -22,7 +25,7 @@
 /* A server that uses the CPU at its deadline is slow, not hung: it gets so many deadlines. */
 #define FETCH_MAX_DEADLINES 5
 
-/* Larger files are not copied. */
+/* Larger maps are not copied. */
 #define FETCH_COPY_BYTES_MAX (256ull << 20)
 
 #define FETCH_PATH_BYTES 4096
@@ -39,8 +42,17 @@ enum fetch_what {
 	FETCH_NODE, /* what the node's files call a container: a struct container_names in memory */
 };
 
+/* Where a mapped file is looked for, in this order. */
+enum fetch_stage {
+	FETCH_BY_PATH,	  /* its path below the process's root */
+	FETCH_BY_MAPPING, /* what is mapped, which also reaches deleted files and below overlayfs */
+	FETCH_LEFT,	  /* its path below the root that was held for a process that is gone */
+	FETCH_ON_HOST,	  /* its path on the host: only with a build id to know it by */
+};
+
 struct fetch_request {
 	enum fetch_what what;
+	bool delivers; /* set by fetch_ask() */
 	uint64_t key; /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
 	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. NODE: the
@@ -52,8 +64,8 @@ struct fetch_request {
 	uint64_t inode, start, end;	/* FILE, DOTNET: of the mapping */
 	uint64_t file_offset;		/* likewise; the asker's own */
 	bool is_image;			/* FILE: not ELF */
-	bool identity_only;		/* FILE: no copy is made, a descriptor may come or not */
-	uint64_t copy_from, copy_bytes; /* FILE: a copy has only these; 0, 0 = all */
+	bool identity_only;		/* FILE: is looked at only, no descriptor comes */
+	enum fetch_stage stage;		/* FILE: where the search begins */
 	unsigned candidate;		/* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
 	char debuglink[256];		/* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
@@ -83,7 +95,9 @@ struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
 	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
 	int error;
-	struct elf_identity identity; /* FILE */
+	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
+	enum fetch_stage stage;	      /* FILE: where it was found */
+	bool in_socket; /* the descriptor is a socket, from which the file's can be received */
 	uint64_t dev, ino;	      /* MAP, HOLD */
 	uint64_t mount;		      /* HOLD: tells mounts apart while they are there */
 	uint32_t ns_pid, euid;	      /* HOLD */
@@ -93,24 +107,26 @@ struct fetch_reply {
 
 struct fetch;
 
-/* Forks. Returns owned, or NULL with errno. */
-struct fetch *fetch_new(uint64_t deadline_ns);
+/* Borrows the nursery until fetch_free(). Returns owned, or NULL with errno ENOMEM. */
+struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns);
 /* Does not wait for what hangs. */
 void fetch_free(struct fetch *f);
 
 /*
  * Asks. give_fd: for FETCH_MAP the copy or directory, for FILE and DEBUG the root directory that was
- * held for a process that may be gone, else -1; stays the caller's. Returns 0 with a reply and
+ * held for a process that may be gone, else -1. way_fd: for FILE and DEBUG the socket by which the
+ * file's descriptor is to go, or -1. Both stay the caller's. Returns 0 with a reply and
  * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
  * -EPIPE (the server died of it); or -EAGAIN (no process).
  */
-int fetch_ask(struct fetch *f, const struct fetch_request *request, int give_fd,
+int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
 	      struct fetch_reply *ret_reply, int *ret_fd);
 
 /* Servers left behind since fetch_new(). */
 uint64_t fetch_timeouts(const struct fetch *f);
 
-/* The server's side, in the helper: answers one request. give_fd is borrowed; ret_fd owned. */
-void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_reply *ret_reply,
-		 int *ret_fd);
+/* The server's side, in the helper: answers one request. give_fd and way_fd are borrowed, -1 = none;
+ * ret_fd owned. */
+void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
+		 struct fetch_reply *ret_reply, int *ret_fd);
 #endif

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "isolate/message.h"
 #include "names/dotnet_look.h"
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/node_look.h"
-#include "perfmap/bundle.h"
 #include "perfmap/locate.h"
 #include "perfmap/map.h"
 
@@ -75,203 +75,149 @@ static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
 	return (int64_t)at;
 }
 
-static ssize_t read_at(void *source, void *buf, size_t len, uint64_t offset)
-{
-	ssize_t n = pread(*(const int *)source, buf, len, (off_t)offset);
-
-	return n < 0 ? -errno : n;
-}
-
-/* A part of a file, and another one behind it. */
-struct parts {
-	uint64_t from, until, from_2, until_2;
-};
-
-/* What is to be copied of a file: of a single-file program not what is bundled, which is large. */
-static struct parts parts_of(const struct fetch_request *request, int fd, uint64_t size_bytes)
-{
-	struct parts p = {.from = request->copy_from, .until = size_bytes};
-	uint64_t end, list;
-
-	if (request->copy_bytes) {
-		if (p.from < size_bytes && request->copy_bytes < size_bytes - p.from)
-			p.until = p.from + request->copy_bytes;
-	} else if (request->what == FETCH_FILE && !request->is_image &&
-		   !perfmap_bundle_locate(read_at, &fd, &end, &list) && end < list &&
-		   list < size_bytes) {
-		p = (struct parts){0, end, list, size_bytes};
-	}
-	return p;
-}
-
-/* The file itself where reading it cannot hang, else a copy of the part asked for, at its place.
- * Takes fd. */
-static enum model_reason make_safe(const struct fetch_request *request, int fd, int *ret_fd)
+/* The map itself where reading it cannot hang, else a copy. Takes fd. 0 or -errno. */
+static int make_safe(int fd, int *ret_fd)
 {
 	_cleanup_close_ int file_fd = fd, copy_fd = -1;
-	struct parts p;
 	struct stat st;
 	int64_t end;
 
 	if (is_local(fd)) {
 		*ret_fd = take_fd(&file_fd);
-		return REASON_NAMED;
+		return 0;
 	}
-	if (fstat(fd, &st))
-		return REASON_FILE_MALFORMED;
-	p = parts_of(request, fd, (uint64_t)st.st_size);
-	if (p.from < p.until && p.until - p.from + (p.until_2 - p.from_2) > FETCH_COPY_BYTES_MAX)
-		return REASON_LIMIT;
+	if (fstat(fd, &st) || (uint64_t)st.st_size > FETCH_COPY_BYTES_MAX)
+		return -EFBIG;
 	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
 	if (copy_fd < 0)
-		return REASON_LIMIT;
-	end = copy_range(fd, copy_fd, p.from, p.until);
-	if (end >= 0 && p.from_2 < p.until_2)
-		end = copy_range(fd, copy_fd, p.from_2, p.until_2);
+		return -ENOMEM;
+	end = copy_range(fd, copy_fd, 0, (uint64_t)st.st_size);
 	if (end < 0)
-		return end == -ENOMEM ? REASON_LIMIT : REASON_FILE_MALFORMED;
+		return (int)end;
 	*ret_fd = take_fd(&copy_fd);
-	return REASON_NAMED;
+	return 0;
+}
+
+/* Hands an opened file on to who works on it. 0 or -errno. */
+static int deliver(int way_fd, int fd)
+{
+	return way_fd < 0 ? 0 : message_send(way_fd, "", 1, &fd, 1);
 }
 
 /* --- mapped files ------------------------------------------------------------------------------ */
 
-/* Images have no build id. */
-static enum model_reason read_identity(const struct fetch_request *request, int fd,
-				       struct elf_identity *ret_identity)
+static struct elf_identity identity_of(const struct stat *st)
 {
-	struct stat st;
-
-	if (!request->is_image)
-		return elf_identify(fd, ret_identity);
-	if (fstat(fd, &st))
-		return REASON_FILE_MALFORMED;
-	*ret_identity = (struct elf_identity){
-		.dev = st.st_dev,
-		.inode = st.st_ino,
-		.size_bytes = (uint64_t)st.st_size,
+	return (struct elf_identity){
+		.dev = st->st_dev,
+		.inode = st->st_ino,
+		.size_bytes = (uint64_t)st->st_size,
 		.mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+			(uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec,
 	};
-	return REASON_NAMED;
 }
+
+/* A mapped file that was found. */
+struct found {
+	int fd; /* owned */
+	struct stat st;
+	enum fetch_stage stage;
+};
 
 /*
- * Whether an opened file is the mapped one. The device is no help: overlayfs and btrfs show one in
- * maps and another in stat.
+ * Below a root directory. With a build id whoever reads the file decides whether it is the mapped one,
+ * else the inode. The device is no help: overlayfs and btrfs show one in maps and another in stat.
  */
-static enum model_reason identify(const struct fetch_request *request, int fd, bool must_know,
-				  struct elf_identity *ret_identity)
+static enum model_reason open_below(const struct fetch_request *request, int root_fd,
+				    enum fetch_stage stage, struct found *found)
 {
-	enum model_reason reason = read_identity(request, fd, ret_identity);
+	enum model_reason reason;
+	struct stat st;
+	int fd;
 
+	if (request->stage > stage)
+		return REASON_FILE_CHANGED;
+	reason = guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st);
 	if (reason)
 		return reason;
-	if (request->build_id_len)
-		return ret_identity->build_id_len == request->build_id_len &&
-				       !memcmp(ret_identity->build_id, request->build_id,
-					       request->build_id_len)
-			       ? REASON_NAMED
-			       : REASON_FILE_CHANGED;
-	if (must_know)
+	if (!request->build_id_len && request->inode && request->inode != st.st_ino) {
+		close(fd);
 		return REASON_FILE_CHANGED;
-	if (request->inode && request->inode != ret_identity->inode)
-		return REASON_FILE_CHANGED;
+	}
+	*found = (struct found){fd, st, stage};
 	return REASON_NAMED;
 }
 
-/* By path below the process's root; failing that the mapped file itself, which also reaches deleted
- * files and tells apart what overlayfs hides. */
+/* By path below the process's root; failing that the mapped file itself. */
 static enum model_reason open_in_process(const struct fetch_request *request, int process_fd,
-					 struct elf_identity *ret_identity, int *ret_fd)
+					 struct found *found)
 {
-	_cleanup_close_ int root_fd = guard_root(process_fd), fd = -1, mapped_fd = -1;
+	_cleanup_close_ int root_fd = guard_root(process_fd);
 	enum model_reason reason = REASON_FILE_GONE;
-	struct stat st;
 
 	if (root_fd >= 0)
-		reason = guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st);
+		reason = open_below(request, root_fd, FETCH_BY_PATH, found);
 	else if (root_fd == -EACCES || root_fd == -EPERM)
 		reason = REASON_FILE_DENIED;
-	if (!reason) {
-		reason = identify(request, fd, false, ret_identity);
-		if (!reason) {
-			*ret_fd = take_fd(&fd);
-			return REASON_NAMED;
-		}
-	}
 	if (reason != REASON_FILE_GONE && reason != REASON_FILE_CHANGED)
 		return reason;
-	if (guard_open_mapped(process_fd, request->start, request->end, ELF_FILE_BYTES_MAX,
-			      &mapped_fd, &st))
+	if (request->stage > FETCH_BY_MAPPING ||
+	    guard_open_mapped(process_fd, request->start, request->end, ELF_FILE_BYTES_MAX,
+			      &found->fd, &found->st))
 		return reason;
-	reason = read_identity(request, mapped_fd, ret_identity);
-	if (!reason)
-		*ret_fd = take_fd(&mapped_fd);
-	return reason;
-}
-
-static enum model_reason open_on_host(const struct fetch_request *request,
-				      struct elf_identity *ret_identity, int *ret_fd)
-{
-	_cleanup_close_ int root_fd = host_root(), fd = -1;
-	struct stat st;
-
-	if (root_fd < 0 || !request->build_id_len ||
-	    guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st) ||
-	    identify(request, fd, true, ret_identity))
-		return REASON_PROCESS_GONE;
-	*ret_fd = take_fd(&fd);
+	found->stage = FETCH_BY_MAPPING;
 	return REASON_NAMED;
 }
 
-/* Of a process that is gone: below the root that was held for it, else on the host. */
+/* Of a process that is gone: below the root that was held for it, else on the host, where only a build
+ * id can tell. */
 static enum model_reason open_left(const struct fetch_request *request, int root_fd,
-				   struct elf_identity *ret_identity, int *ret_fd)
+				   struct found *found)
 {
-	_cleanup_close_ int fd = -1;
-	struct stat st;
+	_cleanup_close_ int host_fd = -1;
 
-	if (root_fd < 0 || guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st) ||
-	    identify(request, fd, false, ret_identity))
-		return open_on_host(request, ret_identity, ret_fd);
-	*ret_fd = take_fd(&fd);
+	if (root_fd >= 0 && !open_below(request, root_fd, FETCH_LEFT, found))
+		return REASON_NAMED;
+	if (!request->build_id_len)
+		return REASON_PROCESS_GONE;
+	host_fd = host_root();
+	if (host_fd < 0 || open_below(request, host_fd, FETCH_ON_HOST, found))
+		return REASON_PROCESS_GONE;
 	return REASON_NAMED;
 }
 
 static enum model_reason open_mapped_file(const struct fetch_request *request, int root_fd,
-					  struct elf_identity *ret_identity, int *ret_fd)
+					  struct found *found)
 {
 	_cleanup_close_ int process_fd = asker_open(&request->target);
 
 	if (process_fd >= 0) {
-		enum model_reason reason =
-			open_in_process(request, process_fd, ret_identity, ret_fd);
+		enum model_reason reason = open_in_process(request, process_fd, found);
 
 		/* A dying process has lost its root already. */
 		if (reason != REASON_FILE_GONE && reason != REASON_PROCESS_GONE)
 			return reason;
-		return open_left(request, root_fd, ret_identity, ret_fd) ? reason : REASON_NAMED;
+		return open_left(request, root_fd, found) ? reason : REASON_NAMED;
 	}
 	if (process_fd == -EACCES || process_fd == -EPERM)
 		return REASON_FILE_DENIED;
-	return open_left(request, root_fd, ret_identity, ret_fd);
+	return open_left(request, root_fd, found);
 }
 
-static enum model_reason serve_file(const struct fetch_request *request, int give_fd,
-				    struct fetch_reply *reply, int *ret_fd)
+static enum model_reason serve_file(const struct fetch_request *request, int root_fd, int way_fd,
+				    struct fetch_reply *reply)
 {
-	enum model_reason reason;
-	int fd;
+	struct found found = {.fd = -1};
+	enum model_reason reason = open_mapped_file(request, root_fd, &found);
 
-	reason = open_mapped_file(request, give_fd, &reply->identity, &fd);
 	if (reason)
 		return reason;
-	if (request->identity_only) {
-		close(fd);
-		return REASON_NAMED;
-	}
-	return make_safe(request, fd, ret_fd);
+	reply->identity = identity_of(&found.st);
+	reply->stage = found.stage;
+	if (!request->identity_only && deliver(way_fd, found.fd))
+		reason = REASON_LIMIT;
+	close(found.fd);
+	return reason;
 }
 
 /* --- debug files ------------------------------------------------------------------------------- */
@@ -320,13 +266,12 @@ static bool debug_path(const struct fetch_request *request, char *path, size_t p
 			request->path, between, request->debuglink) < (int)path_bytes;
 }
 
-static enum model_reason serve_debug(const struct fetch_request *request, int give_fd, int *ret_fd)
+static enum model_reason serve_debug(const struct fetch_request *request, int give_fd, int way_fd)
 {
-	_cleanup_close_ int process_fd = -1, root_fd = -1;
+	_cleanup_close_ int process_fd = -1, root_fd = -1, fd = -1;
 	char path[FETCH_PATH_BYTES];
 	enum model_reason reason;
 	struct stat st;
-	int fd;
 
 	if (!debug_path(request, path, sizeof(path)))
 		return REASON_FILE_GONE;
@@ -341,7 +286,9 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	if (root_fd < 0)
 		return REASON_FILE_GONE;
 	reason = guard_open(root_fd, path, ELF_FILE_BYTES_MAX, &fd, &st);
-	return reason ? reason : make_safe(request, fd, ret_fd);
+	if (!reason && deliver(way_fd, fd))
+		reason = REASON_LIMIT;
+	return reason;
 }
 
 /* --- perf maps --------------------------------------------------------------------------------- */
@@ -406,7 +353,7 @@ static int serve_whole_map(const struct fetch_request *request, int map_fd, int 
 		close(fd);
 		return -EFBIG;
 	}
-	return make_safe(request, fd, ret_fd) ? -EFBIG : 0;
+	return make_safe(fd, ret_fd);
 }
 
 /* To hold it: a descriptor whose end waits for nobody. -1: not on such a file system. */
@@ -444,7 +391,7 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 		close(file.fd);
 		return -EFBIG;
 	}
-	return make_safe(request, file.fd, ret_fd) ? -EFBIG : 0;
+	return make_safe(file.fd, ret_fd);
 }
 
 static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
@@ -507,16 +454,16 @@ static int serve_hold(const struct fetch_request *request, struct fetch_reply *r
 	return 0;
 }
 
-void fetch_serve(const struct fetch_request *request, int give_fd, struct fetch_reply *ret_reply,
-		 int *ret_fd)
+void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
+		 struct fetch_reply *ret_reply, int *ret_fd)
 {
 	*ret_fd = -1;
 	switch (request->what) {
 	case FETCH_FILE:
-		ret_reply->reason = serve_file(request, give_fd, ret_reply, ret_fd);
+		ret_reply->reason = serve_file(request, give_fd, way_fd, ret_reply);
 		break;
 	case FETCH_DEBUG:
-		ret_reply->reason = serve_debug(request, give_fd, ret_fd);
+		ret_reply->reason = serve_debug(request, give_fd, way_fd);
 		break;
 	case FETCH_MAP:
 		if (request->whole)

@@ -9,15 +9,12 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "names/entry.h"
-#include "names/fetch.h"
-#include "names/file_job.h"
+#include "names/file_load.h"
 #include "names/symbol.h"
 
 /* What a module of a process led to. */
 struct attachment {
-	uint32_t process, module;
-	enum file_kind kind;
-	uint64_t inside; /* where a bundled image begins in the file; 0 = the file itself */
+	struct file_key key;
 	uint32_t table;	 /* row of tables, or MODEL_NONE */
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
@@ -25,36 +22,51 @@ struct attachment {
 /* What was loaded of a file: one of these; all NULL = dropped. */
 struct slot {
 	struct elf_table *table;
-	struct perfmap_bundle *bundle;
-	struct perfmap_image *image;
+	struct bundle_table *bundle;
+	struct image_table *image;
 	uint32_t module; /* that it was loaded for */
 	uint64_t inside; /* of an image in a bundle */
 	struct elf_identity identity;
+	uint64_t party; /* who caused it */
 	size_t bytes;
 	uint64_t used; /* the look-up that used it last */
 };
+
+/* A file that is not read again, whoever maps it. */
+struct refused {
+	struct elf_identity identity;
+	uint32_t reason;
+};
+
+/* Of those; beyond it the next one takes the place of an earlier one. */
+#define REFUSED_MAX 1024u
 
 struct files {
 	struct asker *asker;
 	struct slot *tables;
 	size_t tables_cnt, tables_cap;
-	size_t bytes;
+	size_t bytes, bytes_max;
 	uint64_t uses;
 	struct attachment *attachments;
 	size_t attachments_cnt, attachments_cap;
 	struct hash_index attachment_index;
+	struct file_load *loads[FILES_LOADS_MAX];
+	unsigned loads_cnt;
+	struct refused *refused;
+	size_t refused_cnt, refused_cap, refused_next;
 	uint32_t *modules; /* by module row: the table loaded for it last, or MODEL_NONE */
 	size_t modules_cnt, modules_cap;
 	char bundled_path[ENTRY_BYTES];
 	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
 };
 
-struct files *files_new(struct asker *asker)
+struct files *files_new(struct asker *asker, size_t memory_bytes)
 {
 	struct files *f = calloc(1, sizeof(*f));
 
 	if (f) {
 		f->asker = asker;
+		f->bytes_max = memory_bytes;
 		f->last = MODEL_NONE;
 	}
 	return f;
@@ -83,8 +95,8 @@ static bool is_kind(const struct slot *s, enum file_kind kind)
 static void slot_drop(struct slot *s)
 {
 	elf_free(s->table);
-	perfmap_bundle_free(s->bundle);
-	perfmap_image_free(s->image);
+	bundle_table_free(s->bundle);
+	image_table_free(s->image);
 	s->table = NULL;
 	s->bundle = NULL;
 	s->image = NULL;
@@ -94,21 +106,27 @@ void files_free(struct files *f)
 {
 	if (!f)
 		return;
+	for (unsigned i = 0; i < f->loads_cnt; i++)
+		file_load_free(f->asker, f->loads[i]);
 	for (size_t i = 0; i < f->tables_cnt; i++)
 		slot_drop(&f->tables[i]);
 	free(f->tables);
 	free(f->attachments);
+	free(f->refused);
 	free(f->modules);
 	hash_clear(&f->attachment_index);
 	free(f);
 }
 
-static bool attachment_equal(const void *owner, uint32_t row, const void *key)
+static bool is_key(const struct file_key *a, const struct file_key *b)
 {
-	const struct attachment *a = &((const struct files *)owner)->attachments[row], *b = key;
-
 	return a->process == b->process && a->module == b->module && a->kind == b->kind &&
 	       a->inside == b->inside;
+}
+
+static bool attachment_equal(const void *owner, uint32_t row, const void *key)
+{
+	return is_key(&((const struct files *)owner)->attachments[row].key, key);
 }
 
 static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, uint8_t len)
@@ -140,7 +158,7 @@ static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, ui
 
 /* By build id only an ELF file's own symbols: all single-file programs have that of their host. */
 static uint32_t find_identity(const struct files *f, const struct elf_identity *id,
-			      const struct attachment *a)
+			      const struct file_key *a)
 {
 	uint32_t row = a->kind == FILE_ELF
 			       ? find_build_id(f, id->build_id, id->build_id_len, id->size_bytes)
@@ -159,7 +177,7 @@ static uint32_t find_identity(const struct files *f, const struct elf_identity *
 }
 
 /* What a process got for a module row, for others whose own copy is out of reach. */
-static uint32_t find_module(const struct files *f, const struct attachment *a)
+static uint32_t find_module(const struct files *f, const struct file_key *a)
 {
 	uint32_t row = a->module < f->modules_cnt ? f->modules[a->module] : MODEL_NONE;
 
@@ -184,95 +202,174 @@ static void note_module(struct files *f, uint32_t module, uint32_t table)
 	f->modules[module] = table;
 }
 
-static void drop_unused(struct files *f)
-{
-	while (f->bytes > FILES_TABLES_BYTES_MAX) {
-		struct slot *oldest = NULL;
+/* --- memory ------------------------------------------------------------------------------------ */
 
-		for (size_t i = 0; i < f->tables_cnt; i++)
-			if (is_loaded(&f->tables[i]) &&
-			    (!oldest || f->tables[i].used < oldest->used))
-				oldest = &f->tables[i];
-		if (!oldest || oldest->used == f->uses)
-			return;
+static size_t bytes_of(const struct slot *s)
+{
+	return s->image	   ? image_table_bytes(s->image)
+	       : s->bundle ? bundle_table_bytes(s->bundle)
+			   : elf_memory_bytes(s->table);
+}
+
+/* Bytes of all tables that a party caused. */
+static size_t held_by(const struct files *f, uint64_t party)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < f->tables_cnt; i++)
+		if (is_loaded(&f->tables[i]) && f->tables[i].party == party)
+			bytes += f->tables[i].bytes;
+	return bytes;
+}
+
+/* The party that holds most. */
+static uint64_t largest_party(const struct files *f)
+{
+	uint64_t largest = 0;
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->tables_cnt; i++) {
+		size_t bytes;
+
+		if (!is_loaded(&f->tables[i]) || f->tables[i].party == largest)
+			continue;
+		bytes = held_by(f, f->tables[i].party);
+		if (bytes > most) {
+			most = bytes;
+			largest = f->tables[i].party;
+		}
+	}
+	return largest;
+}
+
+static struct slot *oldest_of(struct files *f, uint64_t party)
+{
+	struct slot *oldest = NULL;
+
+	for (size_t i = 0; i < f->tables_cnt; i++)
+		if (is_loaded(&f->tables[i]) && f->tables[i].party == party &&
+		    (!oldest || f->tables[i].used < oldest->used))
+			oldest = &f->tables[i];
+	return oldest;
+}
+
+/* Makes room for so many bytes more. False: they are too many for that. */
+static bool make_room(struct files *f, size_t bytes)
+{
+	if (bytes > f->bytes_max / 2)
+		return false;
+	while (f->bytes + bytes > f->bytes_max) {
+		struct slot *oldest = oldest_of(f, largest_party(f));
+
+		if (!oldest)
+			return false;
 		f->bytes -= oldest->bytes;
 		slot_drop(oldest);
 	}
+	return true;
 }
 
-/* Takes the slot's content. Returns its row, or MODEL_NONE without memory. */
+/* Takes the slot's content. Returns its row, or MODEL_NONE: no room, no memory. */
 static uint32_t add_slot(struct files *f, struct slot *s)
 {
 	/* Rows of dropped tables are not used again: attachments still name them. */
-	if (GROW(f->tables, f->tables_cnt, f->tables_cap)) {
+	s->bytes = bytes_of(s);
+	if (GROW(f->tables, f->tables_cnt, f->tables_cap) || !make_room(f, s->bytes)) {
 		slot_drop(s);
 		return MODEL_NONE;
 	}
 	s->used = f->uses;
-	s->bytes = s->image    ? perfmap_image_memory_bytes(s->image)
-		   : s->bundle ? perfmap_bundle_memory_bytes(s->bundle)
-			       : elf_memory_bytes(s->table);
 	f->bytes += s->bytes;
 	f->tables[f->tables_cnt] = *s;
 	return (uint32_t)f->tables_cnt++;
 }
 
-/* Takes what the job loaded, for the attachment. Returns its row, or MODEL_NONE without memory. */
-static uint32_t keep_loaded(struct files *f, struct file_job *job, const struct attachment *a)
-{
-	struct slot s = {.identity = job->identity, .module = a->module, .inside = job->inside};
-	uint32_t row;
+/* --- loading ----------------------------------------------------------------------------------- */
 
-	if (job->kind == FILE_ELF && job->bundle) {
-		s.bundle = take_ptr(&job->bundle);
-		add_slot(f, &s);
-		s.bundle = NULL;
+static const struct refused *find_refused(const struct files *f, const struct elf_identity *id)
+{
+	for (size_t i = 0; i < f->refused_cnt; i++) {
+		const struct elf_identity *r = &f->refused[i].identity;
+
+		if (r->dev == id->dev && r->inode == id->inode && r->mtime_ns == id->mtime_ns &&
+		    r->size_bytes == id->size_bytes)
+			return &f->refused[i];
 	}
-	s.table = take_ptr(&job->table);
-	s.bundle = take_ptr(&job->bundle);
-	s.image = take_ptr(&job->image);
-	row = add_slot(f, &s);
-	drop_unused(f);
-	return row;
+	return NULL;
 }
 
-/* A build id of one byte is no name of a file. */
-static bool may_be_there(const struct fetch_request *request)
+static void refuse(struct files *f, const struct elf_identity *identity, enum model_reason reason)
 {
-	return fetch_is_by_build_id(request->candidate) ? request->build_id_len > 1
-							: request->debuglink[0] != '\0';
+	struct refused r = {*identity, reason};
+
+	if (f->refused_cnt < REFUSED_MAX && !GROW(f->refused, f->refused_cnt, f->refused_cap))
+		f->refused[f->refused_cnt++] = r;
+	else if (f->refused_cnt)
+		f->refused[f->refused_next++ % f->refused_cnt] = r;
 }
 
-/* Adds the symbols of the first debug file that fits. Returns false where the job was lost. */
-static bool add_debug(struct files *f, const struct model *m, uint32_t process,
-		      struct fetch_request *request, struct file_job *job)
+/* Takes what was loaded. Returns its row, or MODEL_NONE. */
+static uint32_t keep_loaded(struct files *f, const struct model *m, struct file_load *load)
 {
-	struct loader_job *left;
-	struct fetch_reply reply;
-	int fd;
+	struct slot s = {
+		.table = take_ptr(&load->elf),
+		.bundle = take_ptr(&load->bundle),
+		.image = take_ptr(&load->image),
+		.identity = load->identity,
+		.module = load->key.module,
+		.inside = load->key.inside,
+		.party = asker_party(f->asker, m, load->key.process),
+	};
 
-	request->what = FETCH_DEBUG;
-	memcpy(request->build_id, job->identity.build_id, sizeof(request->build_id));
-	request->build_id_len = job->identity.build_id_len;
-	memcpy(request->debuglink, job->table->debuglink, sizeof(request->debuglink));
-	for (unsigned i = 0; i < FETCH_CANDIDATES; i++) {
-		request->candidate = i;
-		if (!may_be_there(request))
-			continue;
-		if (asker_fetch(f->asker, m, process, request, -1, &reply, &fd))
-			break;
-		if (fd < 0)
-			continue;
-		file_job_give(job, fd);
-		if (asker_run(f->asker, process, &job->base, &left))
-			return left != NULL;
-		if (!job->reason)
-			return true;
+	return add_slot(f, &s);
+}
+
+/* A further part of an image. */
+static enum model_reason keep_part(struct files *f, struct file_load *load)
+{
+	struct slot *s = &f->tables[load->table];
+	size_t bytes = load->part_bytes;
+
+	/* Making room may drop the image itself. */
+	if (!s->image || !make_room(f, bytes) || !s->image ||
+	    image_table_add(s->image, take_fd(&load->part_fd), bytes))
+		return REASON_LIMIT;
+	f->bytes += bytes;
+	s->bytes += bytes;
+	return REASON_NAMED;
+}
+
+/* Goes on with a load. What it led to is in ret_table; REASON_PENDING: it is under way. */
+static enum model_reason advance(struct files *f, const struct model *m, struct file_load *load,
+				 uint32_t *ret_table)
+{
+	enum model_reason reason = file_load_step(f->asker, m, load);
+
+	if (reason == REASON_FILE_COSTLY || (reason == REASON_FILE_MALFORMED && load->cpu_ns))
+		refuse(f, &load->identity, reason);
+	if (reason)
+		return reason;
+	if (load->key.kind == FILE_COMPONENT) {
+		*ret_table = load->table;
+		return keep_part(f, load);
 	}
-	if (!job->table->debugdata_bytes)
-		return true;
-	file_job_give(job, -1);
-	return !asker_run(f->asker, process, &job->base, &left) || left;
+	*ret_table = keep_loaded(f, m, load);
+	return *ret_table == MODEL_NONE ? REASON_LIMIT : REASON_NAMED;
+}
+
+static unsigned find_load(const struct files *f, const struct file_key *key)
+{
+	unsigned i = 0;
+
+	while (i < f->loads_cnt && !is_key(&f->loads[i]->key, key))
+		i++;
+	return i;
+}
+
+static void end_load(struct files *f, unsigned i)
+{
+	file_load_free(f->asker, f->loads[i]);
+	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
 /* What is to be loaded, and for whom. */
@@ -283,115 +380,85 @@ struct wanted {
 	uint64_t inside_bytes;
 };
 
-/* Takes fd. */
-static enum model_reason load(struct files *f, const struct wanted *w,
-			      struct fetch_request *request, const struct elf_identity *identity,
-			      int fd)
+/* Who the file is, and what is known of it already. REASON_PENDING: it is to be loaded. */
+static enum model_reason find(struct files *f, const struct wanted *w, struct file_load *load)
 {
-	struct file_job *job = file_job_new(fd, w->a->kind, identity);
-	uint32_t process = w->a->process;
-	struct loader_job *left;
+	const struct model_module *module = &w->m->modules[w->a->key.module];
+	const struct refused *refused;
 	enum model_reason reason;
 
-	if (!job)
-		return REASON_LIMIT;
-	job->inside = w->a->inside;
-	job->inside_bytes = w->inside_bytes;
-	reason = asker_run(f->asker, process, &job->base, &left);
-	if (!reason)
-		reason = job->reason;
-	if (!reason && job->image && !job->inside &&
-	    !symbol_is_version(&w->m->modules[w->a->module], job->image))
-		reason = REASON_FILE_CHANGED;
-	if (!reason && job->table)
-		elf_place_code(job->table, request->start, request->end, request->file_offset);
-	if (!reason && job->table && !job->table->has_symtab &&
-	    !add_debug(f, w->m, process, request, job)) {
-		left = NULL;
-		reason = REASON_FILE_TIMEOUT;
-	}
-	if (!reason) {
-		w->a->table = keep_loaded(f, job, w->a);
-		if (w->a->table == MODEL_NONE)
-			reason = REASON_LIMIT;
-	}
-	if (left)
-		left->release(left);
-	return reason;
+	/* First who it is: most files are known already. */
+	reason = file_load_identify(f->asker, w->m, load);
+	if (reason)
+		return reason == REASON_PENDING ? REASON_LIMIT : reason;
+	refused = find_refused(f, &load->identity);
+	if (refused)
+		return (enum model_reason)refused->reason;
+	w->a->table = find_identity(f, &load->identity, &w->a->key);
+	if (w->a->table == MODEL_NONE)
+		return REASON_PENDING;
+	return w->a->key.inside || !f->tables[w->a->table].image ||
+			       symbol_is_version(module, f->tables[w->a->table].image)
+		       ? REASON_NAMED
+		       : REASON_FILE_CHANGED;
 }
 
-static enum model_reason find(struct files *f, const struct wanted *w)
+/* Begins to load, or goes on. */
+static enum model_reason load(struct files *f, const struct wanted *w)
 {
-	const struct model_module *module = &w->m->modules[w->mapping->module];
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	uint32_t process = w->a->process;
-	struct fetch_reply reply;
+	unsigned i = find_load(f, &w->a->key);
 	enum model_reason reason;
-	int fd;
 
-	if (!request || snprintf(request->path, sizeof(request->path), "%s", module->path) >=
-				(int)sizeof(request->path))
-		return REASON_LIMIT;
-	request->what = FETCH_FILE;
-	memcpy(request->build_id, module->build_id, sizeof(request->build_id));
-	request->build_id_len = module->build_id_len;
-	request->inode = module->inode;
-	request->start = w->mapping->start;
-	request->end = w->mapping->end;
-	request->file_offset = w->mapping->file_offset;
-	request->is_image = symbol_is_image(module->path);
-	if (request->is_image) {
-		request->version_len = request->build_id_len;
-		request->build_id_len = 0;
+	if (i == f->loads_cnt) {
+		struct file_load *new;
+
+		if (f->loads_cnt == FILES_LOADS_MAX) {
+			f->asker->deferred++;
+			return REASON_LIMIT;
+		}
+		new = file_load_new(w->m, &w->a->key, w->mapping);
+		if (!new)
+			return REASON_LIMIT;
+		new->inside_bytes = w->inside_bytes;
+		reason = find(f, w, new);
+		if (reason != REASON_PENDING) {
+			file_load_free(f->asker, new);
+			return reason;
+		}
+		f->loads[f->loads_cnt++] = new;
 	}
-	/* First who it is: most files are known already, and a copy costs. */
-	request->identity_only = true;
-	reason = asker_fetch(f->asker, w->m, process, request, -1, &reply, &fd);
-	if (!reason)
-		reason = reply.reason;
-	if (reason)
-		return reason;
-	w->a->table = find_identity(f, &reply.identity, w->a);
-	if (w->a->table != MODEL_NONE)
-		return w->a->inside || !f->tables[w->a->table].image ||
-				       symbol_is_version(module, f->tables[w->a->table].image)
-			       ? REASON_NAMED
-			       : REASON_FILE_CHANGED;
-	request->identity_only = false;
-	request->copy_from = w->a->inside;
-	request->copy_bytes = w->inside_bytes;
-	reason = asker_fetch(f->asker, w->m, process, request, -1, &reply, &fd);
-	if (!reason)
-		reason = reply.reason;
-	if (reason)
-		return reason;
-	return load(f, w, request, &reply.identity, fd);
+	reason = advance(f, w->m, f->loads[i], &w->a->table);
+	if (reason != REASON_PENDING)
+		end_load(f, i);
+	return reason;
 }
 
 static void attach(struct files *f, const struct wanted *w)
 {
 	struct attachment *a = w->a;
-	const struct model_module *module = &w->m->modules[a->module];
-	bool by_build_id = a->kind == FILE_ELF;
+	const struct model_module *module = &w->m->modules[a->key.module];
+	bool by_build_id = a->key.kind == FILE_ELF;
 
 	a->table = MODEL_NONE;
 	if (by_build_id)
 		a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
 	/* The same path and build id as another process's: the same file. */
 	if (a->table == MODEL_NONE && module->build_id_len && by_build_id)
-		a->table = find_module(f, a);
+		a->table = find_module(f, &a->key);
 	a->reason = REASON_NAMED;
 	if (a->table != MODEL_NONE)
 		return;
-	a->reason = find(f, w);
+	a->reason = load(f, w);
 	if (!a->reason) {
-		if (a->kind != FILE_BUNDLE && !a->inside)
-			note_module(f, a->module, a->table);
+		if (a->key.kind != FILE_BUNDLE && !a->key.inside)
+			note_module(f, a->key.module, a->table);
 		return;
 	}
 	a->table = MODEL_NONE;
+	if (a->reason == REASON_PENDING)
+		return;
 	if (module->inode)
-		a->table = find_module(f, a);
+		a->table = find_module(f, &a->key);
 	else if (by_build_id)
 		a->table = find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
 	if (a->table != MODEL_NONE)
@@ -401,32 +468,38 @@ static void attach(struct files *f, const struct wanted *w)
 /* What the wanted led to; ret_slot is borrowed until the next call. */
 static enum model_reason look_up(struct files *f, struct wanted *w, const struct slot **ret_slot)
 {
-	struct attachment key = *w->a, *a;
-	uint64_t hash = hash_pair(key.process, key.module) ^ hash_pair(key.kind, key.inside);
+	struct attachment new = *w->a, *a;
+	const struct file_key *key = &new.key;
+	uint64_t hash = hash_pair(key->process, key->module) ^ hash_pair(key->kind, key->inside);
 	uint32_t row = f->last;
 
 	f->uses++;
-	if (row == MODEL_NONE || !attachment_equal(f, row, &key))
-		row = hash_find(&f->attachment_index, hash, attachment_equal, f, &key);
+	if (row == MODEL_NONE || !attachment_equal(f, row, key))
+		row = hash_find(&f->attachment_index, hash, attachment_equal, f, key);
 	if (row == HASH_NONE) {
 		uint64_t deferred = f->asker->deferred;
 
-		w->a = &key;
+		w->a = &new;
 		attach(f, w);
 		/* Not settled: it is asked again when there is time. */
-		if (key.reason && f->asker->deferred != deferred)
-			return (enum model_reason)key.reason;
+		if (new.reason == REASON_PENDING ||
+		    (new.reason && f->asker->deferred != deferred))
+			return (enum model_reason)new.reason;
 		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
 		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
 			return REASON_LIMIT;
 		row = (uint32_t)f->attachments_cnt++;
-		f->attachments[row] = key;
+		f->attachments[row] = new;
 	}
 	f->last = row;
 	a = &f->attachments[row];
 	if (!a->reason && !is_loaded(&f->tables[a->table])) { /* dropped meanwhile */
-		w->a = a;
+		new = *a;
+		w->a = &new;
 		attach(f, w);
+		if (new.reason == REASON_PENDING)
+			return REASON_PENDING;
+		*a = new;
 	}
 	if (a->reason)
 		return (enum model_reason)a->reason;
@@ -440,10 +513,28 @@ static enum model_reason look_up_kind(struct files *f, const struct model *m, ui
 				      const struct model_mapping *mapping, enum file_kind kind,
 				      const struct slot **ret_slot)
 {
-	struct attachment a = {.process = process, .module = mapping->module, .kind = kind};
+	struct attachment a = {
+		.key = {.process = process, .module = mapping->module, .kind = kind}};
 	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
 
 	return look_up(f, &w, ret_slot);
+}
+
+void files_tail(struct files *f, const struct model *m)
+{
+	/* Those that are done have their tables taken by whoever asks next. */
+	(void)m;
+	workers_poll(f->asker->workers);
+}
+
+size_t files_loading(const struct files *f)
+{
+	return f->loads_cnt;
+}
+
+size_t files_bytes(const struct files *f)
+{
+	return f->bytes;
 }
 
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
@@ -460,7 +551,7 @@ enum model_reason files_table(struct files *f, const struct model *m, uint32_t p
 
 enum model_reason files_image(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
-			      const struct perfmap_image **ret_image)
+			      const struct image_table **ret_image)
 {
 	const struct slot *slot;
 	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_IMAGE, &slot);
@@ -474,19 +565,21 @@ enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t
 				const struct model_mapping *mapping, uint64_t offset,
 				struct files_bundled *ret_bundled)
 {
-	struct attachment a = {.process = process, .module = mapping->module, .kind = FILE_IMAGE};
+	struct attachment a = {
+		.key = {.process = process, .module = mapping->module, .kind = FILE_IMAGE}};
 	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
-	const struct perfmap_bundle_entry *entry;
+	struct perfmap_bundle_entry entry;
 	const struct slot *slot;
 	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot);
 
-	entry = reason ? NULL : perfmap_bundle_find(slot->bundle, offset);
-	if (!entry || !entry->offset)
-		return reason ? reason : REASON_NO_SYMBOL;
-	snprintf(f->bundled_path, sizeof(f->bundled_path), "%.*s", ENTRY_BYTES - 1, entry->path);
+	if (reason)
+		return reason;
+	if (!bundle_table_find(slot->bundle, offset, &entry) || !entry.offset)
+		return REASON_NO_SYMBOL;
+	snprintf(f->bundled_path, sizeof(f->bundled_path), "%.*s", ENTRY_BYTES - 1, entry.path);
 	ret_bundled->path = f->bundled_path;
-	ret_bundled->start = a.inside = entry->offset;
-	w.inside_bytes = entry->bytes;
+	ret_bundled->start = a.key.inside = entry.offset;
+	w.inside_bytes = entry.bytes;
 	reason = look_up(f, &w, &slot);
 	if (!reason)
 		ret_bundled->image = slot->image;
@@ -499,100 +592,120 @@ bool files_compressed(struct files *f, const struct model *m, uint32_t process,
 	const struct slot *slot;
 
 	return !look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot) &&
-	       perfmap_bundle_compressed(slot->bundle);
+	       bundle_table_compressed(slot->bundle);
 }
 
-/* Where the file of a component is to be found. Returns false where it is nowhere. */
-static bool component_request(struct files *f, const struct model *m, uint32_t process,
-			      const struct model_mapping *mapping, const struct slot *image,
-			      uint32_t component, struct fetch_request *request)
+/* Where the file of an assembly is to be found. REASON_PRECOMPILED: nowhere. */
+static enum model_reason locate_component(struct files *f, const struct model *m, uint32_t process,
+					  const struct model_mapping *mapping, uint32_t row,
+					  struct file_component *c)
 {
 	const char *path = m->modules[mapping->module].path, *slash = strrchr(path, '/');
-	const struct perfmap_bundle_entry *entry;
+	const char *name = image_table_component(f->tables[row].image, c->component);
+	struct perfmap_bundle_entry entry;
+	char file[ENTRY_BYTES + 5];
 	const struct slot *bundle;
-	char name[ENTRY_BYTES];
-	size_t len;
-
-	if (perfmap_image_component(image->image, component, name, sizeof(name) - 4) || !slash)
-		return false;
-	len = strlen(name);
-	memcpy(name + len, ".dll", 5);
-	request->what = FETCH_FILE;
-	if (!image->inside) {
-		request->is_image = true;
-		return snprintf(request->path, sizeof(request->path), "%.*s/%s",
-				(int)(slash - path), path, name) < (int)sizeof(request->path);
-	}
-	if (look_up_kind(f, m, process, mapping, FILE_BUNDLE, &bundle))
-		return false;
-	entry = perfmap_bundle_named(bundle->bundle, name);
-	if (!entry)
-		return false;
-	request->copy_from = entry->offset;
-	request->copy_bytes = entry->bytes;
-	request->inode = m->modules[mapping->module].inode;
-	request->start = mapping->start;
-	request->end = mapping->end;
-	return snprintf(request->path, sizeof(request->path), "%s", path) <
-	       (int)sizeof(request->path);
-}
-
-/* Reads the component; NULL where it cannot be had. False: not now. */
-static bool load_component(struct files *f, const struct model *m, uint32_t process,
-			   struct fetch_request *request, struct perfmap_component **ret_component)
-{
-	uint64_t deferred = f->asker->deferred;
 	enum model_reason reason;
-	struct fetch_reply reply;
-	struct loader_job *left;
-	struct file_job *job;
-	int fd;
 
-	*ret_component = NULL;
-	reason = asker_fetch(f->asker, m, process, request, -1, &reply, &fd);
-	if (!reason)
-		reason = reply.reason;
-	/* Another process with the same image may still have it. */
+	if (!name || !slash || strlen(name) >= ENTRY_BYTES)
+		return REASON_PRECOMPILED;
+	snprintf(file, sizeof(file), "%s.dll", name);
+	if (!f->tables[row].inside)
+		return snprintf(c->path, sizeof(c->path), "%.*s/%s", (int)(slash - path), path,
+				file) < (int)sizeof(c->path)
+			       ? REASON_NAMED
+			       : REASON_PRECOMPILED;
+	reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &bundle);
 	if (reason)
-		return f->asker->deferred == deferred && reason != REASON_PROCESS_GONE;
-	job = file_job_new(fd, FILE_COMPONENT, &reply.identity);
-	if (!job)
-		return true;
-	job->inside = request->copy_from;
-	job->inside_bytes = request->copy_bytes;
-	asker_run(f->asker, process, &job->base, &left);
-	if (!left)
-		return true;
-	*ret_component = job->component;
-	job->component = NULL;
-	left->release(left);
-	return f->asker->deferred == deferred;
+		return reason;
+	if (!bundle_table_named(bundle->bundle, file, &entry))
+		return REASON_PRECOMPILED;
+	c->inside = entry.offset;
+	c->bytes = entry.bytes;
+	return snprintf(c->path, sizeof(c->path), "%s", path) < (int)sizeof(c->path)
+		       ? REASON_NAMED
+		       : REASON_PRECOMPILED;
 }
 
-bool files_component(struct files *f, const struct model *m, uint32_t process,
-		     const struct model_mapping *mapping, uint32_t component)
+/* One assembly more for a load of a part. */
+static enum model_reason add_component(struct files *f, const struct model *m,
+				       const struct model_mapping *mapping, struct file_load *load,
+				       uint32_t component)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	uint32_t row = f->attachments[f->last].table, last = f->last;
-	struct perfmap_component *given = NULL;
-	struct slot *s;
-	size_t bytes;
+	uint32_t last = f->last;
+	struct file_component *c;
+	enum model_reason reason;
 
-	if (!request)
-		return false;
-	if (component_request(f, m, process, mapping, &f->tables[row], component, request) &&
-	    !load_component(f, m, process, request, &given))
-		return false;
-	s = &f->tables[row];
+	if (load->components_cnt == IMAGE_COMPONENTS_MAX)
+		return REASON_LIMIT;
+	if (!load->components)
+		load->components = calloc(IMAGE_COMPONENTS_MAX, sizeof(*c));
+	if (!load->components)
+		return REASON_LIMIT;
+	c = &load->components[load->components_cnt];
+	c->component = component;
+	reason = locate_component(f, m, load->key.process, mapping, load->table, c);
 	f->last = last;
-	s->used = f->uses;
-	if (!s->image) { /* dropped for want of memory */
-		perfmap_component_free(given);
-		return false;
+	if (!reason)
+		load->components_cnt++;
+	return reason;
+}
+
+/* A load of a part of an image: what it is of stands in for the offset of a bundled image. */
+static struct file_load *new_part(struct files *f, const struct model *m, uint32_t process,
+				  const struct model_mapping *mapping, uint32_t row)
+{
+	struct file_key key = {.process = process,
+			       .module = mapping->module,
+			       .kind = FILE_COMPONENT,
+			       .inside = f->tables[row].inside};
+	struct file_load *load = file_load_new(m, &key, mapping);
+
+	if (load) {
+		load->table = row;
+		load->identity = f->tables[row].identity;
 	}
-	perfmap_image_give_component(s->image, component, given);
-	bytes = perfmap_image_memory_bytes(s->image);
-	f->bytes += bytes - s->bytes;
-	s->bytes = bytes;
-	return true;
+	return load;
+}
+
+/*
+ * All names of one assembly first. Where a name needs others beside it, these are added one after the
+ * other, for this function alone.
+ */
+enum model_reason files_component(struct files *f, const struct model *m, uint32_t process,
+				  const struct model_mapping *mapping,
+				  const struct image_place *place)
+{
+	uint32_t row = f->attachments[f->last].table, component = place->component, last = f->last;
+	struct file_key key = {.process = process,
+			       .module = mapping->module,
+			       .kind = FILE_COMPONENT,
+			       .inside = f->tables[row].inside};
+	unsigned i = find_load(f, &key);
+	enum model_reason reason = REASON_NAMED;
+
+	if (i == f->loads_cnt) {
+		struct file_load *new = f->loads_cnt < FILES_LOADS_MAX
+						? new_part(f, m, process, mapping, row)
+						: NULL;
+
+		if (!new)
+			return REASON_LIMIT;
+		for (uint32_t k = 0; !reason && k < place->given_cnt; k++)
+			reason = add_component(f, m, mapping, new, place->given[k]);
+		if (!reason)
+			reason = add_component(f, m, mapping, new, component);
+		if (place->given_cnt)
+			new->wanted = place->start;
+		if (reason) {
+			file_load_free(f->asker, new);
+			return reason;
+		}
+		f->loads[f->loads_cnt++] = new;
+	}
+	reason = advance(f, m, f->loads[i], &row);
+	f->last = last;
+	if (reason != REASON_PENDING)
+		end_load(f, i);
+	return reason;
 }

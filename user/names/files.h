@@ -2,10 +2,14 @@
 #ifndef HOTRUN_NAMES_FILES_H
 #define HOTRUN_NAMES_FILES_H
 /*
- * Finds the table of a mapped file (symbols of ELF, functions of a precompiled .NET image):
- * opens the file below the root of its process, makes
- * sure it is the one that was mapped (build id, else inode), adds its separate debug file where
- * there is one, and keeps tables, shared by all processes with the same file. One thread.
+ * Finds the table of a mapped file (symbols of ELF, functions of a precompiled .NET image): has the
+ * file opened below the root of its process and read by a worker, makes sure it is the one that was
+ * mapped (build id, else inode), adds its separate debug file where there is one, and keeps tables,
+ * shared by all processes with the same file. One thread.
+ *
+ * What takes longer than may be waited for goes on by itself: look-ups answer REASON_PENDING until it
+ * is done. A file that costs more than a file may is not read again. Tables are bounded, all together;
+ * who has most of them loses first, the longest unused.
  *
  * A gone process's file is named from a loaded table of the same build id or inode, else from the
  * same path on the host, if the build id agrees.
@@ -13,16 +17,24 @@
 #include "model/model.h"
 #include "names/asker.h"
 #include "names/elf.h"
-#include "perfmap/image.h"
+#include "names/image_table.h"
 
-/* Tables beyond it are dropped, the longest unused first. A browser's debug file takes 100 MB. */
-#define FILES_TABLES_BYTES_MAX (256u << 20)
+/* Files on their way to their tables; what comes then waits for its turn. */
+#define FILES_LOADS_MAX 256u
 
 struct files;
 
-/* Borrows the asker until files_free(). Returns owned, or NULL with errno ENOMEM. */
-struct files *files_new(struct asker *asker);
+/* Borrows the asker until files_free(). memory_bytes: of all tables. Returns owned, or NULL with errno
+ * ENOMEM. */
+struct files *files_new(struct asker *asker, size_t memory_bytes);
 void files_free(struct files *f);
+
+/* Goes on with what is under way, without waiting. */
+void files_tail(struct files *f, const struct model *m);
+/* Files on their way. */
+size_t files_loading(const struct files *f);
+/* Bytes of all tables. */
+size_t files_bytes(const struct files *f);
 
 /*
  * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the
@@ -35,7 +47,7 @@ enum model_reason files_table(struct files *f, const struct model *m, uint32_t p
 
 /* An assembly inside a single-file program. */
 struct files_bundled {
-	const struct perfmap_image *image; /* borrowed until the next call */
+	const struct image_table *image; /* borrowed until the next call */
 	const char *path;		   /* in the bundle, borrowed until the next call */
 	uint64_t start;			   /* of the image in the file */
 };
@@ -55,15 +67,16 @@ bool files_compressed(struct files *f, const struct model *m, uint32_t process,
 		      const struct model_mapping *mapping);
 
 /*
- * Gives the image that files_image() or files_bundled() returned last the metadata of one of its
- * assemblies (perfmap_image_give_component()), from beside it. Returns false where there is no time
- * or memory for it now, or the process is gone. Files are looked at once.
+ * Has the names read that the image which files_image() or files_bundled() returned last needs an
+ * assembly for, from the file beside it; place as image_table_find() has it. REASON_NAMED: look again;
+ * REASON_PENDING; or why they cannot be had.
  */
-bool files_component(struct files *f, const struct model *m, uint32_t process,
-		     const struct model_mapping *mapping, uint32_t component);
+enum model_reason files_component(struct files *f, const struct model *m, uint32_t process,
+				  const struct model_mapping *mapping,
+				  const struct image_place *place);
 
 /* The same as files_table() for a mapped file that symbol_is_image(). */
 enum model_reason files_image(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
-			      const struct perfmap_image **ret_image);
+			      const struct image_table **ret_image);
 #endif

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "names/map_file.h"
-#include "perfmap/name.h"
+#include "names/parse.h"
 
 /* After so many looks in vain a missing map is looked for at every eighth only. */
 #define EAGER_LOOKS 8
@@ -29,6 +30,8 @@ struct jit_map {
 	uint64_t since_ns;   /* when its program was started by an exec, 0 = was there */
 	uint64_t changed_ns; /* what its newest entries were stamped with */
 	uint64_t used;	     /* the look-up that used it last */
+	bool loaded;	     /* it was read to its end once */
+	uint64_t room_bytes; /* of it that may be read in this slice, once loaded */
 };
 
 /* Which symbol an entry of a map is. */
@@ -48,6 +51,7 @@ struct waiting {
 
 struct jit {
 	struct asker *asker;
+	size_t entries_max; /* of all maps */
 	uint64_t later_ns; /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
 	size_t maps_cnt, maps_cap, open_cnt;
@@ -63,16 +67,14 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-/* Of one raw name; perfmap's own bound for what it parses into is lower. */
-#define NAME_BYTES 8192
-
-struct jit *jit_new(struct asker *asker, uint64_t later_ns)
+struct jit *jit_new(struct asker *asker, uint64_t later_ns, size_t memory_bytes)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
 		j->asker = asker;
 		j->later_ns = later_ns;
+		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
 		j->bytes_left = JIT_SLICE_BYTES;
 	}
 	return j;
@@ -82,9 +84,9 @@ static void close_map(struct jit *j, struct jit_map *map)
 {
 	if (!map->file)
 		return;
-	map_file_free(map->file);
+	map_file_free(j->asker, map->file);
 	map->file = NULL;
-	map->behind = false;
+	map->behind = map->loaded = false;
 	j->open_cnt--;
 }
 
@@ -179,15 +181,46 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 	}
 }
 
-/* What one more map may hold, so that all together keep to JIT_ENTRIES_MAX. */
-static size_t entries_allowed(const struct jit *j, const struct jit_map *map)
+static size_t entries_of(const struct jit_map *map)
 {
-	size_t others = 0;
+	return map->file ? perfmap_entries(perfmap_tail_map(map->file->tail)) : 0;
+}
+
+size_t jit_bytes(const struct jit *j)
+{
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < j->maps_cnt; i++)
-		if (j->maps[i].file && &j->maps[i] != map)
-			others += perfmap_entries(perfmap_tail_map(j->maps[i].file->tail));
-	return others < JIT_ENTRIES_MAX ? JIT_ENTRIES_MAX - others : 0;
+		if (j->maps[i].file)
+			bytes += perfmap_memory_bytes(perfmap_tail_map(j->maps[i].file->tail));
+	return bytes;
+}
+
+/*
+ * What a map may hold: at most half, so that another one finds room; and where there is none left, the
+ * largest one goes, unless that is this one.
+ */
+static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_map *map)
+{
+	struct jit_map *largest = NULL;
+	size_t others = 0, half = j->entries_max / 2;
+
+	for (size_t i = 0; i < j->maps_cnt; i++) {
+		if (&j->maps[i] == map)
+			continue;
+		others += entries_of(&j->maps[i]);
+		if (!largest || entries_of(&j->maps[i]) > entries_of(largest))
+			largest = &j->maps[i];
+	}
+	if (others > half && largest && entries_of(largest) > entries_of(map)) {
+		others -= entries_of(largest);
+		close_map(j, largest);
+		largest->reason = REASON_BUDGET;
+		largest->generation++;
+		tell_process(m, largest);
+	}
+	others = others < j->entries_max ? j->entries_max - others : 0;
+	return others < half ? others : half;
 }
 
 /* What one more copy may grow by, so that all together keep to JIT_COPIES_BYTES. */
@@ -201,12 +234,30 @@ static uint64_t copy_room(const struct jit *j)
 	return copied < JIT_COPIES_BYTES ? JIT_COPIES_BYTES - copied : 0;
 }
 
-/* Reads what was added, as far as the slice's bytes go; its lines are known from seen_ns on. A map
- * that may be read no further, or is another file by now, is closed. */
-static void advance(struct jit *j, const struct model *m, struct jit_map *map, uint64_t seen_ns)
+/* How much of the map may be read now. */
+static size_t bytes_allowed(const struct jit *j, const struct jit_map *map)
 {
 	size_t bytes = j->bytes_left < JIT_MAP_BYTES ? j->bytes_left : JIT_MAP_BYTES;
+
+	return map->loaded && bytes > map->room_bytes ? map->room_bytes : bytes;
+}
+
+/* It is given up, for what it costs or for what it is. */
+static void leave_map(struct jit *j, struct jit_map *map, enum model_reason reason)
+{
+	close_map(j, map);
+	map->reason = reason;
+	map->looks = 0;
+	map->generation++;
+}
+
+/* Reads what was added, as far as the slice's bytes go; its lines are known from seen_ns on. A map
+ * that may be read no further, or is another file by now, is closed. */
+static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
+{
+	struct perfmap *entries = perfmap_tail_map(map->file->tail);
 	uint64_t deferred = j->asker->deferred;
+	size_t bytes = bytes_allowed(j, map);
 	enum model_reason reason;
 	int err;
 
@@ -215,20 +266,27 @@ static void advance(struct jit *j, const struct model *m, struct jit_map *map, u
 	map->behind = true;
 	if (!bytes)
 		return;
-	perfmap_limit(perfmap_tail_map(map->file->tail), entries_allowed(j, map));
+	perfmap_limit(entries, entries_allowed(j, m, map));
 	map->file->copy_room = copy_room(j);
 	reason = map_file_advance(map->file, j->asker, m, map->process, map->seen_ns, bytes, &err,
 				  &bytes);
-	if (j->asker->deferred != deferred)
+	if (reason == REASON_PENDING || j->asker->deferred != deferred)
 		return;
 	if (reason || err) {
-		close_map(j, map);
-		map->reason = reason ? reason : REASON_PERF_MAP_REWRITTEN;
-		map->looks = 0;
-		map->generation++;
+		leave_map(j, map, reason ? reason : REASON_PERF_MAP_REWRITTEN);
+		return;
+	}
+	if (perfmap_counters(entries).rewrites > JIT_REWRITES_MAX) {
+		leave_map(j, map, REASON_BUDGET);
 		return;
 	}
 	map->behind = map->file->more;
+	if (!map->loaded && !map->behind) {
+		map->loaded = true;
+		map->room_bytes = JIT_FOLLOW_BYTES;
+	} else {
+		map->room_bytes -= bytes < map->room_bytes ? bytes : map->room_bytes;
+	}
 	j->bytes_left -= bytes < j->bytes_left ? bytes : j->bytes_left;
 	if (bytes) {
 		map->generation++;
@@ -294,34 +352,40 @@ static uint32_t unnamed_symbol(struct model *m, enum model_reason reason)
 	return model_symbol_get(m, &symbol);
 }
 
-/* Reads and takes apart the name of an entry. */
-static void read_entry(struct model *m, const struct jit_map *map, const struct perfmap_hit *hit,
-		       struct jit_entry *entry)
+/* Has the name of an entry read and taken apart. False: not now. */
+static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map,
+		       const struct perfmap_hit *hit, struct jit_entry *entry)
 {
-	char raw[NAME_BYTES], buf[PERFMAP_NAME_BYTES];
-	struct perfmap_name name;
+	struct parse_request request = {.kind = PARSE_MAP_NAME, .hit = *hit};
 	struct model_symbol symbol;
-	size_t len;
+	struct parse_reply reply;
+	enum model_reason reason =
+		asker_name(j->asker, m, map->process, &request, map->file->fd, &reply);
 	bool is_stub;
+	size_t len;
 
 	entry->tier = "";
-	if (perfmap_tail_name(map->file->tail, hit, raw, sizeof(raw), &len)) {
-		entry->symbol = unnamed_symbol(m, REASON_PERF_MAP_REWRITTEN);
-		return;
+	if (reason == REASON_PENDING)
+		return false;
+	if (reason) {
+		entry->symbol = unnamed_symbol(m, reason);
+		return true;
 	}
-	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
-	is_stub = hit->is_stub || name.is_stub;
+	is_stub = hit->is_stub || reply.name.is_stub;
+	len = strnlen(reply.name.raw, sizeof(reply.name.raw));
 	symbol = (struct model_symbol){
-		.name = name.display,
-		.raw = model_string(m, raw, name.raw_len),
-		.module = *name.assembly ? name.assembly
-			  : is_stub	 ? "[stubs]"
-					 : "[jit]",
+		.name = reply.name.display,
+		.raw = model_string(m, reply.name.raw,
+				    reply.name.raw_len < len ? reply.name.raw_len : len),
+		.module = *reply.name.assembly ? reply.name.assembly
+			  : is_stub	       ? "[stubs]"
+					       : "[jit]",
 		.kind = is_stub ? KIND_STUB : KIND_JIT,
-		.application = !perfmap_is_framework(&name),
+		.application = !reply.name.is_framework,
 	};
 	entry->symbol = model_symbol_get(m, &symbol);
-	entry->tier = model_str(m, name.tier);
+	entry->tier = model_str(m, reply.name.tier);
+	return true;
 }
 
 static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *map, uint64_t address,
@@ -340,7 +404,8 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 	if (row != HASH_NONE) {
 		key = j->entries[row];
 	} else {
-		read_entry(m, map, hit, &key);
+		if (!read_entry(j, m, map, hit, &key))
+			return MODEL_NONE;
 		if (!GROW(j->entries, j->entries_cnt, j->entries_cap) &&
 		    !hash_add(&j->entry_index, hash, (uint32_t)j->entries_cnt))
 			j->entries[j->entries_cnt++] = key;
@@ -549,6 +614,7 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 	} else if (exited) {
 		map->ended = true;
 	} else if (map->reason != REASON_FILE_TIMEOUT && map->reason != REASON_PROCESS_GONE &&
+		   map->reason != REASON_BUDGET && map->reason != REASON_FILE_COSTLY &&
 		   j->open_cnt < JIT_MAPS_MAX &&
 		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
 		look(j, m, map, written_ns);
@@ -577,6 +643,8 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 	size_t cnt = j->maps_cnt, first = j->next;
 
 	j->bytes_left = JIT_SLICE_BYTES;
+	for (size_t i = 0; i < cnt; i++)
+		j->maps[i].room_bytes = JIT_FOLLOW_BYTES;
 	/* Who came too late in this slice begins the next one. */
 	for (size_t i = 0; i < cnt; i++) {
 		size_t row = (first + i) % cnt;

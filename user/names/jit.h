@@ -26,8 +26,15 @@
 /* Of the copies of maps on file systems that may hang, together. What does not fit is not read. */
 #define JIT_COPIES_BYTES (256u << 20)
 
-/* Entries of all maps together: 512 MB. */
-#define JIT_ENTRIES_MAX (16u << 20)
+/* Bytes of an entry with its share of the index, a little more than it takes. */
+#define JIT_ENTRY_BYTES 36u
+
+/*
+ * A map that was read to its end once grows by new methods, some KB a second. One that goes on at more
+ * than this is followed no faster; and one that was truncated so often is not a runtime's: it is left.
+ */
+#define JIT_FOLLOW_BYTES  (1u << 20)
+#define JIT_REWRITES_MAX 8u
 
 /* Frames that wait for an entry; what does not fit gets its reason at once. */
 #define JIT_PENDING_MAX 65536
@@ -37,10 +44,12 @@
 
 struct jit;
 
-/* Borrows the asker until jit_free(). later_ns: see names_options. Returns owned, or NULL with errno
- * ENOMEM. */
-struct jit *jit_new(struct asker *asker, uint64_t later_ns);
+/* Borrows the asker until jit_free(). later_ns: see names_options. memory_bytes: of all maps. Returns
+ * owned, or NULL with errno ENOMEM. */
+struct jit *jit_new(struct asker *asker, uint64_t later_ns, size_t memory_bytes);
 void jit_free(struct jit *j);
+/* Bytes of all maps. */
+size_t jit_bytes(const struct jit *j);
 
 /*
  * Names an address of JIT code as of time_ns and adds its location. anonymous: the memory is

@@ -2,6 +2,7 @@
 #include "names/map_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "names/fetch.h"
 #include "names/hold.h"
+#include "names/parse.h"
 #include "perfmap/locate.h"
 
 /* In the directories that were held for a process that is gone. As asker_fetch(). */
@@ -94,10 +96,11 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	return REASON_NAMED;
 }
 
-void map_file_free(struct map_file *file)
+void map_file_free(struct asker *a, struct map_file *file)
 {
 	if (!file)
 		return;
+	workers_job_free(a->workers, file->job);
 	perfmap_tail_free(file->tail);
 	cleanup_close(&file->source_fd);
 	free(file);
@@ -177,27 +180,112 @@ static enum model_reason copy(struct map_file *file, struct asker *a, const stru
 	return REASON_NAMED;
 }
 
+uint64_t map_file_unread(const struct map_file *file)
+{
+	uint64_t offset = perfmap_tail_cursor(file->tail)->offset;
+	struct stat st;
+
+	if (fstat(file->fd, &st) || (uint64_t)st.st_size <= offset)
+		return 0;
+	return (uint64_t)st.st_size - offset;
+}
+
+/* Whether there is anything for a worker to look at. */
+static bool has_changed(const struct map_file *file)
+{
+	uint64_t offset = perfmap_tail_cursor(file->tail)->offset;
+	struct stat st;
+
+	return !fstat(file->fd, &st) && (uint64_t)st.st_size != offset &&
+	       (offset < PERFMAP_FILE_BYTES_MAX || (uint64_t)st.st_size < offset);
+}
+
+static enum model_reason begin(struct map_file *file, struct asker *a, const struct model *m,
+			       uint32_t process, uint64_t seen_ns, size_t max_bytes)
+{
+	struct parse_request parse = {.kind = PARSE_MAP};
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+	parse.map.cursor = *perfmap_tail_cursor(file->tail);
+	parse.map.max_bytes = max_bytes;
+	file->job = fd < 0 ? NULL : asker_job_new(a, m, process, &parse);
+	if (!file->job) {
+		cleanup_close(&fd);
+		return REASON_LIMIT;
+	}
+	workers_job_give(file->job, fd);
+	file->job_seen_ns = seen_ns;
+	asker_job_begin(a, file->job, false);
+	return REASON_NAMED;
+}
+
+/* Takes in what the worker made of the lines. */
+static int take(struct map_file *file, const struct parse_reply *reply, size_t *ret_bytes)
+{
+	const struct perfmap_entry *rows = NULL;
+	struct blob *blob = NULL;
+	size_t bytes, cnt = 0;
+	int fd, err = reply->map.error;
+
+	if (err)
+		return err < 0 && err >= -4095 ? err : -EBADMSG;
+	fd = workers_job_take_result(file->job, &bytes);
+	if (fd >= 0)
+		blob = parse_map_rows(fd, bytes, &rows, &cnt);
+	if (!blob)
+		return -EBADMSG;
+	err = perfmap_tail_take(file->tail, rows, cnt, &reply->map.scanned, &reply->map.cursor,
+				file->job_seen_ns);
+	blob_free(blob);
+	*ret_bytes = reply->map.scanned.bytes;
+	file->behind = reply->map.scanned.more;
+	return err;
+}
+
+/* Waits for the worker as far as it may. */
+static enum model_reason finish(struct map_file *file, struct asker *a, const struct model *m,
+				uint32_t process, int *ret_error, size_t *ret_bytes)
+{
+	const struct parse_reply *reply;
+	enum model_reason reason =
+		asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
+
+	if (reason == REASON_PENDING)
+		return reason;
+	if (!reason)
+		*ret_error = take(file, reply, ret_bytes);
+	workers_job_free(a->workers, file->job);
+	file->job = NULL;
+	return reason;
+}
+
 enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,
 				   uint32_t process, uint64_t seen_ns, size_t max_bytes,
 				   int *ret_error, size_t *ret_bytes)
 {
 	uint64_t before = file->copied_bytes;
+	enum model_reason reason = REASON_NAMED;
 	bool more = false;
-	int err;
 
 	*ret_error = 0;
 	*ret_bytes = 0;
 	/* The copy is not to run ahead of its reader. */
-	if (!file->local && !file->behind && file->copy_room) {
-		enum model_reason reason = copy(file, a, m, process, max_bytes, ret_error);
-
+	if (!file->job && !file->local && !file->behind && file->copy_room) {
+		reason = copy(file, a, m, process, max_bytes, ret_error);
 		if (reason)
 			return reason;
 		more = file->copied_bytes >= before + max_bytes;
 	}
-	err = perfmap_tail_advance(file->tail, seen_ns, max_bytes, ret_bytes, &file->behind);
-	file->behind = file->behind && !err;
-	file->more = !err && (file->behind || more);
+	if (!file->job && has_changed(file))
+		reason = begin(file, a, m, process, seen_ns, max_bytes);
+	else if (!file->job)
+		file->behind = false;
+	if (!reason && file->job)
+		reason = finish(file, a, m, process, ret_error, ret_bytes);
+	if (reason)
+		return reason;
+	file->behind = file->behind && !*ret_error;
+	file->more = !*ret_error && (file->behind || more);
 	/* Copying costs as reading does. */
 	if (file->copied_bytes > before && file->copied_bytes - before > *ret_bytes)
 		*ret_bytes = (size_t)(file->copied_bytes - before);

@@ -3,15 +3,17 @@
 #define HOTRUN_NAMES_MAP_FILE_H
 /*
  * One perf map that is followed: the file itself where its file system cannot hang, else a copy in
- * memory that the fetcher keeps up to date. The tail reads either. When the
- * process is gone, the rest is copied from the map that was held, unless its file system is one whose
- * end may hang. One thread.
+ * memory that the fetcher keeps up to date. A worker reads either; what it makes of the lines is kept
+ * here. When the process is gone, the rest is copied from the map that was held, unless its file system
+ * is one whose end may hang. One thread.
  */
 #include "names/asker.h"
 #include "perfmap/tail.h"
 
 struct map_file {
 	struct perfmap_tail *tail; /* owned */
+	struct workers_job *job;   /* owned: what reads on now, or NULL */
+	uint64_t job_seen_ns;	   /* of what it reads */
 	int fd;			   /* the tail's, for fstat while the tail lives */
 	bool local;		   /* not a copy */
 	int source_fd;		   /* of a copy: the map itself (O_PATH), -1 not held */
@@ -30,14 +32,18 @@ struct map_file {
  */
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
 				uint64_t copy_room, int *ret_error, struct map_file **ret_file);
-void map_file_free(struct map_file *file);
+void map_file_free(struct asker *a, struct map_file *file);
 
 /* The runtime's file was deleted: the next one at its path is another. */
 bool map_file_is_deleted(const struct map_file *file);
 
+/* Bytes that were not read yet. */
+uint64_t map_file_unread(const struct map_file *file);
+
 /*
  * Reads what was added, at most max_bytes (see perfmap_tail_advance()). Returns a reason of the
- * asker: what hung must be closed; else ret_error is 0, or -ESTALE: another file lies there by now.
+ * asker: REASON_PENDING: it is being read, call again; what hung or cost too much must be closed;
+ * else ret_error is 0, or -ESTALE: another file lies there by now.
  * ret_bytes: read, also of the copy.
  */
 enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,

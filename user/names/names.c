@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "bpf/events.h"
 #include "names/asker.h"
 #include "names/entry.h"
@@ -18,11 +19,15 @@
 #include "names/jit.h"
 #include "names/kallsyms.h"
 #include "names/node.h"
+#include "names/parse.h"
 #include "names/root.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
 
 #define DEADLINE_NS 300000000u
+
+/* At the end of a recording: for files that are being read still. */
+#define SETTLE_NS 1000000000ull
 
 /* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
  * growing intervals, since a reading costs 70 ms. */
@@ -55,22 +60,45 @@ struct names {
 	size_t origins_cnt, origins_cap;
 	uint8_t *judged; /* by row of stacks */
 	size_t judged_cnt, judged_cap;
+	struct again *again; /* frames whose file was not there yet */
+	size_t again_cnt, again_cap;
+	struct known *known; /* symbols that were taken apart already */
+	size_t known_cnt, known_cap;
+	struct hash_index known_index;
+};
+
+/* A frame to be looked at again. */
+struct again {
+	uint64_t address, time_ns;
+	uint32_t process;
+};
+
+/* Of these; what does not fit is looked at again with its next sample. */
+#define AGAIN_MAX 65536u
+
+/* A function of a file, and its symbol. */
+struct known {
+	uint64_t start; /* in the file */
+	uint32_t module;
+	uint32_t process; /* of native code: whether it is the application differs */
+	uint32_t symbol;
 };
 
 struct names *names_new(const struct names_options *options)
 {
+	size_t memory_bytes = options->memory_bytes ? options->memory_bytes : NAMES_MEMORY_BYTES;
 	struct names *n = calloc(1, sizeof(*n));
 	int err;
 
 	if (!n)
 		return NULL;
-	err = asker_init(&n->asker, options->proc_path,
+	err = asker_init(&n->asker, options->nursery, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->node = err ? NULL : node_new(&n->asker, options->node_root);
-	n->files = err ? NULL : files_new(&n->asker);
-	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns);
+	n->files = err ? NULL : files_new(&n->asker, memory_bytes / 2);
+	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns, memory_bytes / 2);
 	if (n->hold && n->node && n->files && n->jit)
 		return n;
 	names_free(n);
@@ -91,6 +119,9 @@ void names_free(struct names *n)
 	asker_clear(&n->asker);
 	free(n->origins);
 	free(n->judged);
+	free(n->again);
+	free(n->known);
+	hash_clear(&n->known_index);
 	free(n);
 }
 
@@ -201,54 +232,158 @@ static const struct elf_table *vdso(struct names *n)
 	return n->vdso;
 }
 
-/* Of a composite image: loads the metadata that the name needs. */
-static void complete(struct names *n, struct model *m, const struct symbol_site *site,
-		     const struct model_mapping *mapping, const struct perfmap_image *image)
+static bool known_equal(const void *owner, uint32_t row, const void *key)
 {
-	struct perfmap_image_place place;
-	char raw[SYMBOL_RAW_BYTES];
-	uint32_t component;
-	size_t len;
+	const struct known *a = &((const struct names *)owner)->known[row], *b = key;
 
-	if (!image || perfmap_image_find(image, site->offset, &place))
-		return;
-	while (perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component) ==
-		       -EAGAIN &&
-	       files_component(n->files, m, site->process, mapping, component))
-		;
+	return a->start == b->start && a->module == b->module && a->process == b->process;
+}
+
+static uint64_t hash_known(const struct known *k)
+{
+	return hash_pair(k->start, (uint64_t)k->module << 32 | k->process);
+}
+
+/* MODEL_NONE: not known. */
+static uint32_t find_known(const struct names *n, const struct known *key)
+{
+	uint32_t row = hash_find(&n->known_index, hash_known(key), known_equal, n, key);
+
+	return row == HASH_NONE ? MODEL_NONE : n->known[row].symbol;
+}
+
+static uint32_t keep_known(struct names *n, struct known *key, uint32_t symbol)
+{
+	key->symbol = symbol;
+	if (symbol != MODEL_NONE && !GROW(n->known, n->known_cnt, n->known_cap) &&
+	    !hash_add(&n->known_index, hash_known(key), (uint32_t)n->known_cnt))
+		n->known[n->known_cnt++] = *key;
+	return symbol;
+}
+
+/* Has a name taken apart. */
+static enum model_reason take_apart(struct names *n, const struct model *m, uint32_t process,
+				    enum parse_kind kind, const char *raw,
+				    struct parse_reply *ret_reply)
+{
+	struct parse_request request = {.kind = kind};
+
+	request.name.len = (uint32_t)strnlen(raw, sizeof(request.name.raw));
+	memcpy(request.name.raw, raw, request.name.len);
+	return asker_name(&n->asker, m, process, &request, -1, ret_reply);
+}
+
+/* A symbol of native code; one that has to be taken apart once. */
+static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct symbol_site *site,
+			      const struct model_mapping *mapping, const struct elf_table *table)
+{
+	struct known key = {.module = mapping->module, .process = site->process};
+	struct parse_reply reply;
+	struct elf_place place;
+	enum model_reason reason;
+	uint32_t symbol;
+
+	if (!table || !elf_find(table, site->offset, &place) || !place.name ||
+	    !symbol_is_mangled(place.name))
+		return symbol_native(m, site, table, site->reason, NULL);
+	key.start = site->offset - (place.vaddr - place.function);
+	symbol = find_known(n, &key);
+	if (symbol != MODEL_NONE)
+		return symbol;
+	reason = take_apart(n, m, site->process, PARSE_DEMANGLE, place.name, &reply);
+	symbol = symbol_native(m, site, table, site->reason, reason ? NULL : reply.name.display);
+	return reason == REASON_PENDING ? symbol : keep_known(n, &key, symbol);
+}
+
+/* Finds the function; of a composite image has the assembly read that its name needs. */
+static bool find_function(struct names *n, const struct model *m, struct symbol_site *site,
+			  const struct model_mapping *mapping, const struct image_table *image,
+			  struct image_place *place)
+{
+	for (unsigned i = 0; i <= IMAGE_COMPONENTS_MAX; i++) {
+		if (image_table_find(image, site->offset, place))
+			return false;
+		if (place->error != -EAGAIN)
+			break;
+		site->reason = files_component(n->files, m, site->process, mapping, place);
+		if (site->reason)
+			return true;
+	}
+	site->reason = place->name ? REASON_NAMED
+				   : symbol_unnamed_reason(&m->processes[site->process],
+							   place->error);
+	return true;
+}
+
+/* A symbol of precompiled code; each taken apart once. start: of a bundled image in its file. */
+static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_site *site,
+				const struct model_mapping *mapping,
+				const struct image_table *image, uint64_t start)
+{
+	struct known key = {.module = mapping->module, .process = MODEL_NONE};
+	struct parse_reply reply;
+	struct image_place place;
+	uint32_t symbol;
+
+	if (!image)
+		return symbol_image(m, site, NULL, NULL);
+	if (!find_function(n, m, site, mapping, image, &place))
+		return symbol_thunks(m);
+	if (site->reason)
+		return symbol_image(m, site, &place, NULL);
+	key.start = start + place.start;
+	symbol = find_known(n, &key);
+	if (symbol != MODEL_NONE)
+		return symbol;
+	site->reason = take_apart(n, m, site->process, PARSE_NAME, place.name, &reply);
+	if (site->reason)
+		return symbol_image(m, site, &place, NULL);
+	return keep_known(n, &key, symbol_image(m, site, &place, &reply));
+}
+
+/* What is not there yet: because it takes its time, or because its party has used up its share. */
+static enum model_reason why_pending(struct names *n, const struct model *m, uint32_t process,
+				     enum model_reason reason)
+{
+	return reason == REASON_PENDING &&
+			       workers_in_debt(n->asker.workers,
+					       asker_party(&n->asker, m, process))
+		       ? REASON_BUDGET
+		       : reason;
 }
 
 /* The symbol of a place in a mapped file. */
 static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_site *site,
 			       const struct model_mapping *mapping)
 {
-	const struct perfmap_image *image = NULL;
+	const struct image_table *image = NULL;
 	const struct elf_table *table = NULL;
 	struct files_bundled bundled = {0};
 
 	if (symbol_is_image(site->path)) {
 		site->reason = files_image(n->files, m, site->process, mapping, &image);
-		if (image && perfmap_image_mvid(image))
-			model_module_learn(m, mapping->module, perfmap_image_mvid(image),
+		site->reason = why_pending(n, m, site->process, site->reason);
+		if (image && image_table_mvid(image))
+			model_module_learn(m, mapping->module, image_table_mvid(image),
 					   PERFMAP_IMAGE_MVID_BYTES);
-		complete(n, m, site, mapping, image);
-		return symbol_image(m, site, image);
+		return symbol_in_image(n, m, site, mapping, image, 0);
 	}
 	site->reason = files_table(n->files, m, site->process, mapping, &table);
+	site->reason = why_pending(n, m, site->process, site->reason);
 	if (table)
 		model_module_learn(m, mapping->module, table->identity.build_id,
 				   table->identity.build_id_len);
 	if (!table || !symbol_is_behind(site, table))
-		return symbol_native(m, site, table, site->reason);
+		return symbol_in_elf(n, m, site, mapping, table);
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
+	site->reason = why_pending(n, m, site->process, site->reason);
 	if (site->reason == REASON_NO_SYMBOL)
-		return symbol_native(m, site, table, site->reason);
+		return symbol_in_elf(n, m, site, mapping, table);
 	if (bundled.path) {
 		site->path = bundled.path;
 		site->offset -= bundled.start;
 	}
-	complete(n, m, site, mapping, bundled.image);
-	return symbol_image(m, site, bundled.image);
+	return symbol_in_image(n, m, site, mapping, bundled.image, bundled.start);
 }
 
 /* Row of the symbol of an address in a mapping that is not JIT code. */
@@ -269,7 +404,7 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	case MAPPING_VDSO:
 		site.path = "[vdso]";
 		site.offset = address - mapping->start;
-		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL);
+		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL, NULL);
 	default:
 		facts_note_mapping(m, process, mapping);
 		return symbol_in_file(n, m, &site, mapping);
@@ -390,8 +525,12 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		origin.deferred = n->asker.deferred != deferred;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
-	if (row != MODEL_NONE)
-		keep_origin(n, row, origin);
+	if (row == MODEL_NONE)
+		return;
+	keep_origin(n, row, origin);
+	if (origin.deferred && n->again_cnt < AGAIN_MAX &&
+	    !GROW(n->again, n->again_cnt, n->again_cap))
+		n->again[n->again_cnt++] = (struct again){address, time_ns, process};
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -485,15 +624,33 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 	return fd >= 0;
 }
 
+/* Names frames whose file was not there when they came, as far as it is now. */
+static void name_again(struct names *n, struct model *m)
+{
+	struct again *again = take_ptr(&n->again);
+	size_t cnt = n->again_cnt;
+
+	n->again_cnt = n->again_cap = 0;
+	for (size_t i = 0; i < cnt; i++)
+		names_address(n, m, again[i].process, again[i].address, again[i].time_ns);
+	free(again);
+}
+
 size_t names_waiting(const struct names *n)
 {
-	return jit_waiting(n->jit);
+	return jit_waiting(n->jit) + n->again_cnt;
+}
+
+void names_await(struct names *n, uint64_t ns)
+{
+	workers_wait_any(n->asker.workers, ns);
 }
 
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 {
 	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
+	name_again(n, m);
 	hold_tail(n->hold, m);
 	node_tail(n->node, m);
 }
@@ -515,10 +672,32 @@ uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t
 
 void names_settle(struct names *n, struct model *m)
 {
+	uint64_t end_ns = asker_now_ns() + SETTLE_NS;
+
+	/* What is under way is waited for, what is asked for only then, too: a file leads to the next. */
+	while (names_waiting(n) && asker_now_ns() < end_ns && workers_wait_any(n->asker.workers, SETTLE_NS)) {
+		asker_slice(&n->asker);
+		jit_tail(n->jit, m, 0);
+		name_again(n, m);
+	}
 	jit_settle(n->jit, m);
 }
 
 uint64_t names_timeouts(const struct names *n)
 {
 	return asker_timeouts(&n->asker);
+}
+
+struct names_cost names_cost(const struct names *n)
+{
+	struct workers_counters counters = workers_counters(n->asker.workers);
+
+	return (struct names_cost){
+		.worker_cpu_ns = counters.cpu_ns,
+		.memory_bytes = counters.memory_bytes,
+		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit),
+		.killed = counters.killed,
+		.died = counters.died,
+		.without = counters.without,
+	};
 }

@@ -4,7 +4,8 @@
 /*
  * Turns addresses into symbols with reasons, and process ids into facts. The only room (with
  * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door,
- * fetch.h for the process that opens them and loader.h for the deadline of work. Symbols, locations
+ * fetch.h for the process that opens them, parse.h for those that read them, and loader.h for the
+ * deadline of what is read of /proc. Symbols, locations
  * and process facts are written into the model. Used by one thread.
  *
  * Waiting is bounded (asker.h): some 300 ms for a look-up, 400 ms for a process and a second for all
@@ -20,7 +21,15 @@
 struct names;
 struct symbol_dirs;
 
+struct nursery;
+
+/* Of tables and maps, where the options do not say: a large service has 30 MB. */
+#define NAMES_MEMORY_BYTES (160u << 20)
+
 struct names_options {
+	/* Borrowed until names_free(): the nursery of helpers that outlive this; NULL = one of its own. */
+	struct nursery *nursery;
+	size_t memory_bytes; /* of tables of files and of perf maps together; 0 = NAMES_MEMORY_BYTES */
 	const char *proc_path; /* "/proc"; another root in tests */
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
 	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps are
@@ -30,8 +39,9 @@ struct names_options {
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
-/* Forks helper processes (fetch.h): call it before there are descriptors and mappings that a helper
- * stuck in a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the first kernel address, not here. */
+/* Without a nursery forks one: call it before there are descriptors and mappings that a helper stuck in
+ * a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the first kernel
+ * address, not here. */
 struct names *names_new(const struct names_options *options);
 void names_free(struct names *n);
 
@@ -76,8 +86,12 @@ void names_address(struct names *n, struct model *m, uint32_t process, uint64_t 
 /* Whether the process lives: its id is that of the very incarnation. */
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);
 
-/* Frames that wait for their perf map. */
+/* Frames that wait for their perf map, or for a file that is being read. */
 size_t names_waiting(const struct names *n);
+
+/* Waits until something that frames wait for is there, for ns at the most; names_tail() names them. For
+ * who has nothing else to do: the end of a recording, a finished capture. */
+void names_await(struct names *n, uint64_t ns);
 
 /*
  * Reads what was appended to the perf maps of the processes whose JIT code was sampled. written_ns:
@@ -112,4 +126,14 @@ uint64_t names_kernel_text(struct names *n);
 
 /* Look-ups abandoned at the deadline since names_new(). */
 uint64_t names_timeouts(const struct names *n);
+
+/* What naming costs besides this process. */
+struct names_cost {
+	uint64_t worker_cpu_ns; /* since names_new() */
+	uint64_t memory_bytes;	/* resident, of workers now */
+	uint64_t table_bytes;	/* of files and perf maps held here */
+	uint64_t killed, died;	/* jobs that passed their limits; that their worker died of */
+	uint32_t without;	/* SANDBOX_WITHOUT_*: what the workers' sandbox lacks */
+};
+struct names_cost names_cost(const struct names *n);
 #endif

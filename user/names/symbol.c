@@ -7,11 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "names/demangle.h"
 #include "names/entry.h"
 #include "perfmap/name.h"
 
-#define SYMBOL_RAW_BYTES  16384		     /* a longer name has no end */
 #define OFFSET_NAME_BYTES (ENTRY_BYTES + 24) /* a file name and "+0x" with 16 digits */
 
 uint32_t symbol_note(struct model *m, const char *name, enum model_kind kind,
@@ -62,10 +60,10 @@ bool symbol_is_behind(const struct symbol_site *site, const struct elf_table *ta
 }
 
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
-		       const struct elf_table *table, enum model_reason reason)
+		       const struct elf_table *table, enum model_reason reason,
+		       const char *readable)
 {
 	bool application = is_application(m, site);
-	char readable[DEMANGLE_OUTPUT_MAX];
 	struct model_symbol symbol;
 	struct elf_place place;
 
@@ -78,20 +76,23 @@ uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 		return symbol_offset(m, site, place.function, KIND_NATIVE, REASON_NO_SYMBOL,
 				     application);
 	symbol = (struct model_symbol){
-		.name = place.name,
+		.name = readable ? readable : place.name,
 		.raw = place.name,
 		.module = entry_basename(site->path),
 		.kind = KIND_NATIVE,
 		.application = application,
 	};
-	if (demangle_name(place.name, readable))
-		symbol.name = readable;
 	return model_symbol_get(m, &symbol);
 }
 
-bool symbol_is_version(const struct model_module *module, const struct perfmap_image *image)
+bool symbol_is_mangled(const char *name)
 {
-	const uint8_t *version = perfmap_image_mvid(image);
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+bool symbol_is_version(const struct model_module *module, const struct image_table *image)
+{
+	const uint8_t *version = image_table_mvid(image);
 
 	return module->build_id_len != PERFMAP_IMAGE_MVID_BYTES || !version ||
 	       !memcmp(module->build_id, version, PERFMAP_IMAGE_MVID_BYTES);
@@ -104,8 +105,7 @@ bool symbol_is_image(const char *path)
 	return len > 4 && !strcasecmp(path + len - 4, ".dll");
 }
 
-/* Why a function of a loaded image has no name. */
-static enum model_reason unnamed_reason(const struct model_process *p, int err)
+enum model_reason symbol_unnamed_reason(const struct model_process *p, int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -130,8 +130,7 @@ static void assembly_of_file(const char *base, char assembly[ENTRY_BYTES],
 	*ret_name = (struct perfmap_name){.display = "", .tier = "", .assembly = assembly};
 }
 
-/* Code between the functions: thunks of calls to other images, helpers that load them. */
-static uint32_t symbol_thunks(struct model *m)
+uint32_t symbol_thunks(struct model *m)
 {
 	struct model_symbol symbol = {
 		.name = "[call stub]",
@@ -144,34 +143,26 @@ static uint32_t symbol_thunks(struct model *m)
 }
 
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
-		      const struct perfmap_image *image)
+		      const struct image_place *place, const struct parse_reply *name)
 {
-	char assembly[ENTRY_BYTES], raw[SYMBOL_RAW_BYTES], buf[PERFMAP_NAME_BYTES];
-	struct perfmap_image_place place = {.start = site->offset};
-	enum model_reason reason = site->reason;
+	const char *base = entry_basename(site->path);
 	struct model_symbol symbol;
-	struct perfmap_name name;
-	uint32_t component;
+	struct perfmap_name file;
+	char assembly[ENTRY_BYTES];
 	size_t len;
-	int err;
 
-	assembly_of_file(entry_basename(site->path), assembly, &name);
-	if (image && perfmap_image_find(image, site->offset, &place))
-		return symbol_thunks(m);
-	if (image) {
-		err = perfmap_image_name(image, place.function, raw, sizeof(raw), &len, &component);
-		reason = err ? unnamed_reason(&m->processes[site->process], err) : REASON_NAMED;
-	}
-	if (reason)
-		return symbol_offset(m, site, place.start, KIND_IMAGE, reason,
-				     !perfmap_is_framework(&name));
-	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
+	assembly_of_file(base, assembly, &file);
+	if (!name)
+		return symbol_offset(m, site, place ? place->start : site->offset, KIND_IMAGE,
+				     site->reason, !perfmap_is_framework(&file));
+	len = strlen(place->name);
 	symbol = (struct model_symbol){
-		.name = name.display,
-		.raw = model_string(m, raw, name.raw_len),
-		.module = *name.assembly ? name.assembly : assembly,
+		.name = name->name.display,
+		.raw = model_string(m, place->name,
+				    name->name.raw_len < len ? name->name.raw_len : len),
+		.module = *name->name.assembly ? name->name.assembly : assembly,
 		.kind = KIND_IMAGE,
-		.application = !perfmap_is_framework(&name),
+		.application = !name->name.is_framework,
 	};
 	return model_symbol_get(m, &symbol);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "isolate/blob.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ALIGNMENT 8u
+
+struct blob {
+	const unsigned char *bytes;
+	size_t len;
+};
+
+static int write_all(int fd, const void *bytes, size_t len, uint64_t offset)
+{
+	const char *p = bytes;
+
+	while (len) {
+		ssize_t n = pwrite(fd, p, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		p += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+void blob_begin(struct blob_writer *w, int fd, uint32_t kind)
+{
+	w->fd = fd;
+	w->error = 0;
+	w->end = sizeof(w->head);
+	w->head = (struct blob_head){.kind = kind};
+	w->held = 0;
+}
+
+static void align(struct blob_writer *w)
+{
+	w->end = (w->end + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+}
+
+void blob_put(struct blob_writer *w, unsigned section, const void *bytes, size_t len)
+{
+	align(w);
+	w->head.sections[section].offset = w->end;
+	w->head.sections[section].bytes = len;
+	if (!w->error && len)
+		w->error = write_all(w->fd, bytes, len, w->end);
+	w->end += len;
+}
+
+void blob_stream(struct blob_writer *w, unsigned section)
+{
+	align(w);
+	w->section = section;
+	w->head.sections[section].offset = w->end;
+	w->held = 0;
+}
+
+uint64_t blob_streamed(const struct blob_writer *w)
+{
+	return w->end + w->held - w->head.sections[w->section].offset;
+}
+
+static void flush(struct blob_writer *w)
+{
+	if (!w->error && w->held)
+		w->error = write_all(w->fd, w->buffer, w->held, w->end);
+	w->end += w->held;
+	w->held = 0;
+}
+
+void blob_add(struct blob_writer *w, const void *bytes, size_t len)
+{
+	const char *p = bytes;
+
+	while (len) {
+		size_t room = sizeof(w->buffer) - w->held, part = len < room ? len : room;
+
+		memcpy(w->buffer + w->held, p, part);
+		w->held += part;
+		p += part;
+		len -= part;
+		if (w->held == sizeof(w->buffer))
+			flush(w);
+	}
+}
+
+void blob_stream_end(struct blob_writer *w)
+{
+	flush(w);
+	w->head.sections[w->section].bytes = w->end - w->head.sections[w->section].offset;
+}
+
+int blob_end(struct blob_writer *w)
+{
+	return w->error ? w->error : write_all(w->fd, &w->head, sizeof(w->head), 0);
+}
+
+struct blob *blob_open(int fd, size_t bytes, uint32_t kind)
+{
+	_cleanup_close_ int file_fd = fd;
+	const struct blob_head *head;
+	struct blob *b;
+	void *p;
+
+	if (bytes < sizeof(*head)) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file_fd, 0);
+	if (p == MAP_FAILED) {
+		free(b);
+		return NULL;
+	}
+	b->bytes = p;
+	b->len = bytes;
+	head = p;
+	for (unsigned i = 0; i < BLOB_SECTIONS_MAX; i++) {
+		uint64_t offset = head->sections[i].offset, len = head->sections[i].bytes;
+
+		if (head->kind == kind && offset <= bytes && len <= bytes - offset &&
+		    !(offset % ALIGNMENT))
+			continue;
+		blob_free(b);
+		errno = EBADMSG;
+		return NULL;
+	}
+	return b;
+}
+
+void blob_free(struct blob *b)
+{
+	if (!b)
+		return;
+	munmap((void *)b->bytes, b->len);
+	free(b);
+}
+
+const void *blob_rows(const struct blob *b, unsigned section, size_t row_bytes, size_t *ret_cnt)
+{
+	const struct blob_head *head = (const void *)b->bytes;
+
+	*ret_cnt = head->sections[section].bytes / row_bytes;
+	return *ret_cnt ? b->bytes + head->sections[section].offset : NULL;
+}
+
+const char *blob_text(const struct blob *b, unsigned section, size_t *ret_len)
+{
+	const char *text = blob_rows(b, section, 1, ret_len);
+
+	return text && !text[*ret_len - 1] ? text : NULL;
+}
+
+size_t blob_bytes(const struct blob *b)
+{
+	return b->len;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "isolate/nursery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "isolate/message.h"
+
+/* The only descriptor of a helper besides /dev/null. */
+#define SOCKET_FD 3
+
+struct nursery {
+	pid_t pid;
+	int socket;
+};
+
+/* Nursery and helpers are images of this very process: a function is where it is here. */
+struct order {
+	nursery_life life;
+	char name[16];
+};
+
+/* Keeps nothing of the parent's but the socket. */
+static void settle(int socket, const char *name)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd < SOCKET_FD && null >= 0; fd++)
+		dup2(null, fd);
+	if (socket != SOCKET_FD && dup2(socket, SOCKET_FD) < 0)
+		_exit(1);
+	syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0);
+	if (chdir("/"))
+		_exit(1);
+	prctl(PR_SET_NAME, name);
+}
+
+static void live(int socket, const struct order *order, pid_t nursery)
+{
+	pid_t pid = getpid();
+
+	settle(socket, order->name);
+	/* hotrun's end is the nursery's, and the nursery's is theirs, whatever they are busy with. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == nursery && !message_send(SOCKET_FD, &pid, sizeof(pid), NULL, 0))
+		order->life(SOCKET_FD);
+	_exit(0);
+}
+
+static void nurse(int socket)
+{
+	struct order order;
+	pid_t pid;
+	int fd;
+
+	settle(socket, "hotrun-nursery");
+	/* Ctrl-C is for hotrun; helpers end with its sockets. */
+	pid = setsid();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
+	while (!message_receive_exact(SOCKET_FD, &order, sizeof(order), &fd)) {
+		if (fd >= 0 && !fork())
+			live(fd, &order, pid);
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+struct nursery *nursery_new(void)
+{
+	struct nursery *n = calloc(1, sizeof(*n));
+	int pair[2], err;
+
+	if (!n)
+		return NULL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(n);
+		return NULL;
+	}
+	n->pid = fork();
+	if (!n->pid)
+		nurse(pair[1]);
+	err = errno;
+	close(pair[1]);
+	n->socket = pair[0];
+	if (n->pid > 0)
+		return n;
+	close(pair[0]);
+	free(n);
+	errno = err;
+	return NULL;
+}
+
+void nursery_free(struct nursery *n)
+{
+	if (!n)
+		return;
+	close(n->socket);
+	waitpid(n->pid, NULL, 0);
+	free(n);
+}
+
+int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket)
+{
+	struct order order = {.life = life};
+	int pair[2], err;
+
+	snprintf(order.name, sizeof(order.name), "%s", name);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -EAGAIN;
+	err = message_send(n->socket, &order, sizeof(order), &pair[1], 1);
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		return -EAGAIN;
+	}
+	*ret_socket = pair[0];
+	return 0;
+}

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "isolate/workers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "isolate/ledger.h"
+#include "isolate/message.h"
+#include "isolate/sandbox.h"
+
+#define CPU_NS	     2000000000ull
+#define WALL_NS	     10000000000ull
+#define MEMORY_BYTES (64ull << 20)
+#define COUNT	     2u
+#define COUNT_MAX    8u
+
+/* A job that is short runs as anybody does, so that names come on a busy host, too; one that is not
+ * gives way to everybody else's work from here on, and its worker with it, which ends then. */
+#define PATIENCE_NS 200000000ull
+#define LAST_NICE   19
+/* A worker that did more than this once is looked at before its next job. */
+#define LARGE_JOB_NS  20000000ull
+#define MEMORY_PART   2u /* of its memory that a worker may keep between jobs */
+
+/* Killed workers that a file system still holds: with so many there are no more new ones. */
+#define STUCK_MAX 16u
+/* Between two looks at the clocks of busy workers while somebody waits. */
+#define LOOK_MS 20
+
+enum job_state { JOB_NEW, JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
+
+struct workers_job {
+	enum job_state state;
+	int error;
+	bool urgent;
+	uint64_t party, cpu_ns;
+	unsigned fd_cnt;
+	int fds[MESSAGE_FDS_MAX]; /* the last one: the result's */
+	int result_fd;
+	char *reply;
+	size_t reply_len;
+	struct workers_job *next;
+	struct order *order;
+	size_t order_len;
+};
+
+/* What a worker is sent. */
+struct order {
+	uint64_t has_result; /* the last descriptor is the result's */
+	char request[];
+};
+
+struct worker {
+	int socket; /* -1: not there */
+	int pidfd;
+	pid_t pid;   /* 0: has not said it yet */
+	bool told;   /* what its sandbox is without */
+	bool is_nice;
+	struct workers_job *job;
+	uint64_t started_ns; /* of the job */
+	uint64_t cpu_ns;     /* of the worker, before the job */
+};
+
+struct workers {
+	struct nursery *nursery;
+	workers_do work;
+	struct workers_limits limits;
+	struct worker workers[COUNT_MAX + 1]; /* the first one: of urgent jobs */
+	int stuck[STUCK_MAX];		      /* pidfds */
+	unsigned stuck_cnt;
+	struct workers_job *queue, **queue_end;
+	struct ledger *ledger;
+	struct workers_counters counters;
+	uint64_t ended; /* jobs */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* --- the worker's side ------------------------------------------------------------------------- */
+
+/* Its first message: the nursery was forked before anybody knew. */
+struct birth {
+	workers_do work;
+	uint64_t memory_bytes;
+};
+
+static void live(int socket)
+{
+	static union {
+		struct order order;
+		char bytes[sizeof(struct order) + WORKERS_REQUEST_BYTES];
+	} in;
+	static char reply[WORKERS_REPLY_BYTES];
+	int fds[MESSAGE_FDS_MAX], none;
+	struct birth birth;
+	uint32_t without;
+	size_t len;
+	unsigned cnt;
+
+	/* The nursery may have hotrun's priority. */
+	setpriority(PRIO_PROCESS, 0, 0);
+	if (message_receive_exact(socket, &birth, sizeof(birth), &none))
+		return;
+	without = sandbox_enter(birth.memory_bytes);
+	if (message_send(socket, &without, sizeof(without), NULL, 0))
+		return;
+	while (!message_receive(socket, &in, sizeof(in), &len, fds, &cnt)) {
+		unsigned results = in.order.has_result && cnt;
+		size_t reply_len = birth.work(in.order.request, len - sizeof(in.order), fds,
+					      cnt - results, results ? fds[cnt - 1] : -1, reply);
+
+		for (unsigned i = 0; i < cnt; i++)
+			close(fds[i]);
+		if (message_send(socket, reply, reply_len ? reply_len : 1, NULL, 0))
+			return;
+	}
+}
+
+/* --- jobs -------------------------------------------------------------------------------------- */
+
+struct workers_job *workers_job_new(uint64_t party, const void *request, size_t request_len,
+				    bool has_result)
+{
+	struct workers_job *job;
+
+	if (request_len > WORKERS_REQUEST_BYTES) {
+		errno = E2BIG;
+		return NULL;
+	}
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	job->party = party;
+	job->result_fd = has_result
+				 ? memfd_create("hotrun-result", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+				 : -1;
+	job->order_len = sizeof(*job->order) + request_len;
+	job->order = malloc(job->order_len);
+	if (job->order && (!has_result || job->result_fd >= 0)) {
+		job->order->has_result = has_result;
+		memcpy(job->order->request, request, request_len);
+		return job;
+	}
+	cleanup_close(&job->result_fd);
+	free(job->order);
+	free(job);
+	errno = ENOMEM;
+	return NULL;
+}
+
+bool workers_job_give(struct workers_job *job, int fd)
+{
+	if (job->fd_cnt == MESSAGE_FDS_MAX - 1) {
+		close(fd);
+		return false;
+	}
+	job->fds[job->fd_cnt++] = fd;
+	return true;
+}
+
+/* A descriptor that was sent is the worker's; those of targets' files are not to be kept here. */
+static void close_given(struct workers_job *job)
+{
+	for (unsigned i = 0; i < job->fd_cnt; i++)
+		close(job->fds[i]);
+	job->fd_cnt = 0;
+}
+
+static void end_job(struct workers *w, struct workers_job *job, int error)
+{
+	close_given(job);
+	job->state = JOB_ENDED;
+	job->error = error;
+	w->ended++;
+}
+
+static void unqueue(struct workers *w, struct workers_job *job)
+{
+	for (struct workers_job **at = &w->queue; *at; at = &(*at)->next) {
+		if (*at != job)
+			continue;
+		*at = job->next;
+		if (w->queue_end == &job->next)
+			w->queue_end = at;
+		return;
+	}
+}
+
+void workers_submit(struct workers *w, struct workers_job *job, bool urgent)
+{
+	job->urgent = urgent;
+	job->state = JOB_QUEUED;
+	job->error = -EINPROGRESS;
+	job->next = NULL;
+	*w->queue_end = job;
+	w->queue_end = &job->next;
+	w->counters.jobs++;
+	workers_poll(w);
+}
+
+int workers_job_error(const struct workers_job *job)
+{
+	return job->error;
+}
+
+const void *workers_job_reply(const struct workers_job *job, size_t *ret_len)
+{
+	*ret_len = job->reply_len;
+	return job->reply;
+}
+
+uint64_t workers_job_cpu_ns(const struct workers_job *job)
+{
+	return job->cpu_ns;
+}
+
+int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
+{
+	struct stat st;
+
+	/* Fails while anybody has it mapped to be written: then it is no result. */
+	if (job->result_fd < 0 ||
+	    fcntl(job->result_fd, F_ADD_SEALS,
+		  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) ||
+	    fstat(job->result_fd, &st) || !st.st_size)
+		return -1;
+	*ret_bytes = (size_t)st.st_size;
+	return take_fd(&job->result_fd);
+}
+
+/* --- workers ----------------------------------------------------------------------------------- */
+
+static uint64_t cpu_ns_of(const struct worker *worker)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (!worker->pid || clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd < 0 || poll(&p, 1, 0) > 0;
+}
+
+static void reap_stuck(struct workers *w)
+{
+	for (unsigned i = 0; i < w->stuck_cnt;) {
+		if (has_ended(w->stuck[i])) {
+			close(w->stuck[i]);
+			w->stuck[i] = w->stuck[--w->stuck_cnt];
+		} else {
+			i++;
+		}
+	}
+}
+
+/* Forgets a worker; kills it where it is busy. What it had to do has ended before. */
+static void drop_worker(struct workers *w, struct worker *worker, bool busy)
+{
+	if (busy && worker->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, worker->pidfd, SIGKILL, NULL, 0);
+	close(worker->socket);
+	if (worker->pidfd >= 0 && busy && w->stuck_cnt < STUCK_MAX)
+		w->stuck[w->stuck_cnt++] = worker->pidfd;
+	else if (worker->pidfd >= 0)
+		close(worker->pidfd);
+	*worker = (struct worker){.socket = -1, .pidfd = -1};
+}
+
+/* Books what the worker's job used. */
+static void charge(struct workers *w, struct worker *worker)
+{
+	uint64_t cpu_ns = cpu_ns_of(worker);
+	struct workers_job *job = worker->job;
+
+	if (!job || cpu_ns <= worker->cpu_ns + job->cpu_ns)
+		return;
+	cpu_ns -= worker->cpu_ns;
+	if (job->party != WORKERS_TRUSTED)
+		ledger_charge(w->ledger, job->party, cpu_ns - job->cpu_ns, now_ns());
+	w->counters.cpu_ns += cpu_ns - job->cpu_ns;
+	job->cpu_ns = cpu_ns;
+}
+
+static void fail(struct workers *w, struct worker *worker, int error)
+{
+	struct workers_job *job = take_ptr(&worker->job);
+
+	if (error == -ETIME)
+		w->counters.killed++;
+	else
+		w->counters.died++;
+	if (job)
+		end_job(w, job, error);
+	drop_worker(w, worker, true);
+}
+
+static uint64_t memory_of(const struct worker *worker)
+{
+	char path[48];
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned long pages;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", worker->pid);
+	f = worker->pid ? fopen(path, "re") : NULL;
+	if (!f || fscanf(f, "%*u %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* After a job: what was made nice stays so, and what has grown large may not shrink. */
+static bool is_worn(const struct workers *w, const struct worker *worker, uint64_t job_cpu_ns)
+{
+	return worker->is_nice || (job_cpu_ns > LARGE_JOB_NS &&
+				   memory_of(worker) > w->limits.memory_bytes / MEMORY_PART);
+}
+
+static void take_hello(struct workers *w, struct worker *worker)
+{
+	int none;
+
+	if (message_receive_exact(worker->socket, &worker->pid, sizeof(worker->pid), &none)) {
+		fail(w, worker, -EAGAIN);
+		return;
+	}
+	worker->pidfd = (int)syscall(SYS_pidfd_open, worker->pid, 0);
+}
+
+static void take_told(struct workers *w, struct worker *worker)
+{
+	uint32_t without;
+	int none;
+
+	if (message_receive_exact(worker->socket, &without, sizeof(without), &none)) {
+		fail(w, worker, -EAGAIN);
+		return;
+	}
+	w->counters.without = without;
+	worker->told = true;
+	worker->cpu_ns = cpu_ns_of(worker);
+	worker->started_ns = now_ns();
+}
+
+static void take_reply(struct workers *w, struct worker *worker)
+{
+	static char reply[WORKERS_REPLY_BYTES];
+	struct workers_job *job = worker->job;
+	int fds[MESSAGE_FDS_MAX], err;
+	unsigned fd_cnt = 0;
+	size_t len;
+
+	charge(w, worker);
+	err = message_receive(worker->socket, reply, sizeof(reply), &len, fds, &fd_cnt);
+	/* A worker has nothing to hand out. */
+	for (unsigned i = 0; !err && i < fd_cnt; i++)
+		close(fds[i]);
+	if (err || !job || fd_cnt) {
+		fail(w, worker, -EPIPE);
+		return;
+	}
+	job->reply = malloc(len);
+	job->reply_len = job->reply ? len : 0;
+	if (job->reply)
+		memcpy(job->reply, reply, len);
+	worker->job = NULL;
+	end_job(w, job, job->reply ? 0 : -ENOMEM);
+	if (is_worn(w, worker, job->cpu_ns))
+		drop_worker(w, worker, false);
+}
+
+static void take_messages(struct workers *w, struct worker *worker)
+{
+	while (worker->socket >= 0 && message_wait(worker->socket, 0)) {
+		if (!worker->pid)
+			take_hello(w, worker);
+		else if (!worker->told)
+			take_told(w, worker);
+		else
+			take_reply(w, worker);
+	}
+}
+
+/* A file that hangs costs no CPU time: then the time alone ends it. */
+static void check_limits(struct workers *w, struct worker *worker)
+{
+	struct workers_job *job = worker->job;
+
+	if (!job)
+		return;
+	if (worker->told)
+		charge(w, worker);
+	if (job->cpu_ns > w->limits.cpu_ns || now_ns() - worker->started_ns > w->limits.wall_ns) {
+		fail(w, worker, -ETIME);
+	} else if (job->cpu_ns > PATIENCE_NS && !worker->is_nice) {
+		worker->is_nice = true;
+		setpriority(PRIO_PROCESS, (id_t)worker->pid, LAST_NICE);
+	}
+}
+
+static int spawn(struct workers *w, struct worker *worker)
+{
+	struct birth birth = {w->work, w->limits.memory_bytes};
+	int err;
+
+	if (worker->socket >= 0)
+		return 0;
+	if (w->stuck_cnt == STUCK_MAX)
+		return -EAGAIN;
+	err = nursery_spawn(w->nursery, live, "hotrun-parse", &worker->socket);
+	if (!err && message_send(worker->socket, &birth, sizeof(birth), NULL, 0)) {
+		drop_worker(w, worker, false);
+		err = -EAGAIN;
+	}
+	if (err)
+		worker->socket = -1;
+	return err;
+}
+
+/* Gives the job to the worker, with its descriptors. */
+static void start(struct workers *w, struct worker *worker, struct workers_job *job)
+{
+	int fds[MESSAGE_FDS_MAX];
+	unsigned cnt = job->fd_cnt;
+
+	if (spawn(w, worker)) {
+		end_job(w, job, -EAGAIN);
+		return;
+	}
+	memcpy(fds, job->fds, sizeof(fds));
+	if (job->result_fd >= 0)
+		fds[cnt++] = job->result_fd;
+	worker->job = job;
+	worker->cpu_ns = cpu_ns_of(worker);
+	worker->started_ns = now_ns();
+	job->state = JOB_RUNNING;
+	if (message_send(worker->socket, job->order, job->order_len, fds, cnt))
+		fail(w, worker, -EPIPE);
+	else
+		close_given(job);
+}
+
+static int64_t balance_of(const struct workers *w, uint64_t party, uint64_t at_ns)
+{
+	return party == WORKERS_TRUSTED ? (int64_t)WORKERS_PARTY_BURST_NS / 2
+					: ledger_balance(w->ledger, party, at_ns);
+}
+
+/* The job to be started next: of the party that has most left, and in its order. */
+static struct workers_job *next_job(const struct workers *w, bool urgent)
+{
+	struct workers_job *best = NULL;
+	uint64_t at_ns = now_ns();
+	int64_t most = 0;
+
+	for (struct workers_job *job = w->queue; job; job = job->next) {
+		int64_t balance;
+
+		if (job->urgent != urgent || (best && best->party == job->party))
+			continue;
+		balance = balance_of(w, job->party, at_ns);
+		if (balance > most) {
+			best = job;
+			most = balance;
+		}
+	}
+	return best;
+}
+
+static void start_jobs(struct workers *w)
+{
+	for (unsigned i = 0; i <= w->limits.count && w->queue; i++) {
+		struct workers_job *job = w->workers[i].job ? NULL : next_job(w, !i);
+
+		if (!job)
+			continue;
+		unqueue(w, job);
+		start(w, &w->workers[i], job);
+	}
+}
+
+void workers_poll(struct workers *w)
+{
+	reap_stuck(w);
+	for (unsigned i = 0; i <= w->limits.count; i++) {
+		take_messages(w, &w->workers[i]);
+		check_limits(w, &w->workers[i]);
+	}
+	start_jobs(w);
+}
+
+/* Until something came, at the most some milliseconds: limits are to be looked at, too. */
+static void wait_some(const struct workers *w, uint64_t ns)
+{
+	struct pollfd p[COUNT_MAX + 1];
+	struct timespec timeout = {0, (long)(ns < LOOK_MS * 1000000u ? ns : LOOK_MS * 1000000u)};
+	nfds_t cnt = 0;
+
+	for (unsigned i = 0; i <= w->limits.count; i++)
+		if (w->workers[i].socket >= 0)
+			p[cnt++] = (struct pollfd){.fd = w->workers[i].socket, .events = POLLIN};
+	ppoll(p, cnt, &timeout, NULL);
+}
+
+bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns)
+{
+	uint64_t start_ns = now_ns(), past_ns = 0;
+
+	workers_poll(w);
+	while (job->state != JOB_ENDED && past_ns < ns) {
+		wait_some(w, ns - past_ns);
+		workers_poll(w);
+		past_ns = now_ns() - start_ns;
+	}
+	return job->state == JOB_ENDED;
+}
+
+static bool is_busy(const struct workers *w)
+{
+	for (unsigned i = 0; i <= w->limits.count; i++)
+		if (w->workers[i].job)
+			return true;
+	return false;
+}
+
+bool workers_wait_any(struct workers *w, uint64_t ns)
+{
+	uint64_t start_ns = now_ns(), past_ns = 0, ended = w->ended;
+
+	workers_poll(w);
+	while (w->ended == ended && past_ns < ns && is_busy(w)) {
+		wait_some(w, ns - past_ns);
+		workers_poll(w);
+		past_ns = now_ns() - start_ns;
+	}
+	return w->ended != ended;
+}
+
+void workers_job_free(struct workers *w, struct workers_job *job)
+{
+	if (!job)
+		return;
+	if (job->state == JOB_QUEUED)
+		unqueue(w, job);
+	for (unsigned i = 0; i <= w->limits.count; i++) {
+		if (w->workers[i].job == job) {
+			charge(w, &w->workers[i]);
+			w->workers[i].job = NULL;
+			drop_worker(w, &w->workers[i], true);
+		}
+	}
+	close_given(job);
+	cleanup_close(&job->result_fd);
+	free(job->reply);
+	free(job->order);
+	free(job);
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
+struct workers *workers_new(struct nursery *nursery, workers_do work,
+			    const struct workers_limits *limits)
+{
+	struct workers *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->nursery = nursery;
+	w->work = work;
+	w->limits.cpu_ns = limits->cpu_ns ? limits->cpu_ns : CPU_NS;
+	w->limits.wall_ns = limits->wall_ns ? limits->wall_ns : WALL_NS;
+	w->limits.memory_bytes = limits->memory_bytes ? limits->memory_bytes : MEMORY_BYTES;
+	w->limits.count = limits->count && limits->count < COUNT_MAX ? limits->count : COUNT;
+	w->queue_end = &w->queue;
+	for (unsigned i = 0; i <= COUNT_MAX; i++)
+		w->workers[i] = (struct worker){.socket = -1, .pidfd = -1};
+	w->ledger = ledger_new(WORKERS_PARTY_BURST_NS, WORKERS_PARTY_SHARE * 1000000ull);
+	if (w->ledger)
+		return w;
+	free(w);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void workers_free(struct workers *w)
+{
+	if (!w)
+		return;
+	for (unsigned i = 0; i <= w->limits.count; i++)
+		if (w->workers[i].socket >= 0)
+			drop_worker(w, &w->workers[i], true);
+	for (unsigned i = 0; i < w->stuck_cnt; i++)
+		close(w->stuck[i]);
+	ledger_free(w->ledger);
+	free(w);
+}
+
+bool workers_in_debt(const struct workers *w, uint64_t party)
+{
+	return balance_of(w, party, now_ns()) <= 0;
+}
+
+struct workers_counters workers_counters(const struct workers *w)
+{
+	struct workers_counters counters = w->counters;
+
+	counters.stuck = w->stuck_cnt;
+	for (unsigned i = 0; i <= w->limits.count; i++)
+		counters.memory_bytes += memory_of(&w->workers[i]);
+	return counters;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/parse.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "isolate/workers.h"
+#include "names/elf_blob.h"
+#include "perfmap/bundle.h"
+#include "perfmap/image.h"
+
+#define MAP_BLOB 0x70616d68u
+
+_Static_assert(sizeof(struct parse_request) <= WORKERS_REQUEST_BYTES, "requests fit");
+_Static_assert(sizeof(struct parse_reply) <= WORKERS_REPLY_BYTES, "answers fit");
+
+/* A job's files: where they come by a socket, their own descriptors. */
+struct files {
+	int fds[MESSAGE_FDS_MAX];
+	bool owned[MESSAGE_FDS_MAX];
+	unsigned cnt;
+};
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+/* A part of a file. */
+struct part {
+	int fd;
+	uint64_t inside, bytes; /* 0 bytes = all */
+};
+
+static ssize_t read_part(void *source, void *buf, size_t len, uint64_t offset)
+{
+	const struct part *p = source;
+	size_t done = 0;
+
+	if (p->bytes && offset >= p->bytes)
+		return 0;
+	if (p->bytes && len > p->bytes - offset)
+		len = p->bytes - offset;
+	while (done < len) {
+		ssize_t n = pread(p->fd, (char *)buf + done, len - done,
+				  (off_t)(p->inside + offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static enum model_reason reason_of(int err)
+{
+	switch (err) {
+	case 0:
+		return REASON_NAMED;
+	case -E2BIG:
+	case -ENOMEM:
+	case -ENOSPC:
+		return REASON_LIMIT;
+	default:
+		return REASON_FILE_MALFORMED;
+	}
+}
+
+/* --- ELF --------------------------------------------------------------------------------------- */
+
+static enum model_reason load_elf(const struct parse_request *request, const struct files *f,
+				  struct elf_table **ret_table)
+{
+	struct elf_identity identity;
+	enum model_reason reason = elf_identify(f->fds[0], &identity);
+
+	(void)request;
+	return reason ? reason : elf_load(f->fds[0], &identity, ret_table);
+}
+
+/* A table that knows of the file only what its debug file is recognised by. */
+static enum model_reason load_more(const struct parse_request *request, const struct files *f,
+				   struct elf_table **ret_table)
+{
+	struct elf_table *t = calloc(1, sizeof(*t));
+	enum model_reason reason;
+
+	if (!t)
+		return REASON_LIMIT;
+	t->identity = request->elf.identity;
+	memcpy(t->debuglink, request->elf.debuglink, sizeof(t->debuglink));
+	t->debuglink_crc = request->elf.debuglink_crc;
+	t->debugdata_offset = request->elf.debugdata_offset;
+	t->debugdata_bytes = request->elf.debugdata_bytes;
+	if (request->kind == PARSE_DEBUG)
+		reason = elf_add_debug(t, f->fds[0]);
+	else
+		reason = f->cnt > 1 ? elf_add_debugdata(t, f->fds[0], f->fds[1]) : REASON_LIMIT;
+	if (reason)
+		elf_free(t);
+	else
+		*ret_table = t;
+	return reason;
+}
+
+static enum model_reason do_elf(const struct parse_request *request, const struct files *f,
+				int result_fd)
+{
+	struct elf_table *table = NULL;
+	enum model_reason reason = request->kind == PARSE_ELF ? load_elf(request, f, &table)
+							      : load_more(request, f, &table);
+
+	if (!reason)
+		reason = reason_of(elf_blob_write(table, result_fd));
+	elf_free(table);
+	return reason;
+}
+
+/* --- .NET images ------------------------------------------------------------------------------- */
+
+static void give_components(struct perfmap_image *image, const struct parse_image *wanted,
+			    const struct files *f)
+{
+	for (uint32_t i = 0; i < wanted->component_cnt && i < IMAGE_COMPONENTS_MAX; i++) {
+		struct perfmap_component *component = NULL;
+		struct part of = {-1, wanted->component_inside[i], wanted->component_bytes[i]};
+
+		of.fd = i + 1 < f->cnt ? f->fds[i + 1] : -1;
+		if (of.fd >= 0)
+			perfmap_component_load(read_part, &of, &component);
+		/* One that cannot be had is given, too: names that need it say so then. */
+		perfmap_image_give_component(image, wanted->components[i], component);
+	}
+}
+
+static int write_image(struct perfmap_image *image, const struct parse_image *wanted,
+		       const struct files *f, int result_fd)
+{
+	struct image_wish wish = {
+		.wanted = wanted->wanted,
+		.wanted_cnt = wanted->wanted_cnt <= PARSE_WANTED_MAX ? wanted->wanted_cnt : 0,
+		.components = wanted->components,
+		.components_cnt = wanted->component_cnt <= IMAGE_COMPONENTS_MAX
+					  ? wanted->component_cnt
+					  : 0,
+	};
+	_cleanup_free_ uint32_t *needs = NULL;
+
+	if (wish.components_cnt) {
+		needs = image_table_needs(image);
+		if (!needs)
+			return -ENOMEM;
+		wish.needs = needs;
+		give_components(image, wanted, f);
+	}
+	return image_table_write(image, &wish, result_fd);
+}
+
+static enum model_reason do_image(const struct parse_request *request, const struct files *f,
+				  int result_fd)
+{
+	struct part part = {f->fds[0], request->image.inside, request->image.bytes};
+	struct perfmap_image *image = NULL;
+	int err = perfmap_image_load(read_part, &part, &image);
+
+	if (!err)
+		err = write_image(image, &request->image, f, result_fd);
+	perfmap_image_free(image);
+	return reason_of(err);
+}
+
+static enum model_reason do_bundle(const struct files *f, int result_fd)
+{
+	struct part part = {.fd = f->fds[0]};
+	struct perfmap_bundle *bundle = NULL;
+	int err = perfmap_bundle_load(read_part, &part, &bundle);
+
+	if (err == -ENOENT)
+		return REASON_NO_SYMBOL;
+	if (!err)
+		err = bundle_table_write(bundle, result_fd);
+	perfmap_bundle_free(bundle);
+	return reason_of(err);
+}
+
+/* --- perf maps --------------------------------------------------------------------------------- */
+
+struct rows {
+	struct perfmap_entry *rows;
+	size_t cnt, cap;
+};
+
+static int keep_row(void *arg, const struct perfmap_entry *row)
+{
+	struct rows *r = arg;
+
+	if (GROW(r->rows, r->cnt, r->cap))
+		return -ENOMEM;
+	r->rows[r->cnt++] = *row;
+	return 0;
+}
+
+static enum model_reason do_map(const struct parse_request *request, const struct files *f,
+				int result_fd, struct parse_reply *reply)
+{
+	struct rows r = {0};
+	struct blob_writer w;
+	int err;
+
+	reply->map.cursor = request->map.cursor;
+	err = perfmap_scan(f->fds[0], &reply->map.cursor, request->map.max_bytes, keep_row, &r,
+			   &reply->map.scanned);
+	blob_begin(&w, result_fd, MAP_BLOB);
+	blob_put(&w, 0, r.rows, r.cnt * sizeof(*r.rows));
+	if (!err)
+		err = blob_end(&w);
+	free(r.rows);
+	reply->map.error = err;
+	return REASON_NAMED;
+}
+
+struct blob *parse_map_rows(int fd, size_t bytes, const struct perfmap_entry **ret_rows,
+			    size_t *ret_cnt)
+{
+	struct blob *blob = blob_open(fd, bytes, MAP_BLOB);
+
+	if (blob)
+		*ret_rows = blob_rows(blob, 0, sizeof(**ret_rows), ret_cnt);
+	return blob;
+}
+
+/* --- names ------------------------------------------------------------------------------------- */
+
+static void copy_text(char *to, size_t cap, const char *from)
+{
+	size_t len = strnlen(from, cap - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+static void take_apart(const char *raw, size_t len, struct parse_reply *reply)
+{
+	char buf[PERFMAP_NAME_BYTES];
+	struct perfmap_name name;
+
+	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
+	copy_text(reply->name.display, sizeof(reply->name.display), name.display);
+	copy_text(reply->name.assembly, sizeof(reply->name.assembly), name.assembly);
+	copy_text(reply->name.tier, sizeof(reply->name.tier), name.tier);
+	reply->name.raw_len = (uint32_t)name.raw_len;
+	reply->name.is_stub = name.is_stub;
+	reply->name.is_framework = perfmap_is_framework(&name);
+}
+
+static enum model_reason do_map_name(const struct parse_request *request, const struct files *f,
+				     struct parse_reply *reply)
+{
+	size_t len;
+
+	if (perfmap_read_name(&request->hit, f->fds[0], reply->name.raw, sizeof(reply->name.raw),
+			      &len))
+		return REASON_PERF_MAP_REWRITTEN;
+	take_apart(reply->name.raw, len, reply);
+	return REASON_NAMED;
+}
+
+static enum model_reason do_demangle(const char *mangled, struct parse_reply *reply)
+{
+	char readable[DEMANGLE_OUTPUT_MAX];
+
+	if (!demangle_name(mangled, readable))
+		return REASON_NO_SYMBOL;
+	copy_text(reply->name.display, sizeof(reply->name.display), readable);
+	return REASON_NAMED;
+}
+
+/* The text of a request, which ends there. */
+static enum model_reason do_text(const struct parse_request *request, struct parse_reply *reply)
+{
+	char raw[PARSE_NAME_BYTES + 1];
+	size_t len = request->name.len < PARSE_NAME_BYTES ? request->name.len : PARSE_NAME_BYTES;
+
+	memcpy(raw, request->name.raw, len);
+	raw[len] = '\0';
+	if (request->kind == PARSE_DEMANGLE)
+		return do_demangle(raw, reply);
+	take_apart(raw, len, reply);
+	return REASON_NAMED;
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
+/* Where a file comes by a socket, takes it from there. */
+static bool open_files(const struct parse_request *request, const int *fds, unsigned fd_cnt,
+		       struct files *f)
+{
+	for (unsigned i = 0; i < fd_cnt; i++) {
+		char byte;
+
+		f->fds[i] = fds[i];
+		f->owned[i] = request->in_socket >> i & 1;
+		f->cnt = i + 1;
+		if (f->owned[i] &&
+		    (message_receive_exact(fds[i], &byte, sizeof(byte), &f->fds[i]) ||
+		     f->fds[i] < 0)) {
+			f->cnt = i;
+			return false;
+		}
+	}
+	return true;
+}
+
+static enum model_reason dispatch(const struct parse_request *request, const struct files *f,
+				  int result_fd, struct parse_reply *reply)
+{
+	switch (request->kind) {
+	case PARSE_ELF:
+	case PARSE_DEBUG:
+	case PARSE_PACKED:
+		return do_elf(request, f, result_fd);
+	case PARSE_IMAGE:
+		return do_image(request, f, result_fd);
+	case PARSE_BUNDLE:
+		return do_bundle(f, result_fd);
+	case PARSE_MAP:
+		return do_map(request, f, result_fd, reply);
+	case PARSE_MAP_NAME:
+		return do_map_name(request, f, reply);
+	case PARSE_NAME:
+	case PARSE_DEMANGLE:
+		return do_text(request, reply);
+	}
+	return REASON_LIMIT;
+}
+
+size_t parse_do(const void *request_bytes, size_t request_len, const int *fds, unsigned fd_cnt,
+		int result_fd, void *reply_bytes)
+{
+	static struct parse_request request;
+	struct parse_reply *reply = reply_bytes;
+	struct files f = {0};
+
+	memset(&request, 0, sizeof(request));
+	memcpy(&request, request_bytes,
+	       request_len < sizeof(request) ? request_len : sizeof(request));
+	memset(reply, 0, sizeof(*reply));
+	if (!open_files(&request, fds, fd_cnt, &f))
+		reply->reason = REASON_FILE_GONE;
+	else if (!f.cnt && request.kind != PARSE_NAME && request.kind != PARSE_DEMANGLE)
+		reply->reason = REASON_LIMIT;
+	else
+		reply->reason = dispatch(&request, &f, result_fd, reply);
+	for (unsigned i = 0; i < f.cnt; i++)
+		if (f.owned[i])
+			close(f.fds[i]);
+	return sizeof(*reply);
+}
+
+size_t parse_request_bytes(const struct parse_request *request)
+{
+	switch (request->kind) {
+	case PARSE_NAME:
+	case PARSE_DEMANGLE:
+		return offsetof(struct parse_request, name.raw) + request->name.len;
+	case PARSE_IMAGE:
+		return offsetof(struct parse_request, image.wanted) +
+		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
+	case PARSE_MAP:
+		return offsetof(struct parse_request, map) + sizeof(request->map);
+	case PARSE_MAP_NAME:
+		return offsetof(struct parse_request, hit) + sizeof(request->hit);
+	default:
+		return offsetof(struct parse_request, elf) + sizeof(request->elf);
+	}
+}
+
+bool parse_has_result(const struct parse_request *request)
+{
+	return request->kind != PARSE_MAP_NAME && request->kind != PARSE_NAME &&
+	       request->kind != PARSE_DEMANGLE;
+}
