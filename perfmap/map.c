@@ -41,7 +41,7 @@ struct perfmap {
 	bool epoch_wanted; /* the next feed starts a new row */
 
 	struct perfmap_lines lines; /* of perfmap_feed() */
-	bool last_open; /* the entry given last is last in tail: its name may go on */
+	bool last_open;		    /* the entry given last is last in tail: its name may go on */
 	struct perfmap_counters counters;
 };
 

@@ -18,13 +18,13 @@
 
 /* What the lines of a scan held besides rows. */
 struct perfmap_scanned {
-	uint64_t bytes;	    /* read */
-	uint64_t damaged;   /* lines that lost their entry to damage */
-	uint64_t unknown;   /* other lines without an entry */
-	uint64_t too_long;  /* lines over PERFMAP_LINE_BYTES_MAX, left out */
-	uint64_t too_far;   /* entries beyond PERFMAP_FILE_BYTES_MAX */
-	bool rewritten;	    /* the file was truncated: rows are of its new content, from its start */
-	bool more;	    /* the file has more than was read */
+	uint64_t bytes;	   /* read */
+	uint64_t damaged;  /* lines that lost their entry to damage */
+	uint64_t unknown;  /* other lines without an entry */
+	uint64_t too_long; /* lines over PERFMAP_LINE_BYTES_MAX, left out */
+	uint64_t too_far;  /* entries beyond PERFMAP_FILE_BYTES_MAX */
+	bool rewritten;	   /* the file was truncated: rows are of its new content, from its start */
+	bool more;	   /* the file has more than was read */
 };
 
 /* Takes rows as they come; not 0 ends the scan with that. */

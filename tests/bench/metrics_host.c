@@ -46,12 +46,13 @@ static void must(int err, const char *what)
 
 /* --- serve ----------------------------------------------------------------------------------- */
 
-static int put_page(void *ctx, FILE *out)
+static int put_page(void *ctx, const struct http_counts *counts, FILE *out)
 {
 	struct metrics_own own = watched_own();
 	struct shared *s = ctx;
 	int err;
 
+	(void)counts; /* all its figures are made by hand */
 	pthread_mutex_lock(&s->lock);
 	own.uptime_ns = s->slices * BUILD_SECOND;
 	err = metrics_write(out, series_metrics(s->series), &own);

@@ -152,6 +152,26 @@ says "and says which" "$T/err" "HUP.hotrun"
 code "a process that is not there" 1 "$HOTRUN" report -p no-such-process INT.hotrun
 code "flame without a file name for the page" 0 "$HOTRUN" flame -o page.html INT.hotrun
 
+# What a capture tells is as secret as the capture: nobody else reads it, and a umask takes away what it says.
+for mask in 022 077 277; do
+	for command in "flame -o f.out INT.hotrun" "export -o f.out INT.hotrun" "doctor -o f.out" \
+		"record -q -d 0.1 -o f.out" "rename -o f.out INT.hotrun"; do
+		rm -f f.out
+		(umask $mask && "$HOTRUN" $command >/dev/null 2>&1)
+		is "umask $mask, $command: mode" "$(stat -c %a f.out 2>&1)" "$(printf %o $((0600 & ~0$mask)))"
+	done
+done
+rm -f f.out
+touch f.out && chmod 644 f.out
+"$HOTRUN" export -o f.out INT.hotrun
+is "a file that others could read is replaced by one that they cannot" "$(stat -c %a f.out)" 600
+rm -f f.out
+mkfifo pipe
+cat pipe >read &
+"$HOTRUN" export -o pipe INT.hotrun
+{ wait $!; } 2>/dev/null
+check "a pipe is written as it is" test -p pipe -a -s read
+
 # A reader that has seen enough: no message of a failure, no signal.
 "$HOTRUN" report --all INT.hotrun 2>"$T/err" | head -1 >/dev/null
 is "report | head -1: quiet" "$(cat "$T/err")" ""

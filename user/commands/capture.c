@@ -164,12 +164,14 @@ struct result *result_open(const char *path)
 		return result;
 	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		/* A device or a pipe is written as it is. */
-		result->file = S_ISDIR(st.st_mode) ? NULL : fopen(path, "we");
+		/* A device or a pipe is written as it is; gone by now, it is not made as a file. */
+		fd = S_ISDIR(st.st_mode) ? -1 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 		err = S_ISDIR(st.st_mode) ? EISDIR : errno;
+		result->file = fd < 0 ? NULL : fdopen(fd, "w");
 		if (result->file)
 			return result;
-		log_error("%s: %s", path, strerror(err));
+		log_error("%s: %s", path, strerror(fd < 0 ? err : errno));
+		cleanup_close(&fd);
 		result_free(result);
 		return NULL;
 	}
@@ -185,8 +187,6 @@ struct result *result_open(const char *path)
 		result_free(result);
 		return NULL;
 	}
-	if (fchmod(fd, 0644))
-		log_debug("mode not changed: %s", strerror(errno));
 	capture_give_to_user(fd);
 	result->file = fdopen(fd, "w");
 	if (!result->file) {

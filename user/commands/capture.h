@@ -31,7 +31,8 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 void capture_give_to_user(int fd);
 
 /* Opens path for writing a result, "-" or NULL = stdout; a file appears under its name only when
- * complete. Returns NULL when logged. */
+ * complete, with the mode 0600 less the umask: what a capture tells is as secret as the capture. Returns
+ * NULL when logged. */
 struct result;
 struct result *result_open(const char *path);
 FILE *result_file(struct result *result);

@@ -114,7 +114,8 @@ void ledger_charge(struct ledger *l, uint64_t party, uint64_t used, uint64_t now
 		a = add_account(l, party, now_ns);
 	if (!a)
 		return;
-	a->balance = balance_at(l, a, now_ns) - (int64_t)(used < INT64_MAX / 4 ? used : INT64_MAX / 4);
+	a->balance =
+		balance_at(l, a, now_ns) - (int64_t)(used < INT64_MAX / 4 ? used : INT64_MAX / 4);
 	if (a->balance < INT64_MIN / 4)
 		a->balance = INT64_MIN / 4;
 	a->changed_ns = now_ns;

@@ -92,9 +92,8 @@ static uint32_t set_limits(uint64_t memory_bytes)
 /* The low half: flags and modes have no more. */
 #define LOAD_ARGUMENT(n) LOAD(args[n])
 #define RETURN(action)	 BPF_STMT(BPF_RET | BPF_K, (action))
-#define ALLOW(call)                                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(call), 0, 1), \
-		RETURN(SECCOMP_RET_ALLOW)
+#define ALLOW(call) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(call), 0, 1), RETURN(SECCOMP_RET_ALLOW)
 
 /*
  * Reading and writing what it was handed, messages, memory, its end. No call opens, maps code or

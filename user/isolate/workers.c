@@ -31,8 +31,8 @@
 #define PATIENCE_NS 200000000ull
 #define LAST_NICE   19
 /* A worker that did more than this once is looked at before its next job. */
-#define LARGE_JOB_NS  20000000ull
-#define MEMORY_PART   2u /* of its memory that a worker may keep between jobs */
+#define LARGE_JOB_NS 20000000ull
+#define MEMORY_PART  2u /* of its memory that a worker may keep between jobs */
 
 /* Killed workers that a file system still holds: with so many there are no more new ones. */
 #define STUCK_MAX 16u
@@ -65,8 +65,8 @@ struct order {
 struct worker {
 	int socket; /* -1: not there */
 	int pidfd;
-	pid_t pid;   /* 0: has not said it yet */
-	bool told;   /* what its sandbox is without */
+	pid_t pid; /* 0: has not said it yet */
+	bool told; /* what its sandbox is without */
 	bool is_nice;
 	struct workers_job *job;
 	uint64_t started_ns; /* of the job */
@@ -149,9 +149,8 @@ struct workers_job *workers_job_new(uint64_t party, const void *request, size_t 
 	if (!job)
 		return NULL;
 	job->party = party;
-	job->result_fd = has_result
-				 ? memfd_create("hotrun-result", MFD_CLOEXEC | MFD_ALLOW_SEALING)
-				 : -1;
+	job->result_fd =
+		has_result ? memfd_create("hotrun-result", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 	job->order_len = sizeof(*job->order) + request_len;
 	job->order = malloc(job->order_len);
 	if (job->order && (!has_result || job->result_fd >= 0)) {

@@ -34,8 +34,9 @@
 
 struct workers_limits {
 	uint64_t cpu_ns, wall_ns; /* of a job; 0 = 2 s, 10 s */
-	uint64_t memory_bytes;	  /* of a worker beyond what it begins with, and of a result; 0 = 64 MiB */
-	unsigned count;		  /* workers at a time; 0 = 2 */
+	uint64_t
+		memory_bytes; /* of a worker beyond what it begins with, and of a result; 0 = 64 MiB */
+	unsigned count;	      /* workers at a time; 0 = 2 */
 };
 
 /*
@@ -95,10 +96,10 @@ bool workers_in_debt(const struct workers *w, uint64_t party);
 
 struct workers_counters {
 	uint64_t jobs, killed, died;
-	uint64_t cpu_ns;	/* of all workers, those that have ended included */
-	uint64_t memory_bytes;	/* resident, of those that live now */
-	unsigned stuck;		/* killed, but held by a file system that does not answer */
-	uint32_t without;	/* SANDBOX_WITHOUT_* of the last one started */
+	uint64_t cpu_ns;       /* of all workers, those that have ended included */
+	uint64_t memory_bytes; /* resident, of those that live now */
+	unsigned stuck;	       /* killed, but held by a file system that does not answer */
+	uint32_t without;      /* SANDBOX_WITHOUT_* of the last one started */
 };
 struct workers_counters workers_counters(const struct workers *w);
 #endif

@@ -42,7 +42,8 @@ static const char *const reasons[REASON_CNT] = {
 		"(-fno-omit-frame-pointer)",
 	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
 	[REASON_FILE_COSTLY] = "the file is damaged, hostile or very large: look at what it is",
-	[REASON_BUDGET] = "look at what that user or container runs: its files or perf maps cost too much",
+	[REASON_BUDGET] =
+		"look at what that user or container runs: its files or perf maps cost too much",
 	[REASON_PENDING] = "let the recording end by itself or with Ctrl-C, not by SIGKILL",
 };
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
+#include "kernel/own_mappings.h"
 #include "kernel/session_private.h"
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
@@ -344,6 +345,12 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		err = attach_accounts(s, why, why_bytes);
 	if (!err && s->requests && sockets_attach(s))
 		s->requests = false;
+	if (!err) {
+		/* Last: all that is mapped is mapped by now. */
+		err = own_mappings_withhold();
+		if (err)
+			explain(err, "keeping BPF maps from children", why, why_bytes);
+	}
 	if (err) {
 		session_free(s);
 		return err;

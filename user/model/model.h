@@ -70,12 +70,12 @@ enum model_reason {
 	REASON_PROCESS_GONE = 19,   /* ended before its mappings or files could be read */
 	REASON_COMPAT = 20,	    /* a 32-bit task */
 	REASON_VSYSCALL = 21,
-	REASON_STACK_LOST = 22, /* the stack record was lost (ring full) or could not be read */
-	REASON_TRUNCATED = 23,	/* deeper than the kernel walks */
-	REASON_LIMIT = 24,	/* one of hotrun's own bounds was reached */
-	REASON_PENDING = 25,	/* recording ended (or was killed) before it was looked up */
-	REASON_BROKEN = 26,	/* the walk lost the way there: code without frame pointers */
-	REASON_COMPRESSED = 27, /* precompiled code unpacked from a single-file program */
+	REASON_STACK_LOST = 22,	 /* the stack record was lost (ring full) or could not be read */
+	REASON_TRUNCATED = 23,	 /* deeper than the kernel walks */
+	REASON_LIMIT = 24,	 /* one of hotrun's own bounds was reached */
+	REASON_PENDING = 25,	 /* recording ended (or was killed) before it was looked up */
+	REASON_BROKEN = 26,	 /* the walk lost the way there: code without frame pointers */
+	REASON_COMPRESSED = 27,	 /* precompiled code unpacked from a single-file program */
 	REASON_FILE_COSTLY = 28, /* reading it takes more work than a file may cause */
 	REASON_BUDGET = 29,	 /* its user or container has used up what naming may cost */
 	REASON_CNT

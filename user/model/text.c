@@ -40,7 +40,8 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_BROKEN] = {"broken", "walk lost its way: code without frame pointers"},
 	[REASON_COMPRESSED] = {"compressed",
 			       "precompiled code unpacked from a single-file program"},
-	[REASON_FILE_COSTLY] = {"file-costly", "reading the file takes more work than it may cause"},
+	[REASON_FILE_COSTLY] = {"file-costly",
+				"reading the file takes more work than it may cause"},
 	[REASON_BUDGET] = {"budget", "its user or container used up what naming may cost"},
 };
 

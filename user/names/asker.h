@@ -20,9 +20,9 @@
 #define ASKER_PROCESS_NS 400000000ull
 /* Waiting for workers: for one job, for those of one party in a slice, and for all. What takes longer
  * goes on by itself, and is asked for again. A usual library takes 5 ms, the largest 60. */
-#define ASKER_JOB_NS	   80000000ull
-#define ASKER_PARTY_NS	   200000000ull
-#define ASKER_JOBS_NS	   400000000ull
+#define ASKER_JOB_NS   80000000ull
+#define ASKER_PARTY_NS 200000000ull
+#define ASKER_JOBS_NS  400000000ull
 
 struct fetch;
 struct hold;
@@ -74,7 +74,7 @@ struct asker {
 	uint64_t job_ns, party_ns, jobs_ns; /* the budgets */
 	uint64_t *parties;		    /* by process row */
 	size_t parties_cnt, parties_cap;
-	uint64_t deferred;	       /* requests refused for the budget; only grows */
+	uint64_t deferred; /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
 };

@@ -41,8 +41,7 @@ int elf_blob_write(const struct elf_table *table, int fd)
 	memcpy(head.debuglink, table->debuglink, sizeof(head.debuglink));
 	blob_begin(&w, fd, ELF_BLOB);
 	blob_put(&w, HEAD, &head, sizeof(head));
-	blob_put(&w, FUNCTIONS, table->functions,
-		 table->functions_cnt * sizeof(*table->functions));
+	blob_put(&w, FUNCTIONS, table->functions, table->functions_cnt * sizeof(*table->functions));
 	blob_put(&w, EXTENTS, table->extents, table->extents_cnt * sizeof(*table->extents));
 	blob_put(&w, NAMES, table->names, table->names_len);
 	return blob_end(&w);
@@ -51,8 +50,8 @@ int elf_blob_write(const struct elf_table *table, int fd)
 static void set_head(struct elf_table *t, const struct head *head)
 {
 	memcpy(t->segments, head->segments, sizeof(t->segments));
-	t->segments_cnt = head->segments_cnt < ELF_SEGMENTS_MAX ? head->segments_cnt
-								: ELF_SEGMENTS_MAX;
+	t->segments_cnt =
+		head->segments_cnt < ELF_SEGMENTS_MAX ? head->segments_cnt : ELF_SEGMENTS_MAX;
 	t->absent = head->absent;
 	t->absent_cnt = head->absent_cnt;
 	t->debugdata_offset = head->debugdata_offset;

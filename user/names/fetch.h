@@ -53,7 +53,7 @@ enum fetch_stage {
 struct fetch_request {
 	enum fetch_what what;
 	bool delivers; /* set by fetch_ask() */
-	uint64_t key; /* who answers for it if it hangs, e.g. a user in a container */
+	uint64_t key;  /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
 	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. NODE: the
 	 * root of the node's files, "" = "/", then /proc/1/root. */
@@ -61,13 +61,13 @@ struct fetch_request {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint8_t version_len; /* of an image that is known by a version id: it stands in build_id */
-	uint64_t inode, start, end;	/* FILE, DOTNET: of the mapping */
-	uint64_t file_offset;		/* likewise; the asker's own */
-	bool is_image;			/* FILE: not ELF */
-	bool identity_only;		/* FILE: is looked at only, no descriptor comes */
-	enum fetch_stage stage;		/* FILE: where the search begins */
-	unsigned candidate;		/* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
-	char debuglink[256];		/* DEBUG */
+	uint64_t inode, start, end; /* FILE, DOTNET: of the mapping */
+	uint64_t file_offset;	    /* likewise; the asker's own */
+	bool is_image;		    /* FILE: not ELF */
+	bool identity_only;	    /* FILE: is looked at only, no descriptor comes */
+	enum fetch_stage stage;	    /* FILE: where the search begins */
+	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	char debuglink[256];	    /* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
 	uint64_t copied_bytes, dev, ino;
 	uint64_t bytes_max; /* MAP: of the copy. DOTNET: of the map, to be counted */
@@ -97,12 +97,12 @@ struct fetch_reply {
 	int error;
 	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
 	enum fetch_stage stage;	      /* FILE: where it was found */
-	bool in_socket; /* the descriptor is a socket, from which the file's can be received */
-	uint64_t dev, ino;	      /* MAP, HOLD */
-	uint64_t mount;		      /* HOLD: tells mounts apart while they are there */
-	uint32_t ns_pid, euid;	      /* HOLD */
-	uint64_t copied_bytes;	      /* MAP: what the copy holds now */
-	bool local;		      /* MAP: the descriptor is the file's own */
+	bool in_socket;	   /* the descriptor is a socket, from which the file's can be received */
+	uint64_t dev, ino; /* MAP, HOLD */
+	uint64_t mount;	   /* HOLD: tells mounts apart while they are there */
+	uint32_t ns_pid, euid; /* HOLD */
+	uint64_t copied_bytes; /* MAP: what the copy holds now */
+	bool local;	       /* MAP: the descriptor is the file's own */
 };
 
 struct fetch;

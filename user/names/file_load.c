@@ -74,16 +74,14 @@ static enum model_reason fetch(struct asker *a, const struct model *m, struct fi
 			       int *ret_fd)
 {
 	uint64_t deferred = a->deferred;
-	enum model_reason reason =
-		asker_fetch(a, m, load->key.process, request, -1, reply, ret_fd);
+	enum model_reason reason = asker_fetch(a, m, load->key.process, request, -1, reply, ret_fd);
 
 	if (reason)
 		return a->deferred != deferred ? REASON_PENDING : reason;
 	return (enum model_reason)reply->reason;
 }
 
-enum model_reason file_load_identify(struct asker *a, const struct model *m,
-				     struct file_load *load)
+enum model_reason file_load_identify(struct asker *a, const struct model *m, struct file_load *load)
 {
 	enum model_reason reason;
 	struct fetch_reply reply;
@@ -149,9 +147,9 @@ static void open_components(struct asker *a, const struct model *m, struct file_
 	}
 }
 
-static enum model_reason begin_image(struct asker *a, const struct model *m,
-				     struct file_load *load, struct parse_request *parse,
-				     const struct fetch_reply *reply, int fd)
+static enum model_reason begin_image(struct asker *a, const struct model *m, struct file_load *load,
+				     struct parse_request *parse, const struct fetch_reply *reply,
+				     int fd)
 {
 	int fds[IMAGE_COMPONENTS_MAX];
 	enum model_reason reason;
@@ -255,8 +253,7 @@ static enum model_reason open_debug(struct asker *a, const struct model *m, stru
 }
 
 /* The file again, for what is packed into it. */
-static enum model_reason open_packed(struct asker *a, const struct model *m,
-				     struct file_load *load)
+static enum model_reason open_packed(struct asker *a, const struct model *m, struct file_load *load)
 {
 	struct parse_request parse = {.kind = PARSE_PACKED};
 	struct fetch_reply reply;
@@ -305,9 +302,9 @@ static bool is_mapped_one(const struct file_load *load, const struct elf_table *
 {
 	const struct fetch_request *request = &load->request;
 
-	return !request->build_id_len || (t->identity.build_id_len == request->build_id_len &&
-					  !memcmp(t->identity.build_id, request->build_id,
-						  request->build_id_len));
+	return !request->build_id_len ||
+	       (t->identity.build_id_len == request->build_id_len &&
+		!memcmp(t->identity.build_id, request->build_id, request->build_id_len));
 }
 
 static enum model_reason take_file_elf(struct file_load *load)
@@ -364,8 +361,8 @@ static enum model_reason finish(struct asker *a, const struct model *m, struct f
 							  struct file_load *load))
 {
 	const struct parse_reply *reply;
-	enum model_reason reason = asker_job_wait(
-		a, load->job, asker_party(a, m, load->key.process), &reply);
+	enum model_reason reason =
+		asker_job_wait(a, load->job, asker_party(a, m, load->key.process), &reply);
 
 	if (reason == REASON_PENDING)
 		return reason;

@@ -482,9 +482,8 @@ static enum model_reason look_up(struct files *f, struct wanted *w, const struct
 		w->a = &new;
 		attach(f, w);
 		/* Not settled: it is asked again when there is time. */
-		if (new.reason == REASON_PENDING ||
-		    (new.reason && f->asker->deferred != deferred))
-			return (enum model_reason)new.reason;
+		if (new.reason == REASON_PENDING || (new.reason && f->asker->deferred != deferred))
+			return (enum model_reason) new.reason;
 		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
 		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
 			return REASON_LIMIT;

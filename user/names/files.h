@@ -48,8 +48,8 @@ enum model_reason files_table(struct files *f, const struct model *m, uint32_t p
 /* An assembly inside a single-file program. */
 struct files_bundled {
 	const struct image_table *image; /* borrowed until the next call */
-	const char *path;		   /* in the bundle, borrowed until the next call */
-	uint64_t start;			   /* of the image in the file */
+	const char *path;		 /* in the bundle, borrowed until the next call */
+	uint64_t start;			 /* of the image in the file */
 };
 
 /*

@@ -122,8 +122,8 @@ uint32_t *image_table_needs(const struct perfmap_image *image)
 	for (size_t i = 0; needs && i < cnt; i++) {
 		uint32_t component;
 		size_t len;
-		int err = perfmap_image_name(image, (uint32_t)i, raw, sizeof(raw), &len,
-					     &component);
+		int err =
+			perfmap_image_name(image, (uint32_t)i, raw, sizeof(raw), &len, &component);
 
 		needs[i] = err == -EAGAIN ? component : IMAGE_COMPONENT_NONE;
 	}
@@ -173,8 +173,8 @@ static size_t put_components(struct image_writer *w, struct component_row rows[C
 
 	for (uint32_t i = 0; i < COMPONENTS_MAX; i++)
 		if (w->needed[i] && !perfmap_image_component(w->image, i, name, sizeof(name)))
-			rows[cnt++] = (struct component_row){
-				i, put_text(&w->blob, name, strlen(name))};
+			rows[cnt++] =
+				(struct component_row){i, put_text(&w->blob, name, strlen(name))};
 	return cnt;
 }
 
@@ -341,9 +341,8 @@ static void set_name(const struct part *part, const struct image_row *row,
 
 	head = blob_rows(part->blob, HEAD, sizeof(*head), &cnt);
 	place->given = cnt ? head->components : NULL;
-	place->given_cnt = cnt && head->components_cnt <= IMAGE_COMPONENTS_MAX
-				   ? head->components_cnt
-				   : 0;
+	place->given_cnt =
+		cnt && head->components_cnt <= IMAGE_COMPONENTS_MAX ? head->components_cnt : 0;
 	place->start = row->start;
 	place->component = IMAGE_COMPONENT_NONE;
 	place->name = NULL;
@@ -381,9 +380,8 @@ const char *image_table_component(const struct image_table *t, uint32_t componen
 
 		rows = blob_rows(part->blob, COMPONENTS, sizeof(*rows), &cnt);
 		for (size_t k = 0; k < cnt; k++) {
-			const char *name = rows[k].name < part->text_len
-						   ? part->text + rows[k].name
-						   : "";
+			const char *name =
+				rows[k].name < part->text_len ? part->text + rows[k].name : "";
 
 			if (rows[k].component == component && *name && !strchr(name, '/'))
 				return name;

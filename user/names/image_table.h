@@ -49,10 +49,10 @@ int bundle_table_write(const struct perfmap_bundle *bundle, int fd);
 struct image_table;
 
 struct image_place {
-	uint64_t start;	  /* offset in the image where the function begins */
-	const char *name; /* raw, borrowed from the table; NULL = none, error says why */
-	int error;	  /* as of perfmap_image_name() */
-	uint32_t component; /* with -EAGAIN: the assembly that is needed, beside those given */
+	uint64_t start;	       /* offset in the image where the function begins */
+	const char *name;      /* raw, borrowed from the table; NULL = none, error says why */
+	int error;	       /* as of perfmap_image_name() */
+	uint32_t component;    /* with -EAGAIN: the assembly that is needed, beside those given */
 	const uint32_t *given; /* borrowed from the table */
 	uint32_t given_cnt;
 };

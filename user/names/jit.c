@@ -52,7 +52,7 @@ struct waiting {
 struct jit {
 	struct asker *asker;
 	size_t entries_max; /* of all maps */
-	uint64_t later_ns; /* all that is read was written by then at the latest; 0 = it is new */
+	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
 	size_t maps_cnt, maps_cap, open_cnt;
 	struct hash_index map_index;

@@ -33,7 +33,7 @@
  * A map that was read to its end once grows by new methods, some KB a second. One that goes on at more
  * than this is followed no faster; and one that was truncated so often is not a runtime's: it is left.
  */
-#define JIT_FOLLOW_BYTES  (1u << 20)
+#define JIT_FOLLOW_BYTES (1u << 20)
 #define JIT_REWRITES_MAX 8u
 
 /* Frames that wait for an entry; what does not fit gets its reason at once. */

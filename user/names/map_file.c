@@ -247,8 +247,7 @@ static enum model_reason finish(struct map_file *file, struct asker *a, const st
 				uint32_t process, int *ret_error, size_t *ret_bytes)
 {
 	const struct parse_reply *reply;
-	enum model_reason reason =
-		asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
+	enum model_reason reason = asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
 
 	if (reason == REASON_PENDING)
 		return reason;

@@ -309,9 +309,9 @@ static bool find_function(struct names *n, const struct model *m, struct symbol_
 		if (site->reason)
 			return true;
 	}
-	site->reason = place->name ? REASON_NAMED
-				   : symbol_unnamed_reason(&m->processes[site->process],
-							   place->error);
+	site->reason = place->name
+			       ? REASON_NAMED
+			       : symbol_unnamed_reason(&m->processes[site->process], place->error);
 	return true;
 }
 
@@ -346,8 +346,7 @@ static enum model_reason why_pending(struct names *n, const struct model *m, uin
 				     enum model_reason reason)
 {
 	return reason == REASON_PENDING &&
-			       workers_in_debt(n->asker.workers,
-					       asker_party(&n->asker, m, process))
+			       workers_in_debt(n->asker.workers, asker_party(&n->asker, m, process))
 		       ? REASON_BUDGET
 		       : reason;
 }
@@ -675,7 +674,8 @@ void names_settle(struct names *n, struct model *m)
 	uint64_t end_ns = asker_now_ns() + SETTLE_NS;
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the next. */
-	while (names_waiting(n) && asker_now_ns() < end_ns && workers_wait_any(n->asker.workers, SETTLE_NS)) {
+	while (names_waiting(n) && asker_now_ns() < end_ns &&
+	       workers_wait_any(n->asker.workers, SETTLE_NS)) {
 		asker_slice(&n->asker);
 		jit_tail(n->jit, m, 0);
 		name_again(n, m);

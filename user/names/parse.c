@@ -146,9 +146,8 @@ static int write_image(struct perfmap_image *image, const struct parse_image *wa
 		.wanted = wanted->wanted,
 		.wanted_cnt = wanted->wanted_cnt <= PARSE_WANTED_MAX ? wanted->wanted_cnt : 0,
 		.components = wanted->components,
-		.components_cnt = wanted->component_cnt <= IMAGE_COMPONENTS_MAX
-					  ? wanted->component_cnt
-					  : 0,
+		.components_cnt =
+			wanted->component_cnt <= IMAGE_COMPONENTS_MAX ? wanted->component_cnt : 0,
 	};
 	_cleanup_free_ uint32_t *needs = NULL;
 

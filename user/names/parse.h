@@ -16,10 +16,10 @@
 #include "perfmap/scan.h"
 
 enum parse_kind {
-	PARSE_ELF,	/* symbols of a file -> elf_blob */
-	PARSE_DEBUG,	/* symbols of its debug file -> elf_blob */
-	PARSE_PACKED,	/* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
-	PARSE_IMAGE,	/* functions of a precompiled image -> image_table; further fds: assemblies */
+	PARSE_ELF,    /* symbols of a file -> elf_blob */
+	PARSE_DEBUG,  /* symbols of its debug file -> elf_blob */
+	PARSE_PACKED, /* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
+	PARSE_IMAGE,  /* functions of a precompiled image -> image_table; further fds: assemblies */
 	PARSE_BUNDLE,	/* what is bundled into a program -> bundle_table */
 	PARSE_MAP,	/* what was added to a perf map -> map rows */
 	PARSE_MAP_NAME, /* the name of one entry of a perf map -> text */
@@ -33,7 +33,7 @@ enum parse_kind {
 #define PARSE_NAME_BYTES 8192u
 
 struct parse_image {
-	uint64_t inside, bytes; /* where in the file; 0, 0 = all of it */
+	uint64_t inside, bytes;			   /* where in the file; 0, 0 = all of it */
 	uint32_t components[IMAGE_COMPONENTS_MAX]; /* of the further fds */
 	uint64_t component_inside[IMAGE_COMPONENTS_MAX], component_bytes[IMAGE_COMPONENTS_MAX];
 	uint32_t component_cnt;

@@ -268,6 +268,11 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 	       own->sample_hz);
 	single(out, "cpu_seconds_total", "counter", "CPU time of hotrun and its children.", UNIT_NS,
 	       own->cpu_ns);
+	single(out, "http_cpu_seconds_total", "counter",
+	       "CPU time of it that answering over HTTP took: no cost of observing, and not "
+	       "counted "
+	       "against the budget.",
+	       UNIT_NS, own->http_cpu_ns);
 	if (own->bpf_ns)
 		single(out, "bpf_seconds_total", "counter",
 		       "CPU time of its BPF programs, estimated: runs x measured cost.", UNIT_NS,
@@ -280,6 +285,28 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 	single(out, "ring_seconds", "gauge", "How much of the past is in memory.", UNIT_NS,
 	       own->ring_ns);
 	single(out, "ring_bytes", "gauge", "Memory of the past.", UNIT_COUNT, own->ring_bytes);
+}
+
+static void put_http(FILE *out, const struct metrics_own *own)
+{
+	const struct {
+		const char *result;
+		uint64_t cnt;
+	} rows[] = {
+		{"answered", own->http_answered},
+		{"refused", own->http_refused},
+		{"late", own->http_late},
+		{"displaced", own->http_displaced},
+	};
+
+	metrics_put_family(
+		out, "http_connections_total", "counter",
+		"Connections to this page, by what became of them: refused (429) when "
+		"too many wait, late when the request did not come or the answer was not "
+		"read in time, displaced when another one needed the place.");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		fprintf(out, "hotrun_http_connections_total{result=\"%s\"} %llu\n", rows[i].result,
+			(unsigned long long)rows[i].cnt);
 }
 
 static void put_captures(FILE *out, const struct metrics_own *own)
@@ -312,6 +339,7 @@ static void put_own(FILE *out, const struct metrics_figures *f, const struct met
 	single(out, "uptime_seconds", "gauge", "Since it started.", UNIT_NS, own->uptime_ns);
 	put_features(out, bits);
 	put_cost(out, own);
+	put_http(out, own);
 	put_captures(out, own);
 	put_losses(out, f);
 	single(out, "slices_total", "counter", "Slices of about a second that were counted.",

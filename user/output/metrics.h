@@ -99,6 +99,10 @@ struct metrics_own {
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */
 	uint64_t
+		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
+	/* What became of HTTP connections. */
+	uint64_t http_answered, http_refused, http_late, http_displaced;
+	uint64_t
 		bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
 	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_WATCH_GOVERNOR_H
 #define HOTRUN_WATCH_GOVERNOR_H
 /*
- * Keeps the resident recorder within its budget: what it costs (its own CPU time and that of its BPF
- * programs) as a share of all CPUs of the host. Above it, it gives up one thing after the other; when it
+ * Keeps the resident recorder within its budget: what observing costs (its own CPU time without that of
+ * the HTTP server, and that of its BPF programs) as a share of all CPUs of the host. Above it, it gives up one thing after the other; when it
  * is quiet for long enough, it takes them back one by one, and each time that this was too early it waits
  * longer. Pure policy over simulated time; no threads.
  */

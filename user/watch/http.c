@@ -1,157 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "watch/http_private.h"
 
-#define WHY_BYTES 256
-/* The thread looks at the ages of its guests so often. */
-#define LOOK_MS	     1000
+#define SECOND_NS    1000000000ull
+#define WHY_BYTES    256
 #define TEXT_TYPE    "text/plain; charset=utf-8"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-struct guest {
-	int fd; /* libmicrohttpd's */
-	uint64_t since_ns;
-	bool used;
-};
-
-struct http {
-	struct http_ops ops;
-	struct MHD_Daemon *daemon;
-	pthread_t thread;
-	bool running;
-	int stop; /* eventfd */
-	unsigned int port;
-	struct guest guests[HTTP_CONNECTIONS];
-	/* Touched by the thread alone. */
-	struct MHD_Response *page;
-	uint64_t page_ns;
-	unsigned int pages; /* alive */
-};
-
-static uint64_t now_ns(void)
+uint64_t http_now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
-/* --- where it listens ------------------------------------------------------------------------ */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static int parse_listen(const char *text, union address *ret_address, socklen_t *ret_bytes)
-{
-	const char *colon = strrchr(text, ':');
-	char host[INET6_ADDRSTRLEN + 2];
-	union address a = {0};
-	uint64_t port;
-	size_t len;
-
-	if (!colon || text_parse_u64(colon + 1, 0, 65535, &port))
-		return -EINVAL;
-	len = (size_t)(colon - text);
-	if (len >= sizeof(host))
-		return -EINVAL;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
-		host[len - 1] = '\0';
-		a.v6.sin6_family = AF_INET6;
-		a.v6.sin6_port = htons((uint16_t)port);
-		if (inet_pton(AF_INET6, host + 1, &a.v6.sin6_addr) != 1)
-			return -EINVAL;
-		*ret_bytes = sizeof(a.v6);
-	} else {
-		a.v4.sin_family = AF_INET;
-		a.v4.sin_port = htons((uint16_t)port);
-		if (inet_pton(AF_INET, host, &a.v4.sin_addr) != 1)
-			return -EINVAL;
-		*ret_bytes = sizeof(a.v4);
-	}
-	*ret_address = a;
-	return 0;
-}
-
-static void explain(const char *listen, int err, char *why, size_t why_bytes)
-{
-	char shown[128];
-
-	text_copy_safe(shown, sizeof(shown), listen, strlen(listen));
-	switch (-err) {
-	case EINVAL:
-		snprintf(why, why_bytes,
-			 "%s is no address to listen on; write ADDR:PORT or [ADDR6]:PORT in "
-			 "figures, "
-			 "as in " HTTP_DEFAULT,
-			 shown);
-		break;
-	case EADDRINUSE:
-		snprintf(why, why_bytes,
-			 "%s is taken by another program (`ss -ltnp` shows which); choose another "
-			 "port, or 0 for any",
-			 shown);
-		break;
-	case EACCES:
-		snprintf(why, why_bytes,
-			 "%s: ports below 1024 need more rights (CAP_NET_BIND_SERVICE); choose one "
-			 "above",
-			 shown);
-		break;
-	case EADDRNOTAVAIL:
-		snprintf(why, why_bytes, "%s is no address of this host; 0.0.0.0 means all of them",
-			 shown);
-		break;
-	default:
-		snprintf(why, why_bytes, "cannot listen on %s: %s", shown, strerror(-err));
-	}
-}
-
-static int open_listen(const char *text, int *ret_fd, unsigned int *ret_port)
-{
-	_cleanup_close_ int fd = -1;
-	union address a;
-	socklen_t bytes;
-	int err, on = 1, off = 0;
-
-	err = parse_listen(text, &a, &bytes);
-	if (err)
-		return err;
-	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	/* A restart need not wait for connections of the last run. */
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    (a.any.sa_family == AF_INET6 &&
-	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) ||
-	    bind(fd, &a.any, bytes) || listen(fd, HTTP_CONNECTIONS))
-		return -errno;
-	bytes = sizeof(a);
-	if (getsockname(fd, &a.any, &bytes))
-		return -errno;
-	*ret_port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
-	*ret_fd = take_fd(&fd);
-	return 0;
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -218,7 +88,7 @@ static int make_page(struct http *h)
 
 	if (!out)
 		return -errno;
-	err = h->ops.metrics(h->ops.ctx, out);
+	err = h->ops.metrics(h->ops.ctx, &h->counts, out);
 	if (fclose(out) && !err)
 		err = -errno;
 	if (err)
@@ -236,29 +106,46 @@ static int make_page(struct http *h)
 		return -ENOMEM;
 	}
 	put_headers(h->page, METRICS_TYPE);
-	h->page_ns = now_ns();
+	h->page_ns = http_now_ns();
 	return 0;
 }
 
-static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *connection)
+bool http_lacks_room(struct http *h)
 {
-	int err = 0;
-
-	if (h->page && now_ns() - h->page_ns >= HTTP_FRESH_NS) {
+	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
 		/* Who still reads it holds it. */
 		MHD_destroy_response(h->page);
 		h->page = NULL;
 	}
-	if (!h->page && h->pages >= HTTP_PAGES)
+	return !h->page && h->pages >= HTTP_PAGES;
+}
+
+static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *connection,
+				      struct guest *guest)
+{
+	int err = 0;
+
+	if (http_lacks_room(h)) /* he was not seen to ask for a page */
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				   "too many clients read slowly\n", MHD_HTTP_HEADER_RETRY_AFTER,
-				   "5");
+				   "1");
 	if (!h->page)
 		err = make_page(h);
+	if (!err && guest)
+		guests_scraped(&h->guests, guest, http_now_ns());
 	if (err)
 		return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				   "the page could not be made\n", NULL, NULL);
 	return MHD_queue_response(connection, MHD_HTTP_OK, h->page);
+}
+
+/* NULL where libmicrohttpd has no memory of it. */
+static struct guest *guest_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
 }
 
 /* Answers at the first call, with the headers: a body is not waited for. */
@@ -267,17 +154,21 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 			      size_t *upload_bytes, void **request)
 {
 	struct http *h = ctx;
+	struct guest *guest = guest_of(connection);
 
 	(void)version;
 	(void)upload;
 	(void)upload_bytes;
 	(void)request;
+	h->counts.answered++;
+	if (guest)
+		guest->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET and HEAD are known here\n", MHD_HTTP_HEADER_ALLOW,
 				   "GET, HEAD");
 	if (!strcmp(url, "/metrics"))
-		return answer_metrics(h, connection);
+		return answer_metrics(h, connection, guest);
 	if (!strcmp(url, "/healthz"))
 		return answer_probe(connection, h->ops.ctx, h->ops.healthy);
 	if (!strcmp(url, "/readyz"))
@@ -294,59 +185,7 @@ static size_t as_written(void *ctx, struct MHD_Connection *connection, char *tex
 	return strlen(text);
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
-
-static void meet_guest(void *ctx, struct MHD_Connection *connection, void **mine,
-		       enum MHD_ConnectionNotificationCode what)
-{
-	struct http *h = ctx;
-	const union MHD_ConnectionInfo *info;
-
-	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (*mine)
-			((struct guest *)*mine)->used = false;
-		return;
-	}
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	for (size_t i = 0; info && i < HTTP_CONNECTIONS; i++) {
-		if (h->guests[i].used)
-			continue;
-		h->guests[i] =
-			(struct guest){.fd = info->connect_fd, .since_ns = now_ns(), .used = true};
-		*mine = &h->guests[i];
-		return;
-	}
-}
-
-/* libmicrohttpd's own time-out starts anew with each byte that moves. */
-static void send_away(struct http *h)
-{
-	uint64_t now = now_ns();
-
-	for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
-		if (h->guests[i].used && now - h->guests[i].since_ns > HTTP_LIFE_NS)
-			shutdown(h->guests[i].fd, SHUT_RDWR);
-}
-
-static void *serve(void *ctx)
-{
-	struct http *h = ctx;
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[] = {{.fd = h->stop, .events = POLLIN},
-			       {.fd = info->epoll_fd, .events = POLLIN}};
-
-	while (!fds[0].revents) {
-		MHD_UNSIGNED_LONG_LONG wait_ms = LOOK_MS;
-
-		if (MHD_get_timeout(h->daemon, &wait_ms) != MHD_YES || wait_ms > LOOK_MS)
-			wait_ms = LOOK_MS;
-		if (poll(fds, 2, (int)wait_ms) < 0)
-			fds[0].revents = 0;
-		MHD_run(h->daemon);
-		send_away(h);
-	}
-	return NULL;
-}
+/* --- start and end --------------------------------------------------------------------------- */
 
 /* Signals are for the recorder's own thread. */
 static int start_thread(struct http *h)
@@ -356,7 +195,7 @@ static int start_thread(struct http *h)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&h->thread, NULL, serve, h);
+	err = pthread_create(&h->thread, NULL, http_serve, h);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	h->running = !err;
 	return -err;
@@ -366,7 +205,6 @@ int http_new(const char *listen, const struct http_ops *ops, char *why, size_t w
 	     struct http **ret_http)
 {
 	struct http *h = calloc(1, sizeof(*h));
-	_cleanup_close_ int fd = -1;
 	int err;
 
 	if (!h) {
@@ -374,27 +212,27 @@ int http_new(const char *listen, const struct http_ops *ops, char *why, size_t w
 		return -ENOMEM;
 	}
 	h->ops = *ops;
+	h->turns = (struct pace){.every_ns = SECOND_NS / HTTP_TURNS_S, .burst = HTTP_TURNS_BURST};
+	h->accepts =
+		(struct pace){.every_ns = SECOND_NS / HTTP_ACCEPTS_S, .burst = HTTP_ACCEPTS_BURST};
+	h->answers =
+		(struct pace){.every_ns = SECOND_NS / HTTP_ANSWERS_S, .burst = HTTP_ANSWERS_BURST};
+	h->listen_fd = -1;
 	h->stop = eventfd(0, EFD_CLOEXEC);
-	err = h->stop < 0 ? -errno : open_listen(listen, &fd, &h->port);
+	err = h->stop < 0 ? -errno : http_open_listen(listen, &h->listen_fd, &h->port);
 	if (err)
 		goto out;
-	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, answer, h, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTP_CONNECTIONS,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned int)HTTP_CONNECTIONS_ONE,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)HTTP_TIMEOUT_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, meet_guest, h, MHD_OPTION_UNESCAPE_CALLBACK,
-		as_written, NULL, MHD_OPTION_END);
-	if (!h->daemon) {
-		err = -ENOMEM;
-		goto out;
-	}
-	take_fd(&fd);
-	err = start_thread(h);
+	h->daemon =
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer, h,
+				 MHD_OPTION_CONNECTION_LIMIT, (unsigned int)GUESTS_MAX,
+				 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)HTTP_TIMEOUT_S,
+				 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_BYTES,
+				 MHD_OPTION_NOTIFY_CONNECTION, http_meet, h,
+				 MHD_OPTION_UNESCAPE_CALLBACK, as_written, NULL, MHD_OPTION_END);
+	err = h->daemon ? start_thread(h) : -ENOMEM;
 out:
 	if (err) {
-		explain(listen, err, why, why_bytes);
+		http_explain_listen(listen, err, why, why_bytes);
 		http_free(h);
 		return err;
 	}
@@ -407,6 +245,16 @@ unsigned int http_port(const struct http *h)
 	return h->port;
 }
 
+uint64_t http_cpu_ns(const struct http *h)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (!h || pthread_getcpuclockid(h->thread, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
 void http_free(struct http *h)
 {
 	if (!h)
@@ -417,6 +265,7 @@ void http_free(struct http *h)
 	}
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
+	http_close_door(h);
 	if (h->page)
 		MHD_destroy_response(h->page);
 	if (h->stop >= 0)

@@ -142,7 +142,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_options options = w->options.collector;
 	struct governor_plan plan = governor_plan(&w->governor);
-	uint64_t began_ns = budget_cpu_ns(RUSAGE_SELF);
+	uint64_t began_ns = budget_own_ns(w);
 	int err;
 
 	options.sample_hz = plan.sample_hz;
@@ -155,7 +155,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 		err = collector_start(w->collector, why, why_bytes);
 	if (err)
 		detach(w);
-	w->start_cpu_ns += budget_cpu_ns(RUSAGE_SELF) - began_ns;
+	w->start_cpu_ns += budget_own_ns(w) - began_ns;
 	return err;
 }
 

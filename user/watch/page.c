@@ -28,13 +28,17 @@
 
 /* --- HTTP: on the server's thread ------------------------------------------------------------ */
 
-static int put_metrics(void *ctx, FILE *out)
+static int put_metrics(void *ctx, const struct http_counts *counts, FILE *out)
 {
 	struct watch *w = ctx;
 	int err;
 
 	pthread_mutex_lock(&w->mutex);
 	w->own.uptime_ns = host_now_ns() - w->start_ns;
+	w->own.http_answered = counts->answered;
+	w->own.http_refused = counts->refused;
+	w->own.http_late = counts->late;
+	w->own.http_displaced = counts->displaced;
 	err = metrics_write(out, series_metrics(w->series), &w->own);
 	pthread_mutex_unlock(&w->mutex);
 	return err;
@@ -129,6 +133,7 @@ static void take_own(struct watch *w)
 	own->requests = collector_sees_requests(w->collector);
 	own->budget = w->config.budget;
 	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
+	own->http_cpu_ns = http_cpu_ns(w->http);
 	own->rss_bytes = rss_bytes();
 	own->ring_ns = from_ns ? m->host.end_ns - from_ns : 0;
 	own->ring_bytes = ring_bytes(w->ring, m);

@@ -104,6 +104,9 @@ void home_close(struct watch *w);
 bool budget_step(struct watch *w);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
+/* CPU time of observing so far, ns: of this process, without what it takes to answer over HTTP. That is no
+ * cost of observing: whoever asks without end must not have it given up. */
+uint64_t budget_own_ns(const struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
 uint64_t budget_cpu_ns(int who);
 
