@@ -28,11 +28,12 @@ static size_t read_hex(const char *s, size_t len, size_t *pos, uint64_t *value)
 	int d;
 
 	while (p < len && (d = hex_digit((unsigned char)s[p])) >= 0) {
+		/* Not to the end of a hostile one: each 0x in a line is looked at. */
+		if (p - start == 16)
+			return 0;
 		v = v << 4 | (unsigned int)d;
 		p++;
 	}
-	if (p - start > 16)
-		return 0;
 	*pos = p;
 	*value = v;
 	return p - start;
