@@ -62,7 +62,9 @@ OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
 OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
 ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
 ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
-OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/fuzz/obj/%.o)
+# Of kernel/ what takes apart what processes choose, and needs no skeleton.
+OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/fuzz/obj/%.o) \
+	$(BUILD)/fuzz/obj/user/kernel/sideband_record.o $(BUILD)/fuzz/obj/user/kernel/cgroup_tree.o
 SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -237,10 +239,15 @@ $(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
 $(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
 $(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+SUPPORT_fuzz_output := tests/support/build_model.c
+SUPPORT_fuzz_large := $(patsubst %,tests/support/%.c,fake_bundle fake_image fake_names names_support)
+$(BUILD)/fuzz/fuzz_output: $(SUPPORT_fuzz_output)
+$(BUILD)/fuzz/fuzz_large: $(SUPPORT_fuzz_large)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/fuzz/librooms.a $(LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(SUPPORT_$*) \
+		$(BUILD)/fuzz/librooms.a $(LIBS)
 
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)

@@ -39,10 +39,12 @@ static const uint8_t mark[] = {
 
 struct perfmap_bundle {
 	struct perfmap_bundle_entry *entries; /* by offset */
+	uint32_t *by_path;		      /* their order by path */
 	size_t cnt;
 	size_t compressed;
 	uint8_t *list; /* paths are in it */
 	size_t list_bytes;
+	uint64_t work; /* of loading it */
 };
 
 /* --- the mark ---------------------------------------------------------------------------------- */
@@ -67,6 +69,7 @@ static int find_mark(const struct perfmap_reader *r, uint64_t offset, uint64_t b
 			err = (int)n;
 			break;
 		}
+		perfmap_work_add(r->work, (uint64_t)n);
 		found = memmem(chunk, (size_t)n, mark, sizeof(mark));
 		if (found && found - chunk >= 8) {
 			*ret_list = perfmap_u64_at(found - 8);
@@ -197,6 +200,28 @@ static int compare_entries(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+static int compare_paths(const void *a, const void *b, void *entries)
+{
+	const struct perfmap_bundle_entry *e = entries;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = strcmp(e[x].path, e[y].path);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+static int sort_entries(struct perfmap_bundle *bundle)
+{
+	qsort(bundle->entries, bundle->cnt, sizeof(*bundle->entries), compare_entries);
+	bundle->by_path = malloc((bundle->cnt + 1) * sizeof(*bundle->by_path));
+	if (!bundle->by_path)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < bundle->cnt; i++)
+		bundle->by_path[i] = i;
+	qsort_r(bundle->by_path, bundle->cnt, sizeof(*bundle->by_path), compare_paths,
+		bundle->entries);
+	return 0;
+}
+
 static int parse_list(struct perfmap_bundle *bundle)
 {
 	struct perfmap_bytes b = {bundle->list, bundle->list_bytes};
@@ -227,8 +252,7 @@ static int parse_list(struct perfmap_bundle *bundle)
 	for (size_t i = 0; i < bundle->cnt; i++)
 		bundle->compressed +=
 			bundle->entries[i].compressed_bytes && is_assembly(bundle->entries[i].path);
-	qsort(bundle->entries, bundle->cnt, sizeof(*bundle->entries), compare_entries);
-	return 0;
+	return sort_entries(bundle);
 }
 
 static int load(struct perfmap_bundle *bundle, const struct perfmap_reader *r)
@@ -251,13 +275,18 @@ static int load(struct perfmap_bundle *bundle, const struct perfmap_reader *r)
 	if (smaller)
 		bundle->list = smaller;
 	bundle->list_bytes = (size_t)n;
-	return parse_list(bundle);
+	err = parse_list(bundle);
+	/* Read, then taken apart, with an entry each few bytes. */
+	perfmap_work_add(r->work, 2 * bundle->list_bytes + bundle->cnt * sizeof(*bundle->entries));
+	bundle->work = r->work->done;
+	return err;
 }
 
 int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_program_end,
 			  uint64_t *ret_list)
 {
-	struct perfmap_reader r = {.read = read, .source = source};
+	struct perfmap_work work = {.limit = UINT64_MAX}; /* the bounds of bundle.h are enough */
+	struct perfmap_reader r = {.read = read, .source = source, .work = &work};
 	uint64_t end, list;
 	int err = locate_list(&r, &end, &list);
 
@@ -270,7 +299,8 @@ int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_p
 
 int perfmap_bundle_load(perfmap_image_read read, void *source, struct perfmap_bundle **ret_bundle)
 {
-	struct perfmap_reader r = {.read = read, .source = source};
+	struct perfmap_work work = {.limit = UINT64_MAX}; /* the bounds of bundle.h are enough */
+	struct perfmap_reader r = {.read = read, .source = source, .work = &work};
 	struct perfmap_bundle *bundle = calloc(1, sizeof(*bundle));
 	int err;
 
@@ -290,6 +320,7 @@ void perfmap_bundle_free(struct perfmap_bundle *bundle)
 	if (!bundle)
 		return;
 	free(bundle->entries);
+	free(bundle->by_path);
 	free(bundle->list);
 	free(bundle);
 }
@@ -324,9 +355,25 @@ const struct perfmap_bundle_entry *perfmap_bundle_find(const struct perfmap_bund
 const struct perfmap_bundle_entry *perfmap_bundle_named(const struct perfmap_bundle *bundle,
 							const char *path)
 {
-	for (size_t i = 0; i < bundle->cnt; i++)
-		if (!bundle->entries[i].compressed_bytes && !strcmp(bundle->entries[i].path, path))
-			return &bundle->entries[i];
+	size_t low = 0, high = bundle->cnt;
+
+	/* A composite image asks for hundreds of them. */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(bundle->entries[bundle->by_path[mid]].path, path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < bundle->cnt; low++) {
+		const struct perfmap_bundle_entry *e = &bundle->entries[bundle->by_path[low]];
+
+		if (strcmp(e->path, path))
+			break;
+		if (!e->compressed_bytes)
+			return e;
+	}
 	return NULL;
 }
 
@@ -335,7 +382,13 @@ size_t perfmap_bundle_compressed(const struct perfmap_bundle *bundle)
 	return bundle->compressed;
 }
 
+uint64_t perfmap_bundle_work(const struct perfmap_bundle *bundle)
+{
+	return bundle->work;
+}
+
 size_t perfmap_bundle_memory_bytes(const struct perfmap_bundle *bundle)
 {
-	return sizeof(*bundle) + bundle->list_bytes + bundle->cnt * sizeof(*bundle->entries);
+	return sizeof(*bundle) + bundle->list_bytes +
+	       bundle->cnt * (sizeof(*bundle->entries) + sizeof(*bundle->by_path));
 }

@@ -60,5 +60,8 @@ const struct perfmap_bundle_entry *perfmap_bundle_named(const struct perfmap_bun
 /* Assemblies (.dll) that are kept compressed: their code runs from anonymous memory. */
 size_t perfmap_bundle_compressed(const struct perfmap_bundle *bundle);
 
+/* Work that loading it took (see work.h), which the bounds above bound. */
+uint64_t perfmap_bundle_work(const struct perfmap_bundle *bundle);
+
 size_t perfmap_bundle_memory_bytes(const struct perfmap_bundle *bundle);
 #endif

@@ -28,6 +28,7 @@ struct perfmap_image {
 	size_t ends_cnt, ends_cap;
 	struct perfmap_image_names *names; /* NULL: names_error says why */
 	int names_error;
+	uint64_t work; /* of loading it */
 };
 
 static int add_end(struct perfmap_image *image, uint32_t function, uint32_t rva)
@@ -157,7 +158,8 @@ static int load(struct perfmap_image *image, const struct perfmap_reader *r)
 
 int perfmap_image_load(perfmap_image_read read, void *source, struct perfmap_image **ret_image)
 {
-	struct perfmap_reader r = {.read = read, .source = source};
+	struct perfmap_work work = {0};
+	struct perfmap_reader r = {.read = read, .source = source, .work = &work};
 	struct perfmap_image *image = calloc(1, sizeof(*image));
 	int err;
 
@@ -174,6 +176,7 @@ int perfmap_image_load(perfmap_image_read read, void *source, struct perfmap_ima
 		perfmap_image_free(image);
 		return err;
 	}
+	image->work = work.done;
 	*ret_image = image;
 	return 0;
 }
@@ -267,12 +270,27 @@ size_t perfmap_image_memory_bytes(const struct perfmap_image *image)
 	       (image->names ? perfmap_image_names_memory_bytes(image->names) : 0);
 }
 
-int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
-		       size_t *ret_len, uint32_t *ret_component)
+int perfmap_image_name_counted(const struct perfmap_image *image, uint32_t function, char *buf,
+			       size_t cap, struct perfmap_work *work, size_t *ret_len,
+			       uint32_t *ret_component)
 {
 	if (!image->names)
 		return image->names_error;
-	return perfmap_image_names_put(image->names, function, buf, cap, ret_len, ret_component);
+	return perfmap_image_names_put(image->names, function, buf, cap, work, ret_len,
+				       ret_component);
+}
+
+int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
+		       size_t *ret_len, uint32_t *ret_component)
+{
+	struct perfmap_work work = {.limit = PERFMAP_NAME_WORK_MAX};
+
+	return perfmap_image_name_counted(image, function, buf, cap, &work, ret_len, ret_component);
+}
+
+uint64_t perfmap_image_work(const struct perfmap_image *image)
+{
+	return image->work;
 }
 
 int perfmap_image_component(const struct perfmap_image *image, uint32_t component, char *buf,

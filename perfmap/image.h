@@ -21,7 +21,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "perfmap/work.h"
+
 #define PERFMAP_IMAGE_FUNCTIONS_MAX (4u << 20) /* System.Private.CoreLib has 50,000 */
+
+/*
+ * Work on an image (see work.h): so much for each byte of its file at most, where .NET's own images
+ * take less than 1; and so much for a name, where FSharp.Core's longest takes 7,000.
+ */
+#define PERFMAP_IMAGE_WORK_PER_BYTE 8u
+#define PERFMAP_IMAGE_WORK_BASE	    (1u << 20)
+#define PERFMAP_NAME_WORK_MAX	    (64u << 10)
 
 /*
  * Reads up to len bytes at an offset of the image, as pread(2) does. Returns the bytes read, less
@@ -44,7 +54,7 @@ struct perfmap_image_place {
  *	-ENOEXEC	not a PE file, or not of code for Linux on x64 or arm64
  *	-ENODATA	nothing precompiled inside
  *	-EBADMSG	malformed: cut short, or rows out of order
- *	-E2BIG		more rows or sections than the bounds above
+ *	-E2BIG		more rows or sections than the bounds above, or more work
  *	-ENOMEM, or what read returned.
  */
 int perfmap_image_load(perfmap_image_read read, void *source, struct perfmap_image **ret_image);
@@ -69,11 +79,17 @@ int perfmap_image_function(const struct perfmap_image *image, uint32_t function,
  *	-EAGAIN		composite image: that needs the metadata of the assembly ret_component, see
  *			perfmap_image_give_component()
  *	-ENODATA	the metadata lacks it, or cannot be had, or the image has no names at all
- *	-E2BIG		the name does not fit, or the tables were larger than we read
+ *	-E2BIG		the name does not fit or is too much work, or the tables were larger than
+ *			we read
  *	-EBADMSG	malformed tables, or what read returned for them.
  */
 int perfmap_image_name(const struct perfmap_image *image, uint32_t function, char *buf, size_t cap,
 		       size_t *ret_len, uint32_t *ret_component);
+
+/* The same, and counts in work, up to the limit there. */
+int perfmap_image_name_counted(const struct perfmap_image *image, uint32_t function, char *buf,
+			       size_t cap, struct perfmap_work *work, size_t *ret_len,
+			       uint32_t *ret_component);
 
 /*
  * A composite image has the code of many assemblies; their metadata lies in files of their own, in
@@ -105,6 +121,9 @@ int perfmap_image_give_component(struct perfmap_image *image, uint32_t component
 /* What tells this build of the assembly from all others (ECMA-335 II.22.30, Mvid), in the order of
  * the file; borrowed from the image. NULL: it has no metadata that could be read. */
 const uint8_t *perfmap_image_mvid(const struct perfmap_image *image);
+
+/* Work that loading it took. */
+uint64_t perfmap_image_work(const struct perfmap_image *image);
 
 /* Rows of the table, and the memory taken. */
 size_t perfmap_image_functions(const struct perfmap_image *image);

@@ -31,6 +31,8 @@
 #define COMPONENT_BYTES 16u /* two directories: CLI header, core header */
 #define HOT_COLD_BYTES	8u  /* two functions: cold, hot */
 
+#define ENTRY_POINT_STEPS 4u /* work of finding one in its table: bits of its number */
+
 /* What a function is: a method by its number over all components, or a place in instances. */
 #define REF_NONE     0u
 #define REF_INSTANCE 0x80000000u
@@ -179,6 +181,10 @@ static int note_methods(struct loader *l, struct perfmap_directory directory, ui
 	else if (array.cnt > PERFMAP_METHODS_MAX - before)
 		err = -E2BIG;
 	for (uint32_t i = 0; !err && i < array.cnt; i++) {
+		if (!perfmap_work_add(l->r->work, ENTRY_POINT_STEPS)) {
+			err = -E2BIG;
+			break;
+		}
 		if (!perfmap_native_array_get(&array, i, &at))
 			continue;
 		if (read_function(array.bytes, at, &function) && function < names->functions)
@@ -210,15 +216,17 @@ static int note_instances(struct loader *l, struct perfmap_directory directory)
 	if (!perfmap_native_table_open(names->instances, &table))
 		return -EBADMSG;
 	while (perfmap_native_table_next(&table, &at)) {
-		if (cnt++ == names->functions)
+		if (cnt++ == names->functions || !perfmap_work_add(l->r->work, ENTRY_POINT_STEPS))
 			return -E2BIG;
-		if (perfmap_signature_parse(names->instances, at, &signature) &&
+		if (perfmap_signature_parse(names->instances, at, l->r->work, &signature) &&
 		    read_function(names->instances, signature.end, &function) &&
 		    function < names->functions)
 			names->refs[function] = REF_INSTANCE | (uint32_t)at;
 		else
 			names->incomplete = true;
 	}
+	if (perfmap_work_exceeded(l->r->work))
+		return -E2BIG;
 	return table.malformed ? -EBADMSG : 0;
 }
 
@@ -412,7 +420,7 @@ void perfmap_image_names_free(struct perfmap_image_names *names)
 #define NO_COMPONENT UINT32_MAX
 
 static struct perfmap_modules modules_of(const struct perfmap_image_names *names,
-					 uint32_t *ret_missing)
+					 struct perfmap_work *work, uint32_t *ret_missing)
 {
 	*ret_missing = NO_COMPONENT;
 	return (struct perfmap_modules){
@@ -421,13 +429,14 @@ static struct perfmap_modules modules_of(const struct perfmap_image_names *names
 		.manifest = names->has_manifest ? &names->manifest : NULL,
 		.composite = names->composite,
 		.missing = ret_missing,
+		.work = work,
 	};
 }
 
 static bool put_method(const struct perfmap_image_names *names, uint32_t method,
-		       struct perfmap_out *out, uint32_t *ret_missing)
+		       struct perfmap_work *work, struct perfmap_out *out, uint32_t *ret_missing)
 {
-	struct perfmap_modules modules = modules_of(names, ret_missing);
+	struct perfmap_modules modules = modules_of(names, work, ret_missing);
 	uint32_t low = 0, high = names->components_cnt;
 
 	/* The last component with fewer methods before it. */
@@ -448,17 +457,18 @@ static bool put_method(const struct perfmap_image_names *names, uint32_t method,
 }
 
 static bool put_instance(const struct perfmap_image_names *names, uint32_t at,
-			 struct perfmap_out *out, uint32_t *ret_missing)
+			 struct perfmap_work *work, struct perfmap_out *out, uint32_t *ret_missing)
 {
-	struct perfmap_modules modules = modules_of(names, ret_missing);
+	struct perfmap_modules modules = modules_of(names, work, ret_missing);
 	struct perfmap_method_signature signature;
 
-	return perfmap_signature_parse(names->instances, at, &signature) &&
+	return perfmap_signature_parse(names->instances, at, work, &signature) &&
 	       perfmap_put_instance(&modules, names->instances, &signature, out);
 }
 
 int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t function, char *buf,
-			    size_t cap, size_t *ret_len, uint32_t *ret_component)
+			    size_t cap, struct perfmap_work *work, size_t *ret_len,
+			    uint32_t *ret_component)
 {
 	struct perfmap_out out = {.buf = buf, .cap = cap};
 	uint32_t ref = function < names->functions ? names->refs[function] : REF_NONE, missing;
@@ -466,8 +476,10 @@ int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t fu
 
 	if (ref == REF_NONE)
 		return -ENOENT;
-	found = ref & REF_INSTANCE ? put_instance(names, ref & ~REF_INSTANCE, &out, &missing)
-				   : put_method(names, ref, &out, &missing);
+	found = ref & REF_INSTANCE ? put_instance(names, ref & ~REF_INSTANCE, work, &out, &missing)
+				   : put_method(names, ref, work, &out, &missing);
+	if (out.cut || perfmap_work_exceeded(work))
+		return -E2BIG;
 	if (!found && missing != NO_COMPONENT && !names->refused[missing]) {
 		*ret_component = missing;
 		return -EAGAIN;
@@ -487,10 +499,11 @@ int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t fu
 int perfmap_image_names_component(const struct perfmap_image_names *names, uint32_t component,
 				  char *buf, size_t cap)
 {
+	struct perfmap_work work = {.limit = PERFMAP_NAME_WORK_MAX};
 	struct perfmap_span name = {"", 0};
 
 	if (names->has_manifest)
-		name = perfmap_assembly_ref_name(&names->manifest, component + 1);
+		name = perfmap_assembly_ref_name(&names->manifest, &work, component + 1);
 	/* A file name, made by a hostile file. */
 	if (!name.len || name.len >= cap || memchr(name.s, '/', name.len))
 		return -ENOENT;
@@ -529,7 +542,8 @@ int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t compone
 int perfmap_component_load(perfmap_image_read read, void *source,
 			   struct perfmap_component **ret_component)
 {
-	struct perfmap_reader r = {.read = read, .source = source};
+	struct perfmap_work work = {0};
+	struct perfmap_reader r = {.read = read, .source = source, .work = &work};
 	struct perfmap_component *component = calloc(1, sizeof(*component));
 	struct perfmap_pe pe;
 	uint8_t cli[CLI_BYTES];

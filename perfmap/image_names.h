@@ -12,8 +12,9 @@
 #include "perfmap/pe.h"
 
 /*
- * Bounds, beside those of metadata.h and signature.h. Work is linear in the file but for signatures,
- * each of a bounded number of types: no more are read than there are functions.
+ * Bounds, beside those of metadata.h and signature.h. Each directory may be read, and each signature
+ * taken apart, as often as tables point at it: the reader's work bounds all of that by the file's
+ * length.
  */
 #define PERFMAP_COMPONENTS_MAX	   1024u	/* assemblies of a composite image; .NET has 314 */
 #define PERFMAP_ENTRY_POINTS_BYTES (64u << 20)	/* of one table; 5 MB in that composite image */
@@ -32,7 +33,8 @@ void perfmap_image_names_free(struct perfmap_image_names *names);
 
 /* See perfmap_image_name(), perfmap_image_component(), perfmap_image_give_component(). */
 int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t function, char *buf,
-			    size_t cap, size_t *ret_len, uint32_t *ret_component);
+			    size_t cap, struct perfmap_work *work, size_t *ret_len,
+			    uint32_t *ret_component);
 int perfmap_image_names_component(const struct perfmap_image_names *names, uint32_t component,
 				  char *buf, size_t cap);
 int perfmap_image_names_give(struct perfmap_image_names *names, uint32_t component,

@@ -28,15 +28,19 @@ static size_t read_hex(const char *s, size_t len, size_t *pos, uint64_t *value)
 	int d;
 
 	while (p < len && (d = hex_digit((unsigned char)s[p])) >= 0) {
+		/* Not to the end of a hostile one: each 0x in a line is looked at. */
+		if (p - start == 16)
+			return 0;
 		v = v << 4 | (unsigned int)d;
 		p++;
 	}
-	if (p - start > 16)
-		return 0;
 	*pos = p;
 	*value = v;
 	return p - start;
 }
+
+/* The most that parse_at() looks at: 0x, two numbers of 16 digits and a byte more, blanks. */
+#define PARSE_AT_BYTES 38u
 
 static bool parse_at(const char *line, size_t len, size_t at, struct perfmap_line *ret_line)
 {
@@ -68,17 +72,33 @@ static bool parse_at(const char *line, size_t len, size_t at, struct perfmap_lin
 	return true;
 }
 
-int perfmap_line_parse(const char *line, size_t len, struct perfmap_line *ret_line)
+int perfmap_line_parse_counted(const char *line, size_t len, struct perfmap_work *work,
+			       struct perfmap_line *ret_line)
 {
-	const char *p = line, *end = line + len;
+	const char *p = line, *end = line + len, *before;
 
 	if (parse_at(line, len, 0, ret_line))
 		return 0;
-	while (end - p > 1 && (p = memchr(p + 1, '0', (size_t)(end - p - 1)))) {
-		if (end - p > 2 && p[1] == 'x' && parse_at(line, len, (size_t)(p - line), ret_line))
+	while (end - p > 1) {
+		before = p;
+		p = memchr(p + 1, '0', (size_t)(end - p - 1));
+		if (!perfmap_work_add(work, (uint64_t)((p ? p : end) - before)) || !p)
+			break;
+		if (end - p <= 2 || p[1] != 'x')
+			continue;
+		if (!perfmap_work_add(work, PARSE_AT_BYTES))
+			break;
+		if (parse_at(line, len, (size_t)(p - line), ret_line))
 			return 0;
 	}
 	return -ENOMSG;
+}
+
+int perfmap_line_parse(const char *line, size_t len, struct perfmap_line *ret_line)
+{
+	struct perfmap_work work = {.limit = UINT64_MAX};
+
+	return perfmap_line_parse_counted(line, len, &work, ret_line);
 }
 
 bool perfmap_line_is_stub(const char *name, size_t len)

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perfmap/work.h"
+
 /* The first page is never mapped (vm.mmap_min_addr); no address below it is code. */
 #define PERFMAP_ADDRESS_MIN 4096u
 /* Of one entry. The largest stub blocks are 64 KiB, methods of some MB exist. */
@@ -35,6 +37,14 @@ struct perfmap_line {
  * Returns 0, or -ENOMSG when the line holds no entry (blank, continuation of a name, garbage).
  */
 int perfmap_line_parse(const char *line, size_t len, struct perfmap_line *ret_line);
+
+/*
+ * The same, and counts in work what was looked at: at most PERFMAP_LINE_WORK_PER_BYTE for each byte
+ * of the line. -ENOMSG also past the limit.
+ */
+#define PERFMAP_LINE_WORK_PER_BYTE 20u
+int perfmap_line_parse_counted(const char *line, size_t len, struct perfmap_work *work,
+			       struct perfmap_line *ret_line);
 
 /* True for names of runtime stubs: "stub Kind<Owner>" (.NET 10), "stub<17> Kind<Owner>" (8, 9). */
 bool perfmap_line_is_stub(const char *name, size_t len);

@@ -12,6 +12,9 @@
 #define RESOLUTION_SCOPE_ASSEMBLY 2u /* tags of coded indices */
 #define RESOLUTION_SCOPE_TYPE	  3u
 
+/* Work of finding the type around another: a binary search over at most 2^24 rows. */
+#define STEPS_AROUND 24u
+
 uint32_t perfmap_metadata_rows(const struct perfmap_metadata *md, enum perfmap_table table)
 {
 	return md->tables[table].cnt;
@@ -33,15 +36,20 @@ static uint32_t read_index(const uint8_t *p, uint32_t bytes)
 	return bytes == 4 ? perfmap_u32_at(p) : perfmap_u16_at(p);
 }
 
-static struct perfmap_span string_at(const struct perfmap_metadata *md, const uint8_t *column)
+static struct perfmap_span string_at(const struct perfmap_metadata *md, struct perfmap_work *work,
+				     const uint8_t *column)
 {
 	uint32_t at = read_index(column, md->string_index);
 	struct perfmap_span s = {"", 0};
+	size_t max;
 
-	if (at >= md->strings.len)
+	if (at >= md->strings.len || perfmap_work_exceeded(work))
 		return s;
+	/* Each of millions may point at the same heap without an end. */
+	max = md->strings.len - at;
 	s.s = (const char *)md->strings.data + at;
-	s.len = strnlen(s.s, md->strings.len - at);
+	s.len = strnlen(s.s, max < PERFMAP_IDENTIFIER_MAX ? max : PERFMAP_IDENTIFIER_MAX);
+	perfmap_work_add(work, s.len + 1);
 	return s;
 }
 
@@ -137,15 +145,15 @@ static struct perfmap_token class_of_member(const struct perfmap_metadata *md, c
 }
 
 struct perfmap_span perfmap_method_name(const struct perfmap_metadata *md,
-					struct perfmap_token method)
+					struct perfmap_work *work, struct perfmap_token method)
 {
 	const uint8_t *row = row_at(md, method.table, method.row);
 
 	if (!row)
 		return (struct perfmap_span){"", 0};
 	if (method.table == PERFMAP_MEMBER_REF)
-		return string_at(md, member_name(md, row));
-	return string_at(md, row + METHOD_DEF_NAME);
+		return string_at(md, work, member_name(md, row));
+	return string_at(md, work, row + METHOD_DEF_NAME);
 }
 
 struct perfmap_token perfmap_method_owner(const struct perfmap_metadata *md,
@@ -229,8 +237,8 @@ static struct perfmap_token around(const struct perfmap_metadata *md, struct per
 	return outer;
 }
 
-static bool put_one(const struct perfmap_metadata *md, struct perfmap_token type,
-		    struct perfmap_out *out)
+static bool put_one(const struct perfmap_metadata *md, struct perfmap_work *work,
+		    struct perfmap_token type, struct perfmap_out *out)
 {
 	const uint8_t *row = row_at(md, type.table, type.row), *name;
 	struct perfmap_span space, s;
@@ -238,8 +246,8 @@ static bool put_one(const struct perfmap_metadata *md, struct perfmap_token type
 	if (!row)
 		return false;
 	name = row + (type.table == PERFMAP_TYPE_DEF ? TYPE_DEF_NAME : scope_bytes(md));
-	s = string_at(md, name);
-	space = string_at(md, name + md->string_index);
+	s = string_at(md, work, name);
+	space = string_at(md, work, name + md->string_index);
 	if (!s.len)
 		return false;
 	if (space.len) {
@@ -250,8 +258,8 @@ static bool put_one(const struct perfmap_metadata *md, struct perfmap_token type
 	return true;
 }
 
-bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token type,
-		      const char *nested, struct perfmap_out *out)
+bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_work *work,
+		      struct perfmap_token type, const char *nested, struct perfmap_out *out)
 {
 	struct perfmap_token chain[PERFMAP_NESTING_MAX];
 	size_t cnt = 0;
@@ -259,12 +267,12 @@ bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token ty
 	if (type.table != PERFMAP_TYPE_DEF && type.table != PERFMAP_TYPE_REF)
 		return false;
 	for (; type.row; type = around(md, type)) {
-		if (cnt == PERFMAP_NESTING_MAX)
+		if (cnt == PERFMAP_NESTING_MAX || !perfmap_work_add(work, STEPS_AROUND))
 			return false;
 		chain[cnt++] = type;
 	}
 	for (size_t i = cnt; i-- > 0;) {
-		if (!put_one(md, chain[i], out))
+		if (out->cut || !put_one(md, work, chain[i], out))
 			return false;
 		if (i)
 			perfmap_out_put(out, nested, 1);
@@ -272,35 +280,37 @@ bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token ty
 	return cnt > 0;
 }
 
-struct perfmap_span perfmap_assembly_name(const struct perfmap_metadata *md)
+struct perfmap_span perfmap_assembly_name(const struct perfmap_metadata *md,
+					  struct perfmap_work *work)
 {
 	const uint8_t *row = row_at(md, PERFMAP_ASSEMBLY, 1);
 
-	return row ? string_at(md, row + ASSEMBLY_KEY + md->blob_index)
+	return row ? string_at(md, work, row + ASSEMBLY_KEY + md->blob_index)
 		   : (struct perfmap_span){"", 0};
 }
 
-struct perfmap_span perfmap_assembly_ref_name(const struct perfmap_metadata *md, uint32_t row)
+struct perfmap_span perfmap_assembly_ref_name(const struct perfmap_metadata *md,
+					      struct perfmap_work *work, uint32_t row)
 {
 	const uint8_t *p = row_at(md, PERFMAP_ASSEMBLY_REF, row);
 
-	return p ? string_at(md, p + ASSEMBLY_REF_KEY + md->blob_index)
+	return p ? string_at(md, work, p + ASSEMBLY_REF_KEY + md->blob_index)
 		 : (struct perfmap_span){"", 0};
 }
 
 struct perfmap_span perfmap_type_assembly(const struct perfmap_metadata *md,
-					  struct perfmap_token type)
+					  struct perfmap_work *work, struct perfmap_token type)
 {
 	const uint8_t *row;
 	uint32_t scope;
 
 	if (type.table == PERFMAP_TYPE_DEF)
-		return perfmap_assembly_name(md);
+		return perfmap_assembly_name(md, work);
 	for (unsigned i = 0; type.table == PERFMAP_TYPE_REF && i < PERFMAP_NESTING_MAX; i++) {
 		row = row_at(md, PERFMAP_TYPE_REF, type.row);
 		scope = row ? scope_of(md, row) : 0;
 		if ((scope & 3) == RESOLUTION_SCOPE_ASSEMBLY)
-			return perfmap_assembly_ref_name(md, scope >> 2);
+			return perfmap_assembly_ref_name(md, work, scope >> 2);
 		if ((scope & 3) != RESOLUTION_SCOPE_TYPE)
 			break;
 		type.row = scope >> 2;

@@ -4,7 +4,8 @@
 /*
  * Names in the metadata of one .NET assembly: types, methods, references to those of others. Only
  * the tables that names need are kept, with the heaps of strings and blobs. The content is hostile:
- * rows are checked when they are used, nothing recurses, walks over enclosing types are bounded.
+ * rows are checked when they are used, nothing recurses, walks over enclosing types are bounded, and
+ * what is looked at is counted in work: past its limit there are no more names.
  * Not for use outside perfmap/. A loaded one is read-only, for any threads.
  *
  * Source: ECMA-335 6th edition, II.22 (tables), II.24.2 (streams and row widths).
@@ -16,6 +17,9 @@
 #define PERFMAP_METADATA_BYTES_MAX (32u << 20) /* of each heap, and of all tables kept */
 #define PERFMAP_METADATA_ROWS_MAX  (1u << 24)  /* of a table: the room in a token */
 #define PERFMAP_NESTING_MAX	   32u	       /* types in types; C# code has 3 or 4 */
+/* Bytes of a name; the rest is cut. The runtime loads no type with a longer one (MAX_CLASSNAME_LENGTH
+ * in dotnet/runtime src/coreclr/inc/corhdr.h). */
+#define PERFMAP_IDENTIFIER_MAX 1024u
 
 #define PERFMAP_MVID_BYTES PERFMAP_IMAGE_MVID_BYTES
 
@@ -74,7 +78,7 @@ uint32_t perfmap_metadata_rows(const struct perfmap_metadata *md, enum perfmap_t
 
 /* Name of a method (METHOD_DEF, MEMBER_REF). Len 0 where there is no such row. */
 struct perfmap_span perfmap_method_name(const struct perfmap_metadata *md,
-					struct perfmap_token method);
+					struct perfmap_work *work, struct perfmap_token method);
 /* The type that a method is in (its class: TYPE_DEF, TYPE_REF, TYPE_SPEC). Row 0 where there is
  * none. */
 struct perfmap_token perfmap_method_owner(const struct perfmap_metadata *md,
@@ -85,12 +89,14 @@ struct perfmap_bytes perfmap_token_blob(const struct perfmap_metadata *md,
 
 /* Puts "Ns.Outer`2+Inner`1" of a TYPE_DEF or TYPE_REF, with nested for "+". False where there is no
  * such type. */
-bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_token type,
-		      const char *nested, struct perfmap_out *out);
+bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_work *work,
+		      struct perfmap_token type, const char *nested, struct perfmap_out *out);
 /* Name of the assembly that a TYPE_DEF (this one) or TYPE_REF is said to be in; len 0 = not told. */
 struct perfmap_span perfmap_type_assembly(const struct perfmap_metadata *md,
-					  struct perfmap_token type);
+					  struct perfmap_work *work, struct perfmap_token type);
 /* Simple name of this assembly, or of a row of ASSEMBLY_REF. */
-struct perfmap_span perfmap_assembly_name(const struct perfmap_metadata *md);
-struct perfmap_span perfmap_assembly_ref_name(const struct perfmap_metadata *md, uint32_t row);
+struct perfmap_span perfmap_assembly_name(const struct perfmap_metadata *md,
+					  struct perfmap_work *work);
+struct perfmap_span perfmap_assembly_ref_name(const struct perfmap_metadata *md,
+					      struct perfmap_work *work, uint32_t row);
 #endif

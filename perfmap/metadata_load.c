@@ -12,7 +12,8 @@
 #define ROOT_STREAMS_MAX  16u
 #define STREAM_NAME_MAX	  32u
 #define HEAD_BYTES_MAX	  (ROOT_BYTES + ROOT_VERSION_MAX + 4 + ROOT_STREAMS_MAX * 40u)
-#define TABLES_BYTES	  24u /* of the head of #~, before the counts of rows */
+#define LAYOUT_STEPS	  4096u /* work of laying out the tables, however few rows there are */
+#define TABLES_BYTES	  24u	/* of the head of #~, before the counts of rows */
 #define TABLES_HEAPS	  6u
 #define TABLES_VALID	  8u
 #define HEAP_WIDE_STRINGS 0x1u
@@ -342,6 +343,8 @@ static int load(struct perfmap_metadata *md, const struct place *p)
 
 	if (p->directory.bytes > UINT32_MAX - p->directory.rva)
 		return -EBADMSG;
+	if (!perfmap_work_add(p->r->work, LAYOUT_STEPS))
+		return -E2BIG;
 	err = perfmap_pe_read(p->pe, p->r, p->directory.rva, head, len);
 	if (!err)
 		err = parse_root((struct perfmap_bytes){head, len}, p->directory.bytes, &streams);

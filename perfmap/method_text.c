@@ -13,10 +13,11 @@
 
 struct reader {
 	const struct perfmap_metadata *md;
+	struct perfmap_work *work;
 	struct perfmap_bytes bytes;
 	size_t at;
 	unsigned types_left;
-	struct perfmap_out *out;
+	struct perfmap_out *out; /* NULL: only passed over */
 };
 
 static const char *const simple[] = {
@@ -40,17 +41,21 @@ static bool put_type(struct reader *r, unsigned depth);
 
 static void put(struct reader *r, const char *s)
 {
-	perfmap_out_put(r->out, s, strlen(s));
+	if (r->out)
+		perfmap_out_put(r->out, s, strlen(s));
 }
 
 static bool number(struct reader *r, uint32_t *ret_value)
 {
-	return perfmap_compressed(r->bytes, &r->at, ret_value);
+	size_t before = r->at;
+
+	return perfmap_compressed(r->bytes, &r->at, ret_value) &&
+	       perfmap_work_add(r->work, r->at - before);
 }
 
 static bool byte(struct reader *r, uint32_t *ret_value)
 {
-	if (r->at >= r->bytes.len)
+	if (r->at >= r->bytes.len || !perfmap_work_add(r->work, 1))
 		return false;
 	*ret_value = r->bytes.data[r->at++];
 	return true;
@@ -78,13 +83,15 @@ static bool put_named(struct reader *r)
 	if (!number(r, &coded))
 		return false;
 	token = perfmap_type_token(coded);
+	if (!r->out)
+		return token.row && token.row <= perfmap_metadata_rows(r->md, token.table);
 	if (token.table == PERFMAP_TYPE_REF) {
-		assembly = perfmap_type_assembly(r->md, token);
+		assembly = perfmap_type_assembly(r->md, r->work, token);
 		put(r, "[");
 		perfmap_out_put(r->out, assembly.s, assembly.len);
 		put(r, "]");
 	}
-	return perfmap_put_type(r->md, token, "/", r->out);
+	return perfmap_put_type(r->md, r->work, token, "/", r->out);
 }
 
 /* Types with a separator between them. */
@@ -181,11 +188,17 @@ static bool put_modified(struct reader *r, unsigned depth, const char *word)
 	return true;
 }
 
+/* What is put from now on is of no use. */
+static bool gave_up(const struct reader *r)
+{
+	return (r->out && r->out->cut) || perfmap_work_exceeded(r->work);
+}
+
 static bool put_type(struct reader *r, unsigned depth)
 {
 	uint32_t what;
 
-	if (depth > PERFMAP_SIGNATURE_DEPTH_MAX || !r->types_left || !byte(r, &what))
+	if (depth > PERFMAP_SIGNATURE_DEPTH_MAX || !r->types_left || gave_up(r) || !byte(r, &what))
 		return false;
 	r->types_left--;
 	switch (what) {
@@ -224,11 +237,12 @@ static bool put_type(struct reader *r, unsigned depth)
 }
 
 /* Up to the return type. */
-static bool begin(const struct perfmap_metadata *md, struct perfmap_token method,
-		  struct perfmap_out *out, struct reader *ret_reader, uint32_t *ret_convention,
-		  uint32_t *ret_cnt)
+static bool begin(const struct perfmap_metadata *md, struct perfmap_work *work,
+		  struct perfmap_token method, struct perfmap_out *out, struct reader *ret_reader,
+		  uint32_t *ret_convention, uint32_t *ret_cnt)
 {
 	struct reader r = {.md = md,
+			   .work = work,
 			   .bytes = perfmap_token_blob(md, method),
 			   .types_left = PERFMAP_SIGNATURE_TYPES_MAX,
 			   .out = out};
@@ -241,40 +255,39 @@ static bool begin(const struct perfmap_metadata *md, struct perfmap_token method
 	return true;
 }
 
-void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_token method,
-			struct perfmap_out *out)
+void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_work *work,
+			struct perfmap_token method, struct perfmap_out *out)
 {
 	struct perfmap_out before = *out;
 	uint32_t convention, cnt;
 	struct reader r;
 
-	if (!begin(md, method, out, &r, &convention, &cnt))
+	if (!begin(md, work, method, out, &r, &convention, &cnt))
 		return;
 	if (convention & CALL_THIS)
 		put(&r, "instance ");
 	if (put_type(&r, 0))
 		put(&r, " ");
-	else
+	else if (!gave_up(&r))
 		*out = before;
 }
 
-void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_token method,
-			   struct perfmap_out *out)
+void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_work *work,
+			   struct perfmap_token method, struct perfmap_out *out)
 {
 	struct perfmap_out before = *out;
 	uint32_t convention, cnt;
 	struct reader r;
 
-	if (!begin(md, method, out, &r, &convention, &cnt))
+	if (!begin(md, work, method, out, &r, &convention, &cnt))
 		return;
-	/* The return type is passed over. */
-	if (put_type(&r, 0)) {
+	r.out = NULL;
+	if (!put_type(&r, 0)) /* the return type is passed over */
+		return;
+	r.out = out;
+	put(&r, "(");
+	if (put_list(&r, cnt, 0))
+		put(&r, ")");
+	else if (!gave_up(&r))
 		*out = before;
-		put(&r, "(");
-		if (put_list(&r, cnt, 0)) {
-			put(&r, ")");
-			return;
-		}
-	}
-	*out = before;
 }

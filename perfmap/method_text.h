@@ -12,9 +12,9 @@
 
 /* Puts "instance " where the method is one, its return type, and a blank; nothing where the
  * signature is malformed. */
-void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_token method,
-			struct perfmap_out *out);
+void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_work *work,
+			struct perfmap_token method, struct perfmap_out *out);
 /* Puts "(int32,class System.Type)"; nothing where the signature is malformed. */
-void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_token method,
-			   struct perfmap_out *out);
+void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_work *work,
+			   struct perfmap_token method, struct perfmap_out *out);
 #endif

@@ -2,6 +2,7 @@
 #include "perfmap/pe.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +31,15 @@
 
 int perfmap_read_all(const struct perfmap_reader *r, void *buf, size_t len, uint64_t offset)
 {
-	ssize_t n = r->read(r->source, buf, len, offset);
+	ssize_t n;
 
+	if (perfmap_work_exceeded(r->work))
+		return -E2BIG;
+	n = r->read(r->source, buf, len, offset);
 	if (n < 0)
 		return (int)n;
+	if (!perfmap_work_add(r->work, (uint64_t)n))
+		return -E2BIG;
 	return (size_t)n == len ? 0 : -EBADMSG;
 }
 
@@ -111,6 +117,37 @@ static int read_sections(struct perfmap_pe *pe, const struct perfmap_reader *r, 
 	return 0;
 }
 
+static bool has_byte(const struct perfmap_reader *r, uint64_t offset)
+{
+	uint8_t byte;
+
+	return r->read(r->source, &byte, 1, offset) == 1;
+}
+
+/* Bytes of the file that sections speak of: fewer than they claim where it ends before. */
+static uint64_t bytes_in_sections(const struct perfmap_pe *pe, const struct perfmap_reader *r)
+{
+	uint64_t low = 0, high = 0;
+
+	for (size_t i = 0; i < pe->sections_cnt; i++) {
+		uint64_t end = (uint64_t)pe->sections[i].offset + pe->sections[i].bytes;
+
+		if (end > high)
+			high = end;
+	}
+	if (high && has_byte(r, high - 1))
+		return high;
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (has_byte(r, mid))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 static uint32_t row_bytes_of(uint32_t machine)
 {
 	switch (machine) {
@@ -155,6 +192,7 @@ int perfmap_pe_load(const struct perfmap_reader *r, struct perfmap_pe *ret_pe)
 	struct perfmap_pe pe = {0};
 	int err;
 
+	r->work->limit = PERFMAP_IMAGE_WORK_BASE;
 	err = perfmap_read_all(r, dos, sizeof(dos), 0);
 	if (!err && memcmp(dos, "MZ", 2))
 		err = -ENOEXEC;
@@ -178,7 +216,9 @@ int perfmap_pe_load(const struct perfmap_reader *r, struct perfmap_pe *ret_pe)
 	if (!err)
 		err = read_sections(&pe, r, (uint64_t)at + COFF_BYTES + optional_bytes,
 				    perfmap_u16_at(head + COFF_SECTIONS));
-	if (!err)
-		*ret_pe = pe;
-	return err;
+	if (err)
+		return err;
+	r->work->limit += PERFMAP_IMAGE_WORK_PER_BYTE * bytes_in_sections(&pe, r);
+	*ret_pe = pe;
+	return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "perfmap/image.h"
+#include "perfmap/work.h"
 
 #define PERFMAP_PE_SECTIONS_MAX 96u /* what Windows' loader takes */
 
@@ -35,16 +36,19 @@ struct perfmap_pe {
 #define PERFMAP_ROW_BYTES_ARM64 8u  /* begin, unwind */
 #define PERFMAP_ROW_BYTES_MAX	12u
 
-/* A source of bytes with its pread(). */
+/* A source of bytes with its pread(), and the work done on what comes from it. */
 struct perfmap_reader {
 	perfmap_image_read read;
 	void *source;
+	struct perfmap_work *work;
 };
 
-/* Reads exactly len bytes. Returns 0, -EBADMSG where the file ends before, or what read returned. */
+/* Reads exactly len bytes. Returns 0, -EBADMSG where the file ends before, -E2BIG over the limit of
+ * work, or what read returned. */
 int perfmap_read_all(const struct perfmap_reader *r, void *buf, size_t len, uint64_t offset);
 
-/* Returns 0 or the errors of perfmap_image_load(). */
+/* Returns 0 or the errors of perfmap_image_load(). Sets the limit of the reader's work: that of an
+ * image of this length. */
 int perfmap_pe_load(const struct perfmap_reader *r, struct perfmap_pe *ret_pe);
 
 /* Offset in the file of len bytes at an RVA, which must lie in one section. 0 or -EBADMSG. */

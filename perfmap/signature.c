@@ -26,7 +26,8 @@ static const char *const simple[] = {
 };
 
 struct decoder {
-	const struct perfmap_modules *modules;
+	const struct perfmap_modules *modules; /* NULL where there is no output */
+	struct perfmap_work *work;
 	struct perfmap_bytes bytes;
 	size_t at;
 	struct perfmap_scope origin; /* of type arguments, whatever module their type is of */
@@ -41,16 +42,17 @@ static bool span_equal(struct perfmap_span a, struct perfmap_span b)
 	return a.len == b.len && !memcmp(a.s, b.s, a.len);
 }
 
-static struct perfmap_scope scope_of(const struct perfmap_metadata *md)
+static struct perfmap_scope scope_of(const struct perfmap_modules *modules,
+				     const struct perfmap_metadata *md)
 {
-	return (struct perfmap_scope){md, perfmap_assembly_name(md)};
+	return (struct perfmap_scope){md, perfmap_assembly_name(md, modules->work)};
 }
 
 /* An assembly by its name: perhaps the image's own. */
 static struct perfmap_scope scope_named(const struct perfmap_modules *modules,
 					struct perfmap_span name)
 {
-	struct perfmap_scope own = scope_of(&modules->components[0]);
+	struct perfmap_scope own = scope_of(modules, &modules->components[0]);
 
 	return span_equal(own.assembly, name) ? own : (struct perfmap_scope){NULL, name};
 }
@@ -61,7 +63,7 @@ static struct perfmap_scope scope_of_component(const struct perfmap_modules *mod
 	struct perfmap_scope scope = {NULL, {"", 0}};
 
 	if (modules->manifest)
-		scope.assembly = perfmap_assembly_ref_name(modules->manifest, row);
+		scope.assembly = perfmap_assembly_ref_name(modules->manifest, modules->work, row);
 	if (!row || row > modules->components_cnt)
 		return scope;
 	if (perfmap_metadata_rows(&modules->components[row - 1], PERFMAP_MODULE))
@@ -80,15 +82,16 @@ struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, ui
 	if (modules->composite)
 		return scope_of_component(modules, index ? index - 1 : 0);
 	if (!index)
-		return scope_of(own);
+		return scope_of(modules, own);
 	refs = perfmap_metadata_rows(own, PERFMAP_ASSEMBLY_REF);
 	if (index <= refs)
-		return scope_named(modules, perfmap_assembly_ref_name(own, index));
+		return scope_named(modules, perfmap_assembly_ref_name(own, modules->work, index));
 	if (!modules->manifest)
 		return (struct perfmap_scope){NULL, {"", 0}};
 	if (index == refs + 1)
-		return scope_of(modules->manifest);
-	return scope_named(modules, perfmap_assembly_ref_name(modules->manifest, index - refs - 1));
+		return scope_of(modules, modules->manifest);
+	return scope_named(modules, perfmap_assembly_ref_name(modules->manifest, modules->work,
+							      index - refs - 1));
 }
 
 static void put(struct decoder *d, const char *s)
@@ -99,12 +102,15 @@ static void put(struct decoder *d, const char *s)
 
 static bool number(struct decoder *d, uint32_t *ret_value)
 {
-	return perfmap_compressed(d->bytes, &d->at, ret_value);
+	size_t before = d->at;
+
+	return perfmap_compressed(d->bytes, &d->at, ret_value) &&
+	       perfmap_work_add(d->work, d->at - before);
 }
 
 static bool element(struct decoder *d, uint32_t *ret_element)
 {
-	if (d->at >= d->bytes.len)
+	if (d->at >= d->bytes.len || !perfmap_work_add(d->work, 1))
 		return false;
 	*ret_element = d->bytes.data[d->at++];
 	return true;
@@ -139,7 +145,7 @@ static bool put_token(struct decoder *d, struct perfmap_scope scope, unsigned de
 		return false;
 	if (token.table == PERFMAP_TYPE_SPEC)
 		return put_spec(d, scope, token, depth);
-	return perfmap_put_type(scope.md, token, "+", d->out);
+	return perfmap_put_type(scope.md, d->work, token, "+", d->out);
 }
 
 /* "Ns.Box`1[System.Int32]" */
@@ -212,7 +218,8 @@ static bool put_type(struct decoder *d, struct perfmap_scope scope, unsigned dep
 {
 	uint32_t what, value;
 
-	if (depth > PERFMAP_SIGNATURE_DEPTH_MAX || !d->types_left || !element(d, &what))
+	if (depth > PERFMAP_SIGNATURE_DEPTH_MAX || !d->types_left || (d->out && d->out->cut) ||
+	    !element(d, &what))
 		return false;
 	d->types_left--;
 	switch (what) {
@@ -256,21 +263,22 @@ static bool put_type(struct decoder *d, struct perfmap_scope scope, unsigned dep
 	}
 }
 
-static struct decoder decoder_at(const struct perfmap_modules *modules, struct perfmap_bytes b,
-				 size_t at)
+static struct decoder decoder_at(const struct perfmap_modules *modules, struct perfmap_work *work,
+				 struct perfmap_bytes b, size_t at)
 {
 	return (struct decoder){
 		.modules = modules,
+		.work = work,
 		.bytes = b,
 		.at = at,
 		.types_left = PERFMAP_SIGNATURE_TYPES_MAX,
 	};
 }
 
-bool perfmap_signature_parse(struct perfmap_bytes b, size_t at,
+bool perfmap_signature_parse(struct perfmap_bytes b, size_t at, struct perfmap_work *work,
 			     struct perfmap_method_signature *ret)
 {
-	struct decoder d = decoder_at(NULL, b, at);
+	struct decoder d = decoder_at(NULL, work, b, at);
 	struct perfmap_method_signature s = {0};
 	uint32_t flags, value, cnt = 0;
 
@@ -319,7 +327,8 @@ static struct perfmap_scope scope_of_core(const struct perfmap_modules *modules)
 	if (!modules->composite)
 		return scope_named(modules, name);
 	for (uint32_t row = 1; modules->manifest && row <= modules->components_cnt; row++)
-		if (span_equal(perfmap_assembly_ref_name(modules->manifest, row), name))
+		if (span_equal(perfmap_assembly_ref_name(modules->manifest, modules->work, row),
+			       name))
 			return scope_of_component(modules, row);
 	return (struct perfmap_scope){NULL, name};
 }
@@ -333,7 +342,7 @@ static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scop
 	struct perfmap_token token;
 	uint32_t what, value;
 
-	while (element(&d, &what)) {
+	while (d.types_left-- && element(&d, &what)) {
 		switch (what) {
 		case PERFMAP_ELEMENT_MODULE:
 			if (!number(&d, &value))
@@ -347,7 +356,7 @@ static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scop
 			token = perfmap_type_token(value);
 			if (token.table == PERFMAP_TYPE_REF)
 				return (struct perfmap_scope){
-					NULL, perfmap_type_assembly(scope.md, token)};
+					NULL, perfmap_type_assembly(scope.md, d.work, token)};
 			return scope;
 		case PERFMAP_ELEMENT_INSTANCE:
 		case PERFMAP_ELEMENT_NATIVE_VALUE_TYPE:
@@ -368,10 +377,10 @@ static bool put_owner_token(const struct perfmap_modules *modules, struct perfma
 	struct decoder d;
 
 	if (owner.table != PERFMAP_TYPE_SPEC) {
-		put_assembly(out, perfmap_type_assembly(scope.md, owner));
-		return perfmap_put_type(scope.md, owner, "+", out);
+		put_assembly(out, perfmap_type_assembly(scope.md, modules->work, owner));
+		return perfmap_put_type(scope.md, modules->work, owner, "+", out);
 	}
-	d = decoder_at(modules, perfmap_token_blob(scope.md, owner), 0);
+	d = decoder_at(modules, modules->work, perfmap_token_blob(scope.md, owner), 0);
 	d.origin = scope;
 	put_assembly(out, scope_at(d, scope).assembly);
 	d.out = out;
@@ -383,7 +392,7 @@ static bool put_owned(const struct perfmap_modules *modules, struct perfmap_byte
 		      const struct perfmap_method_signature *signature, struct perfmap_out *out)
 {
 	struct perfmap_scope scope = perfmap_module_at(modules, signature->module);
-	struct decoder d = decoder_at(modules, b, signature->owner_at);
+	struct decoder d = decoder_at(modules, modules->work, b, signature->owner_at);
 	struct perfmap_scope owner = scope_at(d, scope);
 	struct perfmap_scope methods =
 		signature->method.table == PERFMAP_MEMBER_REF ? scope : owner;
@@ -391,8 +400,8 @@ static bool put_owned(const struct perfmap_modules *modules, struct perfmap_byte
 
 	if (!methods.md)
 		return false;
-	name = perfmap_method_name(methods.md, signature->method);
-	perfmap_put_return(methods.md, signature->method, out);
+	name = perfmap_method_name(methods.md, modules->work, signature->method);
+	perfmap_put_return(methods.md, modules->work, signature->method, out);
 	put_assembly(out, owner.assembly);
 	d.origin = scope;
 	d.out = out;
@@ -400,23 +409,23 @@ static bool put_owned(const struct perfmap_modules *modules, struct perfmap_byte
 		return false;
 	perfmap_out_put(out, "::", 2);
 	put_span(out, name);
-	perfmap_put_arguments(methods.md, signature->method, out);
+	perfmap_put_arguments(methods.md, modules->work, signature->method, out);
 	return true;
 }
 
 static bool put_method(const struct perfmap_modules *modules, struct perfmap_scope scope,
 		       struct perfmap_token method, struct perfmap_out *out)
 {
-	struct perfmap_span name = perfmap_method_name(scope.md, method);
+	struct perfmap_span name = perfmap_method_name(scope.md, modules->work, method);
 
 	if (!name.len)
 		return false;
-	perfmap_put_return(scope.md, method, out);
+	perfmap_put_return(scope.md, modules->work, method, out);
 	if (!put_owner_token(modules, scope, perfmap_method_owner(scope.md, method), out))
 		return false;
 	perfmap_out_put(out, "::", 2);
 	put_span(out, name);
-	perfmap_put_arguments(scope.md, method, out);
+	perfmap_put_arguments(scope.md, modules->work, method, out);
 	return true;
 }
 
@@ -435,6 +444,6 @@ bool perfmap_put_method_def(const struct perfmap_modules *modules,
 			    const struct perfmap_metadata *md, uint32_t row,
 			    struct perfmap_out *out)
 {
-	return put_method(modules, scope_of(md), (struct perfmap_token){PERFMAP_METHOD_DEF, row},
-			  out);
+	return put_method(modules, scope_of(modules, md),
+			  (struct perfmap_token){PERFMAP_METHOD_DEF, row}, out);
 }

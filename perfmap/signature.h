@@ -43,6 +43,7 @@ struct perfmap_modules {
 	bool composite;
 	/* Set to the number of a component whose metadata was needed and is not loaded. */
 	uint32_t *missing;
+	struct perfmap_work *work; /* of the name that is put */
 };
 
 /* Where tokens mean something. */
@@ -61,12 +62,14 @@ struct perfmap_method_signature {
 /* The assembly that an index in a signature stands for; 0 is the image's own. */
 struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, uint32_t index);
 
-/* Takes a signature apart that begins at an offset > 0. False where it is malformed. */
-bool perfmap_signature_parse(struct perfmap_bytes b, size_t at,
+/* Takes a signature apart that begins at an offset > 0. False where it is malformed, or past the
+ * limit of work. */
+bool perfmap_signature_parse(struct perfmap_bytes b, size_t at, struct perfmap_work *work,
 			     struct perfmap_method_signature *ret);
 
 /* Puts "instance void [assembly] Ns.Type`1[System.Int32]::Method(!0)". False where the metadata lacks it, or is not
- * loaded (modules->missing); what was put is then of no use. */
+ * loaded (modules->missing), or the output is cut or the work's limit passed; what was put is then
+ * of no use. */
 bool perfmap_put_instance(const struct perfmap_modules *modules, struct perfmap_bytes b,
 			  const struct perfmap_method_signature *signature,
 			  struct perfmap_out *out);

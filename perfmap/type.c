@@ -251,7 +251,8 @@ static void put_arguments(struct perfmap_out *out, const struct type *t, unsigne
 {
 	unsigned int i;
 
-	for (i = 0; i < arity; i++) {
+	/* A few bytes announce 999 arguments, in each of thousands of types. */
+	for (i = 0; i < arity && !out->cut; i++) {
 		bool told = *used < t->arg_cnt;
 		struct perfmap_span argument = told ? t->args[(*used)++] : (struct perfmap_span){0};
 
@@ -319,6 +320,8 @@ static void put_argument(struct perfmap_out *out, struct perfmap_span type, unsi
 	struct made made;
 	struct type *t;
 
+	if (out->cut)
+		return;
 	/* "[Name, assembly]": the form with assemblies. */
 	if (type.len > 1 && type.s[0] == '[') {
 		const char *comma = memchr(type.s, ',', type.len);

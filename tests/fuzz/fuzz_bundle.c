@@ -50,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!e || !strcmp(e->path, "A.dll"));
 	must(perfmap_bundle_compressed(bundle) <= size);
 	must(perfmap_bundle_memory_bytes(bundle) <= 4096 + 4 * size);
+	/* Each segment may be the whole file. */
+	must(perfmap_bundle_work(bundle) <= (PERFMAP_BUNDLE_SEGMENTS_MAX + 8) * size);
 	perfmap_bundle_free(bundle);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		int scratch_fd = memfd_create("scratch", MFD_CLOEXEC);
 
 		elf_add_debug(table, fd);
+		/* Counted over all three; what is packed has a length of its own. */
+		if (table->work.done > 2 * (ELF_WORK_BASE + ELF_WORK_PER_BYTE * size))
+			abort();
+		if (table->names_len > 8 * size)
+			abort();
 		elf_add_debugdata(table, fd, scratch_fd);
 		close(scratch_fd);
 		for (uint64_t offset = 0; offset < size; offset += 16)

@@ -40,7 +40,16 @@ static int name_of(struct perfmap_image *image, struct input *in, uint32_t funct
 	char file[256];
 	int err;
 
-	while ((err = perfmap_image_name(image, function, raw, cap, ret_len, &number)) == -EAGAIN) {
+	for (;;) {
+		struct perfmap_work work = {.limit = PERFMAP_NAME_WORK_MAX};
+
+		err = perfmap_image_name_counted(image, function, raw, cap, &work, ret_len,
+						 &number);
+		/* No step is much larger than a name. */
+		must(work.done <= PERFMAP_NAME_WORK_MAX + 2048);
+		must(work.done <= 8 * cap + 32768 || err);
+		if (err != -EAGAIN)
+			break;
 		must(asked++ < 2048);
 		perfmap_image_component(image, number, file, sizeof(file));
 		component = NULL;
@@ -81,6 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(err == 0 || err == -ENOEXEC || err == -ENODATA || err == -EBADMSG || err == -E2BIG);
 	if (err)
 		return 0;
+	/* The last step past the limit may have been to read all of the file. */
+	must(perfmap_image_work(image) <=
+	     PERFMAP_IMAGE_WORK_BASE + (PERFMAP_IMAGE_WORK_PER_BYTE + 2) * size);
 	functions = perfmap_image_functions(image);
 	must(functions && functions <= size / 8);
 	for (uint64_t offset = 0; offset < size + 64; offset++) {

@@ -78,10 +78,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data + 2, *p, *end;
 	struct perfmap_counters counters;
 	uint64_t offset = 0, time_ns = 0;
+	struct perfmap_work work;
 	struct perfmap_line line;
 	struct perfmap *map;
 	size_t chunk, at;
-	int fd;
+	int fd, err;
 
 	if (size < 2)
 		return 0;
@@ -108,7 +109,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		size_t len = newline ? (size_t)(newline - p) : (size_t)(end - p);
 
-		if (!perfmap_line_parse(p, len, &line)) {
+		work = (struct perfmap_work){.limit = UINT64_MAX};
+		err = perfmap_line_parse_counted(p, len, &work, &line);
+		must(work.done <= PERFMAP_LINE_WORK_PER_BYTE * len);
+		if (!err) {
 			must(line.name_offset + line.name_len == len);
 			look_up(map, fd, line.start, UINT64_MAX);
 			look_up(map, fd, line.start + line.size_bytes - 1, time_ns / 2);

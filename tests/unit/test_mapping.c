@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/mapping_order.h"
 #include "model/model.h"
 
 Test(mapping, tells_the_kind_by_the_name)
@@ -328,4 +329,83 @@ Test(mapping, a_process_that_maps_without_end_costs_little)
 	cr_expect_lt((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9,
 		     2.0);
 	model_free(f.m);
+}
+
+/* As model_mapping_find() says it, row by row. */
+static const struct model_mapping *look_at_all(const struct fixture *f, uint64_t address,
+					       uint64_t time_ns)
+{
+	const struct model_process *p = &f->m->processes[f->process];
+	const struct model_mapping *then = NULL, *later = NULL;
+
+	for (size_t i = p->mapping_cnt; i-- > 0;) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		if (address < map->start || address >= map->end)
+			continue;
+		if (map->from_ns > time_ns) {
+			if (!later || map->from_ns <= later->from_ns)
+				later = map;
+		} else if ((!map->to_ns || time_ns < map->to_ns) &&
+			   (!then || map->from_ns > then->from_ns)) {
+			then = map;
+		}
+	}
+	return then ? then : later;
+}
+
+Test(mapping, is_found_as_if_each_were_looked_at)
+{
+	struct fixture f = fixture_new();
+
+	srand(7);
+	for (uint64_t i = 0; i < 3000; i++) {
+		uint64_t start = (uint64_t)(rand() % 4000), size = 1 + (uint64_t)(rand() % 40);
+
+		add(&f, start, start + (i % 50 ? size : 3000), i / 3, i & 1 ? f.a : f.b);
+		for (int look = 0; look < 5; look++) {
+			uint64_t address = (uint64_t)(rand() % 4100);
+			uint64_t time_ns = (uint64_t)rand() % (i + 2);
+			const struct model_mapping *found =
+				model_mapping_find(f.m, f.process, address, time_ns);
+
+			cr_assert_eq(found, look_at_all(&f, address, time_ns), "%lu %lu", address,
+				     time_ns);
+		}
+	}
+	model_free(f.m);
+}
+
+Test(mapping, finding_one_of_many_takes_few_looks)
+{
+	static const struct {
+		const char *name;
+		uint64_t apart, size, looks; /* at most, of one look-up */
+	} rows[] = {
+		{"side by side", 16, 16, 300},
+		{"one more address each", 0, 0, 4500},
+	};
+
+	for (size_t r = 0; r < 2; r++) {
+		enum { MAPPINGS = 60000, LOOKS = 1000 };
+		struct fixture f = fixture_new();
+		struct mapping_index *index;
+
+		for (uint64_t i = 0; i < MAPPINGS; i++)
+			cr_assert_eq(add(&f, 16 + i * rows[r].apart,
+					 16 + i * rows[r].apart +
+						 (rows[r].size ? rows[r].size : MAPPINGS - i),
+					 i, f.a),
+				     0);
+		index = mapping_order_index(&f.m->processes[f.process]);
+		at(&f, 16, MAPPINGS);
+		index->looks = 0;
+		for (uint64_t i = 0; i < LOOKS; i++)
+			cr_expect_eq(at(&f, 16 + i * rows[r].apart, MAPPINGS), f.a, "%s",
+				     rows[r].name);
+		cr_expect_leq(index->looks, LOOKS * rows[r].looks, "%s: %lu", rows[r].name,
+			      index->looks / LOOKS);
+		cr_expect_gt(index->looks, LOOKS, "%s", rows[r].name);
+		model_free(f.m);
+	}
 }

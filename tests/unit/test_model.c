@@ -318,6 +318,41 @@ Test(model, restores_locations_as_a_capture_has_them)
 	model_free(m);
 }
 
+Test(model, each_location_of_an_address_is_found_by_its_time)
+{
+	struct model *m = model_new();
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct model_location l = location(0, 64, 10 * i + 10, i & 1, "");
+
+		cr_assert_eq(model_location_add(m, &l), i);
+		for (uint64_t time_ns = 0; time_ns <= 10 * i + 10; time_ns += 7)
+			cr_assert_eq(model_location_find(m, 0, 64, time_ns),
+				     time_ns < 10 ? 0 : time_ns / 10 - 1, "%u %lu", i, time_ns);
+	}
+	model_free(m);
+}
+
+/* A capture may hold as many as it likes: the first is found as fast as the last. One by one: 20 s. */
+Test(model, a_long_chain_of_locations_is_not_walked)
+{
+	enum { CHAIN = 200000, LOOKS = 50000 };
+	struct model *m = model_new();
+	clock_t start;
+
+	for (uint32_t i = 0; i < CHAIN; i++) {
+		struct model_location l = location(0, 64, i + 10, 1, "");
+
+		l.older = i ? i - 1 : MODEL_NONE;
+		cr_assert_eq(model_location_restore(m, &l), 0);
+	}
+	start = clock();
+	for (uint64_t i = 0; i < LOOKS; i++)
+		cr_assert_eq(model_location_find(m, 0, 64, i % 50), i % 50 < 10 ? 0 : i % 50 - 10);
+	cr_expect_lt(clock() - start, 2 * CLOCKS_PER_SEC);
+	model_free(m);
+}
+
 Test(model, sums_losses_by_cause_and_slice)
 {
 	struct model *m = model_new();

@@ -454,3 +454,111 @@ Test(elf, symbols_that_share_one_endless_name_cost_little)
 	free(table);
 	free(name);
 }
+
+enum { SYMBOLS_AT = 0x10000, STRINGS_AT = 0x200000 };
+
+/* fake_elf() with these symbols and strings instead of its own. */
+static int with_symbols(const Elf64_Sym *rows, size_t cnt, const char *strings, size_t len)
+{
+	struct fake_elf elf = {.symbols = symbols, .symbols_cnt = 1, .build_id = 1};
+	static uint8_t image[FAKE_ELF_BYTES];
+	ssize_t bytes = (ssize_t)(cnt * sizeof(*rows));
+	int fd;
+
+	fake_elf(&elf, image);
+	fd = fake_fd(image, sizeof(image));
+	cr_assert_eq(pwrite(fd, rows, (size_t)bytes, SYMBOLS_AT), bytes);
+	cr_assert_eq(pwrite(fd, strings, len, STRINGS_AT), (ssize_t)len);
+	patch(fd, 1, offsetof(Elf64_Shdr, sh_offset), SYMBOLS_AT);
+	patch(fd, 1, offsetof(Elf64_Shdr, sh_size), (uint64_t)bytes);
+	patch(fd, 2, offsetof(Elf64_Shdr, sh_offset), STRINGS_AT);
+	patch(fd, 2, offsetof(Elf64_Shdr, sh_size), len);
+	return fd;
+}
+
+Test(elf, names_are_kept_once_as_the_linker_wrote_them)
+{
+	static char strings[8192] = "\0put_long\0fputs@@V1\0@odd@V2";
+	static const struct {
+		const char *name;
+		uint32_t at;
+		size_t len;
+		const char *text; /* NULL = only the length is looked at */
+	} rows[] = {
+		{"whole", 1, 8, "put_long"},
+		{"end of another", 5, 4, "long"},
+		{"the same again", 1, 8, "put_long"},
+		{"without its version", 10, 5, "fputs"},
+		{"end of one with a version", 11, 4, "puts"},
+		{"of a version", 17, 2, "V1"},
+		{"begins with @", 20, 4, "@odd"},
+		{"endless", 100, ELF_NAME_MAX, NULL},
+		{"its end, short enough", 100 + 3000, 1000, NULL},
+		{"end of that", 100 + 3500, 500, NULL},
+	};
+	Elf64_Sym table[ARRAY_SIZE(rows) + 1] = {0};
+	struct elf_place place;
+	struct elf_table *t;
+
+	memset(strings + 100, 'A', 4000);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		table[i + 1] = (Elf64_Sym){.st_name = rows[i].at,
+					   .st_info = GLOBAL_FUNC,
+					   .st_shndx = 3,
+					   .st_value = 0x1000 + 16 * i,
+					   .st_size = 16};
+	t = load_fd(with_symbols(table, ARRAY_SIZE(table), strings, sizeof(strings)));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cr_assert(elf_find(t, 0x1000 + 16 * i, &place) && place.name, "%s", rows[i].name);
+		cr_expect_eq(strlen(place.name), rows[i].len, "%s: %s", rows[i].name, place.name);
+		if (rows[i].text)
+			cr_expect_str_eq(place.name, rows[i].text, "%s", rows[i].name);
+	}
+	/* put_long, fputs, V1, @odd, the endless one and its end. */
+	cr_expect_eq(t->names_len, 9 + 6 + 3 + 5 + ELF_NAME_MAX + 1 + 1001, "%zu", t->names_len);
+	elf_free(t);
+}
+
+/* Of 800 KB that share one huge name, in three ways: 550 MB once. */
+Test(elf, what_is_kept_and_done_is_bounded_by_the_file)
+{
+	enum { SYMBOLS = 32700, STRINGS = 48 << 10 };
+	static const struct {
+		const char *name;
+		uint32_t step;	/* of st_name */
+		uint32_t apart; /* of addresses */
+		size_t string_bytes;
+	} rows[] = {
+		{"one name", 0, 1, STRINGS},
+		{"each the end of the one before", 1, 1, STRINGS},
+		{"aliases of one address", 1, 0, STRINGS},
+		{"names as long as they may be", 1, 0, ELF_NAME_MAX},
+	};
+	Elf64_Sym *table = calloc(SYMBOLS, sizeof(*table));
+	char *strings = malloc(STRINGS);
+
+	cr_assert(table && strings);
+	for (size_t r = 0; r < ARRAY_SIZE(rows); r++) {
+		const size_t file = STRINGS_AT + STRINGS;
+		struct elf_table *t;
+
+		memset(strings, 'A', STRINGS);
+		for (size_t i = 0; i < STRINGS; i += rows[r].string_bytes)
+			strings[i] = 0;
+		for (size_t i = 1; i < SYMBOLS; i++)
+			table[i] = (Elf64_Sym){.st_name = 1 + (uint32_t)i * rows[r].step,
+					       .st_info = GLOBAL_FUNC,
+					       .st_shndx = 3,
+					       .st_value = 0x1000 + i / 16 * rows[r].apart,
+					       .st_size = 1};
+		t = load_fd(with_symbols(table, SYMBOLS, strings, STRINGS));
+		cr_expect_leq(t->names_len, 2 * STRINGS, "%s: %zu", rows[r].name, t->names_len);
+		cr_expect_leq(elf_memory_bytes(t), sizeof(*t) + 2 * STRINGS + SYMBOLS * 16,
+			      "%s: %zu", rows[r].name, elf_memory_bytes(t));
+		cr_expect_leq(t->work.done, ELF_WORK_PER_BYTE * file, "%s", rows[r].name);
+		cr_expect_gt(t->work.done, SYMBOLS * sizeof(*table), "%s", rows[r].name);
+		elf_free(t);
+	}
+	free(table);
+	free(strings);
+}

@@ -49,6 +49,12 @@ Test(perfmap_bundle, an_offset_finds_the_file_that_lies_there)
 	cr_assert_not_null(e);
 	cr_expect_eq(e->offset, FAKE_BUNDLE_FILES + 0x100);
 	cr_expect_eq(e->bytes, 0x100);
+	e = perfmap_bundle_named(bundle, "A.dll");
+	cr_assert_not_null(e);
+	cr_expect_eq(e->offset, FAKE_BUNDLE_FILES);
+	cr_expect_geq(perfmap_bundle_work(bundle), FAKE_BUNDLE_BYTES - FAKE_BUNDLE_LIST);
+	cr_expect_leq(perfmap_bundle_work(bundle), 8 * sizeof(bytes), "%lu",
+		      perfmap_bundle_work(bundle));
 	cr_expect_null(perfmap_bundle_named(bundle, "C.dll"));
 	cr_expect_null(perfmap_bundle_named(bundle, ""));
 	cr_expect_eq(perfmap_bundle_compressed(bundle), 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perfmap/line.h"
@@ -128,4 +129,32 @@ Test(perfmap_line, knows_stubs_by_their_name)
 	cr_expect_not(perfmap_line_is_stub(TEXT("stub")));
 	cr_expect_not(perfmap_line_is_stub(TEXT("stubborn [a] X::Y()")));
 	cr_expect_not(perfmap_line_is_stub(TEXT("void [stub] stub::stub()")));
+}
+
+/* Each 0x in a line may begin an entry, each hexadecimal digit behind it may be one of its address. */
+Test(perfmap_line, work_is_bounded_by_the_length)
+{
+	static const char *const patterns[] = {"0x",	       "0",
+					       "0x0",	       "0xaaaaaaaaaaaaaaaaa ",
+					       "0x12345 6 7 ", "0xfffff 0xfffff ",
+					       "00000x00000x"};
+	enum { LEN = 64 << 10 };
+	char *text = malloc(LEN);
+	struct perfmap_line line;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		struct perfmap_work work = {.limit = UINT64_MAX};
+		size_t n = strlen(patterns[i]);
+
+		for (size_t at = 0; at < LEN; at++)
+			text[at] = at ? patterns[i][at % n] : '?';
+		perfmap_line_parse_counted(text, LEN, &work, &line);
+		cr_expect_leq(work.done, PERFMAP_LINE_WORK_PER_BYTE * LEN, "%s: %lu", patterns[i],
+			      work.done);
+		work = (struct perfmap_work){.limit = 100};
+		if (i < 3)
+			cr_expect_eq(perfmap_line_parse_counted(text, LEN, &work, &line), -ENOMSG);
+		cr_expect_leq(work.done, LEN, "%s", patterns[i]);
+	}
+	free(text);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "perfmap/name.h"
 
@@ -557,4 +559,26 @@ Test(perfmap_name, tells_framework_from_application)
 
 		cr_expect_eq(perfmap_is_framework(&n), rows[i].framework, "%s", rows[i].raw);
 	}
+}
+
+/* 32 KB that announce 3.6 million type arguments, which nobody gets to see: 120 ms once. */
+Test(perfmap_name, work_ends_where_the_output_is_full)
+{
+	static char raw[65536];
+	char buf[PERFMAP_NAME_BYTES];
+	struct perfmap_name name;
+	clock_t start;
+	size_t len = (size_t)sprintf(raw, "void [x] B`9[");
+
+	for (int i = 0; i < 60; i++) {
+		len += (size_t)sprintf(raw + len, "%sC`9[", i ? "," : "");
+		for (int k = 0; k < 60; k++)
+			len += (size_t)sprintf(raw + len, "%sD`999[E]", k ? "," : "");
+		raw[len++] = ']';
+	}
+	len += (size_t)sprintf(raw + len, "]::M()");
+	start = clock();
+	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
+	cr_expect_lt(clock() - start, CLOCKS_PER_SEC / 20);
+	cr_expect(name.is_cut);
 }

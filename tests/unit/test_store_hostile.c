@@ -128,6 +128,8 @@ static const struct {
 	{"location of no symbol", "UPDATE location SET symbol = 3", EBADMSG},
 	{"location of no process", "UPDATE location SET process = 2", EBADMSG},
 	{"location older than itself", "UPDATE location SET older = id", EBADMSG},
+	{"location of no earlier time", "UPDATE location SET from_ns = 9000000000000 - id",
+	 EBADMSG},
 	{"locations in a circle", "UPDATE location SET older = 1 - id WHERE id < 2", EBADMSG},
 	{"older location of another address", "UPDATE location SET older = 0 WHERE id = 2",
 	 EBADMSG},

@@ -107,24 +107,12 @@ void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns)
 	}
 }
 
-const struct model_mapping *model_mapping_find(const struct model *m, uint32_t process,
-					       uint64_t address, uint64_t time_ns)
+const struct model_mapping *model_mapping_find(struct model *m, uint32_t process, uint64_t address,
+					       uint64_t time_ns)
 {
-	const struct model_process *p = &m->processes[process];
-	const struct model_mapping *then = NULL, *later = NULL;
+	struct model_process *p = &m->processes[process];
+	struct mapping_index *index, none = {0};
 
-	for (size_t i = p->mapping_cnt; i-- > 0;) {
-		const struct model_mapping *map = &p->mappings[i];
-
-		if (address < map->start || address >= map->end)
-			continue;
-		if (map->from_ns > time_ns) {
-			if (!later || map->from_ns <= later->from_ns)
-				later = map;
-		} else if ((!map->to_ns || time_ns < map->to_ns) &&
-			   (!then || map->from_ns > then->from_ns)) {
-			then = map;
-		}
-	}
-	return then ? then : later;
+	index = mapping_order_index(p);
+	return mapping_index_find(index ? index : &none, p, address, time_ns);
 }

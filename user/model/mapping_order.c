@@ -15,6 +15,7 @@ struct mapping_order {
 	size_t cnt, cap;
 	size_t ended; /* of cnt */
 	size_t seen;  /* rows of the process that were taken in */
+	struct mapping_index index;
 };
 
 /* The first place whose mapping starts at start or below. */
@@ -133,10 +134,19 @@ void mapping_order_end_covered(struct model_process *p, const struct model_mappi
 		sweep(p);
 }
 
+struct mapping_index *mapping_order_index(struct model_process *p)
+{
+	if (!p->order)
+		p->order = calloc(1, sizeof(*p->order));
+	return p->order ? &p->order->index : NULL;
+}
+
 void mapping_order_drop(struct model_process *p)
 {
-	if (p->order)
+	if (p->order) {
 		free(p->order->rows);
+		mapping_index_clear(&p->order->index);
+	}
 	free(p->order);
 	p->order = NULL;
 }

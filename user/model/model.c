@@ -413,9 +413,32 @@ uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t a
 	uint32_t row = location_newest(m, process, address);
 
 	while (row != MODEL_NONE && m->locations[row].from_ns > time_ns &&
-	       m->locations[row].older != MODEL_NONE)
-		row = m->locations[row].older;
+	       m->locations[row].older != MODEL_NONE) {
+		const struct model_location *l = &m->locations[row];
+
+		row = m->locations[l->jump].from_ns > time_ns ? l->jump : l->older;
+	}
 	return row;
+}
+
+/*
+ * Where a look-up goes on that need not stop before: as far back as the row before goes in two jumps,
+ * where these are of one length (E. W. Myers, An applicative random-access stack, 1983). Of
+ * n rows of an address, a look-up visits 2 log n.
+ */
+static void link_location(const struct model *m, struct model_location *l, uint32_t row)
+{
+	const struct model_location *older, *jump, *far;
+
+	l->depth = 0;
+	l->jump = row;
+	if (l->older == MODEL_NONE)
+		return;
+	older = &m->locations[l->older];
+	jump = &m->locations[older->jump];
+	far = &m->locations[jump->jump];
+	l->depth = older->depth + 1;
+	l->jump = older->depth - jump->depth == jump->depth - far->depth ? jump->jump : l->older;
 }
 
 uint32_t model_location_add(struct model *m, const struct model_location *location)
@@ -440,6 +463,7 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
 		hash_repoint(&m->location_index, hash, newest, row);
 	else if (hash_add(&m->location_index, hash, row))
 		goto limit;
+	link_location(m, &copy, row);
 	m->locations[m->locations_cnt++] = copy;
 	return row;
 limit:
@@ -450,6 +474,7 @@ limit:
 int model_location_restore(struct model *m, const struct model_location *location)
 {
 	uint64_t hash = hash_pair(location->address, location->process);
+	struct model_location copy = *location;
 	uint32_t row = (uint32_t)m->locations_cnt;
 
 	if (GROW(m->locations, m->locations_cnt, m->locations_cap))
@@ -458,7 +483,8 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 		hash_repoint(&m->location_index, hash, location->older, row);
 	else if (hash_add(&m->location_index, hash, row))
 		return -ENOMEM;
-	m->locations[m->locations_cnt++] = *location;
+	link_location(m, &copy, row);
+	m->locations[m->locations_cnt++] = copy;
 	return 0;
 }
 

@@ -404,6 +404,8 @@ struct model_location {
 	uint64_t address; /* model_stack_address() of a frame */
 	uint64_t from_ns; /* monotonic; 0 = from the beginning */
 	uint32_t older;	  /* row of the same address with an earlier from_ns, or MODEL_NONE */
+	uint32_t jump;	  /* a row far older, so that a look-up takes a logarithm; not stored */
+	uint32_t depth;	  /* rows that are older; not stored */
 	uint8_t flags;	  /* LOCATION_* */
 	const char *tier; /* "QuickJitted", ... or "" */
 };
@@ -521,8 +523,8 @@ void model_mappings_forget(struct model *m, uint32_t process);
 void model_mappings_end(struct model *m, uint32_t process, uint64_t time_ns);
 /* The newest mapping that held address at time_ns; failing that, the first that held it later;
  * NULL if none ever did. */
-const struct model_mapping *model_mapping_find(const struct model *m, uint32_t process,
-					       uint64_t address, uint64_t time_ns);
+const struct model_mapping *model_mapping_find(struct model *m, uint32_t process, uint64_t address,
+					       uint64_t time_ns);
 
 /* The location valid at time_ns (newest from_ns <= time_ns, else the oldest), or MODEL_NONE. */
 uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t address,

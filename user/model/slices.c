@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/mapping_index.h"
 #include "model/model.h"
 
 int model_slice_add(struct model *m, const struct model_slice *slice)
@@ -167,7 +168,8 @@ size_t model_bytes(const struct model *m)
 		&m->stack_index,   &m->symbol_index, &m->location_index,
 		&m->string_index,  &m->cgroup_index, &m->endpoint_index,
 	};
-	size_t bytes = m->strings_bytes + m->mappings_cnt * sizeof(struct model_mapping);
+	size_t bytes = m->strings_bytes +
+		       m->mappings_cnt * (sizeof(struct model_mapping) + MAPPING_LIST_BYTES);
 
 #define ADD(table) bytes += m->table##_cnt * sizeof(*m->table);
 	ADD(processes)

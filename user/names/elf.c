@@ -14,11 +14,12 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "names/debug_file.h"
+#include "names/elf_names.h"
 #include "names/unwind.h"
 
 #define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
 #define SEGMENTS_LIMIT 1024	  /* program headers that are looked at */
-#define NOTE_BYTES_MAX 65536
+#define NOTE_BYTES_MAX 65536	  /* of all notes */
 #define NAMED_LOOKS    256 /* sections whose names are looked at; -g with DWARF 5 makes a dozen */
 /* Every section has a name of some 20 bytes; most files have 40 of them. */
 #define SECTION_NAMES_BYTES_MAX (1u << 20)
@@ -137,16 +138,16 @@ static void find_build_id(const uint8_t *notes, size_t len, struct elf_identity 
 
 static void read_build_id(Elf *elf, int fd, struct elf_identity *id)
 {
-	size_t cnt = phdr_count(elf);
+	size_t cnt = phdr_count(elf), left = NOTE_BYTES_MAX;
 
 	id->build_id_len = 0;
 	for (size_t i = 0; i < cnt && !id->build_id_len; i++) {
 		_cleanup_free_ uint8_t *notes = NULL;
 		GElf_Phdr ph;
 
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_NOTE ||
-		    ph.p_filesz > NOTE_BYTES_MAX)
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_NOTE || ph.p_filesz > left)
 			continue;
+		left -= ph.p_filesz;
 		notes = malloc(ph.p_filesz);
 		if (notes && read_at(fd, notes, ph.p_filesz, ph.p_offset))
 			find_build_id(notes, ph.p_filesz, id);
@@ -198,26 +199,6 @@ static int read_section_ends(Elf *elf, struct section_ends *ret_ends)
 	return 0;
 }
 
-static int add_name(struct elf_table *t, const char *name, size_t len, uint32_t *ret_offset)
-{
-	if (t->names_len + len + 1 > ELF_STRINGS_MAX)
-		return -ENOSPC;
-	while (t->names_cap - t->names_len < len + 1) {
-		size_t cap = t->names_cap ? t->names_cap * 2 : 65536;
-		char *p = realloc(t->names, cap);
-
-		if (!p)
-			return -ENOMEM;
-		t->names = p;
-		t->names_cap = cap;
-	}
-	*ret_offset = (uint32_t)t->names_len;
-	memcpy(t->names + t->names_len, name, len);
-	t->names[t->names_len + len] = '\0';
-	t->names_len += len + 1;
-	return 0;
-}
-
 /* Aliases: exported names before local ones, plain ones before those with underscores. */
 static unsigned rank_of(const GElf_Sym *sym, const char *name)
 {
@@ -228,33 +209,23 @@ static unsigned rank_of(const GElf_Sym *sym, const char *name)
 	return rank;
 }
 
+/* Adds a function, whose name is to come, unless its section holds no code there. */
 static int add_symbol(struct elf_table *t, const struct section_ends *ends, const GElf_Sym *sym,
-		      const char *name, size_t len)
+		      const char *name)
 {
 	bool known = sym->st_shndx < ends->cnt;
 	uint64_t end = known ? ends->ends[sym->st_shndx] : 0;
 	uint64_t size = sym->st_size;
-	struct elf_function *f;
-	uint32_t offset;
-	const char *version = memchr(name, '@', len);
-	int err;
 
 	if (known && (!end || sym->st_value >= end))
 		return 0;
 	if (!size)
 		size = end ? end - sym->st_value : 1;
-	if (version && version != name)
-		len = (size_t)(version - name);
-	err = add_name(t, name, len, &offset);
-	if (err)
-		return err;
 	if (GROW(t->functions, t->functions_cnt, t->functions_cap))
 		return -ENOMEM;
-	f = &t->functions[t->functions_cnt++];
-	*f = (struct elf_function){
+	t->functions[t->functions_cnt++] = (struct elf_function){
 		.start = sym->st_value,
 		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
-		.name = offset & (NAMES_MAX - 1),
 		.rank = rank_of(sym, name) & 7,
 		.open = !sym->st_size,
 	};
@@ -270,45 +241,82 @@ static Elf_Data *bounded_data(Elf_Scn *scn, const GElf_Shdr *sh, uint64_t max_by
 	return elf_getdata(scn, NULL);
 }
 
-static enum model_reason read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
-				      const struct section_ends *ends, struct elf_table *t)
+/* A symbol table and its strings, in memory. */
+struct symbols {
+	Elf_Data *rows, *strings;
+	size_t cnt;
+};
+
+static enum model_reason open_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+				      struct symbols *ret)
 {
 	Elf_Scn *str_scn = elf_getscn(elf, sh->sh_link);
-	Elf_Data *syms, *strs;
+	struct symbols s;
 	GElf_Shdr str_sh;
-	size_t cnt;
 
 	if (!str_scn || !gelf_getshdr(str_scn, &str_sh) || str_sh.sh_type != SHT_STRTAB ||
 	    !sh->sh_entsize)
 		return REASON_FILE_MALFORMED;
-	cnt = sh->sh_size / sh->sh_entsize;
-	if (cnt > ELF_SYMBOLS_MAX || str_sh.sh_size > ELF_STRINGS_MAX)
+	s.cnt = sh->sh_size / sh->sh_entsize;
+	if (s.cnt > ELF_SYMBOLS_MAX || str_sh.sh_size > ELF_STRINGS_MAX)
 		return REASON_LIMIT;
-	syms = bounded_data(scn, sh, ELF_SYMBOLS_MAX * sizeof(Elf64_Sym));
-	strs = bounded_data(str_scn, &str_sh, ELF_STRINGS_MAX);
-	if (!syms || !strs || !syms->d_buf || !strs->d_buf)
+	s.rows = bounded_data(scn, sh, ELF_SYMBOLS_MAX * sizeof(Elf64_Sym));
+	s.strings = bounded_data(str_scn, &str_sh, ELF_STRINGS_MAX);
+	if (!s.rows || !s.strings || !s.rows->d_buf || !s.strings->d_buf)
 		return REASON_FILE_MALFORMED;
-	for (size_t i = 1; i < cnt && i <= INT32_MAX; i++) {
-		GElf_Sym sym;
-		const char *name;
-		size_t len;
-
-		if (!gelf_getsym(syms, (int)i, &sym))
-			break;
-		if ((GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
-		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC) ||
-		    sym.st_shndx == SHN_UNDEF || !sym.st_value || sym.st_name >= strs->d_size)
-			continue;
-		name = (const char *)strs->d_buf + sym.st_name;
-		/* Each symbol of millions may point at the same 256 MB without an end. */
-		len = strs->d_size - sym.st_name;
-		len = strnlen(name, len < ELF_NAME_MAX ? len : ELF_NAME_MAX);
-		if (!len)
-			continue;
-		if (add_symbol(t, ends, &sym, name, len))
-			return REASON_LIMIT;
-	}
+	*ret = s;
 	return REASON_NAMED;
+}
+
+/* Whether it is a function of this file with a name of one byte at least. */
+static bool is_function(const GElf_Sym *sym, const Elf_Data *strings)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && sym->st_shndx != SHN_UNDEF &&
+	       sym->st_value && sym->st_name + 1ull < strings->d_size &&
+	       ((const char *)strings->d_buf)[sym->st_name];
+}
+
+/* Adds the functions of a symbol table; refs has room for all of them. */
+static int add_symbols(struct elf_table *t, const struct symbols *s,
+		       const struct section_ends *ends, struct elf_name_ref *refs)
+{
+	const char *strings = s->strings->d_buf;
+	size_t refs_cnt = 0;
+
+	perfmap_work_add(&t->work, s->cnt * sizeof(Elf64_Sym));
+	for (size_t i = 1; i < s->cnt && i <= INT32_MAX; i++) {
+		size_t before = t->functions_cnt;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(s->rows, (int)i, &sym))
+			break;
+		if (!is_function(&sym, s->strings))
+			continue;
+		if (add_symbol(t, ends, &sym, strings + sym.st_name))
+			return -ENOMEM;
+		if (t->functions_cnt > before)
+			refs[refs_cnt++] = (struct elf_name_ref){sym.st_name, (uint32_t)before};
+	}
+	return elf_names_keep(t, strings, s->strings->d_size, refs, refs_cnt);
+}
+
+static enum model_reason read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+				      const struct section_ends *ends, struct elf_table *t)
+{
+	_cleanup_free_ struct elf_name_ref *refs = NULL;
+	size_t before = t->functions_cnt;
+	struct symbols s;
+	enum model_reason reason = open_symbols(elf, scn, sh, &s);
+
+	if (reason)
+		return reason;
+	refs = reallocarray(NULL, s.cnt ? s.cnt : 1, sizeof(*refs));
+	if (refs && !add_symbols(t, &s, ends, refs))
+		return REASON_NAMED;
+	t->functions_cnt = before; /* without names */
+	return REASON_LIMIT;
 }
 
 /* A file name, padded to four bytes, then the CRC of that file (bfd/opncls.c of binutils). */
@@ -451,13 +459,24 @@ static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, s
 		read_vaddr(fd, t, frames.vaddr, ELF_UNWIND_BYTES_MAX, &frames.len);
 	if (!frames_buf)
 		return;
-	unwind_read(&header, &frames, &t->extents, &t->extents_cnt, &t->extents_cap);
+	perfmap_work_add(&t->work, header.len + frames.len);
+	unwind_read(&header, &frames, &t->work, &t->extents, &t->extents_cnt, &t->extents_cap);
 	for (size_t i = 0; i < t->extents_cnt; i++)
 		if (!elf_name_at(t, t->extents[i].start))
 			t->extents[kept++] = t->extents[i];
 	t->extents_cnt = kept;
 	if (kept)
 		qsort(t->extents, kept, sizeof(*t->extents), compare_extents);
+}
+
+/* One more file may be read for the table. */
+static void allow_work(struct elf_table *t, int fd)
+{
+	struct stat st;
+
+	t->work.limit += ELF_WORK_BASE;
+	if (!fstat(fd, &st) && st.st_size > 0)
+		t->work.limit += ELF_WORK_PER_BYTE * (uint64_t)st.st_size;
 }
 
 static void read_segments(Elf *elf, int fd, struct elf_table *t)
@@ -501,6 +520,7 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	if (!t)
 		return REASON_LIMIT;
 	t->identity = *identity;
+	allow_work(t, fd);
 	read_debug_links(elf, t);
 	reason = read_symtabs(elf, t, &t->has_symtab);
 	if (reason != REASON_NAMED) {
@@ -509,6 +529,10 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	}
 	elf_settle(t);
 	read_segments(elf, fd, t);
+	if (perfmap_work_exceeded(&t->work)) {
+		elf_free(t);
+		return REASON_LIMIT;
+	}
 	*ret_table = t;
 	return REASON_NAMED;
 }
@@ -539,12 +563,16 @@ static enum model_reason check_debug(const struct elf_table *t, Elf *elf, int fd
 }
 
 /* Adds the symbols of another file with the same addresses. */
-static enum model_reason add_symbols_of(struct elf_table *t, Elf *elf)
+static enum model_reason add_symbols_of(struct elf_table *t, Elf *elf, int fd)
 {
+	enum model_reason reason;
 	bool has_symtab;
-	enum model_reason reason = read_symtabs(elf, t, &has_symtab);
 
+	allow_work(t, fd);
+	reason = read_symtabs(elf, t, &has_symtab);
 	elf_settle(t);
+	if (!reason && perfmap_work_exceeded(&t->work))
+		reason = REASON_LIMIT;
 	if (!reason && !has_symtab)
 		reason = REASON_NO_SYMBOL;
 	return reason;
@@ -559,7 +587,7 @@ enum model_reason elf_add_debug(struct elf_table *table, int fd)
 		return REASON_FILE_MALFORMED;
 	reason = check_debug(table, elf, fd);
 	if (!reason)
-		reason = add_symbols_of(table, elf);
+		reason = add_symbols_of(table, elf, fd);
 	if (!reason)
 		table->has_symtab = true;
 	return reason;
@@ -581,5 +609,5 @@ enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch
 		return REASON_FILE_MALFORMED;
 	}
 	elf = open_elf(scratch_fd);
-	return elf ? add_symbols_of(table, elf) : REASON_FILE_MALFORMED;
+	return elf ? add_symbols_of(table, elf, scratch_fd) : REASON_FILE_MALFORMED;
 }

@@ -13,14 +13,22 @@
 
 #include "isolate/blob.h"
 #include "model/model.h"
+#include "perfmap/work.h"
 
 #define ELF_FILE_BYTES_MAX   (4ull << 30) /* debug files of browsers come near */
 #define ELF_SYMBOLS_MAX	     4000000u	  /* of one section: 96 MB while it is read */
 #define ELF_STRINGS_MAX	     (256u << 20) /* bytes of one string table, and of the names kept */
-#define ELF_NAME_MAX	     8192u	  /* bytes of one name; the rest is cut */
+#define ELF_NAME_MAX	     1024u	  /* bytes of one name; the rest is cut */
 #define ELF_SECTIONS_MAX     65536u
 #define ELF_SEGMENTS_MAX     64u
 #define ELF_UNWIND_BYTES_MAX (64u << 20) /* of .eh_frame */
+
+/*
+ * Work that reading a file may take: so much for each of its bytes, whatever it holds. The dearest are
+ * rows of the unwind table (8 bytes), each with an entry of its own kind elsewhere in the file.
+ */
+#define ELF_WORK_PER_BYTE 64u
+#define ELF_WORK_BASE	  (1u << 20)
 
 /* What tells one file from another. */
 struct elf_identity {
@@ -63,7 +71,8 @@ struct elf_table {
 	char debuglink[256]; /* file name in .gnu_debuglink, "" none */
 	uint32_t debuglink_crc;
 	uint64_t debugdata_offset,
-		debugdata_bytes; /* of .gnu_debugdata in the file, 0 bytes none */
+		debugdata_bytes;  /* of .gnu_debugdata in the file, 0 bytes none */
+	struct perfmap_work work; /* of loading it, and what was added */
 	/* Owned; of a table that came from a worker: what the arrays lie in (elf_blob.h). */
 	struct blob *blob;
 	struct elf_table *debug; /* owned: symbols of its debug file, asked first; or NULL */
@@ -113,7 +122,7 @@ enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch
 void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset);
 
 /* Puts functions in order, keeps the best alias of each and closes those without a size. To be
- * called after adding functions, before the look-ups. */
+ * called after adding functions, before the look-ups. Counts in table->work. */
 void elf_settle(struct elf_table *table);
 
 /* The name of the symbol that covers vaddr, borrowed from the table, or NULL. */

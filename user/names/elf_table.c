@@ -8,23 +8,33 @@
 
 #define NESTING_MAX 16 /* symbols inside others that a look-up steps over */
 
-static int compare_functions(const void *pa, const void *pb, void *names)
+static int compare_functions(const void *pa, const void *pb)
 {
 	const struct elf_function *a = pa, *b = pb;
-	const char *na = (const char *)names + a->name, *nb = (const char *)names + b->name;
-	size_t la, lb;
 
 	if (a->start != b->start)
 		return (a->start > b->start) - (a->start < b->start);
 	if (a->open != b->open)
 		return a->open ? 1 : -1;
-	if (a->rank != b->rank)
-		return a->rank > b->rank ? 1 : -1;
-	la = strlen(na);
-	lb = strlen(nb);
-	if (la != lb)
-		return (la > lb) - (la < lb);
-	return strcmp(na, nb);
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Whether a, an alias of equal rank, has the better name: the shorter one, else the first by bytes.
+ * Asked once for each symbol, not by the sort: names may be long. */
+static bool is_better(struct elf_table *t, const struct elf_function *a,
+		      const struct elf_function *b)
+{
+	const char *na = t->names + a->name, *nb = t->names + b->name;
+	size_t i = 0;
+
+	if (a->name == b->name)
+		return false;
+	while (na[i] && nb[i])
+		i++;
+	perfmap_work_add(&t->work, i);
+	if (na[i] || nb[i])
+		return !na[i];
+	return memcmp(na, nb, i) < 0;
 }
 
 static void shrink(struct elf_table *t)
@@ -51,10 +61,14 @@ void elf_settle(struct elf_table *t)
 
 	if (!t->functions_cnt)
 		return;
-	qsort_r(t->functions, t->functions_cnt, sizeof(*t->functions), compare_functions, t->names);
+	qsort(t->functions, t->functions_cnt, sizeof(*t->functions), compare_functions);
 	for (size_t i = 1; i < t->functions_cnt; i++) {
-		if (t->functions[i].start != t->functions[kept].start)
-			t->functions[++kept] = t->functions[i];
+		const struct elf_function *f = &t->functions[i], *best = &t->functions[kept];
+
+		if (f->start != best->start)
+			t->functions[++kept] = *f;
+		else if (f->open == best->open && f->rank == best->rank && is_better(t, f, best))
+			t->functions[kept] = *f;
 	}
 	t->functions_cnt = kept + 1;
 	for (size_t i = 0; i + 1 < t->functions_cnt; i++) {

@@ -46,11 +46,11 @@ static uint64_t uleb(struct reader *r)
 {
 	uint64_t value = 0;
 
-	for (unsigned shift = 0; r->p < r->end; shift += 7) {
+	/* 64 bits take ten bytes; a hostile one has no end. */
+	for (unsigned shift = 0; r->p < r->end && shift < 70; shift += 7) {
 		uint8_t byte = *r->p++;
 
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
+		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			break;
 	}
@@ -72,51 +72,63 @@ static size_t format_bytes(uint8_t encoding)
 	}
 }
 
-/* Width of the addresses in the entries of the CIE at offset, 0 = not understood. */
-static size_t cie_width(const struct unwind_bytes *frames, uint64_t offset)
+/* Width of the addresses in entries with this augmentation, of which r holds the numbers. */
+static size_t augmented_width(struct reader *r, const char *augmentation)
 {
-	struct reader r;
-	const char *augmentation;
-	uint32_t len;
-
-	if (offset > frames->len || frames->len - offset < 9)
-		return 0;
-	len = read_u32(frames->data + offset);
-	if (len < 5 || len > frames->len - offset - 4 || read_u32(frames->data + offset + 4))
-		return 0;
-	r.p = frames->data + offset + 8;
-	r.end = frames->data + offset + 4 + len;
-	r.p++; /* version */
-	augmentation = (const char *)r.p;
-	r.p = memchr(r.p, 0, (size_t)(r.end - r.p));
-	if (!r.p)
-		return 0;
-	r.p++;
-	if (*augmentation != 'z')
-		return 8;
-	uleb(&r); /* code alignment */
-	uleb(&r); /* data alignment: signed, the same length */
-	uleb(&r); /* return address register */
-	uleb(&r); /* bytes of augmentation data */
-	for (const char *a = augmentation + 1; *a && r.p < r.end; a++) {
+	uleb(r); /* code alignment */
+	uleb(r); /* data alignment: signed, the same length */
+	uleb(r); /* return address register */
+	uleb(r); /* bytes of augmentation data */
+	for (const char *a = augmentation + 1; *a && r->p < r->end; a++) {
 		if (*a == 'R')
-			return format_bytes(*r.p);
-		if (*a == 'L')
-			r.p++;
-		else if (*a == 'P') {
-			size_t n = format_bytes(*r.p);
+			return format_bytes(*r->p);
+		if (*a == 'L') {
+			r->p++;
+		} else if (*a == 'P') {
+			size_t n = format_bytes(*r->p);
 
-			if (!n || (size_t)(r.end - r.p) < n + 1)
+			if (!n || (size_t)(r->end - r->p) < n + 1)
 				return 0;
-			r.p += n + 1;
+			r->p += n + 1;
 		}
 	}
 	return 8;
 }
 
+/* Width of the addresses in the entries of the CIE at offset, 0 = not understood. */
+static size_t cie_width(const struct unwind_bytes *frames, uint64_t offset,
+			struct perfmap_work *work)
+{
+	const uint8_t *augmentation;
+	size_t len, width = 8;
+	struct reader r;
+
+	perfmap_work_add(work, 9);
+	if (offset > frames->len || frames->len - offset < 9)
+		return 0;
+	len = read_u32(frames->data + offset);
+	if (len < 5 || len > UNWIND_CIE_BYTES_MAX || len > frames->len - offset - 4 ||
+	    read_u32(frames->data + offset + 4))
+		return 0;
+	augmentation = frames->data + offset + 9; /* behind its version */
+	r.end = frames->data + offset + 4 + len;
+	len = (size_t)(r.end - augmentation);
+	if (len > UNWIND_AUGMENTATION_MAX)
+		len = UNWIND_AUGMENTATION_MAX;
+	r.p = memchr(augmentation, 0, len);
+	perfmap_work_add(work, len);
+	if (!r.p)
+		return 0;
+	r.p++;
+	if (*augmentation == 'z')
+		width = augmented_width(&r, (const char *)augmentation);
+	perfmap_work_add(work, (uint64_t)(r.p - augmentation));
+	return width;
+}
+
 /* Bytes of code that the frame entry at vaddr covers, 0 = not understood. */
 static uint64_t entry_size(const struct unwind_bytes *frames, uint64_t vaddr, uint64_t *cie,
-			   size_t *width)
+			   size_t *width, struct perfmap_work *work)
 {
 	uint64_t offset = vaddr - frames->vaddr, size = 0, cie_offset;
 	uint32_t len, back;
@@ -130,7 +142,7 @@ static uint64_t entry_size(const struct unwind_bytes *frames, uint64_t vaddr, ui
 	cie_offset = offset + 4 - back;
 	if (*cie != cie_offset) {
 		*cie = cie_offset;
-		*width = cie_width(frames, cie_offset);
+		*width = cie_width(frames, cie_offset, work);
 	}
 	if (!*width || frames->len - offset < 8 + 2 * *width)
 		return 0;
@@ -139,7 +151,7 @@ static uint64_t entry_size(const struct unwind_bytes *frames, uint64_t vaddr, ui
 }
 
 int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *frames,
-		struct elf_extent **extents, size_t *cnt, size_t *cap)
+		struct perfmap_work *work, struct elf_extent **extents, size_t *cnt, size_t *cap)
 {
 	const uint8_t *h = header->data;
 	uint64_t cie = UINT64_MAX, vaddr;
@@ -158,8 +170,10 @@ int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *fr
 		const uint8_t *e = h + HEADER_BYTES + (size_t)i * ENTRY_BYTES;
 		uint64_t start = header->vaddr + (uint64_t)(int64_t)(int32_t)read_u32(e);
 		uint64_t frame = header->vaddr + (uint64_t)(int64_t)(int32_t)read_u32(e + 4);
-		uint64_t size = entry_size(frames, frame, &cie, &width);
+		uint64_t size = entry_size(frames, frame, &cie, &width, work);
 
+		if (!perfmap_work_add(work, ENTRY_BYTES + 2 * sizeof(uint64_t)))
+			return -E2BIG;
 		if (!size || size > UINT32_MAX)
 			continue;
 		if (grow_array((void **)extents, *cnt, cap, sizeof(**extents)))

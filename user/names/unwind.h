@@ -10,7 +10,10 @@
 
 #include "names/elf.h"
 
-#define UNWIND_ENTRIES_MAX 4000000u
+#define UNWIND_ENTRIES_MAX   4000000u
+#define UNWIND_CIE_BYTES_MAX 4096u /* what entries have in common; compilers write 20 to 30 */
+#define UNWIND_AUGMENTATION_MAX \
+	32u /* bytes of its text, NUL included; "zPLR" is the longest usual */
 
 /* Bytes of the file that lie at vaddr. */
 struct unwind_bytes {
@@ -21,11 +24,12 @@ struct unwind_bytes {
 
 /*
  * Appends the extent of each function in the header's table whose frame entry lies in frames, in
- * the order of the table (by start). Entries that make no sense are left out. 0, -ENOTSUP (no
- * table, or an encoding other than the usual one) or -ENOMEM.
+ * the order of the table (by start). Entries that make no sense are left out. Each costs a constant,
+ * whatever it points at; counted in work. 0, -ENOTSUP (no table, or an encoding other than the usual
+ * one), -E2BIG (the work's limit) or -ENOMEM.
  */
 int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *frames,
-		struct elf_extent **extents, size_t *cnt, size_t *cap);
+		struct perfmap_work *work, struct elf_extent **extents, size_t *cnt, size_t *cap);
 
 /* The vaddr of .eh_frame that the header points to. 0 or -ENOTSUP. */
 int unwind_frames_vaddr(const struct unwind_bytes *header, uint64_t *ret_vaddr);

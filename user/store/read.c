@@ -188,10 +188,11 @@ static int take_location(struct reader *r, uint64_t id, union store_row *row)
 
 	if (!row_or_none(l->process, m->processes_cnt) || l->symbol >= m->symbols_cnt)
 		return -EBADMSG;
-	/* Older rows have smaller numbers, so that a chain always ends. */
+	/* Older rows have smaller numbers, so that a chain always ends, and are older: look-ups jump. */
 	if (l->older != MODEL_NONE &&
 	    (l->older >= id || m->locations[l->older].address != l->address ||
-	     m->locations[l->older].process != l->process))
+	     m->locations[l->older].process != l->process ||
+	     m->locations[l->older].from_ns > l->from_ns))
 		return -EBADMSG;
 	return model_location_restore(m, l);
 }

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Each writer over a capture whose names are any bytes: what comes out is text without control bytes, or
+ * JSON that parses. Names follow one another in the input, each up to its NUL or 64 bytes, and
+ * begin again at its end.
+ */
+#include <json-c/json.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "model/top.h"
+#include "output/flame.h"
+#include "output/folded.h"
+#include "output/metrics.h"
+#include "output/report.h"
+#include "output/requests_table.h"
+#include "output/runq.h"
+
+static void must(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+struct input {
+	const char *data;
+	size_t size, at;
+};
+
+static const char *next_name(struct input *in, char buf[80])
+{
+	size_t len = 0;
+
+	if (in->at >= in->size)
+		in->at = 0;
+	while (in->at < in->size && len < 64) {
+		buf[len] = in->data[in->at++];
+		if (!buf[len])
+			break;
+		len++;
+	}
+	buf[len] = 0;
+	return buf;
+}
+
+static const char *next_str(struct model *m, struct input *in)
+{
+	char buf[80];
+
+	return model_str(m, next_name(in, buf));
+}
+
+static void name_process(struct model *m, uint32_t row, struct input *in)
+{
+	struct model_process *p = &m->processes[row];
+
+	p->name = next_str(m, in);
+	p->comm = next_str(m, in);
+	p->exe = next_str(m, in);
+	p->unit = next_str(m, in);
+	p->container = next_str(m, in);
+	p->container_id = next_str(m, in);
+	p->container_name = next_str(m, in);
+	p->pod = next_str(m, in);
+	p->namespace = next_str(m, in);
+	p->cgroup = next_str(m, in);
+}
+
+static struct model *make(struct input *in)
+{
+	struct model_service served = {.in_progress = 3,
+				       .late = 2,
+				       .stuck = 1,
+				       .oldest_ns = 20 * BUILD_SECOND,
+				       .backlog = 128};
+	struct model *m = build_model(2, 99);
+	char name[80], module[80];
+	uint32_t symbols[4], processes[2], endpoint;
+
+	m->host.name = next_str(m, in);
+	m->host.kernel = next_str(m, in);
+	m->host.filter = next_str(m, in);
+	m->host.command = next_str(m, in);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread;
+
+		processes[i] = build_process(m, 100 + i, "", i ? 0 : PROCESS_DOTNET);
+		name_process(m, processes[i], in);
+		thread = build_thread(m, processes[i], 100 + i, next_name(in, name), BUILD_SECOND,
+				      'R');
+		for (uint32_t k = 0; k < 3; k++) {
+			next_name(in, name);
+			symbols[k] = build_symbol(m, name, next_name(in, module),
+						  k ? KIND_NATIVE : KIND_JIT, !k);
+		}
+		symbols[3] =
+			build_unnamed(m, next_name(in, module), 16, KIND_NATIVE, REASON_NO_SYMBOL);
+		build_samples(m, thread, 20, i ? STACK_BROKEN : 0, symbols, 4);
+		if (i)
+			build_broken_at(m, next_name(in, module));
+		build_sched(m, thread, &(struct model_sched){.waited_ns = BUILD_SECOND / 2});
+	}
+	build_contention(m, 0, processes[1], processes[0], 500);
+	build_books(m, 2);
+	endpoint = build_endpoint(m, processes[0], "0.0.0.0", 80);
+	served.endpoint = endpoint;
+	build_service(m, &served);
+	build_answers(m, 0, endpoint, BUILD_SECOND, 10);
+	return m;
+}
+
+/* Lines of valid UTF-8 without a control byte, nor one of Unicode that turns what follows around. */
+static void check_text(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
+
+		must(c == '\n' || (c >= 0x20 && c != 0x7f));
+		must(c < 0x80 || c >= 0xc2);
+		must(!(c == 0xc2 && (unsigned char)text[i + 1] < 0xa0));
+		must(!(c == 0xe2 && text[i + 1] == '\x80' && text[i + 2] >= '\xaa' &&
+		       text[i + 2] <= '\xae'));
+		while (more--)
+			must((text[++i] & 0xc0) == 0x80);
+	}
+}
+
+static void check_json(const char *text, size_t len)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(64);
+	struct json_object *parsed;
+
+	check_text(text, len);
+	must(!memchr(text, '<', len) && !memchr(text, '>', len));
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	parsed = json_tokener_parse_ex(tokener, text, (int)len);
+	must(parsed && json_tokener_get_error(tokener) == json_tokener_success);
+	json_object_put(parsed);
+	json_tokener_free(tokener);
+}
+
+/* Frames; a blank; a number. */
+static void check_folded(const char *text, size_t len)
+{
+	check_text(text, len);
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		const char *end = strchr(line, '\n'), *digit;
+
+		must(end && end > line);
+		for (digit = end; digit > line && digit[-1] >= '0' && digit[-1] <= '9';)
+			digit--;
+		must(digit < end && digit > line + 1 && digit[-1] == ' ');
+	}
+}
+
+/* Sample lines: a name, labels, a number; a quote of a label is escaped. */
+static void check_metrics(const struct metrics_names *names)
+{
+	char labels[METRICS_LABELS_BYTES];
+	size_t len = metrics_labels(labels, names);
+	bool quoted = false;
+
+	must(len < sizeof(labels) && strlen(labels) == len);
+	check_text(labels, len);
+	for (size_t i = 0; i < len; i++) {
+		must(labels[i] != '\n');
+		if (quoted && labels[i] == '\\')
+			must(strchr("\\\"n", labels[++i]) && labels[i]);
+		else if (labels[i] == '"')
+			quoted = !quoted;
+	}
+	must(!quoted);
+}
+
+enum format { REPORT, REPORT_JSON, FOLDED, FLAME_DATA, RUNQ, REQUESTS, FORMATS };
+
+static int write_one(FILE *out, struct model *m, enum format format)
+{
+	switch (format) {
+	case REPORT:
+		return report_write(out, m, NULL);
+	case REPORT_JSON:
+		return report_json_write(out, m, NULL);
+	case FOLDED:
+		return folded_write(out, m, &(struct folded_options){.process = MODEL_NONE});
+	case FLAME_DATA:
+		return flame_write_data(out, m, &(struct flame_options){.process = MODEL_NONE});
+	case RUNQ:
+		return runq_write(out, m, &(struct runq_options){0});
+	default:
+		return requests_table_write(out, m, &(struct requests_table_options){0});
+	}
+}
+
+static void check(struct model *m, enum format format)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	must(out && !write_one(out, m, format) && !fclose(out));
+	must(len && strlen(text) == len);
+	if (format == REPORT_JSON || format == FLAME_DATA)
+		check_json(text, len);
+	else if (format == FOLDED)
+		check_folded(text, len);
+	else
+		check_text(text, len);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {(const char *)data, size, 0};
+	struct model *m = make(&in);
+	struct model_process *p = &m->processes[0];
+
+	for (int format = 0; format < FORMATS; format++)
+		check(m, (enum format)format);
+	check_metrics(
+		&(struct metrics_names){p->name, p->unit, p->namespace, p->pod, p->container_name});
+	model_free(m);
+	return 0;
+}
