@@ -65,15 +65,22 @@ int privileges_keep(uint64_t mask)
 	return syscall(SYS_capset, &header, sets.half) ? -errno : 0;
 }
 
-int privileges_drop_all(void)
+int privileges_lock(void)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	/* What uid 0 and a change of uid would give is locked out; a second lock, hence not required. */
+	/* A second lock, only for who has CAP_SETPCAP: uid 0 means nothing any more. */
 	prctl(PR_SET_SECUREBITS,
 	      SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 		      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		      SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
 	      0, 0, 0);
-	return privileges_keep(0);
+	return 0;
+}
+
+int privileges_drop_all(void)
+{
+	int err = privileges_lock();
+
+	return err ?: privileges_keep(0);
 }

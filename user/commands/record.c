@@ -113,6 +113,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"slow", required_argument, NULL, 's'},
 					      {"no-requests", no_argument, NULL, 'n'},
 					      {"service-signal", required_argument, NULL, 'S'},
+					      {"signal-user", required_argument, NULL, 'U'},
 					      {"node-root", required_argument, NULL, 'r'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
@@ -165,6 +166,12 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'S':
 			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
+			if (rc)
+				return rc;
+			break;
+		case 'U':
+			rc = service_signals_set_user(&o->recorder.collector.signals, optarg,
+						      "record");
 			if (rc)
 				return rc;
 			break;
@@ -341,6 +348,8 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.requests = true;
 	o->recorder.collector.take_signals = service_signals_take;
 	rc = parse(argc, argv, o);
+	if (!rc)
+		rc = service_signals_start(o->recorder.collector.signals, "record");
 	if (rc)
 		goto out;
 	host_describe(&host);
