@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +14,6 @@
 #include "base/cleanup.h"
 #include "base/privileges.h"
 #include "base/text.h"
-
-#define CAP_SETGID_BIT 6
-#define CAP_SETUID_BIT 7
 
 /* (uid_t)-1 means "as it is" to the kernel. */
 #define ID_MAX (UINT32_MAX - 1)
@@ -125,7 +123,7 @@ int account_find(const char *text, const char *etc, struct account *ret_account)
 
 bool account_is_open(const struct account *account)
 {
-	uint64_t needed = PRIVILEGE(CAP_SETUID_BIT) | PRIVILEGE(CAP_SETGID_BIT);
+	uint64_t needed = PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID);
 
 	return (account->uid == geteuid() && account->gid == getegid()) ||
 	       (privileges_held() & needed) == needed;

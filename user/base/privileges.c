@@ -36,11 +36,24 @@ uint64_t privileges_held(void)
 	return (uint64_t)sets.half[1].permitted << 32 | sets.half[0].permitted;
 }
 
+int privileges_use(uint64_t mask)
+{
+	struct __user_cap_header_struct header = own_header();
+	struct sets sets;
+	int err = read_sets(&sets);
+
+	if (err)
+		return err;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets.half[i].effective = sets.half[i].permitted & (uint32_t)(mask >> (32 * i));
+	return syscall(SYS_capset, &header, sets.half) ? -errno : 0;
+}
+
 /* While CAP_SETPCAP is there; numbers that the kernel does not know are refused, and are nothing. */
-static void bound(uint64_t mask)
+static void empty_bounding_set(void)
 {
 	for (unsigned long i = 0; i < CAPABILITIES_MAX; i++)
-		if (!(mask >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) && errno == EPERM)
+		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) && errno == EPERM)
 			return;
 }
 
@@ -54,7 +67,7 @@ int privileges_keep(uint64_t mask)
 		return err;
 	/* Kernels before 4.3 have no ambient set. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	bound(mask);
+	empty_bounding_set();
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
 		uint32_t kept = (uint32_t)(mask >> (32 * i));
 

@@ -28,12 +28,15 @@ uint64_t privileges_held(void);
 
 /*
  * Drops what is not in the mask from permitted and effective; what is in it stays as it is, nothing is
- * gained. Inheritable and ambient are emptied. The bounding set loses the same, where the thread holds
- * CAP_SETPCAP (as root does, services in containers do not); who holds CAP_SETPCAP in the mask loses it
- * last, like any other. 0, or negative errno with nothing worse than before: -EPERM where a seccomp filter
- * refuses capset(2).
+ * gained. Inheritable and ambient are emptied, and so is the bounding set where the thread holds CAP_SETPCAP
+ * (as root does; services in containers do not): no program that it executes has any. 0, or negative errno:
+ * -EPERM where a seccomp filter refuses capset(2).
  */
 int privileges_keep(uint64_t mask);
+
+/* Uses those in the mask only of what is held (the effective set), until called again; for a trial. 0 or
+ * negative errno. */
+int privileges_use(uint64_t mask);
 
 /*
  * The first half of privileges_drop_all(), for who becomes another user in between: sets no_new_privs and,
