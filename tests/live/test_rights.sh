@@ -4,7 +4,6 @@
 # /proc/PID/status has it; and that a capture gets to whoever it is for all the same.
 . "$(dirname "$0")/../support/live.sh"
 need_root
-need_tool capsh libcap2-bin
 need_tool curl curl
 
 # set_of NAME...: the mask of these, of those that this shell has
@@ -51,6 +50,9 @@ start "$HOTRUN" top -b -n 2 -i 1
 holds "top" "$started" "$(set_of "${OBSERVE[@]}")"
 wait "$started"
 is "it ends well" $? 0
+# Names looked up again, of a capture of its own.
+"$HOTRUN" rename -o "$T/theirs.hotrun" "$T/own.hotrun" >"$T/out" 2>"$T/err"
+is "names are looked up again without the rest" $? 0
 
 # Into a folder where root may write because it is root, and for who called sudo.
 mkdir -m 700 "$T/theirs"
@@ -94,7 +96,6 @@ while len([k for k in seen if k[1] in ('report', 'flame')]) < 2:
         try:
             words = open(f'/proc/{pid}/cmdline').read().split('\0')
             status = dict(l.split(':\t', 1) for l in open(f'/proc/{pid}/status').read().splitlines() if ':\t' in l)
-            fds = __import__('os').listdir(f'/proc/{pid}/fd')
         except (OSError, ValueError):
             continue
         if words[0] == 'hotrun' and words[1:2] and words[1] in ('report', 'flame'):

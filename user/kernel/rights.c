@@ -70,11 +70,9 @@ static bool memory_is_free(void)
 	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY;
 }
 
-static void keep(unsigned int use, bool loaded)
+static void keep(uint64_t mask)
 {
-	uint64_t kept = rights_kept(privileges_held(), use, loaded, loaded && bpf_is_open(),
-				    memory_is_free());
-	int err = privileges_keep(kept);
+	int err = privileges_keep(mask);
 
 	if (err)
 		log_warn("capabilities that are not needed cannot be dropped: %s", strerror(-err));
@@ -82,10 +80,15 @@ static void keep(unsigned int use, bool loaded)
 
 void rights_begin(unsigned int use)
 {
-	keep(use, false);
+	keep(rights_kept(privileges_held(), use, false, false, memory_is_free()));
 }
 
 void rights_loaded(unsigned int use)
 {
-	keep(use, true);
+	keep(rights_kept(privileges_held(), use, true, bpf_is_open(), memory_is_free()));
+}
+
+void rights_names(void)
+{
+	keep(rights_kept(privileges_held(), RIGHTS_FILES, true, true, true));
 }

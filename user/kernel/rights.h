@@ -3,7 +3,8 @@
 #define HOTRUN_KERNEL_RIGHTS_H
 /*
  * Which capabilities a process that records needs, and when; the rest it lets go of, for good, whoever
- * started it. Tried on Linux 6.18 by taking each away (tests/live/test_rights.sh):
+ * started it. Tried on Linux 6.18 by taking each away, before the start (tests/live/test_deploy.sh has the six of
+ * a service) and after it; what is held in the end is looked at by tests/live/test_rights.sh.
  *
  *	capability           until    for
  *	PERFMON              the end  events of CPUs that come on line: those of a CPU go with it
@@ -39,6 +40,8 @@ enum rights_use {
 void rights_begin(unsigned int use);
 /* When the programs are loaded, and before there are threads that are to have less. */
 void rights_loaded(unsigned int use);
+/* The same for who loads none: looks names up, and writes a capture. */
+void rights_names(void);
 
 /* The sets, for these two: held is what there is. loaded: false = what rights_begin() keeps. bpf: bpf(2) works
  * without CAP_BPF; memory: locked memory has no limit. */
