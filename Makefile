@@ -168,6 +168,7 @@ $(OBJ_TOP): | $(SKELETON)
 # Files that embed the page or the schema with .incbin.
 $(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
 $(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
+$(BUILD)/user/commands/seccomp.o: deploy/kubernetes/seccomp.json
 
 $(BUILD)/libperfmap.a: $(OBJ_PERFMAP)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

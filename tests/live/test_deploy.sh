@@ -13,6 +13,7 @@ python3 -c 'import yaml' 2>/dev/null || skip "needs python3-yaml"
 need_dotnet Web@net10.0-single
 YAML=deploy/kubernetes/hotrun.yaml
 PROFILE=$PWD/deploy/kubernetes/seccomp.json
+KUBELET_PROFILE=/var/lib/kubelet/seccomp/hotrun.json
 KUBELET=/kubepods/burstable/pod0b5b5c1e-1111-2222-3333-444444444444
 ls -d /sys/fs/cgroup/*/kubepods >/dev/null 2>&1 && skip "needs a host that is no node of Kubernetes"
 leave() {
@@ -56,15 +57,25 @@ die() {
 	fail "$@"
 	exit 1
 }
-# template CHOICES FOLDER: podman's options of the pod template in $flags, its arguments in $arguments.
+# options CHOICES FOLDER: podman's options of the pod template in $flags, its arguments in $arguments.
 # CHOICES as pod.py has them, "" = none.
-template() {
+options() {
 	local all cut
 
 	mapfile -t all < <(python3 tests/support/pod.py flags "$YAML" "$2" $1)
 	for cut in "${!all[@]}"; do [ "${all[$cut]}" = -- ] && break; done
 	flags=("${all[@]:0:cut}")
 	arguments=("${all[@]:cut+1}")
+}
+# template CHOICES FOLDER: the same, after the container that comes before has run on the node FOLDER. There is
+# no other filter to be had: without its file the next container does not start.
+template() {
+	if [ ! -e "$2$KUBELET_PROFILE" ]; then
+		options "container=seccomp-profile" "$2"
+		"${PODMAN[@]}" run --rm --pull never --network none "${flags[@]}" localhost/hotrun:test "${arguments[@]}" \
+			>"$T/first" 2>&1 || die "the first container: $(tail -2 "$T/first")"
+	fi
+	options "$@"
 }
 # node NAME CHOICES [OPTION]...: the pod, as a container of that name; it has a network of its own
 node() {
@@ -104,6 +115,7 @@ start sh -c "while :; do curl -s -m 5 -o /dev/null http://127.0.0.1:$port/price 
 
 # Process 1 of some virtual machines may not be looked into, by nobody: then the node's files come by a mount.
 node hotrun "" --volume "$NODE/var/log:/var/log:ro"
+is "the seccomp profile of its node is the one that is shipped" "$(cmp "$T/of-hotrun$KUBELET_PROFILE" "$PROFILE" 2>&1)" ""
 until_true 30 answers readyz 200 && ok "the pod becomes ready" || die "not ready: $(cat "$T/answer") $(pod logs hotrun 2>&1 | tail -3)"
 answers healthz 200 && ok "and is healthy" || fail "healthz: $(cat "$T/answer")"
 is "one metric says so" "$(metric hotrun_ready)" 1
@@ -111,6 +123,12 @@ until_true 20 has_past 5 || fail "it has $(metric hotrun_ring_seconds) s of the 
 pod exec hotrun hotrun trigger --before 4s --after 3s >"$T/out" 2>"$T/err"
 is "trigger, by kubectl exec" $? 0
 [ -s "$T/out" ] || die "no capture: $(cat "$T/err")"
+is "it is behind that filter, gains nothing, and holds what its pod gives" \
+	"$(awk '/^(NoNewPrivs|Seccomp|CapPrm|CapEff):/ { printf "%s ", $2 }' "/proc/$inside/status")" \
+	"000001c400080004 000001c400080004 1 2 "
+is "the thread that serves metrics holds nothing" "$(grep -l '^CapPrm:.0*$' /proc/"$inside"/task/*/status | wc -l)" 1
+pod exec hotrun hotrun record -d 1 -q -o /tmp/second.hotrun >"$T/second" 2>&1
+is "a recording beside it, by kubectl exec" "$? $(grep -ci 'warn\|not permitted' "$T/second")" "0 0"
 name=$(basename "$(tail -1 "$T/out")")
 is "the capture is called after the node" "${name%%-2*}" node-of-the-test
 pod exec hotrun hotrun captures >"$T/list"
@@ -178,14 +196,14 @@ is "groups of others are found through pid 1" $? 0
 rmdir "$cpu/hotrun-pod" "$cpu/hotrun-other"
 
 # --- seccomp -----------------------------------------------------------------------------------------
-once "seccomp=$PROFILE" doctor
+once "" doctor
 is "the shipped profile refuses nothing" "$(grep -E '^  fail' "$T/said")" ""
 says "and it is in force" "$T/said" "a filter that lets bpf and perf_event_open pass"
 
 # --- a tenth of a CPU, behind the shipped profile -------------------------------------------------------
 start "$LOADS/spinners" 4 60
 spinner=$started
-node slow "seccomp=$PROFILE" --cpus 0.1 --volume "$NODE/var/log:/var/log:ro"
+node slow "" --cpus 0.1 --volume "$NODE/var/log:/var/log:ro"
 until_true 60 answers readyz 200 && ok "at a tenth of a CPU, on a full host, it becomes ready" ||
 	fail "not ready: $(pod logs slow 2>&1 | tail -3)"
 until_true 30 has_past 5 && ok "it goes on" || fail "it has $(metric hotrun_ring_seconds) s of the past"

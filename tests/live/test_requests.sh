@@ -4,6 +4,7 @@
 # a service that answers nobody; the operator's own signal.
 . "$(dirname "$0")/../support/live.sh"
 need_root
+need_tool capsh libcap2-bin
 need_dotnet Web
 need_tool wrk wrk
 
@@ -126,6 +127,26 @@ for what in "x=!$T/slow.sh: n/a: it did not end within 2 s" "y=$T/none: n/a: No 
 done
 none_left() { ! grep -lsaz '^54.321$' /proc/[0-9]*/cmdline | grep -q .; }
 check "nothing of the slow command runs on" until_true 3 none_left
+# What a command may do: it prints its own rights.
+printf '#!/bin/sh\ngrep -E "^(Uid|Cap|NoNewPrivs)" /proc/self/status >%s/rights-$1\n' "$T" >"$T/rights.sh"
+chmod 755 "$T/rights.sh"
+install -m 666 /dev/null "$T/rights-nobody"
+record rights -d 2 -q --no-requests --service-signal "!$T/rights.sh root"
+record rights -d 2 -q --no-requests --service-signal "!$T/rights.sh nobody" --signal-user nobody
+for who in root nobody; do
+	is "a command run by $who has no capability, and gains none" \
+		"$(awk '/^(Cap|NoNew)/ { sub(/^0+$/, 0, $2); printf "%s%s ", $1, $2 }' "$T/rights-$who")" \
+		"CapInh:0 CapPrm:0 CapEff:0 CapBnd:0 CapAmb:0 NoNewPrivs:1 "
+	is "its user" "$(awk '/^Uid/ { print $2, $3, $4 }' "$T/rights-$who")" "$(id -u $who) $(id -u $who) $(id -u $who)"
+done
+for who in nobody-such 1:x; do
+	"$HOTRUN" record -d 1 --service-signal "!true" --signal-user "$who" >"$T/out" 2>"$T/err"
+	within "--signal-user $who: failure" $? 1 2
+	says "and why" "$T/err" "--signal-user $who: no"
+done
+capsh --drop=cap_setuid -- -c "'$HOTRUN' record -d 1 --service-signal '!true' --signal-user nobody" >"$T/out" 2>"$T/err"
+is "--signal-user without the right to it: failure" $? 1
+says "and what is needed" "$T/err" "the capabilities SETUID and SETGID"
 "$HOTRUN" report -s "$T/signal.hotrun" >"$T/report" 2>"$T/err"
 says "the report judges by it" "$T/report" ": its own signal 0.60 (limit"
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The shipped DaemonSet, without a cluster.
 
-flags FILE FOLDER [without=CAP,CAP...] [seccomp=PROFILE]
+flags FILE FOLDER [without=CAP,CAP...] [container=NAME]
         its pod template as options of `podman run`, one a line, then its arguments after a line "--"; what
-        a node provides (host folders, configuration, temporary folders) is made below FOLDER
+        a node provides (host folders, configuration, temporary folders) is made below FOLDER. NAME: another
+        container than the first, also one that comes before it
 daemonset FILE
         that document alone
 check FILE DECODED
@@ -23,6 +24,8 @@ FIELDS = {'Namespace': set(), 'ConfigMap': {'data'},
           'PriorityClass': {'value', 'preemptionPolicy', 'globalDefault', 'description'}}
 # Younger than the kubectl of Debian 12 (1.20): Kubernetes 1.30.
 YOUNG = {'/spec/template/spec/containers/0/securityContext/appArmorProfile'}
+# Where the kubelet has profiles.
+PROFILES = '/var/lib/kubelet/seccomp'
 # What would own the host.
 PRIVILEGES = {'NET_ADMIN', 'SYS_ADMIN', 'SYS_MODULE', 'SYS_RAWIO', 'DAC_OVERRIDE', 'MKNOD', 'SETUID'}
 
@@ -62,12 +65,13 @@ def provide(volume, documents, folder):
 def flags(path, folder, choices):
     documents = load(path)
     pod = one(documents, 'DaemonSet')['spec']['template']['spec']
-    container = pod['containers'][0]
+    container = [c for c in pod['containers'] + pod.get('initContainers', [])
+                 if c['name'] == choices.get('container', pod['containers'][0]['name'])][0]
     security = container['securityContext']
     resources = container['resources']
     without = choices.get('without', '').split(',')
     out = ['--cap-drop=' + c for c in security['capabilities']['drop']]
-    out += ['--cap-add=' + c for c in security['capabilities']['add'] if c not in without]
+    out += ['--cap-add=' + c for c in security['capabilities'].get('add', []) if c not in without]
     out += [f'--user={security["runAsUser"]}:{security["runAsGroup"]}']
     if pod.get('hostPID'):
         out += ['--pid=host']
@@ -78,9 +82,11 @@ def flags(path, folder, choices):
         out += ['--read-only', '--read-only-tmpfs=false']
     if security.get('allowPrivilegeEscalation') is False:
         out += ['--security-opt=no-new-privileges']
-    profile = choices.get('seccomp')
-    if profile or security['seccompProfile']['type'] == 'Unconfined':
-        out += ['--security-opt=seccomp=' + (profile or 'unconfined')]
+    profile = security['seccompProfile']
+    if profile['type'] == 'Localhost':
+        out += [f'--security-opt=seccomp={folder}{PROFILES}/{profile["localhostProfile"]}']
+    elif profile['type'] == 'Unconfined':
+        out += ['--security-opt=seccomp=unconfined']
     # As the kubelet reckons shares.
     out += [f'--cpu-shares={int(resources["requests"]["cpu"].rstrip("m")) * 1024 // 1000}']
     out += ['--memory=' + resources['limits']['memory'].lower().rstrip('i')]
@@ -115,6 +121,24 @@ def dropped(given, read, where=''):
                                f'{where}/{i}')
 
 
+def rules_of_profile(pod, container, volumes):
+    """It is on the node before who needs it starts, put there by a container that may do nothing else."""
+    profile = container['securityContext']['seccompProfile']
+    first = pod['initContainers'][0]
+    security = first['securityContext']
+    paths = {m['mountPath']: volumes[m['name']]['hostPath']['path'] for m in first['volumeMounts']}
+    into, name = os.path.split(first['args'][1].removeprefix('--output='))
+    yield 'no container, and no pod, is without a filter', \
+        profile['type'] == 'Localhost' and security['seccompProfile']['type'] == 'RuntimeDefault' and \
+        'securityContext' not in pod
+    yield 'the profile is put where the kubelet looks for it', \
+        paths.get(into) == PROFILES and name == profile['localhostProfile']
+    yield 'whoever puts it there has the same image and no capability', \
+        first['image'] == container['image'] and security['capabilities'] == {'drop': ['ALL']} and \
+        security['allowPrivilegeEscalation'] is False and security['readOnlyRootFilesystem'] is True and \
+        list(paths.values()) == [PROFILES]
+
+
 def rules(documents):
     """(name, whether it holds)"""
     names = [d['metadata']['name'] for d in documents]
@@ -135,8 +159,8 @@ def rules(documents):
     yield 'the priority class is the one that is made, and evicts nobody', \
         pod['priorityClassName'] == one(documents, 'PriorityClass')['metadata']['name'] and \
         one(documents, 'PriorityClass')['preemptionPolicy'] == 'Never'
-    yield 'each mount has a volume, each volume a mount', \
-        {m['name'] for m in container['volumeMounts']} == volumes.keys()
+    mounts = container['volumeMounts'] + [m for c in pod['initContainers'] for m in c['volumeMounts']]
+    yield 'each mount has a volume, each volume a mount', {m['name'] for m in mounts} == volumes.keys()
     yield 'no path is mounted twice', \
         len({m['mountPath'] for m in container['volumeMounts']}) == len(container['volumeMounts'])
     yield 'the configuration is the one that is made', \
@@ -160,7 +184,9 @@ def rules(documents):
     yield 'all capabilities are dropped, none that owns the host is added', \
         security['capabilities']['drop'] == ['ALL'] and not added & PRIVILEGES
     yield 'the only folder of the host is that of captures', \
-        [v['hostPath']['path'] for v in volumes.values() if 'hostPath' in v] == ['/var/lib/hotrun']
+        [volumes[m['name']]['hostPath']['path'] for m in container['volumeMounts']
+         if 'hostPath' in volumes[m['name']]] == ['/var/lib/hotrun']
+    yield from rules_of_profile(pod, container, volumes)
     yield 'no account, no network of the host', \
         pod['automountServiceAccountToken'] is False and not pod.get('hostNetwork')
 

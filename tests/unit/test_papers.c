@@ -114,6 +114,24 @@ static void expect_nothing_else(int files)
 	cr_assert_eq(chdir(".."), 0);
 }
 
+/* What it reads was chosen by watched processes. */
+Test(papers, are_written_without_any_capability)
+{
+	struct papers *p =
+		papers_with("grep -E '^(Cap|NoNewPrivs)' /proc/self/status | tr -d '\\t' | "
+			    "grep -vx '[A-Za-z]*:0*'; ls /proc/self/fd | wc -l",
+			    60 * SECOND);
+
+	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_expect_eq(done(p, "a.hotrun"), 0);
+	/* The bounding set is only root's to empty. 0, 1, 2 and that of ls. */
+	if (!geteuid())
+		expect_file("d/a.txt", "NoNewPrivs:1\n4\n");
+	else
+		cr_expect(strstr(content_of("d/a.txt"), "NoNewPrivs:1\n"));
+	papers_free(p);
+}
+
 Test(papers, are_written_one_after_the_other_in_the_order_of_captures)
 {
 	struct papers *p = papers_with("echo \"$1 $2 $#\"", 60 * SECOND);

@@ -60,7 +60,7 @@ static struct signal_text *reading(const struct signal_reader *r, uint64_t after
 
 static void expect(const char *name, const char *what, bool is_command, int err, const char *said)
 {
-	struct signal_reader *r = signal_reader_new(what, is_command);
+	struct signal_reader *r = signal_reader_new(what, is_command, NULL);
 	struct signal_text *t;
 
 	cr_assert(r, "%s", name);
@@ -106,7 +106,7 @@ Test(signal_reader, a_file_is_read_again)
 	struct signal_text *t;
 
 	put_file("file", "0.1", 0600);
-	r = signal_reader_new("file", false);
+	r = signal_reader_new("file", false, NULL);
 	t = reading(r, 0);
 	cr_expect_eq(memcmp(t->text, "0.1", 3), 0);
 	put_file("file", "0.22", 0600);
@@ -142,9 +142,9 @@ Test(signal_reader, words_are_bounded)
 
 	for (int i = 0; i <= SIGNAL_WORDS_MAX; i++)
 		strcat(many, "x ");
-	cr_expect_null(signal_reader_new(many, true));
+	cr_expect_null(signal_reader_new(many, true, NULL));
 	cr_expect_eq(errno, EINVAL);
-	cr_expect_null(signal_reader_new(" \t", true));
+	cr_expect_null(signal_reader_new(" \t", true, NULL));
 	cr_expect_eq(errno, EINVAL);
 }
 
@@ -176,7 +176,7 @@ Test(signal_reader, a_command_that_does_not_end_is_killed_with_what_it_started)
 	struct signal_reader *r;
 
 	put_file("script", ENDLESS, 0700);
-	r = signal_reader_new("./script", true);
+	r = signal_reader_new("./script", true, NULL);
 	cr_expect_eq(reading(r, 0)->err, -ETIMEDOUT);
 	put_file("script", "#!/bin/sh\n", 0700);
 	expect_gone("after its deadline");
@@ -188,7 +188,7 @@ Test(signal_reader, the_end_of_the_reader_is_that_of_its_command)
 	struct signal_reader *r;
 
 	put_file("script", ENDLESS, 0700);
-	r = signal_reader_new("./script", true);
+	r = signal_reader_new("./script", true, NULL);
 	for (int i = 0; i < 300; i++) {
 		struct stat st;
 
@@ -209,7 +209,7 @@ Test(signal_reader, the_end_of_hotrun_is_that_of_its_command)
 	put_file("script", ENDLESS, 0700);
 	pid = fork();
 	if (!pid) {
-		signal_reader_new("./script", true);
+		signal_reader_new("./script", true, NULL);
 		for (;;)
 			pause();
 	}
@@ -223,4 +223,62 @@ Test(signal_reader, the_end_of_hotrun_is_that_of_its_command)
 	cr_expect(script_lives());
 	kill(pid, SIGKILL);
 	expect_gone("with hotrun");
+}
+
+/* Of its own /proc/self/status: what it could do. */
+#define RIGHTS                                                                                     \
+	"#!/bin/sh\ngrep -E '^(Uid|Groups|Cap|NoNewPrivs)' /proc/self/status | tr -d '\\t ' | tr " \
+	"'\\n' ' '\n"
+
+/* The bounding set cannot be emptied by who may not do anything anyhow. */
+#define NO_RIGHTS "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 "
+
+Test(signal_reader, a_command_has_no_capability_and_gains_none)
+{
+	struct signal_reader *r;
+	struct signal_text *t;
+
+	put_file("script", RIGHTS, 0755);
+	r = signal_reader_new("./script", true, NULL);
+	t = reading(r, 0);
+	t->text[t->len] = '\0';
+	cr_expect(strstr(t->text, NO_RIGHTS), "%s", t->text);
+	cr_expect(strstr(t->text, "CapAmb:0000000000000000 NoNewPrivs:1 "), "%s", t->text);
+	cr_expect(geteuid() || strstr(t->text, "CapBnd:0000000000000000 "), "%s", t->text);
+	signal_reader_free(r);
+}
+
+/* As root: the group of the command is the user's, it can be killed all the same, and cannot go back. */
+Test(signal_reader, a_command_is_run_by_the_user_that_was_said)
+{
+	const struct account nobody = {
+		.uid = 65534, .gid = 65534, .groups = {65534, 7}, .groups_cnt = 2};
+	struct signal_reader *r;
+	struct signal_text *t;
+
+	if (geteuid())
+		return;
+	cr_assert_eq(chmod(".", 0777), 0);
+	put_file("script", RIGHTS, 0755);
+	r = signal_reader_new("./script", true, &nobody);
+	t = reading(r, 0);
+	t->text[t->len] = '\0';
+	cr_expect(strstr(t->text, "Uid:65534655346553465534 Groups:765534 "), "%s", t->text);
+	cr_expect(strstr(t->text, NO_RIGHTS), "%s", t->text);
+	signal_reader_free(r);
+
+	put_file("script", ENDLESS, 0755);
+	r = signal_reader_new("./script", true, &nobody);
+	cr_expect_eq(reading(r, 0)->err, -ETIMEDOUT);
+	put_file("script", "#!/bin/sh\n", 0755);
+	expect_gone("after its deadline");
+	signal_reader_free(r);
+
+	unlink("pids");
+	put_file("script", ENDLESS, 0755);
+	r = signal_reader_new("./script", true, &nobody);
+	for (int i = 0; i < 300 && access("pids", F_OK); i++)
+		poll(NULL, 0, 10);
+	signal_reader_free(r);
+	expect_gone("with the reader");
 }

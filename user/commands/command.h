@@ -40,6 +40,7 @@ int command_doctor(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_captures(int argc, char **argv);
 int command_trigger(int argc, char **argv);
+int command_seccomp(int argc, char **argv);
 
 /* Prints "see `hotrun COMMAND --help`" after a usage error; returns EXIT_USAGE. */
 int command_usage(const char *command);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "kernel/rights.h"
 
 static uint64_t after(uint64_t now_ns, double seconds)
 {
@@ -37,9 +38,12 @@ int live_start(struct live *live, const struct collector_options *options, doubl
 	if (setpriority(PRIO_PROCESS, 0, -10))
 		log_debug("priority not raised: %s", strerror(errno));
 	memory_map_tables();
+	rights_begin(0);
 	err = collector_new(options, why, sizeof(why), &live->collector);
-	if (!err)
+	if (!err) {
+		rights_loaded(0);
 		err = collector_start(live->collector, why, sizeof(why));
+	}
 	if (err) {
 		log_error("%s", why);
 		return EXIT_FAILED;

@@ -32,6 +32,7 @@ static const struct command {
 	{"trigger", command_trigger,
 	 "have the resident recorder keep the last seconds and the next"},
 	{"captures", command_captures, "list, hand out and remove what the resident recorder kept"},
+	{"seccomp", command_seccomp, "print the profile of system calls for container runtimes"},
 };
 
 static void help(FILE *out)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
 #include "kernel/host.h"
+#include "kernel/rights.h"
 #include "output/report.h"
 #include "store/store.h"
 
@@ -113,6 +115,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 					      {"slow", required_argument, NULL, 's'},
 					      {"no-requests", no_argument, NULL, 'n'},
 					      {"service-signal", required_argument, NULL, 'S'},
+					      {"signal-user", required_argument, NULL, 'U'},
 					      {"node-root", required_argument, NULL, 'r'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"verbose", no_argument, NULL, 'v'},
@@ -165,6 +168,12 @@ static int parse(int argc, char **argv, struct record_options *o)
 			break;
 		case 'S':
 			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
+			if (rc)
+				return rc;
+			break;
+		case 'U':
+			rc = service_signals_set_user(&o->recorder.collector.signals, optarg,
+						      "record");
 			if (rc)
 				return rc;
 			break;
@@ -266,12 +275,28 @@ static int failed(const struct record_options *o, int code)
 	return o->command ? EXIT_OWN_FAILURE : code;
 }
 
+/* Whether the capture is put where this user cannot, or will be another's. */
+static bool is_elsewhere(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	struct stat st;
+
+	return store_is_for_sudo() || !folder || stat(folder, &st) || st.st_uid != geteuid() ||
+	       !(st.st_mode & S_IWUSR);
+}
+
 static int record(struct record_options *o, struct child *child)
 {
 	struct recorder *r = NULL;
 	char why[1024] = "";
 	int err, code = EXIT_OK;
 
+	/* What asks runtimes of others, and what writes for others, needs more. */
+	if (o->enable_maps || is_elsewhere(o->path))
+		o->recorder.rights |= RIGHTS_FILES;
+	rights_begin(o->recorder.rights);
 	err = recorder_new(&o->recorder, why, sizeof(why), &r);
 	if (!err) {
 		err = recorder_start(r, why, sizeof(why));
@@ -341,6 +366,8 @@ int command_record(int argc, char **argv)
 	o->recorder.collector.requests = true;
 	o->recorder.collector.take_signals = service_signals_take;
 	rc = parse(argc, argv, o);
+	if (!rc)
+		rc = service_signals_start(o->recorder.collector.signals, "record");
 	if (rc)
 		goto out;
 	host_describe(&host);

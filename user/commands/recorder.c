@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "commands/command.h"
 #include "kernel/host.h"
+#include "kernel/rights.h"
 #include "store/store.h"
 
 /* Kept while a reader holds the file: minutes of a host with 10,000 busy threads. */
@@ -20,6 +21,7 @@ struct recorder {
 	struct collector *collector;
 	struct store *store;
 	const char *path;
+	unsigned int rights;
 	bool created; /* the capture, in which there is nothing yet */
 	bool delayed; /* rows wait for a reader that holds the file */
 };
@@ -139,6 +141,7 @@ int recorder_new(const struct recorder_options *options, char *why, size_t why_b
 		return -ENOMEM;
 	}
 	r->path = options->path;
+	r->rights = options->rights;
 	memory_map_tables();
 	err = collector_new(&options->collector, why, why_bytes, &r->collector);
 	if (err)
@@ -160,8 +163,10 @@ out:
 
 int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 {
-	int err = collector_start(r->collector, why, why_bytes);
+	int err;
 
+	rights_loaded(r->rights);
+	err = collector_start(r->collector, why, why_bytes);
 	if (err)
 		return err;
 	r->created = false;

@@ -15,7 +15,8 @@ struct recorder;
 
 struct recorder_options {
 	struct collector_options collector;
-	const char *path; /* of the capture; borrowed until recorder_free() */
+	const char *path;    /* of the capture; borrowed until recorder_free() */
+	unsigned int rights; /* enum rights_use */
 };
 
 /* Interval at which the rings are to be drained, and length of a slice. ns. */
@@ -25,7 +26,8 @@ struct recorder_options {
 /* Checks the host, creates the capture, attaches. On failure a sentence is in why. */
 int recorder_new(const struct recorder_options *options, char *why, size_t why_bytes,
 		 struct recorder **ret_recorder);
-/* Takes the baselines and starts to sample. Logs the start-up line. */
+/* Takes the baselines and starts to sample, with the capabilities that this takes alone (kernel/rights.h): who
+ * forks children that are to have more forks them before. Logs the start-up line. */
 int recorder_start(struct recorder *r, char *why, size_t why_bytes);
 /* Drains; once a second also ends the slice and writes it. -ENOSPC, -EIO: that slice is not in the
  * file, those before are. */

@@ -11,6 +11,7 @@
 #include "commands/command.h"
 #include "commands/rename_text.h"
 #include "kernel/host.h"
+#include "kernel/rights.h"
 #include "store/store.h"
 
 /* By how much wall time may have been set since, other than by a suspend. */
@@ -226,8 +227,11 @@ int command_rename(int argc, char **argv)
 	struct rename_options o = {0};
 	int rc = parse(argc, argv, &o);
 
-	if (!rc)
+	if (!rc) {
+		/* Files of processes, and of others, are looked at. */
+		rights_names();
 		rc = run(&o);
+	}
 	if (!rc && o.output)
 		log_info("capture: %s (hotrun report %s)", o.output, o.output);
 	symbol_dirs_free(o.dirs);

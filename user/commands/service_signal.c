@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/command.h"
+#include "commands/option_value.h"
 #include "names/signal_reader.h"
 #include "kernel/host.h"
 #include "model/signal.h"
@@ -21,6 +23,8 @@
 struct source {
 	const char *value; /* of the option; borrowed */
 	char *name;	   /* NULL = lines */
+	const char *what;  /* a path, or the words behind the ! */
+	bool is_command;
 	struct signal_reader *reader;
 	uint64_t begun_ns;
 	char why[WHY_BYTES]; /* it is silent now; "" = it is not */
@@ -29,6 +33,8 @@ struct source {
 struct service_signals {
 	struct source sources[SERVICE_SIGNALS_MAX];
 	size_t cnt;
+	const char *user; /* of the option; borrowed; NULL = that of hotrun */
+	struct account account;
 	struct signal_text text;
 	struct signal_entry *entries; /* of all sources, as of this slice */
 	size_t entries_cnt;
@@ -76,50 +82,98 @@ static int refuse(const char *value, const char *why, const char *command)
 }
 
 /* A slot with a name, or without. */
-static int begin(struct source *source, const char *value, const char *equals, const char *command)
+static int note(struct source *source, const char *value, const char *equals)
 {
 	const char *what = equals ? equals + 1 : value;
-	bool is_command = *what == '!';
-	int err = ENOMEM;
 
-	*source = (struct source){.value = value, .begun_ns = host_now_ns()};
+	*source = (struct source){.value = value, .is_command = *what == '!'};
+	source->what = what + source->is_command;
 	if (equals)
 		source->name = strndup(value, (size_t)(equals - value));
-	if (!equals || source->name) {
-		source->reader = signal_reader_new(what + is_command, is_command);
-		err = errno;
-	}
-	if (source->reader)
+	if (!equals || source->name)
 		return EXIT_OK;
-	free(source->name);
-	if (err == EINVAL)
-		return refuse(value, "no command, or more than 32 words", command);
-	log_error("--service-signal %s: %s", value, strerror(err));
+	log_error("out of memory");
 	return EXIT_FAILED;
+}
+
+static struct service_signals *made(struct service_signals **signals)
+{
+	if (!*signals)
+		*signals = signals_new();
+	if (!*signals)
+		log_error("out of memory");
+	return *signals;
 }
 
 int service_signals_add(struct service_signals **signals, const char *value, const char *command)
 {
 	const char *equals = end_of_name(value);
-	struct service_signals *s;
+	struct service_signals *s = made(signals);
 	int rc;
 
-	if (!*signals)
-		*signals = signals_new();
-	s = *signals;
-	if (!s) {
-		log_error("out of memory");
+	if (!s)
 		return EXIT_FAILED;
-	}
 	if (s->cnt == SERVICE_SIGNALS_MAX)
 		return refuse(value, "too many of them (16 at the most)", command);
 	if (equals && (equals == value || equals - value >= SIGNAL_NAME_BYTES))
 		return refuse(value, "no name before the =, or one that is too long", command);
 	if (!*(equals ? equals + 1 : value))
 		return refuse(value, "no file and no command", command);
-	rc = begin(&s->sources[s->cnt], value, equals, command);
+	rc = note(&s->sources[s->cnt], value, equals);
 	if (!rc)
 		s->cnt++;
+	return rc;
+}
+
+int service_signals_set_user(struct service_signals **signals, const char *value,
+			     const char *command)
+{
+	struct service_signals *s = made(signals);
+	int err;
+
+	if (!s)
+		return EXIT_FAILED;
+	err = account_find(value, "/etc", &s->account);
+	if (err == -ENOENT)
+		log_error("--signal-user %s: no such user in /etc/passwd; UID:GID needs no entry",
+			  value);
+	else if (err == -EINVAL)
+		return option_bad_value(command, "--signal-user", value,
+					"not a user and not UID:GID");
+	else if (err)
+		log_error("--signal-user %s: %s", value, strerror(-err));
+	s->user = value;
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static int start(struct service_signals *s, struct source *source, const char *command)
+{
+	const struct account *account = s->user ? &s->account : NULL;
+
+	source->begun_ns = host_now_ns();
+	source->reader = signal_reader_new(source->what, source->is_command, account);
+	if (source->reader)
+		return EXIT_OK;
+	if (errno == EINVAL)
+		return refuse(source->value, "no command, or more than 32 words", command);
+	log_error("--service-signal %s: %s", source->value, strerror(errno));
+	return EXIT_FAILED;
+}
+
+int service_signals_start(struct service_signals *s, const char *command)
+{
+	int rc = EXIT_OK;
+
+	if (s && s->user && !account_is_open(&s->account)) {
+		log_error("--signal-user %s: not permitted; run as root, or with the capabilities "
+			  "SETUID and SETGID",
+			  s->user);
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; s && !rc && i < s->cnt; i++)
+		rc = start(s, &s->sources[i], command);
 	return rc;
 }
 

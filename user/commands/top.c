@@ -70,7 +70,7 @@ struct arguments {
 	bool batch;
 };
 
-enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL };
+enum { ROWS = 256, WIDTH, SLOW, NO_REQUESTS, SIGNAL, SIGNAL_USER };
 
 static int parse_order(const char *value, enum top_order *ret_order)
 {
@@ -112,6 +112,8 @@ static int parse_option(int c, struct arguments *a)
 		return slow_option_add(&a->slow, optarg, "top");
 	case SIGNAL:
 		return service_signals_add(&a->collector.signals, optarg, "top");
+	case SIGNAL_USER:
+		return service_signals_set_user(&a->collector.signals, optarg, "top");
 	case LIMITS_LIMIT:
 	case LIMITS_CONFIG:
 		return limits_option(&a->limits, c, optarg);
@@ -145,6 +147,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 					      LIMITS_OPTIONS,
 					      {"no-requests", no_argument, NULL, NO_REQUESTS},
 					      {"service-signal", required_argument, NULL, SIGNAL},
+					      {"signal-user", required_argument, NULL, SIGNAL_USER},
 					      {"frequency", required_argument, NULL, 'F'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"help", no_argument, NULL, 'h'},
@@ -231,6 +234,8 @@ int command_top(int argc, char **argv)
 
 	if (!rc)
 		rc = limits_read(&a.limits, "top");
+	if (!rc)
+		rc = service_signals_start(a.collector.signals, "top");
 	if (!rc)
 		rc = run(&a);
 	limits_forget(&a.limits);

@@ -74,6 +74,7 @@ enum {
 	SLOW,
 	NO_REQUESTS,
 	SIGNAL,
+	SIGNAL_USER,
 	NODE_ROOT,
 	STATUS,
 	HOST_NAME,
@@ -190,6 +191,8 @@ static int parse_option(int c, struct arguments *a)
 		return slow_option_add(&a->slow, optarg, "watch");
 	case SIGNAL:
 		return service_signals_add(&a->watch.collector.signals, optarg, "watch");
+	case SIGNAL_USER:
+		return service_signals_set_user(&a->watch.collector.signals, optarg, "watch");
 	case STATUS:
 		a->status = true;
 		return EXIT_OK;
@@ -233,6 +236,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"listen", required_argument, NULL, LISTEN},
 		{"slow", required_argument, NULL, SLOW},
 		{"service-signal", required_argument, NULL, SIGNAL},
+		{"signal-user", required_argument, NULL, SIGNAL_USER},
 		{"node-root", required_argument, NULL, NODE_ROOT},
 		{"host-name", required_argument, NULL, HOST_NAME},
 		{"status", no_argument, NULL, STATUS},
@@ -304,6 +308,8 @@ int command_watch(int argc, char **argv)
 	 * those alone are ever removed. */
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
+	if (!rc && !a.status)
+		rc = service_signals_start(a.watch.collector.signals, "watch");
 	if (!rc && a.status) {
 		rc = ask_status(a.watch.dir);
 	} else if (!rc) {

@@ -17,8 +17,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/confine.h"
+#include "base/privileges.h"
 
 #define MS_NS 1000000ull
+/* Of what a command leaves behind when it leaves its process group. */
+#define COMMAND_CPU_S	   10
+#define COMMAND_FILE_BYTES (64ull << 20)
 
 /* Between the processes: written by the reader's, odd while it writes. */
 struct shared {
@@ -36,6 +41,7 @@ struct job {
 	struct shared *shared;
 	char *what;			   /* a path, or the words, cut at their ends */
 	char *words[SIGNAL_WORDS_MAX + 1]; /* NULL at their end; words[0] NULL: a file */
+	const struct account *account;	   /* who runs them, NULL = hotrun's user */
 	pid_t parent;
 	uint64_t begun_ns;
 	struct signal_text text;
@@ -90,6 +96,16 @@ static int read_file(const char *path, struct signal_text *t)
 
 /* --- a command ------------------------------------------------------------------------------- */
 
+/* The words are as hotrun was given them; who runs them shall find what is theirs. */
+static void set_environment(const struct account *account)
+{
+	if (!account || !*account->name)
+		return;
+	setenv("USER", account->name, 1);
+	setenv("LOGNAME", account->name, 1);
+	setenv("HOME", account->home, 1);
+}
+
 /* In the child. A group of its own, so that what it starts ends with it, and Ctrl-C is hotrun's. */
 static void become(const struct job *job, int output)
 {
@@ -97,7 +113,12 @@ static void become(const struct job *job, int output)
 	sigset_t none;
 
 	setpgid(0, 0);
+	/* The way back that the reader has kept is not for the command. */
+	if (job->account && account_become(job->account, false))
+		_exit(126);
+	/* After it: a change of the user forgets it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	set_environment(job->account);
 	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
@@ -192,10 +213,28 @@ static void end(int signal)
 	_exit(0);
 }
 
-/* Nothing of hotrun's but the shared memory. */
-static void settle(struct job *job)
+/*
+ * A file is read as hotrun could read it, a command has nothing of hotrun's. Commands are this process's
+ * children, and have what it has left. 0 or negative errno.
+ */
+static int let_go(const struct job *job)
 {
-	int null = open("/dev/null", O_RDWR);
+	const struct confinement c = {
+		.file_bytes = COMMAND_FILE_BYTES,
+		.cpu_s = COMMAND_CPU_S,
+		.account = job->account,
+		.keep_saved = true,
+	};
+
+	if (job->words[0])
+		return confine(&c);
+	return privileges_keep(PRIVILEGE(HOST_CAP_DAC_READ_SEARCH));
+}
+
+/* Nothing of hotrun's but the shared memory. 0, or why it may do nothing. */
+static int settle(struct job *job)
+{
+	int null = open("/dev/null", O_RDWR), err;
 
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
@@ -209,20 +248,28 @@ static void settle(struct job *job)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
+	err = let_go(job);
+	/* After it: a change of the user forgets it. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	job->begun_ns = now_ns();
+	return err;
+}
+
+static int look(struct job *job)
+{
+	return job->words[0] ? run_command(job, &job->text) : read_file(job->what, &job->text);
 }
 
 static void go_on(struct job *job)
 {
-	settle(job);
+	int err = settle(job);
+
 	/* hotrun may have ended before the kernel was asked to tell. */
 	while (getppid() == job->parent) {
 		uint64_t passed_ns;
 
 		memset(&job->text, 0, offsetof(struct signal_text, text));
-		job->text.err = job->words[0] ? run_command(job, &job->text)
-					      : read_file(job->what, &job->text);
+		job->text.err = err ?: look(job);
 		job->text.time_ns = now_ns();
 		publish(job->shared, &job->text);
 		passed_ns = now_ns() - job->begun_ns;
@@ -270,13 +317,15 @@ static struct signal_reader *start(struct job *job)
 	return NULL;
 }
 
-struct signal_reader *signal_reader_new(const char *what, bool is_command)
+struct signal_reader *signal_reader_new(const char *what, bool is_command,
+					const struct account *account)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	struct signal_reader *r = NULL;
 
 	if (!job)
 		return NULL;
+	job->account = account;
 	job->what = strdup(what);
 	if (!job->what)
 		errno = ENOMEM;

@@ -6,14 +6,17 @@
  * hotrun's files: a file system that hangs, or a command that does not end, stops that process alone.
  * Make it before there are BPF objects and threads. It ends when hotrun does, and its command with it.
  *
- * The command is executed directly, without a shell, by hotrun's own user: words are split at blanks,
- * there are no quotes and no variables, the first word is looked up in PATH. Its input and its errors
- * are /dev/null, its folder is hotrun's, its output is read up to SIGNAL_TEXT_BYTES; it is killed, with
- * its process group, after SIGNAL_DEADLINE_MS.
+ * The command is executed directly, without a shell: words are split at blanks, there are no quotes and no
+ * variables, the first word is looked up in PATH. Its input and its errors are /dev/null, its folder is
+ * hotrun's, its output is read up to SIGNAL_TEXT_BYTES; it is killed, with its process group, after
+ * SIGNAL_DEADLINE_MS. It holds no capability and gains none (base/confine.h), and runs as hotrun's user or
+ * as the one that is said. The process that reads a file can do nothing but read.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/account.h"
 
 #define SIGNAL_TEXT_BYTES  16384
 #define SIGNAL_DEADLINE_MS 2000
@@ -36,9 +39,10 @@ struct signal_text {
 
 struct signal_reader;
 
-/* what: the path of a file, or the words of a command. Returns it owned, or NULL with errno (EINVAL: no
- * word, or more than SIGNAL_WORDS_MAX). */
-struct signal_reader *signal_reader_new(const char *what, bool is_command);
+/* what: the path of a file, or the words of a command. account: who runs it, NULL = hotrun's user, used before
+ * this returns. Returns it owned, or NULL with errno (EINVAL: no word, or more than SIGNAL_WORDS_MAX). */
+struct signal_reader *signal_reader_new(const char *what, bool is_command,
+					const struct account *account);
 /* The newest reading. 0, or -EAGAIN: it is being written at this instant, ask again. */
 int signal_reader_get(const struct signal_reader *r, struct signal_text *ret_text);
 /* Ends the process and what it runs; does not wait for one that hangs. Takes NULL. */

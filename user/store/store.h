@@ -97,6 +97,9 @@ int store_look(const char *path, struct store_look *ret_look);
  */
 int store_copy(const char *path, int to);
 
+/* Whether captures that are made now belong to who called sudo, and not to this user. */
+bool store_is_for_sudo(void);
+
 /* "HOST-YYYYMMDDTHHMMSSZ.hotrun" in UTC; characters of host that do not belong into a file name
  * become '_'. Returns owned, or NULL with errno. */
 char *store_default_path(const char *host, int64_t unix_s);

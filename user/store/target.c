@@ -59,6 +59,11 @@ struct owner owner_find(void)
 	return owner;
 }
 
+bool store_is_for_sudo(void)
+{
+	return owner_find().sudo;
+}
+
 static bool ours(const struct stat *st, const struct owner *owner)
 {
 	return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == owner->uid);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "kernel/host.h"
+#include "kernel/rights.h"
 #include "watch/notify.h"
 #include "watch/private.h"
 
@@ -151,8 +152,10 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.no_switches = !plan.switches;
 	options.bytes_max = w->config.memory_bytes;
 	err = collector_new(&options, why, why_bytes, &w->collector);
-	if (!err)
+	if (!err) {
+		rights_loaded(RIGHTS_RELOAD);
 		err = collector_start(w->collector, why, why_bytes);
+	}
 	if (err)
 		detach(w);
 	w->start_cpu_ns += budget_own_ns(w) - began_ns;
@@ -347,6 +350,7 @@ int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 	w->dir = w->lock_fd = w->signals = -1;
 	w->start_ns = w->beat_ns = host_now_ns();
 	pthread_mutex_init(&w->mutex, NULL);
+	rights_begin(RIGHTS_RELOAD);
 	err = open_all(w, why, why_bytes);
 	if (!err) {
 		notify("READY=1");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the resident recorder tells others: metrics, health, status. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/privileges.h"
 #include "base/text.h"
 #include "judge/books.h"
 #include "judge/verdicts.h"
@@ -71,16 +73,54 @@ static bool is_ready(void *ctx, char *why, size_t why_bytes)
 	return ready;
 }
 
+struct opening {
+	struct watch *w;
+	char *why;
+	size_t why_bytes;
+	uint64_t privileges; /* to keep */
+	int err;
+};
+
+/* In a thread that has let go of its capabilities, so that the one that serves is made without. */
+static void *open_http(void *ctx)
+{
+	struct opening *o = ctx;
+	const struct http_ops ops = {o->w, put_metrics, is_healthy, is_ready};
+
+	o->err = privileges_keep(o->privileges);
+	if (!o->err)
+		o->err = http_new(o->w->options.listen, &ops, o->why, o->why_bytes, &o->w->http);
+	else
+		snprintf(o->why, o->why_bytes, "capabilities: %s", strerror(-o->err));
+	return NULL;
+}
+
+static int open_without(struct watch *w, uint64_t privileges, char *why, size_t why_bytes)
+{
+	struct opening o = {w, why, why_bytes, privileges, 0};
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, open_http, &o);
+
+	if (err) {
+		snprintf(why, why_bytes, "%s: %s", w->options.listen, strerror(err));
+		return -err;
+	}
+	pthread_join(thread, NULL);
+	return o.err;
+}
+
 int page_open(struct watch *w, char *why, size_t why_bytes)
 {
-	const struct http_ops ops = {w, put_metrics, is_healthy, is_ready};
 	int err;
 
 	if (!*w->why)
 		page_not_ready(w, "starting");
 	if (!w->options.listen)
 		return 0;
-	err = http_new(w->options.listen, &ops, why, why_bytes, &w->http);
+	err = open_without(w, 0, why, why_bytes);
+	/* A port below 1024. */
+	if (err == -EACCES)
+		err = open_without(w, PRIVILEGE(CAP_NET_BIND_SERVICE), why, why_bytes);
 	if (!err)
 		log_info("metrics: port %u of %s", http_port(w->http), w->options.listen);
 	return err;

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/confine.h"
 
 #define SUFFIX	   ".hotrun"
 #define NICE	   19
@@ -120,32 +121,11 @@ static void name_paper(const struct papers *p, char name[static NAME_BYTES],
 	snprintf(temporary, NAME_BYTES, ".%.*s%s.new", len, capture, suffix);
 }
 
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	/* Without the right to it, it runs as it is. */
-	if (write(fd, text, strlen(text)) < 0)
-		errno = 0;
-	close(fd);
-}
-
-static void be_modest(void)
-{
-	const struct rlimit size = {PAPER_BYTES_MAX, PAPER_BYTES_MAX}, none = {0, 0};
-
-	setpriority(PRIO_PROCESS, 0, NICE);
-	setrlimit(RLIMIT_FSIZE, &size);
-	setrlimit(RLIMIT_CORE, &none);
-	write_text("/proc/self/oom_score_adj", "1000");
-}
-
 /* In the child, between fork and exec: nothing that another thread could hold. Does not return. */
 static void run(const struct papers *p, int out, const char *path, pid_t parent)
 {
 	char *const argv[] = {"hotrun", (char *)papers_list[p->paper].command, (char *)path, NULL};
+	const struct confinement modest = {.nice = NICE, .file_bytes = PAPER_BYTES_MAX};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -156,7 +136,9 @@ static void run(const struct papers *p, int out, const char *path, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || null < 0 || fchdir(p->dir_fd))
 		_exit(125);
-	be_modest();
+	/* What it reads was chosen by watched processes. The folder is of this user: folder_open(). */
+	if (confine(&modest))
+		_exit(125);
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(null, STDERR_FILENO) < 0)
 		_exit(125);

@@ -5,7 +5,8 @@
  * The report and the page of finished captures, written one after the other by a process of their own
  * (this program again, `hotrun report` and `hotrun flame`) at low priority: a large capture neither
  * delays the next slice nor brings the recorder down with it (it is the first to go when memory runs
- * out, and ends with the thread that looks). NAME.hotrun gets NAME.txt and NAME.html, mode 0600, under a temporary
+ * out, and ends with the thread that looks). It holds no capability (base/confine.h), only the user's own
+ * files, of which the folder is one. NAME.hotrun gets NAME.txt and NAME.html, mode 0600, under a temporary
  * name (".NAME.txt.new") until they are whole. No threads; the caller leaves its children to it.
  */
 #include <stdbool.h>

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_RIGHTS_H
+#define HOTRUN_KERNEL_RIGHTS_H
+/*
+ * Which capabilities a process that records needs, and when; the rest it lets go of, for good, whoever
+ * started it. Tried on Linux 6.18 by taking each away, before the start (tests/live/test_deploy.sh has the six of
+ * a service) and after it; what is held in the end is looked at by tests/live/test_rights.sh.
+ *
+ *	capability           until    for
+ *	PERFMON              the end  events of CPUs that come on line: those of a CPU go with it
+ *	SYS_PTRACE           the end  /proc/PID/root, maps, exe of processes that start
+ *	DAC_READ_SEARCH      the end  their programs and perf maps
+ *	CHECKPOINT_RESTORE   the end  /proc/PID/map_files
+ *	SYSLOG               the end  /proc/kallsyms, read again for modules that come
+ *	BPF                  loaded   programs and maps; after it all goes by descriptors: links of events
+ *	                              of new CPUs, readings of maps, iterators. `watch` keeps it (RIGHTS_RELOAD),
+ *	                              since it loads anew when it gives up or takes back a part; and so does
+ *	                              everybody before Linux 5.19, whose bpf(2) asks for it at every call
+ *	SYS_ADMIN            loaded   network namespaces of others, entered for what was accepted before; in a
+ *	                              session of `watch` that is loaded anew, those who hold the files tell
+ *	SYS_RESOURCE         loaded   the limit of locked memory
+ *	IPC_LOCK             loaded   the same; kept where that limit could not be raised
+ *	SYS_NICE             begun    its own priority
+ *	NET_BIND_SERVICE     begun    `watch --listen` below port 1024; only in the thread that serves
+ *	DAC_OVERRIDE, CHOWN, FOWNER   a capture in another user's folder, or for who called sudo; and perf maps
+ *	                              of others, switched on (RIGHTS_FILES); else never
+ *
+ * What was there already is no reason to keep more: without BPF or PERFMON it is SYS_ADMIN that stands for
+ * them, and stays; without DAC_READ_SEARCH it is DAC_OVERRIDE.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rights_use {
+	RIGHTS_RELOAD = 1 << 0, /* the programs may be loaded anew */
+	RIGHTS_FILES = 1 << 1,	/* others' files are written */
+};
+
+/* Before anything is opened; one thread. use: enum rights_use. What cannot be dropped is logged. */
+void rights_begin(unsigned int use);
+/* When the programs are loaded, and before there are threads that are to have less. */
+void rights_loaded(unsigned int use);
+/* The same for who loads none: looks names up, and writes a capture. */
+void rights_names(void);
+
+/* The sets, for these two: held is what there is. loaded: false = what rights_begin() keeps. bpf: bpf(2) works
+ * without CAP_BPF; memory: locked memory has no limit. */
+uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded, bool bpf, bool memory);
+#endif
