@@ -59,7 +59,7 @@ static void host_make(struct fake_proc *proc)
 Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 {
 	int held = open("/dev/zero", O_RDONLY), fd, sockets = 0;
-	struct nursery *n = nursery_new();
+	struct nursery *n = nursery_new(UINT64_MAX);
 	struct fetch *f = fetch_new(n, 10000000000u);
 	struct fetch_request *request;
 	struct fetch_reply reply;
@@ -97,7 +97,7 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 
 Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 {
-	struct nursery *nurse = nursery_new();
+	struct nursery *nurse = nursery_new(UINT64_MAX);
 	struct fetch *f = fetch_new(nurse, DEADLINE_NS);
 	struct fetch_request *bad, *good;
 	pid_t nursery, stopped[FETCH_MAX_HUNG_KEY];
@@ -138,7 +138,7 @@ Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 
 Test(fetch, its_end_waits_for_nobody)
 {
-	struct nursery *n = nursery_new();
+	struct nursery *n = nursery_new(UINT64_MAX);
 	struct fetch *f = fetch_new(n, DEADLINE_NS);
 	struct fetch_request *request;
 	struct fetch_reply reply;
@@ -223,7 +223,7 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 
 Test(fetch, directories_are_held_of_living_processes_only)
 {
-	struct nursery *n = nursery_new();
+	struct nursery *n = nursery_new(UINT64_MAX);
 	struct fetch *f = fetch_new(n, 10000000000u);
 	struct fetch_request *request;
 	struct fetch_reply reply;

@@ -9,12 +9,15 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "kernel/cgroup_tree.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
 #define SIDEBAND_LAG_NS 100000ull
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
+/* What may be held for names, in times of what may be known of processes and stacks. */
+#define NAMES_PARTS 4u
 /* Ticks to be expected before their absence means anything. */
 #define TICKS_EXPECTED_MIN 50
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
@@ -229,6 +232,30 @@ static void take_signals(struct collector *c)
 	c->options.take_signals(c->options.signals, c->model);
 }
 
+/* Says whose names are left out for what they cost, each once. */
+static void tell_costly(struct collector *c)
+{
+	uint32_t row;
+
+	while ((row = names_next_costly(c->names)) != MODEL_NONE) {
+		const struct model_process *p = &c->model->processes[row];
+		const char *known = *p->name ? p->name : p->comm;
+		char name[256];
+
+		text_copy_safe(name, sizeof(name), known, strlen(known));
+		if (p->files_refused)
+			log_warn("pid %u (%s): its names are incomplete: a file of it takes more "
+				 "work to "
+				 "read than a file may; others are not affected",
+				 p->tgid, name);
+		else
+			log_warn("pid %u (%s): its names are incomplete: its perf map is written "
+				 "faster, "
+				 "or anew more often, than it is followed; others are not affected",
+				 p->tgid, name);
+	}
+}
+
 void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
@@ -252,6 +279,7 @@ void collector_end_slice(struct collector *c)
 	name_samples(c, c->first_sample);
 	if (c->stopped)
 		names_settle(c->names, m);
+	tell_costly(c);
 	take_signals(c);
 	ingest_slice_end(c->ingest);
 	check_ticks(c);
@@ -335,6 +363,7 @@ static int open_rooms(struct collector *c)
 {
 	struct names_options names = {
 		.nursery = c->nursery,
+		.memory_bytes = c->options.bytes_max * NAMES_PARTS,
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
 	};
@@ -376,7 +405,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (err)
 		goto out;
 	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
-	c->nursery = nursery_new();
+	c->nursery = nursery_new(NAMES_CAPABILITIES);
 	err = c->nursery ? open_rooms(c) : -errno;
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");

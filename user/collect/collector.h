@@ -19,6 +19,7 @@
 #include "kernel/host.h"
 #include "kernel/session.h"
 #include "model/model.h"
+#include "names/names.h"
 
 struct collector;
 struct service_signals;
@@ -89,6 +90,9 @@ void collector_stop(struct collector *c);
  * began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
+/* What naming costs besides this process; see names.h. */
+struct names_cost collector_names_cost(const struct collector *c);
+
 /* Another bytes_max, from now on. */
 void collector_set_bound(struct collector *c, size_t bytes);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last

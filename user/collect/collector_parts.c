@@ -58,6 +58,11 @@ bool collector_is_large(const struct collector *c)
 	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
 }
 
+struct names_cost collector_names_cost(const struct collector *c)
+{
+	return names_cost(c->names);
+}
+
 void collector_set_bound(struct collector *c, size_t bytes)
 {
 	c->options.bytes_max = bytes;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/privileges.h"
 #include "isolate/message.h"
 
 /* The only descriptor of a helper besides /dev/null. */
@@ -55,7 +56,7 @@ static void live(int socket, const struct order *order, pid_t nursery)
 	_exit(0);
 }
 
-static void nurse(int socket)
+static void nurse(int socket, uint64_t capabilities)
 {
 	struct order order;
 	pid_t pid;
@@ -69,6 +70,7 @@ static void nurse(int socket)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
+	privileges_keep(capabilities);
 	while (!message_receive_exact(SOCKET_FD, &order, sizeof(order), &fd)) {
 		if (fd >= 0 && !fork())
 			live(fd, &order, pid);
@@ -78,7 +80,7 @@ static void nurse(int socket)
 	_exit(0);
 }
 
-struct nursery *nursery_new(void)
+struct nursery *nursery_new(uint64_t capabilities)
 {
 	struct nursery *n = calloc(1, sizeof(*n));
 	int pair[2], err;
@@ -91,7 +93,7 @@ struct nursery *nursery_new(void)
 	}
 	n->pid = fork();
 	if (!n->pid)
-		nurse(pair[1]);
+		nurse(pair[1], capabilities);
 	err = errno;
 	close(pair[1]);
 	n->socket = pair[0];

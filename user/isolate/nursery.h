@@ -7,7 +7,7 @@
  * SIGKILL and keeps what it holds. It touches nothing of a target, so it never hangs. Make one early,
  * and keep it as long as hotrun runs. Used by one thread.
  */
-#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A helper's life: serves its socket and returns when the other side is gone. */
@@ -15,8 +15,9 @@ typedef void (*nursery_life)(int socket);
 
 struct nursery;
 
-/* Forks. Returns owned, or NULL with errno. */
-struct nursery *nursery_new(void);
+/* Forks. capabilities: those that helpers keep, as far as there are any (base/privileges.h). Returns owned,
+ * or NULL with errno. */
+struct nursery *nursery_new(uint64_t capabilities);
 /* Its helpers should have been left by now: their sockets closed. */
 void nursery_free(struct nursery *n);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/privileges.h"
 
 #if defined(__x86_64__)
 #define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
@@ -35,26 +35,6 @@
 #ifndef IS_SANITIZED
 #define IS_SANITIZED 0
 #endif
-
-/* --- capabilities ------------------------------------------------------------------------------ */
-
-static uint32_t drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {0};
-	uint32_t without = 0;
-
-	/* Without CAP_SETPCAP they stay in the bounding set; nothing is ever executed to gain them. */
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap);
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (syscall(SYS_capset, &header, none))
-		without |= SANDBOX_WITHOUT_CAPABILITIES;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		without |= SANDBOX_WITHOUT_SECCOMP;
-	prctl(PR_SET_DUMPABLE, 0);
-	return without;
-}
 
 /* --- limits ------------------------------------------------------------------------------------ */
 
@@ -161,8 +141,10 @@ static uint32_t filter_calls(void)
 
 uint32_t sandbox_enter(uint64_t memory_bytes)
 {
-	uint32_t without = drop_capabilities();
+	uint32_t without = privileges_drop_all() ? SANDBOX_WITHOUT_CAPABILITIES : 0;
 
+	/* No other process of this user looks into its memory, or holds it. */
+	prctl(PR_SET_DUMPABLE, 0);
 	/* Its first use calls the kernel in ways that are forbidden from now on. */
 	free(malloc(1));
 	without |= set_limits(memory_bytes);

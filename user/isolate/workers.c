@@ -337,6 +337,16 @@ static bool is_worn(const struct workers *w, const struct worker *worker, uint64
 				   memory_of(worker) > w->limits.memory_bytes / MEMORY_PART);
 }
 
+/* Should nobody be there to kill it: the kernel ends it then, a second later at the most. */
+static void bound_cpu(const struct workers *w, const struct worker *worker)
+{
+	uint64_t until_s = (worker->cpu_ns + w->limits.cpu_ns) / 1000000000u + 2;
+	struct rlimit limit = {.rlim_cur = until_s, .rlim_max = RLIM_INFINITY};
+
+	if (worker->pid)
+		prlimit(worker->pid, RLIMIT_CPU, &limit, NULL);
+}
+
 static void take_hello(struct workers *w, struct worker *worker)
 {
 	int none;
@@ -346,6 +356,7 @@ static void take_hello(struct workers *w, struct worker *worker)
 		return;
 	}
 	worker->pidfd = (int)syscall(SYS_pidfd_open, worker->pid, 0);
+	bound_cpu(w, worker);
 }
 
 static void take_told(struct workers *w, struct worker *worker)
@@ -454,6 +465,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 	worker->job = job;
 	worker->cpu_ns = cpu_ns_of(worker);
 	worker->started_ns = now_ns();
+	bound_cpu(w, worker);
 	job->state = JOB_RUNNING;
 	if (message_send(worker->socket, job->order, job->order_len, fds, cnt))
 		fail(w, worker, -EPIPE);

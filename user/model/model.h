@@ -158,7 +158,11 @@ struct model_process {
 	const char *cgroup;  /* path, "" unknown */
 	uint32_t
 		perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
-	bool start_exact; /* false: start_ns guessed from the fork event */
+	/* What naming its code cost workers, and what was left out for its cost: files not read, bytes of its
+	 * perf map not followed. */
+	uint64_t naming_cpu_ns, map_unread_bytes;
+	uint32_t files_refused;
+	bool start_exact;  /* false: start_ns guessed from the fork event */
 	bool leader_ended; /* its other threads may run on; the recorder's, not stored */
 	bool dirty;	   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,18 @@
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/hold.h"
+#include "names/names.h"
 #include "names/parse.h"
 #include "names/proc.h"
 #include "names/symbol_dirs.h"
 
 /* A start time guessed from the fork event lies after the true one: by how much at the most. */
 #define GUESS_SLACK_TICKS 100u
+
+/* Who asks by hand also has maps switched on: sockets and folders of other users. */
+#define OWN_CAPABILITIES                                                           \
+	(NAMES_CAPABILITIES | PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | \
+	 PRIVILEGE(CAP_FOWNER))
 
 /* Only what took longer than that is booked against a process. */
 #define TELLING_NS 1000000u
@@ -48,7 +55,7 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	if (snprintf(a->proc_path, sizeof(a->proc_path), "%s", proc_path) >=
 	    (int)sizeof(a->proc_path))
 		return -ENAMETOOLONG;
-	a->own_nursery = nursery ? NULL : nursery_new();
+	a->own_nursery = nursery ? NULL : nursery_new(OWN_CAPABILITIES);
 	a->nursery = nursery ? nursery : a->own_nursery;
 	if (!a->nursery)
 		return -errno;
@@ -56,6 +63,15 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	a->workers = workers_new(a->nursery, parse_do, &limits);
 	a->loader = loader_new(deadline_ns);
 	return a->fetch && a->workers && a->loader ? 0 : -ENOMEM;
+}
+
+int asker_bound(struct asker *a, uint64_t worker_bytes)
+{
+	struct workers_limits limits = {.memory_bytes = worker_bytes};
+
+	workers_free(a->workers);
+	a->workers = workers_new(a->nursery, parse_do, &limits);
+	return a->workers ? 0 : -ENOMEM;
 }
 
 void asker_clear(struct asker *a)
@@ -68,6 +84,7 @@ void asker_clear(struct asker *a)
 	free(a->spent);
 	free(a->waited);
 	free(a->parties);
+	free(a->costs);
 	*a = (struct asker){0};
 }
 
@@ -353,6 +370,27 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 			       parse_has_result(request));
 }
 
+struct asker_cost *asker_cost(struct asker *a, uint32_t process)
+{
+	while (a->costs_cnt <= process) {
+		if (GROW(a->costs, a->costs_cnt, a->costs_cap))
+			return NULL;
+		a->costs[a->costs_cnt++] = (struct asker_cost){0};
+	}
+	a->costs[process].changed = true;
+	return &a->costs[process];
+}
+
+void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job)
+{
+	uint64_t cpu_ns = job ? workers_job_cpu_ns(job) : 0;
+	struct asker_cost *cost = cpu_ns ? asker_cost(a, process) : NULL;
+
+	if (cost)
+		cost->cpu_ns += cpu_ns;
+	workers_job_free(a->workers, job);
+}
+
 void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent)
 {
 	workers_submit(a->workers, job, urgent);
@@ -447,7 +485,7 @@ enum model_reason asker_name(struct asker *a, const struct model *m, uint32_t pr
 		*ret_reply = *reply;
 		end_texts(ret_reply);
 	}
-	workers_job_free(a->workers, job);
+	asker_job_end(a, process, job);
 	return reason;
 }
 

@@ -53,6 +53,15 @@ struct asker_waited {
 	uint64_t ns;
 };
 
+/* What naming a process cost so far. */
+struct asker_cost {
+	uint64_t cpu_ns;       /* of workers */
+	uint64_t unread_bytes; /* of its perf map that were not followed */
+	uint32_t refused;      /* files of its that were too costly to read */
+	bool changed;	       /* since names_tail() looked */
+	bool told;	       /* that files were refused or bytes left unread */
+};
+
 struct asker {
 	struct nursery *nursery, *own_nursery; /* the first one borrowed, or the second */
 	struct loader *loader;
@@ -74,6 +83,8 @@ struct asker {
 	uint64_t job_ns, party_ns, jobs_ns; /* the budgets */
 	uint64_t *parties;		    /* by process row */
 	size_t parties_cnt, parties_cap;
+	struct asker_cost *costs; /* by process row */
+	size_t costs_cnt, costs_cap;
 	uint64_t deferred; /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
@@ -82,6 +93,8 @@ struct asker {
 /* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
 int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	       uint64_t deadline_ns);
+/* Bounds what workers may use of memory from now on; to be called before the first job. */
+int asker_bound(struct asker *a, uint64_t worker_bytes);
 void asker_clear(struct asker *a);
 
 struct asker_target asker_target(const struct asker *a, const struct model *m, uint32_t process);
@@ -117,6 +130,9 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
 
+/* The account of a process row, to be added to; NULL without memory. */
+struct asker_cost *asker_cost(struct asker *a, uint32_t process);
+
 /* A job for a worker on behalf of a process row; NULL without memory. */
 struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32_t process,
 				  const struct parse_request *request);
@@ -130,6 +146,8 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent);
 enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
 				 const struct parse_reply **ret_reply);
+/* Frees a job, done or not, and books what it took on the process row. */
+void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job);
 
 /*
  * A short job (a name is taken apart) on behalf of a process row, waited for: one that is not done within

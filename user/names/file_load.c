@@ -369,7 +369,7 @@ static enum model_reason finish(struct asker *a, const struct model *m, struct f
 	if (!reason)
 		reason = take(m, load);
 	load->cpu_ns += workers_job_cpu_ns(load->job);
-	workers_job_free(a->workers, load->job);
+	asker_job_end(a, load->key.process, load->job);
 	load->job = NULL;
 	return reason;
 }

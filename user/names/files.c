@@ -308,6 +308,14 @@ static void refuse(struct files *f, const struct elf_identity *identity, enum mo
 		f->refused[f->refused_next++ % f->refused_cnt] = r;
 }
 
+static void note_refused(struct files *f, uint32_t process)
+{
+	struct asker_cost *cost = asker_cost(f->asker, process);
+
+	if (cost)
+		cost->refused++;
+}
+
 /* Takes what was loaded. Returns its row, or MODEL_NONE. */
 static uint32_t keep_loaded(struct files *f, const struct model *m, struct file_load *load)
 {
@@ -347,6 +355,8 @@ static enum model_reason advance(struct files *f, const struct model *m, struct 
 
 	if (reason == REASON_FILE_COSTLY || (reason == REASON_FILE_MALFORMED && load->cpu_ns))
 		refuse(f, &load->identity, reason);
+	if (reason == REASON_FILE_COSTLY)
+		note_refused(f, load->key.process);
 	if (reason)
 		return reason;
 	if (load->key.kind == FILE_COMPONENT) {
@@ -392,6 +402,8 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 	if (reason)
 		return reason == REASON_PENDING ? REASON_LIMIT : reason;
 	refused = find_refused(f, &load->identity);
+	if (refused && refused->reason == REASON_FILE_COSTLY)
+		note_refused(f, w->a->key.process);
 	if (refused)
 		return (enum model_reason)refused->reason;
 	w->a->table = find_identity(f, &load->identity, &w->a->key);

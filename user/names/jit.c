@@ -245,6 +245,13 @@ static size_t bytes_allowed(const struct jit *j, const struct jit_map *map)
 /* It is given up, for what it costs or for what it is. */
 static void leave_map(struct jit *j, struct jit_map *map, enum model_reason reason)
 {
+	uint64_t unread = map_file_unread(map->file);
+	struct asker_cost *cost = NULL;
+
+	if (reason == REASON_BUDGET || reason == REASON_FILE_COSTLY)
+		cost = asker_cost(j->asker, map->process);
+	if (cost)
+		cost->unread_bytes += unread ? unread : 1;
 	close_map(j, map);
 	map->reason = reason;
 	map->looks = 0;

@@ -253,7 +253,7 @@ static enum model_reason finish(struct map_file *file, struct asker *a, const st
 		return reason;
 	if (!reason)
 		*ret_error = take(file, reply, ret_bytes);
-	workers_job_free(a->workers, file->job);
+	asker_job_end(a, process, file->job);
 	file->job = NULL;
 	return reason;
 }

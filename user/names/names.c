@@ -26,6 +26,10 @@
 
 #define DEADLINE_NS 300000000u
 
+/* The metadata of the largest images, and the symbols of programs of 100 MB, need 40 MB. */
+#define WORKER_BYTES_LEAST (48ull << 20)
+#define WORKER_BYTES_MOST  (64ull << 20)
+
 /* At the end of a recording: for files that are being read still. */
 #define SETTLE_NS 1000000000ull
 
@@ -84,6 +88,16 @@ struct known {
 	uint32_t symbol;
 };
 
+/* A worker is to hold what a table may take, and what it is made of. */
+static uint64_t worker_bytes(size_t memory_bytes)
+{
+	uint64_t bytes = memory_bytes / 2;
+
+	if (bytes < WORKER_BYTES_LEAST)
+		return WORKER_BYTES_LEAST;
+	return bytes < WORKER_BYTES_MOST ? bytes : WORKER_BYTES_MOST;
+}
+
 struct names *names_new(const struct names_options *options)
 {
 	size_t memory_bytes = options->memory_bytes ? options->memory_bytes : NAMES_MEMORY_BYTES;
@@ -94,6 +108,8 @@ struct names *names_new(const struct names_options *options)
 		return NULL;
 	err = asker_init(&n->asker, options->nursery, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	if (!err)
+		err = asker_bound(&n->asker, worker_bytes(memory_bytes));
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->node = err ? NULL : node_new(&n->asker, options->node_root);
@@ -635,6 +651,22 @@ static void name_again(struct names *n, struct model *m)
 	free(again);
 }
 
+static void tell_costs(struct names *n, struct model *m)
+{
+	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
+		struct asker_cost *cost = &n->asker.costs[i];
+		struct model_process *p = &m->processes[i];
+
+		if (!cost->changed)
+			continue;
+		cost->changed = false;
+		p->naming_cpu_ns = cost->cpu_ns;
+		p->map_unread_bytes = cost->unread_bytes;
+		p->files_refused = cost->refused;
+		p->dirty = true;
+	}
+}
+
 size_t names_waiting(const struct names *n)
 {
 	return jit_waiting(n->jit) + n->again_cnt;
@@ -650,8 +682,22 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 	asker_slice(&n->asker);
 	jit_tail(n->jit, m, written_ns);
 	name_again(n, m);
+	tell_costs(n, m);
 	hold_tail(n->hold, m);
 	node_tail(n->node, m);
+}
+
+uint32_t names_next_costly(struct names *n)
+{
+	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
+		struct asker_cost *cost = &n->asker.costs[i];
+
+		if (cost->told || !(cost->refused || cost->unread_bytes))
+			continue;
+		cost->told = true;
+		return (uint32_t)i;
+	}
+	return MODEL_NONE;
 }
 
 void names_follow(struct names *n, struct model *m, uint64_t written_ns)
@@ -681,6 +727,7 @@ void names_settle(struct names *n, struct model *m)
 		name_again(n, m);
 	}
 	jit_settle(n->jit, m);
+	tell_costs(n, m);
 }
 
 uint64_t names_timeouts(const struct names *n)

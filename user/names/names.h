@@ -16,12 +16,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/privileges.h"
 #include "model/model.h"
 
 struct names;
 struct symbol_dirs;
 
 struct nursery;
+
+/* What its helpers need to open files of others (base/privileges.h); for nursery_new(). */
+#define NAMES_CAPABILITIES                                                      \
+	(PRIVILEGE(HOST_CAP_SYS_PTRACE) | PRIVILEGE(HOST_CAP_DAC_READ_SEARCH) | \
+	 PRIVILEGE(HOST_CAP_CHECKPOINT_RESTORE))
 
 /* Of tables and maps, where the options do not say: a large service has 30 MB. */
 #define NAMES_MEMORY_BYTES (160u << 20)
@@ -123,6 +129,10 @@ void names_settle(struct names *n, struct model *m);
  * (some 70 ms of CPU, most of it the kernel's).
  */
 uint64_t names_kernel_text(struct names *n);
+
+/* A process that caused more work than a process may, each once; MODEL_NONE: no other. What of it was left
+ * out stands in the model (files_refused, map_unread_bytes). */
+uint32_t names_next_costly(struct names *n);
 
 /* Look-ups abandoned at the deadline since names_new(). */
 uint64_t names_timeouts(const struct names *n);

@@ -287,6 +287,44 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 	single(out, "ring_bytes", "gauge", "Memory of the past.", UNIT_COUNT, own->ring_bytes);
 }
 
+static void put_naming(FILE *out, const struct metrics_own *own)
+{
+	single(out, "naming_cpu_seconds", "gauge",
+	       "CPU time of the processes that read files and perf maps of others for their names, "
+	       "since the model began anew: each user and container has a share of its own, and "
+	       "the "
+	       "budget does not count it.",
+	       UNIT_NS, own->naming_cpu_ns);
+	single(out, "naming_resident_memory_bytes", "gauge", "Resident memory of these processes.",
+	       UNIT_COUNT, own->naming_rss_bytes);
+	single(out, "naming_table_bytes", "gauge", "Memory of symbols and entries of perf maps.",
+	       UNIT_COUNT, own->naming_table_bytes);
+	single(out, "naming_jobs_killed", "gauge",
+	       "Files and parts of perf maps that took more work than they may, since the model "
+	       "began "
+	       "anew.",
+	       UNIT_COUNT, own->naming_killed);
+	if (!own->costly_cnt)
+		return;
+	metrics_put_family(out, "naming_files_refused", "gauge",
+			   "Files of a process that were too costly to read.");
+	for (uint32_t i = 0; i < own->costly_cnt; i++) {
+		fputs("hotrun_naming_files_refused{process=\"", out);
+		put_label(out, own->costly[i].process);
+		fputs("\"} ", out);
+		metrics_put_value(out, UNIT_COUNT, own->costly[i].files);
+	}
+	metrics_put_family(
+		out, "naming_map_unread_bytes", "gauge",
+		"Bytes of the perf map of a process that were not followed for their cost.");
+	for (uint32_t i = 0; i < own->costly_cnt; i++) {
+		fputs("hotrun_naming_map_unread_bytes{process=\"", out);
+		put_label(out, own->costly[i].process);
+		fputs("\"} ", out);
+		metrics_put_value(out, UNIT_COUNT, own->costly[i].bytes);
+	}
+}
+
 static void put_http(FILE *out, const struct metrics_own *own)
 {
 	const struct {
@@ -339,6 +377,7 @@ static void put_own(FILE *out, const struct metrics_figures *f, const struct met
 	single(out, "uptime_seconds", "gauge", "Since it started.", UNIT_NS, own->uptime_ns);
 	put_features(out, bits);
 	put_cost(out, own);
+	put_naming(out, own);
 	put_http(out, own);
 	put_captures(out, own);
 	put_losses(out, f);

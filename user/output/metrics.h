@@ -88,6 +88,13 @@ struct metrics_figures {
 	size_t processes_max;
 };
 
+/* Processes of a name whose naming costs too much; the others are not told. */
+#define METRICS_COSTLY 16u
+struct metrics_costly {
+	char process[METRICS_LABEL_BYTES + 1]; /* bytes of strangers */
+	uint64_t files, bytes;		       /* files not read, bytes of perf maps not followed */
+};
+
 /* What the recorder knows of itself. */
 struct metrics_own {
 	bool ready;
@@ -100,6 +107,11 @@ struct metrics_own {
 	uint64_t cpu_ns; /* of its own process and children, since it started */
 	uint64_t
 		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
+	/* Of the processes that read files and perf maps of others, for their names: CPU time since the
+	 * model began anew, resident memory, jobs that passed their limits; and what they led to here. */
+	uint64_t naming_cpu_ns, naming_rss_bytes, naming_killed, naming_table_bytes;
+	struct metrics_costly costly[METRICS_COSTLY];
+	uint32_t costly_cnt;
 	/* What became of HTTP connections. */
 	uint64_t http_answered, http_refused, http_late, http_displaced;
 	uint64_t

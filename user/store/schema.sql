@@ -98,7 +98,12 @@ CREATE TABLE process (
 	pod_uid TEXT NOT NULL,
 	namespace TEXT NOT NULL,
 	qos TEXT NOT NULL,               -- guaranteed, burstable, besteffort
-	runtime TEXT NOT NULL            -- containerd, cri-o, docker, podman
+	runtime TEXT NOT NULL,           -- containerd, cri-o, docker, podman
+	-- what naming its code cost: CPU time of workers; and what was left out for its cost: bytes of its
+	-- perf map that were not followed, files that were too costly to read
+	naming_cpu_ns INTEGER NOT NULL,
+	map_unread_bytes INTEGER NOT NULL,
+	files_refused INTEGER NOT NULL
 );
 
 CREATE TABLE thread (

@@ -157,6 +157,42 @@ static uint64_t rss_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Adds a process to those of its name. */
+static void add_costly(struct metrics_own *own, const struct model_process *p)
+{
+	const char *name = *p->name ? p->name : p->comm;
+	struct metrics_costly *row = NULL;
+
+	for (uint32_t i = 0; i < own->costly_cnt && !row; i++)
+		if (!strncmp(own->costly[i].process, name, METRICS_LABEL_BYTES))
+			row = &own->costly[i];
+	if (!row && own->costly_cnt == METRICS_COSTLY)
+		return;
+	if (!row) {
+		row = &own->costly[own->costly_cnt++];
+		*row = (struct metrics_costly){0};
+		snprintf(row->process, sizeof(row->process), "%s", name);
+	}
+	row->files += p->files_refused;
+	row->bytes += p->map_unread_bytes;
+}
+
+static void take_naming(struct watch *w)
+{
+	const struct names_cost cost = collector_names_cost(w->collector);
+	const struct model *m = collector_model(w->collector);
+	struct metrics_own *own = &w->own;
+
+	own->naming_cpu_ns = cost.worker_cpu_ns;
+	own->naming_rss_bytes = cost.memory_bytes;
+	own->naming_table_bytes = cost.table_bytes;
+	own->naming_killed = cost.killed;
+	own->costly_cnt = 0;
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		if (m->processes[i].files_refused || m->processes[i].map_unread_bytes)
+			add_costly(own, &m->processes[i]);
+}
+
 /* With the lock held. */
 static void take_own(struct watch *w)
 {
@@ -175,6 +211,7 @@ static void take_own(struct watch *w)
 	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
 	own->http_cpu_ns = http_cpu_ns(w->http);
 	own->rss_bytes = rss_bytes();
+	take_naming(w);
 	own->ring_ns = from_ns ? m->host.end_ns - from_ns : 0;
 	own->ring_bytes = ring_bytes(w->ring, m);
 	own->triggered = w->state.triggered;

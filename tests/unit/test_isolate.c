@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Workers: what they hold and may do, what becomes of jobs that go too far, and who pays. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "isolate/blob.h"
+#include "isolate/ledger.h"
+#include "isolate/workers.h"
+
+#define SECOND_NS 1000000000ull
+
+enum what { ECHO, SPIN, HANG, DIE, RESULT, READ_FILE };
+
+struct order {
+	enum what what;
+	uint64_t spin_ns; /* of CPU time */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+static size_t do_order(const void *request, size_t len, const int *fds, unsigned fd_cnt,
+		       int result_fd, void *reply)
+{
+	const struct order *order = request;
+	volatile uint64_t work = 0;
+	char *text = reply;
+
+	text[0] = len == sizeof(*order) ? 'y' : 'n';
+	text[1] = (char)('0' + fd_cnt);
+	switch (order->what) {
+	case SPIN: /* no clock is read in the sandbox: some 1 ns a turn, so it ends at the latest */
+		for (uint64_t i = 0; i < order->spin_ns * 4; i++)
+			work += i;
+		break;
+	case HANG:
+		for (;;)
+			pread(fds[0], text, 1, 0);
+		break;
+	case DIE:
+		abort();
+	case RESULT:
+		if (pwrite(result_fd, "result", 6, 0) != 6)
+			text[0] = 'n';
+		break;
+	case READ_FILE:
+		if (pread(fds[0], text, 4, 0) != 4)
+			text[0] = 'n';
+		return 4;
+	case ECHO:
+		break;
+	}
+	return 2;
+}
+
+struct pool {
+	struct nursery *nursery;
+	struct workers *workers;
+};
+
+static struct pool pool_new(uint64_t cpu_ns, uint64_t wall_ns)
+{
+	struct workers_limits limits = {.cpu_ns = cpu_ns, .wall_ns = wall_ns};
+	struct pool p = {.nursery = nursery_new(0)};
+
+	cr_assert(p.nursery);
+	p.workers = workers_new(p.nursery, do_order, &limits);
+	cr_assert(p.workers);
+	return p;
+}
+
+static void pool_free(struct pool *p)
+{
+	workers_free(p->workers);
+	nursery_free(p->nursery);
+}
+
+static struct workers_job *submit(struct pool *p, uint64_t party, enum what what, uint64_t spin_ns,
+				  int fd)
+{
+	struct order order = {what, spin_ns};
+	struct workers_job *job =
+		workers_job_new(party, &order, sizeof(order), what == RESULT);
+
+	cr_assert(job);
+	if (fd >= 0)
+		cr_assert(workers_job_give(job, fd));
+	workers_submit(p->workers, job, false);
+	return job;
+}
+
+static int run(struct pool *p, enum what what, int fd)
+{
+	struct workers_job *job = submit(p, 1, what, 0, fd);
+	int err;
+
+	cr_assert(workers_wait(p->workers, job, 20 * SECOND_NS));
+	err = workers_job_error(job);
+	workers_job_free(p->workers, job);
+	return err;
+}
+
+Test(workers, jobs_are_answered_one_after_the_other)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *jobs[8];
+
+	for (int i = 0; i < 8; i++)
+		jobs[i] = submit(&p, (uint64_t)i + 1, ECHO, 0, -1);
+	for (int i = 0; i < 8; i++) {
+		const char *reply;
+		size_t len;
+
+		cr_assert(workers_wait(p.workers, jobs[i], 20 * SECOND_NS));
+		cr_expect_eq(workers_job_error(jobs[i]), 0);
+		reply = workers_job_reply(jobs[i], &len);
+		cr_expect(len == 2 && !memcmp(reply, "y0", 2));
+		workers_job_free(p.workers, jobs[i]);
+	}
+	pool_free(&p);
+}
+
+Test(workers, a_descriptor_arrives_and_nothing_is_kept_of_it)
+{
+	int fd = memfd_create("given", MFD_CLOEXEC);
+	struct pool p = pool_new(0, 0);
+	struct workers_job *job;
+	struct stat given, now;
+	size_t len;
+
+	cr_assert_eq(write(fd, "text", 4), 4);
+	cr_assert_eq(fstat(fd, &given), 0);
+	job = submit(&p, 1, READ_FILE, 0, fd);
+	cr_assert(workers_wait(p.workers, job, 20 * SECOND_NS));
+	cr_expect(!memcmp(workers_job_reply(job, &len), "text", 4));
+	cr_expect(fstat(fd, &now) || now.st_ino != given.st_ino || now.st_dev != given.st_dev,
+		  "ours was closed when it was sent");
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
+Test(workers, a_result_cannot_be_changed_any_more)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *job = submit(&p, 1, RESULT, 0, -1);
+	size_t bytes;
+	int fd;
+
+	cr_assert(workers_wait(p.workers, job, 20 * SECOND_NS));
+	fd = workers_job_take_result(job, &bytes);
+	cr_assert(fd >= 0);
+	cr_expect_eq(bytes, 6);
+	cr_expect(pwrite(fd, "x", 1, 0) < 0 && errno == EPERM);
+	cr_expect(ftruncate(fd, 0) < 0);
+	close(fd);
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
+Test(workers, a_job_that_uses_too_much_ends_with_its_worker_and_others_go_on)
+{
+	struct pool p = pool_new(100000000, 0);
+	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+	struct workers_job *job = submit(&p, 1, SPIN, 1000 * SECOND_NS, -1);
+
+	cr_assert(workers_wait(p.workers, job, 60 * SECOND_NS));
+	cr_expect_eq(workers_job_error(job), -ETIME);
+	cr_expect_geq(workers_job_cpu_ns(job), 100000000);
+	cr_expect_lt(workers_job_cpu_ns(job), 1000000000);
+	cr_expect_lt(clock_ns(CLOCK_MONOTONIC) - start_ns, 30 * SECOND_NS);
+	workers_job_free(p.workers, job);
+	cr_expect_eq(workers_counters(p.workers).killed, 1);
+	cr_expect_eq(run(&p, ECHO, -1), 0);
+	pool_free(&p);
+}
+
+Test(workers, a_job_that_takes_too_long_ends)
+{
+	struct pool p = pool_new(20 * SECOND_NS, 300000000);
+
+	cr_expect_eq(run(&p, HANG, open("/dev/zero", O_RDONLY)), -ETIME);
+	cr_expect_eq(run(&p, ECHO, -1), 0);
+	pool_free(&p);
+}
+
+Test(workers, a_worker_that_dies_takes_its_job_alone)
+{
+	struct pool p = pool_new(0, 0);
+
+	cr_expect_eq(run(&p, DIE, -1), -EPIPE);
+	cr_expect_eq(workers_counters(p.workers).died, 1);
+	cr_expect_eq(run(&p, ECHO, -1), 0);
+	pool_free(&p);
+}
+
+/* Jobs of 100 ms. */
+Test(workers, who_has_used_up_his_share_waits_and_nobody_else)
+{
+	struct pool p = pool_new(20 * SECOND_NS, 60 * SECOND_NS);
+	struct workers_job *greedy, *other, *trusted;
+
+	greedy = submit(&p, 1, SPIN, WORKERS_PARTY_BURST_NS * 2, -1);
+	while (!workers_in_debt(p.workers, 1) && workers_job_error(greedy) == -EINPROGRESS)
+		workers_wait(p.workers, greedy, 50000000);
+	cr_assert(workers_in_debt(p.workers, 1), "%d", workers_job_error(greedy));
+	workers_job_free(p.workers, greedy);
+	greedy = submit(&p, 1, ECHO, 0, -1);
+	other = submit(&p, 3, ECHO, 0, -1);
+	trusted = submit(&p, WORKERS_TRUSTED, ECHO, 0, -1);
+	cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS));
+	cr_expect(workers_wait(p.workers, trusted, 20 * SECOND_NS));
+	cr_expect(!workers_wait(p.workers, greedy, 100000000));
+	cr_expect_eq(workers_job_error(greedy), -EINPROGRESS);
+	workers_job_free(p.workers, greedy);
+	workers_job_free(p.workers, other);
+	workers_job_free(p.workers, trusted);
+	pool_free(&p);
+}
+
+Test(ledger, an_account_fills_again_at_its_rate)
+{
+	/* 1,000 at once, then a million in 100 s: 10 a millisecond. */
+	struct ledger *l = ledger_new(1000, 100 * SECOND_NS);
+
+	cr_expect_eq(ledger_balance(l, 7, 0), 1000);
+	ledger_charge(l, 7, 1500, 0);
+	cr_expect_eq(ledger_balance(l, 7, 0), -500);
+	cr_expect_eq(ledger_balance(l, 7, 50000000), 0);
+	cr_expect_eq(ledger_balance(l, 7, 100000000), 500);
+	cr_expect_eq(ledger_balance(l, 7, 10 * SECOND_NS), 1000, "never more");
+	cr_expect_eq(ledger_balance(l, 8, 0), 1000, "others have theirs");
+	ledger_free(l);
+}
+
+Test(ledger, who_is_in_debt_is_not_forgotten_for_a_crowd)
+{
+	struct ledger *l = ledger_new(1000, 100 * SECOND_NS);
+
+	ledger_charge(l, 1, 5000, 0);
+	for (uint64_t party = 2; party < 3 * LEDGER_PARTIES_MAX; party++)
+		ledger_charge(l, party, 1, 0);
+	cr_expect_eq(ledger_balance(l, 1, 0), -4000);
+	ledger_free(l);
+}
+
+Test(blob, sections_are_checked_and_texts_end)
+{
+	static const uint32_t rows[] = {1, 2, 3};
+	int fd = memfd_create("blob", MFD_CLOEXEC);
+	struct blob_writer *w = malloc(sizeof(*w));
+	const uint32_t *got;
+	struct blob *b;
+	struct stat st;
+	size_t cnt;
+
+	blob_begin(w, fd, 42);
+	blob_put(w, 0, rows, sizeof(rows));
+	blob_stream(w, 1);
+	blob_add(w, "one", 4);
+	cr_expect_eq(blob_streamed(w), 4);
+	blob_add(w, "two", 4);
+	blob_stream_end(w);
+	blob_put(w, 2, "open", 4);
+	cr_assert_eq(blob_end(w), 0);
+	free(w);
+	cr_assert_eq(fstat(fd, &st), 0);
+	b = blob_open(fcntl(fd, F_DUPFD_CLOEXEC, 0), (size_t)st.st_size, 42);
+	cr_assert(b);
+	got = blob_rows(b, 0, sizeof(*got), &cnt);
+	cr_expect(cnt == 3 && got[2] == 3);
+	cr_expect_str_eq(blob_text(b, 1, &cnt) + 4, "two");
+	cr_expect_null(blob_text(b, 2, &cnt), "it does not end");
+	cr_expect_null(blob_rows(b, 3, 4, &cnt));
+	blob_free(b);
+	cr_expect_null(blob_open(fcntl(fd, F_DUPFD_CLOEXEC, 0), (size_t)st.st_size, 43));
+	cr_expect_null(blob_open(fcntl(fd, F_DUPFD_CLOEXEC, 0), 8, 42));
+	/* A section that begins in the file and ends behind it. */
+	cr_assert_eq(pwrite(fd, "\xff\xff", 2, offsetof(struct blob_head, sections[0].bytes)), 2);
+	cr_expect_null(blob_open(fd, (size_t)st.st_size, 42));
+}
