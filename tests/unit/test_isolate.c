@@ -91,8 +91,7 @@ static struct workers_job *submit(struct pool *p, uint64_t party, enum what what
 				  int fd)
 {
 	struct order order = {what, spin_ns};
-	struct workers_job *job =
-		workers_job_new(party, &order, sizeof(order), what == RESULT);
+	struct workers_job *job = workers_job_new(party, &order, sizeof(order), what == RESULT);
 
 	cr_assert(job);
 	if (fd >= 0)

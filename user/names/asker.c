@@ -367,7 +367,7 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 				  const struct parse_request *request)
 {
 	return workers_job_new(asker_party(a, m, process), request, parse_request_bytes(request),
-			       parse_has_result(request));
+			       true);
 }
 
 struct asker_cost *asker_cost(struct asker *a, uint32_t process)
@@ -456,37 +456,6 @@ enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint6
 		return REASON_FILE_MALFORMED;
 	*ret_reply = reply;
 	return (enum model_reason)reply->reason;
-}
-
-/* The worker may have forgotten to. */
-static void end_texts(struct parse_reply *reply)
-{
-	reply->name.display[sizeof(reply->name.display) - 1] = '\0';
-	reply->name.assembly[sizeof(reply->name.assembly) - 1] = '\0';
-	reply->name.tier[sizeof(reply->name.tier) - 1] = '\0';
-	reply->name.raw[sizeof(reply->name.raw) - 1] = '\0';
-}
-
-enum model_reason asker_name(struct asker *a, const struct model *m, uint32_t process,
-			     const struct parse_request *request, int fd,
-			     struct parse_reply *ret_reply)
-{
-	struct workers_job *job = asker_job_new(a, m, process, request);
-	const struct parse_reply *reply;
-	enum model_reason reason;
-
-	if (!job || (fd >= 0 && !workers_job_give(job, fcntl(fd, F_DUPFD_CLOEXEC, 0)))) {
-		workers_job_free(a->workers, job);
-		return REASON_LIMIT;
-	}
-	workers_submit(a->workers, job, true);
-	reason = asker_job_wait(a, job, asker_party(a, m, process), &reply);
-	if (!reason) {
-		*ret_reply = *reply;
-		end_texts(ret_reply);
-	}
-	asker_job_end(a, process, job);
-	return reason;
 }
 
 uint64_t asker_started_wall_ns(uint64_t start_ns)

@@ -149,14 +149,6 @@ enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint6
 /* Frees a job, done or not, and books what it took on the process row. */
 void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job);
 
-/*
- * A short job (a name is taken apart) on behalf of a process row, waited for: one that is not done within
- * the budgets is given up with REASON_PENDING. fd: borrowed, or -1. Otherwise as asker_job_wait().
- */
-enum model_reason asker_name(struct asker *a, const struct model *m, uint32_t process,
-			     const struct parse_request *request, int fd,
-			     struct parse_reply *ret_reply);
-
 /* A new slice: its budget begins. */
 void asker_slice(struct asker *a);
 /* Nothing more is asked in this slice. */

@@ -8,7 +8,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "names/map_file.h"
-#include "names/parse.h"
+#include "names/name_cache.h"
 
 /* After so many looks in vain a missing map is looked for at every eighth only. */
 #define EAGER_LOOKS 8
@@ -51,6 +51,7 @@ struct waiting {
 
 struct jit {
 	struct asker *asker;
+	struct name_cache *cache;
 	size_t entries_max; /* of all maps */
 	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
@@ -67,12 +68,14 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-struct jit *jit_new(struct asker *asker, uint64_t later_ns, size_t memory_bytes)
+struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
+		    size_t memory_bytes)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
 		j->asker = asker;
+		j->cache = cache;
 		j->later_ns = later_ns;
 		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
 		j->bytes_left = JIT_SLICE_BYTES;
@@ -363,13 +366,11 @@ static uint32_t unnamed_symbol(struct model *m, enum model_reason reason)
 static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map,
 		       const struct perfmap_hit *hit, struct jit_entry *entry)
 {
-	struct parse_request request = {.kind = PARSE_MAP_NAME, .hit = *hit};
 	struct model_symbol symbol;
-	struct parse_reply reply;
+	struct name_parts parts;
 	enum model_reason reason =
-		asker_name(j->asker, m, map->process, &request, map->file->fd, &reply);
+		name_cache_line(j->cache, map->process, hit, map->file->fd, &parts);
 	bool is_stub;
-	size_t len;
 
 	entry->tier = "";
 	if (reason == REASON_PENDING)
@@ -378,20 +379,18 @@ static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map
 		entry->symbol = unnamed_symbol(m, reason);
 		return true;
 	}
-	is_stub = hit->is_stub || reply.name.is_stub;
-	len = strnlen(reply.name.raw, sizeof(reply.name.raw));
+	is_stub = hit->is_stub || parts.is_stub;
 	symbol = (struct model_symbol){
-		.name = reply.name.display,
-		.raw = model_string(m, reply.name.raw,
-				    reply.name.raw_len < len ? reply.name.raw_len : len),
-		.module = *reply.name.assembly ? reply.name.assembly
-			  : is_stub	       ? "[stubs]"
-					       : "[jit]",
+		.name = parts.display,
+		.raw = parts.raw,
+		.module = *parts.assembly ? parts.assembly
+			  : is_stub	  ? "[stubs]"
+					  : "[jit]",
 		.kind = is_stub ? KIND_STUB : KIND_JIT,
-		.application = !reply.name.is_framework,
+		.application = !parts.is_framework,
 	};
 	entry->symbol = model_symbol_get(m, &symbol);
-	entry->tier = model_str(m, reply.name.tier);
+	entry->tier = model_str(m, parts.tier);
 	return true;
 }
 
@@ -433,7 +432,7 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 
 /* Why an address has no entry. */
 static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t address,
-			   bool anonymous)
+			   bool anonymous, bool is_coming)
 {
 	enum model_reason reason = map->reason;
 	struct model_location location = {
@@ -443,7 +442,9 @@ static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t 
 		.tier = "",
 	};
 
-	if (map->file)
+	if (is_coming)
+		reason = REASON_PENDING;
+	else if (map->file)
 		reason = map->behind				   ? REASON_LIMIT
 			 : perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
 			 : perfmap_damage(perfmap_tail_map(map->file->tail))
@@ -493,6 +494,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	struct waiting w = {
 		.process = process, .address = address, .time_ns = time_ns, .anonymous = anonymous};
 	struct jit_map *map = map_of(j, process);
+	uint64_t deferred;
 	uint32_t location;
 
 	if (!map)
@@ -500,11 +502,13 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	map->used = ++j->uses;
 	if (!map->wanted || !map->looked)
 		look(j, m, map, map->since_ns);
+	deferred = j->asker->deferred;
 	location = find(j, m, map, address, time_ns);
-	if (location == MODEL_NONE)
+	/* Of an entry whose name is being read the one before it says nothing. */
+	if (location == MODEL_NONE && j->asker->deferred == deferred)
 		location = model_location_find(m, process, address, time_ns);
 	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
-		location = add_reason(m, map, address, anonymous);
+		location = add_reason(m, map, address, anonymous, false);
 	return location;
 }
 
@@ -531,8 +535,14 @@ uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns)
 	return j->maps[row].generation;
 }
 
-/* Names what can be named by now; the others wait on, unless settle or their patience is over. */
-static void serve_waiting(struct jit *j, struct model *m, bool settle)
+enum serving {
+	SERVE_AGAIN,  /* in between */
+	SERVE_LOOK,   /* after a look at the maps */
+	SERVE_SETTLE, /* nobody waits any more */
+};
+
+/* Names what can be named by now; the others wait on, unless their patience is over. */
+static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 {
 	size_t cnt = j->waiting_cnt;
 
@@ -544,11 +554,16 @@ static void serve_waiting(struct jit *j, struct model *m, bool settle)
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
 
+		uint64_t deferred = j->asker->deferred;
+		bool is_coming;
+
 		if (!map || find(j, m, map, w.address, w.time_ns) != MODEL_NONE)
 			continue;
-		w.looks += !map->behind;
-		if (settle || w.looks >= JIT_PATIENCE || !add_waiting(j, &w))
-			add_reason(m, map, w.address, w.anonymous);
+		/* There is an entry: its name is being read. */
+		is_coming = j->asker->deferred != deferred;
+		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
+		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE || !add_waiting(j, &w))
+			add_reason(m, map, w.address, w.anonymous, is_coming);
 	}
 }
 
@@ -566,7 +581,7 @@ static void settle_process(struct jit *j, struct model *m, uint32_t process)
 		if (w.process != process)
 			add_waiting(j, &w);
 		else if (map && find(j, m, map, w.address, w.time_ns) == MODEL_NONE)
-			add_reason(m, map, w.address, w.anonymous);
+			add_reason(m, map, w.address, w.anonymous, false);
 	}
 }
 
@@ -661,7 +676,12 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 		if (had && !j->bytes_left)
 			j->next = row + 1;
 	}
-	serve_waiting(j, m, false);
+	serve_waiting(j, m, SERVE_LOOK);
+}
+
+void jit_serve(struct jit *j, struct model *m)
+{
+	serve_waiting(j, m, SERVE_AGAIN);
 }
 
 size_t jit_waiting(const struct jit *j)
@@ -671,5 +691,5 @@ size_t jit_waiting(const struct jit *j)
 
 void jit_settle(struct jit *j, struct model *m)
 {
-	serve_waiting(j, m, true);
+	serve_waiting(j, m, SERVE_SETTLE);
 }

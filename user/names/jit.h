@@ -43,10 +43,12 @@
 #define JIT_PATIENCE 3
 
 struct jit;
+struct name_cache;
 
-/* Borrows the asker until jit_free(). later_ns: see names_options. memory_bytes: of all maps. Returns
- * owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(struct asker *asker, uint64_t later_ns, size_t memory_bytes);
+/* Borrows the asker and the cache until jit_free(). later_ns: see names_options. memory_bytes: of all
+ * maps. Returns owned, or NULL with errno ENOMEM. */
+struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
+		    size_t memory_bytes);
 void jit_free(struct jit *j);
 /* Bytes of all maps. */
 size_t jit_bytes(const struct jit *j);
@@ -83,6 +85,9 @@ void jit_follow(struct jit *j, struct model *m, uint64_t written_ns);
 
 /* Reads what the maps grew by (see names_tail) and names waiting frames. */
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
+
+/* Names waiting frames whose names are known by now, without a look at the maps. */
+void jit_serve(struct jit *j, struct model *m);
 
 /* Frames that wait. */
 size_t jit_waiting(const struct jit *j);

@@ -225,7 +225,7 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 	const struct perfmap_entry *rows = NULL;
 	struct blob *blob = NULL;
 	size_t bytes, cnt = 0;
-	int fd, err = reply->map.error;
+	int fd, err = reply->error;
 
 	if (err)
 		return err < 0 && err >= -4095 ? err : -EBADMSG;
@@ -234,11 +234,11 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 		blob = parse_map_rows(fd, bytes, &rows, &cnt);
 	if (!blob)
 		return -EBADMSG;
-	err = perfmap_tail_take(file->tail, rows, cnt, &reply->map.scanned, &reply->map.cursor,
+	err = perfmap_tail_take(file->tail, rows, cnt, &reply->scanned, &reply->cursor,
 				file->job_seen_ns);
 	blob_free(blob);
-	*ret_bytes = reply->map.scanned.bytes;
-	file->behind = reply->map.scanned.more;
+	*ret_bytes = reply->scanned.bytes;
+	file->behind = reply->scanned.more;
 	return err;
 }
 

@@ -18,8 +18,8 @@
 #include "names/hold.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
+#include "names/name_cache.h"
 #include "names/node.h"
-#include "names/parse.h"
 #include "names/root.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
@@ -53,6 +53,7 @@ struct names {
 	struct asker asker;
 	struct hold *hold;
 	struct node *node;
+	struct name_cache *cache;
 	struct files *files;
 	struct jit *jit;
 	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
@@ -66,6 +67,7 @@ struct names {
 	size_t judged_cnt, judged_cap;
 	struct again *again; /* frames whose file was not there yet */
 	size_t again_cnt, again_cap;
+	bool settling;	     /* nothing waits any more */
 	struct known *known; /* symbols that were taken apart already */
 	size_t known_cnt, known_cap;
 	struct hash_index known_index;
@@ -114,7 +116,9 @@ struct names *names_new(const struct names_options *options)
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->node = err ? NULL : node_new(&n->asker, options->node_root);
 	n->files = err ? NULL : files_new(&n->asker, memory_bytes / 2);
-	n->jit = err ? NULL : jit_new(&n->asker, options->later_ns, memory_bytes / 2);
+	n->cache = err ? NULL : name_cache_new(&n->asker);
+	n->jit =
+		n->cache ? jit_new(&n->asker, n->cache, options->later_ns, memory_bytes / 2) : NULL;
 	if (n->hold && n->node && n->files && n->jit)
 		return n;
 	names_free(n);
@@ -128,6 +132,7 @@ void names_free(struct names *n)
 		return;
 	files_free(n->files);
 	jit_free(n->jit);
+	name_cache_free(n->cache);
 	hold_free(n->hold);
 	node_free(n->node);
 	kallsyms_free(n->kallsyms);
@@ -277,24 +282,12 @@ static uint32_t keep_known(struct names *n, struct known *key, uint32_t symbol)
 	return symbol;
 }
 
-/* Has a name taken apart. */
-static enum model_reason take_apart(struct names *n, const struct model *m, uint32_t process,
-				    enum parse_kind kind, const char *raw,
-				    struct parse_reply *ret_reply)
-{
-	struct parse_request request = {.kind = kind};
-
-	request.name.len = (uint32_t)strnlen(raw, sizeof(request.name.raw));
-	memcpy(request.name.raw, raw, request.name.len);
-	return asker_name(&n->asker, m, process, &request, -1, ret_reply);
-}
-
 /* A symbol of native code; one that has to be taken apart once. */
 static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct symbol_site *site,
 			      const struct model_mapping *mapping, const struct elf_table *table)
 {
 	struct known key = {.module = mapping->module, .process = site->process};
-	struct parse_reply reply;
+	struct name_parts parts;
 	struct elf_place place;
 	enum model_reason reason;
 	uint32_t symbol;
@@ -306,8 +299,8 @@ static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct sym
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
-	reason = take_apart(n, m, site->process, PARSE_DEMANGLE, place.name, &reply);
-	symbol = symbol_native(m, site, table, site->reason, reason ? NULL : reply.name.display);
+	reason = name_cache_text(n->cache, site->process, NAME_MANGLED, place.name, &parts);
+	symbol = symbol_native(m, site, table, site->reason, reason ? NULL : parts.display);
 	return reason == REASON_PENDING ? symbol : keep_known(n, &key, symbol);
 }
 
@@ -337,7 +330,7 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 				const struct image_table *image, uint64_t start)
 {
 	struct known key = {.module = mapping->module, .process = MODEL_NONE};
-	struct parse_reply reply;
+	struct name_parts parts;
 	struct image_place place;
 	uint32_t symbol;
 
@@ -351,10 +344,10 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
-	site->reason = take_apart(n, m, site->process, PARSE_NAME, place.name, &reply);
+	site->reason = name_cache_text(n->cache, site->process, NAME_DOTNET, place.name, &parts);
 	if (site->reason)
 		return symbol_image(m, site, &place, NULL);
-	return keep_known(n, &key, symbol_image(m, site, &place, &reply));
+	return keep_known(n, &key, symbol_image(m, site, &place, &parts));
 }
 
 /* What is not there yet: because it takes its time, or because its party has used up its share. */
@@ -504,6 +497,15 @@ static bool is_unpacked(struct names *n, const struct model *m, uint32_t process
 	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
+/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
+static bool keep_again(struct names *n, uint32_t process, uint64_t address, uint64_t time_ns)
+{
+	if (n->settling || n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap))
+		return false;
+	n->again[n->again_cnt++] = (struct again){address, time_ns, process};
+	return true;
+}
+
 static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
 		      uint64_t time_ns)
 {
@@ -538,14 +540,12 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		    !m->symbols[location.symbol].reason)
 			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
+		if (origin.deferred && keep_again(n, process, address, time_ns))
+			return;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
-	if (row == MODEL_NONE)
-		return;
-	keep_origin(n, row, origin);
-	if (origin.deferred && n->again_cnt < AGAIN_MAX &&
-	    !GROW(n->again, n->again_cnt, n->again_cap))
-		n->again[n->again_cnt++] = (struct again){address, time_ns, process};
+	if (row != MODEL_NONE)
+		keep_origin(n, row, origin);
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -598,8 +598,9 @@ static bool is_judged(struct names *n, uint32_t stack)
 	return false;
 }
 
-void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
-		   uint64_t time_ns)
+/* Unless it has a name that holds. */
+static void name_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
+			 uint64_t time_ns)
 {
 	uint32_t row = model_location_find(m, process, address, time_ns);
 
@@ -608,9 +609,19 @@ void names_address(struct names *n, struct model *m, uint32_t process, uint64_t 
 		name_user(n, m, process, address, time_ns);
 }
 
-void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns)
+void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
+		   uint64_t time_ns)
 {
-	struct model_stack s = m->stacks[stack];
+	name_address(n, m, process, address, time_ns);
+	/* A second time for a name that was taken apart meanwhile. */
+	if (name_cache_flush(n->cache, m, true))
+		name_address(n, m, process, address, time_ns);
+}
+
+static void name_frames(struct names *n, struct model *m, const struct model_stack *stack,
+			uint64_t time_ns)
+{
+	struct model_stack s = *stack;
 	uint32_t generation =
 		s.process == MODEL_NONE ? 0 : jit_generation(n->jit, s.process, time_ns);
 
@@ -627,7 +638,17 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 			generation = jit_generation(n->jit, s.process, time_ns);
 		}
 	}
-	if (s.process != MODEL_NONE && !is_judged(n, stack))
+}
+
+void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns)
+{
+	uint32_t process = m->stacks[stack].process;
+
+	/* A second time for names that were taken apart meanwhile. */
+	name_frames(n, m, &m->stacks[stack], time_ns);
+	if (name_cache_flush(n->cache, m, true))
+		name_frames(n, m, &m->stacks[stack], time_ns);
+	if (process != MODEL_NONE && !is_judged(n, stack))
 		judge(m, &m->stacks[stack], time_ns);
 }
 
@@ -647,7 +668,7 @@ static void name_again(struct names *n, struct model *m)
 
 	n->again_cnt = n->again_cap = 0;
 	for (size_t i = 0; i < cnt; i++)
-		names_address(n, m, again[i].process, again[i].address, again[i].time_ns);
+		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
 	free(again);
 }
 
@@ -677,11 +698,23 @@ void names_await(struct names *n, uint64_t ns)
 	workers_wait_any(n->asker.workers, ns);
 }
 
+/* Frames that wait, by what maps, files and names are there by now. */
+static void look_again(struct names *n, struct model *m, uint64_t written_ns)
+{
+	name_cache_flush(n->cache, m, true);
+	jit_tail(n->jit, m, written_ns);
+	name_again(n, m);
+	/* Once more for names that were taken apart meanwhile. */
+	if (name_cache_flush(n->cache, m, true)) {
+		jit_serve(n->jit, m);
+		name_again(n, m);
+	}
+}
+
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 {
 	asker_slice(&n->asker);
-	jit_tail(n->jit, m, written_ns);
-	name_again(n, m);
+	look_again(n, m, written_ns);
 	tell_costs(n, m);
 	hold_tail(n->hold, m);
 	node_tail(n->node, m);
@@ -723,9 +756,11 @@ void names_settle(struct names *n, struct model *m)
 	while (names_waiting(n) && asker_now_ns() < end_ns &&
 	       workers_wait_any(n->asker.workers, SETTLE_NS)) {
 		asker_slice(&n->asker);
-		jit_tail(n->jit, m, 0);
-		name_again(n, m);
+		look_again(n, m, 0);
 	}
+	n->settling = true;
+	name_again(n, m);
+	n->settling = false;
 	jit_settle(n->jit, m);
 	tell_costs(n, m);
 }
@@ -742,7 +777,8 @@ struct names_cost names_cost(const struct names *n)
 	return (struct names_cost){
 		.worker_cpu_ns = counters.cpu_ns,
 		.memory_bytes = counters.memory_bytes,
-		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit),
+		.table_bytes =
+			files_bytes(n->files) + jit_bytes(n->jit) + name_cache_bytes(n->cache),
 		.killed = counters.killed,
 		.died = counters.died,
 		.without = counters.without,

@@ -212,15 +212,15 @@ static enum model_reason do_map(const struct parse_request *request, const struc
 	struct blob_writer w;
 	int err;
 
-	reply->map.cursor = request->map.cursor;
-	err = perfmap_scan(f->fds[0], &reply->map.cursor, request->map.max_bytes, keep_row, &r,
-			   &reply->map.scanned);
+	reply->cursor = request->map.cursor;
+	err = perfmap_scan(f->fds[0], &reply->cursor, request->map.max_bytes, keep_row, &r,
+			   &reply->scanned);
 	blob_begin(&w, result_fd, MAP_BLOB);
 	blob_put(&w, 0, r.rows, r.cnt * sizeof(*r.rows));
 	if (!err)
 		err = blob_end(&w);
 	free(r.rows);
-	reply->map.error = err;
+	reply->error = err;
 	return REASON_NAMED;
 }
 
@@ -236,62 +236,130 @@ struct blob *parse_map_rows(int fd, size_t bytes, const struct perfmap_entry **r
 
 /* --- names ------------------------------------------------------------------------------------- */
 
-static void copy_text(char *to, size_t cap, const char *from)
-{
-	size_t len = strnlen(from, cap - 1);
+#define NAMES_BLOB 0x6d616e68u
 
-	memcpy(to, from, len);
-	to[len] = '\0';
+enum names_section { NAMES_ROWS, NAMES_TEXT };
+
+/* Each item has two words at least. */
+#define NAMES_MAX (PARSE_ITEMS_BYTES / sizeof(struct parse_item))
+
+static uint32_t put_text(struct blob_writer *w, const char *s, size_t len)
+{
+	uint32_t at = (uint32_t)blob_streamed(w);
+
+	blob_add(w, s, len);
+	blob_add(w, "", 1);
+	return at;
 }
 
-static void take_apart(const char *raw, size_t len, struct parse_reply *reply)
+static void take_apart(const char *raw, size_t len, struct blob_writer *w, struct parse_named *row)
 {
 	char buf[PERFMAP_NAME_BYTES];
 	struct perfmap_name name;
 
 	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
-	copy_text(reply->name.display, sizeof(reply->name.display), name.display);
-	copy_text(reply->name.assembly, sizeof(reply->name.assembly), name.assembly);
-	copy_text(reply->name.tier, sizeof(reply->name.tier), name.tier);
-	reply->name.raw_len = (uint32_t)name.raw_len;
-	reply->name.is_stub = name.is_stub;
-	reply->name.is_framework = perfmap_is_framework(&name);
+	row->display = put_text(w, name.display, strlen(name.display));
+	row->assembly = put_text(w, name.assembly, strlen(name.assembly));
+	row->tier = put_text(w, name.tier, strlen(name.tier));
+	row->raw = put_text(w, raw, name.raw_len < len ? name.raw_len : len);
+	row->is_stub = name.is_stub;
+	row->is_framework = perfmap_is_framework(&name);
 }
 
-static enum model_reason do_map_name(const struct parse_request *request, const struct files *f,
-				     struct parse_reply *reply)
+static enum model_reason do_map_line(const struct perfmap_hit *hit, int fd, struct blob_writer *w,
+				     struct parse_named *row)
 {
+	char raw[PARSE_NAME_BYTES];
 	size_t len;
 
-	if (perfmap_read_name(&request->hit, f->fds[0], reply->name.raw, sizeof(reply->name.raw),
-			      &len))
+	if (fd < 0 || perfmap_read_name(hit, fd, raw, sizeof(raw), &len))
 		return REASON_PERF_MAP_REWRITTEN;
-	take_apart(reply->name.raw, len, reply);
+	take_apart(raw, len, w, row);
 	return REASON_NAMED;
 }
 
-static enum model_reason do_demangle(const char *mangled, struct parse_reply *reply)
+static enum model_reason do_mangled(const char *raw, size_t len, struct blob_writer *w,
+				    struct parse_named *row)
 {
-	char readable[DEMANGLE_OUTPUT_MAX];
+	char mangled[PARSE_NAME_BYTES + 1], readable[DEMANGLE_OUTPUT_MAX];
 
+	if (len > PARSE_NAME_BYTES)
+		return REASON_NO_SYMBOL;
+	memcpy(mangled, raw, len);
+	mangled[len] = '\0';
 	if (!demangle_name(mangled, readable))
 		return REASON_NO_SYMBOL;
-	copy_text(reply->name.display, sizeof(reply->name.display), readable);
+	row->display = put_text(w, readable, strlen(readable));
 	return REASON_NAMED;
 }
 
-/* The text of a request, which ends there. */
-static enum model_reason do_text(const struct parse_request *request, struct parse_reply *reply)
+static void do_item(const struct parse_item *item, const unsigned char *bytes, int map_fd,
+		    struct blob_writer *w, struct parse_named *row)
 {
-	char raw[PARSE_NAME_BYTES + 1];
-	size_t len = request->name.len < PARSE_NAME_BYTES ? request->name.len : PARSE_NAME_BYTES;
+	struct perfmap_hit hit;
 
-	memcpy(raw, request->name.raw, len);
-	raw[len] = '\0';
-	if (request->kind == PARSE_DEMANGLE)
-		return do_demangle(raw, reply);
-	take_apart(raw, len, reply);
-	return REASON_NAMED;
+	switch (item->kind) {
+	case NAME_DOTNET:
+		take_apart((const char *)bytes, item->len, w, row);
+		row->reason = REASON_NAMED;
+		break;
+	case NAME_MANGLED:
+		row->reason = do_mangled((const char *)bytes, item->len, w, row);
+		break;
+	case NAME_MAP_LINE:
+		row->reason = REASON_LIMIT;
+		if (item->len != sizeof(hit))
+			break;
+		memcpy(&hit, bytes, sizeof(hit));
+		row->reason = do_map_line(&hit, map_fd, w, row);
+		break;
+	default:
+		row->reason = REASON_LIMIT;
+	}
+}
+
+static enum model_reason do_names(const struct parse_request *request, const struct files *f,
+				  int result_fd)
+{
+	static struct parse_named rows[NAMES_MAX];
+	static struct blob_writer w;
+	size_t at = 0, cnt = 0, len = request->items.len;
+
+	if (len > PARSE_ITEMS_BYTES)
+		return REASON_LIMIT;
+	blob_begin(&w, result_fd, NAMES_BLOB);
+	blob_stream(&w, NAMES_TEXT);
+	while (len - at >= sizeof(struct parse_item)) {
+		struct parse_item item;
+
+		memcpy(&item, request->items.bytes + at, sizeof(item));
+		at += sizeof(item);
+		if (item.len > len - at)
+			break;
+		rows[cnt] = (struct parse_named){0};
+		do_item(&item, request->items.bytes + at, f->cnt ? f->fds[0] : -1, &w, &rows[cnt]);
+		cnt++;
+		at += (item.len + 7u) & ~(size_t)7;
+		if (at > len)
+			break;
+	}
+	blob_stream_end(&w);
+	blob_put(&w, NAMES_ROWS, rows, cnt * sizeof(rows[0]));
+	return reason_of(blob_end(&w));
+}
+
+struct blob *parse_named_rows(int fd, size_t bytes, const struct parse_named **ret_rows,
+			      size_t *ret_cnt, const char **ret_text, size_t *ret_text_len)
+{
+	struct blob *blob = blob_open(fd, bytes, NAMES_BLOB);
+
+	if (!blob)
+		return NULL;
+	*ret_rows = blob_rows(blob, NAMES_ROWS, sizeof(**ret_rows), ret_cnt);
+	*ret_text = blob_text(blob, NAMES_TEXT, ret_text_len);
+	if (!*ret_text)
+		*ret_text_len = 0;
+	return blob;
 }
 
 /* ----------------------------------------------------------------------------------------------- */
@@ -330,11 +398,8 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_bundle(f, result_fd);
 	case PARSE_MAP:
 		return do_map(request, f, result_fd, reply);
-	case PARSE_MAP_NAME:
-		return do_map_name(request, f, reply);
-	case PARSE_NAME:
-	case PARSE_DEMANGLE:
-		return do_text(request, reply);
+	case PARSE_NAMES:
+		return do_names(request, f, result_fd);
 	}
 	return REASON_LIMIT;
 }
@@ -352,7 +417,7 @@ size_t parse_do(const void *request_bytes, size_t request_len, const int *fds, u
 	memset(reply, 0, sizeof(*reply));
 	if (!open_files(&request, fds, fd_cnt, &f))
 		reply->reason = REASON_FILE_GONE;
-	else if (!f.cnt && request.kind != PARSE_NAME && request.kind != PARSE_DEMANGLE)
+	else if (!f.cnt && request.kind != PARSE_NAMES)
 		reply->reason = REASON_LIMIT;
 	else
 		reply->reason = dispatch(&request, &f, result_fd, reply);
@@ -365,23 +430,14 @@ size_t parse_do(const void *request_bytes, size_t request_len, const int *fds, u
 size_t parse_request_bytes(const struct parse_request *request)
 {
 	switch (request->kind) {
-	case PARSE_NAME:
-	case PARSE_DEMANGLE:
-		return offsetof(struct parse_request, name.raw) + request->name.len;
+	case PARSE_NAMES:
+		return offsetof(struct parse_request, items.bytes) + request->items.len;
 	case PARSE_IMAGE:
 		return offsetof(struct parse_request, image.wanted) +
 		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
 	case PARSE_MAP:
 		return offsetof(struct parse_request, map) + sizeof(request->map);
-	case PARSE_MAP_NAME:
-		return offsetof(struct parse_request, hit) + sizeof(request->hit);
 	default:
 		return offsetof(struct parse_request, elf) + sizeof(request->elf);
 	}
-}
-
-bool parse_has_result(const struct parse_request *request)
-{
-	return request->kind != PARSE_MAP_NAME && request->kind != PARSE_NAME &&
-	       request->kind != PARSE_DEMANGLE;
 }

@@ -20,17 +20,37 @@ enum parse_kind {
 	PARSE_DEBUG,  /* symbols of its debug file -> elf_blob */
 	PARSE_PACKED, /* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
 	PARSE_IMAGE,  /* functions of a precompiled image -> image_table; further fds: assemblies */
-	PARSE_BUNDLE,	/* what is bundled into a program -> bundle_table */
-	PARSE_MAP,	/* what was added to a perf map -> map rows */
-	PARSE_MAP_NAME, /* the name of one entry of a perf map -> text */
-	PARSE_NAME,	/* takes apart a raw .NET name -> text */
-	PARSE_DEMANGLE, /* takes apart a C++ or Rust symbol -> text */
+	PARSE_BUNDLE, /* what is bundled into a program -> bundle_table */
+	PARSE_MAP,    /* what was added to a perf map -> map rows */
+	PARSE_NAMES, /* takes names apart -> name rows; a first fd: the perf map that some are in */
 };
 
 /* Wanted functions of one request. */
 #define PARSE_WANTED_MAX 512u
-/* Bytes of a raw name, cut there. */
-#define PARSE_NAME_BYTES 8192u
+/* Bytes of a raw name, cut there; and of the items of a PARSE_NAMES. */
+#define PARSE_NAME_BYTES  8192u
+#define PARSE_ITEMS_BYTES 49152u
+
+/* A name to be taken apart: items stand one after the other, each aligned to 8 bytes. */
+enum parse_name_kind {
+	NAME_DOTNET,   /* a raw .NET name, behind the item */
+	NAME_MANGLED,  /* a C++ or Rust symbol, behind the item */
+	NAME_MAP_LINE, /* in the perf map: the hit behind the item */
+};
+
+struct parse_item {
+	uint32_t kind; /* enum parse_name_kind */
+	uint32_t len;  /* of what is behind it */
+};
+
+/* What an item led to, in their order. */
+struct parse_named {
+	uint32_t reason; /* enum model_reason; REASON_NAMED = done */
+	uint32_t display, assembly, tier,
+		raw; /* in the text; raw without its tier tag: of map lines */
+	uint8_t is_stub, is_framework;
+	uint16_t rsvd;
+};
 
 struct parse_image {
 	uint64_t inside, bytes;			   /* where in the file; 0, 0 = all of it */
@@ -58,45 +78,34 @@ struct parse_request {
 			struct perfmap_cursor cursor;
 			uint64_t max_bytes;
 		} map;
-		struct perfmap_hit hit; /* MAP_NAME */
 		struct {
-			uint32_t len;
-			char raw[PARSE_NAME_BYTES];
-		} name; /* NAME, DEMANGLE */
+			uint32_t len, rsvd;
+			unsigned char bytes[PARSE_ITEMS_BYTES];
+		} items; /* NAMES */
 	};
 };
 
 struct parse_reply {
 	uint32_t reason; /* enum model_reason; REASON_NAMED = done */
-	union {
-		struct {
-			struct perfmap_cursor cursor;
-			struct perfmap_scanned scanned;
-			int32_t error; /* of the scan, -errno */
-		} map;
-		/* MAP_NAME, NAME, DEMANGLE; all end with a NUL. */
-		struct {
-			uint32_t raw_len; /* without its tier tag */
-			uint8_t is_stub, is_framework;
-			char display[PERFMAP_NAME_BYTES];
-			char assembly[PERFMAP_NAME_BYTES];
-			char tier[32];
-			char raw[PARSE_NAME_BYTES];
-		} name;
-	};
+	int32_t error;	 /* MAP: of the scan, -errno */
+	struct perfmap_cursor cursor;
+	struct perfmap_scanned scanned;
 };
 
 /* The worker's side (workers_do). */
 size_t parse_do(const void *request, size_t request_len, const int *fds, unsigned fd_cnt,
 		int result_fd, void *reply);
 
-/* Bytes of a request of that kind that are to be sent, and whether it has a result in memory. */
+/* Bytes of a request of that kind that are to be sent. */
 size_t parse_request_bytes(const struct parse_request *request);
-bool parse_has_result(const struct parse_request *request);
 
 /*
  * Rows of a PARSE_MAP result. Takes fd. Owned, or NULL with errno; rows are borrowed from it.
  */
 struct blob *parse_map_rows(int fd, size_t bytes, const struct perfmap_entry **ret_rows,
 			    size_t *ret_cnt);
+
+/* The same of a PARSE_NAMES result: rows, and the text that they point into. */
+struct blob *parse_named_rows(int fd, size_t bytes, const struct parse_named **ret_rows,
+			      size_t *ret_cnt, const char **ret_text, size_t *ret_text_len);
 #endif

@@ -143,26 +143,23 @@ uint32_t symbol_thunks(struct model *m)
 }
 
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
-		      const struct image_place *place, const struct parse_reply *name)
+		      const struct image_place *place, const struct name_parts *name)
 {
 	const char *base = entry_basename(site->path);
 	struct model_symbol symbol;
 	struct perfmap_name file;
 	char assembly[ENTRY_BYTES];
-	size_t len;
 
 	assembly_of_file(base, assembly, &file);
 	if (!name)
 		return symbol_offset(m, site, place ? place->start : site->offset, KIND_IMAGE,
 				     site->reason, !perfmap_is_framework(&file));
-	len = strlen(place->name);
 	symbol = (struct model_symbol){
-		.name = name->name.display,
-		.raw = model_string(m, place->name,
-				    name->name.raw_len < len ? name->name.raw_len : len),
-		.module = *name->name.assembly ? name->name.assembly : assembly,
+		.name = name->display,
+		.raw = name->raw,
+		.module = *name->assembly ? name->assembly : assembly,
 		.kind = KIND_IMAGE,
-		.application = !name->name.is_framework,
+		.application = !name->is_framework,
 	};
 	return model_symbol_get(m, &symbol);
 }

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "names/elf.h"
 #include "names/image_table.h"
-#include "names/parse.h"
+#include "names/name_cache.h"
 
 /* A place in a mapped file. */
 struct symbol_site {
@@ -48,7 +48,7 @@ bool symbol_is_version(const struct model_module *module, const struct image_tab
  * "System.Text.Json.dll+0x3a100", an offset in the file. place NULL: not known either.
  */
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
-		      const struct image_place *place, const struct parse_reply *name);
+		      const struct image_place *place, const struct name_parts *name);
 /* Why a function of an image has no name, from image_place.error. */
 enum model_reason symbol_unnamed_reason(const struct model_process *p, int err);
 /* Code between the functions of an image: thunks of calls to other images, helpers that load them. */

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/name_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/hash.h"
+
+/* Batches on their way; what is asked for beyond them waits until one is back. */
+#define BATCHES_MAX 64u
+/* Names of one batch. */
+#define BATCH_NAMES 1024u
+
+enum name_state { NAME_ASKED, NAME_KNOWN };
+
+/* By what it is: the name's bytes, or the entry's place in its map. */
+struct name {
+	uint64_t key[2];
+	enum name_state state;
+	uint32_t reason;
+	uint32_t display, assembly, tier, raw; /* in texts */
+	bool is_stub, is_framework;
+};
+
+/* What is asked for of one process. */
+struct batch {
+	uint32_t process;
+	bool sent;
+	int fd; /* of the map, owned, or -1 */
+	struct workers_job *job;
+	struct parse_request *request; /* until it is sent */
+	uint64_t keys[BATCH_NAMES][2];
+	uint32_t cnt;
+};
+
+struct name_cache {
+	struct asker *asker;
+	struct name *names;
+	size_t names_cnt, names_cap;
+	struct hash_index index;
+	char *texts;
+	size_t texts_len, texts_cap;
+	struct batch *batches[BATCHES_MAX];
+	unsigned batches_cnt;
+};
+
+struct name_cache *name_cache_new(struct asker *asker)
+{
+	struct name_cache *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->asker = asker;
+	return c;
+}
+
+static void batch_free(struct name_cache *c, struct batch *b)
+{
+	workers_job_free(c->asker->workers, b->job);
+	cleanup_close(&b->fd);
+	free(b->request);
+	free(b);
+}
+
+void name_cache_free(struct name_cache *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < c->batches_cnt; i++)
+		batch_free(c, c->batches[i]);
+	free(c->names);
+	free(c->texts);
+	hash_clear(&c->index);
+	free(c);
+}
+
+/* --- what is known ----------------------------------------------------------------------------- */
+
+static bool name_equal(const void *owner, uint32_t row, const void *key)
+{
+	return !memcmp(((const struct name_cache *)owner)->names[row].key, key,
+		       sizeof(((struct name *)0)->key));
+}
+
+static struct name *find(const struct name_cache *c, const uint64_t key[2])
+{
+	uint32_t row = hash_find(&c->index, hash_pair(key[0], key[1]), name_equal, c, key);
+
+	return row == HASH_NONE ? NULL : &c->names[row];
+}
+
+static struct name *add(struct name_cache *c, const uint64_t key[2])
+{
+	if (GROW(c->names, c->names_cnt, c->names_cap) ||
+	    hash_add(&c->index, hash_pair(key[0], key[1]), (uint32_t)c->names_cnt))
+		return NULL;
+	c->names[c->names_cnt] = (struct name){.key = {key[0], key[1]}};
+	return &c->names[c->names_cnt++];
+}
+
+size_t name_cache_bytes(const struct name_cache *c)
+{
+	return c->texts_cap + c->names_cap * sizeof(*c->names);
+}
+
+/* Those that are asked for stay so: their answers come. */
+static void forget_known(struct name_cache *c)
+{
+	size_t kept = 0;
+
+	hash_clear(&c->index);
+	for (size_t i = 0; i < c->names_cnt; i++) {
+		if (c->names[i].state != NAME_ASKED)
+			continue;
+		c->names[kept] = c->names[i];
+		if (!hash_add(&c->index, hash_pair(c->names[i].key[0], c->names[i].key[1]),
+			      (uint32_t)kept))
+			kept++;
+	}
+	c->names_cnt = kept;
+	c->texts_len = 0;
+}
+
+static uint32_t keep_text(struct name_cache *c, const char *s)
+{
+	size_t len = strlen(s) + 1, at = c->texts_len;
+
+	while (c->texts_cap - c->texts_len < len) {
+		size_t cap = c->texts_cap ? c->texts_cap * 2 : 65536;
+		char *p = realloc(c->texts, cap);
+
+		if (!p)
+			return UINT32_MAX;
+		c->texts = p;
+		c->texts_cap = cap;
+	}
+	memcpy(c->texts + at, s, len);
+	c->texts_len += len;
+	return (uint32_t)at;
+}
+
+static const char *text_at(const struct name_cache *c, uint32_t at)
+{
+	return at < c->texts_len ? c->texts + at : "";
+}
+
+static void give_parts(const struct name_cache *c, const struct name *name,
+		       struct name_parts *parts)
+{
+	*parts = (struct name_parts){
+		.display = text_at(c, name->display),
+		.assembly = text_at(c, name->assembly),
+		.tier = text_at(c, name->tier),
+		.raw = text_at(c, name->raw),
+		.is_stub = name->is_stub,
+		.is_framework = name->is_framework,
+	};
+}
+
+/* --- asking ------------------------------------------------------------------------------------ */
+
+static struct batch *batch_of(struct name_cache *c, uint32_t process, size_t bytes)
+{
+	struct batch *b;
+
+	for (unsigned i = 0; i < c->batches_cnt; i++) {
+		b = c->batches[i];
+		if (b->process == process && !b->sent && b->cnt < BATCH_NAMES &&
+		    b->request->items.len + bytes <= PARSE_ITEMS_BYTES)
+			return b;
+	}
+	if (c->batches_cnt == BATCHES_MAX)
+		return NULL;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->request = calloc(1, sizeof(*b->request));
+	if (!b->request) {
+		free(b);
+		return NULL;
+	}
+	b->request->kind = PARSE_NAMES;
+	b->process = process;
+	b->fd = -1;
+	c->batches[c->batches_cnt++] = b;
+	return b;
+}
+
+/* Adds an item to what is asked for. False: there is no room now. */
+static bool ask(struct name_cache *c, uint32_t process, const uint64_t key[2],
+		const struct parse_item *item, const void *bytes, int fd)
+{
+	size_t padded = sizeof(*item) + ((item->len + 7u) & ~(size_t)7);
+	struct batch *b = batch_of(c, process, padded);
+	unsigned char *to;
+
+	if (!b)
+		return false;
+	if (fd >= 0 && b->fd < 0) {
+		b->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (b->fd < 0)
+			return false;
+	}
+	if (!add(c, key))
+		return false;
+	to = b->request->items.bytes + b->request->items.len;
+	memcpy(to, item, sizeof(*item));
+	memcpy(to + sizeof(*item), bytes, item->len);
+	b->request->items.len += (uint32_t)padded;
+	memcpy(b->keys[b->cnt++], key, sizeof(b->keys[0]));
+	return true;
+}
+
+static enum model_reason get(struct name_cache *c, uint32_t process, const uint64_t key[2],
+			     const struct parse_item *item, const void *bytes, int fd,
+			     struct name_parts *ret_parts)
+{
+	struct name *name = find(c, key);
+
+	if (name && name->state == NAME_KNOWN) {
+		if (!name->reason)
+			give_parts(c, name, ret_parts);
+		return (enum model_reason)name->reason;
+	}
+	if (!name)
+		ask(c, process, key, item, bytes, fd);
+	c->asker->deferred++;
+	return REASON_PENDING;
+}
+
+enum model_reason name_cache_text(struct name_cache *c, uint32_t process, enum parse_name_kind kind,
+				  const char *raw, struct name_parts *ret_parts)
+{
+	struct parse_item item = {.kind = kind, .len = (uint32_t)strnlen(raw, PARSE_NAME_BYTES)};
+	/* Two hashes: a name that another one's is given for would have to meet both. */
+	uint64_t key[2] = {hash_bytes(raw, item.len), 0};
+
+	key[1] = hash_pair(key[0] ^ item.len, kind) ^
+		 hash_bytes(raw + item.len / 2, item.len - item.len / 2);
+	return get(c, process, key, &item, raw, -1, ret_parts);
+}
+
+enum model_reason name_cache_line(struct name_cache *c, uint32_t process,
+				  const struct perfmap_hit *hit, int fd,
+				  struct name_parts *ret_parts)
+{
+	struct parse_item item = {.kind = NAME_MAP_LINE, .len = sizeof(*hit)};
+	uint64_t key[2] = {hash_pair(hit->start, (uint64_t)process << 32 | hit->offset),
+			   hash_pair(hit->check, (uint64_t)hit->length << 32 | hit->size_bytes)};
+	struct perfmap_hit asked = *hit;
+
+	/* What is not of the line itself. */
+	asked.seen_ns = 0;
+	asked.later = false;
+	return get(c, process, key, &item, &asked, fd, ret_parts);
+}
+
+/* --- answers ----------------------------------------------------------------------------------- */
+
+static void keep_row(struct name_cache *c, const uint64_t key[2], const struct parse_named *row,
+		     const char *text, size_t text_len)
+{
+	struct name *name = find(c, key);
+
+	if (!name)
+		return;
+	name->state = NAME_KNOWN;
+	name->reason = row->reason < REASON_CNT ? row->reason : REASON_LIMIT;
+	if (name->reason)
+		return;
+	name->display = keep_text(c, row->display < text_len ? text + row->display : "");
+	name->assembly = keep_text(c, row->assembly < text_len ? text + row->assembly : "");
+	name->tier = keep_text(c, row->tier < text_len ? text + row->tier : "");
+	name->raw = keep_text(c, row->raw < text_len ? text + row->raw : "");
+	name->is_stub = row->is_stub;
+	name->is_framework = row->is_framework;
+}
+
+/* None of them came: they say nothing for that reason, or are asked for again. */
+static void fail(struct name_cache *c, const struct batch *b, enum model_reason reason)
+{
+	for (uint32_t i = 0; i < b->cnt; i++) {
+		struct name *name = find(c, b->keys[i]);
+
+		if (!name || name->state != NAME_ASKED)
+			continue;
+		name->state = NAME_KNOWN;
+		name->reason = reason;
+	}
+}
+
+static void take(struct name_cache *c, struct batch *b)
+{
+	const struct parse_named *rows = NULL;
+	const char *text = NULL;
+	size_t bytes, cnt = 0, text_len = 0;
+	struct blob *blob = NULL;
+	int fd = workers_job_take_result(b->job, &bytes);
+
+	if (fd >= 0)
+		blob = parse_named_rows(fd, bytes, &rows, &cnt, &text, &text_len);
+	if (name_cache_bytes(c) > NAME_CACHE_BYTES)
+		forget_known(c);
+	for (size_t i = 0; i < cnt && i < b->cnt; i++)
+		keep_row(c, b->keys[i], &rows[i], text, text_len);
+	blob_free(blob);
+	fail(c, b, REASON_FILE_MALFORMED);
+}
+
+static void send(struct name_cache *c, const struct model *m, struct batch *b)
+{
+	b->job = asker_job_new(c->asker, m, b->process, b->request);
+	b->sent = true;
+	if (!b->job)
+		return;
+	if (b->fd >= 0)
+		workers_job_give(b->job, take_fd(&b->fd));
+	free(take_ptr(&b->request));
+	asker_job_begin(c->asker, b->job, true);
+}
+
+/* Returns whether the batch has ended. */
+static bool advance(struct name_cache *c, const struct model *m, struct batch *b, bool wait)
+{
+	const struct parse_reply *reply;
+	enum model_reason reason = REASON_LIMIT;
+
+	if (!b->sent)
+		send(c, m, b);
+	if (b->job && !wait && workers_job_error(b->job) == -EINPROGRESS)
+		return false;
+	if (b->job)
+		reason = asker_job_wait(c->asker, b->job, asker_party(c->asker, m, b->process),
+					&reply);
+	if (reason == REASON_PENDING)
+		return false;
+	if (reason)
+		fail(c, b, reason);
+	else
+		take(c, b);
+	asker_job_end(c->asker, b->process, take_ptr(&b->job));
+	return true;
+}
+
+bool name_cache_flush(struct name_cache *c, const struct model *m, bool wait)
+{
+	bool any = false;
+
+	/* All are on their way before one is waited for. */
+	for (unsigned i = 0; i < c->batches_cnt; i++)
+		if (!c->batches[i]->sent)
+			send(c, m, c->batches[i]);
+	for (unsigned i = 0; i < c->batches_cnt;) {
+		struct batch *b = c->batches[i];
+
+		if (!advance(c, m, b, wait)) {
+			i++;
+			continue;
+		}
+		any = true;
+		batch_free(c, b);
+		c->batches[i] = c->batches[--c->batches_cnt];
+	}
+	return any;
+}
+
+size_t name_cache_waiting(const struct name_cache *c)
+{
+	size_t cnt = 0;
+
+	for (unsigned i = 0; i < c->batches_cnt; i++)
+		cnt += c->batches[i]->cnt;
+	return cnt;
+}
