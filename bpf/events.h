@@ -223,7 +223,7 @@ struct endpoint {
 	__u16 port;
 	__u8 family; /* AF_INET, AF_INET6 */
 	__u8 protocols;
-	__u32 pad;
+	__u32 turn;    /* another one each time that the row is given back */
 	__u64 slow_ns; /* T: the threshold that slow and very_slow are counted by */
 
 	__u64 connections; /* first data of a connection, or its first answer */
@@ -241,10 +241,43 @@ struct endpoint {
 	__u64 slow;		     /* answered after more than T ... */
 	__u64 very_slow;	     /* ... of these, more than 4 T */
 	__u32 times[RESPONSE_SLOTS]; /* of answered, modulo 2^32 */
-	__u64 pad2;
+	__u64 cgroup_id; /* to which it is charged: of the process, by the cpu controller */
 };
 
 #define ENDPOINTS_MAX 4096
+
+/*
+ * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup has
+ * at most so many, a process in it so many, and neither takes more than half of what is left to those
+ * above it. Who comes late then still finds some.
+ */
+#define ENDPOINTS_OF_CGROUP  1024
+#define ENDPOINTS_OF_PROCESS 256
+
+/* Who holds how many: key of the map `shares`, whose values are counts. */
+enum share_kind {
+	SHARE_CGROUP = 1,
+	SHARE_PROCESS = 2,
+	/* The same, of sockets that listened when the session began (map `listening`). */
+	SHARE_CGROUP_EARLIER = 3,
+	SHARE_PROCESS_EARLIER = 4,
+};
+
+struct share_key {
+	__u64 id;   /* of the cgroup, or the start of the process */
+	__u32 tgid; /* 0 of a cgroup */
+	__u32 kind; /* enum share_kind */
+};
+
+/* A process: key of the map `refused`, whose values count requests that found no row. */
+struct refused_key {
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 pad;
+};
+
+/* Processes that are told by name at a time. */
+#define REFUSED_MAX 1024
 
 #define SOCKET_LISTENS	0x1
 #define SOCKET_ACCEPTED 0x2 /* a process holds it; else it waits in the accept queue */
@@ -294,10 +327,12 @@ enum loss_cause {
 	LOSS_OWN_SHARED = 10,	 /* waits whose "behind own threads" is uncertain: two processes
 				 * share a slot of the table of run times */
 	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
-	LOSS_ENDPOINTS = 12,	 /* requests of endpoints beyond ENDPOINTS_MAX */
-	LOSS_SOCKET_ALLOC = 13,	 /* no memory for the state of a socket */
+	LOSS_ENDPOINTS = 12, /* requests that found no row of endpoints: see ENDPOINTS_OF_PROCESS */
+	LOSS_SOCKET_ALLOC = 13, /* no memory for the state of a socket */
 	LOSS_ARRIVAL_UNSEEN =
 		14,	      /* an answer whose request was not seen to arrive: no time is known */
+	LOSS_LISTENING = 15,  /* sockets that listened at the start, beyond the same shares: the
+			       * connections that they had by then are not followed */
 	LOSS_KERNEL_CNT = 16, /* size of the map; causes of the user side start here */
 };
 
@@ -310,4 +345,6 @@ _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cac
 _Static_assert(sizeof(struct endpoint) == 576, "endpoint");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
+_Static_assert(sizeof(struct share_key) == 16, "share_key");
+_Static_assert(sizeof(struct refused_key) == 16, "refused_key");
 #endif

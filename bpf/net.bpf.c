@@ -12,8 +12,12 @@ struct connection_map connections SEC(".maps");
 struct endpoint_map endpoints SEC(".maps");
 struct row_map rows SEC(".maps");
 struct free_row_map free_rows SEC(".maps");
+struct share_map shares SEC(".maps");
+struct refused_map refused SEC(".maps");
 
 __u32 rows_taken = 0;
+__u32 rows_held = 0;
+__u32 earlier_held = 0;
 
 const volatile __u16 slow_ports[SLOW_PORTS_MAX];
 const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
@@ -39,22 +43,33 @@ static __always_inline void listen_begins(struct sock *sk)
 
 	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
 	if (c)
-		own_listener(c, sk, bpf_get_current_pid_tgid() >> 32, current_start_ns());
+		own_listener(c, sk, holder_of(bpf_get_current_task_btf()));
 	else
 		count_loss(LOSS_SOCKET_ALLOC);
+}
+
+/* What of it was not counted yet will not be: there is no row. */
+static __always_inline void lose(struct connection *c)
+{
+	c->uncounted = c->early = 0;
+	if (__sync_lock_test_and_set(&c->early_ns, 0))
+		refuse(c);
+	if (__sync_lock_test_and_set(&c->begun_ns, 0))
+		refuse(c);
 }
 
 /* The connection will not be answered any more. */
 static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct endpoint *e = any_row_of(c);
+	struct endpoint *e = row_of(c);
 
 	if (!tp || is_path(tp))
 		return;
+	if (!e && (c->begun_ns || c->early_ns))
+		e = any_row_of(c);
 	if (!e) {
-		if (__sync_lock_test_and_set(&c->begun_ns, 0))
-			count_loss(LOSS_ENDPOINTS);
+		lose(c);
 		return;
 	}
 	flush_bytes(c, e, tp);
@@ -185,7 +200,6 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb)
 	struct connection *c = connection_of(sk);
 	struct segment segment;
 	struct tcp_sock *tp;
-	struct endpoint *e;
 	bool first;
 
 	if (!c)
@@ -196,11 +210,8 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
-	if (c->early_ns) {
-		e = any_row_of(c);
-		if (e && bpf_ktime_get_ns() > c->early_at_ns + EARLY_MOST_NS)
-			count_early(c, e, tp);
-	}
+	if (c->early_ns && is_early_long(c))
+		settle_early(c, tp);
 	if (c->begun_ns && has_answer(c, tp))
 		finish_early(c, tp, answered_ns(c, tp));
 	/* Nothing, or old data, sent again. */
@@ -249,8 +260,7 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 	catch_up(c, tp, bytes);
 	e = adopt(c);
 	if (!e) {
-		if (__sync_lock_test_and_set(&c->begun_ns, 0))
-			count_loss(LOSS_ENDPOINTS);
+		lose(c);
 		return;
 	}
 	ADD(e->sent_bytes, bytes);

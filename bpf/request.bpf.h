@@ -11,9 +11,9 @@
 #include "compat.bpf.h"
 #include "response_slot.h"
 
-/* Processes with a row of their own for one listening socket; what more there are (a process for each
+/* Processes with a row of their own for one listening socket, beside the one that listens; what more there are (a process for each
  * connection) is counted in the row of the one that listens. */
-#define WORKERS_MAX 256
+#define WORKERS_MAX 255
 
 struct connection {
 	/* What each request touches comes first: with the kernel's word before it, one line of the cache. */
@@ -22,8 +22,8 @@ struct connection {
 	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
 	__u32 begun_seq; /* where the answer to the request will begin */
 	__u32 owner; /* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
-	__u32 row;     /* of owner, and 1; 0 = not looked up */
-	__u32 home;    /* row of the process that listens, and 1; 0 = there is none */
+	__u32 row;     /* where it is counted, and 1; 0 = not looked up, or there is none */
+	__u32 home;    /* tgid of who listens, or listened when it came; 0 = not known */
 	__u32 joined;  /* not yet counted */
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
 	/* Bytes of their own, since they have several writers. */
@@ -35,14 +35,21 @@ struct connection {
 	__u8 listens;	/* perhaps: the state of a socket that listens, or a fresh copy of it */
 	__u8 family;
 	__u16 port;
-	__u16 pad;
+	__u8 owned; /* owner has sent, or was found to hold it */
+	__u8 pad;
 	__u64 listener; /* cookie of the listening socket */
 	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 owner_start_ns;
-	__u64 early_at_ns; /* when early_ns was told */
 	__u32 netns;
-	__u32 pad2;
+	__u32 early_at; /* when early_ns was told, in units of EARLY_UNIT_SHIFT */
+	/* Of the process that listens. */
+	__u64 home_start_ns;
+	__u64 home_cgroup_id;
+	__u8 address[16]; /* that it listens at, as in struct endpoint */
 };
+
+/* Each connection has one: with the two words that the kernel puts before it, three lines of the cache. */
+_Static_assert(sizeof(struct connection) == 120, "connection");
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
  * start; the kernel clones it to each connection that they accept. Freed with the socket. Defined in
@@ -69,7 +76,7 @@ struct listening_key {
 };
 
 /* Address -> the state that connections to it get which are older than the session. Written and read at the
- * start only. Size: as many as there are rows. Defined in sockets.bpf.c. */
+ * start only, by shares as rows are. Size: as many as there are rows. Defined in sockets.bpf.c. */
 struct listening_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ENDPOINTS_MAX);
@@ -122,6 +129,33 @@ extern struct free_row_map free_rows SEC(".maps");
 /* Rows that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 rows_taken;
 
+/* Who holds how many rows. Counted up where a row is taken; the user side counts the rows themselves every two
+ * seconds, puts the figures right and takes away those of nobody. Size: of each row a process and a cgroup, twice,
+ * since those of rows that were given back stay until that look; and as many that hold sockets of the start.
+ * Defined in net.bpf.c. */
+struct share_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 6 * ENDPOINTS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct share_key);
+	__type(value, __u32);
+};
+extern struct share_map shares SEC(".maps");
+
+/* Process -> its requests that found no row. Written where one is refused; the user side takes all of it once
+ * a slice. Processes beyond its size are counted in losses alone. Defined in net.bpf.c. */
+struct refused_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REFUSED_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct refused_key);
+	__type(value, __u64);
+};
+extern struct refused_map refused SEC(".maps");
+
+/* Of all cgroups together: rows, as shares has them, and sockets of the start. Defined in net.bpf.c. */
+extern __u32 rows_held, earlier_held;
+
 /* T, and that of some ports; set before load. */
 #define SLOW_PORTS_MAX 16
 extern const volatile __u16 slow_ports[SLOW_PORTS_MAX];
@@ -146,21 +180,97 @@ static __always_inline struct endpoint *row_at(__u32 row_and_1)
 	return row_and_1 ? bpf_map_lookup_elem(&endpoints, &row) : NULL;
 }
 
-/* A row that a connection remembers, if it was not given to another listener meanwhile. */
-static __always_inline struct endpoint *row_of(const struct connection *c, __u32 row_and_1)
+/* The row that a connection remembers, if it was not given to somebody else meanwhile. */
+static __always_inline struct endpoint *row_of(const struct connection *c)
 {
-	struct endpoint *e = row_at(row_and_1);
+	struct endpoint *e = row_at(c->row);
 
-	return e && e->listener == c->listener ? e : NULL;
+	if (!e || e->listener != c->listener)
+		return NULL;
+	return e->tgid == c->owner || e->tgid == c->home ? e : NULL;
 }
 
-/* Of who serves it, else of who listened when it came. */
-static __always_inline struct endpoint *any_row_of(const struct connection *c)
-{
-	struct endpoint *e = row_of(c, c->row);
+/* --- who may have a row ---------------------------------------------------------------------- */
 
-	return e ?: row_of(c, c->home);
+/* A process, and what it is charged to. */
+struct holder {
+	__u32 tgid;
+	__u64 start_ns;
+	__u64 cgroup_id;
+};
+
+static __always_inline struct holder holder_of(struct task_struct *task)
+{
+	return (struct holder){
+		.tgid = task->tgid,
+		.start_ns = task->group_leader->start_boottime,
+		.cgroup_id = compat_cgroup_id(task),
+	};
 }
+
+static __always_inline struct holder home_of(const struct connection *c)
+{
+	return (struct holder){
+		.tgid = c->home,
+		.start_ns = c->home_start_ns,
+		.cgroup_id = c->home_cgroup_id,
+	};
+}
+
+/* Whether who holds so many may have one more, if those above hold so many of theirs. */
+static __always_inline bool is_fair(__u32 held, __u32 most, __u32 above, __u32 above_most)
+{
+	return held < most && above < above_most && 2 * held < above_most - above;
+}
+
+static __always_inline void count_share(const struct share_key *key, __u32 *held)
+{
+	__u32 one = 1;
+
+	if (held)
+		ADD(*held, 1);
+	else if (bpf_map_update_elem(&shares, key, &one, BPF_NOEXIST)) {
+		held = bpf_map_lookup_elem(&shares, key);
+		if (held)
+			ADD(*held, 1);
+	}
+}
+
+/* One more for that process, of the kind of a cgroup's, if it and its cgroup may have it. Two CPUs may take one
+ * too many at a time. */
+static __always_inline bool take_share(const struct holder *holder, __u32 kind, __u32 *all)
+{
+	struct share_key cgroup = {.id = holder->cgroup_id, .kind = kind};
+	struct share_key process = {.id = holder->start_ns, .tgid = holder->tgid, .kind = kind + 1};
+	__u32 *of_cgroup = bpf_map_lookup_elem(&shares, &cgroup), *of_process;
+	__u32 cgroup_cnt = of_cgroup ? *of_cgroup : 0;
+
+	if (!is_fair(cgroup_cnt, ENDPOINTS_OF_CGROUP, *all, ENDPOINTS_MAX))
+		return false;
+	of_process = bpf_map_lookup_elem(&shares, &process);
+	if (!is_fair(of_process ? *of_process : 0, ENDPOINTS_OF_PROCESS, cgroup_cnt,
+		     ENDPOINTS_OF_CGROUP))
+		return false;
+	count_share(&process, of_process);
+	count_share(&cgroup, of_cgroup);
+	ADD(*all, 1);
+	return true;
+}
+
+/* A request is not counted, since there is no row for it. */
+static __always_inline void refuse(const struct connection *c)
+{
+	struct refused_key key = {.start_ns = c->owner_start_ns, .tgid = c->owner};
+	__u64 *cnt = bpf_map_lookup_elem(&refused, &key), one = 1;
+
+	count_loss(LOSS_ENDPOINTS);
+	if (cnt)
+		ADD(*cnt, 1);
+	else if (c->owner)
+		bpf_map_update_elem(&refused, &key, &one, BPF_NOEXIST);
+}
+
+/* --- the rows -------------------------------------------------------------------------------- */
 
 /* How many processes serve this listener by now; ret is the count before. */
 static __always_inline __u32 count_worker(__u64 listener, bool add)
@@ -188,55 +298,81 @@ static __always_inline __u32 take_row(void)
 	return __sync_fetch_and_add(&rows_taken, 1);
 }
 
-/*
- * Takes a new row for that process, and 1; 0 = there is none. Two CPUs may come for the same one at a
- * time: who put the key there fills the row, the other one goes without, once.
- */
-static __noinline __u32 new_row(struct connection *c, __u32 tgid, __u64 start_ns)
-{
-	struct row_key key = {};
-	__u32 none = ROW_NONE, *value, row;
-	struct endpoint *e, *home;
-
-	if (!c)
-		return 0;
-	key.listener = c->listener;
-	key.tgid = tgid;
-	if (count_worker(c->listener, false) >= WORKERS_MAX)
-		return c->home;
-	row = take_row();
-	e = bpf_map_lookup_elem(&endpoints, &row);
-	if (!e)
-		return 0;
-	if (bpf_map_update_elem(&rows, &key, &none, BPF_NOEXIST)) {
-		bpf_map_push_elem(&free_rows, &row, 0);
-		return 0;
-	}
-	e->process_start_ns = start_ns;
-	e->tgid = tgid;
-	e->netns = c->netns;
-	e->port = c->port;
-	e->family = c->family;
-	e->slow_ns = slow_ns_of(c->port);
-	home = row_of(c, c->home);
-	if (home)
-		__builtin_memcpy(e->address, home->address, sizeof(e->address));
-	barrier();
-	WRITE_ONCE(e->listener, c->listener);
-	value = bpf_map_lookup_elem(&rows, &key);
-	if (value)
-		*value = row;
-	count_worker(c->listener, true);
-	return row + 1;
-}
-
-/* Row of a process, and 1; 0 = there is none. */
-static __always_inline __u32 find_row(struct connection *c, __u32 tgid, __u64 start_ns)
+/* Of a process that has one, and 1; else 0. */
+static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 {
 	struct row_key key = {.listener = c->listener, .tgid = tgid};
 	__u32 *value = bpf_map_lookup_elem(&rows, &key);
 
-	return value ? *value + 1 : new_row(c, tgid, start_ns);
+	return value ? *value + 1 : 0;
+}
+
+/*
+ * Takes a new row for that process, and 1; 0 = there is none. Two CPUs may come for the same one at a
+ * time: the one that is late with the key takes the row of the other. Its share is put right by the user side.
+ */
+static __noinline __u32 new_row(struct connection *c, struct holder *holder)
+{
+	struct row_key key = {};
+	struct endpoint *e;
+	__u32 row;
+
+	if (!c || !holder || !take_share(holder, SHARE_CGROUP, &rows_held))
+		return 0;
+	key.listener = c->listener;
+	key.tgid = holder->tgid;
+	row = take_row();
+	e = bpf_map_lookup_elem(&endpoints, &row);
+	if (!e)
+		return 0;
+	e->process_start_ns = holder->start_ns;
+	e->tgid = holder->tgid;
+	e->cgroup_id = holder->cgroup_id;
+	e->netns = c->netns;
+	e->port = c->port;
+	e->family = c->family;
+	e->slow_ns = slow_ns_of(c->port);
+	__builtin_memcpy(e->address, c->address, sizeof(e->address));
+	barrier();
+	WRITE_ONCE(e->listener, c->listener);
+	if (bpf_map_update_elem(&rows, &key, &row, BPF_NOEXIST)) {
+		WRITE_ONCE(e->listener, 0);
+		bpf_map_push_elem(&free_rows, &row, 0);
+		return known_row(c, holder->tgid);
+	}
+	count_worker(c->listener, true);
+	return row + 1;
+}
+
+/* Of who listens, taken where it has none; and 1, 0 = there is none. */
+static __always_inline __u32 home_row(struct connection *c)
+{
+	struct holder home = home_of(c);
+	__u32 row = known_row(c, c->home);
+
+	return row || !c->home ? row : new_row(c, &home);
+}
+
+/* Of a process that has none yet. What it may not have is counted with who listens. */
+static __always_inline __u32 make_row(struct connection *c, struct holder holder)
+{
+	__u32 row = 0;
+
+	if (holder.tgid == c->home || count_worker(c->listener, false) < WORKERS_MAX)
+		row = new_row(c, &holder);
+	return row || holder.tgid == c->home ? row : home_row(c);
+}
+
+/* Where it is counted although nobody may have sent on it. */
+static __always_inline struct endpoint *any_row_of(struct connection *c)
+{
+	struct endpoint *e = row_of(c);
+
+	if (!e) {
+		c->row = (c->owned ? known_row(c, c->owner) : 0) ?: home_row(c);
+		e = row_of(c);
+	}
+	return e;
 }
 
 /* The unanswered request, if that was not done where it began. */
@@ -248,24 +384,20 @@ static __always_inline void count_begun(struct connection *c, struct endpoint *e
 	}
 }
 
-static __always_inline __u64 current_start_ns(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return task->group_leader->start_boottime;
-}
-
-/* The current process sends on the socket. Without a row left for it, it is counted with the one that listens. */
+/* The current process sends on the socket. */
 static __always_inline struct endpoint *adopt(struct connection *c)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct endpoint *e = c->owner == tgid ? row_of(c, c->row) : NULL;
+	struct endpoint *e = c->owner == tgid ? row_of(c) : NULL;
+	struct task_struct *task;
 
 	if (!e) {
+		task = bpf_get_current_task_btf();
 		c->owner = tgid;
-		c->owner_start_ns = current_start_ns();
-		c->row = find_row(c, tgid, c->owner_start_ns);
-		e = any_row_of(c);
+		c->owned = 1;
+		c->owner_start_ns = task->group_leader->start_boottime;
+		c->row = known_row(c, tgid) ?: make_row(c, holder_of(task));
+		e = row_of(c);
 	}
 	count_begun(c, e);
 	return e;
@@ -292,18 +424,13 @@ static __always_inline struct connection state_of_listener(struct sock *sk)
 }
 
 /* That process listens there. */
-static __always_inline void own_listener(struct connection *c, struct sock *sk, __u32 tgid,
-					 __u64 start_ns)
+static __always_inline void own_listener(struct connection *c, struct sock *sk,
+					 struct holder holder)
 {
-	struct endpoint *e;
-
-	c->owner = tgid;
-	c->owner_start_ns = start_ns;
-	c->home = 0;
-	c->home = find_row(c, tgid, start_ns);
-	e = row_of(c, c->home);
-	if (e)
-		read_address(e->address, sk);
+	c->owner = c->home = holder.tgid;
+	c->owner_start_ns = c->home_start_ns = holder.start_ns;
+	c->home_cgroup_id = holder.cgroup_id;
+	read_address(c->address, sk);
 }
 
 /* A connection with several paths (MPTCP), of which this is one. */
@@ -376,7 +503,7 @@ static __always_inline void count_answer(struct endpoint *e, __u64 time_ns)
 /* now: when its data came; sent: bytes that were written since. */
 static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u64 now, __u32 sent)
 {
-	struct endpoint *e = row_of(c, c->row);
+	struct endpoint *e = row_of(c);
 
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
@@ -423,11 +550,23 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
  * client, or is of a kind that is not seen: sendfile before 6.3), or another one follows, it counts for the one
  * that listens.
  */
-#define EARLY_MOST_NS 100000000
+#define EARLY_UNIT_SHIFT 20 /* 1.05 ms */
+#define EARLY_MOST	 95 /* of these */
+
+/* What was answered early is not to wait for its send any longer. */
+static __always_inline void settle_early(struct connection *c, struct tcp_sock *tp)
+{
+	struct endpoint *e = any_row_of(c);
+
+	if (e)
+		count_early(c, e, tp);
+	else if (__sync_lock_test_and_set(&c->early_ns, 0))
+		refuse(c);
+}
 
 static __always_inline void finish_early(struct connection *c, struct tcp_sock *tp, __u64 now)
 {
-	struct endpoint *e = row_of(c, c->row), *home;
+	struct endpoint *e = row_of(c);
 	__u64 begun;
 
 	if (e) {
@@ -438,13 +577,17 @@ static __always_inline void finish_early(struct connection *c, struct tcp_sock *
 	begun = __sync_lock_test_and_set(&c->begun_ns, 0);
 	if (!begun)
 		return;
-	home = row_of(c, c->home);
-	if (home)
-		count_early(c, home, tp);
+	if (c->early_ns)
+		settle_early(c, tp);
 	c->early = 1;
 	c->uncounted = 0;
-	c->early_at_ns = now;
+	c->early_at = now >> EARLY_UNIT_SHIFT;
 	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
+}
+
+static __always_inline bool is_early_long(const struct connection *c)
+{
+	return (__u32)(bpf_ktime_get_ns() >> EARLY_UNIT_SHIFT) - c->early_at > EARLY_MOST;
 }
 
 /* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the

@@ -14,6 +14,8 @@ __u64 sockets_found = 0;
 /* Whose listening sockets are given to another process that holds them, since it is gone; 0 = nobody's. Set
  * before a pass. */
 __u32 gone_owner = 0;
+/* find_owners notes who listens where, for find_connections. Set before a pass. */
+__u32 notes_listening = 0;
 /* What a pass of find_held is for: connections, else who listens. Set before it. */
 __u32 held_connections = 0;
 
@@ -51,9 +53,14 @@ static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
 static __always_inline void note_listening(struct sock *sk, struct connection *c)
 {
 	struct listening_key key = key_of(sk, c->netns);
+	struct holder home = home_of(c);
 
-	if (bpf_map_update_elem(&listening, &key, c, BPF_ANY))
-		count_loss(LOSS_ENDPOINTS);
+	/* Several sockets may share an address. */
+	if (!bpf_map_lookup_elem(&listening, &key) &&
+	    !take_share(&home, SHARE_CGROUP_EARLIER, &earlier_held))
+		count_loss(LOSS_LISTENING);
+	else if (bpf_map_update_elem(&listening, &key, c, BPF_ANY))
+		count_loss(LOSS_LISTENING);
 }
 
 /* State for a socket that listens. */
@@ -66,7 +73,6 @@ static __always_inline void take_listener(struct sock *sk)
 		count_loss(LOSS_SOCKET_ALLOC);
 		return;
 	}
-	note_listening(sk, c);
 	__sync_fetch_and_add(&sockets_found, 1);
 }
 
@@ -212,7 +218,6 @@ int find_owners(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct connection *c;
-	__u64 start_ns;
 	struct sock *sk;
 
 	sk = sock_of(ctx->file);
@@ -221,18 +226,19 @@ int find_owners(struct bpf_iter__task_file *ctx)
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c)
 		return 0;
-	start_ns = task->group_leader->start_boottime;
 	if (sk->__sk_common.skc_state == TCP_LISTEN) {
 		if (!c->owner || c->owner == gone_owner) {
-			own_listener(c, sk, task->tgid, start_ns);
-			note_listening(sk, c);
+			own_listener(c, sk, holder_of(task));
+			if (notes_listening)
+				note_listening(sk, c);
 		}
-	} else if (!c->row) {
+	} else if (!c->owned) {
 		c->owner = task->tgid;
-		c->owner_start_ns = start_ns;
-		c->row = find_row(c, task->tgid, start_ns);
+		c->owned = 1;
+		c->owner_start_ns = task->group_leader->start_boottime;
+		c->row = known_row(c, task->tgid) ?: make_row(c, holder_of(task));
 		if (!c->earlier)
-			count_begun(c, row_of(c, c->row));
+			count_begun(c, row_of(c));
 	}
 	return 0;
 }
@@ -244,12 +250,12 @@ int find_owners(struct bpf_iter__task_file *ctx)
 static __always_inline bool is_unsure(const struct connection *c, struct tcp_sock *tp)
 {
 	__u8 protocols = c->protocol;
-	struct endpoint *e;
+	const struct endpoint *e;
 
 	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
 		return true;
-	e = any_row_of(c);
-	if (!protocols && e)
+	e = protocols ? NULL : row_of(c) ?: row_at(known_row(c, c->home));
+	if (e)
 		protocols = e->protocols;
 	return protocols == PROTOCOL_OTHER;
 }
@@ -268,7 +274,7 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	if (!event->begun_ns && !c->arrived && payload_received(tp))
 		event->begun_ns = c->ready_ns;
 	if (sk->sk_socket)
-		event->flags |= c->row ? SOCKET_ACCEPTED : SOCKET_ACCEPTED | SOCKET_UNOWNED;
+		event->flags |= c->owned ? SOCKET_ACCEPTED : SOCKET_ACCEPTED | SOCKET_UNOWNED;
 	if (c->earlier)
 		event->flags |= SOCKET_EARLIER;
 	if (is_unsure(c, tp))

@@ -141,7 +141,8 @@ static void take_lost(void *ctx, uint64_t records)
 
 void drive_drain(struct drive *d)
 {
-	struct session_ops ops = {d, take_sample, take_stack, take_task, NULL};
+	struct session_ops ops = {
+		.ctx = d, .sample = take_sample, .stack = take_stack, .task = take_task};
 
 	d->bad += session_drain(d->s, &ops);
 }
@@ -155,7 +156,8 @@ void drive_drain_sideband(struct drive *d, uint64_t until_ns)
 
 void drive_read_accounts(struct drive *d)
 {
-	struct session_ops ops = {d, take_sample, take_stack, take_task, NULL};
+	struct session_ops ops = {
+		.ctx = d, .sample = take_sample, .stack = take_stack, .task = take_task};
 
 	cr_assert_eq(session_read_accounts(d->s, &ops), 0);
 }

@@ -426,7 +426,7 @@ unsigned int drive_sockets(struct drive *d, uint16_t port, bool listening,
 			   struct event_socket *ret_first)
 {
 	struct wanted w = {.port = port, .listening = listening};
-	struct session_ops ops = {&w, NULL, NULL, NULL, take_socket};
+	struct session_ops ops = {.ctx = &w, .socket = take_socket};
 
 	cr_assert_eq(session_read_sockets(d->s, &ops), 0);
 	if (ret_first)

@@ -54,6 +54,7 @@ static void fill_processes(struct model *m)
 	p->exit_ns = 100 * SECOND + 9;
 	p->flags = PROCESS_GONE;
 	p->perf_map = REASON_PROCESS_GONE;
+	p->requests_refused = 12;
 }
 
 static void fill_cgroups(struct model *m)

@@ -380,23 +380,103 @@ Test(ingest_requests, sockets_that_say_nothing_are_counted)
 	feed_free(&f);
 }
 
+/* Unanswered requests of so many listening sockets of one process. */
+static void stand(struct feed *f, uint32_t tgid, uint64_t listener, uint32_t cnt)
+{
+	struct event_socket socket = feed_unanswered(tgid, PORT, FEED_START - FEED_SECOND);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		socket.listener = listener + i;
+		ingest_socket(f->in, &socket);
+	}
+}
+
 Test(ingest_requests, rows_beyond_the_bounds_are_counted)
 {
 	struct feed f = feed_new(1);
 	struct endpoint e = feed_endpoint(TGID, PORT);
-	struct event_socket socket = feed_unanswered(TGID, PORT, FEED_START - FEED_SECOND);
 
 	ingest_requests_begin(f.in, FEED_START);
 	ingest_endpoint(f.in, ENDPOINTS_MAX, &e);
 	cr_expect_eq(losses(&f, LOSS_MODEL_LIMIT), 1);
-	for (uint32_t i = 0; i < MODEL_MAX_ENDPOINTS + 10; i++) {
-		socket.listener = 100000 + i;
-		ingest_socket(f.in, &socket);
+	stand(&f, TGID, 100000, MODEL_MAX_ENDPOINTS + 10);
+	cr_expect_eq(f.m->endpoints_cnt, ENDPOINTS_OF_PROCESS);
+	cr_expect_eq(losses(&f, LOSS_MODEL_LIMIT),
+		     1 + MODEL_MAX_ENDPOINTS + 10 - ENDPOINTS_OF_PROCESS);
+	ingest_requests_end(f.in, true);
+	cr_expect_eq(f.m->services_cnt, ENDPOINTS_OF_PROCESS);
+	feed_free(&f);
+}
+
+/* However many take as many as they get, all of one cgroup: who comes late still finds some. */
+Test(ingest_requests, endpoints_are_left_to_those_who_come_late)
+{
+	struct feed f = feed_new(1);
+
+	ingest_requests_begin(f.in, FEED_START);
+	for (uint32_t i = 0; i < 10; i++)
+		stand(&f, TGID + 1 + i, 100000 + i * MODEL_MAX_ENDPOINTS, MODEL_MAX_ENDPOINTS);
+	cr_expect_leq(f.m->endpoints_cnt, ENDPOINTS_OF_CGROUP);
+	stand(&f, TGID, 50, 4);
+	ingest_requests_end(f.in, true);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect_neq(
+			model_endpoint_find(f.m, model_process_at(f.m, TGID, UINT64_MAX), 50 + i),
+			MODEL_NONE, "%u", i);
+	feed_free(&f);
+}
+
+/* Of more processes than a cgroup may have endpoints, all requests are counted. */
+Test(ingest_requests, of_a_process_beyond_the_bounds_are_told_with_another_of_that_socket)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+	uint64_t begun = 0;
+
+	ingest_requests_begin(f.in, FEED_START);
+	for (uint32_t row = 0; row < 2000; row++) {
+		e.tgid = TGID + row;
+		e.begun = e.answered = 3;
+		ingest_endpoint(f.in, row, &e);
 	}
 	ingest_requests_end(f.in, true);
-	cr_expect_eq(f.m->endpoints_cnt, MODEL_MAX_ENDPOINTS);
-	cr_expect_eq(f.m->services_cnt, MODEL_MAX_ENDPOINTS);
-	cr_expect_geq(losses(&f, LOSS_MODEL_LIMIT), 11);
+	cr_expect_leq(f.m->endpoints_cnt, ENDPOINTS_OF_CGROUP);
+	for (size_t i = 0; i < f.m->services_cnt; i++)
+		begun += f.m->services[i].served.begun;
+	cr_expect_eq(begun, 6000);
+	cr_expect_eq(losses(&f, LOSS_MODEL_LIMIT), 0);
+	feed_free(&f);
+}
+
+/* It was given back and taken again between two looks. */
+Test(ingest_requests, a_row_that_the_same_process_takes_again_counts_from_nothing)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+	uint64_t begun = 0;
+
+	e.begun = 10;
+	look(&f, FEED_START, &e, 1, NULL, 0);
+	e.begun = 4;
+	e.turn++;
+	look(&f, FEED_START + FEED_SECOND, &e, 1, NULL, 0);
+	for (size_t i = 0; i < f.m->services_cnt; i++)
+		begun += f.m->services[i].served.begun;
+	cr_expect_eq(begun, 14);
+	feed_free(&f);
+}
+
+Test(ingest_requests, that_were_refused_are_told_of_their_process)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+	uint32_t process;
+
+	ingest_refused(f.in, TGID, e.process_start_ns, 7);
+	ingest_refused(f.in, TGID, e.process_start_ns, 5);
+	process = model_process_find(f.m, TGID, e.process_start_ns);
+	cr_assert_neq(process, MODEL_NONE);
+	cr_expect_eq(f.m->processes[process].requests_refused, 12);
 	feed_free(&f);
 }
 

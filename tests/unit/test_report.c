@@ -248,6 +248,9 @@ Test(report, losses_and_gaps_withhold_shares_and_tell_remedies)
 	model_loss_add(m, LOSS_ACCOUNT_MISSING, 12345);
 	model_loss_add(m, LOSS_BAD_RECORD, 1);
 	model_loss_add(m, LOSS_TICKS_MISSED, 90);
+	model_loss_add(m, LOSS_ENDPOINTS, 3950);
+	m->processes[build_process(m, 4711, "taker", 0)].requests_refused = 3944;
+	m->processes[p].requests_refused = 6;
 	report_expect("report_losses.txt", m, NULL);
 }
 

@@ -30,6 +30,11 @@ static void take_socket(void *ctx, const struct event_socket *socket)
 	ingest_socket(((struct collector *)ctx)->ingest, socket);
 }
 
+static void take_refused(void *ctx, uint32_t tgid, uint64_t start_ns, uint64_t requests)
+{
+	ingest_refused(((struct collector *)ctx)->ingest, tgid, start_ns, requests);
+}
+
 static void take_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent, uint64_t time_ns)
 {
 	ingest_fork(((struct collector *)ctx)->ingest, tgid, tid, parent, time_ns);
@@ -84,7 +89,9 @@ static void take_lost(void *ctx, uint64_t records)
 
 void collector_take_records(struct collector *c)
 {
-	c->ops = (struct session_ops){c, take_sample, take_stack, take_task, take_socket};
+	c->ops = (struct session_ops){
+		c, take_sample, take_stack, take_task, take_socket, take_refused,
+	};
 	c->sideband_ops =
 		(struct sideband_ops){c, take_fork, take_exit, take_comm, take_mapping, take_lost};
 }

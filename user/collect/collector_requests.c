@@ -45,6 +45,9 @@ void collector_read_requests(struct collector *c)
 	err = session_read_sockets(c->session, &c->ops);
 	if (err)
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
+	/* A name is missing then, and not the count. */
+	if (session_read_refused(c->session, &c->ops))
+		log_debug("requests: who was refused an endpoint is not known");
 	ingest_requests_end(c->ingest, !err);
 	name_servers(c);
 }

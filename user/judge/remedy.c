@@ -64,9 +64,10 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 		"two processes share a slot: of their waits, too much may stand under others",
 	[LOSS_WAKEUP_UNSEEN] = "their run delay is missing; it stands as sleep",
 	[LOSS_ENDPOINTS] =
-		"very many processes serve, or listen anew all the time: theirs are missing",
+		"very many are served at a time by who is named below: those are missing",
 	[LOSS_SOCKET_ALLOC] = "the kernel was short of memory: their requests are missing",
 	[LOSS_ARRIVAL_UNSEEN] = "their time is not known: they are no requests here",
+	[LOSS_LISTENING] = "their processes had very many when the recording began",
 	[LOSS_SIDEBAND] = "many mappings or short processes at once: some names are missing",
 	[LOSS_RECURSION] = "another tracer runs on the same events",
 	[LOSS_CPU_UNATTACHED] = "a CPU went offline or came online, or refused the event",

@@ -10,6 +10,9 @@
 #include "kernel/host.h"
 
 #define PAUSE_NS 2000000000ull
+/* Looks for which a row of who may want it again stays unchanged: ten seconds. To take one costs some microseconds. */
+#define IDLE_LOOKS 5
+#define SHARES_MAX (6 * ENDPOINTS_MAX) /* as in bpf/request.bpf.h */
 
 /* As in bpf/request.bpf.h. */
 struct row_key {
@@ -30,12 +33,16 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Cookies of the sockets that listen, sorted. 0 or -ENOMEM. */
+/* Cookies of the sockets that listen, sorted; NULL where more were there than were read. 0 or -ENOMEM. */
 static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_listening)
 {
-	uint64_t *values = malloc((cnt + 1) * sizeof(*values));
+	uint64_t *values;
 	size_t found = 0;
 
+	*ret_listening = (struct cookies){0};
+	if (cnt > READINGS_MAX)
+		return 0;
+	values = malloc((cnt + 1) * sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cnt; i++)
@@ -50,8 +57,8 @@ static bool is_done(const struct endpoint *row, const struct cookies *listening)
 {
 	if (kill((pid_t)row->tgid, 0) && errno == ESRCH)
 		return true;
-	return !bsearch(&row->listener, listening->values, listening->cnt,
-			sizeof(*listening->values), compare);
+	return listening->values && !bsearch(&row->listener, listening->values, listening->cnt,
+					     sizeof(*listening->values), compare);
 }
 
 /* What each use of a row changes; 0 only of one that was never used. */
@@ -80,8 +87,8 @@ static void forget_worker(struct session *s, uint64_t listener)
 /* First nobody finds it, then it is empty, then it is somebody else's. */
 static void give_back(struct session *s, uint32_t index)
 {
-	static const struct endpoint empty;
 	const struct endpoint *row = &s->endpoints[index];
+	const struct endpoint empty = {.turn = row->turn + 1};
 	struct row_key key = {.listener = row->listener, .tgid = row->tgid};
 
 	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.rows), &key);
@@ -89,6 +96,103 @@ static void give_back(struct session *s, uint32_t index)
 	if (!bpf_map_update_elem(bpf_map__fd(s->bpf->maps.endpoints), &index, &empty, BPF_EXIST))
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.free_rows), NULL, &index, BPF_ANY);
 }
+
+/* Whether nobody wants it any more, or not for long. */
+static bool is_free(struct session *s, uint32_t index, const struct cookies *listening)
+{
+	const struct endpoint *row = &s->endpoints[index];
+	uint64_t uses = row->listener ? uses_of(row) : 0;
+	bool same = uses && uses == s->row_uses[index];
+
+	s->row_uses[index] = uses;
+	s->row_idle[index] = same ? s->row_idle[index] + 1 : 0;
+	return same && (s->row_idle[index] >= IDLE_LOOKS || is_done(row, listening));
+}
+
+/* --- shares ---------------------------------------------------------------------------------- */
+
+struct share {
+	struct share_key key;
+	uint32_t said, is;
+};
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct share_key *x = a, *y = b; /* first of struct share */
+
+	if (x->id != y->id)
+		return (x->id > y->id) - (x->id < y->id);
+	if (x->tgid != y->tgid)
+		return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* All that the programs have counted, sorted. Returns how many; 0 without memory, too. */
+static uint32_t read_shares(struct session *s, struct share **ret_shares)
+{
+	_cleanup_free_ struct share_key *keys = malloc(SHARES_MAX * sizeof(*keys));
+	_cleanup_free_ uint32_t *counts = malloc(SHARES_MAX * sizeof(*counts));
+	uint32_t cnt = SHARES_MAX, batch;
+	struct share *shares;
+	int err;
+
+	if (!keys || !counts)
+		return 0;
+	err = bpf_map_lookup_batch(bpf_map__fd(s->bpf->maps.shares), NULL, &batch, keys, counts,
+				   &cnt, NULL);
+	if ((err && err != -ENOENT) || !cnt)
+		return 0;
+	shares = malloc(cnt * sizeof(*shares));
+	if (!shares)
+		return 0;
+	for (uint32_t i = 0; i < cnt; i++)
+		shares[i] = (struct share){keys[i], counts[i], 0};
+	qsort(shares, cnt, sizeof(*shares), compare_shares);
+	*ret_shares = shares;
+	return cnt;
+}
+
+static void count_row(struct share *shares, uint32_t cnt, struct share_key key)
+{
+	struct share *share = bsearch(&key, shares, cnt, sizeof(*shares), compare_shares);
+
+	if (share)
+		share->is++;
+}
+
+/* The programs may count meanwhile, which is lost until the next time. */
+static void put_right(struct session *s, const struct share *share)
+{
+	int map = bpf_map__fd(s->bpf->maps.shares);
+
+	if (!share->is)
+		bpf_map_delete_elem(map, &share->key);
+	else if (share->is != share->said)
+		bpf_map_update_elem(map, &share->key, &share->is, BPF_EXIST);
+}
+
+/* Who holds rows, by the rows themselves. */
+static void settle_shares(struct session *s, uint32_t rows_cnt)
+{
+	_cleanup_free_ struct share *shares = NULL;
+	uint32_t cnt = read_shares(s, &shares), held = 0;
+
+	for (uint32_t i = 0; i < rows_cnt; i++) {
+		const struct endpoint *row = &s->endpoints[i];
+
+		if (!row->listener)
+			continue;
+		held++;
+		count_row(shares, cnt, (struct share_key){row->cgroup_id, 0, SHARE_CGROUP});
+		count_row(shares, cnt,
+			  (struct share_key){row->process_start_ns, row->tgid, SHARE_PROCESS});
+	}
+	for (uint32_t i = 0; i < cnt; i++)
+		put_right(s, &shares[i]);
+	s->bpf->bss->rows_held = held;
+}
+
+/* --------------------------------------------------------------------------------------------- */
 
 void rows_give_back(struct session *s, uint32_t cnt)
 {
@@ -101,13 +205,25 @@ void rows_give_back(struct session *s, uint32_t cnt)
 		return;
 	values = listening.values;
 	s->rows_ns = host_now_ns() + PAUSE_NS;
-	for (uint32_t i = 0; i < rows_cnt; i++) {
-		uint64_t uses = rows[i].listener ? uses_of(&rows[i]) : 0;
-
-		if (uses && uses == s->row_uses[i] && is_done(&rows[i], &listening)) {
+	for (uint32_t i = 0; i < rows_cnt; i++)
+		if (is_free(s, i, &listening)) {
 			give_back(s, i);
-			uses = 0;
+			s->row_uses[i] = 0;
 		}
-		s->row_uses[i] = uses;
-	}
+	settle_shares(s, rows_cnt);
+}
+
+int rows_read_refused(struct session *s, const struct session_ops *ops)
+{
+	struct refused_key keys[REFUSED_MAX];
+	uint64_t counts[REFUSED_MAX];
+	uint32_t cnt = REFUSED_MAX, batch;
+	int err = bpf_map_lookup_and_delete_batch(bpf_map__fd(s->bpf->maps.refused), NULL, &batch,
+						  keys, counts, &cnt, NULL);
+
+	if (err && err != -ENOENT)
+		return err;
+	for (uint32_t i = 0; i < cnt; i++)
+		ops->refused(ops->ctx, keys[i].tgid, keys[i].start_ns, counts[i]);
+	return 0;
 }

@@ -37,6 +37,7 @@ struct session {
 		heirs_of; /* the last process that was gone, and whose listening sockets were looked for */
 	uint64_t rows_ns;		  /* not before this, rows are given back again */
 	uint64_t row_uses[ENDPOINTS_MAX]; /* of each row, as it was then; 0 = not in use */
+	uint16_t row_idle[ENDPOINTS_MAX]; /* looks since it changed */
 	uint64_t holders_ns;	/* not before this, who holds sockets is looked for again */
 	char requests_why[256]; /* why they are not, "" where nobody asked */
 	/* Of the drain that runs. */

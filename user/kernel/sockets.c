@@ -104,6 +104,8 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
 	bpf_map__set_autocreate(s->bpf->maps.rows, false);
 	bpf_map__set_autocreate(s->bpf->maps.free_rows, false);
+	bpf_map__set_autocreate(s->bpf->maps.shares, false);
+	bpf_map__set_autocreate(s->bpf->maps.refused, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
 	bpf_map__set_autocreate(s->bpf->maps.openings, false);
 	bpf_map__set_autocreate(s->bpf->maps.readings, false);
@@ -212,7 +214,12 @@ static int find(struct session *s, const struct namespaces *list, bool connectio
 	s->namespaces_seen = (uint32_t)seen;
 	if (s->namespaces_seen < s->namespaces)
 		err = find_held(s, connections);
-	return !err && s->bpf->bss->sockets_found ? find_owners(s) : err;
+	if (err || !s->bpf->bss->sockets_found)
+		return err;
+	s->bpf->bss->notes_listening = !connections;
+	err = find_owners(s);
+	s->bpf->bss->notes_listening = 0;
+	return err;
 }
 
 /* What is there before us: who listens where, then the connections to these. */
@@ -340,8 +347,7 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 	err = read_from(s, 0, &found);
 	if (!err && find_holders(s, noted(0, found)))
 		err = read_from(s, 0, &found);
-	/* Of more, it is not known here which listen. */
-	if (!err && found <= READINGS_MAX)
+	if (!err)
 		rows_give_back(s, found);
 	for (int i = 1; !err; i++) {
 		hand_over(s, noted(from, found), ops);
@@ -351,6 +357,11 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 		err = read_from(s, from, &found);
 	}
 	return err;
+}
+
+int session_read_refused(struct session *s, const struct session_ops *ops)
+{
+	return s->requests ? rows_read_refused(s, ops) : 0;
 }
 
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)

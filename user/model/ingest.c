@@ -421,8 +421,12 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
 {
 	for (uint32_t cause = 0; cause < cnt && cause < LOSS_KERNEL_CNT; cause++) {
-		uint64_t by = rise_since(counts[cause], &in->losses[cause]);
+		uint64_t by;
 
+		/* What the session did not take up at its start is missing all along. */
+		if (cause == LOSS_LISTENING && !in->start_ns)
+			continue;
+		by = rise_since(counts[cause], &in->losses[cause]);
 		if (in->start_ns)
 			model_loss_add(in->m, cause, by);
 	}
@@ -457,6 +461,16 @@ void ingest_socket(struct ingest *in, const struct event_socket *socket)
 
 	if (err)
 		model_loss_add(in->m, err == -EBADMSG ? LOSS_BAD_RECORD : LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_refused(struct ingest *in, uint32_t tgid, uint64_t start_ns, uint64_t requests)
+{
+	uint32_t process = in->start_ns ? identify(in, tgid, start_ns) : MODEL_NONE;
+
+	if (process == MODEL_NONE)
+		return;
+	in->m->processes[process].requests_refused += requests;
+	in->m->processes[process].dirty = true;
 }
 
 void ingest_requests_end(struct ingest *in, bool sockets_read)

@@ -55,6 +55,8 @@ void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
 void ingest_requests_begin(struct ingest *in, uint64_t now_ns);
 void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *endpoint);
 void ingest_socket(struct ingest *in, const struct event_socket *socket);
+/* So many of a process found no row; before ingest_begin() they are nobody's. */
+void ingest_refused(struct ingest *in, uint32_t tgid, uint64_t start_ns, uint64_t requests);
 void ingest_requests_end(struct ingest *in, bool sockets_read);
 
 /* Side-band records, in the order of their times. */

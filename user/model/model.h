@@ -162,6 +162,7 @@ struct model_process {
 	 * perf map not followed. */
 	uint64_t naming_cpu_ns, map_unread_bytes;
 	uint32_t files_refused;
+	uint64_t requests_refused; /* that were not counted: it had its share of endpoints */
 	bool start_exact;  /* false: start_ns guessed from the fork event */
 	bool leader_ended; /* its other threads may run on; the recorder's, not stored */
 	bool dirty;	   /* changed since the store wrote it */

@@ -24,7 +24,57 @@ static struct model_service *service_of(struct request_book *book, uint32_t endp
 	return &book->services[endpoint];
 }
 
-static uint32_t add_endpoint(struct model *m, uint32_t process, const struct endpoint *e)
+/* Where so many of a row are counted, or NULL without memory. */
+static uint32_t *held_of(struct request_share *share, uint32_t row)
+{
+	while (share->cnt <= row) {
+		if (GROW(share->held, share->cnt, share->cap))
+			return NULL;
+		share->held[share->cnt++] = 0;
+	}
+	return &share->held[row];
+}
+
+static bool is_fair(uint32_t held, uint32_t most, size_t above, uint32_t above_most)
+{
+	return held < most && above < above_most && 2 * held < above_most - above;
+}
+
+/* The row of the model, which is added if its process may have one more; MODEL_NONE = it may not. */
+static uint32_t endpoint_get(struct request_book *book, struct model *m,
+			     const struct model_endpoint *endpoint)
+{
+	uint32_t row = model_endpoint_find(m, endpoint->process, endpoint->listener), cgroup;
+	uint32_t *of_process, *of_cgroup;
+
+	if (row != MODEL_NONE)
+		return row;
+	cgroup = model_cgroup_find(m, m->processes[endpoint->process].cgroup_id);
+	of_process = held_of(&book->of_process, endpoint->process);
+	of_cgroup = held_of(&book->of_cgroup, cgroup == MODEL_NONE ? 0 : cgroup + 1);
+	if (!of_process || !of_cgroup ||
+	    !is_fair(*of_cgroup, ENDPOINTS_OF_CGROUP, m->endpoints_cnt, MODEL_MAX_ENDPOINTS) ||
+	    !is_fair(*of_process, ENDPOINTS_OF_PROCESS, *of_cgroup, ENDPOINTS_OF_CGROUP))
+		return MODEL_NONE;
+	row = model_endpoint_get(m, endpoint);
+	*of_process += row != MODEL_NONE;
+	*of_cgroup += row != MODEL_NONE;
+	return row;
+}
+
+static struct request_listener *listener_get(struct request_book *book, uint64_t cookie);
+static uint32_t listener_find(const struct request_book *book, uint64_t cookie);
+
+/* Of any process that serves through it, or MODEL_NONE. */
+static uint32_t of_same_socket(const struct request_book *book, uint64_t cookie)
+{
+	uint32_t listener = listener_find(book, cookie);
+
+	return listener == HASH_NONE ? MODEL_NONE : book->listeners[listener].endpoint;
+}
+
+static uint32_t add_endpoint(struct request_book *book, struct model *m, uint32_t process,
+			     const struct endpoint *e)
 {
 	char address[INET6_ADDRSTRLEN] = "";
 	struct model_endpoint row = {
@@ -38,9 +88,9 @@ static uint32_t add_endpoint(struct model *m, uint32_t process, const struct end
 
 	if (e->family == AF_INET || e->family == AF_INET6)
 		inet_ntop(e->family, e->address, address, sizeof(address));
-	endpoint = model_endpoint_get(m, &row);
+	endpoint = endpoint_get(book, m, &row);
 	if (endpoint == MODEL_NONE)
-		return endpoint;
+		return of_same_socket(book, e->listener);
 	/* It may have been known by a socket alone. */
 	if (m->endpoints[endpoint].slow_ns != e->slow_ns ||
 	    (m->endpoints[endpoint].protocols | e->protocols) != m->endpoints[endpoint].protocols) {
@@ -67,7 +117,7 @@ static struct endpoint *seen_of(struct request_book *book, uint32_t row)
 
 static bool same_owner(const struct endpoint *a, const struct endpoint *b)
 {
-	return a->listener == b->listener && a->tgid == b->tgid &&
+	return a->listener == b->listener && a->turn == b->turn && a->tgid == b->tgid &&
 	       a->process_start_ns == b->process_start_ns;
 }
 
@@ -140,8 +190,6 @@ static uint64_t longest_ns(const struct endpoint *is, uint64_t was_ns, uint32_t 
 	return end_ns < is->time_max_ns ? end_ns : is->time_max_ns;
 }
 
-static struct request_listener *listener_get(struct request_book *book, uint64_t cookie);
-
 int request_book_endpoint(struct request_book *book, struct model *m, uint32_t row,
 			  uint32_t process, const struct endpoint *e, bool count)
 {
@@ -162,9 +210,11 @@ int request_book_endpoint(struct request_book *book, struct model *m, uint32_t r
 			meet(was, e, count);
 		return 0;
 	}
-	endpoint = add_endpoint(m, process, e);
-	if (endpoint == MODEL_NONE)
+	endpoint = add_endpoint(book, m, process, e);
+	if (endpoint == MODEL_NONE) {
+		*was = *e; /* lost once, not at each look */
 		return -E2BIG;
+	}
 	service = service_of(book, endpoint);
 	if (!service)
 		return -ENOMEM;
@@ -242,7 +292,6 @@ static uint32_t endpoint_of(struct request_book *book, struct model *m, uint32_t
 {
 	uint32_t row = process == MODEL_NONE ? MODEL_NONE
 					     : model_endpoint_find(m, process, socket->listener);
-	uint32_t listener = listener_find(book, socket->listener);
 	struct model_endpoint fresh = {
 		.process = process,
 		.listener = socket->listener,
@@ -252,10 +301,10 @@ static uint32_t endpoint_of(struct request_book *book, struct model *m, uint32_t
 		.slow_ns = REQUESTS_SLOW_NS,
 	};
 
-	if (row == MODEL_NONE && listener != HASH_NONE)
-		row = book->listeners[listener].endpoint;
+	if (row == MODEL_NONE)
+		row = of_same_socket(book, socket->listener);
 	if (row == MODEL_NONE && process != MODEL_NONE && add)
-		row = model_endpoint_get(m, &fresh);
+		row = endpoint_get(book, m, &fresh);
 	return row;
 }
 
@@ -276,7 +325,7 @@ static int take_listening(struct request_book *book, struct model *m, uint32_t p
 	/* Most sockets listen for nobody: no row for them. */
 	endpoint = endpoint_of(book, m, process, socket, drops || socket->queued);
 	if (endpoint == MODEL_NONE)
-		return 0;
+		return process != MODEL_NONE && (drops || socket->queued) ? -E2BIG : 0;
 	if (listener->endpoint == MODEL_NONE)
 		listener->endpoint = endpoint;
 	service = service_of(book, endpoint);
@@ -366,6 +415,8 @@ void request_book_clear(struct request_book *book)
 	free(book->seen);
 	free(book->services);
 	free(book->listeners);
+	free(book->of_process.held);
+	free(book->of_cgroup.held);
 	hash_clear(&book->listener_index);
 	*book = (struct request_book){0};
 }

@@ -218,6 +218,47 @@ static void put_loss(const struct report *r, const char *count, const char *shar
 	}
 }
 
+/* Processes that a loss is told of by name. */
+#define LOST_PROCESSES 5
+
+/* The process with the most that comes after the one told last; MODEL_NONE: there is no more. */
+static uint32_t next_refused(const struct model *m, uint32_t last)
+{
+	uint64_t below = last == MODEL_NONE ? UINT64_MAX : m->processes[last].requests_refused;
+	uint32_t most = MODEL_NONE;
+
+	for (uint32_t i = 0; i < m->processes_cnt; i++) {
+		uint64_t refused = m->processes[i].requests_refused;
+
+		if (!refused || refused > below ||
+		    (refused == below && (last == MODEL_NONE || i <= last)))
+			continue;
+		if (most == MODEL_NONE || refused > m->processes[most].requests_refused)
+			most = i;
+	}
+	return most;
+}
+
+/* Who has more endpoints than are followed. */
+static void put_refused(const struct report *r)
+{
+	uint32_t row = MODEL_NONE;
+
+	for (int i = 0; i < LOST_PROCESSES; i++) {
+		row = next_refused(r->m, row);
+		if (row == MODEL_NONE)
+			return;
+		put_right(r, number_count(r->m->processes[row].requests_refused).text, 12);
+		put_spaces(r, 12);
+		fputs("  of ", r->out);
+		put_process(r, row, 40, false);
+		fprintf(r->out, " %u: of its endpoints, these are not followed\n",
+			r->m->processes[row].tgid);
+	}
+	if (next_refused(r->m, row) != MODEL_NONE)
+		fprintf(r->out, "%24s  … of more processes\n", "");
+}
+
 static void put_records(const struct report *r)
 {
 	const struct books *b = &r->books;
@@ -238,6 +279,8 @@ static void put_records(const struct report *r)
 			continue;
 		put_loss(r, number_count(count).text, "", model_loss_text(cause),
 			 remedy_loss(cause));
+		if (cause == LOSS_ENDPOINTS)
+			put_refused(r);
 		any = true;
 	}
 	if (b->dropped > b->dropped_known) {

@@ -103,7 +103,9 @@ CREATE TABLE process (
 	-- perf map that were not followed, files that were too costly to read
 	naming_cpu_ns INTEGER NOT NULL,
 	map_unread_bytes INTEGER NOT NULL,
-	files_refused INTEGER NOT NULL
+	files_refused INTEGER NOT NULL,
+	requests_refused INTEGER NOT NULL -- that are in no row of service: beyond what a process, or its
+	                                 -- cgroup, may have of endpoints
 );
 
 CREATE TABLE thread (

@@ -113,7 +113,7 @@ static void tell(const char *name, uint64_t value)
 static void tell_sockets(struct session *s)
 {
 	struct seen seen = {0};
-	struct session_ops ops = {&seen, NULL, NULL, NULL, take_socket};
+	struct session_ops ops = {.ctx = &seen, .socket = take_socket};
 
 	check(session_read_sockets(s, &ops), "session_read_sockets");
 	tell("listening", seen.listening);
