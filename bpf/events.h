@@ -247,9 +247,9 @@ struct endpoint {
 #define ENDPOINTS_MAX 4096
 
 /*
- * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup has
- * at most so many, a process in it so many, and neither takes more than half of what is left to those
- * above it. Who comes late then still finds some.
+ * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup
+ * has at most so many, a process in it so many, and neither takes more than half of what it leaves
+ * to the others above it. Who comes late then still finds some.
  */
 #define ENDPOINTS_OF_CGROUP  1024
 #define ENDPOINTS_OF_PROCESS 256

@@ -11,8 +11,8 @@
 #include "compat.bpf.h"
 #include "response_slot.h"
 
-/* Processes with a row of their own for one listening socket, beside the one that listens; what more there are (a process for each
- * connection) is counted in the row of the one that listens. */
+/* Processes with a row of their own for one listening socket, beside the one that listens; what
+ * more there are (a process for each connection) is counted in the row of the one that listens. */
 #define WORKERS_MAX 255
 
 struct connection {
@@ -48,7 +48,7 @@ struct connection {
 	__u8 address[16]; /* that it listens at, as in struct endpoint */
 };
 
-/* Each connection has one: with the two words that the kernel puts before it, three lines of the cache. */
+/* Each connection has one: with the kernel's word before it, two lines of the cache. */
 _Static_assert(sizeof(struct connection) == 120, "connection");
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
@@ -129,10 +129,10 @@ extern struct free_row_map free_rows SEC(".maps");
 /* Rows that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 rows_taken;
 
-/* Who holds how many rows. Counted up where a row is taken; the user side counts the rows themselves every two
- * seconds, puts the figures right and takes away those of nobody. Size: of each row a process and a cgroup, twice,
- * since those of rows that were given back stay until that look; and as many that hold sockets of the start.
- * Defined in net.bpf.c. */
+/* Who holds how many rows. Counted up where a row is taken; the user side counts the rows
+ * themselves every two seconds, puts the figures right and takes away those of nobody. Size: of
+ * each row a process and a cgroup, twice, since those of rows that were given back stay until
+ * that look; and as many that hold sockets of the start. Defined in net.bpf.c. */
 struct share_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 6 * ENDPOINTS_MAX);
@@ -142,8 +142,9 @@ struct share_map {
 };
 extern struct share_map shares SEC(".maps");
 
-/* Process -> its requests that found no row. Written where one is refused; the user side takes all of it once
- * a slice. Processes beyond its size are counted in losses alone. Defined in net.bpf.c. */
+/* Process -> its requests that found no row. Written where one is refused; the user side takes
+ * all of it once a slice. Processes beyond its size are counted in losses alone. Defined in
+ * net.bpf.c. */
 struct refused_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, REFUSED_MAX);
@@ -153,7 +154,8 @@ struct refused_map {
 };
 extern struct refused_map refused SEC(".maps");
 
-/* Of all cgroups together: rows, as shares has them, and sockets of the start. Defined in net.bpf.c. */
+/* Of all cgroups together: rows, as shares has them, and sockets of the start. Defined in
+ * net.bpf.c. */
 extern __u32 rows_held, earlier_held;
 
 /* T, and that of some ports; set before load. */
@@ -217,10 +219,14 @@ static __always_inline struct holder home_of(const struct connection *c)
 	};
 }
 
-/* Whether who holds so many may have one more, if those above hold so many of theirs. */
-static __always_inline bool is_fair(__u32 held, __u32 most, __u32 above, __u32 above_most)
+/* What who holds so many may hold in all: a third of what the others above have left it, so that
+ * it leaves twice as much. */
+static __always_inline __u32 limit_of(__u32 held, __u32 most, __u32 above, __u32 above_most)
 {
-	return held < most && above < above_most && 2 * held < above_most - above;
+	__u32 others = above > held ? above - held : 0, third;
+
+	third = above_most > others ? (above_most - others - 1) / 3 + 1 : 0;
+	return third < most ? third : most;
 }
 
 static __always_inline void count_share(const struct share_key *key, __u32 *held)
@@ -236,20 +242,21 @@ static __always_inline void count_share(const struct share_key *key, __u32 *held
 	}
 }
 
-/* One more for that process, of the kind of a cgroup's, if it and its cgroup may have it. Two CPUs may take one
- * too many at a time. */
+/* One more for that process, of the kind of a cgroup's, if it and its cgroup may have it. Two
+ * CPUs may take one too many at a time. */
 static __always_inline bool take_share(const struct holder *holder, __u32 kind, __u32 *all)
 {
 	struct share_key cgroup = {.id = holder->cgroup_id, .kind = kind};
 	struct share_key process = {.id = holder->start_ns, .tgid = holder->tgid, .kind = kind + 1};
 	__u32 *of_cgroup = bpf_map_lookup_elem(&shares, &cgroup), *of_process;
-	__u32 cgroup_cnt = of_cgroup ? *of_cgroup : 0;
+	__u32 cgroup_cnt = of_cgroup ? *of_cgroup : 0, cgroup_most, process_cnt;
 
-	if (!is_fair(cgroup_cnt, ENDPOINTS_OF_CGROUP, *all, ENDPOINTS_MAX))
+	cgroup_most = limit_of(cgroup_cnt, ENDPOINTS_OF_CGROUP, *all, ENDPOINTS_MAX);
+	if (cgroup_cnt >= cgroup_most)
 		return false;
 	of_process = bpf_map_lookup_elem(&shares, &process);
-	if (!is_fair(of_process ? *of_process : 0, ENDPOINTS_OF_PROCESS, cgroup_cnt,
-		     ENDPOINTS_OF_CGROUP))
+	process_cnt = of_process ? *of_process : 0;
+	if (process_cnt >= limit_of(process_cnt, ENDPOINTS_OF_PROCESS, cgroup_cnt, cgroup_most))
 		return false;
 	count_share(&process, of_process);
 	count_share(&cgroup, of_cgroup);
@@ -308,8 +315,9 @@ static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 }
 
 /*
- * Takes a new row for that process, and 1; 0 = there is none. Two CPUs may come for the same one at a
- * time: the one that is late with the key takes the row of the other. Its share is put right by the user side.
+ * Takes a new row for that process, and 1; 0 = there is none. Two CPUs may come for the same one at
+ * a time: the one that is late with the key takes the row of the other. Its share is put right by
+ * the user side.
  */
 static __noinline __u32 new_row(struct connection *c, struct holder *holder)
 {

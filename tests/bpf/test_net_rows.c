@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of endpoints in sessions of months: who is gone gives them back; and nobody takes those of others. */
+/* Rows of endpoints in sessions of months: who is gone gives them back; and nobody takes those
+ * of others. */
 #include <criterion/criterion.h>
 #include <linux/types.h>
 #include <sys/resource.h>
@@ -213,7 +214,8 @@ static void allow_files(rlim_t files)
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* What a process asks for beyond them is counted as lost, with its name, however the requests end. */
+/* What a process asks for beyond them is counted as lost, with its name, however the requests
+ * end. */
 Test(net_rows, of_one_process_leave_others_theirs)
 {
 	static struct drive_server servers[LISTENERS];
@@ -254,7 +256,8 @@ Test(net_rows, of_one_process_leave_others_theirs)
 	drive_close(&d);
 }
 
-/* Connections from before the session: of who had very many, some are not followed, which is said. */
+/* Connections from before the session: of who had very many, some are not followed, which is
+ * said. */
 Test(net_rows, of_earlier_sockets_are_shared_too)
 {
 	static struct drive_server servers[LISTENERS];

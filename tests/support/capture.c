@@ -55,6 +55,7 @@ static void fill_processes(struct model *m)
 	p->flags = PROCESS_GONE;
 	p->perf_map = REASON_PROCESS_GONE;
 	p->requests_refused = 12;
+	p->mappings_refused = 34;
 }
 
 static void fill_cgroups(struct model *m)

@@ -302,6 +302,57 @@ Test(ingest, a_build_id_of_absurd_length_is_none)
 	}
 }
 
+static size_t rows_of(const struct feed *f, uint32_t tgid)
+{
+	uint32_t row = model_process_at(f->m, tgid, UINT64_MAX);
+
+	return row == MODEL_NONE ? 0 : f->m->processes[row].mapping_cnt;
+}
+
+/* Others go on to be followed; who did it is told, and read again. */
+Test(ingest, a_process_that_maps_without_end_is_not_followed)
+{
+	struct feed f = feed_new(1);
+	struct model_process *p;
+
+	ingest_fork(f.in, 7, 7, 1, FEED_START);
+	ingest_fork(f.in, 8, 8, 1, FEED_START);
+	f.m->processes[0].flags |= PROCESS_FACTS;
+	for (uint64_t i = 0; i < 50000; i++)
+		feed_map(&f, 7, FEED_START + i, 0x1000 * (i + 1), 0x1000 * (i + 2), "/x");
+	for (uint64_t i = 0; i < 500; i++)
+		feed_map(&f, 8, FEED_START + i, 0x1000 * (i + 1), 0x1000 * (i + 2), "/y");
+	p = &f.m->processes[model_process_at(f.m, 7, UINT64_MAX)];
+	cr_expect_leq(p->mapping_cnt, 4096);
+	cr_expect_eq(p->mappings_refused, 50000 - p->mapping_cnt);
+	cr_expect_eq(rows_of(&f, 8), 500);
+	ingest_slice_end(f.in);
+	cr_expect(!(p->flags & PROCESS_FACTS), "read again");
+	feed_map(&f, 7, FEED_START + FEED_SECOND, 0x7000000000, 0x7000001000, "/x");
+	cr_expect_eq(p->mappings_refused, 50000 - p->mapping_cnt + 1, "another second");
+	feed_free(&f);
+}
+
+Test(ingest, children_of_a_parent_with_very_many_mappings_are_bounded)
+{
+	struct feed f = feed_new(1);
+	size_t inherited = 0;
+
+	ingest_fork(f.in, 7, 7, 1, FEED_START);
+	for (uint64_t i = 0; i < 2000; i++)
+		feed_map(&f, 7, FEED_START + i, 0x2000 * (i + 1), 0x2000 * (i + 1) + 0x1000, "/x");
+	cr_assert_eq(rows_of(&f, 7), 2000);
+	for (uint32_t tgid = 100; tgid < 1100; tgid++) {
+		ingest_fork(f.in, tgid, tgid, 7, FEED_START + 3000);
+		inherited += rows_of(&f, tgid);
+	}
+	cr_expect(inherited >= 20000 && inherited <= 100000, "%zu", inherited);
+	ingest_slice_end(f.in);
+	ingest_fork(f.in, 2000, 2000, 7, FEED_START + FEED_SECOND);
+	cr_expect_eq(rows_of(&f, 2000), 2000);
+	feed_free(&f);
+}
+
 /* --- accounts -------------------------------------------------------------------------------- */
 
 Test(ingest, counts_an_old_thread_from_its_baseline_and_a_new_one_from_zero)

@@ -251,6 +251,8 @@ Test(report, losses_and_gaps_withhold_shares_and_tell_remedies)
 	model_loss_add(m, LOSS_ENDPOINTS, 3950);
 	m->processes[build_process(m, 4711, "taker", 0)].requests_refused = 3944;
 	m->processes[p].requests_refused = 6;
+	model_loss_add(m, LOSS_MODEL_LIMIT, 700);
+	m->processes[p].mappings_refused = 650;
 	report_expect("report_losses.txt", m, NULL);
 }
 

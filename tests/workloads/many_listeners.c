@@ -38,7 +38,8 @@ static int listen_at(struct sockaddr_in *ret_address)
 
 static void ask(int listener, const struct sockaddr_in *address)
 {
-	static const char request[] = "GET / HTTP/1.1\r\n\r\n", answer[] = "HTTP/1.1 200 OK\r\n\r\n";
+	static const char request[] = "GET / HTTP/1.1\r\n\r\n",
+			  answer[] = "HTTP/1.1 200 OK\r\n\r\n";
 	int client = socket(AF_INET, SOCK_STREAM, 0), served;
 	char text[64];
 

@@ -20,6 +20,12 @@
 #define NAMES_PARTS 4u
 /* Ticks to be expected before their absence means anything. */
 #define TICKS_EXPECTED_MIN 50
+/*
+ * What facts of processes may take of a slice, in us a CPU: a process that is sampled and has very
+ * many mappings costs milliseconds. Of one parent's children a sixth, of one cgroup a third
+ * (fair.h); who must wait has its turn in another slice.
+ */
+#define FACTS_CPU_US 30000u
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
 
@@ -306,6 +312,9 @@ int collector_begin_slice(struct collector *c)
 		.wall_offset_ns = host_wall_offset_ns(),
 	};
 
+	fair_begin_anew(&c->facts);
+	c->facts.most = FACTS_CPU_US * c->host.cpus_online;
+	c->facts.most_of_cgroup = c->facts.most_of_process = c->facts.most / 2;
 	c->named = c->first_sample = c->model->samples_cnt;
 	return model_slice_add(c->model, &slice);
 }
@@ -421,14 +430,23 @@ out:
 	return 0;
 }
 
+static void name_process(struct collector *c, uint32_t process)
+{
+	names_process(c->names, c->model, process);
+	/* Its mappings told. */
+	if (c->options.samples && (c->model->processes[process].flags & PROCESS_DOTNET))
+		collector_young_add(c, process);
+}
+
 /* Facts and mappings of what runs already; the busiest of 200 processes cost 20 ms together. */
 static void read_processes(struct collector *c)
 {
 	uint64_t end_ns = host_now_ns() + START_FACTS_NS;
 
 	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
-		if (!(c->model->processes[i].flags & PROCESS_KERNEL))
-			collector_name_process(c, i);
+		if (!(c->model->processes[i].flags &
+		      (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
+			name_process(c, i);
 }
 
 static void mark_processes(struct collector *c)
@@ -531,7 +549,7 @@ int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
-	c->young_cnt = 0;
+	c->young_cnt = c->was_young_cnt = 0;
 	err = open_rooms(c);
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
@@ -551,12 +569,17 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes)
 
 void collector_name_process(struct collector *c, uint32_t process)
 {
+	uint32_t party;
+	uint64_t begin_ns;
+
 	if (c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL))
 		return;
-	names_process(c->names, c->model, process);
-	/* Its mappings told. */
-	if (c->options.samples && (c->model->processes[process].flags & PROCESS_DOTNET))
-		collector_young_add(c, process);
+	party = collector_party(c, process);
+	if (!fair_may(&c->facts, c->model, party))
+		return;
+	begin_ns = host_now_ns();
+	name_process(c, process);
+	fair_add(&c->facts, c->model, party, (uint32_t)((host_now_ns() - begin_ns) / 1000) + 1);
 }
 
 struct model *collector_model(struct collector *c)
@@ -599,5 +622,8 @@ void collector_free(struct collector *c)
 	free(c->stack_pass);
 	free(c->execs);
 	free(c->young);
+	free(c->was_young);
+	fair_clear(&c->looks);
+	fair_clear(&c->facts);
 	free(c);
 }

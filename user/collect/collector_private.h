@@ -9,6 +9,7 @@
 #include "collect/collector.h"
 #include "kernel/session.h"
 #include "model/cpu_time.h"
+#include "model/fair.h"
 #include "model/ingest.h"
 #include "isolate/nursery.h"
 #include "names/names.h"
@@ -51,10 +52,16 @@ struct collector {
 	/* Processes that began to run .NET and are not known well enough yet (collector_young.c). */
 	struct young {
 		uint32_t process;
+		uint32_t parent;      /* who answers for it */
 		uint64_t due_ns;      /* the next look */
 		uint64_t interval_ns; /* to the one after it: twice as long each time */
 	} * young;
 	size_t young_cnt, young_cap;
+	bool *was_young; /* by row of processes, since their last exec */
+	size_t was_young_cnt, was_young_cap;
+	struct fair looks; /* us of the second that began at looks_ns */
+	uint64_t looks_ns;
+	struct fair facts; /* us of this slice, see collector_name_process() */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -80,6 +87,11 @@ void collector_warn_of_namespaces(const struct collector *c);
 
 /* The process began to run .NET: it is looked at from now on. */
 void collector_young_add(struct collector *c, uint32_t process);
+/* It called exec, and may begin anew. */
+void collector_young_exec(struct collector *c, uint32_t process);
+/* The parent of a process, which answers for what its children cost us; itself where that is not
+ * known. */
+uint32_t collector_party(const struct collector *c, uint32_t process);
 /* Looks at those that are due. */
 void collector_young_look(struct collector *c);
 #endif

@@ -56,6 +56,8 @@ static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, 
 	if (!exec)
 		return;
 	row = ingest_comm(c->ingest, tgid, tid, comm, len, exec, time_ns);
+	if (row != MODEL_NONE)
+		collector_young_exec(c, row);
 	if (row != MODEL_NONE && !GROW(c->execs, c->execs_cnt, c->execs_cap))
 		c->execs[c->execs_cnt++] = row;
 }

@@ -10,7 +10,8 @@
 #include "kernel/host.h"
 
 #define PAUSE_NS 2000000000ull
-/* Looks for which a row of who may want it again stays unchanged: ten seconds. To take one costs some microseconds. */
+/* Looks for which a row of who may want it again stays unchanged: ten seconds. To take one costs
+ * some microseconds. */
 #define IDLE_LOOKS 5
 #define SHARES_MAX (6 * ENDPOINTS_MAX) /* as in bpf/request.bpf.h */
 
@@ -33,7 +34,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Cookies of the sockets that listen, sorted; NULL where more were there than were read. 0 or -ENOMEM. */
+/* Cookies of the sockets that listen, sorted; NULL where more were there than were read. 0 or
+ * -ENOMEM. */
 static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_listening)
 {
 	uint64_t *values;

@@ -106,15 +106,16 @@ uint32_t session_follow_cpus(struct session *s, const bool *online);
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /*
  * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take
- * differences, never trust two of them to be of one instant. Rows whose listener is 0 are free or being
- * made: skip them. One whose process is gone, or whose socket no longer listens, is given back by
- * session_read_sockets() when it did not change for two seconds, any other one after ten: read the rows
- * before that. Borrowed until
- * session_free(); returns their number, 0 where requests are not seen.
+ * differences, never trust two of them to be of one instant. Rows whose listener is 0 are free or
+ * being made: skip them. One whose process is gone, or whose socket no longer listens, is given
+ * back by session_read_sockets() when it did not change for two seconds, any other one after ten:
+ * read the rows before that. Borrowed until session_free(); returns their number, 0 where requests
+ * are not seen.
  */
 uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows);
-/* Processes that had requests for which there was no row (see ENDPOINTS_OF_PROCESS of bpf/events.h) since the last
- * call, for once a second; of more than REFUSED_MAX the rest are in the losses alone. 0 or negative errno. */
+/* Processes that had requests for which there was no row (see ENDPOINTS_OF_PROCESS of
+ * bpf/events.h) since the last call, for once a second; of more than REFUSED_MAX the rest are in
+ * the losses alone. 0 or negative errno. */
 int session_read_refused(struct session *s, const struct session_ops *ops);
 /* Network namespaces that were entered at the start, of how many that processes live in. Of the others (which
  * CAP_SYS_ADMIN enters) the sockets that processes hold open were looked through: connections that waited to be

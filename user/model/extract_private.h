@@ -23,7 +23,7 @@ struct taken_process {
 	/* That one of to is this one of from, whose earlier ones were not taken. */
 	uint32_t first_mapping, skipped_mappings;
 	uint32_t mapping_changes;
-	uint64_t refused_before; /* requests, as earlier sources told */
+	uint64_t requests_before, mappings_before; /* refused, as earlier sources told */
 };
 
 struct taken_thread {

@@ -71,7 +71,8 @@ static void copy_process(struct extract *x, struct taken_process *taken)
 	to->mapping_cap = was.mapping_cap;
 	to->mapping_changes = was.mapping_changes;
 	to->order = was.order;
-	to->requests_refused += taken->refused_before;
+	to->requests_refused += taken->requests_before;
+	to->mappings_refused += taken->mappings_before;
 	to->dirty = true;
 	if (taken->joined)
 		keep_facts(to, &was);
@@ -116,8 +117,10 @@ uint32_t extract_process(struct extract *x, uint32_t row)
 	/* Two rows of one source may share an identity that was learnt late: not model_process_get(). */
 	if (!fresh.joined)
 		fresh.to = model_process_born(x->m, p->tgid, p->born_ns);
-	else
-		fresh.refused_before = x->m->processes[fresh.to].requests_refused;
+	if (fresh.joined) {
+		fresh.requests_before = x->m->processes[fresh.to].requests_refused;
+		fresh.mappings_before = x->m->processes[fresh.to].mappings_refused;
+	}
 	if (fresh.to == MODEL_NONE || ROOM(x, taken_processes) ||
 	    row_map_put(x, &x->processes, row, (uint32_t)x->taken_processes_cnt))
 		return MODEL_NONE;

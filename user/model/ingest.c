@@ -9,6 +9,7 @@
 #include "model/account_book.h"
 #include "model/contention_book.h"
 #include "model/cpu_book.h"
+#include "model/fair.h"
 #include "model/request_book.h"
 #include "model/rise.h"
 
@@ -16,6 +17,16 @@
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
 #define KERNEL_PLACE_MASK 0x1fffffull
 #define SUSPEND_MIN_NS	  1000000u
+
+/*
+ * Of a slice: what mappings may cost us, one cgroup about a hundredth of a CPU. A runtime maps some
+ * hundred files as it starts; a record costs a microsecond, one that is inherited a thirtieth of
+ * it.
+ */
+#define MAPPINGS_MOST	   32768u
+#define MAPPINGS_OF_CGROUP 16384u
+#define MAPPINGS_LEAST	   32u
+#define INHERITED_MOST	   262144u
 
 struct ingest {
 	struct model *m;
@@ -26,6 +37,10 @@ struct ingest {
 	struct account_book book;
 	struct contention_book contention;
 	struct request_book requests;
+	struct fair mappings;  /* records of this slice */
+	struct fair inherited; /* mappings that were copied at forks in this slice */
+	uint32_t *refused;     /* processes that made too many in this slice */
+	size_t refused_cnt, refused_cap;
 	uint64_t losses[LOSS_KERNEL_CNT];
 	/* By thread: its newest row of accounts, valid where that row is of the current slice. */
 	uint32_t *account_rows;
@@ -41,6 +56,17 @@ struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot
 	if (!in)
 		return NULL;
 	in->m = m;
+	in->mappings = (struct fair){
+		.most = MAPPINGS_MOST,
+		.most_of_cgroup = MAPPINGS_OF_CGROUP,
+		.most_of_process = MAPPINGS_OF_CGROUP,
+		.least = MAPPINGS_LEAST,
+	};
+	in->inherited = (struct fair){
+		.most = INHERITED_MOST,
+		.most_of_cgroup = INHERITED_MOST / 2,
+		.most_of_process = INHERITED_MOST / 2,
+	};
 	in->boot_offset_ns = boot_offset_ns;
 	if (cpu_book_init(&in->cpus, cpus_possible)) {
 		free(in);
@@ -58,6 +84,9 @@ void ingest_free(struct ingest *in)
 	contention_book_clear(&in->contention);
 	request_book_clear(&in->requests);
 	cpu_book_clear(&in->cpus);
+	fair_clear(&in->mappings);
+	fair_clear(&in->inherited);
+	free(in->refused);
 	free(in->account_rows);
 	free(in->ended);
 	free(in);
@@ -481,6 +510,39 @@ void ingest_requests_end(struct ingest *in, bool sockets_read)
 
 /* --- side-band ------------------------------------------------------------------------------- */
 
+/* Its mappings are not what the side-band told any more. */
+static void refuse_mapping(struct ingest *in, uint32_t process)
+{
+	struct model_process *p = &in->m->processes[process];
+
+	model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
+	p->mappings_refused++;
+	p->dirty = true;
+	if (!p->mappings_missed && !GROW(in->refused, in->refused_cnt, in->refused_cap)) {
+		in->refused[in->refused_cnt++] = process;
+		p->mappings_missed = true;
+	}
+}
+
+/*
+ * They are read from /proc again when it is sampled next, at growing intervals: in slices 1, 2, 4,
+ * 8 ... of those in which it made too many.
+ */
+static void read_again(struct ingest *in)
+{
+	for (size_t i = 0; i < in->refused_cnt; i++) {
+		struct model_process *p = &in->m->processes[in->refused[i]];
+
+		p->mappings_missed = false;
+		p->refused_slices++;
+		if (!(p->refused_slices & (p->refused_slices - 1)))
+			p->flags &= ~(uint32_t)PROCESS_FACTS;
+	}
+	in->refused_cnt = 0;
+	fair_begin_anew(&in->mappings);
+	fair_begin_anew(&in->inherited);
+}
+
 /*
  * The row that a fork event is about, when a sample or an account of the new process came over its
  * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its birth: a
@@ -501,6 +563,27 @@ static uint32_t known_before_fork(const struct ingest *in, uint32_t tgid, uint64
 	    time_ns - p->born_ns > 1000000000)
 		return MODEL_NONE;
 	return row;
+}
+
+/* Of a parent with very many, or very many children, they are read when a child is sampled: what
+ * it costs is bounded. */
+static void inherit(struct ingest *in, uint32_t child, uint32_t parent)
+{
+	struct model *m = in->m;
+
+	/* Mappings read from /proc before the event of the fork came are newer than the
+	 * parent's. */
+	if (m->processes[child].mapping_cnt || !m->processes[parent].mapping_cnt)
+		return;
+	if (!fair_may(&in->inherited, m, parent)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		m->processes[parent].mappings_refused++;
+		m->processes[parent].dirty = true;
+		return;
+	}
+	fair_add(&in->inherited, m, parent, (uint32_t)m->processes[parent].mapping_cnt);
+	if (model_mappings_inherit(m, child, parent))
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }
 
 void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
@@ -528,9 +611,9 @@ void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent
 		return;
 	if (!*p->comm)
 		set_process_comm(p, m->processes[parent].comm);
-	/* Mappings read from /proc before this event came are newer than the parent's. */
-	if (!p->mapping_cnt && model_mappings_inherit(m, row, parent))
-		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+	/* As the kernel has it. The accounts tell soon, and put it right. */
+	p->cgroup_id = m->processes[parent].cgroup_id;
+	inherit(in, row, parent);
 }
 
 void ingest_exit(struct ingest *in, uint32_t tgid, uint32_t tid, uint64_t time_ns)
@@ -584,6 +667,10 @@ void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping)
 
 	if (row == MODEL_NONE || (int64_t)mapping->start < 0)
 		return; /* modules of the kernel itself carry kernel addresses */
+	if (!fair_take(&in->mappings, m, row)) {
+		refuse_mapping(in, row);
+		return;
+	}
 	module.path = model_string(m, mapping->path, mapping->path_len);
 	if (mapping->build_id_len && mapping->build_id_len <= BUILD_ID_MAX) {
 		module.build_id_len = mapping->build_id_len;
@@ -606,6 +693,7 @@ void ingest_slice_end(struct ingest *in)
 		model_mappings_forget(m, in->ended[i]);
 	}
 	in->ended_cnt = 0;
+	read_again(in);
 }
 
 size_t ingest_bytes(const struct ingest *in)

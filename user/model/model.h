@@ -163,9 +163,12 @@ struct model_process {
 	uint64_t naming_cpu_ns, map_unread_bytes;
 	uint32_t files_refused;
 	uint64_t requests_refused; /* that were not counted: it had its share of endpoints */
-	bool start_exact;  /* false: start_ns guessed from the fork event */
-	bool leader_ended; /* its other threads may run on; the recorder's, not stored */
-	bool dirty;	   /* changed since the store wrote it */
+	uint64_t mappings_refused; /* not followed: it, or its cgroup, made too many */
+	uint32_t refused_slices;   /* in which there were such; not stored */
+	bool start_exact;	   /* false: start_ns guessed from the fork event */
+	bool mappings_missed;	   /* in this slice; not stored */
+	bool leader_ended;	   /* its other threads may run on; the recorder's, not stored */
+	bool dirty;		   /* changed since the store wrote it */
 	struct model_mapping *mappings; /* in the order they were learnt */
 	size_t mapping_cnt, mapping_cap;
 	uint32_t mapping_changes;    /* grows with each change of theirs; not stored */

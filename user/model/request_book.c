@@ -24,41 +24,21 @@ static struct model_service *service_of(struct request_book *book, uint32_t endp
 	return &book->services[endpoint];
 }
 
-/* Where so many of a row are counted, or NULL without memory. */
-static uint32_t *held_of(struct request_share *share, uint32_t row)
-{
-	while (share->cnt <= row) {
-		if (GROW(share->held, share->cnt, share->cap))
-			return NULL;
-		share->held[share->cnt++] = 0;
-	}
-	return &share->held[row];
-}
-
-static bool is_fair(uint32_t held, uint32_t most, size_t above, uint32_t above_most)
-{
-	return held < most && above < above_most && 2 * held < above_most - above;
-}
-
-/* The row of the model, which is added if its process may have one more; MODEL_NONE = it may not. */
+/* The row of the model, which is added if its process may have one more; MODEL_NONE = it may
+ * not. */
 static uint32_t endpoint_get(struct request_book *book, struct model *m,
 			     const struct model_endpoint *endpoint)
 {
-	uint32_t row = model_endpoint_find(m, endpoint->process, endpoint->listener), cgroup;
-	uint32_t *of_process, *of_cgroup;
+	uint32_t row = model_endpoint_find(m, endpoint->process, endpoint->listener);
 
 	if (row != MODEL_NONE)
 		return row;
-	cgroup = model_cgroup_find(m, m->processes[endpoint->process].cgroup_id);
-	of_process = held_of(&book->of_process, endpoint->process);
-	of_cgroup = held_of(&book->of_cgroup, cgroup == MODEL_NONE ? 0 : cgroup + 1);
-	if (!of_process || !of_cgroup ||
-	    !is_fair(*of_cgroup, ENDPOINTS_OF_CGROUP, m->endpoints_cnt, MODEL_MAX_ENDPOINTS) ||
-	    !is_fair(*of_process, ENDPOINTS_OF_PROCESS, *of_cgroup, ENDPOINTS_OF_CGROUP))
+	book->shares.most = MODEL_MAX_ENDPOINTS;
+	book->shares.most_of_cgroup = ENDPOINTS_OF_CGROUP;
+	book->shares.most_of_process = ENDPOINTS_OF_PROCESS;
+	if (!fair_take(&book->shares, m, endpoint->process))
 		return MODEL_NONE;
 	row = model_endpoint_get(m, endpoint);
-	*of_process += row != MODEL_NONE;
-	*of_cgroup += row != MODEL_NONE;
 	return row;
 }
 
@@ -415,8 +395,7 @@ void request_book_clear(struct request_book *book)
 	free(book->seen);
 	free(book->services);
 	free(book->listeners);
-	free(book->of_process.held);
-	free(book->of_cgroup.held);
+	fair_clear(&book->shares);
 	hash_clear(&book->listener_index);
 	*book = (struct request_book){0};
 }

@@ -14,12 +14,13 @@
 
 #include "bpf/events.h"
 #include "base/hash.h"
+#include "model/fair.h"
 #include "model/model.h"
 
 /*
- * The model keeps endpoints that are gone. A process and a cgroup may add as many as they may have rows of
- * the kernel's at a time (bpf/events.h), each up to half of what is left to those above it; what one may not
- * add is told with another one of the same socket, if there is one.
+ * The model keeps endpoints that are gone. A process and a cgroup may add as many as they may have
+ * rows of the kernel's at a time (bpf/events.h); what one may not add is told with another one of
+ * the same socket, if there is one.
  */
 
 /* Listening sockets that are followed; the accept queues of those beyond are not told. */
@@ -41,12 +42,7 @@ struct request_book {
 	struct request_listener *listeners;
 	size_t listeners_cnt, listeners_cap;
 	struct hash_index listener_index;
-	/* Endpoints that were added to the model, by row of its processes, and of its cgroups
-	 * and 1: 0 = not known. */
-	struct request_share {
-		uint32_t *held;
-		size_t cnt, cap;
-	} of_process, of_cgroup;
+	struct fair shares; /* endpoints that were added to the model */
 	uint64_t now_ns;
 	uint32_t look;	   /* counts request_book_begin() */
 	bool sockets_read; /* once at least: listening sockets that appear later are new */

@@ -2,6 +2,7 @@
 #include "names/facts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "names/proc.h"
@@ -56,15 +57,62 @@ void facts_note_mapping(struct model *m, uint32_t process, const struct model_ma
 		facts_note_runtime(m, process);
 }
 
-/* Mappings that the side-band told of come with build ids and times: they are kept. */
-static bool is_known(const struct model *m, const struct model_process *p, size_t known,
-		     const struct proc_mapping *map, const char *path)
-{
-	for (size_t i = 0; i < known; i++) {
-		const struct model_mapping *old = &p->mappings[i];
+/* Mappings that the side-band told of come with build ids and times: they are kept. By start, to
+ * be found among 65,000 of a process that would like us to be slow. */
+struct known {
+	struct known_mapping {
+		uint64_t start;
+		size_t row;
+	} * by_start;
+	size_t cnt;
+};
 
-		if (old->start == map->start && !old->to_ns && old->end == map->end &&
-		    old->file_offset == map->file_offset &&
+static int compare_known(const void *a, const void *b)
+{
+	const struct known_mapping *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* 0 or -ENOMEM. */
+static int gather_known(const struct model_process *p, struct known *ret_known)
+{
+	struct known_mapping *by_start = calloc(p->mapping_cnt + 1, sizeof(*by_start));
+	size_t cnt = 0;
+
+	if (!by_start)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->mapping_cnt; i++)
+		if (!p->mappings[i].to_ns)
+			by_start[cnt++] = (struct known_mapping){p->mappings[i].start, i};
+	qsort(by_start, cnt, sizeof(*by_start), compare_known);
+	*ret_known = (struct known){by_start, cnt};
+	return 0;
+}
+
+static size_t first_at(const struct known *known, uint64_t start)
+{
+	size_t low = 0, high = known->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (known->by_start[mid].start < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool is_known(const struct model *m, const struct model_process *p,
+		     const struct known *known, const struct proc_mapping *map, const char *path)
+{
+	for (size_t i = first_at(known, map->start);
+	     i < known->cnt && known->by_start[i].start == map->start; i++) {
+		const struct model_mapping *old = &p->mappings[known->by_start[i].row];
+
+		if (!old->to_ns && old->end == map->end && old->file_offset == map->file_offset &&
 		    !strcmp(m->modules[old->module].path, path))
 			return true;
 	}
@@ -81,8 +129,8 @@ uint64_t facts_replaced_ns(const struct model_process *p)
 	return last_ns;
 }
 
-static void add_mapping(struct model *m, uint32_t process, size_t known, uint64_t from_ns,
-			const struct proc_mapping *map, char *path)
+static void add_mapping(struct model *m, uint32_t process, const struct known *known,
+			uint64_t from_ns, const struct proc_mapping *map, char *path)
 {
 	struct model_mapping mapping = {
 		.start = map->start,
@@ -108,15 +156,15 @@ static void add_mapping(struct model *m, uint32_t process, size_t known, uint64_
 
 static void add_mappings(struct model *m, uint32_t process, struct proc_facts *facts)
 {
-	size_t known = m->processes[process].mapping_cnt;
 	uint64_t from_ns = facts_replaced_ns(&m->processes[process]);
+	struct known known;
 
-	/* Bounded work: with so many on both sides most were told by the side-band. */
-	if (known > 4096 && facts->mappings_cnt > 4096)
+	if (!facts->mappings_cnt || gather_known(&m->processes[process], &known))
 		return;
 	for (size_t i = 0; i < facts->mappings_cnt; i++)
-		add_mapping(m, process, known, from_ns, &facts->mappings[i],
+		add_mapping(m, process, &known, from_ns, &facts->mappings[i],
 			    facts->paths + facts->mappings[i].path);
+	free(known.by_start);
 	if (facts->mappings_cut)
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 }

@@ -17,6 +17,9 @@
 #define CMDLINE_BYTES 16384 /* the assembly stands near the front */
 #define CGROUP_BYTES  65536 /* a dozen hierarchies with paths of PATH_MAX */
 #define MAPS_CHUNK    65536
+/* Of maps: 65,530 mappings, the kernel's default bound, of names that are not there to make them
+ * long. What is beyond is cut, as with too many of them. */
+#define MAPS_BYTES (8u << 20)
 
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; field 9 of stat */
 
@@ -128,7 +131,7 @@ static void read_mappings(int process_fd, struct proc_facts *f)
 {
 	_cleanup_close_ int fd = openat(process_fd, "maps", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	_cleanup_free_ char *buf = malloc(MAPS_CHUNK);
-	size_t len = 0;
+	size_t len = 0, left = MAPS_BYTES;
 
 	if (fd < 0 || !buf)
 		return;
@@ -140,6 +143,11 @@ static void read_mappings(int process_fd, struct proc_facts *f)
 			continue;
 		if (n <= 0)
 			return;
+		if ((size_t)n > left) {
+			f->mappings_cut = true;
+			return;
+		}
+		left -= (size_t)n;
 		len += (size_t)n;
 		while ((newline = memchr(line, '\n', len - (size_t)(line - buf)))) {
 			if (add_line(f, line, (size_t)(newline - line))) {

@@ -218,44 +218,56 @@ static void put_loss(const struct report *r, const char *count, const char *shar
 	}
 }
 
+/* What of a process was not taken for too much of it. */
+typedef uint64_t (*refused_fn)(const struct model_process *p);
+
+static uint64_t requests_refused(const struct model_process *p)
+{
+	return p->requests_refused;
+}
+
+static uint64_t mappings_refused(const struct model_process *p)
+{
+	return p->mappings_refused;
+}
+
 /* Processes that a loss is told of by name. */
 #define LOST_PROCESSES 5
 
 /* The process with the most that comes after the one told last; MODEL_NONE: there is no more. */
-static uint32_t next_refused(const struct model *m, uint32_t last)
+static uint32_t next_refused(const struct model *m, refused_fn refused_of, uint32_t last)
 {
-	uint64_t below = last == MODEL_NONE ? UINT64_MAX : m->processes[last].requests_refused;
+	uint64_t below = last == MODEL_NONE ? UINT64_MAX : refused_of(&m->processes[last]);
 	uint32_t most = MODEL_NONE;
 
 	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		uint64_t refused = m->processes[i].requests_refused;
+		uint64_t refused = refused_of(&m->processes[i]);
 
 		if (!refused || refused > below ||
 		    (refused == below && (last == MODEL_NONE || i <= last)))
 			continue;
-		if (most == MODEL_NONE || refused > m->processes[most].requests_refused)
+		if (most == MODEL_NONE || refused > refused_of(&m->processes[most]))
 			most = i;
 	}
 	return most;
 }
 
-/* Who has more endpoints than are followed. */
-static void put_refused(const struct report *r)
+/* Whose it was. */
+static void put_refused(const struct report *r, refused_fn refused_of, const char *text)
 {
 	uint32_t row = MODEL_NONE;
 
 	for (int i = 0; i < LOST_PROCESSES; i++) {
-		row = next_refused(r->m, row);
+		row = next_refused(r->m, refused_of, row);
 		if (row == MODEL_NONE)
 			return;
-		put_right(r, number_count(r->m->processes[row].requests_refused).text, 12);
+		put_right(r, number_count(refused_of(&r->m->processes[row])).text, 12);
 		put_spaces(r, 12);
 		fputs("  of ", r->out);
 		put_process(r, row, 40, false);
-		fprintf(r->out, " %u: of its endpoints, these are not followed\n",
-			r->m->processes[row].tgid);
+		fprintf(r->out, " %u: %s\n", r->m->processes[row].tgid, text);
 	}
-	if (next_refused(r->m, row) != MODEL_NONE)
+	if (next_refused(r->m, refused_of, row) != MODEL_NONE)
 		fprintf(r->out, "%24s  … of more processes\n", "");
 }
 
@@ -280,7 +292,11 @@ static void put_records(const struct report *r)
 		put_loss(r, number_count(count).text, "", model_loss_text(cause),
 			 remedy_loss(cause));
 		if (cause == LOSS_ENDPOINTS)
-			put_refused(r);
+			put_refused(r, requests_refused,
+				    "of its endpoints, these are not followed");
+		if (cause == LOSS_MODEL_LIMIT)
+			put_refused(r, mappings_refused,
+				    "too many mappings a second, these are not followed");
 		any = true;
 	}
 	if (b->dropped > b->dropped_known) {

@@ -71,6 +71,7 @@ static const struct column process_columns[] = {
 	L(model_process, U64, map_unread_bytes, OFF_NO_FIGURE),
 	L(model_process, U32, files_refused, OFF_NO_FIGURE),
 	L(model_process, SUM, requests_refused, OFF_NO_FIGURE),
+	L(model_process, SUM, mappings_refused, OFF_NO_FIGURE),
 };
 #define SCHED_COLUMNS(row)                                                                      \
 	CN(row, SUM, sched.on_cpu_ns, "on_cpu_ns"), CN(row, SUM, sched.voluntary, "voluntary"), \

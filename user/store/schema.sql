@@ -104,8 +104,10 @@ CREATE TABLE process (
 	naming_cpu_ns INTEGER NOT NULL,
 	map_unread_bytes INTEGER NOT NULL,
 	files_refused INTEGER NOT NULL,
-	requests_refused INTEGER NOT NULL -- that are in no row of service: beyond what a process, or its
+	requests_refused INTEGER NOT NULL, -- that are in no row of service: beyond what a process, or its
 	                                 -- cgroup, may have of endpoints
+	mappings_refused INTEGER NOT NULL -- that are in no row of mapping: beyond what a process, or its
+	                                 -- cgroup, may make in a second
 );
 
 CREATE TABLE thread (
