@@ -577,9 +577,10 @@ void collector_name_process(struct collector *c, uint32_t process)
 	party = collector_party(c, process);
 	if (!fair_may(&c->facts, c->model, party))
 		return;
-	begin_ns = host_now_ns();
+	begin_ns = collector_cpu_ns();
 	name_process(c, process);
-	fair_add(&c->facts, c->model, party, (uint32_t)((host_now_ns() - begin_ns) / 1000) + 1);
+	fair_add(&c->facts, c->model, party,
+		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
 }
 
 struct model *collector_model(struct collector *c)

@@ -89,6 +89,8 @@ void collector_warn_of_namespaces(const struct collector *c);
 void collector_young_add(struct collector *c, uint32_t process);
 /* It called exec, and may begin anew. */
 void collector_young_exec(struct collector *c, uint32_t process);
+/* CPU time of all our threads: what a look has cost, whether or not we had to wait for a CPU. */
+uint64_t collector_cpu_ns(void);
 /* The parent of a process, which answers for what its children cost us; itself where that is not
  * known. */
 uint32_t collector_party(const struct collector *c, uint32_t process);

@@ -14,7 +14,7 @@
 #define YOUNG_OF_CGROUP 128
 #define YOUNG_OF_PARENT 64
 /*
- * What looks may take of a second, in us: anybody can map a file of the runtime's name, and end, a
+ * What looks may take of a second, in us of CPU: anybody can map a file of the runtime's name, and end, a
  * thousand times a second. Of one parent a sixth, of one cgroup a third (fair.h), so that it pays
  * with its own children's names; who must wait has its turn in the next second.
  */
@@ -27,6 +27,14 @@
 #define LOOK_LONGEST_NS 1000000000ull
 /* As the drain's: records of one instant reach the rings of two CPUs at different moments. */
 #define LAG_NS 100000ull
+
+uint64_t collector_cpu_ns(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 uint32_t collector_party(const struct collector *c, uint32_t process)
 {
@@ -105,16 +113,16 @@ static bool look_at(struct collector *c, struct young *young, uint64_t now_ns)
 /* The same, if its party has time left in this second. */
 static bool look_in_turn(struct collector *c, struct young *young)
 {
-	uint64_t begin_ns = host_now_ns();
+	uint64_t begin_ns = collector_cpu_ns();
 	bool done;
 
 	if (!fair_may(&c->looks, c->model, young->parent)) {
 		young->due_ns = c->looks_ns + LOOKS_NS;
 		return false;
 	}
-	done = look_at(c, young, begin_ns);
+	done = look_at(c, young, host_now_ns());
 	fair_add(&c->looks, c->model, young->parent,
-		 (uint32_t)((host_now_ns() - begin_ns) / 1000) + 1);
+		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
 	return done;
 }
 
