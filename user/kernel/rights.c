@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -25,21 +27,22 @@
 /* CAP_SYS_ADMIN stands for these (capabilities(7)). */
 #define OF_ADMIN (P(HOST_CAP_PERFMON) | P(HOST_CAP_CHECKPOINT_RESTORE))
 
-uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded, bool bpf, bool memory)
+uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded,
+		     const struct rights_kernel *kernel)
 {
 	uint64_t keep = OBSERVE, of_admin = OF_ADMIN;
 
 	if (!loaded)
 		keep |= LOAD | BEGIN;
-	if (use & RIGHTS_RELOAD || !bpf) {
+	if (use & RIGHTS_RELOAD || !kernel->bpf) {
 		keep |= P(HOST_CAP_BPF);
 		of_admin |= P(HOST_CAP_BPF);
 	}
-	if (!memory)
+	if (!kernel->memory)
 		keep |= P(HOST_CAP_IPC_LOCK);
 	if (use & RIGHTS_FILES)
 		keep |= FILES;
-	if ((held & of_admin) != of_admin)
+	if ((held & of_admin) != of_admin || !kernel->events)
 		keep |= P(HOST_CAP_SYS_ADMIN);
 	if (!(held & P(HOST_CAP_DAC_READ_SEARCH)))
 		keep |= P(HOST_CAP_DAC_OVERRIDE);
@@ -63,6 +66,28 @@ static bool bpf_is_open(void)
 	return open;
 }
 
+/* Debian's kernels have a level 3 of kernel.perf_event_paranoid, at which only CAP_SYS_ADMIN opens events. */
+static bool events_are_open(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = sizeof(attr),
+	};
+	long fd;
+	bool open;
+
+	if (privileges_use(~P(HOST_CAP_SYS_ADMIN)))
+		return false;
+	/* All processes of a CPU; any that is on line. */
+	fd = syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), -1, PERF_FLAG_FD_CLOEXEC);
+	open = fd >= 0 || (errno != EACCES && errno != EPERM);
+	if (fd >= 0)
+		close((int)fd);
+	privileges_use(~0ull);
+	return open;
+}
+
 static bool memory_is_free(void)
 {
 	struct rlimit limit;
@@ -80,15 +105,22 @@ static void keep(uint64_t mask)
 
 void rights_begin(unsigned int use)
 {
-	keep(rights_kept(privileges_held(), use, false, false, memory_is_free()));
+	struct rights_kernel kernel = {.events = true, .memory = memory_is_free()};
+
+	keep(rights_kept(privileges_held(), use, false, &kernel));
 }
 
 void rights_loaded(unsigned int use)
 {
-	keep(rights_kept(privileges_held(), use, true, bpf_is_open(), memory_is_free()));
+	struct rights_kernel kernel = {
+		.bpf = bpf_is_open(), .events = events_are_open(), .memory = memory_is_free()};
+
+	keep(rights_kept(privileges_held(), use, true, &kernel));
 }
 
 void rights_names(void)
 {
-	keep(rights_kept(privileges_held(), RIGHTS_FILES, true, true, true));
+	struct rights_kernel kernel = {.bpf = true, .events = true, .memory = true};
+
+	keep(rights_kept(privileges_held(), RIGHTS_FILES, true, &kernel));
 }

@@ -17,7 +17,9 @@
  *	                              since it loads anew when it gives up or takes back a part; and so does
  *	                              everybody before Linux 5.19, whose bpf(2) asks for it at every call
  *	SYS_ADMIN            loaded   network namespaces of others, entered for what was accepted before; in a
- *	                              session of `watch` that is loaded anew, those who hold the files tell
+ *	                              session of `watch` that is loaded anew, those who hold the files tell.
+ *	                              Kept where the kernel opens events of CPUs for it alone (Debian's, with
+ *	                              kernel.perf_event_paranoid at 3)
  *	SYS_RESOURCE         loaded   the limit of locked memory
  *	IPC_LOCK             loaded   the same; kept where that limit could not be raised
  *	SYS_NICE             begun    its own priority
@@ -43,7 +45,14 @@ void rights_loaded(unsigned int use);
 /* The same for who loads none: looks names up, and writes a capture. */
 void rights_names(void);
 
-/* The sets, for these two: held is what there is. loaded: false = what rights_begin() keeps. bpf: bpf(2) works
- * without CAP_BPF; memory: locked memory has no limit. */
-uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded, bool bpf, bool memory);
+/* What this kernel allows without a capability that was needed to load. */
+struct rights_kernel {
+	bool bpf;    /* bpf(2) works without CAP_BPF */
+	bool events; /* events of CPUs open without CAP_SYS_ADMIN */
+	bool memory; /* locked memory has no limit */
+};
+
+/* The sets, for these two: held is what there is. loaded: false = what rights_begin() keeps. */
+uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded,
+		     const struct rights_kernel *kernel);
 #endif
