@@ -91,8 +91,7 @@ static struct workers_job *submit(struct pool *p, uint64_t party, enum what what
 				  int fd)
 {
 	struct order order = {what, spin_ns};
-	struct workers_job *job =
-		workers_job_new(party, &order, sizeof(order), what == RESULT);
+	struct workers_job *job = workers_job_new(party, &order, sizeof(order), what == RESULT);
 
 	cr_assert(job);
 	if (fd >= 0)
@@ -226,6 +225,20 @@ Test(workers, who_has_used_up_his_share_waits_and_nobody_else)
 	workers_job_free(p.workers, greedy);
 	workers_job_free(p.workers, other);
 	workers_job_free(p.workers, trusted);
+	pool_free(&p);
+}
+
+/* Tables are taken in elsewhere. */
+Test(workers, what_was_done_with_results_is_paid_too)
+{
+	struct pool p = pool_new(0, 0);
+
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS / 2);
+	cr_expect(!workers_in_debt(p.workers, 1));
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS);
+	cr_expect(workers_in_debt(p.workers, 1));
+	workers_charge(p.workers, WORKERS_TRUSTED, 10 * WORKERS_PARTY_BURST_NS);
+	cr_expect(!workers_in_debt(p.workers, WORKERS_TRUSTED));
 	pool_free(&p);
 }
 
