@@ -250,10 +250,13 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(SUPPORT_$*) \
 		$(BUILD)/fuzz/librooms.a $(LIBS)
 
+SUPPORT_attack_files := tests/support/fake_names.c tests/support/fake_image.c
+$(BUILD)/workloads/attack_files: $(SUPPORT_attack_files)
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -o $@ $<
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -Itests/support -O2 -g -fno-omit-frame-pointer \
+		-pthread -o $@ $< $(SUPPORT_$*)
 
 # Models made by hand, as the unit tests have them.
 SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c

@@ -88,15 +88,21 @@ static int reserve(void *array, size_t *cap, size_t wanted, size_t elem_bytes)
 	return 0;
 }
 
+/* Whether the run before the newest one is long enough to stay apart. */
+static bool is_apart(const struct perfmap *map, size_t ratio)
+{
+	const struct perfmap_run *end = map->runs + map->run_cnt;
+
+	return map->run_cnt < 2 || end[-2].cnt / ratio > end[-1].cnt;
+}
+
 /* Merges the newest runs as long as the one before is less than ratio times as long. */
 static int merge_runs(struct perfmap *map, size_t ratio)
 {
-	while (map->run_cnt >= 2) {
+	while (!is_apart(map, ratio)) {
 		struct perfmap_run *newer = &map->runs[map->run_cnt - 1], *older = newer - 1;
 		size_t repeated = 0;
 
-		if (older->cnt / ratio > newer->cnt)
-			break;
 		if (perfmap_run_merge(older, newer, &repeated))
 			return -ENOMEM;
 		map->counters.repeated += repeated;
@@ -127,7 +133,12 @@ static int sort_tail(struct perfmap *map)
 	return 0;
 }
 
-static int settle(struct perfmap *map)
+bool perfmap_is_settled(const struct perfmap *map)
+{
+	return !map->tail_cnt && is_apart(map, RUN_RATIO);
+}
+
+int perfmap_settle(struct perfmap *map)
 {
 	int err = sort_tail(map);
 
@@ -367,7 +378,7 @@ int perfmap_find(struct perfmap *map, uint64_t address, uint64_t time_ns,
 {
 	struct search s = {.address = address, .budget = SCAN_BUDGET};
 	size_t i;
-	int err = settle(map);
+	int err = perfmap_settle(map);
 
 	if (err)
 		return err;

@@ -94,6 +94,10 @@ void perfmap_rewritten(struct perfmap *map);
 int perfmap_find(struct perfmap *map, uint64_t address, uint64_t time_ns,
 		 struct perfmap_hit *ret_hit);
 
+/* Sorts what is new, as the next look-up would: for those who want to know what that takes. 0 or -ENOMEM. */
+int perfmap_settle(struct perfmap *map);
+bool perfmap_is_settled(const struct perfmap *map);
+
 /*
  * Reads the raw name of an entry from the map's file (fd needs pread) into buf, checking that the
  * line there still is that entry. At most cap - 1 bytes, then a NUL; ret_len is the number of bytes

@@ -228,6 +228,20 @@ Test(workers, who_has_used_up_his_share_waits_and_nobody_else)
 	pool_free(&p);
 }
 
+/* Tables are taken in elsewhere. */
+Test(workers, what_was_done_with_results_is_paid_too)
+{
+	struct pool p = pool_new(0, 0);
+
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS / 2);
+	cr_expect(!workers_in_debt(p.workers, 1));
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS);
+	cr_expect(workers_in_debt(p.workers, 1));
+	workers_charge(p.workers, WORKERS_TRUSTED, 10 * WORKERS_PARTY_BURST_NS);
+	cr_expect(!workers_in_debt(p.workers, WORKERS_TRUSTED));
+	pool_free(&p);
+}
+
 Test(ledger, an_account_fills_again_at_its_rate)
 {
 	/* 1,000 at once, then a million in 100 s: 10 a millisecond. */

@@ -232,6 +232,49 @@ Test(names_jit, huge_sparse_maps_together_do_not_hold_up_a_slice)
 	host_end(&h);
 }
 
+/* A map of so many lines, each of an entry of its own. */
+static void put_long_map(struct host *h, const char *name, uint32_t lines)
+{
+	size_t bytes = 32 * (size_t)lines, len = 0;
+	char *text = malloc(bytes);
+
+	cr_assert(text);
+	for (uint32_t i = 0; i < lines; i++)
+		len += (size_t)snprintf(text + len, bytes - len, "%llx 10 a\n", JIT + 16ull * i);
+	fake_file(&h->proc, name, text, len);
+	free(text);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Most of it is sorting the entries, which no worker does. */
+Test(names_jit, what_a_long_map_costs_is_booked_on_its_process_wherever_it_was_done)
+{
+	uint64_t began_ns, own_ns, worker_ns;
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	put_long_map(&h, "100/root/tmp/perf-7.map", 500000);
+	names_process(h.n, h.m, h.process);
+	began_ns = own_cpu_ns();
+	for (int i = 0; i < 100 && !name_at(&h, JIT + 0x10, 100); i++)
+		names_tail(h.n, h.m, 200);
+	own_ns = own_cpu_ns() - began_ns;
+	worker_ns = names_cost(h.n).worker_cpu_ns;
+	names_tail(h.n, h.m, 200);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "a");
+	cr_expect_geq(h.m->processes[h.process].naming_cpu_ns, worker_ns + own_ns / 2,
+		      "%lu of %lu + %lu", h.m->processes[h.process].naming_cpu_ns, worker_ns,
+		      own_ns);
+	host_end(&h);
+}
+
 Test(names_jit, after_an_exec_the_new_map_names_nothing_of_before)
 {
 	struct host h;

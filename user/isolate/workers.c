@@ -298,8 +298,7 @@ static void charge(struct workers *w, struct worker *worker)
 	if (!job || cpu_ns <= worker->cpu_ns + job->cpu_ns)
 		return;
 	cpu_ns -= worker->cpu_ns;
-	if (job->party != WORKERS_TRUSTED)
-		ledger_charge(w->ledger, job->party, cpu_ns - job->cpu_ns, now_ns());
+	workers_charge(w, job->party, cpu_ns - job->cpu_ns);
 	w->counters.cpu_ns += cpu_ns - job->cpu_ns;
 	job->cpu_ns = cpu_ns;
 }
@@ -626,6 +625,12 @@ void workers_free(struct workers *w)
 		close(w->stuck[i]);
 	ledger_free(w->ledger);
 	free(w);
+}
+
+void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns)
+{
+	if (party != WORKERS_TRUSTED)
+		ledger_charge(w->ledger, party, cpu_ns, now_ns());
 }
 
 bool workers_in_debt(const struct workers *w, uint64_t party)

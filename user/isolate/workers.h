@@ -91,6 +91,9 @@ int workers_job_take_result(struct workers_job *job, size_t *ret_bytes);
 /* CPU time that it used so far. */
 uint64_t workers_job_cpu_ns(const struct workers_job *job);
 
+/* Takes from a party's account what its results cost where they were taken in. */
+void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns);
+
 /* Whether a party's jobs wait because of what it used already. */
 bool workers_in_debt(const struct workers *w, uint64_t party);
 

@@ -381,6 +381,24 @@ struct asker_cost *asker_cost(struct asker *a, uint32_t process)
 	return &a->costs[process];
 }
 
+uint64_t asker_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns)
+{
+	uint64_t cpu_ns = asker_cpu_ns() - since_cpu_ns;
+	struct asker_cost *cost = asker_cost(a, process);
+
+	if (cost)
+		cost->cpu_ns += cpu_ns;
+	workers_charge(a->workers, asker_party(a, m, process), cpu_ns);
+}
+
 void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job)
 {
 	uint64_t cpu_ns = job ? workers_job_cpu_ns(job) : 0;

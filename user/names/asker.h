@@ -55,7 +55,7 @@ struct asker_waited {
 
 /* What naming a process cost so far. */
 struct asker_cost {
-	uint64_t cpu_ns;       /* of workers */
+	uint64_t cpu_ns;       /* of workers, and of taking in what they answered */
 	uint64_t unread_bytes; /* of its perf map that were not followed */
 	uint32_t refused;      /* files of its that were too costly to read */
 	bool changed;	       /* since names_tail() looked */
@@ -146,6 +146,10 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent);
 enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
 				 const struct parse_reply **ret_reply);
+/* CPU time of this thread; what it took since then is booked on a process row and paid by its party, as a
+ * job is: a table is not free because its bytes were read elsewhere. */
+uint64_t asker_cpu_ns(void);
+void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns);
 /* Frees a job, done or not, and books what it took on the process row. */
 void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job);
 

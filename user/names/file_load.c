@@ -363,11 +363,13 @@ static enum model_reason finish(struct asker *a, const struct model *m, struct f
 	const struct parse_reply *reply;
 	enum model_reason reason =
 		asker_job_wait(a, load->job, asker_party(a, m, load->key.process), &reply);
+	uint64_t since_ns = asker_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		reason = take(m, load);
+	asker_charge(a, m, load->key.process, since_ns);
 	load->cpu_ns += workers_job_cpu_ns(load->job);
 	asker_job_end(a, load->key.process, load->job);
 	load->job = NULL;

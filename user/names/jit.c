@@ -456,13 +456,29 @@ static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t 
 	return location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 }
 
+/* Sorting a large map costs more than its lines did. */
+static void settle_entries(struct jit *j, const struct model *m, const struct jit_map *map)
+{
+	struct perfmap *entries = perfmap_tail_map(map->file->tail);
+	uint64_t since_ns;
+
+	if (perfmap_is_settled(entries))
+		return;
+	since_ns = asker_cpu_ns();
+	perfmap_settle(entries); /* what fails here fails in the look-up */
+	asker_charge(j->asker, m, map->process, since_ns);
+}
+
 /* MODEL_NONE where the map has no entry. */
 static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
 		     uint64_t time_ns)
 {
 	struct perfmap_hit hit;
 
-	if (!map->file || perfmap_find(perfmap_tail_map(map->file->tail), address, time_ns, &hit))
+	if (!map->file)
+		return MODEL_NONE;
+	settle_entries(j, m, map);
+	if (perfmap_find(perfmap_tail_map(map->file->tail), address, time_ns, &hit))
 		return MODEL_NONE;
 	return add_hit(j, m, map, address, &hit);
 }

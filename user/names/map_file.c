@@ -248,11 +248,13 @@ static enum model_reason finish(struct map_file *file, struct asker *a, const st
 {
 	const struct parse_reply *reply;
 	enum model_reason reason = asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
+	uint64_t since_ns = asker_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		*ret_error = take(file, reply, ret_bytes);
+	asker_charge(a, m, process, since_ns);
 	asker_job_end(a, process, file->job);
 	file->job = NULL;
 	return reason;

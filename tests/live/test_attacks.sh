@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An unprivileged user with files, perf maps and processes that are made to keep hotrun busy: the service beside
+# them keeps its names, samples and requests, and hotrun keeps to its time, memory and rights.
+. "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/servers.sh"
+need_root
+need_dotnet Web
+need_tool wrk wrk
+need_tool setpriv util-linux
+
+attacker=65534 # nobody
+user=65533     # of the service
+hz=99
+RECORD_MS=6000 # of `record -d 2`: 4 s, and what a busy host takes on top
+# ATTACK_CHURN=1: with processes and mappings in great numbers, of which nothing is asked yet.
+churn=${ATTACK_CHURN:-0}
+
+folders=()
+trap 'finish; leave_groups' EXIT
+
+# --- who attacks ---------------------------------------------------------------------------------------
+as() { setpriv --reuid="$1" --regid="$1" --clear-groups -- "${@:2}"; }
+
+# attack NAME WORD...: one process of attack.c; its pid joins those of that name
+declare -A pids_of
+attack() {
+	start setpriv --reuid=$attacker --regid=$attacker --clear-groups -- "$T/attack" 120 "${@:2}"
+	pids_of[$1]+=" $started"
+}
+
+start_cie() { attack cie files "$T"/files/cie.*; }
+start_nested() { attack nested files "$T"/files/*.dll; }
+start_symbols() { attack symbols files "$T"/files/symbols.*; }
+start_map() { attack map map 8000000 && attack map map 8000000; }
+start_rewrite() { for _ in 1 2 3 4; do attack rewrite rewrite $((16 << 20)); done; }
+start_churn() {
+	attack churn forks 1000 "$T/files/libcoreclr.so"
+	for ((i = 0; i < 70; i++)); do attack churn mappings 857 "$T/files/libcoreclr.so"; done
+}
+
+attacks_stop() {
+	local pid
+
+	for pid in ${pids_of[*]}; do stop "$pid"; done
+	pids_of=()
+}
+
+all_ready() {
+	local pid
+
+	for pid in ${pids_of[*]}; do grep -qs ready "$T/$pid.out" || return 1; done
+}
+
+# attacks_start NAME...
+attacks_start() {
+	local name
+
+	for name in "$@"; do "start_$name"; done
+	until_true 20 all_ready || fail "$*: does not start: $(cat $(printf "$T/%s.out " ${pids_of[*]}) | sort -u | head -3)"
+}
+
+# --- what is asked of a capture --------------------------------------------------------------------------
+samples=0 expected=0
+
+# innocent NAME CAPTURE HZ: the service's own part of it
+innocent() {
+	local row named total cpu_s
+
+	row=$(sql "$2" "SELECT samples, on_cpu_s FROM process_cpu WHERE tgid = $web")
+	samples=$((samples + ${row% *}))
+	expected=$(awk -v e="$expected" -v s="${row#* }" -v hz="$3" 'BEGIN { print e + s * hz }')
+	read -r named total < <(facts managed "$2" "$web")
+	within "$1: managed frames of the service with a name, per cent of $total" \
+		"$(awk -v n="$named" -v t="$total" 'BEGIN { print t ? 100 * n / t : "" }')" 99.5 100
+	within "$1: samples of the service" "${row% *}" 10 100000
+	# Each takes 1 ms of CPU time by its own clock, in the first figure of the truth.
+	set -- "$1" "$2" $(sql "$2" 'SELECT start_ns, end_ns FROM host')
+	cpu_s=$(facts truth "$T/innocent/truth" "$3" "$4" | cut -d' ' -f3)
+	eval "$(facts requests "$2" "$port")"
+	within "$1: its requests, of those that its own clock tells" \
+		"$(awk -v a="$answered" -v s="$cpu_s" 'BEGIN { print a / (s * 1000) }')" 0.9 1.1
+}
+
+# what NAME CAPTURE: why the attackers' own frames have no name; a word each
+told() {
+	local pid
+
+	for pid in ${pids_of[$1]}; do facts reasons "$2" "$pid"; done | awk '{ n[$2] += $1 } END { for (w in n) print n[w], w }' | sort -rn
+}
+
+# says_why NAME CAPTURE WORDS: each frame of an attacker has a name or says why not, with one of the words at least
+says_why() {
+	local words
+
+	words=$(told "$1" "$2")
+	is "$1: frames of who attacks have a name or a reason: $(tr '\n' ' ' <<<"$words")" "$(grep -c nothing <<<"$words")" 0
+	grep -qE " ($3)\$" <<<"$words" && ok "$1: it is told what became of them" || fail "$1: not one of $3: $words"
+}
+
+# record_under NAME...: a recording of two seconds under these attacks
+record_under() {
+	local name=$1 before
+
+	[ $# -gt 1 ] && name=all
+	before=$(date +%s%N)
+	record "$name" -d 2 -F $hz
+	within "$name: record -d 2 ends, ms" $((($(date +%s%N) - before) / 1000000)) 2000 $RECORD_MS
+	innocent "$name" "$T/$name.hotrun" $hz
+}
+
+# --- groups ----------------------------------------------------------------------------------------------
+# A group of version 2 for the CPU time, and the memory limit of what is shipped in deploy/ in whichever version there
+# is: ${in_group[@]} COMMAND... runs in both.
+make_groups() {
+	local unified memory
+
+	unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$unified" ] || skip "needs control groups of version 2"
+	group=$unified/hotrun-live-$$
+	mkdir "$group" && folders+=("$group")
+	grep -qsw memory "$unified/cgroup.controllers" && echo +memory >"$unified/cgroup.subtree_control"
+	limited=
+	if echo 512M 2>/dev/null >"$group/memory.max"; then
+		limited=$group
+	else
+		memory=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,memory,/ { print $2; exit }' /proc/self/mounts)
+		limited=${memory:+$memory/hotrun-live-$$}
+		[ -n "$limited" ] && mkdir "$limited" && folders+=("$limited") &&
+			echo 512M >"$limited/memory.limit_in_bytes"
+	fi
+	in_group=(sh -c 'for folder in $0; do echo $$ >"$folder/cgroup.procs"; done; exec "$@"' "${folders[*]}")
+}
+
+leave_groups() {
+	local folder
+
+	for folder in "${folders[@]}"; do
+		until_true 3 rmdir "$folder" 2>/dev/null || echo "FAIL - $folder stays"
+	done
+}
+
+# Processes killed for want of memory in the group
+oom_kills() { cat "$limited/memory.events" "$limited/memory.oom_control" 2>/dev/null | awk '$1 == "oom_kill" { print $2 }'; }
+
+# cost SECONDS: of the group, in per cent of a CPU, in $cost; see group_facts.py
+cost() {
+	eval "$(python3 tests/support/group_facts.py "$group" "$1")"
+	cost=$(awk -v c="$cpu_ms" -v s="$seconds" 'BEGIN { printf "%.2f", c / s / 10 }')
+}
+
+# status NAME: how long it takes to answer, and what
+status() {
+	local before
+
+	before=$(date +%s%N)
+	"$HOTRUN" watch --status --dir "$T/watch" >"$T/status" 2>&1 || fail "$1: --status: $(head -1 "$T/status")"
+	within "$1: watch --status answers, ms" $((($(date +%s%N) - before) / 1000000)) 0 2000
+}
+
+# --- the service, and the files ----------------------------------------------------------------------------
+mkdir "$T/files" "$T/innocent"
+chown $attacker "$T/files"
+chown $user "$T/innocent"
+cp -r "$BUILD/dotnet/Web" "$T/Web"
+cp "$LOADS/attack" "$LOADS/attack_files" "$T"
+port=$(free_ports 1)
+DOTNET_PerfMapEnabled=3 start setpriv --reuid=$user --regid=$user --clear-groups -- \
+	dotnet "$T/Web/Shop.Web.dll" "$port" 120 "$T/innocent/truth"
+web=$started
+as $attacker "$T/attack_files" cie "$T/files/cie.1" || fail "no files"
+for ((i = 2; i <= 18; i++)); do as $attacker cp "$T/files/cie.1" "$T/files/cie.$i"; done
+for i in 1 2 3; do as $attacker "$T/attack_files" symbols "$T/files/symbols.$i"; done
+for i in 1 2; do as $attacker "$T/attack_files" nested "$T/files/nested$i.dll"; done
+as $attacker cp "$T/files/symbols.1" "$T/files/libcoreclr.so"
+until_true 60 grep -q ready "$T/$web.out" || {
+	fail "the service does not start: $(head -3 "$T/$web.out")"
+	exit 1
+}
+start wrk -t1 -c1 -d 115s "http://127.0.0.1:$port/price"
+load=$started
+sleep 3 # until its methods are compiled for good
+
+# --- one after the other -----------------------------------------------------------------------------------
+declare -A words=(
+	[cie]='no-symbol|file-costly|budget|limit|file-malformed'
+	[nested]='named|precompiled|file-costly|budget|limit|file-malformed'
+	[symbols]='named|file-costly|budget|limit|file-malformed'
+	[map]='file-costly|budget|limit|perf-map-.*'
+	[rewrite]='file-costly|budget|limit|perf-map-.*'
+)
+for name in cie nested symbols map rewrite; do
+	attacks_start $name
+	record_under $name
+	says_why $name "$T/$name.hotrun" "${words[$name]}"
+	attacks_stop
+done
+
+# --- the resident recorder, under all of them ----------------------------------------------------------------
+all=(cie nested symbols map rewrite)
+[ "$churn" = 1 ] && all+=(churn)
+make_groups
+start "${in_group[@]}" nice -n -10 "$HOTRUN" watch --dir "$T/watch" --listen off
+watcher=$started
+until_true 20 eval '"$HOTRUN" watch --status --dir "$T/watch" 2>/dev/null | grep -q "ready 1"' ||
+	fail "it does not become ready: $(tail -3 "$T/$watcher.out")"
+sleep 5
+status "in peace"
+cost 8
+quiet=$cost most_mib=$pss_mib
+attacks_start "${all[@]}"
+cost 5
+burst=$cost
+status "at the attack's beginning"
+cost 5
+burst=$(awk -v a="$burst" -v b="$cost" 'BEGIN { print (a + b) / 2 }')
+[ "$pss_mib" -gt "$most_mib" ] && most_mib=$pss_mib
+cost 10
+[ "$pss_mib" -gt "$most_mib" ] && most_mib=$pss_mib
+status "under attack"
+level=$(sed -n 's/^level //p' "$T/status")
+echo "watch: $quiet % of a CPU in peace, $burst % in the first 10 s of the attack, $cost % in the next 10 s; $most_mib MiB; level $level"
+within "cost of the attack once its allowance is used up, per cent of a CPU" \
+	"$(awk -v a="$cost" -v b="$quiet" 'BEGIN { print a - b }')" -100 2.5
+is "nothing is taken from others" "$level" all
+within "looks at workers" "$workers" 10 100000
+is "with a nice value under 0, a capability, or no sandbox" "$unfit" 0
+within "memory of all its processes, MiB" "$most_mib" 5 512
+"$HOTRUN" trigger --dir "$T/watch" --before 8s --after 1s >"$T/asked" 2>&1 || fail "trigger: $(cat "$T/asked")"
+capture=$(tail -1 "$T/asked")
+innocent watch "$capture" 19
+for name in cie nested symbols map rewrite; do says_why $name "$capture" "${words[$name]}|pending"; done
+is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"
+kill -TERM "$watcher"
+until_true 20 gone "$watcher" || fail "watch does not end"
+
+# --- a recording, under all of them ----------------------------------------------------------------------------
+record_under "${all[@]}"
+for name in cie nested symbols map rewrite; do says_why $name "$T/all.hotrun" "${words[$name]}|pending"; done
+attacks_stop
+within "samples of the service, of those that its CPU time asks for, per cent of $expected" \
+	"$(awk -v s="$samples" -v e="$expected" 'BEGIN { print 100 * s / e }')" 90 110
+check "the service runs on" alive "$web"
