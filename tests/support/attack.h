@@ -8,8 +8,8 @@
 #include <elf.h>
 #include <stdint.h>
 
-#define ATTACK_ELF_CODE	  0x1000u /* offset in the file */
-#define ATTACK_IMAGE_STEP 0x20u	  /* bytes of a function of a .dll, see fake_names.h */
+#define ATTACK_ELF_CODE	       0x1000u /* offset in the file */
+#define ATTACK_IMAGE_STEP      0x20u   /* bytes of a function of a .dll, see fake_names.h */
 #define ATTACK_IMAGE_FUNCTIONS 8u
 
 /* Counts its argument down; needs no relocation. */

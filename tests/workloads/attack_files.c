@@ -125,7 +125,8 @@ static struct image make_cie(void)
 	size_t frames = header + header_bytes, entries = frames + CIE_BYTES + 32;
 
 	put_elf(&f, header, header_bytes);
-	put(&f, 0x3b031b01, 4); /* version 1; frames pcrel sdata4, count udata4, rows datarel sdata4 */
+	put(&f, 0x3b031b01,
+	    4); /* version 1; frames pcrel sdata4, count udata4, rows datarel sdata4 */
 	put(&f, frames - f.end, 4);
 	put(&f, CIE_ROWS, 4);
 	for (uint32_t i = 0; i < CIE_ROWS; i++) {
