@@ -81,6 +81,25 @@ int message_receive(int socket, void *bytes, size_t cap, size_t *ret_len, int *f
 	return n ? -EBADMSG : -EPIPE;
 }
 
+int message_receive_bytes(int socket, void *bytes, size_t cap, size_t *ret_len)
+{
+	struct iovec iov = {.iov_base = bytes, .iov_len = cap};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+
+	do {
+		n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (!n)
+		return -EPIPE;
+	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EBADMSG;
+	*ret_len = (size_t)n;
+	return 0;
+}
+
 int message_receive_exact(int socket, void *bytes, size_t len, int *ret_fd)
 {
 	int fds[MESSAGE_FDS_MAX], err;

@@ -22,6 +22,10 @@ int message_send(int socket, const void *bytes, size_t len, const int *fds, unsi
 int message_receive(int socket, void *bytes, size_t cap, size_t *ret_len, int *fds,
 		    unsigned *ret_fd_cnt);
 
+/* message_receive() from who has no descriptors to hand out: what comes along is dropped by the kernel,
+ * and never ours to close, which may hang. */
+int message_receive_bytes(int socket, void *bytes, size_t cap, size_t *ret_len);
+
 /* message_receive() of exactly len bytes and at most one descriptor; ret_fd is -1 without one. */
 int message_receive_exact(int socket, void *bytes, size_t len, int *ret_fd);
 

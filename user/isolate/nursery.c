@@ -128,6 +128,8 @@ int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *r
 		close(pair[0]);
 		return -EAGAIN;
 	}
+	/* A helper that does not read must not make us wait. */
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	*ret_socket = pair[0];
 	return 0;
 }

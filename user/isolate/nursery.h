@@ -24,7 +24,7 @@ void nursery_free(struct nursery *n);
 /*
  * Forks a helper that calls life with its end of a socket, which is all that it has, and then ends.
  * name: of the process, at most 15 bytes. Does not wait for it: its first message is a pid_t, its own.
- * Returns 0 with our end of the socket, owned, or -EAGAIN (the nursery is gone, no descriptors).
+ * Returns 0 with our end of the socket, owned, on which nothing blocks, or -EAGAIN (the nursery is gone, no descriptors).
  */
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket);
 #endif

@@ -30,6 +30,8 @@
  * gives way to everybody else's work from here on, and its worker with it, which ends then. */
 #define PATIENCE_NS 200000000ull
 #define LAST_NICE   19
+/* Of the time of a job, for one that gets no CPU. */
+#define STARVED_TIMES 6u
 /* A worker that did more than this once is looked at before its next job. */
 #define LARGE_JOB_NS 20000000ull
 #define MEMORY_PART  2u /* of its memory that a worker may keep between jobs */
@@ -68,6 +70,7 @@ struct worker {
 	pid_t pid; /* 0: has not said it yet */
 	bool told; /* what its sandbox is without */
 	bool is_nice;
+	uint64_t party; /* whose jobs it had */
 	struct workers_job *job;
 	uint64_t started_ns; /* of the job */
 	uint64_t cpu_ns;     /* of the worker, before the job */
@@ -100,6 +103,7 @@ static uint64_t now_ns(void)
 struct birth {
 	workers_do work;
 	uint64_t memory_bytes;
+	uint64_t cpu_s; /* until anybody gives it more */
 };
 
 static void live(int socket)
@@ -110,6 +114,7 @@ static void live(int socket)
 	} in;
 	static char reply[WORKERS_REPLY_BYTES];
 	int fds[MESSAGE_FDS_MAX], none;
+	struct rlimit cpu = {.rlim_max = RLIM_INFINITY};
 	struct birth birth;
 	uint32_t without;
 	size_t len;
@@ -119,6 +124,8 @@ static void live(int socket)
 	setpriority(PRIO_PROCESS, 0, 0);
 	if (message_receive_exact(socket, &birth, sizeof(birth), &none))
 		return;
+	cpu.rlim_cur = birth.cpu_s;
+	setrlimit(RLIMIT_CPU, &cpu);
 	without = sandbox_enter(birth.memory_bytes);
 	if (message_send(socket, &without, sizeof(without), NULL, 0))
 		return;
@@ -307,7 +314,7 @@ static void fail(struct workers *w, struct worker *worker, int error)
 {
 	struct workers_job *job = take_ptr(&worker->job);
 
-	if (error == -ETIME)
+	if (error == -ETIME || error == -ETIMEDOUT)
 		w->counters.killed++;
 	else
 		w->counters.died++;
@@ -348,9 +355,11 @@ static void bound_cpu(const struct workers *w, const struct worker *worker)
 
 static void take_hello(struct workers *w, struct worker *worker)
 {
-	int none;
+	size_t len;
 
-	if (message_receive_exact(worker->socket, &worker->pid, sizeof(worker->pid), &none)) {
+	if (message_receive_bytes(worker->socket, &worker->pid, sizeof(worker->pid), &len) ||
+	    len != sizeof(worker->pid)) {
+		worker->pid = 0;
 		fail(w, worker, -EAGAIN);
 		return;
 	}
@@ -361,9 +370,10 @@ static void take_hello(struct workers *w, struct worker *worker)
 static void take_told(struct workers *w, struct worker *worker)
 {
 	uint32_t without;
-	int none;
+	size_t len;
 
-	if (message_receive_exact(worker->socket, &without, sizeof(without), &none)) {
+	if (message_receive_bytes(worker->socket, &without, sizeof(without), &len) ||
+	    len != sizeof(without)) {
 		fail(w, worker, -EAGAIN);
 		return;
 	}
@@ -377,16 +387,12 @@ static void take_reply(struct workers *w, struct worker *worker)
 {
 	static char reply[WORKERS_REPLY_BYTES];
 	struct workers_job *job = worker->job;
-	int fds[MESSAGE_FDS_MAX], err;
-	unsigned fd_cnt = 0;
 	size_t len;
+	int err;
 
 	charge(w, worker);
-	err = message_receive(worker->socket, reply, sizeof(reply), &len, fds, &fd_cnt);
-	/* A worker has nothing to hand out. */
-	for (unsigned i = 0; !err && i < fd_cnt; i++)
-		close(fds[i]);
-	if (err || !job || fd_cnt) {
+	err = message_receive_bytes(worker->socket, reply, sizeof(reply), &len);
+	if (err || !job) {
 		fail(w, worker, -EPIPE);
 		return;
 	}
@@ -412,30 +418,67 @@ static void take_messages(struct workers *w, struct worker *worker)
 	}
 }
 
+/* Whether the worker wants the CPU, as on a host full of spinners, rather than an answer of a file. */
+static bool is_runnable(const struct worker *worker)
+{
+	char path[48], stat[256], *end;
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", worker->pid);
+	fd = worker->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (n <= 0)
+		return false;
+	stat[n] = '\0';
+	end = strrchr(stat, ')');
+	return end && !strncmp(end, ") R", 3);
+}
+
+/* A job whose time is over: one that waits for the CPU gets more of it, one that was never begun is no
+ * fault of its file; for a file that hangs its party pays as for work. */
+static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
+{
+	if (!worker->told) {
+		fail(w, worker, -EAGAIN);
+	} else if (past_ns > STARVED_TIMES * w->limits.wall_ns || !is_runnable(worker)) {
+		if (worker->job->party != WORKERS_TRUSTED)
+			ledger_charge(w->ledger, worker->job->party, past_ns, now_ns());
+		fail(w, worker, -ETIMEDOUT);
+	}
+}
+
 /* A file that hangs costs no CPU time: then the time alone ends it. */
 static void check_limits(struct workers *w, struct worker *worker)
 {
 	struct workers_job *job = worker->job;
+	uint64_t past_ns;
 
 	if (!job)
 		return;
 	if (worker->told)
 		charge(w, worker);
-	if (job->cpu_ns > w->limits.cpu_ns || now_ns() - worker->started_ns > w->limits.wall_ns) {
+	past_ns = now_ns() - worker->started_ns;
+	if (job->cpu_ns > w->limits.cpu_ns) {
 		fail(w, worker, -ETIME);
+	} else if (past_ns > w->limits.wall_ns) {
+		end_late(w, worker, past_ns);
 	} else if (job->cpu_ns > PATIENCE_NS && !worker->is_nice) {
 		worker->is_nice = true;
 		setpriority(PRIO_PROCESS, (id_t)worker->pid, LAST_NICE);
 	}
 }
 
-static int spawn(struct workers *w, struct worker *worker)
+/* What one party's bytes made of a worker is not to meet another's. */
+static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 {
-	struct birth birth = {w->work, w->limits.memory_bytes};
+	struct birth birth = {w->work, w->limits.memory_bytes, w->limits.cpu_ns / 1000000000u + 2};
 	int err;
 
-	if (worker->socket >= 0)
+	if (worker->socket >= 0 && worker->party == party)
 		return 0;
+	if (worker->socket >= 0)
+		drop_worker(w, worker, true);
 	if (w->stuck_cnt == STUCK_MAX)
 		return -EAGAIN;
 	err = nursery_spawn(w->nursery, live, "hotrun-parse", &worker->socket);
@@ -445,6 +488,7 @@ static int spawn(struct workers *w, struct worker *worker)
 	}
 	if (err)
 		worker->socket = -1;
+	worker->party = party;
 	return err;
 }
 
@@ -454,7 +498,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 	int fds[MESSAGE_FDS_MAX];
 	unsigned cnt = job->fd_cnt;
 
-	if (spawn(w, worker)) {
+	if (spawn(w, worker, job->party)) {
 		end_job(w, job, -EAGAIN);
 		return;
 	}

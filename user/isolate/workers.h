@@ -79,8 +79,8 @@ bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns);
 bool workers_wait_any(struct workers *w, uint64_t ns);
 
 /*
- * What became of it: -EINPROGRESS: queued or running; 0: answered; -ETIME: it used more CPU time or
- * time than it may; -ENOMEM: no memory here; -EPIPE: its worker died of it (memory, a forbidden system
+ * What became of it: -EINPROGRESS: queued or running; 0: answered; -ETIME: it used more CPU time than it
+ * may; -ETIMEDOUT: it took longer than it may, waiting for a file (its party pays for that time, too); -ENOMEM: no memory here; -EPIPE: its worker died of it (memory, a forbidden system
  * call, a crash); -EAGAIN: no worker could be had.
  */
 int workers_job_error(const struct workers_job *job);

@@ -346,6 +346,8 @@ static uint64_t find_party(const struct asker *a, const struct model_process *p)
 
 	if (container && *container && !is_session)
 		return hash_bytes(container, strlen(container)) | 1;
+	if (uid == UINT32_MAX) /* gone: those of its cgroup */
+		return hash_pair(p->cgroup_id, 2) | 1;
 	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
 }
 
@@ -464,6 +466,8 @@ enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint6
 		return REASON_PENDING;
 	case -ETIME:
 		return REASON_FILE_COSTLY;
+	case -ETIMEDOUT:
+		return REASON_FILE_TIMEOUT;
 	case -EPIPE: /* it died of the file */
 		return REASON_FILE_MALFORMED;
 	default:

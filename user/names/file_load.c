@@ -116,8 +116,9 @@ static enum model_reason begin(struct asker *a, const struct model *m, struct fi
 }
 
 /* Opens the files of assemblies beside the image's own. */
-static void open_components(struct asker *a, const struct model *m, struct file_load *load,
-			    struct parse_request *parse, int fds[IMAGE_COMPONENTS_MAX])
+static enum model_reason open_components(struct asker *a, const struct model *m,
+					 struct file_load *load, struct parse_request *parse,
+					 int fds[IMAGE_COMPONENTS_MAX])
 {
 	_cleanup_free_ struct fetch_request *request = malloc(sizeof(*request));
 	struct parse_image *image = &parse->image;
@@ -126,6 +127,7 @@ static void open_components(struct asker *a, const struct model *m, struct file_
 		const struct file_component *c = &load->components[i];
 		uint32_t at = image->component_cnt;
 		struct fetch_reply reply = {0};
+		enum model_reason reason;
 		int fd = -1;
 
 		*request = load->request;
@@ -134,7 +136,13 @@ static void open_components(struct asker *a, const struct model *m, struct file_
 		if (!c->bytes)
 			request->inode = request->start = request->end = 0;
 		/* One that is not there is given as an empty file, so that it is not asked for again. */
-		if (fetch(a, m, load, request, &reply, &fd))
+		reason = fetch(a, m, load, request, &reply, &fd);
+		if (reason == REASON_PENDING) {
+			while (at-- > 0)
+				close(fds[at]);
+			return reason;
+		}
+		if (reason)
 			fd = memfd_create("hotrun-none", MFD_CLOEXEC);
 		if (fd < 0)
 			continue;
@@ -145,6 +153,7 @@ static void open_components(struct asker *a, const struct model *m, struct file_
 		fds[at] = fd;
 		image->component_cnt++;
 	}
+	return REASON_NAMED;
 }
 
 static enum model_reason begin_image(struct asker *a, const struct model *m, struct file_load *load,
@@ -157,7 +166,11 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 	parse->image.inside = load->key.inside;
 	parse->image.bytes = load->inside_bytes;
 	if (load->key.kind == FILE_COMPONENT) {
-		open_components(a, m, load, parse, fds);
+		reason = open_components(a, m, load, parse, fds);
+		if (reason) {
+			close(fd);
+			return reason;
+		}
 		if (load->wanted) {
 			parse->image.wanted[0] = load->wanted;
 			parse->image.wanted_cnt = 1;

@@ -353,7 +353,7 @@ static enum model_reason advance(struct files *f, const struct model *m, struct 
 {
 	enum model_reason reason = file_load_step(f->asker, m, load);
 
-	if (reason == REASON_FILE_COSTLY || (reason == REASON_FILE_MALFORMED && load->cpu_ns))
+	if (reason == REASON_FILE_COSTLY)
 		refuse(f, &load->identity, reason);
 	if (reason == REASON_FILE_COSTLY)
 		note_refused(f, load->key.process);
@@ -380,6 +380,22 @@ static void end_load(struct files *f, unsigned i)
 {
 	file_load_free(f->asker, f->loads[i]);
 	f->loads[i] = f->loads[--f->loads_cnt];
+}
+
+/* Whether one more load of a process's party may begin: each has its places. Where all parties together
+ * have too many, the one that was begun last goes. */
+static bool may_load(struct files *f, const struct model *m, uint32_t process)
+{
+	uint64_t party = asker_party(f->asker, m, process);
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < f->loads_cnt; i++)
+		same += asker_party(f->asker, m, f->loads[i]->key.process) == party;
+	if (same >= FILES_LOADS_PARTY)
+		return false;
+	if (f->loads_cnt == FILES_LOADS_MAX)
+		end_load(f, FILES_LOADS_MAX - 1);
+	return true;
 }
 
 /* What is to be loaded, and for whom. */
@@ -424,7 +440,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 	if (i == f->loads_cnt) {
 		struct file_load *new;
 
-		if (f->loads_cnt == FILES_LOADS_MAX) {
+		if (!may_load(f, w->m, w->a->key.process)) {
 			f->asker->deferred++;
 			return REASON_LIMIT;
 		}
@@ -437,6 +453,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 			file_load_free(f->asker, new);
 			return reason;
 		}
+		i = f->loads_cnt;
 		f->loads[f->loads_cnt++] = new;
 	}
 	reason = advance(f, w->m, f->loads[i], &w->a->table);
@@ -483,14 +500,13 @@ static enum model_reason look_up(struct files *f, struct wanted *w, const struct
 	struct attachment new = *w->a, *a;
 	const struct file_key *key = &new.key;
 	uint64_t hash = hash_pair(key->process, key->module) ^ hash_pair(key->kind, key->inside);
+	uint64_t deferred = f->asker->deferred;
 	uint32_t row = f->last;
 
 	f->uses++;
 	if (row == MODEL_NONE || !attachment_equal(f, row, key))
 		row = hash_find(&f->attachment_index, hash, attachment_equal, f, key);
 	if (row == HASH_NONE) {
-		uint64_t deferred = f->asker->deferred;
-
 		w->a = &new;
 		attach(f, w);
 		/* Not settled: it is asked again when there is time. */
@@ -508,8 +524,8 @@ static enum model_reason look_up(struct files *f, struct wanted *w, const struct
 		new = *a;
 		w->a = &new;
 		attach(f, w);
-		if (new.reason == REASON_PENDING)
-			return REASON_PENDING;
+		if (new.reason == REASON_PENDING || (new.reason && f->asker->deferred != deferred))
+			return (enum model_reason) new.reason;
 		*a = new;
 	}
 	if (a->reason)
@@ -529,18 +545,6 @@ static enum model_reason look_up_kind(struct files *f, const struct model *m, ui
 	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
 
 	return look_up(f, &w, ret_slot);
-}
-
-void files_tail(struct files *f, const struct model *m)
-{
-	/* Those that are done have their tables taken by whoever asks next. */
-	(void)m;
-	workers_poll(f->asker->workers);
-}
-
-size_t files_loading(const struct files *f)
-{
-	return f->loads_cnt;
 }
 
 size_t files_bytes(const struct files *f)
@@ -647,7 +651,8 @@ static enum model_reason add_component(struct files *f, const struct model *m,
 	struct file_component *c;
 	enum model_reason reason;
 
-	if (load->components_cnt == IMAGE_COMPONENTS_MAX)
+	/* Loading what it is bundled with may have dropped the image. */
+	if (load->components_cnt == IMAGE_COMPONENTS_MAX || !f->tables[load->table].image)
 		return REASON_LIMIT;
 	if (!load->components)
 		load->components = calloc(IMAGE_COMPONENTS_MAX, sizeof(*c));
@@ -696,21 +701,28 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 	enum model_reason reason = REASON_NAMED;
 
 	if (i == f->loads_cnt) {
-		struct file_load *new = f->loads_cnt < FILES_LOADS_MAX
-						? new_part(f, m, process, mapping, row)
-						: NULL;
+		uint32_t given[IMAGE_COMPONENTS_MAX], given_cnt = place->given_cnt;
+		struct file_load *new =
+			may_load(f, m, process) ? new_part(f, m, process, mapping, row) : NULL;
 
 		if (!new)
 			return REASON_LIMIT;
-		for (uint32_t k = 0; !reason && k < place->given_cnt; k++)
-			reason = add_component(f, m, mapping, new, place->given[k]);
+		memcpy(given, place->given, given_cnt * sizeof(given[0]));
+		if (given_cnt)
+			new->wanted = place->start;
+		for (uint32_t k = 0; !reason && k < given_cnt; k++)
+			reason = add_component(f, m, mapping, new, given[k]);
 		if (!reason)
 			reason = add_component(f, m, mapping, new, component);
-		if (place->given_cnt)
-			new->wanted = place->start;
 		if (reason) {
 			file_load_free(f->asker, new);
 			return reason;
+		}
+		/* Its bundle may have been loaded meanwhile. */
+		i = f->loads_cnt;
+		if (i == FILES_LOADS_MAX) {
+			file_load_free(f->asker, new);
+			return REASON_LIMIT;
 		}
 		f->loads[f->loads_cnt++] = new;
 	}

@@ -19,8 +19,9 @@
 #include "names/elf.h"
 #include "names/image_table.h"
 
-/* Files on their way to their tables; what comes then waits for its turn. */
-#define FILES_LOADS_MAX 256u
+/* Files on their way to their tables, and those of one party; what comes then waits for its turn. */
+#define FILES_LOADS_MAX	  256u
+#define FILES_LOADS_PARTY 16u
 
 struct files;
 
@@ -29,10 +30,6 @@ struct files;
 struct files *files_new(struct asker *asker, size_t memory_bytes);
 void files_free(struct files *f);
 
-/* Goes on with what is under way, without waiting. */
-void files_tail(struct files *f, const struct model *m);
-/* Files on their way. */
-size_t files_loading(const struct files *f);
 /* Bytes of all tables. */
 size_t files_bytes(const struct files *f);
 

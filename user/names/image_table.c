@@ -21,6 +21,7 @@ enum section { HEAD, ROWS, TEXT, COMPONENTS };
 
 #define RAW_BYTES	16384u
 #define COMPONENT_BYTES 256u
+#define PATH_BYTES	4096u
 /* Assemblies of a composite image that a worker tells the names of. */
 #define COMPONENTS_MAX 1024u
 
@@ -379,11 +380,12 @@ const char *image_table_component(const struct image_table *t, uint32_t componen
 		size_t cnt;
 
 		rows = blob_rows(part->blob, COMPONENTS, sizeof(*rows), &cnt);
-		for (size_t k = 0; k < cnt; k++) {
+		for (size_t k = 0; k < cnt && k < COMPONENTS_MAX; k++) {
 			const char *name =
 				rows[k].name < part->text_len ? part->text + rows[k].name : "";
 
-			if (rows[k].component == component && *name && !strchr(name, '/'))
+			if (rows[k].component == component && *name &&
+			    !memchr(name, '/', strnlen(name, COMPONENT_BYTES)))
 				return name;
 		}
 	}
@@ -412,7 +414,15 @@ struct bundle_table {
 	size_t rows_cnt;
 	const char *text;
 	size_t text_len;
+	bool has_compressed;
 };
+
+static bool is_assembly(const char *path)
+{
+	size_t len = strnlen(path, PATH_BYTES);
+
+	return len > 4 && !strncmp(path + len - 4, ".dll", 5);
+}
 
 struct bundle_table *bundle_table_read(int fd, size_t bytes)
 {
@@ -428,6 +438,11 @@ struct bundle_table *bundle_table_read(int fd, size_t bytes)
 	t->text = blob_text(blob, TEXT, &t->text_len);
 	if (!t->text)
 		t->rows_cnt = t->text_len = 0;
+	if (t->rows_cnt > PERFMAP_BUNDLE_ENTRIES_MAX)
+		t->rows_cnt = PERFMAP_BUNDLE_ENTRIES_MAX;
+	for (size_t i = 0; i < t->rows_cnt && !t->has_compressed; i++)
+		t->has_compressed = t->rows[i].compressed_bytes && t->rows[i].path < t->text_len &&
+				    is_assembly(t->text + t->rows[i].path);
 	return t;
 }
 
@@ -487,19 +502,9 @@ bool bundle_table_named(const struct bundle_table *t, const char *path,
 	return false;
 }
 
-static bool is_assembly(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 4 && !strcmp(path + len - 4, ".dll");
-}
-
 bool bundle_table_compressed(const struct bundle_table *t)
 {
-	for (size_t i = 0; i < t->rows_cnt; i++)
-		if (t->rows[i].compressed_bytes && is_assembly(entry_of(t, &t->rows[i]).path))
-			return true;
-	return false;
+	return t->has_compressed;
 }
 
 size_t bundle_table_bytes(const struct bundle_table *t)

@@ -199,26 +199,57 @@ size_t jit_bytes(const struct jit *j)
 	return bytes;
 }
 
+/* Entries of all maps of a party. */
+static size_t entries_of_party(const struct jit *j, const struct model *m, uint64_t party)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < j->maps_cnt; i++)
+		if (j->maps[i].file && asker_party(j->asker, m, j->maps[i].process) == party)
+			cnt += entries_of(&j->maps[i]);
+	return cnt;
+}
+
+/* The largest map of the party that has most, but for one. */
+static struct jit_map *largest_map(struct jit *j, const struct model *m, const struct jit_map *but)
+{
+	struct jit_map *largest = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < j->maps_cnt; i++) {
+		struct jit_map *map = &j->maps[i];
+		size_t cnt;
+
+		if (!map->file || map == but || !entries_of(map))
+			continue;
+		cnt = entries_of_party(j, m, asker_party(j->asker, m, map->process));
+		if (cnt > most || (cnt == most && entries_of(map) > entries_of(largest))) {
+			most = cnt;
+			largest = map;
+		}
+	}
+	return largest;
+}
+
 /*
- * What a map may hold: at most half, so that another one finds room; and where there is none left, the
- * largest one goes, unless that is this one.
+ * What a map may hold: at most half, so that another one finds room. Where too little is left for that,
+ * the largest one goes of the party that has most, unless this one's has more.
  */
 static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_map *map)
 {
-	struct jit_map *largest = NULL;
+	uint64_t party = asker_party(j->asker, m, map->process);
 	size_t others = 0, half = j->entries_max / 2;
+	struct jit_map *largest;
 
-	for (size_t i = 0; i < j->maps_cnt; i++) {
-		if (&j->maps[i] == map)
-			continue;
-		others += entries_of(&j->maps[i]);
-		if (!largest || entries_of(&j->maps[i]) > entries_of(largest))
-			largest = &j->maps[i];
-	}
-	if (others > half && largest && entries_of(largest) > entries_of(map)) {
+	for (size_t i = 0; i < j->maps_cnt; i++)
+		if (&j->maps[i] != map)
+			others += entries_of(&j->maps[i]);
+	largest = others > half ? largest_map(j, m, map) : NULL;
+	if (largest && entries_of_party(j, m, asker_party(j->asker, m, largest->process)) >
+			       entries_of_party(j, m, party)) {
 		others -= entries_of(largest);
 		close_map(j, largest);
-		largest->reason = REASON_BUDGET;
+		largest->reason = REASON_LIMIT;
 		largest->generation++;
 		tell_process(m, largest);
 	}
@@ -369,7 +400,7 @@ static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map
 	struct model_symbol symbol;
 	struct name_parts parts;
 	enum model_reason reason =
-		name_cache_line(j->cache, map->process, hit, map->file->fd, &parts);
+		name_cache_line(j->cache, m, map->process, hit, map->file->fd, &parts);
 	bool is_stub;
 
 	entry->tier = "";

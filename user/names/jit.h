@@ -24,7 +24,7 @@
 #define JIT_MAP_BYTES	(16u << 20)
 
 /* Of the copies of maps on file systems that may hang, together. What does not fit is not read. */
-#define JIT_COPIES_BYTES (256u << 20)
+#define JIT_COPIES_BYTES (64u << 20)
 
 /* Bytes of an entry with its share of the index, a little more than it takes. */
 #define JIT_ENTRY_BYTES 36u

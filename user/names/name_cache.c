@@ -12,11 +12,16 @@
 #include "base/hash.h"
 
 /* Batches on their way; what is asked for beyond them waits until one is back. */
-#define BATCHES_MAX 64u
+#define BATCHES_MAX   64u
+#define BATCHES_PARTY 8u
 /* Names of one batch. */
 #define BATCH_NAMES 1024u
 
-enum name_state { NAME_ASKED, NAME_KNOWN };
+enum name_state {
+	NAME_ASKED,
+	NAME_LOST, /* it did not come, for no fault of its own: it may be asked for again */
+	NAME_KNOWN,
+};
 
 /* By what it is: the name's bytes, or the entry's place in its map. */
 struct name {
@@ -30,6 +35,7 @@ struct name {
 /* What is asked for of one process. */
 struct batch {
 	uint32_t process;
+	uint64_t party;
 	bool sent;
 	int fd; /* of the map, owned, or -1 */
 	struct workers_job *job;
@@ -122,7 +128,16 @@ static void forget_known(struct name_cache *c)
 			kept++;
 	}
 	c->names_cnt = kept;
-	c->texts_len = 0;
+	free(c->texts);
+	c->texts = NULL;
+	c->texts_len = c->texts_cap = 0;
+}
+
+/* Before answers are taken, never in between: they may be used before they are forgotten. */
+static void bound(struct name_cache *c)
+{
+	if (c->texts_len + c->names_cnt * sizeof(*c->names) > NAME_CACHE_BYTES)
+		forget_known(c);
 }
 
 static uint32_t keep_text(struct name_cache *c, const char *s)
@@ -163,17 +178,19 @@ static void give_parts(const struct name_cache *c, const struct name *name,
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
-static struct batch *batch_of(struct name_cache *c, uint32_t process, size_t bytes)
+static struct batch *batch_of(struct name_cache *c, uint64_t party, uint32_t process, size_t bytes)
 {
+	unsigned same = 0;
 	struct batch *b;
 
 	for (unsigned i = 0; i < c->batches_cnt; i++) {
 		b = c->batches[i];
+		same += b->party == party;
 		if (b->process == process && !b->sent && b->cnt < BATCH_NAMES &&
 		    b->request->items.len + bytes <= PARSE_ITEMS_BYTES)
 			return b;
 	}
-	if (c->batches_cnt == BATCHES_MAX)
+	if (c->batches_cnt == BATCHES_MAX || same >= BATCHES_PARTY)
 		return NULL;
 	b = calloc(1, sizeof(*b));
 	if (!b)
@@ -185,17 +202,19 @@ static struct batch *batch_of(struct name_cache *c, uint32_t process, size_t byt
 	}
 	b->request->kind = PARSE_NAMES;
 	b->process = process;
+	b->party = party;
 	b->fd = -1;
 	c->batches[c->batches_cnt++] = b;
 	return b;
 }
 
 /* Adds an item to what is asked for. False: there is no room now. */
-static bool ask(struct name_cache *c, uint32_t process, const uint64_t key[2],
+static bool ask(struct name_cache *c, uint64_t party, uint32_t process, const uint64_t key[2],
 		const struct parse_item *item, const void *bytes, int fd)
 {
 	size_t padded = sizeof(*item) + ((item->len + 7u) & ~(size_t)7);
-	struct batch *b = batch_of(c, process, padded);
+	struct batch *b = batch_of(c, party, process, padded);
+	struct name *name;
 	unsigned char *to;
 
 	if (!b)
@@ -205,8 +224,12 @@ static bool ask(struct name_cache *c, uint32_t process, const uint64_t key[2],
 		if (b->fd < 0)
 			return false;
 	}
-	if (!add(c, key))
+	name = find(c, key);
+	if (!name)
+		name = add(c, key);
+	if (!name)
 		return false;
+	name->state = NAME_ASKED;
 	to = b->request->items.bytes + b->request->items.len;
 	memcpy(to, item, sizeof(*item));
 	memcpy(to + sizeof(*item), bytes, item->len);
@@ -215,9 +238,9 @@ static bool ask(struct name_cache *c, uint32_t process, const uint64_t key[2],
 	return true;
 }
 
-static enum model_reason get(struct name_cache *c, uint32_t process, const uint64_t key[2],
-			     const struct parse_item *item, const void *bytes, int fd,
-			     struct name_parts *ret_parts)
+static enum model_reason get(struct name_cache *c, uint64_t party, uint32_t process,
+			     const uint64_t key[2], const struct parse_item *item,
+			     const void *bytes, int fd, struct name_parts *ret_parts)
 {
 	struct name *name = find(c, key);
 
@@ -226,25 +249,27 @@ static enum model_reason get(struct name_cache *c, uint32_t process, const uint6
 			give_parts(c, name, ret_parts);
 		return (enum model_reason)name->reason;
 	}
-	if (!name)
-		ask(c, process, key, item, bytes, fd);
+	if (!name || name->state == NAME_LOST)
+		ask(c, party, process, key, item, bytes, fd);
 	c->asker->deferred++;
 	return REASON_PENDING;
 }
 
-enum model_reason name_cache_text(struct name_cache *c, uint32_t process, enum parse_name_kind kind,
-				  const char *raw, struct name_parts *ret_parts)
+enum model_reason name_cache_text(struct name_cache *c, const struct model *m, uint32_t process,
+				  enum parse_name_kind kind, const char *raw,
+				  struct name_parts *ret_parts)
 {
+	uint64_t party = asker_party(c->asker, m, process);
 	struct parse_item item = {.kind = kind, .len = (uint32_t)strnlen(raw, PARSE_NAME_BYTES)};
 	/* Two hashes: a name that another one's is given for would have to meet both. */
 	uint64_t key[2] = {hash_bytes(raw, item.len), 0};
 
-	key[1] = hash_pair(key[0] ^ item.len, kind) ^
+	key[1] = hash_pair(key[0] ^ item.len, party ^ kind) ^
 		 hash_bytes(raw + item.len / 2, item.len - item.len / 2);
-	return get(c, process, key, &item, raw, -1, ret_parts);
+	return get(c, party, process, key, &item, raw, -1, ret_parts);
 }
 
-enum model_reason name_cache_line(struct name_cache *c, uint32_t process,
+enum model_reason name_cache_line(struct name_cache *c, const struct model *m, uint32_t process,
 				  const struct perfmap_hit *hit, int fd,
 				  struct name_parts *ret_parts)
 {
@@ -256,7 +281,8 @@ enum model_reason name_cache_line(struct name_cache *c, uint32_t process,
 	/* What is not of the line itself. */
 	asked.seen_ns = 0;
 	asked.later = false;
-	return get(c, process, key, &item, &asked, fd, ret_parts);
+	return get(c, asker_party(c->asker, m, process), process, key, &item, &asked, fd,
+		   ret_parts);
 }
 
 /* --- answers ----------------------------------------------------------------------------------- */
@@ -280,7 +306,8 @@ static void keep_row(struct name_cache *c, const uint64_t key[2], const struct p
 	name->is_framework = row->is_framework;
 }
 
-/* None of them came: they say nothing for that reason, or are asked for again. */
+/* Those that did not come: they say nothing for that reason, or are asked for again where it is not
+ * theirs. */
 static void fail(struct name_cache *c, const struct batch *b, enum model_reason reason)
 {
 	for (uint32_t i = 0; i < b->cnt; i++) {
@@ -288,7 +315,8 @@ static void fail(struct name_cache *c, const struct batch *b, enum model_reason 
 
 		if (!name || name->state != NAME_ASKED)
 			continue;
-		name->state = NAME_KNOWN;
+		name->state = reason == REASON_LIMIT || reason == REASON_FILE_TIMEOUT ? NAME_LOST
+										      : NAME_KNOWN;
 		name->reason = reason;
 	}
 }
@@ -303,8 +331,6 @@ static void take(struct name_cache *c, struct batch *b)
 
 	if (fd >= 0)
 		blob = parse_named_rows(fd, bytes, &rows, &cnt, &text, &text_len);
-	if (name_cache_bytes(c) > NAME_CACHE_BYTES)
-		forget_known(c);
 	for (size_t i = 0; i < cnt && i < b->cnt; i++)
 		keep_row(c, b->keys[i], &rows[i], text, text_len);
 	blob_free(blob);
@@ -350,6 +376,9 @@ bool name_cache_flush(struct name_cache *c, const struct model *m, bool wait)
 {
 	bool any = false;
 
+	if (!c->batches_cnt)
+		return false;
+	bound(c);
 	/* All are on their way before one is waited for. */
 	for (unsigned i = 0; i < c->batches_cnt; i++)
 		if (!c->batches[i]->sent)
@@ -366,13 +395,4 @@ bool name_cache_flush(struct name_cache *c, const struct model *m, bool wait)
 		c->batches[i] = c->batches[--c->batches_cnt];
 	}
 	return any;
-}
-
-size_t name_cache_waiting(const struct name_cache *c)
-{
-	size_t cnt = 0;
-
-	for (unsigned i = 0; i < c->batches_cnt; i++)
-		cnt += c->batches[i]->cnt;
-	return cnt;
 }

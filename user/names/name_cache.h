@@ -4,7 +4,7 @@
 /*
  * Raw names and what they say: workers take them apart, many at a time, since on a busy host each way to
  * a worker and back may take long. What is asked for is gathered by process, sent by name_cache_flush(),
- * and there when it is asked for again. One thread.
+ * and there when it is asked for again. What one party's names led to is no other's. One thread.
  */
 #include "names/asker.h"
 #include "names/parse.h"
@@ -29,11 +29,12 @@ void name_cache_free(struct name_cache *c);
  * A name that a process row caused. raw: a text. Returns REASON_NAMED with the parts; REASON_PENDING: it is
  * not known yet (the asker's deferred has grown); or why it says nothing.
  */
-enum model_reason name_cache_text(struct name_cache *c, uint32_t process, enum parse_name_kind kind,
-				  const char *raw, struct name_parts *ret_parts);
+enum model_reason name_cache_text(struct name_cache *c, const struct model *m, uint32_t process,
+				  enum parse_name_kind kind, const char *raw,
+				  struct name_parts *ret_parts);
 /* The same for an entry of the perf map of a process; fd: of that map, borrowed until the next
  * name_cache_flush(). */
-enum model_reason name_cache_line(struct name_cache *c, uint32_t process,
+enum model_reason name_cache_line(struct name_cache *c, const struct model *m, uint32_t process,
 				  const struct perfmap_hit *hit, int fd,
 				  struct name_parts *ret_parts);
 
@@ -41,7 +42,5 @@ enum model_reason name_cache_line(struct name_cache *c, uint32_t process,
  * whether there are new names. */
 bool name_cache_flush(struct name_cache *c, const struct model *m, bool wait);
 
-/* Names asked for that are not there. */
-size_t name_cache_waiting(const struct name_cache *c);
 size_t name_cache_bytes(const struct name_cache *c);
 #endif

@@ -299,7 +299,7 @@ static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct sym
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
-	reason = name_cache_text(n->cache, site->process, NAME_MANGLED, place.name, &parts);
+	reason = name_cache_text(n->cache, m, site->process, NAME_MANGLED, place.name, &parts);
 	symbol = symbol_native(m, site, table, site->reason, reason ? NULL : parts.display);
 	return reason == REASON_PENDING ? symbol : keep_known(n, &key, symbol);
 }
@@ -344,7 +344,7 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
-	site->reason = name_cache_text(n->cache, site->process, NAME_DOTNET, place.name, &parts);
+	site->reason = name_cache_text(n->cache, m, site->process, NAME_DOTNET, place.name, &parts);
 	if (site->reason)
 		return symbol_image(m, site, &place, NULL);
 	return keep_known(n, &key, symbol_image(m, site, &place, &parts));
