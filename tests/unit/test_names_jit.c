@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate/workers.h"
 #include "model/model.h"
 #include "names/names.h"
 #include "names_host.h"
@@ -273,6 +274,33 @@ Test(names_jit, what_a_long_map_costs_is_booked_on_its_process_wherever_it_was_d
 		      "%lu of %lu + %lu", h.m->processes[h.process].naming_cpu_ns, worker_ns,
 		      own_ns);
 	host_end(&h);
+}
+
+/* As the resident recorder begins its model anew. */
+Test(names_jit, who_used_up_his_share_has_no_other_after_a_new_beginning)
+{
+	struct host h;
+	struct names_options options = {.proc_path = h.proc.path};
+	uint64_t cost_ns;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	put_long_map(&h, "100/root/tmp/perf-7.map", 100000);
+	options.nursery = nursery_new(0);
+	options.workers = options.nursery ? names_workers(options.nursery, 0) : NULL;
+	cr_assert(options.workers);
+	names_free(h.n);
+	h.n = names_new(&options);
+	names_process(h.n, h.m, h.process);
+	for (int i = 0; i < 100 && !name_at(&h, JIT + 0x10, 100); i++)
+		names_tail(h.n, h.m, 200);
+	cost_ns = names_cost(h.n).worker_cpu_ns;
+	cr_expect_gt(cost_ns, 0);
+	names_free(h.n);
+	h.n = names_new(&options);
+	cr_expect_geq(names_cost(h.n).worker_cpu_ns, cost_ns);
+	host_end(&h);
+	workers_free(options.workers);
+	nursery_free(options.nursery);
 }
 
 Test(names_jit, after_an_exec_the_new_map_names_nothing_of_before)

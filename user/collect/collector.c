@@ -372,6 +372,7 @@ static int open_rooms(struct collector *c)
 {
 	struct names_options names = {
 		.nursery = c->nursery,
+		.workers = c->workers,
 		.memory_bytes = c->options.bytes_max * NAMES_PARTS,
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
@@ -415,7 +416,9 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 		goto out;
 	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
 	c->nursery = nursery_new(NAMES_CAPABILITIES);
-	err = c->nursery ? open_rooms(c) : -errno;
+	if (c->nursery)
+		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS);
+	err = c->workers ? open_rooms(c) : -errno;
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
 		goto out;
@@ -614,6 +617,7 @@ void collector_free(struct collector *c)
 		return;
 	session_free(c->session);
 	close_rooms(c);
+	workers_free(c->workers);
 	nursery_free(c->nursery);
 	cgroup_select_clear(&c->cgroups);
 	free(c->online);

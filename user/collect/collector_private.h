@@ -12,6 +12,7 @@
 #include "model/fair.h"
 #include "model/ingest.h"
 #include "isolate/nursery.h"
+#include "isolate/workers.h"
 #include "names/names.h"
 
 struct collector {
@@ -21,6 +22,7 @@ struct collector {
 	struct model *model;
 	struct ingest *ingest;
 	struct nursery *nursery;
+	struct workers *workers; /* of names, which are begun anew; their accounts are not */
 	struct names *names;
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;

@@ -60,7 +60,7 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	if (!a->nursery)
 		return -errno;
 	a->fetch = fetch_new(a->nursery, deadline_ns);
-	a->workers = workers_new(a->nursery, parse_do, &limits);
+	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
 	a->loader = loader_new(deadline_ns);
 	return a->fetch && a->workers && a->loader ? 0 : -ENOMEM;
 }
@@ -69,16 +69,23 @@ int asker_bound(struct asker *a, uint64_t worker_bytes)
 {
 	struct workers_limits limits = {.memory_bytes = worker_bytes};
 
-	workers_free(a->workers);
-	a->workers = workers_new(a->nursery, parse_do, &limits);
+	workers_free(a->own_workers);
+	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
 	return a->workers ? 0 : -ENOMEM;
+}
+
+void asker_use_workers(struct asker *a, struct workers *workers)
+{
+	workers_free(a->own_workers);
+	a->own_workers = NULL;
+	a->workers = workers;
 }
 
 void asker_clear(struct asker *a)
 {
 	loader_free(a->loader);
 	fetch_free(a->fetch);
-	workers_free(a->workers);
+	workers_free(a->own_workers);
 	nursery_free(a->own_nursery);
 	free(a->hung);
 	free(a->spent);

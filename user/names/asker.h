@@ -66,8 +66,8 @@ struct asker {
 	struct nursery *nursery, *own_nursery; /* the first one borrowed, or the second */
 	struct loader *loader;
 	struct fetch *fetch;
-	struct workers *workers;
-	struct hold *hold; /* borrowed; NULL = nothing is kept (hold.h) */
+	struct workers *workers, *own_workers; /* the same */
+	struct hold *hold;		       /* borrowed; NULL = nothing is kept (hold.h) */
 	/* Borrowed; NULL = none. What a process does not give is taken from there. */
 	struct symbol_dirs *symbols;
 	char proc_path[256];
@@ -93,7 +93,10 @@ struct asker {
 /* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
 int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	       uint64_t deadline_ns);
-/* Bounds what workers may use of memory from now on; to be called before the first job. */
+/* Before the first job: has it done by workers that are borrowed until asker_clear(), whose accounts may be
+ * older than the asker. */
+void asker_use_workers(struct asker *a, struct workers *workers);
+/* The same by workers of its own, that may use so much memory. */
 int asker_bound(struct asker *a, uint64_t worker_bytes);
 void asker_clear(struct asker *a);
 

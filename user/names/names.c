@@ -100,6 +100,14 @@ static uint64_t worker_bytes(size_t memory_bytes)
 	return bytes < WORKER_BYTES_MOST ? bytes : WORKER_BYTES_MOST;
 }
 
+struct workers *names_workers(struct nursery *nursery, size_t memory_bytes)
+{
+	struct workers_limits limits = {
+		.memory_bytes = worker_bytes(memory_bytes ? memory_bytes : NAMES_MEMORY_BYTES)};
+
+	return workers_new(nursery, parse_do, &limits);
+}
+
 struct names *names_new(const struct names_options *options)
 {
 	size_t memory_bytes = options->memory_bytes ? options->memory_bytes : NAMES_MEMORY_BYTES;
@@ -110,7 +118,9 @@ struct names *names_new(const struct names_options *options)
 		return NULL;
 	err = asker_init(&n->asker, options->nursery, options->proc_path,
 			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
-	if (!err)
+	if (!err && options->workers)
+		asker_use_workers(&n->asker, options->workers);
+	else if (!err)
 		err = asker_bound(&n->asker, worker_bytes(memory_bytes));
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);

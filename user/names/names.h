@@ -23,6 +23,7 @@ struct names;
 struct symbol_dirs;
 
 struct nursery;
+struct workers;
 
 /* What its helpers need to open files of others (base/privileges.h); for nursery_new(). */
 #define NAMES_CAPABILITIES                                                      \
@@ -35,6 +36,9 @@ struct nursery;
 struct names_options {
 	/* Borrowed until names_free(): the nursery of helpers that outlive this; NULL = one of its own. */
 	struct nursery *nursery;
+	/* Borrowed until names_free(), of names_workers(): who has used up what naming may cost is known to
+	 * them, however often the model is begun anew. NULL = some of its own. */
+	struct workers *workers;
 	size_t memory_bytes; /* of tables of files and of perf maps together; 0 = NAMES_MEMORY_BYTES */
 	const char *proc_path; /* "/proc"; another root in tests */
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
@@ -44,6 +48,10 @@ struct names_options {
 	const char *node_root; /* of the node's files, see node.h; NULL = "/", then /proc/1/root */
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
+
+/* Workers for names_options, of this nursery; memory_bytes as there. workers_free() after all that borrow
+ * them. NULL with errno ENOMEM. */
+struct workers *names_workers(struct nursery *nursery, size_t memory_bytes);
 
 /* Without a nursery forks one: call it before there are descriptors and mappings that a helper stuck in
  * a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the first kernel
