@@ -18,6 +18,8 @@
 #define START_FACTS_NS 1500000000ull
 /* What may be held for names, in times of what may be known of processes and stacks. */
 #define NAMES_PARTS 4u
+/* Processes whose names cost too much that the log tells of in one slice. */
+#define COSTLY_TOLD 3u
 /* Ticks to be expected before their absence means anything. */
 #define TICKS_EXPECTED_MIN 50
 /*
@@ -241,9 +243,18 @@ static void take_signals(struct collector *c)
 /* Says whose names are left out for what they cost, each once. */
 static void tell_costly(struct collector *c)
 {
+	unsigned told = 0;
 	uint32_t row;
 
-	while ((row = names_next_costly(c->names)) != MODEL_NONE) {
+	if (!c->sandbox_told && names_cost(c->names).without) {
+		c->sandbox_told = true;
+		log_warn("names: files of other processes are read without a full sandbox: this "
+			 "kernel, or "
+			 "the container that hotrun is in, does not allow it; limits of CPU and "
+			 "memory hold");
+	}
+	/* The others are in the report: a storm of them is not to fill the log. */
+	while (told++ < COSTLY_TOLD && (row = names_next_costly(c->names)) != MODEL_NONE) {
 		const struct model_process *p = &c->model->processes[row];
 		const char *known = *p->name ? p->name : p->comm;
 		char name[256];

@@ -22,6 +22,7 @@ struct collector {
 	struct model *model;
 	struct ingest *ingest;
 	struct nursery *nursery;
+	bool sandbox_told;	 /* that it is not complete */
 	struct workers *workers; /* of names, which are begun anew; their accounts are not */
 	struct names *names;
 	struct session_ops ops;

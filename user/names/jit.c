@@ -44,6 +44,7 @@ struct jit_entry {
 
 struct waiting {
 	uint64_t address, time_ns;
+	uint64_t since_ns; /* of the asker's clock */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;
@@ -538,8 +539,11 @@ static bool add_waiting(struct jit *j, const struct waiting *w)
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
 		  uint64_t time_ns, bool anonymous)
 {
-	struct waiting w = {
-		.process = process, .address = address, .time_ns = time_ns, .anonymous = anonymous};
+	struct waiting w = {.process = process,
+			    .address = address,
+			    .time_ns = time_ns,
+			    .since_ns = asker_now_ns(),
+			    .anonymous = anonymous};
 	struct jit_map *map = map_of(j, process);
 	uint64_t deferred;
 	uint32_t location;
@@ -591,6 +595,7 @@ enum serving {
 /* Names what can be named by now; the others wait on, unless their patience is over. */
 static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 {
+	uint64_t now_ns = asker_now_ns();
 	size_t cnt = j->waiting_cnt;
 
 	if (!cnt)
@@ -600,7 +605,6 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 	for (size_t i = 0; i < cnt; i++) {
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
-
 		uint64_t deferred = j->asker->deferred;
 		bool is_coming;
 
@@ -609,7 +613,8 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		/* There is an entry: its name is being read. */
 		is_coming = j->asker->deferred != deferred;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
-		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE || !add_waiting(j, &w))
+		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
+		    now_ns - w.since_ns >= JIT_PATIENCE_NS || !add_waiting(j, &w))
 			add_reason(m, map, w.address, w.anonymous, is_coming);
 	}
 }

@@ -41,6 +41,8 @@
 
 /* Looks at the map that a frame waits through. The runtime writes the line before the code runs. */
 #define JIT_PATIENCE 3
+/* And at the most, also where the map is large, or its party has used up its share. */
+#define JIT_PATIENCE_NS 5000000000ull
 
 struct jit;
 struct name_cache;

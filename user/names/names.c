@@ -67,7 +67,8 @@ struct names {
 	size_t judged_cnt, judged_cap;
 	struct again *again; /* frames whose file was not there yet */
 	size_t again_cnt, again_cap;
-	bool settling;	     /* nothing waits any more */
+	bool settling;	     /* what is looked at now waits no longer */
+	uint64_t since_ns;   /* when it was looked at first, 0 = now */
 	struct known *known; /* symbols that were taken apart already */
 	size_t known_cnt, known_cap;
 	struct hash_index known_index;
@@ -77,10 +78,13 @@ struct names {
 struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
+	uint64_t since_ns; /* of the asker's clock */
 };
 
-/* Of these; what does not fit is looked at again with its next sample. */
-#define AGAIN_MAX 65536u
+/* Of these; what does not fit is looked at again with its next sample, and so is what has waited so long:
+ * until then it has the reason for a name. */
+#define AGAIN_MAX	  65536u
+#define AGAIN_PATIENCE_NS 3000000000ull
 
 /* A function of a file, and its symbol. */
 struct known {
@@ -512,7 +516,8 @@ static bool keep_again(struct names *n, uint32_t process, uint64_t address, uint
 {
 	if (n->settling || n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap))
 		return false;
-	n->again[n->again_cnt++] = (struct again){address, time_ns, process};
+	n->again[n->again_cnt++] = (struct again){address, time_ns, process,
+						  n->since_ns ? n->since_ns : asker_now_ns()};
 	return true;
 }
 
@@ -671,14 +676,20 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 }
 
 /* Names frames whose file was not there when they came, as far as it is now. */
-static void name_again(struct names *n, struct model *m)
+static void name_again(struct names *n, struct model *m, bool settle)
 {
 	struct again *again = take_ptr(&n->again);
+	uint64_t now_ns = asker_now_ns();
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
+		n->since_ns = again[i].since_ns;
+		n->settling = settle || now_ns - n->since_ns >= AGAIN_PATIENCE_NS;
 		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
+	}
+	n->since_ns = 0;
+	n->settling = false;
 	free(again);
 }
 
@@ -713,11 +724,11 @@ static void look_again(struct names *n, struct model *m, uint64_t written_ns)
 {
 	name_cache_flush(n->cache, m, true);
 	jit_tail(n->jit, m, written_ns);
-	name_again(n, m);
+	name_again(n, m, false);
 	/* Once more for names that were taken apart meanwhile. */
 	if (name_cache_flush(n->cache, m, true)) {
 		jit_serve(n->jit, m);
-		name_again(n, m);
+		name_again(n, m, false);
 	}
 }
 
@@ -768,9 +779,7 @@ void names_settle(struct names *n, struct model *m)
 		asker_slice(&n->asker);
 		look_again(n, m, 0);
 	}
-	n->settling = true;
-	name_again(n, m);
-	n->settling = false;
+	name_again(n, m, true);
 	jit_settle(n->jit, m);
 	tell_costs(n, m);
 }
