@@ -222,18 +222,21 @@ int drive_cpu(unsigned int n)
 			return cpu;
 }
 
-/* In the child, before its work. */
-static void settle(int cpu, bool urgent)
+/* Pins the caller, so that a child is where it is to be from its first instruction on. */
+static void pin(int cpu, cpu_set_t *ret_before)
 {
 	cpu_set_t set;
 
+	cr_assert_eq(sched_getaffinity(0, sizeof(*ret_before), ret_before), 0);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	cr_assert_eq(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+/* In the child, before its work. */
+static void settle(bool urgent)
+{
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (cpu >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-		if (sched_setaffinity(0, sizeof(set), &set))
-			_exit(120);
-	}
 	if (setpriority(PRIO_PROCESS, 0, urgent ? -20 : 0))
 		_exit(121);
 }
@@ -241,20 +244,25 @@ static void settle(int cpu, bool urgent)
 static pid_t start(drive_work_fn work, void *arg, int cpu, bool urgent)
 {
 	char ready = 1;
+	cpu_set_t before;
 	int ends[2];
 	pid_t pid;
 
 	cr_assert_eq(pipe(ends), 0);
+	if (cpu >= 0)
+		pin(cpu, &before);
 	pid = fork();
 	cr_assert_geq(pid, 0);
 	if (!pid) {
 		close(ends[0]);
-		settle(cpu, urgent);
+		settle(urgent);
 		if (write(ends[1], &ready, 1) != 1)
 			_exit(122);
 		close(ends[1]);
 		_exit(work(arg));
 	}
+	if (cpu >= 0)
+		sched_setaffinity(0, sizeof(before), &before);
 	close(ends[1]);
 	cr_assert_eq(read(ends[0], &ready, 1), 1, "child did not start");
 	close(ends[0]);

@@ -318,8 +318,23 @@ def strace(path, folder):
                         r'mount|umount2|setns|kcmp|unlink\w*|rename\w*|mkdir\w*|truncate|symlink\w*|'
                         r'link\w*|mknod\w*|chmod|chown|f?setxattr)\(')
     writes = re.compile(r'O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND')
-    for line in open(path, encoding='utf-8', errors='replace'):
+    lines = open(path, encoding='utf-8', errors='replace').read().splitlines()
+    # All that was traced is its own: who is killed by a descriptor must be one of its helpers.
+    own = {line.split(None, 1)[0] for line in lines if line}
+    pid_of_fd, asked = {}, {}
+    for line in lines:
         call = re.sub(r'^\d+\s+', '', line)
+        tracee = line.split(None, 1)[0] if line else ''
+        opens = re.match(r'pidfd_open\((\d+)', call)
+        if opens:
+            asked[tracee] = opens.group(1)
+        # Of a call that another process interrupted the result is on a line of its own.
+        result = re.match(r'(?:<\.\.\. pidfd_open resumed|pidfd_open\().*= (\d+)', call)
+        if result:
+            pid_of_fd[result.group(1)] = asked.get(tracee)
+        killed = re.match(r'pidfd_send_signal\((\d+)', call)
+        if killed and pid_of_fd.get(killed.group(1)) in own:
+            continue
         # Signal 0 is none: it asks whether the process is there.
         if call.startswith(('+++', '---', '<...')) or re.match(r'kill\(\d+, 0\)', call):
             continue

@@ -406,10 +406,8 @@ Test(model, every_reason_and_loss_has_words_and_an_id_of_its_own)
 	}
 	cr_expect_str_eq(model_reason_text(REASON_CNT), "unknown reason");
 	for (uint32_t i = 0; i < LOSS_CAUSE_CNT; i++) {
-		bool used = i <= LOSS_ARRIVAL_UNSEEN || i >= LOSS_KERNEL_CNT;
-
-		cr_expect_eq(strcmp(model_loss_id(i), "unknown") != 0, used, "loss %u", i);
-		for (uint32_t k = 0; used && k < i; k++)
+		cr_expect_str_neq(model_loss_id(i), "unknown", "loss %u", i);
+		for (uint32_t k = 0; k < i; k++)
 			cr_expect_str_neq(model_loss_id(i), model_loss_id(k), "%u %u", i, k);
 	}
 	cr_expect_str_eq(model_loss_text(UINT32_MAX), "unknown cause");

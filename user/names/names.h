@@ -147,7 +147,7 @@ uint64_t names_timeouts(const struct names *n);
 
 /* What naming costs besides this process. */
 struct names_cost {
-	uint64_t worker_cpu_ns; /* since names_new() */
+	uint64_t worker_cpu_ns; /* of workers, those of before a new beginning too (see names_new()) */
 	uint64_t memory_bytes;	/* resident, of workers now */
 	uint64_t table_bytes;	/* of files and perf maps held here */
 	uint64_t killed, died;	/* jobs that passed their limits; that their worker died of */

@@ -289,20 +289,16 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 
 static void put_naming(FILE *out, const struct metrics_own *own)
 {
-	single(out, "naming_cpu_seconds", "gauge",
-	       "CPU time of the processes that read files and perf maps of others for their names, "
-	       "since the model began anew: each user and container has a share of its own, and "
-	       "the "
-	       "budget does not count it.",
+	single(out, "naming_cpu_seconds_total", "counter",
+	       "CPU time of the processes that read files and perf maps of others for their names: "
+	       "each user and container has a share of its own, and the budget does not count it.",
 	       UNIT_NS, own->naming_cpu_ns);
 	single(out, "naming_resident_memory_bytes", "gauge", "Resident memory of these processes.",
 	       UNIT_COUNT, own->naming_rss_bytes);
 	single(out, "naming_table_bytes", "gauge", "Memory of symbols and entries of perf maps.",
 	       UNIT_COUNT, own->naming_table_bytes);
-	single(out, "naming_jobs_killed", "gauge",
-	       "Files and parts of perf maps that took more work than they may, since the model "
-	       "began "
-	       "anew.",
+	single(out, "naming_jobs_killed_total", "counter",
+	       "Files and parts of perf maps that took more work or time than they may.",
 	       UNIT_COUNT, own->naming_killed);
 	if (!own->costly_cnt)
 		return;
