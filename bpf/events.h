@@ -160,8 +160,8 @@ struct cpu_clock {
 	__u64 pad[9];
 };
 
-/* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes of
- * cpu_cost.programs. */
+/* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes
+ * of cpu_cost.programs. */
 enum cost_program {
 	COST_SWITCH = 0, /* its runs are cpu_clock.switches */
 	COST_WAKEUP = 1, /* of new threads, too */
@@ -174,8 +174,8 @@ enum cost_program {
 	COST_CNT
 };
 
-/* Counters only grow. Of births, ends, ticks and changes of state all runs are counted, of others those that
- * were measured stand for all (but for such as had nothing to do). */
+/* Counters only grow. Of births, ends, ticks and changes of state all runs are counted, of others
+ * those that were measured stand for all (but for such as had nothing to do). */
 struct program_cost {
 	__u64 runs;
 	__u64 timed;
@@ -188,16 +188,17 @@ struct cpu_cost {
 };
 
 /*
- * Requests. A request of a served connection (one that a listening socket accepted) begins when data
- * arrives while nothing is unanswered on it, and ends when the first byte of an answer is handed to
- * the kernel, or without one when the connection ends. Of HTTP/1 its time counts from the last data
- * before the answer: a slow upload is the client's. What the kernel cannot know: several requests
- * sent before the first answer (pipelining, HTTP/2) are one, an answer's later parts are none, and
- * what the server sends unasked (WebSocket, long polls after their first byte) is counted apart.
+ * Requests. A request of a served connection (one that a listening socket accepted) begins when
+ * data arrives while nothing is unanswered on it, and ends when the first byte of an answer is
+ * handed to the kernel, or without one when the connection ends. Of HTTP/1 its time counts from the
+ * last data before the answer: a slow upload is the client's. What the kernel cannot know: several
+ * requests sent before the first answer (pipelining, HTTP/2) are one, an answer's later parts are
+ * none, and what the server sends unasked (WebSocket, long polls after their first byte) is counted
+ * apart.
  */
 
-/* Histogram of times to the first answer byte: slots 0..3 hold 0..3 us; after them each power of two
- * has four slots of equal width; the last one holds all that is longer (117 s and more). */
+/* Histogram of times to the first answer byte: slots 0..3 hold 0..3 us; after them each power of
+ * two has four slots of equal width; the last one holds all that is longer (117 s and more). */
 #define RESPONSE_SLOTS 104
 
 /* What the first bytes of a connection looked like: bits of endpoint.protocols. */
@@ -210,8 +211,8 @@ struct cpu_cost {
 
 /*
  * What one process serves through one listening socket: a value of the array map `endpoints`, from
- * row 0 on. Counters only grow, until the row is given back and, later, somebody else's. Written by all CPUs, each
- * counter in one step.
+ * row 0 on. Counters only grow, until the row is given back and, later, somebody else's. Written by
+ * all CPUs, each counter in one step.
  */
 struct endpoint {
 	__u64 listener; /* cookie of the listening socket, never reused; 0 = the row is not in use.
@@ -293,7 +294,8 @@ struct refused_key {
 	0x10 /* accepted, but nobody has sent on it yet: tgid is who listens. Told to the session
 	      * alone, which looks for who holds it */
 
-/* A listening socket, or a served connection with an unanswered request, as it stands at the read. */
+/* A listening socket, or a served connection with an unanswered request, as it stands at the
+ * read. */
 struct event_socket {
 	struct event_header header;
 	__u64 listener; /* cookie, as in struct endpoint */

@@ -2,8 +2,8 @@
 /*
  * Requests of served TCP connections, seen where data comes in and where answers are handed to the
  * kernel (events.h says what a request is). Only connections that a listening socket accepted carry
- * state: all other sockets cost a look at one field. Connections with several paths (MPTCP) are left
- * out: their answers do not pass through the socket that the data comes in by.
+ * state: all other sockets cost a look at one field. Connections with several paths (MPTCP) are
+ * left out: their answers do not pass through the socket that the data comes in by.
  */
 #include "cost.bpf.h"
 #include "protocol.bpf.h"
@@ -26,8 +26,8 @@ const volatile __u64 slow_ns;
 
 /* Data outside the linear part of a segment can be read (6.12 on). Set before load. */
 const volatile bool reads_pages;
-/* 0 -> the first data of a connection, one a CPU. Of on_data alone, which the kernel does not run inside
- * itself. */
+/* 0 -> the first data of a connection, one a CPU. Of on_data alone, which the kernel does not run
+ * inside itself. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -115,7 +115,8 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 /*
  * Changes of state: three or four in the life of a connection. A socket begins to listen in the
  * context of the process that calls listen(); a connection is born in SYN_RECV, with a copy of the
- * listening socket's state, when its handshake ends (with TCP fast open: when its first data comes).
+ * listening socket's state, when its handshake ends (with TCP fast open: when its first data
+ * comes).
  */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
@@ -129,8 +130,8 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Data that came with the end of the handshake is not seen by on_data: it came when the connection was
- * ready. sent: bytes that were written just now. */
+/* Data that came with the end of the handshake is not seen by on_data: it came when the connection
+ * was ready. sent: bytes that were written just now. */
 static __always_inline void catch_up(struct connection *c, struct tcp_sock *tp, __u32 sent)
 {
 	if (c->arrived || !payload_received(tp) || is_path(tp))
@@ -182,8 +183,9 @@ static __always_inline bool is_request(struct connection *c, struct sk_buff *skb
 }
 
 /*
- * More data of a request that is under way. A client that takes long to send it does not make the service
- * slow: of HTTP/1 the time counts from its last data. Elsewhere it may be another request: from the first.
+ * More data of a request that is under way. A client that takes long to send it does not make the
+ * service slow: of HTTP/1 the time counts from its last data. Elsewhere it may be another request:
+ * from the first.
  */
 static __always_inline void add_data(struct connection *c)
 {
@@ -288,8 +290,8 @@ int BPF_PROG(on_send, struct sock *sk, int ret)
 	return 0;
 }
 
-/* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what sendfile
- * sends is only seen when it is acknowledged. */
+/* The same before 6.3, which brought that tracepoint (commit 6e6eda44b939): of TCP alone, and what
+ * sendfile sends is only seen when it is acknowledged. */
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(on_send_older, struct sock *sk, struct msghdr *msg, __u64 bytes, int ret)
 {

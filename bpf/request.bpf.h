@@ -3,8 +3,8 @@
 #define HOTRUN_REQUEST_BPF_H
 /*
  * What a served socket carries along, and how a request goes into the row of its endpoint. Writers
- * of one socket follow each other as its owner lock has them, but for an answer: it is seen after the
- * lock was given back, when the next request may already be there on another CPU. Who ends a
+ * of one socket follow each other as its owner lock has them, but for an answer: it is seen after
+ * the lock was given back, when the next request may already be there on another CPU. Who ends a
  * request is therefore told by one exchange.
  */
 #include "shared.bpf.h"
@@ -16,7 +16,8 @@
 #define WORKERS_MAX 255
 
 struct connection {
-	/* What each request touches comes first: with the kernel's word before it, one line of the cache. */
+	/* What each request touches comes first: with the kernel's word before it, one line of the
+	 * cache. */
 	__u64 begun_ns; /* of the unanswered request; 0 = none */
 	__u64 received; /* bytes that are counted */
 	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
@@ -51,9 +52,9 @@ struct connection {
 /* Each connection has one: with the kernel's word before it, two lines of the cache. */
 _Static_assert(sizeof(struct connection) == 120, "connection");
 
-/* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of the
- * start; the kernel clones it to each connection that they accept. Freed with the socket. Defined in
- * net.bpf.c. */
+/* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of
+ * the start; the kernel clones it to each connection that they accept. Freed with the socket.
+ * Defined in net.bpf.c. */
 struct connection_map {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
@@ -62,7 +63,8 @@ struct connection_map {
 };
 extern struct connection_map connections SEC(".maps");
 
-/* Most sockets have no storage at all, the clients' on a proxied or tested host among them: a field tells. */
+/* Most sockets have no storage at all, the clients' on a proxied or tested host among them: a field
+ * tells. */
 static __always_inline struct connection *connection_of(struct sock *sk)
 {
 	return sk->sk_bpf_storage ? bpf_sk_storage_get(&connections, sk, 0, 0) : NULL;
@@ -75,8 +77,9 @@ struct listening_key {
 	__u8 address[16]; /* as in struct endpoint */
 };
 
-/* Address -> the state that connections to it get which are older than the session. Written and read at the
- * start only, by shares as rows are. Size: as many as there are rows. Defined in sockets.bpf.c. */
+/* Address -> the state that connections to it get which are older than the session. Written and
+ * read at the start only, by shares as rows are. Size: as many as there are rows. Defined in
+ * sockets.bpf.c. */
 struct listening_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ENDPOINTS_MAX);
@@ -85,8 +88,8 @@ struct listening_map {
 	__type(value, struct connection);
 };
 
-/* row -> counters. Written by all programs of net.bpf.c, read by the user side through memory. Defined
- * there. */
+/* row -> counters. Written by all programs of net.bpf.c, read by the user side through memory.
+ * Defined there. */
 struct endpoint_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -105,9 +108,9 @@ struct row_key {
 /* There is none, or not yet. */
 #define ROW_NONE 0xffffffffu /* and 1: 0 */
 
-/* listener, process -> row. Written where a process first serves a listener's connection. Size: a key for
- * each row and one for each listener, and room to spare. The user side takes keys away with their rows. Defined in
- * net.bpf.c. */
+/* listener, process -> row. Written where a process first serves a listener's connection. Size: a
+ * key for each row and one for each listener, and room to spare. The user side takes keys away with
+ * their rows. Defined in net.bpf.c. */
 struct row_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4 * ENDPOINTS_MAX);
@@ -117,8 +120,8 @@ struct row_map {
 };
 extern struct row_map rows SEC(".maps");
 
-/* Rows that are free again: nobody listens there any more, or the process is gone. Filled by the user side, which has
- * cleared them; the programs take from it first. Defined in net.bpf.c. */
+/* Rows that are free again: nobody listens there any more, or the process is gone. Filled by the
+ * user side, which has cleared them; the programs take from it first. Defined in net.bpf.c. */
 struct free_row_map {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, ENDPOINTS_MAX);
@@ -553,10 +556,10 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 }
 
 /*
- * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who sends is not
- * known yet for the first one of a connection: the send will tell. If that takes long (it waits for a slow
- * client, or is of a kind that is not seen: sendfile before 6.3), or another one follows, it counts for the one
- * that listens.
+ * The answer shows before its send has returned: that waits for a slow client, or for a CPU. Who
+ * sends is not known yet for the first one of a connection: the send will tell. If that takes long
+ * (it waits for a slow client, or is of a kind that is not seen: sendfile before 6.3), or another
+ * one follows, it counts for the one that listens.
  */
 #define EARLY_UNIT_SHIFT 20 /* 1.05 ms */
 #define EARLY_MOST	 95 /* of these */
@@ -598,8 +601,9 @@ static __always_inline bool is_early_long(const struct connection *c)
 	return (__u32)(bpf_ktime_get_ns() >> EARLY_UNIT_SHIFT) - c->early_at > EARLY_MOST;
 }
 
-/* When the answer that was written began to leave, or else now: what TCP noted when it sent last, or heard of the
- * client since, is nearer to it than the end of the send, and costs no look at the clock. */
+/* When the answer that was written began to leave, or else now: what TCP noted when it sent last,
+ * or heard of the client since, is nearer to it than the end of the send, and costs no look at the
+ * clock. */
 static __always_inline __u64 answered_ns(const struct connection *c, struct tcp_sock *tp)
 {
 	if ((__s32)(tp->snd_nxt - c->begun_seq) > 0)

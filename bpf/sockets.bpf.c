@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All served sockets at once, by iterators: found and given state when a session starts, read once a slice.
- * The kernel may run a step of an iteration again: finding is idempotent, reading writes nothing.
+ * All served sockets at once, by iterators: found and given state when a session starts, read once
+ * a slice. The kernel may run a step of an iteration again: finding is idempotent, reading writes
+ * nothing.
  */
 #include "request.bpf.h"
 
@@ -11,8 +12,8 @@ struct listening_map listening SEC(".maps");
 const volatile __u64 tick_ns = 4000000;
 /* Sockets that were given state, so that somebody must be found who holds them. */
 __u64 sockets_found = 0;
-/* Whose listening sockets are given to another process that holds them, since it is gone; 0 = nobody's. Set
- * before a pass. */
+/* Whose listening sockets are given to another process that holds them, since it is gone; 0 =
+ * nobody's. Set before a pass. */
 __u32 gone_owner = 0;
 /* find_owners notes who listens where, for find_connections. Set before a pass. */
 __u32 notes_listening = 0;
@@ -20,9 +21,10 @@ __u32 notes_listening = 0;
 __u32 held_connections = 0;
 
 /*
- * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side through memory:
- * an iterator that hands over much is slow, since the kernel begins each buffer of 32 KiB at the head of
- * the list again. Size: a pass reads as many; with more unanswered requests there are more passes.
+ * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side
+ * through memory: an iterator that hands over much is slow, since the kernel begins each buffer of
+ * 32 KiB at the head of the list again. Size: a pass reads as many; with more unanswered requests
+ * there are more passes.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -32,7 +34,8 @@ struct {
 	__type(value, struct event_socket);
 } readings SEC(".maps");
 
-/* Of the pass: sockets before its first, set by the user side; those found so far, before and after it. */
+/* Of the pass: sockets before its first, set by the user side; those found so far, before and after
+ * it. */
 __u32 readings_from = 0;
 __u32 readings_cnt = 0;
 /* The last socket, which comes again when a buffer was full. */
@@ -114,10 +117,10 @@ static __always_inline __u64 ns_of_ticks(__u32 ticks)
 #define ACK_DELAYED_NS 10000000
 
 /*
- * By the kernel's own times of the last data each way. They are in clock ticks, and a client without a
- * pause asks again within the tick of the answer: then a lone acknowledgement tells that data came
- * after the last that we sent, one that is due or one that was sent later (delayed, as in all
- * connections that go to and fro).
+ * By the kernel's own times of the last data each way. They are in clock ticks, and a client
+ * without a pause asks again within the tick of the answer: then a lone acknowledgement tells that
+ * data came after the last that we sent, one that is due or one that was sent later (delayed, as in
+ * all connections that go to and fro).
  */
 static __always_inline bool is_unanswered(struct tcp_sock *tp)
 {
@@ -159,7 +162,8 @@ static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp
 		count_loss(LOSS_SOCKET_ALLOC);
 }
 
-/* The same pass once more, when it is known who listens: state for the connections that there are. */
+/* The same pass once more, when it is known who listens: state for the connections that there
+ * are. */
 SEC("iter/tcp")
 int find_connections(struct bpf_iter__tcp *ctx)
 {
@@ -183,8 +187,8 @@ static __always_inline struct sock *sock_of(struct file *file)
 }
 
 /*
- * Both passes once more at start, for each open file of each process: sockets of namespaces that we may
- * not enter. What nobody has accepted yet is no open file, and stays unseen there.
+ * Both passes once more at start, for each open file of each process: sockets of namespaces that we
+ * may not enter. What nobody has accepted yet is no open file, and stays unseen there.
  */
 SEC("iter/task_file")
 int find_held(struct bpf_iter__task_file *ctx)
@@ -209,9 +213,10 @@ int find_held(struct bpf_iter__task_file *ctx)
 }
 
 /*
- * For each open file of each process: who listens, and whose the connections are. At start, and when a connection
- * on which nobody has sent yet waits for an answer: a hook at each read would tell it, too, for a third of the
- * cost of all that is seen here. Of several that hold a socket, the one with the lowest id.
+ * For each open file of each process: who listens, and whose the connections are. At start, and
+ * when a connection on which nobody has sent yet waits for an answer: a hook at each read would
+ * tell it, too, for a third of the cost of all that is seen here. Of several that hold a socket,
+ * the one with the lowest id.
  */
 SEC("iter/task_file")
 int find_owners(struct bpf_iter__task_file *ctx)
@@ -246,7 +251,8 @@ int find_owners(struct bpf_iter__task_file *ctx)
 /* More segments than a request without any answer has. */
 #define SEGMENTS_ONE_WAY 8
 
-/* Whether the protocol, of this connection or else of others of the endpoint, leaves data unanswered. */
+/* Whether the protocol, of this connection or else of others of the endpoint, leaves data
+ * unanswered. */
 static __always_inline bool is_unsure(const struct connection *c, struct tcp_sock *tp)
 {
 	__u8 protocols = c->protocol;
@@ -283,9 +289,9 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 }
 
 /*
- * Once a slice, for each socket with state: notes it where it listens or has an unanswered request. Hands over a
- * byte for each, so that the kernel makes a pause (and lets others run) after 32,768 of them. Most wait for
- * nothing, which their state alone tells.
+ * Once a slice, for each socket with state: notes it where it listens or has an unanswered request.
+ * Hands over a byte for each, so that the kernel makes a pause (and lets others run) after 32,768
+ * of them. Most wait for nothing, which their state alone tells.
  */
 SEC("iter/bpf_sk_storage_map")
 int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)

@@ -6,9 +6,10 @@
  * behind the ELF part. The content is hostile: everything is bounded and checked against what was
  * read. A loaded one is read-only, for any threads.
  *
- * Source: dotnet/runtime src/native/corehost/apphost/bundle_marker.h (a mark in the host's data says
- * where the list is), src/native/corehost/bundle/{header,file_entry,reader}.cpp (version 6, since
- * .NET 6; 2 of .NET 5 lacks the compressed size), dotnet/designs accepted/2020/single-file/bundler.md.
+ * Source: dotnet/runtime src/native/corehost/apphost/bundle_marker.h (a mark in the host's data
+ * says where the list is), src/native/corehost/bundle/{header,file_entry,reader}.cpp (version 6,
+ * since .NET 6; 2 of .NET 5 lacks the compressed size), dotnet/designs
+ * accepted/2020/single-file/bundler.md.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +30,8 @@ struct perfmap_bundle_entry {
 };
 
 /*
- * Where the program itself ends and where the list begins, which goes on to the end of the file: all
- * that perfmap_bundle_load() and readers of ELF symbols look at. Returns 0 or errors as below.
+ * Where the program itself ends and where the list begins, which goes on to the end of the file:
+ * all that perfmap_bundle_load() and readers of ELF symbols look at. Returns 0 or errors as below.
  */
 int perfmap_bundle_locate(perfmap_image_read read, void *source, uint64_t *ret_program_end,
 			  uint64_t *ret_list);

@@ -2,20 +2,21 @@
 #ifndef PERFMAP_IMAGE_H
 #define PERFMAP_IMAGE_H
 /*
- * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64, arm64),
- * a composite one too. The content is hostile: everything is bounded and checked against what was
- * read (here, image_names.h, metadata.h, signature.h). A loaded image is read-only (but for
- * perfmap_image_give_component()), for any threads; the file is not needed any more: it keeps 70 to
- * 80 bytes a function, and a name is put together when it is asked for.
+ * Functions of a precompiled .NET image and their names: a ready-to-run .dll for Linux (x64,
+ * arm64), a composite one too. The content is hostile: everything is bounded and checked against
+ * what was read (here, image_names.h, metadata.h, signature.h). A loaded image is read-only (but
+ * for perfmap_image_give_component()), for any threads; the file is not needed any more: it keeps
+ * 70 to 80 bytes a function, and a name is put together when it is asked for.
  *
  * Places are offsets in the image's file, as a mapping of it counts (offset of the mapping plus the
  * distance in it), not RVAs: they need no section table to be looked up with other tools.
  *
  * Source: Microsoft PE/COFF specification (headers, exception directory, ARM64 unwind data);
- * dotnet/runtime docs/design/coreclr/botr/readytorun-format.md: READYTORUN_SECTION_RUNTIME_FUNCTIONS
- * (102) has these rows, ordered by begin. The exception directory is that same table (the same RVA
- * and size in all 389 images with code of .NET 10.0.12's shared frameworks and SDK), two reads away
- * where the section is five, and the only one of both that composite images have in the usual place.
+ * dotnet/runtime docs/design/coreclr/botr/readytorun-format.md:
+ * READYTORUN_SECTION_RUNTIME_FUNCTIONS (102) has these rows, ordered by begin. The exception
+ * directory is that same table (the same RVA and size in all 389 images with code of .NET 10.0.12's
+ * shared frameworks and SDK), two reads away where the section is five, and the only one of both
+ * that composite images have in the usual place.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -64,8 +65,8 @@ void perfmap_image_free(struct perfmap_image *image);
 int perfmap_image_find(const struct perfmap_image *image, uint64_t offset,
 		       struct perfmap_image_place *ret_place);
 
-/* Where a function's code lies: offset in the image and length. 0, or -ENOENT: there is no such row, or
- * its code is in no section. */
+/* Where a function's code lies: offset in the image and length. 0, or -ENOENT: there is no such
+ * row, or its code is in no section. */
 int perfmap_image_function(const struct perfmap_image *image, uint32_t function,
 			   uint64_t *ret_offset, uint32_t *ret_bytes);
 

@@ -12,9 +12,9 @@
 #include "perfmap/pe.h"
 
 /*
- * Bounds, beside those of metadata.h and signature.h. Each directory may be read, and each signature
- * taken apart, as often as tables point at it: the reader's work bounds all of that by the file's
- * length.
+ * Bounds, beside those of metadata.h and signature.h. Each directory may be read, and each
+ * signature taken apart, as often as tables point at it: the reader's work bounds all of that by
+ * the file's length.
  */
 #define PERFMAP_COMPONENTS_MAX	   1024u	/* assemblies of a composite image; .NET has 314 */
 #define PERFMAP_ENTRY_POINTS_BYTES (64u << 20)	/* of one table; 5 MB in that composite image */

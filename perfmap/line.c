@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* An address without 0x must have this many digits, so that text of a continued name ("added 5 more")
- * hardly passes for an entry. JIT code does not lie in the lowest 16 MiB. */
+/* An address without 0x must have this many digits, so that text of a continued name ("added 5
+ * more") hardly passes for an entry. JIT code does not lie in the lowest 16 MiB. */
 #define BARE_DIGITS_MIN 7
 /* The same for an entry searched for in the middle of damaged text. */
 #define RESYNC_DIGITS_MIN 5

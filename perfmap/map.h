@@ -70,9 +70,9 @@ struct perfmap_entry;
 struct perfmap_scanned;
 
 /*
- * Takes in rows that perfmap_scan() made, perhaps in another process: in the order in which it gave them,
- * with what it says of their lines. Rows may say anything. Not to be mixed with perfmap_feed().
- * 0 or -ENOMEM.
+ * Takes in rows that perfmap_scan() made, perhaps in another process: in the order in which it gave
+ * them, with what it says of their lines. Rows may say anything. Not to be mixed with
+ * perfmap_feed(). 0 or -ENOMEM.
  */
 int perfmap_take(struct perfmap *map, const struct perfmap_entry *rows, size_t cnt,
 		 const struct perfmap_scanned *scanned, uint64_t seen_ns);
@@ -94,7 +94,8 @@ void perfmap_rewritten(struct perfmap *map);
 int perfmap_find(struct perfmap *map, uint64_t address, uint64_t time_ns,
 		 struct perfmap_hit *ret_hit);
 
-/* Sorts what is new, as the next look-up would: for those who want to know what that takes. 0 or -ENOMEM. */
+/* Sorts what is new, as the next look-up would: for those who want to know what that takes. 0 or
+ * -ENOMEM. */
 int perfmap_settle(struct perfmap *map);
 bool perfmap_is_settled(const struct perfmap *map);
 

@@ -4,9 +4,9 @@
 /*
  * Names in the metadata of one .NET assembly: types, methods, references to those of others. Only
  * the tables that names need are kept, with the heaps of strings and blobs. The content is hostile:
- * rows are checked when they are used, nothing recurses, walks over enclosing types are bounded, and
- * what is looked at is counted in work: past its limit there are no more names.
- * Not for use outside perfmap/. A loaded one is read-only, for any threads.
+ * rows are checked when they are used, nothing recurses, walks over enclosing types are bounded,
+ * and what is looked at is counted in work: past its limit there are no more names. Not for use
+ * outside perfmap/. A loaded one is read-only, for any threads.
  *
  * Source: ECMA-335 6th edition, II.22 (tables), II.24.2 (streams and row widths).
  */
@@ -17,8 +17,8 @@
 #define PERFMAP_METADATA_BYTES_MAX (32u << 20) /* of each heap, and of all tables kept */
 #define PERFMAP_METADATA_ROWS_MAX  (1u << 24)  /* of a table: the room in a token */
 #define PERFMAP_NESTING_MAX	   32u	       /* types in types; C# code has 3 or 4 */
-/* Bytes of a name; the rest is cut. The runtime loads no type with a longer one (MAX_CLASSNAME_LENGTH
- * in dotnet/runtime src/coreclr/inc/corhdr.h). */
+/* Bytes of a name; the rest is cut. The runtime loads no type with a longer one
+ * (MAX_CLASSNAME_LENGTH in dotnet/runtime src/coreclr/inc/corhdr.h). */
 #define PERFMAP_IDENTIFIER_MAX 1024u
 
 #define PERFMAP_MVID_BYTES PERFMAP_IMAGE_MVID_BYTES
@@ -91,7 +91,8 @@ struct perfmap_bytes perfmap_token_blob(const struct perfmap_metadata *md,
  * such type. */
 bool perfmap_put_type(const struct perfmap_metadata *md, struct perfmap_work *work,
 		      struct perfmap_token type, const char *nested, struct perfmap_out *out);
-/* Name of the assembly that a TYPE_DEF (this one) or TYPE_REF is said to be in; len 0 = not told. */
+/* Name of the assembly that a TYPE_DEF (this one) or TYPE_REF is said to be in; len 0 = not
+ * told. */
 struct perfmap_span perfmap_type_assembly(const struct perfmap_metadata *md,
 					  struct perfmap_work *work, struct perfmap_token type);
 /* Simple name of this assembly, or of a row of ASSEMBLY_REF. */

@@ -2,9 +2,9 @@
 #ifndef PERFMAP_SCAN_H
 #define PERFMAP_SCAN_H
 /*
- * The lines of a perf map become rows of numbers: what of a map has to look at its text. It may run in
- * another process than the one that keeps the entries (map.h): a cursor says all that is needed to go on,
- * and rows and cursor are plain data. One thread.
+ * The lines of a perf map become rows of numbers: what of a map has to look at its text. It may run
+ * in another process than the one that keeps the entries (map.h): a cursor says all that is needed
+ * to go on, and rows and cursor are plain data. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 #include "perfmap/run.h"
 
-/* Flag of a row: no entry, but more of the name of the one before it. Its length is the entry's now,
- * its offset that of the entry. */
+/* Flag of a row: no entry, but more of the name of the one before it. Its length is the entry's
+ * now, its offset that of the entry. */
 #define PERFMAP_ROW_CONTINUES 0x2u
 
 /* What the lines of a scan held besides rows. */
@@ -74,9 +74,9 @@ struct perfmap_cursor {
 };
 
 /*
- * Reads on from the cursor, at most max_bytes (in whole MiB), and moves it. Inside a line that is too
- * long to be one a call ends after 1 MiB. Returns 0, -ENOMEM, -EBADMSG (a cursor that cannot be), or
- * what fstat, pread and the sink said: the cursor stays then.
+ * Reads on from the cursor, at most max_bytes (in whole MiB), and moves it. Inside a line that is
+ * too long to be one a call ends after 1 MiB. Returns 0, -ENOMEM, -EBADMSG (a cursor that cannot
+ * be), or what fstat, pread and the sink said: the cursor stays then.
  */
 int perfmap_scan(int fd, struct perfmap_cursor *cursor, size_t max_bytes, perfmap_sink sink,
 		 void *arg, struct perfmap_scanned *ret_scanned);

@@ -334,8 +334,8 @@ static struct perfmap_scope scope_of_core(const struct perfmap_modules *modules)
 }
 
 /*
- * Where the type at d is defined, for which d is a copy; of an instance its generic type. md is NULL
- * where that is another file.
+ * Where the type at d is defined, for which d is a copy; of an instance its generic type. md is
+ * NULL where that is another file.
  */
 static struct perfmap_scope scope_at(struct decoder d, struct perfmap_scope scope)
 {

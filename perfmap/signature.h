@@ -7,7 +7,8 @@
  * depth are bounded. Not for use outside perfmap/. Pure, no threads.
  *
  * Source: ECMA-335 II.23.2; dotnet/runtime docs/design/coreclr/botr/readytorun-format.md (flags of
- * methods, module overrides), src/coreclr/inc/corhdr.h and cortypeinfo.h (element types of its own).
+ * methods, module overrides), src/coreclr/inc/corhdr.h and cortypeinfo.h (element types of its
+ * own).
  */
 #include "perfmap/metadata.h"
 
@@ -67,9 +68,9 @@ struct perfmap_scope perfmap_module_at(const struct perfmap_modules *modules, ui
 bool perfmap_signature_parse(struct perfmap_bytes b, size_t at, struct perfmap_work *work,
 			     struct perfmap_method_signature *ret);
 
-/* Puts "instance void [assembly] Ns.Type`1[System.Int32]::Method(!0)". False where the metadata lacks it, or is not
- * loaded (modules->missing), or the output is cut or the work's limit passed; what was put is then
- * of no use. */
+/* Puts "instance void [assembly] Ns.Type`1[System.Int32]::Method(!0)". False where the metadata
+ * lacks it, or is not loaded (modules->missing), or the output is cut or the work's limit passed;
+ * what was put is then of no use. */
 bool perfmap_put_instance(const struct perfmap_modules *modules, struct perfmap_bytes b,
 			  const struct perfmap_method_signature *signature,
 			  struct perfmap_out *out);

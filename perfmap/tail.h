@@ -34,8 +34,9 @@ int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max
 			 size_t *ret_bytes, bool *ret_more);
 
 /*
- * The same in two halves, so that another process can do the first one: that one calls perfmap_scan() on
- * the file with a copy of the cursor, and what it gives is taken here. 0 or -ENOMEM.
+ * The same in two halves, so that another process can do the first one: that one calls
+ * perfmap_scan() on the file with a copy of the cursor, and what it gives is taken here. 0 or
+ * -ENOMEM.
  */
 const struct perfmap_cursor *perfmap_tail_cursor(const struct perfmap_tail *tail);
 int perfmap_tail_take(struct perfmap_tail *tail, const struct perfmap_entry *rows, size_t cnt,

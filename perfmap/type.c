@@ -244,8 +244,8 @@ static void put_parameter(struct perfmap_out *out, unsigned int number, unsigned
 	perfmap_out_text(out, digits);
 }
 
-/* "<int,string>" of one part; *used counts the arguments that parts before it took. What the runtime
- * does not tell (all reference types share one body) reads as the parameter. */
+/* "<int,string>" of one part; *used counts the arguments that parts before it took. What the
+ * runtime does not tell (all reference types share one body) reads as the parameter. */
 static void put_arguments(struct perfmap_out *out, const struct type *t, unsigned int arity,
 			  unsigned int *used, unsigned int depth)
 {

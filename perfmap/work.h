@@ -2,10 +2,10 @@
 #ifndef PERFMAP_WORK_H
 #define PERFMAP_WORK_H
 /*
- * Counts the work that a parser does on bytes which somebody else chose: bytes looked at and entries
- * made. Its limit is a constant times the length of the input, plus a constant: whoever makes a file
- * decides what is in it, but not how long it is chewed on. Steps between two counts are small. One
- * thread each.
+ * Counts the work that a parser does on bytes which somebody else chose: bytes looked at and
+ * entries made. Its limit is a constant times the length of the input, plus a constant: whoever
+ * makes a file decides what is in it, but not how long it is chewed on. Steps between two counts
+ * are small. One thread each.
  */
 #include <stdbool.h>
 #include <stdint.h>

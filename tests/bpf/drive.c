@@ -320,8 +320,8 @@ void drive_halt(pid_t pid)
 	cr_assert_eq(kill(pid, SIGSTOP), 0);
 	cr_assert_eq(waitpid(pid, &status, WUNTRACED), pid);
 	cr_assert(WIFSTOPPED(status));
-	/* The last switch comes after the report of the stop, later where others have the CPU. Until then its
-	 * time grows with each tick of the scheduler. */
+	/* The last switch comes after the report of the stop, later where others have the CPU.
+	 * Until then its time grows with each tick of the scheduler. */
 	for (int i = 0; i < 100; i++) {
 		before_ns = ran_ns;
 		ran_ns = drive_threads_on_cpu(pid);

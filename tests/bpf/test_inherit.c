@@ -114,7 +114,8 @@ static struct session *open_session(const struct host *host)
 	return s;
 }
 
-/* Opens a session again and again, a child hangs in each; then tells what it holds, and waits to be killed. */
+/* Opens a session again and again, a child hangs in each; then tells what it holds, and waits to be
+ * killed. */
 static void record(const struct host *host, int to)
 {
 	struct held held = {0};

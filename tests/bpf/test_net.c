@@ -83,7 +83,8 @@ Test(net, counts_every_request_of_several_connections)
 	drive_close(&d);
 }
 
-/* A server that waits for us, asked before the session; connections that wait for nothing beside it. */
+/* A server that waits for us, asked before the session; connections that wait for nothing beside
+ * it. */
 Test(net, requests_unanswered_at_the_start_count_from_their_arrival)
 {
 	struct drive_server *server = drive_server_new();

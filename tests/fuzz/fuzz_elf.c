@@ -7,7 +7,8 @@
 #include "names/demangle.h"
 #include "names/elf.h"
 
-/* Loads the input as a program, then adds it to itself as its debug file, and what is packed in it. */
+/* Loads the input as a program, then adds it to itself as its debug file, and what is packed in
+ * it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hostile .dll: loaded, then asked for every place in it and for every name; as a component, too. */
+/* A hostile .dll: loaded, then asked for every place in it and for every name; as a component,
+ * too. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Large files from few bytes. The first byte chooses what is made: a sound file with some room behind
- * it. Then come orders of 16 bytes, which write a row of numbers again and again, each larger by a step:
- * tables with millions of entries that point at one place, or each at another. What is checked is the
- * work: it keeps to a constant for each byte of the file.
+ * Large files from few bytes. The first byte chooses what is made: a sound file with some room
+ * behind it. Then come orders of 16 bytes, which write a row of numbers again and again, each
+ * larger by a step: tables with millions of entries that point at one place, or each at another.
+ * What is checked is the work: it keeps to a constant for each byte of the file.
  */
 #include <elf.h>
 #include <errno.h>
@@ -51,9 +51,9 @@ static ssize_t read_held(void *source, void *buf, size_t len, uint64_t offset)
 }
 
 /*
- * An order: where (3 bytes, in the file), how often (3), bytes of a row (1: 1 to 32), which of them are
- * the number (1: low nibble the offset, high nibble 1 to 8 bytes less one), the first number (4), the step
- * (4). The rest of a row stays as it is.
+ * An order: where (3 bytes, in the file), how often (3), bytes of a row (1: 1 to 32), which of them
+ * are the number (1: low nibble the offset, high nibble 1 to 8 bytes less one), the first number
+ * (4), the step (4). The rest of a row stays as it is.
  */
 static void follow(uint8_t *file, const uint8_t *order, size_t *rows_left)
 {

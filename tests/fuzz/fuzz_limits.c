@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A configuration file of limits, as one of `watch`, and as a rule of selection: any bytes. What is read
- * stays within its bounds. */
+/* A configuration file of limits, as one of `watch`, and as a rule of selection: any bytes. What is
+ * read stays within its bounds. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static void check_watch(const char *text, size_t size)
 	watch_config_clear(&config);
 }
 
-/* A rule, and a process that bears the same name: patterns are matched against names of strangers. */
+/* A rule, and a process that bears the same name: patterns are matched against names of
+ * strangers. */
 static void check_rule(const char *text, size_t size)
 {
 	char rule[300];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each writer over a capture whose names are any bytes: what comes out is text without control bytes, or
- * JSON that parses. Names follow one another in the input, each up to its NUL or 64 bytes, and
- * begin again at its end.
+ * Each writer over a capture whose names are any bytes: what comes out is text without control
+ * bytes, or JSON that parses. Names follow one another in the input, each up to its NUL or 64
+ * bytes, and begin again at its end.
  */
 #include <json-c/json.h>
 #include <linux/types.h>
@@ -113,7 +113,8 @@ static struct model *make(struct input *in)
 	return m;
 }
 
-/* Lines of valid UTF-8 without a control byte, nor one of Unicode that turns what follows around. */
+/* Lines of valid UTF-8 without a control byte, nor one of Unicode that turns what follows
+ * around. */
 static void check_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

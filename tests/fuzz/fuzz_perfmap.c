@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that a hostile map file can reach: lines, entries, look-ups, names read back. The first
- * bytes choose how the rest is cut into chunks and when the file is "truncated".
+ * Everything that a hostile map file can reach: lines, entries, look-ups, names read back. The
+ * first bytes choose how the rest is cut into chunks and when the file is "truncated".
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel tells of processes and cgroups, which choose names, arguments and limits in it: files
- * of /proc and of the cpu controller, records of the side-band. The first byte chooses what the rest is.
+ * What the kernel tells of processes and cgroups, which choose names, arguments and limits in it:
+ * files of /proc and of the cpu controller, records of the side-band. The first byte chooses what
+ * the rest is.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables alone: the first two bytes say where the header ends and the frame entries begin. */
+/* Unwind tables alone: the first two bytes say where the header ends and the frame entries
+ * begin. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

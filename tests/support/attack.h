@@ -2,8 +2,8 @@
 #ifndef HOTRUN_TESTS_ATTACK_H
 #define HOTRUN_TESTS_ATTACK_H
 /*
- * What the programs of the attacks share: code that only counts, and where it lies in the files that
- * attack_files.c writes and attack.c maps.
+ * What the programs of the attacks share: code that only counts, and where it lies in the files
+ * that attack_files.c writes and attack.c maps.
  */
 #include <elf.h>
 #include <stdint.h>

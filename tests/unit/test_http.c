@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The HTTP side of the resident recorder: real sockets on loopback, hostile clients; each wait has an end. */
+/* The HTTP side of the resident recorder: real sockets on loopback, hostile clients; each wait has
+ * an end. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -472,7 +473,8 @@ Test(http, clients_that_break_off)
 	http_free(h);
 }
 
-/* Those that say nothing do not keep others out, though all of loopback is one client; and they go in time. */
+/* Those that say nothing do not keep others out, though all of loopback is one client; and they go
+ * in time. */
 Test(http, silent_and_dripping_clients_lose_their_connections)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nX: ";
@@ -513,7 +515,8 @@ Test(http, silent_and_dripping_clients_lose_their_connections)
 	http_free(h);
 }
 
-/* Pages take memory for HTTP_PAGES of them. Who needs a new one gets it: the slowest reader loses his. */
+/* Pages take memory for HTTP_PAGES of them. Who needs a new one gets it: the slowest reader loses
+ * his. */
 Test(http, slow_readers_hold_a_few_pages_until_another_one_needs_one)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -542,7 +545,8 @@ Test(http, slow_readers_hold_a_few_pages_until_another_one_needs_one)
 	http_free(h);
 }
 
-/* A request that a client's first bytes hide, or that never ends: not for longer than HTTP_REQUEST_NS. */
+/* A request that a client's first bytes hide, or that never ends: not for longer than
+ * HTTP_REQUEST_NS. */
 Test(http, what_only_looks_like_a_request_goes_in_time)
 {
 	static const char *const rows[] = {"\r\n\r\n\r\n", "GET /healthz HTTP/1.1\r\nX: ", "\n"};
@@ -648,13 +652,15 @@ Test(http, six_that_ask_without_a_pause)
 	cr_expect_leq(floods[0].answered + 24,
 		      HTTP_ANSWERS_BURST + took * HTTP_ANSWERS_S / SECOND + 1);
 	cr_expect_gt(floods[0].answered, 6);
-	/* Under ASan and beside other work; a twentieth of a CPU is more than twice what was measured. */
+	/* Under ASan and beside other work; a twentieth of a CPU is more than twice what was
+	 * measured. */
 	cr_expect_lt(cpu_ns, took / 20, "%llu us of CPU in %llu ms",
 		     (unsigned long long)(cpu_ns / 1000), (unsigned long long)(took / 1000000));
 	http_free(h);
 }
 
-/* More than there are places for: 429 and when to come back; the scraper that is known has its own. */
+/* More than there are places for: 429 and when to come back; the scraper that is known has its
+ * own. */
 Test(http, more_than_there_are_places_for)
 {
 	struct recorder r = {.page_bytes = 1000};

@@ -333,7 +333,8 @@ Test(model, each_location_of_an_address_is_found_by_its_time)
 	model_free(m);
 }
 
-/* A capture may hold as many as it likes: the first is found as fast as the last. One by one: 20 s. */
+/* A capture may hold as many as it likes: the first is found as fast as the last. One by one: 20
+ * s. */
 Test(model, a_long_chain_of_locations_is_not_walked)
 {
 	enum { CHAIN = 200000, LOOKS = 50000 };

@@ -21,7 +21,8 @@ static void put32(uint8_t *p, uint32_t value)
 	memcpy(p, &value, 4);
 }
 
-/* Two CIEs, each with an entry behind it of 16 bytes of code, to which the table's rows alternate. */
+/* Two CIEs, each with an entry behind it of 16 bytes of code, to which the table's rows
+ * alternate. */
 struct fake_frames {
 	uint8_t *header, *frames;
 	size_t frames_len;

@@ -36,7 +36,8 @@ static void leave(void)
 
 TestSuite(papers, .init = enter, .fini = leave);
 
-/* A program in place of hotrun: $1 the command, $2 the capture; its folder is the working directory. */
+/* A program in place of hotrun: $1 the command, $2 the capture; its folder is the working
+ * directory. */
 static struct papers *papers_with(const char *script, uint64_t limit_ns)
 {
 	struct papers *p;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images made to keep their reader busy: work is bounded by the file's length, and that of a name. */
+/* Images made to keep their reader busy: work is bounded by the file's length, and that of a
+ * name. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>

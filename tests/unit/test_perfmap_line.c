@@ -131,7 +131,8 @@ Test(perfmap_line, knows_stubs_by_their_name)
 	cr_expect_not(perfmap_line_is_stub(TEXT("void [stub] stub::stub()")));
 }
 
-/* Each 0x in a line may begin an entry, each hexadecimal digit behind it may be one of its address. */
+/* Each 0x in a line may begin an entry, each hexadecimal digit behind it may be one of its
+ * address. */
 Test(perfmap_line, work_is_bounded_by_the_length)
 {
 	static const char *const patterns[] = {"0x",	       "0",

@@ -248,7 +248,8 @@ Test(signal_reader, a_command_has_no_capability_and_gains_none)
 	signal_reader_free(r);
 }
 
-/* As root: the group of the command is the user's, it can be killed all the same, and cannot go back. */
+/* As root: the group of the command is the user's, it can be killed all the same, and cannot go
+ * back. */
 Test(signal_reader, a_command_is_run_by_the_user_that_was_said)
 {
 	const struct account nobody = {

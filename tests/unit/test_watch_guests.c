@@ -218,7 +218,8 @@ Test(guests, one_client_does_not_take_all_that_is_known)
 	cr_expect_not(come(&g, "127.0.0.50", START)->known);
 }
 
-/* Eight that ask all the time for one thing delay nobody who asks for another, or comes from elsewhere. */
+/* Eight that ask all the time for one thing delay nobody who asks for another, or comes from
+ * elsewhere. */
 Test(guests, turns_go_round_between_clients_and_kinds)
 {
 	struct guests g = {0};
@@ -285,7 +286,8 @@ Test(guests, the_slowest_reader_is_no_known_scraper_while_there_is_another)
 
 /* --- paces ----------------------------------------------------------------------------------- */
 
-/* Takes whenever it may, a look each ms: in no second more than burst + rate, and not much fewer. */
+/* Takes whenever it may, a look each ms: in no second more than burst + rate, and not much
+ * fewer. */
 Test(pace, holds_in_any_second)
 {
 	struct pace p = {.every_ns = SECOND / 15, .burst = 5};

@@ -2,10 +2,11 @@
 #ifndef HOTRUN_BASE_CONFINE_H
 #define HOTRUN_BASE_CONFINE_H
 /*
- * What a child of hotrun goes through before it executes a program: no capability, nothing to be gained by
- * executing, a user of its own where one is said, bounds, no precedence over anybody, and the first to go
- * when memory runs out. Descriptors are the caller's: close_range(2) behind those that the child needs.
- * Nothing but system calls: also between fork() and exec in a program with threads.
+ * What a child of hotrun goes through before it executes a program: no capability, nothing to be
+ * gained by executing, a user of its own where one is said, bounds, no precedence over anybody, and
+ * the first to go when memory runs out. Descriptors are the caller's: close_range(2) behind those
+ * that the child needs. Nothing but system calls: also between fork() and exec in a program with
+ * threads.
  */
 #include <stdint.h>
 

@@ -8,7 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's sets have 64 bits; those above CAP_LAST_CAP of this header may mean something to it. */
+/* The kernel's sets have 64 bits; those above CAP_LAST_CAP of this header may mean something to
+ * it. */
 #define CAPABILITIES_MAX 64
 
 struct sets {
@@ -49,7 +50,8 @@ int privileges_use(uint64_t mask)
 	return syscall(SYS_capset, &header, sets.half) ? -errno : 0;
 }
 
-/* While CAP_SETPCAP is there; numbers that the kernel does not know are refused, and are nothing. */
+/* While CAP_SETPCAP is there; numbers that the kernel does not know are refused, and are
+ * nothing. */
 static void empty_bounding_set(void)
 {
 	for (unsigned long i = 0; i < CAPABILITIES_MAX; i++)

@@ -34,22 +34,24 @@ uint64_t privileges_held(void);
  */
 int privileges_keep(uint64_t mask);
 
-/* Uses those in the mask only of what is held (the effective set), until called again; for a trial. 0 or
- * negative errno. */
+/* Uses those in the mask only of what is held (the effective set), until called again; for a trial.
+ * 0 or negative errno. */
 int privileges_use(uint64_t mask);
 
 /*
- * The first half of privileges_drop_all(), for who becomes another user in between: sets no_new_privs and,
- * with CAP_SETPCAP, what makes uid 0 an ordinary user and lets capabilities outlast a change of uid until
- * they are dropped (SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, locked). 0 or negative errno.
+ * The first half of privileges_drop_all(), for who becomes another user in between: sets
+ * no_new_privs and, with CAP_SETPCAP, what makes uid 0 an ordinary user and lets capabilities
+ * outlast a change of uid until they are dropped (SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, locked). 0
+ * or negative errno.
  */
 int privileges_lock(void);
 
 /*
  * Drops all of them and sets no_new_privs: no program that is executed from here on has more, be it
- * setuid, with capabilities in its file, or executed by uid 0. That holds where the bounding set cannot
- * be emptied (no CAP_SETPCAP), too (kernel: cap_bprm_creds_from_file() of security/commoncap.c). 0 or
- * negative errno: then some may still be held, and the child is not to go on.
+ * setuid, with capabilities in its file, or executed by uid 0. That holds where the bounding set
+ * cannot be emptied (no CAP_SETPCAP), too (kernel: cap_bprm_creds_from_file() of
+ * security/commoncap.c). 0 or negative errno: then some may still be held, and the child is not to
+ * go on.
  */
 int privileges_drop_all(void);
 #endif

@@ -358,7 +358,8 @@ static void describe(struct collector *c)
 
 static int open_session(struct collector *c, char *why, size_t why_bytes)
 {
-	/* Who keeps no samples spares the kernel the walk of stacks, those of one idle process apart. */
+	/* Who keeps no samples spares the kernel the walk of stacks, those of one idle process
+	 * apart. */
 	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,
@@ -557,7 +558,8 @@ int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why
 {
 	int err;
 
-	/* What is on its way belongs to the old model, which holds the stacks that were sent once. */
+	/* What is on its way belongs to the old model, which holds the stacks that were sent
+	 * once. */
 	session_stop(c->session);
 	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
 	close_rooms(c);

@@ -35,7 +35,8 @@ struct collector_options {
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
 	bool samples; /* keep samples, with their frames named; without: accounts and books */
-	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of model.h. */
+	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of
+	 * model.h. */
 	bool no_switches;
 	uint32_t
 		sample_hz_most; /* rings are made for it; 0 = sample_hz. More loads the programs anew */
@@ -47,8 +48,8 @@ struct collector_options {
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
 	void (*take_signals)(struct service_signals *signals, struct model *m);
-	/* model_bytes() with ingest_bytes() beyond which the model is large (collector_is_large()); 0 =
-	 * about 400 MB. */
+	/* model_bytes() with ingest_bytes() beyond which the model is large (collector_is_large());
+	 * 0 = about 400 MB. */
 	size_t bytes_max;
 };
 
@@ -69,15 +70,16 @@ void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);
-/* Sleeps so long, at the most until a signal; a .NET process that starts meanwhile is looked at within
- * milliseconds, because it may be gone by the next drain. */
+/* Sleeps so long, at the most until a signal; a .NET process that starts meanwhile is looked at
+ * within milliseconds, because it may be gone by the next drain. */
 void collector_pause(struct collector *c, uint64_t ns);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
-/* Begins the next one, after the caller has forgotten what it took out of the model, which it may do
- * only here. 0 or -ENOMEM. */
+/* Begins the next one, after the caller has forgotten what it took out of the model, which it may
+ * do only here. 0 or -ENOMEM. */
 int collector_begin_slice(struct collector *c);
-/* For a view of one slice at a time: forgets all slices so far and what is in them, then begins one. */
+/* For a view of one slice at a time: forgets all slices so far and what is in them, then begins
+ * one. */
 int collector_fresh_slice(struct collector *c);
 /* When the current slice began. CLOCK_MONOTONIC ns. */
 uint64_t collector_slice_start_ns(const struct collector *c);
@@ -85,9 +87,9 @@ uint64_t collector_slice_start_ns(const struct collector *c);
 void collector_stop(struct collector *c);
 
 /*
- * A view that runs for days: true when the model has become so large, with processes and threads that
- * ended long ago, that collector_renew() is due. Never while it is less than twice as large as it
- * began: what runs is what it holds.
+ * A view that runs for days: true when the model has become so large, with processes and threads
+ * that ended long ago, that collector_renew() is due. Never while it is less than twice as large as
+ * it began: what runs is what it holds.
  */
 bool collector_is_large(const struct collector *c);
 /* What naming costs besides this process; see names.h. */
@@ -96,8 +98,8 @@ struct names_cost collector_names_cost(const struct collector *c);
 /* Another bytes_max, from now on. */
 void collector_set_bound(struct collector *c, size_t bytes);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
- * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to keep
- * what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as
+ * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to
+ * keep what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as
  * collector_new(), after which only collector_free() is left. */
 int collector_renew(struct collector *c, char *why, size_t why_bytes);
 
@@ -107,26 +109,28 @@ struct collector_parts {
 	bool requests, switches;
 };
 /*
- * As collector_renew(), and from there on with these parts: a model has one rate, and says what is off. A new
- * rate alone costs no more than a new model; anything else loads the programs anew (some 0.3 s of CPU time),
- * and nothing is observed meanwhile. sample_hz > 0.
+ * As collector_renew(), and from there on with these parts: a model has one rate, and says what is
+ * off. A new rate alone costs no more than a new model; anything else loads the programs anew (some
+ * 0.3 s of CPU time), and nothing is observed meanwhile. sample_hz > 0.
  */
 int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
 		     size_t why_bytes);
-/* Those that it runs with; requests are not on because they are asked for: collector_sees_requests(). */
+/* Those that it runs with; requests are not on because they are asked for:
+ * collector_sees_requests(). */
 struct collector_parts collector_parts(const struct collector *c);
-/* What the BPF programs have cost so far, in ns: session_cost_ns() of all its sessions. Only grows. */
+/* What the BPF programs have cost so far, in ns: session_cost_ns() of all its sessions. Only
+ * grows. */
 uint64_t collector_bpf_ns(struct collector *c);
 
 /* Bytes of its BPF maps and rings. */
 size_t collector_map_bytes(const struct collector *c);
 
-/* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where they
- * are there. */
+/* Reads the facts of a process that is to be shown: entry assembly, unit, container. Cheap where
+ * they are there. */
 void collector_name_process(struct collector *c, uint32_t process);
 
-/* Whether the kernel tells of requests; "requests", "requests off: WHY", or "requests off" where nobody
- * asked for them. */
+/* Whether the kernel tells of requests; "requests", "requests off: WHY", or "requests off" where
+ * nobody asked for them. */
 bool collector_sees_requests(const struct collector *c);
 void collector_requests_text(const struct collector *c, char *text, size_t bytes);
 

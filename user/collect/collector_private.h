@@ -52,7 +52,8 @@ struct collector {
 	uint32_t *execs; /* processes that called exec since the last drain */
 	size_t execs_cnt, execs_cap;
 
-	/* Processes that began to run .NET and are not known well enough yet (collector_young.c). */
+	/* Processes that began to run .NET and are not known well enough yet
+	 * (collector_young.c). */
 	struct young {
 		uint32_t process;
 		uint32_t parent;      /* who answers for it */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * .NET processes that just started. One may be gone before the next drain, with its mount namespace
- * and its map: it is looked at as soon as the kernel tells that it maps the runtime, and again until
- * the runtime has made its perf map.
+ * and its map: it is looked at as soon as the kernel tells that it maps the runtime, and again
+ * until the runtime has made its perf map.
  */
 #include <time.h>
 
@@ -14,9 +14,9 @@
 #define YOUNG_OF_CGROUP 128
 #define YOUNG_OF_PARENT 64
 /*
- * What looks may take of a second, in us of CPU: anybody can map a file of the runtime's name, and end, a
- * thousand times a second. Of one parent a sixth, of one cgroup a third (fair.h), so that it pays
- * with its own children's names; who must wait has its turn in the next second.
+ * What looks may take of a second, in us of CPU: anybody can map a file of the runtime's name, and
+ * end, a thousand times a second. Of one parent a sixth, of one cgroup a third (fair.h), so that it
+ * pays with its own children's names; who must wait has its turn in the next second.
  */
 #define LOOKS_US 20000u
 #define LOOKS_NS 1000000000ull

@@ -14,16 +14,17 @@
 int capture_open(const char *path, struct model **ret_model);
 
 /*
- * The rest of the command line, after its options: at most one capture, which is opened and cut down to
- * the window, and, with process, the rows of that name (else *ret_cnt 0). Returns an enum exit_code; errors are logged.
+ * The rest of the command line, after its options: at most one capture, which is opened and cut
+ * down to the window, and, with process, the rows of that name (else *ret_cnt 0). Returns an enum
+ * exit_code; errors are logged.
  */
 int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
 		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt);
 
 /*
  * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
- * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows owned,
- * or EXIT_FAILED, logged.
+ * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows
+ * owned, or EXIT_FAILED, logged.
  */
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 
@@ -31,8 +32,8 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 void capture_give_to_user(int fd);
 
 /* Opens path for writing a result, "-" or NULL = stdout; a file appears under its name only when
- * complete, with the mode 0600 less the umask: what a capture tells is as secret as the capture. Returns
- * NULL when logged. */
+ * complete, with the mode 0600 less the umask: what a capture tells is as secret as the capture.
+ * Returns NULL when logged. */
 struct result;
 struct result *result_open(const char *path);
 FILE *result_file(struct result *result);

@@ -85,8 +85,9 @@ static void catch_signals(void)
 	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
 		struct sigaction action = {.sa_handler = caught[i].handler}, was;
 
-		/* What nohup(1) has ignored stays so. Not SIGINT, which shells ignore for whatever a
-		 * script starts with `&`: it ends a recording there, too. No SA_RESTART: waits end. */
+		/* What nohup(1) has ignored stays so. Not SIGINT, which shells ignore for whatever
+		 * a script starts with `&`: it ends a recording there, too. No SA_RESTART: waits
+		 * end. */
 		if (caught[i].signal == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
 		    was.sa_handler == SIG_IGN)
 			continue;
@@ -112,7 +113,8 @@ int main(int argc, char **argv)
 	char name[32];
 
 	fill_standard_files();
-	/* Run as /proc/self/exe, for the papers of a capture, it would be called "exe" everywhere. */
+	/* Run as /proc/self/exe, for the papers of a capture, it would be called "exe"
+	 * everywhere. */
 	prctl(PR_SET_NAME, "hotrun");
 	if (argc < 2) {
 		help(stderr);

@@ -212,8 +212,8 @@ static void withdraw(struct perf_maps *p, struct entry *e, struct dotnet_switch 
 		 "request was taken back");
 }
 
-/* With the lock held; nobody adds entries any more. Those that answer at once come first: what hangs
- * shall not keep the maps of others on. */
+/* With the lock held; nobody adds entries any more. Those that answer at once come first: what
+ * hangs shall not keep the maps of others on. */
 static void switch_off(struct perf_maps *p, struct dotnet_switch *s)
 {
 	for (int last = 0; last < 2; last++)

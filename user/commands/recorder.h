@@ -26,15 +26,17 @@ struct recorder_options {
 /* Checks the host, creates the capture, attaches. On failure a sentence is in why. */
 int recorder_new(const struct recorder_options *options, char *why, size_t why_bytes,
 		 struct recorder **ret_recorder);
-/* Takes the baselines and starts to sample, with the capabilities that this takes alone (kernel/rights.h): who
- * forks children that are to have more forks them before. Logs the start-up line. */
+/* Takes the baselines and starts to sample, with the capabilities that this takes alone
+ * (kernel/rights.h): who forks children that are to have more forks them before. Logs the start-up
+ * line. */
 int recorder_start(struct recorder *r, char *why, size_t why_bytes);
 /* Drains; once a second also ends the slice and writes it. -ENOSPC, -EIO: that slice is not in the
  * file, those before are. */
 int recorder_tick(struct recorder *r);
 /* Sleeps between two ticks: collector_pause(). */
 void recorder_pause(struct recorder *r, uint64_t ns);
-/* Last slice and the end mark. Takes the recorder. On an error the file ends with the slice before. */
+/* Last slice and the end mark. Takes the recorder. On an error the file ends with the slice
+ * before. */
 int recorder_finish(struct recorder *r);
 /* Gives up without an end mark. Takes NULL. */
 void recorder_free(struct recorder *r);

@@ -106,9 +106,9 @@ static int parse(int argc, char **argv, struct rename_options *o)
 }
 
 /*
- * Whether the capture is of this host since its boot: else pids mean nothing. Told by name and kernel,
- * and by wall time less monotonic time, which a boot changes and only a suspend or somebody who sets
- * the clock otherwise.
+ * Whether the capture is of this host since its boot: else pids mean nothing. Told by name and
+ * kernel, and by wall time less monotonic time, which a boot changes and only a suspend or somebody
+ * who sets the clock otherwise.
  */
 static bool is_of_this_boot(const struct model *m)
 {

@@ -3,8 +3,8 @@
 #define HOTRUN_COMMANDS_SERVICE_SIGNAL_H
 /*
  * The option --service-signal of the commands that record: the operator's own number for processes,
- * taken into each slice of the model. What cannot be read is told once, and again when that changes;
- * it never stops a recording.
+ * taken into each slice of the model. What cannot be read is told once, and again when that
+ * changes; it never stops a recording.
  */
 #include "model/model.h"
 
@@ -24,17 +24,18 @@
 
 struct service_signals;
 
-/* Takes one more value of the option, borrowed until service_signals_free(). *signals: NULL before the first,
- * owned by the caller. Returns an enum exit_code; errors are logged. */
+/* Takes one more value of the option, borrowed until service_signals_free(). *signals: NULL before
+ * the first, owned by the caller. Returns an enum exit_code; errors are logged. */
 int service_signals_add(struct service_signals **signals, const char *value, const char *command);
 /* The same for --signal-user: the last one counts, for all commands. */
 int service_signals_set_user(struct service_signals **signals, const char *value,
 			     const char *command);
-/* Begins to read, in processes of their own: behind the last option, before there are threads and BPF objects
- * and before capabilities are dropped. NULL: nothing. Returns an enum exit_code; errors are logged. */
+/* Begins to read, in processes of their own: behind the last option, before there are threads and
+ * BPF objects and before capabilities are dropped. NULL: nothing. Returns an enum exit_code; errors
+ * are logged. */
 int service_signals_start(struct service_signals *signals, const char *command);
-/* Puts the numbers as they are now into the current slice of m, for its processes that live. NULL, or
- * without any: nothing. */
+/* Puts the numbers as they are now into the current slice of m, for its processes that live. NULL,
+ * or without any: nothing. */
 void service_signals_take(struct service_signals *s, struct model *m);
 /* Takes NULL. */
 void service_signals_free(struct service_signals *s);

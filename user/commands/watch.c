@@ -304,8 +304,8 @@ int command_watch(int argc, char **argv)
 	char why[1024] = "";
 	int rc = parse(argc, argv, &a);
 
-	/* Also under sudo, captures belong to who owns their folder: to nobody else are they listed, and
-	 * those alone are ever removed. */
+	/* Also under sudo, captures belong to who owns their folder: to nobody else are they
+	 * listed, and those alone are ever removed. */
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	if (!rc && !a.status)
@@ -315,7 +315,8 @@ int command_watch(int argc, char **argv)
 	} else if (!rc) {
 		a.watch.ctx = &a;
 		slow_option_apply(&a.slow, &a.watch.collector);
-		/* A full run queue must not starve the observer of its few milliseconds a second. */
+		/* A full run queue must not starve the observer of its few milliseconds a
+		 * second. */
 		if (setpriority(PRIO_PROCESS, 0, -10))
 			log_debug("priority not raised: %s", strerror(errno));
 		if (watch_run(&a.watch, why, sizeof(why))) {

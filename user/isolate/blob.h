@@ -3,8 +3,8 @@
 #define HOTRUN_ISOLATE_BLOB_H
 /*
  * A file in memory with some arrays: how a worker hands over what it made of a target's bytes. Who
- * reads it maps it and checks lengths here, and what the rows say while it uses them: the worker may
- * have been taken over. Written by one thread; read by any.
+ * reads it maps it and checks lengths here, and what the rows say while it uses them: the worker
+ * may have been taken over. Written by one thread; read by any.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -44,14 +44,15 @@ int blob_end(struct blob_writer *w);
 
 struct blob;
 
-/* Takes fd, a sealed file of that length. Returns owned, or NULL with errno: EBADMSG (another kind, or
- * sections that are not in it), ENOMEM. */
+/* Takes fd, a sealed file of that length. Returns owned, or NULL with errno: EBADMSG (another kind,
+ * or sections that are not in it), ENOMEM. */
 struct blob *blob_open(int fd, size_t bytes, uint32_t kind);
 void blob_free(struct blob *b);
 
 /* Rows of a section, borrowed from the blob; NULL where it has none of that size. */
 const void *blob_rows(const struct blob *b, unsigned section, size_t row_bytes, size_t *ret_cnt);
-/* A section of text whose last byte is a NUL, so that a text ends wherever it begins. NULL: none. */
+/* A section of text whose last byte is a NUL, so that a text ends wherever it begins. NULL:
+ * none. */
 const char *blob_text(const struct blob *b, unsigned section, size_t *ret_len);
 
 size_t blob_bytes(const struct blob *b);

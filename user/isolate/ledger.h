@@ -2,8 +2,8 @@
 #ifndef HOTRUN_ISOLATE_LEDGER_H
 #define HOTRUN_ISOLATE_LEDGER_H
 /*
- * Accounts of work that is done because of somebody: each party has an allowance at once, which fills
- * again at a fixed rate. Pure; any unit of work; times in any clock that does not go back.
+ * Accounts of work that is done because of somebody: each party has an allowance at once, which
+ * fills again at a fixed rate. Pure; any unit of work; times in any clock that does not go back.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +14,9 @@
 
 struct ledger;
 
-/* burst: allowance of a party not seen before; it gets one unit again every refill_ns nanoseconds divided
- * by a million, i.e. refill_ns is what a million units take. Owned, or NULL with errno ENOMEM. */
+/* burst: allowance of a party not seen before; it gets one unit again every refill_ns nanoseconds
+ * divided by a million, i.e. refill_ns is what a million units take. Owned, or NULL with errno
+ * ENOMEM. */
 struct ledger *ledger_new(uint64_t burst, uint64_t refill_ns);
 void ledger_free(struct ledger *l);
 

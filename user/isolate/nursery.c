@@ -49,7 +49,8 @@ static void live(int socket, const struct order *order, pid_t nursery)
 	pid_t pid = getpid();
 
 	settle(socket, order->name);
-	/* hotrun's end is the nursery's, and the nursery's is theirs, whatever they are busy with. */
+	/* hotrun's end is the nursery's, and the nursery's is theirs, whatever they are busy
+	 * with. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == nursery && !message_send(SOCKET_FD, &pid, sizeof(pid), NULL, 0))
 		order->life(SOCKET_FD);

@@ -4,8 +4,8 @@
 /*
  * A small process that forks hotrun's helper processes. It is itself forked before there is any BPF
  * object, so that no helper ever holds one: a helper stuck in a target's file system is beyond
- * SIGKILL and keeps what it holds. It touches nothing of a target, so it never hangs. Make one early,
- * and keep it as long as hotrun runs. Used by one thread.
+ * SIGKILL and keeps what it holds. It touches nothing of a target, so it never hangs. Make one
+ * early, and keep it as long as hotrun runs. Used by one thread.
  */
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,16 +15,17 @@ typedef void (*nursery_life)(int socket);
 
 struct nursery;
 
-/* Forks. capabilities: those that helpers keep, as far as there are any (base/privileges.h). Returns owned,
- * or NULL with errno. */
+/* Forks. capabilities: those that helpers keep, as far as there are any (base/privileges.h).
+ * Returns owned, or NULL with errno. */
 struct nursery *nursery_new(uint64_t capabilities);
 /* Its helpers should have been left by now: their sockets closed. */
 void nursery_free(struct nursery *n);
 
 /*
  * Forks a helper that calls life with its end of a socket, which is all that it has, and then ends.
- * name: of the process, at most 15 bytes. Does not wait for it: its first message is a pid_t, its own.
- * Returns 0 with our end of the socket, owned, on which nothing blocks, or -EAGAIN (the nursery is gone, no descriptors).
+ * name: of the process, at most 15 bytes. Does not wait for it: its first message is a pid_t, its
+ * own. Returns 0 with our end of the socket, owned, on which nothing blocks, or -EAGAIN (the
+ * nursery is gone, no descriptors).
  */
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket);
 #endif

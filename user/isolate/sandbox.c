@@ -77,8 +77,8 @@ static uint32_t set_limits(uint64_t memory_bytes)
 
 /*
  * Reading and writing what it was handed, messages, memory, its end. No call opens, maps code or
- * reaches another process. mmap without PROT_EXEC; newfstatat of descriptors alone, as glibc's fstat()
- * calls it: its other form would look up paths.
+ * reaches another process. mmap without PROT_EXEC; newfstatat of descriptors alone, as glibc's
+ * fstat() calls it: its other form would look up paths.
  */
 static const struct sock_filter filter[] = {
 #ifdef AUDIT_ARCH_HERE

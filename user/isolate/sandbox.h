@@ -3,8 +3,8 @@
 #define HOTRUN_ISOLATE_SANDBOX_H
 /*
  * Takes from the calling process all that work on hostile bytes does not need: capabilities, new
- * privileges, memory, output, and every system call but reading, writing and messages on descriptors
- * that it has or is handed. There is no way back. Single-threaded processes only.
+ * privileges, memory, output, and every system call but reading, writing and messages on
+ * descriptors that it has or is handed. There is no way back. Single-threaded processes only.
  *
  * It stays uid 0: as another user it could be signalled, or held, by processes of that user.
  */

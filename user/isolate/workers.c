@@ -418,7 +418,8 @@ static void take_messages(struct workers *w, struct worker *worker)
 	}
 }
 
-/* Whether the worker wants the CPU, as on a host full of spinners, rather than an answer of a file. */
+/* Whether the worker wants the CPU, as on a host full of spinners, rather than an answer of a
+ * file. */
 static bool is_runnable(const struct worker *worker)
 {
 	char path[48], stat[256], *end;
@@ -435,8 +436,8 @@ static bool is_runnable(const struct worker *worker)
 	return end && !strncmp(end, ") R", 3);
 }
 
-/* A job whose time is over: one that waits for the CPU gets more of it, one that was never begun is no
- * fault of its file; for a file that hangs its party pays as for work. */
+/* A job whose time is over: one that waits for the CPU gets more of it, one that was never begun is
+ * no fault of its file; for a file that hangs its party pays as for work. */
 static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
 {
 	if (!worker->told) {

@@ -3,13 +3,14 @@
 #define HOTRUN_ISOLATE_WORKERS_H
 /*
  * The pool of processes that work on targets' bytes: forked by the nursery, without rights
- * (sandbox.h), and each with one job at a time. A job brings descriptors and gets a bounded answer and
- * a file in memory that nobody can change any more. One that passes its limits is killed with its
- * worker. Nothing here waits unless it is told how long.
+ * (sandbox.h), and each with one job at a time. A job brings descriptors and gets a bounded answer
+ * and a file in memory that nobody can change any more. One that passes its limits is killed with
+ * its worker. Nothing here waits unless it is told how long.
  *
- * Who caused the work pays for it: each job is a party's (a user, or a container), and the CPU time of
- * its jobs is taken from the party's account. In debt, its jobs wait while others' run; the account
- * fills slowly, so that what a party can burn in the long run is WORKERS_PARTY_SHARE of a CPU.
+ * Who caused the work pays for it: each job is a party's (a user, or a container), and the CPU time
+ * of its jobs is taken from the party's account. In debt, its jobs wait while others' run; the
+ * account fills slowly, so that what a party can burn in the long run is WORKERS_PARTY_SHARE of a
+ * CPU.
  *
  * Used by one thread.
  */
@@ -24,9 +25,9 @@
 #define WORKERS_REPLY_BYTES   (64u << 10)
 
 /*
- * What a party may use at once, and one part in how many of a CPU for ever. The files of a large service
- * take 0.3 s. Nobody keeps accounts of WORKERS_TRUSTED, who comes after all that have not used up half
- * of their allowance.
+ * What a party may use at once, and one part in how many of a CPU for ever. The files of a large
+ * service take 0.3 s. Nobody keeps accounts of WORKERS_TRUSTED, who comes after all that have not
+ * used up half of their allowance.
  */
 #define WORKERS_PARTY_BURST_NS 1000000000ull
 #define WORKERS_PARTY_SHARE    100u
@@ -40,9 +41,9 @@ struct workers_limits {
 };
 
 /*
- * A worker's side: does one job. request as given; fds borrowed; result_fd an empty file to write, its
- * length is set by writing, or -1. Writes up to WORKERS_REPLY_BYTES to reply and returns their number. Runs
- * in the sandbox: sandbox.c says which system calls are left.
+ * A worker's side: does one job. request as given; fds borrowed; result_fd an empty file to write,
+ * its length is set by writing, or -1. Writes up to WORKERS_REPLY_BYTES to reply and returns their
+ * number. Runs in the sandbox: sandbox.c says which system calls are left.
  */
 typedef size_t (*workers_do)(const void *request, size_t request_len, const int *fds,
 			     unsigned fd_cnt, int result_fd, void *reply);
@@ -50,24 +51,25 @@ typedef size_t (*workers_do)(const void *request, size_t request_len, const int 
 struct workers;
 struct workers_job;
 
-/* Borrows the nursery until workers_free(). No worker is forked before the first job. Returns owned,
- * or NULL with errno ENOMEM. */
+/* Borrows the nursery until workers_free(). No worker is forked before the first job. Returns
+ * owned, or NULL with errno ENOMEM. */
 struct workers *workers_new(struct nursery *nursery, workers_do work,
 			    const struct workers_limits *limits);
 /* Ends all workers. Jobs stay their owners', and never end. */
 void workers_free(struct workers *w);
 
-/* A job of a party (any number that stands for it). Copies the request. has_result: it gets a file for a
- * result. Owned, or NULL with errno. */
+/* A job of a party (any number that stands for it). Copies the request. has_result: it gets a file
+ * for a result. Owned, or NULL with errno. */
 struct workers_job *workers_job_new(uint64_t party, const void *request, size_t request_len,
 				    bool has_result);
-/* Gives it a descriptor, in the order of the worker's fds; takes it, on failure too. false: more than
- * MESSAGE_FDS_MAX - 1. */
+/* Gives it a descriptor, in the order of the worker's fds; takes it, on failure too. false: more
+ * than MESSAGE_FDS_MAX - 1. */
 bool workers_job_give(struct workers_job *job, int fd);
 /* Ends it where it runs: its worker is killed. Takes NULL. */
 void workers_job_free(struct workers *w, struct workers_job *job);
 
-/* Puts it in the queue. Small jobs (urgent) go before all others of parties that are not in debt. */
+/* Puts it in the queue. Small jobs (urgent) go before all others of parties that are not in
+ * debt. */
 void workers_submit(struct workers *w, struct workers_job *job, bool urgent);
 
 /* Takes answers, kills what is over its limits, starts what may start. */
@@ -79,8 +81,9 @@ bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns);
 bool workers_wait_any(struct workers *w, uint64_t ns);
 
 /*
- * What became of it: -EINPROGRESS: queued or running; 0: answered; -ETIME: it used more CPU time than it
- * may; -ETIMEDOUT: it took longer than it may, waiting for a file (its party pays for that time, too); -ENOMEM: no memory here; -EPIPE: its worker died of it (memory, a forbidden system
+ * What became of it: -EINPROGRESS: queued or running; 0: answered; -ETIME: it used more CPU time
+ * than it may; -ETIMEDOUT: it took longer than it may, waiting for a file (its party pays for that
+ * time, too); -ENOMEM: no memory here; -EPIPE: its worker died of it (memory, a forbidden system
  * call, a crash); -EAGAIN: no worker could be had.
  */
 int workers_job_error(const struct workers_job *job);

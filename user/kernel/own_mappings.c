@@ -12,10 +12,11 @@
 #include "base/cleanup.h"
 
 /*
- * libbpf maps ring buffers and the sections of variables for itself and tells where from 1.3 on only: what
- * the kernel tells is complete in any version. Names: bpf_map_new_fd() of kernel/bpf/syscall.c,
- * perf_event_open() of kernel/events/core.c. Perf rings are kept from children by the kernel itself since
- * 3.10 (VM_DONTCOPY in perf_mmap()); not counting on that costs nothing.
+ * libbpf maps ring buffers and the sections of variables for itself and tells where from 1.3 on
+ * only: what the kernel tells is complete in any version. Names: bpf_map_new_fd() of
+ * kernel/bpf/syscall.c, perf_event_open() of kernel/events/core.c. Perf rings are kept from
+ * children by the kernel itself since 3.10 (VM_DONTCOPY in perf_mmap()); not counting on that costs
+ * nothing.
  */
 static bool is_held_in_kernel(const char *line)
 {

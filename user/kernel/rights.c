@@ -49,8 +49,8 @@ uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded,
 	return held & keep;
 }
 
-/* Kernels since 5.19 (commit c8644cd0efe7) ask who loads and who makes maps, those before at every call where
- * kernel.unprivileged_bpf_disabled is set. Tried, since distributions carry it back. */
+/* Kernels since 5.19 (commit c8644cd0efe7) ask who loads and who makes maps, those before at every
+ * call where kernel.unprivileged_bpf_disabled is set. Tried, since distributions carry it back. */
 static bool bpf_is_open(void)
 {
 	union bpf_attr attr;
@@ -66,7 +66,8 @@ static bool bpf_is_open(void)
 	return open;
 }
 
-/* Debian's kernels have a level 3 of kernel.perf_event_paranoid, at which only CAP_SYS_ADMIN opens events. */
+/* Debian's kernels have a level 3 of kernel.perf_event_paranoid, at which only CAP_SYS_ADMIN opens
+ * events. */
 static bool events_are_open(void)
 {
 	struct perf_event_attr attr = {

@@ -70,8 +70,8 @@ static uint64_t uses_of(const struct endpoint *row)
 	       row->connections + row->sent_bytes + row->received_bytes;
 }
 
-/* One process less serves that listener. The programs may count one more meanwhile, which is lost: then it has
- * one row more than its share. */
+/* One process less serves that listener. The programs may count one more meanwhile, which is lost:
+ * then it has one row more than its share. */
 static void forget_worker(struct session *s, uint64_t listener)
 {
 	int map = bpf_map__fd(s->bpf->maps.rows);

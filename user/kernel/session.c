@@ -97,8 +97,9 @@ static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
 	return (uint32_t)bytes;
 }
 
-/* Slots for the run times of processes on one CPU, 16 B each: as many as fit into 4 MiB over all CPUs,
- * which is 32,768 on up to 8 CPUs and 1,024 on 256; with more than 4,096 CPUs too few to mean anything. */
+/* Slots for the run times of processes on one CPU, 16 B each: as many as fit into 4 MiB over all
+ * CPUs, which is 32,768 on up to 8 CPUs and 1,024 on 256; with more than 4,096 CPUs too few to mean
+ * anything. */
 static uint32_t run_slots(uint64_t cpus)
 {
 	uint32_t slots = 32768;

@@ -3,8 +3,8 @@
 #define HOTRUN_KERNEL_SESSION_H
 /*
  * One recording session with the kernel: the BPF programs loaded and attached, the sampling events,
- * the side-band, and everything read from them. Nothing is pinned: when the process ends, however it
- * ends, the kernel takes it all away. The only room that sees the skeleton. No threads.
+ * the side-band, and everything read from them. Nothing is pinned: when the process ends, however
+ * it ends, the kernel takes it all away. The only room that sees the skeleton. No threads.
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -78,14 +78,14 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 bool session_wait(const struct session *s, uint64_t timeout_ns);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs at
- * switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the time up to
- * the last tick of its clock), and all else is 0; last accounts come as well. */
+/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs
+ * at switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the
+ * time up to the last tick of its clock), and all else is 0; last accounts come as well. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 
-/* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches only
- * ticks and queues are in it. 0, or -EAGAIN when it was written
- * over and over while it was read. */
+/* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches
+ * only ticks and queues are in it. 0, or -EAGAIN when it was written over and over while it was
+ * read. */
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
 		     uint64_t *ret_now_ns);
 /* Sums over CPUs since the load, by enum loss_cause. */
@@ -96,12 +96,12 @@ uint64_t session_recursion_misses(struct session *s);
 uint32_t session_follow_cpus(struct session *s, const bool *online);
 
 /*
- * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection with an
- * unanswered request, as they stand: for once a second (measured: 0.1 ms of CPU on an idle host, some 1 ms for
- * each 2,000 connections). A process that called listen() and left the socket to a child (daemons), or a
- * connection whose first request nobody has answered for 100 ms, is noticed here, and who holds the socket is
- * looked for among all open files: every two seconds at the most, for a hundredth of the time. 0 or negative errno; nothing where requests are
- * not seen.
+ * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection
+ * with an unanswered request, as they stand: for once a second (measured: 0.1 ms of CPU on an idle
+ * host, some 1 ms for each 2,000 connections). A process that called listen() and left the socket
+ * to a child (daemons), or a connection whose first request nobody has answered for 100 ms, is
+ * noticed here, and who holds the socket is looked for among all open files: every two seconds at
+ * the most, for a hundredth of the time. 0 or negative errno; nothing where requests are not seen.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /*
@@ -117,12 +117,12 @@ uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_
  * bpf/events.h) since the last call, for once a second; of more than REFUSED_MAX the rest are in
  * the losses alone. 0 or negative errno. */
 int session_read_refused(struct session *s, const struct session_ops *ops);
-/* Network namespaces that were entered at the start, of how many that processes live in. Of the others (which
- * CAP_SYS_ADMIN enters) the sockets that processes hold open were looked through: connections that waited to be
- * accepted then are not seen. */
+/* Network namespaces that were entered at the start, of how many that processes live in. Of the
+ * others (which CAP_SYS_ADMIN enters) the sockets that processes hold open were looked through:
+ * connections that waited to be accepted then are not seen. */
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all);
-/* Why requests are not seen though they were asked for, as a clause for people; NULL where they are.
- * Borrowed until session_free(). */
+/* Why requests are not seen though they were asked for, as a clause for people; NULL where they
+ * are. Borrowed until session_free(). */
 const char *session_requests_why(const struct session *s);
 
 /* KERNEL_WITHOUT_* of bpf/events.h. */
@@ -131,10 +131,11 @@ uint32_t session_kernel_without(const struct session *s);
 bool session_tells_own_waits(const struct session *s);
 
 /*
- * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs times
- * the mean of those that measured themselves, and a constant for the way to the program and back. Over 4 s
- * of a busy host within 15 % of what the kernel's statistics (kernel.bpf_stats_enabled) say. Iterators run
- * in hotrun's own CPU time and are not in it. Only grows. For once a second.
+ * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs
+ * times the mean of those that measured themselves, and a constant for the way to the program and
+ * back. Over 4 s of a busy host within 15 % of what the kernel's statistics
+ * (kernel.bpf_stats_enabled) say. Iterators run in hotrun's own CPU time and are not in it. Only
+ * grows. For once a second.
  */
 uint64_t session_cost_ns(struct session *s);
 /* The counters behind it, of all CPUs. */

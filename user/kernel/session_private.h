@@ -49,8 +49,8 @@ struct session {
 int cost_open(struct session *s);
 void cost_close(struct session *s);
 
-/* Before the load: which programs of requests this kernel gets, and their configuration. 0 or negative
- * errno. */
+/* Before the load: which programs of requests this kernel gets, and their configuration. 0 or
+ * negative errno. */
 int sockets_prepare(struct session *s);
 /* Leaves them out of the load. */
 void sockets_omit(struct session *s);

@@ -202,7 +202,8 @@ static int find_held(struct session *s, bool connections)
 	return iterate(bpf_link__fd(s->bpf->links.find_held), 1, NULL, NULL);
 }
 
-/* One pass over all namespaces, then one over all files if there is something to be found in them. */
+/* One pass over all namespaces, then one over all files if there is something to be found in
+ * them. */
 static int find(struct session *s, const struct namespaces *list, bool connections)
 {
 	int seen, err = 0;
@@ -281,15 +282,15 @@ static bool is_left(const struct session *s, const struct event_socket *socket)
 	       kill((pid_t)socket->tgid, 0) && errno == ESRCH;
 }
 
-/* The least age of a request for which it is asked who holds its connection: others are gone before that is
- * known. */
+/* The least age of a request for which it is asked who holds its connection: others are gone before
+ * that is known. */
 #define UNOWNED_NS 100000000ull
 /* A look at all open files: some ms on a large host, at the most a hundredth of the time. */
 #define HOLDERS_PAUSE_NS    2000000000ull
 #define HOLDERS_PAUSE_TIMES 100
 
-/* Whether somebody is to be looked for among who holds sockets; of those who left a listening one, one at a
- * time. */
+/* Whether somebody is to be looked for among who holds sockets; of those who left a listening one,
+ * one at a time. */
 static bool wants_holders(struct session *s, uint32_t cnt, uint64_t now_ns, uint32_t *ret_gone)
 {
 	bool wanted = false;
@@ -334,7 +335,8 @@ static void hand_over(const struct session *s, uint32_t cnt, const struct sessio
 	}
 }
 
-/* A million unanswered requests. What comes or goes between two passes may be missed or seen twice. */
+/* A million unanswered requests. What comes or goes between two passes may be missed or seen
+ * twice. */
 #define PASSES_MAX 64
 
 int session_read_sockets(struct session *s, const struct session_ops *ops)

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_MODEL_EXTRACT_PRIVATE_H
 #define HOTRUN_MODEL_EXTRACT_PRIVATE_H
 /*
- * The state of an extract, for extract*.c alone: which rows of the source were taken, as which, and as
- * what they were known then. extract_rows.c takes who is who, extract_names.c stacks and names.
+ * The state of an extract, for extract*.c alone: which rows of the source were taken, as which, and
+ * as what they were known then. extract_rows.c takes who is who, extract_names.c stacks and names.
  */
 #include "model/extract.h"
 #include "model/sched.h"
@@ -90,7 +90,8 @@ static inline uint32_t row_map_get(const struct row_map *map, uint32_t row)
 }
 /* Notes that row is now number to. 0, or -ENOMEM: then the extract has failed. */
 int row_map_put(struct extract *x, struct row_map *map, uint32_t row, uint32_t to);
-/* Room for one more row of a table of the extract's own. 0, or -ENOMEM: then the extract has failed. */
+/* Room for one more row of a table of the extract's own. 0, or -ENOMEM: then the extract has
+ * failed. */
 #define ROOM(x, table) extract_check(x, GROW((x)->table, (x)->table##_cnt, (x)->table##_cap))
 static inline int extract_check(struct extract *x, int err)
 {
@@ -99,8 +100,8 @@ static inline int extract_check(struct extract *x, int err)
 }
 
 /*
- * Each takes a row of the source, with those that it names, unless that was done. Returns the row of m;
- * MODEL_NONE where there is no such row, or no room (counted under LOSS_MODEL_LIMIT).
+ * Each takes a row of the source, with those that it names, unless that was done. Returns the row
+ * of m; MODEL_NONE where there is no such row, or no room (counted under LOSS_MODEL_LIMIT).
  */
 uint32_t extract_process(struct extract *x, uint32_t row);
 uint32_t extract_thread(struct extract *x, uint32_t row);

@@ -114,7 +114,8 @@ uint32_t extract_process(struct extract *x, uint32_t row)
 	p = &x->from->processes[row];
 	fresh.to = known_process(x, p);
 	fresh.joined = fresh.to != MODEL_NONE;
-	/* Two rows of one source may share an identity that was learnt late: not model_process_get(). */
+	/* Two rows of one source may share an identity that was learnt late: not
+	 * model_process_get(). */
 	if (!fresh.joined)
 		fresh.to = model_process_born(x->m, p->tgid, p->born_ns);
 	if (fresh.joined) {
@@ -305,7 +306,8 @@ uint32_t extract_cgroup(struct extract *x, uint32_t row)
 	    row_map_put(x, &x->cgroups, row, (uint32_t)x->taken_cgroups_cnt))
 		return MODEL_NONE;
 	x->taken_cgroups[x->taken_cgroups_cnt++] = fresh;
-	/* Parents are taken within: at most MODEL_CGROUP_DEPTH, and a ring of them ends at the map. */
+	/* Parents are taken within: at most MODEL_CGROUP_DEPTH, and a ring of them ends at the
+	 * map. */
 	copy_cgroup(x, &x->taken_cgroups[x->taken_cgroups_cnt - 1]);
 	return fresh.to;
 }

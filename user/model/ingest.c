@@ -545,9 +545,9 @@ static void read_again(struct ingest *in)
 
 /*
  * The row that a fork event is about, when a sample or an account of the new process came over its
- * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its birth: a
- * process whose fork event came was born then, not at its start, and one from before the recording is
- * older than a second.
+ * ring before the event did; MODEL_NONE when the event is the first word of it. Told by its birth:
+ * a process whose fork event came was born then, not at its start, and one from before the
+ * recording is older than a second.
  */
 static uint32_t known_before_fork(const struct ingest *in, uint32_t tgid, uint64_t time_ns)
 {

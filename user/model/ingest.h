@@ -13,8 +13,8 @@
 
 struct ingest;
 
-/* boot_offset_ns: CLOCK_BOOTTIME - CLOCK_MONOTONIC. Returns owned, NULL with errno ENOMEM. The model
- * is borrowed until ingest_free(). */
+/* boot_offset_ns: CLOCK_BOOTTIME - CLOCK_MONOTONIC. Returns owned, NULL with errno ENOMEM. The
+ * model is borrowed until ingest_free(). */
 struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot_offset_ns);
 void ingest_free(struct ingest *in);
 
@@ -48,9 +48,9 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
 
 /*
- * Requests, once a slice, after the accounts (who is who is known then): begin, each row of the kernel's
- * endpoints, then each socket as it stands, end. now_ns: by which the age of what stands is told.
- * sockets_read: all sockets were told. The look before ingest_begin() is the baseline.
+ * Requests, once a slice, after the accounts (who is who is known then): begin, each row of the
+ * kernel's endpoints, then each socket as it stands, end. now_ns: by which the age of what stands
+ * is told. sockets_read: all sockets were told. The look before ingest_begin() is the baseline.
  */
 void ingest_requests_begin(struct ingest *in, uint64_t now_ns);
 void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *endpoint);

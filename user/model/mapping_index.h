@@ -3,8 +3,8 @@
 #define HOTRUN_MODEL_MAPPING_INDEX_H
 /*
  * Finds the mapping of a process that an address lay in: all it ever had, by start, with a tree of
- * their ends over that. Rows only come at the end and never move; those that came last are not in it
- * yet and are looked at one by one.
+ * their ends over that. Rows only come at the end and never move; those that came last are not in
+ * it yet and are looked at one by one.
  */
 #include "model/model.h"
 

@@ -422,8 +422,8 @@ uint32_t model_location_find(const struct model *m, uint32_t process, uint64_t a
 }
 
 /*
- * Where a look-up goes on that need not stop before: as far back as the row before goes in two jumps,
- * where these are of one length (E. W. Myers, An applicative random-access stack, 1983). Of
+ * Where a look-up goes on that need not stop before: as far back as the row before goes in two
+ * jumps, where these are of one length (E. W. Myers, An applicative random-access stack, 1983). Of
  * n rows of an address, a look-up visits 2 log n.
  */
 static void link_location(const struct model *m, struct model_location *l, uint32_t row)

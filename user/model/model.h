@@ -149,7 +149,8 @@ struct model_process {
 	const char *name;      /* for people: entry assembly, else comm; never NULL */
 	const char *unit;      /* systemd unit, "" none */
 	const char *container; /* short container id or pod, "" none */
-	/* What the cgroup path and the node's own files tell of its container; all "" where not known. */
+	/* What the cgroup path and the node's own files tell of its container; all "" where not
+	 * known. */
 	const char *container_id;   /* whole */
 	const char *container_name; /* as the pod, or the engine, names it */
 	const char *pod, *pod_uid, *namespace;
@@ -158,8 +159,8 @@ struct model_process {
 	const char *cgroup;  /* path, "" unknown */
 	uint32_t
 		perf_map; /* enum model_reason: REASON_NAMED = map in use, else why there is none */
-	/* What naming its code cost workers, and what was left out for its cost: files not read, bytes of its
-	 * perf map not followed. */
+	/* What naming its code cost workers, and what was left out for its cost: files not read,
+	 * bytes of its perf map not followed. */
 	uint64_t naming_cpu_ns, map_unread_bytes;
 	uint32_t files_refused;
 	uint64_t requests_refused; /* that were not counted: it had its share of endpoints */
@@ -204,8 +205,8 @@ struct model_module {
 	uint64_t inode;	  /* 0 unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 unknown */
-	/* Learnt when the file was read: its build id, of a precompiled .NET image the version id. Kept
-	 * as build id in captures. */
+	/* Learnt when the file was read: its build id, of a precompiled .NET image the version id.
+	 * Kept as build id in captures. */
 	uint8_t learnt_id[BUILD_ID_MAX];
 	uint8_t learnt_id_len; /* 0 not read, or none in it */
 	bool dirty;
@@ -288,7 +289,8 @@ struct model_delay {
 	uint64_t count;
 };
 
-/* Sampled: while a thread of runner was on a CPU, threads of waiter were runnable and waited there. */
+/* Sampled: while a thread of runner was on a CPU, threads of waiter were runnable and waited
+ * there. */
 struct model_contention {
 	uint32_t slice;
 	uint32_t runner; /* process, row */
@@ -555,8 +557,8 @@ uint32_t model_cgroup_find(const struct model *m, uint64_t id);
 /* Whether parents are rows, and every group has its root within MODEL_CGROUP_DEPTH steps. */
 bool model_cgroups_sound(const struct model *m);
 
-/* Row of the endpoint of that process and listening socket; adds it. address is interned; T, protocols
- * and the rest are set from endpoint when it is added. */
+/* Row of the endpoint of that process and listening socket; adds it. address is interned; T,
+ * protocols and the rest are set from endpoint when it is added. */
 uint32_t model_endpoint_get(struct model *m, const struct model_endpoint *endpoint);
 /* Row of the endpoint of that process and listening socket, or MODEL_NONE. */
 uint32_t model_endpoint_find(const struct model *m, uint32_t process, uint64_t listener);
@@ -583,12 +585,13 @@ int model_slice_add(struct model *m, const struct model_slice *slice);
  * losses; everything else stays. */
 void model_forget_slice(struct model *m);
 /*
- * Forgets the slices before that row, their rows and samples; slices and their rows are numbered anew,
- * from 0. slices_cnt = all of them. Other rows and the figures of threads stay. Walks all rows of
- * slices. A sample that came late, after those of the next slice, goes with that one.
+ * Forgets the slices before that row, their rows and samples; slices and their rows are numbered
+ * anew, from 0. slices_cnt = all of them. Other rows and the figures of threads stay. Walks all
+ * rows of slices. A sample that came late, after those of the next slice, goes with that one.
  */
 void model_forget_before(struct model *m, uint32_t slice);
-/* Keeps the rows of the slices from first to last (both included), numbered from 0; all but samples. */
+/* Keeps the rows of the slices from first to last (both included), numbered from 0; all but
+ * samples. */
 void model_keep_slices(struct model *m, uint32_t first, uint32_t last);
 
 /* Bytes of the rows of slices, and of all other tables with their strings and indexes. */

@@ -101,7 +101,8 @@ static bool same_owner(const struct endpoint *a, const struct endpoint *b)
 	       a->process_start_ns == b->process_start_ns;
 }
 
-/* What the counters begin at, where the row is new or was taken over; then who it is about, and T. */
+/* What the counters begin at, where the row is new or was taken over; then who it is about, and
+ * T. */
 static void meet(struct endpoint *was, const struct endpoint *e, bool count)
 {
 	const size_t head_bytes = offsetof(struct endpoint, connections);
@@ -265,8 +266,8 @@ static int prune_listeners(struct request_book *book)
 	return 0;
 }
 
-/* Row of the model for a socket: its own process's, else any of the same listening socket, else with
- * add a new one. */
+/* Row of the model for a socket: its own process's, else any of the same listening socket, else
+ * with add a new one. */
 static uint32_t endpoint_of(struct request_book *book, struct model *m, uint32_t process,
 			    const struct event_socket *socket, bool add)
 {

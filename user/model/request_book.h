@@ -55,25 +55,26 @@ void request_book_begin(struct request_book *book, uint64_t now_ns);
 bool request_book_is_same(const struct request_book *book, uint32_t row,
 			  const struct endpoint *endpoint);
 /*
- * One row of the kernel's array, of process (a row of m; MODEL_NONE = gone: no more than a
- * baseline is taken). With count it counts from its last look, or
- * from zero where there was none; without, it is a baseline. Rows of responses go into m, the rest when
- * the look ends. Counters that fall count nothing. 0 or -ENOMEM; -E2BIG beyond the bounds.
+ * One row of the kernel's array, of process (a row of m; MODEL_NONE = gone: no more than a baseline
+ * is taken). With count it counts from its last look, or from zero where there was none; without,
+ * it is a baseline. Rows of responses go into m, the rest when the look ends. Counters that fall
+ * count nothing. 0 or -ENOMEM; -E2BIG beyond the bounds.
  */
 int request_book_endpoint(struct request_book *book, struct model *m, uint32_t row,
 			  uint32_t process, const struct endpoint *endpoint, bool count);
 
 /*
- * A socket as it stands, of process (a row of m, or MODEL_NONE = not known: then it is told with those
- * of its listening socket). 0; -EBADMSG where it says nothing; -ENOMEM; -E2BIG beyond the bounds.
+ * A socket as it stands, of process (a row of m, or MODEL_NONE = not known: then it is told with
+ * those of its listening socket). 0; -EBADMSG where it says nothing; -ENOMEM; -E2BIG beyond the
+ * bounds.
  */
 int request_book_socket(struct request_book *book, struct model *m, uint32_t process,
 			const struct event_socket *socket);
 
 /*
- * Adds a row of services to m for each endpoint where something happened or stands, and begins anew;
- * with count false it adds none (a baseline). sockets: they were all read; else what stands is not
- * known. 0 or -ENOMEM.
+ * Adds a row of services to m for each endpoint where something happened or stands, and begins
+ * anew; with count false it adds none (a baseline). sockets: they were all read; else what stands
+ * is not known. 0 or -ENOMEM.
  */
 int request_book_end(struct request_book *book, struct model *m, bool count, bool sockets);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of a model that hold rows of slices: appended to, emptied, cut, measured; see model.h. */
+/* The tables of a model that hold rows of slices: appended to, emptied, cut, measured; see
+ * model.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -126,7 +127,8 @@ void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
 		memmove(m->slices, m->slices + first, m->slices_cnt * sizeof(*m->slices));
 }
 
-/* When the samples begin that stay: those of the slices from that row on, and of what comes next. */
+/* When the samples begin that stay: those of the slices from that row on, and of what comes
+ * next. */
 static uint64_t samples_from_ns(const struct model *m, uint32_t slice)
 {
 	if (slice < m->slices_cnt)

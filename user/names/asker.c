@@ -247,7 +247,8 @@ static uint64_t key_of(const struct asker_target *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
-/* Maps of two processes that had one pid, or saw themselves under it, cannot be told apart by it. */
+/* Maps of two processes that had one pid, or saw themselves under it, cannot be told apart by
+ * it. */
 static struct symbol_pids pids_of(const struct model *m, uint32_t process)
 {
 	struct symbol_pids pids = {m->processes[process].tgid, m->processes[process].ns_pid};

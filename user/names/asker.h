@@ -2,10 +2,10 @@
 #ifndef HOTRUN_NAMES_ASKER_H
 #define HOTRUN_NAMES_ASKER_H
 /*
- * Asks processes for things: the loader (jobs in a thread), the fetcher (files, by a process) and the
- * workers (what is in those files), together with the memory of who did not answer and a budget of
- * waiting. A process that let one request hang is not asked again; what the budget does not allow is
- * asked later. One thread.
+ * Asks processes for things: the loader (jobs in a thread), the fetcher (files, by a process) and
+ * the workers (what is in those files), together with the memory of who did not answer and a budget
+ * of waiting. A process that let one request hang is not asked again; what the budget does not
+ * allow is asked later. One thread.
  */
 #include <signal.h>
 
@@ -13,13 +13,13 @@
 #include "model/model.h"
 #include "names/loader.h"
 
-/* Waiting in one slice, for all processes and for each, or one deadline where that is longer: an answer
- * just before its deadline never counts as hung, but a hundred of them would stop the recording. The last
- * one may exceed it. */
+/* Waiting in one slice, for all processes and for each, or one deadline where that is longer: an
+ * answer just before its deadline never counts as hung, but a hundred of them would stop the
+ * recording. The last one may exceed it. */
 #define ASKER_SLICE_NS	 1000000000ull
 #define ASKER_PROCESS_NS 400000000ull
-/* Waiting for workers: for one job, for those of one party in a slice, and for all. What takes longer
- * goes on by itself, and is asked for again. A usual library takes 5 ms, the largest 60. */
+/* Waiting for workers: for one job, for those of one party in a slice, and for all. What takes
+ * longer goes on by itself, and is asked for again. A usual library takes 5 ms, the largest 60. */
 #define ASKER_JOB_NS   80000000ull
 #define ASKER_PARTY_NS 200000000ull
 #define ASKER_JOBS_NS  400000000ull
@@ -93,8 +93,8 @@ struct asker {
 /* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
 int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	       uint64_t deadline_ns);
-/* Before the first job: has it done by workers that are borrowed until asker_clear(), whose accounts may be
- * older than the asker. */
+/* Before the first job: has it done by workers that are borrowed until asker_clear(), whose
+ * accounts may be older than the asker. */
 void asker_use_workers(struct asker *a, struct workers *workers);
 /* The same by workers of its own, that may use so much memory. */
 int asker_bound(struct asker *a, uint64_t worker_bytes);
@@ -127,9 +127,9 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks);
 
 /*
- * Who pays for work that a process causes: its container, or its user; WORKERS_TRUSTED for root outside
- * of containers, who needs no files to burden a host. A process of a user's session can name its own
- * cgroups as it likes, so that one counts as the user's.
+ * Who pays for work that a process causes: its container, or its user; WORKERS_TRUSTED for root
+ * outside of containers, who needs no files to burden a host. A process of a user's session can
+ * name its own cgroups as it likes, so that one counts as the user's.
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
 
@@ -142,15 +142,15 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 
 /*
  * Begins it. Short jobs (a name) are urgent. Then, or at any time later: waits for it as far as the
- * budgets allow. Returns REASON_PENDING: it goes on (deferred has grown); REASON_NAMED with ret_reply,
- * borrowed from the job; or why there is no answer: REASON_FILE_COSTLY, REASON_FILE_MALFORMED,
- * REASON_LIMIT.
+ * budgets allow. Returns REASON_PENDING: it goes on (deferred has grown); REASON_NAMED with
+ * ret_reply, borrowed from the job; or why there is no answer: REASON_FILE_COSTLY,
+ * REASON_FILE_MALFORMED, REASON_LIMIT.
  */
 void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent);
 enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
 				 const struct parse_reply **ret_reply);
-/* CPU time of this thread; what it took since then is booked on a process row and paid by its party, as a
- * job is: a table is not free because its bytes were read elsewhere. */
+/* CPU time of this thread; what it took since then is booked on a process row and paid by its
+ * party, as a job is: a table is not free because its bytes were read elsewhere. */
 uint64_t asker_cpu_ns(void);
 void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns);
 /* Frees a job, done or not, and books what it took on the process row. */

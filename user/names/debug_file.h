@@ -3,10 +3,10 @@
 #define HOTRUN_NAMES_DEBUG_FILE_H
 /*
  * The two ways to separate symbols that need more than ELF: .gnu_debugdata, an xz stream inside the
- * stripped file that holds a small ELF file with its local functions ("MiniDebugInfo": Fedora, RHEL),
- * and .gnu_debuglink, which vouches for a debug file by the CRC-32 of all its bytes (gdb manual,
- * "Separate Debug Files"). The content is hostile: what it unpacks to, and the memory for it, are
- * bounded. Any thread; works long on large input, so in a worker (parse.h) only.
+ * stripped file that holds a small ELF file with its local functions ("MiniDebugInfo": Fedora,
+ * RHEL), and .gnu_debuglink, which vouches for a debug file by the CRC-32 of all its bytes (gdb
+ * manual, "Separate Debug Files"). The content is hostile: what it unpacks to, and the memory for
+ * it, are bounded. Any thread; works long on large input, so in a worker (parse.h) only.
  */
 #include <stdint.h>
 

@@ -24,8 +24,8 @@
 #define ELF_UNWIND_BYTES_MAX (64u << 20) /* of .eh_frame */
 
 /*
- * Work that reading a file may take: so much for each of its bytes, whatever it holds. The dearest are
- * rows of the unwind table (8 bytes), each with an entry of its own kind elsewhere in the file.
+ * Work that reading a file may take: so much for each of its bytes, whatever it holds. The dearest
+ * are rows of the unwind table (8 bytes), each with an entry of its own kind elsewhere in the file.
  */
 #define ELF_WORK_PER_BYTE 64u
 #define ELF_WORK_BASE	  (1u << 20)
@@ -100,24 +100,23 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 			   struct elf_table **ret_table);
 
 /*
- * Adds the symbols of the separate debug file of the table's file. It belongs to it if both have the
- * same build id or, where one of them has none, if its CRC is that of the debug link. Returns
- * REASON_NAMED with has_symtab; REASON_FILE_CHANGED: it belongs to another file;
- * REASON_NO_SYMBOL: it has no symbols either; REASON_FILE_MALFORMED or REASON_LIMIT. The table stays
- * valid.
+ * Adds the symbols of the separate debug file of the table's file. It belongs to it if both have
+ * the same build id or, where one of them has none, if its CRC is that of the debug link. Returns
+ * REASON_NAMED with has_symtab; REASON_FILE_CHANGED: it belongs to another file; REASON_NO_SYMBOL:
+ * it has no symbols either; REASON_FILE_MALFORMED or REASON_LIMIT. The table stays valid.
  */
 enum model_reason elf_add_debug(struct elf_table *table, int fd);
 
 /*
- * Adds the symbols packed in .gnu_debugdata; fd is the table's own file again, scratch_fd an empty one
- * in memory to unpack to. They are of functions alone, and without the exported ones: has_symtab stays
- * as it is. Same results.
+ * Adds the symbols packed in .gnu_debugdata; fd is the table's own file again, scratch_fd an empty
+ * one in memory to unpack to. They are of functions alone, and without the exported ones:
+ * has_symtab stays as it is. Same results.
  */
 enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch_fd);
 
 /*
- * For a debug file in place of its program: its code is what is mapped at start..end from file_offset
- * on. Where that cannot be (the lengths differ), it answers for no offset.
+ * For a debug file in place of its program: its code is what is mapped at start..end from
+ * file_offset on. Where that cannot be (the lengths differ), it answers for no offset.
  */
 void elf_place_code(struct elf_table *table, uint64_t start, uint64_t end, uint64_t file_offset);
 

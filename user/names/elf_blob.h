@@ -7,7 +7,7 @@
 /* The worker's side: 0 or -errno. */
 int elf_blob_write(const struct elf_table *table, int fd);
 
-/* Takes fd, a sealed file of that length. Returns an owned table, whose rows may say anything, or NULL
- * with errno. The device, inode, size and time in its identity are the caller's to fill. */
+/* Takes fd, a sealed file of that length. Returns an owned table, whose rows may say anything, or
+ * NULL with errno. The device, inode, size and time in its identity are the caller's to fill. */
 struct elf_table *elf_blob_read(int fd, size_t bytes);
 #endif

@@ -2,16 +2,16 @@
 #ifndef HOTRUN_NAMES_FETCH_H
 #define HOTRUN_NAMES_FETCH_H
 /*
- * Opens files of watched processes in a helper process. An open or a read of a FUSE file waits where
- * not even SIGKILL reaches it, and a process stuck there keeps its memory and descriptors: those must
- * not be hotrun's, with its BPF objects. So servers are forked by the nursery (isolate/nursery.h), one
- * at a time; one that does not answer is left behind and replaced.
+ * Opens files of watched processes in a helper process. An open or a read of a FUSE file waits
+ * where not even SIGKILL reaches it, and a process stuck there keeps its memory and descriptors:
+ * those must not be hotrun's, with its BPF objects. So servers are forked by the nursery
+ * (isolate/nursery.h), one at a time; one that does not answer is left behind and replaced.
  *
- * A server opens, and reads nothing of what it opens: the descriptor of a mapped file or a debug file
- * goes from it to a worker (names/parse.h) by a socket, without ever being hotrun's, since closing it
- * may hang as well. A perf map is the file itself where its file system cannot hang (ext4, xfs, btrfs,
- * tmpfs), else a copy in memory. One caller's thread. Servers end when hotrun does, the stuck ones
- * when they get their answer.
+ * A server opens, and reads nothing of what it opens: the descriptor of a mapped file or a debug
+ * file goes from it to a worker (names/parse.h) by a socket, without ever being hotrun's, since
+ * closing it may hang as well. A perf map is the file itself where its file system cannot hang
+ * (ext4, xfs, btrfs, tmpfs), else a copy in memory. One caller's thread. Servers end when hotrun
+ * does, the stuck ones when they get their answer.
  */
 #include "names/asker.h"
 #include "names/cgroup.h"
@@ -55,8 +55,8 @@ struct fetch_request {
 	bool delivers; /* set by fetch_ask() */
 	uint64_t key;  /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted. NODE: the
-	 * root of the node's files, "" = "/", then /proc/1/root. */
+	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted.
+	 * NODE: the root of the node's files, "" = "/", then /proc/1/root. */
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
@@ -81,10 +81,10 @@ struct fetch_request {
 };
 
 /*
- * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build id:
- * /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug link, in
- * the process's root: beside the mapped file, in .debug there, in /usr/lib/debug/FOLDER-OF-THE-FILE;
- * and the last on the host.
+ * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build
+ * id: /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug
+ * link, in the process's root: beside the mapped file, in .debug there, in
+ * /usr/lib/debug/FOLDER-OF-THE-FILE; and the last on the host.
  */
 #define FETCH_CANDIDATES 6
 
@@ -93,7 +93,8 @@ bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there now */
+	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there
+	 * now */
 	int error;
 	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
 	enum fetch_stage stage;	      /* FILE: where it was found */
@@ -125,8 +126,8 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 /* Servers left behind since fetch_new(). */
 uint64_t fetch_timeouts(const struct fetch *f);
 
-/* The server's side, in the helper: answers one request. give_fd and way_fd are borrowed, -1 = none;
- * ret_fd owned. */
+/* The server's side, in the helper: answers one request. give_fd and way_fd are borrowed, -1 =
+ * none; ret_fd owned. */
 void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		 struct fetch_reply *ret_reply, int *ret_fd);
 #endif

@@ -125,8 +125,9 @@ struct found {
 };
 
 /*
- * Below a root directory. With a build id whoever reads the file decides whether it is the mapped one,
- * else the inode. The device is no help: overlayfs and btrfs show one in maps and another in stat.
+ * Below a root directory. With a build id whoever reads the file decides whether it is the mapped
+ * one, else the inode. The device is no help: overlayfs and btrfs show one in maps and another in
+ * stat.
  */
 static enum model_reason open_below(const struct fetch_request *request, int root_fd,
 				    enum fetch_stage stage, struct found *found)
@@ -169,8 +170,8 @@ static enum model_reason open_in_process(const struct fetch_request *request, in
 	return REASON_NAMED;
 }
 
-/* Of a process that is gone: below the root that was held for it, else on the host, where only a build
- * id can tell. */
+/* Of a process that is gone: below the root that was held for it, else on the host, where only a
+ * build id can tell. */
 static enum model_reason open_left(const struct fetch_request *request, int root_fd,
 				   struct found *found)
 {

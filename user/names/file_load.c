@@ -135,7 +135,8 @@ static enum model_reason open_components(struct asker *a, const struct model *m,
 		request->is_image = !c->bytes;
 		if (!c->bytes)
 			request->inode = request->start = request->end = 0;
-		/* One that is not there is given as an empty file, so that it is not asked for again. */
+		/* One that is not there is given as an empty file, so that it is not asked for
+		 * again. */
 		reason = fetch(a, m, load, request, &reply, &fd);
 		if (reason == REASON_PENDING) {
 			while (at-- > 0)

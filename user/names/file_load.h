@@ -3,8 +3,8 @@
 #define HOTRUN_NAMES_FILE_LOAD_H
 /*
  * One mapped file on its way to its table: opened by the fetcher, read by a worker, its debug files
- * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks after
- * it. One thread.
+ * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
+ * after it. One thread.
  */
 #include "names/asker.h"
 #include "names/elf.h"
@@ -62,13 +62,14 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 /* Ends what is under way. Takes NULL. */
 void file_load_free(struct asker *a, struct file_load *load);
 
-/* Who the file is, as far as it can be told without reading it, into identity. Reasons of the asker. */
+/* Who the file is, as far as it can be told without reading it, into identity. Reasons of the
+ * asker. */
 enum model_reason file_load_identify(struct asker *a, const struct model *m,
 				     struct file_load *load);
 
 /*
- * Goes on, as far as the budgets of waiting allow. REASON_PENDING: not done yet; REASON_NAMED: done,
- * the result is there; or why there is none.
+ * Goes on, as far as the budgets of waiting allow. REASON_PENDING: not done yet; REASON_NAMED:
+ * done, the result is there; or why there is none.
  */
 enum model_reason file_load_step(struct asker *a, const struct model *m, struct file_load *load);
 #endif

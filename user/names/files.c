@@ -382,8 +382,8 @@ static void end_load(struct files *f, unsigned i)
 	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
-/* Whether one more load of a process's party may begin: each has its places. Where all parties together
- * have too many, the one that was begun last goes. */
+/* Whether one more load of a process's party may begin: each has its places. Where all parties
+ * together have too many, the one that was begun last goes. */
 static bool may_load(struct files *f, const struct model *m, uint32_t process)
 {
 	uint64_t party = asker_party(f->asker, m, process);
@@ -685,8 +685,8 @@ static struct file_load *new_part(struct files *f, const struct model *m, uint32
 }
 
 /*
- * All names of one assembly first. Where a name needs others beside it, these are added one after the
- * other, for this function alone.
+ * All names of one assembly first. Where a name needs others beside it, these are added one after
+ * the other, for this function alone.
  */
 enum model_reason files_component(struct files *f, const struct model *m, uint32_t process,
 				  const struct model_mapping *mapping,

@@ -7,9 +7,9 @@
  * mapped (build id, else inode), adds its separate debug file where there is one, and keeps tables,
  * shared by all processes with the same file. One thread.
  *
- * What takes longer than may be waited for goes on by itself: look-ups answer REASON_PENDING until it
- * is done. A file that costs more than a file may is not read again. Tables are bounded, all together;
- * who has most of them loses first, the longest unused.
+ * What takes longer than may be waited for goes on by itself: look-ups answer REASON_PENDING until
+ * it is done. A file that costs more than a file may is not read again. Tables are bounded, all
+ * together; who has most of them loses first, the longest unused.
  *
  * A gone process's file is named from a loaded table of the same build id or inode, else from the
  * same path on the host, if the build id agrees.
@@ -19,14 +19,15 @@
 #include "names/elf.h"
 #include "names/image_table.h"
 
-/* Files on their way to their tables, and those of one party; what comes then waits for its turn. */
+/* Files on their way to their tables, and those of one party; what comes then waits for its
+ * turn. */
 #define FILES_LOADS_MAX	  256u
 #define FILES_LOADS_PARTY 16u
 
 struct files;
 
-/* Borrows the asker until files_free(). memory_bytes: of all tables. Returns owned, or NULL with errno
- * ENOMEM. */
+/* Borrows the asker until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
+ * errno ENOMEM. */
 struct files *files_new(struct asker *asker, size_t memory_bytes);
 void files_free(struct files *f);
 
@@ -65,8 +66,8 @@ bool files_compressed(struct files *f, const struct model *m, uint32_t process,
 
 /*
  * Has the names read that the image which files_image() or files_bundled() returned last needs an
- * assembly for, from the file beside it; place as image_table_find() has it. REASON_NAMED: look again;
- * REASON_PENDING; or why they cannot be had.
+ * assembly for, from the file beside it; place as image_table_find() has it. REASON_NAMED: look
+ * again; REASON_PENDING; or why they cannot be had.
  */
 enum model_reason files_component(struct files *f, const struct model *m, uint32_t process,
 				  const struct model_mapping *mapping,

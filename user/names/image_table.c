@@ -14,7 +14,8 @@
 
 enum section { HEAD, ROWS, TEXT, COMPONENTS };
 
-/* What stands for a name that there is none of: from here on a component that is needed, then errors. */
+/* What stands for a name that there is none of: from here on a component that is needed, then
+ * errors. */
 #define NAME_NEEDS  0xff000000u
 #define NAME_ERRORS 0xffff0000u
 #define NAME_ABSENT (NAME_ERRORS + ENOENT)

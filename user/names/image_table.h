@@ -2,12 +2,12 @@
 #ifndef HOTRUN_NAMES_IMAGE_TABLE_H
 #define HOTRUN_NAMES_IMAGE_TABLE_H
 /*
- * Functions of a precompiled .NET image with their raw names, and what is bundled into a single-file
- * program, as workers make them of the files (perfmap/image.h, perfmap/bundle.h; isolate/blob.h). Rows
- * may say anything: they are checked while they are used. One thread.
+ * Functions of a precompiled .NET image with their raw names, and what is bundled into a
+ * single-file program, as workers make them of the files (perfmap/image.h, perfmap/bundle.h;
+ * isolate/blob.h). Rows may say anything: they are checked while they are used. One thread.
  *
- * Of a composite image most names need the metadata of an assembly in a file of its own: then the row
- * tells which one, and a further part, made with that, has the names.
+ * Of a composite image most names need the metadata of an assembly in a file of its own: then the
+ * row tells which one, and a further part, made with that, has the names.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,9 +30,9 @@
 struct image_wish {
 	const uint64_t *wanted; /* functions by offset; wanted_cnt 0 = all */
 	size_t wanted_cnt;
-	/* For a further part: the assemblies that were given to the image meanwhile, and which one each
-	 * function needed before, as image_table_needs() tells. Functions that needed none of them are
-	 * left out. */
+	/* For a further part: the assemblies that were given to the image meanwhile, and which one
+	 * each function needed before, as image_table_needs() tells. Functions that needed none of
+	 * them are left out. */
 	const uint32_t *components;
 	uint32_t components_cnt;
 	const uint32_t *needs;

@@ -233,8 +233,8 @@ static struct jit_map *largest_map(struct jit *j, const struct model *m, const s
 }
 
 /*
- * What a map may hold: at most half, so that another one finds room. Where too little is left for that,
- * the largest one goes of the party that has most, unless this one's has more.
+ * What a map may hold: at most half, so that another one finds room. Where too little is left for
+ * that, the largest one goes of the party that has most, unless this one's has more.
  */
 static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_map *map)
 {

@@ -2,9 +2,10 @@
 #ifndef HOTRUN_NAMES_JIT_H
 #define HOTRUN_NAMES_JIT_H
 /*
- * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map, follows
- * it, and turns entries into symbols of the model. Frames without an entry wait for some looks at
- * the map before they get their reason. One thread; maps that may hang are read by the fetcher.
+ * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map,
+ * follows it, and turns entries into symbols of the model. Frames without an entry wait for some
+ * looks at the map before they get their reason. One thread; maps that may hang are read by the
+ * fetcher.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,8 +31,9 @@
 #define JIT_ENTRY_BYTES 36u
 
 /*
- * A map that was read to its end once grows by new methods, some KB a second. One that goes on at more
- * than this is followed no faster; and one that was truncated so often is not a runtime's: it is left.
+ * A map that was read to its end once grows by new methods, some KB a second. One that goes on at
+ * more than this is followed no faster; and one that was truncated so often is not a runtime's: it
+ * is left.
  */
 #define JIT_FOLLOW_BYTES (1u << 20)
 #define JIT_REWRITES_MAX 8u
@@ -47,8 +49,8 @@
 struct jit;
 struct name_cache;
 
-/* Borrows the asker and the cache until jit_free(). later_ns: see names_options. memory_bytes: of all
- * maps. Returns owned, or NULL with errno ENOMEM. */
+/* Borrows the asker and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
+ * all maps. Returns owned, or NULL with errno ENOMEM. */
 struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes);
 void jit_free(struct jit *j);

@@ -3,9 +3,9 @@
 #define HOTRUN_NAMES_MAP_FILE_H
 /*
  * One perf map that is followed: the file itself where its file system cannot hang, else a copy in
- * memory that the fetcher keeps up to date. A worker reads either; what it makes of the lines is kept
- * here. When the process is gone, the rest is copied from the map that was held, unless its file system
- * is one whose end may hang. One thread.
+ * memory that the fetcher keeps up to date. A worker reads either; what it makes of the lines is
+ * kept here. When the process is gone, the rest is copied from the map that was held, unless its
+ * file system is one whose end may hang. One thread.
  */
 #include "names/asker.h"
 #include "perfmap/tail.h"
@@ -26,9 +26,9 @@ struct map_file {
 
 /*
  * Finds the map of a process and opens it; reads nothing yet. Where the process is gone, in the
- * directories that were held for it (hold.h), copied whole if its file system may hang and it has at
- * most copy_room bytes. Returns a reason of the asker; or REASON_NAMED with ret_error 0 and ret_file owned, or with the -errno of the search
- * (perfmap_locate()).
+ * directories that were held for it (hold.h), copied whole if its file system may hang and it has
+ * at most copy_room bytes. Returns a reason of the asker; or REASON_NAMED with ret_error 0 and
+ * ret_file owned, or with the -errno of the search (perfmap_locate()).
  */
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
 				uint64_t copy_room, int *ret_error, struct map_file **ret_file);

@@ -2,14 +2,16 @@
 #ifndef HOTRUN_NAMES_NAME_CACHE_H
 #define HOTRUN_NAMES_NAME_CACHE_H
 /*
- * Raw names and what they say: workers take them apart, many at a time, since on a busy host each way to
- * a worker and back may take long. What is asked for is gathered by process, sent by name_cache_flush(),
- * and there when it is asked for again. What one party's names led to is no other's. One thread.
+ * Raw names and what they say: workers take them apart, many at a time, since on a busy host each
+ * way to a worker and back may take long. What is asked for is gathered by process, sent by
+ * name_cache_flush(), and there when it is asked for again. What one party's names led to is no
+ * other's. One thread.
  */
 #include "names/asker.h"
 #include "names/parse.h"
 
-/* Bytes of texts and rows that are kept; then all are forgotten, and taken apart again when needed. */
+/* Bytes of texts and rows that are kept; then all are forgotten, and taken apart again when
+ * needed. */
 #define NAME_CACHE_BYTES (24u << 20)
 
 struct name_cache;
@@ -26,8 +28,8 @@ struct name_cache *name_cache_new(struct asker *asker);
 void name_cache_free(struct name_cache *c);
 
 /*
- * A name that a process row caused. raw: a text. Returns REASON_NAMED with the parts; REASON_PENDING: it is
- * not known yet (the asker's deferred has grown); or why it says nothing.
+ * A name that a process row caused. raw: a text. Returns REASON_NAMED with the parts;
+ * REASON_PENDING: it is not known yet (the asker's deferred has grown); or why it says nothing.
  */
 enum model_reason name_cache_text(struct name_cache *c, const struct model *m, uint32_t process,
 				  enum parse_name_kind kind, const char *raw,
@@ -38,8 +40,8 @@ enum model_reason name_cache_line(struct name_cache *c, const struct model *m, u
 				  const struct perfmap_hit *hit, int fd,
 				  struct name_parts *ret_parts);
 
-/* Sends what was asked for, and takes what came; wait: as far as the budgets of waiting allow. Returns
- * whether there are new names. */
+/* Sends what was asked for, and takes what came; wait: as far as the budgets of waiting allow.
+ * Returns whether there are new names. */
 bool name_cache_flush(struct name_cache *c, const struct model *m, bool wait);
 
 size_t name_cache_bytes(const struct name_cache *c);

@@ -81,8 +81,8 @@ struct again {
 	uint64_t since_ns; /* of the asker's clock */
 };
 
-/* Of these; what does not fit is looked at again with its next sample, and so is what has waited so long:
- * until then it has the reason for a name. */
+/* Of these; what does not fit is looked at again with its next sample, and so is what has waited so
+ * long: until then it has the reason for a name. */
 #define AGAIN_MAX	  65536u
 #define AGAIN_PATIENCE_NS 3000000000ull
 
@@ -590,7 +590,8 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 		if (root && root->reason == REASON_NO_MAPPING)
 			break;
 	}
-	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that long. */
+	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that
+	 * long. */
 	if (good == s->frame_cnt && ((s->flags & STACK_TRUNCATED) ||
 				     (root && root_reached(root, inner, entry_basename(p->exe)))))
 		return;
@@ -773,7 +774,8 @@ void names_settle(struct names *n, struct model *m)
 {
 	uint64_t end_ns = asker_now_ns() + SETTLE_NS;
 
-	/* What is under way is waited for, what is asked for only then, too: a file leads to the next. */
+	/* What is under way is waited for, what is asked for only then, too: a file leads to the
+	 * next. */
 	while (names_waiting(n) && asker_now_ns() < end_ns &&
 	       workers_wait_any(n->asker.workers, SETTLE_NS)) {
 		asker_slice(&n->asker);

@@ -5,12 +5,12 @@
  * Turns addresses into symbols with reasons, and process ids into facts. The only room (with
  * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door,
  * fetch.h for the process that opens them, parse.h for those that read them, and loader.h for the
- * deadline of what is read of /proc. Symbols, locations
- * and process facts are written into the model. Used by one thread.
+ * deadline of what is read of /proc. Symbols, locations and process facts are written into the
+ * model. Used by one thread.
  *
- * Waiting is bounded (asker.h): some 300 ms for a look-up, 400 ms for a process and a second for all
- * between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a later
- * sample of it finds the time.
+ * Waiting is bounded (asker.h): some 300 ms for a look-up, 400 ms for a process and a second for
+ * all between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a
+ * later sample of it finds the time.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,43 +34,46 @@ struct workers;
 #define NAMES_MEMORY_BYTES (160u << 20)
 
 struct names_options {
-	/* Borrowed until names_free(): the nursery of helpers that outlive this; NULL = one of its own. */
+	/* Borrowed until names_free(): the nursery of helpers that outlive this; NULL = one of its
+	 * own. */
 	struct nursery *nursery;
-	/* Borrowed until names_free(), of names_workers(): who has used up what naming may cost is known to
-	 * them, however often the model is begun anew. NULL = some of its own. */
+	/* Borrowed until names_free(), of names_workers(): who has used up what naming may cost is
+	 * known to them, however often the model is begun anew. NULL = some of its own. */
 	struct workers *workers;
 	size_t memory_bytes; /* of tables of files and of perf maps together; 0 = NAMES_MEMORY_BYTES */
 	const char *proc_path; /* "/proc"; another root in tests */
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
-	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps are
-	 * marked LOCATION_LATER then, since nobody knows if they held at the time. 0 = recording. */
+	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps
+	 * are marked LOCATION_LATER then, since nobody knows if they held at the time. 0 =
+	 * recording. */
 	uint64_t later_ns;
 	const char *node_root; /* of the node's files, see node.h; NULL = "/", then /proc/1/root */
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
-/* Workers for names_options, of this nursery; memory_bytes as there. workers_free() after all that borrow
- * them. NULL with errno ENOMEM. */
+/* Workers for names_options, of this nursery; memory_bytes as there. workers_free() after all that
+ * borrow them. NULL with errno ENOMEM. */
 struct workers *names_workers(struct nursery *nursery, size_t memory_bytes);
 
-/* Without a nursery forks one: call it before there are descriptors and mappings that a helper stuck in
- * a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the first kernel
- * address, not here. */
+/* Without a nursery forks one: call it before there are descriptors and mappings that a helper
+ * stuck in a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the
+ * first kernel address, not here. */
 struct names *names_new(const struct names_options *options);
 void names_free(struct names *n);
 
 /*
  * Reads what /proc tells of a process: exe, entry assembly, innermost NSpid, cgroup, unit,
- * container with the names of it and its pod (node.h), and its executable mappings (from_ns 0, after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the
- * process ended or another one has its pid by now. Never fails: what could not be read stays
- * unknown. Cheap to call again: does nothing when the facts are there.
+ * container with the names of it and its pod (node.h), and its executable mappings (from_ns 0,
+ * after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the process ended or another
+ * one has its pid by now. Never fails: what could not be read stays unknown. Cheap to call again:
+ * does nothing when the facts are there.
  */
 void names_process(struct names *n, struct model *m, uint32_t process);
 
 /*
  * The process runs .NET, as the kernel told (names_is_runtime()) or its facts do: keeps what is
- * needed to name its code when it is gone (hold.h): directories, and its perf map as soon as there is
- * one. Returns true when there is nothing more to keep, else it is to be called again some
+ * needed to name its code when it is gone (hold.h): directories, and its perf map as soon as there
+ * is one. Returns true when there is nothing more to keep, else it is to be called again some
  * milliseconds later: the runtime makes the map after its library is mapped.
  */
 bool names_hold(struct names *n, struct model *m, uint32_t process);
@@ -103,8 +106,8 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 /* Frames that wait for their perf map, or for a file that is being read. */
 size_t names_waiting(const struct names *n);
 
-/* Waits until something that frames wait for is there, for ns at the most; names_tail() names them. For
- * who has nothing else to do: the end of a recording, a finished capture. */
+/* Waits until something that frames wait for is there, for ns at the most; names_tail() names them.
+ * For who has nothing else to do: the end of a recording, a finished capture. */
 void names_await(struct names *n, uint64_t ns);
 
 /*
@@ -123,8 +126,8 @@ void names_tail(struct names *n, struct model *m, uint64_t written_ns);
 void names_follow(struct names *n, struct model *m, uint64_t written_ns);
 
 /*
- * When code of a process came to lie where other code may have been: samples from before and after are
- * to be named in the order of their times, each of them. Monotonic, 0 = never.
+ * When code of a process came to lie where other code may have been: samples from before and after
+ * are to be named in the order of their times, each of them. Monotonic, 0 = never.
  */
 uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t process);
 
@@ -138,8 +141,8 @@ void names_settle(struct names *n, struct model *m);
  */
 uint64_t names_kernel_text(struct names *n);
 
-/* A process that caused more work than a process may, each once; MODEL_NONE: no other. What of it was left
- * out stands in the model (files_refused, map_unread_bytes). */
+/* A process that caused more work than a process may, each once; MODEL_NONE: no other. What of it
+ * was left out stands in the model (files_refused, map_unread_bytes). */
 uint32_t names_next_costly(struct names *n);
 
 /* Look-ups abandoned at the deadline since names_new(). */
@@ -147,11 +150,12 @@ uint64_t names_timeouts(const struct names *n);
 
 /* What naming costs besides this process. */
 struct names_cost {
-	uint64_t worker_cpu_ns; /* of workers, those of before a new beginning too (see names_new()) */
-	uint64_t memory_bytes;	/* resident, of workers now */
-	uint64_t table_bytes;	/* of files and perf maps held here */
-	uint64_t killed, died;	/* jobs that passed their limits; that their worker died of */
-	uint32_t without;	/* SANDBOX_WITHOUT_*: what the workers' sandbox lacks */
+	uint64_t
+		worker_cpu_ns; /* of workers, those of before a new beginning too (see names_new()) */
+	uint64_t memory_bytes; /* resident, of workers now */
+	uint64_t table_bytes;  /* of files and perf maps held here */
+	uint64_t killed, died; /* jobs that passed their limits; that their worker died of */
+	uint32_t without;      /* SANDBOX_WITHOUT_*: what the workers' sandbox lacks */
 };
 struct names_cost names_cost(const struct names *n);
 #endif

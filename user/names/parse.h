@@ -2,9 +2,9 @@
 #ifndef HOTRUN_NAMES_PARSE_H
 #define HOTRUN_NAMES_PARSE_H
 /*
- * What a worker (isolate/workers.h) does with bytes of targets: the contract of both sides. Each kind
- * has its request, and an answer or a result in memory. In the worker everything runs in the sandbox;
- * at home an answer is as hostile as the bytes were.
+ * What a worker (isolate/workers.h) does with bytes of targets: the contract of both sides. Each
+ * kind has its request, and an answer or a result in memory. In the worker everything runs in the
+ * sandbox; at home an answer is as hostile as the bytes were.
  */
 #include "isolate/message.h"
 #include "model/model.h"

@@ -214,8 +214,8 @@ static void end(int signal)
 }
 
 /*
- * A file is read as hotrun could read it, a command has nothing of hotrun's. Commands are this process's
- * children, and have what it has left. 0 or negative errno.
+ * A file is read as hotrun could read it, a command has nothing of hotrun's. Commands are this
+ * process's children, and have what it has left. 0 or negative errno.
  */
 static int let_go(const struct job *job)
 {

@@ -28,8 +28,8 @@ bool symbol_is_behind(const struct symbol_site *site, const struct elf_table *ta
 /*
  * Native code. Without a symbol it is called by the start of its function where the unwind table
  * knows it, so that the call sites of one function are one row: "libcoreclr.so+0x1a2b0"; else by
- * the address. table NULL: there is none for reason. readable: what the symbol says when it is taken
- * apart, or NULL.
+ * the address. table NULL: there is none for reason. readable: what the symbol says when it is
+ * taken apart, or NULL.
  */
 uint32_t symbol_native(struct model *m, const struct symbol_site *site,
 		       const struct elf_table *table, enum model_reason reason,
@@ -43,14 +43,15 @@ bool symbol_is_image(const char *path);
  * stands for a build id. */
 bool symbol_is_version(const struct model_module *module, const struct image_table *image);
 /*
- * Precompiled code, by the name that the same method has when the JIT compiled it: name says what that
- * is, NULL = there is none for site->reason. Then it is called by the start of its function:
+ * Precompiled code, by the name that the same method has when the JIT compiled it: name says what
+ * that is, NULL = there is none for site->reason. Then it is called by the start of its function:
  * "System.Text.Json.dll+0x3a100", an offset in the file. place NULL: not known either.
  */
 uint32_t symbol_image(struct model *m, const struct symbol_site *site,
 		      const struct image_place *place, const struct name_parts *name);
 /* Why a function of an image has no name, from image_place.error. */
 enum model_reason symbol_unnamed_reason(const struct model_process *p, int err);
-/* Code between the functions of an image: thunks of calls to other images, helpers that load them. */
+/* Code between the functions of an image: thunks of calls to other images, helpers that load
+ * them. */
 uint32_t symbol_thunks(struct model *m);
 #endif

@@ -24,9 +24,9 @@ struct unwind_bytes {
 
 /*
  * Appends the extent of each function in the header's table whose frame entry lies in frames, in
- * the order of the table (by start). Entries that make no sense are left out. Each costs a constant,
- * whatever it points at; counted in work. 0, -ENOTSUP (no table, or an encoding other than the usual
- * one), -E2BIG (the work's limit) or -ENOMEM.
+ * the order of the table (by start). Entries that make no sense are left out. Each costs a
+ * constant, whatever it points at; counted in work. 0, -ENOTSUP (no table, or an encoding other
+ * than the usual one), -E2BIG (the work's limit) or -ENOMEM.
  */
 int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *frames,
 		struct perfmap_work *work, struct elf_extent **extents, size_t *cnt, size_t *cap);

@@ -2,12 +2,12 @@
 #ifndef HOTRUN_OUTPUT_METRICS_H
 #define HOTRUN_OUTPUT_METRICS_H
 /*
- * The figures of the resident recorder in Prometheus' text exposition format 0.0.4. Names begin with
- * hotrun_, times are seconds, counters end in _total and never fall while the recorder runs. Label values
- * are bytes of strangers: made UTF-8, bounded, escaped. What is not known has no line, and a line of
- * hotrun_feature_enabled says so. No threads.
- * Who counts fills the structs below; they are plain figures, and this room knows of nothing behind them.
- * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+ * The figures of the resident recorder in Prometheus' text exposition format 0.0.4. Names begin
+ * with hotrun_, times are seconds, counters end in _total and never fall while the recorder runs.
+ * Label values are bytes of strangers: made UTF-8, bounded, escaped. What is not known has no line,
+ * and a line of hotrun_feature_enabled says so. No threads. Who counts fills the structs below;
+ * they are plain figures, and this room knows of nothing behind them. Source:
+ * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -21,7 +21,8 @@
 
 /* Bytes of one label value; a longer name keeps its beginning and its end (pods differ there). */
 #define METRICS_LABEL_BYTES 96
-/* Of all labels of a process, escaped, with the NUL: five values of which each byte may need a backslash. */
+/* Of all labels of a process, escaped, with the NUL: five values of which each byte may need a
+ * backslash. */
 #define METRICS_LABELS_BYTES (5 * (2 * METRICS_LABEL_BYTES + 16))
 /* Buckets of the histograms, the last one without an upper bound. */
 #define METRICS_DELAY_BUCKETS 11
@@ -60,7 +61,8 @@ struct metrics_process {
 	struct metrics_sched sched;
 	uint64_t cpu_ns[ROLE_CNT]; /* by role of the thread; sum = sched.ran_ns */
 	uint64_t samples;
-	/* Of the groups whose CPU limit holds for them, each group once; without any there are no lines. */
+	/* Of the groups whose CPU limit holds for them, each group once; without any there are no
+	 * lines. */
 	uint64_t limit_periods, limit_throttled_periods;
 	uint64_t threads, processes; /* alive */
 	struct metrics_state state;
@@ -107,8 +109,8 @@ struct metrics_own {
 	uint64_t cpu_ns; /* of its own process and children, since it started */
 	uint64_t
 		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
-	/* Of the processes that read files and perf maps of others, for their names: CPU time since it
-	 * started, resident memory, jobs that passed their limits; and what they led to here. */
+	/* Of the processes that read files and perf maps of others, for their names: CPU time since
+	 * it started, resident memory, jobs that passed their limits; and what they led to here. */
 	uint64_t naming_cpu_ns, naming_rss_bytes, naming_killed, naming_table_bytes;
 	struct metrics_costly costly[METRICS_COSTLY];
 	uint32_t costly_cnt;
@@ -125,8 +127,8 @@ struct metrics_own {
 	uint64_t reloads, reloads_refused;
 };
 
-/* Bucket of a slot of the histograms in bpf/events.h. Bounds of buckets are bounds of slots, so nothing is
- * guessed. */
+/* Bucket of a slot of the histograms in bpf/events.h. Bounds of buckets are bounds of slots, so
+ * nothing is guessed. */
 uint32_t metrics_delay_bucket(uint32_t slot);
 uint32_t metrics_time_bucket(uint32_t slot);
 /* Upper bound of a bucket, ns, and as the label le has it; of the last one UINT64_MAX, "+Inf". */
@@ -138,8 +140,9 @@ struct metrics_names {
 	const char *process, *unit, *namespace, *pod,
 		*container; /* bytes of strangers, never NULL */
 };
-/* Writes them as labels, `process="Shop.Api",unit="shop.service"`; empty ones but the
- * first are left out. Kinds that give the same text cannot be told apart, and have to be one. Returns its length. */
+/* Writes them as labels, `process="Shop.Api",unit="shop.service"`; empty ones but the first are
+ * left out. Kinds that give the same text cannot be told apart, and have to be one. Returns its
+ * length. */
 size_t metrics_labels(char buf[static METRICS_LABELS_BYTES], const struct metrics_names *names);
 
 /* Writes the page; families that have no lines keep their HELP and TYPE. 0 or -EIO. */

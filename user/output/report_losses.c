@@ -79,8 +79,8 @@ static void switch_books(const struct report *r)
 	put_entry(r, "CPU time", text, b->switches_gap);
 }
 
-/* "Shop.Api: 0.1 % of managed, 3.0 % of all (mostly no-symbol)" into text; "" where it has no frames. 0
- * or -ENOMEM. */
+/* "Shop.Api: 0.1 % of managed, 3.0 % of all (mostly no-symbol)" into text; "" where it has no
+ * frames. 0 or -ENOMEM. */
 static int name_clause(const struct report *r, uint32_t process, char *text, size_t bytes)
 {
 	const struct model_process *p = &r->m->processes[process];

@@ -313,7 +313,8 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t col
 			fputs(", ?", out);
 		fputc(')', out);
 	} else {
-		/* A file's own indexes are not trusted, and the order of the table is the order we want. */
+		/* A file's own indexes are not trusted, and the order of the table is the order we
+		 * want. */
 		fprintf(out, " FROM main.\"%s\" NOT INDEXED", t->name);
 	}
 	if (fclose(out))
@@ -425,7 +426,8 @@ static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char 
 {
 	sqlite3_int64 v = sqlite3_column_int64(stmt, n);
 
-	/* Whatever is no number reads as 0: the type is asked for only then, which halves the time. */
+	/* Whatever is no number reads as 0: the type is asked for only then, which halves the
+	 * time. */
 	if (!v && sqlite3_column_type(stmt, n) != SQLITE_INTEGER) {
 		if (c->type != COLUMN_ROW || sqlite3_column_type(stmt, n) != SQLITE_NULL)
 			return -EBADMSG;

@@ -188,7 +188,8 @@ static int take_location(struct reader *r, uint64_t id, union store_row *row)
 
 	if (!row_or_none(l->process, m->processes_cnt) || l->symbol >= m->symbols_cnt)
 		return -EBADMSG;
-	/* Older rows have smaller numbers, so that a chain always ends, and are older: look-ups jump. */
+	/* Older rows have smaller numbers, so that a chain always ends, and are older: look-ups
+	 * jump. */
 	if (l->older != MODEL_NONE &&
 	    (l->older >= id || m->locations[l->older].address != l->address ||
 	     m->locations[l->older].process != l->process ||

@@ -12,9 +12,9 @@
 struct store;
 
 /*
- * Creates a capture: a temporary name beside path, mode 0600, O_EXCL|O_NOFOLLOW, renamed to path
- * at once (a reader of a running recording sees the last slice), with what m holds so far except
- * for the per-slice tables. Under sudo it belongs to SUDO_UID/SUDO_GID. An existing path is replaced
+ * Creates a capture: a temporary name beside path, mode 0600, O_EXCL|O_NOFOLLOW, renamed to path at
+ * once (a reader of a running recording sees the last slice), with what m holds so far except for
+ * the per-slice tables. Under sudo it belongs to SUDO_UID/SUDO_GID. An existing path is replaced
  * only if it is a regular file of ours that is a hotrun capture (application_id); else -EEXIST
  * (links too), -EISDIR, or -EBUSY while another hotrun records into it. Others: -EACCES, -ENOENT
  * (folder), -ENOTDIR, -ENAMETOOLONG, -EROFS, -ENOSPC, -EIO, -ENOMEM. Where ulimit -f is set, the
@@ -25,10 +25,10 @@ int store_create(const char *path, const struct model *m, struct store **ret_sto
 /*
  * Writes what is new or dirty in m and the per-slice tables as one transaction, and clears the
  * dirty marks. Does not empty the per-slice tables. Rows of cgroups, processes, threads, endpoints
- * and mappings are written again when dirty; of stacks and locations whenever they changed; modules and symbols never
- * change. On an error nothing of this slice is in the file, everything before it stays readable,
- * marks and tables stay, and a later call writes both slices: -ENOSPC, -EIO, -ENOMEM; -EBUSY when
- * somebody held the file locked for a second.
+ * and mappings are written again when dirty; of stacks and locations whenever they changed; modules
+ * and symbols never change. On an error nothing of this slice is in the file, everything before it
+ * stays readable, marks and tables stay, and a later call writes both slices: -ENOSPC, -EIO,
+ * -ENOMEM; -EBUSY when somebody held the file locked for a second.
  */
 int store_write_slice(struct store *store, struct model *m);
 
@@ -73,8 +73,8 @@ void store_update_free(struct store_update *update);
 
 /*
  * The newest capture in a folder: a regular file *.hotrun with our application_id, by time of last
- * change. *ret_path is owned by the caller. -ENOENT when there is none (or no such folder), else the
- * errno of opening the folder; -ENOMEM.
+ * change. *ret_path is owned by the caller. -ENOENT when there is none (or no such folder), else
+ * the errno of opening the folder; -ENOMEM.
  */
 int store_newest(const char *dir, char **ret_path);
 
@@ -84,8 +84,8 @@ struct store_look {
 	bool complete;	    /* ended on purpose; else it was cut short, or is being written */
 	uint64_t length_ns; /* 0 = not known: it was cut off while it was written */
 };
-/* Looks at a capture without reading its tables (about 1 ms). Not from the process that writes it, whose
- * locks would go (likewise store_copy()). Errors as store_read(). */
+/* Looks at a capture without reading its tables (about 1 ms). Not from the process that writes it,
+ * whose locks would go (likewise store_copy()). Errors as store_read(). */
 int store_look(const char *path, struct store_look *ret_look);
 
 /*

@@ -22,7 +22,8 @@ uint64_t budget_cpu_ns(int who)
 
 uint64_t budget_own_ns(const struct watch *w)
 {
-	/* In this order: what the server's thread takes between the two reads must not be missing. */
+	/* In this order: what the server's thread takes between the two reads must not be
+	 * missing. */
 	uint64_t http_ns = http_cpu_ns(w->http), all_ns = budget_cpu_ns(RUSAGE_SELF);
 
 	return all_ns > http_ns ? all_ns - http_ns : 0;

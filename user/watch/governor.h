@@ -2,10 +2,11 @@
 #ifndef HOTRUN_WATCH_GOVERNOR_H
 #define HOTRUN_WATCH_GOVERNOR_H
 /*
- * Keeps the resident recorder within its budget: what observing costs (its own CPU time without that of
- * the HTTP server, and that of its BPF programs) as a share of all CPUs of the host. Above it, it gives up one thing after the other; when it
- * is quiet for long enough, it takes them back one by one, and each time that this was too early it waits
- * longer. Pure policy over simulated time; no threads.
+ * Keeps the resident recorder within its budget: what observing costs (its own CPU time without
+ * that of the HTTP server, and that of its BPF programs) as a share of all CPUs of the host. Above
+ * it, it gives up one thing after the other; when it is quiet for long enough, it takes them back
+ * one by one, and each time that this was too early it waits longer. Pure policy over simulated
+ * time; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,9 +61,9 @@ struct governor {
 /* level: to begin with, as the last run left it. */
 void governor_init(struct governor *g, const struct governor_options *options,
 		   enum governor_level level);
-/* For once a slice. Changes the level by one step at the most; levels that would give up nothing, because
- * the rate is low or requests are not wanted anyway, are no steps. Without a budget all is taken back at
- * once. */
+/* For once a slice. Changes the level by one step at the most; levels that would give up nothing,
+ * because the rate is low or requests are not wanted anyway, are no steps. Without a budget all is
+ * taken back at once. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
 /* What is on at the level as it is. */
 struct governor_plan governor_plan(const struct governor *g);

@@ -90,8 +90,8 @@ static unsigned int give_up(const struct guest *guest, uint64_t now_ns)
 	return guest->state == GUEST_SERVED && now_ns - guest->served_ns >= GUESTS_READ_NS;
 }
 
-/* The guest to give up among places from..to, of one client (NULL: of any, those of the client that has
- * most first). */
+/* The guest to give up among places from..to, of one client (NULL: of any, those of the client that
+ * has most first). */
 static struct guest *find_victim(struct guests *g, size_t from, size_t to,
 				 const struct in6_addr *client, uint64_t now_ns)
 {

@@ -73,14 +73,15 @@ struct guests {
 	uint64_t answered_cnt;
 };
 
-/* The address as IPv6 (IPv4 mapped), of an AF_INET or AF_INET6 one; the client that it counts as. */
+/* The address as IPv6 (IPv4 mapped), of an AF_INET or AF_INET6 one; the client that it counts
+ * as. */
 struct in6_addr guests_address(const struct sockaddr *from);
 struct in6_addr guests_client(const struct in6_addr *address);
 /* What the first bytes of a request ask for. */
 enum guest_wish guests_wish(const char *request, size_t len);
 
-/* The place for one from that address, or NULL: refuse it. Somebody may sit there who has to go first; when
- * it is free, guests_seat(). */
+/* The place for one from that address, or NULL: refuse it. Somebody may sit there who has to go
+ * first; when it is free, guests_seat(). */
 struct guest *guests_find_place(struct guests *g, const struct in6_addr *address, uint64_t now_ns);
 void guests_seat(struct guests *g, struct guest *place, const struct in6_addr *address, int fd,
 		 uint64_t now_ns);
@@ -92,7 +93,7 @@ struct guest *guests_next(struct guests *g);
 void guests_serve(struct guests *g, struct guest *guest, uint64_t now_ns);
 /* His address has got /metrics. */
 void guests_scraped(struct guests *g, const struct guest *guest, uint64_t now_ns);
-/* Who reads /metrics for the longest time, those that are no known scrapers before those that are; NULL =
- * nobody. */
+/* Who reads /metrics for the longest time, those that are no known scrapers before those that are;
+ * NULL = nobody. */
 struct guest *guests_slowest(struct guests *g);
 #endif

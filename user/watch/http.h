@@ -2,15 +2,15 @@
 #ifndef HOTRUN_WATCH_HTTP_H
 #define HOTRUN_WATCH_HTTP_H
 /*
- * The HTTP side of the resident recorder: GET and HEAD of /metrics, /healthz, /readyz, and nothing else:
- * captures are secrets and are never served here. One thread of its own; one request a connection, few
- * connections, little memory and time for each; libmicrohttpd reads and answers requests when they are there
- * whole and their turn has come (guests.h says whose it is). A page is made four times a second at the
- * most, whoever asks how often.
+ * The HTTP side of the resident recorder: GET and HEAD of /metrics, /healthz, /readyz, and nothing
+ * else: captures are secrets and are never served here. One thread of its own; one request a
+ * connection, few connections, little memory and time for each; libmicrohttpd reads and answers
+ * requests when they are there whole and their turn has come (guests.h says whose it is). A page is
+ * made four times a second at the most, whoever asks how often.
  *
- * What clients can cost is bounded by construction: so many turns of the thread a second, connections and
- * answers, whoever they are for. Measured: six that ask without a pause cost 0.5 % of a CPU (65 % where
- * each was answered at once), and with 24 beside them that drip bytes 1.2 %.
+ * What clients can cost is bounded by construction: so many turns of the thread a second,
+ * connections and answers, whoever they are for. Measured: six that ask without a pause cost 0.5 %
+ * of a CPU (65 % where each was answered at once), and with 24 beside them that drip bytes 1.2 %.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,9 +55,9 @@ struct http_ops {
 	bool (*ready)(void *ctx, char *why, size_t why_bytes);
 };
 
-/* Listens on "ADDR:PORT", "[ADDR6]:PORT", in figures; port 0 = any; [::] takes IPv4, too. ops are copied.
- * 0; -EINVAL no such form; -EADDRINUSE, -EACCES, -EADDRNOTAVAIL, -EAFNOSUPPORT...: why says it. *ret_http
- * owned. */
+/* Listens on "ADDR:PORT", "[ADDR6]:PORT", in figures; port 0 = any; [::] takes IPv4, too. ops are
+ * copied. 0; -EINVAL no such form; -EADDRINUSE, -EACCES, -EADDRNOTAVAIL, -EAFNOSUPPORT...: why says
+ * it. *ret_http owned. */
 int http_new(const char *listen, const struct http_ops *ops, char *why, size_t why_bytes,
 	     struct http **ret_http);
 /* The port that it listens on. */

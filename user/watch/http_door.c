@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is let in. The thread accepts, waits until a request is there whole, and hands the connection to
- * libmicrohttpd when its turn has come. Turns of the thread, connections and answers have a pace each, and
- * a turn looks at GUESTS_MAX connections at the most: whatever clients do, that is what they can cost.
+ * Who is let in. The thread accepts, waits until a request is there whole, and hands the connection
+ * to libmicrohttpd when its turn has come. Turns of the thread, connections and answers have a pace
+ * each, and a turn looks at GUESTS_MAX connections at the most: whatever clients do, that is what
+ * they can cost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -91,7 +92,8 @@ static void send_late_away(struct http *h, uint64_t now_ns)
 
 /* --- coming ---------------------------------------------------------------------------------- */
 
-/* A request without its body: that is not waited for. Line ends before it are none of it (RFC 9112, 2.2). */
+/* A request without its body: that is not waited for. Line ends before it are none of it (RFC 9112,
+ * 2.2). */
 static bool is_whole(const char *bytes, size_t len)
 {
 	while (len && (*bytes == '\r' || *bytes == '\n')) {

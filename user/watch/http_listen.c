@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "watch/http_private.h"
 
-/* Who stands in the kernel's queue costs nothing here, and comes in within 0.7 s (HTTP_ACCEPTS_S). */
+/* Who stands in the kernel's queue costs nothing here, and comes in within 0.7 s
+ * (HTTP_ACCEPTS_S). */
 #define BACKLOG 64
 
 union address {

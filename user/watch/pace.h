@@ -2,8 +2,9 @@
 #ifndef HOTRUN_WATCH_PACE_H
 #define HOTRUN_WATCH_PACE_H
 /*
- * So many in a row, and from then on one each every_ns: within any time t at most burst + t / every_ns of
- * them (the generic cell rate algorithm, ITU-T I.371). Pure policy over simulated time; no threads.
+ * So many in a row, and from then on one each every_ns: within any time t at most burst + t /
+ * every_ns of them (the generic cell rate algorithm, ITU-T I.371). Pure policy over simulated time;
+ * no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -254,7 +254,8 @@ static void judging_clear(struct judging *j)
 	totals_free(j->totals);
 }
 
-/* A model that has just begun knows of too few requests and waits: until then the last verdict stands. */
+/* A model that has just begun knows of too few requests and waits: until then the last verdict
+ * stands. */
 static bool is_time_to_judge(const struct watch *w, uint64_t now_ns)
 {
 	uint64_t since_ns = now_ns - w->judged_ns;

@@ -136,7 +136,8 @@ static void run(const struct papers *p, int out, const char *path, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || null < 0 || fchdir(p->dir_fd))
 		_exit(125);
-	/* What it reads was chosen by watched processes. The folder is of this user: folder_open(). */
+	/* What it reads was chosen by watched processes. The folder is of this user:
+	 * folder_open(). */
 	if (confine(&modest))
 		_exit(125);
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||

@@ -49,7 +49,8 @@ struct watch {
 	bool unsaved;		  /* the folder is another one than that of saved */
 	uint64_t attach_ns;	  /* when to try (again) to observe the host */
 	uint64_t judged_ns, kept_ns, told_ns, followed_ns;
-	/* Why the last capture could not be written or removed, and the folder not opened; told once. */
+	/* Why the last capture could not be written or removed, and the folder not opened; told
+	 * once. */
 	int failed_err, remove_err;
 	char home_why[512];
 
@@ -68,8 +69,8 @@ void loop_lost(struct watch *w, const char *why);
 
 /* --- jobs.c: captures ------------------------------------------------------------------------ */
 
-/* Begins a capture from before_ns ago until after_ns from now (UINT64_MAX: until it is ended). 0, or a
- * negative errno with a sentence. */
+/* Begins a capture from before_ns ago until after_ns from now (UINT64_MAX: until it is ended). 0,
+ * or a negative errno with a sentence. */
 int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after_ns,
 	       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes);
 /* A slice has closed: writes it, ends what is over, begins the next capture of the rotation. */
@@ -91,21 +92,21 @@ void jobs_look(struct watch *w, uint64_t now_ns);
 int home_open(struct watch *w, char *why, size_t why_bytes);
 /* What earlier runs left is cleaned up, their state taken over. */
 void home_take_over(struct watch *w);
-/* Somebody may have removed the folder, or put another one there: what is under way is lost with it then,
- * and it is made anew. */
+/* Somebody may have removed the folder, or put another one there: what is under way is lost with it
+ * then, and it is made anew. */
 void home_follow(struct watch *w, uint64_t now_ns);
 void home_save_state(struct watch *w);
 void home_close(struct watch *w);
 
 /* --- budget.c: what may be observed ----------------------------------------------------------- */
 
-/* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says. Returns
- * false when it began nothing. */
+/* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says.
+ * Returns false when it began nothing. */
 bool budget_step(struct watch *w);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
-/* CPU time of observing so far, ns: of this process, without what it takes to answer over HTTP. That is no
- * cost of observing: whoever asks without end must not have it given up. */
+/* CPU time of observing so far, ns: of this process, without what it takes to answer over HTTP.
+ * That is no cost of observing: whoever asks without end must not have it given up. */
 uint64_t budget_own_ns(const struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
 uint64_t budget_cpu_ns(int who);

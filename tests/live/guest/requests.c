@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A server that is known to the millisecond, its clients, and a session that sees their requests: prints
- * `FACT requests_NAME VALUE` lines. One request is asked before the session and answered at the
- * end; 100 over two connections are answered after 5 ms each; one is reset.
+ * A server that is known to the millisecond, its clients, and a session that sees their requests:
+ * prints `FACT requests_NAME VALUE` lines. One request is asked before the session and answered at
+ * the end; 100 over two connections are answered after 5 ms each; one is reset.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
