@@ -12,6 +12,23 @@
 
 #define CHUNK_BYTES (1u << 20)
 
+int perfmap_rows_keep(void *arg, const struct perfmap_entry *row)
+{
+	struct perfmap_rows *r = arg;
+
+	if (r->cnt == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 256;
+		struct perfmap_entry *rows = reallocarray(r->rows, cap, sizeof(*rows));
+
+		if (!rows)
+			return -ENOMEM;
+		r->rows = rows;
+		r->cap = cap;
+	}
+	r->rows[r->cnt++] = *row;
+	return 0;
+}
+
 /* --- lines ------------------------------------------------------------------------------------- */
 
 void perfmap_lines_clear(struct perfmap_lines *lines)

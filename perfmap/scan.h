@@ -30,6 +30,14 @@ struct perfmap_scanned {
 /* Takes rows as they come; not 0 ends the scan with that. */
 typedef int (*perfmap_sink)(void *arg, const struct perfmap_entry *row);
 
+/* A sink that keeps them: zeroed at first; rows is owned by the caller, to be freed. */
+struct perfmap_rows {
+	struct perfmap_entry *rows;
+	size_t cnt, cap;
+};
+/* arg: a struct perfmap_rows. 0 or -ENOMEM. */
+int perfmap_rows_keep(void *arg, const struct perfmap_entry *row);
+
 /* --- lines, in chunks -------------------------------------------------------------------------- */
 
 /* Where a reader of lines is: zeroed at a file's beginning. */

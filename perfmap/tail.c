@@ -37,35 +37,12 @@ void perfmap_tail_free(struct perfmap_tail *tail)
 	free(tail);
 }
 
-/* Rows of one call. */
-struct rows {
-	struct perfmap_entry *rows;
-	size_t cnt, cap;
-};
-
-static int keep_row(void *arg, const struct perfmap_entry *row)
-{
-	struct rows *r = arg;
-
-	if (r->cnt == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 256;
-		struct perfmap_entry *rows = reallocarray(r->rows, cap, sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		r->rows = rows;
-		r->cap = cap;
-	}
-	r->rows[r->cnt++] = *row;
-	return 0;
-}
-
 int perfmap_tail_advance(struct perfmap_tail *tail, uint64_t seen_ns, size_t max_bytes,
 			 size_t *ret_bytes, bool *ret_more)
 {
 	struct perfmap_scanned scanned;
-	struct rows r = {0};
-	int err = perfmap_scan(tail->fd, &tail->cursor, max_bytes, keep_row, &r, &scanned);
+	struct perfmap_rows r = {0};
+	int err = perfmap_scan(tail->fd, &tail->cursor, max_bytes, perfmap_rows_keep, &r, &scanned);
 
 	if (!err)
 		err = perfmap_take(tail->map, r.rows, r.cnt, &scanned, seen_ns);

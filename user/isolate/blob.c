@@ -95,6 +95,15 @@ void blob_add(struct blob_writer *w, const void *bytes, size_t len)
 	}
 }
 
+uint32_t blob_add_text(struct blob_writer *w, const char *s, size_t len)
+{
+	uint32_t at = (uint32_t)blob_streamed(w);
+
+	blob_add(w, s, len);
+	blob_add(w, "", 1);
+	return at;
+}
+
 void blob_stream_end(struct blob_writer *w)
 {
 	flush(w);

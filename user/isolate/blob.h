@@ -36,6 +36,8 @@ void blob_put(struct blob_writer *w, unsigned section, const void *bytes, size_t
 /* Writes a section piece by piece: begin, any number of pieces, end; nothing else between them. */
 void blob_stream(struct blob_writer *w, unsigned section);
 void blob_add(struct blob_writer *w, const void *bytes, size_t len);
+/* blob_add() of a text and its NUL. Returns where in the section it begins. */
+uint32_t blob_add_text(struct blob_writer *w, const char *s, size_t len);
 void blob_stream_end(struct blob_writer *w);
 /* Bytes of the section that is being written. */
 uint64_t blob_streamed(const struct blob_writer *w);

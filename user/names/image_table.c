@@ -52,9 +52,7 @@ static uint32_t put_text(struct blob_writer *w, const char *s, size_t len)
 
 	if (at + len + 1 > IMAGE_TEXT_BYTES_MAX)
 		return NAME_ERRORS + E2BIG;
-	blob_add(w, s, len);
-	blob_add(w, "", 1);
-	return (uint32_t)at;
+	return blob_add_text(w, s, len);
 }
 
 struct image_writer {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/grow.h"
 #include "isolate/workers.h"
 #include "names/elf_blob.h"
 #include "perfmap/bundle.h"
@@ -74,13 +73,11 @@ static enum model_reason reason_of(int err)
 
 /* --- ELF --------------------------------------------------------------------------------------- */
 
-static enum model_reason load_elf(const struct parse_request *request, const struct files *f,
-				  struct elf_table **ret_table)
+static enum model_reason load_elf(const struct files *f, struct elf_table **ret_table)
 {
 	struct elf_identity identity;
 	enum model_reason reason = elf_identify(f->fds[0], &identity);
 
-	(void)request;
 	return reason ? reason : elf_load(f->fds[0], &identity, ret_table);
 }
 
@@ -113,8 +110,8 @@ static enum model_reason do_elf(const struct parse_request *request, const struc
 				int result_fd)
 {
 	struct elf_table *table = NULL;
-	enum model_reason reason = request->kind == PARSE_ELF ? load_elf(request, f, &table)
-							      : load_more(request, f, &table);
+	enum model_reason reason =
+		request->kind == PARSE_ELF ? load_elf(f, &table) : load_more(request, f, &table);
 
 	if (!reason)
 		reason = reason_of(elf_blob_write(table, result_fd));
@@ -190,30 +187,15 @@ static enum model_reason do_bundle(const struct files *f, int result_fd)
 
 /* --- perf maps --------------------------------------------------------------------------------- */
 
-struct rows {
-	struct perfmap_entry *rows;
-	size_t cnt, cap;
-};
-
-static int keep_row(void *arg, const struct perfmap_entry *row)
-{
-	struct rows *r = arg;
-
-	if (GROW(r->rows, r->cnt, r->cap))
-		return -ENOMEM;
-	r->rows[r->cnt++] = *row;
-	return 0;
-}
-
 static enum model_reason do_map(const struct parse_request *request, const struct files *f,
 				int result_fd, struct parse_reply *reply)
 {
-	struct rows r = {0};
+	struct perfmap_rows r = {0};
 	struct blob_writer w;
 	int err;
 
 	reply->cursor = request->map.cursor;
-	err = perfmap_scan(f->fds[0], &reply->cursor, request->map.max_bytes, keep_row, &r,
+	err = perfmap_scan(f->fds[0], &reply->cursor, request->map.max_bytes, perfmap_rows_keep, &r,
 			   &reply->scanned);
 	blob_begin(&w, result_fd, MAP_BLOB);
 	blob_put(&w, 0, r.rows, r.cnt * sizeof(*r.rows));
@@ -243,25 +225,16 @@ enum names_section { NAMES_ROWS, NAMES_TEXT };
 /* Each item has two words at least. */
 #define NAMES_MAX (PARSE_ITEMS_BYTES / sizeof(struct parse_item))
 
-static uint32_t put_text(struct blob_writer *w, const char *s, size_t len)
-{
-	uint32_t at = (uint32_t)blob_streamed(w);
-
-	blob_add(w, s, len);
-	blob_add(w, "", 1);
-	return at;
-}
-
 static void take_apart(const char *raw, size_t len, struct blob_writer *w, struct parse_named *row)
 {
 	char buf[PERFMAP_NAME_BYTES];
 	struct perfmap_name name;
 
 	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
-	row->display = put_text(w, name.display, strlen(name.display));
-	row->assembly = put_text(w, name.assembly, strlen(name.assembly));
-	row->tier = put_text(w, name.tier, strlen(name.tier));
-	row->raw = put_text(w, raw, name.raw_len < len ? name.raw_len : len);
+	row->display = blob_add_text(w, name.display, strlen(name.display));
+	row->assembly = blob_add_text(w, name.assembly, strlen(name.assembly));
+	row->tier = blob_add_text(w, name.tier, strlen(name.tier));
+	row->raw = blob_add_text(w, raw, name.raw_len < len ? name.raw_len : len);
 	row->is_stub = name.is_stub;
 	row->is_framework = perfmap_is_framework(&name);
 }
@@ -289,7 +262,7 @@ static enum model_reason do_mangled(const char *raw, size_t len, struct blob_wri
 	mangled[len] = '\0';
 	if (!demangle_name(mangled, readable))
 		return REASON_NO_SYMBOL;
-	row->display = put_text(w, readable, strlen(readable));
+	row->display = blob_add_text(w, readable, strlen(readable));
 	return REASON_NAMED;
 }
 

@@ -66,7 +66,7 @@ struct parse_request {
 	/* Bit by descriptor: it is a socket from which the file's own can be received (fetch.h). */
 	uint32_t in_socket;
 	union {
-		/* ELF: for bounds. DEBUG, PACKED: of the file it must belong to. */
+		/* DEBUG, PACKED: of the file it must belong to. */
 		struct {
 			struct elf_identity identity;
 			char debuglink[256];
