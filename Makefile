@@ -67,10 +67,11 @@ OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/
 	$(BUILD)/fuzz/obj/user/kernel/sideband_record.o $(BUILD)/fuzz/obj/user/kernel/cgroup_tree.o
 SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
-SUPPORT    := $(wildcard tests/support/*.c)
-BPF_TESTS  := $(patsubst tests/bpf/%.c,$(BUILD)/bpf-tests/%,$(wildcard tests/bpf/test_*.c))
-BPF_DRIVE  := $(filter-out tests/bpf/test_%,$(wildcard tests/bpf/*.c))
+# One program a room, named after its folder, and one that drives the BPF programs.
+UNIT_TESTS := $(patsubst tests/unit/%/,$(BUILD)/unit/%,$(wildcard tests/unit/*/))
+OBJ_SUPPORT := $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/support/*.c))
+BPF_TESTS  := $(BUILD)/bpf-tests/bpf
+OBJ_BPF_TESTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c))
@@ -217,19 +218,23 @@ run: deps
 test: deps-test
 	@BUILD=$(BUILD) tests/support/test.sh
 
-$(BUILD)/unit/%: tests/unit/%.c $(SUPPORT) $(BUILD)/asan/librooms.a
-	$(call say,UNIT,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -MF $@.d \
-		-o $@ $< $(SUPPORT) $(BUILD)/asan/librooms.a -lcriterion $(LIBS)
+$(BUILD)/asan/tests/%.o $(BUILD)/tests/%.o: CPPFLAGS_ALL += -Itests/support
+$(OBJ_BPF_TESTS): | $(SKELETON)
 
-$(BUILD)/bpf-tests/%: tests/bpf/%.c $(BPF_DRIVE) $(SKELETON) $(BUILD)/librooms.a $(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP))
-	$(call say,BPFTEST,$<)
+define UNIT_OF_ROOM
+$(BUILD)/unit/$(1): $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/unit/$(1)/*.c))
+endef
+$(foreach room,$(notdir $(UNIT_TESTS)),$(eval $(call UNIT_OF_ROOM,$(room))))
+$(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
+	$(call say,UNIT,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(BPF_DRIVE) \
-		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
-		$(BUILD)/librooms.a $(BUILD)/libperfmap.a -lcriterion $(LIBS_BPF) $(LIBS)
-$(BPF_TESTS): $(BUILD)/libperfmap.a
+	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcriterion $(LIBS)
+
+$(BPF_TESTS): $(OBJ_BPF_TESTS) $(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
+		$(BUILD)/librooms.a $(BUILD)/libperfmap.a
+	$(call say,BPFTEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ -lcriterion $(LIBS_BPF) $(LIBS)
 
 # Fuzz targets are built by clang, sanitizers and coverage on.
 FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w \

@@ -3,7 +3,7 @@
 
 /*
  * Drives the flame graph page as an analyst would; test_page.sh puts it into a copy of the page.
- * TEST_PAGE says which: 'small', 'large' and 'empty' are made by tests/unit/test_flame.c, 'any' is a
+ * TEST_PAGE says which: 'small', 'large' and 'empty' are made by tests/unit/output/test_flame.c, 'any' is a
  * capture that nothing is known about. Everything runs at once, before the load event ends: results
  * are lines of #test-results.
  */

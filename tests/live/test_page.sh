@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The flame graph page in headless Chromium: driven, asked about its DOM, its picture checked.
-# usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/test_flame.c makes
+# usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/output/test_flame.c makes
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build}
@@ -96,9 +96,9 @@ P
 }
 
 # The Makefile names files below this folder without it.
-make -s BUILD="$BUILD" "$(realpath -m --relative-base="$PWD" "$BUILD")/unit/test_flame" || exit 1
+make -s BUILD="$BUILD" "$(realpath -m --relative-base="$PWD" "$BUILD")/unit/output" || exit 1
 mkdir "$tmp/pages"
-HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/test_flame" --filter 'flame/writes_pages' >/dev/null 2>&1 ||
+HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/output" --filter 'flame/writes_pages' >/dev/null 2>&1 ||
 	fail "no test pages"
 drive "$tmp/pages/small.html" small 1400,800
 drive "$tmp/pages/small.html" small 900,600

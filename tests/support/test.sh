@@ -47,7 +47,7 @@ criterion() {
 	"$@" 2>&1 | tee "$log"
 	rc=${PIPESTATUS[0]}
 	# shellcheck disable=SC2046
-	set -- $(sed -nE 's/^test_.*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' \
+	set -- $(sed -nE 's/^[a-z_]+ .*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' \
 		<(sed 's/\x1b\[[0-9;]*m//g' "$log") | awk '{ p += $1; f += $2 + $3 } END { print p + 0, f + 0 }')
 	tally "$name" "$1" "$2" "$rc"
 }
@@ -72,8 +72,8 @@ fi
 step check-layers "$MAKE" check-layers
 
 heading "build"
-unit=$(ls tests/unit/test_*.c | sed "s|^tests/unit/\(.*\)\.c$|$BUILD/unit/\1|")
-bpf=$(ls tests/bpf/test_*.c 2>/dev/null | sed "s|^tests/bpf/\(.*\)\.c$|$BUILD/bpf-tests/\1|")
+unit=$(ls -d tests/unit/*/ | sed "s|^tests/unit/\(.*\)/$|$BUILD/unit/\1|")
+bpf=$BUILD/bpf-tests/bpf
 step "make" "$MAKE" -j"$(nproc)" all || {
 	echo "$passed passed, $failed failed"
 	exit 1
