@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The live tests: the whole binary against real programs, on this host's kernel. As root.
 # usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
+# Those with a line `# beside others` run several at a time, all others alone and before them.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more when all others are done, and
 # this second run counts. What failed at first is told again at the end, as `unsteady - ...`.
@@ -10,6 +11,7 @@ cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
 export BUILD LC_ALL=C
 mkdir -p "$BUILD/live"
+LANES=${LIVE_LANES:-3}
 passed=0 failed=0 skipped=0
 
 # The page test speaks of `ok` and `FAILED`; its page is that of the capture of the web service.
@@ -27,15 +29,15 @@ run_page() {
 	return $rc
 }
 
-# run_one NAME: what it says goes to its log and to the output
+# run_one NAME: what it says goes to its log
 run_one() {
 	local name=$1 log=$BUILD/live/$1.log start=$SECONDS rc
 
-	echo "# $name"
+	echo "# $name" >"$log"
 	if [ "$name" = page ]; then
-		run_page >"$log" 2>&1
+		run_page >>"$log" 2>&1
 	else
-		timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$name.sh" >"$log" 2>&1
+		timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$name.sh" >>"$log" 2>&1
 	fi
 	rc=$?
 	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-300} s" >>"$log"
@@ -44,20 +46,39 @@ run_one() {
 		sed -i -E 's/^skip - (.*)$/FAIL - skipped, which CI does not allow: \1/' "$log"
 	fi
 	grep -qaE '^(ok|FAIL|skip) - ' "$log" || echo "FAIL - $name: checked nothing" >>"$log"
-	cat "$log"
-	echo "# $name: $((SECONDS - start)) s"
+	echo "# $name: $((SECONDS - start)) s" >>"$log"
 }
 
 # failed NAME: its last run has a failure
 failed() { grep -qa '^FAIL - ' "$BUILD/live/$1.log"; }
 
+# run_beside_others NAME...: the output of each as it ends
+run_beside_others() {
+	local name
+
+	for name in "$@"; do
+		while [ "$(jobs -rp | wc -l)" -ge "$LANES" ]; do wait -n; done
+		{ run_one "$name" && cat "$BUILD/live/$name.log"; } &
+	done
+	wait
+}
+
 if [ $# -eq 0 ]; then
-	# Those that leave a capture for others come first.
-	set -- aspnet $(cd tests/live && ls test_*.sh | sed 's/^test_//; s/\.sh$//' | grep -vx aspnet)
+	# Those that leave a capture for others come first; then the longest.
+	set -- aspnet watch deploy perfmap $(cd tests/live && ls test_*.sh |
+		sed -E 's/^test_//; s/\.sh$//' | grep -vxE 'aspnet|watch|deploy|perfmap')
 fi
+alone=() beside=()
+for name in "$@"; do
+	if grep -qs '^# beside others$' "tests/live/test_$name.sh"; then beside+=("$name"); else alone+=("$name"); fi
+done
+for name in "${alone[@]}"; do
+	run_one "$name"
+	cat "$BUILD/live/$name.log"
+done
+run_beside_others "${beside[@]}"
 again=()
 for name in "$@"; do
-	run_one "$name"
 	failed "$name" && again+=("$name")
 done
 unsteady=
@@ -65,6 +86,7 @@ for name in "${again[@]}"; do
 	unsteady+=$(sed -n "s/^FAIL - /unsteady - $name: /p" "$BUILD/live/$name.log")$'\n'
 	echo "# once more:"
 	run_one "$name"
+	cat "$BUILD/live/$name.log"
 done
 [ -z "$unsteady" ] || printf '\nfailed when it first ran:\n%s' "$unsteady"
 for name in "$@"; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The disk fills up while a recording runs: an error at that slice, all before it can be read.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 

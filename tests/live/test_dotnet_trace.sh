@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # hotrun beside dotnet-trace on one process, both over its diagnostics socket: each gets what it asked
 # for, and hotrun switches off what it switched on.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool wrk wrk

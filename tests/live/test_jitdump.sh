@@ -3,6 +3,7 @@
 # Names of precompiled framework methods against the runtime's own words for them.
 # usage: test_jitdump.sh [PROGRAM PORT]...   other ASP.NET programs than our own, e.g. of older
 # runtimes or single-file: each is started with its port and asked for / once
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Web

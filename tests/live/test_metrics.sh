@@ -11,8 +11,6 @@ need_tool curl curl
 host=$BUILD/bench/metrics_host
 [ -x "$host" ] || skip "needs $host (make $host)"
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
 # lint NAME FILE: promtool finds nothing to say
 lint() { is "$1" "$(promtool check metrics <"$2" 2>&1)" ""; }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Native programs: static functions, C++ names, a stripped file, a file that was deleted.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Names looked up again: from a runtime that writes its map only now, from saved files when all is
 # gone, by another user; and what is refused.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Deep

@@ -8,8 +8,6 @@ need_tool capsh libcap2-bin
 need_dotnet Web
 need_tool wrk wrk
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
 # A server that reads and never answers, and five clients that wait for it: since before hotrun starts.
 cat >"$T/hang.py" <<'P'
 import socket, sys, threading, time

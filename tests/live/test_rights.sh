@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What hotrun and its children may still do while they record: the table of user/kernel/rights.h, as
 # /proc/PID/status has it; and that a capture gets to whoever it is for all the same.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl
@@ -74,7 +75,6 @@ is "a command that is recorded has all that its caller has" "$(sets "$T/cmd")" "
 is "and may gain more" "$(awk '/^NoNewPrivs/ { print $2 }' "$T/cmd")" 0
 
 # --- the resident recorder -----------------------------------------------------------------------------
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 http=$(free_port)
 printf '#!/bin/sh\ncp /proc/self/status %s/signal.new && mv %s/signal.new %s/signal\necho x 0\n' "$T" "$T" "$T" >"$T/signal.sh"
 chmod 755 "$T/signal.sh"

@@ -7,8 +7,6 @@ need_root
 need_tool curl curl
 need_tool python3 python3
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
 # page: takes it into $T/page
 page() { curl -s -m 20 "http://127.0.0.1:$http/metrics" >"$T/page"; }
 

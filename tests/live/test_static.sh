@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The static build: one file that works where there is nothing else, not even /etc or a locale.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 check "make static" make -s BUILD="$BUILD" static

@@ -122,6 +122,9 @@ stop() {
 # dotnet_start DLL ARGUMENT...: with a perf map
 dotnet_start() { DOTNET_PerfMapEnabled=3 start dotnet "$@"; }
 
+# free_port: a port of this host that nobody listens at
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
 sql() { sqlite3 -batch -noheader -separator ' ' "file:$1?mode=ro" "$2"; }
 
 facts() { python3 tests/support/facts.py "$@"; }
