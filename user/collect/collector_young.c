@@ -27,6 +27,8 @@
 #define LOOK_LONGEST_NS 1000000000ull
 /* As the drain's: records of one instant reach the rings of two CPUs at different moments. */
 #define LAG_NS 100000ull
+/* Between two looks at what workers have read, while they read. */
+#define NAMES_POLL_NS 20000000ull
 
 uint64_t collector_cpu_ns(void)
 {
@@ -167,7 +169,8 @@ void collector_pause(struct collector *c, uint64_t ns)
 	uint64_t now_ns = host_now_ns(), end_ns = now_ns + ns;
 
 	while (now_ns < end_ns) {
-		uint64_t look_ns = next_look_ns(c, end_ns);
+		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
+		uint64_t look_ns = next_look_ns(c, poll_ns < end_ns ? poll_ns : end_ns);
 		bool came = session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0);
 
 		now_ns = host_now_ns();

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process_state.h"
 #include "isolate/ledger.h"
 #include "isolate/message.h"
 #include "isolate/sandbox.h"
@@ -418,31 +419,14 @@ static void take_messages(struct workers *w, struct worker *worker)
 	}
 }
 
-/* Whether the worker wants the CPU, as on a host full of spinners, rather than an answer of a
- * file. */
-static bool is_runnable(const struct worker *worker)
-{
-	char path[48], stat[256], *end;
-	_cleanup_close_ int fd = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", worker->pid);
-	fd = worker->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
-	if (n <= 0)
-		return false;
-	stat[n] = '\0';
-	end = strrchr(stat, ')');
-	return end && !strncmp(end, ") R", 3);
-}
-
 /* A job whose time is over: one that waits for the CPU gets more of it, one that was never begun is
  * no fault of its file; for a file that hangs its party pays as for work. */
 static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
 {
 	if (!worker->told) {
 		fail(w, worker, -EAGAIN);
-	} else if (past_ns > STARVED_TIMES * w->limits.wall_ns || !is_runnable(worker)) {
+	} else if (past_ns > STARVED_TIMES * w->limits.wall_ns ||
+		   !process_is_runnable(worker->pid)) {
 		if (worker->job->party != WORKERS_TRUSTED)
 			ledger_charge(w->ledger, worker->job->party, past_ns, now_ns());
 		fail(w, worker, -ETIMEDOUT);
@@ -556,7 +540,15 @@ static void start_jobs(struct workers *w)
 	}
 }
 
-void workers_poll(struct workers *w)
+static bool is_busy(const struct workers *w)
+{
+	for (unsigned i = 0; i <= w->limits.count; i++)
+		if (w->workers[i].job)
+			return true;
+	return false;
+}
+
+bool workers_poll(struct workers *w)
 {
 	reap_stuck(w);
 	for (unsigned i = 0; i <= w->limits.count; i++) {
@@ -564,6 +556,7 @@ void workers_poll(struct workers *w)
 		check_limits(w, &w->workers[i]);
 	}
 	start_jobs(w);
+	return w->queue || is_busy(w);
 }
 
 /* Until something came, at the most some milliseconds: limits are to be looked at, too. */
@@ -590,14 +583,6 @@ bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns)
 		past_ns = now_ns() - start_ns;
 	}
 	return job->state == JOB_ENDED;
-}
-
-static bool is_busy(const struct workers *w)
-{
-	for (unsigned i = 0; i <= w->limits.count; i++)
-		if (w->workers[i].job)
-			return true;
-	return false;
 }
 
 bool workers_wait_any(struct workers *w, uint64_t ns)

@@ -72,8 +72,9 @@ void workers_job_free(struct workers *w, struct workers_job *job);
  * debt. */
 void workers_submit(struct workers *w, struct workers_job *job, bool urgent);
 
-/* Takes answers, kills what is over its limits, starts what may start. */
-void workers_poll(struct workers *w);
+/* Takes answers, kills what is over its limits, starts what may start. Returns whether any job runs
+ * or waits for its turn still. */
+bool workers_poll(struct workers *w);
 
 /* The same until the job has ended, for ns at the most. Returns whether it has. */
 bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns);

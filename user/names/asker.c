@@ -123,19 +123,26 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
 
 /* --- who may be asked -------------------------------------------------------------------------- */
 
-static bool is_hung(const struct asker *a, uint32_t process)
+static struct asker_hung *hung_of(const struct asker *a, uint32_t process)
 {
 	for (size_t i = 0; i < a->hung_cnt; i++)
-		if (a->hung[i] == process)
-			return true;
-	return false;
+		if (a->hung[i].process == process)
+			return &a->hung[i];
+	return NULL;
 }
 
 static void note_hung(struct asker *a, uint32_t process)
 {
-	/* Without memory it is asked again, and bounded then. */
-	if (!is_hung(a, process) && !GROW(a->hung, a->hung_cnt, a->hung_cap))
-		a->hung[a->hung_cnt++] = process;
+	struct asker_hung *hung = hung_of(a, process);
+
+	if (!hung) {
+		/* Without memory it is asked again, and bounded then. */
+		if (GROW(a->hung, a->hung_cnt, a->hung_cap))
+			return;
+		hung = &a->hung[a->hung_cnt++];
+		*hung = (struct asker_hung){.process = process};
+	}
+	hung->again_ns = asker_now_ns() + (ASKER_HUNG_NS << 2 * hung->times++);
 }
 
 static struct asker_spent *spent_of(const struct asker *a, uint32_t process)
@@ -154,9 +161,14 @@ bool asker_is_spent(const struct asker *a)
 static enum model_reason may_ask(struct asker *a, uint32_t process)
 {
 	const struct asker_spent *spent = spent_of(a, process);
+	const struct asker_hung *hung = hung_of(a, process);
 
-	if (is_hung(a, process))
+	if (hung && hung->times >= ASKER_HUNG_MOST)
 		return REASON_FILE_TIMEOUT;
+	if (hung && asker_now_ns() < hung->again_ns) {
+		a->deferred++;
+		return REASON_FILE_TIMEOUT;
+	}
 	if (!asker_is_spent(a) && (!spent || spent->ns < a->process_ns))
 		return REASON_NAMED;
 	a->deferred++;
@@ -195,7 +207,7 @@ void asker_slice(struct asker *a)
 void asker_forget(struct asker *a, uint32_t process)
 {
 	for (size_t i = 0; i < a->hung_cnt; i++) {
-		if (a->hung[i] == process) {
+		if (a->hung[i].process == process) {
 			a->hung[i] = a->hung[--a->hung_cnt];
 			return;
 		}
@@ -369,6 +381,11 @@ uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
 	if (a->parties[process] == NOBODY_YET)
 		a->parties[process] = find_party(a, &m->processes[process]);
 	return a->parties[process];
+}
+
+bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process)
+{
+	return workers_in_debt(a->workers, asker_party(a, m, process));
 }
 
 /* --- workers ----------------------------------------------------------------------------------- */

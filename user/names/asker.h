@@ -4,7 +4,7 @@
 /*
  * Asks processes for things: the loader (jobs in a thread), the fetcher (files, by a process) and
  * the workers (what is in those files), together with the memory of who did not answer and a budget
- * of waiting. A process that let one request hang is not asked again; what the budget does not
+ * of waiting. A process that let requests hang is asked no more; what the budget does not
  * allow is asked later. One thread.
  */
 #include <signal.h>
@@ -41,6 +41,17 @@ struct asker_target {
 	bool exited; /* do not look at /proc: the id may be somebody else's by now */
 };
 
+/*
+ * A process that let a request hang is asked again after ASKER_HUNG_NS, then after four times that,
+ * and then no more: on a full host its locks or its files may have been late once.
+ */
+#define ASKER_HUNG_NS	2000000000ull
+#define ASKER_HUNG_MOST 3u
+struct asker_hung {
+	uint32_t process, times;
+	uint64_t again_ns;
+};
+
 /* What a process let us wait in this slice. */
 struct asker_spent {
 	uint32_t process;
@@ -71,7 +82,7 @@ struct asker {
 	/* Borrowed; NULL = none. What a process does not give is taken from there. */
 	struct symbol_dirs *symbols;
 	char proc_path[256];
-	uint32_t *hung; /* rows of processes */
+	struct asker_hung *hung;
 	size_t hung_cnt, hung_cap;
 	struct asker_spent *spent;
 	size_t spent_cnt, spent_cap;
@@ -132,6 +143,8 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
  * name its own cgroups as it likes, so that one counts as the user's.
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
+/* Whether that one has used up its allowance. */
+bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
 
 /* The account of a process row, to be added to; NULL without memory. */
 struct asker_cost *asker_cost(struct asker *a, uint32_t process);

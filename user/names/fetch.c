@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
 #include "isolate/message.h"
 
 /* A server says its pid first; on a host full of spinners it may take long to come to it. */
@@ -139,7 +140,7 @@ static bool wait_reply(const struct fetch *f)
 
 		if (message_wait(f->server_fd, (int)(f->deadline_ns / 1000000u)))
 			return true;
-		if (cpu_ns(f->server) == before)
+		if (cpu_ns(f->server) == before && !process_is_runnable(f->server))
 			return false;
 	}
 	return false;

@@ -22,7 +22,8 @@
 #define FETCH_MAX_HUNG	   16
 #define FETCH_MAX_HUNG_KEY 4
 
-/* A server that uses the CPU at its deadline is slow, not hung: it gets so many deadlines. */
+/* A server that used the CPU or waits for it at its deadline is slow, not hung: it gets so many
+ * deadlines. */
 #define FETCH_MAX_DEADLINES 5
 
 /* Larger maps are not copied. */

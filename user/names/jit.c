@@ -592,6 +592,11 @@ enum serving {
 	SERVE_SETTLE, /* nobody waits any more */
 };
 
+static uint64_t patience_ns(const struct jit *j, const struct model *m, uint32_t process)
+{
+	return asker_in_debt(j->asker, m, process) ? JIT_IN_DEBT_NS : JIT_PATIENCE_NS;
+}
+
 /* Names what can be named by now; the others wait on, unless their patience is over. */
 static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 {
@@ -614,7 +619,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		is_coming = j->asker->deferred != deferred;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
-		    now_ns - w.since_ns >= JIT_PATIENCE_NS || !add_waiting(j, &w))
+		    now_ns - w.since_ns >= patience_ns(j, m, w.process) || !add_waiting(j, &w))
 			add_reason(m, map, w.address, w.anonymous, is_coming);
 	}
 }
@@ -739,6 +744,14 @@ void jit_serve(struct jit *j, struct model *m)
 size_t jit_waiting(const struct jit *j)
 {
 	return j->waiting_cnt;
+}
+
+bool jit_is_worth_waiting(const struct jit *j, const struct model *m)
+{
+	for (size_t i = 0; i < j->waiting_cnt; i++)
+		if (!asker_in_debt(j->asker, m, j->waiting[i].process))
+			return true;
+	return false;
 }
 
 void jit_settle(struct jit *j, struct model *m)

@@ -43,8 +43,10 @@
 
 /* Looks at the map that a frame waits through. The runtime writes the line before the code runs. */
 #define JIT_PATIENCE 3
-/* And at the most, also where the map is large, or its party has used up its share. */
-#define JIT_PATIENCE_NS 5000000000ull
+/* And at the most, also where the map is large or the host full; less where its party has used up its
+ * allowance. */
+#define JIT_PATIENCE_NS 20000000000ull
+#define JIT_IN_DEBT_NS	5000000000ull
 
 struct jit;
 struct name_cache;
@@ -95,6 +97,8 @@ void jit_serve(struct jit *j, struct model *m);
 
 /* Frames that wait. */
 size_t jit_waiting(const struct jit *j);
+/* Whether any of them is of a party that has not used up its allowance. */
+bool jit_is_worth_waiting(const struct jit *j, const struct model *m);
 
 /* Gives all frames that still wait their reason. */
 void jit_settle(struct jit *j, struct model *m);

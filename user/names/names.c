@@ -30,8 +30,10 @@
 #define WORKER_BYTES_LEAST (48ull << 20)
 #define WORKER_BYTES_MOST  (64ull << 20)
 
-/* At the end of a recording: for files that are being read still. */
-#define SETTLE_NS 1000000000ull
+/* At the end of a recording, for files that are being read still: a moment for everybody's, and
+ * longer for those of parties that have not used up their allowance, as on a full host. */
+#define SETTLE_NS      1000000000ull
+#define SETTLE_MOST_NS 15000000000ull
 
 /* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
  * growing intervals, since a reading costs 70 ms. */
@@ -82,9 +84,11 @@ struct again {
 };
 
 /* Of these; what does not fit is looked at again with its next sample, and so is what has waited so
- * long: until then it has the reason for a name. */
+ * long: until then it has the reason for a name. On a full host the files of a service take longer
+ * than its samples; who is in debt waits for its own fault. */
 #define AGAIN_MAX	  65536u
-#define AGAIN_PATIENCE_NS 3000000000ull
+#define AGAIN_PATIENCE_NS 20000000000ull
+#define AGAIN_IN_DEBT_NS  3000000000ull
 
 /* A function of a file, and its symbol. */
 struct known {
@@ -686,7 +690,10 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	n->again_cnt = n->again_cap = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		n->since_ns = again[i].since_ns;
-		n->settling = settle || now_ns - n->since_ns >= AGAIN_PATIENCE_NS;
+		n->settling = settle ||
+			      now_ns - n->since_ns >= (asker_in_debt(&n->asker, m, again[i].process)
+							       ? AGAIN_IN_DEBT_NS
+							       : AGAIN_PATIENCE_NS);
 		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
 	}
 	n->since_ns = 0;
@@ -718,6 +725,11 @@ size_t names_waiting(const struct names *n)
 void names_await(struct names *n, uint64_t ns)
 {
 	workers_wait_any(n->asker.workers, ns);
+}
+
+bool names_poll(struct names *n)
+{
+	return workers_poll(n->asker.workers);
 }
 
 /* Frames that wait, by what maps, files and names are there by now. */
@@ -770,16 +782,26 @@ uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t
 	return map_ns > mapped_ns ? map_ns : mapped_ns;
 }
 
+/* Whether anybody waits who has allowance left. */
+static bool is_worth_waiting(struct names *n, const struct model *m)
+{
+	for (size_t i = 0; i < n->again_cnt; i++)
+		if (!asker_in_debt(&n->asker, m, n->again[i].process))
+			return true;
+	return jit_is_worth_waiting(n->jit, m);
+}
+
 void names_settle(struct names *n, struct model *m)
 {
-	uint64_t end_ns = asker_now_ns() + SETTLE_NS;
+	uint64_t start_ns = asker_now_ns(), ns = 0;
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
-	while (names_waiting(n) && asker_now_ns() < end_ns &&
+	while (names_waiting(n) && ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
 	       workers_wait_any(n->asker.workers, SETTLE_NS)) {
 		asker_slice(&n->asker);
 		look_again(n, m, 0);
+		ns = asker_now_ns() - start_ns;
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);

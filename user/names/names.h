@@ -110,6 +110,10 @@ size_t names_waiting(const struct names *n);
  * For who has nothing else to do: the end of a recording, a finished capture. */
 void names_await(struct names *n, uint64_t ns);
 
+/* Lets the reading of files go on that was begun: to be called some times a second while it returns
+ * true. Nothing waits, and nothing is named by it. */
+bool names_poll(struct names *n);
+
 /*
  * Reads what was appended to the perf maps of the processes whose JIT code was sampled. written_ns:
  * monotonic time of the previous call, i.e. the earliest moment at which new lines can have been

@@ -192,6 +192,38 @@ Test(asker, a_process_that_hangs_is_not_asked_again)
 	asker_clear(&a);
 }
 
+/* On a full host it may have been late for no fault of its own. */
+Test(asker, a_process_that_hung_is_asked_again_later_but_not_for_ever)
+{
+	static atomic_int released; /* touched by a thread that outlives this function's frame */
+	static sem_t gate;
+	struct loader_job *left;
+	uint64_t deferred;
+	struct asker a;
+	struct job *job;
+
+	sem_init(&gate, 0, 0);
+	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
+	for (unsigned i = 0; i < ASKER_HUNG_MOST; i++) {
+		job = job_new(&gate, &released);
+		cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+		cr_assert_null(left, "it was asked");
+		asker_slice(&a);
+		job = job_new(NULL, &released);
+		deferred = a.deferred;
+		cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+		cr_assert_eq(left, &job->base, "it was not");
+		cr_assert_eq(a.deferred - deferred, i + 1 < ASKER_HUNG_MOST, "and will be");
+		job_release(&job->base);
+		a.hung[0].again_ns = 0; /* time has passed */
+	}
+	cr_assert_eq(asker_timeouts(&a), ASKER_HUNG_MOST);
+	for (unsigned i = 0; i < ASKER_HUNG_MOST; i++)
+		sem_post(&gate);
+	wait_for(&released, 2 * ASKER_HUNG_MOST);
+	asker_clear(&a);
+}
+
 static void job_dawdle(struct loader_job *base)
 {
 	struct timespec ts = {.tv_nsec = 90000000};
