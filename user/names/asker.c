@@ -31,6 +31,9 @@
 	(NAMES_CAPABILITIES | PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | \
 	 PRIVILEGE(CAP_FOWNER))
 
+/* Even: the keys of all others are odd, but for root's. */
+#define NOBODY_YET 2u
+
 /* Only what took longer than that is booked against a process. */
 #define TELLING_NS 1000000u
 
@@ -194,6 +197,9 @@ void asker_slice(struct asker *a)
 
 void asker_forget(struct asker *a, uint32_t process)
 {
+	/* What runs now may be in a container, or a user's. */
+	if (process < a->parties_cnt)
+		a->parties[process] = NOBODY_YET;
 	for (size_t i = 0; i < a->hung_cnt; i++) {
 		if (a->hung[i] == process) {
 			a->hung[i] = a->hung[--a->hung_cnt];
@@ -329,13 +335,18 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 
 /* --- who pays ---------------------------------------------------------------------------------- */
 
-/* Even: the keys of all others are odd, but for root's. */
-#define NOBODY_YET 2u
-
-/* The real user of a process; that of its directory may be root's for a process that hides. */
-static uint32_t uid_of(const struct asker *a, uint32_t tgid)
+/* A process of a user's session can name its own cgroups as it likes. */
+static bool is_session(const struct model_process *p)
 {
-	_cleanup_close_ int fd = guard_process(a->proc_path, tgid);
+	return p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
+}
+
+/* The real user of a process, UINT32_MAX where it is gone; that of its directory may be root's for
+ * a process that hides. */
+static uint32_t uid_of(const struct asker *a, const struct model *m, uint32_t process)
+{
+	struct asker_target target = asker_target(a, m, process);
+	_cleanup_close_ int fd = asker_open(&target);
 	char status[4096];
 	const char *line;
 
@@ -346,16 +357,39 @@ static uint32_t uid_of(const struct asker *a, uint32_t tgid)
 	return line ? (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : UINT32_MAX;
 }
 
-static uint64_t find_party(const struct asker *a, const struct model_process *p)
+/* The container of a process, by facts or, where there are none, by others of its cgroup. */
+static const char *container_of(const struct model *m, uint32_t process)
 {
-	const char *container = p->container_id;
-	bool is_session = p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
-	uint32_t uid = uid_of(a, p->tgid);
+	const struct model_process *p = &m->processes[process];
 
-	if (container && *container && !is_session)
+	if ((p->flags & PROCESS_FACTS) || !p->cgroup_id)
+		return p->container_id;
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		const struct model_process *other = &m->processes[i];
+
+		if (other->cgroup_id == p->cgroup_id && (other->flags & PROCESS_FACTS))
+			return is_session(other) ? NULL : other->container_id;
+	}
+	return NULL;
+}
+
+/* Its cgroup, or itself where not even that is known. */
+static uint64_t party_of_unknown(const struct model_process *p)
+{
+	return (p->cgroup_id ? hash_pair(p->cgroup_id, 2) : hash_pair(p->start_ns, p->tgid)) | 1;
+}
+
+static uint64_t find_party(const struct asker *a, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	const char *container = container_of(m, process);
+	uint32_t uid;
+
+	if (container && *container && !is_session(p))
 		return hash_bytes(container, strlen(container)) | 1;
-	if (uid == UINT32_MAX) /* gone: those of its cgroup */
-		return hash_pair(p->cgroup_id, 2) | 1;
+	uid = p->flags & PROCESS_FACTS ? uid_of(a, m, process) : UINT32_MAX;
+	if (uid == UINT32_MAX)
+		return party_of_unknown(p);
 	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
 }
 
@@ -366,8 +400,24 @@ uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
 			return NOBODY_YET;
 		a->parties[a->parties_cnt++] = NOBODY_YET;
 	}
-	if (a->parties[process] == NOBODY_YET)
-		a->parties[process] = find_party(a, &m->processes[process]);
+	if (a->parties[process] != NOBODY_YET)
+		return a->parties[process];
+	/* Not for ever while its facts may come still. */
+	if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)))
+		return find_party(a, m, process);
+	a->parties[process] = find_party(a, m, process);
+	return a->parties[process];
+}
+
+uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process)
+{
+	uint64_t party = asker_party(a, m, process);
+
+	/* One that is gone stays what it was. */
+	if (party != WORKERS_TRUSTED || !uid_of(a, m, process) ||
+	    uid_of(a, m, process) == UINT32_MAX)
+		return party;
+	a->parties[process] = find_party(a, m, process);
 	return a->parties[process];
 }
 

@@ -127,11 +127,15 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks);
 
 /*
- * Who pays for work that a process causes: its container, or its user; WORKERS_TRUSTED for root
- * outside of containers, who needs no files to burden a host. A process of a user's session can
- * name its own cgroups as it likes, so that one counts as the user's.
+ * Who pays for work that a process causes, and for whom its files' tables are: its container, or
+ * its user; WORKERS_TRUSTED for root outside of containers, who needs no files to burden a host. A
+ * process of a user's session can name its own cgroups as it likes, so that one counts as the
+ * user's. One of whom no facts are known is not trusted: its cgroup stands for it, or the container
+ * of others in that.
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
+/* The same, looked up again for who was trusted so far: root may have become somebody else. */
+uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process);
 
 /* The account of a process row, to be added to; NULL without memory. */
 struct asker_cost *asker_cost(struct asker *a, uint32_t process);

@@ -86,9 +86,14 @@ struct again {
 #define AGAIN_MAX	  65536u
 #define AGAIN_PATIENCE_NS 3000000000ull
 
-/* A function of a file, and its symbol. */
+/*
+ * A function of a file, and its symbol. Neither the module tells files apart (all single-file
+ * programs have the build id of their host) nor do equal tables (what they are called differs).
+ */
 struct known {
 	uint64_t start; /* in the file */
+	uint64_t content;
+	uint64_t party;
 	uint32_t module;
 	uint32_t process; /* of native code: whether it is the application differs */
 	uint32_t symbol;
@@ -271,12 +276,27 @@ static bool known_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct known *a = &((const struct names *)owner)->known[row], *b = key;
 
-	return a->start == b->start && a->module == b->module && a->process == b->process;
+	return a->start == b->start && a->content == b->content && a->party == b->party &&
+	       a->module == b->module && a->process == b->process;
 }
 
 static uint64_t hash_known(const struct known *k)
 {
-	return hash_pair(k->start, (uint64_t)k->module << 32 | k->process);
+	return hash_pair(hash_pair(k->start, k->content),
+			 hash_pair(k->party, (uint64_t)k->module << 32 | k->process));
+}
+
+/* Of what was looked up last. */
+static struct known key_of(struct names *n, const struct model *m, const struct symbol_site *site,
+			   uint32_t module, uint64_t start)
+{
+	return (struct known){
+		.start = start,
+		.content = files_content(n->files),
+		.party = asker_party(&n->asker, m, site->process),
+		.module = module,
+		.process = MODEL_NONE,
+	};
 }
 
 /* MODEL_NONE: not known. */
@@ -300,16 +320,17 @@ static uint32_t keep_known(struct names *n, struct known *key, uint32_t symbol)
 static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct symbol_site *site,
 			      const struct model_mapping *mapping, const struct elf_table *table)
 {
-	struct known key = {.module = mapping->module, .process = site->process};
 	struct name_parts parts;
 	struct elf_place place;
 	enum model_reason reason;
+	struct known key;
 	uint32_t symbol;
 
 	if (!table || !elf_find(table, site->offset, &place) || !place.name ||
 	    !symbol_is_mangled(place.name))
 		return symbol_native(m, site, table, site->reason, NULL);
-	key.start = site->offset - (place.vaddr - place.function);
+	key = key_of(n, m, site, mapping->module, site->offset - (place.vaddr - place.function));
+	key.process = site->process;
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
@@ -343,9 +364,9 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 				const struct model_mapping *mapping,
 				const struct image_table *image, uint64_t start)
 {
-	struct known key = {.module = mapping->module, .process = MODEL_NONE};
 	struct name_parts parts;
 	struct image_place place;
+	struct known key;
 	uint32_t symbol;
 
 	if (!image)
@@ -354,7 +375,7 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 		return symbol_thunks(m);
 	if (site->reason)
 		return symbol_image(m, site, &place, NULL);
-	key.start = start + place.start;
+	key = key_of(n, m, site, mapping->module, start + place.start);
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
@@ -400,7 +421,7 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
 	site->reason = why_pending(n, m, site->process, site->reason);
 	if (site->reason == REASON_NO_SYMBOL)
-		return symbol_in_elf(n, m, site, mapping, table);
+		return symbol_in_elf(n, m, site, mapping, NULL);
 	if (bundled.path) {
 		site->path = bundled.path;
 		site->offset -= bundled.start;
