@@ -819,8 +819,8 @@ struct names_cost names_cost(const struct names *n)
 	return (struct names_cost){
 		.worker_cpu_ns = counters.cpu_ns,
 		.memory_bytes = counters.memory_bytes,
-		.table_bytes =
-			files_bytes(n->files) + jit_bytes(n->jit) + name_cache_bytes(n->cache),
+		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit) +
+			       name_cache_bytes(n->cache) + counters.result_bytes,
 		.killed = counters.killed,
 		.died = counters.died,
 		.without = counters.without,

@@ -31,7 +31,8 @@ struct shelf {
 	size_t live;
 	uint32_t *free_rows;
 	size_t free_cnt, free_cap;
-	struct hash_index index; /* each row by all that it is looked for by; stale ones among them */
+	struct hash_index
+		index; /* each row by all that it is looked for by; stale ones among them */
 	size_t bytes, bytes_max;
 	uint64_t uses, contents;
 };
@@ -135,7 +136,8 @@ enum by { BY_IDENTITY, BY_MODULE, BY_BUILD_ID, BY_CONTENT };
 static uint64_t hash_identity(const struct shelf_label *label)
 {
 	const struct elf_identity *id = &label->identity;
-	uint64_t hash = hash_pair(hash_pair(id->dev, id->inode), hash_pair(id->ctime_ns, label->kind));
+	uint64_t hash =
+		hash_pair(hash_pair(id->dev, id->inode), hash_pair(id->ctime_ns, label->kind));
 
 	return hash_pair(hash ^ label->inside, hash_pair(label->party, BY_IDENTITY));
 }
@@ -162,8 +164,7 @@ static const struct row *its_row(const void *owner, uint32_t i, const struct she
 {
 	const struct row *row = &((const struct shelf *)owner)->rows[i];
 
-	return row->content && row->label.party == label->party &&
-			       row->label.kind == label->kind &&
+	return row->content && row->label.party == label->party && row->label.kind == label->kind &&
 			       row->label.inside == label->inside
 		       ? row
 		       : NULL;
@@ -253,8 +254,8 @@ static void index_row(struct shelf *s, uint32_t i)
 	hash_add(&s->index, hash_module(&row->label), i);
 	hash_add(&s->index, hash_content(row->content), i);
 	if (row->label.kind == FILE_ELF && id->build_id_len)
-		hash_add(&s->index,
-			 hash_build_id(row->label.party, id->build_id, id->build_id_len), i);
+		hash_add(&s->index, hash_build_id(row->label.party, id->build_id, id->build_id_len),
+			 i);
 }
 
 #define ENTRIES_A_ROW 4u
@@ -330,9 +331,8 @@ static struct content *content_of(struct shelf *s, struct shelf_table *table)
 	c->id = ++s->contents;
 	c->may_be_shared = is_its_blobs(&c->table);
 	c->digest = c->may_be_shared ? blob_digest(blob_of(&c->table)) : c->id;
-	row = c->may_be_shared
-		      ? hash_find(&s->index, hash_content(c), content_equal, s, c)
-		      : HASH_NONE;
+	row = c->may_be_shared ? hash_find(&s->index, hash_content(c), content_equal, s, c)
+			       : HASH_NONE;
 	if (row == HASH_NONE)
 		return c;
 	release(c);
@@ -436,8 +436,8 @@ static bool make_room(struct shelf *s, size_t bytes)
 		struct row *row;
 
 		for (size_t i = 0; i < cnt; i++)
-			if (!most || (by_rows ? all[i].rows > most->rows
-					      : all[i].bytes > most->bytes))
+			if (!most ||
+			    (by_rows ? all[i].rows > most->rows : all[i].bytes > most->bytes))
 				most = &all[i];
 		row = most ? oldest_of(s, most->party) : NULL;
 		if (!row)
@@ -497,9 +497,8 @@ bool shelf_add_part(struct shelf *s, struct shelf_ref ref, int fd, size_t bytes)
 	struct row *row = row_of(s, ref);
 
 	/* Making room may drop the image itself. */
-	if (!row || !row->content->table.image || row->content->rows > 1 ||
-	    !make_room(s, bytes) || !row_of(s, ref) ||
-	    image_table_add(row->content->table.image, take_fd(&part_fd), bytes))
+	if (!row || !row->content->table.image || row->content->rows > 1 || !make_room(s, bytes) ||
+	    !row_of(s, ref) || image_table_add(row->content->table.image, take_fd(&part_fd), bytes))
 		return false;
 	row->content->may_be_shared = false;
 	row->content->bytes += bytes;

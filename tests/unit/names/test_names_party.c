@@ -11,11 +11,11 @@
 
 #define GLOBAL_FUNC ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
 #define BUILD_ID    0xab
-#define DEBUG_PATH                                           \
-	"root/usr/lib/debug/.build-id/ab/"                   \
+#define DEBUG_PATH                               \
+	"root/usr/lib/debug/.build-id/ab/"       \
 	"ababababababababababababababababababab" \
 	".debug"
-#define MAPS "7f0000001000-7f0000002000 r-xp 00001000 08:01 0 /lib/libc.so\n"
+#define MAPS  "7f0000001000-7f0000002000 r-xp 00001000 08:01 0 /lib/libc.so\n"
 #define PLACE 0x7f0000001010ull
 
 static const struct fake_symbol honest = {"malloc", 0x1000, 0x100, GLOBAL_FUNC};
