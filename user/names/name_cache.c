@@ -244,6 +244,8 @@ static bool make_room(struct name_cache *c, size_t bytes)
 		return false;
 	while (cap - c->texts_len < bytes)
 		cap *= 2;
+	if (cap > BYTES_MOST)
+		cap = BYTES_MOST;
 	p = cap == c->texts_cap ? c->texts : realloc(c->texts, cap);
 	if (!p)
 		return false;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "names/asker.h"
 #include "names_host.h"
 
@@ -169,6 +170,35 @@ Test(names_party, equal_tables_of_many_parties_are_kept_once)
 	all = names_cost(h.n).table_bytes;
 	cr_expect_leq(all, one + 20 * 1024, "%lu, then %lu", one, all);
 	host_end(&h);
+}
+
+Test(names_party, a_party_in_debt_waits_alone_for_its_files)
+{
+	struct nursery *nursery = nursery_new(NAMES_CAPABILITIES);
+	struct workers *workers = names_workers(nursery, 0);
+	struct names_options options = {
+		.nursery = nursery, .workers = workers, .deadline_ns = 10000000000ull};
+	const struct model_symbol *s;
+	struct host h;
+
+	host_make(&h, "", "/app/x");
+	names_free(h.n);
+	options.proc_path = h.proc.path;
+	h.n = names_new(&options);
+	put(&h, "300/root/lib/libc.so", &honest);
+	put(&h, "400/root/lib/libc.so", &honest);
+	workers_charge(workers, hash_pair(1000, 1) | 1, 5000000000ull);
+	map_library(&h, 300, "1000", true);
+	cr_expect_null(name_at(&h, PLACE, 5), "it waits");
+	map_library(&h, 400, "1001", true);
+	cr_expect_str_eq(name_at(&h, PLACE, 5)->name, honest.name);
+	names_settle(h.n, h.m);
+	h.process--;
+	s = name_at(&h, PLACE, 5);
+	cr_expect_eq(s->reason, REASON_BUDGET, "%d", s->reason);
+	host_end(&h);
+	workers_free(workers);
+	nursery_free(nursery);
 }
 
 /* A daemon drops its rights, and maps a file of whom it serves. */
