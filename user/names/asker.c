@@ -43,10 +43,10 @@ static uint64_t budget(uint64_t ns, uint64_t deadline_ns)
 	return deadline_ns > ns ? deadline_ns : ns;
 }
 
-int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
-	       uint64_t deadline_ns)
+int asker_init_with(struct asker *a, struct nursery *nursery, struct workers *workers,
+		    uint64_t worker_bytes, const char *proc_path, uint64_t deadline_ns)
 {
-	struct workers_limits limits = {0};
+	struct workers_limits limits = {.memory_bytes = worker_bytes};
 
 	*a = (struct asker){
 		.slice_ns = budget(ASKER_SLICE_NS, deadline_ns),
@@ -63,25 +63,16 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	if (!a->nursery)
 		return -errno;
 	a->fetch = fetch_new(a->nursery, deadline_ns);
-	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
+	a->own_workers = workers ? NULL : workers_new(a->nursery, parse_do, &limits);
+	a->workers = workers ? workers : a->own_workers;
 	a->loader = loader_new(deadline_ns);
 	return a->fetch && a->workers && a->loader ? 0 : -ENOMEM;
 }
 
-int asker_bound(struct asker *a, uint64_t worker_bytes)
+int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
+	       uint64_t deadline_ns)
 {
-	struct workers_limits limits = {.memory_bytes = worker_bytes};
-
-	workers_free(a->own_workers);
-	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
-	return a->workers ? 0 : -ENOMEM;
-}
-
-void asker_use_workers(struct asker *a, struct workers *workers)
-{
-	workers_free(a->own_workers);
-	a->own_workers = NULL;
-	a->workers = workers;
+	return asker_init_with(a, nursery, NULL, 0, proc_path, deadline_ns);
 }
 
 void asker_clear(struct asker *a)

@@ -90,14 +90,14 @@ struct asker {
 	const volatile sig_atomic_t *stop;
 };
 
-/* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
+/* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. Its jobs are
+ * done by workers of its own. */
 int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	       uint64_t deadline_ns);
-/* Before the first job: has it done by workers that are borrowed until asker_clear(), whose
- * accounts may be older than the asker. */
-void asker_use_workers(struct asker *a, struct workers *workers);
-/* The same by workers of its own, that may use so much memory. */
-int asker_bound(struct asker *a, uint64_t worker_bytes);
+/* The same with workers that are borrowed until asker_clear(), whose accounts may be older than the
+ * asker; NULL: with its own, each of which may use so much memory (0 = as workers.h has it). */
+int asker_init_with(struct asker *a, struct nursery *nursery, struct workers *workers,
+		    uint64_t worker_bytes, const char *proc_path, uint64_t deadline_ns);
 void asker_clear(struct asker *a);
 
 struct asker_target asker_target(const struct asker *a, const struct model *m, uint32_t process);

@@ -67,6 +67,7 @@ struct names {
 	size_t judged_cnt, judged_cap;
 	struct again *again; /* frames whose file was not there yet */
 	size_t again_cnt, again_cap;
+	struct hash_index again_index;
 	bool settling;	     /* what is looked at now waits no longer */
 	uint64_t since_ns;   /* when it was looked at first, 0 = now */
 	struct known *known; /* symbols that were taken apart already */
@@ -74,10 +75,11 @@ struct names {
 	struct hash_index known_index;
 };
 
-/* A frame to be looked at again. */
+/* A frame to be looked at again: once, however often it was sampled meanwhile. */
 struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
+	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
 	uint64_t since_ns; /* of the asker's clock */
 };
 
@@ -125,12 +127,9 @@ struct names *names_new(const struct names_options *options)
 
 	if (!n)
 		return NULL;
-	err = asker_init(&n->asker, options->nursery, options->proc_path,
-			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
-	if (!err && options->workers)
-		asker_use_workers(&n->asker, options->workers);
-	else if (!err)
-		err = asker_bound(&n->asker, worker_bytes(memory_bytes));
+	err = asker_init_with(&n->asker, options->nursery, options->workers,
+			      worker_bytes(memory_bytes), options->proc_path,
+			      options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->node = err ? NULL : node_new(&n->asker, options->node_root);
@@ -160,6 +159,7 @@ void names_free(struct names *n)
 	free(n->origins);
 	free(n->judged);
 	free(n->again);
+	hash_clear(&n->again_index);
 	free(n->known);
 	hash_clear(&n->known_index);
 	free(n);
@@ -532,13 +532,34 @@ static bool is_unpacked(struct names *n, const struct model *m, uint32_t process
 	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
-/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
-static bool keep_again(struct names *n, uint32_t process, uint64_t address, uint64_t time_ns)
+static bool again_equal(const void *owner, uint32_t row, const void *key)
 {
-	if (n->settling || n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap))
+	const struct again *a = &((const struct names *)owner)->again[row], *b = key;
+
+	return a->address == b->address && a->process == b->process && a->mapping == b->mapping;
+}
+
+/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
+static bool keep_again(struct names *n, uint32_t process, uint32_t mapping, uint64_t address,
+		       uint64_t time_ns)
+{
+	struct again again = {
+		.address = address,
+		.time_ns = time_ns,
+		.process = process,
+		.mapping = mapping,
+		.since_ns = n->since_ns ? n->since_ns : asker_now_ns(),
+	};
+	uint64_t hash = hash_pair(address, (uint64_t)process << 32 | mapping);
+
+	if (n->settling)
 		return false;
-	n->again[n->again_cnt++] = (struct again){address, time_ns, process,
-						  n->since_ns ? n->since_ns : asker_now_ns()};
+	if (hash_find(&n->again_index, hash, again_equal, n, &again) != HASH_NONE)
+		return true;
+	if (n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap) ||
+	    hash_add(&n->again_index, hash, (uint32_t)n->again_cnt))
+		return false;
+	n->again[n->again_cnt++] = again;
 	return true;
 }
 
@@ -554,6 +575,10 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	uint32_t row;
 
 	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	/* Whether it is, is not known yet: what is bundled is being read. */
+	if (!origin.fixed && n->asker.deferred != deferred &&
+	    keep_again(n, process, (uint32_t)(map - p->mappings), address, time_ns))
+		return;
 	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
@@ -576,7 +601,7 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		    !m->symbols[location.symbol].reason)
 			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
-		if (origin.deferred && keep_again(n, process, address, time_ns))
+		if (origin.deferred && keep_again(n, process, origin.mapping, address, time_ns))
 			return;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
@@ -705,6 +730,7 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
+	hash_clear(&n->again_index);
 	for (size_t i = 0; i < cnt; i++) {
 		n->since_ns = again[i].since_ns;
 		n->settling = settle || now_ns - n->since_ns >= AGAIN_PATIENCE_NS;
@@ -824,5 +850,6 @@ struct names_cost names_cost(const struct names *n)
 		.killed = counters.killed,
 		.died = counters.died,
 		.without = counters.without,
+		.no_helpers = nursery_is_gone(n->asker.nursery),
 	};
 }

@@ -2,6 +2,7 @@
 /* What becomes of answers of workers that a target's bytes took over. */
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,5 +283,31 @@ Test(names_forged, silence_ends_and_is_counted)
 	cr_expect_eq(names_cost(f.host.n).killed, 1);
 	s = settled(&f.host, JIT + 0x10);
 	cr_expect(!strcmp(s->name, "Shop.Cart.Add") || s->reason == REASON_BUDGET, "%s", s->name);
+	forged_host_end(&f);
+}
+
+/* The nursery was killed, and its helpers with it. */
+Test(names_forged, without_helpers_there_is_a_reason_and_it_is_told)
+{
+	const struct model_symbol *s;
+	struct forged_host f;
+	int nursery = 0;
+	char path[64];
+	FILE *children;
+
+	forged_host_make(&f, HONEST, PARSE_ELF);
+	cr_expect_not(names_cost(f.host.n).no_helpers);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", getpid(), getpid());
+	children = fopen(path, "r");
+	cr_assert(children && fscanf(children, "%d", &nursery) == 1 && nursery > 0);
+	fclose(children);
+	cr_assert_eq(kill(nursery, SIGKILL), 0);
+	for (int i = 0; i < 1000 && !names_cost(f.host.n).no_helpers; i++)
+		usleep(1000);
+	cr_expect(names_cost(f.host.n).no_helpers);
+	s = settled(&f.host, PLACE);
+	cr_assert(s);
+	cr_expect_eq(s->reason, REASON_LIMIT, "%d", s->reason);
+	cr_expect_str_eq(s->name, "libx.so+0x1010");
 	forged_host_end(&f);
 }
