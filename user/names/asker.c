@@ -403,10 +403,10 @@ uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
 uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process)
 {
 	uint64_t party = asker_party(a, m, process);
+	uint32_t uid = party == WORKERS_TRUSTED ? uid_of(a, m, process) : 0;
 
 	/* One that is gone stays what it was. */
-	if (party != WORKERS_TRUSTED || !uid_of(a, m, process) ||
-	    uid_of(a, m, process) == UINT32_MAX)
+	if (!uid || uid == UINT32_MAX)
 		return party;
 	a->parties[process] = find_party(a, m, process);
 	return a->parties[process];

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
+#include "fake_bundle.h"
 #include "isolate/blob.h"
 #include "isolate/workers.h"
 #include "names/parse.h"
@@ -35,6 +36,8 @@ enum forgery {
 	ROWS_BACKWARDS,
 	TEXT_WITHOUT_END,
 	SILENCE,
+	SLOWNESS,
+	WORK,
 };
 
 /* The workers inherit it. */
@@ -137,6 +140,11 @@ static size_t work(const void *request, size_t len, const int *fds, unsigned fd_
 	if (kind == forged_kind && forgery == SILENCE)
 		for (;;)
 			pause();
+	if (kind == forged_kind && forgery == WORK)
+		for (volatile uint64_t i = 0;; i++)
+			;
+	if (kind == forged_kind && forgery == SLOWNESS)
+		usleep(400000);
 	reply_len = parse_do(request, len, fds, fd_cnt, result_fd, reply);
 	if (kind != forged_kind)
 		return reply_len;
@@ -156,14 +164,13 @@ struct forged_host {
 	struct workers *workers;
 };
 
-static void forged_host_make(struct forged_host *f, enum forgery how, uint32_t kind)
+static void forged_host_of(struct forged_host *f, const char *maps, uint64_t wall_ns,
+			   uint64_t deadline_ns)
 {
-	struct workers_limits limits = {.wall_ns = 1500000000};
-	struct names_options options = {.deadline_ns = 10000000000ull};
+	struct workers_limits limits = {.cpu_ns = 300000000, .wall_ns = wall_ns};
+	struct names_options options = {.deadline_ns = deadline_ns};
 
-	forgery = how;
-	forged_kind = kind;
-	host_make(&f->host, MAPS_LIB, "/app/x");
+	host_make(&f->host, maps, "/app/x");
 	names_free(f->host.n);
 	f->nursery = nursery_new(NAMES_CAPABILITIES);
 	cr_assert(f->nursery);
@@ -173,6 +180,13 @@ static void forged_host_make(struct forged_host *f, enum forgery how, uint32_t k
 	options.workers = f->workers;
 	f->host.n = names_new(&options);
 	cr_assert(f->workers && f->host.n);
+}
+
+static void forged_host_make(struct forged_host *f, enum forgery how, uint32_t kind)
+{
+	forgery = how;
+	forged_kind = kind;
+	forged_host_of(f, MAPS_LIB, 1500000000, 10000000000ull);
 	put_library(&f->host, "100/root/lib/libx.so", 0, NAMES_HOST_SYMBOLS);
 	names_process(f->host.n, f->host.m, f->host.process);
 }
@@ -309,5 +323,80 @@ Test(names_forged, without_helpers_there_is_a_reason_and_it_is_told)
 	cr_assert(s);
 	cr_expect_eq(s->reason, REASON_LIMIT, "%d", s->reason);
 	cr_expect_str_eq(s->name, "libx.so+0x1010");
+	forged_host_end(&f);
+}
+
+/* What is bundled takes longer than may be waited for: until then nobody knows whose code it is. */
+Test(names_forged, anonymous_code_waits_for_what_is_bundled)
+{
+	uint8_t bytes[FAKE_BUNDLE_BYTES];
+	const struct model_location *l;
+	struct forged_host f;
+
+	forgery = SLOWNESS;
+	forged_kind = PARSE_BUNDLE;
+	forged_host_of(&f,
+		       "7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/x\n"
+		       "7f0000020000-7f0000021000 r-xp 00000000 00:00 0 \n"
+		       "7f0000030000-7f0000031000 r-xs 00000000 00:01 9 "
+		       "/memfd:doublemapper (deleted)\n",
+		       0, 0);
+	fake_bundle(bytes);
+	fake_file(&f.host.proc, "100/root/app/x", bytes, sizeof(bytes));
+	names_process(f.host.n, f.host.m, f.host.process);
+	cr_expect_null(name_at(&f.host, 0x7f0000020010, 5), "it waits");
+	cr_expect_eq(names_waiting(f.host.n), 1);
+	for (int i = 0; i < 50 && names_waiting(f.host.n); i++) {
+		names_await(f.host.n, 100000000);
+		names_tail(f.host.n, f.host.m, 5);
+	}
+	l = location_at(&f.host, 0x7f0000020010, 5);
+	cr_assert(l);
+	cr_expect_eq(f.host.m->symbols[l->symbol].reason, REASON_COMPRESSED, "%d",
+		     f.host.m->symbols[l->symbol].reason);
+	forged_host_end(&f);
+}
+
+/* Whoever can make the reading of libc costly, e.g. by a debug file in his own root, makes it so for
+ * himself. */
+Test(names_forged, a_costly_file_is_so_for_its_party_alone)
+{
+	static const struct {
+		const char *name, *uid;
+		uint32_t tgid;
+		uint64_t killed; /* so far */
+	} rows[] = {
+		{"who caused it", "1000", 300, 1},
+		{"of the same party", "1000", 301, 1},
+		{"of another", "1001", 302, 2},
+	};
+	char path[512], other[64];
+	struct forged_host f;
+
+	forgery = WORK;
+	forged_kind = PARSE_ELF;
+	forged_host_of(&f, "", 0, 10000000000ull);
+	put_library(&f.host, "libx.so", 0, NAMES_HOST_SYMBOLS);
+	snprintf(path, sizeof(path), "%s", fake_path(&f.host.proc, "libx.so"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(other, sizeof(other), "%u/root/lib/other", rows[i].tgid);
+		fake_text(&f.host.proc, other, "");
+		snprintf(other, sizeof(other), "%u/root/lib/libx.so", rows[i].tgid);
+		cr_assert_eq(link(path, fake_path(&f.host.proc, "%s", other)), 0);
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fake_process p = {.tgid = rows[i].tgid,
+					 .start_ticks = START_TICKS,
+					 .comm = "x",
+					 .uid = rows[i].uid,
+					 .maps = MAPS_LIB};
+		const struct model_symbol *s;
+
+		host_add(&f.host, &p);
+		s = settled(&f.host, PLACE);
+		cr_expect_eq(s->reason, REASON_FILE_COSTLY, "%s: %d", rows[i].name, s->reason);
+		cr_expect_eq(names_cost(f.host.n).killed, rows[i].killed, "%s: %lu", rows[i].name,
+			     names_cost(f.host.n).killed);
+	}
 	forged_host_end(&f);
 }
