@@ -246,8 +246,13 @@ $(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/store/schema.o: $(P
 $(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 SUPPORT_fuzz_output := tests/support/build_model.c
-SUPPORT_fuzz_large := $(patsubst %,tests/support/%.c,fake_bundle fake_image fake_names names_support)
+SUPPORT_fuzz_bundle := tests/support/held_bytes.c
+SUPPORT_fuzz_image := tests/support/held_bytes.c
+SUPPORT_fuzz_large := $(patsubst %,tests/support/%.c,fake_bundle fake_image fake_names held_bytes \
+	names_support)
 $(BUILD)/fuzz/fuzz_output: $(SUPPORT_fuzz_output)
+$(BUILD)/fuzz/fuzz_bundle: $(SUPPORT_fuzz_bundle)
+$(BUILD)/fuzz/fuzz_image: $(SUPPORT_fuzz_image)
 $(BUILD)/fuzz/fuzz_large: $(SUPPORT_fuzz_large)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(call say,FUZZ,$<)

@@ -5,24 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held_bytes.h"
 #include "perfmap/bundle.h"
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
-
-static ssize_t read_input(void *source, void *buf, size_t len, uint64_t offset)
-{
-	const struct input *in = source;
-
-	if (offset >= in->size)
-		return 0;
-	if (len > in->size - offset)
-		len = in->size - offset;
-	memcpy(buf, in->data + offset, len);
-	return (ssize_t)len;
-}
 
 static void must(int condition)
 {
@@ -34,9 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct perfmap_bundle_entry *e;
-	struct input in = {data, size};
+	struct held_bytes in = {.data = data, .len = size};
 	struct perfmap_bundle *bundle;
-	int err = perfmap_bundle_load(read_input, &in, &bundle);
+	int err = perfmap_bundle_load(held_bytes_read, &in, &bundle);
 
 	must(err == 0 || err == -ENOENT || err == -EBADMSG || err == -E2BIG);
 	if (err)

@@ -6,25 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held_bytes.h"
 #include "perfmap/image.h"
 #include "perfmap/name.h"
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
-
-static ssize_t read_input(void *source, void *buf, size_t len, uint64_t offset)
-{
-	const struct input *in = source;
-
-	if (offset >= in->size)
-		return 0;
-	if (len > in->size - offset)
-		len = in->size - offset;
-	memcpy(buf, in->data + offset, len);
-	return (ssize_t)len;
-}
 
 static void must(int condition)
 {
@@ -33,7 +17,7 @@ static void must(int condition)
 }
 
 /* A composite image that asks for metadata gets its own. */
-static int name_of(struct perfmap_image *image, struct input *in, uint32_t function, char *raw,
+static int name_of(struct perfmap_image *image, struct held_bytes *in, uint32_t function, char *raw,
 		   size_t cap, size_t *ret_len)
 {
 	struct perfmap_component *component;
@@ -54,13 +38,13 @@ static int name_of(struct perfmap_image *image, struct input *in, uint32_t funct
 		must(asked++ < 2048);
 		perfmap_image_component(image, number, file, sizeof(file));
 		component = NULL;
-		perfmap_component_load(read_input, in, &component);
+		perfmap_component_load(held_bytes_read, in, &component);
 		perfmap_image_give_component(image, number, component);
 	}
 	return err;
 }
 
-static void ask_names(struct perfmap_image *image, struct input *in)
+static void ask_names(struct perfmap_image *image, struct held_bytes *in)
 {
 	size_t functions = perfmap_image_functions(image), len;
 	char raw[1024], buf[PERFMAP_NAME_BYTES];
@@ -76,17 +60,17 @@ static void ask_names(struct perfmap_image *image, struct input *in)
 		must(*name.display);
 	}
 	/* Nothing read: bounded by what the file holds. */
-	must(perfmap_image_memory_bytes(image) < (1u << 20) + 64 * in->size);
+	must(perfmap_image_memory_bytes(image) < (1u << 20) + 64 * in->len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input in = {data, size};
+	struct held_bytes in = {.data = data, .len = size};
 	struct perfmap_image_place place, start;
 	struct perfmap_image *image;
 	size_t functions;
-	int err = perfmap_image_load(read_input, &in, &image);
+	int err = perfmap_image_load(held_bytes_read, &in, &image);
 
 	must(err == 0 || err == -ENOEXEC || err == -ENODATA || err == -EBADMSG || err == -E2BIG);
 	if (err)

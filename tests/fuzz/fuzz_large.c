@@ -14,6 +14,7 @@
 
 #include "fake_bundle.h"
 #include "fake_names.h"
+#include "held_bytes.h"
 #include "names/elf.h"
 #include "names_support.h"
 #include "perfmap/bundle.h"
@@ -31,23 +32,6 @@ static void must(bool condition)
 {
 	if (!condition)
 		abort();
-}
-
-struct held {
-	const uint8_t *data;
-	size_t size;
-};
-
-static ssize_t read_held(void *source, void *buf, size_t len, uint64_t offset)
-{
-	const struct held *in = source;
-
-	if (offset >= in->size)
-		return 0;
-	if (len > in->size - offset)
-		len = in->size - offset;
-	memcpy(buf, in->data + offset, len);
-	return (ssize_t)len;
 }
 
 /*
@@ -111,11 +95,11 @@ static void make_image(uint8_t *file)
 
 static void check_image(const uint8_t *file)
 {
-	struct held in = {file, FILE_BYTES};
+	struct held_bytes in = {.data = file, .len = FILE_BYTES};
 	struct perfmap_image *image;
 	char raw[4096];
 
-	if (perfmap_image_load(read_held, &in, &image))
+	if (perfmap_image_load(held_bytes_read, &in, &image))
 		return;
 	must(perfmap_image_work(image) <=
 	     PERFMAP_IMAGE_WORK_BASE + (PERFMAP_IMAGE_WORK_PER_BYTE + 2) * FILE_BYTES);
@@ -132,10 +116,10 @@ static void check_image(const uint8_t *file)
 
 static void check_bundle(const uint8_t *file)
 {
-	struct held in = {file, FILE_BYTES};
+	struct held_bytes in = {.data = file, .len = FILE_BYTES};
 	struct perfmap_bundle *bundle;
 
-	if (perfmap_bundle_load(read_held, &in, &bundle))
+	if (perfmap_bundle_load(held_bytes_read, &in, &bundle))
 		return;
 	must(perfmap_bundle_work(bundle) <= (PERFMAP_BUNDLE_SEGMENTS_MAX + 8) * FILE_BYTES);
 	perfmap_bundle_named(bundle, "B.dll");

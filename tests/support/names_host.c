@@ -38,7 +38,13 @@ void host_end(struct host *h)
 
 void host_make(struct host *h, const char *maps, const char *exe)
 {
+	host_make_of(h, maps, exe, NULL);
+}
+
+void host_make_of(struct host *h, const char *maps, const char *exe, const char *uid)
+{
 	struct fake_process p = {.tgid = 100,
+				 .uid = uid,
 				 .start_ticks = START_TICKS,
 				 .comm = "short-comm",
 				 .exe = exe,
@@ -91,4 +97,12 @@ const struct model_symbol *name_at(struct host *h, uint64_t address, uint64_t ti
 	names_stack(h->n, h->m, add_stack(h, 0, &address, 1), time_ns);
 	l = location_at(h, address, time_ns);
 	return l ? &h->m->symbols[l->symbol] : NULL;
+}
+
+void host_add(struct host *h, const struct fake_process *what)
+{
+	fake_process(&h->proc, what);
+	h->process = model_process_get(h->m, what->tgid, what->start_ticks * TICK_NS + 7);
+	h->m->processes[h->process].start_exact = true;
+	names_process(h->n, h->m, h->process);
 }

@@ -43,7 +43,12 @@ struct host {
 
 /* A host with process 100 whose maps and executable are these. */
 void host_make(struct host *h, const char *maps, const char *exe);
+/* The same, as that user's. */
+void host_make_of(struct host *h, const char *maps, const char *exe, const char *uid);
 void host_end(struct host *h);
+
+/* One more process, with its facts: from now on the host's. */
+void host_add(struct host *h, const struct fake_process *what);
 
 /* Writes an ELF library with the first of the symbols below the host's folder. */
 void put_library(struct host *h, const char *path, uint8_t build_id, size_t symbols);

@@ -83,9 +83,11 @@ void fake_text(const struct fake_proc *proc, const char *name, const char *text)
 
 void fake_process(const struct fake_proc *proc, const struct fake_process *p)
 {
-	char name[64], text[512];
+	char name[64], text[512], ours[16];
+	const char *uid = p->uid ? p->uid : ours;
 	int n;
 
+	snprintf(ours, sizeof(ours), "%u", getuid());
 	snprintf(name, sizeof(name), "%" PRIu32 "/root/", p->tgid);
 	make_parents(fake_path(proc, "%s", name));
 	n = snprintf(text, sizeof(text),
@@ -96,8 +98,8 @@ void fake_process(const struct fake_proc *proc, const struct fake_process *p)
 	fake_file(proc, name, text, (size_t)n);
 	n = snprintf(text, sizeof(text),
 		     "Name:\t%s\nUmask:\t0022\nPid:\t%" PRIu32
-		     "\nUid:\t%u\t%u\t%u\t%u\nNSpid:\t%" PRIu32 "\t7\nThreads:\t1\n",
-		     p->comm, p->tgid, getuid(), geteuid(), getuid(), getuid(), p->tgid);
+		     "\nUid:\t%s\t%u\t%s\t%s\nNSpid:\t%" PRIu32 "\t7\nThreads:\t1\n",
+		     p->comm, p->tgid, uid, geteuid(), uid, uid, p->tgid);
 	snprintf(name, sizeof(name), "%" PRIu32 "/status", p->tgid);
 	fake_file(proc, name, text, (size_t)n);
 	snprintf(name, sizeof(name), "%" PRIu32 "/cgroup", p->tgid);

@@ -34,6 +34,7 @@ struct fake_process {
 	const char *comm, *exe, *cgroup, *maps;
 	const char *cmdline;
 	size_t cmdline_len;
+	const char *uid; /* NULL = ours */
 };
 void fake_process(const struct fake_proc *proc, const struct fake_process *process);
 

@@ -253,6 +253,12 @@ static void tell_costly(struct collector *c)
 			 "the container that hotrun is in, does not allow it; limits of CPU and "
 			 "memory hold");
 	}
+	if (!c->helpers_told && names_cost(c->names).no_helpers) {
+		c->helpers_told = true;
+		log_warn("names: the process hotrun-nursery has ended: no more files of other "
+			 "processes are read, and their code stays without names; start hotrun "
+			 "again");
+	}
 	/* The others are in the report: a storm of them is not to fill the log. */
 	while (told++ < COSTLY_TOLD && (row = names_next_costly(c->names)) != MODEL_NONE) {
 		const struct model_process *p = &c->model->processes[row];

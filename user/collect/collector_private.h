@@ -23,6 +23,7 @@ struct collector {
 	struct ingest *ingest;
 	struct nursery *nursery;
 	bool sandbox_told;	 /* that it is not complete */
+	bool helpers_told;	 /* that there are none any more */
 	struct workers *workers; /* of names, which are begun anew; their accounts are not */
 	struct names *names;
 	struct session_ops ops;

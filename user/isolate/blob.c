@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 
 #define ALIGNMENT 8u
 
@@ -176,4 +177,23 @@ const char *blob_text(const struct blob *b, unsigned section, size_t *ret_len)
 size_t blob_bytes(const struct blob *b)
 {
 	return b->len;
+}
+
+bool blob_equal(const struct blob *a, const struct blob *b)
+{
+	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+}
+
+#define DIGEST_SAMPLES	    64u
+#define DIGEST_SAMPLE_BYTES 64u
+
+uint64_t blob_digest(const struct blob *b)
+{
+	uint64_t digest = hash_bytes(b->bytes, sizeof(struct blob_head));
+	size_t room = b->len - (b->len < DIGEST_SAMPLE_BYTES ? b->len : DIGEST_SAMPLE_BYTES);
+
+	for (uint64_t i = 0; i < DIGEST_SAMPLES && room; i++)
+		digest = hash_pair(digest, hash_bytes(b->bytes + hash_pair(b->len, i) % room,
+						      DIGEST_SAMPLE_BYTES));
+	return hash_pair(digest, b->len);
 }

@@ -6,6 +6,7 @@
  * reads it maps it and checks lengths here, and what the rows say while it uses them: the worker
  * may have been taken over. Written by one thread; read by any.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,4 +59,9 @@ const void *blob_rows(const struct blob *b, unsigned section, size_t row_bytes, 
 const char *blob_text(const struct blob *b, unsigned section, size_t *ret_len);
 
 size_t blob_bytes(const struct blob *b);
+
+/* Whether two hold the same bytes; digests of such two are equal. A digest looks at some of the
+ * bytes only, at places that nobody can know: it is for finding, never for deciding. */
+bool blob_equal(const struct blob *a, const struct blob *b);
+uint64_t blob_digest(const struct blob *b);
 #endif

@@ -134,3 +134,9 @@ int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *r
 	*ret_socket = pair[0];
 	return 0;
 }
+
+bool nursery_is_gone(const struct nursery *n)
+{
+	/* It never says anything. */
+	return message_wait(n->socket, 0);
+}

@@ -7,6 +7,7 @@
  * SIGKILL and keeps what it holds. It touches nothing of a target, so it never hangs. Make one
  * early, and keep it as long as hotrun runs. Used by one thread.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,4 +29,8 @@ void nursery_free(struct nursery *n);
  * nursery is gone, no descriptors).
  */
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket);
+
+/* Whether it ended, e.g. because somebody killed it, and its helpers with it. There is no other:
+ * a process that is forked now would hold BPF objects. Does not wait. */
+bool nursery_is_gone(const struct nursery *n);
 #endif

@@ -39,6 +39,11 @@
 
 /* Killed workers that a file system still holds: with so many there are no more new ones. */
 #define STUCK_MAX 16u
+/* Results that nobody has taken yet lie in memory: with so much of it, in parts of what a worker may
+ * have, a party's jobs wait, and with so many times of it everybody's. */
+#define RESULTS_PARTY_PART 2u
+#define RESULTS_TIMES	   2u
+
 /* Between two looks at the clocks of busy workers while somebody waits. */
 #define LOOK_MS 20
 
@@ -55,14 +60,24 @@ struct workers_job {
 	char *reply;
 	size_t reply_len;
 	struct workers_job *next;
+	struct workers *keeper; /* who counts the result, which was not taken yet; or NULL */
+	uint64_t result_bytes;
+	struct workers_job *next_kept;
 	struct order *order;
 	size_t order_len;
 };
 
 /* What a worker is sent. */
 struct order {
+	uint64_t number;     /* of the job */
 	uint64_t has_result; /* the last descriptor is the result's */
 	char request[];
+};
+
+/* What it answers: a second answer to one job is none to the next one. */
+struct answer {
+	uint64_t number;
+	char reply[WORKERS_REPLY_BYTES];
 };
 
 struct worker {
@@ -88,6 +103,9 @@ struct workers {
 	struct ledger *ledger;
 	struct workers_counters counters;
 	uint64_t ended; /* jobs */
+	uint64_t numbers;
+	struct workers_job *kept; /* ended, and their results not taken */
+	uint64_t kept_bytes;
 };
 
 static uint64_t now_ns(void)
@@ -113,7 +131,7 @@ static void live(int socket)
 		struct order order;
 		char bytes[sizeof(struct order) + WORKERS_REQUEST_BYTES];
 	} in;
-	static char reply[WORKERS_REPLY_BYTES];
+	static struct answer answer;
 	int fds[MESSAGE_FDS_MAX], none;
 	struct rlimit cpu = {.rlim_max = RLIM_INFINITY};
 	struct birth birth;
@@ -132,12 +150,16 @@ static void live(int socket)
 		return;
 	while (!message_receive(socket, &in, sizeof(in), &len, fds, &cnt)) {
 		unsigned results = in.order.has_result && cnt;
-		size_t reply_len = birth.work(in.order.request, len - sizeof(in.order), fds,
-					      cnt - results, results ? fds[cnt - 1] : -1, reply);
+		size_t reply_len =
+			birth.work(in.order.request, len - sizeof(in.order), fds, cnt - results,
+				   results ? fds[cnt - 1] : -1, answer.reply);
+
+		answer.number = in.order.number;
 
 		for (unsigned i = 0; i < cnt; i++)
 			close(fds[i]);
-		if (message_send(socket, reply, reply_len ? reply_len : 1, NULL, 0))
+		if (message_send(socket, &answer, offsetof(struct answer, reply) + reply_len, NULL,
+				 0))
 			return;
 	}
 }
@@ -239,10 +261,51 @@ uint64_t workers_job_cpu_ns(const struct workers_job *job)
 	return job->cpu_ns;
 }
 
+static void keep_result(struct workers *w, struct workers_job *job)
+{
+	struct stat st;
+
+	if (job->result_fd < 0 || fstat(job->result_fd, &st))
+		return;
+	job->keeper = w;
+	job->result_bytes = (uint64_t)st.st_size;
+	job->next_kept = w->kept;
+	w->kept = job;
+	w->kept_bytes += job->result_bytes;
+}
+
+static void leave_result(struct workers_job *job)
+{
+	struct workers *w = take_ptr(&job->keeper);
+
+	if (!w)
+		return;
+	w->kept_bytes -= job->result_bytes;
+	for (struct workers_job **at = &w->kept; *at; at = &(*at)->next_kept) {
+		if (*at == job) {
+			*at = job->next_kept;
+			return;
+		}
+	}
+}
+
+/* Whether there is room for one more result of a party. */
+static bool has_room(const struct workers *w, uint64_t party)
+{
+	uint64_t bytes = 0;
+
+	if (w->kept_bytes >= RESULTS_TIMES * w->limits.memory_bytes)
+		return false;
+	for (const struct workers_job *job = w->kept; job; job = job->next_kept)
+		bytes += job->party == party ? job->result_bytes : 0;
+	return bytes < w->limits.memory_bytes / RESULTS_PARTY_PART;
+}
+
 int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
 {
 	struct stat st;
 
+	leave_result(job);
 	/* Fails while anybody has it mapped to be written: then it is no result. */
 	if (job->result_fd < 0 ||
 	    fcntl(job->result_fd, F_ADD_SEALS,
@@ -386,22 +449,25 @@ static void take_told(struct workers *w, struct worker *worker)
 
 static void take_reply(struct workers *w, struct worker *worker)
 {
-	static char reply[WORKERS_REPLY_BYTES];
+	static struct answer answer;
 	struct workers_job *job = worker->job;
 	size_t len;
 	int err;
 
 	charge(w, worker);
-	err = message_receive_bytes(worker->socket, reply, sizeof(reply), &len);
-	if (err || !job) {
+	err = message_receive_bytes(worker->socket, &answer, sizeof(answer), &len);
+	if (err || !job || len < offsetof(struct answer, reply) ||
+	    answer.number != job->order->number) {
 		fail(w, worker, -EPIPE);
 		return;
 	}
-	job->reply = malloc(len);
+	len -= offsetof(struct answer, reply);
+	job->reply = malloc(len + 1);
 	job->reply_len = job->reply ? len : 0;
 	if (job->reply)
-		memcpy(job->reply, reply, len);
+		memcpy(job->reply, answer.reply, len);
 	worker->job = NULL;
+	keep_result(w, job);
 	end_job(w, job, job->reply ? 0 : -ENOMEM);
 	if (is_worn(w, worker, job->cpu_ns))
 		drop_worker(w, worker, false);
@@ -490,6 +556,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 	memcpy(fds, job->fds, sizeof(fds));
 	if (job->result_fd >= 0)
 		fds[cnt++] = job->result_fd;
+	job->order->number = ++w->numbers;
 	worker->job = job;
 	worker->cpu_ns = cpu_ns_of(worker);
 	worker->started_ns = now_ns();
@@ -520,7 +587,7 @@ static struct workers_job *next_job(const struct workers *w, bool urgent)
 		if (job->urgent != urgent || (best && best->party == job->party))
 			continue;
 		balance = balance_of(w, job->party, at_ns);
-		if (balance > most) {
+		if (balance > most && has_room(w, job->party)) {
 			best = job;
 			most = balance;
 		}
@@ -612,6 +679,7 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 		}
 	}
 	close_given(job);
+	leave_result(job);
 	cleanup_close(&job->result_fd);
 	free(job->reply);
 	free(job->order);
@@ -653,6 +721,8 @@ void workers_free(struct workers *w)
 			drop_worker(w, &w->workers[i], true);
 	for (unsigned i = 0; i < w->stuck_cnt; i++)
 		close(w->stuck[i]);
+	while (w->kept)
+		leave_result(w->kept);
 	ledger_free(w->ledger);
 	free(w);
 }
@@ -673,6 +743,7 @@ struct workers_counters workers_counters(const struct workers *w)
 	struct workers_counters counters = w->counters;
 
 	counters.stuck = w->stuck_cnt;
+	counters.result_bytes = w->kept_bytes;
 	for (unsigned i = 0; i <= w->limits.count; i++)
 		counters.memory_bytes += memory_of(&w->workers[i]);
 	return counters;

@@ -90,7 +90,8 @@ bool workers_wait_any(struct workers *w, uint64_t ns);
 int workers_job_error(const struct workers_job *job);
 /* The answer, borrowed from the job. */
 const void *workers_job_reply(const struct workers_job *job, size_t *ret_len);
-/* The result, sealed against any change, owned by the caller from now on; -1 where it is empty. */
+/* The result, sealed against any change, owned by the caller from now on; -1 where it is empty.
+ * While too much of a party's results is not taken, its next jobs wait. */
 int workers_job_take_result(struct workers_job *job, size_t *ret_bytes);
 /* CPU time that it used so far. */
 uint64_t workers_job_cpu_ns(const struct workers_job *job);
@@ -105,6 +106,7 @@ struct workers_counters {
 	uint64_t jobs, killed, died;
 	uint64_t cpu_ns;       /* of all workers, those that have ended included */
 	uint64_t memory_bytes; /* resident, of those that live now */
+	uint64_t result_bytes; /* of results that nobody has taken yet */
 	unsigned stuck;	       /* killed, but held by a file system that does not answer */
 	uint32_t without;      /* SANDBOX_WITHOUT_* of the last one started */
 };

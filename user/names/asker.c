@@ -31,6 +31,9 @@
 	(NAMES_CAPABILITIES | PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | \
 	 PRIVILEGE(CAP_FOWNER))
 
+/* Even: the keys of all others are odd, but for root's. */
+#define NOBODY_YET 2u
+
 /* Only what took longer than that is booked against a process. */
 #define TELLING_NS 1000000u
 
@@ -40,10 +43,10 @@ static uint64_t budget(uint64_t ns, uint64_t deadline_ns)
 	return deadline_ns > ns ? deadline_ns : ns;
 }
 
-int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
-	       uint64_t deadline_ns)
+int asker_init_with(struct asker *a, struct nursery *nursery, struct workers *workers,
+		    uint64_t worker_bytes, const char *proc_path, uint64_t deadline_ns)
 {
-	struct workers_limits limits = {0};
+	struct workers_limits limits = {.memory_bytes = worker_bytes};
 
 	*a = (struct asker){
 		.slice_ns = budget(ASKER_SLICE_NS, deadline_ns),
@@ -60,25 +63,16 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	if (!a->nursery)
 		return -errno;
 	a->fetch = fetch_new(a->nursery, deadline_ns);
-	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
+	a->own_workers = workers ? NULL : workers_new(a->nursery, parse_do, &limits);
+	a->workers = workers ? workers : a->own_workers;
 	a->loader = loader_new(deadline_ns);
 	return a->fetch && a->workers && a->loader ? 0 : -ENOMEM;
 }
 
-int asker_bound(struct asker *a, uint64_t worker_bytes)
+int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
+	       uint64_t deadline_ns)
 {
-	struct workers_limits limits = {.memory_bytes = worker_bytes};
-
-	workers_free(a->own_workers);
-	a->workers = a->own_workers = workers_new(a->nursery, parse_do, &limits);
-	return a->workers ? 0 : -ENOMEM;
-}
-
-void asker_use_workers(struct asker *a, struct workers *workers)
-{
-	workers_free(a->own_workers);
-	a->own_workers = NULL;
-	a->workers = workers;
+	return asker_init_with(a, nursery, NULL, 0, proc_path, deadline_ns);
 }
 
 void asker_clear(struct asker *a)
@@ -206,6 +200,9 @@ void asker_slice(struct asker *a)
 
 void asker_forget(struct asker *a, uint32_t process)
 {
+	/* What runs now may be in a container, or a user's. */
+	if (process < a->parties_cnt)
+		a->parties[process] = NOBODY_YET;
 	for (size_t i = 0; i < a->hung_cnt; i++) {
 		if (a->hung[i].process == process) {
 			a->hung[i] = a->hung[--a->hung_cnt];
@@ -341,13 +338,18 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 
 /* --- who pays ---------------------------------------------------------------------------------- */
 
-/* Even: the keys of all others are odd, but for root's. */
-#define NOBODY_YET 2u
-
-/* The real user of a process; that of its directory may be root's for a process that hides. */
-static uint32_t uid_of(const struct asker *a, uint32_t tgid)
+/* A process of a user's session can name its own cgroups as it likes. */
+static bool is_session(const struct model_process *p)
 {
-	_cleanup_close_ int fd = guard_process(a->proc_path, tgid);
+	return p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
+}
+
+/* The real user of a process, UINT32_MAX where it is gone; that of its directory may be root's for
+ * a process that hides. */
+static uint32_t uid_of(const struct asker *a, const struct model *m, uint32_t process)
+{
+	struct asker_target target = asker_target(a, m, process);
+	_cleanup_close_ int fd = asker_open(&target);
 	char status[4096];
 	const char *line;
 
@@ -358,16 +360,39 @@ static uint32_t uid_of(const struct asker *a, uint32_t tgid)
 	return line ? (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : UINT32_MAX;
 }
 
-static uint64_t find_party(const struct asker *a, const struct model_process *p)
+/* The container of a process, by facts or, where there are none, by others of its cgroup. */
+static const char *container_of(const struct model *m, uint32_t process)
 {
-	const char *container = p->container_id;
-	bool is_session = p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
-	uint32_t uid = uid_of(a, p->tgid);
+	const struct model_process *p = &m->processes[process];
 
-	if (container && *container && !is_session)
+	if ((p->flags & PROCESS_FACTS) || !p->cgroup_id)
+		return p->container_id;
+	for (size_t i = 0; i < m->processes_cnt; i++) {
+		const struct model_process *other = &m->processes[i];
+
+		if (other->cgroup_id == p->cgroup_id && (other->flags & PROCESS_FACTS))
+			return is_session(other) ? NULL : other->container_id;
+	}
+	return NULL;
+}
+
+/* Its cgroup, or itself where not even that is known. */
+static uint64_t party_of_unknown(const struct model_process *p)
+{
+	return (p->cgroup_id ? hash_pair(p->cgroup_id, 2) : hash_pair(p->start_ns, p->tgid)) | 1;
+}
+
+static uint64_t find_party(const struct asker *a, const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	const char *container = container_of(m, process);
+	uint32_t uid;
+
+	if (container && *container && !is_session(p))
 		return hash_bytes(container, strlen(container)) | 1;
-	if (uid == UINT32_MAX) /* gone: those of its cgroup */
-		return hash_pair(p->cgroup_id, 2) | 1;
+	uid = p->flags & PROCESS_FACTS ? uid_of(a, m, process) : UINT32_MAX;
+	if (uid == UINT32_MAX)
+		return party_of_unknown(p);
 	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
 }
 
@@ -378,8 +403,24 @@ uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
 			return NOBODY_YET;
 		a->parties[a->parties_cnt++] = NOBODY_YET;
 	}
-	if (a->parties[process] == NOBODY_YET)
-		a->parties[process] = find_party(a, &m->processes[process]);
+	if (a->parties[process] != NOBODY_YET)
+		return a->parties[process];
+	/* Not for ever while its facts may come still. */
+	if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)))
+		return find_party(a, m, process);
+	a->parties[process] = find_party(a, m, process);
+	return a->parties[process];
+}
+
+uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process)
+{
+	uint64_t party = asker_party(a, m, process);
+	uint32_t uid = party == WORKERS_TRUSTED ? uid_of(a, m, process) : 0;
+
+	/* One that is gone stays what it was. */
+	if (!uid || uid == UINT32_MAX)
+		return party;
+	a->parties[process] = find_party(a, m, process);
 	return a->parties[process];
 }
 

@@ -101,14 +101,14 @@ struct asker {
 	const volatile sig_atomic_t *stop;
 };
 
-/* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. */
+/* nursery: borrowed until asker_clear(), or NULL: forks one of its own. 0 or -errno. Its jobs are
+ * done by workers of its own. */
 int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 	       uint64_t deadline_ns);
-/* Before the first job: has it done by workers that are borrowed until asker_clear(), whose
- * accounts may be older than the asker. */
-void asker_use_workers(struct asker *a, struct workers *workers);
-/* The same by workers of its own, that may use so much memory. */
-int asker_bound(struct asker *a, uint64_t worker_bytes);
+/* The same with workers that are borrowed until asker_clear(), whose accounts may be older than the
+ * asker; NULL: with its own, each of which may use so much memory (0 = as workers.h has it). */
+int asker_init_with(struct asker *a, struct nursery *nursery, struct workers *workers,
+		    uint64_t worker_bytes, const char *proc_path, uint64_t deadline_ns);
 void asker_clear(struct asker *a);
 
 struct asker_target asker_target(const struct asker *a, const struct model *m, uint32_t process);
@@ -138,13 +138,17 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64_t start_ticks);
 
 /*
- * Who pays for work that a process causes: its container, or its user; WORKERS_TRUSTED for root
- * outside of containers, who needs no files to burden a host. A process of a user's session can
- * name its own cgroups as it likes, so that one counts as the user's.
+ * Who pays for work that a process causes, and for whom its files' tables are: its container, or
+ * its user; WORKERS_TRUSTED for root outside of containers, who needs no files to burden a host. A
+ * process of a user's session can name its own cgroups as it likes, so that one counts as the
+ * user's. One of whom no facts are known is not trusted: its cgroup stands for it, or the container
+ * of others in that.
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
 /* Whether that one has used up its allowance. */
 bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
+/* The same, looked up again for who was trusted so far: root may have become somebody else. */
+uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process);
 
 /* The account of a process row, to be added to; NULL without memory. */
 struct asker_cost *asker_cost(struct asker *a, uint32_t process);

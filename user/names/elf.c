@@ -165,7 +165,7 @@ enum model_reason elf_identify(int fd, struct elf_identity *ret_identity)
 	id.dev = st.st_dev;
 	id.inode = st.st_ino;
 	id.size_bytes = (uint64_t)st.st_size;
-	id.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	id.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
 	read_build_id(elf, fd, &id);
 	*ret_identity = id;
 	return REASON_NAMED;

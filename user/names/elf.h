@@ -30,9 +30,10 @@
 #define ELF_WORK_PER_BYTE 64u
 #define ELF_WORK_BASE	  (1u << 20)
 
-/* What tells one file from another. */
+/* What tells one file from another. A time of modification can be set by its owner, the one of its
+ * change cannot (but on a file system of the owner's own making, e.g. FUSE). */
 struct elf_identity {
-	uint64_t dev, inode, size_bytes, mtime_ns;
+	uint64_t dev, inode, size_bytes, ctime_ns;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0 = none */
 };

@@ -99,10 +99,12 @@ static const struct elf_function *find_function(const struct elf_table *t, uint6
 	return NULL;
 }
 
-/* What the table says of a name: a worker's may say what is not there. */
+/* What the table says of a name: a worker's may say what is not there, or a name without end. */
 static const char *name_of(const struct elf_table *t, const struct elf_function *f)
 {
-	return f->name < t->names_len ? t->names + f->name : "";
+	const char *name = f->name < t->names_len ? t->names + f->name : "";
+
+	return strnlen(name, ELF_NAME_MAX + 1) <= ELF_NAME_MAX ? name : "";
 }
 
 const char *elf_name_at(const struct elf_table *table, uint64_t vaddr)

@@ -146,6 +146,29 @@ static bool wait_reply(const struct fetch *f)
 	return false;
 }
 
+static void leave_server(struct fetch *f)
+{
+	close(f->server_fd);
+	f->server_fd = -1;
+}
+
+/* A server that is gone before it was asked has died of nothing that is asked now: once more, of a
+ * new one. 0, -EAGAIN (no process), or why it could not be sent. */
+static int send_request(struct fetch *f, const struct fetch_request *request, const int *given,
+			unsigned given_cnt)
+{
+	int err = -EPIPE;
+
+	for (int i = 0; i < 2 && err; i++) {
+		if (start_server(f))
+			return -EAGAIN;
+		err = message_send(f->server_fd, request, sizeof(*request), given, given_cnt);
+		if (err && !i)
+			leave_server(f);
+	}
+	return err;
+}
+
 int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
 	      struct fetch_reply *ret_reply, int *ret_fd)
 {
@@ -161,9 +184,9 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 	reap(f);
 	if (is_refused(f, request->key))
 		return -EBUSY;
-	if (start_server(f))
-		return -EAGAIN;
-	err = message_send(f->server_fd, request, sizeof(*request), given, given_cnt);
+	err = send_request(f, request, given, given_cnt);
+	if (err == -EAGAIN)
+		return err;
 	if (!err && !wait_reply(f)) {
 		f->hung[f->hung_cnt++] = (struct hung){f->server_fd, request->key};
 		f->server_fd = -1;
@@ -174,8 +197,7 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 		err = message_receive_exact(f->server_fd, ret_reply, sizeof(*ret_reply), ret_fd);
 	if (!err)
 		return 0;
-	close(f->server_fd);
-	f->server_fd = -1;
+	leave_server(f);
 	return -EPIPE;
 }
 

@@ -119,7 +119,7 @@ void fetch_free(struct fetch *f);
  * held for a process that may be gone, else -1. way_fd: for FILE and DEBUG the socket by which the
  * file's descriptor is to go, or -1. Both stay the caller's. Returns 0 with a reply and
  * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
- * -EPIPE (the server died of it); or -EAGAIN (no process).
+ * -EPIPE (the server died of it; one that was dead before is replaced); or -EAGAIN (no process).
  */
 int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
 	      struct fetch_reply *ret_reply, int *ret_fd);

@@ -112,8 +112,8 @@ static struct elf_identity identity_of(const struct stat *st)
 		.dev = st->st_dev,
 		.inode = st->st_ino,
 		.size_bytes = (uint64_t)st->st_size,
-		.mtime_ns =
-			(uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec,
+		.ctime_ns =
+			(uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec,
 	};
 }
 

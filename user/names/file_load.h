@@ -10,13 +10,7 @@
 #include "names/elf.h"
 #include "names/fetch.h"
 #include "names/image_table.h"
-
-enum file_kind {
-	FILE_ELF,	/* symbols */
-	FILE_IMAGE,	/* functions of a precompiled .NET image */
-	FILE_BUNDLE,	/* the list of what is bundled into a program */
-	FILE_COMPONENT, /* names of an assembly of a composite image: a further part of its table */
-};
+#include "names/shelf.h"
 
 /* What a load is of. */
 struct file_key {
@@ -35,9 +29,9 @@ struct file_component {
 
 struct file_load {
 	struct file_key key;
-	uint64_t inside_bytes; /* of a bundled image */
-	uint32_t table;	       /* COMPONENT: the caller's row of the image */
-	uint64_t wanted;       /* COMPONENT: one function, or 0 = all of the assembly */
+	uint64_t inside_bytes;	/* of a bundled image */
+	struct shelf_ref table; /* COMPONENT: the image */
+	uint64_t wanted;	/* COMPONENT: one function, or 0 = all of the assembly */
 	struct elf_identity identity;
 	/* Results, owned; those of its kind. */
 	struct elf_table *elf;

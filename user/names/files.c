@@ -10,31 +10,21 @@
 #include "base/hash.h"
 #include "names/entry.h"
 #include "names/file_load.h"
+#include "names/shelf.h"
 #include "names/symbol.h"
 
 /* What a module of a process led to. */
 struct attachment {
 	struct file_key key;
-	uint32_t table;	 /* row of tables, or MODEL_NONE */
+	struct shelf_ref table;
 	uint32_t reason; /* enum model_reason, where there is no table */
 };
 
-/* What was loaded of a file: one of these; all NULL = dropped. */
-struct slot {
-	struct elf_table *table;
-	struct bundle_table *bundle;
-	struct image_table *image;
-	uint32_t module; /* that it was loaded for */
-	uint64_t inside; /* of an image in a bundle */
-	struct elf_identity identity;
-	uint64_t party; /* who caused it */
-	size_t bytes;
-	uint64_t used; /* the look-up that used it last */
-};
-
-/* A file that is not read again, whoever maps it. */
+/* A file that is not read again for that party. */
 struct refused {
 	struct elf_identity identity;
+	uint64_t party;
+	enum file_kind kind;
 	uint32_t reason;
 };
 
@@ -43,10 +33,7 @@ struct refused {
 
 struct files {
 	struct asker *asker;
-	struct slot *tables;
-	size_t tables_cnt, tables_cap;
-	size_t bytes, bytes_max;
-	uint64_t uses;
+	struct shelf *shelf;
 	struct attachment *attachments;
 	size_t attachments_cnt, attachments_cap;
 	struct hash_index attachment_index;
@@ -54,8 +41,6 @@ struct files {
 	unsigned loads_cnt;
 	struct refused *refused;
 	size_t refused_cnt, refused_cap, refused_next;
-	uint32_t *modules; /* by module row: the table loaded for it last, or MODEL_NONE */
-	size_t modules_cnt, modules_cap;
 	char bundled_path[ENTRY_BYTES];
 	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
 };
@@ -64,42 +49,15 @@ struct files *files_new(struct asker *asker, size_t memory_bytes)
 {
 	struct files *f = calloc(1, sizeof(*f));
 
-	if (f) {
-		f->asker = asker;
-		f->bytes_max = memory_bytes;
-		f->last = MODEL_NONE;
-	}
-	return f;
-}
-
-static bool is_loaded(const struct slot *s)
-{
-	return s->table || s->image || s->bundle;
-}
-
-static bool is_kind(const struct slot *s, enum file_kind kind)
-{
-	switch (kind) {
-	case FILE_ELF:
-		return s->table;
-	case FILE_IMAGE:
-		return s->image;
-	case FILE_BUNDLE:
-		return s->bundle;
-	case FILE_COMPONENT: /* part of an image */
-		break;
-	}
-	return false;
-}
-
-static void slot_drop(struct slot *s)
-{
-	elf_free(s->table);
-	bundle_table_free(s->bundle);
-	image_table_free(s->image);
-	s->table = NULL;
-	s->bundle = NULL;
-	s->image = NULL;
+	if (!f)
+		return NULL;
+	f->asker = asker;
+	f->last = MODEL_NONE;
+	f->shelf = shelf_new(memory_bytes);
+	if (f->shelf)
+		return f;
+	free(f);
+	return NULL;
 }
 
 void files_free(struct files *f)
@@ -108,12 +66,9 @@ void files_free(struct files *f)
 		return;
 	for (unsigned i = 0; i < f->loads_cnt; i++)
 		file_load_free(f->asker, f->loads[i]);
-	for (size_t i = 0; i < f->tables_cnt; i++)
-		slot_drop(&f->tables[i]);
-	free(f->tables);
+	shelf_free(f->shelf);
 	free(f->attachments);
 	free(f->refused);
-	free(f->modules);
 	hash_clear(&f->attachment_index);
 	free(f);
 }
@@ -129,178 +84,38 @@ static bool attachment_equal(const void *owner, uint32_t row, const void *key)
 	return is_key(&((const struct files *)owner)->attachments[row].key, key);
 }
 
-static bool is_build_id(const struct elf_identity *id, const uint8_t *build_id, uint8_t len)
+/* What a table of that is found by. */
+static struct shelf_label label_of(const struct file_key *key, uint64_t party)
 {
-	return len && id->build_id_len == len && !memcmp(id->build_id, build_id, len);
-}
-
-#define ANY_SIZE UINT64_MAX
-
-/* A file and its stripped copy have one build id: a full table serves both, a stripped one only the
- * files that it is equal to (size_bytes; 0 = only full ones, ANY_SIZE = better than nothing). */
-static uint32_t find_build_id(const struct files *f, const uint8_t *build_id, uint8_t len,
-			      uint64_t size_bytes)
-{
-	uint32_t row = MODEL_NONE;
-
-	for (size_t i = 0; len && i < f->tables_cnt; i++) {
-		const struct elf_table *t = f->tables[i].table;
-
-		if (!t || !is_build_id(&t->identity, build_id, len))
-			continue;
-		if (t->has_symtab)
-			return (uint32_t)i;
-		if (size_bytes == ANY_SIZE || (size_bytes && t->identity.size_bytes == size_bytes))
-			row = (uint32_t)i;
-	}
-	return row;
-}
-
-/* By build id only an ELF file's own symbols: all single-file programs have that of their host. */
-static uint32_t find_identity(const struct files *f, const struct elf_identity *id,
-			      const struct file_key *a)
-{
-	uint32_t row = a->kind == FILE_ELF
-			       ? find_build_id(f, id->build_id, id->build_id_len, id->size_bytes)
-			       : MODEL_NONE;
-
-	for (size_t i = 0; row == MODEL_NONE && i < f->tables_cnt; i++) {
-		const struct slot *s = &f->tables[i];
-
-		if (is_kind(s, a->kind) && s->inside == a->inside &&
-		    s->identity.inode == id->inode && s->identity.dev == id->dev &&
-		    s->identity.mtime_ns == id->mtime_ns &&
-		    s->identity.size_bytes == id->size_bytes)
-			row = (uint32_t)i;
-	}
-	return row;
-}
-
-/* What a process got for a module row, for others whose own copy is out of reach. */
-static uint32_t find_module(const struct files *f, const struct file_key *a)
-{
-	uint32_t row = a->module < f->modules_cnt ? f->modules[a->module] : MODEL_NONE;
-
-	if (a->kind != FILE_BUNDLE && !a->inside)
-		return row != MODEL_NONE && is_loaded(&f->tables[row]) ? row : MODEL_NONE;
-	for (size_t i = 0; i < f->tables_cnt; i++) {
-		const struct slot *s = &f->tables[i];
-
-		if (is_kind(s, a->kind) && s->module == a->module && s->inside == a->inside)
-			return (uint32_t)i;
-	}
-	return MODEL_NONE;
-}
-
-static void note_module(struct files *f, uint32_t module, uint32_t table)
-{
-	while (f->modules_cnt <= module) {
-		if (GROW(f->modules, f->modules_cnt, f->modules_cap))
-			return;
-		f->modules[f->modules_cnt++] = MODEL_NONE;
-	}
-	f->modules[module] = table;
-}
-
-/* --- memory ------------------------------------------------------------------------------------ */
-
-static size_t bytes_of(const struct slot *s)
-{
-	return s->image	   ? image_table_bytes(s->image)
-	       : s->bundle ? bundle_table_bytes(s->bundle)
-			   : elf_memory_bytes(s->table);
-}
-
-/* Bytes of all tables that a party caused. */
-static size_t held_by(const struct files *f, uint64_t party)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < f->tables_cnt; i++)
-		if (is_loaded(&f->tables[i]) && f->tables[i].party == party)
-			bytes += f->tables[i].bytes;
-	return bytes;
-}
-
-/* The party that holds most. */
-static uint64_t largest_party(const struct files *f)
-{
-	uint64_t largest = 0;
-	size_t most = 0;
-
-	for (size_t i = 0; i < f->tables_cnt; i++) {
-		size_t bytes;
-
-		if (!is_loaded(&f->tables[i]) || f->tables[i].party == largest)
-			continue;
-		bytes = held_by(f, f->tables[i].party);
-		if (bytes > most) {
-			most = bytes;
-			largest = f->tables[i].party;
-		}
-	}
-	return largest;
-}
-
-static struct slot *oldest_of(struct files *f, uint64_t party)
-{
-	struct slot *oldest = NULL;
-
-	for (size_t i = 0; i < f->tables_cnt; i++)
-		if (is_loaded(&f->tables[i]) && f->tables[i].party == party &&
-		    (!oldest || f->tables[i].used < oldest->used))
-			oldest = &f->tables[i];
-	return oldest;
-}
-
-/* Makes room for so many bytes more. False: they are too many for that. */
-static bool make_room(struct files *f, size_t bytes)
-{
-	if (bytes > f->bytes_max / 2)
-		return false;
-	while (f->bytes + bytes > f->bytes_max) {
-		struct slot *oldest = oldest_of(f, largest_party(f));
-
-		if (!oldest)
-			return false;
-		f->bytes -= oldest->bytes;
-		slot_drop(oldest);
-	}
-	return true;
-}
-
-/* Takes the slot's content. Returns its row, or MODEL_NONE: no room, no memory. */
-static uint32_t add_slot(struct files *f, struct slot *s)
-{
-	/* Rows of dropped tables are not used again: attachments still name them. */
-	s->bytes = bytes_of(s);
-	if (GROW(f->tables, f->tables_cnt, f->tables_cap) || !make_room(f, s->bytes)) {
-		slot_drop(s);
-		return MODEL_NONE;
-	}
-	s->used = f->uses;
-	f->bytes += s->bytes;
-	f->tables[f->tables_cnt] = *s;
-	return (uint32_t)f->tables_cnt++;
+	return (struct shelf_label){
+		.kind = key->kind,
+		.party = party,
+		.module = key->module,
+		.inside = key->inside,
+	};
 }
 
 /* --- loading ----------------------------------------------------------------------------------- */
 
-static const struct refused *find_refused(const struct files *f, const struct elf_identity *id)
+static const struct refused *find_refused(const struct files *f, uint64_t party,
+					  enum file_kind kind, const struct elf_identity *id)
 {
 	for (size_t i = 0; i < f->refused_cnt; i++) {
-		const struct elf_identity *r = &f->refused[i].identity;
+		const struct refused *r = &f->refused[i];
 
-		if (r->dev == id->dev && r->inode == id->inode && r->mtime_ns == id->mtime_ns &&
-		    r->size_bytes == id->size_bytes)
-			return &f->refused[i];
+		if (r->party == party && r->kind == kind && r->identity.dev == id->dev &&
+		    r->identity.inode == id->inode && r->identity.ctime_ns == id->ctime_ns &&
+		    r->identity.size_bytes == id->size_bytes)
+			return r;
 	}
 	return NULL;
 }
 
-static void refuse(struct files *f, const struct elf_identity *identity, enum model_reason reason)
+/* For that party alone: what made it costly may be the party's own, e.g. its debug file. */
+static void refuse(struct files *f, uint64_t party, const struct file_load *load,
+		   enum model_reason reason)
 {
-	struct refused r = {*identity, reason};
+	struct refused r = {load->identity, party, load->key.kind, reason};
 
 	if (f->refused_cnt < REFUSED_MAX && !GROW(f->refused, f->refused_cnt, f->refused_cap))
 		f->refused[f->refused_cnt++] = r;
@@ -316,55 +131,51 @@ static void note_refused(struct files *f, uint32_t process)
 		cost->refused++;
 }
 
-/* Takes what was loaded. Returns its row, or MODEL_NONE. */
-static uint32_t keep_loaded(struct files *f, const struct model *m, struct file_load *load)
+/* Takes what was loaded. */
+static struct shelf_ref keep_loaded(struct files *f, uint64_t party, struct file_load *load)
 {
-	struct slot s = {
-		.table = take_ptr(&load->elf),
+	struct shelf_label label = label_of(&load->key, party);
+	struct shelf_table table = {
+		.elf = take_ptr(&load->elf),
 		.bundle = take_ptr(&load->bundle),
 		.image = take_ptr(&load->image),
-		.identity = load->identity,
-		.module = load->key.module,
-		.inside = load->key.inside,
-		.party = asker_party(f->asker, m, load->key.process),
 	};
 
-	return add_slot(f, &s);
+	label.identity = load->identity;
+	return shelf_add(f->shelf, &label, &table);
 }
 
-/* A further part of an image. */
-static enum model_reason keep_part(struct files *f, struct file_load *load)
+/* Takes what is loaded whole. REASON_LIMIT: there is no room for it. */
+static enum model_reason keep(struct files *f, const struct model *m, uint64_t party,
+			      struct file_load *load, struct shelf_ref *ret_table)
 {
-	struct slot *s = &f->tables[load->table];
-	size_t bytes = load->part_bytes;
+	uint64_t since_ns = asker_cpu_ns();
+	bool kept;
 
-	/* Making room may drop the image itself. */
-	if (!s->image || !make_room(f, bytes) || !s->image ||
-	    image_table_add(s->image, take_fd(&load->part_fd), bytes))
-		return REASON_LIMIT;
-	f->bytes += bytes;
-	s->bytes += bytes;
-	return REASON_NAMED;
+	if (load->key.kind == FILE_COMPONENT) {
+		*ret_table = load->table;
+		kept = shelf_add_part(f->shelf, load->table, take_fd(&load->part_fd),
+				      load->part_bytes);
+	} else {
+		*ret_table = keep_loaded(f, party, load);
+		kept = ret_table->row != MODEL_NONE;
+	}
+	asker_charge(f->asker, m, load->key.process, since_ns);
+	return kept ? REASON_NAMED : REASON_LIMIT;
 }
 
 /* Goes on with a load. What it led to is in ret_table; REASON_PENDING: it is under way. */
 static enum model_reason advance(struct files *f, const struct model *m, struct file_load *load,
-				 uint32_t *ret_table)
+				 struct shelf_ref *ret_table)
 {
+	uint64_t party = asker_party(f->asker, m, load->key.process);
 	enum model_reason reason = file_load_step(f->asker, m, load);
 
-	if (reason == REASON_FILE_COSTLY)
-		refuse(f, &load->identity, reason);
-	if (reason == REASON_FILE_COSTLY)
+	if (reason == REASON_FILE_COSTLY) {
+		refuse(f, party, load, reason);
 		note_refused(f, load->key.process);
-	if (reason)
-		return reason;
-	if (load->key.kind == FILE_COMPONENT) {
-		*ret_table = load->table;
-		return keep_part(f, load);
 	}
-	*ret_table = keep_loaded(f, m, load);
-	return *ret_table == MODEL_NONE ? REASON_LIMIT : REASON_NAMED;
+	return reason ? reason : keep(f, m, party, load, ret_table);
 }
 
 static unsigned find_load(const struct files *f, const struct file_key *key)
@@ -403,32 +214,54 @@ struct wanted {
 	const struct model *m;
 	const struct model_mapping *mapping;
 	struct attachment *a;
+	uint64_t party;
 	uint64_t inside_bytes;
 };
+
+/* Whether what a path leads to now is what was mapped, as far as a build id or version tells. */
+static bool is_wanted(const struct files *f, const struct wanted *w, struct shelf_ref ref)
+{
+	const struct model_module *module = &w->m->modules[w->a->key.module];
+	const struct elf_identity *id = &shelf_label(f->shelf, ref)->identity;
+	const struct shelf_table *table = shelf_table(f->shelf, ref);
+
+	if (table->elf)
+		return !module->build_id_len ||
+		       (id->build_id_len == module->build_id_len &&
+			!memcmp(id->build_id, module->build_id, id->build_id_len));
+	return w->a->key.inside || !table->image || symbol_is_version(module, table->image);
+}
 
 /* Who the file is, and what is known of it already. REASON_PENDING: it is to be loaded. */
 static enum model_reason find(struct files *f, const struct wanted *w, struct file_load *load)
 {
-	const struct model_module *module = &w->m->modules[w->a->key.module];
-	const struct refused *refused;
-	enum model_reason reason;
+	struct shelf_label label = label_of(&w->a->key, w->party);
 
-	/* First who it is: most files are known already. */
-	reason = file_load_identify(f->asker, w->m, load);
-	if (reason)
-		return reason == REASON_PENDING ? REASON_LIMIT : reason;
-	refused = find_refused(f, &load->identity);
-	if (refused && refused->reason == REASON_FILE_COSTLY)
-		note_refused(f, w->a->key.process);
-	if (refused)
-		return (enum model_reason)refused->reason;
-	w->a->table = find_identity(f, &load->identity, &w->a->key);
-	if (w->a->table == MODEL_NONE)
-		return REASON_PENDING;
-	return w->a->key.inside || !f->tables[w->a->table].image ||
-			       symbol_is_version(module, f->tables[w->a->table].image)
-		       ? REASON_NAMED
-		       : REASON_FILE_CHANGED;
+	for (;;) {
+		const struct refused *refused;
+		enum model_reason reason;
+
+		/* First who it is: most files are known already. */
+		reason = file_load_identify(f->asker, w->m, load);
+		if (reason)
+			return reason == REASON_PENDING ? REASON_LIMIT : reason;
+		label.identity = load->identity;
+		refused = find_refused(f, w->party, label.kind, &load->identity);
+		if (refused && refused->reason == REASON_FILE_COSTLY)
+			note_refused(f, w->a->key.process);
+		if (refused)
+			return (enum model_reason)refused->reason;
+		w->a->table = shelf_by_identity(f->shelf, &label);
+		if (w->a->table.row == MODEL_NONE)
+			return REASON_PENDING;
+		if (is_wanted(f, w, w->a->table))
+			return REASON_NAMED;
+		/* Another file lies at its path now. */
+		w->a->table = SHELF_NONE;
+		if (label.kind != FILE_ELF || load->stage >= FETCH_ON_HOST)
+			return REASON_FILE_CHANGED;
+		load->request.stage = load->stage + 1;
+	}
 }
 
 /* Begins to load, or goes on. */
@@ -462,55 +295,73 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 	return reason;
 }
 
+/* Tables that the process's party has by what the kernel told of the file: whoever forges its build
+ * id misnames his own code. */
+static struct shelf_ref find_told(const struct files *f, const struct wanted *w, bool gone)
+{
+	const struct file_key *key = &w->a->key;
+	const struct model_module *module = &w->m->modules[key->module];
+	struct shelf_label label = label_of(key, w->party);
+	struct shelf_ref ref = SHELF_NONE;
+
+	if (key->kind == FILE_ELF)
+		ref = shelf_by_build_id(f->shelf, w->party, module->build_id, module->build_id_len,
+					gone && !module->inode ? SHELF_ANY_SIZE : 0);
+	/* The same path and build id, or inode, as another process's: the same file. */
+	if (ref.row == MODEL_NONE &&
+	    (gone ? module->inode != 0 : key->kind == FILE_ELF && module->build_id_len))
+		ref = shelf_by_module(f->shelf, &label);
+	/* Better than nothing: what root's own processes outside of containers have. */
+	if (ref.row == MODEL_NONE && gone && key->kind == FILE_ELF)
+		ref = shelf_by_build_id(f->shelf, WORKERS_TRUSTED, module->build_id,
+					module->build_id_len, SHELF_ANY_SIZE);
+	return ref;
+}
+
 static void attach(struct files *f, const struct wanted *w)
 {
 	struct attachment *a = w->a;
-	const struct model_module *module = &w->m->modules[a->key.module];
-	bool by_build_id = a->key.kind == FILE_ELF;
 
-	a->table = MODEL_NONE;
-	if (by_build_id)
-		a->table = find_build_id(f, module->build_id, module->build_id_len, 0);
-	/* The same path and build id as another process's: the same file. */
-	if (a->table == MODEL_NONE && module->build_id_len && by_build_id)
-		a->table = find_module(f, &a->key);
 	a->reason = REASON_NAMED;
-	if (a->table != MODEL_NONE)
+	a->table = find_told(f, w, false);
+	if (a->table.row != MODEL_NONE)
 		return;
 	a->reason = load(f, w);
-	if (!a->reason) {
-		if (a->key.kind != FILE_BUNDLE && !a->key.inside)
-			note_module(f, a->key.module, a->table);
+	if (!a->reason)
 		return;
-	}
-	a->table = MODEL_NONE;
+	a->table = SHELF_NONE;
 	if (a->reason == REASON_PENDING)
 		return;
-	if (module->inode)
-		a->table = find_module(f, &a->key);
-	else if (by_build_id)
-		a->table = find_build_id(f, module->build_id, module->build_id_len, ANY_SIZE);
-	if (a->table != MODEL_NONE)
+	a->table = find_told(f, w, true);
+	if (a->table.row != MODEL_NONE)
 		a->reason = REASON_NAMED;
 }
 
-/* What the wanted led to; ret_slot is borrowed until the next call. */
-static enum model_reason look_up(struct files *f, struct wanted *w, const struct slot **ret_slot)
+/* attach() into an attachment. False: it is not settled, and asked again when there is time. */
+static bool settle(struct files *f, struct wanted *w, struct attachment *a)
 {
-	struct attachment new = *w->a, *a;
+	uint64_t deferred = f->asker->deferred;
+
+	w->a = a;
+	w->party = asker_party_now(f->asker, w->m, a->key.process);
+	attach(f, w);
+	return a->reason != REASON_PENDING && !(a->reason && f->asker->deferred != deferred);
+}
+
+/* What the wanted led to; ret_table is borrowed until the next call. */
+static enum model_reason look_up(struct files *f, struct wanted *w,
+				 const struct shelf_table **ret_table)
+{
+	struct attachment new = *w->a;
 	const struct file_key *key = &new.key;
 	uint64_t hash = hash_pair(key->process, key->module) ^ hash_pair(key->kind, key->inside);
-	uint64_t deferred = f->asker->deferred;
+	const struct shelf_table *table;
 	uint32_t row = f->last;
 
-	f->uses++;
 	if (row == MODEL_NONE || !attachment_equal(f, row, key))
 		row = hash_find(&f->attachment_index, hash, attachment_equal, f, key);
 	if (row == HASH_NONE) {
-		w->a = &new;
-		attach(f, w);
-		/* Not settled: it is asked again when there is time. */
-		if (new.reason == REASON_PENDING || (new.reason && f->asker->deferred != deferred))
+		if (!settle(f, w, &new))
 			return (enum model_reason) new.reason;
 		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
 		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
@@ -519,48 +370,58 @@ static enum model_reason look_up(struct files *f, struct wanted *w, const struct
 		f->attachments[row] = new;
 	}
 	f->last = row;
-	a = &f->attachments[row];
-	if (!a->reason && !is_loaded(&f->tables[a->table])) { /* dropped meanwhile */
-		new = *a;
-		w->a = &new;
-		attach(f, w);
-		if (new.reason == REASON_PENDING || (new.reason && f->asker->deferred != deferred))
+	if (f->attachments[row].reason)
+		return (enum model_reason)f->attachments[row].reason;
+	table = shelf_table(f->shelf, f->attachments[row].table);
+	if (!table) { /* dropped meanwhile */
+		if (!settle(f, w, &new))
 			return (enum model_reason) new.reason;
-		*a = new;
+		f->attachments[row] = new;
+		if (new.reason)
+			return (enum model_reason) new.reason;
+		table = shelf_table(f->shelf, new.table);
 	}
-	if (a->reason)
-		return (enum model_reason)a->reason;
-	f->tables[a->table].used = f->uses;
-	*ret_slot = &f->tables[a->table];
+	shelf_touch(f->shelf, f->attachments[row].table);
+	*ret_table = table;
 	return REASON_NAMED;
 }
 
 /* look_up() of one kind of the mapped file. */
 static enum model_reason look_up_kind(struct files *f, const struct model *m, uint32_t process,
 				      const struct model_mapping *mapping, enum file_kind kind,
-				      const struct slot **ret_slot)
+				      const struct shelf_table **ret_table)
 {
 	struct attachment a = {
 		.key = {.process = process, .module = mapping->module, .kind = kind}};
 	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
 
-	return look_up(f, &w, ret_slot);
+	return look_up(f, &w, ret_table);
 }
 
 size_t files_bytes(const struct files *f)
 {
-	return f->bytes;
+	return shelf_bytes(f->shelf);
+}
+
+static struct shelf_ref last_table(const struct files *f)
+{
+	return f->last == MODEL_NONE ? SHELF_NONE : f->attachments[f->last].table;
+}
+
+uint64_t files_content(const struct files *f)
+{
+	return shelf_content(f->shelf, last_table(f));
 }
 
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,
 			      const struct elf_table **ret_table)
 {
-	const struct slot *slot;
-	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_ELF, &slot);
+	const struct shelf_table *table;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_ELF, &table);
 
 	if (!reason)
-		*ret_table = slot->table;
+		*ret_table = table->elf;
 	return reason;
 }
 
@@ -568,11 +429,11 @@ enum model_reason files_image(struct files *f, const struct model *m, uint32_t p
 			      const struct model_mapping *mapping,
 			      const struct image_table **ret_image)
 {
-	const struct slot *slot;
-	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_IMAGE, &slot);
+	const struct shelf_table *table;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_IMAGE, &table);
 
 	if (!reason)
-		*ret_image = slot->image;
+		*ret_image = table->image;
 	return reason;
 }
 
@@ -584,48 +445,48 @@ enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t
 		.key = {.process = process, .module = mapping->module, .kind = FILE_IMAGE}};
 	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
 	struct perfmap_bundle_entry entry;
-	const struct slot *slot;
-	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot);
+	const struct shelf_table *table;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &table);
 
 	if (reason)
 		return reason;
-	if (!bundle_table_find(slot->bundle, offset, &entry) || !entry.offset)
+	if (!bundle_table_find(table->bundle, offset, &entry) || !entry.offset)
 		return REASON_NO_SYMBOL;
 	snprintf(f->bundled_path, sizeof(f->bundled_path), "%.*s", ENTRY_BYTES - 1, entry.path);
 	ret_bundled->path = f->bundled_path;
 	ret_bundled->start = a.key.inside = entry.offset;
 	w.inside_bytes = entry.bytes;
-	reason = look_up(f, &w, &slot);
+	reason = look_up(f, &w, &table);
 	if (!reason)
-		ret_bundled->image = slot->image;
+		ret_bundled->image = table->image;
 	return reason;
 }
 
 bool files_compressed(struct files *f, const struct model *m, uint32_t process,
 		      const struct model_mapping *mapping)
 {
-	const struct slot *slot;
+	const struct shelf_table *table;
 
-	return !look_up_kind(f, m, process, mapping, FILE_BUNDLE, &slot) &&
-	       bundle_table_compressed(slot->bundle);
+	return !look_up_kind(f, m, process, mapping, FILE_BUNDLE, &table) &&
+	       bundle_table_compressed(table->bundle);
 }
 
 /* Where the file of an assembly is to be found. REASON_PRECOMPILED: nowhere. */
 static enum model_reason locate_component(struct files *f, const struct model *m, uint32_t process,
-					  const struct model_mapping *mapping, uint32_t row,
+					  const struct model_mapping *mapping, struct shelf_ref of,
 					  struct file_component *c)
 {
 	const char *path = m->modules[mapping->module].path, *slash = strrchr(path, '/');
-	const char *name = image_table_component(f->tables[row].image, c->component);
+	const char *name = image_table_component(shelf_table(f->shelf, of)->image, c->component);
 	struct perfmap_bundle_entry entry;
 	char file[ENTRY_BYTES + 5];
-	const struct slot *bundle;
+	const struct shelf_table *bundle;
 	enum model_reason reason;
 
 	if (!name || !slash || strlen(name) >= ENTRY_BYTES)
 		return REASON_PRECOMPILED;
 	snprintf(file, sizeof(file), "%s.dll", name);
-	if (!f->tables[row].inside)
+	if (!shelf_label(f->shelf, of)->inside)
 		return snprintf(c->path, sizeof(c->path), "%.*s/%s", (int)(slash - path), path,
 				file) < (int)sizeof(c->path)
 			       ? REASON_NAMED
@@ -652,7 +513,7 @@ static enum model_reason add_component(struct files *f, const struct model *m,
 	enum model_reason reason;
 
 	/* Loading what it is bundled with may have dropped the image. */
-	if (load->components_cnt == IMAGE_COMPONENTS_MAX || !f->tables[load->table].image)
+	if (load->components_cnt == IMAGE_COMPONENTS_MAX || !shelf_table(f->shelf, load->table))
 		return REASON_LIMIT;
 	if (!load->components)
 		load->components = calloc(IMAGE_COMPONENTS_MAX, sizeof(*c));
@@ -669,17 +530,18 @@ static enum model_reason add_component(struct files *f, const struct model *m,
 
 /* A load of a part of an image: what it is of stands in for the offset of a bundled image. */
 static struct file_load *new_part(struct files *f, const struct model *m, uint32_t process,
-				  const struct model_mapping *mapping, uint32_t row)
+				  const struct model_mapping *mapping, struct shelf_ref of)
 {
+	const struct shelf_label *label = shelf_label(f->shelf, of);
 	struct file_key key = {.process = process,
 			       .module = mapping->module,
 			       .kind = FILE_COMPONENT,
-			       .inside = f->tables[row].inside};
+			       .inside = label->inside};
 	struct file_load *load = file_load_new(m, &key, mapping);
 
 	if (load) {
-		load->table = row;
-		load->identity = f->tables[row].identity;
+		load->table = of;
+		load->identity = label->identity;
 	}
 	return load;
 }
@@ -692,18 +554,24 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 				  const struct model_mapping *mapping,
 				  const struct image_place *place)
 {
-	uint32_t row = f->attachments[f->last].table, component = place->component, last = f->last;
+	struct shelf_ref of = last_table(f);
+	const struct shelf_label *label = shelf_label(f->shelf, of);
+	uint32_t component = place->component, last = f->last;
 	struct file_key key = {.process = process,
 			       .module = mapping->module,
 			       .kind = FILE_COMPONENT,
-			       .inside = f->tables[row].inside};
+			       .inside = label ? label->inside : 0};
 	unsigned i = find_load(f, &key);
 	enum model_reason reason = REASON_NAMED;
 
+	if (!label)
+		return REASON_LIMIT;
+	if (find_refused(f, label->party, FILE_COMPONENT, &label->identity))
+		return REASON_FILE_COSTLY;
 	if (i == f->loads_cnt) {
 		uint32_t given[IMAGE_COMPONENTS_MAX], given_cnt = place->given_cnt;
 		struct file_load *new =
-			may_load(f, m, process) ? new_part(f, m, process, mapping, row) : NULL;
+			may_load(f, m, process) ? new_part(f, m, process, mapping, of) : NULL;
 
 		if (!new)
 			return REASON_LIMIT;
@@ -726,7 +594,7 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 		}
 		f->loads[f->loads_cnt++] = new;
 	}
-	reason = advance(f, m, f->loads[i], &row);
+	reason = advance(f, m, f->loads[i], &of);
 	f->last = last;
 	if (reason != REASON_PENDING)
 		end_load(f, i);

@@ -4,15 +4,15 @@
 /*
  * Finds the table of a mapped file (symbols of ELF, functions of a precompiled .NET image): has the
  * file opened below the root of its process and read by a worker, makes sure it is the one that was
- * mapped (build id, else inode), adds its separate debug file where there is one, and keeps tables,
- * shared by all processes with the same file. One thread.
+ * mapped (build id, else inode), adds its separate debug file where there is one, and keeps tables
+ * for all processes of one party with the same file (shelf.h says why not for others). One thread.
  *
  * What takes longer than may be waited for goes on by itself: look-ups answer REASON_PENDING until
- * it is done. A file that costs more than a file may is not read again. Tables are bounded, all
- * together; who has most of them loses first, the longest unused.
+ * it is done. A file that costs more than a file may is not read again for its party.
  *
- * A gone process's file is named from a loaded table of the same build id or inode, else from the
- * same path on the host, if the build id agrees.
+ * A gone process's file is named from the same path on the host, if the build id agrees, else from a
+ * table of its party of the same build id or inode, else from one of root's own processes outside of
+ * containers: what those map is no stranger's.
  */
 #include "model/model.h"
 #include "names/asker.h"
@@ -33,6 +33,9 @@ void files_free(struct files *f);
 
 /* Bytes of all tables. */
 size_t files_bytes(const struct files *f);
+
+/* A number for the content of the table or image that was returned last, never given to another. */
+uint64_t files_content(const struct files *f);
 
 /*
  * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the

@@ -405,6 +405,14 @@ size_t image_table_bytes(const struct image_table *t)
 	return sizeof(*t) + t->bytes;
 }
 
+const struct blob *image_table_blob(const struct image_table *t)
+{
+	size_t components;
+
+	blob_rows(t->parts[0].blob, COMPONENTS, sizeof(struct component_row), &components);
+	return t->parts_cnt > 1 || components ? NULL : t->parts[0].blob;
+}
+
 /* --- bundles ----------------------------------------------------------------------------------- */
 
 struct bundle_table {
@@ -509,4 +517,9 @@ bool bundle_table_compressed(const struct bundle_table *t)
 size_t bundle_table_bytes(const struct bundle_table *t)
 {
 	return sizeof(*t) + blob_bytes(t->blob);
+}
+
+const struct blob *bundle_table_blob(const struct bundle_table *t)
+{
+	return t->blob;
 }

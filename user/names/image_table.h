@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "isolate/blob.h"
 #include "perfmap/bundle.h"
 #include "perfmap/image.h"
 
@@ -73,6 +74,8 @@ const char *image_table_component(const struct image_table *t, uint32_t componen
 /* Its version id, PERFMAP_IMAGE_MVID_BYTES, or NULL. */
 const uint8_t *image_table_mvid(const struct image_table *t);
 size_t image_table_bytes(const struct image_table *t);
+/* All that there is of it, borrowed; NULL where further parts are or may be added. */
+const struct blob *image_table_blob(const struct image_table *t);
 
 /* --- bundles ----------------------------------------------------------------------------------- */
 
@@ -90,4 +93,6 @@ bool bundle_table_named(const struct bundle_table *t, const char *path,
 /* Whether assemblies are kept compressed. */
 bool bundle_table_compressed(const struct bundle_table *t);
 size_t bundle_table_bytes(const struct bundle_table *t);
+/* All that there is of it, borrowed. */
+const struct blob *bundle_table_blob(const struct bundle_table *t);
 #endif

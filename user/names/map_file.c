@@ -207,7 +207,7 @@ static enum model_reason begin(struct map_file *file, struct asker *a, const str
 	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 
 	parse.map.cursor = *perfmap_tail_cursor(file->tail);
-	parse.map.max_bytes = max_bytes;
+	parse.map.max_bytes = file->job_max_bytes = max_bytes;
 	file->job = fd < 0 ? NULL : asker_job_new(a, m, process, &parse);
 	if (!file->job) {
 		cleanup_close(&fd);
@@ -237,7 +237,9 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 	err = perfmap_tail_take(file->tail, rows, cnt, &reply->scanned, &reply->cursor,
 				file->job_seen_ns);
 	blob_free(blob);
-	*ret_bytes = reply->scanned.bytes;
+	/* It cannot have read more, and all maps share what may be read. */
+	*ret_bytes = reply->scanned.bytes < file->job_max_bytes ? reply->scanned.bytes
+								: file->job_max_bytes;
 	file->behind = reply->scanned.more;
 	return err;
 }

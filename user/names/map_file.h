@@ -14,6 +14,7 @@ struct map_file {
 	struct perfmap_tail *tail; /* owned */
 	struct workers_job *job;   /* owned: what reads on now, or NULL */
 	uint64_t job_seen_ns;	   /* of what it reads */
+	size_t job_max_bytes;	   /* that it may read */
 	int fd;			   /* the tail's, for fstat while the tail lives */
 	bool local;		   /* not a copy */
 	int source_fd;		   /* of a copy: the map itself (O_PATH), -1 not held */

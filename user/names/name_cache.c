@@ -23,9 +23,17 @@ enum name_state {
 	NAME_KNOWN,
 };
 
+/* The longest text that is believed: none that a worker makes of a name is longer. */
+#define TEXT_BYTES_MAX (PARSE_NAME_BYTES + 1u)
+
+/* Beyond this answers are not taken in until there is room: what is there may be needed still. */
+#define BYTES_MOST (NAME_CACHE_BYTES + NAME_CACHE_BYTES / 2)
+
 /* By what it is: the name's bytes, or the entry's place in its map. */
 struct name {
 	uint64_t key[2];
+	uint64_t party;
+	uint32_t bytes; /* of its texts */
 	enum name_state state;
 	uint32_t reason;
 	uint32_t display, assembly, tier, raw; /* in texts */
@@ -99,12 +107,12 @@ static struct name *find(const struct name_cache *c, const uint64_t key[2])
 	return row == HASH_NONE ? NULL : &c->names[row];
 }
 
-static struct name *add(struct name_cache *c, const uint64_t key[2])
+static struct name *add(struct name_cache *c, uint64_t party, const uint64_t key[2])
 {
 	if (GROW(c->names, c->names_cnt, c->names_cap) ||
 	    hash_add(&c->index, hash_pair(key[0], key[1]), (uint32_t)c->names_cnt))
 		return NULL;
-	c->names[c->names_cnt] = (struct name){.key = {key[0], key[1]}};
+	c->names[c->names_cnt] = (struct name){.key = {key[0], key[1]}, .party = party};
 	return &c->names[c->names_cnt++];
 }
 
@@ -113,48 +121,146 @@ size_t name_cache_bytes(const struct name_cache *c)
 	return c->texts_cap + c->names_cap * sizeof(*c->names);
 }
 
-/* Those that are asked for stay so: their answers come. */
-static void forget_known(struct name_cache *c)
+/* --- room -------------------------------------------------------------------------------------- */
+
+static size_t bytes_used(const struct name_cache *c)
 {
-	size_t kept = 0;
+	return c->texts_len + c->names_cnt * sizeof(*c->names);
+}
+
+/* What a party has. */
+struct holding {
+	uint64_t party;
+	size_t bytes;
+};
+
+static int compare_holdings(const void *pa, const void *pb)
+{
+	const struct holding *a = pa, *b = pb;
+
+	return (a->party > b->party) - (a->party < b->party);
+}
+
+/* One for each party; owned, NULL without memory. */
+static struct holding *holdings(const struct name_cache *c, size_t *ret_cnt)
+{
+	struct holding *all = reallocarray(NULL, c->names_cnt + 1, sizeof(*all));
+	size_t cnt = 0;
+
+	if (!all)
+		return NULL;
+	for (size_t i = 0; i < c->names_cnt; i++)
+		all[i] = (struct holding){c->names[i].party,
+					  sizeof(c->names[i]) + c->names[i].bytes};
+	qsort(all, c->names_cnt, sizeof(*all), compare_holdings);
+	for (size_t i = 0; i < c->names_cnt; i++) {
+		if (cnt && all[cnt - 1].party == all[i].party)
+			all[cnt - 1].bytes += all[i].bytes;
+		else
+			all[cnt++] = all[i];
+	}
+	*ret_cnt = cnt;
+	return all;
+}
+
+static int compare_bytes(const void *pa, const void *pb)
+{
+	const struct holding *a = pa, *b = pb;
+
+	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* Copies a name's texts from the old ones to the end of the new ones. */
+static void move_texts(struct name *name, const char *from, char *to, size_t *to_len)
+{
+	uint32_t *texts[] = {&name->display, &name->assembly, &name->tier, &name->raw};
+
+	for (size_t i = 0; name->bytes && i < sizeof(texts) / sizeof(texts[0]); i++) {
+		size_t len = strlen(from + *texts[i]) + 1;
+
+		memcpy(to + *to_len, from + *texts[i], len);
+		*texts[i] = (uint32_t)*to_len;
+		*to_len += len;
+	}
+}
+
+static bool is_among(const struct holding *some, size_t cnt, uint64_t party)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (some[i].party == party)
+			return true;
+	return false;
+}
+
+/* Those that are asked for stay so: their answers come. */
+static void forget_known(struct name_cache *c, const struct holding *of, size_t of_cnt)
+{
+	char *texts = malloc(c->texts_len + 1);
+	size_t kept = 0, len = 0;
 
 	hash_clear(&c->index);
 	for (size_t i = 0; i < c->names_cnt; i++) {
-		if (c->names[i].state != NAME_ASKED)
+		struct name name = c->names[i];
+
+		if (name.state != NAME_ASKED && (!texts || is_among(of, of_cnt, name.party)))
 			continue;
-		c->names[kept] = c->names[i];
-		if (!hash_add(&c->index, hash_pair(c->names[i].key[0], c->names[i].key[1]),
-			      (uint32_t)kept))
-			kept++;
+		if (hash_add(&c->index, hash_pair(name.key[0], name.key[1]), (uint32_t)kept))
+			continue;
+		if (texts)
+			move_texts(&name, c->texts, texts, &len);
+		c->names[kept++] = name;
 	}
 	c->names_cnt = kept;
 	free(c->texts);
-	c->texts = NULL;
-	c->texts_len = c->texts_cap = 0;
+	c->texts = texts;
+	c->texts_cap = texts ? c->texts_len + 1 : 0;
+	c->texts_len = len;
 }
 
-/* Before answers are taken, never in between: they may be used before they are forgotten. */
+/* Whose names take most loses them, one party after the other, until half is free. Before answers
+ * are taken, never in between: they may be used before they are forgotten. */
 static void bound(struct name_cache *c)
 {
-	if (c->texts_len + c->names_cnt * sizeof(*c->names) > NAME_CACHE_BYTES)
-		forget_known(c);
+	_cleanup_free_ struct holding *all = NULL;
+	size_t cnt = 0, lost = 0, bytes = bytes_used(c);
+
+	if (bytes <= NAME_CACHE_BYTES)
+		return;
+	all = holdings(c, &cnt);
+	if (all)
+		qsort(all, cnt, sizeof(*all), compare_bytes);
+	for (; lost < cnt && bytes > NAME_CACHE_BYTES / 2; lost++)
+		bytes -= all[lost].bytes < bytes ? all[lost].bytes : bytes;
+	forget_known(c, all, lost);
 }
 
-static uint32_t keep_text(struct name_cache *c, const char *s)
+/* Room for the texts of a name; they move. */
+static bool make_room(struct name_cache *c, size_t bytes)
 {
-	size_t len = strlen(s) + 1, at = c->texts_len;
+	size_t cap = c->texts_cap ? c->texts_cap : 65536;
+	char *p;
 
-	while (c->texts_cap - c->texts_len < len) {
-		size_t cap = c->texts_cap ? c->texts_cap * 2 : 65536;
-		char *p = realloc(c->texts, cap);
+	if (bytes_used(c) + bytes > BYTES_MOST)
+		return false;
+	while (cap - c->texts_len < bytes)
+		cap *= 2;
+	if (cap > BYTES_MOST)
+		cap = BYTES_MOST;
+	p = cap == c->texts_cap ? c->texts : realloc(c->texts, cap);
+	if (!p)
+		return false;
+	c->texts = p;
+	c->texts_cap = cap;
+	return true;
+}
 
-		if (!p)
-			return UINT32_MAX;
-		c->texts = p;
-		c->texts_cap = cap;
-	}
+static uint32_t keep_text(struct name_cache *c, const char *s, size_t len)
+{
+	size_t at = c->texts_len;
+
 	memcpy(c->texts + at, s, len);
-	c->texts_len += len;
+	c->texts[at + len] = '\0';
+	c->texts_len += len + 1;
 	return (uint32_t)at;
 }
 
@@ -226,7 +332,7 @@ static bool ask(struct name_cache *c, uint64_t party, uint32_t process, const ui
 	}
 	name = find(c, key);
 	if (!name)
-		name = add(c, key);
+		name = add(c, party, key);
 	if (!name)
 		return false;
 	name->state = NAME_ASKED;
@@ -287,21 +393,45 @@ enum model_reason name_cache_line(struct name_cache *c, const struct model *m, u
 
 /* --- answers ----------------------------------------------------------------------------------- */
 
+/* A text of an answer, as far as there is one. */
+struct text {
+	const char *s;
+	size_t len;
+};
+
+static struct text text_of(const char *texts, size_t texts_len, uint32_t at)
+{
+	const char *s = at < texts_len ? texts + at : "";
+
+	return (struct text){s, strnlen(s, TEXT_BYTES_MAX)};
+}
+
 static void keep_row(struct name_cache *c, const uint64_t key[2], const struct parse_named *row,
 		     const char *text, size_t text_len)
 {
+	struct text display = text_of(text, text_len, row->display);
+	struct text assembly = text_of(text, text_len, row->assembly);
+	struct text tier = text_of(text, text_len, row->tier);
+	struct text raw = text_of(text, text_len, row->raw);
+	size_t bytes = display.len + assembly.len + tier.len + raw.len + 4;
 	struct name *name = find(c, key);
 
-	if (!name)
+	/* Answered before, by another row. */
+	if (!name || name->state != NAME_ASKED)
 		return;
 	name->state = NAME_KNOWN;
 	name->reason = row->reason < REASON_CNT ? row->reason : REASON_LIMIT;
 	if (name->reason)
 		return;
-	name->display = keep_text(c, row->display < text_len ? text + row->display : "");
-	name->assembly = keep_text(c, row->assembly < text_len ? text + row->assembly : "");
-	name->tier = keep_text(c, row->tier < text_len ? text + row->tier : "");
-	name->raw = keep_text(c, row->raw < text_len ? text + row->raw : "");
+	if (!make_room(c, bytes)) {
+		name->state = NAME_LOST;
+		return;
+	}
+	name->bytes = (uint32_t)bytes;
+	name->display = keep_text(c, display.s, display.len);
+	name->assembly = keep_text(c, assembly.s, assembly.len);
+	name->tier = keep_text(c, tier.s, tier.len);
+	name->raw = keep_text(c, raw.s, raw.len);
 	name->is_stub = row->is_stub;
 	name->is_framework = row->is_framework;
 }

@@ -10,8 +10,8 @@
 #include "names/asker.h"
 #include "names/parse.h"
 
-/* Bytes of texts and rows that are kept; then all are forgotten, and taken apart again when
- * needed. */
+/* Bytes of texts and rows that are kept; then the parties that have most of them lose theirs, which
+ * are taken apart again when needed. What comes at once may exceed it by half. */
 #define NAME_CACHE_BYTES (24u << 20)
 
 struct name_cache;

@@ -69,6 +69,7 @@ struct names {
 	size_t judged_cnt, judged_cap;
 	struct again *again; /* frames whose file was not there yet */
 	size_t again_cnt, again_cap;
+	struct hash_index again_index;
 	bool settling;	     /* what is looked at now waits no longer */
 	uint64_t since_ns;   /* when it was looked at first, 0 = now */
 	struct known *known; /* symbols that were taken apart already */
@@ -76,10 +77,11 @@ struct names {
 	struct hash_index known_index;
 };
 
-/* A frame to be looked at again. */
+/* A frame to be looked at again: once, however often it was sampled meanwhile. */
 struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
+	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
 	uint64_t since_ns; /* of the asker's clock */
 };
 
@@ -90,9 +92,14 @@ struct again {
 #define AGAIN_PATIENCE_NS 20000000000ull
 #define AGAIN_IN_DEBT_NS  3000000000ull
 
-/* A function of a file, and its symbol. */
+/*
+ * A function of a file, and its symbol. Neither the module tells files apart (all single-file
+ * programs have the build id of their host) nor do equal tables (what they are called differs).
+ */
 struct known {
 	uint64_t start; /* in the file */
+	uint64_t content;
+	uint64_t party;
 	uint32_t module;
 	uint32_t process; /* of native code: whether it is the application differs */
 	uint32_t symbol;
@@ -124,12 +131,9 @@ struct names *names_new(const struct names_options *options)
 
 	if (!n)
 		return NULL;
-	err = asker_init(&n->asker, options->nursery, options->proc_path,
-			 options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
-	if (!err && options->workers)
-		asker_use_workers(&n->asker, options->workers);
-	else if (!err)
-		err = asker_bound(&n->asker, worker_bytes(memory_bytes));
+	err = asker_init_with(&n->asker, options->nursery, options->workers,
+			      worker_bytes(memory_bytes), options->proc_path,
+			      options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
 	n->asker.symbols = options->symbols;
 	n->hold = err ? NULL : hold_new(&n->asker);
 	n->node = err ? NULL : node_new(&n->asker, options->node_root);
@@ -159,6 +163,7 @@ void names_free(struct names *n)
 	free(n->origins);
 	free(n->judged);
 	free(n->again);
+	hash_clear(&n->again_index);
 	free(n->known);
 	hash_clear(&n->known_index);
 	free(n);
@@ -275,12 +280,27 @@ static bool known_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct known *a = &((const struct names *)owner)->known[row], *b = key;
 
-	return a->start == b->start && a->module == b->module && a->process == b->process;
+	return a->start == b->start && a->content == b->content && a->party == b->party &&
+	       a->module == b->module && a->process == b->process;
 }
 
 static uint64_t hash_known(const struct known *k)
 {
-	return hash_pair(k->start, (uint64_t)k->module << 32 | k->process);
+	return hash_pair(hash_pair(k->start, k->content),
+			 hash_pair(k->party, (uint64_t)k->module << 32 | k->process));
+}
+
+/* Of what was looked up last. */
+static struct known key_of(struct names *n, const struct model *m, const struct symbol_site *site,
+			   uint32_t module, uint64_t start)
+{
+	return (struct known){
+		.start = start,
+		.content = files_content(n->files),
+		.party = asker_party(&n->asker, m, site->process),
+		.module = module,
+		.process = MODEL_NONE,
+	};
 }
 
 /* MODEL_NONE: not known. */
@@ -304,16 +324,17 @@ static uint32_t keep_known(struct names *n, struct known *key, uint32_t symbol)
 static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct symbol_site *site,
 			      const struct model_mapping *mapping, const struct elf_table *table)
 {
-	struct known key = {.module = mapping->module, .process = site->process};
 	struct name_parts parts;
 	struct elf_place place;
 	enum model_reason reason;
+	struct known key;
 	uint32_t symbol;
 
 	if (!table || !elf_find(table, site->offset, &place) || !place.name ||
 	    !symbol_is_mangled(place.name))
 		return symbol_native(m, site, table, site->reason, NULL);
-	key.start = site->offset - (place.vaddr - place.function);
+	key = key_of(n, m, site, mapping->module, site->offset - (place.vaddr - place.function));
+	key.process = site->process;
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
@@ -347,9 +368,9 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 				const struct model_mapping *mapping,
 				const struct image_table *image, uint64_t start)
 {
-	struct known key = {.module = mapping->module, .process = MODEL_NONE};
 	struct name_parts parts;
 	struct image_place place;
+	struct known key;
 	uint32_t symbol;
 
 	if (!image)
@@ -358,7 +379,7 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 		return symbol_thunks(m);
 	if (site->reason)
 		return symbol_image(m, site, &place, NULL);
-	key.start = start + place.start;
+	key = key_of(n, m, site, mapping->module, start + place.start);
 	symbol = find_known(n, &key);
 	if (symbol != MODEL_NONE)
 		return symbol;
@@ -404,7 +425,7 @@ static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_s
 	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
 	site->reason = why_pending(n, m, site->process, site->reason);
 	if (site->reason == REASON_NO_SYMBOL)
-		return symbol_in_elf(n, m, site, mapping, table);
+		return symbol_in_elf(n, m, site, mapping, NULL);
 	if (bundled.path) {
 		site->path = bundled.path;
 		site->offset -= bundled.start;
@@ -515,13 +536,34 @@ static bool is_unpacked(struct names *n, const struct model *m, uint32_t process
 	return jit && exe && files_compressed(n->files, m, process, exe);
 }
 
-/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
-static bool keep_again(struct names *n, uint32_t process, uint64_t address, uint64_t time_ns)
+static bool again_equal(const void *owner, uint32_t row, const void *key)
 {
-	if (n->settling || n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap))
+	const struct again *a = &((const struct names *)owner)->again[row], *b = key;
+
+	return a->address == b->address && a->process == b->process && a->mapping == b->mapping;
+}
+
+/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
+static bool keep_again(struct names *n, uint32_t process, uint32_t mapping, uint64_t address,
+		       uint64_t time_ns)
+{
+	struct again again = {
+		.address = address,
+		.time_ns = time_ns,
+		.process = process,
+		.mapping = mapping,
+		.since_ns = n->since_ns ? n->since_ns : asker_now_ns(),
+	};
+	uint64_t hash = hash_pair(address, (uint64_t)process << 32 | mapping);
+
+	if (n->settling)
 		return false;
-	n->again[n->again_cnt++] = (struct again){address, time_ns, process,
-						  n->since_ns ? n->since_ns : asker_now_ns()};
+	if (hash_find(&n->again_index, hash, again_equal, n, &again) != HASH_NONE)
+		return true;
+	if (n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap) ||
+	    hash_add(&n->again_index, hash, (uint32_t)n->again_cnt))
+		return false;
+	n->again[n->again_cnt++] = again;
 	return true;
 }
 
@@ -537,6 +579,10 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	uint32_t row;
 
 	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	/* Whether it is, is not known yet: what is bundled is being read. */
+	if (!origin.fixed && n->asker.deferred != deferred &&
+	    keep_again(n, process, (uint32_t)(map - p->mappings), address, time_ns))
+		return;
 	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
@@ -559,7 +605,7 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		    !m->symbols[location.symbol].reason)
 			location.tier = "PreJIT";
 		origin.deferred = n->asker.deferred != deferred;
-		if (origin.deferred && keep_again(n, process, address, time_ns))
+		if (origin.deferred && keep_again(n, process, origin.mapping, address, time_ns))
 			return;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
 	}
@@ -688,6 +734,7 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
+	hash_clear(&n->again_index);
 	for (size_t i = 0; i < cnt; i++) {
 		n->since_ns = again[i].since_ns;
 		n->settling = settle ||
@@ -820,10 +867,11 @@ struct names_cost names_cost(const struct names *n)
 	return (struct names_cost){
 		.worker_cpu_ns = counters.cpu_ns,
 		.memory_bytes = counters.memory_bytes,
-		.table_bytes =
-			files_bytes(n->files) + jit_bytes(n->jit) + name_cache_bytes(n->cache),
+		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit) +
+			       name_cache_bytes(n->cache) + counters.result_bytes,
 		.killed = counters.killed,
 		.died = counters.died,
 		.without = counters.without,
+		.no_helpers = nursery_is_gone(n->asker.nursery),
 	};
 }

@@ -160,6 +160,7 @@ struct names_cost {
 	uint64_t table_bytes;  /* of files and perf maps held here */
 	uint64_t killed, died; /* jobs that passed their limits; that their worker died of */
 	uint32_t without;      /* SANDBOX_WITHOUT_*: what the workers' sandbox lacks */
+	bool no_helpers;       /* they cannot be had any more: what is not known stays unnamed */
 };
 struct names_cost names_cost(const struct names *n);
 #endif

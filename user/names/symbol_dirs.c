@@ -320,8 +320,8 @@ static bool serve_file(struct symbol_dirs *d, const struct fetch_request *reques
 			.dev = st.st_dev,
 			.inode = st.st_ino,
 			.size_bytes = (uint64_t)st.st_size,
-			.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-				    (uint64_t)st.st_mtim.tv_nsec,
+			.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u +
+				    (uint64_t)st.st_ctim.tv_nsec,
 		};
 	reply->reason = REASON_NAMED;
 	*ret_fd = request->identity_only ? -1 : take_fd(&fd);

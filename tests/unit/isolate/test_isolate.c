@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Workers: what they hold and may do, what becomes of jobs that go too far, and who pays. */
+/* Workers: what they hold and may do, what becomes of jobs that go too far or of answers that are
+ * none, and who pays. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,11 +15,35 @@
 
 #include "isolate/blob.h"
 #include "isolate/ledger.h"
+#include "isolate/message.h"
 #include "isolate/workers.h"
 
 #define SECOND_NS 1000000000ull
 
-enum what { ECHO, SPIN, HANG, DIE, RESULT, READ_FILE };
+enum what {
+	ECHO,
+	SPIN,
+	HANG,
+	DIE,
+	RESULT,
+	READ_FILE,
+	/* A worker that was taken over. */
+	STOP,
+	LEAVE,
+	SAY_NOTHING_LONG,
+	SAY_LITTLE,
+	SAY_TOO_MUCH,
+	SAY_GARBAGE,
+	SAY_LATER,
+	GIVE_FILES,
+	KEEP_WRITING,
+	CUT_RESULT,
+	LARGE_RESULT,
+};
+
+/* Of a helper. */
+#define SOCKET_FD   3
+#define LARGE_BYTES (20u << 20)
 
 struct order {
 	enum what what;
@@ -29,6 +56,65 @@ static uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* Returns what to answer with, as a worker does that is its own master. */
+static size_t forge(enum what what, int result_fd, char *reply)
+{
+	static char large[2 * WORKERS_REPLY_BYTES];
+	int fds[MESSAGE_FDS_MAX];
+
+	switch (what) {
+	case STOP:
+		raise(SIGSTOP);
+		break;
+	case LEAVE:
+		_exit(0);
+	case SAY_LITTLE:
+		message_send(SOCKET_FD, "x", 1, NULL, 0);
+		break;
+	case SAY_TOO_MUCH:
+		message_send(SOCKET_FD, large, sizeof(large), NULL, 0);
+		break;
+	case SAY_GARBAGE:
+		memset(large, 0xa5, sizeof(large));
+		message_send(SOCKET_FD, large, 100, NULL, 0);
+		break;
+	case SAY_NOTHING_LONG:
+		message_send(SOCKET_FD, large, 0, NULL, 0);
+		break;
+	case GIVE_FILES:
+		for (unsigned i = 0; i < MESSAGE_FDS_MAX; i++)
+			fds[i] = SOCKET_FD;
+		message_send(SOCKET_FD, large, 10, fds, MESSAGE_FDS_MAX);
+		break;
+	case SAY_LATER: /* after its answer, when it may have the next job */
+		if (!fork()) {
+			usleep(50000);
+			message_send(SOCKET_FD, large, 10, NULL, 0);
+			_exit(0);
+		}
+		break;
+	case KEEP_WRITING:
+		cr_assert_eq(ftruncate(result_fd, 4096), 0);
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, result_fd, 0);
+		break;
+	case CUT_RESULT:
+		if (pwrite(result_fd, "result", 6, 0) == 6 && !fork()) {
+			for (int i = 0; i < 1000; i++)
+				if (ftruncate(result_fd, i % 2))
+					break;
+			_exit(0);
+		}
+		break;
+	case LARGE_RESULT:
+		cr_assert_eq(ftruncate(result_fd, LARGE_BYTES), 0);
+		break;
+	default:
+		break;
+	}
+	reply[0] = 'y';
+	return 1;
 }
 
 static size_t do_order(const void *request, size_t len, const int *fds, unsigned fd_cnt,
@@ -60,6 +146,8 @@ static size_t do_order(const void *request, size_t len, const int *fds, unsigned
 		return 4;
 	case ECHO:
 		break;
+	default:
+		return forge(order->what, result_fd, text);
 	}
 	return 2;
 }
@@ -90,7 +178,8 @@ static struct workers_job *submit(struct pool *p, uint64_t party, enum what what
 				  int fd)
 {
 	struct order order = {what, spin_ns};
-	struct workers_job *job = workers_job_new(party, &order, sizeof(order), what == RESULT);
+	bool has_result = what == RESULT || what >= KEEP_WRITING;
+	struct workers_job *job = workers_job_new(party, &order, sizeof(order), has_result);
 
 	cr_assert(job);
 	if (fd >= 0)
@@ -224,6 +313,153 @@ Test(workers, a_worker_that_dies_takes_its_job_alone)
 	cr_expect_eq(run(&p, DIE, -1), -EPIPE);
 	cr_expect_eq(workers_counters(p.workers).died, 1);
 	cr_expect_eq(run(&p, ECHO, -1), 0);
+	pool_free(&p);
+}
+
+static unsigned open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned cnt = 0;
+
+	cr_assert(dir);
+	while (readdir(dir))
+		cnt++;
+	closedir(dir);
+	return cnt;
+}
+
+Test(workers, what_is_no_answer_ends_its_worker_and_is_counted)
+{
+	static const struct {
+		const char *name;
+		enum what what;
+	} rows[] = {
+		{"its end", LEAVE},
+		{"an empty message", SAY_NOTHING_LONG},
+		{"half an answer", SAY_LITTLE},
+		{"more than fits", SAY_TOO_MUCH},
+		{"garbage", SAY_GARBAGE},
+		{"descriptors", GIVE_FILES},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pool p = pool_new(0, 0);
+		unsigned before;
+
+		cr_expect_eq(run(&p, ECHO, -1), 0);
+		before = open_files();
+		cr_expect_eq(run(&p, rows[i].what, -1), -EPIPE, "%s", rows[i].name);
+		cr_expect_eq(workers_counters(p.workers).died, 1, "%s", rows[i].name);
+		cr_expect_eq(run(&p, ECHO, -1), 0, "%s", rows[i].name);
+		cr_expect_leq(open_files(), before + 1, "%s: one is of the killed worker",
+			      rows[i].name);
+		pool_free(&p);
+	}
+}
+
+Test(workers, an_answer_to_a_job_that_was_not_asked_is_none_to_the_next)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *job;
+
+	/* The answer that was not asked for comes while nothing is to be done ... */
+	cr_expect_eq(run(&p, SAY_LATER, -1), 0);
+	usleep(200000);
+	workers_poll(p.workers);
+	cr_expect_eq(workers_counters(p.workers).died, 1);
+	cr_expect_eq(run(&p, ECHO, -1), 0);
+	/* ... or just before the next job, or during it. */
+	cr_expect_eq(run(&p, SAY_LATER, -1), 0);
+	job = submit(&p, 1, SPIN, SECOND_NS / 4, -1);
+	cr_assert(workers_wait(p.workers, job, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(job), -EPIPE);
+	cr_expect_eq(workers_counters(p.workers).died, 2);
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
+Test(workers, a_worker_that_stops_itself_is_ended_and_others_go_on)
+{
+	struct pool p = pool_new(20 * SECOND_NS, SECOND_NS);
+	struct workers_job *stopped = submit(&p, 1, STOP, 0, -1), *other;
+
+	for (uint64_t party = 3; party < 8; party++) {
+		other = submit(&p, party, ECHO, 0, -1);
+		cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS));
+		cr_expect_eq(workers_job_error(other), 0);
+		workers_job_free(p.workers, other);
+	}
+	cr_assert(workers_wait(p.workers, stopped, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(stopped), -ETIMEDOUT);
+	cr_expect_eq(workers_counters(p.workers).killed, 1);
+	workers_job_free(p.workers, stopped);
+	cr_expect_eq(run(&p, ECHO, -1), 0);
+	for (int i = 0; i < 100 && workers_counters(p.workers).stuck; i++) {
+		usleep(20000);
+		workers_poll(p.workers);
+	}
+	cr_expect_eq(workers_counters(p.workers).stuck, 0, "SIGKILL reaches who is stopped");
+	pool_free(&p);
+}
+
+Test(workers, a_result_that_may_change_is_none)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *job = submit(&p, 1, KEEP_WRITING, 0, -1);
+	size_t bytes;
+	int fd;
+
+	cr_assert(workers_wait(p.workers, job, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(job), 0);
+	cr_expect_lt(workers_job_take_result(job, &bytes), 0, "it is mapped to be written");
+	workers_job_free(p.workers, job);
+	for (int i = 0; i < 20; i++) {
+		struct stat st;
+
+		job = submit(&p, 1, CUT_RESULT, 0, -1);
+		cr_assert(workers_wait(p.workers, job, 20 * SECOND_NS));
+		fd = workers_job_take_result(job, &bytes);
+		cr_assert(fd < 0 || !fstat(fd, &st));
+		cr_expect(fd < 0 || (size_t)st.st_size == bytes);
+		usleep(1000);
+		cr_assert(fd < 0 || !fstat(fd, &st));
+		cr_expect(fd < 0 || (size_t)st.st_size == bytes, "nor later");
+		if (fd >= 0)
+			close(fd);
+		workers_job_free(p.workers, job);
+	}
+	pool_free(&p);
+}
+
+/* Files that are small and lead to large tables, while hotrun is busy elsewhere. */
+Test(workers, results_that_nobody_took_are_bounded)
+{
+	struct workers_job *jobs[12], *other;
+	struct pool p = pool_new(0, 0);
+	int ended = 0;
+	size_t bytes;
+
+	for (int i = 0; i < 12; i++)
+		jobs[i] = submit(&p, 1, LARGE_RESULT, 0, -1);
+	while (workers_wait_any(p.workers, SECOND_NS))
+		;
+	for (int i = 0; i < 12; i++)
+		ended += workers_job_error(jobs[i]) == 0;
+	cr_expect_leq(ended, 4, "%d of 20 MB", ended);
+	cr_expect_leq(workers_counters(p.workers).result_bytes, 4 * LARGE_BYTES);
+	other = submit(&p, 3, LARGE_RESULT, 0, -1);
+	cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS), "of another party");
+	workers_job_free(p.workers, other);
+	for (int i = 0; i < 12; i++) {
+		int fd;
+
+		cr_expect(workers_wait(p.workers, jobs[i], 20 * SECOND_NS), "%d", i);
+		fd = workers_job_take_result(jobs[i], &bytes);
+		cr_expect(fd >= 0 && bytes == LARGE_BYTES);
+		close(fd);
+		workers_job_free(p.workers, jobs[i]);
+	}
+	cr_expect_eq(workers_counters(p.workers).result_bytes, 0);
 	pool_free(&p);
 }
 

@@ -158,7 +158,7 @@ Test(names, another_file_at_the_path_is_not_believed)
 				    .kind = MAPPING_FILE};
 	const struct model_symbol *s;
 
-	host_make(&h, "", "/app/x");
+	host_make_of(&h, "", "/app/x", "0");
 	put_library(&h, "100/root/lib/libx.so", 1, 3);
 	names_process(h.n, h.m, h.process);
 	memset(wanted.build_id, 2, 20);
@@ -184,7 +184,7 @@ Test(names, another_file_at_the_path_is_not_believed)
 	host_end(&h);
 }
 
-Test(names, a_gone_process_borrows_the_table_of_the_same_build_id)
+Test(names, a_gone_process_borrows_roots_table_of_the_same_build_id)
 {
 	struct host h;
 	struct model_module here = {.path = "/lib/libx.so", .build_id_len = 20},
@@ -193,7 +193,8 @@ Test(names, a_gone_process_borrows_the_table_of_the_same_build_id)
 		.start = 0x1000, .end = 0x2000, .file_offset = 0x1000, .kind = MAPPING_FILE};
 	const struct model_symbol *s;
 
-	host_make(&h, "", "/app/x");
+	host_make_of(&h, "", "/app/x", "0");
+	names_process(h.n, h.m, h.process);
 	put_library(&h, "100/root/lib/libx.so", 1, 0); /* stripped */
 	memset(here.build_id, 1, 20);
 	memset(there.build_id, 1, 20);

@@ -95,6 +95,60 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 	fake_proc_remove(&proc);
 }
 
+/* E.g. killed for want of memory: that says nothing of who is asked next. */
+Test(fetch, a_server_that_died_idle_is_replaced_without_a_word)
+{
+	struct nursery *nurse = nursery_new(UINT64_MAX);
+	struct fetch *f = fetch_new(nurse, 10000000000u);
+	struct fetch_request *request;
+	struct fetch_reply reply;
+	struct fake_proc proc;
+	pid_t server;
+	int fd;
+
+	host_make(&proc);
+	request = map_request(&proc, 1);
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0, "%d", i);
+		cr_expect_eq(reply.error, 0);
+		if (fd >= 0)
+			close(fd);
+		server = newest_child_of(newest_child_of(getpid()));
+		cr_assert_eq(kill(server, SIGKILL), 0);
+		while (!kill(server, 0))
+			usleep(1000);
+	}
+	cr_expect_eq(fetch_timeouts(f), 0);
+	fetch_free(f);
+	nursery_free(nurse);
+	free(request);
+	fake_proc_remove(&proc);
+}
+
+Test(fetch, without_its_nursery_it_says_so)
+{
+	struct nursery *nurse = nursery_new(UINT64_MAX);
+	struct fetch *f = fetch_new(nurse, 10000000000u);
+	struct fetch_request *request;
+	struct fetch_reply reply;
+	struct fake_proc proc;
+	int fd;
+
+	host_make(&proc);
+	request = map_request(&proc, 1);
+	cr_expect_not(nursery_is_gone(nurse));
+	cr_assert_eq(kill(newest_child_of(getpid()), SIGKILL), 0);
+	for (int i = 0; i < 1000 && !nursery_is_gone(nurse); i++)
+		usleep(1000);
+	cr_expect(nursery_is_gone(nurse));
+	cr_expect_eq(fetch_ask(f, request, -1, -1, &reply, &fd), -EAGAIN);
+	cr_expect_eq(fd, -1);
+	fetch_free(f);
+	nursery_free(nurse);
+	free(request);
+	fake_proc_remove(&proc);
+}
+
 Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 {
 	struct nursery *nurse = nursery_new(UINT64_MAX);
