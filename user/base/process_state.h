@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether a child of ours wants the CPU (state R of /proc/PID/stat), as on a host full of other work, rather
- * than the answer of a file: it is late through no fault of what it was asked for. */
+/* Whether a child of ours wants the CPU (state R of /proc/PID/stat), as on a host full of other
+ * work, rather than the answer of a file: it is late through no fault of what it was asked for. */
 bool process_is_runnable(pid_t pid);
 #endif

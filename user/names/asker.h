@@ -145,10 +145,10 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
  * of others in that.
  */
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
-/* Whether that one has used up its allowance. */
-bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
 /* The same, looked up again for who was trusted so far: root may have become somebody else. */
 uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process);
+/* Whether its party has used up its allowance. */
+bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
 
 /* The account of a process row, to be added to; NULL without memory. */
 struct asker_cost *asker_cost(struct asker *a, uint32_t process);

@@ -592,9 +592,10 @@ enum serving {
 	SERVE_SETTLE, /* nobody waits any more */
 };
 
-static uint64_t patience_ns(const struct jit *j, const struct model *m, uint32_t process)
+static bool is_too_long(const struct jit *j, const struct model *m, uint32_t process, uint64_t ns)
 {
-	return asker_in_debt(j->asker, m, process) ? JIT_IN_DEBT_NS : JIT_PATIENCE_NS;
+	return ns >= JIT_PATIENCE_NS ||
+	       (ns >= JIT_IN_DEBT_NS && asker_in_debt(j->asker, m, process));
 }
 
 /* Names what can be named by now; the others wait on, unless their patience is over. */
@@ -619,7 +620,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		is_coming = j->asker->deferred != deferred;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
-		    now_ns - w.since_ns >= patience_ns(j, m, w.process) || !add_waiting(j, &w))
+		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
 			add_reason(m, map, w.address, w.anonymous, is_coming);
 	}
 }

@@ -730,17 +730,17 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 static void name_again(struct names *n, struct model *m, bool settle)
 {
 	struct again *again = take_ptr(&n->again);
-	uint64_t now_ns = asker_now_ns();
+	uint64_t now_ns = asker_now_ns(), ns;
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
 	hash_clear(&n->again_index);
 	for (size_t i = 0; i < cnt; i++) {
 		n->since_ns = again[i].since_ns;
-		n->settling = settle ||
-			      now_ns - n->since_ns >= (asker_in_debt(&n->asker, m, again[i].process)
-							       ? AGAIN_IN_DEBT_NS
-							       : AGAIN_PATIENCE_NS);
+		ns = now_ns - n->since_ns;
+		n->settling =
+			settle || ns >= AGAIN_PATIENCE_NS ||
+			(ns >= AGAIN_IN_DEBT_NS && asker_in_debt(&n->asker, m, again[i].process));
 		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
 	}
 	n->since_ns = 0;
