@@ -24,10 +24,8 @@ struct account {
 	__u64 since_ns; /* of the state; 0 = the session's start */
 	__u32 state;	/* enum account_state */
 	__u32 pad;
-	__u64 on_cpu_ns;
-	__u64 waited_ns, behind_own_ns, throttled_ns;
-	__u64 blocked_ns, uninterruptible_ns;
-	__u64 voluntary, involuntary;
+	struct sched_figures sched; /* without migrations, which the thread itself has */
+	__u64 blocked_ns;
 	__u64 delay_max_ns;
 	/* Of the wait that goes on: what was gathered on CPUs that it was moved away from, and marks
 	 * of the counters of the CPU that it waits for, as they stood when it began to. */

@@ -144,9 +144,9 @@ static __always_inline void add_wait(struct event_task *event, const struct acco
 			throttled = all;
 	}
 	wait = split_wait(all, own, throttled);
-	event->waited_ns += wait.delay_ns;
-	event->behind_own_ns += wait.own_ns;
-	event->throttled_ns += wait.throttled_ns;
+	event->sched.waited_ns += wait.delay_ns;
+	event->sched.behind_own_ns += wait.own_ns;
+	event->sched.throttled_ns += wait.throttled_ns;
 	event->waiting_ns = wait.delay_ns;
 }
 
@@ -160,13 +160,13 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 	case STATE_RUNNING:
 		/* A switch out that was not seen leaves the state behind. */
 		if (task->on_cpu)
-			event->on_cpu_ns += interval_of(account, now);
+			event->sched.on_cpu_ns += interval_of(account, now);
 		break;
 	case STATE_WAITING:
 		add_wait(event, account, task, now);
 		break;
 	case STATE_UNINTERRUPTIBLE:
-		event->uninterruptible_ns += interval_of(account, now);
+		event->sched.uninterruptible_ns += interval_of(account, now);
 		break;
 	default:
 		event->blocked_ns += interval_of(account, now);
@@ -204,7 +204,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 		r->event.flags |= ACCOUNT_ABSENT;
 	else if (!copy_account(from, &r->account, &r->event.time_ns))
 		r->event.flags |= ACCOUNT_TORN;
-	fill_figures(&r->event, &r->account);
+	fill_figures(&r->event, task, &r->account);
 	if (from && !(r->event.flags & ACCOUNT_TORN))
 		add_interval(&r->event, &r->account, task, r->event.time_ns);
 	bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));

@@ -32,7 +32,6 @@ static __always_inline void fill_identity(struct event_task *event, struct task_
 	event->flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? ACCOUNT_KERNEL_THREAD : 0;
 	event->pad = 0;
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
-	event->migrations = BPF_CORE_READ(task, se.nr_migrations);
 	event->cpus_allowed = BPF_CORE_READ(task, nr_cpus_allowed);
 	event->policy = BPF_CORE_READ(task, policy);
 	event->nice = BPF_CORE_READ(task, static_prio) - DEFAULT_PRIO;
@@ -41,17 +40,13 @@ static __always_inline void fill_identity(struct event_task *event, struct task_
 }
 
 /* The counters as they stand, without the interval that goes on. */
-static __always_inline void fill_figures(struct event_task *event, const struct account *account)
+static __always_inline void fill_figures(struct event_task *event, struct task_struct *task,
+					 const struct account *account)
 {
 	event->account = account->number;
-	event->on_cpu_ns = account->on_cpu_ns;
-	event->waited_ns = account->waited_ns;
-	event->behind_own_ns = account->behind_own_ns;
-	event->throttled_ns = account->throttled_ns;
+	event->sched = account->sched;
+	event->sched.migrations = BPF_CORE_READ(task, se.nr_migrations);
 	event->blocked_ns = account->blocked_ns;
-	event->uninterruptible_ns = account->uninterruptible_ns;
-	event->voluntary_switches = account->voluntary;
-	event->involuntary_switches = account->involuntary;
 	event->delay_max_ns = account->delay_max_ns;
 	event->waiting_ns = 0;
 	__builtin_memcpy(event->delays, account->delays, sizeof(event->delays));
@@ -64,12 +59,13 @@ static __always_inline void fill_figures(struct event_task *event, const struct 
 static __always_inline void fill_kernel_figures(struct event_task *event, struct task_struct *task)
 {
 	event->account = event->thread_start_ns * 0x9e3779b97f4a7c15ull + event->tid;
-	event->on_cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	event->voluntary_switches = BPF_CORE_READ(task, nvcsw);
-	event->involuntary_switches = BPF_CORE_READ(task, nivcsw);
-	event->waited_ns = event->behind_own_ns = event->throttled_ns = 0;
-	event->blocked_ns = event->uninterruptible_ns = 0;
-	event->delay_max_ns = event->waiting_ns = 0;
+	event->sched = (struct sched_figures){
+		.on_cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime),
+		.voluntary = BPF_CORE_READ(task, nvcsw),
+		.involuntary = BPF_CORE_READ(task, nivcsw),
+		.migrations = BPF_CORE_READ(task, se.nr_migrations),
+	};
+	event->blocked_ns = event->delay_max_ns = event->waiting_ns = 0;
 	__builtin_memset(event->delays, 0, sizeof(event->delays));
 }
 #endif

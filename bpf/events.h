@@ -88,7 +88,23 @@ struct event_stack {
 #define ACCOUNT_ABSENT	      0x2 /* the thread has no account (yet): the figures are 0 */
 #define ACCOUNT_TORN	      0x4 /* was written while it was read, three times over */
 
-/* The scheduler account of one thread. Counters only grow; the reader takes differences. */
+/*
+ * What the scheduler gave and did not give: the one list of such figures, of a thread in the kernel and
+ * here, and of whatever they are summed over there. All are counters that only grow, of 64 bits; a new
+ * one is added at the end, and sums, rises and copies walk them all.
+ */
+struct sched_figures {
+	__u64 on_cpu_ns;
+	__u64 waited_ns;     /* run delay: runnable, not running, and not throttled */
+	__u64 behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
+	__u64 throttled_ns; /* runnable, but its cgroup's quota (deadline class: its budget) was used up */
+	__u64 uninterruptible_ns;     /* state D */
+	__u64 voluntary, involuntary; /* switches */
+	__u64 migrations;	      /* to another CPU, as the kernel counts them */
+};
+#define SCHED_FIGURES (sizeof(struct sched_figures) / sizeof(__u64))
+
+/* The scheduler account of one thread; the reader takes differences. */
 struct event_task {
 	struct event_header header;
 	__u64 time_ns; /* of the read, or of the last switch */
@@ -97,9 +113,6 @@ struct event_task {
 	__u64 process_start_ns;
 	__u64 thread_start_ns;
 	__u64 cgroup_id;
-	__u64 on_cpu_ns; /* with the running slice, when it runs at the read */
-	__u64 voluntary_switches;
-	__u64 involuntary_switches;
 	__u32 parent_tgid;
 	__u16 flags; /* ACCOUNT_* */
 	__u8 state;  /* as /proc/PID/stat has it: R S D T t X Z P I */
@@ -108,18 +121,14 @@ struct event_task {
 	__u64 account; /* number of the account, never reused in a session; 0 = none. A thread that
 			* calls exec takes its account along to the leader's id */
 
-	/* Where the time off CPU went, each with the interval that goes on at the read. Together
-	 * with on_cpu_ns they make up the time since the account was made. */
-	__u64 waited_ns;     /* run delay: runnable, not running, and not throttled */
-	__u64 behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
-	__u64 throttled_ns; /* runnable, but its cgroup's quota (deadline class: its budget) was used up */
-	__u64 blocked_ns;	  /* asleep, stopped or parked: what is not uninterruptible */
-	__u64 uninterruptible_ns; /* state D */
-	__u64 migrations;	  /* to another CPU, as the kernel counts them */
-	__u64 delay_max_ns;	  /* the longest run delay that ended */
-	__u64 waiting_ns;	  /* of waited_ns: the wait that goes on at the read */
-	__u32 cpus_allowed;	  /* CPUs in its affinity mask, those off line included */
-	__u8 policy; /* SCHED_* of linux/sched.h: 0 normal 1 fifo 2 rr 3 batch 5 idle 6 dl */
+	/* Where the time went, each with the interval that goes on at the read: on CPU, waited,
+	 * throttled, uninterruptible and blocked make up the time since the account was made. */
+	struct sched_figures sched;
+	__u64 blocked_ns;   /* asleep, stopped or parked: what is not uninterruptible */
+	__u64 delay_max_ns; /* the longest run delay that ended */
+	__u64 waiting_ns;   /* of waited_ns: the wait that goes on at the read */
+	__u32 cpus_allowed; /* CPUs in its affinity mask, those off line included */
+	__u8 policy;	    /* SCHED_* of linux/sched.h: 0 normal 1 fifo 2 rr 3 batch 5 idle 6 dl */
 	__s8 nice;
 	__u8 rt_priority; /* 1..99 of policies 1 and 2 */
 	__u8 pad2;

@@ -45,7 +45,7 @@ static __always_inline void send_last_account(struct task_struct *task,
 	event->header.kind = EVENT_TASK_END;
 	fill_identity(event, task);
 	if (account)
-		fill_figures(event, account);
+		fill_figures(event, task, account);
 	else
 		fill_kernel_figures(event, task);
 	event->time_ns = now;
@@ -95,9 +95,9 @@ static __always_inline void end_wait(struct account *account, struct task_struct
 	if (all >= THROTTLED_LEAST_NS)
 		account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
 	wait = split_wait(all, account->wait_own_ns, account->wait_throttled_ns);
-	account->waited_ns += wait.delay_ns;
-	account->behind_own_ns += wait.own_ns;
-	account->throttled_ns += wait.throttled_ns;
+	account->sched.waited_ns += wait.delay_ns;
+	account->sched.behind_own_ns += wait.own_ns;
+	account->sched.throttled_ns += wait.throttled_ns;
 	if (wait.delay_ns > account->delay_max_ns)
 		account->delay_max_ns = wait.delay_ns;
 	slot = delay_slot(wait.delay_ns);
@@ -109,7 +109,7 @@ static __always_inline void end_wait(struct account *account, struct task_struct
 static __always_inline void end_sleep(struct account *account, __u64 now)
 {
 	if (account->state == STATE_UNINTERRUPTIBLE)
-		account->uninterruptible_ns += interval_of(account, now);
+		account->sched.uninterruptible_ns += interval_of(account, now);
 	else
 		account->blocked_ns += interval_of(account, now);
 }
@@ -175,7 +175,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 	clock->accounted_ns += ran;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	account->on_cpu_ns += ran;
+	account->sched.on_cpu_ns += ran;
 	if (unseen)
 		end_unseen(account, prev, cpu, since);
 	return account;
@@ -186,7 +186,7 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 				      __u32 state, bool runnable, __u64 now)
 {
 	if (runnable) {
-		account->involuntary++;
+		account->sched.involuntary++;
 		begin_wait(account, prev, run_time_at_switch(prev->tgid, cpu), now);
 		/* Its wait is the kernel's answer to its own limit; whole, since no clock says when
 		 * the budget comes back. */
@@ -194,7 +194,7 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 			account->wait_throttled_ns = ~0ull >> 1;
 		return;
 	}
-	account->voluntary++;
+	account->sched.voluntary++;
 	account->state = is_uninterruptible(state) ? STATE_UNINTERRUPTIBLE : STATE_BLOCKED;
 	account->since_ns = now;
 }

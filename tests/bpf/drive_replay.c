@@ -36,6 +36,11 @@ void replay_name(struct replay *r, uint32_t tgid, const pid_t *tids, size_t cnt)
 	r->processes_cnt++;
 }
 
+void replay_leave_out(struct replay *r, uint32_t tid)
+{
+	thread_of(r, tid)->left_out = true;
+}
+
 /* Part of an interval that lies in the window. */
 static uint64_t within(const struct replay *r, uint64_t from, uint64_t to)
 {
@@ -69,7 +74,8 @@ static void add_wait(struct replay *r, struct replay_thread *waiter, uint64_t si
 		return;
 	waiter->waited_ns += ns;
 	process->waited_ns += ns;
-	r->waited_on_ns[waiter->cpu] += ns;
+	if (!waiter->left_out)
+		r->waited_on_ns[waiter->cpu] += ns;
 	if (!runner || runner == NOT_KNOWN) {
 		process->behind_idle_ns += ns;
 		return;

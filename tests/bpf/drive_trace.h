@@ -7,6 +7,7 @@
  * figures that /proc does not have: behind whom somebody waited, and how long each wait was.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -47,6 +48,7 @@ struct replay_thread {
 	uint64_t waits; /* that ended */
 	uint64_t slots[DELAY_SLOTS];
 	uint64_t migrations;
+	bool left_out; /* of waited_on_ns */
 	/* state */
 	uint32_t cpu;
 	uint64_t wait_since_ns; /* 0 = it does not wait */
@@ -68,7 +70,7 @@ struct replay {
 	size_t waiting_cnt;
 	struct replay_process processes[TRACE_PROCESSES]; /* the first is all others */
 	size_t processes_cnt;
-	uint64_t waited_on_ns[64]; /* by CPU: threads that waited for it, all of the host */
+	uint64_t waited_on_ns[64]; /* by CPU: threads that waited for it, all but those left out */
 	struct {
 		uint32_t tid; /* ~0 = not known yet */
 		uint64_t since_ns;
@@ -79,6 +81,8 @@ struct replay {
 struct replay *replay_new(void);
 /* Its threads are these; all that are not named belong to the first process. */
 void replay_name(struct replay *r, uint32_t tgid, const pid_t *tids, size_t cnt);
+/* Its waiting counts for no CPU. */
+void replay_leave_out(struct replay *r, uint32_t tid);
 /* Replays from the beginning, and counts what lies between the two times. */
 void replay_run(struct replay *r, const struct trace *t, uint64_t from_ns, uint64_t to_ns);
 const struct replay_process *replay_process(const struct replay *r, uint32_t tgid);

@@ -35,15 +35,9 @@ struct event_task drive_rise(const struct event_task *first, const struct event_
 	struct event_task rise = *last;
 
 	rise.time_ns -= first->time_ns;
-	rise.on_cpu_ns -= first->on_cpu_ns;
-	rise.voluntary_switches -= first->voluntary_switches;
-	rise.involuntary_switches -= first->involuntary_switches;
-	rise.waited_ns -= first->waited_ns;
-	rise.behind_own_ns -= first->behind_own_ns;
-	rise.throttled_ns -= first->throttled_ns;
 	rise.blocked_ns -= first->blocked_ns;
-	rise.uninterruptible_ns -= first->uninterruptible_ns;
-	rise.migrations -= first->migrations;
+	for (size_t i = 0; i < SCHED_FIGURES; i++)
+		((__u64 *)&rise.sched)[i] -= ((const __u64 *)&first->sched)[i];
 	for (int i = 0; i < DELAY_SLOTS; i++)
 		rise.delays[i] -= first->delays[i];
 	return rise;
@@ -51,8 +45,8 @@ struct event_task drive_rise(const struct event_task *first, const struct event_
 
 uint64_t drive_parts(const struct event_task *task)
 {
-	return task->on_cpu_ns + task->waited_ns + task->throttled_ns + task->blocked_ns +
-	       task->uninterruptible_ns;
+	return task->sched.on_cpu_ns + task->sched.waited_ns + task->sched.throttled_ns +
+	       task->blocked_ns + task->sched.uninterruptible_ns;
 }
 
 uint64_t drive_delays(const struct event_task *task)
@@ -72,9 +66,10 @@ void drive_expect_parts(const struct event_task *first, const struct event_task 
 	cr_expect(drive_near_but(drive_parts(&rise), rise.time_ns, 0.001, 50000, unaccounted),
 		  "%s: ran %llu + waited %llu + throttled %llu + blocked %llu + uninterruptible "
 		  "%llu us are not the %llu us that passed",
-		  who, rise.on_cpu_ns / 1000, rise.waited_ns / 1000, rise.throttled_ns / 1000,
-		  rise.blocked_ns / 1000, rise.uninterruptible_ns / 1000, rise.time_ns / 1000);
-	cr_expect_leq(rise.behind_own_ns, rise.waited_ns, "%s", who);
+		  who, rise.sched.on_cpu_ns / 1000, rise.sched.waited_ns / 1000,
+		  rise.sched.throttled_ns / 1000, rise.blocked_ns / 1000,
+		  rise.sched.uninterruptible_ns / 1000, rise.time_ns / 1000);
+	cr_expect_leq(rise.sched.behind_own_ns, rise.sched.waited_ns, "%s", who);
 }
 
 /* --- load ------------------------------------------------------------------------------------ */

@@ -243,13 +243,14 @@ Test(crowd, waits_go_on_when_a_cpu_goes_away)
 		drive_expect_parts(&first[i], &last[i], unaccounted, "spinner");
 		told[i] = drive_proc_waited(pids[i]) - told[i];
 		ran[i] = drive_proc_on_cpu(pids[i]) - ran[i];
-		cr_expect(drive_near_but(rise.waited_ns, told[i], 0.01, DRIVE_MS, unaccounted),
-			  "%d: waited %llu us, schedstat %llu", i, rise.waited_ns / 1000,
-			  (unsigned long long)told[i] / 1000);
-		cr_expect(drive_ran(&d, rise.on_cpu_ns, ran[i], 0.03, DRIVE_MS),
-			  "%d: ran %llu us, schedstat %llu", i, rise.on_cpu_ns / 1000,
+		cr_expect(
+			drive_near_but(rise.sched.waited_ns, told[i], 0.01, DRIVE_MS, unaccounted),
+			"%d: waited %llu us, schedstat %llu", i, rise.sched.waited_ns / 1000,
+			(unsigned long long)told[i] / 1000);
+		cr_expect(drive_ran(&d, rise.sched.on_cpu_ns, ran[i], 0.03, DRIVE_MS),
+			  "%d: ran %llu us, schedstat %llu", i, rise.sched.on_cpu_ns / 1000,
 			  (unsigned long long)ran[i] / 1000);
-		waited += rise.waited_ns;
+		waited += rise.sched.waited_ns;
 	}
 	/* Four on one CPU for 500 ms. */
 	cr_expect_gt(waited, 1400 * DRIVE_MS);

@@ -151,7 +151,7 @@ Test(parts, without_switches_cpu_times_are_those_of_proc)
 	struct collector *c = begin(true);
 	uint64_t ran_ns = 0, elapsed_ns = 0, cpu_ns = 0;
 	struct model *m = collector_model(c);
-	struct model_sched s;
+	struct sched_figures s;
 
 	for (int i = 0; i < 3; i++) {
 		ran_ns += let_run(pid, DRIVE_SECOND);

@@ -261,7 +261,7 @@ Test(sample, a_filter_of_processes_sends_these_alone_and_counts_the_rest)
 		expect_filtered(&d.samples[i], d.samples[i].tgid == tgid);
 	cr_expect_gt(ticks_filtered(&d), 50);
 	cr_assert(drive_task(&d, (uint32_t)other, EVENT_TASK));
-	cr_expect_gt(drive_task(&d, (uint32_t)other, EVENT_TASK)->on_cpu_ns, 200 * DRIVE_MS,
+	cr_expect_gt(drive_task(&d, (uint32_t)other, EVENT_TASK)->sched.on_cpu_ns, 200 * DRIVE_MS,
 		     "accounts are never filtered");
 	drive_close(&d);
 }

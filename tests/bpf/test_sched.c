@@ -21,7 +21,7 @@ static uint64_t account_of(struct drive *d, pid_t tid)
 	task = drive_task(d, (uint32_t)tid, EVENT_TASK);
 	cr_assert(task, "no account of %d", tid);
 	cr_assert_eq(task->flags & (ACCOUNT_ABSENT | ACCOUNT_TORN), 0);
-	return task->on_cpu_ns;
+	return task->sched.on_cpu_ns;
 }
 
 /* 3 ms of work, 1 ms of sleep. */
@@ -145,14 +145,12 @@ static void expect_switches(struct drive *d, pid_t pid, const struct event_task 
 	drive_proc_switches(pid, &voluntary, &involuntary);
 	voluntary -= proc_voluntary;
 	involuntary -= proc_involuntary;
-	cr_expect(drive_near(last->voluntary_switches - first->voluntary_switches, voluntary, 0, 1),
+	cr_expect(drive_near(last->sched.voluntary - first->sched.voluntary, voluntary, 0, 1),
 		  "%s: %llu voluntary, /proc %llu", who,
-		  last->voluntary_switches - first->voluntary_switches,
-		  (unsigned long long)voluntary);
-	cr_expect(drive_near(last->involuntary_switches - first->involuntary_switches, involuntary,
-			     0, 1),
+		  last->sched.voluntary - first->sched.voluntary, (unsigned long long)voluntary);
+	cr_expect(drive_near(last->sched.involuntary - first->sched.involuntary, involuntary, 0, 1),
 		  "%s: %llu involuntary, /proc %llu", who,
-		  last->involuntary_switches - first->involuntary_switches,
+		  last->sched.involuntary - first->sched.involuntary,
 		  (unsigned long long)involuntary);
 }
 
@@ -184,11 +182,11 @@ Test(sched, a_ping_pong_switches_of_its_own_will)
 				i ? "back" : "first");
 		last = *drive_task(&d, (uint32_t)pids[i], EVENT_TASK);
 		/* Whoever is pushed aside by the one that it wakes finds the ball there already. */
-		switches = last.voluntary_switches - first[i].voluntary_switches +
-			   last.involuntary_switches - first[i].involuntary_switches;
+		switches = last.sched.voluntary - first[i].sched.voluntary +
+			   last.sched.involuntary - first[i].sched.involuntary;
 		cr_expect(switches >= ROUNDS && switches < ROUNDS * 3, "%llu switches in %d rounds",
 			  (unsigned long long)switches, ROUNDS);
-		cr_expect_gt(last.voluntary_switches - first[i].voluntary_switches, ROUNDS / 4);
+		cr_expect_gt(last.sched.voluntary - first[i].sched.voluntary, ROUNDS / 4);
 		cr_expect_eq(last.state, 'S');
 	}
 	drive_kill(pids[0]);
@@ -225,9 +223,9 @@ Test(sched, spinners_on_one_cpu_are_switched_against_their_will)
 		const struct event_task *last = drive_task(&d, (uint32_t)pids[i], EVENT_TASK);
 
 		expect_switches(&d, pids[i], &first[i], voluntary[i], involuntary[i], "spinner");
-		cr_expect_gt(last->involuntary_switches - first[i].involuntary_switches, 20);
+		cr_expect_gt(last->sched.involuntary - first[i].sched.involuntary, 20);
 		/* To the stop itself. */
-		cr_expect_leq(last->voluntary_switches - first[i].voluntary_switches, 2);
+		cr_expect_leq(last->sched.voluntary - first[i].sched.voluntary, 2);
 		drive_kill(pids[i]);
 	}
 	drive_close(&d);
@@ -267,8 +265,8 @@ Test(sched, a_process_that_died_between_two_reads_has_its_whole_time)
 	cr_expect_null(drive_task(&d, (uint32_t)pid, EVENT_TASK));
 	end = drive_task(&d, (uint32_t)pid, EVENT_TASK_END);
 	cr_assert(end);
-	cr_expect(drive_ran(&d, end->on_cpu_ns, usage_ns(&usage), 0.01, DRIVE_MS),
-		  "%llu us, rusage %llu", end->on_cpu_ns / 1000,
+	cr_expect(drive_ran(&d, end->sched.on_cpu_ns, usage_ns(&usage), 0.01, DRIVE_MS),
+		  "%llu us, rusage %llu", end->sched.on_cpu_ns / 1000,
 		  (unsigned long long)usage_ns(&usage) / 1000);
 	cr_expect_eq(end->state, 'X');
 	cr_expect_eq(end->parent_tgid, (uint32_t)getpid());
@@ -316,8 +314,8 @@ Test(sched, a_storm_of_short_processes_loses_no_last_account)
 			continue;
 		cr_assert_lt(cnt, (size_t)STORM * 2);
 		ends[cnt++] = tid;
-		sum += d.tasks[i].on_cpu_ns;
-		empty += !d.tasks[i].on_cpu_ns;
+		sum += d.tasks[i].sched.on_cpu_ns;
+		empty += !d.tasks[i].sched.on_cpu_ns;
 	}
 	qsort(ends, cnt, sizeof(ends[0]), compare_tids);
 	cr_assert_eq(cnt, STORM, "%zu of %d last accounts", cnt, STORM);
@@ -373,13 +371,13 @@ Test(sched, every_thread_of_a_process_leaves_its_account)
 		if (t->tgid != (uint32_t)pid)
 			continue;
 		cnt++;
-		sum += t->on_cpu_ns;
+		sum += t->sched.on_cpu_ns;
 		leaders += t->tid == t->tgid;
 		if (!process_start)
 			process_start = t->process_start_ns;
 		cr_expect_eq(t->process_start_ns, process_start);
 		cr_expect_geq(t->thread_start_ns, process_start);
-		short_of += t->tid != t->tgid && t->on_cpu_ns < 19 * DRIVE_MS / 10;
+		short_of += t->tid != t->tgid && t->sched.on_cpu_ns < 19 * DRIVE_MS / 10;
 	}
 	session_read_losses(d.s, losses);
 	cr_expect_leq(short_of, losses[LOSS_SWITCH_UNSEEN]);
@@ -457,9 +455,9 @@ static uint64_t sum_of_threads(const struct drive *d, size_t first_end)
 			newer = d->tasks[k].tid == t->tid &&
 				d->tasks[k].thread_start_ns == t->thread_start_ns;
 		if (i < first_end)
-			sum -= t->on_cpu_ns;
+			sum -= t->sched.on_cpu_ns;
 		if (!newer)
-			sum += t->on_cpu_ns;
+			sum += t->sched.on_cpu_ns;
 	}
 	return sum;
 }

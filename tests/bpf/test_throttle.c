@@ -103,14 +103,14 @@ Test(throttle, a_quota_is_told_as_cpu_stat_tells_it)
 			struct event_task rise = drive_rise(&load.first[i], &load.last[i]);
 			drive_expect_parts(&load.first[i], &load.last[i], drive_unaccounted(&d),
 					   rows[k].name);
-			cr_expect(drive_near(rise.throttled_ns, load.throttled_ns, 0.02,
+			cr_expect(drive_near(rise.sched.throttled_ns, load.throttled_ns, 0.02,
 					     2 * DRIVE_MS),
 				  "%s: throttled %llu us, cpu.stat %llu", rows[k].name,
-				  rise.throttled_ns / 1000,
+				  rise.sched.throttled_ns / 1000,
 				  (unsigned long long)load.throttled_ns / 1000);
 		}
 		if (load.cnt == 1)
-			cr_expect_lt(drive_rise(&load.first[0], &load.last[0]).waited_ns,
+			cr_expect_lt(drive_rise(&load.first[0], &load.last[0]).sched.waited_ns,
 				     load.throttled_ns / 8, "%s: run delay", rows[k].name);
 		end_load(&load);
 		if (rows[k].nested)
@@ -152,12 +152,14 @@ Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_li
 	told = drive_proc_waited(load.pids[1]) - told;
 	rise = drive_rise(&load.first[1], &load.last[1]);
 	drive_expect_parts(&load.first[1], &load.last[1], drive_unaccounted(&d), "sleeper");
-	cr_expect(drive_near(rise.waited_ns + rise.throttled_ns, told, 0.02, 5 * DRIVE_MS),
-		  "waited %llu + throttled %llu us, schedstat %llu", rise.waited_ns / 1000,
-		  rise.throttled_ns / 1000, (unsigned long long)told / 1000);
+	cr_expect(drive_near(rise.sched.waited_ns + rise.sched.throttled_ns, told, 0.02,
+			     5 * DRIVE_MS),
+		  "waited %llu + throttled %llu us, schedstat %llu", rise.sched.waited_ns / 1000,
+		  rise.sched.throttled_ns / 1000, (unsigned long long)told / 1000);
 	/* It sleeps into each throttled span for 1.5 ms in the mean, and is stopped for the rest. */
-	cr_expect(drive_near(rise.throttled_ns, load.throttled_ns * 96 / 100, 0.06, 5 * DRIVE_MS),
-		  "throttled %llu us, its group %llu", rise.throttled_ns / 1000,
+	cr_expect(drive_near(rise.sched.throttled_ns, load.throttled_ns * 96 / 100, 0.06,
+			     5 * DRIVE_MS),
+		  "throttled %llu us, its group %llu", rise.sched.throttled_ns / 1000,
 		  (unsigned long long)load.throttled_ns / 1000);
 	end_load(&load);
 	drive_group_free(&g);
@@ -187,10 +189,12 @@ Test(throttle, a_thread_that_leaves_its_throttled_group_runs_on)
 	drive_expect_parts(&load.first[0], &load.last[0], drive_unaccounted(&d), "who left");
 	drive_expect_parts(&load.first[1], &load.last[1], drive_unaccounted(&d), "who stayed");
 	rise = drive_rise(&moved, &load.last[0]);
-	cr_expect_lt(rise.throttled_ns, 110 * DRIVE_MS, "%llu us", rise.throttled_ns / 1000);
+	cr_expect_lt(rise.sched.throttled_ns, 110 * DRIVE_MS, "%llu us",
+		     rise.sched.throttled_ns / 1000);
 	cr_expect_neq(load.last[0].cgroup_id, load.first[0].cgroup_id);
 	rise = drive_rise(&load.first[1], &load.last[1]);
-	cr_expect_gt(rise.throttled_ns, 500 * DRIVE_MS, "%llu us", rise.throttled_ns / 1000);
+	cr_expect_gt(rise.sched.throttled_ns, 500 * DRIVE_MS, "%llu us",
+		     rise.sched.throttled_ns / 1000);
 	end_load(&load);
 	drive_group_free(&g);
 	drive_close(&d);
@@ -242,11 +246,11 @@ Test(throttle, a_deadline_thread_beyond_its_budget_waits_for_its_limit)
 	rise = drive_rise(&first, &last);
 	cr_expect_eq(last.policy, 6);
 	drive_expect_parts(&first, &last, drive_unaccounted(&d), "deadline");
-	cr_expect(drive_near(rise.on_cpu_ns, rise.time_ns / 5, 0.15, 0), "ran %llu us",
-		  rise.on_cpu_ns / 1000);
-	cr_expect(drive_near(rise.throttled_ns, rise.time_ns * 4 / 5, 0.05, 0), "throttled %llu us",
-		  rise.throttled_ns / 1000);
-	cr_expect_lt(rise.waited_ns, 10 * DRIVE_MS);
+	cr_expect(drive_near(rise.sched.on_cpu_ns, rise.time_ns / 5, 0.15, 0), "ran %llu us",
+		  rise.sched.on_cpu_ns / 1000);
+	cr_expect(drive_near(rise.sched.throttled_ns, rise.time_ns * 4 / 5, 0.05, 0),
+		  "throttled %llu us", rise.sched.throttled_ns / 1000);
+	cr_expect_lt(rise.sched.waited_ns, 10 * DRIVE_MS);
 	drive_kill(pid);
 	drive_close(&d);
 }

@@ -67,9 +67,9 @@ Test(wait, n_spinners_on_one_cpu_wait_n_less_one)
 
 		drive_expect_parts(&first.tasks[i], &last.tasks[i], drive_unaccounted(&d),
 				   "spinner");
-		waited += rise.waited_ns;
-		own += rise.behind_own_ns;
-		throttled += rise.throttled_ns;
+		waited += rise.sched.waited_ns;
+		own += rise.sched.behind_own_ns;
+		throttled += rise.sched.throttled_ns;
 		passed += rise.time_ns;
 		told += last.waited[i] - first.waited[i];
 	}
@@ -128,16 +128,17 @@ static void expect_rise(const struct drive *d, const struct load *load, const st
 		uint64_t ran_told = last->ran[i] - first->ran[i];
 		uint64_t waited_told = last->waited[i] - first->waited[i];
 
-		cr_expect(drive_ran(d, rise.on_cpu_ns, ran_told, 0.01, DRIVE_MS),
-			  "%s: ran %llu us, schedstat %llu", load->name, rise.on_cpu_ns / 1000,
-			  (unsigned long long)ran_told / 1000);
+		cr_expect(drive_ran(d, rise.sched.on_cpu_ns, ran_told, 0.01, DRIVE_MS),
+			  "%s: ran %llu us, schedstat %llu", load->name,
+			  rise.sched.on_cpu_ns / 1000, (unsigned long long)ran_told / 1000);
 		/* The two look at the clock a few instructions apart. */
 		slack = DRIVE_MS + 5000 * drive_delays(&rise);
-		cr_expect(drive_near_but(rise.waited_ns, waited_told, 0.01, slack, unaccounted),
-			  "%s: waited %llu us, schedstat %llu", load->name, rise.waited_ns / 1000,
-			  (unsigned long long)waited_told / 1000);
+		cr_expect(
+			drive_near_but(rise.sched.waited_ns, waited_told, 0.01, slack, unaccounted),
+			"%s: waited %llu us, schedstat %llu", load->name,
+			rise.sched.waited_ns / 1000, (unsigned long long)waited_told / 1000);
 		drive_expect_parts(&first->tasks[i], &last->tasks[i], unaccounted, load->name);
-		waited += rise.waited_ns;
+		waited += rise.sched.waited_ns;
 	}
 	cr_expect_gt(waited, 100 * DRIVE_MS, "%s: nobody waited", load->name);
 }
@@ -215,8 +216,8 @@ Test(wait, a_nice_thread_waits_longer)
 	cr_expect_eq(plain.nice, 0);
 	cr_expect_eq(nice.nice, 19);
 	/* Weights of 1024 and 15. */
-	cr_expect_gt(plain.on_cpu_ns, 20 * nice.on_cpu_ns);
-	cr_expect_gt(nice.waited_ns, plain.waited_ns);
+	cr_expect_gt(plain.sched.on_cpu_ns, 20 * nice.sched.on_cpu_ns);
+	cr_expect_gt(nice.sched.waited_ns, plain.sched.waited_ns);
 	drive_kill(first.tids[0]);
 	drive_kill(first.tids[1]);
 	drive_close(&d);
@@ -302,10 +303,12 @@ Test(wait, a_thread_behind_a_real_time_one_waits)
 	look(&d, &last);
 	expect_rise(&d, &load, &first, &last);
 	behind = drive_rise(&first.tasks[0], &last.tasks[0]);
-	cr_expect_gt(behind.waited_ns, 400 * DRIVE_MS, "%llu us", behind.waited_ns / 1000);
+	cr_expect_gt(behind.sched.waited_ns, 400 * DRIVE_MS, "%llu us",
+		     behind.sched.waited_ns / 1000);
 	/* The kernel leaves a part of each second to the others. */
-	cr_expect_lt(ahead.waited_ns, 60 * DRIVE_MS, "%llu us", ahead.waited_ns / 1000);
-	cr_expect_gt(ahead.on_cpu_ns, 430 * DRIVE_MS, "%llu us", ahead.on_cpu_ns / 1000);
+	cr_expect_lt(ahead.sched.waited_ns, 60 * DRIVE_MS, "%llu us", ahead.sched.waited_ns / 1000);
+	cr_expect_gt(ahead.sched.on_cpu_ns, 430 * DRIVE_MS, "%llu us",
+		     ahead.sched.on_cpu_ns / 1000);
 	drive_kill(first.tids[0]);
 	drive_close(&d);
 }
@@ -334,7 +337,7 @@ Test(wait, who_is_killed_while_it_waits_keeps_its_wait)
 	end = *task;
 	rise = drive_rise(&first, &end);
 	drive_expect_parts(&first, &end, drive_unaccounted(&d), "killed");
-	cr_expect_gt(rise.waited_ns, 250 * DRIVE_MS, "%llu us", rise.waited_ns / 1000);
+	cr_expect_gt(rise.sched.waited_ns, 250 * DRIVE_MS, "%llu us", rise.sched.waited_ns / 1000);
 	cr_expect_geq(end.delay_max_ns, 200 * DRIVE_MS);
 	cr_expect_eq(end.waiting_ns, 0);
 	drive_close(&d);
@@ -386,8 +389,8 @@ Test(wait, state_d_is_uninterruptible_time)
 		cr_expect_eq(first.state, 'D', "%s: %c", name, first.state);
 		cr_expect_eq(last.state, 'D', "%s: %c", name, last.state);
 		rise = drive_rise(&first, &last);
-		cr_expect(drive_near(rise.uninterruptible_ns, rise.time_ns, 0.02, 0),
-			  "%s: %llu us of %llu", name, rise.uninterruptible_ns / 1000,
+		cr_expect(drive_near(rise.sched.uninterruptible_ns, rise.time_ns, 0.02, 0),
+			  "%s: %llu us of %llu", name, rise.sched.uninterruptible_ns / 1000,
 			  rise.time_ns / 1000);
 		cr_assert_eq(write(ends[1], "", 1), 1);
 		/* Its child has to run and to end before it. */
@@ -396,7 +399,8 @@ Test(wait, state_d_is_uninterruptible_time)
 			end = drive_account(&d, pid);
 		} while (end.state != 'S' && looks++ < 100);
 		cr_expect_eq(end.state, 'S', "%s: %c", name, end.state);
-		cr_expect_geq(end.uninterruptible_ns, last.uninterruptible_ns, "%s", name);
+		cr_expect_geq(end.sched.uninterruptible_ns, last.sched.uninterruptible_ns, "%s",
+			      name);
 		drive_expect_parts(&last, &end, drive_unaccounted(&d), name);
 		drive_kill(pid);
 		drive_close(&d);
@@ -450,8 +454,9 @@ Test(wait, migrations_are_those_of_the_kernel)
 		for (unsigned int i = 0; i < crowd.threads; i++) {
 			if (!drive_proc_migrations(tids[i], &told))
 				drive_skip("no nr_migrations in /proc/PID/sched");
-			cr_expect_eq(tasks[i].migrations, told, "%s: %llu, the kernel %llu",
-				     rows[k].name, tasks[i].migrations, (unsigned long long)told);
+			cr_expect_eq(tasks[i].sched.migrations, told, "%s: %llu, the kernel %llu",
+				     rows[k].name, tasks[i].sched.migrations,
+				     (unsigned long long)told);
 			all += told;
 		}
 		cr_expect_geq(all, rows[k].at_least, "%s", rows[k].name);

@@ -81,11 +81,11 @@ Test(wait_review, a_wait_from_before_the_start_tells_own_threads_while_it_goes_o
 	for (size_t i = 0; i < d.tasks_cnt; i++) {
 		const struct event_task *task = &d.tasks[i];
 
-		if (task->tgid != (uint32_t)pid || task->on_cpu_ns)
+		if (task->tgid != (uint32_t)pid || task->sched.on_cpu_ns)
 			continue;
-		waited += task->waited_ns;
-		own += task->behind_own_ns;
-		cr_expect_leq(task->behind_own_ns, task->waited_ns);
+		waited += task->sched.waited_ns;
+		own += task->sched.behind_own_ns;
+		cr_expect_leq(task->sched.behind_own_ns, task->sched.waited_ns);
 	}
 	if (!waited)
 		cr_skip_test("all of them ran already");

@@ -102,7 +102,7 @@ static struct model *make(struct input *in)
 		build_samples(m, thread, 20, i ? STACK_BROKEN : 0, symbols, 4);
 		if (i)
 			build_broken_at(m, next_name(in, module));
-		build_sched(m, thread, &(struct model_sched){.waited_ns = BUILD_SECOND / 2});
+		build_sched(m, thread, &(struct sched_figures){.waited_ns = BUILD_SECOND / 2});
 	}
 	build_contention(m, 0, processes[1], processes[0], 500);
 	build_books(m, 2);

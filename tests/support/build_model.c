@@ -8,6 +8,7 @@
 
 #include "bpf/events.h"
 #include "model/requests.h"
+#include "model/sched_figures.h"
 
 /* 2026-11-21 10:00:00 UTC at the capture's start. */
 #define WALL_OFFSET_NS (1795255200ll * 1000000000ll - (int64_t)BUILD_START_NS)
@@ -206,7 +207,7 @@ static uint32_t group_of(const struct model *m, uint32_t thread)
 }
 
 static void add_account(struct model *m, uint32_t slice, uint32_t thread,
-			const struct model_sched *figures)
+			const struct sched_figures *figures)
 {
 	struct model_account account = {
 		.slice = slice,
@@ -219,10 +220,11 @@ static void add_account(struct model *m, uint32_t slice, uint32_t thread,
 }
 
 /* Row `part` of `parts` of what a thread has beyond its accounts; the first one has the remainder. */
-static struct model_sched share_of_rest(const struct model *m, const struct model_sched *accounted,
-					uint32_t thread, uint32_t part, uint32_t parts)
+static struct sched_figures share_of_rest(const struct model *m,
+					  const struct sched_figures *accounted, uint32_t thread,
+					  uint32_t part, uint32_t parts)
 {
-	struct model_sched share = m->threads[thread].sched;
+	struct sched_figures share = m->threads[thread].sched;
 	const uint64_t *was = (const uint64_t *)accounted;
 	uint64_t *is = (uint64_t *)&share;
 
@@ -236,16 +238,16 @@ static struct model_sched share_of_rest(const struct model *m, const struct mode
 
 static void build_rest(struct model *m, uint32_t first_slice, uint32_t seconds)
 {
-	struct model_sched *accounted = calloc(m->threads_cnt + 1, sizeof(*accounted));
-	static const struct model_sched nothing;
+	struct sched_figures *accounted = calloc(m->threads_cnt + 1, sizeof(*accounted));
+	static const struct sched_figures nothing;
 
 	if (!accounted)
 		abort();
 	for (size_t i = 0; i < m->accounts_cnt; i++)
-		model_sched_add(&accounted[m->accounts[i].thread], &m->accounts[i].sched);
+		sched_figures_add(&accounted[m->accounts[i].thread], &m->accounts[i].sched);
 	for (uint32_t part = 0; part < seconds; part++) {
 		for (uint32_t i = 0; i < m->threads_cnt; i++) {
-			struct model_sched share =
+			struct sched_figures share =
 				share_of_rest(m, &accounted[i], i, part, seconds);
 
 			if (memcmp(&share, &nothing, sizeof(share)) != 0)
@@ -286,13 +288,13 @@ void build_books(struct model *m, uint32_t seconds)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-void build_sched(struct model *m, uint32_t thread, const struct model_sched *figures)
+void build_sched(struct model *m, uint32_t thread, const struct sched_figures *figures)
 {
-	model_sched_add(&m->threads[thread].sched, figures);
+	sched_figures_add(&m->threads[thread].sched, figures);
 }
 
 void build_account(struct model *m, uint32_t slice, uint32_t thread,
-		   const struct model_sched *figures)
+		   const struct sched_figures *figures)
 {
 	build_sched(m, thread, figures);
 	add_account(m, slice, thread, figures);

@@ -54,10 +54,10 @@ void build_books(struct model *m, uint32_t seconds);
 /* --- waiting; slices and rows may be named before they are there ------------------------------- */
 
 /* Adds figures to those of a thread; build_books() makes the rows of accounts. */
-void build_sched(struct model *m, uint32_t thread, const struct model_sched *figures);
+void build_sched(struct model *m, uint32_t thread, const struct sched_figures *figures);
 /* Likewise, as a row of accounts of that slice. */
 void build_account(struct model *m, uint32_t slice, uint32_t thread,
-		   const struct model_sched *figures);
+		   const struct sched_figures *figures);
 /* cnt run delays of that length that ended in that slice; the thread's longest is at least that.
  * The time waited is not touched: build_sched(). */
 void build_delays(struct model *m, uint32_t slice, uint32_t thread, uint64_t delay_ns,

@@ -93,14 +93,14 @@ static void fill_threads(struct model *m)
 	t->comm = model_str(m, ".NET TP Worker");
 	t->state = 'R';
 	t->baseline = true;
-	t->sched = (struct model_sched){.on_cpu_ns = 900000000,
-					.waited_ns = 400000000,
-					.behind_own_ns = 300000000,
-					.throttled_ns = 200000000,
-					.uninterruptible_ns = 100000000,
-					.voluntary = 12,
-					.involuntary = 34,
-					.migrations = 56};
+	t->sched = (struct sched_figures){.on_cpu_ns = 900000000,
+					  .waited_ns = 400000000,
+					  .behind_own_ns = 300000000,
+					  .throttled_ns = 200000000,
+					  .uninterruptible_ns = 100000000,
+					  .voluntary = 12,
+					  .involuntary = 34,
+					  .migrations = 56};
 	t->delay_max_ns = 7654321;
 	t->cpus_allowed = 3;
 	t->policy = 2;

@@ -57,7 +57,7 @@ void feed_account_at(struct feed *f, uint32_t tgid, uint32_t tid, uint64_t proce
 {
 	struct event_task task = feed_task(tgid, tid, process_start, thread_start);
 
-	task.on_cpu_ns = on_cpu_ns;
+	task.sched.on_cpu_ns = on_cpu_ns;
 	task.time_ns = time_ns;
 	ingest_task(f->in, &task);
 }
@@ -75,7 +75,7 @@ void feed_last(struct feed *f, uint32_t tgid, uint32_t tid, uint64_t process_sta
 
 	task.header.kind = EVENT_TASK_END;
 	task.state = 'X';
-	task.on_cpu_ns = on_cpu_ns;
+	task.sched.on_cpu_ns = on_cpu_ns;
 	task.time_ns = time_ns;
 	ingest_task(f->in, &task);
 }

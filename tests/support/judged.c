@@ -74,10 +74,10 @@ uint32_t judged_add(struct model *m, uint32_t tgid, const char *name, uint64_t r
 	uint32_t t = build_thread(m, p, tgid, name, 0, 'S');
 
 	build_sched(m, t,
-		    &(struct model_sched){.on_cpu_ns = ran * CS,
-					  .waited_ns = waited * CS,
-					  .behind_own_ns = own * CS,
-					  .throttled_ns = throttled * CS});
+		    &(struct sched_figures){.on_cpu_ns = ran * CS,
+					    .waited_ns = waited * CS,
+					    .behind_own_ns = own * CS,
+					    .throttled_ns = throttled * CS});
 	m->threads[t].cpus_allowed = m->host.cpus_online;
 	return p;
 }

@@ -45,7 +45,7 @@ void watched_slice(struct watched *w)
 {
 	const struct {
 		uint32_t thread;
-		struct model_sched did;
+		struct sched_figures did;
 	} rows[] = {
 		{w->shop_main, {.on_cpu_ns = 100 * MS, .voluntary = 10}},
 		{w->shop_worker,

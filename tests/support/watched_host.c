@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "bpf/events.h"
+#include "model/sched_figures.h"
 
 #define MS	     1000000ull
 #define FIRST_TGID   1000u
@@ -165,7 +166,7 @@ static uint64_t add_stack(struct model *m, uint32_t process, uint64_t second, ui
 	return stack.id;
 }
 
-static void add_account(struct model *m, uint32_t thread, const struct model_sched *figures)
+static void add_account(struct model *m, uint32_t thread, const struct sched_figures *figures)
 {
 	uint32_t slice = (uint32_t)m->slices_cnt - 1;
 	struct model_account row = {.slice = slice, .thread = thread, .sched = *figures};
@@ -175,7 +176,7 @@ static void add_account(struct model *m, uint32_t thread, const struct model_sch
 		checked(model_cgroup_get(m, m->processes[m->threads[thread].process].cgroup_id));
 	checked_err(model_account_add(m, &row));
 	checked_err(model_delay_add(m, &delay));
-	model_sched_add(&m->threads[thread].sched, figures);
+	sched_figures_add(&m->threads[thread].sched, figures);
 	if (m->threads[thread].delay_max_ns < 12000)
 		m->threads[thread].delay_max_ns = 12000;
 }
@@ -206,7 +207,7 @@ static void add_threads(struct watched_host *host, bool first_half)
 		for (uint32_t k = 0; k + 1 < host->threads; k++) {
 			uint32_t t = checked(model_thread_get(m, p, FIRST_TGID + i * 1000 + k,
 							      8 * WATCHED_SECOND + k));
-			const struct model_sched did = {
+			const struct sched_figures did = {
 				.on_cpu_ns = (3 + (i + k + host->second) % 5) * MS,
 				.waited_ns = 200000,
 				.voluntary = 20,
@@ -225,7 +226,7 @@ static void add_threads(struct watched_host *host, bool first_half)
 static void add_short_process(struct watched_host *host)
 {
 	uint64_t start_ns = WATCHED_START_NS + host->second * WATCHED_SECOND;
-	const struct model_sched did = {.on_cpu_ns = MS, .voluntary = 1};
+	const struct sched_figures did = {.on_cpu_ns = MS, .voluntary = 1};
 	uint32_t tgid = SHORT_TGID + (uint32_t)host->second, p, t;
 	struct model *m = host->m;
 

@@ -12,6 +12,7 @@
 #include "judge/role.h"
 #include "model/policy.h"
 #include "model/signal.h"
+#include "model/sched_figures.h"
 
 const struct verdict_limits *inputs_host_limits(const struct inputs *in)
 {
@@ -108,7 +109,7 @@ static void find_sections(struct inputs *in, const struct model *m)
  * then, and workers of .NET's pool that look for work yield. Others are preempted as often where something
  * wakes up thousands of times a second, which starves them.
  */
-static uint64_t aside_ns(const struct model_thread *t, const struct model_sched *sched)
+static uint64_t aside_ns(const struct model_thread *t, const struct sched_figures *sched)
 {
 	if (!sched->waited_ns)
 		return 0;
@@ -302,7 +303,7 @@ static void read_accounts(struct inputs *in, uint32_t slice)
 		if (a->slice != slice)
 			continue;
 		touch(in, process);
-		model_sched_add(&in->scheds[process].sched, &a->sched);
+		sched_figures_add(&in->scheds[process].sched, &a->sched);
 		in->aside_ns[process] += aside_ns(&m->threads[a->thread], &a->sched);
 		in->waited_ns += a->sched.waited_ns;
 	}

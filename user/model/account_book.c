@@ -5,25 +5,11 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "model/rise.h"
+#include "model/sched_figures.h"
 
 static bool same_number(const void *owner, uint32_t row, const void *key)
 {
 	return ((const struct account_book *)owner)->seen[row].number == *(const uint64_t *)key;
-}
-
-static struct model_sched figures_of(const struct event_task *task)
-{
-	return (struct model_sched){
-		.on_cpu_ns = task->on_cpu_ns,
-		.waited_ns = task->waited_ns,
-		.behind_own_ns = task->behind_own_ns,
-		.throttled_ns = task->throttled_ns,
-		.uninterruptible_ns = task->uninterruptible_ns,
-		.voluntary = task->voluntary_switches,
-		.involuntary = task->involuntary_switches,
-		.migrations = task->migrations,
-	};
 }
 
 static int add(struct account_book *book, const struct event_task *task, bool from_zero,
@@ -41,24 +27,12 @@ static int add(struct account_book *book, const struct event_task *task, bool fr
 	if (err)
 		return err;
 	if (!from_zero) {
-		seen.sched = figures_of(task);
+		seen.sched = task->sched;
 		memcpy(seen.delays, task->delays, sizeof(seen.delays));
 	}
 	book->seen[book->seen_cnt++] = seen;
 	*ret_row = row;
 	return 0;
-}
-
-static void rise_figures(struct model_sched now, struct model_sched *seen,
-			 struct account_rise *rose)
-{
-	uint64_t *sum = (uint64_t *)&rose->sched, *was = (uint64_t *)seen, any = 0;
-	const uint64_t *is = (const uint64_t *)&now;
-
-	_Static_assert(sizeof(now) % sizeof(uint64_t) == 0, "a row of counters");
-	for (size_t i = 0; i < sizeof(now) / sizeof(uint64_t); i++)
-		any |= sum[i] = rise_since(is[i], &was[i]);
-	rose->any = any;
 }
 
 int account_book_read(struct account_book *book, const struct event_task *task, bool from_zero,
@@ -75,7 +49,7 @@ int account_book_read(struct account_book *book, const struct event_task *task, 
 			return err;
 	}
 	seen = &book->seen[row];
-	rise_figures(figures_of(task), &seen->sched, ret_rise);
+	ret_rise->any = sched_figures_rise(&task->sched, &seen->sched, &ret_rise->sched);
 	for (int slot = 0; slot < DELAY_SLOTS; slot++) {
 		/* The kernel counts modulo 2^32. */
 		ret_rise->delays[slot] = task->delays[slot] - seen->delays[slot];

@@ -14,7 +14,7 @@
 
 struct account_seen {
 	uint64_t number;
-	struct model_sched sched;
+	struct sched_figures sched;
 	uint32_t delays[DELAY_SLOTS];
 };
 
@@ -25,7 +25,7 @@ struct account_book {
 };
 
 struct account_rise {
-	struct model_sched sched;
+	struct sched_figures sched;
 	uint32_t delays[DELAY_SLOTS];
 	bool any; /* one of the figures is not 0 */
 };

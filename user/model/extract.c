@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "bpf/events.h"
 #include "model/extract_private.h"
+#include "model/sched_figures.h"
 
 struct extract *extract_new(void)
 {
@@ -179,7 +180,7 @@ static void take_accounts(struct extract *x, const struct stretch *stretch)
 			continue;
 		row.thread = taken->to;
 		row.cgroup = extract_cgroup(x, row.cgroup);
-		model_sched_add(&x->sums[row.thread].sched, &row.sched);
+		sched_figures_add(&x->sums[row.thread].sched, &row.sched);
 		extract_check(x, model_account_add(x->m, &row));
 	}
 }

@@ -12,6 +12,7 @@
 #include "model/fair.h"
 #include "model/request_book.h"
 #include "model/rise.h"
+#include "model/sched_figures.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and
  * arm64): all that is kept of a kernel address when the kernel's place is unknown. */
@@ -222,8 +223,8 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 		return;
 	}
 	account->cgroup = cgroup;
-	model_sched_add(&account->sched, &rose.sched);
-	model_sched_add(&t->sched, &rose.sched);
+	sched_figures_add(&account->sched, &rose.sched);
+	sched_figures_add(&t->sched, &rose.sched);
 	t->dirty = true;
 	if (task->delay_max_ns > t->delay_max_ns)
 		t->delay_max_ns = task->delay_max_ns;

@@ -536,15 +536,3 @@ bool model_cgroups_sound(const struct model *m)
 	}
 	return true;
 }
-
-void model_sched_add(struct model_sched *sum, const struct model_sched *by)
-{
-	sum->on_cpu_ns += by->on_cpu_ns;
-	sum->waited_ns += by->waited_ns;
-	sum->behind_own_ns += by->behind_own_ns;
-	sum->throttled_ns += by->throttled_ns;
-	sum->uninterruptible_ns += by->uninterruptible_ns;
-	sum->voluntary += by->voluntary;
-	sum->involuntary += by->involuntary;
-	sum->migrations += by->migrations;
-}

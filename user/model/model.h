@@ -12,11 +12,13 @@
  * Strings are interned: equal strings are the same pointer, and they live as long as the model.
  * They are bytes of strangers, not valid UTF-8: escape on output (base/text.h).
  */
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "bpf/events.h"
 
 #define MODEL_NONE UINT32_MAX
 
@@ -212,18 +214,6 @@ struct model_module {
 	bool dirty;
 };
 
-/* What the scheduler gave and did not give to a thread over a stretch of time. */
-struct model_sched {
-	uint64_t on_cpu_ns;
-	uint64_t waited_ns; /* run delay: runnable, not running, not throttled */
-	uint64_t
-		behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
-	uint64_t throttled_ns; /* runnable, but stopped by its own limit */
-	uint64_t uninterruptible_ns;
-	uint64_t voluntary, involuntary; /* switches */
-	uint64_t migrations;
-};
-
 struct model_thread {
 	uint32_t process; /* row */
 	uint32_t tid;
@@ -235,7 +225,7 @@ struct model_thread {
 	bool dirty;
 	uint32_t seen_pass; /* of the iterator; the recorder's, not stored */
 	/* Since the recording's start. */
-	struct model_sched sched;
+	struct sched_figures sched;
 	uint64_t delay_max_ns; /* the longest run delay, one that goes on included */
 	uint32_t cpus_allowed; /* in its affinity mask, 0 = unknown */
 	uint8_t policy;	       /* SCHED_* of linux/sched.h */
@@ -278,7 +268,7 @@ struct model_account {
 	uint32_t slice;
 	uint32_t thread;
 	uint32_t cgroup; /* row, that it was in at the end of the slice, or MODEL_NONE */
-	struct model_sched sched;
+	struct sched_figures sched;
 };
 
 /* Run delays that ended in one slice, by slot of the histogram in bpf/events.h. */
@@ -565,7 +555,6 @@ uint32_t model_endpoint_find(const struct model *m, uint32_t process, uint64_t l
 
 /* sum += by, figure by figure. */
 void model_served_add(struct model_served *sum, const struct model_served *by);
-void model_sched_add(struct model_sched *sum, const struct model_sched *by);
 
 /* Appends to the per-slice tables. 0 or -ENOMEM. */
 int model_sample_add(struct model *m, const struct model_sample *sample);

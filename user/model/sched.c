@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/sched_figures.h"
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
@@ -44,7 +45,7 @@ uint64_t sched_elapsed_ns(const struct model *m)
 /* All of it but the maximum. */
 static void add_sum(struct sched_sum *sum, const struct sched_sum *by)
 {
-	model_sched_add(&sum->sched, &by->sched);
+	sched_figures_add(&sum->sched, &by->sched);
 	for (int slot = 0; slot < DELAY_SLOTS; slot++)
 		sum->delays[slot] += by->delays[slot];
 	sum->threads += by->threads;
@@ -75,7 +76,7 @@ static void add_threads(struct sched *s, const struct model *m)
 	static const struct sched_sum none;
 
 	for (size_t i = 0; i < m->accounts_cnt; i++)
-		model_sched_add(&s->threads[m->accounts[i].thread].sched, &m->accounts[i].sched);
+		sched_figures_add(&s->threads[m->accounts[i].thread].sched, &m->accounts[i].sched);
 	for (size_t i = 0; i < m->delays_cnt; i++)
 		s->threads[m->delays[i].thread].delays[m->delays[i].slot] += m->delays[i].count;
 	for (size_t i = 0; i < m->threads_cnt; i++) {
@@ -111,7 +112,7 @@ static void add_to_groups(struct sched *s, const struct model *m, uint32_t *grou
 		if (a->cgroup == MODEL_NONE)
 			continue;
 		group = &s->cgroups[a->cgroup];
-		model_sched_add(&group->sched, &a->sched);
+		sched_figures_add(&group->sched, &a->sched);
 		if (s->threads[a->thread].delay_max_ns > group->delay_max_ns)
 			group->delay_max_ns = s->threads[a->thread].delay_max_ns;
 	}
@@ -207,12 +208,12 @@ double sched_mean(uint64_t ns, uint64_t elapsed_ns)
 	return elapsed_ns ? (double)ns / (double)elapsed_ns : 0;
 }
 
-uint64_t sched_wanted_ns(const struct model_sched *sched)
+uint64_t sched_wanted_ns(const struct sched_figures *sched)
 {
 	return sched->on_cpu_ns + sched->waited_ns + sched->throttled_ns;
 }
 
-double sched_progress(const struct model_sched *sched)
+double sched_progress(const struct sched_figures *sched)
 {
 	uint64_t wanted_ns = sched_wanted_ns(sched);
 
@@ -265,7 +266,7 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
  * 5 to 50 us, their work included. */
 #define PREEMPTED_AFTER_NS 200000
 
-uint64_t sched_yielded_ns(const struct model_sched *thread)
+uint64_t sched_yielded_ns(const struct sched_figures *thread)
 {
 	uint64_t preempted = thread->on_cpu_ns / PREEMPTED_AFTER_NS + 1;
 
@@ -276,7 +277,7 @@ uint64_t sched_yielded_ns(const struct model_sched *thread)
 			  ((unsigned __int128)thread->involuntary + thread->voluntary));
 }
 
-uint64_t sched_slice_ns(const struct model_sched *sched)
+uint64_t sched_slice_ns(const struct sched_figures *sched)
 {
 	uint64_t switches = sched->voluntary + sched->involuntary;
 

@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 struct sched_sum {
-	struct model_sched sched;
+	struct sched_figures sched;
 	uint64_t delays[DELAY_SLOTS]; /* run delays that ended, by slot of bpf/events.h */
 	uint64_t delay_max_ns;	      /* longest, one that goes on included; of a part of a capture
 					 never more than its histogram allows */
@@ -46,9 +46,9 @@ uint64_t sched_bound_max_ns(const struct sched_sum *sum, uint64_t max_ns);
  * elapsed. */
 double sched_mean(uint64_t ns, uint64_t elapsed_ns);
 /* ran + waited + throttled. */
-uint64_t sched_wanted_ns(const struct model_sched *sched);
+uint64_t sched_wanted_ns(const struct sched_figures *sched);
 /* ran / wanted, 1 where nothing was wanted. */
-double sched_progress(const struct model_sched *sched);
+double sched_progress(const struct sched_figures *sched);
 /* Run delays that ended. */
 uint64_t sched_delay_cnt(const struct sched_sum *sum);
 /* Run delay that the fraction q of them did not pass, ns: within its slot of the histogram by
@@ -63,9 +63,9 @@ uint64_t sched_slot_ns(unsigned int slot);
  * before, and who yields hardly did. Of one thread: a sum of several tells neither from the other. A
  * thread that others interrupt after less than 200 us each time looks the same: ask only of who yields.
  */
-uint64_t sched_yielded_ns(const struct model_sched *thread);
+uint64_t sched_yielded_ns(const struct sched_figures *thread);
 /* Mean time on the CPU between being switched in and out, ns; 0 without switches. */
-uint64_t sched_slice_ns(const struct model_sched *sched);
+uint64_t sched_slice_ns(const struct sched_figures *sched);
 
 /*
  * CPUs that a process could use, as a mean number: those of its widest thread's affinity mask, at most

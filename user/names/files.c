@@ -29,7 +29,7 @@ struct refused {
 };
 
 /* Of those; beyond it the next one takes the place of an earlier one. */
-#define REFUSED_MAX 1024u
+#define REFUSED_FILES_MAX 1024u
 
 struct files {
 	struct asker *asker;
@@ -117,7 +117,7 @@ static void refuse(struct files *f, uint64_t party, const struct file_load *load
 {
 	struct refused r = {load->identity, party, load->key.kind, reason};
 
-	if (f->refused_cnt < REFUSED_MAX && !GROW(f->refused, f->refused_cnt, f->refused_cap))
+	if (f->refused_cnt < REFUSED_FILES_MAX && !GROW(f->refused, f->refused_cnt, f->refused_cap))
 		f->refused[f->refused_cnt++] = r;
 	else if (f->refused_cnt)
 		f->refused[f->refused_next++ % f->refused_cnt] = r;

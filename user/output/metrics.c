@@ -183,7 +183,7 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 		metrics_put_family(out, "host_running_threads", "gauge",
 				   "Mean number of running threads in the last slice.");
 		fputs("hotrun_host_running_threads ", out);
-		metrics_put_mean(out, h->sched.last_ran_ns, f->slice_ns);
+		metrics_put_mean(out, h->sched.last.on_cpu_ns, f->slice_ns);
 		putc('\n', out);
 	}
 	if (bits & KNOW_SWITCHES) {
@@ -191,10 +191,10 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 				   "Mean number of runnable threads that waited for a CPU in the "
 				   "last slice.");
 		fputs("hotrun_host_waiting_threads ", out);
-		metrics_put_mean(out, h->sched.last_waited_ns, f->slice_ns);
+		metrics_put_mean(out, h->sched.last.waited_ns, f->slice_ns);
 		putc('\n', out);
 		single(out, "host_switches_total", "counter", "Context switches of threads.",
-		       UNIT_COUNT, h->sched.voluntary + h->sched.involuntary);
+		       UNIT_COUNT, h->sched.sum.voluntary + h->sched.sum.involuntary);
 		metrics_put_family(out, "host_run_delay_seconds", "histogram",
 				   "How long threads waited for a CPU, each time.");
 		metrics_put_delays(out, "host_run_delay_seconds", "", &h->sched);

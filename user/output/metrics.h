@@ -30,13 +30,10 @@
 /* Ports of one process, the first one for all that have no place of their own. */
 #define METRICS_PORTS 5
 
-/* Counters, but for last_*. */
 struct metrics_sched {
-	uint64_t ran_ns, waited_ns, throttled_ns;
-	uint64_t behind_own_ns, behind_others_ns; /* of waited_ns, as far as it was told apart */
-	uint64_t voluntary, involuntary;	  /* switches */
-	uint64_t delays[METRICS_DELAY_BUCKETS];	  /* run delays that ended, each in one bucket */
-	uint64_t last_ran_ns, last_waited_ns;	  /* in the last slice */
+	struct sched_figures sum, last;		/* since the start; in the last slice */
+	uint64_t apart_ns;			/* of sum.waited_ns: behind whom was told apart */
+	uint64_t delays[METRICS_DELAY_BUCKETS]; /* run delays that ended, each in one bucket */
 };
 
 /* Counters but for what stands in the second half. */
@@ -59,7 +56,7 @@ struct metrics_state {
 struct metrics_process {
 	const char *labels; /* by metrics_labels(); borrowed */
 	struct metrics_sched sched;
-	uint64_t cpu_ns[ROLE_CNT]; /* by role of the thread; sum = sched.ran_ns */
+	uint64_t cpu_ns[ROLE_CNT]; /* by role of the thread; sum = sched.sum.on_cpu_ns */
 	uint64_t samples;
 	/* Of the groups whose CPU limit holds for them, each group once; without any there are no
 	 * lines. */

@@ -79,7 +79,7 @@ void metrics_put_delays(FILE *out, const char *name, const char *labels,
 			const struct metrics_sched *sched)
 {
 	put_histogram(out, name, labels, delay_bounds, sched->delays, METRICS_DELAY_BUCKETS,
-		      sched->waited_ns);
+		      sched->sum.waited_ns);
 }
 
 /* --- families -------------------------------------------------------------------------------- */
@@ -124,17 +124,17 @@ static void put_cpu(FILE *out, const char *name, const struct metrics_process *p
 static void put_behind(FILE *out, const char *name, const struct metrics_process *p)
 {
 	labelled(out, name, p, "behind", "own");
-	metrics_put_value(out, UNIT_NS, p->sched.behind_own_ns);
+	metrics_put_value(out, UNIT_NS, p->sched.sum.behind_own_ns);
 	labelled(out, name, p, "behind", "others");
-	metrics_put_value(out, UNIT_NS, p->sched.behind_others_ns);
+	metrics_put_value(out, UNIT_NS, p->sched.apart_ns - p->sched.sum.behind_own_ns);
 }
 
 static void put_switches(FILE *out, const char *name, const struct metrics_process *p)
 {
 	labelled(out, name, p, "kind", "voluntary");
-	metrics_put_value(out, UNIT_COUNT, p->sched.voluntary);
+	metrics_put_value(out, UNIT_COUNT, p->sched.sum.voluntary);
 	labelled(out, name, p, "kind", "involuntary");
-	metrics_put_value(out, UNIT_COUNT, p->sched.involuntary);
+	metrics_put_value(out, UNIT_COUNT, p->sched.sum.involuntary);
 }
 
 /* Most groups have no limit: there is nothing to tell of them. */
@@ -198,7 +198,7 @@ static const struct process_family {
 	 .help = "Time that runnable threads were stopped by the CPU limit of their group.",
 	 .needs = KNOW_SWITCHES | KNOW_GROUPS,
 	 .unit = UNIT_NS,
-	 .offset = IN_PROCESS(sched.throttled_ns)},
+	 .offset = IN_PROCESS(sched.sum.throttled_ns)},
 	{.name = "process_limit_periods_total",
 	 .type = "counter",
 	 .help = "Periods of the CPU limit (cpu.stat) of the group that it is in, or of the "
@@ -399,11 +399,11 @@ void metrics_put_processes(FILE *out, const struct metrics_figures *f, uint32_t 
 	if (know & KNOW_CPU)
 		put_mean(out, f, "process_running_threads",
 			 "Mean number of running threads in the last slice.",
-			 IN_PROCESS(sched.last_ran_ns));
+			 IN_PROCESS(sched.last.on_cpu_ns));
 	if (know & KNOW_SWITCHES)
 		put_mean(out, f, "process_waiting_threads",
 			 "Mean number of runnable threads that waited for a CPU in the last slice.",
-			 IN_PROCESS(sched.last_waited_ns));
+			 IN_PROCESS(sched.last.waited_ns));
 	if (know & KNOW_REQUESTS)
 		put_ports(out, f);
 }

@@ -89,7 +89,7 @@ static void rows_clear(struct cgroup_rows *rows)
 	free(rows->rows);
 }
 
-static bool same_figures(const struct model_sched *a, const struct model_sched *b)
+static bool same_figures(const struct sched_figures *a, const struct sched_figures *b)
 {
 	return a->on_cpu_ns == b->on_cpu_ns && a->waited_ns == b->waited_ns &&
 	       a->throttled_ns == b->throttled_ns;
@@ -165,7 +165,7 @@ static struct sched_sum groupless(const struct report *r)
 	struct sched_sum sum = {.sched = r->sched->host.sched};
 
 	for (size_t i = 0; i < r->m->cgroups_cnt; i++) {
-		const struct model_sched *s = &r->sched->cgroups[i].sched;
+		const struct sched_figures *s = &r->sched->cgroups[i].sched;
 
 		if (r->m->cgroups[i].parent != MODEL_NONE)
 			continue;

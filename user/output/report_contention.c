@@ -37,7 +37,7 @@ static void contended_clear(struct contended *c)
 /* Mean threads of a row that waited behind others. */
 static double behind_others(const struct report *r, uint32_t row)
 {
-	const struct model_sched *s = &r->groups.rows[row].sched;
+	const struct sched_figures *s = &r->groups.rows[row].sched;
 	uint64_t ns = s->waited_ns > s->behind_own_ns ? s->waited_ns - s->behind_own_ns : 0;
 
 	return sched_mean(ns, r->sched->elapsed_ns);

@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "model/workload.h"
 #include "output/report_groups.h"
+#include "model/sched_figures.h"
 
 #define BIG_SHARE 0.05 /* of all CPU time: such a process always has a row of its own */
 
@@ -121,7 +122,7 @@ static int add_process(struct groups *g, const struct totals *t, const struct to
 	row->on_cpu_ns += p->on_cpu_ns;
 	row->samples += p->samples;
 	if (sched)
-		model_sched_add(&row->sched, &sched->processes[p->process].sched);
+		sched_figures_add(&row->sched, &sched->processes[p->process].sched);
 	g->row_of[p->process] = (uint32_t)(row - g->rows);
 	return 0;
 }
@@ -139,9 +140,9 @@ static int compare_rows(const void *a, const void *b)
 	return (ra->process > rb->process) - (ra->process < rb->process);
 }
 
-bool groups_waited(const struct sched *sched, const struct model_sched *figures)
+bool groups_waited(const struct sched *sched, const struct sched_figures *figures)
 {
-	const struct model_sched *host = &sched->host.sched;
+	const struct sched_figures *host = &sched->host.sched;
 	uint64_t lost_ns = figures->waited_ns + figures->throttled_ns;
 
 	if (sched_mean(lost_ns, sched->elapsed_ns) < 0.01 ||
@@ -252,7 +253,7 @@ int groups_ran(struct groups *g, struct model *m, const struct totals *t, const 
 
 static void sum_add(struct sched_sum *sum, const struct sched_sum *by)
 {
-	model_sched_add(&sum->sched, &by->sched);
+	sched_figures_add(&sum->sched, &by->sched);
 	for (int i = 0; i < DELAY_SLOTS; i++)
 		sum->delays[i] += by->delays[i];
 	if (by->delay_max_ns > sum->delay_max_ns)

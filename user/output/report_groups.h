@@ -18,10 +18,10 @@ struct group_row {
 	uint32_t cnt;	  /* processes */
 	uint32_t threads, threads_ran;
 	uint64_t on_cpu_ns, samples;
-	struct model_sched sched; /* zero where waits are not known */
-	bool kernel;		  /* kernel threads together */
-	bool selected;		  /* named by -p or --cgroup */
-	uint32_t built;		  /* builder's mark */
+	struct sched_figures sched; /* zero where waits are not known */
+	bool kernel;		    /* kernel threads together */
+	bool selected;		    /* named by -p or --cgroup */
+	uint32_t built;		    /* builder's mark */
 };
 
 struct groups {
@@ -51,7 +51,7 @@ struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
 /* True where so much was wanted and not given that a person should hear of it: it got less than four
  * fifths, a tenth of a thread waited on average, or a tenth of what was wanted was throttled; and what
  * was missing makes a hundredth of a thread, and of all that was missing on the host. */
-bool groups_waited(const struct sched *sched, const struct model_sched *figures);
+bool groups_waited(const struct sched *sched, const struct sched_figures *figures);
 /* True for processes that may share a row: one name, unit and container; the kernel's threads are
  * alike, and the recording is like nothing else. Strings are interned: compared by pointer. */
 bool groups_alike(const struct model_process *a, const struct model_process *b);

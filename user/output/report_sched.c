@@ -91,7 +91,7 @@ static void put_wanted(const struct report *r, const struct lines *l)
 	put_right(r, "slice", 9);
 	put_title_end(r, columns);
 	for (size_t i = 0; i < l->lines_cnt; i++) {
-		const struct model_sched *s = &l->lines[i].sum.sched;
+		const struct sched_figures *s = &l->lines[i].sum.sched;
 		uint64_t slice_ns = sched_slice_ns(s);
 
 		put_mean(r, sched_wanted_ns(s), 7);

@@ -91,7 +91,7 @@ int report_threads(const struct report *r, uint32_t process)
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->m->threads_cnt; i++) {
-		const struct model_sched *s = &r->sched->threads[i].sched;
+		const struct sched_figures *s = &r->sched->threads[i].sched;
 
 		/* Asleep in D throughout is worth a row, too. */
 		if (r->m->threads[i].process != process ||

@@ -53,7 +53,7 @@ static struct number mean_of(const struct report *r, uint64_t ns)
 }
 
 static const struct group_row *most_of(const struct report *r,
-				       uint64_t (*figure)(const struct model_sched *))
+				       uint64_t (*figure)(const struct sched_figures *))
 {
 	const struct group_row *most = NULL;
 
@@ -67,12 +67,12 @@ static const struct group_row *most_of(const struct report *r,
 	return most;
 }
 
-static uint64_t ran_ns(const struct model_sched *s)
+static uint64_t ran_ns(const struct sched_figures *s)
 {
 	return s->on_cpu_ns;
 }
 
-static uint64_t runnable_ns(const struct model_sched *s)
+static uint64_t runnable_ns(const struct sched_figures *s)
 {
 	return s->on_cpu_ns + s->waited_ns;
 }

@@ -43,12 +43,12 @@ static struct number mean_of(const struct report *r, uint64_t ns)
 	return number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2);
 }
 
-static uint64_t lost_ns(const struct model_sched *s)
+static uint64_t lost_ns(const struct sched_figures *s)
 {
 	return s->waited_ns + s->throttled_ns;
 }
 
-static uint64_t behind_others_ns(const struct model_sched *s)
+static uint64_t behind_others_ns(const struct sched_figures *s)
 {
 	return s->waited_ns > s->behind_own_ns ? s->waited_ns - s->behind_own_ns : 0;
 }
@@ -245,13 +245,13 @@ static void add_parts(struct words *w, struct part *parts, size_t cnt, uint64_t 
 }
 
 /* "wanted 3.20 CPUs, got 1.60 (50.0 %)". */
-static void add_wanted(const struct report *r, struct words *w, const struct model_sched *s)
+static void add_wanted(const struct report *r, struct words *w, const struct sched_figures *s)
 {
 	words_add(w, "wanted %s CPUs, got %s (%s)", mean_of(r, sched_wanted_ns(s)).text,
 		  mean_of(r, s->on_cpu_ns).text, number_percent(sched_progress(s)).text);
 }
 
-static void add_split(const struct report *r, struct words *w, const struct model_sched *s)
+static void add_split(const struct report *r, struct words *w, const struct sched_figures *s)
 {
 	bool own_is_off = r->m->host.off & OFF_OWN;
 	char unsplit[256];
@@ -301,7 +301,7 @@ static uint32_t most_throttled(const struct report *r, const struct who *who)
 
 /* Who the others were and which limit it was, where at least that share of what is missing is theirs.
  * told: the limit that was told already. */
-static int put_causes(const struct report *r, const struct who *who, const struct model_sched *s,
+static int put_causes(const struct report *r, const struct who *who, const struct sched_figures *s,
 		      double least, uint32_t told, size_t indent)
 {
 	uint32_t throttled = most_throttled(r, who), limit = report_limit_of(r, throttled);
@@ -455,7 +455,7 @@ int report_who_waits(const struct report *r)
 
 int report_process_waits(const struct report *r, uint32_t process)
 {
-	const struct model_sched *s;
+	const struct sched_figures *s;
 	struct sched_available available;
 	struct who who = {NULL, process, false};
 	struct words w = {0}, split = {0};

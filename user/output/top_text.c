@@ -217,7 +217,7 @@ static void put_mean(char *line, const struct top_view *v, uint64_t ns)
 	put(line, number_fixed(sched_mean(ns, v->elapsed_ns), 2).text, MEAN_COLUMNS);
 }
 
-static void put_split(char *line, const struct top_view *v, const struct model_sched *s)
+static void put_split(char *line, const struct top_view *v, const struct sched_figures *s)
 {
 	if (v->m->host.off & OFF_OWN) {
 		put(line, "n/a", MEAN_COLUMNS);
@@ -231,7 +231,7 @@ static void put_split(char *line, const struct top_view *v, const struct model_s
 static void put_figures(char *line, const struct top_view *v, const struct sched_sum *sum,
 			const struct layout *l)
 {
-	const struct model_sched *s = &sum->sched;
+	const struct sched_figures *s = &sum->sched;
 	double seconds = (double)v->elapsed_ns / 1e9;
 	uint64_t switches = s->voluntary + s->involuntary;
 

@@ -289,7 +289,7 @@ static uint64_t slowness(const struct requests_sum *s)
 
 static uint64_t figure_of(const struct top_view *v, uint32_t row, enum top_order order)
 {
-	const struct model_sched *s = &sum_of(v, row)->sched;
+	const struct sched_figures *s = &sum_of(v, row)->sched;
 
 	switch (order) {
 	case TOP_BY_WAITING:

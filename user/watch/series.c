@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "judge/role.h"
 #include "watch/series_private.h"
+#include "model/sched_figures.h"
 
 #define SECOND 1e9
 /* A service that uses no CPU is to be seen, too. */
@@ -224,7 +225,7 @@ static int weigh_accounts(struct series *s, uint32_t slice, uint64_t now_ns)
 
 	SLICE_ROWS(m->accounts, m->accounts_cnt, slice, first, end);
 	for (size_t i = first; i < end && !err; i++) {
-		const struct model_sched *did = &m->accounts[i].sched;
+		const struct sched_figures *did = &m->accounts[i].sched;
 		uint32_t thread = m->accounts[i].thread;
 
 		if (!s->is_alive[thread] && !m->threads[thread].exit_ns)
@@ -262,21 +263,17 @@ static struct metrics_process *figures_of(struct series *s, uint32_t process)
 	return &s->rows[series_place_of(s, series_row(s, process))];
 }
 
-static void add_sched(struct metrics_sched *sum, const struct model_sched *did, bool own_known)
+static void add_sched(struct metrics_sched *sum, const struct sched_figures *did, bool own_known)
 {
-	uint64_t own_ns = did->behind_own_ns < did->waited_ns ? did->behind_own_ns : did->waited_ns;
+	struct sched_figures by = *did;
 
-	sum->ran_ns += did->on_cpu_ns;
-	sum->waited_ns += did->waited_ns;
-	sum->throttled_ns += did->throttled_ns;
-	if (own_known) {
-		sum->behind_own_ns += own_ns;
-		sum->behind_others_ns += did->waited_ns - own_ns;
-	}
-	sum->voluntary += did->voluntary;
-	sum->involuntary += did->involuntary;
-	sum->last_ran_ns += did->on_cpu_ns;
-	sum->last_waited_ns += did->waited_ns;
+	if (!own_known)
+		by.behind_own_ns = 0;
+	else if (by.behind_own_ns > by.waited_ns)
+		by.behind_own_ns = by.waited_ns;
+	sched_figures_add(&sum->sum, &by);
+	sched_figures_add(&sum->last, &by);
+	sum->apart_ns += own_known ? by.waited_ns : 0;
 }
 
 static void count_accounts(struct series *s, uint32_t slice)
@@ -285,14 +282,14 @@ static void count_accounts(struct series *s, uint32_t slice)
 	bool own_known = !(m->host.off & OFF_OWN);
 	size_t first, end;
 
-	s->figures.host.sched.last_ran_ns = s->figures.host.sched.last_waited_ns = 0;
+	s->figures.host.sched.last = (struct sched_figures){0};
 	for (size_t i = 0; i <= s->top; i++)
-		s->rows[i].sched.last_ran_ns = s->rows[i].sched.last_waited_ns = 0;
+		s->rows[i].sched.last = (struct sched_figures){0};
 	SLICE_ROWS(m->accounts, m->accounts_cnt, slice, first, end);
 	for (size_t i = first; i < end; i++) {
 		const struct model_thread *t = &m->threads[m->accounts[i].thread];
 		struct metrics_process *figures = figures_of(s, t->process);
-		const struct model_sched *did = &m->accounts[i].sched;
+		const struct sched_figures *did = &m->accounts[i].sched;
 		enum role role = role_of(t->comm, t->tid == m->processes[t->process].tgid);
 
 		add_sched(&figures->sched, did, own_known);

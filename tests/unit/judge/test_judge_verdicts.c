@@ -148,7 +148,7 @@ Test(verdicts, one_normal_thread_that_matters_is_no_background)
 
 	m->threads[0].nice = 19;
 	t = build_thread(m, p, 11, "normal", 0, 'S');
-	build_sched(m, t, &(struct model_sched){.on_cpu_ns = 110 * CS});
+	build_sched(m, t, &(struct sched_figures){.on_cpu_ns = 110 * CS});
 	build_books(m, 10);
 	j = judged_of(m);
 	judged_expect(&j, p, VERDICT_STARVED);
@@ -165,9 +165,9 @@ Test(verdicts, many_normal_threads_that_matter_together_are_no_background)
 		uint32_t t = build_thread(m, p, 10 + i, "worker", 0, 'R');
 
 		build_sched(m, t,
-			    &(struct model_sched){.on_cpu_ns = 31 * CS,
-						  .waited_ns = 969 * CS,
-						  .behind_own_ns = 960 * CS});
+			    &(struct sched_figures){.on_cpu_ns = 31 * CS,
+						    .waited_ns = 969 * CS,
+						    .behind_own_ns = 960 * CS});
 		m->threads[t].cpus_allowed = m->host.cpus_online;
 	}
 	build_books(m, 10);
@@ -207,9 +207,10 @@ Test(verdicts, hotrun_its_helpers_and_the_kernel_get_none)
 static void starve(struct model *m, uint32_t thread, uint32_t first, uint32_t cnt)
 {
 	for (uint32_t i = first; i < first + cnt; i++)
-		build_account(m, i, thread,
-			      &(struct model_sched){.on_cpu_ns = 20 * CS,
-						    .waited_ns = (i == first + 1 ? 99 : 60) * CS});
+		build_account(
+			m, i, thread,
+			&(struct sched_figures){.on_cpu_ns = 20 * CS,
+						.waited_ns = (i == first + 1 ? 99 : 60) * CS});
 }
 
 Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
@@ -264,7 +265,7 @@ Test(verdicts, worst_second_of_what_lasted)
 	struct judged j;
 
 	build_account(m, 4, judged_thread(m, p),
-		      &(struct model_sched){.waited_ns = 3 * BUILD_SECOND});
+		      &(struct sched_figures){.waited_ns = 3 * BUILD_SECOND});
 	build_books(m, 10);
 	j = judged_of(m);
 	cr_assert(judged_row(&j, p));

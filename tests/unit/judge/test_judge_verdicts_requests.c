@@ -238,10 +238,10 @@ static struct judged beside_a_spinner(const char *comm, uint64_t on_cpu_ns, uint
 
 	for (uint32_t i = 0; i < 5; i++)
 		build_sched(m, build_thread(m, p, 11 + i, comm, 0, 'S'),
-			    &(struct model_sched){.on_cpu_ns = on_cpu_ns,
-						  .waited_ns = 2 * BUILD_SECOND,
-						  .voluntary = 120,
-						  .involuntary = 5000});
+			    &(struct sched_figures){.on_cpu_ns = on_cpu_ns,
+						    .waited_ns = 2 * BUILD_SECOND,
+						    .voluntary = 120,
+						    .involuntary = 5000});
 	build_books(m, 10);
 	build_given_up(m, e);
 	*ret_process = p;

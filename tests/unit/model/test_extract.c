@@ -254,7 +254,7 @@ Test(extract, a_name_that_comes_later_is_taken_over_and_written)
 	struct store *store = NULL;
 	uint32_t p = model_process_born(m, 50, BUILD_START_NS);
 	uint32_t t = build_thread(m, p, 50, "dotnet", 0, 'R');
-	const struct model_sched did = {.on_cpu_ns = 1000};
+	const struct sched_figures did = {.on_cpu_ns = 1000};
 
 	build_account(m, 0, t, &did);
 	build_slice(m, BUILD_SECOND, 1000, 0, 0);
@@ -285,7 +285,7 @@ Test(extract, who_did_nothing_does_not_come_along_but_idle_threads_do)
 	struct model *m = build_model(1, 99);
 	uint32_t idle = build_process(m, 10, "idle", 0), busy = build_process(m, 20, "busy", 0);
 	uint32_t t = build_thread(m, busy, 20, "main", 0, 'R');
-	const struct model_sched did = {.on_cpu_ns = 1000};
+	const struct sched_figures did = {.on_cpu_ns = 1000};
 	struct extract *x = extract_new();
 	struct model_module lib = {.path = "/lib/unused.so"};
 	struct model_mapping map = {.start = 0x1000, .end = 0x2000, .kind = MAPPING_FILE};
@@ -409,7 +409,7 @@ Test(extract, rows_that_name_nothing_are_left_out)
 {
 	struct model *m = build_model(1, 99);
 	struct extract *x = extract_new();
-	const struct model_sched did = {.on_cpu_ns = 1};
+	const struct sched_figures did = {.on_cpu_ns = 1};
 	uint32_t p = build_process(m, 10, "p", 0), t = build_thread(m, p, 10, "t", 0, 'R');
 
 	build_account(m, 0, t, &did);

@@ -454,19 +454,19 @@ Test(ingest, torn_and_absent_accounts_count_nothing_and_spoil_no_baseline)
 	task.flags = ACCOUNT_ABSENT;
 	ingest_task(f.in, &task);
 	task.flags = ACCOUNT_TORN;
-	task.on_cpu_ns = 999999;
+	task.sched.on_cpu_ns = 999999;
 	ingest_task(f.in, &task);
 	cr_expect_not(f.m->threads[0].baseline);
 	cr_assert_eq(f.m->losses_cnt, 1);
 	cr_expect_eq(f.m->losses[0].cause, LOSS_ITERATOR);
 	cr_expect_eq(f.m->losses[0].count, 1);
 	task.flags = 0;
-	task.on_cpu_ns = 1000;
+	task.sched.on_cpu_ns = 1000;
 	ingest_task(f.in, &task);
-	task.on_cpu_ns = 1300;
+	task.sched.on_cpu_ns = 1300;
 	ingest_task(f.in, &task);
 	task.flags = ACCOUNT_TORN;
-	task.on_cpu_ns = 5000;
+	task.sched.on_cpu_ns = 5000;
 	ingest_task(f.in, &task);
 	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 300);
 	feed_free(&f);
@@ -479,23 +479,23 @@ Test(ingest, an_exec_by_another_thread_brings_its_account_along)
 	struct event_task leader = feed_task(7, 7, start, start);
 	struct event_task other = feed_task(7, 8, start, start + FEED_MS);
 
-	leader.on_cpu_ns = 1000 * FEED_MS;
-	leader.voluntary_switches = 50;
+	leader.sched.on_cpu_ns = 1000 * FEED_MS;
+	leader.sched.voluntary = 50;
 	ingest_task(f.in, &leader);
-	other.on_cpu_ns = 10 * FEED_MS;
-	other.involuntary_switches = 60;
+	other.sched.on_cpu_ns = 10 * FEED_MS;
+	other.sched.involuntary = 60;
 	ingest_task(f.in, &other);
 	/* The thread that called exec has the leader's id and start from now on; the old leader
 	 * dies under the thread's. */
 	other.tid = 7;
 	other.thread_start_ns = start;
-	other.on_cpu_ns = 2010 * FEED_MS;
-	other.involuntary_switches = 70;
+	other.sched.on_cpu_ns = 2010 * FEED_MS;
+	other.sched.involuntary = 70;
 	ingest_task(f.in, &other);
 	leader.tid = 8;
 	leader.thread_start_ns = start + FEED_MS;
 	leader.header.kind = EVENT_TASK_END;
-	leader.on_cpu_ns = 1001 * FEED_MS;
+	leader.sched.on_cpu_ns = 1001 * FEED_MS;
 	ingest_task(f.in, &leader);
 	cr_expect_eq(f.m->threads[0].sched.on_cpu_ns, 3000 * FEED_MS);
 	cr_expect_eq(f.m->threads[0].sched.involuntary, 10);

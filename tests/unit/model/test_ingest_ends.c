@@ -69,7 +69,7 @@ Test(ingest_ends, a_zombie_in_a_pass_stays_ended)
 	task = feed_task(7, 7, start, start);
 	task.state = 'Z';
 	task.time_ns = FEED_START + 900;
-	task.on_cpu_ns = 100;
+	task.sched.on_cpu_ns = 100;
 	ingest_pass_begin(f.in);
 	ingest_task(f.in, &task);
 	ingest_pass_end(f.in, FEED_START + 901);

@@ -21,25 +21,26 @@ Test(ingest_waits, every_figure_is_the_difference_of_two_readings)
 {
 	struct feed f = feed_new(1);
 	struct event_task a = waiting_task(7), b = a;
-	const struct model_sched *got, expected = {.on_cpu_ns = 1,
-						   .waited_ns = 2,
-						   .behind_own_ns = 3,
-						   .throttled_ns = 4,
-						   .uninterruptible_ns = 5,
-						   .voluntary = 6,
-						   .involuntary = 7,
-						   .migrations = 8};
+	const struct sched_figures *got, expected = {.on_cpu_ns = 1,
+						     .waited_ns = 2,
+						     .behind_own_ns = 3,
+						     .throttled_ns = 4,
+						     .uninterruptible_ns = 5,
+						     .voluntary = 6,
+						     .involuntary = 7,
+						     .migrations = 8};
 
-	a.on_cpu_ns = a.waited_ns = a.behind_own_ns = a.throttled_ns = a.uninterruptible_ns = 1000;
-	a.voluntary_switches = a.involuntary_switches = a.migrations = a.blocked_ns = 1000;
-	b.on_cpu_ns = 1001;
-	b.waited_ns = 1002;
-	b.behind_own_ns = 1003;
-	b.throttled_ns = 1004;
-	b.uninterruptible_ns = 1005;
-	b.voluntary_switches = 1006;
-	b.involuntary_switches = 1007;
-	b.migrations = 1008;
+	a.sched.on_cpu_ns = a.sched.waited_ns = a.sched.behind_own_ns = a.sched.throttled_ns =
+		a.sched.uninterruptible_ns = 1000;
+	a.sched.voluntary = a.sched.involuntary = a.sched.migrations = a.blocked_ns = 1000;
+	b.sched.on_cpu_ns = 1001;
+	b.sched.waited_ns = 1002;
+	b.sched.behind_own_ns = 1003;
+	b.sched.throttled_ns = 1004;
+	b.sched.uninterruptible_ns = 1005;
+	b.sched.voluntary = 1006;
+	b.sched.involuntary = 1007;
+	b.sched.migrations = 1008;
 	feed_two(&f, &a, &b);
 	cr_assert_eq(f.m->accounts_cnt, 1);
 	got = &f.m->accounts[0].sched;
@@ -53,10 +54,10 @@ Test(ingest_waits, a_counter_that_falls_counts_as_no_rise)
 	struct feed f = feed_new(1);
 	struct event_task a = waiting_task(7), b = a, c = a;
 
-	a.waited_ns = 1000;
-	b.waited_ns = 400; /* the wait that goes on was read from an older clock */
-	b.on_cpu_ns = 1;
-	c.waited_ns = 1300;
+	a.sched.waited_ns = 1000;
+	b.sched.waited_ns = 400; /* the wait that goes on was read from an older clock */
+	b.sched.on_cpu_ns = 1;
+	c.sched.waited_ns = 1300;
 	feed_two(&f, &a, &b);
 	ingest_task(f.in, &c);
 	cr_expect_eq(f.m->threads[0].sched.waited_ns, 300);
@@ -81,8 +82,8 @@ Test(ingest_waits, a_thread_that_only_waits_has_a_row)
 		struct feed f = feed_new(1);
 		struct event_task a = waiting_task(7), b = a;
 
-		b.on_cpu_ns = rows[i].on_cpu_ns;
-		b.waited_ns = rows[i].waited_ns;
+		b.sched.on_cpu_ns = rows[i].on_cpu_ns;
+		b.sched.waited_ns = rows[i].waited_ns;
 		b.delays[0] = rows[i].delay;
 		feed_two(&f, &a, &b);
 		cr_expect_eq(f.m->accounts_cnt, rows[i].rows, "%s", rows[i].name);
@@ -108,7 +109,7 @@ Test(ingest_waits, run_delays_are_counted_modulo_32_bits)
 		struct feed f = feed_new(1);
 		struct event_task a = waiting_task(7), b = a;
 
-		b.waited_ns = 1;
+		b.sched.waited_ns = 1;
 		a.delays[25] = rows[i].first;
 		b.delays[25] = rows[i].second;
 		feed_two(&f, &a, &b);
@@ -128,7 +129,7 @@ Test(ingest_waits, run_delays_name_their_thread_slice_and_slot)
 
 	feed_two(&f, &a, &b);
 	model_slice_add(f.m, &(struct model_slice){0});
-	b.waited_ns = 1;
+	b.sched.waited_ns = 1;
 	b.delays[3] = 4;
 	b.delays[9] = 1;
 	ingest_task(f.in, &b);
@@ -159,12 +160,12 @@ Test(ingest_waits, the_longest_delay_may_be_one_that_goes_on)
 		struct feed f = feed_new(1);
 		struct event_task a = waiting_task(7), b = a;
 
-		b.waited_ns = 2000;
+		b.sched.waited_ns = 2000;
 		b.delay_max_ns = rows[i].ended_ns;
 		b.waiting_ns = rows[i].going_on_ns;
 		feed_two(&f, &a, &b);
 		cr_expect_eq(f.m->threads[0].delay_max_ns, rows[i].longest_ns, "%s", rows[i].name);
-		b.waited_ns = 3000;
+		b.sched.waited_ns = 3000;
 		b.waiting_ns = 0;
 		ingest_task(f.in, &b);
 		cr_expect_eq(f.m->threads[0].delay_max_ns, rows[i].longest_ns, "%s: stays",
@@ -180,21 +181,21 @@ Test(ingest_waits, an_account_is_in_the_group_of_its_last_reading)
 
 	a.cgroup_id = 100;
 	ingest_task(f.in, &a);
-	a.on_cpu_ns = 1;
+	a.sched.on_cpu_ns = 1;
 	ingest_task(f.in, &a);
 	a.cgroup_id = 200;
-	a.on_cpu_ns = 2;
+	a.sched.on_cpu_ns = 2;
 	ingest_task(f.in, &a);
 	cr_assert_eq(f.m->accounts_cnt, 1);
 	cr_expect_eq(f.m->cgroups[f.m->accounts[0].cgroup].id, 200);
 	model_slice_add(f.m, &(struct model_slice){0});
 	a.cgroup_id = 100;
-	a.on_cpu_ns = 3;
+	a.sched.on_cpu_ns = 3;
 	ingest_task(f.in, &a);
 	cr_expect_eq(f.m->cgroups[f.m->accounts[1].cgroup].id, 100);
 	cr_expect_eq(f.m->cgroups_cnt, 2, "each group once");
 	a.cgroup_id = 0;
-	a.on_cpu_ns = 4;
+	a.sched.on_cpu_ns = 4;
 	ingest_task(f.in, &a);
 	cr_expect_eq(f.m->accounts[1].cgroup, MODEL_NONE, "a kernel without groups");
 	feed_free(&f);

@@ -8,13 +8,13 @@
 #define US 1000ull
 #define MS 1000000ull
 
-static struct model_sched figures(uint64_t on_cpu_ns, uint64_t waited_ns, uint64_t throttled_ns)
+static struct sched_figures figures(uint64_t on_cpu_ns, uint64_t waited_ns, uint64_t throttled_ns)
 {
-	return (struct model_sched){.on_cpu_ns = on_cpu_ns,
-				    .waited_ns = waited_ns,
-				    .behind_own_ns = waited_ns / 2,
-				    .throttled_ns = throttled_ns,
-				    .voluntary = 1};
+	return (struct sched_figures){.on_cpu_ns = on_cpu_ns,
+				      .waited_ns = waited_ns,
+				      .behind_own_ns = waited_ns / 2,
+				      .throttled_ns = throttled_ns,
+				      .voluntary = 1};
 }
 
 /* Two processes: rows 0 (threads 0 and 1) and 1 (thread 2); thread 3 of row 1 sleeps. */
@@ -41,7 +41,7 @@ static struct sched *sums(const struct model *m)
 Test(sched, adds_up_what_the_slices_hold)
 {
 	struct model *m = two_processes();
-	struct model_sched a = figures(100, 20, 3), b = figures(1, 2, 0), c = figures(0, 0, 7);
+	struct sched_figures a = figures(100, 20, 3), b = figures(1, 2, 0), c = figures(0, 0, 7);
 	struct sched *s;
 
 	build_account(m, 0, 0, &a);
@@ -76,7 +76,7 @@ Test(sched, adds_up_what_the_slices_hold)
 Test(sched, of_a_recording_that_goes_on_the_slice_at_hand_counts)
 {
 	struct model *m = two_processes();
-	struct model_sched a = figures(100, 20, 0);
+	struct sched_figures a = figures(100, 20, 0);
 	struct sched *s;
 
 	build_account(m, 0, 0, &a);
@@ -94,7 +94,7 @@ Test(sched, of_a_recording_that_goes_on_the_slice_at_hand_counts)
 Test(sched, books_made_by_hand_agree_with_their_threads)
 {
 	struct model *m = two_processes();
-	const struct model_sched had = figures(7, 5, 3), more = figures(1000000001, 11, 13);
+	const struct sched_figures had = figures(7, 5, 3), more = figures(1000000001, 11, 13);
 	struct sched *s;
 
 	build_account(m, 0, 0, &had);
@@ -105,7 +105,7 @@ Test(sched, books_made_by_hand_agree_with_their_threads)
 	cr_expect_eq(s->elapsed_ns, 3 * BUILD_SECOND);
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		cr_expect_arr_eq(&s->threads[i].sched, &m->threads[i].sched,
-				 sizeof(struct model_sched), "thread %zu", i);
+				 sizeof(struct sched_figures), "thread %zu", i);
 	cr_expect_eq(s->threads[0].sched.on_cpu_ns, 1000000008);
 	cr_expect_eq(m->accounts[m->accounts_cnt - 1].slice, 2);
 	sched_free(s);
@@ -133,7 +133,7 @@ Test(sched, a_group_has_what_groups_below_it_have)
 	uint32_t slice = build_cgroup(m, 2, root, "/app.slice", 0, 0);
 	uint32_t shop = build_cgroup(m, 3, slice, "/app.slice/shop", 0, 0);
 	uint32_t empty = build_cgroup(m, 4, root, "/empty", 0, 0);
-	struct model_sched a = figures(100, 20, 3), b = figures(10, 0, 0);
+	struct sched_figures a = figures(100, 20, 3), b = figures(10, 0, 0);
 	struct sched *s;
 
 	build_in_cgroup(m, 0, shop);
@@ -164,7 +164,7 @@ Test(sched, a_thread_that_moves_leaves_its_past_in_the_old_group)
 	struct model *m = two_processes();
 	uint32_t a = build_cgroup(m, 1, MODEL_NONE, "/a", 0, 0);
 	uint32_t b = build_cgroup(m, 2, MODEL_NONE, "/b", 0, 0);
-	struct model_sched did = figures(100, 20, 0);
+	struct sched_figures did = figures(100, 20, 0);
 	struct sched *s;
 
 	build_in_cgroup(m, 0, a);
@@ -207,7 +207,7 @@ Test(sched, the_longest_delay_is_no_longer_than_the_slices_allow)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct model *m = two_processes();
-		struct model_sched did = figures(1, rows[i].waited_ns, 0);
+		struct sched_figures did = figures(1, rows[i].waited_ns, 0);
 		struct sched *s;
 
 		build_account(m, 0, 0, &did);
@@ -227,7 +227,7 @@ Test(sched, the_longest_delay_is_no_longer_than_the_slices_allow)
 Test(sched, sums_of_absurd_counts_do_not_turn_over)
 {
 	struct model *m = two_processes();
-	struct model_sched did = figures(1, 1ull << 60, 0);
+	struct sched_figures did = figures(1, 1ull << 60, 0);
 	struct sched *s;
 
 	build_account(m, 0, 0, &did);
@@ -301,7 +301,7 @@ Test(sched, percentiles_lie_within_their_slot)
 
 Test(sched, figures_of_nothing_are_defined)
 {
-	struct model_sched none = {0}, some = figures(300, 100, 200);
+	struct sched_figures none = {0}, some = figures(300, 100, 200);
 
 	cr_expect_eq(sched_mean(5, 0), 0);
 	cr_expect_eq(sched_mean(3 * BUILD_SECOND, 2 * BUILD_SECOND), 1.5);
@@ -318,7 +318,7 @@ Test(sched, who_yields_waits_of_its_own_will)
 {
 	static const struct {
 		const char *name;
-		struct model_sched of;
+		struct sched_figures of;
 		uint64_t yielded_ns;
 	} rows[] = {
 		{"nothing", {0}, 0},
@@ -403,7 +403,7 @@ Test(sched, groups_above_may_be_later_rows)
 	struct model *m = two_processes();
 	uint32_t below = build_cgroup(m, 2, MODEL_NONE, "/a/b", 0, 100 * MS);
 	uint32_t above = build_cgroup(m, 1, MODEL_NONE, "/a", 50 * MS, 100 * MS);
-	struct model_sched did = figures(100, 0, 0);
+	struct sched_figures did = figures(100, 0, 0);
 	struct sched *s;
 
 	m->cgroups[below].parent = above;
@@ -422,7 +422,7 @@ Test(sched, the_group_of_a_process_is_that_of_its_last_account)
 	struct model *m = two_processes();
 	uint32_t a = build_cgroup(m, 1, MODEL_NONE, "/a", 0, 0);
 	uint32_t b = build_cgroup(m, 2, MODEL_NONE, "/b", 0, 0);
-	struct model_sched did = figures(1, 0, 0);
+	struct sched_figures did = figures(1, 0, 0);
 
 	cr_expect_eq(sched_cgroup_of(m, 0), MODEL_NONE);
 	build_in_cgroup(m, 0, a);

@@ -18,7 +18,7 @@ static struct model *waits_by_second(const uint64_t *waited_ms, uint32_t cnt)
 
 	build_thread(m, p, 10, "t", 0, 'S');
 	for (uint32_t i = 0; i < cnt; i++) {
-		struct model_sched did = {.on_cpu_ns = 100 * MS, .waited_ns = waited_ms[i] * MS};
+		struct sched_figures did = {.on_cpu_ns = 100 * MS, .waited_ns = waited_ms[i] * MS};
 
 		build_account(m, i, 0, &did);
 		build_slice(m, BUILD_SECOND, 50 * MS, 0, 10);
@@ -100,8 +100,8 @@ Test(window, the_worst_one_goes_by_time_and_counts_throttling)
 {
 	struct model *m = build_model(1, 99);
 	uint32_t p = build_process(m, 10, "p", 0), t = build_thread(m, p, 10, "t", 0, 'S');
-	const struct model_sched waited = {.waited_ns = 500 * MS};
-	const struct model_sched throttled = {.throttled_ns = 400 * MS};
+	const struct sched_figures waited = {.waited_ns = 500 * MS};
+	const struct sched_figures throttled = {.throttled_ns = 400 * MS};
 	struct window w;
 
 	build_account(m, 0, t, &waited);

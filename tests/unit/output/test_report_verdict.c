@@ -28,7 +28,7 @@ static void expect_screen(const char *golden, struct model *m)
 
 /* A process of one method; figures in hundredths of a second, samples as its CPU time asks for. */
 static uint32_t add(struct model *m, uint32_t tgid, const char *name, const char *method,
-		    struct model_sched figures)
+		    struct sched_figures figures)
 {
 	uint32_t p = build_process(m, tgid, name, 0), t, symbol;
 	uint64_t *ns = (uint64_t *)&figures;
@@ -43,7 +43,7 @@ static uint32_t add(struct model *m, uint32_t tgid, const char *name, const char
 	return p;
 }
 
-#define FIGURES(...) ((struct model_sched){__VA_ARGS__})
+#define FIGURES(...) ((struct sched_figures){__VA_ARGS__})
 
 static uint32_t serve(struct model *m, uint32_t process, uint16_t port, uint64_t time_ns,
 		      uint64_t cnt)
@@ -121,7 +121,7 @@ Test(report_verdict, hang_on_an_idle_host)
 	expect_screen("verdict_hang.txt", hang());
 }
 
-static uint32_t add_slow(struct model *m, struct model_sched figures)
+static uint32_t add_slow(struct model *m, struct sched_figures figures)
 {
 	uint32_t p = add(m, 1234, "Shop.Api", "Shop.Api.Get", figures);
 	uint32_t e = serve(m, p, 5000, 40 * MS, 70);
@@ -203,8 +203,8 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 	add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 2400));
 	for (uint32_t i = 12; i < 16; i++)
 		build_account(m, i, 0,
-			      &(struct model_sched){.on_cpu_ns = 20 * CS,
-						    .waited_ns = (i == 13 ? 140 : 80) * CS});
+			      &(struct sched_figures){.on_cpu_ns = 20 * CS,
+						      .waited_ns = (i == 13 ? 140 : 80) * CS});
 	build_books(m, 30);
 	report_says(m, &(struct report_options){.summary = true, .width = 200},
 		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "

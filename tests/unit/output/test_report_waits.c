@@ -29,7 +29,7 @@ static uint32_t add_thread(struct model *m, uint32_t process, uint32_t tid, cons
 			   struct figures f)
 {
 	uint32_t t = build_thread(m, process, tid, comm, 0, 'S');
-	struct model_sched sched = {
+	struct sched_figures sched = {
 		.on_cpu_ns = f.ran * CS,
 		.waited_ns = f.waited * CS,
 		.behind_own_ns = f.own * CS,

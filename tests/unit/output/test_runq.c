@@ -54,9 +54,9 @@ static struct model *contended(uint32_t *ret_service)
 	uint32_t root = build_cgroup(m, 1, MODEL_NONE, "/", 0, 0);
 	uint32_t shop = build_cgroup(m, 20, root, "/system.slice/shop.service", 0, 0);
 	uint32_t gone = build_cgroup(m, 21, root, "", 0, 0);
-	struct model_sched behind_own = {.waited_ns = 1500 * MS, .behind_own_ns = 1500 * MS};
-	struct model_sched behind = {.waited_ns = 100 * MS, .voluntary = 3000};
-	struct model_sched brief = {.waited_ns = 1 * MS};
+	struct sched_figures behind_own = {.waited_ns = 1500 * MS, .behind_own_ns = 1500 * MS};
+	struct sched_figures behind = {.waited_ns = 100 * MS, .voluntary = 3000};
+	struct sched_figures brief = {.waited_ns = 1 * MS};
 	uint32_t t;
 
 	m->processes[api].unit = model_str(m, "shop.service");

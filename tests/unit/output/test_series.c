@@ -29,7 +29,7 @@ static uint64_t ran_of(const struct series *s, const char *name)
 {
 	const struct metrics_process *p = recorder_find(s, name);
 
-	return p ? p->sched.ran_ns : 0;
+	return p ? p->sched.sum.on_cpu_ns : 0;
 }
 
 /* --- counting -------------------------------------------------------------------------------- */
@@ -53,8 +53,8 @@ Test(series, sums_of_processes_are_the_host)
 		for (size_t i = 0; i < f->processes_cnt; i++) {
 			const struct metrics_process *p = &f->processes[i];
 
-			ran_ns += p->sched.ran_ns;
-			waited_ns += p->sched.waited_ns;
+			ran_ns += p->sched.sum.on_cpu_ns;
+			waited_ns += p->sched.sum.waited_ns;
 			samples += p->samples;
 			for (uint32_t k = 0; k < ROLE_CNT; k++)
 				roles_ns += p->cpu_ns[k];
@@ -64,9 +64,9 @@ Test(series, sums_of_processes_are_the_host)
 				answered += p->ports[k].answered;
 		}
 		cr_expect_eq(ran_ns, 3 * 950 * MS);
-		cr_expect_eq(ran_ns, f->host.sched.ran_ns);
+		cr_expect_eq(ran_ns, f->host.sched.sum.on_cpu_ns);
 		cr_expect_eq(roles_ns, ran_ns);
-		cr_expect_eq(waited_ns, f->host.sched.waited_ns);
+		cr_expect_eq(waited_ns, f->host.sched.sum.waited_ns);
 		cr_expect_eq(delays, 300);
 		cr_expect_eq(samples, 12);
 		cr_expect_eq(answered, 33);
@@ -146,11 +146,11 @@ Test(series, older_slices_may_be_in_the_tables_and_numbers_may_change)
 	for (uint32_t i = 0; i < 5; i++)
 		watched_slice(&w);
 	cr_assert_eq(series_slice(s, w.m, 2, NULL), 0);
-	cr_expect_eq(series_metrics(s)->host.sched.ran_ns, 950 * MS);
+	cr_expect_eq(series_metrics(s)->host.sched.sum.on_cpu_ns, 950 * MS);
 	cr_expect_eq(series_metrics(s)->host.busy_ns, 950 * MS);
 	cr_expect_eq(series_metrics(s)->losses[LOSS_SAMPLE_RING_FULL], 1);
 	cr_assert_eq(series_slice(s, w.m, 4, NULL), 0);
-	cr_expect_eq(series_metrics(s)->host.sched.ran_ns, 2 * 950 * MS);
+	cr_expect_eq(series_metrics(s)->host.sched.sum.on_cpu_ns, 2 * 950 * MS);
 	series_free(s);
 	model_free(w.m);
 }
@@ -334,7 +334,7 @@ Test(series, ten_thousand_containers_come_and_go)
 	}
 	cr_expect_leq(series, 30 + 10000 / 15 + 1, "%zu kinds had series", series);
 	cr_expect_eq(ran_of(r.s, "web"), web_ns);
-	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, all_ns);
+	cr_expect_eq(series_metrics(r.s)->host.sched.sum.on_cpu_ns, all_ns);
 	cr_expect_leq(series_bytes(r.s), bytes + bytes / 8, "%zu bytes, were %zu",
 		      series_bytes(r.s), bytes);
 	cr_assert_eq(series_set(r.s, &fewer), 0);
@@ -366,7 +366,7 @@ Test(series, more_kinds_at_a_time_than_are_weighed)
 		recorder_close(&r, NULL);
 	}
 	cr_expect_eq(ran_of(r.s, "web"), 3 * 900 * MS);
-	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, 3 * (900 + cnt) * MS);
+	cr_expect_eq(series_metrics(r.s)->host.sched.sum.on_cpu_ns, 3 * (900 + cnt) * MS);
 	recorder_free(&r);
 }
 
@@ -395,7 +395,7 @@ Test(series, names_that_would_give_one_line_are_one)
 	page = watched_page(r.s, &own);
 	exposition_check(page, strlen(page));
 	cr_expect_eq(ran_of(r.s, "other"), 30 * MS, "its own words");
-	cr_expect_eq(series_metrics(r.s)->host.sched.ran_ns, (12 + 26) * 10 * MS);
+	cr_expect_eq(series_metrics(r.s)->host.sched.sum.on_cpu_ns, (12 + 26) * 10 * MS);
 	recorder_free(&r);
 }
 

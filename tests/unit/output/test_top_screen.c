@@ -54,13 +54,13 @@ static struct model *busy_host(uint32_t *ret_service)
 	build_thread(m, kernel, 15, "rcu_preempt", 1 * MS, 'I');
 	build_thread(m, self, 500, "hotrun", 2 * MS, 'R');
 	build_sched(m, worker,
-		    &(struct model_sched){.waited_ns = 900 * MS,
-					  .behind_own_ns = 300 * MS,
-					  .throttled_ns = 500 * MS,
-					  .voluntary = 1200,
-					  .involuntary = 34});
-	build_sched(m, second, &(struct model_sched){.waited_ns = 100 * MS, .voluntary = 10});
-	build_sched(m, loop, &(struct model_sched){.waited_ns = 1300 * MS, .involuntary = 250});
+		    &(struct sched_figures){.waited_ns = 900 * MS,
+					    .behind_own_ns = 300 * MS,
+					    .throttled_ns = 500 * MS,
+					    .voluntary = 1200,
+					    .involuntary = 34});
+	build_sched(m, second, &(struct sched_figures){.waited_ns = 100 * MS, .voluntary = 10});
+	build_sched(m, loop, &(struct sched_figures){.waited_ns = 1300 * MS, .involuntary = 250});
 	build_delays(m, 0, worker, 3 * MS, 500);
 	build_delays(m, 0, worker, 40 * MS, 20);
 	build_delays(m, 0, second, 5000, 10);
@@ -178,7 +178,7 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 		uint32_t thread =
 			build_thread(m, process, cases[i].pid, "worker", cases[i].on_cpu_ns, 'R');
 
-		build_sched(m, thread, &(struct model_sched){.waited_ns = cases[i].waited_ns});
+		build_sched(m, thread, &(struct sched_figures){.waited_ns = cases[i].waited_ns});
 	}
 	build_books(m, 1);
 	v = top_view_new(m, NULL);

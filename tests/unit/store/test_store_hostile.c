@@ -277,9 +277,9 @@ static void forget_later(struct model *m)
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct model_thread *t = &m->threads[i];
 
-		t->sched = (struct model_sched){.on_cpu_ns = t->sched.on_cpu_ns,
-						.voluntary = t->sched.voluntary,
-						.involuntary = t->sched.involuntary};
+		t->sched = (struct sched_figures){.on_cpu_ns = t->sched.on_cpu_ns,
+						  .voluntary = t->sched.voluntary,
+						  .involuntary = t->sched.involuntary};
 		t->delay_max_ns = 0;
 		t->cpus_allowed = t->policy = t->rt_priority = 0;
 		t->nice = 0;
@@ -287,9 +287,9 @@ static void forget_later(struct model *m)
 	for (size_t i = 0; i < m->accounts_cnt; i++) {
 		struct model_account *a = &m->accounts[i];
 
-		a->sched = (struct model_sched){.on_cpu_ns = a->sched.on_cpu_ns,
-						.voluntary = a->sched.voluntary,
-						.involuntary = a->sched.involuntary};
+		a->sched = (struct sched_figures){.on_cpu_ns = a->sched.on_cpu_ns,
+						  .voluntary = a->sched.voluntary,
+						  .involuntary = a->sched.involuntary};
 		a->cgroup = MODEL_NONE;
 	}
 	for (size_t i = 0; i < m->cpus_cnt; i++)
