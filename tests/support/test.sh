@@ -101,7 +101,7 @@ if [ -n "$bpf" ]; then
 fi
 
 heading "fuzz targets, a few seconds each"
-FUZZ_SECONDS=${FUZZ_SECONDS:-3} "$MAKE" fuzz-short 2>&1 | tee "$log"
+FUZZ_SECONDS=${FUZZ_SECONDS:-3} "$MAKE" -j"$(nproc)" fuzz-short 2>&1 | tee "$log"
 rc=${PIPESTATUS[0]}
 tally fuzz-short "$(grep -c ' executions$' "$log")" "$(grep -c ' FAILED' "$log")" "$rc"
 
