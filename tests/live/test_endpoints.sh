@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A process that listens on 4,200 sockets and has requests on all of them, as a user without any right: those of a
 # server that starts later are all seen, and it is told whose are not.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool setpriv util-linux

@@ -12,9 +12,9 @@ need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-s
 
 runs='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late Web@net10.0-single/late
 Web@net9.0-single/start Web@net8.0-single/start'
-declare -A webs
+declare -A webs ports
 
-# serve RUN: LOAD/start or LOAD/late, its perf map on since the start or later; its pid in webs, under load
+# serve RUN: LOAD/start or LOAD/late, its perf map on since the start or later; its pid and port in webs, ports
 serve() {
 	local load=${1%/*} program=$BUILD/dotnet/${1%/*}/Shop.Web run=$1 port
 
@@ -25,12 +25,18 @@ serve() {
 	*/start) DOTNET_PerfMapEnabled=3 start "$program" "$@" ;;
 	*) start "$program" "$@" ;;
 	esac
-	webs[$run]=$started
+	webs[$run]=$started ports[$run]=$port
+}
+
+# burden RUN: waits until it serves, and has it serve
+burden() {
+	local run=$1 started=${webs[$1]}
+
 	until_true 60 grep -q ready "$T/$started.out" || {
 		fail "$run: the service does not start: $(head -3 "$T/$started.out")"
 		return 1
 	}
-	start wrk -t1 -c2 -d 110s "http://127.0.0.1:$port/orders"
+	start wrk -t1 -c2 -d 110s "http://127.0.0.1:${ports[$run]}/orders"
 }
 
 # named RUN: of its managed frames, how many have a name
@@ -53,6 +59,9 @@ named() {
 
 for run in $runs; do
 	serve "$run"
+done
+for run in $runs; do
+	burden "$run"
 done
 sleep 2
 for run in $runs; do

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Requests beside what their client counted: live, from a capture of the same time and in `hotrun top`;
 # a service that answers nobody; the operator's own signal.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool capsh libcap2-bin
@@ -92,13 +93,15 @@ sed -E 's/ (us|ms|s|%) /\1 /g' "$T/row" >"$T/cells"
 is "five are open, and stuck" "$(awk '{ print $7, $9 }' "$T/cells")" "5 5"
 within "since before hotrun was started, s" \
 	"$(awk '{ print $8 + 0 }' "$T/cells")" 11 60
-is "it is the first row" "$(awk '/answers\/s/ { getline; print $NF; exit }' "$T/hung")" "$hang"
+is "only who hangs, too, stands above it" "$(sed -E 's/ (us|ms|s|%) /\1 /g' "$T/hung" |
+	awk -v pid="$hang" 'rows && $NF == pid { print "found"; exit } rows && $9 + 0 == 0 { print } /answers\/s/ { rows = 1 }')" found
 says "its accept queue and backlog" "$T/row" " 0/7 "
 
 "$HOTRUN" top -b -n 1 -i 1 --sort verdict --width 170 >"$T/top" 2>"$T/err"
 is "top: exit code 0" $? 0
-is "top: who hangs comes first, though it wants no CPU" \
-	"$(awk '/^ +pid/ { getline; print $1; exit }' "$T/top")" "$hang"
+is "top: only who hangs, too, stands above who hangs, though it wants no CPU" \
+	"$(awk -v pid="$hang" 'rows && $1 == pid { print "found"; exit } rows && !/inelastic/ { print } /^ +pid/ { rows = 1 }' "$T/top")" \
+	found
 is "top: its slow share, stuck requests and verdict" \
 	"$(awk -v pid="$hang" '$1 == pid { for (i = 1; i < NF; i++) if ($i == "%") print $(i - 1), $(i + 1), $(i + 2) }' "$T/top")" \
 	"100.0 5 inelastic"

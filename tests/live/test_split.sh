@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A C# program with a known 60/40 split: names, shares, the thickest trunk, exact cores.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Processes that live for less than a millisecond, some 2,000 a second: each is accounted.
+# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 

@@ -18,11 +18,14 @@
  * recording. The last one may exceed it. */
 #define ASKER_SLICE_NS	 1000000000ull
 #define ASKER_PROCESS_NS 400000000ull
-/* Waiting for workers: for one job, for those of one party in a slice, and for all. What takes
- * longer goes on by itself, and is asked for again. A usual library takes 5 ms, the largest 60. */
-#define ASKER_JOB_NS   80000000ull
-#define ASKER_PARTY_NS 200000000ull
-#define ASKER_JOBS_NS  400000000ull
+/*
+ * Waiting for workers in a slice: for one job, for those of one party, and for all. Meanwhile nobody
+ * looks at processes that just started, some of which live no longer than 60 ms; what takes longer
+ * goes on by itself, and is taken up where the recorder polls. A usual library takes 5 ms.
+ */
+#define ASKER_JOB_NS   10000000ull
+#define ASKER_PARTY_NS 20000000ull
+#define ASKER_JOBS_NS  20000000ull
 
 struct fetch;
 struct hold;
