@@ -17,6 +17,7 @@
 #include "names/cgroup.h"
 #include "isolate/nursery.h"
 #include "names/elf.h"
+#include "perfmap/locate.h"
 
 /* Servers left behind at the same time, and of those for targets with one key. */
 #define FETCH_MAX_HUNG	   16
@@ -35,6 +36,8 @@ enum fetch_what {
 	FETCH_FILE,    /* a mapped file */
 	FETCH_DEBUG,   /* a separate debug file of one */
 	FETCH_MAP,     /* the perf map */
+	FETCH_ENVIRON, /* the environment */
+	FETCH_PROGRAM, /* what it runs: /proc/PID/exe */
 	FETCH_HOLD,    /* a directory that is kept for when the process is gone */
 	FETCH_DOTNET,  /* what is to be known of a .NET process: a struct dotnet_look in memory */
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
@@ -56,13 +59,13 @@ struct fetch_request {
 	bool delivers; /* set by fetch_ask() */
 	uint64_t key;  /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted.
+	/* FILE, DEBUG: of the mapped file.
 	 * NODE: the root of the node's files, "" = "/", then /proc/1/root. */
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint8_t version_len; /* of an image that is known by a version id: it stands in build_id */
-	uint64_t inode, start, end; /* FILE, DOTNET: of the mapping */
+	uint64_t inode, start, end; /* FILE: of the mapping */
 	uint64_t file_offset;	    /* likewise; the asker's own */
 	bool is_image;		    /* FILE: not ELF */
 	bool identity_only;	    /* FILE: is looked at only, no descriptor comes */
@@ -71,8 +74,11 @@ struct fetch_request {
 	char debuglink[256];	    /* DEBUG */
 	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
 	uint64_t copied_bytes, dev, ino;
-	uint64_t bytes_max; /* MAP: of the copy. DOTNET: of the map, to be counted */
-	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
+	uint64_t bytes_max; /* MAP: of the copy */
+	bool to_worker;	    /* MAP: its descriptor goes to a worker, wherever it lies */
+	bool is_dotnet;	    /* DOTNET: known to be one; else its socket decides */
+	/* MAP, HOLD, DOTNET, CONNECT, RESERVE, RELEASE: what its environment says. */
+	struct perfmap_environment env;
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
 	bool whole; /* MAP: the descriptor is the map itself (O_PATH), to be copied as it is */
@@ -94,8 +100,8 @@ bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there
-	 * now */
+	/* Of what is neither FILE nor DEBUG: 0 or -errno. MAP, HOLD -ESTALE: another file lies
+	 * there now */
 	int error;
 	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
 	enum fetch_stage stage;	      /* FILE: where it was found */
@@ -106,6 +112,9 @@ struct fetch_reply {
 	uint64_t copied_bytes; /* MAP: what the copy holds now */
 	bool local;	       /* MAP: the descriptor is the file's own */
 };
+
+/* Whether what is opened goes to a worker, by a socket. */
+bool fetch_delivers(const struct fetch_request *request);
 
 struct fetch;
 
@@ -131,4 +140,7 @@ uint64_t fetch_timeouts(const struct fetch *f);
  * none; ret_fd owned. */
 void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		 struct fetch_reply *ret_reply, int *ret_fd);
+/* What the server must know of a process to find its map. 0 or -errno. */
+int fetch_read_target(const struct fetch_request *request, int process_fd,
+		      struct perfmap_target *ret_target);
 #endif

@@ -50,6 +50,32 @@ static int host_root(void)
 	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+int fetch_read_target(const struct fetch_request *request, int process_fd,
+		      struct perfmap_target *ret_target)
+{
+	int err = perfmap_target_read(process_fd, ret_target);
+
+	if (!err)
+		ret_target->env = request->env;
+	return err;
+}
+
+bool fetch_delivers(const struct fetch_request *request)
+{
+	switch (request->what) {
+	case FETCH_FILE:
+	case FETCH_DEBUG:
+		return !request->identity_only;
+	case FETCH_ENVIRON:
+	case FETCH_PROGRAM:
+		return true;
+	case FETCH_MAP:
+		return request->to_worker;
+	default:
+		return false;
+	}
+}
+
 /* --- copies ------------------------------------------------------------------------------------ */
 
 /* Copies from..until of a file to the same place. Returns where it ended, or -errno. */
@@ -292,6 +318,23 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	return reason;
 }
 
+/* --- of the process itself --------------------------------------------------------------------- */
+
+static int serve_own(const struct fetch_request *request, int way_fd)
+{
+	const char *name = request->what == FETCH_ENVIRON ? "environ" : "exe";
+	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	struct stat st;
+
+	if (process_fd < 0)
+		return process_fd;
+	/* The kernel runs regular files only. */
+	fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? deliver(way_fd, fd) : -ENOTSUP;
+}
+
 /* --- perf maps --------------------------------------------------------------------------------- */
 
 /* Whether the copy's end is what the file has there. */
@@ -395,8 +438,8 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 	return make_safe(file.fd, ret_fd);
 }
 
-static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
-		     int *ret_fd)
+static int serve_map(const struct fetch_request *request, int give_fd, int way_fd,
+		     struct fetch_reply *reply, int *ret_fd)
 {
 	static struct perfmap_target target; /* large; one thread here */
 	static struct perfmap_file file;
@@ -405,7 +448,7 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (!err)
 		err = perfmap_locate(process_fd, &target,
 				     asker_started_wall_ns(request->target.start_ns), &file);
@@ -415,6 +458,8 @@ static int serve_map(const struct fetch_request *request, int give_fd, struct fe
 	reply->dev = file.dev;
 	reply->ino = file.ino;
 	reply->local = is_local(fd);
+	if (request->to_worker)
+		return deliver(way_fd, fd);
 	if (reply->local)
 		*ret_fd = take_fd(&fd);
 	else if (give_fd >= 0)
@@ -435,7 +480,7 @@ static int serve_hold(const struct fetch_request *request, struct fetch_reply *r
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (err)
 		return err;
 	reply->ns_pid = target.ns_pid;
@@ -472,7 +517,11 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		else if (request->in_directory)
 			ret_reply->error = serve_left_map(request, give_fd, ret_reply, ret_fd);
 		else
-			ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
+			ret_reply->error = serve_map(request, give_fd, way_fd, ret_reply, ret_fd);
+		break;
+	case FETCH_ENVIRON:
+	case FETCH_PROGRAM:
+		ret_reply->error = serve_own(request, way_fd);
 		break;
 	case FETCH_HOLD:
 		ret_reply->error = serve_hold(request, ret_reply, ret_fd);

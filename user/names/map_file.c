@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "names/environ.h"
 #include "names/fetch.h"
 #include "names/hold.h"
 #include "names/parse.h"
@@ -79,7 +80,9 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	if (!request)
 		return REASON_NAMED;
 	request->what = FETCH_MAP;
-	reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
+	reason = environ_of(a, m, process, &request->env);
+	if (!reason)
+		reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
 	if (!reason && reply.error == -ESRCH && a->hold) {
 		request->bytes_max = copy_room;
 		reason = ask_left(a, m, process, request, &reply, &fd);

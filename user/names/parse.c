@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "isolate/workers.h"
 #include "names/elf_blob.h"
+#include "names/parse_fact.h"
 #include "perfmap/bundle.h"
 #include "perfmap/image.h"
 
@@ -347,9 +348,13 @@ static bool open_files(const struct parse_request *request, const int *fds, unsi
 		f->fds[i] = fds[i];
 		f->owned[i] = request->in_socket >> i & 1;
 		f->cnt = i + 1;
-		if (f->owned[i] &&
-		    (message_receive_exact(fds[i], &byte, sizeof(byte), &f->fds[i]) ||
-		     f->fds[i] < 0)) {
+		if (!f->owned[i])
+			continue;
+		if (message_receive_exact(fds[i], &byte, sizeof(byte), &f->fds[i]))
+			f->fds[i] = -1;
+		/* Of several files of symbols some may be gone. */
+		f->owned[i] = f->fds[i] >= 0;
+		if (!f->owned[i] && request->kind != PARSE_SYMBOLS) {
 			f->cnt = i;
 			return false;
 		}
@@ -373,8 +378,9 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_map(request, f, result_fd, reply);
 	case PARSE_NAMES:
 		return do_names(request, f, result_fd);
+	default:
+		return parse_fact_do(request, f->fds, f->cnt, result_fd);
 	}
-	return REASON_LIMIT;
 }
 
 size_t parse_do(const void *request_bytes, size_t request_len, const int *fds, unsigned fd_cnt,
@@ -410,7 +416,11 @@ size_t parse_request_bytes(const struct parse_request *request)
 		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
 	case PARSE_MAP:
 		return offsetof(struct parse_request, map) + sizeof(request->map);
-	default:
+	case PARSE_ELF:
+	case PARSE_DEBUG:
+	case PARSE_PACKED:
 		return offsetof(struct parse_request, elf) + sizeof(request->elf);
+	default:
+		return offsetof(struct parse_request, fact) + sizeof(request->fact);
 	}
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Facts in bytes of targets: what a worker finds, and what is made of answers that are forged. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "names/fetch.h"
+#include "names/names.h"
+#include "names/parse_fact.h"
+#include "names_support.h"
+
+static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
+					PARSE_REPLY,   PARSE_NODE,    PARSE_SYMBOLS};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static union {
+	struct parse_environ env;
+	struct dotnet_executable program;
+	struct parse_runtime runtime;
+	struct parse_lines lines;
+	struct parse_answer reply;
+	struct parse_node node;
+	struct parse_symbols symbols;
+	unsigned char bytes[65536];
+} answer;
+
+/* As a worker does it. */
+static enum model_reason find(struct parse_request *request, const void *bytes, size_t len)
+{
+	static char reply[WORKERS_REPLY_BYTES];
+	int fd = fake_fd(bytes, len), result = memfd_create("result", 0);
+	size_t wanted = parse_fact_bytes(request->kind);
+
+	parse_do(request, parse_request_bytes(request), &fd, 1, result, reply);
+	memset(&answer, 0, sizeof(answer));
+	if (!((struct parse_reply *)reply)->reason) {
+		cr_expect_eq(pread(result, &answer, sizeof(answer), 0), (ssize_t)wanted);
+		parse_fact_mend(request->kind, &answer);
+	}
+	close(fd);
+	close(result);
+	return ((struct parse_reply *)reply)->reason;
+}
+
+Test(fact, an_environment_tells_of_maps_profilers_and_diagnostics)
+{
+#define ENV(s) (s), sizeof(s) - 1
+	static const struct {
+		const char *bytes;
+		size_t len;
+		enum perfmap_enabled enabled;
+		const char *temp_dir, *profiler;
+		bool off;
+	} rows[] = {
+		{ENV(""), PERFMAP_ENABLED_UNSET, "", "", false},
+		{ENV("TMPDIR=/t\0DOTNET_PerfMapEnabled=1\0"), PERFMAP_ENABLED_ON, "/t", "", false},
+		{ENV("COMPlus_EnableDiagnostics=0\0"), PERFMAP_ENABLED_UNSET, "", "", true},
+		{ENV("COMPlus_EnableDiagnostics=0\0DOTNET_EnableDiagnostics=1\0"),
+		 PERFMAP_ENABLED_UNSET, "", "", false},
+		{ENV("DOTNET_EnableDiagnostics_IPC=0\0"), PERFMAP_ENABLED_UNSET, "", "", true},
+		{ENV("CORECLR_ENABLE_PROFILING=1\0CORECLR_PROFILER_PATH_64=/p.so\0"),
+		 PERFMAP_ENABLED_UNSET, "", "/p.so", false},
+		{ENV("CORECLR_PROFILER_PATH=/p.so\0"), PERFMAP_ENABLED_UNSET, "", "", false},
+		{ENV("DOTNET_EnableDiagnostics"), PERFMAP_ENABLED_UNSET, "", "", false},
+	};
+	struct parse_request request = {.kind = PARSE_ENVIRON};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(find(&request, rows[i].bytes, rows[i].len), REASON_NAMED);
+		cr_expect_eq(answer.env.map.enabled, rows[i].enabled, "%zu", i);
+		cr_expect_str_eq(answer.env.map.temp_dir, rows[i].temp_dir, "%zu", i);
+		cr_expect_str_eq(answer.env.profiler, rows[i].profiler, "%zu", i);
+		cr_expect_eq(answer.env.diagnostics_off, rows[i].off, "%zu", i);
+	}
+}
+
+Test(fact, lines_are_counted_up_to_the_bytes_that_may_be_read)
+{
+	static const char map[] = "7f0000001000 40 void [a] A::B()\n7f0000002000 80 stub X<Y>\nz\n";
+	struct parse_request request = {.kind = PARSE_LINES, .fact.bytes_max = 1 << 20};
+
+	cr_expect_eq(find(&request, map, sizeof(map) - 1), REASON_NAMED);
+	cr_expect_eq(answer.lines.entries, 2);
+	cr_expect_eq(answer.lines.methods, 1);
+	cr_expect_eq(answer.lines.bytes, sizeof(map) - 1);
+	cr_expect_not(answer.lines.cut);
+	request.fact.bytes_max = 1;
+	cr_expect_eq(find(&request, map, sizeof(map) - 1), REASON_NAMED);
+	cr_expect(answer.lines.cut);
+}
+
+Test(fact, files_of_symbols_are_known_by_what_is_in_them)
+{
+	struct parse_request request = {.kind = PARSE_SYMBOLS};
+	struct fake_elf elf = {.build_id = 0xab};
+	static uint8_t image[FAKE_ELF_BYTES];
+
+	fake_elf(&elf, image);
+	cr_expect_eq(find(&request, image, sizeof(image)), REASON_NAMED);
+	cr_expect(answer.symbols.rows[0].is_elf);
+	cr_expect_eq(answer.symbols.rows[0].build_id_len, 20);
+	cr_expect_eq(answer.symbols.rows[0].build_id[19], 0xab);
+	cr_expect_not(answer.symbols.rows[0].has_version);
+	cr_expect_eq(find(&request, "\177ELF and no more", 16), REASON_NAMED);
+	cr_expect_not(answer.symbols.rows[0].is_elf);
+}
+
+/* Whatever the bytes are: no kind may fall over them, and none says what is not so. */
+Test(fact, garbage_tells_nothing)
+{
+	static const char *const texts[] = {"", "x", "\177ELF", "{\"annotations\":", "DOTNET_IPC_V1",
+					    "\xff\xff\xff\xff\xff\xff\xff\xff", "MZ"};
+
+	for (size_t k = 0; k < KINDS; k++) {
+		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+			struct parse_request request = {.kind = kinds[k], .fact.bytes_max = 4096};
+
+			cr_expect_eq(find(&request, texts[i], strlen(texts[i])), REASON_NAMED,
+				     "%zu %zu", k, i);
+			if (kinds[k] == PARSE_PROGRAM)
+				cr_expect(!answer.program.has_runtime);
+			if (kinds[k] == PARSE_RUNTIME)
+				cr_expect_str_empty(answer.runtime.version);
+			if (kinds[k] == PARSE_REPLY)
+				cr_expect_lt(answer.reply.error, 0);
+			if (kinds[k] == PARSE_NODE)
+				cr_expect_not(answer.node.found);
+		}
+	}
+}
+
+static void expect_flag(const void *flag)
+{
+	cr_expect_leq(*(const unsigned char *)flag, 1);
+}
+
+/* A worker that was taken over may answer anything. */
+Test(fact, forged_answers_are_made_sound)
+{
+	for (int byte = 1; byte <= 0xff; byte += 0xfe) {
+		for (size_t k = 0; k < KINDS; k++) {
+			memset(&answer, byte, sizeof(answer));
+			parse_fact_mend(kinds[k], &answer);
+			switch (kinds[k]) {
+			case PARSE_ENVIRON:
+				cr_expect(memchr(answer.env.map.dump_dir, 0, PERFMAP_PATH_BYTES));
+				cr_expect(memchr(answer.env.map.temp_dir, 0, PERFMAP_PATH_BYTES));
+				cr_expect(memchr(answer.env.profiler, 0, PATH_MAX));
+				cr_expect_eq(answer.env.map.enabled, PERFMAP_ENABLED_UNKNOWN);
+				expect_flag(&answer.env.diagnostics_off);
+				break;
+			case PARSE_PROGRAM:
+				expect_flag(&answer.program.is_32bit);
+				expect_flag(&answer.program.has_runtime);
+				expect_flag(&answer.program.native_aot);
+				cr_expect_str_empty(answer.program.version);
+				break;
+			case PARSE_RUNTIME:
+				cr_expect_str_empty(answer.runtime.version);
+				break;
+			case PARSE_LINES:
+				expect_flag(&answer.lines.cut);
+				break;
+			case PARSE_REPLY:
+				expect_flag(&answer.reply.reply.ok);
+				cr_expect_eq(answer.reply.error, -EPROTO);
+				cr_expect_str_empty(answer.reply.reply.version);
+				break;
+			case PARSE_NODE:
+				expect_flag(&answer.node.found);
+				cr_expect(memchr(answer.node.names.runtime, 0,
+						 sizeof(answer.node.names.runtime)));
+				break;
+			default:
+				expect_flag(&answer.symbols.rows[0].is_elf);
+				if (byte == 0xff)
+					cr_expect_not(answer.symbols.rows[0].is_elf);
+			}
+		}
+	}
+}
+
+/* --- who does it ------------------------------------------------------------------------------- */
+
+static enum { SILENT, SHORT, INVENTS } manner;
+
+static size_t work(const void *request, size_t len, const int *fds, unsigned fd_cnt, int result_fd,
+		   void *reply)
+{
+	struct parse_runtime invented = {"99.1.2"};
+	uint32_t kind;
+
+	memcpy(&kind, request, sizeof(kind));
+	while (manner == SILENT)
+		usleep(100000);
+	len = parse_do(request, len, fds, fd_cnt, result_fd, reply);
+	if (manner == SHORT && ftruncate(result_fd, 3))
+		abort();
+	if (manner == INVENTS && kind == PARSE_RUNTIME &&
+	    pwrite(result_fd, &invented, sizeof(invented), 0) != (ssize_t)sizeof(invented))
+		abort();
+	return len;
+}
+
+struct asking {
+	struct nursery *nursery;
+	struct workers *workers;
+	struct asker asker;
+};
+
+static void asking_begin(struct asking *a, const char *proc_path)
+{
+	struct workers_limits limits = {0};
+
+	a->nursery = nursery_new(NAMES_CAPABILITIES);
+	a->workers = workers_new(a->nursery, work, &limits);
+	cr_assert(a->nursery && a->workers);
+	cr_assert_eq(
+		asker_init_with(&a->asker, a->nursery, a->workers, 0, proc_path, 10000000000ull),
+		0);
+}
+
+static void asking_end(struct asking *a)
+{
+	asker_clear(&a->asker);
+	workers_free(a->workers);
+	nursery_free(a->nursery);
+}
+
+Test(fact, a_worker_that_does_not_answer_is_paid_for_by_the_party)
+{
+	struct asker_subject who = {.process = 1, .party = 77, .wait_ns = 1200000000ull};
+	struct parse_request request = {.kind = PARSE_RUNTIME};
+	uint64_t start_ns = asker_now_ns();
+	struct parse_runtime runtime;
+	struct asking a;
+
+	manner = SILENT;
+	asking_begin(&a, "/proc");
+	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+		     REASON_FILE_TIMEOUT);
+	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+		     REASON_LIMIT, "in debt, nobody waits for it again");
+	cr_expect_lt(asker_now_ns() - start_ns, 10000000000ull);
+	asking_end(&a);
+}
+
+Test(fact, an_answer_of_another_size_is_none)
+{
+	struct asker_subject who = {.process = 1, .party = 77, .wait_ns = 10000000000ull};
+	struct parse_request request = {.kind = PARSE_RUNTIME};
+	struct parse_runtime runtime;
+	struct asking a;
+
+	manner = SHORT;
+	asking_begin(&a, "/proc");
+	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+		     REASON_FILE_MALFORMED);
+	asking_end(&a);
+}
+
+/* Were the library read anywhere else, nobody could know of that version. */
+Test(fact, a_runtime_is_read_by_a_worker)
+{
+	struct fake_process p = {.tgid = 4711,
+				 .start_ticks = 100,
+				 .comm = "app",
+				 .exe = "/no/such",
+				 .maps = "7f0000000000-7f0000001000 r-xp 00000000 08:01 0 "
+					 "/app/libcoreclr.so\n"};
+	struct dotnet_list list = {0};
+	struct fake_proc proc;
+	struct asking a;
+
+	manner = INVENTS;
+	fake_proc_make(&proc);
+	fake_process(&proc, &p);
+	fake_text(&proc, "4711/root/app/libcoreclr.so", "@(#)Version 8.0.3126.42015 @Commit: x");
+	asking_begin(&a, proc.path);
+	cr_assert_eq(dotnet_read(&a.asker, 4711, &list), 0);
+	cr_expect_str_eq(list.rows[0].version, "99.1.2");
+	dotnet_clear(&list);
+	asking_end(&a);
+	fake_proc_remove(&proc);
+}
