@@ -307,12 +307,13 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 		return REASON_LIMIT;
 	request->target = *target;
 	request->key = key_of(&request->target);
-	/* For files of a process that is gone; a map's descriptor is a copy or a folder. */
+	/* For files of a process that is gone; a map's descriptor is another. */
 	if (give_fd < 0 && a->hold && is_file)
 		give_fd = hold_root(a->hold, process);
 	err = fetch_ask(a->fetch, request, give_fd, way[0], ret_reply, ret_fd);
 	book(a, process, asker_now_ns() - start_ns);
-	if (!err && !ret_reply->reason && !ret_reply->error && delivers) {
+	if (!err && !ret_reply->reason && !ret_reply->error && delivers &&
+	    !ret_reply->nothing_new) {
 		*ret_fd = take_fd(&way[1]);
 		ret_reply->in_socket = true;
 	}

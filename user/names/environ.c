@@ -132,8 +132,8 @@ static enum model_reason finish(struct asker *a, const struct model *m, uint32_t
 enum model_reason environ_of(struct asker *a, const struct model *m, uint32_t process,
 			     struct perfmap_environment *ret_env)
 {
-	bool is_gone = m->processes[process].exit_ns ||
-		       (m->processes[process].flags & PROCESS_GONE);
+	bool is_gone =
+		m->processes[process].exit_ns || (m->processes[process].flags & PROCESS_GONE);
 	struct asker_environ *e = row_of(a, process);
 	enum model_reason reason = REASON_NAMED;
 

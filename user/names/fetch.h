@@ -7,11 +7,11 @@
  * those must not be hotrun's, with its BPF objects. So servers are forked by the nursery
  * (isolate/nursery.h), one at a time; one that does not answer is left behind and replaced.
  *
- * A server opens, and reads nothing of what it opens: the descriptor of a mapped file or a debug
- * file goes from it to a worker (names/parse.h) by a socket, without ever being hotrun's, since
- * closing it may hang as well. A perf map is the file itself where its file system cannot hang
- * (ext4, xfs, btrfs, tmpfs), else a copy in memory. One caller's thread. Servers end when hotrun
- * does, the stuck ones when they get their answer.
+ * A server opens, and reads nothing of what it opens: the descriptor of a file goes from it to a
+ * worker (names/parse.h) by a socket, without ever being hotrun's, since closing it may hang as
+ * well. A perf map is the file itself where its file system cannot hang (ext4, xfs, btrfs, tmpfs),
+ * else workers copy it. Who watches at a priority above others' does not look into their roots at
+ * it. One caller's thread. Servers end when hotrun does, the stuck ones when they get their answer.
  */
 #include "names/asker.h"
 #include "names/cgroup.h"
@@ -26,9 +26,6 @@
 /* A server that used the CPU or waits for it at its deadline is slow, not hung: it gets so many
  * deadlines. */
 #define FETCH_MAX_DEADLINES 5
-
-/* Larger maps are not copied. */
-#define FETCH_COPY_BYTES_MAX (256ull << 20)
 
 #define FETCH_PATH_BYTES 4096
 
@@ -72,16 +69,14 @@ struct fetch_request {
 	enum fetch_stage stage;	    /* FILE: where the search begins */
 	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
 	char debuglink[256];	    /* DEBUG */
-	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
-	uint64_t copied_bytes, dev, ino;
-	uint64_t bytes_max; /* MAP: of the copy */
-	bool to_worker;	    /* MAP: its descriptor goes to a worker, wherever it lies */
-	bool is_dotnet;	    /* DOTNET: known to be one; else its socket decides */
+	bool to_worker;		    /* MAP: its descriptor goes to a worker, wherever it lies ... */
+	uint64_t known_bytes;	    /* ... unless it is as long still, 0 = it does */
+	bool is_dotnet;		    /* DOTNET: known to be one; else its socket decides */
 	/* MAP, HOLD, DOTNET, CONNECT, RESERVE, RELEASE: what its environment says. */
 	struct perfmap_environment env;
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
-	bool whole; /* MAP: the descriptor is the map itself (O_PATH), to be copied as it is */
+	bool whole;	    /* MAP: the descriptor is the map itself (O_PATH) */
 	uint32_t ns_pid, euid; /* MAP with in_directory */
 	/* NODE; either may be "". */
 	char container_id[CGROUP_CONTAINER_ID_BYTES], pod_uid[CGROUP_POD_UID_BYTES];
@@ -109,8 +104,11 @@ struct fetch_reply {
 	uint64_t dev, ino; /* MAP, HOLD */
 	uint64_t mount;	   /* HOLD: tells mounts apart while they are there */
 	uint32_t ns_pid, euid; /* HOLD */
-	uint64_t copied_bytes; /* MAP: what the copy holds now */
-	bool local;	       /* MAP: the descriptor is the file's own */
+	uint64_t size_bytes;   /* MAP */
+	/* MAP: its file system cannot hang, and the descriptor is the map itself; else it is to
+	 * hold it (O_PATH), -1 where it cannot be held. */
+	bool local;
+	bool nothing_new; /* MAP: it is as long as was known, and went to nobody */
 };
 
 /* Whether what is opened goes to a worker, by a socket. */
@@ -124,9 +122,9 @@ struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns);
 void fetch_free(struct fetch *f);
 
 /*
- * Asks. give_fd: for FETCH_MAP the copy or directory, for FILE and DEBUG the root directory that was
- * held for a process that may be gone, else -1. way_fd: for FILE and DEBUG the socket by which the
- * file's descriptor is to go, or -1. Both stay the caller's. Returns 0 with a reply and
+ * Asks. give_fd: for FETCH_MAP the map or directory that was held, for FILE and DEBUG the root directory that was
+ * held for a process that may be gone, else -1. way_fd: the socket by which the file's
+ * descriptor is to go (fetch_delivers()), or -1. Both stay the caller's. Returns 0 with a reply and
  * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
  * -EPIPE (the server died of it; one that was dead before is replaced); or -EAGAIN (no process).
  */

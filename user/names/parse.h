@@ -22,7 +22,8 @@ enum parse_kind {
 	PARSE_PACKED, /* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
 	PARSE_IMAGE,  /* functions of a precompiled image -> image_table; further fds: assemblies */
 	PARSE_BUNDLE, /* what is bundled into a program -> bundle_table */
-	PARSE_MAP,    /* what was added to a perf map -> map rows */
+	PARSE_MAP,    /* what was added to a perf map -> map rows; a second fd: the map of which the
+		    * first one is a copy, which is brought up to date before */
 	PARSE_NAMES, /* takes names apart -> name rows; a first fd: the perf map that some are in */
 	/* Facts -> one answer of fixed size (parse_fact.h). */
 	PARSE_ENVIRON, /* what an environment says of .NET */
@@ -93,6 +94,8 @@ struct parse_request {
 		struct {
 			struct perfmap_cursor cursor;
 			uint64_t max_bytes;
+			uint64_t copied_bytes; /* what the copy holds, ... */
+			uint64_t copy_max;     /* ... and may hold then */
 		} map;
 		struct {
 			uint32_t len, rsvd;
@@ -103,8 +106,9 @@ struct parse_request {
 };
 
 struct parse_reply {
-	uint32_t reason; /* enum model_reason; REASON_NAMED = done */
-	int32_t error;	 /* MAP: of the scan, -errno */
+	uint32_t reason;       /* enum model_reason; REASON_NAMED = done */
+	int32_t error;	       /* MAP: of the scan, -errno */
+	uint64_t copied_bytes; /* MAP: what the copy holds now; 0: it continues another text */
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
 };

@@ -84,16 +84,11 @@ enum variable {
 };
 
 static const char *const variables[VARIABLE_CNT] = {
-	"DOTNET_EnableDiagnostics",
-	"COMPlus_EnableDiagnostics",
-	"DOTNET_EnableDiagnostics_IPC",
-	"COMPlus_EnableDiagnostics_IPC",
-	"CORECLR_ENABLE_PROFILING",
-	"CORECLR_PROFILER_PATH",
-	"CORECLR_PROFILER_PATH_64",
-	"CORECLR_PROFILER_PATH_32",
-	"CORECLR_PROFILER_PATH_ARM64",
-	"CORECLR_PROFILER_PATH_ARM",
+	"DOTNET_EnableDiagnostics",	"COMPlus_EnableDiagnostics",
+	"DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC",
+	"CORECLR_ENABLE_PROFILING",	"CORECLR_PROFILER_PATH",
+	"CORECLR_PROFILER_PATH_64",	"CORECLR_PROFILER_PATH_32",
+	"CORECLR_PROFILER_PATH_ARM64",	"CORECLR_PROFILER_PATH_ARM",
 };
 
 /* Values of the first entry of each, NULL where there is none. */

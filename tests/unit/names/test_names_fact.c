@@ -112,8 +112,13 @@ Test(fact, files_of_symbols_are_known_by_what_is_in_them)
 /* Whatever the bytes are: no kind may fall over them, and none says what is not so. */
 Test(fact, garbage_tells_nothing)
 {
-	static const char *const texts[] = {"", "x", "\177ELF", "{\"annotations\":", "DOTNET_IPC_V1",
-					    "\xff\xff\xff\xff\xff\xff\xff\xff", "MZ"};
+	static const char *const texts[] = {"",
+					    "x",
+					    "\177ELF",
+					    "{\"annotations\":",
+					    "DOTNET_IPC_V1",
+					    "\xff\xff\xff\xff\xff\xff\xff\xff",
+					    "MZ"};
 
 	for (size_t k = 0; k < KINDS; k++) {
 		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -286,4 +291,40 @@ Test(fact, a_runtime_is_read_by_a_worker)
 	dotnet_clear(&list);
 	asking_end(&a);
 	fake_proc_remove(&proc);
+}
+
+/* --- copies of maps ---------------------------------------------------------------------------- */
+
+/* Maps on file systems that may hang are copied by the worker, too. Returns what the copy holds. */
+static uint64_t copy(int copy_fd, const char *map, uint64_t copied, uint64_t copy_max)
+{
+	struct parse_request request = {
+		.kind = PARSE_MAP,
+		.map = {.max_bytes = 1 << 20, .copied_bytes = copied, .copy_max = copy_max}};
+	static char bytes[WORKERS_REPLY_BYTES];
+	const struct parse_reply *reply = (const struct parse_reply *)bytes;
+	int fds[2] = {copy_fd, fake_fd(map, strlen(map))}, result = memfd_create("result", 0);
+
+	parse_do(&request, parse_request_bytes(&request), fds, 2, result, bytes);
+	cr_expect_eq(reply->reason, REASON_NAMED);
+	cr_expect_eq(reply->error, 0);
+	close(fds[1]);
+	close(result);
+	return reply->copied_bytes;
+}
+
+Test(fact, a_copy_of_a_map_follows_it_within_its_bound)
+{
+	int fd = memfd_create("copy", 0);
+	char text[64] = "";
+
+	cr_expect_eq(copy(fd, "1000 40 a\n", 0, 1000), 10);
+	cr_expect_eq(copy(fd, "1000 40 a\n2000 40 b\n", 10, 1000), 20);
+	cr_expect_eq(copy(fd, "1000 40 a\n2000 40 b\n3000 40 c\n", 20, 25), 25,
+		     "no more than may be");
+	cr_expect_eq(pread(fd, text, sizeof(text), 0), 25);
+	cr_expect_str_eq(text, "1000 40 a\n2000 40 b\n3000 ");
+	cr_expect_eq(copy(fd, "9000 40 x\n9100 40 y\n9200 40 z\n", 25, 1000), 0, "another text");
+	cr_expect_eq(copy(fd, "9000 40 x\n", 25, 1000), 0, "it was truncated");
+	close(fd);
 }
