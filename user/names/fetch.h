@@ -40,7 +40,7 @@ enum fetch_what {
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
 	FETCH_RESERVE, /* an empty file of the process's own where its map will be */
 	FETCH_RELEASE, /* takes that away, if it is empty still */
-	FETCH_NODE, /* what the node's files call a container: a struct container_names in memory */
+	FETCH_NODE,    /* a file of the node that may tell what it calls a container */
 };
 
 /* Where a mapped file is looked for, in this order. */
@@ -67,7 +67,7 @@ struct fetch_request {
 	bool is_image;		    /* FILE: not ELF */
 	bool identity_only;	    /* FILE: is looked at only, no descriptor comes */
 	enum fetch_stage stage;	    /* FILE: where the search begins */
-	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1; NODE: where to begin */
 	char debuglink[256];	    /* DEBUG */
 	bool to_worker;		    /* MAP: its descriptor goes to a worker, wherever it lies ... */
 	uint64_t known_bytes;	    /* ... unless it is as long still, 0 = it does */
@@ -104,6 +104,8 @@ struct fetch_reply {
 	uint64_t dev, ino; /* MAP, HOLD */
 	uint64_t mount;	   /* HOLD: tells mounts apart while they are there */
 	uint32_t ns_pid, euid; /* HOLD */
+	unsigned candidate;    /* NODE: which it is */
+	unsigned node_source;  /* NODE: enum parse_node_source */
 	uint64_t size_bytes;   /* MAP */
 	/* MAP: its file system cannot hang, and the descriptor is the map itself; else it is to
 	 * hold it (O_PATH), -1 where it cannot be held. */

@@ -65,6 +65,7 @@ bool fetch_delivers(const struct fetch_request *request)
 		return !request->identity_only;
 	case FETCH_ENVIRON:
 	case FETCH_PROGRAM:
+	case FETCH_NODE:
 		return true;
 	case FETCH_MAP:
 		return request->to_worker;
@@ -448,7 +449,7 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		ret_reply->error = dotnet_look_serve(request, ret_fd);
 		break;
 	case FETCH_NODE:
-		ret_reply->error = node_look_serve(request, ret_fd);
+		ret_reply->error = node_look_serve(request, way_fd, ret_reply);
 		break;
 	case FETCH_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);

@@ -10,6 +10,7 @@
 
 #include "names/fetch.h"
 #include "names/names.h"
+#include "names/node.h"
 #include "names/parse_fact.h"
 #include "names_support.h"
 
@@ -197,6 +198,7 @@ static size_t work(const void *request, size_t len, const int *fds, unsigned fd_
 		   void *reply)
 {
 	struct parse_runtime invented = {"99.1.2"};
+	struct parse_node node = {.found = true, .names = {.name = "invented"}};
 	uint32_t kind;
 
 	memcpy(&kind, request, sizeof(kind));
@@ -207,6 +209,9 @@ static size_t work(const void *request, size_t len, const int *fds, unsigned fd_
 		abort();
 	if (manner == INVENTS && kind == PARSE_RUNTIME &&
 	    pwrite(result_fd, &invented, sizeof(invented), 0) != (ssize_t)sizeof(invented))
+		abort();
+	if (manner == INVENTS && kind == PARSE_NODE &&
+	    pwrite(result_fd, &node, sizeof(node), 0) != (ssize_t)sizeof(node))
 		abort();
 	return len;
 }
@@ -291,6 +296,29 @@ Test(fact, a_runtime_is_read_by_a_worker)
 	dotnet_clear(&list);
 	asking_end(&a);
 	fake_proc_remove(&proc);
+}
+
+Test(fact, a_file_of_the_node_is_read_by_a_worker)
+{
+	struct model *m = model_new();
+	uint32_t process = model_process_get(m, 100, 1000);
+	struct fake_proc files;
+	struct asking a;
+	struct node *n;
+
+	manner = INVENTS;
+	fake_proc_make(&files);
+	fake_text(&files, "var/lib/docker/containers/0123/config.v2.json", "{\"Name\":\"/web\"}");
+	asking_begin(&a, files.path);
+	n = node_new(&a.asker, files.path);
+	cr_assert(n);
+	m->processes[process].container_id = "0123";
+	node_name(n, m, process);
+	cr_expect_str_eq(m->processes[process].container_name, "invented");
+	node_free(n);
+	asking_end(&a);
+	model_free(m);
+	fake_proc_remove(&files);
 }
 
 /* --- copies of maps ---------------------------------------------------------------------------- */
