@@ -608,19 +608,21 @@ static enum model_reason wait_now(struct asker *a, struct workers_job *job,
 	return REASON_FILE_TIMEOUT;
 }
 
-enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
-				struct parse_request *parse, int fd, bool in_socket,
-				void *ret_answer)
+/* Takes fd, which is all cnt descriptors of the job. */
+static enum model_reason find(struct asker *a, const struct asker_subject *s,
+			      const struct parse_request *parse, int fd, unsigned cnt,
+			      void *ret_answer)
 {
 	_cleanup_close_ int file_fd = fd;
 	struct workers_job *job = NULL;
 	enum model_reason reason;
 
-	parse->in_socket = in_socket;
 	if (!workers_in_debt(a->workers, s->party))
 		job = workers_job_new(s->party, parse, parse_request_bytes(parse), true);
 	if (!job)
 		return REASON_LIMIT;
+	for (unsigned i = 1; i < cnt; i++)
+		workers_job_give(job, fcntl(file_fd, F_DUPFD_CLOEXEC, 0));
 	workers_job_give(job, take_fd(&file_fd));
 	asker_job_begin(a, job, false);
 	reason = wait_now(a, job, s);
@@ -628,6 +630,22 @@ enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
 		reason = REASON_FILE_MALFORMED;
 	workers_job_free(a->workers, job);
 	return reason;
+}
+
+enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
+				struct parse_request *parse, int fd, bool in_socket,
+				void *ret_answer)
+{
+	parse->in_socket = in_socket;
+	return find(a, s, parse, fd, 1, ret_answer);
+}
+
+enum model_reason asker_find_files(struct asker *a, const struct asker_subject *s,
+				   struct parse_request *parse, int fd, unsigned cnt,
+				   void *ret_answer)
+{
+	parse->in_socket = (1u << cnt) - 1;
+	return find(a, s, parse, fd, cnt, ret_answer);
 }
 
 enum model_reason asker_find(struct asker *a, const struct asker_subject *s,

@@ -195,6 +195,10 @@ struct asker_subject {
 enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
 				struct parse_request *parse, int fd, bool in_socket,
 				void *ret_answer);
+/* The same in several files, which come one after the other by the socket fd. */
+enum model_reason asker_find_files(struct asker *a, const struct asker_subject *s,
+				   struct parse_request *parse, int fd, unsigned cnt,
+				   void *ret_answer);
 /* The same in what a fetcher opens, see asker_fetch_of(). Without an answer where the reply has an
  * error, or a reason. */
 enum model_reason asker_find(struct asker *a, const struct asker_subject *s,

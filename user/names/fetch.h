@@ -27,7 +27,8 @@
  * deadlines. */
 #define FETCH_MAX_DEADLINES 5
 
-#define FETCH_PATH_BYTES 4096
+#define FETCH_PATH_BYTES  4096
+#define FETCH_FILES_BYTES 8192
 
 enum fetch_what {
 	FETCH_FILE,    /* a mapped file */
@@ -40,6 +41,8 @@ enum fetch_what {
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
 	FETCH_RESERVE, /* an empty file of the process's own where its map will be */
 	FETCH_RELEASE, /* takes that away, if it is empty still */
+	FETCH_LIST,    /* what lies in a folder of symbol files: paths in memory */
+	FETCH_SYMBOLS, /* files of such a folder */
 	FETCH_NODE,    /* a file of the node that may tell what it calls a container */
 };
 
@@ -56,7 +59,7 @@ struct fetch_request {
 	bool delivers; /* set by fetch_ask() */
 	uint64_t key;  /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	/* FILE, DEBUG: of the mapped file.
+	/* FILE, DEBUG: of the mapped file. LIST, SYMBOLS, MAP in_symbols: the folder.
 	 * NODE: the root of the node's files, "" = "/", then /proc/1/root. */
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
@@ -65,15 +68,21 @@ struct fetch_request {
 	uint64_t inode, start, end; /* FILE: of the mapping */
 	uint64_t file_offset;	    /* likewise; the asker's own */
 	bool is_image;		    /* FILE: not ELF */
-	bool identity_only;	    /* FILE: is looked at only, no descriptor comes */
+	bool identity_only;	    /* FILE, SYMBOLS: is looked at only, no descriptor comes */
 	enum fetch_stage stage;	    /* FILE: where the search begins */
 	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1; NODE: where to begin */
 	char debuglink[256];	    /* DEBUG */
 	bool to_worker;		    /* MAP: its descriptor goes to a worker, wherever it lies ... */
 	uint64_t known_bytes;	    /* ... unless it is as long still, 0 = it does */
 	bool is_dotnet;		    /* DOTNET: known to be one; else its socket decides */
-	/* MAP, HOLD, DOTNET, CONNECT, RESERVE, RELEASE: what its environment says. */
-	struct perfmap_environment env;
+	bool in_symbols;	    /* MAP: it is files in the folder of symbol files */
+	union {
+		/* MAP, HOLD, DOTNET, CONNECT, RESERVE, RELEASE: what its environment says. */
+		struct perfmap_environment env;
+		/* SYMBOLS, MAP in_symbols: below path, each with a NUL behind it; then an empty
+		 * one. SYMBOLS: as many as PARSE_SYMBOLS_MAX. */
+		char files[FETCH_FILES_BYTES];
+	};
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
 	bool whole;	    /* MAP: the descriptor is the map itself (O_PATH) */
@@ -98,8 +107,9 @@ struct fetch_reply {
 	/* Of what is neither FILE nor DEBUG: 0 or -errno. MAP, HOLD -ESTALE: another file lies
 	 * there now */
 	int error;
-	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
-	enum fetch_stage stage;	      /* FILE: where it was found */
+	/* FILE, SYMBOLS: without a build id, which would have to be read */
+	struct elf_identity identity;
+	enum fetch_stage stage; /* FILE: where it was found */
 	bool in_socket;	   /* the descriptor is a socket, from which the file's can be received */
 	uint64_t dev, ino; /* MAP, HOLD */
 	uint64_t mount;	   /* HOLD: tells mounts apart while they are there */
@@ -110,6 +120,7 @@ struct fetch_reply {
 	/* MAP: its file system cannot hang, and the descriptor is the map itself; else it is to
 	 * hold it (O_PATH), -1 where it cannot be held. */
 	bool local;
+	bool cut;	  /* LIST: there is more */
 	bool nothing_new; /* MAP: it is as long as was known, and went to nobody */
 };
 
@@ -140,6 +151,8 @@ uint64_t fetch_timeouts(const struct fetch *f);
  * none; ret_fd owned. */
 void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		 struct fetch_reply *ret_reply, int *ret_fd);
+struct stat;
+struct elf_identity fetch_identity_of(const struct stat *st);
 /* What the server must know of a process to find its map. 0 or -errno. */
 int fetch_read_target(const struct fetch_request *request, int process_fd,
 		      struct perfmap_target *ret_target);

@@ -16,6 +16,7 @@
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/node_look.h"
+#include "names/symbol_look.h"
 #include "perfmap/locate.h"
 #include "perfmap/map.h"
 
@@ -62,6 +63,7 @@ bool fetch_delivers(const struct fetch_request *request)
 	switch (request->what) {
 	case FETCH_FILE:
 	case FETCH_DEBUG:
+	case FETCH_SYMBOLS:
 		return !request->identity_only;
 	case FETCH_ENVIRON:
 	case FETCH_PROGRAM:
@@ -82,7 +84,7 @@ static int deliver(int way_fd, int fd)
 
 /* --- mapped files ------------------------------------------------------------------------------ */
 
-static struct elf_identity identity_of(const struct stat *st)
+struct elf_identity fetch_identity_of(const struct stat *st)
 {
 	return (struct elf_identity){
 		.dev = st->st_dev,
@@ -189,7 +191,7 @@ static enum model_reason serve_file(const struct fetch_request *request, int roo
 
 	if (reason)
 		return reason;
-	reply->identity = identity_of(&found.st);
+	reply->identity = fetch_identity_of(&found.st);
 	reply->stage = found.stage;
 	if (!request->identity_only && deliver(way_fd, found.fd))
 		reason = REASON_LIMIT;
@@ -386,6 +388,15 @@ static int serve_map(const struct fetch_request *request, int way_fd, struct fet
 	return err ? err : give_map(request, &file, way_fd, reply, ret_fd);
 }
 
+static int serve_symbol_map(const struct fetch_request *request, int way_fd,
+			    struct fetch_reply *reply, int *ret_fd)
+{
+	static struct perfmap_file file; /* large; one thread here */
+	int err = symbol_map_open(request, &file);
+
+	return err ? err : give_map(request, &file, way_fd, reply, ret_fd);
+}
+
 /* --- directories that are kept ----------------------------------------------------------------- */
 
 static int serve_hold(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd)
@@ -429,7 +440,9 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		ret_reply->reason = serve_debug(request, give_fd, way_fd);
 		break;
 	case FETCH_MAP:
-		if (request->whole)
+		if (request->in_symbols)
+			ret_reply->error = serve_symbol_map(request, way_fd, ret_reply, ret_fd);
+		else if (request->whole)
 			ret_reply->error =
 				serve_whole_map(request, give_fd, way_fd, ret_reply, ret_fd);
 		else if (request->in_directory)
@@ -447,6 +460,12 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		break;
 	case FETCH_DOTNET:
 		ret_reply->error = dotnet_look_serve(request, ret_fd);
+		break;
+	case FETCH_LIST:
+		ret_reply->error = symbol_list_serve(request, ret_reply, ret_fd);
+		break;
+	case FETCH_SYMBOLS:
+		ret_reply->error = symbol_files_serve(request, way_fd, ret_reply);
 		break;
 	case FETCH_NODE:
 		ret_reply->error = node_look_serve(request, way_fd, ret_reply);

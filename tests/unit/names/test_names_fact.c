@@ -12,6 +12,7 @@
 #include "names/names.h"
 #include "names/node.h"
 #include "names/parse_fact.h"
+#include "names/symbol_dirs.h"
 #include "names_support.h"
 
 static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
@@ -192,23 +193,29 @@ Test(fact, forged_answers_are_made_sound)
 
 /* --- who does it ------------------------------------------------------------------------------- */
 
-static enum { SILENT, SHORT, INVENTS } manner;
+static enum { SILENT, SHORT, INVENTS, DIES_OF_MANY } manner;
 
 static size_t work(const void *request, size_t len, const int *fds, unsigned fd_cnt, int result_fd,
 		   void *reply)
 {
 	struct parse_runtime invented = {"99.1.2"};
 	struct parse_node node = {.found = true, .names = {.name = "invented"}};
+	struct parse_symbols symbols = {.rows[0] = {.is_elf = true, .build_id_len = 20}};
 	uint32_t kind;
 
 	memcpy(&kind, request, sizeof(kind));
 	while (manner == SILENT)
 		usleep(100000);
+	if (manner == DIES_OF_MANY && fd_cnt > 1)
+		_exit(1);
 	len = parse_do(request, len, fds, fd_cnt, result_fd, reply);
 	if (manner == SHORT && ftruncate(result_fd, 3))
 		abort();
 	if (manner == INVENTS && kind == PARSE_RUNTIME &&
 	    pwrite(result_fd, &invented, sizeof(invented), 0) != (ssize_t)sizeof(invented))
+		abort();
+	if (manner == INVENTS && kind == PARSE_SYMBOLS &&
+	    pwrite(result_fd, &symbols, sizeof(symbols), 0) != (ssize_t)sizeof(symbols))
 		abort();
 	if (manner == INVENTS && kind == PARSE_NODE &&
 	    pwrite(result_fd, &node, sizeof(node), 0) != (ssize_t)sizeof(node))
@@ -319,6 +326,43 @@ Test(fact, a_file_of_the_node_is_read_by_a_worker)
 	asking_end(&a);
 	model_free(m);
 	fake_proc_remove(&files);
+}
+
+static size_t symbols_found(const struct fake_proc *folder)
+{
+	struct symbol_dirs *d = symbol_dirs_new();
+	struct workers *own;
+	struct asking a;
+	size_t cnt;
+
+	asking_begin(&a, "/proc");
+	own = d->asker.workers;
+	d->asker.workers = a.workers;
+	cr_expect_eq(symbol_dirs_add(d, folder->path), 0);
+	cnt = d->files_cnt;
+	d->asker.workers = own;
+	symbol_dirs_free(d);
+	asking_end(&a);
+	return cnt;
+}
+
+Test(fact, a_folder_of_symbols_is_read_by_workers)
+{
+	struct fake_elf elf = {.build_id = 0xab};
+	static uint8_t image[FAKE_ELF_BYTES];
+	struct fake_proc folder;
+
+	fake_proc_make(&folder);
+	fake_text(&folder, "text", "no ELF at all");
+	manner = INVENTS;
+	cr_expect_eq(symbols_found(&folder), 1, "who reads it says so");
+	/* Nor does one that is too much for a worker take others with it. */
+	fake_elf(&elf, image);
+	fake_file(&folder, "a", image, sizeof(image));
+	fake_file(&folder, "b/c", image, sizeof(image));
+	manner = DIES_OF_MANY;
+	cr_expect_eq(symbols_found(&folder), 2);
+	fake_proc_remove(&folder);
 }
 
 /* --- copies of maps ---------------------------------------------------------------------------- */
