@@ -134,23 +134,28 @@ static void look_at_each(struct symbol_dirs *d, const struct batch *b)
 	for (unsigned i = 0; i < b->cnt && d->bad < SYMBOL_DIRS_BAD_MAX; i++) {
 		const struct batch one = {.paths = {b->paths[i]}, .cnt = 1};
 		struct parse_symbols symbols;
+		enum model_reason reason = look_at(d, d->folders_cnt, &one, &symbols);
 
-		if (look_at(d, d->folders_cnt, &one, &symbols))
-			d->bad++;
+		if (reason)
+			d->bad += reason == REASON_FILE_TIMEOUT ? SYMBOL_DIRS_HANGS : 1;
 		else
 			take(d, b->paths[i], &symbols.rows[0]);
 	}
+	d->cut |= d->bad >= SYMBOL_DIRS_BAD_MAX;
 }
 
 static void look_at_all(struct symbol_dirs *d, struct batch *b)
 {
+	enum model_reason reason = REASON_NAMED;
 	struct parse_symbols symbols;
 
 	if (d->bad >= SYMBOL_DIRS_BAD_MAX)
-		d->cut = true;
-	else if (b->cnt && look_at(d, d->folders_cnt, b, &symbols))
+		d->cut |= b->cnt;
+	else if (b->cnt)
+		reason = look_at(d, d->folders_cnt, b, &symbols);
+	if (reason)
 		look_at_each(d, b);
-	else
+	else if (d->bad < SYMBOL_DIRS_BAD_MAX)
 		for (unsigned i = 0; i < b->cnt; i++)
 			take(d, b->paths[i], &symbols.rows[i]);
 	*b = (struct batch){0};

@@ -18,11 +18,13 @@
 
 #define SYMBOL_DIRS_MAX	 16u
 #define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */
-/* Files that cost their workers the time or the life: with so many the rest is left. */
+/* Files that cost their workers the life: with so many the rest is left. One that hangs counts as
+ * half of them, for the time that is waited for it. */
 #define SYMBOL_DIRS_BAD_MAX 16u
+#define SYMBOL_DIRS_HANGS   (SYMBOL_DIRS_BAD_MAX / 2)
 /* For a file to be opened, or some to be identified. */
 #define SYMBOL_DIRS_OPEN_NS 3000000000ull
-#define SYMBOL_DIRS_JOB_NS  10000000000ull
+#define SYMBOL_DIRS_JOB_NS  3000000000ull
 
 enum symbol_file_kind {
 	SYMBOL_FILE_MAP,
