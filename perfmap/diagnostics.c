@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -124,12 +123,10 @@ static int decode_info(const uint8_t *payload, size_t len, struct diagnostics_re
 	}
 }
 
-int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, size_t len,
-		       size_t *ret_wanted, struct diagnostics_reply *ret_reply)
+/* Where a reply ends, by its first bytes: as diagnostics_decode(). */
+static int find_end(const uint8_t *bytes, size_t len, size_t *ret_wanted)
 {
-	struct diagnostics_reply reply = {0};
 	size_t known = len < MAGIC_BYTES ? len : MAGIC_BYTES, size;
-	int err = 0;
 
 	if (memcmp(bytes, MAGIC, known))
 		return -EPROTO;
@@ -137,11 +134,26 @@ int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, s
 	if (len < HEADER_BYTES)
 		return -EAGAIN;
 	size = get_u16(bytes + SIZE_OFFSET);
-	if (size < HEADER_BYTES || bytes[SET_OFFSET] != SET_SERVER)
+	if (size < HEADER_BYTES)
 		return -EPROTO;
 	*ret_wanted = size;
-	if (len < size)
-		return -EAGAIN;
+	return len < size ? -EAGAIN : 0;
+}
+
+int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, size_t len,
+		       size_t *ret_wanted, struct diagnostics_reply *ret_reply)
+{
+	struct diagnostics_reply reply = {0};
+	int err = find_end(bytes, len, ret_wanted);
+	size_t size;
+
+	if (err == -EPROTO || len < HEADER_BYTES)
+		return err;
+	if (bytes[SET_OFFSET] != SET_SERVER)
+		return -EPROTO;
+	if (err)
+		return err;
+	size = *ret_wanted;
 	if (bytes[ID_OFFSET] == ID_ERROR && size >= HEADER_BYTES + sizeof(uint32_t))
 		reply.hresult = get_u32(bytes + HEADER_BYTES);
 	else if (bytes[ID_OFFSET] == ID_OK)
@@ -202,13 +214,12 @@ static int send_request(int fd, enum diagnostics_request request, uint64_t deadl
 	return 0;
 }
 
-static int receive_reply(int fd, enum diagnostics_request request, uint64_t deadline_ns,
-			 uint8_t *bytes, struct diagnostics_reply *ret_reply)
+static int receive_reply(int fd, uint64_t deadline_ns, uint8_t *bytes, size_t *ret_len)
 {
 	size_t len = 0, wanted;
 	int err;
 
-	while ((err = diagnostics_decode(request, bytes, len, &wanted, ret_reply)) == -EAGAIN) {
+	while ((err = find_end(bytes, len, &wanted)) == -EAGAIN) {
 		ssize_t n;
 
 		err = wait_for(fd, POLLIN, deadline_ns);
@@ -222,24 +233,19 @@ static int receive_reply(int fd, enum diagnostics_request request, uint64_t dead
 		if (n > 0)
 			len += (size_t)n;
 	}
+	*ret_len = len;
 	return err;
 }
 
 int diagnostics_exchange(int fd, enum diagnostics_request request, uint64_t deadline_ns,
-			 struct diagnostics_reply *ret_reply)
+			 uint8_t ret_bytes[DIAGNOSTICS_REPLY_BYTES_MAX], size_t *ret_len)
 {
-	uint8_t *bytes;
 	int err = send_request(fd, request, deadline_ns);
 
 	/* A listener that answers before it was asked and hangs up has said something as well. */
 	if (err && err != -ECONNRESET)
 		return err;
-	bytes = malloc(DIAGNOSTICS_REPLY_BYTES_MAX);
-	if (!bytes)
-		return -ENOMEM;
-	err = receive_reply(fd, request, deadline_ns, bytes, ret_reply);
-	free(bytes);
-	return err;
+	return receive_reply(fd, deadline_ns, ret_bytes, ret_len);
 }
 
 /* Codes of src/native/eventpipe/ds-types.h and the HRESULTs behind them. */

@@ -4,8 +4,9 @@
 /*
  * The few diagnostics requests of a .NET runtime that have to do with its perf map: switch it on,
  * switch it off, tell the runtime's version. Encoding and decoding are pure; diagnostics_exchange()
- * sends one request over a socket that somebody has connected. Replies are hostile: whoever listens
- * there may send anything, slowly, or nothing. No state; any thread.
+ * sends one request over a socket that somebody has connected, and looks at nothing of the reply but
+ * where it ends. Replies are hostile: whoever listens there may send anything, slowly, or nothing; who
+ * decodes them chooses where. No state; any thread.
  *
  * Format (dotnet/diagnostics, documentation/design-docs/ipc-protocol.md; checked on 8, 9, 10): 14
  * bytes of magic, u16 size of the whole, u8 set, u8 id, u16 reserved, then the payload; numbers are
@@ -52,14 +53,14 @@ int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, s
 		       size_t *ret_wanted, struct diagnostics_reply *ret_reply);
 
 /*
- * Sends a request over a connected stream socket and waits for the
- * reply until deadline_ns (CLOCK_MONOTONIC). fd stays the caller's, good for nothing more. Returns
- * 0 with the reply, which may say no; -ETIMEDOUT; -ECONNRESET (closed without a whole reply);
- * -EPROTO (not a runtime); -EINTR (a signal was handled while it waited); -ENOMEM; or what poll,
+ * Sends a request over a connected stream socket and waits for the reply until deadline_ns
+ * (CLOCK_MONOTONIC). fd stays the caller's, good for nothing more. Returns 0 with all bytes of the
+ * reply, for diagnostics_decode(): it may say no; -ETIMEDOUT; -ECONNRESET (closed without a whole
+ * reply); -EPROTO (not a runtime); -EINTR (a signal was handled while it waited); or what poll,
  * send and recv said. After a request was sent, the runtime may act on it all the same.
  */
 int diagnostics_exchange(int fd, enum diagnostics_request request, uint64_t deadline_ns,
-			 struct diagnostics_reply *ret_reply);
+			 uint8_t ret_bytes[DIAGNOSTICS_REPLY_BYTES_MAX], size_t *ret_len);
 
 /* What an error code of a reply means, in a few words; static. */
 const char *diagnostics_error_text(uint32_t hresult);

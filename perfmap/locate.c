@@ -14,18 +14,8 @@
 
 /* Of /proc/PID/status. Its longest line, Groups, may have 65,536 numbers. */
 #define STATUS_BYTES_MAX (1u << 20)
-/* Of /proc/PID/environ: the kernel allows a quarter of the stack limit, 2 MiB by default. */
-#define ENVIRON_BYTES_MAX (4u << 20)
-
 /* A process that renames directories all the time does not keep us here. */
 #define OPEN_TRIES 16u
-
-/* What is read of the environment. DOTNET_ wins over COMPlus_, as in the runtime. */
-struct environment {
-	char enabled[16], enabled_old[16];
-	char dump_dir[PERFMAP_PATH_BYTES], dump_dir_old[PERFMAP_PATH_BYTES];
-	char temp_dir[PERFMAP_PATH_BYTES];
-};
 
 int perfmap_process_open(const char *proc_path, uint32_t tgid)
 {
@@ -139,25 +129,6 @@ static bool take_variable(const char *entry, const char *name, char *value, size
 	return true;
 }
 
-static void parse_environ(const char *bytes, size_t len, struct environment *env)
-{
-	const char *p, *end = bytes + len;
-
-	for (p = bytes; p < end; p += strlen(p) + 1) {
-		if (*p != 'D' && *p != 'C' && *p != 'T')
-			continue;
-		(void)(take_variable(p, "DOTNET_PerfMapEnabled", env->enabled,
-				     sizeof(env->enabled)) ||
-		       take_variable(p, "COMPlus_PerfMapEnabled", env->enabled_old,
-				     sizeof(env->enabled_old)) ||
-		       take_variable(p, "DOTNET_PerfMapJitDumpPath", env->dump_dir,
-				     sizeof(env->dump_dir)) ||
-		       take_variable(p, "COMPlus_PerfMapJitDumpPath", env->dump_dir_old,
-				     sizeof(env->dump_dir_old)) ||
-		       take_variable(p, "TMPDIR", env->temp_dir, sizeof(env->temp_dir)));
-	}
-}
-
 /* The runtime reads its numbers as hexadecimal: 0 none, 1 map and jitdump, 2 jitdump, 3 map. */
 static enum perfmap_enabled parse_enabled(const char *value)
 {
@@ -169,20 +140,30 @@ static enum perfmap_enabled parse_enabled(const char *value)
 	return v == 1 || v == 3 ? PERFMAP_ENABLED_ON : PERFMAP_ENABLED_OFF;
 }
 
-static void read_environment(int process_fd, struct perfmap_target *target)
+void perfmap_environment_parse(const char *bytes, size_t len,
+			       struct perfmap_environment *ret_environment)
 {
-	struct environment *env = calloc(1, sizeof(*env));
-	char *bytes = NULL;
-	size_t len;
+	struct perfmap_environment *env = ret_environment;
+	char enabled[16] = "", enabled_old[16] = "", dump_dir_old[PERFMAP_PATH_BYTES] = "";
+	const char *p, *end = bytes + len;
 
-	if (env && !read_of_process(process_fd, "environ", ENVIRON_BYTES_MAX, &bytes, &len)) {
-		parse_environ(bytes, len, env);
-		target->enabled = parse_enabled(env->enabled[0] ? env->enabled : env->enabled_old);
-		strcpy(target->dump_dir, env->dump_dir[0] ? env->dump_dir : env->dump_dir_old);
-		strcpy(target->temp_dir, env->temp_dir);
+	memset(env, 0, sizeof(*env));
+	for (p = bytes; p < end; p += strlen(p) + 1) {
+		if (*p != 'D' && *p != 'C' && *p != 'T')
+			continue;
+		(void)(take_variable(p, "DOTNET_PerfMapEnabled", enabled, sizeof(enabled)) ||
+		       take_variable(p, "COMPlus_PerfMapEnabled", enabled_old,
+				     sizeof(enabled_old)) ||
+		       take_variable(p, "DOTNET_PerfMapJitDumpPath", env->dump_dir,
+				     sizeof(env->dump_dir)) ||
+		       take_variable(p, "COMPlus_PerfMapJitDumpPath", dump_dir_old,
+				     sizeof(dump_dir_old)) ||
+		       take_variable(p, "TMPDIR", env->temp_dir, sizeof(env->temp_dir)));
 	}
-	free(bytes);
-	free(env);
+	/* DOTNET_ wins over COMPlus_, as in the runtime. */
+	env->enabled = parse_enabled(enabled[0] ? enabled : enabled_old);
+	if (!env->dump_dir[0])
+		strcpy(env->dump_dir, dump_dir_old);
 }
 
 int perfmap_target_read(int process_fd, struct perfmap_target *ret_target)
@@ -203,10 +184,8 @@ int perfmap_target_read(int process_fd, struct perfmap_target *ret_target)
 		  !status_number(status, "\nPid:", 0, &target->ns_pid)))
 		err = -EBADMSG;
 	free(status);
-	if (!err) {
-		read_environment(process_fd, target);
+	if (!err)
 		*ret_target = *target;
-	}
 	free(target);
 	return err;
 }
@@ -292,12 +271,13 @@ static const char *candidate_of(const struct perfmap_target *target, unsigned ca
 {
 	switch (candidate) {
 	case 0:
-		return *target->dump_dir ? target->dump_dir : NULL;
-	case 1:
+		return *target->env.dump_dir ? target->env.dump_dir : NULL;
+	case PERFMAP_DIRECTORY_FIXED:
 		return "/tmp";
 	case 2:
-		return *target->temp_dir && strcmp(target->temp_dir, "/tmp") ? target->temp_dir
-									     : NULL;
+		return *target->env.temp_dir && strcmp(target->env.temp_dir, "/tmp")
+			       ? target->env.temp_dir
+			       : NULL;
 	default:
 		return NULL;
 	}

@@ -12,6 +12,7 @@
  * tried in the order PerfMapJitDumpPath, /tmp, TMPDIR.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "perfmap/map.h"
@@ -30,13 +31,21 @@ enum perfmap_enabled {
 	PERFMAP_ENABLED_ON,    /* 1 or 3 */
 };
 
+/* Of /proc/PID/environ: the kernel allows a quarter of the stack limit, 2 MiB by default. */
+#define PERFMAP_ENVIRONMENT_BYTES_MAX (4u << 20)
+
+/* What the environment says of it; all 0: it is not known. */
+struct perfmap_environment {
+	enum perfmap_enabled enabled;
+	char dump_dir[PERFMAP_PATH_BYTES]; /* DOTNET_ or COMPlus_PerfMapJitDumpPath; "" = unset */
+	char temp_dir[PERFMAP_PATH_BYTES]; /* TMPDIR; "" = unset */
+};
+
 /* What must be known of a process to find its map. */
 struct perfmap_target {
 	uint32_t ns_pid; /* pid in its innermost namespace */
 	uint32_t euid;	 /* as the reader's user namespace sees it */
-	enum perfmap_enabled enabled;
-	char dump_dir[PERFMAP_PATH_BYTES]; /* DOTNET_ or COMPlus_PerfMapJitDumpPath; "" = unset */
-	char temp_dir[PERFMAP_PATH_BYTES]; /* TMPDIR; "" = unset */
+	struct perfmap_environment env;
 };
 
 /* An open map. */
@@ -55,11 +64,19 @@ struct perfmap_file {
 int perfmap_process_open(const char *proc_path, uint32_t tgid);
 
 /*
- * Reads status and environ of the process (only the variables named above are looked at).
- * Returns 0; -ESRCH (process gone); -EBADMSG (status not understood); or another errno.
- * An environment that cannot be read is no error: /tmp is assumed.
+ * Reads status of the process, the kernel's own words. Returns 0, with an environment that is not
+ * known: /tmp is assumed then; -ESRCH (process gone); -EBADMSG (status not understood); or another
+ * errno.
  */
 int perfmap_target_read(int process_fd, struct perfmap_target *ret_target);
+
+/*
+ * Takes an environment apart: entries that each end with a NUL, with one more at bytes[len]. Only
+ * the variables named above are looked at. Pure, and where to do it is the caller's to choose: the
+ * bytes are the process's.
+ */
+void perfmap_environment_parse(const char *bytes, size_t len,
+			       struct perfmap_environment *ret_environment);
 
 /*
  * Opens the map. started_wall_ns: start of the process in wall-clock time; 0 = do not check for
@@ -81,6 +98,8 @@ int perfmap_locate(int process_fd, const struct perfmap_target *target, uint64_t
 
 /* Candidates in the order above, for those who keep the directories: 0 .. this - 1. */
 #define PERFMAP_DIRECTORIES 3u
+/* The one of them that no environment names. */
+#define PERFMAP_DIRECTORY_FIXED 1u
 
 /*
  * Opens (O_PATH) the directory of a candidate, in which the map is found even when the process and

@@ -70,13 +70,14 @@ static void check_target(const char *text, size_t size)
 	int fd;
 
 	put_file("status", text, first);
-	put_file("environ", cut ? cut + 1 : "", cut ? size - first - 1 : 0);
 	fd = open(folder, O_PATH | O_DIRECTORY);
-	if (!perfmap_target_read(fd, &target)) {
-		must(memchr(target.dump_dir, 0, sizeof(target.dump_dir)) != NULL);
-		must(memchr(target.temp_dir, 0, sizeof(target.temp_dir)) != NULL);
-	}
+	perfmap_target_read(fd, &target);
 	close(fd);
+	/* What stands behind the text is a NUL. */
+	perfmap_environment_parse(cut ? cut + 1 : text + size, cut ? size - first - 1 : 0,
+				  &target.env);
+	must(memchr(target.env.dump_dir, 0, sizeof(target.env.dump_dir)) != NULL);
+	must(memchr(target.env.temp_dir, 0, sizeof(target.env.temp_dir)) != NULL);
 }
 
 static void check_cgroup(const char *text, size_t size, bool v1)

@@ -235,6 +235,7 @@ if awk -v q="$quiet" -v n="$(nproc)" 'BEGIN { exit !(q < 0.25 * n) }'; then
 fi
 within "looks at workers" "$workers" 10 100000
 is "with a nice value under 0, a capability, or no sandbox" "$unfit" 0
+is "looks at who opens their files, with a nice value under 0" "$hasty" 0
 within "memory of all its processes, MiB" "$most_mib" 5 512
 "$HOTRUN" trigger --dir "$T/watch" --before 8s --after 1s >"$T/asked" 2>&1 || fail "trigger: $(cat "$T/asked")"
 capture=$(tail -1 "$T/asked")

@@ -13,9 +13,11 @@ need_tool bpftool bpftool
 apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
 trap 'kill "$(cat "$apps/pid")"; rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Split" "$LOADS/hang_fuse" "$apps"
-mkdir "$apps/mount"
+mkdir "$apps/mount" "$apps/symbols"
+for i in 1 2 3 4; do : >"$apps/symbols/lib$i.so"; done
 start unshare -m sh -c 'mount --make-rprivate / && "$1/hang_fuse" "$1/mount" >"$1/log" & echo $! >"$1/pid"
 	for i in 1 2 3 4 5 6 7 8 9 10; do grep -qs mounted "$1/log" && break; sleep 0.3; done
+	for i in 1 2 3 4; do mount --bind "$1/mount/perf-$i" "$1/symbols/lib$i.so"; done
 	mount --bind "$1/mount" /tmp && DOTNET_PerfMapEnabled=0 DOTNET_EnableDiagnostics=0 \
 		exec dotnet "$1/Split/Split.dll" 60 /dev/null' sh "$apps"
 until_true 30 grep -qs mounted "$apps/log" || fail "the file system is not mounted"
@@ -42,6 +44,12 @@ hung=$(awk '$2 == "Split" && /no answer/ { print $1; exit }' "$T/status")
 "$HOTRUN" perfmap enable "$hung" >"$T/status" 2>&1
 is "perfmap enable fails" $? 1
 says "and says why" "$T/status" "did not answer in time"
+
+# Symbols of somebody else's, whose files can be opened and never read.
+begin=$SECONDS
+"$HOTRUN" rename --symbols "/proc/$started/root$apps/symbols" -o "$T/renamed.hotrun" "$T/hang.hotrun" >"$T/out" 2>&1
+is "rename with a folder that hangs ends well" $? 0
+within "and in time, seconds" $((SECONDS - begin)) 2 30
 
 # A helper of it waits where no signal reaches.
 stuck() {

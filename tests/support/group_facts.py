@@ -8,6 +8,7 @@ seconds, cpu_ms         time that passed, and CPU time of all of them, those tha
 pss_mib, processes      the most of their memory (what they share counts once), and of them, at a time
 workers                 looks at a worker, which is who reads targets' bytes
 unfit                   of these, with a nice value under 0, a capability, or without its sandbox
+hasty                   looks at who opens targets' files, with a nice value under 0
 """
 import os
 import sys
@@ -61,23 +62,33 @@ def is_unfit(pid):
                 and status['NoNewPrivs'] == '1' and status['Seccomp'] == '2')
 
 
+def is_hasty(pid):
+    try:
+        return os.getpriority(os.PRIO_PROCESS, pid) < 0
+    except OSError:
+        return False
+
+
 def main(folder, seconds):
     start, before = time.monotonic(), cpu_us(folder)
-    most_kib = most = workers = unfit = 0
+    most_kib = most = workers = unfit = hasty = 0
     while True:
         now = pids(folder)
         most = max(most, len(now))
         most_kib = max(most_kib, sum(map(pss_kib, now)))
         for pid in now:
-            if text(f'/proc/{pid}/comm').strip() == 'hotrun-parse' and not is_young(pid):
+            comm = text(f'/proc/{pid}/comm').strip()
+            if comm == 'hotrun-parse' and not is_young(pid):
                 workers += 1
                 unfit += is_unfit(pid)
+            if comm == 'hotrun-file' and not is_young(pid):
+                hasty += is_hasty(pid)
         left = start + float(seconds) - time.monotonic()
         if left <= 0:
             break
         time.sleep(min(left, 0.2))
     print(f'seconds={time.monotonic() - start:.2f} cpu_ms={(cpu_us(folder) - before) / 1000:.0f}')
-    print(f'pss_mib={most_kib // 1024} processes={most} workers={workers} unfit={unfit}')
+    print(f'pss_mib={most_kib // 1024} processes={most} workers={workers} unfit={unfit} hasty={hasty}')
 
 
 main(*sys.argv[1:])

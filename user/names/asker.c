@@ -15,11 +15,13 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "names/environ.h"
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/hold.h"
 #include "names/names.h"
 #include "names/parse.h"
+#include "names/parse_fact.h"
 #include "names/proc.h"
 #include "names/symbol_dirs.h"
 
@@ -36,6 +38,9 @@
 
 /* Only what took longer than that is booked against a process. */
 #define TELLING_NS 1000000u
+
+/* Between two looks whether somebody wants us to end. */
+#define STOP_NS 100000000ull
 
 /* A deadline longer than the budgets stretches them: tests on slow machines. */
 static uint64_t budget(uint64_t ns, uint64_t deadline_ns)
@@ -77,6 +82,8 @@ int asker_init(struct asker *a, struct nursery *nursery, const char *proc_path,
 
 void asker_clear(struct asker *a)
 {
+	if (a->workers)
+		environ_clear(a);
 	loader_free(a->loader);
 	fetch_free(a->fetch);
 	workers_free(a->own_workers);
@@ -200,6 +207,7 @@ void asker_slice(struct asker *a)
 
 void asker_forget(struct asker *a, uint32_t process)
 {
+	environ_forget(a, process);
 	/* What runs now may be in a container, or a user's. */
 	if (process < a->parties_cnt)
 		a->parties[process] = NOBODY_YET;
@@ -287,6 +295,7 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 				 int give_fd, struct fetch_reply *ret_reply, int *ret_fd)
 {
 	bool is_file = request->what == FETCH_FILE || request->what == FETCH_DEBUG;
+	bool delivers = fetch_delivers(request);
 	enum model_reason reason = may_ask(a, process);
 	uint64_t start_ns = asker_now_ns();
 	int way[2] = {-1, -1}, err;
@@ -294,17 +303,17 @@ enum model_reason asker_fetch_of(struct asker *a, uint32_t process,
 	*ret_fd = -1;
 	if (reason)
 		return reason;
-	if (is_file && !request->identity_only &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, way))
+	if (delivers && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, way))
 		return REASON_LIMIT;
 	request->target = *target;
 	request->key = key_of(&request->target);
-	/* For files of a process that is gone; a map's descriptor is a copy or a folder. */
+	/* For files of a process that is gone; a map's descriptor is another. */
 	if (give_fd < 0 && a->hold && is_file)
 		give_fd = hold_root(a->hold, process);
 	err = fetch_ask(a->fetch, request, give_fd, way[0], ret_reply, ret_fd);
 	book(a, process, asker_now_ns() - start_ns);
-	if (!err && !ret_reply->reason && way[1] >= 0) {
+	if (!err && !ret_reply->reason && !ret_reply->error && delivers &&
+	    !ret_reply->nothing_new) {
 		*ret_fd = take_fd(&way[1]);
 		ret_reply->in_socket = true;
 	}
@@ -339,17 +348,16 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 /* --- who pays ---------------------------------------------------------------------------------- */
 
 /* A process of a user's session can name its own cgroups as it likes. */
-static bool is_session(const struct model_process *p)
+static bool is_session(const char *cgroup)
 {
-	return p->cgroup && !strncmp(p->cgroup, "/user.slice", strlen("/user.slice"));
+	return cgroup && !strncmp(cgroup, "/user.slice", strlen("/user.slice"));
 }
 
 /* The real user of a process, UINT32_MAX where it is gone; that of its directory may be root's for
  * a process that hides. */
-static uint32_t uid_of(const struct asker *a, const struct model *m, uint32_t process)
+static uint32_t uid_of(const struct asker_target *target)
 {
-	struct asker_target target = asker_target(a, m, process);
-	_cleanup_close_ int fd = asker_open(&target);
+	_cleanup_close_ int fd = asker_open(target);
 	char status[4096];
 	const char *line;
 
@@ -371,29 +379,50 @@ static const char *container_of(const struct model *m, uint32_t process)
 		const struct model_process *other = &m->processes[i];
 
 		if (other->cgroup_id == p->cgroup_id && (other->flags & PROCESS_FACTS))
-			return is_session(other) ? NULL : other->container_id;
+			return is_session(other->cgroup) ? NULL : other->container_id;
 	}
 	return NULL;
 }
 
 /* Its cgroup, or itself where not even that is known. */
-static uint64_t party_of_unknown(const struct model_process *p)
+static uint64_t party_of_unknown(uint64_t cgroup_id, uint64_t start_ns, uint32_t tgid)
 {
-	return (p->cgroup_id ? hash_pair(p->cgroup_id, 2) : hash_pair(p->start_ns, p->tgid)) | 1;
+	return (cgroup_id ? hash_pair(cgroup_id, 2) : hash_pair(start_ns, tgid)) | 1;
+}
+
+static uint64_t party_of_container(const char *container)
+{
+	return hash_bytes(container, strlen(container)) | 1;
+}
+
+static uint64_t party_of_uid(uint32_t uid)
+{
+	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
 }
 
 static uint64_t find_party(const struct asker *a, const struct model *m, uint32_t process)
 {
 	const struct model_process *p = &m->processes[process];
 	const char *container = container_of(m, process);
+	struct asker_target target = asker_target(a, m, process);
 	uint32_t uid;
 
-	if (container && *container && !is_session(p))
-		return hash_bytes(container, strlen(container)) | 1;
-	uid = p->flags & PROCESS_FACTS ? uid_of(a, m, process) : UINT32_MAX;
-	if (uid == UINT32_MAX)
-		return party_of_unknown(p);
-	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
+	if (container && *container && !is_session(p->cgroup))
+		return party_of_container(container);
+	uid = p->flags & PROCESS_FACTS ? uid_of(&target) : UINT32_MAX;
+	return uid == UINT32_MAX ? party_of_unknown(p->cgroup_id, p->start_ns, p->tgid)
+				 : party_of_uid(uid);
+}
+
+uint64_t asker_party_of(const struct asker_target *target, const struct asker_facts *facts)
+{
+	uint32_t uid;
+
+	if (*facts->container_id && !is_session(facts->cgroup))
+		return party_of_container(facts->container_id);
+	uid = uid_of(target);
+	return uid == UINT32_MAX ? party_of_unknown(0, target->start_ns, target->tgid)
+				 : party_of_uid(uid);
 }
 
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
@@ -415,7 +444,8 @@ uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process)
 uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process)
 {
 	uint64_t party = asker_party(a, m, process);
-	uint32_t uid = party == WORKERS_TRUSTED ? uid_of(a, m, process) : 0;
+	struct asker_target target = asker_target(a, m, process);
+	uint32_t uid = party == WORKERS_TRUSTED ? uid_of(&target) : 0;
 
 	/* One that is gone stays what it was. */
 	if (!uid || uid == UINT32_MAX)
@@ -516,20 +546,16 @@ static void wait_job(struct asker *a, struct workers_job *job, uint64_t party)
 	}
 }
 
-enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
-				 const struct parse_reply **ret_reply)
+/* What became of a job that has ended. */
+static enum model_reason reason_of_job(const struct workers_job *job,
+				       const struct parse_reply **ret_reply)
 {
 	const struct parse_reply *reply;
 	size_t len;
 
-	if (workers_job_error(job) == -EINPROGRESS)
-		wait_job(a, job, party);
 	switch (workers_job_error(job)) {
 	case 0:
 		break;
-	case -EINPROGRESS:
-		a->deferred++;
-		return REASON_PENDING;
 	case -ETIME:
 		return REASON_FILE_COSTLY;
 	case -ETIMEDOUT:
@@ -545,6 +571,98 @@ enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint6
 	*ret_reply = reply;
 	return (enum model_reason)reply->reason;
 }
+
+enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
+				 const struct parse_reply **ret_reply)
+{
+	if (workers_job_error(job) == -EINPROGRESS)
+		wait_job(a, job, party);
+	if (workers_job_error(job) == -EINPROGRESS) {
+		a->deferred++;
+		return REASON_PENDING;
+	}
+	return reason_of_job(job, ret_reply);
+}
+
+/* --- facts ------------------------------------------------------------------------------------- */
+
+static bool is_stopped(const struct asker *a)
+{
+	return a->stop && *a->stop;
+}
+
+/* Waits for a job that its time is bound for, and has its party pay for a wait in vain. */
+static enum model_reason wait_now(struct asker *a, struct workers_job *job,
+				  const struct asker_subject *s)
+{
+	uint64_t start_ns = asker_now_ns(), past_ns = 0;
+	const struct parse_reply *reply;
+
+	while (past_ns < s->wait_ns && !is_stopped(a) &&
+	       !workers_wait(a->workers, job, least(STOP_NS, s->wait_ns - past_ns)))
+		past_ns = asker_now_ns() - start_ns;
+	if (workers_job_error(job) != -EINPROGRESS)
+		return reason_of_job(job, &reply);
+	if (!is_stopped(a))
+		workers_charge(a->workers, s->party, past_ns);
+	return REASON_FILE_TIMEOUT;
+}
+
+/* Takes fd, which is all cnt descriptors of the job. */
+static enum model_reason find(struct asker *a, const struct asker_subject *s,
+			      const struct parse_request *parse, int fd, unsigned cnt,
+			      void *ret_answer)
+{
+	_cleanup_close_ int file_fd = fd;
+	struct workers_job *job = NULL;
+	enum model_reason reason;
+
+	if (!workers_in_debt(a->workers, s->party))
+		job = workers_job_new(s->party, parse, parse_request_bytes(parse), true);
+	if (!job)
+		return REASON_LIMIT;
+	for (unsigned i = 1; i < cnt; i++)
+		workers_job_give(job, fcntl(file_fd, F_DUPFD_CLOEXEC, 0));
+	workers_job_give(job, take_fd(&file_fd));
+	asker_job_begin(a, job, false);
+	reason = wait_now(a, job, s);
+	if (!reason && !parse_fact_take(job, parse->kind, ret_answer))
+		reason = REASON_FILE_MALFORMED;
+	workers_job_free(a->workers, job);
+	return reason;
+}
+
+enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
+				struct parse_request *parse, int fd, bool in_socket,
+				void *ret_answer)
+{
+	parse->in_socket = in_socket;
+	return find(a, s, parse, fd, 1, ret_answer);
+}
+
+enum model_reason asker_find_files(struct asker *a, const struct asker_subject *s,
+				   struct parse_request *parse, int fd, unsigned cnt,
+				   void *ret_answer)
+{
+	parse->in_socket = (1u << cnt) - 1;
+	return find(a, s, parse, fd, cnt, ret_answer);
+}
+
+enum model_reason asker_find(struct asker *a, const struct asker_subject *s,
+			     struct fetch_request *request, struct parse_request *parse,
+			     struct fetch_reply *ret_reply, void *ret_answer)
+{
+	enum model_reason reason;
+	int fd;
+
+	*ret_reply = (struct fetch_reply){0};
+	reason = asker_fetch_of(a, s->process, &s->target, request, -1, ret_reply, &fd);
+	if (reason || ret_reply->error || ret_reply->reason || fd < 0)
+		return reason;
+	return asker_find_in(a, s, parse, fd, ret_reply->in_socket, ret_answer);
+}
+
+/* ----------------------------------------------------------------------------------------------- */
 
 uint64_t asker_started_wall_ns(uint64_t start_ns)
 {

@@ -27,6 +27,7 @@
 #define ASKER_PARTY_NS 20000000ull
 #define ASKER_JOBS_NS  20000000ull
 
+struct asker_environ;
 struct fetch;
 struct hold;
 struct symbol_dirs;
@@ -99,6 +100,8 @@ struct asker {
 	size_t parties_cnt, parties_cap;
 	struct asker_cost *costs; /* by process row */
 	size_t costs_cnt, costs_cap;
+	struct asker_environ **environs; /* by process row, NULL = not asked; see environ.h */
+	size_t environs_cnt, environs_cap;
 	uint64_t deferred; /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
@@ -150,6 +153,14 @@ struct asker_target asker_target_of(const struct asker *a, uint32_t tgid, uint64
 uint64_t asker_party(struct asker *a, const struct model *m, uint32_t process);
 /* The same, looked up again for who was trusted so far: root may have become somebody else. */
 uint64_t asker_party_now(struct asker *a, const struct model *m, uint32_t process);
+
+/* What tells who pays for a process that is no row of a model; not NULL, "" where it is not told. */
+struct asker_facts {
+	const char *container_id, *cgroup;
+};
+/* As asker_party(), of a process that lives. */
+uint64_t asker_party_of(const struct asker_target *target, const struct asker_facts *facts);
+
 /* Whether its party has used up its allowance. */
 bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
 
@@ -169,6 +180,34 @@ struct workers_job *asker_job_new(struct asker *a, const struct model *m, uint32
 void asker_job_begin(struct asker *a, struct workers_job *job, bool urgent);
 enum model_reason asker_job_wait(struct asker *a, struct workers_job *job, uint64_t party,
 				 const struct parse_reply **ret_reply);
+
+/* A process that need be no row of a model, and a worker's time for it. */
+struct asker_subject {
+	uint32_t process; /* any number that stands for it with this asker, as for asker_run() */
+	uint64_t party;
+	struct asker_target target;
+	uint64_t wait_ns; /* for one job, at the most: what takes longer is given up */
+};
+
+/*
+ * Has a worker find a fact (names/parse_fact.h) in a file, takes fd (in_socket: as fetch.h has it).
+ * Returns REASON_NAMED with the answer of parse's kind, or why there is none: REASON_FILE_TIMEOUT,
+ * also where time is over, REASON_FILE_COSTLY, REASON_FILE_MALFORMED (it is none, or a worker died
+ * of it), REASON_LIMIT: its party has used up its allowance, or there is no worker.
+ */
+enum model_reason asker_find_in(struct asker *a, const struct asker_subject *s,
+				struct parse_request *parse, int fd, bool in_socket,
+				void *ret_answer);
+/* The same in several files, which come one after the other by the socket fd. */
+enum model_reason asker_find_files(struct asker *a, const struct asker_subject *s,
+				   struct parse_request *parse, int fd, unsigned cnt,
+				   void *ret_answer);
+/* The same in what a fetcher opens, see asker_fetch_of(). Without an answer where the reply has an
+ * error, or a reason. */
+enum model_reason asker_find(struct asker *a, const struct asker_subject *s,
+			     struct fetch_request *request, struct parse_request *parse,
+			     struct fetch_reply *ret_reply, void *ret_answer);
+
 /* CPU time of this thread; what it took since then is booked on a process row and paid by its
  * party, as a job is: a table is not free because its bytes were read elsewhere. */
 uint64_t asker_cpu_ns(void);

@@ -15,7 +15,11 @@
 #include "names/dotnet_look.h"
 #include "names/dotnet_version.h"
 #include "names/guard.h"
+#include "names/parse_fact.h"
 #include "names/proc.h"
+
+/* For a worker, at one file of a process: a map of 64 MB takes 0.1 s. */
+#define DOTNET_JOB_NS 2000000000ull
 
 #define RUNTIME "libcoreclr.so"
 /* Where profilers are attached later, no variable names them: what their makers call them. */
@@ -78,58 +82,155 @@ static const char *name_of(const struct proc_facts *f)
 
 /* --- one process ------------------------------------------------------------------------------- */
 
-/* What the helper says, and what is left of the bytes that may be read of maps. 0; -ESRCH;
- * -ETIMEDOUT; or another errno. */
-static int fetch_look(struct asker *asker, const struct asker_target *target,
-		      const struct proc_facts *facts, const struct mapped *mapped,
-		      uint64_t *bytes_left, struct dotnet_look *look)
+/* What is known of a process that is looked at. */
+struct looking {
+	struct asker *asker;
+	const struct proc_facts *facts;
+	struct mapped mapped;
+	struct asker_subject subject;
+	struct fetch_request request;
+	struct parse_environ env;
+	struct dotnet_executable program;
+	struct dotnet_look look;
+};
+
+/* Has a worker read a file of the process; one that it cannot read tells nothing. 0; -ESRCH; or
+ * -ETIMEDOUT. */
+static int find(struct looking *l, enum fetch_what what, enum parse_kind kind, void *ret_answer)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	_cleanup_close_ int fd = -1;
+	struct parse_request parse = {.kind = kind};
 	struct fetch_reply reply;
 	enum model_reason reason;
 
-	if (!request)
-		return -ENOMEM;
-	request->what = FETCH_DOTNET;
-	request->bytes_max = *bytes_left;
-	request->is_dotnet = mapped->runtime || mapped->doublemapper;
-	if (mapped->runtime) {
-		snprintf(request->path, sizeof(request->path), "%s",
-			 facts->paths + mapped->runtime->path);
-		request->start = mapped->runtime->start;
-		request->end = mapped->runtime->end;
-	}
-	reason = asker_fetch_of(asker, target->tgid, target, request, -1, &reply, &fd);
-	if (reason)
+	l->request.what = what;
+	reason = asker_find(l->asker, &l->subject, &l->request, &parse, &reply, ret_answer);
+	/* Without its environment nobody knows where its map would be. */
+	if (reason == REASON_FILE_TIMEOUT || reason == REASON_LIMIT ||
+	    (reason && kind == PARSE_ENVIRON))
+		return -ETIMEDOUT;
+	return reply.error == -ESRCH ? -ESRCH : 0;
+}
+
+static int look_outside(struct looking *l)
+{
+	_cleanup_close_ int fd = -1;
+	struct fetch_reply reply;
+
+	l->request.what = FETCH_DOTNET;
+	l->request.env = l->env.map;
+	l->request.is_dotnet = l->mapped.runtime || l->mapped.doublemapper ||
+			       l->program.has_runtime || l->program.native_aot;
+	if (asker_fetch_of(l->asker, l->subject.process, &l->subject.target, &l->request, -1,
+			   &reply, &fd))
 		return -ETIMEDOUT;
 	if (reply.error)
 		return reply.error;
-	if (pread(fd, look, sizeof(*look), 0) != (ssize_t)sizeof(*look))
-		return -EIO;
-	*bytes_left -= look->bytes < *bytes_left ? look->bytes : *bytes_left;
+	return pread(fd, &l->look, sizeof(l->look), 0) == (ssize_t)sizeof(l->look) ? 0 : -EIO;
+}
+
+static void count_lines(struct looking *l, uint64_t *bytes_left)
+{
+	struct parse_request parse = {.kind = PARSE_LINES, .fact.bytes_max = *bytes_left};
+	struct dotnet_process *p = &l->look.process;
+	struct parse_lines lines = {.cut = true};
+	struct fetch_reply reply;
+
+	if (!p->map_ino)
+		return;
+	l->request.what = FETCH_MAP;
+	l->request.to_worker = true;
+	if (*bytes_left)
+		asker_find(l->asker, &l->subject, &l->request, &parse, &reply, &lines);
+	p->map_entries = lines.entries;
+	p->map_methods = lines.methods;
+	p->map_cut = lines.cut;
+	*bytes_left -= lines.bytes < *bytes_left ? lines.bytes : *bytes_left;
+}
+
+static void set_version(struct dotnet_process *p, const char *version, const char *source)
+{
+	if (!*version || *p->version)
+		return;
+	snprintf(p->version, sizeof(p->version), "%s", version);
+	snprintf(p->version_source, sizeof(p->version_source), "%s", source);
+}
+
+static void set_path_version(struct looking *l)
+{
+	const struct proc_mapping *runtime = l->mapped.runtime;
+	char version[DOTNET_VERSION_BYTES];
+
+	if (runtime && dotnet_version_path(l->facts->paths + runtime->path, version))
+		set_version(&l->look.process, version, "path");
+}
+
+/* Only a self-contained application's libcoreclr.so has to tell it itself. */
+static void find_version(struct looking *l)
+{
+	const struct proc_mapping *runtime = l->mapped.runtime;
+	struct dotnet_process *p = &l->look.process;
+	struct parse_runtime library = {""};
+
+	set_path_version(l);
+	set_version(p, l->program.version, "file");
+	if (!runtime || *p->version)
+		return;
+	snprintf(l->request.path, sizeof(l->request.path), "%s", l->facts->paths + runtime->path);
+	l->request.start = runtime->start;
+	l->request.end = runtime->end;
+	find(l, FETCH_FILE, PARSE_RUNTIME, &library);
+	set_version(p, library.version, "file");
+}
+
+static void set_found(struct looking *l)
+{
+	struct dotnet_process *p = &l->look.process;
+
+	p->is_32bit = l->program.is_32bit;
+	p->single_file = l->program.has_runtime;
+	p->native_aot = l->program.native_aot && !l->mapped.runtime && !l->mapped.doublemapper;
+	if (l->mapped.runtime)
+		p->found = DOTNET_BY_LIBRARY;
+	else if (p->single_file || p->native_aot)
+		p->found = DOTNET_BY_EXECUTABLE;
+	else if (l->mapped.doublemapper)
+		p->found = DOTNET_BY_DOUBLEMAPPER;
+	else
+		p->found = DOTNET_BY_SOCKET;
+}
+
+/* All that only its own bytes tell. 0; -ENOENT: it is not .NET; or another errno. */
+static int look_inside(struct looking *l, uint64_t *bytes_left)
+{
+	int err = find(l, FETCH_ENVIRON, PARSE_ENVIRON, &l->env);
+
+	if (!err)
+		err = find(l, FETCH_PROGRAM, PARSE_PROGRAM, &l->program);
+	if (!err)
+		err = look_outside(l);
+	if (err)
+		return err;
+	if (!l->look.is_dotnet)
+		return l->look.denied ? -EACCES : -ENOENT;
+	l->look.process.diagnostics_off = l->env.diagnostics_off;
+	find_version(l);
+	count_lines(l, bytes_left);
 	return 0;
 }
 
-static void set_found(struct dotnet_process *p, const struct mapped *mapped)
+/* It is known to be .NET, and that it does not answer is to be seen. */
+static void set_unknown(struct looking *l)
 {
-	if (mapped->runtime)
-		p->found = DOTNET_BY_LIBRARY;
-	else if (p->single_file)
-		p->found = DOTNET_BY_EXECUTABLE;
-	else if (mapped->doublemapper)
-		p->found = DOTNET_BY_DOUBLEMAPPER;
-	if (mapped->runtime || mapped->doublemapper)
-		p->native_aot = false;
-}
+	struct dotnet_process *p = &l->look.process;
 
-static void set_version(struct dotnet_process *p, const struct proc_facts *facts,
-			const struct mapped *mapped)
-{
-	if (!mapped->runtime ||
-	    !dotnet_version_path(facts->paths + mapped->runtime->path, p->version))
-		return;
-	strcpy(p->version_source, "path");
+	*p = (struct dotnet_process){
+		.ns_pid = l->facts->ns_pid,
+		.start_ticks = l->facts->start_ticks,
+		.socket = DOTNET_SOCKET_UNKNOWN,
+		.map = DOTNET_MAP_UNKNOWN,
+		.map_refusal = -ETIMEDOUT,
+	};
+	set_path_version(l);
 }
 
 /* Fills ret_process where the process is .NET. 0; -ENOENT: it is not; or another errno. */
@@ -137,35 +238,33 @@ static int look_closer(struct asker *asker, const struct asker_target *target,
 		       const struct proc_facts *facts, uint64_t *bytes_left,
 		       struct dotnet_process *ret_process)
 {
-	_cleanup_free_ struct dotnet_look *look = calloc(1, sizeof(*look));
-	struct mapped mapped = look_at_mappings(facts);
+	const struct asker_facts who = {facts->cgroup.container.id, facts->cgroup.path};
+	_cleanup_free_ struct looking *l = calloc(1, sizeof(*l));
 	struct dotnet_process *p;
 	int err;
 
-	if (!look)
+	if (!l)
 		return -ENOMEM;
-	p = &look->process;
-	err = fetch_look(asker, target, facts, &mapped, bytes_left, look);
-	if (err == -ETIMEDOUT && (mapped.runtime || mapped.doublemapper)) {
-		/* It is known to be .NET, and that it does not answer is to be seen. */
-		p->ns_pid = facts->ns_pid;
-		p->start_ticks = facts->start_ticks;
-		p->socket = DOTNET_SOCKET_UNKNOWN;
-		p->map = DOTNET_MAP_UNKNOWN;
-		p->map_refusal = -ETIMEDOUT;
-	} else if (err) {
+	l->asker = asker;
+	l->facts = facts;
+	l->mapped = look_at_mappings(facts);
+	l->subject = (struct asker_subject){target->tgid, asker_party_of(target, &who), *target,
+					    DOTNET_JOB_NS};
+	err = look_inside(l, bytes_left);
+	if (err == -ETIMEDOUT && (l->mapped.runtime || l->mapped.doublemapper))
+		set_unknown(l);
+	else if (err)
 		return err;
-	} else if (!look->is_dotnet) {
-		return look->denied ? -EACCES : -ENOENT;
-	}
+	p = &l->look.process;
 	p->tgid = target->tgid;
-	p->musl = mapped.musl;
+	p->musl = l->mapped.musl;
+	p->party = l->subject.party;
+	p->env = l->env.map;
 	snprintf(p->name, sizeof(p->name), "%s", name_of(facts));
 	snprintf(p->unit, sizeof(p->unit), "%s", facts->cgroup.unit);
 	snprintf(p->container, sizeof(p->container), "%s", facts->cgroup.container.text);
-	set_found(p, &mapped);
-	set_version(p, facts, &mapped);
-	find_profiler(facts, look->profiler, p->profiler);
+	set_found(l);
+	find_profiler(facts, l->env.profiler, p->profiler);
 	*ret_process = *p;
 	return 0;
 }

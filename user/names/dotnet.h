@@ -5,7 +5,8 @@
  * The .NET processes of the host as they look from outside: which runtime, whether its JIT code can
  * be named, whether it can be asked to write a perf map. For `perfmap status` and `doctor`; nothing
  * is changed and the targets take no part (a socket is looked at, not connected to). Facts of a
- * process come through the asker: bounded, and one that hangs has its reason. One thread.
+ * process come through the asker: bounded, read by workers where they are its own bytes, and one that
+ * hangs has its reason. One thread.
  *
  * How a process is found (dotnet/runtime): it maps libcoreclr.so; its executable exports
  * DotNetRuntimeInfo (single-file) or has the section __managedcode (NativeAOT); it maps
@@ -19,8 +20,9 @@
 #include <stdint.h>
 
 #include "names/asker.h"
+#include "perfmap/locate.h"
 
-/* 10 KiB each; hosts with a thousand are rare. */
+/* 20 KiB each; hosts with a thousand are rare. */
 #define DOTNET_PROCESSES_MAX 8192u
 /* Of maps that are read to count their lines, for a whole list: some seconds of work where somebody
  * plants hundreds of large ones. Those behind it have map_cut. */
@@ -87,6 +89,9 @@ struct dotnet_process {
 	 * -ENOENT (no directory), -EROFS, -EACCES (the process may not write there), or another. */
 	int map_refusal;
 	bool diagnostics_off; /* by DOTNET_EnableDiagnostics or DOTNET_EnableDiagnostics_IPC */
+	/* To ask it again: who pays for that, and what its environment says. */
+	uint64_t party;
+	struct perfmap_environment env;
 };
 
 struct dotnet_list {

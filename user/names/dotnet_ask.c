@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "names/fetch.h"
+#include "names/parse_fact.h"
 #include "perfmap/diagnostics.h"
 
 /* The reply comes after the file was written or closed; a look may still come too early. */
@@ -79,24 +81,64 @@ static enum dotnet_outcome exchange_outcome(int err)
 	}
 }
 
+/* Has a worker take apart what the runtime said. 0 or -errno. */
+static int decode(struct asker *asker, const struct asker_subject *who,
+		  enum diagnostics_request what, const uint8_t *bytes, size_t len,
+		  struct diagnostics_reply *ret_reply)
+{
+	struct parse_request parse = {.kind = PARSE_REPLY, .fact.what = what};
+	_cleanup_close_ int fd = memfd_create("hotrun-reply", MFD_CLOEXEC);
+	struct parse_answer answer;
+	enum model_reason reason;
+
+	if (fd < 0 || pwrite(fd, bytes, len, 0) != (ssize_t)len)
+		return -ENOMEM;
+	reason = asker_find_in(asker, who, &parse, take_fd(&fd), false, &answer);
+	if (reason == REASON_FILE_MALFORMED || reason == REASON_FILE_COSTLY)
+		return -EPROTO;
+	if (reason)
+		return -EAGAIN;
+	if (!answer.error)
+		*ret_reply = answer.reply;
+	return answer.error;
+}
+
+/* Sends the request and waits for the answer. 0 or -errno. */
+static int exchange(struct asker *asker, const struct asker_subject *who, int fd,
+		    enum diagnostics_request what, struct dotnet_switch *s,
+		    struct diagnostics_reply *ret_reply)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(DIAGNOSTICS_REPLY_BYTES_MAX);
+	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+	size_t len;
+	int err;
+
+	if (!bytes)
+		return -ENOMEM;
+	err = diagnostics_exchange(fd, what, start_ns + who->wait_ns, bytes, &len);
+	s->round_trip_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	return err ? err : decode(asker, who, what, bytes, len, ret_reply);
+}
+
 /* Connects, checks who listens, asks. DOTNET_DONE with the reply, or the outcome. */
 static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process *p,
 			       enum diagnostics_request what, uint64_t timeout_ns,
 			       struct dotnet_switch *s, struct diagnostics_reply *ret_reply)
 {
-	struct asker_target target = asker_target_of(asker, p->tgid, p->start_ticks);
+	const struct asker_subject who = {
+		p->tgid, p->party, asker_target_of(asker, p->tgid, p->start_ticks), timeout_ns};
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
 	_cleanup_close_ int fd = -1;
 	struct fetch_reply reply;
-	uint64_t start_ns;
 
 	if (!request) {
 		s->error = -ENOMEM;
 		return DOTNET_FAILED;
 	}
 	request->what = FETCH_CONNECT;
+	request->env = p->env;
 	asker_slice(asker);
-	if (asker_fetch_of(asker, p->tgid, &target, request, -1, &reply, &fd))
+	if (asker_fetch_of(asker, p->tgid, &who.target, request, -1, &reply, &fd))
 		return DOTNET_NO_ANSWER;
 	s->error = reply.error;
 	if (reply.error)
@@ -105,9 +147,7 @@ static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process 
 		return DOTNET_FOREIGN;
 	/* Whatever comes of it from here on, unless it says no. */
 	s->may_be_on |= what == DIAGNOSTICS_ENABLE_PERF_MAP;
-	start_ns = clock_ns(CLOCK_MONOTONIC);
-	s->error = diagnostics_exchange(fd, what, start_ns + timeout_ns, ret_reply);
-	s->round_trip_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	s->error = exchange(asker, &who, fd, what, s, ret_reply);
 	if (s->error)
 		return exchange_outcome(s->error);
 	s->hresult = ret_reply->hresult;
@@ -226,6 +266,7 @@ static int place(struct asker *asker, const struct dotnet_process *p, enum fetch
 	if (!request)
 		return -ENOMEM;
 	request->what = what;
+	request->env = p->env;
 	asker_slice(asker);
 	if (asker_fetch_of(asker, p->tgid, &target, request, -1, &reply, &fd))
 		return -ETIMEDOUT;

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_NAMES_DOTNET_LOOK_H
 #define HOTRUN_NAMES_DOTNET_LOOK_H
 /*
- * The helper's side of dotnet.h and dotnet_ask.h: what touches files of the target, or its
- * environment, any of which may hang. Runs in the helper process (fetch.h) only.
+ * The helper's side of dotnet.h and dotnet_ask.h: what touches files of the target, any of which may
+ * hang. Looks at what lies where, and reads none of it: that is a worker's (parse_fact.h). Runs in the
+ * helper process (fetch.h) only.
  */
 #include "names/dotnet.h"
 #include "names/fetch.h"
@@ -11,11 +12,9 @@
 
 /* Crosses from the helper in a file in memory. */
 struct dotnet_look {
-	bool is_dotnet;		       /* process.found tells how; as known before, or found here */
+	bool is_dotnet;		       /* as known before, or by its socket */
 	bool denied;		       /* its root may not be looked at */
-	uint64_t bytes;		       /* of its map that were read */
-	char profiler[PATH_MAX];       /* of the environment: path of its library; "" none */
-	struct dotnet_process process; /* all that is not in /proc of the process alone */
+	struct dotnet_process process; /* its ids, its socket and its map */
 };
 
 /* FETCH_DOTNET: 0 and ret_fd, a memfd with a struct dotnet_look, owned; or -errno. */
@@ -47,9 +46,8 @@ struct dotnet_door {
 
 /* Fills the socket fields. with_stale: where there is none, look for those of earlier processes. */
 void dotnet_look_socket(const struct dotnet_door *door, bool with_stale, struct dotnet_process *p);
-/* Fills the map fields; lines are counted in its first bytes_max bytes. Returns how many were read. */
-uint64_t dotnet_look_map(const struct dotnet_door *door, uint64_t bytes_max,
-			 struct dotnet_process *p);
+/* Fills the map fields, but for the counts of what is in it. */
+void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p);
 /* Start of a process in clock ticks, which is the key of its socket. 0 or -errno. */
 int dotnet_read_start(int process_fd, uint64_t *ret_ticks);
 /* Opens a directory as the process names it: absolute, or from where it works. Or -errno. */

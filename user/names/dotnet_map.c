@@ -14,57 +14,11 @@
 #include "base/cleanup.h"
 #include "names/dotnet_look.h"
 #include "names/guard.h"
-#include "perfmap/line.h"
 
-/* Of a map that are read to count its lines, a tenth of a second's work; usual ones have 1 MB. */
-#define COUNT_BYTES_MAX (64u << 20)
-#define CHUNK_BYTES	(1u << 20)
 /* Descriptors that are looked through; a soft limit of a million is allowed to a service. */
 #define DESCRIPTORS_MAX 100000u
 #define STATUS_BYTES	65536 /* 65,536 groups do not fit; who has so many is judged without them */
 #define DAC_OVERRIDE	1u    /* bit of CapEff, linux/capability.h */
-
-/* --- what is in it ----------------------------------------------------------------------------- */
-
-static void count_line(const char *line, size_t len, struct dotnet_process *p)
-{
-	struct perfmap_line parsed;
-
-	if (perfmap_line_parse(line, len, &parsed))
-		return;
-	p->map_entries++;
-	p->map_methods += !perfmap_line_is_stub(line + parsed.name_offset, parsed.name_len);
-}
-
-/* Returns the bytes read. */
-static uint64_t count_lines(int fd, uint64_t bytes_max, struct dotnet_process *p)
-{
-	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
-	uint64_t total = 0;
-	size_t len = 0;
-
-	if (bytes_max > COUNT_BYTES_MAX)
-		bytes_max = COUNT_BYTES_MAX;
-	while (chunk && total < bytes_max) {
-		ssize_t n = pread(fd, chunk + len, CHUNK_BYTES - len, (off_t)total);
-		char *line = chunk, *newline;
-
-		if (n <= 0)
-			return total;
-		total += (size_t)n;
-		len += (size_t)n;
-		while ((newline = memchr(line, '\n', len - (size_t)(line - chunk)))) {
-			count_line(line, (size_t)(newline - line), p);
-			line = newline + 1;
-		}
-		len -= (size_t)(line - chunk);
-		if (len == CHUNK_BYTES) /* longer than any line */
-			len = 0;
-		memmove(chunk, line, len);
-	}
-	p->map_cut = true;
-	return total;
-}
 
 /* --- whether the runtime has it open ----------------------------------------------------------- */
 
@@ -188,7 +142,7 @@ static bool may_create(const struct dotnet_door *door, const struct stat *dir)
 
 static const char *map_directory(const struct perfmap_target *target)
 {
-	return target->dump_dir[0] ? target->dump_dir : "/tmp";
+	return target->env.dump_dir[0] ? target->env.dump_dir : "/tmp";
 }
 
 /* The runtime follows links and truncates what it finds: only its own plain file may lie there. */
@@ -270,7 +224,7 @@ int dotnet_place_serve(const struct fetch_request *request)
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);
@@ -292,8 +246,8 @@ static enum dotnet_map absent_state(const struct dotnet_door *door, const struct
 {
 	if (p->map_refusal == -EROFS || p->map_refusal == -EACCES || p->map_refusal == -ENOENT)
 		return DOTNET_MAP_UNWRITABLE;
-	return door->target->enabled == PERFMAP_ENABLED_ON ? DOTNET_MAP_UNWRITABLE
-							   : DOTNET_MAP_ABSENT;
+	return door->target->env.enabled == PERFMAP_ENABLED_ON ? DOTNET_MAP_UNWRITABLE
+							       : DOTNET_MAP_ABSENT;
 }
 
 /* err: of perfmap_locate(). */
@@ -306,8 +260,8 @@ static enum dotnet_map state_of(const struct dotnet_door *door, const struct dot
 	case 0:
 		if (writing == WRITING_NOT)
 			return DOTNET_MAP_SWITCHED_OFF;
-		return door->target->enabled == PERFMAP_ENABLED_ON ? DOTNET_MAP_SINCE_START
-								   : DOTNET_MAP_SWITCHED_ON;
+		return door->target->env.enabled == PERFMAP_ENABLED_ON ? DOTNET_MAP_SINCE_START
+								       : DOTNET_MAP_SWITCHED_ON;
 	case -ENOENT:
 		return absent_state(door, p);
 	case -ESTALE:
@@ -325,13 +279,11 @@ static enum dotnet_map state_of(const struct dotnet_door *door, const struct dot
 	}
 }
 
-uint64_t dotnet_look_map(const struct dotnet_door *door, uint64_t bytes_max,
-			 struct dotnet_process *p)
+void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p)
 {
 	static struct perfmap_file file; /* large; one thread here */
 	const char *dir = map_directory(door->target);
 	enum writing writing;
-	uint64_t bytes = 0;
 	int err, n;
 
 	file = (struct perfmap_file){.fd = -1};
@@ -347,11 +299,9 @@ uint64_t dotnet_look_map(const struct dotnet_door *door, uint64_t bytes_max,
 		p->map_dev = file.dev;
 		p->map_ino = file.ino;
 		p->map_mtime_ns = file.mtime_ns;
-		bytes = count_lines(file.fd, bytes_max, p);
 		close(file.fd);
 	}
 	p->map_refusal = check_place(door);
 	writing = find_writing(door, p->map_dev, p->map_ino);
 	p->map = state_of(door, p, err, writing);
-	return bytes;
 }

@@ -20,7 +20,7 @@
 
 static const char *temporary_directory(const struct perfmap_target *target)
 {
-	return target->temp_dir[0] ? target->temp_dir : "/tmp";
+	return target->env.temp_dir[0] ? target->env.temp_dir : "/tmp";
 }
 
 /* Whether a socket of another process that had this pid lies there. */
@@ -123,7 +123,7 @@ int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd)
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +40,9 @@ static void serve(int socket)
 	unsigned given_cnt;
 	size_t len;
 
+	/* What it looks through is others', however urgent hotrun is itself. */
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		setpriority(PRIO_PROCESS, 0, 0);
 	while (!message_receive(socket, &request, sizeof(request), &len, given, &given_cnt)) {
 		struct fetch_reply reply = {0};
 		int fd = -1, err;

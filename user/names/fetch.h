@@ -7,16 +7,17 @@
  * those must not be hotrun's, with its BPF objects. So servers are forked by the nursery
  * (isolate/nursery.h), one at a time; one that does not answer is left behind and replaced.
  *
- * A server opens, and reads nothing of what it opens: the descriptor of a mapped file or a debug
- * file goes from it to a worker (names/parse.h) by a socket, without ever being hotrun's, since
- * closing it may hang as well. A perf map is the file itself where its file system cannot hang
- * (ext4, xfs, btrfs, tmpfs), else a copy in memory. One caller's thread. Servers end when hotrun
- * does, the stuck ones when they get their answer.
+ * A server opens, and reads nothing of what it opens: the descriptor of a file goes from it to a
+ * worker (names/parse.h) by a socket, without ever being hotrun's, since closing it may hang as
+ * well. A perf map is the file itself where its file system cannot hang (ext4, xfs, btrfs, tmpfs),
+ * else workers copy it. Who watches at a priority above others' does not look into their roots at
+ * it. One caller's thread. Servers end when hotrun does, the stuck ones when they get their answer.
  */
 #include "names/asker.h"
 #include "names/cgroup.h"
 #include "isolate/nursery.h"
 #include "names/elf.h"
+#include "perfmap/locate.h"
 
 /* Servers left behind at the same time, and of those for targets with one key. */
 #define FETCH_MAX_HUNG	   16
@@ -26,21 +27,23 @@
  * deadlines. */
 #define FETCH_MAX_DEADLINES 5
 
-/* Larger maps are not copied. */
-#define FETCH_COPY_BYTES_MAX (256ull << 20)
-
-#define FETCH_PATH_BYTES 4096
+#define FETCH_PATH_BYTES  4096
+#define FETCH_FILES_BYTES 8192
 
 enum fetch_what {
 	FETCH_FILE,    /* a mapped file */
 	FETCH_DEBUG,   /* a separate debug file of one */
 	FETCH_MAP,     /* the perf map */
+	FETCH_ENVIRON, /* the environment */
+	FETCH_PROGRAM, /* what it runs: /proc/PID/exe */
 	FETCH_HOLD,    /* a directory that is kept for when the process is gone */
 	FETCH_DOTNET,  /* what is to be known of a .NET process: a struct dotnet_look in memory */
 	FETCH_CONNECT, /* a connection to its diagnostics socket */
 	FETCH_RESERVE, /* an empty file of the process's own where its map will be */
 	FETCH_RELEASE, /* takes that away, if it is empty still */
-	FETCH_NODE, /* what the node's files call a container: a struct container_names in memory */
+	FETCH_LIST,    /* what lies in a folder of symbol files: paths in memory */
+	FETCH_SYMBOLS, /* files of such a folder */
+	FETCH_NODE,    /* a file of the node that may tell what it calls a container */
 };
 
 /* Where a mapped file is looked for, in this order. */
@@ -56,26 +59,33 @@ struct fetch_request {
 	bool delivers; /* set by fetch_ask() */
 	uint64_t key;  /* who answers for it if it hangs, e.g. a user in a container */
 	struct asker_target target;
-	/* FILE, DEBUG: of the mapped file. DOTNET: of libcoreclr.so where its version is wanted.
+	/* FILE, DEBUG: of the mapped file. LIST, SYMBOLS, MAP in_symbols: the folder.
 	 * NODE: the root of the node's files, "" = "/", then /proc/1/root. */
 	char path[FETCH_PATH_BYTES];
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint8_t version_len; /* of an image that is known by a version id: it stands in build_id */
-	uint64_t inode, start, end; /* FILE, DOTNET: of the mapping */
+	uint64_t inode, start, end; /* FILE: of the mapping */
 	uint64_t file_offset;	    /* likewise; the asker's own */
 	bool is_image;		    /* FILE: not ELF */
-	bool identity_only;	    /* FILE: is looked at only, no descriptor comes */
+	bool identity_only;	    /* FILE, SYMBOLS: is looked at only, no descriptor comes */
 	enum fetch_stage stage;	    /* FILE: where the search begins */
-	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1 */
+	unsigned candidate;	    /* DEBUG: 0 .. FETCH_CANDIDATES - 1; NODE: where to begin */
 	char debuglink[256];	    /* DEBUG */
-	/* MAP, with a descriptor to copy to: what the copy holds already and of which file. */
-	uint64_t copied_bytes, dev, ino;
-	uint64_t bytes_max; /* MAP: of the copy. DOTNET: of the map, to be counted */
-	bool is_dotnet;	    /* DOTNET: known to be one; else it is found out */
+	bool to_worker;		    /* MAP: its descriptor goes to a worker, wherever it lies ... */
+	uint64_t known_bytes;	    /* ... unless it is as long still, 0 = it does */
+	bool is_dotnet;		    /* DOTNET: known to be one; else its socket decides */
+	bool in_symbols;	    /* MAP: it is files in the folder of symbol files */
+	union {
+		/* MAP, HOLD, DOTNET, CONNECT, RESERVE, RELEASE: what its environment says. */
+		struct perfmap_environment env;
+		/* SYMBOLS, MAP in_symbols: below path, each with a NUL behind it; then an empty
+		 * one. SYMBOLS: as many as PARSE_SYMBOLS_MAX. */
+		char files[FETCH_FILES_BYTES];
+	};
 	unsigned directory; /* HOLD: 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
 	bool in_directory;  /* MAP: the descriptor is such a directory of a process that is gone */
-	bool whole; /* MAP: the descriptor is the map itself (O_PATH), to be copied as it is */
+	bool whole;	    /* MAP: the descriptor is the map itself (O_PATH) */
 	uint32_t ns_pid, euid; /* MAP with in_directory */
 	/* NODE; either may be "". */
 	char container_id[CGROUP_CONTAINER_ID_BYTES], pod_uid[CGROUP_POD_UID_BYTES];
@@ -94,18 +104,28 @@ bool fetch_is_by_build_id(unsigned candidate);
 
 struct fetch_reply {
 	enum model_reason reason; /* FILE, DEBUG */
-	/* MAP, HOLD, DOTNET, CONNECT, NODE: 0 or -errno. MAP, HOLD -ESTALE: another file lies there
-	 * now */
+	/* Of what is neither FILE nor DEBUG: 0 or -errno. MAP, HOLD -ESTALE: another file lies
+	 * there now */
 	int error;
-	struct elf_identity identity; /* FILE: without a build id, which would have to be read */
-	enum fetch_stage stage;	      /* FILE: where it was found */
+	/* FILE, SYMBOLS: without a build id, which would have to be read */
+	struct elf_identity identity;
+	enum fetch_stage stage; /* FILE: where it was found */
 	bool in_socket;	   /* the descriptor is a socket, from which the file's can be received */
 	uint64_t dev, ino; /* MAP, HOLD */
 	uint64_t mount;	   /* HOLD: tells mounts apart while they are there */
 	uint32_t ns_pid, euid; /* HOLD */
-	uint64_t copied_bytes; /* MAP: what the copy holds now */
-	bool local;	       /* MAP: the descriptor is the file's own */
+	unsigned candidate;    /* NODE: which it is */
+	unsigned node_source;  /* NODE: enum parse_node_source */
+	uint64_t size_bytes;   /* MAP */
+	/* MAP: its file system cannot hang, and the descriptor is the map itself; else it is to
+	 * hold it (O_PATH), -1 where it cannot be held. */
+	bool local;
+	bool cut;	  /* LIST: there is more */
+	bool nothing_new; /* MAP: it is as long as was known, and went to nobody */
 };
+
+/* Whether what is opened goes to a worker, by a socket. */
+bool fetch_delivers(const struct fetch_request *request);
 
 struct fetch;
 
@@ -115,9 +135,9 @@ struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns);
 void fetch_free(struct fetch *f);
 
 /*
- * Asks. give_fd: for FETCH_MAP the copy or directory, for FILE and DEBUG the root directory that was
- * held for a process that may be gone, else -1. way_fd: for FILE and DEBUG the socket by which the
- * file's descriptor is to go, or -1. Both stay the caller's. Returns 0 with a reply and
+ * Asks. give_fd: for FETCH_MAP the map or directory that was held, for FILE and DEBUG the root directory that was
+ * held for a process that may be gone, else -1. way_fd: the socket by which the file's
+ * descriptor is to go (fetch_delivers()), or -1. Both stay the caller's. Returns 0 with a reply and
  * ret_fd owned (-1 = none); -ETIMEDOUT (left behind); -EBUSY (too many are, asked nothing);
  * -EPIPE (the server died of it; one that was dead before is replaced); or -EAGAIN (no process).
  */
@@ -131,4 +151,9 @@ uint64_t fetch_timeouts(const struct fetch *f);
  * none; ret_fd owned. */
 void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		 struct fetch_reply *ret_reply, int *ret_fd);
+struct stat;
+struct elf_identity fetch_identity_of(const struct stat *st);
+/* What the server must know of a process to find its map. 0 or -errno. */
+int fetch_read_target(const struct fetch_request *request, int process_fd,
+		      struct perfmap_target *ret_target);
 #endif

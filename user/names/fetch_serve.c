@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -17,6 +16,7 @@
 #include "names/fetch.h"
 #include "names/guard.h"
 #include "names/node_look.h"
+#include "names/symbol_look.h"
 #include "perfmap/locate.h"
 #include "perfmap/map.h"
 
@@ -24,8 +24,6 @@
 #define XFS_MAGIC 0x58465342
 
 #define DEBUG_FOLDER "/usr/lib/debug"
-#define CHUNK_BYTES  (1u << 20)
-#define MARK_BYTES   64u /* compared before a copy is continued */
 
 /* Not overlayfs: anybody may lay one over a FUSE file system in a user namespace. */
 static bool is_local(int fd)
@@ -50,52 +48,32 @@ static int host_root(void)
 	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* --- copies ------------------------------------------------------------------------------------ */
-
-/* Copies from..until of a file to the same place. Returns where it ended, or -errno. */
-static int64_t copy_range(int fd, int copy_fd, uint64_t from, uint64_t until)
+int fetch_read_target(const struct fetch_request *request, int process_fd,
+		      struct perfmap_target *ret_target)
 {
-	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
-	uint64_t at = from;
+	int err = perfmap_target_read(process_fd, ret_target);
 
-	if (!chunk)
-		return -ENOMEM;
-	while (at < until) {
-		size_t want = until - at < CHUNK_BYTES ? (size_t)(until - at) : CHUNK_BYTES;
-		ssize_t n = pread(fd, chunk, want, (off_t)at);
-
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		if (pwrite(copy_fd, chunk, (size_t)n, (off_t)at) != n)
-			return -ENOMEM;
-		at += (uint64_t)n;
-	}
-	return (int64_t)at;
+	if (!err)
+		ret_target->env = request->env;
+	return err;
 }
 
-/* The map itself where reading it cannot hang, else a copy. Takes fd. 0 or -errno. */
-static int make_safe(int fd, int *ret_fd)
+bool fetch_delivers(const struct fetch_request *request)
 {
-	_cleanup_close_ int file_fd = fd, copy_fd = -1;
-	struct stat st;
-	int64_t end;
-
-	if (is_local(fd)) {
-		*ret_fd = take_fd(&file_fd);
-		return 0;
+	switch (request->what) {
+	case FETCH_FILE:
+	case FETCH_DEBUG:
+	case FETCH_SYMBOLS:
+		return !request->identity_only;
+	case FETCH_ENVIRON:
+	case FETCH_PROGRAM:
+	case FETCH_NODE:
+		return true;
+	case FETCH_MAP:
+		return request->to_worker;
+	default:
+		return false;
 	}
-	if (fstat(fd, &st) || (uint64_t)st.st_size > FETCH_COPY_BYTES_MAX)
-		return -EFBIG;
-	copy_fd = memfd_create("hotrun-file", MFD_CLOEXEC);
-	if (copy_fd < 0)
-		return -ENOMEM;
-	end = copy_range(fd, copy_fd, 0, (uint64_t)st.st_size);
-	if (end < 0)
-		return (int)end;
-	*ret_fd = take_fd(&copy_fd);
-	return 0;
 }
 
 /* Hands an opened file on to who works on it. 0 or -errno. */
@@ -106,7 +84,7 @@ static int deliver(int way_fd, int fd)
 
 /* --- mapped files ------------------------------------------------------------------------------ */
 
-static struct elf_identity identity_of(const struct stat *st)
+struct elf_identity fetch_identity_of(const struct stat *st)
 {
 	return (struct elf_identity){
 		.dev = st->st_dev,
@@ -213,7 +191,7 @@ static enum model_reason serve_file(const struct fetch_request *request, int roo
 
 	if (reason)
 		return reason;
-	reply->identity = identity_of(&found.st);
+	reply->identity = fetch_identity_of(&found.st);
 	reply->stage = found.stage;
 	if (!request->identity_only && deliver(way_fd, found.fd))
 		reason = REASON_LIMIT;
@@ -292,43 +270,24 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	return reason;
 }
 
+/* --- of the process itself --------------------------------------------------------------------- */
+
+static int serve_own(const struct fetch_request *request, int way_fd)
+{
+	const char *name = request->what == FETCH_ENVIRON ? "environ" : "exe";
+	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	struct stat st;
+
+	if (process_fd < 0)
+		return process_fd;
+	/* The kernel runs regular files only. */
+	fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? deliver(way_fd, fd) : -ENOTSUP;
+}
+
 /* --- perf maps --------------------------------------------------------------------------------- */
-
-/* Whether the copy's end is what the file has there. */
-static bool continues(int fd, int copy_fd, uint64_t copied)
-{
-	char theirs[MARK_BYTES], ours[MARK_BYTES];
-	size_t len = copied < MARK_BYTES ? (size_t)copied : MARK_BYTES;
-
-	return pread(fd, theirs, len, (off_t)(copied - len)) == (ssize_t)len &&
-	       pread(copy_fd, ours, len, (off_t)(copied - len)) == (ssize_t)len &&
-	       !memcmp(theirs, ours, len);
-}
-
-/* Brings the copy of a growing map up to date, by bytes_max at the most. */
-static int copy_map(const struct fetch_request *request, const struct perfmap_file *file,
-		    int copy_fd, uint64_t *ret_copied)
-{
-	uint64_t from = request->copied_bytes, until = file->size_bytes;
-	int64_t end;
-
-	if (from && (file->dev != request->dev || file->ino != request->ino))
-		return -ESTALE;
-	if (until > FETCH_COPY_BYTES_MAX)
-		until = FETCH_COPY_BYTES_MAX;
-	if (until < from || !continues(file->fd, copy_fd, from)) {
-		if (ftruncate(copy_fd, 0))
-			return -errno;
-		from = 0;
-	}
-	if (until - from > request->bytes_max)
-		until = from + request->bytes_max;
-	end = copy_range(file->fd, copy_fd, from, until);
-	if (end < 0)
-		return (int)end;
-	*ret_copied = (uint64_t)end;
-	return 0;
-}
 
 /* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
  * which somebody laid an overlay over does not; only root mounts those where it would. */
@@ -337,24 +296,6 @@ static bool is_holdable(int fd)
 	struct statfs fs;
 
 	return is_local(fd) || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC);
-}
-
-/* The map itself, which was held. */
-static int serve_whole_map(const struct fetch_request *request, int map_fd, int *ret_fd)
-{
-	struct stat st;
-	char self[32];
-	int fd;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", map_fd);
-	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > request->bytes_max) {
-		close(fd);
-		return -EFBIG;
-	}
-	return make_safe(fd, ret_fd);
 }
 
 /* To hold it: a descriptor whose end waits for nobody. -1: not on such a file system. */
@@ -368,8 +309,48 @@ static int held_map(int fd)
 	return open(self, O_PATH | O_CLOEXEC);
 }
 
-/* Nothing is added to it any more: what may hang is copied whole. */
-static int serve_left_map(const struct fetch_request *request, int directory_fd,
+/* Takes the file, and gives what was asked for: to a worker, unless that knows all of it already. */
+static int give_map(const struct fetch_request *request, const struct perfmap_file *file,
+		    int way_fd, struct fetch_reply *reply, int *ret_fd)
+{
+	_cleanup_close_ int fd = file->fd;
+
+	reply->dev = file->dev;
+	reply->ino = file->ino;
+	reply->size_bytes = file->size_bytes;
+	reply->local = is_local(fd);
+	if (request->to_worker && request->known_bytes && reply->size_bytes == request->known_bytes)
+		reply->nothing_new = true;
+	else if (request->to_worker)
+		return deliver(way_fd, fd);
+	else
+		*ret_fd = reply->local ? take_fd(&fd) : held_map(fd);
+	return 0;
+}
+
+/* The map itself, which was held. */
+static int serve_whole_map(const struct fetch_request *request, int map_fd, int way_fd,
+			   struct fetch_reply *reply, int *ret_fd)
+{
+	static struct perfmap_file file; /* large; one thread here */
+	struct stat st;
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", map_fd);
+	if (fstat(map_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > PERFMAP_FILE_BYTES_MAX)
+		return -EFBIG;
+	file.fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file.fd < 0)
+		return -errno;
+	file.dev = st.st_dev;
+	file.ino = st.st_ino;
+	file.size_bytes = (uint64_t)st.st_size;
+	return give_map(request, &file, way_fd, reply, ret_fd);
+}
+
+static int serve_left_map(const struct fetch_request *request, int directory_fd, int way_fd,
 			  struct fetch_reply *reply, int *ret_fd)
 {
 	struct perfmap_target *target = calloc(1, sizeof(*target));
@@ -385,43 +366,35 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 	free(target);
 	if (err)
 		return err;
-	reply->dev = file.dev;
-	reply->ino = file.ino;
-	reply->local = true;
-	if (!is_local(file.fd) && file.size_bytes > request->bytes_max) {
-		close(file.fd);
-		return -EFBIG;
-	}
-	return make_safe(file.fd, ret_fd);
+	err = give_map(request, &file, way_fd, reply, ret_fd);
+	/* It will not be found again but by its descriptor. */
+	return err || *ret_fd >= 0 || request->to_worker ? err : -ENOTSUP;
 }
 
-static int serve_map(const struct fetch_request *request, int give_fd, struct fetch_reply *reply,
+static int serve_map(const struct fetch_request *request, int way_fd, struct fetch_reply *reply,
 		     int *ret_fd)
 {
 	static struct perfmap_target target; /* large; one thread here */
 	static struct perfmap_file file;
-	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	_cleanup_close_ int process_fd = asker_open(&request->target);
 	int err;
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (!err)
 		err = perfmap_locate(process_fd, &target,
 				     asker_started_wall_ns(request->target.start_ns), &file);
-	if (err)
-		return err;
-	fd = file.fd;
-	reply->dev = file.dev;
-	reply->ino = file.ino;
-	reply->local = is_local(fd);
-	if (reply->local)
-		*ret_fd = take_fd(&fd);
-	else if (give_fd >= 0)
-		return copy_map(request, &file, give_fd, &reply->copied_bytes);
-	else
-		*ret_fd = held_map(fd);
-	return 0;
+	return err ? err : give_map(request, &file, way_fd, reply, ret_fd);
+}
+
+static int serve_symbol_map(const struct fetch_request *request, int way_fd,
+			    struct fetch_reply *reply, int *ret_fd)
+{
+	static struct perfmap_file file; /* large; one thread here */
+	int err = symbol_map_open(request, &file);
+
+	return err ? err : give_map(request, &file, way_fd, reply, ret_fd);
 }
 
 /* --- directories that are kept ----------------------------------------------------------------- */
@@ -435,7 +408,7 @@ static int serve_hold(const struct fetch_request *request, struct fetch_reply *r
 
 	if (process_fd < 0)
 		return process_fd;
-	err = perfmap_target_read(process_fd, &target);
+	err = fetch_read_target(request, process_fd, &target);
 	if (err)
 		return err;
 	reply->ns_pid = target.ns_pid;
@@ -467,12 +440,20 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		ret_reply->reason = serve_debug(request, give_fd, way_fd);
 		break;
 	case FETCH_MAP:
-		if (request->whole)
-			ret_reply->error = serve_whole_map(request, give_fd, ret_fd);
+		if (request->in_symbols)
+			ret_reply->error = serve_symbol_map(request, way_fd, ret_reply, ret_fd);
+		else if (request->whole)
+			ret_reply->error =
+				serve_whole_map(request, give_fd, way_fd, ret_reply, ret_fd);
 		else if (request->in_directory)
-			ret_reply->error = serve_left_map(request, give_fd, ret_reply, ret_fd);
+			ret_reply->error =
+				serve_left_map(request, give_fd, way_fd, ret_reply, ret_fd);
 		else
-			ret_reply->error = serve_map(request, give_fd, ret_reply, ret_fd);
+			ret_reply->error = serve_map(request, way_fd, ret_reply, ret_fd);
+		break;
+	case FETCH_ENVIRON:
+	case FETCH_PROGRAM:
+		ret_reply->error = serve_own(request, way_fd);
 		break;
 	case FETCH_HOLD:
 		ret_reply->error = serve_hold(request, ret_reply, ret_fd);
@@ -480,8 +461,14 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 	case FETCH_DOTNET:
 		ret_reply->error = dotnet_look_serve(request, ret_fd);
 		break;
+	case FETCH_LIST:
+		ret_reply->error = symbol_list_serve(request, ret_reply, ret_fd);
+		break;
+	case FETCH_SYMBOLS:
+		ret_reply->error = symbol_files_serve(request, way_fd, ret_reply);
+		break;
 	case FETCH_NODE:
-		ret_reply->error = node_look_serve(request, ret_fd);
+		ret_reply->error = node_look_serve(request, way_fd, ret_reply);
 		break;
 	case FETCH_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);

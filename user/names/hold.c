@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "names/environ.h"
 #include "names/fetch.h"
 #include "perfmap/locate.h"
 
@@ -23,6 +24,7 @@ struct held {
 	uint32_t process;
 	uint32_t ns_pid, euid;
 	uint32_t places[PLACES]; /* rows of directories, or MODEL_NONE */
+	bool partial;		 /* not all places were asked for */
 	uint8_t looks;		 /* since its end */
 	uint64_t used;
 };
@@ -146,37 +148,67 @@ static uint32_t keep_directory(struct hold *h, const struct fetch_reply *reply, 
 	return row;
 }
 
+/* One place of a process, unless it is kept already. As asker_fetch(). */
+static enum model_reason keep_place(struct hold *h, const struct model *m, struct held *held,
+				    unsigned place, struct fetch_request *request)
+{
+	struct fetch_reply reply;
+	enum model_reason reason;
+	int fd;
+
+	if (held->places[place] != MODEL_NONE)
+		return REASON_NAMED;
+	request->directory = place;
+	reason = asker_fetch(h->asker, m, held->process, request, -1, &reply, &fd);
+	if (reason || reply.error)
+		return reason;
+	held->ns_pid = reply.ns_pid;
+	held->euid = reply.euid;
+	held->places[place] = keep_directory(h, &reply, fd);
+	return REASON_NAMED;
+}
+
+/* Those that no environment names first: its process may be gone before that was read. */
+static enum model_reason keep_places(struct hold *h, const struct model *m, struct held *held,
+				     struct fetch_request *request)
+{
+	enum model_reason reason = keep_place(h, m, held, 0, request);
+
+	if (!reason)
+		reason = keep_place(h, m, held, 1 + PERFMAP_DIRECTORY_FIXED, request);
+	if (!reason)
+		reason = environ_of(h->asker, m, held->process, &request->env);
+	for (unsigned i = 1; i < PLACES && !reason; i++)
+		reason = keep_place(h, m, held, i, request);
+	return reason;
+}
+
 enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t process)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct held held = {.process = process, .used = ++h->uses};
-	enum model_reason reason = REASON_NAMED;
+	struct held *old = held_of(h, process), held = {.process = process};
+	enum model_reason reason;
 
-	if (held_of(h, process))
+	if (old && !old->partial)
 		return REASON_NAMED;
-	while (h->held_cnt >= HOLD_PROCESSES_MAX)
-		let_go_oldest(h);
-	if (!request || GROW(h->held, h->held_cnt, h->held_cap))
+	if (!request)
 		return REASON_LIMIT;
 	for (unsigned i = 0; i < PLACES; i++)
 		held.places[i] = MODEL_NONE;
-	request->what = FETCH_HOLD;
-	for (unsigned i = 0; i < PLACES && !reason; i++) {
-		struct fetch_reply reply;
-		int fd;
-
-		request->directory = i;
-		reason = asker_fetch(h->asker, m, process, request, -1, &reply, &fd);
-		if (reason || reply.error)
-			continue;
-		held.ns_pid = reply.ns_pid;
-		held.euid = reply.euid;
-		held.places[i] = keep_directory(h, &reply, fd);
+	/* Out of reach of those who look for the oldest. */
+	if (old) {
+		held = *old;
+		*old = h->held[--h->held_cnt];
 	}
+	while (h->held_cnt >= HOLD_PROCESSES_MAX)
+		let_go_oldest(h);
+	if (GROW(h->held, h->held_cnt, h->held_cap))
+		return REASON_LIMIT;
+	held.used = ++h->uses;
+	request->what = FETCH_HOLD;
+	reason = keep_places(h, m, &held, request);
+	held.partial = reason != REASON_NAMED;
 	h->held[h->held_cnt++] = held;
-	/* Not all: it is tried again as a whole. */
-	if (reason)
-		let_go(h, &h->held[h->held_cnt - 1]);
 	return reason;
 }
 

@@ -37,7 +37,7 @@ void hold_free(struct hold *h);
 
 /*
  * Keeps the directories of a process, unless that is done already. Returns REASON_NAMED: done, as far
- * as can be; or a reason of the asker, with which it may be tried again.
+ * as can be; or a reason of the asker, with which it may be tried again: what could be had is kept.
  */
 enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t process);
 

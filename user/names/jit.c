@@ -185,9 +185,17 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 	}
 }
 
+static size_t copy_of(const struct jit_map *map)
+{
+	return map->file ? (size_t)map->file->copied_bytes : 0;
+}
+
+/* What a map takes, as so many entries. */
 static size_t entries_of(const struct jit_map *map)
 {
-	return map->file ? perfmap_entries(perfmap_tail_map(map->file->tail)) : 0;
+	if (!map->file)
+		return 0;
+	return perfmap_entries(perfmap_tail_map(map->file->tail)) + copy_of(map) / JIT_ENTRY_BYTES;
 }
 
 size_t jit_bytes(const struct jit *j)
@@ -196,7 +204,8 @@ size_t jit_bytes(const struct jit *j)
 
 	for (size_t i = 0; i < j->maps_cnt; i++)
 		if (j->maps[i].file)
-			bytes += perfmap_memory_bytes(perfmap_tail_map(j->maps[i].file->tail));
+			bytes += perfmap_memory_bytes(perfmap_tail_map(j->maps[i].file->tail)) +
+				 copy_of(&j->maps[i]);
 	return bytes;
 }
 
@@ -239,7 +248,7 @@ static struct jit_map *largest_map(struct jit *j, const struct model *m, const s
 static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_map *map)
 {
 	uint64_t party = asker_party(j->asker, m, map->process);
-	size_t others = 0, half = j->entries_max / 2;
+	size_t others = 0, half = j->entries_max / 2, copy = copy_of(map) / JIT_ENTRY_BYTES;
 	struct jit_map *largest;
 
 	for (size_t i = 0; i < j->maps_cnt; i++)
@@ -255,18 +264,33 @@ static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_m
 		tell_process(m, largest);
 	}
 	others = others < j->entries_max ? j->entries_max - others : 0;
-	return others < half ? others : half;
+	others = others < half ? others : half;
+	return others > copy ? others - copy : 0;
 }
 
-/* What one more copy may grow by, so that all together keep to JIT_COPIES_BYTES. */
-static uint64_t copy_room(const struct jit *j)
+static uint64_t left_of(uint64_t most, uint64_t used)
 {
-	uint64_t copied = 0;
+	return used < most ? most - used : 0;
+}
 
-	for (size_t i = 0; i < j->maps_cnt; i++)
-		if (j->maps[i].file)
-			copied += j->maps[i].file->copied_bytes;
-	return copied < JIT_COPIES_BYTES ? JIT_COPIES_BYTES - copied : 0;
+/* What a copy may grow by, so that all together and those of its party keep to their bounds, and it
+ * leaves as much to its entries. */
+static uint64_t copy_room(const struct jit *j, const struct model *m, const struct jit_map *map)
+{
+	uint64_t party = asker_party(j->asker, m, map->process), all = 0, own = 0, room;
+
+	for (size_t i = 0; i < j->maps_cnt; i++) {
+		size_t bytes = copy_of(&j->maps[i]);
+
+		all += bytes;
+		if (bytes && asker_party(j->asker, m, j->maps[i].process) == party)
+			own += bytes;
+	}
+	room = left_of(JIT_COPIES_BYTES, all);
+	if (room > left_of(JIT_COPIES_PARTY_BYTES, own))
+		room = left_of(JIT_COPIES_PARTY_BYTES, own);
+	own = left_of(j->entries_max / 4 * JIT_ENTRY_BYTES, copy_of(map));
+	return room < own ? room : own;
 }
 
 /* How much of the map may be read now. */
@@ -309,7 +333,7 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 	if (!bytes)
 		return;
 	perfmap_limit(entries, entries_allowed(j, m, map));
-	map->file->copy_room = copy_room(j);
+	map->file->copy_room = copy_room(j, m, map);
 	reason = map_file_advance(map->file, j->asker, m, map->process, map->seen_ns, bytes, &err,
 				  &bytes);
 	if (reason == REASON_PENDING || j->asker->deferred != deferred)
@@ -343,7 +367,7 @@ static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 	enum model_reason reason;
 	int err = 0;
 
-	reason = map_file_open(j->asker, m, map->process, copy_room(j), &err, &map->file);
+	reason = map_file_open(j->asker, m, map->process, &err, &map->file);
 	if (j->asker->deferred != deferred) {
 		map->reason = reason;
 		return false;

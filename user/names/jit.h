@@ -24,8 +24,10 @@
 #define JIT_SLICE_BYTES (64u << 20)
 #define JIT_MAP_BYTES	(16u << 20)
 
-/* Of the copies of maps on file systems that may hang, together. What does not fit is not read. */
-#define JIT_COPIES_BYTES (64u << 20)
+/* Of the copies of maps on file systems that may hang, together, and those of one party. They count
+ * as entries do. What does not fit is not read. */
+#define JIT_COPIES_BYTES       (64u << 20)
+#define JIT_COPIES_PARTY_BYTES (32u << 20)
 
 /* Bytes of an entry with its share of the index, a little more than it takes. */
 #define JIT_ENTRY_BYTES 36u
@@ -56,7 +58,7 @@ struct name_cache;
 struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes);
 void jit_free(struct jit *j);
-/* Bytes of all maps. */
+/* Bytes of all maps, copies of their text included. */
 size_t jit_bytes(const struct jit *j);
 
 /*

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "names/environ.h"
 #include "names/fetch.h"
 #include "names/hold.h"
 #include "names/parse.h"
@@ -67,7 +68,7 @@ static struct map_file *file_of(const struct fetch_reply *reply, int fd)
 }
 
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
-				uint64_t copy_room, int *ret_error, struct map_file **ret_file)
+				int *ret_error, struct map_file **ret_file)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
 	struct fetch_reply reply;
@@ -79,11 +80,11 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	if (!request)
 		return REASON_NAMED;
 	request->what = FETCH_MAP;
-	reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
-	if (!reason && reply.error == -ESRCH && a->hold) {
-		request->bytes_max = copy_room;
+	reason = environ_of(a, m, process, &request->env);
+	if (!reason)
+		reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
+	if (!reason && reply.error == -ESRCH && a->hold)
 		reason = ask_left(a, m, process, request, &reply, &fd);
-	}
 	if (reason)
 		return reason;
 	*ret_error = reply.error;
@@ -113,70 +114,38 @@ bool map_file_is_deleted(const struct map_file *file)
 	return file->local && !fstat(file->fd, &st) && !st.st_nlink;
 }
 
-/* Appends what from_fd, a whole copy, has more. */
-static void append_rest(struct map_file *file, int from_fd)
-{
-	char chunk[16384];
-	ssize_t n;
-
-	while ((n = pread(from_fd, chunk, sizeof(chunk), (off_t)file->copied_bytes)) > 0) {
-		if (pwrite(file->fd, chunk, (size_t)n, (off_t)file->copied_bytes) != n)
-			return;
-		file->copied_bytes += (uint64_t)n;
-	}
-}
-
-/* The process is gone: the rest of what it wrote. */
-static enum model_reason copy_rest(struct map_file *file, struct asker *a, const struct model *m,
-				   uint32_t process, struct fetch_request *request)
-{
-	struct fetch_reply reply;
-	enum model_reason reason;
-	int fd;
-
-	request->whole = true;
-	request->bytes_max = file->copied_bytes + file->copy_room;
-	reason = asker_fetch(a, m, process, request, file->source_fd, &reply, &fd);
-	if (reason)
-		return reason;
-	if (fd >= 0) {
-		append_rest(file, fd);
-		close(fd);
-	}
-	close(file->source_fd);
-	file->source_fd = -1;
-	return REASON_NAMED;
-}
-
-/* Brings the copy up to date. A process that is gone adds nothing: its copy stays as it is. */
-static enum model_reason copy(struct map_file *file, struct asker *a, const struct model *m,
-			      uint32_t process, size_t max_bytes, int *ret_error)
+/*
+ * Has the map itself opened for a worker: where the process is gone, the one that was held. Returns
+ * a reason of the asker; ret_fd is -1 where there is nothing to be copied.
+ */
+static enum model_reason open_source(struct map_file *file, struct asker *a, const struct model *m,
+				     uint32_t process, int *ret_error, int *ret_fd)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
 	struct fetch_reply reply;
 	enum model_reason reason;
-	int fd;
 
+	*ret_fd = -1;
 	if (!request)
 		return REASON_NAMED;
 	request->what = FETCH_MAP;
-	request->copied_bytes = file->copied_bytes;
-	request->dev = file->dev;
-	request->ino = file->ino;
-	request->bytes_max = max_bytes < file->copy_room ? max_bytes : file->copy_room;
-	reason = asker_fetch(a, m, process, request, file->fd, &reply, &fd);
-	if (reason)
-		return reason;
-	if (fd >= 0) { /* another file, on another file system */
-		close(fd);
-		*ret_error = -ESTALE;
-	} else if (reply.error == -ESTALE) {
-		*ret_error = -ESTALE;
-	} else if (!reply.error) {
-		file->copied_bytes = reply.copied_bytes;
-	} else if (reply.error == -ESRCH && file->source_fd >= 0) {
-		return copy_rest(file, a, m, process, request);
+	request->to_worker = true;
+	request->known_bytes = file->copied_bytes;
+	reason = environ_of(a, m, process, &request->env);
+	if (!reason)
+		reason = asker_fetch(a, m, process, request, -1, &reply, ret_fd);
+	if (!reason && reply.error == -ESRCH && file->source_fd >= 0) {
+		request->whole = true;
+		reason = asker_fetch(a, m, process, request, file->source_fd, &reply, ret_fd);
 	}
+	if (reason || reply.error)
+		return reason;
+	file->source_bytes = reply.size_bytes;
+	if (reply.dev == file->dev && reply.ino == file->ino)
+		return REASON_NAMED;
+	*ret_error = -ESTALE;
+	cleanup_close(ret_fd);
+	*ret_fd = -1;
 	return REASON_NAMED;
 }
 
@@ -200,23 +169,47 @@ static bool has_changed(const struct map_file *file)
 	       (offset < PERFMAP_FILE_BYTES_MAX || (uint64_t)st.st_size < offset);
 }
 
+/* Takes source_fd, of the map that is copied, or -1. */
 static enum model_reason begin(struct map_file *file, struct asker *a, const struct model *m,
-			       uint32_t process, uint64_t seen_ns, size_t max_bytes)
+			       uint32_t process, uint64_t seen_ns, size_t max_bytes, int source_fd)
 {
-	struct parse_request parse = {.kind = PARSE_MAP};
-	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	struct parse_request parse = {.kind = PARSE_MAP, .in_socket = source_fd >= 0 ? 2 : 0};
+	_cleanup_close_ int way_fd = source_fd, fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 
+	file->job_copy_max = 0;
+	if (way_fd >= 0)
+		file->job_copy_max = file->copied_bytes +
+				     (max_bytes < file->copy_room ? max_bytes : file->copy_room);
 	parse.map.cursor = *perfmap_tail_cursor(file->tail);
 	parse.map.max_bytes = file->job_max_bytes = max_bytes;
+	parse.map.copied_bytes = file->copied_bytes;
+	parse.map.copy_max = file->job_copy_max;
 	file->job = fd < 0 ? NULL : asker_job_new(a, m, process, &parse);
-	if (!file->job) {
-		cleanup_close(&fd);
+	if (!file->job)
 		return REASON_LIMIT;
-	}
-	workers_job_give(file->job, fd);
+	workers_job_give(file->job, take_fd(&fd));
+	if (way_fd >= 0)
+		workers_job_give(file->job, take_fd(&way_fd));
 	file->job_seen_ns = seen_ns;
 	asker_job_begin(a, file->job, false);
 	return REASON_NAMED;
+}
+
+/* What the copy holds now. One that is longer than it may be was not made by a worker as ours. */
+static int take_copy(struct map_file *file, const struct parse_reply *reply)
+{
+	struct stat st;
+
+	if (!file->job_copy_max)
+		return 0;
+	if (!reply->copied_bytes) { /* the map was written anew */
+		file->copied_bytes = 0;
+		return ftruncate(file->fd, 0) ? -errno : 0;
+	}
+	if (fstat(file->fd, &st) || (uint64_t)st.st_size > file->job_copy_max)
+		return -EBADMSG;
+	file->copied_bytes = (uint64_t)st.st_size;
+	return 0;
 }
 
 /* Takes in what the worker made of the lines. */
@@ -229,6 +222,9 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 
 	if (err)
 		return err < 0 && err >= -4095 ? err : -EBADMSG;
+	err = take_copy(file, reply);
+	if (err)
+		return err;
 	fd = workers_job_take_result(file->job, &bytes);
 	if (fd >= 0)
 		blob = parse_map_rows(fd, bytes, &rows, &cnt);
@@ -262,25 +258,29 @@ static enum model_reason finish(struct map_file *file, struct asker *a, const st
 	return reason;
 }
 
+/* Whether the copy may grow by what the map had already. */
+static bool is_incomplete(const struct map_file *file)
+{
+	return !file->local && file->copied_bytes < file->source_bytes && file->copy_room;
+}
+
 enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,
 				   uint32_t process, uint64_t seen_ns, size_t max_bytes,
 				   int *ret_error, size_t *ret_bytes)
 {
 	uint64_t before = file->copied_bytes;
 	enum model_reason reason = REASON_NAMED;
-	bool more = false;
+	int source_fd = -1;
 
 	*ret_error = 0;
 	*ret_bytes = 0;
 	/* The copy is not to run ahead of its reader. */
-	if (!file->job && !file->local && !file->behind && file->copy_room) {
-		reason = copy(file, a, m, process, max_bytes, ret_error);
-		if (reason)
-			return reason;
-		more = file->copied_bytes >= before + max_bytes;
-	}
-	if (!file->job && has_changed(file))
-		reason = begin(file, a, m, process, seen_ns, max_bytes);
+	if (!file->job && !file->local && !file->behind && file->copy_room)
+		reason = open_source(file, a, m, process, ret_error, &source_fd);
+	if (reason || *ret_error)
+		return reason;
+	if (!file->job && (source_fd >= 0 || has_changed(file)))
+		reason = begin(file, a, m, process, seen_ns, max_bytes, source_fd);
 	else if (!file->job)
 		file->behind = false;
 	if (!reason && file->job)
@@ -288,7 +288,7 @@ enum model_reason map_file_advance(struct map_file *file, struct asker *a, const
 	if (reason)
 		return reason;
 	file->behind = file->behind && !*ret_error;
-	file->more = !*ret_error && (file->behind || more);
+	file->more = !*ret_error && (file->behind || is_incomplete(file));
 	/* Copying costs as reading does. */
 	if (file->copied_bytes > before && file->copied_bytes - before > *ret_bytes)
 		*ret_bytes = (size_t)(file->copied_bytes - before);

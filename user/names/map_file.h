@@ -3,9 +3,9 @@
 #define HOTRUN_NAMES_MAP_FILE_H
 /*
  * One perf map that is followed: the file itself where its file system cannot hang, else a copy in
- * memory that the fetcher keeps up to date. A worker reads either; what it makes of the lines is
- * kept here. When the process is gone, the rest is copied from the map that was held, unless its
- * file system is one whose end may hang. One thread.
+ * memory. A worker brings the copy up to date and reads either; what it makes of the lines is kept
+ * here. When the process is gone, the rest is copied from the map that was held, unless its file
+ * system is one whose end may hang. One thread.
  */
 #include "names/asker.h"
 #include "perfmap/tail.h"
@@ -21,18 +21,19 @@ struct map_file {
 	bool more;		   /* there was more than might be read */
 	bool behind;		   /* the copy holds more than was read */
 	uint64_t dev, ino;	   /* of the file that is copied */
+	uint64_t source_bytes;	   /* of it, as it was seen last */
 	uint64_t copied_bytes;
-	uint64_t copy_room; /* bytes that the copy may grow by, set before an advance */
+	uint64_t job_copy_max; /* what the copy may hold after the job, 0 = it does not copy */
+	uint64_t copy_room;    /* bytes that the copy may grow by, set before an advance */
 };
 
 /*
  * Finds the map of a process and opens it; reads nothing yet. Where the process is gone, in the
- * directories that were held for it (hold.h), copied whole if its file system may hang and it has
- * at most copy_room bytes. Returns a reason of the asker; or REASON_NAMED with ret_error 0 and
- * ret_file owned, or with the -errno of the search (perfmap_locate()).
+ * directories that were held for it (hold.h). Returns a reason of the asker; or REASON_NAMED with
+ * ret_error 0 and ret_file owned, or with the -errno of the search (perfmap_locate()).
  */
 enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
-				uint64_t copy_room, int *ret_error, struct map_file **ret_file);
+				int *ret_error, struct map_file **ret_file);
 void map_file_free(struct asker *a, struct map_file *file);
 
 /* The runtime's file was deleted: the next one at its path is another. */

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "names/container.h"
 #include "names/fetch.h"
+#include "names/parse_fact.h"
 
 /* As a process of the asker: what hangs or takes long is booked against one container. No row of a
  * model is so large. */
@@ -23,6 +24,9 @@ struct remembered {
 	unsigned tries;			     /* that found nothing */
 	uint64_t again_ns;		     /* monotonic */
 	struct container_names *names;	     /* NULL = none found yet */
+	/* Of a look that goes on: the file that a worker reads, owned, and which it is. */
+	struct workers_job *job;
+	unsigned candidate;
 };
 
 struct node {
@@ -53,12 +57,20 @@ struct node *node_new(struct asker *asker, const char *root)
 	return n;
 }
 
+static void clear(struct node *n, struct remembered *r)
+{
+	if (r->job)
+		workers_job_free(n->asker->workers, r->job);
+	free(r->names);
+	*r = (struct remembered){0};
+}
+
 void node_free(struct node *n)
 {
 	if (!n)
 		return;
 	for (size_t i = 0; n->remembered && i < NODE_REMEMBERED; i++)
-		free(n->remembered[i].names);
+		clear(n, &n->remembered[i]);
 	free(n->remembered);
 	free(n->waiting);
 	free(n);
@@ -77,33 +89,80 @@ static const char *key_of(const struct model_process *p)
 	return p->container_id[0] ? p->container_id : p->pod_uid;
 }
 
-/* Asks the helper process. Returns REASON_NAMED with ret_names owned or NULL (nothing tells), or a reason
- * of the asker. */
-static enum model_reason ask(struct node *n, uint32_t slot, const struct model_process *p,
-			     struct container_names **ret_names)
+/* Has the next file opened and a worker begin; without a job where none is left. Returns a reason of
+ * the asker. */
+static enum model_reason begin(struct node *n, struct remembered *r, uint32_t slot,
+			       const struct model *m, uint32_t process)
 {
 	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	_cleanup_free_ struct container_names *names = malloc(sizeof(*names));
 	struct asker_target target = {.exited = true}; /* no process is asked */
-	_cleanup_close_ int fd = -1;
+	struct parse_request parse = {.kind = PARSE_NODE, .in_socket = 1};
+	const struct model_process *p = &m->processes[process];
 	struct fetch_reply reply;
 	enum model_reason reason;
+	int fd;
 
-	if (!request || !names)
+	if (!request)
 		return REASON_LIMIT;
 	snprintf(target.proc_path, sizeof(target.proc_path), "%s", n->asker->proc_path);
 	request->what = FETCH_NODE;
+	request->candidate = r->candidate;
 	memcpy(request->path, n->root, sizeof(n->root));
 	snprintf(request->container_id, sizeof(request->container_id), "%s", p->container_id);
 	snprintf(request->pod_uid, sizeof(request->pod_uid), "%s", p->pod_uid);
 	reason = asker_fetch_of(n->asker, ASKED_AS | slot, &target, request, -1, &reply, &fd);
-	if (reason)
+	if (reason || fd < 0)
 		return reason;
-	if (!reply.error && fd >= 0 &&
-	    pread(fd, names, sizeof(*names), 0) == (ssize_t)sizeof(*names))
-		*ret_names = take_ptr(&names);
-	else
-		*ret_names = NULL;
+	r->candidate = reply.candidate;
+	parse.fact.what = reply.node_source;
+	snprintf(parse.fact.id, sizeof(parse.fact.id), "%s",
+		 reply.node_source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
+	r->job = asker_job_new(n->asker, m, process, &parse);
+	if (!r->job) {
+		close(fd);
+		return REASON_LIMIT;
+	}
+	workers_job_give(r->job, fd);
+	asker_job_begin(n->asker, r->job, true);
+	return REASON_NAMED;
+}
+
+/* Takes what the worker found; a file that it could not read tells nothing. */
+static void finish(struct node *n, struct remembered *r, uint32_t process, bool is_answered)
+{
+	struct parse_node answer = {0};
+
+	if (is_answered && parse_fact_take(r->job, PARSE_NODE, &answer) && answer.found) {
+		r->names = malloc(sizeof(*r->names));
+		if (r->names)
+			*r->names = answer.names;
+	}
+	asker_job_end(n->asker, process, take_ptr(&r->job));
+	r->candidate++;
+}
+
+/* Looks through the files. Returns REASON_NAMED with names or without (nothing tells); or
+ * REASON_PENDING, or another reason of the asker, with which it goes on at the next occasion. */
+static enum model_reason ask(struct node *n, struct remembered *r, uint32_t slot,
+			     const struct model *m, uint32_t process)
+{
+	while (!r->names) {
+		uint64_t party = asker_party(n->asker, m, process);
+		const struct parse_reply *reply;
+		enum model_reason reason = REASON_NAMED;
+
+		if (!r->job)
+			reason = begin(n, r, slot, m, process);
+		if (reason)
+			return reason;
+		if (!r->job)
+			break;
+		reason = asker_job_wait(n->asker, r->job, party, &reply);
+		if (reason == REASON_PENDING)
+			return reason;
+		finish(n, r, process, reason == REASON_NAMED);
+	}
+	r->candidate = 0;
 	return REASON_NAMED;
 }
 
@@ -113,23 +172,25 @@ static struct remembered *find(struct node *n, const char *key, uint32_t *ret_sl
 	struct remembered *r = &n->remembered[slot];
 
 	if (strcmp(r->key, key) != 0) {
-		free(r->names);
-		*r = (struct remembered){0};
+		clear(n, r);
 		snprintf(r->key, sizeof(r->key), "%s", key);
 	}
 	*ret_slot = slot;
 	return r;
 }
 
-static void look(struct node *n, struct remembered *r, uint32_t slot, const struct model_process *p)
+static void look(struct node *n, struct remembered *r, uint32_t slot, const struct model *m,
+		 uint32_t process)
 {
 	uint64_t now = now_ns();
+	enum model_reason reason;
 
 	if (r->names || now < r->again_ns || n->looks >= NODE_LOOKS_MAX)
 		return;
 	n->looks++;
+	reason = ask(n, r, slot, m, process);
 	/* What there was no time for is looked for at the next occasion. */
-	if (ask(n, slot, p, &r->names) == REASON_LIMIT || r->names)
+	if (reason == REASON_LIMIT || reason == REASON_PENDING || r->names)
 		return;
 	r->again_ns =
 		now + (r->tries < NODE_TRIES - 1 ? NODE_AGAIN_NS << r->tries : NODE_AGAIN_MAX_NS);
@@ -159,7 +220,7 @@ static bool name(struct node *n, struct model *m, uint32_t process)
 	if (!key_of(p)[0])
 		return true;
 	r = find(n, key_of(p), &slot);
-	look(n, r, slot, p);
+	look(n, r, slot, m, process);
 	if (r->names)
 		set_names(m, p, r->names);
 	return r->names || r->tries >= NODE_TRIES;

@@ -12,44 +12,27 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "isolate/message.h"
 #include "names/guard.h"
 
-/* Whether the contents of a file named the container. */
-typedef bool (*read_fn)(const char *text, size_t len, const char *id,
-			struct container_names *ret_names);
-
-static bool read_spec(const char *text, size_t len, const char *id,
-		      struct container_names *ret_names)
-{
-	(void)id;
-	return container_from_spec(text, len, ret_names);
-}
-
-static bool read_docker(const char *text, size_t len, const char *id,
-			struct container_names *ret_names)
-{
-	(void)id;
-	return container_from_docker(text, len, ret_names);
-}
-
-/* Paths with the id, and lists without. */
-static const struct {
-	const char *before, *after; /* after NULL = a list */
-	read_fn read;
-	uint64_t max_bytes;
+/* Paths with the id, lists and folders without. */
+static const struct source {
+	const char *before, *after; /* after NULL = a list, or a folder */
+	enum parse_node_source what;
+	uint64_t max_bytes; /* 0 = a folder */
 } sources[] = {
 #define CONTAINERD(run)                                                                  \
 	{                                                                                \
 		run "/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json", \
-			read_spec, NODE_FILE_BYTES_MAX                                   \
+			PARSE_NODE_SPEC, NODE_FILE_BYTES_MAX                             \
 	}
-#define STORAGE(folder)                                                         \
-	{                                                                       \
-		folder, "/userdata/config.json", read_spec, NODE_FILE_BYTES_MAX \
+#define STORAGE(folder)                                                               \
+	{                                                                             \
+		folder, "/userdata/config.json", PARSE_NODE_SPEC, NODE_FILE_BYTES_MAX \
 	}
-#define LIST(file)                                                      \
-	{                                                               \
-		file, NULL, container_from_storage, NODE_LIST_BYTES_MAX \
+#define LIST(file)                                                  \
+	{                                                           \
+		file, NULL, PARSE_NODE_STORAGE, NODE_LIST_BYTES_MAX \
 	}
 	CONTAINERD("/run"),
 	CONTAINERD("/run/k3s"),
@@ -58,87 +41,66 @@ static const struct {
 	STORAGE("/run/containers/storage/vfs-containers/"),
 	STORAGE("/var/lib/containers/storage/overlay-containers/"),
 	STORAGE("/var/lib/containers/storage/vfs-containers/"),
-	{"/var/lib/docker/containers/", "/config.v2.json", read_docker, NODE_FILE_BYTES_MAX},
+	{"/var/lib/docker/containers/", "/config.v2.json", PARSE_NODE_DOCKER, NODE_FILE_BYTES_MAX},
 	LIST("/var/lib/containers/storage/overlay-containers/containers.json"),
 	LIST("/var/lib/containers/storage/overlay-containers/volatile-containers.json"),
 	LIST("/var/lib/containers/storage/vfs-containers/containers.json"),
 	LIST("/var/lib/containers/storage/vfs-containers/volatile-containers.json"),
+	{"/var/log/containers", NULL, PARSE_NODE_LOG, 0},
+	{"/var/log/pods", NULL, PARSE_NODE_POD_FOLDER, 0},
 };
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-static bool read_file(int root_fd, const char *path, size_t source, const char *id,
-		      struct container_names *ret_names)
-{
-	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *text = NULL;
-	struct stat st;
-	size_t len = 0;
-
-	if (guard_open(root_fd, path, sources[source].max_bytes, &fd, &st) || !st.st_size)
-		return false;
-	text = malloc((size_t)st.st_size);
-	while (text && len < (size_t)st.st_size) {
-		ssize_t n = read(fd, text + len, (size_t)st.st_size - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	return text && sources[source].read(text, len, id, ret_names);
-}
-
-static bool look_in_files(int root_fd, const char *id, struct container_names *ret_names)
+static int open_file(int root_fd, const struct source *source, const char *id)
 {
 	char path[256];
-
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		const char *after = sources[i].after;
-
-		snprintf(path, sizeof(path), "%s%s%s", sources[i].before, after ? id : "",
-			 after ? after : "");
-		if (read_file(root_fd, path, i, id, ret_names))
-			return true;
-	}
-	return false;
-}
-
-/* Looks through the names in a folder. */
-static bool look_in_folder(int root_fd, const char *path, read_fn read_name, const char *id,
-			   struct container_names *ret_names)
-{
-	_cleanup_close_ int path_fd = guard_look(root_fd, path, true);
-	bool found = false;
-	struct dirent *entry;
-	DIR *folder;
+	struct stat st;
 	int fd;
 
+	snprintf(path, sizeof(path), "%s%s%s", source->before, source->after ? id : "",
+		 source->after ? source->after : "");
+	return guard_open(root_fd, path, source->max_bytes, &fd, &st) ? -1 : fd;
+}
+
+/* Whether a name may be that of the id: what more there is to it a worker finds out. */
+static bool ends_with(const char *name, const char *before, const char *id, const char *after)
+{
+	char end[CGROUP_CONTAINER_ID_BYTES + 8];
+	size_t len = strlen(name),
+	       end_len = (size_t)snprintf(end, sizeof(end), "%s%s%s", before, id, after);
+
+	return len >= end_len && !strcmp(name + len - end_len, end);
+}
+
+/* A file in memory with the name of the folder's entry. */
+static int open_entry(int root_fd, const struct source *source, const char *id)
+{
+	bool is_log = source->what == PARSE_NODE_LOG;
+	_cleanup_close_ int path_fd = guard_look(root_fd, source->before, true);
+	struct dirent *entry;
+	int fd, found = -1;
+	DIR *folder;
+
 	if (path_fd < 0)
-		return false;
+		return -1;
 	fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	folder = fd < 0 ? NULL : fdopendir(fd);
 	if (!folder) {
-		if (fd >= 0)
-			close(fd);
-		return false;
+		cleanup_close(&fd);
+		return -1;
 	}
-	for (int i = 0; !found && i < NODE_FOLDER_ENTRIES_MAX && (entry = readdir(folder)); i++)
-		found = read_name(entry->d_name, strlen(entry->d_name), id, ret_names);
+	for (int i = 0; found < 0 && i < NODE_FOLDER_ENTRIES_MAX && (entry = readdir(folder));
+	     i++) {
+		size_t len = strlen(entry->d_name);
+
+		if (!ends_with(entry->d_name, is_log ? "-" : "_", id, is_log ? ".log" : ""))
+			continue;
+		found = memfd_create("hotrun-node", MFD_CLOEXEC);
+		if (found < 0 || write(found, entry->d_name, len) != (ssize_t)len)
+			break;
+	}
 	closedir(folder);
 	return found;
-}
-
-static bool look_below(int root_fd, const struct fetch_request *request,
-		       struct container_names *ret_names)
-{
-	const char *id = request->container_id, *uid = request->pod_uid;
-
-	if (id[0] &&
-	    (look_in_files(root_fd, id, ret_names) ||
-	     look_in_folder(root_fd, "/var/log/containers", container_from_log, id, ret_names)))
-		return true;
-	return uid[0] &&
-	       look_in_folder(root_fd, "/var/log/pods", container_from_pod_folder, uid, ret_names);
 }
 
 /* Whether it is the same folder as this process's own root. */
@@ -157,36 +119,57 @@ static int open_root(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int look(const struct fetch_request *request, struct container_names *ret_names)
+/* The first root is the one that was named, or this process's; the second one, where none was, that
+ * of the host's first process. */
+static int open_nth_root(const struct fetch_request *request, size_t nth)
 {
-	_cleanup_close_ int root_fd = open_root(request->path[0] ? request->path : "/");
-	_cleanup_close_ int host_fd = -1;
 	char init[sizeof(request->target.proc_path) + sizeof("/1/root")];
+	int fd;
 
-	if (root_fd < 0)
-		return root_fd;
-	if (look_below(root_fd, request, ret_names))
-		return 0;
-	if (request->path[0])
+	if (!nth)
+		return open_root(request->path[0] ? request->path : "/");
+	if (nth > 1 || request->path[0])
 		return -ENOENT;
 	snprintf(init, sizeof(init), "%s/1/root", request->target.proc_path);
-	host_fd = open_root(init);
-	if (host_fd < 0)
-		return host_fd;
-	return !is_own_root(host_fd) && look_below(host_fd, request, ret_names) ? 0 : -ENOENT;
+	fd = open_root(init);
+	if (fd < 0 || !is_own_root(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
-int node_look_serve(const struct fetch_request *request, int *ret_fd)
+/* From a source on. Returns a descriptor, or -1. */
+static int open_next(const struct fetch_request *request, int root_fd, size_t *source)
 {
-	_cleanup_close_ int fd = -1;
-	struct container_names names;
-	int err = look(request, &names);
+	for (; *source < SOURCES; (*source)++) {
+		const struct source *s = &sources[*source];
+		const char *id =
+			s->what == PARSE_NODE_POD_FOLDER ? request->pod_uid : request->container_id;
+		int fd = -1;
 
-	if (err)
-		return err;
-	fd = memfd_create("hotrun-node", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, &names, sizeof(names)) != (ssize_t)sizeof(names))
-		return -ENOMEM;
-	*ret_fd = take_fd(&fd);
-	return 0;
+		if (id[0])
+			fd = s->max_bytes ? open_file(root_fd, s, id) : open_entry(root_fd, s, id);
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+int node_look_serve(const struct fetch_request *request, int way_fd, struct fetch_reply *reply)
+{
+	size_t source = request->candidate % SOURCES;
+
+	for (size_t nth = request->candidate / SOURCES;; nth++) {
+		_cleanup_close_ int root_fd = open_nth_root(request, nth), fd = -1;
+
+		if (root_fd < 0)
+			return root_fd;
+		fd = open_next(request, root_fd, &source);
+		if (fd >= 0) {
+			reply->candidate = (unsigned)(nth * SOURCES + source);
+			reply->node_source = sources[source].what;
+			return message_send(way_fd, "", 1, &fd, 1);
+		}
+		source = 0;
+	}
 }

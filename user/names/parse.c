@@ -10,10 +10,13 @@
 #include "base/cleanup.h"
 #include "isolate/workers.h"
 #include "names/elf_blob.h"
+#include "names/parse_fact.h"
 #include "perfmap/bundle.h"
 #include "perfmap/image.h"
 
-#define MAP_BLOB 0x70616d68u
+#define MAP_BLOB    0x70616d68u
+#define CHUNK_BYTES (1u << 20)
+#define MARK_BYTES  64u /* compared before a copy is continued */
 
 _Static_assert(sizeof(struct parse_request) <= WORKERS_REQUEST_BYTES, "requests fit");
 _Static_assert(sizeof(struct parse_reply) <= WORKERS_REPLY_BYTES, "answers fit");
@@ -187,16 +190,67 @@ static enum model_reason do_bundle(const struct files *f, int result_fd)
 
 /* --- perf maps --------------------------------------------------------------------------------- */
 
+/* Whether the copy's end is what the map has there. */
+static bool continues(int copy_fd, int map_fd, uint64_t copied)
+{
+	char theirs[MARK_BYTES], ours[MARK_BYTES];
+	size_t len = copied < MARK_BYTES ? (size_t)copied : MARK_BYTES;
+
+	return pread(map_fd, theirs, len, (off_t)(copied - len)) == (ssize_t)len &&
+	       pread(copy_fd, ours, len, (off_t)(copied - len)) == (ssize_t)len &&
+	       !memcmp(theirs, ours, len);
+}
+
+/* Copies what the map has more, to the same place. 0 or -errno. */
+static int copy_more(int copy_fd, int map_fd, uint64_t from, uint64_t until, uint64_t *ret_copied)
+{
+	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
+
+	if (!chunk)
+		return -ENOMEM;
+	while (from < until) {
+		size_t want = until - from < CHUNK_BYTES ? (size_t)(until - from) : CHUNK_BYTES;
+		ssize_t n = pread(map_fd, chunk, want, (off_t)from);
+
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		if (pwrite(copy_fd, chunk, (size_t)n, (off_t)from) != n)
+			return -ENOMEM;
+		from += (uint64_t)n;
+	}
+	*ret_copied = from;
+	return 0;
+}
+
+/* 0, also where the copy has to begin anew; or -errno. */
+static int copy_map(const struct parse_request *request, const struct files *f,
+		    uint64_t *ret_copied)
+{
+	uint64_t copied = request->map.copied_bytes;
+
+	*ret_copied = copied;
+	if (f->cnt < 2)
+		return 0;
+	if (copied && !continues(f->fds[0], f->fds[1], copied)) {
+		*ret_copied = 0;
+		return 0;
+	}
+	return copy_more(f->fds[0], f->fds[1], copied, request->map.copy_max, ret_copied);
+}
+
 static enum model_reason do_map(const struct parse_request *request, const struct files *f,
 				int result_fd, struct parse_reply *reply)
 {
 	struct perfmap_rows r = {0};
 	struct blob_writer w;
-	int err;
+	int err = copy_map(request, f, &reply->copied_bytes);
 
 	reply->cursor = request->map.cursor;
-	err = perfmap_scan(f->fds[0], &reply->cursor, request->map.max_bytes, perfmap_rows_keep, &r,
-			   &reply->scanned);
+	if (!err)
+		err = perfmap_scan(f->fds[0], &reply->cursor, request->map.max_bytes,
+				   perfmap_rows_keep, &r, &reply->scanned);
 	blob_begin(&w, result_fd, MAP_BLOB);
 	blob_put(&w, 0, r.rows, r.cnt * sizeof(*r.rows));
 	if (!err)
@@ -347,9 +401,13 @@ static bool open_files(const struct parse_request *request, const int *fds, unsi
 		f->fds[i] = fds[i];
 		f->owned[i] = request->in_socket >> i & 1;
 		f->cnt = i + 1;
-		if (f->owned[i] &&
-		    (message_receive_exact(fds[i], &byte, sizeof(byte), &f->fds[i]) ||
-		     f->fds[i] < 0)) {
+		if (!f->owned[i])
+			continue;
+		if (message_receive_exact(fds[i], &byte, sizeof(byte), &f->fds[i]))
+			f->fds[i] = -1;
+		/* Of several files of symbols some may be gone. */
+		f->owned[i] = f->fds[i] >= 0;
+		if (!f->owned[i] && request->kind != PARSE_SYMBOLS) {
 			f->cnt = i;
 			return false;
 		}
@@ -373,8 +431,9 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_map(request, f, result_fd, reply);
 	case PARSE_NAMES:
 		return do_names(request, f, result_fd);
+	default:
+		return parse_fact_do(request, f->fds, f->cnt, result_fd);
 	}
-	return REASON_LIMIT;
 }
 
 size_t parse_do(const void *request_bytes, size_t request_len, const int *fds, unsigned fd_cnt,
@@ -410,7 +469,11 @@ size_t parse_request_bytes(const struct parse_request *request)
 		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
 	case PARSE_MAP:
 		return offsetof(struct parse_request, map) + sizeof(request->map);
-	default:
+	case PARSE_ELF:
+	case PARSE_DEBUG:
+	case PARSE_PACKED:
 		return offsetof(struct parse_request, elf) + sizeof(request->elf);
+	default:
+		return offsetof(struct parse_request, fact) + sizeof(request->fact);
 	}
 }

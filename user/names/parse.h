@@ -8,6 +8,7 @@
  */
 #include "isolate/message.h"
 #include "model/model.h"
+#include "names/cgroup.h"
 #include "names/demangle.h"
 #include "names/elf.h"
 #include "names/image_table.h"
@@ -21,8 +22,17 @@ enum parse_kind {
 	PARSE_PACKED, /* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
 	PARSE_IMAGE,  /* functions of a precompiled image -> image_table; further fds: assemblies */
 	PARSE_BUNDLE, /* what is bundled into a program -> bundle_table */
-	PARSE_MAP,    /* what was added to a perf map -> map rows */
+	PARSE_MAP,    /* what was added to a perf map -> map rows; a second fd: the map of which the
+		    * first one is a copy, which is brought up to date before */
 	PARSE_NAMES, /* takes names apart -> name rows; a first fd: the perf map that some are in */
+	/* Facts -> one answer of fixed size (parse_fact.h). */
+	PARSE_ENVIRON, /* what an environment says of .NET */
+	PARSE_PROGRAM, /* whether a program holds a runtime, and which */
+	PARSE_RUNTIME, /* the version of a libcoreclr.so */
+	PARSE_LINES,   /* how many methods a perf map has */
+	PARSE_REPLY,   /* what a runtime said at its diagnostics socket */
+	PARSE_NODE,    /* how a file of the node names a container */
+	PARSE_SYMBOLS, /* what identifies some files of symbols */
 };
 
 /* Wanted functions of one request. */
@@ -61,6 +71,13 @@ struct parse_image {
 	uint64_t wanted[PARSE_WANTED_MAX];
 };
 
+/* Of facts. */
+struct parse_fact {
+	uint32_t what;	    /* REPLY: enum diagnostics_request; NODE: enum parse_node_source */
+	uint64_t bytes_max; /* LINES */
+	char id[CGROUP_CONTAINER_ID_BYTES]; /* NODE: of the container, or its pod */
+};
+
 struct parse_request {
 	enum parse_kind kind;
 	/* Bit by descriptor: it is a socket from which the file's own can be received (fetch.h). */
@@ -77,17 +94,21 @@ struct parse_request {
 		struct {
 			struct perfmap_cursor cursor;
 			uint64_t max_bytes;
+			uint64_t copied_bytes; /* what the copy holds, ... */
+			uint64_t copy_max;     /* ... and may hold then */
 		} map;
 		struct {
 			uint32_t len, rsvd;
 			unsigned char bytes[PARSE_ITEMS_BYTES];
 		} items; /* NAMES */
+		struct parse_fact fact;
 	};
 };
 
 struct parse_reply {
-	uint32_t reason; /* enum model_reason; REASON_NAMED = done */
-	int32_t error;	 /* MAP: of the scan, -errno */
+	uint32_t reason;       /* enum model_reason; REASON_NAMED = done */
+	int32_t error;	       /* MAP: of the scan, -errno */
+	uint64_t copied_bytes; /* MAP: what the copy holds now; 0: it continues another text */
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
 };

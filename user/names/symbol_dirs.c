@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names/symbol_dirs.h"
 
-#include <dirent.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "names/entry.h"
+#include "names/parse_fact.h"
 #include "names/symbol.h"
+#include "names/symbol_look.h"
 #include "perfmap/image.h"
-#include "perfmap/map.h"
 
 struct symbol_dirs *symbol_dirs_new(void)
 {
-	return calloc(1, sizeof(struct symbol_dirs));
+	struct symbol_dirs *d = calloc(1, sizeof(*d));
+	int err = d ? asker_init(&d->asker, NULL, "/proc", SYMBOL_DIRS_OPEN_NS) : -ENOMEM;
+
+	if (!err)
+		return d;
+	symbol_dirs_free(d);
+	errno = -err;
+	return NULL;
 }
 
 void symbol_dirs_free(struct symbol_dirs *d)
@@ -31,27 +34,25 @@ void symbol_dirs_free(struct symbol_dirs *d)
 	if (!d)
 		return;
 	for (uint32_t i = 0; i < d->folders_cnt; i++)
-		close(d->folders[i].fd);
+		free(d->folders[i].path);
 	for (size_t i = 0; i < d->files_cnt; i++)
 		free(d->files[i].path);
 	free(d->files);
+	asker_clear(&d->asker);
 	free(d);
 }
 
-/* Opens a regular file below a folder; links are followed as long as they stay inside. -1: none. */
-static int open_below(int folder_fd, const char *path, struct stat *ret_stat)
+/* Asks the helper for something in a folder, which stands for a process there. A reason of the
+ * asker. */
+static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct fetch_request *request,
+			     struct fetch_reply *ret_reply, int *ret_fd)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-	};
-	_cleanup_close_ int path_fd = (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
-	char self[32];
+	const struct asker_target target = {.exited = true}; /* no process is asked */
 
-	if (path_fd < 0 || fstat(path_fd, ret_stat) || !S_ISREG(ret_stat->st_mode))
-		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	snprintf(request->path, sizeof(request->path), "%s", d->folders[folder].path);
+	*ret_reply = (struct fetch_reply){0};
+	asker_slice(&d->asker);
+	return asker_fetch_of(&d->asker, folder, &target, request, -1, ret_reply, ret_fd);
 }
 
 /* --- looking through --------------------------------------------------------------------------- */
@@ -72,146 +73,211 @@ static bool is_map(const char *name, uint32_t *ret_pid)
 	return true;
 }
 
-/* Whether the code is in the file: debug files keep its headers alone. 64-bit files, the only ones
- * that stacks are walked in. */
-static bool has_code(int fd)
+static void add_file(struct symbol_dirs *d, struct symbol_file *file, const char *path)
 {
-	Elf64_Ehdr header;
-
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    header.e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	for (unsigned i = 0; i < header.e_phnum && i < ELF_SEGMENTS_MAX; i++) {
-		Elf64_Phdr ph;
-
-		if (pread(fd, &ph, sizeof(ph), (off_t)(header.e_phoff + i * sizeof(ph))) !=
-		    sizeof(ph))
-			return false;
-		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
-			return ph.p_filesz != 0;
-	}
-	return false;
-}
-
-static bool identify(int fd, const struct stat *st, struct symbol_file *file)
-{
-	struct elf_identity identity;
-	char magic[SELFMAG];
-
-	if (st->st_size < (off_t)sizeof(Elf64_Ehdr) || (uint64_t)st->st_size > ELF_FILE_BYTES_MAX ||
-	    pread(fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG) ||
-	    elf_identify(fd, &identity) || identity.build_id_len < 2)
-		return false;
-	file->kind = SYMBOL_FILE_ELF;
-	memcpy(file->build_id, identity.build_id, sizeof(file->build_id));
-	file->build_id_len = identity.build_id_len;
-	file->has_code = has_code(fd);
-	return true;
-}
-
-static void look_at_file(struct symbol_dirs *d, const char *path)
-{
-	struct symbol_file file = {.folder = d->folders_cnt};
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	fd = open_below(d->folders[file.folder].fd, path, &st);
-	if (fd < 0)
-		return;
-	if (is_map(entry_basename(path), &file.pid))
-		file.kind = SYMBOL_FILE_MAP;
-	else if (symbol_is_image(path))
-		file.kind = SYMBOL_FILE_IMAGE;
-	else if (!identify(fd, &st, &file))
-		return;
 	if (d->files_cnt >= SYMBOL_FILES_MAX || GROW(d->files, d->files_cnt, d->files_cap)) {
 		d->cut = true;
 		return;
 	}
-	file.path = strdup(path);
-	if (file.path)
-		d->files[d->files_cnt++] = file;
+	file->folder = d->folders_cnt;
+	file->path = strdup(path);
+	if (file->path)
+		d->files[d->files_cnt++] = *file;
 }
 
-static void look_through(struct symbol_dirs *d, int parent_fd, const char *name, const char *path,
-			 unsigned depth);
+/* Some files of a folder, to be identified together. */
+struct batch {
+	const char *paths[PARSE_SYMBOLS_MAX];
+	unsigned cnt;
+	size_t bytes;
+};
 
-static void look_at(struct symbol_dirs *d, int dir_fd, const struct dirent *entry,
-		    const char *folder_path, unsigned depth)
+/* Has a worker look at them. A reason of the asker, or why there is no answer. */
+static enum model_reason look_at(struct symbol_dirs *d, uint32_t folder, const struct batch *b,
+				 struct parse_symbols *ret_symbols)
 {
-	_cleanup_free_ char *path = NULL;
-	unsigned char type = entry->d_type;
-	struct stat st;
+	const struct asker_subject who = {
+		.process = folder, .party = WORKERS_TRUSTED, .wait_ns = SYMBOL_DIRS_JOB_NS};
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	struct parse_request parse = {.kind = PARSE_SYMBOLS};
+	struct fetch_reply reply;
+	enum model_reason reason;
+	size_t at = 0;
+	int fd;
 
-	if (asprintf(&path, "%s%s%s", folder_path, *folder_path ? "/" : "", entry->d_name) < 0) {
-		path = NULL;
-		return;
-	}
-	if (type == DT_UNKNOWN && !fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-		type = IFTODT(st.st_mode);
-	if (type == DT_DIR)
-		look_through(d, dir_fd, entry->d_name, path, depth + 1);
-	else if (type == DT_REG || type == DT_LNK)
-		look_at_file(d, path);
+	memset(ret_symbols, 0, sizeof(*ret_symbols));
+	if (!request)
+		return REASON_LIMIT;
+	request->what = FETCH_SYMBOLS;
+	for (unsigned i = 0; i < b->cnt; i++)
+		at += (size_t)sprintf(request->files + at, "%s", b->paths[i]) + 1;
+	reason = ask(d, folder, request, &reply, &fd);
+	if (reason || fd < 0)
+		return reason;
+	return asker_find_files(&d->asker, &who, &parse, fd, b->cnt, ret_symbols);
 }
 
-static void look_through(struct symbol_dirs *d, int parent_fd, const char *name, const char *path,
-			 unsigned depth)
+static void take(struct symbol_dirs *d, const char *path, const struct parse_symbol *symbol)
 {
-	int fd = openat(parent_fd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct dirent *entry;
-	DIR *dir;
+	struct symbol_file file = {.kind = SYMBOL_FILE_ELF, .has_code = symbol->has_code};
 
-	if (fd < 0)
+	if (!symbol->is_elf)
 		return;
-	dir = depth > SYMBOL_DIRS_DEPTH ? NULL : fdopendir(fd);
-	if (!dir) {
-		d->cut = true;
-		close(fd);
-		return;
+	memcpy(file.build_id, symbol->build_id, sizeof(file.build_id));
+	file.build_id_len = symbol->build_id_len;
+	add_file(d, &file, path);
+}
+
+/* One that is too much for a worker does not take the others of its batch with it. */
+static void look_at_each(struct symbol_dirs *d, const struct batch *b)
+{
+	for (unsigned i = 0; i < b->cnt && d->bad < SYMBOL_DIRS_BAD_MAX; i++) {
+		const struct batch one = {.paths = {b->paths[i]}, .cnt = 1};
+		struct parse_symbols symbols;
+		enum model_reason reason = look_at(d, d->folders_cnt, &one, &symbols);
+
+		if (reason)
+			d->bad += reason == REASON_FILE_TIMEOUT ? SYMBOL_DIRS_HANGS : 1;
+		else
+			take(d, b->paths[i], &symbols.rows[0]);
 	}
-	while ((entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+	d->cut |= d->bad >= SYMBOL_DIRS_BAD_MAX;
+}
+
+static void look_at_all(struct symbol_dirs *d, struct batch *b)
+{
+	enum model_reason reason = REASON_NAMED;
+	struct parse_symbols symbols;
+
+	if (d->bad >= SYMBOL_DIRS_BAD_MAX)
+		d->cut |= b->cnt;
+	else if (b->cnt)
+		reason = look_at(d, d->folders_cnt, b, &symbols);
+	if (reason)
+		look_at_each(d, b);
+	else if (d->bad < SYMBOL_DIRS_BAD_MAX)
+		for (unsigned i = 0; i < b->cnt; i++)
+			take(d, b->paths[i], &symbols.rows[i]);
+	*b = (struct batch){0};
+}
+
+static void add_to(struct symbol_dirs *d, struct batch *b, const char *path)
+{
+	size_t bytes = strlen(path) + 1;
+
+	/* An empty path ends them. */
+	if (b->cnt == PARSE_SYMBOLS_MAX || b->bytes + bytes >= FETCH_FILES_BYTES)
+		look_at_all(d, b);
+	b->paths[b->cnt++] = path;
+	b->bytes += bytes;
+}
+
+static void look_through(struct symbol_dirs *d, const char *list, size_t len)
+{
+	struct batch batch = {0};
+
+	for (const char *path = list; path < list + len; path += strlen(path) + 1) {
+		struct symbol_file file = {.kind = SYMBOL_FILE_IMAGE};
+
+		if (is_map(entry_basename(path), &file.pid))
+			file.kind = SYMBOL_FILE_MAP;
+		else if (!symbol_is_image(path)) {
+			add_to(d, &batch, path);
 			continue;
-		if (d->entries++ >= SYMBOL_DIRS_ENTRIES) {
-			d->cut = true;
-			break;
 		}
-		look_at(d, fd, entry, path, depth);
+		add_file(d, &file, path);
 	}
-	closedir(dir);
+	look_at_all(d, &batch);
+}
+
+/* The helper's list of the folder, with a NUL behind it. Owned; NULL with errno. */
+static char *read_list(int fd, size_t *ret_len)
+{
+	struct stat st;
+	char *list;
+
+	if (fstat(fd, &st) || st.st_size > SYMBOL_LIST_BYTES)
+		return NULL;
+	list = calloc(1, (size_t)st.st_size + 1);
+	if (list && pread(fd, list, (size_t)st.st_size, 0) == (ssize_t)st.st_size) {
+		*ret_len = (size_t)st.st_size;
+		return list;
+	}
+	free(list);
+	return NULL;
+}
+
+/* Helpers work elsewhere. */
+static char *absolute(const char *name)
+{
+	_cleanup_free_ char *cwd = *name == '/' ? NULL : getcwd(NULL, 0);
+	char *path;
+
+	if (*name == '/')
+		return strdup(name);
+	return cwd && asprintf(&path, "%s/%s", cwd, name) >= 0 ? path : NULL;
+}
+
+static int list_folder(struct symbol_dirs *d)
+{
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ char *list = NULL;
+	_cleanup_close_ int fd = -1;
+	struct fetch_reply reply;
+	enum model_reason reason;
+	size_t len = 0;
+
+	if (!request)
+		return -ENOMEM;
+	request->what = FETCH_LIST;
+	reason = ask(d, d->folders_cnt, request, &reply, &fd);
+	if (reason)
+		return reason == REASON_LIMIT ? -EAGAIN : -ETIMEDOUT;
+	if (reply.error)
+		return reply.error;
+	list = read_list(fd, &len);
+	if (!list)
+		return -ENOMEM;
+	d->cut |= reply.cut;
+	look_through(d, list, len);
+	return 0;
 }
 
 int symbol_dirs_add(struct symbol_dirs *d, const char *name)
 {
-	int fd;
+	char *path;
+	int err;
 
 	if (d->folders_cnt >= SYMBOL_DIRS_MAX)
 		return -E2BIG;
-	fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	d->folders[d->folders_cnt].fd = fd;
+	path = absolute(name);
+	if (!path)
+		return -ENOMEM;
+	d->folders[d->folders_cnt].path = path;
 	d->folders[d->folders_cnt].name = name;
-	look_through(d, fd, ".", "", 0);
-	d->folders_cnt++;
-	return 0;
+	err = strlen(path) < FETCH_PATH_BYTES ? list_folder(d) : -ENAMETOOLONG;
+	if (err)
+		free(path);
+	else
+		d->folders_cnt++;
+	return err;
 }
 
 /* --- giving ------------------------------------------------------------------------------------ */
 
-static int give(struct symbol_dirs *d, struct symbol_file *file, uint64_t max_bytes,
-		struct stat *ret_stat)
+/* Asks for one file, or for what it is. False: it is not there. */
+static bool give(struct symbol_dirs *d, struct symbol_file *file, struct fetch_request *request,
+		 struct fetch_reply *ret_reply, int *ret_fd)
 {
-	int fd = open_below(d->folders[file->folder].fd, file->path, ret_stat);
+	struct fetch_reply reply;
 
-	if (fd >= 0 && (uint64_t)ret_stat->st_size > max_bytes) {
-		close(fd);
-		return -1;
-	}
-	file->given |= fd >= 0;
-	return fd;
+	memset(request->files, 0, sizeof(request->files));
+	snprintf(request->files, sizeof(request->files) - 1, "%s", file->path);
+	if (ask(d, file->folder, request, &reply, ret_fd) || reply.error)
+		return false;
+	*ret_reply = reply;
+	file->given = true;
+	return true;
 }
 
 static struct symbol_file *find_build_id(struct symbol_dirs *d, const uint8_t *build_id,
@@ -232,30 +298,16 @@ static struct symbol_file *find_build_id(struct symbol_dirs *d, const uint8_t *b
 	return other;
 }
 
-static ssize_t read_at(void *source, void *buf, size_t len, uint64_t offset)
-{
-	ssize_t n = pread(*(const int *)source, buf, len, (off_t)offset);
-
-	return n < 0 ? -errno : n;
-}
-
 static void read_version(struct symbol_dirs *d, struct symbol_file *file)
 {
-	struct perfmap_image *image = NULL;
-	const uint8_t *version;
-	_cleanup_close_ int fd = -1;
-	struct stat st;
+	const struct batch one = {.paths = {file->path}, .cnt = 1};
+	struct parse_symbols symbols;
 
 	file->version_read = true;
-	fd = open_below(d->folders[file->folder].fd, file->path, &st);
-	if (fd < 0 || perfmap_image_load(read_at, &fd, &image))
+	if (look_at(d, file->folder, &one, &symbols) || !symbols.rows[0].has_version)
 		return;
-	version = perfmap_image_mvid(image);
-	if (version) {
-		memcpy(file->version, version, sizeof(file->version));
-		file->has_version = true;
-	}
-	perfmap_image_free(image);
+	memcpy(file->version, symbols.rows[0].version, sizeof(file->version));
+	file->has_version = true;
 }
 
 static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
@@ -299,33 +351,26 @@ static struct symbol_file *find_map(struct symbol_dirs *d, uint32_t pid)
 	return found;
 }
 
+static bool give_file(struct symbol_dirs *d, struct symbol_file *file, bool identity_only,
+		      struct fetch_reply *reply, int *ret_fd)
+{
+	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return false;
+	request->what = FETCH_SYMBOLS;
+	request->identity_only = identity_only;
+	return give(d, file, request, reply, ret_fd);
+}
+
 static bool serve_file(struct symbol_dirs *d, const struct fetch_request *request,
 		       struct fetch_reply *reply, int *ret_fd)
 {
 	struct symbol_file *file = request->is_image ? find_image(d, request)
 						     : find_build_id(d, request->build_id,
 								     request->build_id_len, true);
-	_cleanup_close_ int fd = -1;
-	struct stat st;
 
-	if (!file)
-		return false;
-	fd = give(d, file, ELF_FILE_BYTES_MAX, &st);
-	if (fd < 0)
-		return false;
-	if (!request->is_image && elf_identify(fd, &reply->identity))
-		return false;
-	if (request->is_image)
-		reply->identity = (struct elf_identity){
-			.dev = st.st_dev,
-			.inode = st.st_ino,
-			.size_bytes = (uint64_t)st.st_size,
-			.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u +
-				    (uint64_t)st.st_ctim.tv_nsec,
-		};
-	reply->reason = REASON_NAMED;
-	*ret_fd = request->identity_only ? -1 : take_fd(&fd);
-	return true;
+	return file && give_file(d, file, request->identity_only, reply, ret_fd);
 }
 
 static bool serve_debug(struct symbol_dirs *d, const struct fetch_request *request,
@@ -333,41 +378,29 @@ static bool serve_debug(struct symbol_dirs *d, const struct fetch_request *reque
 {
 	struct symbol_file *file =
 		find_build_id(d, request->build_id, request->build_id_len, false);
-	struct stat st;
-	int fd;
 
 	if (!file ||
 	    (request->candidate && !memcmp(d->debug_id, file->build_id, sizeof(d->debug_id))))
 		return false;
 	memcpy(d->debug_id, file->build_id, sizeof(d->debug_id));
-	fd = give(d, file, ELF_FILE_BYTES_MAX, &st);
-	if (fd < 0)
-		return false;
-	reply->reason = REASON_NAMED;
-	*ret_fd = fd;
-	return true;
+	return give_file(d, file, false, reply, ret_fd);
 }
 
-static bool serve_map(struct symbol_dirs *d, const struct symbol_pids *pids,
-		      struct fetch_reply *reply, int *ret_fd)
+static bool serve_map(struct symbol_dirs *d, const struct fetch_request *request,
+		      const struct symbol_pids *pids, struct fetch_reply *reply, int *ret_fd)
 {
+	_cleanup_free_ struct fetch_request *own = calloc(1, sizeof(*own));
 	struct symbol_file *file = find_map(d, pids->tgid);
-	struct stat st;
-	int fd;
 
 	if (!file)
 		file = find_map(d, pids->ns_pid);
-	if (!file)
+	if (!file || !own)
 		return false;
-	fd = give(d, file, PERFMAP_FILE_BYTES_MAX, &st);
-	if (fd < 0)
-		return false;
-	reply->error = 0;
-	reply->dev = st.st_dev;
-	reply->ino = st.st_ino;
-	reply->local = true;
-	*ret_fd = fd;
-	return true;
+	own->what = FETCH_MAP;
+	own->in_symbols = true;
+	own->to_worker = request->to_worker;
+	own->known_bytes = request->known_bytes;
+	return give(d, file, own, reply, ret_fd);
 }
 
 bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *request,
@@ -379,7 +412,7 @@ bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *reques
 	case FETCH_DEBUG:
 		return serve_debug(d, request, ret_reply, ret_fd);
 	case FETCH_MAP:
-		return serve_map(d, pids, ret_reply, ret_fd);
+		return serve_map(d, request, pids, ret_reply, ret_fd);
 	default:
 		return false;
 	}

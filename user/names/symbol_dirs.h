@@ -4,9 +4,10 @@
 /*
  * Folders of symbol files that the user names: perf maps as perf-PID.map, ELF files and debug files
  * by the build id inside them, wherever they lie and whatever they are called (.build-id/xx/yyyy.debug
- * is one way), precompiled .NET images by file name and, where the capture has it, version id. They are looked through once; what the asker
- * cannot get from a process is then taken from here. The files may come from anybody: none is
- * followed out of its folder, all are read with the same care as those of a process. One thread.
+ * is one way), precompiled .NET images by file name and, where the capture has it, version id. They are
+ * looked through once; what the asker cannot get from a process is then taken from here. The files may
+ * come from anybody: a helper opens them (symbol_look.h), none is followed out of its folder, and
+ * workers read what is in them. A folder that hangs costs its deadline. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,10 +16,15 @@
 #include "names/elf.h"
 #include "names/fetch.h"
 
-#define SYMBOL_DIRS_MAX	    16u
-#define SYMBOL_DIRS_DEPTH   16u	    /* of folders in folders */
-#define SYMBOL_DIRS_ENTRIES 200000u /* looked at in all: /usr/lib/debug of a full host has fewer */
-#define SYMBOL_FILES_MAX    50000u  /* kept of these */
+#define SYMBOL_DIRS_MAX	 16u
+#define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */
+/* Files that cost their workers the life: with so many the rest is left. One that hangs counts as
+ * half of them, for the time that is waited for it. */
+#define SYMBOL_DIRS_BAD_MAX 16u
+#define SYMBOL_DIRS_HANGS   (SYMBOL_DIRS_BAD_MAX / 2)
+/* For a file to be opened, or some to be identified. */
+#define SYMBOL_DIRS_OPEN_NS 3000000000ull
+#define SYMBOL_DIRS_JOB_NS  3000000000ull
 
 enum symbol_file_kind {
 	SYMBOL_FILE_MAP,
@@ -41,25 +47,26 @@ struct symbol_file {
 };
 
 struct symbol_dirs {
+	struct asker asker; /* its own: what hangs here says nothing of processes */
 	struct {
-		int fd;
+		char *path;	  /* owned; absolute */
 		const char *name; /* borrowed */
 	} folders[SYMBOL_DIRS_MAX];
 	uint32_t folders_cnt;
 	struct symbol_file *files;
 	size_t files_cnt, files_cap;
-	size_t entries; /* looked at */
-	bool cut;	/* a bound was reached */
+	unsigned bad; /* see SYMBOL_DIRS_BAD_MAX */
+	bool cut;     /* a bound was reached */
 	/* Of the debug file given last: it is not given twice for one program. */
 	uint8_t debug_id[BUILD_ID_MAX];
 };
 
-/* Empty. Owned, NULL with errno ENOMEM. */
+/* Empty; forks its helper. Owned, or NULL with errno. */
 struct symbol_dirs *symbol_dirs_new(void);
 void symbol_dirs_free(struct symbol_dirs *d);
 
-/* Looks through a folder; name is borrowed until the end. 0; -E2BIG (more than SYMBOL_DIRS_MAX), or
- * the -errno of opening it. What is unreadable in it is left out. */
+/* Looks through a folder; name is borrowed until the end. 0; -E2BIG (more than SYMBOL_DIRS_MAX),
+ * -ETIMEDOUT (it hangs), or the -errno of opening it. What is unreadable in it is left out. */
 int symbol_dirs_add(struct symbol_dirs *d, const char *name);
 
 /* As whom a process's map may be named: its pid on the host, and as it saw itself (0 = do not). Of
@@ -70,7 +77,7 @@ struct symbol_pids {
 
 /*
  * Answers a FETCH_FILE, FETCH_DEBUG or FETCH_MAP from the folders. Returns false: nothing fits;
- * else as a fetcher, ret_fd owned (-1 for identity_only).
+ * else as asker_fetch(), ret_fd owned (-1 for identity_only).
  */
 bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *request,
 		       const struct symbol_pids *pids, struct fetch_reply *ret_reply, int *ret_fd);

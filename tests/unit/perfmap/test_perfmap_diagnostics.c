@@ -284,8 +284,10 @@ Test(diagnostics, exchanges_end_whatever_the_other_side_does)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static uint8_t bytes[DIAGNOSTICS_REPLY_BYTES_MAX];
 		struct diagnostics_reply reply = {0};
 		uint64_t start_ns = now_ns();
+		size_t len, wanted;
 		pthread_t thread;
 		int pair[2], err;
 
@@ -293,10 +295,14 @@ Test(diagnostics, exchanges_end_whatever_the_other_side_does)
 		cases[i].fd = pair[1];
 		pthread_create(&thread, NULL, listen_once, &cases[i]);
 		err = diagnostics_exchange(pair[0], DIAGNOSTICS_ENABLE_PERF_MAP,
-					   start_ns + DEADLINE_NS, &reply);
+					   start_ns + DEADLINE_NS, bytes, &len);
 		cr_expect_eq(err, cases[i].err, "%s: %d", cases[i].name, err);
-		if (!err)
+		if (!err) {
+			cr_expect_eq(diagnostics_decode(DIAGNOSTICS_ENABLE_PERF_MAP, bytes, len,
+							&wanted, &reply),
+				     0);
 			cr_expect_eq(reply.ok, strcmp(cases[i].name, "refuses") != 0);
+		}
 		cr_expect_lt(now_ns() - start_ns, 20 * DEADLINE_NS, "%s", cases[i].name);
 		close(pair[0]);
 		pthread_join(thread, NULL);
@@ -307,8 +313,9 @@ Test(diagnostics, exchanges_end_whatever_the_other_side_does)
 /* Its queue is full: what is to be sent does not go out. */
 Test(diagnostics, a_listener_that_never_reads_costs_the_deadline)
 {
-	struct diagnostics_reply reply;
+	static uint8_t bytes[DIAGNOSTICS_REPLY_BYTES_MAX];
 	char filling[4096] = {0};
+	size_t len;
 	int pair[2];
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -317,7 +324,7 @@ Test(diagnostics, a_listener_that_never_reads_costs_the_deadline)
 	while (send(pair[0], filling, 1, MSG_DONTWAIT) > 0)
 		;
 	cr_expect_eq(diagnostics_exchange(pair[0], DIAGNOSTICS_ENABLE_PERF_MAP,
-					  now_ns() + DEADLINE_NS, &reply),
+					  now_ns() + DEADLINE_NS, bytes, &len),
 		     -ETIMEDOUT);
 	close(pair[0]);
 	close(pair[1]);

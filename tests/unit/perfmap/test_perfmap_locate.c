@@ -82,13 +82,29 @@ static void fake_free(struct fake *f)
 	nftw(f->proc, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* As whoever looks at a process does: its environment is taken apart apart from the rest. */
+static int read_all(const struct fake *f, struct perfmap_target *ret_target)
+{
+	static char bytes[PERFMAP_ENVIRONMENT_BYTES_MAX];
+	int fd = openat(f->fd, "environ", O_RDONLY), err = perfmap_target_read(f->fd, ret_target);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (!err && n >= 0) {
+		bytes[n] = '\0';
+		perfmap_environment_parse(bytes, (size_t)n, &ret_target->env);
+	}
+	return err;
+}
+
 /* What perfmap_locate() says; the file is closed, its path in ret_path. */
 static int locate(const struct fake *f, uint64_t started_wall_ns, char *ret_path, char *ret_line)
 {
 	static struct perfmap_target target;
 	static struct perfmap_file file;
 	ssize_t n;
-	int err = perfmap_target_read(f->fd, &target);
+	int err = read_all(f, &target);
 
 	cr_assert_eq(err, 0);
 	err = perfmap_locate(f->fd, &target, started_wall_ns, &file);
@@ -107,7 +123,7 @@ static struct perfmap_target read_target(const struct fake *f)
 	static struct perfmap_target target;
 
 	memset(&target, 0, sizeof(target));
-	cr_assert_eq(perfmap_target_read(f->fd, &target), 0);
+	cr_assert_eq(read_all(f, &target), 0);
 	return target;
 }
 
@@ -177,19 +193,19 @@ Test(perfmap_locate, reads_what_the_environment_says)
 
 		put_file(&f, "/environ", rows[i].environ, rows[i].len);
 		t = read_target(&f);
-		cr_expect_eq(t.enabled, rows[i].enabled, "%zu", i);
-		cr_expect_str_eq(t.dump_dir, rows[i].dump_dir, "%zu", i);
-		cr_expect_str_eq(t.temp_dir, rows[i].temp_dir, "%zu", i);
+		cr_expect_eq(t.env.enabled, rows[i].enabled, "%zu", i);
+		cr_expect_str_eq(t.env.dump_dir, rows[i].dump_dir, "%zu", i);
+		cr_expect_str_eq(t.env.temp_dir, rows[i].temp_dir, "%zu", i);
 	}
 	/* A path longer than any path can be, and a variable behind it. */
 	memset(large, 'x', 100000);
 	memcpy(large, "TMPDIR=", 7);
 	memcpy(large + 90000, "\0DOTNET_PerfMapEnabled=3", 25);
 	put_file(&f, "/environ", large, 100000);
-	cr_expect_eq(read_target(&f).enabled, PERFMAP_ENABLED_ON);
-	cr_expect_str_eq(read_target(&f).temp_dir, "");
+	cr_expect_eq(read_target(&f).env.enabled, PERFMAP_ENABLED_ON);
+	cr_expect_str_eq(read_target(&f).env.temp_dir, "");
 	unlink(path_of(&f, "/environ"));
-	cr_expect_eq(read_target(&f).enabled, PERFMAP_ENABLED_UNKNOWN);
+	cr_expect_eq(read_target(&f).env.enabled, PERFMAP_ENABLED_UNKNOWN);
 	free(large);
 	fake_free(&f);
 }
