@@ -26,6 +26,8 @@ struct collector {
 	bool helpers_told;	 /* that there are none any more */
 	struct workers *workers; /* of names, which are begun anew; their accounts are not */
 	struct names *names;
+	uint64_t opener_ns;  /* CPU time of who opened files for names before */
+	uint64_t nursery_ns; /* of the nursery, when it was seen last */
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;
 	struct cgroup_select cgroups;

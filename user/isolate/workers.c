@@ -320,16 +320,6 @@ int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
 
 /* --- workers ----------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ns_of(const struct worker *worker)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (!worker->pid || clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool has_ended(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -365,7 +355,7 @@ static void drop_worker(struct workers *w, struct worker *worker, bool busy)
 /* Books what the worker's job used. */
 static void charge(struct workers *w, struct worker *worker)
 {
-	uint64_t cpu_ns = cpu_ns_of(worker);
+	uint64_t cpu_ns = process_cpu_ns(worker->pid);
 	struct workers_job *job = worker->job;
 
 	if (!job || cpu_ns <= worker->cpu_ns + job->cpu_ns)
@@ -445,7 +435,7 @@ static void take_told(struct workers *w, struct worker *worker)
 	}
 	w->counters.without = without;
 	worker->told = true;
-	worker->cpu_ns = cpu_ns_of(worker);
+	worker->cpu_ns = process_cpu_ns(worker->pid);
 	worker->started_ns = now_ns();
 }
 
@@ -561,7 +551,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 		fds[cnt++] = job->result_fd;
 	job->order->number = ++w->numbers;
 	worker->job = job;
-	worker->cpu_ns = cpu_ns_of(worker);
+	worker->cpu_ns = process_cpu_ns(worker->pid);
 	worker->started_ns = now_ns();
 	bound_cpu(w, worker);
 	job->state = JOB_RUNNING;
