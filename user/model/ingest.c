@@ -25,8 +25,11 @@
  */
 #define MAPPINGS_MOST	   32768u
 #define MAPPINGS_OF_CGROUP 16384u
-#define MAPPINGS_LEAST	   32u
-#define INHERITED_MOST	   262144u
+#define MAPPINGS_LEAST	   64u
+/* While some are refused slice after slice, a cgroup may have half as many in each, so many times: what
+ * a start takes at once nobody needs for ever. */
+#define MAPPINGS_HALVES 3u
+#define INHERITED_MOST	262144u
 /* Of those whose mappings are refused, by the low bits of their ids; a power of two. */
 #define REFUSING 1024u
 
@@ -43,6 +46,7 @@ struct ingest {
 	struct fair inherited; /* mappings that were copied at forks in this slice */
 	uint32_t *refused;     /* processes that made too many in this slice */
 	size_t refused_cnt, refused_cap;
+	uint32_t stormy; /* slices in a row with such, no more than MAPPINGS_HALVES */
 	/* Whose are refused unread, until the slice ends. cnt: such mappings, not booked yet. */
 	struct refusing {
 		uint32_t tgid, cnt, process;
@@ -573,9 +577,14 @@ static void refuse_mapping(struct ingest *in, uint32_t process)
 	}
 }
 
+static bool is_power_of_four(uint32_t n)
+{
+	return !(n & (n - 1)) && n & 0x55555555u;
+}
+
 /*
- * They are read from /proc again when it is sampled next, at growing intervals: in slices 1, 2, 4,
- * 8 ... of those in which it made too many.
+ * They are read from /proc again when it is sampled next, at growing intervals: in slices 1, 4, 16,
+ * 64 ... of those in which it made too many.
  */
 static void read_again(struct ingest *in)
 {
@@ -584,10 +593,16 @@ static void read_again(struct ingest *in)
 
 		p->mappings_missed = false;
 		p->refused_slices++;
-		if (!(p->refused_slices & (p->refused_slices - 1)))
+		if (is_power_of_four(p->refused_slices))
 			p->flags &= ~(uint32_t)PROCESS_FACTS;
 	}
+	if (!in->refused_cnt)
+		in->stormy -= in->stormy > 0;
+	else
+		in->stormy += in->stormy < MAPPINGS_HALVES;
 	in->refused_cnt = 0;
+	in->mappings.most_of_cgroup = in->mappings.most_of_process =
+		MAPPINGS_OF_CGROUP >> in->stormy;
 	for (size_t i = 0; i < REFUSING; i++)
 		if (in->refusing[i].tgid)
 			stop_refusing(in, in->refusing[i].tgid);
