@@ -149,9 +149,29 @@ void drive_drain(struct drive *d)
 
 void drive_drain_sideband(struct drive *d, uint64_t until_ns)
 {
-	struct sideband_ops ops = {d, take_fork, take_exit, take_comm, take_mapping, take_lost};
+	struct sideband_ops ops = {d,	      take_fork, take_exit, take_comm, take_mapping,
+				   take_lost, NULL};
 
 	d->bad += session_drain_sideband(d->s, &ops, until_ns);
+}
+
+static bool passes(void *ctx, uint32_t tgid)
+{
+	struct drive *d = ctx;
+
+	d->passed += tgid == d->passing;
+	return tgid == d->passing;
+}
+
+uint64_t drive_drain_passing(struct drive *d, pid_t pid)
+{
+	struct sideband_ops ops = {d,	      take_fork, take_exit, take_comm, take_mapping,
+				   take_lost, passes};
+
+	d->passing = (uint32_t)pid;
+	d->passed = 0;
+	d->bad += session_drain_sideband(d->s, &ops, UINT64_MAX);
+	return d->passed;
 }
 
 void drive_read_accounts(struct drive *d)

@@ -47,6 +47,8 @@ struct drive {
 	struct drive_record *records;
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;
+	uint32_t passing; /* whose mappings are passed over, and how many they were */
+	uint64_t passed;
 	uint64_t steal_ticks; /* of the host when it was opened */
 	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is
 	 * counted, and the test counts as well. */
@@ -60,6 +62,8 @@ void drive_start(struct drive *d, const struct session_options *options);
 /* Takes everything that is there. */
 void drive_drain(struct drive *d);
 void drive_drain_sideband(struct drive *d, uint64_t until_ns);
+/* The same without mappings of one process: returns how many they were. */
+uint64_t drive_drain_passing(struct drive *d, pid_t pid);
 /* One pass of the iterator, appended to tasks. */
 void drive_read_accounts(struct drive *d);
 /* Time that the session has given to nobody so far: switches that the kernel did not show (some

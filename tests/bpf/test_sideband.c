@@ -117,6 +117,28 @@ Test(sideband, every_process_of_a_storm_is_born_and_ends)
 	drive_close(&d);
 }
 
+Test(sideband, passes_over_the_mappings_of_one_process_and_tells_all_else)
+{
+	char *args[] = {NULL};
+	struct drive d;
+	pid_t storm, other;
+	int status;
+
+	drive_open(&d, NULL);
+	storm = drive_exec("drive_noop", args, drive_cpu(0), false);
+	other = drive_exec("drive_noop", args, drive_cpu(0), false);
+	cr_assert_eq(waitpid(storm, &status, 0), storm);
+	cr_assert_eq(waitpid(other, &status, 0), other);
+	drive_sleep(20 * DRIVE_MS);
+	cr_expect_geq(drive_drain_passing(&d, storm), 3, "its image, the linker, the library");
+	cr_expect_null(record_of(&d, DRIVE_MAP, storm, ""));
+	cr_expect(record_of(&d, DRIVE_FORK, storm, "") && record_of(&d, DRIVE_EXIT, storm, ""));
+	cr_expect(record_of(&d, DRIVE_EXEC, storm, "drive_noop"));
+	cr_expect(record_of(&d, DRIVE_MAP, other, "drive_noop"));
+	expect_order(&d);
+	drive_close(&d);
+}
+
 Test(sideband, keeps_what_is_newer_than_asked_for)
 {
 	struct drive d;

@@ -54,6 +54,10 @@ static void fill_processes(struct model *m)
 	p->exit_ns = 100 * SECOND + 9;
 	p->flags = PROCESS_GONE;
 	p->perf_map = REASON_PROCESS_GONE;
+	p->naming_cpu_ns = 1200000000;
+	p->map_unread_bytes = 412000000;
+	p->names_aside_ns = 100 * SECOND + 7;
+	p->files_refused = 3;
 	p->requests_refused = 12;
 	p->mappings_refused = 34;
 }

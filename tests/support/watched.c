@@ -101,7 +101,7 @@ struct metrics_own watched_own(void)
 		.naming_rss_bytes = 9 << 20,
 		.naming_killed = 2,
 		.naming_table_bytes = 30 << 20,
-		.costly = {{"evil\"\n", 3, 5000000}},
+		.costly = {{"evil\"\n", {3, 5000000, 12 * BUILD_SECOND}}},
 		.costly_cnt = 1,
 		.http_answered = 240,
 		.http_refused = 7,

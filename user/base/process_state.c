@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,4 +23,14 @@ bool process_is_runnable(pid_t pid)
 	stat[n] = '\0';
 	end = strrchr(stat, ')');
 	return end && !strncmp(end, ") R", 3);
+}
+
+uint64_t process_cpu_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }

@@ -541,6 +541,8 @@ void collector_stop(struct collector *c)
 
 static void close_rooms(struct collector *c)
 {
+	if (c->names)
+		c->opener_ns += names_cost(c->names).opener_cpu_ns;
 	names_free(c->names);
 	ingest_free(c->ingest);
 	model_free(c->model);

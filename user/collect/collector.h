@@ -95,6 +95,14 @@ bool collector_is_large(const struct collector *c);
 /* What naming costs besides this process; see names.h. */
 struct names_cost collector_names_cost(const struct collector *c);
 
+/* See names.h. */
+size_t collector_most(const struct collector *c, struct ledger_use *ret_most, size_t max);
+void collector_mark(struct collector *c);
+void collector_set_aside(struct collector *c, const uint64_t *parties, size_t cnt);
+uint32_t collector_face(const struct collector *c, uint64_t party);
+/* CPU time of its helper processes so far, ns. Only grows. */
+uint64_t collector_helpers_ns(struct collector *c);
+
 /* Another bytes_max, from now on. */
 void collector_set_bound(struct collector *c, size_t bytes);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last

@@ -63,6 +63,36 @@ struct names_cost collector_names_cost(const struct collector *c)
 	return names_cost(c->names);
 }
 
+size_t collector_most(const struct collector *c, struct ledger_use *ret_most, size_t max)
+{
+	return names_most(c->names, ret_most, max);
+}
+
+void collector_mark(struct collector *c)
+{
+	names_mark(c->names);
+}
+
+void collector_set_aside(struct collector *c, const uint64_t *parties, size_t cnt)
+{
+	names_set_aside(c->names, parties, cnt);
+}
+
+uint32_t collector_face(const struct collector *c, uint64_t party)
+{
+	return names_face(c->names, c->model, party);
+}
+
+uint64_t collector_helpers_ns(struct collector *c)
+{
+	struct names_cost cost = names_cost(c->names);
+	uint64_t nursery_ns = nursery_cpu_ns(c->nursery);
+
+	/* One that is gone has none any more. */
+	c->nursery_ns = nursery_ns > c->nursery_ns ? nursery_ns : c->nursery_ns;
+	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns;
+}
+
 void collector_set_bound(struct collector *c, size_t bytes)
 {
 	c->options.bytes_max = bytes;

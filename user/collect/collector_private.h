@@ -26,6 +26,8 @@ struct collector {
 	bool helpers_told;	 /* that there are none any more */
 	struct workers *workers; /* of names, which are begun anew; their accounts are not */
 	struct names *names;
+	uint64_t opener_ns;  /* CPU time of who opened files for names before */
+	uint64_t nursery_ns; /* of the nursery, when it was seen last */
 	struct session_ops ops;
 	struct sideband_ops sideband_ops;
 	struct cgroup_select cgroups;
@@ -66,7 +68,10 @@ struct collector {
 	size_t was_young_cnt, was_young_cap;
 	struct fair looks; /* us of the second that began at looks_ns */
 	uint64_t looks_ns;
-	struct fair facts; /* us of this slice, see collector_name_process() */
+	bool looks_refused;    /* in that second */
+	uint32_t looks_stormy; /* seconds in a row with such, LOOKS_HALVES at the most */
+	uint32_t wakes;	       /* by the side-band in that second */
+	struct fair facts;     /* us of this slice, see collector_name_process() */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;

@@ -84,6 +84,11 @@ static void take_mapping(void *ctx, const struct sideband_mapping *map)
 		collector_young_add(c, model_process_at(c->model, map->tgid, map->time_ns));
 }
 
+static bool passes(void *ctx, uint32_t tgid)
+{
+	return ingest_refuses_mapping(((struct collector *)ctx)->ingest, tgid);
+}
+
 static void take_lost(void *ctx, uint64_t records)
 {
 	model_loss_add(((struct collector *)ctx)->model, LOSS_SIDEBAND, records);
@@ -94,6 +99,6 @@ void collector_take_records(struct collector *c)
 	c->ops = (struct session_ops){
 		c, take_sample, take_stack, take_task, take_socket, take_refused,
 	};
-	c->sideband_ops =
-		(struct sideband_ops){c, take_fork, take_exit, take_comm, take_mapping, take_lost};
+	c->sideband_ops = (struct sideband_ops){
+		c, take_fork, take_exit, take_comm, take_mapping, take_lost, passes};
 }

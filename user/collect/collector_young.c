@@ -23,6 +23,11 @@
 /* Between two looks, whatever comes: a storm of short processes must not keep us busy. The runtime
  * makes its map some 10 ms after it is mapped, on a busy host later, mostly never. */
 #define LOOK_NS 10000000ull
+/* ... and longer beyond so many in a second: a host of many short processes. */
+#define LOOKS_MANY   20u
+#define LOOK_MANY_NS 30000000ull
+/* Who must wait second after second has half as much in each, so many times. */
+#define LOOKS_HALVES 3u
 /* The last look is that long after the one before. */
 #define LOOK_LONGEST_NS 1000000000ull
 /* As the drain's: records of one instant reach the rings of two CPUs at different moments. */
@@ -119,6 +124,7 @@ static bool look_in_turn(struct collector *c, struct young *young)
 	bool done;
 
 	if (!fair_may(&c->looks, c->model, young->parent)) {
+		c->looks_refused = true;
 		young->due_ns = c->looks_ns + LOOKS_NS;
 		return false;
 	}
@@ -134,9 +140,16 @@ void collector_young_look(struct collector *c)
 
 	if (now_ns >= c->looks_ns + LOOKS_NS) {
 		c->looks_ns = now_ns;
+		c->wakes = 0;
+		if (!c->looks_refused)
+			c->looks_stormy -= c->looks_stormy > 0;
+		else
+			c->looks_stormy += c->looks_stormy < LOOKS_HALVES;
+		c->looks_refused = false;
 		fair_begin_anew(&c->looks);
 		c->looks.most = LOOKS_US;
-		c->looks.most_of_cgroup = c->looks.most_of_process = LOOKS_US / 2;
+		c->looks.most_of_cgroup = LOOKS_US / 2;
+		c->looks.most_of_process = LOOKS_US / 2 >> c->looks_stormy;
 	}
 	for (size_t i = 0; i < c->young_cnt;) {
 		struct young *young = &c->young[i];
@@ -172,6 +185,7 @@ void collector_pause(struct collector *c, uint64_t ns)
 		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
 		uint64_t look_ns = next_look_ns(c, poll_ns < end_ns ? poll_ns : end_ns);
 		bool came = session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0);
+		uint64_t rest_ns;
 
 		now_ns = host_now_ns();
 		/* A signal ends the pause, as it does a sleep. */
@@ -182,8 +196,10 @@ void collector_pause(struct collector *c, uint64_t ns)
 		collector_drain_sideband(c, now_ns - LAG_NS);
 		collector_young_look(c);
 		now_ns = host_now_ns();
-		if (came && now_ns + LOOK_NS < end_ns)
-			sleep_ns(LOOK_NS);
+		c->wakes += came;
+		rest_ns = c->wakes > LOOKS_MANY ? LOOK_MANY_NS : LOOK_NS;
+		if (came && now_ns + rest_ns < end_ns)
+			sleep_ns(rest_ns);
 		now_ns = host_now_ns();
 	}
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
+#include "base/process_state.h"
 #include "isolate/message.h"
 
 /* The only descriptor of a helper besides /dev/null. */
@@ -133,6 +134,11 @@ int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *r
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	*ret_socket = pair[0];
 	return 0;
+}
+
+uint64_t nursery_cpu_ns(const struct nursery *n)
+{
+	return process_cpu_ns(n->pid);
 }
 
 bool nursery_is_gone(const struct nursery *n)

@@ -30,6 +30,9 @@ void nursery_free(struct nursery *n);
  */
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket);
 
+/* CPU time that it used itself so far; 0 when it is gone. */
+uint64_t nursery_cpu_ns(const struct nursery *n);
+
 /* Whether it ended, e.g. because somebody killed it, and its helpers with it. There is no other:
  * a process that is forked now would hold BPF objects. Does not wait. */
 bool nursery_is_gone(const struct nursery *n);

@@ -100,7 +100,9 @@ struct workers {
 	int stuck[STUCK_MAX];		      /* pidfds */
 	unsigned stuck_cnt;
 	struct workers_job *queue, **queue_end;
-	struct ledger *ledger;
+	struct ledger *ledger, *trusted; /* the second one: no bound, but a measure */
+	uint64_t aside[WORKERS_ASIDE_MAX];
+	size_t aside_cnt;
 	struct workers_counters counters;
 	uint64_t ended; /* jobs */
 	uint64_t numbers;
@@ -318,16 +320,6 @@ int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
 
 /* --- workers ----------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ns_of(const struct worker *worker)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (!worker->pid || clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool has_ended(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -363,7 +355,7 @@ static void drop_worker(struct workers *w, struct worker *worker, bool busy)
 /* Books what the worker's job used. */
 static void charge(struct workers *w, struct worker *worker)
 {
-	uint64_t cpu_ns = cpu_ns_of(worker);
+	uint64_t cpu_ns = process_cpu_ns(worker->pid);
 	struct workers_job *job = worker->job;
 
 	if (!job || cpu_ns <= worker->cpu_ns + job->cpu_ns)
@@ -443,7 +435,7 @@ static void take_told(struct workers *w, struct worker *worker)
 	}
 	w->counters.without = without;
 	worker->told = true;
-	worker->cpu_ns = cpu_ns_of(worker);
+	worker->cpu_ns = process_cpu_ns(worker->pid);
 	worker->started_ns = now_ns();
 }
 
@@ -493,8 +485,9 @@ static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
 		fail(w, worker, -EAGAIN);
 	} else if (past_ns > STARVED_TIMES * w->limits.wall_ns ||
 		   !process_is_runnable(worker->pid)) {
+		/* No time of a CPU: of what is used it does not count. */
 		if (worker->job->party != WORKERS_TRUSTED)
-			ledger_charge(w->ledger, worker->job->party, past_ns, now_ns());
+			ledger_fine(w->ledger, worker->job->party, past_ns, now_ns());
 		fail(w, worker, -ETIMEDOUT);
 	}
 }
@@ -558,7 +551,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 		fds[cnt++] = job->result_fd;
 	job->order->number = ++w->numbers;
 	worker->job = job;
-	worker->cpu_ns = cpu_ns_of(worker);
+	worker->cpu_ns = process_cpu_ns(worker->pid);
 	worker->started_ns = now_ns();
 	bound_cpu(w, worker);
 	job->state = JOB_RUNNING;
@@ -574,6 +567,12 @@ static int64_t balance_of(const struct workers *w, uint64_t party, uint64_t at_n
 					: ledger_balance(w->ledger, party, at_ns);
 }
 
+static bool may_begin(const struct workers *w, uint64_t party, uint64_t at_ns)
+{
+	return party == WORKERS_TRUSTED ||
+	       (!workers_is_aside(w, party) && ledger_may(w->ledger, party, at_ns));
+}
+
 /* The job to be started next: of the party that has most left, and in its order. */
 static struct workers_job *next_job(const struct workers *w, bool urgent)
 {
@@ -587,7 +586,7 @@ static struct workers_job *next_job(const struct workers *w, bool urgent)
 		if (job->urgent != urgent || (best && best->party == job->party))
 			continue;
 		balance = balance_of(w, job->party, at_ns);
-		if (balance > most && has_room(w, job->party)) {
+		if (balance > most && may_begin(w, job->party, at_ns) && has_room(w, job->party)) {
 			best = job;
 			most = balance;
 		}
@@ -705,9 +704,12 @@ struct workers *workers_new(struct nursery *nursery, workers_do work,
 	for (unsigned i = 0; i <= COUNT_MAX; i++)
 		w->workers[i] = (struct worker){.socket = -1, .pidfd = -1};
 	w->ledger = ledger_new(WORKERS_PARTY_BURST_NS, WORKERS_PARTY_SHARE * 1000000ull);
-	if (w->ledger)
+	w->trusted = ledger_new(WORKERS_PARTY_BURST_NS, WORKERS_PARTY_SHARE * 1000000ull);
+	if (w->ledger && w->trusted) {
+		ledger_bound(w->ledger, WORKERS_ALL_BURST_NS, WORKERS_ALL_SHARE * 1000000ull);
 		return w;
-	free(w);
+	}
+	workers_free(w);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -724,18 +726,62 @@ void workers_free(struct workers *w)
 	while (w->kept)
 		leave_result(w->kept);
 	ledger_free(w->ledger);
+	ledger_free(w->trusted);
 	free(w);
+}
+
+/* Of what the trusted ones use: as far as it is there. */
+static uint64_t grant_trusted(struct workers *w, uint64_t cpu_ns, uint64_t at_ns)
+{
+	int64_t left = ledger_balance(w->trusted, WORKERS_TRUSTED, at_ns);
+	uint64_t granted = left > 0 ? (uint64_t)left : 0;
+
+	granted = granted < cpu_ns ? granted : cpu_ns;
+	ledger_charge(w->trusted, WORKERS_TRUSTED, granted, at_ns);
+	return granted;
 }
 
 void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns)
 {
-	if (party != WORKERS_TRUSTED)
-		ledger_charge(w->ledger, party, cpu_ns, now_ns());
+	uint64_t at_ns = now_ns(), granted;
+
+	if (party == WORKERS_TRUSTED) {
+		w->counters.granted_ns += grant_trusted(w, cpu_ns, at_ns);
+		return;
+	}
+	granted = ledger_charge(w->ledger, party, cpu_ns, at_ns);
+	w->counters.granted_ns += granted;
+	w->counters.beyond_ns += cpu_ns - granted;
 }
 
 bool workers_in_debt(const struct workers *w, uint64_t party)
 {
-	return balance_of(w, party, now_ns()) <= 0;
+	return !may_begin(w, party, now_ns());
+}
+
+void workers_set_aside(struct workers *w, const uint64_t *parties, size_t cnt)
+{
+	w->aside_cnt = cnt < WORKERS_ASIDE_MAX ? cnt : WORKERS_ASIDE_MAX;
+	for (size_t i = 0; i < w->aside_cnt; i++)
+		w->aside[i] = parties[i];
+}
+
+bool workers_is_aside(const struct workers *w, uint64_t party)
+{
+	for (size_t i = 0; i < w->aside_cnt; i++)
+		if (w->aside[i] == party)
+			return true;
+	return false;
+}
+
+size_t workers_most(const struct workers *w, struct ledger_use *ret_most, size_t max)
+{
+	return ledger_most(w->ledger, ret_most, max);
+}
+
+void workers_mark(struct workers *w)
+{
+	ledger_mark(w->ledger);
 }
 
 struct workers_counters workers_counters(const struct workers *w)

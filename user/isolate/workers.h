@@ -10,7 +10,8 @@
  * Who caused the work pays for it: each job is a party's (a user, or a container), and the CPU time
  * of its jobs is taken from the party's account. In debt, its jobs wait while others' run; the
  * account fills slowly, so that what a party can burn in the long run is WORKERS_PARTY_SHARE of a
- * CPU.
+ * CPU, and what all parties can is WORKERS_ALL_SHARE, in equal parts where they want more
+ * (ledger.h).
  *
  * Used by one thread.
  */
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "isolate/ledger.h"
 #include "isolate/nursery.h"
 
 /* Bytes of a request and of an answer. */
@@ -32,6 +34,11 @@
 #define WORKERS_PARTY_BURST_NS 1000000000ull
 #define WORKERS_PARTY_SHARE    100u
 #define WORKERS_TRUSTED	       0u
+/* The same of all parties together: a node of fifty services is named at once. */
+#define WORKERS_ALL_BURST_NS 16000000000ull
+#define WORKERS_ALL_SHARE    100u
+/* Parties that are set aside at a time. */
+#define WORKERS_ASIDE_MAX 32u
 
 struct workers_limits {
 	uint64_t cpu_ns, wall_ns; /* of a job; 0 = 2 s, 10 s */
@@ -99,12 +106,27 @@ uint64_t workers_job_cpu_ns(const struct workers_job *job);
 /* Takes from a party's account what its results cost where they were taken in. */
 void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns);
 
-/* Whether a party's jobs wait because of what it used already. */
+/* Whether a party's jobs wait because of what it used already, or all parties did, or because it is
+ * set aside. */
 bool workers_in_debt(const struct workers *w, uint64_t party);
+
+/* These parties' jobs wait until the next call, whatever they have left; what runs goes on. Those
+ * beyond WORKERS_ASIDE_MAX are not. */
+void workers_set_aside(struct workers *w, const uint64_t *parties, size_t cnt);
+bool workers_is_aside(const struct workers *w, uint64_t party);
+
+/* Parties by what they used beyond their first allowance since workers_mark(), the most first.
+ * Returns their number, max at the most. */
+size_t workers_most(const struct workers *w, struct ledger_use *ret_most, size_t max);
+void workers_mark(struct workers *w);
 
 struct workers_counters {
 	uint64_t jobs, killed, died;
-	uint64_t cpu_ns;       /* of all workers, those that have ended included */
+	uint64_t cpu_ns; /* of all workers, those that have ended included */
+	/* Of that, and of what was charged: within first allowances, and of WORKERS_TRUSTED within
+	 * one that fills again. What everybody may have once is nobody's excess. */
+	uint64_t granted_ns;
+	uint64_t beyond_ns;    /* the parties' use besides */
 	uint64_t memory_bytes; /* resident, of those that live now */
 	uint64_t result_bytes; /* of results that nobody has taken yet */
 	unsigned stuck;	       /* killed, but held by a file system that does not answer */

@@ -186,20 +186,37 @@ static void copy_out(const struct sideband *sb, const struct ring *ring, uint64_
 	memcpy((uint8_t *)to + first, data, bytes - first);
 }
 
+/* Looks at a mapping as far as to know whose it is. */
+static bool is_passed(const struct sideband *sb, const struct ring *ring,
+		      const struct sideband_ops *ops)
+{
+	uint32_t tgid;
+
+	if (ring->next.type != PERF_RECORD_MMAP2 || !ops->passes)
+		return false;
+	copy_out(sb, ring, ring->tail + sizeof(ring->next), &tgid, sizeof(tgid));
+	return ops->passes(ops->ctx, tgid);
+}
+
 /* Looks at the next record of a ring; its time is the last word of it (sample_id_all). False: the
  * ring is drained. A record that breaks the format ends the ring's content. */
-static bool peek(struct sideband *sb, struct ring *ring, uint64_t *bad)
+static bool peek(struct sideband *sb, struct ring *ring, const struct sideband_ops *ops,
+		 uint64_t *bad)
 {
-	if (ring->tail >= ring->stop)
-		return false;
-	copy_out(sb, ring, ring->tail, &ring->next, sizeof(ring->next));
-	if (ring->next.size < SIDEBAND_RECORD_MIN || ring->next.size > ring->stop - ring->tail) {
-		*bad += 1;
-		ring->tail = ring->stop;
-		return false;
+	for (; ring->tail < ring->stop; ring->tail += ring->next.size) {
+		copy_out(sb, ring, ring->tail, &ring->next, sizeof(ring->next));
+		if (ring->next.size < SIDEBAND_RECORD_MIN ||
+		    ring->next.size > ring->stop - ring->tail) {
+			*bad += 1;
+			ring->tail = ring->stop;
+			return false;
+		}
+		if (is_passed(sb, ring, ops))
+			continue;
+		copy_out(sb, ring, ring->tail + ring->next.size - 8, &ring->next_ns, 8);
+		return true;
 	}
-	copy_out(sb, ring, ring->tail + ring->next.size - 8, &ring->next_ns, 8);
-	return true;
+	return false;
 }
 
 /* An event for comm records gets those of task lives, too (perf_event_task_match() of the kernel's
@@ -222,7 +239,7 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 			continue;
 		ring->stop = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
 		ring->tail = ring->head->data_tail;
-		ring->ready = peek(sb, ring, &bad);
+		ring->ready = peek(sb, ring, ops, &bad);
 	}
 	for (;;) {
 		struct ring *first = NULL;
@@ -239,7 +256,7 @@ uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uin
 		if (is_wanted(sb, first))
 			bad += !sideband_take((const void *)sb->record, first->next_ns, ops);
 		first->tail += first->next.size;
-		first->ready = peek(sb, first, &bad);
+		first->ready = peek(sb, first, ops, &bad);
 	}
 	for (size_t i = 0; i < sb->rings_cnt; i++)
 		if (sb->rings[i].fd >= 0)

@@ -26,8 +26,13 @@
  */
 #define MAPPINGS_MOST	   32768u
 #define MAPPINGS_OF_CGROUP 16384u
-#define MAPPINGS_LEAST	   32u
-#define INHERITED_MOST	   262144u
+#define MAPPINGS_LEAST	   64u
+/* While some are refused slice after slice, a cgroup may have half as many in each, so many times: what
+ * a start takes at once nobody needs for ever. */
+#define MAPPINGS_HALVES 3u
+#define INHERITED_MOST	262144u
+/* Of those whose mappings are refused, by the low bits of their ids; a power of two. */
+#define REFUSING 1024u
 
 struct ingest {
 	struct model *m;
@@ -42,6 +47,11 @@ struct ingest {
 	struct fair inherited; /* mappings that were copied at forks in this slice */
 	uint32_t *refused;     /* processes that made too many in this slice */
 	size_t refused_cnt, refused_cap;
+	uint32_t stormy; /* slices in a row with such, no more than MAPPINGS_HALVES */
+	/* Whose are refused unread, until the slice ends. cnt: such mappings, not booked yet. */
+	struct refusing {
+		uint32_t tgid, cnt, process;
+	} refusing[REFUSING];
 	uint64_t losses[LOSS_KERNEL_CNT];
 	/* By thread: its newest row of accounts, valid where that row is of the current slice. */
 	uint32_t *account_rows;
@@ -511,6 +521,48 @@ void ingest_requests_end(struct ingest *in, bool sockets_read)
 
 /* --- side-band ------------------------------------------------------------------------------- */
 
+static void book_refused(struct ingest *in, struct refusing *r)
+{
+	struct model_process *p = &in->m->processes[r->process];
+
+	if (!r->cnt)
+		return;
+	model_loss_add(in->m, LOSS_MODEL_LIMIT, r->cnt);
+	p->mappings_refused += r->cnt;
+	p->dirty = true;
+	r->cnt = 0;
+}
+
+/* No more than it has from here on: fair.h never gives more within a slice. */
+static void refuse_further(struct ingest *in, uint32_t process)
+{
+	uint32_t tgid = in->m->processes[process].tgid;
+	struct refusing *r = &in->refusing[tgid % REFUSING];
+
+	book_refused(in, r);
+	*r = (struct refusing){.tgid = tgid, .process = process};
+}
+
+static void stop_refusing(struct ingest *in, uint32_t tgid)
+{
+	struct refusing *r = &in->refusing[tgid % REFUSING];
+
+	if (r->tgid != tgid)
+		return;
+	book_refused(in, r);
+	r->tgid = 0;
+}
+
+bool ingest_refuses_mapping(struct ingest *in, uint32_t tgid)
+{
+	struct refusing *r = &in->refusing[tgid % REFUSING];
+
+	if (!tgid || r->tgid != tgid)
+		return false;
+	r->cnt += r->cnt < UINT32_MAX;
+	return true;
+}
+
 /* Its mappings are not what the side-band told any more. */
 static void refuse_mapping(struct ingest *in, uint32_t process)
 {
@@ -519,15 +571,21 @@ static void refuse_mapping(struct ingest *in, uint32_t process)
 	model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 	p->mappings_refused++;
 	p->dirty = true;
+	refuse_further(in, process);
 	if (!p->mappings_missed && !GROW(in->refused, in->refused_cnt, in->refused_cap)) {
 		in->refused[in->refused_cnt++] = process;
 		p->mappings_missed = true;
 	}
 }
 
+static bool is_power_of_four(uint32_t n)
+{
+	return !(n & (n - 1)) && n & 0x55555555u;
+}
+
 /*
- * They are read from /proc again when it is sampled next, at growing intervals: in slices 1, 2, 4,
- * 8 ... of those in which it made too many.
+ * They are read from /proc again when it is sampled next, at growing intervals: in slices 1, 4, 16,
+ * 64 ... of those in which it made too many.
  */
 static void read_again(struct ingest *in)
 {
@@ -536,10 +594,19 @@ static void read_again(struct ingest *in)
 
 		p->mappings_missed = false;
 		p->refused_slices++;
-		if (!(p->refused_slices & (p->refused_slices - 1)))
+		if (is_power_of_four(p->refused_slices))
 			p->flags &= ~(uint32_t)PROCESS_FACTS;
 	}
+	if (!in->refused_cnt)
+		in->stormy -= in->stormy > 0;
+	else
+		in->stormy += in->stormy < MAPPINGS_HALVES;
 	in->refused_cnt = 0;
+	in->mappings.most_of_cgroup = in->mappings.most_of_process =
+		MAPPINGS_OF_CGROUP >> in->stormy;
+	for (size_t i = 0; i < REFUSING; i++)
+		if (in->refusing[i].tgid)
+			stop_refusing(in, in->refusing[i].tgid);
 	fair_begin_anew(&in->mappings);
 	fair_begin_anew(&in->inherited);
 }
@@ -601,6 +668,8 @@ void ingest_fork(struct ingest *in, uint32_t tgid, uint32_t tid, uint32_t parent
 		row = model_process_born(m, tgid, time_ns);
 	if (row == MODEL_NONE)
 		return;
+	/* Another one had that id. */
+	stop_refusing(in, tgid);
 	p = &m->processes[row];
 	p->parent_tgid = parent_tgid;
 	p->born_ns = time_ns;

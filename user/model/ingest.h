@@ -78,6 +78,11 @@ struct ingest_mapping {
 	size_t path_len;
 };
 void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping);
+/*
+ * Whether further mappings of a process id are refused for the rest of this slice, whatever they are:
+ * then they need not be read. Counts one where they are.
+ */
+bool ingest_refuses_mapping(struct ingest *in, uint32_t tgid);
 
 /* Before a slice is written: drops the mappings of processes that ended without a sample, so that a
  * storm of short processes costs no memory. */

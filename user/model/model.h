@@ -164,6 +164,7 @@ struct model_process {
 	/* What naming its code cost workers, and what was left out for its cost: files not read,
 	 * bytes of its perf map not followed. */
 	uint64_t naming_cpu_ns, map_unread_bytes;
+	uint64_t names_aside_ns; /* no more is named of it since then, for its cost; 0 = it is */
 	uint32_t files_refused;
 	uint64_t requests_refused; /* that were not counted: it had its share of endpoints */
 	uint64_t mappings_refused; /* not followed: it, or its cgroup, made too many */

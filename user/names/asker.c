@@ -332,10 +332,12 @@ enum model_reason asker_fetch(struct asker *a, const struct model *m, uint32_t p
 			      struct fetch_reply *ret_reply, int *ret_fd)
 {
 	struct asker_target target = asker_target(a, m, process);
+	uint64_t opener_ns = fetch_cpu_ns(a->fetch);
 	enum model_reason reason =
 		asker_fetch_of(a, process, &target, request, give_fd, ret_reply, ret_fd);
 	struct symbol_pids pids;
 
+	asker_charge_ns(a, m, process, fetch_cpu_ns(a->fetch) - opener_ns);
 	/* What was put off is asked again. */
 	if (!a->symbols || reason == REASON_LIMIT ||
 	    (!reason && !has_failed(request, ret_reply, *ret_fd)))
@@ -487,14 +489,19 @@ uint64_t asker_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns)
+void asker_charge_ns(struct asker *a, const struct model *m, uint32_t process, uint64_t cpu_ns)
 {
-	uint64_t cpu_ns = asker_cpu_ns() - since_cpu_ns;
-	struct asker_cost *cost = asker_cost(a, process);
+	struct asker_cost *cost = cpu_ns ? asker_cost(a, process) : NULL;
 
 	if (cost)
 		cost->cpu_ns += cpu_ns;
-	workers_charge(a->workers, asker_party(a, m, process), cpu_ns);
+	if (cpu_ns)
+		workers_charge(a->workers, asker_party(a, m, process), cpu_ns);
+}
+
+void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns)
+{
+	asker_charge_ns(a, m, process, asker_cpu_ns() - since_cpu_ns);
 }
 
 void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job)

@@ -70,7 +70,7 @@ struct asker_waited {
 
 /* What naming a process cost so far. */
 struct asker_cost {
-	uint64_t cpu_ns;       /* of workers, and of taking in what they answered */
+	uint64_t cpu_ns;       /* of workers, the opener, and of taking in what they answered */
 	uint64_t unread_bytes; /* of its perf map that were not followed */
 	uint32_t refused;      /* files of its that were too costly to read */
 	bool changed;	       /* since names_tail() looked */
@@ -212,6 +212,8 @@ enum model_reason asker_find(struct asker *a, const struct asker_subject *s,
  * party, as a job is: a table is not free because its bytes were read elsewhere. */
 uint64_t asker_cpu_ns(void);
 void asker_charge(struct asker *a, const struct model *m, uint32_t process, uint64_t since_cpu_ns);
+/* The same of so much CPU time. */
+void asker_charge_ns(struct asker *a, const struct model *m, uint32_t process, uint64_t cpu_ns);
 /* Frees a job, done or not, and books what it took on the process row. */
 void asker_job_end(struct asker *a, uint32_t process, struct workers_job *job);
 

@@ -27,6 +27,7 @@ struct fetch {
 	uint64_t timeouts;
 	int server_fd; /* -1 = none at the moment */
 	pid_t server;
+	uint64_t server_cpu_ns, cpu_ns; /* of this server when it was seen last; of all of them */
 	struct hung hung[FETCH_MAX_HUNG];
 	unsigned hung_cnt;
 };
@@ -97,12 +98,24 @@ static int start_server(struct fetch *f)
 		return 0;
 	if (nursery_spawn(f->nursery, serve, "hotrun-file", &f->server_fd))
 		return -EAGAIN;
+	f->server_cpu_ns = 0;
 	if (message_wait(f->server_fd, HELLO_MS) &&
 	    !message_receive_exact(f->server_fd, &f->server, sizeof(f->server), &none))
 		return 0;
 	close(f->server_fd);
 	f->server_fd = -1;
 	return -EAGAIN;
+}
+
+/* It works only while it is asked. */
+static void note_cpu(struct fetch *f)
+{
+	uint64_t cpu_ns = process_cpu_ns(f->server);
+
+	if (cpu_ns <= f->server_cpu_ns)
+		return;
+	f->cpu_ns += cpu_ns - f->server_cpu_ns;
+	f->server_cpu_ns = cpu_ns;
 }
 
 /* Forgets servers that came back meanwhile: their answer, or their end, can be read. */
@@ -127,24 +140,14 @@ static bool is_refused(const struct fetch *f, uint64_t key)
 	return same >= FETCH_MAX_HUNG_KEY || f->hung_cnt >= FETCH_MAX_HUNG;
 }
 
-static uint64_t cpu_ns(pid_t pid)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool wait_reply(const struct fetch *f)
 {
 	for (int i = 0; i < FETCH_MAX_DEADLINES; i++) {
-		uint64_t before = cpu_ns(f->server);
+		uint64_t before = process_cpu_ns(f->server);
 
 		if (message_wait(f->server_fd, (int)(f->deadline_ns / 1000000u)))
 			return true;
-		if (cpu_ns(f->server) == before && !process_is_runnable(f->server))
+		if (process_cpu_ns(f->server) == before && !process_is_runnable(f->server))
 			return false;
 	}
 	return false;
@@ -192,6 +195,7 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 	if (err == -EAGAIN)
 		return err;
 	if (!err && !wait_reply(f)) {
+		note_cpu(f);
 		f->hung[f->hung_cnt++] = (struct hung){f->server_fd, request->key};
 		f->server_fd = -1;
 		f->timeouts++;
@@ -199,10 +203,16 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 	}
 	if (!err)
 		err = message_receive_exact(f->server_fd, ret_reply, sizeof(*ret_reply), ret_fd);
+	note_cpu(f);
 	if (!err)
 		return 0;
 	leave_server(f);
 	return -EPIPE;
+}
+
+uint64_t fetch_cpu_ns(const struct fetch *f)
+{
+	return f->cpu_ns;
 }
 
 uint64_t fetch_timeouts(const struct fetch *f)

@@ -144,6 +144,9 @@ void fetch_free(struct fetch *f);
 int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
 	      struct fetch_reply *ret_reply, int *ret_fd);
 
+/* CPU time that servers used to answer since fetch_new(). */
+uint64_t fetch_cpu_ns(const struct fetch *f);
+
 /* Servers left behind since fetch_new(). */
 uint64_t fetch_timeouts(const struct fetch *f);
 

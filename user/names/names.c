@@ -14,6 +14,7 @@
 #include "names/asker.h"
 #include "names/entry.h"
 #include "names/facts.h"
+#include "names/fetch.h"
 #include "names/files.h"
 #include "names/hold.h"
 #include "names/jit.h"
@@ -748,12 +749,21 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	free(again);
 }
 
+static bool is_aside(struct names *n, const struct model *m, uint32_t process)
+{
+	return workers_is_aside(n->asker.workers, asker_party(&n->asker, m, process));
+}
+
 static void tell_costs(struct names *n, struct model *m)
 {
 	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
 		struct asker_cost *cost = &n->asker.costs[i];
 		struct model_process *p = &m->processes[i];
 
+		if (cost->cpu_ns && !p->names_aside_ns && is_aside(n, m, (uint32_t)i)) {
+			p->names_aside_ns = asker_now_ns();
+			cost->changed = true;
+		}
 		if (!cost->changed)
 			continue;
 		cost->changed = false;
@@ -814,6 +824,37 @@ uint32_t names_next_costly(struct names *n)
 	return MODEL_NONE;
 }
 
+size_t names_most(const struct names *n, struct ledger_use *ret_most, size_t max)
+{
+	return workers_most(n->asker.workers, ret_most, max);
+}
+
+void names_mark(struct names *n)
+{
+	workers_mark(n->asker.workers);
+}
+
+void names_set_aside(struct names *n, const uint64_t *parties, size_t cnt)
+{
+	workers_set_aside(n->asker.workers, parties, cnt);
+}
+
+uint32_t names_face(struct names *n, const struct model *m, uint64_t party)
+{
+	uint32_t face = MODEL_NONE;
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
+		uint64_t cpu_ns = n->asker.costs[i].cpu_ns;
+
+		if (cpu_ns > most_ns && asker_party(&n->asker, m, (uint32_t)i) == party) {
+			most_ns = cpu_ns;
+			face = (uint32_t)i;
+		}
+	}
+	return face;
+}
+
 void names_follow(struct names *n, struct model *m, uint64_t written_ns)
 {
 	jit_follow(n->jit, m, written_ns);
@@ -866,6 +907,9 @@ struct names_cost names_cost(const struct names *n)
 
 	return (struct names_cost){
 		.worker_cpu_ns = counters.cpu_ns,
+		.opener_cpu_ns = fetch_cpu_ns(n->asker.fetch),
+		.granted_ns = counters.granted_ns,
+		.beyond_ns = counters.beyond_ns,
 		.memory_bytes = counters.memory_bytes,
 		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit) +
 			       name_cache_bytes(n->cache) + counters.result_bytes,

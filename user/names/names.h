@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/privileges.h"
+#include "isolate/ledger.h"
 #include "model/model.h"
 
 struct names;
@@ -149,6 +150,18 @@ uint64_t names_kernel_text(struct names *n);
  * was left out stands in the model (files_refused, map_unread_bytes). */
 uint32_t names_next_costly(struct names *n);
 
+/*
+ * Users and containers, by numbers that stand for them: who caused most of the naming since
+ * names_mark(), beyond what each may have once; the most first, max at the most. Who is set aside is
+ * not named further until the next call says otherwise; its processes say since when
+ * (names_aside_ns of the model).
+ */
+size_t names_most(const struct names *n, struct ledger_use *ret_most, size_t max);
+void names_mark(struct names *n);
+void names_set_aside(struct names *n, const uint64_t *parties, size_t cnt);
+/* Its process whose naming cost most, to tell people who it is; MODEL_NONE: none is known. */
+uint32_t names_face(struct names *n, const struct model *m, uint64_t party);
+
 /* Look-ups abandoned at the deadline since names_new(). */
 uint64_t names_timeouts(const struct names *n);
 
@@ -156,6 +169,10 @@ uint64_t names_timeouts(const struct names *n);
 struct names_cost {
 	uint64_t
 		worker_cpu_ns; /* of workers, those of before a new beginning too (see names_new()) */
+	uint64_t opener_cpu_ns; /* of who opens files, since names_new() */
+	/* Of all that naming took, here as well: what everybody may use once; and what users and
+	 * containers used beyond it. Only grow, as worker_cpu_ns. */
+	uint64_t granted_ns, beyond_ns;
 	uint64_t memory_bytes; /* resident, of workers now */
 	uint64_t table_bytes;  /* of files and perf maps held here */
 	uint64_t killed, died; /* jobs that passed their limits; that their worker died of */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "output/left_out.h"
 #include "output/metrics_write.h"
 
 /* --- labels ---------------------------------------------------------------------------------- */
@@ -287,11 +288,31 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 	single(out, "ring_bytes", "gauge", "Memory of the past.", UNIT_COUNT, own->ring_bytes);
 }
 
+/* Families without a line are left out: of most hosts there is nothing to be told. */
+static void put_left_out(FILE *out, const struct metrics_own *own, unsigned what)
+{
+	const struct left_out *row = left_out_row(what);
+	bool any = false;
+
+	for (uint32_t i = 0; i < own->costly_cnt; i++) {
+		if (!own->costly[i].left_out[what])
+			continue;
+		if (!any)
+			metrics_put_family(out, row->metric, "gauge", row->metric_help);
+		any = true;
+		fprintf(out, "hotrun_%s{process=\"", row->metric);
+		put_label(out, own->costly[i].process);
+		fputs("\"} ", out);
+		metrics_put_value(out, row->unit, own->costly[i].left_out[what]);
+	}
+}
+
 static void put_naming(FILE *out, const struct metrics_own *own)
 {
 	single(out, "naming_cpu_seconds_total", "counter",
-	       "CPU time of the processes that read files and perf maps of others for their names: "
-	       "each user and container has a share of its own, and the budget does not count it.",
+	       "CPU time of the processes that open and read files and perf maps of others for "
+	       "their names: each user and container has a share of its own; the budget counts "
+	       "what is beyond the first second of each.",
 	       UNIT_NS, own->naming_cpu_ns);
 	single(out, "naming_resident_memory_bytes", "gauge", "Resident memory of these processes.",
 	       UNIT_COUNT, own->naming_rss_bytes);
@@ -300,25 +321,8 @@ static void put_naming(FILE *out, const struct metrics_own *own)
 	single(out, "naming_jobs_killed_total", "counter",
 	       "Files and parts of perf maps that took more work or time than they may.",
 	       UNIT_COUNT, own->naming_killed);
-	if (!own->costly_cnt)
-		return;
-	metrics_put_family(out, "naming_files_refused", "gauge",
-			   "Files of a process that were too costly to read.");
-	for (uint32_t i = 0; i < own->costly_cnt; i++) {
-		fputs("hotrun_naming_files_refused{process=\"", out);
-		put_label(out, own->costly[i].process);
-		fputs("\"} ", out);
-		metrics_put_value(out, UNIT_COUNT, own->costly[i].files);
-	}
-	metrics_put_family(
-		out, "naming_map_unread_bytes", "gauge",
-		"Bytes of the perf map of a process that were not followed for their cost.");
-	for (uint32_t i = 0; i < own->costly_cnt; i++) {
-		fputs("hotrun_naming_map_unread_bytes{process=\"", out);
-		put_label(out, own->costly[i].process);
-		fputs("\"} ", out);
-		metrics_put_value(out, UNIT_COUNT, own->costly[i].bytes);
-	}
+	for (unsigned what = 0; what < METRICS_LEFT_OUT_CNT; what++)
+		put_left_out(out, own, what);
 }
 
 static void put_http(FILE *out, const struct metrics_own *own)

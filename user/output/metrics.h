@@ -87,11 +87,20 @@ struct metrics_figures {
 	size_t processes_max;
 };
 
+/* What is left out of names for its cost: files not read; bytes of perf maps not followed; for how
+ * long all of it, ns. left_out.h has the rest of each. */
+enum metrics_left_out {
+	METRICS_LEFT_OUT_FILES,
+	METRICS_LEFT_OUT_MAP,
+	METRICS_LEFT_OUT_ASIDE,
+	METRICS_LEFT_OUT_CNT
+};
+
 /* Processes of a name whose naming costs too much; the others are not told. */
 #define METRICS_COSTLY 16u
 struct metrics_costly {
 	char process[METRICS_LABEL_BYTES + 1]; /* bytes of strangers */
-	uint64_t files, bytes;		       /* files not read, bytes of perf maps not followed */
+	uint64_t left_out[METRICS_LEFT_OUT_CNT];
 };
 
 /* What the recorder knows of itself. */
@@ -106,8 +115,9 @@ struct metrics_own {
 	uint64_t cpu_ns; /* of its own process and children, since it started */
 	uint64_t
 		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
-	/* Of the processes that read files and perf maps of others, for their names: CPU time since
-	 * it started, resident memory, jobs that passed their limits; and what they led to here. */
+	/* Of the processes that open and read files and perf maps of others, for their names: CPU
+	 * time since it started, resident memory, jobs that passed their limits; and what they led to
+	 * here. */
 	uint64_t naming_cpu_ns, naming_rss_bytes, naming_killed, naming_table_bytes;
 	struct metrics_costly costly[METRICS_COSTLY];
 	uint32_t costly_cnt;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "judge/verdicts.h"
 #include "model/workload.h"
+#include "output/left_out.h"
 #include "output/report_internal.h"
 
 #define FORMAT	       1
@@ -139,6 +140,16 @@ static void put_identity(FILE *out, const struct model_process *p)
 	putc(',', out);
 }
 
+/* Names that are not there for what they would have cost; most processes have none of these. */
+static void put_left_out(const struct report *r, const struct model_process *p)
+{
+	if (!left_out_any(r->m, p))
+		return;
+	for (unsigned i = 0; i < METRICS_LEFT_OUT_CNT; i++)
+		fprintf(r->out, ",\"%s\":%" PRIu64, left_out_row(i)->json,
+			left_out_row(i)->of(r->m, p));
+}
+
 static int put_process_row(const struct report *r, const struct verdict_row *row)
 {
 	const struct model_process *p = &r->m->processes[row->process];
@@ -161,9 +172,7 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	putc(',', r->out);
 	put_value(r->out, "cpus_available", in->cpus_available);
 	fprintf(r->out, ",\"requests\":%" PRIu64 ",\"stuck\":%" PRIu32, in->requests, in->stuck);
-	if (p->files_refused || p->map_unread_bytes)
-		fprintf(r->out, ",\"files_refused\":%" PRIu32 ",\"map_unread_bytes\":%" PRIu64,
-			p->files_refused, p->map_unread_bytes);
+	put_left_out(r, p);
 	if (row->unmeasured) {
 		putc(',', r->out);
 		put_text(r->out, "no_service_signal", row->unmeasured);

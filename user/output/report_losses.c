@@ -6,6 +6,7 @@
 #include "judge/remedy.h"
 #include "model/share.h"
 #include "output/label.h"
+#include "output/left_out.h"
 #include "output/report_internal.h"
 
 #define TEXT_BYTES 512
@@ -310,21 +311,6 @@ static void put_records(const struct report *r)
 		fputs("            nothing\n", r->out);
 }
 
-/* What was left out of the names of a process, and what it cost. */
-static void costly_text(const struct model_process *p, char *text, size_t bytes)
-{
-	size_t n = 0;
-
-	if (p->files_refused)
-		n += (size_t)snprintf(text + n, bytes - n, "%s file%s too costly to read",
-				      number_count(p->files_refused).text,
-				      p->files_refused == 1 ? "" : "s");
-	if (p->map_unread_bytes)
-		n += (size_t)snprintf(text + n, bytes - n, "%s%s of its perf map not followed",
-				      n ? ", " : "", number_bytes(p->map_unread_bytes).text);
-	snprintf(text + n, bytes - n, " (%s of CPU)", number_time(p->naming_cpu_ns).text);
-}
-
 /* Processes whose files or perf maps cost more than they may. */
 static void put_costly(const struct report *r)
 {
@@ -335,13 +321,13 @@ static void put_costly(const struct report *r)
 		const struct model_process *p = &m->processes[i];
 		char text[TEXT_BYTES], name[NAME_BYTES], line[TEXT_BYTES + NAME_BYTES + 32];
 
-		if (!p->files_refused && !p->map_unread_bytes)
+		if (!left_out_any(m, p))
 			continue;
 		if (!any)
 			put_heading(r, "names left out for what they cost");
 		any = true;
 		label_process(name, p, 40);
-		costly_text(p, text, sizeof(text));
+		left_out_text(m, p, text, sizeof(text));
 		snprintf(line, sizeof(line), "names of %s: %s", name, text);
 		put_spaces(r, 2);
 		put_words(r, line, 2, 4);

@@ -69,6 +69,7 @@ static const struct column process_columns[] = {
 	L(model_process, TEXT, runtime, OFF_NO_FIGURE),
 	L(model_process, NS, naming_cpu_ns, OFF_NO_FIGURE),
 	L(model_process, U64, map_unread_bytes, OFF_NO_FIGURE),
+	L(model_process, NS, names_aside_ns, OFF_NO_FIGURE),
 	L(model_process, U32, files_refused, OFF_NO_FIGURE),
 	L(model_process, SUM, requests_refused, OFF_NO_FIGURE),
 	L(model_process, SUM, mappings_refused, OFF_NO_FIGURE),

@@ -100,9 +100,11 @@ CREATE TABLE process (
 	qos TEXT NOT NULL,               -- guaranteed, burstable, besteffort
 	runtime TEXT NOT NULL,           -- containerd, cri-o, docker, podman
 	-- what naming its code cost: CPU time of workers; and what was left out for its cost: bytes of its
-	-- perf map that were not followed, files that were too costly to read
+	-- perf map that were not followed, all since it was set aside (0 = it was not), files that were too
+	-- costly to read
 	naming_cpu_ns INTEGER NOT NULL,
 	map_unread_bytes INTEGER NOT NULL,
+	names_aside_ns INTEGER NOT NULL,
 	files_refused INTEGER NOT NULL,
 	requests_refused INTEGER NOT NULL, -- that are in no row of service: beyond what a process, or its
 	                                 -- cgroup, may have of endpoints

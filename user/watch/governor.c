@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* Taking something back is considered below this part of the budget: what comes back costs, too. */
-#define QUIET_PART	 0.6
+#define QUIET_PART 0.6
+/* Naming that takes less than this part of the budget is not why it is passed. */
+#define NAMING_PART	 0.1
 #define PATIENCE_NS	 60000000000ull
 #define PATIENCE_MOST_NS 3600000000000ull
 /* Taken back, and given up again within this time: it was too early. */
@@ -73,7 +75,8 @@ static void step_up(struct governor *g, uint64_t now_ns)
 	move(g, -1, now_ns);
 }
 
-static void judge(struct governor *g, uint64_t now_ns)
+/* capacity_ns: of all CPUs in the window. */
+static void judge(struct governor *g, uint64_t now_ns, double capacity_ns)
 {
 	double budget = g->options.budget;
 
@@ -84,6 +87,10 @@ static void judge(struct governor *g, uint64_t now_ns)
 	}
 	if (g->cost > budget) {
 		g->quiet_ns = 0;
+		if (g->may_set_aside && g->naming > budget * NAMING_PART) {
+			g->aside_ns = (uint64_t)((g->cost - budget) * capacity_ns) + 1;
+			return;
+		}
 		if (g->level + 1 < GOVERNOR_LEVEL_CNT)
 			step_down(g, now_ns);
 		return;
@@ -100,23 +107,33 @@ static void judge(struct governor *g, uint64_t now_ns)
 		step_up(g, now_ns);
 }
 
+static void begin_window(struct governor *g, const struct governor_input *in, uint64_t cost_ns)
+{
+	g->begin_ns = in->now_ns;
+	g->begin_cost_ns = cost_ns;
+	g->begin_naming_ns = in->naming_ns;
+}
+
 static void measure(struct governor *g, const struct governor_input *in)
 {
 	uint64_t cost_ns = in->own_cpu_ns + in->bpf_ns;
+	double capacity_ns;
 
-	if (!g->begin_ns || in->now_ns <= g->begin_ns || cost_ns < g->begin_cost_ns) {
-		g->begin_ns = in->now_ns;
-		g->begin_cost_ns = cost_ns;
+	g->aside_ns = 0;
+	g->may_set_aside = in->may_set_aside;
+	if (!g->begin_ns || in->now_ns <= g->begin_ns || cost_ns < g->begin_cost_ns ||
+	    in->naming_ns < g->begin_naming_ns) {
+		begin_window(g, in, cost_ns);
 		return;
 	}
 	if (in->now_ns - g->begin_ns < GOVERNOR_WINDOW_NS)
 		return;
-	g->cost = (double)(cost_ns - g->begin_cost_ns) /
-		  ((double)(in->now_ns - g->begin_ns) * (in->cpus ? in->cpus : 1));
-	g->begin_ns = in->now_ns;
-	g->begin_cost_ns = cost_ns;
+	capacity_ns = (double)(in->now_ns - g->begin_ns) * (in->cpus ? in->cpus : 1);
+	g->cost = (double)(cost_ns - g->begin_cost_ns) / capacity_ns;
+	g->naming = (double)(in->naming_ns - g->begin_naming_ns) / capacity_ns;
+	begin_window(g, in, cost_ns);
 	if (g->options.budget > 0)
-		judge(g, in->now_ns);
+		judge(g, in->now_ns, capacity_ns);
 }
 
 struct governor_plan governor_plan(const struct governor *g)
@@ -127,6 +144,7 @@ struct governor_plan governor_plan(const struct governor *g)
 		.requests = g->options.requests && g->level < GOVERNOR_NO_REQUESTS,
 		.switches = g->level < GOVERNOR_NO_SWITCHES,
 		.cost = g->cost,
+		.aside_ns = g->aside_ns,
 	};
 }
 

@@ -3,10 +3,10 @@
 #define HOTRUN_WATCH_GOVERNOR_H
 /*
  * Keeps the resident recorder within its budget: what observing costs (its own CPU time without
- * that of the HTTP server, and that of its BPF programs) as a share of all CPUs of the host. Above
- * it, it gives up one thing after the other; when it is quiet for long enough, it takes them back
- * one by one, and each time that this was too early it waits longer. Pure policy over simulated
- * time; no threads.
+ * that of the HTTP server, that of its helper processes, and that of its BPF programs) as a share of
+ * all CPUs of the host. Above it, those who cause costly naming are set aside first; then it gives up
+ * one thing after the other; when it is quiet for long enough, it takes them back one by one, and each
+ * time that this was too early it waits longer. Pure policy over simulated time; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +37,9 @@ struct governor_input {
 	uint64_t now_ns;	     /* CLOCK_MONOTONIC */
 	uint32_t cpus;		     /* on line */
 	uint64_t own_cpu_ns, bpf_ns; /* since the start; only grow */
+	/* Of own_cpu_ns: what naming took of parties that can be set aside. Only grows. */
+	uint64_t naming_ns;
+	bool may_set_aside; /* there is room for one more */
 };
 
 struct governor_plan {
@@ -44,17 +47,22 @@ struct governor_plan {
 	uint32_t sample_hz;
 	bool requests, switches;
 	double cost; /* share of the host's CPUs over the last window, 0 = not known yet */
+	/* Not 0: a window has ended with so much above the budget, in ns of CPU time, and who caused
+	 * most of the naming in it is to be set aside. */
+	uint64_t aside_ns;
 };
 
 struct governor {
 	struct governor_options options;
 	enum governor_level level;
 	/* What follows is the governor's own. */
-	uint64_t since_ns;		  /* at this level */
-	uint64_t begin_ns, begin_cost_ns; /* of the window */
-	uint64_t quiet_ns;		  /* below the budget by a margin since; 0 = is not */
-	uint64_t patience_ns;		  /* quiet for so long is enough */
-	double cost;
+	uint64_t since_ns;				   /* at this level */
+	uint64_t begin_ns, begin_cost_ns, begin_naming_ns; /* of the window */
+	uint64_t quiet_ns;    /* below the budget by a margin since; 0 = is not */
+	uint64_t patience_ns; /* quiet for so long is enough */
+	double cost, naming;  /* shares of the last window */
+	uint64_t aside_ns;    /* of this step */
+	bool may_set_aside;
 	bool returned; /* the last step took something back */
 };
 

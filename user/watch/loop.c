@@ -132,7 +132,7 @@ static void reload(struct watch *w)
 
 static void detach(struct watch *w)
 {
-	w->bpf_ns = budget_bpf_ns(w);
+	budget_detach(w);
 	collector_free(w->collector);
 	w->collector = NULL;
 	/* What follows may be at another rate, or lack something. */
@@ -153,6 +153,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.bytes_max = w->config.memory_bytes;
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
+		budget_attach(w);
 		rights_loaded(RIGHTS_RELOAD);
 		err = collector_start(w->collector, why, why_bytes);
 	}

@@ -157,24 +157,47 @@ static uint64_t rss_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Adds a process to those of its name. */
-static void add_costly(struct metrics_own *own, const struct model_process *p)
+/* The row of a name; NULL: there is no more room. */
+static struct metrics_costly *costly_row(struct metrics_own *own, const char *name)
 {
-	const char *name = *p->name ? p->name : p->comm;
 	struct metrics_costly *row = NULL;
 
 	for (uint32_t i = 0; i < own->costly_cnt && !row; i++)
 		if (!strncmp(own->costly[i].process, name, METRICS_LABEL_BYTES))
 			row = &own->costly[i];
 	if (!row && own->costly_cnt == METRICS_COSTLY)
-		return;
+		return NULL;
 	if (!row) {
 		row = &own->costly[own->costly_cnt++];
 		*row = (struct metrics_costly){0};
 		snprintf(row->process, sizeof(row->process), "%s", name);
 	}
-	row->files += p->files_refused;
-	row->bytes += p->map_unread_bytes;
+	return row;
+}
+
+/* Adds a process to those of its name. */
+static void add_costly(struct metrics_own *own, const struct model_process *p)
+{
+	struct metrics_costly *row = costly_row(own, *p->name ? p->name : p->comm);
+
+	if (!row)
+		return;
+	row->left_out[METRICS_LEFT_OUT_FILES] += p->files_refused;
+	row->left_out[METRICS_LEFT_OUT_MAP] += p->map_unread_bytes;
+}
+
+/* Who is set aside now: who costs most comes before the others. */
+static void take_aside(struct watch *w, uint64_t now_ns)
+{
+	const struct aside_row *rows[ASIDE_MAX];
+	size_t cnt = aside_now(&w->aside, now_ns, rows);
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct metrics_costly *row = costly_row(&w->own, rows[i]->who);
+
+		if (row)
+			row->left_out[METRICS_LEFT_OUT_ASIDE] = now_ns - rows[i]->since_ns;
+	}
 }
 
 static void take_naming(struct watch *w)
@@ -183,11 +206,12 @@ static void take_naming(struct watch *w)
 	const struct model *m = collector_model(w->collector);
 	struct metrics_own *own = &w->own;
 
-	own->naming_cpu_ns = cost.worker_cpu_ns;
+	own->naming_cpu_ns = budget_helpers_ns(w);
 	own->naming_rss_bytes = cost.memory_bytes;
 	own->naming_table_bytes = cost.table_bytes;
 	own->naming_killed = cost.killed;
 	own->costly_cnt = 0;
+	take_aside(w, host_now_ns());
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].files_refused || m->processes[i].map_unread_bytes)
 			add_costly(own, &m->processes[i]);
@@ -284,16 +308,36 @@ void page_slice(struct watch *w)
 		log_warn("metrics: a slice is missing in part: %s", strerror(-err));
 }
 
+/* A line each: for how many seconds, and who. */
+static void put_aside(const struct watch *w, char *text, size_t bytes)
+{
+	const struct aside_row *rows[ASIDE_MAX];
+	uint64_t now_ns = host_now_ns();
+	size_t cnt = aside_now(&w->aside, now_ns, rows), n;
+
+	n = (size_t)snprintf(text, bytes, "names_aside %zu\n", cnt);
+	for (size_t i = 0; i < cnt && n < bytes; i++) {
+		char who[2 * METRICS_LABEL_BYTES];
+
+		text_copy_safe(who, sizeof(who), rows[i]->who, strlen(rows[i]->who));
+		n += (size_t)snprintf(text + n, bytes - n, "aside_s %.0f %s\n",
+				      (double)(now_ns - rows[i]->since_ns) / 1e9, who);
+	}
+}
+
 void page_status(struct watch *w, char *text, size_t bytes)
 {
 	const struct metrics_own *own = &w->own;
 	char why[1024];
+	size_t n;
 
 	text_copy_safe(why, sizeof(why), w->why, strlen(w->why));
-	snprintf(text, bytes,
-		 "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
-		 "captures %llu\npapers_pending %u\n",
-		 own->ready, why, own->sample_hz, own->requests,
-		 governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
-		 (unsigned long long)own->captures, w->papers ? papers_pending(w->papers) : 0);
+	n = (size_t)snprintf(text, bytes,
+			     "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
+			     "captures %llu\npapers_pending %u\n",
+			     own->ready, why, own->sample_hz, own->requests,
+			     governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
+			     (unsigned long long)own->captures,
+			     w->papers ? papers_pending(w->papers) : 0);
+	put_aside(w, text + n, bytes - n);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "output/metrics.h"
+#include "watch/aside.h"
 #include "watch/control.h"
 #include "watch/folder.h"
 #include "watch/governor.h"
@@ -43,6 +44,10 @@ struct watch {
 	struct governor governor;
 	uint64_t start_cpu_ns; /* own CPU time that beginning to observe took, again and again */
 	uint64_t bpf_ns;       /* of collectors that are gone */
+	uint64_t helpers_ns, granted_ns, beyond_ns; /* the same of their naming */
+	struct aside aside;
+	size_t aside_cnt;	   /* of them, when collector_set_aside() was told last */
+	uint64_t marked_ns;	   /* the governor's window, when collector_mark() was called */
 	struct state state, saved; /* saved: as it is in the folder */
 	struct job jobs[JOBS_MAX];
 	bool stop, reload, asked; /* by signals */
@@ -105,9 +110,16 @@ void home_close(struct watch *w);
 bool budget_step(struct watch *w);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
-/* CPU time of observing so far, ns: of this process, without what it takes to answer over HTTP.
- * That is no cost of observing: whoever asks without end must not have it given up. */
+/* CPU time of observing so far, ns: of this process and its helpers, without what it takes to answer
+ * over HTTP: that is no cost of observing, and whoever asks without end must not have it given up;
+ * and without what naming may take of everybody once: a service that starts is no excess. */
 uint64_t budget_own_ns(const struct watch *w);
+/* CPU time of its helper processes so far, ns. Only grows. */
+uint64_t budget_helpers_ns(const struct watch *w);
+/* Before the collector goes: what it has cost is kept. */
+void budget_detach(struct watch *w);
+/* A new one is there: who is set aside still is. */
+void budget_attach(struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
 uint64_t budget_cpu_ns(int who);
 

@@ -28,10 +28,15 @@ Test(process_state, tells_who_wants_the_cpu_from_who_waits)
 		pause();
 	cr_expect(comes_to(spins, true));
 	cr_expect(comes_to(waits, false));
+	while (process_cpu_ns(spins) < 20000000)
+		;
+	cr_expect_lt(process_cpu_ns(waits), 20000000);
 	kill(spins, SIGKILL);
 	kill(waits, SIGKILL);
 	waitpid(spins, NULL, 0);
 	waitpid(waits, NULL, 0);
 	cr_expect_not(process_is_runnable(spins), "gone");
 	cr_expect_not(process_is_runnable(0));
+	cr_expect_eq(process_cpu_ns(spins), 0);
+	cr_expect_eq(process_cpu_ns(0), 0, "not this one");
 }

@@ -486,6 +486,26 @@ Test(workers, who_has_used_up_his_share_waits_and_nobody_else)
 	pool_free(&p);
 }
 
+Test(workers, who_is_set_aside_waits_until_he_is_not)
+{
+	static const uint64_t parties[] = {1, 5};
+	struct pool p = pool_new(0, 0);
+	struct workers_job *aside, *other;
+
+	workers_set_aside(p.workers, parties, 2);
+	cr_expect(workers_in_debt(p.workers, 1) && !workers_in_debt(p.workers, 3));
+	aside = submit(&p, 1, ECHO, 0, -1);
+	other = submit(&p, 3, ECHO, 0, -1);
+	cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS));
+	cr_expect_not(workers_wait(p.workers, aside, 100000000));
+	workers_set_aside(p.workers, parties + 1, 1);
+	cr_expect(workers_wait(p.workers, aside, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(aside), 0);
+	workers_job_free(p.workers, aside);
+	workers_job_free(p.workers, other);
+	pool_free(&p);
+}
+
 /* Tables are taken in elsewhere. */
 Test(workers, what_was_done_with_results_is_paid_too)
 {
@@ -495,8 +515,13 @@ Test(workers, what_was_done_with_results_is_paid_too)
 	cr_expect(!workers_in_debt(p.workers, 1));
 	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS);
 	cr_expect(workers_in_debt(p.workers, 1));
+	cr_expect_eq(workers_counters(p.workers).granted_ns, WORKERS_PARTY_BURST_NS);
+	cr_expect_eq(workers_counters(p.workers).beyond_ns, WORKERS_PARTY_BURST_NS / 2);
 	workers_charge(p.workers, WORKERS_TRUSTED, 10 * WORKERS_PARTY_BURST_NS);
 	cr_expect(!workers_in_debt(p.workers, WORKERS_TRUSTED));
+	cr_expect_eq(workers_counters(p.workers).granted_ns, 2 * WORKERS_PARTY_BURST_NS);
+	cr_expect_eq(workers_counters(p.workers).beyond_ns, WORKERS_PARTY_BURST_NS / 2,
+		     "nobody is to be set aside for them");
 	pool_free(&p);
 }
 
@@ -523,6 +548,172 @@ Test(ledger, who_is_in_debt_is_not_forgotten_for_a_crowd)
 	for (uint64_t party = 2; party < 3 * LEDGER_PARTIES_MAX; party++)
 		ledger_charge(l, party, 1, 0);
 	cr_expect_eq(ledger_balance(l, 1, 0), -4000);
+	ledger_free(l);
+}
+
+/* --- all parties together, by a clock of our own --- */
+
+#define CROWD	  100u
+#define JOB_NS	  100000000u
+#define STEP_NS	  100000000u
+#define ALL_SHARE 100u
+
+/* Parties that always want more, and what each of them got. */
+struct crowd {
+	struct ledger *l;
+	uint64_t now_ns, used_ns[CROWD + 1], first_ns;
+};
+
+static struct crowd crowd_new(void)
+{
+	struct crowd c = {.l = ledger_new(SECOND_NS, 100 * 1000000), .now_ns = 1000 * SECOND_NS};
+
+	cr_assert(c.l);
+	ledger_bound(c.l, 16 * SECOND_NS, ALL_SHARE * 1000000);
+	return c;
+}
+
+/* The next one of the crowd whose work begins, as workers choose it; CROWD: nobody's. */
+static unsigned next_of(const struct crowd *c, unsigned parties)
+{
+	unsigned best = CROWD;
+	int64_t most = 0;
+
+	for (unsigned i = 0; i < parties; i++) {
+		int64_t balance = ledger_balance(c->l, i + 1, c->now_ns);
+
+		if (balance > most && ledger_may(c->l, i + 1, c->now_ns)) {
+			most = balance;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void pass(struct crowd *c, unsigned parties, uint64_t ns)
+{
+	for (uint64_t end_ns = c->now_ns + ns; c->now_ns < end_ns; c->now_ns += STEP_NS) {
+		unsigned i = next_of(c, parties);
+
+		if (i == CROWD)
+			continue;
+		c->first_ns += ledger_charge(c->l, i + 1, JOB_NS, c->now_ns);
+		c->used_ns[i] += JOB_NS;
+	}
+}
+
+static uint64_t used_by_all(const struct crowd *c)
+{
+	uint64_t sum_ns = 0;
+
+	for (unsigned i = 0; i <= CROWD; i++)
+		sum_ns += c->used_ns[i];
+	return sum_ns;
+}
+
+Test(ledger, a_crowd_uses_no_more_than_all_may_use)
+{
+	struct crowd c = crowd_new();
+	uint64_t before_ns, least_ns = UINT64_MAX, most_ns = 0;
+
+	pass(&c, CROWD, 1000 * SECOND_NS);
+	cr_expect_leq(used_by_all(&c), 16 * SECOND_NS + 1000 * SECOND_NS / ALL_SHARE + JOB_NS);
+	cr_expect_geq(used_by_all(&c), 16 * SECOND_NS, "and what it may, at once");
+	before_ns = used_by_all(&c);
+	pass(&c, CROWD, 40000 * SECOND_NS);
+	cr_expect_leq(used_by_all(&c) - before_ns, 400 * SECOND_NS + JOB_NS, "%lu ms",
+		      (used_by_all(&c) - before_ns) / 1000000);
+	cr_expect_geq(used_by_all(&c) - before_ns, 250 * SECOND_NS);
+	for (unsigned i = 0; i < CROWD; i++) {
+		least_ns = c.used_ns[i] < least_ns ? c.used_ns[i] : least_ns;
+		most_ns = c.used_ns[i] > most_ns ? c.used_ns[i] : most_ns;
+	}
+	cr_expect_leq(most_ns, least_ns + 2 * JOB_NS, "equal parts: %lu to %lu ms",
+		      least_ns / 1000000, most_ns / 1000000);
+	ledger_free(c.l);
+}
+
+Test(ledger, one_party_alone_is_not_slowed_down_by_the_others_bound)
+{
+	struct crowd c = crowd_new();
+
+	pass(&c, 1, 1000 * SECOND_NS);
+	cr_expect_geq(c.used_ns[0], 10 * SECOND_NS);
+	cr_expect_leq(c.used_ns[0], 11 * SECOND_NS + JOB_NS);
+	cr_expect_eq(c.first_ns, SECOND_NS, "of which its first allowance");
+	ledger_free(c.l);
+}
+
+/* A service is deployed on a host where a hundred users burn what they may. */
+Test(ledger, a_newcomer_is_not_starved_by_those_who_were_there)
+{
+	struct crowd c = crowd_new();
+	uint64_t begin_ns, used_ns = 0;
+
+	pass(&c, CROWD, 20000 * SECOND_NS);
+	cr_expect_leq(ledger_balance(c.l, 1, c.now_ns), (int64_t)SECOND_NS / 2);
+	cr_assert_not(ledger_may(c.l, 1, c.now_ns), "of the crowd nobody may now");
+	begin_ns = c.now_ns;
+	while (used_ns < 3 * SECOND_NS / 10 && c.now_ns < begin_ns + 60 * SECOND_NS) {
+		if (ledger_may(c.l, CROWD + 1, c.now_ns)) {
+			ledger_charge(c.l, CROWD + 1, 10000000, c.now_ns);
+			used_ns += 10000000;
+		}
+		pass(&c, CROWD, STEP_NS);
+	}
+	cr_expect_leq(c.now_ns - begin_ns, 10 * SECOND_NS, "named after %lu ms",
+		      (c.now_ns - begin_ns) / 1000000);
+	ledger_free(c.l);
+}
+
+Test(ledger, who_uses_little_goes_on_where_a_crowd_has_spent_all)
+{
+	struct crowd c = crowd_new();
+	unsigned refused = 0;
+
+	ledger_charge(c.l, CROWD + 1, 12 * SECOND_NS / 10, c.now_ns);
+	c.now_ns += 100 * SECOND_NS;
+	pass(&c, CROWD, 20000 * SECOND_NS);
+	for (int i = 0; i < 100; i++) {
+		refused += !ledger_may(c.l, CROWD + 1, c.now_ns);
+		ledger_charge(c.l, CROWD + 1, 1000000, c.now_ns);
+		pass(&c, CROWD, SECOND_NS);
+	}
+	cr_expect_eq(refused, 0);
+	ledger_free(c.l);
+}
+
+Test(ledger, tells_who_used_most_beyond_what_everybody_may)
+{
+	struct ledger *l = ledger_new(1000, 100 * SECOND_NS);
+	struct ledger_use most[3];
+
+	for (uint64_t party = 1; party <= 6; party++)
+		ledger_charge(l, party, 900 + 100 * party, 0);
+	cr_assert_eq(ledger_most(l, most, 3), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		cr_expect_eq(most[i].party, 6 - i);
+		cr_expect_eq(most[i].used, 500 - 100 * i);
+	}
+	ledger_mark(l);
+	cr_expect_eq(ledger_most(l, most, 3), 0);
+	ledger_charge(l, 4, 7, 0);
+	ledger_charge(l, 8, 700, 0);
+	cr_assert_eq(ledger_most(l, most, 3), 1, "the other one is new");
+	cr_expect(most[0].party == 4 && most[0].used == 7);
+	ledger_free(l);
+}
+
+Test(ledger, a_fine_is_waited_for_and_is_no_use)
+{
+	struct ledger *l = ledger_new(1000, 100 * SECOND_NS);
+	struct ledger_use most[1];
+
+	ledger_fine(l, 1, 3000, 0);
+	cr_expect_eq(ledger_balance(l, 1, 0), -2000);
+	cr_expect_not(ledger_may(l, 1, 0));
+	cr_expect_eq(ledger_most(l, most, 1), 0);
+	cr_expect(ledger_may(l, 1, SECOND_NS / 2));
 	ledger_free(l);
 }
 

@@ -333,6 +333,68 @@ Test(ingest, a_process_that_maps_without_end_is_not_followed)
 	feed_free(&f);
 }
 
+Test(ingest, a_storm_that_goes_on_is_followed_less_and_a_start_after_it_as_before)
+{
+	static const uint64_t mosts[] = {16384, 8192, 4096, 2048, 2048};
+	struct feed f = feed_new(1);
+	uint64_t now_ns = FEED_START, address = 0x1000;
+	struct model_process *p;
+
+	ingest_fork(f.in, 7, 7, 1, FEED_START);
+	for (size_t slice = 0; slice < sizeof(mosts) / sizeof(mosts[0]); slice++) {
+		uint64_t refused = f.m->processes[0].mappings_refused;
+
+		for (uint64_t i = 0; i < 20000; i++, address += 0x1000)
+			feed_map(&f, 7, ++now_ns, address, address + 0x1000, "/x");
+		p = &f.m->processes[model_process_at(f.m, 7, UINT64_MAX)];
+		cr_expect_geq(p->mappings_refused - refused, 20000 - mosts[slice], "slice %zu",
+			      slice);
+		ingest_slice_end(f.in);
+		now_ns += FEED_SECOND;
+	}
+	for (int i = 0; i < 3; i++)
+		ingest_slice_end(f.in);
+	ingest_fork(f.in, 8, 8, 1, now_ns);
+	for (uint64_t i = 0; i < 3000; i++, address += 0x1000)
+		feed_map(&f, 8, ++now_ns, address, address + 0x1000, "/x");
+	cr_expect_eq(rows_of(&f, 8), 3000);
+	feed_free(&f);
+}
+
+/* What is refused anyway need not be read. */
+Test(ingest, further_mappings_of_it_are_refused_unread_until_the_slice_ends)
+{
+	struct feed f = feed_new(1);
+	struct model_process *p;
+	uint64_t refused;
+
+	ingest_fork(f.in, 7, 7, 1, FEED_START);
+	ingest_fork(f.in, 8, 8, 1, FEED_START);
+	cr_expect_not(ingest_refuses_mapping(f.in, 7));
+	for (uint64_t i = 0; i < 20000; i++)
+		feed_map(&f, 7, FEED_START + i, 0x1000 * (i + 1), 0x1000 * (i + 2), "/x");
+	p = &f.m->processes[model_process_at(f.m, 7, UINT64_MAX)];
+	refused = p->mappings_refused;
+	for (int i = 0; i < 1000; i++)
+		cr_assert(ingest_refuses_mapping(f.in, 7));
+	cr_expect_not(ingest_refuses_mapping(f.in, 8));
+	cr_expect_not(ingest_refuses_mapping(f.in, 0));
+	ingest_slice_end(f.in);
+	cr_expect_eq(p->mappings_refused, refused + 1000);
+	cr_expect_not(ingest_refuses_mapping(f.in, 7), "another second");
+	/* Another process of that id is not meant. */
+	for (uint64_t i = 0; i < 20000; i++)
+		feed_map(&f, 7, FEED_START + FEED_SECOND + i, 0x1000 * (i + 1), 0x1000 * (i + 2),
+			 "/x");
+	cr_expect(ingest_refuses_mapping(f.in, 7));
+	refused = p->mappings_refused;
+	ingest_fork(f.in, 7, 7, 1, FEED_START + 3 * FEED_SECOND / 2);
+	cr_expect_not(ingest_refuses_mapping(f.in, 7));
+	p = &f.m->processes[model_process_at(f.m, 7, FEED_START + FEED_SECOND)];
+	cr_expect_eq(p->mappings_refused, refused + 1);
+	feed_free(&f);
+}
+
 Test(ingest, children_of_a_parent_with_very_many_mappings_are_bounded)
 {
 	struct feed f = feed_new(1);

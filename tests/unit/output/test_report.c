@@ -253,6 +253,10 @@ Test(report, losses_and_gaps_withhold_shares_and_tell_remedies)
 	m->processes[p].requests_refused = 6;
 	model_loss_add(m, LOSS_MODEL_LIMIT, 700);
 	m->processes[p].mappings_refused = 650;
+	m->processes[p].files_refused = 3;
+	m->processes[p].map_unread_bytes = 412000000;
+	m->processes[p].names_aside_ns = m->host.end_ns - 12 * BUILD_SECOND / 10;
+	m->processes[p].naming_cpu_ns = 1234 * 1000000;
 	report_expect("report_losses.txt", m, NULL);
 }
 

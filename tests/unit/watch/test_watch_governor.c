@@ -12,6 +12,10 @@
 struct host {
 	struct governor g;
 	double cost[GOVERNOR_LEVEL_CNT];
+	double naming;	/* on top of it, of parties that are not set aside */
+	bool innocent;	/* that is not theirs who could be */
+	uint64_t aside; /* times that it asked for somebody to be */
+	uint64_t aside_ns;
 	struct governor_input now;
 	unsigned int changes;
 };
@@ -43,10 +47,18 @@ static struct governor_plan run(struct host *h, unsigned int seconds)
 		double ns = h->cost[was] * CPUS * (double)SECOND_NS;
 
 		h->now.now_ns += SECOND_NS;
-		h->now.own_cpu_ns += (uint64_t)(ns / 2);
+		double naming_ns = h->naming * CPUS * (double)SECOND_NS;
+
+		h->now.own_cpu_ns += (uint64_t)(ns / 2 + naming_ns);
+		h->now.naming_ns += h->innocent ? 0 : (uint64_t)naming_ns;
 		h->now.bpf_ns += (uint64_t)(ns / 2);
 		plan = governor_step(&h->g, &h->now);
 		h->changes += h->g.level != was;
+		if (plan.aside_ns) {
+			h->aside++;
+			h->aside_ns = plan.aside_ns;
+			h->naming = 0;
+		}
 		cr_assert(!h->g.options.requests || abs((int)h->g.level - (int)was) <= 1,
 			  "one step at a time");
 	}
@@ -93,6 +105,62 @@ Test(governor, gives_up_one_thing_after_the_other_in_its_order)
 	}
 	/* There is no more to give up. */
 	cr_expect_eq(run(&h, 3600).level, GOVERNOR_NO_SWITCHES);
+}
+
+/* The evidence of all others stays. */
+Test(governor, sets_aside_who_causes_costly_naming_before_it_gives_up_anything)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.004, 0.003, 0.002, 0.002, 0.001);
+	h.naming = 0.01;
+	h.now.may_set_aside = true;
+	cr_expect_eq(run(&h, 86400).level, GOVERNOR_ALL);
+	cr_expect_eq(h.changes, 0);
+	cr_expect_eq(h.aside, 1);
+	/* 0.014 - 0.005 of four CPUs for ten seconds. */
+	cr_expect(h.aside_ns > 355 * SECOND_NS / 1000 && h.aside_ns < 365 * SECOND_NS / 1000,
+		  "%lu ms", h.aside_ns / 1000000);
+}
+
+Test(governor, gives_up_rates_where_naming_is_not_why)
+{
+	static const struct {
+		const char *name;
+		double naming;
+		bool innocent, may_set_aside;
+	} rows[] = {
+		{"hardly any naming", 0.0001, false, true},
+		{"nobody's who could be set aside", 0.02, true, true},
+		{"too many are already", 0.02, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct host h;
+
+		begin(&h, &options, GOVERNOR_ALL);
+		cost(&h, 0.02, 0.018, 0.016, 0.01, 0.006);
+		h.naming = rows[i].naming;
+		h.innocent = rows[i].innocent;
+		h.now.may_set_aside = rows[i].may_set_aside;
+		cr_expect_eq(run(&h, 12).level, GOVERNOR_RATE_HALF, "%s", rows[i].name);
+		cr_expect_eq(h.aside, 0, "%s", rows[i].name);
+	}
+}
+
+Test(governor, goes_on_with_rates_when_setting_aside_was_not_enough)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.008, 0.0045, 0.003, 0.002, 0.001);
+	h.naming = 0.01;
+	h.now.may_set_aside = true;
+	cr_expect_eq(run(&h, 12).level, GOVERNOR_ALL);
+	cr_expect_eq(h.aside, 1);
+	cr_expect_eq(run(&h, 12).level, GOVERNOR_RATE_HALF);
+	cr_expect_eq(run(&h, 40).level, GOVERNOR_RATE_HALF);
 }
 
 Test(governor, stops_at_the_first_level_that_fits)
