@@ -160,7 +160,7 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	put_value(r->out, "waiting", in->waiting);
 	putc(',', r->out);
 	put_value(r->out, "cpus_available", in->cpus_available);
-	fprintf(r->out, ",\"requests\":%" PRIu64 ",\"stuck\":%" PRIu32, in->requests, in->stuck);
+	fprintf(r->out, ",\"requests\":%" PRIu64 ",\"stuck\":%" PRIu64, in->requests, in->stuck);
 	if (p->files_refused || p->map_unread_bytes)
 		fprintf(r->out, ",\"files_refused\":%" PRIu32 ",\"map_unread_bytes\":%" PRIu64,
 			p->files_refused, p->map_unread_bytes);
