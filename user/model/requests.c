@@ -462,16 +462,15 @@ double requests_unanswered_share(const struct requests_sum *sum)
 
 void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols)
 {
-	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other", "WebSocket"};
-
 	text[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!(protocols & 1u << i))
-			continue;
-		if (text[0])
-			strcat(text, ", ");
-		strcat(text, names[i]);
+#define APPEND(bit, name)                   \
+	if (protocols & (bit)) {            \
+		if (text[0])                \
+			strcat(text, ", "); \
+		strcat(text, name);         \
 	}
+	REQUESTS_PROTOCOLS(APPEND)
+#undef APPEND
 }
 
 const char *requests_blur(const struct requests_sum *sum)

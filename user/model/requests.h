@@ -111,6 +111,13 @@ double requests_score(const struct requests_sum *sum);
 double requests_unanswered_share(const struct requests_sum *sum);
 bool requests_is_plain(uint8_t protocols);
 
+/* What bits of protocols are called. */
+#define REQUESTS_PROTOCOLS(BIT)       \
+	BIT(PROTOCOL_HTTP1, "HTTP/1") \
+	BIT(PROTOCOL_HTTP2, "HTTP/2") \
+	BIT(PROTOCOL_TLS, "TLS")      \
+	BIT(PROTOCOL_OTHER, "other")  \
+	BIT(PROTOCOL_WEBSOCKET, "WebSocket")
 #define REQUESTS_PROTOCOLS_BYTES 48
 /* "HTTP/1, TLS"; "" = not known. */
 void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols);

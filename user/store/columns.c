@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "bpf/events.h"
+#include "model/requests.h"
 #include "store/private.h"
 
 /* A column named otherwise than its field; after the text what else a struct column says. */
@@ -164,13 +165,8 @@ static const struct column thread_columns[] = {
 	  LATER(OFF_ACCOUNTS)),
 };
 
-static const struct column_word protocol_words[] = {
-	{PROTOCOL_HTTP1, "HTTP/1"},
-	{PROTOCOL_HTTP2, "HTTP/2"},
-	{PROTOCOL_TLS, "TLS"},
-	{PROTOCOL_OTHER, "something else"},
-	{PROTOCOL_WEBSOCKET, "WebSocket"},
-};
+#define WORD(bit, name) {bit, name},
+static const struct column_word protocol_words[] = {REQUESTS_PROTOCOLS(WORD)};
 static const struct column endpoint_columns[] = {
 	C(model_endpoint, U32, process, ""),
 	C(model_endpoint, U64, listener,

@@ -160,7 +160,7 @@ CREATE TABLE endpoint (
 	address TEXT NOT NULL,           -- that it listens at, "" = unknown
 	port INTEGER NOT NULL,
 	protocols INTEGER NOT NULL,      -- what connections began with: a sum of 1 HTTP/1, 2
-	                                 -- HTTP/2, 4 TLS, 8 something else, 16 WebSocket
+	                                 -- HTTP/2, 4 TLS, 8 other, 16 WebSocket
 	netns INTEGER NOT NULL,          -- network namespace, inode
 	slow_ns INTEGER NOT NULL         -- T: a request is slow when its answer takes longer
 );
