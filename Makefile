@@ -98,7 +98,7 @@ help:
 	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
 	@echo 'make image        container image $(IMAGE) by podman or docker, see deploy/README.md'
-	@echo 'make install      program, systemd unit, documentation below $$(DESTDIR)$$(PREFIX); PREFIX=/usr/local'
+	@echo 'make install      program, unit, manual, completion below $$(DESTDIR)$$(PREFIX); PREFIX=/usr/local'
 	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
@@ -187,15 +187,34 @@ $(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ $(LIBS_STATIC)
 
+# What the program says of its options; the other pages are those that the first one names.
+$(BUILD)/man/hotrun.1: $(BUILD)/hotrun
+	$(call say,MAN,$(@D))
+	@mkdir -p $(@D)
+	$(Q)$< help --manual >$@
+	$(Q)for c in $$(sed -n 's/^\.BR hotrun\\-\([a-z]*\) (1)$$/\1/p' $@); do \
+		$< help --manual $$c >$(@D)/hotrun-$$c.1 || exit 1; done
+
+# Where man(1) and shells look for them.
+MAN_DIR  := $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETION_bash := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hotrun
+COMPLETION_zsh  := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_hotrun
+COMPLETION_fish := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/hotrun.fish
+
 # The unit is neither enabled nor started, and no configuration is laid where it would count.
-install: $(BUILD)/hotrun
+install: $(BUILD)/hotrun $(BUILD)/man/hotrun.1
 	install -D -m 0755 $(BUILD)/hotrun '$(DESTDIR)$(PREFIX)/bin/hotrun'
 	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/share/doc/hotrun'
 	sed 's|@PREFIX@|$(PREFIX)|g' deploy/systemd/hotrun.service \
 		>'$(DESTDIR)$(PREFIX)/lib/systemd/system/hotrun.service'
 	install -m 0644 README.md deploy/systemd/hotrun.conf '$(DESTDIR)$(PREFIX)/share/doc/hotrun/'
+	install -d '$(MAN_DIR)' $(foreach s,bash zsh fish,'$(dir $(COMPLETION_$(s)))')
+	install -m 0644 $(BUILD)/man/*.1 '$(MAN_DIR)/'
+	$(foreach s,bash zsh fish,$(BUILD)/hotrun help --completion $(s) >'$(COMPLETION_$(s))' &&) :
 uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/hotrun' '$(DESTDIR)$(PREFIX)/lib/systemd/system/hotrun.service'
+	rm -f '$(MAN_DIR)'/hotrun.1 '$(MAN_DIR)'/hotrun-*.1
+	rm -f $(foreach s,bash zsh fish,'$(COMPLETION_$(s))')
 	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/hotrun'
 
 # The image of deploy/README.md: podman or docker; `docker push` and the like are yours.

@@ -264,6 +264,16 @@ struct endpoint {
 #define ENDPOINTS_OF_CGROUP  1024
 #define ENDPOINTS_OF_PROCESS 256
 
+/* Key of the map `rows`, listener and process -> row. */
+struct endpoint_key {
+	__u64 listener;
+	__u32 tgid; /* 0: the value is the number of rows of this listener */
+	__u32 pad;
+};
+
+/* Keys of the map `shares` at the most; it says there why so many. */
+#define SHARES_MAX (6 * ENDPOINTS_MAX)
+
 /* Who holds how many: key of the map `shares`, whose values are counts. */
 enum share_kind {
 	SHARE_CGROUP = 1,
@@ -356,6 +366,7 @@ _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cac
 _Static_assert(sizeof(struct endpoint) == 576, "endpoint");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
+_Static_assert(sizeof(struct endpoint_key) == 16, "endpoint_key");
 _Static_assert(sizeof(struct share_key) == 16, "share_key");
 _Static_assert(sizeof(struct refused_key) == 16, "refused_key");
 #endif

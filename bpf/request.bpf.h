@@ -99,12 +99,6 @@ struct endpoint_map {
 };
 extern struct endpoint_map endpoints SEC(".maps");
 
-struct row_key {
-	__u64 listener;
-	__u32 tgid; /* 0: the value is the number of rows of this listener */
-	__u32 pad;
-};
-
 /* There is none, or not yet. */
 #define ROW_NONE 0xffffffffu /* and 1: 0 */
 
@@ -115,7 +109,7 @@ struct row_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4 * ENDPOINTS_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct row_key);
+	__type(key, struct endpoint_key);
 	__type(value, __u32);
 };
 extern struct row_map rows SEC(".maps");
@@ -138,7 +132,7 @@ extern __u32 rows_taken;
  * that look; and as many that hold sockets of the start. Defined in net.bpf.c. */
 struct share_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 6 * ENDPOINTS_MAX);
+	__uint(max_entries, SHARES_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct share_key);
 	__type(value, __u32);
@@ -285,7 +279,7 @@ static __always_inline void refuse(const struct connection *c)
 /* How many processes serve this listener by now; ret is the count before. */
 static __always_inline __u32 count_worker(__u64 listener, bool add)
 {
-	struct row_key key = {.listener = listener};
+	struct endpoint_key key = {.listener = listener};
 	__u32 *cnt, one = 1;
 
 	cnt = bpf_map_lookup_elem(&rows, &key);
@@ -311,7 +305,7 @@ static __always_inline __u32 take_row(void)
 /* Of a process that has one, and 1; else 0. */
 static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 {
-	struct row_key key = {.listener = c->listener, .tgid = tgid};
+	struct endpoint_key key = {.listener = c->listener, .tgid = tgid};
 	__u32 *value = bpf_map_lookup_elem(&rows, &key);
 
 	return value ? *value + 1 : 0;
@@ -324,7 +318,7 @@ static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
  */
 static __noinline __u32 new_row(struct connection *c, struct holder *holder)
 {
-	struct row_key key = {};
+	struct endpoint_key key = {};
 	struct endpoint *e;
 	__u32 row;
 

@@ -26,6 +26,13 @@ make BUILD="$BUILD" install PREFIX=/usr DESTDIR="$T/package" >/dev/null 2>&1
 is "make install: exit code" $? 0
 is "what is installed says its version" "$("$T/package/usr/bin/hotrun" --version | cut -d' ' -f1)" hotrun
 
+for file in man/man1/hotrun.1 man/man1/hotrun-report.1 man/man1/hotrun-help.1 zsh/site-functions/_hotrun \
+	bash-completion/completions/hotrun fish/vendor_completions.d/hotrun.fish; do
+	check "and lays $file" test -s "$T/package/usr/share/$file"
+done
+make BUILD="$BUILD" uninstall PREFIX=/usr DESTDIR="$T/package" >/dev/null 2>&1
+is "make uninstall leaves nothing" "$(find "$T/package" -type f | wc -l)" 0
+
 # Each SQL line of the README gives rows.
 sed -n '/^```sql/,/^```/p' README.md | grep -i '^select' | while read -r question; do
 	within "${question%%;*}" "$(sqlite3 "$BUILD/first.hotrun" "$question" | wc -l)" 1 1000

@@ -32,8 +32,48 @@ for command in record report export flame runq top requests doctor perfmap trigg
 	code "$command: unknown option" 2 "$HOTRUN" $command --no-such-option
 	says "$command: names the option" "$T/err" "no-such-option"
 done
+# Manual and completion are made of the same rows as --help: no option is missing in any.
+code "help names no other command" 2 "$HOTRUN" help recrod
+code "a shell that is none of them" 2 "$HOTRUN" help --completion csh
+says "names those that are" "$T/err" "bash, zsh or fish"
+for shell in bash zsh fish; do
+	"$HOTRUN" help --completion $shell >"$T/completion.$shell"
+	is "completion for $shell: exit code" $? 0
+done
+"$HOTRUN" help --manual >"$T/pages.1"
+for command in $("$HOTRUN" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v hotrun); do
+	"$HOTRUN" help --manual $command | sed 's/\\-/-/g' >"$T/page.1"
+	missing=
+	for option in $("$HOTRUN" help $command | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--.*'); do
+		grep -qE -- "$option\\\\fR" "$T/page.1" || missing+=" $option(man)"
+		grep -qE -- "words=\".*$option[ \"]" "$T/completion.bash" || missing+=" $option(bash)"
+		grep -qE -- "$option([=}']|$)" "$T/completion.zsh" || missing+=" $option(zsh)"
+		grep -qE -- "from $command'.* -l ${option#--} " "$T/completion.fish" || missing+=" $option(fish)"
+	done
+	is "$command: no option is missing in manual and completion" "$missing" ""
+	grep -q "^\.BR hotrun.*-$command (1)" "$T/pages.1" && ok "$command: hotrun(1) names its page" ||
+		fail "$command: hotrun(1) names its page"
+done
+# completes WANT WORD...: what bash offers for the last word
+completes() {
+	local want=$1
+
+	shift
+	is "bash completes: $*" "$(bash -c '. "$1"; shift
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hotrun; echo "${COMPREPLY[*]}"' - "$T/completion.bash" "$@")" \
+		"$want"
+}
+completes "record report rename requests" hotrun re
+completes "--format --force" hotrun report --fo
+completes "text json" hotrun report --format ""
+completes json hotrun report --format = j
+completes "list get remove" hotrun captures ""
+completes "cpu waiting switches slow verdict" hotrun top -s ""
+completes "" hotrun report -p ""
 code "a word for a number of seconds" 2 "$HOTRUN" record -d soon
-code "a negative duration" 2 "$HOTRUN" record -d -1
+says "calls the option as it was written" "$T/err" "-d soon"
+code "a negative duration" 2 "$HOTRUN" record --duration -1
+says "so, too" "$T/err" "--duration -1"
 code "no frequency" 2 "$HOTRUN" record -F 0
 code "a frequency with a tail" 2 "$HOTRUN" record -F 99x
 code "a frequency beyond all bounds" 2 "$HOTRUN" record -F 99999999999999999999

@@ -46,6 +46,16 @@ static void fill_processes(struct model *m)
 	p->unit = model_str(m, "shop.service");
 	p->container = model_str(m, "3f1c9ab00d11");
 	p->cgroup = model_str(m, "/system.slice/shop.service");
+	p->container_id = model_str(m, "3f1c9ab00d11223344556677");
+	p->container_name = model_str(m, "api");
+	p->pod = model_str(m, "shop-7d9f");
+	p->pod_uid = model_str(m, "0f3a-11ee");
+	p->namespace = model_str(m, "prod");
+	p->qos = model_str(m, "burstable");
+	p->runtime = model_str(m, "containerd");
+	p->naming_cpu_ns = 123456;
+	p->map_unread_bytes = 1ull << 36;
+	p->files_refused = 7;
 	p->perf_map = REASON_NAMED;
 	fresh = model_process_born(m, 4300, 100 * SECOND + 5);
 	p = &m->processes[fresh];

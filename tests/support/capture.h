@@ -17,7 +17,7 @@ void capture_next_slice(struct model *m);
 /* Adds cnt samples over the stacks that are there. */
 void capture_add_samples(struct model *m, size_t cnt);
 
-/* NULL when a and b hold the same, else the name of the first field that differs ("threads.comm").
+/* NULL when a and b hold the same, else the name of the first field that differs ("thread.comm").
  * Marks, caches and what is not stored are left out. */
 const char *capture_difference(const struct model *a, const struct model *b);
 #endif

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
+#include "commands/options.h"
 #include "output/captures_table.h"
 #include "store/store.h"
 #include "watch/folder.h"
@@ -20,34 +21,12 @@
 #define LOOKS_MAX  1000
 #define PATH_BYTES (FOLDER_NAME_BYTES + 32)
 
-static const char help_text[] =
-	"usage: hotrun captures [list] [--dir DIR] [--format text|json]\n"
-	"       hotrun captures get NAME [-o FILE|-] [--dir DIR]\n"
-	"       hotrun captures remove NAME... [--dir DIR]\n\n"
-	"Lists what the resident recorder (`hotrun watch`) kept, newest first; hands out a "
-	"capture,\n"
-	"or one of its papers (NAME with .txt or .html at its end), whole and readable also while "
-	"it\n"
-	"is being written; removes captures with their papers. Needs no privileges but those of "
-	"the\n"
-	"recorder's user, or root.\n\n"
-	"      --dir DIR           the folder of the recorder (default " FOLDER_DEFAULT ")\n"
-	"      --format FORMAT     of the list: text (the default), json\n"
-	"  -o, --output FILE       where to put what is handed out, - for stdout; a new file, for\n"
-	"                          you alone (default: NAME in this folder)\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun captures\n"
-	"  hotrun captures get web1-20261121T191202Z-trigger.hotrun\n"
-	"  kubectl exec -n hotrun POD -- hotrun captures get NAME -o - > NAME\n"
-	"  hotrun captures remove web1-20261121T190000Z-rotate.hotrun\n\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
-
-struct options {
+struct arguments {
 	const char *dir, *output;
 	bool json;
 };
 
-static int open_folder(const struct options *o, int *ret_dir)
+static int open_folder(const struct arguments *o, int *ret_dir)
 {
 	char why[1024];
 
@@ -126,7 +105,7 @@ static void fill_rows(int dir, const struct folder_capture *captures, size_t cnt
 	}
 }
 
-static int list(const struct options *o)
+static int list(const struct arguments *o)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
 	_cleanup_free_ struct captures_row *rows = NULL;
@@ -255,7 +234,7 @@ static int get_to_file(int dir, const char *name, const char *path)
 	return rc;
 }
 
-static int get(const struct options *o, const char *name)
+static int get(const struct arguments *o, const char *name)
 {
 	_cleanup_close_ int dir = -1;
 	int rc;
@@ -299,7 +278,7 @@ static int remove_one(int dir, const char *name)
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int remove_all(const struct options *o, char **names, int cnt)
+static int remove_all(const struct arguments *o, char **names, int cnt)
 {
 	_cleanup_close_ int dir = -1;
 	int rc = open_folder(o, &dir);
@@ -314,7 +293,7 @@ static int remove_all(const struct options *o, char **names, int cnt)
 
 /* --- the command line -------------------------------------------------------------------------- */
 
-static int run(const struct options *o, char **words, int cnt)
+static int obey(const struct arguments *o, char **words, int cnt)
 {
 	const char *verb = cnt ? words[0] : "list";
 
@@ -337,37 +316,52 @@ static int run(const struct options *o, char **words, int cnt)
 	return command_usage("captures");
 }
 
-int command_captures(int argc, char **argv)
-{
-	static const struct option longs[] = {{"dir", required_argument, NULL, 'd'},
-					      {"format", required_argument, NULL, 'f'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	struct options options = {.dir = FOLDER_DEFAULT};
-	int c;
+static const char *const verbs[] = {"list", "get", "remove", NULL};
 
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'd':
-			options.dir = optarg;
-			break;
-		case 'f':
-			options.json = !strcmp(optarg, "json");
-			if (!options.json && strcmp(optarg, "text") != 0) {
-				log_error("--format %s: not a known format: text, json", optarg);
-				return command_usage("captures");
-			}
-			break;
-		case 'o':
-			options.output = optarg;
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			return EXIT_OK;
-		default:
-			return command_usage("captures");
-		}
-	}
-	return run(&options, argv + optind, argc - optind);
+static const struct command_option rows[] = {
+	OPTION(0, "dir", "DIR", "the folder of the recorder (default " FOLDER_DEFAULT ")",
+	       option_text, .complete = COMPLETE_FOLDER, OPTION_IN(struct arguments, dir)),
+	OPTION(0, "format", "FORMAT", "of the list: text (the default), json", option_second_word,
+	       OPTION_WORDS("text", "json"), OPTION_IN(struct arguments, json)),
+	OPTION('o', "output", "FILE",
+	       "where to put what is handed out, - for stdout; a new file, for you alone "
+	       "(default: NAME in this folder)",
+	       option_text, .complete = COMPLETE_FILE, OPTION_IN(struct arguments, output)),
+};
+
+static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
+
+static int run(int argc, char **argv)
+{
+	struct arguments a = {.dir = FOLDER_DEFAULT};
+	int rc = options_parse(&captures_command, argc, argv, &a);
+
+	return rc ? rc : obey(&a, argv + optind, argc - optind);
 }
+
+const struct command captures_command = {
+	.name = "captures",
+	.job = "list, hand out and remove what the resident recorder kept",
+	.usage = "[list] [--dir DIR] [--format text|json]\n"
+		 "get NAME [-o FILE|-] [--dir DIR]\n"
+		 "remove NAME... [--dir DIR]",
+	.verbs = verbs,
+	.about =
+		"Lists what the resident recorder (`hotrun watch`) kept, newest first; hands out a "
+		"capture,\n"
+		"or one of its papers (NAME with .txt or .html at its end), whole and readable "
+		"also while "
+		"it\n"
+		"is being written; removes captures with their papers. Needs no privileges but "
+		"those of "
+		"the\n"
+		"recorder's user, or root.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples = "  hotrun captures\n"
+		    "  hotrun captures get web1-20261121T191202Z-trigger.hotrun\n"
+		    "  kubectl exec -n hotrun POD -- hotrun captures get NAME -o - > NAME\n"
+		    "  hotrun captures remove web1-20261121T190000Z-rotate.hotrun\n",
+	.notes = "Exit code: 0; 1 failure; 2 usage.\n",
+	.run = run,
+};

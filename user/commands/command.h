@@ -2,10 +2,12 @@
 #ifndef HOTRUN_COMMANDS_COMMAND_H
 #define HOTRUN_COMMANDS_COMMAND_H
 /*
- * The subcommands, one file each. Each takes its own argv (argv[0] is its name) and returns the
- * exit code of the program.
+ * The subcommands, one file each: what is said of it, its options as rows, and a function that
+ * takes its own argv (argv[0] is its name) and returns the exit code of the program.
  */
 #include <signal.h>
+
+#include "output/usage.h"
 
 enum exit_code {
 	EXIT_OK = 0,
@@ -20,27 +22,16 @@ enum exit_code {
 /* Set by SIGINT, SIGTERM and SIGHUP: end, and keep what there is. The other mutable global. */
 extern volatile sig_atomic_t stop_requested;
 
-/* Of commands that have the option --node-root, which collector_options.node_root takes. */
-#define NODE_ROOT_HELP                                                                            \
-	"      --node-root DIR     names of containers and pods come from the node's own files\n" \
-	"                          below DIR (default: /, then /proc/1/root, which is the "       \
-	"host's\n"                                                                                \
-	"                          in a container with its process ids)\n"
+extern const struct command record_command, report_command, flame_command, export_command,
+	rename_command, top_command, runq_command, requests_command, perfmap_command,
+	doctor_command, watch_command, trigger_command, captures_command, seccomp_command,
+	help_command;
 
-int command_record(int argc, char **argv);
-int command_report(int argc, char **argv);
-int command_export(int argc, char **argv);
-int command_flame(int argc, char **argv);
-int command_rename(int argc, char **argv);
-int command_runq(int argc, char **argv);
-int command_requests(int argc, char **argv);
-int command_top(int argc, char **argv);
-int command_perfmap(int argc, char **argv);
-int command_doctor(int argc, char **argv);
-int command_watch(int argc, char **argv);
-int command_captures(int argc, char **argv);
-int command_trigger(int argc, char **argv);
-int command_seccomp(int argc, char **argv);
+/* All of them, as the help tells them. */
+extern const struct usage_program hotrun_program;
+
+/* NULL = there is none of that name. */
+const struct command *command_find(const char *name);
 
 /* Prints "see `hotrun COMMAND --help`" after a usage error; returns EXIT_USAGE. */
 int command_usage(const char *command);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "kernel/probe.h"
 #include "names/dotnet.h"
 #include "output/doctor.h"
@@ -20,102 +20,56 @@
 /* For one answer of a process; of those that hang the fetcher takes sixteen before it refuses. */
 #define DEADLINE_NS 100000000u
 
-static const char help_text[] =
-	"usage: hotrun doctor [OPTION]...\n\n"
-	"Says whether this host and each .NET process on it can be observed: kernel, rights,\n"
-	"perf settings, limits, and for each process its runtime and perf map. Programs are\n"
-	"really loaded and ticks really counted, for a moment; no process is touched. Works\n"
-	"without root, and then tells what is missing.\n\n"
-	"  -p, --pid PID           this .NET process only\n"
-	"      --format FORMAT     text (default), or json: attach it to a report of trouble\n"
-	"                          (no arguments or environment of processes are in it)\n"
-	"  -o, --output RESULT     where to write (default: stdout)\n"
-	"      --color WHEN        auto (default), always, never\n"
-	"  -v, --verbose           what each check is for, and the kernel's own words\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun doctor\n"
-	"  hotrun doctor -p 4711\n"
-	"  hotrun doctor --format json -o doctor.json\n\n"
-	"Exit code: 0 all is ok or a warning; 1 something fails (\"fail\": nothing can be\n"
-	"recorded, or most of it would have no names); 2 usage.\n";
-
 struct arguments {
 	struct doctor_text_options text;
 	const char *output;
-	uint32_t tgid; /* 0 = all */
+	uint32_t tgid;	    /* 0 = all */
+	unsigned int color; /* enum option_color */
 	bool json;
 };
 
-static int parse_pid(const char *value, uint32_t *ret_tgid)
+static int take_pid(void *at, const struct command_option *option, const char *value)
 {
+	uint32_t *tgid = at;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_bad_value("doctor", "-p", value, "not a process id");
-	*ret_tgid = host_process_of((uint32_t)pid);
-	if (*ret_tgid)
+		return option_refuse(option, value, "not a process id");
+	*tgid = host_process_of((uint32_t)pid);
+	if (*tgid)
 		return EXIT_OK;
 	log_error("%s: no such process", value);
 	return EXIT_FAILED;
 }
 
-static int parse_option(int c, struct arguments *a)
-{
-	switch (c) {
-	case 'p':
-		return parse_pid(optarg, &a->tgid);
-	case 'f':
-		a->json = !strcmp(optarg, "json");
-		if (!a->json && strcmp(optarg, "text"))
-			return option_bad_value("doctor", "--format", optarg, "not text or json");
-		return EXIT_OK;
-	case 'o':
-		a->output = optarg;
-		return EXIT_OK;
-	case 'c':
-		a->text.color = !strcmp(optarg, "always") ||
-				(!strcmp(optarg, "auto") && isatty(STDOUT_FILENO));
-		if (strcmp(optarg, "auto") && strcmp(optarg, "always") && strcmp(optarg, "never"))
-			return option_bad_value("doctor", "--color", optarg,
-						"not auto, always or never");
-		return EXIT_OK;
-	case 'v':
-		a->text.verbose = true;
-		log_max_level = LOG_LEVEL_DEBUG;
-		return EXIT_OK;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(EXIT_OK);
-	default:
-		return command_usage("doctor");
-	}
-}
+#define IN(field) OPTION_IN(struct arguments, field)
+
+static const struct command_option rows[] = {
+	OPTION('p', "pid", "PID", "this .NET process only", take_pid, IN(tgid)),
+	OPTION(0, "format", "FORMAT",
+	       "text (default), or json: attach it to a report of trouble (no arguments or "
+	       "environment of processes are in it)",
+	       option_second_word, OPTION_WORDS("text", "json"), IN(json)),
+	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
+	       .complete = COMPLETE_FILE, IN(output)),
+	OPTION_COLOR(struct arguments, color),
+	OPTION('v', "verbose", NULL, "what each check is for, and the kernel's own words",
+	       option_verbose, IN(text.verbose)),
+};
+
+static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
-					      {"format", required_argument, NULL, 'f'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"color", required_argument, NULL, 'c'},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	bool colored = false;
-	int c, rc;
+	int rc = options_parse(&doctor_command, argc, argv, a);
 
-	while ((c = getopt_long(argc, argv, "p:o:vh", longs, NULL)) != -1) {
-		rc = parse_option(c, a);
-		if (rc)
-			return rc;
-		colored |= c == 'c';
-	}
-	if (optind < argc) {
+	if (!rc && optind < argc) {
 		log_error("%s: doctor takes no file", argv[optind]);
 		return command_usage("doctor");
 	}
-	if (!colored)
-		a->text.color = isatty(STDOUT_FILENO) && !a->output;
-	return EXIT_OK;
+	a->text.color = a->color == COLOR_ALWAYS ||
+			(a->color == COLOR_AUTO && isatty(STDOUT_FILENO) && !a->output);
+	return rc;
 }
 
 static enum doctor_map map_of(enum dotnet_map map)
@@ -261,7 +215,7 @@ static int examine(const struct arguments *a, struct asker *asker)
 	return rc;
 }
 
-int command_doctor(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct arguments a = {0};
 	struct asker asker;
@@ -280,3 +234,25 @@ int command_doctor(int argc, char **argv)
 	asker_clear(&asker);
 	return rc;
 }
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.job = "say whether this host and its .NET processes can be observed",
+	.usage = "[OPTION]...",
+	.about = "Says whether this host and each .NET process on it can be observed: kernel, "
+		 "rights,\n"
+		 "perf settings, limits, and for each process its runtime and perf map. Programs "
+		 "are\n"
+		 "really loaded and ticks really counted, for a moment; no process is touched. "
+		 "Works\n"
+		 "without root, and then tells what is missing.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples = "  hotrun doctor\n"
+		    "  hotrun doctor -p 4711\n"
+		    "  hotrun doctor --format json -o doctor.json\n",
+	.notes =
+		"Exit code: 0 all is ok or a warning; 1 something fails (\"fail\": nothing can be\n"
+		"recorded, or most of it would have no names); 2 usage.\n",
+	.run = run,
+};

@@ -2,52 +2,84 @@
 /* hotrun export: the samples in formats of other tools. */
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/frames.h"
+#include "commands/options.h"
 #include "commands/time_window.h"
 #include "model/harm.h"
 #include "output/folded.h"
 
-static const char help_text[] =
-	"usage: hotrun export [OPTION]... [FILE]\n\n"
-	"Writes the samples of a capture in a format of other tools. Without FILE, of the newest\n"
-	"capture in this folder. Needs no privileges.\n\n"
-	"      --format FORMAT     folded: a line a stack, for flame graph tools; kernel frames\n"
-	"                          end in _[k], JIT frames in _[j] (the default)\n"
-	"  -o, --output RESULT     where to write (default: stdout)\n"
-	"  -p, --process NAME|PID  this process only\n"
-	"      --weight WEIGHT     samples (the default), or waiters: each sample counts with the\n"
-	"                          threads that waited for its CPU at that instant, so that the\n"
-	"                          widest frames are those that others waited for\n"
-	"      --by workload       begin with the workload instead of the process: pods of one\n"
-	"                          Deployment, a container, a unit (default: by process)\n"
-	"      --pid               put the process id behind the name, NAME-PID\n"
-	"      --addresses         keep unnamed functions of native libraries "
-	"apart\n" FRAMES_HELP TIME_WINDOW_HELP "  -h, --help              this text\n\n"
-	"  hotrun export --format folded slow.hotrun > slow.folded\n"
-	"  hotrun export --worst 5s --weight waiters -o harm.folded\n"
-	"  hotrun export --raw-names | grep -c __Canon\n\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
+/* Formats: name, what it is, and who writes a process or all (row MODEL_NONE). The first one is the
+ * default. */
+#define FORMATS(F)                                                                           \
+	F("folded",                                                                          \
+	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in " \
+	  "_[j] (the default)",                                                              \
+	  folded_write)
+
+struct format {
+	const char *name, *what;
+	int (*write)(FILE *out, struct model *m, const struct folded_options *options);
+};
+
+#define FORMAT_ROW(...)		     {__VA_ARGS__},
+#define FORMAT_NAME(name, ...)	     name,
+#define FORMAT_TEXT(name, what, ...) name ": " what ". "
+static const struct format formats[] = {FORMATS(FORMAT_ROW)};
+static const char *const format_names[] = {FORMATS(FORMAT_NAME) NULL};
+
+struct arguments {
+	struct folded_options folded;
+	unsigned int format;
+	const char *output, *process;
+	struct time_window window;
+	struct frames frames;
+};
+
+#define IN(field) OPTION_IN(struct arguments, field)
+
+static const struct command_option rows[] = {
+	OPTION(0, "format", "FORMAT", FORMATS(FORMAT_TEXT), option_word, .words = format_names,
+	       IN(format)),
+	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
+	       .complete = COMPLETE_FILE, IN(output)),
+	OPTION('p', "process", "NAME|PID", "this process only", option_text, IN(process)),
+	OPTION(0, "weight", "WEIGHT",
+	       "samples (the default), or waiters: each sample counts with the threads that "
+	       "waited for its CPU at that instant, so that the widest frames are those that "
+	       "others waited for",
+	       option_second_word, OPTION_WORDS("samples", "waiters"), IN(folded.waiters)),
+	OPTION(0, "by", "workload",
+	       "begin with the workload instead of the process: pods of one Deployment, a "
+	       "container, a unit (default: by process)",
+	       option_second_word, OPTION_WORDS("process", "workload"), IN(folded.workload)),
+	OPTION(0, "pid", NULL, "put the process id behind the name, NAME-PID", option_true,
+	       IN(folded.pid)),
+	OPTION(0, "addresses", NULL, "keep unnamed functions of native libraries apart",
+	       option_true, IN(folded.addresses)),
+};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(frames_options, struct arguments, frames),
+	OPTION_SHARED(time_window_options, struct arguments, window),
+};
 
 /* All processes, or each of those named in turn. */
-static int write_folded(struct model *m, const uint32_t *rows, size_t cnt, const char *output,
-			struct folded_options *options)
+static int write_all(struct model *m, const uint32_t *processes, size_t cnt, struct arguments *a)
 {
-	struct result *result = result_open(output);
-	int err;
+	struct result *result = result_open(a->output);
+	int err = 0;
 
 	if (!result)
 		return EXIT_FAILED;
-	options->process = cnt ? rows[0] : MODEL_NONE;
-	err = folded_write(result_file(result), m, options);
-	for (size_t i = 1; i < cnt && !err; i++) {
-		options->process = rows[i];
-		err = folded_write(result_file(result), m, options);
+	for (size_t i = 0; !err && i < (cnt ? cnt : 1); i++) {
+		a->folded.process = cnt ? processes[i] : MODEL_NONE;
+		err = formats[a->format].write(result_file(result), m, &a->folded);
 	}
 	return result_close(result, err);
 }
@@ -82,92 +114,40 @@ static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt
 	return EXIT_OK;
 }
 
-int command_export(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option longs[] = {TIME_WINDOW_OPTIONS,
-					      FRAMES_OPTIONS,
-					      {"weight", required_argument, NULL, 'w'},
-					      {"format", required_argument, NULL, 'f'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"process", required_argument, NULL, 'p'},
-					      {"by", required_argument, NULL, 'b'},
-					      {"pid", no_argument, NULL, 'P'},
-					      {"addresses", no_argument, NULL, 'A'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	struct folded_options options = {.process = MODEL_NONE};
-	const char *output = NULL, *process = NULL;
-	_cleanup_free_ uint32_t *rows = NULL;
+	struct arguments a = {.folded = {.process = MODEL_NONE}};
+	_cleanup_free_ uint32_t *found = NULL;
 	struct model *m = NULL;
-	struct time_window window = {0};
-	_cleanup_(frames_clear) struct frames frames = {0};
 	size_t cnt;
-	int c, rc;
+	int rc = options_parse(&export_command, argc, argv, &a);
 
-	while ((c = getopt_long(argc, argv, "o:p:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			if (strcmp(optarg, "folded")) {
-				log_error("--format %s: not a known format: folded", optarg);
-				return command_usage("export");
-			}
-			break;
-		case 'o':
-			output = optarg;
-			break;
-		case 'p':
-			process = optarg;
-			break;
-		case 'P':
-			options.pid = true;
-			break;
-		case 'b':
-			options.workload = !strcmp(optarg, "workload");
-			if (!options.workload && strcmp(optarg, "process")) {
-				log_error("--by %s: not workload or process", optarg);
-				return command_usage("export");
-			}
-			break;
-		case 'A':
-			options.addresses = true;
-			break;
-		case 'w':
-			options.waiters = !strcmp(optarg, "waiters");
-			if (!options.waiters && strcmp(optarg, "samples")) {
-				log_error("--weight %s: not a known weight: samples, waiters",
-					  optarg);
-				return command_usage("export");
-			}
-			break;
-		case FRAMES_RAW:
-		case FRAMES_JUST_MINE:
-		case FRAMES_MINE:
-		case FRAMES_NOT_MINE:
-			rc = frames_option(&frames, c, optarg);
-			if (rc)
-				return command_usage("export");
-			break;
-		case TIME_FROM:
-		case TIME_TO:
-		case TIME_WORST:
-			rc = time_window_option(&window, c, optarg);
-			if (rc)
-				return command_usage("export");
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			return EXIT_OK;
-		default:
-			return command_usage("export");
-		}
-	}
-	rc = capture_argument(argc, argv, process, &window, &m, &rows, &cnt);
 	if (!rc)
-		rc = frames_apply(&frames, m);
-	if (!rc && options.waiters)
-		rc = check_waiters(m, rows, cnt);
+		rc = capture_argument(argc, argv, a.process, &a.window, &m, &found, &cnt);
 	if (!rc)
-		rc = write_folded(m, rows, cnt, output, &options);
+		rc = frames_apply(&a.frames, m);
+	frames_clear(&a.frames);
+	if (!rc && a.folded.waiters)
+		rc = check_waiters(m, found, cnt);
+	if (!rc)
+		rc = write_all(m, found, cnt, &a);
 	model_free(m);
 	return rc;
 }
+
+const struct command export_command = {
+	.name = "export",
+	.job = "write the samples in a format of other tools",
+	.usage = "[OPTION]... [FILE]",
+	.about = "Writes the samples of a capture in a format of other tools. Without FILE, of the "
+		 "newest\n"
+		 "capture in this folder. Needs no privileges.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.operand = COMPLETE_FILE,
+	.examples = "  hotrun export --format folded slow.hotrun > slow.folded\n"
+		    "  hotrun export --worst 5s --weight waiters -o harm.folded\n"
+		    "  hotrun export --raw-names | grep -c __Canon\n",
+	.notes = "Exit code: 0; 1 failure; 2 usage.\n",
+	.run = run,
+};

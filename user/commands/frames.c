@@ -8,35 +8,52 @@
 #include "base/log.h"
 #include "commands/command.h"
 
-static int add_rule(struct frames *f, const char *glob, bool mine)
+static int add_rule(struct frames *f, const struct command_option *option, const char *glob,
+		    bool mine)
 {
-	const char *option = mine ? "--my-code" : "--not-my-code";
 	int err;
 
-	if (!*glob || strchr(glob, '/')) {
-		log_error("%s '%s': not the name of an assembly or file, like Shop.* or libshop.so",
-			  option, glob);
-		return EXIT_USAGE;
-	}
+	if (!*glob || strchr(glob, '/'))
+		return option_refuse(option, glob,
+				     "not the name of an assembly or file, like Shop.* or "
+				     "libshop.so");
 	err = GROW(f->rules, f->rules_cnt, f->rules_cap);
 	if (err) {
-		log_error("%s %s: %s", option, glob, strerror(-err));
+		log_error("--%s %s: %s", option->name, glob, strerror(-err));
 		return EXIT_FAILED;
 	}
 	f->rules[f->rules_cnt++] = (struct reading_rule){glob, mine};
 	return EXIT_OK;
 }
 
-int frames_option(struct frames *f, int option, const char *value)
+static int take_mine(void *at, const struct command_option *option, const char *value)
 {
-	if (option == FRAMES_RAW)
-		f->raw_names = true;
-	else if (option == FRAMES_JUST_MINE)
-		f->just_my_code = true;
-	else
-		return add_rule(f, value, option == FRAMES_MINE);
-	return EXIT_OK;
+	return add_rule(at, option, value, true);
 }
+
+static int take_not_mine(void *at, const struct command_option *option, const char *value)
+{
+	return add_rule(at, option, value, false);
+}
+
+const struct command_option frames_options[4] = {
+	OPTION(0, "raw-names", NULL,
+	       "methods as the runtime and symbol tables write them; a row a raw name, so that "
+	       "overloads are apart",
+	       option_true, OPTION_IN(struct frames, raw_names)),
+	OPTION(0, "just-my-code", NULL,
+	       "application frames only: what they call in frameworks, runtime and kernel counts "
+	       "as their own",
+	       option_true, OPTION_IN(struct frames, just_my_code)),
+	OPTION(0, "my-code", "GLOB",
+	       "modules (assemblies, native files) that are mine; repeatable, the last match of "
+	       "these and --not-my-code decides",
+	       take_mine),
+	OPTION(0, "not-my-code", "GLOB",
+	       "those that are not. Without these: System.*, Microsoft.*, NuGet.*, the runtime, "
+	       "native files in /lib* and /usr/lib*",
+	       take_not_mine),
+};
 
 int frames_apply(const struct frames *f, struct model *m)
 {

@@ -5,12 +5,11 @@
  * The options --raw-names, --just-my-code, --my-code and --not-my-code, which the commands that show
  * frames of a capture share (model/reading.h).
  *
- *	_cleanup_(frames_clear) struct frames frames = {0};
- *	static const struct option longs[] = {FRAMES_OPTIONS, ...};
- *	case FRAMES_RAW: case FRAMES_JUST_MINE: case FRAMES_MINE: case FRAMES_NOT_MINE:
- *		frames_option(&frames, c, optarg);
- *	frames_apply(&frames, m);			once the capture is read
+ *	OPTION_SHARED(frames_options, struct arguments, frames)	among its groups
+ *	frames_apply(&a.frames, m);			once the capture is read
+ *	frames_clear(&a.frames);
  */
+#include "commands/options.h"
 #include "model/reading.h"
 
 struct frames {
@@ -19,29 +18,9 @@ struct frames {
 	size_t rules_cnt, rules_cap;
 };
 
-enum { FRAMES_RAW = 1100, FRAMES_JUST_MINE, FRAMES_MINE, FRAMES_NOT_MINE };
+/* Of a struct frames; values are borrowed until frames_apply(). */
+extern const struct command_option frames_options[4];
 
-#define FRAMES_OPTIONS                                                  \
-	{"raw-names", no_argument, NULL, FRAMES_RAW},                   \
-		{"just-my-code", no_argument, NULL, FRAMES_JUST_MINE},  \
-		{"my-code", required_argument, NULL, FRAMES_MINE},      \
-	{                                                               \
-		"not-my-code", required_argument, NULL, FRAMES_NOT_MINE \
-	}
-
-#define FRAMES_HELP                                                                               \
-	"      --raw-names         methods as the runtime and symbol tables write them; a row\n"  \
-	"                          a raw name, so that overloads are apart\n"                     \
-	"      --just-my-code      application frames only: what they call in frameworks,\n"      \
-	"                          runtime and kernel counts as their own\n"                      \
-	"      --my-code GLOB      modules (assemblies, native files) that are mine, and those\n" \
-	"      --not-my-code GLOB  that are not; repeatable, the last match decides. Not mine\n"  \
-	"                          without these: System.*, Microsoft.*, NuGet.*, the runtime,\n" \
-	"                          native files in /lib* and /usr/lib*\n"
-
-/* Takes one of the options; value is borrowed until frames_apply(). Returns an enum exit_code; errors
- * are logged. */
-int frames_option(struct frames *f, int option, const char *value);
 /* Changes m so that it is read that way. Returns an enum exit_code; errors are logged. */
 int frames_apply(const struct frames *f, struct model *m);
 void frames_clear(struct frames *f);

@@ -13,19 +13,26 @@
 #include "base/log.h"
 #include "commands/command.h"
 
-int limits_option(struct limits *l, int option, const char *value)
+int limits_take(void *at, const struct command_option *option, const char *value)
 {
-	if (option == LIMITS_CONFIG) {
-		l->config = value;
-		return EXIT_OK;
-	}
+	struct limits *l = at;
+
 	if (GROW(l->settings, l->settings_cnt, l->settings_cap)) {
-		log_error("--limit: %s", strerror(ENOMEM));
+		log_error("--%s: %s", option->name, strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
 	l->settings[l->settings_cnt++] = value;
 	return EXIT_OK;
 }
+
+const struct command_option limits_options[2] = {
+	OPTION(0, "limit", "NAME=VALUE", "a threshold of the verdicts, see below; repeatable",
+	       limits_take),
+	OPTION(0, "config", "FILE",
+	       "thresholds of all and, in sections like [Shop.Push] or [port 8443], of some; "
+	       "default " LIMITS_FILE,
+	       option_text, .complete = COMPLETE_FILE, OPTION_IN(struct limits, config)),
+};
 
 int limits_read_text(const char *path, char **ret_text, size_t *ret_len)
 {

@@ -5,11 +5,11 @@
  * The options --limit and --config, which the commands that give verdicts share. Sections of the file
  * win over --limit, --limit over what stands above them, that over the defaults.
  *
- *	static const struct option longs[] = {LIMITS_OPTIONS, ...};
- *	case LIMITS_LIMIT: case LIMITS_CONFIG: limits_option(&limits, c, optarg);
+ *	OPTION_SHARED(limits_options, struct arguments, limits)	among its groups
  *	limits_read(&limits, "report");			after the last option
  *	report.limits = &limits.policy;			until limits_forget()
  */
+#include "commands/options.h"
 #include "judge/limits.h"
 
 #define LIMITS_FILE "/etc/hotrun.conf"
@@ -21,27 +21,17 @@ struct limits {
 	struct verdict_policy policy;
 };
 
-enum { LIMITS_LIMIT = 1200, LIMITS_CONFIG };
+/* Of a struct limits; values are borrowed until limits_forget(). */
+extern const struct command_option limits_options[2];
+/* --limit alone, for who has its own --config. */
+int limits_take(void *at, const struct command_option *option, const char *value);
 
-#define LIMITS_OPTIONS                                           \
-	{"limit", required_argument, NULL, LIMITS_LIMIT},        \
-	{                                                        \
-		"config", required_argument, NULL, LIMITS_CONFIG \
-	}
-
-#define LIMITS_HELP                                                                          \
-	"      --limit NAME=VALUE  a threshold of the verdicts, see below; repeatable\n"     \
-	"      --config FILE       thresholds of all and, in sections like [Shop.Push] or\n" \
-	"                          [port 8443], of some; default " LIMITS_FILE "\n"
-
+/* Before limits_put_help(). */
 #define LIMITS_HELP_NAMES                                                                          \
 	"Limits, with their defaults; in the file one a line, `name = value`, # comments. Times\n" \
 	"are us, ms, s, m, h. A load generator that nobody minds, for example:\n"                  \
 	"  [wrk]\n  progress = 0%\n  run-delay = 1h\n\n"
 
-/* Takes one of the options; value is borrowed until limits_forget(). Returns an enum exit_code; errors
- * are logged. */
-int limits_option(struct limits *l, int option, const char *value);
 /* Reads the file and what was given, into l->policy. Returns an enum exit_code; errors are logged. */
 int limits_read(struct limits *l, const char *command);
 /* The whole of such a file, owned by the caller. 0, or a negative errno: -EINVAL no regular file, -EFBIG more

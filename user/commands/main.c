@@ -12,44 +12,35 @@
 
 volatile sig_atomic_t stop_requested;
 
-static const struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *job;
-} commands[] = {
-	{"record", command_record, "record what runs on all CPUs of this host into a capture file"},
-	{"report", command_report,
-	 "say who takes the CPU, who waits for it, and which code is hot"},
-	{"flame", command_flame, "write an interactive flame graph, one self-contained HTML page"},
-	{"export", command_export, "write the samples in a format of other tools"},
-	{"rename", command_rename, "look names up again in a capture, while its processes live"},
-	{"top", command_top, "watch which processes run and which wait, live"},
-	{"runq", command_runq, "show run-queue lengths and run delay, live or of a capture"},
-	{"requests", command_requests, "show how requests of services fare, live or of a capture"},
-	{"perfmap", command_perfmap, "show and switch the perf maps that give .NET methods names"},
-	{"doctor", command_doctor, "say whether this host and its .NET processes can be observed"},
-	{"watch", command_watch, "stay resident: metrics, and captures with the time before"},
-	{"trigger", command_trigger,
-	 "have the resident recorder keep the last seconds and the next"},
-	{"captures", command_captures, "list, hand out and remove what the resident recorder kept"},
-	{"seccomp", command_seccomp, "print the profile of system calls for container runtimes"},
+static const struct command *const commands[] = {
+	&record_command, &report_command,  &flame_command,    &export_command,	&rename_command,
+	&top_command,	 &runq_command,	   &requests_command, &perfmap_command, &doctor_command,
+	&watch_command,	 &trigger_command, &captures_command, &seccomp_command, &help_command,
 };
 
-static void help(FILE *out)
+const struct usage_program hotrun_program = {
+	.name = "hotrun",
+	.version = HOTRUN_VERSION,
+	.job = "observe the CPUs of a Linux host that runs .NET services",
+	.about = "A system-wide CPU observer for Linux hosts that run .NET services. It looks\n"
+		 "from the kernel and never attaches to a process.\n",
+	.commands = commands,
+	.commands_cnt = sizeof(commands) / sizeof(commands[0]),
+	.examples = "  hotrun record -d 30            30 seconds of everything, as root\n"
+		    "  hotrun report                  the newest capture in this folder\n"
+		    "  hotrun flame -o flame.html     the same as a picture\n"
+		    "  hotrun runq -d 10              who waits for a CPU, and how long, as root\n"
+		    "  hotrun requests                is anybody kept waiting, as root\n",
+	.notes = "`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
+		 "privileges. `hotrun --version` tells the version.\n",
+};
+
+const struct command *command_find(const char *name)
 {
-	fprintf(out, "usage: hotrun COMMAND [OPTION]... [FILE]\n\n"
-		     "A system-wide CPU observer for Linux hosts that run .NET services. It looks\n"
-		     "from the kernel and never attaches to a process.\n\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].job);
-	fprintf(out, "\n"
-		     "  hotrun record -d 30            30 seconds of everything, as root\n"
-		     "  hotrun report                  the newest capture in this folder\n"
-		     "  hotrun flame -o flame.html     the same as a picture\n"
-		     "  hotrun runq -d 10              who waits for a CPU, and how long, as root\n"
-		     "  hotrun requests                is anybody kept waiting, as root\n\n"
-		     "`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
-		     "privileges. `hotrun --version` tells the version.\n");
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	return NULL;
 }
 
 int command_usage(const char *command)
@@ -110,6 +101,7 @@ static void fill_standard_files(void)
 
 int main(int argc, char **argv)
 {
+	const struct command *command;
 	char name[32];
 
 	fill_standard_files();
@@ -117,24 +109,23 @@ int main(int argc, char **argv)
 	 * everywhere. */
 	prctl(PR_SET_NAME, "hotrun");
 	if (argc < 2) {
-		help(stderr);
+		usage_help(stderr, &hotrun_program);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		help(stdout);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		usage_help(stdout, &hotrun_program);
 		return EXIT_OK;
 	}
 	if (!strcmp(argv[1], "--version")) {
 		printf("hotrun %s\n", HOTRUN_VERSION);
 		return EXIT_OK;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
+	command = command_find(argv[1]);
+	if (command) {
 		catch_signals();
-		snprintf(name, sizeof(name), "hotrun %s", commands[i].name);
+		snprintf(name, sizeof(name), "hotrun %s", command->name);
 		argv[1] = name; /* getopt begins its messages with it */
-		return commands[i].run(argc - 1, argv + 1);
+		return command->run(argc - 1, argv + 1);
 	}
 	log_error("%s: no such command; see `hotrun --help`", argv[1]);
 	return EXIT_USAGE;

@@ -10,44 +10,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "commands/perfmap_status.h"
 #include "kernel/host.h"
 #include "names/dotnet_ask.h"
 
 #define MAX_PIDS  1024
 #define ANSWER_NS 5000000000ull /* a million methods take two seconds */
-
-static const char help_text[] =
-	"usage: hotrun perfmap status [OPTION]... [PID]...\n"
-	"       hotrun perfmap enable [OPTION]... PID... | --all\n"
-	"       hotrun perfmap disable [OPTION]... PID... | --all\n\n"
-	"The perf map of a .NET runtime gives the methods that it compiled their names. status\n"
-	"shows which .NET processes write one. enable asks a runtime for it over its diagnostics\n"
-	"socket, without a restart (.NET 8 and later), and verifies that the file appears; "
-	"disable\n"
-	"ends it, the file stays.\n\n"
-	"enable and disable are the one thing of hotrun in which a process takes part: the "
-	"runtime\n"
-	"lists what it compiled so far, some ms in one of its threads, and from then on writes a\n"
-	"line a method, into /tmp or what DOTNET_PerfMapJitDumpPath says. It goes on until "
-	"disable\n"
-	"or its end. They need to be its user, or root with the capabilities SYS_PTRACE and\n"
-	"DAC_OVERRIDE.\n\n"
-	"      --all               enable: all .NET processes without a map. disable: all whose\n"
-	"                          map was switched on, not those started with one\n"
-	"      --format FORMAT     status: text (default) or json\n"
-	"      --no-sample         status: do not sample this host for a second to tell how much\n"
-	"                          of the JIT code has names; does without BPF\n"
-	"  -v, --verbose           more about what happens; status: paths, sockets, users\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun perfmap status\n"
-	"  hotrun perfmap enable 4711\n"
-	"  hotrun perfmap disable --all\n"
-	"  hotrun record --enable-perf-maps -d 30   on for the recording, then off again\n\n"
-	"Exit code: 0, also where nothing had to be done; 1 one of them failed; 2 usage.\n";
-
-enum { ALL = 256, FORMAT, NO_SAMPLE };
 
 struct arguments {
 	struct perfmap_status_options status;
@@ -58,16 +27,21 @@ struct arguments {
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
+static int refuse_pid(const char *value, const char *want)
+{
+	log_error("perfmap %s: %s", value, want);
+	return command_usage("perfmap");
+}
+
 static int add_pid(struct arguments *a, const char *value)
 {
 	uint32_t process;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_bad_value("perfmap", "perfmap", value, "not a process id");
+		return refuse_pid(value, "not a process id");
 	if (a->status.tgid_cnt >= MAX_PIDS)
-		return option_bad_value("perfmap", "perfmap", value,
-					"too many processes (1024 at the most)");
+		return refuse_pid(value, "too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (process && process != pid) {
 		log_error("%s: a thread of process %u; give %u", value, process, process);
@@ -77,53 +51,36 @@ static int add_pid(struct arguments *a, const char *value)
 	return EXIT_OK;
 }
 
-static int parse_format(struct arguments *a)
-{
-	a->only_status = "--format";
-	if (strcmp(optarg, "text") && strcmp(optarg, "json"))
-		return option_bad_value("perfmap", "--format", optarg, "not text or json");
-	a->status.json = !strcmp(optarg, "json");
-	return EXIT_OK;
-}
+#define IN(field) OPTION_IN(struct arguments, field)
 
-static int parse_option(int c, struct arguments *a)
-{
-	switch (c) {
-	case ALL:
-		a->all = true;
-		return EXIT_OK;
-	case FORMAT:
-		return parse_format(a);
-	case NO_SAMPLE:
-		a->only_status = "--no-sample";
-		a->status.sample = false;
-		return EXIT_OK;
-	case 'v':
-		a->status.details = true;
-		log_max_level = LOG_LEVEL_DEBUG;
-		return EXIT_OK;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(EXIT_OK);
-	default:
-		return command_usage("perfmap");
-	}
-}
+static const struct command_option rows[] = {
+	OPTION(0, "all", NULL,
+	       "enable: all .NET processes without a map. disable: all whose map was switched "
+	       "on, "
+	       "not those started with one",
+	       option_true, IN(all)),
+};
 
-static int parse(int argc, char **argv, struct arguments *a)
-{
-	static const struct option longs[] = {{"all", no_argument, NULL, ALL},
-					      {"format", required_argument, NULL, FORMAT},
-					      {"no-sample", no_argument, NULL, NO_SAMPLE},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	int c, rc = EXIT_OK;
+static const struct command_option status_rows[] = {
+	OPTION(0, "format", "FORMAT", "status: text (default) or json", option_second_word,
+	       OPTION_WORDS("text", "json"), IN(status.json)),
+	OPTION(0, "no-sample", NULL,
+	       "status: do not sample this host for a second to tell how much of the JIT code "
+	       "has "
+	       "names; does without BPF",
+	       option_false, IN(status.sample)),
+};
 
-	while (!rc && (c = getopt_long(argc, argv, "vh", longs, NULL)) != -1)
-		rc = parse_option(c, a);
-	return rc;
-}
+static const struct command_option last_rows[] = {
+	OPTION('v', "verbose", NULL, "more about what happens; status: paths, sockets, users",
+	       option_verbose, IN(status.details)),
+};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(rows)},
+	{OPTION_ROWS(status_rows), .given = offsetof(struct arguments, only_status)},
+	{OPTION_ROWS(last_rows)},
+};
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
@@ -220,7 +177,7 @@ static int run_switch(const struct arguments *a, bool enable)
 static int check_switch(const struct arguments *a, const char *what)
 {
 	if (a->only_status) {
-		log_error("%s: only of `perfmap status`", a->only_status);
+		log_error("--%s: only of `perfmap status`", a->only_status);
 		return command_usage("perfmap");
 	}
 	if (a->all == (a->status.tgid_cnt > 0)) {
@@ -232,11 +189,11 @@ static int check_switch(const struct arguments *a, const char *what)
 	return EXIT_OK;
 }
 
-int command_perfmap(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct arguments a = {.status = {.sample = true}};
 	const char *what;
-	int rc = parse(argc, argv, &a);
+	int rc = options_parse(&perfmap_command, argc, argv, &a);
 
 	if (rc)
 		return rc;
@@ -267,3 +224,41 @@ int command_perfmap(int argc, char **argv)
 	rc = check_switch(&a, what);
 	return rc ? rc : run_switch(&a, !strcmp(what, "enable"));
 }
+
+static const char *const verbs[] = {"status", "enable", "disable", NULL};
+
+const struct command perfmap_command = {
+	.name = "perfmap",
+	.job = "show and switch the perf maps that give .NET methods names",
+	.usage = "status [OPTION]... [PID]...\n"
+		 "enable [OPTION]... PID... | --all\n"
+		 "disable [OPTION]... PID... | --all",
+	.verbs = verbs,
+	.about =
+		"The perf map of a .NET runtime gives the methods that it compiled their names. "
+		"status\n"
+		"shows which .NET processes write one. enable asks a runtime for it over its "
+		"diagnostics\n"
+		"socket, without a restart (.NET 8 and later), and verifies that the file appears; "
+		"disable\n"
+		"ends it, the file stays.\n\n"
+		"enable and disable are the one thing of hotrun in which a process takes part: the "
+		"runtime\n"
+		"lists what it compiled so far, some ms in one of its threads, and from then on "
+		"writes a\n"
+		"line a method, into /tmp or what DOTNET_PerfMapJitDumpPath says. It goes on until "
+		"disable\n"
+		"or its end. They need to be its user, or root with the capabilities SYS_PTRACE "
+		"and\n"
+		"DAC_OVERRIDE.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples =
+		"  hotrun perfmap status\n"
+		"  hotrun perfmap enable 4711\n"
+		"  hotrun perfmap disable --all\n"
+		"  hotrun record --enable-perf-maps -d 30   on for the recording, then off again\n",
+	.notes =
+		"Exit code: 0, also where nothing had to be done; 1 one of them failed; 2 usage.\n",
+	.run = run,
+};

@@ -17,7 +17,7 @@
 #include "commands/child.h"
 #include "commands/command.h"
 #include "commands/limits.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "commands/perf_maps.h"
 #include "commands/recorder.h"
 #include "commands/service_signal.h"
@@ -39,57 +39,20 @@ struct record_options {
 	bool enable_maps;
 	struct perf_maps *maps; /* NULL without --enable-perf-maps */
 	char **command;		/* NULL without */
+	const char *output;	/* as given, NULL = not */
 	char *path;		/* owned */
 };
 
-static const char help_text[] =
-	"usage: hotrun record [OPTION]... [-- COMMAND [ARG]...]\n\n"
-	"Records what every process runs on all CPUs of this host into a capture file, and\n"
-	"prints the first screen of its report. Needs root, or the capabilities BPF, PERFMON,\n"
-	"SYS_PTRACE, DAC_READ_SEARCH and SYSLOG. Ends after the duration, at Ctrl-C, or with\n"
-	"COMMAND; what was recorded is kept in each case.\n\n"
-	"  -d, --duration SECONDS  how long (default: until Ctrl-C, or as long as COMMAND runs)\n"
-	"  -F, --frequency HZ      samples a second and CPU, 1..10000 (default 99)\n"
-	"  -p, --pid PID           take stacks of this process only; again for more. Scheduler\n"
-	"                          accounts are always those of the whole host\n"
-	"      --cgroup PATH       the same for a cgroup and those below it\n"
-	"  -o, --output FILE       the capture (default HOST-TIME.hotrun in this folder)\n"
-	"      --event EVENT       cpu-clock (default), or cycles where the CPU counts them:\n"
-	"                          its ticks are not equal time\n"
-	"      --enable-perf-maps  ask .NET runtimes (8 and later) that write no perf map for "
-	"one,\n"
-	"                          so that their methods have names, and end it with the\n"
-	"                          recording; see `hotrun perfmap --help` for what that "
-	"costs\n" SLOW_OPTION_HELP SERVICE_SIGNAL_HELP NODE_ROOT_HELP
-	"      --no-requests       do not look at the requests that services answer\n"
-	"  -q, --quiet             no summary at the end\n"
-	"  -v, --verbose           more about what happens\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun record -d 10\n"
-	"  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
-	"  hotrun record --cgroup /kubepods.slice -d 60\n"
-	"  hotrun record --slow 8080=200ms -d 60\n"
-	"  hotrun record --service-signal Shop.Mail=/run/mail/failed-share -d 60\n"
-	"  hotrun record -- dotnet build\n\n"
-	"Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have names, or "
-	"use\n"
-	"--enable-perf-maps. Killed by SIGKILL, hotrun leaves the maps that it switched on as "
-	"they\n"
-	"are: `hotrun perfmap status` shows them.\n"
-	"Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the duration ends\n"
-	"first (COMMAND then runs on); 125 hotrun failed, 126 COMMAND cannot be executed, 127 it\n"
-	"was not found.\n";
-
-static int add_pid(struct record_options *o, const char *value)
+static int take_pid(void *at, const struct command_option *option, const char *value)
 {
+	struct record_options *o = at;
 	uint32_t process;
 	uint64_t pid;
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_bad_value("record", "-p", value, "not a process id");
+		return option_refuse(option, value, "not a process id");
 	if (o->recorder.collector.tgid_cnt >= MAX_PIDS)
-		return option_bad_value("record", "-p", value,
-					"too many processes (1024 at the most)");
+		return option_refuse(option, value, "too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (!process) {
 		log_error("%s: no such process", value);
@@ -103,107 +66,60 @@ static int add_pid(struct record_options *o, const char *value)
 	return EXIT_OK;
 }
 
+#define IN(field) OPTION_IN(struct record_options, field)
+
+static const struct command_option rows[] = {
+	OPTION('d', "duration", "SECONDS",
+	       "how long (default: until Ctrl-C, or as long as COMMAND runs)", option_seconds,
+	       .max = OPTION_MAX_SECS, IN(seconds)),
+	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", option_hz,
+	       IN(recorder.collector.sample_hz)),
+	OPTION('p', "pid", "PID",
+	       "take stacks of this process only; again for more. Scheduler accounts are always "
+	       "those of the whole host",
+	       take_pid),
+	OPTION(0, "cgroup", "PATH", "the same for a cgroup and those below it", option_text,
+	       IN(recorder.collector.cgroup)),
+	OPTION('o', "output", "FILE", "the capture (default HOST-TIME.hotrun in this folder)",
+	       option_nonempty, .complete = COMPLETE_FILE, IN(output)),
+	OPTION(0, "event", "EVENT",
+	       "cpu-clock (default), or cycles where the CPU counts them: its ticks are not "
+	       "equal time",
+	       option_second_word, OPTION_WORDS("cpu-clock", "cycles"),
+	       IN(recorder.collector.cycles)),
+	OPTION(0, "enable-perf-maps", NULL,
+	       "ask .NET runtimes (8 and later) that write no perf map for one, so that their "
+	       "methods have names, and end it with the recording; see `hotrun perfmap --help` "
+	       "for what that costs",
+	       option_true, IN(enable_maps)),
+};
+
+static const struct command_option last_rows[] = {
+	OPTION_NODE_ROOT(struct record_options, recorder.collector.node_root),
+	OPTION_NO_REQUESTS(struct record_options, recorder.collector.requests),
+	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),
+	OPTION_VERBOSE,
+};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(slow_options, struct record_options, slow),
+	OPTION_SHARED(service_signal_options, struct record_options, recorder.collector.signals),
+	{OPTION_ROWS(last_rows)},
+};
+
 static int parse(int argc, char **argv, struct record_options *o)
 {
-	static const struct option longs[] = {{"duration", required_argument, NULL, 'd'},
-					      {"frequency", required_argument, NULL, 'F'},
-					      {"pid", required_argument, NULL, 'p'},
-					      {"cgroup", required_argument, NULL, 'c'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"event", required_argument, NULL, 'e'},
-					      {"enable-perf-maps", no_argument, NULL, 'm'},
-					      {"slow", required_argument, NULL, 's'},
-					      {"no-requests", no_argument, NULL, 'n'},
-					      {"service-signal", required_argument, NULL, 'S'},
-					      {"signal-user", required_argument, NULL, 'U'},
-					      {"node-root", required_argument, NULL, 'r'},
-					      {"quiet", no_argument, NULL, 'q'},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	int c, rc;
+	int rc = options_parse(&record_command, argc, argv, o);
 
-	while ((c = getopt_long(argc, argv, "+d:F:p:o:qvh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'd':
-			rc = option_seconds("record", "-d", optarg, OPTION_MAX_SECS, &o->seconds);
-			if (rc)
-				return rc;
-			break;
-		case 'F':
-			rc = option_frequency("record", optarg, &o->recorder.collector.sample_hz);
-			if (rc)
-				return rc;
-			break;
-		case 'p':
-			rc = add_pid(o, optarg);
-			if (rc)
-				return rc;
-			break;
-		case 'c':
-			o->recorder.collector.cgroup = optarg;
-			break;
-		case 'o':
-			if (!*optarg)
-				return option_bad_value("record", "-o", "''", "an empty file name");
-			free(o->path);
-			o->path = strdup(optarg);
-			break;
-		case 'e':
-			if (strcmp(optarg, "cycles") && strcmp(optarg, "cpu-clock"))
-				return option_bad_value("record", "--event", optarg,
-							"not cpu-clock or cycles");
-			o->recorder.collector.cycles = !strcmp(optarg, "cycles");
-			break;
-		case 'm':
-			o->enable_maps = true;
-			break;
-		case 's':
-			rc = slow_option_add(&o->slow, optarg, "record");
-			if (rc)
-				return rc;
-			break;
-		case 'n':
-			o->recorder.collector.requests = false;
-			break;
-		case 'S':
-			rc = service_signals_add(&o->recorder.collector.signals, optarg, "record");
-			if (rc)
-				return rc;
-			break;
-		case 'U':
-			rc = service_signals_set_user(&o->recorder.collector.signals, optarg,
-						      "record");
-			if (rc)
-				return rc;
-			break;
-		case 'r':
-			if (*optarg != '/')
-				return option_bad_value("record", "--node-root", optarg,
-							"not an absolute path");
-			o->recorder.collector.node_root = optarg;
-			break;
-		case 'q':
-			o->quiet = true;
-			break;
-		case 'v':
-			log_max_level = LOG_LEVEL_DEBUG;
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			exit(EXIT_OK);
-		default:
-			return command_usage("record");
-		}
+	if (rc || optind >= argc)
+		return rc;
+	if (strcmp(argv[optind - 1], "--")) {
+		log_error("%s: put `--` before the command to run", argv[optind]);
+		return command_usage("record");
 	}
-	if (optind < argc) {
-		if (strcmp(argv[optind - 1], "--")) {
-			log_error("%s: put `--` before the command to run", argv[optind]);
-			return command_usage("record");
-		}
-		o->command = argv + optind;
-		o->recorder.collector.command = argv[optind];
-	}
+	o->command = argv + optind;
+	o->recorder.collector.command = argv[optind];
 	return EXIT_OK;
 }
 
@@ -334,7 +250,7 @@ static int record(struct record_options *o, struct child *child)
 }
 
 /* With what must be there before it, and end with it. */
-static int run(struct record_options *o, struct child *child)
+static int record_with_maps(struct record_options *o, struct child *child)
 {
 	int rc;
 
@@ -350,7 +266,7 @@ static int run(struct record_options *o, struct child *child)
 	return rc;
 }
 
-int command_record(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct record_options *o = calloc(1, sizeof(*o));
 	struct child child = {0};
@@ -371,8 +287,7 @@ int command_record(int argc, char **argv)
 	if (rc)
 		goto out;
 	host_describe(&host);
-	if (!o->path)
-		o->path = store_default_path(host.name, time(NULL));
+	o->path = o->output ? strdup(o->output) : store_default_path(host.name, time(NULL));
 	o->recorder.path = o->path;
 	slow_option_apply(&o->slow, &o->recorder.collector);
 	if (!o->path) {
@@ -396,7 +311,7 @@ int command_record(int argc, char **argv)
 	/* A full run queue must not starve the observer of its few milliseconds a second. */
 	if (setpriority(PRIO_PROCESS, 0, -10))
 		log_debug("priority not raised: %s", strerror(errno));
-	rc = run(o, &child);
+	rc = record_with_maps(o, &child);
 out:
 	child_close(&child);
 	service_signals_free(o->recorder.collector.signals);
@@ -404,3 +319,39 @@ out:
 	free(o);
 	return rc;
 }
+
+const struct command record_command = {
+	.name = "record",
+	.job = "record what runs on all CPUs of this host into a capture file",
+	.usage = "[OPTION]... [-- COMMAND [ARG]...]",
+	.about = "Records what every process runs on all CPUs of this host into a capture file, "
+		 "and\n"
+		 "prints the first screen of its report. Needs root, or the capabilities BPF, "
+		 "PERFMON,\n"
+		 "SYS_PTRACE, DAC_READ_SEARCH and SYSLOG. Ends after the duration, at Ctrl-C, or "
+		 "with\n"
+		 "COMMAND; what was recorded is kept in each case.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.ends_at_operand = true,
+	.operand = COMPLETE_FILE,
+	.examples = "  hotrun record -d 10\n"
+		    "  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
+		    "  hotrun record --cgroup /kubepods.slice -d 60\n"
+		    "  hotrun record --slow 8080=200ms -d 60\n"
+		    "  hotrun record --service-signal Shop.Mail=/run/mail/failed-share -d 60\n"
+		    "  hotrun record -- dotnet build\n",
+	.notes = "Start .NET services with DOTNET_PerfMapEnabled=3 so that their methods have "
+		 "names, or "
+		 "use\n"
+		 "--enable-perf-maps. Killed by SIGKILL, hotrun leaves the maps that it switched "
+		 "on as "
+		 "they\n"
+		 "are: `hotrun perfmap status` shows them.\n"
+		 "Exit code: 0; 1 failure; 2 usage. With COMMAND its own code, or 0 when the "
+		 "duration ends\n"
+		 "first (COMMAND then runs on); 125 hotrun failed, 126 COMMAND cannot be executed, "
+		 "127 it\n"
+		 "was not found.\n",
+	.run = run,
+};

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/command.h"
+#include "commands/options.h"
 #include "commands/rename_text.h"
 #include "kernel/host.h"
 #include "kernel/rights.h"
@@ -17,85 +18,49 @@
 /* By how much wall time may have been set since, other than by a suspend. */
 #define CLOCK_SET_NS 10000000000ll
 
-static const char help_text[] =
-	"usage: hotrun rename [OPTION]... FILE\n\n"
-	"Looks names up again in a capture: from processes that still live (the same process, not\n"
-	"just its pid), from the files of this host, and from folders of symbol files. Frames "
-	"that\n"
-	"have a name keep it. FILE is changed in place, at once or not at all.\n\n"
-	"      --symbols DIR       look here too, in all folders below; may be repeated. Taken "
-	"are\n"
-	"                            perf-PID.map   perf maps; PID as the host or the process saw "
-	"it\n"
-	"                            ELF files      programs, libraries, debug files, by the "
-	"build\n"
-	"                                           id in them, e.g. .build-id/ab/cdef.debug\n"
-	"                            *.dll          precompiled .NET images, by file name and\n"
-	"                                           version id (by name alone in captures that "
-	"lack it)\n"
-	"  -o, --output RESULT     write a new capture instead; FILE stays as it is\n"
-	"      --all               also frames that have a name (code compiled since at the same\n"
-	"                          address then has the newer name)\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun perfmap enable 4711 && sudo hotrun rename slow.hotrun\n"
-	"  hotrun rename --symbols ./from-the-server slow.hotrun -o named.hotrun\n\n"
-	"Code that was compiled after the capture may have taken the place of what was sampled: "
-	"names\n"
-	"from a perf map read now are marked \"named later\". Processes of other users need the\n"
-	"privileges that recording needs; --symbols needs none.\n\n"
-	"Exit code: 0, also when nothing could be named; 1 failure; 2 usage.\n";
-
 struct rename_options {
 	const char *path, *output;
 	bool all;
 	struct symbol_dirs *dirs; /* NULL = none */
 };
 
-static int add_folder(struct rename_options *o, const char *name)
+static int take_folder(void *at, const struct command_option *option, const char *value)
 {
+	struct symbol_dirs **dirs = at;
 	int err;
 
-	if (!o->dirs)
-		o->dirs = symbol_dirs_new();
-	if (!o->dirs)
+	if (!*dirs)
+		*dirs = symbol_dirs_new();
+	if (!*dirs)
 		return EXIT_FAILED;
-	err = symbol_dirs_add(o->dirs, name);
+	err = symbol_dirs_add(*dirs, value);
 	if (!err)
 		return EXIT_OK;
-	log_error("--symbols %s: %s", name,
+	log_error("--%s %s: %s", option->name, value,
 		  err == -E2BIG ? "too many folders" : store_error_text(err));
 	return EXIT_FAILED;
 }
 
+static const struct command_option rows[] = {
+	OPTION(0, "symbols", "DIR",
+	       "look here too, in all folders below, for the files told below; may be repeated",
+	       take_folder, .complete = COMPLETE_FOLDER, OPTION_IN(struct rename_options, dirs)),
+	OPTION('o', "output", "RESULT", "write a new capture instead; FILE stays as it is",
+	       option_text, .complete = COMPLETE_FILE, OPTION_IN(struct rename_options, output)),
+	OPTION(0, "all", NULL,
+	       "also frames that have a name (code compiled since at the same address then has "
+	       "the newer name)",
+	       option_true, OPTION_IN(struct rename_options, all)),
+};
+
+static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
+
 static int parse(int argc, char **argv, struct rename_options *o)
 {
-	static const struct option longs[] = {{"symbols", required_argument, NULL, 's'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"all", no_argument, NULL, 'a'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	int c, rc;
+	int rc = options_parse(&rename_command, argc, argv, o);
 
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			rc = add_folder(o, optarg);
-			if (rc)
-				return rc;
-			break;
-		case 'o':
-			o->output = optarg;
-			break;
-		case 'a':
-			o->all = true;
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			exit(EXIT_OK);
-		default:
-			return command_usage("rename");
-		}
-	}
+	if (rc)
+		return rc;
 	if (argc - optind != 1) {
 		log_error(optind < argc ? "%s: one capture at a time" : "name the capture%s",
 			  optind < argc ? argv[optind + 1] : "");
@@ -191,7 +156,7 @@ static void say(const struct rename_options *o, struct model *m, const struct ag
 	unnamed_free(after);
 }
 
-static int run(const struct rename_options *o)
+static int rename_capture(const struct rename_options *o)
 {
 	struct store_update *update = NULL;
 	struct model *m = NULL, *fresh = NULL;
@@ -222,7 +187,7 @@ static int run(const struct rename_options *o)
 	return err ? fail(o->path, err) : EXIT_OK;
 }
 
-int command_rename(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct rename_options o = {0};
 	int rc = parse(argc, argv, &o);
@@ -230,10 +195,43 @@ int command_rename(int argc, char **argv)
 	if (!rc) {
 		/* Files of processes, and of others, are looked at. */
 		rights_names();
-		rc = run(&o);
+		rc = rename_capture(&o);
 	}
 	if (!rc && o.output)
 		log_info("capture: %s (hotrun report %s)", o.output, o.output);
 	symbol_dirs_free(o.dirs);
 	return rc;
 }
+
+const struct command rename_command = {
+	.name = "rename",
+	.job = "look names up again in a capture, while its processes live",
+	.usage = "[OPTION]... FILE",
+	.about = "Looks names up again in a capture: from processes that still live (the same "
+		 "process, not\n"
+		 "just its pid), from the files of this host, and from folders of symbol files. "
+		 "Frames "
+		 "that\n"
+		 "have a name keep it. FILE is changed in place, at once or not at all.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.operand = COMPLETE_FILE,
+	.examples = "  hotrun perfmap enable 4711 && sudo hotrun rename slow.hotrun\n"
+		    "  hotrun rename --symbols ./from-the-server slow.hotrun -o named.hotrun\n",
+	.notes =
+		"Taken of --symbols are\n"
+		"  perf-PID.map   perf maps; PID as the host or the process saw it\n"
+		"  ELF files      programs, libraries, debug files, by the build id in them, e.g.\n"
+		"                 .build-id/ab/cdef.debug\n"
+		"  *.dll          precompiled .NET images, by file name and version id (by name "
+		"alone\n"
+		"                 in captures that lack it)\n\n"
+		"Code that was compiled after the capture may have taken the place of what was "
+		"sampled: "
+		"names\n"
+		"from a perf map read now are marked \"named later\". Processes of other users "
+		"need the\n"
+		"privileges that recording needs; --symbols needs none.\n\n"
+		"Exit code: 0, also when nothing could be named; 1 failure; 2 usage.\n",
+	.run = run,
+};

@@ -3,14 +3,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/live.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "commands/slow_option.h"
 #include "commands/terminal.h"
 #include "commands/time_window.h"
@@ -21,35 +20,6 @@
 #define INTERVAL_SEC 2
 #define DEFAULT_ROWS 20
 
-static const char help_text[] =
-	"usage: hotrun requests [OPTION]... [FILE]\n\n"
-	"Shows how the requests of each process and port that it listens at fare, as the kernel\n"
-	"sees them: of this host now (as root; until the duration ends or Ctrl-C), or of FILE, a\n"
-	"capture of `hotrun record` (without privileges).\n\n"
-	"  -d, --duration SECONDS  how long to look (default: until Ctrl-C)\n"
-	"  -i, --interval SECONDS  print as often (default 2; with -d: once, at the end)\n"
-	"  -p, --process NAME|PID  this process alone\n" SLOW_OPTION_HELP
-	"      --rows N            rows of the table (default 20)\n"
-	"      --width COLUMNS     80 or more (default: the terminal's, else "
-	"130)\n" TIME_WINDOW_HELP
-	"  -v, --verbose           the histogram of times, addresses and bytes, too\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun requests\n"
-	"  hotrun requests -d 10 -p Shop.Api --slow 200ms -v\n"
-	"  hotrun requests --slow 8080=50ms --slow 8443=1s\n"
-	"  hotrun requests --worst 5s slow.hotrun\n\n"
-	"A request begins when data arrives on an accepted connection that has none unanswered;\n"
-	"its time ends when the first byte of an answer is handed to the kernel, so that a slow\n"
-	"client does not count.\n"
-	"answers/s: answered requests. slow: answered after more than the time of --slow, or\n"
-	"unanswered for longer, of all of these. score: satisfied by that time, and half of those\n"
-	"up to four times it (Apdex). open: unanswered now. oldest: for how long the oldest of\n"
-	"these has waited. stuck: those over 10 s. queue: connections that wait to be accepted,\n"
-	"and how many may; drops: connections that found no room. Served connections count, not\n"
-	"those to other services. HTTP/2, TLS, WebSocket and pipelining blur this; where it is\n"
-	"seen, it is said.\n"
-	"Exit code: 0; 1 failure, and where this kernel does not tell of requests; 2 usage.\n";
-
 struct arguments {
 	struct requests_table_options table;
 	struct collector_options collector;
@@ -58,72 +28,50 @@ struct arguments {
 	double seconds, interval_s;
 	const char *process;
 	const char *only_live; /* an option that makes no sense with a capture */
-	bool timed;	       /* an option that makes no sense without one */
+	const char *timed;     /* one that makes no sense without */
 };
 
-enum { ROWS = 256, WIDTH, SLOW };
+#define IN(field) OPTION_IN(struct arguments, field)
 
-static int parse_seconds(struct arguments *a, const char *option, double *ret_seconds)
-{
-	a->only_live = option;
-	return option_seconds("requests", option, optarg, OPTION_MAX_SECS, ret_seconds);
-}
+static const struct command_option live_rows[] = {
+	OPTION('d', "duration", "SECONDS", "how long to look (default: until Ctrl-C)",
+	       option_seconds, .max = OPTION_MAX_SECS, IN(seconds)),
+	OPTION('i', "interval", "SECONDS", "print as often (default 2; with -d: once, at the end)",
+	       option_seconds, .max = OPTION_MAX_SECS, IN(interval_s)),
+};
 
-static int parse_option(int c, struct arguments *a)
-{
-	switch (c) {
-	case 'd':
-		return parse_seconds(a, "-d", &a->seconds);
-	case 'i':
-		return parse_seconds(a, "-i", &a->interval_s);
-	case 'p':
-		a->process = optarg;
-		return EXIT_OK;
-	case SLOW:
-		a->only_live = "--slow";
-		return slow_option_add(&a->slow, optarg, "requests");
-	case ROWS:
-		return option_count("requests", "--rows", optarg, 1, &a->table.rows);
-	case WIDTH:
-		return option_count("requests", "--width", optarg, REQUESTS_TABLE_MIN_WIDTH,
-				    &a->table.width);
-	case TIME_FROM:
-	case TIME_TO:
-	case TIME_WORST:
-		a->timed = true;
-		return time_window_option(&a->window, c, optarg);
-	case 'v':
-		a->table.verbose = true;
-		return EXIT_OK;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(EXIT_OK);
-	default:
-		return command_usage("requests");
-	}
-}
+static const struct command_option rows[] = {
+	OPTION('p', "process", "NAME|PID", "this process alone", option_text, IN(process)),
+	OPTION(0, "rows", "N", "rows of the table (default 20)", option_count, .min = 1,
+	       .max = OPTION_MAX_CNT, IN(table.rows)),
+	OPTION(0, "width", "COLUMNS", "80 or more (default: the terminal's, else 130)",
+	       option_count, .min = REQUESTS_TABLE_MIN_WIDTH, .max = OPTION_MAX_CNT,
+	       IN(table.width)),
+};
+
+static const struct command_option last_rows[] = {
+	OPTION('v', "verbose", NULL, "the histogram of times, addresses and bytes, too",
+	       option_true, IN(table.verbose)),
+};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(live_rows), .given = offsetof(struct arguments, only_live)},
+	OPTION_SHARED(slow_options, struct arguments, slow,
+		      .given = offsetof(struct arguments, only_live)),
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(time_window_options, struct arguments, window,
+		      .given = offsetof(struct arguments, timed)),
+	{OPTION_ROWS(last_rows)},
+};
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option longs[] = {{"duration", required_argument, NULL, 'd'},
-					      {"interval", required_argument, NULL, 'i'},
-					      {"process", required_argument, NULL, 'p'},
-					      {"slow", required_argument, NULL, SLOW},
-					      {"rows", required_argument, NULL, ROWS},
-					      {"width", required_argument, NULL, WIDTH},
-					      TIME_WINDOW_OPTIONS,
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	int c, rc;
+	int rc = options_parse(&requests_command, argc, argv, a);
 
-	while ((c = getopt_long(argc, argv, "d:i:p:vh", longs, NULL)) != -1) {
-		rc = parse_option(c, a);
-		if (rc)
-			return rc;
-	}
+	if (rc)
+		return rc;
 	if (optind < argc && a->only_live) {
-		log_error("%s: only for a look at this host, and %s is a capture", a->only_live,
+		log_error("--%s: only for a look at this host, and %s is a capture", a->only_live,
 			  argv[optind]);
 		return command_usage("requests");
 	}
@@ -228,7 +176,7 @@ static int show_live(struct arguments *a)
 	return rc;
 }
 
-int command_requests(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct arguments a = {
 		.collector = {.sample_hz = TICKS_HZ, .command = "", .requests = true},
@@ -242,3 +190,42 @@ int command_requests(int argc, char **argv)
 		a.table.width = terminal_columns(REQUESTS_TABLE_MIN_WIDTH);
 	return optind < argc ? show_capture(argc, argv, &a) : show_live(&a);
 }
+
+const struct command requests_command = {
+	.name = "requests",
+	.job = "show how requests of services fare, live or of a capture",
+	.usage = "[OPTION]... [FILE]",
+	.about = "Shows how the requests of each process and port that it listens at fare, as the "
+		 "kernel\n"
+		 "sees them: of this host now (as root; until the duration ends or Ctrl-C), or of "
+		 "FILE, a\n"
+		 "capture of `hotrun record` (without privileges).\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.operand = COMPLETE_FILE,
+	.examples = "  hotrun requests\n"
+		    "  hotrun requests -d 10 -p Shop.Api --slow 200ms -v\n"
+		    "  hotrun requests --slow 8080=50ms --slow 8443=1s\n"
+		    "  hotrun requests --worst 5s slow.hotrun\n",
+	.notes = "A request begins when data arrives on an accepted connection that has none "
+		 "unanswered;\n"
+		 "its time ends when the first byte of an answer is handed to the kernel, so that "
+		 "a slow\n"
+		 "client does not count.\n"
+		 "answers/s: answered requests. slow: answered after more than the time of --slow, "
+		 "or\n"
+		 "unanswered for longer, of all of these. score: satisfied by that time, and half "
+		 "of those\n"
+		 "up to four times it (Apdex). open: unanswered now. oldest: for how long the "
+		 "oldest of\n"
+		 "these has waited. stuck: those over 10 s. queue: connections that wait to be "
+		 "accepted,\n"
+		 "and how many may; drops: connections that found no room. Served connections "
+		 "count, not\n"
+		 "those to other services. HTTP/2, TLS, WebSocket and pipelining blur this; where "
+		 "it is\n"
+		 "seen, it is said.\n"
+		 "Exit code: 0; 1 failure, and where this kernel does not tell of requests; 2 "
+		 "usage.\n",
+	.run = run,
+};

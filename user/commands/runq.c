@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -12,45 +11,12 @@
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/live.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "commands/terminal.h"
 #include "commands/time_window.h"
 #include "output/runq.h"
 
 #define DEFAULT_HZ 99
-
-static const char help_text[] =
-	"usage: hotrun runq [OPTION]... [FILE]\n\n"
-	"Shows how long the run queues are and how long threads wait in them: of this host now\n"
-	"(as root; until the duration ends or Ctrl-C), or of FILE, a capture of `hotrun record`\n"
-	"(without privileges).\n\n"
-	"  -d, --duration SECONDS  how long to look (default: until Ctrl-C)\n"
-	"  -i, --interval SECONDS  print as often (default: once, at the end)\n"
-	"  -F, --frequency HZ      looks at the run queues a second and CPU, 1..10000 (default "
-	"99)\n"
-	"  -p, --process NAME|PID  run delay of this process, instead of the table of processes\n"
-	"  -n, --processes N       run delay of the N processes that waited most\n"
-	"      --cgroups           run delay of the cgroups that waited most, with those below "
-	"them\n"
-	"      --rows N            processes of the table, cgroups of --cgroups (default 10)\n"
-	"      --cpus N            CPUs to list, those with most waiting threads (default 32)\n"
-	"      --width COLUMNS     80 or more (default: the terminal's, else "
-	"100)\n" TIME_WINDOW_HELP "  -v, --verbose           more about what happens\n"
-	"  -h, --help              this text\n\n"
-	"  hotrun runq -d 10\n"
-	"  hotrun runq --interval 1\n"
-	"  hotrun runq -p Shop.Api -d 30\n"
-	"  hotrun runq --cgroups slow.hotrun\n\n"
-	"Known from bcc and bpftrace: the table of run queues is that of runqlen (-C; column 0 is\n"
-	"100 less what runqlen -O calls occupancy), the histograms are those of runqlat (-p, "
-	"--pids,\n"
-	"--cgroups). Threads that run do not count as waiting, and neither do those that their "
-	"own\n"
-	"cgroup's limit stops.\n"
-	"Run queues are looked at by ticks of busy CPUs; shares are of all time: idle time has\n"
-	"nobody waiting. Run delay is measured at each context switch, its percentiles are read\n"
-	"from the histogram.\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
 
 struct arguments {
 	struct runq_options runq;
@@ -59,88 +25,57 @@ struct arguments {
 	double seconds, interval_s;
 	const char *process;
 	const char *only_live; /* an option that makes no sense with a capture */
-	bool timed;	       /* an option that makes no sense without one */
+	const char *timed;     /* one that makes no sense without */
 	bool cgroups;
 };
 
-enum { CGROUPS = 256, ROWS, CPUS, WIDTH };
+#define IN(field) OPTION_IN(struct arguments, field)
 
-static int parse_seconds(struct arguments *a, const char *option, const char *value,
-			 double *ret_seconds)
-{
-	a->only_live = option;
-	return option_seconds("runq", option, value, OPTION_MAX_SECS, ret_seconds);
-}
+static const struct command_option live_rows[] = {
+	OPTION('d', "duration", "SECONDS", "how long to look (default: until Ctrl-C)",
+	       option_seconds, .max = OPTION_MAX_SECS, IN(seconds)),
+	OPTION('i', "interval", "SECONDS", "print as often (default: once, at the end)",
+	       option_seconds, .max = OPTION_MAX_SECS, IN(interval_s)),
+	OPTION('F', "frequency", "HZ",
+	       "looks at the run queues a second and CPU, 1..10000 (default 99)", option_hz,
+	       IN(collector.sample_hz)),
+};
 
-static int parse_option(int c, struct arguments *a)
-{
-	unsigned int n = 0;
-	int rc;
+static const struct command_option rows[] = {
+	OPTION('p', "process", "NAME|PID",
+	       "run delay of this process, instead of the table of processes", option_text,
+	       IN(process)),
+	OPTION('n', "processes", "N", "run delay of the N processes that waited most",
+	       option_number, .min = 1, .max = OPTION_MAX_CNT, IN(runq.process_cnt)),
+	OPTION(0, "cgroups", NULL,
+	       "run delay of the cgroups that waited most, with those below them", option_true,
+	       IN(cgroups)),
+	OPTION(0, "rows", "N", "processes of the table, cgroups of --cgroups (default 10)",
+	       option_count, .min = 1, .max = OPTION_MAX_CNT, IN(runq.rows)),
+	OPTION(0, "cpus", "N", "CPUs to list, those with most waiting threads (default 32)",
+	       option_count, .min = 1, .max = OPTION_MAX_CNT, IN(runq.cpus)),
+	OPTION(0, "width", "COLUMNS", "80 or more (default: the terminal's, else 100)",
+	       option_count, .min = RUNQ_MIN_WIDTH, .max = OPTION_MAX_CNT, IN(runq.width)),
+};
 
-	switch (c) {
-	case 'd':
-		return parse_seconds(a, "-d", optarg, &a->seconds);
-	case 'i':
-		return parse_seconds(a, "-i", optarg, &a->interval_s);
-	case 'F':
-		a->only_live = "-F";
-		return option_frequency("runq", optarg, &a->collector.sample_hz);
-	case 'p':
-		a->process = optarg;
-		return EXIT_OK;
-	case 'n':
-		rc = option_count("runq", "-n", optarg, 1, &n);
-		a->runq.process_cnt = n;
-		return rc;
-	case CGROUPS:
-		a->cgroups = true;
-		return EXIT_OK;
-	case ROWS:
-		return option_count("runq", "--rows", optarg, 1, &a->runq.rows);
-	case CPUS:
-		return option_count("runq", "--cpus", optarg, 1, &a->runq.cpus);
-	case WIDTH:
-		return option_count("runq", "--width", optarg, RUNQ_MIN_WIDTH, &a->runq.width);
-	case TIME_FROM:
-	case TIME_TO:
-	case TIME_WORST:
-		a->timed = true;
-		return time_window_option(&a->window, c, optarg);
-	case 'v':
-		log_max_level = LOG_LEVEL_DEBUG;
-		return EXIT_OK;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(EXIT_OK);
-	default:
-		return command_usage("runq");
-	}
-}
+static const struct command_option last_rows[] = {OPTION_VERBOSE};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(live_rows), .given = offsetof(struct arguments, only_live)},
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(time_window_options, struct arguments, window,
+		      .given = offsetof(struct arguments, timed)),
+	{OPTION_ROWS(last_rows)},
+};
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option longs[] = {{"duration", required_argument, NULL, 'd'},
-					      {"interval", required_argument, NULL, 'i'},
-					      {"frequency", required_argument, NULL, 'F'},
-					      {"process", required_argument, NULL, 'p'},
-					      {"processes", required_argument, NULL, 'n'},
-					      {"cgroups", no_argument, NULL, CGROUPS},
-					      {"rows", required_argument, NULL, ROWS},
-					      {"cpus", required_argument, NULL, CPUS},
-					      {"width", required_argument, NULL, WIDTH},
-					      TIME_WINDOW_OPTIONS,
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"help", no_argument, NULL, 'h'},
-					      {0}};
-	int c, rc;
+	int rc = options_parse(&runq_command, argc, argv, a);
 
-	while ((c = getopt_long(argc, argv, "d:i:F:p:n:vh", longs, NULL)) != -1) {
-		rc = parse_option(c, a);
-		if (rc)
-			return rc;
-	}
+	if (rc)
+		return rc;
 	if (optind < argc && a->only_live) {
-		log_error("%s: only for a look at this host, and %s is a capture", a->only_live,
+		log_error("--%s: only for a look at this host, and %s is a capture", a->only_live,
 			  argv[optind]);
 		return command_usage("runq");
 	}
@@ -237,7 +172,7 @@ static int show_live(struct arguments *a)
 	return rc;
 }
 
-int command_runq(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct arguments a = {.collector = {.sample_hz = DEFAULT_HZ, .command = ""}};
 	int rc = parse(argc, argv, &a);
@@ -248,3 +183,37 @@ int command_runq(int argc, char **argv)
 		a.runq.width = terminal_columns(RUNQ_MIN_WIDTH);
 	return optind < argc ? show_capture(argc, argv, &a) : show_live(&a);
 }
+
+const struct command runq_command = {
+	.name = "runq",
+	.job = "show run-queue lengths and run delay, live or of a capture",
+	.usage = "[OPTION]... [FILE]",
+	.about = "Shows how long the run queues are and how long threads wait in them: of this "
+		 "host now\n"
+		 "(as root; until the duration ends or Ctrl-C), or of FILE, a capture of `hotrun "
+		 "record`\n"
+		 "(without privileges).\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.operand = COMPLETE_FILE,
+	.examples = "  hotrun runq -d 10\n"
+		    "  hotrun runq --interval 1\n"
+		    "  hotrun runq -p Shop.Api -d 30\n"
+		    "  hotrun runq --cgroups slow.hotrun\n",
+	.notes = "Known from bcc and bpftrace: the table of run queues is that of runqlen (-C; "
+		 "column 0 is\n"
+		 "100 less what runqlen -O calls occupancy), the histograms are those of runqlat "
+		 "(-p, "
+		 "--pids,\n"
+		 "--cgroups). Threads that run do not count as waiting, and neither do those that "
+		 "their "
+		 "own\n"
+		 "cgroup's limit stops.\n"
+		 "Run queues are looked at by ticks of busy CPUs; shares are of all time: idle "
+		 "time has\n"
+		 "nobody waiting. Run delay is measured at each context switch, its percentiles "
+		 "are read\n"
+		 "from the histogram.\n"
+		 "Exit code: 0; 1 failure; 2 usage.\n",
+	.run = run,
+};

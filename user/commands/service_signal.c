@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/command.h"
-#include "commands/option_value.h"
 #include "names/signal_reader.h"
 #include "kernel/host.h"
 #include "model/signal.h"
@@ -75,12 +74,6 @@ static const char *end_of_name(const char *value)
 	return strchr("/.!", *value) ? NULL : strchr(value, '=');
 }
 
-static int refuse(const char *value, const char *why, const char *command)
-{
-	log_error("--service-signal %s: %s", value, why);
-	return command_usage(command);
-}
-
 /* A slot with a name, or without. */
 static int note(struct source *source, const char *value, const char *equals)
 {
@@ -105,46 +98,59 @@ static struct service_signals *made(struct service_signals **signals)
 	return *signals;
 }
 
-int service_signals_add(struct service_signals **signals, const char *value, const char *command)
+static int take_signal(void *at, const struct command_option *option, const char *value)
 {
 	const char *equals = end_of_name(value);
-	struct service_signals *s = made(signals);
+	struct service_signals *s = made(at);
 	int rc;
 
 	if (!s)
 		return EXIT_FAILED;
 	if (s->cnt == SERVICE_SIGNALS_MAX)
-		return refuse(value, "too many of them (16 at the most)", command);
+		return option_refuse(option, value, "too many of them (16 at the most)");
 	if (equals && (equals == value || equals - value >= SIGNAL_NAME_BYTES))
-		return refuse(value, "no name before the =, or one that is too long", command);
+		return option_refuse(option, value,
+				     "no name before the =, or one that is too long");
 	if (!*(equals ? equals + 1 : value))
-		return refuse(value, "no file and no command", command);
+		return option_refuse(option, value, "no file and no command");
 	rc = note(&s->sources[s->cnt], value, equals);
 	if (!rc)
 		s->cnt++;
 	return rc;
 }
 
-int service_signals_set_user(struct service_signals **signals, const char *value,
-			     const char *command)
+/* The last one counts, for all commands. */
+static int take_user(void *at, const struct command_option *option, const char *value)
 {
-	struct service_signals *s = made(signals);
+	struct service_signals *s = made(at);
 	int err;
 
 	if (!s)
 		return EXIT_FAILED;
 	err = account_find(value, "/etc", &s->account);
-	if (err == -ENOENT)
-		log_error("--signal-user %s: no such user in /etc/passwd; UID:GID needs no entry",
-			  value);
-	else if (err == -EINVAL)
-		return option_bad_value(command, "--signal-user", value,
-					"not a user and not UID:GID");
-	else if (err)
-		log_error("--signal-user %s: %s", value, strerror(-err));
+	if (err == -EINVAL)
+		return option_refuse(option, value, "not a user and not UID:GID");
+	if (err)
+		log_error("--%s %s: %s", option->name, value,
+			  err == -ENOENT ? "no such user in /etc/passwd; UID:GID needs no entry"
+					 : strerror(-err));
 	s->user = value;
 	return err ? EXIT_FAILED : EXIT_OK;
 }
+
+const struct command_option service_signal_options[2] = {
+	OPTION(0, "service-signal", "[NAME=]FILE, [NAME=]!COMMAND",
+	       "your own number for what the kernel cannot see, read once a second: the share of "
+	       "the work that is slow or fails, 0 to 1 or in %, of NAME: a process, unit or pid. "
+	       "Without NAME: lines of `NAME NUMBER`. FILE: regular, and written less than 30 s "
+	       "ago. COMMAND: run without capabilities and not by a shell (words are split at "
+	       "blanks), killed after 2 s. Again for more",
+	       take_signal, .complete = COMPLETE_FILE),
+	OPTION(0, "signal-user", "USER",
+	       "who runs these commands: a user of /etc/passwd, or UID:GID (default: the user of "
+	       "hotrun)",
+	       take_user),
+};
 
 /* --- start ----------------------------------------------------------------------------------- */
 
@@ -156,8 +162,11 @@ static int start(struct service_signals *s, struct source *source, const char *c
 	source->reader = signal_reader_new(source->what, source->is_command, account);
 	if (source->reader)
 		return EXIT_OK;
-	if (errno == EINVAL)
-		return refuse(source->value, "no command, or more than 32 words", command);
+	if (errno == EINVAL) {
+		option_refuse(&service_signal_options[0], source->value,
+			      "no command, or more than 32 words");
+		return command_usage(command);
+	}
 	log_error("--service-signal %s: %s", source->value, strerror(errno));
 	return EXIT_FAILED;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
 
@@ -27,35 +26,40 @@ static int parse_port(const char *text, size_t len, uint16_t *ret_port)
 	return 0;
 }
 
-int slow_option_add(struct slow_option *o, const char *value, const char *command)
+static int take_slow(void *at, const struct command_option *option, const char *value)
 {
+	struct slow_option *o = at;
 	const char *equals = strchr(value, '=');
 	struct session_slow_port port;
 	size_t i = 0;
 
 	if (text_parse_time(equals ? equals + 1 : value, SLOW_MIN_NS, SLOW_MAX_NS, &port.slow_ns) ||
-	    (equals && parse_port(value, (size_t)(equals - value), &port.port))) {
-		log_error("--slow %s: not a time, 1us to 60s, like 500ms, or PORT=TIME, like "
-			  "8080=200ms",
-			  value);
-		return command_usage(command);
-	}
+	    (equals && parse_port(value, (size_t)(equals - value), &port.port)))
+		return option_refuse(option, value,
+				     "not a time, 1us to 60s, like 500ms, or PORT=TIME, like "
+				     "8080=200ms");
 	if (!equals) {
 		o->slow_ns = port.slow_ns;
 		return EXIT_OK;
 	}
 	while (i < o->port_cnt && o->ports[i].port != port.port)
 		i++;
-	if (i == SESSION_SLOW_PORTS_MAX) {
-		log_error("--slow %s: too many ports (%d at the most)", value,
-			  SESSION_SLOW_PORTS_MAX);
-		return command_usage(command);
-	}
+	if (i == SESSION_SLOW_PORTS_MAX)
+		return option_refuse(option, value, "too many ports (16 at the most)");
 	o->ports[i] = port;
 	if (i == o->port_cnt)
 		o->port_cnt++;
 	return EXIT_OK;
 }
+
+_Static_assert(SESSION_SLOW_PORTS_MAX == 16, "told above");
+
+const struct command_option slow_options[1] = {
+	OPTION(0, "slow", "[PORT=]TIME",
+	       "an answer is slow when its first byte takes longer, on that port or on all "
+	       "(default 500ms); again for more",
+	       take_slow),
+};
 
 void slow_option_apply(const struct slow_option *o, struct collector_options *collector)
 {

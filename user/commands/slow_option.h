@@ -6,6 +6,7 @@
  * all ports ("500ms") or for one ("8080=200ms").
  */
 #include "collect/collector.h"
+#include "commands/options.h"
 
 struct slow_option {
 	uint64_t slow_ns; /* 0 = the default */
@@ -13,13 +14,9 @@ struct slow_option {
 	size_t port_cnt;
 };
 
-#define SLOW_OPTION_HELP                                                                  \
-	"      --slow [PORT=]TIME  an answer is slow when its first byte takes longer,\n" \
-	"                          on that port or on all (default 500ms); again for more\n"
+/* Of a struct slow_option; of a port given twice the last one holds. */
+extern const struct command_option slow_options[1];
 
-/* Takes one more value; of a port given twice the last one holds. Returns an enum exit_code; errors are
- * logged. */
-int slow_option_add(struct slow_option *o, const char *value, const char *command);
 /* Hands it to the collector, which borrows it. */
 void slow_option_apply(const struct slow_option *o, struct collector_options *collector);
 #endif

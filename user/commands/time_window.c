@@ -10,27 +10,50 @@
 #include "model/window.h"
 #include "output/report_text.h"
 
-int time_window_option(struct time_window *w, int option, const char *value)
+static int take_worst(void *at, const struct command_option *option, const char *value)
 {
-	int err;
+	struct time_window *w = at;
 
-	if (option == TIME_WORST) {
-		err = moment_parse_length(value, &w->worst_ns);
-		if (err)
-			log_error("--worst %s: not a length of time, like 5s, 12.5 or 1m30s",
-				  value);
-		return err ? EXIT_USAGE : EXIT_OK;
-	}
-	err = moment_parse(value, option == TIME_FROM ? &w->from : &w->to);
-	if (err) {
-		log_error("--%s %s: not a time: seconds since the start of the recording, like 12, "
-			  "12.5 or 1m30s, or UTC clock time, like 14:03:07",
-			  option == TIME_FROM ? "from" : "to", value);
-		return EXIT_USAGE;
-	}
-	*(option == TIME_FROM ? &w->from_text : &w->to_text) = value;
+	return moment_parse_length(value, &w->worst_ns)
+		       ? option_refuse(option, value,
+				       "not a length of time, like 5s, 12.5 or 1m30s")
+		       : EXIT_OK;
+}
+
+static int take_moment(const struct command_option *option, const char *value,
+		       struct moment *moment, const char **text)
+{
+	if (moment_parse(value, moment))
+		return option_refuse(option, value,
+				     "not a time: seconds since the start of the recording, like "
+				     "12, 12.5 or 1m30s, or UTC clock time, like 14:03:07");
+	*text = value;
 	return EXIT_OK;
 }
+
+static int take_from(void *at, const struct command_option *option, const char *value)
+{
+	struct time_window *w = at;
+
+	return take_moment(option, value, &w->from, &w->from_text);
+}
+
+static int take_to(void *at, const struct command_option *option, const char *value)
+{
+	struct time_window *w = at;
+
+	return take_moment(option, value, &w->to, &w->to_text);
+}
+
+const struct command_option time_window_options[3] = {
+	OPTION(0, "from", "TIME",
+	       "from there on: seconds since the start (12, 12.5, 1m30s), or UTC clock time of "
+	       "the host (14:03:07)",
+	       take_from),
+	OPTION(0, "to", "TIME", "up to there", take_to),
+	OPTION(0, "worst", "LENGTH", "the part of that length in which threads waited most (5s)",
+	       take_worst),
+};
 
 static int backwards(const struct time_window *w, const char *command)
 {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/options.h"
 #include "commands/recorder_words.h"
 #include "watch/control.h"
 #include "watch/folder.h"
@@ -23,24 +24,6 @@
 #define FIRST_NS (15 * SECOND_NS)
 /* The papers of large captures take minutes, and wait for those of others. */
 #define PAPERS_MAX_NS (600 * SECOND_NS)
-
-static const char help_text[] =
-	"usage: hotrun trigger [OPTION]...\n\n"
-	"Has the resident recorder (`hotrun watch`) write a capture of the last seconds and the\n"
-	"next, with a text report and a flame graph page; waits until they are written, and\n"
-	"prints the capture's path. Needs no privileges but those of the recorder's user, or "
-	"root.\n\n"
-	"      --before TIME       so much of the past, as far as the recorder still has it\n"
-	"                          (default " BEFORE_TEXT ")\n"
-	"      --after TIME        and so much of what follows (default " AFTER_TEXT ")\n"
-	"      --dir DIR           the folder of the recorder (default " FOLDER_DEFAULT ")\n"
-	"      --no-wait           print the path at once; it is being written then\n"
-	"  -h, --help              this text\n\n"
-	"Times are ms, s, m, h; at most a day.\n\n"
-	"  hotrun trigger\n"
-	"  hotrun trigger --before 60s --after 0s\n"
-	"  kubectl exec -n hotrun POD -- hotrun trigger --no-wait\n\n"
-	"Exit code: 0 the capture is there (with --no-wait: is begun); 1 failure; 2 usage.\n";
 
 struct request {
 	const char *dir;
@@ -133,50 +116,59 @@ static int ask(struct request *r)
 	return EXIT_FAILED;
 }
 
-static int read_time(const char *option, const char *value, uint64_t *ret_ns)
+static int take_time(void *at, const struct command_option *option, const char *value)
 {
-	if (!text_parse_time(value, 0, CONTROL_DAY_NS, ret_ns))
-		return EXIT_OK;
-	log_error("--%s %s: not a time up to a day, like 500ms, 15s or 2m", option, value);
-	return command_usage("trigger");
+	return text_parse_time(value, 0, CONTROL_DAY_NS, at)
+		       ? option_refuse(option, value,
+				       "not a time up to a day, like 500ms, 15s or 2m")
+		       : EXIT_OK;
 }
 
-int command_trigger(int argc, char **argv)
+static const struct command_option rows[] = {
+	OPTION(0, "before", "TIME",
+	       "so much of the past, as far as the recorder still has it (default " BEFORE_TEXT ")",
+	       take_time, OPTION_IN(struct request, before_ns)),
+	OPTION(0, "after", "TIME", "and so much of what follows (default " AFTER_TEXT ")",
+	       take_time, OPTION_IN(struct request, after_ns)),
+	OPTION(0, "dir", "DIR", "the folder of the recorder (default " FOLDER_DEFAULT ")",
+	       option_text, .complete = COMPLETE_FOLDER, OPTION_IN(struct request, dir)),
+	OPTION(0, "no-wait", NULL, "print the path at once; it is being written then", option_false,
+	       OPTION_IN(struct request, wait)),
+};
+
+static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
+
+static int run(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"before", required_argument, NULL, 'b'}, {"after", required_argument, NULL, 'a'},
-		{"dir", required_argument, NULL, 'd'},	  {"no-wait", no_argument, NULL, 'n'},
-		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct request request = {
 		.dir = FOLDER_DEFAULT, .before_ns = BEFORE_NS, .after_ns = AFTER_NS, .wait = true};
-	int c, rc = EXIT_OK;
+	int rc = options_parse(&trigger_command, argc, argv, &request);
 
-	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'b':
-			rc = read_time("before", optarg, &request.before_ns);
-			break;
-		case 'a':
-			rc = read_time("after", optarg, &request.after_ns);
-			break;
-		case 'd':
-			request.dir = optarg;
-			break;
-		case 'n':
-			request.wait = false;
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			return EXIT_OK;
-		default:
-			return command_usage("trigger");
-		}
-		if (rc)
-			return rc;
-	}
-	if (optind < argc) {
+	if (!rc && optind < argc) {
 		log_error("%s: not an option", argv[optind]);
 		return command_usage("trigger");
 	}
-	return ask(&request);
+	return rc ? rc : ask(&request);
 }
+
+const struct command trigger_command = {
+	.name = "trigger",
+	.job = "have the resident recorder keep the last seconds and the next",
+	.usage = "[OPTION]...",
+	.about = "Has the resident recorder (`hotrun watch`) write a capture of the last seconds "
+		 "and the\n"
+		 "next, with a text report and a flame graph page; waits until they are written, "
+		 "and\n"
+		 "prints the capture's path. Needs no privileges but those of the recorder's user, "
+		 "or "
+		 "root.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples = "  hotrun trigger\n"
+		    "  hotrun trigger --before 60s --after 0s\n"
+		    "  kubectl exec -n hotrun POD -- hotrun trigger --no-wait\n",
+	.notes = "Times are ms, s, m, h; at most a day.\n\n"
+		 "Exit code: 0 the capture is there (with --no-wait: is begun); 1 failure; 2 "
+		 "usage.\n",
+	.run = run,
+};

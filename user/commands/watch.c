@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/limits.h"
-#include "commands/option_value.h"
+#include "commands/options.h"
 #include "commands/recorder_words.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
@@ -19,40 +19,6 @@
 #include "watch/folder.h"
 #include "watch/http.h"
 #include "watch/loop.h"
-
-static const char help_text[] =
-	"usage: hotrun watch [OPTION]...\n\n"
-	"Stays: observes this host at a low rate, has the last minute in memory, serves metrics,\n"
-	"and writes a capture with report and page when `hotrun trigger` or SIGUSR1 asks for it, "
-	"or\n"
-	"one after the other with --rotate. `hotrun captures` lists them. Needs root, or the\n"
-	"capabilities that `hotrun record` needs; where the host cannot be observed it stays up,\n"
-	"is not ready, and says why.\n\n"
-	"      --dir DIR           captures, socket and state (default " FOLDER_DEFAULT ")\n"
-	"      --status            ask the recorder that runs in DIR how it fares, and end\n"
-	"      --listen ADDR:PORT  /metrics, /healthz, /readyz; off: none\n"
-	"                          (default " HTTP_DEFAULT ")\n"
-	"      --config FILE       settings below in a section `[hotrun watch]`, and the "
-	"thresholds\n"
-	"                          of the verdicts, as `hotrun report --help` tells them; SIGHUP "
-	"reads\n"
-	"                          it again (default " LIMITS_FILE ", if it is there)\n"
-	"      --limit NAME=VALUE  a threshold of the verdicts; repeatable\n" SLOW_OPTION_HELP
-		SERVICE_SIGNAL_HELP NODE_ROOT_HELP
-	"      --host-name NAME    what captures call this host (default: as it calls itself; a\n"
-	"                          container has a name of its own)\n"
-	"      --no-requests       do not look at the requests that services answer\n"
-	"  -v, --verbose           more about what happens\n"
-	"  -h, --help              this text\n\n"
-	"Settings, as options or in the file; options win:\n";
-
-static const char help_end[] =
-	"\nRULE: name=GLOB, unit=GLOB, container=GLOB, pod=GLOB, namespace=GLOB. Who is not\n"
-	"included is still counted, under \"other\"; its stacks are not kept.\n\n"
-	"  hotrun watch --rotate 5m --keep-bytes 10G\n"
-	"  hotrun watch --dir /data/hotrun --listen 0.0.0.0:9911 --exclude 'name=*-exporter'\n"
-	"  hotrun trigger --before 30s --after 30s\n\n"
-	"Exit code: 0; 1 failure; 2 usage.\n";
 
 /* A setting that was given as an option. */
 struct given {
@@ -68,20 +34,7 @@ struct arguments {
 	bool status;
 };
 
-enum {
-	DIR_OPTION = 256,
-	LISTEN,
-	SLOW,
-	NO_REQUESTS,
-	SIGNAL,
-	SIGNAL_USER,
-	NODE_ROOT,
-	STATUS,
-	HOST_NAME,
-	SETTINGS = 2000
-};
-#define SETTINGS_MAX 32
-#define STATUS_NS    8000000000ull
+#define STATUS_NS 8000000000ull
 /* It begins the names of files, which have 255 bytes. */
 #define HOST_NAME_BYTES 200
 
@@ -150,118 +103,96 @@ static int configure(void *ctx, struct watch_config *ret_config, char *why, size
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static int add_setting(struct arguments *a, const char *name, const char *value)
+static int take_setting(void *at, const struct command_option *option, const char *value)
 {
+	struct arguments *a = at;
 	struct watch_config scratch;
 	char error[LIMITS_ERROR_BYTES];
 	int err;
 
 	watch_config_default(&scratch);
-	err = watch_config_set(&scratch, name, value, error);
+	err = watch_config_set(&scratch, option->name, value, error);
 	watch_config_clear(&scratch);
 	if (err) {
 		log_error("--%s", error);
-		return command_usage("watch");
+		return EXIT_USAGE;
 	}
 	if (GROW(a->given, a->given_cnt, a->given_cap)) {
-		log_error("--%s: %s", name, strerror(ENOMEM));
+		log_error("--%s: %s", option->name, strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	a->given[a->given_cnt++] = (struct given){name, value};
+	a->given[a->given_cnt++] = (struct given){option->name, value};
 	return EXIT_OK;
 }
 
-static void put_help(void)
+static bool get_setting(size_t i, struct command_option *ret_option)
 {
-	fputs(help_text, stdout);
-	watch_config_put_help(stdout);
-	fputs(help_end, stdout);
+	if (!watch_config_option(i, ret_option))
+		return false;
+	ret_option->take = take_setting;
+	if (!strcmp(ret_option->name, "frequency"))
+		ret_option->letter = 'F';
+	return true;
 }
 
-static int parse_option(int c, struct arguments *a)
+static int take_listen(void *at, const struct command_option *option, const char *value)
 {
-	switch (c) {
-	case DIR_OPTION:
-		a->watch.dir = optarg;
-		return EXIT_OK;
-	case LISTEN:
-		a->watch.listen = strcmp(optarg, "off") != 0 ? optarg : NULL;
-		return EXIT_OK;
-	case SLOW:
-		return slow_option_add(&a->slow, optarg, "watch");
-	case SIGNAL:
-		return service_signals_add(&a->watch.collector.signals, optarg, "watch");
-	case SIGNAL_USER:
-		return service_signals_set_user(&a->watch.collector.signals, optarg, "watch");
-	case STATUS:
-		a->status = true;
-		return EXIT_OK;
-	case NODE_ROOT:
-		if (*optarg != '/')
-			return option_bad_value("watch", "--node-root", optarg,
-						"not an absolute path");
-		a->watch.collector.node_root = optarg;
-		return EXIT_OK;
-	case HOST_NAME:
-		if (!*optarg || strlen(optarg) > HOST_NAME_BYTES)
-			return option_bad_value("watch", "--host-name", optarg,
-						"not a name of 1 to 200 bytes");
-		a->watch.collector.host_name = optarg;
-		return EXIT_OK;
-	case NO_REQUESTS:
-		a->watch.collector.requests = false;
-		return EXIT_OK;
-	case LIMITS_LIMIT:
-	case LIMITS_CONFIG:
-		return limits_option(&a->limits, c, optarg);
-	case 'F':
-		return add_setting(a, "frequency", optarg);
-	case 'v':
-		log_max_level = LOG_LEVEL_DEBUG;
-		return EXIT_OK;
-	case 'h':
-		put_help();
-		exit(EXIT_OK);
-	default:
-		if (c >= SETTINGS)
-			return add_setting(a, watch_config_name((size_t)(c - SETTINGS)), optarg);
-		return command_usage("watch");
-	}
+	return option_text(at, option, strcmp(value, "off") != 0 ? value : NULL);
 }
+
+static int take_host_name(void *at, const struct command_option *option, const char *value)
+{
+	return *value && strlen(value) <= HOST_NAME_BYTES
+		       ? option_text(at, option, value)
+		       : option_refuse(option, value, "not a name of 1 to 200 bytes");
+}
+
+#define IN(field) OPTION_IN(struct arguments, field)
+
+static const struct command_option rows[] = {
+	OPTION(0, "dir", "DIR", "captures, socket and state (default " FOLDER_DEFAULT ")",
+	       option_text, .complete = COMPLETE_FOLDER, IN(watch.dir)),
+	OPTION(0, "status", NULL, "ask the recorder that runs in DIR how it fares, and end",
+	       option_true, IN(status)),
+	OPTION(0, "listen", "ADDR:PORT",
+	       "/metrics, /healthz, /readyz; off: none (default " HTTP_DEFAULT ")", take_listen,
+	       IN(watch.listen)),
+	OPTION(0, "config", "FILE",
+	       "settings below in a section `[hotrun watch]`, and the thresholds of the "
+	       "verdicts, as `hotrun report --help` tells them; SIGHUP reads it again "
+	       "(default " LIMITS_FILE ", if it is there)",
+	       option_text, .complete = COMPLETE_FILE, IN(limits.config)),
+	OPTION(0, "limit", "NAME=VALUE", "a threshold of the verdicts; repeatable", limits_take,
+	       IN(limits)),
+};
+
+static const struct command_option last_rows[] = {
+	OPTION_NODE_ROOT(struct arguments, watch.collector.node_root),
+	OPTION(0, "host-name", "NAME",
+	       "what captures call this host (default: as it calls itself; a container has a "
+	       "name of its own)",
+	       take_host_name, IN(watch.collector.host_name)),
+	OPTION_NO_REQUESTS(struct arguments, watch.collector.requests),
+	OPTION_VERBOSE,
+};
+
+static const struct option_group groups[] = {
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(slow_options, struct arguments, slow),
+	OPTION_SHARED(service_signal_options, struct arguments, watch.collector.signals),
+	{OPTION_ROWS(last_rows)},
+	{.heading = "Settings, as options or in the file; options win", .get = get_setting},
+};
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	struct option longs[SETTINGS_MAX + 16] = {
-		{"dir", required_argument, NULL, DIR_OPTION},
-		{"listen", required_argument, NULL, LISTEN},
-		{"slow", required_argument, NULL, SLOW},
-		{"service-signal", required_argument, NULL, SIGNAL},
-		{"signal-user", required_argument, NULL, SIGNAL_USER},
-		{"node-root", required_argument, NULL, NODE_ROOT},
-		{"host-name", required_argument, NULL, HOST_NAME},
-		{"status", no_argument, NULL, STATUS},
-		{"no-requests", no_argument, NULL, NO_REQUESTS},
-		LIMITS_OPTIONS,
-		{"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'}};
-	size_t cnt = 0;
-	int c, rc;
+	int rc = options_parse(&watch_command, argc, argv, a);
 
-	while (longs[cnt].name)
-		cnt++;
-	for (size_t i = 0; i < SETTINGS_MAX && watch_config_name(i); i++)
-		longs[cnt++] = (struct option){watch_config_name(i), required_argument, NULL,
-					       SETTINGS + (int)i};
-	while ((c = getopt_long(argc, argv, "F:vh", longs, NULL)) != -1) {
-		rc = parse_option(c, a);
-		if (rc)
-			return rc;
-	}
-	if (optind < argc) {
+	if (!rc && optind < argc) {
 		log_error("%s: watch takes options only", argv[optind]);
 		return command_usage("watch");
 	}
-	return EXIT_OK;
+	return rc;
 }
 
 /* --- --status -------------------------------------------------------------------------------- */
@@ -291,7 +222,7 @@ static int ask_status(const char *dir)
 	return EXIT_FAILED;
 }
 
-int command_watch(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct arguments a = {.watch = {.dir = FOLDER_DEFAULT,
 					.listen = HTTP_DEFAULT,
@@ -329,3 +260,30 @@ int command_watch(int argc, char **argv)
 	free(a.given);
 	return rc;
 }
+
+const struct command watch_command = {
+	.name = "watch",
+	.job = "stay resident: metrics, and captures with the time before",
+	.usage = "[OPTION]...",
+	.about = "Stays: observes this host at a low rate, has the last minute in memory, serves "
+		 "metrics,\n"
+		 "and writes a capture with report and page when `hotrun trigger` or SIGUSR1 asks "
+		 "for it, "
+		 "or\n"
+		 "one after the other with --rotate. `hotrun captures` lists them. Needs root, or "
+		 "the\n"
+		 "capabilities that `hotrun record` needs; where the host cannot be observed it "
+		 "stays up,\n"
+		 "is not ready, and says why.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples = "  hotrun watch --rotate 5m --keep-bytes 10G\n"
+		    "  hotrun watch --dir /data/hotrun --listen 0.0.0.0:9911 --exclude "
+		    "'name=*-exporter'\n"
+		    "  hotrun trigger --before 30s --after 30s\n",
+	.notes =
+		"RULE: name=GLOB, unit=GLOB, container=GLOB, pod=GLOB, namespace=GLOB. Who is not\n"
+		"included is still counted, under \"other\"; its stacks are not kept.\n\n"
+		"Exit code: 0; 1 failure; 2 usage.\n",
+	.run = run,
+};

@@ -84,7 +84,7 @@ struct verdict_input {
 	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
 	uint64_t ended;	    /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
-	uint32_t stuck;
+	uint64_t stuck;
 	uint64_t oldest_ns; /* of those unanswered */
 	uint64_t drops;	    /* of accept queues that were full */
 	bool has_signal;    /* the operator's own */

@@ -125,49 +125,26 @@ static uint64_t aside_ns(const struct model_thread *t, const struct sched_figure
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* stands: what is unanswered at its end is so at the end of all that is summed. */
-static void add_service(struct inputs *in, const struct model_service *s, bool stands)
+static const struct requests_sum *services_of(const struct inputs *in, uint32_t process)
 {
-	const struct model *m = in->s->m;
-	const struct model_slice *slice = s->slice < m->slices_cnt ? &m->slices[s->slice] : NULL;
-	uint64_t slice_ns =
-		slice && slice->end_ns > slice->start_ns ? slice->end_ns - slice->start_ns : 0;
-	const struct model_endpoint *e = &m->endpoints[s->endpoint];
-	struct request_sum *sum = &in->requests[e->process];
+	static const struct requests_sum none;
 
-	sum->answered_ns += s->served.time_ns;
-	sum->late_ns += s->late * slice_ns;
-	sum->open_ns += s->in_progress * slice_ns;
-	sum->answered += s->served.answered;
-	sum->slow += s->served.slow;
-	if (requests_is_plain(e->protocols)) {
-		sum->plain += s->served.answered;
-		sum->abandoned += s->served.abandoned;
-	}
-	if (s->backlog && s->queued >= s->backlog / 2)
-		sum->drops += s->served.drops;
-	if (stands)
-		sum->late += s->late;
-	sum->stuck += s->stuck;
-	if (s->oldest_ns > sum->oldest_ns)
-		sum->oldest_ns = s->oldest_ns;
+	if (!in->s->requests)
+		return &none;
+	return in->services ? &in->services[process] : &in->s->requests->processes[process];
 }
 
-static void share_of(const struct request_sum *sum, struct verdict_input *ret_input)
+static void share_of(const struct requests_sum *sum, struct verdict_input *ret_input)
 {
-	struct requests_sum figures = {
-		.served = {.answered = sum->answered, .slow = sum->slow},
-		.late = sum->late > UINT32_MAX ? UINT32_MAX : (uint32_t)sum->late,
-	};
-
-	ret_input->requests = requests_judged(&figures);
-	ret_input->slow_share = requests_slow_share(&figures);
-	ret_input->answered = sum->answered;
-	ret_input->ended = sum->abandoned ? sum->plain + sum->abandoned : 0;
+	ret_input->requests = requests_judged(sum);
+	ret_input->slow_share = requests_slow_share(sum);
+	ret_input->answered = sum->served.answered;
+	ret_input->ended = sum->plain_abandoned ? sum->plain_answered + sum->plain_abandoned : 0;
 	if (ret_input->ended)
-		ret_input->unanswered_share = (double)sum->abandoned / (double)ret_input->ended;
-	if (sum->answered)
-		ret_input->answered_share = (double)sum->slow / (double)sum->answered;
+		ret_input->unanswered_share =
+			(double)sum->plain_abandoned / (double)ret_input->ended;
+	if (sum->served.answered)
+		ret_input->answered_share = (double)sum->served.slow / (double)sum->served.answered;
 }
 
 /* --- the host -------------------------------------------------------------------------------- */
@@ -200,10 +177,9 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->aside_ns = calloc(m->processes_cnt + 1, sizeof(*in->aside_ns));
-	in->requests = calloc(m->processes_cnt + 1, sizeof(*in->requests));
 	in->signals = signal_means(m);
 	return in->available && in->background && in->judged && in->section_of && in->aside_ns &&
-			       in->requests && in->signals
+			       in->signals
 		       ? 0
 		       : -ENOMEM;
 }
@@ -225,8 +201,6 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
 		in->aside_ns[m->threads[i].process] +=
 			aside_ns(&m->threads[i], &s->sched->threads[i].sched);
-	for (size_t i = 0; s->requests && i < m->services_cnt; i++)
-		add_service(in, &m->services[i], m->services[i].slice + 1 == m->slices_cnt);
 	in->waited_ns = s->sched->host.sched.waited_ns;
 	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
 	return 0;
@@ -240,7 +214,7 @@ void inputs_end(struct inputs *in)
 	free(in->section_of);
 	free(in->scheds);
 	free(in->aside_ns);
-	free(in->requests);
+	free(in->services);
 	free(in->signals);
 	free(in->touched);
 	free(in->is_touched);
@@ -256,11 +230,12 @@ static void forget_touched(struct inputs *in)
 
 		in->scheds[process] = (struct sched_sum){0};
 		in->aside_ns[process] = 0;
-		in->requests[process] = (struct request_sum){0};
+		in->services[process] = (struct requests_sum){0};
 		in->signals[process] = NAN;
 		in->is_touched[process] = false;
 	}
 	in->touched_cnt = 0;
+	in->host_services = (struct requests_sum){0};
 }
 
 int inputs_rewind(struct inputs *in)
@@ -269,12 +244,12 @@ int inputs_rewind(struct inputs *in)
 
 	if (!in->scheds) {
 		in->scheds = calloc(cnt, sizeof(*in->scheds));
+		in->services = calloc(cnt, sizeof(*in->services));
 		in->touched = calloc(cnt, sizeof(*in->touched));
 		in->is_touched = calloc(cnt, sizeof(*in->is_touched));
-		if (!in->scheds || !in->touched || !in->is_touched)
+		if (!in->scheds || !in->services || !in->touched || !in->is_touched)
 			return -ENOMEM;
 		memset(in->aside_ns, 0, cnt * sizeof(*in->aside_ns));
-		memset(in->requests, 0, cnt * sizeof(*in->requests));
 		for (size_t i = 0; i < cnt; i++)
 			in->signals[i] = NAN;
 	}
@@ -332,7 +307,8 @@ static void read_services(struct inputs *in, uint32_t slice)
 		if (s->slice != slice)
 			continue;
 		touch(in, process);
-		add_service(in, s, true);
+		requests_sum_add(&in->services[process], m, s, true);
+		requests_sum_add(&in->host_services, m, s, true);
 	}
 }
 
@@ -376,9 +352,10 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 
 /* By Little's law. A late one that is answered is in several sums: the largest is at least half of the
  * truth. Of those that nobody answers only the ends of slices tell. */
-static double mean_unanswered(const struct inputs *in, const struct request_sum *sum)
+static double mean_unanswered(const struct inputs *in, const struct requests_sum *sum)
 {
-	uint64_t most_ns = sum->answered_ns > sum->late_ns ? sum->answered_ns : sum->late_ns;
+	uint64_t answered_ns = sum->served.time_ns;
+	uint64_t most_ns = answered_ns > sum->late_ns ? answered_ns : sum->late_ns;
 
 	return sched_mean(most_ns > sum->open_ns ? most_ns : sum->open_ns, in->elapsed_ns);
 }
@@ -394,7 +371,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 {
 	const struct sched_sum *sum =
 		in->scheds ? &in->scheds[process] : &in->s->sched->processes[process];
-	const struct request_sum *requests = &in->requests[process];
+	const struct requests_sum *services = services_of(in, process);
 	struct verdict_input input = in->host;
 
 	input.running = sched_mean(sum->sched.on_cpu_ns, in->elapsed_ns);
@@ -407,15 +384,13 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.background = in->background[process];
 	input.delays = sched_delay_cnt(sum);
 	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
-	share_of(requests, &input);
+	share_of(services, &input);
 	input.serves_enough = serves_enough(in, process);
-	input.unanswered = mean_unanswered(in, requests);
-	/* Of all slices those of the worst. */
-	input.stuck = !in->scheds && in->s->requests ? in->s->requests->processes[process].stuck_max
-						     : requests->stuck;
-	input.oldest_ns = requests->oldest_ns;
+	input.unanswered = mean_unanswered(in, services);
+	input.stuck = services->stuck_max;
+	input.oldest_ns = services->oldest_max_ns;
 	input.has_requests = input.requests || input.oldest_ns || input.ended;
-	input.drops = requests->drops;
+	input.drops = services->full_drops;
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
 		input.signal = in->signals[process];
@@ -425,14 +400,9 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 void inputs_of_host(const struct inputs *in, struct verdict_input *ret_input)
 {
 	struct verdict_input input = in->host;
-	struct request_sum all = {0};
 
-	for (size_t i = 0; i < in->s->m->processes_cnt; i++) {
-		all.answered += in->requests[i].answered;
-		all.slow += in->requests[i].slow;
-		all.late += in->requests[i].late;
-	}
-	share_of(&all, &input);
+	if (in->s->requests)
+		share_of(in->services ? &in->host_services : &in->s->requests->host, &input);
 	input.has_requests = input.requests > 0;
 	*ret_input = input;
 }

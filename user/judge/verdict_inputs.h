@@ -7,17 +7,6 @@
  */
 #include "judge/verdicts.h"
 
-/* What the requests of an endpoint or a process say. */
-struct request_sum {
-	uint64_t answered, slow, late, drops;
-	uint64_t plain, abandoned; /* of HTTP/1: answered, and not */
-	uint64_t oldest_ns;
-	uint64_t answered_ns; /* that answers took */
-	uint64_t late_ns;     /* that others were unanswered, in the slices that found them late */
-	uint64_t open_ns;     /* that any were, as the ends of slices found them */
-	uint32_t stuck;
-};
-
 struct inputs {
 	const struct verdict_sources *s;   /* its policy is not NULL */
 	struct sched_available *available; /* by process */
@@ -27,13 +16,14 @@ struct inputs {
 
 	/* Of the slices that were read last: all of them, or one. */
 	uint64_t elapsed_ns;
-	uint64_t waited_ns;	      /* of the host */
-	struct verdict_input host;    /* its figures alone */
-	struct sched_sum *scheds;     /* by process; NULL: those of s->sched */
-	uint64_t *aside_ns;	      /* by process: of what it waited, that keeps no request */
-	struct request_sum *requests; /* by process */
-	double *signals;	      /* by process: the operator\'s own; NaN = none */
-	uint32_t *touched;	      /* processes with figures in that slice */
+	uint64_t waited_ns;	       /* of the host */
+	struct verdict_input host;     /* its figures alone */
+	struct sched_sum *scheds;      /* by process; NULL: those of s->sched */
+	uint64_t *aside_ns;	       /* by process: of what it waited, that keeps no request */
+	struct requests_sum *services; /* by process; NULL: those of s->requests */
+	struct requests_sum host_services;
+	double *signals;   /* by process: the operator's own; NaN = none */
+	uint32_t *touched; /* processes with figures in that slice */
 	size_t touched_cnt;
 	bool *is_touched;
 

@@ -191,7 +191,7 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	judge(b, process, &row.input, &row.result);
 	take_track(&row, &b->tracks[process], limits->episode_ns);
 	v->judged++;
-	v->requests_cnt += b->in.requests[process].answered;
+	v->requests_cnt += row.input.answered;
 	v->degraded += row.result.degraded || row.episode;
 	v->degraded_services +=
 		verdict_has_signal(&row.input) && (row.result.degraded || row.episode);

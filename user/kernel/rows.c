@@ -13,14 +13,6 @@
 /* Looks for which a row of who may want it again stays unchanged: ten seconds. To take one costs
  * some microseconds. */
 #define IDLE_LOOKS 5
-#define SHARES_MAX (6 * ENDPOINTS_MAX) /* as in bpf/request.bpf.h */
-
-/* As in bpf/request.bpf.h. */
-struct row_key {
-	uint64_t listener;
-	uint32_t tgid;
-	uint32_t pad;
-};
 
 struct cookies {
 	uint64_t *values;
@@ -75,7 +67,7 @@ static uint64_t uses_of(const struct endpoint *row)
 static void forget_worker(struct session *s, uint64_t listener)
 {
 	int map = bpf_map__fd(s->bpf->maps.rows);
-	struct row_key key = {.listener = listener};
+	struct endpoint_key key = {.listener = listener};
 	uint32_t cnt;
 
 	if (bpf_map_lookup_elem(map, &key, &cnt))
@@ -91,7 +83,7 @@ static void give_back(struct session *s, uint32_t index)
 {
 	const struct endpoint *row = &s->endpoints[index];
 	const struct endpoint empty = {.turn = row->turn + 1};
-	struct row_key key = {.listener = row->listener, .tgid = row->tgid};
+	struct endpoint_key key = {.listener = row->listener, .tgid = row->tgid};
 
 	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.rows), &key);
 	forget_worker(s, key.listener);

@@ -16,53 +16,71 @@
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-static uint32_t add_u32(uint32_t a, uint32_t b)
-{
-	uint32_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT32_MAX : sum;
-}
-
-static void raise_u32(uint32_t *to, uint32_t by)
-{
-	if (by > *to)
-		*to = by;
-}
-
 static void raise_u64(uint64_t *to, uint64_t by)
 {
 	if (by > *to)
 		*to = by;
 }
 
-/* What stands at the end of one slice, of all endpoints of a sum. */
-struct stand {
-	uint32_t slice;
-	uint32_t stuck, queued;
-};
+static uint64_t slice_length_ns(const struct model *m, uint32_t slice)
+{
+	const struct model_slice *s = &m->slices[slice];
+
+	return slice < m->slices_cnt && s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
+}
 
 /* Slices come in their order: where another one comes, the one before is whole. */
-static void add_service(struct requests_sum *sum, struct stand *stand,
-			const struct model_service *service, bool last)
+static void add_worst(struct requests_sum *sum, const struct model_service *service)
 {
-	if (stand->slice != service->slice)
-		*stand = (struct stand){.slice = service->slice};
-	stand->stuck = add_u32(stand->stuck, service->stuck);
-	stand->queued = add_u32(stand->queued, service->queued);
-	raise_u32(&sum->stuck_max, stand->stuck);
-	raise_u32(&sum->queued_max, stand->queued);
+	if (sum->slice != service->slice)
+		sum->slice_stuck = sum->slice_queued = 0;
+	sum->slice = service->slice;
+	sum->slice_stuck += service->stuck;
+	sum->slice_queued += service->queued;
+	raise_u64(&sum->stuck_max, sum->slice_stuck);
+	raise_u64(&sum->queued_max, sum->slice_queued);
 	raise_u64(&sum->oldest_max_ns, service->oldest_ns);
 	raise_u64(&sum->time_max_ns, service->time_max_ns);
+}
+
+void requests_sum_add(struct requests_sum *sum, const struct model *m,
+		      const struct model_service *service, bool stands)
+{
+	uint64_t slice_ns = slice_length_ns(m, service->slice);
+	uint8_t protocols = m->endpoints[service->endpoint].protocols;
+
+	sum->protocols |= protocols;
 	model_served_add(&sum->served, &service->served);
-	if (!last)
+	if (requests_is_plain(protocols)) {
+		sum->plain_answered += service->served.answered;
+		sum->plain_abandoned += service->served.abandoned;
+	}
+	if (service->backlog && service->queued >= service->backlog / 2)
+		sum->full_drops += service->served.drops;
+	sum->open_ns += service->in_progress * slice_ns;
+	sum->late_ns += service->late * slice_ns;
+	add_worst(sum, service);
+	if (!stands)
 		return;
-	sum->in_progress = add_u32(sum->in_progress, service->in_progress);
-	sum->late = add_u32(sum->late, service->late);
-	sum->stuck = add_u32(sum->stuck, service->stuck);
-	sum->queued = add_u32(sum->queued, service->queued);
-	sum->backlog = add_u32(sum->backlog, service->backlog);
-	sum->unsure = add_u32(sum->unsure, service->unsure);
+	sum->in_progress += service->in_progress;
+	sum->late += service->late;
+	sum->stuck += service->stuck;
+	sum->queued += service->queued;
+	sum->backlog += service->backlog;
+	sum->unsure += service->unsure;
 	raise_u64(&sum->oldest_ns, service->oldest_ns);
+}
+
+void requests_sum_restart(struct requests_sum *sum)
+{
+	sum->in_progress = sum->late = sum->stuck = sum->queued = sum->backlog = sum->unsure = 0;
+	sum->oldest_ns = 0;
+}
+
+static void add_response(struct requests_sum *sum, const struct model_response *response)
+{
+	if (sum->times)
+		sum->times[response->slot] += response->count;
 }
 
 static bool same_port(const void *owner, uint32_t row, const void *key)
@@ -75,16 +93,12 @@ static bool same_port(const void *owner, uint32_t row, const void *key)
 
 /* What the rows are added to while the sums are made. */
 struct building {
-	struct stand *processes, *endpoints, *ports, host;
 	uint32_t *port_of; /* by endpoint: row of ports, MODEL_NONE = not seen yet */
 	struct hash_index index;
 };
 
 static void building_clear(struct building *b)
 {
-	free(b->processes);
-	free(b->endpoints);
-	free(b->ports);
 	free(b->port_of);
 	hash_clear(&b->index);
 }
@@ -109,6 +123,7 @@ static int meet_endpoint(struct requests *r, struct building *b, uint32_t endpoi
 			.port = e->port,
 			.address = e->address,
 			.slow_ns = e->slow_ns,
+			.sum.times = r->port_times[row],
 		};
 	}
 	p = &r->ports[row];
@@ -118,8 +133,11 @@ static int meet_endpoint(struct requests *r, struct building *b, uint32_t endpoi
 		p->slow_ns = 0;
 	b->port_of[endpoint] = row;
 	p->sum.endpoints++;
+	r->endpoints[endpoint].times = r->endpoint_times[endpoint];
 	r->endpoints[endpoint].endpoints++;
+	r->processes[e->process].times = r->process_times[e->process];
 	r->processes[e->process].endpoints++;
+	r->host.times = r->host_times;
 	r->host.endpoints++;
 	return 0;
 }
@@ -130,21 +148,15 @@ static int add_services(struct requests *r, struct building *b)
 
 	for (size_t i = 0; i < m->services_cnt; i++) {
 		const struct model_service *s = &m->services[i];
-		const struct model_endpoint *e = &m->endpoints[s->endpoint];
+		bool stands = s->slice + 1 == m->slices_cnt;
 		int err = meet_endpoint(r, b, s->endpoint);
-		uint32_t port = b->port_of[s->endpoint];
-		struct requests_sum *sums[] = {&r->endpoints[s->endpoint],
-					       &r->processes[e->process], &r->host,
-					       err ? NULL : &r->ports[port].sum};
-		struct stand *stands[] = {&b->endpoints[s->endpoint], &b->processes[e->process],
-					  &b->host, err ? NULL : &b->ports[port]};
 
 		if (err)
 			return err;
-		for (int k = 0; k < 4; k++) {
-			add_service(sums[k], stands[k], s, s->slice + 1 == m->slices_cnt);
-			sums[k]->protocols |= e->protocols;
-		}
+		requests_sum_add(&r->endpoints[s->endpoint], m, s, stands);
+		requests_sum_add(&r->processes[m->endpoints[s->endpoint].process], m, s, stands);
+		requests_sum_add(&r->ports[b->port_of[s->endpoint]].sum, m, s, stands);
+		requests_sum_add(&r->host, m, s, stands);
 	}
 	return 0;
 }
@@ -156,12 +168,13 @@ static void add_responses(struct requests *r, const struct building *b)
 	for (size_t i = 0; i < m->responses_cnt; i++) {
 		const struct model_response *row = &m->responses[i];
 
-		r->endpoints[row->endpoint].times[row->slot] += row->count;
-		r->processes[m->endpoints[row->endpoint].process].times[row->slot] += row->count;
-		r->host.times[row->slot] += row->count;
 		/* Without a row of services it has no port: no such response is ours. */
-		if (b->port_of[row->endpoint] != MODEL_NONE)
-			r->ports[b->port_of[row->endpoint]].sum.times[row->slot] += row->count;
+		if (b->port_of[row->endpoint] == MODEL_NONE)
+			continue;
+		add_response(&r->endpoints[row->endpoint], row);
+		add_response(&r->processes[m->endpoints[row->endpoint].process], row);
+		add_response(&r->ports[b->port_of[row->endpoint]].sum, row);
+		add_response(&r->host, row);
 	}
 }
 
@@ -169,14 +182,11 @@ static int add_all(struct requests *r)
 {
 	const struct model *m = r->m;
 	_cleanup_(building_clear) struct building b = {
-		.processes = calloc(m->processes_cnt + 1, sizeof(*b.processes)),
-		.endpoints = calloc(m->endpoints_cnt + 1, sizeof(*b.endpoints)),
-		.ports = calloc(m->endpoints_cnt + 1, sizeof(*b.ports)),
 		.port_of = calloc(m->endpoints_cnt + 1, sizeof(*b.port_of)),
 	};
 	int err;
 
-	if (!b.processes || !b.endpoints || !b.ports || !b.port_of)
+	if (!b.port_of)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->endpoints_cnt; i++)
 		b.port_of[i] = MODEL_NONE;
@@ -184,6 +194,22 @@ static int add_all(struct requests *r)
 	if (!err)
 		add_responses(r, &b);
 	return err;
+}
+
+static int make_sums(struct requests *r)
+{
+	size_t processes = r->m->processes_cnt + 1, endpoints = r->m->endpoints_cnt + 1;
+
+	r->processes = calloc(processes, sizeof(*r->processes));
+	r->process_times = calloc(processes, sizeof(*r->process_times));
+	r->endpoints = calloc(endpoints, sizeof(*r->endpoints));
+	r->endpoint_times = calloc(endpoints, sizeof(*r->endpoint_times));
+	r->ports = calloc(endpoints, sizeof(*r->ports));
+	r->port_times = calloc(endpoints, sizeof(*r->port_times));
+	return r->processes && r->process_times && r->endpoints && r->endpoint_times && r->ports &&
+			       r->port_times
+		       ? 0
+		       : -ENOMEM;
 }
 
 struct requests *requests_new(const struct model *m)
@@ -194,10 +220,7 @@ struct requests *requests_new(const struct model *m)
 		return NULL;
 	r->m = m;
 	r->elapsed_ns = sched_elapsed_ns(m);
-	r->processes = calloc(m->processes_cnt + 1, sizeof(*r->processes));
-	r->endpoints = calloc(m->endpoints_cnt + 1, sizeof(*r->endpoints));
-	r->ports = calloc(m->endpoints_cnt + 1, sizeof(*r->ports));
-	if (!r->processes || !r->endpoints || !r->ports || add_all(r)) {
+	if (make_sums(r) || add_all(r)) {
 		requests_free(r);
 		errno = ENOMEM;
 		return NULL;
@@ -210,8 +233,11 @@ void requests_free(struct requests *r)
 	if (!r)
 		return;
 	free(r->processes);
+	free(r->process_times);
 	free(r->endpoints);
+	free(r->endpoint_times);
 	free(r->ports);
+	free(r->port_times);
 	free(r);
 }
 
@@ -301,21 +327,21 @@ static struct requests_slice *slice_find(struct requests_slice *rows, size_t cnt
 static void fill_slices(const struct model *m, uint32_t process, struct requests_slice *rows,
 			size_t cnt)
 {
-	struct stand stands[REQUESTS_SLICES_MAX] = {0};
-
+	for (size_t i = 0; i < cnt; i++)
+		rows[i].sum.times = rows[i].times;
 	for (size_t i = 0; i < m->services_cnt; i++) {
 		const struct model_service *s = &m->services[i];
 		struct requests_slice *row = slice_find(rows, cnt, s->slice);
 
 		if (row && is_of(m, s->endpoint, process))
-			add_service(&row->sum, &stands[row - rows], s, true);
+			requests_sum_add(&row->sum, m, s, true);
 	}
 	for (size_t i = 0; i < m->responses_cnt; i++) {
 		const struct model_response *response = &m->responses[i];
 		struct requests_slice *row = slice_find(rows, cnt, response->slice);
 
 		if (row && is_of(m, response->endpoint, process))
-			row->sum.times[response->slot] += response->count;
+			add_response(&row->sum, response);
 	}
 }
 
@@ -364,7 +390,7 @@ uint64_t requests_time_ns(const struct requests_sum *sum, double share)
 	double count = 0, rank, passed = 0, low, high, ns;
 	uint32_t slot = 0, last = 0;
 
-	for (uint32_t i = 0; i < RESPONSE_SLOTS; i++) {
+	for (uint32_t i = 0; sum->times && i < RESPONSE_SLOTS; i++) {
 		count += (double)sum->times[i];
 		if (sum->times[i])
 			last = i;
@@ -407,7 +433,7 @@ static double share_of_judged(const struct requests_sum *sum, double part)
 
 double requests_slow_share(const struct requests_sum *sum)
 {
-	return share_of_judged(sum, (double)sum->served.slow + sum->late);
+	return share_of_judged(sum, (double)sum->served.slow + (double)sum->late);
 }
 
 double requests_score(const struct requests_sum *sum)
@@ -436,16 +462,15 @@ double requests_unanswered_share(const struct requests_sum *sum)
 
 void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols)
 {
-	static const char *const names[] = {"HTTP/1", "HTTP/2", "TLS", "other", "WebSocket"};
-
 	text[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!(protocols & 1u << i))
-			continue;
-		if (text[0])
-			strcat(text, ", ");
-		strcat(text, names[i]);
+#define APPEND(bit, name)                   \
+	if (protocols & (bit)) {            \
+		if (text[0])                \
+			strcat(text, ", "); \
+		strcat(text, name);         \
 	}
+	REQUESTS_PROTOCOLS(APPEND)
+#undef APPEND
 }
 
 const char *requests_blur(const struct requests_sum *sum)

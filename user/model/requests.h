@@ -14,17 +14,35 @@
 /* T, the threshold for slow, where nobody said otherwise. */
 #define REQUESTS_SLOW_NS 500000000ull
 
+/* What services of some endpoints come to, over the slices that were added. */
 struct requests_sum {
 	struct model_served served;
+	uint64_t plain_answered, plain_abandoned; /* of these, by requests_is_plain() */
+	uint64_t full_drops; /* of drops: where at least half of the accept queue was in use */
 	uint64_t time_max_ns;
-	uint64_t times[RESPONSE_SLOTS];
+	/* That requests were unanswered, and were so for longer than T, as the ends of slices found
+	 * them: for as long as that slice, each. */
+	uint64_t open_ns, late_ns;
 	/* At the end of the last slice, and the worst over the slices. */
-	uint32_t in_progress, late, stuck, queued, backlog, unsure;
-	uint32_t stuck_max, queued_max;
+	uint64_t in_progress, late, stuck, queued, backlog, unsure;
+	uint64_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */
 	uint32_t endpoints;
+	uint64_t *times; /* of answered, by slot (RESPONSE_SLOTS); NULL = none were added */
+	/* The slice that is being added. */
+	uint32_t slice;
+	uint64_t slice_stuck, slice_queued;
 };
+
+/*
+ * Adds a row of m; those of earlier slices come first. stands: what it found unanswered and queued
+ * is so at the end of what is summed.
+ */
+void requests_sum_add(struct requests_sum *sum, const struct model *m,
+		      const struct model_service *service, bool stands);
+/* What stood at the end is told anew by the next rows. */
+void requests_sum_restart(struct requests_sum *sum);
 
 /* One process and port, however many sockets listen there; only those that have services. */
 struct requests_port {
@@ -43,6 +61,10 @@ struct requests {
 	struct requests_sum *endpoints; /* by row of the model */
 	struct requests_port *ports;	/* in the order of their first service */
 	size_t ports_cnt;
+	/* Of the sums with services. */
+	uint64_t host_times[RESPONSE_SLOTS];
+	uint64_t (*process_times)[RESPONSE_SLOTS], (*endpoint_times)[RESPONSE_SLOTS],
+		(*port_times)[RESPONSE_SLOTS];
 };
 
 /* Returns it owned, or NULL with errno ENOMEM. */
@@ -53,10 +75,11 @@ void requests_free(struct requests *r);
  * qsort() over struct requests_port. */
 int requests_compare_ports(const void *a, const void *b);
 
-/* One slice of a process. */
+/* One slice of a process. Not to be moved: the sum points to the times. */
 struct requests_slice {
 	uint32_t slice;
 	struct requests_sum sum;
+	uint64_t times[RESPONSE_SLOTS];
 };
 #define REQUESTS_SLICES_MAX 64
 /*
@@ -88,6 +111,13 @@ double requests_score(const struct requests_sum *sum);
 double requests_unanswered_share(const struct requests_sum *sum);
 bool requests_is_plain(uint8_t protocols);
 
+/* What bits of protocols are called. */
+#define REQUESTS_PROTOCOLS(BIT)       \
+	BIT(PROTOCOL_HTTP1, "HTTP/1") \
+	BIT(PROTOCOL_HTTP2, "HTTP/2") \
+	BIT(PROTOCOL_TLS, "TLS")      \
+	BIT(PROTOCOL_OTHER, "other")  \
+	BIT(PROTOCOL_WEBSOCKET, "WebSocket")
 #define REQUESTS_PROTOCOLS_BYTES 48
 /* "HTTP/1, TLS"; "" = not known. */
 void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols);

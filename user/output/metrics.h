@@ -18,6 +18,7 @@
 #include "judge/role.h"
 #include "judge/verdict.h"
 #include "model/model.h"
+#include "model/requests.h"
 
 /* Bytes of one label value; a longer name keeps its beginning and its end (pods differ there). */
 #define METRICS_LABEL_BYTES 96
@@ -36,14 +37,11 @@ struct metrics_sched {
 	uint64_t delays[METRICS_DELAY_BUCKETS]; /* run delays that ended, each in one bucket */
 };
 
-/* Counters but for what stands in the second half. */
 struct metrics_port {
 	bool used;
-	uint16_t port; /* 0 = the others */
-	uint64_t answered, abandoned, slow, refused, time_ns;
+	uint16_t port;			      /* 0 = the others */
+	struct requests_sum sum;	      /* without times */
 	uint64_t times[METRICS_TIME_BUCKETS]; /* of answered, each in one bucket */
-
-	uint64_t in_progress, stuck, oldest_ns, queued, backlog;
 };
 
 struct metrics_state {

@@ -274,28 +274,28 @@ static void put_results(FILE *out, const char *name, const char *labels,
 			const struct metrics_port *port)
 {
 	fprintf(out, "hotrun_%s{%s,result=\"answered\"} %llu\n", name, labels,
-		(unsigned long long)port->answered);
+		(unsigned long long)port->sum.served.answered);
 	fprintf(out, "hotrun_%s{%s,result=\"abandoned\"} %llu\n", name, labels,
-		(unsigned long long)port->abandoned);
+		(unsigned long long)port->sum.served.abandoned);
 }
 
 static void put_times(FILE *out, const char *name, const char *labels,
 		      const struct metrics_port *port)
 {
 	put_histogram(out, name, labels, time_bounds, port->times, METRICS_TIME_BUCKETS,
-		      port->time_ns);
+		      port->sum.served.time_ns);
 }
 
 /* Told with each request and connection: of a quiet port it is not known. */
 static void put_limit(FILE *out, const char *name, const char *labels,
 		      const struct metrics_port *port)
 {
-	if (port->backlog)
+	if (port->sum.backlog)
 		fprintf(out, "hotrun_%s{%s} %llu\n", name, labels,
-			(unsigned long long)port->backlog);
+			(unsigned long long)port->sum.backlog);
 }
 
-#define IN_PORT(member) offsetof(struct metrics_port, member)
+#define IN_PORT(member) offsetof(struct metrics_port, sum.member)
 
 static const struct port_family {
 	const char *name, *type, *help;
@@ -311,7 +311,7 @@ static const struct port_family {
 	{.name = "process_requests_slow_total",
 	 .type = "counter",
 	 .help = "Requests answered after more than the threshold T.",
-	 .offset = IN_PORT(slow)},
+	 .offset = IN_PORT(served.slow)},
 	{.name = "process_request_duration_seconds",
 	 .type = "histogram",
 	 .help = "Time to the first byte of the answer.",
@@ -340,7 +340,7 @@ static const struct port_family {
 	{.name = "process_connections_refused_total",
 	 .type = "counter",
 	 .help = "Connections that the listening socket refused.",
-	 .offset = IN_PORT(refused)},
+	 .offset = IN_PORT(served.drops)},
 };
 
 static void put_port(FILE *out, const struct port_family *family, const struct metrics_process *p,

@@ -171,7 +171,7 @@ static int put_process_row(const struct report *r, const struct verdict_row *row
 	put_value(r->out, "waiting", in->waiting);
 	putc(',', r->out);
 	put_value(r->out, "cpus_available", in->cpus_available);
-	fprintf(r->out, ",\"requests\":%" PRIu64 ",\"stuck\":%" PRIu32, in->requests, in->stuck);
+	fprintf(r->out, ",\"requests\":%" PRIu64 ",\"stuck\":%" PRIu64, in->requests, in->stuck);
 	put_left_out(r, p);
 	if (row->unmeasured) {
 		putc(',', r->out);

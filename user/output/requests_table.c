@@ -44,8 +44,7 @@ struct table {
 
 struct candidate {
 	uint32_t row;
-	uint32_t stuck;
-	uint64_t answered, in_progress;
+	uint64_t stuck, answered, in_progress;
 };
 
 static int by_harm(const void *a, const void *b)

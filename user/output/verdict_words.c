@@ -34,7 +34,7 @@ static void share_words(char *buf, const char *what, const struct verdict_eviden
 		 percent_limit(e->limit).text);
 }
 
-static void stuck_words(char *buf, const struct verdict_evidence *e, uint32_t stuck)
+static void stuck_words(char *buf, const struct verdict_evidence *e, uint64_t stuck)
 {
 	char cnt[2 * NUMBER_BYTES + 32] = "", age[NUMBER_BYTES + 16] = "";
 

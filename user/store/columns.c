@@ -1,532 +1,488 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The layout of the tables in C, and the two ways a row goes: into a statement, out of one. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/*
+ * What a capture holds: each column once, with its type, its field in C, what it means, and whether
+ * the first captures have it. CREATE TABLE, reader, writer, the manual (schema.sql) and the
+ * comparison of the tests walk these rows: a new column is a row here and a field of its struct.
+ */
+#include <linux/types.h>
+#include <stddef.h>
 
-#include "base/cleanup.h"
+#include "bpf/events.h"
+#include "model/requests.h"
 #include "store/private.h"
 
-#define CN(row, type, field, named)                                  \
-	{                                                            \
-		named, offsetof(struct row, field), COLUMN_##type, 0 \
+/* A column named otherwise than its field; after the text what else a struct column says. */
+#define CN(row, sort, field, named, what, ...)                                               \
+	{                                                                                    \
+		.name = named, .offset = offsetof(struct row, field), .type = COLUMN_##sort, \
+		.text = what, __VA_ARGS__                                                    \
 	}
-#define C(row, type, field) CN(row, type, field, #field)
-/* Columns that the first captures do not have. */
-#define LN(row, type, field, named, off)                               \
-	{                                                              \
-		named, offsetof(struct row, field), COLUMN_##type, off \
-	}
-#define L(row, type, field, off) LN(row, type, field, #field, off)
+#define C(row, sort, field, what, ...) CN(row, sort, field, #field, what, ##__VA_ARGS__)
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+/* The first captures lack the column, and that figure with it. */
+#define LATER(bit) .off = bit
+/* Numbers that a column holds one of, or sums of. */
+#define ONE_OF(list) .words = list, .words_cnt = COUNT(list)
+#define SUM_OF(list) .words = list, .words_cnt = COUNT(list), .bits = true
 
 #define OFF_FIRST (OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS)
 
+static const struct column_word off_words[] = {
+	{OFF_ACCOUNTS, "waits"},
+	{OFF_GROUPS, "cgroups and throttling (kernel without group scheduling)"},
+	{OFF_PRESSURE, "pressure"},
+	{OFF_QUEUES, "run queues"},
+	{OFF_OWN, "behind_own_ns"},
+	{OFF_LIMITS, "limits of cgroups"},
+	{OFF_REQUESTS, "requests"},
+	{OFF_SWITCHES,
+	 "switches (CPU times are the kernel's own then, idle times to a clock tick)"},
+};
 static const struct column host_columns[] = {
-	C(model_host, TEXT, name),	    C(model_host, TEXT, kernel),
-	C(model_host, TEXT, machine),	    C(model_host, TEXT, version),
-	C(model_host, TEXT, event),	    C(model_host, TEXT, filter),
-	C(model_host, TEXT, command),	    C(model_host, U32, cpus_online),
-	C(model_host, U32, cpus_possible),  C(model_host, U32, sample_hz),
-	C(model_host, U32, max_stack),	    C(model_host, NS, start_ns),
-	C(model_host, NS, end_ns),	    C(model_host, BOOL, complete),
-	L(model_host, U32, off, OFF_FIRST),
+	C(model_host, TEXT, name, ""),
+	C(model_host, TEXT, kernel, "uname -r"),
+	C(model_host, TEXT, machine, "uname -m"),
+	C(model_host, TEXT, version, "of the hotrun that recorded"),
+	C(model_host, TEXT, event, "what a sampling tick counts: \"cpu-clock\""),
+	C(model_host, TEXT, filter, "\"\" or what -p and --cgroup said"),
+	C(model_host, TEXT, command, "first word of record -- CMD, \"\" without"),
+	C(model_host, U32, cpus_online, ""),
+	C(model_host, U32, cpus_possible, ""),
+	C(model_host, U32, sample_hz, "ticks a second of CPU time on each CPU"),
+	C(model_host, U32, max_stack, "kernel.perf_event_max_stack: deeper stacks are cut"),
+	C(model_host, NS, start_ns, ""),
+	C(model_host, NS, end_ns, "of the last slice in the file"),
+	C(model_host, BOOL, complete,
+	  "1 = ended on purpose, 0 = killed, disk full or still running"),
+	C(model_host, U32, off,
+	  "what this capture does not have, whose columns are 0 and say nothing", SUM_OF(off_words),
+	  LATER(OFF_FIRST)),
 };
+
 static const struct column slice_columns[] = {
-	C(model_slice, NS, start_ns),
-	C(model_slice, NS, end_ns),
-	C(model_slice, I64, wall_offset_ns),
-	L(model_slice, SUM, pressure_ns, OFF_PRESSURE),
+	C(model_slice, NS, start_ns, ""),
+	C(model_slice, NS, end_ns, ""),
+	C(model_slice, I64, wall_offset_ns, "CLOCK_REALTIME - CLOCK_MONOTONIC at its start"),
+	C(model_slice, SUM, pressure_ns, "time in which somebody waited for a CPU (PSI \"some\")",
+	  LATER(OFF_PRESSURE)),
 };
+
 static const struct column cgroup_columns[] = {
-	CN(model_cgroup, U64, id, "key"), C(model_cgroup, ROW, parent),
-	C(model_cgroup, TEXT, path),	  C(model_cgroup, NS, quota_ns),
-	C(model_cgroup, NS, period_ns),
+	CN(model_cgroup, U64, id, "key",
+	   "the kernel's number of it (inode of its folder), as process.cgroup_id"),
+	C(model_cgroup, ROW, parent, "cgroup above it, NULL = the root, unknown, or too deep"),
+	C(model_cgroup, TEXT, path,
+	  "below the controller's mount, \"/\" = root, \"\" = gone too soon"),
+	C(model_cgroup, NS, quota_ns,
+	  "CPU time it may use in each period, 0 = no limit of its own"),
+	C(model_cgroup, NS, period_ns, ""),
+};
+
+static const struct column_word process_words[] = {
+	{PROCESS_KERNEL, "kernel thread"}, {PROCESS_DOTNET, "runs CoreCLR"},
+	{PROCESS_FACTS, "/proc was read"}, {PROCESS_GONE, "ended before that"},
+	{PROCESS_SELF, "hotrun itself"},   {PROCESS_SELECTED, "selected (-p, --cgroup)"},
+	{PROCESS_SAMPLED, "has a sample"},
 };
 static const struct column process_columns[] = {
-	C(model_process, U32, tgid),
-	C(model_process, U32, ns_pid),
-	C(model_process, U32, parent_tgid),
-	C(model_process, U32, flags),
-	C(model_process, NS, start_ns),
-	C(model_process, BOOL, start_exact),
-	C(model_process, NS, born_ns),
-	C(model_process, NS, exit_ns),
-	C(model_process, U64, cgroup_id),
-	C(model_process, TEXT, comm),
-	C(model_process, TEXT, exe),
-	C(model_process, TEXT, name),
-	C(model_process, TEXT, unit),
-	C(model_process, TEXT, container),
-	C(model_process, TEXT, cgroup),
-	C(model_process, U32, perf_map),
-	L(model_process, TEXT, container_id, OFF_NO_FIGURE),
-	L(model_process, TEXT, container_name, OFF_NO_FIGURE),
-	L(model_process, TEXT, pod, OFF_NO_FIGURE),
-	L(model_process, TEXT, pod_uid, OFF_NO_FIGURE),
-	L(model_process, TEXT, namespace, OFF_NO_FIGURE),
-	L(model_process, TEXT, qos, OFF_NO_FIGURE),
-	L(model_process, TEXT, runtime, OFF_NO_FIGURE),
-	L(model_process, NS, naming_cpu_ns, OFF_NO_FIGURE),
-	L(model_process, U64, map_unread_bytes, OFF_NO_FIGURE),
-	L(model_process, NS, names_aside_ns, OFF_NO_FIGURE),
-	L(model_process, U32, files_refused, OFF_NO_FIGURE),
-	L(model_process, SUM, requests_refused, OFF_NO_FIGURE),
-	L(model_process, SUM, mappings_refused, OFF_NO_FIGURE),
+	C(model_process, U32, tgid, "pid as the host sees it"),
+	C(model_process, U32, ns_pid, "pid in its innermost namespace, 0 = unknown"),
+	C(model_process, U32, parent_tgid, ""),
+	C(model_process, U32, flags, "", SUM_OF(process_words)),
+	C(model_process, NS, start_ns, "boottime"),
+	C(model_process, BOOL, start_exact, "0 = start_ns is a guess from the fork event"),
+	C(model_process, NS, born_ns, "monotonic"),
+	C(model_process, NS, exit_ns, "0 = alive at the last look"),
+	C(model_process, U64, cgroup_id, "of the cpu controller"),
+	C(model_process, TEXT, comm, ""),
+	C(model_process, TEXT, exe, "path as the process sees it, \"\" = unknown"),
+	C(model_process, TEXT, name, "for people: entry assembly, else comm"),
+	C(model_process, TEXT, unit, "systemd unit, \"\" = none"),
+	C(model_process, TEXT, container, "short id, \"\" = none"),
+	C(model_process, TEXT, cgroup, "path, \"\" = unknown"),
+	C(model_process, U32, perf_map, "reason.id: 0 = perf map in use, else why there is none"),
+	C(model_process, TEXT, container_id, "whole, \"\" = none or not known, as those to runtime",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, container_name, "as the pod, or the engine, names it",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, pod, "", LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, pod_uid, "", LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, namespace, "", LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, qos, "guaranteed, burstable, besteffort", LATER(OFF_NO_FIGURE)),
+	C(model_process, TEXT, runtime, "containerd, cri-o, docker, podman", LATER(OFF_NO_FIGURE)),
+	C(model_process, NS, naming_cpu_ns, "CPU time of workers that naming its code cost",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_process, U64, map_unread_bytes,
+	  "of its perf map, that were not followed for their cost", LATER(OFF_NO_FIGURE)),
+	C(model_process, NS, names_aside_ns,
+	  "when its names were set aside for what they cost others, 0 = they were not",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_process, U32, files_refused, "too costly to read", LATER(OFF_NO_FIGURE)),
+	C(model_process, SUM, requests_refused,
+	  "in no row of service: beyond what a process, or its cgroup, may have of endpoints",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_process, SUM, mappings_refused,
+	  "in no row of mapping: beyond what a process, or its cgroup, may make in a second",
+	  LATER(OFF_NO_FIGURE)),
 };
-#define SCHED_COLUMNS(row)                                                                      \
-	CN(row, SUM, sched.on_cpu_ns, "on_cpu_ns"), CN(row, SUM, sched.voluntary, "voluntary"), \
-		CN(row, SUM, sched.involuntary, "involuntary"),                                 \
-		LN(row, SUM, sched.waited_ns, "waited_ns", OFF_ACCOUNTS),                       \
-		LN(row, SUM, sched.behind_own_ns, "behind_own_ns", OFF_ACCOUNTS),               \
-		LN(row, SUM, sched.throttled_ns, "throttled_ns", OFF_ACCOUNTS),                 \
-		LN(row, SUM, sched.uninterruptible_ns, "uninterruptible_ns", OFF_ACCOUNTS),     \
-		LN(row, SUM, sched.migrations, "migrations", OFF_ACCOUNTS)
+
+#define SCHED_COLUMNS(row)                                                                    \
+	CN(row, SUM, sched.on_cpu_ns, "on_cpu_ns", "by context switches"),                    \
+		CN(row, SUM, sched.voluntary, "voluntary", "switches: gave the CPU up"),      \
+		CN(row, SUM, sched.involuntary, "involuntary", "switches: was preempted"),    \
+		CN(row, SUM, sched.waited_ns, "waited_ns",                                    \
+		   "run delay: runnable, not running, not throttled", LATER(OFF_ACCOUNTS)),   \
+		CN(row, SUM, sched.behind_own_ns, "behind_own_ns",                            \
+		   "of waited_ns: while threads of its own process ran on that CPU",          \
+		   LATER(OFF_ACCOUNTS)),                                                      \
+		CN(row, SUM, sched.throttled_ns, "throttled_ns",                              \
+		   "runnable, but the quota of its cgroup was used up", LATER(OFF_ACCOUNTS)), \
+		CN(row, SUM, sched.uninterruptible_ns, "uninterruptible_ns", "state D",       \
+		   LATER(OFF_ACCOUNTS)),                                                      \
+		CN(row, SUM, sched.migrations, "migrations", "to another CPU",                \
+		   LATER(OFF_ACCOUNTS))
+
+static const struct column_word policy_words[] = {
+	{0, "normal"}, {1, "FIFO"}, {2, "round robin"}, {3, "batch"}, {5, "idle"}, {6, "deadline"},
+};
 static const struct column thread_columns[] = {
-	C(model_thread, U32, process),
-	C(model_thread, U32, tid),
-	C(model_thread, NS, start_ns),
-	C(model_thread, NS, exit_ns),
-	C(model_thread, TEXT, comm),
-	C(model_thread, LETTER, state),
-	C(model_thread, BOOL, baseline),
+	C(model_thread, U32, process, ""),
+	C(model_thread, U32, tid, ""),
+	C(model_thread, NS, start_ns, "boottime"),
+	C(model_thread, NS, exit_ns, "0 = alive at the last look"),
+	C(model_thread, TEXT, comm, ""),
+	C(model_thread, LETTER, state,
+	  "at the last look, a letter as in /proc/PID/stat; \"\" = unknown"),
+	C(model_thread, BOOL, baseline,
+	  "1 = the figures below count from a first reading, "
+	  "else from the recording's start"),
 	SCHED_COLUMNS(model_thread),
-	L(model_thread, NS, delay_max_ns, OFF_ACCOUNTS),
-	L(model_thread, U32, cpus_allowed, OFF_ACCOUNTS),
-	L(model_thread, U8, policy, OFF_ACCOUNTS),
-	L(model_thread, I8, nice, OFF_ACCOUNTS),
-	L(model_thread, U8, rt_priority, OFF_ACCOUNTS),
+	C(model_thread, NS, delay_max_ns,
+	  "the longest run delay, one that went on at the end included", LATER(OFF_ACCOUNTS)),
+	C(model_thread, U32, cpus_allowed, "CPUs in its affinity mask, 0 = unknown",
+	  LATER(OFF_ACCOUNTS)),
+	C(model_thread, U8, policy, "", ONE_OF(policy_words), LATER(OFF_ACCOUNTS)),
+	C(model_thread, I8, nice, "-20 to 19", LATER(OFF_ACCOUNTS)),
+	C(model_thread, U8, rt_priority, "1 to 99 of policies 1 and 2, else 0",
+	  LATER(OFF_ACCOUNTS)),
 };
+
+#define WORD(bit, name) {bit, name},
+static const struct column_word protocol_words[] = {REQUESTS_PROTOCOLS(WORD)};
 static const struct column endpoint_columns[] = {
-	C(model_endpoint, U32, process),  C(model_endpoint, U64, listener),
-	C(model_endpoint, TEXT, address), C(model_endpoint, U16, port),
-	C(model_endpoint, U8, protocols), C(model_endpoint, U32, netns),
-	C(model_endpoint, NS, slow_ns),
+	C(model_endpoint, U32, process, ""),
+	C(model_endpoint, U64, listener,
+	  "the kernel's number of the socket; processes may share one"),
+	C(model_endpoint, TEXT, address, "that it listens at, \"\" = unknown"),
+	C(model_endpoint, U16, port, ""),
+	C(model_endpoint, U8, protocols, "what connections began with", SUM_OF(protocol_words)),
+	C(model_endpoint, U32, netns, "network namespace, inode"),
+	C(model_endpoint, NS, slow_ns, "T: a request is slow when its answer takes longer"),
 };
+
 static const struct column module_columns[] = {
-	CN(row_module, TEXT, module.path, "path"),
-	CN(row_module, U64, module.dev, "dev"),
-	CN(row_module, U64, module.inode, "inode"),
-	C(row_module, BLOB, build_id),
+	CN(row_module, TEXT, module.path, "path", "as the process named it"),
+	CN(row_module, U64, module.dev, "dev", "makedev(3), 0 = unknown"),
+	CN(row_module, U64, module.inode, "inode", "0 = unknown"),
+	C(row_module, BLOB, build_id,
+	  "up to 20 bytes, empty = unknown; of a precompiled .NET image that was read its module "
+	  "version id (16 bytes)"),
+};
+
+static const struct column_word mapping_words[] = {
+	{MAPPING_FILE, "file"}, {MAPPING_ANON, "anonymous"},	{MAPPING_JIT, "JIT code"},
+	{MAPPING_VDSO, "vdso"}, {MAPPING_VSYSCALL, "vsyscall"},
 };
 static const struct column mapping_columns[] = {
-	C(row_mapping, U32, process),
-	C(row_mapping, U32, number),
-	CN(row_mapping, ROW, mapping.module, "module"),
-	CN(row_mapping, U8, mapping.kind, "kind"),
-	CN(row_mapping, U64, mapping.start, "start"),
-	CN(row_mapping, U64, mapping.end, "end"),
-	CN(row_mapping, U64, mapping.file_offset, "file_offset"),
-	CN(row_mapping, NS, mapping.from_ns, "from_ns"),
-	CN(row_mapping, NS, mapping.to_ns, "to_ns"),
+	C(row_mapping, U32, process, ""),
+	C(row_mapping, U32, number, "from 0 in each process"),
+	CN(row_mapping, ROW, mapping.module, "module", ""),
+	CN(row_mapping, U8, mapping.kind, "kind", "", ONE_OF(mapping_words)),
+	CN(row_mapping, U64, mapping.start, "start", "address"),
+	CN(row_mapping, U64, mapping.end, "end", "address, exclusive"),
+	CN(row_mapping, U64, mapping.file_offset, "file_offset", "bytes, of start"),
+	CN(row_mapping, NS, mapping.from_ns, "from_ns", "0 = was there at first sight"),
+	CN(row_mapping, NS, mapping.to_ns, "to_ns", "exclusive, 0 = still there"),
+};
+
+static const struct column_word stack_words[] = {
+	{STACK_KERNEL, "kernel"},
+	{STACK_TRUNCATED, "cut at max_stack (root missing)"},
+	{STACK_BROKEN, "does not reach the root of its thread (broken)"},
 };
 static const struct column stack_columns[] = {
-	CN(row_stack, U64, stack.id, "key"),
-	CN(row_stack, ROW, stack.process, "process"),
-	CN(row_stack, U16, stack.flags, "flags"),
-	CN(row_stack, ROW, stack.broken_module, "broken_module"),
-	C(row_stack, BLOB, frames),
+	CN(row_stack, U64, stack.id, "key", "64-bit hash by which samples name it, never 0"),
+	CN(row_stack, ROW, stack.process, "process", "NULL = kernel stack"),
+	CN(row_stack, U16, stack.flags, "flags", "", SUM_OF(stack_words)),
+	CN(row_stack, ROW, stack.broken_module, "broken_module", "module in which the walk broke"),
+	C(row_stack, BLOB, frames,
+	  "addresses, leaf first, 8 bytes each, little-endian; callers are return addresses. At "
+	  "most 1,024"),
+};
+
+static const struct column_word kind_words[] = {
+	{KIND_UNKNOWN, "unknown"},
+	{KIND_KERNEL, "kernel"},
+	{KIND_NATIVE, "native"},
+	{KIND_JIT, "JIT"},
+	{KIND_STUB, "runtime stub"},
+	{KIND_IMAGE, "precompiled .NET image"},
+	{KIND_NOTE, "a note instead of code"},
 };
 static const struct column symbol_columns[] = {
-	C(model_symbol, TEXT, name),   C(model_symbol, TEXT_OR_NULL, raw),
-	C(model_symbol, TEXT, module), C(model_symbol, U8, kind),
-	C(model_symbol, U8, reason),   C(model_symbol, BOOL, application),
+	C(model_symbol, TEXT, name, "for people: Namespace.Type.Method, or demangled"),
+	C(model_symbol, TEXT_OR_NULL, raw, "as its source had it; NULL = equal to name"),
+	C(model_symbol, TEXT, module, "assembly, file name, \"[kernel]\" or a kernel module"),
+	C(model_symbol, U8, kind, "", ONE_OF(kind_words)),
+	C(model_symbol, U8, reason, "reason.id"),
+	C(model_symbol, BOOL, application,
+	  "1 = code of the service, 0 = runtime, framework, libraries"),
+};
+
+static const struct column_word location_words[] = {
+	{LOCATION_LATER, "the name was first seen after the sample"},
 };
 static const struct column location_columns[] = {
-	C(model_location, ROW, process), C(model_location, U32, symbol),
-	C(model_location, U64, address), C(model_location, NS, from_ns),
-	C(model_location, ROW, older),	 C(model_location, U8, flags),
-	C(model_location, TEXT, tier),
+	C(model_location, ROW, process, "NULL = kernel"),
+	C(model_location, U32, symbol, ""),
+	C(model_location, U64, address, ""),
+	C(model_location, NS, from_ns, "0 = from the beginning"),
+	C(model_location, ROW, older, "location of the same address with an earlier from_ns"),
+	C(model_location, U8, flags, "", SUM_OF(location_words)),
+	C(model_location, TEXT, tier, "of JIT code; PreJIT = precompiled; \"\" = none known"),
+};
+
+static const struct column_word sample_kinds[] = {{SAMPLE_ON_CPU, "on CPU"}};
+static const struct column_word sample_words[] = {
+	{SAMPLE_KERNEL_THREAD, "kernel thread"},
+	{SAMPLE_USER_STACK_FAULT, "user stack unreadable"},
+	{SAMPLE_KERNEL_STACK_FAULT, "kernel stack unreadable"},
+	{SAMPLE_FILTERED, "outside of what was selected: without stacks"},
 };
 static const struct column sample_columns[] = {
-	C(model_sample, NS, time_ns),	    C(model_sample, U32, thread),
-	C(model_sample, U16, cpu),	    C(model_sample, U8, kind),
-	C(model_sample, U8, flags),	    C(model_sample, ROW, waiters),
-	C(model_sample, U64, kernel_stack), C(model_sample, U64, user_stack),
-};
-static const struct column account_columns[] = {
-	C(model_account, U32, slice),
-	C(model_account, U32, thread),
-	SCHED_COLUMNS(model_account),
-	L(model_account, ROW, cgroup, OFF_LIMITS),
-};
-static const struct column run_delay_columns[] = {
-	C(model_delay, U32, slice),
-	C(model_delay, U32, thread),
-	C(model_delay, U8, slot),
-	C(model_delay, SUM, count),
-};
-static const struct column contention_columns[] = {
-	C(model_contention, U32, slice),
-	C(model_contention, U32, runner),
-	C(model_contention, ROW, waiter),
-	C(model_contention, SUM, weight),
-};
-static const struct column throttle_columns[] = {
-	C(model_throttle, U32, slice),	      C(model_throttle, U32, cgroup),
-	C(model_throttle, SUM, periods),      C(model_throttle, SUM, throttled_periods),
-	C(model_throttle, SUM, throttled_ns),
-};
-#define SERVED(field) CN(model_service, SUM, served.field, #field)
-static const struct column service_columns[] = {
-	C(model_service, U32, slice),
-	C(model_service, U32, endpoint),
-	SERVED(connections),
-	SERVED(begun),
-	SERVED(answered),
-	SERVED(abandoned),
-	SERVED(slow),
-	SERVED(very_slow),
-	SERVED(time_ns),
-	SERVED(joined),
-	SERVED(pushed),
-	SERVED(received_bytes),
-	SERVED(sent_bytes),
-	SERVED(drops),
-	C(model_service, NS, time_max_ns),
-	C(model_service, U32, in_progress),
-	C(model_service, U32, late),
-	C(model_service, U32, stuck),
-	C(model_service, NS, oldest_ns),
-	C(model_service, U32, queued),
-	C(model_service, U32, backlog),
-	C(model_service, U32, unsure),
-};
-static const struct column response_columns[] = {
-	C(model_response, U32, slice),
-	C(model_response, U32, endpoint),
-	C(model_response, U8, slot),
-	C(model_response, SUM, count),
-};
-static const struct column signal_columns[] = {
-	C(model_signal, U32, slice),
-	C(model_signal, U32, process),
-	C(model_signal, U32, value_ppm),
-};
-#define QUEUE(n) LN(model_cpu, SUM, queue[n], "queue_" #n, OFF_QUEUES)
-static const struct column cpu_columns[] = {
-	C(model_cpu, U32, slice),
-	C(model_cpu, U32, cpu),
-	C(model_cpu, SUM, elapsed_ns),
-	C(model_cpu, SUM, idle_ns),
-	C(model_cpu, SUM, accounted_ns),
-	C(model_cpu, SUM, unaccounted_ns),
-	C(model_cpu, SUM, steal_ns),
-	C(model_cpu, SUM, switches),
-	C(model_cpu, SUM, ticks_taken),
-	C(model_cpu, SUM, ticks_idle),
-	C(model_cpu, SUM, ticks_filtered),
-	QUEUE(0),
-	QUEUE(1),
-	QUEUE(2),
-	QUEUE(3),
-	QUEUE(4),
-	QUEUE(5),
-	QUEUE(6),
-	QUEUE(7),
-	QUEUE(8),
-	QUEUE(9),
-	QUEUE(10),
-	LN(model_cpu, SUM, queue[11], "queue_unknown", OFF_QUEUES),
-};
-static const struct column loss_columns[] = {
-	C(model_loss, U32, slice),
-	C(model_loss, U32, cause),
-	C(model_loss, SUM, count),
-};
-static const struct column renaming_columns[] = {
-	C(model_renaming, I64, time_s),
-	C(model_renaming, TEXT, version),
-	C(model_renaming, NS, named),
+	C(model_sample, NS, time_ns, ""),
+	C(model_sample, U32, thread, ""),
+	C(model_sample, U16, cpu, ""),
+	C(model_sample, U8, kind, "", ONE_OF(sample_kinds)),
+	C(model_sample, U8, flags, "", SUM_OF(sample_words)),
+	C(model_sample, ROW, waiters, "runnable threads that waited for this CPU; NULL = unknown"),
+	C(model_sample, U64, kernel_stack, "stack.key, 0 = none"),
+	C(model_sample, U64, user_stack, "stack.key, 0 = none. A key without a stack: it was lost"),
 };
 
-#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
-/* Tables with row numbers; those that the first captures do not have, with what that means. */
-#define T(table)                                                         \
-	{                                                                \
-#table, table##_columns, COUNT(table##_columns), true, 0 \
-	}
-#define TL(table, off)                                                     \
-	{                                                                  \
-#table, table##_columns, COUNT(table##_columns), true, off \
-	}
+static const struct column account_columns[] = {
+	C(model_account, U32, slice, ""),
+	C(model_account, U32, thread, ""),
+	SCHED_COLUMNS(model_account),
+	C(model_account, ROW, cgroup, "that it was in at the end of the slice, NULL = unknown",
+	  LATER(OFF_LIMITS)),
+};
+
+static const struct column run_delay_columns[] = {
+	C(model_delay, U32, slice, ""),
+	C(model_delay, U32, thread, ""),
+	C(model_delay, U8, slot,
+	  "0: under 2 us; 1 to 24: from 2^slot us to under twice that; 25: longer"),
+	C(model_delay, SUM, count, ""),
+};
+
+static const struct column contention_columns[] = {
+	C(model_contention, U32, slice, ""),
+	C(model_contention, U32, runner, "process"),
+	C(model_contention, ROW, waiter, "process, may be the runner; NULL = could not be told"),
+	C(model_contention, SUM, weight, "waiting threads summed over the samples, in 1/1000"),
+};
+
+static const struct column throttle_columns[] = {
+	C(model_throttle, U32, slice, ""),
+	C(model_throttle, U32, cgroup, ""),
+	C(model_throttle, SUM, periods, "in which it was active"),
+	C(model_throttle, SUM, throttled_periods, "of these, in which its quota was used up"),
+	C(model_throttle, SUM, throttled_ns, "summed over CPUs"),
+};
+
+#define SERVED(field, what) CN(model_service, SUM, served.field, #field, what)
+static const struct column service_columns[] = {
+	C(model_service, U32, slice, ""),
+	C(model_service, U32, endpoint, ""),
+	SERVED(connections, "that began to speak"),
+	SERVED(begun, "requests"),
+	SERVED(answered, ""),
+	SERVED(abandoned, "the connection ended before an answer"),
+	SERVED(slow, "of answered: after more than endpoint.slow_ns,"),
+	SERVED(very_slow, "after more than four times that"),
+	SERVED(time_ns, "of answered, to the first byte, summed"),
+	SERVED(joined, "arrivals of data while a request was unanswered"),
+	SERVED(pushed, "sends while none was: later parts of an answer, messages"),
+	SERVED(received_bytes, ""),
+	SERVED(sent_bytes, ""),
+	SERVED(drops, "connections that the listening socket refused"),
+	C(model_service, NS, time_max_ns, "longest of answered, or the end of its slot"),
+	C(model_service, U32, in_progress,
+	  "these and those below: as it stood at the end of the slice"),
+	C(model_service, U32, late, "of in_progress: for longer than endpoint.slow_ns,"),
+	C(model_service, U32, stuck, "for longer than 10 s"),
+	C(model_service, NS, oldest_ns, "age of the oldest, 0 = none"),
+	C(model_service, U32, queued, "connections to be accepted"),
+	C(model_service, U32, backlog, "and how many may be"),
+	C(model_service, U32, unsure,
+	  "unanswered, but perhaps of a protocol that does not answer everything (logs, queues); "
+	  "not in in_progress"),
+};
+
+static const struct column response_columns[] = {
+	C(model_response, U32, slice, ""),
+	C(model_response, U32, endpoint, ""),
+	C(model_response, U8, slot,
+	  "0 to 3: so many us; then four of equal width for each power of two: 4 + 4 * k + i "
+	  "begins "
+	  "at 2^k * (4 + i) us; 103: longer"),
+	C(model_response, SUM, count, ""),
+};
+
+static const struct column signal_columns[] = {
+	C(model_signal, U32, slice, ""),
+	C(model_signal, U32, process, ""),
+	C(model_signal, U32, value_ppm, "share that is slow or fails, in millionths"),
+};
+
+#define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
+static const struct column cpu_columns[] = {
+	C(model_cpu, U32, slice, ""),
+	C(model_cpu, U32, cpu, ""),
+	C(model_cpu, SUM, elapsed_ns, ""),
+	C(model_cpu, SUM, idle_ns, ""),
+	C(model_cpu, SUM, accounted_ns, "is in rows of account"),
+	C(model_cpu, SUM, unaccounted_ns, "ran in threads without an account"),
+	C(model_cpu, SUM, steal_ns, "taken by the hypervisor, from /proc/stat"),
+	C(model_cpu, SUM, switches, ""),
+	C(model_cpu, SUM, ticks_taken, "sampling ticks that hit a thread"),
+	C(model_cpu, SUM, ticks_idle, ""),
+	C(model_cpu, SUM, ticks_filtered,
+	  "of those taken: outside -p and --cgroup, without a stack"),
+	QUEUE(0, "of ticks_taken, by the number of threads that waited for this CPU then", "0"),
+	QUEUE(1, "", "1"),
+	QUEUE(2, "", "2"),
+	QUEUE(3, "", "3"),
+	QUEUE(4, "", "4"),
+	QUEUE(5, "", "5"),
+	QUEUE(6, "", "6"),
+	QUEUE(7, "", "7"),
+	QUEUE(8, "", "8"),
+	QUEUE(9, "", "9"),
+	QUEUE(QUEUE_MOST, "10 and more", "10"),
+	QUEUE(QUEUE_UNKNOWN, "", "unknown"),
+};
+
+static const struct column loss_columns[] = {
+	C(model_loss, U32, slice, ""),
+	C(model_loss, U32, cause, "loss_cause.id"),
+	C(model_loss, SUM, count, ""),
+};
+
+static const struct column renaming_columns[] = {
+	C(model_renaming, I64, time_s, "Unix time"),
+	C(model_renaming, TEXT, version, "of the hotrun that did it"),
+	C(model_renaming, NS, named, "locations that got a name"),
+};
 
 _Static_assert(COUNT(cpu_columns) <= STORE_COLUMNS_MAX &&
-		       COUNT(thread_columns) <= STORE_COLUMNS_MAX,
+		       COUNT(thread_columns) <= STORE_COLUMNS_MAX &&
+		       COUNT(process_columns) <= STORE_COLUMNS_MAX,
 	       "a bit for each column");
 
+/* A table with row numbers; after the text what else a struct table_layout says. */
+#define T(table, what, ...)                                                                       \
+	{                                                                                         \
+		.name = #table, .columns = table##_columns, .column_cnt = COUNT(table##_columns), \
+		.has_id = true, .text = what, __VA_ARGS__                                         \
+	}
+/* Its rows in the model; with marks of what changed; of one slice only. */
+#define ROWS(table)                                                                             \
+	.rows = offsetof(struct model, table), .rows_cnt = offsetof(struct model, table##_cnt), \
+	.row_bytes = sizeof(*((struct model *)NULL)->table)
+#define MARKED(row)	.dirty = offsetof(struct row, dirty)
+#define OF_SLICE(table) ROWS(table), .of_slice = true
+
 const struct table_layout store_tables[TABLE_CNT] = {
-	[TABLE_HOST] = T(host),
-	[TABLE_SLICE] = T(slice),
-	[TABLE_CGROUP] = TL(cgroup, OFF_LIMITS),
-	[TABLE_PROCESS] = T(process),
-	[TABLE_THREAD] = T(thread),
-	[TABLE_ENDPOINT] = TL(endpoint, OFF_REQUESTS),
-	[TABLE_MODULE] = T(module),
-	[TABLE_MAPPING] = {"mapping", mapping_columns, COUNT(mapping_columns), false, 0},
-	[TABLE_STACK] = T(stack),
-	[TABLE_SYMBOL] = T(symbol),
-	[TABLE_LOCATION] = T(location),
-	[TABLE_SAMPLE] = T(sample),
-	[TABLE_ACCOUNT] = T(account),
-	[TABLE_RUN_DELAY] = TL(run_delay, OFF_ACCOUNTS),
-	[TABLE_CONTENTION] = TL(contention, OFF_QUEUES),
-	[TABLE_THROTTLE] = TL(throttle, OFF_LIMITS),
-	[TABLE_SERVICE] = TL(service, OFF_REQUESTS),
-	[TABLE_RESPONSE] = TL(response, OFF_REQUESTS),
-	[TABLE_SIGNAL] = TL(signal, OFF_REQUESTS),
-	[TABLE_CPU] = T(cpu),
-	[TABLE_LOSS] = T(loss),
-	[TABLE_RENAMING] = TL(renaming, OFF_NO_FIGURE),
+	[TABLE_HOST] = T(host, "Who was recorded, when, how; one row.", .id = " CHECK (id = 0)"),
+	[TABLE_SLICE] =
+		T(slice, "Stretches of about one second; the books below are kept by slice.",
+		  ROWS(slices)),
+	[TABLE_CGROUP] =
+		T(cgroup, "Groups of the cpu controller that threads ran in, and those above them.",
+		  ROWS(cgroups), MARKED(model_cgroup), LATER(OFF_LIMITS)),
+	[TABLE_PROCESS] =
+		T(process,
+		  "One incarnation of a process: (tgid, start_ns) is its identity, pids are "
+		  "reused.",
+		  ROWS(processes), MARKED(model_process)),
+	[TABLE_THREAD] = T(thread,
+			   "One incarnation of a thread; its figures since the recording's "
+			   "start, those of slices are in account.",
+			   ROWS(threads), MARKED(model_thread)),
+	[TABLE_ENDPOINT] = T(endpoint, "What a process serves through one listening socket.",
+			     ROWS(endpoints), MARKED(model_endpoint), LATER(OFF_REQUESTS)),
+	[TABLE_MODULE] = T(module,
+			   "Files that code was mapped from. The same path with another inode or "
+			   "build id is another row.",
+			   ROWS(modules), MARKED(model_module)),
+	[TABLE_MAPPING] =
+		{.name = "mapping",
+		 .columns = mapping_columns,
+		 .column_cnt = COUNT(mapping_columns),
+		 .text = "Executable memory of a process over time, numbered in the order "
+			 "in which it was learnt.",
+		 .key = "process, number"},
+	[TABLE_STACK] =
+		T(stack, "Each distinct stack once. View frame shows the addresses one a row.",
+		  ROWS(stacks)),
+	[TABLE_SYMBOL] = T(symbol,
+			   "What code is called. reason = 0: it has a name; else name is "
+			   "\"module+0xoffset\" or the like.",
+			   ROWS(symbols)),
+	[TABLE_LOCATION] =
+		T(location,
+		  "What an address of a process means from a moment on. For a sample, the "
+		  "row with the newest from_ns that is not after the sample counts, else "
+		  "the oldest. Look-up address of a frame: the address itself for the "
+		  "leaf, one less for callers.",
+		  ROWS(locations)),
+	[TABLE_SAMPLE] = T(sample, "One sampling tick that hit a thread.", OF_SLICE(samples)),
+	[TABLE_ACCOUNT] = T(account,
+			    "What each thread did in each slice, exact, by context switches; "
+			    "no row = nothing.",
+			    OF_SLICE(accounts)),
+	[TABLE_RUN_DELAY] = T(run_delay,
+			      "Run delays of each thread that ended in a slice, as a "
+			      "histogram by powers of two.",
+			      OF_SLICE(delays), LATER(OFF_ACCOUNTS)),
+	[TABLE_CONTENTION] = T(contention, "Who ran while others waited for that CPU, by samples.",
+			       OF_SLICE(contentions), LATER(OFF_QUEUES)),
+	[TABLE_THROTTLE] =
+		T(throttle, "What cpu.stat says of a cgroup with a limit of its own, by slice.",
+		  OF_SLICE(throttles), LATER(OFF_LIMITS)),
+	[TABLE_SERVICE] =
+		T(service,
+		  "Requests of each endpoint in each slice; no row = nothing happened and "
+		  "none stood unanswered. A request begins when data arrives on an "
+		  "accepted connection that has none unanswered, and is answered by the "
+		  "first byte handed to the kernel after it.",
+		  OF_SLICE(services), LATER(OFF_REQUESTS)),
+	[TABLE_RESPONSE] = T(response,
+			     "Times to the first byte of requests answered in a slice, as "
+			     "a histogram.",
+			     OF_SLICE(responses), LATER(OFF_REQUESTS)),
+	[TABLE_SIGNAL] = T(signal,
+			   "The operator's own number for a process at the end of a slice (record "
+			   "--service-signal); no row = it gave none then.",
+			   OF_SLICE(signals), LATER(OFF_REQUESTS)),
+	[TABLE_CPU] =
+		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
+		  OF_SLICE(cpus)),
+	[TABLE_LOSS] = T(loss, "What the recorder could not do, by cause.", OF_SLICE(losses)),
+	[TABLE_RENAMING] =
+		T(renaming, "When names were looked up again in this capture (hotrun rename).",
+		  ROWS(renamings), LATER(OFF_NO_FIGURE)),
 };
-
-static void put_column(FILE *out, const struct column *c, bool there)
-{
-	if (there)
-		fprintf(out, "\"%s\"", c->name);
-	else
-		fputs(c->type == COLUMN_ROW ? "NULL" : c->type == COLUMN_TEXT ? "''" : "0", out);
-}
-
-static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t columns,
-		   sqlite3_stmt **ret_stmt)
-{
-	const struct table_layout *t = &store_tables[table];
-	_cleanup_free_ char *sql = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&sql, &bytes);
-
-	if (!out)
-		return -ENOMEM;
-	if (write)
-		fprintf(out, "REPLACE INTO \"%s\" (", t->name);
-	else
-		fputs("SELECT ", out);
-	if (t->has_id)
-		fputs("id", out);
-	for (int i = 0; i < t->column_cnt; i++) {
-		fputs(i || t->has_id ? ", " : "", out);
-		put_column(out, &t->columns[i], columns & 1u << i);
-	}
-	if (write) {
-		fputs(t->has_id ? ") VALUES (?, ?" : ") VALUES (?", out);
-		for (int i = 1; i < t->column_cnt; i++)
-			fputs(", ?", out);
-		fputc(')', out);
-	} else {
-		/* A file's own indexes are not trusted, and the order of the table is the order we
-		 * want. */
-		fprintf(out, " FROM main.\"%s\" NOT INDEXED", t->name);
-	}
-	if (fclose(out))
-		return -ENOMEM;
-	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_stmt, NULL))
-		return store_db_error(db);
-	return 0;
-}
-
-int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
-{
-	return prepare(db, table, true, UINT32_MAX, ret_stmt);
-}
-
-int table_prepare_read(sqlite3 *db, enum store_table table, uint32_t columns,
-		       sqlite3_stmt **ret_stmt)
-{
-	return prepare(db, table, false, columns, ret_stmt);
-}
-
-static int bind_integer(sqlite3_stmt *stmt, int n, const struct column *c, const char *field)
-{
-	switch (c->type) {
-	case COLUMN_ROW:
-		if (*(const uint32_t *)field == MODEL_NONE)
-			return sqlite3_bind_null(stmt, n);
-		__attribute__((fallthrough));
-	case COLUMN_U32:
-		return sqlite3_bind_int64(stmt, n, *(const uint32_t *)field);
-	case COLUMN_U16:
-		return sqlite3_bind_int64(stmt, n, *(const uint16_t *)field);
-	case COLUMN_U8:
-		return sqlite3_bind_int64(stmt, n, *(const uint8_t *)field);
-	case COLUMN_I8:
-		return sqlite3_bind_int64(stmt, n, *(const int8_t *)field);
-	case COLUMN_BOOL:
-		return sqlite3_bind_int64(stmt, n, *(const bool *)field);
-	case COLUMN_NS:
-	case COLUMN_SUM:
-		/* One absurd figure must not make the whole file unreadable. */
-		if (*(const uint64_t *)field > INT64_MAX)
-			return sqlite3_bind_int64(stmt, n, INT64_MAX);
-		__attribute__((fallthrough));
-	default:
-		return sqlite3_bind_int64(stmt, n, *(const sqlite3_int64 *)field);
-	}
-}
-
-static int bind_column(sqlite3_stmt *stmt, int n, const struct column *c, const char *field)
-{
-	switch (c->type) {
-	case COLUMN_LETTER:
-		return sqlite3_bind_text(stmt, n, field, *field > ' ' && *field < 0x7f,
-					 SQLITE_STATIC);
-	case COLUMN_TEXT:
-	case COLUMN_TEXT_OR_NULL:
-		return sqlite3_bind_text(stmt, n, *(const char *const *)field, -1, SQLITE_STATIC);
-	case COLUMN_BLOB: {
-		const struct blob *blob = (const struct blob *)field;
-
-		/* A NULL pointer would bind NULL instead of an empty blob. */
-		return sqlite3_bind_blob(stmt, n, blob->len ? blob->bytes : "", (int)blob->len,
-					 SQLITE_STATIC);
-	}
-	default:
-		return bind_integer(stmt, n, c, field);
-	}
-}
-
-int table_write(sqlite3_stmt *stmt, enum store_table table, uint64_t id, const void *row)
-{
-	const struct table_layout *t = &store_tables[table];
-	int n = 1, rc = 0;
-
-	if (t->has_id)
-		rc = sqlite3_bind_int64(stmt, n++, (sqlite3_int64)id);
-	for (int i = 0; !rc && i < t->column_cnt; i++)
-		rc = bind_column(stmt, n++, &t->columns[i],
-				 (const char *)row + t->columns[i].offset);
-	if (rc)
-		return store_db_error(sqlite3_db_handle(stmt));
-	if (sqlite3_step(stmt) == SQLITE_DONE && !sqlite3_reset(stmt))
-		return 0;
-	rc = store_db_error(sqlite3_db_handle(stmt));
-	sqlite3_reset(stmt);
-	return rc;
-}
-
-static int read_i8(sqlite3_int64 v, char *field)
-{
-	if (v < INT8_MIN || v > INT8_MAX)
-		return -EBADMSG;
-	*(int8_t *)field = (int8_t)v;
-	return 0;
-}
-
-/* Cut off so that the column's sum stays in bounds. */
-static int read_sum(uint64_t v, char *field, uint64_t *sum)
-{
-	uint64_t room = STORE_SUM_MAX - *sum;
-
-	*(uint64_t *)field = v < room ? v : room;
-	*sum += *(uint64_t *)field;
-	return 0;
-}
-
-static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char *field,
-			uint64_t *sum)
-{
-	sqlite3_int64 v = sqlite3_column_int64(stmt, n);
-
-	/* Whatever is no number reads as 0: the type is asked for only then, which halves the
-	 * time. */
-	if (!v && sqlite3_column_type(stmt, n) != SQLITE_INTEGER) {
-		if (c->type != COLUMN_ROW || sqlite3_column_type(stmt, n) != SQLITE_NULL)
-			return -EBADMSG;
-		*(uint32_t *)field = MODEL_NONE;
-		return 0;
-	}
-	if (c->type == COLUMN_I8)
-		return read_i8(v, field);
-	if (c->type != COLUMN_U64 && c->type != COLUMN_I64 && v < 0)
-		return -EBADMSG;
-	switch (c->type) {
-	case COLUMN_SUM:
-		return read_sum((uint64_t)v, field, sum);
-	case COLUMN_ROW:
-	case COLUMN_U32:
-		*(uint32_t *)field = (uint32_t)v;
-		return v > UINT32_MAX ? -EBADMSG : 0;
-	case COLUMN_U16:
-		*(uint16_t *)field = (uint16_t)v;
-		return v > UINT16_MAX ? -EBADMSG : 0;
-	case COLUMN_U8:
-		*(uint8_t *)field = (uint8_t)v;
-		return v > UINT8_MAX ? -EBADMSG : 0;
-	case COLUMN_BOOL:
-		*(bool *)field = v != 0;
-		return 0;
-	default:
-		*(sqlite3_int64 *)field = v;
-		return 0;
-	}
-}
-
-static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
-		     char *field, uint64_t *bytes)
-{
-	const char *text;
-	int len;
-
-	switch (sqlite3_column_type(stmt, n)) {
-	case SQLITE_TEXT:
-		break;
-	case SQLITE_NULL: /* the row was zeroed: a NULL pointer stays */
-		return c->type == COLUMN_TEXT_OR_NULL ? 0 : -EBADMSG;
-	default:
-		return -EBADMSG;
-	}
-	text = (const char *)sqlite3_column_text(stmt, n);
-	len = sqlite3_column_bytes(stmt, n);
-	if (!text)
-		return -ENOMEM;
-	*bytes += (uint64_t)len;
-	if (c->type == COLUMN_LETTER)
-		*(uint8_t *)field = len && *text > ' ' && *text < 0x7f ? (uint8_t)*text : '?';
-	else
-		*(const char **)field = model_string(m, text, (size_t)len);
-	return 0;
-}
-
-static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
-		       char *field, uint64_t *bytes, uint64_t *sum)
-{
-	struct blob *blob = (struct blob *)field;
-
-	switch (c->type) {
-	case COLUMN_LETTER:
-	case COLUMN_TEXT:
-	case COLUMN_TEXT_OR_NULL:
-		return read_text(stmt, n, c, m, field, bytes);
-	case COLUMN_BLOB:
-		if (sqlite3_column_type(stmt, n) != SQLITE_BLOB)
-			return -EBADMSG;
-		blob->bytes = sqlite3_column_blob(stmt, n);
-		blob->len = (size_t)sqlite3_column_bytes(stmt, n);
-		*bytes += blob->len;
-		return blob->len && !blob->bytes ? -ENOMEM : 0;
-	default:
-		return read_integer(stmt, n, c, field, sum);
-	}
-}
-
-int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
-	       union store_row *row, struct table_totals *totals)
-{
-	const struct table_layout *t = &store_tables[table];
-	int n = 0, err;
-
-	memset(row, 0, sizeof(*row));
-	*ret_id = 0;
-	if (t->has_id) {
-		if (sqlite3_column_type(stmt, n) != SQLITE_INTEGER)
-			return -EBADMSG;
-		*ret_id = (uint64_t)sqlite3_column_int64(stmt, n++);
-	}
-	for (int i = 0; i < t->column_cnt; i++) {
-		err = read_column(stmt, n++, &t->columns[i], m, (char *)row + t->columns[i].offset,
-				  &totals->bytes, &totals->sums[i]);
-		if (err)
-			return err;
-	}
-	return 0;
-}

@@ -3,10 +3,11 @@
 #define HOTRUN_STORE_PRIVATE_H
 /*
  * What the files of this room share: the layout of the tables in C, the header of a database file,
- * and the way from SQLite's errors to errno. The layout exists once (columns.c) and serves writer
- * and reader; schema.sql says what the columns mean.
+ * and the way from SQLite's errors to errno. The layout exists once (columns.c), and serves writer,
+ * reader, CREATE TABLE and the manual.
  */
 #include <sqlite3.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -14,9 +15,6 @@
 
 #define STORE_APPLICATION_ID 0x686f7472u /* "hotr" */
 #define STORE_SCHEMA_VERSION 1u
-
-/* schema.sql, embedded; ends with a NUL byte. */
-extern const char store_schema[];
 
 enum store_table {
 	TABLE_HOST,
@@ -71,13 +69,22 @@ enum column_type {
 /* In place of OFF_*: what the first captures lack of it, no figure needs. */
 #define OFF_NO_FIGURE 0x8000u
 
+/* A number with a meaning of its own. */
+struct column_word {
+	uint32_t value;
+	const char *text;
+};
+
 struct column {
 	const char *name;
-	uint16_t offset; /* in the row struct */
-	uint8_t type;
+	const char *text;		 /* what it holds; "" where the name says it */
+	const struct column_word *words; /* the numbers it may hold, or a sum of which */
+	uint16_t offset;		 /* in the row struct */
 	/* The first captures lack it: OFF_* that says so while it reads as 0, or NULL for a row.
 	 * 0 = every capture has it. */
 	uint16_t off;
+	uint8_t type, words_cnt;
+	bool bits; /* words are added up */
 };
 /* Columns of a table at the most: a bit each in reading.columns. */
 #define STORE_COLUMNS_MAX 32
@@ -126,13 +133,30 @@ union store_row {
 };
 
 struct table_layout {
-	const char *name;
+	const char *name, *text; /* what a row is */
+	const char *id;		 /* what else SQL says of the column id, or NULL */
+	const char *key;	 /* without a column id: columns of the primary key */
 	const struct column *columns;
 	uint8_t column_cnt;
-	bool has_id;  /* a column id before the others: the row number */
-	uint16_t off; /* as column.off, of the whole table: without it there are no rows */
+	bool has_id;   /* a column id before the others: the row number */
+	bool of_slice; /* the model has the rows of what is not written yet only */
+	uint16_t off;  /* as column.off, of the whole table: without it there are no rows */
+	/* Where a struct model has the rows and their count, unless both are 0: see table_row(). */
+	uint16_t rows, rows_cnt, row_bytes;
+	uint16_t dirty; /* in the model's row: the mark of what changed, 0 = none */
 };
 extern const struct table_layout store_tables[TABLE_CNT];
+
+/* Rows that m has of a table (mappings: 0, they are of processes). */
+size_t table_rows(const struct model *m, enum store_table table);
+/* The mark of a row that has one, else NULL. Borrowed from m. */
+bool *table_dirty(const struct model *m, enum store_table table, size_t row);
+/* A row as table_write() takes it: the model's own, or made in scratch. Borrowed until either
+ * changes. */
+const void *table_row(const struct model *m, enum store_table table, size_t row,
+		      union store_row *scratch);
+const void *mapping_row(const struct model *m, uint32_t process, uint32_t number,
+			union store_row *scratch);
 
 /*
  * Name for sqlite3_open_v2(), static. A journal that lies beside a file may end in the name of
@@ -260,6 +284,13 @@ struct store {
 /* Puts everything new and dirty of m into the file, and the per-slice tables too when slice is
  * true, in one transaction; marks in m are left alone. Errors as store_write_slice(). */
 int store_commit(struct store *store, const struct model *m, bool slice, bool complete);
+
+/* CREATE TABLE of a table after those words, which end with a blank, each column with its text. */
+void schema_put_table(FILE *out, const char *create, enum store_table table);
+/* Likewise of all, each after what its rows are: the tables' part of schema.sql. */
+void schema_put(FILE *out);
+/* Runs CREATE TABLE IF NOT EXISTS. 0 or negative errno. */
+int schema_add_table(sqlite3 *db, enum store_table table);
 
 /* A new empty capture in memory: schema, texts, host. Owned by the caller (sqlite3_free). */
 int schema_image(const struct model_host *host, unsigned char **ret_image, size_t *ret_bytes);

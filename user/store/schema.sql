@@ -21,11 +21,16 @@
 -- reasons, causes, flags) leave user_version as it is: a reader names the columns it wants, skips
 -- samples of kinds it does not know, and shows unknown reasons and causes as such. Whatever an older
 -- reader would understand wrongly raises user_version, and older readers then refuse the file. What
--- the first captures lack is marked "later"; a reader takes 0 or NULL for such a column and no rows
--- for such a table, and shows their figures as not known.
+-- the first captures lack is marked "later"; a reader takes 0, "" or NULL for such a column and no
+-- rows for such a table, and shows their figures as not known.
 --
 -- A recording in progress commits once a slice. After a killed recorder the file may have a journal
 -- beside it (NAME-journal): keep both together, any SQLite program completes the roll-back.
+--
+-- Beside these tables a capture has the texts of its numbers, and views: views.sql.
+
+-- From here on it is what columns.c says: HOTRUN_RECORD=1 build/unit/store --filter 'schema/*'
+-- writes it anew.
 
 -- Who was recorded, when, how; one row.
 CREATE TABLE host (
@@ -43,12 +48,14 @@ CREATE TABLE host (
 	max_stack INTEGER NOT NULL,      -- kernel.perf_event_max_stack: deeper stacks are cut
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,         -- of the last slice in the file
-	complete INTEGER NOT NULL,       -- 1 = ended on purpose, 0 = killed, disk full or still running
-	off INTEGER NOT NULL             -- later: what this capture does not have, a sum of: 1 waits,
-	                                 -- 2 cgroups and throttling (kernel without group scheduling),
-	                                 -- 4 pressure, 8 run queues, 16 behind_own_ns, 32 limits of
-	                                 -- cgroups, 64 requests. The columns of these are 0 then and
-	                                 -- say nothing
+	complete INTEGER NOT NULL,       -- 1 = ended on purpose, 0 = killed, disk full or still
+	                                 -- running
+	off INTEGER NOT NULL             -- later: what this capture does not have, whose columns
+	                                 -- are 0 and say nothing: a sum of 1 waits, 2 cgroups and
+	                                 -- throttling (kernel without group scheduling), 4
+	                                 -- pressure, 8 run queues, 16 behind_own_ns, 32 limits of
+	                                 -- cgroups, 64 requests, 128 switches (CPU times are the
+	                                 -- kernel's own then, idle times to a clock tick)
 );
 
 -- Stretches of about one second; the books below are kept by slice.
@@ -57,7 +64,8 @@ CREATE TABLE slice (
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
 	wall_offset_ns INTEGER NOT NULL, -- CLOCK_REALTIME - CLOCK_MONOTONIC at its start
-	pressure_ns INTEGER NOT NULL     -- later: time in which somebody waited for a CPU (PSI "some")
+	pressure_ns INTEGER NOT NULL     -- later: time in which somebody waited for a CPU (PSI
+	                                 -- "some")
 );
 
 -- Groups of the cpu controller that threads ran in, and those above them. Later.
@@ -66,8 +74,10 @@ CREATE TABLE cgroup (
 	key INTEGER NOT NULL,            -- the kernel's number of it (inode of its folder), as
 	                                 -- process.cgroup_id
 	parent INTEGER,                  -- cgroup above it, NULL = the root, unknown, or too deep
-	path TEXT NOT NULL,              -- below the controller's mount, "/" = root, "" = gone too soon
-	quota_ns INTEGER NOT NULL,       -- CPU time it may use in each period, 0 = no limit of its own
+	path TEXT NOT NULL,              -- below the controller's mount, "/" = root, "" = gone too
+	                                 -- soon
+	quota_ns INTEGER NOT NULL,       -- CPU time it may use in each period, 0 = no limit of its
+	                                 -- own
 	period_ns INTEGER NOT NULL
 );
 
@@ -77,8 +87,9 @@ CREATE TABLE process (
 	tgid INTEGER NOT NULL,           -- pid as the host sees it
 	ns_pid INTEGER NOT NULL,         -- pid in its innermost namespace, 0 = unknown
 	parent_tgid INTEGER NOT NULL,
-	flags INTEGER NOT NULL,          -- 1 kernel thread, 2 runs CoreCLR, 4 /proc was read, 8 ended
-	                                 -- before that, 16 hotrun itself, 32 selected (-p, --cgroup)
+	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 runs CoreCLR, 4 /proc was
+	                                 -- read, 8 ended before that, 16 hotrun itself, 32 selected
+	                                 -- (-p, --cgroup), 64 has a sample
 	start_ns INTEGER NOT NULL,       -- boottime
 	start_exact INTEGER NOT NULL,    -- 0 = start_ns is a guess from the fork event
 	born_ns INTEGER NOT NULL,        -- monotonic
@@ -91,27 +102,28 @@ CREATE TABLE process (
 	container TEXT NOT NULL,         -- short id, "" = none
 	cgroup TEXT NOT NULL,            -- path, "" = unknown
 	perf_map INTEGER NOT NULL,       -- reason.id: 0 = perf map in use, else why there is none
-	-- all below: later. "" = none, or not known
-	container_id TEXT NOT NULL,      -- whole
-	container_name TEXT NOT NULL,    -- as the pod, or the engine, names it
-	pod TEXT NOT NULL,
-	pod_uid TEXT NOT NULL,
-	namespace TEXT NOT NULL,
-	qos TEXT NOT NULL,               -- guaranteed, burstable, besteffort
-	runtime TEXT NOT NULL,           -- containerd, cri-o, docker, podman
-	-- what naming its code cost: CPU time of workers; and what was left out for its cost: bytes of its
-	-- perf map that were not followed, all since it was set aside (0 = it was not), files that were too
-	-- costly to read
-	naming_cpu_ns INTEGER NOT NULL,
-	map_unread_bytes INTEGER NOT NULL,
-	names_aside_ns INTEGER NOT NULL,
-	files_refused INTEGER NOT NULL,
-	requests_refused INTEGER NOT NULL, -- that are in no row of service: beyond what a process, or its
-	                                 -- cgroup, may have of endpoints
-	mappings_refused INTEGER NOT NULL -- that are in no row of mapping: beyond what a process, or its
-	                                 -- cgroup, may make in a second
+	container_id TEXT NOT NULL,      -- later: whole, "" = none or not known, as those to
+	                                 -- runtime
+	container_name TEXT NOT NULL,    -- later: as the pod, or the engine, names it
+	pod TEXT NOT NULL,               -- later
+	pod_uid TEXT NOT NULL,           -- later
+	namespace TEXT NOT NULL,         -- later
+	qos TEXT NOT NULL,               -- later: guaranteed, burstable, besteffort
+	runtime TEXT NOT NULL,           -- later: containerd, cri-o, docker, podman
+	naming_cpu_ns INTEGER NOT NULL,  -- later: CPU time of workers that naming its code cost
+	map_unread_bytes INTEGER NOT NULL, -- later: of its perf map, that were not followed for
+	                                 -- their cost
+	names_aside_ns INTEGER NOT NULL, -- later: when its names were set aside for what they cost
+	                                 -- others, 0 = they were not
+	files_refused INTEGER NOT NULL,  -- later: too costly to read
+	requests_refused INTEGER NOT NULL, -- later: in no row of service: beyond what a process, or
+	                                 -- its cgroup, may have of endpoints
+	mappings_refused INTEGER NOT NULL -- later: in no row of mapping: beyond what a process, or
+	                                 -- its cgroup, may make in a second
 );
 
+-- One incarnation of a thread; its figures since the recording's start, those of slices are in
+-- account.
 CREATE TABLE thread (
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL,
@@ -119,34 +131,38 @@ CREATE TABLE thread (
 	start_ns INTEGER NOT NULL,       -- boottime
 	exit_ns INTEGER NOT NULL,        -- 0 = alive at the last look
 	comm TEXT NOT NULL,
-	state TEXT NOT NULL,             -- at the last look, a letter as in /proc/PID/stat; "" = unknown
-	baseline INTEGER NOT NULL,       -- 1 = the figures below count from a first reading
-	on_cpu_ns INTEGER NOT NULL,      -- these and those to migrations: since the recording's start, by
-	                                 -- context switches
+	state TEXT NOT NULL,             -- at the last look, a letter as in /proc/PID/stat; "" =
+	                                 -- unknown
+	baseline INTEGER NOT NULL,       -- 1 = the figures below count from a first reading, else
+	                                 -- from the recording's start
+	on_cpu_ns INTEGER NOT NULL,      -- by context switches
 	voluntary INTEGER NOT NULL,      -- switches: gave the CPU up
 	involuntary INTEGER NOT NULL,    -- switches: was preempted
-	-- all below: later
-	waited_ns INTEGER NOT NULL,      -- run delay: runnable, not running, not throttled
-	behind_own_ns INTEGER NOT NULL,  -- of waited_ns: while threads of its own process ran on that CPU
-	throttled_ns INTEGER NOT NULL,   -- runnable, but the quota of its cgroup was used up
-	uninterruptible_ns INTEGER NOT NULL, -- state D
-	migrations INTEGER NOT NULL,     -- to another CPU
-	delay_max_ns INTEGER NOT NULL,   -- the longest run delay, one that went on at the end included
-	cpus_allowed INTEGER NOT NULL,   -- CPUs in its affinity mask, 0 = unknown
-	policy INTEGER NOT NULL,         -- 0 normal, 1 FIFO, 2 round robin, 3 batch, 5 idle, 6 deadline
-	nice INTEGER NOT NULL,           -- -20 to 19
-	rt_priority INTEGER NOT NULL     -- 1 to 99 of policies 1 and 2, else 0
+	waited_ns INTEGER NOT NULL,      -- later: run delay: runnable, not running, not throttled
+	behind_own_ns INTEGER NOT NULL,  -- later: of waited_ns: while threads of its own process
+	                                 -- ran on that CPU
+	throttled_ns INTEGER NOT NULL,   -- later: runnable, but the quota of its cgroup was used up
+	uninterruptible_ns INTEGER NOT NULL, -- later: state D
+	migrations INTEGER NOT NULL,     -- later: to another CPU
+	delay_max_ns INTEGER NOT NULL,   -- later: the longest run delay, one that went on at the
+	                                 -- end included
+	cpus_allowed INTEGER NOT NULL,   -- later: CPUs in its affinity mask, 0 = unknown
+	policy INTEGER NOT NULL,         -- later: 0 normal, 1 FIFO, 2 round robin, 3 batch, 5 idle,
+	                                 -- 6 deadline
+	nice INTEGER NOT NULL,           -- later: -20 to 19
+	rt_priority INTEGER NOT NULL     -- later: 1 to 99 of policies 1 and 2, else 0
 );
 
 -- What a process serves through one listening socket. Later.
 CREATE TABLE endpoint (
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL,
-	listener INTEGER NOT NULL,       -- the kernel's number of the socket; processes may share one
+	listener INTEGER NOT NULL,       -- the kernel's number of the socket; processes may share
+	                                 -- one
 	address TEXT NOT NULL,           -- that it listens at, "" = unknown
 	port INTEGER NOT NULL,
-	protocols INTEGER NOT NULL,      -- what connections began with, a sum of: 1 HTTP/1, 2 HTTP/2,
-	                                 -- 4 TLS, 8 something else, 16 WebSocket
+	protocols INTEGER NOT NULL,      -- what connections began with: a sum of 1 HTTP/1, 2
+	                                 -- HTTP/2, 4 TLS, 8 other, 16 WebSocket
 	netns INTEGER NOT NULL,          -- network namespace, inode
 	slow_ns INTEGER NOT NULL         -- T: a request is slow when its answer takes longer
 );
@@ -157,8 +173,8 @@ CREATE TABLE module (
 	path TEXT NOT NULL,              -- as the process named it
 	dev INTEGER NOT NULL,            -- makedev(3), 0 = unknown
 	inode INTEGER NOT NULL,          -- 0 = unknown
-	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown; of a precompiled .NET image
-	                                 -- that was read its module version id (16 bytes)
+	build_id BLOB NOT NULL           -- up to 20 bytes, empty = unknown; of a precompiled .NET
+	                                 -- image that was read its module version id (16 bytes)
 );
 
 -- Executable memory of a process over time, numbered in the order in which it was learnt.
@@ -180,11 +196,11 @@ CREATE TABLE stack (
 	id INTEGER PRIMARY KEY,
 	key INTEGER NOT NULL,            -- 64-bit hash by which samples name it, never 0
 	process INTEGER,                 -- NULL = kernel stack
-	flags INTEGER NOT NULL,          -- 1 kernel, 2 cut at max_stack (root missing), 256 does not
-	                                 -- reach the root of its thread (broken)
+	flags INTEGER NOT NULL,          -- a sum of 1 kernel, 2 cut at max_stack (root missing),
+	                                 -- 256 does not reach the root of its thread (broken)
 	broken_module INTEGER,           -- module in which the walk broke
-	frames BLOB NOT NULL             -- addresses, leaf first, 8 bytes each, little-endian; callers are
-	                                 -- return addresses. At most 1,024
+	frames BLOB NOT NULL             -- addresses, leaf first, 8 bytes each, little-endian;
+	                                 -- callers are return addresses. At most 1,024
 );
 
 -- What code is called. reason = 0: it has a name; else name is "module+0xoffset" or the like.
@@ -193,10 +209,11 @@ CREATE TABLE symbol (
 	name TEXT NOT NULL,              -- for people: Namespace.Type.Method, or demangled
 	raw TEXT,                        -- as its source had it; NULL = equal to name
 	module TEXT NOT NULL,            -- assembly, file name, "[kernel]" or a kernel module
-	kind INTEGER NOT NULL,           -- 0 unknown, 1 kernel, 2 native, 3 JIT, 4 runtime stub,
-	                                 -- 5 precompiled .NET image, 6 a note instead of code
+	kind INTEGER NOT NULL,           -- 0 unknown, 1 kernel, 2 native, 3 JIT, 4 runtime stub, 5
+	                                 -- precompiled .NET image, 6 a note instead of code
 	reason INTEGER NOT NULL,         -- reason.id
-	application INTEGER NOT NULL     -- 1 = code of the service, 0 = runtime, framework, libraries
+	application INTEGER NOT NULL     -- 1 = code of the service, 0 = runtime, framework,
+	                                 -- libraries
 );
 
 -- What an address of a process means from a moment on. For a sample, the row with the newest
@@ -209,7 +226,7 @@ CREATE TABLE location (
 	address INTEGER NOT NULL,
 	from_ns INTEGER NOT NULL,        -- 0 = from the beginning
 	older INTEGER,                   -- location of the same address with an earlier from_ns
-	flags INTEGER NOT NULL,          -- 1 = the name was first seen after the sample
+	flags INTEGER NOT NULL,          -- a sum of 1 the name was first seen after the sample
 	tier TEXT NOT NULL               -- of JIT code; PreJIT = precompiled; "" = none known
 );
 
@@ -219,10 +236,12 @@ CREATE TABLE sample (
 	time_ns INTEGER NOT NULL,
 	thread INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
-	kind INTEGER NOT NULL,           -- 1 = on CPU
-	flags INTEGER NOT NULL,          -- 1 kernel thread, 2 user stack unreadable, 4 kernel stack
-	                                 -- unreadable, 8 32-bit task
-	waiters INTEGER,                 -- runnable threads that waited for this CPU; NULL = unknown
+	kind INTEGER NOT NULL,           -- 1 on CPU
+	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 user stack unreadable, 4
+	                                 -- kernel stack unreadable, 16 outside of what was
+	                                 -- selected: without stacks
+	waiters INTEGER,                 -- runnable threads that waited for this CPU; NULL =
+	                                 -- unknown
 	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
 	user_stack INTEGER NOT NULL      -- stack.key, 0 = none. A key without a stack: it was lost
 );
@@ -232,16 +251,17 @@ CREATE TABLE account (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
 	thread INTEGER NOT NULL,
-	on_cpu_ns INTEGER NOT NULL,      -- figures as in thread
-	voluntary INTEGER NOT NULL,
-	involuntary INTEGER NOT NULL,
-	-- all below: later
-	waited_ns INTEGER NOT NULL,
-	behind_own_ns INTEGER NOT NULL,
-	throttled_ns INTEGER NOT NULL,
-	uninterruptible_ns INTEGER NOT NULL,
-	migrations INTEGER NOT NULL,
-	cgroup INTEGER                   -- that it was in at the end of the slice, NULL = unknown
+	on_cpu_ns INTEGER NOT NULL,      -- by context switches
+	voluntary INTEGER NOT NULL,      -- switches: gave the CPU up
+	involuntary INTEGER NOT NULL,    -- switches: was preempted
+	waited_ns INTEGER NOT NULL,      -- later: run delay: runnable, not running, not throttled
+	behind_own_ns INTEGER NOT NULL,  -- later: of waited_ns: while threads of its own process
+	                                 -- ran on that CPU
+	throttled_ns INTEGER NOT NULL,   -- later: runnable, but the quota of its cgroup was used up
+	uninterruptible_ns INTEGER NOT NULL, -- later: state D
+	migrations INTEGER NOT NULL,     -- later: to another CPU
+	cgroup INTEGER                   -- later: that it was in at the end of the slice, NULL =
+	                                 -- unknown
 );
 
 -- Run delays of each thread that ended in a slice, as a histogram by powers of two. Later.
@@ -249,8 +269,8 @@ CREATE TABLE run_delay (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
 	thread INTEGER NOT NULL,
-	slot INTEGER NOT NULL,           -- 0: under 2 us; 1 to 24: from 2^slot us to under twice that;
-	                                 -- 25: longer
+	slot INTEGER NOT NULL,           -- 0: under 2 us; 1 to 24: from 2^slot us to under twice
+	                                 -- that; 25: longer
 	count INTEGER NOT NULL
 );
 
@@ -273,9 +293,9 @@ CREATE TABLE throttle (
 	throttled_ns INTEGER NOT NULL    -- summed over CPUs
 );
 
--- Requests of each endpoint in each slice; no row = nothing happened and none stood unanswered. A request
--- begins when data arrives on an accepted connection that has none unanswered, and is answered by the
--- first byte handed to the kernel after it. Later.
+-- Requests of each endpoint in each slice; no row = nothing happened and none stood unanswered. A
+-- request begins when data arrives on an accepted connection that has none unanswered, and is
+-- answered by the first byte handed to the kernel after it. Later.
 CREATE TABLE service (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
@@ -293,14 +313,15 @@ CREATE TABLE service (
 	sent_bytes INTEGER NOT NULL,
 	drops INTEGER NOT NULL,          -- connections that the listening socket refused
 	time_max_ns INTEGER NOT NULL,    -- longest of answered, or the end of its slot
-	in_progress INTEGER NOT NULL,    -- these and those below: as it stood at the end of the slice
+	in_progress INTEGER NOT NULL,    -- these and those below: as it stood at the end of the
+	                                 -- slice
 	late INTEGER NOT NULL,           -- of in_progress: for longer than endpoint.slow_ns,
 	stuck INTEGER NOT NULL,          -- for longer than 10 s
 	oldest_ns INTEGER NOT NULL,      -- age of the oldest, 0 = none
 	queued INTEGER NOT NULL,         -- connections to be accepted
 	backlog INTEGER NOT NULL,        -- and how many may be
-	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not answer
-	                                 -- everything (logs, queues); not in in_progress
+	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not
+	                                 -- answer everything (logs, queues); not in in_progress
 );
 
 -- Times to the first byte of requests answered in a slice, as a histogram. Later.
@@ -308,13 +329,14 @@ CREATE TABLE response (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
 	endpoint INTEGER NOT NULL,
-	slot INTEGER NOT NULL,           -- 0 to 3: so many us; then four of equal width for each power
-	                                 -- of two: 4 + 4 * k + i begins at 2^k * (4 + i) us; 103: longer
+	slot INTEGER NOT NULL,           -- 0 to 3: so many us; then four of equal width for each
+	                                 -- power of two: 4 + 4 * k + i begins at 2^k * (4 + i) us;
+	                                 -- 103: longer
 	count INTEGER NOT NULL
 );
 
--- The operator's own number for a process at the end of a slice (record --service-signal); no row = it
--- gave none then. Later.
+-- The operator's own number for a process at the end of a slice (record --service-signal); no row =
+-- it gave none then. Later.
 CREATE TABLE signal (
 	id INTEGER PRIMARY KEY,
 	slice INTEGER NOT NULL,
@@ -336,19 +358,19 @@ CREATE TABLE cpu (
 	ticks_taken INTEGER NOT NULL,    -- sampling ticks that hit a thread
 	ticks_idle INTEGER NOT NULL,
 	ticks_filtered INTEGER NOT NULL, -- of those taken: outside -p and --cgroup, without a stack
-	-- later: of those taken, by the number of threads that waited for this CPU then
-	queue_0 INTEGER NOT NULL,
-	queue_1 INTEGER NOT NULL,
-	queue_2 INTEGER NOT NULL,
-	queue_3 INTEGER NOT NULL,
-	queue_4 INTEGER NOT NULL,
-	queue_5 INTEGER NOT NULL,
-	queue_6 INTEGER NOT NULL,
-	queue_7 INTEGER NOT NULL,
-	queue_8 INTEGER NOT NULL,
-	queue_9 INTEGER NOT NULL,
-	queue_10 INTEGER NOT NULL,       -- 10 and more
-	queue_unknown INTEGER NOT NULL
+	queue_0 INTEGER NOT NULL,        -- later: of ticks_taken, by the number of threads that
+	                                 -- waited for this CPU then
+	queue_1 INTEGER NOT NULL,        -- later
+	queue_2 INTEGER NOT NULL,        -- later
+	queue_3 INTEGER NOT NULL,        -- later
+	queue_4 INTEGER NOT NULL,        -- later
+	queue_5 INTEGER NOT NULL,        -- later
+	queue_6 INTEGER NOT NULL,        -- later
+	queue_7 INTEGER NOT NULL,        -- later
+	queue_8 INTEGER NOT NULL,        -- later
+	queue_9 INTEGER NOT NULL,        -- later
+	queue_10 INTEGER NOT NULL,       -- later: 10 and more
+	queue_unknown INTEGER NOT NULL   -- later
 );
 
 -- What the recorder could not do, by cause.
@@ -366,96 +388,3 @@ CREATE TABLE renaming (
 	version TEXT NOT NULL,           -- of the hotrun that did it
 	named INTEGER NOT NULL           -- locations that got a name
 );
-
--- Texts of the numbers above, as the recording version had them.
-CREATE TABLE reason (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);
-CREATE TABLE loss_cause (id INTEGER PRIMARY KEY, word TEXT NOT NULL, text TEXT NOT NULL);
-
--- CPU time (exact) and samples of each process, the busiest first.
-CREATE VIEW process_cpu AS
-SELECT p.id AS process, p.tgid, p.name, t.on_cpu_ns / 1e9 AS on_cpu_s,
-	coalesce(s.samples, 0) AS samples, t.threads
-FROM process p
-JOIN (SELECT process, sum(on_cpu_ns) AS on_cpu_ns, count(*) AS threads
-	FROM thread GROUP BY process) t ON t.process = p.id
-LEFT JOIN (SELECT thread.process AS process, count(*) AS samples
-	FROM sample JOIN thread ON thread.id = sample.thread
-	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
-ORDER BY t.on_cpu_ns DESC;
-
--- Where the time of each process went that it wanted a CPU, the longest wait first.
-CREATE VIEW process_wait AS
-SELECT p.id AS process, p.tgid, p.name, sum(t.on_cpu_ns) / 1e9 AS ran_s,
-	sum(t.waited_ns) / 1e9 AS waited_s, sum(t.behind_own_ns) / 1e9 AS behind_own_s,
-	sum(t.waited_ns - t.behind_own_ns) / 1e9 AS behind_others_s,
-	sum(t.throttled_ns) / 1e9 AS throttled_s, max(t.delay_max_ns) / 1e6 AS delay_max_ms
-FROM process p JOIN thread t ON t.process = p.id
-GROUP BY p.id ORDER BY sum(t.waited_ns + t.throttled_ns) DESC;
-
--- Run delays of each process by slot: below how many microseconds (NULL = no end), and how many.
-CREATE VIEW process_run_delay AS
-SELECT p.id AS process, p.tgid, p.name, d.slot,
-	CASE WHEN d.slot < 25 THEN 1 << (d.slot + 1) END AS below_us,
-	sum(d.count) AS delays
-FROM run_delay d JOIN thread t ON t.id = d.thread JOIN process p ON p.id = t.process
-GROUP BY p.id, d.slot ORDER BY p.id, d.slot;
-
--- Who ran while who waited, the most first; one tick is one thread that waited at one sample.
-CREATE VIEW process_contention AS
-SELECT r.tgid AS runner_tgid, r.name AS runner, w.tgid AS waiter_tgid, w.name AS waiter,
-	sum(c.weight) / 1000.0 AS waiting_ticks
-FROM contention c JOIN process r ON r.id = c.runner LEFT JOIN process w ON w.id = c.waiter
-GROUP BY c.runner, c.waiter ORDER BY waiting_ticks DESC;
-
--- How each endpoint served, most requests first.
-CREATE VIEW process_request AS
-SELECT p.id AS process, p.tgid, p.name, e.address, e.port, sum(s.begun) AS begun,
-	sum(s.answered) AS answered, sum(s.slow) AS slow, e.slow_ns / 1e6 AS slow_ms,
-	sum(s.time_ns) / 1e6 / nullif(sum(s.answered), 0) AS mean_ms,
-	max(s.time_max_ns) / 1e6 AS max_ms, max(s.stuck) AS stuck_most, sum(s.drops) AS drops
-FROM service s JOIN endpoint e ON e.id = s.endpoint JOIN process p ON p.id = e.process
-GROUP BY e.id ORDER BY sum(s.begun) DESC, max(s.stuck) DESC;
-
--- Address of the leaf of each stack. instr() turns a byte into its number.
-CREATE VIEW leaf AS
-WITH h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'))
-SELECT s.id AS stack, s.key, s.process, (instr(h.bytes, substr(s.frames, 1, 1)) - 1)
-	| ((instr(h.bytes, substr(s.frames, 2, 1)) - 1) << 8)
-	| ((instr(h.bytes, substr(s.frames, 3, 1)) - 1) << 16)
-	| ((instr(h.bytes, substr(s.frames, 4, 1)) - 1) << 24)
-	| ((instr(h.bytes, substr(s.frames, 5, 1)) - 1) << 32)
-	| ((instr(h.bytes, substr(s.frames, 6, 1)) - 1) << 40)
-	| ((instr(h.bytes, substr(s.frames, 7, 1)) - 1) << 48)
-	| ((instr(h.bytes, substr(s.frames, 8, 1)) - 1) << 56) AS address
-FROM stack s, h WHERE length(s.frames) >= 8;
-
--- Frames of all stacks; n = 0 is the leaf.
-CREATE VIEW frame AS
-WITH RECURSIVE h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff')),
-f(stack, n, word) AS (
-	SELECT id, 0, substr(frames, 1, 8) FROM stack WHERE length(frames) >= 8
-	UNION ALL
-	SELECT f.stack, f.n + 1, substr(s.frames, 8 * (f.n + 1) + 1, 8)
-	FROM f JOIN stack s ON s.id = f.stack WHERE length(s.frames) >= 8 * (f.n + 2))
-SELECT f.stack, f.n, (instr(h.bytes, substr(f.word, 1, 1)) - 1)
-	| ((instr(h.bytes, substr(f.word, 2, 1)) - 1) << 8)
-	| ((instr(h.bytes, substr(f.word, 3, 1)) - 1) << 16)
-	| ((instr(h.bytes, substr(f.word, 4, 1)) - 1) << 24)
-	| ((instr(h.bytes, substr(f.word, 5, 1)) - 1) << 32)
-	| ((instr(h.bytes, substr(f.word, 6, 1)) - 1) << 40)
-	| ((instr(h.bytes, substr(f.word, 7, 1)) - 1) << 48)
-	| ((instr(h.bytes, substr(f.word, 8, 1)) - 1) << 56) AS address
-FROM f, h;
-
--- Samples by the symbol of their leaf, the heaviest first.
-CREATE VIEW symbol_self AS
-WITH hit AS (
-	SELECT sample.id, l.symbol, max(CASE WHEN l.from_ns <= sample.time_ns
-		THEN l.from_ns ELSE -l.from_ns END)
-	FROM sample
-	JOIN (SELECT * FROM leaf LIMIT -1) leaf ON leaf.key = CASE sample.kernel_stack WHEN 0 THEN sample.user_stack
-		ELSE sample.kernel_stack END
-	JOIN location l ON l.address = leaf.address AND l.process IS leaf.process
-	WHERE sample.kind = 1 GROUP BY sample.id)
-SELECT y.name, y.module, count(*) AS samples
-FROM hit JOIN symbol y ON y.id = hit.symbol GROUP BY y.id ORDER BY samples DESC;

@@ -210,11 +210,9 @@ static int put_symbols(struct store_update *u, const struct model *m)
 	int err = table_prepare_write(u->db, TABLE_SYMBOL, &stmt);
 
 	for (size_t i = u->symbols_cnt; !err && i < m->symbols_cnt; i++) {
-		struct model_symbol symbol = m->symbols[i];
+		union store_row row;
 
-		if (symbol.raw == symbol.name)
-			symbol.raw = NULL;
-		err = table_write(stmt, TABLE_SYMBOL, i, &symbol);
+		err = table_write(stmt, TABLE_SYMBOL, i, table_row(m, TABLE_SYMBOL, i, &row));
 	}
 	sqlite3_finalize(stmt);
 	return err;
@@ -255,16 +253,11 @@ static int put_perf_maps(struct store_update *u, const struct model *m)
 
 static int put_renamings(struct store_update *u, const struct model *m)
 {
-	/* As in schema.sql; captures of earlier versions lack it. */
-	static const char create[] =
-		"CREATE TABLE IF NOT EXISTS main.renaming (id INTEGER PRIMARY KEY, time_s INTEGER "
-		"NOT NULL, version TEXT NOT NULL, named INTEGER NOT NULL)";
 	sqlite3_stmt *stmt = NULL;
-	int err = 0;
+	int err = schema_add_table(u->db, TABLE_RENAMING); /* earlier captures lack it */
 
-	if (sqlite3_exec(u->db, create, NULL, NULL, NULL))
-		return store_db_error(u->db);
-	err = table_prepare_write(u->db, TABLE_RENAMING, &stmt);
+	if (!err)
+		err = table_prepare_write(u->db, TABLE_RENAMING, &stmt);
 	for (size_t i = u->renamings_cnt; !err && i < m->renamings_cnt; i++)
 		err = table_write(stmt, TABLE_RENAMING, i, &m->renamings[i]);
 	sqlite3_finalize(stmt);

@@ -82,132 +82,81 @@ static int put_mappings(struct store *s, const struct model *m, uint32_t process
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < p->mapping_cnt; i++) {
-		struct row_mapping row = {p->mappings[i], process, i};
+		union store_row row;
 
 		/* Marks tell what changed since some store wrote it; of a new process, not this one. */
-		if (row.mapping.dirty || process >= s->written[TABLE_PROCESS])
-			err = put(s, TABLE_MAPPING, 0, &row);
+		if (p->mappings[i].dirty || process >= s->written[TABLE_PROCESS])
+			err = put(s, TABLE_MAPPING, 0, mapping_row(m, process, i, &row));
 	}
 	return err;
 }
 
-static int put_processes(struct store *s, const struct model *m)
+static int put_all_mappings(struct store *s, const struct model *m)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < m->processes_cnt; i++) {
-		if (m->processes[i].dirty || i >= s->written[TABLE_PROCESS])
-			err = put(s, TABLE_PROCESS, i, &m->processes[i]);
-		if (!err)
-			err = put_mappings(s, m, i);
-	}
-	for (uint32_t i = 0; !err && i < m->threads_cnt; i++)
-		if (m->threads[i].dirty || i >= s->written[TABLE_THREAD])
-			err = put(s, TABLE_THREAD, i, &m->threads[i]);
+	for (uint32_t i = 0; !err && i < m->processes_cnt; i++)
+		err = put_mappings(s, m, i);
 	return err;
 }
 
-static int put_endpoints(struct store *s, const struct model *m)
+static bool has_changed(const struct store *s, const struct model *m, enum store_table table,
+			size_t row)
 {
+	const bool *dirty = table_dirty(m, table, row);
+
+	switch (table) {
+	case TABLE_STACK:
+		return s->stack_sums[row] != stack_sum(&m->stacks[row]);
+	case TABLE_LOCATION:
+		return s->location_sums[row] != location_sum(&m->locations[row]);
+	default:
+		return dirty && *dirty;
+	}
+}
+
+/* Rows that are new, and those that changed. */
+static int put_changed(struct store *s, const struct model *m, enum store_table table)
+{
+	size_t cnt = table_rows(m, table);
 	int err = 0;
 
-	for (size_t i = 0; !err && i < m->endpoints_cnt; i++)
-		if (m->endpoints[i].dirty || i >= s->written[TABLE_ENDPOINT])
-			err = put(s, TABLE_ENDPOINT, i, &m->endpoints[i]);
+	for (size_t i = 0; !err && i < cnt; i++) {
+		union store_row row;
+
+		if (i >= s->written[table] || has_changed(s, m, table, i))
+			err = put(s, table, i, table_row(m, table, i, &row));
+	}
 	return err;
 }
 
-static int put_modules(struct store *s, const struct model *m)
+/* Rows that the model has of this slice. */
+static int put_of_slice(struct store *s, const struct model *m, enum store_table table)
 {
+	size_t cnt = table_rows(m, table);
 	int err = 0;
 
-	for (size_t i = 0; !err && i < m->modules_cnt; i++) {
-		const struct model_module *f = &m->modules[i];
-		struct row_module row = {.module = *f, .build_id = {f->build_id, f->build_id_len}};
-
-		if (!f->dirty && i < s->written[TABLE_MODULE])
-			continue;
-		if (f->learnt_id_len && !f->build_id_len)
-			row.build_id = (struct blob){f->learnt_id, f->learnt_id_len};
-		err = put(s, TABLE_MODULE, i, &row);
-	}
+	for (size_t i = 0; !err && i < cnt; i++)
+		err = put(s, table, s->written[table] + i, table_row(m, table, i, NULL));
 	return err;
 }
 
-static int put_stacks(struct store *s, const struct model *m)
+static int put_table(struct store *s, const struct model *m, enum store_table table, bool slice)
 {
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are stored as they are");
-	int err = 0;
-
-	for (size_t i = 0; !err && i < m->stacks_cnt; i++) {
-		struct row_stack row = {.stack = m->stacks[i],
-					.frames = {model_stack_frames(m, &m->stacks[i]),
-						   m->stacks[i].frame_cnt * sizeof(uint64_t)}};
-
-		if (i >= s->written[TABLE_STACK] || s->stack_sums[i] != stack_sum(&row.stack))
-			err = put(s, TABLE_STACK, i, &row);
+	switch (table) {
+	case TABLE_HOST: /* put before, with how it ends */
+		return 0;
+	case TABLE_SLICE:
+		return slice ? put_slices(s, m) : 0;
+	case TABLE_CGROUP:
+		return put_cgroups(s, m);
+	case TABLE_MAPPING:
+		return put_all_mappings(s, m);
+	default:
+		if (!store_tables[table].of_slice)
+			return put_changed(s, m, table);
+		return slice ? put_of_slice(s, m, table) : 0;
 	}
-	return err;
-}
-
-static int put_names(struct store *s, const struct model *m)
-{
-	int err = 0;
-
-	for (size_t i = s->written[TABLE_SYMBOL]; !err && i < m->symbols_cnt; i++) {
-		struct model_symbol symbol = m->symbols[i];
-
-		if (symbol.raw == symbol.name)
-			symbol.raw = NULL;
-		err = put(s, TABLE_SYMBOL, i, &symbol);
-	}
-	for (size_t i = 0; !err && i < m->locations_cnt; i++)
-		if (i >= s->written[TABLE_LOCATION] ||
-		    s->location_sums[i] != location_sum(&m->locations[i]))
-			err = put(s, TABLE_LOCATION, i, &m->locations[i]);
-	return err;
-}
-
-/* The tables that hold the rows of this slice only. */
-struct slice_table {
-	enum store_table table;
-	const void *rows;
-	size_t rows_cnt, row_bytes;
-};
-#define SLICE_TABLES 10
-
-static void list_slice_tables(const struct model *m, struct slice_table *ret_tables)
-{
-	const struct slice_table tables[SLICE_TABLES] = {
-		{TABLE_SAMPLE, m->samples, m->samples_cnt, sizeof(*m->samples)},
-		{TABLE_ACCOUNT, m->accounts, m->accounts_cnt, sizeof(*m->accounts)},
-		{TABLE_RUN_DELAY, m->delays, m->delays_cnt, sizeof(*m->delays)},
-		{TABLE_CONTENTION, m->contentions, m->contentions_cnt, sizeof(*m->contentions)},
-		{TABLE_THROTTLE, m->throttles, m->throttles_cnt, sizeof(*m->throttles)},
-		{TABLE_SERVICE, m->services, m->services_cnt, sizeof(*m->services)},
-		{TABLE_RESPONSE, m->responses, m->responses_cnt, sizeof(*m->responses)},
-		{TABLE_SIGNAL, m->signals, m->signals_cnt, sizeof(*m->signals)},
-		{TABLE_CPU, m->cpus, m->cpus_cnt, sizeof(*m->cpus)},
-		{TABLE_LOSS, m->losses, m->losses_cnt, sizeof(*m->losses)},
-	};
-
-	memcpy(ret_tables, tables, sizeof(tables));
-}
-
-static int put_slice_tables(struct store *s, const struct model *m)
-{
-	struct slice_table tables[SLICE_TABLES];
-	int err = put_slices(s, m);
-
-	list_slice_tables(m, tables);
-	for (int k = 0; k < SLICE_TABLES; k++) {
-		const struct slice_table *t = &tables[k];
-
-		for (size_t i = 0; !err && i < t->rows_cnt; i++)
-			err = put(s, t->table, s->written[t->table] + i,
-				  (const char *)t->rows + i * t->row_bytes);
-	}
-	return err;
 }
 
 /* Room for the checksums of all rows, before the transaction: nothing can fail after it. */
@@ -224,26 +173,18 @@ static int reserve_sums(struct store *s, const struct model *m)
 
 static void remember(struct store *s, const struct model *m, bool slice)
 {
-	struct slice_table tables[SLICE_TABLES];
-
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		s->stack_sums[i] = stack_sum(&m->stacks[i]);
 	for (size_t i = 0; i < m->locations_cnt; i++)
 		s->location_sums[i] = location_sum(&m->locations[i]);
-	s->written[TABLE_CGROUP] = m->cgroups_cnt;
-	s->written[TABLE_PROCESS] = m->processes_cnt;
-	s->written[TABLE_THREAD] = m->threads_cnt;
-	s->written[TABLE_ENDPOINT] = m->endpoints_cnt;
-	s->written[TABLE_MODULE] = m->modules_cnt;
-	s->written[TABLE_STACK] = m->stacks_cnt;
-	s->written[TABLE_SYMBOL] = m->symbols_cnt;
-	s->written[TABLE_LOCATION] = m->locations_cnt;
-	if (!slice)
-		return;
-	s->written[TABLE_SLICE] = m->slices_cnt;
-	list_slice_tables(m, tables);
-	for (int k = 0; k < SLICE_TABLES; k++)
-		s->written[tables[k].table] += tables[k].rows_cnt;
+	for (int i = 0; i < TABLE_CNT; i++) {
+		size_t cnt = table_rows(m, (enum store_table)i);
+
+		if (store_tables[i].of_slice)
+			s->written[i] += slice ? cnt : 0;
+		else if (slice || i != TABLE_SLICE)
+			s->written[i] = cnt;
+	}
 }
 
 /*
@@ -276,20 +217,8 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 	if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
 		return store_db_error(s->db);
 	err = put_host(s, m, complete);
-	if (!err)
-		err = put_cgroups(s, m);
-	if (!err)
-		err = put_processes(s, m);
-	if (!err)
-		err = put_endpoints(s, m);
-	if (!err)
-		err = put_modules(s, m);
-	if (!err)
-		err = put_stacks(s, m);
-	if (!err)
-		err = put_names(s, m);
-	if (!err && slice)
-		err = put_slice_tables(s, m);
+	for (int i = 0; !err && i < TABLE_CNT; i++)
+		err = put_table(s, m, (enum store_table)i, slice);
 	if (!err && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL))
 		err = store_db_error(s->db);
 	if (err) {
@@ -302,26 +231,23 @@ int store_commit(struct store *s, const struct model *m, bool slice, bool comple
 	return 0;
 }
 
+static void forget_marks(struct model *m)
+{
+	for (int table = 0; table < TABLE_CNT; table++)
+		for (size_t i = 0; store_tables[table].dirty && i < table_rows(m, table); i++)
+			*table_dirty(m, table, i) = false;
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		for (size_t k = 0; k < m->processes[i].mapping_cnt; k++)
+			m->processes[i].mappings[k].dirty = false;
+}
+
 int store_write_slice(struct store *s, struct model *m)
 {
 	int err = store_commit(s, m, true, false);
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < m->processes_cnt; i++) {
-		m->processes[i].dirty = false;
-		for (size_t k = 0; k < m->processes[i].mapping_cnt; k++)
-			m->processes[i].mappings[k].dirty = false;
-	}
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		m->threads[i].dirty = false;
-	for (size_t i = 0; i < m->cgroups_cnt; i++)
-		m->cgroups[i].dirty = false;
-	for (size_t i = 0; i < m->modules_cnt; i++)
-		m->modules[i].dirty = false;
-	for (size_t i = 0; i < m->endpoints_cnt; i++)
-		m->endpoints[i].dirty = false;
-	return 0;
+	if (!err)
+		forget_marks(m);
+	return err;
 }
 
 int store_finish(struct store *s, const struct model *m)

@@ -19,38 +19,44 @@
 enum kind { WHOLE, SHARE, TIME, TIME_OR_OFF, BYTES, AGE, INCLUDE, EXCLUDE };
 
 struct setting {
-	const char *name, *value, *help; /* value: as the help text calls it */
+	const char *name, *value, *text; /* as of an option */
+	const char *preset;		 /* as it is written */
 	enum kind kind;
 	size_t offset; /* in struct watch_config */
 	uint64_t min, max;
-	const char *preset; /* as it is written */
 };
 
 #define FIELD(field) offsetof(struct watch_config, field)
 
+/* With what is there without it, as it is written. */
+#define PRESET(what, preset) what " (default " preset ")", preset
+#define NO_PRESET(what)	     what, NULL
+
 static const struct setting settings[] = {
-	{"frequency", "HZ", "samples a second and CPU, 1 to 999", WHOLE, FIELD(hz), 1, 999, "19"},
-	{"budget", "SHARE", "of all CPUs, that hotrun may cost; 0: no bound", SHARE, FIELD(budget),
-	 0, 0, "0.5%"},
-	{"ring", "TIME", "so much of the past is in memory, 5s to 10m", TIME, FIELD(ring_ns),
-	 5 * SECOND_NS, 600 * SECOND_NS, "60s"},
-	{"memory", "BYTES", "of what is known of processes and stacks", BYTES, FIELD(memory_bytes),
-	 8 * MIB, 4096 * MIB, "24M"},
-	{"rotate", "TIME|off", "capture all the time, a file each so long", TIME_OR_OFF,
-	 FIELD(rotate_ns), 10 * SECOND_NS, DAY_NS, "off"},
-	{"keep-count", "N", "captures at the most, 0: any number", WHOLE, FIELD(keep.count), 0,
-	 100000, "100"},
-	{"keep-bytes", "BYTES", "of all of them, 0: any", BYTES, FIELD(keep.bytes), 0, 1ull << 50,
-	 "2G"},
-	{"keep-age", "TIME", "older ones go, 0s: never", AGE, FIELD(keep.age_s), 0, 3650 * DAY_NS,
-	 "7d"},
-	{"before", "TIME", "of a capture that SIGUSR1 asks for", TIME, FIELD(before_ns), 0,
-	 600 * SECOND_NS, "15s"},
-	{"after", "TIME", "the same, after the signal", TIME, FIELD(after_ns), 0, DAY_NS, "30s"},
-	{"series", "N", "processes with series of their own in /metrics", WHOLE, FIELD(series), 1,
-	 SERIES_MAX, "30"},
-	{"include", "RULE", "only those that fit; again for more", INCLUDE, 0, 0, 0, NULL},
-	{"exclude", "RULE", "none of those that fit; again for more", EXCLUDE, 0, 0, 0, NULL},
+	{"frequency", "HZ", PRESET("samples a second and CPU, 1 to 999", "19"), WHOLE, FIELD(hz), 1,
+	 999},
+	{"budget", "SHARE", PRESET("of all CPUs, that hotrun may cost; 0: no bound", "0.5%"), SHARE,
+	 FIELD(budget), 0, 0},
+	{"ring", "TIME", PRESET("so much of the past is in memory, 5s to 10m", "60s"), TIME,
+	 FIELD(ring_ns), 5 * SECOND_NS, 600 * SECOND_NS},
+	{"memory", "BYTES", PRESET("of what is known of processes and stacks", "24M"), BYTES,
+	 FIELD(memory_bytes), 8 * MIB, 4096 * MIB},
+	{"rotate", "TIME|off", PRESET("capture all the time, a file each so long", "off"),
+	 TIME_OR_OFF, FIELD(rotate_ns), 10 * SECOND_NS, DAY_NS},
+	{"keep-count", "N", PRESET("captures at the most, 0: any number", "100"), WHOLE,
+	 FIELD(keep.count), 0, 100000},
+	{"keep-bytes", "BYTES", PRESET("of all of them, 0: any", "2G"), BYTES, FIELD(keep.bytes), 0,
+	 1ull << 50},
+	{"keep-age", "TIME", PRESET("older ones go, 0s: never", "7d"), AGE, FIELD(keep.age_s), 0,
+	 3650 * DAY_NS},
+	{"before", "TIME", PRESET("of a capture that SIGUSR1 asks for", "15s"), TIME,
+	 FIELD(before_ns), 0, 600 * SECOND_NS},
+	{"after", "TIME", PRESET("the same, after the signal", "30s"), TIME, FIELD(after_ns), 0,
+	 DAY_NS},
+	{"series", "N", PRESET("processes with series of their own in /metrics", "30"), WHOLE,
+	 FIELD(series), 1, SERIES_MAX},
+	{"include", "RULE", NO_PRESET("only those that fit; again for more"), INCLUDE, 0, 0, 0},
+	{"exclude", "RULE", NO_PRESET("none of those that fit; again for more"), EXCLUDE, 0, 0, 0},
 };
 
 #define SETTINGS_CNT (sizeof(settings) / sizeof(settings[0]))
@@ -227,20 +233,12 @@ void watch_config_clear(struct watch_config *config)
 
 /* --------------------------------------------------------------------------------------------- */
 
-const char *watch_config_name(size_t number)
+bool watch_config_option(size_t number, struct command_option *ret_option)
 {
-	return number < SETTINGS_CNT ? settings[number].name : NULL;
-}
-
-void watch_config_put_help(FILE *out)
-{
-	for (size_t i = 0; i < SETTINGS_CNT; i++) {
-		const struct setting *s = &settings[i];
-		int used = fprintf(out, "      --%s %s", s->name, s->value);
-
-		fprintf(out, "%*s%s", used < 26 ? 26 - used : 2, "", s->help);
-		if (s->preset)
-			fprintf(out, " (default %s)", s->preset);
-		putc('\n', out);
-	}
+	if (number >= SETTINGS_CNT)
+		return false;
+	*ret_option = (struct command_option){.name = settings[number].name,
+					      .value = settings[number].value,
+					      .text = settings[number].text};
+	return true;
 }

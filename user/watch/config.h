@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/option.h"
 #include "judge/limits.h"
 #include "watch/retention.h"
 #include "watch/selection.h"
@@ -42,8 +43,6 @@ int watch_config_parse(struct watch_config *config, const char *text, size_t len
 		       unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES]);
 void watch_config_clear(struct watch_config *config);
 
-/* The name of a setting by number, NULL = there are no more; and how many columns of help it has: each line
- * "      --NAME VALUE  what", with its default. */
-const char *watch_config_name(size_t number);
-void watch_config_put_help(FILE *out);
+/* Setting by number as an option, but for what takes it; false = there are no more. */
+bool watch_config_option(size_t number, struct command_option *ret_option);
 #endif

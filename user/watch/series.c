@@ -389,11 +389,8 @@ static struct metrics_port *endpoint_port(struct series *s, uint32_t endpoint)
 static void forget_standing(struct series *s)
 {
 	for (size_t i = 0; i <= s->top; i++)
-		for (uint32_t k = 0; k < METRICS_PORTS; k++) {
-			struct metrics_port *p = &s->rows[i].ports[k];
-
-			p->in_progress = p->stuck = p->oldest_ns = p->queued = p->backlog = 0;
-		}
+		for (uint32_t k = 0; k < METRICS_PORTS; k++)
+			requests_sum_restart(&s->rows[i].ports[k].sum);
 }
 
 static void count_requests(struct series *s, uint32_t slice)
@@ -405,19 +402,8 @@ static void count_requests(struct series *s, uint32_t slice)
 	SLICE_ROWS(m->services, m->services_cnt, slice, first, end);
 	for (size_t i = first; i < end; i++) {
 		const struct model_service *did = &m->services[i];
-		struct metrics_port *port = endpoint_port(s, did->endpoint);
 
-		port->answered += did->served.answered;
-		port->abandoned += did->served.abandoned;
-		port->slow += did->served.slow;
-		port->refused += did->served.drops;
-		port->time_ns += did->served.time_ns;
-		port->in_progress += did->in_progress;
-		port->stuck += did->stuck;
-		port->queued += did->queued;
-		port->backlog += did->backlog;
-		if (did->oldest_ns > port->oldest_ns)
-			port->oldest_ns = did->oldest_ns;
+		requests_sum_add(&endpoint_port(s, did->endpoint)->sum, m, did, true);
 	}
 	SLICE_ROWS(m->responses, m->responses_cnt, slice, first, end);
 	for (size_t i = first; i < end; i++)

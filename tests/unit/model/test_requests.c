@@ -2,6 +2,8 @@
 /* Sums of requests over a capture, and what is read from them. */
 #include <criterion/criterion.h>
 
+#include <string.h>
+
 #include "build_model.h"
 #include "model/requests.h"
 #include "model/window.h"
@@ -98,6 +100,55 @@ Test(requests, what_stands_is_of_the_last_slice_and_the_worst_of_all)
 	cr_expect_eq(r->endpoints[s.https].stuck, 0, "nothing stood at the end");
 	cr_expect_eq(r->endpoints[s.https].oldest_max_ns, 11 * BUILD_SECOND);
 	cr_expect_eq(r->processes[s.db].endpoints, 0);
+	requests_free(r);
+	model_free(s.m);
+}
+
+/* As the judge adds up a second, and the metrics all seconds as they come. */
+Test(requests, sums_of_slices_are_the_sum_of_all)
+{
+	struct shop s = shop_new();
+	struct requests_sum all = {0}, last = {0};
+	const struct requests_sum *same;
+	struct requests *r;
+
+	s.m->endpoints[s.http].protocols = PROTOCOL_HTTP1;
+	s.m->endpoints[s.https].protocols = PROTOCOL_TLS;
+	build_answers(s.m, 0, s.http, 1 * MS, 90);
+	build_answers(s.m, 1, s.https, 3000 * MS, 5);
+	stand(&s, 0, s.http, 40, 12 * BUILD_SECOND, 7);
+	stand(&s, 1, s.https, 2, 11 * BUILD_SECOND, 256);
+	stand(&s, 2, s.http, 3, 14 * BUILD_SECOND, 2);
+	for (size_t i = 0; i < s.m->services_cnt; i++) {
+		struct model_service *row = &s.m->services[i];
+
+		row->served.drops = 4;
+		row->served.abandoned = 1;
+	}
+	r = requests_new(s.m);
+	cr_assert(r);
+	same = &r->processes[s.api];
+	for (uint32_t slice = 0; slice < 3; slice++) {
+		requests_sum_restart(&all);
+		for (size_t i = 0; i < s.m->services_cnt; i++) {
+			const struct model_service *row = &s.m->services[i];
+
+			if (row->slice == slice)
+				requests_sum_add(&all, s.m, row, true);
+			if (row->slice == slice && slice == 2)
+				requests_sum_add(&last, s.m, row, true);
+		}
+	}
+	cr_expect_eq(memcmp(&all.served, &same->served, sizeof(all.served)), 0);
+	cr_expect_eq(all.stuck_max, same->stuck_max);
+	cr_expect(all.stuck == 3 && same->stuck == 3 && last.stuck == 3);
+	cr_expect_eq(last.stuck_max, 3);
+	cr_expect_eq(all.open_ns, 48 * BUILD_SECOND, "%zu", (size_t)all.open_ns);
+	cr_expect_eq(same->late_ns, 45 * BUILD_SECOND);
+	cr_expect_eq(last.late_ns, 3 * BUILD_SECOND);
+	cr_expect_eq(same->plain_answered, 90, "TLS is no plain HTTP");
+	cr_expect_gt(same->served.abandoned, same->plain_abandoned);
+	cr_expect_eq(same->full_drops, 4, "refused elsewhere for want of memory");
 	requests_free(r);
 	model_free(s.m);
 }

@@ -61,7 +61,7 @@ Test(series, sums_of_processes_are_the_host)
 			for (uint32_t k = 0; k < METRICS_DELAY_BUCKETS; k++)
 				delays += p->sched.delays[k];
 			for (uint32_t k = 0; k < METRICS_PORTS; k++)
-				answered += p->ports[k].answered;
+				answered += p->ports[k].sum.served.answered;
 		}
 		cr_expect_eq(ran_ns, 3 * 950 * MS);
 		cr_expect_eq(ran_ns, f->host.sched.sum.on_cpu_ns);
@@ -93,10 +93,11 @@ Test(series, what_stands_is_of_the_last_slice)
 	model_service_add(r.m, &row);
 	recorder_close(&r, NULL);
 	port = &recorder_find(r.s, "web")->ports[1];
-	cr_expect(port->used && port->port == 80 && port->in_progress == 7 && port->stuck == 2);
+	cr_expect(port->used && port->port == 80 && port->sum.in_progress == 7 &&
+		  port->sum.stuck == 2);
 	recorder_close(&r, NULL);
-	cr_expect(port->in_progress == 0 && port->stuck == 0 && port->oldest_ns == 0);
-	cr_expect_eq(port->answered, 3);
+	cr_expect(port->sum.in_progress == 0 && port->sum.stuck == 0 && port->sum.oldest_ns == 0);
+	cr_expect_eq(port->sum.served.answered, 3);
 	recorder_free(&r);
 }
 
@@ -416,9 +417,9 @@ Test(series, ports_are_bounded)
 	recorder_close(&r, NULL);
 	web = recorder_find(r.s, "web");
 	for (uint32_t i = 0; i < METRICS_PORTS; i++)
-		answered += web->ports[i].answered;
+		answered += web->ports[i].sum.served.answered;
 	cr_expect_eq(answered, 300);
-	cr_expect_eq(web->ports[0].answered, 300 - METRICS_PORTS + 1);
+	cr_expect_eq(web->ports[0].sum.served.answered, 300 - METRICS_PORTS + 1);
 	recorder_free(&r);
 }
 

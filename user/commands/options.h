@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_COMMANDS_OPTIONS_H
+#define HOTRUN_COMMANDS_OPTIONS_H
+/*
+ * Arguments of a command by the rows of its options (base/option.h), and what rows take values
+ * with. No threads.
+ *
+ *	static const struct command_option rows[] = {
+ *		OPTION('d', "duration", "SECONDS", "how long", option_seconds,
+ *		       OPTION_IN(struct arguments, seconds), .max = 60),
+ *	};
+ *	static const struct option_group groups[] = {OPTION_ROWS(rows), ...};
+ *	rc = options_parse(&top_command, argc, argv, &arguments);	then optind, as getopt(3)
+ */
+#include "base/option.h"
+
+/* --help prints and ends the program. Returns an enum exit_code; errors are logged. */
+int options_parse(const struct command *command, int argc, char **argv, void *arguments);
+
+/* "-d soon: not a number of seconds"; returns EXIT_USAGE. */
+int option_refuse(const struct command_option *option, const char *value, const char *want);
+
+/* A row; what follows are fields of their own: OPTION_IN, OPTION_WORDS, .min, .max, .complete. */
+#define OPTION(short_, long_, value_, text_, take_, ...)                                        \
+	{                                                                                       \
+		.letter = short_, .name = long_, .value = value_, .text = text_, .take = take_, \
+		__VA_ARGS__                                                                     \
+	}
+#define OPTION_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define OPTION_ROWS(rows)  .options = rows, .cnt = OPTION_COUNT(rows)
+/* A group of rows that commands share: of the arguments, that field is theirs. */
+#define OPTION_SHARED(rows, type, field, ...)                          \
+	{                                                              \
+		OPTION_ROWS(rows), OPTION_IN(type, field), __VA_ARGS__ \
+	}
+#define OPTION_WORDS(...)              \
+	.words = (const char *const[]) \
+	{                              \
+		__VA_ARGS__, NULL      \
+	}
+#define OPTION_IN(type, field) .offset = offsetof(type, field)
+
+/* What rows may take, and the type of the field: */
+/* bool, true; and false. */
+int option_true(void *at, const struct command_option *option, const char *value);
+int option_false(void *at, const struct command_option *option, const char *value);
+/* const char *, as it is; not empty. */
+int option_text(void *at, const struct command_option *option, const char *value);
+int option_nonempty(void *at, const struct command_option *option, const char *value);
+int option_absolute(void *at, const struct command_option *option, const char *value);
+/* unsigned int, the place among the words; bool, whether it is the second of two. */
+int option_word(void *at, const struct command_option *option, const char *value);
+int option_second_word(void *at, const struct command_option *option, const char *value);
+/* double, 0.1 to max, which is told in days from two of them on. */
+int option_seconds(void *at, const struct command_option *option, const char *value);
+/* uint64_t, min to max; unsigned int, likewise. */
+int option_number(void *at, const struct command_option *option, const char *value);
+int option_count(void *at, const struct command_option *option, const char *value);
+/* uint32_t, samples a second and CPU: 1 to 10000. */
+int option_hz(void *at, const struct command_option *option, const char *value);
+/* Logs more; bool, too, unless the offset is OPTION_NOWHERE. */
+int option_verbose(void *at, const struct command_option *option, const char *value);
+
+#define OPTION_NOWHERE	SIZE_MAX
+#define OPTION_MAX_SECS (30 * 86400)
+#define OPTION_MAX_CNT	1000000
+
+/* Into an unsigned int: enum option_color. */
+enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+#define OPTION_COLOR(type, field)                                                \
+	OPTION(0, "color", "WHEN", "auto (default), always, never", option_word, \
+	       OPTION_WORDS("auto", "always", "never"), OPTION_IN(type, field))
+/* Of commands that name containers: collector_options.node_root. */
+#define OPTION_NODE_ROOT(type, field)                                                             \
+	OPTION(0, "node-root", "DIR",                                                             \
+	       "names of containers and pods come from the node's own files below DIR (default: " \
+	       "/, "                                                                              \
+	       "then /proc/1/root, which is the host's in a container with its process ids)",     \
+	       option_absolute, .complete = COMPLETE_FOLDER, OPTION_IN(type, field))
+/* Of commands that see requests: collector_options.requests. */
+#define OPTION_NO_REQUESTS(type, field)                                                    \
+	OPTION(0, "no-requests", NULL, "do not look at the requests that services answer", \
+	       option_false, OPTION_IN(type, field))
+#define OPTION_VERBOSE                                                          \
+	OPTION('v', "verbose", NULL, "more about what happens", option_verbose, \
+	       .offset = OPTION_NOWHERE)
+#endif
