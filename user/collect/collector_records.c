@@ -91,7 +91,7 @@ static bool passes(void *ctx, uint32_t tgid)
 
 static void take_lost(void *ctx, uint64_t records)
 {
-	model_loss_add(((struct collector *)ctx)->model, LOSS_SIDEBAND, records);
+	ingest_lost(((struct collector *)ctx)->ingest, records);
 }
 
 void collector_take_records(struct collector *c)

@@ -47,6 +47,8 @@ struct ingest {
 	struct fair inherited; /* mappings that were copied at forks in this slice */
 	uint32_t *refused;     /* processes that made too many in this slice */
 	size_t refused_cnt, refused_cap;
+	bool lost;	 /* mapping records, in this slice */
+	uint32_t lossy;	 /* slices in a row in which there were such */
 	uint32_t stormy; /* slices in a row with such, no more than MAPPINGS_HALVES */
 	/* Whose are refused unread, until the slice ends. cnt: such mappings, not booked yet. */
 	struct refusing {
@@ -633,6 +635,29 @@ static uint32_t known_before_fork(const struct ingest *in, uint32_t tgid, uint64
 	return row;
 }
 
+void ingest_lost(struct ingest *in, uint64_t records)
+{
+	model_loss_add(in->m, LOSS_SIDEBAND, records);
+	in->lost |= records > 0;
+}
+
+/* Whose mappings were lost is not known. At growing intervals while it goes on, and once more when it is
+ * over. Who is not sampled costs nothing by that. */
+static void read_lost(struct ingest *in)
+{
+	bool over = in->lossy && !in->lost;
+
+	in->lossy = in->lost ? in->lossy + 1 : 0;
+	if (!over && !(in->lost && is_power_of_four(in->lossy)))
+		return;
+	for (size_t i = 0; i < in->m->processes_cnt; i++) {
+		struct model_process *p = &in->m->processes[i];
+
+		if (!p->exit_ns && !(p->flags & PROCESS_KERNEL))
+			p->flags &= ~(uint32_t)PROCESS_FACTS;
+	}
+}
+
 /* Of a parent with very many, or very many children, they are read when a child is sampled: what
  * it costs is bounded. */
 static void inherit(struct ingest *in, uint32_t child, uint32_t parent)
@@ -764,6 +789,8 @@ void ingest_slice_end(struct ingest *in)
 	}
 	in->ended_cnt = 0;
 	read_again(in);
+	read_lost(in);
+	in->lost = false;
 }
 
 size_t ingest_bytes(const struct ingest *in)

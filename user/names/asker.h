@@ -163,6 +163,9 @@ uint64_t asker_party_of(const struct asker_target *target, const struct asker_fa
 
 /* Whether its party has used up its allowance. */
 bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
+/* Why something is not there yet: REASON_BUDGET where that is so, else REASON_PENDING, it takes its
+ * time. */
+enum model_reason asker_why_pending(struct asker *a, const struct model *m, uint32_t process);
 
 /* The account of a process row, to be added to; NULL without memory. */
 struct asker_cost *asker_cost(struct asker *a, uint32_t process);

@@ -369,7 +369,8 @@ static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 
 	reason = map_file_open(j->asker, m, map->process, &err, &map->file);
 	if (j->asker->deferred != deferred) {
-		map->reason = reason;
+		/* What may be waited for in this slice is spent: it is looked for in the next. */
+		map->reason = reason == REASON_LIMIT ? REASON_PENDING : reason;
 		return false;
 	}
 	map->looked = true;
@@ -487,8 +488,8 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 }
 
 /* Why an address has no entry. */
-static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t address,
-			   bool anonymous, bool is_coming)
+static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map *map,
+			   uint64_t address, bool anonymous, bool is_coming)
 {
 	enum model_reason reason = map->reason;
 	struct model_location location = {
@@ -498,11 +499,10 @@ static uint32_t add_reason(struct model *m, const struct jit_map *map, uint64_t 
 		.tier = "",
 	};
 
-	if (is_coming)
-		reason = REASON_PENDING;
+	if (is_coming || map->behind || (!map->file && reason == REASON_PENDING))
+		reason = asker_why_pending(j->asker, m, map->process);
 	else if (map->file)
-		reason = map->behind				   ? REASON_LIMIT
-			 : perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
+		reason = perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
 			 : perfmap_damage(perfmap_tail_map(map->file->tail))
 				 ? REASON_PERF_MAP_DAMAGED
 				 : REASON_PERF_MAP_NO_ENTRY;
@@ -583,7 +583,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (location == MODEL_NONE && j->asker->deferred == deferred)
 		location = model_location_find(m, process, address, time_ns);
 	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
-		location = add_reason(m, map, address, anonymous, false);
+		location = add_reason(j, m, map, address, anonymous, false);
 	return location;
 }
 
@@ -645,7 +645,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
 		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
-			add_reason(m, map, w.address, w.anonymous, is_coming);
+			add_reason(j, m, map, w.address, w.anonymous, is_coming);
 	}
 }
 
@@ -663,7 +663,7 @@ static void settle_process(struct jit *j, struct model *m, uint32_t process)
 		if (w.process != process)
 			add_waiting(j, &w);
 		else if (map && find(j, m, map, w.address, w.time_ns) == MODEL_NONE)
-			add_reason(m, map, w.address, w.anonymous, false);
+			add_reason(j, m, map, w.address, w.anonymous, false);
 	}
 }
 

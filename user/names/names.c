@@ -394,10 +394,7 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 static enum model_reason why_pending(struct names *n, const struct model *m, uint32_t process,
 				     enum model_reason reason)
 {
-	return reason == REASON_PENDING &&
-			       workers_in_debt(n->asker.workers, asker_party(&n->asker, m, process))
-		       ? REASON_BUDGET
-		       : reason;
+	return reason == REASON_PENDING ? asker_why_pending(&n->asker, m, process) : reason;
 }
 
 /* The symbol of a place in a mapped file. */

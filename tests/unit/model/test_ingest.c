@@ -333,6 +333,32 @@ Test(ingest, a_process_that_maps_without_end_is_not_followed)
 	feed_free(&f);
 }
 
+/* A library that was mapped meanwhile has no other witness than /proc. */
+Test(ingest, after_mappings_were_lost_those_of_who_lives_are_read_again)
+{
+	static const bool lost[] = {true, true, true, true, true, false, false, true};
+	static const bool again[] = {true, false, false, true, false, true, false, true};
+	struct feed f = feed_new(1);
+	struct model_process *p;
+
+	for (uint32_t tgid = 7; tgid < 10; tgid++)
+		ingest_fork(f.in, tgid, tgid, 1, FEED_START);
+	for (size_t i = 0; i < f.m->processes_cnt; i++)
+		f.m->processes[i].flags |= PROCESS_FACTS;
+	ingest_exit(f.in, 9, 9, FEED_START + 5);
+	p = &f.m->processes[1];
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		p->flags |= PROCESS_FACTS;
+		ingest_lost(f.in, lost[i] ? 3 : 0);
+		cr_expect(p->flags & PROCESS_FACTS, "not within the slice");
+		ingest_slice_end(f.in);
+		cr_expect_eq(!(p->flags & PROCESS_FACTS), again[i], "slice %zu", i);
+	}
+	cr_expect_not(f.m->processes[0].flags & PROCESS_FACTS);
+	cr_expect(f.m->processes[2].flags & PROCESS_FACTS, "it is gone");
+	feed_free(&f);
+}
+
 Test(ingest, a_storm_that_goes_on_is_followed_less_and_a_start_after_it_as_before)
 {
 	static const uint64_t mosts[] = {16384, 8192, 4096, 2048, 2048};

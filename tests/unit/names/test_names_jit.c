@@ -9,6 +9,8 @@
 
 #include "isolate/workers.h"
 #include "model/model.h"
+#include "names/jit.h"
+#include "names/name_cache.h"
 #include "names/names.h"
 #include "names_host.h"
 
@@ -362,4 +364,44 @@ Test(names_jit, a_map_that_is_followed_dates_its_lines_by_the_last_look)
 	names_tail(h.n, h.m, 200);
 	cr_expect_eq(location_at(&h, JIT + 0x10, 100)->flags, LOCATION_LATER);
 	host_end(&h);
+}
+
+/* Why a sample of JIT code has no name where the map could not even be looked for. */
+static enum model_reason reason_without_a_look(bool in_debt)
+{
+	struct fake_process p = {
+		.tgid = 300, .start_ticks = START_TICKS, .comm = "x", .uid = "1000", .maps = ""};
+	const struct model_location *l;
+	enum model_reason reason;
+	struct name_cache *names;
+	struct asker asker;
+	struct host h;
+	struct jit *j;
+
+	host_make(&h, "", "/app/x");
+	host_add(&h, &p);
+	cr_assert_eq(asker_init(&asker, NULL, h.proc.path, 10000000000ull), 0);
+	names = name_cache_new(&asker);
+	j = jit_new(&asker, names, 0, 1 << 20);
+	cr_assert(names && j);
+	asker.spent_ns = 2 * asker.slice_ns;
+	if (in_debt)
+		workers_charge(asker.workers, asker_party(&asker, h.m, h.process),
+			       2 * WORKERS_PARTY_BURST_NS);
+	cr_expect_eq(jit_name(j, h.m, h.process, JIT, 100, false), MODEL_NONE, "it waits");
+	jit_settle(j, h.m);
+	l = location_at(&h, JIT, 100);
+	cr_assert(l);
+	reason = h.m->symbols[l->symbol].reason;
+	jit_free(j);
+	name_cache_free(names);
+	asker_clear(&asker);
+	host_end(&h);
+	return reason;
+}
+
+Test(names_jit, a_map_that_there_was_no_time_to_look_for_is_no_limit_of_its_process)
+{
+	cr_expect_eq(reason_without_a_look(false), REASON_PENDING);
+	cr_expect_eq(reason_without_a_look(true), REASON_BUDGET);
 }
