@@ -16,8 +16,6 @@
 #define SIDEBAND_LAG_NS 100000ull
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
-/* What may be held for names, in times of what may be known of processes and stacks. */
-#define NAMES_PARTS 4u
 /* Processes whose names cost too much that the log tells of in one slice. */
 #define COSTLY_TOLD 3u
 /* Ticks to be expected before their absence means anything. */
@@ -435,7 +433,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
 	c->nursery = nursery_new(NAMES_CAPABILITIES);
 	if (c->nursery)
-		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS);
+		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS,
+					   &c->options.file_limits);
 	err = c->workers ? open_rooms(c) : -errno;
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");

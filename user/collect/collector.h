@@ -51,6 +51,7 @@ struct collector_options {
 	/* model_bytes() with ingest_bytes() beyond which the model is large (collector_is_large());
 	 * 0 = about 400 MB. */
 	size_t bytes_max;
+	struct names_file_limits file_limits; /* of reading one file of a process */
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -103,8 +104,8 @@ uint32_t collector_face(const struct collector *c, uint64_t party);
 /* CPU time of its helper processes so far, ns. Only grows. */
 uint64_t collector_helpers_ns(struct collector *c);
 
-/* Another bytes_max, from now on. */
-void collector_set_bound(struct collector *c, size_t bytes);
+/* Another bytes_max, and other limits of reading a file, from now on. */
+void collector_set_bound(struct collector *c, size_t bytes, const struct names_file_limits *file);
 /* Throws the model away and begins a fresh one with baselines of now; what happened since the last
  * slice is lost. For after collector_end_slice(), in place of collector_begin_slice(); who wants to
  * keep what the model holds copies it before (ring_retire()): nothing else refers to it. Errors as

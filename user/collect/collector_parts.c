@@ -93,7 +93,9 @@ uint64_t collector_helpers_ns(struct collector *c)
 	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns;
 }
 
-void collector_set_bound(struct collector *c, size_t bytes)
+void collector_set_bound(struct collector *c, size_t bytes, const struct names_file_limits *file)
 {
 	c->options.bytes_max = bytes;
+	c->options.file_limits = *file;
+	names_workers_limit(c->workers, bytes * NAMES_PARTS, file);
 }

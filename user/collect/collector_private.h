@@ -15,6 +15,9 @@
 #include "isolate/workers.h"
 #include "names/names.h"
 
+/* What may be held for names, in times of what may be known of processes and stacks. */
+#define NAMES_PARTS 4u
+
 struct collector {
 	struct collector_options options;
 	struct host host;

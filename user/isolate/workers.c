@@ -687,6 +687,13 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 
 /* ----------------------------------------------------------------------------------------------- */
 
+void workers_limit(struct workers *w, const struct workers_limits *limits)
+{
+	w->limits.cpu_ns = limits->cpu_ns ? limits->cpu_ns : CPU_NS;
+	w->limits.wall_ns = limits->wall_ns ? limits->wall_ns : WALL_NS;
+	w->limits.memory_bytes = limits->memory_bytes ? limits->memory_bytes : MEMORY_BYTES;
+}
+
 struct workers *workers_new(struct nursery *nursery, workers_do work,
 			    const struct workers_limits *limits)
 {
@@ -696,9 +703,7 @@ struct workers *workers_new(struct nursery *nursery, workers_do work,
 		return NULL;
 	w->nursery = nursery;
 	w->work = work;
-	w->limits.cpu_ns = limits->cpu_ns ? limits->cpu_ns : CPU_NS;
-	w->limits.wall_ns = limits->wall_ns ? limits->wall_ns : WALL_NS;
-	w->limits.memory_bytes = limits->memory_bytes ? limits->memory_bytes : MEMORY_BYTES;
+	workers_limit(w, limits);
 	w->limits.count = limits->count && limits->count < COUNT_MAX ? limits->count : COUNT;
 	w->queue_end = &w->queue;
 	for (unsigned i = 0; i <= COUNT_MAX; i++)

@@ -116,12 +116,31 @@ static uint64_t worker_bytes(size_t memory_bytes)
 	return bytes < WORKER_BYTES_MOST ? bytes : WORKER_BYTES_MOST;
 }
 
-struct workers *names_workers(struct nursery *nursery, size_t memory_bytes)
+static struct workers_limits limits_of(size_t memory_bytes, const struct names_file_limits *file)
 {
-	struct workers_limits limits = {
-		.memory_bytes = worker_bytes(memory_bytes ? memory_bytes : NAMES_MEMORY_BYTES)};
+	memory_bytes = memory_bytes ? memory_bytes : NAMES_MEMORY_BYTES;
+	return (struct workers_limits){
+		.cpu_ns = file->cpu_ns,
+		.wall_ns = file->wall_ns,
+		.memory_bytes =
+			file->memory_bytes ? file->memory_bytes : worker_bytes(memory_bytes),
+	};
+}
+
+struct workers *names_workers(struct nursery *nursery, size_t memory_bytes,
+			      const struct names_file_limits *file)
+{
+	struct workers_limits limits = limits_of(memory_bytes, file);
 
 	return workers_new(nursery, parse_do, &limits);
+}
+
+void names_workers_limit(struct workers *workers, size_t memory_bytes,
+			 const struct names_file_limits *file)
+{
+	struct workers_limits limits = limits_of(memory_bytes, file);
+
+	workers_limit(workers, &limits);
 }
 
 struct names *names_new(const struct names_options *options)

@@ -52,9 +52,19 @@ struct names_options {
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
+/* What reading one file may take; what takes more is left unread. 0 = 2 s; 10 s; what memory_bytes of
+ * the options leaves for a table, 48 to 64 MiB. */
+struct names_file_limits {
+	uint64_t cpu_ns, wall_ns, memory_bytes;
+};
+
 /* Workers for names_options, of this nursery; memory_bytes as there. workers_free() after all that
  * borrow them. NULL with errno ENOMEM. */
-struct workers *names_workers(struct nursery *nursery, size_t memory_bytes);
+struct workers *names_workers(struct nursery *nursery, size_t memory_bytes,
+			      const struct names_file_limits *file);
+/* Other limits of the same workers, from now on. */
+void names_workers_limit(struct workers *workers, size_t memory_bytes,
+			 const struct names_file_limits *file);
 
 /* Without a nursery forks one: call it before there are descriptors and mappings that a helper
  * stuck in a target's file must not keep. Returns owned, or NULL with errno. Reads kallsyms at the

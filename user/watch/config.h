@@ -25,7 +25,9 @@ struct watch_config {
 	double budget;	       /* share of the host's CPUs, 0 = none: nothing is ever given up */
 	uint64_t ring_ns;      /* so much of the past is in memory, */
 	uint64_t memory_bytes; /* and the model at the most so large */
-	uint64_t rotate_ns;    /* 0 = captures only when asked */
+	/* What reading one file of a watched process may take; 0 bytes: as memory_bytes allows. */
+	uint64_t file_cpu_ns, file_time_ns, file_memory_bytes;
+	uint64_t rotate_ns; /* 0 = captures only when asked */
 	struct retention keep;
 	uint64_t before_ns, after_ns; /* of a capture that SIGUSR1 asks for */
 	uint64_t series;	      /* processes with series of their own in /metrics */

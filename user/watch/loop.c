@@ -89,8 +89,14 @@ static struct series_options series_options(const struct watch *w)
 	return (struct series_options){.top = w->config.series, .selection = &w->config.selection};
 }
 
+static struct names_file_limits file_limits(const struct watch_config *c)
+{
+	return (struct names_file_limits){c->file_cpu_ns, c->file_time_ns, c->file_memory_bytes};
+}
+
 static void apply(struct watch *w)
 {
+	struct names_file_limits file = file_limits(&w->config);
 	struct ring_options ring = ring_options(w);
 	struct series_options series = series_options(w);
 
@@ -99,7 +105,7 @@ static void apply(struct watch *w)
 	w->governor.options.budget = w->config.budget;
 	w->governor.options.hz = w->config.hz;
 	if (w->collector)
-		collector_set_bound(w->collector, w->config.memory_bytes);
+		collector_set_bound(w->collector, w->config.memory_bytes, &file);
 	w->kept_ns = 0;
 }
 
@@ -151,6 +157,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.requests = plan.requests;
 	options.no_switches = !plan.switches;
 	options.bytes_max = w->config.memory_bytes;
+	options.file_limits = file_limits(&w->config);
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
 		budget_attach(w);

@@ -273,6 +273,20 @@ Test(workers, a_job_that_uses_too_much_ends_with_its_worker_and_others_go_on)
 	pool_free(&p);
 }
 
+Test(workers, limits_can_be_changed_while_they_are_at_work)
+{
+	struct pool p = pool_new(60 * SECOND_NS, 0);
+	struct workers_limits limits = {.cpu_ns = SECOND_NS / 10};
+	struct workers_job *job = submit(&p, 1, SPIN, 1000 * SECOND_NS, -1);
+
+	cr_expect(!workers_wait(p.workers, job, SECOND_NS / 2));
+	workers_limit(p.workers, &limits);
+	cr_assert(workers_wait(p.workers, job, 60 * SECOND_NS));
+	cr_expect_eq(workers_job_error(job), -ETIME);
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
 Test(workers, a_job_that_takes_too_long_ends_and_is_paid_for)
 {
 	struct pool p = pool_new(20 * SECOND_NS, 1500000000);

@@ -288,7 +288,9 @@ Test(names_jit, who_used_up_his_share_has_no_other_after_a_new_beginning)
 	host_make(&h, MAPS_LIB, "/app/Shop.Api");
 	put_long_map(&h, "100/root/tmp/perf-7.map", 100000);
 	options.nursery = nursery_new(0);
-	options.workers = options.nursery ? names_workers(options.nursery, 0) : NULL;
+	options.workers =
+		options.nursery ? names_workers(options.nursery, 0, &(struct names_file_limits){0})
+				: NULL;
 	cr_assert(options.workers);
 	names_free(h.n);
 	h.n = names_new(&options);

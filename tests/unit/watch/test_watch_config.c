@@ -19,6 +19,9 @@ Test(watch_config, has_defaults)
 	cr_expect_float_eq(c.budget, 0.005, 1e-9);
 	cr_expect_eq(c.ring_ns, 60 * SECOND_NS);
 	cr_expect_eq(c.memory_bytes, 24ull << 20);
+	cr_expect_eq(c.file_cpu_ns, 2 * SECOND_NS);
+	cr_expect_eq(c.file_time_ns, 10 * SECOND_NS);
+	cr_expect_eq(c.file_memory_bytes, 0);
 	cr_expect_eq(c.rotate_ns, 0);
 	cr_expect_eq(c.keep.count, 100);
 	cr_expect_eq(c.keep.bytes, 2ull << 30);
@@ -37,6 +40,11 @@ static const struct setting {
 	{"frequency", "1000", "frequency 1000: out of bounds"},
 	{"frequency", "ten", "frequency ten: not a whole number"},
 	{"budget", "1%", NULL},
+	{"file-cpu", "500ms", NULL},
+	{"file-cpu", "0s", "file-cpu 0s: too short or too long"},
+	{"file-time", "1m", NULL},
+	{"file-memory", "128M", NULL},
+	{"file-memory", "2G", "file-memory 2G: too little or too much"},
 	{"budget", "0.01", NULL},
 	{"budget", "2", "budget 2: not a share, like 0.5% or 0.005"},
 	{"budget", "", "budget : not a share, like 0.5% or 0.005"},
