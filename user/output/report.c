@@ -136,13 +136,15 @@ static int read_verdicts(struct report *r)
 /* 0 or -ENOMEM. */
 static int read_waits(struct report *r)
 {
+	r->throttled = report_throttled_new(r->m);
+	if (!r->throttled)
+		return -ENOMEM;
 	if (r->m->host.off & OFF_ACCOUNTS || !r->m->slices_cnt)
 		return 0;
 	r->sched = sched_new(r->m);
 	r->contention = contention_new(r->m);
-	r->throttled = report_throttled_new(r->m);
 	r->hottest = report_hottest_new();
-	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
+	return r->sched && r->contention && r->hottest ? 0 : -ENOMEM;
 }
 
 /* 0 or -ENOMEM. */

@@ -7,11 +7,12 @@
  */
 #include <stdio.h>
 
+#include "output/table.h"
 #include "output/top_view.h"
 
 #define TOP_MIN_COLUMNS 60
 /* Room for one line. */
-#define TOP_LINE_BYTES 4096
+#define TOP_LINE_BYTES TABLE_LINE_BYTES
 
 /* Host, time, what is listed and in which order. */
 void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns);
