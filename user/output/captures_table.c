@@ -48,11 +48,6 @@ static const struct captures_row *row_of(const struct subject *s)
 	return s->item;
 }
 
-static struct value when(const struct subject *s)
-{
-	return value_count((uint64_t)row_of(s)->time_s);
-}
-
 static struct value length(const struct subject *s)
 {
 	if (!row_of(s)->length_ns)
@@ -92,7 +87,8 @@ static struct value unreadable(const struct subject *s)
 	return value_text(row_of(s)->state == CAPTURES_UNREADABLE ? row_of(s)->why : "");
 }
 
-static const struct figure figure_when = {"time_utc", "when", AS_UTC, .value = when};
+static const struct figure figure_when = {"time_utc", "when", AS_UTC,
+					  FIELD(struct captures_row, time_s)};
 static const struct figure figure_length = {"length_ns", "length", AS_TIME, .value = length};
 static const struct figure figure_size = {"size_bytes", "size", AS_BYTES,
 					  FIELD(struct captures_row, bytes)};

@@ -11,7 +11,7 @@
 #include "model/share.h"
 #include "output/label.h"
 
-static const struct value none = {.kind = VALUE_NONE}, unknown = {.kind = VALUE_UNKNOWN};
+static const struct value none = {.kind = VALUE_NONE};
 
 /* --- the scheduler ----------------------------------------------------------------------------- */
 
@@ -30,33 +30,11 @@ static struct value wanted(const struct subject *s)
 	return mean_of(s, sched_wanted_ns(&s->sched->sched));
 }
 
-static struct value running(const struct subject *s)
-{
-	return mean_of(s, s->sched->sched.on_cpu_ns);
-}
-
-static struct value waiting(const struct subject *s)
-{
-	return mean_of(s, s->sched->sched.waited_ns);
-}
-
 static struct value behind_others(const struct subject *s)
 {
 	uint64_t waited_ns = s->sched->sched.waited_ns, own_ns = s->sched->sched.behind_own_ns;
 
-	if (s->m->host.off & OFF_OWN)
-		return unknown;
 	return mean_of(s, waited_ns > own_ns ? waited_ns - own_ns : 0);
-}
-
-static struct value behind_own(const struct subject *s)
-{
-	return s->m->host.off & OFF_OWN ? unknown : mean_of(s, s->sched->sched.behind_own_ns);
-}
-
-static struct value throttled(const struct subject *s)
-{
-	return s->m->host.off & OFF_GROUPS ? unknown : mean_of(s, s->sched->sched.throttled_ns);
 }
 
 static struct value progress(const struct subject *s)
@@ -65,11 +43,6 @@ static struct value progress(const struct subject *s)
 	if (sched_mean(sched_wanted_ns(&s->sched->sched), s->elapsed_ns) < 0.005)
 		return none;
 	return value_real(sched_progress(&s->sched->sched));
-}
-
-static struct value uninterruptible(const struct subject *s)
-{
-	return mean_of(s, s->sched->sched.uninterruptible_ns);
 }
 
 static struct value slice(const struct subject *s)
@@ -92,11 +65,6 @@ static struct value delay_p99(const struct subject *s)
 	return delay(s, 0.99);
 }
 
-static struct value delay_max(const struct subject *s)
-{
-	return value_count(s->sched->delay_max_ns);
-}
-
 static struct value delays(const struct subject *s)
 {
 	return rate_of(s, sched_delay_cnt(s->sched));
@@ -107,70 +75,38 @@ static struct value switches(const struct subject *s)
 	return rate_of(s, s->sched->sched.voluntary + s->sched->sched.involuntary);
 }
 
-static struct value voluntary(const struct subject *s)
-{
-	return rate_of(s, s->sched->sched.voluntary);
-}
-
-static struct value involuntary(const struct subject *s)
-{
-	return rate_of(s, s->sched->sched.involuntary);
-}
-
-static struct value migrations(const struct subject *s)
-{
-	return rate_of(s, s->sched->sched.migrations);
-}
+#define SCHED(member) FIELD_OF(sched, struct sched_sum, member)
 
 const struct figure figure_wanted = {"wanted_threads", "wanted", AS_THREADS, .value = wanted};
-const struct figure figure_running = {"running_threads", "running", AS_THREADS, .value = running};
-const struct figure figure_waiting = {"waiting_threads", "waiting", AS_THREADS, .value = waiting};
+const struct figure figure_running = {"running_threads", "running", AS_THREADS,
+				      SCHED(sched.on_cpu_ns)};
+const struct figure figure_waiting = {"waiting_threads", "waiting", AS_THREADS,
+				      SCHED(sched.waited_ns)};
 const struct figure figure_behind_others = {"behind_others_threads", "others", AS_THREADS,
-					    .value = behind_others};
-const struct figure figure_behind_own = {"behind_own_threads", "own", AS_THREADS,
-					 .value = behind_own};
-const struct figure figure_throttled = {"throttled_threads", "throttled", AS_THREADS, true,
-					.value = throttled};
+					    .off = OFF_OWN, .value = behind_others};
+const struct figure figure_behind_own = {"behind_own_threads", "own", AS_THREADS, .off = OFF_OWN,
+					 SCHED(sched.behind_own_ns)};
+const struct figure figure_throttled = {"throttled_threads", "throttled",
+					AS_THREADS,	     true,
+					.off = OFF_GROUPS,   SCHED(sched.throttled_ns)};
 const struct figure figure_progress = {"progress_share", "progress", AS_SHARE, .value = progress};
 const struct figure figure_uninterruptible = {"uninterruptible_threads", "in D", AS_THREADS,
-					      .value = uninterruptible};
+					      SCHED(sched.uninterruptible_ns)};
 const struct figure figure_slice = {"slice_ns", "slice", AS_TIME, true, .value = slice};
 const struct figure figure_delay_p50 = {"delay_p50_ns", "p50", AS_TIME, .value = delay_p50};
 const struct figure figure_delay_p99 = {"delay_p99_ns", "p99", AS_TIME, .value = delay_p99};
-const struct figure figure_delay_max = {"delay_max_ns", "max", AS_TIME, true, .value = delay_max};
+const struct figure figure_delay_max = {"delay_max_ns", "max", AS_TIME, true, SCHED(delay_max_ns)};
 const struct figure figure_delays = {"delays_per_s", "waits/s", AS_RATE, true, .value = delays};
 const struct figure figure_switches = {"switches_per_s", "switch/s", AS_RATE, true,
 				       .value = switches};
 const struct figure figure_voluntary = {"voluntary_per_s", "vol/s", AS_RATE, true,
-					.value = voluntary};
+					SCHED(sched.voluntary)};
 const struct figure figure_involuntary = {"involuntary_per_s", "invol/s", AS_RATE, true,
-					  .value = involuntary};
+					  SCHED(sched.involuntary)};
 const struct figure figure_migrations = {"migrations_per_s", "migr/s", AS_RATE, true,
-					 .value = migrations};
+					 SCHED(sched.migrations)};
 
 /* --- requests ---------------------------------------------------------------------------------- */
-
-/* Whether there is nothing to read, and why. */
-static bool is_missing(const struct subject *s, struct value *ret_value)
-{
-	if (s->m->host.off & OFF_REQUESTS)
-		*ret_value = unknown;
-	else if (!s->requests)
-		*ret_value = none;
-	else
-		return false;
-	return true;
-}
-
-static struct value requests(const struct subject *s)
-{
-	return rate_of(s, s->requests->served.begun);
-}
-
-static struct value answers(const struct subject *s)
-{
-	return rate_of(s, s->requests->served.answered);
-}
 
 static struct value time_of(const struct subject *s, double q)
 {
@@ -194,33 +130,14 @@ static struct value time_max(const struct subject *s)
 
 static struct value slow(const struct subject *s)
 {
-	struct value v;
-
-	if (is_missing(s, &v))
-		return v;
-	return requests_judged(s->requests) ? value_real(requests_slow_share(s->requests)) : none;
+	return s->requests && requests_judged(s->requests)
+		       ? value_real(requests_slow_share(s->requests))
+		       : none;
 }
 
 static struct value score(const struct subject *s)
 {
 	return requests_judged(s->requests) ? value_real(requests_score(s->requests)) : none;
-}
-
-static struct value open_requests(const struct subject *s)
-{
-	return value_count(s->requests->in_progress);
-}
-
-static struct value oldest(const struct subject *s)
-{
-	return value_count(s->requests->oldest_max_ns);
-}
-
-static struct value stuck(const struct subject *s)
-{
-	struct value v;
-
-	return is_missing(s, &v) ? v : value_count(s->requests->stuck_max);
 }
 
 static void queue(char text[static CELL_BYTES], size_t columns, const struct subject *s)
@@ -235,25 +152,25 @@ static void queue(char text[static CELL_BYTES], size_t columns, const struct sub
 			 sum->backlog ? number_short(sum->backlog, half).text : "?");
 }
 
-static struct value refused(const struct subject *s)
-{
-	return value_count(s->requests->served.drops);
-}
+#define SERVED(member) FIELD_OF(requests, struct requests_sum, member)
 
-const struct figure figure_requests = {"requests_per_s", "req/s", AS_RATE, true, .value = requests};
+const struct figure figure_requests = {"requests_per_s", "req/s", AS_RATE, true,
+				       SERVED(served.begun)};
 const struct figure figure_answers = {"answers_per_s", "answers/s", AS_RATE, true,
-				      .value = answers};
+				      SERVED(served.answered)};
 const struct figure figure_time_p50 = {"time_p50_ns", "p50", AS_TIME, .value = time_p50};
 const struct figure figure_time_p99 = {"time_p99_ns", "p99", AS_TIME, .value = time_p99};
 const struct figure figure_time_max = {"time_max_ns", "max", AS_TIME, .value = time_max};
-const struct figure figure_slow = {"slow_share", "slow", AS_SHARE, .value = slow};
+const struct figure figure_slow = {"slow_share", "slow", AS_SHARE, .off = OFF_REQUESTS,
+				   .value = slow};
 const struct figure figure_score = {"score_ratio", "score", AS_RATIO, .value = score};
-const struct figure figure_open = {"open_requests", "open", AS_COUNT, true, .value = open_requests};
-const struct figure figure_oldest = {"oldest_ns", "oldest", AS_TIME, true, .value = oldest};
-const struct figure figure_stuck = {"stuck_requests", "stuck", AS_COUNT, true, .value = stuck};
+const struct figure figure_open = {"open_requests", "open", AS_COUNT, true, SERVED(in_progress)};
+const struct figure figure_oldest = {"oldest_ns", "oldest", AS_TIME, true, SERVED(oldest_max_ns)};
+const struct figure figure_stuck = {"stuck_requests",	 "stuck",	   AS_COUNT, true,
+				    .off = OFF_REQUESTS, SERVED(stuck_max)};
 const struct figure figure_queue = {NULL, "queue", .text = queue};
 const struct figure figure_refused = {"refused_connections", "refused", AS_COUNT, true,
-				      .value = refused};
+				      SERVED(served.drops)};
 
 /* --- who --------------------------------------------------------------------------------------- */
 
@@ -269,11 +186,6 @@ static void process(char text[static CELL_BYTES], size_t columns, const struct s
 	label_process(text, s->process, columns);
 }
 
-static struct value tid(const struct subject *s)
-{
-	return value_count(s->thread->tid);
-}
-
 const struct figure figure_pid = {"pid", "pid", AS_ID, .value = pid};
 const struct figure figure_process = {"process", "process", .text = process};
-const struct figure figure_tid = {"tid", "tid", AS_ID, .value = tid};
+const struct figure figure_tid = {"tid", "tid", AS_ID, FIELD_OF(thread, struct model_thread, tid)};

@@ -136,13 +136,13 @@ static void put_value(struct json *j, const struct figure *f, struct value v)
 {
 	switch (v.kind) {
 	case VALUE_COUNT:
-		if (f->unit == AS_UTC)
-			json_utc(j, f->id, (int64_t)v.count);
-		else
-			json_count(j, f->id, v.count);
+		json_count(j, f->id, v.count);
 		break;
 	case VALUE_INT:
-		json_int(j, f->id, v.integer);
+		if (f->unit == AS_UTC)
+			json_utc(j, f->id, v.integer);
+		else
+			json_int(j, f->id, v.integer);
 		break;
 	case VALUE_REAL:
 		json_real(j, f->id, v.real);

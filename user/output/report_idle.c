@@ -126,13 +126,6 @@ static void name(char text[static CELL_BYTES], size_t columns, const struct subj
 	label_process(text + n, s->process, columns - n);
 }
 
-static struct value threads(const struct subject *s)
-{
-	const struct idle_row *row = s->item;
-
-	return value_count(row->threads);
-}
-
 static void states_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
 	const struct idle_row *row = s->item;
@@ -148,7 +141,8 @@ static void states_text(char text[static CELL_BYTES], size_t columns, const stru
 
 static const struct figure figure_idle_pid = {"pid", "pid", AS_ID, .value = pid};
 static const struct figure figure_name = {NULL, "used no CPU", .text = name};
-static const struct figure figure_threads = {"threads", "threads", AS_COUNT, .value = threads};
+static const struct figure figure_threads = {"threads", "threads", AS_COUNT,
+					     FIELD(struct idle_row, threads)};
 static const struct figure figure_states = {NULL, "by state at the last look", .text = states_text};
 
 static const struct column columns[] = {

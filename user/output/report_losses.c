@@ -209,13 +209,6 @@ struct loss {
 	const char *what; /* made safe */
 };
 
-static struct value loss_cnt(const struct subject *s)
-{
-	const struct loss *loss = s->item;
-
-	return value_count(loss->cnt);
-}
-
 static struct value loss_share(const struct subject *s)
 {
 	const struct loss *loss = s->item;
@@ -233,7 +226,7 @@ static void loss_what(char text[static CELL_BYTES], size_t columns, const struct
 	snprintf(text, CELL_BYTES, "%s", loss->what);
 }
 
-static const struct figure figure_loss_cnt = {"lost", "lost", AS_COUNT, .value = loss_cnt};
+static const struct figure figure_loss_cnt = {"lost", "lost", AS_COUNT, FIELD(struct loss, cnt)};
 static const struct figure figure_loss_share = {"lost_share", "of all", AS_SHARE,
 						.value = loss_share};
 static const struct figure figure_loss_what = {NULL, "what", .text = loss_what};

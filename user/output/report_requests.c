@@ -49,13 +49,6 @@ static int list_ports(const struct report *r, struct ports *p)
 	return 0;
 }
 
-static struct value port(const struct subject *s)
-{
-	const struct requests_port *p = s->item;
-
-	return value_count(p->port);
-}
-
 static struct value received(const struct subject *s)
 {
 	return value_real(sched_mean(s->requests->served.received_bytes, s->elapsed_ns) * 1e3);
@@ -66,7 +59,7 @@ static struct value sent(const struct subject *s)
 	return value_real(sched_mean(s->requests->served.sent_bytes, s->elapsed_ns) * 1e3);
 }
 
-static const struct figure figure_port = {"port", "port", AS_ID, .value = port};
+static const struct figure figure_port = {"port", "port", AS_ID, FIELD(struct requests_port, port)};
 static const struct figure figure_in = {"received_mb_per_s", "in", AS_RATE, .value = received};
 static const struct figure figure_out = {"sent_mb_per_s", "out", AS_RATE, .value = sent};
 
@@ -288,13 +281,6 @@ struct bar {
 	uint32_t line;
 };
 
-static struct value bar_cnt(const struct subject *s)
-{
-	const struct bar *bar = s->item;
-
-	return value_count(bar->cnt);
-}
-
 static struct value bar_share(const struct subject *s)
 {
 	const struct bar *bar = s->item;
@@ -314,7 +300,8 @@ static void bar_text(char text[static CELL_BYTES], size_t columns, const struct 
 		 stars, "******************************");
 }
 
-static const struct figure figure_bar_cnt = {"requests", "requests", AS_COUNT, .value = bar_cnt};
+static const struct figure figure_bar_cnt = {"requests", "requests", AS_COUNT,
+					     FIELD(struct bar, cnt)};
 static const struct figure figure_bar_share = {"request_share", "share", AS_SHARE,
 					       .value = bar_share};
 static const struct figure figure_bar = {NULL, "time to the first answer byte", .text = bar_text};

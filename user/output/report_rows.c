@@ -8,13 +8,6 @@
 /* Of a narrow page, "threads ran" gives its place to the names. */
 #define THREADS_FROM_WIDTH 100
 
-static struct value cores(const struct subject *s)
-{
-	const struct group_row *row = s->group;
-
-	return value_real(report_cores(s->report, row->on_cpu_ns));
-}
-
 static void samples(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
 	const struct group_row *row = s->group;
@@ -31,7 +24,8 @@ static void threads_ran(char text[static CELL_BYTES], size_t columns, const stru
 	snprintf(text, CELL_BYTES, "%u of %u", row->threads_ran, row->threads);
 }
 
-static const struct figure figure_cores = {"cpus", "cores", AS_THREADS, .value = cores};
+static const struct figure figure_cores = {"cpus", "cores", AS_THREADS,
+					   FIELD_OF(group, struct group_row, on_cpu_ns)};
 static const struct figure figure_samples = {NULL, " of samples", .text = samples};
 static const struct figure figure_threads = {NULL, "threads ran", .text = threads_ran};
 

@@ -108,12 +108,8 @@ static size_t put_endpoint(const struct listing *t, const struct model_endpoint 
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static struct value port(const struct subject *s)
-{
-	return value_count(((const struct model_endpoint *)s->item)->port);
-}
-
-static const struct figure figure_port = {"port", "port", AS_ID, .value = port};
+static const struct figure figure_port = {"port", "port", AS_ID,
+					  FIELD(struct model_endpoint, port)};
 
 /* Those with a rank are shown where they leave names enough room. */
 static const struct column columns[] = {

@@ -149,11 +149,6 @@ static const struct queue *queue_of(const struct subject *s)
 	return ((const struct queue_item *)s->item)->queue;
 }
 
-static struct value queue_name(const struct subject *s)
-{
-	return value_text(((const struct queue_item *)s->item)->name);
-}
-
 static struct value queue_mean(const struct subject *s)
 {
 	const struct queue *q = queue_of(s);
@@ -168,7 +163,7 @@ static struct value queue_share(const struct subject *s)
 	return value_real(queue_of(s)->share[s->column - BEFORE_SHARES] * 100);
 }
 
-static const struct figure figure_cpu = {"cpu", "CPU", AS_TEXT, .value = queue_name};
+static const struct figure figure_cpu = {"cpu", "CPU", AS_TEXT, FIELD(struct queue_item, name)};
 static const struct figure figure_mean = {"waiting_threads", "waiting", AS_THREADS,
 					  .value = queue_mean};
 static const struct figure figure_share = {NULL, "", AS_TENTHS, true, .value = queue_share};

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/sched.h"
 #include "output/label.h"
 
 #define HOUR_NS	   3600000000000ull
@@ -83,8 +85,6 @@ static struct number number_of(enum written_as unit, struct value v, size_t colu
 		return number_rate(real, columns ? columns - 1 : 0);
 	case AS_BYTES:
 		return number_bytes(v.count);
-	case AS_UTC:
-		return number_utc((int64_t)v.count);
 	default:
 		return number_fixed(real, 2);
 	}
@@ -103,7 +103,10 @@ void value_print(char text[static CELL_BYTES], size_t columns, enum written_as u
 		strcpy(text, number_of(unit, v, columns).text);
 		break;
 	case VALUE_INT:
-		snprintf(text, CELL_BYTES, "%lld", (long long)v.integer);
+		if (unit == AS_UTC)
+			strcpy(text, number_utc(v.integer).text);
+		else
+			snprintf(text, CELL_BYTES, "%lld", (long long)v.integer);
 		break;
 	case VALUE_FLAG:
 		strcpy(text, v.flag ? "yes" : "no");
@@ -129,6 +132,8 @@ static struct value field_value(enum field_type type, const void *field)
 		return (struct value){.kind = VALUE_INT, .integer = *(const int *)field};
 	case FIELD_FLAG:
 		return value_flag(*(const bool *)field);
+	case FIELD_U16:
+		return value_count(*(const uint16_t *)field);
 	case FIELD_U32:
 		return value_count(*(const uint32_t *)field);
 	case FIELD_U64:
@@ -149,11 +154,27 @@ static struct value field_value(enum field_type type, const void *field)
 	return (struct value){.kind = VALUE_UNKNOWN};
 }
 
+/* Sums of a window are told by the second, or as a mean. */
+static struct value averaged(enum written_as unit, struct value v, uint64_t elapsed_ns)
+{
+	if (v.kind != VALUE_COUNT || (unit != AS_THREADS && unit != AS_RATE))
+		return v;
+	return value_real(sched_mean(v.count, elapsed_ns) * (unit == AS_RATE ? 1e9 : 1));
+}
+
 struct value figure_value(const struct figure *f, const struct subject *s)
 {
+	const void *of;
+
+	if (f->off && s->m->host.off & f->off)
+		return (struct value){.kind = VALUE_UNKNOWN};
 	if (f->value)
 		return f->value(s);
-	return field_value(f->field, (const char *)s->item + f->offset);
+	memcpy(&of, (const char *)s + f->pointer, sizeof(of));
+	if (!of)
+		return (struct value){.kind = VALUE_NONE};
+	return averaged(f->unit, field_value(f->field, (const char *)of + f->offset),
+			s->elapsed_ns);
 }
 
 static bool is_zero(struct value v)

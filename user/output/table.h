@@ -92,41 +92,46 @@ struct subject {
 	size_t column;	  /* the cell's in the table; set by table_line() */
 };
 
-/* A member of what subject.item points to, as a value. UINT64_MAX, INT64_MIN, "" and NULL are not
- * known. */
+/* A member of what a pointer of struct subject (item, or another one) points to, as a value. UINT64_MAX,
+ * INT64_MIN, "" and NULL are not known; uint64_t of AS_THREADS are ns, and of AS_RATE a count, over
+ * subject.elapsed_ns. Where the pointer is NULL there is nothing to measure. */
 enum field_type {
 	FIELD_NONE,
 	FIELD_TEXT,
 	FIELD_CHARS, /* an array of the struct's own */
 	FIELD_FLAG,
 	FIELD_INT,
+	FIELD_U16,
 	FIELD_U32,
 	FIELD_U64,
 	FIELD_I64,
 	FIELD_REAL,
 };
-#define FIELD(type, member) \
+#define FIELD(type, member) FIELD_OF(item, type, member)
+#define FIELD_OF(whose, type, member) \
 	.field = _Generic(((type *)0)->member,                                                 \
 			 char *: FIELD_CHARS,                                                  \
 			 const char *: FIELD_TEXT,                                             \
 			 bool: FIELD_FLAG,                                                     \
 			 int: FIELD_INT,                                                       \
+			 uint16_t: FIELD_U16,                                                  \
 			 uint32_t: FIELD_U32,                                                  \
 			 uint64_t: FIELD_U64,                                                  \
 			 unsigned long long: FIELD_U64,                                        \
 			 int64_t: FIELD_I64,                                                   \
 			 double: FIELD_REAL),                                                  \
-	.offset = offsetof(type, member)
+	.pointer = offsetof(struct subject, whose), .offset = offsetof(type, member)
 
 struct figure {
 	const char *id; /* key in JSON, snake_case with its unit; NULL where it has none */
 	const char *title;
 	enum written_as unit;
 	bool zero_is_dash; /* most rows have none of it: then the others stand out */
+	uint32_t off;	   /* where host.off of subject.m has one of these bits, it is not known */
 	/* Either of both; the function first. */
 	struct value (*value)(const struct subject *s);
 	enum field_type field;
-	size_t offset;
+	size_t pointer, offset;
 	/* Instead of value, for people: at most so many columns, made safe (output/label.h). */
 	void (*text)(char text[static CELL_BYTES], size_t columns, const struct subject *s);
 };
