@@ -42,6 +42,7 @@ start_ns=$(date +%s%N)
 doctor 0 "$HOTRUN" doctor
 within "it takes less than 2 s" $((($(date +%s%N) - start_ns) / 1000000)) 0 2000
 is "nothing fails here" "$(grep -c ' fail ' found)" 0
+as_schema "$T/json"
 says "the programs were loaded" found "bpf.programs ok loaded and attached"
 says "ticks were counted on each CPU" found "bpf.ticks ok arrive on $(nproc) of $(nproc) CPUs"
 "$HOTRUN" doctor >text 2>err

@@ -179,7 +179,9 @@ static bool did_something(const struct verdict_row *row, double wanted_min)
 {
 	const struct verdict_input *in = &row->input;
 
-	return verdict_has_signal(in) || in->running + in->waiting + in->throttled >= wanted_min;
+	double wanted = in->running + in->waiting + in->throttled;
+
+	return verdict_has_signal(in) || (wanted > 0 && wanted >= wanted_min);
 }
 
 static int add_process(struct builder *b, uint32_t process, bool asked)
@@ -189,6 +191,7 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	struct verdicts *v = b->v;
 
 	judge(b, process, &row.input, &row.result);
+	asked |= b->s->every && did_something(&row, 0);
 	take_track(&row, &b->tracks[process], limits->episode_ns);
 	v->judged++;
 	v->requests_cnt += row.input.answered;

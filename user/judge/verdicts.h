@@ -47,7 +47,8 @@ struct verdict_sources {
 	const struct verdict_policy *policy; /* NULL = defaults */
 	const uint32_t *asked;		     /* processes that get a row in any case */
 	size_t asked_cnt;
-	bool all; /* a row for each process that served or wanted CPU */
+	bool all;   /* a row for each process that served or wanted CPU worth a line */
+	bool every; /* for each that served or wanted any, healthy or not to be judged */
 };
 
 struct verdict_row {

@@ -165,7 +165,8 @@ int captures_table_json(FILE *out, const struct captures_table *table)
 		struct subject s = {.item = &table->rows[i]};
 
 		json_object(&j, NULL);
-		json_figures(&j, keys, sizeof(keys) / sizeof(keys[0]), &s);
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			json_figure(&j, keys[k], &s);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -158,9 +158,14 @@ static void put_value(struct json *j, const struct figure *f, struct value v)
 	}
 }
 
-void json_figures(struct json *j, const struct figure *const *figures, size_t figures_cnt,
+void json_figure(struct json *j, const struct figure *figure, const struct subject *s)
+{
+	put_value(j, figure, figure_value(figure, s));
+}
+
+void json_figures(struct json *j, const struct figure *figures, size_t figures_cnt,
 		  const struct subject *s)
 {
 	for (size_t i = 0; i < figures_cnt; i++)
-		put_value(j, figures[i], figure_value(figures[i], s));
+		json_figure(j, &figures[i], s);
 }

@@ -46,7 +46,8 @@ void json_text(struct json *j, const char *key, const char *value);
 /* "2026-11-21T10:02:43Z" */
 void json_utc(struct json *j, const char *key, int64_t seconds);
 
-/* Each under its id. */
-void json_figures(struct json *j, const struct figure *const *figures, size_t figures_cnt,
+/* A figure of s under its id. */
+void json_figure(struct json *j, const struct figure *figure, const struct subject *s);
+void json_figures(struct json *j, const struct figure *figures, size_t figures_cnt,
 		  const struct subject *s);
 #endif

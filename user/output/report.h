@@ -44,7 +44,7 @@ void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct repor
 
 /* Writes the report. options: NULL = defaults. Returns 0, -ENOMEM, or -EIO when out failed. */
 int report_write(FILE *out, struct model *m, const struct report_options *options);
-/* The verdicts alone, as JSON for machines (the README tells its members): of the host, of each process
- * that is not healthy or was asked for. The same returns. */
+/* The verdicts alone, as JSON for machines (output/json.h): of the host, and of each process that served
+ * requests or used CPU. The same returns. */
 int report_json_write(FILE *out, struct model *m, const struct report_options *options);
 #endif

@@ -142,7 +142,7 @@ static struct value field_value(enum field_type type, const void *field)
 			return value_count(u64);
 		break;
 	case FIELD_I64:
-		if (*(const int64_t *)field != INT64_MIN)
+		if (*(const int64_t *)field != -1)
 			return (struct value){.kind = VALUE_INT,
 					      .integer = *(const int64_t *)field};
 		break;

@@ -93,7 +93,7 @@ struct subject {
 };
 
 /* A member of what a pointer of struct subject (item, or another one) points to, as a value. UINT64_MAX,
- * INT64_MIN, "" and NULL are not known; uint64_t of AS_THREADS are ns, and of AS_RATE a count, over
+ * -1 of int64_t, "" and NULL are not known; uint64_t of AS_THREADS are ns, and of AS_RATE a count, over
  * subject.elapsed_ns. Where the pointer is NULL there is nothing to measure. */
 enum field_type {
 	FIELD_NONE,

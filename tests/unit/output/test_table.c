@@ -39,8 +39,7 @@ static const struct row full = {
 	.on = true,
 	.share = 0.125,
 };
-static const struct row empty = {
-	.name = "", .time_ns = UINT64_MAX, .room = INT64_MIN, .share = NAN};
+static const struct row empty = {.name = "", .time_ns = UINT64_MAX, .room = -1, .share = NAN};
 
 static void expect_row(const struct column *columns, size_t columns_cnt, size_t width,
 		       unsigned int when, const struct row *row, const char *expected)
@@ -169,11 +168,13 @@ Test(json, figures_and_nesting)
 	json_begin(&j, out, "test");
 	json_array(&j, "rows");
 	json_object(&j, NULL);
-	json_figures(&j, keys, 8, &s);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_figure(&j, keys[i], &s);
 	json_end(&j);
 	json_object(&j, NULL);
 	s.item = &empty;
-	json_figures(&j, keys, 8, &s);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_figure(&j, keys[i], &s);
 	json_end(&j);
 	json_end(&j);
 	json_array(&j, "none");
