@@ -56,12 +56,12 @@ struct verdict_row {
 	struct verdict_input input;
 	struct verdict_result result; /* over all slices */
 
-	uint32_t degraded_slices;
+	uint32_t hurt_slices;
 	uint32_t first, last; /* the longest run of them; MODEL_NONE without any */
 	uint32_t worst;	      /* slice: the most urgent, then farthest beyond its limit */
 	struct verdict_input worst_input;
 	struct verdict_result worst_result;
-	bool episode; /* the run lasted, though over all slices it is not degraded */
+	bool episode; /* the run lasted, though over all slices it is not hurt */
 
 	const char *unmeasured; /* why it has no service signal, or NULL; static */
 	const char *blur;	/* requests_blur() of it, or NULL; static */
@@ -72,12 +72,12 @@ struct verdicts {
 	struct verdict_row *rows; /* that are not healthy, or asked for; hurt services first, then
 				   * the others that are hurt by what they miss, then the busy */
 	size_t rows_cnt, rows_cap;
-	uint32_t judged;	    /* processes */
-	uint32_t degraded;	    /* of these, episodes included ... */
-	uint32_t degraded_services; /* ... and of those, who have a service signal */
-	uint32_t slices;	    /* that were looked at */
-	const char *missing;	    /* why nothing is judged, or NULL; static */
-	uint64_t requests_cnt;	    /* answered, of all processes that are judged */
+	uint32_t judged;	/* processes */
+	uint32_t hurt;		/* of these, episodes included ... */
+	uint32_t hurt_services; /* ... and of those, who have a service signal */
+	uint32_t slices;	/* that were looked at */
+	const char *missing;	/* why nothing is judged, or NULL; static */
+	uint64_t requests_cnt;	/* answered, of all processes that are judged */
 };
 
 /* Returns them owned, or NULL with errno ENOMEM. */

@@ -46,7 +46,7 @@ struct metrics_port {
 
 struct metrics_state {
 	bool judged;
-	bool degraded;
+	bool hurt;
 	enum verdict verdict;
 };
 
@@ -69,7 +69,7 @@ struct metrics_host {
 	uint64_t busy_ns, idle_ns, unaccounted_ns, steal_ns, pressure_ns;
 	struct metrics_sched sched;
 	struct metrics_state state;
-	uint64_t judged, degraded; /* processes */
+	uint64_t judged, hurt; /* processes */
 };
 
 struct metrics_figures {

@@ -58,7 +58,7 @@ static const struct figure measured[] = {
 static void put_verdict(struct json *j, const struct verdict_result *result)
 {
 	json_text(j, "verdict", verdict_id(result->verdict));
-	json_flag(j, "hurt", result->degraded);
+	json_flag(j, "hurt", result->hurt);
 	json_array(j, "evidence");
 	for (size_t i = 0; i < result->evidence_cnt; i++) {
 		const struct verdict_evidence *e = &result->evidence[i];
@@ -92,7 +92,7 @@ static void put_second(struct json *j, const struct report *r, const char *key, 
 /* Seconds since the recording's start in which it was hurt: the longest run, and the worst. */
 static void put_when(struct json *j, const struct report *r, const struct verdict_row *row)
 {
-	json_count(j, "hurt_slices", row->degraded_slices);
+	json_count(j, "hurt_slices", row->hurt_slices);
 	json_count(j, "slices", r->verdicts->slices);
 	put_second(j, r, "from_s", row->first, false);
 	put_second(j, r, "to_s", row->last, true);
@@ -196,8 +196,8 @@ int report_verdicts_json(const struct report *r)
 	json_text(&j, "missing", v->missing);
 	put_when(&j, r, &v->host);
 	json_count(&j, "judged_processes", v->judged);
-	json_count(&j, "hurt_processes", v->degraded);
-	json_count(&j, "hurt_services", v->degraded_services);
+	json_count(&j, "hurt_processes", v->hurt);
+	json_count(&j, "hurt_services", v->hurt_services);
 	put_saturation(&j, r);
 	json_end(&j);
 	json_array(&j, "processes");

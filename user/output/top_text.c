@@ -43,9 +43,9 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 	if (v->process == MODEL_NONE) {
 		n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, "%s active processes",
 				      number_count(v->rows_cnt).text);
-		if (v->verdicts->degraded)
+		if (v->verdicts->hurt)
 			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s hurt",
-					      number_count(v->verdicts->degraded).text);
+					      number_count(v->verdicts->hurt).text);
 		snprintf(line + n, TOP_LINE_BYTES - n, ", %s", order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);
