@@ -145,7 +145,7 @@ static void queue(char text[static CELL_BYTES], size_t columns, const struct sub
 	const struct requests_sum *sum = s->requests;
 	size_t half = columns / 2;
 
-	if (!sum->queued_max)
+	if (!sum->queued_max && !sum->backlog)
 		strcpy(text, "-");
 	else
 		snprintf(text, CELL_BYTES, "%s/%s", number_short(sum->queued_max, half).text,
