@@ -236,7 +236,8 @@ static int add_rows(struct builder *b)
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-/* What makes one of two with the same verdict come first: what it misses, or how many it keeps waiting. */
+/* What makes one of two with the same verdict come first: what it misses, or how many it keeps
+ * waiting. */
 static double weight_of(const struct verdict_row *row)
 {
 	const struct verdict_input *in = verdicts_input(row);
@@ -259,8 +260,8 @@ static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b
 	return told ? 0 : (wb > wa) - (wb < wa);
 }
 
-/* On a host whose CPUs are all taken, who lacks one comes before who waits for something else: that may
- * be what lacks it, as a proxy waits for its service. */
+/* On a host whose CPUs are all taken, who lacks one comes before who waits for something else:
+ * that may be what lacks it, as a proxy waits for its service. */
 static int compare_verdicts(enum verdict host, enum verdict a, enum verdict b)
 {
 	if (host == VERDICT_HOST_OVERLOADED && (a == VERDICT_INELASTIC) != (b == VERDICT_INELASTIC))

@@ -6,12 +6,12 @@
  * them. hotrun itself and the kernel's threads get none. Processes of one name are judged each for
  * itself. Pure; no threads.
  *
- * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too: verdict_row.blur
- * says what may be meant beside. A long poll or a stream that answers late by design cannot be told from
- * a hang: a section of the limits (verdict_policy) or the operator's own signal is the way out, and
- * reports say so where a request is stuck.
- * Refused connections count where the accept queue was seen at least half full: the kernel counts
- * half-open probes of a port as refused, too.
+ * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too:
+ * verdict_row.blur says what may be meant beside. A long poll or a stream that answers late by
+ * design cannot be told from a hang: a section of the limits (verdict_policy) or the operator's own
+ * signal is the way out, and reports say so where a request is stuck. Refused connections count
+ * where the accept queue was seen at least half full: the kernel counts half-open probes of a port
+ * as refused, too.
  */
 #include <linux/types.h>
 

@@ -121,14 +121,14 @@ static const struct figure *const keys[] = {
 /* Names are not cut: somebody may want to open one. */
 #define TABLE_COLUMNS_WIDE 1024
 
-/* --- for people -------------------------------------------------------------------------------- */
+/* --- for people ------------------------------------------------------------------------------- */
 
 int captures_table_write(FILE *out, const struct captures_table *table)
 {
 	size_t not_looked = 0;
 	struct table t;
 
-	table_lay_out(&t, columns, sizeof(columns) / sizeof(columns[0]), TABLE_COLUMNS_WIDE, 0);
+	TABLE_LAY_OUT(&t, columns, TABLE_COLUMNS_WIDE, 0);
 	if (table->rows_cnt)
 		table_put_titles(out, &t);
 	for (size_t i = 0; i < table->rows_cnt; i++) {
@@ -152,7 +152,7 @@ int captures_table_write(FILE *out, const struct captures_table *table)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
-/* --- for machines ------------------------------------------------------------------------------ */
+/* --- for machines ----------------------------------------------------------------------------- */
 
 int captures_table_json(FILE *out, const struct captures_table *table)
 {

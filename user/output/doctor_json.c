@@ -139,8 +139,6 @@ static const struct figure finding_facts[] = {
 	{"remedy", FINDING(remedy)}, {"purpose", FINDING(purpose)},
 };
 
-#define PUT(j, figures, s) json_figures(j, figures, sizeof(figures) / sizeof((figures)[0]), s)
-
 static void put_host(struct json *j, const struct doctor_report *report)
 {
 	struct subject s = {.item = report->facts};
@@ -150,7 +148,7 @@ static void put_host(struct json *j, const struct doctor_report *report)
 	json_text(j, "name", report->host_name);
 	snprintf(mask, sizeof(mask), "%016" PRIx64, report->facts->capabilities);
 	json_text(j, "capabilities", mask);
-	PUT(j, facts, &s);
+	JSON_FIGURES(j, facts, &s);
 	json_end(j);
 }
 
@@ -161,7 +159,7 @@ static void put_findings(struct json *j, const struct doctor_finding *findings, 
 		struct subject s = {.item = &findings[i]};
 
 		json_object(j, NULL);
-		PUT(j, finding_facts, &s);
+		JSON_FIGURES(j, finding_facts, &s);
 		json_end(j);
 	}
 	json_end(j);
@@ -174,7 +172,7 @@ static void put_process(struct json *j, const struct doctor_process *p)
 	struct subject s = {.item = p};
 
 	json_object(j, NULL);
-	PUT(j, process_facts, &s);
+	JSON_FIGURES(j, process_facts, &s);
 	put_findings(j, findings, cnt);
 	json_end(j);
 }

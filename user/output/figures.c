@@ -13,7 +13,7 @@
 
 static const struct value none = {.kind = VALUE_NONE};
 
-/* --- the scheduler ----------------------------------------------------------------------------- */
+/* --- the scheduler ---------------------------------------------------------------------------- */
 
 static struct value mean_of(const struct subject *s, uint64_t ns)
 {
@@ -106,7 +106,7 @@ const struct figure figure_involuntary = {"involuntary_per_s", "invol/s", AS_RAT
 const struct figure figure_migrations = {"migrations_per_s", "migr/s", AS_RATE, true,
 					 SCHED(sched.migrations)};
 
-/* --- requests ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static struct value time_of(const struct subject *s, double q)
 {
@@ -172,7 +172,7 @@ const struct figure figure_queue = {NULL, "queue", .text = queue};
 const struct figure figure_refused = {"refused_connections", "refused", AS_COUNT, true,
 				      SERVED(served.drops)};
 
-/* --- who --------------------------------------------------------------------------------------- */
+/* --- who -------------------------------------------------------------------------------------- */
 
 static struct value pid(const struct subject *s)
 {

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_FIGURES_H
 #define HOTRUN_OUTPUT_FIGURES_H
 /*
- * The figures that more than one table shows: each once, with its title, unit and how it is had. What a
- * table alone shows stands in its own file. Pure; no threads.
+ * The figures that more than one table shows: each once, with its title, unit and how it is had.
+ * What a table alone shows stands in its own file. Pure; no threads.
  */
 #include "output/table.h"
 

@@ -3,9 +3,9 @@
 #define HOTRUN_OUTPUT_JSON_H
 /*
  * The one writer of JSON for machines. What it writes is documented key by key in
- * deploy/hotrun.schema.json, which the tests hold each output against. Keys are snake_case with their unit
- * as suffix; what is not known is null, never left out; shares are 0..1. Numbers have a dot whatever the
- * locale is; strings are safe inside HTML and on terminals. Pure; no threads.
+ * deploy/hotrun.schema.json, which the tests hold each output against. Keys are snake_case with
+ * their unit as suffix; what is not known is null, never left out; shares are 0..1. Numbers have a
+ * dot whatever the locale is; strings are safe inside HTML and on terminals. Pure; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,4 +50,6 @@ void json_utc(struct json *j, const char *key, int64_t seconds);
 void json_figure(struct json *j, const struct figure *figure, const struct subject *s);
 void json_figures(struct json *j, const struct figure *figures, size_t figures_cnt,
 		  const struct subject *s);
+#define JSON_FIGURES(j, figures, s) \
+	json_figures(j, figures, sizeof(figures) / sizeof((figures)[0]), s)
 #endif

@@ -23,7 +23,7 @@ static bool is_sampled(const struct subject *s)
 	return ((const struct perfmap_table *)s->of)->sampled;
 }
 
-/* --- figures of a row -------------------------------------------------------------------------- */
+/* --- figures of a row ------------------------------------------------------------------------- */
 
 static const struct value none = {.kind = VALUE_NONE}, unknown = {.kind = VALUE_UNKNOWN};
 
@@ -141,7 +141,8 @@ static const struct figure *const keys[] = {
 	&figure_jit_named, &figure_named,	&figure_share_why,
 };
 
-/* Names get what they need, places what is left; how it was found goes first where there is no room. */
+/* Names get what they need, places what is left; how it was found goes first where there is no
+ * room. */
 static const struct column columns[] = {
 	{&figure_row_pid, .width = 7},
 	{&figure_name, .left = true, .gap = 2, .least = 12},
@@ -181,7 +182,7 @@ static void lay_out(struct table *t, struct column copy[static COLUMNS_CNT],
 	table_lay_out(t, copy, COLUMNS_CNT, table->columns, place ? 1 : 0);
 }
 
-/* --- what stands below a row or the table ------------------------------------------------------ */
+/* --- what stands below a row or the table ----------------------------------------------------- */
 
 static void put_detail(FILE *out, const char *what, const char *text)
 {
@@ -286,7 +287,7 @@ int perfmap_table_write(FILE *out, const struct perfmap_table *table)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 int perfmap_table_json(FILE *out, const struct perfmap_table *table)
 {

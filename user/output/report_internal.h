@@ -50,7 +50,8 @@ struct report {
 /* Processes that the first screen says more of. */
 #define HEAD_PROCESSES 3
 
-/* Shares of samples and of those that waited at them are told as equal where they lie less apart. */
+/* Shares of samples and of those that waited at them are told as equal where they lie less
+ * apart. */
 #define HARM_LEAST 0.03
 
 /* What a piece of text is; colours where they are asked for. */
@@ -111,24 +112,24 @@ void report_share(const struct report *r, uint64_t part, uint64_t whole,
 #define SHARE_COLUMNS 14
 /* The titles of a table as a heading. */
 void put_titles(const struct report *r, const struct table *t);
-#define TABLE_OF(t, columns, r, when) \
-	table_lay_out(t, columns, sizeof(columns) / sizeof((columns)[0]), (r)->o.width, when)
+#define TABLE_OF(t, columns, r, when) TABLE_LAY_OUT(t, columns, (r)->o.width, when)
 
-/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that ran or waited
- * for it; NULL: nobody. */
+/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that
+ * ran or waited for it; NULL: nobody. */
 const struct group_row *report_most_cpu(const struct report *r);
 const struct group_row *report_most_runnable(const struct report *r);
 
-/* The next row of the table that "start here" speaks of and the report details: those with samples or
- * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
+/* The next row of the table that "start here" speaks of and the report details: those with
+ * samples or that were asked for, but for the kernel's threads and hotrun itself. at: 0 at
+ * first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
 /* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the
  * scheduler's class where all of it is of one, "backup 77 (nice 19)". */
 void report_label(const struct report *r, const struct group_row *row, size_t columns,
 		  char buf[static NAME_BYTES]);
-/* The method to start with in the samples of a process, else the one that burns most; looked up once a
- * process. Empty text where there is none. 0 or -ENOMEM. */
+/* The method to start with in the samples of a process, else the one that burns most; looked up
+ * once a process. Empty text where there is none. 0 or -ENOMEM. */
 int report_hottest(const struct report *r, uint32_t process, size_t columns,
 		   char buf[static NAME_BYTES]);
 /* Where they are kept; owned by the caller, or NULL without memory. Free takes NULL. */
@@ -141,14 +142,14 @@ struct report_throttled *report_throttled_new(const struct model *m);
 const char *report_requests_off(const struct report *r);
 /* Why sched is NULL. */
 const char *report_waits_off(const struct report *r);
-/* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
- * most periods, else the one with the smallest limit; MODEL_NONE without any. */
+/* The cgroup whose limit stopped a process: of its group and those above the one that was
+ * throttled in most periods, else the one with the smallest limit; MODEL_NONE without any. */
 uint32_t report_limit_of(const struct report *r, uint32_t process);
 /* "limit 0.50 CPUs (50.0 ms of each 100.0 ms) of /docker/3f2a, reached in 45 of 100 periods". */
 void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static NAME_BYTES]);
 
-/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %"; nothing
- * where that is not known. 0 or -ENOMEM. */
+/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %";
+ * nothing where that is not known. 0 or -ENOMEM. */
 int report_behind(const struct report *r, uint32_t process, struct words *w);
 
 /* Since the recording's start, as --from and --to take it. */

@@ -14,7 +14,7 @@
 #define PROCESS(member) FIELD_OF(process, struct model_process, member)
 #define ROW(member)	FIELD(struct verdict_row, member)
 /* What the verdict was made from; of its worst slice where it is of an episode. */
-#define INPUT(member) FIELD_OF(of, struct verdict_input, member)
+#define INJSON_FIGURES(member) FIELD_OF(of, struct verdict_input, member)
 
 static struct value name(const struct subject *s)
 {
@@ -47,13 +47,15 @@ static const struct figure identity[] = {
 };
 
 static const struct figure measured[] = {
-	{"running_threads", INPUT(running)},	 {"waiting_threads", INPUT(waiting)},
-	{"throttled_threads", INPUT(throttled)}, {"available_cpus", .value = available},
-	{"requests", INPUT(requests)},		 {"stuck_requests", INPUT(stuck)},
-	{"no_service_signal", ROW(unmeasured)},	 {"blur", ROW(blur)},
+	{"running_threads", INJSON_FIGURES(running)},
+	{"waiting_threads", INJSON_FIGURES(waiting)},
+	{"throttled_threads", INJSON_FIGURES(throttled)},
+	{"available_cpus", .value = available},
+	{"requests", INJSON_FIGURES(requests)},
+	{"stuck_requests", INJSON_FIGURES(stuck)},
+	{"no_service_signal", ROW(unmeasured)},
+	{"blur", ROW(blur)},
 };
-
-#define PUT(j, figures, s) json_figures(j, figures, sizeof(figures) / sizeof((figures)[0]), s)
 
 static void put_verdict(struct json *j, const struct verdict_result *result)
 {
@@ -115,7 +117,7 @@ static int put_culprits(struct json *j, const struct report *r, uint32_t process
 			continue;
 		s.process = &r->m->processes[list.rows[i].process];
 		json_object(j, NULL);
-		PUT(j, who, &s);
+		JSON_FIGURES(j, who, &s);
 		json_real(j, "share", (double)list.rows[i].weight / (double)list.weight);
 		json_end(j);
 	}
@@ -135,14 +137,14 @@ static int put_process_row(struct json *j, const struct report *r, const struct 
 	int err = 0;
 
 	json_object(j, NULL);
-	PUT(j, who, &s);
-	PUT(j, identity, &s);
+	JSON_FIGURES(j, who, &s);
+	JSON_FIGURES(j, identity, &s);
 	workload_of(s.process, workload);
 	json_text(j, "workload", workload);
 	put_verdict(j, verdicts_result(row));
 	json_flag(j, "passing", row->episode);
 	put_when(j, r, row);
-	PUT(j, measured, &s);
+	JSON_FIGURES(j, measured, &s);
 	for (unsigned int i = 0; i < METRICS_LEFT_OUT_CNT; i++)
 		json_count(j, left_out_row(i)->json, left_out_row(i)->of(r->m, s.process));
 	if (verdicts_result(row)->verdict == VERDICT_STARVED)
@@ -165,7 +167,7 @@ static void put_culprit(struct json *j, const struct report *r, const char *key,
 	}
 	s.process = &r->m->processes[row->process];
 	json_object(j, key);
-	PUT(j, who, &s);
+	JSON_FIGURES(j, who, &s);
 	json_count(j, "processes", row->cnt);
 	json_real(j, figure, sched_mean(ns, r->sched->elapsed_ns));
 	json_end(j);

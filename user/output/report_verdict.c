@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verdict, which the report opens with: a line for the host, then those who are hurt, by what, and
- * those that are busy. Processes of one name and one verdict share a line.
+ * The verdict, which the report opens with: a line for the host, then those who are hurt, by what,
+ * and those that are busy. Processes of one name and one verdict share a line.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -179,8 +179,8 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 	}
 }
 
-/* Whose verdict the host has, where it is not its own. Work that waits its turn is another trouble than a
- * service that keeps people waiting. */
+/* Whose verdict the host has, where it is not its own. Work that waits its turn is another
+ * trouble than a service that keeps people waiting. */
 static void add_hurt_count(const struct report *r, struct words *w)
 {
 	const struct verdicts *v = r->verdicts;

@@ -193,9 +193,10 @@ static void put_notes(const struct listing *t)
 	}
 }
 
-/* --- one endpoint with all that is known of it ------------------------------------------------- */
+/* --- one endpoint with all that is known of it ------------------------------------------------ */
 
-/* Rows by powers of two: 0-1, 2-3, 4-7 us, ... of the four slots that each of the later ones has. */
+/* Rows by powers of two: 0-1, 2-3, 4-7 us, ... of the four slots that each of the later ones
+ * has. */
 #define HISTOGRAM_ROWS (2 + (RESPONSE_SLOTS - 4) / 4)
 
 static void fold_times(const uint64_t times[RESPONSE_SLOTS], uint64_t ret_rows[HISTOGRAM_ROWS])
@@ -297,8 +298,7 @@ int requests_table_write(FILE *out, const struct model *m,
 	if (!t.rows) {
 		err = -ENOMEM;
 	} else {
-		table_lay_out(&t.table, columns, sizeof(columns) / sizeof(columns[0]), t.o.width,
-			      0);
+		TABLE_LAY_OUT(&t.table, columns, t.o.width, 0);
 		put_head(&t);
 		if (t.rows_cnt)
 			put_table(&t);

@@ -216,8 +216,7 @@ static void put_queues(struct runq *r)
 		fputs("  n/a: no second of it is written\n", r->out);
 		return;
 	}
-	table_lay_out(&t, queue_columns, sizeof(queue_columns) / sizeof(queue_columns[0]),
-		      r->o.width, 0);
+	TABLE_LAY_OUT(&t, queue_columns, r->o.width, 0);
 	table_put_titles(r->out, &t);
 	qsort(r->queues, r->queues_cnt, sizeof(*r->queues), by_mean);
 	qsort(r->queues, shown, sizeof(*r->queues), by_number);
@@ -301,7 +300,7 @@ static int put_table(const struct runq *r)
 	if (!cnt)
 		return 0;
 	fputs("\nprocesses that waited most\n", r->out);
-	table_lay_out(&t, columns, sizeof(columns) / sizeof(columns[0]), r->o.width, 0);
+	TABLE_LAY_OUT(&t, columns, r->o.width, 0);
 	table_put_titles(r->out, &t);
 	for (size_t i = 0; i < cnt; i++) {
 		s.process = &r->m->processes[rows[i]];

@@ -13,7 +13,7 @@
 /* Of a number, where a column has no room for more. */
 #define LEAST_COLUMNS 6
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 struct number number_short(uint64_t n, size_t columns)
 {
@@ -197,7 +197,7 @@ static void cell_print(char text[static CELL_BYTES], size_t columns, const struc
 	value_print(text, columns, f->unit, v);
 }
 
-/* --- layout ------------------------------------------------------------------------------------ */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct column *c, unsigned int when)
 {
@@ -220,8 +220,8 @@ static bool is_always(const struct column *c, unsigned int when)
 	return !c->rank && is_wanted(c, when);
 }
 
-/* Those that are always there; of what they leave, those without a width have their least as far as it
- * goes, and a column in any case. */
+/* Those that are always there; of what they leave, those without a width have their least as far
+ * as it goes, and a column in any case. */
 static size_t take_always(struct table *t, size_t room, unsigned int when)
 {
 	for (size_t i = 0; i < t->columns_cnt; i++) {
@@ -320,7 +320,7 @@ size_t table_rest_at(const struct table *t)
 	return at;
 }
 
-/* --- lines ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 struct line {
 	char *text; /* [TABLE_LINE_BYTES] */

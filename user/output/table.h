@@ -2,10 +2,11 @@
 #ifndef HOTRUN_OUTPUT_TABLE_H
 #define HOTRUN_OUTPUT_TABLE_H
 /*
- * Text tables from rows of columns. A figure is what a column shows: its key, title and unit, and how it
- * is had of a row; output/figures.h has those that several tables show. A table is a list of columns:
- * a figure, its width and when it is shown. Titles, cells and the keys of JSON (output/json.h) come from
- * the same rows, so that each of these facts stands once. Pure; no threads.
+ * Text tables from rows of columns. A figure is what a column shows: its key, title and unit, and
+ * how it is had of a row; output/figures.h has those that several tables show. A table is a list of
+ * columns: a figure, its width and when it is shown. Titles, cells and the keys of JSON
+ * (output/json.h) come from the same rows, so that each of these facts stands once. Pure; no
+ * threads.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,9 +93,10 @@ struct subject {
 	size_t column;	  /* the cell's in the table; set by table_line() */
 };
 
-/* A member of what a pointer of struct subject (item, or another one) points to, as a value. UINT64_MAX,
- * -1 of int64_t, "" and NULL are not known; uint64_t of AS_THREADS are ns, and of AS_RATE a count, over
- * subject.elapsed_ns. Where the pointer is NULL there is nothing to measure. */
+/* A member of what a pointer of struct subject (item, or another one) points to, as a value.
+ * UINT64_MAX, -1 of int64_t, "" and NULL are not known; uint64_t of AS_THREADS are ns, and of
+ * AS_RATE a count, over subject.elapsed_ns. Where the pointer is NULL there is nothing to
+ * measure. */
 enum field_type {
 	FIELD_NONE,
 	FIELD_TEXT,
@@ -162,6 +164,8 @@ struct table {
 /* Chooses and measures the columns (at most TABLE_COLUMNS; borrowed) of a table of that width. */
 void table_lay_out(struct table *t, const struct column *columns, size_t columns_cnt, size_t width,
 		   unsigned int when);
+#define TABLE_LAY_OUT(t, columns, width, when) \
+	table_lay_out(t, columns, sizeof(columns) / sizeof((columns)[0]), width, when)
 bool table_shows(const struct table *t, const struct figure *figure);
 /* Where the first of the columns starts that takes what others leave. */
 size_t table_rest_at(const struct table *t);

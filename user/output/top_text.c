@@ -189,11 +189,9 @@ static const struct column thread_columns[] = {
 static void lay_out(struct table *t, const struct top_view *v, size_t columns)
 {
 	if (v->process == MODEL_NONE)
-		table_lay_out(t, process_columns,
-			      sizeof(process_columns) / sizeof(process_columns[0]), columns, 0);
+		TABLE_LAY_OUT(t, process_columns, columns, 0);
 	else
-		table_lay_out(t, thread_columns, sizeof(thread_columns) / sizeof(thread_columns[0]),
-			      columns, 0);
+		TABLE_LAY_OUT(t, thread_columns, columns, 0);
 }
 
 void top_text_titles(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns)

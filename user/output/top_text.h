@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_TOP_TEXT_H
 #define HOTRUN_OUTPUT_TOP_TEXT_H
 /*
- * The lines of `hotrun top`, for the screen and for --batch alike: UTF-8 without control bytes, at most
- * `columns` code points, without an end of line. Pure; no threads.
+ * The lines of `hotrun top`, for the screen and for --batch alike: UTF-8 without control bytes, at
+ * most `columns` code points, without an end of line. Pure; no threads.
  */
 #include <stdio.h>
 

@@ -15,7 +15,7 @@ struct words {
 };
 __attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char *format, ...);
 
-/* Writes text in lines of at most width columns, later ones indented; the first stands at column `at`
- * already. A number keeps its unit. */
+/* Writes text in lines of at most width columns, later ones indented; the first stands at column
+ * `at` already. A number keeps its unit. */
 void words_put(FILE *out, size_t width, const char *text, size_t at, size_t indent);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables from rows of columns: which columns are there, how wide they are, how values are written. */
+/* Tables from rows of columns: which columns are there, how wide they are, how values are
+ * written. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
