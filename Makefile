@@ -81,14 +81,14 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev \
 	libmicrohttpd-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
-	sqlite3 wrk python3 python3-yaml systemd util-linux procps bpftrace tmux xz-utils libcap2-bin \
-	podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
+	sqlite3 wrk python3 python3-jsonschema python3-yaml systemd util-linux procps bpftrace tmux \
+	xz-utils libcap2-bin podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static image install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
-	check-layers check-format format deps deps-test deps-bench deps-guest clean help workloads
+	check-layers check-format check-schema format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
@@ -105,7 +105,7 @@ help:
 	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
 	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
-	@echo 'make check-layers | check-format | format'
+	@echo 'make check-layers | check-format | check-schema | format'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'V=1 shows the commands; CC, CLANG, BPFTOOL, CFLAGS can be set'
 
@@ -207,7 +207,8 @@ install: $(BUILD)/hotrun $(BUILD)/man/hotrun.1
 	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/share/doc/hotrun'
 	sed 's|@PREFIX@|$(PREFIX)|g' deploy/systemd/hotrun.service \
 		>'$(DESTDIR)$(PREFIX)/lib/systemd/system/hotrun.service'
-	install -m 0644 README.md deploy/systemd/hotrun.conf '$(DESTDIR)$(PREFIX)/share/doc/hotrun/'
+	install -m 0644 README.md deploy/hotrun.schema.json deploy/systemd/hotrun.conf \
+		'$(DESTDIR)$(PREFIX)/share/doc/hotrun/'
 	install -d '$(MAN_DIR)' $(foreach s,bash zsh fish,'$(dir $(COMPLETION_$(s)))')
 	install -m 0644 $(BUILD)/man/*.1 '$(MAN_DIR)/'
 	$(foreach s,bash zsh fish,$(BUILD)/hotrun help --completion $(s) >'$(COMPLETION_$(s))' &&) :
@@ -320,6 +321,8 @@ soak: all workloads
 
 check-layers:
 	@tests/support/check_layers.sh
+check-schema:
+	@tests/support/check_schema.py tests/golden/*.json
 check-format:
 	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
 format:

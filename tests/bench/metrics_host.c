@@ -76,12 +76,12 @@ static int serve(const char *listen)
 		.ctx = &s, .metrics = put_page, .healthy = is_well, .ready = is_well};
 	struct watched w = watched_host();
 	struct verdict_row row = {.process = w.batch,
-				  .result = {.verdict = VERDICT_STARVED, .degraded = true}};
-	struct verdicts v = {.host = {.result = {.verdict = VERDICT_STARVED, .degraded = true}},
+				  .result = {.verdict = VERDICT_STARVED, .hurt = true}};
+	struct verdicts v = {.host = {.result = {.verdict = VERDICT_STARVED, .hurt = true}},
 			     .rows = &row,
 			     .rows_cnt = 1,
 			     .judged = 2,
-			     .degraded = 1};
+			     .hurt = 1};
 	struct http *h = NULL;
 	char why[256] = "out of memory";
 

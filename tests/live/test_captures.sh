@@ -61,8 +61,9 @@ says "with all that it has" "$T/out" "trigger  text        complete       $name"
 says "length" "$T/out" "15.0 s"
 says "and the sum" "$T/out" "1 capture in $D"
 code "as JSON" 0 "$HOTRUN" captures --dir "$D" --format json
+as_schema "$T/out"
 is "that others read" "$(python3 -c 'import json,sys; d = json.load(sys.stdin); c = d["captures"][0]
-print(len(d["captures"]), c["name"], c["state"], c["text"], c["page"], c["length_ns"], d["bytes"] == c["bytes"])' <"$T/out")" \
+print(len(d["captures"]), c["name"], c["state"], c["text"], c["page"], c["length_ns"], d["size_bytes"] == c["size_bytes"])' <"$T/out")" \
 	"1 $name complete True False 15000000000 True"
 code "trigger --no-wait" 0 "$HOTRUN" trigger --dir "$D" --after 60s --no-wait
 live=$(cat "$T/out")

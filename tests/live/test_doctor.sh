@@ -42,6 +42,7 @@ start_ns=$(date +%s%N)
 doctor 0 "$HOTRUN" doctor
 within "it takes less than 2 s" $((($(date +%s%N) - start_ns) / 1000000)) 0 2000
 is "nothing fails here" "$(grep -c ' fail ' found)" 0
+as_schema "$T/json"
 says "the programs were loaded" found "bpf.programs ok loaded and attached"
 says "ticks were counted on each CPU" found "bpf.ticks ok arrive on $(nproc) of $(nproc) CPUs"
 "$HOTRUN" doctor >text 2>err
@@ -72,13 +73,13 @@ without() {
 	check "and: $3" grep -qF "$3" json
 	check "and: $4" grep -qF "$4" json
 }
-without bpf 1 '"id":"rights.bpf","level":"fail"' "capability BPF"
-without perfmon 1 '"id":"rights.perfmon","level":"fail"' "capability PERFMON"
-without sys_ptrace 1 '"id":"rights.sys_ptrace","level":"fail"' "capability SYS_PTRACE"
-without dac_read_search 1 '"id":"rights.dac_read_search","level":"fail"' "capability DAC_READ_SEARCH"
-without checkpoint_restore 0 '"id":"rights.checkpoint_restore","level":"warn"' "capability CHECKPOINT_RESTORE"
+without bpf 1 '"id": "rights.bpf", "level": "fail"' "capability BPF"
+without perfmon 1 '"id": "rights.perfmon", "level": "fail"' "capability PERFMON"
+without sys_ptrace 1 '"id": "rights.sys_ptrace", "level": "fail"' "capability SYS_PTRACE"
+without dac_read_search 1 '"id": "rights.dac_read_search", "level": "fail"' "capability DAC_READ_SEARCH"
+without checkpoint_restore 0 '"id": "rights.checkpoint_restore", "level": "warn"' "capability CHECKPOINT_RESTORE"
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ] || [ "$(cat /proc/sys/kernel/kptr_restrict)" != 0 ]; then
-	without syslog 0 '"id":"rights.syslog","level":"warn"' "capability SYSLOG"
+	without syslog 0 '"id": "rights.syslog", "level": "warn"' "capability SYSLOG"
 fi
 
 # --- limits ---

@@ -29,8 +29,8 @@ perfmap() {
 
 # state PID: what status says of its map, as for machines
 state() {
-	"$HOTRUN" perfmap status --no-sample --format json "$1" 2>/dev/null |
-		python3 -c 'import json, sys; print(json.load(sys.stdin)["dotnet_processes"][0]["map"])'
+	"$HOTRUN" perfmap status --no-sample --format json "$1" 2>/dev/null >"$T/status.json"
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["dotnet_processes"][0]["map"])' <"$T/status.json"
 }
 
 # service NAME SETTING...: a service without a map, in $started
@@ -109,6 +109,7 @@ perfmap 0 enable "$plain"
 says "enable says what came of it" "$T/said" "switched on in"
 check "the file is there and holds the hot method" grep -q 'Shop.Pricing.Engine::Reprice' "/tmp/perf-$plain.map"
 is "and is told" "$(state "$plain")" switched-on
+as_schema "$T/status.json"
 lines=$(wc -l <"/tmp/perf-$plain.map")
 perfmap 0 enable "$plain" "$early"
 says "a second enable does nothing" "$T/said" "on already, nothing asked"

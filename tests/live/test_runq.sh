@@ -53,7 +53,7 @@ within "shares of the time make up all of it" "$shares" 99 101
 "$HOTRUN" runq -d 3 -i 1 -p "$spinners" >"$T/intervals" 2>"$T/err"
 is "a picture an interval" "$(grep -c '^run queues' "$T/intervals")" 3
 is "the histograms of one process" "$(grep -c "^run delay of spinners.*, pid $spinners\$" "$T/intervals")" 3
-says "as runqlat prints them" "$T/intervals" "     usecs               : count     distribution"
+says "as runqlat prints them" "$T/intervals" "     usecs                 : count     distribution"
 "$HOTRUN" runq -d 1 -p spinners --cgroups >"$T/name" 2>"$T/err"
 says "a process by its name" "$T/name" "run delay of spinners"
 says "cgroups" "$T/name" "run delay of cgroup /"

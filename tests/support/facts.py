@@ -449,7 +449,7 @@ def verdict(path, *tgids):
     if tgids == ('host',):
         print(told['host']['verdict'])
         return
-    # The most urgent come first; the healthy are left out.
+    # The most urgent come first; the healthy last.
     print(next((p['verdict'] for p in told['processes'] if str(p['pid']) in tgids), 'healthy'))
 
 

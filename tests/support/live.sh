@@ -5,6 +5,7 @@
 set -u
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+HERE=$PWD
 BUILD=$(realpath -m "${BUILD:-build}")
 HOTRUN=$BUILD/hotrun
 LOADS=$BUILD/workloads
@@ -128,6 +129,14 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 sql() { sqlite3 -batch -noheader -separator ' ' "file:$1?mode=ro" "$2"; }
 
 facts() { python3 tests/support/facts.py "$@"; }
+
+# as_schema FILE: it is JSON as deploy/hotrun.schema.json documents it
+as_schema() {
+	local wrong
+
+	wrong=$(cd "$HERE" && tests/support/check_schema.py "$1" 2>&1) && ok "JSON as the schema has it: ${1##*/}" ||
+		fail "JSON that the schema does not have: $(head -3 <<<"$wrong" | tr '\n' '|')"
+}
 
 # record NAME OPTION...: into $T/NAME.hotrun; messages in $T/NAME.err, summary in $T/NAME.sum
 record() {

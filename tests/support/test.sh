@@ -70,6 +70,7 @@ else
 	echo "check-format               not a git checkout: not applicable"
 fi
 step check-layers "$MAKE" check-layers
+step check-schema "$MAKE" check-schema
 
 heading "build"
 unit=$(ls -d tests/unit/*/ | sed "s|^tests/unit/\(.*\)/$|$BUILD/unit/\1|")

@@ -192,6 +192,7 @@ CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_b
 ask() {
 	"$HOTRUN" report "$1" >"$2" 2>"$T/err" && "$HOTRUN" report --format json "$1" >"$2.json" 2>"$T/err" ||
 		fail "report: $(tail -1 "$T/err")"
+	as_schema "$2.json"
 }
 
 # told REPORT PID...: the verdict of a process, the worst of several

@@ -220,7 +220,7 @@ const struct command requests_command = {
 		 "oldest of\n"
 		 "these has waited. stuck: those over 10 s. queue: connections that wait to be "
 		 "accepted,\n"
-		 "and how many may; drops: connections that found no room. Served connections "
+		 "and how many may; refused: connections that found no room. Served connections "
 		 "count, not\n"
 		 "those to other services. HTTP/2, TLS, WebSocket and pipelining blur this; where "
 		 "it is\n"

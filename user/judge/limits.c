@@ -23,7 +23,7 @@ struct limit {
 	}
 
 static const struct limit limits[] = {
-	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on degraded"),
+	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on hurt"),
 	LIMIT("unanswered", SHARE, unanswered,
 	      "of those that end, without an answer (HTTP/1): from there on"),
 	LIMIT("min-requests", COUNT, requests_min, "fewer requests tell nothing of a share"),
@@ -42,7 +42,7 @@ static const struct limit limits[] = {
 	LIMIT("host-cpu", SHARE, host_busy, "of all CPUs: the host is saturated"),
 	LIMIT("host-waiting", NUMBER, host_waiting_min,
 	      "threads, or half the CPUs if more: the host is saturated"),
-	LIMIT("episode", TIME, episode_ns, "degraded for so long on end is told in any case"),
+	LIMIT("episode", TIME, episode_ns, "hurt for so long on end is told in any case"),
 };
 
 #define LIMITS_CNT (sizeof(limits) / sizeof(limits[0]))

@@ -34,7 +34,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 struct facts {
 	struct figures f;
 	enum service_signal signal;
-	bool degraded;
+	bool hurt;
 };
 
 /* That it was short of CPU tells without a signal only where something took the CPU: behind its own
@@ -52,8 +52,8 @@ static bool misses_enough(const struct figures *f, const struct verdict_input *i
 	return in->waiting + in->throttled >= least || figures_bad(f, FIGURE_DELAY);
 }
 
-static bool is_degraded(const struct facts *facts, const struct verdict_input *in,
-			const struct verdict_limits *limits)
+static bool is_hurt(const struct facts *facts, const struct verdict_input *in,
+		    const struct verdict_limits *limits)
 {
 	if (facts->signal != SIGNAL_NONE)
 		return facts->signal == SIGNAL_SLOW;
@@ -69,7 +69,7 @@ static bool lacks_evidence(const struct facts *facts)
 /* Steal keeps no CPU from who wants none. */
 static bool is_stolen(const struct facts *facts)
 {
-	return facts->degraded && figures_bad(&facts->f, FIGURE_STEAL) &&
+	return facts->hurt && figures_bad(&facts->f, FIGURE_STEAL) &&
 	       facts->f.known[FIGURE_PROGRESS];
 }
 
@@ -82,22 +82,22 @@ static bool is_short_of(const struct facts *facts, enum verdict_figure figure)
 
 static bool is_throttled(const struct facts *facts)
 {
-	return facts->degraded && is_short_of(facts, FIGURE_THROTTLED);
+	return facts->hurt && is_short_of(facts, FIGURE_THROTTLED);
 }
 
 static bool is_starved(const struct facts *facts)
 {
-	return facts->degraded && is_short_of(facts, FIGURE_BEHIND_OTHERS);
+	return facts->hurt && is_short_of(facts, FIGURE_BEHIND_OTHERS);
 }
 
 static bool is_oversubscribed(const struct facts *facts)
 {
-	return facts->degraded && is_short_of(facts, FIGURE_BEHIND_OWN);
+	return facts->hurt && is_short_of(facts, FIGURE_BEHIND_OWN);
 }
 
 static bool is_inelastic(const struct facts *facts)
 {
-	return facts->degraded;
+	return facts->hurt;
 }
 
 static bool is_busy_elastic(const struct facts *facts)
@@ -112,13 +112,13 @@ static bool is_busy_unmeasured(const struct facts *facts)
 
 static bool is_healthy(const struct facts *facts)
 {
-	return !facts->degraded;
+	return !facts->hurt;
 }
 
 struct rule {
 	enum verdict verdict;
 	bool (*applies)(const struct facts *facts);
-	enum verdict_figure cause; /* told behind what says that it is degraded */
+	enum verdict_figure cause; /* told behind what says that it is hurt */
 };
 
 static const struct rule rules[] = {
@@ -170,9 +170,9 @@ static void tell_all(struct verdict_result *r, const struct figures *f, enum ver
 	if (cause == FIGURE_BOOKS)
 		tell(r, f, cause);
 	tell_bad(r, f, signal_figures, COUNT(signal_figures));
-	if (r->degraded && !r->evidence_cnt)
+	if (r->hurt && !r->evidence_cnt)
 		tell_bad(r, f, scheduler_figures, COUNT(scheduler_figures));
-	if (r->degraded)
+	if (r->hurt)
 		tell(r, f, cause);
 	for (size_t i = 0; i < COUNT(other_figures); i++)
 		tell(r, f, other_figures[i]);
@@ -189,13 +189,13 @@ void verdict_of(const struct verdict_input *input, const struct verdict_limits *
 
 	figures_of(input, limits, &facts.f);
 	facts.signal = figures_signal(&facts.f);
-	facts.degraded = is_degraded(&facts, input, limits);
+	facts.hurt = is_hurt(&facts, input, limits);
 	while (!rule->applies(&facts))
 		rule++;
 	r.verdict = rule->verdict;
 	/* A gap in the books leaves who is hurt, by its requests, and takes the rest. */
-	r.degraded = facts.degraded &&
-		     (rule->verdict != VERDICT_NO_EVIDENCE || facts.signal == SIGNAL_SLOW);
+	r.hurt =
+		facts.hurt && (rule->verdict != VERDICT_NO_EVIDENCE || facts.signal == SIGNAL_SLOW);
 	tell_all(&r, &facts.f, rule->cause);
 	*ret_result = r;
 }
@@ -235,22 +235,22 @@ static enum verdict calm_of(const struct figures *f, uint32_t host_cpus,
 	return figures_signal(f) == SIGNAL_FAST ? VERDICT_BUSY_ELASTIC : VERDICT_BUSY_UNMEASURED;
 }
 
-void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
+void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
 		     const struct verdict_limits *limits, struct verdict_result *ret_result)
 {
 	static const enum verdict_figure saturation[] = {FIGURE_HOST_BUSY, FIGURE_HOST_WAITING};
-	struct verdict_result r = {.degraded = degraded};
+	struct verdict_result r = {.hurt = hurt};
 	struct figures f;
 
 	figures_of(host, limits, &f);
 	if (figures_bad(&f, FIGURE_BOOKS))
 		r.verdict = VERDICT_NO_EVIDENCE;
-	else if (figures_bad(&f, FIGURE_STEAL) && degraded & VERDICT_BIT(VERDICT_STOLEN))
+	else if (figures_bad(&f, FIGURE_STEAL) && hurt & VERDICT_BIT(VERDICT_STOLEN))
 		r.verdict = VERDICT_STOLEN;
-	else if (is_saturated(&f) && degraded)
+	else if (is_saturated(&f) && hurt)
 		r.verdict = VERDICT_HOST_OVERLOADED;
-	else if (degraded)
-		r.verdict = most_urgent(degraded);
+	else if (hurt)
+		r.verdict = most_urgent(hurt);
 	else
 		r.verdict = calm_of(&f, host->host_cpus, limits);
 	if (r.verdict == VERDICT_NO_EVIDENCE)

@@ -3,7 +3,7 @@
 #define HOTRUN_JUDGE_VERDICT_H
 /*
  * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
- * rests on. High CPU alone is never a problem: degraded comes first, what explains it second. Rules
+ * rests on. High CPU alone is never a problem: hurt comes first, what explains it second. Rules
  * over plain figures, in one order (verdict_of()); pure, no threads. Ids and thresholds: the
  * project's page on the domain. Where that page leaves room, this is what was decided:
  *
@@ -15,7 +15,7 @@
  * - Clients that give up before the threshold for slow leave nothing that is slow: where half of the
  *   requests end without an answer, that is a service that serves nobody.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
- *   what it was promised: without a service signal it is never degraded.
+ *   what it was promised: without a service signal it is never hurt.
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
  *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
  * - Idle workers of .NET's pool let others go first (sched_yield), which keeps them from no work, and no
@@ -61,7 +61,7 @@ struct verdict_limits {
 	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
 	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.1 */
 	uint64_t delays_min;	 /* fewer have no p99: 100 */
-	uint64_t episode_ns; /* degraded on end so long, though not over the whole window: 3 s */
+	uint64_t episode_ns;	 /* hurt on end so long, though not over the whole window: 3 s */
 };
 
 /* What is known of one process over a window; the host's own figures come with each. */
@@ -132,7 +132,7 @@ struct verdict_evidence {
 
 struct verdict_result {
 	enum verdict verdict;
-	bool degraded;
+	bool hurt;
 	struct verdict_evidence evidence[VERDICT_EVIDENCE_MAX]; /* what decided first */
 	size_t evidence_cnt;
 };
@@ -141,13 +141,13 @@ void verdict_limits_default(struct verdict_limits *ret_limits);
 void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
 		struct verdict_result *ret_result);
 /*
- * The host: input has its figures alone, and its requests summed. degraded: a bit (VERDICT_BIT) for the
- * verdict of each process that is degraded, 0 = none. stolen where steal explains one of them,
- * overloaded where it is saturated and any is degraded, else the most urgent of theirs, else what is
+ * The host: input has its figures alone, and its requests summed. hurt: a bit (VERDICT_BIT) for the
+ * verdict of each process that is hurt, 0 = none. stolen where steal explains one of them,
+ * overloaded where it is saturated and any is hurt, else the most urgent of theirs, else what is
  * true of all of it.
  */
 #define VERDICT_BIT(verdict) (1u << (verdict))
-void verdict_of_host(const struct verdict_input *host, uint32_t degraded,
+void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
 		     const struct verdict_limits *limits, struct verdict_result *ret_result);
 /* True where the host's CPUs are all taken: CPU share, or threads that wait. */
 bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits);

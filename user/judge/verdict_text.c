@@ -30,7 +30,7 @@ static const struct words words[VERDICT_CNT] = {
 	[VERDICT_STOLEN] = {"stolen", "the hypervisor takes the CPU",
 			    "talk to the platform, not to the developers", 7},
 	[VERDICT_INELASTIC] =
-		{"inelastic", "its service is degraded, and it is not for want of CPU",
+		{"inelastic", "its service is hurt, and it is not for want of CPU",
 		 "look for what it waits for (locks, blocked pool threads, a slow dependency, "
 		 "garbage collection): more CPU does not help",
 		 8},

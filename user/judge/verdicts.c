@@ -11,7 +11,7 @@
 
 /* What the slices say of one process, or of the host. */
 struct track {
-	uint32_t degraded; /* slices */
+	uint32_t hurt; /* slices */
 	uint32_t run_first, run_last;
 	uint32_t first, last; /* the longest run */
 	uint64_t run_ns, longest_ns;
@@ -40,20 +40,20 @@ static double distance_of(const struct verdict_result *r)
 static void follow(struct track *t, uint32_t slice, uint64_t elapsed_ns,
 		   const struct verdict_result *r)
 {
-	int c = t->degraded ? verdict_compare(r->verdict, t->worst_verdict) : -1;
+	int c = t->hurt ? verdict_compare(r->verdict, t->worst_verdict) : -1;
 
-	if (!r->degraded)
+	if (!r->hurt)
 		return;
 	if (c < 0 || (!c && distance_of(r) > t->worst_distance)) {
 		t->worst = slice;
 		t->worst_verdict = r->verdict;
 		t->worst_distance = distance_of(r);
 	}
-	if (!t->degraded || t->run_last + 1 != slice) {
+	if (!t->hurt || t->run_last + 1 != slice) {
 		t->run_first = slice;
 		t->run_ns = 0;
 	}
-	t->degraded++;
+	t->hurt++;
 	t->run_last = slice;
 	t->run_ns += elapsed_ns;
 	if (t->run_ns > t->longest_ns) {
@@ -84,7 +84,7 @@ static void judge(const struct builder *b, uint32_t process, struct verdict_inpu
 
 static void judge_slice(struct builder *b, uint32_t slice)
 {
-	uint32_t host_row = (uint32_t)b->s->m->processes_cnt, degraded = 0;
+	uint32_t host_row = (uint32_t)b->s->m->processes_cnt, hurt = 0;
 	struct verdict_result result;
 	struct verdict_input input;
 
@@ -96,14 +96,13 @@ static void judge_slice(struct builder *b, uint32_t slice)
 			continue;
 		judge(b, process, &input, &result);
 		follow(&b->tracks[process], slice, b->in.elapsed_ns, &result);
-		if (result.degraded)
-			degraded |= VERDICT_BIT(result.verdict);
+		if (result.hurt)
+			hurt |= VERDICT_BIT(result.verdict);
 	}
 	inputs_of_host(&b->in, &input);
-	verdict_of_host(&input, degraded, inputs_host_limits(&b->in), &result);
-	/* That somebody is degraded is told of those: of the host, that it is itself the reason. */
-	result.degraded =
-		result.verdict == VERDICT_HOST_OVERLOADED || result.verdict == VERDICT_STOLEN;
+	verdict_of_host(&input, hurt, inputs_host_limits(&b->in), &result);
+	/* That somebody is hurt is told of those: of the host, that it is itself the reason. */
+	result.hurt = result.verdict == VERDICT_HOST_OVERLOADED || result.verdict == VERDICT_STOLEN;
 	follow(&b->tracks[host_row], slice, b->in.elapsed_ns, &result);
 }
 
@@ -155,8 +154,8 @@ static bool is_told(const struct verdict_result *r)
 static void take_track(struct verdict_row *row, const struct track *t, uint64_t episode_ns)
 {
 	row->first = row->last = row->worst = MODEL_NONE;
-	row->degraded_slices = t->degraded;
-	if (!t->degraded)
+	row->hurt_slices = t->hurt;
+	if (!t->hurt)
 		return;
 	row->first = t->first;
 	row->last = t->last;
@@ -179,7 +178,9 @@ static bool did_something(const struct verdict_row *row, double wanted_min)
 {
 	const struct verdict_input *in = &row->input;
 
-	return verdict_has_signal(in) || in->running + in->waiting + in->throttled >= wanted_min;
+	double wanted = in->running + in->waiting + in->throttled;
+
+	return verdict_has_signal(in) || (wanted > 0 && wanted >= wanted_min);
 }
 
 static int add_process(struct builder *b, uint32_t process, bool asked)
@@ -189,14 +190,14 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	struct verdicts *v = b->v;
 
 	judge(b, process, &row.input, &row.result);
+	asked |= b->s->every && did_something(&row, 0);
 	take_track(&row, &b->tracks[process], limits->episode_ns);
 	v->judged++;
 	v->requests_cnt += row.input.answered;
-	v->degraded += row.result.degraded || row.episode;
-	v->degraded_services +=
-		verdict_has_signal(&row.input) && (row.result.degraded || row.episode);
+	v->hurt += row.result.hurt || row.episode;
+	v->hurt_services += verdict_has_signal(&row.input) && (row.result.hurt || row.episode);
 	/* Without evidence all are alike: the host tells it once. */
-	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.degraded && !asked)
+	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.hurt && !asked)
 		return 0;
 	if (row.result.verdict == VERDICT_HEALTHY && !row.episode && !asked &&
 	    !(b->s->all && did_something(&row, limits->wanted_min)))
@@ -215,7 +216,7 @@ static int add_rows(struct builder *b)
 {
 	size_t cnt = b->s->m->processes_cnt;
 	_cleanup_free_ bool *asked = calloc(cnt + 1, sizeof(*asked));
-	uint32_t degraded = 0;
+	uint32_t hurt = 0;
 	int err = asked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < b->s->asked_cnt; i++)
@@ -226,22 +227,22 @@ static int add_rows(struct builder *b)
 			err = add_process(b, i, asked[i]);
 	}
 	for (size_t i = 0; i < b->v->rows_cnt; i++)
-		if (b->v->rows[i].result.degraded)
-			degraded |= VERDICT_BIT(b->v->rows[i].result.verdict);
+		if (b->v->rows[i].result.hurt)
+			hurt |= VERDICT_BIT(b->v->rows[i].result.verdict);
 	inputs_of_host(&b->in, &b->v->host.input);
-	verdict_of_host(&b->v->host.input, degraded, inputs_host_limits(&b->in),
-			&b->v->host.result);
+	verdict_of_host(&b->v->host.input, hurt, inputs_host_limits(&b->in), &b->v->host.result);
 	return err;
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-/* What makes one of two with the same verdict come first: what it misses, or how many it keeps waiting. */
+/* What makes one of two with the same verdict come first: what it misses, or how many it keeps
+ * waiting. */
 static double weight_of(const struct verdict_row *row)
 {
 	const struct verdict_input *in = verdicts_input(row);
 
-	if (!verdicts_result(row)->degraded)
+	if (!verdicts_result(row)->hurt)
 		return in->running;
 	if (verdicts_result(row)->verdict == VERDICT_INELASTIC)
 		return in->stuck + in->slow_share * (double)in->requests;
@@ -259,8 +260,8 @@ static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b
 	return told ? 0 : (wb > wa) - (wb < wa);
 }
 
-/* On a host whose CPUs are all taken, who lacks one comes before who waits for something else: that may
- * be what lacks it, as a proxy waits for its service. */
+/* On a host whose CPUs are all taken, who lacks one comes before who waits for something else:
+ * that may be what lacks it, as a proxy waits for its service. */
 static int compare_verdicts(enum verdict host, enum verdict a, enum verdict b)
 {
 	if (host == VERDICT_HOST_OVERLOADED && (a == VERDICT_INELASTIC) != (b == VERDICT_INELASTIC))
@@ -275,9 +276,9 @@ static int compare_rows(const void *a, const void *b, void *host)
 	int c = (ra->episode > rb->episode) - (ra->episode < rb->episode);
 
 	/* What lasted the whole time comes before what passed. */
-	if (verdicts_result(ra)->degraded != verdicts_result(rb)->degraded)
-		return verdicts_result(ra)->degraded ? -1 : 1;
-	if (!c && verdicts_result(ra)->degraded)
+	if (verdicts_result(ra)->hurt != verdicts_result(rb)->hurt)
+		return verdicts_result(ra)->hurt ? -1 : 1;
+	if (!c && verdicts_result(ra)->hurt)
 		c = compare_hurt(ra, rb);
 	if (!c)
 		c = compare_verdicts(((const struct verdict_row *)host)->result.verdict,

@@ -6,12 +6,12 @@
  * them. hotrun itself and the kernel's threads get none. Processes of one name are judged each for
  * itself. Pure; no threads.
  *
- * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too: verdict_row.blur
- * says what may be meant beside. A long poll or a stream that answers late by design cannot be told from
- * a hang: a section of the limits (verdict_policy) or the operator's own signal is the way out, and
- * reports say so where a request is stuck.
- * Refused connections count where the accept queue was seen at least half full: the kernel counts
- * half-open probes of a port as refused, too.
+ * What the kernel side takes for a request is taken as one here, of HTTP/2 and TLS, too:
+ * verdict_row.blur says what may be meant beside. A long poll or a stream that answers late by
+ * design cannot be told from a hang: a section of the limits (verdict_policy) or the operator's own
+ * signal is the way out, and reports say so where a request is stuck. Refused connections count
+ * where the accept queue was seen at least half full: the kernel counts half-open probes of a port
+ * as refused, too.
  */
 #include <linux/types.h>
 
@@ -47,7 +47,8 @@ struct verdict_sources {
 	const struct verdict_policy *policy; /* NULL = defaults */
 	const uint32_t *asked;		     /* processes that get a row in any case */
 	size_t asked_cnt;
-	bool all; /* a row for each process that served or wanted CPU */
+	bool all;   /* a row for each process that served or wanted CPU worth a line */
+	bool every; /* for each that served or wanted any, healthy or not to be judged */
 };
 
 struct verdict_row {
@@ -55,12 +56,12 @@ struct verdict_row {
 	struct verdict_input input;
 	struct verdict_result result; /* over all slices */
 
-	uint32_t degraded_slices;
+	uint32_t hurt_slices;
 	uint32_t first, last; /* the longest run of them; MODEL_NONE without any */
 	uint32_t worst;	      /* slice: the most urgent, then farthest beyond its limit */
 	struct verdict_input worst_input;
 	struct verdict_result worst_result;
-	bool episode; /* the run lasted, though over all slices it is not degraded */
+	bool episode; /* the run lasted, though over all slices it is not hurt */
 
 	const char *unmeasured; /* why it has no service signal, or NULL; static */
 	const char *blur;	/* requests_blur() of it, or NULL; static */
@@ -71,12 +72,12 @@ struct verdicts {
 	struct verdict_row *rows; /* that are not healthy, or asked for; hurt services first, then
 				   * the others that are hurt by what they miss, then the busy */
 	size_t rows_cnt, rows_cap;
-	uint32_t judged;	    /* processes */
-	uint32_t degraded;	    /* of these, episodes included ... */
-	uint32_t degraded_services; /* ... and of those, who have a service signal */
-	uint32_t slices;	    /* that were looked at */
-	const char *missing;	    /* why nothing is judged, or NULL; static */
-	uint64_t requests_cnt;	    /* answered, of all processes that are judged */
+	uint32_t judged;	/* processes */
+	uint32_t hurt;		/* of these, episodes included ... */
+	uint32_t hurt_services; /* ... and of those, who have a service signal */
+	uint32_t slices;	/* that were looked at */
+	const char *missing;	/* why nothing is judged, or NULL; static */
+	uint64_t requests_cnt;	/* answered, of all processes that are judged */
 };
 
 /* Returns them owned, or NULL with errno ENOMEM. */

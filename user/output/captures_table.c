@@ -3,17 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
-#include "output/label.h"
-
-#define TIME_COLUMNS   23
-#define LENGTH_COLUMNS 10
-#define SIZE_COLUMNS   11
-#define WHY_COLUMNS    7
-#define PAPERS_COLUMNS 10
-#define STATE_COLUMNS  13
+#include "output/json.h"
+#include "output/table.h"
 
 static uint64_t sum_bytes(const struct captures_table *t)
 {
@@ -36,8 +29,6 @@ static const char *state_id(enum captures_state state)
 	return ids[state];
 }
 
-/* --- for people -------------------------------------------------------------------------------- */
-
 static const char *state_text(enum captures_state state)
 {
 	switch (state) {
@@ -52,51 +43,101 @@ static const char *state_text(enum captures_state state)
 	}
 }
 
-static const char *papers_text(const struct captures_row *row)
+static const struct captures_row *row_of(const struct subject *s)
 {
-	if (row->text && row->page)
-		return "text, page";
-	return row->text ? "text" : row->page ? "page" : "-";
+	return s->item;
 }
 
-static void put_cell(FILE *out, const char *text, size_t columns)
+static struct value length(const struct subject *s)
 {
-	label_put_left(out, text, columns);
-	fputs("  ", out);
+	if (!row_of(s)->length_ns)
+		return (struct value){.kind = VALUE_UNKNOWN};
+	return value_count(row_of(s)->length_ns);
 }
 
-static void put_row(FILE *out, const struct captures_row *row)
+static struct value why(const struct subject *s)
 {
-	put_cell(out, number_utc(row->time_s).text, TIME_COLUMNS);
-	label_put_right(out, row->length_ns ? number_time(row->length_ns).text : "n/a",
-			LENGTH_COLUMNS);
-	label_put_right(out, number_bytes(row->bytes).text, SIZE_COLUMNS);
-	fputs("  ", out);
-	put_cell(out, row->trigger ? "trigger" : "rotate", WHY_COLUMNS);
-	put_cell(out, papers_text(row), PAPERS_COLUMNS);
-	put_cell(out, state_text(row->state), STATE_COLUMNS);
-	text_put_safe(out, row->name, strlen(row->name));
-	putc('\n', out);
-	if (row->state == CAPTURES_UNREADABLE && row->why)
-		fprintf(out, "  %s\n", row->why);
+	return value_text(row_of(s)->trigger ? "trigger" : "rotate");
 }
+
+static void papers(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct captures_row *row = row_of(s);
+
+	(void)columns;
+	strcpy(text, row->text && row->page ? "text, page"
+		     : row->text	    ? "text"
+		     : row->page	    ? "page"
+					    : "-");
+}
+
+static struct value state(const struct subject *s)
+{
+	return value_text(state_id(row_of(s)->state));
+}
+
+static void state_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	(void)columns;
+	strcpy(text, state_text(row_of(s)->state));
+}
+
+static struct value unreadable(const struct subject *s)
+{
+	return value_text(row_of(s)->state == CAPTURES_UNREADABLE ? row_of(s)->why : "");
+}
+
+static const struct figure figure_when = {"time_utc", "when", AS_UTC,
+					  FIELD(struct captures_row, time_s)};
+static const struct figure figure_length = {"length_ns", "length", AS_TIME, .value = length};
+static const struct figure figure_size = {"size_bytes", "size", AS_BYTES,
+					  FIELD(struct captures_row, bytes)};
+static const struct figure figure_why = {"why", "why", AS_TEXT, .value = why};
+static const struct figure figure_text = {"text", NULL, AS_TEXT, FIELD(struct captures_row, text)};
+static const struct figure figure_page = {"page", NULL, AS_TEXT, FIELD(struct captures_row, page)};
+static const struct figure figure_papers = {NULL, "papers", .text = papers};
+static const struct figure figure_state = {"state", "state", AS_TEXT, .value = state,
+					   .text = state_cell};
+static const struct figure figure_unreadable = {"unreadable_because", NULL, AS_TEXT,
+						.value = unreadable};
+static const struct figure figure_name = {"name", "name", AS_TEXT,
+					  FIELD(struct captures_row, name)};
+
+static const struct column columns[] = {
+	{&figure_when, .width = 23, .left = true},
+	{&figure_length, .width = 12},
+	{&figure_size, .width = 11},
+	{&figure_why, .width = 7, .left = true, .gap = 2},
+	{&figure_papers, .width = 10, .left = true, .gap = 2},
+	{&figure_state, .width = 13, .left = true, .gap = 2},
+	{&figure_name, .left = true, .gap = 2},
+};
+
+static const struct figure *const keys[] = {
+	&figure_name, &figure_when,   &figure_why,  &figure_state,	&figure_text,
+	&figure_page, &figure_length, &figure_size, &figure_unreadable,
+};
+
+/* Names are not cut: somebody may want to open one. */
+#define TABLE_COLUMNS_WIDE 1024
+
+/* --- for people ------------------------------------------------------------------------------- */
 
 int captures_table_write(FILE *out, const struct captures_table *table)
 {
 	size_t not_looked = 0;
+	struct table t;
 
-	if (table->rows_cnt) {
-		put_cell(out, "when", TIME_COLUMNS);
-		label_put_right(out, "length", LENGTH_COLUMNS);
-		label_put_right(out, "size", SIZE_COLUMNS);
-		fputs("  ", out);
-		put_cell(out, "why", WHY_COLUMNS);
-		put_cell(out, "papers", PAPERS_COLUMNS);
-		put_cell(out, "state", STATE_COLUMNS);
-		fputs("name\n", out);
-	}
+	TABLE_LAY_OUT(&t, columns, TABLE_COLUMNS_WIDE, 0);
+	if (table->rows_cnt)
+		table_put_titles(out, &t);
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		put_row(out, &table->rows[i]);
+		const struct captures_row *row = &table->rows[i];
+		struct subject s = {.item = row};
+
+		table_put_row(out, &t, &s);
+		if (row->state == CAPTURES_UNREADABLE && row->why)
+			fprintf(out, "  %s\n", row->why);
 		not_looked += table->rows[i].state == CAPTURES_NOT_LOOKED;
 	}
 	fprintf(out, "%s capture%s in ", number_count(table->rows_cnt).text,
@@ -111,49 +152,24 @@ int captures_table_write(FILE *out, const struct captures_table *table)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
-/* --- for machines ------------------------------------------------------------------------------ */
-
-static void put_flag(FILE *out, const char *key, bool value)
-{
-	fprintf(out, ", \"%s\": %s", key, value ? "true" : "false");
-}
-
-static void put_json_row(FILE *out, const struct captures_row *row)
-{
-	time_t at = (time_t)row->time_s;
-	char time_utc[32] = "";
-	struct tm tm;
-
-	fputs("{\"name\": ", out);
-	text_put_json(out, row->name, strlen(row->name));
-	if (gmtime_r(&at, &tm))
-		strftime(time_utc, sizeof(time_utc), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, ", \"time_utc\": \"%s\", \"why\": \"%s\", \"state\": \"%s\"", time_utc,
-		row->trigger ? "trigger" : "rotate", state_id(row->state));
-	put_flag(out, "text", row->text);
-	put_flag(out, "page", row->page);
-	if (row->length_ns)
-		fprintf(out, ", \"length_ns\": %llu", (unsigned long long)row->length_ns);
-	else
-		fputs(", \"length_ns\": null", out);
-	fprintf(out, ", \"bytes\": %llu", (unsigned long long)row->bytes);
-	if (row->state == CAPTURES_UNREADABLE && row->why) {
-		fputs(", \"unreadable_because\": ", out);
-		text_put_json(out, row->why, strlen(row->why));
-	}
-	putc('}', out);
-}
+/* --- for machines ----------------------------------------------------------------------------- */
 
 int captures_table_json(FILE *out, const struct captures_table *table)
 {
-	fputs("{\"folder\": ", out);
-	text_put_json(out, table->folder, strlen(table->folder));
-	fputs(", \"captures\": [", out);
+	struct json j;
+
+	json_begin(&j, out, "captures");
+	json_text(&j, "folder", table->folder);
+	json_array(&j, "captures");
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_json_row(out, &table->rows[i]);
+		struct subject s = {.item = &table->rows[i]};
+
+		json_object(&j, NULL);
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			json_figure(&j, keys[k], &s);
+		json_end(&j);
 	}
-	fprintf(out, "%s], \"bytes\": %llu}\n", table->rows_cnt ? "\n" : "",
-		(unsigned long long)sum_bytes(table));
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	json_end(&j);
+	json_count(&j, "size_bytes", sum_bytes(table));
+	return json_finish(&j);
 }

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_CAPTURES_TABLE_H
 #define HOTRUN_OUTPUT_CAPTURES_TABLE_H
 /*
- * What `hotrun captures` says: the captures in the folder of the resident recorder, as a table or as
- * JSON. Pure; no threads.
+ * What `hotrun captures` says: the captures in the folder of the resident recorder, as a table or
+ * as JSON. Pure; no threads.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,22 +4,7 @@
 /*
  * What `hotrun doctor` found, for people and for machines. Strings of processes are escaped.
  *
- * JSON, one object; keys keep their names and meaning, new ones may come:
- *
- *	format     1; raised when a key changes its meaning
- *	hotrun     version
- *	time_utc   "2026-11-21T16:20:00Z"
- *	host       name, release, machine, and the facts that the findings rest on, under the names
- *	           of struct host_facts; null = could not be read, or no limit
- *	findings   of the host: [{id, level, text, remedy, purpose}]; level "ok", "warn", "fail" or
- *	           "n/a", remedy null where there is nothing to do
- *	processes  of .NET: [{pid, name, unit, container, version, found, map, map_path, map_entries,
- *	           map_bytes, refusal, socket, profiler, single_file, native_aot, is_32bit, musl, findings}];
- *	           null = there is none, or it is not known
- *	unreadable_processes, hung_processes   that could not be looked at for lack of rights, or
- *	           because they did not answer in time
- *	summary    {ok, warn, fail, na} counts of all findings; exit code 1 goes with fail > 0
- *
+ * JSON is as output/json.h has it, the facts under the names of struct host_facts.
  * No arguments and no environment of processes are in it.
  */
 #include <stdbool.h>

@@ -19,7 +19,8 @@
  *	     lostPerMillion; samplesGap: too many for shares to hold; switchesGap: the same for CPU
  *	     time}, as judge/books.h has them
  *	rawNames, justMyCode: how the frames are to be read (model/reading.h)
- *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that occurred
+ *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that
+ *	     occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason
  *	processes [{pid, nsPid, name, comm, unit, container: strings, "" unknown (of a
 	     container its names: model/workload.h); dotnet; self: is

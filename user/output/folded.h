@@ -8,8 +8,9 @@
  *	process;root;...;leaf COUNT
  *
  * merged, sorted frame by frame, the process's name first as stackcollapse-perf.pl writes it.
- * Suffixes as there: `_[k]` kernel, `_[j]` JIT. COUNT is on-CPU samples, or with their harm as weight
- * (model/harm.h) the threads that waited for a CPU at those samples: what nobody waited for is left out.
+ * Suffixes as there: `_[k]` kernel, `_[j]` JIT. COUNT is on-CPU samples, or with their harm as
+ * weight (model/harm.h) the threads that waited for a CPU at those samples: what nobody waited for
+ * is left out.
  *
  * Names are those of strangers: control and direction characters and bytes that are not UTF-8
  * become \xHH, a backslash \\, a semicolon \x3b, an empty name [unnamed]. A line is thus always one

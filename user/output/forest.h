@@ -33,8 +33,9 @@ struct forest {
 };
 
 /*
- * Adds a sample of that weight: cnt frames from the root of the thread to the leaf. All samples of one thread must
- * come in a row, or threads are counted twice. Starts from a zeroed forest. 0 or -ENOMEM.
+ * Adds a sample of that weight: cnt frames from the root of the thread to the leaf. All samples of
+ * one thread must come in a row, or threads are counted twice. Starts from a zeroed forest. 0 or
+ * -ENOMEM.
  */
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
 	       uint32_t thread, uint64_t weight);

@@ -206,8 +206,8 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 	fprintf(out, "hotrun_host_verdict{verdict=\"%s\"} 1\n", verdict_id(h->state.verdict));
 	single(out, "host_judged_processes", "gauge", "Processes that were judged.", UNIT_COUNT,
 	       h->judged);
-	single(out, "host_degraded_processes", "gauge", "Processes that are degraded.", UNIT_COUNT,
-	       h->degraded);
+	single(out, "host_hurt_processes", "gauge", "Processes that are hurt.", UNIT_COUNT,
+	       h->hurt);
 }
 
 /* --- hotrun itself --------------------------------------------------------------------------- */

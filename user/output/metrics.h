@@ -46,7 +46,7 @@ struct metrics_port {
 
 struct metrics_state {
 	bool judged;
-	bool degraded;
+	bool hurt;
 	enum verdict verdict;
 };
 
@@ -69,7 +69,7 @@ struct metrics_host {
 	uint64_t busy_ns, idle_ns, unaccounted_ns, steal_ns, pressure_ns;
 	struct metrics_sched sched;
 	struct metrics_state state;
-	uint64_t judged, degraded; /* processes */
+	uint64_t judged, hurt; /* processes */
 };
 
 struct metrics_figures {
@@ -113,9 +113,9 @@ struct metrics_own {
 	uint64_t cpu_ns; /* of its own process and children, since it started */
 	uint64_t
 		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
-	/* Of the processes that open and read files and perf maps of others, for their names: CPU
-	 * time since it started, resident memory, jobs that passed their limits; and what they led to
-	 * here. */
+	/* Of the processes that open and read files and perf maps of others, for their names:
+	 * CPU time since it started, resident memory, jobs that passed their limits; and what
+	 * they led to here. */
 	uint64_t naming_cpu_ns, naming_rss_bytes, naming_killed, naming_table_bytes;
 	struct metrics_costly costly[METRICS_COSTLY];
 	uint32_t costly_cnt;

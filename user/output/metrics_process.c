@@ -157,10 +157,10 @@ static void put_delays(FILE *out, const char *name, const struct metrics_process
 	metrics_put_delays(out, name, p->labels, &p->sched);
 }
 
-static void put_degraded(FILE *out, const char *name, const struct metrics_process *p)
+static void put_hurt(FILE *out, const char *name, const struct metrics_process *p)
 {
 	if (p->state.judged)
-		fprintf(out, "hotrun_%s{%s} %d\n", name, p->labels, p->state.degraded);
+		fprintf(out, "hotrun_%s{%s} %d\n", name, p->labels, p->state.hurt);
 }
 
 static void put_verdict(FILE *out, const char *name, const struct metrics_process *p)
@@ -239,11 +239,11 @@ static const struct process_family {
 	 .needs = KNOW_SAMPLES,
 	 .unit = UNIT_COUNT,
 	 .offset = IN_PROCESS(samples)},
-	{.name = "process_degraded",
+	{.name = "process_hurt",
 	 .type = "gauge",
-	 .help = "1 when one of them is degraded: somebody is hurt.",
+	 .help = "1 when one of them is hurt: it keeps somebody waiting.",
 	 .needs = KNOW_ALWAYS,
-	 .put = put_degraded},
+	 .put = put_hurt},
 	{.name = "process_verdict",
 	 .type = "gauge",
 	 .help = "1 for the most urgent verdict that is not healthy.",
@@ -316,7 +316,7 @@ static const struct port_family {
 	 .type = "histogram",
 	 .help = "Time to the first byte of the answer.",
 	 .put = put_times},
-	{.name = "process_requests_in_progress",
+	{.name = "process_requests_open",
 	 .type = "gauge",
 	 .help = "Requests without an answer.",
 	 .offset = IN_PORT(in_progress)},

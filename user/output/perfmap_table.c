@@ -4,165 +4,192 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/share.h"
+#include "output/json.h"
 #include "output/label.h"
+#include "output/table.h"
 
-#define PID_COLUMNS	7
-#define VERSION_COLUMNS 9
-#define FOUND_COLUMNS	13
-#define MAP_COLUMNS	14
-#define ENTRIES_COLUMNS 10
-#define SIZE_COLUMNS	9
-#define SHARE_COLUMNS	7
-#define GAP		2
-/* What is always there but the name, with the gaps. */
-#define FIXED_COLUMNS                                                                   \
-	(PID_COLUMNS + VERSION_COLUMNS + MAP_COLUMNS + ENTRIES_COLUMNS + SIZE_COLUMNS + \
-	 SHARE_COLUMNS + 6 * GAP)
-#define NAME_MIN  12
 #define NAME_MOST 40
 #define PLACE_MIN 14
 #define PLACE_MAX 28
 
-_Static_assert(FIXED_COLUMNS + NAME_MIN <= PERFMAP_TABLE_MIN, "the narrowest table has room");
+static const struct perfmap_row *row_of(const struct subject *s)
+{
+	return s->item;
+}
 
-struct layout {
-	size_t name, place; /* place 0: no room for it */
-	bool found;	    /* there is room for how it was found */
-};
+static bool is_sampled(const struct subject *s)
+{
+	return ((const struct perfmap_table *)s->of)->sampled;
+}
+
+/* --- figures of a row ------------------------------------------------------------------------- */
+
+static const struct value none = {.kind = VALUE_NONE}, unknown = {.kind = VALUE_UNKNOWN};
+
+static struct value map_bytes(const struct subject *s)
+{
+	return row_of(s)->has_file ? value_count(row_of(s)->map_bytes) : none;
+}
+
+static struct value entries(const struct subject *s)
+{
+	return row_of(s)->has_file ? value_count(row_of(s)->entries) : none;
+}
+
+static struct value methods(const struct subject *s)
+{
+	return row_of(s)->has_file ? value_count(row_of(s)->methods) : none;
+}
+
+static struct value jit_frames(const struct subject *s)
+{
+	return is_sampled(s) ? value_count(row_of(s)->jit_frames) : unknown;
+}
+
+static struct value jit_named(const struct subject *s)
+{
+	return is_sampled(s) ? value_count(row_of(s)->jit_named) : unknown;
+}
+
+static struct value named_share(const struct subject *s)
+{
+	if (row_of(s)->share_why)
+		return unknown;
+	return value_real(share_of(row_of(s)->jit_named, row_of(s)->jit_frames));
+}
+
+static void entries_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	(void)columns;
+	if (row_of(s)->has_file)
+		snprintf(text, CELL_BYTES, "%s%s", row_of(s)->cut ? ">" : "",
+			 number_count(row_of(s)->entries).text);
+	else
+		strcpy(text, "-");
+}
+
+static void version_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	label_name(text, *row_of(s)->version ? row_of(s)->version : "?", columns, CUT_END);
+}
+
+static void found_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	label_name(text, row_of(s)->found, columns, CUT_END);
+}
+
+static void map_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	label_name(text, row_of(s)->map, columns, CUT_END);
+}
 
 static const char *place_of(const struct perfmap_row *row)
 {
 	return *row->container ? row->container : row->unit;
 }
 
-static size_t at_least(size_t a, size_t b)
+static void place_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
-	return a > b ? a : b;
+	const char *place = place_of(row_of(s));
+
+	label_name(text, *place ? place : "-", columns, CUT_MIDDLE);
 }
 
-static size_t at_most(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+#define ROW(member) FIELD(struct perfmap_row, member)
 
-/* Names get what they need and there is; places the rest; how it was found goes first. */
-static struct layout layout_of(const struct perfmap_table *t)
+static const struct figure figure_row_pid = {"pid", "pid", AS_ID, ROW(pid)};
+static const struct figure figure_ns_pid = {"ns_pid", .unit = AS_ID, ROW(ns_pid)};
+static const struct figure figure_uid = {"uid", .unit = AS_ID, ROW(uid)};
+static const struct figure figure_name = {"name", "process", AS_TEXT, ROW(name)};
+static const struct figure figure_unit = {"unit", ROW(unit)};
+static const struct figure figure_container = {"container", ROW(container)};
+static const struct figure figure_place = {NULL, "container/unit", .text = place_cell};
+static const struct figure figure_version = {"version", "runtime", AS_TEXT, ROW(version),
+					     .text = version_cell};
+static const struct figure figure_version_source = {"version_source", ROW(version_source)};
+static const struct figure figure_found = {"found_by", "found by", AS_TEXT, ROW(found_id),
+					   .text = found_cell};
+static const struct figure figure_single_file = {"single_file", ROW(single_file)};
+static const struct figure figure_native_aot = {"native_aot", ROW(native_aot)};
+static const struct figure figure_is_32bit = {"is_32bit", ROW(is_32bit)};
+static const struct figure figure_musl = {"musl", ROW(musl)};
+static const struct figure figure_profiler = {"profiler", ROW(profiler)};
+static const struct figure figure_socket = {"socket", ROW(socket_id)};
+static const struct figure figure_socket_path = {"socket_path", ROW(socket_path)};
+static const struct figure figure_map = {"map", "perf map", AS_TEXT, ROW(map_id), .text = map_cell};
+static const struct figure figure_map_path = {"map_path", ROW(map_path)};
+static const struct figure figure_refusal = {"map_refusal", ROW(refusal)};
+static const struct figure figure_size = {"map_bytes", "size", AS_BYTES, .value = map_bytes};
+static const struct figure figure_entries = {"map_entries", "entries", AS_COUNT, .value = entries,
+					     .text = entries_cell};
+static const struct figure figure_methods = {"map_methods", .value = methods};
+static const struct figure figure_cut = {"map_cut", ROW(cut)};
+static const struct figure figure_jit_frames = {"jit_frames", .value = jit_frames};
+static const struct figure figure_jit_named = {"jit_frames_named", .value = jit_named};
+static const struct figure figure_named = {"jit_named_share", "named", AS_SHARE,
+					   .value = named_share};
+static const struct figure figure_share_why = {"no_share_because", ROW(share_why)};
+
+static const struct figure *const keys[] = {
+	&figure_row_pid,   &figure_ns_pid,	&figure_uid,	    &figure_name,
+	&figure_unit,	   &figure_container,	&figure_version,    &figure_version_source,
+	&figure_found,	   &figure_single_file, &figure_native_aot, &figure_is_32bit,
+	&figure_musl,	   &figure_profiler,	&figure_socket,	    &figure_socket_path,
+	&figure_map,	   &figure_map_path,	&figure_refusal,    &figure_size,
+	&figure_entries,   &figure_methods,	&figure_cut,	    &figure_jit_frames,
+	&figure_jit_named, &figure_named,	&figure_share_why,
+};
+
+/* Names get what they need, places what is left; how it was found goes first where there is no
+ * room. */
+static const struct column columns[] = {
+	{&figure_row_pid, .width = 7},
+	{&figure_name, .left = true, .gap = 2, .least = 12},
+	{&figure_version, .width = 9, .left = true, .gap = 2},
+	{&figure_found, .width = 13, .left = true, .gap = 2, .rank = 2},
+	{&figure_place, .left = true, .gap = 2, .least = PLACE_MIN, .pct = 100, .rank = 1,
+	 .when = 1},
+	{&figure_map, .width = 14, .left = true, .gap = 2},
+	{&figure_entries, .width = 12},
+	{&figure_size, .width = 11},
+	{&figure_named, .width = 9},
+};
+#define COLUMNS_CNT (sizeof(columns) / sizeof(columns[0]))
+
+/* Copies the columns, those of names as wide as the rows need them. */
+static void lay_out(struct table *t, struct column copy[static COLUMNS_CNT],
+		    const struct perfmap_table *table)
 {
-	struct layout l = {.name = strlen("process")};
-	size_t place = 0, room;
+	size_t name = strlen("process"), place = 0, n;
 	char buf[NAME_BYTES];
 
-	for (size_t i = 0; i < t->rows_cnt; i++) {
-		label_name(buf, t->rows[i].name, NAME_MOST, CUT_END);
-		l.name = at_least(l.name, text_columns(buf));
-		label_name(buf, place_of(&t->rows[i]), PLACE_MAX, CUT_MIDDLE);
-		place = at_least(place, text_columns(buf));
+	for (size_t i = 0; i < table->rows_cnt; i++) {
+		label_name(buf, table->rows[i].name, NAME_MOST, CUT_END);
+		n = text_columns(buf);
+		name = n > name ? n : name;
+		label_name(buf, place_of(&table->rows[i]), PLACE_MAX, CUT_MIDDLE);
+		n = text_columns(buf);
+		place = n > place ? n : place;
 	}
-	if (place)
-		place = at_least(place, PLACE_MIN) + GAP;
-	room = t->columns - FIXED_COLUMNS;
-	l.found = room >= at_most(l.name, NAME_MIN) + place + FOUND_COLUMNS + GAP;
-	if (l.found)
-		room -= FOUND_COLUMNS + GAP;
-	if (place && room < at_most(l.name, NAME_MIN) + place)
-		place = room >= NAME_MIN + PLACE_MIN + GAP ? room - NAME_MIN : 0;
-	l.name = at_least(at_most(l.name, room > place ? room - place : 0), NAME_MIN);
-	l.place = place ? place - GAP : 0;
-	return l;
-}
-
-static void put_gap(FILE *out)
-{
-	fputs("  ", out);
-}
-
-static void put_titles(FILE *out, const struct layout *l)
-{
-	label_put_right(out, "pid", PID_COLUMNS);
-	put_gap(out);
-	label_put_left(out, "process", l->name);
-	put_gap(out);
-	label_put_left(out, "runtime", VERSION_COLUMNS);
-	put_gap(out);
-	if (l->found) {
-		label_put_left(out, "found by", FOUND_COLUMNS);
-		put_gap(out);
+	memcpy(copy, columns, sizeof(columns));
+	for (size_t i = 0; i < COLUMNS_CNT; i++) {
+		if (copy[i].figure == &figure_name)
+			copy[i].most = (uint16_t)name;
+		if (copy[i].figure == &figure_place)
+			copy[i].most = (uint16_t)(place > PLACE_MIN ? place : PLACE_MIN);
 	}
-	if (l->place) {
-		label_put_left(out, "container/unit", l->place);
-		put_gap(out);
-	}
-	label_put_left(out, "perf map", MAP_COLUMNS);
-	put_gap(out);
-	label_put_right(out, "entries", ENTRIES_COLUMNS);
-	put_gap(out);
-	label_put_right(out, "size", SIZE_COLUMNS);
-	put_gap(out);
-	label_put_right(out, "named", SHARE_COLUMNS);
-	putc('\n', out);
+	table_lay_out(t, copy, COLUMNS_CNT, table->columns, place ? 1 : 0);
 }
 
-static struct number share_of_row(const struct perfmap_row *row)
-{
-	struct number n = {"n/a"};
-
-	return row->share_why ? n : number_percent(share_of(row->jit_named, row->jit_frames));
-}
-
-static void put_name(FILE *out, const char *name, size_t columns, enum text_cut cut)
-{
-	char buf[NAME_BYTES];
-
-	label_name(buf, name, columns, cut);
-	label_put_left(out, buf, columns);
-	put_gap(out);
-}
-
-static void put_entries(FILE *out, const struct perfmap_row *row)
-{
-	struct number n = {"-"}, more = {""};
-
-	if (row->has_file) {
-		n = number_count(row->entries);
-		snprintf(more.text, sizeof(more.text), "%s%.30s", row->cut ? ">" : "", n.text);
-		n = more;
-	}
-	label_put_right(out, n.text, ENTRIES_COLUMNS);
-	put_gap(out);
-	label_put_right(out, row->has_file ? number_bytes(row->map_bytes).text : "-", SIZE_COLUMNS);
-	put_gap(out);
-}
-
-static void put_row(FILE *out, const struct layout *l, const struct perfmap_row *row)
-{
-	char pid[16];
-
-	snprintf(pid, sizeof(pid), "%u", row->pid);
-	label_put_right(out, pid, PID_COLUMNS);
-	put_gap(out);
-	put_name(out, row->name, l->name, CUT_END);
-	put_name(out, *row->version ? row->version : "?", VERSION_COLUMNS, CUT_END);
-	if (l->found)
-		put_name(out, row->found, FOUND_COLUMNS, CUT_END);
-	if (l->place)
-		put_name(out, *place_of(row) ? place_of(row) : "-", l->place, CUT_MIDDLE);
-	label_put_left(out, row->map, MAP_COLUMNS);
-	put_gap(out);
-	put_entries(out, row);
-	label_put_right(out, share_of_row(row).text, SHARE_COLUMNS);
-	putc('\n', out);
-}
-
-/* --- what stands below a row or the table ------------------------------------------------------ */
+/* --- what stands below a row or the table ----------------------------------------------------- */
 
 static void put_detail(FILE *out, const char *what, const char *text)
 {
 	char buf[NAME_BYTES];
 
 	label_name(buf, text, NAME_BYTES, CUT_START);
-	fprintf(out, "%*s%-10s %s\n", PID_COLUMNS + GAP, "", what, buf);
+	fprintf(out, "%9s%-10s %s\n", "", what, buf);
 }
 
 static void put_details(FILE *out, const struct perfmap_row *row)
@@ -242,12 +269,16 @@ static void put_advice(FILE *out, const struct perfmap_table *t)
 
 int perfmap_table_write(FILE *out, const struct perfmap_table *table)
 {
-	struct layout l = layout_of(table);
+	struct column copy[COLUMNS_CNT];
+	struct table t;
 
+	lay_out(&t, copy, table);
 	if (table->rows_cnt)
-		put_titles(out, &l);
+		table_put_titles(out, &t);
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		put_row(out, &l, &table->rows[i]);
+		struct subject s = {.item = &table->rows[i], .of = table};
+
+		table_put_row(out, &t, &s);
 		if (table->details)
 			put_details(out, &table->rows[i]);
 	}
@@ -256,70 +287,25 @@ int perfmap_table_write(FILE *out, const struct perfmap_table *table)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
-
-static void put_string(FILE *out, const char *key, const char *value)
-{
-	fprintf(out, ", \"%s\": ", key);
-	if (value && *value)
-		text_put_json(out, value, strlen(value));
-	else
-		fputs("null", out);
-}
-
-static void put_flag(FILE *out, const char *key, bool value)
-{
-	fprintf(out, ", \"%s\": %s", key, value ? "true" : "false");
-}
-
-static void put_count(FILE *out, const char *key, bool known, uint64_t value)
-{
-	fprintf(out, ", \"%s\": ", key);
-	if (known)
-		fprintf(out, "%llu", (unsigned long long)value);
-	else
-		fputs("null", out);
-}
-
-static void put_json_row(FILE *out, const struct perfmap_table *t, const struct perfmap_row *row)
-{
-	fprintf(out, "{\"pid\": %u, \"ns_pid\": %u, \"uid\": %u", row->pid, row->ns_pid, row->uid);
-	put_string(out, "name", row->name);
-	put_string(out, "unit", row->unit);
-	put_string(out, "container", row->container);
-	put_string(out, "version", row->version);
-	put_string(out, "version_source", row->version_source);
-	put_string(out, "found_by", row->found_id);
-	put_flag(out, "single_file", row->single_file);
-	put_flag(out, "native_aot", row->native_aot);
-	put_flag(out, "is_32bit", row->is_32bit);
-	put_flag(out, "musl", row->musl);
-	put_string(out, "profiler", row->profiler);
-	put_string(out, "socket", row->socket_id);
-	put_string(out, "socket_path", row->socket_path);
-	put_string(out, "map", row->map_id);
-	put_string(out, "map_path", row->map_path);
-	put_string(out, "map_refusal", row->refusal);
-	put_count(out, "map_bytes", row->has_file, row->map_bytes);
-	put_count(out, "map_entries", row->has_file, row->entries);
-	put_count(out, "map_methods", row->has_file, row->methods);
-	put_flag(out, "map_cut", row->cut);
-	put_count(out, "jit_frames", t->sampled, row->jit_frames);
-	put_count(out, "jit_frames_named", t->sampled, row->jit_named);
-	put_string(out, "no_share_because", row->share_why);
-	putc('}', out);
-}
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 int perfmap_table_json(FILE *out, const struct perfmap_table *table)
 {
-	fputs("{\"dotnet_processes\": [", out);
+	struct json j;
+
+	json_begin(&j, out, "perfmap");
+	json_array(&j, "dotnet_processes");
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_json_row(out, table, &table->rows[i]);
+		struct subject s = {.item = &table->rows[i], .of = table};
+
+		json_object(&j, NULL);
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			json_figure(&j, keys[k], &s);
+		json_end(&j);
 	}
-	fprintf(out,
-		"%s], \"processes_unreadable\": %zu, \"processes_hung\": %zu, \"complete\": %s}\n",
-		table->rows_cnt ? "\n" : "", table->unreadable, table->hung,
-		table->cut ? "false" : "true");
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	json_end(&j);
+	json_count(&j, "unreadable_processes", table->unreadable);
+	json_count(&j, "hung_processes", table->hung);
+	json_flag(&j, "complete", !table->cut);
+	return json_finish(&j);
 }

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_PERFMAP_TABLE_H
 #define HOTRUN_OUTPUT_PERFMAP_TABLE_H
 /*
- * What `hotrun perfmap status` says: the .NET processes with the state of their perf maps, as a table
- * or as JSON. Names and paths are hostile and made safe here. Pure; no threads.
+ * What `hotrun perfmap status` says: the .NET processes with the state of their perf maps, as a
+ * table or as JSON. Names and paths are hostile and made safe here. Pure; no threads.
  */
 #include <stdbool.h>
 #include <stddef.h>

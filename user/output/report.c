@@ -115,7 +115,7 @@ static int write_sections(const struct report *r)
 }
 
 /* 0 or -ENOMEM. */
-static int read_verdicts(struct report *r)
+static int read_verdicts(struct report *r, bool every)
 {
 	struct verdict_sources sources = {
 		.m = r->m,
@@ -127,6 +127,7 @@ static int read_verdicts(struct report *r)
 		.asked = r->o.processes,
 		.asked_cnt = r->o.processes ? r->o.process_cnt : 0,
 		.all = r->o.all,
+		.every = every,
 	};
 
 	r->verdicts = verdicts_new(&sources);
@@ -136,13 +137,15 @@ static int read_verdicts(struct report *r)
 /* 0 or -ENOMEM. */
 static int read_waits(struct report *r)
 {
+	r->throttled = report_throttled_new(r->m);
+	if (!r->throttled)
+		return -ENOMEM;
 	if (r->m->host.off & OFF_ACCOUNTS || !r->m->slices_cnt)
 		return 0;
 	r->sched = sched_new(r->m);
 	r->contention = contention_new(r->m);
-	r->throttled = report_throttled_new(r->m);
 	r->hottest = report_hottest_new();
-	return r->sched && r->contention && r->throttled && r->hottest ? 0 : -ENOMEM;
+	return r->sched && r->contention && r->hottest ? 0 : -ENOMEM;
 }
 
 /* 0 or -ENOMEM. */
@@ -201,7 +204,7 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
-		err = read_verdicts(&r);
+		err = read_verdicts(&r, write_all == report_verdicts_json);
 	}
 	if (!err)
 		err = write_all(&r);

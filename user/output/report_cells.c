@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/share.h"
-#include "model/workload.h"
 #include "output/report_internal.h"
 
 void put_paint(const struct report *r, enum paint paint)
@@ -42,204 +39,6 @@ void put_spaces(const struct report *r, size_t columns)
 		putc(' ', r->out);
 }
 
-void put_right(const struct report *r, const char *text, size_t columns)
-{
-	size_t n = text_columns(text);
-
-	put_spaces(r, columns > n ? columns - n : 0);
-	fputs(text, r->out);
-}
-
-void put_left(const struct report *r, const char *text, size_t columns)
-{
-	size_t n = text_columns(text);
-
-	fputs(text, r->out);
-	put_spaces(r, columns > n ? columns - n : 0);
-}
-
-void put_stopped(const struct report *r, uint64_t ns, size_t columns)
-{
-	if (ns)
-		put_mean(r, ns, columns);
-	else
-		put_right(r, "-", columns);
-}
-
-void put_mean(const struct report *r, uint64_t ns, size_t columns)
-{
-	double mean = sched_mean(ns, r->sched->elapsed_ns);
-
-	/* Thousands of threads stay within their column. */
-	put_right(r, number_fixed(mean, mean < 99.995 ? 2 : mean < 999.95 ? 1 : 0).text, columns);
-}
-
-bool report_is_some(const struct report *r, uint64_t ns)
-{
-	return sched_mean(ns, r->sched->elapsed_ns) >= 0.005;
-}
-
-void put_rate(const struct report *r, uint64_t count, size_t columns)
-{
-	double rate = sched_mean(count, r->sched->elapsed_ns) * 1e9;
-
-	/* What happens less than once in ten seconds is told by a decimal, or not at all. */
-	put_right(r,
-		  !count      ? "-"
-		  : rate < 10 ? number_fixed(rate, 1).text
-			      : number_count((uint64_t)(rate + 0.5)).text,
-		  columns);
-}
-
-void put_delay(const struct report *r, const struct sched_sum *sum, double q, size_t columns)
-{
-	uint64_t ns = q < 1 ? sched_delay_ns(sum, q) : sum->delay_max_ns;
-	bool known = q < 1 ? sched_delay_cnt(sum) > 0 : ns > 0;
-
-	put_right(r, known ? number_time(ns).text : "-", columns);
-}
-
-/* Longer names than this are cut before they are escaped; four bytes are one escape. */
-static void copy_name(char buf[static NAME_BYTES], const char *name, enum text_cut cut)
-{
-	size_t len = strlen(name), most = NAME_BYTES / 4 - 1;
-
-	/* Both ends of a long name can matter: the middle goes first. */
-	if (len > most && cut != CUT_END) {
-		size_t head = cut == CUT_START ? 0 : most / 2, tail = most - head - 1;
-		size_t n = text_copy_safe(buf, NAME_BYTES, name, head);
-
-		memcpy(buf + n, "…", strlen("…"));
-		text_copy_safe(buf + n + strlen("…"), NAME_BYTES - n - strlen("…"),
-			       name + len - tail, tail);
-		return;
-	}
-	text_copy_safe(buf, NAME_BYTES, name, len);
-}
-
-void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut)
-{
-	copy_name(buf, name, cut);
-	text_shorten(buf, columns, cut);
-}
-
-size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut,
-		bool pad)
-{
-	char buf[NAME_BYTES];
-	size_t n;
-
-	safe_name(buf, name, columns, cut);
-	n = text_columns(buf);
-	fputs(buf, r->out);
-	if (!pad)
-		return n;
-	put_spaces(r, columns - n);
-	return columns;
-}
-
-size_t put_process(const struct report *r, uint32_t process, size_t columns, bool pad)
-{
-	const struct model_process *p = &r->m->processes[process];
-	const char *name = p->name[0] ? p->name : p->comm[0] ? p->comm : "(unknown)";
-	char buf[NAME_BYTES * 2 + 8], safe[NAME_BYTES], container[WORKLOAD_BYTES];
-	const char *where;
-	size_t n;
-
-	workload_container(p, container);
-	where = p->flags & PROCESS_SELF ? "this recording" : container[0] ? container : p->unit;
-	copy_name(safe, name, CUT_MIDDLE);
-	n = (size_t)snprintf(buf, sizeof(buf), p->flags & PROCESS_KERNEL ? "[%s]" : "%s", safe);
-	if (where[0]) {
-		copy_name(safe, where, CUT_MIDDLE);
-		snprintf(buf + n, sizeof(buf) - n, " (%s)", safe);
-	}
-	text_shorten(buf, columns, CUT_END);
-	n = text_columns(buf);
-	fputs(buf, r->out);
-	if (!pad)
-		return n;
-	put_spaces(r, columns - n);
-	return columns;
-}
-
-/* Of a file's name behind a method. */
-#define MODULE_COLUMNS 28
-
-static bool is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
-/* A method's file is told where the name does not tell it. */
-static bool module_helps(const struct model_symbol *s)
-{
-	size_t len = strlen(s->module);
-
-	if (!len || s->name == s->module || s->kind == KIND_NOTE || s->kind == KIND_STUB)
-		return false;
-	if (s->kind == KIND_KERNEL)
-		return strcmp(s->module, "[kernel]") != 0;
-	if (is_managed(s) && !strncmp(s->name, s->module, len) && s->name[len] == '.')
-		return false;
-	return true;
-}
-
-static const char *mark_of(const struct model_symbol *s)
-{
-	if (s->kind == KIND_KERNEL)
-		return " [k]";
-	return s->kind == KIND_JIT ? " [j]" : "";
-}
-
-/* What follows the name: its file or why it has no name, and the mark of its kind. */
-static void method_tail(char *buf, size_t buf_bytes, const struct model_symbol *s, bool module)
-{
-	char name[NAME_BYTES];
-
-	buf[0] = '\0';
-	if (s->kind == KIND_NOTE)
-		return;
-	if (s->reason != REASON_NAMED) {
-		snprintf(buf, buf_bytes, " [%s]%s", model_reason_id(s->reason), mark_of(s));
-		return;
-	}
-	if (!module) {
-		snprintf(buf, buf_bytes, "%s", mark_of(s));
-		return;
-	}
-	safe_name(name, s->module, MODULE_COLUMNS, CUT_MIDDLE);
-	snprintf(buf, buf_bytes, " (%s)%s", name, mark_of(s));
-}
-
-void put_method(const struct report *r, uint32_t symbol, size_t columns)
-{
-	const struct model_symbol *s = &r->m->symbols[symbol];
-	/* A raw name ends in its arguments. */
-	enum text_cut cut = is_managed(s) && !r->m->raw_names ? CUT_START : CUT_MIDDLE;
-	char name[NAME_BYTES], tail[NAME_BYTES + 64];
-	size_t room;
-
-	copy_name(name, s->name, cut);
-	method_tail(tail, sizeof(tail), s, module_helps(s));
-	if (text_columns(name) + text_columns(tail) > columns)
-		text_fold_arguments(name);
-	/* The end of a long managed name tells more than its assembly. */
-	if (is_managed(s) && text_columns(name) + text_columns(tail) > columns)
-		method_tail(tail, sizeof(tail), s, false);
-	room = text_columns(tail);
-	room = columns > room + 8 ? columns - room : 8;
-	text_shorten(name, room, cut);
-	if (s->application)
-		put_paint(r, PAINT_APPLICATION);
-	fputs(name, r->out);
-	if (s->application)
-		put_plain(r);
-	put_paint(r, PAINT_FAINT);
-	fputs(tail, r->out);
-	put_plain(r);
-}
-
 bool report_error_is_even(uint64_t part, uint64_t whole)
 {
 	double share = share_of(part, whole), error = share_error(part, whole);
@@ -265,75 +64,47 @@ struct number report_error(uint64_t part, uint64_t whole)
 	return n;
 }
 
-void put_share(const struct report *r, uint64_t part, uint64_t whole)
+bool report_is_some(const struct report *r, uint64_t ns)
 {
-	struct number share = number_percent(share_of(part, whole));
-
-	if (r->withheld || !part) {
-		put_right(r, "-", 7);
-		put_spaces(r, SHARE_COLUMNS - 7);
-		return;
-	}
-	put_right(r, share.text, 7);
-	putc(' ', r->out);
-	put_left(r, report_error(part, whole).text, SHARE_COLUMNS - 8);
+	return sched_mean(ns, r->sched->elapsed_ns) >= 0.005;
 }
 
-/* Length of the unit at s, with the space before it, or 0: "12.3 %", "50 ms" and "0.50 CPUs" stay
- * together. */
-static size_t unit_length(const char *s)
+size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut)
 {
-	static const char *const units[] = {"%", "us", "ms", "s", "CPUs"};
-	size_t len = *s == ' ' ? strcspn(s + 1, " ,;:()") : 0;
+	char buf[NAME_BYTES];
 
-	for (size_t i = 0; len && i < sizeof(units) / sizeof(units[0]); i++)
-		if (strlen(units[i]) == len && !strncmp(s + 1, units[i], len))
-			return 1 + strcspn(s + 1, " ");
-	return 0;
+	label_name(buf, name, columns, cut);
+	fputs(buf, r->out);
+	return text_columns(buf);
+}
+
+void put_process(const struct report *r, uint32_t process, size_t columns)
+{
+	char buf[NAME_BYTES];
+
+	label_process(buf, &r->m->processes[process], columns);
+	fputs(buf, r->out);
+}
+
+void report_method(const struct report *r, uint32_t symbol, size_t columns,
+		   char buf[static LABEL_METHOD_BYTES])
+{
+	label_method(buf, &r->m->symbols[symbol], columns,
+		     LABEL_MODULE | (r->m->raw_names ? LABEL_RAW : 0) |
+			     (r->o.color ? LABEL_COLOR : 0));
+}
+
+void put_method(const struct report *r, uint32_t symbol, size_t columns)
+{
+	char buf[LABEL_METHOD_BYTES];
+
+	report_method(r, symbol, columns, buf);
+	fputs(buf, r->out);
 }
 
 void put_words(const struct report *r, const char *text, size_t at, size_t indent)
 {
-	bool first = true;
-
-	while (*text) {
-		size_t len = strcspn(text, " ");
-		size_t columns = 0;
-
-		if (len && text[len - 1] >= '0' && text[len - 1] <= '9')
-			len += unit_length(text + len);
-		for (size_t i = 0; i < len; i++)
-			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (!first && at + 1 + columns > r->o.width) {
-			putc('\n', r->out);
-			put_spaces(r, indent);
-			at = indent;
-			first = true;
-		}
-		if (!first) {
-			putc(' ', r->out);
-			at++;
-		}
-		fwrite(text, 1, len, r->out);
-		at += columns;
-		first = false;
-		text += len;
-		text += strspn(text, " ");
-	}
-	putc('\n', r->out);
-}
-
-void words_add(struct words *w, const char *format, ...)
-{
-	size_t room = sizeof(w->text) - w->len;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(w->text + w->len, room, format, args);
-	va_end(args);
-	if (n > 0)
-		w->len += (size_t)n < room ? (size_t)n : room - 1;
+	words_put(r->out, r->o.width, text, at, indent);
 }
 
 void put_paragraph(const struct report *r, const struct words *w, size_t indent)
@@ -349,30 +120,66 @@ double report_cores(const struct report *r, uint64_t on_cpu_ns)
 	return (double)on_cpu_ns / (double)r->totals->elapsed_ns;
 }
 
-const char *report_row_title(const struct report *r)
+/* --- tables ---------------------------------------------------------------------------------- */
+
+void report_share(const struct report *r, uint64_t part, uint64_t whole,
+		  char text[static CELL_BYTES])
 {
-	return r->o.by_workload ? "workload" : "process";
+	struct number share = number_percent(share_of(part, whole));
+
+	if (r->withheld || !part)
+		snprintf(text, CELL_BYTES, "%7s", "-");
+	else
+		snprintf(text, CELL_BYTES, "%7s %s", share.text, report_error(part, whole).text);
 }
 
-void put_row_end(const struct report *r, const struct group_row *row, size_t columns)
+struct subject report_subject(const struct report *r, const struct group_row *row,
+			      const struct sched_sum *sched)
 {
-	char pid[16];
-	int n = 0;
+	return (struct subject){
+		.report = r,
+		.m = r->m,
+		.elapsed_ns = sched_elapsed_ns(r->m),
+		.sched = sched,
+		.process = row && !row->kernel ? &r->m->processes[row->process] : NULL,
+		.cnt = row ? row->cnt : 0,
+		.group = row,
+	};
+}
 
-	if (row->kernel) {
-		fputs("kernel threads\n", r->out);
+unsigned int report_when(const struct report *r)
+{
+	bool throttled = r->sched && report_is_some(r, r->sched->host.sched.throttled_ns);
+
+	return (r->o.by_workload ? BY_WORKLOAD : BY_PROCESS) | (r->sched ? WITH_WAITS : 0) |
+	       (throttled ? WITH_THROTTLED : 0);
+}
+
+void report_group_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct group_row *row = s->group;
+	const struct report *r = s->report;
+	size_t n = 0;
+
+	if (!row || row->kernel) {
+		strcpy(text, row ? "kernel threads" : "whole host");
 		return;
 	}
 	if (row->cnt > 1)
-		n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	columns -= (size_t)(n > 0 ? n : 0);
-	if (r->groups.workloads && !(r->m->processes[row->process].flags & PROCESS_SELF))
-		put_name(r, r->groups.workloads[row->process], columns, CUT_MIDDLE, row->cnt == 1);
+		n = (size_t)snprintf(text, CELL_BYTES, "%s x ", number_count(row->cnt).text);
+	if (r->groups.workloads && !(s->process->flags & PROCESS_SELF))
+		label_name(text + n, r->groups.workloads[row->process], columns - n, CUT_MIDDLE);
 	else
-		put_process(r, row->process, columns, row->cnt == 1);
-	if (row->cnt == 1) {
-		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
-		put_right(r, pid, PID_COLUMNS);
-	}
-	putc('\n', r->out);
+		label_process(text + n, s->process, columns - n);
+}
+
+const struct figure report_process_group = {NULL, "process", .text = report_group_text};
+const struct figure report_workload_group = {NULL, "workload", .text = report_group_text};
+
+void put_titles(const struct report *r, const struct table *t)
+{
+	char line[TABLE_LINE_BYTES];
+
+	table_titles(t, line);
+	put_heading(r, line);
 }

@@ -19,6 +19,7 @@ struct report_throttled *report_throttled_new(const struct model *m)
 
 		sums[t->cgroup].periods += t->periods;
 		sums[t->cgroup].throttled_periods += t->throttled_periods;
+		sums[t->cgroup].throttled_ns += t->throttled_ns;
 	}
 	return sums;
 }
@@ -50,7 +51,7 @@ uint32_t report_limit_of(const struct report *r, uint32_t process)
 static void path_text(const struct model_cgroup *group, size_t columns, char *buf)
 {
 	if (group->path[0])
-		safe_name(buf, group->path, columns, CUT_MIDDLE);
+		label_name(buf, group->path, columns, CUT_MIDDLE);
 	else
 		snprintf(buf, NAME_BYTES, "(gone, id %llu)", (unsigned long long)group->id);
 }
@@ -176,41 +177,83 @@ static struct sched_sum groupless(const struct report *r)
 	return sum;
 }
 
-static void put_groupless(const struct report *r, const struct cgroup_rows *rows)
+/* A group of the table: a row of the model's, or NULL for what ran in none that is known. */
+static const struct model_cgroup *group_of(const struct subject *s)
 {
-	struct sched_sum sum = groupless(r);
-
-	if (!report_is_some(r, sched_wanted_ns(&sum.sched)))
-		return;
-	put_mean(r, sum.sched.on_cpu_ns, 8);
-	put_mean(r, sum.sched.waited_ns, 8);
-	put_right(r, "-", 9);
-	if (rows->limits) {
-		put_mean(r, sum.sched.throttled_ns, 10);
-		put_spaces(r, 8 + 6 + 10);
-	}
-	fputs("  (group unknown)\n", r->out);
+	return s->item;
 }
 
-static void put_limit(const struct report *r, uint32_t cgroup)
+static struct value of_wanted(const struct subject *s)
 {
-	const struct sched_sum *sum = &r->sched->cgroups[cgroup];
-	struct report_throttled t = r->throttled[cgroup];
-	double limit = limit_of(&r->m->cgroups[cgroup]);
-	uint64_t wanted_ns = sched_wanted_ns(&sum->sched);
-	char text[NUMBER_BYTES + 8];
+	uint64_t throttled_ns = s->sched->sched.throttled_ns;
 
-	put_mean(r, sum->sched.throttled_ns, 10);
-	put_right(r, number_percent((double)sum->sched.throttled_ns / (double)wanted_ns).text, 8);
-	if (r->m->host.off & OFF_LIMITS) {
-		put_right(r, "n/a", 6);
-		put_right(r, "n/a", 10);
+	if (!group_of(s))
+		return (struct value){.kind = VALUE_BLANK};
+	return value_real((double)throttled_ns / (double)sched_wanted_ns(&s->sched->sched));
+}
+
+static struct value limit(const struct subject *s)
+{
+	if (!group_of(s))
+		return (struct value){.kind = VALUE_BLANK};
+	if (s->m->host.off & OFF_LIMITS)
+		return (struct value){.kind = VALUE_UNKNOWN};
+	return value_real(limit_of(group_of(s)));
+}
+
+static void periods(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	struct report_throttled t = {0};
+
+	(void)columns;
+	if (group_of(s))
+		t = s->report->throttled[group_of(s) - s->m->cgroups];
+	if (group_of(s) && s->m->host.off & OFF_LIMITS)
+		strcpy(text, "n/a");
+	else if (t.periods)
+		snprintf(text, CELL_BYTES, "%llu/%llu", (unsigned long long)t.throttled_periods,
+			 (unsigned long long)t.periods);
+	else
+		strcpy(text, group_of(s) ? "-" : "");
+}
+
+static void path(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct model_cgroup *group = group_of(s);
+
+	if (!group) {
+		strcpy(text, "(group unknown)");
 		return;
 	}
-	put_right(r, limit > 0 ? number_fixed(limit, 2).text : "-", 6);
-	snprintf(text, sizeof(text), "%llu/%llu", (unsigned long long)t.throttled_periods,
-		 (unsigned long long)t.periods);
-	put_right(r, t.periods ? text : "-", 10);
+	path_text(group, columns, text);
+	if (is_lonely_root(s->report, (uint32_t)(group - s->m->cgroups)))
+		strcat(text, " itself");
+}
+
+static const struct figure figure_of_wanted = {"throttled_share", "of it", AS_SHARE,
+					       .value = of_wanted};
+static const struct figure figure_limit = {"limit_cpus", "limit", AS_THREADS, true, .value = limit};
+static const struct figure figure_periods = {NULL, "periods", .text = periods};
+static const struct figure figure_path = {NULL, "cgroup", .text = path};
+
+static const struct column columns[] = {
+	{&figure_running, .width = 8},
+	{&figure_waiting, .width = 8},
+	{&figure_delay_p99, .width = 9},
+	{&figure_throttled, .width = 10, .when = WITH_MORE},
+	{&figure_of_wanted, .width = 8, .when = WITH_MORE},
+	{&figure_limit, .width = 6, .when = WITH_MORE},
+	{&figure_periods, .width = 10, .when = WITH_MORE},
+	{&figure_path, .left = true, .gap = 2},
+};
+
+static void put_group(const struct report *r, const struct table *t,
+		      const struct model_cgroup *group, const struct sched_sum *sum)
+{
+	struct subject s = report_subject(r, NULL, sum);
+
+	s.item = group;
+	table_put_row(r->out, t, &s);
 }
 
 static void put_notes(const struct report *r, const struct cgroup_rows *rows)
@@ -230,8 +273,8 @@ static void put_notes(const struct report *r, const struct cgroup_rows *rows)
 int report_cgroups(const struct report *r)
 {
 	_cleanup_(rows_clear) struct cgroup_rows rows = {0};
-	char text[NAME_BYTES];
-	size_t used;
+	struct sched_sum rest;
+	struct table t;
 	int err;
 
 	if (r->m->host.off & OFF_GROUPS) {
@@ -243,79 +286,47 @@ int report_cgroups(const struct report *r)
 	/* The root alone is the host once more. */
 	if (err || !rows.rows_cnt || (rows.rows_cnt == 1 && !rows.limits))
 		return err;
-	used = 8 + 8 + 9 + (rows.limits ? 10 + 8 + 6 + 10 : 0) + 2;
 	put_heading(r, "cgroups, with those below them: mean threads (exact)");
-	put_right(r, "running", 8);
-	put_right(r, "waiting", 8);
-	put_right(r, "p99", 9);
-	if (rows.limits) {
-		put_right(r, "throttled", 10);
-		put_right(r, "of it", 8);
-		put_right(r, "limit", 6);
-		put_right(r, "periods", 10);
-	}
-	fputs("  cgroup\n", r->out);
-	for (size_t i = 0; i < rows.rows_cnt && i < r->o.rows; i++) {
-		const struct sched_sum *sum = &r->sched->cgroups[rows.rows[i]];
-
-		put_mean(r, sum->sched.on_cpu_ns, 8);
-		put_mean(r, sum->sched.waited_ns, 8);
-		put_delay(r, sum, 0.99, 9);
-		if (rows.limits)
-			put_limit(r, rows.rows[i]);
-		path_text(&r->m->cgroups[rows.rows[i]], r->o.width - used, text);
-		fprintf(r->out, "  %s%s\n", text, is_lonely_root(r, rows.rows[i]) ? " itself" : "");
-	}
-	put_groupless(r, &rows);
-	if (rows.rows_cnt > r->o.rows)
-		fprintf(r->out, "%*s… %s more\n", (int)used, "",
-			number_count(rows.rows_cnt - r->o.rows).text);
+	TABLE_OF(&t, columns, r, rows.limits ? WITH_MORE : 0);
+	table_put_titles(r->out, &t);
+	for (size_t i = 0; i < rows.rows_cnt && i < r->o.rows; i++)
+		put_group(r, &t, &r->m->cgroups[rows.rows[i]], &r->sched->cgroups[rows.rows[i]]);
+	rest = groupless(r);
+	if (report_is_some(r, sched_wanted_ns(&rest.sched)))
+		put_group(r, &t, NULL, &rest);
+	table_put_more(r->out, &t, rows.rows_cnt > r->o.rows ? rows.rows_cnt - r->o.rows : 0);
 	put_notes(r, &rows);
 	return 0;
 }
 
 /* --- without accounts ------------------------------------------------------------------------ */
 
-static void put_limit_row(const struct report *r, const struct sched *sched, uint32_t cgroup)
-{
-	uint64_t periods = 0, throttled_periods = 0, throttled_ns = 0;
-	char share[NUMBER_BYTES + 8], text[NAME_BYTES];
-
-	for (size_t i = 0; i < r->m->throttles_cnt; i++) {
-		const struct model_throttle *t = &r->m->throttles[i];
-
-		if (t->cgroup != cgroup)
-			continue;
-		periods += t->periods;
-		throttled_periods += t->throttled_periods;
-		throttled_ns += t->throttled_ns;
-	}
-	snprintf(share, sizeof(share), "%llu/%llu", (unsigned long long)throttled_periods,
-		 (unsigned long long)periods);
-	put_right(r, number_fixed(report_cores(r, sched->cgroups[cgroup].sched.on_cpu_ns), 2).text,
-		  8);
-	put_right(r, number_fixed(limit_of(&r->m->cgroups[cgroup]), 2).text, 8);
-	put_right(r, periods ? share : "-", 11);
-	put_right(r, number_fixed(report_cores(r, throttled_ns), 2).text, 11);
-	path_text(&r->m->cgroups[cgroup], r->o.width - 40, text);
-	fprintf(r->out, "  %s\n", text);
-}
+static const struct column limit_columns[] = {
+	{&figure_running, .width = 8},		{&figure_limit, .width = 8},
+	{&figure_periods, .width = 11},		{&figure_throttled, .width = 11},
+	{&figure_path, .left = true, .gap = 2},
+};
 
 int report_cgroup_limits(const struct report *r)
 {
 	struct sched *sched = sched_new(r->m);
 	unsigned int shown = 0;
+	struct table t;
 
 	if (!sched)
 		return -ENOMEM;
+	TABLE_OF(&t, limit_columns, r, 0);
 	for (uint32_t i = 0; i < r->m->cgroups_cnt && shown < r->o.rows; i++) {
+		struct sched_sum sum = sched->cgroups[i];
+
 		if (!r->m->cgroups[i].quota_ns)
 			continue;
 		if (!shown++) {
 			put_heading(r, "limits of cgroups, by cpu.stat");
-			fputs(" running   limit    periods  throttled  cgroup\n", r->out);
+			table_put_titles(r->out, &t);
 		}
-		put_limit_row(r, sched, i);
+		sum.sched.throttled_ns = r->throttled[i].throttled_ns;
+		put_group(r, &t, &r->m->cgroups[i], &sum);
 	}
 	sched_free(sched);
 	return 0;

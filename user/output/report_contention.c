@@ -123,13 +123,18 @@ static int contended_build(const struct report *r, struct contended *c)
 	return 0;
 }
 
+/* A row of the table: mean threads, less than nothing where they are not told. */
+struct cells {
+	double all, by_victim[VICTIMS];
+	const char *who; /* instead of a row of processes */
+};
+
 /* Mean threads of each shown victim that waited while that row ran. */
-static void cells_of(const struct report *r, const struct contended *c, uint32_t row,
-		     double cells[static VICTIMS])
+static struct cells cells_of(const struct report *r, const struct contended *c, uint32_t row)
 {
+	struct cells cells = {.all = c->by_runner[row]};
 	uint32_t runner, victim;
 
-	memset(cells, 0, VICTIMS * sizeof(*cells));
 	for (size_t i = 0; i < r->contention->pairs_cnt; i++) {
 		const struct contention_pair *pair = &r->contention->pairs[i];
 
@@ -137,84 +142,120 @@ static void cells_of(const struct report *r, const struct contended *c, uint32_t
 			continue;
 		for (size_t v = 0; v < c->victims_cnt; v++)
 			if (c->victims[v] == victim)
-				cells[v] += cell_of(r, c, victim, pair->weight);
+				cells.by_victim[v] += cell_of(r, c, victim, pair->weight);
 	}
+	return cells;
 }
 
-static void put_cell(const struct report *r, double mean, size_t columns)
+static struct value cell_value(double mean)
 {
-	put_right(r, mean >= LEAST_MEAN ? number_fixed(mean, 2).text : "-", columns);
+	if (mean < 0)
+		return (struct value){.kind = VALUE_BLANK};
+	return mean >= LEAST_MEAN ? value_real(mean) : (struct value){.kind = VALUE_NONE};
 }
 
-/* Two lines: names, and their pids. */
-static void put_victims(const struct report *r, const struct contended *c, size_t columns)
+static struct value all_victims(const struct subject *s)
 {
-	put_heading(r, "aggressors and victims: threads waiting (columns) while others ran (rows)");
-	put_right(r, "all", ALL_COLUMNS);
+	const struct cells *cells = s->item;
+
+	return cell_value(cells->all);
+}
+
+/* The columns of victims follow that of all. */
+static struct value one_victim(const struct subject *s)
+{
+	const struct cells *cells = s->item;
+
+	return cell_value(cells->by_victim[s->column - 1]);
+}
+
+static void who_ran(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct cells *cells = s->item;
+
+	if (cells->who)
+		strcpy(text, cells->who);
+	else
+		report_group_text(text, columns, s);
+}
+
+static const struct figure figure_all = {NULL, "all", AS_THREADS, .value = all_victims};
+static const struct figure figure_victim = {NULL, "", AS_THREADS, .value = one_victim};
+static const struct figure figure_ran = {NULL, "ran", .text = who_ran};
+
+#define COLUMNS (1 + VICTIMS + 2)
+
+/* Two lines of titles: names, and their pids. */
+static void put_victims(const struct report *r, const struct contended *c,
+			struct column columns[static COLUMNS], struct table *t)
+{
+	char names[VICTIMS][NAME_BYTES], pids[VICTIMS][32];
+	size_t last = 1 + c->victims_cnt;
+
+	columns[0] = (struct column){&figure_all, .width = ALL_COLUMNS};
 	for (size_t i = 0; i < c->victims_cnt; i++) {
 		const struct group_row *row = &r->groups.rows[c->victims[i]];
-		char name[NAME_BYTES] = "kernel";
+		const struct model_process *p = &r->m->processes[row->process];
 
-		if (!row->kernel) {
-			const struct model_process *p = &r->m->processes[row->process];
-
-			safe_name(name, p->name[0] ? p->name : p->comm, VICTIM_COLUMNS - 1,
-				  CUT_MIDDLE);
-		}
-		put_right(r, name, VICTIM_COLUMNS);
-	}
-	put_spaces(r, 2);
-	put_left(r, "ran", columns);
-	put_right(r, "pid", PID_COLUMNS);
-	putc('\n', r->out);
-	put_spaces(r, ALL_COLUMNS);
-	for (size_t i = 0; i < c->victims_cnt; i++) {
-		const struct group_row *row = &r->groups.rows[c->victims[i]];
-		char text[32];
-
+		columns[1 + i] =
+			(struct column){&figure_victim, .width = VICTIM_COLUMNS, .title = names[i]};
+		label_name(names[i],
+			   row->kernel ? "kernel"
+			   : *p->name  ? p->name
+				       : p->comm,
+			   VICTIM_COLUMNS - 1, CUT_MIDDLE);
 		if (row->kernel)
-			strcpy(text, "threads");
-		else if (row->cnt > 1)
-			snprintf(text, sizeof(text), "%u of it", row->cnt);
+			strcpy(pids[i], "threads");
 		else
-			snprintf(text, sizeof(text), "%u", r->m->processes[row->process].tgid);
-		put_right(r, text, VICTIM_COLUMNS);
+			snprintf(pids[i], sizeof(pids[i]), row->cnt > 1 ? "%u of it" : "%u",
+				 row->cnt > 1 ? row->cnt : p->tgid);
 	}
-	putc('\n', r->out);
+	columns[last] = (struct column){&figure_ran, .left = true, .gap = 2};
+	columns[last + 1] = (struct column){&figure_pid, .width = PID_COLUMNS};
+	put_heading(r, "aggressors and victims: threads waiting (columns) while others ran (rows)");
+	table_lay_out(t, columns, last + 2, r->o.width, 0);
+	table_put_titles(r->out, t);
+	for (size_t i = 0; i < last + 2; i++)
+		columns[i].title = i && i < last ? pids[i - 1] : "";
+	table_put_titles(r->out, t);
 }
 
-static void put_runner(const struct report *r, const struct contended *c, uint32_t at,
-		       size_t columns)
+static void put_cells(const struct report *r, const struct table *t, const struct cells *cells,
+		      const struct group_row *row)
 {
-	const struct group_row *row = &r->groups.rows[at];
-	double cells[VICTIMS];
+	struct subject s = report_subject(r, row, NULL);
 
-	cells_of(r, c, at, cells);
-	put_cell(r, c->by_runner[at], ALL_COLUMNS);
-	for (size_t i = 0; i < c->victims_cnt; i++)
-		put_cell(r, cells[i], VICTIM_COLUMNS);
-	put_spaces(r, 2);
-	put_row_end(r, row, columns);
+	s.item = cells;
+	table_put_row(r->out, t, &s);
 }
 
-static void put_rest(const struct report *r, const struct contended *c)
+/* A row that tells of all victims together. */
+static void put_sum(const struct report *r, const struct table *t, double all, const char *who)
 {
-	double rest = 0, all = 0;
+	struct cells cells = {all, {-1, -1, -1, -1, -1}, who};
+
+	_Static_assert(VICTIMS == 5, "one for each");
+	if (all >= LEAST_MEAN)
+		put_cells(r, t, &cells, NULL);
+}
+
+static void put_rest(const struct report *r, const struct contended *c, const struct table *t)
+{
 	size_t shown = c->runners_cnt < AGGRESSORS ? c->runners_cnt : AGGRESSORS;
+	struct cells sums = {.who = "all that ran"};
+	char more[NUMBER_BYTES + 16];
+	double rest = 0;
 
 	for (size_t i = 0; i < c->runners_cnt; i++) {
-		all += c->by_runner[c->runners[i]];
+		sums.all += c->by_runner[c->runners[i]];
 		if (i >= shown)
 			rest += c->by_runner[c->runners[i]];
 	}
-	if (rest >= LEAST_MEAN)
-		fprintf(r->out, "%*s%*s  … %s more\n", ALL_COLUMNS, number_fixed(rest, 2).text,
-			(int)(c->victims_cnt * VICTIM_COLUMNS), "",
-			number_count(c->runners_cnt - shown).text);
-	put_cell(r, all, ALL_COLUMNS);
+	snprintf(more, sizeof(more), "… %s more", number_count(c->runners_cnt - shown).text);
+	put_sum(r, t, rest, more);
 	for (size_t i = 0; i < c->victims_cnt; i++)
-		put_cell(r, behind_others(r, c->victims[i]), VICTIM_COLUMNS);
-	fputs("  all that ran\n", r->out);
+		sums.by_victim[i] = behind_others(r, c->victims[i]);
+	put_cells(r, t, &sums, NULL);
 	if (c->untold >= LEAST_MEAN)
 		fprintf(r->out,
 			"%*s  more waited behind others in processes with too few samples\n",
@@ -224,7 +265,8 @@ static void put_rest(const struct report *r, const struct contended *c)
 int report_contention(const struct report *r)
 {
 	_cleanup_(contended_clear) struct contended c = {0};
-	size_t columns;
+	struct column columns[COLUMNS];
+	struct table t;
 	int err;
 
 	if (r->m->host.off & OFF_QUEUES) {
@@ -238,10 +280,12 @@ int report_contention(const struct report *r)
 	err = contended_build(r, &c);
 	if (err || !c.victims_cnt || !c.runners_cnt)
 		return err;
-	columns = r->o.width - ALL_COLUMNS - c.victims_cnt * VICTIM_COLUMNS - 2 - PID_COLUMNS;
-	put_victims(r, &c, columns);
-	for (size_t i = 0; i < c.runners_cnt && i < AGGRESSORS; i++)
-		put_runner(r, &c, c.runners[i], columns);
-	put_rest(r, &c);
+	put_victims(r, &c, columns, &t);
+	for (size_t i = 0; i < c.runners_cnt && i < AGGRESSORS; i++) {
+		struct cells cells = cells_of(r, &c, c.runners[i]);
+
+		put_cells(r, &t, &cells, &r->groups.rows[c.runners[i]]);
+	}
+	put_rest(r, &c, &t);
 	return 0;
 }

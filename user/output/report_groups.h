@@ -48,9 +48,10 @@ int groups_ran(struct groups *g, struct model *m, const struct totals *t, const 
 /* The figures of a row: of all its processes together. */
 struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
 			    const struct group_row *row);
-/* True where so much was wanted and not given that a person should hear of it: it got less than four
- * fifths, a tenth of a thread waited on average, or a tenth of what was wanted was throttled; and what
- * was missing makes a hundredth of a thread, and of all that was missing on the host. */
+/* True where so much was wanted and not given that a person should hear of it: it got less than
+ * four fifths, a tenth of a thread waited on average, or a tenth of what was wanted was
+ * throttled; and what was missing makes a hundredth of a thread, and of all that was missing on
+ * the host. */
 bool groups_waited(const struct sched *sched, const struct sched_figures *figures);
 /* True for processes that may share a row: one name, unit and container; the kernel's threads are
  * alike, and the recording is like nothing else. Strings are interned: compared by pointer. */

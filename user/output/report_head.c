@@ -24,7 +24,7 @@ static void put_times(const struct report *r)
 		fprintf(r->out, "no second of it is written%s · %u Hz (",
 			m->host.running ? " yet" : "", m->host.sample_hz);
 	}
-	put_name(r, m->host.event, 20, CUT_END, false);
+	put_name(r, m->host.event, 20, CUT_END);
 	fputs(") · ", r->out);
 	if (m->host.complete) {
 		fputs("complete\n", r->out);
@@ -46,7 +46,7 @@ static void put_renamed(const struct report *r)
 		return;
 	last = &r->m->renamings[r->m->renamings_cnt - 1];
 	fprintf(r->out, "names looked up again %s by hotrun ", number_utc(last->time_s).text);
-	put_name(r, last->version, 10, CUT_END, false);
+	put_name(r, last->version, 10, CUT_END);
 	if (r->m->renamings_cnt > 1)
 		fprintf(r->out, ", %s times in all", number_count(r->m->renamings_cnt).text);
 	putc('\n', r->out);
@@ -159,14 +159,14 @@ void report_host(const struct report *r)
 	const struct model_host *h = &r->m->host;
 
 	put_paint(r, PAINT_HEADING);
-	put_name(r, h->name, 40, CUT_END, false);
+	put_name(r, h->name, 40, CUT_END);
 	put_plain(r);
 	fputs(" · Linux ", r->out);
-	put_name(r, h->kernel, 30, CUT_END, false);
+	put_name(r, h->kernel, 30, CUT_END);
 	putc(' ', r->out);
-	put_name(r, h->machine, 10, CUT_END, false);
+	put_name(r, h->machine, 10, CUT_END);
 	fprintf(r->out, " · %u CPU%s · hotrun ", h->cpus_online, h->cpus_online == 1 ? "" : "s");
-	put_name(r, h->version, 10, CUT_END, false);
+	put_name(r, h->version, 10, CUT_END);
 	putc('\n', r->out);
 	put_times(r);
 	put_renamed(r);
@@ -176,7 +176,7 @@ void report_host(const struct report *r)
 	put_waits(r);
 	if (h->filter[0]) {
 		fputs("stacks only of: ", r->out);
-		put_name(r, h->filter, r->o.width - 16, CUT_END, false);
+		put_name(r, h->filter, r->o.width - 16, CUT_END);
 		putc('\n', r->out);
 	}
 	if (r->withheld) {
@@ -260,7 +260,7 @@ static void put_spread(const struct report *r, uint32_t process, struct top *top
 {
 	struct top_list *list = &top->methods;
 	unsigned int shown = 0;
-	char text[256];
+	char text[CELL_BYTES];
 	bool methods;
 
 	top_sort_self(&top->methods, r->m);
@@ -282,13 +282,13 @@ static void put_spread(const struct report *r, uint32_t process, struct top *top
 
 		if (methods && r->m->symbols[row->symbol].kind == KIND_NOTE)
 			continue;
-		put_spaces(r, 3);
-		put_share(r, row->self, top->samples);
+		report_share(r, row->self, top->samples, text);
+		fprintf(r->out, "   %s%*s", text, (int)(SHARE_COLUMNS - text_columns(text)), "");
 		if (methods)
 			put_method(r, row->symbol, r->o.width - 3 - SHARE_COLUMNS);
 		else
 			put_name(r, row->module[0] ? row->module : "(code of no file)",
-				 r->o.width - 3 - SHARE_COLUMNS, CUT_MIDDLE, false);
+				 r->o.width - 3 - SHARE_COLUMNS, CUT_MIDDLE);
 		putc('\n', r->out);
 		shown++;
 	}
@@ -297,7 +297,7 @@ static void put_spread(const struct report *r, uint32_t process, struct top *top
 static void put_who(const struct report *r, const struct group_row *row)
 {
 	put_spaces(r, 2);
-	put_process(r, row->process, r->o.width - 50, false);
+	put_process(r, row->process, r->o.width - 50);
 	fprintf(r->out, " %u", r->m->processes[row->process].tgid);
 	if (row->cnt > 1)
 		fprintf(r->out, " (the heaviest of %s)", number_count(row->cnt).text);

@@ -10,51 +10,33 @@
 #include "model/top.h"
 #include "output/report_internal.h"
 
-/* What is written there lands in buf, cut at its size, without colours. */
-static struct report into(const struct report *r, char *buf)
-{
-	struct report copy = *r;
-
-	copy.o.color = false;
-	copy.out = fmemopen(buf, NAME_BYTES, "w");
-	buf[0] = '\0';
-	return copy;
-}
-
-static void put_label(const struct report *r, const struct group_row *row, size_t columns)
+void report_label(const struct report *r, const struct group_row *row, size_t columns,
+		  char buf[static NAME_BYTES])
 {
 	const struct model_process *p = &r->m->processes[row->process];
 	const char *name = r->groups.workloads ? r->groups.workloads[row->process]
 			   : p->name[0]	       ? p->name
 					       : p->comm;
-	char class[POLICY_BYTES] = "";
+	char class[POLICY_BYTES] = "", safe[NAME_BYTES];
+	struct words w = {0};
 
 	if (row->kernel) {
-		fputs("kernel threads", r->out);
+		strcpy(buf, "kernel threads");
 		return;
 	}
 	if (row->cnt > 1)
-		fprintf(r->out, "%s x ", number_count(row->cnt).text);
-	put_name(r, name, columns, CUT_MIDDLE, false);
+		words_add(&w, "%s x ", number_count(row->cnt).text);
+	label_name(safe, name, columns, CUT_MIDDLE);
+	words_add(&w, "%s", safe);
 	if (row->cnt == 1) {
-		fprintf(r->out, " %u", p->tgid);
+		words_add(&w, " %u", p->tgid);
 		policy_of_process(r->m, row->process, class);
 	}
 	if (class[0])
-		fprintf(r->out, " (%s)", class);
+		words_add(&w, " (%s)", class);
 	else if (p->flags & PROCESS_KERNEL)
-		fputs(" (kernel thread)", r->out);
-}
-
-void report_label(const struct report *r, const struct group_row *row, size_t columns,
-		  char buf[static NAME_BYTES])
-{
-	struct report copy = into(r, buf);
-
-	if (!copy.out)
-		return;
-	put_label(&copy, row, columns);
-	fclose(copy.out);
+		words_add(&w, " (kernel thread)");
+	snprintf(buf, NAME_BYTES, "%.*s", NAME_BYTES - 1, w.text);
 }
 
 struct hottest {
@@ -149,7 +131,7 @@ int report_hottest(const struct report *r, uint32_t process, size_t columns,
 		   char buf[static NAME_BYTES])
 {
 	const struct hottest *hottest;
-	struct report copy;
+	char method[LABEL_METHOD_BYTES];
 	int err;
 
 	buf[0] = '\0';
@@ -159,11 +141,9 @@ int report_hottest(const struct report *r, uint32_t process, size_t columns,
 	err = look_up(r, process, &hottest);
 	if (err || hottest->symbol == MODEL_NONE)
 		return err;
-	copy = into(r, buf);
-	if (!copy.out)
-		return -ENOMEM;
-	put_method(&copy, hottest->symbol, columns);
-	fprintf(copy.out, " %s", number_percent(share_of(hottest->samples, hottest->all)).text);
-	fclose(copy.out);
+	label_method(method, &r->m->symbols[hottest->symbol], columns,
+		     LABEL_MODULE | (r->m->raw_names ? LABEL_RAW : 0));
+	snprintf(buf, NAME_BYTES, "%.*s %.30s", (int)(NAME_BYTES - NUMBER_BYTES), method,
+		 number_percent(share_of(hottest->samples, hottest->all)).text);
 	return 0;
 }

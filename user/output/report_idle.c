@@ -23,19 +23,6 @@ static size_t state_index(uint8_t state)
 	return at ? (size_t)(at - STATES) : STATE_CNT - 1;
 }
 
-static void put_states(const struct report *r, const struct states *s)
-{
-	const char *comma = "";
-
-	for (size_t i = 0; i < STATE_CNT; i++) {
-		if (!s->cnt[i])
-			continue;
-		fprintf(r->out, "%s%c %u", comma, i + 1 < STATE_CNT ? STATES[i] : '?', s->cnt[i]);
-		comma = ", ";
-	}
-	putc('\n', r->out);
-}
-
 static void add_states(struct states *sum, const struct states *s)
 {
 	for (size_t i = 0; i < STATE_CNT; i++)
@@ -116,29 +103,54 @@ static int compare_idle(const void *a, const void *b, void *arg)
 	return c ? c : COMPARE(ra->process, rb->process);
 }
 
-#define NAME_COLUMNS 40
-
-static void put_idle_row(const struct report *r, const struct idle_row *row)
+static struct value pid(const struct subject *s)
 {
-	bool kernel = r->m->processes[row->process].flags & PROCESS_KERNEL;
-	char pid[16] = "";
-	int n = 0;
+	const struct idle_row *row = s->item;
 
-	if (row->cnt == 1 && !kernel)
-		snprintf(pid, sizeof(pid), "%u", r->m->processes[row->process].tgid);
-	put_right(r, pid, 9);
-	put_spaces(r, 2);
-	if (kernel) {
-		put_left(r, "kernel threads", NAME_COLUMNS);
-	} else {
-		if (row->cnt > 1)
-			n = fprintf(r->out, "%s x ", number_count(row->cnt).text);
-		put_process(r, row->process, NAME_COLUMNS - (size_t)(n > 0 ? n : 0), true);
-	}
-	put_right(r, number_count(row->threads).text, 9);
-	put_spaces(r, 2);
-	put_states(r, &row->states);
+	if (row->cnt > 1 || s->process->flags & PROCESS_KERNEL)
+		return (struct value){.kind = VALUE_BLANK};
+	return value_count(s->process->tgid);
 }
+
+static void name(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct idle_row *row = s->item;
+	size_t n = 0;
+
+	if (s->process->flags & PROCESS_KERNEL) {
+		strcpy(text, "kernel threads");
+		return;
+	}
+	if (row->cnt > 1)
+		n = (size_t)snprintf(text, CELL_BYTES, "%s x ", number_count(row->cnt).text);
+	label_process(text + n, s->process, columns - n);
+}
+
+static void states_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct idle_row *row = s->item;
+	size_t n = 0;
+
+	(void)columns;
+	for (size_t i = 0; i < STATE_CNT; i++)
+		if (row->states.cnt[i])
+			n += (size_t)snprintf(text + n, CELL_BYTES - n, "%s%c %u", n ? ", " : "",
+					      i + 1 < STATE_CNT ? STATES[i] : '?',
+					      row->states.cnt[i]);
+}
+
+static const struct figure figure_idle_pid = {"pid", "pid", AS_ID, .value = pid};
+static const struct figure figure_name = {NULL, "used no CPU", .text = name};
+static const struct figure figure_threads = {"threads", "threads", AS_COUNT,
+					     FIELD(struct idle_row, threads)};
+static const struct figure figure_states = {NULL, "by state at the last look", .text = states_text};
+
+static const struct column columns[] = {
+	{&figure_idle_pid, .width = PID_COLUMNS},
+	{&figure_name, .width = 40, .left = true, .gap = 2},
+	{&figure_threads, .width = 9},
+	{&figure_states, .left = true, .gap = 2},
+};
 
 static int idle_build(struct idle *idle, const struct report *r)
 {
@@ -166,14 +178,18 @@ int report_idle(const struct report *r)
 {
 	_cleanup_(idle_clear) struct idle idle = {.m = r->m};
 	int err = idle_build(&idle, r);
+	struct table t;
 
 	if (err)
 		return err;
-	put_heading(r,
-		    "      pid  used no CPU                               threads  by state at the "
-		    "last look");
-	for (size_t i = 0; i < idle.rows_cnt; i++)
-		put_idle_row(r, &idle.rows[i]);
+	TABLE_OF(&t, columns, r, 0);
+	put_titles(r, &t);
+	for (size_t i = 0; i < idle.rows_cnt; i++) {
+		struct subject s = {.m = r->m, .item = &idle.rows[i]};
+
+		s.process = &r->m->processes[idle.rows[i].process];
+		table_put_row(r->out, &t, &s);
+	}
 	fputs("           R runs or could, D waits and cannot be interrupted (disk, NFS), S sleeps,"
 	      "\n           T stopped, t traced, I idle kernel thread, Z ended but not collected,"
 	      "\n           P parked, X ended\n",

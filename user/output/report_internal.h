@@ -16,13 +16,17 @@
 #include "model/sched.h"
 #include "model/totals.h"
 #include "model/unnamed.h"
+#include "output/figures.h"
+#include "output/label.h"
 #include "output/report.h"
 #include "output/report_groups.h"
 #include "output/report_text.h"
+#include "output/table.h"
+#include "output/words.h"
 
 /* What cpu.stat says of the limit of one cgroup, over the capture. */
 struct report_throttled {
-	uint64_t periods, throttled_periods;
+	uint64_t periods, throttled_periods, throttled_ns;
 };
 
 struct report {
@@ -46,75 +50,86 @@ struct report {
 /* Processes that the first screen says more of. */
 #define HEAD_PROCESSES 3
 
-/* Shares of samples and of those that waited at them are told as equal where they lie less apart. */
+/* Shares of samples and of those that waited at them are told as equal where they lie less
+ * apart. */
 #define HARM_LEAST 0.03
 
 /* What a piece of text is; colours where they are asked for. */
 enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
 
-/* report_cells.c: pieces of a line. Strings of strangers go through put_name and put_method only. */
+/* report_cells.c: pieces of a line. Strings of strangers go through output/label.h. */
 void put_paint(const struct report *r, enum paint paint);
 void put_plain(const struct report *r);
 /* A heading line of its own, after an empty line. */
 void put_heading(const struct report *r, const char *text);
 void put_spaces(const struct report *r, size_t columns);
-/* text (not a stranger's) in that many columns. */
-void put_right(const struct report *r, const char *text, size_t columns);
-void put_left(const struct report *r, const char *text, size_t columns);
-/* A stranger's name, cut to columns; padded with spaces when pad. Returns columns written. */
-size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut,
-		bool pad);
-/* The same into buf[NAME_BYTES], for use in other text. */
-void safe_name(char *buf, const char *name, size_t columns, enum text_cut cut);
+/* A stranger's name, cut to columns. Returns columns written. */
+size_t put_name(const struct report *r, const char *name, size_t columns, enum text_cut cut);
 /* A process for people: name and its unit or container. */
-size_t put_process(const struct report *r, uint32_t process, size_t columns, bool pad);
+void put_process(const struct report *r, uint32_t process, size_t columns);
 /* A method with its file where that helps, and [k] or [j]. */
+void report_method(const struct report *r, uint32_t symbol, size_t columns,
+		   char buf[static LABEL_METHOD_BYTES]);
 void put_method(const struct report *r, uint32_t symbol, size_t columns);
+/* Words of ours, broken at spaces to the width, later lines indented. The first line stands at
+ * column `at` already. */
+void put_words(const struct report *r, const char *text, size_t at, size_t indent);
+/* It in lines, the first one indented so far, later ones two columns more. */
+void put_paragraph(const struct report *r, const struct words *w, size_t indent);
 /* How far a share in percent can be off: "±1.2", and where that would reach beyond 0 or 100 the far
  * side alone, "+1.2" or "−1.2". */
 struct number report_error(uint64_t part, uint64_t whole);
 bool report_error_is_even(uint64_t part, uint64_t whole);
-/* "12.3 % ±1.2" in SHARE_COLUMNS. */
-void put_share(const struct report *r, uint64_t part, uint64_t whole);
-#define SHARE_COLUMNS 14
-/* Mean threads over the capture, "1.25", right in columns. */
-void put_mean(const struct report *r, uint64_t ns, size_t columns);
-/* The same for throttled time: "-" where no limit ever stopped it. */
-void put_stopped(const struct report *r, uint64_t ns, size_t columns);
 /* True where that rounds to more than nothing: else a column of it tells nothing. */
 bool report_is_some(const struct report *r, uint64_t ns);
-/* So many a second, right in columns. */
-void put_rate(const struct report *r, uint64_t count, size_t columns);
-/* The run delay that the fraction q did not pass, "-" without any; q 1 = the longest. */
-void put_delay(const struct report *r, const struct sched_sum *sum, double q, size_t columns);
-/* Words of ours, broken at spaces to the width, later lines indented. The first line stands at
- * column `at` already. */
-void put_words(const struct report *r, const char *text, size_t at, size_t indent);
 
-/* A text that is gathered, then broken to the width. Cut where it is full. */
-struct words {
-	char text[6144];
-	size_t len;
+/* Tables: which columns there are (struct column.when), and what a row of processes is about; row:
+ * NULL = the whole host. */
+enum {
+	BY_PROCESS = 1,
+	BY_WORKLOAD = 2,
+	WITH_WAITS = 4,	    /* the scheduler's figures are known */
+	WITH_THROTTLED = 8, /* something was */
+	WITH_MORE = 16,	    /* of one table alone, as are the next ones */
+	WITH_MORE_YET = 32,
 };
-__attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char *format, ...);
-/* It in lines, the first one indented so far, later ones two columns more. */
-void put_paragraph(const struct report *r, const struct words *w, size_t indent);
+unsigned int report_when(const struct report *r);
+struct subject report_subject(const struct report *r, const struct group_row *row,
+			      const struct sched_sum *sched);
+void report_group_text(char text[static CELL_BYTES], size_t columns, const struct subject *s);
+/* The last columns of a table of them. */
+extern const struct figure report_process_group, report_workload_group;
+#define REPORT_WHO                                                                     \
+	{&report_process_group, .left = true, .gap = 2, .when = BY_PROCESS},           \
+		{&report_workload_group, .left = true, .gap = 2, .when = BY_WORKLOAD}, \
+	{                                                                              \
+		&figure_pid, .width = PID_COLUMNS                                      \
+	}
+#define PID_COLUMNS 9
+/* "   12.3 % ±1.2" in SHARE_COLUMNS. */
+void report_share(const struct report *r, uint64_t part, uint64_t whole,
+		  char text[static CELL_BYTES]);
+#define SHARE_COLUMNS 14
+/* The titles of a table as a heading. */
+void put_titles(const struct report *r, const struct table *t);
+#define TABLE_OF(t, columns, r, when) TABLE_LAY_OUT(t, columns, (r)->o.width, when)
 
-/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that ran or waited
- * for it; NULL: nobody. */
+/* Of the table of processes, without hotrun: who took most CPU, and who had most threads that
+ * ran or waited for it; NULL: nobody. */
 const struct group_row *report_most_cpu(const struct report *r);
 const struct group_row *report_most_runnable(const struct report *r);
 
-/* The next row of the table that "start here" speaks of and the report details: those with samples or
- * that were asked for, but for the kernel's threads and hotrun itself. at: 0 at first. NULL = end. */
+/* The next row of the table that "start here" speaks of and the report details: those with
+ * samples or that were asked for, but for the kernel's threads and hotrun itself. at: 0 at
+ * first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
 /* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the
  * scheduler's class where all of it is of one, "backup 77 (nice 19)". */
 void report_label(const struct report *r, const struct group_row *row, size_t columns,
 		  char buf[static NAME_BYTES]);
-/* The method to start with in the samples of a process, else the one that burns most; looked up once a
- * process. Empty text where there is none. 0 or -ENOMEM. */
+/* The method to start with in the samples of a process, else the one that burns most; looked up
+ * once a process. Empty text where there is none. 0 or -ENOMEM. */
 int report_hottest(const struct report *r, uint32_t process, size_t columns,
 		   char buf[static NAME_BYTES]);
 /* Where they are kept; owned by the caller, or NULL without memory. Free takes NULL. */
@@ -127,20 +142,14 @@ struct report_throttled *report_throttled_new(const struct model *m);
 const char *report_requests_off(const struct report *r);
 /* Why sched is NULL. */
 const char *report_waits_off(const struct report *r);
-/* The cgroup whose limit stopped a process: of its group and those above the one that was throttled in
- * most periods, else the one with the smallest limit; MODEL_NONE without any. */
+/* The cgroup whose limit stopped a process: of its group and those above the one that was
+ * throttled in most periods, else the one with the smallest limit; MODEL_NONE without any. */
 uint32_t report_limit_of(const struct report *r, uint32_t process);
 /* "limit 0.50 CPUs (50.0 ms of each 100.0 ms) of /docker/3f2a, reached in 45 of 100 periods". */
 void report_limit_text(const struct report *r, uint32_t cgroup, char buf[static NAME_BYTES]);
 
-/* Ends a line of a table with a row's name in that many columns, and the pid of a single process in
- * PID_COLUMNS. */
-const char *report_row_title(const struct report *r); /* heading of that column */
-void put_row_end(const struct report *r, const struct group_row *row, size_t columns);
-#define PID_COLUMNS 9
-
-/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %"; nothing
- * where that is not known. 0 or -ENOMEM. */
+/* Adds the others that ran most while a process waited, ": wrk 30460 60 %, rt-loop 900 36 %";
+ * nothing where that is not known. 0 or -ENOMEM. */
 int report_behind(const struct report *r, uint32_t process, struct words *w);
 
 /* Since the recording's start, as --from and --to take it. */

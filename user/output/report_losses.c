@@ -18,7 +18,7 @@ static void put_entry(const struct report *r, const char *label, const char *tex
 {
 	if (alarm)
 		put_paint(r, PAINT_ALARM);
-	put_left(r, label, INDENT);
+	fprintf(r->out, "%-*s", INDENT, label);
 	put_words(r, text, INDENT, INDENT);
 	if (alarm)
 		put_plain(r);
@@ -94,7 +94,7 @@ static int name_clause(const struct report *r, uint32_t process, char *text, siz
 	if (!u)
 		return -ENOMEM;
 	most = unnamed_commonest(u);
-	safe_name(name, p->name[0] ? p->name : p->comm, 30, CUT_MIDDLE);
+	label_name(name, p->name[0] ? p->name : p->comm, 30, CUT_MIDDLE);
 	/* The only one with samples is told as all. */
 	if (u->frames && u->frames < r->unnamed->frames) {
 		n = (size_t)snprintf(text, bytes, "%s: ", name);
@@ -176,7 +176,7 @@ static void stack_books(const struct report *r)
 	n = (size_t)snprintf(text, sizeof(text), "%s do not reach the root of their thread",
 			     number_percent(share_of(u->broken, u->user_stacks)).text);
 	if (u->breaks_cnt) {
-		safe_name(library, place_text(&u->breaks[0]), 30, CUT_MIDDLE);
+		label_name(library, place_text(&u->breaks[0]), 30, CUT_MIDDLE);
 		n += (size_t)snprintf(
 			text + n, sizeof(text) - n, ", most break in %s (%s)", library,
 			number_percent(share_of(u->breaks[0].samples, u->user_stacks)).text);
@@ -203,19 +203,53 @@ int report_books(const struct report *r)
 	return 0;
 }
 
-/* One line of the loss table: figures, what it is, what helps. */
-static void put_loss(const struct report *r, const char *count, const char *share, const char *text,
-		     const char *remedy)
+/* A line of what was lost: how many, of all, and what. */
+struct loss {
+	uint64_t cnt, of; /* of: 0 = there is no share to tell */
+	const char *what; /* made safe */
+};
+
+static struct value loss_share(const struct subject *s)
 {
-	put_right(r, count, 12);
-	put_right(r, share, 10);
-	put_spaces(r, 2);
-	fputs(text, r->out);
-	putc('\n', r->out);
+	const struct loss *loss = s->item;
+
+	if (!loss->of)
+		return (struct value){.kind = VALUE_BLANK};
+	return value_real(share_of(loss->cnt, loss->of));
+}
+
+static void loss_what(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct loss *loss = s->item;
+
+	(void)columns;
+	snprintf(text, CELL_BYTES, "%s", loss->what);
+}
+
+static const struct figure figure_loss_cnt = {"lost", "lost", AS_COUNT, FIELD(struct loss, cnt)};
+static const struct figure figure_loss_share = {"lost_share", "of all", AS_SHARE,
+						.value = loss_share};
+static const struct figure figure_loss_what = {NULL, "what", .text = loss_what};
+
+/* They explain themselves, and have no titles. */
+static const struct column loss_columns[] = {
+	{&figure_loss_cnt, .width = 12},
+	{&figure_loss_share, .width = 10},
+	{&figure_loss_what, .left = true, .gap = 2},
+};
+
+/* remedy: what helps, "" nothing. */
+static void put_loss(const struct report *r, struct loss loss, const char *remedy)
+{
+	struct subject s = {.report = r, .m = r->m, .item = &loss};
+	struct table t;
+
+	TABLE_OF(&t, loss_columns, r, 0);
+	table_put_row(r->out, &t, &s);
 	if (remedy[0]) {
-		put_spaces(r, 24);
+		put_spaces(r, table_rest_at(&t));
 		fputs("→ ", r->out);
-		put_words(r, remedy, 26, 26);
+		put_words(r, remedy, table_rest_at(&t) + 2, table_rest_at(&t) + 2);
 	}
 }
 
@@ -256,17 +290,16 @@ static uint32_t next_refused(const struct model *m, refused_fn refused_of, uint3
 /* Whose it was. */
 static void put_refused(const struct report *r, refused_fn refused_of, const char *text)
 {
+	char name[NAME_BYTES], line[NAME_BYTES + 128];
 	uint32_t row = MODEL_NONE;
 
 	for (int i = 0; i < LOST_PROCESSES; i++) {
 		row = next_refused(r->m, refused_of, row);
 		if (row == MODEL_NONE)
 			return;
-		put_right(r, number_count(refused_of(&r->m->processes[row])).text, 12);
-		put_spaces(r, 12);
-		fputs("  of ", r->out);
-		put_process(r, row, 40, false);
-		fprintf(r->out, " %u: %s\n", r->m->processes[row].tgid, text);
+		label_process(name, &r->m->processes[row], 40);
+		snprintf(line, sizeof(line), "of %s %u: %s", name, r->m->processes[row].tgid, text);
+		put_loss(r, (struct loss){refused_of(&r->m->processes[row]), 0, line}, "");
 	}
 	if (next_refused(r->m, refused_of, row) != MODEL_NONE)
 		fprintf(r->out, "%24s  … of more processes\n", "");
@@ -279,9 +312,9 @@ static void put_records(const struct report *r)
 
 	put_heading(r, "what was lost");
 	if (b->missed > b->noise) {
-		put_loss(r, number_count(b->missed).text,
-			 number_percent(share_of(b->missed, b->expected)).text,
-			 model_loss_text(LOSS_TICKS_MISSED), remedy_loss(LOSS_TICKS_MISSED));
+		put_loss(r,
+			 (struct loss){b->missed, b->expected, model_loss_text(LOSS_TICKS_MISSED)},
+			 remedy_loss(LOSS_TICKS_MISSED));
 		any = true;
 	}
 	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
@@ -290,8 +323,7 @@ static void put_records(const struct report *r)
 		/* Missed ticks are judged over the whole capture, above. */
 		if (!count || cause == LOSS_TICKS_MISSED)
 			continue;
-		put_loss(r, number_count(count).text, "", model_loss_text(cause),
-			 remedy_loss(cause));
+		put_loss(r, (struct loss){count, 0, model_loss_text(cause)}, remedy_loss(cause));
 		if (cause == LOSS_ENDPOINTS)
 			put_refused(r, requests_refused,
 				    "of its endpoints, these are not followed");
@@ -301,8 +333,10 @@ static void put_records(const struct report *r)
 		any = true;
 	}
 	if (b->dropped > b->dropped_known) {
-		put_loss(r, number_count(b->dropped - b->dropped_known).text, "",
-			 "samples dropped for no known cause", "");
+		put_loss(r,
+			 (struct loss){b->dropped - b->dropped_known, 0,
+				       "samples dropped for no known cause"},
+			 "");
 		any = true;
 	}
 	if (!b->have_cpus)
@@ -334,34 +368,83 @@ static void put_costly(const struct report *r)
 	}
 }
 
+static enum model_reason reason_of(const struct subject *s)
+{
+	return *(const enum model_reason *)s->item;
+}
+
+static struct value frames(const struct subject *s)
+{
+	return value_count(s->report->unnamed->by_reason[reason_of(s)]);
+}
+
+static struct value of_frames(const struct subject *s)
+{
+	const struct unnamed *u = s->report->unnamed;
+
+	/* What stands for frames that are not there has no share of frames. */
+	if (unnamed_is_note(reason_of(s)))
+		return (struct value){.kind = VALUE_NONE};
+	return value_real(share_of(u->by_reason[reason_of(s)], u->frames));
+}
+
+static struct value as_leaf(const struct subject *s)
+{
+	const struct unnamed *u = s->report->unnamed;
+
+	return value_real(share_of(u->leaves[reason_of(s)], u->samples));
+}
+
+static void why(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	(void)columns;
+	(void)s;
+	text[0] = '\0'; /* it may take more than a line */
+}
+
+static const struct figure figure_frames = {"frames", "frames", AS_COUNT, .value = frames};
+static const struct figure figure_of_frames = {"frame_share", "of frames", AS_SHARE,
+					       .value = of_frames};
+static const struct figure figure_as_leaf = {"leaf_share", "as leaf", AS_SHARE, .value = as_leaf};
+static const struct figure figure_why = {NULL, "(of samples)", .text = why};
+
+static const struct column unnamed_columns[] = {
+	{&figure_frames, .width = 12},
+	{&figure_of_frames, .width = 11},
+	{&figure_as_leaf, .width = 10},
+	{&figure_why, .left = true, .gap = 2},
+};
+
+static void put_reason(const struct report *r, const struct table *t, enum model_reason reason)
+{
+	struct subject s = {.report = r, .m = r->m, .item = &reason};
+	size_t at = table_rest_at(t);
+	char line[TABLE_LINE_BYTES], text[TEXT_BYTES];
+
+	table_line(t, &s, line);
+	fprintf(r->out, "%s%*s", line, (int)(at - text_columns(line)), "");
+	snprintf(text, sizeof(text), "%s: %s", model_reason_id(reason), model_reason_text(reason));
+	put_words(r, text, at, at);
+	if (!remedy_reason(reason)[0])
+		return;
+	put_spaces(r, at);
+	fputs("→ ", r->out);
+	put_words(r, remedy_reason(reason), at + 2, at + 2);
+}
+
 static void put_unnamed(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
-	char text[TEXT_BYTES];
+	struct table t;
 
 	if (!u->frames)
 		return;
 	put_heading(r, "frames without a name");
-	fprintf(r->out, "      frames  of frames   as leaf  (of samples)\n");
-	for (int i = REASON_NAMED + 1; i < REASON_CNT; i++) {
-		bool note = unnamed_is_note(i);
-
-		if (!u->by_reason[i])
-			continue;
-		/* What stands for frames that are not there has no share of frames. */
-		put_right(r, number_count(u->by_reason[i]).text, 12);
-		put_right(r, note ? "-" : number_percent(share_of(u->by_reason[i], u->frames)).text,
-			  11);
-		put_right(r, number_percent(share_of(u->leaves[i], u->samples)).text, 10);
-		snprintf(text, sizeof(text), "%s: %s", model_reason_id(i), model_reason_text(i));
-		put_spaces(r, 2);
-		put_words(r, text, 35, 35);
-		if (remedy_reason(i)[0]) {
-			put_spaces(r, 35);
-			fputs("→ ", r->out);
-			put_words(r, remedy_reason(i), 37, 37);
-		}
-	}
+	TABLE_OF(&t, unnamed_columns, r, 0);
+	table_put_titles(r->out, &t);
+	for (enum model_reason i = REASON_NAMED + 1; i < REASON_CNT; i++)
+		if (u->by_reason[i])
+			put_reason(r, &t, i);
 	fprintf(r->out, "%12s of %s frames named in all",
 		number_count(u->by_reason[REASON_NAMED]).text, number_count(u->frames).text);
 	if (u->later)
@@ -386,6 +469,7 @@ static void put_breaks(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
 	bool files = false, code = false;
+	char place[NAME_BYTES];
 
 	if (!u->breaks_cnt)
 		return;
@@ -393,11 +477,8 @@ static void put_breaks(const struct report *r)
 	for (size_t i = 0; i < u->breaks_cnt && i < BREAK_ROWS; i++) {
 		const struct unnamed_break *b = &u->breaks[i];
 
-		put_right(r, number_count(b->samples).text, 12);
-		put_right(r, number_percent(share_of(b->samples, u->user_stacks)).text, 10);
-		put_spaces(r, 2);
-		put_name(r, place_text(b), r->o.width - 24, CUT_MIDDLE, false);
-		putc('\n', r->out);
+		label_name(place, place_text(b), r->o.width - 24, CUT_MIDDLE);
+		put_loss(r, (struct loss){b->samples, u->user_stacks, place}, "");
 		files |= b->place && b->place[0];
 		code |= b->place && !b->place[0];
 	}

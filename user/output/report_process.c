@@ -12,9 +12,6 @@
 #include "model/unnamed.h"
 #include "output/report_internal.h"
 
-/* share self, share total, threads */
-#define TOP_COLUMNS (2 * SHARE_COLUMNS + 7 + 2)
-
 static void put_title(const struct report *r, const struct total_process *t)
 {
 	const struct model_process *p = &r->m->processes[t->process];
@@ -22,7 +19,7 @@ static void put_title(const struct report *r, const struct total_process *t)
 	putc('\n', r->out);
 	put_paint(r, PAINT_HEADING);
 	fputs("── ", r->out);
-	put_process(r, t->process, r->o.width / 2, false);
+	put_process(r, t->process, r->o.width / 2);
 	fprintf(r->out, " · pid %u", p->tgid);
 	if (p->ns_pid && p->ns_pid != p->tgid)
 		fprintf(r->out, " (%u inside)", p->ns_pid);
@@ -51,12 +48,12 @@ static void put_container(const struct report *r, const struct model_process *p)
 	if (!p->container[0] || (!p->runtime[0] && !p->qos[0]))
 		return;
 	fputs("   container ", r->out);
-	put_name(r, p->container, 48, CUT_MIDDLE, false);
+	put_name(r, p->container, 48, CUT_MIDDLE);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		if (!facts[i][0])
 			continue;
 		fputs(" · ", r->out);
-		put_name(r, facts[i], 16, CUT_END, false);
+		put_name(r, facts[i], 16, CUT_END);
 	}
 	putc('\n', r->out);
 }
@@ -67,7 +64,7 @@ static void put_facts(const struct report *r, const struct total_process *t)
 
 	if (p->exe[0]) {
 		fputs("   ", r->out);
-		put_name(r, p->exe, r->o.width - 3, CUT_START, false);
+		put_name(r, p->exe, r->o.width - 3, CUT_START);
 		putc('\n', r->out);
 	}
 	put_container(r, p);
@@ -88,17 +85,6 @@ static void put_facts(const struct report *r, const struct total_process *t)
 	fprintf(r->out, "%s\n   → ", model_reason_text(p->perf_map));
 	put_words(r, remedy_reason(p->perf_map), 5, 5);
 	put_managed(r, t->process);
-}
-
-static void put_top_row(const struct report *r, const struct top_row *row, uint64_t samples)
-{
-	char cell[16];
-
-	put_share(r, row->self, samples);
-	put_share(r, row->total, samples);
-	snprintf(cell, sizeof(cell), "%u", row->threads);
-	put_right(r, cell, 7);
-	put_spaces(r, 2);
 }
 
 #define HARM_COLUMNS 15
@@ -125,30 +111,105 @@ static bool any_differs(const struct report *r, const struct top *top, bool by_s
 	return false;
 }
 
-static void put_harm(const struct report *r, const struct top *top, uint64_t samples,
-		     uint64_t waiters)
-{
-	uint64_t part, whole;
+/* A row of methods or modules. */
+struct top_item {
+	const struct top *top;
+	const struct top_row *row;
+	bool by_self;
+};
 
-	if (!differs(top, samples, waiters)) {
-		put_spaces(r, HARM_COLUMNS);
+static void self_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_item *item = s->item;
+
+	(void)columns;
+	report_share(s->report, item->row->self, item->top->samples, text);
+}
+
+static void total_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_item *item = s->item;
+
+	(void)columns;
+	report_share(s->report, item->row->total, item->top->samples, text);
+}
+
+static struct value threads(const struct subject *s)
+{
+	const struct top_item *item = s->item;
+
+	return value_count(item->row->threads);
+}
+
+static void harm_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_item *item = s->item;
+	const struct top_row *row = item->row;
+	uint64_t samples = item->by_self ? row->self : row->total, part, whole;
+	uint64_t waiters = item->by_self ? row->self_waiters : row->total_waiters;
+
+	(void)columns;
+	text[0] = '\0';
+	if (!differs(item->top, samples, waiters))
 		return;
-	}
-	share_effective(waiters, top->waiters, top->waiters_square, &part, &whole);
-	put_right(r, number_percent(share_of(waiters, top->waiters)).text, 7);
-	putc(' ', r->out);
-	put_left(r, report_error(part, whole).text, HARM_COLUMNS - 8);
+	share_effective(waiters, item->top->waiters, item->top->waiters_square, &part, &whole);
+	snprintf(text, CELL_BYTES, "%7s %s",
+		 number_percent(share_of(waiters, item->top->waiters)).text,
+		 report_error(part, whole).text);
+}
+
+static void method_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_item *item = s->item;
+
+	report_method(s->report, item->row->symbol, columns, text);
+}
+
+static void module_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_item *item = s->item;
+
+	label_name(text, item->row->module[0] ? item->row->module : "(code of no file)", columns,
+		   CUT_MIDDLE);
+}
+
+static const struct figure figure_self = {NULL, "     self", .text = self_text};
+static const struct figure figure_total = {NULL, "     total", .text = total_text};
+static const struct figure figure_threads = {NULL, "threads", AS_ID, .value = threads};
+static const struct figure figure_harm = {NULL, "others waited", .text = harm_text};
+static const struct figure figure_method = {NULL, "methods with what they call",
+					    .text = method_text};
+static const struct figure figure_own = {NULL, "methods by their own CPU", .text = method_text};
+static const struct figure figure_module = {NULL, "totals by module", .text = module_text};
+
+enum { METHODS_BY_SELF = WITH_MORE, METHODS_BY_TOTAL = 64, MODULES = 128, WITH_HARM = 256 };
+
+static const struct column top_columns[] = {
+	{&figure_self, .width = SHARE_COLUMNS, .left = true},
+	{&figure_total, .width = SHARE_COLUMNS, .left = true},
+	{&figure_threads, .width = 7},
+	{&figure_harm, .width = HARM_COLUMNS - 2, .left = true, .gap = 2, .when = WITH_HARM},
+	{&figure_own, .left = true, .gap = 2, .when = METHODS_BY_SELF},
+	{&figure_method, .left = true, .gap = 2, .when = METHODS_BY_TOTAL},
+	{&figure_module, .left = true, .gap = 2, .when = MODULES},
+};
+
+static void put_top_row(const struct report *r, const struct table *t, struct top_item item)
+{
+	struct subject s = report_subject(r, NULL, NULL);
+
+	s.item = &item;
+	table_put_row(r->out, t, &s);
 }
 
 static void put_methods(const struct report *r, const struct top *top, bool harm, bool by_self)
 {
 	unsigned int shown = 0;
-	char title[160];
+	struct table t;
 
-	snprintf(title, sizeof(title), "     self          total    threads  %s%s",
-		 harm ? "others waited  " : "",
-		 by_self ? "methods by their own CPU" : "methods with what they call");
-	put_heading(r, title);
+	TABLE_OF(&t, top_columns, r,
+		 (by_self ? METHODS_BY_SELF : METHODS_BY_TOTAL) | (harm ? WITH_HARM : 0));
+	put_titles(r, &t);
 	for (size_t i = 0; i < top->methods.rows_cnt && shown < r->o.rows; i++) {
 		const struct top_row *row = &top->methods.rows[i];
 
@@ -158,30 +219,20 @@ static void put_methods(const struct report *r, const struct top *top, bool harm
 		if (r->m->symbols[row->symbol].kind == KIND_NOTE)
 			continue;
 		shown++;
-		put_top_row(r, row, top->samples);
-		if (harm && by_self)
-			put_harm(r, top, row->self, row->self_waiters);
-		else if (harm)
-			put_harm(r, top, row->total, row->total_waiters);
-		put_method(r, row->symbol, r->o.width - TOP_COLUMNS - (harm ? HARM_COLUMNS : 0));
-		putc('\n', r->out);
+		put_top_row(r, &t, (struct top_item){top, row, by_self});
 	}
 }
 
 static void put_modules(const struct report *r, const struct top *top)
 {
-	put_heading(r, "     self          total    threads  totals by module");
-	for (size_t i = 0; i < top->modules.rows_cnt && i < r->o.rows; i++) {
-		const struct top_row *row = &top->modules.rows[i];
+	size_t cnt = top->modules.rows_cnt;
+	struct table t;
 
-		put_top_row(r, row, top->samples);
-		put_name(r, row->module[0] ? row->module : "(code of no file)",
-			 r->o.width - TOP_COLUMNS, CUT_MIDDLE, false);
-		putc('\n', r->out);
-	}
-	if (top->modules.rows_cnt > r->o.rows)
-		fprintf(r->out, "%*s… %zu more\n", TOP_COLUMNS, "",
-			top->modules.rows_cnt - r->o.rows);
+	TABLE_OF(&t, top_columns, r, MODULES);
+	put_titles(r, &t);
+	for (size_t i = 0; i < cnt && i < r->o.rows; i++)
+		put_top_row(r, &t, (struct top_item){top, &top->modules.rows[i], false});
+	table_put_more(r->out, &t, cnt > r->o.rows ? cnt - r->o.rows : 0);
 }
 
 /* What the column means, or that there is nothing to tell apart. */
@@ -233,33 +284,75 @@ static int put_tops(const struct report *r, uint32_t process)
 	return 0;
 }
 
+/* A row of threads by role. */
+struct role_item {
+	const struct roles *roles;
+	const struct role_row *row;
+};
+
+static struct value role_cores(const struct subject *s)
+{
+	const struct role_item *item = s->item;
+
+	return value_real(report_cores(s->report, item->row->on_cpu_ns));
+}
+
+static struct value role_share(const struct subject *s)
+{
+	const struct role_item *item = s->item;
+
+	return value_real(share_of(item->row->on_cpu_ns, item->roles->on_cpu_ns));
+}
+
+static void role_threads(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct role_item *item = s->item;
+
+	(void)columns;
+	snprintf(text, CELL_BYTES, "%u of %u", item->row->threads_ran, item->row->threads);
+}
+
+static void role_label(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct role_item *item = s->item;
+
+	label_name(text, item->row->label[0] ? item->row->label : "(no name)", columns, CUT_END);
+}
+
+static const struct figure figure_role_cores = {"cpus", "cores", AS_CORES, .value = role_cores};
+static const struct figure figure_role_share = {"cpu_share", "of CPU", AS_SHARE,
+						.value = role_share};
+static const struct figure figure_role_threads = {NULL, "threads ran", .text = role_threads};
+static const struct figure figure_role = {NULL, "threads by role (exact, by switches)",
+					  .text = role_label};
+static const struct figure figure_role_counted = {
+	NULL, "threads by role (by the kernel's counters)", .text = role_label};
+
+static const struct column role_columns[] = {
+	{&figure_role_cores, .width = 8},
+	{&figure_role_share, .width = 10},
+	{&figure_role_threads, .width = 14},
+	{&figure_role, .left = true, .gap = 2, .when = WITH_MORE},
+	{&figure_role_counted, .left = true, .gap = 2, .when = WITH_MORE_YET},
+};
+
 static int put_roles(const struct report *r, uint32_t process)
 {
 	struct roles *roles = roles_new(r->m, process);
+	struct table t;
 
 	if (!roles)
 		return -ENOMEM;
-	put_heading(
-		r,
-		r->m->host.off & OFF_SWITCHES
-			? "   cores    of CPU   threads ran  threads by role (by the kernel's "
-			  "counters)"
-			: "   cores    of CPU   threads ran  threads by role (exact, by switches)");
+	TABLE_OF(&t, role_columns, r, r->m->host.off & OFF_SWITCHES ? WITH_MORE_YET : WITH_MORE);
+	put_titles(r, &t);
 	for (size_t i = 0; i < roles->rows_cnt && i < r->o.rows; i++) {
-		const struct role_row *row = &roles->rows[i];
-		char cell[32];
+		struct role_item item = {roles, &roles->rows[i]};
+		struct subject s = report_subject(r, NULL, NULL);
 
-		put_right(r, number_fixed(report_cores(r, row->on_cpu_ns), 3).text, 8);
-		put_right(r, number_percent(share_of(row->on_cpu_ns, roles->on_cpu_ns)).text, 10);
-		snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
-		put_right(r, cell, 14);
-		put_spaces(r, 2);
-		put_name(r, row->label[0] ? row->label : "(no name)", r->o.width - 34, CUT_END,
-			 false);
-		putc('\n', r->out);
+		s.item = &item;
+		table_put_row(r->out, &t, &s);
 	}
-	if (roles->rows_cnt > r->o.rows)
-		fprintf(r->out, "%34s… %zu more\n", "", roles->rows_cnt - r->o.rows);
+	table_put_more(r->out, &t, roles->rows_cnt > r->o.rows ? roles->rows_cnt - r->o.rows : 0);
 	roles_free(roles);
 	return 0;
 }

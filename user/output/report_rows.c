@@ -8,75 +8,47 @@
 /* Of a narrow page, "threads ran" gives its place to the names. */
 #define THREADS_FROM_WIDTH 100
 
-/* Which columns the table has. */
-struct shown {
-	bool waits, throttled, threads;
-	size_t name; /* columns */
+static void samples(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct group_row *row = s->group;
+
+	(void)columns;
+	report_share(s->report, row->samples, s->report->totals->samples, text);
+}
+
+static void threads_ran(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct group_row *row = s->group;
+
+	(void)columns;
+	snprintf(text, CELL_BYTES, "%u of %u", row->threads_ran, row->threads);
+}
+
+static const struct figure figure_cores = {"cpus", "cores", AS_THREADS,
+					   FIELD_OF(group, struct group_row, on_cpu_ns)};
+static const struct figure figure_samples = {NULL, " of samples", .text = samples};
+static const struct figure figure_threads = {NULL, "threads ran", .text = threads_ran};
+
+#define CORES_COLUMNS 7
+
+static const struct column columns[] = {
+	{&figure_cores, .width = CORES_COLUMNS},
+	{&figure_waiting, .width = 9, .when = WITH_WAITS},
+	{&figure_delay_p99, .width = 11, .title = "p99 delay", .when = WITH_WAITS},
+	{&figure_throttled, .width = 11, .when = WITH_THROTTLED},
+	{&figure_samples, .width = SHARE_COLUMNS, .left = true, .gap = 2},
+	{&figure_threads, .width = 13, .when = WITH_MORE},
+	REPORT_WHO,
 };
 
-static struct shown shown_of(const struct report *r)
+static void put_row(const struct report *r, const struct table *t, const struct group_row *row)
 {
-	struct shown s = {
-		.waits = r->sched != NULL,
-		.throttled = r->sched && report_is_some(r, r->sched->host.sched.throttled_ns),
-		.threads = !r->sched || r->o.width >= THREADS_FROM_WIDTH,
-	};
+	struct sched_sum sum = {0};
+	struct subject s = report_subject(r, row, &sum);
 
-	s.name = r->o.width - (7 + 2 + SHARE_COLUMNS + 2 + PID_COLUMNS);
-	s.name -= (s.waits ? 9 + 11 : 0) + (s.throttled ? 11 : 0) + (s.threads ? 13 : 0);
-	return s;
-}
-
-static void put_title(const struct report *r, struct shown shown)
-{
-	putc('\n', r->out);
-	put_paint(r, PAINT_HEADING);
-	put_right(r, "cores", 7);
-	if (shown.waits) {
-		put_right(r, "waiting", 9);
-		put_right(r, "p99 delay", 11);
-	}
-	if (shown.throttled)
-		put_right(r, "throttled", 11);
-	put_spaces(r, 2);
-	put_left(r, " of samples", SHARE_COLUMNS);
-	if (shown.threads)
-		put_right(r, "threads ran", 13);
-	put_spaces(r, 2);
-	put_left(r, report_row_title(r), shown.name);
-	put_right(r, "pid", PID_COLUMNS);
-	put_plain(r);
-	putc('\n', r->out);
-}
-
-static void put_waits(const struct report *r, const struct group_row *row, struct shown shown)
-{
-	struct sched_sum sum = groups_sum(&r->groups, r->sched, row);
-
-	put_mean(r, sum.sched.waited_ns, 9);
-	put_delay(r, &sum, 0.99, 11);
-	if (shown.throttled)
-		put_stopped(r, sum.sched.throttled_ns, 11);
-}
-
-static void put_row(const struct report *r, const struct group_row *row, struct shown shown)
-{
-	char cell[32];
-
-	put_right(r, number_fixed(report_cores(r, row->on_cpu_ns), 2).text, 7);
-	if (shown.waits)
-		put_waits(r, row, shown);
-	put_spaces(r, 2);
-	if (row->samples)
-		put_share(r, row->samples, r->totals->samples);
-	else
-		put_left(r, "     -", SHARE_COLUMNS);
-	if (shown.threads) {
-		snprintf(cell, sizeof(cell), " %u of %u", row->threads_ran, row->threads);
-		put_right(r, cell, 13);
-	}
-	put_spaces(r, 2);
-	put_row_end(r, row, shown.name);
+	if (r->sched)
+		sum = groups_sum(&r->groups, r->sched, row);
+	table_put_row(r->out, t, &s);
 }
 
 /* CPU time of nobody, by what made the kernel side miss it. */
@@ -125,32 +97,35 @@ static void put_rest(const struct report *r, size_t shown, const struct group_ro
 		more_ns[other] += g->rows[i].on_cpu_ns;
 	}
 	if (more[0])
-		fprintf(r->out, "%7s … %s more process%s\n",
+		fprintf(r->out, "%*s … %s more process%s\n", CORES_COLUMNS,
 			number_fixed(report_cores(r, more_ns[0]), 2).text,
 			number_count(more[0]).text, more[0] == 1 ? "" : "es");
 	if (more[1])
-		fprintf(r->out, "%7s … %s other process%s, no stacks taken\n",
+		fprintf(r->out, "%*s … %s other process%s, no stacks taken\n", CORES_COLUMNS,
 			number_fixed(report_cores(r, more_ns[1]), 2).text,
 			number_count(more[1]).text, more[1] == 1 ? "" : "es");
 	if (unaccounted >= 0.005)
-		fprintf(r->out, "%7s unaccounted: %s\n", number_fixed(unaccounted, 2).text,
-			unaccounted_why(r));
+		fprintf(r->out, "%*s unaccounted: %s\n", CORES_COLUMNS,
+			number_fixed(unaccounted, 2).text, unaccounted_why(r));
 	if (g->idle)
-		fprintf(r->out, "%7s %s process%s used no CPU%s\n", "", number_count(g->idle).text,
-			g->idle == 1 ? "" : "es", r->o.all ? "" : " (--all lists them)");
+		fprintf(r->out, "%*s %s process%s used no CPU%s\n", CORES_COLUMNS, "",
+			number_count(g->idle).text, g->idle == 1 ? "" : "es",
+			r->o.all ? "" : " (--all lists them)");
 }
 
 void report_processes(const struct report *r)
 {
 	size_t shown = r->groups.shown;
 	const struct group_row *self = self_row(r, shown);
-	struct shown columns = shown_of(r);
+	bool wide = !r->sched || r->o.width >= THREADS_FROM_WIDTH;
+	struct table t;
 
-	put_title(r, columns);
+	TABLE_OF(&t, columns, r, report_when(r) | (wide ? WITH_MORE : 0));
+	put_titles(r, &t);
 	for (size_t i = 0; i < shown; i++)
-		put_row(r, &r->groups.rows[i], columns);
+		put_row(r, &t, &r->groups.rows[i]);
 	if (self)
-		put_row(r, self, columns);
+		put_row(r, &t, self);
 	if (r->m->host.filter[0] && !shown)
 		fputs("        nothing that was selected was seen in this capture\n", r->out);
 	else if (!r->totals->on_cpu_ns && !r->totals->samples)

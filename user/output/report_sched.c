@@ -16,7 +16,6 @@ struct lines {
 	struct line *lines; /* the host, then most wanted first */
 	size_t lines_cnt;
 	size_t more; /* rows that did not fit */
-	bool throttled;
 };
 
 static int compare_wanted(const void *a, const void *b)
@@ -47,95 +46,35 @@ static int lines_build(const struct report *r, struct lines *l)
 	for (size_t i = 0; i < cnt && i < r->o.rows; i++)
 		l->lines[l->lines_cnt++] = (struct line){rows[i], groups_sum(g, r->sched, rows[i])};
 	l->more = cnt + 1 - l->lines_cnt;
-	l->throttled = report_is_some(r, r->sched->host.sched.throttled_ns);
 	return 0;
 }
 
-static void put_who(const struct report *r, const struct line *line, size_t columns)
-{
-	put_spaces(r, 2);
-	if (line->row)
-		put_row_end(r, line->row, columns);
-	else
-		fputs("whole host\n", r->out);
-}
+static const struct column wanted_columns[] = {
+	{&figure_wanted, .width = 7},	{&figure_running, .width = 8},
+	{&figure_waiting, .width = 8},	{&figure_throttled, .width = 10, .when = WITH_THROTTLED},
+	{&figure_progress, .width = 9}, {&figure_uninterruptible, .width = 6},
+	{&figure_slice, .width = 9},	REPORT_WHO,
+};
 
-static void put_title_end(const struct report *r, size_t columns)
-{
-	put_spaces(r, 2);
-	put_left(r, report_row_title(r), columns);
-	put_right(r, "pid", PID_COLUMNS);
-	put_plain(r);
-	putc('\n', r->out);
-}
+static const struct column switch_columns[] = {
+	{&figure_delay_p50, .width = 8},
+	{&figure_delay_p99, .width = 9},
+	{&figure_delay_max, .width = 9},
+	{&figure_voluntary, .width = 8},
+	{&figure_involuntary, .width = 9},
+	{&figure_migrations, .width = 8},
+	REPORT_WHO,
+};
 
-static void put_more(const struct report *r, const struct lines *l, size_t columns)
+static void put_lines(const struct report *r, const struct lines *l, const struct table *t)
 {
-	if (l->more)
-		fprintf(r->out, "%*s… %s more\n", (int)columns, "", number_count(l->more).text);
-}
-
-static void put_wanted(const struct report *r, const struct lines *l)
-{
-	size_t used = 7 + 8 + 8 + (l->throttled ? 10 : 0) + 9 + 6 + 9;
-	size_t columns = r->o.width - used - 2 - PID_COLUMNS;
-
-	put_heading(r, "scheduler: CPU wanted and given, in mean threads (exact)");
-	put_right(r, "wanted", 7);
-	put_right(r, "running", 8);
-	put_right(r, "waiting", 8);
-	if (l->throttled)
-		put_right(r, "throttled", 10);
-	put_right(r, "progress", 9);
-	put_right(r, "in D", 6);
-	put_right(r, "slice", 9);
-	put_title_end(r, columns);
+	table_put_titles(r->out, t);
 	for (size_t i = 0; i < l->lines_cnt; i++) {
-		const struct sched_figures *s = &l->lines[i].sum.sched;
-		uint64_t slice_ns = sched_slice_ns(s);
+		struct subject s = report_subject(r, l->lines[i].row, &l->lines[i].sum);
 
-		put_mean(r, sched_wanted_ns(s), 7);
-		put_mean(r, s->on_cpu_ns, 8);
-		put_mean(r, s->waited_ns, 8);
-		if (l->throttled)
-			put_stopped(r, s->throttled_ns, 10);
-		/* A share of nearly nothing says nothing. */
-		put_right(r,
-			  report_is_some(r, sched_wanted_ns(s))
-				  ? number_percent(sched_progress(s)).text
-				  : "-",
-			  9);
-		put_mean(r, s->uninterruptible_ns, 6);
-		put_right(r, slice_ns ? number_time(slice_ns).text : "-", 9);
-		put_who(r, &l->lines[i], columns);
+		table_put_row(r->out, t, &s);
 	}
-	put_more(r, l, used + 2);
-}
-
-static void put_switches(const struct report *r, const struct lines *l)
-{
-	size_t used = 8 + 9 + 9 + 8 + 9 + 8, columns = r->o.width - used - 2 - PID_COLUMNS;
-
-	put_heading(r, "scheduler: run delay, switches and migrations a second (exact)");
-	put_right(r, "p50", 8);
-	put_right(r, "p99", 9);
-	put_right(r, "max", 9);
-	put_right(r, "vol/s", 8);
-	put_right(r, "invol/s", 9);
-	put_right(r, "migr/s", 8);
-	put_title_end(r, columns);
-	for (size_t i = 0; i < l->lines_cnt; i++) {
-		const struct sched_sum *sum = &l->lines[i].sum;
-
-		put_delay(r, sum, 0.5, 8);
-		put_delay(r, sum, 0.99, 9);
-		put_delay(r, sum, 1, 9);
-		put_rate(r, sum->sched.voluntary, 8);
-		put_rate(r, sum->sched.involuntary, 9);
-		put_rate(r, sum->sched.migrations, 8);
-		put_who(r, &l->lines[i], columns);
-	}
-	put_more(r, l, used + 2);
+	table_put_more(r->out, t, l->more);
 }
 
 static void lines_clear(struct lines *l)
@@ -146,6 +85,7 @@ static void lines_clear(struct lines *l)
 int report_sched(const struct report *r)
 {
 	_cleanup_(lines_clear) struct lines l = {0};
+	struct table t;
 	int err;
 
 	if (!r->sched) {
@@ -158,8 +98,12 @@ int report_sched(const struct report *r)
 	err = lines_build(r, &l);
 	if (err)
 		return err;
-	put_wanted(r, &l);
-	put_switches(r, &l);
+	put_heading(r, "scheduler: CPU wanted and given, in mean threads (exact)");
+	TABLE_OF(&t, wanted_columns, r, report_when(r));
+	put_lines(r, &l, &t);
+	put_heading(r, "scheduler: run delay, switches and migrations a second (exact)");
+	TABLE_OF(&t, switch_columns, r, report_when(r));
+	put_lines(r, &l, &t);
 	put_spaces(r, 2);
 	put_words(r,
 		  "in D: asleep and not interruptible (disk, NFS). slice: mean time on the CPU at "

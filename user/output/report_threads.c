@@ -2,6 +2,7 @@
 /* The threads of a process, by what they wanted of the CPU. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "output/report_internal.h"
@@ -23,66 +24,50 @@ static int compare_wanted(const void *a, const void *b, void *arg)
 	return order->m->threads[ra].tid < order->m->threads[rb].tid ? -1 : ra != rb;
 }
 
-/* Columns that are shown only where a thread has something to tell there. */
-struct shown {
-	bool throttled, uninterruptible;
-};
-
-static void put_title(const struct report *r, struct shown shown)
+static void thread_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
-	putc('\n', r->out);
-	put_paint(r, PAINT_HEADING);
-	put_right(r, "running", 8);
-	put_right(r, "waiting", 8);
-	if (shown.throttled)
-		put_right(r, "throttled", 10);
-	if (shown.uninterruptible)
-		put_right(r, "in D", 6);
-	put_right(r, "p99", 9);
-	put_right(r, "max", 9);
-	put_right(r, "switches/s", 11);
-	put_right(r, "migr/s", 7);
-	put_right(r, "tid", 8);
-	fputs("  thread", r->out);
-	put_plain(r);
-	putc('\n', r->out);
+	char class[POLICY_BYTES];
+	size_t n;
+
+	policy_text(class, s->thread);
+	n = class[0] ? text_columns(class) + 3 : 0;
+	label_name(text, s->thread->comm[0] ? s->thread->comm : "(no name)",
+		   columns > n ? columns - n : 1, CUT_END);
+	n = strlen(text);
+	if (class[0])
+		snprintf(text + n, CELL_BYTES - n, " (%s)", class);
 }
 
-static void put_thread(const struct report *r, uint32_t row, struct shown shown)
-{
-	const struct model_thread *t = &r->m->threads[row];
-	const struct sched_sum *sum = &r->sched->threads[row];
-	size_t columns =
-		r->o.width - 62 - (shown.throttled ? 10 : 0) - (shown.uninterruptible ? 6 : 0);
-	char class[POLICY_BYTES], tid[16];
+static const struct figure figure_thread = {NULL, "thread", .text = thread_text};
 
-	put_mean(r, sum->sched.on_cpu_ns, 8);
-	put_mean(r, sum->sched.waited_ns, 8);
-	if (shown.throttled)
-		put_mean(r, sum->sched.throttled_ns, 10);
-	if (shown.uninterruptible)
-		put_mean(r, sum->sched.uninterruptible_ns, 6);
-	put_delay(r, sum, 0.99, 9);
-	put_delay(r, sum, 1, 9);
-	put_rate(r, sum->sched.voluntary + sum->sched.involuntary, 11);
-	put_rate(r, sum->sched.migrations, 7);
-	snprintf(tid, sizeof(tid), "%u", t->tid);
-	put_right(r, tid, 8);
-	put_spaces(r, 2);
-	policy_text(class, t);
-	if (class[0])
-		columns -= text_columns(class) + 3;
-	put_name(r, t->comm[0] ? t->comm : "(no name)", columns, CUT_END, false);
-	if (class[0])
-		fprintf(r->out, " (%s)", class);
-	putc('\n', r->out);
+/* Some are shown only where a thread has something to tell there. */
+static const struct column columns[] = {
+	{&figure_running, .width = 8},
+	{&figure_waiting, .width = 8},
+	{&figure_throttled, .width = 10, .when = WITH_THROTTLED},
+	{&figure_uninterruptible, .width = 6, .when = WITH_MORE},
+	{&figure_delay_p99, .width = 9},
+	{&figure_delay_max, .width = 9},
+	{&figure_switches, .width = 11},
+	{&figure_migrations, .width = 7},
+	{&figure_tid, .width = 8},
+	{&figure_thread, .left = true, .gap = 2},
+};
+
+static void put_thread(const struct report *r, const struct table *t, uint32_t row)
+{
+	struct subject s = report_subject(r, NULL, &r->sched->threads[row]);
+
+	s.thread = &r->m->threads[row];
+	table_put_row(r->out, t, &s);
 }
 
 int report_threads(const struct report *r, uint32_t process)
 {
 	_cleanup_free_ uint32_t *rows = NULL;
 	struct order order = {r->m, r->sched};
-	struct shown shown = {0};
+	unsigned int when = 0;
+	struct table t;
 	size_t cnt = 0;
 
 	if (!r->sched)
@@ -98,16 +83,16 @@ int report_threads(const struct report *r, uint32_t process)
 		    (!sched_wanted_ns(s) && !s->uninterruptible_ns))
 			continue;
 		rows[cnt++] = i;
-		shown.throttled |= report_is_some(r, s->throttled_ns);
-		shown.uninterruptible |= report_is_some(r, s->uninterruptible_ns);
+		when |= report_is_some(r, s->throttled_ns) ? WITH_THROTTLED : 0;
+		when |= report_is_some(r, s->uninterruptible_ns) ? WITH_MORE : 0;
 	}
 	if (!cnt)
 		return 0;
 	qsort_r(rows, cnt, sizeof(*rows), compare_wanted, &order);
-	put_title(r, shown);
+	TABLE_OF(&t, columns, r, when);
+	put_titles(r, &t);
 	for (size_t i = 0; i < cnt && i < r->o.rows; i++)
-		put_thread(r, rows[i], shown);
-	if (cnt > r->o.rows)
-		fprintf(r->out, "%62s… %s more\n", "", number_count(cnt - r->o.rows).text);
+		put_thread(r, &t, rows[i]);
+	table_put_more(r->out, &t, cnt > r->o.rows ? cnt - r->o.rows : 0);
 	return 0;
 }

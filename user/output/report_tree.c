@@ -49,16 +49,16 @@ static size_t add_harm(const struct walk *w, const struct tree_node *node, char 
 
 static void put_columns(struct walk *w, uint64_t samples, uint32_t threads)
 {
-	char cell[16];
+	char share[CELL_BYTES];
 
 	if (samples == w->printed) {
 		put_spaces(w->r, SHARE_COLUMNS + THREAD_COLUMNS + 2);
 		return;
 	}
-	put_share(w->r, samples, w->tree->nodes[0].total);
-	snprintf(cell, sizeof(cell), "%u", threads);
-	put_right(w->r, cell, THREAD_COLUMNS);
-	put_spaces(w->r, 2);
+	report_share(w->r, samples, w->tree->nodes[0].total, share);
+	fputs(share, w->r->out);
+	put_spaces(w->r, SHARE_COLUMNS - text_columns(share));
+	fprintf(w->r->out, "%*u  ", THREAD_COLUMNS, threads);
 	w->printed = samples;
 }
 

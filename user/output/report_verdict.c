@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verdict, which the report opens with: a line for the host, then those who are hurt, by what, and
- * those that are busy. Processes of one name and one verdict share a line.
+ * The verdict, which the report opens with: a line for the host, then those who are hurt, by what,
+ * and those that are busy. Processes of one name and one verdict share a line.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -42,7 +42,7 @@ static enum verdict verdict_of_row(const struct verdict_row *row)
 
 static bool is_hurt(const struct verdict_row *row)
 {
-	return verdicts_result(row)->degraded;
+	return verdicts_result(row)->hurt;
 }
 
 /* --- the host -------------------------------------------------------------------------------- */
@@ -179,17 +179,16 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 	}
 }
 
-/* Whose verdict the host has, where it is not its own. Work that waits its turn is another trouble than a
- * service that keeps people waiting. */
+/* Whose verdict the host has, where it is not its own. Work that waits its turn is another
+ * trouble than a service that keeps people waiting. */
 static void add_hurt_count(const struct report *r, struct words *w)
 {
 	const struct verdicts *v = r->verdicts;
-	bool serves = v->degraded_services || report_requests_off(r);
+	bool serves = v->hurt_services || report_requests_off(r);
 
-	if (v->degraded)
-		words_add(w, "; %s of %s processes %s%s%s", number_count(v->degraded).text,
-			  number_count(v->judged).text,
-			  v->degraded_services ? "hurt" : "short of CPU",
+	if (v->hurt)
+		words_add(w, "; %s of %s processes %s%s%s", number_count(v->hurt).text,
+			  number_count(v->judged).text, v->hurt_services ? "hurt" : "short of CPU",
 			  is_calm(v->host.result.verdict) ? " for a while" : "",
 			  serves ? "" : ", none seen to serve requests");
 	else
@@ -210,7 +209,7 @@ static void add_host(const struct report *r, struct words *w)
 
 	if (v->missing) {
 		words_add(w, "%s", v->missing);
-		if (v->degraded)
+		if (v->hurt)
 			add_hurt_count(r, w);
 		return;
 	}
@@ -292,7 +291,7 @@ static void add_when(const struct report *r, struct words *w, const struct verdi
 {
 	uint32_t slices = r->verdicts->slices;
 
-	if (row->first == MODEL_NONE || row->degraded_slices >= slices || !is_hurt(row))
+	if (row->first == MODEL_NONE || row->hurt_slices >= slices || !is_hurt(row))
 		return;
 	words_add(w, "; ");
 	add_run(r, w, row);
@@ -376,7 +375,7 @@ static int put_group(const struct report *r, const struct verdict_group *g)
 	add_when(r, &w, row);
 	add_blur(&w, row);
 	put_spaces(r, 2);
-	put_verdict_id(r, verdict, result->degraded);
+	put_verdict_id(r, verdict, result->hurt);
 	putc(' ', r->out);
 	put_words(r, w.text, at, 4);
 	return err;

@@ -299,8 +299,8 @@ static uint32_t most_throttled(const struct report *r, const struct who *who)
 	return most;
 }
 
-/* Who the others were and which limit it was, where at least that share of what is missing is theirs.
- * told: the limit that was told already. */
+/* Who the others were and which limit it was, where at least that share of what is missing is
+ * theirs. told: the limit that was told already. */
 static int put_causes(const struct report *r, const struct who *who, const struct sched_figures *s,
 		      double least, uint32_t told, size_t indent)
 {

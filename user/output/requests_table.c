@@ -6,38 +6,25 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "output/figures.h"
+#include "output/histogram.h"
 #include "output/label.h"
 #include "output/verdict_words.h"
+#include "output/words.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-#define RATE_COLUMNS  10
-#define TIME_COLUMNS  9
-#define SLOW_COLUMNS  8
-#define SCORE_COLUMNS 6
-#define OPEN_COLUMNS  7
-#define QUEUE_COLUMNS 11
-#define DROP_COLUMNS  6
-#define PORT_COLUMNS  6
-#define PID_COLUMNS   8
-/* Answers, p50, p99, slow, oldest and stuck are always there; the others where they leave names enough
- * room. */
-#define ALWAYS_COLUMNS                                                                      \
-	(RATE_COLUMNS + 3 * TIME_COLUMNS + SLOW_COLUMNS + OPEN_COLUMNS + 2 + PORT_COLUMNS + \
-	 PID_COLUMNS)
-#define NAME_MIN 18
 /* Ports with another threshold that are told. */
 #define NAMES_OTHERS 8
 
-struct table {
+struct listing {
 	FILE *out;
 	const struct model *m;
 	struct requests_table_options o; /* with the defaults filled in */
 	struct requests *r;
 	uint32_t *rows; /* endpoints */
 	size_t rows_cnt, all_cnt;
-	bool open, longest, queue, drops, score; /* columns that there is room for */
-	size_t name;				 /* columns of a name */
+	struct table table;
 };
 
 /* --- which ----------------------------------------------------------------------------------- */
@@ -107,32 +94,8 @@ uint32_t *requests_table_endpoints(const struct requests *r, const uint32_t *pro
 	return rows;
 }
 
-/* --- words ----------------------------------------------------------------------------------- */
-
-/* Words of ours, broken at spaces to the width, later lines indented; at: columns used already. */
-static void put_words(const struct table *t, const char *text, size_t at, size_t indent)
-{
-	while (*text) {
-		size_t len = strcspn(text, " ");
-
-		if (at > indent && at + 1 + len > t->o.width) {
-			putc('\n', t->out);
-			label_put_left(t->out, "", indent);
-			at = indent;
-		} else if (at > indent) {
-			putc(' ', t->out);
-			at++;
-		}
-		fwrite(text, 1, len, t->out);
-		at += len;
-		text += len;
-		text += strspn(text, " ");
-	}
-	putc('\n', t->out);
-}
-
 /* "Shop.Api (shop.service), port 8080" */
-static size_t put_endpoint(const struct table *t, const struct model_endpoint *e, size_t columns)
+static size_t put_endpoint(const struct listing *t, const struct model_endpoint *e, size_t columns)
 {
 	char name[NAME_BYTES], port[24];
 	size_t n;
@@ -145,132 +108,45 @@ static size_t put_endpoint(const struct table *t, const struct model_endpoint *e
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* Whether the next column fits as well; takes its room then. */
-static bool fits(size_t *room, size_t columns)
-{
-	if (*room < columns + NAME_MIN)
-		return false;
-	*room -= columns;
-	return true;
-}
+static const struct figure figure_port = {"port", "port", AS_ID,
+					  FIELD(struct model_endpoint, port)};
 
-static void lay_out(struct table *t)
-{
-	t->name = t->o.width - ALWAYS_COLUMNS;
-	t->open = fits(&t->name, OPEN_COLUMNS);
-	t->longest = t->open && fits(&t->name, TIME_COLUMNS);
-	t->queue = t->longest && fits(&t->name, QUEUE_COLUMNS);
-	t->drops = t->queue && fits(&t->name, DROP_COLUMNS);
-	t->score = t->drops && fits(&t->name, SCORE_COLUMNS);
-}
+/* Those with a rank are shown where they leave names enough room. */
+static const struct column columns[] = {
+	{&figure_answers, .width = 10},
+	{&figure_time_p50, .width = 9},
+	{&figure_time_p99, .width = 9},
+	{&figure_time_max, .width = 9, .rank = 2},
+	{&figure_slow, .width = 8},
+	{&figure_score, .width = 6, .rank = 5},
+	{&figure_open, .width = 7, .rank = 1},
+	{&figure_oldest, .width = 9},
+	{&figure_stuck, .width = 7},
+	{&figure_queue, .width = 11, .rank = 3},
+	{&figure_refused, .width = 8, .rank = 4},
+	{&figure_process, .left = true, .gap = 2, .least = 18},
+	{&figure_port, .width = 6},
+	{&figure_pid, .width = 8},
+};
 
-static void put_titles(const struct table *t)
-{
-	label_put_right(t->out, "answers/s", RATE_COLUMNS);
-	label_put_right(t->out, "p50", TIME_COLUMNS);
-	label_put_right(t->out, "p99", TIME_COLUMNS);
-	if (t->longest)
-		label_put_right(t->out, "longest", TIME_COLUMNS);
-	label_put_right(t->out, "slow", SLOW_COLUMNS);
-	if (t->score)
-		label_put_right(t->out, "score", SCORE_COLUMNS);
-	if (t->open)
-		label_put_right(t->out, "open", OPEN_COLUMNS);
-	label_put_right(t->out, "oldest", TIME_COLUMNS);
-	label_put_right(t->out, "stuck", OPEN_COLUMNS);
-	if (t->queue)
-		label_put_right(t->out, "queue", QUEUE_COLUMNS);
-	if (t->drops)
-		label_put_right(t->out, "drops", DROP_COLUMNS);
-	fputs("  ", t->out);
-	label_put_left(t->out, "process", t->name);
-	label_put_right(t->out, "port", PORT_COLUMNS);
-	label_put_right(t->out, "pid", PID_COLUMNS);
-	putc('\n', t->out);
-}
-
-static void put_count(const struct table *t, uint64_t n, size_t columns)
-{
-	label_put_right(t->out, n ? number_count(n).text : "-", columns);
-}
-
-static void put_time(const struct table *t, uint64_t ns)
-{
-	label_put_right(t->out, ns ? number_time(ns).text : "-", TIME_COLUMNS);
-}
-
-static void put_rate(const struct table *t, uint64_t cnt)
-{
-	double rate = t->r->elapsed_ns ? (double)cnt * 1e9 / (double)t->r->elapsed_ns : 0;
-
-	if (!cnt)
-		label_put_right(t->out, "-", RATE_COLUMNS);
-	else if (rate < 10)
-		label_put_right(t->out, number_fixed(rate, 1).text, RATE_COLUMNS);
-	else
-		label_put_right(t->out, number_count((uint64_t)(rate + 0.5)).text, RATE_COLUMNS);
-}
-
-static void put_queue(const struct table *t, const struct requests_sum *s)
-{
-	char text[2 * NUMBER_BYTES];
-
-	snprintf(text, sizeof(text), "%s/%s", number_count(s->queued_max).text,
-		 s->backlog ? number_count(s->backlog).text : "?");
-	label_put_right(t->out, s->backlog || s->queued_max ? text : "-", QUEUE_COLUMNS);
-}
-
-static void put_shares(const struct table *t, const struct requests_sum *s)
-{
-	bool any = requests_judged(s) > 0;
-
-	label_put_right(t->out, any ? number_percent(requests_slow_share(s)).text : "-",
-			SLOW_COLUMNS);
-	if (t->score)
-		label_put_right(t->out, any ? number_fixed(requests_score(s), 2).text : "-",
-				SCORE_COLUMNS);
-}
-
-static void put_row(const struct table *t, uint32_t row)
+static void put_row(const struct listing *t, uint32_t row)
 {
 	const struct model_endpoint *e = &t->m->endpoints[row];
-	const struct model_process *p = &t->m->processes[e->process];
-	const struct requests_sum *s = &t->r->endpoints[row];
-	char name[NAME_BYTES], number[16];
+	struct subject s = {
+		.m = t->m,
+		.elapsed_ns = t->r->elapsed_ns,
+		.process = &t->m->processes[e->process],
+		.requests = &t->r->endpoints[row],
+		.item = e,
+	};
 
-	put_rate(t, s->served.answered);
-	if (s->served.answered) {
-		label_put_right(t->out, number_time(requests_time_ns(s, 0.5)).text, TIME_COLUMNS);
-		label_put_right(t->out, number_time(requests_time_ns(s, 0.99)).text, TIME_COLUMNS);
-	} else {
-		put_time(t, 0);
-		put_time(t, 0);
-	}
-	if (t->longest)
-		put_time(t, s->time_max_ns);
-	put_shares(t, s);
-	if (t->open)
-		put_count(t, s->in_progress, OPEN_COLUMNS);
-	put_time(t, s->oldest_max_ns);
-	put_count(t, s->stuck_max, OPEN_COLUMNS);
-	if (t->queue)
-		put_queue(t, s);
-	if (t->drops)
-		put_count(t, s->served.drops, DROP_COLUMNS);
-	fputs("  ", t->out);
-	label_process(name, p, t->name);
-	label_put_left(t->out, name, t->name);
-	snprintf(number, sizeof(number), "%u", e->port);
-	label_put_right(t->out, number, PORT_COLUMNS);
-	snprintf(number, sizeof(number), "%u", p->tgid);
-	label_put_right(t->out, number, PID_COLUMNS);
-	putc('\n', t->out);
+	table_put_row(t->out, &t->table, &s);
 }
 
 /* --- below it -------------------------------------------------------------------------------- */
 
 /* The threshold of most rows is that of the first one; ports with another are named. */
-static void put_slow(const struct table *t)
+static void put_slow(const struct listing *t)
 {
 	const struct model_endpoint *first = &t->m->endpoints[t->rows[0]];
 	char text[64 + NAMES_OTHERS * (NUMBER_BYTES + 24)];
@@ -290,20 +166,20 @@ static void put_slow(const struct table *t)
 		others++;
 	}
 	fputs("  ", t->out);
-	put_words(t, text, 2, 2);
+	words_put(t->out, t->o.width, text, 2, 2);
 }
 
-static void put_note(const struct table *t, uint32_t row, const char *note)
+static void put_note(const struct listing *t, uint32_t row, const char *note)
 {
 	size_t at;
 
 	fputs("  ", t->out);
 	at = 2 + put_endpoint(t, &t->m->endpoints[row], t->o.width / 2);
-	putc(':', t->out);
-	put_words(t, note, at + 1, 4);
+	fputs(": ", t->out);
+	words_put(t->out, t->o.width, note, at + 2, 4);
 }
 
-static void put_notes(const struct table *t)
+static void put_notes(const struct listing *t)
 {
 	for (size_t i = 0; i < t->rows_cnt; i++) {
 		const struct requests_sum *s = &t->r->endpoints[t->rows[i]];
@@ -317,10 +193,10 @@ static void put_notes(const struct table *t)
 	}
 }
 
-/* --- one endpoint with all that is known of it ------------------------------------------------- */
+/* --- one endpoint with all that is known of it ------------------------------------------------ */
 
-#define STARS 40
-/* Rows by powers of two: 0-1, 2-3, 4-7 us, ... of the four slots that each of the later ones has. */
+/* Rows by powers of two: 0-1, 2-3, 4-7 us, ... of the four slots that each of the later ones
+ * has. */
 #define HISTOGRAM_ROWS (2 + (RESPONSE_SLOTS - 4) / 4)
 
 static void fold_times(const uint64_t times[RESPONSE_SLOTS], uint64_t ret_rows[HISTOGRAM_ROWS])
@@ -330,43 +206,13 @@ static void fold_times(const uint64_t times[RESPONSE_SLOTS], uint64_t ret_rows[H
 		ret_rows[i < 4 ? i / 2 : 2 + (i - 4) / 4] += times[i];
 }
 
-/* As bcc's print_log2_hist does. */
-static void put_histogram(const struct table *t, const struct requests_sum *s)
-{
-	uint64_t rows[HISTOGRAM_ROWS], most = 0;
-	unsigned int first = 0, last = 0;
-
-	fold_times(s->times, rows);
-	for (unsigned int i = 0; i < HISTOGRAM_ROWS; i++) {
-		if (rows[i])
-			last = i;
-		if (rows[i] > most)
-			most = rows[i];
-	}
-	if (!most)
-		return;
-	while (!rows[first])
-		first++;
-	fputs("     usecs                 : count     distribution\n", t->out);
-	for (unsigned int i = first; i <= last; i++) {
-		int stars = (int)((double)rows[i] / (double)most * STARS);
-
-		fprintf(t->out, "%11llu -> ", i ? 1ull << i : 0);
-		if (i + 1 < HISTOGRAM_ROWS)
-			fprintf(t->out, "%-11llu", (2ull << i) - 1);
-		else
-			fputs("longer     ", t->out);
-		fprintf(t->out, " : %-8llu |%.*s%*s|\n", (unsigned long long)rows[i], stars,
-			"****************************************", STARS - stars, "");
-	}
-}
-
-static void put_details(const struct table *t, uint32_t row)
+static void put_details(const struct listing *t, uint32_t row)
 {
 	const struct model_endpoint *e = &t->m->endpoints[row];
 	const struct requests_sum *s = &t->r->endpoints[row];
 	const struct model_served *v = &s->served;
 	char address[NAME_BYTES], protocols[REQUESTS_PROTOCOLS_BYTES], line[8 * NUMBER_BYTES];
+	uint64_t times[HISTOGRAM_ROWS];
 	bool v6 = strchr(e->address, ':') != NULL;
 
 	putc('\n', t->out);
@@ -384,17 +230,18 @@ static void put_details(const struct table *t, uint32_t row)
 		 number_count(v->answered).text, number_count(v->abandoned).text,
 		 number_count(v->received_bytes).text, number_count(v->sent_bytes).text);
 	fputs("  ", t->out);
-	put_words(t, line, 2, 2);
+	words_put(t->out, t->o.width, line, 2, 2);
 	if (v->answered)
 		fprintf(t->out, "  mean %s · %s slow, of these %s over %s\n",
 			number_time(v->time_ns / v->answered).text, number_count(v->slow).text,
 			number_count(v->very_slow).text, number_time(4 * e->slow_ns).text);
-	put_histogram(t, s);
+	fold_times(s->times, times);
+	histogram_put(t->out, times, HISTOGRAM_ROWS);
 }
 
 /* --------------------------------------------------------------------------------------------- */
 
-static void put_head(const struct table *t)
+static void put_head(const struct listing *t)
 {
 	const struct model *m = t->m;
 	char name[NAME_BYTES];
@@ -414,9 +261,9 @@ static void put_head(const struct table *t)
 		fputs("no request, and none unanswered\n", t->out);
 }
 
-static void put_table(const struct table *t)
+static void put_table(const struct listing *t)
 {
-	put_titles(t);
+	table_put_titles(t->out, &t->table);
 	for (size_t i = 0; i < t->rows_cnt; i++)
 		put_row(t, t->rows[i]);
 	if (t->rows_cnt < t->all_cnt)
@@ -425,7 +272,8 @@ static void put_table(const struct table *t)
 	put_slow(t);
 	if (t->m->slices_cnt > 1)
 		fprintf(t->out, "  %soldest, stuck%s: the most at the end of a second\n",
-			t->open ? "open: at the end; " : "", t->queue ? ", queue" : "");
+			table_shows(&t->table, &figure_open) ? "open: at the end; " : "",
+			table_shows(&t->table, &figure_queue) ? ", queue" : "");
 	put_notes(t);
 	for (size_t i = 0; t->o.verbose && i < t->rows_cnt; i++)
 		put_details(t, t->rows[i]);
@@ -434,7 +282,7 @@ static void put_table(const struct table *t)
 int requests_table_write(FILE *out, const struct model *m,
 			 const struct requests_table_options *options)
 {
-	struct table t = {.out = out, .m = m};
+	struct listing t = {.out = out, .m = m};
 	int err = 0;
 
 	if (options)
@@ -450,7 +298,7 @@ int requests_table_write(FILE *out, const struct model *m,
 	if (!t.rows) {
 		err = -ENOMEM;
 	} else {
-		lay_out(&t);
+		TABLE_LAY_OUT(&t.table, columns, t.o.width, 0);
 		put_head(&t);
 		if (t.rows_cnt)
 			put_table(&t);

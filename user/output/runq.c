@@ -10,6 +10,8 @@
 #include "bpf/events.h"
 #include "model/sched.h"
 #include "model/share.h"
+#include "output/figures.h"
+#include "output/histogram.h"
 #include "output/label.h"
 
 /* Waiting outside of any group that is worth a line, of all waiting. */
@@ -136,16 +138,61 @@ static int by_number(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-static void put_queue(const struct runq *r, const char *name, const struct queue *q)
-{
-	label_put_right(r->out, name, 5);
-	label_put_right(r->out, q->mean < 0 ? "n/a" : number_fixed(q->mean, 2).text, 9);
-	for (int k = 0; k <= QUEUE_MOST; k++) {
-		struct number share = number_fixed(q->share[k] * 100, 1);
+/* The row of a queue; its name, "all" or a number, is made by who puts it. */
+struct queue_item {
+	const struct queue *queue;
+	const char *name;
+};
 
-		label_put_right(r->out, q->share[k] > 0 ? share.text : "-", 6);
-	}
-	putc('\n', r->out);
+static const struct queue *queue_of(const struct subject *s)
+{
+	return ((const struct queue_item *)s->item)->queue;
+}
+
+static struct value queue_mean(const struct subject *s)
+{
+	const struct queue *q = queue_of(s);
+
+	return q->mean < 0 ? (struct value){.kind = VALUE_UNKNOWN} : value_real(q->mean);
+}
+
+#define BEFORE_SHARES 2 /* columns */
+
+static struct value queue_share(const struct subject *s)
+{
+	return value_real(queue_of(s)->share[s->column - BEFORE_SHARES] * 100);
+}
+
+static const struct figure figure_cpu = {"cpu", "CPU", AS_TEXT, FIELD(struct queue_item, name)};
+static const struct figure figure_mean = {"waiting_threads", "waiting", AS_THREADS,
+					  .value = queue_mean};
+static const struct figure figure_share = {NULL, "", AS_TENTHS, true, .value = queue_share};
+
+static const struct column queue_columns[] = {
+	{&figure_cpu, .width = 5},
+	{&figure_mean, .width = 9},
+	{&figure_share, .width = 6, .title = "0"},
+	{&figure_share, .width = 6, .title = "1"},
+	{&figure_share, .width = 6, .title = "2"},
+	{&figure_share, .width = 6, .title = "3"},
+	{&figure_share, .width = 6, .title = "4"},
+	{&figure_share, .width = 6, .title = "5"},
+	{&figure_share, .width = 6, .title = "6"},
+	{&figure_share, .width = 6, .title = "7"},
+	{&figure_share, .width = 6, .title = "8"},
+	{&figure_share, .width = 6, .title = "9"},
+	{&figure_share, .width = 6, .title = "10+"},
+};
+_Static_assert(sizeof(queue_columns) / sizeof(queue_columns[0]) == BEFORE_SHARES + QUEUE_MOST + 1,
+	       "a column for each length");
+
+static void put_queue(const struct runq *r, const struct table *t, const char *name,
+		      const struct queue *q)
+{
+	const struct queue_item item = {q, name};
+	struct subject s = {.m = r->m, .item = &item};
+
+	table_put_row(r->out, t, &s);
 }
 
 static void put_queues(struct runq *r)
@@ -154,6 +201,7 @@ static void put_queues(struct runq *r)
 	/* Ticks look at queues, too, where nobody looks at switches. */
 	uint32_t off = r->m->host.off & OFF_SWITCHES ? OFF_QUEUES : OFF_QUEUES | OFF_ACCOUNTS;
 	size_t shown = r->queues_cnt < r->o.cpus ? r->queues_cnt : r->o.cpus;
+	struct table t;
 	char name[16];
 
 	fputs("\nrun queues: mean of waiting threads, and % of the time with 0, 1, ... waiting\n",
@@ -168,18 +216,18 @@ static void put_queues(struct runq *r)
 		fputs("  n/a: no second of it is written\n", r->out);
 		return;
 	}
-	fputs("  CPU  waiting     0     1     2     3     4     5     6     7     8     9   10+\n",
-	      r->out);
+	TABLE_LAY_OUT(&t, queue_columns, r->o.width, 0);
+	table_put_titles(r->out, &t);
 	qsort(r->queues, r->queues_cnt, sizeof(*r->queues), by_mean);
 	qsort(r->queues, shown, sizeof(*r->queues), by_number);
 	for (size_t i = 0; i < shown; i++) {
 		snprintf(name, sizeof(name), "%u", r->queues[i].cpu);
-		put_queue(r, name, &r->queues[i]);
+		put_queue(r, &t, name, &r->queues[i]);
 	}
 	if (shown < r->queues_cnt)
 		fprintf(r->out, "    … %zu more CPUs, with fewer waiting threads\n",
 			r->queues_cnt - shown);
-	put_queue(r, "all", &all);
+	put_queue(r, &t, "all", &all);
 	fprintf(r->out, "  seen by %s ticks at %u Hz", number_count(known_ticks(&all)).text,
 		r->m->host.sample_hz);
 	if (all.ticks[QUEUE_UNKNOWN])
@@ -189,36 +237,6 @@ static void put_queues(struct runq *r)
 }
 
 /* --- run delay ------------------------------------------------------------------------------- */
-
-#define STARS 40
-
-/* As bcc's print_log2_hist does. */
-static void put_histogram(const struct runq *r, const uint64_t delays[DELAY_SLOTS])
-{
-	uint64_t most = 0;
-	unsigned int last = 0;
-
-	for (unsigned int i = 0; i < DELAY_SLOTS; i++) {
-		if (delays[i])
-			last = i;
-		if (delays[i] > most)
-			most = delays[i];
-	}
-	if (!most)
-		return;
-	fputs("     usecs               : count     distribution\n", r->out);
-	for (unsigned int i = 0; i <= last; i++) {
-		int stars = (int)((double)delays[i] / (double)most * STARS);
-
-		fprintf(r->out, "%10llu -> ", i ? 1ull << i : 0);
-		if (i + 1 < DELAY_SLOTS)
-			fprintf(r->out, "%-10llu", (2ull << i) - 1);
-		else
-			fputs("longer    ", r->out);
-		fprintf(r->out, " : %-8llu |%.*s%*s|\n", (unsigned long long)delays[i], stars,
-			"****************************************", STARS - stars, "");
-	}
-}
 
 static void put_delays(const struct runq *r, const struct sched_sum *sum)
 {
@@ -234,9 +252,9 @@ static void put_delays(const struct runq *r, const struct sched_sum *sum)
 		fputs(sum->sched.waited_ns ? " · no wait has ended" : " · no thread waited",
 		      r->out);
 	if (sum->delay_max_ns)
-		fprintf(r->out, " · longest %s", number_time(sum->delay_max_ns).text);
+		fprintf(r->out, " · max %s", number_time(sum->delay_max_ns).text);
 	putc('\n', r->out);
-	put_histogram(r, sum->delays);
+	histogram_put(r->out, sum->delays, DELAY_SLOTS);
 }
 
 static void put_process(const struct runq *r, uint32_t process)
@@ -249,57 +267,46 @@ static void put_process(const struct runq *r, uint32_t process)
 	put_delays(r, &r->sched->processes[process]);
 }
 
-/* waiting, of it behind own, waits a second, p50, p99, longest */
-#define TABLE_COLUMNS (9 + 9 + 11 + 10 + 10 + 10 + 2)
-#define PID_COLUMNS   9
-
-static void put_row(const struct runq *r, uint32_t process)
+static struct value own_share(const struct subject *s)
 {
-	const struct model_process *p = &r->m->processes[process];
-	const struct sched_sum *s = &r->sched->processes[process];
-	double seconds = (double)r->sched->elapsed_ns / 1e9;
-	char name[NAME_BYTES], pid[16];
-
-	label_put_right(r->out,
-			number_fixed(sched_mean(s->sched.waited_ns, r->sched->elapsed_ns), 2).text,
-			9);
-	label_put_right(
-		r->out,
-		r->m->host.off & OFF_OWN
-			? "n/a"
-			: number_percent(share_of(s->sched.behind_own_ns, s->sched.waited_ns)).text,
-		9);
-	label_put_right(r->out,
-			number_count((uint64_t)((double)sched_delay_cnt(s) / seconds + 0.5)).text,
-			11);
-	label_put_right(r->out, number_time(sched_delay_ns(s, 0.5)).text, 10);
-	label_put_right(r->out, number_time(sched_delay_ns(s, 0.99)).text, 10);
-	label_put_right(r->out, number_time(s->delay_max_ns).text, 10);
-	fputs("  ", r->out);
-	label_process(name, p, r->o.width - TABLE_COLUMNS - PID_COLUMNS);
-	label_put_left(r->out, name, r->o.width - TABLE_COLUMNS - PID_COLUMNS);
-	snprintf(pid, sizeof(pid), "%u", p->tgid);
-	label_put_right(r->out, pid, PID_COLUMNS);
-	putc('\n', r->out);
+	if (s->m->host.off & OFF_OWN)
+		return (struct value){.kind = VALUE_UNKNOWN};
+	return value_real(share_of(s->sched->sched.behind_own_ns, s->sched->sched.waited_ns));
 }
+
+static const struct figure figure_own = {"behind_own_share", "own thr.", AS_SHARE,
+					 .value = own_share};
+
+static const struct column columns[] = {
+	{&figure_waiting, .width = 9},
+	{&figure_own, .width = 9},
+	{&figure_delays, .width = 11},
+	{&figure_delay_p50, .width = 10},
+	{&figure_delay_p99, .width = 10},
+	{&figure_delay_max, .width = 10},
+	{&figure_process, .left = true, .gap = 2},
+	{&figure_pid, .width = 9},
+};
 
 static int put_table(const struct runq *r)
 {
 	size_t cnt;
 	_cleanup_free_ uint32_t *rows = runq_worst(r->m, r->o.rows, &cnt);
+	struct subject s = {.m = r->m, .elapsed_ns = r->sched->elapsed_ns};
+	struct table t;
 
 	if (!rows)
 		return -ENOMEM;
 	if (!cnt)
 		return 0;
-	fputs("\nprocesses that waited most\n"
-	      "  waiting  own thr.    waits/s       p50       p99   longest  ",
-	      r->out);
-	label_put_left(r->out, "process", r->o.width - TABLE_COLUMNS - PID_COLUMNS);
-	label_put_right(r->out, "pid", PID_COLUMNS);
-	putc('\n', r->out);
-	for (size_t i = 0; i < cnt; i++)
-		put_row(r, rows[i]);
+	fputs("\nprocesses that waited most\n", r->out);
+	TABLE_LAY_OUT(&t, columns, r->o.width, 0);
+	table_put_titles(r->out, &t);
+	for (size_t i = 0; i < cnt; i++) {
+		s.process = &r->m->processes[rows[i]];
+		s.sched = &r->sched->processes[rows[i]];
+		table_put_row(r->out, &t, &s);
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "bpf/events.h"
 #include "model/share.h"
+#include "output/figures.h"
 #include "output/label.h"
 
 /* As much as the books of a capture may lack. */
@@ -42,9 +43,9 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 	if (v->process == MODEL_NONE) {
 		n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, "%s active processes",
 				      number_count(v->rows_cnt).text);
-		if (v->verdicts->degraded)
-			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s degraded",
-					      number_count(v->verdicts->degraded).text);
+		if (v->verdicts->hurt)
+			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s hurt",
+					      number_count(v->verdicts->hurt).text);
 		snprintf(line + n, TOP_LINE_BYTES - n, ", %s", order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);
@@ -110,257 +111,138 @@ void top_text_losses(char line[static TOP_LINE_BYTES], const struct top_view *v,
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* Widths, and those of the line from which on there is room for some. */
-#define ID_COLUMNS	 8
-#define MEAN_COLUMNS	 9
-#define DELAY_COLUMNS	 10
-#define RATE_COLUMNS	 10
-#define THROTTLE_COLUMNS 10
-#define SLOW_COLUMNS	 8
-#define STUCK_COLUMNS	 7
-#define VERDICT_COLUMNS	 17 /* with a gap before it */
-#define GAP_COLUMNS	 2
-#define THROTTLE_FROM	 76
-#define SPLIT_FROM	 118 /* of threads */
-/* Of processes: first the hottest method has its room, from 96 on. */
-#define VERDICT_FROM	  113
-#define SERVICE_FROM	  128 /* slow, stuck */
-#define SERVED_SPLIT_FROM 146
-#define METHOD_FROM	  38 /* of what is left for names: less says nothing of a method */
+static void thread_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	char state = (char)s->thread->state;
 
-struct layout {
-	bool split, throttled, service, verdict;
-	size_t name, method;
+	snprintf(text, CELL_BYTES, "%c ", state > ' ' && state < 0x7f ? state : '?');
+	label_name(text + 2, s->thread->comm, columns > 2 ? columns - 2 : 1, CUT_END);
+}
+
+/* Of a row of the view. */
+struct item {
+	const struct top_hot *hot;
+	const struct verdict_result *verdict;
 };
 
-static struct layout layout_of(size_t columns, bool threads)
+static void verdict_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
-	struct layout l = {
-		.split = columns >= (threads ? SPLIT_FROM : SERVED_SPLIT_FROM),
-		.throttled = columns >= THROTTLE_FROM,
-		.service = !threads && columns >= SERVICE_FROM,
-		.verdict = !threads && columns >= VERDICT_FROM,
-	};
-	size_t used = ID_COLUMNS + 2 * MEAN_COLUMNS + DELAY_COLUMNS + RATE_COLUMNS +
-		      (l.throttled ? THROTTLE_COLUMNS : 0) + (l.split ? 2 * MEAN_COLUMNS : 0) +
-		      (l.service ? SLOW_COLUMNS + STUCK_COLUMNS : 0) +
-		      (l.verdict ? VERDICT_COLUMNS : 0) + GAP_COLUMNS;
-	size_t room = columns > used + 1 ? columns - used : 1;
+	const struct item *item = s->item;
 
-	if (room < METHOD_FROM) {
-		l.name = room;
-		return l;
+	(void)columns;
+	strcpy(text, item->verdict ? verdict_id(item->verdict->verdict) : "-");
+}
+
+static void hottest_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+{
+	const struct top_hot *hot = ((const struct item *)s->item)->hot;
+	size_t n;
+
+	if (!hot || hot->symbol == MODEL_NONE) {
+		strcpy(text, "n/a");
+		return;
 	}
-	room -= GAP_COLUMNS;
-	l.name = room * 2 / 5;
-	l.name = l.name < 16 ? 16 : l.name > 36 ? 36 : l.name;
-	l.method = room - l.name;
-	return l;
+	n = (size_t)snprintf(text, CELL_BYTES, "%3s %% ",
+			     number_fixed(share_of(hot->samples, hot->of) * 100, 0).text);
+	label_method(text + n, &s->m->symbols[hot->symbol], columns - n, 0);
 }
 
-static void put(char *line, const char *text, size_t columns)
+static const struct figure figure_thread = {NULL, "S thread", .text = thread_text};
+static const struct figure figure_verdict = {NULL, "verdict", .text = verdict_cell};
+static const struct figure figure_hottest = {NULL, "hottest method", .text = hottest_text};
+
+#define HOTTEST_COLUMN                                                          \
+	{                                                                       \
+		&figure_hottest, .left = true, .gap = 2, .least = 20, .rank = 2 \
+	}
+
+/* Names have their room first, then the hottest method, then the others by their ranks. */
+static const struct column process_columns[] = {
+	{&figure_pid, .width = 8},
+	{&figure_running, .width = 9},
+	{&figure_waiting, .width = 9},
+	{&figure_behind_others, .width = 9, .rank = 5},
+	{&figure_behind_own, .width = 9, .rank = 5},
+	{&figure_delay_p99, .width = 10, .title = "p99 delay"},
+	{&figure_switches, .width = 10},
+	{&figure_throttled, .width = 10, .rank = 1},
+	{&figure_slow, .width = 8, .rank = 4},
+	{&figure_stuck, .width = 7, .rank = 4},
+	{&figure_verdict, .width = 15, .left = true, .gap = 2, .rank = 3},
+	{&figure_process, .left = true, .gap = 2, .least = 16, .most = 36, .pct = 40},
+	HOTTEST_COLUMN,
+};
+
+static const struct column thread_columns[] = {
+	{&figure_tid, .width = 8},
+	{&figure_running, .width = 9},
+	{&figure_waiting, .width = 9},
+	{&figure_behind_others, .width = 9, .rank = 3},
+	{&figure_behind_own, .width = 9, .rank = 3},
+	{&figure_delay_p99, .width = 10, .title = "p99 delay"},
+	{&figure_switches, .width = 10},
+	{&figure_throttled, .width = 10, .rank = 1},
+	{&figure_thread, .left = true, .gap = 2, .least = 16, .most = 36, .pct = 40},
+	HOTTEST_COLUMN,
+};
+
+static void lay_out(struct table *t, const struct top_view *v, size_t columns)
 {
-	size_t at = strlen(line), n = text_columns(text);
-
-	for (; n < columns && at + 1 < TOP_LINE_BYTES; n++)
-		line[at++] = ' ';
-	snprintf(line + at, TOP_LINE_BYTES - at, "%s", text);
-}
-
-static void put_left(char *line, const char *text, size_t columns)
-{
-	size_t at, n = text_columns(text);
-
-	at = strlen(line);
-	snprintf(line + at, TOP_LINE_BYTES - at, "%s", text);
-	for (at = strlen(line); n < columns && at + 1 < TOP_LINE_BYTES; n++)
-		line[at++] = ' ';
-	line[at] = '\0';
+	if (v->process == MODEL_NONE)
+		TABLE_LAY_OUT(t, process_columns, columns, 0);
+	else
+		TABLE_LAY_OUT(t, thread_columns, columns, 0);
 }
 
 void top_text_titles(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns)
 {
-	bool threads = v->process != MODEL_NONE;
-	struct layout l = layout_of(columns, threads);
+	struct table t;
 
-	line[0] = '\0';
-	put(line, threads ? "tid" : "pid", ID_COLUMNS);
-	put(line, "running", MEAN_COLUMNS);
-	put(line, "waiting", MEAN_COLUMNS);
-	if (l.split) {
-		put(line, "others", MEAN_COLUMNS);
-		put(line, "own", MEAN_COLUMNS);
-	}
-	put(line, "delay p99", DELAY_COLUMNS);
-	put(line, "switch/s", RATE_COLUMNS);
-	if (l.throttled)
-		put(line, "throttled", THROTTLE_COLUMNS);
-	if (l.service) {
-		put(line, "slow", SLOW_COLUMNS);
-		put(line, "stuck", STUCK_COLUMNS);
-	}
-	if (l.verdict) {
-		put(line, "", GAP_COLUMNS);
-		put_left(line, "verdict", VERDICT_COLUMNS - GAP_COLUMNS);
-	}
-	put(line, "", GAP_COLUMNS);
-	put_left(line, threads ? "S thread" : "process", l.name);
-	if (l.method) {
-		put(line, "", GAP_COLUMNS);
-		put_left(line, "hottest method", l.method);
-	}
+	lay_out(&t, v, columns);
+	table_titles(&t, line);
 	text_shorten(line, columns, CUT_END);
-}
-
-static void put_mean(char *line, const struct top_view *v, uint64_t ns)
-{
-	put(line, number_fixed(sched_mean(ns, v->elapsed_ns), 2).text, MEAN_COLUMNS);
-}
-
-static void put_split(char *line, const struct top_view *v, const struct sched_figures *s)
-{
-	if (v->m->host.off & OFF_OWN) {
-		put(line, "n/a", MEAN_COLUMNS);
-		put(line, "n/a", MEAN_COLUMNS);
-		return;
-	}
-	put_mean(line, v, s->waited_ns > s->behind_own_ns ? s->waited_ns - s->behind_own_ns : 0);
-	put_mean(line, v, s->behind_own_ns);
-}
-
-static void put_figures(char *line, const struct top_view *v, const struct sched_sum *sum,
-			const struct layout *l)
-{
-	const struct sched_figures *s = &sum->sched;
-	double seconds = (double)v->elapsed_ns / 1e9;
-	uint64_t switches = s->voluntary + s->involuntary;
-
-	put_mean(line, v, s->on_cpu_ns);
-	put_mean(line, v, s->waited_ns);
-	if (l->split)
-		put_split(line, v, s);
-	put(line, sched_delay_cnt(sum) ? number_time(sched_delay_ns(sum, 0.99)).text : "-",
-	    DELAY_COLUMNS);
-	put(line, number_count((uint64_t)((double)switches / seconds + 0.5)).text, RATE_COLUMNS);
-	if (!l->throttled)
-		return;
-	if (v->m->host.off & OFF_GROUPS)
-		put(line, "n/a", THROTTLE_COLUMNS);
-	else if (!s->throttled_ns)
-		put(line, "-", THROTTLE_COLUMNS);
-	else
-		put(line, number_percent(share_of(s->throttled_ns, sched_wanted_ns(s))).text,
-		    THROTTLE_COLUMNS);
-}
-
-/* requests: NULL = it serves nothing. */
-static void put_service(char *line, const struct top_view *v, const struct requests_sum *requests)
-{
-	if (v->m->host.off & OFF_REQUESTS) {
-		put(line, "n/a", SLOW_COLUMNS);
-		put(line, "n/a", STUCK_COLUMNS);
-		return;
-	}
-	put(line,
-	    requests && requests_judged(requests)
-		    ? number_percent(requests_slow_share(requests)).text
-		    : "-",
-	    SLOW_COLUMNS);
-	put(line, requests && requests->stuck ? number_count(requests->stuck).text : "-",
-	    STUCK_COLUMNS);
-}
-
-static void put_verdict(char *line, const struct verdict_result *verdict)
-{
-	put(line, "", GAP_COLUMNS);
-	put_left(line, verdict ? verdict_id(verdict->verdict) : "-", VERDICT_COLUMNS - GAP_COLUMNS);
-}
-
-static void put_thread(char *line, const struct model_thread *t, size_t columns)
-{
-	char name[NAME_BYTES], all[NAME_BYTES + 8], state = (char)t->state;
-
-	label_name(name, t->comm, columns > 2 ? columns - 2 : 1, CUT_END);
-	snprintf(all, sizeof(all), "%c %s", state > ' ' && state < 0x7f ? state : '?', name);
-	put_left(line, all, columns);
-}
-
-static void put_method(char *line, const struct top_view *v, const struct top_hot *hot,
-		       size_t columns)
-{
-	char name[NAME_BYTES], share[NUMBER_BYTES + 8];
-	size_t n;
-
-	if (!hot || hot->symbol == MODEL_NONE) {
-		put_left(line, "n/a", columns);
-		return;
-	}
-	n = (size_t)snprintf(share, sizeof(share), "%3s %% ",
-			     number_fixed(share_of(hot->samples, hot->of) * 100, 0).text);
-	put_left(line, share, n);
-	label_method(name, &v->m->symbols[hot->symbol], columns - n);
-	put_left(line, name, columns - n);
 }
 
 void top_text_row(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t i,
 		  size_t columns)
 {
-	bool threads = v->process != MODEL_NONE;
-	struct layout l = layout_of(columns, threads);
-	uint32_t row = v->rows[i];
-	char id[16], name[NAME_BYTES];
+	struct item item = {top_view_hot(v, i), top_view_verdict(v, i)};
+	struct subject s = {
+		.m = v->m,
+		.elapsed_ns = v->elapsed_ns,
+		.sched = top_view_sum(v, i),
+		.requests = top_view_requests(v, i),
+		.item = &item,
+	};
+	struct table t;
 
-	line[0] = '\0';
-	snprintf(id, sizeof(id), "%u",
-		 threads ? v->m->threads[row].tid : v->m->processes[row].tgid);
-	put(line, id, ID_COLUMNS);
-	put_figures(line, v, top_view_sum(v, i), &l);
-	if (l.service)
-		put_service(line, v, top_view_requests(v, i));
-	if (l.verdict)
-		put_verdict(line, top_view_verdict(v, i));
-	put(line, "", GAP_COLUMNS);
-	if (threads) {
-		put_thread(line, &v->m->threads[row], l.name);
-	} else {
-		label_process(name, &v->m->processes[row], l.name);
-		put_left(line, name, l.name);
-	}
-	if (l.method) {
-		put(line, "", GAP_COLUMNS);
-		put_method(line, v, top_view_hot(v, i), l.method);
-	}
+	if (v->process == MODEL_NONE)
+		s.process = &v->m->processes[v->rows[i]];
+	else
+		s.thread = &v->m->threads[v->rows[i]];
+	lay_out(&t, v, columns);
+	table_line(&t, &s, line);
 	text_shorten(line, columns, CUT_END);
 }
 
 /* --------------------------------------------------------------------------------------------- */
-
-static void put_line(FILE *out, char *line)
-{
-	size_t len = strlen(line);
-
-	while (len && line[len - 1] == ' ')
-		line[--len] = '\0';
-	fputs(line, out);
-	putc('\n', out);
-}
 
 int top_text_write(FILE *out, const struct top_view *v, size_t rows, size_t columns)
 {
 	char line[TOP_LINE_BYTES];
 
 	top_text_head(line, v, columns);
-	put_line(out, line);
+	fprintf(out, "%s\n", line);
 	top_text_host(line, v, columns);
-	put_line(out, line);
+	fprintf(out, "%s\n", line);
 	top_text_losses(line, v, columns);
 	if (*line)
-		put_line(out, line);
+		fprintf(out, "%s\n", line);
 	top_text_titles(line, v, columns);
-	put_line(out, line);
+	fprintf(out, "%s\n", line);
 	for (size_t i = 0; i < v->rows_cnt && i < rows; i++) {
 		top_text_row(line, v, i, columns);
-		put_line(out, line);
+		fprintf(out, "%s\n", line);
 	}
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -2,16 +2,17 @@
 #ifndef HOTRUN_OUTPUT_TOP_TEXT_H
 #define HOTRUN_OUTPUT_TOP_TEXT_H
 /*
- * The lines of `hotrun top`, for the screen and for --batch alike: UTF-8 without control bytes, at most
- * `columns` code points, without an end of line. Pure; no threads.
+ * The lines of `hotrun top`, for the screen and for --batch alike: UTF-8 without control bytes, at
+ * most `columns` code points, without an end of line. Pure; no threads.
  */
 #include <stdio.h>
 
+#include "output/table.h"
 #include "output/top_view.h"
 
 #define TOP_MIN_COLUMNS 60
 /* Room for one line. */
-#define TOP_LINE_BYTES 4096
+#define TOP_LINE_BYTES TABLE_LINE_BYTES
 
 /* Host, time, what is listed and in which order. */
 void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, size_t columns);

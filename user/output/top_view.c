@@ -182,8 +182,8 @@ static int judge(struct top_view *v, const struct verdict_policy *policy)
 
 	v->judged = malloc((v->processes_cnt + 1) * sizeof(*v->judged));
 	if (totals && v->judged) {
-		/* Threads have their figures since the recording's start, the books of CPUs those of
-		 * the slice. */
+		/* Threads have their figures since the recording's start, the books of CPUs
+		 * those of the slice. */
 		totals->on_cpu_ns = v->sched->host.sched.on_cpu_ns;
 		books = books_of(v->m, totals);
 		v->verdicts = verdicts_new(&(struct verdict_sources){
@@ -278,8 +278,8 @@ const struct verdict_result *top_view_verdict(const struct top_view *v, size_t i
 	return verdict_row(v, v->rows[i]);
 }
 
-/* Stuck requests, then the slow share in thousandths as it is shown; who serves stands before who does
- * not. */
+/* Stuck requests, then the slow share in thousandths as it is shown; who serves stands before
+ * who does not. */
 static uint64_t slowness(const struct requests_sum *s)
 {
 	if (!s)

@@ -2,13 +2,13 @@
 #ifndef HOTRUN_OUTPUT_TOP_VIEW_H
 #define HOTRUN_OUTPUT_TOP_VIEW_H
 /*
- * What `hotrun top` shows of one slice: figures of the host, and rows of processes or of the threads of
- * one, in an order. Outlives the slice: it borrows the model's processes, threads and symbols, which
- * are never removed, and holds its own sums. Pure; no threads.
+ * What `hotrun top` shows of one slice: figures of the host, and rows of processes or of the
+ * threads of one, in an order. Outlives the slice: it borrows the model's processes, threads and
+ * symbols, which are never removed, and holds its own sums. Pure; no threads.
  *
- * The hottest method of a row: each sample votes for the application's method nearest to its leaf, or
- * for its leaf where there is none; most votes win. Not named from fewer than TOP_MIN_SAMPLES samples,
- * nor when its share is less than twice its error.
+ * The hottest method of a row: each sample votes for the application's method nearest to its leaf,
+ * or for its leaf where there is none; most votes win. Not named from fewer than TOP_MIN_SAMPLES
+ * samples, nor when its share is less than twice its error.
  */
 #include "judge/verdicts.h"
 #include "model/model.h"
@@ -54,13 +54,13 @@ struct top_view {
 	size_t rows_cnt;
 };
 
-/* Of all slices that m holds. Returns it owned, or NULL with errno ENOMEM. m is borrowed; symbols for
- * notes may be added to it. policy: of the verdicts; NULL = defaults. */
+/* Of all slices that m holds. Returns it owned, or NULL with errno ENOMEM. m is borrowed;
+ * symbols for notes may be added to it. policy: of the verdicts; NULL = defaults. */
 struct top_view *top_view_new(struct model *m, const struct verdict_policy *policy);
 void top_view_free(struct top_view *v);
 
-/* Lists the processes, or the threads of one, that ran, waited or were throttled, and processes that serve:
- * one that hangs may want no CPU. 0 or -ENOMEM. */
+/* Lists the processes, or the threads of one, that ran, waited or were throttled, and processes
+ * that serve: one that hangs may want no CPU. 0 or -ENOMEM. */
 int top_view_arrange(struct top_view *v, uint32_t process, enum top_order order);
 
 /* The sums of a row of v->rows. */

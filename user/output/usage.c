@@ -7,7 +7,8 @@
 #define LINE_COLUMNS 90
 #define TEXT_COLUMN  26 /* of what an option does */
 
-/* Whole words up to the end of a line, those that follow indented. The line stands at its column. */
+/* Whole words up to the end of a line, those that follow indented. The line stands at its
+ * column. */
 static void put_wrapped(FILE *out, const char *text)
 {
 	int at = TEXT_COLUMN;

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OUTPUT_USAGE_H
 #define HOTRUN_OUTPUT_USAGE_H
 /*
- * What is told of commands and their options (base/option.h): as text, as pages of the manual, and as
- * completion for shells. Nothing here knows a command. No threads.
+ * What is told of commands and their options (base/option.h): as text, as pages of the manual, and
+ * as completion for shells. Nothing here knows a command. No threads.
  */
 #include <stdio.h>
 

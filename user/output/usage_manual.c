@@ -32,7 +32,8 @@ static void put_text(FILE *out, const char *text)
 	put_escaped(out, text, strlen(text));
 }
 
-/* Lines that begin with a blank stand as they are, an empty one parts paragraphs, others fill up. */
+/* Lines that begin with a blank stand as they are, an empty one parts paragraphs, others fill
+ * up. */
 static void put_lines(FILE *out, const char *text)
 {
 	bool literal = false;

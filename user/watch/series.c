@@ -251,7 +251,7 @@ static int weigh(struct series *s, uint32_t slice, const struct verdicts *v, uin
 		err = series_busy(s, m->endpoints[m->services[i].endpoint].process, BUSY_SERVES,
 				  now_ns);
 	for (size_t i = 0; v && i < v->rows_cnt && !err; i++)
-		if (v->rows[i].process < s->processes_cnt && verdicts_result(&v->rows[i])->degraded)
+		if (v->rows[i].process < s->processes_cnt && verdicts_result(&v->rows[i])->hurt)
 			err = series_busy(s, v->rows[i].process, BUSY_DEGRADED, now_ns);
 	return err;
 }
@@ -433,10 +433,10 @@ static void judge(struct series *s, const struct verdicts *v, uint64_t now_ns)
 	}
 	s->host_judged_ns = now_ns;
 	host->judged = v->judged;
-	host->degraded = v->degraded;
+	host->hurt = v->hurt;
 	host->state.judged = true;
 	host->state.verdict = verdicts_result(&v->host)->verdict;
-	host->state.degraded = verdicts_result(&v->host)->degraded;
+	host->state.hurt = verdicts_result(&v->host)->hurt;
 	for (size_t i = 0; i <= s->top; i++)
 		s->rows[i].state =
 			(struct metrics_state){.judged = true, .verdict = VERDICT_HEALTHY};
@@ -447,11 +447,10 @@ static void judge(struct series *s, const struct verdicts *v, uint64_t now_ns)
 		if (v->rows[i].process >= s->processes_cnt)
 			continue;
 		state = &figures_of(s, v->rows[i].process)->state;
-		if (r->degraded > state->degraded ||
-		    (r->degraded == state->degraded &&
-		     verdict_compare(r->verdict, state->verdict) < 0))
+		if (r->hurt > state->hurt ||
+		    (r->hurt == state->hurt && verdict_compare(r->verdict, state->verdict) < 0))
 			state->verdict = r->verdict;
-		state->degraded |= r->degraded;
+		state->hurt |= r->hurt;
 	}
 }
 

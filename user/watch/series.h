@@ -9,7 +9,7 @@
  * stays in "other". Pure; no clock, no threads (the caller locks).
  *
  * Who is among the busiest: ran + waited + throttled, of about the last minute; who serves requests counts
- * a tenth of a thread more, who is degraded a whole one (a hang uses no CPU). While places are free,
+ * a tenth of a thread more, who is hurt a whole one (a hang uses no CPU). While places are free,
  * whoever wants 5 ms gets one. When none is, one changes hands every SERIES_SWAP_NS at the most, for series
  * are dear to who stores them: the kind that is gone for longest leaves, once it is gone for
  * SERIES_GONE_NS (at once while more than half of the places are held by the gone); else the least busy

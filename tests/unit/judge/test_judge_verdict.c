@@ -13,7 +13,7 @@ struct rule_case {
 	const char *name;
 	struct verdict_input in; /* of a host and process with 4 CPUs, own waits told apart */
 	enum verdict verdict;
-	bool degraded;
+	bool hurt;
 	enum verdict_figure first;
 };
 
@@ -50,7 +50,7 @@ static const struct rule_case cases[] = {
 	 VERDICT_BUSY_ELASTIC,
 	 false,
 	 FIGURE_SLOW_SHARE},
-	/* Run delay alone never makes it degraded when it has a signal. */
+	/* Run delay alone never makes it hurt when it has a signal. */
 	{"waits long behind others, but fast",
 	 {.running = 2, .waiting = 6, .delays = 9999, .delay_p99_ns = 80 * MS, FAST},
 	 VERDICT_HEALTHY,
@@ -175,7 +175,7 @@ static const struct rule_case cases[] = {
 	 VERDICT_INELASTIC,
 	 true,
 	 FIGURE_SLOW_SHARE},
-	/* Degraded without a signal: progress. */
+	/* Hurt, by no signal: progress. */
 	{"progress just above",
 	 {.running = 0.801, .waiting = 0.2},
 	 VERDICT_HEALTHY,
@@ -198,7 +198,7 @@ static const struct rule_case cases[] = {
 	 true,
 	 FIGURE_PROGRESS},
 	{"waits all the time, never runs", {.waiting = 1}, VERDICT_STARVED, true, FIGURE_PROGRESS},
-	/* Degraded without a signal: run delay. */
+	/* Hurt, by no signal: run delay. */
 	{"p99 at",
 	 {.running = 1, .waiting = 0.1, .delays = 100, .delay_p99_ns = 20 * MS},
 	 VERDICT_HEALTHY,
@@ -506,7 +506,7 @@ Test(verdict, rules_and_their_edges)
 
 		verdict_of(&in, &limits, &r);
 		cr_expect_eq(r.verdict, c->verdict, "%s: %s", c->name, verdict_id(r.verdict));
-		cr_expect_eq(r.degraded, c->degraded, "%s: degraded", c->name);
+		cr_expect_eq(r.hurt, c->hurt, "%s: hurt", c->name);
 		cr_assert(r.evidence_cnt, "%s: no evidence", c->name);
 		cr_expect_eq(r.evidence[0].figure, c->first, "%s: figure %d first", c->name,
 			     r.evidence[0].figure);
@@ -522,7 +522,7 @@ Test(verdict, nothing_measured_is_no_evidence)
 	verdict_limits_default(&limits);
 	verdict_of(&in, &limits, &r);
 	cr_expect_eq(r.verdict, VERDICT_NO_EVIDENCE);
-	cr_expect_not(r.degraded);
+	cr_expect_not(r.hurt);
 }
 
 /* Each limit set so that the same figures fall on its other side. */

@@ -12,7 +12,7 @@
 struct host_case {
 	const char *name;
 	struct verdict_input in;
-	uint32_t cpus, degraded;
+	uint32_t cpus, hurt;
 	enum verdict verdict;
 };
 
@@ -69,10 +69,10 @@ Test(verdict, of_the_host)
 
 		in.elapsed_ns = SECOND;
 		in.host_cpus = hosts[i].cpus;
-		verdict_of_host(&in, hosts[i].degraded, &limits, &r);
+		verdict_of_host(&in, hosts[i].hurt, &limits, &r);
 		cr_expect_eq(r.verdict, hosts[i].verdict, "%s: %s", hosts[i].name,
 			     verdict_id(r.verdict));
-		cr_expect_eq(r.degraded, hosts[i].degraded != 0, "%s", hosts[i].name);
+		cr_expect_eq(r.hurt, hosts[i].hurt != 0, "%s", hosts[i].name);
 		cr_expect(r.evidence_cnt, "%s: no evidence", hosts[i].name);
 	}
 }

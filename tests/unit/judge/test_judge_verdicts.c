@@ -36,7 +36,7 @@ Test(verdicts, busy_and_fast_is_no_alarm)
 	j = judged_of(m);
 	judged_expect(&j, p, VERDICT_BUSY_ELASTIC);
 	judged_expect_host(&j, VERDICT_BUSY_ELASTIC);
-	cr_expect_eq(j.v->degraded, 0);
+	cr_expect_eq(j.v->hurt, 0);
 	cr_expect_eq(j.v->requests_cnt, 400000);
 	judged_free(&j);
 }
@@ -226,12 +226,12 @@ Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
 		j = judged_of(m);
 		row = judged_row(&j, p);
 		cr_expect_eq(row != NULL, bad == 3);
-		cr_expect_eq(j.v->degraded, bad == 3);
+		cr_expect_eq(j.v->hurt, bad == 3);
 		if (row) {
 			cr_expect(row->episode);
 			cr_expect_eq(row->result.verdict, VERDICT_HEALTHY);
 			judged_expect(&j, p, VERDICT_STARVED);
-			cr_expect_eq(row->degraded_slices, 3);
+			cr_expect_eq(row->hurt_slices, 3);
 			cr_expect_eq(row->first, 12);
 			cr_expect_eq(row->last, 14);
 			cr_expect_eq(row->worst, 13);
@@ -254,7 +254,7 @@ Test(verdicts, seconds_of_a_service_with_few_requests_that_are_fast_are_not_bad)
 	j = judged_of(m);
 	judged_expect(&j, p, VERDICT_HEALTHY);
 	judged_expect_host(&j, VERDICT_HEALTHY);
-	cr_expect_eq(j.v->degraded, 0);
+	cr_expect_eq(j.v->hurt, 0);
 	judged_free(&j);
 }
 
@@ -270,7 +270,7 @@ Test(verdicts, worst_second_of_what_lasted)
 	j = judged_of(m);
 	cr_assert(judged_row(&j, p));
 	cr_expect_not(judged_row(&j, p)->episode);
-	cr_expect_eq(judged_row(&j, p)->degraded_slices, 10);
+	cr_expect_eq(judged_row(&j, p)->hurt_slices, 10);
 	cr_expect_eq(judged_row(&j, p)->worst, 4);
 	judged_free(&j);
 }
@@ -346,7 +346,7 @@ Test(verdicts, gap_in_the_books_withholds_all_but_who_hangs)
 	cr_expect_null(judged_row(&j, web));
 	cr_assert(judged_row(&j, hung));
 	judged_expect(&j, hung, VERDICT_NO_EVIDENCE);
-	cr_expect(judged_row(&j, hung)->result.degraded);
+	cr_expect(judged_row(&j, hung)->result.hurt);
 	judged_free(&j);
 }
 

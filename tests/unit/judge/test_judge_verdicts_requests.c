@@ -276,7 +276,7 @@ Test(verdicts_requests, waits_that_keep_no_request_do_not_starve)
 		cr_expect_eq(row->result.verdict, cases[i].verdict, "%s", cases[i].name);
 		cr_expect_eq(row->worst_result.verdict, cases[i].verdict, "%s, each second",
 			     cases[i].name);
-		cr_expect_eq(row->degraded_slices, 10, "%s", cases[i].name);
+		cr_expect_eq(row->hurt_slices, 10, "%s", cases[i].name);
 		cr_expect(row->input.aside >= cases[i].least && row->input.aside <= cases[i].most,
 			  "%s: %f", cases[i].name, row->input.aside);
 		judged_free(&j);
@@ -302,6 +302,6 @@ Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
 	cr_assert_geq(j.v->rows_cnt, 2);
 	cr_expect_eq(j.v->rows[0].process, api);
 	cr_expect_eq(j.v->rows[1].process, proxy);
-	cr_expect_eq(j.v->degraded_services, 2);
+	cr_expect_eq(j.v->hurt_services, 2);
 	judged_free(&j);
 }

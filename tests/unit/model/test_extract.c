@@ -77,7 +77,7 @@ static void forget_idle(char *text)
 {
 	static const char *const counts[][2] = {
 		{"processes used no CPU", "\n"},
-		{"\"judged\":", ","},
+		{"\"judged_processes\":", ","},
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {

@@ -152,5 +152,5 @@ Test(doctor_json, no_list_is_null)
 	report.no_list = "this process is none";
 	cr_assert_eq(doctor_json_write(out, &report), 0);
 	fclose(out);
-	cr_expect(strstr(text, "\"processes\":null"));
+	cr_expect(strstr(text, "\"processes\": null"));
 }

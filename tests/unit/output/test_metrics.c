@@ -24,12 +24,12 @@ static char *page_of(struct watched *w, const struct metrics_own *own)
 {
 	struct series *s = series_new(&defaults);
 	struct verdict_row row = {.process = w->batch,
-				  .result = {.verdict = VERDICT_STARVED, .degraded = true}};
-	struct verdicts v = {.host = {.result = {.verdict = VERDICT_STARVED, .degraded = true}},
+				  .result = {.verdict = VERDICT_STARVED, .hurt = true}};
+	struct verdicts v = {.host = {.result = {.verdict = VERDICT_STARVED, .hurt = true}},
 			     .rows = &row,
 			     .rows_cnt = 1,
 			     .judged = 2,
-			     .degraded = 1};
+			     .hurt = 1};
 	char *page;
 
 	for (uint32_t i = 0; i < 2; i++) {

@@ -303,9 +303,29 @@ Test(report_verdict, for_machines)
 	m = hang();
 	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
 	text = json_of(m);
-	cr_expect(strstr(text, "\"verdict\":\"no-evidence\""), "%s", text);
-	cr_expect(strstr(text, "\"missing\":\"recorded by a hotrun"), "%s", text);
-	cr_expect(strstr(text, "\"processes\":[]}"), "%s", text);
+	cr_expect(strstr(text, "\"verdict\": \"no-evidence\""), "%s", text);
+	cr_expect(strstr(text, "\"missing\": \"recorded by a hotrun"), "%s", text);
+	cr_expect(strstr(text, "\"processes\": []}"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
+/* Who reads it must not have to guess whether somebody is missing or well. */
+Test(report_verdict, machines_are_told_of_the_healthy_too)
+{
+	struct model *m = build_model(2, 99);
+	char *text;
+
+	add(m, 100, "calm", "spin", FIGURES(.on_cpu_ns = 1));
+	serve(m, build_process(m, 200, "web", 0), 80, 5 * MS, 30);
+	build_process(m, 300, "asleep", 0);
+	build_books(m, 10);
+	text = json_of(m);
+	cr_expect(strstr(text, "{\"pid\": 100, \"name\": \"calm\""), "%s", text);
+	cr_expect(strstr(text, "{\"pid\": 200, \"name\": \"web\""), "%s", text);
+	cr_expect_not(strstr(text, "asleep"), "%s", text);
+	cr_expect(strstr(text, "\"verdict\": \"healthy\", \"hurt\": false"), "%s", text);
+	cr_expect(strstr(text, "\"hurt_processes\": 0"), "%s", text);
 	free(text);
 	model_free(m);
 }

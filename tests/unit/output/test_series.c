@@ -228,8 +228,8 @@ Test(series, a_hang_is_seen_although_it_uses_no_cpu)
 	struct recorder r = recorder_of(3);
 	uint32_t busy[8], web = build_process(r.m, 99, "web", 0);
 	struct verdict_row row = {.process = web,
-				  .result = {.verdict = VERDICT_INELASTIC, .degraded = true}};
-	struct verdicts v = {.rows = &row, .rows_cnt = 1, .judged = 9, .degraded = 1};
+				  .result = {.verdict = VERDICT_INELASTIC, .hurt = true}};
+	struct verdicts v = {.rows = &row, .rows_cnt = 1, .judged = 9, .hurt = 1};
 	char name[2] = "a";
 
 	build_thread(r.m, web, 99, "web", 0, 'S');
@@ -243,7 +243,7 @@ Test(series, a_hang_is_seen_although_it_uses_no_cpu)
 		recorder_close(&r, second < 100 ? NULL : &v);
 	}
 	cr_assert_not_null(recorder_find(r.s, "web"));
-	cr_expect(recorder_find(r.s, "web")->state.degraded);
+	cr_expect(recorder_find(r.s, "web")->state.hurt);
 	cr_expect_eq(recorder_find(r.s, "web")->state.verdict, VERDICT_INELASTIC);
 	for (uint32_t second = 0; second < 61; second++)
 		recorder_close(&r, NULL);
