@@ -13,7 +13,7 @@ attacker=65534 # nobody
 user=65533     # of the service
 hz=99
 RECORD_MS=6000 # of `record -d 2`: 4 s, and what a busy host takes on top
-# ATTACK_CHURN=1: with processes and mappings in great numbers, of which nothing is asked yet.
+# ATTACK_CHURN=1: with 1,000 forks a second and 60,000 mappings, beside which the governor still lowers the rate.
 churn=${ATTACK_CHURN:-0}
 
 folders=()
@@ -39,8 +39,24 @@ start_churn() {
 	for ((i = 0; i < 70; i++)); do attack churn mappings 857 "$T/files/libcoreclr.so"; done
 }
 
+# For the resident recorder's port, and for rows of endpoints: both are to be there while the others are measured
+start_flood() {
+	start setpriv --reuid=$attacker --regid=$attacker --clear-groups -- \
+		python3 "$T/http_crowd.py" flood "$http" 100 /healthz
+	others+=("$started")
+}
+start_listeners() {
+	start prlimit --nofile=16384 -- setpriv --reuid=$attacker --regid=$attacker --clear-groups -- \
+		"$T/many_listeners" 4200 100
+	others+=("$started")
+}
+
+others=()
 attacks_stop() {
 	local pid
+
+	for pid in "${others[@]}"; do stop "$pid"; done
+	others=()
 
 	for pid in ${pids_of[*]}; do stop "$pid"; done
 	pids_of=()
@@ -170,8 +186,8 @@ mkdir "$T/files" "$T/innocent"
 chown $attacker "$T/files"
 chown $user "$T/innocent"
 cp -r "$BUILD/dotnet/Web" "$T/Web"
-cp "$LOADS/attack" "$LOADS/attack_files" "$T"
-port=$(free_ports 1)
+cp "$LOADS/attack" "$LOADS/attack_files" "$LOADS/many_listeners" tests/support/http_crowd.py "$T"
+read -r port http <<<"$(free_ports 2)"
 DOTNET_PerfMapEnabled=3 start setpriv --reuid=$user --regid=$user --clear-groups -- \
 	dotnet "$T/Web/Shop.Web.dll" "$port" 280 "$T/innocent/truth"
 web=$started
@@ -194,7 +210,7 @@ declare -A words=(
 	[nested]='named|precompiled|file-costly|budget|limit|file-malformed'
 	[symbols]='named|file-costly|budget|limit|file-malformed'
 	[map]='file-costly|budget|limit|perf-map-.*'
-	[rewrite]='file-costly|budget|limit|perf-map-.*'
+	[rewrite]='file-costly|budget|limit|pending|perf-map-.*'
 )
 for name in cie nested symbols map rewrite; do
 	attacks_start $name
@@ -204,10 +220,10 @@ for name in cie nested symbols map rewrite; do
 done
 
 # --- the resident recorder, under all of them ----------------------------------------------------------------
-all=(cie nested symbols map rewrite)
+all=(cie nested symbols map rewrite flood listeners)
 [ "$churn" = 1 ] && all+=(churn)
 make_groups
-start "${in_group[@]}" nice -n -10 "$HOTRUN" watch --dir "$T/watch" --listen off
+start "${in_group[@]}" nice -n -10 "$HOTRUN" watch --dir "$T/watch" --listen "127.0.0.1:$http"
 watcher=$started
 until_true 20 eval '"$HOTRUN" watch --status --dir "$T/watch" 2>/dev/null | grep -q "ready 1"' ||
 	fail "it does not become ready: $(tail -3 "$T/$watcher.out")"
@@ -227,8 +243,9 @@ cost 10
 status "under attack"
 level=$(sed -n 's/^level //p' "$T/status")
 echo "watch: $quiet % of a CPU in peace, $burst % in the first 10 s of the attack, $cost % in the next 10 s; $most_mib MiB; level $level"
+# Of these, 1.3 may be answers over HTTP, which are no cost of observing.
 within "cost of the attack once its allowance is used up, per cent of a CPU" \
-	"$(awk -v a="$cost" -v b="$quiet" 'BEGIN { print a - b }')" -100 2.5
+	"$(awk -v a="$cost" -v b="$quiet" 'BEGIN { print a - b }')" -100 3.8
 # A host on which observing alone takes the budget, half a per cent of its CPUs, gives up something without an attack.
 if awk -v q="$quiet" -v n="$(nproc)" 'BEGIN { exit !(q < 0.25 * n) }'; then
 	grep -qE '^(all|rate-half)$' <<<"$level" && ok "no evidence is taken from others ($level)" || fail "taken from others: $level"
@@ -239,6 +256,8 @@ is "looks at who opens their files, with a nice value under 0" "$hasty" 0
 within "memory of all its processes, MiB" "$most_mib" 5 512
 "$HOTRUN" trigger --dir "$T/watch" --before 8s --after 1s >"$T/asked" 2>&1 || fail "trigger: $(cat "$T/asked")"
 capture=$(tail -1 "$T/asked")
+"$HOTRUN" report "$capture" >"$T/report" 2>&1
+says "the attacker is named, with what was left out" "$T/report" "names of attack"
 innocent watch "$capture" 19
 for name in cie nested symbols map rewrite; do says_why $name "$capture" "${words[$name]}|pending"; done
 is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"

@@ -779,6 +779,11 @@ bool workers_is_aside(const struct workers *w, uint64_t party)
 	return false;
 }
 
+size_t workers_aside_cnt(const struct workers *w)
+{
+	return w->aside_cnt;
+}
+
 size_t workers_most(const struct workers *w, struct ledger_use *ret_most, size_t max)
 {
 	return ledger_most(w->ledger, ret_most, max);

@@ -116,6 +116,7 @@ bool workers_in_debt(const struct workers *w, uint64_t party);
  * beyond WORKERS_ASIDE_MAX are not. */
 void workers_set_aside(struct workers *w, const uint64_t *parties, size_t cnt);
 bool workers_is_aside(const struct workers *w, uint64_t party);
+size_t workers_aside_cnt(const struct workers *w);
 
 /* Parties by what they used beyond their first allowance since workers_mark(), the most first.
  * Returns their number, max at the most. */

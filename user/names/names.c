@@ -767,7 +767,8 @@ static void name_again(struct names *n, struct model *m, bool settle)
 
 static bool is_aside(struct names *n, const struct model *m, uint32_t process)
 {
-	return workers_is_aside(n->asker.workers, asker_party(&n->asker, m, process));
+	return workers_aside_cnt(n->asker.workers) &&
+	       workers_is_aside(n->asker.workers, asker_party(&n->asker, m, process));
 }
 
 static void tell_costs(struct names *n, struct model *m)

@@ -256,3 +256,37 @@ Test(asker, root_in_a_container_is_not_trusted_before_its_facts_are_known)
 	asker_clear(&a);
 	host_end(&h);
 }
+
+/* The governor's word: that party is named no further, and says since when; nobody else is touched. */
+Test(names_party, who_is_set_aside_is_not_named_and_says_so)
+{
+	const uint64_t parties[] = {hash_pair(1000, 1) | 1, hash_pair(1002, 1) | 1};
+	uint32_t one, late, other;
+	struct ledger_use most[2];
+	struct host h;
+
+	host_make(&h, "", "/app/x");
+	put(&h, "300/root/lib/libc.so", &honest);
+	put(&h, "400/root/lib/libc.so", &honest);
+	put(&h, "500/root/lib/libc.so", &forged);
+	map_library(&h, 300, "1000", true);
+	one = h.process;
+	cr_expect_str_eq(name_at(&h, PLACE, 5)->name, honest.name);
+	cr_expect_eq(names_face(h.n, h.m, parties[0]), one);
+	cr_expect_eq(names_face(h.n, h.m, parties[1]), MODEL_NONE);
+	cr_expect_eq(names_most(h.n, most, 2), 0, "within what everybody may use once");
+	names_set_aside(h.n, parties, 2);
+	map_library(&h, 500, "1002", true);
+	late = h.process;
+	cr_expect_null(name_at(&h, PLACE, 5), "it waits");
+	map_library(&h, 400, "1001", true);
+	other = h.process;
+	cr_expect_str_eq(name_at(&h, PLACE, 5)->name, honest.name);
+	names_tail(h.n, h.m, 10);
+	cr_expect_neq(h.m->processes[one].names_aside_ns, 0);
+	cr_expect_eq(h.m->processes[other].names_aside_ns, 0);
+	names_settle(h.n, h.m);
+	h.process = late;
+	cr_expect_eq(name_at(&h, PLACE, 5)->reason, REASON_BUDGET);
+	host_end(&h);
+}
