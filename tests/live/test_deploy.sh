@@ -231,7 +231,7 @@ check "the options of its ExecStart exist" $exec_start --help
 sed -E 's/^# ([a-z-]+ = |\[)/\1/' deploy/systemd/hotrun.conf >"$T/hotrun.conf"
 is "its settings are those of --help" \
 	"$(sed -nE '/^\[hotrun watch\]/,$s/^([a-z-]+) = ([^ ]*)$/\1 \2/p' "$T/hotrun.conf" | grep -v exclude)" \
-	"$("$HOTRUN" watch --help | sed -nE 's/^ +--([a-z-]+) .*\(default ([^)]*)\)$/\1 \2/p' |
+	"$("$HOTRUN" watch --help | sed -nE 's/^ +(-., )?--([a-z-]+) .*\(default ([^)]*)\)$/\2 \3/p' |
 		grep -E '^(frequency|budget|ring|rotate|keep-[a-z]*|before|after) ')"
 mkdir -m 700 "$T/state"
 cp "$T/hotrun.conf" "$T/state/hotrun.conf"
