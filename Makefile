@@ -88,7 +88,7 @@ PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static image install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
-	check-layers check-format check-schema format deps deps-test deps-bench deps-guest clean help workloads
+	check check-layers check-format check-schema format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
@@ -99,6 +99,7 @@ help:
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
 	@echo 'make image        container image $(IMAGE) by podman or docker, see deploy/README.md'
 	@echo 'make install      program, unit, manual, completion below $$(DESTDIR)$$(PREFIX); PREFIX=/usr/local'
+	@echo 'make check        style, layers, unit tests, BPF programs: before each commit'
 	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
@@ -296,6 +297,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
 
 workloads: $(WORKLOADS)
+check: check-format check-layers check-schema
+	@$(MAKE) unit
+	@$(MAKE) bpf-tests
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
