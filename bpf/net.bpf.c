@@ -272,7 +272,8 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 		return;
 	if (c->early) {
 		c->early = 0;
-	} else if (!c->begun_ns) {
+	} else if (!c->begun_ns || !has_answer(c, tp)) {
+		/* Of a request that began meanwhile, on another CPU, this is no answer. */
 		ADD(e->pushed, 1);
 		count_connection(c, e);
 		flush_bytes(c, e, tp);
