@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An ASP.NET service under load: hot method, roles of threads, books that balance.
-# beside others
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Web
