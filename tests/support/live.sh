@@ -123,8 +123,15 @@ stop() {
 # dotnet_start DLL ARGUMENT...: with a perf map
 dotnet_start() { DOTNET_PerfMapEnabled=3 start dotnet "$@"; }
 
-# free_port: a port of this host that nobody listens at
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# free_ports COUNT: that nobody listens on, all different
+free_ports() {
+	python3 -c 'import socket, sys
+held = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in held:
+	s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in held))' "$1"
+}
+free_port() { free_ports 1; }
 
 sql() { sqlite3 -batch -noheader -separator ' ' "file:$1?mode=ro" "$2"; }
 

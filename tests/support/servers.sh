@@ -1,15 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Servers that requests and verdicts are measured on; sourced after live.sh.
 
-# free_ports COUNT: that nobody listens on, all different
-free_ports() {
-	python3 -c 'import socket, sys
-held = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in held:
-	s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in held))' "$1"
-}
-
 # clients ...: for start(), whose pid is then that of the clients
 clients() { exec python3 tests/support/clients.py "$@"; }
 
