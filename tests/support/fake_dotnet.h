@@ -5,7 +5,7 @@
  * One .NET process of a /proc in a temporary folder, with the test's own pid, since it is the test that
  * plays its runtime, and who asks it. One at a time.
  */
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 #include "names_support.h"
 
 #define FAKE_DOTNET_START  100ull /* ticks */

@@ -14,7 +14,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "kernel/probe.h"
-#include "names/dotnet.h"
+#include "process/dotnet.h"
 #include "output/doctor.h"
 
 /* For one answer of a process; of those that hang the fetcher takes sixteen before it refuses. */
@@ -223,7 +223,7 @@ static int run(int argc, char **argv)
 
 	if (rc)
 		return rc;
-	/* Forks: before there are BPF objects (names/fetch.h). */
+	/* Forks: before there are BPF objects (opener/fetch.h). */
 	err = asker_init(&asker, NULL, "/proc", DEADLINE_NS);
 	if (err) {
 		log_error("no helper process: %s", strerror(-err));

@@ -14,7 +14,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "kernel/host.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 
 #define LOOK_NS	       300000000ull  /* as the names room waits for one look-up */
 #define ANSWER_NS      2000000000ull /* a runtime that needs longer keeps its map off */

@@ -13,7 +13,7 @@
 #include "commands/options.h"
 #include "commands/perfmap_status.h"
 #include "kernel/host.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 
 #define MAX_PIDS  1024
 #define ANSWER_NS 5000000000ull /* a million methods take two seconds */

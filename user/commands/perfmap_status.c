@@ -14,7 +14,7 @@
 #include "commands/terminal.h"
 #include "kernel/host.h"
 #include "model/jit_share.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 #include "output/perfmap_table.h"
 
 /* Long enough for a service with a few requests a second, at twice the usual rate. */

@@ -32,7 +32,7 @@ struct doctor_finding {
 #define DOCTOR_HOST_MAX	   48
 #define DOCTOR_PROCESS_MAX 8
 
-/* Where the map of a process stands; as enum dotnet_map of names/dotnet.h. */
+/* Where the map of a process stands; as enum dotnet_map of process/dotnet.h. */
 enum doctor_map {
 	DOCTOR_MAP_ON,
 	DOCTOR_MAP_OFF,	    /* was on, and was switched off */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "names/elf_blob.h"
-#include "names/parse.h"
+#include "parse/elf_blob.h"
+#include "parse/parse.h"
 #include "names/symbol.h"
 
 /* What is to be done next, and what runs. */

@@ -6,10 +6,10 @@
  * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
  * after it. One thread.
  */
-#include "names/asker.h"
-#include "names/elf.h"
-#include "names/fetch.h"
-#include "names/image_table.h"
+#include "opener/asker.h"
+#include "parse/elf.h"
+#include "opener/fetch.h"
+#include "parse/image_table.h"
 #include "names/shelf.h"
 
 /* What a load is of. */

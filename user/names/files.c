@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "names/entry.h"
+#include "process/entry.h"
 #include "names/file_load.h"
 #include "names/shelf.h"
 #include "names/symbol.h"

@@ -15,9 +15,9 @@
  * containers: what those map is no stranger's.
  */
 #include "model/model.h"
-#include "names/asker.h"
-#include "names/elf.h"
-#include "names/image_table.h"
+#include "opener/asker.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 
 /* Files on their way to their tables, and those of one party; what comes then waits for its
  * turn. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "names/asker.h"
+#include "opener/asker.h"
 
 /* Maps held open; beyond it the longest unused is closed. Those of gone processes are, some looks
  * after their end. Half of the usual soft limit of 1,024 descriptors is left to CPUs' events. */

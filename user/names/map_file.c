@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "names/environ.h"
-#include "names/fetch.h"
-#include "names/hold.h"
-#include "names/parse.h"
-#include "perfmap/locate.h"
+#include "process/environ.h"
+#include "opener/fetch.h"
+#include "process/hold.h"
+#include "parse/parse.h"
+#include "perfmap/maps/locate.h"
 
 /* In the directories that were held for a process that is gone. As asker_fetch(). */
 static enum model_reason ask_left(struct asker *a, const struct model *m, uint32_t process,

@@ -7,8 +7,8 @@
  * here. When the process is gone, the rest is copied from the map that was held, unless its file
  * system is one whose end may hang. One thread.
  */
-#include "names/asker.h"
-#include "perfmap/tail.h"
+#include "opener/asker.h"
+#include "perfmap/maps/tail.h"
 
 struct map_file {
 	struct perfmap_tail *tail; /* owned */

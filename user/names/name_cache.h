@@ -7,8 +7,8 @@
  * name_cache_flush(), and there when it is asked for again. What one party's names led to is no
  * other's. One thread.
  */
-#include "names/asker.h"
-#include "names/parse.h"
+#include "opener/asker.h"
+#include "parse/parse.h"
 
 /* Bytes of texts and rows that are kept; then the parties that have most of them lose theirs, which
  * are taken apart again when needed. What comes at once may exceed it by half. */

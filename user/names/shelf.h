@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "names/elf.h"
-#include "names/image_table.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 
 /* A row looks 1 KB large to the bound; so many are also quick to look through. */
 #define SHELF_ROWS_MAX	16384u

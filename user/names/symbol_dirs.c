@@ -11,11 +11,11 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "names/entry.h"
-#include "names/parse_fact.h"
+#include "process/entry.h"
+#include "parse/parse_fact.h"
 #include "names/symbol.h"
-#include "names/symbol_look.h"
-#include "perfmap/image.h"
+#include "opener/symbol_look.h"
+#include "perfmap/images/image.h"
 
 struct symbol_dirs *symbol_dirs_new(void)
 {

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names/elf.h"
-#include "names/fetch.h"
+#include "parse/elf.h"
+#include "opener/fetch.h"
 
 #define SYMBOL_DIRS_MAX	 16u
 #define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "names/asker.h"
+#include "opener/asker.h"
 #include "names/name_cache.h"
 #include "names_host.h"
 

@@ -14,7 +14,7 @@
 #include "fake_bundle.h"
 #include "isolate/blob.h"
 #include "isolate/workers.h"
-#include "names/parse.h"
+#include "parse/parse.h"
 #include "names_host.h"
 
 #define PLACE	 0x7f0000001010ull /* a C++ name: it takes two kinds of jobs */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "names/asker.h"
+#include "opener/asker.h"
 #include "names_host.h"
 
 #define GLOBAL_FUNC ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)

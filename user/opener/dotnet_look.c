@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "opener/dotnet_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "opener/guard.h"
+#include "process/proc.h"
+
+int dotnet_look_directory(const struct dotnet_door *door, const char *path)
+{
+	_cleanup_close_ int cwd_fd = -1;
+
+	if (*path == '/')
+		return guard_look(door->root_fd, path, true);
+	cwd_fd = openat(door->process_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return cwd_fd < 0 ? -errno : guard_look(cwd_fd, path, true);
+}
+
+int dotnet_read_start(int process_fd, uint64_t *ret_ticks)
+{
+	_cleanup_free_ struct proc_facts *facts = malloc(sizeof(*facts));
+	char stat[2048];
+	ssize_t n = facts ? guard_read(process_fd, "stat", stat, sizeof(stat)) : -ENOMEM;
+
+	if (n < 0)
+		return (int)n;
+	if (proc_parse_stat(stat, (size_t)n, facts))
+		return -EBADMSG;
+	*ret_ticks = facts->start_ticks;
+	return 0;
+}
+
+static int look_at(const struct fetch_request *request, int process_fd, struct dotnet_look *look)
+{
+	static struct perfmap_target target; /* large; one thread here */
+	_cleanup_close_ int root_fd = -1;
+	struct dotnet_process *p = &look->process;
+	struct dotnet_door door;
+	int err = fetch_read_target(request, process_fd, &target);
+	uint64_t ticks = 0;
+
+	if (!err)
+		err = dotnet_read_start(process_fd, &ticks);
+	if (err)
+		return err;
+	p->ns_pid = target.ns_pid;
+	p->euid = target.euid;
+	p->start_ticks = ticks;
+	root_fd = guard_root(process_fd);
+	look->denied = root_fd == -EACCES || root_fd == -EPERM;
+	if (look->denied) {
+		p->socket = DOTNET_SOCKET_DENIED;
+		p->map = DOTNET_MAP_DENIED;
+		p->map_refusal = -EACCES;
+		look->is_dotnet = request->is_dotnet;
+		return 0;
+	}
+	if (root_fd < 0)
+		return root_fd == -ENOENT ? -ESRCH : root_fd;
+	door = (struct dotnet_door){
+		.process_fd = process_fd,
+		.root_fd = root_fd,
+		.target = &target,
+		.start_ticks = ticks,
+		.started_wall_ns = asker_started_wall_ns(request->target.start_ns),
+	};
+	dotnet_look_socket(&door, request->is_dotnet, p);
+	look->is_dotnet = request->is_dotnet || p->socket == DOTNET_SOCKET_THERE;
+	if (look->is_dotnet)
+		dotnet_look_map(&door, p);
+	return 0;
+}
+
+int dotnet_look_serve(const struct fetch_request *request, int *ret_fd)
+{
+	static struct dotnet_look look; /* large; one thread here */
+	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	int err;
+
+	if (process_fd < 0)
+		return process_fd;
+	memset(&look, 0, sizeof(look));
+	err = look_at(request, process_fd, &look);
+	if (err)
+		return err;
+	fd = memfd_create("hotrun-dotnet", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, &look, sizeof(look)) != (ssize_t)sizeof(look))
+		return -ENOMEM;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}

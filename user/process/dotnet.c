@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/dotnet.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "opener/dotnet_look.h"
+#include "parse/dotnet_version.h"
+#include "opener/guard.h"
+#include "parse/parse_fact.h"
+#include "process/proc.h"
+
+/* For a worker, at one file of a process: a map of 64 MB takes 0.1 s. */
+#define DOTNET_JOB_NS 2000000000ull
+
+#define RUNTIME "libcoreclr.so"
+/* Where profilers are attached later, no variable names them: what their makers call them. */
+static const char *const profiler_names[] = {"Profiler", "AutoInstrumentation.Native"};
+
+/* What the mappings of a process tell. */
+struct mapped {
+	const struct proc_mapping *runtime; /* of libcoreclr.so, NULL none */
+	bool doublemapper;
+	bool musl;
+};
+
+static const char *path_of(const struct proc_facts *f, size_t i)
+{
+	return f->paths + f->mappings[i].path;
+}
+
+static struct mapped look_at_mappings(const struct proc_facts *f)
+{
+	struct mapped found = {0};
+
+	for (size_t i = 0; i < f->mappings_cnt; i++) {
+		const char *path = path_of(f, i), *base = entry_basename(path);
+
+		if (!found.runtime && !strcmp(base, RUNTIME))
+			found.runtime = &f->mappings[i];
+		found.doublemapper |= model_mapping_kind_of(path, strlen(path)) == MAPPING_JIT;
+		found.musl |= !strncmp(base, "ld-musl-", strlen("ld-musl-"));
+	}
+	return found;
+}
+
+static void find_profiler(const struct proc_facts *f, const char *wanted,
+			  char ret_name[DOTNET_NAME_BYTES])
+{
+	const char *wanted_base = entry_basename(wanted);
+
+	for (size_t i = 0; i < f->mappings_cnt; i++) {
+		const char *base = entry_basename(path_of(f, i));
+		bool is_one = *wanted_base && !strcmp(base, wanted_base);
+
+		for (size_t k = 0; k < sizeof(profiler_names) / sizeof(profiler_names[0]); k++)
+			is_one |= strstr(base, profiler_names[k]) != NULL;
+		if (!is_one)
+			continue;
+		snprintf(ret_name, DOTNET_NAME_BYTES, "%s", base);
+		return;
+	}
+}
+
+/* For people: the entry assembly, else the executable, else the comm (as facts.c does). */
+static const char *name_of(const struct proc_facts *f)
+{
+	const char *exe = entry_basename(f->exe);
+
+	if (f->entry[0])
+		return f->entry;
+	return *exe && strcmp(exe, "dotnet") ? exe : f->comm;
+}
+
+/* --- one process ------------------------------------------------------------------------------- */
+
+/* What is known of a process that is looked at. */
+struct looking {
+	struct asker *asker;
+	const struct proc_facts *facts;
+	struct mapped mapped;
+	struct asker_subject subject;
+	struct fetch_request request;
+	struct parse_environ env;
+	struct dotnet_executable program;
+	struct dotnet_look look;
+};
+
+/* Has a worker read a file of the process; one that it cannot read tells nothing. 0; -ESRCH; or
+ * -ETIMEDOUT. */
+static int find(struct looking *l, enum fetch_what what, enum parse_kind kind, void *ret_answer)
+{
+	struct parse_request parse = {.kind = kind};
+	struct fetch_reply reply;
+	enum model_reason reason;
+
+	l->request.what = what;
+	reason = asker_find(l->asker, &l->subject, &l->request, &parse, &reply, ret_answer);
+	/* Without its environment nobody knows where its map would be. */
+	if (reason == REASON_FILE_TIMEOUT || reason == REASON_LIMIT ||
+	    (reason && kind == PARSE_ENVIRON))
+		return -ETIMEDOUT;
+	return reply.error == -ESRCH ? -ESRCH : 0;
+}
+
+static int look_outside(struct looking *l)
+{
+	_cleanup_close_ int fd = -1;
+	struct fetch_reply reply;
+
+	l->request.what = FETCH_DOTNET;
+	l->request.env = l->env.map;
+	l->request.is_dotnet = l->mapped.runtime || l->mapped.doublemapper ||
+			       l->program.has_runtime || l->program.native_aot;
+	if (asker_fetch_of(l->asker, l->subject.process, &l->subject.target, &l->request, -1,
+			   &reply, &fd))
+		return -ETIMEDOUT;
+	if (reply.error)
+		return reply.error;
+	return pread(fd, &l->look, sizeof(l->look), 0) == (ssize_t)sizeof(l->look) ? 0 : -EIO;
+}
+
+static void count_lines(struct looking *l, uint64_t *bytes_left)
+{
+	struct parse_request parse = {.kind = PARSE_LINES, .fact.bytes_max = *bytes_left};
+	struct dotnet_process *p = &l->look.process;
+	struct parse_lines lines = {.cut = true};
+	struct fetch_reply reply;
+
+	if (!p->map_ino)
+		return;
+	l->request.what = FETCH_MAP;
+	l->request.to_worker = true;
+	if (*bytes_left)
+		asker_find(l->asker, &l->subject, &l->request, &parse, &reply, &lines);
+	p->map_entries = lines.entries;
+	p->map_methods = lines.methods;
+	p->map_cut = lines.cut;
+	*bytes_left -= lines.bytes < *bytes_left ? lines.bytes : *bytes_left;
+}
+
+static void set_version(struct dotnet_process *p, const char *version, const char *source)
+{
+	if (!*version || *p->version)
+		return;
+	snprintf(p->version, sizeof(p->version), "%s", version);
+	snprintf(p->version_source, sizeof(p->version_source), "%s", source);
+}
+
+static void set_path_version(struct looking *l)
+{
+	const struct proc_mapping *runtime = l->mapped.runtime;
+	char version[DOTNET_VERSION_BYTES];
+
+	if (runtime && dotnet_version_path(l->facts->paths + runtime->path, version))
+		set_version(&l->look.process, version, "path");
+}
+
+/* Only a self-contained application's libcoreclr.so has to tell it itself. */
+static void find_version(struct looking *l)
+{
+	const struct proc_mapping *runtime = l->mapped.runtime;
+	struct dotnet_process *p = &l->look.process;
+	struct parse_runtime library = {""};
+
+	set_path_version(l);
+	set_version(p, l->program.version, "file");
+	if (!runtime || *p->version)
+		return;
+	snprintf(l->request.path, sizeof(l->request.path), "%s", l->facts->paths + runtime->path);
+	l->request.start = runtime->start;
+	l->request.end = runtime->end;
+	find(l, FETCH_FILE, PARSE_RUNTIME, &library);
+	set_version(p, library.version, "file");
+}
+
+static void set_found(struct looking *l)
+{
+	struct dotnet_process *p = &l->look.process;
+
+	p->is_32bit = l->program.is_32bit;
+	p->single_file = l->program.has_runtime;
+	p->native_aot = l->program.native_aot && !l->mapped.runtime && !l->mapped.doublemapper;
+	if (l->mapped.runtime)
+		p->found = DOTNET_BY_LIBRARY;
+	else if (p->single_file || p->native_aot)
+		p->found = DOTNET_BY_EXECUTABLE;
+	else if (l->mapped.doublemapper)
+		p->found = DOTNET_BY_DOUBLEMAPPER;
+	else
+		p->found = DOTNET_BY_SOCKET;
+}
+
+/* All that only its own bytes tell. 0; -ENOENT: it is not .NET; or another errno. */
+static int look_inside(struct looking *l, uint64_t *bytes_left)
+{
+	int err = find(l, FETCH_ENVIRON, PARSE_ENVIRON, &l->env);
+
+	if (!err)
+		err = find(l, FETCH_PROGRAM, PARSE_PROGRAM, &l->program);
+	if (!err)
+		err = look_outside(l);
+	if (err)
+		return err;
+	if (!l->look.is_dotnet)
+		return l->look.denied ? -EACCES : -ENOENT;
+	l->look.process.diagnostics_off = l->env.diagnostics_off;
+	find_version(l);
+	count_lines(l, bytes_left);
+	return 0;
+}
+
+/* It is known to be .NET, and that it does not answer is to be seen. */
+static void set_unknown(struct looking *l)
+{
+	struct dotnet_process *p = &l->look.process;
+
+	*p = (struct dotnet_process){
+		.ns_pid = l->facts->ns_pid,
+		.start_ticks = l->facts->start_ticks,
+		.socket = DOTNET_SOCKET_UNKNOWN,
+		.map = DOTNET_MAP_UNKNOWN,
+		.map_refusal = -ETIMEDOUT,
+	};
+	set_path_version(l);
+}
+
+/* Fills ret_process where the process is .NET. 0; -ENOENT: it is not; or another errno. */
+static int look_closer(struct asker *asker, const struct asker_target *target,
+		       const struct proc_facts *facts, uint64_t *bytes_left,
+		       struct dotnet_process *ret_process)
+{
+	const struct asker_facts who = {facts->cgroup.container.id, facts->cgroup.path};
+	_cleanup_free_ struct looking *l = calloc(1, sizeof(*l));
+	struct dotnet_process *p;
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->asker = asker;
+	l->facts = facts;
+	l->mapped = look_at_mappings(facts);
+	l->subject = (struct asker_subject){target->tgid, asker_party_of(target, &who), *target,
+					    DOTNET_JOB_NS};
+	err = look_inside(l, bytes_left);
+	if (err == -ETIMEDOUT && (l->mapped.runtime || l->mapped.doublemapper))
+		set_unknown(l);
+	else if (err)
+		return err;
+	p = &l->look.process;
+	p->tgid = target->tgid;
+	p->musl = l->mapped.musl;
+	p->party = l->subject.party;
+	p->env = l->env.map;
+	snprintf(p->name, sizeof(p->name), "%s", name_of(facts));
+	snprintf(p->unit, sizeof(p->unit), "%s", facts->cgroup.unit);
+	snprintf(p->container, sizeof(p->container), "%s", facts->cgroup.container.text);
+	set_found(l);
+	find_profiler(facts, l->env.profiler, p->profiler);
+	*ret_process = *p;
+	return 0;
+}
+
+/* Its start and whether it is one that can run .NET. 0, -ENOENT (no), or another errno. */
+static int read_stat(const struct asker *asker, uint32_t tgid, uint64_t *ret_ticks)
+{
+	_cleanup_close_ int fd = guard_process(asker->proc_path, tgid);
+	_cleanup_free_ struct proc_facts *facts = malloc(sizeof(*facts));
+	char stat[2048];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	if (!facts)
+		return -ENOMEM;
+	n = guard_read(fd, "stat", stat, sizeof(stat));
+	if (n < 0)
+		return (int)n;
+	if (proc_parse_stat(stat, (size_t)n, facts))
+		return -EBADMSG;
+	if (facts->kernel || facts->state == 'Z' || facts->state == 'X')
+		return -ENOENT;
+	*ret_ticks = facts->start_ticks;
+	return 0;
+}
+
+static int look_at(struct asker *asker, uint32_t tgid, uint64_t *bytes_left,
+		   struct dotnet_process *ret_process)
+{
+	struct asker_target target;
+	struct loader_job *left = NULL;
+	struct proc_job *job;
+	enum model_reason reason;
+	uint64_t ticks = 0;
+	int err = read_stat(asker, tgid, &ticks);
+
+	if (err)
+		return err;
+	/* Each may make us wait for its own time, and nobody for that of others. */
+	asker_slice(asker);
+	target = asker_target_of(asker, tgid, ticks);
+	job = proc_job_new(&target, true);
+	if (!job)
+		return -ENOMEM;
+	reason = asker_run(asker, tgid, &job->base, &left);
+	if (reason)
+		err = -ETIMEDOUT;
+	else
+		err = job->error
+			      ? job->error
+			      : look_closer(asker, &target, &job->facts, bytes_left, ret_process);
+	if (left)
+		left->release(left);
+	return err;
+}
+
+/* --- all --------------------------------------------------------------------------------------- */
+
+static int add(struct asker *asker, uint32_t tgid, uint64_t *bytes_left, struct dotnet_list *list)
+{
+	int err;
+
+	if (list->cnt >= DOTNET_PROCESSES_MAX) {
+		list->cut = true;
+		return 0;
+	}
+	if (GROW(list->rows, list->cnt, list->cap))
+		return -ENOMEM;
+	err = look_at(asker, tgid, bytes_left, &list->rows[list->cnt]);
+	if (!err)
+		list->cnt++;
+	list->unreadable += err == -EACCES || err == -EPERM;
+	list->hung += err == -ETIMEDOUT;
+	return err;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct dotnet_process *x = a, *y = b;
+
+	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+}
+
+static bool is_stopped(const struct asker *asker)
+{
+	return asker->stop && *asker->stop;
+}
+
+static int add_all(struct asker *asker, struct dotnet_list *list)
+{
+	DIR *dir = opendir(asker->proc_path);
+	uint64_t tgid, bytes_left = DOTNET_COUNTED_BYTES_MAX;
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!dir)
+		return -errno;
+	while (err != -ENOMEM && !is_stopped(asker) && (entry = readdir(dir)))
+		if (!text_parse_u64(entry->d_name, 1, UINT32_MAX, &tgid))
+			err = add(asker, (uint32_t)tgid, &bytes_left, list);
+	closedir(dir);
+	if (list->cnt)
+		qsort(list->rows, list->cnt, sizeof(*list->rows), compare_pids);
+	if (is_stopped(asker))
+		return -EINTR;
+	return err == -ENOMEM ? err : 0;
+}
+
+int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list)
+{
+	uint64_t bytes_left = DOTNET_COUNTED_BYTES_MAX;
+	struct dotnet_list list = {0};
+	int err = tgid ? add(asker, tgid, &bytes_left, &list) : add_all(asker, &list);
+
+	if (err)
+		dotnet_clear(&list);
+	else
+		*ret_list = list;
+	return err;
+}
+
+void dotnet_clear(struct dotnet_list *list)
+{
+	free(list->rows);
+	*list = (struct dotnet_list){0};
+}

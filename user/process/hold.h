@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_PROCESS_HOLD_H
+#define HOTRUN_PROCESS_HOLD_H
+/*
+ * What is kept of a .NET process so that it can be named when it is gone, its mount namespace and its
+ * container with it: descriptors (O_PATH) of its root directory, below which its images and libraries
+ * lie, and of the directories where its perf map is or will be. Processes of one container share
+ * them. Directories of file systems that may hang (NFS, FUSE) are not kept. One thread.
+ *
+ * A descriptor keeps its file system mounted: they are closed some looks after the process's end.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "opener/asker.h"
+
+/* Directories kept, of all processes: with JIT_MAPS_MAX half of what is left of the usual hard limit
+ * of descriptors would do. Beyond it those of the process that was used longest ago are closed. */
+#define HOLD_DIRECTORIES_MAX 256u
+/* Processes whose directories are kept; those of one container cost no descriptors. */
+#define HOLD_PROCESSES_MAX 4096u
+/* Looks (hold_tail) for which they are kept after its end: its last samples are named by then. */
+#define HOLD_LOOKS 3u
+
+/* Where a perf map may be found, of a process that is gone. */
+struct hold_place {
+	int directory_fd; /* borrowed until the next call that changes what is held */
+	uint32_t ns_pid, euid;
+};
+
+struct hold;
+
+/* Borrows the asker until hold_free(), and is asked by it from now on. NULL with errno ENOMEM. */
+struct hold *hold_new(struct asker *asker);
+void hold_free(struct hold *h);
+
+/*
+ * Keeps the directories of a process, unless that is done already. Returns REASON_NAMED: done, as far
+ * as can be; or a reason of the asker, with which it may be tried again: what could be had is kept.
+ */
+enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t process);
+
+/* Closes what is kept of a process, e.g. because it runs another program. */
+void hold_release(struct hold *h, uint32_t process);
+
+/* Its root directory, borrowed as above; -1 = not kept. */
+int hold_root(struct hold *h, uint32_t process);
+
+/* The directory of a candidate for its map, 0 .. PERFMAP_DIRECTORIES - 1. False: not kept. */
+bool hold_map_place(struct hold *h, uint32_t process, unsigned candidate,
+		    struct hold_place *ret_place);
+
+/* Once a slice: closes what is kept of processes that ended some slices ago. */
+void hold_tail(struct hold *h, const struct model *m);
+
+/* Directories open now, and processes whose directories were closed for HOLD_DIRECTORIES_MAX. */
+unsigned hold_directories(const struct hold *h);
+uint64_t hold_closed(const struct hold *h);
+#endif
