@@ -17,7 +17,7 @@
 #include "process/dotnet.h"
 #include "output/doctor.h"
 
-/* For one answer of a process; of those that hang the fetcher takes sixteen before it refuses. */
+/* For one answer of a process; of those that hang the opener takes sixteen before it refuses. */
 #define DEADLINE_NS 100000000u
 
 struct arguments {
@@ -183,7 +183,7 @@ static int tell(const struct arguments *a, const struct doctor_report *report)
 	return rc ? rc : counts[DOCTOR_FAIL] ? EXIT_FAILED : EXIT_OK;
 }
 
-static int examine(const struct arguments *a, struct asker *asker)
+static int examine(const struct arguments *a, struct file_requests *requests)
 {
 	_cleanup_free_ struct doctor_process *processes = NULL;
 	struct dotnet_list list = {0};
@@ -198,7 +198,7 @@ static int examine(const struct arguments *a, struct asker *asker)
 	host_describe(&host);
 	probe_host(&host, &facts);
 	probe_session(&host, &facts);
-	report.no_list = why_no_list(dotnet_read(asker, a->tgid, &list), a->tgid);
+	report.no_list = why_no_list(dotnet_read(requests, a->tgid, &list), a->tgid);
 	processes = calloc(list.cnt + 1, sizeof(*processes));
 	if (!processes) {
 		dotnet_clear(&list);
@@ -218,20 +218,20 @@ static int examine(const struct arguments *a, struct asker *asker)
 static int run(int argc, char **argv)
 {
 	struct arguments a = {0};
-	struct asker asker;
+	struct file_requests requests;
 	int rc = parse(argc, argv, &a), err;
 
 	if (rc)
 		return rc;
-	/* Forks: before there are BPF objects (opener/fetch.h). */
-	err = asker_init(&asker, NULL, "/proc", DEADLINE_NS);
+	/* Forks: before there are BPF objects (opener/opener.h). */
+	err = file_requests_init(&requests, NULL, "/proc", DEADLINE_NS);
 	if (err) {
 		log_error("no helper process: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	asker.stop = &stop_requested;
-	rc = examine(&a, &asker);
-	asker_clear(&asker);
+	requests.stop = &stop_requested;
+	rc = examine(&a, &requests);
+	file_requests_clear(&requests);
 	return rc;
 }
 

@@ -55,10 +55,10 @@ static void tell_missing(struct status *s, uint32_t tgid, int err)
 		log_error("%u: %s", tgid, strerror(-err));
 }
 
-static int add_one(struct status *s, struct asker *asker, uint32_t tgid)
+static int add_one(struct status *s, struct file_requests *requests, uint32_t tgid)
 {
 	struct dotnet_list one = {0};
-	int err = dotnet_read(asker, tgid, &one);
+	int err = dotnet_read(requests, tgid, &one);
 
 	if (err) {
 		tell_missing(s, tgid, err);
@@ -71,24 +71,24 @@ static int add_one(struct status *s, struct asker *asker, uint32_t tgid)
 	return err;
 }
 
-static void ask_versions(struct status *s, struct asker *asker)
+static void ask_versions(struct status *s, struct file_requests *requests)
 {
 	uint64_t end_ns = host_now_ns() + VERSIONS_NS;
 
 	for (size_t i = 0; i < s->list.cnt && host_now_ns() < end_ns && !stop_requested; i++)
-		dotnet_ask_version(asker, VERSION_NS, &s->list.rows[i]);
+		dotnet_ask_version(requests, VERSION_NS, &s->list.rows[i]);
 }
 
-static int find_processes(struct status *s, struct asker *asker)
+static int find_processes(struct status *s, struct file_requests *requests)
 {
 	int err = 0;
 
 	if (!s->options->tgid_cnt)
-		err = dotnet_read(asker, 0, &s->list);
+		err = dotnet_read(requests, 0, &s->list);
 	for (size_t i = 0; i < s->options->tgid_cnt && !err; i++)
-		err = add_one(s, asker, s->options->tgids[i]);
+		err = add_one(s, requests, s->options->tgids[i]);
 	if (!err)
-		ask_versions(s, asker);
+		ask_versions(s, requests);
 	return err;
 }
 
@@ -278,14 +278,14 @@ static int write_out(const struct status *s)
 int perfmap_status(const struct perfmap_status_options *options)
 {
 	struct status s = {.options = options};
-	struct asker asker;
-	int err = asker_init(&asker, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
+	struct file_requests requests;
+	int err = file_requests_init(&requests, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
 
-	asker.stop = &stop_requested;
+	requests.stop = &stop_requested;
 	if (!err)
-		err = find_processes(&s, &asker);
+		err = find_processes(&s, &requests);
 	/* Its helpers would hold what the kernel session opens. */
-	asker_clear(&asker);
+	file_requests_clear(&requests);
 	if (!err)
 		err = arrange(&s);
 	if (err) {

@@ -28,7 +28,7 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 {
 	const struct model_module *module = &m->modules[key->module];
 	struct file_load *load = calloc(1, sizeof(*load));
-	struct fetch_request *request = load ? &load->request : NULL;
+	struct file_request *request = load ? &load->request : NULL;
 
 	if (!load || snprintf(request->path, sizeof(request->path), "%s", module->path) >=
 			     (int)sizeof(request->path)) {
@@ -38,7 +38,7 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 	}
 	load->key = *key;
 	load->part_fd = -1;
-	request->what = FETCH_FILE;
+	request->what = FILE_REQUEST_MAPPED;
 	memcpy(request->build_id, module->build_id, sizeof(request->build_id));
 	request->build_id_len = module->build_id_len;
 	request->inode = module->inode;
@@ -53,11 +53,11 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 	return load;
 }
 
-void file_load_free(struct asker *a, struct file_load *load)
+void file_load_free(struct file_requests *fr, struct file_load *load)
 {
 	if (!load)
 		return;
-	workers_job_free(a->workers, load->job);
+	workers_job_free(fr->workers, load->job);
 	elf_free(load->elf);
 	bundle_table_free(load->bundle);
 	image_table_free(load->image);
@@ -68,27 +68,29 @@ void file_load_free(struct asker *a, struct file_load *load)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/* As asker_fetch(), with what the reply says; REASON_PENDING where it was put off. */
-static enum model_reason fetch(struct asker *a, const struct model *m, struct file_load *load,
-			       struct fetch_request *request, struct fetch_reply *reply,
-			       int *ret_fd)
+/* As file_requests_open(), with what the reply says; REASON_PENDING where it was put off. */
+static enum model_reason fetch(struct file_requests *fr, const struct model *m,
+			       struct file_load *load, struct file_request *request,
+			       struct file_reply *reply, int *ret_fd)
 {
-	uint64_t deferred = a->deferred;
-	enum model_reason reason = asker_fetch(a, m, load->key.process, request, -1, reply, ret_fd);
+	uint64_t deferred = fr->deferred;
+	enum model_reason reason =
+		file_requests_open(fr, m, load->key.process, request, -1, reply, ret_fd);
 
 	if (reason)
-		return a->deferred != deferred ? REASON_PENDING : reason;
+		return fr->deferred != deferred ? REASON_PENDING : reason;
 	return (enum model_reason)reply->reason;
 }
 
-enum model_reason file_load_identify(struct asker *a, const struct model *m, struct file_load *load)
+enum model_reason file_load_identify(struct file_requests *fr, const struct model *m,
+				     struct file_load *load)
 {
 	enum model_reason reason;
-	struct fetch_reply reply;
+	struct file_reply reply;
 	int fd;
 
 	load->request.identity_only = true;
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
+	reason = fetch(fr, m, load, &load->request, &reply, &fd);
 	load->request.identity_only = false;
 	if (!reason) {
 		load->identity = reply.identity;
@@ -98,12 +100,12 @@ enum model_reason file_load_identify(struct asker *a, const struct model *m, str
 }
 
 /* A job with its first descriptor, which it takes. */
-static enum model_reason begin(struct asker *a, const struct model *m, struct file_load *load,
-			       struct parse_request *parse, const struct fetch_reply *reply, int fd,
-			       int second_fd)
+static enum model_reason begin(struct file_requests *fr, const struct model *m,
+			       struct file_load *load, struct parse_request *parse,
+			       const struct file_reply *reply, int fd, int second_fd)
 {
 	parse->in_socket |= reply->in_socket;
-	load->job = asker_job_new(a, m, load->key.process, parse);
+	load->job = file_requests_job_new(fr, m, load->key.process, parse);
 	if (!load->job) {
 		close(fd);
 		cleanup_close(&second_fd);
@@ -116,17 +118,17 @@ static enum model_reason begin(struct asker *a, const struct model *m, struct fi
 }
 
 /* Opens the files of assemblies beside the image's own. */
-static enum model_reason open_components(struct asker *a, const struct model *m,
+static enum model_reason open_components(struct file_requests *fr, const struct model *m,
 					 struct file_load *load, struct parse_request *parse,
 					 int fds[IMAGE_COMPONENTS_MAX])
 {
-	_cleanup_free_ struct fetch_request *request = malloc(sizeof(*request));
+	_cleanup_free_ struct file_request *request = malloc(sizeof(*request));
 	struct parse_image *image = &parse->image;
 
 	for (uint32_t i = 0; request && i < load->components_cnt; i++) {
 		const struct file_component *c = &load->components[i];
 		uint32_t at = image->component_cnt;
-		struct fetch_reply reply = {0};
+		struct file_reply reply = {0};
 		enum model_reason reason;
 		int fd = -1;
 
@@ -137,7 +139,7 @@ static enum model_reason open_components(struct asker *a, const struct model *m,
 			request->inode = request->start = request->end = 0;
 		/* One that is not there is given as an empty file, so that it is not asked for
 		 * again. */
-		reason = fetch(a, m, load, request, &reply, &fd);
+		reason = fetch(fr, m, load, request, &reply, &fd);
 		if (reason == REASON_PENDING) {
 			while (at-- > 0)
 				close(fds[at]);
@@ -157,9 +159,9 @@ static enum model_reason open_components(struct asker *a, const struct model *m,
 	return REASON_NAMED;
 }
 
-static enum model_reason begin_image(struct asker *a, const struct model *m, struct file_load *load,
-				     struct parse_request *parse, const struct fetch_reply *reply,
-				     int fd)
+static enum model_reason begin_image(struct file_requests *fr, const struct model *m,
+				     struct file_load *load, struct parse_request *parse,
+				     const struct file_reply *reply, int fd)
 {
 	int fds[IMAGE_COMPONENTS_MAX];
 	enum model_reason reason;
@@ -167,7 +169,7 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 	parse->image.inside = load->key.inside;
 	parse->image.bytes = load->inside_bytes;
 	if (load->key.kind == FILE_COMPONENT) {
-		reason = open_components(a, m, load, parse, fds);
+		reason = open_components(fr, m, load, parse, fds);
 		if (reason) {
 			close(fd);
 			return reason;
@@ -181,7 +183,7 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 			return REASON_PRECOMPILED;
 		}
 	}
-	reason = begin(a, m, load, parse, reply, fd, -1);
+	reason = begin(fr, m, load, parse, reply, fd, -1);
 	for (uint32_t i = 0; i < parse->image.component_cnt; i++) {
 		if (reason)
 			close(fds[i]);
@@ -191,14 +193,15 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 	return reason;
 }
 
-static enum model_reason open_file(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_file(struct file_requests *fr, const struct model *m,
+				   struct file_load *load)
 {
 	static struct parse_request parse; /* large; one thread */
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd;
 
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
+	reason = fetch(fr, m, load, &load->request, &reply, &fd);
 	if (reason)
 		return reason;
 	memset(&parse, 0, sizeof(parse));
@@ -214,9 +217,9 @@ static enum model_reason open_file(struct asker *a, const struct model *m, struc
 	case FILE_IMAGE:
 	case FILE_COMPONENT:
 		parse.kind = PARSE_IMAGE;
-		return begin_image(a, m, load, &parse, &reply, fd);
+		return begin_image(fr, m, load, &parse, &reply, fd);
 	}
-	return begin(a, m, load, &parse, &reply, fd, -1);
+	return begin(fr, m, load, &parse, &reply, fd, -1);
 }
 
 /* What a debug file is recognised by. */
@@ -230,55 +233,57 @@ static void set_more(const struct elf_table *t, struct parse_request *parse)
 }
 
 /* A build id of one byte is no name of a file. */
-static bool may_be_there(const struct fetch_request *request)
+static bool may_be_there(const struct file_request *request)
 {
-	return fetch_is_by_build_id(request->candidate) ? request->build_id_len > 1
-							: request->debuglink[0] != '\0';
+	return file_request_is_by_build_id(request->candidate) ? request->build_id_len > 1
+							       : request->debuglink[0] != '\0';
 }
 
 /* Opens the next debug file that may be there. REASON_NO_SYMBOL: there is none left. */
-static enum model_reason open_debug(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_debug(struct file_requests *fr, const struct model *m,
+				    struct file_load *load)
 {
 	struct parse_request parse = {.kind = PARSE_DEBUG};
-	struct fetch_request *request = &load->request;
-	struct fetch_reply reply;
+	struct file_request *request = &load->request;
+	struct file_reply reply;
 	int fd;
 
-	request->what = FETCH_DEBUG;
+	request->what = FILE_REQUEST_DEBUG;
 	memcpy(request->build_id, load->elf->identity.build_id, sizeof(request->build_id));
 	request->build_id_len = load->elf->identity.build_id_len;
 	memcpy(request->debuglink, load->elf->debuglink, sizeof(request->debuglink));
-	for (; load->candidate < FETCH_CANDIDATES; load->candidate++) {
+	for (; load->candidate < FILE_DEBUG_PLACES; load->candidate++) {
 		enum model_reason reason;
 
 		request->candidate = load->candidate;
 		if (!may_be_there(request))
 			continue;
-		reason = fetch(a, m, load, request, &reply, &fd);
+		reason = fetch(fr, m, load, request, &reply, &fd);
 		if (reason == REASON_PENDING)
 			return reason;
 		if (reason)
 			continue;
 		load->candidate++;
 		set_more(load->elf, &parse);
-		return begin(a, m, load, &parse, &reply, fd, -1);
+		return begin(fr, m, load, &parse, &reply, fd, -1);
 	}
 	return REASON_NO_SYMBOL;
 }
 
 /* The file again, for what is packed into it. */
-static enum model_reason open_packed(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_packed(struct file_requests *fr, const struct model *m,
+				     struct file_load *load)
 {
 	struct parse_request parse = {.kind = PARSE_PACKED};
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd, scratch_fd;
 
 	if (!load->elf->debugdata_bytes)
 		return REASON_NO_SYMBOL;
-	load->request.what = FETCH_FILE;
+	load->request.what = FILE_REQUEST_MAPPED;
 	load->request.stage = load->stage;
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
+	reason = fetch(fr, m, load, &load->request, &reply, &fd);
 	if (reason)
 		return reason;
 	scratch_fd = memfd_create("hotrun-scratch", MFD_CLOEXEC);
@@ -287,7 +292,7 @@ static enum model_reason open_packed(struct asker *a, const struct model *m, str
 		return REASON_LIMIT;
 	}
 	set_more(load->elf, &parse);
-	return begin(a, m, load, &parse, &reply, fd, scratch_fd);
+	return begin(fr, m, load, &parse, &reply, fd, scratch_fd);
 }
 
 /* --- what was read ----------------------------------------------------------------------------- */
@@ -305,7 +310,7 @@ static enum model_reason look_further(struct file_load *load)
 {
 	elf_free(load->elf);
 	load->elf = NULL;
-	if (load->stage >= FETCH_ON_HOST)
+	if (load->stage >= FILE_ON_HOST)
 		return REASON_FILE_CHANGED;
 	load->request.stage = load->stage + 1;
 	load->step = STEP_OPEN;
@@ -314,7 +319,7 @@ static enum model_reason look_further(struct file_load *load)
 
 static bool is_mapped_one(const struct file_load *load, const struct elf_table *t)
 {
-	const struct fetch_request *request = &load->request;
+	const struct file_request *request = &load->request;
 
 	return !request->build_id_len ||
 	       (t->identity.build_id_len == request->build_id_len &&
@@ -370,22 +375,23 @@ static enum model_reason take_file(const struct model *m, struct file_load *load
 /* --- steps ------------------------------------------------------------------------------------- */
 
 /* Waits for the job; then its reason, and it is not there any more. */
-static enum model_reason finish(struct asker *a, const struct model *m, struct file_load *load,
+static enum model_reason finish(struct file_requests *fr, const struct model *m,
+				struct file_load *load,
 				enum model_reason (*take)(const struct model *m,
 							  struct file_load *load))
 {
 	const struct parse_reply *reply;
-	enum model_reason reason =
-		asker_job_wait(a, load->job, asker_party(a, m, load->key.process), &reply);
-	uint64_t since_ns = asker_cpu_ns();
+	enum model_reason reason = file_requests_job_wait(
+		fr, load->job, file_requests_party(fr, m, load->key.process), &reply);
+	uint64_t since_ns = file_requests_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		reason = take(m, load);
-	asker_charge(a, m, load->key.process, since_ns);
+	file_requests_charge(fr, m, load->key.process, since_ns);
 	load->cpu_ns += workers_job_cpu_ns(load->job);
-	asker_job_end(a, load->key.process, load->job);
+	file_requests_job_end(fr, load->key.process, load->job);
 	load->job = NULL;
 	return reason;
 }
@@ -398,38 +404,40 @@ static enum model_reason take_more(const struct model *m, struct file_load *load
 }
 
 /* Opens what comes next and has it read. */
-static enum model_reason open_next(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_next(struct file_requests *fr, const struct model *m,
+				   struct file_load *load)
 {
 	enum model_reason reason;
 
 	switch (load->step) {
 	case STEP_OPEN:
-		reason = open_file(a, m, load);
+		reason = open_file(fr, m, load);
 		break;
 	case STEP_OPEN_DEBUG:
-		reason = open_debug(a, m, load);
+		reason = open_debug(fr, m, load);
 		break;
 	default:
-		reason = open_packed(a, m, load);
+		reason = open_packed(fr, m, load);
 		break;
 	}
 	if (!reason) {
 		load->step++;
-		asker_job_begin(a, load->job, false);
+		file_requests_job_begin(fr, load->job, false);
 	}
 	return reason;
 }
 
 /* One step of the symbols that are kept elsewhere: what fails there leaves the table as it is. */
-static enum model_reason step_more(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason step_more(struct file_requests *fr, const struct model *m,
+				   struct file_load *load)
 {
 	bool is_packed = load->step >= STEP_OPEN_PACKED;
 	enum model_reason reason;
 
 	if (load->step == STEP_OPEN_DEBUG || load->step == STEP_OPEN_PACKED)
-		reason = open_next(a, m, load);
+		reason = open_next(fr, m, load);
 	else
-		reason = finish(a, m, load, take_more);
+		reason = finish(fr, m, load, take_more);
 	if (reason == REASON_PENDING || load->job)
 		return reason;
 	if (!reason || is_packed) {
@@ -443,19 +451,20 @@ static enum model_reason step_more(struct asker *a, const struct model *m, struc
 	return REASON_NAMED;
 }
 
-enum model_reason file_load_step(struct asker *a, const struct model *m, struct file_load *load)
+enum model_reason file_load_step(struct file_requests *fr, const struct model *m,
+				 struct file_load *load)
 {
 	for (;;) {
 		enum model_reason reason;
 
 		if (load->step == STEP_OPEN)
-			reason = open_next(a, m, load);
+			reason = open_next(fr, m, load);
 		else if (load->step == STEP_READ && load->job)
-			reason = finish(a, m, load, take_file);
+			reason = finish(fr, m, load, take_file);
 		else if (load->step == STEP_READ)
 			return REASON_NAMED;
 		else
-			reason = step_more(a, m, load);
+			reason = step_more(fr, m, load);
 		if (reason)
 			return reason;
 	}

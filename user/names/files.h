@@ -15,7 +15,7 @@
  * containers: what those map is no stranger's.
  */
 #include "model/model.h"
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
 
@@ -26,9 +26,9 @@
 
 struct files;
 
-/* Borrows the asker until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
+/* Borrows the file requests until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
  * errno ENOMEM. */
-struct files *files_new(struct asker *asker, size_t memory_bytes);
+struct files *files_new(struct file_requests *requests, size_t memory_bytes);
 void files_free(struct files *f);
 
 /* Bytes of all tables. */
@@ -40,7 +40,7 @@ uint64_t files_content(const struct files *f);
 /*
  * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the
  * next call; else why there is none. A first look at a file may take up to the deadline, further
- * ones are hash look-ups. One that the asker deferred is no look: the next call asks again.
+ * ones are hash look-ups. One that the file requests deferred is no look: the next call asks again.
  */
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,

@@ -10,29 +10,30 @@
 
 #include "base/cleanup.h"
 #include "process/environ.h"
-#include "opener/fetch.h"
-#include "process/hold.h"
+#include "opener/opener.h"
+#include "process/kept_directories.h"
 #include "parse/parse.h"
 #include "perfmap/maps/locate.h"
 
-/* In the directories that were held for a process that is gone. As asker_fetch(). */
-static enum model_reason ask_left(struct asker *a, const struct model *m, uint32_t process,
-				  struct fetch_request *request, struct fetch_reply *reply,
+/* In the directories that were held for a process that is gone. As file_requests_open(). */
+static enum model_reason ask_left(struct file_requests *fr, const struct model *m, uint32_t process,
+				  struct file_request *request, struct file_reply *reply,
 				  int *ret_fd)
 {
 	enum model_reason reason = REASON_NAMED;
-	struct hold_place place;
+	struct kept_place place;
 
 	request->in_directory = true;
 	reply->error = -ESRCH;
 	for (unsigned i = 0; i < PERFMAP_DIRECTORIES && !reason; i++) {
-		struct fetch_reply other;
+		struct file_reply other;
 
-		if (!hold_map_place(a->hold, process, i, &place))
+		if (!kept_directories_map_place(fr->kept, process, i, &place))
 			continue;
 		request->ns_pid = place.ns_pid;
 		request->euid = place.euid;
-		reason = asker_fetch(a, m, process, request, place.directory_fd, &other, ret_fd);
+		reason = file_requests_open(fr, m, process, request, place.directory_fd, &other,
+					    ret_fd);
 		if (reason)
 			break;
 		/* What was refused says more than what is not there. */
@@ -45,7 +46,7 @@ static enum model_reason ask_left(struct asker *a, const struct model *m, uint32
 }
 
 /* Takes fd. */
-static struct map_file *file_of(const struct fetch_reply *reply, int fd)
+static struct map_file *file_of(const struct file_reply *reply, int fd)
 {
 	struct map_file *file = calloc(1, sizeof(*file));
 
@@ -67,11 +68,11 @@ static struct map_file *file_of(const struct fetch_reply *reply, int fd)
 	return NULL;
 }
 
-enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
+enum model_reason map_file_open(struct file_requests *fr, const struct model *m, uint32_t process,
 				int *ret_error, struct map_file **ret_file)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply;
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply;
 	enum model_reason reason;
 	struct map_file *file;
 	int fd;
@@ -79,12 +80,12 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	*ret_error = -ENOMEM;
 	if (!request)
 		return REASON_NAMED;
-	request->what = FETCH_MAP;
-	reason = environ_of(a, m, process, &request->env);
+	request->what = FILE_REQUEST_MAP;
+	reason = environ_of(fr, m, process, &request->env);
 	if (!reason)
-		reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
-	if (!reason && reply.error == -ESRCH && a->hold)
-		reason = ask_left(a, m, process, request, &reply, &fd);
+		reason = file_requests_open(fr, m, process, request, -1, &reply, &fd);
+	if (!reason && reply.error == -ESRCH && fr->kept)
+		reason = ask_left(fr, m, process, request, &reply, &fd);
 	if (reason)
 		return reason;
 	*ret_error = reply.error;
@@ -97,11 +98,11 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	return REASON_NAMED;
 }
 
-void map_file_free(struct asker *a, struct map_file *file)
+void map_file_free(struct file_requests *fr, struct map_file *file)
 {
 	if (!file)
 		return;
-	workers_job_free(a->workers, file->job);
+	workers_job_free(fr->workers, file->job);
 	perfmap_tail_free(file->tail);
 	cleanup_close(&file->source_fd);
 	free(file);
@@ -116,27 +117,29 @@ bool map_file_is_deleted(const struct map_file *file)
 
 /*
  * Has the map itself opened for a worker: where the process is gone, the one that was held. Returns
- * a reason of the asker; ret_fd is -1 where there is nothing to be copied.
+ * a reason of the file requests; ret_fd is -1 where there is nothing to be copied.
  */
-static enum model_reason open_source(struct map_file *file, struct asker *a, const struct model *m,
-				     uint32_t process, int *ret_error, int *ret_fd)
+static enum model_reason open_source(struct map_file *file, struct file_requests *fr,
+				     const struct model *m, uint32_t process, int *ret_error,
+				     int *ret_fd)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply;
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply;
 	enum model_reason reason;
 
 	*ret_fd = -1;
 	if (!request)
 		return REASON_NAMED;
-	request->what = FETCH_MAP;
+	request->what = FILE_REQUEST_MAP;
 	request->to_worker = true;
 	request->known_bytes = file->copied_bytes;
-	reason = environ_of(a, m, process, &request->env);
+	reason = environ_of(fr, m, process, &request->env);
 	if (!reason)
-		reason = asker_fetch(a, m, process, request, -1, &reply, ret_fd);
+		reason = file_requests_open(fr, m, process, request, -1, &reply, ret_fd);
 	if (!reason && reply.error == -ESRCH && file->source_fd >= 0) {
 		request->whole = true;
-		reason = asker_fetch(a, m, process, request, file->source_fd, &reply, ret_fd);
+		reason = file_requests_open(fr, m, process, request, file->source_fd, &reply,
+					    ret_fd);
 	}
 	if (reason || reply.error)
 		return reason;
@@ -170,8 +173,9 @@ static bool has_changed(const struct map_file *file)
 }
 
 /* Takes source_fd, of the map that is copied, or -1. */
-static enum model_reason begin(struct map_file *file, struct asker *a, const struct model *m,
-			       uint32_t process, uint64_t seen_ns, size_t max_bytes, int source_fd)
+static enum model_reason begin(struct map_file *file, struct file_requests *fr,
+			       const struct model *m, uint32_t process, uint64_t seen_ns,
+			       size_t max_bytes, int source_fd)
 {
 	struct parse_request parse = {.kind = PARSE_MAP, .in_socket = source_fd >= 0 ? 2 : 0};
 	_cleanup_close_ int way_fd = source_fd, fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -184,14 +188,14 @@ static enum model_reason begin(struct map_file *file, struct asker *a, const str
 	parse.map.max_bytes = file->job_max_bytes = max_bytes;
 	parse.map.copied_bytes = file->copied_bytes;
 	parse.map.copy_max = file->job_copy_max;
-	file->job = fd < 0 ? NULL : asker_job_new(a, m, process, &parse);
+	file->job = fd < 0 ? NULL : file_requests_job_new(fr, m, process, &parse);
 	if (!file->job)
 		return REASON_LIMIT;
 	workers_job_give(file->job, take_fd(&fd));
 	if (way_fd >= 0)
 		workers_job_give(file->job, take_fd(&way_fd));
 	file->job_seen_ns = seen_ns;
-	asker_job_begin(a, file->job, false);
+	file_requests_job_begin(fr, file->job, false);
 	return REASON_NAMED;
 }
 
@@ -241,19 +245,21 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 }
 
 /* Waits for the worker as far as it may. */
-static enum model_reason finish(struct map_file *file, struct asker *a, const struct model *m,
-				uint32_t process, int *ret_error, size_t *ret_bytes)
+static enum model_reason finish(struct map_file *file, struct file_requests *fr,
+				const struct model *m, uint32_t process, int *ret_error,
+				size_t *ret_bytes)
 {
 	const struct parse_reply *reply;
-	enum model_reason reason = asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
-	uint64_t since_ns = asker_cpu_ns();
+	enum model_reason reason =
+		file_requests_job_wait(fr, file->job, file_requests_party(fr, m, process), &reply);
+	uint64_t since_ns = file_requests_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		*ret_error = take(file, reply, ret_bytes);
-	asker_charge(a, m, process, since_ns);
-	asker_job_end(a, process, file->job);
+	file_requests_charge(fr, m, process, since_ns);
+	file_requests_job_end(fr, process, file->job);
 	file->job = NULL;
 	return reason;
 }
@@ -264,9 +270,9 @@ static bool is_incomplete(const struct map_file *file)
 	return !file->local && file->copied_bytes < file->source_bytes && file->copy_room;
 }
 
-enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,
-				   uint32_t process, uint64_t seen_ns, size_t max_bytes,
-				   int *ret_error, size_t *ret_bytes)
+enum model_reason map_file_advance(struct map_file *file, struct file_requests *fr,
+				   const struct model *m, uint32_t process, uint64_t seen_ns,
+				   size_t max_bytes, int *ret_error, size_t *ret_bytes)
 {
 	uint64_t before = file->copied_bytes;
 	enum model_reason reason = REASON_NAMED;
@@ -276,15 +282,15 @@ enum model_reason map_file_advance(struct map_file *file, struct asker *a, const
 	*ret_bytes = 0;
 	/* The copy is not to run ahead of its reader. */
 	if (!file->job && !file->local && !file->behind && file->copy_room)
-		reason = open_source(file, a, m, process, ret_error, &source_fd);
+		reason = open_source(file, fr, m, process, ret_error, &source_fd);
 	if (reason || *ret_error)
 		return reason;
 	if (!file->job && (source_fd >= 0 || has_changed(file)))
-		reason = begin(file, a, m, process, seen_ns, max_bytes, source_fd);
+		reason = begin(file, fr, m, process, seen_ns, max_bytes, source_fd);
 	else if (!file->job)
 		file->behind = false;
 	if (!reason && file->job)
-		reason = finish(file, a, m, process, ret_error, ret_bytes);
+		reason = finish(file, fr, m, process, ret_error, ret_bytes);
 	if (reason)
 		return reason;
 	file->behind = file->behind && !*ret_error;

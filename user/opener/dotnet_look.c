@@ -38,13 +38,13 @@ int dotnet_read_start(int process_fd, uint64_t *ret_ticks)
 	return 0;
 }
 
-static int look_at(const struct fetch_request *request, int process_fd, struct dotnet_look *look)
+static int look_at(const struct file_request *request, int process_fd, struct dotnet_look *look)
 {
 	static struct perfmap_target target; /* large; one thread here */
 	_cleanup_close_ int root_fd = -1;
 	struct dotnet_process *p = &look->process;
 	struct dotnet_door door;
-	int err = fetch_read_target(request, process_fd, &target);
+	int err = target_process_read(request, process_fd, &target);
 	uint64_t ticks = 0;
 
 	if (!err)
@@ -70,7 +70,7 @@ static int look_at(const struct fetch_request *request, int process_fd, struct d
 		.root_fd = root_fd,
 		.target = &target,
 		.start_ticks = ticks,
-		.started_wall_ns = asker_started_wall_ns(request->target.start_ns),
+		.started_wall_ns = target_process_wall_ns(request->target.start_ns),
 	};
 	dotnet_look_socket(&door, request->is_dotnet, p);
 	look->is_dotnet = request->is_dotnet || p->socket == DOTNET_SOCKET_THERE;
@@ -79,10 +79,10 @@ static int look_at(const struct fetch_request *request, int process_fd, struct d
 	return 0;
 }
 
-int dotnet_look_serve(const struct fetch_request *request, int *ret_fd)
+int dotnet_look_serve(const struct file_request *request, int *ret_fd)
 {
 	static struct dotnet_look look; /* large; one thread here */
-	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
 	int err;
 
 	if (process_fd < 0)

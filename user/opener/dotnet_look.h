@@ -4,10 +4,10 @@
 /*
  * The helper's side of dotnet.h and dotnet_ask.h: what touches files of the target, any of which may
  * hang. Looks at what lies where, and reads none of it: that is a worker's (parse_fact.h). Runs in the
- * helper process (fetch.h) only.
+ * helper process (opener.h) only.
  */
 #include "process/dotnet.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "perfmap/maps/locate.h"
 
 /* Crosses from the helper in a file in memory. */
@@ -17,25 +17,25 @@ struct dotnet_look {
 	struct dotnet_process process; /* its ids, its socket and its map */
 };
 
-/* FETCH_DOTNET: 0 and ret_fd, a memfd with a struct dotnet_look, owned; or -errno. */
-int dotnet_look_serve(const struct fetch_request *request, int *ret_fd);
+/* FILE_REQUEST_DOTNET: 0 and ret_fd, a memfd with a struct dotnet_look, owned; or -errno. */
+int dotnet_look_serve(const struct file_request *request, int *ret_fd);
 
 /*
- * FETCH_CONNECT: 0 and ret_fd, a connected stream socket, owned. -ENOENT (no socket), -ESTALE (only
+ * FILE_REQUEST_CONNECT: 0 and ret_fd, a connected stream socket, owned. -ENOENT (no socket), -ESTALE (only
  * one of an earlier process of this pid), -ENOTSOCK (something else lies there), -EPERM (another
  * user's), -EACCES (no right to connect), -ECONNREFUSED (nobody listens), -EAGAIN (its queue is
  * full), or another errno. Who listens is for the caller to check.
  */
-int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd);
+int dotnet_connect_serve(const struct file_request *request, int *ret_fd);
 
 /*
- * FETCH_RESERVE: where nothing lies at the map's path, makes an empty file that belongs to the process.
+ * FILE_REQUEST_RESERVE: where nothing lies at the map's path, makes an empty file that belongs to the process.
  * The runtime follows links, and in a directory that others write to one could be planted between the
  * look at the path and its open; in a sticky one nobody can put anything else in place of that file.
  * 0; -EEXIST (something lies there); or another errno, then with nothing made.
- * FETCH_RELEASE: removes it if it is the process's own, and empty. 0 or -errno.
+ * FILE_REQUEST_RELEASE: removes it if it is the process's own, and empty. 0 or -errno.
  */
-int dotnet_place_serve(const struct fetch_request *request);
+int dotnet_place_serve(const struct file_request *request);
 
 /* A process whose directories are open; for the files of this module. */
 struct dotnet_door {

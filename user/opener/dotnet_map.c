@@ -214,17 +214,18 @@ static int release(int dir_fd, const char *name, const struct dotnet_door *door)
 	return unlinkat(dir_fd, name, 0) ? -errno : 0;
 }
 
-int dotnet_place_serve(const struct fetch_request *request)
+int dotnet_place_serve(const struct file_request *request)
 {
 	static struct perfmap_target target; /* large; one thread here */
-	_cleanup_close_ int process_fd = asker_open(&request->target), root_fd = -1, dir_fd = -1;
+	_cleanup_close_ int process_fd = target_process_open(&request->target), root_fd = -1,
+			    dir_fd = -1;
 	struct dotnet_door door;
 	char name[32];
 	int err;
 
 	if (process_fd < 0)
 		return process_fd;
-	err = fetch_read_target(request, process_fd, &target);
+	err = target_process_read(request, process_fd, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);
@@ -236,8 +237,8 @@ int dotnet_place_serve(const struct fetch_request *request)
 	if (dir_fd < 0)
 		return dir_fd;
 	snprintf(name, sizeof(name), "perf-%u.map", target.ns_pid);
-	return request->what == FETCH_RESERVE ? reserve(dir_fd, name, target.euid)
-					      : release(dir_fd, name, &door);
+	return request->what == FILE_REQUEST_RESERVE ? reserve(dir_fd, name, target.euid)
+						     : release(dir_fd, name, &door);
 }
 
 /* ----------------------------------------------------------------------------------------------- */

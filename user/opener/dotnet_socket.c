@@ -111,10 +111,10 @@ void dotnet_look_socket(const struct dotnet_door *door, bool with_stale, struct 
 		p->socket_path[0] = '\0';
 }
 
-int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd)
+int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
 {
 	static struct perfmap_target target; /* large; one thread here */
-	_cleanup_close_ int process_fd = asker_open(&request->target);
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
 	_cleanup_close_ int root_fd = -1, path_fd = -1, fd = -1;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct dotnet_door door;
@@ -123,7 +123,7 @@ int dotnet_connect_serve(const struct fetch_request *request, int *ret_fd)
 
 	if (process_fd < 0)
 		return process_fd;
-	err = fetch_read_target(request, process_fd, &target);
+	err = target_process_read(request, process_fd, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);

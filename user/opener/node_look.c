@@ -121,7 +121,7 @@ static int open_root(const char *path)
 
 /* The first root is the one that was named, or this process's; the second one, where none was, that
  * of the host's first process. */
-static int open_nth_root(const struct fetch_request *request, size_t nth)
+static int open_nth_root(const struct file_request *request, size_t nth)
 {
 	char init[sizeof(request->target.proc_path) + sizeof("/1/root")];
 	int fd;
@@ -139,7 +139,7 @@ static int open_nth_root(const struct fetch_request *request, size_t nth)
 }
 
 /* From a source on. Returns a descriptor, or -1. */
-static int open_next(const struct fetch_request *request, int root_fd, size_t *source)
+static int open_next(const struct file_request *request, int root_fd, size_t *source)
 {
 	for (; *source < SOURCES; (*source)++) {
 		const struct source *s = &sources[*source];
@@ -155,7 +155,7 @@ static int open_next(const struct fetch_request *request, int root_fd, size_t *s
 	return -1;
 }
 
-int node_look_serve(const struct fetch_request *request, int way_fd, struct fetch_reply *reply)
+int node_look_serve(const struct file_request *request, int way_fd, struct file_reply *reply)
 {
 	size_t source = request->candidate % SOURCES;
 

@@ -2,7 +2,7 @@
 #ifndef HOTRUN_OPENER_NODE_LOOK_H
 #define HOTRUN_OPENER_NODE_LOOK_H
 /*
- * Looks for a container in the node's own files, in the helper process (fetch.h): they may lie on a file
+ * Looks for a container in the node's own files, in the helper process (opener.h): they may lie on a file
  * system that hangs. Opens them and reads none: JSON and strangers' names are taken apart by a worker
  * (parse_fact.h). Regular files only, of bounded size; folders up to a bounded count of entries.
  *
@@ -15,7 +15,7 @@
  *	kubelet		/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; of the pod alone
  *			/var/log/pods/NAMESPACE_POD_UID
  */
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "parse/parse_fact.h"
 
 /* A bundle's config.json has 10 to 60 KiB. */
@@ -25,8 +25,8 @@
 /* Of a folder: a node has 110 pods by default, 500 at the most. */
 #define NODE_FOLDER_ENTRIES_MAX 16384
 
-/* FETCH_NODE: sends the first file that is there to a worker, from request->candidate on, and tells
+/* FILE_REQUEST_NODE: sends the first file that is there to a worker, from request->candidate on, and tells
  * which it was and what it is; of a folder an entry's name. 0; -ENOENT (none is left); or another
  * errno. */
-int node_look_serve(const struct fetch_request *request, int way_fd, struct fetch_reply *reply);
+int node_look_serve(const struct file_request *request, int way_fd, struct file_reply *reply);
 #endif

@@ -59,7 +59,7 @@ static void add(struct list *l, const char *path)
 	size_t bytes = strlen(path) + 1;
 
 	/* A longer path could not be asked for. */
-	if (bytes > FETCH_PATH_BYTES || l->bytes + bytes > SYMBOL_LIST_BYTES) {
+	if (bytes > FILE_PATH_BYTES || l->bytes + bytes > SYMBOL_LIST_BYTES) {
 		l->cut = true;
 		return;
 	}
@@ -122,7 +122,7 @@ static void look_through(struct list *l, int parent_fd, const char *name, const 
 	closedir(dir);
 }
 
-int symbol_list_serve(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd)
+int symbol_list_serve(const struct file_request *request, struct file_reply *reply, int *ret_fd)
 {
 	_cleanup_close_ int folder_fd = open(request->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
@@ -146,7 +146,7 @@ int symbol_list_serve(const struct fetch_request *request, struct fetch_reply *r
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-static int open_folder(const struct fetch_request *request)
+static int open_folder(const struct file_request *request)
 {
 	int fd = open(request->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -154,12 +154,12 @@ static int open_folder(const struct fetch_request *request)
 }
 
 /* The last byte of files is a NUL, and an empty path ends them. */
-static bool is_whole(const struct fetch_request *request)
+static bool is_whole(const struct file_request *request)
 {
 	return !request->files[sizeof(request->files) - 1];
 }
 
-int symbol_files_serve(const struct fetch_request *request, int way_fd, struct fetch_reply *reply)
+int symbol_files_serve(const struct file_request *request, int way_fd, struct file_reply *reply)
 {
 	_cleanup_close_ int folder_fd = open_folder(request);
 	const char *end = request->files + sizeof(request->files);
@@ -176,7 +176,7 @@ int symbol_files_serve(const struct fetch_request *request, int way_fd, struct f
 		int err = 0;
 
 		if (is_one)
-			reply->identity = fetch_identity_of(&st);
+			reply->identity = guard_identity(&st);
 		found |= is_one;
 		if (!request->identity_only)
 			err = message_send(way_fd, "", 1, &fd, is_one);
@@ -186,7 +186,7 @@ int symbol_files_serve(const struct fetch_request *request, int way_fd, struct f
 	return found ? 0 : -ENOENT;
 }
 
-int symbol_map_open(const struct fetch_request *request, struct perfmap_file *ret_file)
+int symbol_map_open(const struct file_request *request, struct perfmap_file *ret_file)
 {
 	_cleanup_close_ int folder_fd = open_folder(request);
 	struct stat st;

@@ -4,22 +4,22 @@
 /*
  * The helper's side of symbol_dirs.h: lists a folder and opens files in it, any of which may hang.
  * Regular files only, links are followed as long as they stay inside; none is read. Runs in the
- * helper process (fetch.h) only.
+ * helper process (opener.h) only.
  */
-#include "opener/fetch.h"
+#include "opener/opener.h"
 
 #define SYMBOL_DIRS_DEPTH   16u	    /* of folders in folders */
 #define SYMBOL_DIRS_ENTRIES 200000u /* looked at: /usr/lib/debug of a full host has fewer */
 #define SYMBOL_LIST_BYTES   (32u << 20)
 
-/* FETCH_LIST: 0 and ret_fd, a file in memory with the paths of all files below request->path, each
+/* FILE_REQUEST_LIST: 0 and ret_fd, a file in memory with the paths of all files below request->path, each
  * with a NUL behind it; reply->cut: a bound was reached. Or -errno of opening the folder. */
-int symbol_list_serve(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd);
+int symbol_list_serve(const struct file_request *request, struct file_reply *reply, int *ret_fd);
 
-/* FETCH_SYMBOLS: sends request->files to a worker, one message each, without a descriptor where it
+/* FILE_REQUEST_SYMBOLS: sends request->files to a worker, one message each, without a descriptor where it
  * is none; reply->identity is the last one's. 0 or -errno. */
-int symbol_files_serve(const struct fetch_request *request, int way_fd, struct fetch_reply *reply);
+int symbol_files_serve(const struct file_request *request, int way_fd, struct file_reply *reply);
 
-/* FETCH_MAP: the one that request->files names, opened. 0 with file owned, or -errno. */
-int symbol_map_open(const struct fetch_request *request, struct perfmap_file *ret_file);
+/* FILE_REQUEST_MAP: the one that request->files names, opened. 0 with file owned, or -errno. */
+int symbol_map_open(const struct file_request *request, struct perfmap_file *ret_file);
 #endif

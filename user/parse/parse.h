@@ -80,7 +80,7 @@ struct parse_fact {
 
 struct parse_request {
 	enum parse_kind kind;
-	/* Bit by descriptor: it is a socket from which the file's own can be received (fetch.h). */
+	/* Bit by descriptor: it is a socket from which the file's own can be received (opener.h). */
 	uint32_t in_socket;
 	union {
 		/* DEBUG, PACKED: of the file it must belong to. */

@@ -84,11 +84,11 @@ static const char *name_of(const struct proc_facts *f)
 
 /* What is known of a process that is looked at. */
 struct looking {
-	struct asker *asker;
+	struct file_requests *requests;
 	const struct proc_facts *facts;
 	struct mapped mapped;
-	struct asker_subject subject;
-	struct fetch_request request;
+	struct file_requests_subject subject;
+	struct file_request request;
 	struct parse_environ env;
 	struct dotnet_executable program;
 	struct dotnet_look look;
@@ -96,14 +96,16 @@ struct looking {
 
 /* Has a worker read a file of the process; one that it cannot read tells nothing. 0; -ESRCH; or
  * -ETIMEDOUT. */
-static int find(struct looking *l, enum fetch_what what, enum parse_kind kind, void *ret_answer)
+static int find(struct looking *l, enum file_request_kind what, enum parse_kind kind,
+		void *ret_answer)
 {
 	struct parse_request parse = {.kind = kind};
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 
 	l->request.what = what;
-	reason = asker_find(l->asker, &l->subject, &l->request, &parse, &reply, ret_answer);
+	reason = file_requests_find(l->requests, &l->subject, &l->request, &parse, &reply,
+				    ret_answer);
 	/* Without its environment nobody knows where its map would be. */
 	if (reason == REASON_FILE_TIMEOUT || reason == REASON_LIMIT ||
 	    (reason && kind == PARSE_ENVIRON))
@@ -114,14 +116,14 @@ static int find(struct looking *l, enum fetch_what what, enum parse_kind kind, v
 static int look_outside(struct looking *l)
 {
 	_cleanup_close_ int fd = -1;
-	struct fetch_reply reply;
+	struct file_reply reply;
 
-	l->request.what = FETCH_DOTNET;
+	l->request.what = FILE_REQUEST_DOTNET;
 	l->request.env = l->env.map;
 	l->request.is_dotnet = l->mapped.runtime || l->mapped.doublemapper ||
 			       l->program.has_runtime || l->program.native_aot;
-	if (asker_fetch_of(l->asker, l->subject.process, &l->subject.target, &l->request, -1,
-			   &reply, &fd))
+	if (file_requests_open_of(l->requests, l->subject.process, &l->subject.target, &l->request,
+				  -1, &reply, &fd))
 		return -ETIMEDOUT;
 	if (reply.error)
 		return reply.error;
@@ -133,14 +135,14 @@ static void count_lines(struct looking *l, uint64_t *bytes_left)
 	struct parse_request parse = {.kind = PARSE_LINES, .fact.bytes_max = *bytes_left};
 	struct dotnet_process *p = &l->look.process;
 	struct parse_lines lines = {.cut = true};
-	struct fetch_reply reply;
+	struct file_reply reply;
 
 	if (!p->map_ino)
 		return;
-	l->request.what = FETCH_MAP;
+	l->request.what = FILE_REQUEST_MAP;
 	l->request.to_worker = true;
 	if (*bytes_left)
-		asker_find(l->asker, &l->subject, &l->request, &parse, &reply, &lines);
+		file_requests_find(l->requests, &l->subject, &l->request, &parse, &reply, &lines);
 	p->map_entries = lines.entries;
 	p->map_methods = lines.methods;
 	p->map_cut = lines.cut;
@@ -178,7 +180,7 @@ static void find_version(struct looking *l)
 	snprintf(l->request.path, sizeof(l->request.path), "%s", l->facts->paths + runtime->path);
 	l->request.start = runtime->start;
 	l->request.end = runtime->end;
-	find(l, FETCH_FILE, PARSE_RUNTIME, &library);
+	find(l, FILE_REQUEST_MAPPED, PARSE_RUNTIME, &library);
 	set_version(p, library.version, "file");
 }
 
@@ -202,10 +204,10 @@ static void set_found(struct looking *l)
 /* All that only its own bytes tell. 0; -ENOENT: it is not .NET; or another errno. */
 static int look_inside(struct looking *l, uint64_t *bytes_left)
 {
-	int err = find(l, FETCH_ENVIRON, PARSE_ENVIRON, &l->env);
+	int err = find(l, FILE_REQUEST_ENVIRON, PARSE_ENVIRON, &l->env);
 
 	if (!err)
-		err = find(l, FETCH_PROGRAM, PARSE_PROGRAM, &l->program);
+		err = find(l, FILE_REQUEST_PROGRAM, PARSE_PROGRAM, &l->program);
 	if (!err)
 		err = look_outside(l);
 	if (err)
@@ -234,22 +236,22 @@ static void set_unknown(struct looking *l)
 }
 
 /* Fills ret_process where the process is .NET. 0; -ENOENT: it is not; or another errno. */
-static int look_closer(struct asker *asker, const struct asker_target *target,
+static int look_closer(struct file_requests *requests, const struct target_process *target,
 		       const struct proc_facts *facts, uint64_t *bytes_left,
 		       struct dotnet_process *ret_process)
 {
-	const struct asker_facts who = {facts->cgroup.container.id, facts->cgroup.path};
+	const struct file_requests_facts who = {facts->cgroup.container.id, facts->cgroup.path};
 	_cleanup_free_ struct looking *l = calloc(1, sizeof(*l));
 	struct dotnet_process *p;
 	int err;
 
 	if (!l)
 		return -ENOMEM;
-	l->asker = asker;
+	l->requests = requests;
 	l->facts = facts;
 	l->mapped = look_at_mappings(facts);
-	l->subject = (struct asker_subject){target->tgid, asker_party_of(target, &who), *target,
-					    DOTNET_JOB_NS};
+	l->subject = (struct file_requests_subject){
+		target->tgid, file_requests_party_of(target, &who), *target, DOTNET_JOB_NS};
 	err = look_inside(l, bytes_left);
 	if (err == -ETIMEDOUT && (l->mapped.runtime || l->mapped.doublemapper))
 		set_unknown(l);
@@ -270,9 +272,9 @@ static int look_closer(struct asker *asker, const struct asker_target *target,
 }
 
 /* Its start and whether it is one that can run .NET. 0, -ENOENT (no), or another errno. */
-static int read_stat(const struct asker *asker, uint32_t tgid, uint64_t *ret_ticks)
+static int read_stat(const struct file_requests *requests, uint32_t tgid, uint64_t *ret_ticks)
 {
-	_cleanup_close_ int fd = guard_process(asker->proc_path, tgid);
+	_cleanup_close_ int fd = guard_process(requests->proc_path, tgid);
 	_cleanup_free_ struct proc_facts *facts = malloc(sizeof(*facts));
 	char stat[2048];
 	ssize_t n;
@@ -292,31 +294,31 @@ static int read_stat(const struct asker *asker, uint32_t tgid, uint64_t *ret_tic
 	return 0;
 }
 
-static int look_at(struct asker *asker, uint32_t tgid, uint64_t *bytes_left,
+static int look_at(struct file_requests *requests, uint32_t tgid, uint64_t *bytes_left,
 		   struct dotnet_process *ret_process)
 {
-	struct asker_target target;
+	struct target_process target;
 	struct loader_job *left = NULL;
 	struct proc_job *job;
 	enum model_reason reason;
 	uint64_t ticks = 0;
-	int err = read_stat(asker, tgid, &ticks);
+	int err = read_stat(requests, tgid, &ticks);
 
 	if (err)
 		return err;
 	/* Each may make us wait for its own time, and nobody for that of others. */
-	asker_slice(asker);
-	target = asker_target_of(asker, tgid, ticks);
+	file_requests_slice(requests);
+	target = file_requests_target_of(requests, tgid, ticks);
 	job = proc_job_new(&target, true);
 	if (!job)
 		return -ENOMEM;
-	reason = asker_run(asker, tgid, &job->base, &left);
+	reason = file_requests_run(requests, tgid, &job->base, &left);
 	if (reason)
 		err = -ETIMEDOUT;
 	else
-		err = job->error
-			      ? job->error
-			      : look_closer(asker, &target, &job->facts, bytes_left, ret_process);
+		err = job->error ? job->error
+				 : look_closer(requests, &target, &job->facts, bytes_left,
+					       ret_process);
 	if (left)
 		left->release(left);
 	return err;
@@ -324,7 +326,8 @@ static int look_at(struct asker *asker, uint32_t tgid, uint64_t *bytes_left,
 
 /* --- all --------------------------------------------------------------------------------------- */
 
-static int add(struct asker *asker, uint32_t tgid, uint64_t *bytes_left, struct dotnet_list *list)
+static int add(struct file_requests *requests, uint32_t tgid, uint64_t *bytes_left,
+	       struct dotnet_list *list)
 {
 	int err;
 
@@ -334,7 +337,7 @@ static int add(struct asker *asker, uint32_t tgid, uint64_t *bytes_left, struct 
 	}
 	if (GROW(list->rows, list->cnt, list->cap))
 		return -ENOMEM;
-	err = look_at(asker, tgid, bytes_left, &list->rows[list->cnt]);
+	err = look_at(requests, tgid, bytes_left, &list->rows[list->cnt]);
 	if (!err)
 		list->cnt++;
 	list->unreadable += err == -EACCES || err == -EPERM;
@@ -349,36 +352,36 @@ static int compare_pids(const void *a, const void *b)
 	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
 }
 
-static bool is_stopped(const struct asker *asker)
+static bool is_stopped(const struct file_requests *requests)
 {
-	return asker->stop && *asker->stop;
+	return requests->stop && *requests->stop;
 }
 
-static int add_all(struct asker *asker, struct dotnet_list *list)
+static int add_all(struct file_requests *requests, struct dotnet_list *list)
 {
-	DIR *dir = opendir(asker->proc_path);
+	DIR *dir = opendir(requests->proc_path);
 	uint64_t tgid, bytes_left = DOTNET_COUNTED_BYTES_MAX;
 	const struct dirent *entry;
 	int err = 0;
 
 	if (!dir)
 		return -errno;
-	while (err != -ENOMEM && !is_stopped(asker) && (entry = readdir(dir)))
+	while (err != -ENOMEM && !is_stopped(requests) && (entry = readdir(dir)))
 		if (!text_parse_u64(entry->d_name, 1, UINT32_MAX, &tgid))
-			err = add(asker, (uint32_t)tgid, &bytes_left, list);
+			err = add(requests, (uint32_t)tgid, &bytes_left, list);
 	closedir(dir);
 	if (list->cnt)
 		qsort(list->rows, list->cnt, sizeof(*list->rows), compare_pids);
-	if (is_stopped(asker))
+	if (is_stopped(requests))
 		return -EINTR;
 	return err == -ENOMEM ? err : 0;
 }
 
-int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list)
+int dotnet_read(struct file_requests *requests, uint32_t tgid, struct dotnet_list *ret_list)
 {
 	uint64_t bytes_left = DOTNET_COUNTED_BYTES_MAX;
 	struct dotnet_list list = {0};
-	int err = tgid ? add(asker, tgid, &bytes_left, &list) : add_all(asker, &list);
+	int err = tgid ? add(requests, tgid, &bytes_left, &list) : add_all(requests, &list);
 
 	if (err)
 		dotnet_clear(&list);

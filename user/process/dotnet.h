@@ -5,7 +5,7 @@
  * The .NET processes of the host as they look from outside: which runtime, whether its JIT code can
  * be named, whether it can be asked to write a perf map. For `perfmap status` and `doctor`; nothing
  * is changed and the targets take no part (a socket is looked at, not connected to). Facts of a
- * process come through the asker: bounded, read by workers where they are its own bytes, and one that
+ * process come through the file requests: bounded, read by workers where they are its own bytes, and one that
  * hangs has its reason. One thread.
  *
  * How a process is found (dotnet/runtime): it maps libcoreclr.so; its executable exports
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 #include "perfmap/maps/locate.h"
 
 /* 20 KiB each; hosts with a thousand are rare. */
@@ -103,12 +103,12 @@ struct dotnet_list {
 };
 
 /*
- * Looks at all processes below the asker's /proc, or with a pid at that one alone. The asker must
+ * Looks at all processes below the file requests' /proc, or with a pid at that one alone. The file requests must
  * not serve a model as well (pids stand for its processes here). Returns 0; of that one pid also
  * -ESRCH (no such process), -ENOENT (not .NET), -EACCES (no right to look), -ETIMEDOUT; of all -EINTR
- * (asker.stop); or another errno. ret_list is owned.
+ * (requests.stop); or another errno. ret_list is owned.
  */
-int dotnet_read(struct asker *asker, uint32_t tgid, struct dotnet_list *ret_list);
+int dotnet_read(struct file_requests *requests, uint32_t tgid, struct dotnet_list *ret_list);
 void dotnet_clear(struct dotnet_list *list);
 
 /* Short words for tables and JSON, static: "on since start", "there", ... */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "parse/parse_fact.h"
 #include "perfmap/socket/diagnostics.h"
 
@@ -82,7 +82,7 @@ static enum dotnet_outcome exchange_outcome(int err)
 }
 
 /* Has a worker take apart what the runtime said. 0 or -errno. */
-static int decode(struct asker *asker, const struct asker_subject *who,
+static int decode(struct file_requests *requests, const struct file_requests_subject *who,
 		  enum diagnostics_request what, const uint8_t *bytes, size_t len,
 		  struct diagnostics_reply *ret_reply)
 {
@@ -93,7 +93,7 @@ static int decode(struct asker *asker, const struct asker_subject *who,
 
 	if (fd < 0 || pwrite(fd, bytes, len, 0) != (ssize_t)len)
 		return -ENOMEM;
-	reason = asker_find_in(asker, who, &parse, take_fd(&fd), false, &answer);
+	reason = file_requests_find_in(requests, who, &parse, take_fd(&fd), false, &answer);
 	if (reason == REASON_FILE_MALFORMED || reason == REASON_FILE_COSTLY)
 		return -EPROTO;
 	if (reason)
@@ -104,7 +104,7 @@ static int decode(struct asker *asker, const struct asker_subject *who,
 }
 
 /* Sends the request and waits for the answer. 0 or -errno. */
-static int exchange(struct asker *asker, const struct asker_subject *who, int fd,
+static int exchange(struct file_requests *requests, const struct file_requests_subject *who, int fd,
 		    enum diagnostics_request what, struct dotnet_switch *s,
 		    struct diagnostics_reply *ret_reply)
 {
@@ -117,28 +117,29 @@ static int exchange(struct asker *asker, const struct asker_subject *who, int fd
 		return -ENOMEM;
 	err = diagnostics_exchange(fd, what, start_ns + who->wait_ns, bytes, &len);
 	s->round_trip_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
-	return err ? err : decode(asker, who, what, bytes, len, ret_reply);
+	return err ? err : decode(requests, who, what, bytes, len, ret_reply);
 }
 
 /* Connects, checks who listens, asks. DOTNET_DONE with the reply, or the outcome. */
-static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process *p,
+static enum dotnet_outcome ask(struct file_requests *requests, const struct dotnet_process *p,
 			       enum diagnostics_request what, uint64_t timeout_ns,
 			       struct dotnet_switch *s, struct diagnostics_reply *ret_reply)
 {
-	const struct asker_subject who = {
-		p->tgid, p->party, asker_target_of(asker, p->tgid, p->start_ticks), timeout_ns};
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	const struct file_requests_subject who = {
+		p->tgid, p->party, file_requests_target_of(requests, p->tgid, p->start_ticks),
+		timeout_ns};
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	_cleanup_close_ int fd = -1;
-	struct fetch_reply reply;
+	struct file_reply reply;
 
 	if (!request) {
 		s->error = -ENOMEM;
 		return DOTNET_FAILED;
 	}
-	request->what = FETCH_CONNECT;
+	request->what = FILE_REQUEST_CONNECT;
 	request->env = p->env;
-	asker_slice(asker);
-	if (asker_fetch_of(asker, p->tgid, &who.target, request, -1, &reply, &fd))
+	file_requests_slice(requests);
+	if (file_requests_open_of(requests, p->tgid, &who.target, request, -1, &reply, &fd))
 		return DOTNET_NO_ANSWER;
 	s->error = reply.error;
 	if (reply.error)
@@ -147,7 +148,7 @@ static enum dotnet_outcome ask(struct asker *asker, const struct dotnet_process 
 		return DOTNET_FOREIGN;
 	/* Whatever comes of it from here on, unless it says no. */
 	s->may_be_on |= what == DIAGNOSTICS_ENABLE_PERF_MAP;
-	s->error = exchange(asker, &who, fd, what, s, ret_reply);
+	s->error = exchange(requests, &who, fd, what, s, ret_reply);
 	if (s->error)
 		return exchange_outcome(s->error);
 	s->hresult = ret_reply->hresult;
@@ -167,7 +168,8 @@ static bool is_young(const struct dotnet_process *p)
 	       wall_ns - p->socket_mtime_ns < DOTNET_AGE_MIN_NS;
 }
 
-void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_process *p)
+void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
+			struct dotnet_process *p)
 {
 	struct diagnostics_reply reply = {0};
 	struct dotnet_switch s = {0};
@@ -175,7 +177,7 @@ void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_
 	_Static_assert(sizeof(reply.version) <= sizeof(p->version), "fits");
 	if (*p->version || p->socket != DOTNET_SOCKET_THERE || is_young(p))
 		return;
-	s.outcome = ask(asker, p, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
+	s.outcome = ask(requests, p, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
 	if (s.outcome || !*reply.version)
 		return;
 	strcpy(p->version, reply.version);
@@ -185,11 +187,11 @@ void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_
 /* --- before and after -------------------------------------------------------------------------- */
 
 /* Looks at the process anew. DOTNET_DONE, or why there is no look; s->process is the last one. */
-static enum dotnet_outcome look(struct asker *asker, uint32_t tgid, uint64_t start_ticks,
+static enum dotnet_outcome look(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 				struct dotnet_switch *s)
 {
 	struct dotnet_list list = {0};
-	int err = dotnet_read(asker, tgid, &list);
+	int err = dotnet_read(requests, tgid, &list);
 
 	s->error = err;
 	if (err == -ENOENT)
@@ -256,24 +258,25 @@ static bool has_appeared(const struct dotnet_process *before, const struct dotne
 }
 
 /* 0 or -errno. */
-static int place(struct asker *asker, const struct dotnet_process *p, enum fetch_what what)
+static int place(struct file_requests *requests, const struct dotnet_process *p,
+		 enum file_request_kind what)
 {
-	struct asker_target target = asker_target_of(asker, p->tgid, p->start_ticks);
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply;
+	struct target_process target = file_requests_target_of(requests, p->tgid, p->start_ticks);
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply;
 	int fd;
 
 	if (!request)
 		return -ENOMEM;
 	request->what = what;
 	request->env = p->env;
-	asker_slice(asker);
-	if (asker_fetch_of(asker, p->tgid, &target, request, -1, &reply, &fd))
+	file_requests_slice(requests);
+	if (file_requests_open_of(requests, p->tgid, &target, request, -1, &reply, &fd))
 		return -ETIMEDOUT;
 	return reply.error;
 }
 
-static enum dotnet_outcome ask_to_write(struct asker *asker, uint64_t timeout_ns,
+static enum dotnet_outcome ask_to_write(struct file_requests *requests, uint64_t timeout_ns,
 					struct dotnet_switch *s)
 {
 	const struct dotnet_process before = s->process;
@@ -283,13 +286,15 @@ static enum dotnet_outcome ask_to_write(struct asker *asker, uint64_t timeout_ns
 
 	/* It would go on in the file that nobody can open any more. */
 	if (before.map == DOTNET_MAP_DELETED)
-		outcome = ask(asker, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
+		outcome =
+			ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
 	if (!outcome)
-		outcome = ask(asker, &before, DIAGNOSTICS_ENABLE_PERF_MAP, timeout_ns, s, &reply);
+		outcome =
+			ask(requests, &before, DIAGNOSTICS_ENABLE_PERF_MAP, timeout_ns, s, &reply);
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
 			pause_a_little();
-		outcome = look(asker, before.tgid, before.start_ticks, s);
+		outcome = look(requests, before.tgid, before.start_ticks, s);
 		if (outcome || has_appeared(&before, &s->process, asked_ns))
 			return outcome;
 	}
@@ -297,10 +302,12 @@ static enum dotnet_outcome ask_to_write(struct asker *asker, uint64_t timeout_ns
 }
 
 /* Where the file cannot be made beforehand, e.g. without CHOWN, the look at the path must do. */
-static enum dotnet_outcome enable(struct asker *asker, uint64_t timeout_ns, struct dotnet_switch *s)
+static enum dotnet_outcome enable(struct file_requests *requests, uint64_t timeout_ns,
+				  struct dotnet_switch *s)
 {
 	const struct dotnet_process before = s->process;
-	int err = before.map == DOTNET_MAP_DELETED ? 0 : place(asker, &before, FETCH_RESERVE);
+	int err = before.map == DOTNET_MAP_DELETED ? 0
+						   : place(requests, &before, FILE_REQUEST_RESERVE);
 	enum dotnet_outcome outcome;
 
 	/* What was not there a moment ago may be a link. */
@@ -310,50 +317,50 @@ static enum dotnet_outcome enable(struct asker *asker, uint64_t timeout_ns, stru
 		s->process.map_refusal = -EEXIST;
 		return DOTNET_PATH;
 	}
-	outcome = ask_to_write(asker, timeout_ns, s);
+	outcome = ask_to_write(requests, timeout_ns, s);
 	if (outcome && !err && !s->may_be_on)
-		place(asker, &before, FETCH_RELEASE);
+		place(requests, &before, FILE_REQUEST_RELEASE);
 	return outcome;
 }
 
-void dotnet_enable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		   struct dotnet_switch *ret_switch)
+void dotnet_enable(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		   uint64_t timeout_ns, struct dotnet_switch *ret_switch)
 {
 	struct dotnet_switch *s = ret_switch;
 
 	*s = (struct dotnet_switch){0};
-	s->outcome = look(asker, tgid, start_ticks, s);
+	s->outcome = look(requests, tgid, start_ticks, s);
 	if (!s->outcome)
 		s->outcome = check_enable(&s->process);
 	if (!s->outcome)
-		s->outcome = enable(asker, timeout_ns, s);
+		s->outcome = enable(requests, timeout_ns, s);
 }
 
-static enum dotnet_outcome disable(struct asker *asker, uint64_t timeout_ns,
+static enum dotnet_outcome disable(struct file_requests *requests, uint64_t timeout_ns,
 				   struct dotnet_switch *s)
 {
 	const struct dotnet_process before = s->process;
 	struct diagnostics_reply reply = {0};
 	enum dotnet_outcome outcome =
-		ask(asker, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
+		ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
 
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
 			pause_a_little();
-		outcome = look(asker, before.tgid, before.start_ticks, s);
+		outcome = look(requests, before.tgid, before.start_ticks, s);
 		if (outcome || !dotnet_is_writing(&s->process))
 			return outcome;
 	}
 	return outcome ? outcome : DOTNET_GOES_ON;
 }
 
-void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		    struct dotnet_switch *ret_switch)
+void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		    uint64_t timeout_ns, struct dotnet_switch *ret_switch)
 {
 	struct dotnet_switch *s = ret_switch;
 
 	*s = (struct dotnet_switch){0};
-	s->outcome = look(asker, tgid, start_ticks, s);
+	s->outcome = look(requests, tgid, start_ticks, s);
 	if (s->outcome)
 		return;
 	if (is_old_version(&s->process))
@@ -367,16 +374,16 @@ void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, ui
 	else
 		s->outcome = check_socket(&s->process);
 	if (!s->outcome)
-		s->outcome = disable(asker, timeout_ns, s);
+		s->outcome = disable(requests, timeout_ns, s);
 }
 
-void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		     struct dotnet_switch *ret_switch)
+void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		     uint64_t timeout_ns, struct dotnet_switch *ret_switch)
 {
 	struct dotnet_switch *s = ret_switch;
 
 	*s = (struct dotnet_switch){0};
-	s->outcome = look(asker, tgid, start_ticks, s);
+	s->outcome = look(requests, tgid, start_ticks, s);
 	if (!s->outcome)
-		s->outcome = disable(asker, timeout_ns, s);
+		s->outcome = disable(requests, timeout_ns, s);
 }

@@ -6,10 +6,10 @@
  * thing that hotrun does in which a target takes part: only on the user's word. What could do harm
  * is checked before, since the runtime follows links and truncates what lies at the path; what came
  * of it is verified after, since the runtime says OK also where it could not create the file. The
- * connection comes from the helper process (fetch.h); that it leads to the very process is checked
+ * connection comes from the helper process (opener.h); that it leads to the very process is checked
  * by the credentials of the one that listens. Between check and request the path may change; in
  * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is the
- * kernel's own default: doctor warns of it). One thread for an asker.
+ * kernel's own default: doctor warns of it). One thread for an requests.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
@@ -55,27 +55,28 @@ struct dotnet_switch {
 
 /*
  * Switches the map of a process on, or off. start_ticks: of the one that is meant, 0 = whichever
- * has the pid. timeout_ns: for the answer; looks take what the asker allows.
+ * has the pid. timeout_ns: for the answer; looks take what the file requests allows.
  */
-void dotnet_enable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		   struct dotnet_switch *ret_switch);
-void dotnet_disable(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		    struct dotnet_switch *ret_switch);
+void dotnet_enable(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		   uint64_t timeout_ns, struct dotnet_switch *ret_switch);
+void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		    uint64_t timeout_ns, struct dotnet_switch *ret_switch);
 
 /*
  * Takes back a request to switch on that was not answered (DOTNET_SILENT): the runtime answers one
  * after the other, so one to switch off waits behind it. DOTNET_SILENT again where that is not
  * answered in time either; the map then is off once the runtime comes to it.
  */
-void dotnet_withdraw(struct asker *asker, uint32_t tgid, uint64_t start_ticks, uint64_t timeout_ns,
-		     struct dotnet_switch *ret_switch);
+void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
+		     uint64_t timeout_ns, struct dotnet_switch *ret_switch);
 
 /* Whether the runtime writes a map now, as far as one can see. */
 bool dotnet_is_writing(const struct dotnet_process *p);
 
 /* Asks for the version where neither path nor file told it; leaves it "" where that fails, and where
  * the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes nothing. */
-void dotnet_ask_version(struct asker *asker, uint64_t timeout_ns, struct dotnet_process *p);
+void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
+			struct dotnet_process *p);
 
 /* What came of it and what can be done, as a sentence without the process: hostile parts (paths)
  * are escaped. Always terminated. */

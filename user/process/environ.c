@@ -7,10 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "parse/parse_fact.h"
 
-struct asker_environ {
+struct file_requests_environ {
 	struct workers_job *job; /* owned: what reads it now, or NULL */
 	bool known;
 	enum perfmap_enabled enabled;
@@ -18,43 +18,43 @@ struct asker_environ {
 };
 
 /* NULL without memory. */
-static struct asker_environ *row_of(struct asker *a, uint32_t process)
+static struct file_requests_environ *row_of(struct file_requests *fr, uint32_t process)
 {
-	while (a->environs_cnt <= process) {
-		if (GROW(a->environs, a->environs_cnt, a->environs_cap))
+	while (fr->environs_cnt <= process) {
+		if (GROW(fr->environs, fr->environs_cnt, fr->environs_cap))
 			return NULL;
-		a->environs[a->environs_cnt++] = NULL;
+		fr->environs[fr->environs_cnt++] = NULL;
 	}
-	if (!a->environs[process])
-		a->environs[process] = calloc(1, sizeof(**a->environs));
-	return a->environs[process];
+	if (!fr->environs[process])
+		fr->environs[process] = calloc(1, sizeof(**fr->environs));
+	return fr->environs[process];
 }
 
-static void free_row(struct asker *a, struct asker_environ *e)
+static void free_row(struct file_requests *fr, struct file_requests_environ *e)
 {
 	if (!e)
 		return;
-	workers_job_free(a->workers, e->job);
+	workers_job_free(fr->workers, e->job);
 	free(e->dump_dir);
 	free(e->temp_dir);
 	free(e);
 }
 
-void environ_forget(struct asker *a, uint32_t process)
+void environ_forget(struct file_requests *fr, uint32_t process)
 {
-	if (process >= a->environs_cnt)
+	if (process >= fr->environs_cnt)
 		return;
-	free_row(a, a->environs[process]);
-	a->environs[process] = NULL;
+	free_row(fr, fr->environs[process]);
+	fr->environs[process] = NULL;
 }
 
-void environ_clear(struct asker *a)
+void environ_clear(struct file_requests *fr)
 {
-	for (size_t i = 0; i < a->environs_cnt; i++)
-		free_row(a, a->environs[i]);
-	free(a->environs);
-	a->environs = NULL;
-	a->environs_cnt = a->environs_cap = 0;
+	for (size_t i = 0; i < fr->environs_cnt; i++)
+		free_row(fr, fr->environs[i]);
+	free(fr->environs);
+	fr->environs = NULL;
+	fr->environs_cnt = fr->environs_cap = 0;
 }
 
 static char *keep_text(const char *s)
@@ -63,7 +63,7 @@ static char *keep_text(const char *s)
 }
 
 /* Most have neither directory: 8 KiB each are not to be kept for that. */
-static void keep(struct asker_environ *e, const struct perfmap_environment *env)
+static void keep(struct file_requests_environ *e, const struct perfmap_environment *env)
 {
 	e->known = true;
 	e->enabled = env->enabled;
@@ -71,7 +71,7 @@ static void keep(struct asker_environ *e, const struct perfmap_environment *env)
 	e->temp_dir = keep_text(env->temp_dir);
 }
 
-static void give(const struct asker_environ *e, struct perfmap_environment *ret_env)
+static void give(const struct file_requests_environ *e, struct perfmap_environment *ret_env)
 {
 	ret_env->enabled = e->enabled;
 	if (e->dump_dir)
@@ -81,47 +81,48 @@ static void give(const struct asker_environ *e, struct perfmap_environment *ret_
 }
 
 /* Opens it and has a worker begin. Without a job where it cannot be opened. */
-static enum model_reason begin(struct asker *a, const struct model *m, uint32_t process,
-			       struct asker_environ *e)
+static enum model_reason begin(struct file_requests *fr, const struct model *m, uint32_t process,
+			       struct file_requests_environ *e)
 {
 	struct parse_request parse = {.kind = PARSE_ENVIRON, .in_socket = 1};
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply = {0};
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply = {0};
 	enum model_reason reason;
 	int fd;
 
 	if (!request)
 		return REASON_LIMIT;
-	request->what = FETCH_ENVIRON;
-	reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
+	request->what = FILE_REQUEST_ENVIRON;
+	reason = file_requests_open(fr, m, process, request, -1, &reply, &fd);
 	if (reason || fd < 0)
 		return reason;
-	e->job = asker_job_new(a, m, process, &parse);
+	e->job = file_requests_job_new(fr, m, process, &parse);
 	if (!e->job) {
 		close(fd);
 		return REASON_LIMIT;
 	}
 	workers_job_give(e->job, fd);
-	asker_job_begin(a, e->job, true);
+	file_requests_job_begin(fr, e->job, true);
 	return REASON_NAMED;
 }
 
-static enum model_reason finish(struct asker *a, const struct model *m, uint32_t process,
-				struct asker_environ *e)
+static enum model_reason finish(struct file_requests *fr, const struct model *m, uint32_t process,
+				struct file_requests_environ *e)
 {
 	struct parse_environ *answer = calloc(1, sizeof(*answer));
 	const struct parse_reply *reply;
 	enum model_reason reason = REASON_LIMIT;
 
 	if (answer)
-		reason = asker_job_wait(a, e->job, asker_party(a, m, process), &reply);
+		reason = file_requests_job_wait(fr, e->job, file_requests_party(fr, m, process),
+						&reply);
 	/* One that no worker can read is as good as none. */
 	if (!reason && !parse_fact_take(e->job, PARSE_ENVIRON, answer)) {
 		memset(answer, 0, sizeof(*answer));
 		reason = REASON_FILE_MALFORMED;
 	}
 	if (reason != REASON_PENDING) {
-		asker_job_end(a, process, take_ptr(&e->job));
+		file_requests_job_end(fr, process, take_ptr(&e->job));
 		if (reason != REASON_LIMIT)
 			keep(e, &answer->map);
 	}
@@ -129,21 +130,21 @@ static enum model_reason finish(struct asker *a, const struct model *m, uint32_t
 	return reason == REASON_PENDING || reason == REASON_LIMIT ? reason : REASON_NAMED;
 }
 
-enum model_reason environ_of(struct asker *a, const struct model *m, uint32_t process,
+enum model_reason environ_of(struct file_requests *fr, const struct model *m, uint32_t process,
 			     struct perfmap_environment *ret_env)
 {
 	bool is_gone =
 		m->processes[process].exit_ns || (m->processes[process].flags & PROCESS_GONE);
-	struct asker_environ *e = row_of(a, process);
+	struct file_requests_environ *e = row_of(fr, process);
 	enum model_reason reason = REASON_NAMED;
 
 	memset(ret_env, 0, sizeof(*ret_env));
 	if (!e)
 		return REASON_LIMIT;
 	if (!e->known && !e->job && !is_gone)
-		reason = begin(a, m, process, e);
+		reason = begin(fr, m, process, e);
 	if (!reason && e->job)
-		reason = finish(a, m, process, e);
+		reason = finish(fr, m, process, e);
 	if (!reason)
 		give(e, ret_env);
 	return reason;

@@ -201,9 +201,10 @@ static void set_facts(struct model *m, uint32_t process, struct proc_facts *fact
 }
 
 /* Returns true where they could be read. */
-static bool read_facts(struct asker *asker, struct model *m, uint32_t process, bool want_mappings)
+static bool read_facts(struct file_requests *requests, struct model *m, uint32_t process,
+		       bool want_mappings)
 {
-	struct asker_target target = asker_target(asker, m, process);
+	struct target_process target = file_requests_target(requests, m, process);
 	struct proc_job *job = proc_job_new(&target, want_mappings);
 	struct model_process *p = &m->processes[process];
 	struct loader_job *left;
@@ -211,7 +212,7 @@ static bool read_facts(struct asker *asker, struct model *m, uint32_t process, b
 
 	if (!job)
 		return false;
-	reason = asker_run(asker, process, &job->base, &left);
+	reason = file_requests_run(requests, process, &job->base, &left);
 	p->dirty = true;
 	if (!reason && !job->error)
 		set_facts(m, process, &job->facts);
@@ -224,18 +225,18 @@ static bool read_facts(struct asker *asker, struct model *m, uint32_t process, b
 	return p->flags & PROCESS_FACTS;
 }
 
-bool facts_read(struct asker *asker, struct model *m, uint32_t process)
+bool facts_read(struct file_requests *requests, struct model *m, uint32_t process)
 {
 	if (m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE))
 		return false;
-	return read_facts(asker, m, process, true);
+	return read_facts(requests, m, process, true);
 }
 
-bool facts_read_exec(struct asker *asker, struct model *m, uint32_t process)
+bool facts_read_exec(struct file_requests *requests, struct model *m, uint32_t process)
 {
 	struct model_process *p = &m->processes[process];
 
 	p->flags &= ~(PROCESS_DOTNET | PROCESS_FACTS);
 	p->perf_map = REASON_NAMED;
-	return read_facts(asker, m, process, false);
+	return read_facts(requests, m, process, false);
 }

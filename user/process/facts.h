@@ -5,12 +5,12 @@
  * Writes what /proc tells of a process into the model; see names_process(). One thread.
  */
 #include "model/model.h"
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 
 /* Returns true where they were read now. */
-bool facts_read(struct asker *asker, struct model *m, uint32_t process);
+bool facts_read(struct file_requests *requests, struct model *m, uint32_t process);
 /* After an exec: executable, name and cgroup anew. The same. */
-bool facts_read_exec(struct asker *asker, struct model *m, uint32_t process);
+bool facts_read_exec(struct file_requests *requests, struct model *m, uint32_t process);
 
 /* When what a process had mapped was replaced last, e.g. by an exec: what is mapped now does not name
  * addresses of before. Monotonic, 0 = never. */

@@ -12,10 +12,10 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "parse/container.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "parse/parse_fact.h"
 
-/* As a process of the asker: what hangs or takes long is booked against one container. No row of a
+/* As a process of the file requests: what hangs or takes long is booked against one container. No row of a
  * model is so large. */
 #define ASKED_AS 0x80000000u
 
@@ -30,21 +30,21 @@ struct remembered {
 };
 
 struct node {
-	struct asker *asker;
-	char root[FETCH_PATH_BYTES];
+	struct file_requests *requests;
+	char root[FILE_PATH_BYTES];
 	unsigned looks;
 	struct remembered *remembered; /* NODE_REMEMBERED */
 	uint32_t *waiting;	       /* rows of processes */
 	size_t waiting_cnt, waiting_cap;
 };
 
-struct node *node_new(struct asker *asker, const char *root)
+struct node *node_new(struct file_requests *requests, const char *root)
 {
 	struct node *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	n->asker = asker;
+	n->requests = requests;
 	n->remembered = calloc(NODE_REMEMBERED, sizeof(*n->remembered));
 	if (!n->remembered ||
 	    snprintf(n->root, sizeof(n->root), "%s", root ? root : "") >= (int)sizeof(n->root)) {
@@ -60,7 +60,7 @@ struct node *node_new(struct asker *asker, const char *root)
 static void clear(struct node *n, struct remembered *r)
 {
 	if (r->job)
-		workers_job_free(n->asker->workers, r->job);
+		workers_job_free(n->requests->workers, r->job);
 	free(r->names);
 	*r = (struct remembered){0};
 }
@@ -90,40 +90,41 @@ static const char *key_of(const struct model_process *p)
 }
 
 /* Has the next file opened and a worker begin; without a job where none is left. Returns a reason of
- * the asker. */
+ * the file requests. */
 static enum model_reason begin(struct node *n, struct remembered *r, uint32_t slot,
 			       const struct model *m, uint32_t process)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct asker_target target = {.exited = true}; /* no process is asked */
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct target_process target = {.exited = true}; /* no process is asked */
 	struct parse_request parse = {.kind = PARSE_NODE, .in_socket = 1};
 	const struct model_process *p = &m->processes[process];
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd;
 
 	if (!request)
 		return REASON_LIMIT;
-	snprintf(target.proc_path, sizeof(target.proc_path), "%s", n->asker->proc_path);
-	request->what = FETCH_NODE;
+	snprintf(target.proc_path, sizeof(target.proc_path), "%s", n->requests->proc_path);
+	request->what = FILE_REQUEST_NODE;
 	request->candidate = r->candidate;
 	memcpy(request->path, n->root, sizeof(n->root));
 	snprintf(request->container_id, sizeof(request->container_id), "%s", p->container_id);
 	snprintf(request->pod_uid, sizeof(request->pod_uid), "%s", p->pod_uid);
-	reason = asker_fetch_of(n->asker, ASKED_AS | slot, &target, request, -1, &reply, &fd);
+	reason = file_requests_open_of(n->requests, ASKED_AS | slot, &target, request, -1, &reply,
+				       &fd);
 	if (reason || fd < 0)
 		return reason;
 	r->candidate = reply.candidate;
 	parse.fact.what = reply.node_source;
 	snprintf(parse.fact.id, sizeof(parse.fact.id), "%s",
 		 reply.node_source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
-	r->job = asker_job_new(n->asker, m, process, &parse);
+	r->job = file_requests_job_new(n->requests, m, process, &parse);
 	if (!r->job) {
 		close(fd);
 		return REASON_LIMIT;
 	}
 	workers_job_give(r->job, fd);
-	asker_job_begin(n->asker, r->job, true);
+	file_requests_job_begin(n->requests, r->job, true);
 	return REASON_NAMED;
 }
 
@@ -137,17 +138,17 @@ static void finish(struct node *n, struct remembered *r, uint32_t process, bool 
 		if (r->names)
 			*r->names = answer.names;
 	}
-	asker_job_end(n->asker, process, take_ptr(&r->job));
+	file_requests_job_end(n->requests, process, take_ptr(&r->job));
 	r->candidate++;
 }
 
 /* Looks through the files. Returns REASON_NAMED with names or without (nothing tells); or
- * REASON_PENDING, or another reason of the asker, with which it goes on at the next occasion. */
+ * REASON_PENDING, or another reason of the file requests, with which it goes on at the next occasion. */
 static enum model_reason ask(struct node *n, struct remembered *r, uint32_t slot,
 			     const struct model *m, uint32_t process)
 {
 	while (!r->names) {
-		uint64_t party = asker_party(n->asker, m, process);
+		uint64_t party = file_requests_party(n->requests, m, process);
 		const struct parse_reply *reply;
 		enum model_reason reason = REASON_NAMED;
 
@@ -157,7 +158,7 @@ static enum model_reason ask(struct node *n, struct remembered *r, uint32_t slot
 			return reason;
 		if (!r->job)
 			break;
-		reason = asker_job_wait(n->asker, r->job, party, &reply);
+		reason = file_requests_job_wait(n->requests, r->job, party, &reply);
 		if (reason == REASON_PENDING)
 			return reason;
 		finish(n, r, process, reason == REASON_NAMED);

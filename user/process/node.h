@@ -12,11 +12,11 @@
  * the host's root, or its /var/log and /run, are mounted below.
  */
 #include "model/model.h"
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 
 /* Containers remembered; two of one place take turns. 110 pods a node is Kubernetes' default. */
 #define NODE_REMEMBERED 4096u
-/* Look-ups between two node_tail(): 0.1 to 1 ms each; the asker bounds their time. */
+/* Look-ups between two node_tail(): 0.1 to 1 ms each; the file requests bounds their time. */
 #define NODE_LOOKS_MAX 512u
 /* Processes whose container has no name yet. */
 #define NODE_WAITING_MAX 4096u
@@ -28,9 +28,9 @@
 
 struct node;
 
-/* Borrows the asker until node_free(). root: of the node's files, NULL or "" = "/", then /proc/1/root.
+/* Borrows the file requests until node_free(). root: of the node's files, NULL or "" = "/", then /proc/1/root.
  * Returns owned; NULL with errno ENOMEM, or ENAMETOOLONG. */
-struct node *node_new(struct asker *asker, const char *root);
+struct node *node_new(struct file_requests *requests, const char *root);
 void node_free(struct node *n);
 
 /* Gives a process whose container_id or pod_uid is known what the node's files tell: container_name, pod,

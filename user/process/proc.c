@@ -202,7 +202,7 @@ static void read_cgroup(int process_fd, struct proc_facts *f)
 static void run(struct loader_job *base)
 {
 	struct proc_job *job = (struct proc_job *)base;
-	_cleanup_close_ int process_fd = asker_open(&job->target);
+	_cleanup_close_ int process_fd = target_process_open(&job->target);
 	char stat[STAT_BYTES], status[STATUS_BYTES];
 	ssize_t n;
 
@@ -234,7 +234,7 @@ static void release(struct loader_job *base)
 	free(job);
 }
 
-struct proc_job *proc_job_new(const struct asker_target *target, bool want_mappings)
+struct proc_job *proc_job_new(const struct target_process *target, bool want_mappings)
 {
 	struct proc_job *job = calloc(1, sizeof(*job));
 

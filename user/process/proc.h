@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 #include "process/cgroup.h"
 #include "process/entry.h"
 #include "process/maps.h"
@@ -45,14 +45,14 @@ struct proc_facts {
 
 struct proc_job {
 	struct loader_job base; /* run and release are set by proc_job_new() */
-	struct asker_target target;
+	struct target_process target;
 	bool want_mappings;
 	int error; /* 0, or -errno: nothing could be read; -ESRCH: gone, or another's id by now */
 	struct proc_facts facts;
 };
 
 /* Returns owned (release with job->base.release), or NULL with errno. */
-struct proc_job *proc_job_new(const struct asker_target *target, bool want_mappings);
+struct proc_job *proc_job_new(const struct target_process *target, bool want_mappings);
 
 /* Parses /proc/PID/stat (proc(5)): state, parent, flags, start time, comm. 0 or -EINVAL. Pure. */
 int proc_parse_stat(const char *text, size_t len, struct proc_facts *facts);

@@ -13,7 +13,7 @@
 #define MAP "5/root/tmp/perf-7.map"
 
 static struct fake_proc proc;
-static struct fetch_request *request;
+static struct file_request *request;
 
 static void begin(void)
 {
@@ -34,7 +34,7 @@ static void end(void)
 	fake_proc_remove(&proc);
 }
 
-static int serve(enum fetch_what what)
+static int serve(enum file_request_kind what)
 {
 	request->what = what;
 	return dotnet_place_serve(request);
@@ -53,23 +53,23 @@ Test(dotnet_place, is_kept_and_given_back)
 	struct stat st;
 
 	begin();
-	cr_assert_eq(serve(FETCH_RESERVE), 0);
+	cr_assert_eq(serve(FILE_REQUEST_RESERVE), 0);
 	cr_assert_eq(lstat(fake_path(&proc, MAP), &st), 0);
 	cr_expect(S_ISREG(st.st_mode) && !st.st_size);
 	cr_expect_eq(st.st_mode & 0777 & ~0644u, 0);
-	cr_expect_eq(serve(FETCH_RESERVE), -EEXIST);
-	cr_expect_eq(serve(FETCH_RELEASE), 0);
+	cr_expect_eq(serve(FILE_REQUEST_RESERVE), -EEXIST);
+	cr_expect_eq(serve(FILE_REQUEST_RELEASE), 0);
 	cr_expect_eq(bytes_there(), -1);
-	cr_expect_eq(serve(FETCH_RELEASE), -ENOENT);
+	cr_expect_eq(serve(FILE_REQUEST_RELEASE), -ENOENT);
 	end();
 }
 
 Test(dotnet_place, a_map_that_was_written_stays)
 {
 	begin();
-	cr_assert_eq(serve(FETCH_RESERVE), 0);
+	cr_assert_eq(serve(FILE_REQUEST_RESERVE), 0);
 	fake_text(&proc, MAP, "0x1000 10 a\n");
-	cr_expect_eq(serve(FETCH_RELEASE), 0);
+	cr_expect_eq(serve(FILE_REQUEST_RELEASE), 0);
 	cr_expect_eq(bytes_there(), 12);
 	end();
 }
@@ -78,8 +78,8 @@ Test(dotnet_place, a_link_is_neither_followed_nor_removed)
 {
 	begin();
 	cr_assert_eq(symlink("victim", fake_path(&proc, MAP)), 0);
-	cr_expect_eq(serve(FETCH_RESERVE), -EEXIST);
-	cr_expect_eq(serve(FETCH_RELEASE), -ELOOP);
+	cr_expect_eq(serve(FILE_REQUEST_RESERVE), -EEXIST);
+	cr_expect_eq(serve(FILE_REQUEST_RELEASE), -ELOOP);
 	cr_expect_geq(bytes_there(), 0);
 	cr_expect_neq(access(fake_path(&proc, "5/root/tmp/victim"), F_OK), 0);
 	end();
@@ -89,6 +89,6 @@ Test(dotnet_place, without_a_directory_nothing_is_made)
 {
 	begin();
 	cr_assert_eq(rmdir(fake_path(&proc, "5/root/tmp")), 0);
-	cr_expect_eq(serve(FETCH_RESERVE), -ENOENT);
+	cr_expect_eq(serve(FILE_REQUEST_RESERVE), -ENOENT);
 	end();
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 #include "opener/guard.h"
 #include "opener/loader.h"
 #include "names_support.h"
@@ -164,64 +164,64 @@ Test(loader, a_job_may_outlive_the_loader)
 	wait_for(&released, 1);
 }
 
-Test(asker, a_process_that_hangs_is_not_asked_again)
+Test(requests, a_process_that_hangs_is_not_asked_again)
 {
 	static atomic_int released; /* touched by a thread that outlives this function's frame */
 	static sem_t gate;
 	struct loader_job *left;
-	struct asker a;
+	struct file_requests a;
 	struct job *job;
 
 	sem_init(&gate, 0, 0);
 	/* Long enough for a thread to get a CPU on a busy machine. */
-	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
-	cr_assert_eq(asker_run(&a, 5, &job_new(&gate, &released)->base, &left),
+	cr_assert_eq(file_requests_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
+	cr_assert_eq(file_requests_run(&a, 5, &job_new(&gate, &released)->base, &left),
 		     REASON_FILE_TIMEOUT);
 	cr_assert_null(left);
 	job = job_new(NULL, &released);
-	cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+	cr_assert_eq(file_requests_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
 	cr_assert_eq(left, &job->base);
 	cr_assert_eq(job->ran, 0);
-	cr_assert_eq(asker_timeouts(&a), 1);
-	asker_forget(&a, 5); /* it runs another program now */
-	asker_slice(&a);
-	cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_NAMED);
+	cr_assert_eq(file_requests_timeouts(&a), 1);
+	file_requests_forget(&a, 5); /* it runs another program now */
+	file_requests_slice(&a);
+	cr_assert_eq(file_requests_run(&a, 5, &job->base, &left), REASON_NAMED);
 	job_release(&job->base);
 	sem_post(&gate);
 	wait_for(&released, 2);
-	asker_clear(&a);
+	file_requests_clear(&a);
 }
 
 /* On a full host it may have been late for no fault of its own. */
-Test(asker, a_process_that_hung_is_asked_again_later_but_not_for_ever)
+Test(requests, a_process_that_hung_is_asked_again_later_but_not_for_ever)
 {
 	static atomic_int released; /* touched by a thread that outlives this function's frame */
 	static sem_t gate;
 	struct loader_job *left;
 	uint64_t deferred;
-	struct asker a;
+	struct file_requests a;
 	struct job *job;
 
 	sem_init(&gate, 0, 0);
-	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
-	for (unsigned i = 0; i < ASKER_HUNG_MOST; i++) {
+	cr_assert_eq(file_requests_init(&a, NULL, "/nowhere", 10 * BUSY_DEADLINE_NS), 0);
+	for (unsigned i = 0; i < FILE_REQUESTS_HUNG_MOST; i++) {
 		job = job_new(&gate, &released);
-		cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+		cr_assert_eq(file_requests_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
 		cr_assert_null(left, "it was asked");
-		asker_slice(&a);
+		file_requests_slice(&a);
 		job = job_new(NULL, &released);
 		deferred = a.deferred;
-		cr_assert_eq(asker_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
+		cr_assert_eq(file_requests_run(&a, 5, &job->base, &left), REASON_FILE_TIMEOUT);
 		cr_assert_eq(left, &job->base, "it was not");
-		cr_assert_eq(a.deferred - deferred, i + 1 < ASKER_HUNG_MOST, "and will be");
+		cr_assert_eq(a.deferred - deferred, i + 1 < FILE_REQUESTS_HUNG_MOST, "and will be");
 		job_release(&job->base);
 		a.hung[0].again_ns = 0; /* time has passed */
 	}
-	cr_assert_eq(asker_timeouts(&a), ASKER_HUNG_MOST);
-	for (unsigned i = 0; i < ASKER_HUNG_MOST; i++)
+	cr_assert_eq(file_requests_timeouts(&a), FILE_REQUESTS_HUNG_MOST);
+	for (unsigned i = 0; i < FILE_REQUESTS_HUNG_MOST; i++)
 		sem_post(&gate);
-	wait_for(&released, 2 * ASKER_HUNG_MOST);
-	asker_clear(&a);
+	wait_for(&released, 2 * FILE_REQUESTS_HUNG_MOST);
+	file_requests_clear(&a);
 }
 
 static void job_dawdle(struct loader_job *base)
@@ -232,44 +232,44 @@ static void job_dawdle(struct loader_job *base)
 	((struct job *)base)->ran++;
 }
 
-Test(asker, waiting_is_bounded_for_a_process_and_in_sum)
+Test(requests, waiting_is_bounded_for_a_process_and_in_sum)
 {
 	static atomic_int released;
 	uint64_t start = monotonic_ns();
 	struct loader_job *left;
-	struct asker a;
+	struct file_requests a;
 	struct job *job = job_new(NULL, &released);
 
 	job->base.run = job_dawdle;
-	cr_assert_eq(asker_init(&a, NULL, "/nowhere", ASKER_PROCESS_NS), 0);
+	cr_assert_eq(file_requests_init(&a, NULL, "/nowhere", FILE_REQUESTS_PROCESS_NS), 0);
 	for (int i = 0; i < 100; i++)
-		asker_run(&a, 5, &job->base, &left);
+		file_requests_run(&a, 5, &job->base, &left);
 	cr_expect_leq(job->ran, 5, "%d jobs of one process", job->ran);
 	cr_expect_geq(job->ran, 1);
 	cr_expect_eq(a.deferred, 100u - (unsigned)job->ran);
 	for (uint32_t i = 0; i < 100; i++)
-		asker_run(&a, i, &job->base, &left);
-	cr_expect_leq(monotonic_ns() - start, ASKER_SLICE_NS * 3 / 2);
-	cr_expect_eq(asker_run(&a, 200, &job->base, &left), REASON_LIMIT);
-	asker_slice(&a);
-	cr_expect_eq(asker_run(&a, 200, &job->base, &left), REASON_NAMED);
+		file_requests_run(&a, i, &job->base, &left);
+	cr_expect_leq(monotonic_ns() - start, FILE_REQUESTS_SLICE_NS * 3 / 2);
+	cr_expect_eq(file_requests_run(&a, 200, &job->base, &left), REASON_LIMIT);
+	file_requests_slice(&a);
+	cr_expect_eq(file_requests_run(&a, 200, &job->base, &left), REASON_NAMED);
 	job_release(&job->base);
-	asker_clear(&a);
+	file_requests_clear(&a);
 }
 
-Test(asker, one_look_up_may_take_its_deadline)
+Test(requests, one_look_up_may_take_its_deadline)
 {
-	struct asker a;
+	struct file_requests a;
 
-	cr_assert_eq(asker_init(&a, NULL, "/nowhere", 2 * ASKER_SLICE_NS), 0);
-	a.spent_ns = ASKER_SLICE_NS;
-	cr_expect(!asker_is_spent(&a));
-	a.spent_ns = 2 * ASKER_SLICE_NS;
-	cr_expect(asker_is_spent(&a));
-	asker_clear(&a);
+	cr_assert_eq(file_requests_init(&a, NULL, "/nowhere", 2 * FILE_REQUESTS_SLICE_NS), 0);
+	a.spent_ns = FILE_REQUESTS_SLICE_NS;
+	cr_expect(!file_requests_is_spent(&a));
+	a.spent_ns = 2 * FILE_REQUESTS_SLICE_NS;
+	cr_expect(file_requests_is_spent(&a));
+	file_requests_clear(&a);
 }
 
-Test(asker, start_times_tell_incarnations_apart)
+Test(requests, start_times_tell_incarnations_apart)
 {
 	static const struct {
 		const char *name;
@@ -285,10 +285,11 @@ Test(asker, start_times_tell_incarnations_apart)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct asker_target t = {.start_ns = rows[i].start_ns,
-					 .start_exact = rows[i].exact};
+		struct target_process t = {.start_ns = rows[i].start_ns,
+					   .start_exact = rows[i].exact};
 
-		cr_expect_eq(asker_same_start(&t, rows[i].ticks), rows[i].same, "%s", rows[i].name);
+		cr_expect_eq(target_process_same_start(&t, rows[i].ticks), rows[i].same, "%s",
+			     rows[i].name);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "names/names.h"
 #include "process/node.h"
 #include "parse/parse_fact.h"
@@ -226,7 +226,7 @@ static size_t work(const void *request, size_t len, const int *fds, unsigned fd_
 struct asking {
 	struct nursery *nursery;
 	struct workers *workers;
-	struct asker asker;
+	struct file_requests requests;
 };
 
 static void asking_begin(struct asking *a, const char *proc_path)
@@ -236,46 +236,49 @@ static void asking_begin(struct asking *a, const char *proc_path)
 	a->nursery = nursery_new(NAMES_CAPABILITIES);
 	a->workers = workers_new(a->nursery, work, &limits);
 	cr_assert(a->nursery && a->workers);
-	cr_assert_eq(
-		asker_init_with(&a->asker, a->nursery, a->workers, 0, proc_path, 10000000000ull),
-		0);
+	cr_assert_eq(file_requests_init_with(&a->requests, a->nursery, a->workers, 0, proc_path,
+					     10000000000ull),
+		     0);
 }
 
 static void asking_end(struct asking *a)
 {
-	asker_clear(&a->asker);
+	file_requests_clear(&a->requests);
 	workers_free(a->workers);
 	nursery_free(a->nursery);
 }
 
 Test(fact, a_worker_that_does_not_answer_is_paid_for_by_the_party)
 {
-	struct asker_subject who = {.process = 1, .party = 77, .wait_ns = 1200000000ull};
+	struct file_requests_subject who = {.process = 1, .party = 77, .wait_ns = 1200000000ull};
 	struct parse_request request = {.kind = PARSE_RUNTIME};
-	uint64_t start_ns = asker_now_ns();
+	uint64_t start_ns = file_requests_now_ns();
 	struct parse_runtime runtime;
 	struct asking a;
 
 	manner = SILENT;
 	asking_begin(&a, "/proc");
-	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+	cr_expect_eq(file_requests_find_in(&a.requests, &who, &request, fake_fd("x", 1), false,
+					   &runtime),
 		     REASON_FILE_TIMEOUT);
-	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+	cr_expect_eq(file_requests_find_in(&a.requests, &who, &request, fake_fd("x", 1), false,
+					   &runtime),
 		     REASON_LIMIT, "in debt, nobody waits for it again");
-	cr_expect_lt(asker_now_ns() - start_ns, 10000000000ull);
+	cr_expect_lt(file_requests_now_ns() - start_ns, 10000000000ull);
 	asking_end(&a);
 }
 
 Test(fact, an_answer_of_another_size_is_none)
 {
-	struct asker_subject who = {.process = 1, .party = 77, .wait_ns = 10000000000ull};
+	struct file_requests_subject who = {.process = 1, .party = 77, .wait_ns = 10000000000ull};
 	struct parse_request request = {.kind = PARSE_RUNTIME};
 	struct parse_runtime runtime;
 	struct asking a;
 
 	manner = SHORT;
 	asking_begin(&a, "/proc");
-	cr_expect_eq(asker_find_in(&a.asker, &who, &request, fake_fd("x", 1), false, &runtime),
+	cr_expect_eq(file_requests_find_in(&a.requests, &who, &request, fake_fd("x", 1), false,
+					   &runtime),
 		     REASON_FILE_MALFORMED);
 	asking_end(&a);
 }
@@ -298,7 +301,7 @@ Test(fact, a_runtime_is_read_by_a_worker)
 	fake_process(&proc, &p);
 	fake_text(&proc, "4711/root/app/libcoreclr.so", "@(#)Version 8.0.3126.42015 @Commit: x");
 	asking_begin(&a, proc.path);
-	cr_assert_eq(dotnet_read(&a.asker, 4711, &list), 0);
+	cr_assert_eq(dotnet_read(&a.requests, 4711, &list), 0);
 	cr_expect_str_eq(list.rows[0].version, "99.1.2");
 	dotnet_clear(&list);
 	asking_end(&a);
@@ -317,7 +320,7 @@ Test(fact, a_file_of_the_node_is_read_by_a_worker)
 	fake_proc_make(&files);
 	fake_text(&files, "var/lib/docker/containers/0123/config.v2.json", "{\"Name\":\"/web\"}");
 	asking_begin(&a, files.path);
-	n = node_new(&a.asker, files.path);
+	n = node_new(&a.requests, files.path);
 	cr_assert(n);
 	m->processes[process].container_id = "0123";
 	node_name(n, m, process);
@@ -336,11 +339,11 @@ static size_t symbols_found(const struct fake_proc *folder)
 	size_t cnt;
 
 	asking_begin(&a, "/proc");
-	own = d->asker.workers;
-	d->asker.workers = a.workers;
+	own = d->requests.workers;
+	d->requests.workers = a.workers;
 	cr_expect_eq(symbol_dirs_add(d, folder->path), 0);
 	cnt = d->files_cnt;
-	d->asker.workers = own;
+	d->requests.workers = own;
 	symbol_dirs_free(d);
 	asking_end(&a);
 	return cnt;

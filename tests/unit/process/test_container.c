@@ -198,7 +198,7 @@ Test(container, nesting_has_a_bound)
 
 struct fake_node {
 	struct fake_proc files; /* the root of the node's files */
-	struct asker asker;
+	struct file_requests requests;
 	struct node *node;
 	struct model *m;
 	uint32_t process;
@@ -207,8 +207,8 @@ struct fake_node {
 static void node_make(struct fake_node *f)
 {
 	fake_proc_make(&f->files);
-	cr_assert_eq(asker_init(&f->asker, NULL, f->files.path, 3000000000ull), 0);
-	f->node = node_new(&f->asker, f->files.path);
+	cr_assert_eq(file_requests_init(&f->requests, NULL, f->files.path, 3000000000ull), 0);
+	f->node = node_new(&f->requests, f->files.path);
 	f->m = model_new();
 	cr_assert(f->node && f->m);
 	f->process = model_process_get(f->m, 100, 1000);
@@ -219,7 +219,7 @@ static void node_make(struct fake_node *f)
 static void node_end(struct fake_node *f)
 {
 	node_free(f->node);
-	asker_clear(&f->asker);
+	file_requests_clear(&f->requests);
 	model_free(f->m);
 	fake_proc_remove(&f->files);
 }
@@ -334,8 +334,8 @@ Test(node, without_the_right_to_read_a_container_has_no_name)
 		  !chmod(f.files.path, 0755));
 	if (!user)
 		cr_assert_eq(seteuid(65534), 0);
-	cr_assert_eq(asker_init(&f.asker, NULL, f.files.path, 3000000000ull), 0);
-	f.node = node_new(&f.asker, f.files.path);
+	cr_assert_eq(file_requests_init(&f.requests, NULL, f.files.path, 3000000000ull), 0);
+	f.node = node_new(&f.requests, f.files.path);
 	f.m = model_new();
 	cr_assert(f.node && f.m);
 	f.process = model_process_get(f.m, 100, 1000);
@@ -449,7 +449,7 @@ Test(node, without_a_root_the_hosts_is_found)
 
 	node_make(&f);
 	node_free(f.node);
-	f.node = node_new(&f.asker, NULL);
+	f.node = node_new(&f.requests, NULL);
 	cr_assert(f.node);
 	fake_text(&f.files, "1/root/var/log/containers/shop-0_prod_api-" ID ".log", "");
 	cr_expect_str_eq(named(&f)->pod, "shop-0");
@@ -462,7 +462,7 @@ Test(node, a_root_that_is_not_there_names_nothing)
 
 	node_make(&f);
 	node_free(f.node);
-	f.node = node_new(&f.asker, "/nowhere/at/all");
+	f.node = node_new(&f.requests, "/nowhere/at/all");
 	cr_assert(f.node);
 	cr_expect_str_eq(named(&f)->pod, "");
 	node_end(&f);
@@ -471,8 +471,8 @@ Test(node, a_root_that_is_not_there_names_nothing)
 Test(node, a_long_root_is_refused)
 {
 	static char root[5000];
-	struct asker asker = {0};
+	struct file_requests requests = {0};
 
 	memset(root, 'a', sizeof(root) - 1);
-	cr_expect_null(node_new(&asker, root));
+	cr_expect_null(node_new(&requests, root));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_PROCESS_HOLD_H
-#define HOTRUN_PROCESS_HOLD_H
+#ifndef HOTRUN_PROCESS_KEPT_DIRECTORIES_H
+#define HOTRUN_PROCESS_KEPT_DIRECTORIES_H
 /*
  * What is kept of a .NET process so that it can be named when it is gone, its mount namespace and its
  * container with it: descriptors (O_PATH) of its root directory, below which its images and libraries
@@ -13,48 +13,49 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "opener/asker.h"
+#include "opener/file_requests.h"
 
 /* Directories kept, of all processes: with JIT_MAPS_MAX half of what is left of the usual hard limit
  * of descriptors would do. Beyond it those of the process that was used longest ago are closed. */
-#define HOLD_DIRECTORIES_MAX 256u
+#define KEPT_DIRECTORIES_MAX 256u
 /* Processes whose directories are kept; those of one container cost no descriptors. */
-#define HOLD_PROCESSES_MAX 4096u
-/* Looks (hold_tail) for which they are kept after its end: its last samples are named by then. */
-#define HOLD_LOOKS 3u
+#define KEPT_PROCESSES_MAX 4096u
+/* Looks (kept_directories_tail) for which they are kept after its end: its last samples are named by then. */
+#define KEPT_LOOKS 3u
 
 /* Where a perf map may be found, of a process that is gone. */
-struct hold_place {
+struct kept_place {
 	int directory_fd; /* borrowed until the next call that changes what is held */
 	uint32_t ns_pid, euid;
 };
 
-struct hold;
+struct kept_directories;
 
-/* Borrows the asker until hold_free(), and is asked by it from now on. NULL with errno ENOMEM. */
-struct hold *hold_new(struct asker *asker);
-void hold_free(struct hold *h);
+/* Borrows the file requests until kept_directories_free(), and is asked by it from now on. NULL with errno ENOMEM. */
+struct kept_directories *kept_directories_new(struct file_requests *requests);
+void kept_directories_free(struct kept_directories *h);
 
 /*
  * Keeps the directories of a process, unless that is done already. Returns REASON_NAMED: done, as far
- * as can be; or a reason of the asker, with which it may be tried again: what could be had is kept.
+ * as can be; or a reason of the file requests, with which it may be tried again: what could be had is kept.
  */
-enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t process);
+enum model_reason kept_directories_keep(struct kept_directories *h, const struct model *m,
+					uint32_t process);
 
 /* Closes what is kept of a process, e.g. because it runs another program. */
-void hold_release(struct hold *h, uint32_t process);
+void kept_directories_release(struct kept_directories *h, uint32_t process);
 
 /* Its root directory, borrowed as above; -1 = not kept. */
-int hold_root(struct hold *h, uint32_t process);
+int kept_directories_root(struct kept_directories *h, uint32_t process);
 
 /* The directory of a candidate for its map, 0 .. PERFMAP_DIRECTORIES - 1. False: not kept. */
-bool hold_map_place(struct hold *h, uint32_t process, unsigned candidate,
-		    struct hold_place *ret_place);
+bool kept_directories_map_place(struct kept_directories *h, uint32_t process, unsigned candidate,
+				struct kept_place *ret_place);
 
 /* Once a slice: closes what is kept of processes that ended some slices ago. */
-void hold_tail(struct hold *h, const struct model *m);
+void kept_directories_tail(struct kept_directories *h, const struct model *m);
 
-/* Directories open now, and processes whose directories were closed for HOLD_DIRECTORIES_MAX. */
-unsigned hold_directories(const struct hold *h);
-uint64_t hold_closed(const struct hold *h);
+/* Directories open now, and processes whose directories were closed for KEPT_DIRECTORIES_MAX. */
+unsigned kept_directories_cnt(const struct kept_directories *h);
+uint64_t kept_directories_closed(const struct kept_directories *h);
 #endif

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "isolate/message.h"
 #include "opener/dotnet_look.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "opener/guard.h"
 #include "opener/node_look.h"
 #include "opener/symbol_look.h"
@@ -48,8 +48,8 @@ static int host_root(void)
 	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-int fetch_read_target(const struct fetch_request *request, int process_fd,
-		      struct perfmap_target *ret_target)
+int target_process_read(const struct file_request *request, int process_fd,
+			struct perfmap_target *ret_target)
 {
 	int err = perfmap_target_read(process_fd, ret_target);
 
@@ -58,18 +58,18 @@ int fetch_read_target(const struct fetch_request *request, int process_fd,
 	return err;
 }
 
-bool fetch_delivers(const struct fetch_request *request)
+bool file_request_delivers(const struct file_request *request)
 {
 	switch (request->what) {
-	case FETCH_FILE:
-	case FETCH_DEBUG:
-	case FETCH_SYMBOLS:
+	case FILE_REQUEST_MAPPED:
+	case FILE_REQUEST_DEBUG:
+	case FILE_REQUEST_SYMBOLS:
 		return !request->identity_only;
-	case FETCH_ENVIRON:
-	case FETCH_PROGRAM:
-	case FETCH_NODE:
+	case FILE_REQUEST_ENVIRON:
+	case FILE_REQUEST_PROGRAM:
+	case FILE_REQUEST_NODE:
 		return true;
-	case FETCH_MAP:
+	case FILE_REQUEST_MAP:
 		return request->to_worker;
 	default:
 		return false;
@@ -84,7 +84,7 @@ static int deliver(int way_fd, int fd)
 
 /* --- mapped files ------------------------------------------------------------------------------ */
 
-struct elf_identity fetch_identity_of(const struct stat *st)
+struct elf_identity guard_identity(const struct stat *st)
 {
 	return (struct elf_identity){
 		.dev = st->st_dev,
@@ -99,7 +99,7 @@ struct elf_identity fetch_identity_of(const struct stat *st)
 struct found {
 	int fd; /* owned */
 	struct stat st;
-	enum fetch_stage stage;
+	enum file_stage stage;
 };
 
 /*
@@ -107,8 +107,8 @@ struct found {
  * one, else the inode. The device is no help: overlayfs and btrfs show one in maps and another in
  * stat.
  */
-static enum model_reason open_below(const struct fetch_request *request, int root_fd,
-				    enum fetch_stage stage, struct found *found)
+static enum model_reason open_below(const struct file_request *request, int root_fd,
+				    enum file_stage stage, struct found *found)
 {
 	enum model_reason reason;
 	struct stat st;
@@ -128,47 +128,47 @@ static enum model_reason open_below(const struct fetch_request *request, int roo
 }
 
 /* By path below the process's root; failing that the mapped file itself. */
-static enum model_reason open_in_process(const struct fetch_request *request, int process_fd,
+static enum model_reason open_in_process(const struct file_request *request, int process_fd,
 					 struct found *found)
 {
 	_cleanup_close_ int root_fd = guard_root(process_fd);
 	enum model_reason reason = REASON_FILE_GONE;
 
 	if (root_fd >= 0)
-		reason = open_below(request, root_fd, FETCH_BY_PATH, found);
+		reason = open_below(request, root_fd, FILE_BY_PATH, found);
 	else if (root_fd == -EACCES || root_fd == -EPERM)
 		reason = REASON_FILE_DENIED;
 	if (reason != REASON_FILE_GONE && reason != REASON_FILE_CHANGED)
 		return reason;
-	if (request->stage > FETCH_BY_MAPPING ||
+	if (request->stage > FILE_BY_MAPPING ||
 	    guard_open_mapped(process_fd, request->start, request->end, ELF_FILE_BYTES_MAX,
 			      &found->fd, &found->st))
 		return reason;
-	found->stage = FETCH_BY_MAPPING;
+	found->stage = FILE_BY_MAPPING;
 	return REASON_NAMED;
 }
 
 /* Of a process that is gone: below the root that was held for it, else on the host, where only a
  * build id can tell. */
-static enum model_reason open_left(const struct fetch_request *request, int root_fd,
+static enum model_reason open_left(const struct file_request *request, int root_fd,
 				   struct found *found)
 {
 	_cleanup_close_ int host_fd = -1;
 
-	if (root_fd >= 0 && !open_below(request, root_fd, FETCH_LEFT, found))
+	if (root_fd >= 0 && !open_below(request, root_fd, FILE_LEFT, found))
 		return REASON_NAMED;
 	if (!request->build_id_len)
 		return REASON_PROCESS_GONE;
 	host_fd = host_root();
-	if (host_fd < 0 || open_below(request, host_fd, FETCH_ON_HOST, found))
+	if (host_fd < 0 || open_below(request, host_fd, FILE_ON_HOST, found))
 		return REASON_PROCESS_GONE;
 	return REASON_NAMED;
 }
 
-static enum model_reason open_mapped_file(const struct fetch_request *request, int root_fd,
+static enum model_reason open_mapped_file(const struct file_request *request, int root_fd,
 					  struct found *found)
 {
-	_cleanup_close_ int process_fd = asker_open(&request->target);
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
 
 	if (process_fd >= 0) {
 		enum model_reason reason = open_in_process(request, process_fd, found);
@@ -183,15 +183,15 @@ static enum model_reason open_mapped_file(const struct fetch_request *request, i
 	return open_left(request, root_fd, found);
 }
 
-static enum model_reason serve_file(const struct fetch_request *request, int root_fd, int way_fd,
-				    struct fetch_reply *reply)
+static enum model_reason serve_file(const struct file_request *request, int root_fd, int way_fd,
+				    struct file_reply *reply)
 {
 	struct found found = {.fd = -1};
 	enum model_reason reason = open_mapped_file(request, root_fd, &found);
 
 	if (reason)
 		return reason;
-	reply->identity = fetch_identity_of(&found.st);
+	reply->identity = guard_identity(&found.st);
 	reply->stage = found.stage;
 	if (!request->identity_only && deliver(way_fd, found.fd))
 		reason = REASON_LIMIT;
@@ -211,14 +211,14 @@ enum debug_place {
 	PLACE_CNT
 };
 
-_Static_assert(PLACE_CNT == FETCH_CANDIDATES, "every place is asked for");
+_Static_assert(PLACE_CNT == FILE_DEBUG_PLACES, "every place is asked for");
 
-bool fetch_is_by_build_id(unsigned candidate)
+bool file_request_is_by_build_id(unsigned candidate)
 {
 	return candidate == PLACE_BUILD_ID || candidate == PLACE_BUILD_ID_HOST;
 }
 
-static bool build_id_path(const struct fetch_request *request, char *path, size_t path_bytes)
+static bool build_id_path(const struct file_request *request, char *path, size_t path_bytes)
 {
 	size_t n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "/.build-id/%02x/",
 				    request->build_id[0]);
@@ -228,12 +228,12 @@ static bool build_id_path(const struct fetch_request *request, char *path, size_
 	return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
 }
 
-static bool debug_path(const struct fetch_request *request, char *path, size_t path_bytes)
+static bool debug_path(const struct file_request *request, char *path, size_t path_bytes)
 {
 	const char *slash = strrchr(request->path, '/');
 	const char *before = "", *between = "";
 
-	if (fetch_is_by_build_id(request->candidate))
+	if (file_request_is_by_build_id(request->candidate))
 		return build_id_path(request, path, path_bytes);
 	if (!request->debuglink[0] || !slash)
 		return false;
@@ -245,10 +245,10 @@ static bool debug_path(const struct fetch_request *request, char *path, size_t p
 			request->path, between, request->debuglink) < (int)path_bytes;
 }
 
-static enum model_reason serve_debug(const struct fetch_request *request, int give_fd, int way_fd)
+static enum model_reason serve_debug(const struct file_request *request, int give_fd, int way_fd)
 {
 	_cleanup_close_ int process_fd = -1, root_fd = -1, fd = -1;
-	char path[FETCH_PATH_BYTES];
+	char path[FILE_PATH_BYTES];
 	enum model_reason reason;
 	struct stat st;
 
@@ -257,7 +257,7 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 	if (request->candidate == PLACE_BUILD_ID_HOST || request->candidate == PLACE_MIRROR_HOST) {
 		root_fd = host_root();
 	} else {
-		process_fd = asker_open(&request->target);
+		process_fd = target_process_open(&request->target);
 		root_fd = process_fd < 0 ? -1 : guard_root(process_fd);
 		if (root_fd < 0 && give_fd >= 0)
 			root_fd = fcntl(give_fd, F_DUPFD_CLOEXEC, 0);
@@ -272,10 +272,10 @@ static enum model_reason serve_debug(const struct fetch_request *request, int gi
 
 /* --- of the process itself --------------------------------------------------------------------- */
 
-static int serve_own(const struct fetch_request *request, int way_fd)
+static int serve_own(const struct file_request *request, int way_fd)
 {
-	const char *name = request->what == FETCH_ENVIRON ? "environ" : "exe";
-	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	const char *name = request->what == FILE_REQUEST_ENVIRON ? "environ" : "exe";
+	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
 	struct stat st;
 
 	if (process_fd < 0)
@@ -310,8 +310,8 @@ static int held_map(int fd)
 }
 
 /* Takes the file, and gives what was asked for: to a worker, unless that knows all of it already. */
-static int give_map(const struct fetch_request *request, const struct perfmap_file *file,
-		    int way_fd, struct fetch_reply *reply, int *ret_fd)
+static int give_map(const struct file_request *request, const struct perfmap_file *file, int way_fd,
+		    struct file_reply *reply, int *ret_fd)
 {
 	_cleanup_close_ int fd = file->fd;
 
@@ -329,8 +329,8 @@ static int give_map(const struct fetch_request *request, const struct perfmap_fi
 }
 
 /* The map itself, which was held. */
-static int serve_whole_map(const struct fetch_request *request, int map_fd, int way_fd,
-			   struct fetch_reply *reply, int *ret_fd)
+static int serve_whole_map(const struct file_request *request, int map_fd, int way_fd,
+			   struct file_reply *reply, int *ret_fd)
 {
 	static struct perfmap_file file; /* large; one thread here */
 	struct stat st;
@@ -350,8 +350,8 @@ static int serve_whole_map(const struct fetch_request *request, int map_fd, int 
 	return give_map(request, &file, way_fd, reply, ret_fd);
 }
 
-static int serve_left_map(const struct fetch_request *request, int directory_fd, int way_fd,
-			  struct fetch_reply *reply, int *ret_fd)
+static int serve_left_map(const struct file_request *request, int directory_fd, int way_fd,
+			  struct file_reply *reply, int *ret_fd)
 {
 	struct perfmap_target *target = calloc(1, sizeof(*target));
 	static struct perfmap_file file;
@@ -362,7 +362,7 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 	target->ns_pid = request->ns_pid;
 	target->euid = request->euid;
 	err = perfmap_locate_in(directory_fd, target,
-				asker_started_wall_ns(request->target.start_ns), &file);
+				target_process_wall_ns(request->target.start_ns), &file);
 	free(target);
 	if (err)
 		return err;
@@ -371,25 +371,25 @@ static int serve_left_map(const struct fetch_request *request, int directory_fd,
 	return err || *ret_fd >= 0 || request->to_worker ? err : -ENOTSUP;
 }
 
-static int serve_map(const struct fetch_request *request, int way_fd, struct fetch_reply *reply,
+static int serve_map(const struct file_request *request, int way_fd, struct file_reply *reply,
 		     int *ret_fd)
 {
 	static struct perfmap_target target; /* large; one thread here */
 	static struct perfmap_file file;
-	_cleanup_close_ int process_fd = asker_open(&request->target);
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
 	int err;
 
 	if (process_fd < 0)
 		return process_fd;
-	err = fetch_read_target(request, process_fd, &target);
+	err = target_process_read(request, process_fd, &target);
 	if (!err)
 		err = perfmap_locate(process_fd, &target,
-				     asker_started_wall_ns(request->target.start_ns), &file);
+				     target_process_wall_ns(request->target.start_ns), &file);
 	return err ? err : give_map(request, &file, way_fd, reply, ret_fd);
 }
 
-static int serve_symbol_map(const struct fetch_request *request, int way_fd,
-			    struct fetch_reply *reply, int *ret_fd)
+static int serve_symbol_map(const struct file_request *request, int way_fd,
+			    struct file_reply *reply, int *ret_fd)
 {
 	static struct perfmap_file file; /* large; one thread here */
 	int err = symbol_map_open(request, &file);
@@ -399,16 +399,16 @@ static int serve_symbol_map(const struct fetch_request *request, int way_fd,
 
 /* --- directories that are kept ----------------------------------------------------------------- */
 
-static int serve_hold(const struct fetch_request *request, struct fetch_reply *reply, int *ret_fd)
+static int serve_hold(const struct file_request *request, struct file_reply *reply, int *ret_fd)
 {
 	static struct perfmap_target target; /* large; one thread here */
-	_cleanup_close_ int process_fd = asker_open(&request->target), fd = -1;
+	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
 	struct statx st;
 	int err;
 
 	if (process_fd < 0)
 		return process_fd;
-	err = fetch_read_target(request, process_fd, &target);
+	err = target_process_read(request, process_fd, &target);
 	if (err)
 		return err;
 	reply->ns_pid = target.ns_pid;
@@ -428,18 +428,18 @@ static int serve_hold(const struct fetch_request *request, struct fetch_reply *r
 	return 0;
 }
 
-void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
-		 struct fetch_reply *ret_reply, int *ret_fd)
+void opener_serve(const struct file_request *request, int give_fd, int way_fd,
+		  struct file_reply *ret_reply, int *ret_fd)
 {
 	*ret_fd = -1;
 	switch (request->what) {
-	case FETCH_FILE:
+	case FILE_REQUEST_MAPPED:
 		ret_reply->reason = serve_file(request, give_fd, way_fd, ret_reply);
 		break;
-	case FETCH_DEBUG:
+	case FILE_REQUEST_DEBUG:
 		ret_reply->reason = serve_debug(request, give_fd, way_fd);
 		break;
-	case FETCH_MAP:
+	case FILE_REQUEST_MAP:
 		if (request->in_symbols)
 			ret_reply->error = serve_symbol_map(request, way_fd, ret_reply, ret_fd);
 		else if (request->whole)
@@ -451,30 +451,30 @@ void fetch_serve(const struct fetch_request *request, int give_fd, int way_fd,
 		else
 			ret_reply->error = serve_map(request, way_fd, ret_reply, ret_fd);
 		break;
-	case FETCH_ENVIRON:
-	case FETCH_PROGRAM:
+	case FILE_REQUEST_ENVIRON:
+	case FILE_REQUEST_PROGRAM:
 		ret_reply->error = serve_own(request, way_fd);
 		break;
-	case FETCH_HOLD:
+	case FILE_REQUEST_DIRECTORY:
 		ret_reply->error = serve_hold(request, ret_reply, ret_fd);
 		break;
-	case FETCH_DOTNET:
+	case FILE_REQUEST_DOTNET:
 		ret_reply->error = dotnet_look_serve(request, ret_fd);
 		break;
-	case FETCH_LIST:
+	case FILE_REQUEST_LIST:
 		ret_reply->error = symbol_list_serve(request, ret_reply, ret_fd);
 		break;
-	case FETCH_SYMBOLS:
+	case FILE_REQUEST_SYMBOLS:
 		ret_reply->error = symbol_files_serve(request, way_fd, ret_reply);
 		break;
-	case FETCH_NODE:
+	case FILE_REQUEST_NODE:
 		ret_reply->error = node_look_serve(request, way_fd, ret_reply);
 		break;
-	case FETCH_CONNECT:
+	case FILE_REQUEST_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);
 		break;
-	case FETCH_RESERVE:
-	case FETCH_RELEASE:
+	case FILE_REQUEST_RESERVE:
+	case FILE_REQUEST_RELEASE:
 		ret_reply->error = dotnet_place_serve(request);
 		break;
 	}

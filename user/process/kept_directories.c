@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "process/hold.h"
+#include "process/kept_directories.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "process/environ.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "perfmap/maps/locate.h"
 
 /* The root, then the directories of maps. */
@@ -29,41 +29,41 @@ struct held {
 	uint64_t used;
 };
 
-struct hold {
-	struct asker *asker;
-	struct directory directories[HOLD_DIRECTORIES_MAX];
+struct kept_directories {
+	struct file_requests *requests;
+	struct directory directories[KEPT_DIRECTORIES_MAX];
 	unsigned open_cnt;
 	struct held *held;
 	size_t held_cnt, held_cap;
 	uint64_t uses, closed;
 };
 
-struct hold *hold_new(struct asker *asker)
+struct kept_directories *kept_directories_new(struct file_requests *requests)
 {
-	struct hold *h = calloc(1, sizeof(*h));
+	struct kept_directories *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
-	h->asker = asker;
-	for (unsigned i = 0; i < HOLD_DIRECTORIES_MAX; i++)
+	h->requests = requests;
+	for (unsigned i = 0; i < KEPT_DIRECTORIES_MAX; i++)
 		h->directories[i].fd = -1;
-	asker->hold = h;
+	requests->kept = h;
 	return h;
 }
 
-void hold_free(struct hold *h)
+void kept_directories_free(struct kept_directories *h)
 {
 	if (!h)
 		return;
-	h->asker->hold = NULL;
-	for (unsigned i = 0; i < HOLD_DIRECTORIES_MAX; i++)
+	h->requests->kept = NULL;
+	for (unsigned i = 0; i < KEPT_DIRECTORIES_MAX; i++)
 		if (h->directories[i].fd >= 0)
 			close(h->directories[i].fd);
 	free(h->held);
 	free(h);
 }
 
-static struct held *held_of(const struct hold *h, uint32_t process)
+static struct held *held_of(const struct kept_directories *h, uint32_t process)
 {
 	for (size_t i = h->held_cnt; i-- > 0;)
 		if (h->held[i].process == process)
@@ -71,7 +71,7 @@ static struct held *held_of(const struct hold *h, uint32_t process)
 	return NULL;
 }
 
-static void let_go(struct hold *h, struct held *held)
+static void let_go(struct kept_directories *h, struct held *held)
 {
 	for (unsigned i = 0; i < PLACES; i++) {
 		struct directory *d;
@@ -88,7 +88,7 @@ static void let_go(struct hold *h, struct held *held)
 	*held = h->held[--h->held_cnt];
 }
 
-void hold_release(struct hold *h, uint32_t process)
+void kept_directories_release(struct kept_directories *h, uint32_t process)
 {
 	struct held *held = held_of(h, process);
 
@@ -96,7 +96,7 @@ void hold_release(struct hold *h, uint32_t process)
 		let_go(h, held);
 }
 
-static void let_go_oldest(struct hold *h)
+static void let_go_oldest(struct kept_directories *h)
 {
 	struct held *oldest = NULL;
 
@@ -109,9 +109,9 @@ static void let_go_oldest(struct hold *h)
 	h->closed++;
 }
 
-static uint32_t find_directory(const struct hold *h, const struct fetch_reply *reply)
+static uint32_t find_directory(const struct kept_directories *h, const struct file_reply *reply)
 {
-	for (uint32_t i = 0; i < HOLD_DIRECTORIES_MAX; i++) {
+	for (uint32_t i = 0; i < KEPT_DIRECTORIES_MAX; i++) {
 		const struct directory *d = &h->directories[i];
 
 		if (d->fd >= 0 && d->mount == reply->mount && d->ino == reply->ino &&
@@ -122,7 +122,7 @@ static uint32_t find_directory(const struct hold *h, const struct fetch_reply *r
 }
 
 /* Takes fd; MODEL_NONE where there is no room although others were closed. */
-static uint32_t keep_directory(struct hold *h, const struct fetch_reply *reply, int fd)
+static uint32_t keep_directory(struct kept_directories *h, const struct file_reply *reply, int fd)
 {
 	_cleanup_close_ int dir_fd = fd;
 	uint32_t row = find_directory(h, reply);
@@ -131,11 +131,11 @@ static uint32_t keep_directory(struct hold *h, const struct fetch_reply *reply, 
 		h->directories[row].users++;
 		return row;
 	}
-	while (h->open_cnt == HOLD_DIRECTORIES_MAX && h->held_cnt)
+	while (h->open_cnt == KEPT_DIRECTORIES_MAX && h->held_cnt)
 		let_go_oldest(h);
-	for (row = 0; row < HOLD_DIRECTORIES_MAX && h->directories[row].fd >= 0; row++)
+	for (row = 0; row < KEPT_DIRECTORIES_MAX && h->directories[row].fd >= 0; row++)
 		;
-	if (row == HOLD_DIRECTORIES_MAX)
+	if (row == KEPT_DIRECTORIES_MAX)
 		return MODEL_NONE;
 	h->directories[row] = (struct directory){
 		.fd = take_fd(&dir_fd),
@@ -148,18 +148,18 @@ static uint32_t keep_directory(struct hold *h, const struct fetch_reply *reply, 
 	return row;
 }
 
-/* One place of a process, unless it is kept already. As asker_fetch(). */
-static enum model_reason keep_place(struct hold *h, const struct model *m, struct held *held,
-				    unsigned place, struct fetch_request *request)
+/* One place of a process, unless it is kept already. As file_requests_open(). */
+static enum model_reason keep_place(struct kept_directories *h, const struct model *m,
+				    struct held *held, unsigned place, struct file_request *request)
 {
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd;
 
 	if (held->places[place] != MODEL_NONE)
 		return REASON_NAMED;
 	request->directory = place;
-	reason = asker_fetch(h->asker, m, held->process, request, -1, &reply, &fd);
+	reason = file_requests_open(h->requests, m, held->process, request, -1, &reply, &fd);
 	if (reason || reply.error)
 		return reason;
 	held->ns_pid = reply.ns_pid;
@@ -169,23 +169,24 @@ static enum model_reason keep_place(struct hold *h, const struct model *m, struc
 }
 
 /* Those that no environment names first: its process may be gone before that was read. */
-static enum model_reason keep_places(struct hold *h, const struct model *m, struct held *held,
-				     struct fetch_request *request)
+static enum model_reason keep_places(struct kept_directories *h, const struct model *m,
+				     struct held *held, struct file_request *request)
 {
 	enum model_reason reason = keep_place(h, m, held, 0, request);
 
 	if (!reason)
 		reason = keep_place(h, m, held, 1 + PERFMAP_DIRECTORY_FIXED, request);
 	if (!reason)
-		reason = environ_of(h->asker, m, held->process, &request->env);
+		reason = environ_of(h->requests, m, held->process, &request->env);
 	for (unsigned i = 1; i < PLACES && !reason; i++)
 		reason = keep_place(h, m, held, i, request);
 	return reason;
 }
 
-enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t process)
+enum model_reason kept_directories_keep(struct kept_directories *h, const struct model *m,
+					uint32_t process)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	struct held *old = held_of(h, process), held = {.process = process};
 	enum model_reason reason;
 
@@ -200,19 +201,20 @@ enum model_reason hold_process(struct hold *h, const struct model *m, uint32_t p
 		held = *old;
 		*old = h->held[--h->held_cnt];
 	}
-	while (h->held_cnt >= HOLD_PROCESSES_MAX)
+	while (h->held_cnt >= KEPT_PROCESSES_MAX)
 		let_go_oldest(h);
 	if (GROW(h->held, h->held_cnt, h->held_cap))
 		return REASON_LIMIT;
 	held.used = ++h->uses;
-	request->what = FETCH_HOLD;
+	request->what = FILE_REQUEST_DIRECTORY;
 	reason = keep_places(h, m, &held, request);
 	held.partial = reason != REASON_NAMED;
 	h->held[h->held_cnt++] = held;
 	return reason;
 }
 
-static int fd_of(struct hold *h, uint32_t process, unsigned place, struct held **ret_held)
+static int fd_of(struct kept_directories *h, uint32_t process, unsigned place,
+		 struct held **ret_held)
 {
 	struct held *held = held_of(h, process);
 
@@ -223,43 +225,43 @@ static int fd_of(struct hold *h, uint32_t process, unsigned place, struct held *
 	return h->directories[held->places[place]].fd;
 }
 
-int hold_root(struct hold *h, uint32_t process)
+int kept_directories_root(struct kept_directories *h, uint32_t process)
 {
 	struct held *held;
 
 	return fd_of(h, process, 0, &held);
 }
 
-bool hold_map_place(struct hold *h, uint32_t process, unsigned candidate,
-		    struct hold_place *ret_place)
+bool kept_directories_map_place(struct kept_directories *h, uint32_t process, unsigned candidate,
+				struct kept_place *ret_place)
 {
 	struct held *held;
 	int fd = fd_of(h, process, 1 + candidate, &held);
 
 	if (fd < 0)
 		return false;
-	*ret_place = (struct hold_place){fd, held->ns_pid, held->euid};
+	*ret_place = (struct kept_place){fd, held->ns_pid, held->euid};
 	return true;
 }
 
-void hold_tail(struct hold *h, const struct model *m)
+void kept_directories_tail(struct kept_directories *h, const struct model *m)
 {
 	for (size_t i = 0; i < h->held_cnt;) {
 		struct held *held = &h->held[i];
 
-		if (m->processes[held->process].exit_ns && ++held->looks > HOLD_LOOKS)
+		if (m->processes[held->process].exit_ns && ++held->looks > KEPT_LOOKS)
 			let_go(h, held);
 		else
 			i++;
 	}
 }
 
-unsigned hold_directories(const struct hold *h)
+unsigned kept_directories_cnt(const struct kept_directories *h)
 {
 	return h->open_cnt;
 }
 
-uint64_t hold_closed(const struct hold *h)
+uint64_t kept_directories_closed(const struct kept_directories *h)
 {
 	return h->closed;
 }

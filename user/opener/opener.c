@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "opener/fetch.h"
+#include "opener/opener.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@ struct hung {
 	uint64_t key;
 };
 
-struct fetch {
+struct opener {
 	struct nursery *nursery; /* borrowed */
 	uint64_t deadline_ns;
 	uint64_t timeouts;
 	int server_fd; /* -1 = none at the moment */
 	pid_t server;
 	uint64_t server_cpu_ns, cpu_ns; /* of this server when it was seen last; of all of them */
-	struct hung hung[FETCH_MAX_HUNG];
+	struct hung hung[OPENER_MAX_HUNG];
 	unsigned hung_cnt;
 };
 
@@ -36,7 +36,7 @@ struct fetch {
 
 static void serve(int socket)
 {
-	static struct fetch_request request;
+	static struct file_request request;
 	int given[MESSAGE_FDS_MAX];
 	unsigned given_cnt;
 	size_t len;
@@ -45,12 +45,12 @@ static void serve(int socket)
 	if (getpriority(PRIO_PROCESS, 0) < 0)
 		setpriority(PRIO_PROCESS, 0, 0);
 	while (!message_receive(socket, &request, sizeof(request), &len, given, &given_cnt)) {
-		struct fetch_reply reply = {0};
+		struct file_reply reply = {0};
 		int fd = -1, err;
 
 		if (len == sizeof(request) && given_cnt >= request.delivers)
-			fetch_serve(&request, given_cnt > request.delivers ? given[0] : -1,
-				    request.delivers ? given[given_cnt - 1] : -1, &reply, &fd);
+			opener_serve(&request, given_cnt > request.delivers ? given[0] : -1,
+				     request.delivers ? given[given_cnt - 1] : -1, &reply, &fd);
 		err = message_send(socket, &reply, sizeof(reply), &fd, fd >= 0);
 		if (fd >= 0)
 			close(fd);
@@ -61,9 +61,9 @@ static void serve(int socket)
 	}
 }
 
-struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns)
+struct opener *opener_new(struct nursery *nursery, uint64_t deadline_ns)
 {
-	struct fetch *f = calloc(1, sizeof(*f));
+	struct opener *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
@@ -73,7 +73,7 @@ struct fetch *fetch_new(struct nursery *nursery, uint64_t deadline_ns)
 	return f;
 }
 
-void fetch_free(struct fetch *f)
+void opener_free(struct opener *f)
 {
 	if (!f)
 		return;
@@ -90,7 +90,7 @@ void fetch_free(struct fetch *f)
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
-static int start_server(struct fetch *f)
+static int start_server(struct opener *f)
 {
 	int none;
 
@@ -108,7 +108,7 @@ static int start_server(struct fetch *f)
 }
 
 /* It works only while it is asked. */
-static void note_cpu(struct fetch *f)
+static void note_cpu(struct opener *f)
 {
 	uint64_t cpu_ns = process_cpu_ns(f->server);
 
@@ -119,7 +119,7 @@ static void note_cpu(struct fetch *f)
 }
 
 /* Forgets servers that came back meanwhile: their answer, or their end, can be read. */
-static void reap(struct fetch *f)
+static void reap(struct opener *f)
 {
 	for (unsigned i = 0; i < f->hung_cnt;) {
 		if (message_wait(f->hung[i].fd, 0)) {
@@ -131,18 +131,18 @@ static void reap(struct fetch *f)
 	}
 }
 
-static bool is_refused(const struct fetch *f, uint64_t key)
+static bool is_refused(const struct opener *f, uint64_t key)
 {
 	unsigned same = 0;
 
 	for (unsigned i = 0; i < f->hung_cnt; i++)
 		same += f->hung[i].key == key;
-	return same >= FETCH_MAX_HUNG_KEY || f->hung_cnt >= FETCH_MAX_HUNG;
+	return same >= OPENER_MAX_HUNG_KEY || f->hung_cnt >= OPENER_MAX_HUNG;
 }
 
-static bool wait_reply(const struct fetch *f)
+static bool wait_reply(const struct opener *f)
 {
-	for (int i = 0; i < FETCH_MAX_DEADLINES; i++) {
+	for (int i = 0; i < OPENER_MAX_DEADLINES; i++) {
 		uint64_t before = process_cpu_ns(f->server);
 
 		if (message_wait(f->server_fd, (int)(f->deadline_ns / 1000000u)))
@@ -153,7 +153,7 @@ static bool wait_reply(const struct fetch *f)
 	return false;
 }
 
-static void leave_server(struct fetch *f)
+static void leave_server(struct opener *f)
 {
 	close(f->server_fd);
 	f->server_fd = -1;
@@ -161,7 +161,7 @@ static void leave_server(struct fetch *f)
 
 /* A server that is gone before it was asked has died of nothing that is asked now: once more, of a
  * new one. 0, -EAGAIN (no process), or why it could not be sent. */
-static int send_request(struct fetch *f, const struct fetch_request *request, const int *given,
+static int send_request(struct opener *f, const struct file_request *request, const int *given,
 			unsigned given_cnt)
 {
 	int err = -EPIPE;
@@ -176,8 +176,8 @@ static int send_request(struct fetch *f, const struct fetch_request *request, co
 	return err;
 }
 
-int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int way_fd,
-	      struct fetch_reply *ret_reply, int *ret_fd)
+int opener_ask(struct opener *f, struct file_request *request, int give_fd, int way_fd,
+	       struct file_reply *ret_reply, int *ret_fd)
 {
 	int given[2], err;
 	unsigned given_cnt = 0;
@@ -210,12 +210,12 @@ int fetch_ask(struct fetch *f, struct fetch_request *request, int give_fd, int w
 	return -EPIPE;
 }
 
-uint64_t fetch_cpu_ns(const struct fetch *f)
+uint64_t opener_cpu_ns(const struct opener *f)
 {
 	return f->cpu_ns;
 }
 
-uint64_t fetch_timeouts(const struct fetch *f)
+uint64_t opener_timeouts(const struct opener *f)
 {
 	return f->timeouts;
 }

@@ -13,16 +13,16 @@
 #include <unistd.h>
 
 #include "isolate/message.h"
-#include "opener/fetch.h"
+#include "opener/opener.h"
 #include "names_support.h"
 
 #define DEADLINE_NS 50000000u
 
-static struct fetch_request *map_request(const struct fake_proc *proc, uint64_t key)
+static struct file_request *map_request(const struct fake_proc *proc, uint64_t key)
 {
-	struct fetch_request *request = calloc(1, sizeof(*request));
+	struct file_request *request = calloc(1, sizeof(*request));
 
-	request->what = FETCH_MAP;
+	request->what = FILE_REQUEST_MAP;
 	request->key = key;
 	request->target.tgid = 5;
 	strcpy(request->target.proc_path, proc->path);
@@ -56,13 +56,13 @@ static void host_make(struct fake_proc *proc)
 }
 
 /* A helper stuck in a target's file keeps what it holds beyond SIGKILL of the observer. */
-Test(fetch, helpers_hold_no_descriptor_of_their_parent)
+Test(opener, helpers_hold_no_descriptor_of_their_parent)
 {
 	int held = open("/dev/zero", O_RDONLY), fd, sockets = 0;
 	struct nursery *n = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(n, 10000000000u);
-	struct fetch_request *request;
-	struct fetch_reply reply;
+	struct opener *f = opener_new(n, 10000000000u);
+	struct file_request *request;
+	struct file_reply reply;
 	struct fake_proc proc;
 	struct dirent *entry;
 	char path[64], link[64];
@@ -70,7 +70,7 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert_eq(reply.error, 0);
 	if (fd >= 0)
 		close(fd);
@@ -89,19 +89,19 @@ Test(fetch, helpers_hold_no_descriptor_of_their_parent)
 	cr_expect_eq(sockets, 1);
 	closedir(dir);
 	close(held);
-	fetch_free(f);
+	opener_free(f);
 	nursery_free(n);
 	free(request);
 	fake_proc_remove(&proc);
 }
 
 /* E.g. killed for want of memory: that says nothing of who is asked next. */
-Test(fetch, a_server_that_died_idle_is_replaced_without_a_word)
+Test(opener, a_server_that_died_idle_is_replaced_without_a_word)
 {
 	struct nursery *nurse = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(nurse, 10000000000u);
-	struct fetch_request *request;
-	struct fetch_reply reply;
+	struct opener *f = opener_new(nurse, 10000000000u);
+	struct file_request *request;
+	struct file_reply reply;
 	struct fake_proc proc;
 	pid_t server;
 	int fd;
@@ -109,7 +109,7 @@ Test(fetch, a_server_that_died_idle_is_replaced_without_a_word)
 	host_make(&proc);
 	request = map_request(&proc, 1);
 	for (int i = 0; i < 3; i++) {
-		cr_expect_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0, "%d", i);
+		cr_expect_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0, "%d", i);
 		cr_expect_eq(reply.error, 0);
 		if (fd >= 0)
 			close(fd);
@@ -118,19 +118,19 @@ Test(fetch, a_server_that_died_idle_is_replaced_without_a_word)
 		while (!kill(server, 0))
 			usleep(1000);
 	}
-	cr_expect_eq(fetch_timeouts(f), 0);
-	fetch_free(f);
+	cr_expect_eq(opener_timeouts(f), 0);
+	opener_free(f);
 	nursery_free(nurse);
 	free(request);
 	fake_proc_remove(&proc);
 }
 
-Test(fetch, without_its_nursery_it_says_so)
+Test(opener, without_its_nursery_it_says_so)
 {
 	struct nursery *nurse = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(nurse, 10000000000u);
-	struct fetch_request *request;
-	struct fetch_reply reply;
+	struct opener *f = opener_new(nurse, 10000000000u);
+	struct file_request *request;
+	struct file_reply reply;
 	struct fake_proc proc;
 	int fd;
 
@@ -141,21 +141,21 @@ Test(fetch, without_its_nursery_it_says_so)
 	for (int i = 0; i < 1000 && !nursery_is_gone(nurse); i++)
 		usleep(1000);
 	cr_expect(nursery_is_gone(nurse));
-	cr_expect_eq(fetch_ask(f, request, -1, -1, &reply, &fd), -EAGAIN);
+	cr_expect_eq(opener_ask(f, request, -1, -1, &reply, &fd), -EAGAIN);
 	cr_expect_eq(fd, -1);
-	fetch_free(f);
+	opener_free(f);
 	nursery_free(nurse);
 	free(request);
 	fake_proc_remove(&proc);
 }
 
-Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
+Test(opener, servers_that_hang_are_replaced_and_their_key_is_refused)
 {
 	struct nursery *nurse = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(nurse, DEADLINE_NS);
-	struct fetch_request *bad, *good;
-	pid_t nursery, stopped[FETCH_MAX_HUNG_KEY];
-	struct fetch_reply reply;
+	struct opener *f = opener_new(nurse, DEADLINE_NS);
+	struct file_request *bad, *good;
+	pid_t nursery, stopped[OPENER_MAX_HUNG_KEY];
+	struct file_reply reply;
 	struct fake_proc proc;
 	int fd, n = 0, err;
 
@@ -163,52 +163,52 @@ Test(fetch, servers_that_hang_are_replaced_and_their_key_is_refused)
 	bad = map_request(&proc, 1);
 	good = map_request(&proc, 2);
 	nursery = newest_child_of(getpid());
-	while (n < FETCH_MAX_HUNG_KEY) {
-		cr_assert_eq(fetch_ask(f, good, -1, -1, &reply, &fd), 0);
+	while (n < OPENER_MAX_HUNG_KEY) {
+		cr_assert_eq(opener_ask(f, good, -1, -1, &reply, &fd), 0);
 		if (fd >= 0)
 			close(fd);
 		stopped[n] = newest_child_of(nursery);
 		kill(stopped[n++], SIGSTOP);
-		cr_assert_eq(fetch_ask(f, bad, -1, -1, &reply, &fd), -ETIMEDOUT);
+		cr_assert_eq(opener_ask(f, bad, -1, -1, &reply, &fd), -ETIMEDOUT);
 	}
-	cr_expect_eq(fetch_timeouts(f), FETCH_MAX_HUNG_KEY);
-	cr_expect_eq(fetch_ask(f, bad, -1, -1, &reply, &fd), -EBUSY);
-	cr_expect_eq(fetch_ask(f, good, -1, -1, &reply, &fd), 0, "others are served");
+	cr_expect_eq(opener_timeouts(f), OPENER_MAX_HUNG_KEY);
+	cr_expect_eq(opener_ask(f, bad, -1, -1, &reply, &fd), -EBUSY);
+	cr_expect_eq(opener_ask(f, good, -1, -1, &reply, &fd), 0, "others are served");
 	if (fd >= 0)
 		close(fd);
 	for (int i = 0; i < n; i++)
 		kill(stopped[i], SIGCONT);
-	while ((err = fetch_ask(f, bad, -1, -1, &reply, &fd)) == -EBUSY)
+	while ((err = opener_ask(f, bad, -1, -1, &reply, &fd)) == -EBUSY)
 		usleep(1000);
 	cr_expect_eq(err, 0);
 	if (fd >= 0)
 		close(fd);
-	fetch_free(f);
+	opener_free(f);
 	nursery_free(nurse);
 	free(bad);
 	free(good);
 	fake_proc_remove(&proc);
 }
 
-Test(fetch, its_end_waits_for_nobody)
+Test(opener, its_end_waits_for_nobody)
 {
 	struct nursery *n = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(n, DEADLINE_NS);
-	struct fetch_request *request;
-	struct fetch_reply reply;
+	struct opener *f = opener_new(n, DEADLINE_NS);
+	struct file_request *request;
+	struct file_reply reply;
 	struct fake_proc proc;
 	pid_t server;
 	int fd;
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	if (fd >= 0)
 		close(fd);
 	server = newest_child_of(newest_child_of(getpid()));
 	kill(server, SIGSTOP);
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), -ETIMEDOUT);
-	fetch_free(f);
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), -ETIMEDOUT);
+	opener_free(f);
 	cr_expect_eq(kill(server, 0), 0, "is left behind");
 	kill(server, SIGCONT);
 	nursery_free(n);
@@ -217,7 +217,7 @@ Test(fetch, its_end_waits_for_nobody)
 }
 
 /* The build id of these requests is ab 01 02, the file /opt/app/libx.so, its link libx.so.dbg. */
-Test(fetch, debug_files_are_looked_for_in_their_places)
+Test(opener, debug_files_are_looked_for_in_their_places)
 {
 	static const struct {
 		const char *name, *path; /* below the process's root; NULL = nothing is there */
@@ -236,11 +236,11 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 		{"nowhere", NULL, 2, false},
 		{"another name", "opt/app/liby.so.dbg", 2, false},
 	};
-	struct fetch_request *request = calloc(1, sizeof(*request));
+	struct file_request *request = calloc(1, sizeof(*request));
 	struct fake_process p = {.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
-	struct fetch_reply reply;
+	struct file_reply reply;
 
-	request->what = FETCH_DEBUG;
+	request->what = FILE_REQUEST_DEBUG;
 	request->target.tgid = 5;
 	strcpy(request->path, "/opt/app/libx.so");
 	memcpy(request->build_id, "\xab\x01\x02", 3);
@@ -260,7 +260,7 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 		}
 		request->candidate = rows[i].candidate;
 		cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, way), 0);
-		fetch_serve(request, -1, way[0], &reply, &fd);
+		opener_serve(request, -1, way[0], &reply, &fd);
 		cr_expect_eq(fd, -1, "%s: it is never the caller's", rows[i].name);
 		cr_expect_eq(message_wait(way[1], 0), rows[i].found, "%s", rows[i].name);
 		cr_expect_eq(!reply.reason, rows[i].found, "%s: %d", rows[i].name, reply.reason);
@@ -270,25 +270,25 @@ Test(fetch, debug_files_are_looked_for_in_their_places)
 	}
 	request->candidate = 2;
 	request->debuglink[0] = '\0';
-	fetch_serve(request, -1, -1, &reply, &(int){-1});
+	opener_serve(request, -1, -1, &reply, &(int){-1});
 	cr_expect_eq(reply.reason, REASON_FILE_GONE, "no link, no place");
 	free(request);
 }
 
-Test(fetch, directories_are_held_of_living_processes_only)
+Test(opener, directories_are_held_of_living_processes_only)
 {
 	struct nursery *n = nursery_new(UINT64_MAX);
-	struct fetch *f = fetch_new(n, 10000000000u);
-	struct fetch_request *request;
-	struct fetch_reply reply;
+	struct opener *f = opener_new(n, 10000000000u);
+	struct file_request *request;
+	struct file_reply reply;
 	struct stat held, root;
 	struct fake_proc proc;
 	int fd;
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	request->what = FETCH_HOLD;
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
+	request->what = FILE_REQUEST_DIRECTORY;
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert(!reply.error && fd >= 0);
 	cr_expect_eq(reply.ns_pid, 7);
 	cr_assert_eq(fstat(fd, &held), 0);
@@ -297,15 +297,15 @@ Test(fetch, directories_are_held_of_living_processes_only)
 	cr_expect(reply.dev == root.st_dev && reply.ino == root.st_ino);
 	close(fd);
 	request->directory = 1;
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ENOENT, "no setting names it");
 	cr_expect_eq(fd, -1);
 	request->directory = 0;
 	request->target.exited = true;
-	cr_assert_eq(fetch_ask(f, request, -1, -1, &reply, &fd), 0);
+	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ESRCH);
 	cr_expect_eq(fd, -1);
-	fetch_free(f);
+	opener_free(f);
 	nursery_free(n);
 	free(request);
 	fake_proc_remove(&proc);

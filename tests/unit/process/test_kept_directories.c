@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
-#include "process/hold.h"
+#include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/names.h"
 #include "names_host.h"
@@ -34,13 +34,13 @@ static void host_with_tmp(struct host *h)
 	names_process(h->n, h->m, h->process);
 }
 
-Test(names_hold, a_map_that_was_open_names_after_it_was_removed)
+Test(names_keep, a_map_that_was_open_names_after_it_was_removed)
 {
 	struct host h;
 
 	host_with_tmp(&h);
 	fake_text(&h.proc, MAP_PATH, LINE_A);
-	cr_expect(names_hold(h.n, h.m, h.process));
+	cr_expect(names_keep(h.n, h.m, h.process));
 	cr_expect(h.m->processes[h.process].flags & PROCESS_DOTNET);
 	cr_assert_eq(unlink(fake_path(&h.proc, MAP_PATH)), 0);
 	end_process(&h);
@@ -49,24 +49,24 @@ Test(names_hold, a_map_that_was_open_names_after_it_was_removed)
 	host_end(&h);
 }
 
-Test(names_hold, a_map_made_after_the_last_look_is_found_in_its_directory)
+Test(names_keep, a_map_made_after_the_last_look_is_found_in_its_directory)
 {
 	struct host h;
 
 	host_with_tmp(&h);
-	cr_expect_not(names_hold(h.n, h.m, h.process), "there is none yet");
+	cr_expect_not(names_keep(h.n, h.m, h.process), "there is none yet");
 	fake_text(&h.proc, MAP_PATH, LINE_A);
 	end_process(&h);
 	cr_expect_str_eq(name_at(&h, JIT + 0x10, 900)->name, "Shop.Cart.Add");
 	host_end(&h);
 }
 
-Test(names_hold, a_frame_that_waited_when_its_process_ended_is_named)
+Test(names_keep, a_frame_that_waited_when_its_process_ended_is_named)
 {
 	struct host h;
 
 	host_with_tmp(&h);
-	names_hold(h.n, h.m, h.process);
+	names_keep(h.n, h.m, h.process);
 	cr_expect_null(name_at(&h, JIT + 0x10, 100), "waits");
 	fake_text(&h.proc, MAP_PATH, LINE_A);
 	end_process(&h);
@@ -76,7 +76,7 @@ Test(names_hold, a_frame_that_waited_when_its_process_ended_is_named)
 	host_end(&h);
 }
 
-Test(names_hold, without_it_a_gone_process_says_so)
+Test(names_keep, without_it_a_gone_process_says_so)
 {
 	struct host h;
 
@@ -89,12 +89,12 @@ Test(names_hold, without_it_a_gone_process_says_so)
 	host_end(&h);
 }
 
-Test(names_hold, what_is_put_into_the_directory_is_checked_as_ever)
+Test(names_keep, what_is_put_into_the_directory_is_checked_as_ever)
 {
 	struct host h;
 
 	host_with_tmp(&h);
-	names_hold(h.n, h.m, h.process);
+	names_keep(h.n, h.m, h.process);
 	cr_assert_eq(symlink("other", fake_path(&h.proc, MAP_PATH)), 0);
 	end_process(&h);
 	name_at(&h, JIT + 0x10, 900);
@@ -103,13 +103,13 @@ Test(names_hold, what_is_put_into_the_directory_is_checked_as_ever)
 	host_end(&h);
 }
 
-Test(names_hold, libraries_are_read_below_the_root_that_was_held)
+Test(names_keep, libraries_are_read_below_the_root_that_was_held)
 {
 	struct host h;
 
 	host_with_tmp(&h);
 	put_library(&h, "100/root/lib/libx.so", 0, NAMES_HOST_SYMBOLS);
-	names_hold(h.n, h.m, h.process);
+	names_keep(h.n, h.m, h.process);
 	end_process(&h);
 	cr_expect_str_eq(name_at(&h, SEND, 900)->name, "send");
 	host_end(&h);
@@ -121,7 +121,7 @@ Test(names_hold, libraries_are_read_below_the_root_that_was_held)
 	host_end(&h);
 }
 
-Test(names_hold, another_file_below_the_root_is_not_taken_for_the_mapped_one)
+Test(names_keep, another_file_below_the_root_is_not_taken_for_the_mapped_one)
 {
 	static const char maps[] = "7f0000001000-7f0000002000 r-xp 00001000 08:01 1 /lib/libx.so\n"
 				   "7f0000100000-7f0000110000 r-xs 00000000 00:01 9 "
@@ -131,19 +131,19 @@ Test(names_hold, another_file_below_the_root_is_not_taken_for_the_mapped_one)
 	host_make(&h, maps, "/app/Shop.Api");
 	put_library(&h, "100/root/lib/libx.so", 0, NAMES_HOST_SYMBOLS);
 	names_process(h.n, h.m, h.process);
-	names_hold(h.n, h.m, h.process);
+	names_keep(h.n, h.m, h.process);
 	end_process(&h);
 	cr_expect_neq(name_at(&h, SEND, 900)->reason, REASON_NAMED);
 	host_end(&h);
 }
 
-Test(names_hold, after_an_exec_nothing_is_left_of_the_program_before)
+Test(names_keep, after_an_exec_nothing_is_left_of_the_program_before)
 {
 	struct host h;
 
 	host_with_tmp(&h);
 	fake_text(&h.proc, MAP_PATH, LINE_A);
-	names_hold(h.n, h.m, h.process);
+	names_keep(h.n, h.m, h.process);
 	model_mappings_end(h.m, h.process, 200);
 	names_forget(h.n, h.m, h.process);
 	end_process(&h);
@@ -172,7 +172,7 @@ static uint32_t add_process(struct host *h, uint32_t tgid, bool map)
 	return row;
 }
 
-Test(names_hold, maps_that_are_only_held_push_out_none_that_is_read)
+Test(names_keep, maps_that_are_only_held_push_out_none_that_is_read)
 {
 	struct host h;
 
@@ -181,7 +181,7 @@ Test(names_hold, maps_that_are_only_held_push_out_none_that_is_read)
 	cr_assert_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
 	for (uint32_t i = 0; i <= JIT_MAPS_MAX; i++) {
 		names_tail(h.n, h.m, 150); /* on a busy host the budget of waiting is spent soon */
-		cr_expect(names_hold(h.n, h.m, add_process(&h, 1000 + i, true)));
+		cr_expect(names_keep(h.n, h.m, add_process(&h, 1000 + i, true)));
 	}
 	fake_text(&h.proc, MAP_PATH, LINE_A LINE_B);
 	names_tail(h.n, h.m, 200);
@@ -197,29 +197,29 @@ Test(names_hold, maps_that_are_only_held_push_out_none_that_is_read)
 
 struct room {
 	struct host h;
-	struct asker asker;
-	struct hold *hold;
+	struct file_requests requests;
+	struct kept_directories *kept;
 };
 
 static void room_make(struct room *r)
 {
 	host_with_tmp(&r->h);
-	cr_assert_eq(asker_init(&r->asker, NULL, r->h.proc.path, 10000000000ull), 0);
-	r->hold = hold_new(&r->asker);
-	cr_assert(r->hold);
+	cr_assert_eq(file_requests_init(&r->requests, NULL, r->h.proc.path, 10000000000ull), 0);
+	r->kept = kept_directories_new(&r->requests);
+	cr_assert(r->kept);
 }
 
 static void room_end(struct room *r)
 {
-	hold_free(r->hold);
-	asker_clear(&r->asker);
+	kept_directories_free(r->kept);
+	file_requests_clear(&r->requests);
 	host_end(&r->h);
 }
 
-Test(names_hold, processes_of_one_container_share_descriptors)
+Test(names_keep, processes_of_one_container_share_descriptors)
 {
 	struct room r;
-	struct hold_place place;
+	struct kept_place place;
 	char old[512], new[512];
 
 	room_make(&r);
@@ -232,52 +232,54 @@ Test(names_hold, processes_of_one_container_share_descriptors)
 		cr_assert_eq(rmdir(fake_path(&r.h.proc, "%u/root/tmp", 1000 + i)), 0);
 		cr_assert_eq(rmdir(new), 0);
 		cr_assert_eq(symlink(old, new), 0);
-		cr_expect_eq(hold_process(r.hold, r.h.m, row), REASON_NAMED);
-		cr_expect_geq(hold_root(r.hold, row), 0);
-		cr_expect(hold_map_place(r.hold, row, 1, &place));
+		cr_expect_eq(kept_directories_keep(r.kept, r.h.m, row), REASON_NAMED);
+		cr_expect_geq(kept_directories_root(r.kept, row), 0);
+		cr_expect(kept_directories_map_place(r.kept, row, 1, &place));
 		cr_expect_eq(place.ns_pid, 7);
 		cr_expect_eq(place.euid, geteuid());
-		cr_expect_not(hold_map_place(r.hold, row, 0, &place), "no such setting");
+		cr_expect_not(kept_directories_map_place(r.kept, row, 0, &place),
+			      "no such setting");
 	}
-	cr_expect_eq(hold_directories(r.hold), 2, "root and /tmp, not %u",
-		     hold_directories(r.hold));
+	cr_expect_eq(kept_directories_cnt(r.kept), 2, "root and /tmp, not %u",
+		     kept_directories_cnt(r.kept));
 	room_end(&r);
 }
 
-Test(names_hold, beyond_the_bound_the_longest_unused_are_closed)
+Test(names_keep, beyond_the_bound_the_longest_unused_are_closed)
 {
 	struct room r;
 	uint32_t first;
 
 	room_make(&r);
 	first = r.h.process;
-	cr_assert_eq(hold_process(r.hold, r.h.m, first), REASON_NAMED);
-	for (uint32_t i = 0; i < HOLD_DIRECTORIES_MAX / 2; i++) {
-		asker_slice(&r.asker);
-		cr_expect_geq(hold_root(r.hold, first), 0, "is used, so it stays");
-		cr_expect_eq(hold_process(r.hold, r.h.m, add_process(&r.h, 1000 + i, false)),
-			     REASON_NAMED);
+	cr_assert_eq(kept_directories_keep(r.kept, r.h.m, first), REASON_NAMED);
+	for (uint32_t i = 0; i < KEPT_DIRECTORIES_MAX / 2; i++) {
+		file_requests_slice(&r.requests);
+		cr_expect_geq(kept_directories_root(r.kept, first), 0, "is used, so it stays");
+		cr_expect_eq(
+			kept_directories_keep(r.kept, r.h.m, add_process(&r.h, 1000 + i, false)),
+			REASON_NAMED);
 	}
-	cr_expect_leq(hold_directories(r.hold), HOLD_DIRECTORIES_MAX);
-	cr_expect_eq(hold_closed(r.hold), 1);
-	cr_expect_geq(hold_root(r.hold, first), 0);
-	cr_expect_eq(hold_root(r.hold, first + 1), -1);
+	cr_expect_leq(kept_directories_cnt(r.kept), KEPT_DIRECTORIES_MAX);
+	cr_expect_eq(kept_directories_closed(r.kept), 1);
+	cr_expect_geq(kept_directories_root(r.kept, first), 0);
+	cr_expect_eq(kept_directories_root(r.kept, first + 1), -1);
 	room_end(&r);
 }
 
-Test(names_hold, some_looks_after_the_end_nothing_is_open)
+Test(names_keep, some_looks_after_the_end_nothing_is_open)
 {
 	struct room r;
 
 	room_make(&r);
-	cr_assert_eq(hold_process(r.hold, r.h.m, r.h.process), REASON_NAMED);
-	hold_tail(r.hold, r.h.m);
-	cr_expect_eq(hold_directories(r.hold), 2);
+	cr_assert_eq(kept_directories_keep(r.kept, r.h.m, r.h.process), REASON_NAMED);
+	kept_directories_tail(r.kept, r.h.m);
+	cr_expect_eq(kept_directories_cnt(r.kept), 2);
 	r.h.m->processes[r.h.process].exit_ns = 1000;
-	for (unsigned i = 0; i < HOLD_LOOKS; i++)
-		hold_tail(r.hold, r.h.m);
-	cr_expect_eq(hold_directories(r.hold), 2, "its last samples are still to be named");
-	hold_tail(r.hold, r.h.m);
-	cr_expect_eq(hold_directories(r.hold), 0);
+	for (unsigned i = 0; i < KEPT_LOOKS; i++)
+		kept_directories_tail(r.kept, r.h.m);
+	cr_expect_eq(kept_directories_cnt(r.kept), 2, "its last samples are still to be named");
+	kept_directories_tail(r.kept, r.h.m);
+	cr_expect_eq(kept_directories_cnt(r.kept), 0);
 	room_end(&r);
 }
