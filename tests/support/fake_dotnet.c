@@ -64,12 +64,12 @@ struct dotnet_process fake_dotnet_look(void)
 
 	cr_assert_eq(err, 0, "%d", err);
 	cr_assert_eq(list.cnt, 1);
-	p = list.rows[0];
+	p = list.rows[0].process;
 	dotnet_clear(&list);
 	return p;
 }
 
-struct file_requests *fake_dotnet_asker(void)
+struct file_requests *fake_dotnet_requests(void)
 {
 	return &requests;
 }

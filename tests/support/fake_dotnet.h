@@ -22,7 +22,7 @@
 void fake_dotnet_begin(const char *maps);
 void fake_dotnet_end(void);
 uint32_t fake_dotnet_tgid(void);
-struct file_requests *fake_dotnet_asker(void);
+struct file_requests *fake_dotnet_requests(void);
 struct fake_proc *fake_dotnet_proc(void);
 
 /* Of a file of the process, "root/tmp/x"; valid until the next call. */

@@ -205,7 +205,7 @@ static int examine(const struct arguments *a, struct file_requests *requests)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < list.cnt; i++)
-		processes[i] = process_of(&list.rows[i]);
+		processes[i] = process_of(&list.rows[i].process);
 	report.processes = processes;
 	report.processes_cnt = list.cnt;
 	report.unreadable = list.unreadable;

@@ -123,7 +123,7 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 /* Whether it may be better in a moment. */
 static bool is_early(const struct dotnet_switch *s)
 {
-	const struct dotnet_process *process = &s->process;
+	const struct dotnet_process *process = &s->target.process;
 
 	switch (s->outcome) {
 	case DOTNET_TOO_YOUNG:
@@ -150,8 +150,8 @@ static void note(struct entry *e, const struct dotnet_switch *s)
 	}
 	if (e->state == ENTRY_FAILED)
 		dotnet_switch_text(s, e->why, sizeof(e->why));
-	if (s->process.tgid)
-		e->start_ticks = s->process.start_ticks;
+	if (s->target.process.tgid)
+		e->start_ticks = s->target.process.start_ticks;
 }
 
 /* Asks one runtime; the lock is not held meanwhile. */

@@ -101,16 +101,17 @@ static int switch_one(struct file_requests *requests, switch_fn change, uint32_t
 	}
 	change(requests, tgid, start_ticks, ANSWER_NS, s);
 	dotnet_switch_text(s, text, sizeof(text));
-	if (s->process.name[0])
-		text_copy_safe(name, 64, s->process.name, strlen(s->process.name));
+	if (s->target.process.name[0])
+		text_copy_safe(name, 64, s->target.process.name, strlen(s->target.process.name));
 	if (s->round_trip_ns)
-		log_debug("%u: asked at %s, .NET %s", tgid, s->process.socket_path,
-			  *s->process.version ? s->process.version : "of an unknown version");
+		log_debug("%u: asked at %s, .NET %s", tgid, s->target.process.socket_path,
+			  *s->target.process.version ? s->target.process.version
+						     : "of an unknown version");
 	good = s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY;
 	if (good)
 		printf("%u%s%s: %s\n", tgid, *name ? " " : "", name, text);
 	else
-		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->process.name, text);
+		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->target.process.name, text);
 	fflush(stdout);
 	free(s);
 	return good ? EXIT_OK : EXIT_FAILED;
@@ -135,10 +136,11 @@ static int switch_all(struct file_requests *requests, switch_fn change, bool ena
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < list.cnt && !stop_requested; i++) {
-		if (!is_meant(&list.rows[i], enable))
+		if (!is_meant(&list.rows[i].process, enable))
 			continue;
 		meant++;
-		code = switch_one(requests, change, list.rows[i].tgid, list.rows[i].start_ticks)
+		code = switch_one(requests, change, list.rows[i].process.tgid,
+				  list.rows[i].process.start_ticks)
 			       ?: code;
 	}
 	if (!meant)

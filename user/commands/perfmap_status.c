@@ -184,7 +184,7 @@ static void take_shares(struct status *s, struct model *m)
 	_cleanup_free_ struct jit_share *shares = jit_share_new(m);
 
 	for (size_t i = 0; i < s->list.cnt; i++) {
-		const struct dotnet_process *p = &s->list.rows[i];
+		const struct dotnet_process *p = &s->list.rows[i].process;
 		struct perfmap_row *row = &s->rows[i];
 
 		for (size_t k = 0; shares && k < m->processes_cnt; k++) {
@@ -217,7 +217,7 @@ static void sample(struct status *s)
 	int err = tgids ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < s->list.cnt && tgids; i++)
-		tgids[i] = s->list.rows[i].tgid;
+		tgids[i] = s->list.rows[i].process.tgid;
 	if (!err)
 		err = collector_new(&options, why, sizeof(why), &c);
 	if (!err)
@@ -239,7 +239,7 @@ static int arrange(struct status *s)
 	if (!s->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->list.cnt; i++)
-		fill_row(&s->list.rows[i], &s->rows[i]);
+		fill_row(&s->list.rows[i].process, &s->rows[i]);
 	if (!s->options->sample || !s->list.cnt)
 		return 0;
 	sample(s);

@@ -6,9 +6,8 @@
  * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
  * after it. One thread.
  */
-#include "opener/file_requests.h"
+#include "names/sources.h"
 #include "parse/elf.h"
-#include "opener/opener.h"
 #include "parse/image_table.h"
 #include "names/shelf.h"
 
@@ -45,7 +44,9 @@ struct file_load {
 	unsigned candidate;
 	enum file_stage stage;
 	struct workers_job *job;
-	struct file_request request;
+	struct mapped_request mapped;	   /* of the file itself */
+	uint64_t file_offset;		   /* of its mapping */
+	struct file_request request;	   /* what is asked now */
 	struct file_component *components; /* owned */
 	uint32_t components_cnt;
 };
@@ -54,17 +55,17 @@ struct file_load {
 struct file_load *file_load_new(const struct model *m, const struct file_key *key,
 				const struct model_mapping *mapping);
 /* Ends what is under way. Takes NULL. */
-void file_load_free(struct file_requests *fr, struct file_load *load);
+void file_load_free(const struct sources *src, struct file_load *load);
 
 /* Who the file is, as far as it can be told without reading it, into identity. Reasons of the
  * requests. */
-enum model_reason file_load_identify(struct file_requests *fr, const struct model *m,
+enum model_reason file_load_identify(const struct sources *src, const struct model *m,
 				     struct file_load *load);
 
 /*
  * Goes on, as far as the budgets of waiting allow. REASON_PENDING: not done yet; REASON_NAMED:
  * done, the result is there; or why there is none.
  */
-enum model_reason file_load_step(struct file_requests *fr, const struct model *m,
+enum model_reason file_load_step(const struct sources *src, const struct model *m,
 				 struct file_load *load);
 #endif

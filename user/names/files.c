@@ -32,7 +32,8 @@ struct refused {
 #define REFUSED_FILES_MAX 1024u
 
 struct files {
-	struct file_requests *requests;
+	const struct sources *sources;
+	struct file_requests *requests; /* of the sources */
 	struct shelf *shelf;
 	struct attachment *attachments;
 	size_t attachments_cnt, attachments_cap;
@@ -45,13 +46,14 @@ struct files {
 	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
 };
 
-struct files *files_new(struct file_requests *requests, size_t memory_bytes)
+struct files *files_new(const struct sources *sources, size_t memory_bytes)
 {
 	struct files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
-	f->requests = requests;
+	f->sources = sources;
+	f->requests = sources->requests;
 	f->last = MODEL_NONE;
 	f->shelf = shelf_new(memory_bytes);
 	if (f->shelf)
@@ -65,7 +67,7 @@ void files_free(struct files *f)
 	if (!f)
 		return;
 	for (unsigned i = 0; i < f->loads_cnt; i++)
-		file_load_free(f->requests, f->loads[i]);
+		file_load_free(f->sources, f->loads[i]);
 	shelf_free(f->shelf);
 	free(f->attachments);
 	free(f->refused);
@@ -169,7 +171,7 @@ static enum model_reason advance(struct files *f, const struct model *m, struct 
 				 struct shelf_ref *ret_table)
 {
 	uint64_t party = file_requests_party(f->requests, m, load->key.process);
-	enum model_reason reason = file_load_step(f->requests, m, load);
+	enum model_reason reason = file_load_step(f->sources, m, load);
 
 	if (reason == REASON_FILE_COSTLY) {
 		refuse(f, party, load, reason);
@@ -189,7 +191,7 @@ static unsigned find_load(const struct files *f, const struct file_key *key)
 
 static void end_load(struct files *f, unsigned i)
 {
-	file_load_free(f->requests, f->loads[i]);
+	file_load_free(f->sources, f->loads[i]);
 	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
@@ -242,7 +244,7 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 		enum model_reason reason;
 
 		/* First who it is: most files are known already. */
-		reason = file_load_identify(f->requests, w->m, load);
+		reason = file_load_identify(f->sources, w->m, load);
 		if (reason)
 			return reason == REASON_PENDING ? REASON_LIMIT : reason;
 		label.identity = load->identity;
@@ -260,7 +262,7 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 		w->a->table = SHELF_NONE;
 		if (label.kind != FILE_ELF || load->stage >= FILE_ON_HOST)
 			return REASON_FILE_CHANGED;
-		load->request.stage = load->stage + 1;
+		load->mapped.stage = load->stage + 1;
 	}
 }
 
@@ -283,7 +285,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 		new->inside_bytes = w->inside_bytes;
 		reason = find(f, w, new);
 		if (reason != REASON_PENDING) {
-			file_load_free(f->requests, new);
+			file_load_free(f->sources, new);
 			return reason;
 		}
 		i = f->loads_cnt;
@@ -583,13 +585,13 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 		if (!reason)
 			reason = add_component(f, m, mapping, new, component);
 		if (reason) {
-			file_load_free(f->requests, new);
+			file_load_free(f->sources, new);
 			return reason;
 		}
 		/* Its bundle may have been loaded meanwhile. */
 		i = f->loads_cnt;
 		if (i == FILES_LOADS_MAX) {
-			file_load_free(f->requests, new);
+			file_load_free(f->sources, new);
 			return REASON_LIMIT;
 		}
 		f->loads[f->loads_cnt++] = new;

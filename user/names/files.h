@@ -15,7 +15,7 @@
  * containers: what those map is no stranger's.
  */
 #include "model/model.h"
-#include "opener/file_requests.h"
+#include "names/sources.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
 
@@ -26,9 +26,9 @@
 
 struct files;
 
-/* Borrows the file requests until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
+/* Borrows the sources until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
  * errno ENOMEM. */
-struct files *files_new(struct file_requests *requests, size_t memory_bytes);
+struct files *files_new(const struct sources *sources, size_t memory_bytes);
 void files_free(struct files *f);
 
 /* Bytes of all tables. */

@@ -51,7 +51,8 @@ struct waiting {
 };
 
 struct jit {
-	struct file_requests *requests;
+	const struct sources *sources;
+	struct file_requests *requests; /* of the sources */
 	struct name_cache *cache;
 	size_t entries_max; /* of all maps */
 	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
@@ -69,13 +70,14 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-struct jit *jit_new(struct file_requests *requests, struct name_cache *cache, uint64_t later_ns,
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
-		j->requests = requests;
+		j->sources = sources;
+		j->requests = sources->requests;
 		j->cache = cache;
 		j->later_ns = later_ns;
 		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
@@ -88,7 +90,7 @@ static void close_map(struct jit *j, struct jit_map *map)
 {
 	if (!map->file)
 		return;
-	map_file_free(j->requests, map->file);
+	map_file_free(j->sources, map->file);
 	map->file = NULL;
 	map->behind = map->loaded = false;
 	j->open_cnt--;
@@ -336,8 +338,8 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 		return;
 	perfmap_limit(entries, entries_allowed(j, m, map));
 	map->file->copy_room = copy_room(j, m, map);
-	reason = map_file_advance(map->file, j->requests, m, map->process, map->seen_ns, bytes,
-				  &err, &bytes);
+	reason = map_file_advance(map->file, j->sources, m, map->process, map->seen_ns, bytes, &err,
+				  &bytes);
 	if (reason == REASON_PENDING || j->requests->deferred != deferred)
 		return;
 	if (reason || err) {
@@ -369,7 +371,7 @@ static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 	enum model_reason reason;
 	int err = 0;
 
-	reason = map_file_open(j->requests, m, map->process, &err, &map->file);
+	reason = map_file_open(j->sources, m, map->process, &err, &map->file);
 	if (j->requests->deferred != deferred) {
 		/* What may be waited for in this slice is spent: it is looked for in the next. */
 		map->reason = reason == REASON_LIMIT ? REASON_PENDING : reason;

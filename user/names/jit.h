@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "opener/file_requests.h"
+#include "names/sources.h"
 
 /* Maps held open; beyond it the longest unused is closed. Those of gone processes are, some looks
  * after their end. Half of the usual soft limit of 1,024 descriptors is left to CPUs' events. */
@@ -53,9 +53,9 @@
 struct jit;
 struct name_cache;
 
-/* Borrows the file requests and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
+/* Borrows the sources and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
  * all maps. Returns owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(struct file_requests *requests, struct name_cache *cache, uint64_t later_ns,
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes);
 void jit_free(struct jit *j);
 /* Bytes of all maps, copies of their text included. */

@@ -16,6 +16,7 @@
 #include "process/facts.h"
 #include "opener/opener.h"
 #include "names/files.h"
+#include "names/sources.h"
 #include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
@@ -54,7 +55,9 @@ struct origin {
 
 struct names {
 	struct file_requests requests;
+	struct environs *environs;
 	struct kept_directories *kept;
+	struct sources sources;
 	struct node *node;
 	struct name_cache *cache;
 	struct files *files;
@@ -154,12 +157,13 @@ struct names *names_new(const struct names_options *options)
 	err = file_requests_init_with(&n->requests, options->nursery, options->workers,
 				      worker_bytes(memory_bytes), options->proc_path,
 				      options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
-	n->requests.symbols = options->symbols;
-	n->kept = err ? NULL : kept_directories_new(&n->requests);
+	n->environs = err ? NULL : environs_new(&n->requests);
+	n->kept = n->environs ? kept_directories_new(&n->requests, n->environs) : NULL;
+	n->sources = (struct sources){&n->requests, n->environs, n->kept, options->symbols};
 	n->node = err ? NULL : node_new(&n->requests, options->node_root);
-	n->files = err ? NULL : files_new(&n->requests, memory_bytes / 2);
+	n->files = err ? NULL : files_new(&n->sources, memory_bytes / 2);
 	n->cache = err ? NULL : name_cache_new(&n->requests);
-	n->jit = n->cache ? jit_new(&n->requests, n->cache, options->later_ns, memory_bytes / 2)
+	n->jit = n->cache ? jit_new(&n->sources, n->cache, options->later_ns, memory_bytes / 2)
 			  : NULL;
 	if (n->kept && n->node && n->files && n->jit)
 		return n;
@@ -176,6 +180,7 @@ void names_free(struct names *n)
 	jit_free(n->jit);
 	name_cache_free(n->cache);
 	kept_directories_free(n->kept);
+	environs_free(n->environs);
 	node_free(n->node);
 	kallsyms_free(n->kallsyms);
 	elf_free(n->vdso);
@@ -213,6 +218,7 @@ void names_forget(struct names *n, struct model *m, uint32_t process)
 {
 	kept_directories_release(n->kept, process);
 	jit_forget(n->jit, m, process, facts_replaced_ns(&m->processes[process]));
+	environs_forget(n->environs, process);
 	file_requests_forget(&n->requests, process);
 }
 

@@ -26,11 +26,6 @@ struct symbol_dirs;
 struct nursery;
 struct workers;
 
-/* What its helpers need to open files of others (base/privileges.h); for nursery_new(). */
-#define NAMES_CAPABILITIES                                                      \
-	(PRIVILEGE(HOST_CAP_SYS_PTRACE) | PRIVILEGE(HOST_CAP_DAC_READ_SEARCH) | \
-	 PRIVILEGE(HOST_CAP_CHECKPOINT_RESTORE))
-
 /* Of tables and maps, where the options do not say: a large service has 30 MB. */
 #define NAMES_MEMORY_BYTES (160u << 20)
 

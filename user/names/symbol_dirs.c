@@ -43,6 +43,12 @@ void symbol_dirs_free(struct symbol_dirs *d)
 	free(d);
 }
 
+static void set_folder(const struct symbol_dirs *d, uint32_t folder,
+		       char ret_path[static FILE_PATH_BYTES])
+{
+	snprintf(ret_path, FILE_PATH_BYTES, "%s", d->folders[folder].path);
+}
+
 /* Asks the helper for something in a folder, which stands for a process there. A reason of the
  * requests. */
 static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct file_request *request,
@@ -50,7 +56,6 @@ static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct file
 {
 	const struct target_process target = {.exited = true}; /* no process is asked */
 
-	snprintf(request->path, sizeof(request->path), "%s", d->folders[folder].path);
 	*ret_reply = (struct file_reply){0};
 	file_requests_slice(&d->requests);
 	return file_requests_open_of(&d->requests, folder, &target, request, -1, ret_reply, ret_fd);
@@ -109,9 +114,10 @@ static enum model_reason look_at(struct symbol_dirs *d, uint32_t folder, const s
 	memset(ret_symbols, 0, sizeof(*ret_symbols));
 	if (!request)
 		return REASON_LIMIT;
-	request->what = FILE_REQUEST_SYMBOLS;
+	request->kind = FILE_REQUEST_SYMBOLS;
+	set_folder(d, folder, request->symbols.folder);
 	for (unsigned i = 0; i < b->cnt; i++)
-		at += (size_t)sprintf(request->files + at, "%s", b->paths[i]) + 1;
+		at += (size_t)sprintf(request->symbols.files + at, "%s", b->paths[i]) + 1;
 	reason = ask(d, folder, request, &reply, &fd);
 	if (reason || fd < 0)
 		return reason;
@@ -230,7 +236,8 @@ static int list_folder(struct symbol_dirs *d)
 
 	if (!request)
 		return -ENOMEM;
-	request->what = FILE_REQUEST_LIST;
+	request->kind = FILE_REQUEST_LIST;
+	set_folder(d, d->folders_cnt, request->list.folder);
 	reason = ask(d, d->folders_cnt, request, &reply, &fd);
 	if (reason)
 		return reason == REASON_LIMIT ? -EAGAIN : -ETIMEDOUT;
@@ -272,8 +279,6 @@ static bool give(struct symbol_dirs *d, struct symbol_file *file, struct file_re
 {
 	struct file_reply reply;
 
-	memset(request->files, 0, sizeof(request->files));
-	snprintf(request->files, sizeof(request->files) - 1, "%s", file->path);
 	if (ask(d, file->folder, request, &reply, ret_fd) || reply.error)
 		return false;
 	*ret_reply = reply;
@@ -312,7 +317,7 @@ static void read_version(struct symbol_dirs *d, struct symbol_file *file)
 }
 
 static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
-		       const struct file_request *request)
+		       const struct mapped_request *request)
 {
 	if (!file->version_read)
 		read_version(d, file);
@@ -321,7 +326,7 @@ static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
 }
 
 /* By name; of those of one name, e.g. of several runtimes, the one with the version id. */
-static struct symbol_file *find_image(struct symbol_dirs *d, const struct file_request *request)
+static struct symbol_file *find_image(struct symbol_dirs *d, const struct mapped_request *request)
 {
 	const char *name = entry_basename(request->path);
 
@@ -359,13 +364,16 @@ static bool give_file(struct symbol_dirs *d, struct symbol_file *file, bool iden
 
 	if (!request)
 		return false;
-	request->what = FILE_REQUEST_SYMBOLS;
-	request->identity_only = identity_only;
+	request->kind = FILE_REQUEST_SYMBOLS;
+	request->symbols.identity_only = identity_only;
+	set_folder(d, file->folder, request->symbols.folder);
+	/* An empty path ends them. */
+	snprintf(request->symbols.files, sizeof(request->symbols.files) - 1, "%s", file->path);
 	return give(d, file, request, reply, ret_fd);
 }
 
-static bool serve_file(struct symbol_dirs *d, const struct file_request *request,
-		       struct file_reply *reply, int *ret_fd)
+static bool serve_mapped(struct symbol_dirs *d, const struct mapped_request *request,
+			 struct file_reply *reply, int *ret_fd)
 {
 	struct symbol_file *file = request->is_image ? find_image(d, request)
 						     : find_build_id(d, request->build_id,
@@ -374,20 +382,19 @@ static bool serve_file(struct symbol_dirs *d, const struct file_request *request
 	return file && give_file(d, file, request->identity_only, reply, ret_fd);
 }
 
-static bool serve_debug(struct symbol_dirs *d, const struct file_request *request,
+static bool serve_debug(struct symbol_dirs *d, const struct debug_request *request,
 			struct file_reply *reply, int *ret_fd)
 {
 	struct symbol_file *file =
 		find_build_id(d, request->build_id, request->build_id_len, false);
 
-	if (!file ||
-	    (request->candidate && !memcmp(d->debug_id, file->build_id, sizeof(d->debug_id))))
+	if (!file || (request->place && !memcmp(d->debug_id, file->build_id, sizeof(d->debug_id))))
 		return false;
 	memcpy(d->debug_id, file->build_id, sizeof(d->debug_id));
 	return give_file(d, file, false, reply, ret_fd);
 }
 
-static bool serve_map(struct symbol_dirs *d, const struct file_request *request,
+static bool serve_map(struct symbol_dirs *d, const struct map_use *use,
 		      const struct symbol_pids *pids, struct file_reply *reply, int *ret_fd)
 {
 	_cleanup_free_ struct file_request *own = calloc(1, sizeof(*own));
@@ -397,23 +404,23 @@ static bool serve_map(struct symbol_dirs *d, const struct file_request *request,
 		file = find_map(d, pids->ns_pid);
 	if (!file || !own)
 		return false;
-	own->what = FILE_REQUEST_MAP;
-	own->in_symbols = true;
-	own->to_worker = request->to_worker;
-	own->known_bytes = request->known_bytes;
+	own->kind = FILE_REQUEST_SYMBOL_MAP;
+	own->symbol_map.use = *use;
+	set_folder(d, file->folder, own->symbol_map.folder);
+	snprintf(own->symbol_map.file, sizeof(own->symbol_map.file), "%s", file->path);
 	return give(d, file, own, reply, ret_fd);
 }
 
 bool symbol_dirs_serve(struct symbol_dirs *d, const struct file_request *request,
 		       const struct symbol_pids *pids, struct file_reply *ret_reply, int *ret_fd)
 {
-	switch (request->what) {
+	switch (request->kind) {
 	case FILE_REQUEST_MAPPED:
-		return serve_file(d, request, ret_reply, ret_fd);
+		return serve_mapped(d, &request->mapped, ret_reply, ret_fd);
 	case FILE_REQUEST_DEBUG:
-		return serve_debug(d, request, ret_reply, ret_fd);
+		return serve_debug(d, &request->debug, ret_reply, ret_fd);
 	case FILE_REQUEST_MAP:
-		return serve_map(d, request, pids, ret_reply, ret_fd);
+		return serve_map(d, &request->map.use, pids, ret_reply, ret_fd);
 	default:
 		return false;
 	}

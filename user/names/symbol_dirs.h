@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "parse/elf.h"
-#include "opener/opener.h"
+#include "opener/file_requests.h"
 
 #define SYMBOL_DIRS_MAX	 16u
 #define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */

@@ -11,32 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/dotnet_door.h"
+#include "opener/dotnet_map.h"
+#include "opener/dotnet_socket.h"
 #include "opener/guard.h"
-#include "process/proc.h"
-
-int dotnet_look_directory(const struct dotnet_door *door, const char *path)
-{
-	_cleanup_close_ int cwd_fd = -1;
-
-	if (*path == '/')
-		return guard_look(door->root_fd, path, true);
-	cwd_fd = openat(door->process_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return cwd_fd < 0 ? -errno : guard_look(cwd_fd, path, true);
-}
-
-int dotnet_read_start(int process_fd, uint64_t *ret_ticks)
-{
-	_cleanup_free_ struct proc_facts *facts = malloc(sizeof(*facts));
-	char stat[2048];
-	ssize_t n = facts ? guard_read(process_fd, "stat", stat, sizeof(stat)) : -ENOMEM;
-
-	if (n < 0)
-		return (int)n;
-	if (proc_parse_stat(stat, (size_t)n, facts))
-		return -EBADMSG;
-	*ret_ticks = facts->start_ticks;
-	return 0;
-}
+#include "opener/proc_stat.h"
 
 static int look_at(const struct file_request *request, int process_fd, struct dotnet_look *look)
 {
@@ -44,23 +23,23 @@ static int look_at(const struct file_request *request, int process_fd, struct do
 	_cleanup_close_ int root_fd = -1;
 	struct dotnet_process *p = &look->process;
 	struct dotnet_door door;
-	int err = target_process_read(request, process_fd, &target);
-	uint64_t ticks = 0;
+	int err = target_process_read(process_fd, &request->dotnet.env, &target);
+	struct proc_stat stat;
 
 	if (!err)
-		err = dotnet_read_start(process_fd, &ticks);
+		err = proc_stat_read(process_fd, &stat);
 	if (err)
 		return err;
 	p->ns_pid = target.ns_pid;
 	p->euid = target.euid;
-	p->start_ticks = ticks;
+	p->start_ticks = stat.start_ticks;
 	root_fd = guard_root(process_fd);
 	look->denied = root_fd == -EACCES || root_fd == -EPERM;
 	if (look->denied) {
 		p->socket = DOTNET_SOCKET_DENIED;
 		p->map = DOTNET_MAP_DENIED;
 		p->map_refusal = -EACCES;
-		look->is_dotnet = request->is_dotnet;
+		look->is_dotnet = request->dotnet.is_dotnet;
 		return 0;
 	}
 	if (root_fd < 0)
@@ -69,13 +48,13 @@ static int look_at(const struct file_request *request, int process_fd, struct do
 		.process_fd = process_fd,
 		.root_fd = root_fd,
 		.target = &target,
-		.start_ticks = ticks,
-		.started_wall_ns = target_process_wall_ns(request->target.start_ns),
+		.start_ticks = stat.start_ticks,
+		.started_wall_ns = target_process_wall_ns(&request->target),
 	};
-	dotnet_look_socket(&door, request->is_dotnet, p);
-	look->is_dotnet = request->is_dotnet || p->socket == DOTNET_SOCKET_THERE;
+	dotnet_socket_look(&door, request->dotnet.is_dotnet, p);
+	look->is_dotnet = request->dotnet.is_dotnet || p->socket == DOTNET_SOCKET_THERE;
 	if (look->is_dotnet)
-		dotnet_look_map(&door, p);
+		dotnet_map_look(&door, p);
 	return 0;
 }
 

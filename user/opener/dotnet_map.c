@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The perf map of a process: what is there, whether it is written, where it may be; see dotnet_look.h. */
+#include "opener/dotnet_map.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/dotnet_look.h"
 #include "opener/guard.h"
 
 /* Descriptors that are looked through; a soft limit of a million is allowed to a service. */
@@ -170,7 +170,7 @@ static int check_file(int dir_fd, const struct dotnet_door *door)
 /* Values as dotnet_process.map_refusal has them. */
 static int check_place(const struct dotnet_door *door)
 {
-	_cleanup_close_ int dir_fd = dotnet_look_directory(door, map_directory(door->target));
+	_cleanup_close_ int dir_fd = dotnet_door_directory(door, map_directory(door->target));
 	struct statvfs fs;
 	struct stat st;
 	int err;
@@ -225,7 +225,7 @@ int dotnet_place_serve(const struct file_request *request)
 
 	if (process_fd < 0)
 		return process_fd;
-	err = target_process_read(request, process_fd, &target);
+	err = target_process_read(process_fd, &request->runtime.env, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);
@@ -233,11 +233,11 @@ int dotnet_place_serve(const struct file_request *request)
 		return root_fd;
 	door = (struct dotnet_door){
 		.process_fd = process_fd, .root_fd = root_fd, .target = &target};
-	dir_fd = dotnet_look_directory(&door, map_directory(&target));
+	dir_fd = dotnet_door_directory(&door, map_directory(&target));
 	if (dir_fd < 0)
 		return dir_fd;
 	snprintf(name, sizeof(name), "perf-%u.map", target.ns_pid);
-	return request->what == FILE_REQUEST_RESERVE ? reserve(dir_fd, name, target.euid)
+	return request->kind == FILE_REQUEST_RESERVE ? reserve(dir_fd, name, target.euid)
 						     : release(dir_fd, name, &door);
 }
 
@@ -280,7 +280,7 @@ static enum dotnet_map state_of(const struct dotnet_door *door, const struct dot
 	}
 }
 
-void dotnet_look_map(const struct dotnet_door *door, struct dotnet_process *p)
+void dotnet_map_look(const struct dotnet_door *door, struct dotnet_process *p)
 {
 	static struct perfmap_file file; /* large; one thread here */
 	const char *dir = map_directory(door->target);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a runtime listens for diagnostics requests, and the way there; see dotnet_look.h. */
+#include "opener/dotnet_socket.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/dotnet_look.h"
 #include "opener/guard.h"
+#include "opener/proc_stat.h"
 #include "perfmap/socket/diagnostics.h"
 
 /* Of a temporary directory that are looked through for what earlier processes left. */
@@ -48,7 +49,7 @@ static bool has_stale(int dir_fd, uint32_t ns_pid)
 static int find_socket(const struct dotnet_door *door, bool with_stale, int *ret_fd,
 		       struct stat *ret_stat)
 {
-	_cleanup_close_ int dir_fd = dotnet_look_directory(door, temporary_directory(door->target));
+	_cleanup_close_ int dir_fd = dotnet_door_directory(door, temporary_directory(door->target));
 	_cleanup_close_ int fd = -1;
 	char name[DIAGNOSTICS_NAME_BYTES];
 	struct stat st;
@@ -92,7 +93,7 @@ static enum dotnet_socket state_of(int err)
 	}
 }
 
-void dotnet_look_socket(const struct dotnet_door *door, bool with_stale, struct dotnet_process *p)
+void dotnet_socket_look(const struct dotnet_door *door, bool with_stale, struct dotnet_process *p)
 {
 	const char *dir = temporary_directory(door->target);
 	char name[DIAGNOSTICS_NAME_BYTES];
@@ -117,13 +118,14 @@ int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
 	_cleanup_close_ int process_fd = target_process_open(&request->target);
 	_cleanup_close_ int root_fd = -1, path_fd = -1, fd = -1;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct proc_stat stat;
 	struct dotnet_door door;
 	struct stat st;
 	int err;
 
 	if (process_fd < 0)
 		return process_fd;
-	err = target_process_read(request, process_fd, &target);
+	err = target_process_read(process_fd, &request->runtime.env, &target);
 	if (err)
 		return err;
 	root_fd = guard_root(process_fd);
@@ -131,7 +133,8 @@ int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
 		return root_fd == -ENOENT ? -ESRCH : root_fd;
 	door = (struct dotnet_door){
 		.process_fd = process_fd, .root_fd = root_fd, .target = &target};
-	err = dotnet_read_start(process_fd, &door.start_ticks);
+	err = proc_stat_read(process_fd, &stat);
+	door.start_ticks = err ? 0 : stat.start_ticks;
 	if (!err)
 		err = find_socket(&door, true, &path_fd, &st);
 	if (err)

@@ -2,16 +2,18 @@
 #ifndef HOTRUN_OPENER_FILE_REQUESTS_H
 #define HOTRUN_OPENER_FILE_REQUESTS_H
 /*
- * Asks processes for things: the loader (jobs in a thread), the opener (files, by a process) and
- * the workers (what is in those files), together with the memory of who did not answer and a budget
- * of waiting. A process that let requests hang is asked no more; what the budget does not
- * allow is asked later. One thread.
+ * What hotrun asks of watched processes, and how long it waits: files by the opener (a process), what
+ * is in those files by workers, and files of /proc by the loader (a thread); with the memory of who
+ * did not answer, who pays for it, and a budget of waiting. A process that let requests hang is asked
+ * no more; what the budget does not allow is asked later. One thread.
  */
 #include <signal.h>
 
 #include "isolate/workers.h"
 #include "model/model.h"
+#include "opener/file_request.h"
 #include "opener/loader.h"
+#include "opener/target_process.h"
 
 /* Waiting in one slice, for all processes and for each, or one deadline where that is longer: an
  * answer just before its deadline never counts as hung, but a hundred of them would stop the
@@ -27,23 +29,9 @@
 #define FILE_REQUESTS_PARTY_NS 20000000ull
 #define FILE_REQUESTS_JOBS_NS  20000000ull
 
-struct file_requests_environ;
 struct opener;
-struct kept_directories;
-struct symbol_dirs;
-struct file_request;
-struct file_reply;
 struct parse_request;
 struct parse_reply;
-
-/* Who is asked, copied into jobs: they may outlive the model. */
-struct target_process {
-	char proc_path[256];
-	uint32_t tgid;
-	uint64_t start_ns; /* boottime */
-	bool start_exact;
-	bool exited; /* do not look at /proc: the id may be somebody else's by now */
-};
 
 /*
  * A process that let a request hang is asked again after FILE_REQUESTS_HUNG_NS, then after four times that,
@@ -82,9 +70,6 @@ struct file_requests {
 	struct loader *loader;
 	struct opener *opener;
 	struct workers *workers, *own_workers; /* the same */
-	struct kept_directories *kept; /* borrowed; NULL = nothing is kept (kept_directories.h) */
-	/* Borrowed; NULL = none. What a process does not give is taken from there. */
-	struct symbol_dirs *symbols;
 	char proc_path[256];
 	struct file_requests_hung *hung;
 	size_t hung_cnt, hung_cap;
@@ -100,9 +85,6 @@ struct file_requests {
 	size_t parties_cnt, parties_cap;
 	struct file_requests_cost *costs; /* by process row */
 	size_t costs_cnt, costs_cap;
-	struct file_requests_environ *
-		*environs; /* by process row, NULL = not asked; see environ.h */
-	size_t environs_cnt, environs_cap;
 	uint64_t deferred; /* requests refused for the budget; only grows */
 	/* Borrowed; NULL = none. Not 0: whoever asks many processes in a row gives up. */
 	const volatile sig_atomic_t *stop;
@@ -158,6 +140,9 @@ struct target_process file_requests_target_of(const struct file_requests *fr, ui
 uint64_t file_requests_party(struct file_requests *fr, const struct model *m, uint32_t process);
 /* The same, looked up again for who was trusted so far: root may have become somebody else. */
 uint64_t file_requests_party_now(struct file_requests *fr, const struct model *m, uint32_t process);
+
+/* The process runs another program, maybe in a container or as another user. */
+void file_requests_party_forget(struct file_requests *fr, uint32_t process);
 
 /* What tells who pays for a process that is no row of a model; not NULL, "" where it is not told. */
 struct file_requests_facts {
@@ -246,16 +231,4 @@ uint64_t file_requests_now_ns(void);
 
 /* Requests that hung since file_requests_init(). */
 uint64_t file_requests_timeouts(const struct file_requests *fr);
-
-/*
- * Opens /proc/PID of the target (guard_process) once it is sure to be this incarnation: field 22 of
- * stat is its start time in clock ticks. Returns a descriptor owned by the caller, -ESRCH where it
- * is gone, or another -errno. For jobs.
- */
-int target_process_open(const struct target_process *target);
-/* A start time of boottime as wall-clock time, to tell maps of earlier processes of the same id; 0
- * where the clocks do not answer. */
-uint64_t target_process_wall_ns(uint64_t start_ns);
-/* Whether a start time in clock ticks is the target's. */
-bool target_process_same_start(const struct target_process *target, uint64_t start_ticks);
 #endif

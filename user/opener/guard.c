@@ -139,3 +139,14 @@ ssize_t guard_read(int process_fd, const char *name, char *buf, size_t buf_bytes
 	buf[len] = '\0';
 	return (ssize_t)len;
 }
+
+struct elf_identity guard_identity(const struct stat *st)
+{
+	return (struct elf_identity){
+		.dev = st->st_dev,
+		.inode = st->st_ino,
+		.size_bytes = (uint64_t)st->st_size,
+		.ctime_ns =
+			(uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec,
+	};
+}

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "model/model.h"
+#include "parse/elf.h"
 
 /* Directory of a process below proc_path, O_PATH: it stays that incarnation's, reads of a later
  * process of the same id fail with ESRCH. Returns a descriptor owned by the caller, or -errno. */
@@ -51,4 +52,7 @@ enum model_reason guard_open_mapped(int process_fd, uint64_t start, uint64_t end
  * length (longer files are cut), or -errno.
  */
 ssize_t guard_read(int process_fd, const char *name, char *buf, size_t buf_bytes);
+
+/* What tells a file from another, but for its build id, which would have to be read. */
+struct elf_identity guard_identity(const struct stat *st);
 #endif

@@ -65,7 +65,7 @@ static int open_file(int root_fd, const struct source *source, const char *id)
 /* Whether a name may be that of the id: what more there is to it a worker finds out. */
 static bool ends_with(const char *name, const char *before, const char *id, const char *after)
 {
-	char end[CGROUP_CONTAINER_ID_BYTES + 8];
+	char end[CONTAINER_ID_BYTES + 8];
 	size_t len = strlen(name),
 	       end_len = (size_t)snprintf(end, sizeof(end), "%s%s%s", before, id, after);
 
@@ -127,8 +127,8 @@ static int open_nth_root(const struct file_request *request, size_t nth)
 	int fd;
 
 	if (!nth)
-		return open_root(request->path[0] ? request->path : "/");
-	if (nth > 1 || request->path[0])
+		return open_root(request->node.root[0] ? request->node.root : "/");
+	if (nth > 1 || request->node.root[0])
 		return -ENOENT;
 	snprintf(init, sizeof(init), "%s/1/root", request->target.proc_path);
 	fd = open_root(init);
@@ -143,8 +143,8 @@ static int open_next(const struct file_request *request, int root_fd, size_t *so
 {
 	for (; *source < SOURCES; (*source)++) {
 		const struct source *s = &sources[*source];
-		const char *id =
-			s->what == PARSE_NODE_POD_FOLDER ? request->pod_uid : request->container_id;
+		const char *id = s->what == PARSE_NODE_POD_FOLDER ? request->node.pod_uid
+								  : request->node.container_id;
 		int fd = -1;
 
 		if (id[0])
@@ -157,9 +157,9 @@ static int open_next(const struct file_request *request, int root_fd, size_t *so
 
 int node_look_serve(const struct file_request *request, int way_fd, struct file_reply *reply)
 {
-	size_t source = request->candidate % SOURCES;
+	size_t source = request->node.candidate % SOURCES;
 
-	for (size_t nth = request->candidate / SOURCES;; nth++) {
+	for (size_t nth = request->node.candidate / SOURCES;; nth++) {
 		_cleanup_close_ int root_fd = open_nth_root(request, nth), fd = -1;
 
 		if (root_fd < 0)

@@ -15,7 +15,7 @@
  *	kubelet		/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; of the pod alone
  *			/var/log/pods/NAMESPACE_POD_UID
  */
-#include "opener/opener.h"
+#include "opener/file_request.h"
 #include "parse/parse_fact.h"
 
 /* A bundle's config.json has 10 to 60 KiB. */
@@ -25,7 +25,7 @@
 /* Of a folder: a node has 110 pods by default, 500 at the most. */
 #define NODE_FOLDER_ENTRIES_MAX 16384
 
-/* FILE_REQUEST_NODE: sends the first file that is there to a worker, from request->candidate on, and tells
+/* FILE_REQUEST_NODE: sends the first file that is there to a worker, from the candidate on, and tells
  * which it was and what it is; of a folder an entry's name. 0; -ENOENT (none is left); or another
  * errno. */
 int node_look_serve(const struct file_request *request, int way_fd, struct file_reply *reply);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "isolate/message.h"
+#include "opener/guard.h"
 
 /* A regular file below a folder (O_PATH). -errno: there is none. */
 static int find_below(int folder_fd, const char *path, struct stat *ret_stat)
@@ -124,7 +125,8 @@ static void look_through(struct list *l, int parent_fd, const char *name, const 
 
 int symbol_list_serve(const struct file_request *request, struct file_reply *reply, int *ret_fd)
 {
-	_cleanup_close_ int folder_fd = open(request->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int folder_fd =
+		open(request->list.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	struct list list = {.folder_fd = folder_fd};
 	bool failed;
@@ -146,28 +148,24 @@ int symbol_list_serve(const struct file_request *request, struct file_reply *rep
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-static int open_folder(const struct file_request *request)
+static int open_folder(const char *folder)
 {
-	int fd = open(request->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-/* The last byte of files is a NUL, and an empty path ends them. */
-static bool is_whole(const struct file_request *request)
+int symbol_files_serve(const struct file_request *r, int way_fd, struct file_reply *reply)
 {
-	return !request->files[sizeof(request->files) - 1];
-}
-
-int symbol_files_serve(const struct file_request *request, int way_fd, struct file_reply *reply)
-{
-	_cleanup_close_ int folder_fd = open_folder(request);
+	const struct symbols_request *request = &r->symbols;
+	_cleanup_close_ int folder_fd = open_folder(request->folder);
 	const char *end = request->files + sizeof(request->files);
 	bool found = false;
 
 	if (folder_fd < 0)
 		return folder_fd;
-	if (!is_whole(request))
+	/* The last byte is a NUL, and an empty path ends them. */
+	if (end[-1])
 		return -EINVAL;
 	for (const char *path = request->files; path < end && *path; path += strlen(path) + 1) {
 		struct stat st;
@@ -186,15 +184,15 @@ int symbol_files_serve(const struct file_request *request, int way_fd, struct fi
 	return found ? 0 : -ENOENT;
 }
 
-int symbol_map_open(const struct file_request *request, struct perfmap_file *ret_file)
+int symbol_map_open(const struct symbol_map_request *request, struct perfmap_file *ret_file)
 {
-	_cleanup_close_ int folder_fd = open_folder(request);
+	_cleanup_close_ int folder_fd = open_folder(request->folder);
 	struct stat st;
 	int fd;
 
 	if (folder_fd < 0)
 		return folder_fd;
-	fd = is_whole(request) ? open_below(folder_fd, request->files, &st) : -EINVAL;
+	fd = open_below(folder_fd, request->file, &st);
 	if (fd < 0)
 		return fd;
 	if ((uint64_t)st.st_size > PERFMAP_FILE_BYTES_MAX) {

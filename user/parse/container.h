@@ -12,6 +12,9 @@
 #define CONTAINER_NAME_BYTES 256 /* a pod's has 253 characters at the most (RFC 1123) */
 #define CONTAINER_JSON_DEPTH 32
 
+#define CONTAINER_ID_BYTES	65 /* 64 hex digits */
+#define CONTAINER_POD_UID_BYTES 37 /* 36, or 32 hex digits of a static pod */
+
 /* "" where not known. */
 struct container_names {
 	char name

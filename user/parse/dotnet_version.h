@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "process/dotnet.h"
+#include "model/dotnet_process.h"
 
 struct dotnet_executable {
 	bool is_32bit;

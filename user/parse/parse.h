@@ -8,7 +8,7 @@
  */
 #include "isolate/message.h"
 #include "model/model.h"
-#include "process/cgroup.h"
+#include "parse/container.h"
 #include "parse/demangle.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
@@ -75,7 +75,7 @@ struct parse_image {
 struct parse_fact {
 	uint32_t what;	    /* REPLY: enum diagnostics_request; NODE: enum parse_node_source */
 	uint64_t bytes_max; /* LINES */
-	char id[CGROUP_CONTAINER_ID_BYTES]; /* NODE: of the container, or its pod */
+	char id[CONTAINER_ID_BYTES]; /* NODE: of the container, or its pod */
 };
 
 struct parse_request {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONTAINER_ID_LEN (CGROUP_CONTAINER_ID_BYTES - 1)
+#define CONTAINER_ID_LEN (CONTAINER_ID_BYTES - 1)
 #define SHORT_ID_LEN	 12 /* as `docker ps` shows it */
-#define POD_UID_LEN	 (CGROUP_POD_UID_BYTES - 1)
+#define POD_UID_LEN	 (CONTAINER_POD_UID_BYTES - 1)
 #define STATIC_UID_LEN	 32
 
 struct part {
@@ -103,7 +103,7 @@ static const char *runtime_of(struct part before, struct part parent)
 /* --- pods ------------------------------------------------------------------------------------ */
 
 /* The UID that p ends in, '_' made '-' again: 36 characters, or the 32 digits of a static pod. */
-static size_t uid_at_end(struct part p, char ret_uid[CGROUP_POD_UID_BYTES])
+static size_t uid_at_end(struct part p, char ret_uid[CONTAINER_POD_UID_BYTES])
 {
 	size_t len = p.len >= POD_UID_LEN + 3 && !memcmp(p.s + p.len - POD_UID_LEN - 3, "pod", 3)
 			     ? POD_UID_LEN
@@ -142,7 +142,7 @@ static const char *qos_of(struct part before, struct part parent)
 static bool read_pod(struct part p, struct walk *w)
 {
 	const char *colon = memchr(p.s, ':', p.len);
-	char uid[CGROUP_POD_UID_BYTES];
+	char uid[CONTAINER_POD_UID_BYTES];
 	struct part before;
 	size_t len;
 

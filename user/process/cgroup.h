@@ -18,18 +18,18 @@
  */
 #include <stddef.h>
 
-#define CGROUP_PATH_BYTES	  4096
-#define CGROUP_UNIT_BYTES	  256
-#define CGROUP_CONTAINER_BYTES	  64
-#define CGROUP_CONTAINER_ID_BYTES 65 /* 64 hex digits */
-#define CGROUP_POD_UID_BYTES	  37 /* 36, or 32 hex digits of a static pod */
+#include "parse/container.h"
+
+#define CGROUP_PATH_BYTES      4096
+#define CGROUP_UNIT_BYTES      256
+#define CGROUP_CONTAINER_BYTES 64
 
 /* Of a pod the container of Kubernetes, whatever it runs in itself; else the innermost. Static strings
  * and texts are never NULL, "" where not told. */
 struct cgroup_container {
 	char text[CGROUP_CONTAINER_BYTES]; /* 12 hex digits, "pod UID", or a name */
-	char id[CGROUP_CONTAINER_ID_BYTES];
-	char pod_uid[CGROUP_POD_UID_BYTES];
+	char id[CONTAINER_ID_BYTES];
+	char pod_uid[CONTAINER_POD_UID_BYTES];
 	const char *qos;     /* "guaranteed", "burstable", "besteffort" */
 	const char *runtime; /* "containerd", "cri-o", "docker", "podman", "lxc" */
 };

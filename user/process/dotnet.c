@@ -16,6 +16,7 @@
 #include "parse/dotnet_version.h"
 #include "opener/guard.h"
 #include "parse/parse_fact.h"
+#include "opener/proc_stat.h"
 #include "process/proc.h"
 
 /* For a worker, at one file of a process: a map of 64 MB takes 0.1 s. */
@@ -77,7 +78,7 @@ static const char *name_of(const struct proc_facts *f)
 
 	if (f->entry[0])
 		return f->entry;
-	return *exe && strcmp(exe, "dotnet") ? exe : f->comm;
+	return *exe && strcmp(exe, "dotnet") ? exe : f->stat.comm;
 }
 
 /* --- one process ------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static int find(struct looking *l, enum file_request_kind what, enum parse_kind 
 	struct file_reply reply;
 	enum model_reason reason;
 
-	l->request.what = what;
+	l->request.kind = what;
 	reason = file_requests_find(l->requests, &l->subject, &l->request, &parse, &reply,
 				    ret_answer);
 	/* Without its environment nobody knows where its map would be. */
@@ -118,10 +119,10 @@ static int look_outside(struct looking *l)
 	_cleanup_close_ int fd = -1;
 	struct file_reply reply;
 
-	l->request.what = FILE_REQUEST_DOTNET;
-	l->request.env = l->env.map;
-	l->request.is_dotnet = l->mapped.runtime || l->mapped.doublemapper ||
-			       l->program.has_runtime || l->program.native_aot;
+	l->request.kind = FILE_REQUEST_DOTNET;
+	l->request.dotnet.env = l->env.map;
+	l->request.dotnet.is_dotnet = l->mapped.runtime || l->mapped.doublemapper ||
+				      l->program.has_runtime || l->program.native_aot;
 	if (file_requests_open_of(l->requests, l->subject.process, &l->subject.target, &l->request,
 				  -1, &reply, &fd))
 		return -ETIMEDOUT;
@@ -139,8 +140,8 @@ static void count_lines(struct looking *l, uint64_t *bytes_left)
 
 	if (!p->map_ino)
 		return;
-	l->request.what = FILE_REQUEST_MAP;
-	l->request.to_worker = true;
+	l->request.kind = FILE_REQUEST_MAP;
+	l->request.map = (struct map_request){.use.to_worker = true, .env = l->env.map};
 	if (*bytes_left)
 		file_requests_find(l->requests, &l->subject, &l->request, &parse, &reply, &lines);
 	p->map_entries = lines.entries;
@@ -170,6 +171,7 @@ static void set_path_version(struct looking *l)
 static void find_version(struct looking *l)
 {
 	const struct proc_mapping *runtime = l->mapped.runtime;
+	struct mapped_request *mapped = &l->request.mapped;
 	struct dotnet_process *p = &l->look.process;
 	struct parse_runtime library = {""};
 
@@ -177,9 +179,8 @@ static void find_version(struct looking *l)
 	set_version(p, l->program.version, "file");
 	if (!runtime || *p->version)
 		return;
-	snprintf(l->request.path, sizeof(l->request.path), "%s", l->facts->paths + runtime->path);
-	l->request.start = runtime->start;
-	l->request.end = runtime->end;
+	*mapped = (struct mapped_request){.start = runtime->start, .end = runtime->end};
+	snprintf(mapped->path, sizeof(mapped->path), "%s", l->facts->paths + runtime->path);
 	find(l, FILE_REQUEST_MAPPED, PARSE_RUNTIME, &library);
 	set_version(p, library.version, "file");
 }
@@ -227,7 +228,7 @@ static void set_unknown(struct looking *l)
 
 	*p = (struct dotnet_process){
 		.ns_pid = l->facts->ns_pid,
-		.start_ticks = l->facts->start_ticks,
+		.start_ticks = l->facts->stat.start_ticks,
 		.socket = DOTNET_SOCKET_UNKNOWN,
 		.map = DOTNET_MAP_UNKNOWN,
 		.map_refusal = -ETIMEDOUT,
@@ -235,10 +236,10 @@ static void set_unknown(struct looking *l)
 	set_path_version(l);
 }
 
-/* Fills ret_process where the process is .NET. 0; -ENOENT: it is not; or another errno. */
+/* Fills ret_found where the process is .NET. 0; -ENOENT: it is not; or another errno. */
 static int look_closer(struct file_requests *requests, const struct target_process *target,
 		       const struct proc_facts *facts, uint64_t *bytes_left,
-		       struct dotnet_process *ret_process)
+		       struct dotnet_target *ret_found)
 {
 	const struct file_requests_facts who = {facts->cgroup.container.id, facts->cgroup.path};
 	_cleanup_free_ struct looking *l = calloc(1, sizeof(*l));
@@ -260,14 +261,12 @@ static int look_closer(struct file_requests *requests, const struct target_proce
 	p = &l->look.process;
 	p->tgid = target->tgid;
 	p->musl = l->mapped.musl;
-	p->party = l->subject.party;
-	p->env = l->env.map;
 	snprintf(p->name, sizeof(p->name), "%s", name_of(facts));
 	snprintf(p->unit, sizeof(p->unit), "%s", facts->cgroup.unit);
 	snprintf(p->container, sizeof(p->container), "%s", facts->cgroup.container.text);
 	set_found(l);
 	find_profiler(facts, l->env.profiler, p->profiler);
-	*ret_process = *p;
+	*ret_found = (struct dotnet_target){*p, l->subject.party, l->env.map};
 	return 0;
 }
 
@@ -275,27 +274,22 @@ static int look_closer(struct file_requests *requests, const struct target_proce
 static int read_stat(const struct file_requests *requests, uint32_t tgid, uint64_t *ret_ticks)
 {
 	_cleanup_close_ int fd = guard_process(requests->proc_path, tgid);
-	_cleanup_free_ struct proc_facts *facts = malloc(sizeof(*facts));
-	char stat[2048];
-	ssize_t n;
+	struct proc_stat stat;
+	int err;
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	if (!facts)
-		return -ENOMEM;
-	n = guard_read(fd, "stat", stat, sizeof(stat));
-	if (n < 0)
-		return (int)n;
-	if (proc_parse_stat(stat, (size_t)n, facts))
-		return -EBADMSG;
-	if (facts->kernel || facts->state == 'Z' || facts->state == 'X')
+	err = proc_stat_read(fd, &stat);
+	if (err)
+		return err;
+	if (stat.kernel || stat.state == 'Z' || stat.state == 'X')
 		return -ENOENT;
-	*ret_ticks = facts->start_ticks;
+	*ret_ticks = stat.start_ticks;
 	return 0;
 }
 
 static int look_at(struct file_requests *requests, uint32_t tgid, uint64_t *bytes_left,
-		   struct dotnet_process *ret_process)
+		   struct dotnet_target *ret_found)
 {
 	struct target_process target;
 	struct loader_job *left = NULL;
@@ -316,9 +310,9 @@ static int look_at(struct file_requests *requests, uint32_t tgid, uint64_t *byte
 	if (reason)
 		err = -ETIMEDOUT;
 	else
-		err = job->error ? job->error
-				 : look_closer(requests, &target, &job->facts, bytes_left,
-					       ret_process);
+		err = job->error
+			      ? job->error
+			      : look_closer(requests, &target, &job->facts, bytes_left, ret_found);
 	if (left)
 		left->release(left);
 	return err;
@@ -347,9 +341,9 @@ static int add(struct file_requests *requests, uint32_t tgid, uint64_t *bytes_le
 
 static int compare_pids(const void *a, const void *b)
 {
-	const struct dotnet_process *x = a, *y = b;
+	const struct dotnet_target *x = a, *y = b;
 
-	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+	return (x->process.tgid > y->process.tgid) - (x->process.tgid < y->process.tgid);
 }
 
 static bool is_stopped(const struct file_requests *requests)

@@ -121,12 +121,13 @@ static int exchange(struct file_requests *requests, const struct file_requests_s
 }
 
 /* Connects, checks who listens, asks. DOTNET_DONE with the reply, or the outcome. */
-static enum dotnet_outcome ask(struct file_requests *requests, const struct dotnet_process *p,
+static enum dotnet_outcome ask(struct file_requests *requests, const struct dotnet_target *t,
 			       enum diagnostics_request what, uint64_t timeout_ns,
 			       struct dotnet_switch *s, struct diagnostics_reply *ret_reply)
 {
+	const struct dotnet_process *p = &t->process;
 	const struct file_requests_subject who = {
-		p->tgid, p->party, file_requests_target_of(requests, p->tgid, p->start_ticks),
+		p->tgid, t->party, file_requests_target_of(requests, p->tgid, p->start_ticks),
 		timeout_ns};
 	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	_cleanup_close_ int fd = -1;
@@ -136,8 +137,8 @@ static enum dotnet_outcome ask(struct file_requests *requests, const struct dotn
 		s->error = -ENOMEM;
 		return DOTNET_FAILED;
 	}
-	request->what = FILE_REQUEST_CONNECT;
-	request->env = p->env;
+	request->kind = FILE_REQUEST_CONNECT;
+	request->runtime.env = t->env;
 	file_requests_slice(requests);
 	if (file_requests_open_of(requests, p->tgid, &who.target, request, -1, &reply, &fd))
 		return DOTNET_NO_ANSWER;
@@ -169,15 +170,16 @@ static bool is_young(const struct dotnet_process *p)
 }
 
 void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
-			struct dotnet_process *p)
+			struct dotnet_target *target)
 {
+	struct dotnet_process *p = &target->process;
 	struct diagnostics_reply reply = {0};
 	struct dotnet_switch s = {0};
 
 	_Static_assert(sizeof(reply.version) <= sizeof(p->version), "fits");
 	if (*p->version || p->socket != DOTNET_SOCKET_THERE || is_young(p))
 		return;
-	s.outcome = ask(requests, p, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
+	s.outcome = ask(requests, target, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
 	if (s.outcome || !*reply.version)
 		return;
 	strcpy(p->version, reply.version);
@@ -186,7 +188,7 @@ void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 
 /* --- before and after -------------------------------------------------------------------------- */
 
-/* Looks at the process anew. DOTNET_DONE, or why there is no look; s->process is the last one. */
+/* Looks at the process anew. DOTNET_DONE, or why there is no look; s->target is the last one. */
 static enum dotnet_outcome look(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 				struct dotnet_switch *s)
 {
@@ -204,11 +206,11 @@ static enum dotnet_outcome look(struct file_requests *requests, uint32_t tgid, u
 		return DOTNET_NO_ANSWER;
 	if (err)
 		return DOTNET_FAILED;
-	if (start_ticks && list.rows[0].start_ticks != start_ticks) {
+	if (start_ticks && list.rows[0].process.start_ticks != start_ticks) {
 		dotnet_clear(&list);
 		return DOTNET_GONE;
 	}
-	s->process = list.rows[0];
+	s->target = list.rows[0];
 	dotnet_clear(&list);
 	return DOTNET_DONE;
 }
@@ -258,9 +260,10 @@ static bool has_appeared(const struct dotnet_process *before, const struct dotne
 }
 
 /* 0 or -errno. */
-static int place(struct file_requests *requests, const struct dotnet_process *p,
+static int place(struct file_requests *requests, const struct dotnet_target *t,
 		 enum file_request_kind what)
 {
+	const struct dotnet_process *p = &t->process;
 	struct target_process target = file_requests_target_of(requests, p->tgid, p->start_ticks);
 	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	struct file_reply reply;
@@ -268,8 +271,8 @@ static int place(struct file_requests *requests, const struct dotnet_process *p,
 
 	if (!request)
 		return -ENOMEM;
-	request->what = what;
-	request->env = p->env;
+	request->kind = what;
+	request->runtime.env = t->env;
 	file_requests_slice(requests);
 	if (file_requests_open_of(requests, p->tgid, &target, request, -1, &reply, &fd))
 		return -ETIMEDOUT;
@@ -279,13 +282,13 @@ static int place(struct file_requests *requests, const struct dotnet_process *p,
 static enum dotnet_outcome ask_to_write(struct file_requests *requests, uint64_t timeout_ns,
 					struct dotnet_switch *s)
 {
-	const struct dotnet_process before = s->process;
+	const struct dotnet_target before = s->target;
 	uint64_t asked_ns = clock_ns(CLOCK_REALTIME);
 	struct diagnostics_reply reply = {0};
 	enum dotnet_outcome outcome = DOTNET_DONE;
 
 	/* It would go on in the file that nobody can open any more. */
-	if (before.map == DOTNET_MAP_DELETED)
+	if (before.process.map == DOTNET_MAP_DELETED)
 		outcome =
 			ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
 	if (!outcome)
@@ -294,8 +297,8 @@ static enum dotnet_outcome ask_to_write(struct file_requests *requests, uint64_t
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
 			pause_a_little();
-		outcome = look(requests, before.tgid, before.start_ticks, s);
-		if (outcome || has_appeared(&before, &s->process, asked_ns))
+		outcome = look(requests, before.process.tgid, before.process.start_ticks, s);
+		if (outcome || has_appeared(&before.process, &s->target.process, asked_ns))
 			return outcome;
 	}
 	return outcome ? outcome : DOTNET_NO_FILE;
@@ -305,16 +308,17 @@ static enum dotnet_outcome ask_to_write(struct file_requests *requests, uint64_t
 static enum dotnet_outcome enable(struct file_requests *requests, uint64_t timeout_ns,
 				  struct dotnet_switch *s)
 {
-	const struct dotnet_process before = s->process;
-	int err = before.map == DOTNET_MAP_DELETED ? 0
-						   : place(requests, &before, FILE_REQUEST_RESERVE);
+	const struct dotnet_target before = s->target;
+	int err = before.process.map == DOTNET_MAP_DELETED
+			  ? 0
+			  : place(requests, &before, FILE_REQUEST_RESERVE);
 	enum dotnet_outcome outcome;
 
 	/* What was not there a moment ago may be a link. */
-	if (err == -EEXIST &&
-	    (before.map == DOTNET_MAP_ABSENT || before.map == DOTNET_MAP_UNWRITABLE)) {
+	if (err == -EEXIST && (before.process.map == DOTNET_MAP_ABSENT ||
+			       before.process.map == DOTNET_MAP_UNWRITABLE)) {
 		s->error = err;
-		s->process.map_refusal = -EEXIST;
+		s->target.process.map_refusal = -EEXIST;
 		return DOTNET_PATH;
 	}
 	outcome = ask_to_write(requests, timeout_ns, s);
@@ -331,7 +335,7 @@ void dotnet_enable(struct file_requests *requests, uint32_t tgid, uint64_t start
 	*s = (struct dotnet_switch){0};
 	s->outcome = look(requests, tgid, start_ticks, s);
 	if (!s->outcome)
-		s->outcome = check_enable(&s->process);
+		s->outcome = check_enable(&s->target.process);
 	if (!s->outcome)
 		s->outcome = enable(requests, timeout_ns, s);
 }
@@ -339,7 +343,7 @@ void dotnet_enable(struct file_requests *requests, uint32_t tgid, uint64_t start
 static enum dotnet_outcome disable(struct file_requests *requests, uint64_t timeout_ns,
 				   struct dotnet_switch *s)
 {
-	const struct dotnet_process before = s->process;
+	const struct dotnet_target before = s->target;
 	struct diagnostics_reply reply = {0};
 	enum dotnet_outcome outcome =
 		ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
@@ -347,8 +351,8 @@ static enum dotnet_outcome disable(struct file_requests *requests, uint64_t time
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
 			pause_a_little();
-		outcome = look(requests, before.tgid, before.start_ticks, s);
-		if (outcome || !dotnet_is_writing(&s->process))
+		outcome = look(requests, before.process.tgid, before.process.start_ticks, s);
+		if (outcome || !dotnet_is_writing(&s->target.process))
 			return outcome;
 	}
 	return outcome ? outcome : DOTNET_GOES_ON;
@@ -363,16 +367,16 @@ void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t star
 	s->outcome = look(requests, tgid, start_ticks, s);
 	if (s->outcome)
 		return;
-	if (is_old_version(&s->process))
+	if (is_old_version(&s->target.process))
 		s->outcome = DOTNET_TOO_OLD;
-	else if (s->process.map == DOTNET_MAP_DENIED)
+	else if (s->target.process.map == DOTNET_MAP_DENIED)
 		s->outcome = DOTNET_NO_RIGHT;
-	else if (s->process.map == DOTNET_MAP_UNKNOWN)
+	else if (s->target.process.map == DOTNET_MAP_UNKNOWN)
 		s->outcome = DOTNET_NO_ANSWER;
-	else if (!dotnet_is_writing(&s->process))
+	else if (!dotnet_is_writing(&s->target.process))
 		s->outcome = DOTNET_ALREADY;
 	else
-		s->outcome = check_socket(&s->process);
+		s->outcome = check_socket(&s->target.process);
 	if (!s->outcome)
 		s->outcome = disable(requests, timeout_ns, s);
 }

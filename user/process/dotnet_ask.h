@@ -27,8 +27,8 @@ enum dotnet_outcome {
 	DOTNET_TOO_YOUNG,
 	DOTNET_TOO_OLD,	  /* a runtime before .NET 8 */
 	DOTNET_NATIVE,	  /* NativeAOT: has no JIT code to name */
-	DOTNET_PATH,	  /* process.map_refusal */
-	DOTNET_NO_SOCKET, /* process.socket; or none could be connected to (error) */
+	DOTNET_PATH,	  /* target.process.map_refusal */
+	DOTNET_NO_SOCKET, /* target.process.socket; or none could be connected to (error) */
 	DOTNET_NO_RIGHT,  /* to look at the process or to connect */
 	DOTNET_FOREIGN,	  /* another process listens there */
 	DOTNET_SILENT,	  /* no answer in time; it may act on the request later */
@@ -46,11 +46,11 @@ enum dotnet_outcome {
 
 struct dotnet_switch {
 	enum dotnet_outcome outcome;
-	int error;		       /* -errno, where outcome says so */
-	uint32_t hresult;	       /* SAYS_NO */
-	uint64_t round_trip_ns;	       /* of the exchange alone, 0 = was not asked */
-	bool may_be_on;		       /* it was asked to switch on and did not refuse */
-	struct dotnet_process process; /* as it looks after it; zeroed with no look at all */
+	int error;		     /* -errno, where outcome says so */
+	uint32_t hresult;	     /* SAYS_NO */
+	uint64_t round_trip_ns;	     /* of the exchange alone, 0 = was not asked */
+	bool may_be_on;		     /* it was asked to switch on and did not refuse */
+	struct dotnet_target target; /* as it looks after it; zeroed with no look at all */
 };
 
 /*
@@ -76,7 +76,7 @@ bool dotnet_is_writing(const struct dotnet_process *p);
 /* Asks for the version where neither path nor file told it; leaves it "" where that fails, and where
  * the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes nothing. */
 void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
-			struct dotnet_process *p);
+			struct dotnet_target *target);
 
 /* What came of it and what can be done, as a sentence without the process: hostile parts (paths)
  * are escaped. Always terminated. */

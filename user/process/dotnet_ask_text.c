@@ -14,7 +14,7 @@
 
 static const char *socket_why(const struct dotnet_switch *s)
 {
-	const struct dotnet_process *p = &s->process;
+	const struct dotnet_process *p = &s->target.process;
 
 	if (p->socket == DOTNET_SOCKET_STALE || s->error == -ESTALE)
 		return "only the diagnostics socket of an earlier process with this pid is there";
@@ -34,7 +34,7 @@ static const char *socket_why(const struct dotnet_switch *s)
 
 static void write_done(const struct dotnet_switch *s, const char *path, char *buf, size_t buf_bytes)
 {
-	const struct dotnet_process *p = &s->process;
+	const struct dotnet_process *p = &s->target.process;
 	double round_trip_ms = (double)s->round_trip_ns / 1e6;
 
 	if (dotnet_is_writing(p))
@@ -85,7 +85,7 @@ static const char *const fixed[] = {
 
 void dotnet_switch_text(const struct dotnet_switch *s, char *buf, size_t buf_bytes)
 {
-	const struct dotnet_process *p = &s->process;
+	const struct dotnet_process *p = &s->target.process;
 	char path[PATH_SHOWN];
 
 	text_copy_safe(path, sizeof(path), p->map_path, strlen(p->map_path));

@@ -184,12 +184,12 @@ static void set_facts(struct model *m, uint32_t process, struct proc_facts *fact
 {
 	struct model_process *p = &m->processes[process];
 
-	p->flags |= PROCESS_FACTS | (facts->kernel ? PROCESS_KERNEL : 0);
+	p->flags |= PROCESS_FACTS | (facts->stat.kernel ? PROCESS_KERNEL : 0);
 	p->ns_pid = facts->ns_pid;
 	if (!p->parent_tgid)
-		p->parent_tgid = facts->parent_tgid;
+		p->parent_tgid = facts->stat.parent_tgid;
 	if (!*p->comm)
-		p->comm = model_str(m, facts->comm);
+		p->comm = model_str(m, facts->stat.comm);
 	/* A dying process has lost its executable: what is known stays. */
 	if (*facts->exe)
 		p->exe = model_str(m, facts->exe);

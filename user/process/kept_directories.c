@@ -7,8 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "process/environ.h"
-#include "opener/opener.h"
 #include "perfmap/maps/locate.h"
 
 /* The root, then the directories of maps. */
@@ -20,7 +18,7 @@ struct directory {
 	uint32_t users;
 };
 
-struct held {
+struct kept_process {
 	uint32_t process;
 	uint32_t ns_pid, euid;
 	uint32_t places[PLACES]; /* rows of directories, or MODEL_NONE */
@@ -30,89 +28,90 @@ struct held {
 };
 
 struct kept_directories {
-	struct file_requests *requests;
+	struct file_requests *requests; /* borrowed, as the next one */
+	struct environs *environs;
 	struct directory directories[KEPT_DIRECTORIES_MAX];
 	unsigned open_cnt;
-	struct held *held;
-	size_t held_cnt, held_cap;
+	struct kept_process *kept;
+	size_t kept_cnt, kept_cap;
 	uint64_t uses, closed;
 };
 
-struct kept_directories *kept_directories_new(struct file_requests *requests)
+struct kept_directories *kept_directories_new(struct file_requests *requests,
+					      struct environs *environs)
 {
-	struct kept_directories *h = calloc(1, sizeof(*h));
+	struct kept_directories *k = calloc(1, sizeof(*k));
 
-	if (!h)
+	if (!k)
 		return NULL;
-	h->requests = requests;
+	k->requests = requests;
+	k->environs = environs;
 	for (unsigned i = 0; i < KEPT_DIRECTORIES_MAX; i++)
-		h->directories[i].fd = -1;
-	requests->kept = h;
-	return h;
+		k->directories[i].fd = -1;
+	return k;
 }
 
-void kept_directories_free(struct kept_directories *h)
+void kept_directories_free(struct kept_directories *k)
 {
-	if (!h)
+	if (!k)
 		return;
-	h->requests->kept = NULL;
 	for (unsigned i = 0; i < KEPT_DIRECTORIES_MAX; i++)
-		if (h->directories[i].fd >= 0)
-			close(h->directories[i].fd);
-	free(h->held);
-	free(h);
+		if (k->directories[i].fd >= 0)
+			close(k->directories[i].fd);
+	free(k->kept);
+	free(k);
 }
 
-static struct held *held_of(const struct kept_directories *h, uint32_t process)
+static struct kept_process *kept_of(const struct kept_directories *k, uint32_t process)
 {
-	for (size_t i = h->held_cnt; i-- > 0;)
-		if (h->held[i].process == process)
-			return &h->held[i];
+	for (size_t i = k->kept_cnt; i-- > 0;)
+		if (k->kept[i].process == process)
+			return &k->kept[i];
 	return NULL;
 }
 
-static void let_go(struct kept_directories *h, struct held *held)
+static void release(struct kept_directories *k, struct kept_process *kept)
 {
 	for (unsigned i = 0; i < PLACES; i++) {
 		struct directory *d;
 
-		if (held->places[i] == MODEL_NONE)
+		if (kept->places[i] == MODEL_NONE)
 			continue;
-		d = &h->directories[held->places[i]];
+		d = &k->directories[kept->places[i]];
 		if (--d->users)
 			continue;
 		close(d->fd);
 		d->fd = -1;
-		h->open_cnt--;
+		k->open_cnt--;
 	}
-	*held = h->held[--h->held_cnt];
+	*kept = k->kept[--k->kept_cnt];
 }
 
-void kept_directories_release(struct kept_directories *h, uint32_t process)
+void kept_directories_release(struct kept_directories *k, uint32_t process)
 {
-	struct held *held = held_of(h, process);
+	struct kept_process *kept = kept_of(k, process);
 
-	if (held)
-		let_go(h, held);
+	if (kept)
+		release(k, kept);
 }
 
-static void let_go_oldest(struct kept_directories *h)
+static void release_oldest(struct kept_directories *k)
 {
-	struct held *oldest = NULL;
+	struct kept_process *oldest = NULL;
 
-	for (size_t i = 0; i < h->held_cnt; i++)
-		if (!oldest || h->held[i].used < oldest->used)
-			oldest = &h->held[i];
+	for (size_t i = 0; i < k->kept_cnt; i++)
+		if (!oldest || k->kept[i].used < oldest->used)
+			oldest = &k->kept[i];
 	if (!oldest)
 		return;
-	let_go(h, oldest);
-	h->closed++;
+	release(k, oldest);
+	k->closed++;
 }
 
-static uint32_t find_directory(const struct kept_directories *h, const struct file_reply *reply)
+static uint32_t find_directory(const struct kept_directories *k, const struct file_reply *reply)
 {
 	for (uint32_t i = 0; i < KEPT_DIRECTORIES_MAX; i++) {
-		const struct directory *d = &h->directories[i];
+		const struct directory *d = &k->directories[i];
 
 		if (d->fd >= 0 && d->mount == reply->mount && d->ino == reply->ino &&
 		    d->dev == reply->dev)
@@ -122,72 +121,73 @@ static uint32_t find_directory(const struct kept_directories *h, const struct fi
 }
 
 /* Takes fd; MODEL_NONE where there is no room although others were closed. */
-static uint32_t keep_directory(struct kept_directories *h, const struct file_reply *reply, int fd)
+static uint32_t keep_directory(struct kept_directories *k, const struct file_reply *reply, int fd)
 {
 	_cleanup_close_ int dir_fd = fd;
-	uint32_t row = find_directory(h, reply);
+	uint32_t row = find_directory(k, reply);
 
 	if (row != MODEL_NONE) {
-		h->directories[row].users++;
+		k->directories[row].users++;
 		return row;
 	}
-	while (h->open_cnt == KEPT_DIRECTORIES_MAX && h->held_cnt)
-		let_go_oldest(h);
-	for (row = 0; row < KEPT_DIRECTORIES_MAX && h->directories[row].fd >= 0; row++)
+	while (k->open_cnt == KEPT_DIRECTORIES_MAX && k->kept_cnt)
+		release_oldest(k);
+	for (row = 0; row < KEPT_DIRECTORIES_MAX && k->directories[row].fd >= 0; row++)
 		;
 	if (row == KEPT_DIRECTORIES_MAX)
 		return MODEL_NONE;
-	h->directories[row] = (struct directory){
+	k->directories[row] = (struct directory){
 		.fd = take_fd(&dir_fd),
 		.dev = reply->dev,
 		.ino = reply->ino,
 		.mount = reply->mount,
 		.users = 1,
 	};
-	h->open_cnt++;
+	k->open_cnt++;
 	return row;
 }
 
 /* One place of a process, unless it is kept already. As file_requests_open(). */
-static enum model_reason keep_place(struct kept_directories *h, const struct model *m,
-				    struct held *held, unsigned place, struct file_request *request)
+static enum model_reason keep_place(struct kept_directories *k, const struct model *m,
+				    struct kept_process *kept, unsigned place,
+				    struct file_request *request)
 {
 	struct file_reply reply;
 	enum model_reason reason;
 	int fd;
 
-	if (held->places[place] != MODEL_NONE)
+	if (kept->places[place] != MODEL_NONE)
 		return REASON_NAMED;
-	request->directory = place;
-	reason = file_requests_open(h->requests, m, held->process, request, -1, &reply, &fd);
+	request->directory.place = place;
+	reason = file_requests_open(k->requests, m, kept->process, request, -1, &reply, &fd);
 	if (reason || reply.error)
 		return reason;
-	held->ns_pid = reply.ns_pid;
-	held->euid = reply.euid;
-	held->places[place] = keep_directory(h, &reply, fd);
+	kept->ns_pid = reply.ns_pid;
+	kept->euid = reply.euid;
+	kept->places[place] = keep_directory(k, &reply, fd);
 	return REASON_NAMED;
 }
 
 /* Those that no environment names first: its process may be gone before that was read. */
-static enum model_reason keep_places(struct kept_directories *h, const struct model *m,
-				     struct held *held, struct file_request *request)
+static enum model_reason keep_places(struct kept_directories *k, const struct model *m,
+				     struct kept_process *kept, struct file_request *request)
 {
-	enum model_reason reason = keep_place(h, m, held, 0, request);
+	enum model_reason reason = keep_place(k, m, kept, 0, request);
 
 	if (!reason)
-		reason = keep_place(h, m, held, 1 + PERFMAP_DIRECTORY_FIXED, request);
+		reason = keep_place(k, m, kept, 1 + PERFMAP_DIRECTORY_FIXED, request);
 	if (!reason)
-		reason = environ_of(h->requests, m, held->process, &request->env);
+		reason = environs_read(k->environs, m, kept->process, &request->directory.env);
 	for (unsigned i = 1; i < PLACES && !reason; i++)
-		reason = keep_place(h, m, held, i, request);
+		reason = keep_place(k, m, kept, i, request);
 	return reason;
 }
 
-enum model_reason kept_directories_keep(struct kept_directories *h, const struct model *m,
+enum model_reason kept_directories_keep(struct kept_directories *k, const struct model *m,
 					uint32_t process)
 {
 	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
-	struct held *old = held_of(h, process), held = {.process = process};
+	struct kept_process *old = kept_of(k, process), kept = {.process = process};
 	enum model_reason reason;
 
 	if (old && !old->partial)
@@ -195,73 +195,73 @@ enum model_reason kept_directories_keep(struct kept_directories *h, const struct
 	if (!request)
 		return REASON_LIMIT;
 	for (unsigned i = 0; i < PLACES; i++)
-		held.places[i] = MODEL_NONE;
+		kept.places[i] = MODEL_NONE;
 	/* Out of reach of those who look for the oldest. */
 	if (old) {
-		held = *old;
-		*old = h->held[--h->held_cnt];
+		kept = *old;
+		*old = k->kept[--k->kept_cnt];
 	}
-	while (h->held_cnt >= KEPT_PROCESSES_MAX)
-		let_go_oldest(h);
-	if (GROW(h->held, h->held_cnt, h->held_cap))
+	while (k->kept_cnt >= KEPT_PROCESSES_MAX)
+		release_oldest(k);
+	if (GROW(k->kept, k->kept_cnt, k->kept_cap))
 		return REASON_LIMIT;
-	held.used = ++h->uses;
-	request->what = FILE_REQUEST_DIRECTORY;
-	reason = keep_places(h, m, &held, request);
-	held.partial = reason != REASON_NAMED;
-	h->held[h->held_cnt++] = held;
+	kept.used = ++k->uses;
+	request->kind = FILE_REQUEST_DIRECTORY;
+	reason = keep_places(k, m, &kept, request);
+	kept.partial = reason != REASON_NAMED;
+	k->kept[k->kept_cnt++] = kept;
 	return reason;
 }
 
-static int fd_of(struct kept_directories *h, uint32_t process, unsigned place,
-		 struct held **ret_held)
+static int fd_of(struct kept_directories *k, uint32_t process, unsigned place,
+		 struct kept_process **ret_kept)
 {
-	struct held *held = held_of(h, process);
+	struct kept_process *kept = kept_of(k, process);
 
-	if (!held || held->places[place] == MODEL_NONE)
+	if (!kept || kept->places[place] == MODEL_NONE)
 		return -1;
-	held->used = ++h->uses;
-	*ret_held = held;
-	return h->directories[held->places[place]].fd;
+	kept->used = ++k->uses;
+	*ret_kept = kept;
+	return k->directories[kept->places[place]].fd;
 }
 
-int kept_directories_root(struct kept_directories *h, uint32_t process)
+int kept_directories_root(struct kept_directories *k, uint32_t process)
 {
-	struct held *held;
+	struct kept_process *kept;
 
-	return fd_of(h, process, 0, &held);
+	return fd_of(k, process, 0, &kept);
 }
 
-bool kept_directories_map_place(struct kept_directories *h, uint32_t process, unsigned candidate,
+bool kept_directories_map_place(struct kept_directories *k, uint32_t process, unsigned candidate,
 				struct kept_place *ret_place)
 {
-	struct held *held;
-	int fd = fd_of(h, process, 1 + candidate, &held);
+	struct kept_process *kept;
+	int fd = fd_of(k, process, 1 + candidate, &kept);
 
 	if (fd < 0)
 		return false;
-	*ret_place = (struct kept_place){fd, held->ns_pid, held->euid};
+	*ret_place = (struct kept_place){fd, kept->ns_pid, kept->euid};
 	return true;
 }
 
-void kept_directories_tail(struct kept_directories *h, const struct model *m)
+void kept_directories_tail(struct kept_directories *k, const struct model *m)
 {
-	for (size_t i = 0; i < h->held_cnt;) {
-		struct held *held = &h->held[i];
+	for (size_t i = 0; i < k->kept_cnt;) {
+		struct kept_process *kept = &k->kept[i];
 
-		if (m->processes[held->process].exit_ns && ++held->looks > KEPT_LOOKS)
-			let_go(h, held);
+		if (m->processes[kept->process].exit_ns && ++kept->looks > KEPT_LOOKS)
+			release(k, kept);
 		else
 			i++;
 	}
 }
 
-unsigned kept_directories_cnt(const struct kept_directories *h)
+unsigned kept_directories_cnt(const struct kept_directories *k)
 {
-	return h->open_cnt;
+	return k->open_cnt;
 }
 
-uint64_t kept_directories_closed(const struct kept_directories *h)
+uint64_t kept_directories_closed(const struct kept_directories *k)
 {
-	return h->closed;
+	return k->closed;
 }

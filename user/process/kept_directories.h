@@ -14,6 +14,7 @@
 
 #include "model/model.h"
 #include "opener/file_requests.h"
+#include "process/environs.h"
 
 /* Directories kept, of all processes: with JIT_MAPS_MAX half of what is left of the usual hard limit
  * of descriptors would do. Beyond it those of the process that was used longest ago are closed. */
@@ -31,8 +32,9 @@ struct kept_place {
 
 struct kept_directories;
 
-/* Borrows the file requests until kept_directories_free(), and is asked by it from now on. NULL with errno ENOMEM. */
-struct kept_directories *kept_directories_new(struct file_requests *requests);
+/* Borrows both until kept_directories_free(). NULL with errno ENOMEM. */
+struct kept_directories *kept_directories_new(struct file_requests *requests,
+					      struct environs *environs);
 void kept_directories_free(struct kept_directories *h);
 
 /*

@@ -12,7 +12,6 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "parse/container.h"
-#include "opener/opener.h"
 #include "parse/parse_fact.h"
 
 /* As a process of the file requests: what hangs or takes long is booked against one container. No row of a
@@ -20,10 +19,10 @@
 #define ASKED_AS 0x80000000u
 
 struct remembered {
-	char key[CGROUP_CONTAINER_ID_BYTES]; /* container id, else pod uid; "" = free */
-	unsigned tries;			     /* that found nothing */
-	uint64_t again_ns;		     /* monotonic */
-	struct container_names *names;	     /* NULL = none found yet */
+	char key[CONTAINER_ID_BYTES];  /* container id, else pod uid; "" = free */
+	unsigned tries;		       /* that found nothing */
+	uint64_t again_ns;	       /* monotonic */
+	struct container_names *names; /* NULL = none found yet */
 	/* Of a look that goes on: the file that a worker reads, owned, and which it is. */
 	struct workers_job *job;
 	unsigned candidate;
@@ -105,11 +104,12 @@ static enum model_reason begin(struct node *n, struct remembered *r, uint32_t sl
 	if (!request)
 		return REASON_LIMIT;
 	snprintf(target.proc_path, sizeof(target.proc_path), "%s", n->requests->proc_path);
-	request->what = FILE_REQUEST_NODE;
-	request->candidate = r->candidate;
-	memcpy(request->path, n->root, sizeof(n->root));
-	snprintf(request->container_id, sizeof(request->container_id), "%s", p->container_id);
-	snprintf(request->pod_uid, sizeof(request->pod_uid), "%s", p->pod_uid);
+	request->kind = FILE_REQUEST_NODE;
+	request->node.candidate = r->candidate;
+	memcpy(request->node.root, n->root, sizeof(n->root));
+	snprintf(request->node.container_id, sizeof(request->node.container_id), "%s",
+		 p->container_id);
+	snprintf(request->node.pod_uid, sizeof(request->node.pod_uid), "%s", p->pod_uid);
 	reason = file_requests_open_of(n->requests, ASKED_AS | slot, &target, request, -1, &reply,
 				       &fd);
 	if (reason || fd < 0)

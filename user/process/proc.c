@@ -12,7 +12,6 @@
 #include "base/grow.h"
 #include "opener/guard.h"
 
-#define STAT_BYTES    2048
 #define STATUS_BYTES  8192
 #define CMDLINE_BYTES 16384 /* the assembly stands near the front */
 #define CGROUP_BYTES  65536 /* a dozen hierarchies with paths of PATH_MAX */
@@ -20,37 +19,6 @@
 /* Of maps: 65,530 mappings, the kernel's default bound, of names that are not there to make them
  * long. What is beyond is cut, as with too many of them. */
 #define MAPS_BYTES (8u << 20)
-
-#define PF_KTHREAD 0x00200000u /* include/linux/sched.h; field 9 of stat */
-
-int proc_parse_stat(const char *text, size_t len, struct proc_facts *facts)
-{
-	/* comm stands in parentheses and may hold any byte, parentheses too. */
-	const char *open = memchr(text, '(', len);
-	const char *close = memrchr(text, ')', len);
-	unsigned long long start;
-	unsigned parent, flags;
-	size_t comm_len;
-	char state;
-
-	if (!open || !close || close < open)
-		return -EINVAL;
-	if (sscanf(close + 1,
-		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-		   " %*d %*d %llu",
-		   &state, &parent, &flags, &start) != 4)
-		return -EINVAL;
-	comm_len = (size_t)(close - open - 1);
-	if (comm_len >= sizeof(facts->comm))
-		comm_len = sizeof(facts->comm) - 1;
-	memcpy(facts->comm, open + 1, comm_len);
-	facts->comm[comm_len] = '\0';
-	facts->state = state;
-	facts->parent_tgid = parent;
-	facts->kernel = flags & PF_KTHREAD;
-	facts->start_ticks = start;
-	return 0;
-}
 
 uint32_t proc_parse_ns_pid(const char *text)
 {
@@ -203,21 +171,19 @@ static void run(struct loader_job *base)
 {
 	struct proc_job *job = (struct proc_job *)base;
 	_cleanup_close_ int process_fd = target_process_open(&job->target);
-	char stat[STAT_BYTES], status[STATUS_BYTES];
-	ssize_t n;
+	char status[STATUS_BYTES];
 
 	if (process_fd < 0) {
 		job->error = process_fd;
 		return;
 	}
-	n = guard_read(process_fd, "stat", stat, sizeof(stat));
-	job->error = n < 0 ? (int)n : proc_parse_stat(stat, (size_t)n, &job->facts);
+	job->error = proc_stat_read(process_fd, &job->facts.stat);
 	if (job->error)
 		return;
 	if (guard_read(process_fd, "status", status, sizeof(status)) > 0)
 		job->facts.ns_pid = proc_parse_ns_pid(status);
 	read_cgroup(process_fd, &job->facts);
-	if (job->facts.kernel)
+	if (job->facts.stat.kernel)
 		return;
 	read_exe(process_fd, &job->facts);
 	read_entry(process_fd, &job->facts);

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "opener/file_requests.h"
+#include "opener/loader.h"
+#include "opener/proc_stat.h"
+#include "opener/target_process.h"
 #include "process/cgroup.h"
 #include "process/entry.h"
 #include "process/maps.h"
 
 #define PROC_PATH_BYTES 4096 /* PATH_MAX */
-#define PROC_COMM_BYTES 64   /* names of kernel threads are longer than TASK_COMM_LEN in stat */
 /* Bytes of all paths of executable mappings kept; hundreds of libraries need some 50 KiB. */
 #define PROC_PATHS_MAX (16u << 20)
 
@@ -27,12 +28,8 @@ struct proc_mapping {
 };
 
 struct proc_facts {
-	uint64_t start_ticks; /* boottime, in clock ticks of user space */
-	uint32_t parent_tgid;
-	uint32_t ns_pid; /* 0 unknown */
-	char state;
-	bool kernel; /* a kernel thread */
-	char comm[PROC_COMM_BYTES];
+	struct proc_stat stat;
+	uint32_t ns_pid;	   /* 0 unknown */
 	char exe[PROC_PATH_BYTES]; /* "" unknown */
 	char entry[ENTRY_BYTES];   /* "" unless run by the `dotnet` host */
 	struct cgroup_facts cgroup;
@@ -53,9 +50,6 @@ struct proc_job {
 
 /* Returns owned (release with job->base.release), or NULL with errno. */
 struct proc_job *proc_job_new(const struct target_process *target, bool want_mappings);
-
-/* Parses /proc/PID/stat (proc(5)): state, parent, flags, start time, comm. 0 or -EINVAL. Pure. */
-int proc_parse_stat(const char *text, size_t len, struct proc_facts *facts);
 
 /* The last number of the "NSpid:" line of /proc/PID/status, 0 = none. Pure. */
 uint32_t proc_parse_ns_pid(const char *text);

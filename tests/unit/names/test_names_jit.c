@@ -377,6 +377,7 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	enum model_reason reason;
 	struct name_cache *names;
 	struct file_requests requests;
+	struct sources sources = {.requests = &requests};
 	struct host h;
 	struct jit *j;
 
@@ -384,8 +385,9 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	host_add(&h, &p);
 	cr_assert_eq(file_requests_init(&requests, NULL, h.proc.path, 10000000000ull), 0);
 	names = name_cache_new(&requests);
-	j = jit_new(&requests, names, 0, 1 << 20);
-	cr_assert(names && j);
+	sources.environs = environs_new(&requests);
+	j = jit_new(&sources, names, 0, 1 << 20);
+	cr_assert(names && sources.environs && j);
 	requests.spent_ns = 2 * requests.slice_ns;
 	if (in_debt)
 		workers_charge(requests.workers, file_requests_party(&requests, h.m, h.process),
@@ -397,6 +399,7 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	reason = h.m->symbols[l->symbol].reason;
 	jit_free(j);
 	name_cache_free(names);
+	environs_free(sources.environs);
 	file_requests_clear(&requests);
 	host_end(&h);
 	return reason;

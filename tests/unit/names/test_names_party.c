@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "opener/file_requests.h"
 #include "names_host.h"
+#include "opener/opener.h"
 
 #define GLOBAL_FUNC ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
 #define BUILD_ID    0xab
@@ -174,7 +175,7 @@ Test(names_party, equal_tables_of_many_parties_are_kept_once)
 
 Test(names_party, a_party_in_debt_waits_alone_for_its_files)
 {
-	struct nursery *nursery = nursery_new(NAMES_CAPABILITIES);
+	struct nursery *nursery = nursery_new(OPENER_CAPABILITIES);
 	struct workers *workers = names_workers(nursery, 0, &(struct names_file_limits){0});
 	struct names_options options = {
 		.nursery = nursery, .workers = workers, .deadline_ns = 10000000000ull};

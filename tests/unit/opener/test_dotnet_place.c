@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opener/dotnet_look.h"
+#include "opener/dotnet_map.h"
 #include "names_support.h"
 
 #define MAP "5/root/tmp/perf-7.map"
@@ -36,7 +36,7 @@ static void end(void)
 
 static int serve(enum file_request_kind what)
 {
-	request->what = what;
+	request->kind = what;
 	return dotnet_place_serve(request);
 }
 

@@ -14,6 +14,7 @@
 
 #include "isolate/message.h"
 #include "opener/opener.h"
+#include "opener/serve.h"
 #include "names_support.h"
 
 #define DEADLINE_NS 50000000u
@@ -22,7 +23,7 @@ static struct file_request *map_request(const struct fake_proc *proc, uint64_t k
 {
 	struct file_request *request = calloc(1, sizeof(*request));
 
-	request->what = FILE_REQUEST_MAP;
+	request->kind = FILE_REQUEST_MAP;
 	request->key = key;
 	request->target.tgid = 5;
 	strcpy(request->target.proc_path, proc->path);
@@ -221,7 +222,7 @@ Test(opener, debug_files_are_looked_for_in_their_places)
 {
 	static const struct {
 		const char *name, *path; /* below the process's root; NULL = nothing is there */
-		unsigned candidate;
+		unsigned place;
 		bool found;
 	} rows[] = {
 		{"by build id", "usr/lib/debug/.build-id/ab/0102.debug", 0, true},
@@ -240,12 +241,12 @@ Test(opener, debug_files_are_looked_for_in_their_places)
 	struct fake_process p = {.tgid = 5, .start_ticks = 0, .comm = "x", .exe = "/x", .maps = ""};
 	struct file_reply reply;
 
-	request->what = FILE_REQUEST_DEBUG;
+	request->kind = FILE_REQUEST_DEBUG;
 	request->target.tgid = 5;
-	strcpy(request->path, "/opt/app/libx.so");
-	memcpy(request->build_id, "\xab\x01\x02", 3);
-	request->build_id_len = 3;
-	strcpy(request->debuglink, "libx.so.dbg");
+	strcpy(request->debug.path, "/opt/app/libx.so");
+	memcpy(request->debug.build_id, "\xab\x01\x02", 3);
+	request->debug.build_id_len = 3;
+	strcpy(request->debug.debuglink, "libx.so.dbg");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fake_proc proc;
 		char path[256];
@@ -258,9 +259,9 @@ Test(opener, debug_files_are_looked_for_in_their_places)
 			snprintf(path, sizeof(path), "5/root/%s", rows[i].path);
 			fake_text(&proc, path, "symbols");
 		}
-		request->candidate = rows[i].candidate;
+		request->debug.place = rows[i].place;
 		cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, way), 0);
-		opener_serve(request, -1, way[0], &reply, &fd);
+		serve_request(request, -1, way[0], &reply, &fd);
 		cr_expect_eq(fd, -1, "%s: it is never the caller's", rows[i].name);
 		cr_expect_eq(message_wait(way[1], 0), rows[i].found, "%s", rows[i].name);
 		cr_expect_eq(!reply.reason, rows[i].found, "%s: %d", rows[i].name, reply.reason);
@@ -268,14 +269,14 @@ Test(opener, debug_files_are_looked_for_in_their_places)
 		close(way[1]);
 		fake_proc_remove(&proc);
 	}
-	request->candidate = 2;
-	request->debuglink[0] = '\0';
-	opener_serve(request, -1, -1, &reply, &(int){-1});
+	request->debug.place = 2;
+	request->debug.debuglink[0] = '\0';
+	serve_request(request, -1, -1, &reply, &(int){-1});
 	cr_expect_eq(reply.reason, REASON_FILE_GONE, "no link, no place");
 	free(request);
 }
 
-Test(opener, directories_are_held_of_living_processes_only)
+Test(opener, directories_are_kept_of_living_processes_only)
 {
 	struct nursery *n = nursery_new(UINT64_MAX);
 	struct opener *f = opener_new(n, 10000000000u);
@@ -287,7 +288,7 @@ Test(opener, directories_are_held_of_living_processes_only)
 
 	host_make(&proc);
 	request = map_request(&proc, 1);
-	request->what = FILE_REQUEST_DIRECTORY;
+	request->kind = FILE_REQUEST_DIRECTORY;
 	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert(!reply.error && fd >= 0);
 	cr_expect_eq(reply.ns_pid, 7);
@@ -296,11 +297,11 @@ Test(opener, directories_are_held_of_living_processes_only)
 	cr_expect(held.st_dev == root.st_dev && held.st_ino == root.st_ino);
 	cr_expect(reply.dev == root.st_dev && reply.ino == root.st_ino);
 	close(fd);
-	request->directory = 1;
+	request->directory.place = 1;
 	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ENOENT, "no setting names it");
 	cr_expect_eq(fd, -1);
-	request->directory = 0;
+	request->directory.place = 0;
 	request->target.exited = true;
 	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_expect_eq(reply.error, -ESRCH);

@@ -10,6 +10,7 @@
 
 #include "opener/opener.h"
 #include "names/names.h"
+#include "process/dotnet.h"
 #include "process/node.h"
 #include "parse/parse_fact.h"
 #include "names/symbol_dirs.h"
@@ -233,7 +234,7 @@ static void asking_begin(struct asking *a, const char *proc_path)
 {
 	struct workers_limits limits = {0};
 
-	a->nursery = nursery_new(NAMES_CAPABILITIES);
+	a->nursery = nursery_new(OPENER_CAPABILITIES);
 	a->workers = workers_new(a->nursery, work, &limits);
 	cr_assert(a->nursery && a->workers);
 	cr_assert_eq(file_requests_init_with(&a->requests, a->nursery, a->workers, 0, proc_path,
@@ -302,7 +303,7 @@ Test(fact, a_runtime_is_read_by_a_worker)
 	fake_text(&proc, "4711/root/app/libcoreclr.so", "@(#)Version 8.0.3126.42015 @Commit: x");
 	asking_begin(&a, proc.path);
 	cr_assert_eq(dotnet_read(&a.requests, 4711, &list), 0);
-	cr_expect_str_eq(list.rows[0].version, "99.1.2");
+	cr_expect_str_eq(list.rows[0].process.version, "99.1.2");
 	dotnet_clear(&list);
 	asking_end(&a);
 	fake_proc_remove(&proc);

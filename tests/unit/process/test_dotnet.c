@@ -46,15 +46,16 @@ Test(dotnet, a_process_is_found_by_what_it_maps)
 		int err;
 
 		fake_dotnet_begin(cases[i].maps);
-		err = dotnet_read(fake_dotnet_asker(), fake_dotnet_tgid(), &list);
+		err = dotnet_read(fake_dotnet_requests(), fake_dotnet_tgid(), &list);
 		cr_expect_eq(err, cases[i].err, "%s: %d", cases[i].name, err);
 		if (!err) {
-			cr_expect_eq(list.rows[0].found, cases[i].found, "%s", cases[i].name);
-			cr_expect_str_eq(list.rows[0].version, cases[i].version, "%s",
+			cr_expect_eq(list.rows[0].process.found, cases[i].found, "%s",
+				     cases[i].name);
+			cr_expect_str_eq(list.rows[0].process.version, cases[i].version, "%s",
 					 cases[i].name);
-			cr_expect_eq(list.rows[0].musl, cases[i].musl, "%s", cases[i].name);
-			cr_expect_eq(list.rows[0].ns_pid, 7);
-			cr_expect_eq(list.rows[0].start_ticks, FAKE_DOTNET_START);
+			cr_expect_eq(list.rows[0].process.musl, cases[i].musl, "%s", cases[i].name);
+			cr_expect_eq(list.rows[0].process.ns_pid, 7);
+			cr_expect_eq(list.rows[0].process.start_ticks, FAKE_DOTNET_START);
 		}
 		dotnet_clear(&list);
 		fake_dotnet_end();
@@ -81,13 +82,13 @@ Test(dotnet, all_processes_are_listed_by_pid)
 	fake_dotnet_begin(FAKE_DOTNET_MAPS);
 	for (size_t i = 0; i < 3; i++)
 		fake_process(fake_dotnet_proc(), &others[i]);
-	cr_assert_eq(dotnet_read(fake_dotnet_asker(), 0, &list), 0);
+	cr_assert_eq(dotnet_read(fake_dotnet_requests(), 0, &list), 0);
 	cr_assert_eq(list.cnt, 3);
-	cr_expect_eq(list.rows[0].tgid, fake_dotnet_tgid());
-	cr_expect_eq(list.rows[1].tgid, 4000000);
-	cr_expect_str_eq(list.rows[2].name, "a");
+	cr_expect_eq(list.rows[0].process.tgid, fake_dotnet_tgid());
+	cr_expect_eq(list.rows[1].process.tgid, 4000000);
+	cr_expect_str_eq(list.rows[2].process.name, "a");
 	dotnet_clear(&list);
-	cr_expect_eq(dotnet_read(fake_dotnet_asker(), 4100000, &list), -ESRCH);
+	cr_expect_eq(dotnet_read(fake_dotnet_requests(), 4100000, &list), -ESRCH);
 	fake_dotnet_end();
 }
 
@@ -179,9 +180,9 @@ Test(dotnet, a_list_ends_when_somebody_asks_for_it)
 	struct dotnet_list list = {0};
 
 	fake_dotnet_begin(FAKE_DOTNET_MAPS);
-	fake_dotnet_asker()->stop = &stop;
-	cr_expect_eq(dotnet_read(fake_dotnet_asker(), 0, &list), -EINTR);
-	cr_expect_eq(dotnet_read(fake_dotnet_asker(), fake_dotnet_tgid(), &list), 0,
+	fake_dotnet_requests()->stop = &stop;
+	cr_expect_eq(dotnet_read(fake_dotnet_requests(), 0, &list), -EINTR);
+	cr_expect_eq(dotnet_read(fake_dotnet_requests(), fake_dotnet_tgid(), &list), 0,
 		     "one is looked at");
 	dotnet_clear(&list);
 	fake_dotnet_end();
@@ -211,12 +212,12 @@ Test(dotnet, large_maps_of_many_are_counted_up_to_a_bound)
 		cr_assert_eq(truncate(fake_path(fake_dotnet_proc(), "%s", name), (off_t)map_bytes),
 			     0);
 	}
-	cr_assert_eq(dotnet_read(fake_dotnet_asker(), 0, &list), 0);
+	cr_assert_eq(dotnet_read(fake_dotnet_requests(), 0, &list), 0);
 	cr_assert_eq(list.cnt, cnt + 1);
 	for (size_t i = 1; i < list.cnt; i++) {
-		with_entries += list.rows[i].map_entries > 0;
-		cut += list.rows[i].map_cut;
-		cr_expect_eq(list.rows[i].map_bytes, map_bytes);
+		with_entries += list.rows[i].process.map_entries > 0;
+		cut += list.rows[i].process.map_cut;
+		cr_expect_eq(list.rows[i].process.map_bytes, map_bytes);
 	}
 	cr_expect_eq(with_entries, counted, "%zu", with_entries);
 	cr_expect_eq(cut, cnt, "%zu", cut);

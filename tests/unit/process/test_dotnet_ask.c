@@ -118,7 +118,7 @@ static struct dotnet_switch enable(void)
 {
 	struct dotnet_switch s;
 
-	dotnet_enable(fake_dotnet_asker(), fake_dotnet_tgid(), 0, ANSWER_NS, &s);
+	dotnet_enable(fake_dotnet_requests(), fake_dotnet_tgid(), 0, ANSWER_NS, &s);
 	return s;
 }
 
@@ -138,13 +138,15 @@ Test(dotnet_ask, maps_are_switched_on_and_off_and_verified)
 	s = enable();
 	cr_expect_eq(s.outcome, DOTNET_ALREADY);
 	cr_expect_eq(r.enables, 1, "a second request would repeat everything");
-	dotnet_disable(fake_dotnet_asker(), fake_dotnet_tgid(), FAKE_DOTNET_START, ANSWER_NS, &s);
+	dotnet_disable(fake_dotnet_requests(), fake_dotnet_tgid(), FAKE_DOTNET_START, ANSWER_NS,
+		       &s);
 	cr_expect_eq(s.outcome, DOTNET_DONE);
-	cr_expect_eq(s.process.map, DOTNET_MAP_SWITCHED_OFF);
-	dotnet_disable(fake_dotnet_asker(), fake_dotnet_tgid(), FAKE_DOTNET_START, ANSWER_NS, &s);
+	cr_expect_eq(s.target.process.map, DOTNET_MAP_SWITCHED_OFF);
+	dotnet_disable(fake_dotnet_requests(), fake_dotnet_tgid(), FAKE_DOTNET_START, ANSWER_NS,
+		       &s);
 	cr_expect_eq(s.outcome, DOTNET_ALREADY);
 	cr_expect_eq(r.disables, 1);
-	dotnet_disable(fake_dotnet_asker(), fake_dotnet_tgid(), FAKE_DOTNET_START + 1, ANSWER_NS,
+	dotnet_disable(fake_dotnet_requests(), fake_dotnet_tgid(), FAKE_DOTNET_START + 1, ANSWER_NS,
 		       &s);
 	cr_expect_eq(s.outcome, DOTNET_GONE, "another process of that pid is not meant");
 	runtime_end(&r);
@@ -207,7 +209,7 @@ Test(dotnet_ask, a_runtime_that_does_not_stop_is_told)
 	fake_dotnet_text("root/tmp/" FAKE_DOTNET_MAP, FAKE_DOTNET_MAP_TEXT);
 	fake_dotnet_holds(fake_dotnet_path("root/tmp/" FAKE_DOTNET_MAP));
 	runtime_start(&r, GOES_ON);
-	dotnet_disable(fake_dotnet_asker(), fake_dotnet_tgid(), 0, ANSWER_NS, &s);
+	dotnet_disable(fake_dotnet_requests(), fake_dotnet_tgid(), 0, ANSWER_NS, &s);
 	cr_expect_eq(s.outcome, DOTNET_GOES_ON);
 	runtime_end(&r);
 	fake_dotnet_end();
@@ -265,7 +267,7 @@ Test(dotnet_ask, sockets_that_are_not_its_own_are_refused)
 	fd = listen_in("root/tmp", "dotnet-diagnostic-7-99-socket");
 	s = enable();
 	cr_expect_eq(s.outcome, DOTNET_NO_SOCKET);
-	cr_expect_eq(s.process.socket, DOTNET_SOCKET_STALE);
+	cr_expect_eq(s.target.process.socket, DOTNET_SOCKET_STALE);
 	close(fd);
 
 	fake_dotnet_text("root/tmp/" FAKE_DOTNET_SOCKET, "no socket");

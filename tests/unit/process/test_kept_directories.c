@@ -198,6 +198,7 @@ Test(names_keep, maps_that_are_only_held_push_out_none_that_is_read)
 struct room {
 	struct host h;
 	struct file_requests requests;
+	struct environs *environs;
 	struct kept_directories *kept;
 };
 
@@ -205,13 +206,16 @@ static void room_make(struct room *r)
 {
 	host_with_tmp(&r->h);
 	cr_assert_eq(file_requests_init(&r->requests, NULL, r->h.proc.path, 10000000000ull), 0);
-	r->kept = kept_directories_new(&r->requests);
+	r->environs = environs_new(&r->requests);
+	cr_assert(r->environs);
+	r->kept = kept_directories_new(&r->requests, r->environs);
 	cr_assert(r->kept);
 }
 
 static void room_end(struct room *r)
 {
 	kept_directories_free(r->kept);
+	environs_free(r->environs);
 	file_requests_clear(&r->requests);
 	host_end(&r->h);
 }

@@ -367,16 +367,16 @@ Test(entry, a_cut_command_line_is_read_by_length)
 Test(proc, stat_with_a_hostile_comm)
 {
 	const char *text = "42 (a) R 1 (b) S 7 1 1 0 -1 2097152 1 2 3 4 5 6 7 8 20 0 1 0 777 1 2\n";
-	struct proc_facts f;
+	struct proc_stat f;
 
-	cr_assert_eq(proc_parse_stat(text, strlen(text), &f), 0);
+	cr_assert_eq(proc_stat_parse(text, strlen(text), &f), 0);
 	cr_assert_str_eq(f.comm, "a) R 1 (b");
 	cr_assert_eq(f.state, 'S');
 	cr_assert_eq(f.parent_tgid, 7);
 	cr_assert_eq(f.start_ticks, 777);
 	cr_assert(f.kernel);
-	cr_assert_eq(proc_parse_stat("42 (a", 5, &f), -22);
-	cr_assert_eq(proc_parse_stat("42 (a) S 1", 10, &f), -22);
+	cr_assert_eq(proc_stat_parse("42 (a", 5, &f), -22);
+	cr_assert_eq(proc_stat_parse("42 (a) S 1", 10, &f), -22);
 }
 
 Test(proc, innermost_pid)

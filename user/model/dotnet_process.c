@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of dotnet.h. */
+#include "model/dotnet_process.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "process/dotnet.h"
 
 struct words {
 	const char *text, *id;
