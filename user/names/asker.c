@@ -461,6 +461,11 @@ bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process)
 	return workers_in_debt(a->workers, asker_party(a, m, process));
 }
 
+bool asker_is_frugal(struct asker *a, const struct model *m, uint32_t process)
+{
+	return workers_is_frugal(a->workers, asker_party(a, m, process));
+}
+
 enum model_reason asker_why_pending(struct asker *a, const struct model *m, uint32_t process)
 {
 	return asker_in_debt(a, m, process) ? REASON_BUDGET : REASON_PENDING;

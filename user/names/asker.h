@@ -163,6 +163,8 @@ uint64_t asker_party_of(const struct asker_target *target, const struct asker_fa
 
 /* Whether its party has used up its allowance. */
 bool asker_in_debt(struct asker *a, const struct model *m, uint32_t process);
+/* Whether it has most of it left (workers_is_frugal()). */
+bool asker_is_frugal(struct asker *a, const struct model *m, uint32_t process);
 /* Why something is not there yet: REASON_BUDGET where that is so, else REASON_PENDING, it takes its
  * time. */
 enum model_reason asker_why_pending(struct asker *a, const struct model *m, uint32_t process);

@@ -774,7 +774,7 @@ size_t jit_waiting(const struct jit *j)
 bool jit_is_worth_waiting(const struct jit *j, const struct model *m)
 {
 	for (size_t i = 0; i < j->waiting_cnt; i++)
-		if (!asker_in_debt(j->asker, m, j->waiting[i].process))
+		if (asker_is_frugal(j->asker, m, j->waiting[i].process))
 			return true;
 	return false;
 }
