@@ -33,7 +33,7 @@
 #define WORKER_BYTES_MOST  (64ull << 20)
 
 /* At the end of a recording, for files that are being read still: a moment for everybody's, and
- * longer for those of parties that have not used up their allowance, as on a full host. */
+ * longer for those of parties that have used little of their allowance, as on a full host. */
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
 
@@ -895,11 +895,11 @@ uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t
 	return map_ns > mapped_ns ? map_ns : mapped_ns;
 }
 
-/* Whether anybody waits who has allowance left. */
+/* Whether anybody waits who did not cause the wait himself. */
 static bool is_worth_waiting(struct names *n, const struct model *m)
 {
 	for (size_t i = 0; i < n->again_cnt; i++)
-		if (!file_requests_in_debt(&n->requests, m, n->again[i].process))
+		if (file_requests_is_frugal(&n->requests, m, n->again[i].process))
 			return true;
 	return jit_is_worth_waiting(n->jit, m);
 }
