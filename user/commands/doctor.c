@@ -72,80 +72,6 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return rc;
 }
 
-static enum doctor_map map_of(enum dotnet_map map)
-{
-	switch (map) {
-	case DOTNET_MAP_SINCE_START:
-	case DOTNET_MAP_SWITCHED_ON:
-		return DOCTOR_MAP_ON;
-	case DOTNET_MAP_SWITCHED_OFF:
-		return DOCTOR_MAP_OFF;
-	case DOTNET_MAP_DELETED:
-		return DOCTOR_MAP_DELETED;
-	case DOTNET_MAP_ABSENT:
-		return DOCTOR_MAP_ABSENT;
-	case DOTNET_MAP_STALE:
-		return DOCTOR_MAP_STALE;
-	case DOTNET_MAP_UNWRITABLE:
-		return DOCTOR_MAP_UNWRITABLE;
-	case DOTNET_MAP_UNSAFE:
-		return DOCTOR_MAP_UNSAFE;
-	case DOTNET_MAP_DENIED:
-		return DOCTOR_MAP_DENIED;
-	case DOTNET_MAP_UNKNOWN:
-		break;
-	}
-	return DOCTOR_MAP_UNKNOWN;
-}
-
-static enum doctor_socket socket_of(enum dotnet_socket socket)
-{
-	switch (socket) {
-	case DOTNET_SOCKET_THERE:
-		return DOCTOR_SOCKET_THERE;
-	case DOTNET_SOCKET_ABSENT:
-		return DOCTOR_SOCKET_ABSENT;
-	case DOTNET_SOCKET_STALE:
-	case DOTNET_SOCKET_UNSAFE:
-		return DOCTOR_SOCKET_UNSAFE;
-	case DOTNET_SOCKET_DENIED:
-		return DOCTOR_SOCKET_DENIED;
-	case DOTNET_SOCKET_UNKNOWN:
-		break;
-	}
-	return DOCTOR_SOCKET_UNKNOWN;
-}
-
-/* Borrows from the row. */
-static struct doctor_process process_of(const struct dotnet_process *row)
-{
-	return (struct doctor_process){
-		.tgid = row->tgid,
-		.name = row->name,
-		.unit = row->unit,
-		.container = row->container,
-		.version = row->version,
-		.profiler = row->profiler,
-		.found_id = dotnet_found_id(row->found),
-		.map_text = dotnet_map_text(row->map),
-		.map_id = dotnet_map_id(row->map),
-		.socket_text = dotnet_socket_text(row->socket),
-		.socket_id = dotnet_socket_id(row->socket),
-		.map_path = row->map_path,
-		.refusal = row->map_refusal ? dotnet_refusal_text(row->map_refusal) : "",
-		.map = map_of(row->map),
-		.socket = socket_of(row->socket),
-		.diagnostics_off = row->diagnostics_off,
-		.map_entries = row->map_entries,
-		.map_bytes = row->map_bytes,
-		.map_cut = row->map_cut,
-		.single_file = row->single_file,
-		.native_aot = row->native_aot,
-		.is_32bit = row->is_32bit,
-		.musl = row->musl,
-	};
-}
-
 /* Why there is no list, NULL = there is. tgid 0 = of all. */
 static const char *why_no_list(int err, uint32_t tgid)
 {
@@ -185,7 +111,7 @@ static int tell(const struct arguments *a, const struct doctor_report *report)
 
 static int examine(const struct arguments *a, struct file_requests *requests)
 {
-	_cleanup_free_ struct doctor_process *processes = NULL;
+	_cleanup_free_ const struct dotnet_process **processes = NULL;
 	struct dotnet_list list = {0};
 	struct host_facts facts;
 	struct host host;
@@ -205,7 +131,7 @@ static int examine(const struct arguments *a, struct file_requests *requests)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < list.cnt; i++)
-		processes[i] = process_of(&list.rows[i].process);
+		processes[i] = &list.rows[i].process;
 	report.processes = processes;
 	report.processes_cnt = list.cnt;
 	report.unreadable = list.unreadable;

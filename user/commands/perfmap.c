@@ -121,7 +121,7 @@ static int switch_one(struct file_requests *requests, switch_fn change, uint32_t
 static bool is_meant(const struct dotnet_process *p, bool enable)
 {
 	if (enable)
-		return p->map != DOTNET_MAP_SINCE_START && p->map != DOTNET_MAP_SWITCHED_ON;
+		return !dotnet_has_map(p);
 	return p->map == DOTNET_MAP_SWITCHED_ON || p->map == DOTNET_MAP_DELETED;
 }
 

@@ -128,41 +128,6 @@ static const char *advice_for(const struct dotnet_process *p)
 	}
 }
 
-static void fill_row(const struct dotnet_process *p, struct perfmap_row *row)
-{
-	*row = (struct perfmap_row){
-		.pid = p->tgid,
-		.ns_pid = p->ns_pid,
-		.uid = p->euid,
-		.name = p->name,
-		.unit = p->unit,
-		.container = p->container,
-		.version = p->version,
-		.version_source = p->version_source,
-		.found = dotnet_found_text(p->found),
-		.found_id = dotnet_found_id(p->found),
-		.map = dotnet_map_text(p->map),
-		.map_id = dotnet_map_id(p->map),
-		.map_path = p->map_path,
-		.has_file = p->map_ino != 0,
-		.cut = p->map_cut,
-		.map_bytes = p->map_bytes,
-		.entries = p->map_entries,
-		.methods = p->map_methods,
-		.socket = dotnet_socket_text(p->socket),
-		.socket_id = dotnet_socket_id(p->socket),
-		.socket_path = p->socket_path,
-		.profiler = p->profiler,
-		.refusal = p->map_refusal ? dotnet_refusal_text(p->map_refusal) : NULL,
-		.advice = advice_for(p),
-		.single_file = p->single_file,
-		.native_aot = p->native_aot,
-		.is_32bit = p->is_32bit,
-		.musl = p->musl,
-		.share_why = "not sampled",
-	};
-}
-
 /* --- shares ------------------------------------------------------------------------------------ */
 
 /* Samples for a moment. The model is the collector's, whole after it. */
@@ -239,7 +204,11 @@ static int arrange(struct status *s)
 	if (!s->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->list.cnt; i++)
-		fill_row(&s->list.rows[i].process, &s->rows[i]);
+		s->rows[i] = (struct perfmap_row){
+			.process = &s->list.rows[i].process,
+			.advice = advice_for(&s->list.rows[i].process),
+			.share_why = "not sampled",
+		};
 	if (!s->options->sample || !s->list.cnt)
 		return 0;
 	sample(s);

@@ -2,6 +2,7 @@
 #include "model/dotnet_process.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct words {
@@ -65,6 +66,21 @@ const char *dotnet_socket_id(enum dotnet_socket socket)
 const char *dotnet_found_id(enum dotnet_found found)
 {
 	return found_words[found].id;
+}
+
+bool dotnet_has_map(const struct dotnet_process *p)
+{
+	return p->map == DOTNET_MAP_SINCE_START || p->map == DOTNET_MAP_SWITCHED_ON;
+}
+
+bool dotnet_is_writing(const struct dotnet_process *p)
+{
+	return dotnet_has_map(p) || p->map == DOTNET_MAP_DELETED;
+}
+
+bool dotnet_is_old(const struct dotnet_process *p)
+{
+	return *p->version && strtoul(p->version, NULL, 10) < DOTNET_MAJOR_MIN;
 }
 
 const char *dotnet_refusal_text(int refusal)

@@ -13,6 +13,10 @@
 #define DOTNET_NAME_BYTES    256
 #define DOTNET_VERSION_BYTES 64
 
+/* The first runtime whose map can be switched on (dotnet/runtime, EnablePerfMap of the diagnostics
+ * protocol). */
+#define DOTNET_MAJOR_MIN 8
+
 enum dotnet_found {
 	DOTNET_BY_LIBRARY,    /* libcoreclr.so */
 	DOTNET_BY_EXECUTABLE, /* the runtime is in the executable: single-file, NativeAOT */
@@ -84,4 +88,11 @@ const char *dotnet_socket_id(enum dotnet_socket socket);
 const char *dotnet_found_id(enum dotnet_found found);
 /* Of map_refusal, as the rest of a sentence: "a symbolic link lies at the path, ...". Static. */
 const char *dotnet_refusal_text(int refusal);
+
+/* Whether it writes a map that can be read. */
+bool dotnet_has_map(const struct dotnet_process *p);
+/* Whether the runtime writes a map now, as far as one can see: also to a file that was deleted. */
+bool dotnet_is_writing(const struct dotnet_process *p);
+/* Whether it is known to be older than DOTNET_MAJOR_MIN. */
+bool dotnet_is_old(const struct dotnet_process *p);
 #endif

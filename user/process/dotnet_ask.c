@@ -33,12 +33,6 @@ static void pause_a_little(void)
 	nanosleep(&(struct timespec){.tv_nsec = LOOK_PAUSE_NS}, NULL);
 }
 
-bool dotnet_is_writing(const struct dotnet_process *p)
-{
-	return p->map == DOTNET_MAP_SINCE_START || p->map == DOTNET_MAP_SWITCHED_ON ||
-	       p->map == DOTNET_MAP_DELETED;
-}
-
 /* --- one request ------------------------------------------------------------------------------- */
 
 /* Whether the process itself listens at the other end, as this pid namespace sees it. */
@@ -215,11 +209,6 @@ static enum dotnet_outcome look(struct file_requests *requests, uint32_t tgid, u
 	return DOTNET_DONE;
 }
 
-static bool is_old_version(const struct dotnet_process *p)
-{
-	return *p->version && strtoul(p->version, NULL, 10) < DOTNET_MAJOR_MIN;
-}
-
 static enum dotnet_outcome check_socket(const struct dotnet_process *p)
 {
 	if (p->socket == DOTNET_SOCKET_DENIED)
@@ -231,11 +220,11 @@ static enum dotnet_outcome check_socket(const struct dotnet_process *p)
 
 static enum dotnet_outcome check_enable(const struct dotnet_process *p)
 {
-	if (p->map == DOTNET_MAP_SINCE_START || p->map == DOTNET_MAP_SWITCHED_ON)
+	if (dotnet_has_map(p))
 		return DOTNET_ALREADY;
 	if (p->native_aot)
 		return DOTNET_NATIVE;
-	if (is_old_version(p))
+	if (dotnet_is_old(p))
 		return DOTNET_TOO_OLD;
 	if (p->map == DOTNET_MAP_DENIED)
 		return DOTNET_NO_RIGHT;
@@ -251,9 +240,7 @@ static enum dotnet_outcome check_enable(const struct dotnet_process *p)
 static bool has_appeared(const struct dotnet_process *before, const struct dotnet_process *after,
 			 uint64_t asked_wall_ns)
 {
-	if (after->map != DOTNET_MAP_SWITCHED_ON && after->map != DOTNET_MAP_SINCE_START)
-		return false;
-	if (!after->map_entries)
+	if (!dotnet_has_map(after) || !after->map_entries)
 		return false;
 	return after->map_ino != before->map_ino || after->map_dev != before->map_dev ||
 	       after->map_mtime_ns + MTIME_SLACK_NS >= asked_wall_ns;
@@ -367,7 +354,7 @@ void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t star
 	s->outcome = look(requests, tgid, start_ticks, s);
 	if (s->outcome)
 		return;
-	if (is_old_version(&s->target.process))
+	if (dotnet_is_old(&s->target.process))
 		s->outcome = DOTNET_TOO_OLD;
 	else if (s->target.process.map == DOTNET_MAP_DENIED)
 		s->outcome = DOTNET_NO_RIGHT;

@@ -19,7 +19,6 @@
 /* A runtime younger than this is not asked: early releases of .NET 10 crashed when the request met
  * their start-up. */
 #define DOTNET_AGE_MIN_NS 1000000000ull
-#define DOTNET_MAJOR_MIN  8 /* knows the requests */
 
 enum dotnet_outcome {
 	DOTNET_DONE,
@@ -69,9 +68,6 @@ void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t star
  */
 void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 		     uint64_t timeout_ns, struct dotnet_switch *ret_switch);
-
-/* Whether the runtime writes a map now, as far as one can see. */
-bool dotnet_is_writing(const struct dotnet_process *p);
 
 /* Asks for the version where neither path nor file told it; leaves it "" where that fails, and where
  * the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes nothing. */
