@@ -296,6 +296,7 @@ void collector_end_slice(struct collector *c)
 	cgroup_select_refresh(&c->cgroups, c->session, m);
 	cgroup_watch_refresh(&c->groups, m);
 	read_maps(c);
+	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = host_now_ns();
 	name_samples(c, c->first_sample);
