@@ -103,20 +103,6 @@ static void name_samples(struct collector *c, size_t from)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
-void collector_drain_sideband(struct collector *c, uint64_t until_ns)
-{
-	model_loss_add(c->model, LOSS_BAD_RECORD,
-		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
-	for (size_t i = 0; i < c->execs_cnt; i++) {
-		/* Those not sampled yet are read when they are. */
-		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
-			names_process_exec(c->names, c->model, c->execs[i]);
-		else
-			names_forget(c->names, c->model, c->execs[i]);
-	}
-	c->execs_cnt = 0;
-}
-
 static void drain_until(struct collector *c, uint64_t until_ns)
 {
 	/* The side-band first: a process is to be known before its samples. */
@@ -452,14 +438,6 @@ out:
 	return 0;
 }
 
-static void name_process(struct collector *c, uint32_t process)
-{
-	names_process(c->names, c->model, process);
-	/* Its mappings told. */
-	if (c->options.samples && (c->model->processes[process].flags & PROCESS_DOTNET))
-		collector_young_add(c, process);
-}
-
 /* Facts and mappings of what runs already; the busiest of 200 processes cost 20 ms together. */
 static void read_processes(struct collector *c)
 {
@@ -468,7 +446,7 @@ static void read_processes(struct collector *c)
 	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
 		if (!(c->model->processes[i].flags &
 		      (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
-			name_process(c, i);
+			collector_read_process(c, i);
 }
 
 static void mark_processes(struct collector *c)
@@ -563,7 +541,7 @@ static int reopen_session(struct collector *c, char *why, size_t why_bytes)
 	return open_session(c, why, why_bytes);
 }
 
-int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes)
+static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes)
 {
 	int err;
 
@@ -585,28 +563,28 @@ int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why
 	return err ?: collector_start(c, why, why_bytes);
 }
 
+int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
+		     size_t why_bytes)
+{
+	struct collector_parts was = collector_parts(c);
+	uint32_t most = c->options.sample_hz_most ?: was.sample_hz;
+	bool reopen = was.requests != parts->requests || was.switches != parts->switches ||
+		      parts->sample_hz > most;
+
+	c->options.sample_hz_most = parts->sample_hz > most ? parts->sample_hz : most;
+	c->options.sample_hz = parts->sample_hz;
+	c->options.requests = parts->requests;
+	c->options.no_switches = !parts->switches;
+	session_set_rate(c->session, parts->sample_hz);
+	return begin_anew(c, reopen, why, why_bytes);
+}
+
 int collector_renew(struct collector *c, char *why, size_t why_bytes)
 {
-	return collector_begin_anew(c, false, why, why_bytes);
+	return begin_anew(c, false, why, why_bytes);
 }
 
 /* --------------------------------------------------------------------------------------------- */
-
-void collector_name_process(struct collector *c, uint32_t process)
-{
-	uint32_t party;
-	uint64_t begin_ns;
-
-	if (c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL))
-		return;
-	party = collector_party(c, process);
-	if (!fair_may(&c->facts, c->model, party))
-		return;
-	begin_ns = collector_cpu_ns();
-	name_process(c, process);
-	fair_add(&c->facts, c->model, party,
-		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
-}
 
 struct model *collector_model(struct collector *c)
 {

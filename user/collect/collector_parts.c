@@ -10,22 +10,6 @@
 #define LARGE_LOCATIONS 1000000u
 #define LARGE_STRINGS	(64u << 20)
 
-int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
-		     size_t why_bytes)
-{
-	struct collector_parts was = collector_parts(c);
-	uint32_t most = c->options.sample_hz_most ?: was.sample_hz;
-	bool reopen = was.requests != parts->requests || was.switches != parts->switches ||
-		      parts->sample_hz > most;
-
-	c->options.sample_hz_most = parts->sample_hz > most ? parts->sample_hz : most;
-	c->options.sample_hz = parts->sample_hz;
-	c->options.requests = parts->requests;
-	c->options.no_switches = !parts->switches;
-	session_set_rate(c->session, parts->sample_hz);
-	return collector_begin_anew(c, reopen, why, why_bytes);
-}
-
 struct collector_parts collector_parts(const struct collector *c)
 {
 	return (struct collector_parts){.sample_hz = c->options.sample_hz,

@@ -82,8 +82,8 @@ struct collector {
 	uint32_t pass;
 };
 
-/* collector_renew(); reopen: with the programs loaded anew, as the options are now. */
-int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes);
+/* What /proc tells of a process, whatever it costs; see collector_name_process(). */
+void collector_read_process(struct collector *c, uint32_t process);
 
 /* Bytes of what grows with every process, thread and stack. */
 size_t collector_known_bytes(const struct collector *c);

@@ -177,6 +177,20 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&pause, NULL);
 }
 
+void collector_drain_sideband(struct collector *c, uint64_t until_ns)
+{
+	model_loss_add(c->model, LOSS_BAD_RECORD,
+		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
+	for (size_t i = 0; i < c->execs_cnt; i++) {
+		/* Those not sampled yet are read when they are. */
+		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
+			names_process_exec(c->names, c->model, c->execs[i]);
+		else
+			names_forget(c->names, c->model, c->execs[i]);
+	}
+	c->execs_cnt = 0;
+}
+
 void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = host_now_ns(), end_ns = now_ns + ns;

@@ -188,6 +188,17 @@ static void settle_shares(struct session *s, uint32_t rows_cnt)
 
 /* --------------------------------------------------------------------------------------------- */
 
+uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)
+{
+	uint32_t cnt;
+
+	if (!s->requests)
+		return 0;
+	*ret_rows = s->endpoints;
+	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
+	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
+}
+
 void rows_give_back(struct session *s, uint32_t cnt)
 {
 	_cleanup_free_ uint64_t *values = NULL;

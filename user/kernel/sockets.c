@@ -366,17 +366,6 @@ int session_read_refused(struct session *s, const struct session_ops *ops)
 	return s->requests ? rows_read_refused(s, ops) : 0;
 }
 
-uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)
-{
-	uint32_t cnt;
-
-	if (!s->requests)
-		return 0;
-	*ret_rows = s->endpoints;
-	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
-	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
-}
-
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all)
 {
 	*ret_seen = s->namespaces_seen;

@@ -149,7 +149,7 @@ static void follow_aside(struct watch *w, uint64_t now_ns)
 
 /* --------------------------------------------------------------------------------------------- */
 
-bool budget_step(struct watch *w)
+int budget_step(struct watch *w, char *why, size_t why_bytes)
 {
 	const struct collector_parts has = collector_parts(w->collector);
 	enum governor_level level = w->governor.level;
@@ -161,11 +161,11 @@ bool budget_step(struct watch *w)
 	uint64_t granted_ns, begin_ns = w->governor.begin_ns;
 	struct collector_parts parts;
 	struct governor_plan plan;
-	char why[1024] = "";
+	int err;
 
 	/* What somebody asked for is finished first, at one rate and with everything. */
 	if (jobs_asked(w))
-		return false;
+		return 0;
 	naming_ns(w, &granted_ns, &input.naming_ns);
 	follow_aside(w, input.now_ns);
 	plan = governor_step(&w->governor, &input);
@@ -178,11 +178,10 @@ bool budget_step(struct watch *w)
 	parts = (struct collector_parts){plan.sample_hz, plan.requests, plan.switches};
 	if (parts.sample_hz == has.sample_hz && parts.requests == has.requests &&
 	    parts.switches == has.switches)
-		return false;
+		return 0;
 	if (plan.level != level)
 		tell(w, &plan, plan.level > level);
-	if (change(w, &parts, why, sizeof(why)))
-		loop_lost(w, why);
-	home_save_state(w); /* the level outlives a kill */
-	return true;
+	err = change(w, &parts, why, why_bytes);
+	save_state(w); /* the level outlives a kill */
+	return err ? err : 1;
 }

@@ -14,21 +14,6 @@
 #define FOLLOW_NS 5000000000ull
 #define SECOND_NS 1000000000ull
 
-void home_save_state(struct watch *w)
-{
-	int err;
-
-	w->state.level = w->governor.level;
-	if (!w->control || (!w->unsaved && !memcmp(&w->state, &w->saved, sizeof(w->saved))))
-		return;
-	err = state_write(w->dir, &w->state);
-	w->unsaved = err != 0;
-	if (!err)
-		w->saved = w->state;
-	else
-		log_debug("%s/state: %s", w->options.dir, strerror(-err));
-}
-
 static int begin_capture(void *ctx, uint64_t before_ns, uint64_t after_ns,
 			 char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
 {
@@ -137,6 +122,6 @@ void home_take_over(struct watch *w)
 		page_not_ready(w, "started again and again without a proper end; waiting");
 	}
 	w->state.clean = false;
-	home_save_state(w);
+	save_state(w);
 	finish_papers(w);
 }

@@ -16,14 +16,6 @@
 #define TEXT_TYPE    "text/plain; charset=utf-8"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-uint64_t http_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
-
 /* --- answers --------------------------------------------------------------------------------- */
 
 /* Headers that each answer has. Nothing is worth keeping a connection for. */
@@ -108,16 +100,6 @@ static int make_page(struct http *h)
 	put_headers(h->page, METRICS_TYPE);
 	h->page_ns = http_now_ns();
 	return 0;
-}
-
-bool http_lacks_room(struct http *h)
-{
-	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
-		/* Who still reads it holds it. */
-		MHD_destroy_response(h->page);
-		h->page = NULL;
-	}
-	return !h->page && h->pages >= HTTP_PAGES;
 }
 
 static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *connection,

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "watch/http_private.h"
@@ -18,11 +19,31 @@
 /* Who drips bytes is looked at so often. */
 #define DRIP_NS 20000000ull
 
+#define SECOND_NS 1000000000ull
+
 static const char refusal[] = "HTTP/1.1 429 Too Many Requests\r\n"
 			      "Content-Type: text/plain; charset=utf-8\r\n"
 			      "Connection: close\r\n"
 			      "Retry-After: 1\r\n"
 			      "Content-Length: 0\r\n\r\n";
+
+uint64_t http_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+bool http_lacks_room(struct http *h)
+{
+	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
+		/* Who still reads it holds it. */
+		MHD_destroy_response(h->page);
+		h->page = NULL;
+	}
+	return !h->page && h->pages >= HTTP_PAGES;
+}
 
 /* --- going ----------------------------------------------------------------------------------- */
 

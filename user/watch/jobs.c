@@ -328,5 +328,5 @@ void jobs_look(struct watch *w, uint64_t now_ns)
 		return;
 	w->kept_ns = now_ns;
 	keep(w);
-	home_save_state(w);
+	save_state(w);
 }

@@ -188,7 +188,7 @@ static void try_attach(struct watch *w, uint64_t now_ns)
 	page_not_ready(w, NULL);
 }
 
-void loop_lost(struct watch *w, const char *why)
+static void lose(struct watch *w, const char *why)
 {
 	log_error("%s; trying again every %llu s", why, RETRY_NS / SLICE_NS);
 	jobs_end(w);
@@ -209,9 +209,21 @@ static void renew(struct watch *w)
 	w->own.renewals++;
 	pthread_mutex_unlock(&w->mutex);
 	if (collector_renew(w->collector, why, sizeof(why)))
-		loop_lost(w, why);
+		lose(w, why);
 	/* Large tables lay below small rows that stayed: what they held is given back. */
 	malloc_trim(0);
+}
+
+/* The next slice, by what the governor says. */
+static void begin_slice(struct watch *w)
+{
+	char why[1024] = "";
+	int err = budget_step(w, why, sizeof(why));
+
+	if (err < 0)
+		lose(w, why);
+	else if (!err && collector_begin_slice(w->collector))
+		lose(w, "out of memory");
 }
 
 static void end_slice(struct watch *w)
@@ -222,8 +234,8 @@ static void end_slice(struct watch *w)
 	ring_slice(w->ring, collector_model(w->collector));
 	if (collector_is_large(w->collector))
 		renew(w);
-	else if (!budget_step(w) && collector_begin_slice(w->collector))
-		loop_lost(w, "out of memory");
+	else
+		begin_slice(w);
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -292,7 +304,7 @@ static void stop(struct watch *w)
 		poll(NULL, 0, 50);
 	}
 	w->state.clean = true;
-	home_save_state(w);
+	save_state(w);
 }
 
 /* --- start ----------------------------------------------------------------------------------- */

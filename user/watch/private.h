@@ -67,10 +67,10 @@ struct watch {
 	uint64_t start_ns, beat_ns; /* the loop's last turn */
 };
 
-/* --- loop.c ---------------------------------------------------------------------------------- */
+/* --- save.c ---------------------------------------------------------------------------------- */
 
-/* The host is observed no longer, for that reason; tried again later. */
-void loop_lost(struct watch *w, const char *why);
+/* Writes the state into the folder where it differs from what is there. */
+void save_state(struct watch *w);
 
 /* --- jobs.c: captures ------------------------------------------------------------------------ */
 
@@ -100,14 +100,14 @@ void home_take_over(struct watch *w);
 /* Somebody may have removed the folder, or put another one there: what is under way is lost with it
  * then, and it is made anew. */
 void home_follow(struct watch *w, uint64_t now_ns);
-void home_save_state(struct watch *w);
 void home_close(struct watch *w);
 
 /* --- budget.c: what may be observed ----------------------------------------------------------- */
 
 /* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says.
- * Returns false when it began nothing. */
-bool budget_step(struct watch *w);
+ * Returns 0 when it began nothing, 1 when it did; or a negative errno with a sentence: the host is
+ * observed no longer. */
+int budget_step(struct watch *w, char *why, size_t why_bytes);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
 /* CPU time of observing so far, ns: of this process and its helpers, without what it takes to answer
