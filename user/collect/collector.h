@@ -30,7 +30,7 @@ struct collector_options {
 	const uint32_t *tgids; /* -p; borrowed */
 	size_t tgid_cnt;
 	const char *cgroup;    /* --cgroup, or NULL; borrowed */
-	const char *node_root; /* of the node's files (names/node.h), or NULL; borrowed */
+	const char *node_root; /* of the node's files (process/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;   /* read /proc of all processes at the start, not only of those sampled */

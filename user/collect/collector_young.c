@@ -110,7 +110,7 @@ static bool has_ended(const struct collector *c, const struct young *young)
 static bool look_at(struct collector *c, struct young *young, uint64_t now_ns)
 {
 	names_process(c->names, c->model, young->process);
-	if (has_ended(c, young) || names_hold(c->names, c->model, young->process))
+	if (has_ended(c, young) || names_keep(c->names, c->model, young->process))
 		return true;
 	young->due_ns = now_ns + young->interval_ns;
 	young->interval_ns *= 2;
