@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "names/symbol.h"
 #include "parse/elf_blob.h"
 #include "parse/parse.h"
-#include "names/symbol.h"
 
 /* What is to be done next, and what runs. */
 enum step {

@@ -6,10 +6,10 @@
  * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
  * after it. One thread.
  */
+#include "names/shelf.h"
 #include "names/sources.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
-#include "names/shelf.h"
 
 /* What a load is of. */
 struct file_key {

@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "process/entry.h"
 #include "names/file_load.h"
 #include "names/shelf.h"
 #include "names/symbol.h"
+#include "process/entry.h"
 
 /* What a module of a process led to. */
 struct attachment {

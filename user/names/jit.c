@@ -44,7 +44,7 @@ struct jit_entry {
 
 struct waiting {
 	uint64_t address, time_ns;
-	uint64_t since_ns; /* of the file requests' clock */
+	uint64_t since_ns; /* file_requests_now_ns() */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;

@@ -11,20 +11,20 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "bpf/events.h"
-#include "opener/file_requests.h"
-#include "process/entry.h"
-#include "process/facts.h"
-#include "opener/opener.h"
 #include "names/files.h"
-#include "names/sources.h"
-#include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
-#include "process/node.h"
 #include "names/root.h"
+#include "names/sources.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
+#include "opener/file_requests.h"
+#include "opener/opener.h"
+#include "process/entry.h"
+#include "process/facts.h"
+#include "process/kept_directories.h"
+#include "process/node.h"
 
 #define DEADLINE_NS 300000000u
 
@@ -86,7 +86,7 @@ struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
 	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
-	uint64_t since_ns; /* of the file requests' clock */
+	uint64_t since_ns; /* file_requests_now_ns() */
 };
 
 /* Of these; what does not fit is looked at again with its next sample, and so is what has waited so

@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OPENER_FILE_REQUEST_H
 #define HOTRUN_OPENER_FILE_REQUEST_H
 /*
- * What the opener (opener.h) can be asked for: one struct a kind, and the reply. A request crosses to
- * another process as it is, so it holds no pointers, and whoever serves it reads the struct of its
- * kind alone.
+ * What the opener (opener.h) can be asked for: one struct a kind, and the reply. A request crosses
+ * to another process as it is, so it holds no pointers, and whoever serves it reads the struct of
+ * its kind alone.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ enum file_request_kind {
 	FILE_REQUEST_ENVIRON,	 /* the environment */
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
-	FILE_REQUEST_DOTNET, /* what is to be known of a .NET process: a struct dotnet_look in memory */
+	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
 	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */
 	FILE_REQUEST_RESERVE, /* an empty file of the process's own where its map will be */
 	FILE_REQUEST_RELEASE, /* takes that away, if it is empty still */
@@ -166,8 +166,8 @@ struct file_reply {
 	unsigned candidate;    /* NODE: which it is */
 	unsigned node_source;  /* NODE: enum parse_node_source */
 	uint64_t size_bytes;   /* of a map */
-	/* Of a map: its file system cannot hang, and the descriptor is the map itself; else it is to
-	 * keep it (O_PATH), -1 where it cannot be kept. */
+	/* Of a map: its file system cannot hang, and the descriptor is the map itself; else it
+	 * is to keep it (O_PATH), -1 where it cannot be kept. */
 	bool local;
 	bool cut;	  /* LIST: there is more */
 	bool nothing_new; /* a map: it is as long as was known, and went to nobody */

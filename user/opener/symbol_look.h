@@ -12,8 +12,9 @@
 #define SYMBOL_DIRS_ENTRIES 200000u /* looked at: /usr/lib/debug of a full host has fewer */
 #define SYMBOL_LIST_BYTES   (32u << 20)
 
-/* FILE_REQUEST_LIST: 0 and ret_fd, a file in memory with the paths of all files below the folder, each
- * with a NUL behind it; reply->cut: a bound was reached. Or -errno of opening the folder. */
+/* FILE_REQUEST_LIST: 0 and ret_fd, a file in memory with the paths of all files below the
+ * folder, each with a NUL behind it; reply->cut: a bound was reached. Or -errno of opening the
+ * folder. */
 int symbol_list_serve(const struct file_request *request, struct file_reply *reply, int *ret_fd);
 
 /* FILE_REQUEST_SYMBOLS: sends files to a worker, one message each, without a descriptor where it

@@ -21,7 +21,8 @@
 #define KEPT_DIRECTORIES_MAX 256u
 /* Processes whose directories are kept; those of one container cost no descriptors. */
 #define KEPT_PROCESSES_MAX 4096u
-/* Looks (kept_directories_tail) for which they are kept after its end: its last samples are named by then. */
+/* Looks (kept_directories_tail) for which they are kept after its end: its last samples are
+ * named by then. */
 #define KEPT_LOOKS 3u
 
 /* Where a perf map may be found, of a process that is gone. */
@@ -38,8 +39,9 @@ struct kept_directories *kept_directories_new(struct file_requests *requests,
 void kept_directories_free(struct kept_directories *h);
 
 /*
- * Keeps the directories of a process, unless that is done already. Returns REASON_NAMED: done, as far
- * as can be; or a reason of the file requests, with which it may be tried again: what could be had is kept.
+ * Keeps the directories of a process, unless that is done already. Returns REASON_NAMED: done, as
+ * far as can be; or a reason of the file requests, with which it may be tried again: what could be
+ * had is kept.
  */
 enum model_reason kept_directories_keep(struct kept_directories *h, const struct model *m,
 					uint32_t process);

@@ -14,8 +14,8 @@
 #include "parse/container.h"
 #include "parse/parse_fact.h"
 
-/* As a process of the file requests: what hangs or takes long is booked against one container. No row of a
- * model is so large. */
+/* As a process of the file requests: what hangs or takes long is booked against one container.
+ * No row of a model is so large. */
 #define ASKED_AS 0x80000000u
 
 struct remembered {
@@ -143,7 +143,8 @@ static void finish(struct node *n, struct remembered *r, uint32_t process, bool 
 }
 
 /* Looks through the files. Returns REASON_NAMED with names or without (nothing tells); or
- * REASON_PENDING, or another reason of the file requests, with which it goes on at the next occasion. */
+ * REASON_PENDING, or another reason of the file requests, with which it goes on at the next
+ * occasion. */
 static enum model_reason ask(struct node *n, struct remembered *r, uint32_t slot,
 			     const struct model *m, uint32_t process)
 {

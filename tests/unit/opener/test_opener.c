@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "isolate/message.h"
+#include "names_support.h"
 #include "opener/opener.h"
 #include "opener/serve.h"
-#include "names_support.h"
 
 #define DEADLINE_NS 50000000u
 

@@ -8,13 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "opener/opener.h"
 #include "names/names.h"
-#include "process/dotnet.h"
-#include "process/node.h"
-#include "parse/parse_fact.h"
 #include "names/symbol_dirs.h"
 #include "names_support.h"
+#include "opener/opener.h"
+#include "parse/parse_fact.h"
+#include "process/dotnet.h"
+#include "process/node.h"
 
 static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
 					PARSE_REPLY,   PARSE_NODE,    PARSE_SYMBOLS};
