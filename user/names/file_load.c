@@ -100,8 +100,8 @@ enum model_reason file_load_identify(const struct sources *src, const struct mod
 	reason = ask_mapped(src, m, load, &load->mapped, &reply, &fd);
 	load->mapped.identity_only = false;
 	if (!reason) {
-		load->identity = reply.identity;
-		load->stage = reply.stage;
+		load->identity = reply.mapped.identity;
+		load->stage = reply.mapped.stage;
 	}
 	return reason;
 }
@@ -212,8 +212,8 @@ static enum model_reason open_file(const struct sources *src, const struct model
 	if (reason)
 		return reason;
 	memset(&parse, 0, sizeof(parse));
-	load->identity = reply.identity;
-	load->stage = reply.stage;
+	load->identity = reply.mapped.identity;
+	load->stage = reply.mapped.stage;
 	switch (load->key.kind) {
 	case FILE_ELF:
 		parse.kind = PARSE_ELF;

@@ -52,11 +52,11 @@ static struct map_file *file_of(const struct file_reply *reply, int fd)
 			close(fd);
 		return NULL;
 	}
-	file->local = reply->local;
-	file->dev = reply->dev;
-	file->ino = reply->ino;
-	file->source_fd = reply->local ? -1 : fd;
-	file->fd = reply->local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
+	file->local = reply->map.local;
+	file->dev = reply->map.dev;
+	file->ino = reply->map.ino;
+	file->source_fd = reply->map.local ? -1 : fd;
+	file->fd = reply->map.local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
 	file->tail = file->fd < 0 ? NULL : perfmap_tail_new(file->fd);
 	if (file->tail)
 		return file;
@@ -141,8 +141,8 @@ static enum model_reason open_source(struct map_file *file, const struct sources
 	}
 	if (reason || reply.error)
 		return reason;
-	file->source_bytes = reply.size_bytes;
-	if (reply.dev == file->dev && reply.ino == file->ino)
+	file->source_bytes = reply.map.size_bytes;
+	if (reply.map.dev == file->dev && reply.map.ino == file->ino)
 		return REASON_NAMED;
 	*ret_error = -ESTALE;
 	cleanup_close(ret_fd);

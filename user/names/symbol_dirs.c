@@ -246,7 +246,7 @@ static int list_folder(struct symbol_dirs *d)
 	list = read_list(fd, &len);
 	if (!list)
 		return -ENOMEM;
-	d->cut |= reply.cut;
+	d->cut |= reply.list.cut;
 	look_through(d, list, len);
 	return 0;
 }

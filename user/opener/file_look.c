@@ -123,8 +123,8 @@ enum model_reason file_look_mapped(const struct file_request *request, int root_
 
 	if (reason)
 		return reason;
-	reply->identity = guard_identity(&found.st);
-	reply->stage = found.stage;
+	reply->mapped.identity = guard_identity(&found.st);
+	reply->mapped.stage = found.stage;
 	if (!request->mapped.identity_only && file_look_deliver(way_fd, found.fd))
 		reason = REASON_LIMIT;
 	close(found.fd);

@@ -152,25 +152,46 @@ struct file_request {
 	};
 };
 
+struct mapped_reply {
+	struct elf_identity identity; /* without a build id, which would have to be read */
+	enum file_stage stage;	      /* where it was found; not of SYMBOLS */
+};
+
+struct map_reply {
+	uint64_t dev, ino, size_bytes;
+	/* Its file system cannot hang, and the descriptor is the map itself; else it is to keep it
+	 * (O_PATH), -1 where it cannot be kept. */
+	bool local;
+	bool nothing_new; /* it is as long as was known, and went to nobody */
+};
+
+struct directory_reply {
+	uint64_t dev, ino, mount; /* mount tells mounts apart while they are there */
+	uint32_t ns_pid, euid;	  /* of the process */
+};
+
+struct list_reply {
+	bool cut; /* there is more */
+};
+
+struct node_reply {
+	unsigned candidate; /* which it is */
+	unsigned source;    /* enum parse_node_source */
+};
+
 struct file_reply {
 	enum model_reason reason; /* MAPPED, DEBUG */
 	/* Of all others: 0 or -errno. Maps, DIRECTORY -ESTALE: another file lies there now */
 	int error;
-	/* MAPPED, SYMBOLS: without a build id, which would have to be read */
-	struct elf_identity identity;
-	enum file_stage stage; /* MAPPED: where it was found */
-	bool in_socket;	   /* the descriptor is a socket, from which the file's can be received */
-	uint64_t dev, ino; /* of a map or a DIRECTORY */
-	uint64_t mount;	   /* DIRECTORY: tells mounts apart while they are there */
-	uint32_t ns_pid, euid; /* DIRECTORY */
-	unsigned candidate;    /* NODE: which it is */
-	unsigned node_source;  /* NODE: enum parse_node_source */
-	uint64_t size_bytes;   /* of a map */
-	/* Of a map: its file system cannot hang, and the descriptor is the map itself; else it
-	 * is to keep it (O_PATH), -1 where it cannot be kept. */
-	bool local;
-	bool cut;	  /* LIST: there is more */
-	bool nothing_new; /* a map: it is as long as was known, and went to nobody */
+	bool in_socket; /* the descriptor is a socket, from which the file's can be received */
+	union {
+		struct mapped_reply mapped; /* MAPPED; SYMBOLS, the last one */
+		struct map_reply map;	    /* MAP, KEPT_MAP, SAME_MAP, SYMBOL_MAP */
+		struct directory_reply directory;
+		struct list_reply list;
+		struct node_reply node;
+		/* DEBUG, ENVIRON, PROGRAM, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
+	};
 };
 
 /* Whether a place for a debug file needs a build id; the others need a debug link. */

@@ -207,6 +207,13 @@ static uint64_t key_of(const struct target_process *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
+/* Whether the opener sent a descriptor to where it was to go. */
+static bool is_delivered(const struct file_request *request, const struct file_reply *reply)
+{
+	return !reply->reason && !reply->error &&
+	       !(file_request_map_use(request) && reply->map.nothing_new);
+}
+
 enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t process,
 					const struct target_process *target,
 					struct file_request *request, int give_fd,
@@ -226,8 +233,7 @@ enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t proce
 	request->key = key_of(&request->target);
 	err = opener_ask(fr->opener, request, give_fd, way[0], ret_reply, ret_fd);
 	book(fr, process, file_requests_now_ns() - start_ns);
-	if (!err && !ret_reply->reason && !ret_reply->error && delivers &&
-	    !ret_reply->nothing_new) {
+	if (!err && delivers && is_delivered(request, ret_reply)) {
 		*ret_fd = take_fd(&way[1]);
 		ret_reply->in_socket = true;
 	}

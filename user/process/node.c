@@ -114,10 +114,10 @@ static enum model_reason begin(struct node *n, struct remembered *r, uint32_t sl
 				       &fd);
 	if (reason || fd < 0)
 		return reason;
-	r->candidate = reply.candidate;
-	parse.fact.what = reply.node_source;
+	r->candidate = reply.node.candidate;
+	parse.fact.what = reply.node.source;
 	snprintf(parse.fact.id, sizeof(parse.fact.id), "%s",
-		 reply.node_source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
+		 reply.node.source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
 	r->job = file_requests_job_new(n->requests, m, process, &parse);
 	if (!r->job) {
 		close(fd);
