@@ -27,7 +27,7 @@
 
 /* Where a perf map may be found, of a process that is gone. */
 struct kept_place {
-	int directory_fd; /* borrowed until the next call that changes what is held */
+	int directory_fd; /* borrowed until the next call that changes what is kept */
 	uint32_t ns_pid, euid;
 };
 
