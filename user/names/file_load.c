@@ -260,10 +260,10 @@ static enum model_reason open_debug(const struct sources *src, const struct mode
 	memcpy(request->build_id, load->elf->identity.build_id, sizeof(request->build_id));
 	request->build_id_len = load->elf->identity.build_id_len;
 	memcpy(request->debuglink, load->elf->debuglink, sizeof(request->debuglink));
-	for (; load->candidate < FILE_DEBUG_PLACES; load->candidate++) {
+	for (; load->debug_place < FILE_DEBUG_PLACES; load->debug_place++) {
 		enum model_reason reason;
 
-		request->place = load->candidate;
+		request->place = load->debug_place;
 		if (!may_be_there(request))
 			continue;
 		reason = ask(src, m, load, &reply, &fd);
@@ -271,7 +271,7 @@ static enum model_reason open_debug(const struct sources *src, const struct mode
 			return reason;
 		if (reason)
 			continue;
-		load->candidate++;
+		load->debug_place++;
 		set_more(load->elf, &parse);
 		return begin(src, m, load, &parse, &reply, fd, -1);
 	}

@@ -41,7 +41,7 @@ struct file_load {
 	uint64_t cpu_ns; /* that it took */
 	/* Its own. */
 	int step;
-	unsigned candidate;
+	enum file_debug_place debug_place; /* to be looked at next */
 	enum file_stage stage;
 	struct workers_job *job;
 	struct mapped_request mapped;	   /* of the file itself */

@@ -45,13 +45,19 @@ enum file_stage {
 	FILE_ON_HOST,	 /* its path on the host: only with a build id to know it by */
 };
 
-/*
- * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build
- * id: /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug
- * link, in the process's root: beside the mapped file, in .debug there, in
- * /usr/lib/debug/FOLDER-OF-THE-FILE; and the last on the host.
- */
-#define FILE_DEBUG_PLACES 6
+/* Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). */
+enum file_debug_place {
+	/* /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host. */
+	FILE_DEBUG_BUILD_ID,
+	FILE_DEBUG_BUILD_ID_HOST,
+	/* By debug link, in the process's root: beside the mapped file, in .debug there, and in
+	 * /usr/lib/debug/FOLDER-OF-THE-FILE; and the last on the host. */
+	FILE_DEBUG_BESIDE,
+	FILE_DEBUG_DOT_DEBUG,
+	FILE_DEBUG_MIRROR,
+	FILE_DEBUG_MIRROR_HOST,
+	FILE_DEBUG_PLACES
+};
 
 struct mapped_request {
 	char path[FILE_PATH_BYTES];
@@ -69,7 +75,7 @@ struct debug_request {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	char debuglink[256];
-	unsigned place; /* 0 .. FILE_DEBUG_PLACES - 1 */
+	enum file_debug_place place;
 };
 
 /* What is to become of a perf map. */
@@ -195,7 +201,7 @@ struct file_reply {
 };
 
 /* Whether a place for a debug file needs a build id; the others need a debug link. */
-bool file_request_is_by_build_id(unsigned place);
+bool file_request_is_by_build_id(enum file_debug_place place);
 /* Whether what is opened goes to a worker, by a socket. */
 bool file_request_delivers(const struct file_request *request);
 /* What is to become of the perf map that is asked for; NULL: it asks for none. */
