@@ -333,6 +333,46 @@ struct event_socket {
 /* Sockets that one pass reads. */
 #define READINGS_MAX 16384
 
+/*
+ * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its code
+ * is cut into pages of UNWIND_PAGE_BYTES; each page has its own rows in the order of their addresses, the
+ * first of them at 0, so that a look-up is a binary search within one page. A row holds from its address
+ * on until the next one.
+ */
+#define UNWIND_PAGE_BITS  16
+#define UNWIND_PAGE_BYTES (1u << UNWIND_PAGE_BITS)
+
+/* Where the CFA is: the stack pointer before the call, above the return address. */
+enum unwind_cfa {
+	UNWIND_UNKNOWN = 0, /* the file tells nothing of that code */
+	UNWIND_END = 1,	    /* nobody called this: the thread's root */
+	UNWIND_INEXPRESSIBLE = 2,
+	UNWIND_SP = 3,	     /* stack pointer + offset */
+	UNWIND_FP = 4,	     /* frame pointer + offset */
+	UNWIND_FP_DEREF = 5, /* what lies at frame pointer + offset: realigned stacks */
+	UNWIND_SP_DEREF = 6, /* what lies at stack pointer + offset */
+	UNWIND_PLT = 7,	     /* stack pointer + 8, and 8 more from byte cfa_offset of 16 on */
+	UNWIND_SIGNAL = 8,   /* what a signal interrupted: its stack pointer lies at stack pointer +
+			      * offset, its address 8 above that and its frame pointer 40 below */
+};
+
+/* Where the caller's frame pointer is. */
+enum unwind_fp {
+	UNWIND_FP_SAME = 0,
+	UNWIND_FP_SAVED = 1, /* at CFA + fp_offset */
+	UNWIND_FP_LOST = 2,
+	UNWIND_FP_AT_FP = 3, /* at frame pointer + fp_offset: realigned stacks */
+};
+
+/* Offsets are in units of 8 bytes. */
+struct unwind_row {
+	__u16 at; /* address within its page */
+	__u8 cfa; /* enum unwind_cfa */
+	__u8 fp;  /* enum unwind_fp */
+	__s16 cfa_offset;
+	__s16 fp_offset;
+};
+
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
 	LOSS_SAMPLE_RING_FULL = 0, /* a sample dropped */
@@ -369,4 +409,5 @@ _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
 _Static_assert(sizeof(struct endpoint_key) == 16, "endpoint_key");
 _Static_assert(sizeof(struct share_key) == 16, "share_key");
 _Static_assert(sizeof(struct refused_key) == 16, "refused_key");
+_Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 #endif

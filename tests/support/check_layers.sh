@@ -10,7 +10,7 @@ ALLOWED = {
     'user/base': set(),
     'user/model': {'user/base', 'bpf/events.h'},
     'user/isolate': {'user/base'},
-    'user/parse': {'user/base', 'user/isolate', 'user/model', 'perfmap'},
+    'user/parse': {'user/base', 'user/isolate', 'user/model', 'perfmap', 'bpf/events.h'},
     'user/opener': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'perfmap'},
     'user/process': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'perfmap'},
     'user/names': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'user/process', 'perfmap',
