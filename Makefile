@@ -171,6 +171,8 @@ $(OBJ_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(ASAN_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(OBJ_TOP): | $(SKELETON)
 # Files that embed the page or the schema with .incbin.
+$(BUILD)/user/output/usage_manual.o $(BUILD)/asan/user/output/usage_manual.o \
+$(BUILD)/fuzz/obj/user/output/usage_manual.o: user/output/manual.txt
 $(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
 $(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
 $(BUILD)/user/commands/seccomp.o: deploy/kubernetes/seccomp.json
