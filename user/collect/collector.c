@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/cgroup_tree.h"
+#include "opener/opener.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
 #define SIDEBAND_LAG_NS 100000ull
@@ -295,6 +296,7 @@ void collector_end_slice(struct collector *c)
 	cgroup_select_refresh(&c->cgroups, c->session, m);
 	cgroup_watch_refresh(&c->groups, m);
 	read_maps(c);
+	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = host_now_ns();
 	name_samples(c, c->first_sample);
@@ -431,7 +433,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (err)
 		goto out;
 	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
-	c->nursery = nursery_new(NAMES_CAPABILITIES);
+	c->nursery = nursery_new(OPENER_CAPABILITIES);
 	if (c->nursery)
 		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS,
 					   &c->options.file_limits);

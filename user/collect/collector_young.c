@@ -110,7 +110,7 @@ static bool has_ended(const struct collector *c, const struct young *young)
 static bool look_at(struct collector *c, struct young *young, uint64_t now_ns)
 {
 	names_process(c->names, c->model, young->process);
-	if (has_ended(c, young) || names_hold(c->names, c->model, young->process))
+	if (has_ended(c, young) || names_keep(c->names, c->model, young->process))
 		return true;
 	young->due_ns = now_ns + young->interval_ns;
 	young->interval_ns *= 2;
@@ -177,21 +177,23 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&pause, NULL);
 }
 
-void collector_pause(struct collector *c, uint64_t ns)
+void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = host_now_ns(), end_ns = now_ns + ns;
 
 	while (now_ns < end_ns) {
 		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
 		uint64_t look_ns = next_look_ns(c, poll_ns < end_ns ? poll_ns : end_ns);
-		bool came = session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0);
+		enum sideband_came what =
+			session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0, fd);
+		bool came = what == SIDEBAND_RECORDS;
 		uint64_t rest_ns;
 
 		now_ns = host_now_ns();
 		/* A signal ends the pause, as it does a sleep. */
-		if (!came && now_ns < look_ns)
+		if (what == SIDEBAND_NOTHING && now_ns < look_ns)
 			return;
-		if (now_ns >= end_ns)
+		if (what == SIDEBAND_CALLER || now_ns >= end_ns)
 			return;
 		collector_drain_sideband(c, now_ns - LAG_NS);
 		collector_young_look(c);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "commands/command.h"
-#include "names/signal_reader.h"
+#include "isolate/signal_reader.h"
 #include "kernel/host.h"
 #include "model/signal.h"
 
