@@ -158,16 +158,21 @@ $(BUILD)/%.o: %.c | $(BUILD)/.tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# Sanitizers tell files and lines, for which -g1 is enough; what only tests need not be fast.
+OPTIMIZE_ASAN := -O1
+$(BUILD)/asan/tests/%.o: OPTIMIZE_ASAN := -O0
 $(BUILD)/asan/%.o: %.c | $(BUILD)/.tools
 	$(call say,CC.asan,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O1 $(SANITIZE) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(OPTIMIZE_ASAN) -g1 $(SANITIZE) -MMD -MP -c $< -o $@
 
 # perfmap/ must stand alone: libc only, no header of the other rooms.
 $(OBJ_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(ASAN_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(OBJ_TOP): | $(SKELETON)
 # Files that embed the page or the schema with .incbin.
+$(BUILD)/user/output/usage_manual.o $(BUILD)/asan/user/output/usage_manual.o \
+$(BUILD)/fuzz/obj/user/output/usage_manual.o: user/output/manual.txt
 $(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
 $(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
 $(BUILD)/user/commands/seccomp.o: deploy/kubernetes/seccomp.json
@@ -258,7 +263,7 @@ $(BPF_TESTS): $(OBJ_BPF_TESTS) $(filter $(BUILD)/user/kernel/% $(BUILD)/user/col
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ -lcriterion $(LIBS_BPF) $(LIBS)
 
 # Fuzz targets are built by clang, sanitizers and coverage on.
-FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -g -w \
+FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -gline-tables-only -w \
 	-fno-sanitize-recover=undefined
 $(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
 	@mkdir -p $(@D)

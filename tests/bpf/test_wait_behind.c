@@ -313,8 +313,9 @@ static uint64_t leave_out_throttled(struct replay *r, const struct drive *d, siz
 	return waited_ns;
 }
 
-/* limited: NULL, or a group with a limit, a thread of which wants the same CPU. */
-static void expect_waiters(const struct drive_group *limited)
+/* limited: NULL, or a group with a limit, a thread of which wants the same CPU. False where nobody slept in the
+ * queue, as may be where others keep that CPU: then there was nothing to take for a waiter. */
+static bool expect_waiters(const struct drive_group *limited)
 {
 	bool there = !access(DEBUGFS "/sched/debug", R_OK);
 	bool mounted = !there && !mount("none", DEBUGFS, "debugfs", 0, NULL);
@@ -329,6 +330,7 @@ static void expect_waiters(const struct drive_group *limited)
 	pid_t stopped = -1;
 	struct drive d;
 	size_t first, second_pass;
+	bool some_slept;
 
 	drive_start(&d, NULL);
 	d.may_lose = true; /* last accounts of others */
@@ -368,15 +370,24 @@ static void expect_waiters(const struct drive_group *limited)
 		  "%.2f waiters in samples, %.2f by the trace", seen, waiting);
 	cr_expect(counted > 0.85 * waiting && counted < 1.15 * waiting + 0.05,
 		  "%.2f waiters by ticks, %.2f by the trace", counted, waiting);
-	if (queued > 0 && sleepers_stay_queued(&d.host))
-		cr_expect_gt(queued, waiting + 0.25,
-			     "%.2f queued, %.2f waiting: nobody sleeps there", queued, waiting);
+	some_slept = queued <= 0 || !sleepers_stay_queued(&d.host) || queued > waiting + 0.25;
 	drive_close(&d);
+	return some_slept;
+}
+
+#define TRIES 5
+
+static void expect_waiters_beside_sleepers(const struct drive_group *limited)
+{
+	for (int i = 0; i < TRIES; i++)
+		if (expect_waiters(limited))
+			return;
+	cr_expect_fail("nobody slept in the queue, %d times", TRIES);
 }
 
 Test(wait_behind, who_sleeps_in_the_queue_is_no_waiter)
 {
-	expect_waiters(NULL);
+	expect_waiters_beside_sleepers(NULL);
 }
 
 Test(wait_behind, who_is_stopped_by_a_limit_is_no_waiter)
@@ -385,7 +396,7 @@ Test(wait_behind, who_is_stopped_by_a_limit_is_no_waiter)
 
 	drive_group_new(&limited, NULL, "limited");
 	drive_group_limit(&limited, 2000);
-	expect_waiters(&limited);
+	expect_waiters_beside_sleepers(&limited);
 	drive_group_free(&limited);
 }
 

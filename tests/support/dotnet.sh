@@ -5,6 +5,7 @@
 # self-contained for that framework, NAME@net8.0-single as a single file, and both bring the runtime
 # of that version through the package manager.
 # usage: dotnet.sh [NAME[@FRAMEWORK[-single]]]...     without names, all, for .NET 10
+#        dotnet.sh others                              those with a framework that the live tests name
 set -eu
 cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
@@ -40,6 +41,7 @@ build() {
 rid() { case $(uname -m) in aarch64) echo arm64 ;; *) echo x64 ;; esac; }
 
 [ $# -gt 0 ] || set -- $(cd tests/workloads && ls -d */*.csproj | cut -d/ -f1)
+[ "$1" != others ] || set -- $(sed -n 's/^need_dotnet //p' tests/live/test_*.sh | tr ' ' '\n' | grep @ | sort -u)
 for load in "$@"; do
 	name=${load%%@*} framework='' form=''
 	case $load in

@@ -3,14 +3,18 @@
 # What `make test` does when the packages are there: style, layers, build, unit tests, BPF programs,
 # a short fuzz of each parser, and the whole binary against real programs.
 #
+# The tests of the BPF programs wait for most of their time. What only computes (the builds of the tests, the unit
+# tests, the fuzz targets) runs beside them at a lower priority.
+#
 # The BPF and live tests need root: run as a user they go through sudo; without it they are skipped,
 # which fails the run under CI=true. The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.."
 export BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+log=$work/log
+trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 total_start=$SECONDS
 
@@ -39,17 +43,30 @@ step() {
 	return $rc
 }
 
-# Sums of criterion's closing lines, as unit.sh shows them: passing, and failing or crashing.
+# criterion NAME LOG RC: sums of criterion's closing lines, as unit.sh shows them: passing, and failing or crashing
 criterion() {
-	local name=$1 rc
+	local sums
+
+	sums=$(sed 's/\x1b\[[0-9;]*m//g' "$2" |
+		sed -nE 's/^[a-z_]+ .*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' |
+		awk '{ p += $1; f += $2 + $3 } END { print p + 0, f + 0 }')
+	tally "$1" ${sums% *} ${sums#* } "$3"
+}
+
+# aside NAME COMMAND...: what it says goes to $work/NAME.log, its exit code to $work/NAME.rc, its time to $work/NAME.s
+aside() {
+	local name=$1 start=$SECONDS
 
 	shift
-	"$@" 2>&1 | tee "$log"
-	rc=${PIPESTATUS[0]}
-	# shellcheck disable=SC2046
-	set -- $(sed -nE 's/^[a-z_]+ .*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' \
-		<(sed 's/\x1b\[[0-9;]*m//g' "$log") | awk '{ p += $1; f += $2 + $3 } END { print p + 0, f + 0 }')
-	tally "$name" "$1" "$2" "$rc"
+	"$@" >"$work/$name.log" 2>&1
+	echo $? >"$work/$name.rc"
+	echo $((SECONDS - start)) >"$work/$name.s"
+}
+
+# told NAME: what it said; its exit code
+told() {
+	cat "$work/$1.log"
+	return "$(cat "$work/$1.rc")"
 }
 
 # --- as whom ---
@@ -74,37 +91,61 @@ step check-schema "$MAKE" check-schema
 
 heading "build"
 unit=$(ls -d tests/unit/*/ | sed "s|^tests/unit/\(.*\)/$|$BUILD/unit/\1|")
-bpf=$BUILD/bpf-tests/bpf
 step "make" "$MAKE" -j"$(nproc)" all || {
 	echo "$passed passed, $failed failed"
 	exit 1
 }
 step "make a second time: nothing to do" "$MAKE" -q all
-step "programs of the tests" "$MAKE" -j"$(nproc)" workloads "$BUILD/bench/image_names" \
-	"$BUILD/bench/fake_recorder" "$BUILD/bench/metrics_host" $unit $bpf
-if command -v dotnet >/dev/null; then
-	step "C# programs of the tests" tests/support/dotnet.sh
+step "programs that drive the kernel" "$MAKE" -j"$(nproc)" "$BUILD/bpf-tests/bpf" workloads \
+	"$BUILD/bench/image_names" "$BUILD/bench/fake_recorder" "$BUILD/bench/metrics_host"
+
+# What only computes, at a low priority; two at a time, since unit tests wait, too.
+nice=(nice -n 5)
+{
+	aside unit-build "${nice[@]}" "$MAKE" -j"$(nproc)" $unit
+	aside unit "${nice[@]}" tests/support/unit.sh $unit
+} &
+units=$!
+{
+	if command -v dotnet >/dev/null; then
+		aside dotnet "${nice[@]}" tests/support/dotnet.sh
+		# The test that needs them says what is wrong with them.
+		aside dotnet-others "${nice[@]}" tests/support/dotnet.sh others
+	fi
+	FUZZ_SECONDS=${FUZZ_SECONDS:-3} aside fuzz-short "${nice[@]}" "$MAKE" -j"$(nproc)" fuzz-short
+} &
+others=$!
+
+heading "BPF programs, loaded and driven"
+if [ $root = yes ]; then
+	aside bpf-tests "${as_root[@]}" env TEST_JOBS=1 TEST_AGAIN=1 tests/support/unit.sh "$BUILD/bpf-tests/bpf"
+	told bpf-tests
+	criterion bpf-tests "$work/bpf-tests.log" $?
+else
+	echo "skipped: needs root, and there is no sudo"
+	skipped=$((skipped + 1))
+fi
+wait $units $others
+for part in unit-build unit dotnet dotnet-others fuzz-short; do
+	[ -e "$work/$part.s" ] && printf 'beside it: %-17s %d s\n' $part "$(cat "$work/$part.s")"
+done
+
+heading "programs of the tests"
+step "of the unit tests" told unit-build
+if [ -e "$work/dotnet.rc" ]; then
+	step "in C#" told dotnet
 else
 	echo "no dotnet: the tests with .NET cannot run (install a .NET 10 SDK)"
 fi
 
 heading "unit tests, with address and undefined-behaviour sanitizers"
-criterion unit tests/support/unit.sh $unit
-
-if [ -n "$bpf" ]; then
-	heading "BPF programs, loaded and driven"
-	if [ $root = yes ]; then
-		criterion bpf-tests "${as_root[@]}" env TEST_JOBS=1 tests/support/unit.sh $bpf
-	else
-		echo "skipped: needs root, and there is no sudo"
-		skipped=$((skipped + 1))
-	fi
-fi
+told unit
+criterion unit "$work/unit.log" $?
 
 heading "fuzz targets, a few seconds each"
-FUZZ_SECONDS=${FUZZ_SECONDS:-3} "$MAKE" -j"$(nproc)" fuzz-short 2>&1 | tee "$log"
-rc=${PIPESTATUS[0]}
-tally fuzz-short "$(grep -c ' executions$' "$log")" "$(grep -c ' FAILED' "$log")" "$rc"
+told fuzz-short
+rc=$?
+tally fuzz-short "$(grep -c ' executions$' "$work/fuzz-short.log")" "$(grep -c ' FAILED' "$work/fuzz-short.log")" $rc
 
 heading "live: the whole binary against real programs"
 if [ $root = yes ]; then

@@ -85,6 +85,8 @@ static int write_sections(const struct report *r)
 		if (err)
 			return err;
 		err = r->o.processes ? asked_processes(r) : top_processes(r);
+		if (!err && !report_books_wrong(r))
+			err = report_all_books(r);
 		if (err)
 			return err;
 		report_losses(r);

@@ -8,34 +8,40 @@
 #include "judge/start_here.h"
 #include "model/share.h"
 #include "model/top.h"
+#include "output/label.h"
 #include "output/report_internal.h"
 
-static void put_times(const struct report *r)
+/* "web-1 · 2 CPUs · 2026-11-21 10:00:00 UTC · 10.0 s at 99 Hz · complete" */
+static void put_title(const struct report *r)
 {
 	const struct model *m = r->m;
+	struct words w = {0};
 	int64_t start = 0;
+	size_t at;
 
+	put_paint(r, PAINT_HEADING);
+	at = put_name(r, m->host.name, 40, CUT_END);
+	put_plain(r);
+	words_add(&w, " · %u CPU%s · ", m->host.cpus_online, m->host.cpus_online == 1 ? "" : "s");
 	/* The offset to wall time comes with the slices. */
 	if (m->slices_cnt) {
 		start = ((int64_t)m->host.start_ns + m->slices[0].wall_offset_ns) / 1000000000;
-		fprintf(r->out, "%s · %s at %u Hz (", number_utc(start).text,
-			number_time(r->totals->elapsed_ns).text, m->host.sample_hz);
+		words_add(&w, "%s · %s at %u Hz", number_utc(start).text,
+			  number_time(r->totals->elapsed_ns).text, m->host.sample_hz);
 	} else {
-		fprintf(r->out, "no second of it is written%s · %u Hz (",
-			m->host.running ? " yet" : "", m->host.sample_hz);
+		words_add(&w, "no second of it is written%s · %u Hz", m->host.running ? " yet" : "",
+			  m->host.sample_hz);
 	}
-	put_name(r, m->host.event, 20, CUT_END);
-	fputs(") · ", r->out);
-	if (m->host.complete) {
-		fputs("complete\n", r->out);
+	if (m->host.complete)
+		words_add(&w, " · complete");
+	put_words(r, w.text, at, 2);
+	if (m->host.complete)
 		return;
-	}
 	put_paint(r, PAINT_ALARM);
-	fputs(m->host.running ? "still being recorded, this is what it has so far"
-			      : "ended early: killed, or disk full",
+	fputs(m->host.running ? "still being recorded, this is what it has so far\n"
+			      : "ended early: killed, or disk full\n",
 	      r->out);
 	put_plain(r);
-	putc('\n', r->out);
 }
 
 static void put_renamed(const struct report *r)
@@ -77,103 +83,112 @@ static void put_reading(const struct report *r)
 		put_words(r, "raw names, as the runtime and symbol tables write them", 0, 2);
 }
 
-static void put_cpus(const struct report *r)
-{
-	const struct totals *t = r->totals;
-	double seconds = (double)t->elapsed_ns / 1e9;
-	uint64_t busy = t->accounted_ns + t->unaccounted_ns;
-
-	if (!r->books.have_cpus || !t->cpu_elapsed_ns || !t->elapsed_ns) {
-		fputs("CPU busy: not known, the capture has no slice\n", r->out);
-		return;
-	}
-	fprintf(r->out, "CPU busy %s of %u (%s) · steal %s",
-		number_fixed(report_cores(r, busy), 2).text, r->m->host.cpus_online,
-		number_percent(share_of(busy, t->cpu_elapsed_ns)).text,
-		number_percent(share_of(t->steal_ns, t->cpu_elapsed_ns)).text);
-	if (!(r->m->host.off & OFF_SWITCHES))
-		fprintf(r->out, " · %s context switches a second",
-			number_count((uint64_t)((double)t->switches / seconds + 0.5)).text);
-	putc('\n', r->out);
-}
-
 static struct number mean_of(const struct report *r, uint64_t ns)
 {
 	return number_fixed(sched_mean(ns, r->sched->elapsed_ns), 2);
 }
 
-/* "threads: 1.90 running, 3.02 waiting (run delay p50 12 us, ...)" */
-static size_t add_waits(const struct report *r, char *text, size_t bytes)
+/* "CPU busy 1.99 of 2 (99.4 %) · steal 0.0 %" */
+static void add_cpus(const struct report *r, struct words *w)
 {
-	const struct sched_sum *host = &r->sched->host;
-	size_t n;
+	const struct totals *t = r->totals;
+	uint64_t busy = t->accounted_ns + t->unaccounted_ns;
 
-	n = (size_t)snprintf(text, bytes, "threads: %s running, %s waiting",
-			     mean_of(r, host->sched.on_cpu_ns).text,
-			     mean_of(r, host->sched.waited_ns).text);
-	if (sched_delay_cnt(host))
-		n += (size_t)snprintf(text + n, bytes - n, " (run delay p50 %s, p99 %s, max %s)",
-				      number_time(sched_delay_ns(host, 0.5)).text,
-				      number_time(sched_delay_ns(host, 0.99)).text,
-				      number_time(host->delay_max_ns).text);
-	if (report_is_some(r, host->sched.throttled_ns))
-		n += (size_t)snprintf(text + n, bytes - n, ", %s throttled by limits",
-				      mean_of(r, host->sched.throttled_ns).text);
-	return n;
+	if (!r->books.have_cpus || !t->cpu_elapsed_ns || !t->elapsed_ns) {
+		words_add(w, "CPU busy: not known, the capture has no slice");
+		return;
+	}
+	words_add(w, "CPU busy %s of %u (%s) · steal %s",
+		  number_fixed(report_cores(r, busy), 2).text, r->m->host.cpus_online,
+		  number_percent(share_of(busy, t->cpu_elapsed_ns)).text,
+		  number_percent(share_of(t->steal_ns, t->cpu_elapsed_ns)).text);
+}
+
+/* " · threads: 1.90 running, 3.02 waiting, 0.33 throttled by limits" */
+static void add_waits(const struct report *r, struct words *w)
+{
+	const struct sched_figures *s;
+
+	if (!r->totals->elapsed_ns)
+		return;
+	if (!r->sched) {
+		words_add(w, " · threads waiting for a CPU: n/a: %s", report_waits_off(r));
+		return;
+	}
+	s = &r->sched->host.sched;
+	words_add(w, " · threads: %s running, %s waiting", mean_of(r, s->on_cpu_ns).text,
+		  mean_of(r, s->waited_ns).text);
+	if (report_is_some(r, s->throttled_ns))
+		words_add(w, ", %s throttled by limits", mean_of(r, s->throttled_ns).text);
+}
+
+static void put_load(const struct report *r)
+{
+	struct words w = {0};
+
+	add_cpus(r, &w);
+	add_waits(r, &w);
+	put_words(r, w.text, 0, 2);
 }
 
 /* " · CPU pressure 3.1 % of time" */
-static void add_pressure(const struct report *r, char *text, size_t bytes)
+static void add_pressure(const struct report *r, struct words *w)
 {
 	uint64_t pressure_ns = 0;
 
 	for (size_t i = 0; i < r->m->slices_cnt; i++)
 		pressure_ns += r->m->slices[i].pressure_ns;
 	if (r->m->host.off & OFF_PRESSURE)
-		snprintf(text, bytes, " · CPU pressure n/a: %s", model_off_text(OFF_PRESSURE));
+		words_add(w, " · CPU pressure n/a: %s", model_off_text(OFF_PRESSURE));
 	else
-		snprintf(text, bytes, " · CPU pressure %s of time",
-			 number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
+		words_add(w, " · CPU pressure %s of time",
+			  number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);
 }
 
-static void put_waits(const struct report *r)
+static void add_name(struct words *w, const char *before, const char *name, size_t columns)
 {
-	char text[512];
-	size_t n;
+	char label[NAME_BYTES];
 
+	label_name(label, name, columns, CUT_END);
+	words_add(w, "%s%s", before, label);
+}
+
+void report_host_words(const struct report *r, struct words *w)
+{
+	const struct model_host *h = &r->m->host;
+	const struct sched_sum *host = r->sched ? &r->sched->host : NULL;
+
+	add_name(w, "Linux ", h->kernel, 30);
+	add_name(w, " ", h->machine, 10);
+	add_name(w, " · hotrun ", h->version, 10);
+	add_name(w, " · ticks of ", h->event, 20);
 	if (!r->totals->elapsed_ns)
 		return;
-	if (r->sched)
-		n = add_waits(r, text, sizeof(text));
-	else
-		n = (size_t)snprintf(text, sizeof(text), "threads waiting for a CPU: n/a: %s",
-				     report_waits_off(r));
+	if (r->books.have_cpus && !(h->off & OFF_SWITCHES))
+		words_add(w, " · %s context switches a second",
+			  number_count((uint64_t)((double)r->totals->switches * 1e9 /
+							  (double)r->totals->elapsed_ns +
+						  0.5))
+				  .text);
+	if (host && sched_delay_cnt(host))
+		words_add(w, " · run delay p50 %s, p99 %s, max %s",
+			  number_time(sched_delay_ns(host, 0.5)).text,
+			  number_time(sched_delay_ns(host, 0.99)).text,
+			  number_time(host->delay_max_ns).text);
 	/* Of those that kept no waits, the first kept no pressure either. */
-	if (r->sched || r->m->host.off & OFF_SWITCHES)
-		add_pressure(r, text + n, sizeof(text) - n);
-	put_words(r, text, 0, 2);
+	if (host || h->off & OFF_SWITCHES)
+		add_pressure(r, w);
 }
 
 void report_host(const struct report *r)
 {
 	const struct model_host *h = &r->m->host;
 
-	put_paint(r, PAINT_HEADING);
-	put_name(r, h->name, 40, CUT_END);
-	put_plain(r);
-	fputs(" · Linux ", r->out);
-	put_name(r, h->kernel, 30, CUT_END);
-	putc(' ', r->out);
-	put_name(r, h->machine, 10, CUT_END);
-	fprintf(r->out, " · %u CPU%s · hotrun ", h->cpus_online, h->cpus_online == 1 ? "" : "s");
-	put_name(r, h->version, 10, CUT_END);
-	putc('\n', r->out);
-	put_times(r);
+	put_title(r);
 	put_renamed(r);
 	put_window(r);
 	put_reading(r);
-	put_cpus(r);
-	put_waits(r);
+	put_load(r);
 	if (h->filter[0]) {
 		fputs("stacks only of: ", r->out);
 		put_name(r, h->filter, r->o.width - 16, CUT_END);

@@ -165,11 +165,16 @@ const struct total_process *report_find(const struct report *r, uint32_t process
 /* The file of report_json_write(). 0 or -ENOMEM. */
 int report_verdicts_json(const struct report *r);
 void report_host(const struct report *r);
+/* What else is known of the host: system, program, switches, run delays, pressure. */
+void report_host_words(const struct report *r, struct words *w);
 int report_verdict(const struct report *r);
 void report_processes(const struct report *r);
 int report_who_waits(const struct report *r);
 int report_start_here(const struct report *r);
+/* One line where nothing is wrong with them, else as report_all_books(). */
 int report_books(const struct report *r);
+bool report_books_wrong(const struct report *r);
+int report_all_books(const struct report *r);
 int report_requests(const struct report *r);
 int report_sched(const struct report *r);
 int report_contention(const struct report *r);

@@ -189,7 +189,7 @@ static void stack_books(const struct report *r)
 	put_entry(r, "stacks", text, false);
 }
 
-int report_books(const struct report *r)
+int report_all_books(const struct report *r)
 {
 	int err;
 
@@ -200,6 +200,52 @@ int report_books(const struct report *r)
 	if (err)
 		return err;
 	stack_books(r);
+	return 0;
+}
+
+/* More than this says that a perf map is missing, or is not what it should be. */
+#define MANAGED_UNNAMED 0.02
+
+bool report_books_wrong(const struct report *r)
+{
+	const struct books *b = &r->books;
+	const struct unnamed *u = r->unnamed;
+
+	return !b->have_cpus || b->samples_gap || b->switches_gap || b->missed > b->noise ||
+	       b->dropped || r->m->host.off & OFF_SWITCHES ||
+	       share_of(u->managed_unnamed, u->managed) > MANAGED_UNNAMED;
+}
+
+/* "1,963 of 1,963 samples and 100.0 % of CPU time are accounted for; ..." */
+static void put_books_in_short(const struct report *r)
+{
+	const struct books *b = &r->books;
+	const struct unnamed *u = r->unnamed;
+	struct words w = {0};
+
+	words_add(&w, "balance: %s samples", number_count(b->reported + b->filtered).text);
+	if (b->capacity_ns)
+		words_add(&w, " and %s of CPU time",
+			  number_percent((double)b->covered_ns / (double)b->capacity_ns).text);
+	if (u->managed)
+		words_add(&w, "; %s of managed frames have a name",
+			  number_percent(1 - share_of(u->managed_unnamed, u->managed)).text);
+	if (u->frames)
+		words_add(&w, u->managed ? ", %s of all" : "; %s of frames have a name",
+			  number_percent(1 - share_of(unnamed_frames(u), u->frames)).text);
+	put_entry(r, "books", w.text, false);
+}
+
+int report_books(const struct report *r)
+{
+	struct words w = {0};
+
+	putc('\n', r->out);
+	report_host_words(r, &w);
+	put_entry(r, "host", w.text, false);
+	if (report_books_wrong(r))
+		return report_all_books(r);
+	put_books_in_short(r);
 	return 0;
 }
 

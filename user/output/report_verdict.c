@@ -14,13 +14,12 @@
 #include "output/report_internal.h"
 #include "output/verdict_words.h"
 
-#define HURT_SHOWN     5 /* groups of processes: the first screen is short */
-#define BUSY_SHOWN     3
-#define VICTIMS_SHOWN  3
-#define WORDS_SHOWN    3 /* figures of a line */
-#define HOST_WORDS     2
-#define LABEL_COLUMNS  48
-#define VICTIM_COLUMNS 32
+#define HURT_SHOWN	3 /* groups of processes: the first screen is short */
+#define BUSY_SHOWN	3
+#define WORDS_SHOWN	3 /* figures of a line */
+#define HOST_WORDS	2
+#define LABEL_COLUMNS	48
+#define CULPRIT_COLUMNS 32
 
 /* Those of one name that have the same verdict. */
 struct verdict_group {
@@ -94,45 +93,26 @@ static void add_culprits(const struct report *r, struct words *w)
 
 	if (!cpu || !threads)
 		return;
-	report_label(r, cpu, VICTIM_COLUMNS, label);
-	words_add(w, "most CPU: %s %s; ", label, mean_of(r, cpu->sched.on_cpu_ns).text);
-	report_label(r, threads, VICTIM_COLUMNS, label);
-	words_add(w, "most runnable threads: %s %s", label,
+	report_label(r, cpu, CULPRIT_COLUMNS, label);
+	words_add(w, "most CPU%s: %s %s", cpu == threads ? " and most runnable threads" : "", label,
+		  mean_of(r, cpu->sched.on_cpu_ns).text);
+	if (cpu != threads) {
+		report_label(r, threads, CULPRIT_COLUMNS, label);
+		words_add(w, "; most runnable threads: %s", label);
+	}
+	words_add(w, "%s%s", cpu == threads ? " and " : " ",
 		  mean_of(r, runnable_ns(&threads->sched)).text);
 }
 
-/* Those who are hurt, by the threads that wait, by row of the table of processes. 0 or -ENOMEM. */
-static int add_victims(const struct report *r, struct words *w)
+/* True where one of those who are hurt waits for a CPU. */
+static bool victims_wait(const struct verdicts *v)
 {
-	_cleanup_free_ double *waiting = calloc(r->groups.rows_cnt + 1, sizeof(*waiting));
-	const struct verdicts *v = r->verdicts;
+	double waiting = 0;
 
-	if (!waiting)
-		return -ENOMEM;
-	for (size_t i = 0; i < v->rows_cnt; i++) {
-		uint32_t at = r->groups.row_of[v->rows[i].process];
-
-		if (is_hurt(&v->rows[i]) && at != MODEL_NONE)
-			waiting[at] += v->rows[i].input.waiting + v->rows[i].input.throttled;
-	}
-	for (unsigned int shown = 0; shown < VICTIMS_SHOWN; shown++) {
-		char label[NAME_BYTES];
-		size_t most = 0;
-
-		for (size_t i = 1; i < r->groups.rows_cnt; i++)
-			if (waiting[i] > waiting[most])
-				most = i;
-		if (!r->groups.rows_cnt || waiting[most] < 0.005) {
-			if (!shown)
-				words_add(w, "; who is hurt does not wait for a CPU, see below");
-			break;
-		}
-		report_label(r, &r->groups.rows[most], VICTIM_COLUMNS, label);
-		words_add(w, "%s%s %s", shown ? ", " : "; hurt, by threads that wait: ", label,
-			  number_fixed(waiting[most], 2).text);
-		waiting[most] = 0;
-	}
-	return 0;
+	for (size_t i = 0; i < v->rows_cnt; i++)
+		if (is_hurt(&v->rows[i]))
+			waiting += v->rows[i].input.waiting + v->rows[i].input.throttled;
+	return waiting >= 0.005;
 }
 
 static void put_verdict_id(const struct report *r, enum verdict verdict, bool alarm)
@@ -168,15 +148,25 @@ static void add_run(const struct report *r, struct words *w, const struct verdic
 		  second_of(r, m->slices[row->last].end_ns).text);
 }
 
-static void add_evidence(struct words *w, const struct verdict_result *result,
-			 const struct verdict_input *input, size_t most)
+static void add_figure(struct words *w, const struct verdict_result *result,
+		       const struct verdict_input *input, size_t at)
 {
 	char text[VERDICT_WORDS_BYTES];
 
-	for (size_t i = 0; i < result->evidence_cnt && i < most; i++) {
-		verdict_words(text, &result->evidence[i], input);
-		words_add(w, "%s%s", i ? ", " : "", text);
-	}
+	verdict_words(text, &result->evidence[at], input);
+	words_add(w, "%s%s", at ? ", " : "", text);
+}
+
+/* The first of so many figures, which says that it is so, and the last, which says why. */
+static void add_evidence(struct words *w, const struct verdict_result *result,
+			 const struct verdict_input *input, size_t cnt)
+{
+	if (cnt > result->evidence_cnt)
+		cnt = result->evidence_cnt;
+	if (cnt)
+		add_figure(w, result, input, 0);
+	if (cnt > 1)
+		add_figure(w, result, input, cnt - 1);
 }
 
 /* Whose verdict the host has, where it is not its own. Work that waits its turn is another
@@ -237,23 +227,21 @@ static void put_remedy(const struct report *r, enum verdict verdict, struct reme
 		return;
 	words_add(&w, "→ %s", verdict_remedy(verdict));
 	if (waits && !notes.service)
-		words_add(&w, ". Work that may wait: start it with nice, or set \"progress\" and "
-			      "\"run-delay\" for it, see --limit");
+		words_add(&w, "; start what may wait with nice");
 	if (verdict == VERDICT_INELASTIC && notes.others)
-		words_add(&w, ". A proxy is as slow as the service behind it: look at that first");
+		words_add(&w, "; a proxy is as slow as the service behind it: look there first");
 	if (notes.stuck)
-		words_add(&w, ". Long polls and streams wait by design: then set \"stuck\" for "
-			      "that process, see --limit");
+		words_add(&w, "; long polls and streams wait by design: set \"stuck\" for them "
+			      "(--limit)");
 	put_paragraph(r, &w, 4);
 }
 
-static int put_host(const struct report *r)
+static void put_host(const struct report *r)
 {
 	const struct verdict_row *host = &r->verdicts->host;
 	enum verdict verdict = host->result.verdict;
 	struct words w = {0}, who = {0};
 	size_t at = strlen("verdict: ") + strlen(verdict_id(verdict)) + 1;
-	int err = 0;
 
 	fputs("verdict: ", r->out);
 	put_verdict_id(r, verdict, !is_calm(verdict));
@@ -262,12 +250,12 @@ static int put_host(const struct report *r)
 	add_host(r, &w);
 	put_words(r, w.text, at, 2);
 	if (verdict != VERDICT_HOST_OVERLOADED)
-		return 0;
+		return;
 	add_culprits(r, &who);
-	err = add_victims(r, &who);
+	if (!victims_wait(r->verdicts))
+		words_add(&who, "; who is hurt does not wait for a CPU, see below");
+	words_add(&who, " → %s", verdict_remedy(verdict));
 	put_paragraph(r, &who, 2);
-	put_remedy(r, verdict, (struct remedy_notes){0});
-	return err;
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
@@ -448,31 +436,41 @@ static void groups_free(struct verdict_groups *all)
 	free(all->groups);
 }
 
+/* What to do is told once, after the last group of that verdict. */
+static bool comes_again(const struct verdict_groups *all, size_t at)
+{
+	enum verdict verdict = verdict_of_row(all->groups[at].row);
+
+	for (size_t i = at + 1; i < all->groups_cnt; i++)
+		if (verdict_of_row(all->groups[i].row) == verdict)
+			return true;
+	return false;
+}
+
 int report_verdict(const struct report *r)
 {
 	_cleanup_(groups_free) struct verdict_groups all = {0};
-	struct remedy_notes notes = {0};
+	struct remedy_notes notes[VERDICT_CNT] = {0};
 	uint32_t services = 0;
-	int err = put_host(r);
+	int err = group_rows(r, &all);
 
-	if (!err)
-		err = group_rows(r, &all);
+	if (err)
+		return err;
+	put_host(r);
 	for (size_t i = 0; !err && i < all.groups_cnt; i++)
 		services += is_hurt(all.groups[i].row) &&
 			    verdict_has_signal(verdicts_input(all.groups[i].row));
 	for (size_t i = 0; !err && i < all.groups_cnt; i++) {
 		const struct verdict_row *row = all.groups[i].row;
 		enum verdict verdict = verdict_of_row(row);
+		struct remedy_notes *of = &notes[verdict];
 
 		err = put_group(r, &all.groups[i]);
-		notes.stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
-		notes.service |= verdict_has_signal(verdicts_input(row));
-		/* Once for all that have the same. */
-		if (i + 1 < all.groups_cnt && verdict_of_row(all.groups[i + 1].row) == verdict)
-			continue;
-		notes.others = services > 1;
-		put_remedy(r, verdict, notes);
-		notes = (struct remedy_notes){0};
+		of->stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
+		of->service |= verdict_has_signal(verdicts_input(row));
+		of->others = services > 1;
+		if (!comes_again(&all, i))
+			put_remedy(r, verdict, *of);
 	}
 	if (!err)
 		put_more(r, &all);

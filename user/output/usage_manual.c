@@ -57,6 +57,76 @@ static void put_lines(FILE *out, const char *text)
 		fputs(".fi\n", out);
 }
 
+/* user/output/manual.txt: "= PAGE" begins a page ("hotrun", or a command), "# TITLE" a section of it, "* TERM" what the
+ * lines behind it explain; the rest is as put_lines() has it. The file ends in a 0. */
+__asm__(".pushsection .rodata\n"
+	".hidden hotrun_manual\n.global hotrun_manual\n"
+	"hotrun_manual:\n"
+	".incbin \"user/output/manual.txt\"\n"
+	".byte 0\n"
+	".popsection\n");
+extern const char hotrun_manual[];
+
+static const char *line_end(const char *line)
+{
+	return line + strcspn(line, "\n");
+}
+
+static const char *next_line(const char *line)
+{
+	line = line_end(line);
+	return line + (*line == '\n');
+}
+
+/* What follows the mark of a line. */
+static void put_mark(FILE *out, const char *macro, const char *line)
+{
+	fprintf(out, "%s", macro);
+	put_escaped(out, line + 2, (size_t)(line_end(line) - line) - 2);
+	putc('\n', out);
+}
+
+static bool is_mark(const char *line)
+{
+	return *line && strchr("=#*", *line) && line[1] == ' ';
+}
+
+/* Lines up to the next mark. */
+static const char *put_text_until_mark(FILE *out, const char *line)
+{
+	const char *from = line;
+	char *text;
+
+	while (*line && !is_mark(line))
+		line = next_line(line);
+	text = strndup(from, (size_t)(line - from));
+	if (text)
+		put_lines(out, text);
+	free(text);
+	return line;
+}
+
+/* The sections of that page that are about more than options. */
+static void put_chapters(FILE *out, const char *page)
+{
+	const char *line = hotrun_manual;
+	size_t len = strlen(page);
+	bool here = false;
+
+	while (*line) {
+		if (*line == '=')
+			here = (size_t)(line_end(line) - line) == len + 2 &&
+			       !strncmp(line + 2, page, len);
+		else if (here && *line == '#')
+			put_mark(out, ".SH ", line);
+		else if (here && *line == '*')
+			put_mark(out, ".TP\n.B ", line);
+		line = next_line(line);
+		if (here)
+			line = put_text_until_mark(out, line);
+	}
+}
+
 static void put_upper(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -160,6 +230,7 @@ void usage_command_manual(FILE *out, const struct usage_program *program,
 	put_section(out, "NOTES", command->notes);
 	if (command->put_more)
 		put_more(out, command);
+	put_chapters(out, command->name);
 	put_section(out, "EXAMPLES", command->examples);
 	fprintf(out, ".SH SEE ALSO\n.BR %s (1)\n", program->name);
 }
@@ -176,5 +247,6 @@ void usage_manual(FILE *out, const struct usage_program *program)
 		putc('\n', out);
 	}
 	put_section(out, "NOTES", program->notes);
+	put_chapters(out, program->name);
 	put_section(out, "EXAMPLES", program->examples);
 }

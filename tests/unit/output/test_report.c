@@ -300,8 +300,9 @@ Test(report, capture_still_being_recorded_is_not_called_cut_short)
 	m->host.complete = false;
 	m->host.running = true;
 	text = report_text(m, NULL, &len);
-	cr_expect(strstr(text, "\nno second of it is written yet · 99 Hz (cpu-clock) · still being "
-			       "recorded, this is what it has so far\n"),
+	cr_expect(strstr(text,
+			 "web-1 · 2 CPUs · no second of it is written yet · 99 Hz\nstill being "
+			 "recorded, this is what it has so far\n"),
 		  "%s", text);
 	cr_expect(!strstr(text, "ended early"));
 	free(text);

@@ -191,6 +191,43 @@ static struct model *overloaded(void)
 	return m;
 }
 
+/* The lines from the verdict to the first empty one. */
+static size_t opening_lines(const char *text)
+{
+	const char *from = strstr(text, "verdict: "), *to = from ? strstr(from, "\n\n") : NULL;
+	size_t lines = 1;
+
+	cr_assert(to, "%s", text);
+	for (; from < to; from++)
+		lines += *from == '\n';
+	return lines;
+}
+
+Test(report_verdict, three_in_trouble_are_told_in_twelve_lines)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t web =
+		add_slow(m, FIGURES(.on_cpu_ns = 300, .waited_ns = 3500, .behind_own_ns = 400));
+	uint32_t export_ = add(m, 3000, "nightly-export", "spin",
+			       FIGURES(.on_cpu_ns = 800, .waited_ns = 1900, .behind_own_ns = 800));
+	size_t len;
+	char *text;
+
+	add(m, 5000, "batch", "spin",
+	    FIGURES(.on_cpu_ns = 850, .waited_ns = 8000, .behind_own_ns = 8000));
+	build_contention(m, 0, export_, web, 800000);
+	build_contention(m, 0, web, export_, 300000);
+	add_crowd(m);
+	build_books(m, 10);
+	text = report_text(m, NULL, &len);
+	cr_expect(strstr(text, "\n  starved Shop.Api 1234: "), "%s", text);
+	cr_expect(strstr(text, "\n  starved nightly-export 3000: "), "%s", text);
+	cr_expect(strstr(text, "\n  oversubscribed batch 5000: "), "%s", text);
+	cr_expect_leq(opening_lines(text), 12, "%s", text);
+	free(text);
+	model_free(m);
+}
+
 Test(report_verdict, overloaded_host)
 {
 	expect_screen("verdict_overloaded.txt", overloaded());
@@ -274,7 +311,7 @@ Test(report_verdict, what_blurs_requests_is_told_beside_them)
 	struct model *m = hang();
 
 	report_says(m, &(struct report_options){.width = 400},
-		    "Long polls and streams wait by design: then set \"stuck\" for that process");
+		    "long polls and streams wait by design: set \"stuck\" for them");
 	m->endpoints[0].protocols = PROTOCOL_HTTP2;
 	report_says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
 	model_free(m);
@@ -371,7 +408,7 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 	web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10, .waited_ns = 1));
 	build_books(m, 10);
 	report_says(m, &wide, "6 of 7 processes short of CPU, none seen to serve requests\n");
-	report_says(m, &wide, "Work that may wait: start it with nice, or set \"progress\" and ");
+	report_says(m, &wide, "; start what may wait with nice");
 	m->host.off = OFF_REQUESTS;
 	report_says(m, &wide, "6 of 7 processes short of CPU\n");
 	m->host.off = 0;
@@ -403,7 +440,7 @@ Test(report_verdict, an_overloaded_host_on_which_only_a_hang_hurts)
 				 .oldest_ns = 20 * BUILD_SECOND,
 			 });
 	report_says(m, &wide, "verdict: host-overloaded");
-	report_says(m, &wide, "; who is hurt does not wait for a CPU, see below\n");
+	report_says(m, &wide, "; who is hurt does not wait for a CPU, see below → take load off, ");
 	model_free(m);
 }
 
@@ -418,7 +455,7 @@ Test(report_verdict, a_proxy_and_its_service)
 	build_books(m, 10);
 	report_says_not(m, &wide, "A proxy is");
 	serve(m, proxy, 80, 900 * MS, 100);
-	report_says(m, &wide, "A proxy is as slow as the service behind it: look at that first");
+	report_says(m, &wide, "a proxy is as slow as the service behind it: look there first");
 	model_free(m);
 }
 

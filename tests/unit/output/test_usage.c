@@ -151,3 +151,50 @@ Test(usage, options_of_all_groups_are_counted_through_with_help)
 	option_label(label, &rows[1]);
 	cr_expect_str_eq(label, "--format");
 }
+
+static char *page_of(const char *command)
+{
+	const struct command named = {
+		.name = command, .job = "", .usage = "", .about = "", .examples = "", .notes = ""};
+	const struct usage_program hotrun = {.name = "hotrun",
+					     .version = "",
+					     .job = "",
+					     .about = "",
+					     .examples = "",
+					     .notes = ""};
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	if (command)
+		usage_command_manual(out, &hotrun, &named);
+	else
+		usage_manual(out, &hotrun);
+	fclose(out);
+	return text;
+}
+
+Test(usage, chapters_of_the_manual_stand_on_their_pages)
+{
+	static const struct {
+		const char *command, *has, *lacks;
+	} rows[] = {
+		{NULL, "\n.SH LIMITS\n.TP\n.B Samples\ntell where", "\n.SH HOW FRAMES READ\n"},
+		{"record", "\n.SH SERVICE SIGNALS\n", "\n.SH VERDICTS\n"},
+		{"report", "\n.SH HOW FRAMES READ\n", "\n.SH SERVICE SIGNALS\n"},
+		{"rename", "\n.SH WHERE NAMES COME FROM\n", "\n.SH LIMITS\n"},
+		{"perfmap", "\n.SH WHAT IT COSTS\n", "\n.SH METRICS\n"},
+		{"watch", "\n.SH METRICS\n", "\n.SH WHAT IT COSTS\n"},
+		{"seccomp", "\n.SH NOTES\n", "\n.TP\n.B"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = page_of(rows[i].command);
+
+		cr_expect(strstr(text, rows[i].has), "%s", text);
+		cr_expect(!strstr(text, rows[i].lacks), "%s", text);
+		cr_expect(!strstr(text, "\n= "), "%s", text);
+		free(text);
+	}
+}
