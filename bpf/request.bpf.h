@@ -156,7 +156,6 @@ extern struct refused_map refused SEC(".maps");
 extern __u32 rows_held, earlier_held;
 
 /* T, and that of some ports; set before load. */
-#define SLOW_PORTS_MAX 16
 extern const volatile __u16 slow_ports[SLOW_PORTS_MAX];
 extern const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
 extern const volatile __u32 slow_port_cnt;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
+#include "base/helper_names.h"
 #include "collect/collector_private.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static void name_stack(struct collector *c, uint64_t id, uint64_t time_ns)
 
 static void read_maps(struct collector *c)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	names_follow(c->names, c->model, c->maps_read_ns);
 	c->maps_read_ns = now_ns;
@@ -133,7 +135,7 @@ static void read_accounts(struct collector *c)
 	if (err)
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
 	else
-		ingest_pass_end(c->ingest, host_now_ns());
+		ingest_pass_end(c->ingest, clock_now_ns());
 }
 
 /* Returns the time of the reading, to which accounts and books of this slice reach. */
@@ -154,14 +156,14 @@ static uint64_t read_cpus(struct collector *c)
 				      &clock);
 		ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu], c->online[cpu]);
 	}
-	return host_now_ns();
+	return clock_now_ns();
 }
 
 /* As of the last host_online_cpus(). */
 static void follow_cpus(struct collector *c)
 {
 	model_loss_add(c->model, LOSS_CPU_UNATTACHED, session_follow_cpus(c->session, c->online));
-	c->followed_ns = host_now_ns();
+	c->followed_ns = clock_now_ns();
 }
 
 /* Returns by how much it rose since the last reading. */
@@ -213,7 +215,7 @@ static void check_ticks(struct collector *c)
 
 void collector_drain(struct collector *c)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
 	read_maps(c);
@@ -253,7 +255,7 @@ static void tell_costly(struct collector *c)
 	}
 	if (!c->helpers_told && names_cost(c->names).no_helpers) {
 		c->helpers_told = true;
-		log_warn("names: the process hotrun-nursery has ended: no more files of other "
+		log_warn("names: the process " HELPER_NURSERY " has ended: no more files of other "
 			 "processes are read, and their code stays without names; start hotrun "
 			 "again");
 	}
@@ -284,19 +286,19 @@ void collector_end_slice(struct collector *c)
 	uint64_t end_ns, pressure_ns;
 
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
-	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	read_accounts(c);
 	collector_read_requests(c);
 	end_ns = read_cpus(c);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
-	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
 	cgroup_watch_refresh(&c->groups, m);
 	read_maps(c);
 	names_tail(c->names, m, c->tailed_ns);
-	c->tailed_ns = host_now_ns();
+	c->tailed_ns = clock_now_ns();
 	name_samples(c, c->first_sample);
 	if (c->stopped)
 		names_settle(c->names, m);
@@ -461,9 +463,9 @@ static void name_process(struct collector *c, uint32_t process)
 /* Facts and mappings of what runs already; the busiest of 200 processes cost 20 ms together. */
 static void read_processes(struct collector *c)
 {
-	uint64_t end_ns = host_now_ns() + START_FACTS_NS;
+	uint64_t end_ns = clock_now_ns() + START_FACTS_NS;
 
-	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
+	for (uint32_t i = 0; i < c->model->processes_cnt && clock_now_ns() < end_ns; i++)
 		if (!(c->model->processes[i].flags &
 		      (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
 			name_process(c, i);
@@ -507,7 +509,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	cgroup_select_refresh(&c->cgroups, c->session, c->model);
 	cgroup_watch_open(&c->groups, c->model);
 	cgroup_watch_refresh(&c->groups, c->model);
-	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(c->names, c->model, 0);
 
 	c->model->host.off |= kernel_off(c);
@@ -568,7 +570,7 @@ int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why
 	/* What is on its way belongs to the old model, which holds the stacks that were sent
 	 * once. */
 	session_stop(c->session);
-	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
@@ -600,10 +602,10 @@ void collector_name_process(struct collector *c, uint32_t process)
 	party = collector_party(c, process);
 	if (!fair_may(&c->facts, c->model, party))
 		return;
-	begin_ns = collector_cpu_ns();
+	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	name_process(c, process);
 	fair_add(&c->facts, c->model, party,
-		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
+		 (uint32_t)((clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 1000) + 1);
 }
 
 struct model *collector_model(struct collector *c)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/collector_private.h"
 
@@ -37,7 +38,7 @@ void collector_read_requests(struct collector *c)
 
 	if (c->model->host.off & OFF_REQUESTS)
 		return;
-	ingest_requests_begin(c->ingest, host_now_ns());
+	ingest_requests_begin(c->ingest, clock_now_ns());
 	cnt = session_endpoints(c->session, &rows);
 	for (uint32_t i = 0; i < cnt; i++)
 		if (copy_endpoint(&rows[i], &row))

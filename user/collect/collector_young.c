@@ -6,6 +6,7 @@
  */
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "collect/collector_private.h"
 
@@ -34,14 +35,6 @@
 #define LAG_NS 100000ull
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
-
-uint64_t collector_cpu_ns(void)
-{
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 uint32_t collector_party(const struct collector *c, uint32_t process)
 {
@@ -120,7 +113,7 @@ static bool look_at(struct collector *c, struct young *young, uint64_t now_ns)
 /* The same, if its party has time left in this second. */
 static bool look_in_turn(struct collector *c, struct young *young)
 {
-	uint64_t begin_ns = collector_cpu_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	bool done;
 
 	if (!fair_may(&c->looks, c->model, young->parent)) {
@@ -128,15 +121,15 @@ static bool look_in_turn(struct collector *c, struct young *young)
 		young->due_ns = c->looks_ns + LOOKS_NS;
 		return false;
 	}
-	done = look_at(c, young, host_now_ns());
+	done = look_at(c, young, clock_now_ns());
 	fair_add(&c->looks, c->model, young->parent,
-		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
+		 (uint32_t)((clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 1000) + 1);
 	return done;
 }
 
 void collector_young_look(struct collector *c)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns >= c->looks_ns + LOOKS_NS) {
 		c->looks_ns = now_ns;
@@ -179,7 +172,7 @@ static void sleep_ns(uint64_t ns)
 
 void collector_pause(struct collector *c, uint64_t ns)
 {
-	uint64_t now_ns = host_now_ns(), end_ns = now_ns + ns;
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
 
 	while (now_ns < end_ns) {
 		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
@@ -187,7 +180,7 @@ void collector_pause(struct collector *c, uint64_t ns)
 		bool came = session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0);
 		uint64_t rest_ns;
 
-		now_ns = host_now_ns();
+		now_ns = clock_now_ns();
 		/* A signal ends the pause, as it does a sleep. */
 		if (!came && now_ns < look_ns)
 			return;
@@ -195,11 +188,11 @@ void collector_pause(struct collector *c, uint64_t ns)
 			return;
 		collector_drain_sideband(c, now_ns - LAG_NS);
 		collector_young_look(c);
-		now_ns = host_now_ns();
+		now_ns = clock_now_ns();
 		c->wakes += came;
 		rest_ns = c->wakes > LOOKS_MANY ? LOOK_MANY_NS : LOOK_NS;
 		if (came && now_ns + rest_ns < end_ns)
 			sleep_ns(rest_ns);
-		now_ns = host_now_ns();
+		now_ns = clock_now_ns();
 	}
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
@@ -136,21 +137,6 @@ static int list(const struct arguments *o)
 
 /* --- get --------------------------------------------------------------------------------------- */
 
-/* From where they stand to the end. 0 or negative errno. */
-static int pour(int from, int to)
-{
-	char buf[1 << 16];
-	ssize_t n;
-
-	while ((n = read(from, buf, sizeof(buf))) > 0)
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, buf + done, (size_t)(n - done));
-			if (w < 0)
-				return -errno;
-		}
-	return n < 0 ? -errno : 0;
-}
-
 /* A file without a name, gone with us: in the recorder's folder, where there is room for captures, or in
  * that for temporary files. */
 static int open_nameless(int dir)
@@ -172,9 +158,7 @@ static int pour_copy(int dir, const char *path)
 	if (fd < 0)
 		return -errno;
 	err = store_copy(path, fd);
-	if (!err && lseek(fd, 0, SEEK_SET))
-		err = -errno;
-	return err ? err : pour(fd, STDOUT_FILENO);
+	return err ? err : io_copy(fd, STDOUT_FILENO, UINT64_MAX);
 }
 
 /* to -1: stdout. */
@@ -204,7 +188,7 @@ static int get_to(int dir, const char *name, int to)
 		tell(name, err);
 	else {
 		err = is_capture(name) ? get_capture(dir, name, to)
-				       : pour(fd, to < 0 ? STDOUT_FILENO : to);
+				       : io_copy(fd, to < 0 ? STDOUT_FILENO : to, UINT64_MAX);
 		/* A reader that has seen enough is no failure worth a word. */
 		if (err == -EINTR)
 			log_error("%s: interrupted", name);

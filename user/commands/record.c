@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/child.h"
@@ -27,12 +28,11 @@
 #include "output/report.h"
 #include "store/store.h"
 
-#define MAX_PIDS   1024
 #define DEFAULT_HZ 99
 
 struct record_options {
 	struct recorder_options recorder;
-	uint32_t tgids[MAX_PIDS];
+	uint32_t tgids[FILTER_TGIDS_MAX];
 	struct slow_option slow;
 	double seconds; /* 0 = until Ctrl-C or the command's end */
 	bool quiet;
@@ -51,7 +51,7 @@ static int take_pid(void *at, const struct command_option *option, const char *v
 
 	if (text_parse_u64(value, 1, 4194304, &pid))
 		return option_refuse(option, value, "not a process id");
-	if (o->recorder.collector.tgid_cnt >= MAX_PIDS)
+	if (o->recorder.collector.tgid_cnt >= FILTER_TGIDS_MAX)
 		return option_refuse(option, value, "too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (!process) {
@@ -65,6 +65,8 @@ static int take_pid(void *at, const struct command_option *option, const char *v
 	o->tgids[o->recorder.collector.tgid_cnt++] = (uint32_t)pid;
 	return EXIT_OK;
 }
+
+_Static_assert(FILTER_TGIDS_MAX == 1024, "told above");
 
 #define IN(field) OPTION_IN(struct record_options, field)
 
@@ -143,13 +145,13 @@ static void enable_maps(const struct record_options *o, const struct recorder *r
 static int loop(struct recorder *r, const struct record_options *o, struct child *child,
 		int *ret_code)
 {
-	uint64_t next_ns = host_now_ns(), shown_ns = 0;
+	uint64_t next_ns = clock_now_ns(), shown_ns = 0;
 	uint64_t end_ns = o->seconds > 0 ? next_ns + (uint64_t)(o->seconds * 1e9) : UINT64_MAX;
 	int err = 0;
 
 	enable_maps(o, r);
 	while (!err && !stop_requested) {
-		uint64_t now_ns = host_now_ns();
+		uint64_t now_ns = clock_now_ns();
 
 		if (now_ns >= end_ns || child_ended(child, ret_code))
 			break;
@@ -158,10 +160,10 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 			next_ns = now_ns + RECORDER_TICK_NS / 10; /* to see its end soon */
 		recorder_pause(r, next_ns - now_ns);
 		err = recorder_tick(r);
-		if (host_now_ns() - shown_ns > 1000000000) {
+		if (clock_now_ns() - shown_ns > 1000000000) {
 			enable_maps(o, r);
 			show_progress(r, false);
-			shown_ns = host_now_ns();
+			shown_ns = clock_now_ns();
 		}
 	}
 	show_progress(r, true);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -15,7 +16,6 @@
 #include "watch/control.h"
 #include "watch/folder.h"
 
-#define SECOND_NS   1000000000ull
 #define BEFORE_NS   (15 * SECOND_NS)
 #define AFTER_NS    (30 * SECOND_NS)
 #define BEFORE_TEXT "15s"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/helper_names.h"
 #include "bpf/events.h"
 #include "judge/role.h"
 #include "model/policy.h"
@@ -29,16 +30,12 @@ const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t pro
 
 /* --- what does not change over time ---------------------------------------------------------- */
 
-/* hotrun reads files of others in a child of that name, which makes one more for each that may hang. */
-#define HELPER "hotrun-file"
-#define READER "hotrun-signal"
-
+/* The helpers among the children of a process of that id. */
 static void mark_helpers(bool *own, const struct model *m, uint32_t parent_tgid)
 {
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].parent_tgid == parent_tgid &&
-		    (!strncmp(m->processes[i].comm, HELPER, strlen(HELPER)) ||
-		     !strcmp(m->processes[i].comm, READER)))
+		    helper_is_name(m->processes[i].comm))
 			own[i] = true;
 }
 
@@ -51,8 +48,9 @@ static int mark_judged(struct inputs *in, const struct model *m)
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].flags & PROCESS_SELF)
 			mark_helpers(own, m, m->processes[i].tgid);
+	/* Theirs: no helper has grandchildren. */
 	for (size_t i = 0; i < m->processes_cnt; i++)
-		if (own[i] && !strcmp(m->processes[i].comm, HELPER "s"))
+		if (own[i])
 			mark_helpers(own, m, m->processes[i].tgid);
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		in->judged[i] =

@@ -23,9 +23,6 @@ struct session_slow_port {
 	uint64_t slow_ns;
 };
 
-/* Ports with a threshold of their own at the most. */
-#define SESSION_SLOW_PORTS_MAX 16
-
 struct session_options {
 	uint32_t sample_hz;
 	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
@@ -37,8 +34,7 @@ struct session_options {
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
 	bool requests; /* see requests; where this kernel cannot, all else works: session_requests_why() */
-	uint64_t
-		slow_ns; /* T of requests, and below: of some ports; SESSION_SLOW_PORTS_MAX at the most */
+	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/namespaces.h"
@@ -40,8 +41,7 @@ static uint64_t tick_ns(void)
 static void configure(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	size_t cnt = o->slow_port_cnt < SESSION_SLOW_PORTS_MAX ? o->slow_port_cnt
-							       : SESSION_SLOW_PORTS_MAX;
+	size_t cnt = o->slow_port_cnt < SLOW_PORTS_MAX ? o->slow_port_cnt : SLOW_PORTS_MAX;
 
 	s->bpf->rodata->slow_ns = o->slow_ns ?: SLOW_NS_DEFAULT;
 	for (size_t i = 0; i < cnt; i++) {
@@ -310,7 +310,7 @@ static bool wants_holders(struct session *s, uint32_t cnt, uint64_t now_ns, uint
 /* True when holders were found, perhaps: what was read tells of them when it is read again. */
 static bool find_holders(struct session *s, uint32_t cnt)
 {
-	uint64_t now_ns = host_now_ns(), pause_ns;
+	uint64_t now_ns = clock_now_ns(), pause_ns;
 	uint32_t gone;
 
 	if (now_ns < s->holders_ns || !wants_holders(s, cnt, now_ns, &gone))
@@ -320,7 +320,7 @@ static bool find_holders(struct session *s, uint32_t cnt)
 	s->bpf->bss->gone_owner = gone;
 	find_owners(s);
 	s->bpf->bss->gone_owner = 0;
-	pause_ns = HOLDERS_PAUSE_TIMES * (host_now_ns() - now_ns);
+	pause_ns = HOLDERS_PAUSE_TIMES * (clock_now_ns() - now_ns);
 	s->holders_ns = now_ns + (pause_ns > HOLDERS_PAUSE_NS ? pause_ns : HOLDERS_PAUSE_NS);
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 
 /* dotnet/runtime, what shared/Microsoft.NETCore.App and the host hold; the apphost of a program is
  * called as the program, see find_hosts(). */
@@ -81,7 +82,7 @@ static int compare_names(const void *a, const void *b)
 {
 	uintptr_t na = *(const uintptr_t *)a, nb = *(const uintptr_t *)b;
 
-	return (na > nb) - (na < nb);
+	return COMPARE(na, nb);
 }
 
 static bool files_hold(const struct files *files, const char *name)

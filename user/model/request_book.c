@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/rise.h"
 #include "model/requests.h"
-#include "model/rise.h"
 
 /* --- endpoints ------------------------------------------------------------------------------- */
 

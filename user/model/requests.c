@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "model/sched.h"
 
 /* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
@@ -251,7 +252,7 @@ int requests_compare_ports(const void *a, const void *b)
 		return pa->sum.served.begun < pb->sum.served.begun ? 1 : -1;
 	if (pa->process != pb->process)
 		return pa->process > pb->process ? 1 : -1;
-	return (pa->port > pb->port) - (pa->port < pb->port);
+	return COMPARE(pa->port, pb->port);
 }
 
 /* --- slices ---------------------------------------------------------------------------------- */
@@ -314,7 +315,7 @@ static int compare_slices(const void *a, const void *b)
 {
 	const struct requests_slice *ra = a, *rb = b;
 
-	return (ra->slice > rb->slice) - (ra->slice < rb->slice);
+	return COMPARE(ra->slice, rb->slice);
 }
 
 static struct requests_slice *slice_find(struct requests_slice *rows, size_t cnt, uint32_t slice)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/helper_names.h"
 #include "base/process_state.h"
 #include "isolate/message.h"
 
@@ -96,7 +97,7 @@ static int start_server(struct fetch *f)
 
 	if (f->server_fd >= 0)
 		return 0;
-	if (nursery_spawn(f->nursery, serve, "hotrun-file", &f->server_fd))
+	if (nursery_spawn(f->nursery, serve, HELPER_OPENER, &f->server_fd))
 		return -EAGAIN;
 	f->server_cpu_ns = 0;
 	if (message_wait(f->server_fd, HELLO_MS) &&

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/confine.h"
+#include "base/helper_names.h"
 #include "base/privileges.h"
 
 #define MS_NS 1000000ull
@@ -239,7 +240,7 @@ static int settle(struct job *job)
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
 	syscall(SYS_close_range, 3, ~0u, 0);
-	prctl(PR_SET_NAME, "hotrun-signal");
+	prctl(PR_SET_NAME, HELPER_SIGNALS);
 	setpriority(PRIO_PROCESS, 0, 0);
 	/* Ctrl-C is for hotrun. */
 	setsid();

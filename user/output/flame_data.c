@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "bpf/events.h"
@@ -83,8 +84,6 @@ static int add_sample(struct data *d, struct paths *p)
 	}
 	return err;
 }
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Heaviest first, then by pid or name. */
 static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,

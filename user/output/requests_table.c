@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "output/figures.h"
 #include "output/histogram.h"
 #include "output/label.h"
 #include "output/verdict_words.h"
 #include "output/words.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Ports with another threshold that are told. */
 #define NAMES_OTHERS 8

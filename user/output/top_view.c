@@ -5,11 +5,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "model/paths.h"
 #include "model/share.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* --- hottest methods ------------------------------------------------------------------------- */
 

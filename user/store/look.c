@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "store/private.h"
 #include "store/store.h"
 
@@ -81,7 +82,7 @@ static int copy_from(const char *path, int to)
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	return S_ISREG(st.st_mode) ? copy_bytes(fd, to, COPY_MAX_BYTES) : -EINVAL;
+	return S_ISREG(st.st_mode) ? io_copy(fd, to, COPY_MAX_BYTES) : -EINVAL;
 }
 
 int store_copy(const char *path, int to)

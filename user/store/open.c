@@ -13,6 +13,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
 #include "store/private.h"
 
 /* A reader that meets a writer's commit waits for it. */
@@ -22,17 +24,9 @@
 #define CPU_PER_BYTE_NS	  1000ull
 #define OPS_BETWEEN_LOOKS 10000
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 bool reading_overdue(const struct reading *r)
 {
-	return cpu_now_ns() > r->cpu_deadline_ns;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > r->cpu_deadline_ns;
 }
 
 static int on_progress(void *context)
@@ -215,27 +209,6 @@ static int open_database(struct reading *r, const char *path, int flags)
 
 /* --- private copy ---------------------------------------------------------------------------- */
 
-int copy_bytes(int from, int to, uint64_t max)
-{
-	_cleanup_free_ char *buf = malloc(1 << 16);
-	uint64_t at = 0;
-	ssize_t n;
-
-	if (!buf)
-		return -ENOMEM;
-	while ((n = pread(from, buf, 1 << 16, (off_t)at)) > 0) {
-		if (at + (uint64_t)n > max)
-			return -EFBIG;
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, buf + done, (size_t)(n - done));
-			if (w < 0)
-				return -errno;
-		}
-		at += (uint64_t)n;
-	}
-	return n < 0 ? -errno : 0;
-}
-
 static int copy_to(const char *dir, const char *name, int from, uint64_t max)
 {
 	_cleanup_close_ int to = -1;
@@ -246,7 +219,7 @@ static int copy_to(const char *dir, const char *name, int from, uint64_t max)
 	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	return copy_bytes(from, to, max);
+	return io_copy(from, to, max);
 }
 
 /*
@@ -415,7 +388,8 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 		return -errno;
 	r->recorder = recorder_holds(fd);
 	r->file_bytes = (uint64_t)st.st_size;
-	r->cpu_deadline_ns = cpu_now_ns() + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
+	r->cpu_deadline_ns =
+		clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
 	err = check_companions(real, &wal);
 	if (err)
 		return err;

@@ -262,8 +262,6 @@ int reading_open(struct reading *r, const char *path);
  * killed while it wrote, or a log lies beside it). */
 int reading_open_in_place(struct reading *r, const char *path);
 void reading_close(struct reading *r);
-/* All of a file into another, from its start: 0, -EFBIG beyond max bytes, or negative errno. */
-int copy_bytes(int from, int to, uint64_t max);
 /* What a copy may take of a folder: a day of a busy host is below 2 GB. */
 #define COPY_MAX_BYTES (4ull << 30)
 /* True when the reading has used up its processor time. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/host.h"
@@ -101,7 +102,7 @@ static void tell_collector(struct watch *w, uint64_t now_ns)
 
 void budget_attach(struct watch *w)
 {
-	tell_collector(w, host_now_ns());
+	tell_collector(w, clock_now_ns());
 }
 
 static void tell_aside(struct watch *w, const struct ledger_use *use, double share)
@@ -153,11 +154,11 @@ bool budget_step(struct watch *w)
 {
 	const struct collector_parts has = collector_parts(w->collector);
 	enum governor_level level = w->governor.level;
-	struct governor_input input = {.now_ns = host_now_ns(),
+	struct governor_input input = {.now_ns = clock_now_ns(),
 				       .cpus = collector_model(w->collector)->host.cpus_online,
 				       .own_cpu_ns = budget_own_ns(w) - w->start_cpu_ns,
 				       .bpf_ns = budget_bpf_ns(w),
-				       .may_set_aside = aside_has_room(&w->aside, host_now_ns())};
+				       .may_set_aside = aside_has_room(&w->aside, clock_now_ns())};
 	uint64_t granted_ns, begin_ns = w->governor.begin_ns;
 	struct collector_parts parts;
 	struct governor_plan plan;

@@ -10,12 +10,11 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "store/store.h"
 #include "watch/folder.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Captures of the same second and reason. */
 #define NUMBER_MAX 1000

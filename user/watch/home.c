@@ -7,12 +7,12 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
 #include "watch/private.h"
 
 #define FOLLOW_NS 5000000000ull
-#define SECOND_NS 1000000000ull
 
 void home_save_state(struct watch *w)
 {
@@ -130,7 +130,7 @@ void home_take_over(struct watch *w)
 	/* What was too much then is too much now, until it turns out otherwise. */
 	governor_init(&w->governor, &options, (enum governor_level)w->state.level);
 	delay_s = state_start(&w->state, (int64_t)time(NULL));
-	w->attach_ns = host_now_ns() + delay_s * SECOND_NS;
+	w->attach_ns = clock_now_ns() + delay_s * SECOND_NS;
 	if (delay_s) {
 		log_warn("started again and again: waiting %u s before observing this host",
 			 delay_s);

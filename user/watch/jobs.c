@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
 #include "store/store.h"
@@ -58,7 +59,7 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 		 uint64_t after_ns)
 {
 	const struct model *m = collector_model(w->collector);
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	struct shot_options options = {
 		.from_ns = from_of(now_ns, before_ns),
 		.until_ns = after_ns < UINT64_MAX - now_ns ? now_ns + after_ns : UINT64_MAX,
@@ -164,7 +165,7 @@ static bool rotates(const struct watch *w)
 
 static void rotate(struct watch *w)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	uint64_t end_ns = rotation_end_ns(w->config.rotate_ns, now_ns, host_wall_offset_ns());
 	char name[FOLDER_NAME_BYTES], why[512];
 

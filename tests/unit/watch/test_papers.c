@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store_folder.h"
 #include "watch/papers.h"
 
@@ -52,14 +53,6 @@ static struct papers *papers_with(const char *script, uint64_t limit_ns)
 	return p;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 static void sleep_ms(long ms)
 {
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
@@ -70,12 +63,12 @@ static void sleep_ms(long ms)
 /* Looks until a capture is done. Returns what became of its papers. */
 static int done(struct papers *p, const char *expected)
 {
-	uint64_t end_ns = clock_ns() + 30 * SECOND;
+	uint64_t end_ns = clock_now_ns() + 30 * SECOND;
 	const char *name = NULL;
 	int err = 1;
 
-	while (clock_ns() < end_ns) {
-		if (papers_look(p, clock_ns(), &name, &err)) {
+	while (clock_now_ns() < end_ns) {
+		if (papers_look(p, clock_now_ns(), &name, &err)) {
 			cr_assert_str_eq(name, expected);
 			return err;
 		}
@@ -139,7 +132,7 @@ Test(papers, are_written_one_after_the_other_in_the_order_of_captures)
 	const char *name;
 	int err;
 
-	cr_expect_eq(papers_look(p, clock_ns(), &name, &err), 0, "nothing to do");
+	cr_expect_eq(papers_look(p, clock_now_ns(), &name, &err), 0, "nothing to do");
 	umask(077);
 	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
 	umask(0);
@@ -181,11 +174,11 @@ Test(papers, that_fail_leave_nothing_and_do_not_stop_the_others)
 Test(papers, that_hang_are_killed)
 {
 	struct papers *p = papers_with("echo $$ > pid; exec sleep 1000", 100 * MS);
-	uint64_t start_ns = clock_ns();
+	uint64_t start_ns = clock_now_ns();
 
 	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), -ETIMEDOUT);
-	cr_expect_geq(clock_ns() - start_ns, 200 * MS, "both had their time");
+	cr_expect_geq(clock_now_ns() - start_ns, 200 * MS, "both had their time");
 	cr_expect(kill(atoi(content_of("d/pid")), 0) < 0 && errno == ESRCH);
 	expect_nothing_else(1);
 	papers_free(p);
@@ -199,10 +192,10 @@ Test(papers, a_look_never_waits)
 	int err;
 
 	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
-	start_ns = clock_ns();
+	start_ns = clock_now_ns();
 	for (int i = 0; i < 20; i++)
-		cr_assert_eq(papers_look(p, clock_ns(), &name, &err), 0);
-	cr_expect_lt(clock_ns() - start_ns, 5 * SECOND);
+		cr_assert_eq(papers_look(p, clock_now_ns(), &name, &err), 0);
+	cr_expect_lt(clock_now_ns() - start_ns, 5 * SECOND);
 	cr_expect_eq(papers_pending(p), 1);
 	papers_free(p);
 	expect_nothing_else(0);
@@ -212,7 +205,7 @@ Test(papers, end_with_the_recorder)
 {
 	struct papers *p =
 		papers_with("echo $$ > pid.new; mv pid.new pid; exec sleep 1000", 60 * SECOND);
-	uint64_t end_ns = clock_ns() + 30 * SECOND;
+	uint64_t end_ns = clock_now_ns() + 30 * SECOND;
 	pid_t recorder = fork(), pid;
 	const char *name;
 	int err;
@@ -220,10 +213,10 @@ Test(papers, end_with_the_recorder)
 	cr_assert(recorder >= 0);
 	if (!recorder) {
 		papers_add(p, "a.hotrun");
-		papers_look(p, clock_ns(), &name, &err);
+		papers_look(p, clock_now_ns(), &name, &err);
 		pause();
 	}
-	while (access("d/pid", F_OK) && clock_ns() < end_ns)
+	while (access("d/pid", F_OK) && clock_now_ns() < end_ns)
 		sleep_ms(2);
 	pid = atoi(content_of("d/pid"));
 	cr_assert(pid > 0 && !kill(pid, 0));
@@ -236,7 +229,7 @@ Test(papers, end_with_the_recorder)
 		text = content_of(path);
 		if (!text || strstr(text, ") Z"))
 			break;
-		cr_assert_lt(clock_ns(), end_ns, "it runs on");
+		cr_assert_lt(clock_now_ns(), end_ns, "it runs on");
 		sleep_ms(2);
 	}
 	papers_free(p);

@@ -2,10 +2,10 @@
 /* Whose naming is set aside, and for how long, over simulated hours. */
 #include <criterion/criterion.h>
 
+#include "base/clock.h"
 #include "watch/aside.h"
 
-#define SECOND_NS 1000000000ull
-#define NOW_NS	  (1000 * SECOND_NS)
+#define NOW_NS (1000 * SECOND_NS)
 
 static struct aside aside;
 
