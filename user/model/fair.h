@@ -22,6 +22,9 @@ struct fair {
 	} of_process, of_cgroup;
 };
 
+/* Who answers for what a process costs: its parent, which may start as many as it likes; itself where
+ * the parent is not known. */
+uint32_t fair_party(const struct model *m, uint32_t process);
 /* Whether a process (a row of m) may have more, by what it and its cgroup hold. Not without
  * memory. */
 bool fair_may(struct fair *fair, const struct model *m, uint32_t process);
