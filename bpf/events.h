@@ -332,7 +332,7 @@ struct event_socket {
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */
-	__u32 drops; /* of a listening socket, since it was made: for a full queue, or no memory */
+	__u32 refused; /* of a listening socket, since it was made: for a full queue, or no memory */
 	__u16 port;
 	__u8 family;
 	__u8 flags; /* SOCKET_* */

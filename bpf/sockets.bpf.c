@@ -312,7 +312,7 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;
-		event.drops = sk->sk_drops.counter;
+		event.refused = sk->sk_drops.counter;
 	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
 		return 0;
 	}

@@ -272,7 +272,7 @@ static void add_the_rest(struct watched_host *host)
 					.endpoint = checked(model_endpoint_get(m, &e)),
 					.served = {.begun = 10, .answered = 9, .time_ns = 9 * MS},
 					.time_max_ns = 3 * MS,
-					.in_progress = 1};
+					.open = 1};
 	struct model_response response = {
 		.slice = slice, .endpoint = service.endpoint, .slot = 5, .count = 9};
 	struct model_signal signal = {.slice = slice, .process = p, .value_ppm = 1000};

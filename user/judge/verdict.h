@@ -86,7 +86,7 @@ struct verdict_input {
 	double unanswered_share; /* of ended, without an answer */
 	uint64_t stuck;
 	uint64_t oldest_ns; /* of those unanswered */
-	uint64_t drops;	    /* of accept queues that were full */
+	uint64_t refused;   /* of accept queues that were full */
 	bool has_signal;    /* the operator's own */
 	double signal;
 	/* The host. */
@@ -105,7 +105,7 @@ enum verdict_figure {
 	FIGURE_SLOW_SHARE,
 	FIGURE_STUCK,
 	FIGURE_UNANSWERED,
-	FIGURE_DROPS,
+	FIGURE_REFUSED,
 	FIGURE_SIGNAL,
 	FIGURE_PROGRESS,
 	FIGURE_DELAY,

@@ -388,7 +388,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.stuck = services->stuck_max;
 	input.oldest_ns = services->oldest_max_ns;
 	input.has_requests = input.requests || input.oldest_ns || input.ended;
-	input.drops = services->full_drops;
+	input.refused = services->full_refused;
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
 		input.signal = in->signals[process];

@@ -68,7 +68,7 @@ static const struct {
 	[FIGURE_SLOW_SHARE] = {"slow-share", "share"},
 	[FIGURE_STUCK] = {"stuck", "ns"},
 	[FIGURE_UNANSWERED] = {"unanswered", "share"},
-	[FIGURE_DROPS] = {"refused", "count"},
+	[FIGURE_REFUSED] = {"refused", "count"},
 	[FIGURE_SIGNAL] = {"signal", ""},
 	[FIGURE_PROGRESS] = {"progress", "share"},
 	[FIGURE_DELAY] = {"run-delay", "ns"},

@@ -317,7 +317,7 @@ struct model_served {
 	uint64_t time_ns;	  /* of answered, to the first answer byte */
 	uint64_t joined, pushed;
 	uint64_t received_bytes, sent_bytes;
-	uint64_t drops; /* connections that the listening socket refused */
+	uint64_t refused; /* connections that the listening socket refused */
 };
 
 /* One endpoint in one slice; where nothing happened and nothing is unanswered there is no row. */
@@ -327,14 +327,14 @@ struct model_service {
 	struct model_served served;
 	uint64_t time_max_ns; /* of the requests answered in the slice, from the histogram */
 	/* As it stood at the end of the slice. */
-	uint32_t in_progress;
+	uint32_t open;		  /* requests without an answer yet */
 	uint32_t late;		  /* of these, older than T */
 	uint32_t stuck;		  /* of these, older than STUCK_NS */
 	uint64_t oldest_ns;	  /* age of the oldest, 0 = none */
 	uint32_t queued, backlog; /* of the listening socket: to be accepted, and the limit */
 	uint32_t
 		unsure; /* unanswered, but perhaps of a protocol that answers not all (logs, queues):
-			  * not in progress, not late, not stuck */
+			  * not open, not late, not stuck */
 };
 
 /* A request without an answer for so long hangs (domain.md of the design: 10 s). */

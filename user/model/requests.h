@@ -18,13 +18,13 @@
 struct requests_sum {
 	struct model_served served;
 	uint64_t plain_answered, plain_abandoned; /* of these, by requests_is_plain() */
-	uint64_t full_drops; /* of drops: where at least half of the accept queue was in use */
+	uint64_t full_refused; /* of refused: where at least half of the accept queue was in use */
 	uint64_t time_max_ns;
 	/* That requests were unanswered, and were so for longer than T, as the ends of slices found
 	 * them: for as long as that slice, each. */
 	uint64_t open_ns, late_ns;
 	/* At the end of the last slice, and the worst over the slices. */
-	uint64_t in_progress, late, stuck, queued, backlog, unsure;
+	uint64_t open, late, stuck, queued, backlog, unsure;
 	uint64_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */

@@ -134,20 +134,30 @@ static int check_objects(struct reading *r)
 	return err;
 }
 
-static uint32_t column_bit(const struct table_layout *t, const unsigned char *name)
+/* Adds the column of that name. False where the layout has none. */
+static bool add_column(struct column_set *set, const struct table_layout *t,
+		       const unsigned char *name)
 {
-	for (int i = 0; name && i < t->column_cnt; i++)
-		if (!sqlite3_stricmp((const char *)name, t->columns[i].name))
-			return 1u << i;
-	return 0;
+	for (int i = 0; name && i < t->column_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		bool renamed = c->was && !sqlite3_stricmp((const char *)name, c->was);
+
+		if (!renamed && sqlite3_stricmp((const char *)name, c->name))
+			continue;
+		set->there |= 1u << i;
+		set->renamed |= renamed ? 1u << i : 0;
+		return true;
+	}
+	return false;
 }
 
 /* Which columns a table has. None is computed while it is read. */
-static int check_columns(struct reading *r, const struct table_layout *t, uint32_t *ret_columns)
+static int check_columns(struct reading *r, const struct table_layout *t,
+			 struct column_set *ret_columns)
 {
 	enum { XINFO_NAME = 1, XINFO_HIDDEN = 6 }; /* sqlite.org/pragma.html#pragma_table_xinfo */
 	sqlite3_stmt *stmt = NULL;
-	uint32_t columns = 0, bit;
+	struct column_set columns = {0};
 	char sql[64];
 	int rc, err = 0;
 
@@ -157,9 +167,7 @@ static int check_columns(struct reading *r, const struct table_layout *t, uint32
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
 		if (sqlite3_column_int(stmt, XINFO_HIDDEN))
 			err = -EBADMSG;
-		bit = column_bit(t, sqlite3_column_text(stmt, XINFO_NAME));
-		columns |= bit;
-		if (!bit &&
+		if (!add_column(&columns, t, sqlite3_column_text(stmt, XINFO_NAME)) &&
 		    sqlite3_stricmp((const char *)sqlite3_column_text(stmt, XINFO_NAME), "id"))
 			r->newer |= 1u << (t - store_tables);
 	}
@@ -182,7 +190,7 @@ static int check_table(struct reading *r, enum store_table table)
 	}
 	err = check_columns(r, t, &r->columns[table]);
 	for (int i = 0; !err && i < t->column_cnt; i++) {
-		if (r->columns[table] & 1u << i)
+		if (r->columns[table].there & 1u << i)
 			continue;
 		r->off |= t->columns[i].off;
 		err = t->columns[i].off ? 0 : -EBADMSG;
