@@ -46,10 +46,10 @@ SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
 # so and make up the archive that the unit tests link.
-ROOMS      := base model isolate names store judge output watch
+ROOMS      := base model isolate parse opener process names store judge output watch
 SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
 SRC_TOP    := $(wildcard user/kernel/*.c user/collect/*.c user/commands/*.c)
-SRC_PERFMAP := $(wildcard perfmap/*.c)
+SRC_PERFMAP := $(wildcard perfmap/*/*.c)
 # The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
 # keeps offset 0 for an extern that it meets first.
 SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c bpf/net.bpf.c \

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "perfmap/bundle.h"
-#include "perfmap/image.h"
-#include "perfmap/name.h"
+#include "perfmap/images/bundle.h"
+#include "perfmap/images/image.h"
+#include "perfmap/names/name.h"
 
 #define RAW_BYTES 16384
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "perfmap/name.h"
-#include "perfmap/tail.h"
+#include "perfmap/names/name.h"
+#include "perfmap/maps/tail.h"
 
 #define LINES	 1000000u
 #define ROUNDS	 5

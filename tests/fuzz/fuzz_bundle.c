@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "held_bytes.h"
-#include "perfmap/bundle.h"
+#include "perfmap/images/bundle.h"
 
 static void must(int condition)
 {

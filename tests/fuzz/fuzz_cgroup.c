@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names/cgroup.h"
+#include "process/cgroup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names/container.h"
+#include "parse/container.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perfmap/diagnostics.h"
+#include "perfmap/socket/diagnostics.h"
 
 static void must(bool condition)
 {

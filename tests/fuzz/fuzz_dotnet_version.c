@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "names/dotnet_version.h"
+#include "parse/dotnet_version.h"
 
 static void must(bool condition)
 {

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "names/demangle.h"
-#include "names/elf.h"
+#include "parse/demangle.h"
+#include "parse/elf.h"
 
 /* Loads the input as a program, then adds it to itself as its debug file, and what is packed in
  * it. */

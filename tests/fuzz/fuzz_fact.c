@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "isolate/workers.h"
-#include "names/parse_fact.h"
+#include "parse/parse_fact.h"
 
 static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
 					PARSE_REPLY,   PARSE_NODE,    PARSE_SYMBOLS, PARSE_MAP};

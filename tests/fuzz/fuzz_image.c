@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "held_bytes.h"
-#include "perfmap/image.h"
-#include "perfmap/name.h"
+#include "perfmap/images/image.h"
+#include "perfmap/names/name.h"
 
 static void must(int condition)
 {

@@ -15,13 +15,13 @@
 #include "fake_bundle.h"
 #include "fake_names.h"
 #include "held_bytes.h"
-#include "names/elf.h"
+#include "parse/elf.h"
 #include "names_support.h"
-#include "perfmap/bundle.h"
-#include "perfmap/image.h"
-#include "perfmap/line.h"
-#include "perfmap/map.h"
-#include "perfmap/name.h"
+#include "perfmap/images/bundle.h"
+#include "perfmap/images/image.h"
+#include "perfmap/maps/line.h"
+#include "perfmap/maps/map.h"
+#include "perfmap/names/name.h"
 
 #define FILE_BYTES (2u << 20)
 #define BASE_BYTES 0x4000u /* of the sound file; the room follows */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "names/entry.h"
-#include "names/maps.h"
+#include "process/entry.h"
+#include "process/maps.h"
 
 /* Lines of maps, and the same bytes as a command line: both come from the watched process. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

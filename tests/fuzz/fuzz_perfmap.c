@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "perfmap/line.h"
-#include "perfmap/map.h"
-#include "perfmap/name.h"
+#include "perfmap/maps/line.h"
+#include "perfmap/maps/map.h"
+#include "perfmap/names/name.h"
 
 static void must(int condition)
 {

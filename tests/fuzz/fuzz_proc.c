@@ -14,8 +14,8 @@
 
 #include "kernel/cgroup_tree.h"
 #include "kernel/sideband_record.h"
-#include "names/proc.h"
-#include "perfmap/locate.h"
+#include "process/proc.h"
+#include "perfmap/maps/locate.h"
 
 static char folder[64];
 
@@ -52,13 +52,12 @@ static void put_file(const char *name, const void *data, size_t size)
 
 static void check_stat(const char *text, size_t size)
 {
-	struct proc_facts *facts = malloc(sizeof(*facts));
+	struct proc_stat stat;
 
-	memset(facts->comm, 0xa5, sizeof(facts->comm));
-	if (!proc_parse_stat(text, size, facts))
-		must(memchr(facts->comm, 0, sizeof(facts->comm)) != NULL);
+	memset(stat.comm, 0xa5, sizeof(stat.comm));
+	if (!proc_stat_parse(text, size, &stat))
+		must(memchr(stat.comm, 0, sizeof(stat.comm)) != NULL);
 	proc_parse_ns_pid(text);
-	free(facts);
 }
 
 /* status, then environ, with a byte 0xff between. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names/unwind.h"
+#include "parse/unwind.h"
 
 static void must(bool condition)
 {

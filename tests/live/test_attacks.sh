@@ -12,9 +12,10 @@ need_tool setpriv util-linux
 attacker=65534 # nobody
 user=65533     # of the service
 hz=99
-RECORD_MS=6000 # of `record -d 2`: 4 s, and what a busy host takes on top
+RECORD_MS=4000 # of `record -d 2`
 # ATTACK_CHURN=1: with 1,000 forks a second and 60,000 mappings, beside which the governor still lowers the rate.
 churn=${ATTACK_CHURN:-0}
+level=all # of the resident recorder
 
 folders=()
 trap 'finish; leave_groups' EXIT
@@ -95,7 +96,7 @@ innocent() {
 	why=$(sed 1d <<<"$why" | tr '\n' ',')
 	within "$1: managed frames of the service with a name, per cent of $total${why:+, not: $why}" \
 		"$(awk -v n="$named" -v t="$total" 'BEGIN { print t ? 100 * n / t : "" }')" 99.5 100
-	within "$1: samples of the service" "${row% *}" 3 100000
+	within "$1: samples of the service" "${row% *}" 1 100000
 	[ "$(sql "$2" "SELECT count(*) FROM endpoint WHERE port = $port")" = 0 ] && [ "$1" = watch ] && [ "$level" != all ] && return
 	# Each takes 1 ms of CPU time by its own clock, in the first figure of the truth.
 	set -- "$1" "$2" $(sql "$2" 'SELECT start_ns, end_ns FROM host')
@@ -118,6 +119,8 @@ says_why() {
 	local words
 
 	words=$(told "$1" "$2" | sed 's/nothing/pending/')
+	# At a low rate the sixth of a CPU that each uses may be missed.
+	[ -z "$words" ] && [ "$level" = rate-least ] && return
 	grep -qE " ($3)\$" <<<"$words" && ok "$1: it is told what became of its frames: $(tr '\n' ' ' <<<"$words")" || fail "$1: not one of $3: $words"
 }
 
@@ -178,7 +181,7 @@ status() {
 
 	before=$(date +%s%N)
 	"$HOTRUN" watch --status --dir "$T/watch" >"$T/status" 2>&1 || fail "$1: --status: $(head -1 "$T/status")"
-	within "$1: watch --status answers, ms" $((($(date +%s%N) - before) / 1000000)) 0 2000
+	within "$1: watch --status answers, ms" $((($(date +%s%N) - before) / 1000000)) 0 1000
 }
 
 # --- the service, and the files ----------------------------------------------------------------------------
@@ -209,7 +212,7 @@ declare -A words=(
 	[cie]='no-symbol|file-costly|budget|limit|file-malformed'
 	[nested]='named|precompiled|file-costly|budget|limit|file-malformed'
 	[symbols]='named|file-costly|budget|limit|file-malformed'
-	[map]='file-costly|budget|limit|perf-map-.*'
+	[map]='file-costly|budget|limit|pending|perf-map-.*'
 	[rewrite]='file-costly|budget|limit|pending|perf-map-.*'
 )
 for name in cie nested symbols map rewrite; do
@@ -238,6 +241,10 @@ status "at the attack's beginning"
 cost 5
 burst=$(awk -v a="$burst" -v b="$cost" 'BEGIN { print (a + b) / 2 }')
 [ "$pss_mib" -gt "$most_mib" ] && most_mib=$pss_mib
+# The governor looks each ten seconds, and the first look may have the allowance in it that everybody has once.
+is_aside() { "$HOTRUN" watch --status --dir "$T/watch" | grep -q '^aside_s .* attack'; }
+until_true 30 is_aside && ok "the attacker's names are given up before anything else" ||
+	fail "nobody is set aside: $(tr '\n' ' ' <"$T/$watcher.out")"
 cost 10
 [ "$pss_mib" -gt "$most_mib" ] && most_mib=$pss_mib
 status "under attack"

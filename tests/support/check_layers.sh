@@ -9,23 +9,28 @@ ALLOWED = {
     'user/base': set(),
     'user/model': {'user/base', 'bpf/events.h'},
     'user/isolate': {'user/base'},
-    'user/names': {'user/base', 'user/isolate', 'user/model', 'perfmap', 'bpf/events.h'},
+    'user/parse': {'user/base', 'user/isolate', 'user/model', 'perfmap'},
+    'user/opener': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'perfmap'},
+    'user/process': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'perfmap'},
+    'user/names': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'user/process', 'perfmap',
+                   'bpf/events.h'},
     'user/store': {'user/base', 'user/model', 'bpf/events.h'},
     'user/judge': {'user/base', 'user/model', 'bpf/events.h'},
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
     'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
-    'user/collect': {'user/base', 'user/isolate', 'user/model', 'user/names', 'user/kernel', 'bpf/events.h'},
+    'user/collect': {'user/base', 'user/isolate', 'user/model', 'user/opener', 'user/names', 'user/kernel',
+                     'bpf/events.h'},
     'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output', 'user/kernel', 'user/collect',
                    'bpf/events.h'},
-    'user/commands': {'user/base', 'user/model', 'user/names', 'user/store', 'user/judge',
+    'user/commands': {'user/base', 'user/isolate', 'user/model', 'user/opener', 'user/process', 'user/names', 'user/store', 'user/judge',
                       'user/output', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},
     'perfmap': set(),
     'bpf': set(),
 }
 PURE = {'user/base', 'user/model', 'user/judge', 'perfmap'}
 SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
-                 'sqlite3.h': {'user/store'}, 'libelf.h': {'user/names'}, 'gelf.h': {'user/names'},
-                 'lzma.h': {'user/names'}, 'json-c/json.h': {'user/names'},
+                 'sqlite3.h': {'user/store'}, 'libelf.h': {'user/parse'}, 'gelf.h': {'user/parse'},
+                 'lzma.h': {'user/parse'}, 'json-c/json.h': {'user/parse'},
                  'microhttpd.h': {'user/watch'}}
 bad = []
 def room_of(include):
@@ -35,7 +40,7 @@ def room_of(include):
     if include.startswith('bpf/'): return 'bpf'
     return 'user/' + include.split('/')[0]
 for room, allowed in ALLOWED.items():
-    for f in glob.glob(room + '/*.[ch]'):
+    for f in glob.glob(room + '/**/*.[ch]', recursive=True):
         for n, line in enumerate(open(f, encoding='utf-8'), 1):
             m = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
             if not m: continue

@@ -11,7 +11,7 @@
 #define LOOK_NS 10000000000ull /* nothing hangs here, however busy the machine is */
 
 static struct fake_proc proc;
-static struct asker asker;
+static struct file_requests requests;
 static uint32_t tgid;
 
 const char *fake_dotnet_path(const char *name)
@@ -38,12 +38,12 @@ void fake_dotnet_begin(const char *maps)
 	fake_process(&proc, &p);
 	cr_assert_eq(mkdir(fake_dotnet_path("root/tmp"), 0777), 0);
 	cr_assert_eq(mkdir(fake_dotnet_path("fd"), 0777), 0);
-	cr_assert_eq(asker_init(&asker, NULL, proc.path, LOOK_NS), 0);
+	cr_assert_eq(file_requests_init(&requests, NULL, proc.path, LOOK_NS), 0);
 }
 
 void fake_dotnet_end(void)
 {
-	asker_clear(&asker);
+	file_requests_clear(&requests);
 	fake_proc_remove(&proc);
 }
 
@@ -60,18 +60,18 @@ struct dotnet_process fake_dotnet_look(void)
 {
 	struct dotnet_list list = {0};
 	struct dotnet_process p;
-	int err = dotnet_read(&asker, tgid, &list);
+	int err = dotnet_read(&requests, tgid, &list);
 
 	cr_assert_eq(err, 0, "%d", err);
 	cr_assert_eq(list.cnt, 1);
-	p = list.rows[0];
+	p = list.rows[0].process;
 	dotnet_clear(&list);
 	return p;
 }
 
-struct asker *fake_dotnet_asker(void)
+struct file_requests *fake_dotnet_requests(void)
 {
-	return &asker;
+	return &requests;
 }
 
 uint32_t fake_dotnet_tgid(void)

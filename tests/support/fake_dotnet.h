@@ -5,7 +5,7 @@
  * One .NET process of a /proc in a temporary folder, with the test's own pid, since it is the test that
  * plays its runtime, and who asks it. One at a time.
  */
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 #include "names_support.h"
 
 #define FAKE_DOTNET_START  100ull /* ticks */
@@ -22,7 +22,7 @@
 void fake_dotnet_begin(const char *maps);
 void fake_dotnet_end(void);
 uint32_t fake_dotnet_tgid(void);
-struct asker *fake_dotnet_asker(void);
+struct file_requests *fake_dotnet_requests(void);
 struct fake_proc *fake_dotnet_proc(void);
 
 /* Of a file of the process, "root/tmp/x"; valid until the next call. */

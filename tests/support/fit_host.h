@@ -25,12 +25,12 @@
 	.disk_free_bytes = 70ll << 30, .folder_writable = true, .pressure = true,                 \
 	.cgroups = HOST_CGROUPS_V2, .cpu_controller = true
 
-#define FIT_PROCESS                                                                                \
-	.tgid = 4711, .name = "Shop.Web", .unit = "shop.service", .container = "",                 \
-	.version = "10.0.12", .profiler = "", .found_id = "library", .map_text = "on since start", \
-	.map_id = "since-start", .socket_text = "there", .socket_id = "there",                     \
-	.map_path = "/tmp/perf-1.map", .refusal = "", .map = DOCTOR_MAP_ON,                        \
-	.socket = DOCTOR_SOCKET_THERE, .map_entries = 1234, .map_bytes = 98765
+#define FIT_PROCESS                                                                          \
+	.tgid = 4711, .ns_pid = 1, .euid = 1000, .name = "Shop.Web", .unit = "shop.service", \
+	.version = "10.0.12", .version_source = "path", .found = DOTNET_BY_LIBRARY,          \
+	.map = DOTNET_MAP_SINCE_START, .map_path = "/tmp/perf-1.map", .map_ino = 7,          \
+	.map_entries = 1234, .map_methods = 1000, .map_bytes = 98765,                        \
+	.socket = DOTNET_SOCKET_THERE, .socket_path = "/tmp/dotnet-diagnostic-1-77-socket"
 
 /* A rule's finding about a host; text and remedy are parts of what it says. */
 struct host_row {

@@ -22,6 +22,7 @@
 #include "model/cpu_time.h"
 #include "model/fair.h"
 #include "model/ingest.h"
+#include "opener/opener.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
 #define SIDEBAND_LAG_NS 100000ull
@@ -520,6 +521,7 @@ void collector_end_slice(struct collector *c)
 	cgroup_select_refresh(&c->cgroups, c->session, m);
 	cgroup_watch_refresh(&c->groups, m);
 	read_maps(c);
+	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = clock_now_ns();
 	name_samples(c, c->first_sample);
@@ -568,7 +570,7 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&pause, NULL);
 }
 
-void collector_pause(struct collector *c, uint64_t ns)
+void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
 
@@ -576,14 +578,16 @@ void collector_pause(struct collector *c, uint64_t ns)
 		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
 		uint64_t look_ns = newly_started_due_ns(&c->newly_started,
 							poll_ns < end_ns ? poll_ns : end_ns);
-		bool came = session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0);
+		enum sideband_came what =
+			session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0, fd);
+		bool came = what == SIDEBAND_RECORDS;
 		uint64_t rest_ns;
 
 		now_ns = clock_now_ns();
 		/* A signal ends the pause, as it does a sleep. */
-		if (!came && now_ns < look_ns)
+		if (what == SIDEBAND_NOTHING && now_ns < look_ns)
 			return;
-		if (now_ns >= end_ns)
+		if (what == SIDEBAND_CALLER || now_ns >= end_ns)
 			return;
 		drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
 		newly_started_look(&c->newly_started, c->model, c->names);
@@ -775,7 +779,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (err)
 		goto out;
 	/* Before there is any BPF object, and for as long as there is one: none is any helper's. */
-	c->nursery = nursery_new(NAMES_CAPABILITIES);
+	c->nursery = nursery_new(OPENER_CAPABILITIES);
 	if (c->nursery)
 		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS,
 					   &c->options.file_limits);

@@ -30,7 +30,7 @@ struct collector_options {
 	const uint32_t *tgids; /* -p; borrowed */
 	size_t tgid_cnt;
 	const char *cgroup;    /* --cgroup, or NULL; borrowed */
-	const char *node_root; /* of the node's files (names/node.h), or NULL; borrowed */
+	const char *node_root; /* of the node's files (process/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
@@ -71,9 +71,10 @@ void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);
-/* Sleeps so long, at the most until a signal; a .NET process that starts meanwhile is looked at
- * within milliseconds, because it may be gone by the next drain. */
-void collector_pause(struct collector *c, uint64_t ns);
+/* Sleeps so long, at the most until a signal, or until fd (-1: none) can be read; a .NET process
+ * that starts meanwhile is looked at within milliseconds, because it may be gone by the next
+ * drain. */
+void collector_pause(struct collector *c, uint64_t ns, int fd);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
 /* Begins the next one, after the caller has forgotten what it took out of the model, which it may

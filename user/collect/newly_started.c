@@ -91,7 +91,7 @@ static bool look_at(struct newly_started_process *row, struct model *m, struct n
 	uint64_t now_ns = clock_now_ns();
 
 	names_process(names, m, row->process);
-	if (has_ended(m, row) || names_hold(names, m, row->process))
+	if (has_ended(m, row) || names_keep(names, m, row->process))
 		return true;
 	row->due_ns = now_ns + row->interval_ns;
 	row->interval_ns *= 2;

@@ -14,10 +14,10 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "kernel/probe.h"
-#include "names/dotnet.h"
+#include "process/dotnet.h"
 #include "output/doctor.h"
 
-/* For one answer of a process; of those that hang the fetcher takes sixteen before it refuses. */
+/* For one answer of a process; of those that hang the opener takes sixteen before it refuses. */
 #define DEADLINE_NS 100000000u
 
 struct arguments {
@@ -72,80 +72,6 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return rc;
 }
 
-static enum doctor_map map_of(enum dotnet_map map)
-{
-	switch (map) {
-	case DOTNET_MAP_SINCE_START:
-	case DOTNET_MAP_SWITCHED_ON:
-		return DOCTOR_MAP_ON;
-	case DOTNET_MAP_SWITCHED_OFF:
-		return DOCTOR_MAP_OFF;
-	case DOTNET_MAP_DELETED:
-		return DOCTOR_MAP_DELETED;
-	case DOTNET_MAP_ABSENT:
-		return DOCTOR_MAP_ABSENT;
-	case DOTNET_MAP_STALE:
-		return DOCTOR_MAP_STALE;
-	case DOTNET_MAP_UNWRITABLE:
-		return DOCTOR_MAP_UNWRITABLE;
-	case DOTNET_MAP_UNSAFE:
-		return DOCTOR_MAP_UNSAFE;
-	case DOTNET_MAP_DENIED:
-		return DOCTOR_MAP_DENIED;
-	case DOTNET_MAP_UNKNOWN:
-		break;
-	}
-	return DOCTOR_MAP_UNKNOWN;
-}
-
-static enum doctor_socket socket_of(enum dotnet_socket socket)
-{
-	switch (socket) {
-	case DOTNET_SOCKET_THERE:
-		return DOCTOR_SOCKET_THERE;
-	case DOTNET_SOCKET_ABSENT:
-		return DOCTOR_SOCKET_ABSENT;
-	case DOTNET_SOCKET_STALE:
-	case DOTNET_SOCKET_UNSAFE:
-		return DOCTOR_SOCKET_UNSAFE;
-	case DOTNET_SOCKET_DENIED:
-		return DOCTOR_SOCKET_DENIED;
-	case DOTNET_SOCKET_UNKNOWN:
-		break;
-	}
-	return DOCTOR_SOCKET_UNKNOWN;
-}
-
-/* Borrows from the row. */
-static struct doctor_process process_of(const struct dotnet_process *row)
-{
-	return (struct doctor_process){
-		.tgid = row->tgid,
-		.name = row->name,
-		.unit = row->unit,
-		.container = row->container,
-		.version = row->version,
-		.profiler = row->profiler,
-		.found_id = dotnet_found_id(row->found),
-		.map_text = dotnet_map_text(row->map),
-		.map_id = dotnet_map_id(row->map),
-		.socket_text = dotnet_socket_text(row->socket),
-		.socket_id = dotnet_socket_id(row->socket),
-		.map_path = row->map_path,
-		.refusal = row->map_refusal ? dotnet_refusal_text(row->map_refusal) : "",
-		.map = map_of(row->map),
-		.socket = socket_of(row->socket),
-		.diagnostics_off = row->diagnostics_off,
-		.map_entries = row->map_entries,
-		.map_bytes = row->map_bytes,
-		.map_cut = row->map_cut,
-		.single_file = row->single_file,
-		.native_aot = row->native_aot,
-		.is_32bit = row->is_32bit,
-		.musl = row->musl,
-	};
-}
-
 /* Why there is no list, NULL = there is. tgid 0 = of all. */
 static const char *why_no_list(int err, uint32_t tgid)
 {
@@ -183,9 +109,9 @@ static int tell(const struct arguments *a, const struct doctor_report *report)
 	return rc ? rc : counts[DOCTOR_FAIL] ? EXIT_FAILED : EXIT_OK;
 }
 
-static int examine(const struct arguments *a, struct asker *asker)
+static int examine(const struct arguments *a, struct file_requests *requests)
 {
-	_cleanup_free_ struct doctor_process *processes = NULL;
+	_cleanup_free_ const struct dotnet_process **processes = NULL;
 	struct dotnet_list list = {0};
 	struct host_facts facts;
 	struct host host;
@@ -198,14 +124,14 @@ static int examine(const struct arguments *a, struct asker *asker)
 	host_describe(&host);
 	probe_host(&host, &facts);
 	probe_session(&host, &facts);
-	report.no_list = why_no_list(dotnet_read(asker, a->tgid, &list), a->tgid);
+	report.no_list = why_no_list(dotnet_read(requests, a->tgid, &list), a->tgid);
 	processes = calloc(list.cnt + 1, sizeof(*processes));
 	if (!processes) {
 		dotnet_clear(&list);
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < list.cnt; i++)
-		processes[i] = process_of(&list.rows[i]);
+		processes[i] = &list.rows[i].process;
 	report.processes = processes;
 	report.processes_cnt = list.cnt;
 	report.unreadable = list.unreadable;
@@ -218,20 +144,20 @@ static int examine(const struct arguments *a, struct asker *asker)
 static int run(int argc, char **argv)
 {
 	struct arguments a = {0};
-	struct asker asker;
+	struct file_requests requests;
 	int rc = parse(argc, argv, &a), err;
 
 	if (rc)
 		return rc;
-	/* Forks: before there are BPF objects (names/fetch.h). */
-	err = asker_init(&asker, NULL, "/proc", DEADLINE_NS);
+	/* Forks: before there are BPF objects (opener/opener.h). */
+	err = file_requests_init(&requests, NULL, "/proc", DEADLINE_NS);
 	if (err) {
 		log_error("no helper process: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	asker.stop = &stop_requested;
-	rc = examine(&a, &asker);
-	asker_clear(&asker);
+	requests.stop = &stop_requested;
+	rc = examine(&a, &requests);
+	file_requests_clear(&requests);
 	return rc;
 }
 

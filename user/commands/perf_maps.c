@@ -15,7 +15,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "kernel/host.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 
 #define LOOK_NS	       300000000ull  /* as the names room waits for one look-up */
 #define ANSWER_NS      2000000000ull /* a runtime that needs longer keeps its map off */
@@ -49,7 +49,7 @@ struct entry {
 };
 
 struct perf_maps {
-	struct asker asker; /* the thread's */
+	struct file_requests requests; /* the thread's */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock;
@@ -124,7 +124,7 @@ static enum entry_state state_of(enum dotnet_outcome outcome)
 /* Whether it may be better in a moment. */
 static bool is_early(const struct dotnet_switch *s)
 {
-	const struct dotnet_process *process = &s->process;
+	const struct dotnet_process *process = &s->target.process;
 
 	switch (s->outcome) {
 	case DOTNET_TOO_YOUNG:
@@ -151,8 +151,8 @@ static void note(struct entry *e, const struct dotnet_switch *s)
 	}
 	if (e->state == ENTRY_FAILED)
 		dotnet_switch_text(s, e->why, sizeof(e->why));
-	if (s->process.tgid)
-		e->start_ticks = s->process.start_ticks;
+	if (s->target.process.tgid)
+		e->start_ticks = s->target.process.start_ticks;
 }
 
 /* Asks one runtime; the lock is not held meanwhile. */
@@ -164,8 +164,8 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 	p->second_cnt++;
 	pthread_mutex_unlock(&p->lock);
 	if (e.tries)
-		asker_forget(&p->asker, e.tgid);
-	dotnet_enable(&p->asker, e.tgid, e.start_ticks, ANSWER_NS, s);
+		file_requests_forget(&p->requests, e.tgid);
+	dotnet_enable(&p->requests, e.tgid, e.start_ticks, ANSWER_NS, s);
 	note(&e, s);
 	pthread_mutex_lock(&p->lock);
 	p->entries[row] = e;
@@ -180,8 +180,8 @@ static bool switch_one_off(struct perf_maps *p, struct entry *e, uint64_t answer
 
 	if (left_ns) {
 		/* What did not answer when it was switched on may do so now. */
-		asker_forget(&p->asker, e->tgid);
-		dotnet_disable(&p->asker, e->tgid, e->start_ticks,
+		file_requests_forget(&p->requests, e->tgid);
+		dotnet_disable(&p->requests, e->tgid, e->start_ticks,
 			       left_ns < answer_ns ? left_ns : answer_ns, s);
 		dotnet_switch_text(s, text, sizeof(text));
 		if (s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY ||
@@ -204,9 +204,9 @@ static void withdraw(struct perf_maps *p, struct entry *e, struct dotnet_switch 
 		snprintf(e->why, sizeof(e->why), STAYS_ON "no time was left", e->tgid);
 		return;
 	}
-	asker_forget(&p->asker, e->tgid);
-	dotnet_withdraw(&p->asker, e->tgid, e->start_ticks, left_ns < QUICK_NS ? left_ns : QUICK_NS,
-			s);
+	file_requests_forget(&p->requests, e->tgid);
+	dotnet_withdraw(&p->requests, e->tgid, e->start_ticks,
+			left_ns < QUICK_NS ? left_ns : QUICK_NS, s);
 	snprintf(e->why, sizeof(e->why),
 		 "no answer at its diagnostics socket: it is stopped, short of CPU time, or hung; "
 		 "the "
@@ -261,9 +261,9 @@ struct perf_maps *perf_maps_new(void)
 
 	if (!p)
 		return NULL;
-	err = asker_init(&p->asker, NULL, "/proc", LOOK_NS);
+	err = file_requests_init(&p->requests, NULL, "/proc", LOOK_NS);
 	if (err) {
-		asker_clear(&p->asker);
+		file_requests_clear(&p->requests);
 		free(p);
 		errno = -err;
 		return NULL;
@@ -386,7 +386,7 @@ void perf_maps_end(struct perf_maps *p)
 	report(p);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
-	asker_clear(&p->asker);
+	file_requests_clear(&p->requests);
 	free(p->entries);
 	free(p->known);
 	free(p);

@@ -7,7 +7,7 @@
  * nobody; what was switched on is switched off at the end, and nothing else. After a SIGKILL of
  * hotrun maps stay on: `hotrun perfmap status` shows them.
  *
- *	perf_maps_new()		before there is anything else: it forks (names/fetch.h)
+ *	perf_maps_new()		before there is anything else: it forks (opener/opener.h)
  *	perf_maps_look()	now and then, with what the recording knows by then
  *	perf_maps_end()		after the last names were read
  */

@@ -13,7 +13,7 @@
 #include "commands/options.h"
 #include "commands/perfmap_status.h"
 #include "kernel/host.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 
 #define MAX_PIDS  1024
 #define ANSWER_NS 5000000000ull /* a million methods take two seconds */
@@ -84,11 +84,12 @@ static const struct option_group groups[] = {
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
-typedef void (*switch_fn)(struct asker *asker, uint32_t tgid, uint64_t start_ticks,
+typedef void (*switch_fn)(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 			  uint64_t timeout_ns, struct dotnet_switch *ret_switch);
 
 /* One process, one line. Returns an enum exit_code. */
-static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint64_t start_ticks)
+static int switch_one(struct file_requests *requests, switch_fn change, uint32_t tgid,
+		      uint64_t start_ticks)
 {
 	struct dotnet_switch *s = calloc(1, sizeof(*s));
 	char text[1024], name[DOTNET_NAME_BYTES] = "";
@@ -98,18 +99,19 @@ static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint
 		log_error("%u: out of memory", tgid);
 		return EXIT_FAILED;
 	}
-	change(asker, tgid, start_ticks, ANSWER_NS, s);
+	change(requests, tgid, start_ticks, ANSWER_NS, s);
 	dotnet_switch_text(s, text, sizeof(text));
-	if (s->process.name[0])
-		text_copy_safe(name, 64, s->process.name, strlen(s->process.name));
+	if (s->target.process.name[0])
+		text_copy_safe(name, 64, s->target.process.name, strlen(s->target.process.name));
 	if (s->round_trip_ns)
-		log_debug("%u: asked at %s, .NET %s", tgid, s->process.socket_path,
-			  *s->process.version ? s->process.version : "of an unknown version");
+		log_debug("%u: asked at %s, .NET %s", tgid, s->target.process.socket_path,
+			  *s->target.process.version ? s->target.process.version
+						     : "of an unknown version");
 	good = s->outcome == DOTNET_DONE || s->outcome == DOTNET_ALREADY;
 	if (good)
 		printf("%u%s%s: %s\n", tgid, *name ? " " : "", name, text);
 	else
-		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->process.name, text);
+		log_error("%u%s%.60s: %s", tgid, *name ? " " : "", s->target.process.name, text);
 	fflush(stdout);
 	free(s);
 	return good ? EXIT_OK : EXIT_FAILED;
@@ -119,14 +121,14 @@ static int switch_one(struct asker *asker, switch_fn change, uint32_t tgid, uint
 static bool is_meant(const struct dotnet_process *p, bool enable)
 {
 	if (enable)
-		return p->map != DOTNET_MAP_SINCE_START && p->map != DOTNET_MAP_SWITCHED_ON;
+		return !dotnet_has_map(p);
 	return p->map == DOTNET_MAP_SWITCHED_ON || p->map == DOTNET_MAP_DELETED;
 }
 
-static int switch_all(struct asker *asker, switch_fn change, bool enable)
+static int switch_all(struct file_requests *requests, switch_fn change, bool enable)
 {
 	struct dotnet_list list = {0};
-	int err = dotnet_read(asker, 0, &list), code = EXIT_OK;
+	int err = dotnet_read(requests, 0, &list), code = EXIT_OK;
 	size_t meant = 0;
 
 	if (err) {
@@ -134,10 +136,11 @@ static int switch_all(struct asker *asker, switch_fn change, bool enable)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < list.cnt && !stop_requested; i++) {
-		if (!is_meant(&list.rows[i], enable))
+		if (!is_meant(&list.rows[i].process, enable))
 			continue;
 		meant++;
-		code = switch_one(asker, change, list.rows[i].tgid, list.rows[i].start_ticks)
+		code = switch_one(requests, change, list.rows[i].process.tgid,
+				  list.rows[i].process.start_ticks)
 			       ?: code;
 	}
 	if (!meant)
@@ -155,19 +158,19 @@ static int switch_all(struct asker *asker, switch_fn change, bool enable)
 static int run_switch(const struct arguments *a, bool enable)
 {
 	switch_fn change = enable ? dotnet_enable : dotnet_disable;
-	struct asker asker;
-	int err = asker_init(&asker, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_OK;
+	struct file_requests requests;
+	int err = file_requests_init(&requests, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_OK;
 
 	if (err) {
 		log_error("%s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	asker.stop = &stop_requested;
+	requests.stop = &stop_requested;
 	if (a->all)
-		code = switch_all(&asker, change, enable);
+		code = switch_all(&requests, change, enable);
 	for (size_t i = 0; i < a->status.tgid_cnt && !stop_requested; i++)
-		code = switch_one(&asker, change, a->tgids[i], 0) ?: code;
-	asker_clear(&asker);
+		code = switch_one(&requests, change, a->tgids[i], 0) ?: code;
+	file_requests_clear(&requests);
 	if (!ferror(stdout) && !fflush(stdout))
 		return code;
 	log_error("output: %s", strerror(errno));

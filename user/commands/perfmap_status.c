@@ -15,7 +15,7 @@
 #include "commands/terminal.h"
 #include "kernel/host.h"
 #include "model/jit_share.h"
-#include "names/dotnet_ask.h"
+#include "process/dotnet_ask.h"
 #include "output/perfmap_table.h"
 
 /* Long enough for a service with a few requests a second, at twice the usual rate. */
@@ -54,10 +54,10 @@ static void tell_missing(struct status *s, uint32_t tgid, int err)
 		log_error("%u: %s", tgid, strerror(-err));
 }
 
-static int add_one(struct status *s, struct asker *asker, uint32_t tgid)
+static int add_one(struct status *s, struct file_requests *requests, uint32_t tgid)
 {
 	struct dotnet_list one = {0};
-	int err = dotnet_read(asker, tgid, &one);
+	int err = dotnet_read(requests, tgid, &one);
 
 	if (err) {
 		tell_missing(s, tgid, err);
@@ -70,24 +70,24 @@ static int add_one(struct status *s, struct asker *asker, uint32_t tgid)
 	return err;
 }
 
-static void ask_versions(struct status *s, struct asker *asker)
+static void ask_versions(struct status *s, struct file_requests *requests)
 {
 	uint64_t end_ns = clock_now_ns() + VERSIONS_NS;
 
 	for (size_t i = 0; i < s->list.cnt && clock_now_ns() < end_ns && !stop_requested; i++)
-		dotnet_ask_version(asker, VERSION_NS, &s->list.rows[i]);
+		dotnet_ask_version(requests, VERSION_NS, &s->list.rows[i]);
 }
 
-static int find_processes(struct status *s, struct asker *asker)
+static int find_processes(struct status *s, struct file_requests *requests)
 {
 	int err = 0;
 
 	if (!s->options->tgid_cnt)
-		err = dotnet_read(asker, 0, &s->list);
+		err = dotnet_read(requests, 0, &s->list);
 	for (size_t i = 0; i < s->options->tgid_cnt && !err; i++)
-		err = add_one(s, asker, s->options->tgids[i]);
+		err = add_one(s, requests, s->options->tgids[i]);
 	if (!err)
-		ask_versions(s, asker);
+		ask_versions(s, requests);
 	return err;
 }
 
@@ -127,41 +127,6 @@ static const char *advice_for(const struct dotnet_process *p)
 	}
 }
 
-static void fill_row(const struct dotnet_process *p, struct perfmap_row *row)
-{
-	*row = (struct perfmap_row){
-		.pid = p->tgid,
-		.ns_pid = p->ns_pid,
-		.uid = p->euid,
-		.name = p->name,
-		.unit = p->unit,
-		.container = p->container,
-		.version = p->version,
-		.version_source = p->version_source,
-		.found = dotnet_found_text(p->found),
-		.found_id = dotnet_found_id(p->found),
-		.map = dotnet_map_text(p->map),
-		.map_id = dotnet_map_id(p->map),
-		.map_path = p->map_path,
-		.has_file = p->map_ino != 0,
-		.cut = p->map_cut,
-		.map_bytes = p->map_bytes,
-		.entries = p->map_entries,
-		.methods = p->map_methods,
-		.socket = dotnet_socket_text(p->socket),
-		.socket_id = dotnet_socket_id(p->socket),
-		.socket_path = p->socket_path,
-		.profiler = p->profiler,
-		.refusal = p->map_refusal ? dotnet_refusal_text(p->map_refusal) : NULL,
-		.advice = advice_for(p),
-		.single_file = p->single_file,
-		.native_aot = p->native_aot,
-		.is_32bit = p->is_32bit,
-		.musl = p->musl,
-		.share_why = "not sampled",
-	};
-}
-
 /* --- shares ------------------------------------------------------------------------------------ */
 
 /* Samples for a moment. The model is the collector's, whole after it. */
@@ -183,7 +148,7 @@ static void take_shares(struct status *s, struct model *m)
 	_cleanup_free_ struct jit_share *shares = jit_share_new(m);
 
 	for (size_t i = 0; i < s->list.cnt; i++) {
-		const struct dotnet_process *p = &s->list.rows[i];
+		const struct dotnet_process *p = &s->list.rows[i].process;
 		struct perfmap_row *row = &s->rows[i];
 
 		for (size_t k = 0; shares && k < m->processes_cnt; k++) {
@@ -217,7 +182,7 @@ static void sample(struct status *s)
 	int err = tgids ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < s->list.cnt && tgids; i++)
-		tgids[i] = s->list.rows[i].tgid;
+		tgids[i] = s->list.rows[i].process.tgid;
 	if (!err)
 		err = collector_new(&options, why, sizeof(why), &c);
 	if (!err)
@@ -239,7 +204,11 @@ static int arrange(struct status *s)
 	if (!s->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->list.cnt; i++)
-		fill_row(&s->list.rows[i], &s->rows[i]);
+		s->rows[i] = (struct perfmap_row){
+			.process = &s->list.rows[i].process,
+			.advice = advice_for(&s->list.rows[i].process),
+			.share_why = "not sampled",
+		};
 	if (!s->options->sample || !s->list.cnt)
 		return 0;
 	sample(s);
@@ -278,14 +247,14 @@ static int write_out(const struct status *s)
 int perfmap_status(const struct perfmap_status_options *options)
 {
 	struct status s = {.options = options};
-	struct asker asker;
-	int err = asker_init(&asker, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
+	struct file_requests requests;
+	int err = file_requests_init(&requests, NULL, "/proc", PERFMAP_LOOK_NS), code = EXIT_FAILED;
 
-	asker.stop = &stop_requested;
+	requests.stop = &stop_requested;
 	if (!err)
-		err = find_processes(&s, &asker);
+		err = find_processes(&s, &requests);
 	/* Its helpers would hold what the kernel session opens. */
-	asker_clear(&asker);
+	file_requests_clear(&requests);
 	if (!err)
 		err = arrange(&s);
 	if (err) {

@@ -110,7 +110,7 @@ int recorder_tick(struct recorder *r)
 
 void recorder_pause(struct recorder *r, uint64_t ns)
 {
-	collector_pause(r->collector, ns);
+	collector_pause(r->collector, ns, -1);
 }
 
 int recorder_finish(struct recorder *r)

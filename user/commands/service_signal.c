@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
-#include "names/signal_reader.h"
+#include "isolate/signal_reader.h"
 #include "kernel/host.h"
 #include "model/signal.h"
 

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first whose perf map can be switched on (dotnet/runtime, EnablePerfMap of the diagnostics
- * protocol), and the last that was tried. */
-#define RUNTIME_MIN   8
+/* The last runtime that was tried. */
 #define RUNTIME_TRIED 10
 
 const char *doctor_level_text(enum doctor_level level)
@@ -58,14 +56,14 @@ size_t doctor_judge_host(const struct host_facts *facts,
 
 /* --- .NET processes ---------------------------------------------------------------------------- */
 
-static void judge_runtime(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_runtime(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	const char *form = p->native_aot ? " (NativeAOT)" : p->single_file ? " (single-file)" : "";
 	long major = strtol(p->version, NULL, 10);
 
 	if (!*p->version)
 		doctor_say(finding, DOCTOR_OK, "", ".NET, version not known%s", form);
-	else if (major < RUNTIME_MIN)
+	else if (dotnet_is_old(p))
 		doctor_say(finding, DOCTOR_WARN,
 			   "start it with DOTNET_PerfMapEnabled=3, or move it to .NET 8 or newer",
 			   ".NET %s%s: its perf map cannot be switched on while it runs",
@@ -79,29 +77,27 @@ static void judge_runtime(const struct doctor_process *p, struct doctor_finding 
 }
 
 /* How a process without a map gets one. */
-static void say_enable(const struct doctor_process *p, char *remedy, size_t bytes)
+static void say_enable(const struct dotnet_process *p, char *remedy, size_t bytes)
 {
-	long major = strtol(p->version, NULL, 10);
-
-	if (p->socket == DOCTOR_SOCKET_THERE && !*p->refusal && (!major || major >= RUNTIME_MIN))
+	if (p->socket == DOTNET_SOCKET_THERE && !p->map_refusal && !dotnet_is_old(p))
 		snprintf(remedy, bytes, "run `hotrun perfmap enable %u`", p->tgid);
 	else
 		snprintf(remedy, bytes, "restart it with DOTNET_PerfMapEnabled=3");
 }
 
-static void judge_map_absent(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_map_absent(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	char enable[sizeof(finding->remedy)];
 
 	say_enable(p, enable, sizeof(enable));
-	if (*p->refusal)
+	if (p->map_refusal)
 		doctor_say(finding, DOCTOR_WARN, "make room for it, then run `hotrun doctor` again",
 			   "no perf map, and none can be written to %s: %s", p->map_path,
-			   p->refusal);
-	else if (p->map == DOCTOR_MAP_OFF)
+			   dotnet_refusal_text(p->map_refusal));
+	else if (p->map == DOTNET_MAP_SWITCHED_OFF)
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "perf map switched off: methods compiled since have no names");
-	else if (p->map == DOCTOR_MAP_STALE)
+	else if (p->map == DOTNET_MAP_STALE)
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: %s is of an earlier process with this pid", p->map_path);
 	else
@@ -109,7 +105,7 @@ static void judge_map_absent(const struct doctor_process *p, struct doctor_findi
 			   "no perf map: its JIT-compiled methods have no names");
 }
 
-static void judge_map(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_map(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	char again[sizeof(finding->remedy)];
 
@@ -118,71 +114,78 @@ static void judge_map(const struct doctor_process *p, struct doctor_finding *fin
 		return;
 	}
 	switch (p->map) {
-	case DOCTOR_MAP_ON:
-		doctor_say(finding, DOCTOR_OK, "", "%s, %s%llu entries", p->map_text,
+	case DOTNET_MAP_SINCE_START:
+	case DOTNET_MAP_SWITCHED_ON:
+		doctor_say(finding, DOCTOR_OK, "", "%s, %s%llu entries", dotnet_map_text(p->map),
 			   p->map_cut ? "more than " : "", (unsigned long long)p->map_entries);
 		break;
-	case DOCTOR_MAP_DELETED:
+	case DOTNET_MAP_DELETED:
 		snprintf(again, sizeof(again),
 			 "run `hotrun perfmap disable %u`, then `hotrun perfmap enable %u`",
 			 p->tgid, p->tgid);
 		doctor_say(finding, DOCTOR_WARN, again,
 			   "perf map is written to a file that was deleted: nobody can read it");
 		break;
-	case DOCTOR_MAP_OFF:
-	case DOCTOR_MAP_ABSENT:
-	case DOCTOR_MAP_STALE:
+	case DOTNET_MAP_SWITCHED_OFF:
+	case DOTNET_MAP_ABSENT:
+	case DOTNET_MAP_STALE:
 		judge_map_absent(p, finding);
 		break;
-	case DOCTOR_MAP_UNWRITABLE:
+	case DOTNET_MAP_UNWRITABLE:
 		doctor_say(finding, DOCTOR_WARN,
 			   "give it a writable /tmp, or set DOTNET_PerfMapJitDumpPath",
 			   "%s could not be written by the runtime%s%s", p->map_path,
-			   *p->refusal ? ": " : "", p->refusal);
+			   p->map_refusal ? ": " : "",
+			   p->map_refusal ? dotnet_refusal_text(p->map_refusal) : "");
 		break;
-	case DOCTOR_MAP_UNSAFE:
+	case DOTNET_MAP_UNSAFE:
 		doctor_say(finding, DOCTOR_WARN, "remove what lies there", "%s is not read: %s",
-			   p->map_path, *p->refusal ? p->refusal : "no plain file of this user");
+			   p->map_path,
+			   p->map_refusal ? dotnet_refusal_text(p->map_refusal)
+					  : "no plain file of this user");
 		break;
-	case DOCTOR_MAP_DENIED:
+	case DOTNET_MAP_DENIED:
 		doctor_say(finding, DOCTOR_WARN,
 			   "run as root, or with capabilities SYS_PTRACE and DAC_READ_SEARCH",
 			   "no permission to look");
 		break;
-	case DOCTOR_MAP_UNKNOWN:
+	case DOTNET_MAP_UNKNOWN:
 		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 		break;
 	}
 }
 
-static void judge_socket(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_socket(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	switch (p->socket) {
-	case DOCTOR_SOCKET_THERE:
-		doctor_say(finding, DOCTOR_OK, "", "%s", p->socket_text);
+	case DOTNET_SOCKET_THERE:
+		doctor_say(finding, DOCTOR_OK, "", "%s", dotnet_socket_text(p->socket));
 		return;
-	case DOCTOR_SOCKET_ABSENT:
-	case DOCTOR_SOCKET_UNSAFE:
-		if (p->native_aot || p->map == DOCTOR_MAP_ON)
-			doctor_say(finding, DOCTOR_OK, "", "%s: not needed", p->socket_text);
+	case DOTNET_SOCKET_ABSENT:
+	case DOTNET_SOCKET_STALE:
+	case DOTNET_SOCKET_UNSAFE:
+		if (p->native_aot || dotnet_has_map(p))
+			doctor_say(finding, DOCTOR_OK, "", "%s: not needed",
+				   dotnet_socket_text(p->socket));
 		else
 			doctor_say(finding, DOCTOR_WARN,
 				   p->diagnostics_off
 					   ? "restart it without DOTNET_EnableDiagnostics=0"
 					   : "restart it with a writable /tmp",
-				   "%s: it cannot be asked for a perf map", p->socket_text);
+				   "%s: it cannot be asked for a perf map",
+				   dotnet_socket_text(p->socket));
 		return;
-	case DOCTOR_SOCKET_DENIED:
+	case DOTNET_SOCKET_DENIED:
 		doctor_say(finding, DOCTOR_WARN, "run as root, or with capability DAC_READ_SEARCH",
 			   "no permission to look");
 		return;
-	case DOCTOR_SOCKET_UNKNOWN:
+	case DOTNET_SOCKET_UNKNOWN:
 		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 		return;
 	}
 }
 
-static void judge_profiler(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_profiler(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	if (*p->profiler)
 		doctor_say(finding, DOCTOR_WARN,
@@ -192,7 +195,7 @@ static void judge_profiler(const struct doctor_process *p, struct doctor_finding
 		doctor_say(finding, DOCTOR_OK, "", "no other profiler");
 }
 
-static void judge_width(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_width(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	if (p->is_32bit)
 		doctor_say(finding, DOCTOR_FAIL, "run it as a 64-bit process",
@@ -201,7 +204,7 @@ static void judge_width(const struct doctor_process *p, struct doctor_finding *f
 		doctor_say(finding, DOCTOR_OK, "", "64-bit");
 }
 
-static void judge_form(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_form(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	if (p->native_aot)
 		doctor_say(finding, DOCTOR_OK, "",
@@ -213,7 +216,7 @@ static void judge_form(const struct doctor_process *p, struct doctor_finding *fi
 					  : "runtime in its own libraries");
 }
 
-static void judge_libc(const struct doctor_process *p, struct doctor_finding *finding)
+static void judge_libc(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	if (p->musl)
 		doctor_say(finding, DOCTOR_WARN,
@@ -223,12 +226,12 @@ static void judge_libc(const struct doctor_process *p, struct doctor_finding *fi
 		doctor_say(finding, DOCTOR_OK, "", "glibc");
 }
 
-size_t doctor_judge_process(const struct doctor_process *process,
+size_t doctor_judge_process(const struct dotnet_process *process,
 			    struct doctor_finding ret_findings[static DOCTOR_PROCESS_MAX])
 {
 	static const struct {
 		const char *id, *purpose;
-		void (*judge)(const struct doctor_process *p, struct doctor_finding *finding);
+		void (*judge)(const struct dotnet_process *p, struct doctor_finding *finding);
 	} rules[] = {
 		{"process.runtime", "which perf map and images to expect", judge_runtime},
 		{"process.map", "names of JIT-compiled methods", judge_map},

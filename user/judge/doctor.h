@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/host_facts.h"
+#include "model/dotnet_process.h"
 
 enum doctor_level {
 	DOCTOR_OK,
@@ -32,49 +33,10 @@ struct doctor_finding {
 #define DOCTOR_HOST_MAX	   48
 #define DOCTOR_PROCESS_MAX 8
 
-/* Where the map of a process stands; as enum dotnet_map of names/dotnet.h. */
-enum doctor_map {
-	DOCTOR_MAP_ON,
-	DOCTOR_MAP_OFF,	    /* was on, and was switched off */
-	DOCTOR_MAP_DELETED, /* still written to, but nobody can read it */
-	DOCTOR_MAP_ABSENT,
-	DOCTOR_MAP_STALE,
-	DOCTOR_MAP_UNWRITABLE,
-	DOCTOR_MAP_UNSAFE,
-	DOCTOR_MAP_DENIED,
-	DOCTOR_MAP_UNKNOWN,
-};
-
-enum doctor_socket {
-	DOCTOR_SOCKET_THERE,
-	DOCTOR_SOCKET_ABSENT,
-	DOCTOR_SOCKET_UNSAFE, /* also stale: none that could be asked */
-	DOCTOR_SOCKET_DENIED,
-	DOCTOR_SOCKET_UNKNOWN,
-};
-
-/* Facts of a .NET process. Strings are a stranger's, borrowed; none is NULL. */
-struct doctor_process {
-	uint32_t tgid;
-	const char *name, *unit, *container;
-	const char *version;  /* "10.0.12", "10"; "" not known */
-	const char *profiler; /* library of another profiler, "" none */
-	/* Static words: for people, and the stable ones for machines. */
-	const char *found_id, *map_text, *map_id, *socket_text, *socket_id;
-	const char *map_path;
-	const char *refusal; /* why no map may be asked for, "" it may; static */
-	enum doctor_map map;
-	enum doctor_socket socket;
-	bool diagnostics_off; /* by its environment */
-	uint64_t map_entries, map_bytes;
-	bool map_cut; /* entries are a lower bound */
-	bool single_file, native_aot, is_32bit, musl;
-};
-
 /* Fills ret_findings; returns how many. */
 size_t doctor_judge_host(const struct host_facts *facts,
 			 struct doctor_finding ret_findings[static DOCTOR_HOST_MAX]);
-size_t doctor_judge_process(const struct doctor_process *process,
+size_t doctor_judge_process(const struct dotnet_process *process,
 			    struct doctor_finding ret_findings[static DOCTOR_PROCESS_MAX]);
 
 /* "ok", "warn", "fail", "n/a"; static. */

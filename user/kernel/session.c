@@ -499,9 +499,9 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 	return sideband_drain(s->sideband, ops, until_ns);
 }
 
-bool session_wait(const struct session *s, uint64_t timeout_ns)
+enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd)
 {
-	return sideband_wait(s->sideband, timeout_ns);
+	return sideband_wait(s->sideband, timeout_ns, fd);
 }
 
 int session_read_accounts(struct session *s, const struct session_ops *ops)

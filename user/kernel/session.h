@@ -73,7 +73,7 @@ uint64_t session_drain(struct session *s, const struct session_ops *ops);
 uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *ops,
 				uint64_t until_ns);
 /* sideband_wait(). */
-bool session_wait(const struct session *s, uint64_t timeout_ns);
+enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd);
 /* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs
  * at switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the
  * time up to the last tick of its clock), and all else is 0; last accounts come as well. */

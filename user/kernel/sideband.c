@@ -45,7 +45,7 @@ struct sideband {
 	uint32_t cpus;
 	size_t rings_cnt;
 	struct ring *rings;					/* by CPU, RING_KINDS of each */
-	struct pollfd *polled;					/* by CPU */
+	struct pollfd *polled;					/* by CPU, and the caller's */
 	uint8_t record[RECORD_MAX] __attribute__((aligned(8))); /* the one that is taken */
 };
 
@@ -130,7 +130,7 @@ int sideband_open(const bool *online, uint32_t cpus, struct sideband **ret_sideb
 	sb->cpus = cpus;
 	sb->rings_cnt = (size_t)cpus * RING_KINDS;
 	sb->rings = calloc(sb->rings_cnt, sizeof(*sb->rings));
-	sb->polled = calloc(cpus, sizeof(*sb->polled));
+	sb->polled = calloc(cpus + 1, sizeof(*sb->polled));
 	if (!sb->rings || !sb->polled) {
 		free(sb->rings);
 		free(sb->polled);
@@ -163,7 +163,7 @@ void sideband_follow_cpus(struct sideband *sb, const bool *online)
 	}
 }
 
-bool sideband_wait(const struct sideband *sb, uint64_t timeout_ns)
+enum sideband_came sideband_wait(const struct sideband *sb, uint64_t timeout_ns, int fd)
 {
 	struct timespec timeout = {(time_t)(timeout_ns / 1000000000),
 				   (long)(timeout_ns % 1000000000)};
@@ -171,7 +171,10 @@ bool sideband_wait(const struct sideband *sb, uint64_t timeout_ns)
 	for (uint32_t cpu = 0; cpu < sb->cpus; cpu++)
 		sb->polled[cpu] = (struct pollfd){
 			.fd = sb->rings[cpu * RING_KINDS + RING_MAPPINGS].fd, .events = POLLIN};
-	return ppoll(sb->polled, sb->cpus, &timeout, NULL) > 0;
+	sb->polled[sb->cpus] = (struct pollfd){.fd = fd, .events = POLLIN};
+	if (ppoll(sb->polled, sb->cpus + 1, &timeout, NULL) <= 0)
+		return SIDEBAND_NOTHING;
+	return sb->polled[sb->cpus].revents ? SIDEBAND_CALLER : SIDEBAND_RECORDS;
 }
 
 static void copy_out(const struct sideband *sb, const struct ring *ring, uint64_t at, void *to,

@@ -46,9 +46,11 @@ void sideband_follow_cpus(struct sideband *sb, const bool *online);
 /* Hands every record up to that time to ops, in the order of their times over all rings: a process
  * forks on one CPU and runs on another. Returns the number of malformed records. */
 uint64_t sideband_drain(struct sideband *sb, const struct sideband_ops *ops, uint64_t until_ns);
-/* Waits until about a process's worth of mappings has come on some CPU since it last returned, or
- * the time is over. Returns true when something came, false at the end or for a signal. */
-bool sideband_wait(const struct sideband *sb, uint64_t timeout_ns);
+/* Waits until about a process's worth of mappings has come on some CPU since it last returned, the
+ * caller's descriptor (-1: none) can be read, or the time is over. SIDEBAND_NOTHING: at the end, or
+ * for a signal. */
+enum sideband_came { SIDEBAND_NOTHING, SIDEBAND_RECORDS, SIDEBAND_CALLER };
+enum sideband_came sideband_wait(const struct sideband *sb, uint64_t timeout_ns, int fd);
 void sideband_free(struct sideband *sb);
 /* KiB that the rings of one CPU take where the kernel grants all. */
 uint32_t sideband_cpu_kb(void);

@@ -643,12 +643,13 @@ void ingest_lost(struct ingest *in, uint64_t records)
 
 /* Whose mappings were lost is not known. At growing intervals while it goes on, and once more when it is
  * over. Who is not sampled costs nothing by that. */
-static void read_lost(struct ingest *in)
+void ingest_read_lost(struct ingest *in)
 {
-	bool over = in->lossy && !in->lost;
+	bool lost = in->lost, over = in->lossy && !lost;
 
-	in->lossy = in->lost ? in->lossy + 1 : 0;
-	if (!over && !(in->lost && is_power_of_four(in->lossy)))
+	in->lost = false;
+	in->lossy = lost ? in->lossy + 1 : 0;
+	if (!over && !(lost && is_power_of_four(in->lossy)))
 		return;
 	for (size_t i = 0; i < in->m->processes_cnt; i++) {
 		struct model_process *p = &in->m->processes[i];
@@ -789,8 +790,6 @@ void ingest_slice_end(struct ingest *in)
 	}
 	in->ended_cnt = 0;
 	read_again(in);
-	read_lost(in);
-	in->lost = false;
 }
 
 size_t ingest_bytes(const struct ingest *in)

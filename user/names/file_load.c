@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "names/elf_blob.h"
-#include "names/parse.h"
+#include "parse/elf_blob.h"
+#include "parse/parse.h"
 #include "names/symbol.h"
 
 /* What is to be done next, and what runs. */
@@ -28,7 +28,7 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 {
 	const struct model_module *module = &m->modules[key->module];
 	struct file_load *load = calloc(1, sizeof(*load));
-	struct fetch_request *request = load ? &load->request : NULL;
+	struct mapped_request *request = load ? &load->mapped : NULL;
 
 	if (!load || snprintf(request->path, sizeof(request->path), "%s", module->path) >=
 			     (int)sizeof(request->path)) {
@@ -38,13 +38,12 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 	}
 	load->key = *key;
 	load->part_fd = -1;
-	request->what = FETCH_FILE;
 	memcpy(request->build_id, module->build_id, sizeof(request->build_id));
 	request->build_id_len = module->build_id_len;
 	request->inode = module->inode;
 	request->start = mapping->start;
 	request->end = mapping->end;
-	request->file_offset = mapping->file_offset;
+	load->file_offset = mapping->file_offset;
 	request->is_image = symbol_is_image(module->path);
 	if (request->is_image) {
 		request->version_len = request->build_id_len;
@@ -53,11 +52,11 @@ struct file_load *file_load_new(const struct model *m, const struct file_key *ke
 	return load;
 }
 
-void file_load_free(struct asker *a, struct file_load *load)
+void file_load_free(const struct sources *src, struct file_load *load)
 {
 	if (!load)
 		return;
-	workers_job_free(a->workers, load->job);
+	workers_job_free(src->requests->workers, load->job);
 	elf_free(load->elf);
 	bundle_table_free(load->bundle);
 	image_table_free(load->image);
@@ -68,28 +67,38 @@ void file_load_free(struct asker *a, struct file_load *load)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/* As asker_fetch(), with what the reply says; REASON_PENDING where it was put off. */
-static enum model_reason fetch(struct asker *a, const struct model *m, struct file_load *load,
-			       struct fetch_request *request, struct fetch_reply *reply,
-			       int *ret_fd)
+/* As sources_open(), with what the reply says; REASON_PENDING where it was put off. */
+static enum model_reason ask(const struct sources *src, const struct model *m,
+			     struct file_load *load, struct file_reply *reply, int *ret_fd)
 {
-	uint64_t deferred = a->deferred;
-	enum model_reason reason = asker_fetch(a, m, load->key.process, request, -1, reply, ret_fd);
+	uint64_t deferred = src->requests->deferred;
+	enum model_reason reason =
+		sources_open(src, m, load->key.process, &load->request, reply, ret_fd);
 
 	if (reason)
-		return a->deferred != deferred ? REASON_PENDING : reason;
+		return src->requests->deferred != deferred ? REASON_PENDING : reason;
 	return (enum model_reason)reply->reason;
 }
 
-enum model_reason file_load_identify(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason ask_mapped(const struct sources *src, const struct model *m,
+				    struct file_load *load, const struct mapped_request *mapped,
+				    struct file_reply *reply, int *ret_fd)
+{
+	load->request.kind = FILE_REQUEST_MAPPED;
+	load->request.mapped = *mapped;
+	return ask(src, m, load, reply, ret_fd);
+}
+
+enum model_reason file_load_identify(const struct sources *src, const struct model *m,
+				     struct file_load *load)
 {
 	enum model_reason reason;
-	struct fetch_reply reply;
+	struct file_reply reply;
 	int fd;
 
-	load->request.identity_only = true;
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
-	load->request.identity_only = false;
+	load->mapped.identity_only = true;
+	reason = ask_mapped(src, m, load, &load->mapped, &reply, &fd);
+	load->mapped.identity_only = false;
 	if (!reason) {
 		load->identity = reply.identity;
 		load->stage = reply.stage;
@@ -98,12 +107,12 @@ enum model_reason file_load_identify(struct asker *a, const struct model *m, str
 }
 
 /* A job with its first descriptor, which it takes. */
-static enum model_reason begin(struct asker *a, const struct model *m, struct file_load *load,
-			       struct parse_request *parse, const struct fetch_reply *reply, int fd,
-			       int second_fd)
+static enum model_reason begin(const struct sources *src, const struct model *m,
+			       struct file_load *load, struct parse_request *parse,
+			       const struct file_reply *reply, int fd, int second_fd)
 {
 	parse->in_socket |= reply->in_socket;
-	load->job = asker_job_new(a, m, load->key.process, parse);
+	load->job = file_requests_job_new(src->requests, m, load->key.process, parse);
 	if (!load->job) {
 		close(fd);
 		cleanup_close(&second_fd);
@@ -116,28 +125,28 @@ static enum model_reason begin(struct asker *a, const struct model *m, struct fi
 }
 
 /* Opens the files of assemblies beside the image's own. */
-static enum model_reason open_components(struct asker *a, const struct model *m,
+static enum model_reason open_components(const struct sources *src, const struct model *m,
 					 struct file_load *load, struct parse_request *parse,
 					 int fds[IMAGE_COMPONENTS_MAX])
 {
-	_cleanup_free_ struct fetch_request *request = malloc(sizeof(*request));
+	_cleanup_free_ struct mapped_request *mapped = malloc(sizeof(*mapped));
 	struct parse_image *image = &parse->image;
 
-	for (uint32_t i = 0; request && i < load->components_cnt; i++) {
+	for (uint32_t i = 0; mapped && i < load->components_cnt; i++) {
 		const struct file_component *c = &load->components[i];
 		uint32_t at = image->component_cnt;
-		struct fetch_reply reply = {0};
+		struct file_reply reply = {0};
 		enum model_reason reason;
 		int fd = -1;
 
-		*request = load->request;
-		memcpy(request->path, c->path, sizeof(request->path));
-		request->is_image = !c->bytes;
+		*mapped = load->mapped;
+		memcpy(mapped->path, c->path, sizeof(mapped->path));
+		mapped->is_image = !c->bytes;
 		if (!c->bytes)
-			request->inode = request->start = request->end = 0;
+			mapped->inode = mapped->start = mapped->end = 0;
 		/* One that is not there is given as an empty file, so that it is not asked for
 		 * again. */
-		reason = fetch(a, m, load, request, &reply, &fd);
+		reason = ask_mapped(src, m, load, mapped, &reply, &fd);
 		if (reason == REASON_PENDING) {
 			while (at-- > 0)
 				close(fds[at]);
@@ -157,9 +166,9 @@ static enum model_reason open_components(struct asker *a, const struct model *m,
 	return REASON_NAMED;
 }
 
-static enum model_reason begin_image(struct asker *a, const struct model *m, struct file_load *load,
-				     struct parse_request *parse, const struct fetch_reply *reply,
-				     int fd)
+static enum model_reason begin_image(const struct sources *src, const struct model *m,
+				     struct file_load *load, struct parse_request *parse,
+				     const struct file_reply *reply, int fd)
 {
 	int fds[IMAGE_COMPONENTS_MAX];
 	enum model_reason reason;
@@ -167,7 +176,7 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 	parse->image.inside = load->key.inside;
 	parse->image.bytes = load->inside_bytes;
 	if (load->key.kind == FILE_COMPONENT) {
-		reason = open_components(a, m, load, parse, fds);
+		reason = open_components(src, m, load, parse, fds);
 		if (reason) {
 			close(fd);
 			return reason;
@@ -181,7 +190,7 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 			return REASON_PRECOMPILED;
 		}
 	}
-	reason = begin(a, m, load, parse, reply, fd, -1);
+	reason = begin(src, m, load, parse, reply, fd, -1);
 	for (uint32_t i = 0; i < parse->image.component_cnt; i++) {
 		if (reason)
 			close(fds[i]);
@@ -191,14 +200,15 @@ static enum model_reason begin_image(struct asker *a, const struct model *m, str
 	return reason;
 }
 
-static enum model_reason open_file(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_file(const struct sources *src, const struct model *m,
+				   struct file_load *load)
 {
 	static struct parse_request parse; /* large; one thread */
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd;
 
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
+	reason = ask_mapped(src, m, load, &load->mapped, &reply, &fd);
 	if (reason)
 		return reason;
 	memset(&parse, 0, sizeof(parse));
@@ -214,9 +224,9 @@ static enum model_reason open_file(struct asker *a, const struct model *m, struc
 	case FILE_IMAGE:
 	case FILE_COMPONENT:
 		parse.kind = PARSE_IMAGE;
-		return begin_image(a, m, load, &parse, &reply, fd);
+		return begin_image(src, m, load, &parse, &reply, fd);
 	}
-	return begin(a, m, load, &parse, &reply, fd, -1);
+	return begin(src, m, load, &parse, &reply, fd, -1);
 }
 
 /* What a debug file is recognised by. */
@@ -230,55 +240,57 @@ static void set_more(const struct elf_table *t, struct parse_request *parse)
 }
 
 /* A build id of one byte is no name of a file. */
-static bool may_be_there(const struct fetch_request *request)
+static bool may_be_there(const struct debug_request *request)
 {
-	return fetch_is_by_build_id(request->candidate) ? request->build_id_len > 1
-							: request->debuglink[0] != '\0';
+	return file_request_is_by_build_id(request->place) ? request->build_id_len > 1
+							   : request->debuglink[0] != '\0';
 }
 
 /* Opens the next debug file that may be there. REASON_NO_SYMBOL: there is none left. */
-static enum model_reason open_debug(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_debug(const struct sources *src, const struct model *m,
+				    struct file_load *load)
 {
 	struct parse_request parse = {.kind = PARSE_DEBUG};
-	struct fetch_request *request = &load->request;
-	struct fetch_reply reply;
+	struct debug_request *request = &load->request.debug;
+	struct file_reply reply;
 	int fd;
 
-	request->what = FETCH_DEBUG;
+	load->request.kind = FILE_REQUEST_DEBUG;
+	memcpy(request->path, load->mapped.path, sizeof(request->path));
 	memcpy(request->build_id, load->elf->identity.build_id, sizeof(request->build_id));
 	request->build_id_len = load->elf->identity.build_id_len;
 	memcpy(request->debuglink, load->elf->debuglink, sizeof(request->debuglink));
-	for (; load->candidate < FETCH_CANDIDATES; load->candidate++) {
+	for (; load->candidate < FILE_DEBUG_PLACES; load->candidate++) {
 		enum model_reason reason;
 
-		request->candidate = load->candidate;
+		request->place = load->candidate;
 		if (!may_be_there(request))
 			continue;
-		reason = fetch(a, m, load, request, &reply, &fd);
+		reason = ask(src, m, load, &reply, &fd);
 		if (reason == REASON_PENDING)
 			return reason;
 		if (reason)
 			continue;
 		load->candidate++;
 		set_more(load->elf, &parse);
-		return begin(a, m, load, &parse, &reply, fd, -1);
+		return begin(src, m, load, &parse, &reply, fd, -1);
 	}
 	return REASON_NO_SYMBOL;
 }
 
 /* The file again, for what is packed into it. */
-static enum model_reason open_packed(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_packed(const struct sources *src, const struct model *m,
+				     struct file_load *load)
 {
 	struct parse_request parse = {.kind = PARSE_PACKED};
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	int fd, scratch_fd;
 
 	if (!load->elf->debugdata_bytes)
 		return REASON_NO_SYMBOL;
-	load->request.what = FETCH_FILE;
-	load->request.stage = load->stage;
-	reason = fetch(a, m, load, &load->request, &reply, &fd);
+	load->mapped.stage = load->stage;
+	reason = ask_mapped(src, m, load, &load->mapped, &reply, &fd);
 	if (reason)
 		return reason;
 	scratch_fd = memfd_create("hotrun-scratch", MFD_CLOEXEC);
@@ -287,7 +299,7 @@ static enum model_reason open_packed(struct asker *a, const struct model *m, str
 		return REASON_LIMIT;
 	}
 	set_more(load->elf, &parse);
-	return begin(a, m, load, &parse, &reply, fd, scratch_fd);
+	return begin(src, m, load, &parse, &reply, fd, scratch_fd);
 }
 
 /* --- what was read ----------------------------------------------------------------------------- */
@@ -305,16 +317,16 @@ static enum model_reason look_further(struct file_load *load)
 {
 	elf_free(load->elf);
 	load->elf = NULL;
-	if (load->stage >= FETCH_ON_HOST)
+	if (load->stage >= FILE_ON_HOST)
 		return REASON_FILE_CHANGED;
-	load->request.stage = load->stage + 1;
+	load->mapped.stage = load->stage + 1;
 	load->step = STEP_OPEN;
 	return REASON_NAMED;
 }
 
 static bool is_mapped_one(const struct file_load *load, const struct elf_table *t)
 {
-	const struct fetch_request *request = &load->request;
+	const struct mapped_request *request = &load->mapped;
 
 	return !request->build_id_len ||
 	       (t->identity.build_id_len == request->build_id_len &&
@@ -335,7 +347,7 @@ static enum model_reason take_file_elf(struct file_load *load)
 	load->identity = identity;
 	if (!is_mapped_one(load, t))
 		return look_further(load);
-	elf_place_code(t, load->request.start, load->request.end, load->request.file_offset);
+	elf_place_code(t, load->mapped.start, load->mapped.end, load->file_offset);
 	load->step = t->has_symtab ? STEP_READ : STEP_OPEN_DEBUG;
 	return REASON_NAMED;
 }
@@ -370,22 +382,24 @@ static enum model_reason take_file(const struct model *m, struct file_load *load
 /* --- steps ------------------------------------------------------------------------------------- */
 
 /* Waits for the job; then its reason, and it is not there any more. */
-static enum model_reason finish(struct asker *a, const struct model *m, struct file_load *load,
+static enum model_reason finish(const struct sources *src, const struct model *m,
+				struct file_load *load,
 				enum model_reason (*take)(const struct model *m,
 							  struct file_load *load))
 {
 	const struct parse_reply *reply;
-	enum model_reason reason =
-		asker_job_wait(a, load->job, asker_party(a, m, load->key.process), &reply);
-	uint64_t since_ns = asker_cpu_ns();
+	enum model_reason reason = file_requests_job_wait(
+		src->requests, load->job, file_requests_party(src->requests, m, load->key.process),
+		&reply);
+	uint64_t since_ns = file_requests_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		reason = take(m, load);
-	asker_charge(a, m, load->key.process, since_ns);
+	file_requests_charge(src->requests, m, load->key.process, since_ns);
 	load->cpu_ns += workers_job_cpu_ns(load->job);
-	asker_job_end(a, load->key.process, load->job);
+	file_requests_job_end(src->requests, load->key.process, load->job);
 	load->job = NULL;
 	return reason;
 }
@@ -398,38 +412,40 @@ static enum model_reason take_more(const struct model *m, struct file_load *load
 }
 
 /* Opens what comes next and has it read. */
-static enum model_reason open_next(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason open_next(const struct sources *src, const struct model *m,
+				   struct file_load *load)
 {
 	enum model_reason reason;
 
 	switch (load->step) {
 	case STEP_OPEN:
-		reason = open_file(a, m, load);
+		reason = open_file(src, m, load);
 		break;
 	case STEP_OPEN_DEBUG:
-		reason = open_debug(a, m, load);
+		reason = open_debug(src, m, load);
 		break;
 	default:
-		reason = open_packed(a, m, load);
+		reason = open_packed(src, m, load);
 		break;
 	}
 	if (!reason) {
 		load->step++;
-		asker_job_begin(a, load->job, false);
+		file_requests_job_begin(src->requests, load->job, false);
 	}
 	return reason;
 }
 
 /* One step of the symbols that are kept elsewhere: what fails there leaves the table as it is. */
-static enum model_reason step_more(struct asker *a, const struct model *m, struct file_load *load)
+static enum model_reason step_more(const struct sources *src, const struct model *m,
+				   struct file_load *load)
 {
 	bool is_packed = load->step >= STEP_OPEN_PACKED;
 	enum model_reason reason;
 
 	if (load->step == STEP_OPEN_DEBUG || load->step == STEP_OPEN_PACKED)
-		reason = open_next(a, m, load);
+		reason = open_next(src, m, load);
 	else
-		reason = finish(a, m, load, take_more);
+		reason = finish(src, m, load, take_more);
 	if (reason == REASON_PENDING || load->job)
 		return reason;
 	if (!reason || is_packed) {
@@ -443,19 +459,20 @@ static enum model_reason step_more(struct asker *a, const struct model *m, struc
 	return REASON_NAMED;
 }
 
-enum model_reason file_load_step(struct asker *a, const struct model *m, struct file_load *load)
+enum model_reason file_load_step(const struct sources *src, const struct model *m,
+				 struct file_load *load)
 {
 	for (;;) {
 		enum model_reason reason;
 
 		if (load->step == STEP_OPEN)
-			reason = open_next(a, m, load);
+			reason = open_next(src, m, load);
 		else if (load->step == STEP_READ && load->job)
-			reason = finish(a, m, load, take_file);
+			reason = finish(src, m, load, take_file);
 		else if (load->step == STEP_READ)
 			return REASON_NAMED;
 		else
-			reason = step_more(a, m, load);
+			reason = step_more(src, m, load);
 		if (reason)
 			return reason;
 	}

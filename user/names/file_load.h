@@ -2,14 +2,13 @@
 #ifndef HOTRUN_NAMES_FILE_LOAD_H
 #define HOTRUN_NAMES_FILE_LOAD_H
 /*
- * One mapped file on its way to its table: opened by the fetcher, read by a worker, its debug files
+ * One mapped file on its way to its table: opened by the opener, read by a worker, its debug files
  * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
  * after it. One thread.
  */
-#include "names/asker.h"
-#include "names/elf.h"
-#include "names/fetch.h"
-#include "names/image_table.h"
+#include "names/sources.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 #include "names/shelf.h"
 
 /* What a load is of. */
@@ -24,7 +23,7 @@ struct file_key {
 struct file_component {
 	uint32_t component;
 	uint64_t inside, bytes; /* in a bundle; 0, 0 = a file of its own, at path */
-	char path[FETCH_PATH_BYTES];
+	char path[FILE_PATH_BYTES];
 };
 
 struct file_load {
@@ -43,9 +42,11 @@ struct file_load {
 	/* Its own. */
 	int step;
 	unsigned candidate;
-	enum fetch_stage stage;
+	enum file_stage stage;
 	struct workers_job *job;
-	struct fetch_request request;
+	struct mapped_request mapped;	   /* of the file itself */
+	uint64_t file_offset;		   /* of its mapping */
+	struct file_request request;	   /* what is asked now */
 	struct file_component *components; /* owned */
 	uint32_t components_cnt;
 };
@@ -54,16 +55,17 @@ struct file_load {
 struct file_load *file_load_new(const struct model *m, const struct file_key *key,
 				const struct model_mapping *mapping);
 /* Ends what is under way. Takes NULL. */
-void file_load_free(struct asker *a, struct file_load *load);
+void file_load_free(const struct sources *src, struct file_load *load);
 
 /* Who the file is, as far as it can be told without reading it, into identity. Reasons of the
- * asker. */
-enum model_reason file_load_identify(struct asker *a, const struct model *m,
+ * requests. */
+enum model_reason file_load_identify(const struct sources *src, const struct model *m,
 				     struct file_load *load);
 
 /*
  * Goes on, as far as the budgets of waiting allow. REASON_PENDING: not done yet; REASON_NAMED:
  * done, the result is there; or why there is none.
  */
-enum model_reason file_load_step(struct asker *a, const struct model *m, struct file_load *load);
+enum model_reason file_load_step(const struct sources *src, const struct model *m,
+				 struct file_load *load);
 #endif

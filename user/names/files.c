@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "names/entry.h"
+#include "process/entry.h"
 #include "names/file_load.h"
 #include "names/shelf.h"
 #include "names/symbol.h"
@@ -32,7 +32,8 @@ struct refused {
 #define REFUSED_FILES_MAX 1024u
 
 struct files {
-	struct asker *asker;
+	const struct sources *sources;
+	struct file_requests *requests; /* of the sources */
 	struct shelf *shelf;
 	struct attachment *attachments;
 	size_t attachments_cnt, attachments_cap;
@@ -45,13 +46,14 @@ struct files {
 	uint32_t last; /* attachment used last: neighbours on a stack are often of one file */
 };
 
-struct files *files_new(struct asker *asker, size_t memory_bytes)
+struct files *files_new(const struct sources *sources, size_t memory_bytes)
 {
 	struct files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
-	f->asker = asker;
+	f->sources = sources;
+	f->requests = sources->requests;
 	f->last = MODEL_NONE;
 	f->shelf = shelf_new(memory_bytes);
 	if (f->shelf)
@@ -65,7 +67,7 @@ void files_free(struct files *f)
 	if (!f)
 		return;
 	for (unsigned i = 0; i < f->loads_cnt; i++)
-		file_load_free(f->asker, f->loads[i]);
+		file_load_free(f->sources, f->loads[i]);
 	shelf_free(f->shelf);
 	free(f->attachments);
 	free(f->refused);
@@ -125,7 +127,7 @@ static void refuse(struct files *f, uint64_t party, const struct file_load *load
 
 static void note_refused(struct files *f, uint32_t process)
 {
-	struct asker_cost *cost = asker_cost(f->asker, process);
+	struct file_requests_cost *cost = file_requests_cost(f->requests, process);
 
 	if (cost)
 		cost->refused++;
@@ -149,7 +151,7 @@ static struct shelf_ref keep_loaded(struct files *f, uint64_t party, struct file
 static enum model_reason keep(struct files *f, const struct model *m, uint64_t party,
 			      struct file_load *load, struct shelf_ref *ret_table)
 {
-	uint64_t since_ns = asker_cpu_ns();
+	uint64_t since_ns = file_requests_cpu_ns();
 	bool kept;
 
 	if (load->key.kind == FILE_COMPONENT) {
@@ -160,7 +162,7 @@ static enum model_reason keep(struct files *f, const struct model *m, uint64_t p
 		*ret_table = keep_loaded(f, party, load);
 		kept = ret_table->row != MODEL_NONE;
 	}
-	asker_charge(f->asker, m, load->key.process, since_ns);
+	file_requests_charge(f->requests, m, load->key.process, since_ns);
 	return kept ? REASON_NAMED : REASON_LIMIT;
 }
 
@@ -168,8 +170,8 @@ static enum model_reason keep(struct files *f, const struct model *m, uint64_t p
 static enum model_reason advance(struct files *f, const struct model *m, struct file_load *load,
 				 struct shelf_ref *ret_table)
 {
-	uint64_t party = asker_party(f->asker, m, load->key.process);
-	enum model_reason reason = file_load_step(f->asker, m, load);
+	uint64_t party = file_requests_party(f->requests, m, load->key.process);
+	enum model_reason reason = file_load_step(f->sources, m, load);
 
 	if (reason == REASON_FILE_COSTLY) {
 		refuse(f, party, load, reason);
@@ -189,7 +191,7 @@ static unsigned find_load(const struct files *f, const struct file_key *key)
 
 static void end_load(struct files *f, unsigned i)
 {
-	file_load_free(f->asker, f->loads[i]);
+	file_load_free(f->sources, f->loads[i]);
 	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
@@ -197,11 +199,11 @@ static void end_load(struct files *f, unsigned i)
  * together have too many, the one that was begun last goes. */
 static bool may_load(struct files *f, const struct model *m, uint32_t process)
 {
-	uint64_t party = asker_party(f->asker, m, process);
+	uint64_t party = file_requests_party(f->requests, m, process);
 	unsigned same = 0;
 
 	for (unsigned i = 0; i < f->loads_cnt; i++)
-		same += asker_party(f->asker, m, f->loads[i]->key.process) == party;
+		same += file_requests_party(f->requests, m, f->loads[i]->key.process) == party;
 	if (same >= FILES_LOADS_PARTY)
 		return false;
 	if (f->loads_cnt == FILES_LOADS_MAX)
@@ -242,7 +244,7 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 		enum model_reason reason;
 
 		/* First who it is: most files are known already. */
-		reason = file_load_identify(f->asker, w->m, load);
+		reason = file_load_identify(f->sources, w->m, load);
 		if (reason)
 			return reason == REASON_PENDING ? REASON_LIMIT : reason;
 		label.identity = load->identity;
@@ -258,9 +260,9 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 			return REASON_NAMED;
 		/* Another file lies at its path now. */
 		w->a->table = SHELF_NONE;
-		if (label.kind != FILE_ELF || load->stage >= FETCH_ON_HOST)
+		if (label.kind != FILE_ELF || load->stage >= FILE_ON_HOST)
 			return REASON_FILE_CHANGED;
-		load->request.stage = load->stage + 1;
+		load->mapped.stage = load->stage + 1;
 	}
 }
 
@@ -274,7 +276,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 		struct file_load *new;
 
 		if (!may_load(f, w->m, w->a->key.process)) {
-			f->asker->deferred++;
+			f->requests->deferred++;
 			return REASON_LIMIT;
 		}
 		new = file_load_new(w->m, &w->a->key, w->mapping);
@@ -283,7 +285,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 		new->inside_bytes = w->inside_bytes;
 		reason = find(f, w, new);
 		if (reason != REASON_PENDING) {
-			file_load_free(f->asker, new);
+			file_load_free(f->sources, new);
 			return reason;
 		}
 		i = f->loads_cnt;
@@ -340,12 +342,12 @@ static void attach(struct files *f, const struct wanted *w)
 /* attach() into an attachment. False: it is not settled, and asked again when there is time. */
 static bool settle(struct files *f, struct wanted *w, struct attachment *a)
 {
-	uint64_t deferred = f->asker->deferred;
+	uint64_t deferred = f->requests->deferred;
 
 	w->a = a;
-	w->party = asker_party_now(f->asker, w->m, a->key.process);
+	w->party = file_requests_party_now(f->requests, w->m, a->key.process);
 	attach(f, w);
-	return a->reason != REASON_PENDING && !(a->reason && f->asker->deferred != deferred);
+	return a->reason != REASON_PENDING && !(a->reason && f->requests->deferred != deferred);
 }
 
 /* What the wanted led to; ret_table is borrowed until the next call. */
@@ -583,13 +585,13 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 		if (!reason)
 			reason = add_component(f, m, mapping, new, component);
 		if (reason) {
-			file_load_free(f->asker, new);
+			file_load_free(f->sources, new);
 			return reason;
 		}
 		/* Its bundle may have been loaded meanwhile. */
 		i = f->loads_cnt;
 		if (i == FILES_LOADS_MAX) {
-			file_load_free(f->asker, new);
+			file_load_free(f->sources, new);
 			return REASON_LIMIT;
 		}
 		f->loads[f->loads_cnt++] = new;

@@ -15,9 +15,9 @@
  * containers: what those map is no stranger's.
  */
 #include "model/model.h"
-#include "names/asker.h"
-#include "names/elf.h"
-#include "names/image_table.h"
+#include "names/sources.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 
 /* Files on their way to their tables, and those of one party; what comes then waits for its
  * turn. */
@@ -26,9 +26,9 @@
 
 struct files;
 
-/* Borrows the asker until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
+/* Borrows the sources until files_free(). memory_bytes: of all tables. Returns owned, or NULL with
  * errno ENOMEM. */
-struct files *files_new(struct asker *asker, size_t memory_bytes);
+struct files *files_new(const struct sources *sources, size_t memory_bytes);
 void files_free(struct files *f);
 
 /* Bytes of all tables. */
@@ -40,7 +40,7 @@ uint64_t files_content(const struct files *f);
 /*
  * The table of the file that is mapped there. Returns REASON_NAMED with a table, borrowed until the
  * next call; else why there is none. A first look at a file may take up to the deadline, further
- * ones are hash look-ups. One that the asker deferred is no look: the next call asks again.
+ * ones are hash look-ups. One that the file requests deferred is no look: the next call asks again.
  */
 enum model_reason files_table(struct files *f, const struct model *m, uint32_t process,
 			      const struct model_mapping *mapping,

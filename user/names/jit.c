@@ -44,14 +44,15 @@ struct jit_entry {
 
 struct waiting {
 	uint64_t address, time_ns;
-	uint64_t since_ns; /* of the asker's clock */
+	uint64_t since_ns; /* of the file requests' clock */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;
 };
 
 struct jit {
-	struct asker *asker;
+	const struct sources *sources;
+	struct file_requests *requests; /* of the sources */
 	struct name_cache *cache;
 	size_t entries_max; /* of all maps */
 	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
@@ -69,13 +70,14 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
-		j->asker = asker;
+		j->sources = sources;
+		j->requests = sources->requests;
 		j->cache = cache;
 		j->later_ns = later_ns;
 		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
@@ -88,7 +90,7 @@ static void close_map(struct jit *j, struct jit_map *map)
 {
 	if (!map->file)
 		return;
-	map_file_free(j->asker, map->file);
+	map_file_free(j->sources, map->file);
 	map->file = NULL;
 	map->behind = map->loaded = false;
 	j->open_cnt--;
@@ -215,7 +217,8 @@ static size_t entries_of_party(const struct jit *j, const struct model *m, uint6
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < j->maps_cnt; i++)
-		if (j->maps[i].file && asker_party(j->asker, m, j->maps[i].process) == party)
+		if (j->maps[i].file &&
+		    file_requests_party(j->requests, m, j->maps[i].process) == party)
 			cnt += entries_of(&j->maps[i]);
 	return cnt;
 }
@@ -232,7 +235,7 @@ static struct jit_map *largest_map(struct jit *j, const struct model *m, const s
 
 		if (!map->file || map == but || !entries_of(map))
 			continue;
-		cnt = entries_of_party(j, m, asker_party(j->asker, m, map->process));
+		cnt = entries_of_party(j, m, file_requests_party(j->requests, m, map->process));
 		if (cnt > most || (cnt == most && entries_of(map) > entries_of(largest))) {
 			most = cnt;
 			largest = map;
@@ -247,7 +250,7 @@ static struct jit_map *largest_map(struct jit *j, const struct model *m, const s
  */
 static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_map *map)
 {
-	uint64_t party = asker_party(j->asker, m, map->process);
+	uint64_t party = file_requests_party(j->requests, m, map->process);
 	size_t others = 0, half = j->entries_max / 2, copy = copy_of(map) / JIT_ENTRY_BYTES;
 	struct jit_map *largest;
 
@@ -255,8 +258,9 @@ static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_m
 		if (&j->maps[i] != map)
 			others += entries_of(&j->maps[i]);
 	largest = others > half ? largest_map(j, m, map) : NULL;
-	if (largest && entries_of_party(j, m, asker_party(j->asker, m, largest->process)) >
-			       entries_of_party(j, m, party)) {
+	if (largest &&
+	    entries_of_party(j, m, file_requests_party(j->requests, m, largest->process)) >
+		    entries_of_party(j, m, party)) {
 		others -= entries_of(largest);
 		close_map(j, largest);
 		largest->reason = REASON_LIMIT;
@@ -277,13 +281,13 @@ static uint64_t left_of(uint64_t most, uint64_t used)
  * leaves as much to its entries. */
 static uint64_t copy_room(const struct jit *j, const struct model *m, const struct jit_map *map)
 {
-	uint64_t party = asker_party(j->asker, m, map->process), all = 0, own = 0, room;
+	uint64_t party = file_requests_party(j->requests, m, map->process), all = 0, own = 0, room;
 
 	for (size_t i = 0; i < j->maps_cnt; i++) {
 		size_t bytes = copy_of(&j->maps[i]);
 
 		all += bytes;
-		if (bytes && asker_party(j->asker, m, j->maps[i].process) == party)
+		if (bytes && file_requests_party(j->requests, m, j->maps[i].process) == party)
 			own += bytes;
 	}
 	room = left_of(JIT_COPIES_BYTES, all);
@@ -305,10 +309,10 @@ static size_t bytes_allowed(const struct jit *j, const struct jit_map *map)
 static void leave_map(struct jit *j, struct jit_map *map, enum model_reason reason)
 {
 	uint64_t unread = map_file_unread(map->file);
-	struct asker_cost *cost = NULL;
+	struct file_requests_cost *cost = NULL;
 
 	if (reason == REASON_BUDGET || reason == REASON_FILE_COSTLY)
-		cost = asker_cost(j->asker, map->process);
+		cost = file_requests_cost(j->requests, map->process);
 	if (cost)
 		cost->unread_bytes += unread ? unread : 1;
 	close_map(j, map);
@@ -322,7 +326,7 @@ static void leave_map(struct jit *j, struct jit_map *map, enum model_reason reas
 static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_t seen_ns)
 {
 	struct perfmap *entries = perfmap_tail_map(map->file->tail);
-	uint64_t deferred = j->asker->deferred;
+	uint64_t deferred = j->requests->deferred;
 	size_t bytes = bytes_allowed(j, map);
 	enum model_reason reason;
 	int err;
@@ -334,9 +338,9 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 		return;
 	perfmap_limit(entries, entries_allowed(j, m, map));
 	map->file->copy_room = copy_room(j, m, map);
-	reason = map_file_advance(map->file, j->asker, m, map->process, map->seen_ns, bytes, &err,
+	reason = map_file_advance(map->file, j->sources, m, map->process, map->seen_ns, bytes, &err,
 				  &bytes);
-	if (reason == REASON_PENDING || j->asker->deferred != deferred)
+	if (reason == REASON_PENDING || j->requests->deferred != deferred)
 		return;
 	if (reason || err) {
 		leave_map(j, map, reason ? reason : REASON_PERF_MAP_REWRITTEN);
@@ -363,12 +367,12 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 /* Looks for the map and opens it. Returns false where it was put off. */
 static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 {
-	uint64_t deferred = j->asker->deferred;
+	uint64_t deferred = j->requests->deferred;
 	enum model_reason reason;
 	int err = 0;
 
-	reason = map_file_open(j->asker, m, map->process, &err, &map->file);
-	if (j->asker->deferred != deferred) {
+	reason = map_file_open(j->sources, m, map->process, &err, &map->file);
+	if (j->requests->deferred != deferred) {
 		/* What may be waited for in this slice is spent: it is looked for in the next. */
 		map->reason = reason == REASON_LIMIT ? REASON_PENDING : reason;
 		return false;
@@ -500,7 +504,7 @@ static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map 
 	};
 
 	if (is_coming || map->behind || (!map->file && reason == REASON_PENDING))
-		reason = asker_why_pending(j->asker, m, map->process);
+		reason = file_requests_why_pending(j->requests, m, map->process);
 	else if (map->file)
 		reason = perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
 			 : perfmap_damage(perfmap_tail_map(map->file->tail))
@@ -520,9 +524,9 @@ static void settle_entries(struct jit *j, const struct model *m, const struct ji
 
 	if (perfmap_is_settled(entries))
 		return;
-	since_ns = asker_cpu_ns();
+	since_ns = file_requests_cpu_ns();
 	perfmap_settle(entries); /* what fails here fails in the look-up */
-	asker_charge(j->asker, m, map->process, since_ns);
+	file_requests_charge(j->requests, m, map->process, since_ns);
 }
 
 /* MODEL_NONE where the map has no entry. */
@@ -566,7 +570,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	struct waiting w = {.process = process,
 			    .address = address,
 			    .time_ns = time_ns,
-			    .since_ns = asker_now_ns(),
+			    .since_ns = file_requests_now_ns(),
 			    .anonymous = anonymous};
 	struct jit_map *map = map_of(j, process);
 	uint64_t deferred;
@@ -577,21 +581,21 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	map->used = ++j->uses;
 	if (!map->wanted || !map->looked)
 		look(j, m, map, map->since_ns);
-	deferred = j->asker->deferred;
+	deferred = j->requests->deferred;
 	location = find(j, m, map, address, time_ns);
 	/* Of an entry whose name is being read the one before it says nothing. */
-	if (location == MODEL_NONE && j->asker->deferred == deferred)
+	if (location == MODEL_NONE && j->requests->deferred == deferred)
 		location = model_location_find(m, process, address, time_ns);
 	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
 		location = add_reason(j, m, map, address, anonymous, false);
 	return location;
 }
 
-bool jit_hold(struct jit *j, struct model *m, uint32_t process)
+bool jit_keep(struct jit *j, struct model *m, uint32_t process)
 {
 	struct jit_map *map = map_of(j, process);
 
-	if (!map || map->file || map->wanted || j->open_cnt >= JIT_HELD_MAX)
+	if (!map || map->file || map->wanted || j->open_cnt >= JIT_KEPT_MAX)
 		return true;
 	open_map(j, m, map);
 	/* Its first sample looks again. */
@@ -619,13 +623,13 @@ enum serving {
 static bool is_too_long(const struct jit *j, const struct model *m, uint32_t process, uint64_t ns)
 {
 	return ns >= JIT_PATIENCE_NS ||
-	       (ns >= JIT_IN_DEBT_NS && asker_in_debt(j->asker, m, process));
+	       (ns >= JIT_IN_DEBT_NS && file_requests_in_debt(j->requests, m, process));
 }
 
 /* Names what can be named by now; the others wait on, unless their patience is over. */
 static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 {
-	uint64_t now_ns = asker_now_ns();
+	uint64_t now_ns = file_requests_now_ns();
 	size_t cnt = j->waiting_cnt;
 
 	if (!cnt)
@@ -635,13 +639,13 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 	for (size_t i = 0; i < cnt; i++) {
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
-		uint64_t deferred = j->asker->deferred;
+		uint64_t deferred = j->requests->deferred;
 		bool is_coming;
 
 		if (!map || find(j, m, map, w.address, w.time_ns) != MODEL_NONE)
 			continue;
 		/* There is an entry: its name is being read. */
-		is_coming = j->asker->deferred != deferred;
+		is_coming = j->requests->deferred != deferred;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
 		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
@@ -774,7 +778,7 @@ size_t jit_waiting(const struct jit *j)
 bool jit_is_worth_waiting(const struct jit *j, const struct model *m)
 {
 	for (size_t i = 0; i < j->waiting_cnt; i++)
-		if (!asker_in_debt(j->asker, m, j->waiting[i].process))
+		if (file_requests_is_frugal(j->requests, m, j->waiting[i].process))
 			return true;
 	return false;
 }

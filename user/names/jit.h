@@ -5,19 +5,19 @@
  * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map,
  * follows it, and turns entries into symbols of the model. Frames without an entry wait for some
  * looks at the map before they get their reason. One thread; maps that may hang are read by the
- * fetcher.
+ * opener.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "model/model.h"
-#include "names/asker.h"
+#include "names/sources.h"
 
 /* Maps held open; beyond it the longest unused is closed. Those of gone processes are, some looks
  * after their end. Half of the usual soft limit of 1,024 descriptors is left to CPUs' events. */
 #define JIT_MAPS_MAX 256
 /* Of these, opened before any of their code was sampled. */
-#define JIT_HELD_MAX 192
+#define JIT_KEPT_MAX 192
 
 /* Bytes of all maps, and of one, that are read in one slice: 64 MiB take a quarter of a second. The
  * rest follows in the next ones; frames wait for it. */
@@ -53,9 +53,9 @@
 struct jit;
 struct name_cache;
 
-/* Borrows the asker and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
+/* Borrows the sources and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
  * all maps. Returns owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(struct asker *asker, struct name_cache *cache, uint64_t later_ns,
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
 		    size_t memory_bytes);
 void jit_free(struct jit *j);
 /* Bytes of all maps, copies of their text included. */
@@ -79,7 +79,7 @@ uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns);
  * Opens the map of a process that runs .NET, unread, so that it can be named when it is gone.
  * Returns false while there is none (yet).
  */
-bool jit_hold(struct jit *j, struct model *m, uint32_t process);
+bool jit_keep(struct jit *j, struct model *m, uint32_t process);
 
 /* The process runs another program since exec_ns (monotonic): its map is another's, and names
  * nothing of before. Frames that wait get what the old map says. */

@@ -9,30 +9,28 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "names/environ.h"
-#include "names/fetch.h"
-#include "names/hold.h"
-#include "names/parse.h"
-#include "perfmap/locate.h"
+#include "parse/parse.h"
+#include "perfmap/maps/locate.h"
 
-/* In the directories that were held for a process that is gone. As asker_fetch(). */
-static enum model_reason ask_left(struct asker *a, const struct model *m, uint32_t process,
-				  struct fetch_request *request, struct fetch_reply *reply,
-				  int *ret_fd)
+/* In the directories that were kept of a process that is gone. As file_requests_open(). */
+static enum model_reason ask_kept(const struct sources *src, const struct model *m,
+				  uint32_t process, struct file_reply *reply, int *ret_fd)
 {
-	enum model_reason reason = REASON_NAMED;
-	struct hold_place place;
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	enum model_reason reason = request ? REASON_NAMED : REASON_LIMIT;
+	struct kept_place place;
 
-	request->in_directory = true;
 	reply->error = -ESRCH;
 	for (unsigned i = 0; i < PERFMAP_DIRECTORIES && !reason; i++) {
-		struct fetch_reply other;
+		struct file_reply other;
 
-		if (!hold_map_place(a->hold, process, i, &place))
+		if (!kept_directories_map_place(src->kept, process, i, &place))
 			continue;
-		request->ns_pid = place.ns_pid;
-		request->euid = place.euid;
-		reason = asker_fetch(a, m, process, request, place.directory_fd, &other, ret_fd);
+		request->kind = FILE_REQUEST_KEPT_MAP;
+		request->kept_map =
+			(struct kept_map_request){.ns_pid = place.ns_pid, .euid = place.euid};
+		reason = file_requests_open(src->requests, m, process, request, place.directory_fd,
+					    &other, ret_fd);
 		if (reason)
 			break;
 		/* What was refused says more than what is not there. */
@@ -45,7 +43,7 @@ static enum model_reason ask_left(struct asker *a, const struct model *m, uint32
 }
 
 /* Takes fd. */
-static struct map_file *file_of(const struct fetch_reply *reply, int fd)
+static struct map_file *file_of(const struct file_reply *reply, int fd)
 {
 	struct map_file *file = calloc(1, sizeof(*file));
 
@@ -67,11 +65,11 @@ static struct map_file *file_of(const struct fetch_reply *reply, int fd)
 	return NULL;
 }
 
-enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t process,
+enum model_reason map_file_open(const struct sources *src, const struct model *m, uint32_t process,
 				int *ret_error, struct map_file **ret_file)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply;
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply;
 	enum model_reason reason;
 	struct map_file *file;
 	int fd;
@@ -79,12 +77,12 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	*ret_error = -ENOMEM;
 	if (!request)
 		return REASON_NAMED;
-	request->what = FETCH_MAP;
-	reason = environ_of(a, m, process, &request->env);
+	request->kind = FILE_REQUEST_MAP;
+	reason = environs_read(src->environs, m, process, &request->map.env);
 	if (!reason)
-		reason = asker_fetch(a, m, process, request, -1, &reply, &fd);
-	if (!reason && reply.error == -ESRCH && a->hold)
-		reason = ask_left(a, m, process, request, &reply, &fd);
+		reason = sources_open(src, m, process, request, &reply, &fd);
+	if (!reason && reply.error == -ESRCH && src->kept)
+		reason = ask_kept(src, m, process, &reply, &fd);
 	if (reason)
 		return reason;
 	*ret_error = reply.error;
@@ -97,11 +95,11 @@ enum model_reason map_file_open(struct asker *a, const struct model *m, uint32_t
 	return REASON_NAMED;
 }
 
-void map_file_free(struct asker *a, struct map_file *file)
+void map_file_free(const struct sources *src, struct map_file *file)
 {
 	if (!file)
 		return;
-	workers_job_free(a->workers, file->job);
+	workers_job_free(src->requests->workers, file->job);
 	perfmap_tail_free(file->tail);
 	cleanup_close(&file->source_fd);
 	free(file);
@@ -115,28 +113,31 @@ bool map_file_is_deleted(const struct map_file *file)
 }
 
 /*
- * Has the map itself opened for a worker: where the process is gone, the one that was held. Returns
- * a reason of the asker; ret_fd is -1 where there is nothing to be copied.
+ * Has the map itself opened for a worker: where the process is gone, the one that was kept. Returns
+ * a reason of the file requests; ret_fd is -1 where there is nothing to be copied.
  */
-static enum model_reason open_source(struct map_file *file, struct asker *a, const struct model *m,
-				     uint32_t process, int *ret_error, int *ret_fd)
+static enum model_reason open_source(struct map_file *file, const struct sources *src,
+				     const struct model *m, uint32_t process, int *ret_error,
+				     int *ret_fd)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
-	struct fetch_reply reply;
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	const struct map_use use = {.to_worker = true, .known_bytes = file->copied_bytes};
+	struct file_reply reply;
 	enum model_reason reason;
 
 	*ret_fd = -1;
 	if (!request)
 		return REASON_NAMED;
-	request->what = FETCH_MAP;
-	request->to_worker = true;
-	request->known_bytes = file->copied_bytes;
-	reason = environ_of(a, m, process, &request->env);
+	request->kind = FILE_REQUEST_MAP;
+	request->map.use = use;
+	reason = environs_read(src->environs, m, process, &request->map.env);
 	if (!reason)
-		reason = asker_fetch(a, m, process, request, -1, &reply, ret_fd);
+		reason = sources_open(src, m, process, request, &reply, ret_fd);
 	if (!reason && reply.error == -ESRCH && file->source_fd >= 0) {
-		request->whole = true;
-		reason = asker_fetch(a, m, process, request, file->source_fd, &reply, ret_fd);
+		request->kind = FILE_REQUEST_SAME_MAP;
+		request->same_map.use = use;
+		reason = file_requests_open(src->requests, m, process, request, file->source_fd,
+					    &reply, ret_fd);
 	}
 	if (reason || reply.error)
 		return reason;
@@ -170,8 +171,9 @@ static bool has_changed(const struct map_file *file)
 }
 
 /* Takes source_fd, of the map that is copied, or -1. */
-static enum model_reason begin(struct map_file *file, struct asker *a, const struct model *m,
-			       uint32_t process, uint64_t seen_ns, size_t max_bytes, int source_fd)
+static enum model_reason begin(struct map_file *file, const struct sources *src,
+			       const struct model *m, uint32_t process, uint64_t seen_ns,
+			       size_t max_bytes, int source_fd)
 {
 	struct parse_request parse = {.kind = PARSE_MAP, .in_socket = source_fd >= 0 ? 2 : 0};
 	_cleanup_close_ int way_fd = source_fd, fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -184,14 +186,14 @@ static enum model_reason begin(struct map_file *file, struct asker *a, const str
 	parse.map.max_bytes = file->job_max_bytes = max_bytes;
 	parse.map.copied_bytes = file->copied_bytes;
 	parse.map.copy_max = file->job_copy_max;
-	file->job = fd < 0 ? NULL : asker_job_new(a, m, process, &parse);
+	file->job = fd < 0 ? NULL : file_requests_job_new(src->requests, m, process, &parse);
 	if (!file->job)
 		return REASON_LIMIT;
 	workers_job_give(file->job, take_fd(&fd));
 	if (way_fd >= 0)
 		workers_job_give(file->job, take_fd(&way_fd));
 	file->job_seen_ns = seen_ns;
-	asker_job_begin(a, file->job, false);
+	file_requests_job_begin(src->requests, file->job, false);
 	return REASON_NAMED;
 }
 
@@ -241,19 +243,21 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 }
 
 /* Waits for the worker as far as it may. */
-static enum model_reason finish(struct map_file *file, struct asker *a, const struct model *m,
-				uint32_t process, int *ret_error, size_t *ret_bytes)
+static enum model_reason finish(struct map_file *file, const struct sources *src,
+				const struct model *m, uint32_t process, int *ret_error,
+				size_t *ret_bytes)
 {
 	const struct parse_reply *reply;
-	enum model_reason reason = asker_job_wait(a, file->job, asker_party(a, m, process), &reply);
-	uint64_t since_ns = asker_cpu_ns();
+	enum model_reason reason = file_requests_job_wait(
+		src->requests, file->job, file_requests_party(src->requests, m, process), &reply);
+	uint64_t since_ns = file_requests_cpu_ns();
 
 	if (reason == REASON_PENDING)
 		return reason;
 	if (!reason)
 		*ret_error = take(file, reply, ret_bytes);
-	asker_charge(a, m, process, since_ns);
-	asker_job_end(a, process, file->job);
+	file_requests_charge(src->requests, m, process, since_ns);
+	file_requests_job_end(src->requests, process, file->job);
 	file->job = NULL;
 	return reason;
 }
@@ -264,9 +268,9 @@ static bool is_incomplete(const struct map_file *file)
 	return !file->local && file->copied_bytes < file->source_bytes && file->copy_room;
 }
 
-enum model_reason map_file_advance(struct map_file *file, struct asker *a, const struct model *m,
-				   uint32_t process, uint64_t seen_ns, size_t max_bytes,
-				   int *ret_error, size_t *ret_bytes)
+enum model_reason map_file_advance(struct map_file *file, const struct sources *src,
+				   const struct model *m, uint32_t process, uint64_t seen_ns,
+				   size_t max_bytes, int *ret_error, size_t *ret_bytes)
 {
 	uint64_t before = file->copied_bytes;
 	enum model_reason reason = REASON_NAMED;
@@ -276,15 +280,15 @@ enum model_reason map_file_advance(struct map_file *file, struct asker *a, const
 	*ret_bytes = 0;
 	/* The copy is not to run ahead of its reader. */
 	if (!file->job && !file->local && !file->behind && file->copy_room)
-		reason = open_source(file, a, m, process, ret_error, &source_fd);
+		reason = open_source(file, src, m, process, ret_error, &source_fd);
 	if (reason || *ret_error)
 		return reason;
 	if (!file->job && (source_fd >= 0 || has_changed(file)))
-		reason = begin(file, a, m, process, seen_ns, max_bytes, source_fd);
+		reason = begin(file, src, m, process, seen_ns, max_bytes, source_fd);
 	else if (!file->job)
 		file->behind = false;
 	if (!reason && file->job)
-		reason = finish(file, a, m, process, ret_error, ret_bytes);
+		reason = finish(file, src, m, process, ret_error, ret_bytes);
 	if (reason)
 		return reason;
 	file->behind = file->behind && !*ret_error;

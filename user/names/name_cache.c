@@ -53,7 +53,7 @@ struct batch {
 };
 
 struct name_cache {
-	struct asker *asker;
+	struct file_requests *requests;
 	struct name *names;
 	size_t names_cnt, names_cap;
 	struct hash_index index;
@@ -63,18 +63,18 @@ struct name_cache {
 	unsigned batches_cnt;
 };
 
-struct name_cache *name_cache_new(struct asker *asker)
+struct name_cache *name_cache_new(struct file_requests *requests)
 {
 	struct name_cache *c = calloc(1, sizeof(*c));
 
 	if (c)
-		c->asker = asker;
+		c->requests = requests;
 	return c;
 }
 
 static void batch_free(struct name_cache *c, struct batch *b)
 {
-	workers_job_free(c->asker->workers, b->job);
+	workers_job_free(c->requests->workers, b->job);
 	cleanup_close(&b->fd);
 	free(b->request);
 	free(b);
@@ -357,7 +357,7 @@ static enum model_reason get(struct name_cache *c, uint64_t party, uint32_t proc
 	}
 	if (!name || name->state == NAME_LOST)
 		ask(c, party, process, key, item, bytes, fd);
-	c->asker->deferred++;
+	c->requests->deferred++;
 	return REASON_PENDING;
 }
 
@@ -365,7 +365,7 @@ enum model_reason name_cache_text(struct name_cache *c, const struct model *m, u
 				  enum parse_name_kind kind, const char *raw,
 				  struct name_parts *ret_parts)
 {
-	uint64_t party = asker_party(c->asker, m, process);
+	uint64_t party = file_requests_party(c->requests, m, process);
 	struct parse_item item = {.kind = kind, .len = (uint32_t)strnlen(raw, PARSE_NAME_BYTES)};
 	/* Two hashes: a name that another one's is given for would have to meet both. */
 	uint64_t key[2] = {hash_bytes(raw, item.len), 0};
@@ -387,7 +387,7 @@ enum model_reason name_cache_line(struct name_cache *c, const struct model *m, u
 	/* What is not of the line itself. */
 	asked.seen_ns = 0;
 	asked.later = false;
-	return get(c, asker_party(c->asker, m, process), process, key, &item, &asked, fd,
+	return get(c, file_requests_party(c->requests, m, process), process, key, &item, &asked, fd,
 		   ret_parts);
 }
 
@@ -469,14 +469,14 @@ static void take(struct name_cache *c, struct batch *b)
 
 static void send(struct name_cache *c, const struct model *m, struct batch *b)
 {
-	b->job = asker_job_new(c->asker, m, b->process, b->request);
+	b->job = file_requests_job_new(c->requests, m, b->process, b->request);
 	b->sent = true;
 	if (!b->job)
 		return;
 	if (b->fd >= 0)
 		workers_job_give(b->job, take_fd(&b->fd));
 	free(take_ptr(&b->request));
-	asker_job_begin(c->asker, b->job, true);
+	file_requests_job_begin(c->requests, b->job, true);
 }
 
 /* Returns whether the batch has ended. */
@@ -490,15 +490,16 @@ static bool advance(struct name_cache *c, const struct model *m, struct batch *b
 	if (b->job && !wait && workers_job_error(b->job) == -EINPROGRESS)
 		return false;
 	if (b->job)
-		reason = asker_job_wait(c->asker, b->job, asker_party(c->asker, m, b->process),
-					&reply);
+		reason = file_requests_job_wait(c->requests, b->job,
+						file_requests_party(c->requests, m, b->process),
+						&reply);
 	if (reason == REASON_PENDING)
 		return false;
 	if (reason)
 		fail(c, b, reason);
 	else
 		take(c, b);
-	asker_job_end(c->asker, b->process, take_ptr(&b->job));
+	file_requests_job_end(c->requests, b->process, take_ptr(&b->job));
 	return true;
 }
 

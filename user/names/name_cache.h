@@ -7,8 +7,8 @@
  * name_cache_flush(), and there when it is asked for again. What one party's names led to is no
  * other's. One thread.
  */
-#include "names/asker.h"
-#include "names/parse.h"
+#include "opener/file_requests.h"
+#include "parse/parse.h"
 
 /* Bytes of texts and rows that are kept; then the parties that have most of them lose theirs, which
  * are taken apart again when needed. What comes at once may exceed it by half. */
@@ -23,13 +23,13 @@ struct name_parts {
 	bool is_stub, is_framework;
 };
 
-/* Borrows the asker until name_cache_free(). Owned, or NULL with errno ENOMEM. */
-struct name_cache *name_cache_new(struct asker *asker);
+/* Borrows the file requests until name_cache_free(). Owned, or NULL with errno ENOMEM. */
+struct name_cache *name_cache_new(struct file_requests *requests);
 void name_cache_free(struct name_cache *c);
 
 /*
  * A name that a process row caused. raw: a text. Returns REASON_NAMED with the parts;
- * REASON_PENDING: it is not known yet (the asker's deferred has grown); or why it says nothing.
+ * REASON_PENDING: it is not known yet (the file requests' deferred has grown); or why it says nothing.
  */
 enum model_reason name_cache_text(struct name_cache *c, const struct model *m, uint32_t process,
 				  enum parse_name_kind kind, const char *raw,

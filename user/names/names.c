@@ -11,16 +11,17 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "bpf/events.h"
-#include "names/asker.h"
-#include "names/entry.h"
-#include "names/facts.h"
-#include "names/fetch.h"
+#include "opener/file_requests.h"
+#include "process/entry.h"
+#include "process/facts.h"
+#include "opener/opener.h"
 #include "names/files.h"
-#include "names/hold.h"
+#include "names/sources.h"
+#include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
-#include "names/node.h"
+#include "process/node.h"
 #include "names/root.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
@@ -32,7 +33,7 @@
 #define WORKER_BYTES_MOST  (64ull << 20)
 
 /* At the end of a recording, for files that are being read still: a moment for everybody's, and
- * longer for those of parties that have not used up their allowance, as on a full host. */
+ * longer for those of parties that have used little of their allowance, as on a full host. */
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
 
@@ -53,8 +54,10 @@ struct origin {
 };
 
 struct names {
-	struct asker asker;
-	struct hold *hold;
+	struct file_requests requests;
+	struct environs *environs;
+	struct kept_directories *kept;
+	struct sources sources;
 	struct node *node;
 	struct name_cache *cache;
 	struct files *files;
@@ -83,7 +86,7 @@ struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
 	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
-	uint64_t since_ns; /* of the asker's clock */
+	uint64_t since_ns; /* of the file requests' clock */
 };
 
 /* Of these; what does not fit is looked at again with its next sample, and so is what has waited so
@@ -151,17 +154,18 @@ struct names *names_new(const struct names_options *options)
 
 	if (!n)
 		return NULL;
-	err = asker_init_with(&n->asker, options->nursery, options->workers,
-			      worker_bytes(memory_bytes), options->proc_path,
-			      options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
-	n->asker.symbols = options->symbols;
-	n->hold = err ? NULL : hold_new(&n->asker);
-	n->node = err ? NULL : node_new(&n->asker, options->node_root);
-	n->files = err ? NULL : files_new(&n->asker, memory_bytes / 2);
-	n->cache = err ? NULL : name_cache_new(&n->asker);
-	n->jit =
-		n->cache ? jit_new(&n->asker, n->cache, options->later_ns, memory_bytes / 2) : NULL;
-	if (n->hold && n->node && n->files && n->jit)
+	err = file_requests_init_with(&n->requests, options->nursery, options->workers,
+				      worker_bytes(memory_bytes), options->proc_path,
+				      options->deadline_ns ? options->deadline_ns : DEADLINE_NS);
+	n->environs = err ? NULL : environs_new(&n->requests);
+	n->kept = n->environs ? kept_directories_new(&n->requests, n->environs) : NULL;
+	n->sources = (struct sources){&n->requests, n->environs, n->kept, options->symbols};
+	n->node = err ? NULL : node_new(&n->requests, options->node_root);
+	n->files = err ? NULL : files_new(&n->sources, memory_bytes / 2);
+	n->cache = err ? NULL : name_cache_new(&n->requests);
+	n->jit = n->cache ? jit_new(&n->sources, n->cache, options->later_ns, memory_bytes / 2)
+			  : NULL;
+	if (n->kept && n->node && n->files && n->jit)
 		return n;
 	names_free(n);
 	errno = err ? -err : ENOMEM;
@@ -175,11 +179,12 @@ void names_free(struct names *n)
 	files_free(n->files);
 	jit_free(n->jit);
 	name_cache_free(n->cache);
-	hold_free(n->hold);
+	kept_directories_free(n->kept);
+	environs_free(n->environs);
 	node_free(n->node);
 	kallsyms_free(n->kallsyms);
 	elf_free(n->vdso);
-	asker_clear(&n->asker);
+	file_requests_clear(&n->requests);
 	free(n->origins);
 	free(n->judged);
 	free(n->again);
@@ -191,17 +196,17 @@ void names_free(struct names *n)
 
 void names_process(struct names *n, struct model *m, uint32_t process)
 {
-	if (facts_read(&n->asker, m, process))
+	if (facts_read(&n->requests, m, process))
 		node_name(n->node, m, process);
 }
 
-bool names_hold(struct names *n, struct model *m, uint32_t process)
+bool names_keep(struct names *n, struct model *m, uint32_t process)
 {
-	uint64_t deferred = n->asker.deferred;
+	uint64_t deferred = n->requests.deferred;
 
 	facts_note_runtime(m, process);
-	hold_process(n->hold, m, process);
-	return jit_hold(n->jit, m, process) && n->asker.deferred == deferred;
+	kept_directories_keep(n->kept, m, process);
+	return jit_keep(n->jit, m, process) && n->requests.deferred == deferred;
 }
 
 bool names_is_runtime(const char *path, size_t path_len)
@@ -211,15 +216,16 @@ bool names_is_runtime(const char *path, size_t path_len)
 
 void names_forget(struct names *n, struct model *m, uint32_t process)
 {
-	hold_release(n->hold, process);
+	kept_directories_release(n->kept, process);
 	jit_forget(n->jit, m, process, facts_replaced_ns(&m->processes[process]));
-	asker_forget(&n->asker, process);
+	environs_forget(n->environs, process);
+	file_requests_forget(&n->requests, process);
 }
 
 void names_process_exec(struct names *n, struct model *m, uint32_t process)
 {
 	names_forget(n, m, process);
-	if (facts_read_exec(&n->asker, m, process))
+	if (facts_read_exec(&n->requests, m, process))
 		node_name(n->node, m, process);
 }
 
@@ -227,10 +233,10 @@ void names_process_exec(struct names *n, struct model *m, uint32_t process)
 
 static void read_kallsyms(struct names *n)
 {
-	char path[sizeof(n->asker.proc_path) + sizeof("/kallsyms")];
+	char path[sizeof(n->requests.proc_path) + sizeof("/kallsyms")];
 	struct kallsyms *k;
 
-	snprintf(path, sizeof(path), "%s/kallsyms", n->asker.proc_path);
+	snprintf(path, sizeof(path), "%s/kallsyms", n->requests.proc_path);
 	n->kallsyms_read = true;
 	k = kallsyms_read(path);
 	if (!k)
@@ -317,7 +323,7 @@ static struct known key_of(struct names *n, const struct model *m, const struct 
 	return (struct known){
 		.start = start,
 		.content = files_content(n->files),
-		.party = asker_party(&n->asker, m, site->process),
+		.party = file_requests_party(&n->requests, m, site->process),
 		.module = module,
 		.process = MODEL_NONE,
 	};
@@ -413,7 +419,8 @@ static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_
 static enum model_reason why_pending(struct names *n, const struct model *m, uint32_t process,
 				     enum model_reason reason)
 {
-	return reason == REASON_PENDING ? asker_why_pending(&n->asker, m, process) : reason;
+	return reason == REASON_PENDING ? file_requests_why_pending(&n->requests, m, process)
+					: reason;
 }
 
 /* The symbol of a place in a mapped file. */
@@ -517,7 +524,7 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 		return false;
 	o = n->origins[location];
 	if (o.deferred)
-		return asker_is_spent(&n->asker);
+		return file_requests_is_spent(&n->requests);
 	if (o.mapping == MODEL_NONE)
 		return o.check == p->mapping_cnt;
 	if (o.mapping >= p->mapping_cnt)
@@ -569,7 +576,7 @@ static bool keep_again(struct names *n, uint32_t process, uint32_t mapping, uint
 		.time_ns = time_ns,
 		.process = process,
 		.mapping = mapping,
-		.since_ns = n->since_ns ? n->since_ns : asker_now_ns(),
+		.since_ns = n->since_ns ? n->since_ns : file_requests_now_ns(),
 	};
 	uint64_t hash = hash_pair(address, (uint64_t)process << 32 | mapping);
 
@@ -592,12 +599,12 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 	struct model_location location = {
 		.process = process, .address = address, .older = MODEL_NONE, .tier = ""};
 	struct origin origin = {.mapping = MODEL_NONE, .check = (uint32_t)p->mapping_cnt};
-	uint64_t deferred = n->asker.deferred;
+	uint64_t deferred = n->requests.deferred;
 	uint32_t row;
 
 	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
 	/* Whether it is, is not known yet: what is bundled is being read. */
-	if (!origin.fixed && n->asker.deferred != deferred &&
+	if (!origin.fixed && n->requests.deferred != deferred &&
 	    keep_again(n, process, (uint32_t)(map - p->mappings), address, time_ns))
 		return;
 	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
@@ -621,7 +628,7 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		    m->symbols[location.symbol].kind == KIND_IMAGE &&
 		    !m->symbols[location.symbol].reason)
 			location.tier = "PreJIT";
-		origin.deferred = n->asker.deferred != deferred;
+		origin.deferred = n->requests.deferred != deferred;
 		if (origin.deferred && keep_again(n, process, origin.mapping, address, time_ns))
 			return;
 		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
@@ -737,8 +744,8 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process)
 {
-	struct asker_target target = asker_target(&n->asker, m, process);
-	_cleanup_close_ int fd = asker_open(&target);
+	struct target_process target = file_requests_target(&n->requests, m, process);
+	_cleanup_close_ int fd = target_process_open(&target);
 
 	return fd >= 0;
 }
@@ -747,7 +754,7 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 static void name_again(struct names *n, struct model *m, bool settle)
 {
 	struct again *again = take_ptr(&n->again);
-	uint64_t now_ns = asker_now_ns(), ns;
+	uint64_t now_ns = file_requests_now_ns(), ns;
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
@@ -755,9 +762,9 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	for (size_t i = 0; i < cnt; i++) {
 		n->since_ns = again[i].since_ns;
 		ns = now_ns - n->since_ns;
-		n->settling =
-			settle || ns >= AGAIN_PATIENCE_NS ||
-			(ns >= AGAIN_IN_DEBT_NS && asker_in_debt(&n->asker, m, again[i].process));
+		n->settling = settle || ns >= AGAIN_PATIENCE_NS ||
+			      (ns >= AGAIN_IN_DEBT_NS &&
+			       file_requests_in_debt(&n->requests, m, again[i].process));
 		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
 	}
 	n->since_ns = 0;
@@ -767,18 +774,18 @@ static void name_again(struct names *n, struct model *m, bool settle)
 
 static bool is_aside(struct names *n, const struct model *m, uint32_t process)
 {
-	return workers_aside_cnt(n->asker.workers) &&
-	       workers_is_aside(n->asker.workers, asker_party(&n->asker, m, process));
+	return workers_aside_cnt(n->requests.workers) &&
+	       workers_is_aside(n->requests.workers, file_requests_party(&n->requests, m, process));
 }
 
 static void tell_costs(struct names *n, struct model *m)
 {
-	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
-		struct asker_cost *cost = &n->asker.costs[i];
+	for (size_t i = 0; i < n->requests.costs_cnt; i++) {
+		struct file_requests_cost *cost = &n->requests.costs[i];
 		struct model_process *p = &m->processes[i];
 
 		if (cost->cpu_ns && !p->names_aside_ns && is_aside(n, m, (uint32_t)i)) {
-			p->names_aside_ns = asker_now_ns();
+			p->names_aside_ns = file_requests_now_ns();
 			cost->changed = true;
 		}
 		if (!cost->changed)
@@ -798,12 +805,12 @@ size_t names_waiting(const struct names *n)
 
 void names_await(struct names *n, uint64_t ns)
 {
-	workers_wait_any(n->asker.workers, ns);
+	workers_wait_any(n->requests.workers, ns);
 }
 
 bool names_poll(struct names *n)
 {
-	return workers_poll(n->asker.workers);
+	return workers_poll(n->requests.workers);
 }
 
 /* Frames that wait, by what maps, files and names are there by now. */
@@ -821,17 +828,17 @@ static void look_again(struct names *n, struct model *m, uint64_t written_ns)
 
 void names_tail(struct names *n, struct model *m, uint64_t written_ns)
 {
-	asker_slice(&n->asker);
+	file_requests_slice(&n->requests);
 	look_again(n, m, written_ns);
 	tell_costs(n, m);
-	hold_tail(n->hold, m);
+	kept_directories_tail(n->kept, m);
 	node_tail(n->node, m);
 }
 
 uint32_t names_next_costly(struct names *n)
 {
-	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
-		struct asker_cost *cost = &n->asker.costs[i];
+	for (size_t i = 0; i < n->requests.costs_cnt; i++) {
+		struct file_requests_cost *cost = &n->requests.costs[i];
 
 		if (cost->told || !(cost->refused || cost->unread_bytes))
 			continue;
@@ -843,17 +850,17 @@ uint32_t names_next_costly(struct names *n)
 
 size_t names_most(const struct names *n, struct ledger_use *ret_most, size_t max)
 {
-	return workers_most(n->asker.workers, ret_most, max);
+	return workers_most(n->requests.workers, ret_most, max);
 }
 
 void names_mark(struct names *n)
 {
-	workers_mark(n->asker.workers);
+	workers_mark(n->requests.workers);
 }
 
 void names_set_aside(struct names *n, const uint64_t *parties, size_t cnt)
 {
-	workers_set_aside(n->asker.workers, parties, cnt);
+	workers_set_aside(n->requests.workers, parties, cnt);
 }
 
 uint32_t names_face(struct names *n, const struct model *m, uint64_t party)
@@ -861,10 +868,11 @@ uint32_t names_face(struct names *n, const struct model *m, uint64_t party)
 	uint32_t face = MODEL_NONE;
 	uint64_t most_ns = 0;
 
-	for (size_t i = 0; i < n->asker.costs_cnt; i++) {
-		uint64_t cpu_ns = n->asker.costs[i].cpu_ns;
+	for (size_t i = 0; i < n->requests.costs_cnt; i++) {
+		uint64_t cpu_ns = n->requests.costs[i].cpu_ns;
 
-		if (cpu_ns > most_ns && asker_party(&n->asker, m, (uint32_t)i) == party) {
+		if (cpu_ns > most_ns &&
+		    file_requests_party(&n->requests, m, (uint32_t)i) == party) {
 			most_ns = cpu_ns;
 			face = (uint32_t)i;
 		}
@@ -887,26 +895,26 @@ uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t
 	return map_ns > mapped_ns ? map_ns : mapped_ns;
 }
 
-/* Whether anybody waits who has allowance left. */
+/* Whether anybody waits who did not cause the wait himself. */
 static bool is_worth_waiting(struct names *n, const struct model *m)
 {
 	for (size_t i = 0; i < n->again_cnt; i++)
-		if (!asker_in_debt(&n->asker, m, n->again[i].process))
+		if (file_requests_is_frugal(&n->requests, m, n->again[i].process))
 			return true;
 	return jit_is_worth_waiting(n->jit, m);
 }
 
 void names_settle(struct names *n, struct model *m)
 {
-	uint64_t start_ns = asker_now_ns(), ns = 0;
+	uint64_t start_ns = file_requests_now_ns(), ns = 0;
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
 	while (names_waiting(n) && ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
-	       workers_wait_any(n->asker.workers, SETTLE_NS)) {
-		asker_slice(&n->asker);
+	       workers_wait_any(n->requests.workers, SETTLE_NS)) {
+		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
-		ns = asker_now_ns() - start_ns;
+		ns = file_requests_now_ns() - start_ns;
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);
@@ -915,16 +923,16 @@ void names_settle(struct names *n, struct model *m)
 
 uint64_t names_timeouts(const struct names *n)
 {
-	return asker_timeouts(&n->asker);
+	return file_requests_timeouts(&n->requests);
 }
 
 struct names_cost names_cost(const struct names *n)
 {
-	struct workers_counters counters = workers_counters(n->asker.workers);
+	struct workers_counters counters = workers_counters(n->requests.workers);
 
 	return (struct names_cost){
 		.worker_cpu_ns = counters.cpu_ns,
-		.opener_cpu_ns = fetch_cpu_ns(n->asker.fetch),
+		.opener_cpu_ns = opener_cpu_ns(n->requests.opener),
 		.granted_ns = counters.granted_ns,
 		.beyond_ns = counters.beyond_ns,
 		.memory_bytes = counters.memory_bytes,
@@ -933,6 +941,6 @@ struct names_cost names_cost(const struct names *n)
 		.killed = counters.killed,
 		.died = counters.died,
 		.without = counters.without,
-		.no_helpers = nursery_is_gone(n->asker.nursery),
+		.no_helpers = nursery_is_gone(n->requests.nursery),
 	};
 }

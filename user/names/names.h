@@ -4,11 +4,11 @@
 /*
  * Turns addresses into symbols with reasons, and process ids into facts. The only room (with
  * perfmap/) that opens files of watched processes, all of them hostile: see guard.h for the door,
- * fetch.h for the process that opens them, parse.h for those that read them, and loader.h for the
+ * opener.h for the process that opens them, parse.h for those that read them, and loader.h for the
  * deadline of what is read of /proc. Symbols, locations and process facts are written into the
  * model. Used by one thread.
  *
- * Waiting is bounded (asker.h): some 300 ms for a look-up, 400 ms for a process and a second for
+ * Waiting is bounded (file_requests.h): some 300 ms for a look-up, 400 ms for a process and a second for
  * all between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a
  * later sample of it finds the time.
  */
@@ -25,11 +25,6 @@ struct symbol_dirs;
 
 struct nursery;
 struct workers;
-
-/* What its helpers need to open files of others (base/privileges.h); for nursery_new(). */
-#define NAMES_CAPABILITIES                                                      \
-	(PRIVILEGE(HOST_CAP_SYS_PTRACE) | PRIVILEGE(HOST_CAP_DAC_READ_SEARCH) | \
-	 PRIVILEGE(HOST_CAP_CHECKPOINT_RESTORE))
 
 /* Of tables and maps, where the options do not say: a large service has 30 MB. */
 #define NAMES_MEMORY_BYTES (160u << 20)
@@ -83,11 +78,11 @@ void names_process(struct names *n, struct model *m, uint32_t process);
 
 /*
  * The process runs .NET, as the kernel told (names_is_runtime()) or its facts do: keeps what is
- * needed to name its code when it is gone (hold.h): directories, and its perf map as soon as there
+ * needed to name its code when it is gone (kept_directories.h): directories, and its perf map as soon as there
  * is one. Returns true when there is nothing more to keep, else it is to be called again some
  * milliseconds later: the runtime makes the map after its library is mapped.
  */
-bool names_hold(struct names *n, struct model *m, uint32_t process);
+bool names_keep(struct names *n, struct model *m, uint32_t process);
 /* Whether a mapping of that name is the runtime's or of its JIT code. */
 bool names_is_runtime(const char *path, size_t path_len);
 

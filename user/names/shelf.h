@@ -3,7 +3,7 @@
 #define HOTRUN_NAMES_SHELF_H
 /*
  * Keeps what was made of files, for whom it was made: a table is given to processes of one party
- * (asker_party) alone, that whose process's file it was made of. Nothing that a file says of
+ * (file_requests_party) alone, that whose process's file it was made of. Nothing that a file says of
  * itself lets it serve others: a build id, a time or an inode number (of a FUSE file system) can be
  * forged, a debug file or an assembly beside a file can be the party's own, and a worker that its
  * bytes took over can say anything of the files that it is given next.
@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "names/elf.h"
-#include "names/image_table.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 
 /* A row looks 1 KB large to the bound; so many are also quick to look through. */
 #define SHELF_ROWS_MAX	16384u

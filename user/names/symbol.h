@@ -6,8 +6,8 @@
  * without memory. Pure, but for what it adds to the model.
  */
 #include "model/model.h"
-#include "names/elf.h"
-#include "names/image_table.h"
+#include "parse/elf.h"
+#include "parse/image_table.h"
 #include "names/name_cache.h"
 
 /* A place in a mapped file. */

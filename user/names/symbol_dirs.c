@@ -11,16 +11,17 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "names/entry.h"
-#include "names/parse_fact.h"
+#include "process/entry.h"
+#include "parse/parse_fact.h"
 #include "names/symbol.h"
-#include "names/symbol_look.h"
-#include "perfmap/image.h"
+#include "opener/symbol_look.h"
+#include "perfmap/images/image.h"
 
 struct symbol_dirs *symbol_dirs_new(void)
 {
 	struct symbol_dirs *d = calloc(1, sizeof(*d));
-	int err = d ? asker_init(&d->asker, NULL, "/proc", SYMBOL_DIRS_OPEN_NS) : -ENOMEM;
+	int err =
+		d ? file_requests_init(&d->requests, NULL, "/proc", SYMBOL_DIRS_OPEN_NS) : -ENOMEM;
 
 	if (!err)
 		return d;
@@ -38,21 +39,26 @@ void symbol_dirs_free(struct symbol_dirs *d)
 	for (size_t i = 0; i < d->files_cnt; i++)
 		free(d->files[i].path);
 	free(d->files);
-	asker_clear(&d->asker);
+	file_requests_clear(&d->requests);
 	free(d);
 }
 
-/* Asks the helper for something in a folder, which stands for a process there. A reason of the
- * asker. */
-static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct fetch_request *request,
-			     struct fetch_reply *ret_reply, int *ret_fd)
+static void set_folder(const struct symbol_dirs *d, uint32_t folder,
+		       char ret_path[static FILE_PATH_BYTES])
 {
-	const struct asker_target target = {.exited = true}; /* no process is asked */
+	snprintf(ret_path, FILE_PATH_BYTES, "%s", d->folders[folder].path);
+}
 
-	snprintf(request->path, sizeof(request->path), "%s", d->folders[folder].path);
-	*ret_reply = (struct fetch_reply){0};
-	asker_slice(&d->asker);
-	return asker_fetch_of(&d->asker, folder, &target, request, -1, ret_reply, ret_fd);
+/* Asks the helper for something in a folder, which stands for a process there. A reason of the
+ * requests. */
+static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct file_request *request,
+			     struct file_reply *ret_reply, int *ret_fd)
+{
+	const struct target_process target = {.exited = true}; /* no process is asked */
+
+	*ret_reply = (struct file_reply){0};
+	file_requests_slice(&d->requests);
+	return file_requests_open_of(&d->requests, folder, &target, request, -1, ret_reply, ret_fd);
 }
 
 /* --- looking through --------------------------------------------------------------------------- */
@@ -92,15 +98,15 @@ struct batch {
 	size_t bytes;
 };
 
-/* Has a worker look at them. A reason of the asker, or why there is no answer. */
+/* Has a worker look at them. A reason of the file requests, or why there is no answer. */
 static enum model_reason look_at(struct symbol_dirs *d, uint32_t folder, const struct batch *b,
 				 struct parse_symbols *ret_symbols)
 {
-	const struct asker_subject who = {
+	const struct file_requests_subject who = {
 		.process = folder, .party = WORKERS_TRUSTED, .wait_ns = SYMBOL_DIRS_JOB_NS};
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	struct parse_request parse = {.kind = PARSE_SYMBOLS};
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	size_t at = 0;
 	int fd;
@@ -108,13 +114,14 @@ static enum model_reason look_at(struct symbol_dirs *d, uint32_t folder, const s
 	memset(ret_symbols, 0, sizeof(*ret_symbols));
 	if (!request)
 		return REASON_LIMIT;
-	request->what = FETCH_SYMBOLS;
+	request->kind = FILE_REQUEST_SYMBOLS;
+	set_folder(d, folder, request->symbols.folder);
 	for (unsigned i = 0; i < b->cnt; i++)
-		at += (size_t)sprintf(request->files + at, "%s", b->paths[i]) + 1;
+		at += (size_t)sprintf(request->symbols.files + at, "%s", b->paths[i]) + 1;
 	reason = ask(d, folder, request, &reply, &fd);
 	if (reason || fd < 0)
 		return reason;
-	return asker_find_files(&d->asker, &who, &parse, fd, b->cnt, ret_symbols);
+	return file_requests_find_in_many(&d->requests, &who, &parse, fd, b->cnt, ret_symbols);
 }
 
 static void take(struct symbol_dirs *d, const char *path, const struct parse_symbol *symbol)
@@ -166,7 +173,7 @@ static void add_to(struct symbol_dirs *d, struct batch *b, const char *path)
 	size_t bytes = strlen(path) + 1;
 
 	/* An empty path ends them. */
-	if (b->cnt == PARSE_SYMBOLS_MAX || b->bytes + bytes >= FETCH_FILES_BYTES)
+	if (b->cnt == PARSE_SYMBOLS_MAX || b->bytes + bytes >= FILE_NAMES_BYTES)
 		look_at_all(d, b);
 	b->paths[b->cnt++] = path;
 	b->bytes += bytes;
@@ -220,16 +227,17 @@ static char *absolute(const char *name)
 
 static int list_folder(struct symbol_dirs *d)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 	_cleanup_free_ char *list = NULL;
 	_cleanup_close_ int fd = -1;
-	struct fetch_reply reply;
+	struct file_reply reply;
 	enum model_reason reason;
 	size_t len = 0;
 
 	if (!request)
 		return -ENOMEM;
-	request->what = FETCH_LIST;
+	request->kind = FILE_REQUEST_LIST;
+	set_folder(d, d->folders_cnt, request->list.folder);
 	reason = ask(d, d->folders_cnt, request, &reply, &fd);
 	if (reason)
 		return reason == REASON_LIMIT ? -EAGAIN : -ETIMEDOUT;
@@ -255,7 +263,7 @@ int symbol_dirs_add(struct symbol_dirs *d, const char *name)
 		return -ENOMEM;
 	d->folders[d->folders_cnt].path = path;
 	d->folders[d->folders_cnt].name = name;
-	err = strlen(path) < FETCH_PATH_BYTES ? list_folder(d) : -ENAMETOOLONG;
+	err = strlen(path) < FILE_PATH_BYTES ? list_folder(d) : -ENAMETOOLONG;
 	if (err)
 		free(path);
 	else
@@ -266,13 +274,11 @@ int symbol_dirs_add(struct symbol_dirs *d, const char *name)
 /* --- giving ------------------------------------------------------------------------------------ */
 
 /* Asks for one file, or for what it is. False: it is not there. */
-static bool give(struct symbol_dirs *d, struct symbol_file *file, struct fetch_request *request,
-		 struct fetch_reply *ret_reply, int *ret_fd)
+static bool give(struct symbol_dirs *d, struct symbol_file *file, struct file_request *request,
+		 struct file_reply *ret_reply, int *ret_fd)
 {
-	struct fetch_reply reply;
+	struct file_reply reply;
 
-	memset(request->files, 0, sizeof(request->files));
-	snprintf(request->files, sizeof(request->files) - 1, "%s", file->path);
 	if (ask(d, file->folder, request, &reply, ret_fd) || reply.error)
 		return false;
 	*ret_reply = reply;
@@ -311,7 +317,7 @@ static void read_version(struct symbol_dirs *d, struct symbol_file *file)
 }
 
 static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
-		       const struct fetch_request *request)
+		       const struct mapped_request *request)
 {
 	if (!file->version_read)
 		read_version(d, file);
@@ -320,7 +326,7 @@ static bool is_version(struct symbol_dirs *d, struct symbol_file *file,
 }
 
 /* By name; of those of one name, e.g. of several runtimes, the one with the version id. */
-static struct symbol_file *find_image(struct symbol_dirs *d, const struct fetch_request *request)
+static struct symbol_file *find_image(struct symbol_dirs *d, const struct mapped_request *request)
 {
 	const char *name = entry_basename(request->path);
 
@@ -352,19 +358,22 @@ static struct symbol_file *find_map(struct symbol_dirs *d, uint32_t pid)
 }
 
 static bool give_file(struct symbol_dirs *d, struct symbol_file *file, bool identity_only,
-		      struct fetch_reply *reply, int *ret_fd)
+		      struct file_reply *reply, int *ret_fd)
 {
-	_cleanup_free_ struct fetch_request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
 
 	if (!request)
 		return false;
-	request->what = FETCH_SYMBOLS;
-	request->identity_only = identity_only;
+	request->kind = FILE_REQUEST_SYMBOLS;
+	request->symbols.identity_only = identity_only;
+	set_folder(d, file->folder, request->symbols.folder);
+	/* An empty path ends them. */
+	snprintf(request->symbols.files, sizeof(request->symbols.files) - 1, "%s", file->path);
 	return give(d, file, request, reply, ret_fd);
 }
 
-static bool serve_file(struct symbol_dirs *d, const struct fetch_request *request,
-		       struct fetch_reply *reply, int *ret_fd)
+static bool serve_mapped(struct symbol_dirs *d, const struct mapped_request *request,
+			 struct file_reply *reply, int *ret_fd)
 {
 	struct symbol_file *file = request->is_image ? find_image(d, request)
 						     : find_build_id(d, request->build_id,
@@ -373,46 +382,45 @@ static bool serve_file(struct symbol_dirs *d, const struct fetch_request *reques
 	return file && give_file(d, file, request->identity_only, reply, ret_fd);
 }
 
-static bool serve_debug(struct symbol_dirs *d, const struct fetch_request *request,
-			struct fetch_reply *reply, int *ret_fd)
+static bool serve_debug(struct symbol_dirs *d, const struct debug_request *request,
+			struct file_reply *reply, int *ret_fd)
 {
 	struct symbol_file *file =
 		find_build_id(d, request->build_id, request->build_id_len, false);
 
-	if (!file ||
-	    (request->candidate && !memcmp(d->debug_id, file->build_id, sizeof(d->debug_id))))
+	if (!file || (request->place && !memcmp(d->debug_id, file->build_id, sizeof(d->debug_id))))
 		return false;
 	memcpy(d->debug_id, file->build_id, sizeof(d->debug_id));
 	return give_file(d, file, false, reply, ret_fd);
 }
 
-static bool serve_map(struct symbol_dirs *d, const struct fetch_request *request,
-		      const struct symbol_pids *pids, struct fetch_reply *reply, int *ret_fd)
+static bool serve_map(struct symbol_dirs *d, const struct map_use *use,
+		      const struct symbol_pids *pids, struct file_reply *reply, int *ret_fd)
 {
-	_cleanup_free_ struct fetch_request *own = calloc(1, sizeof(*own));
+	_cleanup_free_ struct file_request *own = calloc(1, sizeof(*own));
 	struct symbol_file *file = find_map(d, pids->tgid);
 
 	if (!file)
 		file = find_map(d, pids->ns_pid);
 	if (!file || !own)
 		return false;
-	own->what = FETCH_MAP;
-	own->in_symbols = true;
-	own->to_worker = request->to_worker;
-	own->known_bytes = request->known_bytes;
+	own->kind = FILE_REQUEST_SYMBOL_MAP;
+	own->symbol_map.use = *use;
+	set_folder(d, file->folder, own->symbol_map.folder);
+	snprintf(own->symbol_map.file, sizeof(own->symbol_map.file), "%s", file->path);
 	return give(d, file, own, reply, ret_fd);
 }
 
-bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *request,
-		       const struct symbol_pids *pids, struct fetch_reply *ret_reply, int *ret_fd)
+bool symbol_dirs_serve(struct symbol_dirs *d, const struct file_request *request,
+		       const struct symbol_pids *pids, struct file_reply *ret_reply, int *ret_fd)
 {
-	switch (request->what) {
-	case FETCH_FILE:
-		return serve_file(d, request, ret_reply, ret_fd);
-	case FETCH_DEBUG:
-		return serve_debug(d, request, ret_reply, ret_fd);
-	case FETCH_MAP:
-		return serve_map(d, request, pids, ret_reply, ret_fd);
+	switch (request->kind) {
+	case FILE_REQUEST_MAPPED:
+		return serve_mapped(d, &request->mapped, ret_reply, ret_fd);
+	case FILE_REQUEST_DEBUG:
+		return serve_debug(d, &request->debug, ret_reply, ret_fd);
+	case FILE_REQUEST_MAP:
+		return serve_map(d, &request->map.use, pids, ret_reply, ret_fd);
 	default:
 		return false;
 	}

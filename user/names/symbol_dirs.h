@@ -5,7 +5,7 @@
  * Folders of symbol files that the user names: perf maps as perf-PID.map, ELF files and debug files
  * by the build id inside them, wherever they lie and whatever they are called (.build-id/xx/yyyy.debug
  * is one way), precompiled .NET images by file name and, where the capture has it, version id. They are
- * looked through once; what the asker cannot get from a process is then taken from here. The files may
+ * looked through once; what the file requests cannot get from a process is then taken from here. The files may
  * come from anybody: a helper opens them (symbol_look.h), none is followed out of its folder, and
  * workers read what is in them. A folder that hangs costs its deadline. One thread.
  */
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names/elf.h"
-#include "names/fetch.h"
+#include "parse/elf.h"
+#include "opener/file_requests.h"
 
 #define SYMBOL_DIRS_MAX	 16u
 #define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */
@@ -47,7 +47,7 @@ struct symbol_file {
 };
 
 struct symbol_dirs {
-	struct asker asker; /* its own: what hangs here says nothing of processes */
+	struct file_requests requests; /* its own: what hangs here says nothing of processes */
 	struct {
 		char *path;	  /* owned; absolute */
 		const char *name; /* borrowed */
@@ -76,9 +76,9 @@ struct symbol_pids {
 };
 
 /*
- * Answers a FETCH_FILE, FETCH_DEBUG or FETCH_MAP from the folders. Returns false: nothing fits;
- * else as asker_fetch(), ret_fd owned (-1 for identity_only).
+ * Answers a FILE_REQUEST_MAPPED, FILE_REQUEST_DEBUG or FILE_REQUEST_MAP from the folders. Returns false: nothing fits;
+ * else as file_requests_open(), ret_fd owned (-1 for identity_only).
  */
-bool symbol_dirs_serve(struct symbol_dirs *d, const struct fetch_request *request,
-		       const struct symbol_pids *pids, struct fetch_reply *ret_reply, int *ret_fd);
+bool symbol_dirs_serve(struct symbol_dirs *d, const struct file_request *request,
+		       const struct symbol_pids *pids, struct file_reply *ret_reply, int *ret_fd);
 #endif

@@ -5,7 +5,7 @@
  * The vdso that the kernel maps into every process (vdso(7)). All 64-bit processes of one kernel
  * have the same, so our own is read.
  */
-#include "names/elf.h"
+#include "parse/elf.h"
 
 /* Returns REASON_NAMED with an owned table, or the reason why there is none. */
 enum model_reason vdso_load(struct elf_table **ret_table);

@@ -4,7 +4,8 @@
 /*
  * What `hotrun doctor` found, for people and for machines. Strings of processes are escaped.
  *
- * JSON is as output/json.h has it, the facts under the names of struct host_facts.
+ * JSON is as output/json.h has it, the facts under the names of struct host_facts, processes as
+ * output/dotnet_process.h has them.
  * No arguments and no environment of processes are in it.
  */
 #include <stdbool.h>
@@ -17,7 +18,7 @@ struct doctor_report {
 	const char *hotrun_version, *host_name;
 	time_t time;
 	const struct host_facts *facts;
-	const struct doctor_process *processes;
+	const struct dotnet_process *const *processes;
 	size_t processes_cnt;
 	size_t unreadable;   /* processes that could not be looked at for lack of rights */
 	size_t hung;	     /* or because they did not answer in time */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "output/doctor.h"
+#include "output/dotnet_process.h"
 #include "output/json.h"
 
 static const struct host_facts *facts_of(const struct subject *s)
@@ -105,28 +106,6 @@ static const struct figure facts[] = {
 	FACT(cpu_controller),
 };
 
-#define PROCESS(member) FIELD(struct doctor_process, member)
-/* Under the names that `perfmap status` has for them. */
-static const struct figure process_facts[] = {
-	{"pid", PROCESS(tgid)},
-	{"name", PROCESS(name)},
-	{"unit", PROCESS(unit)},
-	{"container", PROCESS(container)},
-	{"version", PROCESS(version)},
-	{"found_by", PROCESS(found_id)},
-	{"map", PROCESS(map_id)},
-	{"map_path", PROCESS(map_path)},
-	{"map_entries", PROCESS(map_entries)},
-	{"map_bytes", PROCESS(map_bytes)},
-	{"map_refusal", PROCESS(refusal)},
-	{"socket", PROCESS(socket_id)},
-	{"profiler", PROCESS(profiler)},
-	{"single_file", PROCESS(single_file)},
-	{"native_aot", PROCESS(native_aot)},
-	{"is_32bit", PROCESS(is_32bit)},
-	{"musl", PROCESS(musl)},
-};
-
 #define FINDING(member) FIELD(struct doctor_finding, member)
 
 static struct value level(const struct subject *s)
@@ -165,14 +144,13 @@ static void put_findings(struct json *j, const struct doctor_finding *findings, 
 	json_end(j);
 }
 
-static void put_process(struct json *j, const struct doctor_process *p)
+static void put_process(struct json *j, const struct dotnet_process *p)
 {
 	struct doctor_finding findings[DOCTOR_PROCESS_MAX];
 	size_t cnt = doctor_judge_process(p, findings);
-	struct subject s = {.item = p};
 
 	json_object(j, NULL);
-	JSON_FIGURES(j, process_facts, &s);
+	dotnet_process_json(j, p);
 	put_findings(j, findings, cnt);
 	json_end(j);
 }
@@ -185,7 +163,7 @@ static void put_processes(struct json *j, const struct doctor_report *report)
 	}
 	json_array(j, "processes");
 	for (size_t i = 0; i < report->processes_cnt; i++)
-		put_process(j, &report->processes[i]);
+		put_process(j, report->processes[i]);
 	json_end(j);
 }
 

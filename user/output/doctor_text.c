@@ -23,7 +23,7 @@ void doctor_count(const struct doctor_report *report, size_t ret_counts[static D
 	for (size_t i = 0; i < cnt; i++)
 		ret_counts[findings[i].level]++;
 	for (size_t p = 0; p < report->processes_cnt; p++) {
-		cnt = doctor_judge_process(&report->processes[p], findings);
+		cnt = doctor_judge_process(report->processes[p], findings);
 		for (size_t i = 0; i < cnt; i++)
 			ret_counts[findings[i].level]++;
 	}
@@ -118,7 +118,7 @@ static bool is_of_interest(const struct doctor_finding *f)
 	       !strcmp(f->id, "process.runtime") || !strcmp(f->id, "process.map");
 }
 
-static void put_process(struct printer *p, const struct doctor_process *process)
+static void put_process(struct printer *p, const struct dotnet_process *process)
 {
 	struct doctor_finding findings[DOCTOR_PROCESS_MAX];
 	size_t cnt = doctor_judge_process(process, findings);
@@ -142,7 +142,7 @@ static void put_process(struct printer *p, const struct doctor_process *process)
 static void put_processes(struct printer *p, const struct doctor_report *report)
 {
 	for (size_t i = 0; i < report->processes_cnt; i++)
-		put_process(p, &report->processes[i]);
+		put_process(p, report->processes[i]);
 	if (report->no_list) {
 		fprintf(p->out, "\n.NET processes: ");
 		put(p, report->no_list);
@@ -173,12 +173,12 @@ static void put_failures(struct printer *p, const struct doctor_report *report)
 		named++;
 	}
 	for (size_t r = 0; r < report->processes_cnt && named < NAMED_MAX; r++) {
-		cnt = doctor_judge_process(&report->processes[r], findings);
+		cnt = doctor_judge_process(report->processes[r], findings);
 		for (size_t i = 0; i < cnt && named < NAMED_MAX; i++) {
 			if (findings[i].level != DOCTOR_FAIL)
 				continue;
 			fprintf(p->out, "%s%s of %" PRIu32, before, findings[i].id,
-				report->processes[r].tgid);
+				report->processes[r]->tgid);
 			before = ", ";
 			named++;
 		}

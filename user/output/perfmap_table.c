@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/share.h"
+#include "output/dotnet_process.h"
 #include "output/json.h"
 #include "output/label.h"
 #include "output/table.h"
@@ -25,22 +26,7 @@ static bool is_sampled(const struct subject *s)
 
 /* --- figures of a row ------------------------------------------------------------------------- */
 
-static const struct value none = {.kind = VALUE_NONE}, unknown = {.kind = VALUE_UNKNOWN};
-
-static struct value map_bytes(const struct subject *s)
-{
-	return row_of(s)->has_file ? value_count(row_of(s)->map_bytes) : none;
-}
-
-static struct value entries(const struct subject *s)
-{
-	return row_of(s)->has_file ? value_count(row_of(s)->entries) : none;
-}
-
-static struct value methods(const struct subject *s)
-{
-	return row_of(s)->has_file ? value_count(row_of(s)->methods) : none;
-}
+static const struct value unknown = {.kind = VALUE_UNKNOWN};
 
 static struct value jit_frames(const struct subject *s)
 {
@@ -59,100 +45,34 @@ static struct value named_share(const struct subject *s)
 	return value_real(share_of(row_of(s)->jit_named, row_of(s)->jit_frames));
 }
 
-static void entries_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
-{
-	(void)columns;
-	if (row_of(s)->has_file)
-		snprintf(text, CELL_BYTES, "%s%s", row_of(s)->cut ? ">" : "",
-			 number_count(row_of(s)->entries).text);
-	else
-		strcpy(text, "-");
-}
-
-static void version_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
-{
-	label_name(text, *row_of(s)->version ? row_of(s)->version : "?", columns, CUT_END);
-}
-
-static void found_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
-{
-	label_name(text, row_of(s)->found, columns, CUT_END);
-}
-
-static void map_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
-{
-	label_name(text, row_of(s)->map, columns, CUT_END);
-}
-
-static const char *place_of(const struct perfmap_row *row)
-{
-	return *row->container ? row->container : row->unit;
-}
-
-static void place_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
-{
-	const char *place = place_of(row_of(s));
-
-	label_name(text, *place ? place : "-", columns, CUT_MIDDLE);
-}
-
 #define ROW(member) FIELD(struct perfmap_row, member)
 
-static const struct figure figure_row_pid = {"pid", "pid", AS_ID, ROW(pid)};
-static const struct figure figure_ns_pid = {"ns_pid", .unit = AS_ID, ROW(ns_pid)};
-static const struct figure figure_uid = {"uid", .unit = AS_ID, ROW(uid)};
-static const struct figure figure_name = {"name", "process", AS_TEXT, ROW(name)};
-static const struct figure figure_unit = {"unit", ROW(unit)};
-static const struct figure figure_container = {"container", ROW(container)};
-static const struct figure figure_place = {NULL, "container/unit", .text = place_cell};
-static const struct figure figure_version = {"version", "runtime", AS_TEXT, ROW(version),
-					     .text = version_cell};
-static const struct figure figure_version_source = {"version_source", ROW(version_source)};
-static const struct figure figure_found = {"found_by", "found by", AS_TEXT, ROW(found_id),
-					   .text = found_cell};
-static const struct figure figure_single_file = {"single_file", ROW(single_file)};
-static const struct figure figure_native_aot = {"native_aot", ROW(native_aot)};
-static const struct figure figure_is_32bit = {"is_32bit", ROW(is_32bit)};
-static const struct figure figure_musl = {"musl", ROW(musl)};
-static const struct figure figure_profiler = {"profiler", ROW(profiler)};
-static const struct figure figure_socket = {"socket", ROW(socket_id)};
-static const struct figure figure_socket_path = {"socket_path", ROW(socket_path)};
-static const struct figure figure_map = {"map", "perf map", AS_TEXT, ROW(map_id), .text = map_cell};
-static const struct figure figure_map_path = {"map_path", ROW(map_path)};
-static const struct figure figure_refusal = {"map_refusal", ROW(refusal)};
-static const struct figure figure_size = {"map_bytes", "size", AS_BYTES, .value = map_bytes};
-static const struct figure figure_entries = {"map_entries", "entries", AS_COUNT, .value = entries,
-					     .text = entries_cell};
-static const struct figure figure_methods = {"map_methods", .value = methods};
-static const struct figure figure_cut = {"map_cut", ROW(cut)};
 static const struct figure figure_jit_frames = {"jit_frames", .value = jit_frames};
 static const struct figure figure_jit_named = {"jit_frames_named", .value = jit_named};
 static const struct figure figure_named = {"jit_named_share", "named", AS_SHARE,
 					   .value = named_share};
 static const struct figure figure_share_why = {"no_share_because", ROW(share_why)};
 
+/* Beside those of the process. */
 static const struct figure *const keys[] = {
-	&figure_row_pid,   &figure_ns_pid,	&figure_uid,	    &figure_name,
-	&figure_unit,	   &figure_container,	&figure_version,    &figure_version_source,
-	&figure_found,	   &figure_single_file, &figure_native_aot, &figure_is_32bit,
-	&figure_musl,	   &figure_profiler,	&figure_socket,	    &figure_socket_path,
-	&figure_map,	   &figure_map_path,	&figure_refusal,    &figure_size,
-	&figure_entries,   &figure_methods,	&figure_cut,	    &figure_jit_frames,
-	&figure_jit_named, &figure_named,	&figure_share_why,
+	&figure_jit_frames,
+	&figure_jit_named,
+	&figure_named,
+	&figure_share_why,
 };
 
 /* Names get what they need, places what is left; how it was found goes first where there is no
  * room. */
 static const struct column columns[] = {
-	{&figure_row_pid, .width = 7},
-	{&figure_name, .left = true, .gap = 2, .least = 12},
-	{&figure_version, .width = 9, .left = true, .gap = 2},
-	{&figure_found, .width = 13, .left = true, .gap = 2, .rank = 2},
-	{&figure_place, .left = true, .gap = 2, .least = PLACE_MIN, .pct = 100, .rank = 1,
+	{&figure_dotnet_pid, .width = 7},
+	{&figure_dotnet_name, .left = true, .gap = 2, .least = 12},
+	{&figure_dotnet_version, .width = 9, .left = true, .gap = 2},
+	{&figure_dotnet_found, .width = 13, .left = true, .gap = 2, .rank = 2},
+	{&figure_dotnet_place, .left = true, .gap = 2, .least = PLACE_MIN, .pct = 100, .rank = 1,
 	 .when = 1},
-	{&figure_map, .width = 14, .left = true, .gap = 2},
-	{&figure_entries, .width = 12},
-	{&figure_size, .width = 11},
+	{&figure_dotnet_map, .width = 14, .left = true, .gap = 2},
+	{&figure_dotnet_entries, .width = 12},
+	{&figure_dotnet_size, .width = 11},
 	{&figure_named, .width = 9},
 };
 #define COLUMNS_CNT (sizeof(columns) / sizeof(columns[0]))
@@ -165,18 +85,19 @@ static void lay_out(struct table *t, struct column copy[static COLUMNS_CNT],
 	char buf[NAME_BYTES];
 
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		label_name(buf, table->rows[i].name, NAME_MOST, CUT_END);
+		label_name(buf, table->rows[i].process->name, NAME_MOST, CUT_END);
 		n = text_columns(buf);
 		name = n > name ? n : name;
-		label_name(buf, place_of(&table->rows[i]), PLACE_MAX, CUT_MIDDLE);
+		label_name(buf, dotnet_process_place(table->rows[i].process), PLACE_MAX,
+			   CUT_MIDDLE);
 		n = text_columns(buf);
 		place = n > place ? n : place;
 	}
 	memcpy(copy, columns, sizeof(columns));
 	for (size_t i = 0; i < COLUMNS_CNT; i++) {
-		if (copy[i].figure == &figure_name)
+		if (copy[i].figure == &figure_dotnet_name)
 			copy[i].most = (uint16_t)name;
-		if (copy[i].figure == &figure_place)
+		if (copy[i].figure == &figure_dotnet_place)
 			copy[i].most = (uint16_t)(place > PLACE_MIN ? place : PLACE_MIN);
 	}
 	table_lay_out(t, copy, COLUMNS_CNT, table->columns, place ? 1 : 0);
@@ -194,34 +115,35 @@ static void put_detail(FILE *out, const char *what, const char *text)
 
 static void put_details(FILE *out, const struct perfmap_row *row)
 {
+	const struct dotnet_process *p = row->process;
 	char line[256];
 
-	snprintf(line, sizeof(line), "%u, pid %u inside%s%s%s%s", row->uid, row->ns_pid,
-		 row->single_file ? ", single file" : "", row->native_aot ? ", NativeAOT" : "",
-		 row->is_32bit ? ", 32 bit" : "", row->musl ? ", musl" : "");
+	snprintf(line, sizeof(line), "%u, pid %u inside%s%s%s%s", p->euid, p->ns_pid,
+		 p->single_file ? ", single file" : "", p->native_aot ? ", NativeAOT" : "",
+		 p->is_32bit ? ", 32 bit" : "", p->musl ? ", musl" : "");
 	put_detail(out, "user", line);
-	if (*row->version) {
-		snprintf(line, sizeof(line), "%.64s, known by %.32s", row->version,
-			 row->version_source);
+	if (*p->version) {
+		snprintf(line, sizeof(line), "%.64s, known by %.32s", p->version,
+			 p->version_source);
 		put_detail(out, "runtime", line);
 	}
-	if (*row->container)
-		put_detail(out, "container", row->container);
-	if (*row->unit)
-		put_detail(out, "unit", row->unit);
-	put_detail(out, "map", row->map_path);
-	if (row->has_file) {
+	if (*p->container)
+		put_detail(out, "container", p->container);
+	if (*p->unit)
+		put_detail(out, "unit", p->unit);
+	put_detail(out, "map", p->map_path);
+	if (dotnet_process_has_file(p)) {
 		snprintf(line, sizeof(line), "%s%s, the others are stubs of the runtime",
-			 row->cut ? "more than " : "", number_count(row->methods).text);
+			 p->map_cut ? "more than " : "", number_count(p->map_methods).text);
 		put_detail(out, "methods", line);
 	}
-	if (row->refusal)
-		put_detail(out, "", row->refusal);
-	put_detail(out, "socket", row->socket);
-	if (*row->socket_path)
-		put_detail(out, "", row->socket_path);
-	if (*row->profiler)
-		put_detail(out, "profiler", row->profiler);
+	if (p->map_refusal)
+		put_detail(out, "", dotnet_refusal_text(p->map_refusal));
+	put_detail(out, "socket", dotnet_socket_text(p->socket));
+	if (*p->socket_path)
+		put_detail(out, "", p->socket_path);
+	if (*p->profiler)
+		put_detail(out, "profiler", p->profiler);
 	if (row->share_why)
 		put_detail(out, "named", row->share_why);
 }
@@ -276,7 +198,8 @@ int perfmap_table_write(FILE *out, const struct perfmap_table *table)
 	if (table->rows_cnt)
 		table_put_titles(out, &t);
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		struct subject s = {.item = &table->rows[i], .of = table};
+		struct subject s = {
+			.dotnet = table->rows[i].process, .item = &table->rows[i], .of = table};
 
 		table_put_row(out, &t, &s);
 		if (table->details)
@@ -296,9 +219,11 @@ int perfmap_table_json(FILE *out, const struct perfmap_table *table)
 	json_begin(&j, out, "perfmap");
 	json_array(&j, "dotnet_processes");
 	for (size_t i = 0; i < table->rows_cnt; i++) {
-		struct subject s = {.item = &table->rows[i], .of = table};
+		struct subject s = {
+			.dotnet = table->rows[i].process, .item = &table->rows[i], .of = table};
 
 		json_object(&j, NULL);
+		dotnet_process_json(&j, table->rows[i].process);
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			json_figure(&j, keys[k], &s);
 		json_end(&j);

@@ -10,26 +10,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/dotnet_process.h"
+
 #define PERFMAP_TABLE_COLUMNS 100 /* where no terminal says otherwise */
 #define PERFMAP_TABLE_MIN     80
 
-/* Words are borrowed; ids are for machines, texts for people. */
+/* All borrowed. */
 struct perfmap_row {
-	uint32_t pid, ns_pid, uid;
-	const char *name, *unit, *container;  /* "" none */
-	const char *version, *version_source; /* "" unknown */
-	const char *found, *found_id;
-	const char *map, *map_id, *map_path;
-	bool has_file; /* the figures below are known */
-	bool cut;      /* entries and methods are a lower bound */
-	uint64_t map_bytes, entries, methods;
+	const struct dotnet_process *process;
 	uint64_t jit_frames, jit_named; /* sampled */
 	const char *share_why;		/* why there is no share; NULL = there is */
-	const char *socket, *socket_id, *socket_path;
-	const char *profiler; /* "" none */
-	const char *refusal;  /* why it must not be asked for a map; NULL = it may */
-	const char *advice;   /* what the user can do; NULL nothing. Printed as it is */
-	bool single_file, native_aot, is_32bit, musl;
+	const char *advice;		/* what the user can do; NULL nothing. Printed as it is */
 };
 
 struct perfmap_table {

@@ -15,6 +15,8 @@
 
 #include "output/report_text.h"
 
+struct dotnet_process;
+
 enum value_kind {
 	VALUE_BLANK,   /* the figure is not of this row: "", null */
 	VALUE_NONE,    /* there is nothing to measure: "-", null */
@@ -88,6 +90,7 @@ struct subject {
 	const struct model_thread *thread;
 	uint32_t cnt; /* processes that share the row; 0 and 1: it is that one */
 	const struct group_row *group;
+	const struct dotnet_process *dotnet;
 	const void *item; /* of figures of that table alone, as is the next one */
 	const void *of;	  /* the whole that item is of */
 	size_t column;	  /* the cell's in the table; set by table_line() */

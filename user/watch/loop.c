@@ -23,7 +23,7 @@
 #include "watch/private.h"
 
 #define SLICE_NS  1000000000ull
-#define TURN_NS	  500000000ull /* how long a caller of the control socket may have to wait */
+#define TURN_NS	  500000000ull /* how long a signal may have to wait */
 #define RETRY_NS  60000000000ull
 #define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
@@ -231,12 +231,13 @@ static void end_slice(struct watch *w)
 
 static void wait_for_turn(struct watch *w)
 {
-	struct pollfd fds[] = {{w->signals, POLLIN, 0},
-			       {w->control ? control_fd(w->control) : -1, POLLIN, 0}};
+	int caller = w->control ? control_fd(w->control) : -1;
+	struct pollfd fds[] = {{w->signals, POLLIN, 0}, {caller, POLLIN, 0}};
 
 	if (w->collector)
-		collector_pause(w->collector, TURN_NS);
-	poll(fds, 2, w->collector ? 0 : (int)(TURN_NS / 1000000));
+		collector_pause(w->collector, TURN_NS, caller);
+	else
+		poll(fds, 2, (int)(TURN_NS / 1000000));
 }
 
 static void feed_watchdog(struct watch *w, uint64_t now_ns)

@@ -530,6 +530,24 @@ Test(workers, what_was_done_with_results_is_paid_too)
 	pool_free(&p);
 }
 
+/* Whom the end of a recording waits for. */
+Test(workers, who_used_half_of_his_share_is_not_frugal)
+{
+	static const uint64_t aside = 3;
+	struct pool p = pool_new(0, 0);
+
+	cr_expect(workers_is_frugal(p.workers, 1));
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS * 6 / 10);
+	cr_expect_not(workers_is_frugal(p.workers, 1));
+	cr_expect_not(workers_in_debt(p.workers, 1), "its jobs go on");
+	cr_expect(workers_is_frugal(p.workers, 3));
+	workers_set_aside(p.workers, &aside, 1);
+	cr_expect_not(workers_is_frugal(p.workers, 3));
+	workers_charge(p.workers, WORKERS_TRUSTED, 10 * WORKERS_PARTY_BURST_NS);
+	cr_expect(workers_is_frugal(p.workers, WORKERS_TRUSTED));
+	pool_free(&p);
+}
+
 Test(ledger, an_account_fills_again_at_its_rate)
 {
 	/* 1,000 at once, then a million in 100 s: 10 a millisecond. */

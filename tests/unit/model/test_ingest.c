@@ -350,8 +350,8 @@ Test(ingest, after_mappings_were_lost_those_of_who_lives_are_read_again)
 	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
 		p->flags |= PROCESS_FACTS;
 		ingest_lost(f.in, lost[i] ? 3 : 0);
-		cr_expect(p->flags & PROCESS_FACTS, "not within the slice");
-		ingest_slice_end(f.in);
+		cr_expect(p->flags & PROCESS_FACTS, "not at once");
+		ingest_read_lost(f.in);
 		cr_expect_eq(!(p->flags & PROCESS_FACTS), again[i], "slice %zu", i);
 	}
 	cr_expect_not(f.m->processes[0].flags & PROCESS_FACTS);

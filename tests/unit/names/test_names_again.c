@@ -11,7 +11,7 @@
 
 #include "fake_names.h"
 #include "names/again.h"
-#include "names/symbol_look.h"
+#include "opener/symbol_look.h"
 #include "names_host.h"
 
 #define TGID	 100

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "names/asker.h"
+#include "opener/file_requests.h"
 #include "names/name_cache.h"
 #include "names_host.h"
 
 struct cache {
 	struct host host;
-	struct asker asker;
+	struct file_requests requests;
 	struct name_cache *names;
 	uint32_t one, other; /* processes of two users */
 };
@@ -29,8 +29,8 @@ static uint32_t process_of(struct cache *c, uint32_t tgid, const char *uid)
 static void cache_make(struct cache *c)
 {
 	host_make(&c->host, "", "/app/x");
-	cr_assert_eq(asker_init(&c->asker, NULL, c->host.proc.path, 10000000000ull), 0);
-	c->names = name_cache_new(&c->asker);
+	cr_assert_eq(file_requests_init(&c->requests, NULL, c->host.proc.path, 10000000000ull), 0);
+	c->names = name_cache_new(&c->requests);
 	cr_assert(c->names);
 	c->one = process_of(c, 300, "1000");
 	c->other = process_of(c, 400, "1001");
@@ -39,7 +39,7 @@ static void cache_make(struct cache *c)
 static void cache_end(struct cache *c)
 {
 	name_cache_free(c->names);
-	asker_clear(&c->asker);
+	file_requests_clear(&c->requests);
 	host_end(&c->host);
 }
 
@@ -88,7 +88,7 @@ Test(name_cache, names_come_in_batches_and_stay)
 		cr_assert_str_eq(parts.display, display);
 		cr_assert_str_eq(parts.assembly, "Shop");
 	}
-	cr_expect_leq(workers_counters(c.asker.workers).jobs, 4, "three batches, one of a rest");
+	cr_expect_leq(workers_counters(c.requests.workers).jobs, 4, "three batches, one of a rest");
 	cr_expect_not(name_cache_flush(c.names, c.host.m, true));
 	cr_expect_eq(get(&c, c.other, 5, 0, &parts), REASON_PENDING, "no other party's");
 	cache_end(&c);
@@ -100,14 +100,15 @@ Test(name_cache, a_party_in_debt_waits_alone)
 	struct cache c;
 
 	cache_make(&c);
-	workers_charge(c.asker.workers, asker_party(&c.asker, c.host.m, c.one), 5000000000ull);
+	workers_charge(c.requests.workers, file_requests_party(&c.requests, c.host.m, c.one),
+		       5000000000ull);
 	for (int i = 0; i < 20000; i++)
 		get(&c, c.one, i, 0, &parts);
 	cr_expect_eq(get(&c, c.other, 1, 0, &parts), REASON_PENDING);
 	cr_expect(name_cache_flush(c.names, c.host.m, true));
 	cr_expect_eq(get(&c, c.other, 1, 0, &parts), REASON_NAMED);
 	cr_expect_eq(get(&c, c.one, 1, 0, &parts), REASON_PENDING);
-	cr_expect_leq(workers_counters(c.asker.workers).jobs, 8 + 1, "its places are taken");
+	cr_expect_leq(workers_counters(c.requests.workers).jobs, 8 + 1, "its places are taken");
 	cr_expect_lt(name_cache_bytes(c.names), 2u << 20);
 	cache_end(&c);
 }
@@ -127,7 +128,7 @@ Test(name_cache, whose_names_are_long_loses_them_and_nobody_else)
 		name_cache_flush(c.names, c.host.m, true);
 		if (name_cache_bytes(c.names) > most)
 			most = name_cache_bytes(c.names);
-		asker_slice(&c.asker);
+		file_requests_slice(&c.requests);
 	}
 	cr_expect_gt(most, NAME_CACHE_BYTES / 2, "%lu", most);
 	cr_expect_leq(most, 2 * (uint64_t)NAME_CACHE_BYTES, "%lu", most);

@@ -13,8 +13,9 @@
 #include "base/privileges.h"
 #include "fake_bundle.h"
 #include "isolate/blob.h"
+#include "opener/opener.h"
 #include "isolate/workers.h"
-#include "names/parse.h"
+#include "parse/parse.h"
 #include "names_host.h"
 
 #define PLACE	 0x7f0000001010ull /* a C++ name: it takes two kinds of jobs */
@@ -172,7 +173,7 @@ static void forged_host_of(struct forged_host *f, const char *maps, uint64_t wal
 
 	host_make(&f->host, maps, "/app/x");
 	names_free(f->host.n);
-	f->nursery = nursery_new(NAMES_CAPABILITIES);
+	f->nursery = nursery_new(OPENER_CAPABILITIES);
 	cr_assert(f->nursery);
 	f->workers = workers_new(f->nursery, work, &limits);
 	options.proc_path = f->host.proc.path;

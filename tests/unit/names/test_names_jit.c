@@ -376,19 +376,21 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	const struct model_location *l;
 	enum model_reason reason;
 	struct name_cache *names;
-	struct asker asker;
+	struct file_requests requests;
+	struct sources sources = {.requests = &requests};
 	struct host h;
 	struct jit *j;
 
 	host_make(&h, "", "/app/x");
 	host_add(&h, &p);
-	cr_assert_eq(asker_init(&asker, NULL, h.proc.path, 10000000000ull), 0);
-	names = name_cache_new(&asker);
-	j = jit_new(&asker, names, 0, 1 << 20);
-	cr_assert(names && j);
-	asker.spent_ns = 2 * asker.slice_ns;
+	cr_assert_eq(file_requests_init(&requests, NULL, h.proc.path, 10000000000ull), 0);
+	names = name_cache_new(&requests);
+	sources.environs = environs_new(&requests);
+	j = jit_new(&sources, names, 0, 1 << 20);
+	cr_assert(names && sources.environs && j);
+	requests.spent_ns = 2 * requests.slice_ns;
 	if (in_debt)
-		workers_charge(asker.workers, asker_party(&asker, h.m, h.process),
+		workers_charge(requests.workers, file_requests_party(&requests, h.m, h.process),
 			       2 * WORKERS_PARTY_BURST_NS);
 	cr_expect_eq(jit_name(j, h.m, h.process, JIT, 100, false), MODEL_NONE, "it waits");
 	jit_settle(j, h.m);
@@ -397,7 +399,8 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	reason = h.m->symbols[l->symbol].reason;
 	jit_free(j);
 	name_cache_free(names);
-	asker_clear(&asker);
+	environs_free(sources.environs);
+	file_requests_clear(&requests);
 	host_end(&h);
 	return reason;
 }

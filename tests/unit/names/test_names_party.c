@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "names/asker.h"
+#include "opener/file_requests.h"
 #include "names_host.h"
+#include "opener/opener.h"
 
 #define GLOBAL_FUNC ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
 #define BUILD_ID    0xab
@@ -174,7 +175,7 @@ Test(names_party, equal_tables_of_many_parties_are_kept_once)
 
 Test(names_party, a_party_in_debt_waits_alone_for_its_files)
 {
-	struct nursery *nursery = nursery_new(NAMES_CAPABILITIES);
+	struct nursery *nursery = nursery_new(OPENER_CAPABILITIES);
 	struct workers *workers = names_workers(nursery, 0, &(struct names_file_limits){0});
 	struct names_options options = {
 		.nursery = nursery, .workers = workers, .deadline_ns = 10000000000ull};
@@ -235,25 +236,26 @@ Test(names_party, who_is_root_no_more_is_not_trusted_any_longer)
 	host_end(&h);
 }
 
-Test(asker, root_in_a_container_is_not_trusted_before_its_facts_are_known)
+Test(requests, root_in_a_container_is_not_trusted_before_its_facts_are_known)
 {
 	struct fake_process p = {.tgid = 300, .start_ticks = START_TICKS, .comm = "x", .uid = "0"};
 	struct host h;
-	struct asker a;
+	struct file_requests a;
 
 	host_make(&h, "", "/app/x");
 	fake_process(&h.proc, &p);
-	cr_assert_eq(asker_init(&a, NULL, h.proc.path, 1000000000), 0);
+	cr_assert_eq(file_requests_init(&a, NULL, h.proc.path, 1000000000), 0);
 	h.process = model_process_get(h.m, 300, START_TICKS * TICK_NS + 7);
 	h.m->processes[h.process].start_exact = true;
-	cr_expect_neq(asker_party(&a, h.m, h.process), WORKERS_TRUSTED);
+	cr_expect_neq(file_requests_party(&a, h.m, h.process), WORKERS_TRUSTED);
 	names_process(h.n, h.m, h.process);
-	cr_expect_eq(asker_party(&a, h.m, h.process), WORKERS_TRUSTED, "its facts say so");
+	cr_expect_eq(file_requests_party(&a, h.m, h.process), WORKERS_TRUSTED, "its facts say so");
 	h.m->processes[h.process].container_id = "c0ffee";
-	cr_expect_eq(asker_party(&a, h.m, h.process), WORKERS_TRUSTED, "it is not asked again");
-	asker_forget(&a, h.process); /* it runs another program now */
-	cr_expect_neq(asker_party(&a, h.m, h.process), WORKERS_TRUSTED);
-	asker_clear(&a);
+	cr_expect_eq(file_requests_party(&a, h.m, h.process), WORKERS_TRUSTED,
+		     "it is not asked again");
+	file_requests_forget(&a, h.process); /* it runs another program now */
+	cr_expect_neq(file_requests_party(&a, h.m, h.process), WORKERS_TRUSTED);
+	file_requests_clear(&a);
 	host_end(&h);
 }
 

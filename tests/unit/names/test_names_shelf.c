@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "names/elf_blob.h"
+#include "parse/elf_blob.h"
 #include "names/shelf.h"
 
 #define TABLE_BYTES 100000u /* of names, more or less what a table takes */

@@ -30,16 +30,16 @@ static const struct host_facts unfit = {
 	.euid = 1000,
 };
 
-static const struct doctor_process processes[] = {
+static const struct dotnet_process found[] = {
 	{FIT_PROCESS},
 	{FIT_PROCESS, .tgid = 99, .name = "evil\033[31m\n\xff<b>", .unit = "",
-	 .container = "0123456789ab", .map = DOCTOR_MAP_ABSENT, .map_text = "none",
-	 .map_id = "absent", .map_entries = 0, .profiler = "lib\"Other\\\n.so", .musl = true,
-	 .version = "8.0.4"},
+	 .container = "0123456789ab", .map = DOTNET_MAP_ABSENT, .map_ino = 0, .map_entries = 0,
+	 .profiler = "lib\"Other\\\n.so", .musl = true, .version = "8.0.4"},
 	{FIT_PROCESS, .tgid = 100, .name = "Old", .unit = "", .is_32bit = true, .version = "",
-	 .map = DOCTOR_MAP_UNKNOWN, .map_text = "no answer", .map_id = "unknown", .map_path = "",
-	 .socket = DOCTOR_SOCKET_ABSENT, .socket_text = "none", .socket_id = "absent"},
+	 .version_source = "", .map = DOTNET_MAP_UNKNOWN, .map_ino = 0, .map_path = "",
+	 .socket = DOTNET_SOCKET_ABSENT, .socket_path = ""},
 };
+static const struct dotnet_process *const processes[] = {&found[0], &found[1], &found[2]};
 
 static struct doctor_report report_of(const struct host_facts *facts, size_t processes_cnt)
 {

@@ -7,7 +7,7 @@
 #include "fake_bundle.h"
 #include "fake_image.h"
 #include "held_bytes.h"
-#include "perfmap/bundle.h"
+#include "perfmap/images/bundle.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

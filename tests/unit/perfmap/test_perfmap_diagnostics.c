@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "perfmap/diagnostics.h"
+#include "perfmap/socket/diagnostics.h"
 
 #define MAGIC	  "DOTNET_IPC_V1"
 #define MAGIC_LEN 14

@@ -6,7 +6,7 @@
 
 #include "fake_image.h"
 #include "held_bytes.h"
-#include "perfmap/image.h"
+#include "perfmap/images/image.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define NONE	      UINT64_MAX

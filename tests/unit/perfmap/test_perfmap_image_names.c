@@ -7,8 +7,8 @@
 
 #include "fake_names.h"
 #include "held_bytes.h"
-#include "perfmap/image.h"
-#include "perfmap/name.h"
+#include "perfmap/images/image.h"
+#include "perfmap/names/name.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -8,7 +8,7 @@
 
 #include "fake_names.h"
 #include "held_bytes.h"
-#include "perfmap/image.h"
+#include "perfmap/images/image.h"
 
 enum {
 	ROOM = 4 << 20, /* behind what fake_names() lays out */

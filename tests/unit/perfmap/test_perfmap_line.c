@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perfmap/line.h"
+#include "perfmap/maps/line.h"
 
 #define TEXT(s) (s), sizeof(s) - 1
 

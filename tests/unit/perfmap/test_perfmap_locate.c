@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "perfmap/locate.h"
+#include "perfmap/maps/locate.h"
 
 #define TGID 4711
 #define MAP  "/root/tmp/perf-7.map"

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "perfmap/line.h"
-#include "perfmap/map.h"
+#include "perfmap/maps/line.h"
+#include "perfmap/maps/map.h"
 
 #define ALWAYS UINT64_MAX
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "perfmap/map.h"
+#include "perfmap/maps/map.h"
 
 Test(perfmap_map_cost, absurd_overlap_does_not_make_look_ups_linear)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "perfmap/name.h"
+#include "perfmap/names/name.h"
 
 static struct perfmap_name parse(const char *raw, size_t len, char buf[PERFMAP_NAME_BYTES])
 {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "perfmap/tail.h"
+#include "perfmap/maps/tail.h"
 
 #define LINE_A "0x7f0000001000 40 void [a] X::A()[QuickJitted]\n"
 #define LINE_B "0x7f0000002000 40 void [a] X::B()[QuickJitted]\n"

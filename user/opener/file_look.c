@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "opener/file_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "isolate/message.h"
+#include "opener/guard.h"
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+
+static int host_root(void)
+{
+	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Hands an opened file on to who works on it. 0 or -errno. */
+int file_look_deliver(int way_fd, int fd)
+{
+	return way_fd < 0 ? 0 : message_send(way_fd, "", 1, &fd, 1);
+}
+
+/* --- mapped files ------------------------------------------------------------------------------ */
+
+/* A mapped file that was found. */
+struct found {
+	int fd; /* owned */
+	struct stat st;
+	enum file_stage stage;
+};
+
+/*
+ * Below a root directory. With a build id whoever reads the file decides whether it is the mapped
+ * one, else the inode. The device is no help: overlayfs and btrfs show one in maps and another in
+ * stat.
+ */
+static enum model_reason open_below(const struct mapped_request *request, int root_fd,
+				    enum file_stage stage, struct found *found)
+{
+	enum model_reason reason;
+	struct stat st;
+	int fd;
+
+	if (request->stage > stage)
+		return REASON_FILE_CHANGED;
+	reason = guard_open(root_fd, request->path, ELF_FILE_BYTES_MAX, &fd, &st);
+	if (reason)
+		return reason;
+	if (!request->build_id_len && request->inode && request->inode != st.st_ino) {
+		close(fd);
+		return REASON_FILE_CHANGED;
+	}
+	*found = (struct found){fd, st, stage};
+	return REASON_NAMED;
+}
+
+/* By path below the process's root; failing that the mapped file itself. */
+static enum model_reason open_in_process(const struct mapped_request *request, int process_fd,
+					 struct found *found)
+{
+	_cleanup_close_ int root_fd = guard_root(process_fd);
+	enum model_reason reason = REASON_FILE_GONE;
+
+	if (root_fd >= 0)
+		reason = open_below(request, root_fd, FILE_BY_PATH, found);
+	else if (root_fd == -EACCES || root_fd == -EPERM)
+		reason = REASON_FILE_DENIED;
+	if (reason != REASON_FILE_GONE && reason != REASON_FILE_CHANGED)
+		return reason;
+	if (request->stage > FILE_BY_MAPPING ||
+	    guard_open_mapped(process_fd, request->start, request->end, ELF_FILE_BYTES_MAX,
+			      &found->fd, &found->st))
+		return reason;
+	found->stage = FILE_BY_MAPPING;
+	return REASON_NAMED;
+}
+
+/* Of a process that is gone: below the root that was kept of it, else on the host, where only a
+ * build id can tell. */
+static enum model_reason open_left(const struct mapped_request *request, int root_fd,
+				   struct found *found)
+{
+	_cleanup_close_ int host_fd = -1;
+
+	if (root_fd >= 0 && !open_below(request, root_fd, FILE_LEFT, found))
+		return REASON_NAMED;
+	if (!request->build_id_len)
+		return REASON_PROCESS_GONE;
+	host_fd = host_root();
+	if (host_fd < 0 || open_below(request, host_fd, FILE_ON_HOST, found))
+		return REASON_PROCESS_GONE;
+	return REASON_NAMED;
+}
+
+static enum model_reason open_mapped_file(const struct file_request *request, int root_fd,
+					  struct found *found)
+{
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
+
+	if (process_fd >= 0) {
+		enum model_reason reason = open_in_process(&request->mapped, process_fd, found);
+
+		/* A dying process has lost its root already. */
+		if (reason != REASON_FILE_GONE && reason != REASON_PROCESS_GONE)
+			return reason;
+		return open_left(&request->mapped, root_fd, found) ? reason : REASON_NAMED;
+	}
+	if (process_fd == -EACCES || process_fd == -EPERM)
+		return REASON_FILE_DENIED;
+	return open_left(&request->mapped, root_fd, found);
+}
+
+enum model_reason file_look_mapped(const struct file_request *request, int root_fd, int way_fd,
+				   struct file_reply *reply)
+{
+	struct found found = {.fd = -1};
+	enum model_reason reason = open_mapped_file(request, root_fd, &found);
+
+	if (reason)
+		return reason;
+	reply->identity = guard_identity(&found.st);
+	reply->stage = found.stage;
+	if (!request->mapped.identity_only && file_look_deliver(way_fd, found.fd))
+		reason = REASON_LIMIT;
+	close(found.fd);
+	return reason;
+}
+
+/* --- debug files ------------------------------------------------------------------------------- */
+
+enum debug_place {
+	PLACE_BUILD_ID,
+	PLACE_BUILD_ID_HOST,
+	PLACE_BESIDE,
+	PLACE_DOT_DEBUG,
+	PLACE_MIRROR,
+	PLACE_MIRROR_HOST,
+	PLACE_CNT
+};
+
+_Static_assert(PLACE_BUILD_ID < 2 && PLACE_BUILD_ID_HOST < 2,
+	       "file_request_is_by_build_id() knows these");
+_Static_assert(PLACE_CNT == FILE_DEBUG_PLACES, "every place is asked for");
+
+static bool build_id_path(const struct debug_request *request, char *path, size_t path_bytes)
+{
+	size_t n = (size_t)snprintf(path, path_bytes, DEBUG_FOLDER "/.build-id/%02x/",
+				    request->build_id[0]);
+
+	for (unsigned i = 1; i < request->build_id_len; i++)
+		n += (size_t)snprintf(path + n, path_bytes - n, "%02x", request->build_id[i]);
+	return (size_t)snprintf(path + n, path_bytes - n, ".debug") < path_bytes - n;
+}
+
+static bool debug_path(const struct debug_request *request, char *path, size_t path_bytes)
+{
+	const char *slash = strrchr(request->path, '/');
+	const char *before = "", *between = "";
+
+	if (file_request_is_by_build_id(request->place))
+		return build_id_path(request, path, path_bytes);
+	if (!request->debuglink[0] || !slash)
+		return false;
+	if (request->place == PLACE_DOT_DEBUG)
+		between = ".debug/";
+	else if (request->place != PLACE_BESIDE)
+		before = DEBUG_FOLDER;
+	return snprintf(path, path_bytes, "%s%.*s/%s%s", before, (int)(slash - request->path),
+			request->path, between, request->debuglink) < (int)path_bytes;
+}
+
+enum model_reason file_look_debug(const struct file_request *request, int root_fd, int way_fd)
+{
+	_cleanup_close_ int process_fd = -1, below_fd = -1, fd = -1;
+	unsigned place = request->debug.place;
+	char path[FILE_PATH_BYTES];
+	enum model_reason reason;
+	struct stat st;
+
+	if (!debug_path(&request->debug, path, sizeof(path)))
+		return REASON_FILE_GONE;
+	if (place == PLACE_BUILD_ID_HOST || place == PLACE_MIRROR_HOST) {
+		below_fd = host_root();
+	} else {
+		process_fd = target_process_open(&request->target);
+		below_fd = process_fd < 0 ? -1 : guard_root(process_fd);
+		if (below_fd < 0 && root_fd >= 0)
+			below_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (below_fd < 0)
+		return REASON_FILE_GONE;
+	reason = guard_open(below_fd, path, ELF_FILE_BYTES_MAX, &fd, &st);
+	if (!reason && file_look_deliver(way_fd, fd))
+		reason = REASON_LIMIT;
+	return reason;
+}
+
+/* --- of the process itself --------------------------------------------------------------------- */
+
+int file_look_own(const struct file_request *request, int way_fd)
+{
+	const char *name = request->kind == FILE_REQUEST_ENVIRON ? "environ" : "exe";
+	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
+	struct stat st;
+
+	if (process_fd < 0)
+		return process_fd;
+	/* The kernel runs regular files only. */
+	fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? file_look_deliver(way_fd, fd) : -ENOTSUP;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "parse/unwind.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+/* DWARF pointer encodings: low nibble the format, high nibble what it is relative to. */
+#define PE_UDATA4  0x03
+#define PE_UDATA8  0x04
+#define PE_SDATA4  0x0b
+#define PE_SDATA8  0x0c
+#define PE_ABSPTR  0x00
+#define PE_FORMAT  0x0f
+#define PE_PCREL   0x10
+#define PE_DATAREL 0x30
+
+#define HEADER_BYTES 12 /* version, three encodings, frame pointer, count */
+#define ENTRY_BYTES  8	/* start and frame entry, both 32 bits relative to the header */
+
+static uint32_t read_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+int unwind_frames_vaddr(const struct unwind_bytes *header, uint64_t *ret_vaddr)
+{
+	const uint8_t *h = header->data;
+
+	if (header->len < HEADER_BYTES || h[0] != 1 || h[1] != (PE_PCREL | PE_SDATA4))
+		return -ENOTSUP;
+	*ret_vaddr = header->vaddr + 4 + (uint64_t)(int64_t)(int32_t)read_u32(h + 4);
+	return 0;
+}
+
+/* A bounded reader of one record. */
+struct reader {
+	const uint8_t *p, *end;
+};
+
+static uint64_t uleb(struct reader *r)
+{
+	uint64_t value = 0;
+
+	/* 64 bits take ten bytes; a hostile one has no end. */
+	for (unsigned shift = 0; r->p < r->end && shift < 70; shift += 7) {
+		uint8_t byte = *r->p++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			break;
+	}
+	return value;
+}
+
+static size_t format_bytes(uint8_t encoding)
+{
+	switch (encoding & PE_FORMAT) {
+	case PE_UDATA4:
+	case PE_SDATA4:
+		return 4;
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+/* Width of the addresses in entries with this augmentation, of which r holds the numbers. */
+static size_t augmented_width(struct reader *r, const char *augmentation)
+{
+	uleb(r); /* code alignment */
+	uleb(r); /* data alignment: signed, the same length */
+	uleb(r); /* return address register */
+	uleb(r); /* bytes of augmentation data */
+	for (const char *a = augmentation + 1; *a && r->p < r->end; a++) {
+		if (*a == 'R')
+			return format_bytes(*r->p);
+		if (*a == 'L') {
+			r->p++;
+		} else if (*a == 'P') {
+			size_t n = format_bytes(*r->p);
+
+			if (!n || (size_t)(r->end - r->p) < n + 1)
+				return 0;
+			r->p += n + 1;
+		}
+	}
+	return 8;
+}
+
+/* Width of the addresses in the entries of the CIE at offset, 0 = not understood. */
+static size_t cie_width(const struct unwind_bytes *frames, uint64_t offset,
+			struct perfmap_work *work)
+{
+	const uint8_t *augmentation;
+	size_t len, width = 8;
+	struct reader r;
+
+	perfmap_work_add(work, 9);
+	if (offset > frames->len || frames->len - offset < 9)
+		return 0;
+	len = read_u32(frames->data + offset);
+	if (len < 5 || len > UNWIND_CIE_BYTES_MAX || len > frames->len - offset - 4 ||
+	    read_u32(frames->data + offset + 4))
+		return 0;
+	augmentation = frames->data + offset + 9; /* behind its version */
+	r.end = frames->data + offset + 4 + len;
+	len = (size_t)(r.end - augmentation);
+	if (len > UNWIND_AUGMENTATION_MAX)
+		len = UNWIND_AUGMENTATION_MAX;
+	r.p = memchr(augmentation, 0, len);
+	perfmap_work_add(work, len);
+	if (!r.p)
+		return 0;
+	r.p++;
+	if (*augmentation == 'z')
+		width = augmented_width(&r, (const char *)augmentation);
+	perfmap_work_add(work, (uint64_t)(r.p - augmentation));
+	return width;
+}
+
+/* Bytes of code that the frame entry at vaddr covers, 0 = not understood. */
+static uint64_t entry_size(const struct unwind_bytes *frames, uint64_t vaddr, uint64_t *cie,
+			   size_t *width, struct perfmap_work *work)
+{
+	uint64_t offset = vaddr - frames->vaddr, size = 0, cie_offset;
+	uint32_t len, back;
+
+	if (vaddr < frames->vaddr || offset > frames->len || frames->len - offset < 8)
+		return 0;
+	len = read_u32(frames->data + offset);
+	back = read_u32(frames->data + offset + 4);
+	if (len == UINT32_MAX || !back || back > offset + 4)
+		return 0;
+	cie_offset = offset + 4 - back;
+	if (*cie != cie_offset) {
+		*cie = cie_offset;
+		*width = cie_width(frames, cie_offset, work);
+	}
+	if (!*width || frames->len - offset < 8 + 2 * *width)
+		return 0;
+	memcpy(&size, frames->data + offset + 8 + *width, *width);
+	return size;
+}
+
+int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *frames,
+		struct perfmap_work *work, struct elf_extent **extents, size_t *cnt, size_t *cap)
+{
+	const uint8_t *h = header->data;
+	uint64_t cie = UINT64_MAX, vaddr;
+	size_t width = 0;
+	uint32_t entries;
+
+	if (unwind_frames_vaddr(header, &vaddr) || h[2] != PE_UDATA4 ||
+	    h[3] != (PE_DATAREL | PE_SDATA4))
+		return -ENOTSUP;
+	entries = read_u32(h + 8);
+	if (entries > UNWIND_ENTRIES_MAX)
+		entries = UNWIND_ENTRIES_MAX;
+	if (entries > (header->len - HEADER_BYTES) / ENTRY_BYTES)
+		entries = (uint32_t)((header->len - HEADER_BYTES) / ENTRY_BYTES);
+	for (uint32_t i = 0; i < entries; i++) {
+		const uint8_t *e = h + HEADER_BYTES + (size_t)i * ENTRY_BYTES;
+		uint64_t start = header->vaddr + (uint64_t)(int64_t)(int32_t)read_u32(e);
+		uint64_t frame = header->vaddr + (uint64_t)(int64_t)(int32_t)read_u32(e + 4);
+		uint64_t size = entry_size(frames, frame, &cie, &width, work);
+
+		if (!perfmap_work_add(work, ENTRY_BYTES + 2 * sizeof(uint64_t)))
+			return -E2BIG;
+		if (!size || size > UINT32_MAX)
+			continue;
+		if (grow_array((void **)extents, *cnt, cap, sizeof(**extents)))
+			return -ENOMEM;
+		(*extents)[(*cnt)++] = (struct elf_extent){start, (uint32_t)size};
+	}
+	return 0;
+}

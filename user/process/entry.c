@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/entry.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct args {
+	const char *pos, *end;
+};
+
+/* The next argument, terminated or cut by the end of the buffer. */
+static bool next(struct args *args, const char **ret_arg, size_t *ret_len)
+{
+	if (args->pos >= args->end)
+		return false;
+	*ret_arg = args->pos;
+	*ret_len = strnlen(args->pos, (size_t)(args->end - args->pos));
+	args->pos += *ret_len + 1;
+	return true;
+}
+
+static bool is(const char *arg, size_t len, const char *word)
+{
+	return len == strlen(word) && !memcmp(arg, word, len);
+}
+
+static bool takes_value(const char *arg, size_t len)
+{
+	static const char *const options[] = {
+		"--additionalprobingpath",
+		"--additional-deps",
+		"--depsfile",
+		"--fx-version",
+		"--roll-forward",
+		"--roll-forward-on-no-candidate-fx",
+		"--runtimeconfig",
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (is(arg, len, options[i]))
+			return true;
+	return false;
+}
+
+/* Commands of the SDK are words like "build" and "add-package"; anything else is not shown. */
+static bool is_word(const char *arg, size_t len)
+{
+	if (!len || len > 32)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if ((arg[i] < 'a' || arg[i] > 'z') && arg[i] != '-')
+			return false;
+	return arg[0] != '-';
+}
+
+static size_t stem_len(const char *name, size_t len)
+{
+	if (len > 4 &&
+	    (!strncasecmp(name + len - 4, ".dll", 4) || !strncasecmp(name + len - 4, ".exe", 4)))
+		return len - 4;
+	return 0;
+}
+
+static void name_of(const char *arg, size_t len, char ret_name[ENTRY_BYTES])
+{
+	const char *slash = memrchr(arg, '/', len);
+	const char *base = slash ? slash + 1 : arg;
+	size_t base_len = len - (size_t)(base - arg);
+	size_t stem = stem_len(base, base_len);
+
+	if (stem)
+		snprintf(ret_name, ENTRY_BYTES, "%.*s",
+			 (int)(stem < ENTRY_BYTES ? stem : ENTRY_BYTES), base);
+	else if (is_word(arg, len))
+		snprintf(ret_name, ENTRY_BYTES, "dotnet %.*s", (int)len, arg);
+}
+
+const char *entry_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void entry_name(const char *exe, const char *cmdline, size_t cmdline_len,
+		char ret_name[ENTRY_BYTES])
+{
+	struct args args = {.pos = cmdline, .end = cmdline + cmdline_len};
+	const char *arg;
+	size_t len;
+
+	ret_name[0] = '\0';
+	if (strcmp(entry_basename(exe), "dotnet"))
+		return;
+	strcpy(ret_name, "dotnet");
+	if (!next(&args, &arg, &len)) /* argv[0] */
+		return;
+	while (next(&args, &arg, &len)) {
+		if (takes_value(arg, len)) {
+			if (!next(&args, &arg, &len))
+				return;
+		} else if (len && arg[0] != '-' && !is(arg, len, "exec")) {
+			name_of(arg, len, ret_name);
+			return;
+		}
+	}
+}
