@@ -339,7 +339,7 @@ struct event_socket {
 };
 
 /* Sockets that one pass reads. */
-#define READINGS_MAX 16384
+#define SOCKET_ROWS_MAX 16384
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {

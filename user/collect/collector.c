@@ -452,7 +452,7 @@ void collector_drain(struct collector *c)
 }
 
 /* Names are needed of who is not sampled, too: of those that have lived for a slice. */
-static void take_signals(struct collector *c)
+static void take_service_signals(struct collector *c)
 {
 	const struct model *m = c->model;
 
@@ -461,7 +461,7 @@ static void take_signals(struct collector *c)
 	for (uint32_t i = 0; i < m->processes_cnt; i++)
 		if (!m->processes[i].exit_ns && m->processes[i].born_ns < c->slice_start_ns)
 			collector_name_process(c, i);
-	c->options.take_signals(c->options.signals, c->model);
+	c->options.take_service_signals(c->options.signals, c->model);
 }
 
 /* Says whose names are left out for what they cost, each once. */
@@ -528,7 +528,7 @@ void collector_end_slice(struct collector *c)
 	if (c->stopped)
 		names_settle(c->names, m);
 	tell_costly(c);
-	take_signals(c);
+	take_service_signals(c);
 	ingest_slice_end(c->ingest);
 	check_ticks(c);
 

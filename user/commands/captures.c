@@ -54,10 +54,10 @@ static bool is_capture(const char *name)
 static void tell(const char *name, int err)
 {
 	if (err == -EINVAL)
-		log_error("%s: not the name of a capture or paper; `hotrun captures` lists them",
+		log_error("%s: not the name of a capture or artifact; `hotrun captures` lists them",
 			  name);
 	else if (err == -ENOENT)
-		log_error("%s: no such capture or paper; `hotrun captures` lists them", name);
+		log_error("%s: no such capture or artifact; `hotrun captures` lists them", name);
 	else if (err == -EPERM)
 		log_error("%s: not a file of the recorder's; left alone", name);
 	else
@@ -333,10 +333,10 @@ const struct command captures_command = {
 	.about =
 		"Lists what the resident recorder (`hotrun watch`) kept, newest first; hands out a "
 		"capture,\n"
-		"or one of its papers (NAME with .txt or .html at its end), whole and readable "
+		"or one of its artifacts (NAME with .txt or .html at its end), whole and readable "
 		"also while "
 		"it\n"
-		"is being written; removes captures with their papers. Needs no privileges but "
+		"is being written; removes captures with their artifacts. Needs no privileges but "
 		"those of "
 		"the\n"
 		"recorder's user, or root.\n",

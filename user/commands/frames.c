@@ -22,7 +22,7 @@ static int add_rule(struct frames *f, const struct command_option *option, const
 		log_error("--%s %s: %s", option->name, glob, strerror(-err));
 		return EXIT_FAILED;
 	}
-	f->rules[f->rules_cnt++] = (struct reading_rule){glob, mine};
+	f->rules[f->rules_cnt++] = (struct frame_view_rule){glob, mine};
 	return EXIT_OK;
 }
 
@@ -57,8 +57,8 @@ const struct command_option frames_options[4] = {
 
 int frames_apply(const struct frames *f, struct model *m)
 {
-	int err =
-		f->just_my_code || f->rules_cnt ? reading_mark_code(m, f->rules, f->rules_cnt) : 0;
+	int err = f->just_my_code || f->rules_cnt ? frame_view_mark_code(m, f->rules, f->rules_cnt)
+						  : 0;
 
 	if (err) {
 		log_error("cannot tell whose code it is: %s", strerror(-err));
@@ -66,7 +66,7 @@ int frames_apply(const struct frames *f, struct model *m)
 	}
 	m->just_my_code = f->just_my_code;
 	if (f->raw_names)
-		reading_raw_names(m);
+		frame_view_raw_names(m);
 	return EXIT_OK;
 }
 

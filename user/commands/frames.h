@@ -3,18 +3,18 @@
 #define HOTRUN_COMMANDS_FRAMES_H
 /*
  * The options --raw-names, --just-my-code, --my-code and --not-my-code, which the commands that show
- * frames of a capture share (model/reading.h).
+ * frames of a capture share (model/frame_view.h).
  *
  *	OPTION_SHARED(frames_options, struct arguments, frames)	among its groups
  *	frames_apply(&a.frames, m);			once the capture is read
  *	frames_clear(&a.frames);
  */
 #include "commands/options.h"
-#include "model/reading.h"
+#include "model/frame_view.h"
 
 struct frames {
 	bool raw_names, just_my_code;
-	struct reading_rule *rules; /* in the order they were written */
+	struct frame_view_rule *rules; /* in the order they were written */
 	size_t rules_cnt, rules_cap;
 };
 

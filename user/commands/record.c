@@ -282,7 +282,7 @@ static int run(int argc, char **argv)
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	o->recorder.collector.requests = true;
-	o->recorder.collector.take_signals = service_signals_take;
+	o->recorder.collector.take_service_signals = service_signals_take;
 	rc = parse(argc, argv, o);
 	if (!rc)
 		rc = service_signals_start(o->recorder.collector.signals, "record");

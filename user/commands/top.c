@@ -139,7 +139,7 @@ static int run(int argc, char **argv)
 			      .command = "",
 			      .samples = true,
 			      .requests = true,
-			      .take_signals = service_signals_take},
+			      .take_service_signals = service_signals_take},
 		.interval_s = 2,
 		.rows = BATCH_ROWS,
 	};

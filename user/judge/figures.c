@@ -63,7 +63,7 @@ static bool only_hangs(const struct figures *f, const struct verdict_input *in,
 static bool wait_tells(const struct figures *f, const struct verdict_input *in,
 		       const struct verdict_limits *l)
 {
-	double missed = in->waiting - in->aside + in->throttled, wanted = in->running + missed;
+	double missed = in->waiting - in->excused + in->throttled, wanted = in->running + missed;
 	double cpus = in->cpus_available > 0 && in->cpus_available < 1 ? in->cpus_available : 1;
 
 	if (only_hangs(f, in, l))

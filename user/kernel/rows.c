@@ -29,14 +29,14 @@ static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_lis
 	size_t found = 0;
 
 	*ret_listening = (struct cookies){0};
-	if (cnt > READINGS_MAX)
+	if (cnt > SOCKET_ROWS_MAX)
 		return 0;
 	values = malloc((cnt + 1) * sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cnt; i++)
-		if (s->readings[i].flags & SOCKET_LISTENS)
-			values[found++] = s->readings[i].listener;
+		if (s->socket_rows[i].flags & SOCKET_LISTENS)
+			values[found++] = s->socket_rows[i].listener;
 	qsort(values, found, sizeof(*values), compare_u64);
 	*ret_listening = (struct cookies){values, found};
 	return 0;

@@ -585,7 +585,7 @@ size_t session_map_bytes(const struct session *s)
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       values_bytes(s->bpf->maps.run_times) + values_bytes(s->bpf->maps.stack_tags) +
 	       cpus * values_bytes(s->bpf->maps.scratch) + s->costs_bytes + s->endpoints_bytes +
-	       s->readings_bytes;
+	       s->socket_rows_bytes;
 }
 
 void session_free(struct session *s)

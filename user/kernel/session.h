@@ -135,7 +135,7 @@ bool session_tells_own_waits(const struct session *s);
  */
 uint64_t session_cost_ns(struct session *s);
 /* The counters behind it, of all CPUs. */
-struct cost_reading session_program_cost(const struct session *s, enum cost_program program);
+struct cost_counters session_program_cost(const struct session *s, enum cost_program program);
 
 /* Bytes of BPF maps and rings, as asked for. */
 size_t session_map_bytes(const struct session *s);

@@ -24,14 +24,14 @@
 #define CPU_PER_BYTE_NS	  1000ull
 #define OPS_BETWEEN_LOOKS 10000
 
-bool reading_overdue(const struct reading *r)
+bool capture_file_overdue(const struct capture_file *r)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > r->cpu_deadline_ns;
 }
 
 static int on_progress(void *context)
 {
-	return reading_overdue(context);
+	return capture_file_overdue(context);
 }
 
 /* Nothing but plain reads of plain tables: no functions, no recursion, no other statements. */
@@ -87,7 +87,7 @@ int database_harden(sqlite3 *db)
 	return 0;
 }
 
-static int harden(struct reading *r)
+static int harden(struct capture_file *r)
 {
 	int err = database_harden(r->db);
 
@@ -109,7 +109,7 @@ static int table_number(const unsigned char *name)
 }
 
 /* Each of our names is a table with pages of its own: no view, no virtual table. */
-static int check_objects(struct reading *r)
+static int check_objects(struct capture_file *r)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc, err = 0;
@@ -152,7 +152,7 @@ static bool add_column(struct column_set *set, const struct table_layout *t,
 }
 
 /* Which columns a table has. None is computed while it is read. */
-static int check_columns(struct reading *r, const struct table_layout *t,
+static int check_columns(struct capture_file *r, const struct table_layout *t,
 			 struct column_set *ret_columns)
 {
 	enum { XINFO_NAME = 1, XINFO_HIDDEN = 6 }; /* sqlite.org/pragma.html#pragma_table_xinfo */
@@ -179,7 +179,7 @@ static int check_columns(struct reading *r, const struct table_layout *t,
 }
 
 /* What an older version did not write is told; what every version wrote must be there. */
-static int check_table(struct reading *r, enum store_table table)
+static int check_table(struct capture_file *r, enum store_table table)
 {
 	const struct table_layout *t = &store_tables[table];
 	int err;
@@ -198,7 +198,7 @@ static int check_table(struct reading *r, enum store_table table)
 	return err;
 }
 
-static int open_database(struct reading *r, const char *path, int flags)
+static int open_database(struct capture_file *r, const char *path, int flags)
 {
 	int err;
 
@@ -243,7 +243,7 @@ static bool names_other_file(int fd, off_t size)
 	return size >= 16 && pread(fd, end, 8, size - 8) == 8 && !memcmp(end, magic, 8);
 }
 
-static int copy_journal(struct reading *r, const char *real)
+static int copy_journal(struct capture_file *r, const char *real)
 {
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX + 16];
@@ -271,7 +271,7 @@ static void lock_shared(int fd)
 	fcntl(fd, F_SETLK, &lock);
 }
 
-static int copy_aside(struct reading *r, const char *real, int fd)
+static int copy_aside(struct capture_file *r, const char *real, int fd)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX];
@@ -293,7 +293,7 @@ static int copy_aside(struct reading *r, const char *real, int fd)
 	return err ? err : copy_journal(r, real);
 }
 
-static void remove_copy(struct reading *r)
+static void remove_copy(struct capture_file *r)
 {
 	static const char *const names[] = {"capture", "capture-journal"};
 	char path[PATH_MAX + 32];
@@ -364,7 +364,7 @@ int capture_check_writable(const char *real)
 	return fstat(fd, &st) || names_other_file(fd, st.st_size) ? -EBADMSG : 0;
 }
 
-static int open_copy(struct reading *r, const char *real, int fd)
+static int open_copy(struct capture_file *r, const char *real, int fd)
 {
 	char path[PATH_MAX + 32];
 	int err = copy_aside(r, real, fd);
@@ -376,7 +376,7 @@ static int open_copy(struct reading *r, const char *real, int fd)
 }
 
 /* copy: a private one where it takes one to read the file, else -EUCLEAN there. */
-static int open_reading(struct reading *r, const char *path, bool copy)
+static int open_file(struct capture_file *r, const char *path, bool copy)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
@@ -384,7 +384,7 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 	bool wal;
 	int err;
 
-	*r = (struct reading){0};
+	*r = (struct capture_file){0};
 	if (fd < 0)
 		return -errno;
 	err = capture_check(fd, &st);
@@ -411,21 +411,21 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 	err = copy ? open_copy(r, real, fd) : -EUCLEAN;
 out:
 	if (err)
-		reading_close(r);
+		capture_file_close(r);
 	return err;
 }
 
-int reading_open(struct reading *r, const char *path)
+int capture_file_open(struct capture_file *r, const char *path)
 {
-	return open_reading(r, path, true);
+	return open_file(r, path, true);
 }
 
-int reading_open_in_place(struct reading *r, const char *path)
+int capture_file_open_in_place(struct capture_file *r, const char *path)
 {
-	return open_reading(r, path, false);
+	return open_file(r, path, false);
 }
 
-void reading_close(struct reading *r)
+void capture_file_close(struct capture_file *r)
 {
 	sqlite3_close(r->db);
 	r->db = NULL;

@@ -235,7 +235,7 @@ int target_temporary(const struct target *t, const struct owner *owner, char tem
 int target_place(const struct target *t, const struct owner *owner, const char *temp);
 
 /* A database opened for reading, with what must go when it is closed. */
-struct reading {
+struct capture_file {
 	sqlite3 *db;
 	uint64_t file_bytes; /* of database and journal */
 	uint64_t
@@ -263,15 +263,15 @@ bool recorder_holds(int fd);
 int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
-int reading_open(struct reading *r, const char *path);
+int capture_file_open(struct capture_file *r, const char *path);
 /* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder was
  * killed while it wrote, or a log lies beside it). */
-int reading_open_in_place(struct reading *r, const char *path);
-void reading_close(struct reading *r);
+int capture_file_open_in_place(struct capture_file *r, const char *path);
+void capture_file_close(struct capture_file *r);
 /* What a copy may take of a folder: a day of a busy host is below 2 GB. */
 #define COPY_MAX_BYTES (4ull << 30)
 /* True when the reading has used up its processor time. */
-bool reading_overdue(const struct reading *r);
+bool capture_file_overdue(const struct capture_file *r);
 
 /* A capture that is being written. */
 struct store {

@@ -55,8 +55,8 @@ int home_open(struct watch *w, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "%s/control: %s", w->options.dir, strerror(-err));
 		return err;
 	}
-	w->papers = papers_new(w->dir);
-	if (!w->papers) {
+	w->artifacts = artifacts_new(w->dir);
+	if (!w->artifacts) {
 		err = -errno;
 		snprintf(why, why_bytes, "%s", strerror(-err));
 	}
@@ -66,9 +66,9 @@ int home_open(struct watch *w, char *why, size_t why_bytes)
 void home_close(struct watch *w)
 {
 	control_free(w->control);
-	papers_free(w->papers);
+	artifacts_free(w->artifacts);
 	w->control = NULL;
-	w->papers = NULL;
+	w->artifacts = NULL;
 	cleanup_close(&w->lock_fd);
 	cleanup_close(&w->dir);
 	w->lock_fd = w->dir = -1;
@@ -100,8 +100,8 @@ void home_follow(struct watch *w, uint64_t now_ns)
 	snprintf(w->home_why, sizeof(w->home_why), "%s", why);
 }
 
-/* Of captures that were asked for, and whose papers an earlier run did not come to. */
-static void finish_papers(struct watch *w)
+/* Of captures that were asked for, and whose artifacts an earlier run did not come to. */
+static void finish_artifacts(struct watch *w)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
 	size_t cnt = 0;
@@ -112,7 +112,7 @@ static void finish_papers(struct watch *w)
 		const struct folder_capture *c = &captures[i];
 
 		if (c->capture && c->trigger && !(c->text && c->page))
-			papers_add(w->papers, c->name);
+			artifacts_add(w->artifacts, c->name);
 	}
 }
 
@@ -138,5 +138,5 @@ void home_take_over(struct watch *w)
 	}
 	w->state.clean = false;
 	home_save_state(w);
-	finish_papers(w);
+	finish_artifacts(w);
 }

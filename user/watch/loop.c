@@ -22,10 +22,10 @@
 #include "watch/notify.h"
 #include "watch/private.h"
 
-#define SLICE_NS  1000000000ull
-#define TURN_NS	  500000000ull /* how long a signal may have to wait */
-#define RETRY_NS  60000000000ull
-#define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
+#define SLICE_NS     1000000000ull
+#define TURN_NS	     500000000ull /* how long a signal may have to wait */
+#define RETRY_NS     60000000000ull
+#define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
 /* Rings are made for it, since the configuration may change; beyond it they are made anew. */
@@ -276,10 +276,10 @@ static void turn(struct watch *w)
 	pthread_mutex_unlock(&w->mutex);
 }
 
-/* What was captured is kept; papers have a moment to be finished. */
+/* What was captured is kept; artifacts have a moment to be finished. */
 static void stop(struct watch *w)
 {
-	uint64_t end_ns = clock_now_ns() + PAPERS_NS;
+	uint64_t end_ns = clock_now_ns() + ARTIFACTS_NS;
 
 	notify("STOPPING=1");
 	if (w->collector) {
@@ -288,7 +288,7 @@ static void stop(struct watch *w)
 		jobs_slice(w);
 		jobs_end(w);
 	}
-	while (w->control && papers_pending(w->papers) && clock_now_ns() < end_ns) {
+	while (w->control && artifacts_pending(w->artifacts) && clock_now_ns() < end_ns) {
 		jobs_look(w, clock_now_ns());
 		poll(NULL, 0, 50);
 	}

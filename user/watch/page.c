@@ -190,8 +190,8 @@ static void add_costly(struct metrics_own *own, const struct model_process *p)
 /* Who is set aside now: who costs most comes before the others. */
 static void take_aside(struct watch *w, uint64_t now_ns)
 {
-	const struct aside_row *rows[ASIDE_MAX];
-	size_t cnt = aside_now(&w->aside, now_ns, rows);
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
+	size_t cnt = set_aside_now(&w->set_aside, now_ns, rows);
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct metrics_costly *row = costly_row(&w->own, rows[i]->who);
@@ -312,9 +312,9 @@ void page_slice(struct watch *w)
 /* A line each: for how many seconds, and who. */
 static void put_aside(const struct watch *w, char *text, size_t bytes)
 {
-	const struct aside_row *rows[ASIDE_MAX];
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
 	uint64_t now_ns = clock_now_ns();
-	size_t cnt = aside_now(&w->aside, now_ns, rows), n;
+	size_t cnt = set_aside_now(&w->set_aside, now_ns, rows), n;
 
 	n = (size_t)snprintf(text, bytes, "names_aside %zu\n", cnt);
 	for (size_t i = 0; i < cnt && n < bytes; i++) {
@@ -335,10 +335,10 @@ void page_status(struct watch *w, char *text, size_t bytes)
 	text_copy_safe(why, sizeof(why), w->why, strlen(w->why));
 	n = (size_t)snprintf(text, bytes,
 			     "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
-			     "captures %llu\npapers_pending %u\n",
+			     "captures %llu\nartifacts_pending %u\n",
 			     own->ready, why, own->sample_hz, own->requests,
 			     governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
 			     (unsigned long long)own->captures,
-			     w->papers ? papers_pending(w->papers) : 0);
+			     w->artifacts ? artifacts_pending(w->artifacts) : 0);
 	put_aside(w, text + n, bytes - n);
 }

@@ -277,8 +277,9 @@ Test(verdicts_requests, waits_that_keep_no_request_do_not_starve)
 		cr_expect_eq(row->worst_result.verdict, cases[i].verdict, "%s, each second",
 			     cases[i].name);
 		cr_expect_eq(row->hurt_slices, 10, "%s", cases[i].name);
-		cr_expect(row->input.aside >= cases[i].least && row->input.aside <= cases[i].most,
-			  "%s: %f", cases[i].name, row->input.aside);
+		cr_expect(row->input.excused >= cases[i].least &&
+				  row->input.excused <= cases[i].most,
+			  "%s: %f", cases[i].name, row->input.excused);
 		judged_free(&j);
 	}
 }
