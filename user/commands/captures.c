@@ -305,8 +305,7 @@ static const char *const verbs[] = {"list", "get", "remove", NULL};
 static const struct command_option rows[] = {
 	OPTION(0, "dir", "DIR", "the folder of the recorder (default " FOLDER_DEFAULT ")",
 	       option_text, .complete = COMPLETE_FOLDER, OPTION_IN(struct arguments, dir)),
-	OPTION(0, "format", "FORMAT", "of the list: text (the default), json", option_second_word,
-	       OPTION_WORDS("text", "json"), OPTION_IN(struct arguments, json)),
+	OPTION_FORMAT("of the list: text (the default), json", struct arguments, json),
 	OPTION('o', "output", "FILE",
 	       "where to put what is handed out, - for stdout; a new file, for you alone "
 	       "(default: NAME in this folder)",

@@ -47,22 +47,17 @@ static int take_pid(void *at, const struct command_option *option, const char *v
 {
 	struct record_options *o = at;
 	uint32_t process;
-	uint64_t pid;
+	int rc = option_process(&process, option, value);
 
-	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_refuse(option, value, "not a process id");
+	if (rc)
+		return rc;
 	if (o->recorder.collector.tgid_cnt >= FILTER_TGIDS_MAX)
 		return option_refuse(option, value, "too many processes (1024 at the most)");
-	process = host_process_of((uint32_t)pid);
-	if (!process) {
-		log_error("%s: no such process", value);
-		return EXIT_FAILED;
-	}
-	if (process != pid) {
+	if (process != strtoul(value, NULL, 10)) {
 		log_error("%s: a thread of process %u; give -p %u", value, process, process);
 		return EXIT_FAILED;
 	}
-	o->tgids[o->recorder.collector.tgid_cnt++] = (uint32_t)pid;
+	o->tgids[o->recorder.collector.tgid_cnt++] = process;
 	return EXIT_OK;
 }
 
@@ -74,8 +69,7 @@ static const struct command_option rows[] = {
 	OPTION('d', "duration", "SECONDS",
 	       "how long (default: until Ctrl-C, or as long as COMMAND runs)", option_seconds,
 	       .max = OPTION_MAX_SECS, IN(seconds)),
-	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", option_hz,
-	       IN(recorder.collector.sample_hz)),
+	OPTION_FREQUENCY(struct record_options, recorder.collector.sample_hz),
 	OPTION('p', "pid", "PID",
 	       "take stacks of this process only; again for more. Scheduler accounts are always "
 	       "those of the whole host",
