@@ -33,6 +33,11 @@ enum event_sample_kind {
 /* event_sample.waiters where the kernel's run queue cannot be read. */
 #define WAITERS_UNKNOWN 0xffffffffu
 
+/* Processes of -p, and cgroups of --cgroup with the groups below them: keys of the maps `tgids` and
+ * `cgroups`. */
+#define FILTER_TGIDS_MAX   1024
+#define FILTER_CGROUPS_MAX 16384
+
 struct event_sample {
 	struct event_header header;
 	__u64 time_ns;
@@ -296,6 +301,9 @@ struct refused_key {
 	__u32 pad;
 };
 
+/* Ports with a threshold T of their own. */
+#define SLOW_PORTS_MAX 16
+
 /* Processes that are told by name at a time. */
 #define REFUSED_MAX 1024
 
@@ -324,14 +332,14 @@ struct event_socket {
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */
-	__u32 drops; /* of a listening socket, since it was made: for a full queue, or no memory */
+	__u32 refused; /* of a listening socket, since it was made: for a full queue, or no memory */
 	__u16 port;
 	__u8 family;
 	__u8 flags; /* SOCKET_* */
 };
 
 /* Sockets that one pass reads. */
-#define READINGS_MAX 16384
+#define SOCKET_ROWS_MAX 16384
 
 /*
  * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its code
@@ -400,8 +408,10 @@ enum loss_cause {
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
+_Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
+_Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");
 _Static_assert(sizeof(struct endpoint) == 576, "endpoint");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "names/symbol.h"
 #include "parse/elf_blob.h"
 #include "parse/parse.h"
@@ -391,7 +392,7 @@ static enum model_reason finish(const struct sources *src, const struct model *m
 	enum model_reason reason = file_requests_job_wait(
 		src->requests, load->job, file_requests_party(src->requests, m, load->key.process),
 		&reply);
-	uint64_t since_ns = file_requests_cpu_ns();
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (reason == REASON_PENDING)
 		return reason;

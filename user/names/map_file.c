@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "parse/parse.h"
 #include "perfmap/maps/locate.h"
 
@@ -250,7 +251,7 @@ static enum model_reason finish(struct map_file *file, const struct sources *src
 	const struct parse_reply *reply;
 	enum model_reason reason = file_requests_job_wait(
 		src->requests, file->job, file_requests_party(src->requests, m, process), &reply);
-	uint64_t since_ns = file_requests_cpu_ns();
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (reason == REASON_PENDING)
 		return reason;

@@ -210,9 +210,9 @@ enum model_reason file_requests_find(struct file_requests *fr,
 				     struct file_request *request, struct parse_request *parse,
 				     struct file_reply *ret_reply, void *ret_answer);
 
-/* CPU time of this thread; what it took since then is booked on a process row and paid by its
- * party, as a job is: a table is not free because its bytes were read elsewhere. */
-uint64_t file_requests_cpu_ns(void);
+/* What this thread has used since it had used so much (CLOCK_THREAD_CPUTIME_ID) is booked on a
+ * process row and paid by its party, as a job is: a table is not free because its bytes were read
+ * elsewhere. */
 void file_requests_charge(struct file_requests *fr, const struct model *m, uint32_t process,
 			  uint64_t since_cpu_ns);
 /* The same of so much CPU time. */
@@ -228,9 +228,6 @@ bool file_requests_is_spent(const struct file_requests *fr);
 
 /* The process runs another program now: it may be asked again. */
 void file_requests_forget(struct file_requests *fr, uint32_t process);
-
-/* The clock of its budgets, monotonic. */
-uint64_t file_requests_now_ns(void);
 
 /* Requests that hung since file_requests_init(). */
 uint64_t file_requests_timeouts(const struct file_requests *fr);

@@ -224,8 +224,7 @@ static bool is_register(struct reader *r, uint64_t *ret_register, int64_t *ret_o
 /* rsp + 8 + ((rip & 15) >= N) * 8, as linkers write it for the PLT. Returns N, 0 = it is not that. */
 static uint8_t plt_threshold(struct reader r)
 {
-	static const uint8_t before[] = {OP_BREG0 + 7,	8,	OP_BREG0 + 16,
-					 0,		OP_LIT0 + 15, OP_AND};
+	static const uint8_t before[] = {OP_BREG0 + 7, 8, OP_BREG0 + 16, 0, OP_LIT0 + 15, OP_AND};
 	static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
 
 	if ((size_t)(r.end - r.p) != sizeof(before) + 1 + sizeof(after) ||

@@ -25,7 +25,8 @@ struct cfi_row {
 };
 
 struct cfi_rows {
-	struct cfi_row *rows; /* owned; in the order of their addresses, none says what the one before says */
+	struct cfi_row *
+		rows; /* owned; in the order of their addresses, none says what the one before says */
 	size_t cnt, cap;
 	size_t left_out; /* entries that made no sense */
 };

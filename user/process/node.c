@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "parse/container.h"
@@ -73,14 +74,6 @@ void node_free(struct node *n)
 	free(n->remembered);
 	free(n->waiting);
 	free(n);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static const char *key_of(const struct model_process *p)
@@ -184,7 +177,7 @@ static struct remembered *find(struct node *n, const char *key, uint32_t *ret_sl
 static void look(struct node *n, struct remembered *r, uint32_t slot, const struct model *m,
 		 uint32_t process)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	enum model_reason reason;
 
 	if (r->names || now < r->again_ns || n->looks >= NODE_LOOKS_MAX)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "watch/http_private.h"
 
 /* The thread looks at the ages of its guests so often. */
@@ -288,7 +289,7 @@ static void add_guest(const struct http *h, struct waiting *w, struct guest *gue
 /* Until something happens, or is due. */
 static void wait_for_turn(struct http *h, struct waiting *w, int daemon_fd)
 {
-	uint64_t now_ns = http_now_ns(), pause_ns = pace_wait_ns(&h->accepts, now_ns);
+	uint64_t now_ns = clock_now_ns(), pause_ns = pace_wait_ns(&h->accepts, now_ns);
 	MHD_UNSIGNED_LONG_LONG daemon_ms;
 
 	w->cnt = 1;
@@ -316,14 +317,14 @@ void *http_serve(void *ctx)
 	struct waiting w = {.fds = {{.fd = h->stop, .events = POLLIN}}};
 
 	while (!w.fds[0].revents) {
-		uint64_t now_ns = http_now_ns(), pause_ns = pace_wait_ns(&h->turns, now_ns);
+		uint64_t now_ns = clock_now_ns(), pause_ns = pace_wait_ns(&h->turns, now_ns);
 
 		if (pause_ns) {
 			poll(w.fds, 1, (int)((pause_ns + 999999) / 1000000));
 			continue;
 		}
 		wait_for_turn(h, &w, info->epoll_fd);
-		now_ns = http_now_ns();
+		now_ns = clock_now_ns();
 		pace_take(&h->turns, now_ns);
 		accept_guests(h, now_ns);
 		look_at_guests(h);

@@ -33,8 +33,8 @@ static void put_bytes(struct section *s, const uint8_t *bytes, size_t len)
  * relative to where they are. */
 static void put_cie(struct section *s)
 {
-	static const uint8_t usual[] = {1,	'z',  'R', 0, 1,	   0x78, 16, 1,
-					0x1b,	0x0c, 7,   8, 0x80 | 16, 1,    0,  0};
+	static const uint8_t usual[] = {1,    'z',  'R', 0, 1,	       0x78, 16, 1,
+					0x1b, 0x0c, 7,	 8, 0x80 | 16, 1,    0,	 0};
 
 	put(s, 4 + sizeof(usual), 4);
 	put(s, 0, 4);
@@ -90,8 +90,8 @@ static void expect(const char *name, const struct cfi_rows *rows, const struct w
 /* push rbp; mov rbp, rsp; ... leave; ret: the end restores the state that the middle had. */
 Test(cfi, a_function_with_a_frame_pointer_has_a_row_for_each_of_its_parts)
 {
-	static const uint8_t program[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a,
-					  0x50, 0x0c, 7,	8, 0x41, 0x0b};
+	static const uint8_t program[] = {0x41, 0x0e, 16,   0x86, 2, 0x43, 0x0d, 6,
+					  0x0a, 0x50, 0x0c, 7,	  8, 0x41, 0x0b};
 	static const struct wanted wanted[] = {
 		{CODE, {0, UNWIND_SP, UNWIND_FP_SAME, 1, 0}},
 		{CODE + 1, {0, UNWIND_SP, UNWIND_FP_SAVED, 2, -2}},
@@ -123,7 +123,10 @@ Test(cfi, each_kind_of_rule_has_its_row)
 	} rules[] = {
 		{"rsp + 136", {0x0e, 0x88, 1}, 3, {0, UNWIND_SP, UNWIND_FP_SAME, 17, 0}},
 		{"no caller", {0x07, 16}, 2, {0, UNWIND_END, 0, 0, 0}},
-		{"return address in a register", {0x09, 16, 3}, 3, {0, UNWIND_INEXPRESSIBLE, 0, 0, 0}},
+		{"return address in a register",
+		 {0x09, 16, 3},
+		 3,
+		 {0, UNWIND_INEXPRESSIBLE, 0, 0, 0}},
 		{"return address elsewhere", {0x90, 2}, 2, {0, UNWIND_INEXPRESSIBLE, 0, 0, 0}},
 		{"by rbx", {0x0c, 3, 16}, 3, {0, UNWIND_INEXPRESSIBLE, 0, 0, 0}},
 		{"an odd offset", {0x0e, 12}, 2, {0, UNWIND_INEXPRESSIBLE, 0, 0, 0}},
@@ -153,7 +156,8 @@ Test(cfi, each_kind_of_rule_has_its_row)
 		 13,
 		 {0, UNWIND_PLT, UNWIND_FP_SAME, 11, 0}},
 		{"the kernel's frame of a signal",
-		 {0x0f, 4, 0x77, 0xa0, 1, 0x06, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 16, 3, 0x77, 0xa8, 1},
+		 {0x0f, 4, 0x77, 0xa0, 1, 0x06, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 16, 3, 0x77, 0xa8,
+		  1},
 		 18,
 		 {0, UNWIND_SIGNAL, UNWIND_FP_SAME, 20, 0}},
 		{"an instruction that nobody knows",
