@@ -14,18 +14,18 @@ __u32 kernel_without = 0;
 /* Nobody keeps accounts: the programs of sched.bpf.c are not attached. Set before load. */
 const volatile bool without_switches;
 
-struct reading {
+struct task_room {
 	struct event_task event;
 	struct account account;
 };
 
-/* 0 -> room for one reading, one a CPU: user space runs one iterator at a time. */
+/* 0 -> room to build a record, one a CPU: user space runs one iterator at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct reading);
-} reading SEC(".maps");
+	__type(value, struct task_room);
+} task_rooms SEC(".maps");
 
 static __always_inline __u8 state_letter(__u32 state, __u32 exit_state)
 {
@@ -180,12 +180,12 @@ int read_accounts(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct account *from;
-	struct reading *r;
+	struct task_room *r;
 	__u32 zero = 0;
 
 	if (!task)
 		return 0;
-	r = bpf_map_lookup_elem(&reading, &zero);
+	r = bpf_map_lookup_elem(&task_rooms, &zero);
 	if (!r)
 		return 0;
 	__builtin_memset(&r->account, 0, sizeof(r->account));

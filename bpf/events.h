@@ -33,6 +33,11 @@ enum event_sample_kind {
 /* event_sample.waiters where the kernel's run queue cannot be read. */
 #define WAITERS_UNKNOWN 0xffffffffu
 
+/* Processes of -p, and cgroups of --cgroup with the groups below them: keys of the maps `tgids` and
+ * `cgroups`. */
+#define FILTER_TGIDS_MAX   1024
+#define FILTER_CGROUPS_MAX 16384
+
 struct event_sample {
 	struct event_header header;
 	__u64 time_ns;
@@ -296,6 +301,9 @@ struct refused_key {
 	__u32 pad;
 };
 
+/* Ports with a threshold T of their own. */
+#define SLOW_PORTS_MAX 16
+
 /* Processes that are told by name at a time. */
 #define REFUSED_MAX 1024
 
@@ -324,14 +332,54 @@ struct event_socket {
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */
-	__u32 drops; /* of a listening socket, since it was made: for a full queue, or no memory */
+	__u32 refused; /* of a listening socket, since it was made: for a full queue, or no memory */
 	__u16 port;
 	__u8 family;
 	__u8 flags; /* SOCKET_* */
 };
 
 /* Sockets that one pass reads. */
-#define READINGS_MAX 16384
+#define SOCKET_ROWS_MAX 16384
+
+/*
+ * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its code
+ * is cut into pages of UNWIND_PAGE_BYTES; each page has its own rows in the order of their addresses, the
+ * first of them at 0, so that a look-up is a binary search within one page. A row holds from its address
+ * on until the next one.
+ */
+#define UNWIND_PAGE_BITS  16
+#define UNWIND_PAGE_BYTES (1u << UNWIND_PAGE_BITS)
+
+/* Where the CFA is: the stack pointer before the call, above the return address. */
+enum unwind_cfa {
+	UNWIND_UNKNOWN = 0, /* the file tells nothing of that code */
+	UNWIND_END = 1,	    /* nobody called this: the thread's root */
+	UNWIND_INEXPRESSIBLE = 2,
+	UNWIND_SP = 3,	     /* stack pointer + offset */
+	UNWIND_FP = 4,	     /* frame pointer + offset */
+	UNWIND_FP_DEREF = 5, /* what lies at frame pointer + offset: realigned stacks */
+	UNWIND_SP_DEREF = 6, /* what lies at stack pointer + offset */
+	UNWIND_PLT = 7,	     /* stack pointer + 8, and 8 more from byte cfa_offset of 16 on */
+	UNWIND_SIGNAL = 8,   /* what a signal interrupted: its stack pointer lies at stack pointer +
+			      * offset, its address 8 above that and its frame pointer 40 below */
+};
+
+/* Where the caller's frame pointer is. */
+enum unwind_fp {
+	UNWIND_FP_SAME = 0,
+	UNWIND_FP_SAVED = 1, /* at CFA + fp_offset */
+	UNWIND_FP_LOST = 2,
+	UNWIND_FP_AT_FP = 3, /* at frame pointer + fp_offset: realigned stacks */
+};
+
+/* Offsets are in units of 8 bytes. */
+struct unwind_row {
+	__u16 at; /* address within its page */
+	__u8 cfa; /* enum unwind_cfa */
+	__u8 fp;  /* enum unwind_fp */
+	__s16 cfa_offset;
+	__s16 fp_offset;
+};
 
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
@@ -360,8 +408,10 @@ enum loss_cause {
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack");
+_Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
+_Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");
 _Static_assert(sizeof(struct endpoint) == 576, "endpoint");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
@@ -369,4 +419,5 @@ _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
 _Static_assert(sizeof(struct endpoint_key) == 16, "endpoint_key");
 _Static_assert(sizeof(struct share_key) == 16, "share_key");
 _Static_assert(sizeof(struct refused_key) == 16, "refused_key");
+_Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 #endif

@@ -23,7 +23,7 @@ struct connection {
 	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
 	__u32 begun_seq; /* where the answer to the request will begin */
 	__u32 owner; /* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
-	__u32 row;     /* where it is counted, and 1; 0 = not looked up, or there is none */
+	__u32 row;     /* where it is counted, as row + 1; 0 = not looked up, or there is none */
 	__u32 home;    /* tgid of who listens, or listened when it came; 0 = not known */
 	__u32 joined;  /* not yet counted */
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
@@ -100,7 +100,7 @@ struct endpoint_map {
 extern struct endpoint_map endpoints SEC(".maps");
 
 /* There is none, or not yet. */
-#define ROW_NONE 0xffffffffu /* and 1: 0 */
+#define ROW_NONE 0xffffffffu /* ROW_NONE + 1 is 0: no row where row + 1 is kept */
 
 /* listener, process -> row. Written where a process first serves a listener's connection. Size: a
  * key for each row and one for each listener, and room to spare. The user side takes keys away with
@@ -156,7 +156,6 @@ extern struct refused_map refused SEC(".maps");
 extern __u32 rows_held, earlier_held;
 
 /* T, and that of some ports; set before load. */
-#define SLOW_PORTS_MAX 16
 extern const volatile __u16 slow_ports[SLOW_PORTS_MAX];
 extern const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
 extern const volatile __u32 slow_port_cnt;
@@ -302,7 +301,7 @@ static __always_inline __u32 take_row(void)
 	return __sync_fetch_and_add(&rows_taken, 1);
 }
 
-/* Of a process that has one, and 1; else 0. */
+/* Row + 1 of a process that has one, else 0. */
 static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 {
 	struct endpoint_key key = {.listener = c->listener, .tgid = tgid};
@@ -312,7 +311,7 @@ static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 }
 
 /*
- * Takes a new row for that process, and 1; 0 = there is none. Two CPUs may come for the same one at
+ * Takes a new row for that process. Returns row + 1; 0 = there is none. Two CPUs may come for the same one at
  * a time: the one that is late with the key takes the row of the other. Its share is put right by
  * the user side.
  */
@@ -349,7 +348,7 @@ static __noinline __u32 new_row(struct connection *c, struct holder *holder)
 	return row + 1;
 }
 
-/* Of who listens, taken where it has none; and 1, 0 = there is none. */
+/* Row + 1 of the process that listens, taken where it has none; 0 = there is none. */
 static __always_inline __u32 home_row(struct connection *c)
 {
 	struct holder home = home_of(c);

@@ -43,7 +43,7 @@ struct {
 /* tgid -> 1 for -p. Written by the user side before start. Size: the option's bound. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, FILTER_TGIDS_MAX);
 	__type(key, __u32);
 	__type(value, __u8);
 } tgids SEC(".maps");
@@ -52,7 +52,7 @@ struct {
  * slice. Size: groups of a large node. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, FILTER_CGROUPS_MAX);
 	__type(key, __u64);
 	__type(value, __u8);
 } cgroups SEC(".maps");

@@ -13,9 +13,6 @@
 
 #include "events.h"
 
-/* Sets of CPU-indexed maps are bounded by this many CPUs (CONFIG_NR_CPUS of distributions). */
-#define MAX_CPUS 8192
-
 /* loss cause -> count, one value a CPU. Written by all programs, read by the user side. Size: one
  * slot for each enum loss_cause of this side. Defined in sched.bpf.c. */
 struct loss_map {

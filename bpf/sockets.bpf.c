@@ -29,17 +29,17 @@ __u32 held_connections = 0;
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, READINGS_MAX);
+	__uint(max_entries, SOCKET_ROWS_MAX);
 	__type(key, __u32);
 	__type(value, struct event_socket);
-} readings SEC(".maps");
+} socket_rows SEC(".maps");
 
 /* Of the pass: sockets before its first, set by the user side; those found so far, before and after
  * it. */
-__u32 readings_from = 0;
-__u32 readings_cnt = 0;
+__u32 socket_rows_from = 0;
+__u32 socket_rows_cnt = 0;
 /* The last socket, which comes again when a buffer was full. */
-__u64 readings_last = 0;
+__u64 socket_rows_last = 0;
 
 static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
 {
@@ -305,14 +305,14 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (!c || !sk)
 		return 0;
 	bpf_seq_write(ctx->meta->seq, &index, 1);
-	if ((!c->begun_ns && c->arrived && !c->listens) || readings_last == (__u64)sk)
+	if ((!c->begun_ns && c->arrived && !c->listens) || socket_rows_last == (__u64)sk)
 		return 0;
-	readings_last = (__u64)sk;
+	socket_rows_last = (__u64)sk;
 	if (c->listens && sk->__sk_common.skc_state == TCP_LISTEN) {
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;
-		event.drops = sk->sk_drops.counter;
+		event.refused = sk->sk_drops.counter;
 	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
 		return 0;
 	}
@@ -325,8 +325,8 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	event.netns = c->netns;
 	event.port = c->port;
 	event.family = c->family;
-	index = readings_cnt++ - readings_from;
-	to = bpf_map_lookup_elem(&readings, &index);
+	index = socket_rows_cnt++ - socket_rows_from;
+	to = bpf_map_lookup_elem(&socket_rows, &index);
 	if (to)
 		*to = event;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "perfmap/names/method.h"
 
-#include "perfmap/names/type.h"
+#include "perfmap/names/keyword.h"
 
 /* Methods in methods; code that people write has fewer than 4. */
 #define DEPTH_MAX 8

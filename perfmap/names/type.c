@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "perfmap/names/keyword.h"
 #include "perfmap/names/method.h"
 
 /* Types that exceed these are put as they are. Code that people write has fewer than 10. */
@@ -24,28 +25,6 @@ struct type {
 	unsigned int arg_cnt;
 	struct perfmap_span suffix; /* "[]", "&", ... */
 };
-
-static const struct {
-	const char *name, *keyword;
-} keywords[] = {
-	{"System.Boolean", "bool"},  {"System.Byte", "byte"},	    {"System.SByte", "sbyte"},
-	{"System.Char", "char"},     {"System.Decimal", "decimal"}, {"System.Double", "double"},
-	{"System.Single", "float"},  {"System.Int32", "int"},	    {"System.UInt32", "uint"},
-	{"System.IntPtr", "nint"},   {"System.UIntPtr", "nuint"},   {"System.Int64", "long"},
-	{"System.UInt64", "ulong"},  {"System.Int16", "short"},	    {"System.UInt16", "ushort"},
-	{"System.Object", "object"}, {"System.String", "string"},
-};
-
-const char *perfmap_keyword(struct perfmap_span type)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
-		if (span_equals(type, keywords[i].name))
-			return keywords[i].keyword;
-	}
-	return NULL;
-}
 
 static bool is_array(struct perfmap_span inside)
 {

@@ -26,7 +26,4 @@ enum perfmap_owner_kind {
  */
 enum perfmap_owner_kind perfmap_put_owner(struct perfmap_out *out, struct perfmap_span owner,
 					  struct perfmap_span *ret_at);
-
-/* The C# keyword of a type of the runtime ("System.Int32": "int"), or NULL. */
-const char *perfmap_keyword(struct perfmap_span type);
 #endif

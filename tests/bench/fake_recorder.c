@@ -2,7 +2,7 @@
 /*
  * A resident recorder that records nothing: for the live test of `hotrun trigger` and `hotrun captures`,
  * without BPF. A capture that is asked for gets a slice at once, is complete AFTER later, and has a text
- * as its paper.
+ * as its artifact.
  *
  *   fake_recorder DIR		serves until it is killed; says "ready" on stdout
  *   fake_recorder DIR hang	listens, and never answers
@@ -85,7 +85,7 @@ static void on_status(void *ctx, char *text, size_t bytes)
 	snprintf(text, bytes, "capturing %d\n", f->store != NULL);
 }
 
-static void write_paper(struct fake *f)
+static void write_artifact(struct fake *f)
 {
 	char name[FOLDER_NAME_BYTES];
 	int fd;
@@ -108,7 +108,7 @@ static void finish(struct fake *f, struct control *c)
 		err = -ENOSPC;
 	} else {
 		err = store_finish(f->store, f->m);
-		write_paper(f);
+		write_artifact(f);
 	}
 	f->store = NULL;
 	model_free(f->m);

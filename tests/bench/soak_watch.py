@@ -120,7 +120,7 @@ def check_captures(checks, folder):
     triggered = [f for f in captures if 'trigger' in f]
     without = [f for f in triggered if not os.path.exists(os.path.join(folder, f[:-7] + '.html'))]
     checks.check(triggered and not without,
-                 f'captures on request: {len(triggered)}, {len(without)} without their papers')
+                 f'captures on request: {len(triggered)}, {len(without)} without their artifacts')
     left = [f for f in os.listdir(folder) if f.startswith('.') or f.endswith('-journal')]
     checks.check(not left, f'folder: {len(left)} unfinished files {left[:3]}')
 

@@ -59,10 +59,10 @@ static void ping_pong(void)
 	close(players.back[1]);
 }
 
-static struct cost_reading rise(const struct cost_reading *was, const struct cost_reading *is)
+static struct cost_counters rise(const struct cost_counters *was, const struct cost_counters *is)
 {
-	return (struct cost_reading){is->runs - was->runs, is->timed - was->timed,
-				     is->timed_ns - was->timed_ns};
+	return (struct cost_counters){is->runs - was->runs, is->timed - was->timed,
+				      is->timed_ns - was->timed_ns};
 }
 
 /* One of 256 by chance: within five standard deviations. */
@@ -76,7 +76,7 @@ static bool is_one_of_256(uint64_t timed, uint64_t runs)
 
 Test(cost, runs_are_counted_and_some_of_them_measured)
 {
-	struct cost_reading was[COST_CNT], now, rose;
+	struct cost_counters was[COST_CNT], now, rose;
 	struct drive d;
 
 	drive_open(&d, NULL);
@@ -108,7 +108,7 @@ Test(cost, runs_are_counted_and_some_of_them_measured)
 
 Test(cost, ticks_are_measured_each)
 {
-	struct cost_reading now;
+	struct cost_counters now;
 	struct drive d;
 	pid_t pid;
 

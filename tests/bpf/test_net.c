@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/response_slot.h"
 #include "drive_net.h"
 
@@ -100,7 +101,7 @@ Test(net, requests_unanswered_at_the_start_count_from_their_arrival)
 	drive_ask(answered, 1);
 	asks = drive_connect(AF_INET, server->port);
 	server->mute = true;
-	asked_ns = host_now_ns();
+	asked_ns = clock_now_ns();
 	drive_send(asks, "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(100 * DRIVE_MS);
 	drive_open_requests(&d);
@@ -147,12 +148,12 @@ Test(net, times_run_from_the_arrival_to_the_answer)
 	options.slow_port_cnt = 1;
 	drive_open(&d, &options);
 	fd = drive_connect(AF_INET, server->port);
-	start_ns = host_now_ns();
+	start_ns = clock_now_ns();
 	drive_ask(fd, 40);
 	e = drive_await_ended(&d, server->port, 40);
 	cr_expect_eq(e.answered, 40);
 	cr_expect_geq(e.time_ns, 40 * 5 * DRIVE_MS);
-	cr_expect_leq(e.time_ns, host_now_ns() - start_ns);
+	cr_expect_leq(e.time_ns, clock_now_ns() - start_ns);
 	cr_expect_geq(e.time_max_ns, e.time_ns / 40);
 	cr_expect_eq(e.slow, 40);
 	cr_expect_leq(e.very_slow, 10);
@@ -181,7 +182,7 @@ Test(net, an_unanswered_request_is_seen_until_its_connection_ends)
 	cr_assert_eq(drive_sockets(&d, server->port, false, &first), 1);
 	cr_expect_eq(first.flags, SOCKET_ACCEPTED);
 	cr_expect_eq(first.tgid, (uint32_t)server->pid);
-	cr_expect_leq(first.begun_ns, host_now_ns() - 49 * DRIVE_MS);
+	cr_expect_leq(first.begun_ns, clock_now_ns() - 49 * DRIVE_MS);
 	cr_expect_eq(drive_endpoint(&d, server->port, 0).begun, 4);
 	drive_reset(fd);
 	e = drive_await_ended(&d, server->port, 4);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "drive.h"
 
 /* Time in the newest account of a thread, as a pass reads it now. */
@@ -87,10 +88,10 @@ Test(sched, a_thread_that_runs_without_a_switch_is_accounted)
 	before = drive_proc_on_cpu(pid);
 	drive_open(&d, NULL);
 	opened = drive_proc_on_cpu(pid);
-	since = host_now_ns();
+	since = clock_now_ns();
 	drive_sleep(300 * DRIVE_MS);
 	account = account_of(&d, pid);
-	now = host_now_ns();
+	now = clock_now_ns();
 	after = drive_proc_on_cpu(pid);
 	drive_kill(pid);
 	/* schedstat of a running thread is up to two scheduler ticks old. */
@@ -256,7 +257,7 @@ Test(sched, a_process_that_died_between_two_reads_has_its_whole_time)
 
 	drive_open(&d, NULL);
 	drive_read_accounts(&d);
-	started = host_now_ns();
+	started = clock_now_ns();
 	pid = drive_fork(burn_300_ms, NULL, -1, true);
 	cr_assert_eq(wait4(pid, NULL, 0, &usage), pid);
 	drive_sleep(20 * DRIVE_MS);
@@ -270,7 +271,7 @@ Test(sched, a_process_that_died_between_two_reads_has_its_whole_time)
 		  (unsigned long long)usage_ns(&usage) / 1000);
 	cr_expect_eq(end->state, 'X');
 	cr_expect_eq(end->parent_tgid, (uint32_t)getpid());
-	cr_expect(end->time_ns > started && end->time_ns < host_now_ns());
+	cr_expect(end->time_ns > started && end->time_ns < clock_now_ns());
 	drive_close(&d);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "drive.h"
 
 static const struct drive_record *record_of(const struct drive *d, enum drive_record_kind kind,
@@ -146,7 +147,7 @@ Test(sideband, keeps_what_is_newer_than_asked_for)
 	pid_t pid;
 
 	drive_open(&d, NULL);
-	until = host_now_ns();
+	until = clock_now_ns();
 	pid = fork();
 	cr_assert_geq(pid, 0);
 	if (!pid)

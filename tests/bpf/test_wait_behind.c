@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "drive.h"
 #include "drive_group.h"
 #include "drive_trace.h"
@@ -276,9 +277,9 @@ static int burst_lightly(void *unused)
 /* Reads the kernel's own figure over a while; the mean, 0 = not shown, or too seldom read. */
 static double mean_queued(uint32_t cpu, uint64_t ns)
 {
-	uint64_t end = host_now_ns() + ns, sum = 0, cnt = 0, queued;
+	uint64_t end = clock_now_ns() + ns, sum = 0, cnt = 0, queued;
 
-	while (host_now_ns() < end) {
+	while (clock_now_ns() < end) {
 		if (queued_on(cpu, &queued) && queued) {
 			sum += queued - 1;
 			cnt++;

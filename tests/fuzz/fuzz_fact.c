@@ -7,44 +7,24 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "fact_kinds.h"
 #include "isolate/workers.h"
-#include "parse/parse_fact.h"
 
-static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
-					PARSE_REPLY,   PARSE_NODE,    PARSE_SYMBOLS, PARSE_MAP};
-#define KINDS	  (sizeof(kinds) / sizeof(kinds[0]))
 #define LINES_MAX 4096u
 
 /* These have no count of their work: the time of a CPU stands for it, sanitized and on a slow machine. */
 #define MOST_NS	     500000000ull
 #define MOST_BYTE_NS 20000ull
 
-static union {
-	struct parse_environ env;
-	struct dotnet_executable program;
-	struct parse_runtime runtime;
-	struct parse_lines lines;
-	struct parse_answer reply;
-	struct parse_node node;
-	struct parse_symbols symbols;
-	unsigned char bytes[65536];
-} answer;
+static union fact_answer answer;
 
 static void must(bool condition)
 {
 	if (!condition)
 		abort();
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void must_end(const char *text, size_t bytes)
@@ -111,7 +91,7 @@ static void check_job(enum parse_kind kind, uint8_t what, const uint8_t *data, s
 	const struct parse_reply *reply = (const struct parse_reply *)bytes;
 	int fds[2] = {file_of(data, size / (kind == PARSE_MAP ? 2 : 1)), file_of(data, size)};
 	int result = memfd_create("result", 0);
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct stat st;
 
 	request.fact.what = what % 6;
@@ -124,7 +104,7 @@ static void check_job(enum parse_kind kind, uint8_t what, const uint8_t *data, s
 	}
 	must(parse_do(&request, parse_request_bytes(&request), fds, kind == PARSE_MAP ? 2 : 1,
 		      result, bytes) == sizeof(*reply));
-	must(cpu_ns() - begin_ns < MOST_NS + MOST_BYTE_NS * size);
+	must(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < MOST_NS + MOST_BYTE_NS * size);
 	must(!fstat(result, &st));
 	if (kind == PARSE_MAP) {
 		must(reply->copied_bytes <= size / 2 + what);
@@ -151,7 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	kind = kinds[data[0] % KINDS];
+	kind = data[0] % (FACT_KINDS + 1) < FACT_KINDS ? fact_kinds[data[0] % (FACT_KINDS + 1)]
+						       : PARSE_MAP;
 	check_job(kind, data[1], data + 2, size - 2);
 	if (kind == PARSE_MAP)
 		return 0;

@@ -72,11 +72,8 @@ static void name_process(struct model *m, uint32_t row, struct input *in)
 
 static struct model *make(struct input *in)
 {
-	struct model_service served = {.in_progress = 3,
-				       .late = 2,
-				       .stuck = 1,
-				       .oldest_ns = 20 * BUILD_SECOND,
-				       .backlog = 128};
+	struct model_service served = {
+		.open = 3, .late = 2, .stuck = 1, .oldest_ns = 20 * BUILD_SECOND, .backlog = 128};
 	struct model *m = build_model(2, 99);
 	char name[80], module[80];
 	uint32_t symbols[4], processes[2], endpoint;

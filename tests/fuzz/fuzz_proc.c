@@ -14,8 +14,8 @@
 
 #include "kernel/cgroup_tree.h"
 #include "kernel/sideband_record.h"
-#include "process/proc.h"
 #include "perfmap/maps/locate.h"
+#include "process/proc.h"
 
 static char folder[64];
 

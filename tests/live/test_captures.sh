@@ -77,8 +77,8 @@ mkdir -m 700 got
 code "get to a file" 0 "$HOTRUN" captures get "$name" --dir "$D" -o got/a.hotrun
 is "the same bytes" "$(cmp "$path" got/a.hotrun 2>&1)" ""
 is "for us alone" "$(stat -c %a got/a.hotrun)" 600
-(cd got && "$HOTRUN" captures --dir "$D" get "${name%.hotrun}.txt") || fail "get of a paper"
-is "the paper, under its name" "$(cat "got/${name%.hotrun}.txt")" "a report"
+(cd got && "$HOTRUN" captures --dir "$D" get "${name%.hotrun}.txt") || fail "get of an artifact"
+is "the artifact, under its name" "$(cat "got/${name%.hotrun}.txt")" "a report"
 code "an existing file" 1 "$HOTRUN" captures get "$name" --dir "$D" -o got/a.hotrun
 says "is left alone" "$T/err" "exists; choose another name"
 is "as it was" "$(cmp "$path" got/a.hotrun 2>&1)" ""
@@ -110,7 +110,7 @@ ln -s "$T/precious-20261121T190000Z-rotate.hotrun" "$D/link-20261121T190000Z-rot
 code "get of a link in the folder" 1 "$HOTRUN" captures get link-20261121T190000Z-rotate.hotrun --dir "$D" -o got/bad
 code "remove of one" 1 "$HOTRUN" captures remove link-20261121T190000Z-rotate.hotrun --dir "$D"
 code "get of what is not there" 1 "$HOTRUN" captures get gone-20261121T190000Z-rotate.hotrun --dir "$D" -o got/bad
-says "says so, and where to look" "$T/err" "no such capture or paper"
+says "says so, and where to look" "$T/err" "no such capture or artifact"
 cp precious-20261121T190000Z-rotate.hotrun "$D/bad-20261121T190000Z-rotate.hotrun"
 code "get of what is no capture" 1 "$HOTRUN" captures get bad-20261121T190000Z-rotate.hotrun --dir "$D" -o got/bad
 says "says why" "$T/err" "not a hotrun capture"
@@ -124,7 +124,7 @@ code "remove of one that is being written" 1 "$HOTRUN" captures remove "${live##
 says "is refused" "$T/err" "still being written"
 code "remove of several, one of which is not there" 1 "$HOTRUN" captures remove --dir "$D" \
 	gone-20261121T190000Z-rotate.hotrun "$name" bad-20261121T190000Z-rotate.hotrun
-is "removes the others, with their papers" "$(cd "$D" && ls *.hotrun *.txt 2>/dev/null | grep -v ^link | xargs)" "${live##*/}"
+is "removes the others, with their artifacts" "$(cd "$D" && ls *.hotrun *.txt 2>/dev/null | grep -v ^link | xargs)" "${live##*/}"
 
 # --- two recorders, one that is killed, one that hangs, fails, ends ---
 "$FAKE" "$D" 2>"$T/err"

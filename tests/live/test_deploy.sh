@@ -254,7 +254,7 @@ is "filter, privileges, capabilities" "$(awk '/^(NoNewPrivs|Seccomp|CapBnd):/ { 
 	"000001c400080004 1 2 "
 until_true 20 eval '[ "$(curl -s "http://127.0.0.1:$http/metrics" | awk "/^hotrun_ring_seconds/ { print int(\$2) }")" -ge 3 ]'
 "$HOTRUN" trigger --dir "$T/state" --before 2s --after 1s >"$T/out" 2>"$T/err"
-is "a capture with its papers" "$?$(ls "$T/state" | grep -cE -- '-trigger\.(hotrun|txt|html)$')" 03
+is "a capture with its artifacts" "$?$(ls "$T/state" | grep -cE -- '-trigger\.(hotrun|txt|html)$')" 03
 kill -HUP "$watcher"
 until_true 5 grep -q RELOADING=1 "$T/$manager.out" && ok "ExecReload is heard" || fail "no RELOADING=1"
 kill -TERM "$watcher"

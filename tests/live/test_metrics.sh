@@ -135,7 +135,7 @@ within "periods of its CPU limit in which it was stopped, of all" "$(asks "rate(
 within "requests answered" "$(by_slice "hotrun_process_requests_total{$shop,port=\"8080\",result=\"answered\"}")" 10.99 11.01
 within "run delay" "$(asks "histogram_quantile(0.5, hotrun_process_run_delay_seconds_bucket{$shop})")" 0.001024 0.004096
 within "time of requests" "$(asks "histogram_quantile(0.5, hotrun_process_request_duration_seconds_bucket{$shop,port=\"8080\"})")" 0.004096 0.016384
-is "requests in progress" "$(asks "hotrun_process_requests_open{$shop}")" 2
+is "open requests" "$(asks "hotrun_process_requests_open{$shop}")" 2
 is "the verdict of a process" "$(asks "hotrun_process_verdict{$made_is,process=\"batch\",verdict=\"starved\"}")" 1
 is "of the host" "$(asks "hotrun_host_verdict{$made_is,verdict=\"starved\"}")" 1
 is "features" "$(asks "sum(hotrun_feature_enabled{$made_is})")" 8

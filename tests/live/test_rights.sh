@@ -86,7 +86,7 @@ holds "watch can load programs, too" "$watcher" "$(set_of "${OBSERVE[@]}" BPF)"
 bare=$(grep -l "^CapPrm:.$none" /proc/"$watcher"/task/*/status | wc -l)
 within "the thread that serves metrics holds nothing" "$bare" 1 1
 
-# Papers: whatever child of it appears is looked at, before and after it executes.
+# Artifacts: whatever child of it appears is looked at, before and after it executes.
 cat >"$T/children.py" <<'P'
 import sys
 watcher, out = sys.argv[1:]
@@ -110,8 +110,8 @@ looker=$started
 "$HOTRUN" trigger --dir "$T/watch" --before 2s --after 2s >"$T/out" 2>"$T/err"
 is "a capture with report and page" "$?$(ls "$T/watch" | grep -cE -- '-trigger\.(hotrun|txt|html)$')" 03
 until_true 10 gone "$looker" || fail "no process was seen that writes them"
-for paper in report flame; do
-	is "who writes the $paper has no capability, and gains none" "$(sed -n "s/^$paper //p" "$T/children")" \
+for artifact in report flame; do
+	is "who writes the $artifact has no capability, and gains none" "$(sed -n "s/^$artifact //p" "$T/children")" \
 		"CapPrm:0 CapEff:0 CapBnd:0 CapInh:0 CapAmb:0 NoNewPrivs:1"
 done
 is "nor has a command of --service-signal" "$(sets "$T/signal")$(awk '/^NoNewPrivs/ { print " " $2 }' "$T/signal")" \

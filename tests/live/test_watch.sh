@@ -74,8 +74,8 @@ within "which is true, s after it was asked for" "$((asked_s - before_s))" 0 5
 within "it begins so long before it was asked for, s" "$(awk -v a="$asked_s" -v b="$begins" 'BEGIN { print a - b }')" 4.9 8.5
 within "and is as long as asked for, s" "$(sql "$capture" 'SELECT (end_ns - start_ns) / 1e9 FROM host')" 8 12
 is "complete" "$(sql "$capture" 'SELECT complete FROM host')" 1
-for paper in txt html; do
-	is "its $paper, mode" "$(stat -c %a "${capture%.hotrun}.$paper" 2>&1)" 600
+for artifact in txt html; do
+	is "its $artifact, mode" "$(stat -c %a "${capture%.hotrun}.$artifact" 2>&1)" 600
 done
 says "the report names the hot method" "${capture%.hotrun}.txt" "Shop.Orders.Checkout.Total"
 says "the page is whole" "${capture%.hotrun}.html" "</html>"

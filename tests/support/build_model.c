@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checked.h"
 #include "build_model.h"
 
 #include <linux/types.h>
@@ -12,19 +13,6 @@
 
 /* 2026-11-21 10:00:00 UTC at the capture's start. */
 #define WALL_OFFSET_NS (1795255200ll * 1000000000ll - (int64_t)BUILD_START_NS)
-
-static uint32_t checked(uint32_t row)
-{
-	if (row == MODEL_NONE)
-		abort();
-	return row;
-}
-
-static void checked_err(int err)
-{
-	if (err)
-		abort();
-}
 
 struct model *build_model(uint32_t cpus, uint32_t hz)
 {

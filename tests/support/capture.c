@@ -223,7 +223,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 		.endpoint = 1,
 		.served = {3000, 10, 9, 1, 5, 2, 7000000, 11, 12, 1ull << 33, 1ull << 34, 13},
 		.time_max_ns = 999000000,
-		.in_progress = 40,
+		.open = 40,
 		.late = 30,
 		.stuck = 20,
 		.oldest_ns = 1ull << 35,

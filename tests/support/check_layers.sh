@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The way of the data, from the #include lines: each room may see only the rooms named here.
+# The way of the data, from the #include lines: each room may see only the rooms named here; and no
+# circles: of headers that include each other, of files that call each other's functions.
 set -eu
 cd "$(dirname "$0")/../.."
 python3 - <<'P'
@@ -9,7 +10,7 @@ ALLOWED = {
     'user/base': set(),
     'user/model': {'user/base', 'bpf/events.h'},
     'user/isolate': {'user/base'},
-    'user/parse': {'user/base', 'user/isolate', 'user/model', 'perfmap'},
+    'user/parse': {'user/base', 'user/isolate', 'user/model', 'perfmap', 'bpf/events.h'},
     'user/opener': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'perfmap'},
     'user/process': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'perfmap'},
     'user/names': {'user/base', 'user/isolate', 'user/model', 'user/parse', 'user/opener', 'user/process', 'perfmap',
@@ -53,7 +54,41 @@ for room, allowed in ALLOWED.items():
                     bad.append(f'{f}:{n}: {room} must not see {to} ({inc})')
             elif inc in SYSTEM_BANNED and room not in SYSTEM_BANNED[inc] and room != 'bpf':
                 bad.append(f'{f}:{n}: only {", ".join(SYSTEM_BANNED[inc])} may include <{inc}>')
+def circles(graph):
+    """Tarjan's strongly connected components of more than one file."""
+    index, low, stack, found = {}, {}, [], []
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in graph.get(v, ()):
+            if w not in index: visit(w)
+            if w in stack: low[v] = min(low[v], low[w])
+        if low[v] == index[v]:
+            at = stack.index(v)
+            if len(stack) - at > 1: found.append(sorted(stack[at:]))
+            del stack[at:]
+    for v in sorted(graph):
+        if v not in index: visit(v)
+    return found
+def tokens(text):
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', ' ', text, flags=re.S)
+    return re.sub(r'^[ \t]*#\s*include[^\n]*', '', text, flags=re.M)
+sources = {f: open(f, encoding='utf-8').read()
+           for room in ALLOWED if room != 'bpf' for f in glob.glob(room + '/**/*.[ch]', recursive=True)}
+headers = {}
+for f, text in sources.items():
+    if f.endswith('.h'):
+        headers[f] = {at for inc in re.findall(r'^\s*#\s*include "([^"]+)"', text, re.M)
+                      for at in ('user/' + inc, inc, os.path.join(os.path.dirname(f), inc)) if at in sources}
+bad += ['headers include each other: ' + ', '.join(c) for c in circles(headers)]
+# Functions that others can call begin at the left edge and are not static.
+DEFINITION = re.compile(r'^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{', re.M)
+code = {f: tokens(text) for f, text in sources.items() if f.endswith('.c')}
+owner = {name: f for f, text in code.items() for name in DEFINITION.findall(text)}
+calls = {f: {owner[name] for name in set(re.findall(r'\b\w+\b', text)) if owner.get(name, f) != f}
+         for f, text in code.items()}
+bad += ['files call each other: ' + ', '.join(c) for c in circles(calls)]
 print('\n'.join(bad))
 if bad: sys.exit(1)
-print('layers: every arrow points the right way')
+print('layers: every arrow points the right way, and there are no circles')
 P

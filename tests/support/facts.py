@@ -430,8 +430,8 @@ def requests(path, port, field='e.port', value=None):
     db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
     which = (f'FROM endpoint e JOIN process p ON p.id = e.process JOIN {{}} s ON s.endpoint = e.id '
              f'WHERE e.port = {int(port)} AND {field} = {int(value or port)}')
-    sums = ('connections', 'begun', 'answered', 'abandoned', 'slow', 'joined', 'pushed', 'sent_bytes', 'drops')
-    mosts = ('stuck', 'in_progress', 'late', 'oldest_ns', 'time_max_ns')
+    sums = ('connections', 'begun', 'answered', 'abandoned', 'slow', 'joined', 'pushed', 'sent_bytes', 'refused')
+    mosts = ('stuck', 'open', 'late', 'oldest_ns', 'time_max_ns')
     row = db.execute('SELECT ' + ', '.join([f'sum({c})' for c in sums] + [f'max({c})' for c in mosts])
                      + ' ' + which.format('service')).fetchone()
     for name, figure in zip(sums + mosts, row):

@@ -5,8 +5,8 @@
  * One .NET process of a /proc in a temporary folder, with the test's own pid, since it is the test that
  * plays its runtime, and who asks it. One at a time.
  */
-#include "process/dotnet_ask.h"
 #include "names_support.h"
+#include "process/dotnet_ask.h"
 
 #define FAKE_DOTNET_START  100ull /* ticks */
 #define FAKE_DOTNET_MAP	   "perf-7.map"

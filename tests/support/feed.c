@@ -183,14 +183,14 @@ struct event_socket feed_unanswered(uint32_t tgid, uint16_t port, uint64_t begun
 	};
 }
 
-struct event_socket feed_listening(uint32_t tgid, uint16_t port, uint32_t queued, uint32_t drops)
+struct event_socket feed_listening(uint32_t tgid, uint16_t port, uint32_t queued, uint32_t refused)
 {
 	struct event_socket socket = feed_unanswered(tgid, port, 0);
 
 	socket.flags = SOCKET_LISTENS;
 	socket.queued = queued;
 	socket.backlog = 512;
-	socket.drops = drops;
+	socket.refused = refused;
 	return socket;
 }
 

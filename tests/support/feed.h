@@ -55,7 +55,7 @@ void feed_map(struct feed *f, uint32_t tgid, uint64_t time_ns, uint64_t start, u
 struct endpoint feed_endpoint(uint32_t tgid, uint16_t port);
 /* A request of it that stands unanswered since begun_ns, and its listening socket. */
 struct event_socket feed_unanswered(uint32_t tgid, uint16_t port, uint64_t begun_ns);
-struct event_socket feed_listening(uint32_t tgid, uint16_t port, uint32_t queued, uint32_t drops);
+struct event_socket feed_listening(uint32_t tgid, uint16_t port, uint32_t queued, uint32_t refused);
 
 /* Path mapped at an address, NULL = none. */
 const char *feed_path_at(const struct feed *f, uint32_t process, uint64_t address,

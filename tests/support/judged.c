@@ -104,7 +104,7 @@ void judged_leaves(struct model *m, uint32_t endpoint, uint32_t slice, uint32_t 
 	build_service(m, &(struct model_service){
 				 .slice = slice,
 				 .endpoint = endpoint,
-				 .in_progress = cnt,
+				 .open = cnt,
 				 .late = oldest_ns > 500 * MS ? cnt : 0,
 				 .stuck = oldest_ns > STUCK_NS ? cnt : 0,
 				 .oldest_ns = oldest_ns,

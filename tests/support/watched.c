@@ -61,11 +61,11 @@ void watched_slice(struct watched *w)
 	uint32_t slice = (uint32_t)w->m->slices_cnt;
 	struct model_service standing = {.slice = slice,
 					 .endpoint = w->endpoint,
-					 .in_progress = 2,
+					 .open = 2,
 					 .oldest_ns = 1500 * MS,
 					 .queued = 3,
 					 .backlog = 512,
-					 .served = {.abandoned = 1, .drops = 4}};
+					 .served = {.abandoned = 1, .refused = 4}};
 	uint64_t start_ns;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checked.h"
 #include "watched_host.h"
 
 #include <linux/types.h>
@@ -15,19 +16,6 @@
 #define CODE_BYTES   0x100000ull
 #define SYMBOLS	     40u
 #define DRAIN_LAG_NS (2 * MS) /* samples of the end of a slice come with the next one */
-
-static uint32_t checked(uint32_t row)
-{
-	if (row == MODEL_NONE)
-		abort();
-	return row;
-}
-
-static void checked_err(int err)
-{
-	if (err)
-		abort();
-}
 
 static uint32_t add_process(struct model *m, uint32_t tgid, uint64_t start_ns, const char *name)
 {
@@ -272,7 +260,7 @@ static void add_the_rest(struct watched_host *host)
 					.endpoint = checked(model_endpoint_get(m, &e)),
 					.served = {.begun = 10, .answered = 9, .time_ns = 9 * MS},
 					.time_max_ns = 3 * MS,
-					.in_progress = 1};
+					.open = 1};
 	struct model_response response = {
 		.slice = slice, .endpoint = service.endpoint, .slot = 5, .count = 9};
 	struct model_signal signal = {.slice = slice, .process = p, .value_ppm = 1000};

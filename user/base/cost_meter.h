@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 /* Counters that only grow. */
-struct cost_reading {
+struct cost_counters {
 	uint64_t runs;
 	uint64_t timed, timed_ns; /* those that were measured, and how long they took together */
 };
 
 struct cost_meter {
-	struct cost_reading seen;
+	struct cost_counters seen;
 	uint64_t ns; /* of all runs so far; only grows */
 };
 
@@ -23,6 +23,6 @@ struct cost_meter {
  * those measured since then; where these are few, with that of all so far; where there are none, with
  * guess_ns. Each costs outside_ns beside, that the program does not see.
  */
-void cost_meter_take(struct cost_meter *meter, const struct cost_reading *now, uint32_t guess_ns,
+void cost_meter_take(struct cost_meter *meter, const struct cost_counters *now, uint32_t guess_ns,
 		     uint32_t outside_ns);
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 bool process_is_runnable(pid_t pid)
 {
@@ -27,10 +28,7 @@ bool process_is_runnable(pid_t pid)
 
 uint64_t process_cpu_ns(pid_t pid)
 {
-	struct timespec ts;
 	clockid_t clock;
 
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return pid <= 0 || clock_getcpuclockid(pid, &clock) ? 0 : clock_ns(clock);
 }

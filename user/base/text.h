@@ -2,7 +2,7 @@
 #ifndef HOTRUN_BASE_TEXT_H
 #define HOTRUN_BASE_TEXT_H
 /*
- * Making strings of strangers safe to show. Every name that a watched process can choose (comm,
+ * Makes untrusted strings safe to show. Every name that a watched process can choose (comm,
  * paths, methods) goes through one of these on its way out. Pure; locale is never consulted.
  */
 #include <stddef.h>

@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 #include "kernel/cgroup_tree.h"
+
+_Static_assert(CGROUP_TREE_MAX <= FILTER_CGROUPS_MAX, "a key for each group of a tree");
 
 struct walk {
 	struct cgroup_select *select;
@@ -21,13 +24,6 @@ static void take(void *ctx, const struct cgroup_entry *entry)
 		select->ids[select->ids_cnt++] = entry->id;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 void cgroup_select_refresh(struct cgroup_select *select, struct session *session, struct model *m)
 {
 	struct walk walk = {select, session};
@@ -38,13 +34,13 @@ void cgroup_select_refresh(struct cgroup_select *select, struct session *session
 	cgroup_tree_walk(select->folder, take, &walk);
 	if (!select->ids_cnt)
 		return;
-	qsort(select->ids, select->ids_cnt, sizeof(*select->ids), compare_ids);
+	qsort(select->ids, select->ids_cnt, sizeof(*select->ids), compare_u64);
 	for (size_t i = 0; i < m->processes_cnt; i++) {
 		struct model_process *p = &m->processes[i];
 
 		if (p->flags & PROCESS_SELECTED ||
 		    !bsearch(&p->cgroup_id, select->ids, select->ids_cnt, sizeof(*select->ids),
-			     compare_ids))
+			     compare_u64))
 			continue;
 		p->flags |= PROCESS_SELECTED;
 		p->dirty = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 
 /* Limits of a group are read again once in so many slices. */
@@ -51,19 +52,12 @@ static void take(void *ctx, const struct cgroup_entry *entry)
 		tree->groups[tree->groups_cnt++] = (struct known){entry->id, entry->parent, path};
 }
 
-static int compare_known(const void *a, const void *b)
-{
-	uint64_t x = ((const struct known *)a)->id, y = ((const struct known *)b)->id;
-
-	return (x > y) - (x < y);
-}
-
 static const struct known *find(const struct tree *tree, uint64_t id)
 {
 	struct known key = {.id = id};
 
 	return tree->groups_cnt ? bsearch(&key, tree->groups, tree->groups_cnt,
-					  sizeof(*tree->groups), compare_known)
+					  sizeof(*tree->groups), compare_u64)
 				: NULL;
 }
 
@@ -120,7 +114,7 @@ static void look_up(struct cgroup_watch *watch, struct model *m)
 
 	cgroup_tree_walk(watch->mounts.cpu, take, &tree);
 	if (tree.groups_cnt)
-		qsort(tree.groups, tree.groups_cnt, sizeof(*tree.groups), compare_known);
+		qsort(tree.groups, tree.groups_cnt, sizeof(*tree.groups), compare_u64);
 	for (uint32_t i = 0; i < watch->rows_cnt; i++)
 		if (!watch->rows[i].looked)
 			place(&tree, m, i);

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collect/collector_private.h"
+#include "collect/collector.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
+#include "base/helper_names.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "collect/cgroup_select.h"
+#include "collect/cgroup_watch.h"
+#include "collect/newly_started.h"
+#include "isolate/nursery.h"
+#include "isolate/workers.h"
 #include "kernel/cgroup_tree.h"
+#include "model/cpu_time.h"
+#include "model/fair.h"
+#include "model/ingest.h"
 #include "opener/opener.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -29,6 +40,66 @@
 #define FACTS_CPU_US 30000u
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
+/* What may be held for names, in times of what may be known of processes and stacks. */
+#define NAMES_PARTS 4u
+/* Between two looks at what workers have read, while they read. */
+#define NAMES_POLL_NS 20000000ull
+/* A model beyond one of these is large: together some 400 MB at the most. */
+#define LARGE_PROCESSES 100000u
+#define LARGE_THREADS	100000u /* more than twice those at the start */
+#define LARGE_STACKS	200000u
+#define LARGE_FRAMES	10000000u
+#define LARGE_LOCATIONS 1000000u
+#define LARGE_STRINGS	(64u << 20)
+
+struct collector {
+	struct collector_options options;
+	struct host host;
+	struct session *session;
+	struct model *model;
+	struct ingest *ingest;
+	struct nursery *nursery;
+	bool sandbox_told;	 /* that it is not complete */
+	bool helpers_told;	 /* that there are none any more */
+	struct workers *workers; /* of names, which are begun anew; their accounts are not */
+	struct names *names;
+	uint64_t opener_ns;  /* CPU time of who opened files for names before */
+	uint64_t nursery_ns; /* of the nursery, when it was seen last */
+	struct session_ops ops;
+	struct sideband_ops sideband_ops;
+	struct cgroup_select cgroups;
+	struct cgroup_watch groups;
+	bool *online;
+	uint64_t *steal_ns, *idle_ns;
+	struct cpu_time *cpu_times; /* without the programs at switches */
+	uint64_t bpf_ns;	    /* of earlier sessions */
+
+	uint64_t start_ns;
+	uint64_t slice_start_ns;
+	uint64_t tailed_ns;    /* last look at the perf maps, */
+	uint64_t maps_read_ns; /* and at those in use */
+	uint64_t followed_ns;  /* last look at the CPUs */
+	uint64_t samples;
+	size_t threads_at_start, bytes_at_start;
+	uint64_t recursion_misses, names_timeouts;
+	uint64_t pressure_ns;	    /* since boot */
+	size_t first_sample;	    /* of this slice; the model may hold earlier ones */
+	size_t named;		    /* samples up to which stacks were named */
+	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
+	bool ticks_seen;
+	bool stopped; /* the slice that ends is the last one */
+
+	uint32_t *execs; /* processes that called exec since the last drain */
+	size_t execs_cnt, execs_cap;
+
+	struct newly_started newly_started;
+	struct fair facts; /* us of this slice, see collector_name_process() */
+
+	/* Stacks named at this pass already: by row, the pass number. */
+	uint32_t *stack_pass;
+	size_t stack_pass_cnt, stack_pass_cap;
+	uint32_t pass;
+};
 
 /* --- naming ---------------------------------------------------------------------------------- */
 
@@ -52,7 +123,7 @@ static void name_stack(struct collector *c, uint64_t id, uint64_t time_ns)
 
 static void read_maps(struct collector *c)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	names_follow(c->names, c->model, c->maps_read_ns);
 	c->maps_read_ns = now_ns;
@@ -101,9 +172,163 @@ static void name_samples(struct collector *c, size_t from)
 	}
 }
 
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void take_sample(void *ctx, const struct event_sample *sample)
+{
+	struct collector *c = ctx;
+
+	if (c->options.samples)
+		ingest_sample(c->ingest, sample);
+	c->samples++;
+}
+
+static void take_stack(void *ctx, const struct event_stack *stack)
+{
+	struct collector *c = ctx;
+
+	if (c->options.samples)
+		ingest_stack(c->ingest, stack);
+}
+
+static void take_task(void *ctx, const struct event_task *task)
+{
+	ingest_task(((struct collector *)ctx)->ingest, task);
+}
+
+static void take_socket(void *ctx, const struct event_socket *socket)
+{
+	ingest_socket(((struct collector *)ctx)->ingest, socket);
+}
+
+static void take_refused(void *ctx, uint32_t tgid, uint64_t start_ns, uint64_t requests)
+{
+	ingest_refused(((struct collector *)ctx)->ingest, tgid, start_ns, requests);
+}
+
+static void take_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent, uint64_t time_ns)
+{
+	ingest_fork(((struct collector *)ctx)->ingest, tgid, tid, parent, time_ns);
+}
+
+static void take_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	ingest_exit(((struct collector *)ctx)->ingest, tgid, tid, time_ns);
+}
+
+/* Names come with the accounts, once a slice: only execs count here. A process that renames itself
+ * in a loop is not followed. */
+static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
+		      bool exec, uint64_t time_ns)
+{
+	struct collector *c = ctx;
+	uint32_t row;
+
+	if (!exec)
+		return;
+	row = ingest_comm(c->ingest, tgid, tid, comm, len, exec, time_ns);
+	if (row != MODEL_NONE)
+		newly_started_exec(&c->newly_started, row);
+	if (row != MODEL_NONE && !GROW(c->execs, c->execs_cnt, c->execs_cap))
+		c->execs[c->execs_cnt++] = row;
+}
+
+static void take_mapping(void *ctx, const struct sideband_mapping *map)
+{
+	struct collector *c = ctx;
+	struct ingest_mapping mapping = {
+		.tgid = map->tgid,
+		.time_ns = map->time_ns,
+		.start = map->start,
+		.end = map->end,
+		.file_offset = map->file_offset,
+		.dev = map->dev,
+		.inode = map->inode,
+		.build_id = map->build_id,
+		.build_id_len = map->build_id_len,
+		.path = map->path,
+		.path_len = map->path_len,
+	};
+
+	ingest_mapping(c->ingest, &mapping);
+	if (c->options.samples && names_is_runtime(map->path, map->path_len))
+		newly_started_add(&c->newly_started, c->model,
+				  model_process_at(c->model, map->tgid, map->time_ns));
+}
+
+static bool passes(void *ctx, uint32_t tgid)
+{
+	return ingest_refuses_mapping(((struct collector *)ctx)->ingest, tgid);
+}
+
+static void take_lost(void *ctx, uint64_t records)
+{
+	ingest_lost(((struct collector *)ctx)->ingest, records);
+}
+
+/* Fills c->ops and c->sideband_ops. */
+static void set_callbacks(struct collector *c)
+{
+	c->ops = (struct session_ops){
+		c, take_sample, take_stack, take_task, take_socket, take_refused,
+	};
+	c->sideband_ops = (struct sideband_ops){
+		c, take_fork, take_exit, take_comm, take_mapping, take_lost, passes};
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* Its counters go on while it is copied: each is whole, and of about this moment. */
+static bool copy_endpoint(const struct endpoint *row, struct endpoint *ret_copy)
+{
+	/* Written last: with it, the rest is there. */
+	if (!__atomic_load_n(&row->listener, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(ret_copy, row, sizeof(*row));
+	return true;
+}
+
+/* Who serves is to have a name although it uses no CPU: one that hangs. */
+static void name_servers(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	for (size_t i = m->services_cnt; c->options.facts && i-- > 0;) {
+		if (m->services[i].slice + 1 < m->slices_cnt)
+			return; /* of earlier slices */
+		collector_name_process(c, m->endpoints[m->services[i].endpoint].process);
+	}
+}
+
+/* Takes requests and what stands unanswered into the slice. */
+static void read_requests(struct collector *c)
+{
+	const struct endpoint *rows = NULL;
+	struct endpoint row;
+	uint32_t cnt;
+	int err;
+
+	if (c->model->host.off & OFF_REQUESTS)
+		return;
+	ingest_requests_begin(c->ingest, clock_now_ns());
+	cnt = session_endpoints(c->session, &rows);
+	for (uint32_t i = 0; i < cnt; i++)
+		if (copy_endpoint(&rows[i], &row))
+			ingest_endpoint(c->ingest, i, &row);
+	err = session_read_sockets(c->session, &c->ops);
+	if (err)
+		model_loss_add(c->model, LOSS_ITERATOR, 1);
+	/* A name is missing then, and not the count. */
+	if (session_read_refused(c->session, &c->ops))
+		log_debug("requests: who was refused an endpoint is not known");
+	ingest_requests_end(c->ingest, !err);
+	name_servers(c);
+}
+
 /* --- slices ---------------------------------------------------------------------------------- */
 
-void collector_drain_sideband(struct collector *c, uint64_t until_ns)
+/* Takes its records up to that time; who called exec has lost its names after it. */
+static void drain_sideband(struct collector *c, uint64_t until_ns)
 {
 	model_loss_add(c->model, LOSS_BAD_RECORD,
 		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
@@ -120,9 +345,9 @@ void collector_drain_sideband(struct collector *c, uint64_t until_ns)
 static void drain_until(struct collector *c, uint64_t until_ns)
 {
 	/* The side-band first: a process is to be known before its samples. */
-	collector_drain_sideband(c, until_ns);
+	drain_sideband(c, until_ns);
 	model_loss_add(c->model, LOSS_BAD_RECORD, session_drain(c->session, &c->ops));
-	collector_young_look(c);
+	newly_started_look(&c->newly_started, c->model, c->names);
 }
 
 static void read_accounts(struct collector *c)
@@ -134,7 +359,7 @@ static void read_accounts(struct collector *c)
 	if (err)
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
 	else
-		ingest_pass_end(c->ingest, host_now_ns());
+		ingest_pass_end(c->ingest, clock_now_ns());
 }
 
 /* Returns the time of the reading, to which accounts and books of this slice reach. */
@@ -155,14 +380,14 @@ static uint64_t read_cpus(struct collector *c)
 				      &clock);
 		ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu], c->online[cpu]);
 	}
-	return host_now_ns();
+	return clock_now_ns();
 }
 
 /* As of the last host_online_cpus(). */
 static void follow_cpus(struct collector *c)
 {
 	model_loss_add(c->model, LOSS_CPU_UNATTACHED, session_follow_cpus(c->session, c->online));
-	c->followed_ns = host_now_ns();
+	c->followed_ns = clock_now_ns();
 }
 
 /* Returns by how much it rose since the last reading. */
@@ -214,7 +439,7 @@ static void check_ticks(struct collector *c)
 
 void collector_drain(struct collector *c)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
 	read_maps(c);
@@ -227,7 +452,7 @@ void collector_drain(struct collector *c)
 }
 
 /* Names are needed of who is not sampled, too: of those that have lived for a slice. */
-static void take_signals(struct collector *c)
+static void take_service_signals(struct collector *c)
 {
 	const struct model *m = c->model;
 
@@ -236,7 +461,7 @@ static void take_signals(struct collector *c)
 	for (uint32_t i = 0; i < m->processes_cnt; i++)
 		if (!m->processes[i].exit_ns && m->processes[i].born_ns < c->slice_start_ns)
 			collector_name_process(c, i);
-	c->options.take_signals(c->options.signals, c->model);
+	c->options.take_service_signals(c->options.signals, c->model);
 }
 
 /* Says whose names are left out for what they cost, each once. */
@@ -254,7 +479,7 @@ static void tell_costly(struct collector *c)
 	}
 	if (!c->helpers_told && names_cost(c->names).no_helpers) {
 		c->helpers_told = true;
-		log_warn("names: the process hotrun-nursery has ended: no more files of other "
+		log_warn("names: the process " HELPER_NURSERY " has ended: no more files of other "
 			 "processes are read, and their code stays without names; start hotrun "
 			 "again");
 	}
@@ -285,12 +510,12 @@ void collector_end_slice(struct collector *c)
 	uint64_t end_ns, pressure_ns;
 
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
-	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	read_accounts(c);
-	collector_read_requests(c);
+	read_requests(c);
 	end_ns = read_cpus(c);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
-	drain_until(c, c->stopped ? UINT64_MAX : host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
@@ -298,12 +523,12 @@ void collector_end_slice(struct collector *c)
 	read_maps(c);
 	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
-	c->tailed_ns = host_now_ns();
+	c->tailed_ns = clock_now_ns();
 	name_samples(c, c->first_sample);
 	if (c->stopped)
 		names_settle(c->names, m);
 	tell_costly(c);
-	take_signals(c);
+	take_service_signals(c);
 	ingest_slice_end(c->ingest);
 	check_ticks(c);
 
@@ -336,6 +561,127 @@ int collector_begin_slice(struct collector *c)
 	return model_slice_add(c->model, &slice);
 }
 
+/* --- pause ------------------------------------------------------------------------------------ */
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec pause = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	nanosleep(&pause, NULL);
+}
+
+void collector_pause(struct collector *c, uint64_t ns, int fd)
+{
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
+
+	while (now_ns < end_ns) {
+		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
+		uint64_t look_ns = newly_started_due_ns(&c->newly_started,
+							poll_ns < end_ns ? poll_ns : end_ns);
+		enum sideband_came what =
+			session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0, fd);
+		bool came = what == SIDEBAND_RECORDS;
+		uint64_t rest_ns;
+
+		now_ns = clock_now_ns();
+		/* A signal ends the pause, as it does a sleep. */
+		if (what == SIDEBAND_NOTHING && now_ns < look_ns)
+			return;
+		if (what == SIDEBAND_CALLER || now_ns >= end_ns)
+			return;
+		drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
+		newly_started_look(&c->newly_started, c->model, c->names);
+		now_ns = clock_now_ns();
+		rest_ns = came ? newly_started_woken(&c->newly_started) : 0;
+		if (rest_ns && now_ns + rest_ns < end_ns)
+			sleep_ns(rest_ns);
+		now_ns = clock_now_ns();
+	}
+}
+
+/* --- what it says of itself ------------------------------------------------------------------- */
+
+bool collector_sees_requests(const struct collector *c)
+{
+	return c->options.requests && !session_requests_why(c->session);
+}
+
+/* Where connections that waited to be accepted before the start are not seen. */
+static void warn_of_namespaces(const struct collector *c)
+{
+	uint32_t seen, all;
+
+	if (!collector_sees_requests(c))
+		return;
+	session_namespaces(c->session, &seen, &all);
+	if (seen < all)
+		log_warn("requests: %u of %u network namespaces could not be entered; there, "
+			 "connections that waited to be accepted before are not seen",
+			 all - seen, all);
+}
+
+void collector_requests_text(const struct collector *c, char *text, size_t bytes)
+{
+	const char *why = session_requests_why(c->session);
+
+	if (!c->options.requests)
+		snprintf(text, bytes, "requests off");
+	else
+		snprintf(text, bytes, "requests%s%s", why ? " off: " : "", why ? why : "");
+}
+
+/* What is off and why, each after "; ". */
+static void list_off(const struct collector *c, char *text, size_t bytes)
+{
+	snprintf(text, bytes, "%s%s",
+		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
+		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+}
+
+static void warn_of_capabilities(void)
+{
+	char missing[128];
+
+	if (host_missing_capabilities(missing, sizeof(missing)))
+		log_warn("names of other users' processes are off: missing capabilities:%s",
+			 missing);
+}
+
+void collector_announce(const struct collector *c, const char *verb)
+{
+	const struct model_host *h = &c->model->host;
+	char stacks[512] = "no stacks", off[128] = "", requests[256];
+
+	if (c->options.samples) {
+		list_off(c, off, sizeof(off));
+		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
+			 *h->filter ? h->filter : "all processes", off);
+	}
+	collector_requests_text(c, requests, sizeof(requests));
+	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads), %s, %s", verb,
+		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
+		 c->options.no_switches ? "CPU times (scheduler accounts off)" : "accounts",
+		 c->model->threads_cnt, requests, stacks);
+	warn_of_namespaces(c);
+	warn_of_capabilities();
+}
+
+void collector_warn(const struct collector *c)
+{
+	char off[128] = "", requests[256];
+
+	if (c->options.samples)
+		list_off(c, off, sizeof(off));
+	if (*off)
+		log_warn("%s", off + strlen("; "));
+	if (c->options.requests && !collector_sees_requests(c)) {
+		collector_requests_text(c, requests, sizeof(requests));
+		log_warn("%s", requests);
+	}
+	warn_of_namespaces(c);
+	warn_of_capabilities();
+}
+
 /* --- start ----------------------------------------------------------------------------------- */
 
 static void describe(struct collector *c)
@@ -364,8 +710,8 @@ static void describe(struct collector *c)
 
 static int open_session(struct collector *c, char *why, size_t why_bytes)
 {
-	/* Who keeps no samples spares the kernel the walk of stacks, those of one idle process
-	 * apart. */
+	/* Without samples nobody reads stacks: the kernel walks those of one process alone, hotrun's
+	 * own, which mostly sleeps. */
 	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,
@@ -415,7 +761,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (!c)
 		return err;
 	c->options = *options;
-	collector_take_records(c);
+	set_callbacks(c);
 	c->online = calloc(HOST_MAX_CPUS, sizeof(*c->online));
 	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
 	c->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*c->idle_ns));
@@ -457,15 +803,15 @@ static void name_process(struct collector *c, uint32_t process)
 	names_process(c->names, c->model, process);
 	/* Its mappings told. */
 	if (c->options.samples && (c->model->processes[process].flags & PROCESS_DOTNET))
-		collector_young_add(c, process);
+		newly_started_add(&c->newly_started, c->model, process);
 }
 
 /* Facts and mappings of what runs already; the busiest of 200 processes cost 20 ms together. */
 static void read_processes(struct collector *c)
 {
-	uint64_t end_ns = host_now_ns() + START_FACTS_NS;
+	uint64_t end_ns = clock_now_ns() + START_FACTS_NS;
 
-	for (uint32_t i = 0; i < c->model->processes_cnt && host_now_ns() < end_ns; i++)
+	for (uint32_t i = 0; i < c->model->processes_cnt && clock_now_ns() < end_ns; i++)
 		if (!(c->model->processes[i].flags &
 		      (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL)))
 			name_process(c, i);
@@ -496,6 +842,12 @@ static uint32_t kernel_off(const struct collector *c)
 	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
+/* Of what grows with every process, thread and stack. */
+static size_t known_bytes(const struct collector *c)
+{
+	return model_bytes(c->model) + ingest_bytes(c->ingest);
+}
+
 int collector_start(struct collector *c, char *why, size_t why_bytes)
 {
 	int err;
@@ -509,18 +861,18 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	cgroup_select_refresh(&c->cgroups, c->session, c->model);
 	cgroup_watch_open(&c->groups, c->model);
 	cgroup_watch_refresh(&c->groups, c->model);
-	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	names_tail(c->names, c->model, 0);
 
 	c->model->host.off |= kernel_off(c);
 	read_accounts(c);
-	collector_read_requests(c);
+	read_requests(c);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
 	c->threads_at_start = c->model->threads_cnt;
-	c->bytes_at_start = collector_known_bytes(c);
+	c->bytes_at_start = known_bytes(c);
 	c->model->host.start_ns = c->start_ns;
 	model_forget_slice(c->model);
 	err = session_start(c->session, why, why_bytes);
@@ -563,18 +915,19 @@ static int reopen_session(struct collector *c, char *why, size_t why_bytes)
 	return open_session(c, why, why_bytes);
 }
 
-int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes)
+/* reopen: with the programs loaded anew, as the options are now. */
+static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_bytes)
 {
 	int err;
 
 	/* What is on its way belongs to the old model, which holds the stacks that were sent
 	 * once. */
 	session_stop(c->session);
-	drain_until(c, host_now_ns() - SIDEBAND_LAG_NS);
+	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
-	c->young_cnt = c->was_young_cnt = 0;
+	newly_started_forget(&c->newly_started);
 	err = open_rooms(c);
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
@@ -587,10 +940,97 @@ int collector_begin_anew(struct collector *c, bool reopen, char *why, size_t why
 
 int collector_renew(struct collector *c, char *why, size_t why_bytes)
 {
-	return collector_begin_anew(c, false, why, why_bytes);
+	return begin_anew(c, false, why, why_bytes);
 }
 
-/* --------------------------------------------------------------------------------------------- */
+int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
+		     size_t why_bytes)
+{
+	struct collector_parts was = collector_parts(c);
+	uint32_t most = c->options.sample_hz_most ?: was.sample_hz;
+	bool reopen = was.requests != parts->requests || was.switches != parts->switches ||
+		      parts->sample_hz > most;
+
+	c->options.sample_hz_most = parts->sample_hz > most ? parts->sample_hz : most;
+	c->options.sample_hz = parts->sample_hz;
+	c->options.requests = parts->requests;
+	c->options.no_switches = !parts->switches;
+	session_set_rate(c->session, parts->sample_hz);
+	return begin_anew(c, reopen, why, why_bytes);
+}
+
+struct collector_parts collector_parts(const struct collector *c)
+{
+	return (struct collector_parts){.sample_hz = c->options.sample_hz,
+					.requests = c->options.requests,
+					.switches = !c->options.no_switches};
+}
+
+bool collector_is_large(const struct collector *c)
+{
+	const struct model *m = c->model;
+
+	if (c->options.bytes_max) {
+		size_t bytes = known_bytes(c);
+
+		return bytes > c->options.bytes_max && bytes > 2 * c->bytes_at_start;
+	}
+	return m->processes_cnt > LARGE_PROCESSES ||
+	       m->threads_cnt > LARGE_THREADS + 2 * c->threads_at_start ||
+	       m->stacks_cnt > LARGE_STACKS || m->frames_cnt > LARGE_FRAMES ||
+	       m->locations_cnt > LARGE_LOCATIONS || m->strings_bytes > LARGE_STRINGS;
+}
+
+void collector_set_bound(struct collector *c, size_t bytes, const struct names_file_limits *file)
+{
+	c->options.bytes_max = bytes;
+	c->options.file_limits = *file;
+	names_workers_limit(c->workers, bytes * NAMES_PARTS, file);
+}
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+uint64_t collector_bpf_ns(struct collector *c)
+{
+	return c->bpf_ns + (c->session ? session_cost_ns(c->session) : 0);
+}
+
+struct names_cost collector_names_cost(const struct collector *c)
+{
+	return names_cost(c->names);
+}
+
+size_t collector_most(const struct collector *c, struct ledger_use *ret_most, size_t max)
+{
+	return names_most(c->names, ret_most, max);
+}
+
+void collector_mark(struct collector *c)
+{
+	names_mark(c->names);
+}
+
+void collector_set_aside(struct collector *c, const uint64_t *parties, size_t cnt)
+{
+	names_set_aside(c->names, parties, cnt);
+}
+
+uint32_t collector_face(const struct collector *c, uint64_t party)
+{
+	return names_face(c->names, c->model, party);
+}
+
+uint64_t collector_helpers_ns(struct collector *c)
+{
+	struct names_cost cost = names_cost(c->names);
+	uint64_t nursery_ns = nursery_cpu_ns(c->nursery);
+
+	/* One that is gone has none any more. */
+	c->nursery_ns = nursery_ns > c->nursery_ns ? nursery_ns : c->nursery_ns;
+	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns;
+}
+
+/* --- facts -------------------------------------------------------------------------------- */
 
 void collector_name_process(struct collector *c, uint32_t process)
 {
@@ -599,13 +1039,13 @@ void collector_name_process(struct collector *c, uint32_t process)
 
 	if (c->model->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE | PROCESS_KERNEL))
 		return;
-	party = collector_party(c, process);
+	party = fair_party(c->model, process);
 	if (!fair_may(&c->facts, c->model, party))
 		return;
-	begin_ns = collector_cpu_ns();
+	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	name_process(c, process);
 	fair_add(&c->facts, c->model, party,
-		 (uint32_t)((collector_cpu_ns() - begin_ns) / 1000) + 1);
+		 (uint32_t)((clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 1000) + 1);
 }
 
 struct model *collector_model(struct collector *c)
@@ -648,9 +1088,7 @@ void collector_free(struct collector *c)
 	free(c->cpu_times);
 	free(c->stack_pass);
 	free(c->execs);
-	free(c->young);
-	free(c->was_young);
-	fair_clear(&c->looks);
+	newly_started_clear(&c->newly_started);
 	fair_clear(&c->facts);
 	free(c);
 }

@@ -47,7 +47,7 @@ struct collector_options {
 	size_t slow_port_cnt;
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
-	void (*take_signals)(struct service_signals *signals, struct model *m);
+	void (*take_service_signals)(struct service_signals *signals, struct model *m);
 	/* model_bytes() with ingest_bytes() beyond which the model is large (collector_is_large());
 	 * 0 = about 400 MB. */
 	size_t bytes_max;

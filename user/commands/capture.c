@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -58,7 +59,7 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
-	return (x->on_cpu_ns < y->on_cpu_ns) - (x->on_cpu_ns > y->on_cpu_ns);
+	return COMPARE(y->on_cpu_ns, x->on_cpu_ns);
 }
 
 static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)

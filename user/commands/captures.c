@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "commands/capture.h"
 #include "commands/command.h"
@@ -53,10 +54,10 @@ static bool is_capture(const char *name)
 static void tell(const char *name, int err)
 {
 	if (err == -EINVAL)
-		log_error("%s: not the name of a capture or paper; `hotrun captures` lists them",
+		log_error("%s: not the name of a capture or artifact; `hotrun captures` lists them",
 			  name);
 	else if (err == -ENOENT)
-		log_error("%s: no such capture or paper; `hotrun captures` lists them", name);
+		log_error("%s: no such capture or artifact; `hotrun captures` lists them", name);
 	else if (err == -EPERM)
 		log_error("%s: not a file of the recorder's; left alone", name);
 	else
@@ -136,21 +137,6 @@ static int list(const struct arguments *o)
 
 /* --- get --------------------------------------------------------------------------------------- */
 
-/* From where they stand to the end. 0 or negative errno. */
-static int pour(int from, int to)
-{
-	char buf[1 << 16];
-	ssize_t n;
-
-	while ((n = read(from, buf, sizeof(buf))) > 0)
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, buf + done, (size_t)(n - done));
-			if (w < 0)
-				return -errno;
-		}
-	return n < 0 ? -errno : 0;
-}
-
 /* A file without a name, gone with us: in the recorder's folder, where there is room for captures, or in
  * that for temporary files. */
 static int open_nameless(int dir)
@@ -172,9 +158,7 @@ static int pour_copy(int dir, const char *path)
 	if (fd < 0)
 		return -errno;
 	err = store_copy(path, fd);
-	if (!err && lseek(fd, 0, SEEK_SET))
-		err = -errno;
-	return err ? err : pour(fd, STDOUT_FILENO);
+	return err ? err : io_copy(fd, STDOUT_FILENO, UINT64_MAX);
 }
 
 /* to -1: stdout. */
@@ -204,7 +188,7 @@ static int get_to(int dir, const char *name, int to)
 		tell(name, err);
 	else {
 		err = is_capture(name) ? get_capture(dir, name, to)
-				       : pour(fd, to < 0 ? STDOUT_FILENO : to);
+				       : io_copy(fd, to < 0 ? STDOUT_FILENO : to, UINT64_MAX);
 		/* A reader that has seen enough is no failure worth a word. */
 		if (err == -EINTR)
 			log_error("%s: interrupted", name);
@@ -321,8 +305,7 @@ static const char *const verbs[] = {"list", "get", "remove", NULL};
 static const struct command_option rows[] = {
 	OPTION(0, "dir", "DIR", "the folder of the recorder (default " FOLDER_DEFAULT ")",
 	       option_text, .complete = COMPLETE_FOLDER, OPTION_IN(struct arguments, dir)),
-	OPTION(0, "format", "FORMAT", "of the list: text (the default), json", option_second_word,
-	       OPTION_WORDS("text", "json"), OPTION_IN(struct arguments, json)),
+	OPTION_FORMAT("of the list: text (the default), json", struct arguments, json),
 	OPTION('o', "output", "FILE",
 	       "where to put what is handed out, - for stdout; a new file, for you alone "
 	       "(default: NAME in this folder)",
@@ -349,10 +332,10 @@ const struct command captures_command = {
 	.about =
 		"Lists what the resident recorder (`hotrun watch`) kept, newest first; hands out a "
 		"capture,\n"
-		"or one of its papers (NAME with .txt or .html at its end), whole and readable "
+		"or one of its artifacts (NAME with .txt or .html at its end), whole and readable "
 		"also while "
 		"it\n"
-		"is being written; removes captures with their papers. Needs no privileges but "
+		"is being written; removes captures with their artifacts. Needs no privileges but "
 		"those of "
 		"the\n"
 		"recorder's user, or root.\n",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 static int try_path(const char *path)
 {
@@ -53,19 +54,14 @@ int child_find(const char *name)
  * default again after the exec; those that were ignored stay so. */
 static void run(char **argv, int gate, int report)
 {
-	ssize_t n;
 	char byte;
 	int err;
 
-	do
-		n = read(gate, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (io_read(gate, &byte, 1) != 1)
 		_exit(0);
 	execvp(argv[0], argv);
 	err = errno;
-	n = write(report, &err, sizeof(err));
-	_exit(n == sizeof(err) ? 127 : 126);
+	_exit(io_write(report, &err, sizeof(err)) ? 126 : 127);
 }
 
 int child_prepare(char **argv, struct child *ret_child)
@@ -100,18 +96,14 @@ int child_prepare(char **argv, struct child *ret_child)
 
 int child_release(struct child *child)
 {
-	ssize_t n = write(child->gate, "", 1);
-	int err = 0;
+	int err = io_write(child->gate, "", 1);
 
-	if (n != 1)
-		return -errno;
+	if (err)
+		return err;
 	cleanup_close(&child->gate);
 	child->gate = -1;
 	/* Ends without a word when the exec succeeds: the pipe closes with it. */
-	do
-		n = read(child->report, &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(err) ? -err : 0;
+	return io_read(child->report, &err, sizeof(err)) == sizeof(err) ? -err : 0;
 }
 
 bool child_ended(struct child *child, int *ret_code)

@@ -28,28 +28,13 @@ struct arguments {
 	bool json;
 };
 
-static int take_pid(void *at, const struct command_option *option, const char *value)
-{
-	uint32_t *tgid = at;
-	uint64_t pid;
-
-	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_refuse(option, value, "not a process id");
-	*tgid = host_process_of((uint32_t)pid);
-	if (*tgid)
-		return EXIT_OK;
-	log_error("%s: no such process", value);
-	return EXIT_FAILED;
-}
-
 #define IN(field) OPTION_IN(struct arguments, field)
 
 static const struct command_option rows[] = {
-	OPTION('p', "pid", "PID", "this .NET process only", take_pid, IN(tgid)),
-	OPTION(0, "format", "FORMAT",
-	       "text (default), or json: attach it to a report of trouble (no arguments or "
-	       "environment of processes are in it)",
-	       option_second_word, OPTION_WORDS("text", "json"), IN(json)),
+	OPTION('p', "pid", "PID", "this .NET process only", option_process, IN(tgid)),
+	OPTION_FORMAT("text (default), or json: attach it to a report of trouble (no arguments or "
+		      "environment of processes are in it)",
+		      struct arguments, json),
 	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
 	       .complete = COMPLETE_FILE, IN(output)),
 	OPTION_COLOR(struct arguments, color),

@@ -59,12 +59,11 @@ static const struct command_option rows[] = {
 	       option_second_word, OPTION_WORDS("process", "workload"), IN(folded.workload)),
 	OPTION(0, "pid", NULL, "put the process id behind the name, NAME-PID", option_true,
 	       IN(folded.pid)),
-	OPTION(0, "addresses", NULL, "keep unnamed functions of native libraries apart",
-	       option_true, IN(folded.addresses)),
 };
 
 static const struct option_group groups[] = {
 	{OPTION_ROWS(rows)},
+	OPTION_SHARED(frames_stack_options, struct arguments, frames),
 	OPTION_SHARED(frames_options, struct arguments, frames),
 	OPTION_SHARED(time_window_options, struct arguments, window),
 };
@@ -123,10 +122,8 @@ static int run(int argc, char **argv)
 	int rc = options_parse(&export_command, argc, argv, &a);
 
 	if (!rc)
-		rc = capture_argument(argc, argv, a.process, &a.window, &m, &found, &cnt);
-	if (!rc)
-		rc = frames_apply(&a.frames, m);
-	frames_clear(&a.frames);
+		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
+	a.folded.addresses = a.frames.addresses;
 	if (!rc && a.folded.waiters)
 		rc = check_waiters(m, found, cnt);
 	if (!rc)

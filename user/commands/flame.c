@@ -26,12 +26,11 @@ static const struct command_option rows[] = {
 	OPTION('o', "output", "PAGE", "where to write (default: stdout, when it is no terminal)",
 	       option_text, .complete = COMPLETE_FILE, IN(output)),
 	OPTION('p', "process", "NAME|PID", "show this process first", option_text, IN(process)),
-	OPTION(0, "addresses", NULL, "keep unnamed functions of native libraries apart",
-	       option_true, IN(flame.addresses)),
 };
 
 static const struct option_group groups[] = {
 	{OPTION_ROWS(rows)},
+	OPTION_SHARED(frames_stack_options, struct arguments, frames),
 	OPTION_SHARED(frames_options, struct arguments, frames),
 	OPTION_SHARED(time_window_options, struct arguments, window),
 };
@@ -50,11 +49,9 @@ static int run(int argc, char **argv)
 		rc = command_usage("flame");
 	}
 	if (!rc)
-		rc = capture_argument(argc, argv, a.process, &a.window, &m, &found, &cnt);
-	if (!rc)
-		rc = frames_apply(&a.frames, m);
-	frames_clear(&a.frames);
+		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
 	if (!rc) {
+		a.flame.addresses = a.frames.addresses;
 		if (cnt)
 			a.flame.process = found[0];
 		result = result_open(a.output);

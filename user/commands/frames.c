@@ -22,7 +22,7 @@ static int add_rule(struct frames *f, const struct command_option *option, const
 		log_error("--%s %s: %s", option->name, glob, strerror(-err));
 		return EXIT_FAILED;
 	}
-	f->rules[f->rules_cnt++] = (struct reading_rule){glob, mine};
+	f->rules[f->rules_cnt++] = (struct frame_view_rule){glob, mine};
 	return EXIT_OK;
 }
 
@@ -55,10 +55,15 @@ const struct command_option frames_options[4] = {
 	       take_not_mine),
 };
 
+const struct command_option frames_stack_options[1] = {
+	OPTION(0, "addresses", NULL, "keep unnamed functions of native libraries apart",
+	       option_true, OPTION_IN(struct frames, addresses)),
+};
+
 int frames_apply(const struct frames *f, struct model *m)
 {
-	int err =
-		f->just_my_code || f->rules_cnt ? reading_mark_code(m, f->rules, f->rules_cnt) : 0;
+	int err = f->just_my_code || f->rules_cnt ? frame_view_mark_code(m, f->rules, f->rules_cnt)
+						  : 0;
 
 	if (err) {
 		log_error("cannot tell whose code it is: %s", strerror(-err));
@@ -66,7 +71,7 @@ int frames_apply(const struct frames *f, struct model *m)
 	}
 	m->just_my_code = f->just_my_code;
 	if (f->raw_names)
-		reading_raw_names(m);
+		frame_view_raw_names(m);
 	return EXIT_OK;
 }
 
@@ -74,4 +79,16 @@ void frames_clear(struct frames *f)
 {
 	free(f->rules);
 	*f = (struct frames){0};
+}
+
+int frames_capture(struct frames *f, int argc, char **argv, const char *process,
+		   const struct time_window *window, struct model **ret_model, uint32_t **ret_rows,
+		   size_t *ret_cnt)
+{
+	int rc = capture_argument(argc, argv, process, window, ret_model, ret_rows, ret_cnt);
+
+	if (!rc)
+		rc = frames_apply(f, *ret_model);
+	frames_clear(f);
+	return rc;
 }

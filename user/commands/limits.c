@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "commands/command.h"
 
@@ -38,8 +39,8 @@ int limits_read_text(const char *path, char **ret_text, size_t *ret_len)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
 	struct stat st;
+	ssize_t len;
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
@@ -48,18 +49,12 @@ int limits_read_text(const char *path, char **ret_text, size_t *ret_len)
 	text = malloc(LIMITS_MAX_BYTES + 1);
 	if (!text)
 		return -ENOMEM;
-	while (len <= LIMITS_MAX_BYTES) {
-		ssize_t n = read(fd, text + len, LIMITS_MAX_BYTES + 1 - len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (!n)
-			break;
-		len += n > 0 ? (size_t)n : 0;
-	}
+	len = io_read(fd, text, LIMITS_MAX_BYTES + 1);
+	if (len < 0)
+		return (int)len;
 	if (len > LIMITS_MAX_BYTES)
 		return -EFBIG;
-	*ret_len = len;
+	*ret_len = (size_t)len;
 	*ret_text = take_ptr(&text);
 	return 0;
 }

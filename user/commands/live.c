@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -56,7 +57,7 @@ int live_start(struct live *live, const struct collector_options *options, doubl
 
 uint64_t live_pause_ns(const struct live *live)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (live->due_ns <= now_ns)
 		return 0;
@@ -68,12 +69,12 @@ bool live_step(struct live *live)
 {
 	live->renewed = false;
 	/* The last slice ends with the sampling, so that nothing is on its way. */
-	if (stop_requested || host_now_ns() >= live->end_ns) {
+	if (stop_requested || clock_now_ns() >= live->end_ns) {
 		collector_stop(live->collector);
 		collector_end_slice(live->collector);
 		return true;
 	}
-	if (host_now_ns() >= live->due_ns || collector_is_large(live->collector)) {
+	if (clock_now_ns() >= live->due_ns || collector_is_large(live->collector)) {
 		collector_end_slice(live->collector);
 		return true;
 	}
@@ -86,7 +87,7 @@ bool live_next(struct live *live, int *ret_code)
 	char why[1024] = "out of memory";
 	int err;
 
-	if (stop_requested || host_now_ns() >= live->end_ns)
+	if (stop_requested || clock_now_ns() >= live->end_ns)
 		return false;
 	if (collector_is_large(live->collector)) {
 		err = collector_renew(live->collector, why, sizeof(why));

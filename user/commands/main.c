@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	char name[32];
 
 	fill_standard_files();
-	/* Run as /proc/self/exe, for the papers of a capture, it would be called "exe"
+	/* Run as /proc/self/exe, for the artifacts of a capture, it would be called "exe"
 	 * everywhere. */
 	prctl(PR_SET_NAME, "hotrun");
 	if (argc < 2) {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "kernel/host.h"
 
 #define OPTIONS_MAX  64
 #define FIRST_NUMBER 256 /* of getopt's: behind all letters */
@@ -113,6 +114,20 @@ int option_false(void *at, const struct command_option *option, const char *valu
 	(void)option, (void)value;
 	*(bool *)at = false;
 	return EXIT_OK;
+}
+
+int option_process(void *at, const struct command_option *option, const char *value)
+{
+	uint32_t *tgid = at;
+	uint64_t pid;
+
+	if (text_parse_u64(value, 1, OPTION_MAX_PID, &pid))
+		return option_refuse(option, value, "not a process id");
+	*tgid = host_process_of((uint32_t)pid);
+	if (*tgid)
+		return EXIT_OK;
+	log_error("%s: no such process", value);
+	return EXIT_FAILED;
 }
 
 int option_text(void *at, const struct command_option *option, const char *value)

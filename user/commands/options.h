@@ -44,6 +44,8 @@ int option_refuse(const struct command_option *option, const char *value, const 
 /* bool, true; and false. */
 int option_true(void *at, const struct command_option *option, const char *value);
 int option_false(void *at, const struct command_option *option, const char *value);
+/* uint32_t, the process of a process or thread id that lives. */
+int option_process(void *at, const struct command_option *option, const char *value);
 /* const char *, as it is; not empty. */
 int option_text(void *at, const struct command_option *option, const char *value);
 int option_nonempty(void *at, const struct command_option *option, const char *value);
@@ -64,6 +66,7 @@ int option_verbose(void *at, const struct command_option *option, const char *va
 #define OPTION_NOWHERE	SIZE_MAX
 #define OPTION_MAX_SECS (30 * 86400)
 #define OPTION_MAX_CNT	1000000
+#define OPTION_MAX_PID	4194304 /* PID_MAX_LIMIT of the kernel */
 
 /* Into an unsigned int: enum option_color. */
 enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -81,6 +84,18 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 #define OPTION_NO_REQUESTS(type, field)                                                    \
 	OPTION(0, "no-requests", NULL, "do not look at the requests that services answer", \
 	       option_false, OPTION_IN(type, field))
+/* Of commands that sample: a uint32_t. */
+#define OPTION_FREQUENCY(type, field)                                                     \
+	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", \
+	       option_hz, OPTION_IN(type, field))
+/* Of commands that look at this host until they are told to end: a double. */
+#define OPTION_LOOK(type, field)                                                       \
+	OPTION('d', "duration", "SECONDS", "how long to look (default: until Ctrl-C)", \
+	       option_seconds, .max = OPTION_MAX_SECS, OPTION_IN(type, field))
+/* Of commands with an output for machines: bool, whether it is wanted. */
+#define OPTION_FORMAT(text_, type, field)                                                      \
+	OPTION(0, "format", "FORMAT", text_, option_second_word, OPTION_WORDS("text", "json"), \
+	       OPTION_IN(type, field))
 #define OPTION_VERBOSE                                                          \
 	OPTION('v', "verbose", NULL, "more about what happens", option_verbose, \
 	       .offset = OPTION_NOWHERE)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "kernel/host.h"
@@ -82,7 +83,7 @@ static void wait_until(struct perf_maps *p, uint64_t until_ns)
 /* The next that is to be asked, or NULL; then *ret_due_ns is when to look again. */
 static struct entry *next_due(struct perf_maps *p, uint64_t *ret_due_ns)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	*ret_due_ns = UINT64_MAX;
 	if (now_ns - p->second_ns >= 1000000000u) {
@@ -146,7 +147,7 @@ static void note(struct entry *e, const struct dotnet_switch *s)
 	e->ours = s->may_be_on && !e->silent;
 	if (is_early(s) && ++e->tries < TRIES) {
 		e->state = ENTRY_WAITING;
-		e->due_ns = host_now_ns() + RETRY_NS;
+		e->due_ns = clock_now_ns() + RETRY_NS;
 	}
 	if (e->state == ENTRY_FAILED)
 		dotnet_switch_text(s, e->why, sizeof(e->why));
@@ -174,7 +175,7 @@ static void ask_one(struct perf_maps *p, struct entry *entry, struct dotnet_swit
 static bool switch_one_off(struct perf_maps *p, struct entry *e, uint64_t answer_ns, bool last,
 			   struct dotnet_switch *s)
 {
-	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
+	uint64_t now_ns = clock_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
 	char text[sizeof(e->why) - sizeof(STAYS_ON)] = "no time was left";
 
 	if (left_ns) {
@@ -197,7 +198,7 @@ static bool switch_one_off(struct perf_maps *p, struct entry *e, uint64_t answer
 /* Takes a request back that was not answered. */
 static void withdraw(struct perf_maps *p, struct entry *e, struct dotnet_switch *s)
 {
-	uint64_t now_ns = host_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
+	uint64_t now_ns = clock_now_ns(), left_ns = p->end_ns > now_ns ? p->end_ns - now_ns : 0;
 
 	if (!left_ns) {
 		snprintf(e->why, sizeof(e->why), STAYS_ON "no time was left", e->tgid);
@@ -377,7 +378,7 @@ void perf_maps_end(struct perf_maps *p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
-	p->end_ns = host_now_ns() + PERF_MAPS_END_NS;
+	p->end_ns = clock_now_ns() + PERF_MAPS_END_NS;
 	pthread_cond_signal(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	if (p->started)

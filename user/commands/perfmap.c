@@ -15,12 +15,11 @@
 #include "kernel/host.h"
 #include "process/dotnet_ask.h"
 
-#define MAX_PIDS  1024
 #define ANSWER_NS 5000000000ull /* a million methods take two seconds */
 
 struct arguments {
 	struct perfmap_status_options status;
-	uint32_t tgids[MAX_PIDS];
+	uint32_t tgids[FILTER_TGIDS_MAX];
 	bool all;
 	const char *only_status; /* an option that is of status alone */
 };
@@ -38,9 +37,9 @@ static int add_pid(struct arguments *a, const char *value)
 	uint32_t process;
 	uint64_t pid;
 
-	if (text_parse_u64(value, 1, 4194304, &pid))
+	if (text_parse_u64(value, 1, OPTION_MAX_PID, &pid))
 		return refuse_pid(value, "not a process id");
-	if (a->status.tgid_cnt >= MAX_PIDS)
+	if (a->status.tgid_cnt >= FILTER_TGIDS_MAX)
 		return refuse_pid(value, "too many processes (1024 at the most)");
 	process = host_process_of((uint32_t)pid);
 	if (process && process != pid) {
@@ -62,8 +61,7 @@ static const struct command_option rows[] = {
 };
 
 static const struct command_option status_rows[] = {
-	OPTION(0, "format", "FORMAT", "status: text (default) or json", option_second_word,
-	       OPTION_WORDS("text", "json"), IN(status.json)),
+	OPTION_FORMAT("status: text (default) or json", struct arguments, status.json),
 	OPTION(0, "no-sample", NULL,
 	       "status: do not sample this host for a second to tell how much of the JIT code "
 	       "has "

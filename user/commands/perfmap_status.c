@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "collect/collector.h"
@@ -23,8 +24,6 @@
 #define DRAIN_NS  200000000ull
 /* Fewer frames say nothing: 20 tell 95 % from 100 % at best. */
 #define FRAMES_MIN 20
-/* What one -p of record takes, too; of more, all processes are sampled. */
-#define FILTER_MAX 1024
 /* For the version of a runtime whose file does not tell it, and for those of all: whoever wants to
  * make us wait starts hundreds that accept and say nothing. */
 #define VERSION_NS  500000000ull
@@ -73,9 +72,9 @@ static int add_one(struct status *s, struct file_requests *requests, uint32_t tg
 
 static void ask_versions(struct status *s, struct file_requests *requests)
 {
-	uint64_t end_ns = host_now_ns() + VERSIONS_NS;
+	uint64_t end_ns = clock_now_ns() + VERSIONS_NS;
 
-	for (size_t i = 0; i < s->list.cnt && host_now_ns() < end_ns && !stop_requested; i++)
+	for (size_t i = 0; i < s->list.cnt && clock_now_ns() < end_ns && !stop_requested; i++)
 		dotnet_ask_version(requests, VERSION_NS, &s->list.rows[i]);
 }
 
@@ -135,7 +134,7 @@ static void watch(struct collector *c)
 {
 	uint64_t end_ns = collector_start_ns(c) + SAMPLE_NS;
 
-	while (host_now_ns() < end_ns && !stop_requested) {
+	while (clock_now_ns() < end_ns && !stop_requested) {
 		nanosleep(&(struct timespec){.tv_nsec = DRAIN_NS}, NULL);
 		collector_drain(c);
 	}
@@ -173,7 +172,8 @@ static void sample(struct status *s)
 	struct collector_options options = {
 		.sample_hz = SAMPLE_HZ,
 		.tgids = tgids,
-		.tgid_cnt = s->list.cnt <= FILTER_MAX ? s->list.cnt : 0,
+		/* More than the kernel side can tell apart: all processes are sampled. */
+		.tgid_cnt = s->list.cnt <= FILTER_TGIDS_MAX ? s->list.cnt : 0,
 		.command = "",
 		.samples = true,
 	};

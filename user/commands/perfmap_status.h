@@ -3,7 +3,7 @@
 #define HOTRUN_COMMANDS_PERFMAP_STATUS_H
 /*
  * `hotrun perfmap status`: looks at the .NET processes, samples for a moment, writes the table. No
- * threads but the file requests'.
+ * threads but those of its file requests.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/child.h"
@@ -27,12 +28,11 @@
 #include "output/report.h"
 #include "store/store.h"
 
-#define MAX_PIDS   1024
 #define DEFAULT_HZ 99
 
 struct record_options {
 	struct recorder_options recorder;
-	uint32_t tgids[MAX_PIDS];
+	uint32_t tgids[FILTER_TGIDS_MAX];
 	struct slow_option slow;
 	double seconds; /* 0 = until Ctrl-C or the command's end */
 	bool quiet;
@@ -47,24 +47,21 @@ static int take_pid(void *at, const struct command_option *option, const char *v
 {
 	struct record_options *o = at;
 	uint32_t process;
-	uint64_t pid;
+	int rc = option_process(&process, option, value);
 
-	if (text_parse_u64(value, 1, 4194304, &pid))
-		return option_refuse(option, value, "not a process id");
-	if (o->recorder.collector.tgid_cnt >= MAX_PIDS)
+	if (rc)
+		return rc;
+	if (o->recorder.collector.tgid_cnt >= FILTER_TGIDS_MAX)
 		return option_refuse(option, value, "too many processes (1024 at the most)");
-	process = host_process_of((uint32_t)pid);
-	if (!process) {
-		log_error("%s: no such process", value);
-		return EXIT_FAILED;
-	}
-	if (process != pid) {
+	if (process != strtoul(value, NULL, 10)) {
 		log_error("%s: a thread of process %u; give -p %u", value, process, process);
 		return EXIT_FAILED;
 	}
-	o->tgids[o->recorder.collector.tgid_cnt++] = (uint32_t)pid;
+	o->tgids[o->recorder.collector.tgid_cnt++] = process;
 	return EXIT_OK;
 }
+
+_Static_assert(FILTER_TGIDS_MAX == 1024, "told above");
 
 #define IN(field) OPTION_IN(struct record_options, field)
 
@@ -72,8 +69,7 @@ static const struct command_option rows[] = {
 	OPTION('d', "duration", "SECONDS",
 	       "how long (default: until Ctrl-C, or as long as COMMAND runs)", option_seconds,
 	       .max = OPTION_MAX_SECS, IN(seconds)),
-	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", option_hz,
-	       IN(recorder.collector.sample_hz)),
+	OPTION_FREQUENCY(struct record_options, recorder.collector.sample_hz),
 	OPTION('p', "pid", "PID",
 	       "take stacks of this process only; again for more. Scheduler accounts are always "
 	       "those of the whole host",
@@ -143,13 +139,13 @@ static void enable_maps(const struct record_options *o, const struct recorder *r
 static int loop(struct recorder *r, const struct record_options *o, struct child *child,
 		int *ret_code)
 {
-	uint64_t next_ns = host_now_ns(), shown_ns = 0;
+	uint64_t next_ns = clock_now_ns(), shown_ns = 0;
 	uint64_t end_ns = o->seconds > 0 ? next_ns + (uint64_t)(o->seconds * 1e9) : UINT64_MAX;
 	int err = 0;
 
 	enable_maps(o, r);
 	while (!err && !stop_requested) {
-		uint64_t now_ns = host_now_ns();
+		uint64_t now_ns = clock_now_ns();
 
 		if (now_ns >= end_ns || child_ended(child, ret_code))
 			break;
@@ -158,10 +154,10 @@ static int loop(struct recorder *r, const struct record_options *o, struct child
 			next_ns = now_ns + RECORDER_TICK_NS / 10; /* to see its end soon */
 		recorder_pause(r, next_ns - now_ns);
 		err = recorder_tick(r);
-		if (host_now_ns() - shown_ns > 1000000000) {
+		if (clock_now_ns() - shown_ns > 1000000000) {
 			enable_maps(o, r);
 			show_progress(r, false);
-			shown_ns = host_now_ns();
+			shown_ns = clock_now_ns();
 		}
 	}
 	show_progress(r, true);
@@ -280,7 +276,7 @@ static int run(int argc, char **argv)
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	o->recorder.collector.requests = true;
-	o->recorder.collector.take_signals = service_signals_take;
+	o->recorder.collector.take_service_signals = service_signals_take;
 	rc = parse(argc, argv, o);
 	if (!rc)
 		rc = service_signals_start(o->recorder.collector.signals, "record");

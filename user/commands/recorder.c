@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "commands/command.h"
@@ -75,7 +76,7 @@ static int write_slice(struct recorder *r)
 /* At the end there is no next slice: waits for the reader, unless it is asked again to stop. */
 static int write_delayed(struct recorder *r)
 {
-	uint64_t end_ns = host_now_ns() + DELAYED_WAIT_NS;
+	uint64_t end_ns = clock_now_ns() + DELAYED_WAIT_NS;
 	int err = 0;
 
 	if (!r->delayed)
@@ -84,7 +85,7 @@ static int write_delayed(struct recorder *r)
 		 "longer)",
 		 r->path, (unsigned long long)(DELAYED_WAIT_NS / 1000000000));
 	stop_requested = 0;
-	while (!err && r->delayed && !stop_requested && host_now_ns() < end_ns)
+	while (!err && r->delayed && !stop_requested && clock_now_ns() < end_ns)
 		err = write_slice(r);
 	return r->delayed ? -EBUSY : err;
 }
@@ -99,7 +100,7 @@ int recorder_tick(struct recorder *r)
 {
 	int err;
 
-	if (host_now_ns() - collector_slice_start_ns(r->collector) >= RECORDER_SLICE_NS) {
+	if (clock_now_ns() - collector_slice_start_ns(r->collector) >= RECORDER_SLICE_NS) {
 		err = end_slice(r);
 		return err ? err : collector_begin_slice(r->collector);
 	}
@@ -197,5 +198,5 @@ uint64_t recorder_samples(const struct recorder *r)
 
 uint64_t recorder_elapsed_ns(const struct recorder *r)
 {
-	return host_now_ns() - collector_start_ns(r->collector);
+	return clock_now_ns() - collector_start_ns(r->collector);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -82,7 +83,7 @@ static bool is_of_this_boot(const struct model *m)
 
 	host_describe(&host);
 	if (!m->slices_cnt || strcmp(host.name, m->host.name) ||
-	    strcmp(host.release, m->host.kernel) || m->host.end_ns > host_now_ns())
+	    strcmp(host.release, m->host.kernel) || m->host.end_ns > clock_now_ns())
 		return false;
 	moved_ns = host_wall_offset_ns() - m->slices[m->slices_cnt - 1].wall_offset_ns;
 	return moved_ns > -CLOCK_SET_NS && moved_ns < (int64_t)host_boot_offset_ns() + CLOCK_SET_NS;

@@ -62,8 +62,8 @@ static const struct command_option rows[] = {
 	OPTION(0, "width", "COLUMNS", "80 or more (default: the terminal's, else 110)",
 	       option_count, .min = REPORT_MIN_WIDTH, .max = 10000, IN(report.width)),
 	OPTION_COLOR(struct arguments, color),
-	OPTION(0, "format", "FORMAT", "text (default), or json: the verdicts alone, for machines",
-	       option_second_word, OPTION_WORDS("text", "json"), IN(json)),
+	OPTION_FORMAT("text (default), or json: the verdicts alone, for machines", struct arguments,
+		      json),
 	OPTION(0, "force", NULL, "show shares although samples are missing", option_true,
 	       IN(report.force)),
 };

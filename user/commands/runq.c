@@ -32,8 +32,7 @@ struct arguments {
 #define IN(field) OPTION_IN(struct arguments, field)
 
 static const struct command_option live_rows[] = {
-	OPTION('d', "duration", "SECONDS", "how long to look (default: until Ctrl-C)",
-	       option_seconds, .max = OPTION_MAX_SECS, IN(seconds)),
+	OPTION_LOOK(struct arguments, seconds),
 	OPTION('i', "interval", "SECONDS", "print as often (default: once, at the end)",
 	       option_seconds, .max = OPTION_MAX_SECS, IN(interval_s)),
 	OPTION('F', "frequency", "HZ",

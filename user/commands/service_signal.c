@@ -8,6 +8,7 @@
 
 #include "base/account.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
 #include "isolate/signal_reader.h"
@@ -158,7 +159,7 @@ static int start(struct service_signals *s, struct source *source, const char *c
 {
 	const struct account *account = s->user ? &s->account : NULL;
 
-	source->begun_ns = host_now_ns();
+	source->begun_ns = clock_now_ns();
 	source->reader = signal_reader_new(source->what, source->is_command, account);
 	if (source->reader)
 		return EXIT_OK;
@@ -255,7 +256,7 @@ static void parse(struct service_signals *s, const struct source *source,
 
 static void read_source(struct service_signals *s, struct source *source)
 {
-	uint64_t now_ns = host_now_ns(), of_ns;
+	uint64_t now_ns = clock_now_ns(), of_ns;
 	char why[WHY_BYTES] = "";
 	int err = -EAGAIN;
 

@@ -44,7 +44,7 @@ static int take_slow(void *at, const struct command_option *option, const char *
 	}
 	while (i < o->port_cnt && o->ports[i].port != port.port)
 		i++;
-	if (i == SESSION_SLOW_PORTS_MAX)
+	if (i == SLOW_PORTS_MAX)
 		return option_refuse(option, value, "too many ports (16 at the most)");
 	o->ports[i] = port;
 	if (i == o->port_cnt)
@@ -52,7 +52,7 @@ static int take_slow(void *at, const struct command_option *option, const char *
 	return EXIT_OK;
 }
 
-_Static_assert(SESSION_SLOW_PORTS_MAX == 16, "told above");
+_Static_assert(SLOW_PORTS_MAX == 16, "told above");
 
 const struct command_option slow_options[1] = {
 	OPTION(0, "slow", "[PORT=]TIME",

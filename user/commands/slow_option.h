@@ -10,7 +10,7 @@
 
 struct slow_option {
 	uint64_t slow_ns; /* 0 = the default */
-	struct session_slow_port ports[SESSION_SLOW_PORTS_MAX];
+	struct session_slow_port ports[SLOW_PORTS_MAX];
 	size_t port_cnt;
 };
 

@@ -55,8 +55,7 @@ static const struct command_option rows[] = {
 
 static const struct command_option last_rows[] = {
 	OPTION_NO_REQUESTS(struct arguments, collector.requests),
-	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", option_hz,
-	       IN(collector.sample_hz)),
+	OPTION_FREQUENCY(struct arguments, collector.sample_hz),
 	OPTION_VERBOSE,
 };
 
@@ -139,7 +138,7 @@ static int run(int argc, char **argv)
 			      .command = "",
 			      .samples = true,
 			      .requests = true,
-			      .take_signals = service_signals_take},
+			      .take_service_signals = service_signals_take},
 		.interval_s = 2,
 		.rows = BATCH_ROWS,
 	};

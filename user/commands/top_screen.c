@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/screen.h"
@@ -56,7 +57,7 @@ static const char *const help_lines[] = {
 static void say(struct top_screen *t, const char *text)
 {
 	snprintf(t->message, sizeof(t->message), "%s", text);
-	t->message_until_ns = host_now_ns() + MESSAGE_NS;
+	t->message_until_ns = clock_now_ns() + MESSAGE_NS;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -130,7 +131,7 @@ static void draw_status(struct top_screen *t)
 
 	if (logged)
 		say(t, logged);
-	if (t->message[0] && host_now_ns() < t->message_until_ns) {
+	if (t->message[0] && clock_now_ns() < t->message_until_ns) {
 		screen_put(t->screen, 2, t->message, SCREEN_ALARM);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -15,15 +16,14 @@
 #include "watch/control.h"
 #include "watch/folder.h"
 
-#define SECOND_NS   1000000000ull
 #define BEFORE_NS   (15 * SECOND_NS)
 #define AFTER_NS    (30 * SECOND_NS)
 #define BEFORE_TEXT "15s"
 #define AFTER_TEXT  "30s"
 /* The recorder looks at its socket in every slice of a second; a starved one comes late. */
 #define FIRST_NS (15 * SECOND_NS)
-/* The papers of large captures take minutes, and wait for those of others. */
-#define PAPERS_MAX_NS (600 * SECOND_NS)
+/* The artifacts of large captures take minutes, and wait for those of others. */
+#define ARTIFACTS_MAX_NS (600 * SECOND_NS)
 
 struct request {
 	const char *dir;
@@ -105,7 +105,7 @@ static int ask(struct request *r)
 		return EXIT_FAILED;
 	}
 	snprintf(line, sizeof(line), "trigger %" PRIu64 " %" PRIu64, r->before_ns, r->after_ns);
-	err = control_ask(dir, line, FIRST_NS, r->after_ns + PAPERS_MAX_NS, on_line, r);
+	err = control_ask(dir, line, FIRST_NS, r->after_ns + ARTIFACTS_MAX_NS, on_line, r);
 	if (r->failed)
 		return EXIT_FAILED;
 	if (err == 1) {

@@ -224,14 +224,15 @@ static int ask_status(const char *dir)
 
 static int run(int argc, char **argv)
 {
-	struct arguments a = {.watch = {.dir = FOLDER_DEFAULT,
-					.listen = HTTP_DEFAULT,
-					.configure = configure,
-					.collector = {.command = "",
-						      .facts = true,
-						      .samples = true,
-						      .requests = true,
-						      .take_signals = service_signals_take}}};
+	struct arguments a = {
+		.watch = {.dir = FOLDER_DEFAULT,
+			  .listen = HTTP_DEFAULT,
+			  .configure = configure,
+			  .collector = {.command = "",
+					.facts = true,
+					.samples = true,
+					.requests = true,
+					.take_service_signals = service_signals_take}}};
 	char why[1024] = "";
 	int rc = parse(argc, argv, &a);
 

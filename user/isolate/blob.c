@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/io.h"
 
 #define ALIGNMENT 8u
 
@@ -16,24 +17,6 @@ struct blob {
 	const unsigned char *bytes;
 	size_t len;
 };
-
-static int write_all(int fd, const void *bytes, size_t len, uint64_t offset)
-{
-	const char *p = bytes;
-
-	while (len) {
-		ssize_t n = pwrite(fd, p, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		p += n;
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 void blob_begin(struct blob_writer *w, int fd, uint32_t kind)
 {
@@ -55,7 +38,7 @@ void blob_put(struct blob_writer *w, unsigned section, const void *bytes, size_t
 	w->head.sections[section].offset = w->end;
 	w->head.sections[section].bytes = len;
 	if (!w->error && len)
-		w->error = write_all(w->fd, bytes, len, w->end);
+		w->error = io_write_at(w->fd, bytes, len, w->end);
 	w->end += len;
 }
 
@@ -75,7 +58,7 @@ uint64_t blob_streamed(const struct blob_writer *w)
 static void flush(struct blob_writer *w)
 {
 	if (!w->error && w->held)
-		w->error = write_all(w->fd, w->buffer, w->held, w->end);
+		w->error = io_write_at(w->fd, w->buffer, w->held, w->end);
 	w->end += w->held;
 	w->held = 0;
 }
@@ -113,7 +96,7 @@ void blob_stream_end(struct blob_writer *w)
 
 int blob_end(struct blob_writer *w)
 {
-	return w->error ? w->error : write_all(w->fd, &w->head, sizeof(w->head), 0);
+	return w->error ? w->error : io_write_at(w->fd, &w->head, sizeof(w->head), 0);
 }
 
 struct blob *blob_open(int fd, size_t bytes, uint32_t kind)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_names.h"
 #include "base/privileges.h"
 #include "base/process_state.h"
 #include "isolate/message.h"
@@ -64,7 +65,7 @@ static void nurse(int socket, uint64_t capabilities)
 	pid_t pid;
 	int fd;
 
-	settle(socket, "hotrun-nursery");
+	settle(socket, HELPER_NURSERY);
 	/* Ctrl-C is for hotrun; helpers end with its sockets. */
 	pid = setsid();
 	signal(SIGINT, SIG_IGN);

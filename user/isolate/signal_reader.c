@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/confine.h"
+#include "base/helper_names.h"
 #include "base/privileges.h"
 
 #define MS_NS 1000000ull
@@ -49,14 +51,6 @@ struct job {
 
 /* For the handler of the reader's process alone: the group of the command that runs, 0 = none. */
 static volatile sig_atomic_t running;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* --- a file ---------------------------------------------------------------------------------- */
 
@@ -135,7 +129,7 @@ static int read_output(int fd, uint64_t end_ns, struct signal_text *t)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
-		uint64_t now = now_ns();
+		uint64_t now = clock_now_ns();
 		int err;
 
 		if (now >= end_ns)
@@ -152,7 +146,7 @@ static int read_output(int fd, uint64_t end_ns, struct signal_text *t)
 static int wait_for(pid_t pid, uint64_t end_ns, int *ret_status)
 {
 	while (waitpid(pid, ret_status, WNOHANG) != pid) {
-		if (now_ns() >= end_ns)
+		if (clock_now_ns() >= end_ns)
 			return -ETIMEDOUT;
 		poll(NULL, 0, 5);
 	}
@@ -161,7 +155,7 @@ static int wait_for(pid_t pid, uint64_t end_ns, int *ret_status)
 
 static int run_command(const struct job *job, struct signal_text *t)
 {
-	uint64_t end_ns = now_ns() + SIGNAL_DEADLINE_MS * MS_NS;
+	uint64_t end_ns = clock_now_ns() + SIGNAL_DEADLINE_MS * MS_NS;
 	int pipes[2], status = 0, err, ended;
 	pid_t pid;
 
@@ -239,7 +233,7 @@ static int settle(struct job *job)
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
 	syscall(SYS_close_range, 3, ~0u, 0);
-	prctl(PR_SET_NAME, "hotrun-signal");
+	prctl(PR_SET_NAME, HELPER_SIGNALS);
 	setpriority(PRIO_PROCESS, 0, 0);
 	/* Ctrl-C is for hotrun. */
 	setsid();
@@ -251,7 +245,7 @@ static int settle(struct job *job)
 	err = let_go(job);
 	/* After it: a change of the user forgets it. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	job->begun_ns = now_ns();
+	job->begun_ns = clock_now_ns();
 	return err;
 }
 
@@ -270,9 +264,9 @@ static void go_on(struct job *job)
 
 		memset(&job->text, 0, offsetof(struct signal_text, text));
 		job->text.err = err ?: look(job);
-		job->text.time_ns = now_ns();
+		job->text.time_ns = clock_now_ns();
 		publish(job->shared, &job->text);
-		passed_ns = now_ns() - job->begun_ns;
+		passed_ns = clock_now_ns() - job->begun_ns;
 		poll(NULL, 0, (int)(SIGNAL_EVERY_MS - passed_ns / MS_NS % SIGNAL_EVERY_MS));
 	}
 	_exit(0);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/helper_names.h"
 #include "base/process_state.h"
 #include "isolate/ledger.h"
 #include "isolate/message.h"
@@ -109,14 +111,6 @@ struct workers {
 	struct workers_job *kept; /* ended, and their results not taken */
 	uint64_t kept_bytes;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* --- the worker's side ------------------------------------------------------------------------- */
 
@@ -436,7 +430,7 @@ static void take_told(struct workers *w, struct worker *worker)
 	w->counters.without = without;
 	worker->told = true;
 	worker->cpu_ns = process_cpu_ns(worker->pid);
-	worker->started_ns = now_ns();
+	worker->started_ns = clock_now_ns();
 }
 
 static void take_reply(struct workers *w, struct worker *worker)
@@ -487,7 +481,7 @@ static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
 		   !process_is_runnable(worker->pid)) {
 		/* No time of a CPU: of what is used it does not count. */
 		if (worker->job->party != WORKERS_TRUSTED)
-			ledger_fine(w->ledger, worker->job->party, past_ns, now_ns());
+			ledger_fine(w->ledger, worker->job->party, past_ns, clock_now_ns());
 		fail(w, worker, -ETIMEDOUT);
 	}
 }
@@ -502,7 +496,7 @@ static void check_limits(struct workers *w, struct worker *worker)
 		return;
 	if (worker->told)
 		charge(w, worker);
-	past_ns = now_ns() - worker->started_ns;
+	past_ns = clock_now_ns() - worker->started_ns;
 	if (job->cpu_ns > w->limits.cpu_ns) {
 		fail(w, worker, -ETIME);
 	} else if (past_ns > w->limits.wall_ns) {
@@ -525,7 +519,7 @@ static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 		drop_worker(w, worker, true);
 	if (w->stuck_cnt == STUCK_MAX)
 		return -EAGAIN;
-	err = nursery_spawn(w->nursery, live, "hotrun-parse", &worker->socket);
+	err = nursery_spawn(w->nursery, live, HELPER_PARSER, &worker->socket);
 	if (!err && message_send(worker->socket, &birth, sizeof(birth), NULL, 0)) {
 		drop_worker(w, worker, false);
 		err = -EAGAIN;
@@ -552,7 +546,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 	job->order->number = ++w->numbers;
 	worker->job = job;
 	worker->cpu_ns = process_cpu_ns(worker->pid);
-	worker->started_ns = now_ns();
+	worker->started_ns = clock_now_ns();
 	bound_cpu(w, worker);
 	job->state = JOB_RUNNING;
 	if (message_send(worker->socket, job->order, job->order_len, fds, cnt))
@@ -577,7 +571,7 @@ static bool may_begin(const struct workers *w, uint64_t party, uint64_t at_ns)
 static struct workers_job *next_job(const struct workers *w, bool urgent)
 {
 	struct workers_job *best = NULL;
-	uint64_t at_ns = now_ns();
+	uint64_t at_ns = clock_now_ns();
 	int64_t most = 0;
 
 	for (struct workers_job *job = w->queue; job; job = job->next) {
@@ -640,26 +634,26 @@ static void wait_some(const struct workers *w, uint64_t ns)
 
 bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns)
 {
-	uint64_t start_ns = now_ns(), past_ns = 0;
+	uint64_t start_ns = clock_now_ns(), past_ns = 0;
 
 	workers_poll(w);
 	while (job->state != JOB_ENDED && past_ns < ns) {
 		wait_some(w, ns - past_ns);
 		workers_poll(w);
-		past_ns = now_ns() - start_ns;
+		past_ns = clock_now_ns() - start_ns;
 	}
 	return job->state == JOB_ENDED;
 }
 
 bool workers_wait_any(struct workers *w, uint64_t ns)
 {
-	uint64_t start_ns = now_ns(), past_ns = 0, ended = w->ended;
+	uint64_t start_ns = clock_now_ns(), past_ns = 0, ended = w->ended;
 
 	workers_poll(w);
 	while (w->ended == ended && past_ns < ns && is_busy(w)) {
 		wait_some(w, ns - past_ns);
 		workers_poll(w);
-		past_ns = now_ns() - start_ns;
+		past_ns = clock_now_ns() - start_ns;
 	}
 	return w->ended != ended;
 }
@@ -748,7 +742,7 @@ static uint64_t grant_trusted(struct workers *w, uint64_t cpu_ns, uint64_t at_ns
 
 void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns)
 {
-	uint64_t at_ns = now_ns(), granted;
+	uint64_t at_ns = clock_now_ns(), granted;
 
 	if (party == WORKERS_TRUSTED) {
 		w->counters.granted_ns += grant_trusted(w, cpu_ns, at_ns);
@@ -761,12 +755,12 @@ void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns)
 
 bool workers_in_debt(const struct workers *w, uint64_t party)
 {
-	return !may_begin(w, party, now_ns());
+	return !may_begin(w, party, clock_now_ns());
 }
 
 bool workers_is_frugal(const struct workers *w, uint64_t party)
 {
-	uint64_t at_ns = now_ns();
+	uint64_t at_ns = clock_now_ns();
 
 	return may_begin(w, party, at_ns) &&
 	       balance_of(w, party, at_ns) >= (int64_t)WORKERS_PARTY_BURST_NS / 2;

@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "judge/doctor.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The last runtime that was tried. */
 #define RUNTIME_TRIED 10
-
-const char *doctor_level_text(enum doctor_level level)
-{
-	static const char *const texts[DOCTOR_LEVELS] = {
-		[DOCTOR_OK] = "ok",
-		[DOCTOR_WARN] = "warn",
-		[DOCTOR_FAIL] = "fail",
-		[DOCTOR_NA] = "n/a",
-	};
-
-	return texts[level];
-}
-
-void doctor_say(struct doctor_finding *finding, enum doctor_level level, const char *remedy,
-		const char *format, ...)
-{
-	va_list args;
-
-	finding->level = level;
-	snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy);
-	va_start(args, format);
-	vsnprintf(finding->text, sizeof(finding->text), format, args);
-	va_end(args);
-}
 
 static size_t judge(const struct doctor_rule *rules, size_t rules_cnt, const struct host_facts *f,
 		    struct doctor_finding *findings, size_t cnt)

@@ -24,7 +24,7 @@ enum doctor_level {
 struct doctor_finding {
 	const char *id; /* static, "group.name": never changes its meaning */
 	enum doctor_level level;
-	char text[1100];     /* what was found; of a process it may hold strings of strangers */
+	char text[1100];     /* what was found; of a process it may hold untrusted strings */
 	char remedy[160];    /* what to do, one line; "" nothing */
 	const char *purpose; /* static: what it is needed for */
 };

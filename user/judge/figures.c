@@ -34,8 +34,8 @@ static void add_signal(struct figures *f, const struct verdict_input *in,
 	if (in->ended && in->ended >= l->requests_min)
 		set(f, FIGURE_UNANSWERED, in->unanswered_share, l->unanswered,
 		    in->unanswered_share > 0 && in->unanswered_share >= l->unanswered);
-	if (in->drops)
-		set(f, FIGURE_DROPS, (double)in->drops, 0, true);
+	if (in->refused)
+		set(f, FIGURE_REFUSED, (double)in->refused, 0, true);
 	if (in->has_signal)
 		set(f, FIGURE_SIGNAL, in->signal, l->signal_bad, in->signal >= l->signal_bad);
 }
@@ -55,7 +55,7 @@ static bool only_hangs(const struct figures *f, const struct verdict_input *in,
 		       const struct verdict_limits *l)
 {
 	return figures_bad(f, FIGURE_STUCK) && in->answered && in->answered >= l->requests_min &&
-	       in->answered_share < l->slow_share && !figures_bad(f, FIGURE_DROPS) &&
+	       in->answered_share < l->slow_share && !figures_bad(f, FIGURE_REFUSED) &&
 	       !figures_bad(f, FIGURE_UNANSWERED) && !figures_bad(f, FIGURE_SIGNAL);
 }
 
@@ -63,7 +63,7 @@ static bool only_hangs(const struct figures *f, const struct verdict_input *in,
 static bool wait_tells(const struct figures *f, const struct verdict_input *in,
 		       const struct verdict_limits *l)
 {
-	double missed = in->waiting - in->aside + in->throttled, wanted = in->running + missed;
+	double missed = in->waiting - in->excused + in->throttled, wanted = in->running + missed;
 	double cpus = in->cpus_available > 0 && in->cpus_available < 1 ? in->cpus_available : 1;
 
 	if (only_hangs(f, in, l))
@@ -135,7 +135,7 @@ void figures_of(const struct verdict_input *in, const struct verdict_limits *l,
 enum service_signal figures_signal(const struct figures *f)
 {
 	if (figures_bad(f, FIGURE_SLOW_SHARE) || figures_bad(f, FIGURE_STUCK) ||
-	    figures_bad(f, FIGURE_UNANSWERED) || figures_bad(f, FIGURE_DROPS) ||
+	    figures_bad(f, FIGURE_UNANSWERED) || figures_bad(f, FIGURE_REFUSED) ||
 	    figures_bad(f, FIGURE_SIGNAL))
 		return SIGNAL_SLOW;
 	return f->known[FIGURE_SLOW_SHARE] || f->known[FIGURE_SIGNAL] ? SIGNAL_FAST : SIGNAL_NONE;

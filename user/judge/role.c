@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 
 /* Names as the kernel has them, 15 characters at most; the first that starts a name decides. */
@@ -121,7 +122,7 @@ static int add_thread(struct roles *r, struct hash_index *index, const struct mo
 static int compare_rows(const void *a, const void *b)
 {
 	const struct role_row *ra = a, *rb = b;
-	int c = (rb->on_cpu_ns > ra->on_cpu_ns) - (rb->on_cpu_ns < ra->on_cpu_ns);
+	int c = COMPARE(rb->on_cpu_ns, ra->on_cpu_ns);
 
 	return c ? c : strcmp(ra->label, rb->label);
 }

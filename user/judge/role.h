@@ -35,8 +35,9 @@ enum role {
 
 struct role_row {
 	enum role role;
-	char label[ROLE_LABEL_BYTES]; /* for people; of ROLE_OWN the name with # for digits: bytes
-					 of a stranger, escape on output */
+	char label
+		[ROLE_LABEL_BYTES]; /* for people; of ROLE_OWN the name with # for digits: untrusted
+					 bytes, escape on output */
 	uint32_t threads;
 	uint32_t threads_ran; /* of these, with CPU time */
 	uint64_t on_cpu_ns;

@@ -136,7 +136,7 @@ static const struct rule rules[] = {
 /* --- evidence -------------------------------------------------------------------------------- */
 
 static const enum verdict_figure signal_figures[] = {
-	FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_UNANSWERED, FIGURE_DROPS, FIGURE_SIGNAL};
+	FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_UNANSWERED, FIGURE_REFUSED, FIGURE_SIGNAL};
 static const enum verdict_figure scheduler_figures[] = {FIGURE_PROGRESS, FIGURE_DELAY};
 static const enum verdict_figure other_figures[] = {
 	FIGURE_SLOW_SHARE, FIGURE_SIGNAL, FIGURE_REQUESTS,	FIGURE_CPU,

@@ -3,13 +3,13 @@
 #define HOTRUN_JUDGE_VERDICT_H
 /*
  * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
- * rests on. High CPU alone is never a problem: hurt comes first, what explains it second. Rules
- * over plain figures, in one order (verdict_of()); pure, no threads. Ids and thresholds: the
- * project's page on the domain. Where that page leaves room, this is what was decided:
+ * rests on. High CPU alone is never a problem: a process has to be hurt first, then it is asked what
+ * explains it. Rules over plain figures, in one order (verdict_of()); pure, no threads. Ids and
+ * thresholds are those of the README's table of verdicts. Beyond it:
  *
- * - Shares of next to nothing are no evidence: a process that wanted less than wanted_min has no
- *   progress to judge, one without a service signal that misses less than that has enough of it,
- *   and fewer than delays_min run delays have no p99.
+ * - Too little of anything is no evidence. Progress is judged where a process wanted at least
+ *   wanted_min threads on a CPU, and without a service signal only where it missed as much; the p99 of
+ *   run delay from delays_min delays on.
  * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
  * - Clients that give up before the threshold for slow leave nothing that is slow: where half of the
@@ -18,8 +18,8 @@
  *   what it was promised: without a service signal it is never hurt.
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
  *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
- * - Idle workers of .NET's pool let others go first (sched_yield), which keeps them from no work, and no
- *   request waits for code that is compiled anew: such waits explain no slow request.
+ * - Some waits delay no request, and so explain no slow one (verdict_input.excused): of idle workers of
+ *   .NET's thread pool, which call sched_yield(), and of the thread that recompiles hot methods.
  * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
  *   others decides by itself, and without a service signal a process that waits so has what it can use.
  *   So inelastic is never said without a signal.
@@ -69,7 +69,7 @@ struct verdict_input {
 	uint64_t elapsed_ns;
 	double running, waiting, throttled; /* mean threads */
 	double behind_own;		    /* of waiting */
-	double aside;			    /* of waiting: that keeps no request */
+	double excused;			    /* of waiting: what delays no request */
 	bool own_known;			    /* waits behind own threads were told apart */
 	double cpus_available;		    /* 0 = not known */
 	bool background;		    /* all of it asked to run behind others */
@@ -86,7 +86,7 @@ struct verdict_input {
 	double unanswered_share; /* of ended, without an answer */
 	uint64_t stuck;
 	uint64_t oldest_ns; /* of those unanswered */
-	uint64_t drops;	    /* of accept queues that were full */
+	uint64_t refused;   /* of accept queues that were full */
 	bool has_signal;    /* the operator's own */
 	double signal;
 	/* The host. */
@@ -105,7 +105,7 @@ enum verdict_figure {
 	FIGURE_SLOW_SHARE,
 	FIGURE_STUCK,
 	FIGURE_UNANSWERED,
-	FIGURE_DROPS,
+	FIGURE_REFUSED,
 	FIGURE_SIGNAL,
 	FIGURE_PROGRESS,
 	FIGURE_DELAY,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/helper_names.h"
 #include "bpf/events.h"
 #include "judge/role.h"
 #include "model/policy.h"
@@ -29,16 +30,12 @@ const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t pro
 
 /* --- what does not change over time ---------------------------------------------------------- */
 
-/* hotrun reads files of others in a child of that name, which makes one more for each that may hang. */
-#define HELPER "hotrun-file"
-#define READER "hotrun-signal"
-
+/* The helpers among the children of a process of that id. */
 static void mark_helpers(bool *own, const struct model *m, uint32_t parent_tgid)
 {
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].parent_tgid == parent_tgid &&
-		    (!strncmp(m->processes[i].comm, HELPER, strlen(HELPER)) ||
-		     !strcmp(m->processes[i].comm, READER)))
+		    helper_is_name(m->processes[i].comm))
 			own[i] = true;
 }
 
@@ -51,8 +48,9 @@ static int mark_judged(struct inputs *in, const struct model *m)
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].flags & PROCESS_SELF)
 			mark_helpers(own, m, m->processes[i].tgid);
+	/* Theirs: no helper has grandchildren. */
 	for (size_t i = 0; i < m->processes_cnt; i++)
-		if (own[i] && !strcmp(m->processes[i].comm, HELPER "s"))
+		if (own[i])
 			mark_helpers(own, m, m->processes[i].tgid);
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		in->judged[i] =
@@ -105,11 +103,11 @@ static void find_sections(struct inputs *in, const struct model *m)
 }
 
 /*
- * Of what a thread waited, that keeps no request: methods that are compiled anew run as they are until
- * then, and workers of .NET's pool that look for work yield. Others are preempted as often where something
- * wakes up thousands of times a second, which starves them.
+ * Of a thread's run delay, what delays no request: a method that is recompiled runs as it is until that is
+ * done, and idle pool workers yield. Of threads with other roles nothing is excused: where something wakes
+ * up thousands of times a second they are preempted as often as a worker yields, and starve.
  */
-static uint64_t aside_ns(const struct model_thread *t, const struct sched_figures *sched)
+static uint64_t excused_ns(const struct model_thread *t, const struct sched_figures *sched)
 {
 	if (!sched->waited_ns)
 		return 0;
@@ -176,9 +174,9 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
-	in->aside_ns = calloc(m->processes_cnt + 1, sizeof(*in->aside_ns));
+	in->excused_ns = calloc(m->processes_cnt + 1, sizeof(*in->excused_ns));
 	in->signals = signal_means(m);
-	return in->available && in->background && in->judged && in->section_of && in->aside_ns &&
+	return in->available && in->background && in->judged && in->section_of && in->excused_ns &&
 			       in->signals
 		       ? 0
 		       : -ENOMEM;
@@ -199,8 +197,8 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 		return err;
 	find_sections(in, m);
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
-		in->aside_ns[m->threads[i].process] +=
-			aside_ns(&m->threads[i], &s->sched->threads[i].sched);
+		in->excused_ns[m->threads[i].process] +=
+			excused_ns(&m->threads[i], &s->sched->threads[i].sched);
 	in->waited_ns = s->sched->host.sched.waited_ns;
 	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
 	return 0;
@@ -213,7 +211,7 @@ void inputs_end(struct inputs *in)
 	free(in->judged);
 	free(in->section_of);
 	free(in->scheds);
-	free(in->aside_ns);
+	free(in->excused_ns);
 	free(in->services);
 	free(in->signals);
 	free(in->touched);
@@ -229,7 +227,7 @@ static void forget_touched(struct inputs *in)
 		uint32_t process = in->touched[i];
 
 		in->scheds[process] = (struct sched_sum){0};
-		in->aside_ns[process] = 0;
+		in->excused_ns[process] = 0;
 		in->services[process] = (struct requests_sum){0};
 		in->signals[process] = NAN;
 		in->is_touched[process] = false;
@@ -249,7 +247,7 @@ int inputs_rewind(struct inputs *in)
 		in->is_touched = calloc(cnt, sizeof(*in->is_touched));
 		if (!in->scheds || !in->services || !in->touched || !in->is_touched)
 			return -ENOMEM;
-		memset(in->aside_ns, 0, cnt * sizeof(*in->aside_ns));
+		memset(in->excused_ns, 0, cnt * sizeof(*in->excused_ns));
 		for (size_t i = 0; i < cnt; i++)
 			in->signals[i] = NAN;
 	}
@@ -279,7 +277,7 @@ static void read_accounts(struct inputs *in, uint32_t slice)
 			continue;
 		touch(in, process);
 		sched_figures_add(&in->scheds[process].sched, &a->sched);
-		in->aside_ns[process] += aside_ns(&m->threads[a->thread], &a->sched);
+		in->excused_ns[process] += excused_ns(&m->threads[a->thread], &a->sched);
 		in->waited_ns += a->sched.waited_ns;
 	}
 	for (; in->delay < m->delays_cnt && m->delays[in->delay].slice <= slice; in->delay++) {
@@ -378,7 +376,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.waiting = sched_mean(sum->sched.waited_ns, in->elapsed_ns);
 	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
-	input.aside = sched_mean(in->aside_ns[process], in->elapsed_ns);
+	input.excused = sched_mean(in->excused_ns[process], in->elapsed_ns);
 	input.own_known = !(in->s->m->host.off & OFF_OWN);
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];
@@ -390,7 +388,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.stuck = services->stuck_max;
 	input.oldest_ns = services->oldest_max_ns;
 	input.has_requests = input.requests || input.oldest_ns || input.ended;
-	input.drops = services->full_drops;
+	input.refused = services->full_refused;
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
 		input.signal = in->signals[process];

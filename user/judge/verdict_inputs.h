@@ -19,7 +19,7 @@ struct inputs {
 	uint64_t waited_ns;	       /* of the host */
 	struct verdict_input host;     /* its figures alone */
 	struct sched_sum *scheds;      /* by process; NULL: those of s->sched */
-	uint64_t *aside_ns;	       /* by process: of what it waited, that keeps no request */
+	uint64_t *excused_ns;	       /* by process: of its run delay, what delays no request */
 	struct requests_sum *services; /* by process; NULL: those of s->requests */
 	struct requests_sum host_services;
 	double *signals;   /* by process: the operator's own; NaN = none */

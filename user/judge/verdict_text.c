@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the verdicts are called, what they mean, what to do; and which is the more urgent. */
+#include "base/compare.h"
 #include "judge/verdict.h"
 
 struct words {
@@ -58,7 +59,7 @@ int verdict_compare(enum verdict a, enum verdict b)
 {
 	int ua = words[a].urgency, ub = words[b].urgency;
 
-	return (ub > ua) - (ub < ua);
+	return COMPARE(ub, ua);
 }
 
 static const struct {
@@ -67,7 +68,7 @@ static const struct {
 	[FIGURE_SLOW_SHARE] = {"slow-share", "share"},
 	[FIGURE_STUCK] = {"stuck", "ns"},
 	[FIGURE_UNANSWERED] = {"unanswered", "share"},
-	[FIGURE_DROPS] = {"refused", "count"},
+	[FIGURE_REFUSED] = {"refused", "count"},
 	[FIGURE_SIGNAL] = {"signal", ""},
 	[FIGURE_PROGRESS] = {"progress", "share"},
 	[FIGURE_DELAY] = {"run-delay", "ns"},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "bpf/events.h"
 #include "judge/verdict_inputs.h"
@@ -257,7 +258,7 @@ static int compare_hurt(const struct verdict_row *a, const struct verdict_row *b
 
 	if (told != verdict_has_signal(verdicts_input(b)))
 		return told ? -1 : 1;
-	return told ? 0 : (wb > wa) - (wb < wa);
+	return told ? 0 : COMPARE(wb, wa);
 }
 
 /* On a host whose CPUs are all taken, who lacks one comes before who waits for something else:
@@ -273,7 +274,7 @@ static int compare_rows(const void *a, const void *b, void *host)
 {
 	const struct verdict_row *ra = a, *rb = b;
 	double wa = weight_of(ra), wb = weight_of(rb);
-	int c = (ra->episode > rb->episode) - (ra->episode < rb->episode);
+	int c = COMPARE(ra->episode, rb->episode);
 
 	/* What lasted the whole time comes before what passed. */
 	if (verdicts_result(ra)->hurt != verdicts_result(rb)->hurt)
@@ -284,8 +285,8 @@ static int compare_rows(const void *a, const void *b, void *host)
 		c = compare_verdicts(((const struct verdict_row *)host)->result.verdict,
 				     verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
 	if (!c)
-		c = (wb > wa) - (wb < wa);
-	return c ? c : (ra->process > rb->process) - (ra->process < rb->process);
+		c = COMPARE(wb, wa);
+	return c ? c : COMPARE(ra->process, rb->process);
 }
 
 /* --- all together ---------------------------------------------------------------------------- */

@@ -42,9 +42,9 @@ void cost_close(struct session *s)
 	s->costs = NULL;
 }
 
-struct cost_reading session_program_cost(const struct session *s, enum cost_program program)
+struct cost_counters session_program_cost(const struct session *s, enum cost_program program)
 {
-	struct cost_reading sum = {0};
+	struct cost_counters sum = {0};
 
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
 		const volatile struct program_cost *here = &s->costs[cpu].programs[program];
@@ -63,7 +63,7 @@ uint64_t session_cost_ns(struct session *s)
 	uint64_t sum_ns = 0;
 
 	for (int i = 0; i < COST_CNT; i++) {
-		struct cost_reading now = session_program_cost(s, (enum cost_program)i);
+		struct cost_counters now = session_program_cost(s, (enum cost_program)i);
 
 		cost_meter_take(&s->cost_meters[i], &now, facts[i].guess_ns, facts[i].outside_ns);
 		sum_ns += s->cost_meters[i].ns;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /* Value of "Key:\t" in a status file of /proc, read in base; fallback where it is not there. */
 static uint64_t value_in(const char *path, const char *key, int base, uint64_t fallback)
@@ -251,34 +252,21 @@ int host_read_pressure(uint64_t *ret_ns)
 	return 0;
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-uint64_t host_now_ns(void)
-{
-	return (uint64_t)clock_ns(CLOCK_MONOTONIC);
-}
-
 int64_t host_wall_offset_ns(void)
 {
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_now_ns());
 }
 
 uint64_t host_boot_offset_ns(void)
 {
-	int64_t best_ns = INT64_MAX, offset_ns = 0;
+	uint64_t best_ns = UINT64_MAX, offset_ns = 0;
 
 	/* Start times are matched with event times by it, which lie some 10 us apart: of several
 	 * readings the one that was interrupted least. */
 	for (int i = 0; i < 16; i++) {
-		int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
-		int64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
-		int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+		uint64_t before_ns = clock_now_ns();
+		uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+		uint64_t took_ns = clock_now_ns() - before_ns;
 
 		if (took_ns < best_ns) {
 			best_ns = took_ns;

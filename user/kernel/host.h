@@ -61,8 +61,7 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus);
  * 0, or -ENOTSUP where the kernel keeps none. */
 int host_read_pressure(uint64_t *ret_ns);
 
-/* CLOCK_MONOTONIC now; CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC. ns. */
-uint64_t host_now_ns(void);
+/* CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC, ns. */
 int64_t host_wall_offset_ns(void);
 uint64_t host_boot_offset_ns(void);
 #endif

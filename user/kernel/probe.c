@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/cgroup_tree.h"
 #include "kernel/own_cgroup.h"
 #include "kernel/sideband.h"
@@ -133,12 +134,12 @@ static void probe_clock(struct host_facts *f)
 {
 	_cleanup_fclose_ FILE *file =
 		fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-	uint64_t start_ns = host_now_ns(), last_ns = start_ns;
+	uint64_t start_ns = clock_now_ns(), last_ns = start_ns;
 
 	if (!file || fscanf(file, "%31s", f->clocksource) != 1)
 		f->clocksource[0] = '\0';
 	for (int i = 0; i < CLOCK_READINGS; i++) {
-		uint64_t now_ns = host_now_ns();
+		uint64_t now_ns = clock_now_ns();
 
 		f->clock_backwards += now_ns < last_ns;
 		last_ns = now_ns;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/probe.h"
 #include "kernel/session.h"
 
@@ -31,20 +32,12 @@ struct tick_probe {
 	uint32_t cpus;
 };
 
-static uint64_t thread_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void *spin(void *arg)
 {
 	struct spinner *s = arg;
 	size_t bytes = CPU_ALLOC_SIZE(HOST_MAX_CPUS);
 	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(HOST_MAX_CPUS);
-	uint64_t end_ns = host_now_ns() + SPIN_DEADLINE_NS, start_ns;
+	uint64_t end_ns = clock_now_ns() + SPIN_DEADLINE_NS, start_ns;
 
 	if (!set)
 		return NULL;
@@ -52,10 +45,10 @@ static void *spin(void *arg)
 	CPU_SET_S(s->cpu, bytes, set);
 	if (sched_setaffinity(0, bytes, set))
 		return NULL;
-	start_ns = thread_ns();
+	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	do
-		s->ran_ns = thread_ns() - start_ns;
-	while (s->ran_ns < PROBE_SPIN_NS && host_now_ns() < end_ns);
+		s->ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	while (s->ran_ns < PROBE_SPIN_NS && clock_now_ns() < end_ns);
 	return NULL;
 }
 
@@ -146,7 +139,7 @@ void probe_session(const struct host *host, struct host_facts *facts)
 					  .max_stack = host->max_stack,
 					  .tgids = &self,
 					  .tgid_cnt = 1};
-	uint64_t start_ns = host_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	struct session *session;
 
 	if (host_check(host, facts->session_why, sizeof(facts->session_why)))
@@ -154,7 +147,7 @@ void probe_session(const struct host *host, struct host_facts *facts)
 	facts->session_tried = true;
 	facts->session_error =
 		session_new(&options, facts->session_why, sizeof(facts->session_why), &session);
-	facts->session_ns = host_now_ns() - start_ns;
+	facts->session_ns = clock_now_ns() - start_ns;
 	if (facts->session_error)
 		return;
 	facts->map_bytes = session_map_bytes(session);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/compare.h"
 #include "kernel/host.h"
 
 #define PAUSE_NS 2000000000ull
@@ -19,13 +21,6 @@ struct cookies {
 	size_t cnt;
 };
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Cookies of the sockets that listen, sorted; NULL where more were there than were read. 0 or
  * -ENOMEM. */
 static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_listening)
@@ -34,15 +29,15 @@ static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_lis
 	size_t found = 0;
 
 	*ret_listening = (struct cookies){0};
-	if (cnt > READINGS_MAX)
+	if (cnt > SOCKET_ROWS_MAX)
 		return 0;
 	values = malloc((cnt + 1) * sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cnt; i++)
-		if (s->readings[i].flags & SOCKET_LISTENS)
-			values[found++] = s->readings[i].listener;
-	qsort(values, found, sizeof(*values), compare);
+		if (s->socket_rows[i].flags & SOCKET_LISTENS)
+			values[found++] = s->socket_rows[i].listener;
+	qsort(values, found, sizeof(*values), compare_u64);
 	*ret_listening = (struct cookies){values, found};
 	return 0;
 }
@@ -52,7 +47,7 @@ static bool is_done(const struct endpoint *row, const struct cookies *listening)
 	if (kill((pid_t)row->tgid, 0) && errno == ESRCH)
 		return true;
 	return listening->values && !bsearch(&row->listener, listening->values, listening->cnt,
-					     sizeof(*listening->values), compare);
+					     sizeof(*listening->values), compare_u64);
 }
 
 /* What each use of a row changes; 0 only of one that was never used. */
@@ -113,12 +108,11 @@ struct share {
 static int compare_shares(const void *a, const void *b)
 {
 	const struct share_key *x = a, *y = b; /* first of struct share */
+	int c = COMPARE(x->id, y->id);
 
-	if (x->id != y->id)
-		return (x->id > y->id) - (x->id < y->id);
-	if (x->tgid != y->tgid)
-		return (x->tgid > y->tgid) - (x->tgid < y->tgid);
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	if (!c)
+		c = COMPARE(x->tgid, y->tgid);
+	return c ? c : COMPARE(x->kind, y->kind);
 }
 
 /* All that the programs have counted, sorted. Returns how many; 0 without memory, too. */
@@ -188,6 +182,17 @@ static void settle_shares(struct session *s, uint32_t rows_cnt)
 
 /* --------------------------------------------------------------------------------------------- */
 
+uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)
+{
+	uint32_t cnt;
+
+	if (!s->requests)
+		return 0;
+	*ret_rows = s->endpoints;
+	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
+	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
+}
+
 void rows_give_back(struct session *s, uint32_t cnt)
 {
 	_cleanup_free_ uint64_t *values = NULL;
@@ -195,10 +200,10 @@ void rows_give_back(struct session *s, uint32_t cnt)
 	const struct endpoint *rows;
 	uint32_t rows_cnt = session_endpoints(s, &rows);
 
-	if (host_now_ns() < s->rows_ns || gather(s, cnt, &listening))
+	if (clock_now_ns() < s->rows_ns || gather(s, cnt, &listening))
 		return;
 	values = listening.values;
-	s->rows_ns = host_now_ns() + PAUSE_NS;
+	s->rows_ns = clock_now_ns() + PAUSE_NS;
 	for (uint32_t i = 0; i < rows_cnt; i++)
 		if (is_free(s, i, &listening)) {
 			give_back(s, i);

@@ -11,7 +11,7 @@
 #include "kernel/session_private.h"
 
 /*
- * To be called where sockets were just read into s->readings, of which cnt were found. Every two
+ * To be called where sockets were just read into s->socket_rows, of which cnt were found. Every two
  * seconds it takes back the rows that did not change between two of its looks, so that the caller
  * has seen their last figures.
  */

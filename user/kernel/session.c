@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
@@ -23,8 +24,6 @@
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
 #define CREATE_TRIES 20
-/* A record at the most: a stack with all its frames. */
-#define RECORD_MAX (sizeof(struct event_stack) + STACK_MAX_FRAMES * sizeof(__u64))
 
 /* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
  * come as one text of many lines. */
@@ -214,7 +213,7 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 	};
 	int err;
 
-	s->bpf->data->session_start_ns = host_now_ns();
+	s->bpf->data->session_start_ns = clock_now_ns();
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		if (!bpf_program__autoload(programs[i].program))
 			continue;
@@ -522,7 +521,7 @@ int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_cloc
 		__u64 before = __atomic_load_n(&clock->sequence, __ATOMIC_ACQUIRE);
 
 		*ret_clock = *(const volatile struct cpu_clock *)clock;
-		*ret_now_ns = host_now_ns();
+		*ret_now_ns = clock_now_ns();
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (!(before & 1) && __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED) == before)
 			return 0;
@@ -573,15 +572,20 @@ bool session_tells_own_waits(const struct session *s)
 	return s->bpf->rodata->run_slots > 0;
 }
 
+static size_t values_bytes(const struct bpf_map *map)
+{
+	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+}
+
 size_t session_map_bytes(const struct session *s)
 {
 	size_t cpus = s->options.cpus_possible;
 
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
-	       (size_t)bpf_map__max_entries(s->bpf->maps.run_times) * 16 +
-	       (size_t)bpf_map__max_entries(s->bpf->maps.stack_tags) * 8 + cpus * RECORD_MAX +
-	       s->costs_bytes + s->endpoints_bytes + s->readings_bytes;
+	       values_bytes(s->bpf->maps.run_times) + values_bytes(s->bpf->maps.stack_tags) +
+	       cpus * values_bytes(s->bpf->maps.scratch) + s->costs_bytes + s->endpoints_bytes +
+	       s->socket_rows_bytes;
 }
 
 void session_free(struct session *s)

@@ -23,9 +23,6 @@ struct session_slow_port {
 	uint64_t slow_ns;
 };
 
-/* Ports with a threshold of their own at the most. */
-#define SESSION_SLOW_PORTS_MAX 16
-
 struct session_options {
 	uint32_t sample_hz;
 	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
@@ -37,8 +34,7 @@ struct session_options {
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
 	bool requests; /* see requests; where this kernel cannot, all else works: session_requests_why() */
-	uint64_t
-		slow_ns; /* T of requests, and below: of some ports; SESSION_SLOW_PORTS_MAX at the most */
+	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
 };
@@ -139,7 +135,7 @@ bool session_tells_own_waits(const struct session *s);
  */
 uint64_t session_cost_ns(struct session *s);
 /* The counters behind it, of all CPUs. */
-struct cost_reading session_program_cost(const struct session *s, enum cost_program program);
+struct cost_counters session_program_cost(const struct session *s, enum cost_program program);
 
 /* Bytes of BPF maps and rings, as asked for. */
 size_t session_map_bytes(const struct session *s);

@@ -27,11 +27,11 @@ struct session {
 	bool started;
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Requests. */
-	bool requests;			     /* loaded */
-	struct bpf_program *on_send;	     /* the one that this kernel knows */
-	const struct endpoint *endpoints;    /* the map in memory */
-	const struct event_socket *readings; /* the same */
-	size_t endpoints_bytes, readings_bytes;
+	bool requests;				/* loaded */
+	struct bpf_program *on_send;		/* the one that this kernel knows */
+	const struct endpoint *endpoints;	/* the map in memory */
+	const struct event_socket *socket_rows; /* the same */
+	size_t endpoints_bytes, socket_rows_bytes;
 	uint32_t namespaces, namespaces_seen;
 	uint32_t
 		heirs_of; /* the last process that was gone, and whose listening sockets were looked for */

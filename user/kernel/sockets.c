@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/namespaces.h"
@@ -40,8 +41,7 @@ static uint64_t tick_ns(void)
 static void configure(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	size_t cnt = o->slow_port_cnt < SESSION_SLOW_PORTS_MAX ? o->slow_port_cnt
-							       : SESSION_SLOW_PORTS_MAX;
+	size_t cnt = o->slow_port_cnt < SLOW_PORTS_MAX ? o->slow_port_cnt : SLOW_PORTS_MAX;
 
 	s->bpf->rodata->slow_ns = o->slow_ns ?: SLOW_NS_DEFAULT;
 	for (size_t i = 0; i < cnt; i++) {
@@ -108,7 +108,7 @@ void sockets_omit(struct session *s)
 	bpf_map__set_autocreate(s->bpf->maps.refused, false);
 	bpf_map__set_autocreate(s->bpf->maps.listening, false);
 	bpf_map__set_autocreate(s->bpf->maps.openings, false);
-	bpf_map__set_autocreate(s->bpf->maps.readings, false);
+	bpf_map__set_autocreate(s->bpf->maps.socket_rows, false);
 }
 
 static int attach_programs(struct session *s)
@@ -171,9 +171,9 @@ static int map_tables(struct session *s)
 	s->endpoints = map_memory(s->bpf->maps.endpoints, &s->endpoints_bytes);
 	if (!s->endpoints)
 		return -errno;
-	s->readings_bytes = READINGS_MAX * sizeof(*s->readings);
-	s->readings = map_memory(s->bpf->maps.readings, &s->readings_bytes);
-	return s->readings ? 0 : -errno;
+	s->socket_rows_bytes = SOCKET_ROWS_MAX * sizeof(*s->socket_rows);
+	s->socket_rows = map_memory(s->bpf->maps.socket_rows, &s->socket_rows_bytes);
+	return s->socket_rows ? 0 : -errno;
 }
 
 static int find_listeners(void *ctx)
@@ -260,11 +260,11 @@ static int read_from(struct session *s, uint32_t from, uint32_t *ret_found)
 {
 	int err;
 
-	s->bpf->bss->readings_from = from;
-	s->bpf->bss->readings_cnt = 0;
-	s->bpf->bss->readings_last = 0;
+	s->bpf->bss->socket_rows_from = from;
+	s->bpf->bss->socket_rows_cnt = 0;
+	s->bpf->bss->socket_rows_last = 0;
 	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
-	*ret_found = s->bpf->bss->readings_cnt;
+	*ret_found = s->bpf->bss->socket_rows_cnt;
 	return err;
 }
 
@@ -272,7 +272,7 @@ static uint32_t noted(uint32_t from, uint32_t found)
 {
 	if (found <= from)
 		return 0;
-	return found - from < READINGS_MAX ? found - from : READINGS_MAX;
+	return found - from < SOCKET_ROWS_MAX ? found - from : SOCKET_ROWS_MAX;
 }
 
 /* Who called listen() may have left the socket to a child, as daemons do. */
@@ -297,7 +297,7 @@ static bool wants_holders(struct session *s, uint32_t cnt, uint64_t now_ns, uint
 
 	*ret_gone = 0;
 	for (uint32_t i = 0; i < cnt; i++) {
-		const struct event_socket *socket = &s->readings[i];
+		const struct event_socket *socket = &s->socket_rows[i];
 
 		if (socket->flags & SOCKET_UNOWNED && now_ns > socket->begun_ns + UNOWNED_NS)
 			wanted = true;
@@ -310,7 +310,7 @@ static bool wants_holders(struct session *s, uint32_t cnt, uint64_t now_ns, uint
 /* True when holders were found, perhaps: what was read tells of them when it is read again. */
 static bool find_holders(struct session *s, uint32_t cnt)
 {
-	uint64_t now_ns = host_now_ns(), pause_ns;
+	uint64_t now_ns = clock_now_ns(), pause_ns;
 	uint32_t gone;
 
 	if (now_ns < s->holders_ns || !wants_holders(s, cnt, now_ns, &gone))
@@ -320,7 +320,7 @@ static bool find_holders(struct session *s, uint32_t cnt)
 	s->bpf->bss->gone_owner = gone;
 	find_owners(s);
 	s->bpf->bss->gone_owner = 0;
-	pause_ns = HOLDERS_PAUSE_TIMES * (host_now_ns() - now_ns);
+	pause_ns = HOLDERS_PAUSE_TIMES * (clock_now_ns() - now_ns);
 	s->holders_ns = now_ns + (pause_ns > HOLDERS_PAUSE_NS ? pause_ns : HOLDERS_PAUSE_NS);
 	return true;
 }
@@ -328,7 +328,7 @@ static bool find_holders(struct session *s, uint32_t cnt)
 static void hand_over(const struct session *s, uint32_t cnt, const struct session_ops *ops)
 {
 	for (uint32_t i = 0; i < cnt; i++) {
-		struct event_socket socket = s->readings[i];
+		struct event_socket socket = s->socket_rows[i];
 
 		socket.flags &= (__u8)~SOCKET_UNOWNED;
 		ops->socket(ops->ctx, &socket);
@@ -353,7 +353,7 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 		rows_give_back(s, found);
 	for (int i = 1; !err; i++) {
 		hand_over(s, noted(from, found), ops);
-		from += READINGS_MAX;
+		from += SOCKET_ROWS_MAX;
 		if (found <= from || i == PASSES_MAX)
 			break;
 		err = read_from(s, from, &found);
@@ -364,17 +364,6 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 int session_read_refused(struct session *s, const struct session_ops *ops)
 {
 	return s->requests ? rows_read_refused(s, ops) : 0;
-}
-
-uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_rows)
-{
-	uint32_t cnt;
-
-	if (!s->requests)
-		return 0;
-	*ret_rows = s->endpoints;
-	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
-	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
 }
 
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all)
@@ -392,6 +381,6 @@ void sockets_free(struct session *s)
 {
 	if (s->endpoints)
 		munmap((void *)s->endpoints, s->endpoints_bytes);
-	if (s->readings)
-		munmap((void *)s->readings, s->readings_bytes);
+	if (s->socket_rows)
+		munmap((void *)s->socket_rows, s->socket_rows_bytes);
 }

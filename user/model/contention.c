@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 
 static bool same_pair(const void *owner, uint32_t row, const void *key)
@@ -40,13 +41,13 @@ static int compare_processes(const struct model *m, uint32_t a, uint32_t b)
 {
 	if (a != MODEL_NONE && b != MODEL_NONE && m->processes[a].tgid != m->processes[b].tgid)
 		return m->processes[a].tgid > m->processes[b].tgid ? 1 : -1;
-	return (a > b) - (a < b);
+	return COMPARE(a, b);
 }
 
 static int compare_pairs(const void *a, const void *b, void *arg)
 {
 	const struct contention_pair *pa = a, *pb = b;
-	int c = (pb->weight > pa->weight) - (pb->weight < pa->weight);
+	int c = COMPARE(pb->weight, pa->weight);
 
 	if (!c)
 		c = compare_processes(arg, pa->runner, pb->runner);
@@ -100,7 +101,7 @@ static int add_row(struct contention_list *list, size_t *cap, uint32_t process, 
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct contention_row *ra = a, *rb = b;
-	int c = (rb->weight > ra->weight) - (rb->weight < ra->weight);
+	int c = COMPARE(rb->weight, ra->weight);
 
 	return c ? c : compare_processes(arg, ra->process, rb->process);
 }

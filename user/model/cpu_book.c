@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "model/rise.h"
+#include "base/rise.h"
 
 _Static_assert(sizeof(((struct model_cpu *)0)->queue) == sizeof(((struct cpu_clock *)0)->queue),
 	       "the slots of both are the same");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/cpu_time.h"
 
-#include "model/rise.h"
+#include "base/rise.h"
 
 /* By how much the idle time rises: a tick that was rounded off comes with a later reading. */
 static uint64_t idle_rise(const struct cpu_time *time, uint64_t stat_idle_ns, uint64_t passed_ns)

@@ -20,11 +20,10 @@ struct cpu_time {
 };
 
 /*
- * Puts into clock what a CPU did up to now_ns, stat_idle_ns being its idle time since boot: idle_ns and
- * accounted_ns, which only grow, by as much as time passes, and never run away from /proc/stat by more than its
- * rounding. Where it was off line at this
- * reading or the last it was idle. Ticks and queues in clock stay as they are; the rest says that nothing is
- * under way.
+ * Puts into clock what a CPU did up to now_ns, stat_idle_ns being its idle time since boot. Of clock,
+ * idle_ns and accounted_ns only grow, together by the time that passed, and differ from /proc/stat by its
+ * rounding at the most. A CPU that was off line at this reading or the last counts as idle since then.
+ * Ticks and queues in clock stay as they are; no thread is told as running.
  */
 void cpu_time_read(struct cpu_time *time, uint64_t now_ns, uint64_t stat_idle_ns, bool online,
 		   struct cpu_clock *clock);

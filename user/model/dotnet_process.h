@@ -2,8 +2,8 @@
 #ifndef HOTRUN_MODEL_DOTNET_PROCESS_H
 #define HOTRUN_MODEL_DOTNET_PROCESS_H
 /*
- * What is known of a .NET process from outside: its runtime, where its names come from, whether it can
- * be asked for a perf map. Found by process/dotnet.h, judged by judge/doctor.h, shown by
+ * What is known of a .NET process from outside: its runtime, where its names come from, whether it
+ * can be asked for a perf map. Found by process/dotnet.h, judged by judge/doctor.h, shown by
  * output/dotnet_process.h: one struct for all of them. Texts are the process's own, hostile. Pure.
  */
 #include <limits.h>

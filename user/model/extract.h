@@ -2,10 +2,11 @@
 #ifndef HOTRUN_MODEL_EXTRACT_H
 #define HOTRUN_MODEL_EXTRACT_H
 /*
- * A model of its own that holds some slices of others: what a capture needs that begins in the past of
- * a resident recorder. Only rows that the slices name come along (processes with all of their threads
- * that live, stacks, locations, modules, cgroups, endpoints; mappings of who was sampled), so a capture
- * of half a minute is as small as one that was recorded alone. Pure; no threads.
+ * Copies some slices of a model, with all rows that they refer to, into a model of its own. Why: a
+ * capture of the resident recorder begins in the past, in a model that goes on growing. Only what the
+ * slices name comes along (processes with their living threads, stacks, locations, modules, cgroups,
+ * endpoints; mappings of processes with samples), so a capture of half a minute is as small as one that
+ * was recorded alone. Pure; no threads.
  *
  *	x = extract_new();
  *	extract_take(x, past, 0, past->slices_cnt - 1);	  what was kept

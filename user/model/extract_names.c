@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 #include "model/extract_private.h"
 
@@ -87,18 +88,11 @@ static bool want_location(struct extract *x, uint32_t process, uint64_t address)
 	return any;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* In the order of the source, in which older ones come first. */
 static void take_wanted(struct extract *x)
 {
 	if (x->wanted_cnt)
-		qsort(x->wanted, x->wanted_cnt, sizeof(*x->wanted), compare_rows);
+		qsort(x->wanted, x->wanted_cnt, sizeof(*x->wanted), compare_u32);
 	for (size_t i = 0; i < x->wanted_cnt; i++)
 		if (row_map_get(&x->locations, x->wanted[i]) == MODEL_NONE)
 			take_location(x, x->wanted[i]);

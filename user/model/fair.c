@@ -6,6 +6,14 @@
 
 #include "base/grow.h"
 
+uint32_t fair_party(const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+	uint32_t parent = model_process_at(m, p->parent_tgid, p->born_ns);
+
+	return parent == MODEL_NONE ? process : parent;
+}
+
 static uint32_t *held_at(struct fair_book *book, uint32_t row)
 {
 	while (book->cnt <= row) {

@@ -2,9 +2,9 @@
 #ifndef HOTRUN_MODEL_FAIR_H
 #define HOTRUN_MODEL_FAIR_H
 /*
- * Something that is scarce (rows, work of a second) given out so that nobody can take all of it: a
- * cgroup has at most so much, a process in it so much, and neither more than half of what it leaves
- * to the others above it. Who comes late then still finds some. Pure; no threads.
+ * Shares out something scarce (rows of a table, CPU time of a second) so that no process or cgroup can
+ * use up all of it. A cgroup may hold at most so much, a process in it so much, and neither more than
+ * half of what is still free on the level above: late comers then still find some. Pure; no threads.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -17,11 +17,14 @@ struct fair {
 	uint32_t least; /* that each process has in any case, as long as most is not reached */
 	uint32_t held;
 	struct fair_book {
-		uint32_t *held; /* by row of the model; of cgroups and 1: 0 = not known */
+		uint32_t *held; /* by row of the model; of_cgroup by row + 1, 0 = no known cgroup */
 		size_t cnt, cap;
 	} of_process, of_cgroup;
 };
 
+/* Who answers for what a process costs: its parent, which may start as many as it likes; itself where
+ * the parent is not known. */
+uint32_t fair_party(const struct model *m, uint32_t process);
 /* Whether a process (a row of m) may have more, by what it and its cgroup hold. Not without
  * memory. */
 bool fair_may(struct fair *fair, const struct model *m, uint32_t process);

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/rise.h"
 #include "model/account_book.h"
 #include "model/contention_book.h"
 #include "model/cpu_book.h"
 #include "model/fair.h"
 #include "model/request_book.h"
-#include "model/rise.h"
 #include "model/sched_figures.h"
 
 /* Address bits that are the same wherever the kernel was loaded (2 MiB alignment on x86-64 and

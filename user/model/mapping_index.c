@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 /* Rows that are looked at one by one, before they are sorted in. */
 #define TAIL_ROWS 256
 /* Places that one look-up visits: without mappings above one another 2 * 17 of 131,060. A process
@@ -26,7 +28,7 @@ static int compare_rows(const void *pa, const void *pb, void *mappings)
 
 	if (all[a].start != all[b].start)
 		return all[a].start > all[b].start ? 1 : -1;
-	return (a > b) - (a < b);
+	return COMPARE(a, b);
 }
 
 /* Fills in the ends of the places low..high and returns the highest. */

@@ -10,7 +10,7 @@
  * what does not fit is counted as a loss.
  *
  * Strings are interned: equal strings are the same pointer, and they live as long as the model.
- * They are bytes of strangers, not valid UTF-8: escape on output (base/text.h).
+ * Watched processes choose them: any bytes, perhaps no valid UTF-8. Escape on output (base/text.h).
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@
 
 /* What a frame is; decides colour, folded suffix and the totals by kind. Stored in captures. */
 enum model_kind {
-	KIND_UNKNOWN = 0, /* code of nobody knows what */
+	KIND_UNKNOWN = 0, /* the address lies in no known mapping */
 	KIND_KERNEL = 1,
 	KIND_NATIVE = 2, /* ELF code, vdso included */
 	KIND_JIT = 3,	 /* managed code named by a perf map */
@@ -126,7 +126,7 @@ struct model_host {
 	uint64_t end_ns;    /* of its last slice */
 	uint32_t off;	    /* OFF_* */
 	bool complete;	    /* ended on purpose: false after SIGKILL or a full disk */
-	bool running;	    /* its recorder is still at it; set by store_read(), not stored */
+	bool running;	    /* still being recorded; set by store_read(), not stored */
 };
 
 #define PROCESS_KERNEL	 0x1u
@@ -166,7 +166,7 @@ struct model_process {
 	uint64_t naming_cpu_ns, map_unread_bytes;
 	uint64_t names_aside_ns; /* no more is named of it since then, for its cost; 0 = it is */
 	uint32_t files_refused;
-	uint64_t requests_refused; /* that were not counted: it had its share of endpoints */
+	uint64_t requests_refused; /* not counted: it had as many endpoints as one may have */
 	uint64_t mappings_refused; /* not followed: it, or its cgroup, made too many */
 	uint32_t refused_slices;   /* in which there were such; not stored */
 	bool start_exact;	   /* false: start_ns guessed from the fork event */
@@ -317,7 +317,7 @@ struct model_served {
 	uint64_t time_ns;	  /* of answered, to the first answer byte */
 	uint64_t joined, pushed;
 	uint64_t received_bytes, sent_bytes;
-	uint64_t drops; /* connections that the listening socket refused */
+	uint64_t refused; /* connections that the listening socket refused */
 };
 
 /* One endpoint in one slice; where nothing happened and nothing is unanswered there is no row. */
@@ -327,14 +327,14 @@ struct model_service {
 	struct model_served served;
 	uint64_t time_max_ns; /* of the requests answered in the slice, from the histogram */
 	/* As it stood at the end of the slice. */
-	uint32_t in_progress;
+	uint32_t open;		  /* requests without an answer yet */
 	uint32_t late;		  /* of these, older than T */
 	uint32_t stuck;		  /* of these, older than STUCK_NS */
 	uint64_t oldest_ns;	  /* age of the oldest, 0 = none */
 	uint32_t queued, backlog; /* of the listening socket: to be accepted, and the limit */
 	uint32_t
-		unsure; /* unanswered, but perhaps of a protocol that answers not all (logs, queues):
-			  * not in progress, not late, not stuck */
+		unsure; /* unanswered, but perhaps of a protocol that does not answer everything (logs, queues):
+			  * not open, not late, not stuck */
 };
 
 /* A request without an answer for so long hangs (domain.md of the design: 10 s). */
@@ -447,7 +447,7 @@ struct model {
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
 
-	/* How the frames are to be read (reading.h); the reader's, not stored. */
+	/* How the frames are to be read (frame_view.h); the reader's, not stored. */
 	bool raw_names, just_my_code;
 
 	/* Address of the kernel's _text; frames of kernel stacks are kept relative to it, so that a

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-#define SECOND_NS   1000000000ull
+#include "base/clock.h"
+
 #define DAY_NS	    (86400 * SECOND_NS)
 #define MOST_DIGITS 6 /* of a number: eleven days in seconds, a century in hours */
 

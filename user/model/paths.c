@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "model/reading.h"
+#include "model/frame_view.h"
 
 int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags)
 {
@@ -60,7 +60,7 @@ static int rank(const struct model_symbol *s)
 	case KIND_IMAGE:
 		return 4;
 	case KIND_NATIVE:
-		return reading_is_runtime(s->module) ? 3 : 2;
+		return frame_view_is_runtime(s->module) ? 3 : 2;
 	case KIND_KERNEL:
 	case KIND_NOTE:
 		return 0;
@@ -97,7 +97,7 @@ static void add_framework(struct paths *p)
 	add_symbol(p, model_symbol_get(p->m, &module));
 }
 
-/* The frames that just my code leaves, see reading.h. */
+/* The frames that just my code leaves, see frame_view.h. */
 static void add_my_code(struct paths *p)
 {
 	bool mine = false, code = false;

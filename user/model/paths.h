@@ -8,7 +8,7 @@
  *
  * One call is one frame: a method is one row over its tiers (method.h), and the body that replaced
  * another one on the stack (OSR) is the same frame as it (resolve.h). A method that calls itself is
- * as many frames as calls, unless PATHS_FOLD_RECURSION asks for less. Just my code: reading.h.
+ * as many frames as calls, unless PATHS_FOLD_RECURSION asks for less. Just my code: frame_view.h.
  *
  *	struct paths p = {0};
  *	err = paths_begin(&p, m, process, PATHS_FOLD_UNNAMED);

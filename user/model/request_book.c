@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/rise.h"
 #include "model/requests.h"
-#include "model/rise.h"
 
 /* --- endpoints ------------------------------------------------------------------------------- */
 
@@ -240,7 +240,7 @@ static struct request_listener *listener_get(struct request_book *book, uint64_t
 		book->listeners[book->listeners_cnt++] = (struct request_listener){
 			.cookie = cookie,
 			.endpoint = MODEL_NONE,
-			.drops_known = book->sockets_read,
+			.refused_known = book->sockets_read,
 		};
 	}
 	book->listeners[row].look = book->look;
@@ -294,25 +294,25 @@ static int take_listening(struct request_book *book, struct model *m, uint32_t p
 {
 	struct request_listener *listener = listener_get(book, socket->listener);
 	struct model_service *service;
-	uint32_t drops, endpoint;
+	uint32_t refused, endpoint;
 
 	if (!listener)
 		return -E2BIG;
-	drops = listener->drops_known && socket->drops > listener->drops
-			? socket->drops - listener->drops
-			: 0;
-	listener->drops = socket->drops;
-	listener->drops_known = true;
+	refused = listener->refused_known && socket->refused > listener->refused
+			  ? socket->refused - listener->refused
+			  : 0;
+	listener->refused = socket->refused;
+	listener->refused_known = true;
 	/* Most sockets listen for nobody: no row for them. */
-	endpoint = endpoint_of(book, m, process, socket, drops || socket->queued);
+	endpoint = endpoint_of(book, m, process, socket, refused || socket->queued);
 	if (endpoint == MODEL_NONE)
-		return process != MODEL_NONE && (drops || socket->queued) ? -E2BIG : 0;
+		return process != MODEL_NONE && (refused || socket->queued) ? -E2BIG : 0;
 	if (listener->endpoint == MODEL_NONE)
 		listener->endpoint = endpoint;
 	service = service_of(book, endpoint);
 	if (!service)
 		return -ENOMEM;
-	service->served.drops += drops;
+	service->served.refused += refused;
 	service->queued = socket->queued;
 	service->backlog = socket->backlog;
 	return 0;
@@ -334,7 +334,7 @@ static int take_unanswered(struct request_book *book, struct model *m, uint32_t 
 		service->unsure++;
 		return 0;
 	}
-	service->in_progress++;
+	service->open++;
 	service->late += age_ns > m->endpoints[endpoint].slow_ns;
 	service->stuck += age_ns > STUCK_NS;
 	if (age_ns > service->oldest_ns)
@@ -363,7 +363,7 @@ void request_book_begin(struct request_book *book, uint64_t now_ns)
 static bool is_something(const struct model_service *service)
 {
 	const uint64_t *figures = (const uint64_t *)&service->served;
-	uint64_t any = service->in_progress | service->queued | service->unsure;
+	uint64_t any = service->open | service->queued | service->unsure;
 
 	for (size_t i = 0; i < sizeof(service->served) / sizeof(uint64_t); i++)
 		any |= figures[i];

@@ -29,9 +29,9 @@
 struct request_listener {
 	uint64_t cookie;
 	uint32_t endpoint; /* row of the model, of one of its processes; MODEL_NONE = none yet */
-	uint32_t drops;	   /* as last read */
+	uint32_t refused;  /* as last read */
 	uint32_t look;	   /* that saw it last */
-	bool drops_known;
+	bool refused_known;
 };
 
 struct request_book {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "model/sched.h"
 
 /* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
@@ -56,13 +57,13 @@ void requests_sum_add(struct requests_sum *sum, const struct model *m,
 		sum->plain_abandoned += service->served.abandoned;
 	}
 	if (service->backlog && service->queued >= service->backlog / 2)
-		sum->full_drops += service->served.drops;
-	sum->open_ns += service->in_progress * slice_ns;
+		sum->full_refused += service->served.refused;
+	sum->open_ns += service->open * slice_ns;
 	sum->late_ns += service->late * slice_ns;
 	add_worst(sum, service);
 	if (!stands)
 		return;
-	sum->in_progress += service->in_progress;
+	sum->open += service->open;
 	sum->late += service->late;
 	sum->stuck += service->stuck;
 	sum->queued += service->queued;
@@ -73,7 +74,7 @@ void requests_sum_add(struct requests_sum *sum, const struct model *m,
 
 void requests_sum_restart(struct requests_sum *sum)
 {
-	sum->in_progress = sum->late = sum->stuck = sum->queued = sum->backlog = sum->unsure = 0;
+	sum->open = sum->late = sum->stuck = sum->queued = sum->backlog = sum->unsure = 0;
 	sum->oldest_ns = 0;
 }
 
@@ -251,7 +252,7 @@ int requests_compare_ports(const void *a, const void *b)
 		return pa->sum.served.begun < pb->sum.served.begun ? 1 : -1;
 	if (pa->process != pb->process)
 		return pa->process > pb->process ? 1 : -1;
-	return (pa->port > pb->port) - (pa->port < pb->port);
+	return COMPARE(pa->port, pb->port);
 }
 
 /* --- slices ---------------------------------------------------------------------------------- */
@@ -282,7 +283,7 @@ static void add_fared(struct fared *f, const struct model_service *s)
 	f->slice = s->slice;
 	f->any = true;
 	f->stuck += s->stuck;
-	f->bad += s->served.slow + s->late + s->served.drops;
+	f->bad += s->served.slow + s->late + s->served.refused;
 	raise_u64(&f->longest_ns, s->time_max_ns);
 	raise_u64(&f->longest_ns, s->oldest_ns);
 }
@@ -314,7 +315,7 @@ static int compare_slices(const void *a, const void *b)
 {
 	const struct requests_slice *ra = a, *rb = b;
 
-	return (ra->slice > rb->slice) - (ra->slice < rb->slice);
+	return COMPARE(ra->slice, rb->slice);
 }
 
 static struct requests_slice *slice_find(struct requests_slice *rows, size_t cnt, uint32_t slice)

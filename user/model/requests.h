@@ -14,17 +14,17 @@
 /* T, the threshold for slow, where nobody said otherwise. */
 #define REQUESTS_SLOW_NS 500000000ull
 
-/* What services of some endpoints come to, over the slices that were added. */
+/* The sum of rows of model.services: of one endpoint or several, over the slices that were added. */
 struct requests_sum {
 	struct model_served served;
 	uint64_t plain_answered, plain_abandoned; /* of these, by requests_is_plain() */
-	uint64_t full_drops; /* of drops: where at least half of the accept queue was in use */
+	uint64_t full_refused; /* of refused: where at least half of the accept queue was in use */
 	uint64_t time_max_ns;
-	/* That requests were unanswered, and were so for longer than T, as the ends of slices found
-	 * them: for as long as that slice, each. */
+	/* Request-seconds, by Little's law a mean number of requests: each that is open (or has been
+	 * for longer than T) at the end of a slice counts with the length of that slice. */
 	uint64_t open_ns, late_ns;
 	/* At the end of the last slice, and the worst over the slices. */
-	uint64_t in_progress, late, stuck, queued, backlog, unsure;
+	uint64_t open, late, stuck, queued, backlog, unsure;
 	uint64_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */
@@ -36,12 +36,12 @@ struct requests_sum {
 };
 
 /*
- * Adds a row of m; those of earlier slices come first. stands: what it found unanswered and queued
- * is so at the end of what is summed.
+ * Adds a row of m, rows of earlier slices first. stands: the row is of the last slice that is summed,
+ * so what was open and queued at its end is so at the end of the sum.
  */
 void requests_sum_add(struct requests_sum *sum, const struct model *m,
 		      const struct model_service *service, bool stands);
-/* What stood at the end is told anew by the next rows. */
+/* Forgets what was open and queued: the next rows say it anew. The counters stay. */
 void requests_sum_restart(struct requests_sum *sum);
 
 /* One process and port, however many sockets listen there; only those that have services. */

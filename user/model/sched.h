@@ -57,11 +57,12 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q);
 /* Lower bound of a slot of the histogram, ns; of DELAY_SLOTS the largest number. */
 uint64_t sched_slot_ns(unsigned int slot);
 /*
- * Of what a thread waited, about that after it gave its CPU up though it could go on: sched_yield(), by
- * which workers of .NET's pool that look for work, and those who spin for a lock, let others go first.
- * The kernel counts these switches as involuntary (__schedule()), but who is preempted ran for a while
- * before, and who yields hardly did. Of one thread: a sum of several tells neither from the other. A
- * thread that others interrupt after less than 200 us each time looks the same: ask only of who yields.
+ * About how much of a thread's run delay followed its own sched_yield(). Idle workers of .NET's thread
+ * pool and threads that spin for a lock yield: that delay is no lack of CPU. The kernel counts such
+ * switches as involuntary (__schedule()), like preemptions; told apart by how long the thread had run
+ * before, since one that yields has hardly run. Only for the figures of a single thread: in a sum the two
+ * cannot be told apart. A thread that is preempted after less than 200 us each time looks the same, so
+ * ask only of threads that are known to yield.
  */
 uint64_t sched_yielded_ns(const struct sched_figures *thread);
 /* Mean time on the CPU between being switched in and out, ns; 0 without switches. */

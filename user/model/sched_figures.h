@@ -8,8 +8,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "base/rise.h"
 #include "bpf/events.h"
-#include "model/rise.h"
 
 _Static_assert(sizeof(struct sched_figures) % sizeof(__u64) == 0, "a row of counters");
 

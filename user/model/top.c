@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 #include "bpf/events.h"
 #include "model/harm.h"
 #include "model/paths.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 struct list_key {
 	const struct model *m;

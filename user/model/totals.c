@@ -5,10 +5,9 @@
 #include <linux/types.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "bpf/events.h"
 #include "base/cleanup.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int compare_processes(const void *a, const void *b, void *arg)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "model/harm.h"
 #include "model/paths.h"
@@ -101,8 +102,6 @@ struct order {
 	const struct model *m;
 	const struct tree *tree;
 };
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* By parent, then heaviest first, then by name; the row last, so that equal trees print equal. */
 static int compare_nodes(const void *a, const void *b, void *arg)

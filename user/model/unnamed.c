@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "model/paths.h"
 
 /* breaks[] has a counter for each module and a last one for breaks nobody knows where. */
@@ -47,8 +48,6 @@ static void add_frames(struct unnamed *u, const struct paths *p)
 			u->later += !!(p->m->locations[frame->location].flags & LOCATION_LATER);
 	}
 }
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static const char *place_of(const struct model *m, size_t module)
 {

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "names/symbol.h"
 #include "parse/elf_blob.h"
 #include "parse/parse.h"
-#include "names/symbol.h"
 
 /* What is to be done next, and what runs. */
 enum step {
@@ -100,8 +101,8 @@ enum model_reason file_load_identify(const struct sources *src, const struct mod
 	reason = ask_mapped(src, m, load, &load->mapped, &reply, &fd);
 	load->mapped.identity_only = false;
 	if (!reason) {
-		load->identity = reply.identity;
-		load->stage = reply.stage;
+		load->identity = reply.mapped.identity;
+		load->stage = reply.mapped.stage;
 	}
 	return reason;
 }
@@ -212,8 +213,8 @@ static enum model_reason open_file(const struct sources *src, const struct model
 	if (reason)
 		return reason;
 	memset(&parse, 0, sizeof(parse));
-	load->identity = reply.identity;
-	load->stage = reply.stage;
+	load->identity = reply.mapped.identity;
+	load->stage = reply.mapped.stage;
 	switch (load->key.kind) {
 	case FILE_ELF:
 		parse.kind = PARSE_ELF;
@@ -260,10 +261,10 @@ static enum model_reason open_debug(const struct sources *src, const struct mode
 	memcpy(request->build_id, load->elf->identity.build_id, sizeof(request->build_id));
 	request->build_id_len = load->elf->identity.build_id_len;
 	memcpy(request->debuglink, load->elf->debuglink, sizeof(request->debuglink));
-	for (; load->candidate < FILE_DEBUG_PLACES; load->candidate++) {
+	for (; load->debug_place < FILE_DEBUG_PLACES; load->debug_place++) {
 		enum model_reason reason;
 
-		request->place = load->candidate;
+		request->place = load->debug_place;
 		if (!may_be_there(request))
 			continue;
 		reason = ask(src, m, load, &reply, &fd);
@@ -271,7 +272,7 @@ static enum model_reason open_debug(const struct sources *src, const struct mode
 			return reason;
 		if (reason)
 			continue;
-		load->candidate++;
+		load->debug_place++;
 		set_more(load->elf, &parse);
 		return begin(src, m, load, &parse, &reply, fd, -1);
 	}
@@ -391,7 +392,7 @@ static enum model_reason finish(const struct sources *src, const struct model *m
 	enum model_reason reason = file_requests_job_wait(
 		src->requests, load->job, file_requests_party(src->requests, m, load->key.process),
 		&reply);
-	uint64_t since_ns = file_requests_cpu_ns();
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (reason == REASON_PENDING)
 		return reason;

@@ -6,10 +6,10 @@
  * tried one after the other. Each step that takes long goes on by itself; file_load_step() looks
  * after it. One thread.
  */
+#include "names/shelf.h"
 #include "names/sources.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
-#include "names/shelf.h"
 
 /* What a load is of. */
 struct file_key {
@@ -41,7 +41,7 @@ struct file_load {
 	uint64_t cpu_ns; /* that it took */
 	/* Its own. */
 	int step;
-	unsigned candidate;
+	enum file_debug_place debug_place; /* to be looked at next */
 	enum file_stage stage;
 	struct workers_job *job;
 	struct mapped_request mapped;	   /* of the file itself */

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "process/entry.h"
 #include "names/file_load.h"
 #include "names/shelf.h"
 #include "names/symbol.h"
+#include "process/entry.h"
 
 /* What a module of a process led to. */
 struct attachment {
@@ -151,7 +152,7 @@ static struct shelf_ref keep_loaded(struct files *f, uint64_t party, struct file
 static enum model_reason keep(struct files *f, const struct model *m, uint64_t party,
 			      struct file_load *load, struct shelf_ref *ret_table)
 {
-	uint64_t since_ns = file_requests_cpu_ns();
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool kept;
 
 	if (load->key.kind == FILE_COMPONENT) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "names/map_file.h"
@@ -44,7 +45,7 @@ struct jit_entry {
 
 struct waiting {
 	uint64_t address, time_ns;
-	uint64_t since_ns; /* of the file requests' clock */
+	uint64_t since_ns; /* clock_now_ns() */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;
@@ -524,7 +525,7 @@ static void settle_entries(struct jit *j, const struct model *m, const struct ji
 
 	if (perfmap_is_settled(entries))
 		return;
-	since_ns = file_requests_cpu_ns();
+	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	perfmap_settle(entries); /* what fails here fails in the look-up */
 	file_requests_charge(j->requests, m, map->process, since_ns);
 }
@@ -570,7 +571,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	struct waiting w = {.process = process,
 			    .address = address,
 			    .time_ns = time_ns,
-			    .since_ns = file_requests_now_ns(),
+			    .since_ns = clock_now_ns(),
 			    .anonymous = anonymous};
 	struct jit_map *map = map_of(j, process);
 	uint64_t deferred;
@@ -629,7 +630,7 @@ static bool is_too_long(const struct jit *j, const struct model *m, uint32_t pro
 /* Names what can be named by now; the others wait on, unless their patience is over. */
 static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 {
-	uint64_t now_ns = file_requests_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	size_t cnt = j->waiting_cnt;
 
 	if (!cnt)

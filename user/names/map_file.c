@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "parse/parse.h"
 #include "perfmap/maps/locate.h"
 
@@ -52,11 +53,11 @@ static struct map_file *file_of(const struct file_reply *reply, int fd)
 			close(fd);
 		return NULL;
 	}
-	file->local = reply->local;
-	file->dev = reply->dev;
-	file->ino = reply->ino;
-	file->source_fd = reply->local ? -1 : fd;
-	file->fd = reply->local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
+	file->local = reply->map.local;
+	file->dev = reply->map.dev;
+	file->ino = reply->map.ino;
+	file->source_fd = reply->map.local ? -1 : fd;
+	file->fd = reply->map.local ? fd : memfd_create("hotrun-map", MFD_CLOEXEC);
 	file->tail = file->fd < 0 ? NULL : perfmap_tail_new(file->fd);
 	if (file->tail)
 		return file;
@@ -141,8 +142,8 @@ static enum model_reason open_source(struct map_file *file, const struct sources
 	}
 	if (reason || reply.error)
 		return reason;
-	file->source_bytes = reply.size_bytes;
-	if (reply.dev == file->dev && reply.ino == file->ino)
+	file->source_bytes = reply.map.size_bytes;
+	if (reply.map.dev == file->dev && reply.map.ino == file->ino)
 		return REASON_NAMED;
 	*ret_error = -ESTALE;
 	cleanup_close(ret_fd);
@@ -250,7 +251,7 @@ static enum model_reason finish(struct map_file *file, const struct sources *src
 	const struct parse_reply *reply;
 	enum model_reason reason = file_requests_job_wait(
 		src->requests, file->job, file_requests_party(src->requests, m, process), &reply);
-	uint64_t since_ns = file_requests_cpu_ns();
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (reason == REASON_PENDING)
 		return reason;

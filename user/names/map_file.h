@@ -44,9 +44,9 @@ uint64_t map_file_unread(const struct map_file *file);
 
 /*
  * Reads what was added, at most max_bytes (see perfmap_tail_advance()). Returns a reason of the
- * file requests: REASON_PENDING: it is being read, call again; what hung or cost too much must be closed;
- * else ret_error is 0, or -ESTALE: another file lies there by now.
- * ret_bytes: read, also of the copy.
+ * file requests: REASON_PENDING: it is being read, call again; what hung or cost too much must be
+ * closed; else ret_error is 0, or -ESTALE: another file lies there by now. ret_bytes: read, also of
+ * the copy.
  */
 enum model_reason map_file_advance(struct map_file *file, const struct sources *src,
 				   const struct model *m, uint32_t process, uint64_t seen_ns,

@@ -29,7 +29,8 @@ void name_cache_free(struct name_cache *c);
 
 /*
  * A name that a process row caused. raw: a text. Returns REASON_NAMED with the parts;
- * REASON_PENDING: it is not known yet (the file requests' deferred has grown); or why it says nothing.
+ * REASON_PENDING: it is not known yet (requests->deferred has grown); or why it says
+ * nothing.
  */
 enum model_reason name_cache_text(struct name_cache *c, const struct model *m, uint32_t process,
 				  enum parse_name_kind kind, const char *raw,

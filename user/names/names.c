@@ -8,23 +8,24 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "bpf/events.h"
-#include "opener/file_requests.h"
-#include "process/entry.h"
-#include "process/facts.h"
-#include "opener/opener.h"
 #include "names/files.h"
-#include "names/sources.h"
-#include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
-#include "process/node.h"
 #include "names/root.h"
+#include "names/sources.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
+#include "opener/file_requests.h"
+#include "opener/opener.h"
+#include "process/entry.h"
+#include "process/facts.h"
+#include "process/kept_directories.h"
+#include "process/node.h"
 
 #define DEADLINE_NS 300000000u
 
@@ -86,7 +87,7 @@ struct again {
 	uint64_t address, time_ns;
 	uint32_t process;
 	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
-	uint64_t since_ns; /* of the file requests' clock */
+	uint64_t since_ns; /* clock_now_ns() */
 };
 
 /* Of these; what does not fit is looked at again with its next sample, and so is what has waited so
@@ -576,7 +577,7 @@ static bool keep_again(struct names *n, uint32_t process, uint32_t mapping, uint
 		.time_ns = time_ns,
 		.process = process,
 		.mapping = mapping,
-		.since_ns = n->since_ns ? n->since_ns : file_requests_now_ns(),
+		.since_ns = n->since_ns ? n->since_ns : clock_now_ns(),
 	};
 	uint64_t hash = hash_pair(address, (uint64_t)process << 32 | mapping);
 
@@ -754,7 +755,7 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 static void name_again(struct names *n, struct model *m, bool settle)
 {
 	struct again *again = take_ptr(&n->again);
-	uint64_t now_ns = file_requests_now_ns(), ns;
+	uint64_t now_ns = clock_now_ns(), ns;
 	size_t cnt = n->again_cnt;
 
 	n->again_cnt = n->again_cap = 0;
@@ -785,7 +786,7 @@ static void tell_costs(struct names *n, struct model *m)
 		struct model_process *p = &m->processes[i];
 
 		if (cost->cpu_ns && !p->names_aside_ns && is_aside(n, m, (uint32_t)i)) {
-			p->names_aside_ns = file_requests_now_ns();
+			p->names_aside_ns = clock_now_ns();
 			cost->changed = true;
 		}
 		if (!cost->changed)
@@ -906,7 +907,7 @@ static bool is_worth_waiting(struct names *n, const struct model *m)
 
 void names_settle(struct names *n, struct model *m)
 {
-	uint64_t start_ns = file_requests_now_ns(), ns = 0;
+	uint64_t start_ns = clock_now_ns(), ns = 0;
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
@@ -914,7 +915,7 @@ void names_settle(struct names *n, struct model *m)
 	       workers_wait_any(n->requests.workers, SETTLE_NS)) {
 		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
-		ns = file_requests_now_ns() - start_ns;
+		ns = clock_now_ns() - start_ns;
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);

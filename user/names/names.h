@@ -8,9 +8,9 @@
  * deadline of what is read of /proc. Symbols, locations and process facts are written into the
  * model. Used by one thread.
  *
- * Waiting is bounded (file_requests.h): some 300 ms for a look-up, 400 ms for a process and a second for
- * all between two names_tail(). A frame whose file there was no time for has REASON_LIMIT until a
- * later sample of it finds the time.
+ * Waiting is bounded (file_requests.h): some 300 ms for a look-up, 400 ms for a process and a
+ * second for all between two names_tail(). A frame whose file there was no time for has
+ * REASON_LIMIT until a later sample of it finds the time.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,9 +78,9 @@ void names_process(struct names *n, struct model *m, uint32_t process);
 
 /*
  * The process runs .NET, as the kernel told (names_is_runtime()) or its facts do: keeps what is
- * needed to name its code when it is gone (kept_directories.h): directories, and its perf map as soon as there
- * is one. Returns true when there is nothing more to keep, else it is to be called again some
- * milliseconds later: the runtime makes the map after its library is mapped.
+ * needed to name its code when it is gone (kept_directories.h): directories, and its perf map as
+ * soon as there is one. Returns true when there is nothing more to keep, else it is to be called
+ * again some milliseconds later: the runtime makes the map after its library is mapped.
  */
 bool names_keep(struct names *n, struct model *m, uint32_t process);
 /* Whether a mapping of that name is the runtime's or of its JIT code. */

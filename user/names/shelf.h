@@ -3,10 +3,10 @@
 #define HOTRUN_NAMES_SHELF_H
 /*
  * Keeps what was made of files, for whom it was made: a table is given to processes of one party
- * (file_requests_party) alone, that whose process's file it was made of. Nothing that a file says of
- * itself lets it serve others: a build id, a time or an inode number (of a FUSE file system) can be
- * forged, a debug file or an assembly beside a file can be the party's own, and a worker that its
- * bytes took over can say anything of the files that it is given next.
+ * (file_requests_party) alone, that whose process's file it was made of. Nothing that a file says
+ * of itself lets it serve others: a build id, a time or an inode number (of a FUSE file system) can
+ * be forged, a debug file or an assembly beside a file can be the party's own, and a worker that
+ * its bytes took over can say anything of the files that it is given next.
  *
  * So each party has a file read once more, at its own expense, and tables that came out byte for
  * byte the same are kept once in memory. That shares more than the same file would: two containers

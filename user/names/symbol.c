@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "process/entry.h"
 #include "perfmap/names/name.h"
+#include "process/entry.h"
 
 #define OFFSET_NAME_BYTES (ENTRY_BYTES + 24) /* a file name and "+0x" with 16 digits */
 

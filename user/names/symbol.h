@@ -6,9 +6,9 @@
  * without memory. Pure, but for what it adds to the model.
  */
 #include "model/model.h"
+#include "names/name_cache.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
-#include "names/name_cache.h"
 
 /* A place in a mapped file. */
 struct symbol_site {

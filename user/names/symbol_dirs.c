@@ -11,11 +11,11 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "process/entry.h"
-#include "parse/parse_fact.h"
 #include "names/symbol.h"
 #include "opener/symbol_look.h"
+#include "parse/parse_fact.h"
 #include "perfmap/images/image.h"
+#include "process/entry.h"
 
 struct symbol_dirs *symbol_dirs_new(void)
 {
@@ -246,7 +246,7 @@ static int list_folder(struct symbol_dirs *d)
 	list = read_list(fd, &len);
 	if (!list)
 		return -ENOMEM;
-	d->cut |= reply.cut;
+	d->cut |= reply.list.cut;
 	look_through(d, list, len);
 	return 0;
 }

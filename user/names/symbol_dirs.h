@@ -3,18 +3,19 @@
 #define HOTRUN_NAMES_SYMBOL_DIRS_H
 /*
  * Folders of symbol files that the user names: perf maps as perf-PID.map, ELF files and debug files
- * by the build id inside them, wherever they lie and whatever they are called (.build-id/xx/yyyy.debug
- * is one way), precompiled .NET images by file name and, where the capture has it, version id. They are
- * looked through once; what the file requests cannot get from a process is then taken from here. The files may
- * come from anybody: a helper opens them (symbol_look.h), none is followed out of its folder, and
- * workers read what is in them. A folder that hangs costs its deadline. One thread.
+ * by the build id inside them, wherever they lie and whatever they are called
+ * (.build-id/xx/yyyy.debug is one way), precompiled .NET images by file name and, where the capture
+ * has it, version id. They are looked through once; what the file requests cannot get from a
+ * process is then taken from here. The files may come from anybody: a helper opens them
+ * (symbol_look.h), none is followed out of its folder, and workers read what is in them. A folder
+ * that hangs costs its deadline. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "parse/elf.h"
 #include "opener/file_requests.h"
+#include "parse/elf.h"
 
 #define SYMBOL_DIRS_MAX	 16u
 #define SYMBOL_FILES_MAX 50000u /* kept, of those in folders */
@@ -76,8 +77,8 @@ struct symbol_pids {
 };
 
 /*
- * Answers a FILE_REQUEST_MAPPED, FILE_REQUEST_DEBUG or FILE_REQUEST_MAP from the folders. Returns false: nothing fits;
- * else as file_requests_open(), ret_fd owned (-1 for identity_only).
+ * Answers a FILE_REQUEST_MAPPED, FILE_REQUEST_DEBUG or FILE_REQUEST_MAP from the folders. Returns
+ * false: nothing fits; else as file_requests_open(), ret_fd owned (-1 for identity_only).
  */
 bool symbol_dirs_serve(struct symbol_dirs *d, const struct file_request *request,
 		       const struct symbol_pids *pids, struct file_reply *ret_reply, int *ret_fd);

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_OPENER_DOTNET_DOOR_H
 #define HOTRUN_OPENER_DOTNET_DOOR_H
 /*
- * A .NET process whose directories are open, and the way from there to directories as it names them.
- * Runs in the helper process (opener.h) only.
+ * A .NET process whose directories are open, and the way from there to directories as it names
+ * them. Runs in the helper process (opener.h) only.
  */
 #include <stdint.h>
 

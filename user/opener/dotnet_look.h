@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OPENER_DOTNET_LOOK_H
 #define HOTRUN_OPENER_DOTNET_LOOK_H
 /*
- * The opener's side of process/dotnet.h: what lies where in the files of a .NET process, any of which
- * may hang. Looks at it and reads none: that is a worker's (parse/parse_fact.h). Runs in the helper
- * process (opener.h) only.
+ * The opener's side of process/dotnet.h: what lies where in the files of a .NET process, any of
+ * which may hang. Looks at it and reads none: that is a worker's (parse/parse_fact.h). Runs in the
+ * helper process (opener.h) only.
  */
 #include "model/dotnet_process.h"
 #include "opener/file_request.h"

@@ -13,10 +13,10 @@
 void dotnet_socket_look(const struct dotnet_door *door, bool with_stale, struct dotnet_process *p);
 
 /*
- * FILE_REQUEST_CONNECT: 0 and ret_fd, a connected stream socket, owned. -ENOENT (no socket), -ESTALE (only
- * one of an earlier process of this pid), -ENOTSOCK (something else lies there), -EPERM (another
- * user's), -EACCES (no right to connect), -ECONNREFUSED (nobody listens), -EAGAIN (its queue is
- * full), or another errno. Who listens is for the caller to check.
+ * FILE_REQUEST_CONNECT: 0 and ret_fd, a connected stream socket, owned. -ENOENT (no socket),
+ * -ESTALE (only one of an earlier process of this pid), -ENOTSOCK (something else lies there),
+ * -EPERM (another user's), -EACCES (no right to connect), -ECONNREFUSED (nobody listens), -EAGAIN
+ * (its queue is full), or another errno. Who listens is for the caller to check.
  */
 int dotnet_connect_serve(const struct file_request *request, int *ret_fd);
 #endif

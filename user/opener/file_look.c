@@ -123,8 +123,8 @@ enum model_reason file_look_mapped(const struct file_request *request, int root_
 
 	if (reason)
 		return reason;
-	reply->identity = guard_identity(&found.st);
-	reply->stage = found.stage;
+	reply->mapped.identity = guard_identity(&found.st);
+	reply->mapped.stage = found.stage;
 	if (!request->mapped.identity_only && file_look_deliver(way_fd, found.fd))
 		reason = REASON_LIMIT;
 	close(found.fd);
@@ -132,20 +132,6 @@ enum model_reason file_look_mapped(const struct file_request *request, int root_
 }
 
 /* --- debug files ------------------------------------------------------------------------------- */
-
-enum debug_place {
-	PLACE_BUILD_ID,
-	PLACE_BUILD_ID_HOST,
-	PLACE_BESIDE,
-	PLACE_DOT_DEBUG,
-	PLACE_MIRROR,
-	PLACE_MIRROR_HOST,
-	PLACE_CNT
-};
-
-_Static_assert(PLACE_BUILD_ID < 2 && PLACE_BUILD_ID_HOST < 2,
-	       "file_request_is_by_build_id() knows these");
-_Static_assert(PLACE_CNT == FILE_DEBUG_PLACES, "every place is asked for");
 
 static bool build_id_path(const struct debug_request *request, char *path, size_t path_bytes)
 {
@@ -166,9 +152,9 @@ static bool debug_path(const struct debug_request *request, char *path, size_t p
 		return build_id_path(request, path, path_bytes);
 	if (!request->debuglink[0] || !slash)
 		return false;
-	if (request->place == PLACE_DOT_DEBUG)
+	if (request->place == FILE_DEBUG_DOT_DEBUG)
 		between = ".debug/";
-	else if (request->place != PLACE_BESIDE)
+	else if (request->place != FILE_DEBUG_BESIDE)
 		before = DEBUG_FOLDER;
 	return snprintf(path, path_bytes, "%s%.*s/%s%s", before, (int)(slash - request->path),
 			request->path, between, request->debuglink) < (int)path_bytes;
@@ -177,14 +163,14 @@ static bool debug_path(const struct debug_request *request, char *path, size_t p
 enum model_reason file_look_debug(const struct file_request *request, int root_fd, int way_fd)
 {
 	_cleanup_close_ int process_fd = -1, below_fd = -1, fd = -1;
-	unsigned place = request->debug.place;
+	enum file_debug_place place = request->debug.place;
 	char path[FILE_PATH_BYTES];
 	enum model_reason reason;
 	struct stat st;
 
 	if (!debug_path(&request->debug, path, sizeof(path)))
 		return REASON_FILE_GONE;
-	if (place == PLACE_BUILD_ID_HOST || place == PLACE_MIRROR_HOST) {
+	if (place == FILE_DEBUG_BUILD_ID_HOST || place == FILE_DEBUG_MIRROR_HOST) {
 		below_fd = host_root();
 	} else {
 		process_fd = target_process_open(&request->target);

@@ -8,7 +8,8 @@
  */
 #include "opener/file_request.h"
 
-/* MAPPED. root_fd: the root directory that was kept of the process, or -1. way_fd: to the worker. */
+/* MAPPED. root_fd: the root directory that was kept of the process, or -1. way_fd: to the
+ * worker. */
 enum model_reason file_look_mapped(const struct file_request *request, int root_fd, int way_fd,
 				   struct file_reply *reply);
 /* DEBUG. The same. */

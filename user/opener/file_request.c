@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-bool file_request_is_by_build_id(unsigned place)
+bool file_request_is_by_build_id(enum file_debug_place place)
 {
-	return place < 2;
+	return place == FILE_DEBUG_BUILD_ID || place == FILE_DEBUG_BUILD_ID_HOST;
 }
 
 const struct map_use *file_request_map_use(const struct file_request *request)

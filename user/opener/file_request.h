@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OPENER_FILE_REQUEST_H
 #define HOTRUN_OPENER_FILE_REQUEST_H
 /*
- * What the opener (opener.h) can be asked for: one struct a kind, and the reply. A request crosses to
- * another process as it is, so it holds no pointers, and whoever serves it reads the struct of its
- * kind alone.
+ * What the opener (opener.h) can be asked for: one struct a kind, and the reply. A request crosses
+ * to another process as it is, so it holds no pointers, and whoever serves it reads the struct of
+ * its kind alone.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ enum file_request_kind {
 	FILE_REQUEST_ENVIRON,	 /* the environment */
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
-	FILE_REQUEST_DOTNET, /* what is to be known of a .NET process: a struct dotnet_look in memory */
+	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
 	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */
 	FILE_REQUEST_RESERVE, /* an empty file of the process's own where its map will be */
 	FILE_REQUEST_RELEASE, /* takes that away, if it is empty still */
@@ -45,13 +45,19 @@ enum file_stage {
 	FILE_ON_HOST,	 /* its path on the host: only with a build id to know it by */
 };
 
-/*
- * Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). By build
- * id: /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host; by debug
- * link, in the process's root: beside the mapped file, in .debug there, in
- * /usr/lib/debug/FOLDER-OF-THE-FILE; and the last on the host.
- */
-#define FILE_DEBUG_PLACES 6
+/* Places where a debug file may lie, by preference (gdb manual, "Separate Debug Files"). */
+enum file_debug_place {
+	/* /usr/lib/debug/.build-id/xx/yyyy.debug below the process's root, and on the host. */
+	FILE_DEBUG_BUILD_ID,
+	FILE_DEBUG_BUILD_ID_HOST,
+	/* By debug link, in the process's root: beside the mapped file, in .debug there, and in
+	 * /usr/lib/debug/FOLDER-OF-THE-FILE; and the last on the host. */
+	FILE_DEBUG_BESIDE,
+	FILE_DEBUG_DOT_DEBUG,
+	FILE_DEBUG_MIRROR,
+	FILE_DEBUG_MIRROR_HOST,
+	FILE_DEBUG_PLACES
+};
 
 struct mapped_request {
 	char path[FILE_PATH_BYTES];
@@ -69,7 +75,7 @@ struct debug_request {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	char debuglink[256];
-	unsigned place; /* 0 .. FILE_DEBUG_PLACES - 1 */
+	enum file_debug_place place;
 };
 
 /* What is to become of a perf map. */
@@ -152,29 +158,50 @@ struct file_request {
 	};
 };
 
+struct mapped_reply {
+	struct elf_identity identity; /* without a build id, which would have to be read */
+	enum file_stage stage;	      /* where it was found; not of SYMBOLS */
+};
+
+struct map_reply {
+	uint64_t dev, ino, size_bytes;
+	/* Its file system cannot hang, and the descriptor is the map itself; else it is to keep it
+	 * (O_PATH), -1 where it cannot be kept. */
+	bool local;
+	bool nothing_new; /* it is as long as was known, and went to nobody */
+};
+
+struct directory_reply {
+	uint64_t dev, ino, mount; /* mount tells mounts apart while they are there */
+	uint32_t ns_pid, euid;	  /* of the process */
+};
+
+struct list_reply {
+	bool cut; /* there is more */
+};
+
+struct node_reply {
+	unsigned candidate; /* which it is */
+	unsigned source;    /* enum parse_node_source */
+};
+
 struct file_reply {
 	enum model_reason reason; /* MAPPED, DEBUG */
 	/* Of all others: 0 or -errno. Maps, DIRECTORY -ESTALE: another file lies there now */
 	int error;
-	/* MAPPED, SYMBOLS: without a build id, which would have to be read */
-	struct elf_identity identity;
-	enum file_stage stage; /* MAPPED: where it was found */
-	bool in_socket;	   /* the descriptor is a socket, from which the file's can be received */
-	uint64_t dev, ino; /* of a map or a DIRECTORY */
-	uint64_t mount;	   /* DIRECTORY: tells mounts apart while they are there */
-	uint32_t ns_pid, euid; /* DIRECTORY */
-	unsigned candidate;    /* NODE: which it is */
-	unsigned node_source;  /* NODE: enum parse_node_source */
-	uint64_t size_bytes;   /* of a map */
-	/* Of a map: its file system cannot hang, and the descriptor is the map itself; else it is to
-	 * keep it (O_PATH), -1 where it cannot be kept. */
-	bool local;
-	bool cut;	  /* LIST: there is more */
-	bool nothing_new; /* a map: it is as long as was known, and went to nobody */
+	bool in_socket; /* the descriptor is a socket, from which the file's can be received */
+	union {
+		struct mapped_reply mapped; /* MAPPED; SYMBOLS, the last one */
+		struct map_reply map;	    /* MAP, KEPT_MAP, SAME_MAP, SYMBOL_MAP */
+		struct directory_reply directory;
+		struct list_reply list;
+		struct node_reply node;
+		/* DEBUG, ENVIRON, PROGRAM, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
+	};
 };
 
 /* Whether a place for a debug file needs a build id; the others need a debug link. */
-bool file_request_is_by_build_id(unsigned place);
+bool file_request_is_by_build_id(enum file_debug_place place);
 /* Whether what is opened goes to a worker, by a socket. */
 bool file_request_delivers(const struct file_request *request);
 /* What is to become of the perf map that is asked for; NULL: it asks for none. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "opener/opener.h"
@@ -97,7 +98,7 @@ static void note_hung(struct file_requests *fr, uint32_t process)
 		hung = &fr->hung[fr->hung_cnt++];
 		*hung = (struct file_requests_hung){.process = process};
 	}
-	hung->again_ns = file_requests_now_ns() + (FILE_REQUESTS_HUNG_NS << 2 * hung->times++);
+	hung->again_ns = clock_now_ns() + (FILE_REQUESTS_HUNG_NS << 2 * hung->times++);
 }
 
 static struct file_requests_spent *spent_of(const struct file_requests *fr, uint32_t process)
@@ -120,7 +121,7 @@ static enum model_reason may_ask(struct file_requests *fr, uint32_t process)
 
 	if (hung && hung->times >= FILE_REQUESTS_HUNG_MOST)
 		return REASON_FILE_TIMEOUT;
-	if (hung && file_requests_now_ns() < hung->again_ns) {
+	if (hung && clock_now_ns() < hung->again_ns) {
 		fr->deferred++;
 		return REASON_FILE_TIMEOUT;
 	}
@@ -173,14 +174,14 @@ enum model_reason file_requests_run(struct file_requests *fr, uint32_t process,
 				    struct loader_job *job, struct loader_job **ret_job)
 {
 	enum model_reason reason = may_ask(fr, process);
-	uint64_t start_ns = file_requests_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	int err;
 
 	*ret_job = job;
 	if (reason)
 		return reason;
 	err = loader_run(fr->loader, job);
-	book(fr, process, file_requests_now_ns() - start_ns);
+	book(fr, process, clock_now_ns() - start_ns);
 	if (!err)
 		return REASON_NAMED;
 	if (err != -ETIMEDOUT)
@@ -207,6 +208,13 @@ static uint64_t key_of(const struct target_process *target)
 	return hash_pair(owner.st_uid, mounts.st_ino);
 }
 
+/* Whether the opener sent a descriptor to where it was to go. */
+static bool is_delivered(const struct file_request *request, const struct file_reply *reply)
+{
+	return !reply->reason && !reply->error &&
+	       !(file_request_map_use(request) && reply->map.nothing_new);
+}
+
 enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t process,
 					const struct target_process *target,
 					struct file_request *request, int give_fd,
@@ -214,7 +222,7 @@ enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t proce
 {
 	bool delivers = file_request_delivers(request);
 	enum model_reason reason = may_ask(fr, process);
-	uint64_t start_ns = file_requests_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	int way[2] = {-1, -1}, err;
 
 	*ret_fd = -1;
@@ -225,9 +233,8 @@ enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t proce
 	request->target = *target;
 	request->key = key_of(&request->target);
 	err = opener_ask(fr->opener, request, give_fd, way[0], ret_reply, ret_fd);
-	book(fr, process, file_requests_now_ns() - start_ns);
-	if (!err && !ret_reply->reason && !ret_reply->error && delivers &&
-	    !ret_reply->nothing_new) {
+	book(fr, process, clock_now_ns() - start_ns);
+	if (!err && delivers && is_delivered(request, ret_reply)) {
 		*ret_fd = take_fd(&way[1]);
 		ret_reply->in_socket = true;
 	}

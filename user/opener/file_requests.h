@@ -2,10 +2,10 @@
 #ifndef HOTRUN_OPENER_FILE_REQUESTS_H
 #define HOTRUN_OPENER_FILE_REQUESTS_H
 /*
- * What hotrun asks of watched processes, and how long it waits: files by the opener (a process), what
- * is in those files by workers, and files of /proc by the loader (a thread); with the memory of who
- * did not answer, who pays for it, and a budget of waiting. A process that let requests hang is asked
- * no more; what the budget does not allow is asked later. One thread.
+ * What hotrun asks of watched processes, and how long it waits: files by the opener (a process),
+ * what is in those files by workers, and files of /proc by the loader (a thread); with the memory
+ * of who did not answer, who pays for it, and a budget of waiting. A process that let requests hang
+ * is asked no more; what the budget does not allow is asked later. One thread.
  */
 #include <signal.h>
 
@@ -34,8 +34,8 @@ struct parse_request;
 struct parse_reply;
 
 /*
- * A process that let a request hang is asked again after FILE_REQUESTS_HUNG_NS, then after four times that,
- * and then no more: on a full host its locks or its files may have been late once.
+ * A process that let a request hang is asked again after FILE_REQUESTS_HUNG_NS, then after four
+ * times that, and then no more: on a full host its locks or its files may have been late once.
  */
 #define FILE_REQUESTS_HUNG_NS	2000000000ull
 #define FILE_REQUESTS_HUNG_MOST 3u
@@ -90,12 +90,13 @@ struct file_requests {
 	const volatile sig_atomic_t *stop;
 };
 
-/* nursery: borrowed until file_requests_clear(), or NULL: forks one of its own. 0 or -errno. Its jobs are
- * done by workers of its own. */
+/* nursery: borrowed until file_requests_clear(), or NULL: forks one of its own. 0 or -errno. Its
+ * jobs are done by workers of its own. */
 int file_requests_init(struct file_requests *fr, struct nursery *nursery, const char *proc_path,
 		       uint64_t deadline_ns);
-/* The same with workers that are borrowed until file_requests_clear(), whose accounts may be older than the
- * requests; NULL: with its own, each of which may use so much memory (0 = as workers.h has it). */
+/* The same with workers that are borrowed until file_requests_clear(), whose accounts may be
+ * older than these requests; NULL: with its own, each of which may use so much memory (0 = as
+ * workers.h has it). */
 int file_requests_init_with(struct file_requests *fr, struct nursery *nursery,
 			    struct workers *workers, uint64_t worker_bytes, const char *proc_path,
 			    uint64_t deadline_ns);
@@ -105,22 +106,22 @@ struct target_process file_requests_target(const struct file_requests *fr, const
 					   uint32_t process);
 
 /*
- * Runs a job on behalf of a process row. Returns REASON_NAMED: it ran; REASON_FILE_TIMEOUT: this
- * or an earlier one hung; REASON_LIMIT: too many hang, no thread, or the budget is spent (deferred
- * has grown then: ask again after file_requests_slice()). ret_job: the job where it is still the caller's,
- * NULL where the loader took it.
+ * Runs a job on behalf of a process row. Returns REASON_NAMED: it ran; REASON_FILE_TIMEOUT: this or
+ * an earlier one hung; REASON_LIMIT: too many hang, no thread, or the budget is spent (deferred has
+ * grown then: ask again after file_requests_slice()). ret_job: the job where it is still the
+ * caller's, NULL where the loader took it.
  */
 enum model_reason file_requests_run(struct file_requests *fr, uint32_t process,
 				    struct loader_job *job, struct loader_job **ret_job);
 
-/* opener_ask() on behalf of a process row: target and key are filled in here, and the root directory
- * that is held for it, where a file is asked for. Same results. */
+/* opener_ask() on behalf of a process row: target and key are filled in here, and
+ * their time is booked and charged. give_fd: as opener_ask() has it. Same results. */
 enum model_reason file_requests_open(struct file_requests *fr, const struct model *m,
 				     uint32_t process, struct file_request *request, int give_fd,
 				     struct file_reply *ret_reply, int *ret_fd);
 
 /* The same for a process that is no row of a model: process is any number that stands for it with
- * this requests, as for file_requests_run(). */
+ * it here, as for file_requests_run(). */
 enum model_reason file_requests_open_of(struct file_requests *fr, uint32_t process,
 					const struct target_process *target,
 					struct file_request *request, int give_fd,
@@ -180,18 +181,18 @@ enum model_reason file_requests_job_wait(struct file_requests *fr, struct worker
 
 /* A process that need be no row of a model, and a worker's time for it. */
 struct file_requests_subject {
-	uint32_t
-		process; /* any number that stands for it with this requests, as for file_requests_run() */
+	uint32_t process; /* any number that stands for it, as for file_requests_run() */
 	uint64_t party;
 	struct target_process target;
 	uint64_t wait_ns; /* for one job, at the most: what takes longer is given up */
 };
 
 /*
- * Has a worker find a fact (parse/parse_fact.h) in a file, takes fd (in_socket: as opener.h has it).
- * Returns REASON_NAMED with the answer of parse's kind, or why there is none: REASON_FILE_TIMEOUT,
- * also where time is over, REASON_FILE_COSTLY, REASON_FILE_MALFORMED (it is none, or a worker died
- * of it), REASON_LIMIT: its party has used up its allowance, or there is no worker.
+ * Has a worker find a fact (parse/parse_fact.h) in a file, takes fd (in_socket: as opener.h has
+ * it). Returns REASON_NAMED with the answer of parse's kind, or why there is none:
+ * REASON_FILE_TIMEOUT, also where time is over, REASON_FILE_COSTLY, REASON_FILE_MALFORMED (it is
+ * none, or a worker died of it), REASON_LIMIT: its party has used up its allowance, or there is no
+ * worker.
  */
 enum model_reason file_requests_find_in(struct file_requests *fr,
 					const struct file_requests_subject *s,
@@ -202,16 +203,16 @@ enum model_reason file_requests_find_in_many(struct file_requests *fr,
 					     const struct file_requests_subject *s,
 					     struct parse_request *parse, int fd, unsigned cnt,
 					     void *ret_answer);
-/* The same in what the opener opens, see file_requests_open_of(). Without an answer where the reply has an
- * error, or a reason. */
+/* The same in what the opener opens, see file_requests_open_of(). Without an answer where the
+ * reply has an error, or a reason. */
 enum model_reason file_requests_find(struct file_requests *fr,
 				     const struct file_requests_subject *s,
 				     struct file_request *request, struct parse_request *parse,
 				     struct file_reply *ret_reply, void *ret_answer);
 
-/* CPU time of this thread; what it took since then is booked on a process row and paid by its
- * party, as a job is: a table is not free because its bytes were read elsewhere. */
-uint64_t file_requests_cpu_ns(void);
+/* What this thread has used since it had used so much (CLOCK_THREAD_CPUTIME_ID) is booked on a
+ * process row and paid by its party, as a job is: a table is not free because its bytes were read
+ * elsewhere. */
 void file_requests_charge(struct file_requests *fr, const struct model *m, uint32_t process,
 			  uint64_t since_cpu_ns);
 /* The same of so much CPU time. */
@@ -227,9 +228,6 @@ bool file_requests_is_spent(const struct file_requests *fr);
 
 /* The process runs another program now: it may be asked again. */
 void file_requests_forget(struct file_requests *fr, uint32_t process);
-
-/* The clock of its budgets, monotonic. */
-uint64_t file_requests_now_ns(void);
 
 /* Requests that hung since file_requests_init(). */
 uint64_t file_requests_timeouts(const struct file_requests *fr);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "opener/file_requests.h"
 #include "parse/parse.h"
@@ -17,14 +18,6 @@
 
 /* Between two looks whether somebody wants us to end. */
 #define STOP_NS 100000000ull
-
-uint64_t file_requests_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* --- workers ----------------------------------------------------------------------------------- */
 
@@ -46,14 +39,6 @@ struct file_requests_cost *file_requests_cost(struct file_requests *fr, uint32_t
 	return &fr->costs[process];
 }
 
-uint64_t file_requests_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 void file_requests_charge_ns(struct file_requests *fr, const struct model *m, uint32_t process,
 			     uint64_t cpu_ns)
 {
@@ -68,7 +53,7 @@ void file_requests_charge_ns(struct file_requests *fr, const struct model *m, ui
 void file_requests_charge(struct file_requests *fr, const struct model *m, uint32_t process,
 			  uint64_t since_cpu_ns)
 {
-	file_requests_charge_ns(fr, m, process, file_requests_cpu_ns() - since_cpu_ns);
+	file_requests_charge_ns(fr, m, process, clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_cpu_ns);
 }
 
 void file_requests_job_end(struct file_requests *fr, uint32_t process, struct workers_job *job)
@@ -105,7 +90,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static void wait_job(struct file_requests *fr, struct workers_job *job, uint64_t party)
 {
 	struct file_requests_waited *w = waited_of(fr, party);
-	uint64_t start_ns = file_requests_now_ns(), ns = 0;
+	uint64_t start_ns = clock_now_ns(), ns = 0;
 
 	if (w && w->ns < fr->party_ns && fr->waited_ns < fr->jobs_ns &&
 	    !workers_in_debt(fr->workers, party))
@@ -113,7 +98,7 @@ static void wait_job(struct file_requests *fr, struct workers_job *job, uint64_t
 	if (!ns)
 		return;
 	workers_wait(fr->workers, job, ns);
-	ns = file_requests_now_ns() - start_ns;
+	ns = clock_now_ns() - start_ns;
 	if (w && ns >= TELLING_NS) {
 		w->ns += ns;
 		fr->waited_ns += ns;
@@ -169,12 +154,12 @@ static bool is_stopped(const struct file_requests *fr)
 static enum model_reason wait_now(struct file_requests *fr, struct workers_job *job,
 				  const struct file_requests_subject *s)
 {
-	uint64_t start_ns = file_requests_now_ns(), past_ns = 0;
+	uint64_t start_ns = clock_now_ns(), past_ns = 0;
 	const struct parse_reply *reply;
 
 	while (past_ns < s->wait_ns && !is_stopped(fr) &&
 	       !workers_wait(fr->workers, job, least(STOP_NS, s->wait_ns - past_ns)))
-		past_ns = file_requests_now_ns() - start_ns;
+		past_ns = clock_now_ns() - start_ns;
 	if (workers_job_error(job) != -EINPROGRESS)
 		return reason_of_job(job, &reply);
 	if (!is_stopped(fr))

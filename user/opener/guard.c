@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 /* openat2 answers EAGAIN when a rename on the host raced with its look-up below the root. */
 #define RACE_TRIES 4
@@ -121,23 +122,14 @@ enum model_reason guard_open_mapped(int process_fd, uint64_t start, uint64_t end
 ssize_t guard_read(int process_fd, const char *name, char *buf, size_t buf_bytes)
 {
 	_cleanup_close_ int fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	size_t len = 0;
+	ssize_t len;
 
 	if (fd < 0)
 		return -errno;
-	while (len + 1 < buf_bytes) {
-		ssize_t n = read(fd, buf + len, buf_bytes - 1 - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		len += (size_t)n;
-	}
-	buf[len] = '\0';
-	return (ssize_t)len;
+	len = io_read(fd, buf, buf_bytes - 1);
+	if (len >= 0)
+		buf[len] = '\0';
+	return len;
 }
 
 struct elf_identity guard_identity(const struct stat *st)

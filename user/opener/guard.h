@@ -5,8 +5,8 @@
  * The guarded door to files that a watched process can influence. A file is first opened with
  * O_PATH, which runs no code of a device or FIFO, checked, and only then opened for reading. Links
  * are followed inside the process's root, never out of it and never through /proc's magic links.
- * Calls may hang on a file system of the target: made in the helper process only (opener.h), but for
- * files of /proc itself. Any thread.
+ * Calls may hang on a file system of the target: made in the helper process only (opener.h), but
+ * for files of /proc itself. Any thread.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum worker_state { WORKER_IDLE, WORKER_BUSY, WORKER_DONE };
 
 /* What a thread and the loader share; freed by the one that leaves last. */
@@ -161,16 +163,6 @@ void loader_free(struct loader *l)
 	free(l);
 }
 
-static uint64_t cpu_ns(pthread_t thread)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Waits one deadline with the lock held. Returns true when the job is done. */
 static bool wait_once(struct loader *l)
 {
@@ -210,10 +202,10 @@ int loader_run(struct loader *l, struct loader_job *job)
 	pthread_cond_signal(&w->changed);
 	done = false;
 	for (int i = 0; i < LOADER_MAX_DEADLINES && !done; i++) {
-		uint64_t before = cpu_ns(l->thread);
+		uint64_t before = clock_thread_cpu_ns(l->thread);
 
 		done = wait_once(l);
-		if (!done && cpu_ns(l->thread) == before)
+		if (!done && clock_thread_cpu_ns(l->thread) == before)
 			break;
 	}
 	if (done) {

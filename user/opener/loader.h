@@ -2,11 +2,11 @@
 #ifndef HOTRUN_OPENER_LOADER_H
 #define HOTRUN_OPENER_LOADER_H
 /*
- * The deadline: runs jobs that may take long (a target that holds its mmap_lock, hostile content) in
- * a helper thread, and walks away from those that do. A job opens no file of a target outside /proc:
- * a thread stuck in one would keep hotrun's BPF objects even after SIGKILL (opener.h opens them). It
- * works on its own memory only. An abandoned job finishes or hangs on its own, even beyond the loader's end, and is
- * released by whoever touches it last. One caller's thread.
+ * The deadline: runs jobs that may take long (a target that holds its mmap_lock, hostile content)
+ * in a helper thread, and walks away from those that do. A job opens no file of a target outside
+ * /proc: a thread stuck in one would keep hotrun's BPF objects even after SIGKILL (opener.h opens
+ * them). It works on its own memory only. An abandoned job finishes or hangs on its own, even
+ * beyond the loader's end, and is released by whoever touches it last. One caller's thread.
  */
 #include <stdint.h>
 

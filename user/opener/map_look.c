@@ -66,16 +66,16 @@ static int give_map(const struct map_use *use, const struct perfmap_file *file, 
 {
 	_cleanup_close_ int fd = file->fd;
 
-	reply->dev = file->dev;
-	reply->ino = file->ino;
-	reply->size_bytes = file->size_bytes;
-	reply->local = is_local(fd);
-	if (use->to_worker && use->known_bytes && reply->size_bytes == use->known_bytes)
-		reply->nothing_new = true;
+	reply->map.dev = file->dev;
+	reply->map.ino = file->ino;
+	reply->map.size_bytes = file->size_bytes;
+	reply->map.local = is_local(fd);
+	if (use->to_worker && use->known_bytes && reply->map.size_bytes == use->known_bytes)
+		reply->map.nothing_new = true;
 	else if (use->to_worker)
 		return file_look_deliver(way_fd, fd);
 	else
-		*ret_fd = reply->local ? take_fd(&fd) : kept_map(fd);
+		*ret_fd = reply->map.local ? take_fd(&fd) : kept_map(fd);
 	return 0;
 }
 
@@ -178,8 +178,8 @@ int map_look_directory(const struct file_request *request, struct file_reply *re
 	err = target_process_read(process_fd, &request->directory.env, &target);
 	if (err)
 		return err;
-	reply->ns_pid = target.ns_pid;
-	reply->euid = target.euid;
+	reply->directory.ns_pid = target.ns_pid;
+	reply->directory.euid = target.euid;
 	fd = place ? perfmap_directory(process_fd, &target, place - 1) : guard_root(process_fd);
 	if (fd < 0)
 		return fd;
@@ -187,9 +187,9 @@ int map_look_directory(const struct file_request *request, struct file_reply *re
 		return -ENOTSUP;
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &st))
 		return -errno;
-	reply->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
-	reply->ino = st.stx_ino;
-	reply->mount = st.stx_mnt_id;
+	reply->directory.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	reply->directory.ino = st.stx_ino;
+	reply->directory.mount = st.stx_mnt_id;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }

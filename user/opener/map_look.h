@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OPENER_MAP_LOOK_H
 #define HOTRUN_OPENER_MAP_LOOK_H
 /*
- * The opener's side of perf maps, and of the directories that are kept so that maps and files can be
- * found when their process is gone. Opens them and reads none. Any of it may hang: runs in the helper
- * process (opener.h) only.
+ * The opener's side of perf maps, and of the directories that are kept so that maps and files can
+ * be found when their process is gone. Opens them and reads none. Any of it may hang: runs in the
+ * helper process (opener.h) only.
  */
 #include "opener/file_request.h"
 

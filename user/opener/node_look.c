@@ -166,8 +166,8 @@ int node_look_serve(const struct file_request *request, int way_fd, struct file_
 			return root_fd;
 		fd = open_next(request, root_fd, &source);
 		if (fd >= 0) {
-			reply->candidate = (unsigned)(nth * SOURCES + source);
-			reply->node_source = sources[source].what;
+			reply->node.candidate = (unsigned)(nth * SOURCES + source);
+			reply->node.source = sources[source].what;
 			return message_send(way_fd, "", 1, &fd, 1);
 		}
 		source = 0;

@@ -2,9 +2,10 @@
 #ifndef HOTRUN_OPENER_NODE_LOOK_H
 #define HOTRUN_OPENER_NODE_LOOK_H
 /*
- * Looks for a container in the node's own files, in the helper process (opener.h): they may lie on a file
- * system that hangs. Opens them and reads none: JSON and strangers' names are taken apart by a worker
- * (parse_fact.h). Regular files only, of bounded size; folders up to a bounded count of entries.
+ * Looks for a container in the node's own files, in the helper process (opener.h): they may lie on
+ * a file system that hangs. Opens them and reads none: JSON and strangers' names are taken apart by
+ * a worker (parse_fact.h). Regular files only, of bounded size; folders up to a bounded count of
+ * entries.
  *
  * Below the root of the node's files, the first that tells:
  *	containerd	/run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json, and that
@@ -25,8 +26,8 @@
 /* Of a folder: a node has 110 pods by default, 500 at the most. */
 #define NODE_FOLDER_ENTRIES_MAX 16384
 
-/* FILE_REQUEST_NODE: sends the first file that is there to a worker, from the candidate on, and tells
- * which it was and what it is; of a folder an entry's name. 0; -ENOENT (none is left); or another
- * errno. */
+/* FILE_REQUEST_NODE: sends the first file that is there to a worker, from the candidate on, and
+ * tells which it was and what it is; of a folder an entry's name. 0; -ENOENT (none is left); or
+ * another errno. */
 int node_look_serve(const struct file_request *request, int way_fd, struct file_reply *reply);
 #endif

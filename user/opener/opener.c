@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/helper_names.h"
 #include "base/process_state.h"
 #include "isolate/message.h"
 #include "opener/serve.h"
@@ -97,7 +98,7 @@ static int start_server(struct opener *o)
 
 	if (o->server_fd >= 0)
 		return 0;
-	if (nursery_spawn(o->nursery, serve, "hotrun-file", &o->server_fd))
+	if (nursery_spawn(o->nursery, serve, HELPER_OPENER, &o->server_fd))
 		return -EAGAIN;
 	o->server_cpu_ns = 0;
 	if (message_wait(o->server_fd, HELLO_MS) &&

@@ -141,7 +141,7 @@ int symbol_list_serve(const struct file_request *request, struct file_reply *rep
 	failed = ferror(list.out) | fclose(list.out);
 	if (failed)
 		return -ENOMEM;
-	reply->cut = list.cut;
+	reply->list.cut = list.cut;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
@@ -174,7 +174,7 @@ int symbol_files_serve(const struct file_request *r, int way_fd, struct file_rep
 		int err = 0;
 
 		if (is_one)
-			reply->identity = guard_identity(&st);
+			reply->mapped.identity = guard_identity(&st);
 		found |= is_one;
 		if (!request->identity_only)
 			err = message_send(way_fd, "", 1, &fd, is_one);

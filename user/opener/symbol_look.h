@@ -12,12 +12,13 @@
 #define SYMBOL_DIRS_ENTRIES 200000u /* looked at: /usr/lib/debug of a full host has fewer */
 #define SYMBOL_LIST_BYTES   (32u << 20)
 
-/* FILE_REQUEST_LIST: 0 and ret_fd, a file in memory with the paths of all files below the folder, each
- * with a NUL behind it; reply->cut: a bound was reached. Or -errno of opening the folder. */
+/* FILE_REQUEST_LIST: 0 and ret_fd, a file in memory with the paths of all files below the
+ * folder, each with a NUL behind it; reply->list.cut: a bound was reached. Or -errno of opening the
+ * folder. */
 int symbol_list_serve(const struct file_request *request, struct file_reply *reply, int *ret_fd);
 
 /* FILE_REQUEST_SYMBOLS: sends files to a worker, one message each, without a descriptor where it
- * is none; reply->identity is the last one's. 0 or -errno. */
+ * is none; reply->mapped.identity is the last one's. 0 or -errno. */
 int symbol_files_serve(const struct file_request *request, int way_fd, struct file_reply *reply);
 
 /* FILE_REQUEST_SYMBOL_MAP: opens it. 0 with file owned, or -errno. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "opener/guard.h"
 #include "opener/proc_stat.h"
 
@@ -14,12 +15,7 @@
 
 uint64_t target_process_wall_ns(const struct target_process *target)
 {
-	struct timespec wall, boot;
-
-	if (clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
-		return 0;
-	return (uint64_t)(wall.tv_sec - boot.tv_sec) * 1000000000u +
-	       (uint64_t)(wall.tv_nsec - boot.tv_nsec) + target->start_ns;
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + target->start_ns;
 }
 
 bool target_process_same_start(const struct target_process *target, uint64_t start_ticks)

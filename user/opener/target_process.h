@@ -26,8 +26,8 @@ struct target_process {
 int target_process_open(const struct target_process *target);
 /* Whether a start time in clock ticks is the process's. */
 bool target_process_same_start(const struct target_process *target, uint64_t start_ticks);
-/* Its start as wall-clock time, to tell maps of earlier processes of the same id; 0 where the clocks
- * do not answer. */
+/* Its start as wall-clock time, to tell maps of earlier processes of the same id; 0 where the
+ * clocks do not answer. */
 uint64_t target_process_wall_ns(const struct target_process *target);
 /* What must be known of it to find its perf map; env: what its environment says. 0 or -errno. */
 int target_process_read(int process_fd, const struct perfmap_environment *env,

@@ -60,7 +60,7 @@ static struct value why(const struct subject *s)
 	return value_text(row_of(s)->trigger ? "trigger" : "rotate");
 }
 
-static void papers(char text[static CELL_BYTES], size_t columns, const struct subject *s)
+static void artifacts(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
 	const struct captures_row *row = row_of(s);
 
@@ -95,7 +95,7 @@ static const struct figure figure_size = {"size_bytes", "size", AS_BYTES,
 static const struct figure figure_why = {"why", "why", AS_TEXT, .value = why};
 static const struct figure figure_text = {"text", NULL, AS_TEXT, FIELD(struct captures_row, text)};
 static const struct figure figure_page = {"page", NULL, AS_TEXT, FIELD(struct captures_row, page)};
-static const struct figure figure_papers = {NULL, "papers", .text = papers};
+static const struct figure figure_artifacts = {NULL, "artifacts", .text = artifacts};
 static const struct figure figure_state = {"state", "state", AS_TEXT, .value = state,
 					   .text = state_cell};
 static const struct figure figure_unreadable = {"unreadable_because", NULL, AS_TEXT,
@@ -108,7 +108,7 @@ static const struct column columns[] = {
 	{&figure_length, .width = 12},
 	{&figure_size, .width = 11},
 	{&figure_why, .width = 7, .left = true, .gap = 2},
-	{&figure_papers, .width = 10, .left = true, .gap = 2},
+	{&figure_artifacts, .width = 10, .left = true, .gap = 2},
 	{&figure_state, .width = 13, .left = true, .gap = 2},
 	{&figure_name, .left = true, .gap = 2},
 };
@@ -144,7 +144,7 @@ int captures_table_write(FILE *out, const struct captures_table *table)
 		table->rows_cnt == 1 ? "" : "s");
 	text_put_safe(out, table->folder, strlen(table->folder));
 	if (table->rows_cnt)
-		fprintf(out, ", %s with their papers", number_bytes(sum_bytes(table)).text);
+		fprintf(out, ", %s with their artifacts", number_bytes(sum_bytes(table)).text);
 	putc('\n', out);
 	if (not_looked)
 		fprintf(out, "not opened, since there are so many: the oldest %s\n",

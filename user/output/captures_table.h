@@ -15,7 +15,7 @@ enum captures_state {
 	CAPTURES_WRITING,    /* its recorder is at it */
 	CAPTURES_CUT,	     /* its recorder ended before it did */
 	CAPTURES_UNREADABLE, /* why tells */
-	CAPTURES_GONE,	     /* only its papers are left */
+	CAPTURES_GONE,	     /* only its artifacts are left */
 	CAPTURES_NOT_LOOKED, /* there are too many */
 };
 
@@ -23,11 +23,11 @@ struct captures_row {
 	const char *name; /* borrowed */
 	int64_t time_s;	  /* Unix time */
 	bool trigger;	  /* asked for; else by rotation */
-	bool text, page;  /* its papers are there */
+	bool text, page;  /* its artifacts are there */
 	enum captures_state state;
 	const char *why;    /* borrowed; of CAPTURES_UNREADABLE */
 	uint64_t length_ns; /* 0 = not known */
-	uint64_t bytes;	    /* with its papers */
+	uint64_t bytes;	    /* with its artifacts */
 };
 
 struct captures_table {

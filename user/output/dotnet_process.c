@@ -17,7 +17,7 @@ const char *dotnet_process_place(const struct dotnet_process *p)
 	return *p->container ? p->container : p->unit;
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static struct value found(const struct subject *s)
 {
@@ -61,7 +61,7 @@ static struct value methods(const struct subject *s)
 	return map_count(s, s->dotnet->map_methods);
 }
 
-/* --- cells ------------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 static void entries_cell(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
@@ -95,7 +95,7 @@ static void place_cell(char text[static CELL_BYTES], size_t columns, const struc
 	label_name(text, *place ? place : "-", columns, CUT_MIDDLE);
 }
 
-/* --- figures ----------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 #define DOTNET(member) FIELD_OF(dotnet, struct dotnet_process, member)
 

@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OUTPUT_DOTNET_PROCESS_H
 #define HOTRUN_OUTPUT_DOTNET_PROCESS_H
 /*
- * Figures of a .NET process (model/dotnet_process.h), of subject.dotnet: those that tables show, and
- * all of them as JSON, with the same keys wherever such a process is told of. Names and paths are
- * hostile and made safe here. Pure; no threads.
+ * Figures of a .NET process (model/dotnet_process.h), of subject.dotnet: those that tables show,
+ * and all of them as JSON, with the same keys wherever such a process is told of. Names and paths
+ * are hostile and made safe here. Pure; no threads.
  */
 #include "model/dotnet_process.h"
 #include "output/json.h"

@@ -164,13 +164,13 @@ const struct figure figure_time_max = {"time_max_ns", "max", AS_TIME, .value = t
 const struct figure figure_slow = {"slow_share", "slow", AS_SHARE, .off = OFF_REQUESTS,
 				   .value = slow};
 const struct figure figure_score = {"score_ratio", "score", AS_RATIO, .value = score};
-const struct figure figure_open = {"open_requests", "open", AS_COUNT, true, SERVED(in_progress)};
+const struct figure figure_open = {"open_requests", "open", AS_COUNT, true, SERVED(open)};
 const struct figure figure_oldest = {"oldest_ns", "oldest", AS_TIME, true, SERVED(oldest_max_ns)};
 const struct figure figure_stuck = {"stuck_requests",	 "stuck",	   AS_COUNT, true,
 				    .off = OFF_REQUESTS, SERVED(stuck_max)};
 const struct figure figure_queue = {NULL, "queue", .text = queue};
 const struct figure figure_refused = {"refused_connections", "refused", AS_COUNT, true,
-				      SERVED(served.drops)};
+				      SERVED(served.refused)};
 
 /* --- who -------------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
  *	     taken, missed: 0 within counting noise; filtered; dropped: taken but not here;
  *	     lostPerMillion; samplesGap: too many for shares to hold; switchesGap: the same for CPU
  *	     time}, as judge/books.h has them
- *	rawNames, justMyCode: how the frames are to be read (model/reading.h)
+ *	rawNames, justMyCode: how the frames are to be read (model/frame_view.h)
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that
  *	     occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
-#include "base/text.h"
 #include "bpf/events.h"
 #include "judge/books.h"
 #include "judge/remedy.h"
@@ -13,6 +13,7 @@
 #include "model/workload.h"
 #include "output/flame.h"
 #include "output/forest.h"
+#include "output/json.h"
 
 /* How often a method was sampled in one tier; tier "" where it has none. */
 struct tier {
@@ -22,7 +23,7 @@ struct tier {
 };
 
 struct data {
-	FILE *out;
+	struct json json;
 	struct model *m;
 	struct forest forest;
 	MODEL_TABLE(struct tier, tiers);
@@ -83,8 +84,6 @@ static int add_sample(struct data *d, struct paths *p)
 	}
 	return err;
 }
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Heaviest first, then by pid or name. */
 static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,
@@ -160,36 +159,6 @@ static int number_string(struct data *d, const char *string, uint32_t *ret_numbe
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* "key":"string", preceded by what separates it. */
-static void put_string(FILE *out, const char *before, const char *key, const char *s)
-{
-	fprintf(out, "%s\"%s\":", before, key);
-	text_put_json(out, s ? s : "", s ? strlen(s) : 0);
-}
-
-static void put_number(FILE *out, const char *key, uint64_t value)
-{
-	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
-}
-
-/* The next number of an array. A page has up to millions: no printf. */
-static void put_element(FILE *out, bool first, uint64_t value)
-{
-	char digits[24], *at = digits + sizeof(digits);
-
-	do
-		*--at = (char)('0' + value % 10);
-	while (value /= 10);
-	if (!first)
-		*--at = ',';
-	fwrite(at, 1, (size_t)(digits + sizeof(digits) - at), out);
-}
-
-static void put_bool(FILE *out, const char *key, bool value)
-{
-	fprintf(out, ",\"%s\":%s", key, value ? "true" : "false");
-}
-
 /* Start of the recording in ms since 1970, 0 when the clock's offset is not known. */
 static uint64_t start_unix_ms(const struct model *m)
 {
@@ -204,23 +173,24 @@ static uint64_t start_unix_ms(const struct model *m)
 static void put_host(struct data *d)
 {
 	const struct model_host *h = &d->m->host;
-	FILE *out = d->out;
+	struct json *j = &d->json;
 
-	put_string(out, ",\n\"host\":{", "name", h->name);
-	put_string(out, ",", "kernel", h->kernel);
-	put_string(out, ",", "machine", h->machine);
-	put_string(out, ",", "version", h->version);
-	put_string(out, ",", "event", h->event);
-	put_string(out, ",", "filter", h->filter);
-	put_string(out, ",", "command", h->command);
-	put_number(out, "cpus", h->cpus_online);
-	put_number(out, "hz", h->sample_hz);
-	put_number(out, "startUnixMs", start_unix_ms(d->m));
-	put_number(out, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
-	put_bool(out, "complete", h->complete);
+	json_object(j, "host");
+	json_string(j, "name", h->name);
+	json_string(j, "kernel", h->kernel);
+	json_string(j, "machine", h->machine);
+	json_string(j, "version", h->version);
+	json_string(j, "event", h->event);
+	json_string(j, "filter", h->filter);
+	json_string(j, "command", h->command);
+	json_count(j, "cpus", h->cpus_online);
+	json_count(j, "hz", h->sample_hz);
+	json_count(j, "startUnixMs", start_unix_ms(d->m));
+	json_count(j, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
+	json_flag(j, "complete", h->complete);
 	if (h->off & OFF_SWITCHES)
-		put_string(out, ",", "switchesOff", model_off_text(OFF_SWITCHES));
-	putc('}', out);
+		json_string(j, "switchesOff", model_off_text(OFF_SWITCHES));
+	json_end(j);
 }
 
 /* Causes of which each one is a sample that is not in the books. */
@@ -233,81 +203,98 @@ static bool loses_samples(uint32_t cause)
 static void put_books(struct data *d, const struct totals *t)
 {
 	struct books b = books_of(d->m, t);
+	struct json *j = &d->json;
 
-	fprintf(d->out, ",\n\"books\":{\"known\":%s", b.have_cpus ? "true" : "false");
-	put_number(d->out, "expected", b.expected);
-	put_number(d->out, "taken", b.taken);
-	put_number(d->out, "missed", b.missed > b.noise ? b.missed : 0);
-	put_number(d->out, "filtered", b.filtered);
-	put_number(d->out, "dropped", b.dropped);
-	put_number(d->out, "lostPerMillion", (uint64_t)(b.lost_share * 1e6));
-	put_bool(d->out, "samplesGap", b.samples_gap);
-	put_bool(d->out, "switchesGap", b.switches_gap);
-	putc('}', d->out);
+	json_object(j, "books");
+	json_flag(j, "known", b.have_cpus);
+	json_count(j, "expected", b.expected);
+	json_count(j, "taken", b.taken);
+	json_count(j, "missed", b.missed > b.noise ? b.missed : 0);
+	json_count(j, "filtered", b.filtered);
+	json_count(j, "dropped", b.dropped);
+	json_count(j, "lostPerMillion", (uint64_t)(b.lost_share * 1e6));
+	json_flag(j, "samplesGap", b.samples_gap);
+	json_flag(j, "switchesGap", b.switches_gap);
+	json_end(j);
 }
 
 static void put_losses(struct data *d, const struct totals *t)
 {
-	const uint64_t *counts = t->losses;
-	const char *before = "";
+	struct json *j = &d->json;
 
-	fputs(",\n\"losses\":[", d->out);
+	json_array(j, "losses");
 	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
-		if (!counts[cause])
+		if (!t->losses[cause])
 			continue;
-		fprintf(d->out, "%s{", before);
-		put_string(d->out, "", "id", model_loss_id(cause));
-		put_string(d->out, ",", "text", model_loss_text(cause));
-		put_string(d->out, ",", "remedy", remedy_loss(cause));
-		put_number(d->out, "count", counts[cause]);
-		put_bool(d->out, "samples", loses_samples(cause));
-		putc('}', d->out);
-		before = ",";
+		json_object(j, NULL);
+		json_string(j, "id", model_loss_id(cause));
+		json_string(j, "text", model_loss_text(cause));
+		json_string(j, "remedy", remedy_loss(cause));
+		json_count(j, "count", t->losses[cause]);
+		json_flag(j, "samples", loses_samples(cause));
+		json_end(j);
 	}
-	putc(']', d->out);
+	json_end(j);
 }
 
 static void put_reasons(struct data *d)
 {
-	fputs(",\n\"reasons\":[", d->out);
+	struct json *j = &d->json;
+
+	json_array(j, "reasons");
 	for (int reason = 0; reason < REASON_CNT; reason++) {
-		put_string(d->out, reason ? ",{" : "{", "id", model_reason_id(reason));
-		put_string(d->out, ",", "text", model_reason_text(reason));
-		put_string(d->out, ",", "remedy", remedy_reason(reason));
-		putc('}', d->out);
+		json_object(j, NULL);
+		json_string(j, "id", model_reason_id(reason));
+		json_string(j, "text", model_reason_text(reason));
+		json_string(j, "remedy", remedy_reason(reason));
+		json_end(j);
 	}
-	putc(']', d->out);
+	json_end(j);
 }
 
-enum column { COLUMN_SYMBOL, COLUMN_DEPTH, COLUMN_TOTAL, COLUMN_THREADS };
+enum node_column { NODE_SYMBOL, NODE_DEPTH, NODE_TOTAL, NODE_THREADS };
 
 /* One array over the nodes below `top` in preorder. */
-static int put_column(struct data *d, const char *name, uint32_t top, enum column column)
+static int put_column(struct data *d, const char *name, uint32_t top, enum node_column column)
 {
 	const struct forest *f = &d->forest;
-	bool first = true;
 	size_t depth = 0;
-	int err;
+	int err = 0;
 
-	fprintf(d->out, "\"%s\":[", name);
+	json_array(&d->json, name);
 	for (uint32_t node = top; (node = forest_next(f, top, node, &depth)) != HASH_NONE;) {
 		const struct forest_node *n = &f->nodes[node];
-		uint64_t value = column == COLUMN_DEPTH	  ? depth - 1
-				 : column == COLUMN_TOTAL ? n->total
-							  : n->threads;
+		uint64_t value = column == NODE_DEPTH	? depth - 1
+				 : column == NODE_TOTAL ? n->total
+							: n->threads;
 		uint32_t number;
 
-		if (column == COLUMN_SYMBOL) {
+		if (column == NODE_SYMBOL) {
 			err = number_symbol(d, n->key, &number);
 			if (err)
-				return err;
+				break;
 			value = number;
 		}
-		put_element(d->out, first, value);
-		first = false;
+		json_count(&d->json, NULL, value);
 	}
-	putc(']', d->out);
-	return 0;
+	json_end(&d->json);
+	return err;
+}
+
+static int put_nodes(struct data *d, uint32_t node)
+{
+	int err;
+
+	json_object(&d->json, "nodes");
+	err = put_column(d, "symbol", node, NODE_SYMBOL);
+	if (!err)
+		err = put_column(d, "depth", node, NODE_DEPTH);
+	if (!err)
+		err = put_column(d, "total", node, NODE_TOTAL);
+	if (!err)
+		err = put_column(d, "threads", node, NODE_THREADS);
+	json_end(&d->json);
+	return err;
 }
 
 static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
@@ -315,32 +302,24 @@ static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
 	const struct forest_node *n = &d->forest.nodes[node];
 	const struct model_process *p = &d->m->processes[n->key];
 	char container[WORKLOAD_BYTES];
-	FILE *out = d->out;
+	struct json *j = &d->json;
 	int err;
 
-	fprintf(out, "{\"pid\":%u,\"nsPid\":%u", p->tgid, p->ns_pid);
-	put_string(out, ",", "name", p->name);
-	put_string(out, ",", "comm", p->comm);
-	put_string(out, ",", "unit", p->unit);
 	workload_container(p, container);
-	put_string(out, ",", "container", container);
-	put_bool(out, "dotnet", p->flags & PROCESS_DOTNET);
-	put_bool(out, "self", p->flags & PROCESS_SELF);
-	put_number(out, "samples", n->total);
-	put_number(out, "threads", n->threads);
-	put_number(out, "onCpuNs", on_cpu_ns);
-	fputs(",\n\"nodes\":{", out);
-	err = put_column(d, "symbol", node, COLUMN_SYMBOL);
-	fputs(",\n", out);
-	if (!err)
-		err = put_column(d, "depth", node, COLUMN_DEPTH);
-	fputs(",\n", out);
-	if (!err)
-		err = put_column(d, "total", node, COLUMN_TOTAL);
-	fputs(",\n", out);
-	if (!err)
-		err = put_column(d, "threads", node, COLUMN_THREADS);
-	fputs("}}", out);
+	json_object(j, NULL);
+	json_count(j, "pid", p->tgid);
+	json_count(j, "nsPid", p->ns_pid);
+	json_string(j, "name", p->name);
+	json_string(j, "comm", p->comm);
+	json_string(j, "unit", p->unit);
+	json_string(j, "container", container);
+	json_flag(j, "dotnet", p->flags & PROCESS_DOTNET);
+	json_flag(j, "self", p->flags & PROCESS_SELF);
+	json_count(j, "samples", n->total);
+	json_count(j, "threads", n->threads);
+	json_count(j, "onCpuNs", on_cpu_ns);
+	err = put_nodes(d, node);
+	json_end(j);
 	return err;
 }
 
@@ -354,50 +333,48 @@ static int put_processes(struct data *d, uint32_t first_process)
 
 	for (size_t i = 0; !err && i < m->threads_cnt; i++)
 		on_cpu_ns[m->threads[i].process] += m->threads[i].sched.on_cpu_ns;
-	fputs(",\n\"processes\":[", d->out);
+	json_array(&d->json, "processes");
 	for (; !err && node != HASH_NONE; node = d->forest.nodes[node].next_sibling, row++) {
-		fputs(row ? ",\n" : "\n", d->out);
 		if (d->forest.nodes[node].key == first_process)
 			first = row;
 		err = put_process(d, node, on_cpu_ns[d->forest.nodes[node].key]);
 	}
+	json_end(&d->json);
 	free(on_cpu_ns);
-	fputs("],\n\"first\":", d->out);
 	if (first == MODEL_NONE)
-		fputs("null", d->out);
+		json_null(&d->json, "first");
 	else
-		fprintf(d->out, "%u", first);
+		json_count(&d->json, "first", first);
 	return err;
 }
 
 static int put_string_column(struct data *d, const char *key, size_t offset)
 {
-	fprintf(d->out, "\"%s\":[", key);
-	for (size_t i = 0; i < d->symbols_cnt; i++) {
+	int err = 0;
+
+	json_array(&d->json, key);
+	for (size_t i = 0; !err && i < d->symbols_cnt; i++) {
 		const char *symbol = (const char *)&d->m->symbols[d->symbols[i]];
 		uint32_t number;
-		int err = number_string(d, *(const char *const *)(symbol + offset), &number);
 
-		if (err)
-			return err;
-		put_element(d->out, !i, number);
+		err = number_string(d, *(const char *const *)(symbol + offset), &number);
+		if (!err)
+			json_count(&d->json, NULL, number);
 	}
-	fputs("],\n", d->out);
-	return 0;
+	json_end(&d->json);
+	return err;
 }
 
-static void put_figures(struct data *d)
+/* Of fields of one byte. */
+static void put_byte_column(struct data *d, const char *key, size_t offset)
 {
-	fputs("\"kind\":[", d->out);
-	for (size_t i = 0; i < d->symbols_cnt; i++)
-		put_element(d->out, !i, d->m->symbols[d->symbols[i]].kind);
-	fputs("],\n\"reason\":[", d->out);
-	for (size_t i = 0; i < d->symbols_cnt; i++)
-		put_element(d->out, !i, d->m->symbols[d->symbols[i]].reason);
-	fputs("],\n\"application\":[", d->out);
-	for (size_t i = 0; i < d->symbols_cnt; i++)
-		put_element(d->out, !i, d->m->symbols[d->symbols[i]].application);
-	fputs("],\n", d->out);
+	json_array(&d->json, key);
+	for (size_t i = 0; i < d->symbols_cnt; i++) {
+		const uint8_t *symbol = (const uint8_t *)&d->m->symbols[d->symbols[i]];
+
+		json_count(&d->json, NULL, symbol[offset]);
+	}
+	json_end(&d->json);
 }
 
 /* By symbol in the order of the output, commonest first. */
@@ -412,83 +389,101 @@ static int compare_tiers(const void *a, const void *b, void *arg)
 	return c ? c : strcmp(ta->tier, tb->tier);
 }
 
+/* The tiers of the symbol of that number, from *at on, or 0 where none is known. */
+static int put_tiers_of(struct data *d, size_t number, size_t *at)
+{
+	struct json *j = &d->json;
+	bool any = false;
+
+	for (; *at < d->tiers_cnt && d->number[d->tiers[*at].symbol] == number; ++*at) {
+		const struct tier *tier = &d->tiers[*at];
+		uint32_t name;
+		int err = *tier->tier ? number_string(d, tier->tier, &name) : 0;
+
+		if (err)
+			return err;
+		if (!*tier->tier)
+			continue;
+		if (!any)
+			json_array(j, NULL);
+		any = true;
+		json_array(j, NULL);
+		json_count(j, NULL, name);
+		json_count(j, NULL, tier->frames);
+		json_end(j);
+	}
+	if (any)
+		json_end(j);
+	else
+		json_count(j, NULL, 0);
+	return 0;
+}
+
 /* The arrays later and tiers. Frames of cut stacks may have a tier and no number: they sort last
  * and are left out. */
 static int put_tiers(struct data *d)
 {
 	size_t at = 0;
+	int err = 0;
 
 	if (d->tiers_cnt)
 		qsort_r(d->tiers, d->tiers_cnt, sizeof(*d->tiers), compare_tiers, d);
-	fputs("\"later\":[", d->out);
+	json_array(&d->json, "later");
 	for (size_t i = 0; i < d->symbols_cnt; i++) {
 		uint64_t later = 0;
 
 		for (; at < d->tiers_cnt && d->number[d->tiers[at].symbol] == i; at++)
 			later += d->tiers[at].later;
-		put_element(d->out, !i, later);
+		json_count(&d->json, NULL, later);
 	}
-	fputs("],\n\"tiers\":[", d->out);
+	json_end(&d->json);
+	json_array(&d->json, "tiers");
 	at = 0;
-	for (size_t i = 0; i < d->symbols_cnt; i++) {
-		const char *before = "[";
-		uint32_t number;
-
-		fputs(i ? "," : "", d->out);
-		for (; at < d->tiers_cnt && d->number[d->tiers[at].symbol] == i; at++) {
-			int err = *d->tiers[at].tier ? number_string(d, d->tiers[at].tier, &number)
-						     : 0;
-
-			if (err)
-				return err;
-			if (!*d->tiers[at].tier)
-				continue;
-			fprintf(d->out, "%s[%u,%llu]", before, number,
-				(unsigned long long)d->tiers[at].frames);
-			before = ",";
-		}
-		fputs(*before == '[' ? "0" : "]", d->out);
-	}
-	putc(']', d->out);
-	return 0;
+	for (size_t i = 0; !err && i < d->symbols_cnt; i++)
+		err = put_tiers_of(d, i, &at);
+	json_end(&d->json);
+	return err;
 }
 
 static int put_symbols(struct data *d)
 {
 	int err;
 
-	fputs(",\n\"symbols\":{", d->out);
+	json_object(&d->json, "symbols");
 	err = put_string_column(d, "name", offsetof(struct model_symbol, name));
 	if (!err)
 		err = put_string_column(d, "raw", offsetof(struct model_symbol, raw));
 	if (!err)
 		err = put_string_column(d, "module", offsetof(struct model_symbol, module));
-	put_figures(d);
+	put_byte_column(d, "kind", offsetof(struct model_symbol, kind));
+	put_byte_column(d, "reason", offsetof(struct model_symbol, reason));
+	put_byte_column(d, "application", offsetof(struct model_symbol, application));
 	if (!err)
 		err = put_tiers(d);
-	fputs("},\n\"strings\":[", d->out);
-	for (size_t i = 0; i < d->strings_cnt; i++) {
-		fputs(i ? ",\n" : "", d->out);
-		text_put_json(d->out, d->strings[i], strlen(d->strings[i]));
-	}
-	fputs("]", d->out);
+	json_end(&d->json);
+	json_array(&d->json, "strings");
+	for (size_t i = 0; i < d->strings_cnt; i++)
+		json_string(&d->json, NULL, d->strings[i]);
+	json_end(&d->json);
 	return err;
 }
 
-static int put_all(struct data *d, const struct flame_options *options)
+static int put_all(struct data *d, const struct flame_options *options, FILE *out)
 {
 	uint64_t samples = d->forest.nodes_cnt ? d->forest.nodes[0].total : 0;
 	struct totals *totals = totals_new(d->m);
-	int err;
+	struct json *j = &d->json;
+	int err, failed;
 
 	if (!totals)
 		return -ENOMEM;
-
-	fputs("{\"format\":\"hotrun-flame\",\"version\":1", d->out);
-	put_number(d->out, "samples", samples);
-	put_number(d->out, "cut", d->forest.cut);
-	put_bool(d->out, "rawNames", d->m->raw_names);
-	put_bool(d->out, "justMyCode", d->m->just_my_code);
+	json_begin_compact(j, out);
+	json_string(j, "format", "hotrun-flame");
+	json_count(j, "version", 1);
+	json_count(j, "samples", samples);
+	json_count(j, "cut", d->forest.cut);
+	json_flag(j, "rawNames", d->m->raw_names);
+	json_flag(j, "justMyCode", d->m->just_my_code);
 	put_host(d);
 	put_books(d, totals);
 	put_losses(d, totals);
@@ -497,17 +492,17 @@ static int put_all(struct data *d, const struct flame_options *options)
 	err = put_processes(d, options->process);
 	if (!err)
 		err = put_symbols(d);
-	fputs("}\n", d->out);
-	return err;
+	failed = json_finish(j);
+	return err ? err : failed;
 }
 
 int flame_write_data(FILE *out, struct model *m, const struct flame_options *options)
 {
-	struct data d = {.out = out, .m = m};
+	struct data d = {.m = m};
 	int err = gather(&d, options->addresses);
 
 	if (!err)
-		err = put_all(&d, options);
+		err = put_all(&d, options, out);
 	forest_clear(&d.forest);
 	hash_clear(&d.tier_index);
 	hash_clear(&d.string_index);
@@ -515,7 +510,5 @@ int flame_write_data(FILE *out, struct model *m, const struct flame_options *opt
 	free(d.number);
 	free(d.symbols);
 	free(d.strings);
-	if (!err && (fflush(out) || ferror(out)))
-		err = -EIO;
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "model/harm.h"
@@ -61,7 +62,7 @@ static int compare_processes(const struct texts *t, uint32_t a, uint32_t b)
 	uint32_t tgid_a = t->m->processes[a].tgid, tgid_b = t->m->processes[b].tgid;
 	int c = strcmp(process_name(t, a), process_name(t, b));
 
-	return c || !t->pid ? c : (tgid_a > tgid_b) - (tgid_a < tgid_b);
+	return c || !t->pid ? c : COMPARE(tgid_a, tgid_b);
 }
 
 static int compare_texts(const struct texts *t, uint32_t a, uint32_t b)

@@ -12,7 +12,7 @@
  * weight (model/harm.h) the threads that waited for a CPU at those samples: what nobody waited for
  * is left out.
  *
- * Names are those of strangers: control and direction characters and bytes that are not UTF-8
+ * Watched processes choose names: control and direction characters and bytes that are not UTF-8
  * become \xHH, a backslash \\, a semicolon \x3b, an empty name [unnamed]. A line is thus always one
  * line and its separators are ours. Spaces stay: tools take the number after the last one.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 
 struct node_id {
@@ -106,8 +107,6 @@ struct order {
 	forest_compare_fn compare;
 	const void *arg;
 };
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int compare_rows(const void *a, const void *b, void *arg)
 {

@@ -15,10 +15,10 @@ static void begin(struct json *j, const char *key)
 	bool *begun = &j->begun[j->depth];
 
 	if (*begun)
-		fputs(j->depth ? ", " : ",\n", j->out);
+		fputs(!j->depth ? ",\n" : j->compact ? "," : ", ", j->out);
 	*begun = true;
 	if (key)
-		fprintf(j->out, "\"%s\": ", key);
+		fprintf(j->out, j->compact ? "\"%s\":" : "\"%s\": ", key);
 }
 
 static void deeper(struct json *j, bool array)
@@ -53,6 +53,12 @@ void json_end(struct json *j)
 	j->depth--;
 }
 
+void json_begin_compact(struct json *j, FILE *out)
+{
+	*j = (struct json){.out = out, .compact = true};
+	putc('{', out);
+}
+
 void json_begin(struct json *j, FILE *out, const char *kind)
 {
 	*j = (struct json){.out = out};
@@ -75,8 +81,14 @@ void json_null(struct json *j, const char *key)
 
 void json_count(struct json *j, const char *key, uint64_t value)
 {
+	char digits[24], *at = digits + sizeof(digits);
+
 	begin(j, key);
-	fprintf(j->out, "%" PRIu64, value);
+	/* A page has up to millions: no printf. */
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	fwrite(at, 1, (size_t)(digits + sizeof(digits) - at), j->out);
 }
 
 void json_int(struct json *j, const char *key, int64_t value)
@@ -119,6 +131,12 @@ void json_text(struct json *j, const char *key, const char *value)
 	}
 	begin(j, key);
 	text_put_json(j->out, value, strlen(value));
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	begin(j, key);
+	text_put_json(j->out, value ? value : "", value ? strlen(value) : 0);
 }
 
 void json_utc(struct json *j, const char *key, int64_t seconds)

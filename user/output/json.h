@@ -2,8 +2,9 @@
 #ifndef HOTRUN_OUTPUT_JSON_H
 #define HOTRUN_OUTPUT_JSON_H
 /*
- * The one writer of JSON for machines. What it writes is documented key by key in
- * deploy/hotrun.schema.json, which the tests hold each output against. Keys are snake_case with
+ * The one writer of JSON: of what machines read, and of the data block of the flame graph
+ * (output/flame.h). The former is documented key by key in deploy/hotrun.schema.json, which the tests
+ * hold each output against. Keys are snake_case with
  * their unit as suffix; what is not known is null, never left out; shares are 0..1. Numbers have a
  * dot whatever the locale is; strings are safe inside HTML and on terminals. Pure; no threads.
  */
@@ -20,6 +21,7 @@
 
 struct json {
 	FILE *out;
+	bool compact; /* without blanks and line breaks within a member of the whole */
 	unsigned int depth;
 	bool begun[JSON_DEPTH]; /* has a member already */
 	bool array[JSON_DEPTH];
@@ -27,6 +29,8 @@ struct json {
 
 /* Begins the object of a file: its format and what it is of. */
 void json_begin(struct json *j, FILE *out, const char *kind);
+/* Begins an object of a format of its own, compact: a block of data with millions of numbers. */
+void json_begin_compact(struct json *j, FILE *out);
 /* Ends it, and its line. 0, or -EIO when out failed. */
 int json_finish(struct json *j);
 
@@ -43,6 +47,8 @@ void json_flag(struct json *j, const char *key, bool value);
 void json_real(struct json *j, const char *key, double value);
 /* "" and NULL are null. */
 void json_text(struct json *j, const char *key, const char *value);
+/* The same, but they are "": for formats in which no text is ever unknown. */
+void json_string(struct json *j, const char *key, const char *value);
 /* "2026-11-21T10:02:43Z" */
 void json_utc(struct json *j, const char *key, int64_t seconds);
 

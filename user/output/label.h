@@ -2,7 +2,7 @@
 #ifndef HOTRUN_OUTPUT_LABEL_H
 #define HOTRUN_OUTPUT_LABEL_H
 /*
- * Names of strangers as pieces of lines: made safe, cut to columns. Pure; no threads.
+ * Untrusted names as pieces of lines: made safe, cut to columns. Pure; no threads.
  */
 #include "model/model.h"
 #include "output/report_text.h"

@@ -4,7 +4,7 @@
 /*
  * The figures of the resident recorder in Prometheus' text exposition format 0.0.4. Names begin
  * with hotrun_, times are seconds, counters end in _total and never fall while the recorder runs.
- * Label values are bytes of strangers: made UTF-8, bounded, escaped. What is not known has no line,
+ * Watched processes choose label values: made UTF-8, bounded, escaped. What is not known has no line,
  * and a line of hotrun_feature_enabled says so. No threads. Who counts fills the structs below;
  * they are plain figures, and this room knows of nothing behind them. Source:
  * https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -97,7 +97,7 @@ enum metrics_left_out {
 /* Processes of a name whose naming costs too much; the others are not told. */
 #define METRICS_COSTLY 16u
 struct metrics_costly {
-	char process[METRICS_LABEL_BYTES + 1]; /* bytes of strangers */
+	char process[METRICS_LABEL_BYTES + 1]; /* untrusted bytes */
 	uint64_t left_out[METRICS_LEFT_OUT_CNT];
 };
 
@@ -142,8 +142,7 @@ uint64_t metrics_time_bound_ns(uint32_t bucket);
 
 /* What kind of process it is. */
 struct metrics_names {
-	const char *process, *unit, *namespace, *pod,
-		*container; /* bytes of strangers, never NULL */
+	const char *process, *unit, *namespace, *pod, *container; /* untrusted bytes, never NULL */
 };
 /* Writes them as labels, `process="Shop.Api",unit="shop.service"`; empty ones but the first are
  * left out. Kinds that give the same text cannot be told apart, and have to be one. Returns its

@@ -319,7 +319,7 @@ static const struct port_family {
 	{.name = "process_requests_open",
 	 .type = "gauge",
 	 .help = "Requests without an answer.",
-	 .offset = IN_PORT(in_progress)},
+	 .offset = IN_PORT(open)},
 	{.name = "process_requests_stuck",
 	 .type = "gauge",
 	 .help = "Requests without an answer for more than 10 s.",
@@ -340,7 +340,7 @@ static const struct port_family {
 	{.name = "process_connections_refused_total",
 	 .type = "counter",
 	 .help = "Connections that the listening socket refused.",
-	 .offset = IN_PORT(served.drops)},
+	 .offset = IN_PORT(served.refused)},
 };
 
 static void put_port(FILE *out, const struct port_family *family, const struct metrics_process *p,

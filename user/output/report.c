@@ -31,14 +31,6 @@ static struct report_options with_defaults(const struct report_options *options)
 	return o;
 }
 
-const struct total_process *report_find(const struct report *r, uint32_t process)
-{
-	for (size_t i = 0; i < r->totals->processes_cnt; i++)
-		if (r->totals->processes[i].process == process)
-			return &r->totals->processes[i];
-	return NULL;
-}
-
 static int asked_processes(const struct report *r)
 {
 	int err = 0;
@@ -50,20 +42,6 @@ static int asked_processes(const struct report *r)
 			err = report_process(r, p);
 	}
 	return err;
-}
-
-const struct group_row *report_next_row(const struct report *r, size_t *at)
-{
-	size_t shown = r->groups.shown;
-
-	while (*at < shown) {
-		const struct group_row *row = &r->groups.rows[(*at)++];
-		uint32_t flags = r->m->processes[row->process].flags;
-
-		if (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF))))
-			return row;
-	}
-	return NULL;
 }
 
 /* Those of the table, as far as they have enough samples; the first in any case. */
@@ -163,11 +141,6 @@ static int read_requests(struct report *r)
 	return 0;
 }
 
-const char *report_waits_off(const struct report *r)
-{
-	return model_waits_why(r->m) ?: "the capture has no slice";
-}
-
 static void report_clear(struct report *r)
 {
 	groups_clear(&r->groups);
@@ -179,14 +152,6 @@ static void report_clear(struct report *r)
 	free(r->throttled);
 	report_hottest_free(r->hottest);
 	verdicts_free(r->verdicts);
-}
-
-void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *w)
-{
-	snprintf(buf, REPORT_WINDOW_BYTES, "window %s to %s s of %s s (whole slices)",
-		 number_fixed((double)w->from_ns / 1e9, 1).text,
-		 number_fixed((double)w->to_ns / 1e9, 1).text,
-		 number_fixed((double)w->whole_ns / 1e9, 1).text);
 }
 
 static int write_with(FILE *out, struct model *m, const struct report_options *options,

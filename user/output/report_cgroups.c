@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "output/report_internal.h"
 
 /* Of a path within a sentence. */
@@ -121,7 +122,7 @@ static int compare_wanted(const void *a, const void *b, void *arg)
 		return wa < wb ? 1 : -1;
 	/* A path stands before those that it begins. */
 	c = strcmp(r->m->cgroups[ra].path, r->m->cgroups[rb].path);
-	return c ? c : (ra > rb) - (ra < rb);
+	return c ? c : COMPARE(ra, rb);
 }
 
 /* The root is no parent of groups in some captures: then its row is that of its own threads. */

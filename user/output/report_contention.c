@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "output/report_internal.h"
 
 #define MIN_WEIGHT     20000 /* as for "who waits": fewer waiting threads seen tell nothing */
@@ -95,7 +96,7 @@ static int compare_runners(const void *a, const void *b, void *arg)
 
 	if (c->by_runner[ra] != c->by_runner[rb])
 		return c->by_runner[ra] < c->by_runner[rb] ? 1 : -1;
-	return (ra > rb) - (ra < rb);
+	return COMPARE(ra, rb);
 }
 
 static int contended_build(const struct report *r, struct contended *c)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/grow.h"
 #include "model/workload.h"
 #include "output/report_groups.h"
@@ -137,7 +138,7 @@ static int compare_rows(const void *a, const void *b)
 		return ra->on_cpu_ns < rb->on_cpu_ns ? 1 : -1;
 	if (ra->samples != rb->samples)
 		return ra->samples < rb->samples ? 1 : -1;
-	return (ra->process > rb->process) - (ra->process < rb->process);
+	return COMPARE(ra->process, rb->process);
 }
 
 bool groups_waited(const struct sched *sched, const struct sched_figures *figures)

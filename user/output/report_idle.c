@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "output/report_internal.h"
 
@@ -83,8 +84,6 @@ static uint32_t hanging(const struct idle_row *row)
 	return row->states.cnt[state_index('D')] + row->states.cnt[state_index('T')] +
 	       row->states.cnt[state_index('t')];
 }
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int compare_idle(const void *a, const void *b, void *arg)
 {

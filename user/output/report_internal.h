@@ -57,7 +57,7 @@ struct report {
 /* What a piece of text is; colours where they are asked for. */
 enum paint { PAINT_HEADING, PAINT_APPLICATION, PAINT_FAINT, PAINT_ALARM };
 
-/* report_cells.c: pieces of a line. Strings of strangers go through output/label.h. */
+/* report_cells.c: pieces of a line. Untrusted strings go through output/label.h. */
 void put_paint(const struct report *r, enum paint paint);
 void put_plain(const struct report *r);
 /* A heading line of its own, after an empty line. */

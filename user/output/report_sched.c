@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "output/report_internal.h"
 
 /* A line of the tables: a row of processes, or the whole host. */
@@ -26,7 +27,7 @@ static int compare_wanted(const void *a, const void *b)
 
 	if (wa != wb)
 		return wa < wb ? 1 : -1;
-	return (ra > rb) - (ra < rb);
+	return COMPARE(ra, rb);
 }
 
 static int lines_build(const struct report *r, struct lines *l)

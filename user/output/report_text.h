@@ -2,7 +2,7 @@
 #ifndef HOTRUN_OUTPUT_REPORT_TEXT_H
 #define HOTRUN_OUTPUT_REPORT_TEXT_H
 /*
- * Cells of text reports: numbers that ignore the locale, names of strangers made safe and cut to
+ * Cells of text reports: numbers that ignore the locale, untrusted names made safe and cut to
  * columns. A column is one code point: wide and combining characters may misalign a line, never
  * break it. Pure; no threads.
  */

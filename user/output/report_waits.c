@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "bpf/events.h"
 #include "output/label.h"
 #include "output/report_internal.h"
@@ -82,7 +83,7 @@ static int compare_others(const void *a, const void *b)
 
 	if (oa->weight != ob->weight)
 		return oa->weight < ob->weight ? 1 : -1;
-	return (oa->row > ob->row) - (oa->row < ob->row);
+	return COMPARE(oa->row, ob->row);
 }
 
 /* Whose wait is told: one process, or all those of a row. */

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "output/figures.h"
 #include "output/histogram.h"
 #include "output/label.h"
 #include "output/verdict_words.h"
 #include "output/words.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Ports with another threshold that are told. */
 #define NAMES_OTHERS 8
@@ -31,7 +30,7 @@ struct listing {
 
 struct candidate {
 	uint32_t row;
-	uint64_t stuck, answered, in_progress;
+	uint64_t stuck, answered, open;
 };
 
 static int by_harm(const void *a, const void *b)
@@ -42,7 +41,7 @@ static int by_harm(const void *a, const void *b)
 	if (!c)
 		c = COMPARE(y->answered, x->answered);
 	if (!c)
-		c = COMPARE(y->in_progress, x->in_progress);
+		c = COMPARE(y->open, x->open);
 	return c ? c : COMPARE(x->row, y->row);
 }
 
@@ -62,8 +61,8 @@ static bool is_told(const struct requests_sum *s)
 	const struct model_served *v = &s->served;
 
 	return s->endpoints &&
-	       (v->begun || v->answered || v->abandoned || v->pushed || v->drops ||
-		v->connections || s->in_progress || s->oldest_max_ns || s->queued_max);
+	       (v->begun || v->answered || v->abandoned || v->pushed || v->refused ||
+		v->connections || s->open || s->oldest_max_ns || s->queued_max);
 }
 
 uint32_t *requests_table_endpoints(const struct requests *r, const uint32_t *processes,
@@ -83,8 +82,7 @@ uint32_t *requests_table_endpoints(const struct requests *r, const uint32_t *pro
 
 		if (!is_told(s) || !is_one_of(r->m->endpoints[i].process, processes, process_cnt))
 			continue;
-		candidates[n++] =
-			(struct candidate){i, s->stuck_max, s->served.answered, s->in_progress};
+		candidates[n++] = (struct candidate){i, s->stuck_max, s->served.answered, s->open};
 	}
 	qsort(candidates, n, sizeof(*candidates), by_harm);
 	*ret_all = n;

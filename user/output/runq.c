@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "bpf/events.h"
 #include "model/sched.h"
 #include "model/share.h"
@@ -127,15 +128,15 @@ static int by_mean(const void *a, const void *b)
 	const struct queue *x = a, *y = b;
 
 	if (x->mean != y->mean)
-		return (x->mean < y->mean) - (x->mean > y->mean);
-	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+		return COMPARE(y->mean, x->mean);
+	return COMPARE(x->cpu, y->cpu);
 }
 
 static int by_number(const void *a, const void *b)
 {
 	const struct queue *x = a, *y = b;
 
-	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+	return COMPARE(x->cpu, y->cpu);
 }
 
 /* The row of a queue; its name, "all" or a number, is made by who puts it. */
@@ -338,8 +339,8 @@ static int by_waiting(const void *a, const void *b)
 	const struct waiter *x = a, *y = b;
 
 	if (x->waited_ns != y->waited_ns)
-		return (x->waited_ns < y->waited_ns) - (x->waited_ns > y->waited_ns);
-	return (x->row > y->row) - (x->row < y->row);
+		return COMPARE(y->waited_ns, x->waited_ns);
+	return COMPARE(x->row, y->row);
 }
 
 /* The rows of the sums that waited most; owned, NULL without memory. */

@@ -88,7 +88,7 @@ struct subject {
 	const struct requests_sum *requests;
 	const struct model_process *process;
 	const struct model_thread *thread;
-	uint32_t cnt; /* processes that share the row; 0 and 1: it is that one */
+	uint32_t cnt; /* processes that share the row; 0 or 1: the row is one process */
 	const struct group_row *group;
 	const struct dotnet_process *dotnet;
 	const void *item; /* of figures of that table alone, as is the next one */

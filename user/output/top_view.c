@@ -5,11 +5,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "model/paths.h"
 #include "model/share.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* --- hottest methods ------------------------------------------------------------------------- */
 
@@ -168,7 +167,7 @@ static int sum_requests(struct top_view *v)
 	for (size_t i = 0; i < m->endpoints_cnt; i++) {
 		const struct requests_sum *s = &v->requests->endpoints[i];
 
-		if (s->served.answered || s->in_progress)
+		if (s->served.answered || s->open)
 			v->serves[m->endpoints[i].process] = true;
 	}
 	return 0;

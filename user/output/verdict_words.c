@@ -66,7 +66,7 @@ static void request_words(char *buf, const struct verdict_evidence *e,
 	case FIGURE_STUCK:
 		stuck_words(buf, e, in->stuck);
 		break;
-	case FIGURE_DROPS:
+	case FIGURE_REFUSED:
 		snprintf(buf, VERDICT_WORDS_BYTES, "%s connection%s refused, its accept queue full",
 			 count_of(e->value).text, e->value > 1 ? "s" : "");
 		break;
@@ -142,7 +142,7 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 	case FIGURE_SLOW_SHARE:
 	case FIGURE_STUCK:
 	case FIGURE_UNANSWERED:
-	case FIGURE_DROPS:
+	case FIGURE_REFUSED:
 	case FIGURE_SIGNAL:
 	case FIGURE_REQUESTS:
 		request_words(buf, e, in);

@@ -3,7 +3,7 @@
 #define HOTRUN_OUTPUT_VERDICT_WORDS_H
 /*
  * The evidence of a verdict in words for people: each figure against its limit. Numbers ignore the
- * locale; no strings of strangers are in it. Pure; no threads.
+ * locale; no untrusted strings are in it. Pure; no threads.
  */
 #include "judge/verdict.h"
 #include "model/requests.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define SECTIONS_MAX	  4096u /* usual programs have 40 */
 #define SEGMENTS_MAX	  256u
@@ -40,7 +41,7 @@ struct image {
 
 static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
-	return offset <= INT64_MAX && pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
+	return io_read_at(fd, buf, len, offset) == (ssize_t)len;
 }
 
 /* Owned bytes of a section with a NUL after them, or NULL. */

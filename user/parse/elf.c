@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/io.h"
 #include "parse/debug_file.h"
 #include "parse/elf_names.h"
 #include "parse/unwind.h"
@@ -41,7 +42,7 @@ static void cleanup_elf(Elf **elf)
 
 static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
-	return offset <= INT64_MAX && pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
+	return io_read_at(fd, buf, len, offset) == (ssize_t)len;
 }
 
 /*

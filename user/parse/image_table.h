@@ -3,8 +3,9 @@
 #define HOTRUN_PARSE_IMAGE_TABLE_H
 /*
  * Functions of a precompiled .NET image with their raw names, and what is bundled into a
- * single-file program, as workers make them of the files (perfmap/images/image.h, perfmap/images/bundle.h;
- * isolate/blob.h). Rows may say anything: they are checked while they are used. One thread.
+ * single-file program, as workers make them of the files (perfmap/images/image.h,
+ * perfmap/images/bundle.h; isolate/blob.h). Rows may say anything: they are checked while they are
+ * used. One thread.
  *
  * Of a composite image most names need the metadata of an assembly in a file of its own: then the
  * row tells which one, and a further part, made with that, has the names.
@@ -85,7 +86,8 @@ struct bundle_table;
 struct bundle_table *bundle_table_read(int fd, size_t bytes);
 void bundle_table_free(struct bundle_table *t);
 
-/* As the functions of perfmap/images/bundle.h; ret_entry->path is borrowed from the table. False: none. */
+/* As the functions of perfmap/images/bundle.h; ret_entry->path is borrowed from the table.
+ * False: none. */
 bool bundle_table_find(const struct bundle_table *t, uint64_t offset,
 		       struct perfmap_bundle_entry *ret_entry);
 bool bundle_table_named(const struct bundle_table *t, const char *path,

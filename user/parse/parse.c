@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "isolate/workers.h"
 #include "parse/elf_blob.h"
 #include "parse/parse_fact.h"
@@ -39,25 +40,12 @@ struct part {
 static ssize_t read_part(void *source, void *buf, size_t len, uint64_t offset)
 {
 	const struct part *p = source;
-	size_t done = 0;
 
 	if (p->bytes && offset >= p->bytes)
 		return 0;
 	if (p->bytes && len > p->bytes - offset)
 		len = p->bytes - offset;
-	while (done < len) {
-		ssize_t n = pread(p->fd, (char *)buf + done, len - done,
-				  (off_t)(p->inside + offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return io_read_at(p->fd, buf, len, p->inside + offset);
 }
 
 static enum model_reason reason_of(int err)

@@ -13,8 +13,8 @@
 #include "parse/elf.h"
 #include "parse/image_table.h"
 #include "perfmap/maps/map.h"
-#include "perfmap/names/name.h"
 #include "perfmap/maps/scan.h"
+#include "perfmap/names/name.h"
 
 enum parse_kind {
 	PARSE_ELF,    /* symbols of a file -> elf_blob */
@@ -80,7 +80,8 @@ struct parse_fact {
 
 struct parse_request {
 	enum parse_kind kind;
-	/* Bit by descriptor: it is a socket from which the file's own can be received (opener.h). */
+	/* Bit by descriptor: it is a socket from which the file's own can be received
+	 * (opener.h). */
 	uint32_t in_socket;
 	union {
 		/* DEBUG, PACKED: of the file it must belong to. */

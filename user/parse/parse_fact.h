@@ -14,8 +14,8 @@
 #include "parse/dotnet_version.h"
 #include "parse/elf.h"
 #include "parse/parse.h"
-#include "perfmap/socket/diagnostics.h"
 #include "perfmap/maps/locate.h"
+#include "perfmap/socket/diagnostics.h"
 
 /* PARSE_ENVIRON. */
 struct parse_environ {

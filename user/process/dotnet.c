@@ -13,10 +13,10 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "opener/dotnet_look.h"
-#include "parse/dotnet_version.h"
 #include "opener/guard.h"
-#include "parse/parse_fact.h"
 #include "opener/proc_stat.h"
+#include "parse/dotnet_version.h"
+#include "parse/parse_fact.h"
 #include "process/proc.h"
 
 /* For a worker, at one file of a process: a map of 64 MB takes 0.1 s. */

@@ -5,8 +5,8 @@
  * The .NET processes of the host as they look from outside: which runtime, whether its JIT code can
  * be named, whether it can be asked to write a perf map. For `perfmap status` and `doctor`; nothing
  * is changed and the targets take no part (a socket is looked at, not connected to). Facts of a
- * process come through the file requests: bounded, read by workers where they are its own bytes, and one that
- * hangs has its reason. One thread.
+ * process come through the file requests: bounded, read by workers where they are its own bytes,
+ * and one that hangs has its reason. One thread.
  *
  * How a process is found (dotnet/runtime): it maps libcoreclr.so; its executable exports
  * DotNetRuntimeInfo (single-file) or has the section __managedcode (NativeAOT); it maps
@@ -44,10 +44,10 @@ struct dotnet_list {
 };
 
 /*
- * Looks at all processes below the file requests' /proc, or with a pid at that one alone. The file requests must
- * not serve a model as well (pids stand for its processes here). Returns 0; of that one pid also
- * -ESRCH (no such process), -ENOENT (not .NET), -EACCES (no right to look), -ETIMEDOUT; of all -EINTR
- * (requests.stop); or another errno. ret_list is owned.
+ * Looks at all processes below requests->proc_path, or with a pid at that one alone. The file
+ * requests must not serve a model as well (pids stand for its processes here). Returns 0; of that
+ * one pid also -ESRCH (no such process), -ENOENT (not .NET), -EACCES (no right to look),
+ * -ETIMEDOUT; of all -EINTR (requests.stop); or another errno. ret_list is owned.
  */
 int dotnet_read(struct file_requests *requests, uint32_t tgid, struct dotnet_list *ret_list);
 void dotnet_clear(struct dotnet_list *list);

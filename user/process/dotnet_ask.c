@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "opener/opener.h"
 #include "parse/parse_fact.h"
 #include "perfmap/socket/diagnostics.h"
@@ -19,14 +20,6 @@
 #define LOOK_PAUSE_NS 40000000
 /* Times of files are as coarse as a clock tick. */
 #define MTIME_SLACK_NS 20000000ull
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void pause_a_little(void)
 {

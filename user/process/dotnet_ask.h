@@ -9,7 +9,7 @@
  * connection comes from the helper process (opener.h); that it leads to the very process is checked
  * by the credentials of the one that listens. Between check and request the path may change; in
  * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is the
- * kernel's own default: doctor warns of it). One thread for an requests.
+ * kernel's own default: doctor warns of it). One thread for a struct file_requests.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "process/dotnet_ask.h"
 #include "perfmap/socket/diagnostics.h"
+#include "process/dotnet_ask.h"
 
 /* Paths are longer than anybody reads; escaped they may be four times as long. */
 #define PATH_SHOWN 256

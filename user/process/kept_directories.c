@@ -113,8 +113,8 @@ static uint32_t find_directory(const struct kept_directories *k, const struct fi
 	for (uint32_t i = 0; i < KEPT_DIRECTORIES_MAX; i++) {
 		const struct directory *d = &k->directories[i];
 
-		if (d->fd >= 0 && d->mount == reply->mount && d->ino == reply->ino &&
-		    d->dev == reply->dev)
+		if (d->fd >= 0 && d->mount == reply->directory.mount &&
+		    d->ino == reply->directory.ino && d->dev == reply->directory.dev)
 			return i;
 	}
 	return MODEL_NONE;
@@ -138,9 +138,9 @@ static uint32_t keep_directory(struct kept_directories *k, const struct file_rep
 		return MODEL_NONE;
 	k->directories[row] = (struct directory){
 		.fd = take_fd(&dir_fd),
-		.dev = reply->dev,
-		.ino = reply->ino,
-		.mount = reply->mount,
+		.dev = reply->directory.dev,
+		.ino = reply->directory.ino,
+		.mount = reply->directory.mount,
 		.users = 1,
 	};
 	k->open_cnt++;
@@ -162,8 +162,8 @@ static enum model_reason keep_place(struct kept_directories *k, const struct mod
 	reason = file_requests_open(k->requests, m, kept->process, request, -1, &reply, &fd);
 	if (reason || reply.error)
 		return reason;
-	kept->ns_pid = reply.ns_pid;
-	kept->euid = reply.euid;
+	kept->ns_pid = reply.directory.ns_pid;
+	kept->euid = reply.directory.euid;
 	kept->places[place] = keep_directory(k, &reply, fd);
 	return REASON_NAMED;
 }

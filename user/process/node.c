@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "parse/container.h"
 #include "parse/parse_fact.h"
 
-/* As a process of the file requests: what hangs or takes long is booked against one container. No row of a
- * model is so large. */
+/* As a process of the file requests: what hangs or takes long is booked against one container.
+ * No row of a model is so large. */
 #define ASKED_AS 0x80000000u
 
 struct remembered {
@@ -75,14 +76,6 @@ void node_free(struct node *n)
 	free(n);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static const char *key_of(const struct model_process *p)
 {
 	return p->container_id[0] ? p->container_id : p->pod_uid;
@@ -114,10 +107,10 @@ static enum model_reason begin(struct node *n, struct remembered *r, uint32_t sl
 				       &fd);
 	if (reason || fd < 0)
 		return reason;
-	r->candidate = reply.candidate;
-	parse.fact.what = reply.node_source;
+	r->candidate = reply.node.candidate;
+	parse.fact.what = reply.node.source;
 	snprintf(parse.fact.id, sizeof(parse.fact.id), "%s",
-		 reply.node_source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
+		 reply.node.source == PARSE_NODE_POD_FOLDER ? p->pod_uid : p->container_id);
 	r->job = file_requests_job_new(n->requests, m, process, &parse);
 	if (!r->job) {
 		close(fd);
@@ -143,7 +136,8 @@ static void finish(struct node *n, struct remembered *r, uint32_t process, bool 
 }
 
 /* Looks through the files. Returns REASON_NAMED with names or without (nothing tells); or
- * REASON_PENDING, or another reason of the file requests, with which it goes on at the next occasion. */
+ * REASON_PENDING, or another reason of the file requests, with which it goes on at the next
+ * occasion. */
 static enum model_reason ask(struct node *n, struct remembered *r, uint32_t slot,
 			     const struct model *m, uint32_t process)
 {
@@ -183,7 +177,7 @@ static struct remembered *find(struct node *n, const char *key, uint32_t *ret_sl
 static void look(struct node *n, struct remembered *r, uint32_t slot, const struct model *m,
 		 uint32_t process)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	enum model_reason reason;
 
 	if (r->names || now < r->again_ns || n->looks >= NODE_LOOKS_MAX)

@@ -28,8 +28,8 @@
 
 struct node;
 
-/* Borrows the file requests until node_free(). root: of the node's files, NULL or "" = "/", then /proc/1/root.
- * Returns owned; NULL with errno ENOMEM, or ENAMETOOLONG. */
+/* Borrows the file requests until node_free(). root: of the node's files, NULL or "" = "/", then
+ * /proc/1/root. Returns owned; NULL with errno ENOMEM, or ENAMETOOLONG. */
 struct node *node_new(struct file_requests *requests, const char *root);
 void node_free(struct node *n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a capture holds: each column once, with its type, its field in C, what it means, and whether
- * the first captures have it. CREATE TABLE, reader, writer, the manual (schema.sql) and the
+ * What a capture holds: each column once, with its type, its field in C, what it means, and what
+ * earlier captures have of it. CREATE TABLE, reader, writer, the manual (schema.sql) and the
  * comparison of the tests walk these rows: a new column is a row here and a field of its struct.
  */
 #include <linux/types.h>
@@ -22,6 +22,8 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 /* The first captures lack the column, and that figure with it. */
 #define LATER(bit) .off = bit
+/* What the column was called in earlier captures, which are read by that name. */
+#define WAS(earlier) .was = earlier
 /* Numbers that a column holds one of, or sums of. */
 #define ONE_OF(list) .words = list, .words_cnt = COUNT(list)
 #define SUM_OF(list) .words = list, .words_cnt = COUNT(list), .bits = true
@@ -302,7 +304,7 @@ static const struct column throttle_columns[] = {
 	C(model_throttle, SUM, throttled_ns, "summed over CPUs"),
 };
 
-#define SERVED(field, what) CN(model_service, SUM, served.field, #field, what)
+#define SERVED(field, what, ...) CN(model_service, SUM, served.field, #field, what, ##__VA_ARGS__)
 static const struct column service_columns[] = {
 	C(model_service, U32, slice, ""),
 	C(model_service, U32, endpoint, ""),
@@ -317,18 +319,20 @@ static const struct column service_columns[] = {
 	SERVED(pushed, "sends while none was: later parts of an answer, messages"),
 	SERVED(received_bytes, ""),
 	SERVED(sent_bytes, ""),
-	SERVED(drops, "connections that the listening socket refused"),
+	SERVED(refused, "connections that the listening socket refused", WAS("drops")),
 	C(model_service, NS, time_max_ns, "longest of answered, or the end of its slot"),
-	C(model_service, U32, in_progress,
-	  "these and those below: as it stood at the end of the slice"),
-	C(model_service, U32, late, "of in_progress: for longer than endpoint.slow_ns,"),
+	C(model_service, U32, open,
+	  "requests without an answer yet; this and those below: as it stood at the end of the "
+	  "slice",
+	  WAS("in_progress")),
+	C(model_service, U32, late, "of open: for longer than endpoint.slow_ns,"),
 	C(model_service, U32, stuck, "for longer than 10 s"),
 	C(model_service, NS, oldest_ns, "age of the oldest, 0 = none"),
 	C(model_service, U32, queued, "connections to be accepted"),
 	C(model_service, U32, backlog, "and how many may be"),
 	C(model_service, U32, unsure,
 	  "unanswered, but perhaps of a protocol that does not answer everything (logs, queues); "
-	  "not in in_progress"),
+	  "not among those open"),
 };
 
 static const struct column response_columns[] = {

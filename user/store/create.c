@@ -12,27 +12,14 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "store/private.h"
 #include "store/store.h"
 
 /* A reader holds the file for as long as it reads; more than that and the slice comes again. */
 #define BUSY_WAIT_MS 250 /* the recorder drains its rings between two tries */
+
 /* --- the new file ---------------------------------------------------------------------------- */
-
-static int write_all(int fd, const unsigned char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EFBIG || errno == EDQUOT ? -ENOSPC : -errno;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 static int fill(int fd, const struct model *m)
 {
@@ -47,7 +34,7 @@ static int fill(int fd, const struct model *m)
 	err = schema_image(&host, &image, &bytes);
 	if (err)
 		return err;
-	err = write_all(fd, image, bytes);
+	err = io_write(fd, image, bytes);
 	sqlite3_free(image);
 	if (err)
 		return err;

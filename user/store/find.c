@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "store/private.h"
 #include "store/store.h"
 
@@ -47,8 +48,8 @@ static bool is_capture(int dir, const char *name, struct timespec *ret_mtime)
 static int compare_times(const struct timespec *a, const struct timespec *b)
 {
 	if (a->tv_sec != b->tv_sec)
-		return (a->tv_sec > b->tv_sec) - (a->tv_sec < b->tv_sec);
-	return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+		return COMPARE(a->tv_sec, b->tv_sec);
+	return COMPARE(a->tv_nsec, b->tv_nsec);
 }
 
 int store_newest(const char *dir_path, char **ret_path)

@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "store/private.h"
 #include "store/store.h"
 
-static int read_host(struct reading *r, struct store_look *look)
+static int read_host(struct capture_file *r, struct store_look *look)
 {
 	sqlite3_stmt *stmt = NULL;
 	sqlite3_int64 start_ns, end_ns;
@@ -52,8 +53,8 @@ static int look_at_header(const char *path, struct store_look *ret_look)
 int store_look(const char *path, struct store_look *ret_look)
 {
 	struct store_look look = {0};
-	struct reading r;
-	int err = reading_open_in_place(&r, path);
+	struct capture_file r;
+	int err = capture_file_open_in_place(&r, path);
 
 	if (err == -EUCLEAN)
 		return look_at_header(path, ret_look);
@@ -61,7 +62,7 @@ int store_look(const char *path, struct store_look *ret_look)
 		return err;
 	look.writing = r.recorder;
 	err = read_host(&r, &look);
-	reading_close(&r);
+	capture_file_close(&r);
 	if (!err)
 		*ret_look = look;
 	return err;
@@ -81,14 +82,14 @@ static int copy_from(const char *path, int to)
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	return S_ISREG(st.st_mode) ? copy_bytes(fd, to, COPY_MAX_BYTES) : -EINVAL;
+	return S_ISREG(st.st_mode) ? io_copy(fd, to, COPY_MAX_BYTES) : -EINVAL;
 }
 
 int store_copy(const char *path, int to)
 {
 	char copy[PATH_MAX];
-	struct reading r;
-	int err = reading_open(&r, path);
+	struct capture_file r;
+	int err = capture_file_open(&r, path);
 
 	if (err)
 		return err;
@@ -100,6 +101,6 @@ int store_copy(const char *path, int to)
 	/* SQLite's lock is gone with the first descriptor of that file that we close: after it. */
 	if (!err)
 		err = copy_from(r.copy_dir ? copy : path, to);
-	reading_close(&r);
+	capture_file_close(&r);
 	return err;
 }

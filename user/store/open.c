@@ -13,6 +13,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
 #include "store/private.h"
 
 /* A reader that meets a writer's commit waits for it. */
@@ -22,22 +24,14 @@
 #define CPU_PER_BYTE_NS	  1000ull
 #define OPS_BETWEEN_LOOKS 10000
 
-static uint64_t cpu_now_ns(void)
+bool capture_file_overdue(const struct capture_file *r)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
-bool reading_overdue(const struct reading *r)
-{
-	return cpu_now_ns() > r->cpu_deadline_ns;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > r->cpu_deadline_ns;
 }
 
 static int on_progress(void *context)
 {
-	return reading_overdue(context);
+	return capture_file_overdue(context);
 }
 
 /* Nothing but plain reads of plain tables: no functions, no recursion, no other statements. */
@@ -93,7 +87,7 @@ int database_harden(sqlite3 *db)
 	return 0;
 }
 
-static int harden(struct reading *r)
+static int harden(struct capture_file *r)
 {
 	int err = database_harden(r->db);
 
@@ -115,7 +109,7 @@ static int table_number(const unsigned char *name)
 }
 
 /* Each of our names is a table with pages of its own: no view, no virtual table. */
-static int check_objects(struct reading *r)
+static int check_objects(struct capture_file *r)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc, err = 0;
@@ -140,20 +134,30 @@ static int check_objects(struct reading *r)
 	return err;
 }
 
-static uint32_t column_bit(const struct table_layout *t, const unsigned char *name)
+/* Adds the column of that name. False where the layout has none. */
+static bool add_column(struct column_set *set, const struct table_layout *t,
+		       const unsigned char *name)
 {
-	for (int i = 0; name && i < t->column_cnt; i++)
-		if (!sqlite3_stricmp((const char *)name, t->columns[i].name))
-			return 1u << i;
-	return 0;
+	for (int i = 0; name && i < t->column_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		bool renamed = c->was && !sqlite3_stricmp((const char *)name, c->was);
+
+		if (!renamed && sqlite3_stricmp((const char *)name, c->name))
+			continue;
+		set->there |= 1u << i;
+		set->renamed |= renamed ? 1u << i : 0;
+		return true;
+	}
+	return false;
 }
 
 /* Which columns a table has. None is computed while it is read. */
-static int check_columns(struct reading *r, const struct table_layout *t, uint32_t *ret_columns)
+static int check_columns(struct capture_file *r, const struct table_layout *t,
+			 struct column_set *ret_columns)
 {
 	enum { XINFO_NAME = 1, XINFO_HIDDEN = 6 }; /* sqlite.org/pragma.html#pragma_table_xinfo */
 	sqlite3_stmt *stmt = NULL;
-	uint32_t columns = 0, bit;
+	struct column_set columns = {0};
 	char sql[64];
 	int rc, err = 0;
 
@@ -163,9 +167,7 @@ static int check_columns(struct reading *r, const struct table_layout *t, uint32
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && !err) {
 		if (sqlite3_column_int(stmt, XINFO_HIDDEN))
 			err = -EBADMSG;
-		bit = column_bit(t, sqlite3_column_text(stmt, XINFO_NAME));
-		columns |= bit;
-		if (!bit &&
+		if (!add_column(&columns, t, sqlite3_column_text(stmt, XINFO_NAME)) &&
 		    sqlite3_stricmp((const char *)sqlite3_column_text(stmt, XINFO_NAME), "id"))
 			r->newer |= 1u << (t - store_tables);
 	}
@@ -177,7 +179,7 @@ static int check_columns(struct reading *r, const struct table_layout *t, uint32
 }
 
 /* What an older version did not write is told; what every version wrote must be there. */
-static int check_table(struct reading *r, enum store_table table)
+static int check_table(struct capture_file *r, enum store_table table)
 {
 	const struct table_layout *t = &store_tables[table];
 	int err;
@@ -188,7 +190,7 @@ static int check_table(struct reading *r, enum store_table table)
 	}
 	err = check_columns(r, t, &r->columns[table]);
 	for (int i = 0; !err && i < t->column_cnt; i++) {
-		if (r->columns[table] & 1u << i)
+		if (r->columns[table].there & 1u << i)
 			continue;
 		r->off |= t->columns[i].off;
 		err = t->columns[i].off ? 0 : -EBADMSG;
@@ -196,7 +198,7 @@ static int check_table(struct reading *r, enum store_table table)
 	return err;
 }
 
-static int open_database(struct reading *r, const char *path, int flags)
+static int open_database(struct capture_file *r, const char *path, int flags)
 {
 	int err;
 
@@ -215,27 +217,6 @@ static int open_database(struct reading *r, const char *path, int flags)
 
 /* --- private copy ---------------------------------------------------------------------------- */
 
-int copy_bytes(int from, int to, uint64_t max)
-{
-	_cleanup_free_ char *buf = malloc(1 << 16);
-	uint64_t at = 0;
-	ssize_t n;
-
-	if (!buf)
-		return -ENOMEM;
-	while ((n = pread(from, buf, 1 << 16, (off_t)at)) > 0) {
-		if (at + (uint64_t)n > max)
-			return -EFBIG;
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, buf + done, (size_t)(n - done));
-			if (w < 0)
-				return -errno;
-		}
-		at += (uint64_t)n;
-	}
-	return n < 0 ? -errno : 0;
-}
-
 static int copy_to(const char *dir, const char *name, int from, uint64_t max)
 {
 	_cleanup_close_ int to = -1;
@@ -246,7 +227,7 @@ static int copy_to(const char *dir, const char *name, int from, uint64_t max)
 	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	return copy_bytes(from, to, max);
+	return io_copy(from, to, max);
 }
 
 /*
@@ -262,7 +243,7 @@ static bool names_other_file(int fd, off_t size)
 	return size >= 16 && pread(fd, end, 8, size - 8) == 8 && !memcmp(end, magic, 8);
 }
 
-static int copy_journal(struct reading *r, const char *real)
+static int copy_journal(struct capture_file *r, const char *real)
 {
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX + 16];
@@ -290,7 +271,7 @@ static void lock_shared(int fd)
 	fcntl(fd, F_SETLK, &lock);
 }
 
-static int copy_aside(struct reading *r, const char *real, int fd)
+static int copy_aside(struct capture_file *r, const char *real, int fd)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX];
@@ -312,7 +293,7 @@ static int copy_aside(struct reading *r, const char *real, int fd)
 	return err ? err : copy_journal(r, real);
 }
 
-static void remove_copy(struct reading *r)
+static void remove_copy(struct capture_file *r)
 {
 	static const char *const names[] = {"capture", "capture-journal"};
 	char path[PATH_MAX + 32];
@@ -383,7 +364,7 @@ int capture_check_writable(const char *real)
 	return fstat(fd, &st) || names_other_file(fd, st.st_size) ? -EBADMSG : 0;
 }
 
-static int open_copy(struct reading *r, const char *real, int fd)
+static int open_copy(struct capture_file *r, const char *real, int fd)
 {
 	char path[PATH_MAX + 32];
 	int err = copy_aside(r, real, fd);
@@ -395,7 +376,7 @@ static int open_copy(struct reading *r, const char *real, int fd)
 }
 
 /* copy: a private one where it takes one to read the file, else -EUCLEAN there. */
-static int open_reading(struct reading *r, const char *path, bool copy)
+static int open_file(struct capture_file *r, const char *path, bool copy)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
@@ -403,7 +384,7 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 	bool wal;
 	int err;
 
-	*r = (struct reading){0};
+	*r = (struct capture_file){0};
 	if (fd < 0)
 		return -errno;
 	err = capture_check(fd, &st);
@@ -415,7 +396,8 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 		return -errno;
 	r->recorder = recorder_holds(fd);
 	r->file_bytes = (uint64_t)st.st_size;
-	r->cpu_deadline_ns = cpu_now_ns() + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
+	r->cpu_deadline_ns =
+		clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
 	err = check_companions(real, &wal);
 	if (err)
 		return err;
@@ -429,21 +411,21 @@ static int open_reading(struct reading *r, const char *path, bool copy)
 	err = copy ? open_copy(r, real, fd) : -EUCLEAN;
 out:
 	if (err)
-		reading_close(r);
+		capture_file_close(r);
 	return err;
 }
 
-int reading_open(struct reading *r, const char *path)
+int capture_file_open(struct capture_file *r, const char *path)
 {
-	return open_reading(r, path, true);
+	return open_file(r, path, true);
 }
 
-int reading_open_in_place(struct reading *r, const char *path)
+int capture_file_open_in_place(struct capture_file *r, const char *path)
 {
-	return open_reading(r, path, false);
+	return open_file(r, path, false);
 }
 
-void reading_close(struct reading *r)
+void capture_file_close(struct capture_file *r)
 {
 	sqlite3_close(r->db);
 	r->db = NULL;

@@ -77,6 +77,7 @@ struct column_word {
 
 struct column {
 	const char *name;
+	const char *was;		 /* its name in earlier captures, NULL = the same */
 	const char *text;		 /* what it holds; "" where the name says it */
 	const struct column_word *words; /* the numbers it may hold, or a sum of which */
 	uint16_t offset;		 /* in the row struct */
@@ -86,8 +87,13 @@ struct column {
 	uint8_t type, words_cnt;
 	bool bits; /* words are added up */
 };
-/* Columns of a table at the most: a bit each in reading.columns. */
-#define STORE_COLUMNS_MAX 32
+#define STORE_COLUMNS_MAX 32 /* of a table: bits of column_set */
+
+/* Columns that a table of a file has, a bit each by number in the layout. */
+struct column_set {
+	uint32_t there;
+	uint32_t renamed; /* of these, under the name that they had earlier */
+};
 
 struct blob {
 	const void *bytes; /* borrowed: of the model, or of the statement until its next step */
@@ -169,9 +175,9 @@ const void *mapping_row(const struct model *m, uint32_t process, uint32_t number
 const char *store_vfs(void);
 
 /* Prepares the statement that writes a whole row / reads all rows, of which the file has those
- * columns (bits by number). 0 or negative errno. */
+ * columns. 0 or negative errno. */
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
-int table_prepare_read(sqlite3 *db, enum store_table table, uint32_t columns,
+int table_prepare_read(sqlite3 *db, enum store_table table, struct column_set columns,
 		       sqlite3_stmt **ret_stmt);
 
 /* Writes one row (replacing one of the same number). 0 or negative errno. */
@@ -229,17 +235,17 @@ int target_temporary(const struct target *t, const struct owner *owner, char tem
 int target_place(const struct target *t, const struct owner *owner, const char *temp);
 
 /* A database opened for reading, with what must go when it is closed. */
-struct reading {
+struct capture_file {
 	sqlite3 *db;
 	uint64_t file_bytes; /* of database and journal */
 	uint64_t
 		cpu_deadline_ns; /* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
 	char *copy_dir;		 /* private folder with the copy, NULL = read in place */
 	uint32_t tables;	 /* that it has, a bit each */
-	uint32_t columns[TABLE_CNT]; /* likewise, by number in the layout */
-	uint32_t off;		     /* OFF_* of those that it lacks */
-	uint32_t newer;		     /* tables, a bit each, with columns of a newer version */
-	bool recorder;		     /* one held the file when it was opened */
+	struct column_set columns[TABLE_CNT];
+	uint32_t off;	/* OFF_* of those that it lacks */
+	uint32_t newer; /* tables, a bit each, with columns of a newer version */
+	bool recorder;	/* one held the file when it was opened */
 };
 /* Bounds and switches for a file that may come from a stranger. */
 int database_harden(sqlite3 *db);
@@ -257,17 +263,15 @@ bool recorder_holds(int fd);
 int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
-int reading_open(struct reading *r, const char *path);
+int capture_file_open(struct capture_file *r, const char *path);
 /* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder was
  * killed while it wrote, or a log lies beside it). */
-int reading_open_in_place(struct reading *r, const char *path);
-void reading_close(struct reading *r);
-/* All of a file into another, from its start: 0, -EFBIG beyond max bytes, or negative errno. */
-int copy_bytes(int from, int to, uint64_t max);
+int capture_file_open_in_place(struct capture_file *r, const char *path);
+void capture_file_close(struct capture_file *r);
 /* What a copy may take of a folder: a day of a busy host is below 2 GB. */
 #define COPY_MAX_BYTES (4ull << 30)
 /* True when the reading has used up its processor time. */
-bool reading_overdue(const struct reading *r);
+bool capture_file_overdue(const struct capture_file *r);
 
 /* A capture that is being written. */
 struct store {

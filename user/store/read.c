@@ -17,7 +17,7 @@
 #define CPUS_MAX 65536u
 
 struct reader {
-	struct reading reading;
+	struct capture_file file;
 	struct model *m;
 	struct table_totals totals;		  /* bytes are never more than the file has */
 	uint32_t mapping_process, mapping_number; /* that the next mapping continues */
@@ -34,8 +34,8 @@ static int take_host(struct reader *r, uint64_t id, union store_row *row)
 	r->m->host = *host;
 	/* Bits of a newer version are about figures that this one does not know. */
 	r->m->host.off &= (1u << OFF_CNT) - 1;
-	r->m->host.off |= r->reading.off & ((1u << OFF_CNT) - 1);
-	r->m->host.running = r->reading.recorder && !host->complete;
+	r->m->host.off |= r->file.off & ((1u << OFF_CNT) - 1);
+	r->m->host.running = r->file.recorder && !host->complete;
 	return 0;
 }
 
@@ -354,9 +354,9 @@ static int read_row(struct reader *r, sqlite3_stmt *stmt, enum store_table table
 	if (number >= takers[table].max_rows)
 		return table == TABLE_HOST ? -EBADMSG : -EFBIG;
 	/* Overflow pages that rows share would make a small file a large model. */
-	if (r->totals.bytes > r->reading.file_bytes)
+	if (r->totals.bytes > r->file.file_bytes)
 		return -EBADMSG;
-	if (number % ROWS_BETWEEN_LOOKS == 0 && reading_overdue(&r->reading))
+	if (number % ROWS_BETWEEN_LOOKS == 0 && capture_file_overdue(&r->file))
 		return -EBADMSG;
 	return takers[table].take(r, id, &row);
 }
@@ -367,14 +367,14 @@ static int read_table(struct reader *r, enum store_table table)
 	uint64_t number = 0;
 	int rc = SQLITE_DONE, err;
 
-	if (!(r->reading.tables & 1u << table))
+	if (!(r->file.tables & 1u << table))
 		return 0;
 	memset(r->totals.sums, 0, sizeof(r->totals.sums));
-	err = table_prepare_read(r->reading.db, table, r->reading.columns[table], &stmt);
+	err = table_prepare_read(r->file.db, table, r->file.columns[table], &stmt);
 	while (!err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		err = read_row(r, stmt, table, number++);
 	if (!err && rc != SQLITE_DONE)
-		err = store_db_error(r->reading.db);
+		err = store_db_error(r->file.db);
 	if (!err && table == TABLE_HOST && !number)
 		err = -EBADMSG;
 	if (!err && table == TABLE_CGROUP && !model_cgroups_sound(r->m))
@@ -387,21 +387,21 @@ static int read_table(struct reader *r, enum store_table table)
 static int read_capture(const char *path, uint32_t refused, struct model **ret_model)
 {
 	struct reader r = {0};
-	int err = reading_open(&r.reading, path);
+	int err = capture_file_open(&r.file, path);
 
 	if (err)
 		return err;
 	r.m = model_new();
 	if (!r.m)
 		err = -ENOMEM;
-	else if (r.reading.newer & refused)
+	else if (r.file.newer & refused)
 		err = -EPROTO;
 	/* One transaction: a recording in progress must not commit between two tables. */
-	if (!err && sqlite3_exec(r.reading.db, "BEGIN", NULL, NULL, NULL))
-		err = store_db_error(r.reading.db);
+	if (!err && sqlite3_exec(r.file.db, "BEGIN", NULL, NULL, NULL))
+		err = store_db_error(r.file.db);
 	for (int i = 0; !err && i < TABLE_CNT; i++)
 		err = read_table(&r, (enum store_table)i);
-	reading_close(&r.reading);
+	capture_file_close(&r.file);
 	if (err) {
 		model_free(r.m);
 		return err;

@@ -311,17 +311,17 @@ CREATE TABLE service (
 	pushed INTEGER NOT NULL,         -- sends while none was: later parts of an answer, messages
 	received_bytes INTEGER NOT NULL,
 	sent_bytes INTEGER NOT NULL,
-	drops INTEGER NOT NULL,          -- connections that the listening socket refused
+	refused INTEGER NOT NULL,        -- connections that the listening socket refused
 	time_max_ns INTEGER NOT NULL,    -- longest of answered, or the end of its slot
-	in_progress INTEGER NOT NULL,    -- these and those below: as it stood at the end of the
-	                                 -- slice
-	late INTEGER NOT NULL,           -- of in_progress: for longer than endpoint.slow_ns,
+	open INTEGER NOT NULL,           -- requests without an answer yet; this and those below: as
+	                                 -- it stood at the end of the slice
+	late INTEGER NOT NULL,           -- of open: for longer than endpoint.slow_ns,
 	stuck INTEGER NOT NULL,          -- for longer than 10 s
 	oldest_ns INTEGER NOT NULL,      -- age of the oldest, 0 = none
 	queued INTEGER NOT NULL,         -- connections to be accepted
 	backlog INTEGER NOT NULL,        -- and how many may be
 	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not
-	                                 -- answer everything (logs, queues); not in in_progress
+	                                 -- answer everything (logs, queues); not among those open
 );
 
 -- Times to the first byte of requests answered in a slice, as a histogram. Later.

@@ -8,15 +8,15 @@
 #include "base/cleanup.h"
 #include "store/private.h"
 
-static void put_column(FILE *out, const struct column *c, bool there)
+static void put_column(FILE *out, const struct column *c, bool there, bool renamed)
 {
 	if (there)
-		fprintf(out, "\"%s\"", c->name);
+		fprintf(out, "\"%s\"", renamed ? c->was : c->name);
 	else
 		fputs(c->type == COLUMN_ROW ? "NULL" : c->type == COLUMN_TEXT ? "''" : "0", out);
 }
 
-static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t columns,
+static int prepare(sqlite3 *db, enum store_table table, bool write, struct column_set columns,
 		   sqlite3_stmt **ret_stmt)
 {
 	const struct table_layout *t = &store_tables[table];
@@ -34,7 +34,7 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t col
 		fputs("id", out);
 	for (int i = 0; i < t->column_cnt; i++) {
 		fputs(i || t->has_id ? ", " : "", out);
-		put_column(out, &t->columns[i], columns & 1u << i);
+		put_column(out, &t->columns[i], columns.there & 1u << i, columns.renamed & 1u << i);
 	}
 	if (write) {
 		fputs(t->has_id ? ") VALUES (?, ?" : ") VALUES (?", out);
@@ -55,10 +55,10 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, uint32_t col
 
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt)
 {
-	return prepare(db, table, true, UINT32_MAX, ret_stmt);
+	return prepare(db, table, true, (struct column_set){.there = UINT32_MAX}, ret_stmt);
 }
 
-int table_prepare_read(sqlite3 *db, enum store_table table, uint32_t columns,
+int table_prepare_read(sqlite3 *db, enum store_table table, struct column_set columns,
 		       sqlite3_stmt **ret_stmt)
 {
 	return prepare(db, table, false, columns, ret_stmt);

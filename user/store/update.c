@@ -123,8 +123,8 @@ static int temp_path(const struct store_update *u, char **ret_path)
 
 static int open_copy(struct store_update *u, const char *path, const char *result, char **ret_path)
 {
-	struct reading from;
-	int err = reading_open(&from, path);
+	struct capture_file from;
+	int err = capture_file_open(&from, path);
 
 	if (err)
 		return err;
@@ -139,7 +139,7 @@ static int open_copy(struct store_update *u, const char *path, const char *resul
 		err = open_database(u, *ret_path);
 	if (!err)
 		err = copy_pages(u, from.db);
-	reading_close(&from);
+	capture_file_close(&from);
 	return err;
 }
 

@@ -47,7 +47,7 @@ CREATE VIEW process_request AS
 SELECT p.id AS process, p.tgid, p.name, e.address, e.port, sum(s.begun) AS begun,
 	sum(s.answered) AS answered, sum(s.slow) AS slow, e.slow_ns / 1e6 AS slow_ms,
 	sum(s.time_ns) / 1e6 / nullif(sum(s.answered), 0) AS mean_ms,
-	max(s.time_max_ns) / 1e6 AS max_ms, max(s.stuck) AS stuck_most, sum(s.drops) AS drops
+	max(s.time_max_ns) / 1e6 AS max_ms, max(s.stuck) AS stuck_most, sum(s.refused) AS refused
 FROM service s JOIN endpoint e ON e.id = s.endpoint JOIN process p ON p.id = e.process
 GROUP BY e.id ORDER BY sum(s.begun) DESC, max(s.stuck) DESC;
 

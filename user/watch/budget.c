@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/host.h"
@@ -90,23 +91,23 @@ static void tell(const struct watch *w, const struct governor_plan *plan, bool d
 
 static void tell_collector(struct watch *w, uint64_t now_ns)
 {
-	const struct aside_row *rows[ASIDE_MAX];
-	uint64_t parties[ASIDE_MAX];
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
+	uint64_t parties[SET_ASIDE_MAX];
 
-	w->aside_cnt = aside_now(&w->aside, now_ns, rows);
-	for (size_t i = 0; i < w->aside_cnt; i++)
+	w->set_aside_cnt = set_aside_now(&w->set_aside, now_ns, rows);
+	for (size_t i = 0; i < w->set_aside_cnt; i++)
 		parties[i] = rows[i]->party;
-	collector_set_aside(w->collector, parties, w->aside_cnt);
+	collector_set_aside(w->collector, parties, w->set_aside_cnt);
 }
 
 void budget_attach(struct watch *w)
 {
-	tell_collector(w, host_now_ns());
+	tell_collector(w, clock_now_ns());
 }
 
 static void tell_aside(struct watch *w, const struct ledger_use *use, double share)
 {
-	struct aside_row *row = aside_find(&w->aside, use->party);
+	struct set_aside_row *row = set_aside_find(&w->set_aside, use->party);
 	uint32_t face = collector_face(w->collector, use->party);
 	const struct model_process *p =
 		face == MODEL_NONE ? NULL : &collector_model(w->collector)->processes[face];
@@ -127,9 +128,9 @@ static void tell_aside(struct watch *w, const struct ledger_use *use, double sha
 /* Those who caused most of the naming, until the rest is within the budget. */
 static void set_aside(struct watch *w, uint64_t excess_ns, uint64_t window_ns, uint64_t now_ns)
 {
-	struct ledger_use most[ASIDE_MAX];
-	size_t cnt = collector_most(w->collector, most, ASIDE_MAX);
-	size_t taken = aside_take(&w->aside, most, cnt, excess_ns, now_ns);
+	struct ledger_use most[SET_ASIDE_MAX];
+	size_t cnt = collector_most(w->collector, most, SET_ASIDE_MAX);
+	size_t taken = set_aside_take(&w->set_aside, most, cnt, excess_ns, now_ns);
 
 	for (size_t i = 0; i < taken; i++)
 		tell_aside(w, &most[i], (double)most[i].used / (double)window_ns);
@@ -139,33 +140,34 @@ static void set_aside(struct watch *w, uint64_t excess_ns, uint64_t window_ns, u
 /* Whose time is over is named again. */
 static void follow_aside(struct watch *w, uint64_t now_ns)
 {
-	const struct aside_row *rows[ASIDE_MAX];
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
 
 	if (w->config.budget <= 0)
-		aside_clear(&w->aside);
-	if (aside_now(&w->aside, now_ns, rows) != w->aside_cnt)
+		set_aside_clear(&w->set_aside);
+	if (set_aside_now(&w->set_aside, now_ns, rows) != w->set_aside_cnt)
 		tell_collector(w, now_ns);
 }
 
 /* --------------------------------------------------------------------------------------------- */
 
-bool budget_step(struct watch *w)
+int budget_step(struct watch *w, char *why, size_t why_bytes)
 {
 	const struct collector_parts has = collector_parts(w->collector);
 	enum governor_level level = w->governor.level;
-	struct governor_input input = {.now_ns = host_now_ns(),
+	struct governor_input input = {.now_ns = clock_now_ns(),
 				       .cpus = collector_model(w->collector)->host.cpus_online,
 				       .own_cpu_ns = budget_own_ns(w) - w->start_cpu_ns,
 				       .bpf_ns = budget_bpf_ns(w),
-				       .may_set_aside = aside_has_room(&w->aside, host_now_ns())};
+				       .may_set_aside =
+					       set_aside_has_room(&w->set_aside, clock_now_ns())};
 	uint64_t granted_ns, begin_ns = w->governor.begin_ns;
 	struct collector_parts parts;
 	struct governor_plan plan;
-	char why[1024] = "";
+	int err;
 
 	/* What somebody asked for is finished first, at one rate and with everything. */
 	if (jobs_asked(w))
-		return false;
+		return 0;
 	naming_ns(w, &granted_ns, &input.naming_ns);
 	follow_aside(w, input.now_ns);
 	plan = governor_step(&w->governor, &input);
@@ -178,11 +180,10 @@ bool budget_step(struct watch *w)
 	parts = (struct collector_parts){plan.sample_hz, plan.requests, plan.switches};
 	if (parts.sample_hz == has.sample_hz && parts.requests == has.requests &&
 	    parts.switches == has.switches)
-		return false;
+		return 0;
 	if (plan.level != level)
 		tell(w, &plan, plan.level > level);
-	if (change(w, &parts, why, sizeof(why)))
-		loop_lost(w, why);
-	home_save_state(w); /* the level outlives a kill */
-	return true;
+	err = change(w, &parts, why, why_bytes);
+	save_state(w); /* the level outlives a kill */
+	return err ? err : 1;
 }

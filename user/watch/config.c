@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "watch/governor.h"
 #include "watch/series.h"
 
-#define SECOND_NS 1000000000ull
-#define DAY_NS	  (86400 * SECOND_NS)
-#define MIB	  (1ull << 20)
+#define DAY_NS (86400 * SECOND_NS)
+#define MIB    (1ull << 20)
 
 #define VALUE_BYTES 320
 

@@ -8,7 +8,7 @@
  *
  *	> trigger BEFORE_NS AFTER_NS		decimal
  *	< begun NAME				or: failed WHY
- *	< done NAME				the capture is whole and its papers are written; or: failed WHY
+ *	< done NAME				the capture is whole and its artifacts are written; or: failed WHY
  *	> status
  *	< KEY VALUE				lines, then the connection ends
  *

@@ -12,18 +12,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "watch/control.h"
-
-#define SECOND_NS 1000000000ull
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /* --- the way there ----------------------------------------------------------------------------- */
 
@@ -86,7 +77,7 @@ struct reader {
 /* 1 there is more, 0 the connection has ended, or negative errno. */
 static int read_more(struct reader *r, uint64_t deadline_ns)
 {
-	uint64_t at = now_ns();
+	uint64_t at = clock_now_ns();
 	struct timespec left = {0};
 	struct pollfd poll_fd = {.fd = r->fd, .events = POLLIN};
 	ssize_t n;
@@ -132,7 +123,7 @@ static int read_lines(int fd, uint64_t first_ns, uint64_t next_ns,
 		      int (*answer)(void *ctx, const char *line), void *ctx)
 {
 	struct reader r = {.fd = fd};
-	uint64_t since_ns = now_ns(), deadline_ns;
+	uint64_t since_ns = clock_now_ns(), deadline_ns;
 	bool line;
 	int n;
 
@@ -143,7 +134,7 @@ static int read_lines(int fd, uint64_t first_ns, uint64_t next_ns,
 			n = take_line(&r, answer, ctx, &line);
 			if (n)
 				return n;
-			since_ns = now_ns();
+			since_ns = clock_now_ns();
 			if (line && __builtin_add_overflow(since_ns, next_ns, &deadline_ns))
 				deadline_ns = UINT64_MAX;
 		} while (line);

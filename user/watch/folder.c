@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 
 #define LOCK_NAME "lock"
@@ -127,7 +128,7 @@ static int write_pid(int fd)
 
 	if (ftruncate(fd, 0))
 		return -errno;
-	return pwrite(fd, text, (size_t)len, 0) == len ? 0 : -ENOSPC;
+	return io_write_at(fd, text, (size_t)len, 0);
 }
 
 /* Opens and locks what lies there now. -EAGAIN: it lies there no longer. */

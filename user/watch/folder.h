@@ -2,7 +2,7 @@
 #ifndef HOTRUN_WATCH_FOLDER_H
 #define HOTRUN_WATCH_FOLDER_H
 /*
- * The folder of the resident recorder: captures and their papers, the control socket, lock and state. It
+ * The folder of the resident recorder: captures and their artifacts, the control socket, lock and state. It
  * belongs to the user of hotrun alone (captures are secrets): 0700, made when it is missing (its parent
  * is not). Everything in it is reached by name below an open folder, links are not followed.
  *
@@ -10,7 +10,7 @@
  *	lock, state, control			hotrun's own
  *	.*.new					unfinished; removed at the next start
  *
- * Names of captures and papers consist of letters, digits, '.', '_' and '-' alone, as above: what else lies
+ * Names of captures and artifacts consist of letters, digits, '.', '_' and '-' alone, as above: what else lies
  * there is not hotrun's, is not listed, and is never removed.
  */
 #include <stdbool.h>
@@ -31,13 +31,13 @@ struct folder_file {
 	uint64_t bytes;
 };
 
-/* A capture with its papers. */
+/* A capture with its artifacts. */
 struct folder_capture {
-	char name[FOLDER_NAME_BYTES]; /* of the capture, also when only papers are left of it */
+	char name[FOLDER_NAME_BYTES]; /* of the capture, also when only artifacts are left of it */
 	bool capture, text, page;     /* are there */
 	bool trigger;
 	int64_t time_s;
-	uint64_t capture_bytes, bytes; /* bytes: with the papers */
+	uint64_t capture_bytes, bytes; /* bytes: with the artifacts */
 };
 
 /* Opens the folder, for the recorder (create: made when missing, must be ours and nobody else's to
@@ -50,7 +50,7 @@ bool folder_stays(int dir, const char *path);
 /* Takes the lock, which ends with the process (however it ends). *ret_fd owned. -EBUSY: why names the pid
  * that holds it, or what is wrong with the file. */
 int folder_lock(int dir, char *why, size_t why_bytes, int *ret_fd);
-/* Captures and papers, newest first; others are left out. At most FOLDER_FILES are looked at. *ret_files owned
+/* Captures and artifacts, newest first; others are left out. At most FOLDER_FILES are looked at. *ret_files owned
  * by the caller. 0, -ENOMEM or the errno of reading the folder. */
 int folder_list(int dir, struct folder_file **ret_files, size_t *ret_cnt);
 /* The same files, a row for each capture: what the retention counts. *ret_captures owned by the caller. */
@@ -59,17 +59,17 @@ int folder_captures(int dir, struct folder_capture **ret_captures, size_t *ret_c
  * of captures that are gone), returns how many. For who holds the lock. Captures that were cut short stay:
  * they can be read. */
 unsigned int folder_clean(int dir);
-/* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet, nor are papers of that name (-2, -3, ...
+/* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet, nor are artifacts of that name (-2, -3, ...
  * before the dot). What does not belong into a name becomes '_'. 0 or negative errno; -EEXIST: too many of
  * that second. */
 int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
 		char ret_name[static FOLDER_NAME_BYTES]);
-/* True for names of captures and papers, and nothing else: no slash, no dot in front. */
+/* True for names of captures and artifacts, and nothing else: no slash, no dot in front. */
 bool folder_is_name(const char *name);
 /* Opens one for reading: a regular file of the folder's owner. *ret_fd owned. -EINVAL: no such name is
  * possible; -EPERM: not the owner's, or no file. */
 int folder_get(int dir, const char *name, int *ret_fd);
-/* Removes a capture with its papers and what SQLite left beside it; also papers alone. 0; -EINVAL: no such
+/* Removes a capture with its artifacts and what SQLite left beside it; also artifacts alone. 0; -EINVAL: no such
  * name of a capture is possible; -ENOENT: nothing of it was there; -EPERM: not of the folder's owner, or no
  * file; else the errno of removing it. */
 int folder_remove(int dir, const char *capture);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The captures and papers in the folder: their names, lists of them, and the way to each. */
+/* The captures and artifacts in the folder: their names, lists of them, and the way to each. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,11 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "store/store.h"
 #include "watch/folder.h"
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Captures of the same second and reason. */
 #define NUMBER_MAX 1000
@@ -133,7 +132,7 @@ bool folder_is_name(const char *name)
 	return parse_name(name, &parsed);
 }
 
-/* The name of the capture or of one of its papers, from what they share. */
+/* The name of the capture or of one of its artifacts, from what they share. */
 static void name_of(char ret_name[static FOLDER_NAME_BYTES], const char *base, size_t base_len,
 		    enum folder_kind kind)
 {
@@ -252,7 +251,7 @@ int folder_list(int dir, struct folder_file **ret_files, size_t *ret_cnt)
 	return 0;
 }
 
-/* By capture, so that its papers stand beside it. */
+/* By capture, so that its artifacts stand beside it. */
 static int by_capture(const void *a, const void *b)
 {
 	const struct folder_capture *x = a, *y = b;
@@ -366,7 +365,7 @@ static int remove_one(int dir, const char *name)
 
 int folder_remove(int dir, const char *capture)
 {
-	/* The journal goes last: without it the capture may be unreadable, and papers without their
+	/* The journal goes last: without it the capture may be unreadable, and artifacts without their
 	 * capture would be left if we were killed. */
 	static const enum folder_kind order[] = {FOLDER_TEXT, FOLDER_PAGE, FOLDER_CAPTURE};
 	char name[FOLDER_NAME_BYTES + 16];

@@ -7,27 +7,12 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
 #include "watch/private.h"
 
 #define FOLLOW_NS 5000000000ull
-#define SECOND_NS 1000000000ull
-
-void home_save_state(struct watch *w)
-{
-	int err;
-
-	w->state.level = w->governor.level;
-	if (!w->control || (!w->unsaved && !memcmp(&w->state, &w->saved, sizeof(w->saved))))
-		return;
-	err = state_write(w->dir, &w->state);
-	w->unsaved = err != 0;
-	if (!err)
-		w->saved = w->state;
-	else
-		log_debug("%s/state: %s", w->options.dir, strerror(-err));
-}
 
 static int begin_capture(void *ctx, uint64_t before_ns, uint64_t after_ns,
 			 char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
@@ -55,8 +40,8 @@ int home_open(struct watch *w, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "%s/control: %s", w->options.dir, strerror(-err));
 		return err;
 	}
-	w->papers = papers_new(w->dir);
-	if (!w->papers) {
+	w->artifacts = artifacts_new(w->dir);
+	if (!w->artifacts) {
 		err = -errno;
 		snprintf(why, why_bytes, "%s", strerror(-err));
 	}
@@ -66,9 +51,9 @@ int home_open(struct watch *w, char *why, size_t why_bytes)
 void home_close(struct watch *w)
 {
 	control_free(w->control);
-	papers_free(w->papers);
+	artifacts_free(w->artifacts);
 	w->control = NULL;
-	w->papers = NULL;
+	w->artifacts = NULL;
 	cleanup_close(&w->lock_fd);
 	cleanup_close(&w->dir);
 	w->lock_fd = w->dir = -1;
@@ -100,8 +85,8 @@ void home_follow(struct watch *w, uint64_t now_ns)
 	snprintf(w->home_why, sizeof(w->home_why), "%s", why);
 }
 
-/* Of captures that were asked for, and whose papers an earlier run did not come to. */
-static void finish_papers(struct watch *w)
+/* Of captures that were asked for, and whose artifacts an earlier run did not come to. */
+static void finish_artifacts(struct watch *w)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
 	size_t cnt = 0;
@@ -112,7 +97,7 @@ static void finish_papers(struct watch *w)
 		const struct folder_capture *c = &captures[i];
 
 		if (c->capture && c->trigger && !(c->text && c->page))
-			papers_add(w->papers, c->name);
+			artifacts_add(w->artifacts, c->name);
 	}
 }
 
@@ -130,13 +115,13 @@ void home_take_over(struct watch *w)
 	/* What was too much then is too much now, until it turns out otherwise. */
 	governor_init(&w->governor, &options, (enum governor_level)w->state.level);
 	delay_s = state_start(&w->state, (int64_t)time(NULL));
-	w->attach_ns = host_now_ns() + delay_s * SECOND_NS;
+	w->attach_ns = clock_now_ns() + delay_s * SECOND_NS;
 	if (delay_s) {
 		log_warn("started again and again: waiting %u s before observing this host",
 			 delay_s);
 		page_not_ready(w, "started again and again without a proper end; waiting");
 	}
 	w->state.clean = false;
-	home_save_state(w);
-	finish_papers(w);
+	save_state(w);
+	finish_artifacts(w);
 }

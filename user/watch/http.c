@@ -9,20 +9,12 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "watch/http_private.h"
 
-#define SECOND_NS    1000000000ull
 #define WHY_BYTES    256
 #define TEXT_TYPE    "text/plain; charset=utf-8"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
-uint64_t http_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 /* --- answers --------------------------------------------------------------------------------- */
 
@@ -106,18 +98,8 @@ static int make_page(struct http *h)
 		return -ENOMEM;
 	}
 	put_headers(h->page, METRICS_TYPE);
-	h->page_ns = http_now_ns();
+	h->page_ns = clock_now_ns();
 	return 0;
-}
-
-bool http_lacks_room(struct http *h)
-{
-	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
-		/* Who still reads it holds it. */
-		MHD_destroy_response(h->page);
-		h->page = NULL;
-	}
-	return !h->page && h->pages >= HTTP_PAGES;
 }
 
 static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *connection,
@@ -132,7 +114,7 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *con
 	if (!h->page)
 		err = make_page(h);
 	if (!err && guest)
-		guests_scraped(&h->guests, guest, http_now_ns());
+		guests_scraped(&h->guests, guest, clock_now_ns());
 	if (err)
 		return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				   "the page could not be made\n", NULL, NULL);
@@ -247,12 +229,7 @@ unsigned int http_port(const struct http *h)
 
 uint64_t http_cpu_ns(const struct http *h)
 {
-	struct timespec t;
-	clockid_t clock;
-
-	if (!h || pthread_getcpuclockid(h->thread, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+	return h ? clock_thread_cpu_ns(h->thread) : 0;
 }
 
 void http_free(struct http *h)

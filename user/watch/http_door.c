@@ -9,8 +9,10 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "watch/http_private.h"
 
 /* The thread looks at the ages of its guests so often. */
@@ -18,11 +20,31 @@
 /* Who drips bytes is looked at so often. */
 #define DRIP_NS 20000000ull
 
+#define SECOND_NS 1000000000ull
+
 static const char refusal[] = "HTTP/1.1 429 Too Many Requests\r\n"
 			      "Content-Type: text/plain; charset=utf-8\r\n"
 			      "Connection: close\r\n"
 			      "Retry-After: 1\r\n"
 			      "Content-Length: 0\r\n\r\n";
+
+uint64_t http_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+bool http_lacks_room(struct http *h)
+{
+	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
+		/* Who still reads it holds it. */
+		MHD_destroy_response(h->page);
+		h->page = NULL;
+	}
+	return !h->page && h->pages >= HTTP_PAGES;
+}
 
 /* --- going ----------------------------------------------------------------------------------- */
 
@@ -267,7 +289,7 @@ static void add_guest(const struct http *h, struct waiting *w, struct guest *gue
 /* Until something happens, or is due. */
 static void wait_for_turn(struct http *h, struct waiting *w, int daemon_fd)
 {
-	uint64_t now_ns = http_now_ns(), pause_ns = pace_wait_ns(&h->accepts, now_ns);
+	uint64_t now_ns = clock_now_ns(), pause_ns = pace_wait_ns(&h->accepts, now_ns);
 	MHD_UNSIGNED_LONG_LONG daemon_ms;
 
 	w->cnt = 1;
@@ -295,14 +317,14 @@ void *http_serve(void *ctx)
 	struct waiting w = {.fds = {{.fd = h->stop, .events = POLLIN}}};
 
 	while (!w.fds[0].revents) {
-		uint64_t now_ns = http_now_ns(), pause_ns = pace_wait_ns(&h->turns, now_ns);
+		uint64_t now_ns = clock_now_ns(), pause_ns = pace_wait_ns(&h->turns, now_ns);
 
 		if (pause_ns) {
 			poll(w.fds, 1, (int)((pause_ns + 999999) / 1000000));
 			continue;
 		}
 		wait_for_turn(h, &w, info->epoll_fd);
-		now_ns = http_now_ns();
+		now_ns = clock_now_ns();
 		pace_take(&h->turns, now_ns);
 		accept_guests(h, now_ns);
 		look_at_guests(h);

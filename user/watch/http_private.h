@@ -41,7 +41,6 @@ void http_explain_listen(const char *listen, int err, char *why, size_t why_byte
 
 /* --- http.c ---------------------------------------------------------------------------------- */
 
-uint64_t http_now_ns(void);
 /* True while no page may be made, since those that are read slowly take all the memory for
  * pages. */
 bool http_lacks_room(struct http *h);

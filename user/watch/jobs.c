@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
 #include "store/store.h"
@@ -32,7 +33,7 @@ static struct job *free_job(struct watch *w, bool trigger)
 {
 	/* The last place is kept for the rotation. */
 	for (int i = 0; i < JOBS_MAX - (trigger ? 1 : 0); i++)
-		if (!w->jobs[i].shot)
+		if (!w->jobs[i].writer)
 			return &w->jobs[i];
 	return NULL;
 }
@@ -58,8 +59,8 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 		 uint64_t after_ns)
 {
 	const struct model *m = collector_model(w->collector);
-	uint64_t now_ns = host_now_ns();
-	struct shot_options options = {
+	uint64_t now_ns = clock_now_ns();
+	struct capture_writer_options options = {
 		.from_ns = from_of(now_ns, before_ns),
 		.until_ns = after_ns < UINT64_MAX - now_ns ? now_ns + after_ns : UINT64_MAX,
 		.selection = &w->config.selection,
@@ -77,7 +78,7 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 	options.path = path;
 	job->trigger = trigger;
 	job->rotate_ns = w->config.rotate_ns;
-	return shot_new(&options, w->ring, m, &job->shot);
+	return capture_writer_new(&options, w->ring, m, &job->writer);
 }
 
 int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after_ns,
@@ -116,8 +117,8 @@ int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after
 /* Called off before its first slice: of a rotation nothing is missing. */
 static void withdraw(struct watch *w, struct job *job)
 {
-	shot_withdraw(job->shot);
-	job->shot = NULL;
+	capture_writer_withdraw(job->writer);
+	job->writer = NULL;
 	if (!job->trigger)
 		return;
 	note_failure(w, job->name, -ENODATA);
@@ -126,15 +127,15 @@ static void withdraw(struct watch *w, struct job *job)
 
 static void end(struct watch *w, struct job *job, int err)
 {
-	if (!err && shot_is_empty(job->shot)) {
+	if (!err && capture_writer_is_empty(job->writer)) {
 		withdraw(w, job);
 		return;
 	}
 	if (err)
-		shot_free(job->shot);
+		capture_writer_free(job->writer);
 	else
-		err = shot_finish(job->shot);
-	job->shot = NULL;
+		err = capture_writer_finish(job->writer);
+	job->writer = NULL;
 	if (err) {
 		note_failure(w, job->name, err);
 		control_done(w->control, job->name, err);
@@ -147,7 +148,7 @@ static void end(struct watch *w, struct job *job, int err)
 	}
 	w->state.triggered++;
 	w->state.trigger_s = wall_s();
-	err = papers_add(w->papers, job->name);
+	err = artifacts_add(w->artifacts, job->name);
 	if (err) {
 		log_warn("capture %s: no report and page: %s", job->name, strerror(-err));
 		control_done(w->control, job->name, 0);
@@ -157,14 +158,14 @@ static void end(struct watch *w, struct job *job, int err)
 static bool rotates(const struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].shot && !w->jobs[i].trigger)
+		if (w->jobs[i].writer && !w->jobs[i].trigger)
 			return true;
 	return false;
 }
 
 static void rotate(struct watch *w)
 {
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	uint64_t end_ns = rotation_end_ns(w->config.rotate_ns, now_ns, host_wall_offset_ns());
 	char name[FOLDER_NAME_BYTES], why[512];
 
@@ -175,7 +176,7 @@ static void rotate(struct watch *w)
 /* Beyond its memory, or with a length that is no longer wanted. */
 static bool is_due(const struct watch *w, const struct job *job)
 {
-	size_t bytes = shot_memory_bytes(job->shot);
+	size_t bytes = capture_writer_memory_bytes(job->writer);
 
 	if (!job->trigger && job->rotate_ns != w->config.rotate_ns)
 		return true;
@@ -194,10 +195,10 @@ void jobs_slice(struct watch *w)
 		struct job *job = &w->jobs[i];
 		int err;
 
-		if (!job->shot)
+		if (!job->writer)
 			continue;
-		err = shot_slice(job->shot, m);
-		if (err || shot_is_over(job->shot) || is_due(w, job))
+		err = capture_writer_slice(job->writer, m);
+		if (err || capture_writer_is_over(job->writer) || is_due(w, job))
 			end(w, job, err);
 	}
 	if (w->config.rotate_ns && !w->stop && !rotates(w))
@@ -207,14 +208,14 @@ void jobs_slice(struct watch *w)
 void jobs_leave(struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].shot)
-			shot_leave(w->jobs[i].shot);
+		if (w->jobs[i].writer)
+			capture_writer_leave(w->jobs[i].writer);
 }
 
 bool jobs_asked(const struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].shot && w->jobs[i].trigger)
+		if (w->jobs[i].writer && w->jobs[i].trigger)
 			return true;
 	return false;
 }
@@ -222,15 +223,15 @@ bool jobs_asked(const struct watch *w)
 void jobs_end(struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].shot)
+		if (w->jobs[i].writer)
 			end(w, &w->jobs[i], 0);
 }
 
 void jobs_drop(struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++) {
-		shot_free(w->jobs[i].shot);
-		w->jobs[i].shot = NULL;
+		capture_writer_free(w->jobs[i].writer);
+		w->jobs[i].writer = NULL;
 	}
 }
 
@@ -239,9 +240,9 @@ void jobs_drop(struct watch *w)
 static bool is_busy(const struct watch *w, const char *name)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].shot && !strcmp(w->jobs[i].name, name))
+		if (w->jobs[i].writer && !strcmp(w->jobs[i].name, name))
 			return true;
-	return papers_has(w->papers, name);
+	return artifacts_has(w->artifacts, name);
 }
 
 /* False where it could not be, which is said once. */
@@ -315,7 +316,7 @@ void jobs_look(struct watch *w, uint64_t now_ns)
 	const char *name;
 	int err;
 
-	while (papers_look(w->papers, now_ns, &name, &err)) {
+	while (artifacts_look(w->artifacts, now_ns, &name, &err)) {
 		if (err)
 			log_warn("capture %s: its report and page could not be written: %s", name,
 				 strerror(-err));
@@ -328,5 +329,5 @@ void jobs_look(struct watch *w, uint64_t now_ns)
 		return;
 	w->kept_ns = now_ns;
 	keep(w);
-	home_save_state(w);
+	save_state(w);
 }

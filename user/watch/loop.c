@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "kernel/host.h"
@@ -21,10 +22,10 @@
 #include "watch/notify.h"
 #include "watch/private.h"
 
-#define SLICE_NS  1000000000ull
-#define TURN_NS	  500000000ull /* how long a signal may have to wait */
-#define RETRY_NS  60000000000ull
-#define PAPERS_NS 10000000000ull /* at the end, for the papers of the last captures */
+#define SLICE_NS     1000000000ull
+#define TURN_NS	     500000000ull /* how long a signal may have to wait */
+#define RETRY_NS     60000000000ull
+#define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
 /* Rings are made for it, since the configuration may change; beyond it they are made anew. */
@@ -188,12 +189,12 @@ static void try_attach(struct watch *w, uint64_t now_ns)
 	page_not_ready(w, NULL);
 }
 
-void loop_lost(struct watch *w, const char *why)
+static void lose(struct watch *w, const char *why)
 {
 	log_error("%s; trying again every %llu s", why, RETRY_NS / SLICE_NS);
 	jobs_end(w);
 	detach(w);
-	w->attach_ns = host_now_ns() + RETRY_NS;
+	w->attach_ns = clock_now_ns() + RETRY_NS;
 	page_not_ready(w, why);
 }
 
@@ -209,9 +210,21 @@ static void renew(struct watch *w)
 	w->own.renewals++;
 	pthread_mutex_unlock(&w->mutex);
 	if (collector_renew(w->collector, why, sizeof(why)))
-		loop_lost(w, why);
+		lose(w, why);
 	/* Large tables lay below small rows that stayed: what they held is given back. */
 	malloc_trim(0);
+}
+
+/* The next slice, by what the governor says. */
+static void begin_slice(struct watch *w)
+{
+	char why[1024] = "";
+	int err = budget_step(w, why, sizeof(why));
+
+	if (err < 0)
+		lose(w, why);
+	else if (!err && collector_begin_slice(w->collector))
+		lose(w, "out of memory");
 }
 
 static void end_slice(struct watch *w)
@@ -222,8 +235,8 @@ static void end_slice(struct watch *w)
 	ring_slice(w->ring, collector_model(w->collector));
 	if (collector_is_large(w->collector))
 		renew(w);
-	else if (!budget_step(w) && collector_begin_slice(w->collector))
-		loop_lost(w, "out of memory");
+	else
+		begin_slice(w);
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -254,7 +267,7 @@ static void turn(struct watch *w)
 	uint64_t now_ns;
 
 	wait_for_turn(w);
-	now_ns = host_now_ns();
+	now_ns = clock_now_ns();
 	read_signals(w);
 	home_follow(w, now_ns);
 	if (w->control)
@@ -268,17 +281,17 @@ static void turn(struct watch *w)
 	else
 		collector_drain(w->collector);
 	if (w->control)
-		jobs_look(w, host_now_ns());
+		jobs_look(w, clock_now_ns());
 	feed_watchdog(w, now_ns);
 	pthread_mutex_lock(&w->mutex);
-	w->beat_ns = host_now_ns();
+	w->beat_ns = clock_now_ns();
 	pthread_mutex_unlock(&w->mutex);
 }
 
-/* What was captured is kept; papers have a moment to be finished. */
+/* What was captured is kept; artifacts have a moment to be finished. */
 static void stop(struct watch *w)
 {
-	uint64_t end_ns = host_now_ns() + PAPERS_NS;
+	uint64_t end_ns = clock_now_ns() + ARTIFACTS_NS;
 
 	notify("STOPPING=1");
 	if (w->collector) {
@@ -287,12 +300,12 @@ static void stop(struct watch *w)
 		jobs_slice(w);
 		jobs_end(w);
 	}
-	while (w->control && papers_pending(w->papers) && host_now_ns() < end_ns) {
-		jobs_look(w, host_now_ns());
+	while (w->control && artifacts_pending(w->artifacts) && clock_now_ns() < end_ns) {
+		jobs_look(w, clock_now_ns());
 		poll(NULL, 0, 50);
 	}
 	w->state.clean = true;
-	home_save_state(w);
+	save_state(w);
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -357,7 +370,7 @@ int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 	memory_map_tables();
 	w->options = *options;
 	w->dir = w->lock_fd = w->signals = -1;
-	w->start_ns = w->beat_ns = host_now_ns();
+	w->start_ns = w->beat_ns = clock_now_ns();
 	pthread_mutex_init(&w->mutex, NULL);
 	rights_begin(RIGHTS_RELOAD);
 	err = open_all(w, why, why_bytes);

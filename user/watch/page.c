@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/privileges.h"
 #include "base/text.h"
@@ -36,7 +37,7 @@ static int put_metrics(void *ctx, const struct http_counts *counts, FILE *out)
 	int err;
 
 	pthread_mutex_lock(&w->mutex);
-	w->own.uptime_ns = host_now_ns() - w->start_ns;
+	w->own.uptime_ns = clock_now_ns() - w->start_ns;
 	w->own.http_answered = counts->answered;
 	w->own.http_refused = counts->refused;
 	w->own.http_late = counts->late;
@@ -52,7 +53,7 @@ static bool is_healthy(void *ctx, char *why, size_t why_bytes)
 	uint64_t silent_ns;
 
 	pthread_mutex_lock(&w->mutex);
-	silent_ns = host_now_ns() - w->beat_ns;
+	silent_ns = clock_now_ns() - w->beat_ns;
 	pthread_mutex_unlock(&w->mutex);
 	if (silent_ns < BEAT_NS)
 		return true;
@@ -189,8 +190,8 @@ static void add_costly(struct metrics_own *own, const struct model_process *p)
 /* Who is set aside now: who costs most comes before the others. */
 static void take_aside(struct watch *w, uint64_t now_ns)
 {
-	const struct aside_row *rows[ASIDE_MAX];
-	size_t cnt = aside_now(&w->aside, now_ns, rows);
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
+	size_t cnt = set_aside_now(&w->set_aside, now_ns, rows);
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct metrics_costly *row = costly_row(&w->own, rows[i]->who);
@@ -211,7 +212,7 @@ static void take_naming(struct watch *w)
 	own->naming_table_bytes = cost.table_bytes;
 	own->naming_killed = cost.killed;
 	own->costly_cnt = 0;
-	take_aside(w, host_now_ns());
+	take_aside(w, clock_now_ns());
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		if (m->processes[i].files_refused || m->processes[i].map_unread_bytes)
 			add_costly(own, &m->processes[i]);
@@ -293,7 +294,7 @@ void page_slice(struct watch *w)
 {
 	const struct model *m = collector_model(w->collector);
 	_cleanup_(judging_clear) struct judging judging = {0};
-	uint64_t now_ns = host_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	int err;
 
 	if (is_time_to_judge(w, now_ns)) {
@@ -311,9 +312,9 @@ void page_slice(struct watch *w)
 /* A line each: for how many seconds, and who. */
 static void put_aside(const struct watch *w, char *text, size_t bytes)
 {
-	const struct aside_row *rows[ASIDE_MAX];
-	uint64_t now_ns = host_now_ns();
-	size_t cnt = aside_now(&w->aside, now_ns, rows), n;
+	const struct set_aside_row *rows[SET_ASIDE_MAX];
+	uint64_t now_ns = clock_now_ns();
+	size_t cnt = set_aside_now(&w->set_aside, now_ns, rows), n;
 
 	n = (size_t)snprintf(text, bytes, "names_aside %zu\n", cnt);
 	for (size_t i = 0; i < cnt && n < bytes; i++) {
@@ -334,10 +335,10 @@ void page_status(struct watch *w, char *text, size_t bytes)
 	text_copy_safe(why, sizeof(why), w->why, strlen(w->why));
 	n = (size_t)snprintf(text, bytes,
 			     "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
-			     "captures %llu\npapers_pending %u\n",
+			     "captures %llu\nartifacts_pending %u\n",
 			     own->ready, why, own->sample_hz, own->requests,
 			     governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
 			     (unsigned long long)own->captures,
-			     w->papers ? papers_pending(w->papers) : 0);
+			     w->artifacts ? artifacts_pending(w->artifacts) : 0);
 	put_aside(w, text + n, bytes - n);
 }

@@ -8,23 +8,23 @@
 #include <stdbool.h>
 
 #include "output/metrics.h"
-#include "watch/aside.h"
+#include "watch/set_aside.h"
 #include "watch/control.h"
 #include "watch/folder.h"
 #include "watch/governor.h"
 #include "watch/http.h"
 #include "watch/loop.h"
-#include "watch/papers.h"
+#include "watch/artifacts.h"
 #include "watch/ring.h"
 #include "watch/series.h"
-#include "watch/shot.h"
+#include "watch/capture_writer.h"
 #include "watch/state.h"
 
 /* Captures under way at a time: one that rotates, and some that were asked for. */
 #define JOBS_MAX 5
 
 struct job {
-	struct shot *shot; /* NULL = free */
+	struct capture_writer *writer; /* NULL = free */
 	bool trigger;
 	uint64_t rotate_ns; /* of the setting when it began */
 	char name[FOLDER_NAME_BYTES];
@@ -37,7 +37,7 @@ struct watch {
 	/* Together, or none of them while the folder cannot be opened. */
 	int dir, lock_fd;
 	struct control *control;
-	struct papers *papers;
+	struct artifacts *artifacts;
 	struct http *http;
 	struct ring *ring;
 	struct collector *collector; /* NULL while the host is not observed */
@@ -45,8 +45,8 @@ struct watch {
 	uint64_t start_cpu_ns; /* own CPU time that beginning to observe took, again and again */
 	uint64_t bpf_ns;       /* of collectors that are gone */
 	uint64_t helpers_ns, granted_ns, beyond_ns; /* the same of their naming */
-	struct aside aside;
-	size_t aside_cnt;	   /* of them, when collector_set_aside() was told last */
+	struct set_aside set_aside;
+	size_t set_aside_cnt;	   /* of them, when collector_set_aside() was told last */
 	uint64_t marked_ns;	   /* the governor's window, when collector_mark() was called */
 	struct state state, saved; /* saved: as it is in the folder */
 	struct job jobs[JOBS_MAX];
@@ -67,10 +67,10 @@ struct watch {
 	uint64_t start_ns, beat_ns; /* the loop's last turn */
 };
 
-/* --- loop.c ---------------------------------------------------------------------------------- */
+/* --- save.c ---------------------------------------------------------------------------------- */
 
-/* The host is observed no longer, for that reason; tried again later. */
-void loop_lost(struct watch *w, const char *why);
+/* Writes the state into the folder where it differs from what is there. */
+void save_state(struct watch *w);
 
 /* --- jobs.c: captures ------------------------------------------------------------------------ */
 
@@ -88,7 +88,7 @@ void jobs_end(struct watch *w);
 bool jobs_asked(const struct watch *w);
 /* Gives all of them up, without an end mark. */
 void jobs_drop(struct watch *w);
-/* Looks for papers that are done, and once in a while for captures that have to go. */
+/* Looks for artifacts that are done, and once in a while for captures that have to go. */
 void jobs_look(struct watch *w, uint64_t now_ns);
 
 /* --- home.c: the folder ---------------------------------------------------------------------- */
@@ -100,14 +100,14 @@ void home_take_over(struct watch *w);
 /* Somebody may have removed the folder, or put another one there: what is under way is lost with it
  * then, and it is made anew. */
 void home_follow(struct watch *w, uint64_t now_ns);
-void home_save_state(struct watch *w);
 void home_close(struct watch *w);
 
 /* --- budget.c: what may be observed ----------------------------------------------------------- */
 
 /* Once a slice, in place of collector_begin_slice(): gives up or takes back what the governor says.
- * Returns false when it began nothing. */
-bool budget_step(struct watch *w);
+ * Returns 0 when it began nothing, 1 when it did; or a negative errno with a sentence: the host is
+ * observed no longer. */
+int budget_step(struct watch *w, char *why, size_t why_bytes);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
 /* CPU time of observing so far, ns: of this process and its helpers, without what it takes to answer

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-#define DAY_NS	      86400000000000ull
+#define DAY_NS 86400000000000ull
 
 /* --- which have to go -------------------------------------------------------------------------- */
 

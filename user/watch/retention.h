@@ -4,7 +4,7 @@
 /*
  * Which captures have to go, and when a rotating one ends. Pure policy over simulated time.
  *
- * A capture and its papers count and go together. Of what is too many or too large the oldest goes first,
+ * A capture and its artifacts count and go together. Of what is too many or too large the oldest goes first,
  * captures by rotation before those that somebody asked for. What is being written counts, and stays.
  */
 #include <stdbool.h>
@@ -17,12 +17,12 @@ struct retention {
 	int64_t age_s;	/* 0 = no bound */
 };
 
-/* A capture with its papers. */
+/* A capture with its artifacts. */
 struct retention_file {
 	int64_t time_s; /* Unix time */
 	uint64_t bytes; /* of all three */
 	bool trigger;
-	bool busy; /* being written, or its papers are */
+	bool busy; /* being written, or its artifacts are */
 };
 
 /*

@@ -28,7 +28,7 @@ void ring_set(struct ring *r, const struct ring_options *options);
  * of live's per-slice tables and its slices may be numbered anew (model_forget_before()); returns how many
  * slices went from its front. */
 uint32_t ring_slice(struct ring *r, struct model *live);
-/* live is about to be freed (ring_retire(), shot_leave(), then collector_renew()): keeps of it what is
+/* live is about to be freed (ring_retire(), capture_writer_leave(), then collector_renew()): keeps of it what is
  * young enough. 0 or -ENOMEM (nothing is kept). */
 int ring_retire(struct ring *r, const struct model *live);
 /* Gives x all closed slices that end after from_ns (CLOCK_MONOTONIC), past and live, oldest first. 0,

@@ -10,8 +10,8 @@
  *
  * Who is among the busiest: ran + waited + throttled, of about the last minute; who serves requests counts
  * a tenth of a thread more, who is hurt a whole one (a hang uses no CPU). While places are free,
- * whoever wants 5 ms gets one. When none is, one changes hands every SERIES_SWAP_NS at the most, for series
- * are dear to who stores them: the kind that is gone for longest leaves, once it is gone for
+ * whoever wants 5 ms gets one. When none is, one changes hands every SERIES_SWAP_NS at the most, since each
+ * change is a new series in the time-series database: the kind that is gone for longest leaves, once it is gone for
  * SERIES_GONE_NS (at once while more than half of the places are held by the gone); else the least busy
  * that lives, when the newcomer is SERIES_FACTOR times as busy and the other has had its place for
  * SERIES_HOLD_NS. Threads of the kernel are one kind, "[kernel]". The unit of a container's process is

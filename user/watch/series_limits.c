@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "watch/series_private.h"
 
@@ -25,13 +26,6 @@ static uint32_t limited_group(const struct model *m, uint32_t process)
 	while (row != MODEL_NONE && !m->cgroups[row].quota_ns)
 		row = m->cgroups[row].parent;
 	return row;
-}
-
-static int compare_pairs(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 int series_limits(struct series *s, uint32_t slice)
@@ -62,7 +56,7 @@ int series_limits(struct series *s, uint32_t slice)
 		pairs[pairs_cnt++] = PAIR(group, series_place_of(s, row));
 	}
 	if (pairs_cnt)
-		qsort(pairs, pairs_cnt, sizeof(*pairs), compare_pairs);
+		qsort(pairs, pairs_cnt, sizeof(*pairs), compare_u64);
 	for (size_t i = 0; i < pairs_cnt; i++) {
 		const struct periods *did = &periods[PAIR_GROUP(pairs[i])];
 		struct metrics_process *figures = &s->rows[PAIR_PLACE(pairs[i])];

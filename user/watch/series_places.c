@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "watch/series_private.h"
 
 /* What was busy a minute ago counts for 1/e. */
@@ -111,7 +112,7 @@ static int more_busy_first(const void *a, const void *b)
 
 	if ((x->place != 0) != (y->place != 0))
 		return x->place ? -1 : 1;
-	return (x->busy < y->busy) - (x->busy > y->busy);
+	return COMPARE(y->busy, x->busy);
 }
 
 /* Halves the kinds: those with a place and the busiest stay. */
@@ -251,7 +252,7 @@ static int busier_waits_first(const void *a, const void *b, void *ctx)
 	const struct series_kind *kinds = ctx, *x = &kinds[*(const uint32_t *)a],
 				 *y = &kinds[*(const uint32_t *)b];
 
-	return (x->busy < y->busy) - (x->busy > y->busy);
+	return COMPARE(y->busy, x->busy);
 }
 
 /* Each place that changes hands is some forty new series to whoever scrapes: not many in a while. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "watch/governor.h"
 
@@ -240,9 +241,9 @@ static int read_text(int dir, char text[static STATE_BYTES], size_t *ret_len)
 		return -EINVAL;
 	if (st.st_uid != geteuid())
 		return -EPERM;
-	n = read(fd, text, STATE_BYTES);
+	n = io_read(fd, text, STATE_BYTES);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	*ret_len = (size_t)n;
 	return 0;
 }
@@ -261,19 +262,15 @@ int state_read(int dir, struct state *ret_state)
 static int write_text(int dir, const char *text, size_t len)
 {
 	_cleanup_close_ int fd = -1;
-	ssize_t n;
 
 	if (unlinkat(dir, STATE_NEW, 0) && errno != ENOENT)
 		return -errno;
 	fd = openat(dir, STATE_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	n = write(fd, text, len);
-	if (n != (ssize_t)len)
-		return n < 0 ? -errno : -ENOSPC;
 	/* Not flushed: a disk that is slow must not hold up the loop, and what a power failure leaves of
 	 * it is read as damaged. */
-	return 0;
+	return io_write(fd, text, len);
 }
 
 int state_write(int dir, const struct state *state)

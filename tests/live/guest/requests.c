@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernel/host.h"
 #include "kernel/session.h"
 
@@ -102,7 +103,7 @@ static void take_socket(void *ctx, const struct event_socket *socket)
 	}
 	seen->unanswered++;
 	seen->earlier += !!(socket->flags & SOCKET_EARLIER);
-	seen->age_ns = host_now_ns() - socket->begun_ns;
+	seen->age_ns = clock_now_ns() - socket->begun_ns;
 }
 
 static void tell(const char *name, uint64_t value)

@@ -8,7 +8,7 @@
 
 struct meter_case {
 	const char *name;
-	struct cost_reading first, second;
+	struct cost_counters first, second;
 	uint64_t ns; /* after the second */
 };
 

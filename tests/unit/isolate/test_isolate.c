@@ -13,12 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "isolate/blob.h"
 #include "isolate/ledger.h"
 #include "isolate/message.h"
 #include "isolate/workers.h"
-
-#define SECOND_NS 1000000000ull
 
 enum what {
 	ECHO,
@@ -49,14 +48,6 @@ struct order {
 	enum what what;
 	uint64_t spin_ns; /* of CPU time */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
 
 /* Returns what to answer with, as a worker does that is its own master. */
 static size_t forge(enum what what, int result_fd, char *reply)

@@ -107,7 +107,7 @@ Test(verdict, distance_is_a_part_of_the_limit)
 		{{FIGURE_SLOW_SHARE, 0.05, 0.1, false}, -0.5},
 		{{FIGURE_PROGRESS, 0.4, 0.8, true}, 0.5},
 		{{FIGURE_PROGRESS, 1, 0.8, false}, -0.25},
-		{{FIGURE_DROPS, 3, 0, true}, 3},
+		{{FIGURE_REFUSED, 3, 0, true}, 3},
 	};
 
 	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)

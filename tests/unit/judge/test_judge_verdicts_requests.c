@@ -82,7 +82,7 @@ Test(verdicts_requests, refused_connections_count_where_the_queue_was_full)
 		build_books(m, 10);
 		build_service(m, &(struct model_service){
 					 .slice = 3,
-					 .served = {.drops = 7},
+					 .served = {.refused = 7},
 					 .queued = queues[i].queued,
 					 .backlog = queues[i].backlog,
 				 });
@@ -210,7 +210,7 @@ static void build_given_up(struct model *m, uint32_t e)
 	for (uint32_t i = 0; i < 10; i++)
 		build_service(m, &(struct model_service){.slice = i,
 							 .endpoint = e,
-							 .in_progress = 8,
+							 .open = 8,
 							 .oldest_ns = 290 * MS,
 							 .served = {.begun = 26, .abandoned = 26}});
 }
@@ -277,8 +277,9 @@ Test(verdicts_requests, waits_that_keep_no_request_do_not_starve)
 		cr_expect_eq(row->worst_result.verdict, cases[i].verdict, "%s, each second",
 			     cases[i].name);
 		cr_expect_eq(row->hurt_slices, 10, "%s", cases[i].name);
-		cr_expect(row->input.aside >= cases[i].least && row->input.aside <= cases[i].most,
-			  "%s: %f", cases[i].name, row->input.aside);
+		cr_expect(row->input.excused >= cases[i].least &&
+				  row->input.excused <= cases[i].most,
+			  "%s: %f", cases[i].name, row->input.excused);
 		judged_free(&j);
 	}
 }

@@ -229,7 +229,7 @@ Test(ingest_requests, what_stands_is_told_by_age)
 	look(&f, now, &e, 1, sockets, 8);
 	cr_assert_eq(f.m->services_cnt, 1);
 	s = &f.m->services[0];
-	cr_expect_eq(s->in_progress, 7);
+	cr_expect_eq(s->open, 7);
 	cr_expect_eq(s->late, 4);
 	cr_expect_eq(s->stuck, 2);
 	cr_expect_eq(s->oldest_ns, 21 * FEED_SECOND);
@@ -251,13 +251,12 @@ Test(ingest_requests, what_perhaps_wants_no_answer_is_no_hang)
 	look(&f, FEED_START, &e, 1, &socket, 1);
 	cr_assert_eq(f.m->services_cnt, 1);
 	cr_expect_eq(f.m->services[0].unsure, 1);
-	cr_expect_eq(f.m->services[0].in_progress + f.m->services[0].late + f.m->services[0].stuck,
-		     0);
+	cr_expect_eq(f.m->services[0].open + f.m->services[0].late + f.m->services[0].stuck, 0);
 	cr_expect_eq(f.m->services[0].oldest_ns, 0);
 	feed_free(&f);
 }
 
-Test(ingest_requests, drops_count_from_the_first_look)
+Test(ingest_requests, refused_ones_count_from_the_first_look)
 {
 	static const struct {
 		const char *name;
@@ -279,9 +278,9 @@ Test(ingest_requests, drops_count_from_the_first_look)
 		look(&f, FEED_START, NULL, 0, &socket, !rows[i].later);
 		cr_expect_eq(f.m->services_cnt, 0, "%s", rows[i].name);
 		next_slice(&f);
-		socket.drops = rows[i].second;
+		socket.refused = rows[i].second;
 		look(&f, FEED_START, NULL, 0, &socket, 1);
-		counted = f.m->services_cnt ? f.m->services[0].served.drops : 0;
+		counted = f.m->services_cnt ? f.m->services[0].served.refused : 0;
 		cr_expect_eq(counted, rows[i].counted, "%s: %llu", rows[i].name,
 			     (unsigned long long)counted);
 		feed_free(&f);

@@ -38,7 +38,7 @@ static void stand(struct shop *s, uint32_t slice, uint32_t endpoint, uint32_t st
 	struct model_service row = {
 		.slice = slice,
 		.endpoint = endpoint,
-		.in_progress = stuck + 1,
+		.open = stuck + 1,
 		.late = stuck,
 		.stuck = stuck,
 		.oldest_ns = oldest_ns,
@@ -87,7 +87,7 @@ Test(requests, what_stands_is_of_the_last_slice_and_the_worst_of_all)
 	stand(&s, 2, s.http, 3, 14 * BUILD_SECOND, 2);
 	r = requests_new(s.m);
 	cr_assert(r);
-	cr_expect_eq(r->processes[s.api].in_progress, 4);
+	cr_expect_eq(r->processes[s.api].open, 4);
 	cr_expect_eq(r->processes[s.api].late, 3);
 	cr_expect_eq(r->processes[s.api].stuck, 3);
 	cr_expect_eq(r->processes[s.api].stuck_max, 42);
@@ -122,7 +122,7 @@ Test(requests, sums_of_slices_are_the_sum_of_all)
 	for (size_t i = 0; i < s.m->services_cnt; i++) {
 		struct model_service *row = &s.m->services[i];
 
-		row->served.drops = 4;
+		row->served.refused = 4;
 		row->served.abandoned = 1;
 	}
 	r = requests_new(s.m);
@@ -148,7 +148,7 @@ Test(requests, sums_of_slices_are_the_sum_of_all)
 	cr_expect_eq(last.late_ns, 3 * BUILD_SECOND);
 	cr_expect_eq(same->plain_answered, 90, "TLS is no plain HTTP");
 	cr_expect_gt(same->served.abandoned, same->plain_abandoned);
-	cr_expect_eq(same->full_drops, 4, "refused elsewhere for want of memory");
+	cr_expect_eq(same->full_refused, 4, "refused elsewhere for want of memory");
 	requests_free(r);
 	model_free(s.m);
 }

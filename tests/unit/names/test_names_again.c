@@ -11,8 +11,8 @@
 
 #include "fake_names.h"
 #include "names/again.h"
-#include "opener/symbol_look.h"
 #include "names_host.h"
+#include "opener/symbol_look.h"
 
 #define TGID	 100
 #define MAP_PATH "100/root/tmp/perf-7.map"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "opener/file_requests.h"
 #include "names/name_cache.h"
 #include "names_host.h"
+#include "opener/file_requests.h"
 
 struct cache {
 	struct host host;

@@ -13,10 +13,10 @@
 #include "base/privileges.h"
 #include "fake_bundle.h"
 #include "isolate/blob.h"
-#include "opener/opener.h"
 #include "isolate/workers.h"
-#include "parse/parse.h"
 #include "names_host.h"
+#include "opener/opener.h"
+#include "parse/parse.h"
 
 #define PLACE	 0x7f0000001010ull /* a C++ name: it takes two kinds of jobs */
 #define MAP_PATH "100/root/tmp/perf-7.map"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "opener/file_requests.h"
 #include "names_host.h"
+#include "opener/file_requests.h"
 #include "opener/opener.h"
 
 #define GLOBAL_FUNC ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parse/elf_blob.h"
 #include "names/shelf.h"
+#include "parse/elf_blob.h"
 
 #define TABLE_BYTES 100000u /* of names, more or less what a table takes */
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opener/dotnet_map.h"
 #include "names_support.h"
+#include "opener/dotnet_map.h"
 
 #define MAP "5/root/tmp/perf-7.map"
 

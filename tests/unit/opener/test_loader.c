@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "names_support.h"
 #include "opener/file_requests.h"
 #include "opener/guard.h"
 #include "opener/loader.h"
-#include "names_support.h"
 
 #define DEADLINE_NS	 20000000u
 #define BUSY_DEADLINE_NS 100000000ull

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "isolate/message.h"
+#include "names_support.h"
 #include "opener/opener.h"
 #include "opener/serve.h"
-#include "names_support.h"
 
 #define DEADLINE_NS 50000000u
 
@@ -291,11 +291,11 @@ Test(opener, directories_are_kept_of_living_processes_only)
 	request->kind = FILE_REQUEST_DIRECTORY;
 	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);
 	cr_assert(!reply.error && fd >= 0);
-	cr_expect_eq(reply.ns_pid, 7);
+	cr_expect_eq(reply.directory.ns_pid, 7);
 	cr_assert_eq(fstat(fd, &held), 0);
 	cr_assert_eq(stat(fake_path(&proc, "5/root"), &root), 0);
 	cr_expect(held.st_dev == root.st_dev && held.st_ino == root.st_ino);
-	cr_expect(reply.dev == root.st_dev && reply.ino == root.st_ino);
+	cr_expect(reply.directory.dev == root.st_dev && reply.directory.ino == root.st_ino);
 	close(fd);
 	request->directory.place = 1;
 	cr_assert_eq(opener_ask(f, request, -1, -1, &reply, &fd), 0);

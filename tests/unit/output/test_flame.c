@@ -51,8 +51,8 @@ Test(flame, data_has_nodes_in_preorder_heaviest_first)
 	BUILD_SAMPLES(m, t2, 4, main, work, work);
 	data = written(flame_write_data, m, (struct flame_options){.process = p});
 	cr_expect(strstr(data, "\"samples\":8,"));
-	cr_expect(strstr(data, "\"nodes\":{\"symbol\":[0,1,1,2],\n\"depth\":[0,1,2,1],\n"
-			       "\"total\":[8,7,4,1],\n\"threads\":[2,2,1,1]}"),
+	cr_expect(strstr(data, "\"nodes\":{\"symbol\":[0,1,1,2],\"depth\":[0,1,2,1],"
+			       "\"total\":[8,7,4,1],\"threads\":[2,2,1,1]}"),
 		  "%s", data);
 	cr_expect(strstr(data, "\"kind\":[2,3,1]"), "%s", data);
 	cr_expect(strstr(data, "\"onCpuNs\":11"), "%s", data);
@@ -84,11 +84,11 @@ Test(flame, data_tells_how_its_frames_are_to_be_read)
 	struct model *m = build_page_capture();
 	char *data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
 
-	cr_expect(strstr(data, "\"rawNames\":false,\"justMyCode\":false"));
+	cr_expect(strstr(data, "\"rawNames\":false,\n\"justMyCode\":false"));
 	free(data);
 	m->raw_names = m->just_my_code = true;
 	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
-	cr_expect(strstr(data, "\"rawNames\":true,\"justMyCode\":true"));
+	cr_expect(strstr(data, "\"rawNames\":true,\n\"justMyCode\":true"));
 	free(data);
 	model_free(m);
 }

@@ -10,7 +10,7 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "golden.h"
-#include "model/reading.h"
+#include "model/frame_view.h"
 #include "output/report.h"
 #include "output/report_text.h"
 #include "report_support.h"
@@ -150,7 +150,7 @@ Test(report, just_my_code_folds_the_framework)
 	add_service(m);
 	add_others(m);
 	build_books(m, 10);
-	cr_assert_eq(reading_mark_code(m, NULL, 0), 0);
+	cr_assert_eq(frame_view_mark_code(m, NULL, 0), 0);
 	m->just_my_code = true;
 	report_expect("report_my_code.txt", m, &(struct report_options){.process_cnt = 1});
 }

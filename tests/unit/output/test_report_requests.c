@@ -50,7 +50,7 @@ static void add_hang(struct shop *s)
 {
 	uint32_t endpoint;
 	struct model_service row = {
-		.in_progress = 200,
+		.open = 200,
 		.backlog = 512,
 		.served = {.received_bytes = 400, .abandoned = 3, .begun = 3, .connections = 20},
 	};
@@ -68,7 +68,7 @@ static void add_hang(struct shop *s)
 		row.oldest_ns = (i + 4) * BUILD_SECOND;
 		row.stuck = i > 6 ? (i - 6) * 60 : 0;
 		row.queued = i * 50;
-		row.served.drops = i > 8 ? 77 : 0;
+		row.served.refused = i > 8 ? 77 : 0;
 		build_service(s->m, &row);
 	}
 }
@@ -87,7 +87,7 @@ static void add_web(struct shop *s)
 		struct model_service row = {
 			.slice = i,
 			.endpoint = plain,
-			.in_progress = 7,
+			.open = 7,
 			.oldest_ns = 3 * MS,
 			.served = {.received_bytes = 9000000, .sent_bytes = 123456789},
 		};
@@ -200,7 +200,7 @@ static struct model *hostile(void)
 		.served = {1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60,
 			   1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60},
 		.time_max_ns = INT64_MAX,
-		.in_progress = UINT32_MAX,
+		.open = UINT32_MAX,
 		.late = UINT32_MAX,
 		.stuck = UINT32_MAX,
 		.oldest_ns = INT64_MAX,

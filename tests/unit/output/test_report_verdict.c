@@ -62,7 +62,7 @@ static void stick(struct model *m, uint32_t endpoint, uint32_t cnt)
 		build_service(m, &(struct model_service){
 					 .slice = i,
 					 .endpoint = endpoint,
-					 .in_progress = cnt,
+					 .open = cnt,
 					 .late = cnt,
 					 .stuck = i > 2 ? cnt : 0,
 					 .oldest_ns = (7200 + 1000 * i) * MS,
@@ -416,7 +416,7 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 	build_service(m, &(struct model_service){
 				 .slice = 9,
 				 .endpoint = build_endpoint(m, web, "::", 80),
-				 .in_progress = 3,
+				 .open = 3,
 				 .stuck = 3,
 				 .oldest_ns = 20 * BUILD_SECOND,
 			 });
@@ -435,7 +435,7 @@ Test(report_verdict, an_overloaded_host_on_which_only_a_hang_hurts)
 	build_service(m, &(struct model_service){
 				 .slice = 9,
 				 .endpoint = build_endpoint(m, web, "::", 80),
-				 .in_progress = 3,
+				 .open = 3,
 				 .stuck = 3,
 				 .oldest_ns = 20 * BUILD_SECOND,
 			 });
@@ -481,7 +481,7 @@ Test(report_verdict, how_many_hang_is_counted_from_10_s_on_whatever_the_limit_is
 		build_service(m, &(struct model_service){
 					 .slice = 9,
 					 .endpoint = build_endpoint(m, web, "::", 80),
-					 .in_progress = 200,
+					 .open = 200,
 					 .stuck = 200,
 					 .oldest_ns = 18 * BUILD_SECOND,
 				 });

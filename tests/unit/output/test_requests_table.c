@@ -87,8 +87,8 @@ static struct shop shop_new(void)
 					     .connections = 64,
 					     .received_bytes = 1234567,
 					     .sent_bytes = 98765432,
-					     .drops = 17};
-	stand.in_progress = 40;
+					     .refused = 17};
+	stand.open = 40;
 	stand.late = 38;
 	stand.stuck = 25;
 	stand.oldest_ns = 12300 * MS;

@@ -82,7 +82,7 @@ Test(series, what_stands_is_of_the_last_slice)
 	struct recorder r = recorder_of(10);
 	uint32_t p = build_process(r.m, 10, "web", 0), e = build_endpoint(r.m, p, "::", 80);
 	struct model_service row = {.endpoint = e,
-				    .in_progress = 7,
+				    .open = 7,
 				    .stuck = 2,
 				    .oldest_ns = 11 * BUILD_SECOND,
 				    .queued = 5,
@@ -93,10 +93,9 @@ Test(series, what_stands_is_of_the_last_slice)
 	model_service_add(r.m, &row);
 	recorder_close(&r, NULL);
 	port = &recorder_find(r.s, "web")->ports[1];
-	cr_expect(port->used && port->port == 80 && port->sum.in_progress == 7 &&
-		  port->sum.stuck == 2);
+	cr_expect(port->used && port->port == 80 && port->sum.open == 7 && port->sum.stuck == 2);
 	recorder_close(&r, NULL);
-	cr_expect(port->sum.in_progress == 0 && port->sum.stuck == 0 && port->sum.oldest_ns == 0);
+	cr_expect(port->sum.open == 0 && port->sum.stuck == 0 && port->sum.oldest_ns == 0);
 	cr_expect_eq(port->sum.served.answered, 3);
 	recorder_free(&r);
 }

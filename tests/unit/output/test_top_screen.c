@@ -20,7 +20,7 @@ static void build_requests(struct model *m, uint32_t process)
 	uint32_t http = build_endpoint(m, process, "0.0.0.0", 8080);
 	struct model_service stand = {
 		.endpoint = build_endpoint(m, process, "0.0.0.0", 8081),
-		.in_progress = 12,
+		.open = 12,
 		.late = 12,
 		.stuck = 9,
 		.oldest_ns = 11000 * MS,
@@ -202,9 +202,8 @@ Test(top_screen, who_serves_badly_comes_first)
 
 	for (size_t i = 5; i-- > 0;) {
 		uint32_t process = build_process(m, cases[i].pid, "web", 0), endpoint;
-		struct model_service stand = {.in_progress = cases[i].stuck,
-					      .late = cases[i].stuck,
-					      .stuck = cases[i].stuck};
+		struct model_service stand = {
+			.open = cases[i].stuck, .late = cases[i].stuck, .stuck = cases[i].stuck};
 
 		if (cases[i].pid == 1) {
 			build_thread(m, process, 1, "job", 900 * MS, 'R');
@@ -231,7 +230,7 @@ Test(top_screen, who_is_hurt_most_comes_first_by_verdict)
 {
 	struct model *m = build_model(2, 99);
 	uint32_t busy = build_process(m, 1, "job", 0), web = build_process(m, 2, "web", 0);
-	struct model_service stand = {.in_progress = 30, .late = 30, .stuck = 30};
+	struct model_service stand = {.open = 30, .late = 30, .stuck = 30};
 	char line[TOP_LINE_BYTES];
 	struct top_view *v;
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "fake_runtime.h"
-#include "parse/dotnet_version.h"
 #include "names_support.h"
+#include "parse/dotnet_version.h"
 
 Test(dotnet_version, of_a_path)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "parse/elf.h"
 #include "names_support.h"
+#include "parse/elf.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define GLOBAL_FUNC   ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)

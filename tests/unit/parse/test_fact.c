@@ -8,28 +8,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "opener/opener.h"
+#include "base/clock.h"
+#include "fact_kinds.h"
 #include "names/names.h"
-#include "process/dotnet.h"
-#include "process/node.h"
-#include "parse/parse_fact.h"
 #include "names/symbol_dirs.h"
 #include "names_support.h"
+#include "opener/opener.h"
+#include "parse/parse_fact.h"
+#include "process/dotnet.h"
+#include "process/node.h"
 
-static const enum parse_kind kinds[] = {PARSE_ENVIRON, PARSE_PROGRAM, PARSE_RUNTIME, PARSE_LINES,
-					PARSE_REPLY,   PARSE_NODE,    PARSE_SYMBOLS};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static union {
-	struct parse_environ env;
-	struct dotnet_executable program;
-	struct parse_runtime runtime;
-	struct parse_lines lines;
-	struct parse_answer reply;
-	struct parse_node node;
-	struct parse_symbols symbols;
-	unsigned char bytes[65536];
-} answer;
+static union fact_answer answer;
 
 /* As a worker does it. */
 static enum model_reason find(struct parse_request *request, const void *bytes, size_t len)
@@ -123,19 +112,20 @@ Test(fact, garbage_tells_nothing)
 					    "\xff\xff\xff\xff\xff\xff\xff\xff",
 					    "MZ"};
 
-	for (size_t k = 0; k < KINDS; k++) {
+	for (size_t k = 0; k < FACT_KINDS; k++) {
 		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-			struct parse_request request = {.kind = kinds[k], .fact.bytes_max = 4096};
+			struct parse_request request = {.kind = fact_kinds[k],
+							.fact.bytes_max = 4096};
 
 			cr_expect_eq(find(&request, texts[i], strlen(texts[i])), REASON_NAMED,
 				     "%zu %zu", k, i);
-			if (kinds[k] == PARSE_PROGRAM)
+			if (fact_kinds[k] == PARSE_PROGRAM)
 				cr_expect(!answer.program.has_runtime);
-			if (kinds[k] == PARSE_RUNTIME)
+			if (fact_kinds[k] == PARSE_RUNTIME)
 				cr_expect_str_empty(answer.runtime.version);
-			if (kinds[k] == PARSE_REPLY)
+			if (fact_kinds[k] == PARSE_REPLY)
 				cr_expect_lt(answer.reply.error, 0);
-			if (kinds[k] == PARSE_NODE)
+			if (fact_kinds[k] == PARSE_NODE)
 				cr_expect_not(answer.node.found);
 		}
 	}
@@ -150,10 +140,10 @@ static void expect_flag(const void *flag)
 Test(fact, forged_answers_are_made_sound)
 {
 	for (int byte = 1; byte <= 0xff; byte += 0xfe) {
-		for (size_t k = 0; k < KINDS; k++) {
+		for (size_t k = 0; k < FACT_KINDS; k++) {
 			memset(&answer, byte, sizeof(answer));
-			parse_fact_mend(kinds[k], &answer);
-			switch (kinds[k]) {
+			parse_fact_mend(fact_kinds[k], &answer);
+			switch (fact_kinds[k]) {
 			case PARSE_ENVIRON:
 				cr_expect(memchr(answer.env.map.dump_dir, 0, PERFMAP_PATH_BYTES));
 				cr_expect(memchr(answer.env.map.temp_dir, 0, PERFMAP_PATH_BYTES));
@@ -253,7 +243,7 @@ Test(fact, a_worker_that_does_not_answer_is_paid_for_by_the_party)
 {
 	struct file_requests_subject who = {.process = 1, .party = 77, .wait_ns = 1200000000ull};
 	struct parse_request request = {.kind = PARSE_RUNTIME};
-	uint64_t start_ns = file_requests_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	struct parse_runtime runtime;
 	struct asking a;
 
@@ -265,7 +255,7 @@ Test(fact, a_worker_that_does_not_answer_is_paid_for_by_the_party)
 	cr_expect_eq(file_requests_find_in(&a.requests, &who, &request, fake_fd("x", 1), false,
 					   &runtime),
 		     REASON_LIMIT, "in debt, nobody waits for it again");
-	cr_expect_lt(file_requests_now_ns() - start_ns, 10000000000ull);
+	cr_expect_lt(clock_now_ns() - start_ns, 10000000000ull);
 	asking_end(&a);
 }
 

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "names_support.h"
+#include "opener/node_look.h"
 #include "parse/container.h"
 #include "process/node.h"
-#include "opener/node_look.h"
-#include "names_support.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define ID	      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "model/model.h"
-#include "process/kept_directories.h"
 #include "names/jit.h"
 #include "names/names.h"
 #include "names_host.h"
 #include "perfmap/maps/locate.h"
+#include "process/kept_directories.h"
 
 #define MAP_PATH "100/root/tmp/perf-7.map"
 #define LINE_A	 "0x7f0000100000 40 instance void [Shop.Core] Shop.Cart::Add(int32)[QuickJitted]\n"

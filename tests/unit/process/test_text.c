@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "process/cgroup.h"
 #include "parse/demangle.h"
+#include "process/cgroup.h"
 #include "process/entry.h"
 #include "process/maps.h"
 #include "process/proc.h"

@@ -191,7 +191,7 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 		   "4300|4242|1.5");
 	expect_sql("a.hotrun",
 		   "SELECT tgid, port, begun, answered, slow, slow_ms, mean_ms, max_ms, stuck_most,"
-		   "drops FROM process_request",
+		   "refused FROM process_request",
 		   "4300|0|10|9|5|0.0|0.777777777777778|999.0|20|13");
 	expect_sql("a.hotrun",
 		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",

@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "capture.h"
+#include "store/private.h"
 #include "store/store.h"
 
 static char folder[64];
@@ -323,6 +325,51 @@ Test(store_first_format, a_file_of_that_time_is_read)
 	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);
 	cr_expect_eq(m->cgroups_cnt + m->delays_cnt + m->contentions_cnt + m->throttles_cnt, 0);
 	model_free(m);
+}
+
+/* SQLite renames it in our views, too. */
+static size_t put_earlier_names(FILE *out)
+{
+	size_t cnt = 0;
+
+	for (int table = 0; table < TABLE_CNT; table++)
+		for (int i = 0; i < store_tables[table].column_cnt; i++) {
+			const struct column *c = &store_tables[table].columns[i];
+
+			if (!c->was)
+				continue;
+			fprintf(out, "ALTER TABLE %s RENAME COLUMN \"%s\" TO \"%s\";",
+				store_tables[table].name, c->name, c->was);
+			cnt++;
+		}
+	return cnt;
+}
+
+Test(store_hostile, columns_are_read_by_the_names_that_they_had)
+{
+	struct model *good = capture_model(), *m = NULL;
+	_cleanup_free_ char *sql = NULL;
+	const char *difference;
+	size_t len;
+	FILE *out = open_memstream(&sql, &len);
+
+	cr_assert(out);
+	cr_assert_eq(put_earlier_names(out), 2);
+	fclose(out);
+	good->host.complete = true;
+	cr_assert_eq(read_changed("earlier names", sql, &m), 0);
+	difference = capture_difference(good, m);
+	cr_expect_null(difference, "%s differs", difference);
+	model_free(m);
+	m = NULL;
+	cr_assert_eq(read_changed("both names",
+				  "ALTER TABLE service ADD COLUMN drops INTEGER "
+				  "NOT NULL DEFAULT 5",
+				  &m),
+		     0);
+	cr_expect_gt(m->services_cnt, 0);
+	model_free(m);
+	model_free(good);
 }
 
 Test(store_hostile, each_later_part_may_be_missing_for_itself)

@@ -313,7 +313,7 @@ static void put_bytes(const char *path, size_t bytes)
 	cr_assert_eq(truncate(path, (off_t)bytes), 0);
 }
 
-Test(folder, lists_captures_with_their_papers_newest_first)
+Test(folder, lists_captures_with_their_artifacts_newest_first)
 {
 	int dir = open_at("d", true);
 	_cleanup_free_ struct folder_capture *rows = NULL;
@@ -447,14 +447,14 @@ Test(folder, removes_a_capture_with_all_that_is_its_own)
 	put_file("d/" NAME ".txt", "");
 	put_file("d/" NAME ".html", "");
 	put_file("d/" NAME "-2.hotrun", "");
-	cr_expect_eq(folder_remove(dir, NAME ".txt"), -EINVAL, "a paper is not a capture");
+	cr_expect_eq(folder_remove(dir, NAME ".txt"), -EINVAL, "an artifact is not a capture");
 	cr_expect_eq(folder_remove(dir, NAME ".hotrun"), 0);
 	cr_expect_eq(folder_remove(dir, NAME ".hotrun"), -ENOENT);
 	cr_assert_eq(chdir("d"), 0);
 	cr_expect_eq(count_files(), 1);
 	cr_expect_eq(access(NAME "-2.hotrun", F_OK), 0);
 	put_file(NAME ".txt", "");
-	cr_expect_eq(folder_remove(dir, NAME ".hotrun"), 0, "papers without their capture");
+	cr_expect_eq(folder_remove(dir, NAME ".hotrun"), 0, "artifacts without their capture");
 	cr_assert_eq(mkdir(NAME ".html", 0700), 0);
 	put_file(NAME ".hotrun", "");
 	cr_expect_eq(folder_remove(dir, NAME ".hotrun"), -EPERM);

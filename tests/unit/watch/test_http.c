@@ -15,11 +15,11 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "watch/http.h"
 
-#define SECOND	   1000000000ull
 #define ANSWER_MAX (64u << 20)
-#define DEADLINE   (20 * SECOND)
+#define DEADLINE   (20 * SECOND_NS)
 
 struct recorder {
 	atomic_int calls;
@@ -65,14 +65,6 @@ static struct http *server_of(struct recorder *r, const char *listen)
 	return h;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* --- a client -------------------------------------------------------------------------------- */
 
 /* from: the address that it comes from, e.g. "127.0.0.2". */
@@ -105,7 +97,7 @@ static void say(int fd, const char *bytes, size_t len)
 /* All that comes until the server closes, or NULL after the deadline. Owned by the caller. */
 static char *listen_to(int fd, uint64_t timeout_ns)
 {
-	uint64_t until = now_ns() + timeout_ns;
+	uint64_t until = clock_now_ns() + timeout_ns;
 	size_t len = 0, cap = 4096;
 	char *text = malloc(cap + 1);
 
@@ -113,7 +105,7 @@ static char *listen_to(int fd, uint64_t timeout_ns)
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		ssize_t n;
 
-		if (now_ns() >= until || poll(&p, 1, 100) < 0) {
+		if (clock_now_ns() >= until || poll(&p, 1, 100) < 0) {
 			free(text);
 			return NULL;
 		}
@@ -167,10 +159,10 @@ static const char *body_of(const char *answer)
 /* Connections of clients that have just gone may still be counted: until there is room. */
 static void expect_alive(const struct http *h, const char *after)
 {
-	uint64_t until = now_ns() + DEADLINE;
+	uint64_t until = clock_now_ns() + DEADLINE;
 	int status = 0;
 
-	while (status != 200 && now_ns() < until) {
+	while (status != 200 && clock_now_ns() < until) {
 		_cleanup_free_ char *answer = ask(h, "GET", "/metrics");
 
 		status = status_of(answer);
@@ -253,13 +245,13 @@ Test(http, who_asks_all_the_time_gets_the_same_page)
 {
 	struct recorder r = {.page_bytes = 1000};
 	struct http *h = server_of(&r, "127.0.0.1:0");
-	uint64_t start = now_ns(), passed;
+	uint64_t start = clock_now_ns(), passed;
 
 	for (int i = 0; i < 60; i++)
 		expect_alive(h, "many");
-	passed = now_ns() - start;
+	passed = clock_now_ns() - start;
 	cr_expect_leq((uint64_t)atomic_load(&r.calls), passed / HTTP_FRESH_NS + 1);
-	while (now_ns() - start < passed + HTTP_FRESH_NS + SECOND / 20)
+	while (clock_now_ns() - start < passed + HTTP_FRESH_NS + SECOND_NS / 20)
 		poll(NULL, 0, 10);
 	r.calls = 0;
 	expect_alive(h, "a while");
@@ -480,7 +472,7 @@ Test(http, silent_and_dripping_clients_lose_their_connections)
 	static const char request[] = "GET /metrics HTTP/1.1\r\nX: ";
 	struct recorder r = {0};
 	struct http *h = server_of(&r, "127.0.0.1:0");
-	uint64_t start = now_ns(), ended[20] = {0};
+	uint64_t start = clock_now_ns(), ended[20] = {0};
 	int fds[20], open_cnt = 20;
 
 	for (int i = 0; i < 20; i++) {
@@ -489,7 +481,7 @@ Test(http, silent_and_dripping_clients_lose_their_connections)
 			say(fds[i], request, strlen(request));
 	}
 	expect_alive(h, "twenty that say nothing, or not all");
-	while (open_cnt && now_ns() - start < DEADLINE) {
+	while (open_cnt && clock_now_ns() - start < DEADLINE) {
 		poll(NULL, 0, 200);
 		for (int i = 0; i < 20; i++) {
 			char c;
@@ -499,7 +491,7 @@ Test(http, silent_and_dripping_clients_lose_their_connections)
 			if (i % 2)
 				say(fds[i], "y", 1);
 			if (recv(fds[i], &c, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) {
-				ended[i] = now_ns() - start;
+				ended[i] = clock_now_ns() - start;
 				open_cnt--;
 			}
 		}
@@ -507,8 +499,8 @@ Test(http, silent_and_dripping_clients_lose_their_connections)
 	cr_expect_eq(open_cnt, 0, "%d are still open", open_cnt);
 	for (int i = 0; i < 20; i++) {
 		/* A look a second, and the machine is busy. */
-		cr_expect_lt(ended[i], HTTP_REQUEST_NS + 4 * SECOND, "client %d after %llu ms", i,
-			     (unsigned long long)(ended[i] / 1000000));
+		cr_expect_lt(ended[i], HTTP_REQUEST_NS + 4 * SECOND_NS, "client %d after %llu ms",
+			     i, (unsigned long long)(ended[i] / 1000000));
 		close(fds[i]);
 	}
 	expect_alive(h, "slow clients");
@@ -556,14 +548,14 @@ Test(http, what_only_looks_like_a_request_goes_in_time)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		_cleanup_close_ int fd = connect_from(h, "127.0.0.1");
 		_cleanup_free_ char *answer = NULL;
-		uint64_t start = now_ns();
+		uint64_t start = clock_now_ns();
 
 		say(fd, rows[i], strlen(rows[i]));
 		answer = listen_to(fd, DEADLINE);
 		cr_assert_not_null(answer, "row %zu: no end", i);
 		cr_expect_str_eq(answer, "", "row %zu", i);
-		cr_expect_geq(now_ns() - start, HTTP_REQUEST_NS - SECOND / 10);
-		cr_expect_lt(now_ns() - start, HTTP_REQUEST_NS + 3 * SECOND);
+		cr_expect_geq(clock_now_ns() - start, HTTP_REQUEST_NS - SECOND_NS / 10);
+		cr_expect_lt(clock_now_ns() - start, HTTP_REQUEST_NS + 3 * SECOND_NS);
 	}
 	http_free(h);
 }
@@ -620,10 +612,10 @@ static void end_floods(struct flooder *floods, size_t cnt)
 /* Status of one that asks beside them, and how long it took. */
 static int ask_beside(const struct http *h, const char *path, uint64_t *ret_ns)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_now_ns();
 	_cleanup_free_ char *answer = ask(h, "GET", path);
 
-	*ret_ns = now_ns() - start;
+	*ret_ns = clock_now_ns() - start;
 	return status_of(answer);
 }
 
@@ -637,7 +629,7 @@ Test(http, six_that_ask_without_a_pause)
 	atomic_bool stop = false;
 
 	start_floods(floods, 6, h, "/healthz", &stop);
-	start = now_ns();
+	start = clock_now_ns();
 	cpu_ns = http_cpu_ns(h);
 	for (int i = 0; i < 12; i++) {
 		cr_expect_eq(ask_beside(h, "/metrics", &took), 200);
@@ -646,11 +638,11 @@ Test(http, six_that_ask_without_a_pause)
 	}
 	cpu_ns = http_cpu_ns(h) - cpu_ns;
 	end_floods(floods, 6);
-	took = now_ns() - start;
-	cr_expect_lt(slowest, SECOND, "a probe waited for %llu ms",
+	took = clock_now_ns() - start;
+	cr_expect_lt(slowest, SECOND_NS, "a probe waited for %llu ms",
 		     (unsigned long long)(slowest / 1000000));
 	cr_expect_leq(floods[0].answered + 24,
-		      HTTP_ANSWERS_BURST + took * HTTP_ANSWERS_S / SECOND + 1);
+		      HTTP_ANSWERS_BURST + took * HTTP_ANSWERS_S / SECOND_NS + 1);
 	cr_expect_gt(floods[0].answered, 6);
 	/* Under ASan and beside other work; a twentieth of a CPU is more than twice what was
 	 * measured. */
@@ -674,7 +666,7 @@ Test(http, more_than_there_are_places_for)
 	poll(NULL, 0, 200);
 	for (int i = 0; i < 6; i++) {
 		cr_expect_eq(ask_beside(h, "/metrics", &took), 200, "scrape %d", i);
-		cr_expect_lt(took, 3 * SECOND, "%llu ms", (unsigned long long)(took / 1000000));
+		cr_expect_lt(took, 3 * SECOND_NS, "%llu ms", (unsigned long long)(took / 1000000));
 	}
 	end_floods(floods, 30);
 	cr_expect_gt(floods[0].refused, floods[0].answered);
@@ -690,12 +682,12 @@ Test(http, a_scraper_finds_its_place_among_slow_ones)
 	static const char request[] = "GET /healthz HTTP/1.1\r\nX: ";
 	struct recorder r = {.page_bytes = 1000};
 	struct http *h = server_of(&r, "127.0.0.1:0");
-	uint64_t took, start = now_ns();
+	uint64_t took, start = clock_now_ns();
 	int fds[24];
 
 	for (int i = 0; i < 24; i++)
 		fds[i] = -1;
-	for (int round = 0; now_ns() - start < 5 * SECOND; round++) {
+	for (int round = 0; clock_now_ns() - start < 5 * SECOND_NS; round++) {
 		for (int i = 0; i < 24; i++) {
 			char c;
 
@@ -709,7 +701,7 @@ Test(http, a_scraper_finds_its_place_among_slow_ones)
 			say(fds[i], round % 2 ? "y" : request, round % 2 ? 1 : strlen(request));
 		}
 		cr_expect_eq(ask_beside(h, round % 2 ? "/metrics" : "/healthz", &took), 200);
-		cr_expect_lt(took, SECOND, "%llu ms", (unsigned long long)(took / 1000000));
+		cr_expect_lt(took, SECOND_NS, "%llu ms", (unsigned long long)(took / 1000000));
 	}
 	for (int i = 0; i < 24; i++)
 		if (fds[i] >= 0)
@@ -738,9 +730,9 @@ Test(http, takes_one_thread_and_gives_all_back)
 	fd = connect_from(h, "127.0.0.1");
 	expect_alive(h, "start");
 	cr_expect_eq(threads(), before + 1);
-	start = now_ns();
+	start = clock_now_ns();
 	http_free(h);
-	cr_expect_lt(now_ns() - start, 3 * SECOND, "an open connection delays the end");
+	cr_expect_lt(clock_now_ns() - start, 3 * SECOND_NS, "an open connection delays the end");
 	cr_expect_eq(threads(), before);
 	close(fd);
 }

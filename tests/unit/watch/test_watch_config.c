@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "watch/config.h"
-
-#define SECOND_NS 1000000000ull
 
 Test(watch_config, has_defaults)
 {

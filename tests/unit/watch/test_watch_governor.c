@@ -3,10 +3,10 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "watch/governor.h"
 
-#define SECOND_NS 1000000000ull
-#define CPUS	  4
+#define CPUS 4
 
 /* What the host would cost at each level, as a share of its CPUs. */
 struct host {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_MODEL_RISE_H
-#define HOTRUN_MODEL_RISE_H
+#ifndef HOTRUN_BASE_RISE_H
+#define HOTRUN_BASE_RISE_H
 /*
  * Differences of counters that only grow. A reading below an earlier one is a reading at fault, and
  * counts as no rise. Pure; no threads.

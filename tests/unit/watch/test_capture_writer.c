@@ -16,10 +16,10 @@
 #include "bpf/events.h"
 #include "store/store.h"
 #include "store_folder.h"
-#include "watch/shot.h"
+#include "watch/capture_writer.h"
 #include "watched_host.h"
 
-TestSuite(shot, .init = enter_folder, .fini = leave_folder);
+TestSuite(capture_writer, .init = enter_folder, .fini = leave_folder);
 
 /* A recorder without a kernel: host, ring and what the loop does each second. */
 struct watch {
@@ -51,12 +51,12 @@ static void watch_seconds(struct watch *w, int cnt)
 	}
 }
 
-static int watch_shot(struct watch *w, struct shot *s)
+static int watch_shot(struct watch *w, struct capture_writer *s)
 {
 	int err;
 
 	watched_host_slice(&w->host);
-	err = shot_slice(s, w->host.m);
+	err = capture_writer_slice(s, w->host.m);
 	ring_slice(w->ring, w->host.m);
 	return err;
 }
@@ -66,18 +66,19 @@ static uint64_t now_ns(const struct watch *w)
 	return w->host.m->host.end_ns;
 }
 
-static struct shot *begin(struct watch *w, const char *path, uint64_t before_s, uint64_t after_s)
+static struct capture_writer *begin(struct watch *w, const char *path, uint64_t before_s,
+				    uint64_t after_s)
 {
-	const struct shot_options options = {
+	const struct capture_writer_options options = {
 		.path = path,
 		.from_ns =
 			before_s == UINT64_MAX ? UINT64_MAX : now_ns(w) - before_s * WATCHED_SECOND,
 		.until_ns =
 			after_s == UINT64_MAX ? UINT64_MAX : now_ns(w) + after_s * WATCHED_SECOND,
 	};
-	struct shot *s = NULL;
+	struct capture_writer *s = NULL;
 
-	cr_assert_eq(shot_new(&options, w->ring, w->host.m, &s), 0);
+	cr_assert_eq(capture_writer_new(&options, w->ring, w->host.m, &s), 0);
 	return s;
 }
 
@@ -101,114 +102,114 @@ static void expect_slices(const char *path, size_t cnt, bool complete)
 	model_free(m);
 }
 
-Test(shot, holds_what_was_and_what_follows)
+Test(capture_writer, holds_what_was_and_what_follows)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 	int slices = 0;
 
 	watch_seconds(&w, 100);
 	s = begin(&w, "a.hotrun", 15, 10);
-	while (!shot_is_over(s)) {
+	while (!capture_writer_is_over(s)) {
 		cr_assert_eq(watch_shot(&w, s), 0);
 		slices++;
 	}
 	cr_expect_eq(slices, 10);
 	/* Over is over. */
 	cr_assert_eq(watch_shot(&w, s), 0);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 25, true);
 	cr_expect_eq(count_files(), 1);
 	watch_free(&w);
 }
 
-Test(shot, of_the_past_alone_is_over_at_once)
+Test(capture_writer, of_the_past_alone_is_over_at_once)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 
 	watch_seconds(&w, 30);
 	s = begin(&w, "a.hotrun", 5, 0);
-	cr_expect(shot_is_over(s));
-	cr_assert_eq(shot_finish(s), 0);
+	cr_expect(capture_writer_is_over(s));
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 5, true);
 	watch_free(&w);
 }
 
-Test(shot, of_the_future_alone_begins_empty)
+Test(capture_writer, of_the_future_alone_begins_empty)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 
 	watch_seconds(&w, 30);
 	s = begin(&w, "a.hotrun", UINT64_MAX, UINT64_MAX);
 	expect_slices("a.hotrun", 0, false);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(watch_shot(&w, s), 0);
-	cr_expect(!shot_is_over(s));
+	cr_expect(!capture_writer_is_over(s));
 	expect_slices("a.hotrun", 3, false);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 3, true);
 	watch_free(&w);
 }
 
-Test(shot, begun_before_anything_has_closed)
+Test(capture_writer, begun_before_anything_has_closed)
 {
 	struct watch w = watch_new();
-	struct shot *s = begin(&w, "a.hotrun", 15, 2);
+	struct capture_writer *s = begin(&w, "a.hotrun", 15, 2);
 
-	while (!shot_is_over(s))
+	while (!capture_writer_is_over(s))
 		cr_assert_eq(watch_shot(&w, s), 0);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 2, true);
 	watch_free(&w);
 }
 
-Test(shot, a_slice_is_written_once_and_none_is_forgotten)
+Test(capture_writer, a_slice_is_written_once_and_none_is_forgotten)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 
 	watch_seconds(&w, 5);
 	s = begin(&w, "a.hotrun", 2, UINT64_MAX);
-	cr_assert_eq(shot_slice(s, w.host.m), 0, "nothing has closed since");
+	cr_assert_eq(capture_writer_slice(s, w.host.m), 0, "nothing has closed since");
 	watched_host_slice(&w.host);
 	watched_host_slice(&w.host); /* two at once: the loop was late */
 	watched_host_begin(&w.host);
-	cr_assert_eq(shot_slice(s, w.host.m), 0);
-	cr_assert_eq(shot_slice(s, w.host.m), 0);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_slice(s, w.host.m), 0);
+	cr_assert_eq(capture_writer_slice(s, w.host.m), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 4, true);
 	watch_free(&w);
 }
 
-Test(shot, two_at_once_do_not_disturb_each_other)
+Test(capture_writer, two_at_once_do_not_disturb_each_other)
 {
 	struct watch w = watch_new();
-	struct shot *a, *b;
+	struct capture_writer *a, *b;
 
 	watch_seconds(&w, 20);
 	a = begin(&w, "a.hotrun", 10, 20);
 	for (int i = 0; i < 5; i++)
 		cr_assert_eq(watch_shot(&w, a), 0);
 	b = begin(&w, "b.hotrun", 3, 4);
-	while (!shot_is_over(a)) {
+	while (!capture_writer_is_over(a)) {
 		watched_host_slice(&w.host);
-		cr_assert_eq(shot_slice(a, w.host.m), 0);
-		cr_assert_eq(shot_slice(b, w.host.m), 0);
+		cr_assert_eq(capture_writer_slice(a, w.host.m), 0);
+		cr_assert_eq(capture_writer_slice(b, w.host.m), 0);
 		ring_slice(w.ring, w.host.m);
 	}
-	cr_assert_eq(shot_finish(b), 0);
-	cr_assert_eq(shot_finish(a), 0);
+	cr_assert_eq(capture_writer_finish(b), 0);
+	cr_assert_eq(capture_writer_finish(a), 0);
 	expect_slices("a.hotrun", 30, true);
 	expect_slices("b.hotrun", 7, true);
 	watch_free(&w);
 }
 
-Test(shot, goes_on_when_the_model_is_renewed)
+Test(capture_writer, goes_on_when_the_model_is_renewed)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 	struct model *m;
 
 	watch_seconds(&w, 20);
@@ -218,11 +219,11 @@ Test(shot, goes_on_when_the_model_is_renewed)
 		if (i % 8)
 			continue;
 		cr_assert_eq(ring_retire(w.ring, w.host.m), 0);
-		shot_leave(s);
+		capture_writer_leave(s);
 		model_free(w.host.m);
 		w.host = watched_host_new(3, 3, w.host.second);
 	}
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	m = read_capture("a.hotrun");
 	cr_expect_eq(m->slices_cnt, 40);
 	cr_expect_eq(m->processes_cnt, 3 + 40, "services once");
@@ -232,23 +233,23 @@ Test(shot, goes_on_when_the_model_is_renewed)
 	watch_free(&w);
 }
 
-Test(shot, who_is_not_selected_is_counted_alone)
+Test(capture_writer, who_is_not_selected_is_counted_alone)
 {
 	static struct selection selection = {
 		.exclude = {{SELECT_NAME, "service-1"}},
 		.exclude_cnt = 1,
 	};
 	struct watch w = watch_new();
-	const struct shot_options options = {
+	const struct capture_writer_options options = {
 		.path = "a.hotrun", .until_ns = UINT64_MAX, .selection = &selection};
 	size_t filtered = 0;
-	struct shot *s;
+	struct capture_writer *s;
 	struct model *m;
 
 	watch_seconds(&w, 3);
-	cr_assert_eq(shot_new(&options, w.ring, w.host.m, &s), 0);
+	cr_assert_eq(capture_writer_new(&options, w.ring, w.host.m, &s), 0);
 	cr_assert_eq(watch_shot(&w, s), 0);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	m = read_capture("a.hotrun");
 	for (size_t i = 0; i < m->samples_cnt; i++) {
 		bool out = m->processes[m->threads[m->samples[i].thread].process].tgid == 1001;
@@ -274,7 +275,7 @@ static void sleep_us(long us)
 static void shoot_for_ever(void)
 {
 	struct watch w = watch_new();
-	struct shot *s = NULL;
+	struct capture_writer *s = NULL;
 
 	watch_seconds(&w, 20);
 	s = begin(&w, "a.hotrun", 10, UINT64_MAX);
@@ -283,7 +284,7 @@ static void shoot_for_ever(void)
 			_exit(2);
 }
 
-Test(shot, killed_at_any_instant_it_can_be_read)
+Test(capture_writer, killed_at_any_instant_it_can_be_read)
 {
 	for (int i = 0; i < 25; i++) {
 		struct model *m;
@@ -309,10 +310,10 @@ Test(shot, killed_at_any_instant_it_can_be_read)
 	}
 }
 
-Test(shot, a_file_that_a_reader_holds_gets_its_slices_later)
+Test(capture_writer, a_file_that_a_reader_holds_gets_its_slices_later)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 	int ready[2];
 	pid_t pid;
 
@@ -334,15 +335,15 @@ Test(shot, a_file_that_a_reader_holds_gets_its_slices_later)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	cr_expect_eq(watch_shot(&w, s), 0);
-	cr_assert_eq(shot_finish(s), 0);
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("a.hotrun", 6, true);
 	watch_free(&w);
 }
 
-Test(shot, a_reader_that_never_lets_go_ends_it_without_the_mark)
+Test(capture_writer, a_reader_that_never_lets_go_ends_it_without_the_mark)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 	sqlite3 *db;
 
 	watch_seconds(&w, 3);
@@ -350,17 +351,17 @@ Test(shot, a_reader_that_never_lets_go_ends_it_without_the_mark)
 	cr_assert_eq(sqlite3_open("a.hotrun", &db), 0);
 	cr_assert_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), 0);
 	cr_expect_eq(watch_shot(&w, s), 0);
-	cr_expect_eq(shot_finish(s), -EBUSY);
+	cr_expect_eq(capture_writer_finish(s), -EBUSY);
 	sqlite3_close(db);
 	expect_slices("a.hotrun", 3, false);
 	watch_free(&w);
 }
 
-Test(shot, a_full_disk_leaves_what_was_written)
+Test(capture_writer, a_full_disk_leaves_what_was_written)
 {
 	struct rlimit limit = {300000, RLIM_INFINITY};
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 	size_t good = 10;
 	struct model *m;
 	int err;
@@ -374,7 +375,7 @@ Test(shot, a_full_disk_leaves_what_was_written)
 		cr_assert_lt(good, 2000, "the limit was never met");
 	cr_assert_eq(err, -ENOSPC);
 	cr_assert_eq(watch_shot(&w, s), -ENOSPC, "and again");
-	shot_free(s);
+	capture_writer_free(s);
 	m = read_capture("a.hotrun");
 	cr_expect_eq(m->slices_cnt, good);
 	cr_expect(!m->host.complete);
@@ -382,42 +383,42 @@ Test(shot, a_full_disk_leaves_what_was_written)
 	watch_free(&w);
 }
 
-Test(shot, no_room_for_the_first_leaves_no_file)
+Test(capture_writer, no_room_for_the_first_leaves_no_file)
 {
 	struct rlimit limit = {150000, RLIM_INFINITY};
 	struct watch w = watch_new();
-	struct shot_options options = {.path = "a.hotrun", .until_ns = UINT64_MAX};
-	struct shot *s = NULL;
+	struct capture_writer_options options = {.path = "a.hotrun", .until_ns = UINT64_MAX};
+	struct capture_writer *s = NULL;
 
 	signal(SIGXFSZ, SIG_IGN);
 	watch_seconds(&w, 60);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	cr_expect_eq(shot_new(&options, w.ring, w.host.m, &s), -ENOSPC);
+	cr_expect_eq(capture_writer_new(&options, w.ring, w.host.m, &s), -ENOSPC);
 	cr_expect(!s);
 	cr_expect_eq(count_files(), 0);
 	options.path = "nowhere/a.hotrun";
-	cr_expect_eq(shot_new(&options, w.ring, w.host.m, &s), -ENOENT);
-	shot_free(NULL);
+	cr_expect_eq(capture_writer_new(&options, w.ring, w.host.m, &s), -ENOENT);
+	capture_writer_free(NULL);
 	watch_free(&w);
 }
 
-Test(shot, called_off_before_its_first_slice_leaves_no_file)
+Test(capture_writer, called_off_before_its_first_slice_leaves_no_file)
 {
 	struct watch w = watch_new();
-	struct shot *s;
+	struct capture_writer *s;
 
 	watch_seconds(&w, 5);
 	s = begin(&w, "a.hotrun", UINT64_MAX, UINT64_MAX);
-	cr_expect(shot_is_empty(s));
+	cr_expect(capture_writer_is_empty(s));
 	cr_assert_eq(access("a.hotrun", F_OK), 0);
-	shot_withdraw(s);
+	capture_writer_withdraw(s);
 	cr_expect_neq(access("a.hotrun", F_OK), 0);
 	cr_expect_neq(access("a.hotrun-journal", F_OK), 0);
 
 	s = begin(&w, "b.hotrun", UINT64_MAX, UINT64_MAX);
 	cr_assert_eq(watch_shot(&w, s), 0);
-	cr_expect_not(shot_is_empty(s));
-	cr_assert_eq(shot_finish(s), 0);
+	cr_expect_not(capture_writer_is_empty(s));
+	cr_assert_eq(capture_writer_finish(s), 0);
 	expect_slices("b.hotrun", 1, true);
 	watch_free(&w);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/reading.h"
+#include "model/frame_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 
 /* dotnet/runtime, what shared/Microsoft.NETCore.App and the host hold; the apphost of a program is
  * called as the program, see find_hosts(). */
@@ -21,7 +22,7 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-bool reading_glob_matches(const char *glob, const char *text, size_t len)
+bool frame_view_glob_matches(const char *glob, const char *text, size_t len)
 {
 	const char *star = NULL;
 	size_t i = 0, behind = 0;
@@ -45,15 +46,15 @@ bool reading_glob_matches(const char *glob, const char *text, size_t len)
 	return !*glob;
 }
 
-bool reading_is_runtime(const char *file)
+bool frame_view_is_runtime(const char *file)
 {
 	for (size_t i = 0; i < sizeof(runtime_files) / sizeof(*runtime_files); i++)
-		if (reading_glob_matches(runtime_files[i], file, strlen(file)))
+		if (frame_view_glob_matches(runtime_files[i], file, strlen(file)))
 			return true;
 	return false;
 }
 
-void reading_raw_names(struct model *m)
+void frame_view_raw_names(struct model *m)
 {
 	for (size_t i = 0; i < m->symbols_cnt; i++)
 		m->symbols[i].name = m->symbols[i].raw;
@@ -81,7 +82,7 @@ static int compare_names(const void *a, const void *b)
 {
 	uintptr_t na = *(const uintptr_t *)a, nb = *(const uintptr_t *)b;
 
-	return (na > nb) - (na < nb);
+	return COMPARE(na, nb);
 }
 
 static bool files_hold(const struct files *files, const char *name)
@@ -140,20 +141,20 @@ static int find_own(struct model *m, struct files *files)
 }
 
 /* What the last rule that matches says, else `mine`. */
-static bool judge(const struct reading_rule *rules, size_t cnt, const char *module, bool mine)
+static bool judge(const struct frame_view_rule *rules, size_t cnt, const char *module, bool mine)
 {
 	size_t len = strlen(module), bare = len;
 
 	if (len > 4 && !strcmp(module + len - 4, ".dll"))
 		bare = len - 4;
 	while (cnt-- > 0)
-		if (reading_glob_matches(rules[cnt].glob, module, len) ||
-		    reading_glob_matches(rules[cnt].glob, module, bare))
+		if (frame_view_glob_matches(rules[cnt].glob, module, len) ||
+		    frame_view_glob_matches(rules[cnt].glob, module, bare))
 			return rules[cnt].mine;
 	return mine;
 }
 
-int reading_mark_code(struct model *m, const struct reading_rule *rules, size_t cnt)
+int frame_view_mark_code(struct model *m, const struct frame_view_rule *rules, size_t cnt)
 {
 	_cleanup_(files_clear) struct files own = {0}, hosts = {0};
 	int err = find_own(m, &own);
@@ -168,7 +169,7 @@ int reading_mark_code(struct model *m, const struct reading_rule *rules, size_t 
 
 		if (s->kind == KIND_NATIVE)
 			mine = (mine || files_hold(&own, s->module)) &&
-			       !reading_is_runtime(s->module) && !files_hold(&hosts, s->module);
+			       !frame_view_is_runtime(s->module) && !files_hold(&hosts, s->module);
 		else if (s->kind != KIND_JIT && s->kind != KIND_IMAGE)
 			continue;
 		s->application = judge(rules, cnt, s->module, mine);

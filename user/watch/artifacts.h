@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_WATCH_PAPERS_H
-#define HOTRUN_WATCH_PAPERS_H
+#ifndef HOTRUN_WATCH_ARTIFACTS_H
+#define HOTRUN_WATCH_ARTIFACTS_H
 /*
  * The report and the page of finished captures, written one after the other by a process of their
  * own (this program again, `hotrun report` and `hotrun flame`) at low priority: a large capture
@@ -13,30 +13,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PAPERS_QUEUE 64
-/* For one paper: of a capture of 5 minutes it takes about a second of CPU time, which at this
+#define ARTIFACTS_QUEUE 64
+/* For one artifact: of a capture of 5 minutes it takes about a second of CPU time, which at this
  * priority may be minutes on a host that is overloaded. */
-#define PAPERS_LIMIT_NS 600000000000ull
+#define ARTIFACTS_LIMIT_NS 600000000000ull
 
-struct papers;
+struct artifacts;
 
-/* dir_fd is borrowed until papers_free(). Returns it owned, or NULL with errno. */
-struct papers *papers_new(int dir_fd);
-/* The same with another program (copied) and another time for one paper. */
-struct papers *papers_new_with(int dir_fd, const char *program, uint64_t limit_ns);
+/* dir_fd is borrowed until artifacts_free(). Returns it owned, or NULL with errno. */
+struct artifacts *artifacts_new(int dir_fd);
+/* The same with another program (copied) and another time for one artifact. */
+struct artifacts *artifacts_new_with(int dir_fd, const char *program, uint64_t limit_ns);
 /* Puts a capture (its name in the folder, ending in .hotrun; copied) into the queue. 0; -EINVAL no
- * such name; -E2BIG where PAPERS_QUEUE wait; -ENOMEM. */
-int papers_add(struct papers *p, const char *name);
+ * such name; -E2BIG where ARTIFACTS_QUEUE wait; -ENOMEM. */
+int artifacts_add(struct artifacts *p, const char *name);
 /*
  * Looks whether the running one has ended (or has run for too long: it is killed), and starts the
- * next. now_ns: CLOCK_MONOTONIC. Returns 1 and the name of a capture whose papers are done now
+ * next. now_ns: CLOCK_MONOTONIC. Returns 1 and the name of a capture whose artifacts are done now
  * (borrowed until the next call; *ret_err 0 or why not both are there: negative errno, -ETIMEDOUT,
  * -EIO where the program failed), else 0. For once a slice; never waits.
  */
-int papers_look(struct papers *p, uint64_t now_ns, const char **ret_name, int *ret_err);
+int artifacts_look(struct artifacts *p, uint64_t now_ns, const char **ret_name, int *ret_err);
 /* True while it waits or is being written; and how many do. */
-bool papers_has(const struct papers *p, const char *name);
-unsigned int papers_pending(const struct papers *p);
+bool artifacts_has(const struct artifacts *p, const char *name);
+unsigned int artifacts_pending(const struct artifacts *p);
 /* Ends the one that runs. Takes NULL. */
-void papers_free(struct papers *p);
+void artifacts_free(struct artifacts *p);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "watch/shot.h"
+#include "watch/capture_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 /* At the end, when a reader holds the file: the store waits a second each time. */
 #define FINISH_TRIES 3
 
-struct shot {
+struct capture_writer {
 	char *path;
 	uint64_t until_ns;
 	uint64_t taken_ns; /* the end of the newest slice that was taken */
@@ -35,7 +35,7 @@ static uint64_t rows_of_slices(const struct model *m)
 
 /* A slice that cannot be written is dropped, but while a reader holds the file: then it goes with the
  * next one, as long as that is not too much. */
-static int write_slices(struct shot *s)
+static int write_slices(struct capture_writer *s)
 {
 	struct model *m = extract_model(s->x);
 	int err = store_write_slice(s->store, m);
@@ -50,7 +50,7 @@ static int write_slices(struct shot *s)
 	return err == -EBUSY ? 0 : err;
 }
 
-static void note_taken(struct shot *s)
+static void note_taken(struct capture_writer *s)
 {
 	const struct model *m = extract_model(s->x);
 
@@ -58,10 +58,10 @@ static void note_taken(struct shot *s)
 		s->taken_ns = m->slices[m->slices_cnt - 1].end_ns;
 }
 
-int shot_new(const struct shot_options *options, const struct ring *ring, const struct model *live,
-	     struct shot **ret_shot)
+int capture_writer_new(const struct capture_writer_options *options, const struct ring *ring,
+		       const struct model *live, struct capture_writer **ret_writer)
 {
-	struct shot *s = calloc(1, sizeof(*s));
+	struct capture_writer *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
 
 	if (!s)
@@ -88,15 +88,16 @@ int shot_new(const struct shot_options *options, const struct ring *ring, const 
 		unlink(s->path);
 out:
 	if (err) {
-		shot_free(s);
+		capture_writer_free(s);
 		return err;
 	}
-	*ret_shot = s;
+	*ret_writer = s;
 	return 0;
 }
 
 /* The closed slices of live that are not taken yet: first included, *ret_end not. */
-static uint32_t new_slices(const struct shot *s, const struct model *live, uint32_t *ret_end)
+static uint32_t new_slices(const struct capture_writer *s, const struct model *live,
+			   uint32_t *ret_end)
 {
 	uint32_t first, end = (uint32_t)live->slices_cnt;
 
@@ -109,12 +110,12 @@ static uint32_t new_slices(const struct shot *s, const struct model *live, uint3
 	return first;
 }
 
-int shot_slice(struct shot *s, const struct model *live)
+int capture_writer_slice(struct capture_writer *s, const struct model *live)
 {
 	uint32_t end, first = new_slices(s, live, &end);
 	int err;
 
-	if (shot_is_over(s) || first == end)
+	if (capture_writer_is_over(s) || first == end)
 		return 0;
 	err = extract_take(s->x, live, first, end - 1);
 	if (err)
@@ -123,29 +124,29 @@ int shot_slice(struct shot *s, const struct model *live)
 	return write_slices(s);
 }
 
-size_t shot_memory_bytes(const struct shot *s)
+size_t capture_writer_memory_bytes(const struct capture_writer *s)
 {
 	return extract_bytes(s->x);
 }
 
-bool shot_is_over(const struct shot *s)
+bool capture_writer_is_over(const struct capture_writer *s)
 {
 	const struct model *m = extract_model(s->x);
 
 	return m->slices_cnt && m->slices[m->slices_cnt - 1].end_ns >= s->until_ns;
 }
 
-bool shot_is_empty(const struct shot *s)
+bool capture_writer_is_empty(const struct capture_writer *s)
 {
 	return !extract_model(s->x)->slices_cnt;
 }
 
-void shot_leave(struct shot *s)
+void capture_writer_leave(struct capture_writer *s)
 {
 	extract_leave(s->x);
 }
 
-int shot_finish(struct shot *s)
+int capture_writer_finish(struct capture_writer *s)
 {
 	int err = 0;
 
@@ -157,11 +158,11 @@ int shot_finish(struct shot *s)
 		err = store_finish(s->store, extract_model(s->x));
 		s->store = NULL;
 	}
-	shot_free(s);
+	capture_writer_free(s);
 	return err;
 }
 
-void shot_free(struct shot *s)
+void capture_writer_free(struct capture_writer *s)
 {
 	if (!s)
 		return;
@@ -171,8 +172,8 @@ void shot_free(struct shot *s)
 	free(s);
 }
 
-void shot_withdraw(struct shot *s)
+void capture_writer_withdraw(struct capture_writer *s)
 {
 	unlink(s->path);
-	shot_free(s);
+	capture_writer_free(s);
 }

@@ -8,7 +8,7 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "model/paths.h"
-#include "model/reading.h"
+#include "model/frame_view.h"
 #include "model/top.h"
 #include "model/unnamed.h"
 #include "output/folded.h"
@@ -73,13 +73,13 @@ static struct fixture fixture_new(void)
 	return f;
 }
 
-static void just_my_code(struct fixture *f, const struct reading_rule *rules, size_t cnt)
+static void just_my_code(struct fixture *f, const struct frame_view_rule *rules, size_t cnt)
 {
-	cr_assert_eq(reading_mark_code(f->m, rules, cnt), 0);
+	cr_assert_eq(frame_view_mark_code(f->m, rules, cnt), 0);
 	f->m->just_my_code = true;
 }
 
-Test(reading, globs)
+Test(frame_view, globs)
 {
 	static const struct {
 		const char *glob, *text;
@@ -105,11 +105,12 @@ Test(reading, globs)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect_eq(reading_glob_matches(rows[i].glob, rows[i].text, strlen(rows[i].text)),
-			     rows[i].matches, "%s %s", rows[i].glob, rows[i].text);
+		cr_expect_eq(
+			frame_view_glob_matches(rows[i].glob, rows[i].text, strlen(rows[i].text)),
+			rows[i].matches, "%s %s", rows[i].glob, rows[i].text);
 }
 
-Test(reading, a_glob_of_stars_takes_no_age)
+Test(frame_view, a_glob_of_stars_takes_no_age)
 {
 	char glob[512], *text = malloc(MODEL_MAX_STRING);
 
@@ -117,11 +118,11 @@ Test(reading, a_glob_of_stars_takes_no_age)
 		memcpy(glob + i, "*a", 3);
 	memset(text, 'a', MODEL_MAX_STRING);
 	text[MODEL_MAX_STRING - 1] = 'b';
-	cr_expect_not(reading_glob_matches(glob, text, MODEL_MAX_STRING));
+	cr_expect_not(frame_view_glob_matches(glob, text, MODEL_MAX_STRING));
 	free(text);
 }
 
-Test(reading, framework_frames_fold_into_the_application_frame_that_called_them)
+Test(frame_view, framework_frames_fold_into_the_application_frame_that_called_them)
 {
 	struct fixture f = fixture_new();
 
@@ -135,7 +136,7 @@ Test(reading, framework_frames_fold_into_the_application_frame_that_called_them)
 	model_free(f.m);
 }
 
-Test(reading, libraries_of_the_application_stay_and_those_of_the_system_fold)
+Test(frame_view, libraries_of_the_application_stay_and_those_of_the_system_fold)
 {
 	struct fixture f = fixture_new();
 
@@ -147,7 +148,7 @@ Test(reading, libraries_of_the_application_stay_and_those_of_the_system_fold)
 	model_free(f.m);
 }
 
-Test(reading, every_sample_is_counted_where_there_is_no_application_frame_too)
+Test(frame_view, every_sample_is_counted_where_there_is_no_application_frame_too)
 {
 	struct fixture f = fixture_new();
 	uint32_t tid = build_thread(f.m, f.process, 101, "w", BUILD_SECOND, 'S');
@@ -171,7 +172,7 @@ Test(reading, every_sample_is_counted_where_there_is_no_application_frame_too)
 	model_free(f.m);
 }
 
-Test(reading, jit_code_without_a_name_may_be_anybodys_and_stays)
+Test(frame_view, jit_code_without_a_name_may_be_anybodys_and_stays)
 {
 	struct fixture f = fixture_new();
 
@@ -181,16 +182,16 @@ Test(reading, jit_code_without_a_name_may_be_anybodys_and_stays)
 	model_free(f.m);
 }
 
-Test(reading, the_last_rule_that_matches_decides)
+Test(frame_view, the_last_rule_that_matches_decides)
 {
-	static const struct reading_rule rules[] = {
+	static const struct frame_view_rule rules[] = {
 		{"serilog*", false},	    {"System.*", true},	 {"System.Private.*", false},
 		{"libe_sqlite3.so", false}, {"libc.so.?", true}, {"*stubs*", true},
 	};
 	struct fixture f = fixture_new();
 	uint32_t image =
 		build_unnamed(f.m, "System.Net.Http.dll", 0x20, KIND_IMAGE, REASON_PRECOMPILED);
-	static const struct reading_rule bare[] = {{"System.Net.Http", true}};
+	static const struct frame_view_rule bare[] = {{"System.Net.Http", true}};
 
 	BUILD_SAMPLES(f.m, f.thread, 1, f.pool, f.main, f.json, f.stub);
 	BUILD_SAMPLES(f.m, f.thread, 1, f.pool, f.main, f.serilog, f.sqlite);
@@ -200,12 +201,12 @@ Test(reading, the_last_rule_that_matches_decides)
 			   "Shop.Api;Shop.Main_[j];JsonSerializer.Serialize_[j] 1\n"
 			   "Shop.Api;Shop.Main_[j];memset 1\n");
 	cr_expect_not(f.m->symbols[f.kernel].application);
-	cr_assert_eq(reading_mark_code(f.m, bare, 1), 0);
+	cr_assert_eq(frame_view_mark_code(f.m, bare, 1), 0);
 	cr_expect(f.m->symbols[image].application);
 	model_free(f.m);
 }
 
-Test(reading, self_and_total_add_up)
+Test(frame_view, self_and_total_add_up)
 {
 	struct fixture f = fixture_new();
 	uint64_t self = 0;
@@ -233,7 +234,7 @@ Test(reading, self_and_total_add_up)
 	model_free(f.m);
 }
 
-Test(reading, what_is_unnamed_is_counted_over_all_frames)
+Test(frame_view, what_is_unnamed_is_counted_over_all_frames)
 {
 	struct fixture f = fixture_new();
 	uint32_t stripped =
@@ -249,7 +250,7 @@ Test(reading, what_is_unnamed_is_counted_over_all_frames)
 	model_free(f.m);
 }
 
-Test(reading, raw_names_are_a_row_each)
+Test(frame_view, raw_names_are_a_row_each)
 {
 	struct model *m = build_model(2, 99);
 	uint32_t process = build_process(m, 100, "app", PROCESS_DOTNET);
@@ -262,7 +263,7 @@ Test(reading, raw_names_are_a_row_each)
 	BUILD_SAMPLES(m, thread, 1, one);
 	BUILD_SAMPLES(m, thread, 2, two);
 	expect_folded(m, "app;P.Go_[j] 3\n");
-	reading_raw_names(m);
+	frame_view_raw_names(m);
 	expect_folded(m, "app;void [a] P::Go(int32)_[j] 1\n"
 			 "app;void [a] P::Go(string) 2\n");
 	model_free(m);

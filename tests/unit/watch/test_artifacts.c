@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store_folder.h"
-#include "watch/papers.h"
+#include "watch/artifacts.h"
 
 #define MS     1000000ull
 #define SECOND (1000 * MS)
@@ -34,30 +35,22 @@ static void leave(void)
 	leave_folder();
 }
 
-TestSuite(papers, .init = enter, .fini = leave);
+TestSuite(artifacts, .init = enter, .fini = leave);
 
 /* A program in place of hotrun: $1 the command, $2 the capture; its folder is the working
  * directory. */
-static struct papers *papers_with(const char *script, uint64_t limit_ns)
+static struct artifacts *artifacts_with(const char *script, uint64_t limit_ns)
 {
-	struct papers *p;
+	struct artifacts *p;
 	char path[128], text[1024];
 
 	snprintf(path, sizeof(path), "%s/program", folder);
 	snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
 	put_file(path, text);
 	cr_assert_eq(chmod(path, 0700), 0);
-	p = papers_new_with(dir_fd, path, limit_ns);
+	p = artifacts_new_with(dir_fd, path, limit_ns);
 	cr_assert(p);
 	return p;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
 static void sleep_ms(long ms)
@@ -67,15 +60,15 @@ static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-/* Looks until a capture is done. Returns what became of its papers. */
-static int done(struct papers *p, const char *expected)
+/* Looks until a capture is done. Returns what became of its artifacts. */
+static int done(struct artifacts *p, const char *expected)
 {
-	uint64_t end_ns = clock_ns() + 30 * SECOND;
+	uint64_t end_ns = clock_now_ns() + 30 * SECOND;
 	const char *name = NULL;
 	int err = 1;
 
-	while (clock_ns() < end_ns) {
-		if (papers_look(p, clock_ns(), &name, &err)) {
+	while (clock_now_ns() < end_ns) {
+		if (artifacts_look(p, clock_now_ns(), &name, &err)) {
 			cr_assert_str_eq(name, expected);
 			return err;
 		}
@@ -116,114 +109,114 @@ static void expect_nothing_else(int files)
 }
 
 /* What it reads was chosen by watched processes. */
-Test(papers, are_written_without_any_capability)
+Test(artifacts, are_written_without_any_capability)
 {
-	struct papers *p =
-		papers_with("grep -E '^(Cap|NoNewPrivs)' /proc/self/status | tr -d '\\t' | "
-			    "grep -vx '[A-Za-z]*:0*'; ls /proc/self/fd | wc -l",
-			    60 * SECOND);
+	struct artifacts *p =
+		artifacts_with("grep -E '^(Cap|NoNewPrivs)' /proc/self/status | tr -d '\\t' | "
+			       "grep -vx '[A-Za-z]*:0*'; ls /proc/self/fd | wc -l",
+			       60 * SECOND);
 
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), 0);
 	/* The bounding set is only root's to empty. 0, 1, 2 and that of ls. */
 	if (!geteuid())
 		expect_file("d/a.txt", "NoNewPrivs:1\n4\n");
 	else
 		cr_expect(strstr(content_of("d/a.txt"), "NoNewPrivs:1\n"));
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, are_written_one_after_the_other_in_the_order_of_captures)
+Test(artifacts, are_written_one_after_the_other_in_the_order_of_captures)
 {
-	struct papers *p = papers_with("echo \"$1 $2 $#\"", 60 * SECOND);
+	struct artifacts *p = artifacts_with("echo \"$1 $2 $#\"", 60 * SECOND);
 	const char *name;
 	int err;
 
-	cr_expect_eq(papers_look(p, clock_ns(), &name, &err), 0, "nothing to do");
+	cr_expect_eq(artifacts_look(p, clock_now_ns(), &name, &err), 0, "nothing to do");
 	umask(077);
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	umask(0);
-	cr_assert_eq(papers_add(p, "-b.hotrun"), 0);
-	cr_expect_eq(papers_pending(p), 2);
+	cr_assert_eq(artifacts_add(p, "-b.hotrun"), 0);
+	cr_expect_eq(artifacts_pending(p), 2);
 	cr_expect_eq(done(p, "a.hotrun"), 0);
-	cr_expect_eq(papers_pending(p), 1);
+	cr_expect_eq(artifacts_pending(p), 1);
 	cr_expect_eq(done(p, "-b.hotrun"), 0);
-	cr_expect_eq(papers_pending(p), 0);
+	cr_expect_eq(artifacts_pending(p), 0);
 	expect_file("d/a.txt", "report ./a.hotrun 2\n");
 	expect_file("d/a.html", "flame ./a.hotrun 2\n");
 	expect_file("d/-b.txt", "report ./-b.hotrun 2\n");
 	expect_nothing_else(4);
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, that_fail_leave_nothing_and_do_not_stop_the_others)
+Test(artifacts, that_fail_leave_nothing_and_do_not_stop_the_others)
 {
-	struct papers *p =
-		papers_with("[ \"$1\" = flame ] || { echo half; exit 1; }; echo page", 60 * SECOND);
+	struct artifacts *p = artifacts_with(
+		"[ \"$1\" = flame ] || { echo half; exit 1; }; echo page", 60 * SECOND);
 
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), -EIO);
 	expect_file("d/a.html", "page\n");
 	expect_nothing_else(1);
-	papers_free(p);
-	p = papers_with("kill -SEGV $$", 60 * SECOND);
-	cr_assert_eq(papers_add(p, "b.hotrun"), 0);
+	artifacts_free(p);
+	p = artifacts_with("kill -SEGV $$", 60 * SECOND);
+	cr_assert_eq(artifacts_add(p, "b.hotrun"), 0);
 	cr_expect_eq(done(p, "b.hotrun"), -EIO);
 	expect_nothing_else(1);
-	papers_free(p);
-	p = papers_new_with(dir_fd, "/nowhere/hotrun", 60 * SECOND);
-	cr_assert_eq(papers_add(p, "c.hotrun"), 0);
+	artifacts_free(p);
+	p = artifacts_new_with(dir_fd, "/nowhere/hotrun", 60 * SECOND);
+	cr_assert_eq(artifacts_add(p, "c.hotrun"), 0);
 	cr_expect_eq(done(p, "c.hotrun"), -EIO);
 	expect_nothing_else(1);
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, that_hang_are_killed)
+Test(artifacts, that_hang_are_killed)
 {
-	struct papers *p = papers_with("echo $$ > pid; exec sleep 1000", 100 * MS);
-	uint64_t start_ns = clock_ns();
+	struct artifacts *p = artifacts_with("echo $$ > pid; exec sleep 1000", 100 * MS);
+	uint64_t start_ns = clock_now_ns();
 
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), -ETIMEDOUT);
-	cr_expect_geq(clock_ns() - start_ns, 200 * MS, "both had their time");
+	cr_expect_geq(clock_now_ns() - start_ns, 200 * MS, "both had their time");
 	cr_expect(kill(atoi(content_of("d/pid")), 0) < 0 && errno == ESRCH);
 	expect_nothing_else(1);
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, a_look_never_waits)
+Test(artifacts, a_look_never_waits)
 {
-	struct papers *p = papers_with("exec sleep 1000", 60 * SECOND);
+	struct artifacts *p = artifacts_with("exec sleep 1000", 60 * SECOND);
 	uint64_t start_ns;
 	const char *name;
 	int err;
 
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
-	start_ns = clock_ns();
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
+	start_ns = clock_now_ns();
 	for (int i = 0; i < 20; i++)
-		cr_assert_eq(papers_look(p, clock_ns(), &name, &err), 0);
-	cr_expect_lt(clock_ns() - start_ns, 5 * SECOND);
-	cr_expect_eq(papers_pending(p), 1);
-	papers_free(p);
+		cr_assert_eq(artifacts_look(p, clock_now_ns(), &name, &err), 0);
+	cr_expect_lt(clock_now_ns() - start_ns, 5 * SECOND);
+	cr_expect_eq(artifacts_pending(p), 1);
+	artifacts_free(p);
 	expect_nothing_else(0);
 }
 
-Test(papers, end_with_the_recorder)
+Test(artifacts, end_with_the_recorder)
 {
-	struct papers *p =
-		papers_with("echo $$ > pid.new; mv pid.new pid; exec sleep 1000", 60 * SECOND);
-	uint64_t end_ns = clock_ns() + 30 * SECOND;
+	struct artifacts *p =
+		artifacts_with("echo $$ > pid.new; mv pid.new pid; exec sleep 1000", 60 * SECOND);
+	uint64_t end_ns = clock_now_ns() + 30 * SECOND;
 	pid_t recorder = fork(), pid;
 	const char *name;
 	int err;
 
 	cr_assert(recorder >= 0);
 	if (!recorder) {
-		papers_add(p, "a.hotrun");
-		papers_look(p, clock_ns(), &name, &err);
+		artifacts_add(p, "a.hotrun");
+		artifacts_look(p, clock_now_ns(), &name, &err);
 		pause();
 	}
-	while (access("d/pid", F_OK) && clock_ns() < end_ns)
+	while (access("d/pid", F_OK) && clock_now_ns() < end_ns)
 		sleep_ms(2);
 	pid = atoi(content_of("d/pid"));
 	cr_assert(pid > 0 && !kill(pid, 0));
@@ -236,81 +229,81 @@ Test(papers, end_with_the_recorder)
 		text = content_of(path);
 		if (!text || strstr(text, ") Z"))
 			break;
-		cr_assert_lt(clock_ns(), end_ns, "it runs on");
+		cr_assert_lt(clock_now_ns(), end_ns, "it runs on");
 		sleep_ms(2);
 	}
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, run_as_the_least_important)
+Test(artifacts, run_as_the_least_important)
 {
-	struct papers *p =
-		papers_with("nice; cat /proc/self/oom_score_adj; ulimit -c", 60 * SECOND);
+	struct artifacts *p =
+		artifacts_with("nice; cat /proc/self/oom_score_adj; ulimit -c", 60 * SECOND);
 
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), 0);
 	expect_file("d/a.txt", "19\n1000\n0\n");
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, leftovers_and_traps_at_the_temporary_name_are_replaced)
+Test(artifacts, leftovers_and_traps_at_the_temporary_name_are_replaced)
 {
-	struct papers *p = papers_with("echo new", 60 * SECOND);
+	struct artifacts *p = artifacts_with("echo new", 60 * SECOND);
 
 	put_file("victim", "precious");
 	put_file("d/a.txt", "old");
 	put_file("d/.a.txt.new", "half of an earlier run");
 	cr_assert_eq(symlink("../victim", "d/.a.html.new"), 0);
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), 0);
 	expect_file("d/a.txt", "new\n");
 	expect_file("d/a.html", "new\n");
 	cr_expect_str_eq(content_of("victim"), "precious");
 	expect_nothing_else(2);
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, names_that_could_leave_the_folder_are_refused)
+Test(artifacts, names_that_could_leave_the_folder_are_refused)
 {
 	static const char *const names[] = {
 		"",	      ".hotrun",   "a",		"a.txt",	 "../a.hotrun",
 		"d/a.hotrun", "/a.hotrun", ".a.hotrun", "a.hotrun.html", "a.hotrun/..",
 		"..hotrun",   "a.hotru",
 	};
-	struct papers *p = papers_with("echo no", 60 * SECOND);
+	struct artifacts *p = artifacts_with("echo no", 60 * SECOND);
 	char longest[300];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect_eq(papers_add(p, names[i]), -EINVAL, "%s", names[i]);
+		cr_expect_eq(artifacts_add(p, names[i]), -EINVAL, "%s", names[i]);
 	memset(longest, 'a', sizeof(longest));
 	memcpy(longest + 246, ".hotrun", 8);
-	cr_expect_eq(papers_add(p, longest), -EINVAL);
+	cr_expect_eq(artifacts_add(p, longest), -EINVAL);
 	memcpy(longest + 245, ".hotrun", 8);
-	cr_assert_eq(papers_add(p, longest), 0);
+	cr_assert_eq(artifacts_add(p, longest), 0);
 	cr_expect_eq(done(p, longest), 0);
 	expect_nothing_else(2);
-	papers_free(p);
+	artifacts_free(p);
 }
 
-Test(papers, the_queue_is_bounded)
+Test(artifacts, the_queue_is_bounded)
 {
-	struct papers *p = papers_with("echo x", 60 * SECOND);
+	struct artifacts *p = artifacts_with("echo x", 60 * SECOND);
 
-	for (int i = 0; i < PAPERS_QUEUE; i++)
-		cr_assert_eq(papers_add(p, "a.hotrun"), 0);
-	cr_expect_eq(papers_add(p, "a.hotrun"), -E2BIG);
-	cr_expect_eq(papers_pending(p), PAPERS_QUEUE);
-	papers_free(p);
-	papers_free(NULL);
+	for (int i = 0; i < ARTIFACTS_QUEUE; i++)
+		cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
+	cr_expect_eq(artifacts_add(p, "a.hotrun"), -E2BIG);
+	cr_expect_eq(artifacts_pending(p), ARTIFACTS_QUEUE);
+	artifacts_free(p);
+	artifacts_free(NULL);
 }
 
-Test(papers, without_the_folder_they_fail_and_go_on)
+Test(artifacts, without_the_folder_they_fail_and_go_on)
 {
-	struct papers *p = papers_with("echo x", 60 * SECOND);
+	struct artifacts *p = artifacts_with("echo x", 60 * SECOND);
 
 	cr_assert_eq(rmdir("d"), 0);
-	cr_assert_eq(papers_add(p, "a.hotrun"), 0);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
 	cr_expect_eq(done(p, "a.hotrun"), -ENOENT);
-	cr_expect_eq(papers_pending(p), 0);
-	papers_free(p);
+	cr_expect_eq(artifacts_pending(p), 0);
+	artifacts_free(p);
 }

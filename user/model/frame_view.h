@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_MODEL_READING_H
-#define HOTRUN_MODEL_READING_H
+#ifndef HOTRUN_MODEL_FRAME_VIEW_H
+#define HOTRUN_MODEL_FRAME_VIEW_H
 /*
  * How a person wants to read the frames of a capture: raw names, just my code. Each call changes the
  * model that was read, before anything is made of it; samples, accounts and files stay as they are. Pure; no
@@ -17,13 +17,13 @@
 #include "model/model.h"
 
 /* Whose code the modules are whose name matches: '*' any bytes, '?' one, ASCII case apart. */
-struct reading_rule {
+struct frame_view_rule {
 	const char *glob; /* borrowed for the call */
 	bool mine;
 };
 
 /* Each method by the text that its source has for it, without its tier: one row a raw name. */
-void reading_raw_names(struct model *m);
+void frame_view_raw_names(struct model *m);
 
 /*
  * Judges anew which symbols are application code. Managed: as recorded (the assembly is none of
@@ -32,10 +32,10 @@ void reading_raw_names(struct model *m);
  * (assembly or file name; ".dll" may be left out) decides. Kernel and stubs are never application. Returns 0
  * or -ENOMEM.
  */
-int reading_mark_code(struct model *m, const struct reading_rule *rules, size_t cnt);
+int frame_view_mark_code(struct model *m, const struct frame_view_rule *rules, size_t cnt);
 
 /* True for native libraries that are the .NET runtime, by the name of the file. */
-bool reading_is_runtime(const char *file);
+bool frame_view_is_runtime(const char *file);
 
-bool reading_glob_matches(const char *glob, const char *text, size_t len);
+bool frame_view_glob_matches(const char *glob, const char *text, size_t len);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "watch/papers.h"
+#include "watch/artifacts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,36 +22,36 @@
 #define SUFFIX	   ".hotrun"
 #define NICE	   19
 #define NAME_BYTES (NAME_MAX + 1)
-/* A paper larger than that is of no use to anybody; the page of a large capture has some MB. */
-#define PAPER_BYTES_MAX (256u << 20)
+/* A artifact larger than that is of no use to anybody; the page of a large capture has some MB. */
+#define ARTIFACT_BYTES_MAX (256u << 20)
 
-struct paper {
+struct artifact {
 	const char *command, *suffix;
 };
 
-static const struct paper papers_list[] = {
+static const struct artifact artifacts_list[] = {
 	{"report", ".txt"},
 	{"flame", ".html"},
 };
-#define PAPERS (sizeof(papers_list) / sizeof(papers_list[0]))
+#define ARTIFACTS (sizeof(artifacts_list) / sizeof(artifacts_list[0]))
 
-struct papers {
+struct artifacts {
 	int dir_fd;
 	char *program;
 	uint64_t limit_ns;
 	/* The first one is being written; owned. */
-	char *queue[PAPERS_QUEUE];
+	char *queue[ARTIFACTS_QUEUE];
 	unsigned int queue_cnt;
-	size_t paper; /* of the first one, that is written now or next */
-	int err;      /* of its papers so far */
-	pid_t pid;    /* 0 = none runs */
+	size_t artifact; /* of the first one, that is written now or next */
+	int err;	 /* of its artifacts so far */
+	pid_t pid;	 /* 0 = none runs */
 	uint64_t end_ns;
 	char *done; /* as returned last */
 };
 
-struct papers *papers_new_with(int dir_fd, const char *program, uint64_t limit_ns)
+struct artifacts *artifacts_new_with(int dir_fd, const char *program, uint64_t limit_ns)
 {
-	struct papers *p = calloc(1, sizeof(*p));
+	struct artifacts *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -66,9 +66,9 @@ struct papers *papers_new_with(int dir_fd, const char *program, uint64_t limit_n
 	return p;
 }
 
-struct papers *papers_new(int dir_fd)
+struct artifacts *artifacts_new(int dir_fd)
 {
-	return papers_new_with(dir_fd, "/proc/self/exe", PAPERS_LIMIT_NS);
+	return artifacts_new_with(dir_fd, "/proc/self/exe", ARTIFACTS_LIMIT_NS);
 }
 
 static bool is_capture_name(const char *name)
@@ -80,13 +80,13 @@ static bool is_capture_name(const char *name)
 	       !strcmp(name + len - suffix, SUFFIX);
 }
 
-int papers_add(struct papers *p, const char *name)
+int artifacts_add(struct artifacts *p, const char *name)
 {
 	char *copy;
 
 	if (!is_capture_name(name))
 		return -EINVAL;
-	if (p->queue_cnt == PAPERS_QUEUE)
+	if (p->queue_cnt == ARTIFACTS_QUEUE)
 		return -E2BIG;
 	copy = strdup(name);
 	if (!copy)
@@ -95,7 +95,7 @@ int papers_add(struct papers *p, const char *name)
 	return 0;
 }
 
-bool papers_has(const struct papers *p, const char *name)
+bool artifacts_has(const struct artifacts *p, const char *name)
 {
 	for (unsigned int i = 0; i < p->queue_cnt; i++)
 		if (!strcmp(p->queue[i], name))
@@ -103,18 +103,18 @@ bool papers_has(const struct papers *p, const char *name)
 	return false;
 }
 
-unsigned int papers_pending(const struct papers *p)
+unsigned int artifacts_pending(const struct artifacts *p)
 {
 	return p->queue_cnt;
 }
 
-/* --- one paper ------------------------------------------------------------------------------- */
+/* --- one artifact ------------------------------------------------------------------------------- */
 
 /* Its name, and the one that it has until it is whole. */
-static void name_paper(const struct papers *p, char name[static NAME_BYTES],
-		       char temporary[static NAME_BYTES])
+static void name_artifact(const struct artifacts *p, char name[static NAME_BYTES],
+			  char temporary[static NAME_BYTES])
 {
-	const char *capture = p->queue[0], *suffix = papers_list[p->paper].suffix;
+	const char *capture = p->queue[0], *suffix = artifacts_list[p->artifact].suffix;
 	int len = (int)(strlen(capture) - strlen(SUFFIX));
 
 	snprintf(name, NAME_BYTES, "%.*s%s", len, capture, suffix);
@@ -122,10 +122,11 @@ static void name_paper(const struct papers *p, char name[static NAME_BYTES],
 }
 
 /* In the child, between fork and exec: nothing that another thread could hold. Does not return. */
-static void run(const struct papers *p, int out, const char *path, pid_t parent)
+static void run(const struct artifacts *p, int out, const char *path, pid_t parent)
 {
-	char *const argv[] = {"hotrun", (char *)papers_list[p->paper].command, (char *)path, NULL};
-	const struct confinement modest = {.nice = NICE, .file_bytes = PAPER_BYTES_MAX};
+	char *const argv[] = {"hotrun", (char *)artifacts_list[p->artifact].command, (char *)path,
+			      NULL};
+	const struct confinement modest = {.nice = NICE, .file_bytes = ARTIFACT_BYTES_MAX};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -148,13 +149,13 @@ static void run(const struct papers *p, int out, const char *path, pid_t parent)
 	_exit(126);
 }
 
-static int start(struct papers *p, uint64_t now_ns)
+static int start(struct artifacts *p, uint64_t now_ns)
 {
 	char name[NAME_BYTES], temporary[NAME_BYTES], path[NAME_BYTES + 2];
 	pid_t parent = getpid();
 	int out, err;
 
-	name_paper(p, name, temporary);
+	name_artifact(p, name, temporary);
 	snprintf(path, sizeof(path), "./%s", p->queue[0]); /* no name is an option */
 	if (unlinkat(p->dir_fd, temporary, 0) && errno != ENOENT)
 		return -errno;
@@ -177,7 +178,7 @@ static int start(struct papers *p, uint64_t now_ns)
 }
 
 /* Waits for it when it was killed. Returns its fate: 0 or negative errno. */
-static int reap(struct papers *p, int flags, bool *ret_ended)
+static int reap(struct artifacts *p, int flags, bool *ret_ended)
 {
 	int status = 0;
 	pid_t pid;
@@ -192,7 +193,7 @@ static int reap(struct papers *p, int flags, bool *ret_ended)
 	return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
-static void stop(struct papers *p)
+static void stop(struct artifacts *p)
 {
 	bool ended;
 
@@ -203,11 +204,11 @@ static void stop(struct papers *p)
 }
 
 /* Its name when it is whole, else nothing is left of it. */
-static int place(struct papers *p, int err)
+static int place(struct artifacts *p, int err)
 {
 	char name[NAME_BYTES], temporary[NAME_BYTES];
 
-	name_paper(p, name, temporary);
+	name_artifact(p, name, temporary);
 	if (!err && renameat(p->dir_fd, temporary, p->dir_fd, name))
 		err = -errno;
 	if (err)
@@ -217,12 +218,12 @@ static int place(struct papers *p, int err)
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
-/* The paper is there, or why not; the other one is tried all the same. */
-static void next_paper(struct papers *p, int err)
+/* The artifact is there, or why not; the other one is tried all the same. */
+static void next_artifact(struct artifacts *p, int err)
 {
 	if (!p->err)
 		p->err = err;
-	p->paper++;
+	p->artifact++;
 }
 
 static bool disk_is_full(int dir_fd)
@@ -232,7 +233,7 @@ static bool disk_is_full(int dir_fd)
 	return !fstatvfs(dir_fd, &disk) && !disk.f_bavail;
 }
 
-static void look_at_running(struct papers *p, uint64_t now_ns)
+static void look_at_running(struct artifacts *p, uint64_t now_ns)
 {
 	bool ended;
 	int err;
@@ -249,34 +250,34 @@ static void look_at_running(struct papers *p, uint64_t now_ns)
 	/* It has told why in the log; who asked for it is told the usual reason. */
 	if (err == -EIO && disk_is_full(p->dir_fd))
 		err = -ENOSPC;
-	next_paper(p, place(p, err));
+	next_artifact(p, place(p, err));
 }
 
-static int finish_first(struct papers *p, const char **ret_name, int *ret_err)
+static int finish_first(struct artifacts *p, const char **ret_name, int *ret_err)
 {
 	free(p->done);
 	p->done = p->queue[0];
 	memmove(p->queue, p->queue + 1, --p->queue_cnt * sizeof(*p->queue));
 	*ret_name = p->done;
 	*ret_err = p->err;
-	p->paper = 0;
+	p->artifact = 0;
 	p->err = 0;
 	return 1;
 }
 
-int papers_look(struct papers *p, uint64_t now_ns, const char **ret_name, int *ret_err)
+int artifacts_look(struct artifacts *p, uint64_t now_ns, const char **ret_name, int *ret_err)
 {
 	look_at_running(p, now_ns);
-	while (p->queue_cnt && !p->pid && p->paper < PAPERS) {
+	while (p->queue_cnt && !p->pid && p->artifact < ARTIFACTS) {
 		int err = start(p, now_ns);
 
 		if (err)
-			next_paper(p, err);
+			next_artifact(p, err);
 	}
-	return p->queue_cnt && p->paper == PAPERS ? finish_first(p, ret_name, ret_err) : 0;
+	return p->queue_cnt && p->artifact == ARTIFACTS ? finish_first(p, ret_name, ret_err) : 0;
 }
 
-void papers_free(struct papers *p)
+void artifacts_free(struct artifacts *p)
 {
 	if (!p)
 		return;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What several parts of the report look up or say. */
+#include "output/report_internal.h"
+
+const struct total_process *report_find(const struct report *r, uint32_t process)
+{
+	for (size_t i = 0; i < r->totals->processes_cnt; i++)
+		if (r->totals->processes[i].process == process)
+			return &r->totals->processes[i];
+	return NULL;
+}
+
+const struct group_row *report_next_row(const struct report *r, size_t *at)
+{
+	size_t shown = r->groups.shown;
+
+	while (*at < shown) {
+		const struct group_row *row = &r->groups.rows[(*at)++];
+		uint32_t flags = r->m->processes[row->process].flags;
+
+		if (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF))))
+			return row;
+	}
+	return NULL;
+}
+
+const char *report_waits_off(const struct report *r)
+{
+	return model_waits_why(r->m) ?: "the capture has no slice";
+}
+
+void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct report_window *w)
+{
+	snprintf(buf, REPORT_WINDOW_BYTES, "window %s to %s s of %s s (whole slices)",
+		 number_fixed((double)w->from_ns / 1e9, 1).text,
+		 number_fixed((double)w->to_ns / 1e9, 1).text,
+		 number_fixed((double)w->whole_ns / 1e9, 1).text);
+}
