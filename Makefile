@@ -302,9 +302,10 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)
 
 workloads: $(WORKLOADS)
+# Unit tests compute while those of the BPF programs wait.
 check: check-format check-layers check-schema
-	@$(MAKE) unit
-	@$(MAKE) bpf-tests
+	@$(MAKE) $(UNIT_TESTS) $(BPF_TESTS) workloads
+	@$(MAKE) -j2 -Otarget unit bpf-tests
 unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads

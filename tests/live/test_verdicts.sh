@@ -26,6 +26,8 @@ judge() {
 		faults=()
 		rm -f "$T/case.hotrun"
 		record case -q -d "$seconds"
+		# What is asked now need not wait behind them.
+		kill -STOP "${PIDS[@]:calm_pids}"
 		ask "$T/case.hotrun" "$report"
 		for name in "$@"; do
 			check "$report" "${subjects[$name]}" "${wants[$name]}" "${hosts[$name]}" "${culprits[$name]}"
@@ -33,6 +35,7 @@ judge() {
 			[ -z "$bad" ] || faults[$name]=$bad
 		done
 		[ ${#faults[@]} -gt 0 ] && ! undisturbed "$T/case.hotrun" || break
+		kill -CONT "${PIDS[@]:calm_pids}"
 		echo "# try $try: strangers took $(strangers "$T/case.hotrun") CPUs"
 	done
 	line=$(opening "$report" | tr -s ' \n' '  ' | cut -c1-700)
