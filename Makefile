@@ -335,6 +335,7 @@ check-schema:
 	@tests/support/check_schema.py tests/golden/*.json
 check-format:
 	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
+	@git ls-files '*.c' '*.h' | xargs python3 tests/support/check_width.py
 format:
 	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) -i
 

@@ -27,8 +27,8 @@ struct account {
 	struct sched_figures sched; /* without migrations, which the thread itself has */
 	__u64 blocked_ns;
 	__u64 delay_max_ns;
-	/* Of the wait that goes on: what was gathered on CPUs that it was moved away from, and marks
-	 * of the counters of the CPU that it waits for, as they stood when it began to. */
+	/* Of the wait that goes on: what was gathered on CPUs that it was moved away from, and
+	 * marks of the counters of the CPU that it waits for, as they stood when it began to. */
 	__u64 wait_own_ns, wait_throttled_ns;
 	__u64 own_mark_ns, throttled_mark_ns;
 	__u64 queue; /* address of the cfs_rq that throttled_mark_ns is of */
@@ -46,8 +46,8 @@ struct account_map {
 };
 extern struct account_map accounts SEC(".maps");
 
-/* Run time of one process on one CPU. Two processes may meet in one slot: the later one takes it, and
- * the time of the other begins anew. */
+/* Run time of one process on one CPU. Two processes may meet in one slot: the later one takes it,
+ * and the time of the other begins anew. */
 struct run_time {
 	__u64 ns;
 	__u32 tgid; /* whose it is */
@@ -55,9 +55,9 @@ struct run_time {
 };
 
 /*
- * cpu * run_slots + tgid % run_slots -> run time. Written by the switch program on that CPU, read where
- * waits begin and end: what threads of a process ran while one of them waited for the same CPU. Size:
- * set before load, by CPUs. Defined in sched.bpf.c.
+ * cpu * run_slots + tgid % run_slots -> run time. Written by the switch program on that CPU, read
+ * where waits begin and end: what threads of a process ran while one of them waited for the same
+ * CPU. Size: set before load, by CPUs. Defined in sched.bpf.c.
  */
 struct run_time_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -116,8 +116,8 @@ static __always_inline __u64 run_time_now(__u32 tgid, __u32 cpu, __u64 now)
 	return ns;
 }
 
-/* What ran of the process since the mark, ns its run time; *lost where another process took the slot
- * meanwhile. */
+/* What ran of the process since the mark, ns its run time; *lost where another process took the
+ * slot meanwhile. */
 static __always_inline __u64 own_since_mark(const struct account *account, __u64 ns, bool *lost)
 {
 	if (ns >= account->own_mark_ns)
@@ -126,8 +126,8 @@ static __always_inline __u64 own_since_mark(const struct account *account, __u64
 	return 0;
 }
 
-/* How long the queue was throttled since the mark. A thread that was moved to another group waits in
- * another queue: what that one was throttled for is not known. */
+/* How long the queue was throttled since the mark. A thread that was moved to another group waits
+ * in another queue: what that one was throttled for is not known. */
 static __always_inline __u64 throttled_since_mark(const struct account *account,
 						  struct cfs_rq *queue)
 {

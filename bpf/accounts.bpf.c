@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Accounts of all threads at once, by iterators over tasks: created when a session starts, read once a
- * slice. The kernel may run a step of an iteration again: creating is idempotent, reading writes
- * nothing.
+ * Accounts of all threads at once, by iterators over tasks: created when a session starts, read
+ * once a slice. The kernel may run a step of an iteration again: creating is idempotent, reading
+ * writes nothing.
  */
 #include "event.bpf.h"
 
@@ -61,9 +61,10 @@ static __always_inline __u32 missing_features(struct task_struct *task)
 }
 
 /*
- * Threads that sleep when the session starts are marked so: a wakeup does not tell any more what sleep it
- * ends, and where it is not seen (those by threads of pid 1 on some machines), the switch that follows
- * must not take the sleep for a wait. Not over what a switch or a wakeup has written meanwhile.
+ * Threads that sleep when the session starts are marked so: a wakeup does not tell any more what
+ * sleep it ends, and where it is not seen (those by threads of pid 1 on some machines), the switch
+ * that follows must not take the sleep for a wait. Not over what a switch or a wakeup has written
+ * meanwhile.
  */
 static __always_inline void mark_sleep(struct account *account, struct task_struct *task)
 {
@@ -75,8 +76,8 @@ static __always_inline void mark_sleep(struct account *account, struct task_stru
 								      : STATE_BLOCKED);
 }
 
-/* At start, once for each thread that already exists, and again where that failed: many at once outrun
- * the kernel's refill of its memory for storage. */
+/* At start, once for each thread that already exists, and again where that failed: many at once
+ * outrun the kernel's refill of its memory for storage. */
 SEC("iter/task")
 int create_accounts(struct bpf_iter__task *ctx)
 {
@@ -97,8 +98,8 @@ int create_accounts(struct bpf_iter__task *ctx)
 }
 
 /*
- * Copies an account that is not being written, and tells a time at which it stood so: the iterator may
- * itself be preempted, and what the thread did then is not known here. False after three tries.
+ * Copies an account that is not being written, and tells a time at which it stood so: the iterator
+ * may itself be preempted, and what the thread did then is not known here. False after three tries.
  */
 static __always_inline bool copy_account(struct account *from, struct account *to, __u64 *ret_now)
 {

@@ -33,8 +33,8 @@ static __always_inline __u32 compat_delayed_tasks(struct rq *rq)
 	return 0;
 }
 
-/* The queue of a task on its CPU, that of its group; NULL without group scheduling (CONFIG_FAIR_GROUP_SCHED).
- * The verifier must trust the pointer. */
+/* The queue of a task on its CPU, that of its group; NULL without group scheduling
+ * (CONFIG_FAIR_GROUP_SCHED). The verifier must trust the pointer. */
 static __always_inline struct cfs_rq *compat_queue(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->se.cfs_rq) ? task->se.cfs_rq : NULL;
@@ -54,15 +54,17 @@ static __always_inline struct cfs_rq *compat_queue_on(struct task_struct *task, 
 	return queue;
 }
 
-/* How the throttled time of a queue was called before 5.19 (commit 64eaf50731ac), in another clock. */
+/* How the throttled time of a queue was called before 5.19 (commit 64eaf50731ac), in another
+ * clock. */
 struct cfs_rq___task_clock {
 	__u64 throttled_clock_task_time;
 } __attribute__((preserve_access_index));
 
 /*
- * Time for which the queue of a group on one CPU was throttled, by its own limit or by that of a group
- * above it: all throttling that is over, in ns of a clock that only runs slow on CPUs that run slower
- * than they could. 0 where the kernel has no group bandwidth. The verifier must trust the pointer.
+ * Time for which the queue of a group on one CPU was throttled, by its own limit or by that of a
+ * group above it: all throttling that is over, in ns of a clock that only runs slow on CPUs that
+ * run slower than they could. 0 where the kernel has no group bandwidth. The verifier must trust
+ * the pointer.
  */
 static __always_inline __u64 compat_throttled_ns(struct cfs_rq *queue)
 {
@@ -111,8 +113,8 @@ static __always_inline __u32 compat_task_cpu(struct task_struct *task)
  * The cgroup of a task as the cpu controller sees it, whose limits and shares decide: that of its
  * task group (CONFIG_CGROUP_SCHED). On a hybrid host the v2 hierarchy holds no cpu controller, and
  * its id is 1 for everybody; it is the fallback where there are no task groups. An autogroup
- * (kernel.sched_autogroup_enabled, a group of each session of threads in the root) is no cgroup: its
- * threads belong to the one above it.
+ * (kernel.sched_autogroup_enabled, a group of each session of threads in the root) is no cgroup:
+ * its threads belong to the one above it.
  */
 static __always_inline __u64 compat_cgroup_id(struct task_struct *task)
 {

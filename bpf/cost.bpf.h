@@ -22,15 +22,15 @@ extern struct cost_map costs SEC(".maps");
 /* A run of so long was interrupted, or lost its CPU: that time is not its own. */
 #define COST_MOST_NS 100000
 
-/* True for one number of 2^bits. Multiplied by the golden ratio: what comes in turns (to and fro between two
- * threads) is hit evenly. */
+/* True for one number of 2^bits. Multiplied by the golden ratio: what comes in turns (to and fro
+ * between two threads) is hit evenly. */
 static __always_inline bool cost_one_of(__u32 number, __u32 bits)
 {
 	return number * 0x9e3779b1u >> (32 - bits) == 0;
 }
 
-/* Programs that have the time or a count at hand measure one run of 256, those that do not, all runs of one clock
- * tick of 32: to count each run would cost it some 10 ns. */
+/* Programs that have the time or a count at hand measure one run of 256, those that do not, all
+ * runs of one clock tick of 32: to count each run would cost it some 10 ns. */
 #define COST_RUN_BITS  8
 #define COST_TICK_BITS 5
 

@@ -53,8 +53,9 @@ static __always_inline void fill_figures(struct event_task *event, struct task_s
 }
 
 /*
- * What the kernel itself counts of a thread, where no account is kept: its CPU time up to the last tick
- * of the scheduler's clock, and its switches. Numbers are as those of accounts: the thread's for life.
+ * What the kernel itself counts of a thread, where no account is kept: its CPU time up to the last
+ * tick of the scheduler's clock, and its switches. Numbers are as those of accounts: the thread's
+ * for life.
  */
 static __always_inline void fill_kernel_figures(struct event_task *event, struct task_struct *task)
 {

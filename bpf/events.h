@@ -63,7 +63,8 @@ struct event_sample {
 #define SAMPLE_KERNEL_THREAD	  0x1
 #define SAMPLE_USER_STACK_FAULT	  0x2 /* the user stack could not be read */
 #define SAMPLE_KERNEL_STACK_FAULT 0x4
-#define SAMPLE_FILTERED		  0x10 /* outside -p / --cgroup: sent without stacks, since others waited */
+/* outside -p / --cgroup: sent without stacks, since others waited */
+#define SAMPLE_FILTERED 0x10
 
 /* Frames of one stack at the most; the sysctl kernel.perf_event_max_stack usually says less. */
 #define STACK_MAX_FRAMES 1024
@@ -94,15 +95,16 @@ struct event_stack {
 #define ACCOUNT_TORN	      0x4 /* was written while it was read, three times over */
 
 /*
- * What the scheduler gave and did not give: the one list of such figures, of a thread in the kernel and
- * here, and of whatever they are summed over there. All are counters that only grow, of 64 bits; a new
- * one is added at the end, and sums, rises and copies walk them all.
+ * What the scheduler gave and did not give: the one list of such figures, of a thread in the kernel
+ * and here, and of whatever they are summed over there. All are counters that only grow, of 64
+ * bits; a new one is added at the end, and sums, rises and copies walk them all.
  */
 struct sched_figures {
 	__u64 on_cpu_ns;
 	__u64 waited_ns;     /* run delay: runnable, not running, and not throttled */
 	__u64 behind_own_ns; /* of waited_ns: while threads of the same process ran on that CPU */
-	__u64 throttled_ns; /* runnable, but its cgroup's quota (deadline class: its budget) was used up */
+	/* runnable, but its cgroup's quota (deadline class: its budget) was used up */
+	__u64 throttled_ns;
 	__u64 uninterruptible_ns;     /* state D */
 	__u64 voluntary, involuntary; /* switches */
 	__u64 migrations;	      /* to another CPU, as the kernel counts them */
@@ -249,8 +251,10 @@ struct endpoint {
 	__u64 time_ns; /* sum of all times to the first answer byte */
 	__u64 time_max_ns;
 	__u64 received_bytes, sent_bytes;
-	__u64 joined; /* data that arrived while a request was unanswered: bodies, pipelining, HTTP/2 */
-	__u64 pushed; /* sends with nothing unanswered: later parts of an answer, unasked messages */
+	/* data that arrived while a request was unanswered: bodies, pipelining, HTTP/2 */
+	__u64 joined;
+	/* sends with nothing unanswered: later parts of an answer, unasked messages */
+	__u64 pushed;
 
 	__u64 abandoned;	     /* the connection ended before an answer */
 	__u64 slow;		     /* answered after more than T ... */
@@ -328,11 +332,13 @@ struct event_socket {
 	__u64 listener; /* cookie, as in struct endpoint */
 	__u64 begun_ns; /* of the unanswered request; 0 of a listening socket */
 	__u64 process_start_ns;
-	__u32 tgid; /* who sent on it last or holds it, else who listened when it came; 0 = not known */
+	/* who sent on it last or holds it, else who listened when it came; 0 = not known */
+	__u32 tgid;
 	__u32 netns;
 	__u32 queued,
 		backlog; /* of a listening socket: connections to be accepted, and the limit */
-	__u32 refused; /* of a listening socket, since it was made: for a full queue, or no memory */
+	/* of a listening socket, since it was made: for a full queue, or no memory */
+	__u32 refused;
 	__u16 port;
 	__u8 family;
 	__u8 flags; /* SOCKET_* */
@@ -342,10 +348,10 @@ struct event_socket {
 #define SOCKET_ROWS_MAX 16384
 
 /*
- * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its code
- * is cut into pages of UNWIND_PAGE_BYTES; each page has its own rows in the order of their addresses, the
- * first of them at 0, so that a look-up is a binary search within one page. A row holds from its address
- * on until the next one.
+ * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its
+ * code is cut into pages of UNWIND_PAGE_BYTES; each page has its own rows in the order of their
+ * addresses, the first of them at 0, so that a look-up is a binary search within one page. A row
+ * holds from its address on until the next one.
  */
 #define UNWIND_PAGE_BITS  16
 #define UNWIND_PAGE_BYTES (1u << UNWIND_PAGE_BITS)

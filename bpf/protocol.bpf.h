@@ -2,10 +2,10 @@
 #ifndef HOTRUN_PROTOCOL_BPF_H
 #define HOTRUN_PROTOCOL_BPF_H
 /*
- * What comes in on a connection: the payload of a segment, the protocol by its first bytes, and which data
- * begins no request: what HTTP/2 clients send to run the connection, and the goodbyes of TLS. All of
- * it is written by clients: bounded reads of what is there, and a wrong guess only blurs figures of
- * that connection.
+ * What comes in on a connection: the payload of a segment, the protocol by its first bytes, and
+ * which data begins no request: what HTTP/2 clients send to run the connection, and the goodbyes of
+ * TLS. All of it is written by clients: bounded reads of what is there, and a wrong guess only
+ * blurs figures of that connection.
  */
 #include "request.bpf.h"
 
@@ -48,8 +48,8 @@ static __always_inline bool segment_read_most(struct sk_buff *skb, __u32 at, __u
 	return segment_read(skb, at, to, bytes);
 }
 
-/* Of an established connection: what the kernel has noted of the header (tcp_v4_fill_cb()), which the segment
- * still begins with. */
+/* Of an established connection: what the kernel has noted of the header (tcp_v4_fill_cb()), which
+ * the segment still begins with. */
 static __always_inline struct segment segment_of(struct sk_buff *skb)
 {
 	struct tcp_skb_cb *noted = (void *)skb->cb;
@@ -66,7 +66,8 @@ static __always_inline struct segment segment_of(struct sk_buff *skb)
 
 #define WORD(a, b, c, d) ((__u32)(a) << 24 | (__u32)(b) << 16 | (__u32)(c) << 8 | (__u32)(d))
 
-/* RFC 9110, section 9, without CONNECT, behind which something else is talked; RFC 9113, section 3.4; RFC 8446, section 5.1. */
+/* RFC 9110, section 9, without CONNECT, behind which something else is talked; RFC 9113, section
+ * 3.4; RFC 8446, section 5.1. */
 static __always_inline __u8 protocol_of(const __u8 *data, __u32 bytes)
 {
 	if (bytes >= 3 && data[0] >= 0x14 && data[0] <= 0x17 && data[1] == 3 && data[2] <= 4)
@@ -94,8 +95,8 @@ static __always_inline __u8 protocol_of(const __u8 *data, __u32 bytes)
 #define HTTP2_FRAME_MOST  16384 /* unless a setting allows more, which few make use of */
 #define HTTP2_TYPE_MOST	  9
 
-/* The same for a connection whose beginning was not seen: a frame of HTTP/2, a masked one of a WebSocket (RFC
- * 6455, section 5.2). */
+/* The same for a connection whose beginning was not seen: a frame of HTTP/2, a masked one of a
+ * WebSocket (RFC 6455, section 5.2). */
 static __always_inline __u8 protocol_of_older(const __u8 *data, __u32 bytes)
 {
 	__u8 opcode = data[0] & 0xf;
@@ -126,8 +127,8 @@ static long search_step(__u32 i, void *ctx)
 	return search->found;
 }
 
-/* Looks for "ade: web", of Upgrade: websocket (RFC 6455, section 4.1), in letters of any case. By a helper of
- * 5.17: as a plain loop it takes the verifier longer than all else. */
+/* Looks for "ade: web", of Upgrade: websocket (RFC 6455, section 4.1), in letters of any case. By a
+ * helper of 5.17: as a plain loop it takes the verifier longer than all else. */
 static __always_inline bool asks_for_websocket(const struct opening *opening, __u32 bytes)
 {
 	struct search search = {.opening = opening};
@@ -141,8 +142,8 @@ static __always_inline bool asks_for_websocket(const struct opening *opening, __
 #define HTTP2_HEADERS	    1
 #define HTTP2_FRAMES_MAX    4
 
-/* HEADERS begins one (RFC 9113, section 4.1): among the first frames of a segment that starts with one.
- * Windows, pings, settings and data do not. */
+/* HEADERS begins one (RFC 9113, section 4.1): among the first frames of a segment that starts with
+ * one. Windows, pings, settings and data do not. */
 static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment segment,
 					     bool first)
 {
@@ -160,8 +161,8 @@ static __always_inline bool http2_is_request(struct sk_buff *skb, struct segment
 	return false;
 }
 
-/* Smaller than any HTTP/1 request in a record: 27 bytes, and 22 around them (TLS 1.3). Alerts, HTTP/2's
- * windows, pings and settings are not larger; with 1.2, 29 bytes around. */
+/* Smaller than any HTTP/1 request in a record: 27 bytes, and 22 around them (TLS 1.3). Alerts,
+ * HTTP/2's windows, pings and settings are not larger; with 1.2, 29 bytes around. */
 #define TLS_LEAST_BYTES 49
 /* A change of cipher and the client's last message of the handshake, nothing behind it. */
 #define TLS_FINISHED_MOST    80

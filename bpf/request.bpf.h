@@ -20,9 +20,11 @@ struct connection {
 	 * cache. */
 	__u64 begun_ns; /* of the unanswered request; 0 = none */
 	__u64 received; /* bytes that are counted */
-	__u64 early_ns; /* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
+	/* time of an answer that is not counted yet, since nobody has sent on it; or 0 */
+	__u64 early_ns;
 	__u32 begun_seq; /* where the answer to the request will begin */
-	__u32 owner; /* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
+	/* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
+	__u32 owner;
 	__u32 row;     /* where it is counted, as row + 1; 0 = not looked up, or there is none */
 	__u32 home;    /* tgid of who listens, or listened when it came; 0 = not known */
 	__u32 joined;  /* not yet counted */
@@ -311,9 +313,9 @@ static __always_inline __u32 known_row(const struct connection *c, __u32 tgid)
 }
 
 /*
- * Takes a new row for that process. Returns row + 1; 0 = there is none. Two CPUs may come for the same one at
- * a time: the one that is late with the key takes the row of the other. Its share is put right by
- * the user side.
+ * Takes a new row for that process. Returns row + 1; 0 = there is none. Two CPUs may come for the
+ * same one at a time: the one that is late with the key takes the row of the other. Its share is
+ * put right by the user side.
  */
 static __noinline __u32 new_row(struct connection *c, struct holder *holder)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef HOTRUN_RESPONSE_SLOT_H
 #define HOTRUN_RESPONSE_SLOT_H
-/* Slot of a time in the histogram of struct endpoint (events.h). Plain C, so that it can be tried outside of
- * the kernel; the includer provides __u32 and __u64. */
+/* Slot of a time in the histogram of struct endpoint (events.h). Plain C, so that it can be tried
+ * outside of the kernel; the includer provides __u32 and __u64. */
 #include "events.h"
 
 static inline __attribute__((always_inline)) __u32 response_slot(__u64 time_ns)

@@ -29,9 +29,9 @@ struct {
 
 /*
  * low bits of a stack id -> its other bits and the generation in which it was sent. A plain array:
- * a hit costs one look-up (7 ns; an LRU hash 33 ns), and two stacks that share a slot only push each
- * other out and are sent again. Written here. Size: 65,536 x 8 B, above the distinct stacks of a
- * busy host.
+ * a hit costs one look-up (7 ns; an LRU hash 33 ns), and two stacks that share a slot only push
+ * each other out and are sent again. Written here. Size: 65,536 x 8 B, above the distinct stacks of
+ * a busy host.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -48,8 +48,8 @@ struct {
 	__type(value, __u8);
 } tgids SEC(".maps");
 
-/* cgroup id -> 1 for --cgroup, the groups below included. Written by the user side at start and each
- * slice. Size: groups of a large node. */
+/* cgroup id -> 1 for --cgroup, the groups below included. Written by the user side at start and
+ * each slice. Size: groups of a large node. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FILTER_CGROUPS_MAX);
@@ -205,8 +205,8 @@ static __always_inline __u32 count_waiters(struct rq *rq)
 	return running > 1 + delayed ? running - 1 - delayed : 0;
 }
 
-/* Whether a task of the list of a run queue could run now: not one that sleeps but is still queued, nor
- * one of a group that is throttled. */
+/* Whether a task of the list of a run queue could run now: not one that sleeps but is still queued,
+ * nor one of a group that is throttled. */
 static __always_inline bool could_run(struct task_struct *task)
 {
 	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
@@ -218,8 +218,8 @@ static __always_inline bool could_run(struct task_struct *task)
 }
 
 /*
- * Looks at one entry of the run queue's list; 0 = the end. A function of its own, so that the kernel
- * verifies it once instead of once an entry.
+ * Looks at one entry of the run queue's list; 0 = the end. A function of its own, so that the
+ * kernel verifies it once instead of once an entry.
  */
 __noinline int list_entry(struct sample_room *room)
 {
@@ -243,9 +243,9 @@ __noinline int list_entry(struct sample_room *room)
 }
 
 /*
- * Names the threads that wait for this CPU by their processes. The list is read without its lock, as
- * the number of waiters is: at worst a thread is missed, or named twice. Threads of other classes are
- * not in it. Cost: 0.1 us a thread.
+ * Names the threads that wait for this CPU by their processes. The list is read without its lock,
+ * as the number of waiters is: at worst a thread is missed, or named twice. Threads of other
+ * classes are not in it. Cost: 0.1 us a thread.
  */
 static __always_inline void list_waiting(struct sample_room *room, struct rq *rq,
 					 struct task_struct *running)

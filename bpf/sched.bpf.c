@@ -79,8 +79,8 @@ static __always_inline void gather_own(struct account *account, __u64 own_ns)
 		count_loss(LOSS_OWN_SHARED);
 }
 
-/* A limit stops a group for the rest of its period: waits shorter than this are not asked for it, since
- * the queue's counter costs a line of memory, and most waits are of microseconds. */
+/* A limit stops a group for the rest of its period: waits shorter than this are not asked for it,
+ * since the queue's counter costs a line of memory, and most waits are of microseconds. */
 #define THROTTLED_LEAST_NS 100000
 
 /* The wait is over: the thread is on that CPU now, which has just switched. */
@@ -115,8 +115,9 @@ static __always_inline void end_sleep(struct account *account, __u64 now)
 }
 
 /*
- * The thread runs on that CPU, but its switch-in was not seen: it came at some moment after the last
- * switch that was. Up to there its wait or sleep is known; the rest is the CPU's unaccounted time.
+ * The thread runs on that CPU, but its switch-in was not seen: it came at some moment after the
+ * last switch that was. Up to there its wait or sleep is known; the rest is the CPU's unaccounted
+ * time.
  */
 static __always_inline void end_unseen(struct account *account, struct task_struct *task, __u32 cpu,
 				       __u64 last_switch)
@@ -324,9 +325,9 @@ static __always_inline void move(struct task_struct *task, int dest_cpu)
 }
 
 /*
- * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as threads
- * wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of one that is
- * woken there, and so waits for nothing yet, a look at one field.
+ * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as
+ * threads wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of
+ * one that is woken there, and so waits for nothing yet, a look at one field.
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
@@ -341,8 +342,8 @@ int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
 /*
  * Some switches fire no program (those out of threads of pid 1 on some machines). Who runs next has
  * then no known beginning, and all that it runs until its own switch, up to seconds, would be
- * unaccounted. The tick bounds that to one interval of sampling. Not in NMI context: a switch may be
- * half done there, and task storage takes a lock.
+ * unaccounted. The tick bounds that to one interval of sampling. Not in NMI context: a switch may
+ * be half done there, and task storage takes a lock.
  */
 __hidden void clock_meets_thread(struct cpu_clock *clock)
 {
@@ -392,8 +393,8 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
-/* Fires once a thread, as it ends, and is attached where no accounts are kept: what it runs after that, and
- * since the last tick before, is not told. */
+/* Fires once a thread, as it ends, and is attached where no accounts are kept: what it runs after
+ * that, and since the last tick before, is not told. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {

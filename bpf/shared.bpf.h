@@ -35,8 +35,8 @@ struct cpu_map {
 };
 extern struct cpu_map cpus SEC(".maps");
 
-/* A sampling tick, in the timer interrupt of clock's CPU: the thread that runs there. Puts the clock
- * right where the switch to that thread was not seen. Defined in sched.bpf.c. */
+/* A sampling tick, in the timer interrupt of clock's CPU: the thread that runs there. Puts the
+ * clock right where the switch to that thread was not seen. Defined in sched.bpf.c. */
 void clock_meets_thread(struct cpu_clock *clock);
 
 static __always_inline void count_loss(__u32 cause)

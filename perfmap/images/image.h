@@ -49,9 +49,9 @@ struct perfmap_image_place {
 };
 
 /*
- * Loads the functions and what their names need; read is not called again afterwards. An image whose
- * names cannot be read is loaded without: perfmap_image_name() says why. Returns 0 with an owned
- * image, or
+ * Loads the functions and what their names need; read is not called again afterwards. An image
+ * whose names cannot be read is loaded without: perfmap_image_name() says why. Returns 0 with an
+ * owned image, or
  *	-ENOEXEC	not a PE file, or not of code for Linux on x64 or arm64
  *	-ENODATA	nothing precompiled inside
  *	-EBADMSG	malformed: cut short, or rows out of order

@@ -8,8 +8,8 @@
  * these calls, so call them from a thread that may be abandoned. Needs openat2 (Linux 5.6).
  *
  * Where .NET writes it (dotnet/runtime, src/coreclr/vm/perfmap.cpp): perf-<pid as the process sees
- * itself>.map in DOTNET_PerfMapJitDumpPath (8 and later), else /tmp; before 8 in TMPDIR. Candidates are
- * tried in the order PerfMapJitDumpPath, /tmp, TMPDIR.
+ * itself>.map in DOTNET_PerfMapJitDumpPath (8 and later), else /tmp; before 8 in TMPDIR. Candidates
+ * are tried in the order PerfMapJitDumpPath, /tmp, TMPDIR.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,8 +103,8 @@ int perfmap_locate(int process_fd, const struct perfmap_target *target, uint64_t
 
 /*
  * Opens (O_PATH) the directory of a candidate, in which the map is found even when the process and
- * its mount namespace are gone. Returns a descriptor owned by the caller; -ENOENT (no such candidate
- * or directory), or another errno as above.
+ * its mount namespace are gone. Returns a descriptor owned by the caller; -ENOENT (no such
+ * candidate or directory), or another errno as above.
  */
 int perfmap_directory(int process_fd, const struct perfmap_target *target, unsigned candidate);
 

@@ -210,7 +210,8 @@ static void put_method(struct perfmap_out *out, struct perfmap_span m,
 	}
 	if (put_helper(out, m, signature->closure))
 		return;
-	/* <Main>$ of top-level statements, <Main> that waits for an async Main, <Clone>$ of records. */
+	/* <Main>$ of top-level statements, <Main> that waits for an async Main, <Clone>$ of
+	 * records. */
 	if (close > 1 && (close + 1 == m.len || (close + 2 == m.len && m.s[close + 1] == '$'))) {
 		put_method(out, span_sub(m, 1, close), signature, depth + 1);
 		return;

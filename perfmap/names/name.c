@@ -169,9 +169,10 @@ static void put_dynamic(struct perfmap_out *out, const struct pieces *p, struct 
 }
 
 /*
- * Bodies that a compiler made of a method: MoveNext of a state machine (async ones return void), and
- * GenerateNext of F#'s seq. With the runtime's own async (.NET 10, when asked for) the method itself
- * is the body, and its return type says of which task it is a part: "int32 modreq([x]...Task`1)".
+ * Bodies that a compiler made of a method: MoveNext of a state machine (async ones return void),
+ * and GenerateNext of F#'s seq. With the runtime's own async (.NET 10, when asked for) the method
+ * itself is the body, and its return type says of which task it is a part: "int32
+ * modreq([x]...Task`1)".
  */
 static const char *body_of(const struct pieces *p, enum perfmap_owner_kind kind)
 {
@@ -260,7 +261,8 @@ bool perfmap_is_framework(const struct perfmap_name *name)
 	static const char *const whole[] = {
 		"System", "Microsoft", "mscorlib", "netstandard", "WindowsBase", "MSBuild",
 		"dotnet",
-		/* Delegates that the framework compiles at run time: nobody finds them in a source. */
+		/* Delegates that the framework compiles at run time: nobody finds them in a
+		 * source. */
 		"Anonymously Hosted DynamicMethods Assembly"};
 	const char *a = name->assembly;
 	size_t i;

@@ -12,7 +12,7 @@
 
 /* One of "[write barrier]", "[interface dispatch]", "[generic look-up]", "[allocation helper]",
  * "[async resumption]",
- * "[delegate call]", "[P/Invoke marshalling]", "[call stub]", "[runtime helper]" and, where the name
- * tells nothing, "[runtime stub]". Static strings. */
+ * "[delegate call]", "[P/Invoke marshalling]", "[call stub]", "[runtime helper]" and, where the
+ * name tells nothing, "[runtime stub]". Static strings. */
 const char *perfmap_stub_group(struct perfmap_span name);
 #endif

@@ -3,8 +3,8 @@
 #define PERFMAP_NAMES_TYPE_H
 /*
  * Type names of .NET metadata in the words of the source code: the part of name.c that knows how
- * compilers (C#, some VB and F#) call the types they make. Input is a piece of a raw name, by length.
- * Not for use outside perfmap/. Pure, no threads.
+ * compilers (C#, some VB and F#) call the types they make. Input is a piece of a raw name, by
+ * length. Not for use outside perfmap/. Pure, no threads.
  *
  * The compilers' naming is no contract but has been stable for years: C#, dotnet/roslyn
  * src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNameKind.cs and GeneratedNames.cs;
@@ -21,8 +21,9 @@ enum perfmap_owner_kind {
 };
 
 /*
- * Puts "Ns.Outer<int>.Inner" for "Ns.Outer`1+Inner[System.Int32]". ret_at: of PERFMAP_OWNER_FUNCTION
- * where it stands in the F# source, "12" or "12-1"; of a closure of VB the number of its method; else empty.
+ * Puts "Ns.Outer<int>.Inner" for "Ns.Outer`1+Inner[System.Int32]". ret_at: of
+ * PERFMAP_OWNER_FUNCTION where it stands in the F# source, "12" or "12-1"; of a closure of VB the
+ * number of its method; else empty.
  */
 enum perfmap_owner_kind perfmap_put_owner(struct perfmap_out *out, struct perfmap_span owner,
 					  struct perfmap_span *ret_at);

@@ -4,9 +4,9 @@
 /*
  * The few diagnostics requests of a .NET runtime that have to do with its perf map: switch it on,
  * switch it off, tell the runtime's version. Encoding and decoding are pure; diagnostics_exchange()
- * sends one request over a socket that somebody has connected, and looks at nothing of the reply but
- * where it ends. Replies are hostile: whoever listens there may send anything, slowly, or nothing; who
- * decodes them chooses where. No state; any thread.
+ * sends one request over a socket that somebody has connected, and looks at nothing of the reply
+ * but where it ends. Replies are hostile: whoever listens there may send anything, slowly, or
+ * nothing; who decodes them chooses where. No state; any thread.
  *
  * Format (dotnet/diagnostics, documentation/design-docs/ipc-protocol.md; checked on 8, 9, 10): 14
  * bytes of magic, u16 size of the whole, u8 set, u8 id, u16 reserved, then the payload; numbers are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A resident recorder that records nothing: for the live test of `hotrun trigger` and `hotrun captures`,
- * without BPF. A capture that is asked for gets a slice at once, is complete AFTER later, and has a text
- * as its artifact.
+ * A resident recorder that records nothing: for the live test of `hotrun trigger` and `hotrun
+ * captures`, without BPF. A capture that is asked for gets a slice at once, is complete AFTER
+ * later, and has a text as its artifact.
  *
  *   fake_recorder DIR		serves until it is killed; says "ready" on stdout
  *   fake_recorder DIR hang	listens, and never answers

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The metrics of a host made by hand: for the live test that lets Prometheus scrape it, and to measure
- * what counting costs.
+ * The metrics of a host made by hand: for the live test that lets Prometheus scrape it, and to
+ * measure what counting costs.
  *
- *   metrics_host serve ADDR:PORT   writes the port, then a slice a second is counted (tests/support/watched.h
- *                                  says what is in it), until it is killed
- *   metrics_host cost TOP          500 threads of 10,000 are active in each of 120 slices: time of a slice,
- *                                  time and size of the page
+ *   metrics_host serve ADDR:PORT   writes the port, then a slice a second is counted
+ *                                  (tests/support/watched.h says what is in it), until it is killed
+ *   metrics_host cost TOP          500 threads of 10,000 are active in each of 120 slices: time of
+ *                                  a slice, time and size of the page
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -50,8 +50,8 @@ struct drive {
 	uint32_t passing; /* whose mappings are passed over, and how many they were */
 	uint64_t passed;
 	uint64_t steal_ticks; /* of the host when it was opened */
-	/* Rings may run full, and accounts of threads that others start find no memory: what is lost is
-	 * counted, and the test counts as well. */
+	/* Rings may run full, and accounts of threads that others start find no memory: what is
+	 * lost is counted, and the test counts as well. */
 	bool may_lose;
 };
 
@@ -87,8 +87,8 @@ struct event_task drive_rise(const struct event_task *first, const struct event_
 uint64_t drive_parts(const struct event_task *task);
 /* Run delays that ended: sum of the histogram. */
 uint64_t drive_delays(const struct event_task *task);
-/* Checks that the parts make up the time between two reads, within 0.1 % (and 50 us); unaccounted of
- * it may be missing. */
+/* Checks that the parts make up the time between two reads, within 0.1 % (and 50 us); unaccounted
+ * of it may be missing. */
 void drive_expect_parts(const struct event_task *first, const struct event_task *last,
 			uint64_t unaccounted, const char *who);
 
@@ -153,8 +153,8 @@ int drive_cpu(unsigned int n);
 void drive_skip(const char *why);
 /* |a - b| <= share of b + slack */
 bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack);
-/* CPU time of an account against what the kernel tells of it: unaccounted time (above) may be missing, and what
- * the hypervisor took may be more, since the kernel's figure leaves that out
+/* CPU time of an account against what the kernel tells of it: unaccounted time (above) may be
+ * missing, and what the hypervisor took may be more, since the kernel's figure leaves that out
  * (CONFIG_PARAVIRT_TIME_ACCOUNTING). */
 bool drive_ran(const struct drive *d, uint64_t account_ns, uint64_t told_ns, double share,
 	       uint64_t slack_ns);

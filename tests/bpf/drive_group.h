@@ -11,7 +11,8 @@ struct drive_group {
 	bool v2;
 };
 
-/* Makes a group below the root, or below parent. Skips the test where there is no such controller. */
+/* Makes a group below the root, or below parent. Skips the test where there is no such
+ * controller. */
 void drive_group_new(struct drive_group *g, const struct drive_group *parent, const char *name);
 /* CPU time that it may use in each 100 ms; 0 = no limit. */
 void drive_group_limit(const struct drive_group *g, uint64_t quota_us);

@@ -2,9 +2,9 @@
 #ifndef HOTRUN_TESTS_DRIVE_NET_H
 #define HOTRUN_TESTS_DRIVE_NET_H
 /*
- * Servers and clients for tests of requests. A server is a child that listens on a port of its own and
- * answers every request of its clients after a delay; a request is one line, unless a test sends
- * something else. Failures end the test.
+ * Servers and clients for tests of requests. A server is a child that listens on a port of its own
+ * and answers every request of its clients after a delay; a request is one line, unless a test
+ * sends something else. Failures end the test.
  */
 #include "drive.h"
 
@@ -30,8 +30,8 @@ struct drive_server {
 	size_t large_bytes;    /* of an answer, in one send that blocks */
 	const char *greeting;  /* sent first */
 	bool own_namespace;    /* in a network namespace of its own, with a client beside it */
-	/* Of that client: requests, and one more, that are answered before it tells so; and as many when it is
-	 * told to go on. */
+	/* Of that client: requests, and one more, that are answered before it tells so; and as many
+	 * when it is told to go on. */
 	unsigned int requests;
 	volatile bool go;
 	volatile bool asked, done;
@@ -72,10 +72,11 @@ void drive_open_requests(struct drive *d);
 struct endpoint drive_endpoint(struct drive *d, uint16_t port, uint32_t tgid);
 /* Its rows. */
 unsigned int drive_rows(struct drive *d, uint16_t port);
-/* Waits until so many requests of a port are answered or abandoned, at most 5 s; returns the sum. */
+/* Waits until so many requests of a port are answered or abandoned, at most 5 s; returns the
+ * sum. */
 struct endpoint drive_await_ended(struct drive *d, uint16_t port, uint64_t requests);
-/* Unanswered requests of a port, as an iterator sees them now; *ret_first is one of them, or of a listening
- * socket where listening is wanted. */
+/* Unanswered requests of a port, as an iterator sees them now; *ret_first is one of them, or of a
+ * listening socket where listening is wanted. */
 unsigned int drive_sockets(struct drive *d, uint16_t port, bool listening,
 			   struct event_socket *ret_first);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernels that lack what ours has: the programs load against a description of the kernel (BTF) in which
- * fields go by another name. Loaded only: what is missing may switch off a figure, never the recording.
+ * Kernels that lack what ours has: the programs load against a description of the kernel (BTF) in
+ * which fields go by another name. Loaded only: what is missing may switch off a figure, never the
+ * recording.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the programs say of their own cost, against known numbers of runs and the kernel's statistics. */
+/* What the programs say of their own cost, against known numbers of runs and the kernel's
+ * statistics. */
 #include <bpf/bpf.h>
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #define ROUNDS 20000
 
-/* Wakes who waits at the other end of the pipe, and waits for it: two switches a round on one CPU. */
+/* Wakes who waits at the other end of the pipe, and waits for it: two switches a round on one
+ * CPU. */
 static int play(int in, int out)
 {
 	char ball = 0;
@@ -87,8 +89,9 @@ Test(cost, runs_are_counted_and_some_of_them_measured)
 	for (enum cost_program i = COST_SWITCH; i <= COST_WAKEUP; i++) {
 		now = session_program_cost(d.s, i);
 		rose = rise(&was[i], &now);
-		/* The CPU changes hands twice a round. Who is woken may take the CPU before the other has
-		 * begun to wait, which then is not woken: one wakeup a round at least, told by some 80. */
+		/* The CPU changes hands twice a round. Who is woken may take the CPU before the
+		 * other has begun to wait, which then is not woken: one wakeup a round at least,
+		 * told by some 80. */
 		cr_expect_geq(rose.runs, i == COST_SWITCH ? ROUNDS * 18 / 10 : ROUNDS * 6 / 10,
 			      "%d: %llu runs", i, (unsigned long long)rose.runs);
 		cr_expect(is_one_of_256(rose.timed, rose.runs), "%d: %llu of %llu timed", i,

@@ -168,8 +168,8 @@ static bool has_cpusets(void)
 	return inner;
 }
 
-/* Puts the CPU back when the test closes the pipe or ends in whatever way, and at the latest after 2 s.
- * Ahead of everybody: the load must not keep it from that. */
+/* Puts the CPU back when the test closes the pipe or ends in whatever way, and at the latest after
+ * 2 s. Ahead of everybody: the load must not keep it from that. */
 static pid_t start_guard(int *ret_end)
 {
 	struct sched_param param = {.sched_priority = 60};

@@ -224,8 +224,8 @@ Test(net_life, a_port_that_is_opened_again_is_another_endpoint)
 	drive_close(&d);
 }
 
-/* A client that asks again at once does so within the clock tick of the answer: the kernel's times of both are
- * the same. Beside them connections whose last request was answered. */
+/* A client that asks again at once does so within the clock tick of the answer: the kernel's times
+ * of both are the same. Beside them connections whose last request was answered. */
 Test(net_life, hangs_of_clients_without_a_pause_are_seen_afterwards)
 {
 	struct drive_server *servers[8];
@@ -301,7 +301,8 @@ static void await(volatile bool *flag)
 	cr_assert(*flag, "the client did not come so far");
 }
 
-/* Without CAP_SYS_ADMIN namespaces may not be entered. Criterion runs each test in a process of its own. */
+/* Without CAP_SYS_ADMIN namespaces may not be entered. Criterion runs each test in a process of its
+ * own. */
 static void may_enter(bool yes)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -408,7 +409,8 @@ static uint32_t unseen_by_another_user(struct namespaces *list)
 	return list->unseen;
 }
 
-/* Who may not be looked into, as hotrun sees processes with more capabilities, lives where we are, or apart. */
+/* Who may not be looked into, as hotrun sees processes with more capabilities, lives where we are,
+ * or apart. */
 Test(net_life, namespaces_of_processes_that_are_closed_to_us_are_counted_once)
 {
 	struct namespaces *list = mmap(NULL, sizeof(*list), PROT_READ | PROT_WRITE,

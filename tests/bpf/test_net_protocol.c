@@ -69,7 +69,8 @@ Test(net_protocol, is_told_by_the_first_bytes)
 	drive_close(&d);
 }
 
-/* Sends bytes to a server that does not answer them; returns its requests that wait for an answer. */
+/* Sends bytes to a server that does not answer them; returns its requests that wait for an
+ * answer. */
 static unsigned int left_unanswered(struct drive *d, struct drive_server *server, int fd,
 				    const char *text, size_t bytes, struct event_socket *ret_first)
 {
@@ -179,7 +180,8 @@ Test(net_protocol, of_an_older_connection_is_told_by_what_comes)
 	drive_close(&d);
 }
 
-/* Answers of connections with several paths leave by another socket than the one that data comes in by. */
+/* Answers of connections with several paths leave by another socket than the one that data comes in
+ * by. */
 Test(net_protocol, connections_of_several_paths_are_left_out)
 {
 	struct drive_server *server = drive_server_new();

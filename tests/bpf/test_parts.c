@@ -46,8 +46,8 @@ static pid_t start_halted(void)
 	return pid;
 }
 
-/* Runs a child that is halted for so much CPU time, and halts it again: the collector's own work may take long
- * on a busy machine. Returns what it got. */
+/* Runs a child that is halted for so much CPU time, and halts it again: the collector's own work
+ * may take long on a busy machine. Returns what it got. */
 static uint64_t let_run(pid_t pid, uint64_t cpu_ns)
 {
 	uint64_t before_ns = drive_proc_on_cpu(pid);
@@ -88,7 +88,8 @@ static void change(struct collector *c, uint32_t hz, bool switches)
 	cr_expect_eq(collector_parts(c).switches, switches);
 }
 
-/* What is busy is hit at the model's rate; in a guest both count the time that the host takes away. */
+/* What is busy is hit at the model's rate; in a guest both count the time that the host takes
+ * away. */
 static void expect_rate(const struct model *m)
 {
 	uint64_t busy_ns = 0, ticks = 0;

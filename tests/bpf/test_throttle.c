@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waiting for one's own limit on the real kernel: cgroup quotas against cpu.stat, deadline budgets. */
+/* Waiting for one's own limit on the real kernel: cgroup quotas against cpu.stat, deadline
+ * budgets. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <sched.h>
@@ -15,8 +16,8 @@
 
 #define MAX_TIDS 8
 
-/* A tick now and then sees what runs after a switch that the kernel does not show. Others may start and
- * end so many processes meanwhile that their last accounts find no room. */
+/* A tick now and then sees what runs after a switch that the kernel does not show. Others may start
+ * and end so many processes meanwhile that their last accounts find no room. */
 static void begin(struct drive *d)
 {
 	static const struct session_options seldom = {.sample_hz = 99};
@@ -156,7 +157,8 @@ Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_li
 			     5 * DRIVE_MS),
 		  "waited %llu + throttled %llu us, schedstat %llu", rise.sched.waited_ns / 1000,
 		  rise.sched.throttled_ns / 1000, (unsigned long long)told / 1000);
-	/* It sleeps into each throttled span for 1.5 ms in the mean, and is stopped for the rest. */
+	/* It sleeps into each throttled span for 1.5 ms in the mean, and is stopped for the
+	 * rest. */
 	cr_expect(drive_near(rise.sched.throttled_ns, load.throttled_ns * 96 / 100, 0.06,
 			     5 * DRIVE_MS),
 		  "throttled %llu us, its group %llu", rise.sched.throttled_ns / 1000,

@@ -16,8 +16,8 @@
 
 #define MAX_TIDS 16
 
-/* A tick now and then sees what runs after a switch that the kernel does not show. Others may start and
- * end so many processes meanwhile that their last accounts find no room. */
+/* A tick now and then sees what runs after a switch that the kernel does not show. Others may start
+ * and end so many processes meanwhile that their last accounts find no room. */
 static void begin(struct drive *d)
 {
 	static const struct session_options seldom = {.sample_hz = 99};

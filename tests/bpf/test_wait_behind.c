@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Behind whom threads wait, how long each wait is and how many wait, against a trace of all switches. */
+/* Behind whom threads wait, how long each wait is and how many wait, against a trace of all
+ * switches. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +71,8 @@ static double share(uint64_t part, uint64_t all)
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
-/* Records a load with a trace beside it; the replay holds the time between the two reads. Returns the
- * index of the first sample in it. */
+/* Records a load with a trace beside it; the replay holds the time between the two reads. Returns
+ * the index of the first sample in it. */
 static size_t observe(struct drive *d, struct party *parties, size_t cnt, struct replay *r)
 {
 	struct trace *trace = trace_start();
@@ -131,9 +132,10 @@ static double sampled_behind(const struct drive *d, size_t first, uint32_t waite
 }
 
 /*
- * At 499 Hz a turn of 3 ms is looked at once or twice: 750 ticks tell a share of one half to 2 points
- * (one standard error), so that one comparison in some hundreds was 7 points off. At 1,999 Hz each
- * turn is looked at six times, and what is left is an error of the figures, not of the sampling.
+ * At 499 Hz a turn of 3 ms is looked at once or twice: 750 ticks tell a share of one half to 2
+ * points (one standard error), so that one comparison in some hundreds was 7 points off. At 1,999
+ * Hz each turn is looked at six times, and what is left is an error of the figures, not of the
+ * sampling.
  */
 #define SPLIT_HZ     1999
 #define SPLIT_POINTS 4
@@ -207,7 +209,8 @@ Test(wait_behind, own_and_others_are_those_of_a_trace)
 
 #define DEBUGFS "/sys/kernel/debug"
 
-/* nr_running of a CPU as the kernel's own view prints it, those included that sleep in the queue. */
+/* nr_running of a CPU as the kernel's own view prints it, those included that sleep in the
+ * queue. */
 static bool queued_on(uint32_t cpu, uint64_t *ret_queued)
 {
 	char line[512], head[32];
@@ -291,8 +294,8 @@ static double mean_queued(uint32_t cpu, uint64_t ns)
 
 /*
  * Threads that a limit stops want a CPU all the time by the trace of switches, but are in no queue:
- * they are left out of the replay, wherever on the host they are. from: where the tasks of the second
- * pass begin. Returns how long those did wait for a CPU.
+ * they are left out of the replay, wherever on the host they are. from: where the tasks of the
+ * second pass begin. Returns how long those did wait for a CPU.
  */
 static uint64_t leave_out_throttled(struct replay *r, const struct drive *d, size_t from)
 {
@@ -314,8 +317,9 @@ static uint64_t leave_out_throttled(struct replay *r, const struct drive *d, siz
 	return waited_ns;
 }
 
-/* limited: NULL, or a group with a limit, a thread of which wants the same CPU. False where nobody slept in the
- * queue, as may be where others keep that CPU: then there was nothing to take for a waiter. */
+/* limited: NULL, or a group with a limit, a thread of which wants the same CPU. False where nobody
+ * slept in the queue, as may be where others keep that CPU: then there was nothing to take for a
+ * waiter. */
 static bool expect_waiters(const struct drive_group *limited)
 {
 	bool there = !access(DEBUGFS "/sched/debug", R_OK);
@@ -403,8 +407,8 @@ Test(wait_behind, who_is_stopped_by_a_limit_is_no_waiter)
 
 /* --- every single wait ----------------------------------------------------------------------- */
 
-/* Slots of the histogram differ where a wait lies within a few us of a power of two: what counts is how
- * many are longer than each. */
+/* Slots of the histogram differ where a wait lies within a few us of a power of two: what counts is
+ * how many are longer than each. */
 static void expect_delays(const struct party *p, const struct replay *r)
 {
 	struct event_task rise = rise_of(p);

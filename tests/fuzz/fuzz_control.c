@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line that a caller says on the control socket: any bytes. What is taken stays within its bounds. */
+/* A line that a caller says on the control socket: any bytes. What is taken stays within its
+ * bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What workers find in bytes of targets, as jobs: the first byte is the kind, the second what of it.
- * And the answers that one which was taken over might give: the bytes themselves.
+ * What workers find in bytes of targets, as jobs: the first byte is the kind, the second what of
+ * it. And the answers that one which was taken over might give: the bytes themselves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 
 #define LINES_MAX 4096u
 
-/* These have no count of their work: the time of a CPU stands for it, sanitized and on a slow machine. */
+/* These have no count of their work: the time of a CPU stands for it, sanitized and on a slow
+ * machine. */
 #define MOST_NS	     500000000ull
 #define MOST_BYTE_NS 20000ull
 

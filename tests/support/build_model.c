@@ -207,7 +207,8 @@ static void add_account(struct model *m, uint32_t slice, uint32_t thread,
 	checked_err(model_account_add(m, &account));
 }
 
-/* Row `part` of `parts` of what a thread has beyond its accounts; the first one has the remainder. */
+/* Row `part` of `parts` of what a thread has beyond its accounts; the first one has the
+ * remainder. */
 static struct sched_figures share_of_rest(const struct model *m,
 					  const struct sched_figures *accounted, uint32_t thread,
 					  uint32_t part, uint32_t parts)

@@ -46,12 +46,13 @@ void build_broken_at(struct model *m, const char *path);
 void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
 		 uint64_t unaccounted_ns, uint64_t ticks);
 /*
- * Adds slices of one second whose books agree with the threads and samples so far: what a thread has
- * beyond its rows of accounts is spread over them evenly, and ticks found nobody waiting.
+ * Adds slices of one second whose books agree with the threads and samples so far: what a thread
+ * has beyond its rows of accounts is spread over them evenly, and ticks found nobody waiting.
  */
 void build_books(struct model *m, uint32_t seconds);
 
-/* --- waiting; slices and rows may be named before they are there ------------------------------- */
+/* --- waiting; slices and rows may be named before they are there
+ * ------------------------------- */
 
 /* Adds figures to those of a thread; build_books() makes the rows of accounts. */
 void build_sched(struct model *m, uint32_t thread, const struct sched_figures *figures);
@@ -62,7 +63,8 @@ void build_account(struct model *m, uint32_t slice, uint32_t thread,
  * The time waited is not touched: build_sched(). */
 void build_delays(struct model *m, uint32_t slice, uint32_t thread, uint64_t delay_ns,
 		  uint64_t cnt);
-/* While runner ran, threads of waiter (MODEL_NONE = unknown) waited, summed over ticks, in 1/1000. */
+/* While runner ran, threads of waiter (MODEL_NONE = unknown) waited, summed over ticks, in
+ * 1/1000. */
 void build_contention(struct model *m, uint32_t slice, uint32_t runner, uint32_t waiter,
 		      uint64_t weight);
 /* Returns its row. quota_ns 0 = no limit. */
@@ -74,15 +76,15 @@ void build_throttle(struct model *m, uint32_t slice, uint32_t cgroup, uint64_t p
 		    uint64_t throttled_periods, uint64_t throttled_ns);
 /* What a process serves through a listening socket of its own, T 500 ms. Returns its row. */
 uint32_t build_endpoint(struct model *m, uint32_t process, const char *address, uint16_t port);
-/* Adds figures to the row of that endpoint and slice (both in service); what stands at the end replaces
- * what stood there. */
+/* Adds figures to the row of that endpoint and slice (both in service); what stands at the end
+ * replaces what stood there. */
 void build_service(struct model *m, const struct model_service *service);
 /* cnt requests that were answered after time_ns each: figures and histogram. */
 void build_answers(struct model *m, uint32_t slice, uint32_t endpoint, uint64_t time_ns,
 		   uint64_t cnt);
 /* At the newest cnt samples so many threads waited for the CPU, or WAITERS_UNKNOWN. */
 void build_waiters(struct model *m, uint32_t cnt, uint32_t waiters);
-/* Of the ticks of a CPU in a slice that found nobody waiting, cnt found that many, 11 = unknown. Adds
- * ticks where there are too few. */
+/* Of the ticks of a CPU in a slice that found nobody waiting, cnt found that many, 11 = unknown.
+ * Adds ticks where there are too few. */
 void build_queue(struct model *m, uint32_t slice, uint32_t cpu, uint32_t waiters, uint64_t cnt);
 #endif

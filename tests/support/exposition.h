@@ -2,9 +2,9 @@
 #ifndef HOTRUN_TESTS_EXPOSITION_H
 #define HOTRUN_TESTS_EXPOSITION_H
 /*
- * Reads a metrics page back as Prometheus does, and stricter: each family has one HELP and one TYPE line
- * and all its lines behind them, names and labels are well formed and valid UTF-8, no series comes twice,
- * values are numbers, buckets of a histogram add up.
+ * Reads a metrics page back as Prometheus does, and stricter: each family has one HELP and one TYPE
+ * line and all its lines behind them, names and labels are well formed and valid UTF-8, no series
+ * comes twice, values are numbers, buckets of a histogram add up.
  */
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 #ifndef FACT_KINDS_H
 #define FACT_KINDS_H
 /*
- * The jobs of parsers whose answer is one struct (parse/parse_fact.h), and room for any such answer:
- * for what tries them all.
+ * The jobs of parsers whose answer is one struct (parse/parse_fact.h), and room for any such
+ * answer: for what tries them all.
  */
 #include "parse/parse_fact.h"
 #include "process/node.h"

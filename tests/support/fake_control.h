@@ -2,8 +2,8 @@
 #ifndef HOTRUN_TESTS_FAKE_CONTROL_H
 #define HOTRUN_TESTS_FAKE_CONTROL_H
 /*
- * A recorder's side of the control socket that notes what it is asked, in the working directory of the
- * test. Helpers end the test where they fail.
+ * A recorder's side of the control socket that notes what it is asked, in the working directory of
+ * the test. Helpers end the test where they fail.
  */
 #include "watch/control.h"
 

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_TESTS_FAKE_DOTNET_H
 #define HOTRUN_TESTS_FAKE_DOTNET_H
 /*
- * One .NET process of a /proc in a temporary folder, with the test's own pid, since it is the test that
- * plays its runtime, and who asks it. One at a time.
+ * One .NET process of a /proc in a temporary folder, with the test's own pid, since it is the test
+ * that plays its runtime, and who asks it. One at a time.
  */
 #include "names_support.h"
 #include "process/dotnet_ask.h"

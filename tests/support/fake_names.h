@@ -30,7 +30,8 @@ struct fake_names {
 /* Fills image[FAKE_NAMES_IMAGE]. */
 void fake_names(uint16_t machine, uint8_t *image, struct fake_names *ret_places);
 
-/* Makes it a composite image of one assembly, "Acme" by its manifest, whose metadata is elsewhere. */
+/* Makes it a composite image of one assembly, "Acme" by its manifest, whose metadata is
+ * elsewhere. */
 void fake_names_composite(uint8_t *image, const struct fake_names *places);
 
 /* What its version id begins with; all bytes are this. */

@@ -2,7 +2,8 @@
 #ifndef HOTRUN_TESTS_FAKE_RUNTIME_H
 #define HOTRUN_TESTS_FAKE_RUNTIME_H
 /*
- * An ELF program as a single-file .NET application looks from outside: it exports DotNetRuntimeInfo.
+ * An ELF program as a single-file .NET application looks from outside: it exports
+ * DotNetRuntimeInfo.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -50,8 +50,8 @@ void feed_stack(struct feed *f, uint32_t tgid, uint64_t process_start, uint64_t 
 void feed_map(struct feed *f, uint32_t tgid, uint64_t time_ns, uint64_t start, uint64_t end,
 	      const char *path);
 
-/* The row of the kernel's endpoints in which a process that started at its id serves 127.0.0.1:port, T
- * 500 ms; its listening socket's cookie is the port. Counters are 0. */
+/* The row of the kernel's endpoints in which a process that started at its id serves
+ * 127.0.0.1:port, T 500 ms; its listening socket's cookie is the port. Counters are 0. */
 struct endpoint feed_endpoint(uint32_t tgid, uint16_t port);
 /* A request of it that stands unanswered since begun_ns, and its listening socket. */
 struct event_socket feed_unanswered(uint32_t tgid, uint16_t port, uint64_t begun_ns);

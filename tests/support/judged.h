@@ -2,7 +2,8 @@
 #ifndef HOTRUN_TESTS_JUDGED_H
 #define HOTRUN_TESTS_JUDGED_H
 /*
- * Models made by hand (build_model.h) and the verdicts on them. Failures end or fail the criterion test.
+ * Models made by hand (build_model.h) and the verdicts on them. Failures end or fail the criterion
+ * test.
  */
 #include "judge/verdicts.h"
 

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_TESTS_REPORT_SUPPORT_H
 #define HOTRUN_TESTS_REPORT_SUPPORT_H
 /*
- * What `hotrun report` says of a model, for its unit tests. options NULL = defaults. Failures end or
- * fail the criterion test.
+ * What `hotrun report` says of a model, for its unit tests. options NULL = defaults. Failures end
+ * or fail the criterion test.
  */
 #include "model/model.h"
 #include "output/report.h"

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_TESTS_WATCHED_H
 #define HOTRUN_TESTS_WATCHED_H
 /*
- * A host as the resident recorder has it, by hand: 2 CPUs, a service in a pod with requests, a process
- * beside it, a thread of the kernel. For tests of series, of the metrics page and of what scrapes it.
+ * A host as the resident recorder has it, by hand: 2 CPUs, a service in a pod with requests, a
+ * process beside it, a thread of the kernel. For tests of series, of the metrics page and of what
+ * scrapes it.
  */
 #include "model/model.h"
 #include "output/metrics.h"

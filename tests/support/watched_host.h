@@ -2,9 +2,10 @@
 #ifndef HOTRUN_TESTS_WATCHED_HOST_H
 #define HOTRUN_TESTS_WATCHED_HOST_H
 /*
- * A host that a resident recorder watches, second after second, for tests of what keeps and cuts its
- * model. Some services with workers, one that waits, one that serves, short processes that come and
- * go, code that the JIT compiles anew. The same seconds make the same model. Failures end the test.
+ * A host that a resident recorder watches, second after second, for tests of what keeps and cuts
+ * its model. Some services with workers, one that waits, one that serves, short processes that come
+ * and go, code that the JIT compiles anew. The same seconds make the same model. Failures end the
+ * test.
  */
 #include "model/model.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an unprivileged user does to a host that is observed: code whose names cost whoever looks for them.
+ * What an unprivileged user does to a host that is observed: code whose names cost whoever looks
+ * for them.
  *
  *   attack SECONDS files PATH...         maps files of attack_files.c and runs their code in turn
  *   attack SECONDS map LINES             anonymous code with a perf map of so many lines
- *   attack SECONDS rewrite BYTES         the same, with one of so many bytes that is written anew each second
+ *   attack SECONDS rewrite BYTES         the same, with one of so many bytes, anew each second
  *   attack SECONDS forks RATE PATH       so many processes a second that map PATH executable
  *   attack SECONDS mappings COUNT PATH   so many mappings of PATH in one process
  *
@@ -91,7 +92,8 @@ static void add_function(struct attack *a, const char *code)
 		memcpy(&a->functions[a->cnt++], &code, sizeof(code));
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files
+ * ------------------------------------------------------------------------------------- */
 
 static char *map_whole(const char *path, int protection, size_t *ret_bytes)
 {
@@ -122,7 +124,8 @@ static void add_file(struct attack *a, const char *path)
 		add_function(a, at + FAKE_IMAGE_CODE_OFFSET + i * ATTACK_IMAGE_STEP);
 }
 
-/* --- perf maps --------------------------------------------------------------------------------- */
+/* --- perf maps
+ * --------------------------------------------------------------------------------- */
 
 static void add_anonymous(struct attack *a)
 {
@@ -201,7 +204,8 @@ static void run_rewrite(struct attack *a, uint64_t bytes)
 	unlink(path);
 }
 
-/* --- processes and mappings -------------------------------------------------------------------- */
+/* --- processes and mappings
+ * -------------------------------------------------------------------- */
 
 static void run_forks(const struct attack *a, uint64_t rate, const char *path)
 {

@@ -3,11 +3,11 @@
  * Writes files that are made to keep whoever names their code busy. Each has code to be mapped and
  * called (attack.c); none is a program.
  *
- *   attack_files cie PATH       ELF, 24 MB: rows of .eh_frame_hdr alternate between two CIEs, of which
- *                               one is 16 MB without a NUL
+ *   attack_files cie PATH       ELF, 24 MB: rows of .eh_frame_hdr alternate between two CIEs, one
+ *                               of which is 16 MB without a NUL
  *   attack_files symbols PATH   ELF, 800 KB: names of 32,700 symbols are all ends of one text
- *   attack_files nested PATH    .dll, 32 MB: methods of the innermost of 33 nested types, whose names are
- *                               all ends of one text
+ *   attack_files nested PATH    .dll, 32 MB: methods of the innermost of 33 nested types, whose
+ *                               names are all ends of one text
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -82,7 +82,8 @@ static int write_file(const struct image *f, const char *path)
 	return -1;
 }
 
-/* --- ELF --------------------------------------------------------------------------------------- */
+/* --- ELF
+ * --------------------------------------------------------------------------------------- */
 
 /* All of it is loaded, at address 0, and may be executed. */
 static void put_elf(struct image *f, uint64_t header_at, uint64_t header_bytes)
@@ -196,7 +197,8 @@ static struct image make_symbols(void)
 	return f;
 }
 
-/* --- .dll -------------------------------------------------------------------------------------- */
+/* --- .dll
+ * -------------------------------------------------------------------------------------- */
 
 /* Tables of the metadata with indices of four bytes into the heap of strings. */
 static void put_tables(struct image *f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many connections that are open and idle, on loopback, in pairs of processes: one serves, one asks once on each
- * connection. More processes than one, because each may open only so many files; more addresses than one,
- * because each has only so many ports.
+ * Many connections that are open and idle, on loopback, in pairs of processes: one serves, one asks
+ * once on each connection. More processes than one, because each may open only so many files; more
+ * addresses than one, because each has only so many ports.
  *
  *   bench_connections CONNECTIONS ANSWERED    ANSWERED: of each 100, the others stay unanswered
  *

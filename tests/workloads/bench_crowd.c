@@ -2,7 +2,7 @@
 /*
  * A crowd of processes: some sleep and wake ten times a second, some compute without end.
  *
- *   bench_crowd SLEEPERS SPINNERS      prints "ready", runs until it is ended; the crowd ends with it
+ *   bench_crowd SLEEPERS SPINNERS   prints "ready", runs until it is ended; the crowd ends with it
  */
 #include <signal.h>
 #include <stdint.h>

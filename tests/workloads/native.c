@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A native program with a known split: 70 % of its CPU time in one static function, 30 % in another.
+ * A native program with a known split: 70 % of its CPU time in one static function, 30 % in
+ * another.
  *
  *   native SECONDS
  *

@@ -6,8 +6,8 @@
  */
 #include <stdint.h>
 
-/* Negative, 0 or positive as a is below, equal to or above b; a difference would overflow. Evaluates
- * both twice. */
+/* Negative, 0 or positive as a is below, equal to or above b; a difference would overflow.
+ * Evaluates both twice. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Of numbers, and of structs that begin with one by which they are sorted. */

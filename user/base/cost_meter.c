@@ -3,7 +3,8 @@
 
 #include "base/rise.h"
 
-/* With so many the mean is known to a fifth, though single runs differ by as much as they are long. */
+/* With so many the mean is known to a fifth, though single runs differ by as much as they are
+ * long. */
 #define TIMED_LEAST 25
 
 static double mean_ns(const struct cost_counters *was, const struct cost_counters *now,

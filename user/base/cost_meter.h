@@ -2,8 +2,8 @@
 #ifndef HOTRUN_BASE_COST_METER_H
 #define HOTRUN_BASE_COST_METER_H
 /*
- * What the runs of one program cost, from how many there were and how long some of them took. Pure; no
- * threads.
+ * What the runs of one program cost, from how many there were and how long some of them took. Pure;
+ * no threads.
  */
 #include <stdint.h>
 
@@ -19,9 +19,9 @@ struct cost_meter {
 };
 
 /*
- * Takes the counters as they stand, of all CPUs together. Runs since the last time count with the mean of
- * those measured since then; where these are few, with that of all so far; where there are none, with
- * guess_ns. Each costs outside_ns beside, that the program does not see.
+ * Takes the counters as they stand, of all CPUs together. Runs since the last time count with the
+ * mean of those measured since then; where these are few, with that of all so far; where there are
+ * none, with guess_ns. Each costs outside_ns beside, that the program does not see.
  */
 void cost_meter_take(struct cost_meter *meter, const struct cost_counters *now, uint32_t guess_ns,
 		     uint32_t outside_ns);

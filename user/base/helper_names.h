@@ -2,8 +2,8 @@
 #ifndef HOTRUN_BASE_HELPER_NAMES_H
 #define HOTRUN_BASE_HELPER_NAMES_H
 /*
- * What the processes are called that hotrun forks for itself: /proc/PID/comm, at most 15 bytes. They
- * stand in captures, too, where the judge leaves them out.
+ * What the processes are called that hotrun forks for itself: /proc/PID/comm, at most 15 bytes.
+ * They stand in captures, too, where the judge leaves them out.
  */
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 #define HELPER_PARSER  "hotrun-parse"	/* reads them, without any right */
 #define HELPER_SIGNALS "hotrun-signal"	/* child of hotrun; reads the operator's own numbers */
 
-/* Whether it is one of these names, or one that helpers had in captures of earlier versions. Anybody
- * may call a process so: look at its parent, too. */
+/* Whether it is one of these names, or one that helpers had in captures of earlier versions.
+ * Anybody may call a process so: look at its parent, too. */
 bool helper_is_name(const char *comm);
 #endif

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_BASE_IO_H
 #define HOTRUN_BASE_IO_H
 /*
- * Reads and writes that go on after a signal and after a part, as read(2) and write(2) alone do not.
- * For files: none of these waits for a reader or writer at the other end, and -EAGAIN ends them.
+ * Reads and writes that go on after a signal and after a part, as read(2) and write(2) alone do
+ * not. For files: none of these waits for a reader or writer at the other end, and -EAGAIN ends
+ * them.
  */
 #include <stddef.h>
 #include <stdint.h>

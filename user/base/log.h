@@ -2,9 +2,9 @@
 #ifndef HOTRUN_BASE_LOG_H
 #define HOTRUN_BASE_LOG_H
 /*
- * Lines on stderr, for commands/, collect/, kernel/ and the loop of watch/ only: the rooms below never
- * print. Control bytes of the finished line are escaped, since parts of it may come from watched
- * processes.
+ * Lines on stderr, for commands/, collect/, kernel/ and the loop of watch/ only: the rooms below
+ * never print. Control bytes of the finished line are escaped, since parts of it may come from
+ * watched processes.
  */
 enum log_level {
 	LOG_LEVEL_ERROR = 0,

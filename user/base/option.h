@@ -37,8 +37,8 @@ struct option_group {
 	const struct command_option *options;
 	size_t cnt;
 	size_t offset; /* of the arguments that their offsets are within */
-	/* Of a const char * in the command's arguments, which is to be the name of the option of this
-	 * group that was given last; 0 = nobody asks. */
+	/* Of a const char * in the command's arguments, which is to be the name of the option of
+	 * this group that was given last; 0 = nobody asks. */
 	size_t given;
 	/* Instead of options and cnt: option i into *ret_option; false = there are no more. */
 	bool (*get)(size_t i, struct command_option *ret_option);
@@ -59,8 +59,8 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* Option i of all groups, and its group; false = there are no more. --help is one of them, before the
- * first group that has a heading. */
+/* Option i of all groups, and its group; false = there are no more. --help is one of them, before
+ * the first group that has a heading. */
 bool command_option_get(const struct command *command, size_t i, struct command_option *ret_option,
 			const struct option_group **ret_group);
 

@@ -2,16 +2,17 @@
 #ifndef HOTRUN_BASE_PRIVILEGES_H
 #define HOTRUN_BASE_PRIVILEGES_H
 /*
- * Letting go of capabilities (capabilities(7)), for good: of the process that records, of what it no longer
- * needs; of its children, of all. They belong to a thread: what is dropped here, the calling thread drops,
- * and threads and processes that it makes later begin without. Who shares memory with a thread that holds
- * more holds as much. Nothing but system calls: also between fork() and exec, in a program with threads.
+ * Letting go of capabilities (capabilities(7)), for good: of the process that records, of what it
+ * no longer needs; of its children, of all. They belong to a thread: what is dropped here, the
+ * calling thread drops, and threads and processes that it makes later begin without. Who shares
+ * memory with a thread that holds more holds as much. Nothing but system calls: also between fork()
+ * and exec, in a program with threads.
  *
- *	a child that executes a program, or works on what others wrote:
- *		if (privileges_drop_all())
- *			_exit(125);
- *	a process that needs a few:
- *		privileges_keep(PRIVILEGE(HOST_CAP_SYS_PTRACE) | PRIVILEGE(HOST_CAP_DAC_READ_SEARCH));
+ * a child that executes a program, or works on what others wrote:
+ *         if (privileges_drop_all())
+ *                 _exit(125);
+ * a process that needs a few:
+ *         privileges_keep(PRIVILEGE(HOST_CAP_SYS_PTRACE) | PRIVILEGE(HOST_CAP_DAC_READ_SEARCH));
  *
  * Other users' files and processes are then out of reach; the user's own are not: uid 0 without
  * capabilities still owns the files of root. Who is to be another user becomes it before.
@@ -27,10 +28,10 @@
 uint64_t privileges_held(void);
 
 /*
- * Drops what is not in the mask from permitted and effective; what is in it stays as it is, nothing is
- * gained. Inheritable and ambient are emptied, and so is the bounding set where the thread holds CAP_SETPCAP
- * (as root does; services in containers do not): no program that it executes has any. 0, or negative errno:
- * -EPERM where a seccomp filter refuses capset(2).
+ * Drops what is not in the mask from permitted and effective; what is in it stays as it is, nothing
+ * is gained. Inheritable and ambient are emptied, and so is the bounding set where the thread holds
+ * CAP_SETPCAP (as root does; services in containers do not): no program that it executes has any.
+ * 0, or negative errno: -EPERM where a seccomp filter refuses capset(2).
  */
 int privileges_keep(uint64_t mask);
 

@@ -20,8 +20,9 @@ void text_put_safe(FILE *out, const char *s, size_t len);
 size_t text_copy_safe(char *buf, size_t buf_bytes, const char *s, size_t len);
 
 /*
- * Copies s as valid UTF-8 without control and direction characters: each that is one, and each bad byte,
- * becomes U+FFFD. buf is always terminated, and cut at whole characters. Returns how many bytes of s went in.
+ * Copies s as valid UTF-8 without control and direction characters: each that is one, and each bad
+ * byte, becomes U+FFFD. buf is always terminated, and cut at whole characters. Returns how many
+ * bytes of s went in.
  */
 size_t text_copy_utf8(char *buf, size_t buf_bytes, const char *s, size_t len);
 
@@ -39,8 +40,8 @@ int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_valu
 /* The same for a number with an optional fraction, and a dot whatever the locale is. */
 int text_parse_double(const char *s, double min, double max, double *ret_value);
 
-/* Reads a time: such a number and us, ms, s, m, h or d, like 20ms or 1.5h. Bounds and result in ns. The
- * same errors. */
+/* Reads a time: such a number and us, ms, s, m, h or d, like 20ms or 1.5h. Bounds and result in ns.
+ * The same errors. */
 int text_parse_time(const char *s, uint64_t min_ns, uint64_t max_ns, uint64_t *ret_ns);
 
 /* Reads an amount of memory or disk: such a number alone, or with K, M, G or T (of 1,024 each, also

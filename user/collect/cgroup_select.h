@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COLLECT_CGROUP_SELECT_H
 #define HOTRUN_COLLECT_CGROUP_SELECT_H
 /*
- * The groups of `record --cgroup PATH`: tells the kernel side whose stacks are wanted, and marks their
- * processes. Groups of the tree come and go, and processes with them.
+ * The groups of `record --cgroup PATH`: tells the kernel side whose stacks are wanted, and marks
+ * their processes. Groups of the tree come and go, and processes with them.
  */
 #include "kernel/session.h"
 #include "model/model.h"

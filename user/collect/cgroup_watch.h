@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COLLECT_CGROUP_WATCH_H
 #define HOTRUN_COLLECT_CGROUP_WATCH_H
 /*
- * The groups that threads ran in: their paths and limits, and each slice what the kernel says of their
- * throttling. A group that comes and goes within one slice has no path. No threads.
+ * The groups that threads ran in: their paths and limits, and each slice what the kernel says of
+ * their throttling. A group that comes and goes within one slice has no path. No threads.
  */
 #include <stdbool.h>
 #include <stddef.h>

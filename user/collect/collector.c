@@ -710,8 +710,8 @@ static void describe(struct collector *c)
 
 static int open_session(struct collector *c, char *why, size_t why_bytes)
 {
-	/* Without samples nobody reads stacks: the kernel walks those of one process alone, hotrun's
-	 * own, which mostly sleeps. */
+	/* Without samples nobody reads stacks: the kernel walks those of one process alone,
+	 * hotrun's own, which mostly sleeps. */
 	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,

@@ -2,10 +2,11 @@
 #ifndef HOTRUN_COLLECT_COLLECTOR_H
 #define HOTRUN_COLLECT_COLLECTOR_H
 /*
- * What happens on this host, as a model that grows slice by slice: kernel session -> ingest -> model
- * <- names, without a file. Who uses it takes each slice out of the model (or leaves it there) and
- * forgets it: all of it (model_forget_slice()), or what is too old (model_forget_before(), after which
- * slices are numbered anew). No threads but the helper of the names room.
+ * What happens on this host, as a model that grows slice by slice: kernel session -> ingest ->
+ * model <- names, without a file. Who uses it takes each slice out of the model (or leaves it
+ * there) and forgets it: all of it (model_forget_slice()), or what is too old
+ * (model_forget_before(), after which slices are numbered anew). No threads but the helper of the
+ * names room.
  *
  *	collector_new(), collector_start()
  *	again and again: collector_drain(), and now and then collector_end_slice(), a look at
@@ -38,9 +39,9 @@ struct collector_options {
 	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of
 	 * model.h. */
 	bool no_switches;
-	uint32_t
-		sample_hz_most; /* rings are made for it; 0 = sample_hz. More loads the programs anew */
-	bool requests;		/* see requests, where this kernel can; without: OFF_REQUESTS */
+	/* rings are made for it; 0 = sample_hz. More loads the programs anew */
+	uint32_t sample_hz_most;
+	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;

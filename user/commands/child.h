@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COMMANDS_CHILD_H
 #define HOTRUN_COMMANDS_CHILD_H
 /*
- * The command of `record -- CMD`: made before the recording starts, let go when it runs. It outlives
- * a killed hotrun: nothing ties it to us.
+ * The command of `record -- CMD`: made before the recording starts, let go when it runs. It
+ * outlives a killed hotrun: nothing ties it to us.
  */
 #include <stdbool.h>
 #include <sys/types.h>

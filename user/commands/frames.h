@@ -2,9 +2,9 @@
 #ifndef HOTRUN_COMMANDS_FRAMES_H
 #define HOTRUN_COMMANDS_FRAMES_H
 /*
- * How the commands that show frames of a capture are told to show them (model/frame_view.h): the options
- * --raw-names, --just-my-code, --my-code and --not-my-code; of those that hand out whole stacks
- * --addresses, too.
+ * How the commands that show frames of a capture are told to show them (model/frame_view.h): the
+ * options --raw-names, --just-my-code, --my-code and --not-my-code; of those that hand out whole
+ * stacks --addresses, too.
  *
  *	OPTION_SHARED(frames_options, struct arguments, frames)	among its groups
  *	frames_apply(&a.frames, m);			once the capture is read

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COMMANDS_LIMITS_H
 #define HOTRUN_COMMANDS_LIMITS_H
 /*
- * The options --limit and --config, which the commands that give verdicts share. Sections of the file
- * win over --limit, --limit over what stands above them, that over the defaults.
+ * The options --limit and --config, which the commands that give verdicts share. Sections of the
+ * file win over --limit, --limit over what stands above them, that over the defaults.
  *
  *	OPTION_SHARED(limits_options, struct arguments, limits)	among its groups
  *	limits_read(&limits, "report");			after the last option
@@ -32,10 +32,11 @@ int limits_take(void *at, const struct command_option *option, const char *value
 	"are us, ms, s, m, h. A load generator that nobody minds, for example:\n"                  \
 	"  [wrk]\n  progress = 0%\n  run-delay = 1h\n\n"
 
-/* Reads the file and what was given, into l->policy. Returns an enum exit_code; errors are logged. */
+/* Reads the file and what was given, into l->policy. Returns an enum exit_code; errors are
+ * logged. */
 int limits_read(struct limits *l, const char *command);
-/* The whole of such a file, owned by the caller. 0, or a negative errno: -EINVAL no regular file, -EFBIG more
- * than LIMITS_MAX_BYTES; and words for it. */
+/* The whole of such a file, owned by the caller. 0, or a negative errno: -EINVAL no regular file,
+ * -EFBIG more than LIMITS_MAX_BYTES; and words for it. */
 int limits_read_text(const char *path, char **ret_text, size_t *ret_len);
 const char *limits_error_text(int err);
 void limits_forget(struct limits *l);

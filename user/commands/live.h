@@ -15,11 +15,12 @@ struct live {
 	uint64_t interval_ns; /* UINT64_MAX = one slice until the end */
 	uint64_t end_ns;      /* CLOCK_MONOTONIC, UINT64_MAX = none */
 	uint64_t due_ns;      /* when the slice ends */
-	bool renewed; /* the model is a fresh one since the last slice: rows of the old one are void */
+	/* the model is a fresh one since the last slice: rows of the old one are void */
+	bool renewed;
 };
 
-/* Opens the collector and starts it; seconds 0 = no end. Raises the priority, so that a full run queue
- * does not starve the observer. Returns an enum exit_code; errors are logged. */
+/* Opens the collector and starts it; seconds 0 = no end. Raises the priority, so that a full run
+ * queue does not starve the observer. Returns an enum exit_code; errors are logged. */
 int live_start(struct live *live, const struct collector_options *options, double interval_s,
 	       double seconds);
 
@@ -36,9 +37,9 @@ bool live_next(struct live *live, int *ret_code);
  * -ENOMEM; *ret_rows owned by the caller, NULL for none. */
 int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 /*
- * Prints slice after slice to stdout, a blank line between, until it is over or cnt (0 = no bound) were
- * printed. print returns 0 or what the writer of text did. renewed: what is warned of after a slice that
- * was followed by a fresh model. Returns an enum exit_code; errors are logged.
+ * Prints slice after slice to stdout, a blank line between, until it is over or cnt (0 = no bound)
+ * were printed. print returns 0 or what the writer of text did. renewed: what is warned of after a
+ * slice that was followed by a fresh model. Returns an enum exit_code; errors are logged.
  */
 int live_print(struct live *live, int (*print)(struct collector *c, void *ctx), void *ctx,
 	       uint64_t cnt, const char *renewed);

@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COMMANDS_SCREEN_H
 #define HOTRUN_COMMANDS_SCREEN_H
 /*
- * A full-screen terminal: lines of text, keys, resizing. The only file that sees ncurses. While it is
- * open, what the program logs does not go to the terminal but waits to be shown in a line of the
+ * A full-screen terminal: lines of text, keys, resizing. The only file that sees ncurses. While it
+ * is open, what the program logs does not go to the terminal but waits to be shown in a line of the
  * screen; screen_close() writes it to stderr. One at a time; no threads.
  */
 #include <stdbool.h>
@@ -45,8 +45,8 @@ unsigned int screen_columns(const struct screen *s);
 /* Waits at most that long for a key. */
 int screen_key(struct screen *s, uint64_t wait_ns);
 
-/* Empties the picture; lines are put into it and appear with screen_show(). Text is valid UTF-8 without
- * control bytes; what is beyond the last column is cut. */
+/* Empties the picture; lines are put into it and appear with screen_show(). Text is valid UTF-8
+ * without control bytes; what is beyond the last column is cut. */
 void screen_clear(struct screen *s);
 void screen_put(struct screen *s, unsigned int y, const char *text, enum screen_look look);
 void screen_show(struct screen *s);

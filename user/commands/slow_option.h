@@ -2,8 +2,8 @@
 #ifndef HOTRUN_COMMANDS_SLOW_OPTION_H
 #define HOTRUN_COMMANDS_SLOW_OPTION_H
 /*
- * The option --slow of the commands that see requests: T, the time from which on an answer is slow, for
- * all ports ("500ms") or for one ("8080=200ms").
+ * The option --slow of the commands that see requests: T, the time from which on an answer is slow,
+ * for all ports ("500ms") or for one ("8080=200ms").
  */
 #include "collect/collector.h"
 #include "commands/options.h"

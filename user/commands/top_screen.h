@@ -2,7 +2,8 @@
 #ifndef HOTRUN_COMMANDS_TOP_SCREEN_H
 #define HOTRUN_COMMANDS_TOP_SCREEN_H
 /*
- * The screen of `hotrun top`: which rows it shows, which one is chosen, what each key does. No threads.
+ * The screen of `hotrun top`: which rows it shows, which one is chosen, what each key does. No
+ * threads.
  */
 #include "commands/live.h"
 #include "output/top_view.h"

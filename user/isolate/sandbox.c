@@ -36,7 +36,8 @@
 #define IS_SANITIZED 0
 #endif
 
-/* --- limits ------------------------------------------------------------------------------------ */
+/* --- limits
+ * ------------------------------------------------------------------------------------ */
 
 static uint64_t address_space_bytes(void)
 {
@@ -65,7 +66,8 @@ static uint32_t set_limits(uint64_t memory_bytes)
 	return 0;
 }
 
-/* --- system calls ------------------------------------------------------------------------------ */
+/* --- system calls
+ * ------------------------------------------------------------------------------ */
 
 #define LOAD(field) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))

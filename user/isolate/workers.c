@@ -41,8 +41,8 @@
 
 /* Killed workers that a file system still holds: with so many there are no more new ones. */
 #define STUCK_MAX 16u
-/* Results that nobody has taken yet lie in memory: with so much of it, in parts of what a worker may
- * have, a party's jobs wait, and with so many times of it everybody's. */
+/* Results that nobody has taken yet lie in memory: with so much of it, in parts of what a worker
+ * may have, a party's jobs wait, and with so many times of it everybody's. */
 #define RESULTS_PARTY_PART 2u
 #define RESULTS_TIMES	   2u
 
@@ -112,7 +112,8 @@ struct workers {
 	uint64_t kept_bytes;
 };
 
-/* --- the worker's side ------------------------------------------------------------------------- */
+/* --- the worker's side
+ * ------------------------------------------------------------------------- */
 
 /* Its first message: the nursery was forked before anybody knew. */
 struct birth {
@@ -160,7 +161,8 @@ static void live(int socket)
 	}
 }
 
-/* --- jobs -------------------------------------------------------------------------------------- */
+/* --- jobs
+ * -------------------------------------------------------------------------------------- */
 
 struct workers_job *workers_job_new(uint64_t party, const void *request, size_t request_len,
 				    bool has_result)
@@ -312,7 +314,8 @@ int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
 	return take_fd(&job->result_fd);
 }
 
-/* --- workers ----------------------------------------------------------------------------------- */
+/* --- workers
+ * ----------------------------------------------------------------------------------- */
 
 static bool has_ended(int pidfd)
 {
@@ -679,7 +682,7 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 	free(job);
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 void workers_limit(struct workers *w, const struct workers_limits *limits)
 {

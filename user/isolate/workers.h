@@ -42,9 +42,9 @@
 
 struct workers_limits {
 	uint64_t cpu_ns, wall_ns; /* of a job; 0 = 2 s, 10 s */
-	uint64_t
-		memory_bytes; /* of a worker beyond what it begins with, and of a result; 0 = 64 MiB */
-	unsigned count;	      /* workers at a time; 0 = 2 */
+	/* of a worker beyond what it begins with, and of a result; 0 = 64 MiB */
+	uint64_t memory_bytes;
+	unsigned count; /* workers at a time; 0 = 2 */
 };
 
 /*

@@ -58,7 +58,8 @@ static void switches(struct books *b, const struct model *m, const struct totals
 {
 	double allowed_ns;
 
-	/* Nobody saw the switches: busy and idle times come from /proc/stat, and make up the time anyway. */
+	/* Nobody saw the switches: busy and idle times come from /proc/stat, and make up the time
+	 * anyway. */
 	if (m->host.off & OFF_SWITCHES)
 		return;
 	b->capacity_ns = t->cpu_capacity_ns;

@@ -13,9 +13,9 @@
 #include "model/totals.h"
 
 #define BOOKS_SAMPLES_GAP 0.05 /* lost ticks beyond counting noise that withhold shares */
-/* CPU time that the switch books may lack: this share of it, and so much of each CPU. The latter because
- * the accounts of threads are read a moment before the clocks of CPUs, which makes a difference at both
- * ends of any stretch of time, however long. */
+/* CPU time that the switch books may lack: this share of it, and so much of each CPU. The latter
+ * because the accounts of threads are read a moment before the clocks of CPUs, which makes a
+ * difference at both ends of any stretch of time, however long. */
 #define BOOKS_SWITCH_GAP 0.01
 #define BOOKS_READ_NS	 50000000
 

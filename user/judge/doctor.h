@@ -2,9 +2,9 @@
 #ifndef HOTRUN_JUDGE_DOCTOR_H
 #define HOTRUN_JUDGE_DOCTOR_H
 /*
- * Whether this host and its .NET processes can be observed: rules over facts, a finding each. "fail":
- * nothing can be recorded, or most of it would have no names; "warn": it works, with less than there
- * could be. Pure; no threads.
+ * Whether this host and its .NET processes can be observed: rules over facts, a finding each.
+ * "fail": nothing can be recorded, or most of it would have no names; "warn": it works, with less
+ * than there could be. Pure; no threads.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,8 @@
 /* Of requests_min: so many slow ones tell even among fewer. */
 #define SLOW_TELLS 4
 
-/* Who wants a CPU half of the time is slow for want of it: requests may wait inside for a thread. */
+/* Who wants a CPU half of the time is slow for want of it: requests may wait inside for a
+ * thread. */
 #define WANTED_TELLS 0.5
 /* Of the time that requests are on their way: so much of it in waits for a CPU tells, too. */
 #define WAIT_TELLS 0.1

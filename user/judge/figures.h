@@ -2,8 +2,8 @@
 #ifndef HOTRUN_JUDGE_FIGURES_H
 #define HOTRUN_JUDGE_FIGURES_H
 /*
- * The figures of a process or of the host, each against its threshold, before anything is concluded.
- * Only verdict.c and its tests include this. Pure; no threads.
+ * The figures of a process or of the host, each against its threshold, before anything is
+ * concluded. Only verdict.c and its tests include this. Pure; no threads.
  */
 #include "judge/verdict.h"
 

@@ -46,7 +46,8 @@ static bool is_kept_from_cpu(const struct figures *f)
 		figures_bad(f, FIGURE_THROTTLED) || figures_bad(f, FIGURE_STEAL));
 }
 
-/* Half of next to nothing is next to nothing: who misses so little is only hurt by waits that are long. */
+/* Half of next to nothing is next to nothing: who misses so little is only hurt by waits that are
+ * long. */
 static bool misses_enough(const struct figures *f, const struct verdict_input *in, double least)
 {
 	return in->waiting + in->throttled >= least || figures_bad(f, FIGURE_DELAY);

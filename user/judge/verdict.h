@@ -2,28 +2,31 @@
 #ifndef HOTRUN_JUDGE_VERDICT_H
 #define HOTRUN_JUDGE_VERDICT_H
 /*
- * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that it
- * rests on. High CPU alone is never a problem: a process has to be hurt first, then it is asked what
- * explains it. Rules over plain figures, in one order (verdict_of()); pure, no threads. Ids and
- * thresholds are those of the README's table of verdicts. Beyond it:
+ * Is anybody hurt, and by what: a verdict for the host and for each process, with the figures that
+ * it rests on. High CPU alone is never a problem: a process has to be hurt first, then it is asked
+ * what explains it. Rules over plain figures, in one order (verdict_of()); pure, no threads. Ids
+ * and thresholds are those of the README's table of verdicts. Beyond it:
  *
  * - Too little of anything is no evidence. Progress is judged where a process wanted at least
- *   wanted_min threads on a CPU, and without a service signal only where it missed as much; the p99 of
- *   run delay from delays_min delays on.
+ *   wanted_min threads on a CPU, and without a service signal only where it missed as much; the p99
+ *   of run delay from delays_min delays on.
  * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
- * - Clients that give up before the threshold for slow leave nothing that is slow: where half of the
- *   requests end without an answer, that is a service that serves nobody.
+ * - Clients that give up before the threshold for slow leave nothing that is slow: where half of
+ *   the requests end without an answer, that is a service that serves nobody.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
  *   what it was promised: without a service signal it is never hurt.
- * - A cause has to explain: a process that hardly waits is not starved, however its wait splits, and
- *   one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang looks like.
- * - Some waits delay no request, and so explain no slow one (verdict_input.excused): of idle workers of
- *   .NET's thread pool, which call sched_yield(), and of the thread that recompiles hot methods.
- * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits behind
- *   others decides by itself, and without a service signal a process that waits so has what it can use.
- *   So inelastic is never said without a signal.
- * - Where own and others' threads cannot be told apart, the wait splits as the host's running threads.
+ * - A cause has to explain: a process that hardly waits is not starved, however its wait splits,
+ *   and one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang
+ *   looks like.
+ * - Some waits delay no request, and so explain no slow one (verdict_input.excused): of idle
+ *   workers of .NET's thread pool, which call sched_yield(), and of the thread that recompiles hot
+ *   methods.
+ * - Less than own_waiting threads for each CPU behind its own are no reason: then what it waits
+ *   behind others decides by itself, and without a service signal a process that waits so has what
+ *   it can use. So inelastic is never said without a signal.
+ * - Where own and others' threads cannot be told apart, the wait splits as the host's running
+ *   threads.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,11 +155,12 @@ void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
 /* True where the host's CPUs are all taken: CPU share, or threads that wait. */
 bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits);
 
-/* How far a figure is beyond its limit, as a part of the limit: 1 = twice as bad, negative = as much
- * room is left. Sides are of the figure: progress is bad below. */
+/* How far a figure is beyond its limit, as a part of the limit: 1 = twice as bad, negative = as
+ * much room is left. Sides are of the figure: progress is bad below. */
 double verdict_distance(const struct verdict_evidence *evidence);
 
-/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count" or "". Static. */
+/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count" or "".
+ * Static. */
 const char *verdict_figure_id(enum verdict_figure figure);
 const char *verdict_figure_unit(enum verdict_figure figure);
 

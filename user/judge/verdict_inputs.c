@@ -58,7 +58,8 @@ static int mark_judged(struct inputs *in, const struct model *m)
 	return 0;
 }
 
-/* Those whose threads asked to run behind others, but for some that want less than a tenth together. */
+/* Those whose threads asked to run behind others, but for some that want less than a tenth
+ * together. */
 static int mark_background(struct inputs *in, const struct model *m)
 {
 	_cleanup_free_ uint64_t *wanted_ns = calloc(m->processes_cnt + 1, sizeof(*wanted_ns));
@@ -103,9 +104,10 @@ static void find_sections(struct inputs *in, const struct model *m)
 }
 
 /*
- * Of a thread's run delay, what delays no request: a method that is recompiled runs as it is until that is
- * done, and idle pool workers yield. Of threads with other roles nothing is excused: where something wakes
- * up thousands of times a second they are preempted as often as a worker yields, and starve.
+ * Of a thread's run delay, what delays no request: a method that is recompiled runs as it is until
+ * that is done, and idle pool workers yield. Of threads with other roles nothing is excused: where
+ * something wakes up thousands of times a second they are preempted as often as a worker yields,
+ * and starve.
  */
 static uint64_t excused_ns(const struct model_thread *t, const struct sched_figures *sched)
 {
@@ -348,8 +350,8 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 
 /* --- what a verdict is made of --------------------------------------------------------------- */
 
-/* By Little's law. A late one that is answered is in several sums: the largest is at least half of the
- * truth. Of those that nobody answers only the ends of slices tell. */
+/* By Little's law. A late one that is answered is in several sums: the largest is at least half of
+ * the truth. Of those that nobody answers only the ends of slices tell. */
 static double mean_unanswered(const struct inputs *in, const struct requests_sum *sum)
 {
 	uint64_t answered_ns = sum->served.time_ns;

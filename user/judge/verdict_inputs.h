@@ -2,8 +2,8 @@
 #ifndef HOTRUN_JUDGE_VERDICT_INPUTS_H
 #define HOTRUN_JUDGE_VERDICT_INPUTS_H
 /*
- * The figures that verdicts rest on, taken from a model: of all its slices, or of one slice after the
- * other. Only verdicts.c includes this. Pure; no threads.
+ * The figures that verdicts rest on, taken from a model: of all its slices, or of one slice after
+ * the other. Only verdicts.c includes this. Pure; no threads.
  */
 #include "judge/verdicts.h"
 

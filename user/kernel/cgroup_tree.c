@@ -39,8 +39,9 @@ static bool is_same(const char *a, const char *b)
 }
 
 /*
- * Reads lines of mountinfo: id parent dev root mountpoint options ... - type source super-options. Mounts are
- * reached below prefix. ret_part: of the one with the cpu controller only a part is mounted.
+ * Reads lines of mountinfo: id parent dev root mountpoint options ... - type source super-options.
+ * Mounts are reached below prefix. ret_part: of the one with the cpu controller only a part is
+ * mounted.
  */
 static int read_mounts(const char *path, const char *prefix, struct cgroup_mounts *ret_mounts,
 		       bool *ret_part)
@@ -71,7 +72,8 @@ static int read_mounts(const char *path, const char *prefix, struct cgroup_mount
 	return *ret_mounts->cpu ? 0 : -ENOTSUP;
 }
 
-/* A container sees its own group only; with the host's pids, pid 1 lends its view of all of them. */
+/* A container sees its own group only; with the host's pids, pid 1 lends its view of all of
+ * them. */
 int cgroup_mounts_find(struct cgroup_mounts *ret_mounts)
 {
 	struct cgroup_mounts *all;

@@ -3,8 +3,8 @@
 #define HOTRUN_KERNEL_CGROUP_TREE_H
 /*
  * The cgroups of the hierarchy that carries the cpu controller (v1 or v2): the one whose ids the
- * samples and accounts carry. Their ids, paths, limits, and what the kernel says of throttling. The id
- * of a group is the inode of its folder.
+ * samples and accounts carry. Their ids, paths, limits, and what the kernel says of throttling. The
+ * id of a group is the inode of its folder.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +20,9 @@ struct cgroup_mounts {
 	char v2[CGROUP_MOUNT_BYTES];  /* "" = none */
 	bool v1;		      /* cpu is a hierarchy of v1 */
 };
-/* Those of this process; of pid 1, below /proc/1/root, where a container shows its own group only and may
- * look there (the host's pids, CAP_SYS_PTRACE). 0, or -ENOTSUP where no cgroup file system that could
- * carry the cpu controller is mounted. */
+/* Those of this process; of pid 1, below /proc/1/root, where a container shows its own group only
+ * and may look there (the host's pids, CAP_SYS_PTRACE). 0, or -ENOTSUP where no cgroup file system
+ * that could carry the cpu controller is mounted. */
 int cgroup_mounts_find(struct cgroup_mounts *ret_mounts);
 
 /*
@@ -39,8 +39,8 @@ struct cgroup_entry {
 	const char *path; /* below the mount, "/" = the root */
 };
 
-/* Calls take for each group of the tree below folder, parents first, at most CGROUP_TREE_MAX times. 0,
- * -E2BIG when there are more, or negative errno of the folder itself. */
+/* Calls take for each group of the tree below folder, parents first, at most CGROUP_TREE_MAX times.
+ * 0, -E2BIG when there are more, or negative errno of the folder itself. */
 int cgroup_tree_walk(const char *folder, void (*take)(void *ctx, const struct cgroup_entry *entry),
 		     void *ctx);
 
@@ -56,9 +56,8 @@ struct cgroup_stat {
 /*
  * Both read the files of the group with that path (struct cgroup_entry): v1 cpu.cfs_quota_us,
  * cpu.cfs_period_us and throttled_time in ns, v2 cpu.max and throttled_usec in us
- * (Documentation/scheduler/sched-bwc.rst, admin-guide/cgroup-v2.rst). 0, -ENOENT where the group is gone
- * or has no such files (the root, or a kernel without bandwidth control), or
- * -EBADMSG.
+ * (Documentation/scheduler/sched-bwc.rst, admin-guide/cgroup-v2.rst). 0, -ENOENT where the group is
+ * gone or has no such files (the root, or a kernel without bandwidth control), or -EBADMSG.
  */
 int cgroup_tree_limit(const struct cgroup_mounts *mounts, const char *path,
 		      struct cgroup_limit *ret_limit);

@@ -7,10 +7,11 @@
 #include "kernel/session_private.h"
 
 /*
- * Of one run, by enum cost_program, in ns. guess: where none was measured yet. outside: the way from the
- * tracepoint to the program and back, its first and last steps, and of those that measure each run the
- * clock; as the kernel's statistics tell beyond what the programs do (measured on x86-64 at 2.6 GHz: 30 to
- * 80 a short run, 150 of a change of state, 0.3 to 1.0 us of births, ends and ticks).
+ * Of one run, by enum cost_program, in ns. guess: where none was measured yet. outside: the way
+ * from the tracepoint to the program and back, its first and last steps, and of those that measure
+ * each run the clock; as the kernel's statistics tell beyond what the programs do (measured on
+ * x86-64 at 2.6 GHz: 30 to 80 a short run, 150 of a change of state, 0.3 to 1.0 us of births, ends
+ * and ticks).
  */
 static const struct cost_facts {
 	uint32_t guess_ns, outside_ns;

@@ -46,19 +46,19 @@ void host_explain_eperm(char *why, size_t why_bytes);
 /* The process that a thread id belongs to (itself for a leader), 0 = there is none. */
 uint32_t host_process_of(uint32_t tid);
 
-/* Names in missing, each after a space, the capabilities that recording lacks for the names of other
- * users' processes. Returns how many. */
+/* Names in missing, each after a space, the capabilities that recording lacks for the names of
+ * other users' processes. Returns how many. */
 unsigned int host_missing_capabilities(char *missing, size_t bytes);
 
 /* Marks the CPUs that are online in online[HOST_MAX_CPUS]; returns how many. */
 uint32_t host_online_cpus(bool *online);
 
-/* Times of each CPU since boot, in ns, to a clock tick (/proc/stat). idle_ns: waiting for I/O among it;
- * may be NULL. Those of CPUs off line are left as they are. Returns CPUs filled. */
+/* Times of each CPU since boot, in ns, to a clock tick (/proc/stat). idle_ns: waiting for I/O among
+ * it; may be NULL. Those of CPUs off line are left as they are. Returns CPUs filled. */
 uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus);
 
-/* Time since boot in which some thread waited for a CPU ("some" of pressure stall information), in ns.
- * 0, or -ENOTSUP where the kernel keeps none. */
+/* Time since boot in which some thread waited for a CPU ("some" of pressure stall information), in
+ * ns. 0, or -ENOTSUP where the kernel keeps none. */
 int host_read_pressure(uint64_t *ret_ns);
 
 /* CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC, ns. */

@@ -9,7 +9,7 @@
 
 #include "base/host_facts.h"
 
-/* Bytes until the tightest limit, file cache that can be dropped counted as free. FACT_UNKNOWN where
- * there is no limit or it cannot be read. */
+/* Bytes until the tightest limit, file cache that can be dropped counted as free. FACT_UNKNOWN
+ * where there is no limit or it cannot be read. */
 int64_t own_cgroup_memory_room(void);
 #endif

@@ -8,7 +8,8 @@
 #include "base/host_facts.h"
 #include "kernel/host.h"
 
-/* Load and ticks: about 0.1 s each; a CPU is kept busy so long at the most, and only an idle one. */
+/* Load and ticks: about 0.1 s each; a CPU is kept busy so long at the most, and only an idle
+ * one. */
 #define PROBE_WINDOW_NS 50000000ull
 #define PROBE_SPIN_NS	20000000ull
 #define PROBE_HZ	499

@@ -2,33 +2,35 @@
 #ifndef HOTRUN_KERNEL_RIGHTS_H
 #define HOTRUN_KERNEL_RIGHTS_H
 /*
- * Which capabilities a process that records needs, and when; the rest it lets go of, for good, whoever
- * started it. Tried on Linux 6.18 by taking each away, before the start (tests/live/test_deploy.sh has the six of
- * a service) and after it; what is held in the end is looked at by tests/live/test_rights.sh.
+ * Which capabilities a process that records needs, and when; the rest it lets go of, for good,
+ * whoever started it. Tried on Linux 6.18 by taking each away, before the start
+ * (tests/live/test_deploy.sh has the six of a service) and after it; what is held in the end is
+ * looked at by tests/live/test_rights.sh.
  *
- *	capability           until    for
- *	PERFMON              the end  events of CPUs that come on line: those of a CPU go with it
- *	SYS_PTRACE           the end  /proc/PID/root, maps, exe of processes that start
- *	DAC_READ_SEARCH      the end  their programs and perf maps
- *	CHECKPOINT_RESTORE   the end  /proc/PID/map_files
- *	SYSLOG               the end  /proc/kallsyms, read again for modules that come
- *	BPF                  loaded   programs and maps; after it all goes by descriptors: links of events
- *	                              of new CPUs, readings of maps, iterators. `watch` keeps it (RIGHTS_RELOAD),
- *	                              since it loads anew when it gives up or takes back a part; and so does
- *	                              everybody before Linux 5.19, whose bpf(2) asks for it at every call
- *	SYS_ADMIN            loaded   network namespaces of others, entered for what was accepted before; in a
- *	                              session of `watch` that is loaded anew, those who hold the files tell.
- *	                              Kept where the kernel opens events of CPUs for it alone (Debian's, with
- *	                              kernel.perf_event_paranoid at 3)
- *	SYS_RESOURCE         loaded   the limit of locked memory
- *	IPC_LOCK             loaded   the same; kept where that limit could not be raised
- *	SYS_NICE             begun    its own priority
- *	NET_BIND_SERVICE     begun    `watch --listen` below port 1024; only in the thread that serves
- *	DAC_OVERRIDE, CHOWN, FOWNER   a capture in another user's folder, or for who called sudo; and perf maps
- *	                              of others, switched on (RIGHTS_FILES); else never
+ * capability           until    for
+ * PERFMON              the end  events of CPUs that come on line: those of a CPU go with it
+ * SYS_PTRACE           the end  /proc/PID/root, maps, exe of processes that start
+ * DAC_READ_SEARCH      the end  their programs and perf maps
+ * CHECKPOINT_RESTORE   the end  /proc/PID/map_files
+ * SYSLOG               the end  /proc/kallsyms, read again for modules that come
+ * BPF                  loaded   programs and maps; after it all goes by descriptors: links of
+ *                               events of new CPUs, readings of maps, iterators. `watch` keeps it
+ *                               (RIGHTS_RELOAD), since it loads anew when it gives up or takes back
+ *                               a part; and so does everybody before Linux 5.19, whose bpf(2) asks
+ *                               for it at every call
+ * SYS_ADMIN            loaded   network namespaces of others, entered for what was accepted before;
+ *                               in a session of `watch` that is loaded anew, those who hold the
+ *                               files tell. Kept where the kernel opens events of CPUs for it alone
+ *                               (Debian's, with kernel.perf_event_paranoid at 3)
+ * SYS_RESOURCE         loaded   the limit of locked memory
+ * IPC_LOCK             loaded   the same; kept where that limit could not be raised
+ * SYS_NICE             begun    its own priority
+ * NET_BIND_SERVICE     begun    `watch --listen` below port 1024; only in the thread that serves
+ * DAC_OVERRIDE, CHOWN, FOWNER   a capture in another user's folder, or for who called sudo; and
+ *                               perf maps of others, switched on (RIGHTS_FILES); else never
  *
- * What was there already is no reason to keep more: without BPF or PERFMON it is SYS_ADMIN that stands for
- * them, and stays; without DAC_READ_SEARCH it is DAC_OVERRIDE.
+ * What was there already is no reason to keep more: without BPF or PERFMON it is SYS_ADMIN that
+ * stands for them, and stays; without DAC_READ_SEARCH it is DAC_OVERRIDE.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -33,7 +33,8 @@ struct session_options {
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
-	bool requests; /* see requests; where this kernel cannot, all else works: session_requests_why() */
+	/* see requests; where this kernel cannot, all else works: session_requests_why() */
+	bool requests;
 	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;

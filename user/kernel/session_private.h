@@ -33,8 +33,8 @@ struct session {
 	const struct event_socket *socket_rows; /* the same */
 	size_t endpoints_bytes, socket_rows_bytes;
 	uint32_t namespaces, namespaces_seen;
-	uint32_t
-		heirs_of; /* the last process that was gone, and whose listening sockets were looked for */
+	/* the last process that was gone, and whose listening sockets were looked for */
+	uint32_t heirs_of;
 	uint64_t rows_ns;		  /* not before this, rows are given back again */
 	uint64_t row_uses[ENDPOINTS_MAX]; /* of each row, as it was then; 0 = not in use */
 	uint16_t row_idle[ENDPOINTS_MAX]; /* looks since it changed */

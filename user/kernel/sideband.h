@@ -33,9 +33,9 @@ struct sideband_ops {
 		     bool exec, uint64_t time_ns);
 	void (*mapping)(void *ctx, const struct sideband_mapping *mapping);
 	void (*lost)(void *ctx, uint64_t records);
-	/* May be NULL. Whether a mapping of that process is passed over, unread: who maps without end
-	 * must cost next to nothing. Asked as soon as the record is in a ring, so its time may be later
-	 * than that of the drain. */
+	/* May be NULL. Whether a mapping of that process is passed over, unread: who maps without
+	 * end must cost next to nothing. Asked as soon as the record is in a ring, so its time may
+	 * be later than that of the drain. */
 	bool (*passes)(void *ctx, uint32_t tgid);
 };
 

@@ -22,8 +22,8 @@ void contention_book_add(struct contention_book *book, struct model *m, uint32_t
 	uint64_t hash = hash_pair(runner, waiter);
 	struct model_contention fresh = {slice, runner, waiter, weight};
 
-	/* Rows are forgotten when their slice was written, which may also happen within it; slices are
-	 * numbered anew between two of them. */
+	/* Rows are forgotten when their slice was written, which may also happen within it; slices
+	 * are numbered anew between two of them. */
 	if (book->start_ns != start_ns || book->cnt > m->contentions_cnt) {
 		hash_clear(&book->index);
 		book->start_ns = start_ns;

@@ -94,8 +94,8 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 	was = book->seen[cpu];
 	add_running(&is, start_ns);
 	book->seen[cpu] = is;
-	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end, its
-	 * first one idle from the beginning, and so both are as long as those of other CPUs. */
+	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end,
+	 * its first one idle from the beginning, and so both are as long as those of other CPUs. */
 	if (!start_ns || !was.valid || (!is.online && !was.online))
 		return false;
 	*ret_row = (struct model_cpu){.cpu = cpu};

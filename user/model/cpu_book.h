@@ -35,8 +35,8 @@ struct cpu_reading {
 };
 /*
  * Takes a reading; recording that started at start_ns (0 = not yet: a baseline). Returns true where
- * *ret_row is what the CPU did since the last reading, its slice left at 0: false for the first one,
- * before the start, for a CPU that was and is off line, and for one beyond the book.
+ * *ret_row is what the CPU did since the last reading, its slice left at 0: false for the first
+ * one, before the start, for a CPU that was and is off line, and for one beyond the book.
  */
 bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading *reading,
 		   uint64_t start_ns, struct model_cpu *ret_row);

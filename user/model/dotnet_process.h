@@ -40,11 +40,12 @@ enum dotnet_map {
 	DOTNET_MAP_SWITCHED_OFF, /* written since its start, but the runtime writes no more to it */
 	DOTNET_MAP_DELETED,	 /* the runtime still writes, to a file that was deleted */
 	DOTNET_MAP_ABSENT,
-	DOTNET_MAP_STALE,      /* last written before the process started */
-	DOTNET_MAP_UNWRITABLE, /* the runtime could not create it: read-only, no room, no directory */
-	DOTNET_MAP_UNSAFE,     /* link, FIFO, foreign owner, too large */
-	DOTNET_MAP_DENIED,     /* no permission to look */
-	DOTNET_MAP_UNKNOWN,    /* did not answer in time, or the process went */
+	DOTNET_MAP_STALE, /* last written before the process started */
+	/* the runtime could not create it: read-only, no room, no directory */
+	DOTNET_MAP_UNWRITABLE,
+	DOTNET_MAP_UNSAFE,  /* link, FIFO, foreign owner, too large */
+	DOTNET_MAP_DENIED,  /* no permission to look */
+	DOTNET_MAP_UNKNOWN, /* did not answer in time, or the process went */
 };
 
 struct dotnet_process {
@@ -71,9 +72,10 @@ struct dotnet_process {
 	uint64_t map_entries, map_methods; /* methods: without stubs */
 	bool map_cut;			   /* larger than was read: entries are a lower bound */
 	uint64_t map_dev, map_ino, map_mtime_ns; /* of the file, wall clock; 0 none */
-	/* Why the runtime must not or need not be asked to write a map, 0 = it may: -ELOOP (a link at
-	 * the path), -ENOTSUP (no regular file), -EPERM (another user's), -EMLINK (has other names),
-	 * -ENOENT (no directory), -EROFS, -EACCES (the process may not write there), or another. */
+	/* Why the runtime must not or need not be asked to write a map, 0 = it may: -ELOOP (a link
+	 * at the path), -ENOTSUP (no regular file), -EPERM (another user's), -EMLINK (has other
+	 * names), -ENOENT (no directory), -EROFS, -EACCES (the process may not write there), or
+	 * another. */
 	int map_refusal;
 	bool diagnostics_off; /* by DOTNET_EnableDiagnostics or DOTNET_EnableDiagnostics_IPC */
 };

@@ -20,9 +20,9 @@ static uint32_t take_symbol(struct extract *x, uint32_t row)
 }
 
 /*
- * An address that an earlier source had named, too: the same name is the same row. Another one is of
- * this source's time, whatever it says of the beginning. Returns the row that stands for it already, or
- * MODEL_NONE.
+ * An address that an earlier source had named, too: the same name is the same row. Another one is
+ * of this source's time, whatever it says of the beginning. Returns the row that stands for it
+ * already, or MODEL_NONE.
  */
 static uint32_t join_location(const struct extract *x, uint32_t newest, struct model_location *l)
 {
@@ -69,8 +69,9 @@ static void take_location(struct extract *x, uint32_t row)
 }
 
 /*
- * The location of an address of the source by this call, and those before it that slices of the extract
- * may need: down to the one that was valid when the first of them began. False: there is none.
+ * The location of an address of the source by this call, and those before it that slices of the
+ * extract may need: down to the one that was valid when the first of them began. False: there is
+ * none.
  */
 static bool want_location(struct extract *x, uint32_t process, uint64_t address)
 {
@@ -148,8 +149,8 @@ static void refresh_stacks(struct extract *x)
 	}
 }
 
-/* Who names adds locations and never changes one: a new one follows another, or is the first of a frame
- * that was met before it was looked up. */
+/* Who names adds locations and never changes one: a new one follows another, or is the first of a
+ * frame that was met before it was looked up. */
 static void refresh_locations(struct extract *x)
 {
 	size_t left = 0;

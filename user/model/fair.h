@@ -2,9 +2,10 @@
 #ifndef HOTRUN_MODEL_FAIR_H
 #define HOTRUN_MODEL_FAIR_H
 /*
- * Shares out something scarce (rows of a table, CPU time of a second) so that no process or cgroup can
- * use up all of it. A cgroup may hold at most so much, a process in it so much, and neither more than
- * half of what is still free on the level above: late comers then still find some. Pure; no threads.
+ * Shares out something scarce (rows of a table, CPU time of a second) so that no process or cgroup
+ * can use up all of it. A cgroup may hold at most so much, a process in it so much, and neither
+ * more than half of what is still free on the level above: late comers then still find some. Pure;
+ * no threads.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@ struct fair {
 	} of_process, of_cgroup;
 };
 
-/* Who answers for what a process costs: its parent, which may start as many as it likes; itself where
- * the parent is not known. */
+/* Who answers for what a process costs: its parent, which may start as many as it likes; itself
+ * where the parent is not known. */
 uint32_t fair_party(const struct model *m, uint32_t process);
 /* Whether a process (a row of m) may have more, by what it and its cgroup hold. Not without
  * memory. */

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_MODEL_HARM_H
 #define HOTRUN_MODEL_HARM_H
 /*
- * The harm of an on-CPU sample: how many threads waited for its CPU at that instant. Summed it is in
- * thread-samples; divided by the rate of sampling, in thread-seconds of waiting. Pure; no threads.
+ * The harm of an on-CPU sample: how many threads waited for its CPU at that instant. Summed it is
+ * in thread-samples; divided by the rate of sampling, in thread-seconds of waiting. Pure; no
+ * threads.
  */
 #include <linux/types.h>
 

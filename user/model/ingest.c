@@ -27,8 +27,8 @@
 #define MAPPINGS_MOST	   32768u
 #define MAPPINGS_OF_CGROUP 16384u
 #define MAPPINGS_LEAST	   64u
-/* While some are refused slice after slice, a cgroup may have half as many in each, so many times: what
- * a start takes at once nobody needs for ever. */
+/* While some are refused slice after slice, a cgroup may have half as many in each, so many times:
+ * what a start takes at once nobody needs for ever. */
 #define MAPPINGS_HALVES 3u
 #define INHERITED_MOST	262144u
 /* Of those whose mappings are refused, by the low bits of their ids; a power of two. */
@@ -641,8 +641,8 @@ void ingest_lost(struct ingest *in, uint64_t records)
 	in->lost |= records > 0;
 }
 
-/* Whose mappings were lost is not known. At growing intervals while it goes on, and once more when it is
- * over. Who is not sampled costs nothing by that. */
+/* Whose mappings were lost is not known. At growing intervals while it goes on, and once more when
+ * it is over. Who is not sampled costs nothing by that. */
 void ingest_read_lost(struct ingest *in)
 {
 	bool lost = in->lost, over = in->lossy && !lost;

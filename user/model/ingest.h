@@ -78,15 +78,15 @@ struct ingest_mapping {
 	size_t path_len;
 };
 void ingest_mapping(struct ingest *in, const struct ingest_mapping *mapping);
-/* So many records of births, ends and mappings were lost: of whom is not known, so the mappings of all
- * who are sampled from now on are read again. */
+/* So many records of births, ends and mappings were lost: of whom is not known, so the mappings of
+ * all who are sampled from now on are read again. */
 void ingest_lost(struct ingest *in, uint64_t records);
 /* Once a slice, when all its records are taken and its samples are not named for good: marks whose
  * mappings are to be read again. */
 void ingest_read_lost(struct ingest *in);
 /*
- * Whether further mappings of a process id are refused for the rest of this slice, whatever they are:
- * then they need not be read. Counts one where they are.
+ * Whether further mappings of a process id are refused for the rest of this slice, whatever they
+ * are: then they need not be read. Counts one where they are.
  */
 bool ingest_refuses_mapping(struct ingest *in, uint32_t tgid);
 

@@ -12,6 +12,7 @@ struct jit_share {
 	uint64_t named;	 /* of these */
 };
 
-/* By row of processes, m->processes_cnt of them. Returns owned (free), or NULL with errno ENOMEM. */
+/* By row of processes, m->processes_cnt of them. Returns owned (free), or NULL with errno
+ * ENOMEM. */
 struct jit_share *jit_share_new(struct model *m);
 #endif

@@ -4,7 +4,8 @@
 /*
  * From symbols to methods: rows of the symbol table that mean the same to people are one. A method
  * keeps one row over its tiers, whether precompiled or from the JIT; on request, all unnamed
- * functions of a native file with the same reason are one, too: in a tree they only make depth. Pure; no threads.
+ * functions of a native file with the same reason are one, too: in a tree they only make depth.
+ * Pure; no threads.
  */
 #include <stdbool.h>
 
@@ -20,8 +21,8 @@ struct method_map {
 /* Returns the symbol row that stands for the method of symbol; its kind is that of the first one
  * seen. Folding adds symbols to m, named as the file. Out of memory, it returns symbol itself. */
 uint32_t method_of(struct method_map *map, struct model *m, uint32_t symbol);
-/* The module of a symbol for people: an assembly is one, whether its code comes from the image or from
- * the JIT. Interned. */
+/* The module of a symbol for people: an assembly is one, whether its code comes from the image or
+ * from the JIT. Interned. */
 const char *method_module(struct model *m, const struct model_symbol *s);
 /* Releases what map holds. Takes a zeroed one. */
 void method_map_clear(struct method_map *map);

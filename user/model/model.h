@@ -101,14 +101,15 @@ enum model_loss_cause {
 #define OFF_GROUPS   0x2u /* kernel without group scheduling: no cgroups, no throttling */
 #define OFF_PRESSURE 0x4u /* kernel without pressure stall information */
 #define OFF_QUEUES   0x8u /* run queues cannot be read */
-#define OFF_OWN	     0x10u /* no room for run times by process: own and others cannot be told apart */
+/* no room for run times by process: own and others cannot be told apart */
+#define OFF_OWN	     0x10u
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
 #define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
-#define OFF_SWITCHES \
-	0x80u /* nobody looked at switches, to keep the cost within its budget (with it go OFF_ACCOUNTS
-	       * and OFF_OWN): CPU times are the kernel's own, and CPUs' idle times those of /proc/stat,
-	       * to a clock tick */
-#define OFF_CNT 8
+/* nobody looked at switches, to keep the cost within its budget (with it go OFF_ACCOUNTS and
+ * OFF_OWN): CPU times are the kernel's own, and CPUs' idle times those of /proc/stat, to a clock
+ * tick */
+#define OFF_SWITCHES 0x80u
+#define OFF_CNT	     8
 
 struct model_host {
 	const char *name;
@@ -332,9 +333,9 @@ struct model_service {
 	uint32_t stuck;		  /* of these, older than STUCK_NS */
 	uint64_t oldest_ns;	  /* age of the oldest, 0 = none */
 	uint32_t queued, backlog; /* of the listening socket: to be accepted, and the limit */
-	uint32_t
-		unsure; /* unanswered, but perhaps of a protocol that does not answer everything (logs, queues):
-			  * not open, not late, not stuck */
+	/* unanswered, but perhaps of a protocol that does not answer everything (logs, queues):
+	 * not open, not late, not stuck */
+	uint32_t unsure;
 };
 
 /* A request without an answer for so long hangs (domain.md of the design: 10 s). */

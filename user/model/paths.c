@@ -22,8 +22,8 @@ int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int
 	return group_begin(&p->group, m, process);
 }
 
-/* Adds a frame. Neighbours that are one after folding are one, and so are calls of a named method by
- * itself where that is asked for. */
+/* Adds a frame. Neighbours that are one after folding are one, and so are calls of a named method
+ * by itself where that is asked for. */
 static void add(struct paths *p, uint32_t method)
 {
 	bool named = p->m->symbols[method].reason == REASON_NAMED;

@@ -22,7 +22,8 @@
 
 #define PATHS_FOLD_UNNAMED   0x1u /* unnamed functions of a native file in a row are one frame */
 #define PATHS_FOLD_RECURSION 0x2u /* calls of a method by itself in a row are one frame */
-#define PATHS_ALL_FRAMES     0x4u /* framework frames too, although the model is read as just my code */
+/* framework frames too, although the model is read as just my code */
+#define PATHS_ALL_FRAMES 0x4u
 
 struct paths {
 	struct model *m;

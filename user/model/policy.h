@@ -2,8 +2,8 @@
 #ifndef HOTRUN_MODEL_POLICY_H
 #define HOTRUN_MODEL_POLICY_H
 /*
- * What a thread's place with the scheduler is called: its class and what ranks it there. A thread that
- * starves, or starves others, mostly does so by its class. Pure; no threads.
+ * What a thread's place with the scheduler is called: its class and what ranks it there. A thread
+ * that starves, or starves others, mostly does so by its class. Pure; no threads.
  */
 #include "model/model.h"
 
@@ -17,9 +17,9 @@ bool policy_is_realtime(const struct model_thread *thread);
 /* True for those that asked to run behind others: nice above 0, batch, the idle class. */
 bool policy_is_background(const struct model_thread *thread);
 /*
- * The same for a process: the class of its threads where those that wanted a tenth of what it wanted,
- * or more, are all of one class; else "". Linear in the threads of m. Returns such a thread's row,
- * MODEL_NONE for "".
+ * The same for a process: the class of its threads where those that wanted a tenth of what it
+ * wanted, or more, are all of one class; else "". Linear in the threads of m. Returns such a
+ * thread's row, MODEL_NONE for "".
  */
 uint32_t policy_of_process(const struct model *m, uint32_t process, char buf[static POLICY_BYTES]);
 #endif

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_MODEL_REQUEST_BOOK_H
 #define HOTRUN_MODEL_REQUEST_BOOK_H
 /*
- * What was last read of each row of the kernel's endpoints and of each listening socket, and what one
- * slice has gathered: counters that rose, requests that stand unanswered at its end, accept queues.
+ * What was last read of each row of the kernel's endpoints and of each listening socket, and what
+ * one slice has gathered: counters that rose, requests that stand unanswered at its end, accept
+ * queues.
  *
  *	each slice: request_book_begin(), request_book_endpoint() for the rows in use, then
  *	    request_book_socket() for the sockets, request_book_end()

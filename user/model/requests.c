@@ -11,8 +11,8 @@
 
 /* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
 #define BLUR_JOINED_PART 10
-/* So do sends beyond the first of an answer, from this many for each; two or three are headers, body and
- * end of a plain one. */
+/* So do sends beyond the first of an answer, from this many for each; two or three are headers,
+ * body and end of a plain one. */
 #define BLUR_PUSHED_TIMES 4
 
 /* --- sums ------------------------------------------------------------------------------------ */

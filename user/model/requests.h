@@ -14,14 +14,15 @@
 /* T, the threshold for slow, where nobody said otherwise. */
 #define REQUESTS_SLOW_NS 500000000ull
 
-/* The sum of rows of model.services: of one endpoint or several, over the slices that were added. */
+/* The sum of rows of model.services: of one endpoint or several, over the slices that were
+ * added. */
 struct requests_sum {
 	struct model_served served;
 	uint64_t plain_answered, plain_abandoned; /* of these, by requests_is_plain() */
 	uint64_t full_refused; /* of refused: where at least half of the accept queue was in use */
 	uint64_t time_max_ns;
-	/* Request-seconds, by Little's law a mean number of requests: each that is open (or has been
-	 * for longer than T) at the end of a slice counts with the length of that slice. */
+	/* Request-seconds, by Little's law a mean number of requests: each that is open (or has
+	 * been for longer than T) at the end of a slice counts with the length of that slice. */
 	uint64_t open_ns, late_ns;
 	/* At the end of the last slice, and the worst over the slices. */
 	uint64_t open, late, stuck, queued, backlog, unsure;
@@ -36,8 +37,8 @@ struct requests_sum {
 };
 
 /*
- * Adds a row of m, rows of earlier slices first. stands: the row is of the last slice that is summed,
- * so what was open and queued at its end is so at the end of the sum.
+ * Adds a row of m, rows of earlier slices first. stands: the row is of the last slice that is
+ * summed, so what was open and queued at its end is so at the end of the sum.
  */
 void requests_sum_add(struct requests_sum *sum, const struct model *m,
 		      const struct model_service *service, bool stands);
@@ -71,8 +72,8 @@ struct requests {
 struct requests *requests_new(const struct model *m);
 void requests_free(struct requests *r);
 
-/* Those with a request stuck first, by their most; then most requests first, by process and port. For
- * qsort() over struct requests_port. */
+/* Those with a request stuck first, by their most; then most requests first, by process and port.
+ * For qsort() over struct requests_port. */
 int requests_compare_ports(const void *a, const void *b);
 
 /* One slice of a process. Not to be moved: the sum points to the times. */
@@ -83,9 +84,9 @@ struct requests_slice {
 };
 #define REQUESTS_SLICES_MAX 64
 /*
- * The slices in which a process (MODEL_NONE = the host) served worst, in their order: by requests stuck,
- * then slow, late or refused, then by the longest. most: at most REQUESTS_SLICES_MAX, the size of rows;
- * *ret_all: how many slices it served in. 0 or -ENOMEM.
+ * The slices in which a process (MODEL_NONE = the host) served worst, in their order: by requests
+ * stuck, then slow, late or refused, then by the longest. most: at most REQUESTS_SLICES_MAX, the
+ * size of rows; *ret_all: how many slices it served in. 0 or -ENOMEM.
  */
 int requests_worst_slices(const struct model *m, uint32_t process, size_t most,
 			  struct requests_slice *ret_rows, size_t *ret_cnt, size_t *ret_all);
@@ -96,17 +97,19 @@ uint64_t requests_time_ns(const struct requests_sum *sum, double share);
 /* Lower bound of a slot, ns; of RESPONSE_SLOTS: the upper bound of the last but one. */
 uint64_t requests_slot_ns(uint32_t slot);
 
-/* Answered requests and those still unanswered that are older than T: what a share can be taken of. */
+/* Answered requests and those still unanswered that are older than T: what a share can be taken
+ * of. */
 uint64_t requests_judged(const struct requests_sum *sum);
-/* Of these, over T: 0..1; and satisfied plus half of those between T and 4 T (Apdex; www.apdex.org):
- * 0..1. Both 0 and 1 without any. Unanswered ones older than T count as frustrated. */
+/* Of these, over T: 0..1; and satisfied plus half of those between T and 4 T (Apdex;
+ * www.apdex.org): 0..1. Both 0 and 1 without any. Unanswered ones older than T count as
+ * frustrated. */
 double requests_slow_share(const struct requests_sum *sum);
 double requests_score(const struct requests_sum *sum);
 
 /*
- * Of the requests that ended, answered or not, the share without an answer: the client gave up, or the
- * service closed. They count neither as fast nor as slow. Told of plain HTTP/1 alone (else 0): elsewhere
- * connections may end with data that wants no answer.
+ * Of the requests that ended, answered or not, the share without an answer: the client gave up, or
+ * the service closed. They count neither as fast nor as slow. Told of plain HTTP/1 alone (else 0):
+ * elsewhere connections may end with data that wants no answer.
  */
 double requests_unanswered_share(const struct requests_sum *sum);
 bool requests_is_plain(uint8_t protocols);
@@ -122,7 +125,7 @@ bool requests_is_plain(uint8_t protocols);
 /* "HTTP/1, TLS"; "" = not known. */
 void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t protocols);
 
-/* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS, data
- * in several pieces, unasked messages; NULL = plain. Static. */
+/* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS,
+ * data in several pieces, unasked messages; NULL = plain. Static. */
 const char *requests_blur(const struct requests_sum *sum);
 #endif

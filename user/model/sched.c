@@ -82,7 +82,8 @@ static void add_threads(struct sched *s, const struct model *m)
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct sched_sum *t = &s->threads[i], *p = &s->processes[m->threads[i].process];
 
-		/* The rows of all that ended long ago take no memory as long as nothing is written there. */
+		/* The rows of all that ended long ago take no memory as long as nothing is written
+		 * there. */
 		if (!memcmp(t, &none, sizeof(none)))
 			continue;
 		t->threads = sched_wanted_ns(&t->sched) > 0;
@@ -97,8 +98,9 @@ static void add_threads(struct sched *s, const struct model *m)
 }
 
 /*
- * Delays go where their thread's account of that slice went; both tables are in the order of slices.
- * group_of holds the group of each thread as the walk goes on, at its end that of its last account.
+ * Delays go where their thread's account of that slice went; both tables are in the order of
+ * slices. group_of holds the group of each thread as the walk goes on, at its end that of its last
+ * account.
  */
 static void add_to_groups(struct sched *s, const struct model *m, uint32_t *group_of)
 {
@@ -262,8 +264,8 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q)
 	return ns < (double)sum->delay_max_ns ? (uint64_t)ns : sum->delay_max_ns;
 }
 
-/* Measured with 2 CPUs: .NET workers with work are preempted after 300 us and more, idle ones yield after
- * 5 to 50 us, their work included. */
+/* Measured with 2 CPUs: .NET workers with work are preempted after 300 us and more, idle ones yield
+ * after 5 to 50 us, their work included. */
 #define PREEMPTED_AFTER_NS 200000
 
 uint64_t sched_yielded_ns(const struct sched_figures *thread)
@@ -272,7 +274,8 @@ uint64_t sched_yielded_ns(const struct sched_figures *thread)
 
 	if (thread->involuntary <= preempted)
 		return 0;
-	/* A wait for each sleep that ended, and for each of these switches: taken as equally long. */
+	/* A wait for each sleep that ended, and for each of these switches: taken as equally
+	 * long. */
 	return (uint64_t)((unsigned __int128)thread->waited_ns * (thread->involuntary - preempted) /
 			  ((unsigned __int128)thread->involuntary + thread->voluntary));
 }

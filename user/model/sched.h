@@ -28,8 +28,8 @@ struct sched {
 	struct sched_sum *cgroups;   /* by row; with those of the groups below it */
 };
 
-/* Time of the slices that m->cpus has rows of: of a recording that goes on only the current one; without
- * rows, of all. ns. */
+/* Time of the slices that m->cpus has rows of: of a recording that goes on only the current one;
+ * without rows, of all. ns. */
 uint64_t sched_elapsed_ns(const struct model *m);
 /* Returns it owned, or NULL with errno ENOMEM. */
 struct sched *sched_new(const struct model *m);
@@ -57,20 +57,20 @@ uint64_t sched_delay_ns(const struct sched_sum *sum, double q);
 /* Lower bound of a slot of the histogram, ns; of DELAY_SLOTS the largest number. */
 uint64_t sched_slot_ns(unsigned int slot);
 /*
- * About how much of a thread's run delay followed its own sched_yield(). Idle workers of .NET's thread
- * pool and threads that spin for a lock yield: that delay is no lack of CPU. The kernel counts such
- * switches as involuntary (__schedule()), like preemptions; told apart by how long the thread had run
- * before, since one that yields has hardly run. Only for the figures of a single thread: in a sum the two
- * cannot be told apart. A thread that is preempted after less than 200 us each time looks the same, so
- * ask only of threads that are known to yield.
+ * About how much of a thread's run delay followed its own sched_yield(). Idle workers of .NET's
+ * thread pool and threads that spin for a lock yield: that delay is no lack of CPU. The kernel
+ * counts such switches as involuntary (__schedule()), like preemptions; told apart by how long the
+ * thread had run before, since one that yields has hardly run. Only for the figures of a single
+ * thread: in a sum the two cannot be told apart. A thread that is preempted after less than 200 us
+ * each time looks the same, so ask only of threads that are known to yield.
  */
 uint64_t sched_yielded_ns(const struct sched_figures *thread);
 /* Mean time on the CPU between being switched in and out, ns; 0 without switches. */
 uint64_t sched_slice_ns(const struct sched_figures *sched);
 
 /*
- * CPUs that a process could use, as a mean number: those of its widest thread's affinity mask, at most
- * those on line, and at most the quota of its cgroup and of each group above it.
+ * CPUs that a process could use, as a mean number: those of its widest thread's affinity mask, at
+ * most those on line, and at most the quota of its cgroup and of each group above it.
  */
 struct sched_available {
 	double cpus;
@@ -81,7 +81,7 @@ struct sched_available {
 struct sched_available sched_available(const struct model *m, uint32_t process);
 /* The same for all: by row of the model, owned by the caller; NULL with errno ENOMEM. */
 struct sched_available *sched_available_all(const struct model *m);
-/* Row of the cgroup of that process, by its threads' last account; MODEL_NONE where it is not known.
- * Both walk all threads and accounts. */
+/* Row of the cgroup of that process, by its threads' last account; MODEL_NONE where it is not
+ * known. Both walk all threads and accounts. */
 uint32_t sched_cgroup_of(const struct model *m, uint32_t process);
 #endif

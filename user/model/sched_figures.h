@@ -2,8 +2,8 @@
 #ifndef HOTRUN_MODEL_SCHED_FIGURES_H
 #define HOTRUN_MODEL_SCHED_FIGURES_H
 /*
- * Sums and rises of the block of counters that the kernel keeps of each thread (bpf/events.h), whatever
- * is in it. Pure; no threads.
+ * Sums and rises of the block of counters that the kernel keeps of each thread (bpf/events.h),
+ * whatever is in it. Pure; no threads.
  */
 #include <linux/types.h>
 #include <stdbool.h>

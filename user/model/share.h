@@ -16,17 +16,19 @@ double share_of(uint64_t part, uint64_t whole);
  * shares of 0 and 1. Returns 1 where whole is 0.
  */
 double share_error(uint64_t part, uint64_t whole);
-/* Both ends of that interval, which lies unevenly about shares near 0 and 1 and never beyond them. */
+/* Both ends of that interval, which lies unevenly about shares near 0 and 1 and never beyond
+ * them. */
 void share_range(uint64_t part, uint64_t whole, double *ret_low, double *ret_high);
 
 /*
- * Shares of a weight rather than of a count: weights differ from sample to sample, so that they tell
- * less than their number says. Kish's effective sample size (1965): the square of their sum over the
- * sum of their squares. The error of a share of such a sum is then that of so many samples.
+ * Shares of a weight rather than of a count: weights differ from sample to sample, so that they
+ * tell less than their number says. Kish's effective sample size (1965): the square of their sum
+ * over the sum of their squares. The error of a share of such a sum is then that of so many
+ * samples.
  */
 double share_weighted_error(uint64_t part, uint64_t sum, uint64_t sum_of_squares);
-/* True where the share of a weight is not that of the samples: by more than both can be off, and by at
- * least that much. */
+/* True where the share of a weight is not that of the samples: by more than both can be off, and by
+ * at least that much. */
 struct weighted {
 	uint64_t part, sum, sum_of_squares;
 };

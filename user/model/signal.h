@@ -2,8 +2,9 @@
 #ifndef HOTRUN_MODEL_SIGNAL_H
 #define HOTRUN_MODEL_SIGNAL_H
 /*
- * The operator's own number for processes: what a file or a command says, and its sums over a model. A
- * number is a share of the work that is slow or fails, 0 to 1 or in percent. Pure; no threads.
+ * The operator's own number for processes: what a file or a command says, and its sums over a
+ * model. A number is a share of the work that is slow or fails, 0 to 1 or in percent. Pure; no
+ * threads.
  */
 #include "model/model.h"
 
@@ -17,14 +18,15 @@ struct signal_entry {
 };
 
 /*
- * Reads a text that is one number, "0.25" or "25%", with blanks and ends of line around it. Returns 0;
- * -ENODATA an empty text; -EINVAL anything else than a number; -ERANGE not within 0..1 (0..100%).
+ * Reads a text that is one number, "0.25" or "25%", with blanks and ends of line around it. Returns
+ * 0; -ENODATA an empty text; -EINVAL anything else than a number; -ERANGE not within 0..1
+ * (0..100%).
  */
 int signal_parse_value(const char *text, size_t len, double *ret_value);
 
 /*
- * Reads lines of a name, blanks and a number; the number is the last word, so names may hold blanks.
- * Empty lines and those that begin with # say nothing. Returns 0, the errors of
+ * Reads lines of a name, blanks and a number; the number is the last word, so names may hold
+ * blanks. Empty lines and those that begin with # say nothing. Returns 0, the errors of
  * signal_parse_value(), or -E2BIG: more lines than max, or a name that is too long. On an error
  * *ret_line is the line, from 1.
  */

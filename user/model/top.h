@@ -4,8 +4,8 @@
 /*
  * Totals by method and by module over the samples of one process (or of all). A method that stands
  * on a stack several times counts once. Unnamed addresses are one row a file and reason. Beside the
- * samples stands their harm: each weighs the threads that waited for its CPU at that instant. Pure; no
- * threads.
+ * samples stands their harm: each weighs the threads that waited for its CPU at that instant. Pure;
+ * no threads.
  */
 #include "model/model.h"
 

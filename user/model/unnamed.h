@@ -8,8 +8,8 @@
  */
 #include "model/model.h"
 
-/* Files of one name are one: the same library is known from /proc by its inode and from the kernel's
- * records by its build id. */
+/* Files of one name are one: the same library is known from /proc by its inode and from the
+ * kernel's records by its build id. */
 struct unnamed_break {
 	const char *place; /* name of a file without its folder, or one of those below */
 	uint64_t samples;

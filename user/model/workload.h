@@ -2,13 +2,14 @@
 #ifndef HOTRUN_MODEL_WORKLOAD_H
 #define HOTRUN_MODEL_WORKLOAD_H
 /*
- * Which workload a process belongs to, so that its processes and replicas on this node are one: of a pod
- * who made it, by the suffixes that Kubernetes generates, and the container within; else the container,
- * the unit, or the name. Where a container lives, for people. Pure.
+ * Which workload a process belongs to, so that its processes and replicas on this node are one: of
+ * a pod who made it, by the suffixes that Kubernetes generates, and the container within; else the
+ * container, the unit, or the name. Where a container lives, for people. Pure.
  *
- * Suffixes: ReplicaSets -HASH-RANDOM (8 to 10 and 5 of the letters of k8s.io/apimachinery/pkg/util/rand),
- * CronJobs -MINUTES-RANDOM (8 to 10 digits), DaemonSets and Jobs -RANDOM, StatefulSets -ORDINAL. A bare pod
- * whose own name ends like that is taken for one of them.
+ * Suffixes: ReplicaSets -HASH-RANDOM (8 to 10 and 5 of the letters of
+ * k8s.io/apimachinery/pkg/util/rand), CronJobs -MINUTES-RANDOM (8 to 10 digits), DaemonSets and
+ * Jobs -RANDOM, StatefulSets -ORDINAL. A bare pod whose own name ends like that is taken for one of
+ * them.
  */
 #include "model/model.h"
 
@@ -24,6 +25,7 @@ void workload_container(const struct model_process *p, char ret_text[static WORK
 /* "prod/shop/api", "web", "nginx.service", "sshd", "kernel threads". */
 void workload_of(const struct model_process *p, char ret_text[static WORKLOAD_BYTES]);
 
-/* By process: workload_of(), interned in m. The array is owned by the caller; NULL without memory. */
+/* By process: workload_of(), interned in m. The array is owned by the caller; NULL without
+ * memory. */
 const char **workloads_new(struct model *m);
 #endif

@@ -2,11 +2,11 @@
 #ifndef HOTRUN_NAMES_AGAIN_H
 #define HOTRUN_NAMES_AGAIN_H
 /*
- * Looks up names again in a finished capture: from the processes that still live, from files of this
- * host, from folders of symbol files. A name is never replaced by none. One thread.
+ * Looks up names again in a finished capture: from the processes that still live, from files of
+ * this host, from folders of symbol files. A name is never replaced by none. One thread.
  *
- * Kernel frames are left as they are: where kallsyms was hidden, the capture does not tell where the
- * kernel lay.
+ * Kernel frames are left as they are: where kallsyms was hidden, the capture does not tell where
+ * the kernel lay.
  */
 #include <stdbool.h>
 #include <stdint.h>

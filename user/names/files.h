@@ -10,9 +10,9 @@
  * What takes longer than may be waited for goes on by itself: look-ups answer REASON_PENDING until
  * it is done. A file that costs more than a file may is not read again for its party.
  *
- * A gone process's file is named from the same path on the host, if the build id agrees, else from a
- * table of its party of the same build id or inode, else from one of root's own processes outside of
- * containers: what those map is no stranger's.
+ * A gone process's file is named from the same path on the host, if the build id agrees, else from
+ * a table of its party of the same build id or inode, else from one of root's own processes outside
+ * of containers: what those map is no stranger's.
  */
 #include "model/model.h"
 #include "names/sources.h"

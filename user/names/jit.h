@@ -45,8 +45,8 @@
 
 /* Looks at the map that a frame waits through. The runtime writes the line before the code runs. */
 #define JIT_PATIENCE 3
-/* And at the most, also where the map is large or the host full; less where its party has used up its
- * allowance. */
+/* And at the most, also where the map is large or the host full; less where its party has used up
+ * its allowance. */
 #define JIT_PATIENCE_NS 20000000000ull
 #define JIT_IN_DEBT_NS	5000000000ull
 

@@ -36,7 +36,8 @@ struct names_options {
 	/* Borrowed until names_free(), of names_workers(): who has used up what naming may cost is
 	 * known to them, however often the model is begun anew. NULL = some of its own. */
 	struct workers *workers;
-	size_t memory_bytes; /* of tables of files and of perf maps together; 0 = NAMES_MEMORY_BYTES */
+	/* of tables of files and of perf maps together; 0 = NAMES_MEMORY_BYTES */
+	size_t memory_bytes;
 	const char *proc_path; /* "/proc"; another root in tests */
 	uint64_t deadline_ns;  /* for one look-up of a target's files; 0 = 300 ms */
 	/* For a finished capture: monotonic time after all of its samples. Names out of perf maps
@@ -47,8 +48,8 @@ struct names_options {
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 };
 
-/* What reading one file may take; what takes more is left unread. 0 = 2 s; 10 s; what memory_bytes of
- * the options leaves for a table, 48 to 64 MiB. */
+/* What reading one file may take; what takes more is left unread. 0 = 2 s; 10 s; what memory_bytes
+ * of the options leaves for a table, 48 to 64 MiB. */
 struct names_file_limits {
 	uint64_t cpu_ns, wall_ns, memory_bytes;
 };
@@ -157,8 +158,8 @@ uint32_t names_next_costly(struct names *n);
 
 /*
  * Users and containers, by numbers that stand for them: who caused most of the naming since
- * names_mark(), beyond what each may have once; the most first, max at the most. Who is set aside is
- * not named further until the next call says otherwise; its processes say since when
+ * names_mark(), beyond what each may have once; the most first, max at the most. Who is set aside
+ * is not named further until the next call says otherwise; its processes say since when
  * (names_aside_ns of the model).
  */
 size_t names_most(const struct names *n, struct ledger_use *ret_most, size_t max);
@@ -172,8 +173,8 @@ uint64_t names_timeouts(const struct names *n);
 
 /* What naming costs besides this process. */
 struct names_cost {
-	uint64_t
-		worker_cpu_ns; /* of workers, those of before a new beginning too (see names_new()) */
+	/* of workers, those of before a new beginning too (see names_new()) */
+	uint64_t worker_cpu_ns;
 	uint64_t opener_cpu_ns; /* of who opens files, since names_new() */
 	/* Of all that naming took, here as well: what everybody may use once; and what users and
 	 * containers used beyond it. Only grow, as worker_cpu_ns. */

@@ -85,7 +85,8 @@ size_t shelf_rows(const struct shelf *s)
 	return s->live;
 }
 
-/* --- rows -------------------------------------------------------------------------------------- */
+/* --- rows
+ * -------------------------------------------------------------------------------------- */
 
 static struct row *row_of(const struct shelf *s, struct shelf_ref ref)
 {
@@ -128,7 +129,8 @@ void shelf_touch(struct shelf *s, struct shelf_ref ref)
 		row->used = ++s->uses;
 }
 
-/* --- looking up -------------------------------------------------------------------------------- */
+/* --- looking up
+ * -------------------------------------------------------------------------------- */
 
 /* What the index has of a row. */
 enum by { BY_IDENTITY, BY_MODULE, BY_BUILD_ID, BY_CONTENT };
@@ -271,7 +273,8 @@ static void tidy_index(struct shelf *s)
 			index_row(s, (uint32_t)i);
 }
 
-/* --- contents ---------------------------------------------------------------------------------- */
+/* --- contents
+ * ---------------------------------------------------------------------------------- */
 
 static const struct blob *blob_of(const struct shelf_table *t)
 {
@@ -314,7 +317,8 @@ static bool content_equal(const void *owner, uint32_t i, const void *key)
 	return b && b->may_be_shared && a->digest == b->digest && is_equal(&a->table, &b->table);
 }
 
-/* Takes the table. Returns one that is equal, with a row more, or a new one; NULL without memory. */
+/* Takes the table. Returns one that is equal, with a row more, or a new one; NULL without
+ * memory. */
 static struct content *content_of(struct shelf *s, struct shelf_table *table)
 {
 	struct content *c = calloc(1, sizeof(*c));
@@ -341,7 +345,8 @@ static struct content *content_of(struct shelf *s, struct shelf_table *table)
 	return c;
 }
 
-/* --- room -------------------------------------------------------------------------------------- */
+/* --- room
+ * -------------------------------------------------------------------------------------- */
 
 /* What a party has. */
 struct holding {

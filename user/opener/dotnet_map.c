@@ -20,7 +20,8 @@
 #define STATUS_BYTES	65536 /* 65,536 groups do not fit; who has so many is judged without them */
 #define DAC_OVERRIDE	1u    /* bit of CapEff, linux/capability.h */
 
-/* --- whether the runtime has it open ----------------------------------------------------------- */
+/* --- whether the runtime has it open
+ * ----------------------------------------------------------- */
 
 enum writing { WRITING_UNKNOWN, WRITING_NOT, WRITING_IT, WRITING_DELETED };
 
@@ -75,7 +76,8 @@ static enum writing find_writing(const struct dotnet_door *door, uint64_t dev, u
 	return found;
 }
 
-/* --- whether it may be asked for one ----------------------------------------------------------- */
+/* --- whether it may be asked for one
+ * ----------------------------------------------------------- */
 
 /* Ids and capabilities as the permission checks of files use them. */
 struct writer {
@@ -241,7 +243,7 @@ int dotnet_place_serve(const struct file_request *request)
 						     : release(dir_fd, name, &door);
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static enum dotnet_map absent_state(const struct dotnet_door *door, const struct dotnet_process *p)
 {

@@ -21,9 +21,9 @@
 #define FILE_REQUESTS_SLICE_NS	 1000000000ull
 #define FILE_REQUESTS_PROCESS_NS 400000000ull
 /*
- * Waiting for workers in a slice: for one job, for those of one party, and for all. Meanwhile nobody
- * looks at processes that just started, some of which live no longer than 60 ms; what takes longer
- * goes on by itself, and is taken up where the recorder polls. A usual library takes 5 ms.
+ * Waiting for workers in a slice: for one job, for those of one party, and for all. Meanwhile
+ * nobody looks at processes that just started, some of which live no longer than 60 ms; what takes
+ * longer goes on by itself, and is taken up where the recorder polls. A usual library takes 5 ms.
  */
 #define FILE_REQUESTS_JOB_NS   10000000ull
 #define FILE_REQUESTS_PARTY_NS 20000000ull
@@ -145,7 +145,8 @@ uint64_t file_requests_party_now(struct file_requests *fr, const struct model *m
 /* The process runs another program, maybe in a container or as another user. */
 void file_requests_party_forget(struct file_requests *fr, uint32_t process);
 
-/* What tells who pays for a process that is no row of a model; not NULL, "" where it is not told. */
+/* What tells who pays for a process that is no row of a model; not NULL, "" where it is not
+ * told. */
 struct file_requests_facts {
 	const char *container_id, *cgroup;
 };

@@ -27,8 +27,8 @@ int guard_root(int process_fd);
 /*
  * Opens the regular file at path, looked up inside root_fd as chroot would (openat2(2) with
  * RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), if it holds at most max_bytes.
- * Returns REASON_NAMED with an owned O_RDONLY descriptor and its stat; or REASON_FILE_GONE, _DENIED,
- * _UNSAFE (no regular file, too large, a link out), REASON_PROCESS_GONE.
+ * Returns REASON_NAMED with an owned O_RDONLY descriptor and its stat; or REASON_FILE_GONE,
+ * _DENIED, _UNSAFE (no regular file, too large, a link out), REASON_PROCESS_GONE.
  */
 enum model_reason guard_open(int root_fd, const char *path, uint64_t max_bytes, int *ret_fd,
 			     struct stat *ret_stat);

@@ -38,7 +38,8 @@ static bool is_local(int fd)
 	}
 }
 
-/* --- perf maps --------------------------------------------------------------------------------- */
+/* --- perf maps
+ * --------------------------------------------------------------------------------- */
 
 /* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
  * which somebody laid an overlay over does not; only root mounts those where it would. */
@@ -60,7 +61,8 @@ static int kept_map(int fd)
 	return open(self, O_PATH | O_CLOEXEC);
 }
 
-/* Takes the file, and gives what was asked for: to a worker, unless that knows all of it already. */
+/* Takes the file, and gives what was asked for: to a worker, unless that knows all of it
+ * already. */
 static int give_map(const struct map_use *use, const struct perfmap_file *file, int way_fd,
 		    struct file_reply *reply, int *ret_fd)
 {
@@ -163,7 +165,8 @@ int map_look(const struct file_request *request, int give_fd, int way_fd, struct
 	}
 }
 
-/* --- directories that are kept ----------------------------------------------------------------- */
+/* --- directories that are kept
+ * ----------------------------------------------------------------- */
 
 int map_look_directory(const struct file_request *request, struct file_reply *reply, int *ret_fd)
 {

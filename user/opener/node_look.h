@@ -8,13 +8,15 @@
  * entries.
  *
  * Below the root of the node's files, the first that tells:
- *	containerd	/run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json, and that
- *			below /run/k3s/ and /var/snap/microk8s/common/run/
- *	CRI-O		/run/containers/storage/DRIVER-containers/ID/userdata/config.json, /var/lib likewise
- *	podman		/var/lib/containers/storage/DRIVER-containers/containers.json, volatile-containers.json
- *	Docker		/var/lib/docker/containers/ID/config.v2.json
- *	kubelet		/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; of the pod alone
- *			/var/log/pods/NAMESPACE_POD_UID
+ * containerd      /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json, and that
+ *                 below /run/k3s/ and /var/snap/microk8s/common/run/
+ * CRI-O           /run/containers/storage/DRIVER-containers/ID/userdata/config.json;
+ *                 /var/lib likewise
+ * podman          /var/lib/containers/storage/DRIVER-containers/containers.json,
+ *                 volatile-containers.json
+ * Docker          /var/lib/docker/containers/ID/config.v2.json
+ * kubelet         /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; of the pod alone
+ *                 /var/log/pods/NAMESPACE_POD_UID
  */
 #include "opener/file_request.h"
 #include "parse/parse_fact.h"

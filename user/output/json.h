@@ -3,10 +3,10 @@
 #define HOTRUN_OUTPUT_JSON_H
 /*
  * The one writer of JSON: of what machines read, and of the data block of the flame graph
- * (output/flame.h). The former is documented key by key in deploy/hotrun.schema.json, which the tests
- * hold each output against. Keys are snake_case with
- * their unit as suffix; what is not known is null, never left out; shares are 0..1. Numbers have a
- * dot whatever the locale is; strings are safe inside HTML and on terminals. Pure; no threads.
+ * (output/flame.h). The former is documented key by key in deploy/hotrun.schema.json, which the
+ * tests hold each output against. Keys are snake_case with their unit as suffix; what is not known
+ * is null, never left out; shares are 0..1. Numbers have a dot whatever the locale is; strings are
+ * safe inside HTML and on terminals. Pure; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>

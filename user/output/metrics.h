@@ -4,9 +4,9 @@
 /*
  * The figures of the resident recorder in Prometheus' text exposition format 0.0.4. Names begin
  * with hotrun_, times are seconds, counters end in _total and never fall while the recorder runs.
- * Watched processes choose label values: made UTF-8, bounded, escaped. What is not known has no line,
- * and a line of hotrun_feature_enabled says so. No threads. Who counts fills the structs below;
- * they are plain figures, and this room knows of nothing behind them. Source:
+ * Watched processes choose label values: made UTF-8, bounded, escaped. What is not known has no
+ * line, and a line of hotrun_feature_enabled says so. No threads. Who counts fills the structs
+ * below; they are plain figures, and this room knows of nothing behind them. Source:
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 #include <linux/types.h>
@@ -111,8 +111,8 @@ struct metrics_own {
 	uint32_t level;	 /* of the governor: 0 = nothing is off; what each means: governor.h */
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */
-	uint64_t
-		http_cpu_ns; /* of cpu_ns, that of answering over HTTP, which the budget does not count */
+	/* of cpu_ns, that of answering over HTTP, which the budget does not count */
+	uint64_t http_cpu_ns;
 	/* Of the processes that open and read files and perf maps of others, for their names:
 	 * CPU time since it started, resident memory, jobs that passed their limits; and what
 	 * they led to here. */
@@ -121,8 +121,8 @@ struct metrics_own {
 	uint32_t costly_cnt;
 	/* What became of HTTP connections. */
 	uint64_t http_answered, http_refused, http_late, http_displaced;
-	uint64_t
-		bpf_ns; /* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
+	/* of its BPF programs, estimated: counted runs x measured cost; 0 = not known */
+	uint64_t bpf_ns;
 	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */
 	uint64_t captures, capture_bytes; /* in the folder, and of all their files */

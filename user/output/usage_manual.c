@@ -57,8 +57,9 @@ static void put_lines(FILE *out, const char *text)
 		fputs(".fi\n", out);
 }
 
-/* user/output/manual.txt: "= PAGE" begins a page ("hotrun", or a command), "# TITLE" a section of it, "* TERM" what the
- * lines behind it explain; the rest is as put_lines() has it. The file ends in a 0. */
+/* user/output/manual.txt: "= PAGE" begins a page ("hotrun", or a command), "# TITLE" a section of
+ * it, "* TERM" what the lines behind it explain; the rest is as put_lines() has it. The file ends
+ * in a 0. */
 __asm__(".pushsection .rodata\n"
 	".hidden hotrun_manual\n.global hotrun_manual\n"
 	"hotrun_manual:\n"

@@ -115,7 +115,8 @@ struct compiler {
 	size_t left_out;
 };
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading
+ * ----------------------------------------------------------------------------------- */
 
 /* A bounded reader of one record: beyond its end everything is 0, and is_bad. */
 struct reader {
@@ -207,7 +208,8 @@ static uint64_t take_address(struct compiler *c, struct reader *r, uint8_t encod
 	return base + value;
 }
 
-/* --- expressions ------------------------------------------------------------------------------- */
+/* --- expressions
+ * ------------------------------------------------------------------------------- */
 
 /* "register + offset", and nothing but what follows is read. */
 static bool is_register(struct reader *r, uint64_t *ret_register, int64_t *ret_offset)
@@ -221,7 +223,8 @@ static bool is_register(struct reader *r, uint64_t *ret_register, int64_t *ret_o
 	return !r->is_bad;
 }
 
-/* rsp + 8 + ((rip & 15) >= N) * 8, as linkers write it for the PLT. Returns N, 0 = it is not that. */
+/* rsp + 8 + ((rip & 15) >= N) * 8, as linkers write it for the PLT. Returns N, 0 = it is not
+ * that. */
 static uint8_t plt_threshold(struct reader r)
 {
 	static const uint8_t before[] = {OP_BREG0 + 7, 8, OP_BREG0 + 16, 0, OP_LIT0 + 15, OP_AND};
@@ -276,7 +279,8 @@ static struct place place_of(struct reader block)
 	return place;
 }
 
-/* --- rows -------------------------------------------------------------------------------------- */
+/* --- rows
+ * -------------------------------------------------------------------------------------- */
 
 static bool fits(int64_t offset)
 {
@@ -355,7 +359,8 @@ static int put_row(struct compiler *c, const struct entry *entry, uint64_t vaddr
 	return 0;
 }
 
-/* --- programs of entries ----------------------------------------------------------------------- */
+/* --- programs of entries
+ * ----------------------------------------------------------------------- */
 
 struct program {
 	struct compiler *c;
@@ -577,7 +582,8 @@ static int run(struct program *p, struct reader *r)
 	return err;
 }
 
-/* --- CIEs and FDEs ----------------------------------------------------------------------------- */
+/* --- CIEs and FDEs
+ * ----------------------------------------------------------------------------- */
 
 /* What 'z' and its letters announce. False: not understood. */
 static bool take_augmentation(struct cie *cie, const char *letters, struct reader *r)
@@ -736,7 +742,8 @@ static int read_section(struct compiler *c)
 	return err;
 }
 
-/* --- order ------------------------------------------------------------------------------------- */
+/* --- order
+ * ------------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *pa, const void *pb)
 {

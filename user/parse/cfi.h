@@ -26,15 +26,16 @@ struct cfi_row {
 
 struct cfi_rows {
 	struct cfi_row *
-		rows; /* owned; in the order of their addresses, none says what the one before says */
+		/* owned; in the order of their addresses, none says what the one before says */
+		rows;
 	size_t cnt, cap;
 	size_t left_out; /* entries that made no sense */
 };
 
 /*
  * Fills rows, which must be empty, with those of a whole section: of two entries that overlap, the
- * one that begins later holds from there on. is_debug: .debug_frame. 0, -E2BIG (the work's limit, or
- * CFI_ROWS_MAX) or -ENOMEM; what was found is kept, in order.
+ * one that begins later holds from there on. is_debug: .debug_frame. 0, -E2BIG (the work's limit,
+ * or CFI_ROWS_MAX) or -ENOMEM; what was found is kept, in order.
  */
 int cfi_compile(const struct unwind_bytes *section, bool is_debug, struct perfmap_work *work,
 		struct cfi_rows *rows);

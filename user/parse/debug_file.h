@@ -20,7 +20,8 @@
 
 /*
  * Unpacks the xz stream of these bytes of fd into to_fd, an empty file in memory. Returns 0;
- * -EBADMSG: no xz stream, damaged or cut; -E2BIG: beyond the bounds above; -ENOMEM; -errno of a read.
+ * -EBADMSG: no xz stream, damaged or cut; -E2BIG: beyond the bounds above; -ENOMEM; -errno of a
+ * read.
  */
 int debug_unpack(int fd, uint64_t offset, uint64_t bytes, int to_fd);
 

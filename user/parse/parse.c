@@ -29,7 +29,8 @@ struct files {
 	unsigned cnt;
 };
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading
+ * ----------------------------------------------------------------------------------- */
 
 /* A part of a file. */
 struct part {
@@ -62,7 +63,8 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-/* --- ELF --------------------------------------------------------------------------------------- */
+/* --- ELF
+ * --------------------------------------------------------------------------------------- */
 
 static enum model_reason load_elf(const struct files *f, struct elf_table **ret_table)
 {
@@ -110,7 +112,8 @@ static enum model_reason do_elf(const struct parse_request *request, const struc
 	return reason;
 }
 
-/* --- .NET images ------------------------------------------------------------------------------- */
+/* --- .NET images
+ * ------------------------------------------------------------------------------- */
 
 static void give_components(struct perfmap_image *image, const struct parse_image *wanted,
 			    const struct files *f)
@@ -176,7 +179,8 @@ static enum model_reason do_bundle(const struct files *f, int result_fd)
 	return reason_of(err);
 }
 
-/* --- perf maps --------------------------------------------------------------------------------- */
+/* --- perf maps
+ * --------------------------------------------------------------------------------- */
 
 /* Whether the copy's end is what the map has there. */
 static bool continues(int copy_fd, int map_fd, uint64_t copied)
@@ -258,7 +262,8 @@ struct blob *parse_map_rows(int fd, size_t bytes, const struct perfmap_entry **r
 	return blob;
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names
+ * ------------------------------------------------------------------------------------- */
 
 #define NAMES_BLOB 0x6d616e68u
 
@@ -377,7 +382,7 @@ struct blob *parse_named_rows(int fd, size_t bytes, const struct parse_named **r
 	return blob;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 /* Where a file comes by a socket, takes it from there. */
 static bool open_files(const struct parse_request *request, const int *fds, unsigned fd_cnt,

@@ -17,9 +17,10 @@
 #include "perfmap/names/name.h"
 
 enum parse_kind {
-	PARSE_ELF,    /* symbols of a file -> elf_blob */
-	PARSE_DEBUG,  /* symbols of its debug file -> elf_blob */
-	PARSE_PACKED, /* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
+	PARSE_ELF,   /* symbols of a file -> elf_blob */
+	PARSE_DEBUG, /* symbols of its debug file -> elf_blob */
+	/* those packed into itself (.gnu_debugdata) -> elf_blob; second fd: scratch */
+	PARSE_PACKED,
 	PARSE_IMAGE,  /* functions of a precompiled image -> image_table; further fds: assemblies */
 	PARSE_BUNDLE, /* what is bundled into a program -> bundle_table */
 	PARSE_MAP,    /* what was added to a perf map -> map rows; a second fd: the map of which the

@@ -56,8 +56,8 @@ static bool all_hex(const char *s, size_t len)
 
 /* --- containers ------------------------------------------------------------------------------ */
 
-/* The 64 hex digits at the end of "docker-ID.scope", "pod:cri-containerd:ID" or plain "ID", and what
- * stands before them. */
+/* The 64 hex digits at the end of "docker-ID.scope", "pod:cri-containerd:ID" or plain "ID", and
+ * what stands before them. */
 static bool container_id(struct part p, struct part *ret_before, struct part *ret_id)
 {
 	if (ends_with(p, ".scope"))
@@ -191,7 +191,8 @@ static bool read_container(struct part p, struct walk *w)
 	/* conmon watches the container from outside. */
 	if (!container_id(p, &before, &id) || ends_with(before, "-conmon-"))
 		return false;
-	/* The unit above is the container engine's, but for a container in the group of its unit. */
+	/* The unit above is the container engine's, but for a container in the group of its
+	 * unit. */
 	if (!is(before, "libpod-payload-"))
 		w->unit.len = 0;
 	if (c->pod_uid[0] && c->id[0])

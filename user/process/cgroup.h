@@ -4,17 +4,17 @@
 /*
  * What the cgroup paths of a process tell: systemd unit, container, pod. Pure. Paths are chosen by
  * strangers and prove nothing. Where hotrun has a cgroup namespace of its own, paths of others are
- * relative to its group ("/../../kubepods-burstable-podUID.slice/cri-containerd-ID.scope"), and what stands
- * above the common part is not told: then "".
+ * relative to its group ("/../../kubepods-burstable-podUID.slice/cri-containerd-ID.scope"), and
+ * what stands above the common part is not told: then "".
  *
  * Conventions (a group's last name, by cgroupfs / by systemd):
- *	Docker		/docker/ID			docker-ID.scope
- *	containerd	/kubepods/.../ID		cri-containerd-ID.scope, SLICE:cri-containerd:ID
- *	CRI-O		/kubepods/.../crio-ID		crio-ID.scope
- *	podman		/libpod_parent/libpod-ID	libpod-ID.scope; in a unit's group libpod-payload-ID
- *	kubelet		/kubepods/burstable/podUID	kubepods-burstable-podUID.slice, '_' for '-' in UID
- * (kubelet: pkg/kubelet/cm/cgroup_manager_linux.go and pod_container_manager_linux.go; static pods have 32
- * digits without '-'); systemd.unit(5); LXC's lxc.payload.NAME.
+ * Docker          /docker/ID                      docker-ID.scope
+ * containerd      /kubepods/.../ID                cri-containerd-ID.scope, SLICE:cri-containerd:ID
+ * CRI-O           /kubepods/.../crio-ID           crio-ID.scope
+ * podman          /libpod_parent/libpod-ID        libpod-ID.scope; in units libpod-payload-ID
+ * kubelet         /kubepods/burstable/podUID      kubepods-burstable-podUID.slice, '_' for '-'
+ * (kubelet: pkg/kubelet/cm/cgroup_manager_linux.go and pod_container_manager_linux.go; static pods
+ * have 32 digits without '-'); systemd.unit(5); LXC's lxc.payload.NAME.
  */
 #include <stddef.h>
 
@@ -24,8 +24,8 @@
 #define CGROUP_UNIT_BYTES      256
 #define CGROUP_CONTAINER_BYTES 64
 
-/* Of a pod the container of Kubernetes, whatever it runs in itself; else the innermost. Static strings
- * and texts are never NULL, "" where not told. */
+/* Of a pod the container of Kubernetes, whatever it runs in itself; else the innermost. Static
+ * strings and texts are never NULL, "" where not told. */
 struct cgroup_container {
 	char text[CGROUP_CONTAINER_BYTES]; /* 12 hex digits, "pod UID", or a name */
 	char id[CONTAINER_ID_BYTES];

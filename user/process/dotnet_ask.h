@@ -8,8 +8,8 @@
  * of it is verified after, since the runtime says OK also where it could not create the file. The
  * connection comes from the helper process (opener.h); that it leads to the very process is checked
  * by the credentials of the one that listens. Between check and request the path may change; in
- * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is the
- * kernel's own default: doctor warns of it). One thread for a struct file_requests.
+ * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is
+ * the kernel's own default: doctor warns of it). One thread for a struct file_requests.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
@@ -69,8 +69,9 @@ void dotnet_disable(struct file_requests *requests, uint32_t tgid, uint64_t star
 void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 		     uint64_t timeout_ns, struct dotnet_switch *ret_switch);
 
-/* Asks for the version where neither path nor file told it; leaves it "" where that fails, and where
- * the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes nothing. */
+/* Asks for the version where neither path nor file told it; leaves it "" where that fails, and
+ * where the runtime is younger than DOTNET_AGE_MIN_NS. A request like any other, but changes
+ * nothing. */
 void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 			struct dotnet_target *target);
 

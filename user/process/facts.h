@@ -12,8 +12,8 @@ bool facts_read(struct file_requests *requests, struct model *m, uint32_t proces
 /* After an exec: executable, name and cgroup anew. The same. */
 bool facts_read_exec(struct file_requests *requests, struct model *m, uint32_t process);
 
-/* When what a process had mapped was replaced last, e.g. by an exec: what is mapped now does not name
- * addresses of before. Monotonic, 0 = never. */
+/* When what a process had mapped was replaced last, e.g. by an exec: what is mapped now does not
+ * name addresses of before. Monotonic, 0 = never. */
 uint64_t facts_replaced_ns(const struct model_process *p);
 
 /* The process maps the runtime: from now on it is a .NET process. */

@@ -2,10 +2,11 @@
 #ifndef HOTRUN_PROCESS_KEPT_DIRECTORIES_H
 #define HOTRUN_PROCESS_KEPT_DIRECTORIES_H
 /*
- * What is kept of a .NET process so that it can be named when it is gone, its mount namespace and its
- * container with it: descriptors (O_PATH) of its root directory, below which its images and libraries
- * lie, and of the directories where its perf map is or will be. Processes of one container share
- * them. Directories of file systems that may hang (NFS, FUSE) are not kept. One thread.
+ * What is kept of a .NET process so that it can be named when it is gone, its mount namespace and
+ * its container with it: descriptors (O_PATH) of its root directory, below which its images and
+ * libraries lie, and of the directories where its perf map is or will be. Processes of one
+ * container share them. Directories of file systems that may hang (NFS, FUSE) are not kept. One
+ * thread.
  *
  * A descriptor keeps its file system mounted: they are closed some looks after the process's end.
  */
@@ -16,8 +17,9 @@
 #include "opener/file_requests.h"
 #include "process/environs.h"
 
-/* Directories kept, of all processes: with JIT_MAPS_MAX half of what is left of the usual hard limit
- * of descriptors would do. Beyond it those of the process that was used longest ago are closed. */
+/* Directories kept, of all processes: with JIT_MAPS_MAX half of what is left of the usual hard
+ * limit of descriptors would do. Beyond it those of the process that was used longest ago are
+ * closed. */
 #define KEPT_DIRECTORIES_MAX 256u
 /* Processes whose directories are kept; those of one container cost no descriptors. */
 #define KEPT_PROCESSES_MAX 4096u

@@ -81,8 +81,8 @@ static const char *key_of(const struct model_process *p)
 	return p->container_id[0] ? p->container_id : p->pod_uid;
 }
 
-/* Has the next file opened and a worker begin; without a job where none is left. Returns a reason of
- * the file requests. */
+/* Has the next file opened and a worker begin; without a job where none is left. Returns a reason
+ * of the file requests. */
 static enum model_reason begin(struct node *n, struct remembered *r, uint32_t slot,
 			       const struct model *m, uint32_t process)
 {

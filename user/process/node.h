@@ -2,14 +2,14 @@
 #ifndef HOTRUN_PROCESS_NODE_H
 #define HOTRUN_PROCESS_NODE_H
 /*
- * Names of containers, pods and namespaces, from the node's own files (node_look.h has which); no API
- * server and no runtime is asked. What a container is called does not change: each is looked up once and
- * remembered, as far as there is room. The files may appear some seconds after the container: what was
- * not there is looked for again, ever more seldom. One thread.
+ * Names of containers, pods and namespaces, from the node's own files (node_look.h has which); no
+ * API server and no runtime is asked. What a container is called does not change: each is looked up
+ * once and remembered, as far as there is room. The files may appear some seconds after the
+ * container: what was not there is looked for again, ever more seldom. One thread.
  *
  * The root of the node's files is "/" for a hotrun on the host; in a container (a DaemonSet) either
- * /proc/1/root, which needs the host's pids and CAP_SYS_PTRACE and is tried by itself, or a folder that
- * the host's root, or its /var/log and /run, are mounted below.
+ * /proc/1/root, which needs the host's pids and CAP_SYS_PTRACE and is tried by itself, or a folder
+ * that the host's root, or its /var/log and /run, are mounted below.
  */
 #include "model/model.h"
 #include "opener/file_requests.h"
@@ -33,9 +33,9 @@ struct node;
 struct node *node_new(struct file_requests *requests, const char *root);
 void node_free(struct node *n);
 
-/* Gives a process whose container_id or pod_uid is known what the node's files tell: container_name, pod,
- * namespace, and pod_uid and runtime where its cgroup did not tell. What they do not tell yet follows in
- * node_tail(). */
+/* Gives a process whose container_id or pod_uid is known what the node's files tell:
+ * container_name, pod, namespace, and pod_uid and runtime where its cgroup did not tell. What they
+ * do not tell yet follows in node_tail(). */
 void node_name(struct node *n, struct model *m, uint32_t process);
 
 /* Once a slice: looks again for those that had no name. */

@@ -42,7 +42,8 @@ enum store_table {
 	TABLE_CNT
 };
 
-/* How a field of a row stands in the file: as INTEGER unless said otherwise, never NULL likewise. */
+/* How a field of a row stands in the file: as INTEGER unless said otherwise, never NULL
+ * likewise. */
 enum column_type {
 	COLUMN_U64, /* any 64 bits, stored as a signed integer */
 	COLUMN_NS,  /* 64 bits, below 2^63: times, durations, counts */
@@ -166,11 +167,11 @@ const void *mapping_row(const struct model *m, uint32_t process, uint32_t number
 
 /*
  * Name for sqlite3_open_v2(), static. A journal that lies beside a file may end in the name of
- * another database's journal, which SQLite would open and, in the end, delete. It looks for one with
- * every transaction, so whoever may write to the folder could have root delete any file; for ours
- * there is none, whatever a journal says. What is no regular file, or has other names, is not taken for
- * a journal either. Where SQLite has no file systems, opening fails.
- * Source: hasHotJournal(), pager_playback() and pager_delsuper() in SQLite's pager.c.
+ * another database's journal, which SQLite would open and, in the end, delete. It looks for one
+ * with every transaction, so whoever may write to the folder could have root delete any file; for
+ * ours there is none, whatever a journal says. What is no regular file, or has other names, is not
+ * taken for a journal either. Where SQLite has no file systems, opening fails. Source:
+ * hasHotJournal(), pager_playback() and pager_delsuper() in SQLite's pager.c.
  */
 const char *store_vfs(void);
 
@@ -238,10 +239,10 @@ int target_place(const struct target *t, const struct owner *owner, const char *
 struct capture_file {
 	sqlite3 *db;
 	uint64_t file_bytes; /* of database and journal */
-	uint64_t
-		cpu_deadline_ns; /* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
-	char *copy_dir;		 /* private folder with the copy, NULL = read in place */
-	uint32_t tables;	 /* that it has, a bit each */
+	/* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
+	uint64_t cpu_deadline_ns;
+	char *copy_dir;	 /* private folder with the copy, NULL = read in place */
+	uint32_t tables; /* that it has, a bit each */
 	struct column_set columns[TABLE_CNT];
 	uint32_t off;	/* OFF_* of those that it lacks */
 	uint32_t newer; /* tables, a bit each, with columns of a newer version */
@@ -264,8 +265,8 @@ int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
 int capture_file_open(struct capture_file *r, const char *path);
-/* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder was
- * killed while it wrote, or a log lies beside it). */
+/* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder
+ * was killed while it wrote, or a log lies beside it). */
 int capture_file_open_in_place(struct capture_file *r, const char *path);
 void capture_file_close(struct capture_file *r);
 /* What a copy may take of a folder: a day of a busy host is below 2 GB. */

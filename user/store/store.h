@@ -42,19 +42,19 @@ void store_free(struct store *store);
 /*
  * Reads a capture into a new model. Works without write access to file or folder, and on a file
  * whose recorder was killed (a private copy of file and journal in TMPDIR is rolled back). Numbers
- * of a newer version are mapped to generic ones, samples of unknown kinds left out; of captures made
- * before waits or requests were kept, what they lack is 0 and named in host.off. Returns 0,
- * -ENOENT, -EACCES; -EINVAL not a capture; -EPROTO a newer schema than this binary knows;
- * -EBADMSG damaged (counts, references, SQLite's own checks, or endless to read); -EFBIG beyond a
+ * of a newer version are mapped to generic ones, samples of unknown kinds left out; of captures
+ * made before waits or requests were kept, what they lack is 0 and named in host.off. Returns 0,
+ * -ENOENT, -EACCES; -EINVAL not a capture; -EPROTO a newer schema than this binary knows; -EBADMSG
+ * damaged (counts, references, SQLite's own checks, or endless to read); -EFBIG beyond a
  * MODEL_MAX_* bound; -EBUSY locked for seconds; -ENOSPC no room for the copy; -EIO; -ENOMEM.
  */
 int store_read(const char *path, struct model **ret_model);
 
 /*
  * Opens a finished capture to give it better names, and reads it. result NULL: in place, the file
- * keeps owner and mode; it must be writable. Else a copy is made beside result, under a temporary name
- * until it is complete; who owns it and what it may replace is told at store_create(). Errors as
- * store_read() and store_create(); -EBUSY: it is being recorded, or changed by another program;
+ * keeps owner and mode; it must be writable. Else a copy is made beside result, under a temporary
+ * name until it is complete; who owns it and what it may replace is told at store_create(). Errors
+ * as store_read() and store_create(); -EBUSY: it is being recorded, or changed by another program;
  * -EPROTO also: a newer version keeps more of a name; -EACCES also: a file that nobody may write.
  * Both results are owned by the caller.
  */
@@ -63,9 +63,9 @@ int store_update_open(const char *path, const char *result, struct store_update 
 		      struct model **ret_model);
 
 /*
- * Writes what changed since: symbols and renamings that were added, locations, perf_map of processes.
- * One transaction: on an error, and killed at any instant, the file is as it was. Takes the update.
- * -EBUSY also: another program wrote to it meanwhile.
+ * Writes what changed since: symbols and renamings that were added, locations, perf_map of
+ * processes. One transaction: on an error, and killed at any instant, the file is as it was. Takes
+ * the update. -EBUSY also: another program wrote to it meanwhile.
  */
 int store_update_commit(struct store_update *update, const struct model *m);
 /* Leaves the file as it was. Takes NULL. */
@@ -89,11 +89,11 @@ struct store_look {
 int store_look(const char *path, struct store_look *ret_look);
 
 /*
- * Writes a copy of a capture into a file, at its start; the copy is one file, whole in itself, also when
- * the capture is being written (then it ends with the last slice) or its recorder was killed (rolled
- * back). For as long as that takes, its recorder cannot write: to should be a file, not a pipe or a
- * socket, while store_look() says so. Errors as store_read(), and those of writing to `to`: -ENOSPC,
- * -EPIPE, -EINTR a signal came.
+ * Writes a copy of a capture into a file, at its start; the copy is one file, whole in itself, also
+ * when the capture is being written (then it ends with the last slice) or its recorder was killed
+ * (rolled back). For as long as that takes, its recorder cannot write: to should be a file, not a
+ * pipe or a socket, while store_look() says so. Errors as store_read(), and those of writing to
+ * `to`: -ENOSPC, -EPIPE, -EINTR a signal came.
  */
 int store_copy(const char *path, int to);
 

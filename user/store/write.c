@@ -84,7 +84,8 @@ static int put_mappings(struct store *s, const struct model *m, uint32_t process
 	for (uint32_t i = 0; !err && i < p->mapping_cnt; i++) {
 		union store_row row;
 
-		/* Marks tell what changed since some store wrote it; of a new process, not this one. */
+		/* Marks tell what changed since some store wrote it; of a new process, not this
+		 * one. */
 		if (p->mappings[i].dirty || process >= s->written[TABLE_PROCESS])
 			err = put(s, TABLE_MAPPING, 0, mapping_row(m, process, i, &row));
 	}
@@ -188,8 +189,8 @@ static void remember(struct store *s, const struct model *m, bool slice)
 }
 
 /*
- * A write failed, and SQLite keeps the errno to itself unless it was ENOSPC. A quota and a file size
- * limit are no room either: asked for here, without changing the file's size.
+ * A write failed, and SQLite keeps the errno to itself unless it was ENOSPC. A quota and a file
+ * size limit are no room either: asked for here, without changing the file's size.
  */
 int store_write_error(int fd)
 {

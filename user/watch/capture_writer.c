@@ -33,8 +33,8 @@ static uint64_t rows_of_slices(const struct model *m)
 	       m->throttles_cnt + m->services_cnt + m->responses_cnt + m->signals_cnt + m->cpus_cnt;
 }
 
-/* A slice that cannot be written is dropped, but while a reader holds the file: then it goes with the
- * next one, as long as that is not too much. */
+/* A slice that cannot be written is dropped, but while a reader holds the file: then it goes with
+ * the next one, as long as that is not too much. */
 static int write_slices(struct capture_writer *s)
 {
 	struct model *m = extract_model(s->x);

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_WATCH_CONFIG_H
 #define HOTRUN_WATCH_CONFIG_H
 /*
- * The settings of the resident recorder, as its options and its configuration file write them. The file is
- * that of the thresholds (judge/limits.h) with a section of its own, which other commands skip:
+ * The settings of the resident recorder, as its options and its configuration file write them. The
+ * file is that of the thresholds (judge/limits.h) with a section of its own, which other commands
+ * skip:
  *
  *	slow-share = 5%
  *	[hotrun watch]
@@ -39,8 +40,8 @@ void watch_config_default(struct watch_config *ret_config);
 /* Sets one of them: "rotate", "5m". 0, or -EINVAL and what is wrong with it in ret_error. */
 int watch_config_set(struct watch_config *config, const char *name, const char *value,
 		     char ret_error[static LIMITS_ERROR_BYTES]);
-/* Reads the text of a file into a config that is set otherwise. 0, -ENOMEM, or -EINVAL with the number of
- * the line and what is wrong there. */
+/* Reads the text of a file into a config that is set otherwise. 0, -ENOMEM, or -EINVAL with the
+ * number of the line and what is wrong there. */
 int watch_config_parse(struct watch_config *config, const char *text, size_t len,
 		       unsigned int *ret_line, char ret_error[static LIMITS_ERROR_BYTES]);
 void watch_config_clear(struct watch_config *config);

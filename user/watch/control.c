@@ -38,7 +38,8 @@ struct control {
 	struct client clients[CONTROL_CLIENTS];
 };
 
-/* --- the line ---------------------------------------------------------------------------------- */
+/* --- the line
+ * ---------------------------------------------------------------------------------- */
 
 /* Reads a number that ends where the line does or with a space. Moves *at on. */
 static bool read_number(const char **at, const char *end, uint64_t *ret_value)
@@ -77,7 +78,8 @@ enum control_request control_parse(const char *line, size_t len, uint64_t *ret_b
 	return CONTROL_TRIGGER;
 }
 
-/* --- callers ----------------------------------------------------------------------------------- */
+/* --- callers
+ * ----------------------------------------------------------------------------------- */
 
 static void drop(struct client *client)
 {
@@ -179,7 +181,8 @@ static void hear(struct control *c, struct client *client)
 		fail(client, "the line is too long");
 }
 
-/* --- new callers ------------------------------------------------------------------------------- */
+/* --- new callers
+ * ------------------------------------------------------------------------------- */
 
 /* The mode of the socket says the same; not everywhere is it looked at (unix(7)). */
 static bool is_permitted(int fd)
@@ -230,10 +233,11 @@ static void accept_all(struct control *c, uint64_t now_ns)
 	}
 }
 
-/* --- the server's life ------------------------------------------------------------------------- */
+/* --- the server's life
+ * ------------------------------------------------------------------------- */
 
-/* A socket of mode 0600 from its first moment: Linux takes the mode from the descriptor. It gets its
- * name when somebody answers there, so that nobody who finds it is refused. */
+/* A socket of mode 0600 from its first moment: Linux takes the mode from the descriptor. It gets
+ * its name when somebody answers there, so that nobody who finds it is refused. */
 static int listen_in(struct control *c)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -2,18 +2,19 @@
 #ifndef HOTRUN_WATCH_CONTROL_H
 #define HOTRUN_WATCH_CONTROL_H
 /*
- * The control socket of the resident recorder, DIR/control: a stream of lines, mode 0600, callers of
- * another user but root are sent away (SO_PEERCRED). Served by the recorder's loop without ever waiting;
- * a caller that is slow, silent or talkative loses its connection, at most CONTROL_CLIENTS at a time.
+ * The control socket of the resident recorder, DIR/control: a stream of lines, mode 0600, callers
+ * of another user but root are sent away (SO_PEERCRED). Served by the recorder's loop without ever
+ * waiting; a caller that is slow, silent or talkative loses its connection, at most CONTROL_CLIENTS
+ * at a time.
  *
- *	> trigger BEFORE_NS AFTER_NS		decimal
- *	< begun NAME				or: failed WHY
- *	< done NAME				the capture is whole and its artifacts are written; or: failed WHY
- *	> status
- *	< KEY VALUE				lines, then the connection ends
+ * > trigger BEFORE_NS AFTER_NS            decimal
+ * < begun NAME                            or: failed WHY
+ * < done NAME                             it and its artifacts are whole; or: failed WHY
+ * > status
+ * < KEY VALUE                             lines, then the connection ends
  *
- * A request a connection: what follows its line is not read. A caller that goes away while its capture is
- * taken changes nothing.
+ * A request a connection: what follows its line is not read. A caller that goes away while its
+ * capture is taken changes nothing.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -43,26 +44,27 @@ enum control_request { CONTROL_NOTHING, CONTROL_TRIGGER, CONTROL_STATUS, CONTROL
 enum control_request control_parse(const char *line, size_t len, uint64_t *ret_before_ns,
 				   uint64_t *ret_after_ns);
 
-/* Listens in the folder, in place of what an earlier run left under that name (a folder there: -EISDIR).
- * For who holds the lock. Needs /proc. dir is borrowed until control_free(), ops are copied. 0 or negative
- * errno; *ret_control owned. */
+/* Listens in the folder, in place of what an earlier run left under that name (a folder there:
+ * -EISDIR). For who holds the lock. Needs /proc. dir is borrowed until control_free(), ops are
+ * copied. 0 or negative errno; *ret_control owned. */
 int control_new(int dir, const struct control_ops *ops, struct control **ret_control);
 /* Descriptor to wait for (it is readable when control_look() has work); owned by the control. */
 int control_fd(const struct control *c);
-/* Serves what is there, and sends away who was silent for too long: also for once a slice. Never waits.
- * ops are called from here alone. now_ns: CLOCK_MONOTONIC. */
+/* Serves what is there, and sends away who was silent for too long: also for once a slice. Never
+ * waits. ops are called from here alone. now_ns: CLOCK_MONOTONIC. */
 void control_look(struct control *c, uint64_t now_ns);
-/* The capture of that name is done; err 0 or negative errno: tells those who asked for it. Not from within
- * ops. */
+/* The capture of that name is done; err 0 or negative errno: tells those who asked for it. Not from
+ * within ops. */
 void control_done(struct control *c, const char *name, int err);
 /* Removes the socket. Takes NULL. */
 void control_free(struct control *c);
 
-/* The caller's side: connects to the recorder of that folder, sends a line and hands over each line of the
- * answer (made safe to show) until the connection ends, answer() returns non-zero (returned as it is), or
- * there was no line for so long (-ETIMEDOUT): the first for first_ns, each other one for next_ns.
- * -ENOENT, -ECONNREFUSED: no recorder runs there; -EACCES: not permitted; -ENOTSOCK: what lies there is no
- * socket of the folder's owner; -EBADMSG: an answer longer than a line; -EINTR: a signal came. */
+/* The caller's side: connects to the recorder of that folder, sends a line and hands over each line
+ * of the answer (made safe to show) until the connection ends, answer() returns non-zero (returned
+ * as it is), or there was no line for so long (-ETIMEDOUT): the first for first_ns, each other one
+ * for next_ns. -ENOENT, -ECONNREFUSED: no recorder runs there; -EACCES: not permitted; -ENOTSOCK:
+ * what lies there is no socket of the folder's owner; -EBADMSG: an answer longer than a line;
+ * -EINTR: a signal came. */
 int control_ask(int dir, const char *line, uint64_t first_ns, uint64_t next_ns,
 		int (*answer)(void *ctx, const char *line), void *ctx);
 #endif

@@ -25,7 +25,8 @@ static const char *const endings[] = {
 /* So that all three, and the capture's journal, have names that file systems take. */
 #define BASE_MAX (FOLDER_NAME_BYTES - 1 - (sizeof(".hotrun-journal") - 1))
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names
+ * ------------------------------------------------------------------------------------- */
 
 struct parsed {
 	enum folder_kind kind;
@@ -178,7 +179,8 @@ int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
 	return -EEXIST;
 }
 
-/* --- lists ------------------------------------------------------------------------------------- */
+/* --- lists
+ * ------------------------------------------------------------------------------------- */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -322,7 +324,8 @@ int folder_captures(int dir, struct folder_capture **ret_captures, size_t *ret_c
 	return 0;
 }
 
-/* --- one of them ------------------------------------------------------------------------------- */
+/* --- one of them
+ * ------------------------------------------------------------------------------- */
 
 static bool is_of_owner(int dir, const struct stat *st)
 {
@@ -365,8 +368,8 @@ static int remove_one(int dir, const char *name)
 
 int folder_remove(int dir, const char *capture)
 {
-	/* The journal goes last: without it the capture may be unreadable, and artifacts without their
-	 * capture would be left if we were killed. */
+	/* The journal goes last: without it the capture may be unreadable, and artifacts without
+	 * their capture would be left if we were killed. */
 	static const enum folder_kind order[] = {FOLDER_TEXT, FOLDER_PAGE, FOLDER_CAPTURE};
 	char name[FOLDER_NAME_BYTES + 16];
 	struct parsed parsed;

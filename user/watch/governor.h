@@ -3,10 +3,11 @@
 #define HOTRUN_WATCH_GOVERNOR_H
 /*
  * Keeps the resident recorder within its budget: what observing costs (its own CPU time without
- * that of the HTTP server, that of its helper processes, and that of its BPF programs) as a share of
- * all CPUs of the host. Above it, those who cause costly naming are set aside first; then it gives up
- * one thing after the other; when it is quiet for long enough, it takes them back one by one, and each
- * time that this was too early it waits longer. Pure policy over simulated time; no threads.
+ * that of the HTTP server, that of its helper processes, and that of its BPF programs) as a share
+ * of all CPUs of the host. Above it, those who cause costly naming are set aside first; then it
+ * gives up one thing after the other; when it is quiet for long enough, it takes them back one by
+ * one, and each time that this was too early it waits longer. Pure policy over simulated time; no
+ * threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ enum governor_level {
 	GOVERNOR_RATE_HALF,
 	GOVERNOR_RATE_LEAST,
 	GOVERNOR_NO_REQUESTS, /* ... and no requests */
-	GOVERNOR_NO_SWITCHES, /* ... and no programs at switches and wakeups: pressure and cpu.stat instead */
+	/* ... and no programs at switches and wakeups: pressure and cpu.stat instead */
+	GOVERNOR_NO_SWITCHES,
 	GOVERNOR_LEVEL_CNT
 };
 
@@ -47,8 +49,8 @@ struct governor_plan {
 	uint32_t sample_hz;
 	bool requests, switches;
 	double cost; /* share of the host's CPUs over the last window, 0 = not known yet */
-	/* Not 0: a window has ended with so much above the budget, in ns of CPU time, and who caused
-	 * most of the naming in it is to be set aside. */
+	/* Not 0: a window has ended with so much above the budget, in ns of CPU time, and who
+	 * caused most of the naming in it is to be set aside. */
 	uint64_t aside_ns;
 };
 

@@ -2,21 +2,23 @@
 #ifndef HOTRUN_WATCH_GUESTS_H
 #define HOTRUN_WATCH_GUESTS_H
 /*
- * Which connections the HTTP server has, who gets a place, who loses it, and whose request is answered
- * next. Anybody on the host may connect without end, and the recorder's scraper and probes come from the
- * same addresses. So nobody is believed, and these rules hold:
+ * Which connections the HTTP server has, who gets a place, who loses it, and whose request is
+ * answered next. Anybody on the host may connect without end, and the recorder's scraper and probes
+ * come from the same addresses. So nobody is believed, and these rules hold:
  *
  * - A client has half of the places at the most. All of 127/8, ::1, and both written as IPv4-mapped
  *   addresses are one client: each process of the host may bind to any of them.
- * - Who has not said what he wants by the time that another needs the place loses it, the oldest first: a
- *   request follows its connection within a moment. Then who has gone away, then who reads slowly.
- * - Requests wait for their turn instead of being refused: a client that waits costs nothing, and one that
- *   is told to come back does so at once. Turns go round between clients, and between /metrics, the probes
- *   and the rest of one client, so that a flood of one kind delays that kind. With GUESTS_ONE waiting and
- *   15 answers a second that is half a second, which probes of a kubelet (1 s) and of Prometheus bear.
- *   Refused (429) is who finds no place, since all there are taken by requests.
- * - Two places more are for /metrics alone, and only for addresses that got it before; the address that
- *   has come longest keeps that right. Within their kind known scrapers come first.
+ * - Who has not said what he wants by the time that another needs the place loses it, the oldest
+ *   first: a request follows its connection within a moment. Then who has gone away, then who reads
+ *   slowly.
+ * - Requests wait for their turn instead of being refused: a client that waits costs nothing, and
+ *   one that is told to come back does so at once. Turns go round between clients, and between
+ *   /metrics, the probes and the rest of one client, so that a flood of one kind delays that kind.
+ *   With GUESTS_ONE waiting and 15 answers a second that is half a second, which probes of a
+ *   kubelet (1 s) and of Prometheus bear. Refused (429) is who finds no place, since all there are
+ *   taken by requests.
+ * - Two places more are for /metrics alone, and only for addresses that got it before; the address
+ *   that has come longest keeps that right. Within their kind known scrapers come first.
  *
  * Pure policy over simulated time; no sockets, no threads.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The folder of the running recorder: opened and locked, followed when it goes, with what earlier runs left. */
+/* The folder of the running recorder: opened and locked, followed when it goes, with what earlier
+ * runs left. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,8 +18,9 @@
 #define REMOVE_AT_ONCE	1000
 #define REMOVE_AGAIN_NS 10000000000ull
 #define REMOVED_TOLD	10 /* one by one */
-/* A capture remembers whoever it has seen: on a host where thousands of processes come and go each second
- * it ends early, when it has grown to so many times what the recorder itself may know (--memory). */
+/* A capture remembers whoever it has seen: on a host where thousands of processes come and go each
+ * second it ends early, when it has grown to so many times what the recorder itself may know
+ * (--memory). */
 #define MEMORY_PARTS 4
 
 static int64_t wall_s(void)
@@ -256,8 +257,8 @@ static bool remove_capture(struct watch *w, const char *name)
 	return !err;
 }
 
-/* Returns how many were removed. Those of remove that stay, since they are too many at once or cannot be
- * removed, are unmarked. */
+/* Returns how many were removed. Those of remove that stay, since they are too many at once or
+ * cannot be removed, are unmarked. */
 static uint64_t remove_marked(struct watch *w, const struct folder_capture *captures, size_t cnt,
 			      bool *remove)
 {

@@ -2,9 +2,10 @@
 #ifndef HOTRUN_WATCH_LOOP_H
 #define HOTRUN_WATCH_LOOP_H
 /*
- * The resident recorder: collector -> model -> ring, captures, metrics, once a second, until SIGTERM or
- * SIGINT. SIGHUP reads the configuration again, SIGUSR1 asks for a capture. Where the host cannot be
- * observed it stays up, says why, and tries again. Main thread, and one of the HTTP server.
+ * The resident recorder: collector -> model -> ring, captures, metrics, once a second, until
+ * SIGTERM or SIGINT. SIGHUP reads the configuration again, SIGUSR1 asks for a capture. Where the
+ * host cannot be observed it stays up, says why, and tries again. Main thread, and one of the HTTP
+ * server.
  */
 #include "collect/collector.h"
 #include "watch/config.h"
@@ -18,7 +19,7 @@ struct watch_options {
 	void *ctx;
 };
 
-/* Runs. 0 after a stop on purpose; else a negative errno, with a sentence in why, of what has to be mended
- * before it can start: the configuration, the folder, another recorder in it, the port. */
+/* Runs. 0 after a stop on purpose; else a negative errno, with a sentence in why, of what has to be
+ * mended before it can start: the configuration, the folder, another recorder in it, the port. */
 int watch_run(const struct watch_options *options, char *why, size_t why_bytes);
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libmicrohttpd is built with TLS, which the recorder never speaks: metrics are for loopback or a network
- * of their own. Its archive with these in place of the TLS library costs every command nothing; the shared
- * one costs each start some 2.5 ms of CPU and 2.8 MB (12 more libraries), and cannot be linked statically.
- * What it calls at start and end does nothing; the rest is for TLS connections, of which there are none.
+ * libmicrohttpd is built with TLS, which the recorder never speaks: metrics are for loopback or a
+ * network of their own. Its archive with these in place of the TLS library costs every command
+ * nothing; the shared one costs each start some 2.5 ms of CPU and 2.8 MB (12 more libraries), and
+ * cannot be linked statically. What it calls at start and end does nothing; the rest is for TLS
+ * connections, of which there are none.
  */
 #include <stdlib.h>
 

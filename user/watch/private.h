@@ -110,9 +110,10 @@ void home_close(struct watch *w);
 int budget_step(struct watch *w, char *why, size_t why_bytes);
 /* What the BPF programs have cost since the start of this process, ns. Only grows. */
 uint64_t budget_bpf_ns(const struct watch *w);
-/* CPU time of observing so far, ns: of this process and its helpers, without what it takes to answer
- * over HTTP: that is no cost of observing, and whoever asks without end must not have it given up;
- * and without what naming may take of everybody once: a service that starts is no excess. */
+/* CPU time of observing so far, ns: of this process and its helpers, without what it takes to
+ * answer over HTTP: that is no cost of observing, and whoever asks without end must not have it
+ * given up; and without what naming may take of everybody once: a service that starts is no
+ * excess. */
 uint64_t budget_own_ns(const struct watch *w);
 /* CPU time of its helper processes so far, ns. Only grows. */
 uint64_t budget_helpers_ns(const struct watch *w);

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Slices are dropped some at a time, since each time all rows are walked: this part of what is kept. */
+/* Slices are dropped some at a time, since each time all rows are walked: this part of what is
+ * kept. */
 #define BATCH_PART 8
 
 struct ring {

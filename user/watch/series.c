@@ -163,8 +163,8 @@ size_t series_bytes(const struct series *s)
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-/* Another model may lie at the address of one that was freed; a recording of its own begins at a time of
- * its own, and tables of the same model never shrink. */
+/* Another model may lie at the address of one that was freed; a recording of its own begins at a
+ * time of its own, and tables of the same model never shrink. */
 static void meet_model(struct series *s, const struct model *m)
 {
 	if (s->m == m && s->model_start_ns == m->host.start_ns &&

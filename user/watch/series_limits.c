@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What CPU limits did, by kind of process: the kernel counts periods by group, series count by kind. */
+/* What CPU limits did, by kind of process: the kernel counts periods by group, series count by
+ * kind. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -10,7 +10,8 @@
 
 /* What was busy a minute ago counts for 1/e. */
 #define DECAY_NS 60e9
-/* Thread seconds of about the last minute that it takes to get a free place, and somebody else's. */
+/* Thread seconds of about the last minute that it takes to get a free place, and somebody
+ * else's. */
 #define FREE_LEAST	0.005
 #define CHALLENGE_LEAST 0.05
 
@@ -255,7 +256,8 @@ static int busier_waits_first(const void *a, const void *b, void *ctx)
 	return COMPARE(y->busy, x->busy);
 }
 
-/* Each place that changes hands is some forty new series to whoever scrapes: not many in a while. */
+/* Each place that changes hands is some forty new series to whoever scrapes: not many in a
+ * while. */
 static uint32_t place_for(struct series *s, double busy, uint64_t now_ns)
 {
 	uint32_t place = busy < FREE_LEAST ? 0 : free_place(s);

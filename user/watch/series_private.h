@@ -12,7 +12,8 @@
 #include "output/metrics.h"
 #include "watch/series.h"
 
-/* A kind of process, by the hash of its labels: 64 bits with a secret, two kinds do not share one. */
+/* A kind of process, by the hash of its labels: 64 bits with a secret, two kinds do not share
+ * one. */
 struct series_kind {
 	uint64_t hash;
 	double busy;	  /* decayed sum of thread seconds, as of busy_ns */
@@ -29,7 +30,8 @@ struct series_place {
 	uint64_t judged_ns;
 };
 
-/* What a process row of the current model is; strings are interned, so equal pointers are equal names. */
+/* What a process row of the current model is; strings are interned, so equal pointers are equal
+ * names. */
 struct series_row {
 	const char *name, *unit, *namespace, *pod, *container;
 	uint64_t hash;		     /* 0 = "other" in any case */
@@ -69,8 +71,8 @@ struct series {
 };
 
 /*
- * The rows of a slice in a table that is in the order of slices: first and end. Looked for from the end,
- * where the newest are.
+ * The rows of a slice in a table that is in the order of slices: first and end. Looked for from the
+ * end, where the newest are.
  */
 #define SLICE_ROWS(table, cnt, number, first, end)                      \
 	do {                                                            \

@@ -30,7 +30,8 @@
 #define STORM_WAIT_S  60
 #define STORM_DOUBLES 6 /* 2^6 is more than the longest wait */
 
-/* --- the text ---------------------------------------------------------------------------------- */
+/* --- the text
+ * ---------------------------------------------------------------------------------- */
 
 /* A part of a text. */
 struct piece {
@@ -224,7 +225,8 @@ static size_t put_state(char text[static STATE_BYTES], const struct state *state
 	return at + (size_t)sprintf(text + at, STATE_LAST "\n");
 }
 
-/* --- the file ---------------------------------------------------------------------------------- */
+/* --- the file
+ * ---------------------------------------------------------------------------------- */
 
 static int read_text(int dir, char text[static STATE_BYTES], size_t *ret_len)
 {
@@ -268,8 +270,8 @@ static int write_text(int dir, const char *text, size_t len)
 	fd = openat(dir, STATE_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	/* Not flushed: a disk that is slow must not hold up the loop, and what a power failure leaves of
-	 * it is read as damaged. */
+	/* Not flushed: a disk that is slow must not hold up the loop, and what a power failure
+	 * leaves of it is read as damaged. */
 	return io_write(fd, text, len);
 }
 
@@ -285,7 +287,8 @@ int state_write(int dir, const struct state *state)
 	return err;
 }
 
-/* --- restarts ---------------------------------------------------------------------------------- */
+/* --- restarts
+ * ---------------------------------------------------------------------------------- */
 
 unsigned int state_start(struct state *state, int64_t now_s)
 {

@@ -2,8 +2,9 @@
 #ifndef HOTRUN_WATCH_STATE_H
 #define HOTRUN_WATCH_STATE_H
 /*
- * What survives a restart of the resident recorder, in DIR/state: lines `key value`, replaced as a whole.
- * And the policy against restart storms: who starts again and again waits before it attaches.
+ * What survives a restart of the resident recorder, in DIR/state: lines `key value`, replaced as a
+ * whole. And the policy against restart storms: who starts again and again waits before it
+ * attaches.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,16 +20,18 @@ struct state {
 	uint32_t level;	   /* of the governor, when it was written */
 };
 
-/* Reads what an earlier run left; a file that is missing, damaged, not ours or of a newer version gives an
- * empty state. 0, or a negative errno that says why it is empty: -ENOENT the first start; -EINVAL damaged,
- * too large, or no file; -EPROTO a newer version; -EPERM not ours; -ELOOP a link. */
+/* Reads what an earlier run left; a file that is missing, damaged, not ours or of a newer
+ * version gives an empty state. 0, or a negative errno that says why it is empty: -ENOENT the
+ * first start; -EINVAL damaged, too large, or no file; -EPROTO a newer version; -EPERM not ours;
+ * -ELOOP a link. */
 int state_read(int dir, struct state *ret_state);
-/* 0 or negative errno; the former state stays whole. Not flushed to the disk: what a power failure leaves is
- * the former one, this one, or damaged. */
+/* 0 or negative errno; the former state stays whole. Not flushed to the disk: what a power failure
+ * leaves is the former one, this one, or damaged. */
 int state_write(int dir, const struct state *state);
-/* Pure: notes a start at now_s, and returns how many seconds to wait before attaching: 0 for the first
- * three starts within five minutes that did not end on purpose, then 1, 2, 4 ... 60. Times in the future
- * do not count. A run that ended on purpose ends the count; this one has not, until clean is set. */
+/* Pure: notes a start at now_s, and returns how many seconds to wait before attaching: 0 for the
+ * first three starts within five minutes that did not end on purpose, then 1, 2, 4 ... 60. Times in
+ * the future do not count. A run that ended on purpose ends the count; this one has not, until
+ * clean is set. */
 unsigned int state_start(struct state *state, int64_t now_s);
 /* Pure: parses the text of the file, to its last byte. 0; -EINVAL; -EPROTO a newer version. */
 int state_parse(const char *text, size_t len, struct state *ret_state);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spin NAME CPU SECONDS [SLEEP_US [THREADS]]: a process of that name computes on that CPU (and moves
- * where the kernel puts it when the CPU goes), with a sleep after each millisecond or so, in so many
- * threads, then prints `FACT schedstat_NAME RUN WAIT SLICES` with the first line of its own
- * /proc/self/schedstat (ns, ns, count: of its first thread) as its last deed: the kernel's word on what
- * it ran.
+ * spin NAME CPU SECONDS [SLEEP_US [THREADS]]: a process of that name computes on that CPU (and
+ * moves where the kernel puts it when the CPU goes), with a sleep after each millisecond or so, in
+ * so many threads, then prints `FACT schedstat_NAME RUN WAIT SLICES` with the first line of its own
+ * /proc/self/schedstat (ns, ns, count: of its first thread) as its last deed: the kernel's word on
+ * what it ran.
  */
 #include <fcntl.h>
 #include <pthread.h>

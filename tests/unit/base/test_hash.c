@@ -128,7 +128,8 @@ Test(hash, numbers_chosen_for_one_chain_are_spread)
 	struct hash_index index = {0};
 	struct timespec t0, t1;
 
-	/* Hashes of chosen numbers that agree in all the bits that an index of this size looks at. */
+	/* Hashes of chosen numbers that agree in all the bits that an index of this size looks
+	 * at. */
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
 	for (uint64_t i = 0; i < CNT; i++)
 		cr_assert_eq(hash_add(&index, i << 20 | 5, (uint32_t)i), 0);

@@ -175,8 +175,8 @@ Test(text, cuts_a_copy_at_whole_characters_and_escapes)
 	}
 }
 
-/* What is no plain UTF-8 becomes U+FFFD, byte by byte; twice copied is once copied; cut anywhere it is
- * the whole characters that fit. */
+/* What is no plain UTF-8 becomes U+FFFD, byte by byte; twice copied is once copied; cut anywhere it
+ * is the whole characters that fit. */
 Test(text, copies_as_plain_utf8)
 {
 	char whole[256], again[256], cut[256];

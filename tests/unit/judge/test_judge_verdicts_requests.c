@@ -230,7 +230,8 @@ Test(verdicts_requests, a_hang_whose_clients_give_up_is_not_for_want_of_a_cpu)
 	judged_free(&j);
 }
 
-/* Clients that give up, beside a program that spins: five threads wait a second together, each second. */
+/* Clients that give up, beside a program that spins: five threads wait a second together, each
+ * second. */
 static struct judged beside_a_spinner(const char *comm, uint64_t on_cpu_ns, uint32_t *ret_process)
 {
 	struct model *m = build_model(2, 99);
@@ -284,7 +285,8 @@ Test(verdicts_requests, waits_that_keep_no_request_do_not_starve)
 	}
 }
 
-/* nginx is as slow as the service behind it, which lacks CPU: that comes first on a host that is full. */
+/* nginx is as slow as the service behind it, which lacks CPU: that comes first on a host that is
+ * full. */
 Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
 {
 	struct model *m = build_model(2, 99);

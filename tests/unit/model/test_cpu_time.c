@@ -38,7 +38,8 @@ Test(cpu_time, rounding_to_a_tick_does_not_add_up)
 	struct cpu_clock clock = {0};
 	uint64_t now_ns = 0;
 
-	/* Idle all the time, read at odd moments for an hour: of busy time a tick may be claimed. */
+	/* Idle all the time, read at odd moments for an hour: of busy time a tick may be
+	 * claimed. */
 	for (int i = 0; i < 3600; i++) {
 		now_ns = (uint64_t)i * (SECOND + 3333 * 1000);
 		clock = read_at(&time, now_ns, now_ns / TICK * TICK, true);

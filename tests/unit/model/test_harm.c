@@ -10,8 +10,8 @@
 #include "model/top.h"
 #include "model/tree.h"
 
-/* Two methods: one ran 10 times with nobody waiting, one 5 times with 4 that waited; 2 samples of it
- * could not tell. Another process beside. */
+/* Two methods: one ran 10 times with nobody waiting, one 5 times with 4 that waited; 2 samples of
+ * it could not tell. Another process beside. */
 static struct model *two_methods(void)
 {
 	struct model *m = build_model(2, 99);

@@ -376,7 +376,8 @@ Test(mapping, is_found_as_if_each_were_looked_at)
 	model_free(f.m);
 }
 
-/* The next row, as it stands after model_mapping_add(), which would look at all that begin where it does. */
+/* The next row, as it stands after model_mapping_add(), which would look at all that begin where it
+ * does. */
 static void put(struct fixture *f, size_t room, uint64_t start, uint64_t end, uint64_t from_ns)
 {
 	struct model_process *p = &f->m->processes[f->process];

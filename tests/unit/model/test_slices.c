@@ -60,7 +60,8 @@ Test(slices, a_sample_that_came_late_goes_with_those_around_it)
 	struct model *m = host.m;
 	size_t in_slice = 4 + 1;
 
-	/* 4 of the first slice, then a late one of it with the second's: it stays until those go. */
+	/* 4 of the first slice, then a late one of it with the second's: it stays until those
+	 * go. */
 	model_forget_before(m, 1);
 	cr_expect_eq(m->samples_gone, in_slice);
 	model_forget_before(m, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names looked up again: from living processes, gone ones, other ones, and folders of symbol files. */
+/* Names looked up again: from living processes, gone ones, other ones, and folders of symbol
+ * files. */
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +25,8 @@
 #define TIME_NS	 500ull
 #define END_NS	 1000ull
 
-/* --- a capture: one process, one sample of a stack with these frames, none of which has a name --- */
+/* --- a capture: one process, one sample of a stack with these frames, none of which has a name
+ * --- */
 
 static uint32_t add_module(struct model *m, const char *path, uint8_t build_id)
 {
@@ -92,7 +94,8 @@ static struct model *capture(void)
 	return m;
 }
 
-/* --- a run --------------------------------------------------------------------------------------- */
+/* --- a run
+ * --------------------------------------------------------------------------------------- */
 
 struct run {
 	struct host h;
@@ -256,7 +259,8 @@ Test(names_again, what_a_stop_request_ends_changes_nothing)
 	run_end(&r);
 }
 
-/* --- folders of symbol files -------------------------------------------------------------------- */
+/* --- folders of symbol files
+ * -------------------------------------------------------------------- */
 
 Test(names_again, a_gone_process_is_named_from_saved_files)
 {
@@ -467,7 +471,8 @@ Test(names_again, an_image_is_taken_by_its_version_where_the_capture_has_it)
 	}
 }
 
-/* --- hostile folders ----------------------------------------------------------------------------- */
+/* --- hostile folders
+ * ----------------------------------------------------------------------------- */
 
 Test(names_again, maps_cut_anywhere_do_no_harm)
 {

@@ -358,8 +358,8 @@ Test(names_forged, anonymous_code_waits_for_what_is_bundled)
 	forged_host_end(&f);
 }
 
-/* Whoever can make the reading of libc costly, e.g. by a debug file in his own root, makes it so for
- * himself. */
+/* Whoever can make the reading of libc costly, e.g. by a debug file in his own root, makes it so
+ * for himself. */
 Test(names_forged, a_costly_file_is_so_for_its_party_alone)
 {
 	static const struct {

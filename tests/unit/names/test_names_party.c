@@ -259,7 +259,8 @@ Test(requests, root_in_a_container_is_not_trusted_before_its_facts_are_known)
 	host_end(&h);
 }
 
-/* The governor's word: that party is named no further, and says since when; nobody else is touched. */
+/* The governor's word: that party is named no further, and says since when; nobody else is
+ * touched. */
 Test(names_party, who_is_set_aside_is_not_named_and_says_so)
 {
 	const uint64_t parties[] = {hash_pair(1000, 1) | 1, hash_pair(1002, 1) | 1};

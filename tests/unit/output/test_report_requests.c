@@ -40,7 +40,8 @@ static void expect_section(const char *golden, struct model *m,
 	model_free(m);
 }
 
-/* Ten seconds of a shop: a service that hangs, a fast one, one over TLS, a database with its own T. */
+/* Ten seconds of a shop: a service that hangs, a fast one, one over TLS, a database with its own
+ * T. */
 struct shop {
 	struct model *m;
 	uint32_t hung, web, db;

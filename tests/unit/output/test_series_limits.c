@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What cpu.stat tells of groups, by kind of process: whose limit holds, and each group once for each kind. */
+/* What cpu.stat tells of groups, by kind of process: whose limit holds, and each group once for
+ * each kind. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 #define MS 1000000ull
 
-/* A pod with a limit, in it a container with one of its own and one without; beside it a unit with a limit. */
+/* A pod with a limit, in it a container with one of its own and one without; beside it a unit with
+ * a limit. */
 enum { POD = 1, API, SIDECAR, UNIT, FREE, GROUPS_CNT };
 
 struct limited {
@@ -59,7 +61,8 @@ static uint32_t process_in(struct limited *l, const char *name, uint32_t tgid, u
 	return thread;
 }
 
-/* One slice: the pod had 10 periods and was stopped in 1, its container 9 and 8, the unit 7 and 2. */
+/* One slice: the pod had 10 periods and was stopped in 1, its container 9 and 8, the unit 7 and
+ * 2. */
 static void slice(struct limited *l)
 {
 	static const struct {

@@ -191,7 +191,8 @@ Test(top_screen, rows_stand_in_the_order_of_the_figures_shown)
 	model_free(m);
 }
 
-/* By slow requests: those that hang, then the slow share, then who serves, then the others by CPU. */
+/* By slow requests: those that hang, then the slow share, then who serves, then the others by
+ * CPU. */
 Test(top_screen, who_serves_badly_comes_first)
 {
 	static const struct {

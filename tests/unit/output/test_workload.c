@@ -118,7 +118,8 @@ Test(workload, long_names_are_cut)
 	cr_expect_eq(strlen(text), WORKLOAD_BYTES - 1);
 }
 
-/* --- in the report ----------------------------------------------------------------------------- */
+/* --- in the report
+ * ----------------------------------------------------------------------------- */
 
 /* A process of one thread, with as many samples as it ran hundredths of a second. */
 static struct model_process *add(struct model *m, uint32_t tgid, const char *name, uint32_t flags,
@@ -144,7 +145,8 @@ static void in_pod(struct model *m, struct model_process *p, const char *pod, co
 	p->qos = model_str(m, "burstable");
 }
 
-/* Three replicas of a shop, each with a proxy beside it, a database, a program of podman's, a unit. */
+/* Three replicas of a shop, each with a proxy beside it, a database, a program of podman's, a
+ * unit. */
 static struct model *node(void)
 {
 	static const char *const pods[] = {"shop-7d9c6b5f4d-x2x9k", "shop-7d9c6b5f4d-b8d4w",

@@ -29,8 +29,8 @@ static void put_bytes(struct section *s, const uint8_t *bytes, size_t len)
 		put(s, bytes[i], 1);
 }
 
-/* The usual CIE at the section's beginning: CFA = rsp + 8, return address below it; addresses of 32 bits
- * relative to where they are. */
+/* The usual CIE at the section's beginning: CFA = rsp + 8, return address below it; addresses of 32
+ * bits relative to where they are. */
 static void put_cie(struct section *s)
 {
 	static const uint8_t usual[] = {1,    'z',  'R', 0, 1,	       0x78, 16, 1,

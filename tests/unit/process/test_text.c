@@ -285,7 +285,8 @@ Test(cgroup, runtimes_pods_and_classes)
 				 f.container.pod_uid);
 		cr_expect_str_eq(f.container.qos, rows[i].qos, "%s: %s", rows[i].name,
 				 f.container.qos);
-		/* Cut anywhere: read from memory of just that size, so that ASan sees a byte too far. */
+		/* Cut anywhere: read from memory of just that size, so that ASan sees a byte too
+		 * far. */
 		for (size_t len = 0; len < strlen(rows[i].text); len++) {
 			char *cut = memcpy(malloc(len + !len), rows[i].text, len);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The caller's side of the control socket: recorders that answer, that are gone, that hang or babble. */
+/* The caller's side of the control socket: recorders that answer, that are gone, that hang or
+ * babble. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>

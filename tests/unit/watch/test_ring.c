@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last minute in memory, over simulated days: how much is kept, for how long, across renewals. */
+/* The last minute in memory, over simulated days: how much is kept, for how long, across
+ * renewals. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
