@@ -16,11 +16,9 @@
 #include "watch/http_private.h"
 
 /* The thread looks at the ages of its guests so often. */
-#define LOOK_NS 1000000000ull
+#define LOOK_NS SECOND_NS
 /* Who drips bytes is looked at so often. */
 #define DRIP_NS 20000000ull
-
-#define SECOND_NS 1000000000ull
 
 static const char refusal[] = "HTTP/1.1 429 Too Many Requests\r\n"
 			      "Content-Type: text/plain; charset=utf-8\r\n"
@@ -28,17 +26,9 @@ static const char refusal[] = "HTTP/1.1 429 Too Many Requests\r\n"
 			      "Retry-After: 1\r\n"
 			      "Content-Length: 0\r\n\r\n";
 
-uint64_t http_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
-
 bool http_lacks_room(struct http *h)
 {
-	if (h->page && http_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
+	if (h->page && clock_now_ns() - h->page_ns >= HTTP_FRESH_NS) {
 		/* Who still reads it holds it. */
 		MHD_destroy_response(h->page);
 		h->page = NULL;
