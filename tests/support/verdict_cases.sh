@@ -188,9 +188,9 @@ CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_b
 
 # --- what hotrun says ---
 
-# ask CAPTURE REPORT: the report, and its verdicts in REPORT.json
+# ask CAPTURE REPORT: the report, with all that are hurt, and its verdicts in REPORT.json
 ask() {
-	"$HOTRUN" report "$1" >"$2" 2>"$T/err" && "$HOTRUN" report --format json "$1" >"$2.json" 2>"$T/err" ||
+	"$HOTRUN" report --all "$1" >"$2" 2>"$T/err" && "$HOTRUN" report --format json "$1" >"$2.json" 2>"$T/err" ||
 		fail "report: $(tail -1 "$T/err")"
 	as_schema "$2.json"
 }
