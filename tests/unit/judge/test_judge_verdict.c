@@ -2,6 +2,8 @@
 /* Each rule, and each threshold just below, at and above it. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "judge/verdict.h"
@@ -591,4 +593,32 @@ Test(verdict, evidence_tells_decision_then_cause)
 	for (size_t i = 0; i < r.evidence_cnt; i++)
 		for (size_t k = 0; k < i; k++)
 			cr_expect_neq(r.evidence[i].figure, r.evidence[k].figure);
+}
+
+/* How often an id stands in a file of the tree, in these quotes. */
+static unsigned times_in(const char *path, const char *id, char quote)
+{
+	char *line = NULL, quoted[64];
+	FILE *f = fopen(path, "re");
+	size_t bytes = 0;
+	unsigned cnt = 0;
+
+	cr_assert(f, "%s is not there: tests run in the tree", path);
+	snprintf(quoted, sizeof(quoted), "%c%s%c", quote, id, quote);
+	while (getline(&line, &bytes, f) > 0)
+		cnt += strstr(line, quoted) != NULL;
+	free(line);
+	fclose(f);
+	return cnt;
+}
+
+/* The lists by hand that whoever adds a verdict may forget. */
+Test(verdict, each_is_in_the_manual_and_in_the_schema)
+{
+	for (int v = 0; v < VERDICT_CNT; v++) {
+		const char *id = verdict_id((enum verdict)v);
+
+		cr_expect_geq(times_in("README.md", id, '`'), 1, "%s", id);
+		cr_expect_geq(times_in("deploy/hotrun.schema.json", id, '"'), 2, "%s", id);
+	}
 }
