@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
 export BUILD LC_ALL=C
 mkdir -p "$BUILD/live"
-LANES=${LIVE_LANES:-4}
+LANES=${LIVE_LANES:-3}
 passed=0 failed=0 skipped=0
 
 # The page test speaks of `ok` and `FAILED`; its page is that of the capture of the web service.

@@ -42,6 +42,7 @@ within "records that were dropped" "$(sql "$T/lost.hotrun" "SELECT sum(count) FR
 within "samples of the service" "$(sql "$T/lost.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $service")" 200 100000
 python3 tests/support/facts.py reasons "$T/lost.hotrun" "$service" >"$T/reasons"
 all=$(awk '{ n += $1 } END { print n }' "$T/reasons")
-# 23 to 28 where they are read again after the slice of the loss has been named, 72 where they are not at all.
+# 0 where its turn to be read comes in the slice of the loss, 23 where it comes in the next one; 72 where they are
+# not read again.
 within "its frames in no known mapping, per cent of $all" \
-	"$(awk -v all="$all" '$2 == "no-mapping" { n += $1 } END { print all ? 100 * n / all : "" }' "$T/reasons")" 0 15
+	"$(awk -v all="$all" '$2 == "no-mapping" { n += $1 } END { print all ? 100 * n / all : "" }' "$T/reasons")" 0 35

@@ -74,7 +74,7 @@ within "the worst 2 s begin when the load runs" "$1" "$(seconds "$began" -1.3)" 
 within "and end with it" "$2" "$from" "$(seconds "$ended" 1.3)"
 within "they are 2 s in whole slices" "$(awk -v a="$1" -v b="$2" 'BEGIN { print b - a }')" 1.9 3.2
 says "the report tells who waits" "$T/report" "who waits"
-waiting=$(sed -nE 's/^threads: .* ([0-9.]+) waiting.*/\1/p' "$T/report")
+waiting=$(sed -nE 's/.*threads: .* ([0-9.]+) waiting.*/\1/p' "$T/report")
 within "16 threads on one CPU: 15 of them wait, and what else runs" "$waiting" 13.5 40
 own=$(grep -aE "^  windowload $load: wanted" -A2 "$T/report" | tr -s '\n ' ' ' | grep -oE '[0-9]+ % behind its own' | cut -d' ' -f1)
 within "they wait behind their own threads, per cent" "$own" 30 100
