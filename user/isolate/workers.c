@@ -603,7 +603,7 @@ static void start_jobs(struct workers *w)
 	}
 }
 
-static bool is_busy(const struct workers *w)
+bool workers_is_busy(const struct workers *w)
 {
 	for (unsigned i = 0; i <= w->limits.count; i++)
 		if (w->workers[i].job)
@@ -619,7 +619,7 @@ bool workers_poll(struct workers *w)
 		check_limits(w, &w->workers[i]);
 	}
 	start_jobs(w);
-	return w->queue || is_busy(w);
+	return w->queue || workers_is_busy(w);
 }
 
 /* Until something came, at the most some milliseconds: limits are to be looked at, too. */
@@ -653,7 +653,7 @@ bool workers_wait_any(struct workers *w, uint64_t ns)
 	uint64_t start_ns = clock_now_ns(), past_ns = 0, ended = w->ended;
 
 	workers_poll(w);
-	while (w->ended == ended && past_ns < ns && is_busy(w)) {
+	while (w->ended == ended && past_ns < ns && workers_is_busy(w)) {
 		wait_some(w, ns - past_ns);
 		workers_poll(w);
 		past_ns = clock_now_ns() - start_ns;

@@ -37,6 +37,7 @@
  * longer for those of parties that have used little of their allowance, as on a full host. */
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
+#define SETTLE_LOOK_NS 100000000ull
 
 /* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
  * growing intervals, since a reading costs 70 ms. */
@@ -912,7 +913,8 @@ void names_settle(struct names *n, struct model *m)
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
 	while (names_waiting(n) && ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
-	       workers_wait_any(n->requests.workers, SETTLE_NS)) {
+	       (workers_wait_any(n->requests.workers, SETTLE_LOOK_NS) ||
+		workers_is_busy(n->requests.workers))) {
 		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
 		ns = clock_now_ns() - start_ns;

@@ -530,6 +530,23 @@ Test(workers, what_was_done_with_results_is_paid_too)
 	pool_free(&p);
 }
 
+/* One that takes longer than somebody waits at a time is no reason to go. */
+Test(workers, a_job_that_goes_on_is_told_from_none_at_all)
+{
+	struct pool p = pool_new(20 * SECOND_NS, 60 * SECOND_NS);
+	struct workers_job *job;
+
+	cr_expect_not(workers_is_busy(p.workers));
+	cr_expect_not(workers_wait_any(p.workers, SECOND_NS), "none runs");
+	job = submit(&p, 1, SPIN, WORKERS_PARTY_BURST_NS / 2, -1);
+	cr_expect_not(workers_wait_any(p.workers, 10000000));
+	cr_expect(workers_is_busy(p.workers));
+	cr_expect(workers_wait_any(p.workers, 20 * SECOND_NS));
+	cr_expect_not(workers_is_busy(p.workers));
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
 /* Whom the end of a recording waits for. */
 Test(workers, who_used_half_of_his_share_is_not_frugal)
 {
