@@ -47,8 +47,7 @@ struct perfmap_bundle {
 	uint64_t work; /* of loading it */
 };
 
-/* --- the mark
- * ---------------------------------------------------------------------------------- */
+/* --- the mark --------------------------------------------------------------------------------- */
 
 /* Searches bytes of the file for the mark. Returns 0, -ENOENT, or what read returned. */
 static int find_mark(const struct perfmap_reader *r, uint64_t offset, uint64_t bytes,
@@ -138,8 +137,7 @@ static int locate_list(const struct perfmap_reader *r, uint64_t *ret_program_end
 	return err;
 }
 
-/* --- the list
- * ---------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 /* A text with its length in one or two bytes before it, seven bits in each. */
 static bool take_text(struct perfmap_bytes b, size_t *at, size_t *ret_start, size_t *ret_len)

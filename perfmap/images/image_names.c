@@ -146,8 +146,7 @@ static int read_header(const struct loader *l, struct sections *ret_sections,
 	return read_core(l, native.rva + HEADER_BYTES, ret_sections);
 }
 
-/* --- functions to methods
- * ---------------------------------------------------------------------- */
+/* --- functions to methods --------------------------------------------------------------------- */
 
 /* Number of a function, at the start of an entry point: flags in its low bits tell of fix-ups. */
 static bool read_function(struct perfmap_bytes b, size_t at, uint32_t *ret_function)
@@ -265,8 +264,7 @@ static void name_handlers(struct perfmap_image_names *names)
 			names->refs[i] = names->refs[i - 1];
 }
 
-/* --- components
- * -------------------------------------------------------------------------------- */
+/* --- components ------------------------------------------------------------------------------- */
 
 /* Metadata of a composite image's assemblies usually lies in files beside it. */
 static int add_component(struct loader *l, uint32_t row, struct perfmap_directory metadata,
@@ -417,8 +415,7 @@ void perfmap_image_names_free(struct perfmap_image_names *names)
 	free(names);
 }
 
-/* --- look-ups
- * ---------------------------------------------------------------------------------- */
+/* --- look-ups --------------------------------------------------------------------------------- */
 
 #define NO_COMPONENT UINT32_MAX
 
@@ -497,8 +494,7 @@ int perfmap_image_names_put(const struct perfmap_image_names *names, uint32_t fu
 	return 0;
 }
 
-/* --- components of other files
- * ----------------------------------------------------------------- */
+/* --- components of other files ---------------------------------------------------------------- */
 
 int perfmap_image_names_component(const struct perfmap_image_names *names, uint32_t component,
 				  char *buf, size_t cap)

@@ -95,8 +95,7 @@ struct perfmap_token perfmap_type_token(uint32_t coded)
 	return (struct perfmap_token){tables[coded & 3], (coded & 3) == 3 ? 0 : coded >> 2};
 }
 
-/* --- methods
- * ----------------------------------------------------------------------------------- */
+/* --- methods ---------------------------------------------------------------------------------- */
 
 /* The last column of a type: its first method. */
 static uint32_t first_method(const struct perfmap_metadata *md, uint32_t type)
@@ -189,8 +188,7 @@ struct perfmap_bytes perfmap_token_blob(const struct perfmap_metadata *md,
 	}
 }
 
-/* --- types
- * ------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 /* The type around a nested one, or 0. NestedClass is sorted by the nested type. */
 static uint32_t enclosing_type(const struct perfmap_metadata *md, uint32_t type)

@@ -305,8 +305,7 @@ bool perfmap_signature_parse(struct perfmap_bytes b, size_t at, struct perfmap_w
 	return true;
 }
 
-/* --- names
- * ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void put_span(struct perfmap_out *out, struct perfmap_span s)
 {

@@ -29,8 +29,7 @@ int perfmap_rows_keep(void *arg, const struct perfmap_entry *row)
 	return 0;
 }
 
-/* --- lines
- * ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 void perfmap_lines_clear(struct perfmap_lines *lines)
 {
@@ -204,8 +203,7 @@ int perfmap_lines_feed(struct perfmap_lines *l, const char *bytes, size_t len, u
 	return first_err;
 }
 
-/* --- a file
- * ------------------------------------------------------------------------------------ */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* pread() that a signal does not cut short: bytes read, or negative errno. */
 static ssize_t read_some(int fd, char *buf, size_t len, uint64_t offset)

@@ -38,8 +38,7 @@ struct perfmap_rows {
 /* arg: a struct perfmap_rows. 0 or -ENOMEM. */
 int perfmap_rows_keep(void *arg, const struct perfmap_entry *row);
 
-/* --- lines, in chunks
- * -------------------------------------------------------------------------- */
+/* --- lines, in chunks ------------------------------------------------------------------------- */
 
 /* Where a reader of lines is: zeroed at a file's beginning. */
 struct perfmap_lines {
@@ -66,8 +65,7 @@ int perfmap_lines_feed(struct perfmap_lines *lines, const char *bytes, size_t le
 /* Hash of a name, as rows have it in check: never 0. */
 uint32_t perfmap_name_check(const char *name, size_t len);
 
-/* --- a file
- * ------------------------------------------------------------------------------------ */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* Last bytes read, compared before reading on: a file that was truncated and has grown past our
  * offset since has others there (it holds addresses of code, hardly the same twice). */

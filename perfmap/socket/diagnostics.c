@@ -43,8 +43,7 @@ bool diagnostics_is_socket_name(const char *name, uint32_t ns_pid)
 	return digits && !strcmp(name + len + digits, NAME_SUFFIX);
 }
 
-/* --- bytes
- * ------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void put_u16(uint8_t *at, uint16_t v)
 {
@@ -168,8 +167,7 @@ int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, s
 	return err;
 }
 
-/* --- the exchange
- * ------------------------------------------------------------------------------ */
+/* --- the exchange ----------------------------------------------------------------------------- */
 
 /* Waits until the socket is ready. Whole milliseconds, rounded up. */
 static int wait_for(int fd, short events, uint64_t deadline_ns)

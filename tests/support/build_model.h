@@ -51,8 +51,7 @@ void build_slice(struct model *m, uint64_t length_ns, uint64_t accounted_ns,
  */
 void build_books(struct model *m, uint32_t seconds);
 
-/* --- waiting; slices and rows may be named before they are there
- * ------------------------------- */
+/* --- waiting; slices and rows may be named before they are there ------------------------------ */
 
 /* Adds figures to those of a thread; build_books() makes the rows of accounts. */
 void build_sched(struct model *m, uint32_t thread, const struct sched_figures *figures);

@@ -47,8 +47,7 @@ static struct writer writer_at(uint8_t *image, size_t at)
 	return (struct writer){image, FAKE_NAMES_OFFSET + at};
 }
 
-/* --- metadata
- * ---------------------------------------------------------------------------------- */
+/* --- metadata --------------------------------------------------------------------------------- */
 
 static const char strings[] =
 	"\0Shop\0Cart\0Line\0Box`1\0Add\0Has\0.ctor\0Get\0Push\0Acme\0List`1\0"
@@ -150,8 +149,7 @@ static void put_metadata(uint8_t *image, struct fake_names *places)
 	put_bytes(&w, blobs, sizeof(blobs));
 }
 
-/* --- entry points
- * ------------------------------------------------------------------------------ */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 /* Numbers under 128 in one byte, under 16,384 in two. */
 static void put_number(struct writer *w, uint32_t value, size_t bytes)
@@ -208,8 +206,7 @@ static void put_instances(uint8_t *image, struct fake_names *places)
 	}
 }
 
-/* --- headers
- * ----------------------------------------------------------------------------------- */
+/* --- headers ---------------------------------------------------------------------------------- */
 
 static void put_directory(struct writer *w, uint32_t at, uint32_t len)
 {

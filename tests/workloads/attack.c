@@ -92,8 +92,7 @@ static void add_function(struct attack *a, const char *code)
 		memcpy(&a->functions[a->cnt++], &code, sizeof(code));
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static char *map_whole(const char *path, int protection, size_t *ret_bytes)
 {
@@ -124,8 +123,7 @@ static void add_file(struct attack *a, const char *path)
 		add_function(a, at + FAKE_IMAGE_CODE_OFFSET + i * ATTACK_IMAGE_STEP);
 }
 
-/* --- perf maps
- * --------------------------------------------------------------------------------- */
+/* --- perf maps -------------------------------------------------------------------------------- */
 
 static void add_anonymous(struct attack *a)
 {
@@ -204,8 +202,7 @@ static void run_rewrite(struct attack *a, uint64_t bytes)
 	unlink(path);
 }
 
-/* --- processes and mappings
- * -------------------------------------------------------------------- */
+/* --- processes and mappings ------------------------------------------------------------------- */
 
 static void run_forks(const struct attack *a, uint64_t rate, const char *path)
 {

@@ -82,8 +82,7 @@ static int write_file(const struct image *f, const char *path)
 	return -1;
 }
 
-/* --- ELF
- * --------------------------------------------------------------------------------------- */
+/* --- ELF -------------------------------------------------------------------------------------- */
 
 /* All of it is loaded, at address 0, and may be executed. */
 static void put_elf(struct image *f, uint64_t header_at, uint64_t header_bytes)
@@ -197,8 +196,7 @@ static struct image make_symbols(void)
 	return f;
 }
 
-/* --- .dll
- * -------------------------------------------------------------------------------------- */
+/* --- .dll ------------------------------------------------------------------------------------- */
 
 /* Tables of the metadata with indices of four bytes into the heap of strings. */
 static void put_tables(struct image *f)

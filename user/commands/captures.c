@@ -64,8 +64,7 @@ static void tell(const char *name, int err)
 		log_error("%s: %s", name, strerror(-err));
 }
 
-/* --- list
- * -------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------- */
 
 static void look(int dir, const struct folder_capture *capture, struct captures_row *row)
 {
@@ -136,8 +135,7 @@ static int list(const struct arguments *o)
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
-/* --- get
- * --------------------------------------------------------------------------------------- */
+/* --- get -------------------------------------------------------------------------------------- */
 
 /* A file without a name, gone with us: in the recorder's folder, where there is room for captures,
  * or in that for temporary files. */
@@ -241,8 +239,7 @@ static int get(const struct arguments *o, const char *name)
 	return get_to(dir, name, -1);
 }
 
-/* --- remove
- * ------------------------------------------------------------------------------------ */
+/* --- remove ----------------------------------------------------------------------------------- */
 
 static int remove_one(int dir, const char *name)
 {
@@ -278,8 +275,7 @@ static int remove_all(const struct arguments *o, char **names, int cnt)
 	return rc;
 }
 
-/* --- the command line
- * -------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static int obey(const struct arguments *o, char **words, int cnt)
 {

@@ -68,8 +68,7 @@ struct perf_maps {
 	unsigned int second_cnt;
 };
 
-/* --- the thread
- * -------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static void wait_until(struct perf_maps *p, uint64_t until_ns)
 {
@@ -252,8 +251,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* --- the recording's side
- * ---------------------------------------------------------------------- */
+/* --- the recording's side --------------------------------------------------------------------- */
 
 struct perf_maps *perf_maps_new(void)
 {
@@ -345,8 +343,7 @@ void perf_maps_look(struct perf_maps *p, const struct model *m, bool sampled)
 		start_thread(p);
 }
 
-/* --- the end
- * ----------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void report(const struct perf_maps *p)
 {

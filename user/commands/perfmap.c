@@ -24,8 +24,7 @@ struct arguments {
 	const char *only_status; /* an option that is of status alone */
 };
 
-/* --- arguments
- * --------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 static int refuse_pid(const char *value, const char *want)
 {
@@ -81,8 +80,7 @@ static const struct option_group groups[] = {
 	{OPTION_ROWS(last_rows)},
 };
 
-/* --- asking
- * ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 typedef void (*switch_fn)(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,
 			  uint64_t timeout_ns, struct dotnet_switch *ret_switch);

@@ -37,8 +37,7 @@ struct status {
 	int failed;		  /* EXIT_FAILED where a process that was asked for is none */
 };
 
-/* --- who
- * --------------------------------------------------------------------------------------- */
+/* --- who -------------------------------------------------------------------------------------- */
 
 static void tell_missing(struct status *s, uint32_t tgid, int err)
 {
@@ -92,8 +91,7 @@ static int find_processes(struct status *s, struct file_requests *requests)
 	return err;
 }
 
-/* --- what can be done
- * -------------------------------------------------------------------------- */
+/* --- what can be done ------------------------------------------------------------------------- */
 
 static const char on_advice[] =
 	"`hotrun perfmap disable PID` ends a map that was switched on; it grows until then";
@@ -129,8 +127,7 @@ static const char *advice_for(const struct dotnet_process *p)
 	}
 }
 
-/* --- shares
- * ------------------------------------------------------------------------------------ */
+/* --- shares ----------------------------------------------------------------------------------- */
 
 /* Samples for a moment. The model is the collector's, whole after it. */
 static void watch(struct collector *c)

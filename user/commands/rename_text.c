@@ -17,8 +17,7 @@ static void put_text(FILE *out, const char *text)
 	text_put_safe(out, text, strlen(text));
 }
 
-/* --- frames
- * ------------------------------------------------------------------------------------ */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static uint64_t without_name(const struct unnamed *u)
 {
@@ -45,8 +44,7 @@ static void put_change(FILE *out, const struct unnamed *before, const struct unn
 	}
 }
 
-/* --- processes
- * --------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static const char *state_text(const struct rename_result *r, const struct again_process *p)
 {
@@ -100,8 +98,7 @@ static void put_processes(FILE *out, const struct rename_result *r)
 		fprintf(out, "  and %s more processes\n", number_count(cnt - PROCESSES_SHOWN).text);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static const char *kind_text(const struct symbol_file *file)
 {

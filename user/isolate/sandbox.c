@@ -36,8 +36,7 @@
 #define IS_SANITIZED 0
 #endif
 
-/* --- limits
- * ------------------------------------------------------------------------------------ */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static uint64_t address_space_bytes(void)
 {
@@ -66,8 +65,7 @@ static uint32_t set_limits(uint64_t memory_bytes)
 	return 0;
 }
 
-/* --- system calls
- * ------------------------------------------------------------------------------ */
+/* --- system calls ----------------------------------------------------------------------------- */
 
 #define LOAD(field) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))

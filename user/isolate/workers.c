@@ -112,8 +112,7 @@ struct workers {
 	uint64_t kept_bytes;
 };
 
-/* --- the worker's side
- * ------------------------------------------------------------------------- */
+/* --- the worker's side ------------------------------------------------------------------------ */
 
 /* Its first message: the nursery was forked before anybody knew. */
 struct birth {
@@ -161,8 +160,7 @@ static void live(int socket)
 	}
 }
 
-/* --- jobs
- * -------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 struct workers_job *workers_job_new(uint64_t party, const void *request, size_t request_len,
 				    bool has_result)
@@ -314,8 +312,7 @@ int workers_job_take_result(struct workers_job *job, size_t *ret_bytes)
 	return take_fd(&job->result_fd);
 }
 
-/* --- workers
- * ----------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 static bool has_ended(int pidfd)
 {

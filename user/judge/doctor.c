@@ -29,8 +29,7 @@ size_t doctor_judge_host(const struct host_facts *facts,
 	return judge(doctor_limits_rules, doctor_limits_rules_cnt, facts, ret_findings, cnt);
 }
 
-/* --- .NET processes
- * ---------------------------------------------------------------------------- */
+/* --- .NET processes --------------------------------------------------------------------------- */
 
 static void judge_runtime(const struct dotnet_process *p, struct doctor_finding *finding)
 {

@@ -35,8 +35,7 @@ struct work {
 	uint32_t *rows;		       /* by row of processes: that of again.processes, plus one */
 };
 
-/* --- what is to be looked up
- * ------------------------------------------------------------------- */
+/* --- what is to be looked up ------------------------------------------------------------------ */
 
 static bool place_equal(const void *owner, uint32_t row, const void *key)
 {
@@ -106,8 +105,7 @@ static int collect(struct work *w)
 	return err;
 }
 
-/* --- looking up
- * -------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------- */
 
 static bool is_stopped(const struct work *w)
 {
@@ -172,8 +170,7 @@ static int look_up_all(struct work *w)
 	return is_stopped(w) ? -EINTR : 0;
 }
 
-/* --- into the capture
- * -------------------------------------------------------------------------- */
+/* --- into the capture ------------------------------------------------------------------------- */
 
 static bool is_managed(const struct model_symbol *symbol)
 {

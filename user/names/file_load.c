@@ -66,8 +66,7 @@ void file_load_free(const struct sources *src, struct file_load *load)
 	free(load);
 }
 
-/* --- opening
- * ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* As sources_open(), with what the reply says; REASON_PENDING where it was put off. */
 static enum model_reason ask(const struct sources *src, const struct model *m,
@@ -304,8 +303,7 @@ static enum model_reason open_packed(const struct sources *src, const struct mod
 	return begin(src, m, load, &parse, &reply, fd, scratch_fd);
 }
 
-/* --- what was read
- * ----------------------------------------------------------------------------- */
+/* --- what was read ---------------------------------------------------------------------------- */
 
 static struct elf_table *take_elf(struct workers_job *job)
 {
@@ -382,8 +380,7 @@ static enum model_reason take_file(const struct model *m, struct file_load *load
 	return REASON_NAMED;
 }
 
-/* --- steps
- * ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /* Waits for the job; then its reason, and it is not there any more. */
 static enum model_reason finish(const struct sources *src, const struct model *m,

@@ -98,8 +98,7 @@ static struct shelf_label label_of(const struct file_key *key, uint64_t party)
 	};
 }
 
-/* --- loading
- * ----------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static const struct refused *find_refused(const struct files *f, uint64_t party,
 					  enum file_kind kind, const struct elf_identity *id)

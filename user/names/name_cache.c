@@ -92,8 +92,7 @@ void name_cache_free(struct name_cache *c)
 	free(c);
 }
 
-/* --- what is known
- * ----------------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 static bool name_equal(const void *owner, uint32_t row, const void *key)
 {
@@ -122,8 +121,7 @@ size_t name_cache_bytes(const struct name_cache *c)
 	return c->texts_cap + c->names_cap * sizeof(*c->names);
 }
 
-/* --- room
- * -------------------------------------------------------------------------------------- */
+/* --- room ------------------------------------------------------------------------------------- */
 
 static size_t bytes_used(const struct name_cache *c)
 {
@@ -284,8 +282,7 @@ static void give_parts(const struct name_cache *c, const struct name *name,
 	};
 }
 
-/* --- asking
- * ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static struct batch *batch_of(struct name_cache *c, uint64_t party, uint32_t process, size_t bytes)
 {
@@ -394,8 +391,7 @@ enum model_reason name_cache_line(struct name_cache *c, const struct model *m, u
 		   ret_parts);
 }
 
-/* --- answers
- * ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* A text of an answer, as far as there is one. */
 struct text {

@@ -85,8 +85,7 @@ size_t shelf_rows(const struct shelf *s)
 	return s->live;
 }
 
-/* --- rows
- * -------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static struct row *row_of(const struct shelf *s, struct shelf_ref ref)
 {
@@ -129,8 +128,7 @@ void shelf_touch(struct shelf *s, struct shelf_ref ref)
 		row->used = ++s->uses;
 }
 
-/* --- looking up
- * -------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------- */
 
 /* What the index has of a row. */
 enum by { BY_IDENTITY, BY_MODULE, BY_BUILD_ID, BY_CONTENT };
@@ -273,8 +271,7 @@ static void tidy_index(struct shelf *s)
 			index_row(s, (uint32_t)i);
 }
 
-/* --- contents
- * ---------------------------------------------------------------------------------- */
+/* --- contents --------------------------------------------------------------------------------- */
 
 static const struct blob *blob_of(const struct shelf_table *t)
 {
@@ -345,8 +342,7 @@ static struct content *content_of(struct shelf *s, struct shelf_table *table)
 	return c;
 }
 
-/* --- room
- * -------------------------------------------------------------------------------------- */
+/* --- room ------------------------------------------------------------------------------------- */
 
 /* What a party has. */
 struct holding {

@@ -61,8 +61,7 @@ static enum model_reason ask(struct symbol_dirs *d, uint32_t folder, struct file
 	return file_requests_open_of(&d->requests, folder, &target, request, -1, ret_reply, ret_fd);
 }
 
-/* --- looking through
- * --------------------------------------------------------------------------- */
+/* --- looking through -------------------------------------------------------------------------- */
 
 /* "perf-123.map" */
 static bool is_map(const char *name, uint32_t *ret_pid)
@@ -272,8 +271,7 @@ int symbol_dirs_add(struct symbol_dirs *d, const char *name)
 	return err;
 }
 
-/* --- giving
- * ------------------------------------------------------------------------------------ */
+/* --- giving ----------------------------------------------------------------------------------- */
 
 /* Asks for one file, or for what it is. False: it is not there. */
 static bool give(struct symbol_dirs *d, struct symbol_file *file, struct file_request *request,

@@ -20,8 +20,7 @@
 #define STATUS_BYTES	65536 /* 65,536 groups do not fit; who has so many is judged without them */
 #define DAC_OVERRIDE	1u    /* bit of CapEff, linux/capability.h */
 
-/* --- whether the runtime has it open
- * ----------------------------------------------------------- */
+/* --- whether the runtime has it open ---------------------------------------------------------- */
 
 enum writing { WRITING_UNKNOWN, WRITING_NOT, WRITING_IT, WRITING_DELETED };
 
@@ -76,8 +75,7 @@ static enum writing find_writing(const struct dotnet_door *door, uint64_t dev, u
 	return found;
 }
 
-/* --- whether it may be asked for one
- * ----------------------------------------------------------- */
+/* --- whether it may be asked for one ---------------------------------------------------------- */
 
 /* Ids and capabilities as the permission checks of files use them. */
 struct writer {

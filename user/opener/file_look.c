@@ -25,8 +25,7 @@ int file_look_deliver(int way_fd, int fd)
 	return way_fd < 0 ? 0 : message_send(way_fd, "", 1, &fd, 1);
 }
 
-/* --- mapped files
- * ------------------------------------------------------------------------------ */
+/* --- mapped files ----------------------------------------------------------------------------- */
 
 /* A mapped file that was found. */
 struct found {
@@ -132,8 +131,7 @@ enum model_reason file_look_mapped(const struct file_request *request, int root_
 	return reason;
 }
 
-/* --- debug files
- * ------------------------------------------------------------------------------- */
+/* --- debug files ------------------------------------------------------------------------------ */
 
 static bool build_id_path(const struct debug_request *request, char *path, size_t path_bytes)
 {
@@ -188,8 +186,7 @@ enum model_reason file_look_debug(const struct file_request *request, int root_f
 	return reason;
 }
 
-/* --- of the process itself
- * --------------------------------------------------------------------- */
+/* --- of the process itself -------------------------------------------------------------------- */
 
 int file_look_own(const struct file_request *request, int way_fd)
 {

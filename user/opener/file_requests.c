@@ -77,8 +77,7 @@ void file_requests_clear(struct file_requests *fr)
 	*fr = (struct file_requests){0};
 }
 
-/* --- who may be asked
- * -------------------------------------------------------------------------- */
+/* --- who may be asked ------------------------------------------------------------------------- */
 
 static struct file_requests_hung *hung_of(const struct file_requests *fr, uint32_t process)
 {
@@ -169,8 +168,7 @@ uint64_t file_requests_timeouts(const struct file_requests *fr)
 	return loader_timeouts(fr->loader) + opener_timeouts(fr->opener);
 }
 
-/* --- asking
- * ------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 enum model_reason file_requests_run(struct file_requests *fr, uint32_t process,
 				    struct loader_job *job, struct loader_job **ret_job)

@@ -19,8 +19,7 @@
 /* Between two looks whether somebody wants us to end. */
 #define STOP_NS 100000000ull
 
-/* --- workers
- * ----------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 struct workers_job *file_requests_job_new(struct file_requests *fr, const struct model *m,
 					  uint32_t process, const struct parse_request *request)
@@ -144,8 +143,7 @@ enum model_reason file_requests_job_wait(struct file_requests *fr, struct worker
 	return reason_of_job(job, ret_reply);
 }
 
-/* --- facts
- * ------------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static bool is_stopped(const struct file_requests *fr)
 {

@@ -42,8 +42,7 @@ struct target_process file_requests_target_of(const struct file_requests *fr, ui
 	return target;
 }
 
-/* --- who pays
- * ---------------------------------------------------------------------------------- */
+/* --- who pays --------------------------------------------------------------------------------- */
 
 /* A process of a user's session can name its own cgroups as it likes. */
 static bool is_session(const char *cgroup)

@@ -38,8 +38,7 @@ static bool is_local(int fd)
 	}
 }
 
-/* --- perf maps
- * --------------------------------------------------------------------------------- */
+/* --- perf maps -------------------------------------------------------------------------------- */
 
 /* Whose last reference may be ours: its end must not wait for anybody. That of a FUSE file system
  * which somebody laid an overlay over does not; only root mounts those where it would. */
@@ -165,8 +164,7 @@ int map_look(const struct file_request *request, int give_fd, int way_fd, struct
 	}
 }
 
-/* --- directories that are kept
- * ----------------------------------------------------------------- */
+/* --- directories that are kept ---------------------------------------------------------------- */
 
 int map_look_directory(const struct file_request *request, struct file_reply *reply, int *ret_fd)
 {

@@ -43,8 +43,7 @@ static int open_below(int folder_fd, const char *path, struct stat *ret_stat)
 	return fd < 0 ? -errno : fd;
 }
 
-/* --- listing
- * ----------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 struct list {
 	int folder_fd;
@@ -147,8 +146,7 @@ int symbol_list_serve(const struct file_request *request, struct file_reply *rep
 	return 0;
 }
 
-/* --- opening
- * ----------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_folder(const char *folder)
 {

@@ -115,8 +115,7 @@ struct compiler {
 	size_t left_out;
 };
 
-/* --- reading
- * ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* A bounded reader of one record: beyond its end everything is 0, and is_bad. */
 struct reader {
@@ -208,8 +207,7 @@ static uint64_t take_address(struct compiler *c, struct reader *r, uint8_t encod
 	return base + value;
 }
 
-/* --- expressions
- * ------------------------------------------------------------------------------- */
+/* --- expressions ------------------------------------------------------------------------------ */
 
 /* "register + offset", and nothing but what follows is read. */
 static bool is_register(struct reader *r, uint64_t *ret_register, int64_t *ret_offset)
@@ -279,8 +277,7 @@ static struct place place_of(struct reader block)
 	return place;
 }
 
-/* --- rows
- * -------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static bool fits(int64_t offset)
 {
@@ -359,8 +356,7 @@ static int put_row(struct compiler *c, const struct entry *entry, uint64_t vaddr
 	return 0;
 }
 
-/* --- programs of entries
- * ----------------------------------------------------------------------- */
+/* --- programs of entries ---------------------------------------------------------------------- */
 
 struct program {
 	struct compiler *c;
@@ -582,8 +578,7 @@ static int run(struct program *p, struct reader *r)
 	return err;
 }
 
-/* --- CIEs and FDEs
- * ----------------------------------------------------------------------------- */
+/* --- CIEs and FDEs ---------------------------------------------------------------------------- */
 
 /* What 'z' and its letters announce. False: not understood. */
 static bool take_augmentation(struct cie *cie, const char *letters, struct reader *r)
@@ -742,8 +737,7 @@ static int read_section(struct compiler *c)
 	return err;
 }
 
-/* --- order
- * ------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_entries(const void *pa, const void *pb)
 {

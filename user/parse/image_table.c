@@ -43,8 +43,7 @@ struct component_row {
 	uint32_t component, name;
 };
 
-/* --- the worker's side
- * ------------------------------------------------------------------------- */
+/* --- the worker's side ------------------------------------------------------------------------ */
 
 /* Returns where the text lies in the section that is being written, or NAME_ERRORS + an errno. */
 static uint32_t put_text(struct blob_writer *w, const char *s, size_t len)
@@ -240,8 +239,7 @@ int bundle_table_write(const struct perfmap_bundle *bundle, int fd)
 	return blob_end(&w);
 }
 
-/* --- images
- * ------------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 struct part {
 	struct blob *blob;
@@ -415,8 +413,7 @@ const struct blob *image_table_blob(const struct image_table *t)
 	return t->parts_cnt > 1 || components ? NULL : t->parts[0].blob;
 }
 
-/* --- bundles
- * ----------------------------------------------------------------------------------- */
+/* --- bundles ---------------------------------------------------------------------------------- */
 
 struct bundle_table {
 	struct blob *blob;

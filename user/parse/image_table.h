@@ -26,8 +26,7 @@
 #define IMAGE_COMPONENTS_MAX 6u
 #define IMAGE_COMPONENT_NONE UINT32_MAX
 
-/* --- the worker's side
- * ------------------------------------------------------------------------- */
+/* --- the worker's side ------------------------------------------------------------------------ */
 
 /* What is asked of an image. */
 struct image_wish {
@@ -47,8 +46,7 @@ uint32_t *image_table_needs(const struct perfmap_image *image);
 int image_table_write(struct perfmap_image *image, const struct image_wish *wish, int fd);
 int bundle_table_write(const struct perfmap_bundle *bundle, int fd);
 
-/* --- images
- * ------------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 struct image_table;
 
@@ -80,8 +78,7 @@ size_t image_table_bytes(const struct image_table *t);
 /* All that there is of it, borrowed; NULL where further parts are or may be added. */
 const struct blob *image_table_blob(const struct image_table *t);
 
-/* --- bundles
- * ----------------------------------------------------------------------------------- */
+/* --- bundles ---------------------------------------------------------------------------------- */
 
 struct bundle_table;
 

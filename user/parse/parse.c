@@ -29,8 +29,7 @@ struct files {
 	unsigned cnt;
 };
 
-/* --- reading
- * ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* A part of a file. */
 struct part {
@@ -63,8 +62,7 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-/* --- ELF
- * --------------------------------------------------------------------------------------- */
+/* --- ELF -------------------------------------------------------------------------------------- */
 
 static enum model_reason load_elf(const struct files *f, struct elf_table **ret_table)
 {
@@ -112,8 +110,7 @@ static enum model_reason do_elf(const struct parse_request *request, const struc
 	return reason;
 }
 
-/* --- .NET images
- * ------------------------------------------------------------------------------- */
+/* --- .NET images ------------------------------------------------------------------------------ */
 
 static void give_components(struct perfmap_image *image, const struct parse_image *wanted,
 			    const struct files *f)
@@ -179,8 +176,7 @@ static enum model_reason do_bundle(const struct files *f, int result_fd)
 	return reason_of(err);
 }
 
-/* --- perf maps
- * --------------------------------------------------------------------------------- */
+/* --- perf maps -------------------------------------------------------------------------------- */
 
 /* Whether the copy's end is what the map has there. */
 static bool continues(int copy_fd, int map_fd, uint64_t copied)
@@ -262,8 +258,7 @@ struct blob *parse_map_rows(int fd, size_t bytes, const struct perfmap_entry **r
 	return blob;
 }
 
-/* --- names
- * ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 #define NAMES_BLOB 0x6d616e68u
 

@@ -68,8 +68,7 @@ static char *read_whole(int fd, size_t max, size_t *ret_len)
 	return take_ptr(&bytes);
 }
 
-/* --- environments
- * ------------------------------------------------------------------------------ */
+/* --- environments ----------------------------------------------------------------------------- */
 
 /* DOTNET_ wins over COMPlus_. docs/design/coreclr/profiling: a profiler's path may be given for one
  * architecture alone. */
@@ -138,8 +137,7 @@ static enum model_reason do_environ(int fd, struct parse_environ *answer)
 	return REASON_NAMED;
 }
 
-/* --- lines of a perf map
- * ----------------------------------------------------------------------- */
+/* --- lines of a perf map ---------------------------------------------------------------------- */
 
 static void count_line(const char *line, size_t len, struct parse_lines *answer)
 {
@@ -181,8 +179,7 @@ static enum model_reason do_lines(int fd, uint64_t bytes_max, struct parse_lines
 	return REASON_NAMED;
 }
 
-/* --- replies of a runtime
- * ---------------------------------------------------------------------- */
+/* --- replies of a runtime --------------------------------------------------------------------- */
 
 static enum model_reason do_reply(int fd, uint32_t request, struct parse_answer *answer)
 {
@@ -197,8 +194,7 @@ static enum model_reason do_reply(int fd, uint32_t request, struct parse_answer 
 	return REASON_NAMED;
 }
 
-/* --- the node's files
- * -------------------------------------------------------------------------- */
+/* --- the node's files ------------------------------------------------------------------------- */
 
 static enum model_reason do_node(int fd, const struct parse_fact *fact, struct parse_node *answer)
 {
@@ -231,8 +227,7 @@ static enum model_reason do_node(int fd, const struct parse_fact *fact, struct p
 	return REASON_NAMED;
 }
 
-/* --- files of symbols
- * -------------------------------------------------------------------------- */
+/* --- files of symbols ------------------------------------------------------------------------- */
 
 /* Whether the code is in the file: debug files keep its headers alone. 64-bit files, the only ones
  * that stacks are walked in. */
@@ -354,8 +349,7 @@ enum model_reason parse_fact_do(const struct parse_request *request, const int *
 	return reason;
 }
 
-/* --- at home
- * ----------------------------------------------------------------------------------- */
+/* --- at home ---------------------------------------------------------------------------------- */
 
 /* Whatever byte a flag is. */
 static void mend_flag(bool *flag)

@@ -81,8 +81,7 @@ static const char *name_of(const struct proc_facts *f)
 	return *exe && strcmp(exe, "dotnet") ? exe : f->stat.comm;
 }
 
-/* --- one process
- * ------------------------------------------------------------------------------- */
+/* --- one process ------------------------------------------------------------------------------ */
 
 /* What is known of a process that is looked at. */
 struct looking {
@@ -319,8 +318,7 @@ static int look_at(struct file_requests *requests, uint32_t tgid, uint64_t *byte
 	return err;
 }
 
-/* --- all
- * --------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int add(struct file_requests *requests, uint32_t tgid, uint64_t *bytes_left,
 	       struct dotnet_list *list)

@@ -26,8 +26,7 @@ static void pause_a_little(void)
 	nanosleep(&(struct timespec){.tv_nsec = LOOK_PAUSE_NS}, NULL);
 }
 
-/* --- one request
- * ------------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------------ */
 
 /* Whether the process itself listens at the other end, as this pid namespace sees it. */
 static bool is_listener(int fd, uint32_t tgid)
@@ -174,8 +173,7 @@ void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 	strcpy(p->version_source, "socket");
 }
 
-/* --- before and after
- * -------------------------------------------------------------------------- */
+/* --- before and after ------------------------------------------------------------------------- */
 
 /* Looks at the process anew. DOTNET_DONE, or why there is no look; s->target is the last one. */
 static enum dotnet_outcome look(struct file_requests *requests, uint32_t tgid, uint64_t start_ticks,

@@ -108,8 +108,7 @@ unsigned int artifacts_pending(const struct artifacts *p)
 	return p->queue_cnt;
 }
 
-/* --- one artifact
- * ------------------------------------------------------------------------------- */
+/* --- one artifact ----------------------------------------------------------------------------- */
 
 /* Its name, and the one that it has until it is whole. */
 static void name_artifact(const struct artifacts *p, char name[static NAME_BYTES],

@@ -38,8 +38,7 @@ struct control {
 	struct client clients[CONTROL_CLIENTS];
 };
 
-/* --- the line
- * ---------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 /* Reads a number that ends where the line does or with a space. Moves *at on. */
 static bool read_number(const char **at, const char *end, uint64_t *ret_value)
@@ -78,8 +77,7 @@ enum control_request control_parse(const char *line, size_t len, uint64_t *ret_b
 	return CONTROL_TRIGGER;
 }
 
-/* --- callers
- * ----------------------------------------------------------------------------------- */
+/* --- callers ---------------------------------------------------------------------------------- */
 
 static void drop(struct client *client)
 {
@@ -181,8 +179,7 @@ static void hear(struct control *c, struct client *client)
 		fail(client, "the line is too long");
 }
 
-/* --- new callers
- * ------------------------------------------------------------------------------- */
+/* --- new callers ------------------------------------------------------------------------------ */
 
 /* The mode of the socket says the same; not everywhere is it looked at (unix(7)). */
 static bool is_permitted(int fd)
@@ -233,8 +230,7 @@ static void accept_all(struct control *c, uint64_t now_ns)
 	}
 }
 
-/* --- the server's life
- * ------------------------------------------------------------------------- */
+/* --- the server's life ------------------------------------------------------------------------ */
 
 /* A socket of mode 0600 from its first moment: Linux takes the mode from the descriptor. It gets
  * its name when somebody answers there, so that nobody who finds it is refused. */

@@ -16,8 +16,7 @@
 #include "base/text.h"
 #include "watch/control.h"
 
-/* --- the way there
- * ----------------------------------------------------------------------------- */
+/* --- the way there ---------------------------------------------------------------------------- */
 
 /* Holds what lies there, whatever takes its name meanwhile. */
 static int find_socket(int dir, int *ret_fd)
@@ -67,8 +66,7 @@ static int send_line(int fd, const char *line)
 	return n < 0 && errno != EAGAIN ? -errno : -ETIMEDOUT;
 }
 
-/* --- the answer
- * -------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 struct reader {
 	int fd;

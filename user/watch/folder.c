@@ -19,8 +19,7 @@
 /* Somebody removed the lock file between our opening and locking it. */
 #define LOCK_TRIES 10
 
-/* --- open
- * -------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 static int say(char *why, size_t why_bytes, const char *path, const char *what, int err)
 {
@@ -107,8 +106,7 @@ bool folder_stays(int dir, const char *path)
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* --- lock
- * -------------------------------------------------------------------------------------- */
+/* --- lock ------------------------------------------------------------------------------------- */
 
 /* Who holds it, as he wrote it down; 0 = not told. */
 static uint64_t read_pid(int fd)
@@ -180,8 +178,7 @@ int folder_lock(int dir, char *why, size_t why_bytes, int *ret_fd)
 	return err;
 }
 
-/* --- tidy
- * -------------------------------------------------------------------------------------- */
+/* --- tidy ------------------------------------------------------------------------------------- */
 
 static bool begins_and_ends(const char *name, const char *begin, const char *end)
 {

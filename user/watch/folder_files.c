@@ -25,8 +25,7 @@ static const char *const endings[] = {
 /* So that all three, and the capture's journal, have names that file systems take. */
 #define BASE_MAX (FOLDER_NAME_BYTES - 1 - (sizeof(".hotrun-journal") - 1))
 
-/* --- names
- * ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 struct parsed {
 	enum folder_kind kind;
@@ -179,8 +178,7 @@ int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
 	return -EEXIST;
 }
 
-/* --- lists
- * ------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -324,8 +322,7 @@ int folder_captures(int dir, struct folder_capture **ret_captures, size_t *ret_c
 	return 0;
 }
 
-/* --- one of them
- * ------------------------------------------------------------------------------- */
+/* --- one of them ------------------------------------------------------------------------------ */
 
 static bool is_of_owner(int dir, const struct stat *st)
 {

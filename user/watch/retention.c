@@ -9,8 +9,7 @@
 
 #define DAY_NS 86400000000000ull
 
-/* --- which have to go
- * -------------------------------------------------------------------------- */
+/* --- which have to go ------------------------------------------------------------------------- */
 
 struct candidate {
 	size_t row;
@@ -79,8 +78,7 @@ int retention_plan(const struct retention *r, const struct retention_file *files
 	return 0;
 }
 
-/* --- when one ends
- * ----------------------------------------------------------------------------- */
+/* --- when one ends ---------------------------------------------------------------------------- */
 
 /* From the last whole multiple of every_ns of wall time to start_ns. */
 static uint64_t phase_ns(uint64_t every_ns, uint64_t start_ns, int64_t wall_offset_ns)

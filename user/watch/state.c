@@ -30,8 +30,7 @@
 #define STORM_WAIT_S  60
 #define STORM_DOUBLES 6 /* 2^6 is more than the longest wait */
 
-/* --- the text
- * ---------------------------------------------------------------------------------- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 /* A part of a text. */
 struct piece {
@@ -225,8 +224,7 @@ static size_t put_state(char text[static STATE_BYTES], const struct state *state
 	return at + (size_t)sprintf(text + at, STATE_LAST "\n");
 }
 
-/* --- the file
- * ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static int read_text(int dir, char text[static STATE_BYTES], size_t *ret_len)
 {
@@ -287,8 +285,7 @@ int state_write(int dir, const struct state *state)
 	return err;
 }
 
-/* --- restarts
- * ---------------------------------------------------------------------------------- */
+/* --- restarts --------------------------------------------------------------------------------- */
 
 unsigned int state_start(struct state *state, int64_t now_s)
 {

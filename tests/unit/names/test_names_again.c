@@ -25,8 +25,7 @@
 #define TIME_NS	 500ull
 #define END_NS	 1000ull
 
-/* --- a capture: one process, one sample of a stack with these frames, none of which has a name
- * --- */
+/* --- a capture: one process, one sample of a stack with these frames, none of which has a name  */
 
 static uint32_t add_module(struct model *m, const char *path, uint8_t build_id)
 {
@@ -94,8 +93,7 @@ static struct model *capture(void)
 	return m;
 }
 
-/* --- a run
- * --------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 struct run {
 	struct host h;
@@ -259,8 +257,7 @@ Test(names_again, what_a_stop_request_ends_changes_nothing)
 	run_end(&r);
 }
 
-/* --- folders of symbol files
- * -------------------------------------------------------------------- */
+/* --- folders of symbol files ------------------------------------------------------------------ */
 
 Test(names_again, a_gone_process_is_named_from_saved_files)
 {
@@ -471,8 +468,7 @@ Test(names_again, an_image_is_taken_by_its_version_where_the_capture_has_it)
 	}
 }
 
-/* --- hostile folders
- * ----------------------------------------------------------------------------- */
+/* --- hostile folders -------------------------------------------------------------------------- */
 
 Test(names_again, maps_cut_anywhere_do_no_harm)
 {

@@ -118,8 +118,7 @@ Test(workload, long_names_are_cut)
 	cr_expect_eq(strlen(text), WORKLOAD_BYTES - 1);
 }
 
-/* --- in the report
- * ----------------------------------------------------------------------------- */
+/* --- in the report ---------------------------------------------------------------------------- */
 
 /* A process of one thread, with as many samples as it ran hundredths of a second. */
 static struct model_process *add(struct model *m, uint32_t tgid, const char *name, uint32_t flags,

@@ -182,8 +182,7 @@ Test(fact, forged_answers_are_made_sound)
 	}
 }
 
-/* --- who does it
- * ------------------------------------------------------------------------------- */
+/* --- who does it ------------------------------------------------------------------------------ */
 
 static enum { SILENT, SHORT, INVENTS, DIES_OF_MANY } manner;
 
@@ -360,8 +359,7 @@ Test(fact, a_folder_of_symbols_is_read_by_workers)
 	fake_proc_remove(&folder);
 }
 
-/* --- copies of maps
- * ---------------------------------------------------------------------------- */
+/* --- copies of maps --------------------------------------------------------------------------- */
 
 /* Maps on file systems that may hang are copied by the worker, too. Returns what the copy holds. */
 static uint64_t copy(int copy_fd, const char *map, uint64_t copied, uint64_t copy_max)

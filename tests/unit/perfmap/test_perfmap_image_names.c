@@ -283,8 +283,7 @@ Test(perfmap_image_names, an_image_cut_short_or_flipped_anywhere_does_no_harm)
 	}
 }
 
-/* --- composite images
- * -------------------------------------------------------------------------- */
+/* --- composite images ------------------------------------------------------------------------- */
 
 static struct perfmap_component *component_of(const uint8_t *bytes)
 {

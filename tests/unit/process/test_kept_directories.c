@@ -193,8 +193,7 @@ Test(names_keep, maps_that_are_only_held_push_out_none_that_is_read)
 	host_end(&h);
 }
 
-/* --- the room alone
- * ---------------------------------------------------------------------------- */
+/* --- the room alone --------------------------------------------------------------------------- */
 
 struct room {
 	struct host h;

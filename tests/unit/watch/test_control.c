@@ -24,8 +24,7 @@ TestSuite(control, .init = enter_folder, .fini = leave_folder);
 #define SECOND 1000000000ull
 #define NAME   FAKE_CONTROL_NAME
 
-/* --- a caller without manners
- * ------------------------------------------------------------------ */
+/* --- a caller without manners ----------------------------------------------------------------- */
 
 static void put(int fd, const char *text)
 {
@@ -76,8 +75,7 @@ static unsigned int count_fds(void)
 	return n;
 }
 
-/* --- the line
- * ---------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 struct line_case {
 	const char *line;
@@ -132,8 +130,7 @@ Test(control, lines)
 			      CONTROL_TRIGGER, "%zu", len);
 }
 
-/* --- callers that behave
- * ----------------------------------------------------------------------- */
+/* --- callers that behave ---------------------------------------------------------------------- */
 
 Test(control, a_trigger_from_begun_to_done)
 {
@@ -226,8 +223,7 @@ Test(control, a_line_in_pieces_and_a_half_closed_caller)
 	close(dir);
 }
 
-/* --- callers that do not
- * ----------------------------------------------------------------------- */
+/* --- callers that do not ---------------------------------------------------------------------- */
 
 Test(control, silent_slow_and_talkative_callers_lose_their_connection)
 {
@@ -445,8 +441,7 @@ Test(control, other_users_are_sent_away)
 	close(dir);
 }
 
-/* --- the place
- * --------------------------------------------------------------------------------- */
+/* --- the place -------------------------------------------------------------------------------- */
 
 Test(control, takes_the_place_of_what_an_earlier_run_left)
 {

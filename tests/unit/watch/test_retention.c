@@ -95,8 +95,7 @@ Test(retention, which_have_to_go)
 	}
 }
 
-/* --- days of a recorder that rotates every five minutes
- * ---------------------------------------- */
+/* --- days of a recorder that rotates every five minutes --------------------------------------- */
 
 #define DAYS_FILES 4096
 
@@ -180,8 +179,7 @@ Test(retention, a_clock_that_is_set_back_a_month_loses_nothing_by_age)
 	cr_expect_eq(d.cnt, 10);
 }
 
-/* --- rotation
- * ---------------------------------------------------------------------------------- */
+/* --- rotation --------------------------------------------------------------------------------- */
 
 struct end_case {
 	const char *name;

@@ -202,8 +202,7 @@ Test(state, what_may_lie_there_instead, .init = enter_folder, .fini = leave_fold
 	close(dir);
 }
 
-/* --- restart storms
- * ---------------------------------------------------------------------------- */
+/* --- restart storms --------------------------------------------------------------------------- */
 
 struct storm_case {
 	const char *name;
