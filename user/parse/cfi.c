@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "parse/dwarf.h"
 
 /* DWARF's numbers of registers, AMD64. */
 #define REGISTER_FP 6
@@ -67,13 +68,6 @@ enum {
 	OP_BREG0 = 0x70,
 };
 
-/* Encodings of addresses in .eh_frame. */
-enum { PE_ABSPTR = 0x00, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c };
-#define PE_FORMAT   0x0f
-#define PE_RELATIVE 0x70
-#define PE_PCREL    0x10
-#define PE_INDIRECT 0x80
-
 /* How a caller's register is found. */
 enum where { AS_IT_IS, AT_CFA, AT_FP, AT_SP, NOWHERE, SOMEWHERE };
 struct place {
@@ -117,74 +111,10 @@ struct compiler {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A bounded reader of one record: beyond its end everything is 0, and is_bad. */
-struct reader {
-	const uint8_t *p, *end;
-	bool is_bad;
-};
-
-static uint64_t take(struct reader *r, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(r->end - r->p) < bytes) {
-		r->is_bad = true;
-		r->p = r->end;
-		return 0;
-	}
-	memcpy(&value, r->p, bytes);
-	r->p += bytes;
-	return value;
-}
-
-static uint64_t uleb(struct reader *r)
-{
-	uint64_t value = 0;
-	uint8_t byte = 0x80;
-
-	for (unsigned shift = 0; byte & 0x80 && shift < 64; shift += 7) {
-		byte = (uint8_t)take(r, 1);
-		value |= (uint64_t)(byte & 0x7f) << shift;
-	}
-	r->is_bad |= byte >> 7;
-	return value;
-}
-
-static int64_t sleb(struct reader *r)
-{
-	uint64_t value = 0;
-	uint8_t byte = 0x80;
-	unsigned shift = 0;
-
-	for (; byte & 0x80 && shift < 64; shift += 7) {
-		byte = (uint8_t)take(r, 1);
-		value |= (uint64_t)(byte & 0x7f) << shift;
-	}
-	r->is_bad |= byte >> 7;
-	if (byte & 0x40 && shift < 64)
-		value |= ~0ull << shift;
-	return (int64_t)value;
-}
-
 /* A product of hostile numbers wraps. */
 static int64_t scaled(uint64_t value, int64_t align)
 {
 	return (int64_t)(value * (uint64_t)align);
-}
-
-static size_t format_bytes(uint8_t encoding)
-{
-	switch (encoding & PE_FORMAT) {
-	case PE_UDATA4:
-	case PE_SDATA4:
-		return 4;
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		return 8;
-	default:
-		return 0;
-	}
 }
 
 static uint64_t vaddr_of(const struct compiler *c, const uint8_t *p)
@@ -193,16 +123,16 @@ static uint64_t vaddr_of(const struct compiler *c, const uint8_t *p)
 }
 
 /* An address as the CIE says they are written. */
-static uint64_t take_address(struct compiler *c, struct reader *r, uint8_t encoding)
+static uint64_t take_address(struct compiler *c, struct dwarf_reader *r, uint8_t encoding)
 {
-	uint64_t base = (encoding & PE_RELATIVE) == PE_PCREL ? vaddr_of(c, r->p) : 0;
-	size_t bytes = format_bytes(encoding);
-	uint64_t value = take(r, bytes);
+	uint64_t base = (encoding & DWARF_RELATIVE) == DWARF_PCREL ? vaddr_of(c, r->p) : 0;
+	size_t bytes = dwarf_address_bytes(encoding);
+	uint64_t value = dwarf_take(r, bytes);
 
-	if ((encoding & PE_FORMAT) == PE_SDATA4)
+	if ((encoding & DWARF_FORMAT) == DWARF_SDATA4)
 		value = (uint64_t)(int64_t)(int32_t)value;
-	if (!bytes || encoding & PE_INDIRECT ||
-	    ((encoding & PE_RELATIVE) && (encoding & PE_RELATIVE) != PE_PCREL))
+	if (!bytes || encoding & DWARF_INDIRECT ||
+	    ((encoding & DWARF_RELATIVE) && (encoding & DWARF_RELATIVE) != DWARF_PCREL))
 		r->is_bad = true;
 	return base + value;
 }
@@ -210,20 +140,20 @@ static uint64_t take_address(struct compiler *c, struct reader *r, uint8_t encod
 /* --- expressions ------------------------------------------------------------------------------ */
 
 /* "register + offset", and nothing but what follows is read. */
-static bool is_register(struct reader *r, uint64_t *ret_register, int64_t *ret_offset)
+static bool is_register(struct dwarf_reader *r, uint64_t *ret_register, int64_t *ret_offset)
 {
-	uint8_t op = (uint8_t)take(r, 1);
+	uint8_t op = (uint8_t)dwarf_take(r, 1);
 
 	if (op < OP_BREG0 || op > OP_BREG0 + 31)
 		return false;
 	*ret_register = op - OP_BREG0;
-	*ret_offset = sleb(r);
+	*ret_offset = dwarf_sleb(r);
 	return !r->is_bad;
 }
 
 /* rsp + 8 + ((rip & 15) >= N) * 8, as linkers write it for the PLT. Returns N, 0 = it is not
  * that. */
-static uint8_t plt_threshold(struct reader r)
+static uint8_t plt_threshold(struct dwarf_reader r)
 {
 	static const uint8_t before[] = {OP_BREG0 + 7, 8, OP_BREG0 + 16, 0, OP_LIT0 + 15, OP_AND};
 	static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
@@ -236,10 +166,10 @@ static uint8_t plt_threshold(struct reader r)
 	return *r.p > OP_LIT0 && *r.p < OP_LIT0 + 16 ? (uint8_t)(*r.p - OP_LIT0) : 0;
 }
 
-static struct reader take_block(struct reader *r)
+static struct dwarf_reader take_block(struct dwarf_reader *r)
 {
-	uint64_t len = uleb(r);
-	struct reader block = {r->p, r->p, false};
+	uint64_t len = dwarf_uleb(r);
+	struct dwarf_reader block = {r->p, r->p, false};
 
 	if (len > (uint64_t)(r->end - r->p)) {
 		r->is_bad = true;
@@ -250,7 +180,7 @@ static struct reader take_block(struct reader *r)
 	return block;
 }
 
-static void define_cfa(struct state *state, struct reader block)
+static void define_cfa(struct state *state, struct dwarf_reader block)
 {
 	uint8_t threshold = plt_threshold(block);
 
@@ -266,7 +196,7 @@ static void define_cfa(struct state *state, struct reader block)
 	}
 }
 
-static struct place place_of(struct reader block)
+static struct place place_of(struct dwarf_reader block)
 {
 	struct place place = {SOMEWHERE, 0};
 	uint64_t reg;
@@ -415,7 +345,7 @@ static void change_cfa(struct program *p, uint64_t reg, int64_t offset)
 		p->state.cfa = BY_OTHER;
 }
 
-static void remember(struct program *p, struct reader *r)
+static void remember(struct program *p, struct dwarf_reader *r)
 {
 	if (p->remembered_cnt == STATES_MAX)
 		r->is_bad = true;
@@ -423,7 +353,7 @@ static void remember(struct program *p, struct reader *r)
 		p->remembered[p->remembered_cnt++] = p->state;
 }
 
-static void recall(struct program *p, struct reader *r)
+static void recall(struct program *p, struct dwarf_reader *r)
 {
 	if (p->remembered_cnt)
 		p->state = p->remembered[--p->remembered_cnt];
@@ -431,28 +361,28 @@ static void recall(struct program *p, struct reader *r)
 		r->is_bad = true;
 }
 
-static void define(struct program *p, struct reader *r, uint8_t op)
+static void define(struct program *p, struct dwarf_reader *r, uint8_t op)
 {
 	int64_t align = p->cie->data_align;
 	uint64_t reg;
 
 	switch (op) {
 	case CFA_DEF_CFA:
-		reg = uleb(r);
-		define_register(p, reg, (int64_t)uleb(r));
+		reg = dwarf_uleb(r);
+		define_register(p, reg, (int64_t)dwarf_uleb(r));
 		return;
 	case CFA_DEF_CFA_SF:
-		reg = uleb(r);
-		define_register(p, reg, scaled((uint64_t)sleb(r), align));
+		reg = dwarf_uleb(r);
+		define_register(p, reg, scaled((uint64_t)dwarf_sleb(r), align));
 		return;
 	case CFA_DEF_CFA_REGISTER:
-		change_cfa(p, uleb(r), p->state.cfa_offset);
+		change_cfa(p, dwarf_uleb(r), p->state.cfa_offset);
 		return;
 	case CFA_DEF_CFA_OFFSET:
-		change_cfa(p, p->state.cfa_register, (int64_t)uleb(r));
+		change_cfa(p, p->state.cfa_register, (int64_t)dwarf_uleb(r));
 		return;
 	case CFA_DEF_CFA_OFFSET_SF:
-		change_cfa(p, p->state.cfa_register, scaled((uint64_t)sleb(r), align));
+		change_cfa(p, p->state.cfa_register, scaled((uint64_t)dwarf_sleb(r), align));
 		return;
 	default:
 		define_cfa(&p->state, take_block(r));
@@ -460,21 +390,21 @@ static void define(struct program *p, struct reader *r, uint8_t op)
 }
 
 /* What an instruction says of one register. */
-static void place_register(struct program *p, struct reader *r, uint8_t op)
+static void place_register(struct program *p, struct dwarf_reader *r, uint8_t op)
 {
 	int64_t align = p->cie->data_align;
-	uint64_t reg = uleb(r);
+	uint64_t reg = dwarf_uleb(r);
 	struct place place;
 
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
-		set_place(p, reg, AT_CFA, scaled(uleb(r), align));
+		set_place(p, reg, AT_CFA, scaled(dwarf_uleb(r), align));
 		return;
 	case CFA_OFFSET_EXTENDED_SF:
-		set_place(p, reg, AT_CFA, scaled((uint64_t)sleb(r), align));
+		set_place(p, reg, AT_CFA, scaled((uint64_t)dwarf_sleb(r), align));
 		return;
 	case CFA_GNU_NEGATIVE_OFFSET:
-		set_place(p, reg, AT_CFA, scaled(-uleb(r), align));
+		set_place(p, reg, AT_CFA, scaled(-dwarf_uleb(r), align));
 		return;
 	case CFA_RESTORE_EXTENDED:
 		restore(p, reg);
@@ -493,12 +423,12 @@ static void place_register(struct program *p, struct reader *r, uint8_t op)
 		take_block(r);
 		break;
 	default: /* CFA_REGISTER, CFA_VAL_OFFSET, CFA_VAL_OFFSET_SF: a second number */
-		uleb(r);
+		dwarf_uleb(r);
 	}
 	set_place(p, reg, SOMEWHERE, 0);
 }
 
-static int extended(struct program *p, struct reader *r, uint8_t op)
+static int extended(struct program *p, struct dwarf_reader *r, uint8_t op)
 {
 	uint64_t align = p->cie->code_align;
 
@@ -508,11 +438,11 @@ static int extended(struct program *p, struct reader *r, uint8_t op)
 	case CFA_SET_LOC:
 		return advance(p, take_address(p->c, r, p->cie->encoding));
 	case CFA_ADVANCE1:
-		return advance(p, p->vaddr + take(r, 1) * align);
+		return advance(p, p->vaddr + dwarf_take(r, 1) * align);
 	case CFA_ADVANCE2:
-		return advance(p, p->vaddr + take(r, 2) * align);
+		return advance(p, p->vaddr + dwarf_take(r, 2) * align);
 	case CFA_ADVANCE4:
-		return advance(p, p->vaddr + take(r, 4) * align);
+		return advance(p, p->vaddr + dwarf_take(r, 4) * align);
 	case CFA_REMEMBER:
 		remember(p, r);
 		return 0;
@@ -528,7 +458,7 @@ static int extended(struct program *p, struct reader *r, uint8_t op)
 		define(p, r, op);
 		return 0;
 	case CFA_GNU_ARGS_SIZE:
-		uleb(r);
+		dwarf_uleb(r);
 		return 0;
 	case CFA_OFFSET_EXTENDED:
 	case CFA_OFFSET_EXTENDED_SF:
@@ -550,12 +480,12 @@ static int extended(struct program *p, struct reader *r, uint8_t op)
 }
 
 /* Runs the instructions; what follows one that is not understood is not known. */
-static int run(struct program *p, struct reader *r)
+static int run(struct program *p, struct dwarf_reader *r)
 {
 	int err = 0;
 
 	while (r->p < r->end && !r->is_bad && !err) {
-		uint8_t op = (uint8_t)take(r, 1), low = op & 0x3f;
+		uint8_t op = (uint8_t)dwarf_take(r, 1), low = op & 0x3f;
 
 		if (!perfmap_work_add(p->c->work, 4))
 			return -E2BIG;
@@ -564,7 +494,7 @@ static int run(struct program *p, struct reader *r)
 			err = advance(p, p->vaddr + low * p->cie->code_align);
 			break;
 		case CFA_OFFSET:
-			set_place(p, low, AT_CFA, scaled(uleb(r), p->cie->data_align));
+			set_place(p, low, AT_CFA, scaled(dwarf_uleb(r), p->cie->data_align));
 			break;
 		case CFA_RESTORE:
 			restore(p, low);
@@ -581,9 +511,9 @@ static int run(struct program *p, struct reader *r)
 /* --- CIEs and FDEs ---------------------------------------------------------------------------- */
 
 /* What 'z' and its letters announce. False: not understood. */
-static bool take_augmentation(struct cie *cie, const char *letters, struct reader *r)
+static bool take_augmentation(struct cie *cie, const char *letters, struct dwarf_reader *r)
 {
-	struct reader data;
+	struct dwarf_reader data;
 
 	if (*letters != 'z')
 		return !*letters;
@@ -591,11 +521,11 @@ static bool take_augmentation(struct cie *cie, const char *letters, struct reade
 	cie->has_data = true;
 	for (const char *a = letters + 1; *a && !data.is_bad; a++) {
 		if (*a == 'R')
-			cie->encoding = (uint8_t)take(&data, 1);
+			cie->encoding = (uint8_t)dwarf_take(&data, 1);
 		else if (*a == 'L')
-			take(&data, 1);
+			dwarf_take(&data, 1);
 		else if (*a == 'P')
-			take(&data, format_bytes((uint8_t)take(&data, 1)));
+			dwarf_take(&data, dwarf_address_bytes((uint8_t)dwarf_take(&data, 1)));
 		else if (*a != 'S' && *a != 'B')
 			return false;
 	}
@@ -604,7 +534,7 @@ static bool take_augmentation(struct cie *cie, const char *letters, struct reade
 
 static int read_cie(struct compiler *c, struct cie *cie)
 {
-	struct reader r = {c->section->data + cie->offset, NULL, false};
+	struct dwarf_reader r = {c->section->data + cie->offset, NULL, false};
 	size_t left = c->section->len - cie->offset;
 	const uint8_t *letters;
 	struct program p;
@@ -614,24 +544,25 @@ static int read_cie(struct compiler *c, struct cie *cie)
 
 	perfmap_work_add(c->work, UNWIND_AUGMENTATION_MAX);
 	r.end = r.p + left;
-	len = (uint32_t)take(&r, 4);
+	len = (uint32_t)dwarf_take(&r, 4);
 	if (r.is_bad || len < 5 || len > UNWIND_CIE_BYTES_MAX || len > left - 4)
 		return 0;
 	r.end = r.p + len;
-	if (take(&r, 4) != (c->is_debug ? UINT32_MAX : 0))
+	if (dwarf_take(&r, 4) != (c->is_debug ? UINT32_MAX : 0))
 		return 0;
-	version = (uint8_t)take(&r, 1);
+	version = (uint8_t)dwarf_take(&r, 1);
 	letters = r.p;
 	left = (size_t)(r.end - letters);
 	r.p = memchr(letters, 0, left < UNWIND_AUGMENTATION_MAX ? left : UNWIND_AUGMENTATION_MAX);
 	if (!r.p || !(version == 1 || version == 3 || version == 4))
 		return 0;
 	r.p++;
-	if (version == 4 && (take(&r, 1) != 8 || take(&r, 1) != 0)) /* address, segment */
+	if (version == 4 &&
+	    (dwarf_take(&r, 1) != 8 || dwarf_take(&r, 1) != 0)) /* address, segment */
 		return 0;
-	cie->code_align = uleb(&r);
-	cie->data_align = sleb(&r);
-	if ((version == 1 ? take(&r, 1) : uleb(&r)) != REGISTER_RA)
+	cie->code_align = dwarf_uleb(&r);
+	cie->data_align = dwarf_sleb(&r);
+	if ((version == 1 ? dwarf_take(&r, 1) : dwarf_uleb(&r)) != REGISTER_RA)
 		return 0;
 	if (!take_augmentation(cie, (const char *)letters, &r) || r.is_bad)
 		return 0;
@@ -657,7 +588,7 @@ static int find_cie(struct compiler *c, uint64_t offset, const struct cie **ret_
 }
 
 /* r: of the entry, behind the pointer to its CIE. */
-static int read_fde(struct compiler *c, const struct cie *cie, struct reader r)
+static int read_fde(struct compiler *c, const struct cie *cie, struct dwarf_reader r)
 {
 	struct entry entry = {.first = c->rows_cnt};
 	struct program p;
@@ -665,7 +596,7 @@ static int read_fde(struct compiler *c, const struct cie *cie, struct reader r)
 
 	entry.start = take_address(c, &r, cie->encoding);
 	/* A length has the format of an address alone. */
-	entry.end = take(&r, format_bytes(cie->encoding));
+	entry.end = dwarf_take(&r, dwarf_address_bytes(cie->encoding));
 	if (cie->has_data)
 		take_block(&r);
 	/* 0: the linker threw the function away. */
@@ -688,10 +619,10 @@ static int read_fde(struct compiler *c, const struct cie *cie, struct reader r)
 }
 
 /* body: behind the record's length. */
-static int read_record(struct compiler *c, struct reader body)
+static int read_record(struct compiler *c, struct dwarf_reader body)
 {
 	const uint8_t *at = body.p;
-	uint64_t id = take(&body, 4), cie_offset;
+	uint64_t id = dwarf_take(&body, 4), cie_offset;
 	const struct cie *cie;
 	int err;
 
@@ -730,8 +661,8 @@ static int read_section(struct compiler *c)
 		if (bytes > FDE_BYTES_MAX)
 			c->left_out++;
 		else if (bytes >= 4)
-			err = read_record(
-				c, (struct reader){data + at + 4, data + at + 4 + bytes, false});
+			err = read_record(c, (struct dwarf_reader){data + at + 4,
+								   data + at + 4 + bytes, false});
 		at += 4 + (size_t)bytes;
 	}
 	return err;

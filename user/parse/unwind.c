@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-
-/* DWARF pointer encodings: low nibble the format, high nibble what it is relative to. */
-#define PE_UDATA4  0x03
-#define PE_UDATA8  0x04
-#define PE_SDATA4  0x0b
-#define PE_SDATA8  0x0c
-#define PE_ABSPTR  0x00
-#define PE_FORMAT  0x0f
-#define PE_PCREL   0x10
-#define PE_DATAREL 0x30
+#include "parse/dwarf.h"
 
 #define HEADER_BYTES 12 /* version, three encodings, frame pointer, count */
 #define ENTRY_BYTES  8	/* start and frame entry, both 32 bits relative to the header */
@@ -31,61 +22,26 @@ int unwind_frames_vaddr(const struct unwind_bytes *header, uint64_t *ret_vaddr)
 {
 	const uint8_t *h = header->data;
 
-	if (header->len < HEADER_BYTES || h[0] != 1 || h[1] != (PE_PCREL | PE_SDATA4))
+	if (header->len < HEADER_BYTES || h[0] != 1 || h[1] != (DWARF_PCREL | DWARF_SDATA4))
 		return -ENOTSUP;
 	*ret_vaddr = header->vaddr + 4 + (uint64_t)(int64_t)(int32_t)read_u32(h + 4);
 	return 0;
 }
 
-/* A bounded reader of one record. */
-struct reader {
-	const uint8_t *p, *end;
-};
-
-static uint64_t uleb(struct reader *r)
-{
-	uint64_t value = 0;
-
-	/* 64 bits take ten bytes; a hostile one has no end. */
-	for (unsigned shift = 0; r->p < r->end && shift < 70; shift += 7) {
-		uint8_t byte = *r->p++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			break;
-	}
-	return value;
-}
-
-static size_t format_bytes(uint8_t encoding)
-{
-	switch (encoding & PE_FORMAT) {
-	case PE_UDATA4:
-	case PE_SDATA4:
-		return 4;
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		return 8;
-	default:
-		return 0;
-	}
-}
-
 /* Width of the addresses in entries with this augmentation, of which r holds the numbers. */
-static size_t augmented_width(struct reader *r, const char *augmentation)
+static size_t augmented_width(struct dwarf_reader *r, const char *augmentation)
 {
-	uleb(r); /* code alignment */
-	uleb(r); /* data alignment: signed, the same length */
-	uleb(r); /* return address register */
-	uleb(r); /* bytes of augmentation data */
+	dwarf_uleb(r); /* code alignment */
+	dwarf_uleb(r); /* data alignment: signed, the same length */
+	dwarf_uleb(r); /* return address register */
+	dwarf_uleb(r); /* bytes of augmentation data */
 	for (const char *a = augmentation + 1; *a && r->p < r->end; a++) {
 		if (*a == 'R')
-			return format_bytes(*r->p);
+			return dwarf_address_bytes(*r->p);
 		if (*a == 'L') {
 			r->p++;
 		} else if (*a == 'P') {
-			size_t n = format_bytes(*r->p);
+			size_t n = dwarf_address_bytes(*r->p);
 
 			if (!n || (size_t)(r->end - r->p) < n + 1)
 				return 0;
@@ -101,7 +57,7 @@ static size_t cie_width(const struct unwind_bytes *frames, uint64_t offset,
 {
 	const uint8_t *augmentation;
 	size_t len, width = 8;
-	struct reader r;
+	struct dwarf_reader r = {0};
 
 	perfmap_work_add(work, 9);
 	if (offset > frames->len || frames->len - offset < 9)
@@ -158,8 +114,8 @@ int unwind_read(const struct unwind_bytes *header, const struct unwind_bytes *fr
 	size_t width = 0;
 	uint32_t entries;
 
-	if (unwind_frames_vaddr(header, &vaddr) || h[2] != PE_UDATA4 ||
-	    h[3] != (PE_DATAREL | PE_SDATA4))
+	if (unwind_frames_vaddr(header, &vaddr) || h[2] != DWARF_UDATA4 ||
+	    h[3] != (DWARF_DATAREL | DWARF_SDATA4))
 		return -ENOTSUP;
 	entries = read_u32(h + 8);
 	if (entries > UNWIND_ENTRIES_MAX)
