@@ -66,11 +66,38 @@ struct event_sample {
 /* outside -p / --cgroup: sent without stacks, since others waited */
 #define SAMPLE_FILTERED 0x10
 
-/* Frames of one stack at the most; the sysctl kernel.perf_event_max_stack usually says less. */
-#define STACK_MAX_FRAMES 1024
+/* Frames of one stack at the most. The kernel's own walk ends at kernel.perf_event_max_stack. */
+#define STACK_MAX_FRAMES 2048
 
 #define STACK_KERNEL	0x1 /* else user */
-#define STACK_TRUNCATED 0x2 /* as deep as the kernel walks: the root side is missing */
+#define STACK_TRUNCATED 0x2 /* deeper than is walked: the root side is missing */
+#define STACK_UNSURE	0x4 /* callers of some frame may be missing: nothing told of its code */
+
+/* How the walk of a user stack ended. Stored in captures: numbers are never reused. */
+enum stack_end {
+	STACK_END_UNTOLD = 0,	     /* walked along frame pointers alone: names have to tell */
+	STACK_END_ROOT = 1,	     /* at the first function of its thread, as the tables say */
+	STACK_END_NO_TABLE = 2,	     /* in a file that does not tell how its code is unwound */
+	STACK_END_NOT_YET = 3,	     /* in a process or file whose tables were not there yet */
+	STACK_END_INEXPRESSIBLE = 4, /* in code that rows cannot tell of */
+	STACK_END_UNREADABLE = 5,    /* its memory could not be read */
+	STACK_END_ASTRAY = 6,	     /* a step that did not lead up */
+	STACK_END_DEPTH = 7,	     /* deeper than is walked */
+	STACK_END_MEMORY = 8,	     /* in a file whose tables found no room */
+	STACK_END_CODE = 9, /* in code that was made at run time, which tells nothing of itself */
+	STACK_END_CNT = 10
+};
+
+/*
+ * In a frame of a user stack: its caller was found along the frame pointer, and nothing says that
+ * its code keeps one. Where it does not, callers are missing between it and the next frame.
+ */
+#define FRAME_CALLER_UNSURE (1ull << 63)
+/* The vsyscall page has this bit, too, and all others above 23. */
+#define FRAME_IS_UNSURE(frame) ((frame) >> 62 == 2)
+
+/* Of a stack that is cut in the middle, so many frames are of its root side. */
+#define STACK_ROOT_FRAMES 128
 
 struct event_stack {
 	struct event_header header;
@@ -79,6 +106,11 @@ struct event_stack {
 	__u32 tgid;		/* 0 for kernel stacks */
 	__u16 flags;		/* STACK_* */
 	__u16 frame_cnt;
+	__u16 end; /* enum stack_end */
+	__u16 pad;
+	/* Frames that are missing in the middle. Then the last STACK_ROOT_FRAMES of frames[] are a
+	 * ring: the oldest of them stands at place left_out modulo STACK_ROOT_FRAMES in it. */
+	__u32 left_out;
 	__u64 frames[]; /* leaf first */
 };
 
@@ -387,6 +419,47 @@ struct unwind_row {
 	__s16 fp_offset;
 };
 
+/*
+ * What the walk in the kernel is given. Rows lie in chunks of UNWIND_CHUNK_ROWS, which are made as
+ * they are needed; the rows of a page are in one chunk, one after the other. All of it is written
+ * by the user side while walks go on: what is no longer used is used again only when no walk can be
+ * under way in it, and a process's entry is replaced in one step.
+ */
+#define UNWIND_CHUNK_BITS    17
+#define UNWIND_CHUNK_ROWS    (1u << UNWIND_CHUNK_BITS)
+#define UNWIND_CHUNKS_MAX    1024u   /* of 1 MiB */
+#define UNWIND_PAGES_MAX     262144u /* 16 GiB of code */
+#define UNWIND_MAPPINGS_MAX  65536u
+#define UNWIND_PROCESSES_MAX 8192u
+
+struct unwind_page {
+	__u32 first; /* row, over all chunks */
+	__u32 cnt;   /* 0: nothing is known of that code */
+};
+
+enum unwind_mapping_kind {
+	UNWIND_BY_TABLE = 0,
+	UNWIND_BY_FP = 1,   /* code made at run time: along the frame pointer, unsure */
+	UNWIND_NOT_YET = 2, /* the rest: the same, and why there is no table */
+	UNWIND_NO_TABLE = 3,
+	UNWIND_NO_MEMORY = 4,
+};
+
+/* Executable memory of a process; those of one process lie one after the other, by address. */
+struct unwind_mapping {
+	__u64 start, end;
+	__u64 bias; /* address - bias = address in the table's file */
+	__u32 first_page, page_cnt;
+	__u32 page_base; /* number of the first page in the file's addresses */
+	__u32 kind;	 /* enum unwind_mapping_kind */
+};
+
+/* A value of the map `unwind_processes`, by tgid. */
+struct unwind_process {
+	__u64 start_ns;	  /* of the process that is meant; 0 = whoever has its id */
+	__u32 first, cnt; /* mappings */
+};
+
 /* Counted per CPU in the map `losses`: what the BPF side could not do. */
 enum loss_cause {
 	LOSS_SAMPLE_RING_FULL = 0, /* a sample dropped */
@@ -413,7 +486,7 @@ enum loss_cause {
 
 _Static_assert(sizeof(struct event_header) == 8, "event_header");
 _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
-_Static_assert(sizeof(struct event_stack) == 32, "event_stack");
+_Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
@@ -426,4 +499,6 @@ _Static_assert(sizeof(struct endpoint_key) == 16, "endpoint_key");
 _Static_assert(sizeof(struct share_key) == 16, "share_key");
 _Static_assert(sizeof(struct refused_key) == 16, "refused_key");
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
+_Static_assert(sizeof(struct unwind_mapping) == 40, "unwind_mapping");
+_Static_assert(sizeof(struct unwind_process) == 16, "unwind_process");
 #endif

@@ -6,27 +6,8 @@
 #include <string.h>
 
 #include "perfmap/images/native_format.h"
+#include "perfmap/images/ready_header.h"
 #include "perfmap/images/signature.h"
-
-/* Of the CLI header (ECMA-335 II.25.3.3): directories of the metadata and of native code. */
-#define CLI_BYTES    72u
-#define CLI_METADATA 8u
-#define CLI_NATIVE   64u
-
-#define HEADER_SIGNATURE 0x00525452u /* "RTR" */
-#define HEADER_BYTES	 8u	     /* signature, version; then a core header: */
-#define CORE_BYTES	 8u	     /* flags and number of sections */
-#define SECTION_BYTES	 12u
-#define SECTIONS_MAX	 64u
-
-/* Sections that we read. */
-#define RUNTIME_FUNCTIONS     102u
-#define METHOD_ENTRY_POINTS   103u
-#define INSTANCE_ENTRY_POINTS 109u
-#define MANIFEST_METADATA     112u
-#define COMPONENT_ASSEMBLIES  115u
-#define MANIFEST_MVIDS	      118u
-#define HOT_COLD_MAP	      120u
 
 #define COMPONENT_BYTES 16u /* two directories: CLI header, core header */
 #define HOT_COLD_BYTES	8u  /* two functions: cold, hot */
@@ -54,11 +35,6 @@ struct perfmap_image_names {
 	uint32_t functions;
 };
 
-struct sections {
-	struct perfmap_directory runtime_functions, methods, instances, manifest, components, mvids,
-		hot_cold;
-};
-
 struct perfmap_component {
 	struct perfmap_metadata md;
 };
@@ -68,83 +44,6 @@ struct loader {
 	const struct perfmap_reader *r;
 	struct perfmap_image_names *names;
 };
-
-static void note_section(struct sections *s, uint32_t type, struct perfmap_directory d)
-{
-	switch (type) {
-	case RUNTIME_FUNCTIONS:
-		s->runtime_functions = d;
-		break;
-	case METHOD_ENTRY_POINTS:
-		s->methods = d;
-		break;
-	case INSTANCE_ENTRY_POINTS:
-		s->instances = d;
-		break;
-	case MANIFEST_METADATA:
-		s->manifest = d;
-		break;
-	case COMPONENT_ASSEMBLIES:
-		s->components = d;
-		break;
-	case MANIFEST_MVIDS:
-		s->mvids = d;
-		break;
-	case HOT_COLD_MAP:
-		s->hot_cold = d;
-		break;
-	}
-}
-
-static struct perfmap_directory directory_at(const uint8_t *p)
-{
-	return (struct perfmap_directory){.rva = perfmap_u32_at(p), .bytes = perfmap_u32_at(p + 4)};
-}
-
-static int read_core(const struct loader *l, uint32_t rva, struct sections *ret)
-{
-	uint8_t head[CORE_BYTES], rows[SECTIONS_MAX * SECTION_BYTES];
-	struct sections s = {0};
-	uint32_t cnt;
-	int err = perfmap_pe_read(l->pe, l->r, rva, head, sizeof(head));
-
-	if (err)
-		return err;
-	cnt = perfmap_u32_at(head + 4);
-	if (cnt > SECTIONS_MAX)
-		return -E2BIG;
-	err = perfmap_pe_read(l->pe, l->r, rva + CORE_BYTES, rows, cnt * SECTION_BYTES);
-	for (uint32_t i = 0; !err && i < cnt; i++)
-		note_section(&s, perfmap_u32_at(rows + i * SECTION_BYTES),
-			     directory_at(rows + i * SECTION_BYTES + 4));
-	if (!err)
-		*ret = s;
-	return err;
-}
-
-static int read_header(const struct loader *l, struct sections *ret_sections,
-		       struct perfmap_directory *ret_metadata)
-{
-	uint8_t cli[CLI_BYTES], head[HEADER_BYTES];
-	struct perfmap_directory native;
-	int err;
-
-	if (l->pe->cli.bytes < CLI_BYTES)
-		return -ENODATA;
-	err = perfmap_pe_read(l->pe, l->r, l->pe->cli.rva, cli, sizeof(cli));
-	if (err)
-		return err;
-	native = directory_at(cli + CLI_NATIVE);
-	if (native.bytes < HEADER_BYTES + CORE_BYTES)
-		return -ENODATA;
-	err = perfmap_pe_read(l->pe, l->r, native.rva, head, sizeof(head));
-	if (err)
-		return err;
-	if (perfmap_u32_at(head) != HEADER_SIGNATURE)
-		return -ENODATA;
-	*ret_metadata = directory_at(cli + CLI_METADATA);
-	return read_core(l, native.rva + HEADER_BYTES, ret_sections);
-}
 
 /* --- functions to methods --------------------------------------------------------------------- */
 
@@ -290,19 +189,17 @@ static int add_composite(struct loader *l, const uint8_t *rows)
 	uint32_t before = 0;
 
 	for (uint32_t i = 0; i < l->names->components_cnt; i++) {
-		struct perfmap_directory cli = directory_at(rows + i * COMPONENT_BYTES);
-		struct perfmap_directory core = directory_at(rows + i * COMPONENT_BYTES + 8);
-		struct perfmap_directory metadata = {0};
-		struct sections sections = {0};
-		uint8_t header[CLI_BYTES];
-		int err = 0;
+		const uint8_t *row = rows + i * COMPONENT_BYTES;
+		struct perfmap_directory core = perfmap_directory_at(row + 8);
+		struct perfmap_directory metadata = {0}, native;
+		struct perfmap_ready_sections sections = {0};
+		int err = perfmap_cli_header(l->pe, l->r, perfmap_directory_at(row), &metadata,
+					     &native);
 
-		if (cli.bytes >= CLI_BYTES) {
-			err = perfmap_pe_read(l->pe, l->r, cli.rva, header, sizeof(header));
-			metadata = directory_at(header + CLI_METADATA);
-		}
+		if (err == -ENODATA)
+			err = 0;
 		if (!err && core.bytes)
-			err = read_core(l, core.rva, &sections);
+			err = perfmap_ready_core(l->pe, l->r, core.rva, &sections);
 		if (!err)
 			err = add_component(l, i, metadata, sections.methods, &before);
 		if (err)
@@ -326,7 +223,7 @@ static int make_components(struct perfmap_image_names *names, uint32_t cnt)
 	return 0;
 }
 
-static int load_components(struct loader *l, const struct sections *s,
+static int load_components(struct loader *l, const struct perfmap_ready_sections *s,
 			   struct perfmap_directory metadata)
 {
 	uint32_t cnt = l->names->composite ? s->components.bytes / COMPONENT_BYTES : 1;
@@ -355,8 +252,8 @@ static int load(struct loader *l)
 {
 	struct perfmap_image_names *names = l->names;
 	struct perfmap_directory metadata;
-	struct sections s;
-	int err = read_header(l, &s, &metadata);
+	struct perfmap_ready_sections s;
+	int err = perfmap_ready_header(l->pe, l->r, &s, &metadata);
 
 	if (err)
 		return err;
@@ -545,20 +442,17 @@ int perfmap_component_load(perfmap_image_read read, void *source,
 	struct perfmap_work work = {0};
 	struct perfmap_reader r = {.read = read, .source = source, .work = &work};
 	struct perfmap_component *component = calloc(1, sizeof(*component));
+	struct perfmap_directory metadata, native;
 	struct perfmap_pe pe;
-	uint8_t cli[CLI_BYTES];
 	int err;
 
 	if (!component)
 		return -ENOMEM;
 	err = perfmap_pe_load(&r, &pe);
-	if (!err && pe.cli.bytes < CLI_BYTES)
-		err = -ENODATA;
 	if (!err)
-		err = perfmap_pe_read(&pe, &r, pe.cli.rva, cli, sizeof(cli));
+		err = perfmap_cli_header(&pe, &r, pe.cli, &metadata, &native);
 	if (!err)
-		err = perfmap_metadata_load(&pe, &r, directory_at(cli + CLI_METADATA),
-					    &component->md);
+		err = perfmap_metadata_load(&pe, &r, metadata, &component->md);
 	if (err) {
 		perfmap_component_free(component);
 		return err;

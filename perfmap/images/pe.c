@@ -162,9 +162,7 @@ static uint32_t row_bytes_of(uint32_t machine)
 
 static struct perfmap_directory directory_at(const uint8_t *optional, uint32_t number)
 {
-	const uint8_t *d = optional + OPTIONAL_DIRECTORY + number * DIRECTORY_BYTES;
-
-	return (struct perfmap_directory){.rva = perfmap_u32_at(d), .bytes = perfmap_u32_at(d + 4)};
+	return perfmap_directory_at(optional + OPTIONAL_DIRECTORY + number * DIRECTORY_BYTES);
 }
 
 /* The directory of the CLI header lies beyond what an image must have. */
@@ -179,8 +177,7 @@ static int read_cli(struct perfmap_pe *pe, const struct perfmap_reader *r, uint6
 		return 0;
 	err = perfmap_read_all(r, bytes, sizeof(bytes), optional_at + at);
 	if (!err)
-		pe->cli = (struct perfmap_directory){perfmap_u32_at(bytes),
-						     perfmap_u32_at(bytes + 4)};
+		pe->cli = perfmap_directory_at(bytes);
 	return err;
 }
 

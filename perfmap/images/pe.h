@@ -3,8 +3,8 @@
 #define PERFMAP_IMAGES_PE_H
 /*
  * Headers of a PE file of precompiled .NET code for Linux (x64, arm64): sections and those data
- * directories that image.c needs. The content is hostile: what is read is bounded and checked. Not
- * for use outside perfmap/. A loaded one is read-only, for any threads.
+ * directories that image.c needs. The content is hostile: what is read is bounded and checked. For
+ * perfmap/ and parse/image_unwind.c. A loaded one is read-only, for any threads.
  *
  * Source: Microsoft PE/COFF specification. The machine is that of COFF XOR 0x7b79 for Linux
  * (dotnet/runtime src/coreclr/tools/Common/Compiler/ObjectWriter).
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perfmap/bytes.h"
 #include "perfmap/images/image.h"
 #include "perfmap/work.h"
 
@@ -24,6 +25,12 @@ struct perfmap_section {
 struct perfmap_directory {
 	uint32_t rva, bytes;
 };
+
+/* As two numbers of 32 bits lie in the file. */
+static inline struct perfmap_directory perfmap_directory_at(const uint8_t *p)
+{
+	return (struct perfmap_directory){.rva = perfmap_u32_at(p), .bytes = perfmap_u32_at(p + 4)};
+}
 
 struct perfmap_pe {
 	uint32_t row_bytes; /* of the table of functions: 12 on x64, 8 on arm64 */

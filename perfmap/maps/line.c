@@ -105,3 +105,25 @@ bool perfmap_line_is_stub(const char *name, size_t len)
 {
 	return len > 4 && !memcmp(name, "stub", 4) && (name[4] == ' ' || name[4] == '<');
 }
+
+bool perfmap_line_keeps_stack(const char *name, size_t len)
+{
+	/* What stands last, in <>. Those that look up interface methods push. */
+	static const char *const owners[] = {
+		"<DelegateShuffleThunk>", "<GenerateDispatchStub>",
+		"<InstantiatingStub>",	  "<JIT_CopiedWriteBarriers>",
+		"<MethodCallThunk>",	  "<PRECODE_STUB>",
+		"<UnboxingStub>",	  "<VSD_DispatchStub>",
+		"<VSD_VTableStub>",
+	};
+
+	if (!perfmap_line_is_stub(name, len))
+		return false;
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		size_t owner_len = strlen(owners[i]);
+
+		if (len > owner_len && !memcmp(name + len - owner_len, owners[i], owner_len))
+			return true;
+	}
+	return false;
+}

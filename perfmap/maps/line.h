@@ -48,4 +48,12 @@ int perfmap_line_parse_counted(const char *line, size_t len, struct perfmap_work
 
 /* True for names of runtime stubs: "stub Kind<Owner>" (.NET 10), "stub<17> Kind<Owner>" (8, 9). */
 bool perfmap_line_is_stub(const char *name, size_t len);
+
+/*
+ * True for those of them that never move the stack pointer nor change the frame pointer: at each of
+ * their instructions the stack pointer points at the return address. Their bytes do not tell: data
+ * lies between them. Sources: dotnet/runtime, src/coreclr/vm/amd64: thunktemplates.S,
+ * patchedcode.S, cgenamd64.cpp, virtualcallstubcpu.hpp.
+ */
+bool perfmap_line_keeps_stack(const char *name, size_t len);
 #endif

@@ -129,6 +129,8 @@ static int take_line(struct perfmap_lines *l, const char *text, size_t len)
 	row.length = whole < PERFMAP_RAW_BYTES_MAX ? (uint16_t)whole : PERFMAP_RAW_BYTES_MAX;
 	row.check = whole <= PERFMAP_RAW_BYTES_MAX ? perfmap_name_check(name, line.name_len) : 0;
 	row.flags = perfmap_line_is_stub(name, line.name_len) ? PERFMAP_ENTRY_STUB : 0;
+	if (row.flags && perfmap_line_keeps_stack(name, line.name_len))
+		row.flags |= PERFMAP_ROW_KEEPS_STACK;
 	l->open_name = !ends_whole(name, line.name_len);
 	l->open_offset = row.offset;
 	return l->sink(l->arg, &row);

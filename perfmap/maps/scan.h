@@ -15,6 +15,8 @@
 /* Flag of a row: no entry, but more of the name of the one before it. Its length is the entry's
  * now, its offset that of the entry. */
 #define PERFMAP_ROW_CONTINUES 0x2u
+/* A stub that perfmap_line_keeps_stack(). */
+#define PERFMAP_ROW_KEEPS_STACK 0x4u
 
 /* What the lines of a scan held besides rows. */
 struct perfmap_scanned {

@@ -83,6 +83,7 @@ struct host_facts {
 	uint64_t session_ns;	/* to load and attach */
 	uint64_t map_bytes;
 	bool without_groups, without_queues; /* KERNEL_WITHOUT_* */
+	char without_tables[256]; /* why stacks are walked along frame pointers, "" they are not */
 
 	uint32_t cpus_online, cpus_possible;
 	bool ticks_tried;

@@ -13,12 +13,6 @@
 #define REGISTER_SP 7
 #define REGISTER_RA 16
 
-/* Where the kernel's frame of a signal has rsp, rip and rbp, from the stack pointer on (struct
- * ucontext, arch/x86/include/uapi/asm/sigcontext.h). */
-#define SIGNAL_SP 160
-#define SIGNAL_RA 168
-#define SIGNAL_FP 120
-
 #define STATES_MAX    16u /* remembered at a time; compilers need one or two */
 #define CIES_CACHED   16u
 #define FDE_BYTES_MAX (1u << 20)
@@ -218,8 +212,8 @@ static bool is_signal_frame(const struct state *s)
 {
 	return s->cfa == BY_DEREF && s->cfa_register == REGISTER_SP && s->ra.where == AT_SP &&
 	       s->fp.where == AT_SP && fits(s->cfa_offset) &&
-	       s->ra.offset - s->cfa_offset == SIGNAL_RA - SIGNAL_SP &&
-	       s->fp.offset - s->cfa_offset == SIGNAL_FP - SIGNAL_SP;
+	       s->ra.offset - s->cfa_offset == CFI_SIGNAL_RA - CFI_SIGNAL_SP &&
+	       s->fp.offset - s->cfa_offset == CFI_SIGNAL_FP - CFI_SIGNAL_SP;
 }
 
 static enum unwind_cfa cfa_of(const struct state *s)
@@ -679,18 +673,20 @@ static int compare_entries(const void *pa, const void *pb)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static int append(struct cfi_rows *rows, struct cfi_row row)
+int cfi_append(struct cfi_rows *rows, struct cfi_row row)
 {
-	struct cfi_row *last = rows->cnt ? &rows->rows[rows->cnt - 1] : NULL;
+	const struct cfi_row *last;
 
-	if (last && last->vaddr == row.vaddr)
-		*last = row;
-	else if (last && is_same(&last->row, &row.row))
+	if (rows->cnt && rows->rows[rows->cnt - 1].vaddr == row.vaddr)
+		rows->cnt--;
+	last = rows->cnt ? &rows->rows[rows->cnt - 1] : NULL;
+	if (last && is_same(&last->row, &row.row))
 		return 0;
-	else if (GROW(rows->rows, rows->cnt, rows->cap))
+	if (rows->cnt >= CFI_ROWS_MAX)
+		return -E2BIG;
+	if (GROW(rows->rows, rows->cnt, rows->cap))
 		return -ENOMEM;
-	else
-		rows->rows[rows->cnt++] = row;
+	rows->rows[rows->cnt++] = row;
 	return 0;
 }
 
@@ -708,9 +704,9 @@ static int put_in_order(struct compiler *c, struct cfi_rows *rows)
 			until = e[1].start;
 		for (size_t k = 0; k < e->cnt && !err; k++)
 			if (c->rows[e->first + k].vaddr < until)
-				err = append(rows, c->rows[e->first + k]);
+				err = cfi_append(rows, c->rows[e->first + k]);
 		if (!err && (i + 1 == c->entries_cnt || e[1].start - until >= PADDING_BYTES))
-			err = append(rows, (struct cfi_row){.vaddr = until});
+			err = cfi_append(rows, (struct cfi_row){.vaddr = until});
 	}
 	return err;
 }

@@ -18,6 +18,12 @@
 
 #define CFI_ROWS_MAX 4000000u
 
+/* Where the kernel's frame of a signal has rsp, rip and rbp, from the stack pointer on (struct
+ * ucontext, arch/x86/include/uapi/asm/sigcontext.h). */
+#define CFI_SIGNAL_SP 160
+#define CFI_SIGNAL_RA 168
+#define CFI_SIGNAL_FP 120
+
 /* A row with its address in the file's address space. */
 struct cfi_row {
 	uint64_t vaddr;
@@ -25,9 +31,8 @@ struct cfi_row {
 };
 
 struct cfi_rows {
-	struct cfi_row *
-		/* owned; in the order of their addresses, none says what the one before says */
-		rows;
+	/* owned; in the order of their addresses, none says what the one before says */
+	struct cfi_row *rows;
 	size_t cnt, cap;
 	size_t left_out; /* entries that made no sense */
 };
@@ -40,6 +45,10 @@ struct cfi_rows {
 int cfi_compile(const struct unwind_bytes *section, bool is_debug, struct perfmap_work *work,
 		struct cfi_rows *rows);
 void cfi_clear(struct cfi_rows *rows);
+
+/* Adds a row behind those that are there, whose addresses must not be above its own: one of the
+ * same address is replaced. 0, -E2BIG (CFI_ROWS_MAX) or -ENOMEM. */
+int cfi_append(struct cfi_rows *rows, struct cfi_row row);
 
 /* The row that holds at an address, NULL below the first one. */
 const struct cfi_row *cfi_at(const struct cfi_rows *rows, uint64_t vaddr);

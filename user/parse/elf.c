@@ -15,101 +15,19 @@
 #include "base/grow.h"
 #include "base/io.h"
 #include "parse/debug_file.h"
+#include "parse/elf_file.h"
 #include "parse/elf_names.h"
 #include "parse/unwind.h"
 
 #define NAMES_MAX      (1u << 28) /* what elf_function.name can address */
-#define SEGMENTS_LIMIT 1024	  /* program headers that are looked at */
 #define NOTE_BYTES_MAX 65536	  /* of all notes */
 #define NAMED_LOOKS    256 /* sections whose names are looked at; -g with DWARF 5 makes a dozen */
-/* Every section has a name of some 20 bytes; most files have 40 of them. */
-#define SECTION_NAMES_BYTES_MAX (1u << 20)
 
 _Static_assert(ELF_STRINGS_MAX <= NAMES_MAX, "names must be addressable");
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define HOST_DATA ELFDATA2LSB
-#else
-#define HOST_DATA ELFDATA2MSB
-#endif
-
-static void cleanup_elf(Elf **elf)
-{
-	if (*elf)
-		elf_end(*elf);
-}
-#define _cleanup_elf_ _cleanup_(cleanup_elf)
 
 static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
 	return io_read_at(fd, buf, len, offset) == (ssize_t)len;
-}
-
-/*
- * libelf makes an array of all sections as it opens a file, so their number is checked before. With
- * e_shnum 0 it stands in the first section header instead.
- */
-static bool header_is_sane(int fd)
-{
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf64_Ehdr e64;
-		Elf32_Ehdr e32;
-	} h = {0};
-	bool is64;
-	uint64_t shoff, count;
-	unsigned type, shnum, shentsize, phnum;
-
-	if (!read_at(fd, &h, sizeof(h.e32), 0) || memcmp(h.ident, ELFMAG, SELFMAG))
-		return false;
-	is64 = h.ident[EI_CLASS] == ELFCLASS64;
-	if ((!is64 && h.ident[EI_CLASS] != ELFCLASS32) || h.ident[EI_DATA] != HOST_DATA ||
-	    (is64 && !read_at(fd, &h, sizeof(h.e64), 0)))
-		return false;
-	type = is64 ? h.e64.e_type : h.e32.e_type;
-	shoff = is64 ? h.e64.e_shoff : h.e32.e_shoff;
-	shnum = is64 ? h.e64.e_shnum : h.e32.e_shnum;
-	shentsize = is64 ? h.e64.e_shentsize : h.e32.e_shentsize;
-	phnum = is64 ? h.e64.e_phnum : h.e32.e_phnum;
-	if ((type != ET_EXEC && type != ET_DYN) || phnum == PN_XNUM)
-		return false;
-	if (shnum || !shoff)
-		return true;
-	if (shentsize != (is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
-		return false;
-	if (is64) {
-		Elf64_Shdr s;
-
-		count = read_at(fd, &s, sizeof(s), shoff) ? s.sh_size : UINT64_MAX;
-	} else {
-		Elf32_Shdr s;
-
-		count = read_at(fd, &s, sizeof(s), shoff) ? s.sh_size : UINT64_MAX;
-	}
-	return count <= ELF_SECTIONS_MAX;
-}
-
-static Elf *open_elf(int fd)
-{
-	Elf *elf;
-
-	if (elf_version(EV_CURRENT) == EV_NONE || !header_is_sane(fd))
-		return NULL;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		return elf;
-	if (elf)
-		elf_end(elf);
-	return NULL;
-}
-
-static size_t phdr_count(Elf *elf)
-{
-	size_t cnt;
-
-	if (elf_getphdrnum(elf, &cnt))
-		return 0;
-	return cnt < SEGMENTS_LIMIT ? cnt : SEGMENTS_LIMIT;
 }
 
 /* Notes: three words (name size, descriptor size, type), then both parts padded to 4 bytes. */
@@ -139,7 +57,7 @@ static void find_build_id(const uint8_t *notes, size_t len, struct elf_identity 
 
 static void read_build_id(Elf *elf, int fd, struct elf_identity *id)
 {
-	size_t cnt = phdr_count(elf), left = NOTE_BYTES_MAX;
+	size_t cnt = elf_file_headers(elf), left = NOTE_BYTES_MAX;
 
 	id->build_id_len = 0;
 	for (size_t i = 0; i < cnt && !id->build_id_len; i++) {
@@ -157,7 +75,7 @@ static void read_build_id(Elf *elf, int fd, struct elf_identity *id)
 
 enum model_reason elf_identify(int fd, struct elf_identity *ret_identity)
 {
-	_cleanup_elf_ Elf *elf = open_elf(fd);
+	_cleanup_elf_ Elf *elf = elf_file_open(fd);
 	struct elf_identity id = {0};
 	struct stat st;
 
@@ -337,23 +255,10 @@ static void read_debuglink(Elf_Scn *scn, const GElf_Shdr *sh, struct elf_table *
 	memcpy(&t->debuglink_crc, (const char *)data->d_buf + crc_at, 4);
 }
 
-/* Number of the section that names sections, 0 = none, or too large: libelf reads all of it into
- * memory for one name, and looks through all of it for the name's end. */
-static size_t section_of_names(Elf *elf)
-{
-	size_t index = 0;
-	GElf_Shdr sh;
-
-	if (elf_getshdrstrndx(elf, &index) || !gelf_getshdr(elf_getscn(elf, index), &sh) ||
-	    sh.sh_size > SECTION_NAMES_BYTES_MAX)
-		return 0;
-	return index;
-}
-
 /* Looks for what leads to symbols kept elsewhere. */
 static void read_debug_links(Elf *elf, struct elf_table *t)
 {
-	size_t names_section = section_of_names(elf), looks = 0;
+	size_t names_section = elf_file_names(elf), looks = 0;
 	Elf_Scn *scn = NULL;
 
 	while (names_section && looks < NAMED_LOOKS && (scn = elf_nextscn(elf, scn))) {
@@ -483,7 +388,7 @@ static void allow_work(struct elf_table *t, int fd)
 static void read_segments(Elf *elf, int fd, struct elf_table *t)
 {
 	uint64_t header_vaddr = 0, header_bytes = 0;
-	size_t cnt = phdr_count(elf);
+	size_t cnt = elf_file_headers(elf);
 
 	for (size_t i = 0; i < cnt; i++) {
 		GElf_Phdr ph;
@@ -511,7 +416,7 @@ static void read_segments(Elf *elf, int fd, struct elf_table *t)
 enum model_reason elf_load(int fd, const struct elf_identity *identity,
 			   struct elf_table **ret_table)
 {
-	_cleanup_elf_ Elf *elf = open_elf(fd);
+	_cleanup_elf_ Elf *elf = elf_file_open(fd);
 	struct elf_table *t;
 	enum model_reason reason;
 
@@ -581,7 +486,7 @@ static enum model_reason add_symbols_of(struct elf_table *t, Elf *elf, int fd)
 
 enum model_reason elf_add_debug(struct elf_table *table, int fd)
 {
-	_cleanup_elf_ Elf *elf = open_elf(fd);
+	_cleanup_elf_ Elf *elf = elf_file_open(fd);
 	enum model_reason reason;
 
 	if (!elf)
@@ -609,6 +514,6 @@ enum model_reason elf_add_debugdata(struct elf_table *table, int fd, int scratch
 	default:
 		return REASON_FILE_MALFORMED;
 	}
-	elf = open_elf(scratch_fd);
+	elf = elf_file_open(scratch_fd);
 	return elf ? add_symbols_of(table, elf, scratch_fd) : REASON_FILE_MALFORMED;
 }

@@ -12,6 +12,9 @@
 #include "isolate/workers.h"
 #include "parse/elf_blob.h"
 #include "parse/parse_fact.h"
+#include "parse/code_rows.h"
+#include "parse/image_unwind.h"
+#include "parse/unwind_elf.h"
 #include "perfmap/images/bundle.h"
 #include "perfmap/images/image.h"
 
@@ -174,6 +177,48 @@ static enum model_reason do_bundle(const struct files *f, int result_fd)
 		err = bundle_table_write(bundle, result_fd);
 	perfmap_bundle_free(bundle);
 	return reason_of(err);
+}
+
+/* --- unwinding -------------------------------------------------------------------------------- */
+
+static enum model_reason compile_image(const struct parse_request *request, int fd,
+				       struct cfi_rows *rows, struct unwind_layout *layout)
+{
+	struct part part = {fd, request->image.inside, request->image.bytes};
+	struct perfmap_work work = {0};
+	int err = image_unwind_compile(read_part, &part, &work, rows, &layout->segments[0]);
+
+	/* An image of another machine, or without code, is a file that tells nothing. */
+	if (err == -ENODATA || err == -ENOTSUP)
+		return REASON_NAMED;
+	layout->segments_cnt = !err;
+	return reason_of(err);
+}
+
+/* The items are aligned to 8 bytes. */
+static enum model_reason do_code(const struct parse_request *request, const struct files *f,
+				 int result_fd)
+{
+	if (request->items.len > PARSE_ITEMS_BYTES)
+		return REASON_LIMIT;
+	return reason_of(code_rows_write(f->fds[0], (const void *)request->items.bytes,
+					 request->items.len / sizeof(struct code_range),
+					 result_fd));
+}
+
+static enum model_reason do_unwind(const struct parse_request *request, const struct files *f,
+				   int result_fd)
+{
+	struct unwind_layout layout = {0};
+	struct cfi_rows rows = {0};
+	enum model_reason reason = request->kind == PARSE_UNWIND_IMAGE
+					   ? compile_image(request, f->fds[0], &rows, &layout)
+					   : unwind_elf_compile(f->fds[0], &rows, &layout);
+
+	if (!reason)
+		reason = reason_of(unwind_table_write(&rows, &layout, result_fd));
+	cfi_clear(&rows);
+	return reason;
 }
 
 /* --- perf maps -------------------------------------------------------------------------------- */
@@ -419,6 +464,11 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_map(request, f, result_fd, reply);
 	case PARSE_NAMES:
 		return do_names(request, f, result_fd);
+	case PARSE_CODE:
+		return do_code(request, f, result_fd);
+	case PARSE_UNWIND_ELF:
+	case PARSE_UNWIND_IMAGE:
+		return do_unwind(request, f, result_fd);
 	default:
 		return parse_fact_do(request, f->fds, f->cnt, result_fd);
 	}
@@ -451,8 +501,10 @@ size_t parse_request_bytes(const struct parse_request *request)
 {
 	switch (request->kind) {
 	case PARSE_NAMES:
+	case PARSE_CODE:
 		return offsetof(struct parse_request, items.bytes) + request->items.len;
 	case PARSE_IMAGE:
+	case PARSE_UNWIND_IMAGE:
 		return offsetof(struct parse_request, image.wanted) +
 		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
 	case PARSE_MAP:

@@ -12,6 +12,7 @@
 #include "parse/demangle.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
+#include "parse/unwind_table.h"
 #include "perfmap/maps/map.h"
 #include "perfmap/maps/scan.h"
 #include "perfmap/names/name.h"
@@ -34,6 +35,11 @@ enum parse_kind {
 	PARSE_REPLY,   /* what a runtime said at its diagnostics socket */
 	PARSE_NODE,    /* how a file of the node names a container */
 	PARSE_SYMBOLS, /* what identifies some files of symbols */
+	/* How a file's code is unwound -> unwind_table; ELF, or a precompiled image as in
+	 * PARSE_IMAGE. */
+	PARSE_UNWIND_ELF,
+	PARSE_UNWIND_IMAGE,
+	PARSE_CODE, /* code in a process's memory -> code_rows; the items are struct code_range */
 };
 
 /* Wanted functions of one request. */
@@ -102,7 +108,7 @@ struct parse_request {
 		struct {
 			uint32_t len, rsvd;
 			unsigned char bytes[PARSE_ITEMS_BYTES];
-		} items; /* NAMES */
+		} items; /* NAMES, CODE */
 		struct parse_fact fact;
 	};
 };

@@ -131,6 +131,24 @@ Test(perfmap_line, knows_stubs_by_their_name)
 	cr_expect_not(perfmap_line_is_stub(TEXT("void [stub] stub::stub()")));
 }
 
+Test(perfmap_line, knows_the_stubs_that_keep_the_stack)
+{
+	cr_expect(perfmap_line_keeps_stack(TEXT("stub ReportStubBlock<MethodCallThunk>")));
+	cr_expect(perfmap_line_keeps_stack(TEXT("stub Link<UnboxingStub>")));
+	cr_expect(perfmap_line_keeps_stack(
+		TEXT("stub<9> AllocateTemporaryEntryPoints<PRECODE_STUB>")));
+	/* These push what they look up. */
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("stub ReportStubBlock<VSD_ResolveStub>")));
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("stub ReportStubBlock<VSD_LookupStub>")));
+	cr_expect_not(
+		perfmap_line_keeps_stack(TEXT("stub<17> GenerateLookupStub<GenerateLookupStub>")));
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("stub Novelty<Novelty>")));
+	/* A method can have any name. */
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("void [a] X::stub<PRECODE_STUB>")));
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("<PRECODE_STUB>")));
+	cr_expect_not(perfmap_line_keeps_stack(TEXT("stub")));
+}
+
 /* Each 0x in a line may begin an entry, each hexadecimal digit behind it may be one of its
  * address. */
 Test(perfmap_line, work_is_bounded_by_the_length)
