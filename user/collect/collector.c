@@ -16,6 +16,7 @@
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
 #include "collect/newly_started.h"
+#include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
 #include "isolate/workers.h"
 #include "kernel/cgroup_tree.h"
@@ -44,6 +45,11 @@
 #define NAMES_PARTS 4u
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
+/* What tables may take where nobody says: those of some 200 processes of the usual kind. */
+#define UNWIND_BYTES ((size_t)64 << 20)
+/* At first, stacks are looked through often: what lacks tables is to have them soon. */
+#define EARLY_NS       2000000000ull
+#define EARLY_DRAIN_NS 100000000ull
 /* A model beyond one of these is large: together some 400 MB at the most. */
 #define LARGE_PROCESSES 100000u
 #define LARGE_THREADS	100000u /* more than twice those at the start */
@@ -93,6 +99,8 @@ struct collector {
 	size_t execs_cnt, execs_cap;
 
 	struct newly_started newly_started;
+	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
+	uint64_t drained_ns;
 	struct fair facts; /* us of this slice, see collector_name_process() */
 
 	/* Stacks named at this pass already: by row, the pass number. */
@@ -133,6 +141,30 @@ static void read_maps(struct collector *c)
 static bool is_restless(const struct collector *c, uint32_t process, uint64_t since_ns)
 {
 	return names_changed_ns(c->names, c->model, process) >= since_ns;
+}
+
+/* Who was sampled, and whose stacks lack tables. */
+static void note_stacks(struct collector *c, size_t from)
+{
+	const struct model *m = c->model;
+
+	for (size_t i = from; c->feed && i < m->samples_cnt; i++) {
+		const struct model_sample *s = &m->samples[i];
+		uint32_t row = s->user_stack ? model_stack_find(m, s->user_stack) : MODEL_NONE;
+		const struct model_stack *stack = row == MODEL_NONE ? NULL : &m->stacks[row];
+
+		if (stack)
+			unwind_feed_note(
+				c->feed, m, c->names, m->threads[s->thread].process, s->time_ns,
+				stack->end == STACK_END_NOT_YET || stack->end == STACK_END_MEMORY ||
+					stack->flags & STACK_UNSURE);
+	}
+}
+
+static void feed_tables(struct collector *c)
+{
+	if (c->feed && !c->stopped)
+		unwind_feed_work(c->feed, c->model, c->names);
 }
 
 /* In the order of time, each of them: what an address means depends on it. */
@@ -233,6 +265,14 @@ static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, 
 		c->execs[c->execs_cnt++] = row;
 }
 
+static void expect_stacks(struct collector *c, uint32_t tgid, uint64_t time_ns)
+{
+	uint32_t process = model_process_at(c->model, tgid, time_ns);
+
+	if (process != MODEL_NONE)
+		unwind_feed_expect(c->feed, c->model, process);
+}
+
 static void take_mapping(void *ctx, const struct sideband_mapping *map)
 {
 	struct collector *c = ctx;
@@ -251,6 +291,8 @@ static void take_mapping(void *ctx, const struct sideband_mapping *map)
 	};
 
 	ingest_mapping(c->ingest, &mapping);
+	if (c->feed && model_mapping_kind_of(map->path, map->path_len) == MAPPING_FILE)
+		expect_stacks(c, map->tgid, map->time_ns);
 	if (c->options.samples && names_is_runtime(map->path, map->path_len))
 		newly_started_add(&c->newly_started, c->model,
 				  model_process_at(c->model, map->tgid, map->time_ns));
@@ -333,6 +375,8 @@ static void drain_sideband(struct collector *c, uint64_t until_ns)
 	model_loss_add(c->model, LOSS_BAD_RECORD,
 		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
 	for (size_t i = 0; i < c->execs_cnt; i++) {
+		if (c->feed)
+			unwind_feed_forget(c->feed, c->model, c->execs[i]);
 		/* Those not sampled yet are read when they are. */
 		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
 			names_process_exec(c->names, c->model, c->execs[i]);
@@ -444,7 +488,10 @@ void collector_drain(struct collector *c)
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
 	read_maps(c);
 	/* Soon, since short processes take their files' names with them. */
+	note_stacks(c, c->named);
 	name_samples(c, c->named);
+	feed_tables(c);
+	c->drained_ns = now_ns;
 	if (now_ns - c->followed_ns < FOLLOW_CPUS_NS)
 		return;
 	host_online_cpus(c->online);
@@ -524,7 +571,11 @@ void collector_end_slice(struct collector *c)
 	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = clock_now_ns();
+	note_stacks(c, c->named);
 	name_samples(c, c->first_sample);
+	feed_tables(c);
+	if (c->feed)
+		unwind_feed_tidy(c->feed, m);
 	if (c->stopped)
 		names_settle(c->names, m);
 	tell_costly(c);
@@ -570,12 +621,39 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&pause, NULL);
 }
 
+/* Whether anything is to be looked after soon that goes on by itself. */
+static bool is_reading(struct collector *c)
+{
+	bool is_read = names_poll(c->names);
+
+	if (c->feed && unwind_feed_is_busy(c->feed))
+		is_read |= unwind_feed_work(c->feed, c->model, c->names);
+	return is_read;
+}
+
+/* Only to see whose stacks lack tables. Names wait for the next drain: they may hold up looks at
+ * processes that just started. */
+static void drain_early(struct collector *c)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!c->feed || now_ns - c->start_ns >= EARLY_NS || now_ns - c->drained_ns < EARLY_DRAIN_NS)
+		return;
+	drain_until(c, now_ns - SIDEBAND_LAG_NS);
+	note_stacks(c, c->named);
+	feed_tables(c);
+	c->drained_ns = now_ns;
+}
+
 void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
 
 	while (now_ns < end_ns) {
-		uint64_t poll_ns = names_poll(c->names) ? now_ns + NAMES_POLL_NS : end_ns;
+		bool early = c->feed && now_ns - c->start_ns < EARLY_NS;
+		uint64_t poll_ns = is_reading(c) ? now_ns + NAMES_POLL_NS
+				   : early	 ? now_ns + EARLY_DRAIN_NS
+						 : end_ns;
 		uint64_t look_ns = newly_started_due_ns(&c->newly_started,
 							poll_ns < end_ns ? poll_ns : end_ns);
 		enum sideband_came what =
@@ -591,6 +669,7 @@ void collector_pause(struct collector *c, uint64_t ns, int fd)
 			return;
 		drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
 		newly_started_look(&c->newly_started, c->model, c->names);
+		drain_early(c);
 		now_ns = clock_now_ns();
 		rest_ns = came ? newly_started_woken(&c->newly_started) : 0;
 		if (rest_ns && now_ns + rest_ns < end_ns)
@@ -633,9 +712,12 @@ void collector_requests_text(const struct collector *c, char *text, size_t bytes
 /* What is off and why, each after "; ". */
 static void list_off(const struct collector *c, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "%s%s",
+	const char *why = session_unwind_why(c->session);
+
+	snprintf(text, bytes, "%s%s%s%s",
 		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
-		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "");
+		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "",
+		 why ? "; stacks break in code without frame pointers: " : "", why ?: "");
 }
 
 static void warn_of_capabilities(void)
@@ -650,7 +732,7 @@ static void warn_of_capabilities(void)
 void collector_announce(const struct collector *c, const char *verb)
 {
 	const struct model_host *h = &c->model->host;
-	char stacks[512] = "no stacks", off[128] = "", requests[256];
+	char stacks[512] = "no stacks", off[512] = "", requests[256];
 
 	if (c->options.samples) {
 		list_off(c, off, sizeof(off));
@@ -668,7 +750,7 @@ void collector_announce(const struct collector *c, const char *verb)
 
 void collector_warn(const struct collector *c)
 {
-	char off[128] = "", requests[256];
+	char off[512] = "", requests[256];
 
 	if (c->options.samples)
 		list_off(c, off, sizeof(off));
@@ -720,6 +802,9 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.cycles = c->options.cycles,
 		.cpus_possible = c->host.cpus_possible,
 		.max_stack = c->host.max_stack,
+		.tables = c->options.samples && !c->options.stacks.by_fp,
+		.unwind_bytes = c->options.stacks.unwind_bytes ?: UNWIND_BYTES,
+		.stack_frames = c->options.stacks.frames,
 		.tgids = c->options.samples ? c->options.tgids : &self,
 		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
@@ -729,7 +814,24 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.slow_port_cnt = c->options.slow_port_cnt,
 	};
 
-	return session_new(&options, why, why_bytes, &c->session);
+	int err = session_new(&options, why, why_bytes, &c->session);
+
+	if (!err && session_unwind(c->session)) {
+		c->feed = unwind_feed_new(session_unwind(c->session), c->options.stacks.is_calm);
+		if (!c->feed)
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+bool collector_walks_by_tables(const struct collector *c)
+{
+	return c->feed != NULL;
+}
+
+const char *collector_tables_why(const struct collector *c)
+{
+	return session_unwind_why(c->session);
 }
 
 static int open_rooms(struct collector *c)
@@ -740,6 +842,7 @@ static int open_rooms(struct collector *c)
 		.memory_bytes = c->options.bytes_max * NAMES_PARTS,
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
+		.unwinds = c->options.samples && !c->options.stacks.by_fp,
 	};
 
 	c->model = model_new();
@@ -839,7 +942,7 @@ static uint32_t kernel_off(const struct collector *c)
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
 	       (session_tells_own_waits(c->session) ? 0 : OFF_OWN) |
 	       (c->options.no_switches ? OFF_SWITCHES | OFF_ACCOUNTS : 0) |
-	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
+	       (c->feed ? 0 : OFF_TABLES) | (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
 /* Of what grows with every process, thread and stack. */
@@ -909,6 +1012,8 @@ static void close_rooms(struct collector *c)
 static int reopen_session(struct collector *c, char *why, size_t why_bytes)
 {
 	c->bpf_ns += session_cost_ns(c->session);
+	unwind_feed_free(c->feed);
+	c->feed = NULL;
 	session_free(c->session);
 	c->session = NULL;
 	c->recursion_misses = 0;
@@ -924,6 +1029,8 @@ static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_by
 	 * once. */
 	session_stop(c->session);
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
+	if (c->feed)
+		unwind_feed_clear(c->feed, c->model);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
@@ -1077,6 +1184,7 @@ void collector_free(struct collector *c)
 {
 	if (!c)
 		return;
+	unwind_feed_free(c->feed);
 	session_free(c->session);
 	close_rooms(c);
 	workers_free(c->workers);

@@ -25,6 +25,14 @@
 struct collector;
 struct service_signals;
 
+/* How user stacks are walked. */
+struct collector_stacks {
+	bool by_fp;	     /* along frame pointers alone */
+	unsigned int frames; /* kept of one stack; 0 = the session's default */
+	size_t unwind_bytes; /* of the tables by which they are walked else; 0 = 64 MiB */
+	bool is_calm;	     /* it runs for ever: unwind_feed_new() */
+};
+
 struct collector_options {
 	uint32_t sample_hz;
 	bool cycles;
@@ -53,6 +61,7 @@ struct collector_options {
 	 * 0 = about 400 MB. */
 	size_t bytes_max;
 	struct names_file_limits file_limits; /* of reading one file of a process */
+	struct collector_stacks stacks;
 };
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
@@ -144,6 +153,10 @@ void collector_name_process(struct collector *c, uint32_t process);
  * nobody asked for them. */
 bool collector_sees_requests(const struct collector *c);
 void collector_requests_text(const struct collector *c, char *text, size_t bytes);
+
+/* Whether user stacks are walked by tables; why not, as a clause for people: NULL, nobody asked. */
+bool collector_walks_by_tables(const struct collector *c);
+const char *collector_tables_why(const struct collector *c);
 
 /* Borrowed until collector_renew() and collector_free(). */
 struct model *collector_model(struct collector *c);

@@ -42,7 +42,7 @@ int live_start(struct live *live, const struct collector_options *options, doubl
 	rights_begin(0);
 	err = collector_new(options, why, sizeof(why), &live->collector);
 	if (!err) {
-		rights_loaded(0);
+		rights_loaded(collector_walks_by_tables(live->collector) ? RIGHTS_TABLES : 0);
 		err = collector_start(live->collector, why, sizeof(why));
 	}
 	if (err) {

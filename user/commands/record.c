@@ -23,6 +23,7 @@
 #include "commands/recorder.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
+#include "commands/stack_options.h"
 #include "kernel/host.h"
 #include "kernel/rights.h"
 #include "output/report.h"
@@ -99,6 +100,7 @@ static const struct command_option last_rows[] = {
 
 static const struct option_group groups[] = {
 	{OPTION_ROWS(rows)},
+	OPTION_SHARED(stack_options, struct record_options, recorder.collector.stacks),
 	OPTION_SHARED(slow_options, struct record_options, slow),
 	OPTION_SHARED(service_signal_options, struct record_options, recorder.collector.signals),
 	{OPTION_ROWS(last_rows)},

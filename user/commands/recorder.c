@@ -166,7 +166,7 @@ int recorder_start(struct recorder *r, char *why, size_t why_bytes)
 {
 	int err;
 
-	rights_loaded(r->rights);
+	rights_loaded(r->rights | (collector_walks_by_tables(r->collector) ? RIGHTS_TABLES : 0));
 	err = collector_start(r->collector, why, why_bytes);
 	if (err)
 		return err;

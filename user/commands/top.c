@@ -12,6 +12,7 @@
 #include "commands/screen.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
+#include "commands/stack_options.h"
 #include "commands/terminal.h"
 #include "commands/top_screen.h"
 #include "output/top_text.h"
@@ -61,6 +62,7 @@ static const struct command_option last_rows[] = {
 
 static const struct option_group groups[] = {
 	{OPTION_ROWS(rows)},
+	OPTION_SHARED(stack_options, struct arguments, collector.stacks),
 	OPTION_SHARED(slow_options, struct arguments, slow),
 	OPTION_SHARED(service_signal_options, struct arguments, collector.signals),
 	OPTION_SHARED(limits_options, struct arguments, limits),

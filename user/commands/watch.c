@@ -15,6 +15,7 @@
 #include "commands/recorder_words.h"
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
+#include "commands/stack_options.h"
 #include "watch/control.h"
 #include "watch/folder.h"
 #include "watch/http.h"
@@ -178,6 +179,7 @@ static const struct command_option last_rows[] = {
 
 static const struct option_group groups[] = {
 	{OPTION_ROWS(rows)},
+	OPTION_SHARED(stack_options, struct arguments, watch.collector.stacks),
 	OPTION_SHARED(slow_options, struct arguments, slow),
 	OPTION_SHARED(service_signal_options, struct arguments, watch.collector.signals),
 	{OPTION_ROWS(last_rows)},

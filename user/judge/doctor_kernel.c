@@ -178,10 +178,12 @@ static void judge_max_stack(const struct host_facts *f, struct doctor_finding *f
 		doctor_say(finding, DOCTOR_NA, "", "the kernel does not say");
 	else if (depth < STACK_USUAL)
 		doctor_say(finding, DOCTOR_WARN, "sysctl kernel.perf_event_max_stack=127",
-			   "%lld frames: deeper stacks lose their root", depth);
-	else
-		doctor_say(finding, DOCTOR_OK, "", "%lld frames; deeper stacks lose their root",
+			   "%lld frames: deeper stacks of the kernel, and those walked "
+			   "along frame pointers, lose their root",
 			   depth);
+	else
+		doctor_say(finding, DOCTOR_OK, "",
+			   "%lld frames; deeper stacks of the kernel lose their root", depth);
 }
 
 static void judge_mlock(const struct host_facts *f, struct doctor_finding *finding)
@@ -286,6 +288,18 @@ static void judge_queues(const struct host_facts *f, struct doctor_finding *find
 		doctor_say(finding, DOCTOR_OK, "", "readable");
 }
 
+static void judge_tables(const struct host_facts *f, struct doctor_finding *finding)
+{
+	if (!f->session_tried || f->session_error)
+		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
+	else if (f->without_tables[0])
+		doctor_say(finding, DOCTOR_WARN, "Linux 5.15 or later, x86-64",
+			   "%s: stacks break in code without frame pointers, as libc",
+			   f->without_tables);
+	else
+		doctor_say(finding, DOCTOR_OK, "", "user stacks are walked by unwind tables");
+}
+
 static void judge_schedstats(const struct host_facts *f, struct doctor_finding *finding)
 {
 	doctor_say(finding, DOCTOR_OK, "", "%s: not needed",
@@ -377,6 +391,7 @@ const struct doctor_rule doctor_kernel_rules[] = {
 	{"bpf.ticks", "samples", judge_ticks},
 	{"bpf.group_scheduling", "figures by cgroup, throttling", judge_groups},
 	{"bpf.run_queues", "who waited behind whom", judge_queues},
+	{"bpf.tables", "stacks through code without frame pointers", judge_tables},
 	{"clock.source", "cheap times at each switch", judge_clocksource},
 	{"clock.monotonic", "times that add up", judge_monotonic},
 };

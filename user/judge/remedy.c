@@ -35,11 +35,11 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_COMPAT] = "32-bit code is not named",
 	[REASON_VSYSCALL] = "",
 	[REASON_STACK_LOST] = "the stack could not be read or was lost: see the losses",
-	[REASON_TRUNCATED] = "sysctl kernel.perf_event_max_stack=512, then record again",
+	[REASON_TRUNCATED] = "record with --stack-depth 2048 (with --stacks fp: sysctl "
+			     "kernel.perf_event_max_stack=512 before)",
 	[REASON_LIMIT] = "one of hotrun's own bounds: limit the recording with -p or --cgroup",
-	[REASON_BROKEN] =
-		"callers are cut off there: use a build of that library with frame pointers "
-		"(-fno-omit-frame-pointer)",
+	[REASON_BROKEN] = "see below where and why",
+	[REASON_UNSURE] = "hotrun perfmap enable PID: methods that the map lists are looked at",
 	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
 	[REASON_FILE_COSTLY] = "the file is damaged, hostile or very large: look at what it is",
 	[REASON_BUDGET] =
@@ -89,8 +89,25 @@ const char *remedy_loss(uint32_t cause)
 	return cause < LOSS_CAUSE_CNT && losses[cause] ? losses[cause] : "";
 }
 
-const char *remedy_broken_code(void)
+static const char *const ends[STACK_END_CNT] = {
+	[STACK_END_UNTOLD] =
+		"callers are cut off there: record with --stacks tables, or use a build of that "
+		"library with frame pointers (-fno-omit-frame-pointer)",
+	[STACK_END_NO_TABLE] = "use a build that keeps its .eh_frame section, or frame pointers",
+	[STACK_END_NOT_YET] =
+		"the first moments of a process, or of a library in it: record longer; on a full "
+		"host reading a file takes its time",
+	[STACK_END_INEXPRESSIBLE] = "unusual hand-written code: please report it, with the file",
+	[STACK_END_UNREADABLE] = "its stack was swapped out, or is none",
+	[STACK_END_ASTRAY] = "a damaged stack or file, or hostile: look at what it is",
+	[STACK_END_DEPTH] = "record with --stack-depth 2048",
+	[STACK_END_MEMORY] = "record with --unwind-memory 128M, or fewer processes (-p, --cgroup)",
+	[STACK_END_CODE] =
+		"of .NET: hotrun perfmap enable PID, so that methods are known; of other runtimes: "
+		"let them keep frame pointers (Java: -XX:+PreserveFramePointer)",
+};
+
+const char *remedy_end(enum stack_end end)
 {
-	return "let the runtime keep frame pointers (Java: -XX:+PreserveFramePointer); short stubs "
-	       "of .NET have none";
+	return end < STACK_END_CNT && ends[end] ? ends[end] : "";
 }

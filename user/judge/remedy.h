@@ -12,6 +12,6 @@
 const char *remedy_reason(enum model_reason reason);
 /* For losses of records, samples and accounts; enum loss_cause / model_loss_cause. */
 const char *remedy_loss(uint32_t cause);
-/* For stacks that break in code made at run time; those that break in a file: REASON_BROKEN. */
-const char *remedy_broken_code(void);
+/* For stacks that do not reach their root. */
+const char *remedy_end(enum stack_end end);
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "kernel/probe.h"
 #include "kernel/session.h"
+#include "kernel/unwind_maps.h"
 
 /* Threads at once; 64 CPUs are done in 20 ms, 1,024 in a third of a second. */
 #define SPINNERS_MAX 64
@@ -138,7 +139,9 @@ void probe_session(const struct host *host, struct host_facts *facts)
 					  .cpus_possible = host->cpus_possible,
 					  .max_stack = host->max_stack,
 					  .tgids = &self,
-					  .tgid_cnt = 1};
+					  .tgid_cnt = 1,
+					  .tables = true,
+					  .unwind_bytes = UNWIND_MAPS_LEAST};
 	uint64_t start_ns = clock_now_ns();
 	struct session *session;
 
@@ -153,6 +156,9 @@ void probe_session(const struct host *host, struct host_facts *facts)
 	facts->map_bytes = session_map_bytes(session);
 	probe_ticks(session, host, facts);
 	facts->without_groups = session_kernel_without(session) & KERNEL_WITHOUT_GROUPS;
+	if (session_unwind_why(session))
+		snprintf(facts->without_tables, sizeof(facts->without_tables), "%s",
+			 session_unwind_why(session));
 	facts->without_queues = session_kernel_without(session) & KERNEL_WITHOUT_QUEUES;
 	session_free(session);
 }

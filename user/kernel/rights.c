@@ -34,7 +34,7 @@ uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded,
 
 	if (!loaded)
 		keep |= LOAD | BEGIN;
-	if (use & RIGHTS_RELOAD || !kernel->bpf) {
+	if (use & (RIGHTS_RELOAD | RIGHTS_TABLES) || !kernel->bpf) {
 		keep |= P(HOST_CAP_BPF);
 		of_admin |= P(HOST_CAP_BPF);
 	}

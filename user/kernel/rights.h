@@ -16,8 +16,9 @@
  * BPF                  loaded   programs and maps; after it all goes by descriptors: links of
  *                               events of new CPUs, readings of maps, iterators. `watch` keeps it
  *                               (RIGHTS_RELOAD), since it loads anew when it gives up or takes back
- *                               a part; and so does everybody before Linux 5.19, whose bpf(2) asks
- *                               for it at every call
+ *                               a part; so does who walks stacks by tables (RIGHTS_TABLES), whose
+ *                               maps are made as they are needed; and so does everybody before
+ *                               Linux 5.19, whose bpf(2) asks for it at every call
  * SYS_ADMIN            loaded   network namespaces of others, entered for what was accepted before;
  *                               in a session of `watch` that is loaded anew, those who hold the
  *                               files tell. Kept where the kernel opens events of CPUs for it alone
@@ -38,6 +39,7 @@
 enum rights_use {
 	RIGHTS_RELOAD = 1 << 0, /* the programs may be loaded anew */
 	RIGHTS_FILES = 1 << 1,	/* others' files are written */
+	RIGHTS_TABLES = 1 << 2, /* stacks are walked by tables */
 };
 
 /* Before anything is opened; one thread. use: enum rights_use. What cannot be dropped is logged. */

@@ -21,9 +21,12 @@
 #include "kernel/iterate.h"
 #include "kernel/own_mappings.h"
 #include "kernel/session_private.h"
+#include "kernel/unwind_maps.h"
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
 #define CREATE_TRIES 20
+/* Frames that are kept of one stack where nobody says how many. */
+#define STACK_FRAMES_USUAL 512u
 
 /* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
  * come as one text of many lines. */
@@ -142,8 +145,23 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.on_exit, off);
 }
 
+/* Tables by which stacks are walked, or next to no room for them. */
+static void prepare_tables(struct session *s, bool tables)
+{
+	uint32_t frames = s->options.stack_frames ?: STACK_FRAMES_USUAL;
+
+	s->bpf->rodata->walk_tables = tables;
+	s->bpf->rodata->walk_depth = frames < STACK_MAX_FRAMES ? frames : STACK_MAX_FRAMES;
+	if (tables)
+		return;
+	bpf_map__set_max_entries(s->bpf->maps.unwind_pages, 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_mappings, 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_processes, 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_chunks, 1);
+}
+
 /* err < 0: opened and refused. */
-static int load_with(struct session *s, bool requests)
+static int load_with(struct session *s, bool requests, bool tables)
 {
 	s->bpf = hotrun_bpf__open();
 	if (!s->bpf)
@@ -156,28 +174,89 @@ static int load_with(struct session *s, bool requests)
 	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
 	size_maps(s);
 	choose_accounts(s);
+	prepare_tables(s, tables);
 	s->requests = requests && !sockets_prepare(s);
 	if (!s->requests)
 		sockets_omit(s);
 	return hotrun_bpf__load(s->bpf);
 }
 
+static int load_again(struct session *s, bool requests, bool tables)
+{
+	hotrun_bpf__destroy(s->bpf);
+	s->bpf = NULL;
+	return load_with(s, requests, tables);
+}
+
+/* Whether this machine and kernel can walk by tables at all. */
+static bool can_walk(struct session *s)
+{
+	const char *why = NULL;
+
+#ifndef __x86_64__
+	why = "tables are of x86-64 alone";
+#endif
+	if (!why &&
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) != 1)
+		why = "the kernel is older than 5.15";
+	if (why)
+		snprintf(s->unwind_why, sizeof(s->unwind_why), "%s", why);
+	return !why;
+}
+
+/* Without them the programs find no process that is in the tables. */
+static void open_tables(struct session *s)
+{
+	const struct unwind_maps_in in = {
+		.chunks = s->bpf->maps.unwind_chunks,
+		.pages = s->bpf->maps.unwind_pages,
+		.mappings = s->bpf->maps.unwind_mappings,
+		.processes = s->bpf->maps.unwind_processes,
+		.generation = &s->bpf->bss->unwind_generation,
+		.bytes_max = s->options.unwind_bytes,
+	};
+	int err = unwind_maps_open(&in, &s->unwind);
+
+	if (err)
+		snprintf(s->unwind_why, sizeof(s->unwind_why), "the maps of tables: %s",
+			 strerror(-err));
+}
+
+struct unwind_maps *session_unwind(const struct session *s)
+{
+	return s->unwind;
+}
+
+const char *session_unwind_why(const struct session *s)
+{
+	return s->unwind_why[0] ? s->unwind_why : NULL;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
-	int err = load_with(s, s->options.requests);
+	bool tables = s->options.tables && can_walk(s);
+	int err = load_with(s, s->options.requests, tables);
 
 	/* What the rest can do without must not take it down. */
+	if (err && tables) {
+		snprintf(s->unwind_why, sizeof(s->unwind_why),
+			 "the kernel refuses the program that walks by tables: %s (-v shows its "
+			 "reasons)",
+			 strerror(-err));
+		tables = false;
+		err = load_again(s, s->options.requests, false);
+	}
 	if (err && s->requests) {
 		snprintf(s->requests_why, sizeof(s->requests_why),
 			 "the kernel refuses the programs that see requests: %s (-v shows its "
 			 "reasons)",
 			 strerror(-err));
-		hotrun_bpf__destroy(s->bpf);
-		s->bpf = NULL;
-		err = load_with(s, false);
+		err = load_again(s, false, tables);
 	}
 	if (err)
 		return explain_load(err, why, why_bytes);
+	if (tables)
+		open_tables(s);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
 		uint8_t one = 1;
 
@@ -584,8 +663,11 @@ size_t session_map_bytes(const struct session *s)
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
 	       values_bytes(s->bpf->maps.run_times) + values_bytes(s->bpf->maps.stack_tags) +
-	       cpus * values_bytes(s->bpf->maps.scratch) + s->costs_bytes + s->endpoints_bytes +
-	       s->socket_rows_bytes;
+	       cpus * values_bytes(s->bpf->maps.scratch) +
+	       (s->unwind ? unwind_maps_bytes(s->unwind) +
+				    cpus * values_bytes(s->bpf->maps.unwind_cache)
+			  : 0) +
+	       s->costs_bytes + s->endpoints_bytes + s->socket_rows_bytes;
 }
 
 void session_free(struct session *s)
@@ -601,6 +683,7 @@ void session_free(struct session *s)
 	ring_buffer__free(s->tasks);
 	sideband_free(s->sideband);
 	sockets_free(s);
+	unwind_maps_free(s->unwind);
 	hotrun_bpf__destroy(s->bpf);
 	free(s->tick_fds);
 	free(s->ticks);

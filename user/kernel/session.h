@@ -16,6 +16,7 @@
 #include "kernel/sideband.h"
 
 struct session;
+struct unwind_maps;
 
 /* A threshold of its own for the requests of a port. */
 struct session_slow_port {
@@ -30,6 +31,11 @@ struct session_options {
 	bool cycles;	  /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
 	uint32_t max_stack;
+	/* Stacks of user code are walked by tables (session_unwind()), which may take so many
+	 * bytes; where this kernel cannot, along frame pointers: session_unwind_why(). */
+	bool tables;
+	size_t unwind_bytes;
+	uint32_t stack_frames; /* kept of one such stack; 0 = 512 */
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
@@ -121,6 +127,12 @@ void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *r
 /* Why requests are not seen though they were asked for, as a clause for people; NULL where they
  * are. Borrowed until session_free(). */
 const char *session_requests_why(const struct session *s);
+
+/* Where the tables go by which user stacks are walked; NULL: they are walked along frame pointers.
+ * Borrowed until session_free(). */
+struct unwind_maps *session_unwind(const struct session *s);
+/* Why, as a clause for people, where tables were asked for; else NULL. Borrowed the same. */
+const char *session_unwind_why(const struct session *s);
 
 /* KERNEL_WITHOUT_* of bpf/events.h. */
 uint32_t session_kernel_without(const struct session *s);

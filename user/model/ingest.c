@@ -360,6 +360,20 @@ void ingest_pass_end(struct ingest *in, uint64_t now_ns)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
+/* Of a stack that is cut in the middle the root side came as a ring. */
+static void copy_frames(const struct event_stack *stack, uint64_t *frames)
+{
+	uint32_t cnt = stack->frame_cnt, leaf_side;
+
+	memcpy(frames, stack->frames, cnt * sizeof(*frames));
+	if (!stack->left_out || cnt < STACK_ROOT_FRAMES)
+		return;
+	leaf_side = cnt - STACK_ROOT_FRAMES;
+	for (uint32_t i = 0; i < STACK_ROOT_FRAMES; i++)
+		frames[leaf_side + i] =
+			stack->frames[leaf_side + (stack->left_out + i) % STACK_ROOT_FRAMES];
+}
+
 void ingest_stack(struct ingest *in, const struct event_stack *stack)
 {
 	struct model *m = in->m;
@@ -368,6 +382,8 @@ void ingest_stack(struct ingest *in, const struct event_stack *stack)
 		.process = MODEL_NONE,
 		.flags = stack->flags,
 		.frame_cnt = stack->frame_cnt,
+		.end = stack->end < STACK_END_CNT ? (uint8_t)stack->end : STACK_END_UNTOLD,
+		.left_out = stack->left_out,
 		.broken_module = MODEL_NONE,
 	};
 	uint64_t frames[STACK_MAX_FRAMES];
@@ -376,7 +392,7 @@ void ingest_stack(struct ingest *in, const struct event_stack *stack)
 		model_loss_add(m, LOSS_BAD_RECORD, 1);
 		return;
 	}
-	memcpy(frames, stack->frames, stack->frame_cnt * sizeof(*frames));
+	copy_frames(stack, frames);
 	if (stack->flags & STACK_KERNEL) {
 		for (uint32_t i = 0; i < stack->frame_cnt; i++)
 			frames[i] = m->kernel_text ? frames[i] - m->kernel_text

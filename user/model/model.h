@@ -73,13 +73,14 @@ enum model_reason {
 	REASON_COMPAT = 20,	    /* a 32-bit task */
 	REASON_VSYSCALL = 21,
 	REASON_STACK_LOST = 22,	 /* the stack record was lost (ring full) or could not be read */
-	REASON_TRUNCATED = 23,	 /* deeper than the kernel walks */
+	REASON_TRUNCATED = 23,	 /* deeper than is walked, or kept */
 	REASON_LIMIT = 24,	 /* one of hotrun's own bounds was reached */
 	REASON_PENDING = 25,	 /* recording ended (or was killed) before it was looked up */
-	REASON_BROKEN = 26,	 /* the walk lost the way there: code without frame pointers */
+	REASON_BROKEN = 26,	 /* the walk lost the way there */
 	REASON_COMPRESSED = 27,	 /* precompiled code unpacked from a single-file program */
 	REASON_FILE_COSTLY = 28, /* reading it takes more work than a file may cause */
 	REASON_BUDGET = 29,	 /* its user or container has used up what naming may cost */
+	REASON_UNSURE = 30,	 /* callers may be missing there: nothing tells of its frame */
 	REASON_CNT
 };
 
@@ -109,7 +110,9 @@ enum model_loss_cause {
  * OFF_OWN): CPU times are the kernel's own, and CPUs' idle times those of /proc/stat, to a clock
  * tick */
 #define OFF_SWITCHES 0x80u
-#define OFF_CNT	     8
+/* user stacks were walked along frame pointers alone: those that break are told by names */
+#define OFF_TABLES 0x100u
+#define OFF_CNT	   9
 
 struct model_host {
 	const char *name;
@@ -248,8 +251,10 @@ struct model_cgroup {
 struct model_stack {
 	uint64_t id;	  /* never 0 */
 	uint32_t process; /* row, MODEL_NONE for kernel stacks */
-	uint16_t flags;	  /* STACK_KERNEL, STACK_TRUNCATED of bpf/events.h, STACK_BROKEN */
+	uint16_t flags;	  /* STACK_* of bpf/events.h, STACK_BROKEN */
 	uint16_t frame_cnt;
+	uint8_t end;		/* enum stack_end of bpf/events.h: why, where it is broken */
+	uint32_t left_out;	/* frames, in the middle: STACK_ROOT_FRAMES of the root follow */
 	uint32_t broken_module; /* row of the module where the walk broke, or MODEL_NONE */
 	size_t first_frame;	/* in frames[] */
 };
@@ -506,7 +511,15 @@ static inline uint64_t model_stack_address(const struct model *m, const struct m
 {
 	uint64_t address = m->frames[s->first_frame + i];
 
+	if (!(s->flags & STACK_KERNEL) && FRAME_IS_UNSURE(address))
+		address &= ~FRAME_CALLER_UNSURE;
 	return i && address ? address - 1 : address;
+}
+/* Whether callers of frame i may be missing (FRAME_CALLER_UNSURE). */
+static inline bool model_stack_unsure(const struct model *m, const struct model_stack *s,
+				      uint32_t i)
+{
+	return s->flags & STACK_UNSURE && FRAME_IS_UNSURE(m->frames[s->first_frame + i]);
 }
 
 /* What a mapping of that name is; names as /proc/PID/maps and perf's MMAP2 records have them. */
@@ -591,6 +604,9 @@ size_t model_bytes(const struct model *m);
 
 /* Short text for people of each code, e.g. "no symbol there (stripped)". Static strings. */
 const char *model_reason_text(enum model_reason reason);
+/* Why a stack ended before its root. */
+const char *model_end_text(enum stack_end end);
+const char *model_end_id(enum stack_end end);
 const char *model_loss_text(uint32_t cause);
 /* Why a figure is n/a, of one OFF_* bit. */
 const char *model_off_text(uint32_t bit);

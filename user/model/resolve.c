@@ -46,6 +46,25 @@ static uint32_t sound_frames(const struct model *m, const struct model_stack *s,
 	return s->frame_cnt;
 }
 
+/* Whether frames are left out between that frame and the one that called it. */
+static bool is_cut_at(const struct model_stack *s, uint32_t i)
+{
+	return s->left_out && i + STACK_ROOT_FRAMES + 1 == s->frame_cnt;
+}
+
+/* Whether callers of that frame may be missing without anybody's noticing: said of methods. Where
+ * native code has no table, or code no name, that says enough. */
+static bool is_caller_unsure(const struct model *m, const struct model_stack *s, uint32_t i,
+			     uint32_t location)
+{
+	const struct model_symbol *symbol;
+
+	if (location == MODEL_NONE || !model_stack_unsure(m, s, i))
+		return false;
+	symbol = &m->symbols[m->locations[location].symbol];
+	return symbol->kind == KIND_JIT && symbol->reason == REASON_NAMED;
+}
+
 static size_t put_stack(struct model *m, uint64_t id, const struct model_sample *sample,
 			struct resolve_frame *frames)
 {
@@ -66,14 +85,19 @@ static size_t put_stack(struct model *m, uint64_t id, const struct model_sample 
 		uint64_t address = model_stack_address(m, s, i);
 		uint32_t location = model_location_find(m, s->process, address, sample->time_ns);
 
+		struct resolve_frame frame = {0};
+
+		if (is_cut_at(s, i))
+			frames[n++] = note(m, "[frames left out]", REASON_TRUNCATED);
 		if (location == MODEL_NONE)
-			frames[n] = note(m, "[not looked up]", REASON_PENDING);
+			frame = note(m, "[not looked up]", REASON_PENDING);
 		else
-			frames[n] = (struct resolve_frame){m->locations[location].symbol, location};
-		if (n && same_activation(m, &frames[n - 1], &frames[n]))
-			frames[n - 1] = frames[n];
-		else
-			n++;
+			frame = (struct resolve_frame){m->locations[location].symbol, location};
+		if (n && same_activation(m, &frames[n - 1], &frame))
+			n--;
+		else if (is_caller_unsure(m, s, i, location))
+			frames[n++] = note(m, "[caller unsure]", REASON_UNSURE);
+		frames[n++] = frame;
 	}
 	return n;
 }

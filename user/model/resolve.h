@@ -7,8 +7,9 @@
  */
 #include "model/model.h"
 
-/* Frames of one resolved sample at the most: both stacks and the notes. */
-#define RESOLVE_MAX_FRAMES (2 * 1024 + 4)
+/* Frames of one resolved sample at the most: both stacks, a note behind each frame of the user's,
+ * and the others. */
+#define RESOLVE_MAX_FRAMES (3 * STACK_MAX_FRAMES + 5)
 
 struct resolve_frame {
 	uint32_t symbol;   /* row of m->symbols */
@@ -18,8 +19,9 @@ struct resolve_frame {
 /*
  * Fills frames[RESOLVE_MAX_FRAMES], root first, and returns how many; at least 1. Adds the symbols
  * that it needs for notes ("[truncated]", "[broken stack]", "[stack lost]", addresses still
- * pending) to the model, hence not const. Of a broken stack, stray words that the walk took for
- * callers are left out. A method entered twice through on-stack replacement is one frame.
+ * pending, "[caller unsure]", "[frames left out]") to the model, hence not const. Of a broken
+ * stack, stray words that the walk took for callers are left out. A method entered twice through
+ * on-stack replacement is one frame.
  */
 size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		      struct resolve_frame *frames);

@@ -34,15 +34,16 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_COMPAT] = {"compat", "32-bit process"},
 	[REASON_VSYSCALL] = {"vsyscall", "vsyscall page"},
 	[REASON_STACK_LOST] = {"stack-lost", "stack lost or unreadable"},
-	[REASON_TRUNCATED] = {"truncated", "deeper than the kernel walks"},
+	[REASON_TRUNCATED] = {"truncated", "deeper than is walked, or kept"},
 	[REASON_LIMIT] = {"limit", "one of hotrun's bounds reached"},
 	[REASON_PENDING] = {"pending", "not looked up before the recording ended"},
-	[REASON_BROKEN] = {"broken", "walk lost its way: code without frame pointers"},
+	[REASON_BROKEN] = {"broken", "walk lost its way: callers are missing"},
 	[REASON_COMPRESSED] = {"compressed",
 			       "precompiled code unpacked from a single-file program"},
 	[REASON_FILE_COSTLY] = {"file-costly",
 				"reading the file takes more work than it may cause"},
 	[REASON_BUDGET] = {"budget", "its user or container used up what naming may cost"},
+	[REASON_UNSURE] = {"caller-unsure", "nothing tells whether its method keeps a frame"},
 };
 
 static const struct code_text losses[LOSS_CAUSE_CNT] = {
@@ -94,6 +95,31 @@ const char *model_loss_id(uint32_t cause)
 	return cause < LOSS_CAUSE_CNT && losses[cause].id ? losses[cause].id : "unknown";
 }
 
+static const struct {
+	const char *id, *text;
+} ends[STACK_END_CNT] = {
+	[STACK_END_UNTOLD] = {"frame-pointers", "code without frame pointers"},
+	[STACK_END_ROOT] = {"root", "whole"},
+	[STACK_END_NO_TABLE] = {"no-unwind-data", "no unwind data in the file"},
+	[STACK_END_NOT_YET] = {"not-yet", "its unwind table was not there yet"},
+	[STACK_END_INEXPRESSIBLE] = {"inexpressible", "unwind data that rows cannot express"},
+	[STACK_END_UNREADABLE] = {"unreadable", "stack memory that could not be read"},
+	[STACK_END_ASTRAY] = {"astray", "unwind data that leads astray"},
+	[STACK_END_DEPTH] = {"depth", "deeper than is walked"},
+	[STACK_END_MEMORY] = {"memory", "no room for its unwind table"},
+	[STACK_END_CODE] = {"code", "code made at run time, without a frame"},
+};
+
+const char *model_end_text(enum stack_end end)
+{
+	return end < STACK_END_CNT ? ends[end].text : "unknown";
+}
+
+const char *model_end_id(enum stack_end end)
+{
+	return end < STACK_END_CNT ? ends[end].id : "unknown";
+}
+
 const char *model_off_text(uint32_t bit)
 {
 	switch (bit) {
@@ -113,6 +139,8 @@ const char *model_off_text(uint32_t bit)
 		return "recorded without requests: by an older hotrun, with --no-requests, to keep "
 		       "its "
 		       "cost within the budget, or on a kernel that does not tell them";
+	case OFF_TABLES:
+		return "stacks were walked along frame pointers alone";
 	case OFF_SWITCHES:
 		return "scheduler accounts were off, to keep hotrun's cost within its budget";
 	default:

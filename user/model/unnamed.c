@@ -8,19 +8,28 @@
 #include "base/compare.h"
 #include "model/paths.h"
 
-/* breaks[] has a counter for each module and a last one for breaks nobody knows where. */
+/* breaks[] has a counter for each module, and behind them one for breaks nobody knows where, by why
+ * they broke. */
 static void add_stack(struct unnamed *u, const struct model *m, uint64_t id)
 {
-	uint32_t row = id ? model_stack_find(m, id) : MODEL_NONE, module;
+	uint32_t row = id ? model_stack_find(m, id) : MODEL_NONE;
+	const struct model_stack *s;
+	size_t place;
 
 	if (row == MODEL_NONE)
 		return;
+	s = &m->stacks[row];
 	u->user_stacks++;
-	if (!(m->stacks[row].flags & STACK_BROKEN))
+	u->cut += s->left_out > 0;
+	u->unsure += !!(s->flags & STACK_UNSURE);
+	if (s->left_out > u->left_out_most)
+		u->left_out_most = s->left_out;
+	if (!(s->flags & STACK_BROKEN))
 		return;
 	u->broken++;
-	module = m->stacks[row].broken_module;
-	u->breaks[module < m->modules_cnt ? module : m->modules_cnt].samples++;
+	u->ends[s->end]++;
+	place = s->broken_module < m->modules_cnt ? s->broken_module : m->modules_cnt;
+	u->breaks[place * STACK_END_CNT + s->end].samples++;
 }
 
 static bool is_managed(const struct model_symbol *s)
@@ -71,8 +80,10 @@ static int compare_text(const char *a, const char *b)
 
 static int compare_places(const void *a, const void *b)
 {
-	return compare_text(((const struct unnamed_break *)a)->place,
-			    ((const struct unnamed_break *)b)->place);
+	const struct unnamed_break *ba = a, *bb = b;
+	int c = compare_text(ba->place, bb->place);
+
+	return c ? c : COMPARE(ba->end, bb->end);
 }
 
 static int compare_breaks(const void *a, const void *b)
@@ -83,7 +94,7 @@ static int compare_breaks(const void *a, const void *b)
 	return c ? c : compare_places(a, b);
 }
 
-/* From one row a module to one row a place, those without a break left out. */
+/* From one row a module to one row a place (each by why it broke), those without one left out. */
 static void merge_breaks(struct unnamed *u, size_t cnt)
 {
 	qsort(u->breaks, cnt, sizeof(*u->breaks), compare_places);
@@ -103,14 +114,16 @@ static void merge_breaks(struct unnamed *u, size_t cnt)
 static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 {
 	struct paths p = {0};
-	size_t cnt = m->modules_cnt + 1;
+	size_t cnt = (m->modules_cnt + 1) * STACK_END_CNT;
 	int err;
 
 	u->breaks = calloc(cnt, sizeof(*u->breaks));
 	if (!u->breaks)
 		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++)
-		u->breaks[i].place = place_of(m, i);
+	for (size_t i = 0; i < cnt; i++) {
+		u->breaks[i].place = place_of(m, i / STACK_END_CNT);
+		u->breaks[i].end = (enum stack_end)(i % STACK_END_CNT);
+	}
 	err = paths_begin(&p, m, process, PATHS_ALL_FRAMES);
 	while (!err && paths_next(&p)) {
 		u->samples++;
@@ -148,7 +161,8 @@ void unnamed_free(struct unnamed *u)
 
 bool unnamed_is_note(enum model_reason reason)
 {
-	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED || reason == REASON_BROKEN;
+	return reason == REASON_STACK_LOST || reason == REASON_TRUNCATED ||
+	       reason == REASON_BROKEN || reason == REASON_UNSURE;
 }
 
 uint64_t unnamed_frames(const struct unnamed *u)

@@ -11,7 +11,8 @@
 /* Files of one name are one: the same library is known from /proc by its inode and from the
  * kernel's records by its build id. */
 struct unnamed_break {
-	const char *place; /* name of a file without its folder, or one of those below */
+	const char *place;  /* name of a file without its folder, or one of those below */
+	enum stack_end end; /* why */
 	uint64_t samples;
 };
 #define BREAK_IN_CODE	 ""   /* made at run time: JIT or anonymous memory */
@@ -30,6 +31,10 @@ struct unnamed {
 	uint64_t broken;		/* of these, not reaching the root of the thread */
 	struct unnamed_break *breaks;	/* most first, then by place */
 	size_t breaks_cnt;
+	uint64_t ends[STACK_END_CNT]; /* of broken, by why */
+	uint64_t unsure;	      /* user stacks that may lack callers */
+	uint64_t cut;		      /* user stacks of which frames were left out in the middle */
+	uint64_t left_out_most;	      /* of one of them */
 };
 
 /* Returns it owned, or NULL with errno ENOMEM. */

@@ -61,6 +61,7 @@ void file_load_free(const struct sources *src, struct file_load *load)
 	elf_free(load->elf);
 	bundle_table_free(load->bundle);
 	image_table_free(load->image);
+	unwind_table_free(load->unwind);
 	cleanup_close(&load->part_fd);
 	free(load->components);
 	free(load);
@@ -222,6 +223,13 @@ static enum model_reason open_file(const struct sources *src, const struct model
 	case FILE_BUNDLE:
 		parse.kind = PARSE_BUNDLE;
 		break;
+	case FILE_UNWIND:
+		if (load->mapped.is_image || load->key.inside) {
+			parse.kind = PARSE_UNWIND_IMAGE;
+			return begin_image(src, m, load, &parse, &reply, fd);
+		}
+		parse.kind = PARSE_UNWIND_ELF;
+		break;
 	case FILE_IMAGE:
 	case FILE_COMPONENT:
 		parse.kind = PARSE_IMAGE;
@@ -318,6 +326,8 @@ static enum model_reason look_further(struct file_load *load)
 {
 	elf_free(load->elf);
 	load->elf = NULL;
+	unwind_table_free(load->unwind);
+	load->unwind = NULL;
 	if (load->stage >= FILE_ON_HOST)
 		return REASON_FILE_CHANGED;
 	load->mapped.stage = load->stage + 1;
@@ -325,32 +335,45 @@ static enum model_reason look_further(struct file_load *load)
 	return REASON_NAMED;
 }
 
-static bool is_mapped_one(const struct file_load *load, const struct elf_table *t)
+/* Takes over the build id that was read. Whether the file is the one that is mapped. */
+static bool is_mapped_one(struct file_load *load, const struct elf_identity *read)
 {
 	const struct mapped_request *request = &load->mapped;
+	struct elf_identity *id = &load->identity;
 
+	id->build_id_len = read->build_id_len;
+	memcpy(id->build_id, read->build_id, sizeof(id->build_id));
 	return !request->build_id_len ||
-	       (t->identity.build_id_len == request->build_id_len &&
-		!memcmp(t->identity.build_id, request->build_id, request->build_id_len));
+	       (id->build_id_len == request->build_id_len &&
+		!memcmp(id->build_id, request->build_id, request->build_id_len));
 }
 
 static enum model_reason take_file_elf(struct file_load *load)
 {
-	struct elf_identity identity = load->identity;
 	struct elf_table *t = take_elf(load->job);
+	bool is_it;
 
 	if (!t)
 		return REASON_FILE_MALFORMED;
 	load->elf = t;
-	identity.build_id_len = t->identity.build_id_len;
-	memcpy(identity.build_id, t->identity.build_id, sizeof(identity.build_id));
-	t->identity = identity;
-	load->identity = identity;
-	if (!is_mapped_one(load, t))
+	is_it = is_mapped_one(load, &t->identity);
+	t->identity = load->identity;
+	if (!is_it)
 		return look_further(load);
 	elf_place_code(t, load->mapped.start, load->mapped.end, load->file_offset);
 	load->step = t->has_symtab ? STEP_READ : STEP_OPEN_DEBUG;
 	return REASON_NAMED;
+}
+
+static enum model_reason take_unwind(struct file_load *load, int fd, size_t bytes)
+{
+	bool is_elf = !load->mapped.is_image && !load->key.inside;
+
+	load->unwind = unwind_table_read(fd, bytes);
+	if (!load->unwind)
+		return REASON_FILE_MALFORMED;
+	return is_elf && !is_mapped_one(load, &load->unwind->layout.identity) ? look_further(load)
+									      : REASON_NAMED;
 }
 
 static enum model_reason take_file(const struct model *m, struct file_load *load)
@@ -368,6 +391,8 @@ static enum model_reason take_file(const struct model *m, struct file_load *load
 		load->part_bytes = bytes;
 		return REASON_NAMED;
 	}
+	if (load->key.kind == FILE_UNWIND)
+		return take_unwind(load, fd, bytes);
 	if (load->key.kind == FILE_BUNDLE) {
 		load->bundle = bundle_table_read(fd, bytes);
 		return load->bundle ? REASON_NAMED : REASON_FILE_MALFORMED;
@@ -431,7 +456,11 @@ static enum model_reason open_next(const struct sources *src, const struct model
 	}
 	if (!reason) {
 		load->step++;
-		file_requests_job_begin(src->requests, load->job, false);
+		/* Stacks break until that is there; names can wait, and images, whose code mostly
+		 * keeps frame pointers. */
+		file_requests_job_begin(src->requests, load->job,
+					load->key.kind == FILE_UNWIND && !load->mapped.is_image &&
+						!load->key.inside);
 	}
 	return reason;
 }

@@ -36,9 +36,11 @@ struct file_load {
 	struct elf_table *elf;
 	struct bundle_table *bundle;
 	struct image_table *image;
+	struct unwind_table *unwind;
 	int part_fd; /* COMPONENT: a further part, or -1 */
 	size_t part_bytes;
-	uint64_t cpu_ns; /* that it took */
+	uint64_t cpu_ns;   /* that it took */
+	uint64_t asked_ns; /* for the last time */
 	/* Its own. */
 	int step;
 	enum file_debug_place debug_place; /* to be looked at next */

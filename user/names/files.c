@@ -32,6 +32,9 @@ struct refused {
 /* Of those; beyond it the next one takes the place of an earlier one. */
 #define REFUSED_FILES_MAX 1024u
 
+/* A load for which nobody asked for so long has been left. */
+#define LEFT_NS 10000000000ull
+
 struct files {
 	const struct sources *sources;
 	struct file_requests *requests; /* of the sources */
@@ -142,6 +145,7 @@ static struct shelf_ref keep_loaded(struct files *f, uint64_t party, struct file
 		.elf = take_ptr(&load->elf),
 		.bundle = take_ptr(&load->bundle),
 		.image = take_ptr(&load->image),
+		.unwind = take_ptr(&load->unwind),
 	};
 
 	label.identity = load->identity;
@@ -196,16 +200,47 @@ static void end_load(struct files *f, unsigned i)
 	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
-/* Whether one more load of a process's party may begin: each has its places. Where all parties
- * together have too many, the one that was begun last goes. */
-static bool may_load(struct files *f, const struct model *m, uint32_t process)
+static unsigned loads_of(const struct files *f, const struct model *m, uint64_t party,
+			 bool for_walks)
 {
-	uint64_t party = file_requests_party(f->requests, m, process);
-	unsigned same = 0;
+	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < f->loads_cnt; i++)
-		same += file_requests_party(f->requests, m, f->loads[i]->key.process) == party;
-	if (same >= FILES_LOADS_PARTY)
+		cnt += (f->loads[i]->key.kind == FILE_UNWIND) == for_walks &&
+		       file_requests_party(f->requests, m, f->loads[i]->key.process) == party;
+	return cnt;
+}
+
+/* Loads for walks of processes that have ended meanwhile, or do without: nobody else asks for them
+ * any more. What they lead to is for others of the party. */
+static void finish_left(struct files *f, const struct model *m)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (unsigned i = f->loads_cnt; i-- > 0;) {
+		struct file_load *l = f->loads[i];
+		const struct model_process *p = &m->processes[l->key.process];
+		struct shelf_ref table;
+
+		if (l->key.kind != FILE_UNWIND ||
+		    (!p->exit_ns && !(p->flags & PROCESS_GONE) && now_ns - l->asked_ns < LEFT_NS))
+			continue;
+		if (advance(f, m, l, &table) != REASON_PENDING)
+			end_load(f, i);
+	}
+}
+
+/* Whether one more load of a process's party may begin: each has its places, for names and for
+ * walks. Where all parties together have too many, the one that was begun last goes. */
+static bool may_load(struct files *f, const struct model *m, uint32_t process, enum file_kind kind)
+{
+	uint64_t party = file_requests_party(f->requests, m, process);
+	bool for_walks = kind == FILE_UNWIND;
+	unsigned most = for_walks ? FILES_WALKS_PARTY : FILES_LOADS_PARTY;
+
+	if (for_walks && loads_of(f, m, party, for_walks) >= most)
+		finish_left(f, m);
+	if (loads_of(f, m, party, for_walks) >= most)
 		return false;
 	if (f->loads_cnt == FILES_LOADS_MAX)
 		end_load(f, FILES_LOADS_MAX - 1);
@@ -228,7 +263,7 @@ static bool is_wanted(const struct files *f, const struct wanted *w, struct shel
 	const struct elf_identity *id = &shelf_label(f->shelf, ref)->identity;
 	const struct shelf_table *table = shelf_table(f->shelf, ref);
 
-	if (table->elf)
+	if (table->elf || (table->unwind && id->build_id_len))
 		return !module->build_id_len ||
 		       (id->build_id_len == module->build_id_len &&
 			!memcmp(id->build_id, module->build_id, id->build_id_len));
@@ -261,7 +296,7 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 			return REASON_NAMED;
 		/* Another file lies at its path now. */
 		w->a->table = SHELF_NONE;
-		if (label.kind != FILE_ELF || load->stage >= FILE_ON_HOST)
+		if (load->mapped.is_image || w->a->key.inside || load->stage >= FILE_ON_HOST)
 			return REASON_FILE_CHANGED;
 		load->mapped.stage = load->stage + 1;
 	}
@@ -276,7 +311,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 	if (i == f->loads_cnt) {
 		struct file_load *new;
 
-		if (!may_load(f, w->m, w->a->key.process)) {
+		if (!may_load(f, w->m, w->a->key.process, w->a->key.kind)) {
 			f->requests->deferred++;
 			return REASON_LIMIT;
 		}
@@ -292,6 +327,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 		i = f->loads_cnt;
 		f->loads[f->loads_cnt++] = new;
 	}
+	f->loads[i]->asked_ns = clock_now_ns();
 	reason = advance(f, w->m, f->loads[i], &w->a->table);
 	if (reason != REASON_PENDING)
 		end_load(f, i);
@@ -311,8 +347,9 @@ static struct shelf_ref find_told(const struct files *f, const struct wanted *w,
 		ref = shelf_by_build_id(f->shelf, w->party, module->build_id, module->build_id_len,
 					gone && !module->inode ? SHELF_ANY_SIZE : 0);
 	/* The same path and build id, or inode, as another process's: the same file. */
-	if (ref.row == MODEL_NONE &&
-	    (gone ? module->inode != 0 : key->kind == FILE_ELF && module->build_id_len))
+	if (ref.row == MODEL_NONE && (gone ? module->inode != 0
+					   : (key->kind == FILE_ELF || key->kind == FILE_UNWIND) &&
+						      !key->inside && module->build_id_len))
 		ref = shelf_by_module(f->shelf, &label);
 	/* Better than nothing: what root's own processes outside of containers have. */
 	if (ref.row == MODEL_NONE && gone && key->kind == FILE_ELF)
@@ -340,7 +377,8 @@ static void attach(struct files *f, const struct wanted *w)
 		a->reason = REASON_NAMED;
 }
 
-/* attach() into an attachment. False: it is not settled, and asked again when there is time. */
+/* attach() into an attachment, which is the wanted's from then on. False: it is not settled, and
+ * asked again when there is time. */
 static bool settle(struct files *f, struct wanted *w, struct attachment *a)
 {
 	uint64_t deferred = f->requests->deferred;
@@ -351,11 +389,13 @@ static bool settle(struct files *f, struct wanted *w, struct attachment *a)
 	return a->reason != REASON_PENDING && !(a->reason && f->requests->deferred != deferred);
 }
 
-/* What the wanted led to; ret_table is borrowed until the next call. */
-static enum model_reason look_up(struct files *f, struct wanted *w,
+/* What the wanted led to; ret_table is borrowed until the next call. The caller's is as it was
+ * afterwards, for who asks for another part of the same file next. */
+static enum model_reason look_up(struct files *f, const struct wanted *what,
 				 const struct shelf_table **ret_table)
 {
-	struct attachment new = *w->a;
+	struct attachment new = *what->a;
+	struct wanted w = *what;
 	const struct file_key *key = &new.key;
 	uint64_t hash = hash_pair(key->process, key->module) ^ hash_pair(key->kind, key->inside);
 	const struct shelf_table *table;
@@ -364,7 +404,7 @@ static enum model_reason look_up(struct files *f, struct wanted *w,
 	if (row == MODEL_NONE || !attachment_equal(f, row, key))
 		row = hash_find(&f->attachment_index, hash, attachment_equal, f, key);
 	if (row == HASH_NONE) {
-		if (!settle(f, w, &new))
+		if (!settle(f, &w, &new))
 			return (enum model_reason) new.reason;
 		if (GROW(f->attachments, f->attachments_cnt, f->attachments_cap) ||
 		    hash_add(&f->attachment_index, hash, (uint32_t)f->attachments_cnt))
@@ -377,7 +417,7 @@ static enum model_reason look_up(struct files *f, struct wanted *w,
 		return (enum model_reason)f->attachments[row].reason;
 	table = shelf_table(f->shelf, f->attachments[row].table);
 	if (!table) { /* dropped meanwhile */
-		if (!settle(f, w, &new))
+		if (!settle(f, &w, &new))
 			return (enum model_reason) new.reason;
 		f->attachments[row] = new;
 		if (new.reason)
@@ -462,6 +502,46 @@ enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t
 	reason = look_up(f, &w, &table);
 	if (!reason)
 		ret_bundled->image = table->image;
+	return reason;
+}
+
+/* What a mapping of a file holds where ELF loads nothing: perhaps an image that is bundled behind
+ * it. */
+static enum model_reason unwind_bundled(struct files *f, const struct model *m, uint32_t process,
+					const struct model_mapping *mapping,
+					const struct shelf_table **ret_table, uint64_t *ret_inside)
+{
+	struct attachment a = {
+		.key = {.process = process, .module = mapping->module, .kind = FILE_UNWIND}};
+	struct wanted w = {.m = m, .mapping = mapping, .a = &a};
+	struct perfmap_bundle_entry entry;
+	const struct shelf_table *bundle;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_BUNDLE, &bundle);
+
+	if (reason)
+		return reason;
+	if (!bundle_table_find(bundle->bundle, mapping->file_offset, &entry) || !entry.offset)
+		return REASON_NO_SYMBOL;
+	a.key.inside = *ret_inside = entry.offset;
+	w.inside_bytes = entry.bytes;
+	return look_up(f, &w, ret_table);
+}
+
+enum model_reason files_unwind(struct files *f, const struct model *m, uint32_t process,
+			       const struct model_mapping *mapping, struct files_unwind *ret_unwind)
+{
+	const struct shelf_table *table;
+	enum model_reason reason = look_up_kind(f, m, process, mapping, FILE_UNWIND, &table);
+	uint64_t bias;
+
+	ret_unwind->inside = 0;
+	if (!reason && !symbol_is_image(m->modules[mapping->module].path) &&
+	    !unwind_table_bias(table->unwind, mapping->start, mapping->file_offset, &bias))
+		reason = unwind_bundled(f, m, process, mapping, &table, &ret_unwind->inside);
+	if (!reason) {
+		ret_unwind->table = table->unwind;
+		ret_unwind->content = files_content(f);
+	}
 	return reason;
 }
 
@@ -573,8 +653,9 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 		return REASON_FILE_COSTLY;
 	if (i == f->loads_cnt) {
 		uint32_t given[IMAGE_COMPONENTS_MAX], given_cnt = place->given_cnt;
-		struct file_load *new =
-			may_load(f, m, process) ? new_part(f, m, process, mapping, of) : NULL;
+		struct file_load *new = may_load(f, m, process, FILE_COMPONENT)
+						? new_part(f, m, process, mapping, of)
+						: NULL;
 
 		if (!new)
 			return REASON_LIMIT;

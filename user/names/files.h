@@ -23,6 +23,7 @@
  * turn. */
 #define FILES_LOADS_MAX	  256u
 #define FILES_LOADS_PARTY 16u
+#define FILES_WALKS_PARTY 64u /* of these, how they are unwound: soon done, and urgent */
 
 struct files;
 
@@ -61,6 +62,18 @@ struct files_bundled {
 enum model_reason files_bundled(struct files *f, const struct model *m, uint32_t process,
 				const struct model_mapping *mapping, uint64_t offset,
 				struct files_bundled *ret_bundled);
+
+/* How the code of a mapped file is unwound. */
+struct files_unwind {
+	const struct unwind_table *table; /* borrowed until the next call */
+	uint64_t content;		  /* files_content() of it */
+	uint64_t inside; /* where a bundled image begins in the file; 0 = the file itself */
+};
+
+/* As files_table(); of a mapping in which a bundled image lies, that of the image. */
+enum model_reason files_unwind(struct files *f, const struct model *m, uint32_t process,
+			       const struct model_mapping *mapping,
+			       struct files_unwind *ret_unwind);
 
 /* Whether assemblies are kept compressed in a mapped executable: their code runs from anonymous
  * memory. False too where it could not be looked at. */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "names/jit_code.h"
 #include "names/map_file.h"
 #include "names/name_cache.h"
 
@@ -55,6 +56,7 @@ struct jit {
 	const struct sources *sources;
 	struct file_requests *requests; /* of the sources */
 	struct name_cache *cache;
+	struct jit_code *code;
 	size_t entries_max; /* of all maps */
 	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
@@ -71,8 +73,8 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
-		    size_t memory_bytes)
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, struct jit_code *code,
+		    uint64_t later_ns, size_t memory_bytes)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
@@ -80,6 +82,7 @@ struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uin
 		j->sources = sources;
 		j->requests = sources->requests;
 		j->cache = cache;
+		j->code = code;
 		j->later_ns = later_ns;
 		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
 		j->bytes_left = JIT_SLICE_BYTES;
@@ -339,6 +342,7 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 		return;
 	perfmap_limit(entries, entries_allowed(j, m, map));
 	map->file->copy_room = copy_room(j, m, map);
+	map->file->keeps_code = j->code != NULL;
 	reason = map_file_advance(map->file, j->sources, m, map->process, map->seen_ns, bytes, &err,
 				  &bytes);
 	if (reason == REASON_PENDING || j->requests->deferred != deferred)
@@ -347,6 +351,8 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 		leave_map(j, map, reason ? reason : REASON_PERF_MAP_REWRITTEN);
 		return;
 	}
+	if (j->code)
+		jit_code_add(j->code, map->process, map->file->code, map->file->code_cnt);
 	if (perfmap_counters(entries).rewrites > JIT_REWRITES_MAX) {
 		leave_map(j, map, REASON_BUDGET);
 		return;
@@ -678,6 +684,8 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 
 	if (row == HASH_NONE)
 		return;
+	if (j->code)
+		jit_code_forget(j->code, process);
 	/* The old program's frames that still wait are not to be named from the new one's map. */
 	settle_process(j, m, process);
 	close_map(j, &j->maps[row]);
@@ -704,6 +712,8 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 	bool exited = m->processes[map->process].exit_ns;
 
 	if (map->ended) {
+		if (j->code)
+			jit_code_forget(j->code, map->process);
 		leave_ended(j, map);
 	} else if (!map->wanted) {
 		map->ended = exited;

@@ -51,12 +51,14 @@
 #define JIT_IN_DEBT_NS	5000000000ull
 
 struct jit;
+struct jit_code;
 struct name_cache;
 
-/* Borrows the sources and the cache until jit_free(). later_ns: see names_options. memory_bytes: of
+/* Borrows the sources, the cache and code (NULL: nobody asks how methods are unwound) until
+ * jit_free(). later_ns: see names_options. memory_bytes: of
  * all maps. Returns owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(const struct sources *sources, struct name_cache *cache, uint64_t later_ns,
-		    size_t memory_bytes);
+struct jit *jit_new(const struct sources *sources, struct name_cache *cache, struct jit_code *code,
+		    uint64_t later_ns, size_t memory_bytes);
 void jit_free(struct jit *j);
 /* Bytes of all maps, copies of their text included. */
 size_t jit_bytes(const struct jit *j);

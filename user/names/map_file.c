@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "parse/parse.h"
 #include "perfmap/maps/locate.h"
 
@@ -102,6 +103,7 @@ void map_file_free(const struct sources *src, struct map_file *file)
 		return;
 	workers_job_free(src->requests->workers, file->job);
 	perfmap_tail_free(file->tail);
+	free(file->code);
 	cleanup_close(&file->source_fd);
 	free(file);
 }
@@ -215,6 +217,25 @@ static int take_copy(struct map_file *file, const struct parse_reply *reply)
 	return 0;
 }
 
+/* What does not fit is not known; its callers are unsure then. */
+static void keep_code(struct map_file *file, const struct perfmap_entry *rows, size_t cnt)
+{
+	for (size_t i = 0; file->keeps_code && i < cnt; i++) {
+		bool keeps_stack = rows[i].flags & PERFMAP_ROW_KEEPS_STACK;
+
+		/* Of other stubs nothing tells. */
+		if ((!keeps_stack &&
+		     rows[i].flags & (PERFMAP_ENTRY_STUB | PERFMAP_ROW_CONTINUES)) ||
+		    GROW(file->code, file->code_cnt, file->code_cap))
+			continue;
+		file->code[file->code_cnt++] = (struct code_range){
+			.start = rows[i].start,
+			.size = rows[i].size_bytes,
+			.keeps_stack = keeps_stack,
+		};
+	}
+}
+
 /* Takes in what the worker made of the lines. */
 static int take(struct map_file *file, const struct parse_reply *reply, size_t *ret_bytes)
 {
@@ -233,6 +254,7 @@ static int take(struct map_file *file, const struct parse_reply *reply, size_t *
 		blob = parse_map_rows(fd, bytes, &rows, &cnt);
 	if (!blob)
 		return -EBADMSG;
+	keep_code(file, rows, cnt);
 	err = perfmap_tail_take(file->tail, rows, cnt, &reply->scanned, &reply->cursor,
 				file->job_seen_ns);
 	blob_free(blob);
@@ -279,6 +301,7 @@ enum model_reason map_file_advance(struct map_file *file, const struct sources *
 
 	*ret_error = 0;
 	*ret_bytes = 0;
+	file->code_cnt = 0;
 	/* The copy is not to run ahead of its reader. */
 	if (!file->job && !file->local && !file->behind && file->copy_room)
 		reason = open_source(file, src, m, process, ret_error, &source_fd);

@@ -8,6 +8,7 @@
  * system is one whose end may hang. One thread.
  */
 #include "names/sources.h"
+#include "parse/code_rows.h"
 #include "perfmap/maps/tail.h"
 
 struct map_file {
@@ -25,6 +26,10 @@ struct map_file {
 	uint64_t copied_bytes;
 	uint64_t job_copy_max; /* what the copy may hold after the job, 0 = it does not copy */
 	uint64_t copy_room;    /* bytes that the copy may grow by, set before an advance */
+	/* Where the lines of the last advance say that code lies, if asked for; owned. */
+	bool keeps_code;
+	struct code_range *code;
+	size_t code_cnt, code_cap;
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "bpf/events.h"
 #include "names/files.h"
 #include "names/jit.h"
+#include "names/jit_code.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
 #include "names/root.h"
@@ -63,12 +64,16 @@ struct names {
 	struct node *node;
 	struct name_cache *cache;
 	struct files *files;
+	struct jit_code *code; /* NULL = nobody asks */
 	struct jit *jit;
 	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
 	bool kallsyms_read;
 	uint64_t kallsyms_again_ns, kallsyms_interval_ns;
 	struct elf_table *vdso; /* NULL = not read, or none */
 	bool vdso_read;
+	struct unwind_table *vdso_unwind; /* the same */
+	bool vdso_unwind_read;
+	uint64_t slice_ns;	/* of the requests, while less of it is allowed */
 	struct origin *origins; /* by row of locations */
 	size_t origins_cnt, origins_cap;
 	uint8_t *judged; /* by row of stacks */
@@ -165,9 +170,11 @@ struct names *names_new(const struct names_options *options)
 	n->node = err ? NULL : node_new(&n->requests, options->node_root);
 	n->files = err ? NULL : files_new(&n->sources, memory_bytes / 2);
 	n->cache = err ? NULL : name_cache_new(&n->requests);
-	n->jit = n->cache ? jit_new(&n->sources, n->cache, options->later_ns, memory_bytes / 2)
+	n->code = options->unwinds && !err ? jit_code_new(&n->sources) : NULL;
+	n->jit = n->cache ? jit_new(&n->sources, n->cache, n->code, options->later_ns,
+				    memory_bytes / 2)
 			  : NULL;
-	if (n->kept && n->node && n->files && n->jit)
+	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds))
 		return n;
 	names_free(n);
 	errno = err ? -err : ENOMEM;
@@ -180,12 +187,14 @@ void names_free(struct names *n)
 		return;
 	files_free(n->files);
 	jit_free(n->jit);
+	jit_code_free(n->code);
 	name_cache_free(n->cache);
 	kept_directories_free(n->kept);
 	environs_free(n->environs);
 	node_free(n->node);
 	kallsyms_free(n->kallsyms);
 	elf_free(n->vdso);
+	unwind_table_free(n->vdso_unwind);
 	file_requests_clear(&n->requests);
 	free(n->origins);
 	free(n->judged);
@@ -650,6 +659,14 @@ static const struct model_symbol *symbol_of(const struct model *m, const struct 
 	return location == MODEL_NONE ? NULL : &m->symbols[m->locations[location].symbol];
 }
 
+/* Whether the kernel's walk left it open where the stack ended: code that keeps frame pointers may
+ * have led to the root although no table told of it. */
+static bool is_open(const struct model_stack *s)
+{
+	return s->end == STACK_END_UNTOLD || s->end == STACK_END_NO_TABLE ||
+	       s->end == STACK_END_NOT_YET || s->end == STACK_END_MEMORY;
+}
+
 /* Sets STACK_BROKEN and the module whose code lost the way: that of the last good frame. */
 static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 {
@@ -658,7 +675,7 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 	const struct model_mapping *map;
 	uint32_t good = 0;
 
-	if (!s->frame_cnt || !p->mapping_cnt)
+	if (!s->frame_cnt || !p->mapping_cnt || s->end == STACK_END_ROOT)
 		return;
 	for (; good < s->frame_cnt; good++) {
 		inner = root;
@@ -668,8 +685,9 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 	}
 	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that
 	 * long. */
-	if (good == s->frame_cnt && ((s->flags & STACK_TRUNCATED) ||
-				     (root && root_reached(root, inner, entry_basename(p->exe)))))
+	if (good == s->frame_cnt &&
+	    ((s->flags & STACK_TRUNCATED) ||
+	     (is_open(s) && root && root_reached(root, inner, entry_basename(p->exe)))))
 		return;
 	s->flags |= STACK_BROKEN;
 	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns)
@@ -743,6 +761,99 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 	if (process != MODEL_NONE && !is_judged(n, stack))
 		judge(m, &m->stacks[stack], time_ns);
 }
+
+/* --- unwinding ------------------------------------------------------------------------------- */
+
+/* Of the vdso, whose table came from no file. */
+#define CONTENT_VDSO UINT64_MAX
+
+static enum model_reason unwind_vdso(struct names *n, struct files_unwind *ret_found)
+{
+	if (!n->vdso_unwind_read) {
+		n->vdso_unwind_read = true;
+		n->vdso_unwind = vdso_load_unwind();
+	}
+	*ret_found = (struct files_unwind){.table = n->vdso_unwind, .content = CONTENT_VDSO};
+	return n->vdso_unwind ? REASON_NAMED : REASON_NO_SYMBOL;
+}
+
+enum model_reason names_unwind(struct names *n, const struct model *m, uint32_t process,
+			       const struct model_mapping *mapping, struct names_unwind *ret_unwind)
+{
+	uint64_t deferred = n->requests.deferred;
+	struct files_unwind found;
+	enum model_reason reason = mapping->kind == MAPPING_VDSO
+					   ? unwind_vdso(n, &found)
+					   : files_unwind(n->files, m, process, mapping, &found);
+	const struct unwind_table *t;
+	uint64_t bias;
+
+	if (reason && n->requests.deferred != deferred)
+		return REASON_PENDING;
+	if (reason)
+		return reason;
+	t = found.table;
+	if (!unwind_table_bias(t, mapping->start, mapping->file_offset - found.inside, &bias))
+		return REASON_NO_SYMBOL;
+	*ret_unwind = (struct names_unwind){
+		.content = found.content,
+		.bias = bias,
+		.pages = t->pages,
+		.rows = t->rows,
+		.page_base = t->page_base,
+		.page_cnt = t->page_cnt,
+		.row_cnt = (uint32_t)t->rows_cnt,
+	};
+	return REASON_NAMED;
+}
+
+void names_unwind_begin(struct names *n, uint64_t ns)
+{
+	uint64_t until_ns = n->requests.spent_ns + ns;
+
+	n->slice_ns = n->requests.slice_ns;
+	if (until_ns < n->slice_ns)
+		n->requests.slice_ns = until_ns;
+}
+
+void names_unwind_end(struct names *n)
+{
+	n->requests.slice_ns = n->slice_ns;
+}
+
+bool names_unwind_can_wait(const char *path)
+{
+	return symbol_is_image(path);
+}
+
+uint32_t names_code_generation(const struct names *n, uint32_t process)
+{
+	return n->code ? jit_code_generation(n->code, process) : 0;
+}
+
+enum model_reason names_unwind_code(struct names *n, const struct model *m, uint32_t process)
+{
+	return n->code && jit_code_step(n->code, m, process) ? REASON_PENDING : REASON_NAMED;
+}
+
+size_t names_code_pages(const struct names *n, uint32_t process)
+{
+	size_t cnt = 0;
+
+	if (n->code)
+		jit_code_pages(n->code, process, &cnt);
+	return cnt;
+}
+
+struct names_code_page names_code_page(const struct names *n, uint32_t process, size_t index)
+{
+	size_t cnt;
+	const struct code_page *page = &jit_code_pages(n->code, process, &cnt)[index];
+
+	return (struct names_code_page){page->number, page->rows, (uint32_t)page->cnt};
+}
+
+/* --------------------------------------------------------------------------------------------- */
 
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process)
 {
@@ -940,6 +1051,7 @@ struct names_cost names_cost(const struct names *n)
 		.beyond_ns = counters.beyond_ns,
 		.memory_bytes = counters.memory_bytes,
 		.table_bytes = files_bytes(n->files) + jit_bytes(n->jit) +
+			       (n->code ? jit_code_bytes(n->code) : 0) +
 			       name_cache_bytes(n->cache) + counters.result_bytes,
 		.killed = counters.killed,
 		.died = counters.died,

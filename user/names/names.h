@@ -46,6 +46,7 @@ struct names_options {
 	uint64_t later_ns;
 	const char *node_root; /* of the node's files, see node.h; NULL = "/", then /proc/1/root */
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
+	bool unwinds;		     /* names_unwind_code() is to know methods */
 };
 
 /* What reading one file may take; what takes more is left unread. 0 = 2 s; 10 s; what memory_bytes
@@ -106,6 +107,46 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 /* The same for one address of a process, as model_stack_address() has it. */
 void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
 		   uint64_t time_ns);
+
+/* How the code of a mapping is unwound: rows of its file, page by page (bpf/events.h), and where
+ * the file's addresses lie. Borrowed until the next call; content is the same number for the same
+ * rows, whatever file they came from, and never given to others. Hostile. */
+struct names_unwind {
+	uint64_t content;
+	uint64_t bias;
+	const struct unwind_page *pages;
+	const struct unwind_row *rows;
+	uint32_t page_base, page_cnt, row_cnt;
+};
+/* REASON_NAMED; REASON_PENDING: the file is being read, names_poll() goes on with it; or why there
+ * is nothing. page_cnt 0: the file tells nothing. */
+enum model_reason names_unwind(struct names *n, const struct model *m, uint32_t process,
+			       const struct model_mapping *mapping,
+			       struct names_unwind *ret_unwind);
+
+/* A page of code that a runtime compiled, see UNWIND_PAGE_BYTES of bpf/events.h: its number, and
+ * rows of what is known of its methods. */
+struct names_code_page {
+	uint64_t number;
+	const struct unwind_row *rows;
+	uint32_t cnt;
+};
+/* Until the second, names_unwind() and names_unwind_code() ask for files for so long at the most:
+ * what is not known by then is REASON_PENDING. */
+void names_unwind_begin(struct names *n, uint64_t ns);
+void names_unwind_end(struct names *n);
+
+/* Whether code of a file of that name keeps frame pointers, but for some of it: it can wait. */
+bool names_unwind_can_wait(const char *path);
+
+/* Goes up with each change of what is known of a process's methods, or could be. */
+uint32_t names_code_generation(const struct names *n, uint32_t process);
+/* Goes on with reading them; REASON_PENDING: there is more to come. */
+enum model_reason names_unwind_code(struct names *n, const struct model *m, uint32_t process);
+/* How many pages are known; the one of that index, by number. Borrowed until the next
+ * names_unwind_code(). */
+size_t names_code_pages(const struct names *n, uint32_t process);
+struct names_code_page names_code_page(const struct names *n, uint32_t process, size_t index);
 
 /* Whether the process lives: its id is that of the very incarnation. */
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);

@@ -49,6 +49,7 @@ struct shelf *shelf_new(size_t memory_bytes)
 static void table_free(struct shelf_table *table)
 {
 	elf_free(table->elf);
+	unwind_table_free(table->unwind);
 	bundle_table_free(table->bundle);
 	image_table_free(table->image);
 	*table = (struct shelf_table){0};
@@ -277,6 +278,8 @@ static const struct blob *blob_of(const struct shelf_table *t)
 {
 	if (t->image)
 		return image_table_blob(t->image);
+	if (t->unwind)
+		return t->unwind->blob;
 	return t->bundle ? bundle_table_blob(t->bundle) : t->elf->blob;
 }
 
@@ -284,6 +287,7 @@ static size_t bytes_of(const struct shelf_table *t)
 {
 	return t->image	   ? image_table_bytes(t->image)
 	       : t->bundle ? bundle_table_bytes(t->bundle)
+	       : t->unwind ? unwind_table_bytes(t->unwind)
 			   : elf_memory_bytes(t->elf);
 }
 
@@ -298,7 +302,8 @@ static bool is_its_blobs(const struct shelf_table *t)
 
 static bool is_equal(const struct shelf_table *a, const struct shelf_table *b)
 {
-	if (!a->elf != !b->elf || !a->image != !b->image || !blob_equal(blob_of(a), blob_of(b)))
+	if (!a->elf != !b->elf || !a->image != !b->image || !a->unwind != !b->unwind ||
+	    !blob_equal(blob_of(a), blob_of(b)))
 		return false;
 	if (!a->elf)
 		return true;

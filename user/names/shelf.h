@@ -23,6 +23,7 @@
 #include "model/model.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
+#include "parse/unwind_table.h"
 
 /* A row looks 1 KB large to the bound; so many are also quick to look through. */
 #define SHELF_ROWS_MAX	16384u
@@ -33,6 +34,7 @@ enum file_kind {
 	FILE_IMAGE,	/* functions of a precompiled .NET image */
 	FILE_BUNDLE,	/* the list of what is bundled into a program */
 	FILE_COMPONENT, /* names of an assembly of a composite image: a further part of its table */
+	FILE_UNWIND,	/* how its code is unwound: of ELF, or of a precompiled .NET image */
 };
 
 /* A row, for as long as it is what it was. */
@@ -52,9 +54,10 @@ struct shelf_label {
 	struct elf_identity identity;
 };
 
-/* What is kept: one of the three. */
+/* What is kept: one of the four. */
 struct shelf_table {
 	struct elf_table *elf;
+	struct unwind_table *unwind;
 	struct bundle_table *bundle;
 	struct image_table *image;
 };

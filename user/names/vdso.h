@@ -6,7 +6,10 @@
  * have the same, so our own is read.
  */
 #include "parse/elf.h"
+#include "parse/unwind_table.h"
 
 /* Returns REASON_NAMED with an owned table, or the reason why there is none. */
 enum model_reason vdso_load(struct elf_table **ret_table);
+/* How its code is unwound; unwind_table_free(), or NULL. */
+struct unwind_table *vdso_load_unwind(void);
 #endif

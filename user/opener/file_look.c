@@ -190,7 +190,9 @@ enum model_reason file_look_debug(const struct file_request *request, int root_f
 
 int file_look_own(const struct file_request *request, int way_fd)
 {
-	const char *name = request->kind == FILE_REQUEST_ENVIRON ? "environ" : "exe";
+	const char *name = request->kind == FILE_REQUEST_ENVIRON  ? "environ"
+			   : request->kind == FILE_REQUEST_MEMORY ? "mem"
+								  : "exe";
 	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
 	struct stat st;
 

@@ -27,6 +27,7 @@ enum file_request_kind {
 	FILE_REQUEST_SYMBOL_MAP, /* a map in a folder of symbol files */
 	FILE_REQUEST_ENVIRON,	 /* the environment */
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
+	FILE_REQUEST_MEMORY,	 /* its memory, to be read: /proc/PID/mem */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
 	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
 	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */
@@ -154,7 +155,7 @@ struct file_request {
 		struct list_request list;
 		struct symbols_request symbols;
 		struct node_request node;
-		/* ENVIRON, PROGRAM: nothing. */
+		/* ENVIRON, PROGRAM, MEMORY: nothing. */
 	};
 };
 
@@ -196,7 +197,7 @@ struct file_reply {
 		struct directory_reply directory;
 		struct list_reply list;
 		struct node_reply node;
-		/* DEBUG, ENVIRON, PROGRAM, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
+		/* DEBUG, ENVIRON, PROGRAM, MEMORY, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
 	};
 };
 

@@ -28,6 +28,7 @@ void serve_request(const struct file_request *request, int give_fd, int way_fd,
 		break;
 	case FILE_REQUEST_ENVIRON:
 	case FILE_REQUEST_PROGRAM:
+	case FILE_REQUEST_MEMORY:
 		ret_reply->error = file_look_own(request, way_fd);
 		break;
 	case FILE_REQUEST_DIRECTORY:

@@ -81,6 +81,7 @@ static const struct figure facts[] = {
 	FACT(map_bytes),
 	FACT(without_groups),
 	FACT(without_queues),
+	FACT(without_tables),
 	FACT(cpus_online),
 	FACT(cpus_possible),
 	FACT(ticks_tried),

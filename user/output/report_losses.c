@@ -178,14 +178,24 @@ static void stack_books(const struct report *r)
 	if (u->breaks_cnt) {
 		label_name(library, place_text(&u->breaks[0]), 30, CUT_MIDDLE);
 		n += (size_t)snprintf(
-			text + n, sizeof(text) - n, ", most break in %s (%s)", library,
-			number_percent(share_of(u->breaks[0].samples, u->user_stacks)).text);
+			text + n, sizeof(text) - n, ", most break in %s (%s: %s)", library,
+			number_percent(share_of(u->breaks[0].samples, u->user_stacks)).text,
+			model_end_text(u->breaks[0].end));
 	}
+	if (u->unsure)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "; %s may lack callers of code without tables",
+				      number_percent(share_of(u->unsure, u->user_stacks)).text);
+	if (u->cut)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "; of %s the middle is left out, %s frames at the most",
+				      number_percent(share_of(u->cut, u->user_stacks)).text,
+				      number_count(u->left_out_most).text);
 	if (u->by_reason[REASON_TRUNCATED])
-		snprintf(text + n, sizeof(text) - n, "; %s cut at %u frames → %s",
+		snprintf(text + n, sizeof(text) - n, "; %s cut → %s",
 			 number_percent(share_of(u->by_reason[REASON_TRUNCATED], u->user_stacks))
 				 .text,
-			 r->m->host.max_stack, remedy_reason(REASON_TRUNCATED));
+			 remedy_reason(REASON_TRUNCATED));
 	put_entry(r, "stacks", text, false);
 }
 
@@ -501,11 +511,13 @@ static void put_unnamed(const struct report *r)
 
 #define BREAK_ROWS 5
 
-static void put_help(const struct report *r, const char *where, const char *remedy)
+static void put_help(const struct report *r, enum stack_end end)
 {
 	char text[TEXT_BYTES];
 
-	snprintf(text, sizeof(text), "%s%s", where, remedy);
+	if (!remedy_end(end)[0])
+		return;
+	snprintf(text, sizeof(text), "%s: %s", model_end_text(end), remedy_end(end));
 	put_spaces(r, 24);
 	fputs("→ ", r->out);
 	put_words(r, text, 26, 26);
@@ -514,8 +526,7 @@ static void put_help(const struct report *r, const char *where, const char *reme
 static void put_breaks(const struct report *r)
 {
 	const struct unnamed *u = r->unnamed;
-	bool files = false, code = false;
-	char place[NAME_BYTES];
+	char place[NAME_BYTES], text[NAME_BYTES + 80];
 
 	if (!u->breaks_cnt)
 		return;
@@ -523,18 +534,16 @@ static void put_breaks(const struct report *r)
 	for (size_t i = 0; i < u->breaks_cnt && i < BREAK_ROWS; i++) {
 		const struct unnamed_break *b = &u->breaks[i];
 
-		label_name(place, place_text(b), r->o.width - 24, CUT_MIDDLE);
-		put_loss(r, (struct loss){b->samples, u->user_stacks, place}, "");
-		files |= b->place && b->place[0];
-		code |= b->place && !b->place[0];
+		label_name(place, place_text(b), r->o.width / 2, CUT_MIDDLE);
+		snprintf(text, sizeof(text), "%s: %s", place, model_end_text(b->end));
+		put_loss(r, (struct loss){b->samples, u->user_stacks, text}, "");
 	}
 	if (u->breaks_cnt > BREAK_ROWS)
 		fprintf(r->out, "%24s… %zu more place%s\n", "", u->breaks_cnt - BREAK_ROWS,
 			u->breaks_cnt - BREAK_ROWS == 1 ? "" : "s");
-	if (files)
-		put_help(r, "", remedy_reason(REASON_BROKEN));
-	if (code)
-		put_help(r, "JIT or anonymous code: ", remedy_broken_code());
+	for (enum stack_end end = 0; end < STACK_END_CNT; end++)
+		if (u->ends[end])
+			put_help(r, end);
 }
 
 void report_losses(const struct report *r)

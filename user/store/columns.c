@@ -28,7 +28,8 @@
 #define ONE_OF(list) .words = list, .words_cnt = COUNT(list)
 #define SUM_OF(list) .words = list, .words_cnt = COUNT(list), .bits = true
 
-#define OFF_FIRST (OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS)
+#define OFF_FIRST \
+	(OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES)
 
 static const struct column_word off_words[] = {
 	{OFF_ACCOUNTS, "waits"},
@@ -38,6 +39,7 @@ static const struct column_word off_words[] = {
 	{OFF_OWN, "behind_own_ns"},
 	{OFF_LIMITS, "limits of cgroups"},
 	{OFF_REQUESTS, "requests"},
+	{OFF_TABLES, "end of stacks (user stacks were walked along frame pointers)"},
 	{OFF_SWITCHES,
 	 "switches (CPU times are the kernel's own then, idle times to a clock tick)"},
 };
@@ -210,17 +212,35 @@ static const struct column mapping_columns[] = {
 
 static const struct column_word stack_words[] = {
 	{STACK_KERNEL, "kernel"},
-	{STACK_TRUNCATED, "cut at max_stack (root missing)"},
+	{STACK_TRUNCATED, "deeper than is walked (root missing)"},
+	{STACK_UNSURE, "callers of some frame may be missing"},
 	{STACK_BROKEN, "does not reach the root of its thread (broken)"},
+};
+static const struct column_word end_words[] = {
+	{STACK_END_UNTOLD, "not told: along frame pointers"},
+	{STACK_END_ROOT, "at the root"},
+	{STACK_END_NO_TABLE, "no unwind data in the file"},
+	{STACK_END_NOT_YET, "unwind table not there yet"},
+	{STACK_END_INEXPRESSIBLE, "unwind data that rows cannot express"},
+	{STACK_END_UNREADABLE, "stack memory not readable"},
+	{STACK_END_ASTRAY, "unwind data that leads astray"},
+	{STACK_END_DEPTH, "deeper than is walked"},
+	{STACK_END_MEMORY, "no room for the unwind table"},
+	{STACK_END_CODE, "code made at run time, without a frame"},
 };
 static const struct column stack_columns[] = {
 	CN(row_stack, U64, stack.id, "key", "64-bit hash by which samples name it, never 0"),
 	CN(row_stack, ROW, stack.process, "process", "NULL = kernel stack"),
 	CN(row_stack, U16, stack.flags, "flags", "", SUM_OF(stack_words)),
 	CN(row_stack, ROW, stack.broken_module, "broken_module", "module in which the walk broke"),
+	CN(row_stack, U8, stack.end, "end", "how the walk ended", ONE_OF(end_words),
+	   LATER(OFF_TABLES)),
+	CN(row_stack, U32, stack.left_out, "left_out",
+	   "frames left out in the middle, before the last 128 of frames", LATER(OFF_TABLES)),
 	C(row_stack, BLOB, frames,
 	  "addresses, leaf first, 8 bytes each, little-endian; callers are return addresses. At "
-	  "most 1,024"),
+	  "most 2,048. Of user stacks the highest bit alone of the highest two says that "
+	  "callers of that frame may be missing"),
 };
 
 static const struct column_word kind_words[] = {

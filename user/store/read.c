@@ -158,6 +158,8 @@ static int take_stack(struct reader *r, uint64_t id, union store_row *row)
 	    !row_or_none(stack->broken_module, r->m->modules_cnt))
 		return -EBADMSG;
 	stack->frame_cnt = (uint16_t)(frames->len / sizeof(uint64_t));
+	if (stack->end >= STACK_END_CNT)
+		stack->end = STACK_END_UNTOLD;
 	return expect_row(model_stack_add(r->m, stack, frames->bytes), id);
 }
 

@@ -54,8 +54,10 @@ CREATE TABLE host (
 	                                 -- are 0 and say nothing: a sum of 1 waits, 2 cgroups and
 	                                 -- throttling (kernel without group scheduling), 4
 	                                 -- pressure, 8 run queues, 16 behind_own_ns, 32 limits of
-	                                 -- cgroups, 64 requests, 128 switches (CPU times are the
-	                                 -- kernel's own then, idle times to a clock tick)
+	                                 -- cgroups, 64 requests, 256 end of stacks (user stacks
+	                                 -- were walked along frame pointers), 128 switches (CPU
+	                                 -- times are the kernel's own then, idle times to a clock
+	                                 -- tick)
 );
 
 -- Stretches of about one second; the books below are kept by slice.
@@ -196,11 +198,23 @@ CREATE TABLE stack (
 	id INTEGER PRIMARY KEY,
 	key INTEGER NOT NULL,            -- 64-bit hash by which samples name it, never 0
 	process INTEGER,                 -- NULL = kernel stack
-	flags INTEGER NOT NULL,          -- a sum of 1 kernel, 2 cut at max_stack (root missing),
-	                                 -- 256 does not reach the root of its thread (broken)
+	flags INTEGER NOT NULL,          -- a sum of 1 kernel, 2 deeper than is walked (root
+	                                 -- missing), 4 callers of some frame may be missing, 256
+	                                 -- does not reach the root of its thread (broken)
 	broken_module INTEGER,           -- module in which the walk broke
+	"end" INTEGER NOT NULL,          -- later: how the walk ended: 0 not told: along frame
+	                                 -- pointers, 1 at the root, 2 no unwind data in the file, 3
+	                                 -- unwind table not there yet, 4 unwind data that rows
+	                                 -- cannot express, 5 stack memory not readable, 6 unwind
+	                                 -- data that leads astray, 7 deeper than is walked, 8 no
+	                                 -- room for the unwind table, 9 code made at run time,
+	                                 -- without a frame
+	left_out INTEGER NOT NULL,       -- later: frames left out in the middle, before the last
+	                                 -- 128 of frames
 	frames BLOB NOT NULL             -- addresses, leaf first, 8 bytes each, little-endian;
-	                                 -- callers are return addresses. At most 1,024
+	                                 -- callers are return addresses. At most 2,048. Of user
+	                                 -- stacks the highest bit alone of the highest two says
+	                                 -- that callers of that frame may be missing
 );
 
 -- What code is called. reason = 0: it has a name; else name is "module+0xoffset" or the like.

@@ -51,7 +51,8 @@ SELECT p.id AS process, p.tgid, p.name, e.address, e.port, sum(s.begun) AS begun
 FROM service s JOIN endpoint e ON e.id = s.endpoint JOIN process p ON p.id = e.process
 GROUP BY e.id ORDER BY sum(s.begun) DESC, max(s.stuck) DESC;
 
--- Address of the leaf of each stack. instr() turns a byte into its number.
+-- Address of the leaf of each stack. instr() turns a byte into its number; the highest two bits are
+-- not of the address where they are 1 and 0 (see stack.frames).
 CREATE VIEW leaf AS
 WITH h(bytes) AS (VALUES (x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'))
 SELECT s.id AS stack, s.key, s.process, (instr(h.bytes, substr(s.frames, 1, 1)) - 1)
@@ -61,7 +62,8 @@ SELECT s.id AS stack, s.key, s.process, (instr(h.bytes, substr(s.frames, 1, 1)) 
 	| ((instr(h.bytes, substr(s.frames, 5, 1)) - 1) << 32)
 	| ((instr(h.bytes, substr(s.frames, 6, 1)) - 1) << 40)
 	| ((instr(h.bytes, substr(s.frames, 7, 1)) - 1) << 48)
-	| ((instr(h.bytes, substr(s.frames, 8, 1)) - 1) << 56) AS address
+	| ((instr(h.bytes, substr(s.frames, 8, 1)) - 1 &
+		CASE (instr(h.bytes, substr(s.frames, 8, 1)) - 1) >> 6 WHEN 2 THEN 63 ELSE 255 END) << 56) AS address
 FROM stack s, h WHERE length(s.frames) >= 8;
 
 -- Frames of all stacks; n = 0 is the leaf.
@@ -79,7 +81,8 @@ SELECT f.stack, f.n, (instr(h.bytes, substr(f.word, 1, 1)) - 1)
 	| ((instr(h.bytes, substr(f.word, 5, 1)) - 1) << 32)
 	| ((instr(h.bytes, substr(f.word, 6, 1)) - 1) << 40)
 	| ((instr(h.bytes, substr(f.word, 7, 1)) - 1) << 48)
-	| ((instr(h.bytes, substr(f.word, 8, 1)) - 1) << 56) AS address
+	| ((instr(h.bytes, substr(f.word, 8, 1)) - 1 &
+		CASE (instr(h.bytes, substr(f.word, 8, 1)) - 1) >> 6 WHEN 2 THEN 63 ELSE 255 END) << 56) AS address
 FROM f, h;
 
 -- Samples by the symbol of their leaf, the heaviest first.

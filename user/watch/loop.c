@@ -159,6 +159,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.no_switches = !plan.switches;
 	options.bytes_max = w->config.memory_bytes;
 	options.file_limits = file_limits(&w->config);
+	options.stacks.is_calm = true;
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
 		budget_attach(w);

@@ -44,6 +44,7 @@ enum forgery {
 /* The workers inherit it. */
 static enum forgery forgery;
 static uint32_t forged_kind;
+static unsigned slow_us = 400000;
 
 /* Sections of results. */
 static unsigned rows_of(uint32_t kind)
@@ -145,7 +146,7 @@ static size_t work(const void *request, size_t len, const int *fds, unsigned fd_
 		for (volatile uint64_t i = 0;; i++)
 			;
 	if (kind == forged_kind && forgery == SLOWNESS)
-		usleep(400000);
+		usleep(slow_us);
 	reply_len = parse_do(request, len, fds, fd_cnt, result_fd, reply);
 	if (kind != forged_kind)
 		return reply_len;
@@ -355,6 +356,50 @@ Test(names_forged, anonymous_code_waits_for_what_is_bundled)
 	cr_assert(l);
 	cr_expect_eq(f.host.m->symbols[l->symbol].reason, REASON_COMPRESSED, "%d",
 		     f.host.m->symbols[l->symbol].reason);
+	forged_host_end(&f);
+}
+
+/* More than have their places at a time. */
+#define ENDED_CNT 100u
+
+/* Each reads a file of its own, and ends before that is done. */
+Test(names_forged, files_of_processes_that_ended_keep_no_places, .timeout = 120)
+{
+	struct fake_process p = {
+		.start_ticks = START_TICKS,
+		.comm = "x",
+		.cgroup = "0::/system.slice/x.service\n",
+		.maps = "7f0000001000-7f0000002000 r-xp 00001000 08:01 0 /lib/x.so\n"};
+	enum model_reason reason = REASON_PENDING;
+	struct names_unwind unwind;
+	struct model_mapping map;
+	struct forged_host f;
+	unsigned pending = 0;
+
+	forgery = SLOWNESS;
+	forged_kind = PARSE_UNWIND_ELF;
+	slow_us = 30000;
+	forged_host_of(&f, "", 0, 0);
+	for (uint32_t i = 0; i <= ENDED_CNT; i++) {
+		char path[64];
+
+		p.tgid = 1000 + i;
+		snprintf(path, sizeof(path), "%u/root/lib/x.so", p.tgid);
+		put_library(&f.host, path, 0, NAMES_HOST_SYMBOLS);
+		host_add(&f.host, &p);
+		map = f.host.m->processes[f.host.process].mappings[0];
+		reason = names_unwind(f.host.n, f.host.m, f.host.process, &map, &unwind);
+		pending += reason == REASON_PENDING;
+		if (i < ENDED_CNT)
+			f.host.m->processes[f.host.process].exit_ns = 1000;
+	}
+	cr_assert_gt(pending, 80, "%u", pending);
+	for (int i = 0; i < 1000 && reason == REASON_PENDING; i++) {
+		usleep(10000);
+		names_poll(f.host.n);
+		reason = names_unwind(f.host.n, f.host.m, f.host.process, &map, &unwind);
+	}
+	cr_expect_eq(reason, REASON_NAMED, "%s", model_reason_text(reason));
 	forged_host_end(&f);
 }
 

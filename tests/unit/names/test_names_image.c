@@ -315,3 +315,41 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 	expect_named(&h, p, rows, ARRAY_SIZE(rows));
 	host_end(&h);
 }
+
+/* What is asked once may have to be read first. */
+static enum model_reason unwind_of(struct host *h, uint32_t process, uint64_t address,
+				   struct names_unwind *ret_unwind)
+{
+	enum model_reason reason = REASON_PENDING;
+
+	for (int i = 0; i < 500 && reason == REASON_PENDING; i++) {
+		struct model_mapping map =
+			*model_mapping_find(h->m, process, address, UINT64_MAX - 1);
+
+		reason = names_unwind(h->n, h->m, process, &map, ret_unwind);
+		if (reason == REASON_PENDING)
+			names_await(h->n, 10000000);
+	}
+	return reason;
+}
+
+Test(names_image, assemblies_in_a_single_file_are_unwound_by_their_own_data)
+{
+	struct names_unwind first, again;
+	struct host h;
+	uint32_t p;
+
+	host_make(&h);
+	put_bundle(&h, "100/root/app/Shop");
+	p = add_process(&h, 100,
+			"7f0000000000-7f0000001000 r-xp 00001000 08:01 0 /app/Shop\n"
+			"7f0000010000-7f0000011000 r-xp 00003000 08:01 0 /app/Shop\n");
+	cr_assert_eq(unwind_of(&h, p, 0x7f0000000210, &first), REASON_NAMED);
+	cr_expect_eq(first.bias, 0x7f0000000000 - (FAKE_IMAGE_CODE_RVA - FAKE_IMAGE_CODE_OFFSET));
+	/* The second is no image; it must not be taken for the first. */
+	cr_expect_eq(unwind_of(&h, p, 0x7f0000010010, &again), REASON_FILE_MALFORMED);
+	cr_assert_eq(unwind_of(&h, p, 0x7f0000000210, &again), REASON_NAMED);
+	cr_expect_eq(again.content, first.content);
+	cr_expect_eq(again.bias, first.bias);
+	host_end(&h);
+}

@@ -122,7 +122,7 @@ static const struct {
 	{"stack of no process", "UPDATE stack SET process = 2", EBADMSG},
 	{"stack broken in no module", "UPDATE stack SET broken_module = 2", EBADMSG},
 	{"half a frame", "UPDATE stack SET frames = zeroblob(12)", EBADMSG},
-	{"stack too deep", "UPDATE stack SET frames = zeroblob(1025 * 8)", EBADMSG},
+	{"stack too deep", "UPDATE stack SET frames = zeroblob(2049 * 8)", EBADMSG},
 	{"huge blob", "UPDATE stack SET frames = zeroblob(50000000)", EBADMSG},
 	{"huge text", "UPDATE process SET comm = hex(zeroblob(10000000))", EBADMSG},
 	{"stack key 0", "UPDATE stack SET key = 0 WHERE id = 0", EBADMSG},
@@ -252,6 +252,7 @@ Test(store_hostile, what_others_add_is_ignored)
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
 	"response; DROP TABLE signal; "
 #define FIRST_FORMAT                                                                              \
+	"ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN \"end\"; "         \
 	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "     \
 	"DROP VIEW process_cpu; DROP VIEW symbol_self; DROP TABLE cgroup; DROP TABLE run_delay; " \
 	"DROP TABLE contention; DROP TABLE throttle; " WITHOUT_REQUESTS FIRST_TABLE(              \
@@ -271,7 +272,10 @@ Test(store_hostile, what_others_add_is_ignored)
 /* The model of a capture without what came later. */
 static void forget_later(struct model *m)
 {
-	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS;
+	m->host.off =
+		OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES;
+	for (size_t i = 0; i < m->stacks_cnt; i++)
+		m->stacks[i].end = m->stacks[i].left_out = 0;
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
@@ -318,8 +322,8 @@ Test(store_first_format, a_file_of_that_time_is_read)
 	struct model *m = NULL;
 
 	cr_assert_eq(store_read("tests/corpus/store/two-slices", &m), 0);
-	cr_expect_eq(m->host.off,
-		     OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS);
+	cr_expect_eq(m->host.off, OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS |
+					  OFF_REQUESTS | OFF_TABLES);
 	cr_expect_eq(m->slices_cnt, 2);
 	cr_expect(m->accounts_cnt && m->accounts[0].sched.on_cpu_ns);
 	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);

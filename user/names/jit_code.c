@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/jit_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "parse/parse.h"
+
+/* Of one job. */
+#define RANGES_MAX (PARSE_ITEMS_BYTES / sizeof(struct code_range))
+
+struct process_code {
+	struct code_range *waiting;
+	size_t waiting_cnt, waiting_cap, asked; /* those of the job are the first ones */
+	struct workers_job *job;
+	struct code_pages pages;
+	uint32_t generation;
+	bool refused; /* its memory cannot be read, or its rows are too many */
+};
+
+struct jit_code {
+	const struct sources *sources;
+	struct process_code **processes; /* by row; NULL = nothing */
+	size_t processes_cnt, processes_cap;
+	size_t bytes;
+};
+
+struct jit_code *jit_code_new(const struct sources *sources)
+{
+	struct jit_code *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->sources = sources;
+	return c;
+}
+
+static void clear_pages(struct jit_code *c, struct process_code *p)
+{
+	c->bytes -= p->pages.bytes;
+	code_pages_clear(&p->pages);
+}
+
+static void end_job(struct jit_code *c, uint32_t process, struct process_code *p)
+{
+	if (p->job)
+		file_requests_job_end(c->sources->requests, process, p->job);
+	p->job = NULL;
+	p->asked = 0;
+}
+
+void jit_code_forget(struct jit_code *c, uint32_t process)
+{
+	struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
+
+	if (!p)
+		return;
+	end_job(c, process, p);
+	clear_pages(c, p);
+	free(p->waiting);
+	free(p);
+	c->processes[process] = NULL;
+}
+
+void jit_code_free(struct jit_code *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->processes_cnt; i++)
+		jit_code_forget(c, (uint32_t)i);
+	free(c->processes);
+	free(c);
+}
+
+static struct process_code *code_of(struct jit_code *c, uint32_t process)
+{
+	while (c->processes_cnt <= process) {
+		if (GROW(c->processes, c->processes_cnt, c->processes_cap))
+			return NULL;
+		c->processes[c->processes_cnt++] = NULL;
+	}
+	if (!c->processes[process])
+		c->processes[process] = calloc(1, sizeof(struct process_code));
+	return c->processes[process];
+}
+
+void jit_code_add(struct jit_code *c, uint32_t process, const struct code_range *ranges, size_t cnt)
+{
+	struct process_code *p = cnt ? code_of(c, process) : NULL;
+
+	if (!p || p->refused)
+		return;
+	for (size_t i = 0; i < cnt && p->waiting_cnt < JIT_CODE_WAITING_MAX; i++) {
+		if (GROW(p->waiting, p->waiting_cnt, p->waiting_cap))
+			break;
+		p->waiting[p->waiting_cnt++] = ranges[i];
+	}
+	p->generation++;
+}
+
+uint32_t jit_code_generation(const struct jit_code *c, uint32_t process)
+{
+	return process < c->processes_cnt && c->processes[process]
+		       ? c->processes[process]->generation
+		       : 0;
+}
+
+static bool add_method(struct jit_code *c, struct process_code *p, const struct code_method *method,
+		       const struct cfi_row *rows)
+{
+	size_t was = p->pages.bytes;
+	int err = code_pages_add(&p->pages, method, rows);
+
+	c->bytes += p->pages.bytes - was;
+	/* One that cannot be is left out. */
+	return (!err || err == -E2BIG) && p->pages.bytes < JIT_CODE_PROCESS_BYTES &&
+	       c->bytes < JIT_CODE_BYTES;
+}
+
+/* Takes in what a worker read. */
+static void take(struct jit_code *c, struct process_code *p)
+{
+	const struct code_method *methods = NULL;
+	const struct cfi_row *rows = NULL;
+	size_t bytes, methods_cnt = 0, rows_cnt = 0, at = 0;
+	int fd = workers_job_take_result(p->job, &bytes);
+	struct blob *blob =
+		fd < 0 ? NULL : code_rows_read(fd, bytes, &methods, &methods_cnt, &rows, &rows_cnt);
+
+	for (size_t i = 0; blob && i < methods_cnt && !p->refused; i++) {
+		if (methods[i].cnt > rows_cnt - at)
+			break;
+		/* Beyond its room nothing more is learnt of it: what is there goes, too, since
+		 * addresses are used again. */
+		if (!add_method(c, p, &methods[i], &rows[at])) {
+			p->refused = true;
+			clear_pages(c, p);
+		}
+		at += methods[i].cnt;
+	}
+	blob_free(blob);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Asks for the memory, and has the code of what waits read. */
+static enum model_reason begin(struct jit_code *c, const struct model *m, uint32_t process,
+			       struct process_code *p)
+{
+	static struct parse_request parse; /* large; one thread */
+	struct file_request request = {.kind = FILE_REQUEST_MEMORY};
+	struct file_reply reply;
+	enum model_reason reason;
+	size_t cnt = p->waiting_cnt < RANGES_MAX ? p->waiting_cnt : RANGES_MAX;
+	int fd = -1;
+
+	reason = file_requests_open(c->sources->requests, m, process, &request, -1, &reply, &fd);
+	if (!reason && (reply.error || fd < 0))
+		reason = REASON_FILE_DENIED;
+	if (reason)
+		return reason;
+	memset(&parse, 0, sizeof(parse));
+	parse.kind = PARSE_CODE;
+	parse.in_socket = reply.in_socket;
+	parse.items.len = (uint32_t)(cnt * sizeof(struct code_range));
+	memcpy(parse.items.bytes, p->waiting, parse.items.len);
+	p->job = file_requests_job_new(c->sources->requests, m, process, &parse);
+	if (!p->job) {
+		close(fd);
+		return REASON_LIMIT;
+	}
+	workers_job_give(p->job, fd);
+	p->asked = cnt;
+	file_requests_job_begin(c->sources->requests, p->job, true);
+	return REASON_NAMED;
+}
+
+static void drop_asked(struct process_code *p)
+{
+	p->waiting_cnt -= p->asked;
+	memmove(p->waiting, p->waiting + p->asked, p->waiting_cnt * sizeof(*p->waiting));
+}
+
+bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
+{
+	struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
+	uint64_t deferred = c->sources->requests->deferred, since_ns;
+	const struct parse_reply *reply;
+	enum model_reason reason = REASON_NAMED;
+
+	if (!p || p->refused || (!p->job && !p->waiting_cnt))
+		return false;
+	if (!p->job)
+		reason = begin(c, m, process, p);
+	if (reason) {
+		/* What cannot be had now because of a budget may be had later. */
+		p->refused = c->sources->requests->deferred == deferred;
+		return !p->refused;
+	}
+	reason = file_requests_job_wait(c->sources->requests, p->job,
+					file_requests_party(c->sources->requests, m, process),
+					&reply);
+	if (reason == REASON_PENDING)
+		return true;
+	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!reason)
+		take(c, p);
+	p->refused |= reason == REASON_FILE_COSTLY;
+	drop_asked(p);
+	file_requests_charge(c->sources->requests, m, process, since_ns);
+	end_job(c, process, p);
+	p->generation++;
+	return p->waiting_cnt > 0 && !p->refused;
+}
+
+const struct code_page *jit_code_pages(const struct jit_code *c, uint32_t process, size_t *ret_cnt)
+{
+	const struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
+
+	*ret_cnt = p ? p->pages.cnt : 0;
+	return p ? p->pages.pages : NULL;
+}
+
+size_t jit_code_bytes(const struct jit_code *c)
+{
+	return c->bytes;
+}
