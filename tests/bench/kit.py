@@ -125,11 +125,11 @@ def run(argv, seconds=120, **more):
     return done.stdout + done.stderr
 
 
-def hotrun_record(file, hz=99, cpu=None, seconds=None):
+def hotrun_record(file, hz=99, cpu=None, seconds=None, options=()):
     """A recording that has begun; end() keeps it. `cpu`: where its own threads may run."""
     pin = ['taskset', '-c', cpu] if cpu else []
     limit = ['-d', seconds] if seconds else []
-    child = start(pin + [HOTRUN, 'record', '-q', '-F', hz, '-o', file] + limit)
+    child = start(pin + [HOTRUN, 'record', '-q', '-F', hz, '-o', file, *options] + limit)
     child.wait_for('recording ')
     return child
 

@@ -17,15 +17,21 @@ import row_requests
 import row_sample
 import row_service
 import row_spinners
+import row_stacks
 import row_switch
 import row_threads
 import row_top
+import row_truth
+import row_unwind
 import row_watch
 from table import Results
 
 ROWS = {
     'switch': (row_switch.measure, 'added cost of a context switch, beside runqlat, bpftrace, perf'),
     'sample': (row_sample.measure, 'one on-CPU sample with stacks, beside perf record -g'),
+    'stacks': (row_stacks.measure, 'share of whole stacks by program, without and with tables'),
+    'truth': (row_truth.measure, 'stacks beside those of perf record --call-graph dwarf'),
+    'unwind': (row_unwind.measure, 'cost of walks by tables, and of the tables'),
     'service': (row_service.measure, 'what a busy web service loses while it is recorded'),
     'requests': (row_requests.measure, 'seeing requests: each, throughput, 100,000 connections'),
     'itself': (row_itself.measure, "hotrun's own CPU time and memory with 200 processes"),

@@ -14,17 +14,17 @@ import kit
 HZ = 4999
 
 
-def work(units, times=3):
+def work(units, times=3, load='bench_deep'):
     """(pid, seconds) of the best of a few runs: what disturbs only ever adds."""
-    runs = [kit.run(['nice', '-n', '-20', 'taskset', '-c', kit.WORK_CPU, kit.workload('bench_deep'),
+    runs = [kit.run(['nice', '-n', '-20', 'taskset', '-c', kit.WORK_CPU, kit.workload(load),
                      units]).split() for _ in range(times)]
     return min(((int(pid), float(seconds)) for pid, seconds in runs), key=lambda r: r[1])
 
 
-def under_hotrun(units):
+def under_hotrun(units, load='bench_deep', hz=HZ):
     file = kit.path('sample.hotrun')
-    tool = kit.hotrun_record(file, hz=HZ, cpu=kit.TOOL_CPU)
-    pid, seconds = work(units)
+    tool = kit.hotrun_record(file, hz=hz, cpu=kit.TOOL_CPU)
+    pid, seconds = work(units, load=load)
     tool.end()
     base = sqlite3.connect(f'file:{file}?mode=ro', uri=True)
     count, whole = base.execute('''SELECT count(*), sum(s.user_stack IN (SELECT key FROM stack
@@ -37,13 +37,13 @@ def under_hotrun(units):
     return seconds, count, (whole or 0) / count
 
 
-def under_perf(units):
+def under_perf(units, load='bench_deep', hz=HZ, call_graph='fp'):
     file = kit.path('sample.data')
-    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-B', '-a', '-g', '-e', 'cpu-clock',
-                      '-F', HZ, '-o', file, '--', 'sleep', '3600'])
+    tool = kit.start(['taskset', '-c', kit.TOOL_CPU, 'perf', 'record', '-B', '-a', '--call-graph', call_graph,
+                      '-e', 'cpu-clock', '-F', hz, '-o', file, '--', 'sleep', '3600'])
     kit.perf_begun(tool, file)
     time.sleep(0.3)
-    pid, seconds = work(units)
+    pid, seconds = work(units, load=load)
     kit.perf_end(tool)
     out = kit.run(['perf', 'script', '-i', file, '-F', 'pid', '-G', '--pid', pid])
     count = sum(1 for line in out.splitlines() if line.strip() == str(pid))

@@ -36,11 +36,11 @@ forks=$(cost forks $((calm + 800)))
 stop "$started"
 storm many "$T/libcoreclr.so" 60 70 857
 sleep 0.5
-many=$(cost many $((calm + 450)))
+many=$(cost many $((calm + 700)))
 stop "$started"
 # Of 5 s. Before, 850 to 1,440 and 560 to 690; births and ends, and the names of what is sampled, are left.
 within "processes that map the runtime's name and end cost little more, ms" $((forks - calm)) -5000 800
-within "mappings that are made over and over, too" $((many - calm)) -5000 450
+within "mappings that are made over and over, too" $((many - calm)) -5000 700
 within "of these, most are not followed, and are said" "$(sql "$T/many.hotrun" "SELECT sum(mappings_refused)
 	FROM process WHERE comm = 'map_storm'")" 1000 100000000
 "$HOTRUN" report "$T/many.hotrun" >"$T/report" 2>&1

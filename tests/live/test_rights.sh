@@ -44,11 +44,11 @@ holds() { until_true 20 threads_have "$2" "$3" && ok "$1 ($3)" || fail "$1: $(se
 
 # --- while it records --------------------------------------------------------------------------------
 start "$HOTRUN" record -d 3 -q -o "$T/own.hotrun"
-holds "record holds what it needs to observe, and cannot load programs" "$started" "$(set_of "${OBSERVE[@]}")"
+holds "record holds what it needs to observe, and to make maps of tables" "$started" "$(set_of "${OBSERVE[@]}" BPF)"
 wait "$started"
 is "its capture is complete" "$(sql "$T/own.hotrun" 'SELECT complete FROM host')" 1
 start "$HOTRUN" top -b -n 2 -i 1
-holds "top" "$started" "$(set_of "${OBSERVE[@]}")"
+holds "top" "$started" "$(set_of "${OBSERVE[@]}" BPF)"
 wait "$started"
 is "it ends well" $? 0
 # Names looked up again, of a capture of its own.
@@ -60,12 +60,12 @@ mkdir -m 700 "$T/theirs"
 chown nobody "$T/theirs"
 FILES=(DAC_OVERRIDE CHOWN FOWNER)
 start env SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)" "$HOTRUN" record -d 3 -q -o "$T/theirs/sudo.hotrun"
-holds "under sudo it can write for who called it" "$started" "$(set_of "${OBSERVE[@]}" "${FILES[@]}")"
+holds "under sudo it can write for who called it" "$started" "$(set_of "${OBSERVE[@]}" "${FILES[@]}" BPF)"
 wait "$started"
 is "whose the capture is" "$(stat -c %U "$T/theirs/sudo.hotrun")" nobody
 is "complete" "$(sql "$T/theirs/sudo.hotrun" 'SELECT complete FROM host')" 1
 start "$HOTRUN" record -d 2 -q -o "$T/theirs/root.hotrun"
-holds "the same into another user's folder" "$started" "$(set_of "${OBSERVE[@]}" "${FILES[@]}")"
+holds "the same into another user's folder" "$started" "$(set_of "${OBSERVE[@]}" "${FILES[@]}" BPF)"
 wait "$started"
 is "complete, too" "$(sql "$T/theirs/root.hotrun" 'SELECT complete FROM host')" 1
 
