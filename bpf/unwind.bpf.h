@@ -207,6 +207,7 @@ static __always_inline enum stack_end unwind_why(__u32 kind)
 	switch (kind) {
 	case UNWIND_BY_FP:
 		return STACK_END_CODE;
+	case UNWIND_BY_TABLE: /* which says nothing of that code */
 	case UNWIND_NO_TABLE:
 		return STACK_END_NO_TABLE;
 	case UNWIND_NO_MEMORY:
@@ -243,17 +244,9 @@ __noinline int unwind_step(struct unwind_walk *w)
 			return 0;
 		}
 	}
-	if (w->mapping.kind != UNWIND_BY_TABLE && !w->mapping.page_cnt) {
-		unwind_doubtfully(w, unwind_why(w->mapping.kind));
-		return 0;
-	}
 	unwind_find_row(w, place - w->mapping.bias, &row);
 	if (row.cfa == UNWIND_UNKNOWN) {
-		/* Code that was made at run time, with rows of some of it. */
-		if (w->mapping.kind != UNWIND_BY_TABLE)
-			unwind_doubtfully(w, unwind_why(w->mapping.kind));
-		else
-			unwind_doubtfully(w, STACK_END_NO_TABLE);
+		unwind_doubtfully(w, unwind_why(w->mapping.kind));
 		return 0;
 	}
 	cached->place = place;

@@ -143,12 +143,12 @@ static bool is_restless(const struct collector *c, uint32_t process, uint64_t si
 	return names_changed_ns(c->names, c->model, process) >= since_ns;
 }
 
-/* Who was sampled, and whose stacks lack tables. */
-static void note_stacks(struct collector *c, size_t from)
+/* Who was sampled since the last naming, and whose stacks lack tables. */
+static void note_stacks(struct collector *c)
 {
 	const struct model *m = c->model;
 
-	for (size_t i = from; c->feed && i < m->samples_cnt; i++) {
+	for (size_t i = c->named; c->feed && i < m->samples_cnt; i++) {
 		const struct model_sample *s = &m->samples[i];
 		uint32_t row = s->user_stack ? model_stack_find(m, s->user_stack) : MODEL_NONE;
 		const struct model_stack *stack = row == MODEL_NONE ? NULL : &m->stacks[row];
@@ -488,7 +488,7 @@ void collector_drain(struct collector *c)
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
 	read_maps(c);
 	/* Soon, since short processes take their files' names with them. */
-	note_stacks(c, c->named);
+	note_stacks(c);
 	name_samples(c, c->named);
 	feed_tables(c);
 	c->drained_ns = now_ns;
@@ -571,7 +571,7 @@ void collector_end_slice(struct collector *c)
 	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = clock_now_ns();
-	note_stacks(c, c->named);
+	note_stacks(c);
 	name_samples(c, c->first_sample);
 	feed_tables(c);
 	if (c->feed)
@@ -640,7 +640,7 @@ static void drain_early(struct collector *c)
 	if (!c->feed || now_ns - c->start_ns >= EARLY_NS || now_ns - c->drained_ns < EARLY_DRAIN_NS)
 		return;
 	drain_until(c, now_ns - SIDEBAND_LAG_NS);
-	note_stacks(c, c->named);
+	note_stacks(c);
 	feed_tables(c);
 	c->drained_ns = now_ns;
 }

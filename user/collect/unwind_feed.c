@@ -34,7 +34,7 @@
  * started. */
 #define LOOK_ASK_NS	3000000ull
 #define EXPECTED_CPU_NS 10000000ull
-#define EXPECTED_NS	1000000000ull
+#define SECOND_NS	1000000000ull
 /* While files of it are being read. */
 #define PENDING_NS 20000000ull
 /* Without room, and nobody who was sampled longer ago than that; and until there may be some. */
@@ -47,7 +47,6 @@ struct table {
 	uint64_t content; /* 0: of one process alone */
 	uint32_t first_page, page_cnt, page_base;
 	uint32_t refs; /* processes, each once */
-	uint64_t used_ns;
 	bool is_free;
 };
 
@@ -78,10 +77,8 @@ struct unwind_feed {
 	size_t wanted_cnt, wanted_cap;
 	uint32_t *published; /* the same */
 	size_t published_cnt, published_cap;
-	/* Of the second that began then, for processes that were not sampled. */
-	uint64_t expected_ns, expected_cpu_ns;
-	uint64_t second_ns; /* the same of all looks */
-	uint64_t looks_ns;  /* left of it */
+	/* Of the second that began then: left for looks, and used for processes not sampled yet. */
+	uint64_t second_ns, looks_ns, expected_cpu_ns;
 	/* Of the look under way. */
 	uint64_t *bounds;
 	size_t bounds_cnt, bounds_cap;
@@ -289,15 +286,20 @@ void unwind_feed_note(struct unwind_feed *f, const struct model *m, const struct
 		want(f, process);
 }
 
+/* Another second begins, when the last one is over. */
+static void follow_seconds(struct unwind_feed *f, uint64_t now_ns)
+{
+	if (now_ns - f->second_ns < SECOND_NS)
+		return;
+	f->looks_ns = !f->second_ns ? LOOKS_FIRST_NS : f->is_calm ? LOOKS_CALM_NS : LOOKS_NS;
+	f->expected_cpu_ns = 0;
+	f->second_ns = now_ns;
+}
+
 /* Whether there is time for processes that were not sampled yet. */
 static bool may_expect(struct unwind_feed *f)
 {
-	uint64_t now_ns = clock_now_ns();
-
-	if (now_ns - f->expected_ns >= EXPECTED_NS) {
-		f->expected_ns = now_ns;
-		f->expected_cpu_ns = 0;
-	}
+	follow_seconds(f, clock_now_ns());
 	return f->expected_cpu_ns < EXPECTED_CPU_NS;
 }
 
@@ -648,12 +650,6 @@ static bool is_worth_it(struct unwind_feed *f, const struct model *m, uint32_t p
 	return !is_over(m, process) && (f->fed[process].used_ns || may_expect(f));
 }
 
-static void begin_second(struct unwind_feed *f, uint64_t now_ns)
-{
-	f->looks_ns = !f->second_ns ? LOOKS_FIRST_NS : f->is_calm ? LOOKS_CALM_NS : LOOKS_NS;
-	f->second_ns = now_ns;
-}
-
 /* look(), on the account of the second. */
 static bool look_on_account(struct unwind_feed *f, struct model *m, struct names *names,
 			    uint32_t process)
@@ -675,8 +671,7 @@ bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *name
 	size_t kept = 0, cnt = f->wanted_cnt;
 	bool soon = false;
 
-	if (now_ns - f->second_ns >= EXPECTED_NS)
-		begin_second(f, now_ns);
+	follow_seconds(f, now_ns);
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t process = f->wanted[i];
 		struct fed *fed = &f->fed[process];
