@@ -17,6 +17,7 @@ enum event_kind {
 	EVENT_TASK = 3, /* struct event_task, from the iterator: an account as it stands */
 	EVENT_TASK_END = 4, /* struct event_task, tasks ring: the last account of a dead thread */
 	EVENT_SOCKET = 5,   /* struct event_socket, from the iterator of sockets */
+	EVENT_EXEC = 6,	    /* struct event_exec, tasks ring: the `dotnet` host begins */
 };
 
 struct event_header {
@@ -172,6 +173,22 @@ struct event_task {
 	__u8 rt_priority; /* 1..99 of policies 1 and 2 */
 	__u8 pad2;
 	__u32 delays[DELAY_SLOTS]; /* run delays that ended, modulo 2^32 */
+};
+
+/*
+ * The arguments with which a process called exec, where its program is EXEC_COMM: one that ends
+ * within some ms cannot be asked any more what it was. Not sent where they are not in memory.
+ */
+#define EXEC_COMM	"dotnet"
+#define EXEC_ARGS_BYTES 1024
+
+struct event_exec {
+	struct event_header header;
+	__u64 time_ns; /* after that of the mappings' end */
+	__u64 process_start_ns;
+	__u32 tgid;
+	__u32 args_bytes;	    /* of them, as many as there is room for */
+	char args[EXEC_ARGS_BYTES]; /* each ended by NUL */
 };
 
 /* What a kernel cannot tell. */
@@ -489,6 +506,7 @@ _Static_assert(sizeof(struct event_sample) == 80, "event_sample");
 _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
+_Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

@@ -404,3 +404,45 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	cost_end(run);
 	return 0;
 }
+
+/* Whether the program that was just executed may be the `dotnet` host. */
+static __always_inline bool is_dotnet(struct task_struct *task)
+{
+	char comm[TASK_COMM_BYTES] = {0};
+
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	for (int i = 0; i < (int)sizeof(EXEC_COMM); i++)
+		if (comm[i] != EXEC_COMM[i])
+			return false;
+	return true;
+}
+
+/* Fires as a program is about to begin, in its process. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct event_exec *event;
+	__u64 start, bytes;
+
+	if (!is_dotnet(task))
+		return 0;
+	start = BPF_CORE_READ(task, mm, arg_start);
+	bytes = BPF_CORE_READ(task, mm, arg_end) - start;
+	if (bytes > EXEC_ARGS_BYTES)
+		bytes = EXEC_ARGS_BYTES;
+	event = bpf_ringbuf_reserve(&tasks, sizeof(*event), 0);
+	if (!event)
+		return 0; /* /proc tells the same to who comes in time */
+	event->header.kind = EVENT_EXEC;
+	event->header.size = sizeof(*event);
+	event->header.cpu = bpf_get_smp_processor_id();
+	event->time_ns = bpf_ktime_get_ns();
+	event->process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	event->tgid = BPF_CORE_READ(task, tgid);
+	event->args_bytes = bytes;
+	if (bpf_probe_read_user(event->args, bytes, (void *)start))
+		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+	else
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	return 0;
+}

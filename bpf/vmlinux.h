@@ -72,7 +72,9 @@ struct thread_info {
 	__u32 cpu;
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
 
 struct task_struct {
 	struct thread_info thread_info;

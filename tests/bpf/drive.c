@@ -92,6 +92,14 @@ static void take_task(void *ctx, const struct event_task *task)
 	d->tasks[d->tasks_cnt++] = *task;
 }
 
+static void take_program(void *ctx, const struct event_exec *exec)
+{
+	struct drive *d = ctx;
+
+	cr_assert_eq(GROW(d->execs, d->execs_cnt, d->execs_cap), 0);
+	d->execs[d->execs_cnt++] = *exec;
+}
+
 static struct drive_record *add_record(struct drive *d, struct drive_record record,
 				       const char *text, size_t len)
 {
@@ -142,7 +150,12 @@ static void take_lost(void *ctx, uint64_t records)
 void drive_drain(struct drive *d)
 {
 	struct session_ops ops = {
-		.ctx = d, .sample = take_sample, .stack = take_stack, .task = take_task};
+		.ctx = d,
+		.sample = take_sample,
+		.stack = take_stack,
+		.task = take_task,
+		.exec = take_program,
+	};
 
 	d->bad += session_drain(d->s, &ops);
 }
@@ -218,6 +231,7 @@ void drive_close(struct drive *d)
 	free(d->waiting);
 	free(d->stacks);
 	free(d->tasks);
+	free(d->execs);
 	free(d->records);
 }
 

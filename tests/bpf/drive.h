@@ -44,6 +44,8 @@ struct drive {
 	size_t stacks_cnt, stacks_cap;
 	struct event_task *tasks; /* in the order they came: the newest of a thread is its last */
 	size_t tasks_cnt, tasks_cap;
+	struct event_exec *execs;
+	size_t execs_cnt, execs_cap;
 	struct drive_record *records;
 	size_t records_cnt, records_cap;
 	uint64_t bad, sideband_lost;

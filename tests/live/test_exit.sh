@@ -38,9 +38,9 @@ start env --default-signal=INT "$HOTRUN" record -o "$T/exit.hotrun" -F 499
 recorder=$started
 until_true 10 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
 for seconds in 0.02 0.1 0.3; do
-	short "$seconds" >"$T/short.out" 2>&1 || fail "short $seconds: $(head -1 "$T/short.out")"
-	boxed "$seconds" >"$T/boxed.out" 2>&1 || fail "boxed $seconds: $(head -1 "$T/boxed.out")"
-	contained "$seconds" >"$T/contained.out" 2>&1 || fail "contained $seconds: $(head -1 "$T/contained.out")"
+	short "$seconds" >"$T/short.out" 2>&1 || fail "short $seconds: exit $?, $(head -1 "$T/short.out")"
+	boxed "$seconds" >"$T/boxed.out" 2>&1 || fail "boxed $seconds: exit $?, $(head -1 "$T/boxed.out")"
+	contained "$seconds" >"$T/contained.out" 2>&1 || fail "contained $seconds: exit $?, $(head -1 "$T/contained.out")"
 done
 # While it records: nothing that was removed is kept longer than some seconds.
 lets_go() { alive "$recorder" && ! ls -l "/proc/$recorder/fd" 2>/dev/null | grep -q "$apps\|perf-1.map"; }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
+#include "names/exec_names.h"
 #include "collect/newly_started.h"
 #include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
@@ -47,6 +48,8 @@
 #define NAMES_POLL_NS 20000000ull
 /* What tables may take where nobody says: those of some 200 processes of the usual kind. */
 #define UNWIND_BYTES ((size_t)64 << 20)
+/* Between two looks at who just started, while samples are named. */
+#define LOOK_MEANWHILE_NS 10000000ull
 /* At first, stacks are looked through often: what lacks tables is to have them soon. */
 #define EARLY_NS       2000000000ull
 #define EARLY_DRAIN_NS 100000000ull
@@ -99,9 +102,11 @@ struct collector {
 	size_t execs_cnt, execs_cap;
 
 	struct newly_started newly_started;
+	struct exec_names exec_names;
 	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
 	uint64_t drained_ns;
-	struct fair facts; /* us of this slice, see collector_name_process() */
+	uint64_t looked_ns; /* at who just started, while samples were named */
+	struct fair facts;  /* us of this slice, see collector_name_process() */
 
 	/* Stacks named at this pass already: by row, the pass number. */
 	uint32_t *stack_pass;
@@ -186,6 +191,35 @@ static void name_restless(struct collector *c, size_t from)
 	}
 }
 
+/* Takes its records up to that time; who called exec has lost its names after it. */
+static void drain_sideband(struct collector *c, uint64_t until_ns)
+{
+	model_loss_add(c->model, LOSS_BAD_RECORD,
+		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
+	for (size_t i = 0; i < c->execs_cnt; i++) {
+		if (c->feed)
+			unwind_feed_forget(c->feed, c->model, c->execs[i]);
+		/* Those not sampled yet are read when they are. */
+		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
+			names_process_exec(c->names, c->model, c->execs[i]);
+		else
+			names_forget(c->names, c->model, c->execs[i]);
+	}
+	c->execs_cnt = 0;
+}
+
+/* Names of many samples take long where files are opened: who just started does not wait for it. */
+static void look_meanwhile(struct collector *c)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - c->looked_ns < LOOK_MEANWHILE_NS)
+		return;
+	drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
+	newly_started_look(&c->newly_started, c->model, c->names);
+	c->looked_ns = clock_now_ns();
+}
+
 /* Newest sample first: a stack is named once a pass, by what its addresses mean now. */
 static void name_samples(struct collector *c, size_t from)
 {
@@ -201,6 +235,7 @@ static void name_samples(struct collector *c, size_t from)
 		collector_name_process(c, process);
 		name_stack(c, sample.kernel_stack, sample.time_ns);
 		name_stack(c, sample.user_stack, sample.time_ns);
+		look_meanwhile(c);
 	}
 }
 
@@ -226,6 +261,11 @@ static void take_stack(void *ctx, const struct event_stack *stack)
 static void take_task(void *ctx, const struct event_task *task)
 {
 	ingest_task(((struct collector *)ctx)->ingest, task);
+}
+
+static void take_program(void *ctx, const struct event_exec *exec)
+{
+	exec_names_add(&((struct collector *)ctx)->exec_names, exec);
 }
 
 static void take_socket(void *ctx, const struct event_socket *socket)
@@ -312,7 +352,7 @@ static void take_lost(void *ctx, uint64_t records)
 static void set_callbacks(struct collector *c)
 {
 	c->ops = (struct session_ops){
-		c, take_sample, take_stack, take_task, take_socket, take_refused,
+		c, take_sample, take_stack, take_task, take_program, take_socket, take_refused,
 	};
 	c->sideband_ops = (struct sideband_ops){
 		c, take_fork, take_exit, take_comm, take_mapping, take_lost, passes};
@@ -369,28 +409,12 @@ static void read_requests(struct collector *c)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
-/* Takes its records up to that time; who called exec has lost its names after it. */
-static void drain_sideband(struct collector *c, uint64_t until_ns)
-{
-	model_loss_add(c->model, LOSS_BAD_RECORD,
-		       session_drain_sideband(c->session, &c->sideband_ops, until_ns));
-	for (size_t i = 0; i < c->execs_cnt; i++) {
-		if (c->feed)
-			unwind_feed_forget(c->feed, c->model, c->execs[i]);
-		/* Those not sampled yet are read when they are. */
-		if (c->model->processes[c->execs[i]].flags & PROCESS_SAMPLED)
-			names_process_exec(c->names, c->model, c->execs[i]);
-		else
-			names_forget(c->names, c->model, c->execs[i]);
-	}
-	c->execs_cnt = 0;
-}
-
 static void drain_until(struct collector *c, uint64_t until_ns)
 {
 	/* The side-band first: a process is to be known before its samples. */
 	drain_sideband(c, until_ns);
 	model_loss_add(c->model, LOSS_BAD_RECORD, session_drain(c->session, &c->ops));
+	exec_names_apply(&c->exec_names, c->model, until_ns);
 	newly_started_look(&c->newly_started, c->model, c->names);
 }
 
@@ -1197,6 +1221,7 @@ void collector_free(struct collector *c)
 	free(c->stack_pass);
 	free(c->execs);
 	newly_started_clear(&c->newly_started);
+	exec_names_clear(&c->exec_names);
 	fair_clear(&c->facts);
 	free(c);
 }

@@ -287,6 +287,7 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		{s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new},
 		{s->bpf->progs.on_migrate, &s->bpf->links.on_migrate},
 		{s->bpf->progs.on_exit, &s->bpf->links.on_exit},
+		{s->bpf->progs.on_exec, &s->bpf->links.on_exec},
 		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
 		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
 	};
@@ -347,6 +348,14 @@ static int take_ring_record(void *ctx, void *data, size_t bytes)
 			goto bad;
 		s->ops->task(s->ops->ctx, data);
 		return 0;
+	case EVENT_EXEC: {
+		const struct event_exec *exec = data;
+
+		if (header->size < sizeof(*exec) || exec->args_bytes > EXEC_ARGS_BYTES)
+			goto bad;
+		s->ops->exec(s->ops->ctx, exec);
+		return 0;
+	}
 	default:
 		break;
 	}

@@ -52,6 +52,7 @@ struct session_ops {
 	void (*sample)(void *ctx, const struct event_sample *sample);
 	void (*stack)(void *ctx, const struct event_stack *stack);
 	void (*task)(void *ctx, const struct event_task *task); /* EVENT_TASK and EVENT_TASK_END */
+	void (*exec)(void *ctx, const struct event_exec *exec);
 	void (*socket)(void *ctx, const struct event_socket *socket); /* session_read_sockets() */
 	/* session_read_refused() */
 	void (*refused)(void *ctx, uint32_t tgid, uint64_t start_ns, uint64_t requests);

@@ -73,7 +73,6 @@ struct names {
 	bool vdso_read;
 	struct unwind_table *vdso_unwind; /* the same */
 	bool vdso_unwind_read;
-	uint64_t slice_ns;	/* of the requests, while less of it is allowed */
 	struct origin *origins; /* by row of locations */
 	size_t origins_cnt, origins_cap;
 	uint8_t *judged; /* by row of stacks */
@@ -809,16 +808,12 @@ enum model_reason names_unwind(struct names *n, const struct model *m, uint32_t 
 
 void names_unwind_begin(struct names *n, uint64_t ns)
 {
-	uint64_t until_ns = n->requests.spent_ns + ns;
-
-	n->slice_ns = n->requests.slice_ns;
-	if (until_ns < n->slice_ns)
-		n->requests.slice_ns = until_ns;
+	n->requests.until_ns = clock_now_ns() + ns;
 }
 
 void names_unwind_end(struct names *n)
 {
-	n->requests.slice_ns = n->slice_ns;
+	n->requests.until_ns = 0;
 }
 
 bool names_unwind_can_wait(const char *path)

@@ -131,8 +131,8 @@ struct names_code_page {
 	const struct unwind_row *rows;
 	uint32_t cnt;
 };
-/* Until the second, names_unwind() and names_unwind_code() ask for files for so long at the most:
- * what is not known by then is REASON_PENDING. */
+/* Until the second, names_unwind() and names_unwind_code() ask for files for so long at the most,
+ * and wait for no worker: what is not known by then is REASON_PENDING. */
 void names_unwind_begin(struct names *n, uint64_t ns);
 void names_unwind_end(struct names *n);
 

@@ -35,13 +35,15 @@ int file_requests_init_with(struct file_requests *fr, struct nursery *nursery,
 			    uint64_t deadline_ns)
 {
 	struct workers_limits limits = {.memory_bytes = worker_bytes};
+	/* For a request that hangs, a deadline may be longer than jobs are waited for. */
+	uint64_t least_ns = deadline_ns > FILE_REQUESTS_SLICE_NS ? deadline_ns : 0;
 
 	*fr = (struct file_requests){
 		.slice_ns = budget(FILE_REQUESTS_SLICE_NS, deadline_ns),
 		.process_ns = budget(FILE_REQUESTS_PROCESS_NS, deadline_ns),
-		.job_ns = deadline_ns > FILE_REQUESTS_SLICE_NS ? deadline_ns : FILE_REQUESTS_JOB_NS,
-		.party_ns = budget(FILE_REQUESTS_PARTY_NS, deadline_ns),
-		.jobs_ns = budget(FILE_REQUESTS_JOBS_NS, deadline_ns),
+		.job_ns = budget(FILE_REQUESTS_JOB_NS, least_ns),
+		.party_ns = budget(FILE_REQUESTS_PARTY_NS, least_ns),
+		.jobs_ns = budget(FILE_REQUESTS_JOBS_NS, least_ns),
 	};
 	if (snprintf(fr->proc_path, sizeof(fr->proc_path), "%s", proc_path) >=
 	    (int)sizeof(fr->proc_path))
@@ -111,7 +113,7 @@ static struct file_requests_spent *spent_of(const struct file_requests *fr, uint
 
 bool file_requests_is_spent(const struct file_requests *fr)
 {
-	return fr->spent_ns >= fr->slice_ns;
+	return fr->spent_ns >= fr->slice_ns || (fr->until_ns && clock_now_ns() >= fr->until_ns);
 }
 
 static enum model_reason may_ask(struct file_requests *fr, uint32_t process)

@@ -77,6 +77,8 @@ struct file_requests {
 	size_t spent_cnt, spent_cap;
 	uint64_t spent_ns;
 	uint64_t slice_ns, process_ns; /* the budgets */
+	uint64_t until_ns;	       /* then nothing more is asked, and no job is waited for until
+				   * it is 0 again; 0 = never */
 	struct file_requests_waited *waited;
 	size_t waited_cnt, waited_cap;
 	uint64_t waited_ns;
@@ -224,7 +226,7 @@ void file_requests_job_end(struct file_requests *fr, uint32_t process, struct wo
 
 /* A new slice: its budget begins. */
 void file_requests_slice(struct file_requests *fr);
-/* Nothing more is asked in this slice. */
+/* Nothing more is asked in this slice, or not before until_ns is set anew. */
 bool file_requests_is_spent(const struct file_requests *fr);
 
 /* The process runs another program now: it may be asked again. */

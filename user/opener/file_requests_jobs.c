@@ -92,7 +92,7 @@ static void wait_job(struct file_requests *fr, struct workers_job *job, uint64_t
 	struct file_requests_waited *w = waited_of(fr, party);
 	uint64_t start_ns = clock_now_ns(), ns = 0;
 
-	if (w && w->ns < fr->party_ns && fr->waited_ns < fr->jobs_ns &&
+	if (w && !fr->until_ns && w->ns < fr->party_ns && fr->waited_ns < fr->jobs_ns &&
 	    !workers_in_debt(fr->workers, party))
 		ns = least(least(fr->job_ns, fr->party_ns - w->ns), fr->jobs_ns - fr->waited_ns);
 	if (!ns)

@@ -17,7 +17,7 @@ static void choose_name(struct model *m, struct model_process *p, const char *en
 		p->name = model_str(m, entry);
 	else if ((p->flags & PROCESS_DOTNET) && *exe && strcmp(exe, "dotnet"))
 		p->name = model_str(m, exe);
-	else
+	else if (*exe || !*p->name) /* else it is about to be gone, and what was known stays */
 		p->name = p->comm;
 	p->dirty = true;
 }
