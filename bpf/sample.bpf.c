@@ -174,7 +174,7 @@ static __always_inline __u64 send_stack(union stack_scratch *s, const struct eve
 
 	if (user)
 		hash = mix(mix(mix(hash, sample->tgid), sample->process_start_ns),
-			   (__u64)w->left_out << 32 | w->end);
+			   (__u64)w->left_out << 32 | w->flags << 16 | w->end);
 	hash = hash_frames(hash, cnt);
 	if (!hash)
 		hash = 1;

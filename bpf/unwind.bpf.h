@@ -196,10 +196,11 @@ static __always_inline void unwind_doubtfully(struct unwind_walk *w, enum stack_
 {
 	if (!w->doubt)
 		w->doubt = why;
-	w->unsure++;
+	w->end = unwind_by_fp(&w->frame);
+	/* Where it ends the walk, that says it. */
+	w->unsure += !w->end;
 	/* Of what has no tables yet, all of it is: that is said once. */
 	w->is_unsure = why != STACK_END_NOT_YET;
-	w->end = unwind_by_fp(&w->frame);
 }
 
 static __always_inline enum stack_end unwind_why(__u32 kind)

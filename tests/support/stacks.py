@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 
 ROOT = 1  # enum stack_end in bpf/events.h
-BROKEN = 256  # of stack.flags
+BROKEN, FLAG_UNSURE = 256, 4  # of stack.flags
 UNSURE = 1 << 63
 RING = 128  # STACK_ROOT_FRAMES
 
@@ -176,7 +176,7 @@ def main(path, after_s, *programs):
             text = ';'.join(names)
             whole = stack[0] == ROOT or shape.startswith('musl-') and not stack[2] & BROKEN
             known = bool(whole and pattern and pattern.fullmatch(text))
-            unsure = any(unsure for _, _, unsure in frames)
+            unsure = bool(stack[2] & FLAG_UNSURE) or any(unsure for _, _, unsure in frames)
             counts['whole'] += whole
             counts['known'] += known
             counts['wrong'] += bool(whole and pattern and not known and not unsure)

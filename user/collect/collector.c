@@ -46,6 +46,8 @@
 #define NAMES_PARTS 4u
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
+/* The same at first, when tables are to come soon. */
+#define EARLY_POLL_NS 5000000ull
 /* What tables may take where nobody says: those of some 200 processes of the usual kind. */
 #define UNWIND_BYTES ((size_t)64 << 20)
 /* Between two looks at who just started, while samples are named. */
@@ -675,7 +677,7 @@ void collector_pause(struct collector *c, uint64_t ns, int fd)
 
 	while (now_ns < end_ns) {
 		bool early = c->feed && now_ns - c->start_ns < EARLY_NS;
-		uint64_t poll_ns = is_reading(c) ? now_ns + NAMES_POLL_NS
+		uint64_t poll_ns = is_reading(c) ? now_ns + (early ? EARLY_POLL_NS : NAMES_POLL_NS)
 				   : early	 ? now_ns + EARLY_DRAIN_NS
 						 : end_ns;
 		uint64_t look_ns = newly_started_due_ns(&c->newly_started,

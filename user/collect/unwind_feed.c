@@ -17,8 +17,11 @@
 #define WORK_NS 10000000ull
 /* A process is looked at again after so many times what its last look took, and not before: one
  * that maps and unmaps all the time costs a hundredth of a CPU. */
-#define LOOK_REST     100u
-#define LOOK_AGAIN_NS 30000000ull
+#define LOOK_REST 100u
+/* At first, while its files are being read: so many looks, and a tenth of a CPU. */
+#define LOOKS_EAGER	16u
+#define LOOK_REST_EAGER 10u
+#define LOOK_AGAIN_NS	30000000ull
 /* The same of who runs for ever: a fifth of that. */
 #define LOOK_REST_CALM	   500u
 #define LOOK_AGAIN_CALM_NS 1000000000ull
@@ -32,11 +35,11 @@
 #define LOOKS_CALM_NS  5000000ull
 /* Files may be asked for so long in one look: meanwhile nobody looks at processes that just
  * started. */
-#define LOOK_ASK_NS	3000000ull
+#define LOOK_ASK_NS	8000000ull
 #define EXPECTED_CPU_NS 10000000ull
 #define SECOND_NS	1000000000ull
 /* While files of it are being read. */
-#define PENDING_NS 20000000ull
+#define PENDING_NS 10000000ull
 /* Without room, and nobody who was sampled longer ago than that; and until there may be some. */
 #define NO_ROOM_NS 5000000000ull
 /* What is due within so long is worth waking up for: a process that starts maps file after file. */
@@ -58,6 +61,7 @@ struct fed {
 	uint32_t changes; /* mapping_changes of the model then */
 	uint32_t mapped;  /* mappings with a table then */
 	uint32_t code;	  /* names_code_generation() then */
+	uint32_t looks;	  /* so many */
 	uint64_t used_ns, not_before_ns;
 	uint64_t start_ns;   /* with which it was published */
 	uint32_t code_pages; /* of its tables of code */
@@ -582,7 +586,9 @@ static int publish(struct unwind_feed *f, const struct model *m, uint32_t proces
 
 static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint64_t cpu_ns)
 {
-	uint64_t ns = cpu_ns * (f->is_calm ? LOOK_REST_CALM : LOOK_REST);
+	bool is_eager = fed->is_pending && fed->looks < LOOKS_EAGER;
+	uint64_t rest = f->is_calm ? LOOK_REST_CALM : is_eager ? LOOK_REST_EAGER : LOOK_REST;
+	uint64_t ns = cpu_ns * rest;
 	uint64_t least_ns = fed->is_pending ? PENDING_NS
 			    : fed->is_short ? NO_ROOM_NS
 			    : f->is_calm    ? LOOK_AGAIN_CALM_NS
@@ -602,6 +608,7 @@ static bool look(struct unwind_feed *f, struct model *m, struct names *names, ui
 	now.tables = NULL;
 	now.tables_cnt = now.tables_cap = now.code_pages = 0;
 	now.is_short = now.is_brief = false;
+	now.looks++;
 	now.changes = p->mapping_changes;
 	/* That of a process which was seen to be forked is not exact before its first sample. */
 	now.start_ns = p->start_exact ? p->start_ns : 0;

@@ -34,8 +34,7 @@ Test(exec_names, named_when_its_life_is_known_to_that_time)
 
 	exec_names_add(&e, &exec);
 	exec_names_apply(&e, m, 199);
-	cr_expect_str_eq(m->processes[0].name, "dotnet",
-			 "it may have called exec since");
+	cr_expect_str_eq(m->processes[0].name, "dotnet", "it may have called exec since");
 	exec_names_apply(&e, m, 200);
 	cr_expect_str_eq(m->processes[0].name, "Shop.Api");
 	cr_expect_eq(e.cnt, 0);
