@@ -47,7 +47,7 @@
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
 /* The same at first, when tables are to come soon. */
-#define EARLY_POLL_NS 5000000ull
+#define EARLY_POLL_NS 10000000ull
 /* What tables may take where nobody says: those of some 200 processes of the usual kind. */
 #define UNWIND_BYTES ((size_t)64 << 20)
 /* Between two looks at who just started, while samples are named. */
