@@ -417,22 +417,21 @@ static __always_inline bool is_dotnet(struct task_struct *task)
 	return true;
 }
 
-/* Fires as a program is about to begin, in its process. */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
+static __always_inline void send_exec(struct task_struct *task)
 {
+	__u64 start = BPF_CORE_READ(task, mm, arg_start);
+	__u64 bytes = BPF_CORE_READ(task, mm, arg_end) - start;
 	struct event_exec *event;
-	__u64 start, bytes;
 
-	if (!is_dotnet(task))
-		return 0;
-	start = BPF_CORE_READ(task, mm, arg_start);
-	bytes = BPF_CORE_READ(task, mm, arg_end) - start;
 	if (bytes > EXEC_ARGS_BYTES)
 		bytes = EXEC_ARGS_BYTES;
+	/* /proc tells the same to who comes in time: a storm must not push last accounts out. */
+	if (bpf_ringbuf_query(&tasks, BPF_RB_AVAIL_DATA) >
+	    bpf_ringbuf_query(&tasks, BPF_RB_RING_SIZE) / 2)
+		return;
 	event = bpf_ringbuf_reserve(&tasks, sizeof(*event), 0);
 	if (!event)
-		return 0; /* /proc tells the same to who comes in time */
+		return;
 	event->header.kind = EVENT_EXEC;
 	event->header.size = sizeof(*event);
 	event->header.cpu = bpf_get_smp_processor_id();
@@ -444,5 +443,16 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
 	else
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* Fires as a program is about to begin, in its process. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct cost_run run = cost_begin_each(COST_TASK);
+
+	if (is_dotnet(task))
+		send_exec(task);
+	cost_end(run);
 	return 0;
 }

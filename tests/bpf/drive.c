@@ -476,8 +476,7 @@ bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack)
 	return (double)off <= share * (double)b + (double)slack;
 }
 
-/* At the most: the last tick of each CPU may not be full yet. */
-static uint64_t stolen_ns(const struct drive *d)
+uint64_t drive_stolen(const struct drive *d)
 {
 	uint64_t tick_ns = DRIVE_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
 
@@ -490,7 +489,7 @@ bool drive_ran(const struct drive *d, uint64_t account_ns, uint64_t told_ns, dou
 	if (drive_near_but(account_ns, told_ns, share, slack_ns, drive_unaccounted(d)))
 		return true;
 	return account_ns > told_ns &&
-	       drive_near(account_ns, told_ns, share, slack_ns + stolen_ns(d));
+	       drive_near(account_ns, told_ns, share, slack_ns + drive_stolen(d));
 }
 
 bool drive_near_but(uint64_t a, uint64_t b, double share, uint64_t slack, uint64_t unaccounted)

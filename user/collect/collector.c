@@ -174,25 +174,6 @@ static void feed_tables(struct collector *c)
 		unwind_feed_work(c->feed, c->model, c->names);
 }
 
-/* In the order of time, each of them: what an address means depends on it. */
-static void name_restless(struct collector *c, size_t from)
-{
-	struct model *m = c->model;
-	uint64_t since_ns = from < m->samples_cnt ? m->samples[from].time_ns : 0;
-
-	for (size_t i = from; i < m->samples_cnt; i++) {
-		struct model_sample sample = m->samples[i];
-		uint32_t process = m->threads[sample.thread].process, row;
-
-		if (!sample.user_stack || !is_restless(c, process, since_ns))
-			continue;
-		collector_name_process(c, process);
-		row = model_stack_find(m, sample.user_stack);
-		if (row != MODEL_NONE)
-			names_stack(c->names, m, row, sample.time_ns);
-	}
-}
-
 /* Takes its records up to that time; who called exec has lost its names after it. */
 static void drain_sideband(struct collector *c, uint64_t until_ns)
 {
@@ -220,6 +201,26 @@ static void look_meanwhile(struct collector *c)
 	drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
 	newly_started_look(&c->newly_started, c->model, c->names);
 	c->looked_ns = clock_now_ns();
+}
+
+/* In the order of time, each of them: what an address means depends on it. */
+static void name_restless(struct collector *c, size_t from)
+{
+	struct model *m = c->model;
+	uint64_t since_ns = from < m->samples_cnt ? m->samples[from].time_ns : 0;
+
+	for (size_t i = from; i < m->samples_cnt; i++) {
+		struct model_sample sample = m->samples[i];
+		uint32_t process = m->threads[sample.thread].process, row;
+
+		if (!sample.user_stack || !is_restless(c, process, since_ns))
+			continue;
+		collector_name_process(c, process);
+		row = model_stack_find(m, sample.user_stack);
+		if (row != MODEL_NONE)
+			names_stack(c->names, m, row, sample.time_ns);
+		look_meanwhile(c);
+	}
 }
 
 /* Newest sample first: a stack is named once a pass, by what its addresses mean now. */

@@ -79,6 +79,7 @@ struct unwind_feed {
 	size_t fed_cnt, fed_cap;
 	uint32_t *wanted; /* rows of processes */
 	size_t wanted_cnt, wanted_cap;
+	size_t next;	     /* place in it */
 	uint32_t *published; /* the same */
 	size_t published_cnt, published_cap;
 	/* Of the second that began then: left for looks, and used for processes not sampled yet. */
@@ -672,15 +673,28 @@ static bool look_on_account(struct unwind_feed *f, struct model *m, struct names
 	return again;
 }
 
+/* Those that are wanted no more leave the list. */
+static void keep_wanted(struct unwind_feed *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->wanted_cnt; i++)
+		if (f->fed[f->wanted[i]].is_wanted)
+			f->wanted[kept++] = f->wanted[i];
+	f->wanted_cnt = kept;
+}
+
 bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names)
 {
 	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns;
-	size_t kept = 0, cnt = f->wanted_cnt;
+	size_t first = f->next;
 	bool soon = false;
 
 	follow_seconds(f, now_ns);
-	for (size_t i = 0; i < cnt; i++) {
-		uint32_t process = f->wanted[i];
+	/* From behind the last one that had its turn: slow files must not hold up others. */
+	for (size_t i = 0; i < f->wanted_cnt; i++) {
+		size_t place = (first + i) % f->wanted_cnt;
+		uint32_t process = f->wanted[place];
 		struct fed *fed = &f->fed[process];
 		/* Its mappings are not known before its facts are. */
 		bool is_known = m->processes[process].mapping_cnt;
@@ -694,13 +708,11 @@ bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *name
 		    now_ns - begin_ns < WORK_NS) {
 			fed->is_wanted = look_on_account(f, m, names, process);
 			now_ns = clock_now_ns();
-			if (!fed->is_wanted)
-				continue;
+			f->next = place + 1;
 		}
-		soon |= is_known && may && fed->not_before_ns < now_ns + SOON_NS;
-		f->wanted[kept++] = process;
+		soon |= fed->is_wanted && is_known && may && fed->not_before_ns < now_ns + SOON_NS;
 	}
-	f->wanted_cnt = kept;
+	keep_wanted(f);
 	return soon;
 }
 

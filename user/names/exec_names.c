@@ -15,7 +15,11 @@ void exec_names_add(struct exec_names *e, const struct event_exec *exec)
 {
 	/* The last one may be cut, and is another word then. */
 	const char *end = memrchr(exec->args, '\0', exec->args_bytes);
-	struct exec_name row = {.time_ns = exec->time_ns, .tgid = exec->tgid};
+	struct exec_name row = {
+		.time_ns = exec->time_ns,
+		.start_ns = exec->process_start_ns,
+		.tgid = exec->tgid,
+	};
 
 	if (!end || e->cnt >= ROWS_MAX || GROW(e->rows, e->cnt, e->cap))
 		return;
@@ -31,10 +35,15 @@ static void apply(struct model *m, const struct exec_name *row)
 	if (process == MODEL_NONE)
 		return;
 	p = &m->processes[process];
+	/* Another one had its id, or it runs another program by now. */
+	if ((p->start_exact && p->start_ns != row->start_ns) || strcmp(p->comm, EXEC_COMM))
+		return;
 	/* A name other than the comm is the entry assembly already. */
 	if (p->name != p->comm)
 		return;
 	p->name = model_str(m, row->name);
+	if (!*p->name) /* no room for it */
+		p->name = p->comm;
 	p->dirty = true;
 }
 
@@ -42,12 +51,13 @@ void exec_names_apply(struct exec_names *e, struct model *m, uint64_t until_ns)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < e->cnt; i++) {
+	/* The newest first: what it runs now counts. */
+	for (size_t i = e->cnt; i-- > 0;)
 		if (e->rows[i].time_ns <= until_ns)
 			apply(m, &e->rows[i]);
-		else
+	for (size_t i = 0; i < e->cnt; i++)
+		if (e->rows[i].time_ns > until_ns)
 			e->rows[kept++] = e->rows[i];
-	}
 	e->cnt = kept;
 }
 

@@ -14,7 +14,7 @@
 struct event_exec;
 
 struct exec_name {
-	uint64_t time_ns;
+	uint64_t time_ns, start_ns; /* boottime, the latter */
 	uint32_t tgid;
 	char name[ENTRY_BYTES];
 };

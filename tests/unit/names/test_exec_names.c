@@ -56,6 +56,43 @@ Test(exec_names, what_proc_told_stays)
 	model_free(m);
 }
 
+Test(exec_names, a_program_that_was_executed_since_is_another)
+{
+	struct event_exec first = exec_at(200, 7, ARGS, sizeof(ARGS));
+	struct event_exec second = exec_at(210, 7, "dotnet\0/srv/Other.dll", 22);
+	struct model *m = model_with(7, 100);
+	struct exec_names e = {0};
+
+	exec_names_add(&e, &first);
+	m->processes[0].name = m->processes[0].comm = model_str(m, "sleep");
+	exec_names_apply(&e, m, 300);
+	cr_expect_str_eq(m->processes[0].name, "sleep");
+
+	m->processes[0].name = m->processes[0].comm = model_str(m, "dotnet");
+	exec_names_add(&e, &first);
+	exec_names_add(&e, &second);
+	exec_names_apply(&e, m, 300);
+	cr_expect_str_eq(m->processes[0].name, "Other");
+	exec_names_clear(&e);
+	model_free(m);
+}
+
+Test(exec_names, who_had_the_id_before_is_not_named)
+{
+	struct event_exec exec = exec_at(200, 7, ARGS, sizeof(ARGS));
+	struct model *m = model_with(7, 100);
+	struct exec_names e = {0};
+
+	m->processes[0].start_ns = 99;
+	m->processes[0].start_exact = true;
+	exec.process_start_ns = 150;
+	exec_names_add(&e, &exec);
+	exec_names_apply(&e, m, 300);
+	cr_expect_str_eq(m->processes[0].name, "dotnet");
+	exec_names_clear(&e);
+	model_free(m);
+}
+
 Test(exec_names, an_argument_that_was_cut_is_none)
 {
 	/* Whole, it would end otherwise. */
