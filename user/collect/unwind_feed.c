@@ -17,11 +17,8 @@
 #define WORK_NS 10000000ull
 /* A process is looked at again after so many times what its last look took, and not before: one
  * that maps and unmaps all the time costs a hundredth of a CPU. */
-#define LOOK_REST 100u
-/* At first, while its files are being read: so many looks, and a tenth of a CPU. */
-#define LOOKS_EAGER	16u
-#define LOOK_REST_EAGER 10u
-#define LOOK_AGAIN_NS	30000000ull
+#define LOOK_REST     100u
+#define LOOK_AGAIN_NS 30000000ull
 /* The same of who runs for ever: a fifth of that. */
 #define LOOK_REST_CALM	   500u
 #define LOOK_AGAIN_CALM_NS 1000000000ull
@@ -39,7 +36,7 @@
 #define EXPECTED_CPU_NS 10000000ull
 #define SECOND_NS	1000000000ull
 /* While files of it are being read. */
-#define PENDING_NS 10000000ull
+#define PENDING_NS 20000000ull
 /* Without room, and nobody who was sampled longer ago than that; and until there may be some. */
 #define NO_ROOM_NS 5000000000ull
 /* What is due within so long is worth waking up for: a process that starts maps file after file. */
@@ -61,7 +58,6 @@ struct fed {
 	uint32_t changes; /* mapping_changes of the model then */
 	uint32_t mapped;  /* mappings with a table then */
 	uint32_t code;	  /* names_code_generation() then */
-	uint32_t looks;	  /* so many */
 	uint64_t used_ns, not_before_ns;
 	uint64_t start_ns;   /* with which it was published */
 	uint32_t code_pages; /* of its tables of code */
@@ -79,7 +75,6 @@ struct unwind_feed {
 	size_t fed_cnt, fed_cap;
 	uint32_t *wanted; /* rows of processes */
 	size_t wanted_cnt, wanted_cap;
-	size_t next;	     /* place in it */
 	uint32_t *published; /* the same */
 	size_t published_cnt, published_cap;
 	/* Of the second that began then: left for looks, and used for processes not sampled yet. */
@@ -587,9 +582,7 @@ static int publish(struct unwind_feed *f, const struct model *m, uint32_t proces
 
 static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint64_t cpu_ns)
 {
-	bool is_eager = fed->is_pending && fed->looks < LOOKS_EAGER;
-	uint64_t rest = f->is_calm ? LOOK_REST_CALM : is_eager ? LOOK_REST_EAGER : LOOK_REST;
-	uint64_t ns = cpu_ns * rest;
+	uint64_t ns = cpu_ns * (f->is_calm ? LOOK_REST_CALM : LOOK_REST);
 	uint64_t least_ns = fed->is_pending ? PENDING_NS
 			    : fed->is_short ? NO_ROOM_NS
 			    : f->is_calm    ? LOOK_AGAIN_CALM_NS
@@ -609,7 +602,6 @@ static bool look(struct unwind_feed *f, struct model *m, struct names *names, ui
 	now.tables = NULL;
 	now.tables_cnt = now.tables_cap = now.code_pages = 0;
 	now.is_short = now.is_brief = false;
-	now.looks++;
 	now.changes = p->mapping_changes;
 	/* That of a process which was seen to be forked is not exact before its first sample. */
 	now.start_ns = p->start_exact ? p->start_ns : 0;
@@ -673,28 +665,15 @@ static bool look_on_account(struct unwind_feed *f, struct model *m, struct names
 	return again;
 }
 
-/* Those that are wanted no more leave the list. */
-static void keep_wanted(struct unwind_feed *f)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->wanted_cnt; i++)
-		if (f->fed[f->wanted[i]].is_wanted)
-			f->wanted[kept++] = f->wanted[i];
-	f->wanted_cnt = kept;
-}
-
 bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names)
 {
 	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns;
-	size_t first = f->next;
+	size_t kept = 0, cnt = f->wanted_cnt;
 	bool soon = false;
 
 	follow_seconds(f, now_ns);
-	/* From behind the last one that had its turn: slow files must not hold up others. */
-	for (size_t i = 0; i < f->wanted_cnt; i++) {
-		size_t place = (first + i) % f->wanted_cnt;
-		uint32_t process = f->wanted[place];
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t process = f->wanted[i];
 		struct fed *fed = &f->fed[process];
 		/* Its mappings are not known before its facts are. */
 		bool is_known = m->processes[process].mapping_cnt;
@@ -708,11 +687,13 @@ bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *name
 		    now_ns - begin_ns < WORK_NS) {
 			fed->is_wanted = look_on_account(f, m, names, process);
 			now_ns = clock_now_ns();
-			f->next = place + 1;
+			if (!fed->is_wanted)
+				continue;
 		}
-		soon |= fed->is_wanted && is_known && may && fed->not_before_ns < now_ns + SOON_NS;
+		soon |= is_known && may && fed->not_before_ns < now_ns + SOON_NS;
+		f->wanted[kept++] = process;
 	}
-	keep_wanted(f);
+	f->wanted_cnt = kept;
 	return soon;
 }
 
