@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
-#include "names/exec_names.h"
 #include "collect/newly_started.h"
 #include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
@@ -24,6 +23,7 @@
 #include "model/cpu_time.h"
 #include "model/fair.h"
 #include "model/ingest.h"
+#include "names/exec_names.h"
 #include "opener/opener.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -191,6 +191,12 @@ static void drain_sideband(struct collector *c, uint64_t until_ns)
 	c->execs_cnt = 0;
 }
 
+static void look_at_started(struct collector *c, uint64_t now_ns)
+{
+	drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
+	newly_started_look(&c->newly_started, c->model, c->names);
+}
+
 /* Names of many samples take long where files are opened: who just started does not wait for it. */
 static void look_meanwhile(struct collector *c)
 {
@@ -198,8 +204,7 @@ static void look_meanwhile(struct collector *c)
 
 	if (now_ns - c->looked_ns < LOOK_MEANWHILE_NS)
 		return;
-	drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
-	newly_started_look(&c->newly_started, c->model, c->names);
+	look_at_started(c, now_ns);
 	c->looked_ns = clock_now_ns();
 }
 
@@ -694,8 +699,7 @@ void collector_pause(struct collector *c, uint64_t ns, int fd)
 			return;
 		if (what == SIDEBAND_CALLER || now_ns >= end_ns)
 			return;
-		drain_sideband(c, now_ns - SIDEBAND_LAG_NS);
-		newly_started_look(&c->newly_started, c->model, c->names);
+		look_at_started(c, now_ns);
 		drain_early(c);
 		now_ns = clock_now_ns();
 		rest_ns = came ? newly_started_woken(&c->newly_started) : 0;
