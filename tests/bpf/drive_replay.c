@@ -133,8 +133,44 @@ static void end_wait(struct replay *r, struct replay_thread *thread, uint64_t no
 		thread->longest_ns = delay;
 }
 
+/* From here on its events tell where it stands. */
+static void see(struct replay_thread *thread)
+{
+	thread->seen = true;
+	thread->found_ns = 0;
+}
+
+/* Whoever was found on a CPU and is not the one that ran there waits since. */
+static void place_found(struct replay *r, uint32_t cpu)
+{
+	for (size_t i = 0; i < r->threads_cnt; i++) {
+		struct replay_thread *thread = &r->threads[i];
+
+		if (!thread->found_ns || thread->cpu != cpu)
+			continue;
+		begin_wait(r, thread, cpu, thread->found_ns);
+		thread->found_ns = 0;
+	}
+}
+
+static void replay_found(struct replay *r, const struct trace_event *e)
+{
+	struct replay_thread *thread = thread_of(r, e->tid);
+
+	if (thread->seen)
+		return;
+	thread->cpu = e->cpu;
+	thread->found_ns = e->time_ns;
+	if (r->running[e->cpu].tid != NOT_KNOWN)
+		place_found(r, e->cpu);
+}
+
 static void replay_switch(struct replay *r, const struct trace_event *e)
 {
+	see(thread_of(r, e->tid));
+	see(thread_of(r, e->next));
+	if (r->running[e->cpu].tid == NOT_KNOWN)
+		place_found(r, e->cpu);
 	/* It ran: the switch to it was one of those that the kernel does not show. */
 	forget_wait(r, thread_of(r, e->tid));
 	pass_time(r, e->cpu, e->time_ns);
@@ -149,6 +185,7 @@ static void replay_wakeup(struct replay *r, const struct trace_event *e)
 {
 	struct replay_thread *thread = thread_of(r, e->tid);
 
+	see(thread);
 	for (uint32_t cpu = 0; cpu < 64; cpu++)
 		if (r->running[cpu].tid == e->tid)
 			return; /* before it went to sleep */
@@ -160,6 +197,9 @@ static void replay_migration(struct replay *r, const struct trace_event *e)
 {
 	struct replay_thread *thread = thread_of(r, e->tid);
 
+	if (thread->found_ns)
+		begin_wait(r, thread, thread->cpu, thread->found_ns);
+	see(thread);
 	if (e->time_ns >= r->from_ns && e->time_ns < r->to_ns)
 		thread->migrations++;
 	if (!thread->wait_since_ns)
@@ -190,6 +230,8 @@ void replay_run(struct replay *r, const struct trace *t, uint64_t from_ns, uint6
 			replay_switch(r, e);
 		else if (e->kind == TRACE_WAKEUP)
 			replay_wakeup(r, e);
+		else if (e->kind == TRACE_FOUND)
+			replay_found(r, e);
 		else
 			replay_migration(r, e);
 	}

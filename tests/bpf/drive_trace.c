@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <glob.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "kernel/host.h"
 
@@ -22,6 +24,8 @@
 #define RING_PAGES 8192 /* 32 MiB a CPU: some 320,000 events */
 #define KINDS	   4
 #define CPUS_MAX   64
+/* Of /proc/PID/stat, see proc_pid_stat(5). */
+#define PROCESSOR_FIELD 39
 
 /* A tracepoint, and where its fields lie. */
 struct point {
@@ -114,6 +118,42 @@ static void open_cpu(struct trace *t, int cpu)
 	}
 }
 
+/* Adds a thread that wants a CPU, as its stat has it. */
+static void find_thread(struct trace *t, const char *path)
+{
+	struct trace_event event = {.kind = TRACE_FOUND, .time_ns = clock_now_ns()};
+	_cleanup_fclose_ FILE *in = fopen(path, "re");
+	char text[1024] = "", state;
+	const char *name_end;
+	unsigned int cpu;
+
+	if (!in || !fgets(text, sizeof(text), in))
+		return;
+	name_end = strrchr(text, ')');
+	if (!name_end || sscanf(name_end, ") %c", &state) != 1 || state != 'R')
+		return;
+	for (int field = 2; field < PROCESSOR_FIELD && name_end; field++)
+		name_end = strchr(name_end + 1, ' ');
+	if (!name_end || sscanf(name_end, "%u", &cpu) != 1)
+		return;
+	event.tid = (uint32_t)atoi(text);
+	event.cpu = cpu;
+	event.to_cpu = cpu;
+	cr_assert_eq(GROW(t->events, t->cnt, t->cap), 0);
+	t->events[t->cnt++] = event;
+}
+
+/* Who wants a CPU now: a thread that waits from here to the end is in no event. */
+static void find_threads(struct trace *t)
+{
+	glob_t paths;
+
+	cr_assert_eq(glob("/proc/[0-9]*/task/[0-9]*/stat", GLOB_NOSORT, NULL, &paths), 0);
+	for (size_t i = 0; i < paths.gl_pathc; i++)
+		find_thread(t, paths.gl_pathv[i]);
+	globfree(&paths);
+}
+
 struct trace *trace_start(void)
 {
 	static const struct point points[KINDS] = {
@@ -147,6 +187,7 @@ struct trace *trace_start(void)
 	for (int cpu = 0; cpu < CPUS_MAX; cpu++)
 		if (online[cpu])
 			open_cpu(t, cpu);
+	find_threads(t);
 	return t;
 }
 

@@ -17,7 +17,12 @@
 #define TRACE_TIDS	(1 << 22)
 #define TRACE_PROCESSES 16
 
-enum trace_kind { TRACE_SWITCH, TRACE_WAKEUP, TRACE_MIGRATE };
+enum trace_kind {
+	TRACE_SWITCH,
+	TRACE_WAKEUP,
+	TRACE_MIGRATE,
+	TRACE_FOUND, /* it wanted a CPU when the trace began; no event tells of who only waits */
+};
 
 struct trace_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -52,6 +57,8 @@ struct replay_thread {
 	/* state */
 	uint32_t cpu;
 	uint64_t wait_since_ns; /* 0 = it does not wait */
+	bool seen;		/* in an event */
+	uint64_t found_ns;	/* wanted a CPU then, and is in no event; 0 = not so */
 };
 
 struct replay_process {

@@ -15,11 +15,12 @@ need_dotnet Web@net10.0-single
 YAML=deploy/kubernetes/hotrun.yaml
 PROFILE=$PWD/deploy/kubernetes/seccomp.json
 KUBELET_PROFILE=/var/lib/kubelet/seccomp/hotrun.json
-KUBELET=/kubepods/burstable/pod0b5b5c1e-1111-2222-3333-444444444444
+. "$(dirname "$0")/../support/pod_group.sh"
+remove_pod_group
 ls -d /sys/fs/cgroup/*/kubepods >/dev/null 2>&1 && skip "needs a host that is no node of Kubernetes"
 leave() {
 	pod rm -f -t 0 -a >/dev/null
-	until_true 20 remove_groups /sys/fs/cgroup/*/kubepods
+	until_true 20 remove_pod_group
 	leave_podman
 }
 trap leave EXIT
