@@ -86,6 +86,11 @@ wait $!
 stop "$deep"
 stop "$framed"
 
+# One after the other, each of which lives for some 300 ms.
+start sh -c 'while :; do git -C "$0" --no-pager log -p -600 main >/dev/null; done' "$T/repository"
+record brief -d 5 -F 499
+stop "$started"
+
 {
 	python3 tests/support/stacks.py "$T/all.hotrun" 2 "${programs[@]}" &&
 		python3 tests/support/stacks.py "$T/deep.hotrun" 2 "$deep=deep:3000"
@@ -123,3 +128,7 @@ is "and code that keeps no frame pointer breaks them" "$(sql "$T/fp.hotrun" "SEL
 set -- $(facts share "$T/folded" native main)
 within "but main is at the root of code that keeps them, per cent" \
 	"$(awk -v h="$1" -v t="$2" 'BEGIN { print (t >= 50 ? 100 * h / t : 0) }')" 97 100
+set -- $(sql "$T/brief.hotrun" 'SELECT count(*), sum(s."end" = 1), count(DISTINCT p.id) FROM sample x
+	JOIN stack s ON s.key = x.user_stack JOIN process p ON p.id = s.process WHERE p.comm = "git"' | tr '|' ' ')
+within "git, of $3 processes: $1 samples reach the root, per cent" \
+	"$(awk -v w="$2" -v s="$1" 'BEGIN { print (s >= 200 ? 100 * w / s : 0) }')" 95 100

@@ -30,6 +30,10 @@
 #define SIDEBAND_LAG_NS 100000ull
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
+/* Tables of who is busy then may take that long before the first sample; and who is. */
+#define START_TABLES_NS 300000000ull
+#define START_POLL_NS	5000000ull
+#define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
 #define COSTLY_TOLD 3u
 /* Ticks to be expected before their absence means anything. */
@@ -50,6 +54,8 @@
 #define EARLY_POLL_NS 10000000ull
 /* What tables may take where nobody says: those of some 200 processes of the usual kind. */
 #define UNWIND_BYTES ((size_t)64 << 20)
+/* Between two looks at who is to get tables, whatever comes. */
+#define FEED_REST_NS 2000000ull
 /* Between two looks at who just started, while samples are named. */
 #define LOOK_MEANWHILE_NS 10000000ull
 /* At first, stacks are looked through often: what lacks tables is to have them soon. */
@@ -187,6 +193,9 @@ static void drain_sideband(struct collector *c, uint64_t until_ns)
 			names_process_exec(c->names, c->model, c->execs[i]);
 		else
 			names_forget(c->names, c->model, c->execs[i]);
+		/* Its mappings came before it was forgotten. */
+		if (c->feed)
+			unwind_feed_expect(c->feed, c->model, c->execs[i]);
 	}
 	c->execs_cnt = 0;
 }
@@ -646,21 +655,48 @@ int collector_begin_slice(struct collector *c)
 
 /* --- pause ------------------------------------------------------------------------------------ */
 
-static void sleep_ns(uint64_t ns)
+/* False: a signal came. */
+static bool sleep_until(uint64_t end_ns)
 {
+	uint64_t now_ns = clock_now_ns(), ns = end_ns > now_ns ? end_ns - now_ns : 0;
 	struct timespec pause = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
-	nanosleep(&pause, NULL);
+	return !nanosleep(&pause, NULL);
 }
 
-/* Whether anything is to be looked after soon that goes on by itself. */
-static bool is_reading(struct collector *c)
+/* A signal or the caller's file ends the pause: false. Records that come while it rests wait. */
+static bool wait_until(struct collector *c, uint64_t due_ns, uint64_t *rest_end_ns, int fd)
 {
-	bool is_read = names_poll(c->names);
+	uint64_t now_ns = clock_now_ns();
+	enum sideband_came what;
 
-	if (c->feed && unwind_feed_is_busy(c->feed))
-		is_read |= unwind_feed_work(c->feed, c->model, c->names);
-	return is_read;
+	if (now_ns < *rest_end_ns)
+		return sleep_until(due_ns < *rest_end_ns ? due_ns : *rest_end_ns);
+	what = session_wait(c->session, due_ns > now_ns ? due_ns - now_ns : 0, fd);
+	if (what == SIDEBAND_RECORDS)
+		*rest_end_ns = clock_now_ns() + newly_started_woken(&c->newly_started);
+	return what == SIDEBAND_RECORDS || (what == SIDEBAND_NOTHING && clock_now_ns() >= due_ns);
+}
+
+/* Looks after what goes on by itself. Returns when to do so again, until_ns at the latest. */
+static uint64_t work_on(struct collector *c, uint64_t until_ns)
+{
+	uint64_t now_ns = clock_now_ns(), due_ns = UINT64_MAX;
+	bool early = c->feed && now_ns - c->start_ns < EARLY_NS;
+
+	if (names_poll(c->names))
+		due_ns = now_ns + (early ? EARLY_POLL_NS : NAMES_POLL_NS);
+	if (c->feed && unwind_feed_is_busy(c->feed)) {
+		uint64_t feed_ns = unwind_feed_work(c->feed, c->model, c->names);
+
+		if (feed_ns < now_ns + FEED_REST_NS)
+			feed_ns = now_ns + FEED_REST_NS;
+		if (feed_ns < due_ns)
+			due_ns = feed_ns;
+	}
+	if (early && now_ns + EARLY_DRAIN_NS < due_ns)
+		due_ns = now_ns + EARLY_DRAIN_NS;
+	return due_ns < until_ns ? due_ns : until_ns;
 }
 
 /* Only to see whose stacks lack tables. Names wait for the next drain: they may hold up looks at
@@ -679,32 +715,18 @@ static void drain_early(struct collector *c)
 
 void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
-	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns, rest_end_ns = 0;
 
 	while (now_ns < end_ns) {
-		bool early = c->feed && now_ns - c->start_ns < EARLY_NS;
-		uint64_t poll_ns = is_reading(c) ? now_ns + (early ? EARLY_POLL_NS : NAMES_POLL_NS)
-				   : early	 ? now_ns + EARLY_DRAIN_NS
-						 : end_ns;
-		uint64_t look_ns = newly_started_due_ns(&c->newly_started,
-							poll_ns < end_ns ? poll_ns : end_ns);
-		enum sideband_came what =
-			session_wait(c->session, look_ns > now_ns ? look_ns - now_ns : 0, fd);
-		bool came = what == SIDEBAND_RECORDS;
-		uint64_t rest_ns;
+		uint64_t due_ns = newly_started_due_ns(&c->newly_started, work_on(c, end_ns));
 
-		now_ns = clock_now_ns();
-		/* A signal ends the pause, as it does a sleep. */
-		if (what == SIDEBAND_NOTHING && now_ns < look_ns)
+		if (!wait_until(c, due_ns, &rest_end_ns, fd))
 			return;
-		if (what == SIDEBAND_CALLER || now_ns >= end_ns)
+		now_ns = clock_now_ns();
+		if (now_ns >= end_ns)
 			return;
 		look_at_started(c, now_ns);
 		drain_early(c);
-		now_ns = clock_now_ns();
-		rest_ns = came ? newly_started_woken(&c->newly_started) : 0;
-		if (rest_ns && now_ns + rest_ns < end_ns)
-			sleep_ns(rest_ns);
 		now_ns = clock_now_ns();
 	}
 }
@@ -951,6 +973,28 @@ static void read_processes(struct collector *c)
 			name_process(c, i);
 }
 
+/* Who ran since the accounts were read last gets its tables before the first sample is taken. */
+static void prepare_tables(struct collector *c)
+{
+	struct model *m = c->model;
+	uint64_t end_ns = clock_now_ns() + START_TABLES_NS;
+
+	if (!c->feed || c->options.stacks.is_calm)
+		return;
+	read_accounts(c);
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		const struct model_thread *t = &m->threads[i];
+
+		if (t->sched.on_cpu_ns >= START_BUSY_NS || t->state == 'R')
+			unwind_feed_prepare(c->feed, t->process);
+	}
+	while (unwind_feed_is_busy(c->feed) && clock_now_ns() < end_ns) {
+		names_poll(c->names);
+		unwind_feed_work(c->feed, m, c->names);
+		names_await(c->names, START_POLL_NS);
+	}
+}
+
 static void mark_processes(struct collector *c)
 {
 	struct model *m = c->model;
@@ -996,6 +1040,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	cgroup_watch_open(&c->groups, c->model);
 	cgroup_watch_refresh(&c->groups, c->model);
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
+	prepare_tables(c);
 	names_tail(c->names, c->model, 0);
 
 	c->model->host.off |= kernel_off(c);

@@ -24,9 +24,11 @@
 /* Between two looks, whatever comes. The runtime makes its map some 10 ms after it is mapped, on a
  * busy host later, mostly never. */
 #define LOOK_NS 10000000ull
-/* ... and longer beyond so many in a second: a host of many short processes. */
-#define LOOKS_MANY   20u
-#define LOOK_MANY_NS 30000000ull
+/* Records that wake the collector come no sooner after others: what a loader maps within that is
+ * seen at once. Longer beyond so many in a second: a host of many short processes. */
+#define WAKE_NS	     3000000ull
+#define WAKES_MANY   20u
+#define WAKE_MANY_NS 30000000ull
 /* The last look is that long after the one before. */
 #define LOOK_LONGEST_NS 1000000000ull
 
@@ -172,7 +174,7 @@ uint64_t newly_started_due_ns(const struct newly_started *n, uint64_t until_ns)
 
 uint64_t newly_started_woken(struct newly_started *n)
 {
-	return ++n->wakes > LOOKS_MANY ? LOOK_MANY_NS : LOOK_NS;
+	return ++n->wakes > WAKES_MANY ? WAKE_MANY_NS : WAKE_NS;
 }
 
 void newly_started_forget(struct newly_started *n)

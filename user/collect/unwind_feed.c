@@ -9,6 +9,8 @@
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/helper_names.h"
+#include "model/fair.h"
 
 /* Of one process; of a table: 2 GiB of code. */
 #define MAPPINGS_MAX 8192u
@@ -35,10 +37,17 @@
 #define LOOK_ASK_NS	8000000ull
 #define EXPECTED_CPU_NS 10000000ull
 #define SECOND_NS	1000000000ull
-/* While files of it are being read. */
-#define PENDING_NS 20000000ull
+/* While files of it are being read: when workers have given an answer, at the latest after the
+ * second. The first looks, for so much CPU time, have to rest less. */
+#define PENDING_NS	  5000000ull
+#define PENDING_LATEST_NS 60000000ull
+#define EAGER_CPU_NS	  5000000ull
+#define LOOK_REST_EAGER	  10u
 /* Without room, and nobody who was sampled longer ago than that; and until there may be some. */
 #define NO_ROOM_NS 5000000000ull
+/* The loader of a program that just started maps its libraries within a millisecond or two: who
+ * looks before it is done has to look again. */
+#define SETTLED_NS 3000000ull
 /* What is due within so long is worth waking up for: a process that starts maps file after file. */
 #define SOON_NS 50000000ull
 _Static_assert(SOON_NS > LOOK_AGAIN_NS, "or it has to wait for the next drain");
@@ -58,7 +67,9 @@ struct fed {
 	uint32_t changes; /* mapping_changes of the model then */
 	uint32_t mapped;  /* mappings with a table then */
 	uint32_t code;	  /* names_code_generation() then */
-	uint64_t used_ns, not_before_ns;
+	uint64_t answers; /* names_answers() then */
+	uint64_t used_ns, not_before_ns, latest_ns;
+	uint64_t cpu_ns;     /* of its looks until now */
 	uint64_t start_ns;   /* with which it was published */
 	uint32_t code_pages; /* of its tables of code */
 	uint32_t *tables;    /* rows; owned; none where it is not published */
@@ -79,6 +90,7 @@ struct unwind_feed {
 	size_t published_cnt, published_cap;
 	/* Of the second that began then: left for looks, and used for processes not sampled yet. */
 	uint64_t second_ns, looks_ns, expected_cpu_ns;
+	struct fair spent; /* us of looks in that second, by party */
 	/* Of the look under way. */
 	uint64_t *bounds;
 	size_t bounds_cnt, bounds_cap;
@@ -108,6 +120,7 @@ void unwind_feed_free(struct unwind_feed *f)
 	for (size_t i = 0; i < f->fed_cnt; i++)
 		free(f->fed[i].tables);
 	free(f->tables);
+	fair_clear(&f->spent);
 	hash_clear(&f->by_content);
 	free(f->fed);
 	free(f->wanted);
@@ -294,6 +307,10 @@ static void follow_seconds(struct unwind_feed *f, uint64_t now_ns)
 	f->looks_ns = !f->second_ns ? LOOKS_FIRST_NS : f->is_calm ? LOOKS_CALM_NS : LOOKS_NS;
 	f->expected_cpu_ns = 0;
 	f->second_ns = now_ns;
+	/* A cgroup gets all of it where nobody else wants any, children of one parent a third. */
+	fair_begin_anew(&f->spent);
+	f->spent.most = (uint32_t)(3 * f->looks_ns / 1000);
+	f->spent.most_of_cgroup = f->spent.most_of_process = f->spent.most;
 }
 
 /* Whether there is time for processes that were not sampled yet. */
@@ -307,8 +324,22 @@ void unwind_feed_expect(struct unwind_feed *f, const struct model *m, uint32_t p
 {
 	struct fed *fed = f->is_calm ? NULL : fed_of(f, process);
 
-	if (fed && fed->changes != m->processes[process].mapping_changes && may_expect(f))
-		want(f, process);
+	if (!fed || fed->is_wanted || fed->changes == m->processes[process].mapping_changes ||
+	    !may_expect(f))
+		return;
+	if (!fed->not_before_ns)
+		fed->not_before_ns = clock_now_ns() + SETTLED_NS;
+	want(f, process);
+}
+
+void unwind_feed_prepare(struct unwind_feed *f, uint32_t process)
+{
+	struct fed *fed = fed_of(f, process);
+
+	if (!fed)
+		return;
+	fed->used_ns = clock_now_ns();
+	want(f, process);
 }
 
 void unwind_feed_forget(struct unwind_feed *f, const struct model *m, uint32_t process)
@@ -582,7 +613,9 @@ static int publish(struct unwind_feed *f, const struct model *m, uint32_t proces
 
 static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint64_t cpu_ns)
 {
-	uint64_t ns = cpu_ns * (f->is_calm ? LOOK_REST_CALM : LOOK_REST);
+	uint64_t ns = cpu_ns * (f->is_calm		     ? LOOK_REST_CALM
+				: fed->cpu_ns < EAGER_CPU_NS ? LOOK_REST_EAGER
+							     : LOOK_REST);
 	uint64_t least_ns = fed->is_pending ? PENDING_NS
 			    : fed->is_short ? NO_ROOM_NS
 			    : f->is_calm    ? LOOK_AGAIN_CALM_NS
@@ -638,7 +671,10 @@ static bool look(struct unwind_feed *f, struct model *m, struct names *names, ui
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	if (!now.used_ns)
 		f->expected_cpu_ns += cpu_ns;
+	now.cpu_ns += cpu_ns;
+	now.answers = names_answers(names);
 	now.not_before_ns = begin_ns + rest_ns(f, &now, cpu_ns);
+	now.latest_ns = now.not_before_ns + PENDING_LATEST_NS;
 	f->fed[process] = now;
 	return now.is_pending;
 }
@@ -650,51 +686,94 @@ static bool is_worth_it(struct unwind_feed *f, const struct model *m, uint32_t p
 	return !is_over(m, process) && (f->fed[process].used_ns || may_expect(f));
 }
 
-/* look(), on the account of the second. */
+/* Children of init are services, each for itself. */
+static uint32_t party_of(const struct model *m, uint32_t process)
+{
+	return m->processes[process].parent_tgid == 1 ? process : fair_party(m, process);
+}
+
+/* hotrun and its helpers, which work most while others' files are read. Who only calls itself so
+ * harms nobody else. */
+static bool is_own(const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+
+	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
+}
+
+/* Whether there is somebody else for whom anything can be done. */
+static bool wants_others(struct unwind_feed *f, const struct model *m)
+{
+	for (size_t i = 0; i < f->wanted_cnt; i++)
+		if (!is_own(m, f->wanted[i]) && is_worth_it(f, m, f->wanted[i]))
+			return true;
+	return false;
+}
+
+/* look(), on the account of the second and of who answers for it. */
 static bool look_on_account(struct unwind_feed *f, struct model *m, struct names *names,
 			    uint32_t process)
 {
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint32_t party = party_of(m, process);
 	bool again;
+
+	if (!fair_may(&f->spent, m, party)) {
+		f->fed[process].not_before_ns = f->second_ns + SECOND_NS;
+		return true;
+	}
 
 	names_unwind_begin(names, LOOK_ASK_NS);
 	again = look(f, m, names, process);
 	names_unwind_end(names);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	f->looks_ns -= cpu_ns < f->looks_ns ? cpu_ns : f->looks_ns;
+	fair_add(&f->spent, m, party, (uint32_t)(cpu_ns / 1000) + 1);
 	return again;
 }
 
-bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names)
+/* When it may be looked at; what is pending also waits for an answer. */
+static uint64_t due_ns_of(const struct fed *fed, const struct names *names)
 {
-	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns;
+	bool waits = fed->is_pending && !fed->is_short && fed->answers == names_answers(names);
+
+	return waits ? fed->latest_ns : fed->not_before_ns;
+}
+
+uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names)
+{
+	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns, due_ns = UINT64_MAX;
 	size_t kept = 0, cnt = f->wanted_cnt;
-	bool soon = false;
+	bool own_wait;
 
 	follow_seconds(f, now_ns);
+	own_wait = wants_others(f, m);
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t process = f->wanted[i];
 		struct fed *fed = &f->fed[process];
 		/* Its mappings are not known before its facts are. */
 		bool is_known = m->processes[process].mapping_cnt;
-		bool may = f->looks_ns > 0;
+		bool may = f->looks_ns > 0 && !(own_wait && is_own(m, process));
+		uint64_t look_ns;
 
 		if (!is_worth_it(f, m, process)) {
 			fed->is_wanted = false;
 			continue;
 		}
-		if (is_known && may && now_ns >= fed->not_before_ns &&
+		if (is_known && may && now_ns >= due_ns_of(fed, names) &&
 		    now_ns - begin_ns < WORK_NS) {
 			fed->is_wanted = look_on_account(f, m, names, process);
 			now_ns = clock_now_ns();
 			if (!fed->is_wanted)
 				continue;
 		}
-		soon |= is_known && may && fed->not_before_ns < now_ns + SOON_NS;
+		look_ns = is_known && may ? due_ns_of(fed, names) : UINT64_MAX;
+		if (look_ns < now_ns + SOON_NS && look_ns < due_ns)
+			due_ns = look_ns;
 		f->wanted[kept++] = process;
 	}
 	f->wanted_cnt = kept;
-	return soon;
+	return due_ns;
 }
 
 bool unwind_feed_is_busy(const struct unwind_feed *f)

@@ -25,6 +25,8 @@ void unwind_feed_free(struct unwind_feed *f);
 /* A stack of the process was taken at that time; is_missing: it lacked a table. */
 void unwind_feed_note(struct unwind_feed *f, const struct model *m, const struct names *names,
 		      uint32_t process, uint64_t time_ns, bool is_missing);
+/* It ran just now, before the first sample can be taken. */
+void unwind_feed_prepare(struct unwind_feed *f, uint32_t process);
 /* It mapped a file: it may be sampled soon. A host where very many processes start has only some of
  * them looked at before they are. */
 void unwind_feed_expect(struct unwind_feed *f, const struct model *m, uint32_t process);
@@ -34,9 +36,9 @@ void unwind_feed_forget(struct unwind_feed *f, const struct model *m, uint32_t p
 /* There will be another model, and other contents: all tables are dropped. */
 void unwind_feed_clear(struct unwind_feed *f, const struct model *m);
 
-/* Works off what is wanted, for some milliseconds at the most. Returns whether anything is left
- * that can go on soon. */
-bool unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names);
+/* Works off what is wanted, for some milliseconds at the most. Returns when it can go on with what
+ * is left (CLOCK_MONOTONIC; may be past), UINT64_MAX: not soon. */
+uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names);
 /* Whether anything is wanted. */
 bool unwind_feed_is_busy(const struct unwind_feed *f);
 

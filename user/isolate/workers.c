@@ -608,6 +608,11 @@ bool workers_is_busy(const struct workers *w)
 	return false;
 }
 
+uint64_t workers_ended(const struct workers *w)
+{
+	return w->ended;
+}
+
 bool workers_poll(struct workers *w)
 {
 	reap_stuck(w);

@@ -89,6 +89,8 @@ bool workers_poll(struct workers *w);
 bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns);
 /* Until any job has ended that had not. False: none did in time, or none runs. */
 bool workers_wait_any(struct workers *w, uint64_t ns);
+/* How many have ended so far, in whatever way. */
+uint64_t workers_ended(const struct workers *w);
 /* Whether any runs. */
 bool workers_is_busy(const struct workers *w);
 

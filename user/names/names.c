@@ -15,9 +15,9 @@
 #include "names/files.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
+#include "names/judged.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
-#include "names/root.h"
 #include "names/sources.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
@@ -75,8 +75,7 @@ struct names {
 	bool vdso_unwind_read;
 	struct origin *origins; /* by row of locations */
 	size_t origins_cnt, origins_cap;
-	uint8_t *judged; /* by row of stacks */
-	size_t judged_cnt, judged_cap;
+	struct judged judged;
 	struct again *again; /* frames whose file was not there yet */
 	size_t again_cnt, again_cap;
 	struct hash_index again_index;
@@ -196,7 +195,7 @@ void names_free(struct names *n)
 	unwind_table_free(n->vdso_unwind);
 	file_requests_clear(&n->requests);
 	free(n->origins);
-	free(n->judged);
+	judged_clear(&n->judged);
 	free(n->again);
 	hash_clear(&n->again_index);
 	free(n->known);
@@ -649,64 +648,6 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static const struct model_symbol *symbol_of(const struct model *m, const struct model_stack *s,
-					    uint32_t frame, uint64_t time_ns)
-{
-	uint32_t location =
-		model_location_find(m, s->process, model_stack_address(m, s, frame), time_ns);
-
-	return location == MODEL_NONE ? NULL : &m->symbols[m->locations[location].symbol];
-}
-
-/* Whether the kernel's walk left it open where the stack ended: code that keeps frame pointers may
- * have led to the root although no table told of it. */
-static bool is_open(const struct model_stack *s)
-{
-	return s->end == STACK_END_UNTOLD || s->end == STACK_END_NO_TABLE ||
-	       s->end == STACK_END_NOT_YET || s->end == STACK_END_MEMORY;
-}
-
-/* Sets STACK_BROKEN and the module whose code lost the way: that of the last good frame. */
-static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
-{
-	const struct model_process *p = &m->processes[s->process];
-	const struct model_symbol *root = NULL, *inner = NULL;
-	const struct model_mapping *map;
-	uint32_t good = 0;
-
-	if (!s->frame_cnt || !p->mapping_cnt || s->end == STACK_END_ROOT)
-		return;
-	for (; good < s->frame_cnt; good++) {
-		inner = root;
-		root = symbol_of(m, s, good, time_ns);
-		if (root && root->reason == REASON_NO_MAPPING)
-			break;
-	}
-	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that
-	 * long. */
-	if (good == s->frame_cnt &&
-	    ((s->flags & STACK_TRUNCATED) ||
-	     (is_open(s) && root && root_reached(root, inner, entry_basename(p->exe)))))
-		return;
-	s->flags |= STACK_BROKEN;
-	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns)
-		   : NULL;
-	s->broken_module = map ? map->module : MODEL_NONE;
-}
-
-static bool is_judged(struct names *n, uint32_t stack)
-{
-	while (n->judged_cnt <= stack) {
-		if (GROW(n->judged, n->judged_cnt, n->judged_cap))
-			return true;
-		n->judged[n->judged_cnt++] = 0;
-	}
-	if (n->judged[stack])
-		return true;
-	n->judged[stack] = 1;
-	return false;
-}
-
 /* Unless it has a name that holds. */
 static void name_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
 			 uint64_t time_ns)
@@ -757,8 +698,8 @@ void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time
 	name_frames(n, m, &m->stacks[stack], time_ns);
 	if (name_cache_flush(n->cache, m, true))
 		name_frames(n, m, &m->stacks[stack], time_ns);
-	if (process != MODEL_NONE && !is_judged(n, stack))
-		judge(m, &m->stacks[stack], time_ns);
+	if (process != MODEL_NONE)
+		judged_stack(&n->judged, m, stack, time_ns);
 }
 
 /* --- unwinding ------------------------------------------------------------------------------- */
@@ -878,6 +819,7 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	n->since_ns = 0;
 	n->settling = false;
 	free(again);
+	judged_again(&n->judged, m, settle);
 }
 
 static bool is_aside(struct names *n, const struct model *m, uint32_t process)
@@ -919,6 +861,11 @@ void names_await(struct names *n, uint64_t ns)
 bool names_poll(struct names *n)
 {
 	return workers_poll(n->requests.workers);
+}
+
+uint64_t names_answers(const struct names *n)
+{
+	return workers_ended(n->requests.workers);
 }
 
 /* Frames that wait, by what maps, files and names are there by now. */

@@ -85,6 +85,11 @@ struct file_requests {
 	uint64_t job_ns, party_ns, jobs_ns; /* the budgets */
 	uint64_t *parties;		    /* by process row */
 	size_t parties_cnt, parties_cap;
+	/* Of a process without facts, asked about file after file: found anew after a while. */
+	struct {
+		uint32_t process;
+		uint64_t party, until_ns;
+	} guess;
 	struct file_requests_cost *costs; /* by process row */
 	size_t costs_cnt, costs_cap;
 	uint64_t deferred; /* requests refused for the budget; only grows */
@@ -137,8 +142,8 @@ struct target_process file_requests_target_of(const struct file_requests *fr, ui
  * Who pays for work that a process causes, and for whom its files' tables are: its container, or
  * its user; WORKERS_TRUSTED for root outside of containers, who needs no files to burden a host. A
  * process of a user's session can name its own cgroups as it likes, so that one counts as the
- * user's. One of whom no facts are known is not trusted: its cgroup stands for it, or the container
- * of others in that.
+ * user's. One of whom no facts are known is its user's if it sees the files that the host's first
+ * process sees; else its cgroup stands for it, or the container of others in that.
  */
 uint64_t file_requests_party(struct file_requests *fr, const struct model *m, uint32_t process);
 /* The same, looked up again for who was trusted so far: root may have become somebody else. */

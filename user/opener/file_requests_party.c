@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "opener/file_requests.h"
@@ -13,6 +15,8 @@
 
 /* Even: the keys of all others are odd, but for root's. */
 #define NOBODY_YET 2u
+/* A party that was found without facts holds so long. */
+#define GUESS_NS 10000000ull
 
 struct target_process file_requests_target(const struct file_requests *fr, const struct model *m,
 					   uint32_t process)
@@ -65,6 +69,25 @@ static uint32_t uid_of(const struct target_process *target)
 	return line ? (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : UINT32_MAX;
 }
 
+static bool is_same_namespace(int process_fd, int other_fd)
+{
+	struct stat a, b;
+
+	return other_fd >= 0 && !fstatat(process_fd, "ns/mnt", &a, 0) &&
+	       !fstatat(other_fd, "ns/mnt", &b, 0) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Whether it is in no container that has files of its own: it is in the mount namespace of the
+ * host's first process (namespaces(7)), or in ours, where we may not look at that one. */
+static bool has_hosts_files(const struct file_requests *fr, const struct target_process *target)
+{
+	_cleanup_close_ int fd = target_process_open(target);
+	_cleanup_close_ int first = guard_process(fr->proc_path, 1);
+	_cleanup_close_ int own = guard_process(fr->proc_path, (uint32_t)getpid());
+
+	return fd >= 0 && (is_same_namespace(fd, first) || is_same_namespace(fd, own));
+}
+
 /* The container of a process, by facts or, where there are none, by others of its cgroup. */
 static const char *container_of(const struct model *m, uint32_t process)
 {
@@ -106,7 +129,8 @@ static uint64_t find_party(const struct file_requests *fr, const struct model *m
 
 	if (container && *container && !is_session(p->cgroup))
 		return party_of_container(container);
-	uid = p->flags & PROCESS_FACTS ? uid_of(&target) : UINT32_MAX;
+	uid = (p->flags & PROCESS_FACTS) || has_hosts_files(fr, &target) ? uid_of(&target)
+									 : UINT32_MAX;
 	return uid == UINT32_MAX ? party_of_unknown(p->cgroup_id, p->start_ns, p->tgid)
 				 : party_of_uid(uid);
 }
@@ -123,6 +147,19 @@ uint64_t file_requests_party_of(const struct target_process *target,
 				 : party_of_uid(uid);
 }
 
+/* Not for ever while its facts may come still. */
+static uint64_t guess_party(struct file_requests *fr, const struct model *m, uint32_t process)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (fr->guess.process != process || now_ns >= fr->guess.until_ns) {
+		fr->guess.party = find_party(fr, m, process);
+		fr->guess.process = process;
+		fr->guess.until_ns = now_ns + GUESS_NS;
+	}
+	return fr->guess.party;
+}
+
 uint64_t file_requests_party(struct file_requests *fr, const struct model *m, uint32_t process)
 {
 	while (fr->parties_cnt <= process) {
@@ -132,9 +169,8 @@ uint64_t file_requests_party(struct file_requests *fr, const struct model *m, ui
 	}
 	if (fr->parties[process] != NOBODY_YET)
 		return fr->parties[process];
-	/* Not for ever while its facts may come still. */
 	if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)))
-		return find_party(fr, m, process);
+		return guess_party(fr, m, process);
 	fr->parties[process] = find_party(fr, m, process);
 	return fr->parties[process];
 }
@@ -143,7 +179,8 @@ uint64_t file_requests_party_now(struct file_requests *fr, const struct model *m
 {
 	uint64_t party = file_requests_party(fr, m, process);
 	struct target_process target = file_requests_target(fr, m, process);
-	uint32_t uid = party == WORKERS_TRUSTED ? uid_of(&target) : 0;
+	bool is_kept = fr->parties[process] != NOBODY_YET;
+	uint32_t uid = party == WORKERS_TRUSTED && is_kept ? uid_of(&target) : 0;
 
 	/* One that is gone stays what it was. */
 	if (!uid || uid == UINT32_MAX)
@@ -156,6 +193,7 @@ void file_requests_party_forget(struct file_requests *fr, uint32_t process)
 {
 	if (process < fr->parties_cnt)
 		fr->parties[process] = NOBODY_YET;
+	fr->guess.until_ns = 0;
 }
 
 bool file_requests_in_debt(struct file_requests *fr, const struct model *m, uint32_t process)

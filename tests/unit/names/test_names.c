@@ -324,6 +324,7 @@ Test(names, broken_stacks_name_the_library_that_lost_the_frame)
 		const struct model_stack *s;
 
 		names_stack(h.n, h.m, row, 10 + i);
+		names_settle(h.n, h.m);
 		s = &h.m->stacks[row];
 		cr_expect_eq(!!(s->flags & STACK_BROKEN), rows[i].broken, "%s", rows[i].name);
 		cr_expect_eq(s->broken_module != MODEL_NONE, !!rows[i].module, "%s", rows[i].name);

@@ -359,6 +359,35 @@ Test(names_forged, anonymous_code_waits_for_what_is_bundled)
 	forged_host_end(&f);
 }
 
+/* Its root has no name while the file is read: nothing is said of it until then. */
+Test(names_forged, a_stack_is_judged_when_its_frames_have_names)
+{
+	static const uint64_t whole[] = {0x7f0000001210, 0x7f0000001310};
+	static const uint64_t broken[] = {0x7f0000001310, 0x7f0000001210};
+	uint32_t stacks[2];
+	struct forged_host f;
+
+	forgery = SLOWNESS;
+	forged_kind = PARSE_ELF;
+	forged_host_of(&f, MAPS_LIB, 0, 0);
+	put_library(&f.host, "100/root/lib/libx.so", 1, NAMES_HOST_SYMBOLS);
+	names_process(f.host.n, f.host.m, f.host.process);
+	stacks[0] = add_stack(&f.host, 0, whole, 2);
+	stacks[1] = add_stack(&f.host, 0, broken, 2);
+	for (int i = 0; i < 2; i++) {
+		names_stack(f.host.n, f.host.m, stacks[i], 5);
+		cr_expect_eq(f.host.m->stacks[stacks[i]].flags & STACK_BROKEN, 0);
+	}
+	cr_expect_gt(names_waiting(f.host.n), 0);
+	for (int i = 0; i < 50 && names_waiting(f.host.n); i++) {
+		names_await(f.host.n, 100000000);
+		names_tail(f.host.n, f.host.m, 5);
+	}
+	cr_expect_eq(f.host.m->stacks[stacks[0]].flags & STACK_BROKEN, 0);
+	cr_expect_neq(f.host.m->stacks[stacks[1]].flags & STACK_BROKEN, 0);
+	forged_host_end(&f);
+}
+
 /* More than have their places at a time. */
 #define ENDED_CNT 100u
 

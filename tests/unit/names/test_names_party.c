@@ -259,6 +259,45 @@ Test(requests, root_in_a_container_is_not_trusted_before_its_facts_are_known)
 	host_end(&h);
 }
 
+Test(requests, root_that_sees_the_hosts_files_is_trusted_before_its_facts_are_known)
+{
+	static const struct {
+		const char *name, *first, *own, *uid;
+		bool trusted;
+	} rows[] = {
+		{"as the first process", "1/ns/mnt", NULL, "0", true},
+		{"as we do", NULL, "mnt", "0", true},
+		{"others' files", NULL, NULL, "0", false},
+		{"as the first process, but another user", "1/ns/mnt", NULL, "1000", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fake_process p = {
+			.tgid = 300, .start_ticks = START_TICKS, .comm = "x", .uid = rows[i].uid};
+		struct file_requests a;
+		char own[64];
+		struct host h;
+
+		host_make(&h, "", "/app/x");
+		fake_process(&h.proc, &p);
+		snprintf(own, sizeof(own), "%u/ns/mnt", getpid());
+		fake_text(&h.proc, "1/ns/mnt", "");
+		fake_text(&h.proc, own, "");
+		fake_text(&h.proc, "300/ns/mnt", "");
+		if (rows[i].first)
+			put_link(&h, rows[i].first, "300/ns/mnt");
+		else if (rows[i].own)
+			put_link(&h, own, "300/ns/mnt");
+		cr_assert_eq(file_requests_init(&a, NULL, h.proc.path, 1000000000), 0);
+		h.process = model_process_get(h.m, 300, START_TICKS * TICK_NS + 7);
+		h.m->processes[h.process].start_exact = true;
+		cr_expect_eq(file_requests_party(&a, h.m, h.process) == WORKERS_TRUSTED,
+			     rows[i].trusted, "%s", rows[i].name);
+		file_requests_clear(&a);
+		host_end(&h);
+	}
+}
+
 /* The governor's word: that party is named no further, and says since when; nobody else is
  * touched. */
 Test(names_party, who_is_set_aside_is_not_named_and_says_so)
