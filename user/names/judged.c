@@ -106,8 +106,7 @@ void judged_again(struct judged *j, struct model *m, bool all)
 		struct judged_later *later = &j->later[i];
 		struct model_stack *s = &m->stacks[later->stack];
 
-		if (all || now_ns - later->since_ns >= PATIENCE_NS ||
-		    !waits(m, s, later->time_ns))
+		if (all || now_ns - later->since_ns >= PATIENCE_NS || !waits(m, s, later->time_ns))
 			judge(m, s, later->time_ns);
 		else
 			j->later[kept++] = *later;

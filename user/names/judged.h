@@ -19,7 +19,7 @@ struct judged {
 	struct judged_later {
 		uint32_t stack;
 		uint64_t time_ns, since_ns; /* CLOCK_MONOTONIC: of its sample; waits since then */
-	} *later;
+	} * later;
 	size_t later_cnt, later_cap;
 };
 
