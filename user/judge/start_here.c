@@ -38,13 +38,22 @@ static int ballot_init(struct ballot *b, const struct top *top)
 	return 0;
 }
 
-static bool is_application(const struct model *m, uint32_t symbol)
+/* Whose methods may be named. */
+enum code { CODE_OF_APPLICATION, CODE_MANAGED, CODE_ANY };
+
+static bool is_code(const struct model *m, uint32_t symbol, enum code code)
 {
-	return m->symbols[symbol].application && m->symbols[symbol].kind != KIND_NOTE;
+	const struct model_symbol *s = &m->symbols[symbol];
+
+	if (code == CODE_OF_APPLICATION)
+		return s->application && s->kind != KIND_NOTE;
+	if (code == CODE_MANAGED)
+		return (s->kind == KIND_JIT || s->kind == KIND_IMAGE) && s->reason == REASON_NAMED;
+	return s->kind != KIND_NOTE;
 }
 
-/* Samples with any application code. */
-static int count_application(struct model *m, uint32_t process, uint64_t *ret_cnt)
+/* Samples with any such code. */
+static int count_with(struct model *m, uint32_t process, enum code code, uint64_t *ret_cnt)
 {
 	struct paths p = {0};
 	uint64_t cnt = 0;
@@ -53,7 +62,7 @@ static int count_application(struct model *m, uint32_t process, uint64_t *ret_cn
 	while (!err && paths_next(&p)) {
 		size_t i = 0;
 
-		while (i < p.methods_cnt && !is_application(m, p.methods[i]))
+		while (i < p.methods_cnt && !is_code(m, p.methods[i], code))
 			i++;
 		cnt += i < p.methods_cnt;
 	}
@@ -64,11 +73,10 @@ static int count_application(struct model *m, uint32_t process, uint64_t *ret_cn
 }
 
 static bool may_stand(const struct model *m, const struct ballot *b, uint32_t symbol,
-		      bool application, uint64_t least)
+		      enum code code, uint64_t least)
 {
-	if (symbol >= b->cnt || !b->rows[symbol] || b->rows[symbol]->total < least)
-		return false;
-	return application ? is_application(m, symbol) : m->symbols[symbol].kind != KIND_NOTE;
+	return symbol < b->cnt && b->rows[symbol] && b->rows[symbol]->total >= least &&
+	       is_code(m, symbol, code);
 }
 
 /* True when a is the better of two methods with a vote. */
@@ -83,7 +91,7 @@ static bool better(const struct model *m, const struct ballot *b, uint32_t a, ui
 
 /* Lets each sample vote among the methods with at least that many samples; MODEL_NONE when none
  * has. */
-static int deepest(struct model *m, uint32_t process, struct ballot *b, bool application,
+static int deepest(struct model *m, uint32_t process, struct ballot *b, enum code code,
 		   uint64_t least, uint32_t *ret_symbol)
 {
 	struct paths p = {0};
@@ -94,7 +102,7 @@ static int deepest(struct model *m, uint32_t process, struct ballot *b, bool app
 	while (!err && paths_next(&p)) {
 		size_t i = p.methods_cnt;
 
-		while (i && !may_stand(m, b, p.methods[i - 1], application, least))
+		while (i && !may_stand(m, b, p.methods[i - 1], code, least))
 			i--;
 		if (i)
 			b->votes[p.methods[i - 1]]++;
@@ -108,16 +116,14 @@ static int deepest(struct model *m, uint32_t process, struct ballot *b, bool app
 	return err;
 }
 
-static uint64_t largest(const struct model *m, const struct top *top, bool application)
+static uint64_t largest(const struct model *m, const struct top *top, enum code code)
 {
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < top->methods.rows_cnt; i++) {
 		const struct top_row *row = &top->methods.rows[i];
-		bool stands = application ? is_application(m, row->symbol)
-					  : m->symbols[row->symbol].kind != KIND_NOTE;
 
-		if (stands && row->total > most)
+		if (is_code(m, row->symbol, code) && row->total > most)
 			most = row->total;
 	}
 	return most;
@@ -128,43 +134,63 @@ static uint64_t half(uint64_t n)
 	return n / 2 + n % 2;
 }
 
-/* The rule that applies, and the samples that a method must hold under it. */
-static enum start_rule rule_of(const struct model *m, const struct top *top,
-			       uint64_t with_application, uint64_t *ret_least)
-{
-	uint64_t most = largest(m, top, true);
+/* A rule, whose methods it names, and the samples that one must hold. */
+struct ruling {
+	enum start_rule rule;
+	enum code code;
+	uint64_t least;
+};
 
-	if (most && most >= half(top->samples)) {
-		*ret_least = half(top->samples);
-		return START_HALF;
-	}
-	if (most && most >= half(with_application)) {
-		*ret_least = half(with_application);
-		return START_HALF_OF_APPLICATION;
-	}
-	if (most) {
-		*ret_least = most;
-		return START_LARGEST;
-	}
-	most = largest(m, top, false);
-	*ret_least = most < half(top->samples) ? most : half(top->samples);
-	return most ? START_ANY : START_NOTHING;
+static struct ruling rule_of(const struct model *m, const struct top *top, uint64_t application,
+			     uint64_t managed)
+{
+	uint64_t of_all = half(top->samples), most = largest(m, top, CODE_OF_APPLICATION);
+
+	if (most && most >= of_all)
+		return (struct ruling){START_HALF, CODE_OF_APPLICATION, of_all};
+	if (most && most >= half(application))
+		return (struct ruling){START_HALF_OF_APPLICATION, CODE_OF_APPLICATION,
+				       half(application)};
+	if (most)
+		return (struct ruling){START_LARGEST, CODE_OF_APPLICATION, most};
+	most = managed ? largest(m, top, CODE_MANAGED) : 0;
+	if (most)
+		return (struct ruling){START_FRAMEWORK, CODE_MANAGED,
+				       most < half(managed) ? most : half(managed)};
+	most = largest(m, top, CODE_ANY);
+	return (struct ruling){most ? START_ANY : START_NOTHING, CODE_ANY,
+			       most < of_all ? most : of_all};
+}
+
+/* Too few to be worth a name. */
+static bool says_nothing(uint64_t samples, uint64_t all)
+{
+	double share = share_of(samples, all);
+
+	return share < START_MIN_SHARE || 2 * share_error(samples, all) >= share;
 }
 
 static int choose(struct model *m, uint32_t process, const struct top *top, struct ballot *b,
 		  struct start_here *start)
 {
-	uint64_t least = 0;
+	struct ruling ruling;
+	uint64_t managed = 0;
 	int err = ballot_init(b, top);
 
 	if (!err)
-		err = count_application(m, process, &start->application);
+		err = count_with(m, process, CODE_OF_APPLICATION, &start->application);
+	if (!err)
+		err = count_with(m, process, CODE_MANAGED, &managed);
 	if (err)
 		return err;
-	start->rule = rule_of(m, top, start->application, &least);
+	/* A runtime that mostly does something else, e.g. collects garbage. */
+	if (says_nothing(managed, start->all))
+		managed = 0;
+	ruling = rule_of(m, top, start->application, managed);
+	start->rule = ruling.rule;
 	if (start->rule == START_NOTHING)
 		return 0;
-	err = deepest(m, process, b, start->rule != START_ANY, least, &start->symbol);
+	err = deepest(m, process, b, ruling.code, ruling.least, &start->symbol);
 	if (err)
 		return err;
 	if (start->symbol == MODEL_NONE) {
@@ -173,8 +199,7 @@ static int choose(struct model *m, uint32_t process, const struct top *top, stru
 	}
 	start->samples = b->rows[start->symbol]->total;
 	start->threads = b->rows[start->symbol]->threads;
-	if (share_of(start->samples, start->all) < START_MIN_SHARE ||
-	    2 * share_error(start->samples, start->all) >= share_of(start->samples, start->all))
+	if (says_nothing(start->samples, start->all))
 		start->rule = START_SPREAD;
 	return 0;
 }

@@ -10,7 +10,9 @@
  * most votes win (among equals the smaller total, then the name).
  * Where no application method holds half, the same among the samples that have application code
  * at all; failing that, too, the application method with the largest share.
- * Where there is no application code, the deepest frame of any kind that holds half.
+ * Where there is no application code, the same among the managed methods of framework and
+ * libraries: they say what the process is doing. Where there are none, the deepest frame of any
+ * kind that holds half.
  * A method with less than a tenth of the samples, or with less than twice its error, is not named.
  */
 #include "model/model.h"
@@ -25,7 +27,9 @@ enum start_rule {
 	START_HALF,		   /* an application method with half of the process's samples */
 	START_HALF_OF_APPLICATION, /* with half of the samples that have application code */
 	START_LARGEST,		   /* the application method with the largest share */
-	START_ANY,		   /* no application code: the deepest frame that holds half */
+	START_FRAMEWORK,	   /* no application code: a managed method with half of the samples
+				    * that have any */
+	START_ANY,		   /* no managed code either: the deepest frame that holds half */
 	START_SPREAD,		   /* none of these says anything: the best holds too little */
 };
 

@@ -571,6 +571,17 @@ static bool add_waiting(struct jit *j, const struct waiting *w)
 	return true;
 }
 
+/* What an address was named before; that it had to wait then says nothing now. */
+static uint32_t find_settled(const struct model *m, uint32_t process, uint64_t address,
+			     uint64_t time_ns)
+{
+	uint32_t row = model_location_find(m, process, address, time_ns);
+	enum model_reason reason =
+		row == MODEL_NONE ? REASON_NAMED : m->symbols[m->locations[row].symbol].reason;
+
+	return reason == REASON_PENDING || reason == REASON_BUDGET ? MODEL_NONE : row;
+}
+
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
 		  uint64_t time_ns, bool anonymous)
 {
@@ -582,6 +593,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	struct jit_map *map = map_of(j, process);
 	uint64_t deferred;
 	uint32_t location;
+	bool is_anonymous;
 
 	if (!map)
 		return MODEL_NONE;
@@ -592,8 +604,9 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	location = find(j, m, map, address, time_ns);
 	/* Of an entry whose name is being read the one before it says nothing. */
 	if (location == MODEL_NONE && j->requests->deferred == deferred)
-		location = model_location_find(m, process, address, time_ns);
-	if (location == MODEL_NONE && ((anonymous && !map->file) || !add_waiting(j, &w)))
+		location = find_settled(m, process, address, time_ns);
+	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
+	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, &w)))
 		location = add_reason(j, m, map, address, anonymous, false);
 	return location;
 }

@@ -260,7 +260,7 @@ static void put_evidence(const struct report *r, const struct total_process *t,
 		snprintf(
 			text + n, sizeof(text) - n,
 			"; no application method holds half of it: this one has the largest share");
-	else if (s->rule == START_ANY)
+	else if (s->rule == START_FRAMEWORK || s->rule == START_ANY)
 		snprintf(text + n, sizeof(text) - n, "; %s", missing(r, t->process));
 	put_spaces(r, 4);
 	put_words(r, text, 4, 4);

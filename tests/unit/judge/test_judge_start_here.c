@@ -116,13 +116,37 @@ Test(start_here, without_any_half_takes_the_largest_share)
 	model_free(f.m);
 }
 
-Test(start_here, without_application_code_takes_the_deepest_frame_of_any_kind)
+/* Not what the kernel does for it: a system call, which holds more, is no place to begin. */
+Test(start_here, without_application_code_takes_the_deepest_method_of_the_framework)
+{
+	struct fixture f = fixture_new();
+	uint32_t loop = build_symbol(f.m, "System.Threading.Loop", "CoreLib", KIND_IMAGE, false);
+
+	BUILD_BROKEN(f.m, f.t1, 30, 0x2 /* STACK_TRUNCATED */, f.root, loop, f.lib, f.kernel);
+	BUILD_SAMPLES(f.m, f.t1, 10, f.root, loop);
+	BUILD_SAMPLES(f.m, f.t2, 40, f.root, f.kernel);
+	expect_start(&f, START_FRAMEWORK, "System.Text.Json.Read", 30, 1);
+	model_free(f.m);
+}
+
+Test(start_here, a_little_managed_code_is_not_where_to_begin)
+{
+	struct fixture f = fixture_new();
+	uint32_t collect = build_symbol(f.m, "gc_collect", "libclrgc.so", KIND_NATIVE, false);
+
+	BUILD_SAMPLES(f.m, f.t1, 95, f.root, collect);
+	BUILD_SAMPLES(f.m, f.t2, 5, f.root, f.lib);
+	expect_start(&f, START_ANY, "gc_collect", 95, 1);
+	model_free(f.m);
+}
+
+Test(start_here, without_managed_code_takes_the_deepest_frame_of_any_kind)
 {
 	struct fixture f = fixture_new();
 
-	BUILD_BROKEN(f.m, f.t1, 60, 0x2 /* STACK_TRUNCATED */, f.root, f.lib);
+	BUILD_BROKEN(f.m, f.t1, 60, 0x2 /* STACK_TRUNCATED */, f.root, f.kernel);
 	BUILD_SAMPLES(f.m, f.t1, 40, f.root);
-	expect_start(&f, START_ANY, "System.Text.Json.Read", 60, 1);
+	expect_start(&f, START_ANY, "vfs_read", 60, 1);
 	model_free(f.m);
 }
 

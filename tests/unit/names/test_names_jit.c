@@ -170,6 +170,27 @@ Test(names_jit, anonymous_code_is_jit_code_only_with_a_perf_map)
 	host_end(&h);
 }
 
+/* Whether there is a map was not known at first; once it is, the same address says so. */
+Test(names_jit, anonymous_code_does_not_stay_pending)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	host_make(&h, "7f0000400000-7f0000410000 rwxp 00000000 00:00 0 \n", "/usr/bin/node");
+	names_process(h.n, h.m, h.process);
+	names_unwind_begin(h.n, 0);
+	name_at(&h, 0x7f0000400010, 100);
+	names_unwind_end(h.n);
+	for (int i = 0; i < 4; i++) {
+		names_tail(h.n, h.m, 200);
+		name_at(&h, 0x7f0000400010, 300);
+	}
+	s = name_at(&h, 0x7f0000400010, 400);
+	cr_assert_not_null(s);
+	cr_expect_eq(s->reason, REASON_ANONYMOUS_CODE, "%s", model_reason_text(s->reason));
+	host_end(&h);
+}
+
 Test(names_jit, more_maps_than_may_be_open_close_the_longest_unused)
 {
 	static const char maps[] = "7f0000100000-7f0000110000 r-xs 00000000 00:01 9 "
