@@ -41,6 +41,14 @@ static int ballot_init(struct ballot *b, const struct top *top)
 /* Whose methods may be named. */
 enum code { CODE_OF_APPLICATION, CODE_MANAGED, CODE_ANY };
 
+/* What dispatches work stands below all that a service does. */
+static bool is_dispatch(const char *name)
+{
+	return !strncmp(name, "System.Threading.", strlen("System.Threading.")) ||
+	       !strncmp(name, "System.Runtime.CompilerServices.",
+			strlen("System.Runtime.CompilerServices."));
+}
+
 static bool is_code(const struct model *m, uint32_t symbol, enum code code)
 {
 	const struct model_symbol *s = &m->symbols[symbol];
@@ -48,7 +56,8 @@ static bool is_code(const struct model *m, uint32_t symbol, enum code code)
 	if (code == CODE_OF_APPLICATION)
 		return s->application && s->kind != KIND_NOTE;
 	if (code == CODE_MANAGED)
-		return (s->kind == KIND_JIT || s->kind == KIND_IMAGE) && s->reason == REASON_NAMED;
+		return (s->kind == KIND_JIT || s->kind == KIND_IMAGE) &&
+		       s->reason == REASON_NAMED && !is_dispatch(s->name);
 	return s->kind != KIND_NOTE;
 }
 
@@ -156,7 +165,7 @@ static struct ruling rule_of(const struct model *m, const struct top *top, uint6
 	most = managed ? largest(m, top, CODE_MANAGED) : 0;
 	if (most)
 		return (struct ruling){START_FRAMEWORK, CODE_MANAGED,
-				       most < half(managed) ? most : half(managed)};
+				       most < half(managed) ? most - most / 4 : half(managed)};
 	most = largest(m, top, CODE_ANY);
 	return (struct ruling){most ? START_ANY : START_NOTHING, CODE_ANY,
 			       most < of_all ? most : of_all};

@@ -10,9 +10,10 @@
  * most votes win (among equals the smaller total, then the name).
  * Where no application method holds half, the same among the samples that have application code
  * at all; failing that, too, the application method with the largest share.
- * Where there is no application code, the same among the managed methods of framework and
- * libraries: they say what the process is doing. Where there are none, the deepest frame of any
- * kind that holds half.
+ * Where there is no application code, the deepest managed method of framework and libraries with
+ * half of the samples that have any, else with three quarters of what the largest has: it says what
+ * the process is doing. Thread pool and awaiting are not asked. Where there are none, the deepest
+ * frame of any kind that holds half.
  * A method with less than a tenth of the samples, or with less than twice its error, is not named.
  */
 #include "model/model.h"
@@ -27,8 +28,7 @@ enum start_rule {
 	START_HALF,		   /* an application method with half of the process's samples */
 	START_HALF_OF_APPLICATION, /* with half of the samples that have application code */
 	START_LARGEST,		   /* the application method with the largest share */
-	START_FRAMEWORK,	   /* no application code: a managed method with half of the samples
-				    * that have any */
+	START_FRAMEWORK,	   /* no application code: a managed method of the framework */
 	START_ANY,		   /* no managed code either: the deepest frame that holds half */
 	START_SPREAD,		   /* none of these says anything: the best holds too little */
 };

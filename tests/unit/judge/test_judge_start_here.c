@@ -129,6 +129,24 @@ Test(start_here, without_application_code_takes_the_deepest_method_of_the_framew
 	model_free(f.m);
 }
 
+/* Where no method has half: what most do, not what calls it. */
+Test(start_here, of_a_framework_that_does_many_things_takes_the_one_it_does_most)
+{
+	struct fixture f = fixture_new();
+	uint32_t loop = build_symbol(f.m, "System.Threading.Loop", "CoreLib", KIND_IMAGE, false);
+	uint32_t io = build_symbol(f.m, "Kestrel.Execute", "Kestrel", KIND_JIT, false);
+	uint32_t send = build_symbol(f.m, "System.Net.Send", "Sockets", KIND_IMAGE, false);
+	uint32_t write = build_symbol(f.m, "System.Text.Json.Write", "Json", KIND_JIT, false);
+
+	BUILD_SAMPLES(f.m, f.t1, 20, f.root, loop, io, send, f.kernel);
+	BUILD_SAMPLES(f.m, f.t1, 5, f.root, loop, io);
+	BUILD_SAMPLES(f.m, f.t1, 15, f.root, loop, f.lib);
+	BUILD_SAMPLES(f.m, f.t1, 15, f.root, loop, write);
+	BUILD_SAMPLES(f.m, f.t1, 45, f.root, loop);
+	expect_start(&f, START_FRAMEWORK, "System.Net.Send", 20, 1);
+	model_free(f.m);
+}
+
 Test(start_here, a_little_managed_code_is_not_where_to_begin)
 {
 	struct fixture f = fixture_new();
