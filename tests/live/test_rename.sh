@@ -4,6 +4,7 @@
 # gone, by another user; and what is refused.
 # beside others
 . "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/groups.sh"
 need_root
 need_dotnet Deep
 
@@ -20,19 +21,22 @@ named() {
 # Walk is the method of Deep that is never inlined.
 METHOD=Shop.Catalogue.Tree.Walk
 
-start dotnet "$BUILD/dotnet/Deep/Deep.dll" 60 10
+# In a group of their own, so that nobody else's code is looked up.
+group_make rename 10000000
+group=${GROUPS_MADE[0]}
+start "${in_group[@]}" dotnet "$BUILD/dotnet/Deep/Deep.dll" 60 10
 deep=$started
 objcopy --only-keep-debug "$LOADS/native" "$T/native.debug"
 strip -s -o "$T/native" "$LOADS/native"
 # What ran before the recording has its build id from its file, what starts later from the kernel.
 cp "$T/native" "$T/early"
-start "$T/early" 60
+start "${in_group[@]}" "$T/early" 60
 early=$started
 sleep 1
-start "$HOTRUN" record -d 4 -F 199 -o "$T/now.hotrun"
+start "$HOTRUN" record -d 4 -F 199 --cgroup "$group" -o "$T/now.hotrun"
 recorder=$started
 until_true 5 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
-start "$T/native" 60
+start "${in_group[@]}" "$T/native" 60
 native=$started
 rename "$T/now.hotrun"
 is "a capture that is being recorded is left alone" "$?" 1

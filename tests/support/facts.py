@@ -343,7 +343,7 @@ def strace(path, folder):
         if killed and pid_of_fd.get(killed.group(1)) in own:
             continue
         # Signal 0 is none: it asks whether the process is there.
-        if call.startswith(('+++', '---', '<...')) or re.match(r'kill\(\d+, 0\)', call):
+        if call.startswith(('+++', '---', '<...')) or re.match(r'kill\(\d+, 0(\)| <unfinished)', call):
             continue
         if banned.search(call.split('=')[0] + '(') and banned.match(call):
             # Its own capture is made, renamed and cleaned up.
