@@ -168,9 +168,11 @@ static void replay_found(struct replay *r, const struct trace_event *e)
 static void replay_switch(struct replay *r, const struct trace_event *e)
 {
 	see(thread_of(r, e->tid));
-	see(thread_of(r, e->next));
-	if (r->running[e->cpu].tid == NOT_KNOWN)
+	if (r->running[e->cpu].tid == NOT_KNOWN) {
+		r->running[e->cpu].tid = e->tid;
 		place_found(r, e->cpu);
+	}
+	see(thread_of(r, e->next));
 	/* It ran: the switch to it was one of those that the kernel does not show. */
 	forget_wait(r, thread_of(r, e->tid));
 	pass_time(r, e->cpu, e->time_ns);

@@ -689,6 +689,7 @@ static uint64_t work_on(struct collector *c, uint64_t until_ns)
 	if (c->feed && unwind_feed_is_busy(c->feed)) {
 		uint64_t feed_ns = unwind_feed_work(c->feed, c->model, c->names);
 
+		now_ns = clock_now_ns();
 		if (feed_ns < now_ns + FEED_REST_NS)
 			feed_ns = now_ns + FEED_REST_NS;
 		if (feed_ns < due_ns)
@@ -973,25 +974,40 @@ static void read_processes(struct collector *c)
 			name_process(c, i);
 }
 
-/* Who ran since the accounts were read last gets its tables before the first sample is taken. */
+/* Whether a thread wanted a CPU since the accounts were read last, and will be sampled. */
+static bool is_busy(const struct collector *c, const struct model_thread *t)
+{
+	const struct model_process *p = &c->model->processes[t->process];
+	bool is_selected =
+		(!c->options.tgid_cnt && !c->options.cgroup) || (p->flags & PROCESS_SELECTED);
+
+	return is_selected && !(p->flags & PROCESS_KERNEL) && p->mapping_cnt &&
+	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
+}
+
+/* Who is busy gets its tables before the first sample is taken. */
 static void prepare_tables(struct collector *c)
 {
 	struct model *m = c->model;
-	uint64_t end_ns = clock_now_ns() + START_TABLES_NS;
+	uint64_t end_ns = clock_now_ns() + START_TABLES_NS, now_ns, due_ns;
 
 	if (!c->feed || c->options.stacks.is_calm)
 		return;
 	read_accounts(c);
-	for (size_t i = 0; i < m->threads_cnt; i++) {
-		const struct model_thread *t = &m->threads[i];
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		if (is_busy(c, &m->threads[i]))
+			unwind_feed_prepare(c->feed, m->threads[i].process);
+	while (unwind_feed_is_busy(c->feed) && (now_ns = clock_now_ns()) < end_ns) {
+		bool is_read = names_poll(c->names);
 
-		if (t->sched.on_cpu_ns >= START_BUSY_NS || t->state == 'R')
-			unwind_feed_prepare(c->feed, t->process);
-	}
-	while (unwind_feed_is_busy(c->feed) && clock_now_ns() < end_ns) {
-		names_poll(c->names);
-		unwind_feed_work(c->feed, m, c->names);
-		names_await(c->names, START_POLL_NS);
+		due_ns = unwind_feed_work(c->feed, m, c->names);
+		if (is_read)
+			names_await(c->names, START_POLL_NS);
+		else if (due_ns < end_ns)
+			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
+								   : now_ns + FEED_REST_NS);
+		else
+			break;
 	}
 }
 

@@ -45,6 +45,8 @@
 #define LOOK_REST_EAGER	  10u
 /* Without room, and nobody who was sampled longer ago than that; and until there may be some. */
 #define NO_ROOM_NS 5000000000ull
+/* Until room that was made may be used. */
+#define ROOM_MADE_NS (UNWIND_MAPS_GRACE_NS + 5000000ull)
 /* The loader of a program that just started maps its libraries within a millisecond or two: who
  * looks before it is done has to look again. */
 #define SETTLED_NS 3000000ull
@@ -616,10 +618,11 @@ static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint
 	uint64_t ns = cpu_ns * (f->is_calm		     ? LOOK_REST_CALM
 				: fed->cpu_ns < EAGER_CPU_NS ? LOOK_REST_EAGER
 							     : LOOK_REST);
-	uint64_t least_ns = fed->is_pending ? PENDING_NS
-			    : fed->is_short ? NO_ROOM_NS
-			    : f->is_calm    ? LOOK_AGAIN_CALM_NS
-					    : LOOK_AGAIN_NS;
+	uint64_t least_ns = fed->is_pending && fed->is_short ? ROOM_MADE_NS
+			    : fed->is_pending		     ? PENDING_NS
+			    : fed->is_short		     ? NO_ROOM_NS
+			    : f->is_calm		     ? LOOK_AGAIN_CALM_NS
+							     : LOOK_AGAIN_NS;
 
 	return ns > least_ns ? ns : least_ns;
 }
@@ -701,12 +704,16 @@ static bool is_own(const struct model *m, uint32_t process)
 	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
 }
 
-/* Whether there is somebody else for whom anything can be done. */
-static bool wants_others(struct unwind_feed *f, const struct model *m)
+/* Whether there is somebody else for whom anything can be done soon. */
+static bool wants_others(struct unwind_feed *f, const struct model *m, uint64_t now_ns)
 {
-	for (size_t i = 0; i < f->wanted_cnt; i++)
-		if (!is_own(m, f->wanted[i]) && is_worth_it(f, m, f->wanted[i]))
+	for (size_t i = 0; i < f->wanted_cnt; i++) {
+		uint32_t process = f->wanted[i];
+
+		if (!is_own(m, process) && m->processes[process].mapping_cnt &&
+		    f->fed[process].not_before_ns < now_ns + SOON_NS && is_worth_it(f, m, process))
 			return true;
+	}
 	return false;
 }
 
@@ -720,6 +727,7 @@ static bool look_on_account(struct unwind_feed *f, struct model *m, struct names
 
 	if (!fair_may(&f->spent, m, party)) {
 		f->fed[process].not_before_ns = f->second_ns + SECOND_NS;
+		f->fed[process].latest_ns = f->fed[process].not_before_ns;
 		return true;
 	}
 
@@ -747,7 +755,7 @@ uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *
 	bool own_wait;
 
 	follow_seconds(f, now_ns);
-	own_wait = wants_others(f, m);
+	own_wait = wants_others(f, m, now_ns);
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t process = f->wanted[i];
 		struct fed *fed = &f->fed[process];

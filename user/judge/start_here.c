@@ -179,23 +179,11 @@ static bool says_nothing(uint64_t samples, uint64_t all)
 	return share < START_MIN_SHARE || 2 * share_error(samples, all) >= share;
 }
 
-static int choose(struct model *m, uint32_t process, const struct top *top, struct ballot *b,
-		  struct start_here *start)
+static int choose_by(struct model *m, uint32_t process, struct ballot *b, struct ruling ruling,
+		     struct start_here *start)
 {
-	struct ruling ruling;
-	uint64_t managed = 0;
-	int err = ballot_init(b, top);
+	int err;
 
-	if (!err)
-		err = count_with(m, process, CODE_OF_APPLICATION, &start->application);
-	if (!err)
-		err = count_with(m, process, CODE_MANAGED, &managed);
-	if (err)
-		return err;
-	/* A runtime that mostly does something else, e.g. collects garbage. */
-	if (says_nothing(managed, start->all))
-		managed = 0;
-	ruling = rule_of(m, top, start->application, managed);
 	start->rule = ruling.rule;
 	if (start->rule == START_NOTHING)
 		return 0;
@@ -208,9 +196,30 @@ static int choose(struct model *m, uint32_t process, const struct top *top, stru
 	}
 	start->samples = b->rows[start->symbol]->total;
 	start->threads = b->rows[start->symbol]->threads;
-	if (says_nothing(start->samples, start->all))
-		start->rule = START_SPREAD;
 	return 0;
+}
+
+static int choose(struct model *m, uint32_t process, const struct top *top, struct ballot *b,
+		  struct start_here *start)
+{
+	uint64_t managed = 0;
+	int err = ballot_init(b, top);
+
+	if (!err)
+		err = count_with(m, process, CODE_OF_APPLICATION, &start->application);
+	if (!err)
+		err = count_with(m, process, CODE_MANAGED, &managed);
+	if (err)
+		return err;
+	/* A runtime that mostly does something else, e.g. collects garbage. */
+	if (share_of(managed, start->all) < START_MANAGED_SHARE)
+		managed = 0;
+	err = choose_by(m, process, b, rule_of(m, top, start->application, managed), start);
+	if (!err && start->rule == START_FRAMEWORK && says_nothing(start->samples, start->all))
+		err = choose_by(m, process, b, rule_of(m, top, start->application, 0), start);
+	if (!err && start->rule != START_NOTHING && says_nothing(start->samples, start->all))
+		start->rule = START_SPREAD;
+	return err;
 }
 
 int start_here(struct model *m, uint32_t process, const struct top *top,

@@ -12,15 +12,16 @@
  * at all; failing that, too, the application method with the largest share.
  * Where there is no application code, the deepest managed method of framework and libraries with
  * half of the samples that have any, else with three quarters of what the largest has: it says what
- * the process is doing. Thread pool and awaiting are not asked. Where there are none, the deepest
- * frame of any kind that holds half.
+ * the process is doing. Thread pool and awaiting are not asked. Where less than a third is managed
+ * code, the deepest frame of any kind that holds half.
  * A method with less than a tenth of the samples, or with less than twice its error, is not named.
  */
 #include "model/model.h"
 #include "model/top.h"
 
-#define START_MIN_SHARE	  0.10
-#define START_MIN_SAMPLES 20 /* fewer say nothing: the error of a half is over 20 points */
+#define START_MIN_SHARE	    0.10
+#define START_MANAGED_SHARE 0.33 /* of the samples, for a method of the framework */
+#define START_MIN_SAMPLES   20	 /* fewer say nothing: the error of a half is over 20 points */
 
 enum start_rule {
 	START_TOO_FEW,		   /* samples; no method is named */

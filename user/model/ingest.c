@@ -227,6 +227,8 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 		return;
 	}
 	t->baseline = true;
+	if (!in->start_ns)
+		t->ran_before_ns = rose.sched.on_cpu_ns;
 	if (!in->start_ns || !rose.any)
 		return;
 	account = account_row(in, row);

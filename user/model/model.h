@@ -228,7 +228,10 @@ struct model_thread {
 	uint8_t state; /* at the last look: R S D T t X Z P I; X after exit */
 	bool baseline; /* the first account was taken: totals count from there */
 	bool dirty;
-	uint32_t seen_pass; /* of the iterator; the recorder's, not stored */
+	/* The recorder's, not stored: pass of the iterator; on-CPU time between the last two
+	 * before the recording began. */
+	uint32_t seen_pass;
+	uint64_t ran_before_ns;
 	/* Since the recording's start. */
 	struct sched_figures sched;
 	uint64_t delay_max_ns; /* the longest run delay, one that goes on included */

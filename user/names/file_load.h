@@ -28,6 +28,7 @@ struct file_component {
 
 struct file_load {
 	struct file_key key;
+	uint64_t party;		/* who pays, and for whom it is */
 	uint64_t inside_bytes;	/* of a bundled image */
 	struct shelf_ref table; /* COMPONENT: the image */
 	uint64_t wanted;	/* COMPONENT: one function, or 0 = all of the assembly */

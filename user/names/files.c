@@ -175,14 +175,13 @@ static enum model_reason keep(struct files *f, const struct model *m, uint64_t p
 static enum model_reason advance(struct files *f, const struct model *m, struct file_load *load,
 				 struct shelf_ref *ret_table)
 {
-	uint64_t party = file_requests_party(f->requests, m, load->key.process);
 	enum model_reason reason = file_load_step(f->sources, m, load);
 
 	if (reason == REASON_FILE_COSTLY) {
-		refuse(f, party, load, reason);
+		refuse(f, load->party, load, reason);
 		note_refused(f, load->key.process);
 	}
-	return reason ? reason : keep(f, m, party, load, ret_table);
+	return reason ? reason : keep(f, m, load->party, load, ret_table);
 }
 
 static unsigned find_load(const struct files *f, const struct file_key *key)
@@ -200,14 +199,13 @@ static void end_load(struct files *f, unsigned i)
 	f->loads[i] = f->loads[--f->loads_cnt];
 }
 
-static unsigned loads_of(const struct files *f, const struct model *m, uint64_t party,
-			 bool for_walks)
+static unsigned loads_of(const struct files *f, uint64_t party, bool for_walks)
 {
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < f->loads_cnt; i++)
 		cnt += (f->loads[i]->key.kind == FILE_UNWIND) == for_walks &&
-		       file_requests_party(f->requests, m, f->loads[i]->key.process) == party;
+		       f->loads[i]->party == party;
 	return cnt;
 }
 
@@ -232,15 +230,14 @@ static void finish_left(struct files *f, const struct model *m)
 
 /* Whether one more load of a process's party may begin: each has its places, for names and for
  * walks. Where all parties together have too many, the one that was begun last goes. */
-static bool may_load(struct files *f, const struct model *m, uint32_t process, enum file_kind kind)
+static bool may_load(struct files *f, const struct model *m, uint64_t party, enum file_kind kind)
 {
-	uint64_t party = file_requests_party(f->requests, m, process);
 	bool for_walks = kind == FILE_UNWIND;
 	unsigned most = for_walks ? FILES_WALKS_PARTY : FILES_LOADS_PARTY;
 
-	if (for_walks && loads_of(f, m, party, for_walks) >= most)
+	if (f->loads_cnt == FILES_LOADS_MAX || (for_walks && loads_of(f, party, true) >= most))
 		finish_left(f, m);
-	if (loads_of(f, m, party, for_walks) >= most)
+	if (loads_of(f, party, for_walks) >= most)
 		return false;
 	if (f->loads_cnt == FILES_LOADS_MAX)
 		end_load(f, FILES_LOADS_MAX - 1);
@@ -302,16 +299,29 @@ static enum model_reason find(struct files *f, const struct wanted *w, struct fi
 	}
 }
 
+static bool is_over(const struct wanted *w)
+{
+	const struct model_process *p = &w->m->processes[w->a->key.process];
+
+	return p->exit_ns || (p->flags & PROCESS_GONE);
+}
+
 /* Begins to load, or goes on. */
 static enum model_reason load(struct files *f, const struct wanted *w)
 {
 	unsigned i = find_load(f, &w->a->key);
 	enum model_reason reason;
 
+	/* It became somebody else's, and may see other files now; one that is gone stays whose it
+	 * was. */
+	if (i < f->loads_cnt && f->loads[i]->party != w->party && !is_over(w)) {
+		end_load(f, i);
+		i = f->loads_cnt;
+	}
 	if (i == f->loads_cnt) {
 		struct file_load *new;
 
-		if (!may_load(f, w->m, w->a->key.process, w->a->key.kind)) {
+		if (!may_load(f, w->m, w->party, w->a->key.kind)) {
 			f->requests->deferred++;
 			return REASON_LIMIT;
 		}
@@ -319,6 +329,7 @@ static enum model_reason load(struct files *f, const struct wanted *w)
 		if (!new)
 			return REASON_LIMIT;
 		new->inside_bytes = w->inside_bytes;
+		new->party = w->party;
 		reason = find(f, w, new);
 		if (reason != REASON_PENDING) {
 			file_load_free(f->sources, new);
@@ -653,12 +664,14 @@ enum model_reason files_component(struct files *f, const struct model *m, uint32
 		return REASON_FILE_COSTLY;
 	if (i == f->loads_cnt) {
 		uint32_t given[IMAGE_COMPONENTS_MAX], given_cnt = place->given_cnt;
-		struct file_load *new = may_load(f, m, process, FILE_COMPONENT)
+		uint64_t party = file_requests_party(f->requests, m, process);
+		struct file_load *new = may_load(f, m, party, FILE_COMPONENT)
 						? new_part(f, m, process, mapping, of)
 						: NULL;
 
 		if (!new)
 			return REASON_LIMIT;
+		new->party = party;
 		memcpy(given, place->given, given_cnt * sizeof(given[0]));
 		if (given_cnt)
 			new->wanted = place->start;

@@ -579,7 +579,7 @@ static uint32_t find_settled(const struct model *m, uint32_t process, uint64_t a
 	enum model_reason reason =
 		row == MODEL_NONE ? REASON_NAMED : m->symbols[m->locations[row].symbol].reason;
 
-	return reason == REASON_PENDING || reason == REASON_BUDGET ? MODEL_NONE : row;
+	return reason == REASON_PENDING ? MODEL_NONE : row;
 }
 
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,

@@ -11,6 +11,8 @@
 
 /* Longer than any frame waits for its name. */
 #define PATIENCE_NS 30000000000ull
+/* Of stacks; what is more is judged as it is. */
+#define LATER_MAX 65536u
 
 static const struct model_symbol *symbol_of(const struct model *m, const struct model_stack *s,
 					    uint32_t frame, uint64_t time_ns)
@@ -29,13 +31,14 @@ static bool is_open(const struct model_stack *s)
 	       s->end == STACK_END_NOT_YET || s->end == STACK_END_MEMORY;
 }
 
-/* Whether a frame of it has no name yet, and will have one or the reason for none. */
-static bool waits(const struct model *m, const struct model_stack *s, uint64_t time_ns)
+/* Whether a frame of it, from that one on, has no name yet, and will have one or the reason for
+ * none: it is the frame then. */
+static bool waits(const struct model *m, const struct model_stack *s, uint64_t time_ns,
+		  uint32_t *frame)
 {
-	for (uint32_t i = 0; i < s->frame_cnt; i++)
-		if (!symbol_of(m, s, i, time_ns))
-			return true;
-	return false;
+	while (*frame < s->frame_cnt && symbol_of(m, s, *frame, time_ns))
+		++*frame;
+	return *frame < s->frame_cnt;
 }
 
 /* Sets STACK_BROKEN and the module whose code lost the way: that of the last good frame. */
@@ -79,21 +82,23 @@ static bool is_known(struct judged *j, uint32_t stack)
 	return false;
 }
 
-static bool put_off(struct judged *j, uint32_t stack, uint64_t time_ns)
+static bool put_off(struct judged *j, const struct judged_later *later)
 {
-	if (GROW(j->later, j->later_cnt, j->later_cap))
+	if (j->later_cnt >= LATER_MAX || GROW(j->later, j->later_cnt, j->later_cap))
 		return false;
-	j->later[j->later_cnt++] = (struct judged_later){stack, time_ns, clock_now_ns()};
+	j->later[j->later_cnt++] = *later;
 	return true;
 }
 
 void judged_stack(struct judged *j, struct model *m, uint32_t stack, uint64_t time_ns)
 {
+	struct judged_later later = {
+		.stack = stack, .time_ns = time_ns, .since_ns = clock_now_ns()};
 	struct model_stack *s = &m->stacks[stack];
 
 	if (is_known(j, stack))
 		return;
-	if (!waits(m, s, time_ns) || !put_off(j, stack, time_ns))
+	if (!waits(m, s, time_ns, &later.frame) || !put_off(j, &later))
 		judge(m, s, time_ns);
 }
 
@@ -106,7 +111,8 @@ void judged_again(struct judged *j, struct model *m, bool all)
 		struct judged_later *later = &j->later[i];
 		struct model_stack *s = &m->stacks[later->stack];
 
-		if (all || now_ns - later->since_ns >= PATIENCE_NS || !waits(m, s, later->time_ns))
+		if (all || now_ns - later->since_ns >= PATIENCE_NS ||
+		    !waits(m, s, later->time_ns, &later->frame))
 			judge(m, s, later->time_ns);
 		else
 			j->later[kept++] = *later;

@@ -18,6 +18,7 @@ struct judged {
 	size_t known_cnt, known_cap;
 	struct judged_later {
 		uint32_t stack;
+		uint32_t frame;		    /* has no name yet; those before it have */
 		uint64_t time_ns, since_ns; /* CLOCK_MONOTONIC: of its sample; waits since then */
 	} * later;
 	size_t later_cnt, later_cap;

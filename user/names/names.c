@@ -819,7 +819,7 @@ static void name_again(struct names *n, struct model *m, bool settle)
 	n->since_ns = 0;
 	n->settling = false;
 	free(again);
-	judged_again(&n->judged, m, settle);
+	judged_again(&n->judged, m, false);
 }
 
 static bool is_aside(struct names *n, const struct model *m, uint32_t process)
@@ -974,6 +974,7 @@ void names_settle(struct names *n, struct model *m)
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);
+	judged_again(&n->judged, m, true);
 	tell_costs(n, m);
 }
 

@@ -85,6 +85,11 @@ struct file_requests {
 	uint64_t job_ns, party_ns, jobs_ns; /* the budgets */
 	uint64_t *parties;		    /* by process row */
 	size_t parties_cnt, parties_cap;
+	/* Mount namespaces that see the host's files; 0 = not known. */
+	struct file_requests_namespace {
+		uint64_t dev, inode;
+	} hosts[2];
+	bool hosts_known;
 	/* Of a process without facts, asked about file after file: found anew after a while. */
 	struct {
 		uint32_t process;

@@ -56,36 +56,46 @@ static bool is_session(const char *cgroup)
 
 /* The real user of a process, UINT32_MAX where it is gone; that of its directory may be root's for
  * a process that hides. */
-static uint32_t uid_of(const struct target_process *target)
+static uint32_t uid_of(int process_fd)
 {
-	_cleanup_close_ int fd = target_process_open(target);
 	char status[4096];
 	const char *line;
 
-	if (fd < 0 || guard_read(fd, "status", status, sizeof(status)) <= 0)
+	if (process_fd < 0 || guard_read(process_fd, "status", status, sizeof(status)) <= 0)
 		return UINT32_MAX;
 	/* The name of the process, in the first line, has its newlines escaped. */
 	line = strstr(status, "\nUid:\t");
 	return line ? (uint32_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : UINT32_MAX;
 }
 
-static bool is_same_namespace(int process_fd, int other_fd)
+/* Its mount namespace (namespaces(7)). */
+static struct file_requests_namespace namespace_of(int process_fd)
 {
-	struct stat a, b;
+	struct stat st;
 
-	return other_fd >= 0 && !fstatat(process_fd, "ns/mnt", &a, 0) &&
-	       !fstatat(other_fd, "ns/mnt", &b, 0) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	if (process_fd < 0 || fstatat(process_fd, "ns/mnt", &st, 0))
+		return (struct file_requests_namespace){0};
+	return (struct file_requests_namespace){st.st_dev, st.st_ino};
 }
 
 /* Whether it is in no container that has files of its own: it is in the mount namespace of the
- * host's first process (namespaces(7)), or in ours, where we may not look at that one. */
-static bool has_hosts_files(const struct file_requests *fr, const struct target_process *target)
+ * host's first process, or in ours, where we may not look at that one. */
+static bool has_hosts_files(struct file_requests *fr, int process_fd)
 {
-	_cleanup_close_ int fd = target_process_open(target);
-	_cleanup_close_ int first = guard_process(fr->proc_path, 1);
-	_cleanup_close_ int own = guard_process(fr->proc_path, (uint32_t)getpid());
+	struct file_requests_namespace own = namespace_of(process_fd);
 
-	return fd >= 0 && (is_same_namespace(fd, first) || is_same_namespace(fd, own));
+	if (!fr->hosts_known) {
+		_cleanup_close_ int first = guard_process(fr->proc_path, 1);
+		_cleanup_close_ int ours = guard_process(fr->proc_path, (uint32_t)getpid());
+
+		fr->hosts[0] = namespace_of(first);
+		fr->hosts[1] = namespace_of(ours);
+		fr->hosts_known = true;
+	}
+	for (int i = 0; i < 2; i++)
+		if (own.inode && own.inode == fr->hosts[i].inode && own.dev == fr->hosts[i].dev)
+			return true;
+	return false;
 }
 
 /* The container of a process, by facts or, where there are none, by others of its cgroup. */
@@ -120,17 +130,18 @@ static uint64_t party_of_uid(uint32_t uid)
 	return uid ? hash_pair(uid, 1) | 1 : WORKERS_TRUSTED;
 }
 
-static uint64_t find_party(const struct file_requests *fr, const struct model *m, uint32_t process)
+static uint64_t find_party(struct file_requests *fr, const struct model *m, uint32_t process)
 {
 	const struct model_process *p = &m->processes[process];
 	const char *container = container_of(m, process);
 	struct target_process target = file_requests_target(fr, m, process);
+	_cleanup_close_ int fd = -1;
 	uint32_t uid;
 
 	if (container && *container && !is_session(p->cgroup))
 		return party_of_container(container);
-	uid = (p->flags & PROCESS_FACTS) || has_hosts_files(fr, &target) ? uid_of(&target)
-									 : UINT32_MAX;
+	fd = target_process_open(&target);
+	uid = (p->flags & PROCESS_FACTS) || has_hosts_files(fr, fd) ? uid_of(fd) : UINT32_MAX;
 	return uid == UINT32_MAX ? party_of_unknown(p->cgroup_id, p->start_ns, p->tgid)
 				 : party_of_uid(uid);
 }
@@ -138,11 +149,13 @@ static uint64_t find_party(const struct file_requests *fr, const struct model *m
 uint64_t file_requests_party_of(const struct target_process *target,
 				const struct file_requests_facts *facts)
 {
+	_cleanup_close_ int fd = -1;
 	uint32_t uid;
 
 	if (*facts->container_id && !is_session(facts->cgroup))
 		return party_of_container(facts->container_id);
-	uid = uid_of(target);
+	fd = target_process_open(target);
+	uid = uid_of(fd);
 	return uid == UINT32_MAX ? party_of_unknown(0, target->start_ns, target->tgid)
 				 : party_of_uid(uid);
 }
@@ -179,9 +192,16 @@ uint64_t file_requests_party_now(struct file_requests *fr, const struct model *m
 {
 	uint64_t party = file_requests_party(fr, m, process);
 	struct target_process target = file_requests_target(fr, m, process);
-	bool is_kept = fr->parties[process] != NOBODY_YET;
-	uint32_t uid = party == WORKERS_TRUSTED && is_kept ? uid_of(&target) : 0;
+	_cleanup_close_ int fd = -1;
+	uint32_t uid;
 
+	if (party != WORKERS_TRUSTED)
+		return party;
+	/* Found a moment ago; it may have become somebody else, or moved, meanwhile. */
+	if (process >= fr->parties_cnt || fr->parties[process] == NOBODY_YET)
+		return find_party(fr, m, process);
+	fd = target_process_open(&target);
+	uid = uid_of(fd);
 	/* One that is gone stays what it was. */
 	if (!uid || uid == UINT32_MAX)
 		return party;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/helper_names.h"
 #include "collect/unwind_feed.h"
 #include "isolate/workers.h"
 #include "names/names.h"
@@ -234,5 +236,65 @@ Test(unwind_feed, an_id_that_is_used_again_has_the_tables_of_its_new_process, .t
 	unwind_feed_tidy(f.feed, m);
 	cr_assert(find(&f.maps, TGID), "it took them along");
 	cr_expect_eq(find(&f.maps, TGID)->mappings[0].start, 0x20000000);
+	fed_host_end(&f);
+}
+
+Test(unwind_feed, who_ran_has_tables_before_its_first_sample, .timeout = 60)
+{
+	struct fed_host f;
+
+	fed_host_make(&f);
+	unwind_feed_prepare(f.feed, f.host.process);
+	unwind_feed_work(f.feed, f.host.m, f.host.n);
+	cr_expect(find(&f.maps, TGID));
+	fed_host_end(&f);
+}
+
+/* Nothing is due while a loader maps its libraries, and then at once. */
+Test(unwind_feed, who_maps_a_file_is_looked_at_when_its_loader_is_done, .timeout = 60)
+{
+	struct fed_host f;
+	uint64_t due_ns, now_ns;
+
+	fed_host_make(&f);
+	now_ns = clock_now_ns();
+	unwind_feed_expect(f.feed, f.host.m, f.host.process);
+	cr_assert(unwind_feed_is_busy(f.feed));
+	due_ns = unwind_feed_work(f.feed, f.host.m, f.host.n);
+	if (clock_now_ns() < due_ns)
+		cr_expect_null(find(&f.maps, TGID));
+	cr_expect(due_ns > now_ns && due_ns < now_ns + 100000000, "%ld", (long)(due_ns - now_ns));
+	usleep(10000);
+	unwind_feed_work(f.feed, f.host.m, f.host.n);
+	cr_expect(find(&f.maps, TGID));
+	fed_host_end(&f);
+}
+
+/* They work most while others' files are read. */
+Test(unwind_feed, helpers_are_looked_at_when_nobody_else_waits, .timeout = 60)
+{
+	struct model_mapping map = {.start = 0x20000000, .end = 0x20001000, .kind = MAPPING_ANON};
+	struct fed_host f;
+	uint32_t helper;
+	struct model *m;
+	int i;
+
+	fed_host_make(&f);
+	m = f.host.m;
+	helper = model_process_get(m, TGID + 1, (START_TICKS + 100) * TICK_NS);
+	m->processes[helper].comm = HELPER_PARSER;
+	cr_assert_eq(model_mapping_add(m, helper, &map), 0);
+	note(&f, helper);
+	note(&f, f.host.process);
+	unwind_feed_work(f.feed, m, f.host.n);
+	cr_expect(find(&f.maps, TGID));
+	cr_expect_null(find(&f.maps, TGID + 1), "a file of the other is being read");
+	for (i = 0; i < 100 && !find(&f.maps, TGID + 1); i++) {
+		usleep(20000);
+		names_poll(f.host.n);
+		unwind_feed_work(f.feed, m, f.host.n);
+	}
+	cr_expect(find(&f.maps, TGID + 1));
+	cr_expect_gt(i, 5, "of 400 ms");
 	fed_host_end(&f);
 }

@@ -122,10 +122,10 @@ Test(start_here, without_application_code_takes_the_deepest_method_of_the_framew
 	struct fixture f = fixture_new();
 	uint32_t loop = build_symbol(f.m, "System.Threading.Loop", "CoreLib", KIND_IMAGE, false);
 
-	BUILD_BROKEN(f.m, f.t1, 30, 0x2 /* STACK_TRUNCATED */, f.root, loop, f.lib, f.kernel);
+	BUILD_BROKEN(f.m, f.t1, 40, 0x2 /* STACK_TRUNCATED */, f.root, loop, f.lib, f.kernel);
 	BUILD_SAMPLES(f.m, f.t1, 10, f.root, loop);
-	BUILD_SAMPLES(f.m, f.t2, 40, f.root, f.kernel);
-	expect_start(&f, START_FRAMEWORK, "System.Text.Json.Read", 30, 1);
+	BUILD_SAMPLES(f.m, f.t2, 50, f.root, f.kernel);
+	expect_start(&f, START_FRAMEWORK, "System.Text.Json.Read", 40, 1);
 	model_free(f.m);
 }
 
@@ -152,9 +152,9 @@ Test(start_here, a_little_managed_code_is_not_where_to_begin)
 	struct fixture f = fixture_new();
 	uint32_t collect = build_symbol(f.m, "gc_collect", "libclrgc.so", KIND_NATIVE, false);
 
-	BUILD_SAMPLES(f.m, f.t1, 95, f.root, collect);
-	BUILD_SAMPLES(f.m, f.t2, 5, f.root, f.lib);
-	expect_start(&f, START_ANY, "gc_collect", 95, 1);
+	BUILD_SAMPLES(f.m, f.t1, 75, f.root, collect);
+	BUILD_SAMPLES(f.m, f.t2, 25, f.root, f.lib);
+	expect_start(&f, START_ANY, "gc_collect", 75, 1);
 	model_free(f.m);
 }
 
