@@ -96,10 +96,10 @@ void names_forget(struct names *n, struct model *m, uint32_t process);
 
 /*
  * Names every frame of a stack that has no location valid at time_ns yet. Once all have one, it is
- * judged whether the stack reaches its thread's root (judged.h). JIT frames are looked at again whenever their perf map grew, since addresses are reused;
- * all others when another file was mapped there. Never fails: a frame that cannot be named gets a
- * symbol with its reason; one that waits for its perf map has no location until names_tail has
- * looked a few times, or names_settle.
+ * judged whether the stack reaches its thread's root (judged.h). JIT frames are looked at again
+ * whenever their perf map grew, since addresses are reused; all others when another file was mapped
+ * there. Never fails: a frame that cannot be named gets a symbol with its reason; one that waits
+ * for its perf map has no location until names_tail has looked a few times, or names_settle.
  */
 void names_stack(struct names *n, struct model *m, uint32_t stack, uint64_t time_ns);
 
