@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -606,6 +605,20 @@ bool workers_is_busy(const struct workers *w)
 		if (w->workers[i].job)
 			return true;
 	return false;
+}
+
+bool workers_are_asleep(const struct workers *w)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i <= w->limits.count; i++) {
+		const struct worker *worker = &w->workers[i];
+
+		if (worker->job && (!worker->pid || process_is_runnable(worker->pid)))
+			return false;
+		any |= worker->job != NULL;
+	}
+	return any;
 }
 
 uint64_t workers_ended(const struct workers *w)

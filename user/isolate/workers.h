@@ -91,6 +91,9 @@ bool workers_wait(struct workers *w, struct workers_job *job, uint64_t ns);
 bool workers_wait_any(struct workers *w, uint64_t ns);
 /* How many have ended so far, in whatever way. */
 uint64_t workers_ended(const struct workers *w);
+/* Whether those that have a job all sleep: a file that does not answer; who only lacks a CPU does
+ * not sleep. False where none has a job. */
+bool workers_are_asleep(const struct workers *w);
 /* Whether any runs. */
 bool workers_is_busy(const struct workers *w);
 

@@ -571,15 +571,17 @@ static bool add_waiting(struct jit *j, const struct waiting *w)
 	return true;
 }
 
-/* What an address was named before; that it had to wait then says nothing now. */
-static uint32_t find_settled(const struct model *m, uint32_t process, uint64_t address,
-			     uint64_t time_ns)
+/* What an address was named before. That it had to wait says nothing once it is known whether there
+ * is a map. */
+static uint32_t find_before(const struct model *m, const struct jit_map *map, uint64_t address,
+			    uint64_t time_ns)
 {
-	uint32_t row = model_location_find(m, process, address, time_ns);
-	enum model_reason reason =
-		row == MODEL_NONE ? REASON_NAMED : m->symbols[m->locations[row].symbol].reason;
+	uint32_t row = model_location_find(m, map->process, address, time_ns);
+	bool waits_still = map->file ? map->behind : map->reason == REASON_PENDING;
 
-	return reason == REASON_PENDING ? MODEL_NONE : row;
+	if (row == MODEL_NONE || waits_still)
+		return row;
+	return m->symbols[m->locations[row].symbol].reason == REASON_PENDING ? MODEL_NONE : row;
 }
 
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
@@ -604,7 +606,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	location = find(j, m, map, address, time_ns);
 	/* Of an entry whose name is being read the one before it says nothing. */
 	if (location == MODEL_NONE && j->requests->deferred == deferred)
-		location = find_settled(m, process, address, time_ns);
+		location = find_before(m, map, address, time_ns);
 	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
 	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, &w)))
 		location = add_reason(j, m, map, address, anonymous, false);
