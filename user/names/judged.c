@@ -31,6 +31,13 @@ static bool is_open(const struct model_stack *s)
 	       s->end == STACK_END_NOT_YET || s->end == STACK_END_MEMORY;
 }
 
+/* Go's first functions have unwind data that do not say that they are: the step from there leads
+ * nowhere. */
+static bool leads_astray_from_name(const struct model_stack *s, const struct model_symbol *root)
+{
+	return s->end == STACK_END_ASTRAY && root->reason == REASON_NAMED;
+}
+
 /* Whether a frame of it, from that one on, has no name yet, and will have one or the reason for
  * none: it is the frame then. */
 static bool waits(const struct model *m, const struct model_stack *s, uint64_t time_ns,
@@ -59,9 +66,9 @@ static void judge(struct model *m, struct model_stack *s, uint64_t time_ns)
 	}
 	/* A stack as deep as the kernel walks cannot show its root; but a walk astray may be that
 	 * long. */
-	if (good == s->frame_cnt &&
-	    ((s->flags & STACK_TRUNCATED) ||
-	     (is_open(s) && root && root_reached(root, inner, entry_basename(p->exe)))))
+	if (good == s->frame_cnt && ((s->flags & STACK_TRUNCATED) ||
+				     (root && (is_open(s) || leads_astray_from_name(s, root)) &&
+				      root_reached(root, inner, entry_basename(p->exe)))))
 		return;
 	s->flags |= STACK_BROKEN;
 	map = good ? model_mapping_find(m, s->process, model_stack_address(m, s, good - 1), time_ns)

@@ -17,7 +17,7 @@ static bool is_root_name(const char *name)
 	};
 	static const char *const prefixes[] = {
 		"__libc_start_main", "__libc_start_call_main", "libc_start_main", "runtime.goexit",
-		"runtime.mstart",    "runtime.rt0_go",	       "_rt0_",
+		"runtime.mstart",    "runtime.clone",	       "runtime.rt0_go",  "_rt0_",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

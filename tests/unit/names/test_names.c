@@ -334,3 +334,26 @@ Test(names, broken_stacks_name_the_library_that_lost_the_frame)
 	}
 	host_end(&h);
 }
+
+/* As Go's first functions are: their unwind data lead on, to nowhere. */
+Test(names, a_walk_that_goes_astray_behind_a_first_function_was_whole)
+{
+	static const uint64_t whole[] = {0x7f0000001210, 0x7f0000001310};
+	static const uint64_t other[] = {0x7f0000001310, 0x7f0000001210};
+	uint32_t rows[2];
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	put_library(&h, "100/root/lib/libx.so", 1, NAMES_HOST_SYMBOLS);
+	names_process(h.n, h.m, h.process);
+	rows[0] = add_stack(&h, 0, whole, 2);
+	rows[1] = add_stack(&h, 0, other, 2);
+	for (int i = 0; i < 2; i++) {
+		h.m->stacks[rows[i]].end = STACK_END_ASTRAY;
+		names_stack(h.n, h.m, rows[i], 5);
+	}
+	names_settle(h.n, h.m);
+	cr_expect_eq(h.m->stacks[rows[0]].flags & STACK_BROKEN, 0);
+	cr_expect_neq(h.m->stacks[rows[1]].flags & STACK_BROKEN, 0);
+	host_end(&h);
+}
