@@ -960,13 +960,14 @@ static bool is_worth_waiting(struct names *n, const struct model *m)
 }
 
 /* Whether what is under way waits for a file that does not answer: since then nothing came, and no
- * worker wanted a CPU. */
-static bool has_hung(const struct names *n, uint64_t *since_ns, uint64_t *answers)
+ * worker used or wanted a CPU. */
+static bool has_hung(const struct names *n, uint64_t *since_ns, uint64_t *done)
 {
-	uint64_t now_ns = clock_now_ns(), cnt = names_answers(n);
+	const struct workers *w = n->requests.workers;
+	uint64_t now_ns = clock_now_ns(), now = workers_ended(w) + workers_counters(w).cpu_ns;
 
-	if (cnt != *answers || !workers_are_asleep(n->requests.workers)) {
-		*answers = cnt;
+	if (now != *done || !workers_are_asleep(w)) {
+		*done = now;
 		*since_ns = now_ns;
 	}
 	return now_ns - *since_ns >= SETTLE_NS;
@@ -975,11 +976,11 @@ static bool has_hung(const struct names *n, uint64_t *since_ns, uint64_t *answer
 void names_settle(struct names *n, struct model *m)
 {
 	uint64_t start_ns = clock_now_ns(), ns = 0, asleep_ns = start_ns;
-	uint64_t answers = names_answers(n);
+	uint64_t done = 0;
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
-	while (names_waiting(n) && !has_hung(n, &asleep_ns, &answers) &&
+	while (names_waiting(n) && !has_hung(n, &asleep_ns, &done) &&
 	       ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
 	       (workers_wait_any(n->requests.workers, SETTLE_LOOK_NS) ||
 		workers_is_busy(n->requests.workers))) {
