@@ -153,10 +153,10 @@ int drive_cpu(unsigned int n);
 
 /* What cannot be tried on this machine: says so, and skips the rest of the test. */
 void drive_skip(const char *why);
-/* |a - b| <= share of b + slack */
 /* What the hypervisor took since the drive was opened, at the most: the last tick of each CPU may
  * not be full yet. */
 uint64_t drive_stolen(const struct drive *d);
+/* |a - b| <= share of b + slack */
 bool drive_near(uint64_t a, uint64_t b, double share, uint64_t slack);
 /* CPU time of an account against what the kernel tells of it: unaccounted time (above) may be
  * missing, and what the hypervisor took may be more, since the kernel's figure leaves that out

@@ -140,7 +140,7 @@ static void see(struct replay_thread *thread)
 	thread->found_ns = 0;
 }
 
-/* Whoever was found on a CPU and is not the one that ran there waits since. */
+/* Whoever was found on a CPU waits since: who ran there is in an event by now. */
 static void place_found(struct replay *r, uint32_t cpu)
 {
 	for (size_t i = 0; i < r->threads_cnt; i++) {
