@@ -16,27 +16,28 @@ enum account_state {
 	STATE_WAITING, /* runnable: on the run queue of a CPU, or throttled */
 	STATE_BLOCKED,
 	STATE_UNINTERRUPTIBLE,
+	STATE_OUT_OF_BUDGET, /* a deadline thread that waits for its next period */
 };
 
 struct account {
-	__u64 number;	/* from 1, in the order of creation */
-	__u64 sequence; /* odd while it is being written */
-	__u64 since_ns; /* of the state; 0 = the session's start */
-	__u32 state;	/* enum account_state */
-	__u32 pad;
+	__u64 number;		    /* from 1, in the order of creation */
+	__u64 sequence;		    /* odd while it is being written */
+	__u64 since_ns;		    /* of the state; 0 = the session's start */
+	__u32 state;		    /* enum account_state */
+	__u32 cpu;		    /* where it ran last, or was put to wait */
 	struct sched_figures sched; /* without migrations, which the thread itself has */
 	__u64 blocked_ns;
 	__u64 delay_max_ns;
-	/* Of the wait that goes on: what was gathered on CPUs that it was moved away from, and
-	 * marks of the counters of the CPU that it waits for, as they stood when it began to. */
-	__u64 wait_own_ns, wait_throttled_ns;
-	__u64 own_mark_ns, throttled_mark_ns;
+	/* Marks as it left its CPU: of all run delay by the kernel's count, and of the time that
+	 * its queue there was throttled. */
+	__u64 kernel_delay_ns;
+	__u64 throttled_mark_ns;
 	__u64 queue; /* address of the cfs_rq that throttled_mark_ns is of */
 	__u32 delays[DELAY_SLOTS];
 };
 
 /* thread -> account. Created at thread creation and by the iterator of the start, written by the
- * switch, wakeup and migration programs, read by the iterator. Freed with the thread. Defined in
+ * switch and wakeup programs, read by the iterator. Freed with the thread. Defined in
  * sched.bpf.c. */
 struct account_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -46,97 +47,97 @@ struct account_map {
 };
 extern struct account_map accounts SEC(".maps");
 
-/* Run time of one process on one CPU. Two processes may meet in one slot: the later one takes it,
- * and the time of the other begins anew. */
-struct run_time {
-	__u64 ns;
-	__u32 tgid; /* whose it is */
+/* One turn on a CPU; it began as the one before it ended. */
+struct turn {
+	__u64 end_ns;
+	__u32 tgid; /* 0 = idle */
 	__u32 pad;
 };
 
+/* Whom a turn was of is not known: the switch to it was not seen. */
+#define TURN_UNKNOWN (~0u)
+
+/* Turns that are kept of each CPU; those of one process in a row are one. At 50,000 switches a
+ * second and CPU they are the last 1.3 ms; of longer waits the rest is estimated. */
+#define TURNS_CNT 64
+
+struct turns {
+	__u32 next; /* place of the next one, modulo TURNS_CNT */
+	__u32 pad;
+	struct turn turns[TURNS_CNT];
+};
+
 /*
- * cpu * run_slots + tgid % run_slots -> run time. Written by the switch program on that CPU, read
- * where waits begin and end: what threads of a process ran while one of them waited for the same
- * CPU. Size: set before load, by CPUs. Defined in sched.bpf.c.
+ * CPU -> its last turns. Written by the switch program on that CPU, read where waits end: of a wait
+ * they tell what was waited behind the thread's own process. Size: possible CPUs, set before load.
+ * Defined in sched.bpf.c.
  */
-struct run_time_map {
+struct turns_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct run_time);
+	__type(value, struct turns);
 };
-extern struct run_time_map run_times SEC(".maps");
+extern struct turns_map turns SEC(".maps");
 
-/* Power of two, 0 = run times are not kept. Set before load. */
-extern const volatile __u32 run_slots;
+/* The kernel's own count of run delay (task_struct.sched_info) tells waits; else the programs of
+ * wakeups do. Set before load. */
+extern const volatile bool kernel_counts_waits;
 /* Recording's start, monotonic ns, set by the user side just before it attaches. */
 extern __u64 session_start_ns;
 
-static __always_inline struct run_time *run_time_of(__u32 tgid, __u32 cpu)
+static __always_inline void add_turn(struct turns *on, __u32 tgid, __u64 now)
 {
-	__u32 slot = cpu * run_slots + (tgid & (run_slots - 1));
+	struct turn *last = &on->turns[(on->next - 1) & (TURNS_CNT - 1)];
 
-	return run_slots ? bpf_map_lookup_elem(&run_times, &slot) : NULL;
-}
-
-static __always_inline void add_run_time(__u32 tgid, __u32 cpu, __u64 ran)
-{
-	struct run_time *time = run_time_of(tgid, cpu);
-
-	if (!time)
-		return;
-	if (time->tgid != tgid) {
-		time->tgid = tgid;
-		time->ns = 0;
+	if (last->tgid != tgid || !last->end_ns) {
+		last = &on->turns[on->next & (TURNS_CNT - 1)];
+		last->tgid = tgid;
+		on->next++;
 	}
-	time->ns += ran;
+	last->end_ns = now;
 }
 
-/* Run time of a process on a CPU up to its last switch: all of it, at the switch itself. */
-static __always_inline __u64 run_time_at_switch(__u32 tgid, __u32 cpu)
-{
-	struct run_time *time = run_time_of(tgid, cpu);
+/* Behind whom somebody waits for a CPU: what is looked for in its turns, and what was found. */
+struct behind {
+	__u64 from_ns, to_ns; /* to_ns goes back as turns are found */
+	__u32 cpu, tgid;
+	__u32 at, pad;	/* place of the turn after the next one to look at */
+	__u64 own_ns;	/* of process tgid */
+	__u64 known_ns; /* of all, as far as turns are kept */
+};
 
-	return time && time->tgid == tgid ? time->ns : 0;
+/*
+ * Adds the turns of a CPU that lie in from..to. Cost: 5 ns a turn. Read without a lock from other
+ * CPUs, too: a turn that is written meanwhile is as good as one that is no longer kept. Defined in
+ * sched.bpf.c.
+ */
+int look_behind(struct behind *behind);
+
+static __always_inline void look_behind_on(struct behind *behind, __u32 cpu, __u64 from, __u64 to)
+{
+	behind->cpu = cpu;
+	behind->from_ns = from;
+	behind->to_ns = to;
+	look_behind(behind);
 }
 
-/* The same up to now, the interval that runs there included. */
-static __always_inline __u64 run_time_now(__u32 tgid, __u32 cpu, __u64 now)
+/* All but for what is too short to matter: the program runs some time after the kernel's clock was
+ * read. */
+static __always_inline bool behind_is_known(const struct behind *behind, __u64 all_ns)
 {
-	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
-	__u64 ns = run_time_at_switch(tgid, cpu), since;
-
-	if (clock && clock->running_tgid == tgid) {
-		since = clock->last_switch_ns;
-		if (since < session_start_ns)
-			since = session_start_ns;
-		if (now > since)
-			ns += now - since;
-	}
-	return ns;
+	return behind->known_ns + 5000 >= all_ns;
 }
 
-/* What ran of the process since the mark, ns its run time; *lost where another process took the
- * slot meanwhile. */
-static __always_inline __u64 own_since_mark(const struct account *account, __u64 ns, bool *lost)
+/* What the turns do not tell is taken to be as what they tell. */
+static __always_inline __u64 behind_own_of(const struct behind *behind, __u64 all_ns)
 {
-	if (ns >= account->own_mark_ns)
-		return ns - account->own_mark_ns;
-	*lost = true;
-	return 0;
-}
-
-/* How long the queue was throttled since the mark. A thread that was moved to another group waits
- * in another queue: what that one was throttled for is not known. */
-static __always_inline __u64 throttled_since_mark(const struct account *account,
-						  struct cfs_rq *queue)
-{
-	__u64 ns;
-
-	if (!queue || (__u64)queue != account->queue)
-		return 0;
-	ns = compat_throttled_ns(queue);
-	return ns > account->throttled_mark_ns ? ns - account->throttled_mark_ns : 0;
+	if (!behind->own_ns || behind->own_ns == behind->known_ns)
+		return behind->own_ns ? all_ns : 0;
+	if (behind_is_known(behind, all_ns))
+		return behind->own_ns;
+	/* In parts of 1024, that nothing overflows. */
+	return (all_ns >> 10) * ((behind->own_ns << 10) / behind->known_ns);
 }
 
 /* The parts of a wait. */
@@ -172,6 +173,92 @@ static __always_inline __u64 interval_of(const struct account *account, __u64 no
 	__u64 since = since_of(account);
 
 	return now > since ? now - since : 0;
+}
+
+/* Runnable without a CPU; of a new account nothing else is known. */
+static __always_inline bool is_waiting(__u32 state)
+{
+	return state == STATE_UNKNOWN || state == STATE_WAITING || state == STATE_OUT_OF_BUDGET;
+}
+
+/* A wait for a CPU. */
+struct waited {
+	__u64 all_ns;
+	__u64 elsewhere_ns; /* of it, the beginning: for a CPU that it was moved away from */
+	bool after_sleep;   /* it began at no switch: marks are from before it */
+};
+
+/*
+ * Of the time since the thread left its CPU, up to now, the wait. kernel_now: the clock of its run
+ * queue at that time, 0 where its wait is over. The kernel notes when it was queued
+ * (sched_info.last_queued) and adds up what it waited as it begins to run or is moved to another
+ * CPU (sched_info.run_delay; kernel/sched/stats.h).
+ */
+static __always_inline struct waited waited_of(const struct account *account,
+					       struct task_struct *task, __u64 kernel_now,
+					       __u64 now)
+{
+	struct waited w = {.all_ns = interval_of(account, now)};
+	__u64 queued, here = 0, elsewhere;
+
+	if (!kernel_counts_waits)
+		return w;
+	queued = task->sched_info.last_queued;
+	if (queued && kernel_now > queued)
+		here = kernel_now - queued;
+	elsewhere = task->sched_info.run_delay - account->kernel_delay_ns;
+	if (account->state == STATE_WAITING || account->state == STATE_OUT_OF_BUDGET) {
+		if (kernel_now && here < w.all_ns)
+			w.elsewhere_ns = w.all_ns - here;
+		return w;
+	}
+	w.after_sleep = true;
+	if (here + elsewhere < w.all_ns)
+		w.all_ns = here + elsewhere;
+	if (kernel_now && here < w.all_ns)
+		w.elsewhere_ns = w.all_ns - here;
+	return w;
+}
+
+/* How long the queue was throttled since the mark. */
+static __always_inline __u64 throttled_since_mark(const struct account *account, __u64 ns)
+{
+	return ns > account->throttled_mark_ns ? ns - account->throttled_mark_ns : 0;
+}
+
+/*
+ * What of a wait its group was throttled. Of one that began at a switch the counter of the queue
+ * tells, also of a queue on another CPU that it was moved away from. One that began with a wakeup
+ * has a mark from before its sleep, if any: what lies before the wakeup is taken off.
+ */
+static __always_inline __u64 throttled_in(const struct account *account, struct task_struct *task,
+					  const struct waited *w)
+{
+	struct cfs_rq *queue = compat_queue(task);
+	struct throttling last;
+	__u64 ns = ~0ull, begin;
+
+	if (!queue)
+		return 0;
+	if ((__u64)queue == account->queue)
+		ns = throttled_since_mark(account, compat_throttled_ns(queue));
+	if (!w->after_sleep && ns == ~0ull) {
+		queue = compat_queue_on(task, account->cpu);
+		return queue && (__u64)queue == account->queue
+			       ? throttled_since_mark(account, compat_throttled_ns_at(queue))
+			       : 0;
+	}
+	if (!w->after_sleep || !ns)
+		return ns;
+	last = compat_last_throttling(task, queue);
+	if (!last.began_ago_ns)
+		return 0;
+	/* It began within the wait, and others may have before it. */
+	if (last.began_ago_ns <= w->all_ns && ns != ~0ull)
+		return ns;
+	begin = last.began_ago_ns < w->all_ns ? last.began_ago_ns : w->all_ns;
+	last.ended_ago_ns = last.ended_ago_ns < begin ? last.ended_ago_ns : begin;
+	return begin - last.ended_ago_ns;
 }
 
 /* Slot of a delay: floor of the binary logarithm of its microseconds. */

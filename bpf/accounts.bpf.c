@@ -126,53 +126,96 @@ static __always_inline __u32 state_now(struct task_struct *task)
 	return is_uninterruptible(task->__state) ? STATE_UNINTERRUPTIBLE : STATE_BLOCKED;
 }
 
+/* Of a wait that goes on; what runs there now began after the last turn that is kept. */
+static __always_inline __u64 own_so_far(const struct account *account, __u32 tgid, __u32 cpu,
+					const struct cpu_clock *clock, const struct waited *w,
+					__u64 now)
+{
+	__u64 from = now - w->all_ns, at = clock->last_switch_ns;
+	struct behind behind = {.tgid = tgid};
+
+	if (at < from)
+		at = from;
+	if (clock->running_tid && now > at) {
+		behind.known_ns = now - at;
+		behind.own_ns = clock->running_tgid == tgid ? now - at : 0;
+	}
+	if (at > from)
+		look_behind_on(&behind, cpu, from, at);
+	return behind_own_of(&behind, w->all_ns);
+}
+
 /* A wait that goes on. While its queue is throttled, all of it since the last throttling counts as
  * such: what is too much now is not counted again later (the user side takes rises only). */
 static __always_inline void add_wait(struct event_task *event, const struct account *account,
-				     struct task_struct *task, __u64 now)
+				     struct task_struct *task, const struct waited *waited,
+				     const struct cpu_clock *clock, __u64 now)
 {
-	__u64 all = interval_of(account, now), own = account->wait_own_ns;
-	__u64 throttled = account->wait_throttled_ns;
+	__u64 all = waited->all_ns, throttled = 0;
 	struct cfs_rq *queue = compat_queue(task);
-	bool lost = false;
 	struct wait wait;
 
-	own += own_since_mark(account, run_time_now(event->tgid, compat_task_cpu(task), now),
-			      &lost);
-	if (account->state == STATE_WAITING) { /* else its end does not tell it either */
-		throttled += throttled_since_mark(account, queue);
+	if (account->state == STATE_OUT_OF_BUDGET) {
+		throttled = all;
+	} else if (account->state) { /* else its end does not tell it either */
+		throttled = throttled_in(account, task, waited);
 		if (queue && compat_throttled_now(queue))
 			throttled = all;
 	}
-	wait = split_wait(all, own, throttled);
+	wait = split_wait(
+		all, own_so_far(account, event->tgid, compat_task_cpu(task), clock, waited, now),
+		throttled);
 	event->sched.waited_ns += wait.delay_ns;
 	event->sched.behind_own_ns += wait.own_ns;
 	event->sched.throttled_ns += wait.throttled_ns;
 	event->waiting_ns = wait.delay_ns;
 }
 
+/* Of a thread without a CPU: whether it waits for one, and so since when. */
+static __always_inline struct waited waited_so_far(const struct account *account,
+						   struct task_struct *task,
+						   const struct cpu_clock *clock, __u64 now)
+{
+	struct waited none = {}, all = {.all_ns = interval_of(account, now)};
+	bool left_waiting = account->state && is_waiting(account->state);
+
+	if (left_waiting)
+		return all;
+	if (!kernel_counts_waits)
+		return !account->state && is_waiting(state_now(task)) ? all : none;
+	if (!task->sched_info.last_queued)
+		return none;
+	/* Where nothing switched yet, the clock was not read either. */
+	return clock->last_switch_ns ? waited_of(account, task, now - clock->kernel_behind_ns, now)
+				     : all;
+}
+
 /* Counters are written by those who change the state alone; what goes on is added to the copy. */
 static __always_inline void add_interval(struct event_task *event, const struct account *account,
 					 struct task_struct *task, __u64 now)
 {
-	__u32 state = account->state ?: state_now(task);
+	__u32 state = account->state ?: state_now(task), cpu = compat_task_cpu(task);
+	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
+	__u64 ns = interval_of(account, now);
+	struct waited waited;
 
-	switch (state) {
-	case STATE_RUNNING:
+	if (!clock)
+		return;
+	if (state == STATE_RUNNING) {
 		/* A switch out that was not seen leaves the state behind. */
 		if (task->on_cpu)
-			event->sched.on_cpu_ns += interval_of(account, now);
-		break;
-	case STATE_WAITING:
-		add_wait(event, account, task, now);
-		break;
-	case STATE_UNINTERRUPTIBLE:
-		event->sched.uninterruptible_ns += interval_of(account, now);
-		break;
-	default:
-		event->blocked_ns += interval_of(account, now);
-		break;
+			event->sched.on_cpu_ns += ns;
+		return;
 	}
+	waited = waited_so_far(account, task, clock, now);
+	if (waited.all_ns > ns)
+		waited.all_ns = ns;
+	if (waited.all_ns)
+		add_wait(event, account, task, &waited, clock, now);
+	if (state == STATE_UNINTERRUPTIBLE)
+		event->sched.uninterruptible_ns += ns - waited.all_ns;
+	else
+		event->blocked_ns += ns - waited.all_ns;
 }
 
 /* Once a slice, for every thread: its account as it stands. */

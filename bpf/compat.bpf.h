@@ -89,6 +89,71 @@ static __always_inline __u64 compat_throttled_ns_at(struct cfs_rq *queue)
 	return 0;
 }
 
+/* When the last throttling of a queue began, and ended, before the clock of its run queue. */
+struct throttling {
+	__u64 began_ago_ns; /* 0 = none, or long ago */
+	__u64 ended_ago_ns;
+};
+
+/* The clock and mark that throttling was told by before 5.19 (as above). */
+struct cfs_rq___task_mark {
+	__u64 throttled_clock_task;
+} __attribute__((preserve_access_index));
+
+/* No period of a limit is longer (max_cfs_quota_period, kernel/sched/core.c). */
+#define PERIOD_MAX_NS 1000000000ull
+
+/* The limit of a group, or of the nearest one above it; groups that are looked at. */
+#define LIMIT_WALK_MAX 8
+
+/* When the current period of the limit on that task's group began, monotonic ns: there the kernel
+ * lets run whom the limit stopped. 0 = it has none. */
+static __always_inline __u64 compat_period_began(struct task_struct *task, __u64 now)
+{
+	struct task_group *group = BPF_CORE_READ(task, sched_task_group);
+
+	for (int i = 0; i < LIMIT_WALK_MAX && group; i++) {
+		__u64 expires, period;
+
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != ~0ull) {
+			expires = BPF_CORE_READ(group, cfs_bandwidth.period_timer.node.expires);
+			period = BPF_CORE_READ(group, cfs_bandwidth.period);
+			return expires > now ? expires - period : expires;
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	return 0;
+}
+
+/* queue: that of the task, which runs. The verifier must trust both pointers. */
+static __always_inline struct throttling compat_last_throttling(struct task_struct *task,
+								struct cfs_rq *queue)
+{
+	struct cfs_rq___task_mark *older = (void *)queue;
+	struct throttling last = {};
+	__u64 began, clock, now, period_began;
+
+	if (!bpf_core_field_exists(task->sched_task_group->cfs_bandwidth.period))
+		return last;
+	if (bpf_core_field_exists(queue->throttled_clock_pelt)) {
+		began = queue->throttled_clock_pelt;
+		clock = queue->rq->clock_pelt - queue->rq->lost_idle_time;
+	} else if (bpf_core_field_exists(older->throttled_clock_task)) {
+		began = older->throttled_clock_task;
+		clock = queue->rq->clock_task;
+	} else {
+		return last;
+	}
+	if (!began || clock <= began || clock - began > 2 * PERIOD_MAX_NS)
+		return last;
+	last.began_ago_ns = last.ended_ago_ns = clock - began;
+	now = bpf_ktime_get_ns();
+	period_began = compat_period_began(task, now);
+	if (period_began && period_began < now && now - period_began < last.ended_ago_ns)
+		last.ended_ago_ns = now - period_began;
+	return last;
+}
+
 static __always_inline bool compat_throttled_now(struct cfs_rq *queue)
 {
 	return bpf_core_field_exists(queue->throttle_count) && queue->throttle_count > 0;

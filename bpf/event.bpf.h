@@ -12,8 +12,11 @@ static __always_inline struct account *make_account(struct task_struct *task)
 	struct account *account =
 		bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (account && !account->number)
-		account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
+	if (!account || account->number)
+		return account;
+	if (kernel_counts_waits)
+		account->kernel_delay_ns = task->sched_info.run_delay;
+	account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
 	return account;
 }
 

@@ -222,16 +222,18 @@ struct cpu_clock {
 	__u64 ticks_filtered;	  /* of those taken, outside -p / --cgroup: no stack asked for */
 	__u64 running_task;	  /* address of that thread's task_struct: ids change at exec */
 	__u64 queue[QUEUE_SLOTS]; /* of ticks_taken, by threads that waited for this CPU then */
-	__u64 pad[9];
+	/* The run queue's own clock, behind monotonic time; and the least that this was in the span
+	 * of last_switch_ns. */
+	__s64 kernel_behind_ns, kernel_least_ns;
+	__u64 pad[7];
 };
 
 /* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes
  * of cpu_cost.programs. */
 enum cost_program {
 	COST_SWITCH = 0, /* its runs are cpu_clock.switches */
-	COST_WAKEUP = 1, /* of new threads, too */
-	COST_MIGRATE = 2,
-	COST_TASK = 3, /* births and ends of threads */
+	COST_WAKEUP = 1, /* of new threads, too; 2 is no longer used */
+	COST_TASK = 3,	 /* births and ends of threads */
 	COST_TICK = 4,
 	COST_STATE = 5,
 	COST_DATA = 6,
@@ -487,10 +489,11 @@ enum loss_cause {
 	LOSS_ACCOUNT_MISSING = 5, /* a switch of a thread without an account */
 	LOSS_ACCOUNT_ALLOC = 6,	  /* no memory for an account */
 	LOSS_CLOCK_BACKWARDS = 7,
-	LOSS_SWITCH_UNSEEN = 8,	 /* a CPU ran a thread whose switch-in was not seen */
-	LOSS_SCRATCH = 9,	 /* per-CPU scratch missing */
-	LOSS_OWN_SHARED = 10,	 /* waits whose "behind own threads" is uncertain: two processes
-				 * share a slot of the table of run times */
+	LOSS_SWITCH_UNSEEN = 8, /* a CPU ran a thread whose switch-in was not seen */
+	LOSS_SCRATCH = 9,	/* per-CPU scratch missing */
+	LOSS_OWN_ESTIMATED =
+		10, /* waits whose "behind own threads" is estimated from their end: more
+				  * turns than are kept */
 	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
 	LOSS_ENDPOINTS = 12, /* requests that found no row of endpoints: see ENDPOINTS_OF_PROCESS */
 	LOSS_SOCKET_ALLOC = 13, /* no memory for the state of a socket */

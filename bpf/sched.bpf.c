@@ -14,10 +14,10 @@ char LICENSE[] SEC("license") = "GPL";
 struct loss_map losses SEC(".maps");
 struct cpu_map cpus SEC(".maps");
 struct account_map accounts SEC(".maps");
-struct run_time_map run_times SEC(".maps");
+struct turns_map turns SEC(".maps");
 struct cost_map costs SEC(".maps");
 
-const volatile __u32 run_slots;
+const volatile bool kernel_counts_waits;
 __u64 accounts_made = 0;
 /* A CPU that has not switched yet ran its thread since then. */
 __u64 session_start_ns = 1;
@@ -53,48 +53,106 @@ static __always_inline void send_last_account(struct task_struct *task,
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
+/* --- behind whom ----------------------------------------------------------------------------- */
+
+/* One turn; 0 = nothing earlier is wanted. These two are functions that the kernel verifies once,
+ * not once a turn and caller. */
+__noinline int look_at_turn(struct behind *behind)
+{
+	struct turns *on;
+	struct turn *turn;
+	__u64 begin, end;
+	__u32 cpu;
+
+	if (!behind || behind->to_ns <= behind->from_ns)
+		return 0;
+	cpu = behind->cpu;
+	on = bpf_map_lookup_elem(&turns, &cpu);
+	if (!on)
+		return 0;
+	behind->at--;
+	turn = &on->turns[behind->at & (TURNS_CNT - 1)];
+	begin = on->turns[(behind->at - 1) & (TURNS_CNT - 1)].end_ns;
+	end = turn->end_ns;
+	if (begin < behind->from_ns)
+		begin = behind->from_ns;
+	if (end > behind->to_ns)
+		end = behind->to_ns;
+	if (end <= begin)
+		return 1;
+	if (turn->tgid == behind->tgid)
+		behind->own_ns += end - begin;
+	behind->known_ns += end - begin;
+	behind->to_ns = begin;
+	return 1;
+}
+
+__noinline int look_behind(struct behind *behind)
+{
+	struct turns *on;
+	__u32 cpu;
+
+	if (!behind)
+		return 0;
+	cpu = behind->cpu;
+	on = bpf_map_lookup_elem(&turns, &cpu);
+	if (!on)
+		return 0;
+	behind->at = on->next;
+	/* Of the oldest one the beginning is not kept. */
+	for (int i = 0; i < TURNS_CNT - 1; i++)
+		if (!look_at_turn(behind))
+			break;
+	return 0;
+}
+
 /* --- waits ----------------------------------------------------------------------------------- */
 
-/* task waits from now on for a CPU on which its process ran own_ns so far. */
-static __always_inline void begin_wait(struct account *account, struct task_struct *task,
-				       __u64 own_ns, __u64 now)
+/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
+static __always_inline void mark_queue(struct account *account, struct task_struct *task)
 {
 	struct cfs_rq *queue = compat_queue(task);
 
-	account->state = STATE_WAITING;
-	account->since_ns = now;
-	account->wait_own_ns = 0;
-	account->wait_throttled_ns = 0;
-	account->own_mark_ns = own_ns;
 	account->queue = (__u64)queue;
 	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
 
-static __always_inline void gather_own(struct account *account, __u64 own_ns)
+static __always_inline __u64 behind_own(const struct account *account, __u32 tgid, __u32 cpu,
+					const struct waited *waited, __u64 now)
 {
-	bool lost = false;
+	__u64 from = now - waited->all_ns, moved = from + waited->elsewhere_ns;
+	struct behind behind = {.tgid = tgid};
 
-	account->wait_own_ns += own_since_mark(account, own_ns, &lost);
-	if (lost)
-		count_loss(LOSS_OWN_SHARED);
+	if (account->cpu == cpu)
+		moved = from;
+	/* Where it waited before that, as far as is known. */
+	if (moved > from)
+		look_behind_on(&behind, account->cpu, from, moved);
+	look_behind_on(&behind, cpu, moved, now);
+	if (!behind_is_known(&behind, waited->all_ns))
+		count_loss(LOSS_OWN_ESTIMATED);
+	return behind_own_of(&behind, waited->all_ns);
 }
 
 /* A limit stops a group for the rest of its period: waits shorter than this are not asked for it,
  * since the queue's counter costs a line of memory, and most waits are of microseconds. */
 #define THROTTLED_LEAST_NS 100000
 
-/* The wait is over: the thread is on that CPU now, which has just switched. */
+/* The thread's wait is over: it is on that CPU now. */
 static __always_inline void end_wait(struct account *account, struct task_struct *task, __u32 cpu,
-				     __u64 now)
+				     const struct waited *waited, __u64 now)
 {
-	__u64 all = interval_of(account, now);
+	__u64 all = waited->all_ns, throttled = 0, own = 0;
 	struct wait wait;
 	__u32 slot;
 
-	gather_own(account, run_time_at_switch(task->tgid, cpu));
-	if (all >= THROTTLED_LEAST_NS)
-		account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
-	wait = split_wait(all, account->wait_own_ns, account->wait_throttled_ns);
+	if (account->state == STATE_OUT_OF_BUDGET)
+		throttled = all;
+	else if (all >= THROTTLED_LEAST_NS)
+		throttled = throttled_in(account, task, waited);
+	if (throttled < all)
+		own = behind_own(account, task->tgid, cpu, waited, now);
+	wait = split_wait(all, own, throttled);
 	account->sched.waited_ns += wait.delay_ns;
 	account->sched.behind_own_ns += wait.own_ns;
 	account->sched.throttled_ns += wait.throttled_ns;
@@ -105,13 +163,24 @@ static __always_inline void end_wait(struct account *account, struct task_struct
 		account->delays[slot]++;
 }
 
-/* Runnable without having run: the end of a sleep. */
-static __always_inline void end_sleep(struct account *account, __u64 now)
+/* What of the time without a CPU, up to now, was no wait. */
+static __always_inline void end_sleep(struct account *account, __u64 slept_ns)
 {
 	if (account->state == STATE_UNINTERRUPTIBLE)
-		account->sched.uninterruptible_ns += interval_of(account, now);
+		account->sched.uninterruptible_ns += slept_ns;
 	else
-		account->blocked_ns += interval_of(account, now);
+		account->blocked_ns += slept_ns;
+}
+
+/* The time without a CPU is over: sleep, wait, or the one and then the other. waited: of it. */
+static __always_inline void end_absence(struct account *account, struct task_struct *task,
+					__u32 cpu, const struct waited *waited, __u64 now)
+{
+	__u64 absent = interval_of(account, now);
+
+	if (absent > waited->all_ns)
+		end_sleep(account, absent - waited->all_ns);
+	end_wait(account, task, cpu, waited, now);
 }
 
 /*
@@ -122,10 +191,16 @@ static __always_inline void end_sleep(struct account *account, __u64 now)
 static __always_inline void end_unseen(struct account *account, struct task_struct *task, __u32 cpu,
 				       __u64 last_switch)
 {
-	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN)
-		end_wait(account, task, cpu, last_switch);
-	else if (account->state != STATE_RUNNING)
-		end_sleep(account, last_switch);
+	struct waited waited;
+
+	if (account->state == STATE_RUNNING)
+		return;
+	if (kernel_counts_waits || is_waiting(account->state)) {
+		waited = waited_of(account, task, 0, last_switch);
+		end_absence(account, task, cpu, &waited, last_switch);
+	} else {
+		end_sleep(account, interval_of(account, last_switch));
+	}
 }
 
 /* A deadline thread that has used up its budget is taken off its queue until the next period. */
@@ -144,6 +219,7 @@ static __always_inline bool budget_used_up(struct task_struct *task)
 static __always_inline struct account *close_interval(struct cpu_clock *clock, __u32 cpu,
 						      struct task_struct *prev, __u64 now)
 {
+	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	__u64 since = clock->last_switch_ns, ran = 0;
 	__u32 tid = prev->pid;
 	struct account *account = NULL;
@@ -157,6 +233,8 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 		count_loss(LOSS_CLOCK_BACKWARDS);
 
 	if (!tid) {
+		if (on)
+			add_turn(on, 0, now);
 		clock->idle_ns += ran;
 		return NULL;
 	}
@@ -166,7 +244,8 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 		ran = 0;
 		unseen = true;
 	}
-	add_run_time(prev->tgid, cpu, ran);
+	if (on)
+		add_turn(on, unseen ? TURN_UNKNOWN : prev->tgid, now);
 	account = bpf_task_storage_get(&accounts, prev, 0, 0);
 	if (!account) {
 		count_loss(LOSS_ACCOUNT_MISSING);
@@ -186,34 +265,42 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 static __always_inline void leave_cpu(struct account *account, struct task_struct *prev, __u32 cpu,
 				      __u32 state, bool runnable, __u64 now)
 {
+	account->since_ns = now;
+	account->cpu = cpu;
+	if (kernel_counts_waits)
+		account->kernel_delay_ns = prev->sched_info.run_delay;
+	if (kernel_counts_waits || runnable)
+		mark_queue(account, prev);
 	if (runnable) {
 		account->sched.involuntary++;
-		begin_wait(account, prev, run_time_at_switch(prev->tgid, cpu), now);
-		/* Its wait is the kernel's answer to its own limit; whole, since no clock says when
-		 * the budget comes back. */
-		if (budget_used_up(prev))
-			account->wait_throttled_ns = ~0ull >> 1;
+		/* Out of budget, its wait is the kernel's answer to its own limit; whole, since no
+		 * clock says when the budget comes back. */
+		account->state = budget_used_up(prev) ? STATE_OUT_OF_BUDGET : STATE_WAITING;
 		return;
 	}
 	account->sched.voluntary++;
 	account->state = is_uninterruptible(state) ? STATE_UNINTERRUPTIBLE : STATE_BLOCKED;
-	account->since_ns = now;
 }
 
-static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64 now)
+/* kernel_now: what the clock of the CPU's run queue would show. */
+static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64 kernel_now,
+				      __u64 now)
 {
 	struct account *account = bpf_task_storage_get(&accounts, next, 0, 0);
+	struct waited waited;
 
 	if (!account)
 		return;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	/* Unknown: it was runnable when its account was made. */
-	if (account->state == STATE_WAITING || account->state == STATE_UNKNOWN) {
-		end_wait(account, next, cpu, now);
-	} else if (account->state != STATE_RUNNING) {
+	if (account->state == STATE_RUNNING) {
+		/* The switch out was not seen: nobody knows when it was. */
+	} else if (kernel_counts_waits || is_waiting(account->state)) {
+		waited = waited_of(account, next, kernel_now, now);
+		end_absence(account, next, cpu, &waited, now);
+	} else {
 		count_loss(LOSS_WAKEUP_UNSEEN);
-		end_sleep(account, now);
+		end_sleep(account, interval_of(account, now));
 	}
 	account->state = STATE_RUNNING;
 	account->since_ns = now;
@@ -221,15 +308,41 @@ static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 }
 
+/* Two such spans of 8 ms, in which NTP sets monotonic time right by 8 us at the most. */
+#define CLOCK_SPAN_BITS 23
+
+/*
+ * What the clock of this CPU's run queue would show now. It was read some time before, as the
+ * scheduler began to choose: the least difference that was seen lately is that of the two clocks.
+ */
+static __always_inline __u64 follow_kernel_clock(struct cpu_clock *clock, struct task_struct *prev,
+						 __u64 now)
+{
+	__s64 behind = now - prev->se.cfs_rq->rq->clock, least = clock->kernel_behind_ns;
+	__u64 spans = (now >> CLOCK_SPAN_BITS) - (clock->last_switch_ns >> CLOCK_SPAN_BITS);
+
+	if (spans) {
+		least = clock->kernel_least_ns;
+		clock->kernel_least_ns = behind;
+	} else if (behind < clock->kernel_least_ns) {
+		clock->kernel_least_ns = behind;
+	}
+	if (spans > 1 || behind < least)
+		least = behind;
+	clock->kernel_behind_ns = least;
+	return now - least;
+}
+
 /*
  * Fires at every context switch of every CPU, under the run-queue lock, up to a million times a
- * second. Cost: two look-ups of task storage and three of arrays.
+ * second, before the kernel tells itself of the switch: next's wait still goes on in its count.
+ * Cost: two look-ups of task storage and two of arrays.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), state = prev->__state;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 kernel_now = 0, now = bpf_ktime_get_ns();
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
 	struct account *account;
 	__u64 number;
@@ -239,6 +352,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
 	account = close_interval(clock, cpu, prev, now);
+	if (kernel_counts_waits)
+		kernel_now = follow_kernel_clock(clock, prev, now);
 	clock->last_switch_ns = now;
 	clock->running_tid = next->pid;
 	clock->running_tgid = next->tgid;
@@ -258,7 +373,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			send_last_account(prev, account, now);
 	}
 	if (next->pid)
-		enter_cpu(next, cpu, now);
+		enter_cpu(next, cpu, kernel_now, now);
 	cost_end_numbered(COST_SWITCH, number, now);
 	return 0;
 }
@@ -270,20 +385,24 @@ static __always_inline void wake(struct task_struct *task)
 	__u64 now;
 
 	/* Woken before it went to sleep, or twice. */
-	if (!account || account->state == STATE_RUNNING || account->state == STATE_WAITING)
+	if (!account || account->state == STATE_RUNNING ||
+	    (account->state != STATE_UNKNOWN && is_waiting(account->state)))
 		return;
 	now = bpf_ktime_get_ns();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	end_sleep(account, now);
-	begin_wait(account, task, run_time_now(task->tgid, compat_task_cpu(task), now), now);
+	end_sleep(account, interval_of(account, now));
+	account->state = STATE_WAITING;
+	account->since_ns = now;
+	account->cpu = compat_task_cpu(task);
+	mark_queue(account, task);
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	cost_end_at(COST_WAKEUP, now);
 }
 
-/* Fires when a thread is put on a run queue, as often as threads block. Cost: one look-up of task
- * storage, two of arrays. */
+/* Fires when a thread is put on a run queue, as often as threads block; attached where the kernel
+ * does not count waits, as is the next one. Cost: one look-up of task storage. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
@@ -299,46 +418,6 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that does not run goes to another CPU. */
-static __always_inline void move(struct task_struct *task, int dest_cpu)
-{
-	struct account *account;
-	struct cfs_rq *queue;
-	__u64 now;
-
-	if (!task->on_rq)
-		return;
-	account = bpf_task_storage_get(&accounts, task, 0, 0);
-	if (!account || account->state != STATE_WAITING)
-		return;
-	WRITE_ONCE(account->sequence, account->sequence + 1);
-	barrier();
-	now = bpf_ktime_get_ns();
-	gather_own(account, run_time_now(task->tgid, compat_task_cpu(task), now));
-	account->wait_throttled_ns += throttled_since_mark(account, compat_queue(task));
-	account->own_mark_ns = run_time_now(task->tgid, dest_cpu, now);
-	queue = compat_queue_on(task, dest_cpu);
-	account->queue = (__u64)queue;
-	account->throttled_mark_ns = queue ? compat_throttled_ns_at(queue) : 0;
-	barrier();
-	WRITE_ONCE(account->sequence, account->sequence + 1);
-}
-
-/*
- * Fires when the scheduler moves a thread that does not run to another CPU, up to as often as
- * threads wake. What it waited for so far belongs to the CPU that it leaves. Cost: as a wakeup; of
- * one that is woken there, and so waits for nothing yet, a look at one field.
- */
-SEC("tp_btf/sched_migrate_task")
-int BPF_PROG(on_migrate, struct task_struct *task, int dest_cpu)
-{
-	struct cost_run run = cost_begin(COST_MIGRATE);
-
-	move(task, dest_cpu);
-	cost_end(run);
-	return 0;
-}
-
 /*
  * Some switches fire no program (those out of threads of pid 1 on some machines). Who runs next has
  * then no known beginning, and all that it runs until its own switch, up to seconds, would be
@@ -349,6 +428,8 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 since, now = bpf_ktime_get_ns();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	struct account *account;
 
 	if (ticks_in_nmi || !clock->last_switch_ns || clock->running_task == (__u64)task)
@@ -366,12 +447,14 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	clock->running_task = (__u64)task;
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
+	if (on)
+		add_turn(on, TURN_UNKNOWN, now);
 	account = bpf_task_storage_get(&accounts, task, 0, 0);
 	if (!account)
 		return;
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
-	end_unseen(account, task, bpf_get_smp_processor_id(), since);
+	end_unseen(account, task, cpu, since);
 	account->state = STATE_RUNNING;
 	account->since_ns = now;
 	barrier();

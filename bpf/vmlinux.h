@@ -27,10 +27,25 @@ struct cgroup_subsys_state {
 
 struct cfs_rq;
 
+struct timerqueue_node {
+	__s64 expires;
+};
+
+struct hrtimer {
+	struct timerqueue_node node;
+};
+
+struct cfs_bandwidth {
+	__s64 period;
+	__u64 quota;
+	struct hrtimer period_timer;
+};
+
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct cfs_rq **cfs_rq; /* one a CPU */
 	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
 };
 
 struct list_head {
@@ -47,12 +62,17 @@ struct cfs_rq {
 	unsigned int h_nr_queued;
 	unsigned int h_nr_runnable;
 	struct rq *rq;
+	__u64 throttled_clock_pelt;
 	__u64 throttled_clock_pelt_time;
 	int throttle_count;
 };
 
 struct rq {
 	unsigned int nr_running;
+	__u64 clock;
+	__u64 clock_task;
+	__u64 clock_pelt;
+	unsigned long lost_idle_time;
 	struct cfs_rq cfs;
 	struct list_head cfs_tasks;
 };
@@ -62,6 +82,11 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
 	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long last_queued;
 };
 
 struct sched_dl_entity {
@@ -94,6 +119,7 @@ struct task_struct {
 	unsigned int policy;
 	int nr_cpus_allowed;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct sched_dl_entity dl;
 	struct task_group *sched_task_group;
 	struct task_struct *group_leader;

@@ -78,10 +78,11 @@ static bool is_one_of_256(uint64_t timed, uint64_t runs)
 
 Test(cost, runs_are_counted_and_some_of_them_measured)
 {
+	const struct session_options options = {.sample_hz = 499, .wakeups = true};
 	struct cost_counters was[COST_CNT], now, rose;
 	struct drive d;
 
-	drive_open(&d, NULL);
+	drive_open(&d, &options);
 	d.may_lose = true;
 	for (int i = 0; i < COST_CNT; i++)
 		was[i] = session_program_cost(d.s, (enum cost_program)i);
@@ -106,6 +107,18 @@ Test(cost, runs_are_counted_and_some_of_them_measured)
 	cr_expect_leq(rose.timed, rose.runs);
 	now = session_program_cost(d.s, COST_TICK);
 	cr_expect_eq(now.runs, 0u, "nothing is sampled");
+	drive_close(&d);
+}
+
+Test(cost, nothing_runs_at_wakeups_where_the_kernel_counts_waits)
+{
+	struct drive d;
+
+	drive_open(&d, NULL);
+	d.may_lose = true;
+	ping_pong();
+	cr_expect_geq(session_program_cost(d.s, COST_SWITCH).runs, ROUNDS * 18 / 10u);
+	cr_expect_eq(session_program_cost(d.s, COST_WAKEUP).runs, 0u);
 	drive_close(&d);
 }
 

@@ -18,9 +18,9 @@
 
 /* A tick now and then sees what runs after a switch that the kernel does not show. Others may start
  * and end so many processes meanwhile that their last accounts find no room. */
-static void begin(struct drive *d)
+static void begin(struct drive *d, bool wakeups)
 {
-	static const struct session_options seldom = {.sample_hz = 99};
+	const struct session_options seldom = {.sample_hz = 99, .wakeups = wakeups};
 
 	drive_start(d, &seldom);
 	d->may_lose = true;
@@ -86,7 +86,7 @@ Test(throttle, a_quota_is_told_as_cpu_stat_tells_it)
 		struct load load = {0}, others = {0};
 		struct drive d;
 
-		begin(&d);
+		begin(&d, false);
 		drive_group_new(&outer, NULL, "outer");
 		drive_group_prefer(&outer);
 		if (rows[k].nested)
@@ -133,7 +133,7 @@ static int wake_often(void *unused)
 }
 
 /* schedstat counts throttled time as run delay: what we tell apart must make up its sum. */
-Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_limit)
+static void expect_wakes(bool wakeups)
 {
 	struct load load = {0};
 	struct event_task rise;
@@ -141,7 +141,7 @@ Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_li
 	uint64_t told;
 	struct drive d;
 
-	begin(&d);
+	begin(&d, wakeups);
 	drive_group_new(&g, NULL, "wakes");
 	drive_group_prefer(&g);
 	start_spinners(&load, &g, 1);
@@ -168,6 +168,12 @@ Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_li
 	drive_close(&d);
 }
 
+Test(throttle, a_thread_that_wakes_while_its_group_is_throttled_waits_for_the_limit)
+{
+	expect_wakes(false);
+	expect_wakes(true);
+}
+
 Test(throttle, a_thread_that_leaves_its_throttled_group_runs_on)
 {
 	struct event_task moved, rise;
@@ -175,7 +181,7 @@ Test(throttle, a_thread_that_leaves_its_throttled_group_runs_on)
 	struct drive_group g;
 	struct drive d;
 
-	begin(&d);
+	begin(&d, false);
 	drive_group_new(&g, NULL, "leaves");
 	drive_group_prefer(&g);
 	start_spinners(&load, &g, 2);
@@ -234,7 +240,7 @@ Test(throttle, a_deadline_thread_beyond_its_budget_waits_for_its_limit)
 	struct drive d;
 	pid_t pid;
 
-	begin(&d);
+	begin(&d, false);
 	/* Admission wants a thread that may run everywhere. */
 	pid = drive_fork(spin_to_deadlines, NULL, -1, false);
 	drive_sleep(150 * DRIVE_MS);

@@ -178,9 +178,20 @@ static uint32_t expect_split(const struct drive *d, const struct replay *r,
 
 Test(wait_behind, own_and_others_are_those_of_a_trace)
 {
-	struct session_options options = {.sample_hz = SPLIT_HZ};
+	static const struct {
+		const char *where;
+		bool pinned;
+		bool wakeups; /* as on kernels that do not count waits themselves */
+	} rows[] = {
+		{"one CPU", true, false},
+		{"all CPUs", false, false},
+		{"one CPU, by wakeups", true, true},
+	};
 
-	for (int pinned = 1; pinned >= 0; pinned--) {
+	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+		struct session_options options = {.sample_hz = SPLIT_HZ,
+						  .wakeups = rows[k].wakeups};
+		bool pinned = rows[k].pinned;
 		struct party parties[] = {
 			{.name = "two spinners", .threads = 2, .work = drive_spin},
 			{.name = "three spinners", .threads = 3, .work = drive_spin},
@@ -196,7 +207,7 @@ Test(wait_behind, own_and_others_are_those_of_a_trace)
 		for (size_t p = 0; p < 3; p++)
 			start_party(&parties[p], pinned ? drive_cpu(1) : -1);
 		first = observe(&d, parties, 3, r);
-		behind = expect_split(&d, r, parties, 3, first, pinned ? "one CPU" : "all CPUs");
+		behind = expect_split(&d, r, parties, 3, first, rows[k].where);
 		/* Of several CPUs one of them may have got each alone. */
 		cr_expect(!pinned || (behind & (behind - 1)), "one alone took it all");
 		for (size_t p = 0; p < 3; p++)

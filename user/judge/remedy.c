@@ -60,8 +60,8 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_CLOCK_BACKWARDS] = "",
 	[LOSS_SWITCH_UNSEEN] = "their CPU time stands under unaccounted",
 	[LOSS_SCRATCH] = "",
-	[LOSS_OWN_SHARED] =
-		"two processes share a slot: of their waits, too much may stand under others",
+	[LOSS_OWN_ESTIMATED] =
+		"longer than the last turns that are kept of each CPU, which stand for all of it",
 	[LOSS_WAKEUP_UNSEEN] = "their run delay is missing; it stands as sleep",
 	[LOSS_ENDPOINTS] =
 		"very many are served at a time by who is named below: those are missing",

@@ -99,18 +99,6 @@ static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
 	return (uint32_t)bytes;
 }
 
-/* Slots for the run times of processes on one CPU, 16 B each: as many as fit into 4 MiB over all
- * CPUs, which is 32,768 on up to 8 CPUs and 1,024 on 256; with more than 4,096 CPUs too few to mean
- * anything. */
-static uint32_t run_slots(uint64_t cpus)
-{
-	uint32_t slots = 32768;
-
-	while (slots && slots * cpus * 16 > 4 << 20)
-		slots >>= 1;
-	return slots >= 64 ? slots : 0;
-}
-
 /* Two seconds without a drain: each tick a sample and, of every second, two new stacks of 60 frames
  * (measured mean of .NET services); 512 thread deaths a CPU and second, and at the least a process
  * of 10,000 threads that ends at once. */
@@ -126,21 +114,33 @@ static void size_maps(struct session *s)
 		ring_bytes(cpus * 1024 * sizeof(struct event_task), 4 << 20, 32 << 20));
 	bpf_map__set_max_entries(s->bpf->maps.cpus, (uint32_t)cpus);
 	bpf_map__set_max_entries(s->bpf->maps.costs, (uint32_t)cpus);
-	s->bpf->rodata->run_slots = s->options.no_switches ? 0 : run_slots(cpus);
-	bpf_map__set_max_entries(s->bpf->maps.run_times,
-				 (uint32_t)cpus * (s->bpf->rodata->run_slots ?: 1));
+	bpf_map__set_max_entries(s->bpf->maps.turns, (uint32_t)cpus);
+}
+
+/* Whether the kernel counts what threads wait (CONFIG_SCHED_INFO), by what it tells of this one,
+ * which ran more than once; and groups its run queues, by which their clock is found. */
+static bool kernel_counts_waits(void)
+{
+	FILE *in = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long times = 0;
+	bool told = in && fscanf(in, "%*u %*u %llu", &times) == 1;
+
+	if (in)
+		fclose(in);
+	return told && times;
 }
 
 /* Either those that keep accounts, or the one that tells of the end of a thread without. */
 static void choose_accounts(struct session *s)
 {
 	bool off = s->options.no_switches;
+	bool counts = !s->options.wakeups && kernel_counts_waits();
 
 	s->bpf->rodata->without_switches = off;
+	s->bpf->rodata->kernel_counts_waits = counts;
 	bpf_program__set_autoload(s->bpf->progs.on_switch, !off);
-	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !off);
-	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !off);
-	bpf_program__set_autoload(s->bpf->progs.on_migrate, !off);
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !off && !counts);
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !off && !counts);
 	bpf_program__set_autoload(s->bpf->progs.on_new_task, !off);
 	bpf_program__set_autoload(s->bpf->progs.on_exit, off);
 }
@@ -285,7 +285,6 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		{s->bpf->progs.on_switch, &s->bpf->links.on_switch},
 		{s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup},
 		{s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new},
-		{s->bpf->progs.on_migrate, &s->bpf->links.on_migrate},
 		{s->bpf->progs.on_exit, &s->bpf->links.on_exit},
 		{s->bpf->progs.on_exec, &s->bpf->links.on_exec},
 		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
@@ -655,11 +654,6 @@ uint32_t session_kernel_without(const struct session *s)
 	return s->bpf->bss->kernel_without | (*s->requests_why ? KERNEL_WITHOUT_REQUESTS : 0);
 }
 
-bool session_tells_own_waits(const struct session *s)
-{
-	return s->bpf->rodata->run_slots > 0;
-}
-
 static size_t values_bytes(const struct bpf_map *map)
 {
 	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
@@ -671,7 +665,7 @@ size_t session_map_bytes(const struct session *s)
 
 	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
 	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
-	       values_bytes(s->bpf->maps.run_times) + values_bytes(s->bpf->maps.stack_tags) +
+	       values_bytes(s->bpf->maps.turns) + values_bytes(s->bpf->maps.stack_tags) +
 	       cpus * values_bytes(s->bpf->maps.scratch) +
 	       (s->unwind ? unwind_maps_bytes(s->unwind) +
 				    cpus * values_bytes(s->bpf->maps.unwind_cache)

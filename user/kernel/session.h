@@ -28,6 +28,7 @@ struct session_options {
 	uint32_t sample_hz;
 	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
 	bool no_switches; /* without the programs at switches and wakeups: no scheduler accounts */
+	bool wakeups;	  /* waits are timed at wakeups, also where the kernel counts them */
 	bool cycles;	  /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
 	uint32_t max_stack;
@@ -137,8 +138,6 @@ const char *session_unwind_why(const struct session *s);
 
 /* KERNEL_WITHOUT_* of bpf/events.h. */
 uint32_t session_kernel_without(const struct session *s);
-/* Whether waits behind a process's own threads are told apart: not on thousands of CPUs. */
-bool session_tells_own_waits(const struct session *s);
 
 /*
  * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs
