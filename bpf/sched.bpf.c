@@ -117,18 +117,28 @@ static __always_inline void mark_queue(struct account *account, struct task_stru
 	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
 
-static __always_inline __u64 behind_own(const struct account *account, __u32 tgid, __u32 cpu,
-					const struct waited *waited, __u64 now)
+/* A thread comes to run on a CPU. */
+struct arrival {
+	__u64 now;
+	__u64 last_ns; /* when the turn there began that has just ended */
+	__u32 last_tgid, cpu;
+};
+
+/* Most waits are behind the last turn alone. */
+static __always_inline __u64 behind_own(const struct account *account, __u32 tgid,
+					const struct arrival *at, const struct waited *waited)
 {
-	__u64 from = now - waited->all_ns, moved = from + waited->elsewhere_ns;
+	__u64 from = at->now - waited->all_ns, moved = from + waited->elsewhere_ns;
 	struct behind behind = {.tgid = tgid};
 
-	if (account->cpu == cpu)
+	if (account->cpu == at->cpu)
 		moved = from;
+	if (moved <= from && from >= at->last_ns)
+		return at->last_tgid == tgid ? waited->all_ns : 0;
 	/* Where it waited before that, as far as is known. */
 	if (moved > from)
 		look_behind_on(&behind, account->cpu, from, moved);
-	look_behind_on(&behind, cpu, moved, now);
+	look_behind_on(&behind, at->cpu, moved, at->now);
 	if (!behind_is_known(&behind, waited->all_ns))
 		count_loss(LOSS_OWN_ESTIMATED);
 	return behind_own_of(&behind, waited->all_ns);
@@ -139,8 +149,8 @@ static __always_inline __u64 behind_own(const struct account *account, __u32 tgi
 #define THROTTLED_LEAST_NS 100000
 
 /* The thread's wait is over: it is on that CPU now. */
-static __always_inline void end_wait(struct account *account, struct task_struct *task, __u32 cpu,
-				     const struct waited *waited, __u64 now)
+static __always_inline void end_wait(struct account *account, struct task_struct *task,
+				     const struct arrival *at, const struct waited *waited)
 {
 	__u64 all = waited->all_ns, throttled = 0, own = 0;
 	struct wait wait;
@@ -151,7 +161,7 @@ static __always_inline void end_wait(struct account *account, struct task_struct
 	else if (all >= THROTTLED_LEAST_NS)
 		throttled = throttled_in(account, task, waited);
 	if (throttled < all)
-		own = behind_own(account, task->tgid, cpu, waited, now);
+		own = behind_own(account, task->tgid, at, waited);
 	wait = split_wait(all, own, throttled);
 	account->sched.waited_ns += wait.delay_ns;
 	account->sched.behind_own_ns += wait.own_ns;
@@ -174,13 +184,13 @@ static __always_inline void end_sleep(struct account *account, __u64 slept_ns)
 
 /* The time without a CPU is over: sleep, wait, or the one and then the other. waited: of it. */
 static __always_inline void end_absence(struct account *account, struct task_struct *task,
-					__u32 cpu, const struct waited *waited, __u64 now)
+					const struct arrival *at, const struct waited *waited)
 {
-	__u64 absent = interval_of(account, now);
+	__u64 absent = interval_of(account, at->now);
 
 	if (absent > waited->all_ns)
 		end_sleep(account, absent - waited->all_ns);
-	end_wait(account, task, cpu, waited, now);
+	end_wait(account, task, at, waited);
 }
 
 /*
@@ -191,13 +201,14 @@ static __always_inline void end_absence(struct account *account, struct task_str
 static __always_inline void end_unseen(struct account *account, struct task_struct *task, __u32 cpu,
 				       __u64 last_switch)
 {
+	struct arrival at = {last_switch, ~0ull, 0, cpu};
 	struct waited waited;
 
 	if (account->state == STATE_RUNNING)
 		return;
 	if (kernel_counts_waits || is_waiting(account->state)) {
 		waited = waited_of(account, task, 0, last_switch);
-		end_absence(account, task, cpu, &waited, last_switch);
+		end_absence(account, task, &at, &waited);
 	} else {
 		end_sleep(account, interval_of(account, last_switch));
 	}
@@ -283,8 +294,8 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 }
 
 /* kernel_now: what the clock of the CPU's run queue would show. */
-static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64 kernel_now,
-				      __u64 now)
+static __always_inline void enter_cpu(struct task_struct *next, const struct arrival *at,
+				      __u64 kernel_now)
 {
 	struct account *account = bpf_task_storage_get(&accounts, next, 0, 0);
 	struct waited waited;
@@ -296,14 +307,14 @@ static __always_inline void enter_cpu(struct task_struct *next, __u32 cpu, __u64
 	if (account->state == STATE_RUNNING) {
 		/* The switch out was not seen: nobody knows when it was. */
 	} else if (kernel_counts_waits || is_waiting(account->state)) {
-		waited = waited_of(account, next, kernel_now, now);
-		end_absence(account, next, cpu, &waited, now);
+		waited = waited_of(account, next, kernel_now, at->now);
+		end_absence(account, next, at, &waited);
 	} else {
 		count_loss(LOSS_WAKEUP_UNSEEN);
-		end_sleep(account, interval_of(account, now));
+		end_sleep(account, interval_of(account, at->now));
 	}
 	account->state = STATE_RUNNING;
-	account->since_ns = now;
+	account->since_ns = at->now;
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 }
@@ -344,11 +355,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u32 cpu = bpf_get_smp_processor_id(), state = prev->__state;
 	__u64 kernel_now = 0, now = bpf_ktime_get_ns();
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
+	struct arrival at = {now, ~0ull, prev->tgid, cpu};
 	struct account *account;
 	__u64 number;
 
 	if (!clock)
 		return 0;
+	if (clock->running_task == (__u64)prev)
+		at.last_ns = clock->last_switch_ns;
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
 	account = close_interval(clock, cpu, prev, now);
@@ -373,7 +387,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			send_last_account(prev, account, now);
 	}
 	if (next->pid)
-		enter_cpu(next, cpu, kernel_now, now);
+		enter_cpu(next, &at, kernel_now);
 	cost_end_numbered(COST_SWITCH, number, now);
 	return 0;
 }

@@ -60,6 +60,12 @@ def start_runqlat():
     return attached(kit.start(['taskset', '-c', kit.TOOL_CPU, '/usr/sbin/runqlat', '3600']), 3)
 
 
+def start_empty():
+    child = kit.start([os.path.join(kit.BUILD, 'bench', 'empty_switch')])
+    child.wait_for('attached')
+    return child
+
+
 def start_bpftrace():
     child = kit.start(['taskset', '-c', kit.TOOL_CPU, kit.need('bpftrace', 'bpftrace'), '-e',
                        ONE_LINER])
@@ -80,8 +86,8 @@ def measure(results):
     kit.need('perf', 'linux-perf')
     kit.need('taskset', 'util-linux')
     kit.need('bpftrace', 'bpftrace')
-    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('bpftrace', start_bpftrace),
-             ('perf sched', start_perf_sched)]
+    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('empty', start_empty),
+             ('bpftrace', start_bpftrace), ('perf sched', start_perf_sched)]
     if os.access('/usr/sbin/runqlat', os.X_OK):
         tools.append(('runqlat', start_runqlat))
     operations = max(2000, int(0.5e6 / pipe(20000)))
@@ -104,7 +110,10 @@ def measure(results):
                 kit.spread(times['none']))
     for name, values in added.items():
         results.add('switch', f'added by {name}', kit.median(values), 'us/op', kit.spread(values))
-    for peer, budget in (('runqlat', 0.6), ('bpftrace', 0.5)):
+    beyond = [h - e for h, e in zip(added['hotrun'], added['empty'])]
+    results.add('switch', 'hotrun - an empty program', kit.median(beyond), 'us/op',
+                kit.spread(beyond), at_most=0.15)
+    for peer, budget in (('runqlat', 0.25), ('bpftrace', 0.5)):
         if peer not in added:
             continue
         # A tool that adds less than nothing is noise, and so is any ratio to it.
