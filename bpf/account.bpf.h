@@ -28,11 +28,12 @@ struct account {
 	struct sched_figures sched; /* without migrations, which the thread itself has */
 	__u64 blocked_ns;
 	__u64 delay_max_ns;
-	/* Marks as it left its CPU: of all run delay by the kernel's count, and of the time that
-	 * its queue there was throttled. */
+	/* Marks as it left its CPU (where nobody looks at switches: as it was read last): of all
+	 * run delay by the kernel's count, and of the time that its queue there was throttled. */
 	__u64 kernel_delay_ns;
 	__u64 throttled_mark_ns;
-	__u64 queue; /* address of the cfs_rq that throttled_mark_ns is of */
+	__u64 queue;	       /* address of the cfs_rq that throttled_mark_ns is of */
+	__u64 false_queued_ns; /* sched_info.last_queued, which it had while it slept */
 	__u32 delays[DELAY_SLOTS];
 };
 
@@ -175,6 +176,12 @@ static __always_inline __u64 interval_of(const struct account *account, __u64 no
 	return now > since ? now - since : 0;
 }
 
+/* Asleep by its own state. */
+static __always_inline bool is_asleep(struct task_struct *task)
+{
+	return !task->on_cpu && task->__state != TASK_RUNNING && task->__state != TASK_WAKING;
+}
+
 /* Runnable without a CPU; of a new account nothing else is known. */
 static __always_inline bool is_waiting(__u32 state)
 {
@@ -204,7 +211,7 @@ static __always_inline struct waited waited_of(const struct account *account,
 	if (!kernel_counts_waits)
 		return w;
 	queued = task->sched_info.last_queued;
-	if (queued && kernel_now > queued)
+	if (queued && kernel_now > queued && queued != account->false_queued_ns)
 		here = kernel_now - queued;
 	elsewhere = task->sched_info.run_delay - account->kernel_delay_ns;
 	if (account->state == STATE_WAITING || account->state == STATE_OUT_OF_BUDGET) {

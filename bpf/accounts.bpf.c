@@ -11,7 +11,6 @@ __u64 accounts_refused = 0;
 /* What this kernel cannot tell: KERNEL_WITHOUT_* of events.h. */
 __u32 kernel_without = 0;
 
-/* Nobody keeps accounts: the programs of sched.bpf.c are not attached. Set before load. */
 const volatile bool without_switches;
 
 struct task_room {
@@ -87,7 +86,7 @@ int create_accounts(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	kernel_without = missing_features(task);
-	if (without_switches)
+	if (without_switches && !kernel_counts_waits)
 		return 0;
 	account = make_account(task);
 	if (account)
@@ -179,6 +178,9 @@ static __always_inline struct waited waited_so_far(const struct account *account
 	struct waited none = {}, all = {.all_ns = interval_of(account, now)};
 	bool left_waiting = account->state && is_waiting(account->state);
 
+	/* A switch in and out that nobody saw leaves the state behind. */
+	if (is_asleep(task))
+		return none;
 	if (left_waiting)
 		return all;
 	if (!kernel_counts_waits)
@@ -218,6 +220,39 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 		event->blocked_ns += ns - waited.all_ns;
 }
 
+/* Who sleeps is in no queue, but for one that the kernel keeps there for a while (delayed dequeue,
+ * since 6.12), and if it is moved then, that stands as if it had been queued. */
+static __always_inline void note_false_queued(struct account *account, struct task_struct *task)
+{
+	__u64 queued = task->sched_info.last_queued;
+
+	if (queued && is_asleep(task))
+		WRITE_ONCE(account->false_queued_ns, queued);
+}
+
+/*
+ * Where nobody looks at switches. What goes into the account goes there when the record is
+ * written: without room for it the kernel runs this step again.
+ */
+static __always_inline void read_quietly(struct seq_file *seq, struct task_room *r,
+					 struct task_struct *task)
+{
+	struct account *account = kernel_counts_waits ? make_account(task) : NULL;
+	__u64 waiting = 0;
+
+	r->event.time_ns = bpf_ktime_get_ns();
+	if (account) {
+		r->account = *account;
+		gather_waits(&r->account, task, r->event.time_ns, &waiting);
+		fill_quiet_figures(&r->event, task, &r->account);
+		r->event.waiting_ns = waiting;
+	} else {
+		fill_kernel_figures(&r->event, task);
+	}
+	if (!bpf_seq_write(seq, &r->event, sizeof(r->event)) && account)
+		*account = r->account;
+}
+
 /* Once a slice, for every thread: its account as it stands. */
 SEC("iter/task")
 int read_accounts(struct bpf_iter__task *ctx)
@@ -237,12 +272,12 @@ int read_accounts(struct bpf_iter__task *ctx)
 	fill_identity(&r->event, task);
 	r->event.state = state_letter(task->__state, task->exit_state);
 	if (without_switches) {
-		r->event.time_ns = bpf_ktime_get_ns();
-		fill_kernel_figures(&r->event, task);
-		bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));
+		read_quietly(ctx->meta->seq, r, task);
 		return 0;
 	}
 	from = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (from && kernel_counts_waits)
+		note_false_queued(from, task);
 	r->event.time_ns = bpf_ktime_get_ns();
 	if (!from)
 		r->event.flags |= ACCOUNT_ABSENT;

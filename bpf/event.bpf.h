@@ -4,8 +4,21 @@
 /* From a thread and its account to the record of events.h; and the making of accounts. */
 #include "account.bpf.h"
 
+/* Nobody keeps accounts: the programs at switches are not attached. Set before load. Defined in
+ * accounts.bpf.c. */
+extern const volatile bool without_switches;
+
 /* Accounts created so far. Defined in sched.bpf.c. */
 extern __u64 accounts_made;
+
+/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
+static __always_inline void mark_queue(struct account *account, struct task_struct *task)
+{
+	struct cfs_rq *queue = compat_queue(task);
+
+	account->queue = (__u64)queue;
+	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
+}
 
 static __always_inline struct account *make_account(struct task_struct *task)
 {
@@ -14,8 +27,12 @@ static __always_inline struct account *make_account(struct task_struct *task)
 
 	if (!account || account->number)
 		return account;
-	if (kernel_counts_waits)
-		account->kernel_delay_ns = task->sched_info.run_delay;
+	if (kernel_counts_waits) {
+		/* All that it waited so far is of this session where it was born in it. */
+		if (task->start_time < session_start_ns)
+			account->kernel_delay_ns = task->sched_info.run_delay;
+		mark_queue(account, task);
+	}
 	account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
 	return account;
 }
@@ -56,6 +73,43 @@ static __always_inline void fill_figures(struct event_task *event, struct task_s
 }
 
 /*
+ * Where nobody looks at switches: what the thread waited since it was read last, by the kernel's
+ * own count, goes into its account. As throttled counts what its queue was meanwhile, or, on
+ * another CPU by now, the queue that it had. The wait that goes on is told by the queue's clock,
+ * which is up to a tick behind.
+ */
+static __always_inline void gather_waits(struct account *account, struct task_struct *task,
+					 __u64 now, __u64 *ret_waiting_ns)
+{
+	__u64 queued = task->sched_info.last_queued, waits = task->sched_info.run_delay;
+	struct cfs_rq *queue = compat_queue(task);
+	__u64 clock = queue ? queue->rq->clock : 0, rise, throttled = 0, waiting = 0;
+	struct waited waited = {};
+
+	if (queued && clock > queued && !is_asleep(task))
+		waiting = clock - queued;
+	waits += waiting;
+	rise = waits > account->kernel_delay_ns ? waits - account->kernel_delay_ns : 0;
+	if (rise > interval_of(account, now))
+		rise = interval_of(account, now);
+	if (rise) {
+		waited.all_ns = rise;
+		throttled = throttled_in(account, task, &waited);
+		if (queue && compat_throttled_now(queue))
+			throttled += waiting;
+		if (throttled > rise)
+			throttled = rise;
+	}
+	account->kernel_delay_ns = waits;
+	account->sched.throttled_ns += throttled;
+	account->sched.waited_ns += rise - throttled;
+	mark_queue(account, task);
+	account->cpu = compat_task_cpu(task);
+	account->since_ns = now;
+	*ret_waiting_ns = waiting;
+}
+
+/*
  * What the kernel itself counts of a thread, where no account is kept: its CPU time up to the last
  * tick of the scheduler's clock, and its switches. Numbers are as those of accounts: the thread's
  * for life.
@@ -71,5 +125,14 @@ static __always_inline void fill_kernel_figures(struct event_task *event, struct
 	};
 	event->blocked_ns = event->delay_max_ns = event->waiting_ns = 0;
 	__builtin_memset(event->delays, 0, sizeof(event->delays));
+}
+/* The same with the waits that were gathered. */
+static __always_inline void fill_quiet_figures(struct event_task *event, struct task_struct *task,
+					       const struct account *account)
+{
+	fill_kernel_figures(event, task);
+	event->account = account->number;
+	event->sched.waited_ns = account->sched.waited_ns;
+	event->sched.throttled_ns = account->sched.throttled_ns;
 }
 #endif

@@ -44,7 +44,9 @@ static __always_inline void send_last_account(struct task_struct *task,
 	}
 	event->header.kind = EVENT_TASK_END;
 	fill_identity(event, task);
-	if (account)
+	if (account && without_switches)
+		fill_quiet_figures(event, task, account);
+	else if (account)
 		fill_figures(event, task, account);
 	else
 		fill_kernel_figures(event, task);
@@ -107,15 +109,6 @@ __noinline int look_behind(struct behind *behind)
 }
 
 /* --- waits ----------------------------------------------------------------------------------- */
-
-/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
-static __always_inline void mark_queue(struct account *account, struct task_struct *task)
-{
-	struct cfs_rq *queue = compat_queue(task);
-
-	account->queue = (__u64)queue;
-	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
-}
 
 /* A thread comes to run on a CPU. */
 struct arrival {
@@ -496,8 +489,14 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct cost_run run = cost_begin_each(COST_TASK);
+	struct account *account = NULL;
+	__u64 now = bpf_ktime_get_ns(), waiting;
 
-	send_last_account(task, NULL, bpf_ktime_get_ns());
+	if (kernel_counts_waits)
+		account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (account)
+		gather_waits(account, task, now, &waiting);
+	send_last_account(task, account, now);
 	cost_end(run);
 	return 0;
 }

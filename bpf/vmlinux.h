@@ -110,6 +110,7 @@ struct task_struct {
 	int exit_state;
 	int pid;
 	int tgid;
+	__u64 start_time; /* monotonic */
 	__u64 start_boottime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -277,5 +278,6 @@ struct bpf_iter__task_file {
 #define EXIT_ZOMBIE	     0x00000020
 #define TASK_PARKED	     0x00000040
 #define TASK_DEAD	     0x00000080
+#define TASK_WAKING	     0x00000200
 #define TASK_NOLOAD	     0x00000400
 #endif

@@ -1031,8 +1031,9 @@ static uint32_t kernel_off(const struct collector *c)
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
-	       (c->options.no_switches ? OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN : 0) |
-	       (c->feed ? 0 : OFF_TABLES) | (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
+	       (c->options.no_switches ? OFF_SWITCHES | OFF_OWN : 0) |
+	       (session_tells_waits(c->session) ? 0 : OFF_ACCOUNTS) | (c->feed ? 0 : OFF_TABLES) |
+	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
 /* Of what grows with every process, thread and stack. */

@@ -654,6 +654,11 @@ uint32_t session_kernel_without(const struct session *s)
 	return s->bpf->bss->kernel_without | (*s->requests_why ? KERNEL_WITHOUT_REQUESTS : 0);
 }
 
+bool session_tells_waits(const struct session *s)
+{
+	return !s->options.no_switches || s->bpf->rodata->kernel_counts_waits;
+}
+
 static size_t values_bytes(const struct bpf_map *map)
 {
 	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);

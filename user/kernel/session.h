@@ -85,7 +85,8 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd);
 /* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs
  * at switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the
- * time up to the last tick of its clock), and all else is 0; last accounts come as well. */
+ * time up to the last tick of its clock), waits and throttled time those since the session began or
+ * the thread was first read, and all else is 0; last accounts come as well. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 
 /* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches
@@ -136,6 +137,9 @@ struct unwind_maps *session_unwind(const struct session *s);
 /* Why, as a clause for people, where tables were asked for; else NULL. Borrowed the same. */
 const char *session_unwind_why(const struct session *s);
 
+/* Whether accounts tell what threads waited, where the programs at switches are off, too: then as
+ * the kernel counts it (CONFIG_SCHED_INFO). */
+bool session_tells_waits(const struct session *s);
 /* KERNEL_WITHOUT_* of bpf/events.h. */
 uint32_t session_kernel_without(const struct session *s);
 

@@ -102,13 +102,14 @@ enum model_loss_cause {
 #define OFF_GROUPS   0x2u /* kernel without group scheduling: no cgroups, no throttling */
 #define OFF_PRESSURE 0x4u /* kernel without pressure stall information */
 #define OFF_QUEUES   0x8u /* run queues cannot be read */
-/* no room for run times by process: own and others cannot be told apart */
+/* own and others cannot be told apart: nobody looked at switches */
 #define OFF_OWN	     0x10u
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
 #define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
-/* nobody looked at switches, to keep the cost within its budget (with it go OFF_ACCOUNTS and
- * OFF_OWN): CPU times are the kernel's own, and CPUs' idle times those of /proc/stat, to a clock
- * tick */
+/* nobody looked at switches, to keep the cost within its budget (with it goes OFF_OWN, and on a
+ * kernel that does not count waits OFF_ACCOUNTS): CPU times and waits are the kernel's own, read
+ * once a second, CPUs' idle times those of /proc/stat, to a clock tick; single waits are not
+ * known */
 #define OFF_SWITCHES 0x80u
 /* user stacks were walked along frame pointers alone: those that break are told by names */
 #define OFF_TABLES 0x100u

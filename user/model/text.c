@@ -133,7 +133,7 @@ const char *model_off_text(uint32_t bit)
 	case OFF_QUEUES:
 		return "this kernel's run queues cannot be read";
 	case OFF_OWN:
-		return "more CPUs than run times by process are kept for";
+		return "told apart only where switches are looked at";
 	case OFF_LIMITS:
 		return "no cgroup file system with the cpu controller within reach";
 	case OFF_REQUESTS:
@@ -143,7 +143,7 @@ const char *model_off_text(uint32_t bit)
 	case OFF_TABLES:
 		return "stacks were walked along frame pointers alone";
 	case OFF_SWITCHES:
-		return "scheduler accounts were off, to keep hotrun's cost within its budget";
+		return "nobody looked at switches, to keep hotrun's cost within its budget";
 	default:
 		return "unknown reason";
 	}
@@ -151,7 +151,7 @@ const char *model_off_text(uint32_t bit)
 
 const char *model_waits_why(const struct model *m)
 {
-	if (m->host.off & OFF_SWITCHES)
-		return model_off_text(OFF_SWITCHES);
-	return m->host.off & OFF_ACCOUNTS ? model_off_text(OFF_ACCOUNTS) : NULL;
+	if (!(m->host.off & OFF_ACCOUNTS))
+		return NULL;
+	return model_off_text(m->host.off & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
 }

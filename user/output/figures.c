@@ -91,12 +91,16 @@ const struct figure figure_throttled = {"throttled_threads", "throttled",
 					.off = OFF_GROUPS,   SCHED(sched.throttled_ns)};
 const struct figure figure_progress = {"progress_share", "progress", AS_SHARE, .value = progress};
 const struct figure figure_uninterruptible = {"uninterruptible_threads", "in D", AS_THREADS,
-					      SCHED(sched.uninterruptible_ns)};
+					      .off = OFF_SWITCHES, SCHED(sched.uninterruptible_ns)};
 const struct figure figure_slice = {"slice_ns", "slice", AS_TIME, true, .value = slice};
-const struct figure figure_delay_p50 = {"delay_p50_ns", "p50", AS_TIME, .value = delay_p50};
-const struct figure figure_delay_p99 = {"delay_p99_ns", "p99", AS_TIME, .value = delay_p99};
-const struct figure figure_delay_max = {"delay_max_ns", "max", AS_TIME, true, SCHED(delay_max_ns)};
-const struct figure figure_delays = {"delays_per_s", "waits/s", AS_RATE, true, .value = delays};
+const struct figure figure_delay_p50 = {"delay_p50_ns", "p50", AS_TIME, .off = OFF_SWITCHES,
+					.value = delay_p50};
+const struct figure figure_delay_p99 = {"delay_p99_ns", "p99", AS_TIME, .off = OFF_SWITCHES,
+					.value = delay_p99};
+const struct figure figure_delay_max = {
+	"delay_max_ns", "max", AS_TIME, true, .off = OFF_SWITCHES, SCHED(delay_max_ns)};
+const struct figure figure_delays = {"delays_per_s", "waits/s",		  AS_RATE,
+				     true,	     .off = OFF_SWITCHES, .value = delays};
 const struct figure figure_switches = {"switches_per_s", "switch/s", AS_RATE, true,
 				       .value = switches};
 const struct figure figure_voluntary = {"voluntary_per_s", "vol/s", AS_RATE, true,

@@ -94,9 +94,9 @@ static uint32_t known(const struct metrics_figures *f, const struct metrics_own 
 	if (own->samples)
 		bits |= KNOW_SAMPLES;
 	if (own->switches && !(f->off & OFF_ACCOUNTS))
-		bits |= KNOW_SWITCHES | KNOW_CPU;
+		bits |= KNOW_SWITCHES | KNOW_CPU | KNOW_WAITS;
 	if (f->off & OFF_SWITCHES)
-		bits |= KNOW_CPU;
+		bits |= KNOW_CPU | (f->off & OFF_ACCOUNTS ? 0 : KNOW_WAITS);
 	if (own->requests && !(f->off & OFF_REQUESTS))
 		bits |= KNOW_REQUESTS;
 	if (!(f->off & OFF_GROUPS))
@@ -157,7 +157,7 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 		metrics_put_mean(out, h->sched.last.on_cpu_ns, f->slice_ns);
 		putc('\n', out);
 	}
-	if (bits & KNOW_SWITCHES) {
+	if (bits & KNOW_WAITS) {
 		metrics_put_family(out, "host_waiting_threads", "gauge",
 				   "Mean number of runnable threads that waited for a CPU in the "
 				   "last slice.");
@@ -166,6 +166,8 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 		putc('\n', out);
 		single(out, "host_switches_total", "counter", "Context switches of threads.",
 		       UNIT_COUNT, h->sched.sum.voluntary + h->sched.sum.involuntary);
+	}
+	if (bits & KNOW_SWITCHES) {
 		metrics_put_family(out, "host_run_delay_seconds", "histogram",
 				   "How long threads waited for a CPU, each time.");
 		metrics_put_delays(out, "host_run_delay_seconds", "", &h->sched);

@@ -191,12 +191,12 @@ static const struct process_family {
 	 .type = "counter",
 	 .help = "Time that runnable threads waited for a CPU behind threads of the same process, "
 		 "or of others.",
-	 .needs = KNOW_SWITCHES | KNOW_OWN,
+	 .needs = KNOW_WAITS | KNOW_OWN,
 	 .put = put_behind},
 	{.name = "process_throttled_seconds_total",
 	 .type = "counter",
 	 .help = "Time that runnable threads were stopped by the CPU limit of their group.",
-	 .needs = KNOW_SWITCHES | KNOW_GROUPS,
+	 .needs = KNOW_WAITS | KNOW_GROUPS,
 	 .unit = UNIT_NS,
 	 .offset = IN_PROCESS(sched.sum.throttled_ns)},
 	{.name = "process_limit_periods_total",
@@ -219,7 +219,7 @@ static const struct process_family {
 	{.name = "process_switches_total",
 	 .type = "counter",
 	 .help = "Context switches.",
-	 .needs = KNOW_SWITCHES,
+	 .needs = KNOW_WAITS,
 	 .put = put_switches},
 	{.name = "process_threads",
 	 .type = "gauge",
@@ -400,7 +400,7 @@ void metrics_put_processes(FILE *out, const struct metrics_figures *f, uint32_t 
 		put_mean(out, f, "process_running_threads",
 			 "Mean number of running threads in the last slice.",
 			 IN_PROCESS(sched.last.on_cpu_ns));
-	if (know & KNOW_SWITCHES)
+	if (know & KNOW_WAITS)
 		put_mean(out, f, "process_waiting_threads",
 			 "Mean number of runnable threads that waited for a CPU in the last slice.",
 			 IN_PROCESS(sched.last.waited_ns));

@@ -22,7 +22,9 @@ enum metrics_unit { UNIT_COUNT, UNIT_NS };
 #define KNOW_QUEUES   0x40u
 #define KNOW_OWN      0x80u
 #define KNOW_LIMITS   0x100u
-#define KNOW_CPU      0x200u /* by switches, or in their place by the kernel's own counters */
+/* By switches, or in their place by the kernel's own counters: */
+#define KNOW_CPU   0x200u
+#define KNOW_WAITS 0x400u
 
 /* HELP and TYPE lines. name without "hotrun_". */
 void metrics_put_family(FILE *out, const char *name, const char *type, const char *help);

@@ -287,7 +287,10 @@ int report_cgroups(const struct report *r)
 	/* The root alone is the host once more. */
 	if (err || !rows.rows_cnt || (rows.rows_cnt == 1 && !rows.limits))
 		return err;
-	put_heading(r, "cgroups, with those below them: mean threads (exact)");
+	put_heading(r, r->m->host.off & OFF_SWITCHES
+			       ? "cgroups, with those below them: mean threads (as the kernel "
+				 "counts it)"
+			       : "cgroups, with those below them: mean threads (exact)");
 	TABLE_OF(&t, columns, r, rows.limits ? WITH_MORE : 0);
 	table_put_titles(r->out, &t);
 	for (size_t i = 0; i < rows.rows_cnt && i < r->o.rows; i++)

@@ -86,6 +86,7 @@ static void lines_clear(struct lines *l)
 int report_sched(const struct report *r)
 {
 	_cleanup_(lines_clear) struct lines l = {0};
+	bool quiet = r->m->host.off & OFF_SWITCHES;
 	struct table t;
 	int err;
 
@@ -99,10 +100,14 @@ int report_sched(const struct report *r)
 	err = lines_build(r, &l);
 	if (err)
 		return err;
-	put_heading(r, "scheduler: CPU wanted and given, in mean threads (exact)");
+	put_heading(r, quiet ? "scheduler: CPU wanted and given, in mean threads (as the kernel "
+			       "counts it)"
+			     : "scheduler: CPU wanted and given, in mean threads (exact)");
 	TABLE_OF(&t, wanted_columns, r, report_when(r));
 	put_lines(r, &l, &t);
-	put_heading(r, "scheduler: run delay, switches and migrations a second (exact)");
+	put_heading(r, quiet ? "scheduler: switches and migrations a second (as the kernel counts "
+			       "them)"
+			     : "scheduler: run delay, switches and migrations a second (exact)");
 	TABLE_OF(&t, switch_columns, r, report_when(r));
 	put_lines(r, &l, &t);
 	put_spaces(r, 2);

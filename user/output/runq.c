@@ -453,7 +453,10 @@ static int put_host(struct runq *r)
 		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m));
 		return 0;
 	}
-	put_delays(r, &r->sched->host);
+	if (r->m->host.off & OFF_SWITCHES)
+		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_SWITCHES));
+	else
+		put_delays(r, &r->sched->host);
 	if (!r->o.process_cnt && !r->o.cgroups)
 		err = put_table(r);
 	if (!err && r->o.process_cnt)

@@ -45,13 +45,14 @@ static bool changes_anything(const struct governor *g, enum governor_level level
 
 static void move(struct governor *g, int by, uint64_t now_ns)
 {
-	enum governor_level level = g->level;
+	enum governor_level level = g->level, last = by > 0 ? GOVERNOR_LEVEL_CNT - 1 : GOVERNOR_ALL;
 
 	/* A step that gives up nothing (rate low anyway, requests not wanted) is none. */
 	do
 		level = (enum governor_level)((int)level + by);
-	while (level != GOVERNOR_ALL && level != GOVERNOR_LEVEL_CNT - 1 &&
-	       !changes_anything(g, level));
+	while (level != last && !changes_anything(g, level));
+	if (by > 0 && !changes_anything(g, level))
+		return;
 	g->level = level;
 	g->since_ns = now_ns;
 	g->quiet_ns = 0;
@@ -165,8 +166,8 @@ const char *governor_level_id(enum governor_level level)
 		[GOVERNOR_ALL] = "all",
 		[GOVERNOR_RATE_HALF] = "rate-half",
 		[GOVERNOR_RATE_LEAST] = "rate-least",
-		[GOVERNOR_NO_REQUESTS] = "no-requests",
 		[GOVERNOR_NO_SWITCHES] = "no-switches",
+		[GOVERNOR_NO_REQUESTS] = "no-requests",
 	};
 
 	return level < GOVERNOR_LEVEL_CNT ? ids[level] : "unknown";
@@ -178,9 +179,10 @@ const char *governor_level_text(enum governor_level level)
 		[GOVERNOR_ALL] = "everything is on",
 		[GOVERNOR_RATE_HALF] = "samples at half the rate",
 		[GOVERNOR_RATE_LEAST] = "samples at the lowest rate",
-		[GOVERNOR_NO_REQUESTS] = "samples at the lowest rate, requests off",
-		[GOVERNOR_NO_SWITCHES] = "samples at the lowest rate, requests and scheduler "
-					 "accounts off",
+		[GOVERNOR_NO_SWITCHES] = "samples at the lowest rate, waits as the kernel counts "
+					 "them, once a second",
+		[GOVERNOR_NO_REQUESTS] = "samples at the lowest rate, waits as the kernel counts "
+					 "them, requests off",
 	};
 
 	return level < GOVERNOR_LEVEL_CNT ? texts[level] : "";

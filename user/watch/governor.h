@@ -23,9 +23,9 @@ enum governor_level {
 	GOVERNOR_ALL,
 	GOVERNOR_RATE_HALF,
 	GOVERNOR_RATE_LEAST,
-	GOVERNOR_NO_REQUESTS, /* ... and no requests */
-	/* ... and no programs at switches and wakeups: pressure and cpu.stat instead */
+	/* ... and no program at switches: waits as the kernel counts them, once a second */
 	GOVERNOR_NO_SWITCHES,
+	GOVERNOR_NO_REQUESTS, /* ... and no requests */
 	GOVERNOR_LEVEL_CNT
 };
 

@@ -102,8 +102,7 @@ Test(flame, data_says_that_switches_were_not_seen)
 	free(data);
 	m->host.off = OFF_SWITCHES | OFF_ACCOUNTS;
 	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
-	cr_expect(strstr(data, "\"switchesOff\":\"scheduler accounts were off, to keep"), "%s",
-		  data);
+	cr_expect(strstr(data, "\"switchesOff\":\"nobody looked at switches, to keep"), "%s", data);
 	free(data);
 	model_free(m);
 }

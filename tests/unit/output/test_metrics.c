@@ -122,6 +122,22 @@ Test(metrics, cpu_times_pressure_and_limits_stay_while_switches_are_off_for_the_
 	model_free(w.m);
 }
 
+Test(metrics, waits_of_the_kernels_own_count_are_told_while_switches_are_off)
+{
+	struct watched w = watched_host();
+	struct metrics_own own = watched_own();
+	_cleanup_free_ char *page = NULL;
+
+	w.m->host.off = OFF_SWITCHES | OFF_OWN;
+	own.switches = false;
+	page = page_of(&w, &own);
+	exposition_check(page, strlen(page));
+	cr_expect_gt(exposition_value(page, "hotrun_host_waiting_threads"), 0);
+	cr_expect_gt(exposition_value(page, "hotrun_process_waiting_threads{" SHOP "}"), 0);
+	cr_expect_null(strstr(page, "run_delay"));
+	model_free(w.m);
+}
+
 /* The last slice may be hours ago then. */
 Test(metrics, who_is_not_ready_any_more_tells_nothing_of_the_host)
 {

@@ -325,13 +325,16 @@ struct off_case {
 static const struct off_case off_cases[] = {
 	{OFF_ACCOUNTS, "threads waiting for a CPU: n/a: recorded by a hotrun", "who waits"},
 	{OFF_ACCOUNTS, "scheduler\n  n/a: recorded by", "wanted"},
-	{OFF_ACCOUNTS | OFF_SWITCHES, "scheduler\n  n/a: scheduler accounts were off, to keep",
+	{OFF_ACCOUNTS | OFF_SWITCHES, "scheduler\n  n/a: nobody looked at switches, to keep",
 	 "wanted"},
+	{OFF_SWITCHES | OFF_OWN, "mean threads (as the kernel counts it)", "mean threads (exact)"},
+	{OFF_SWITCHES | OFF_OWN, "behind its own threads or others (which is n/a: told apart only",
+	 "% behind others"},
 	{OFF_ACCOUNTS | OFF_SWITCHES, "% of time", "context switches a second"},
 	{OFF_PRESSURE, "CPU pressure n/a: this kernel has no", "of the time"},
 	{OFF_QUEUES, "aggressors and victims\n  n/a: this kernel's run queues", "hottest"},
 	{OFF_QUEUES, "who they were: this kernel's run queues cannot be read", "hottest"},
-	{OFF_OWN, "behind its own threads or others (which is n/a: more CPUs", "% behind others"},
+	{OFF_OWN, "behind its own threads or others (which is n/a: told apart", "% behind others"},
 	{OFF_GROUPS, "cgroups\n  n/a: this kernel has no group scheduling", "with those below"},
 	{OFF_LIMITS, "limits n/a: no cgroup file system", "periods: in which"},
 };

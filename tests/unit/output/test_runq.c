@@ -190,7 +190,9 @@ Test(runq, what_a_capture_does_not_have_is_not_available)
 		{"no waits", OFF_ACCOUNTS,
 		 "run delay of the host\n  n/a: recorded by a hotrun that kept no waits\n"},
 		{"switches", OFF_ACCOUNTS | OFF_SWITCHES,
-		 "run delay of the host\n  n/a: scheduler accounts were off, to keep"},
+		 "run delay of the host\n  n/a: nobody looked at switches, to keep"},
+		{"switches, by the kernel's counts", OFF_SWITCHES,
+		 "run delay of the host\n  n/a: nobody looked at switches, to keep"},
 		{"own threads", OFF_OWN, "      n/a "},
 	};
 	uint32_t service;

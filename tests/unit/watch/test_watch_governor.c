@@ -88,8 +88,8 @@ Test(governor, gives_up_one_thing_after_the_other_in_its_order)
 		bool requests, switches;
 	} steps[] = {{GOVERNOR_RATE_HALF, 9, true, true},
 		     {GOVERNOR_RATE_LEAST, GOVERNOR_HZ_LEAST, true, true},
-		     {GOVERNOR_NO_REQUESTS, GOVERNOR_HZ_LEAST, false, true},
-		     {GOVERNOR_NO_SWITCHES, GOVERNOR_HZ_LEAST, false, false}};
+		     {GOVERNOR_NO_SWITCHES, GOVERNOR_HZ_LEAST, true, false},
+		     {GOVERNOR_NO_REQUESTS, GOVERNOR_HZ_LEAST, false, false}};
 	struct host h;
 
 	begin(&h, &options, GOVERNOR_ALL);
@@ -104,7 +104,7 @@ Test(governor, gives_up_one_thing_after_the_other_in_its_order)
 		cr_expect_eq(plan.switches, steps[i].switches);
 	}
 	/* There is no more to give up. */
-	cr_expect_eq(run(&h, 3600).level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(run(&h, 3600).level, GOVERNOR_NO_REQUESTS);
 }
 
 /* The evidence of all others stays. */
@@ -169,9 +169,9 @@ Test(governor, stops_at_the_first_level_that_fits)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.018, 0.016, 0.0045, 0.001);
-	cr_expect_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
 	/* 0.0045 is within the budget, and too near to it to take requests back. */
-	cr_expect_eq(run(&h, 86400).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(run(&h, 86400).level, GOVERNOR_NO_SWITCHES);
 	cr_expect_eq(h.changes, 3);
 }
 
@@ -181,10 +181,10 @@ Test(governor, takes_everything_back_when_it_is_quiet)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.018, 0.016, 0.01, 0.006);
-	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
-	cr_expect_eq(run(&h, 50).level, GOVERNOR_NO_SWITCHES, "not at once");
-	cr_expect_eq(run(&h, 40).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(run(&h, 50).level, GOVERNOR_NO_REQUESTS, "not at once");
+	cr_expect_eq(run(&h, 40).level, GOVERNOR_NO_SWITCHES);
 	cr_expect_eq(run(&h, 300).level, GOVERNOR_ALL);
 }
 
@@ -194,7 +194,7 @@ Test(governor, waits_longer_each_time_that_it_was_too_early)
 	unsigned int first, later;
 
 	/* Quiet without requests, far too much with them: for ever. */
-	begin(&h, &options, GOVERNOR_NO_REQUESTS);
+	begin(&h, &options, GOVERNOR_NO_SWITCHES);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
 	run(&h, 3600);
 	first = h.changes;
@@ -210,13 +210,13 @@ Test(governor, is_patient_as_before_after_a_step_that_held)
 {
 	struct host h;
 
-	begin(&h, &options, GOVERNOR_NO_REQUESTS);
+	begin(&h, &options, GOVERNOR_NO_SWITCHES);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
 	run(&h, 2 * 3600);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_assert_eq(run(&h, 2 * 3600).level, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
-	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_expect_eq(run(&h, 90).level, GOVERNOR_RATE_LEAST);
 }
@@ -229,7 +229,8 @@ Test(governor, skips_steps_that_give_up_nothing)
 	begin(&h, &low, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.001);
 	cr_expect_eq(run(&h, 12).level, GOVERNOR_NO_SWITCHES);
-	cr_expect_eq(h.g.level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(run(&h, 120).level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(h.changes, 1);
 }
 
 Test(governor, without_a_budget_gives_up_nothing)
@@ -237,7 +238,7 @@ Test(governor, without_a_budget_gives_up_nothing)
 	const struct governor_options none = {.budget = 0, .hz = GOVERNOR_HZ, .requests = true};
 	struct host h;
 
-	begin(&h, &none, GOVERNOR_NO_REQUESTS);
+	begin(&h, &none, GOVERNOR_NO_SWITCHES);
 	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
 	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
 }
@@ -248,7 +249,7 @@ Test(governor, takes_everything_back_at_once_when_the_budget_is_lifted)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
-	cr_assert_eq(run(&h, 120).level, GOVERNOR_NO_SWITCHES);
+	cr_assert_eq(run(&h, 120).level, GOVERNOR_NO_REQUESTS);
 	h.g.options.budget = 0;
 	cr_expect_eq(governor_step(&h.g, &h.now).level, GOVERNOR_ALL);
 	cr_expect_eq(run(&h, 120).level, GOVERNOR_ALL);
@@ -258,10 +259,10 @@ Test(governor, begins_where_the_last_run_ended)
 {
 	struct host h;
 
-	begin(&h, &options, GOVERNOR_NO_REQUESTS);
-	cr_expect_not(governor_step(&h.g, &h.now).requests);
+	begin(&h, &options, GOVERNOR_NO_SWITCHES);
+	cr_expect_not(governor_step(&h.g, &h.now).switches);
 	begin(&h, &options, (enum governor_level)99);
-	cr_expect(governor_step(&h.g, &h.now).requests);
+	cr_expect(governor_step(&h.g, &h.now).switches);
 }
 
 Test(governor, does_not_trust_counters_that_fall_or_a_clock_that_stands)
