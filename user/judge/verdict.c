@@ -55,17 +55,20 @@ static bool misses_enough(const struct figures *f, const struct verdict_input *i
 	return in->waiting + in->throttled >= least || figures_bad(f, FIGURE_DELAY);
 }
 
-/* Gets less than it wants, as far as the scheduler can tell. */
+/* Gets less than it wants and was promised, as far as the scheduler can tell. */
 static bool misses_cpu(const struct facts *facts, const struct verdict_input *in,
 		       const struct verdict_limits *limits)
 {
-	return is_kept_from_cpu(&facts->f) && misses_enough(&facts->f, in, limits->wanted_min);
+	return is_kept_from_cpu(&facts->f) && misses_enough(&facts->f, in, limits->wanted_min) &&
+	       (!in->background || figures_bad(&facts->f, FIGURE_THROTTLED));
 }
 
-/* Whether it hurts when such a one misses CPU: somebody may be waiting for it. */
+/* Whether it hurts when such a one misses CPU: it was declared, or somebody may wait for it. */
 static bool waits_hurt(const struct verdict_input *in, const struct verdict_limits *limits)
 {
-	return in->may_serve || verdict_has_signal(in) || limits->hurt_by == HURT_BY_WAITING;
+	if (limits->hurt_by == HURT_BY_WAITING)
+		return true;
+	return !in->background && (in->may_serve || verdict_has_signal(in));
 }
 
 static void find_harm(struct facts *facts, const struct verdict_input *in,
@@ -73,12 +76,8 @@ static void find_harm(struct facts *facts, const struct verdict_input *in,
 {
 	bool misses = facts->signal == SIGNAL_NONE && misses_cpu(facts, in, limits);
 
-	if (facts->signal != SIGNAL_NONE)
-		facts->hurt = facts->signal == SIGNAL_SLOW;
-	else
-		facts->hurt = misses && !in->background && waits_hurt(in, limits);
-	facts->contended = misses && !facts->hurt &&
-			   (!in->background || figures_bad(&facts->f, FIGURE_THROTTLED));
+	facts->hurt = facts->signal == SIGNAL_SLOW || (misses && waits_hurt(in, limits));
+	facts->contended = misses && !facts->hurt;
 }
 
 static bool lacks_evidence(const struct facts *facts)

@@ -19,8 +19,9 @@
  *   The operator can declare that somebody minds (hurt_by). Who may serve, though requests tell too
  *   little or cannot be seen, is judged by its waits all the same: what is slow must not look calm.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
- *   what it was promised: without a service signal it is never hurt, and contended by a CPU limit
- *   alone, since no nice value asked for that.
+ *   what it was promised: without a service signal it is neither hurt nor contended by that. No
+ *   nice value asked for a CPU limit: of one that stops it, it is told as contended, and hurt where
+ *   that was declared.
  * - Requests that are fast though the CPU limit keeps stopping it: nobody is hurt, but there is no
  *   room left (verdict_result.at_limit).
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits,

@@ -193,8 +193,10 @@ static void add_hurt_count(const struct report *r, struct words *w)
 	if (v->contended && v->hurt)
 		words_add(w, ", %s contended", number_count(v->contended).text);
 	else if (v->contended)
-		words_add(w, "; %s of %s processes want more CPU than they get",
-			  number_count(v->contended).text, number_count(v->judged).text);
+		words_add(w, "; %s of %s processes %s", number_count(v->contended).text,
+			  number_count(v->judged).text,
+			  v->contended > 1 ? "want more CPU than they get"
+					   : "wants more CPU than it gets");
 	if (v->at_limit)
 		words_add(w, "; %s %s no room left at %s CPU limit", number_count(v->at_limit).text,
 			  v->at_limit > 1 ? "services have" : "service has",

@@ -246,6 +246,11 @@ static const struct rule_case cases[] = {
 	 VERDICT_STARVED,
 	 true,
 	 FIGURE_SLOW_SHARE},
+	{"nice 19 asked for no CPU limit",
+	 {.running = 0.1, .throttled = 0.9, .background = true},
+	 VERDICT_THROTTLED,
+	 true,
+	 FIGURE_PROGRESS},
 	/* Causes, in their order. */
 	{"steal just below",
 	 {.running = 1, .waiting = 1, .host_steal = 0.0999},
@@ -562,6 +567,19 @@ Test(verdict, whose_harm_nobody_sees_is_contended_and_not_hurt)
 		contended += r.verdict == VERDICT_CONTENDED;
 	}
 	cr_expect_geq(contended, 15);
+}
+
+/* It may serve, as far as anybody sees; that its limit hurts it has to be declared. */
+Test(verdict, nice_19_at_its_limit_alarms_nobody_undeclared)
+{
+	struct verdict_input in = completed(&(struct verdict_input){
+		.running = 0.1, .throttled = 0.9, .background = true, .may_serve = true});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_CONTENDED, "%s", verdict_id(r.verdict));
 }
 
 Test(verdict, contended_tells_what_it_misses_and_why)
