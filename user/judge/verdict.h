@@ -116,7 +116,7 @@ struct verdict_input {
 	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
 };
 
-/* Its requests, or its operator, say whether it is hurt; else the scheduler is asked. */
+/* Its requests, or its operator, say whether it is hurt. */
 static inline bool verdict_has_signal(const struct verdict_input *input)
 {
 	return input->has_requests || input->has_signal;

@@ -244,7 +244,7 @@ static double weight_of(const struct verdict_row *row)
 {
 	const struct verdict_input *in = verdicts_input(row);
 
-	if (!verdicts_result(row)->hurt && verdicts_rank(row) == RANK_CALM)
+	if (verdicts_rank(row) == RANK_CALM)
 		return in->running;
 	if (verdicts_result(row)->verdict == VERDICT_INELASTIC)
 		return in->stuck + in->slow_share * (double)in->requests;
@@ -279,7 +279,7 @@ static int compare_rows(const void *a, const void *b, void *host)
 
 	if (verdicts_rank(ra) != verdicts_rank(rb))
 		return verdicts_rank(ra) < verdicts_rank(rb) ? -1 : 1;
-	/* What lasted the whole time comes before what passed: c. */
+	/* What lasted the whole time comes before what passed. */
 	if (!c && verdicts_result(ra)->hurt)
 		c = compare_hurt(ra, rb);
 	if (!c)
