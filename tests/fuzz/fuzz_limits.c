@@ -74,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	if (!(policy.limits.progress >= 0 && policy.limits.progress <= 1))
 		abort();
+	must(policy.limits.hurt_by < HURT_BY_CNT);
 	limits_clear(&policy);
 	check_watch((const char *)data, size);
 	check_rule((const char *)data, size);

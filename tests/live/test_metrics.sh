@@ -153,6 +153,10 @@ if [ -n "$watch" ]; then
 	within "processes add up to the host" \
 		"$(asks "sum(rate(hotrun_process_cpu_seconds_total{$watch_is}[12s])) / sum(rate(hotrun_host_cpu_seconds_total{$watch_is,mode=\"busy\"}[12s]))")" 0.8 1.1
 	is "its own series" "$(asks "count(hotrun_process_processes{$watch_is,process=\"metricload\"})")" 1
+	# What its limit stops serves nothing: told, and no alarm. It is judged every ten seconds.
+	until_true 20 holds "hotrun_process_verdict{$watch_is,process=\"limited\",verdict=\"contended\"}" ||
+		fail "not contended: $(asks "hotrun_process_verdict{$watch_is}")"
+	is "who is contended is not hurt" "$(asks "hotrun_process_hurt{$watch_is,process=\"limited\"}")" 0
 	# Stopped, its CPU time stands still: the kernel's own figure of it is what has to be counted.
 	kill -STOP "$load"
 	until_true 10 counted || true

@@ -105,7 +105,7 @@ is "top: only who hangs, too, stands above who hangs, though it wants no CPU" \
 is "top: its slow share, stuck requests and verdict" \
 	"$(awk -v pid="$hang" '$1 == pid { for (i = 1; i < NF; i++) if ($i == "%") print $(i - 1), $(i + 1), $(i + 2) }' "$T/top")" \
 	"100.0 5 inelastic"
-says "top: the host is told, too" "$T/top" "hurt, by verdict"
+says "top: the host is told, too" "$T/top" " hurt, "
 "$HOTRUN" top -b -n 1 -i 0.5 --sort slow --width 100 >"$T/top" 2>"$T/err"
 is "top by slow requests: the same is first" "$(awk '/^ +pid/ { getline; print $1; exit }' "$T/top")" "$hang"
 

@@ -44,27 +44,44 @@ judge() {
 	done
 }
 
-# The hang first: its requests must be 12 s old in the end.
+# each NAME...: apart, one after the other, beside what runs already
+each() {
+	local name pid
+
+	calm_pids=${#PIDS[@]}
+	for name in "$@"; do
+		"case_$name"
+		keep "$name"
+		judge 4 "$name"
+		for pid in "${PIDS[@]:calm_pids}"; do
+			stop "$pid"
+		done
+		PIDS=("${PIDS[@]::calm_pids}")
+	done
+}
+
+# Before anybody is hurt.
+each build crowd
+# The same figures are an alarm where it was declared.
+ask "$T/case.hotrun" "$T/declared" --limit hurt-by=waiting
+is "crowd, declared to be hurt by waiting" "$(told "$T/declared" $subject) $(told_host "$T/declared")" \
+	"oversubscribed host-overloaded"
+
+# The hang before the others: its requests must be 12 s old in the end.
 case_hang_begins
 keep hang
 hung_at=$SECONDS
-calm_pids=${#PIDS[@]}
-
-for name in elastic starved oversubscribed crowd unmeasured nginx; do
-	"case_$name"
-	keep "$name"
-	judge 4 "$name"
-	for pid in "${PIDS[@]:calm_pids}"; do
-		stop "$pid"
-	done
-	PIDS=("${PIDS[@]::calm_pids}")
-done
+each elastic starved oversubscribed unmeasured nginx
 
 group_make throttled 30000
 hang_one "${in_group[@]}"
 load 200 '/busy?us=2000'
 want=throttled
 keep throttled
+case_tight
+keep tight
+case_limited
+keep limited
 case_idle
 keep idle
 case_slow
@@ -74,4 +91,4 @@ keep gives_up
 case_sips
 keep sips
 until_true 12 test $((SECONDS - hung_at)) -ge 12
-judge 5 hang throttled idle slow gives_up sips
+judge 5 hang throttled tight limited idle slow gives_up sips

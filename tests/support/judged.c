@@ -35,6 +35,15 @@ struct judged judged_of(struct model *m)
 	return judged_with(m, &(struct verdict_sources){0});
 }
 
+struct judged judged_waiting(struct model *m)
+{
+	struct verdict_policy policy = {0};
+
+	verdict_limits_default(&policy.limits);
+	policy.limits.hurt_by = HURT_BY_WAITING;
+	return judged_with(m, &(struct verdict_sources){.policy = &policy});
+}
+
 void judged_free(struct judged *j)
 {
 	verdicts_free(j->v);

@@ -20,6 +20,8 @@ struct judged {
 /* Takes m, which ends with judged_free(). Of options what the model does not give. */
 struct judged judged_with(struct model *m, const struct verdict_sources *options);
 struct judged judged_of(struct model *m);
+/* Where it was declared of all that waiting hurts them (hurt-by = waiting). */
+struct judged judged_waiting(struct model *m);
 void judged_free(struct judged *j);
 
 /* NULL: it has none. */

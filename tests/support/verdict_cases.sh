@@ -5,10 +5,10 @@
 #   subject  the pids of the process that the verdict is of
 #   want     the verdicts that are right, the first one the usual
 #   host     those that are right of the host, "" = any
-#   culprit  what stands in the opening lines, an extended regular expression; "" = nothing
+#   culprit  what stands in the opening lines, joined, an extended regular expression; "" = nothing
 # Numbers of clients and threads are for two CPUs, and with room: strangers that take half a CPU change nothing.
 
-calm='healthy busy-elastic busy-unmeasured'
+calm='healthy busy-elastic busy-unmeasured contended'
 hurt='host-overloaded inelastic throttled starved oversubscribed stolen'
 
 # family PID: it and those that it started
@@ -53,7 +53,7 @@ case_beside() {
 	hang_one
 	now_and_then '/busy?us=2000'
 	start "$LOADS/spinners" $((4 * $(nproc))) 600
-	want=healthy
+	want=healthy host=contended
 }
 
 case_elastic() {
@@ -85,6 +85,42 @@ case_unmeasured() {
 	start "$LOADS/spinners" "$(nproc)" 600
 	subject=$started host='' culprit=''
 	want=busy-unmeasured
+}
+
+# What serves nothing, and wants more CPU than there is: a build,
+case_build() {
+	local i
+
+	subject= host=contended culprit='contended [0-9]+ x spinners, the worst [0-9]+: wanted'
+	for i in $(seq $((2 * $(nproc)))); do
+		start "$LOADS/spinners" 1 600
+		subject+=" $started"
+	done
+	want=contended
+}
+
+# a program with too many threads,
+case_crowd() {
+	start "$LOADS/spinners" 64 600
+	subject=$started host=contended culprit='threads wait behind its own'
+	want=contended
+}
+
+# and a job that its CPU limit stops.
+case_limited() {
+	group_make limited 30000
+	start "${in_group[@]}" "$LOADS/spinners" 2 600
+	subject=$started host='' culprit='wanted [0-9.]+ CPUs, got 0\.[0-3][0-9]* \([^)]*\), throttled [^:]*: limit 0\.30 CPUs'
+	want=contended
+}
+
+# Its limit stops it, and its requests are fast enough all the same.
+case_tight() {
+	group_make tight 30000
+	hang_one "${in_group[@]}"
+	load 8 '/busy?us=2000'
+	want='busy-elastic healthy' culprit='no room left at its CPU limit: wanted [0-9.]+ CPUs, got 0\.[0-3]'
+	sleep 3
 }
 
 # Connections that wait by design: WebSockets that talk one way, or not at all.
@@ -176,23 +212,29 @@ case_oversubscribed() {
 	sleep 2
 }
 
-# The same without sockets.
-case_crowd() {
-	start "$LOADS/spinners" 64 600
+# The crowd, where it was declared that it must not wait (ask()).
+case_declared() {
+	cp "$LOADS/spinners" "$T/declared"
+	start "$T/declared" 64 600
 	subject=$started culprit=''
 	want=oversubscribed host=host-overloaded
 }
 
-CASES=(idle quiet beside elastic batch nginx unmeasured sockets sips hang hang_beside slow gives_up starved throttled
-	oversubscribed crowd)
+CASES=(idle quiet beside elastic batch nginx unmeasured build crowd limited tight sockets sips hang hang_beside slow
+	gives_up starved throttled oversubscribed declared)
 
 # --- what hotrun says ---
 
-# ask CAPTURE REPORT: the report, with all that are hurt, and its verdicts in REPORT.json
+# ask CAPTURE REPORT [OPTION...]: the report, with all that are hurt, and its verdicts in REPORT.json
 ask() {
-	"$HOTRUN" report --all "$1" >"$2" 2>"$T/err" && "$HOTRUN" report --format json "$1" >"$2.json" 2>"$T/err" ||
+	local capture=$1 report=$2
+
+	shift 2
+	printf '[declared]\nhurt-by = waiting\n' >"$T/conf"
+	"$HOTRUN" report --config "$T/conf" "$@" --all "$capture" >"$report" 2>"$T/err" &&
+		"$HOTRUN" report --config "$T/conf" "$@" --format json "$capture" >"$report.json" 2>"$T/err" ||
 		fail "report: $(tail -1 "$T/err")"
-	as_schema "$2.json"
+	as_schema "$report.json"
 }
 
 # told REPORT PID...: the verdict of a process, the worst of several
@@ -211,7 +253,7 @@ among() { [ -z "$2" ] || [[ " $2 " == *" $1 "* ]]; }
 strangers() {
 	sql "$1" "SELECT printf('%.2f', ifnull(sum(on_cpu_s), 0) / (SELECT (end_ns - start_ns) / 1e9 FROM host))
 		FROM process_cpu WHERE name NOT LIKE 'Shop.%' AND name NOT LIKE '%nginx%' AND name NOT LIKE 'hotrun%'
-		AND name NOT IN ('wrk', 'spinners', 'python3', 'curl', 'kernel threads')"
+		AND name NOT IN ('wrk', 'spinners', 'declared', 'python3', 'curl', 'kernel threads')"
 }
 
 # undisturbed CAPTURE: strangers left the room that the cases need
@@ -227,5 +269,5 @@ check() {
 	got_host=$(told_host "$report")
 	among "$got" "$want" || bad="$got instead of $want"
 	among "$got_host" "$host" || bad+="${bad:+; }the host is $got_host instead of $host"
-	[ -z "$culprit" ] || opening "$report" | grep -qE -- "$culprit" || bad+="${bad:+; }$culprit is not named"
+	[ -z "$culprit" ] || opening "$report" | tr -s ' \n' '  ' | grep -qE -- "$culprit" || bad+="${bad:+; }$culprit is not named"
 }

@@ -8,7 +8,13 @@
 
 #include "base/text.h"
 
-enum kind { SHARE, TIME, NUMBER, COUNT };
+enum kind { SHARE, TIME, NUMBER, COUNT, HURT_BY };
+
+/* Values of HURT_BY. */
+static const char *const hurt_by[HURT_BY_CNT] = {
+	[HURT_BY_REQUESTS] = "requests",
+	[HURT_BY_WAITING] = "waiting",
+};
 
 struct limit {
 	const char *name;
@@ -23,6 +29,7 @@ struct limit {
 	}
 
 static const struct limit limits[] = {
+	LIMIT("hurt-by", HURT_BY, hurt_by, "or waiting: missing CPU hurts who serves nothing, too"),
 	LIMIT("slow-share", SHARE, slow_share, "of its requests slow: from there on hurt"),
 	LIMIT("unanswered", SHARE, unanswered,
 	      "of those that end, without an answer (HTTP/1): from there on"),
@@ -137,6 +144,17 @@ static int parse_count(struct piece p, uint64_t *ret_count)
 	return text_parse_u64(text, 0, 1000000000, ret_count) ? -EINVAL : 0;
 }
 
+static int parse_hurt_by(struct piece p, uint64_t *ret_hurt_by)
+{
+	for (size_t i = 0; i < HURT_BY_CNT; i++) {
+		if (!equals(p, hurt_by[i]))
+			continue;
+		*ret_hurt_by = i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int parse_value(const struct limit *limit, struct piece value, struct verdict_limits *l)
 {
 	void *field = (char *)l + limit->offset;
@@ -148,6 +166,8 @@ static int parse_value(const struct limit *limit, struct piece value, struct ver
 		return parse_time(value, field);
 	case NUMBER:
 		return parse_number(value, 0, 1e9, field);
+	case HURT_BY:
+		return parse_hurt_by(value, field);
 	default:
 		return parse_count(value, field);
 	}
@@ -162,6 +182,8 @@ static const char *wanted(enum kind kind)
 		return "a time, like 20ms, 10s or 5m";
 	case NUMBER:
 		return "a number, like 10 or 0.5";
+	case HURT_BY:
+		return "requests or waiting";
 	default:
 		return "a whole number";
 	}
@@ -350,6 +372,9 @@ static void value_text(char buf[VALUE_BYTES], const struct limit *limit,
 		break;
 	case NUMBER:
 		snprintf(buf, VALUE_BYTES, "%g", *(const double *)field);
+		break;
+	case HURT_BY:
+		snprintf(buf, VALUE_BYTES, "%s", hurt_by[*(const uint64_t *)field]);
 		break;
 	default:
 		snprintf(buf, VALUE_BYTES, "%llu", (unsigned long long)*(const uint64_t *)field);

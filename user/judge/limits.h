@@ -10,6 +10,8 @@
  *	stuck = 10m
  *	[port 8443]                     those that serve this port
  *	slow-share = 0.2
+ *	[Shop.Mail]                     it serves nothing, and must not wait
+ *	hurt-by = waiting
  *
  * A section holds what is set above all sections but for what it sets itself. The section of the
  * resident recorder, LIMITS_OTHER, is skipped here (watch/config.h reads it). Pure; no threads.
@@ -25,8 +27,8 @@
 
 /*
  * Sets one of them from "progress=80%", and in sections of the policy, too, that do not set it
- * themselves. A share is 80% or 0.8, a time 20ms, 10s, 5m or 1h. Returns 0 or -EINVAL, and then
- * says in ret_error what is wrong with it.
+ * themselves. A share is 80% or 0.8, a time 20ms, 10s, 5m or 1h; hurt-by is a word. Returns 0 or
+ * -EINVAL, and then says in ret_error what is wrong with it.
  */
 int limits_set(struct verdict_policy *policy, const char *setting,
 	       char ret_error[static LIMITS_ERROR_BYTES]);

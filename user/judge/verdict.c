@@ -27,6 +27,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 		.wanted_min = 0.1,
 		.delays_min = 100,
 		.episode_ns = 3000000000,
+		.hurt_by = HURT_BY_REQUESTS,
 	};
 }
 
@@ -35,6 +36,7 @@ struct facts {
 	struct figures f;
 	enum service_signal signal;
 	bool hurt;
+	bool contended; /* misses CPU, and nobody is seen to be hurt by it */
 };
 
 /* That it was short of CPU tells without a signal only where something took the CPU: behind its own
@@ -53,13 +55,29 @@ static bool misses_enough(const struct figures *f, const struct verdict_input *i
 	return in->waiting + in->throttled >= least || figures_bad(f, FIGURE_DELAY);
 }
 
-static bool is_hurt(const struct facts *facts, const struct verdict_input *in,
-		    const struct verdict_limits *limits)
+/* Gets less than it wants and was promised, as far as the scheduler can tell. */
+static bool misses_cpu(const struct facts *facts, const struct verdict_input *in,
+		       const struct verdict_limits *limits)
 {
-	if (facts->signal != SIGNAL_NONE)
-		return facts->signal == SIGNAL_SLOW;
-	return !in->background && is_kept_from_cpu(&facts->f) &&
-	       misses_enough(&facts->f, in, limits->wanted_min);
+	return is_kept_from_cpu(&facts->f) && misses_enough(&facts->f, in, limits->wanted_min) &&
+	       (!in->background || figures_bad(&facts->f, FIGURE_THROTTLED));
+}
+
+/* Whether it hurts when such a one misses CPU: it was declared, or somebody may wait for it. */
+static bool waits_hurt(const struct verdict_input *in, const struct verdict_limits *limits)
+{
+	if (limits->hurt_by == HURT_BY_WAITING)
+		return true;
+	return !in->background && (in->may_serve || verdict_has_signal(in));
+}
+
+static void find_harm(struct facts *facts, const struct verdict_input *in,
+		      const struct verdict_limits *limits)
+{
+	bool misses = facts->signal == SIGNAL_NONE && misses_cpu(facts, in, limits);
+
+	facts->hurt = facts->signal == SIGNAL_SLOW || (misses && waits_hurt(in, limits));
+	facts->contended = misses && !facts->hurt;
 }
 
 static bool lacks_evidence(const struct facts *facts)
@@ -101,6 +119,11 @@ static bool is_inelastic(const struct facts *facts)
 	return facts->hurt;
 }
 
+static bool is_contended(const struct facts *facts)
+{
+	return facts->contended;
+}
+
 static bool is_busy_elastic(const struct facts *facts)
 {
 	return figures_bad(&facts->f, FIGURE_CPU) && facts->signal == SIGNAL_FAST;
@@ -129,6 +152,7 @@ static const struct rule rules[] = {
 	{VERDICT_STARVED, is_starved, FIGURE_BEHIND_OTHERS},
 	{VERDICT_OVERSUBSCRIBED, is_oversubscribed, FIGURE_BEHIND_OWN},
 	{VERDICT_INELASTIC, is_inelastic, FIGURE_CPU},
+	{VERDICT_CONTENDED, is_contended, FIGURE_CPU}, /* cause_of() */
 	{VERDICT_BUSY_ELASTIC, is_busy_elastic, FIGURE_CPU},
 	{VERDICT_BUSY_UNMEASURED, is_busy_unmeasured, FIGURE_CPU},
 	{VERDICT_HEALTHY, is_healthy, FIGURE_CPU},
@@ -166,20 +190,41 @@ static void tell_bad(struct verdict_result *r, const struct figures *f,
 			tell(r, f, figures[i]);
 }
 
-static void tell_all(struct verdict_result *r, const struct figures *f, enum verdict_figure cause)
+static void tell_all(struct verdict_result *r, const struct figures *f)
 {
-	if (cause == FIGURE_BOOKS)
-		tell(r, f, cause);
+	bool misses = r->hurt || r->verdict == VERDICT_CONTENDED;
+
+	if (r->cause == FIGURE_BOOKS)
+		tell(r, f, r->cause);
 	tell_bad(r, f, signal_figures, COUNT(signal_figures));
-	if (r->hurt && !r->evidence_cnt)
+	if (misses && !r->evidence_cnt)
 		tell_bad(r, f, scheduler_figures, COUNT(scheduler_figures));
-	if (r->hurt)
-		tell(r, f, cause);
+	if (misses)
+		tell(r, f, r->cause);
 	for (size_t i = 0; i < COUNT(other_figures); i++)
 		tell(r, f, other_figures[i]);
 }
 
 /* --- a process ------------------------------------------------------------------------------- */
+
+/* What keeps who is contended from the CPU: in the order in which the rules ask it of the hurt. */
+static enum verdict_figure cause_of(const struct rule *rule, const struct figures *f)
+{
+	static const enum verdict_figure causes[] = {FIGURE_STEAL, FIGURE_THROTTLED,
+						     FIGURE_BEHIND_OTHERS, FIGURE_BEHIND_OWN};
+
+	for (size_t i = 0; rule->verdict == VERDICT_CONTENDED && i < COUNT(causes); i++)
+		if (figures_bad(f, causes[i]))
+			return causes[i];
+	return rule->cause;
+}
+
+/* Fast enough is not well: what it wants beyond its limit is waited for, and more would be slow. */
+static bool is_at_limit(const struct facts *facts)
+{
+	return facts->signal == SIGNAL_FAST && figures_bad(&facts->f, FIGURE_THROTTLED) &&
+	       !lacks_evidence(facts);
+}
 
 void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
 		struct verdict_result *ret_result)
@@ -190,14 +235,16 @@ void verdict_of(const struct verdict_input *input, const struct verdict_limits *
 
 	figures_of(input, limits, &facts.f);
 	facts.signal = figures_signal(&facts.f);
-	facts.hurt = is_hurt(&facts, input, limits);
+	find_harm(&facts, input, limits);
 	while (!rule->applies(&facts))
 		rule++;
 	r.verdict = rule->verdict;
 	/* A gap in the books leaves who is hurt, by its requests, and takes the rest. */
 	r.hurt =
 		facts.hurt && (rule->verdict != VERDICT_NO_EVIDENCE || facts.signal == SIGNAL_SLOW);
-	tell_all(&r, &facts.f, rule->cause);
+	r.cause = cause_of(rule, &facts.f);
+	r.at_limit = is_at_limit(&facts);
+	tell_all(&r, &facts.f);
 	*ret_result = r;
 }
 
@@ -236,11 +283,12 @@ static enum verdict calm_of(const struct figures *f, uint32_t host_cpus,
 	return figures_signal(f) == SIGNAL_FAST ? VERDICT_BUSY_ELASTIC : VERDICT_BUSY_UNMEASURED;
 }
 
-void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
+void verdict_of_host(const struct verdict_input *host, uint32_t seen,
 		     const struct verdict_limits *limits, struct verdict_result *ret_result)
 {
 	static const enum verdict_figure saturation[] = {FIGURE_HOST_BUSY, FIGURE_HOST_WAITING};
-	struct verdict_result r = {.hurt = hurt};
+	uint32_t hurt = seen & ~VERDICT_BIT(VERDICT_CONTENDED);
+	struct verdict_result r = {.hurt = hurt, .cause = FIGURE_HOST_BUSY};
 	struct figures f;
 
 	figures_of(host, limits, &f);
@@ -250,8 +298,8 @@ void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
 		r.verdict = VERDICT_STOLEN;
 	else if (is_saturated(&f) && hurt)
 		r.verdict = VERDICT_HOST_OVERLOADED;
-	else if (hurt)
-		r.verdict = most_urgent(hurt);
+	else if (seen)
+		r.verdict = most_urgent(seen);
 	else
 		r.verdict = calm_of(&f, host->host_cpus, limits);
 	if (r.verdict == VERDICT_NO_EVIDENCE)

@@ -14,8 +14,16 @@
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
  * - Clients that give up before the threshold for slow leave nothing that is slow: where half of
  *   the requests end without an answer, that is a service that serves nobody.
+ * - Whose harm nobody sees, by requests or by a signal of its own, is not hurt by waits, however
+ *   long: builds, batch jobs and load generators on a full host are contended, which alarms nobody.
+ *   The operator can declare that somebody minds (hurt_by). Who may serve, though requests tell too
+ *   little or cannot be seen, is judged by its waits all the same: what is slow must not look calm.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
- *   what it was promised: without a service signal it is never hurt.
+ *   what it was promised: without a service signal it is neither hurt nor contended by that. No
+ *   nice value asked for a CPU limit: of one that stops it, it is told as contended, and hurt where
+ *   that was declared.
+ * - Requests that are fast though the CPU limit keeps stopping it: nobody is hurt, but there is no
+ *   room left (verdict_result.at_limit).
  * - A cause has to explain: a process that hardly waits is not starved, however its wait splits,
  *   and one that wants no CPU is not short of it. Such a one is inelastic: that is what a hang
  *   looks like.
@@ -44,7 +52,15 @@ enum verdict {
 	VERDICT_OVERSUBSCRIBED,
 	VERDICT_STOLEN,
 	VERDICT_NO_EVIDENCE,
+	VERDICT_CONTENDED,
 	VERDICT_CNT
+};
+
+/* What hurts a process without a service signal. */
+enum verdict_hurt_by {
+	HURT_BY_REQUESTS, /* nothing: only requests and signals tell of harm */
+	HURT_BY_WAITING,  /* to get less CPU than it wants, or to wait long for it */
+	HURT_BY_CNT
 };
 
 /* Shares are 0..1. Defaults: verdict_limits_default(). */
@@ -65,6 +81,7 @@ struct verdict_limits {
 	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.1 */
 	uint64_t delays_min;	 /* fewer have no p99: 100 */
 	uint64_t episode_ns;	 /* hurt on end so long, though not over the whole window: 3 s */
+	uint64_t hurt_by;	 /* enum verdict_hurt_by: HURT_BY_REQUESTS */
 };
 
 /* What is known of one process over a window; the host's own figures come with each. */
@@ -84,6 +101,7 @@ struct verdict_input {
 	uint64_t answered;     /* of requests; the others stand unanswered for too long */
 	double answered_share; /* of answered, slow */
 	bool serves_enough; /* over the whole recording: a second with fewer requests tells, too */
+	bool may_serve;	    /* over the whole recording: somebody asked it, or none can be seen */
 	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
 	uint64_t ended;	    /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
@@ -98,7 +116,7 @@ struct verdict_input {
 	bool books_gap; /* the switch books have a gap: figures above are not to be trusted */
 };
 
-/* Its requests, or its operator, say whether it is hurt; else the scheduler is asked. */
+/* Its requests, or its operator, say whether it is hurt. */
 static inline bool verdict_has_signal(const struct verdict_input *input)
 {
 	return input->has_requests || input->has_signal;
@@ -136,6 +154,8 @@ struct verdict_evidence {
 struct verdict_result {
 	enum verdict verdict;
 	bool hurt;
+	bool at_limit;		   /* its requests are fast, and its CPU limit leaves no room */
+	enum verdict_figure cause; /* what explains that it is hurt or contended; else FIGURE_CPU */
 	struct verdict_evidence evidence[VERDICT_EVIDENCE_MAX]; /* what decided first */
 	size_t evidence_cnt;
 };
@@ -144,13 +164,19 @@ void verdict_limits_default(struct verdict_limits *ret_limits);
 void verdict_of(const struct verdict_input *input, const struct verdict_limits *limits,
 		struct verdict_result *ret_result);
 /*
- * The host: input has its figures alone, and its requests summed. hurt: a bit (VERDICT_BIT) for the
- * verdict of each process that is hurt, 0 = none. stolen where steal explains one of them,
- * overloaded where it is saturated and any is hurt, else the most urgent of theirs, else what is
- * true of all of it.
+ * The host: input has its figures alone, and its requests summed. seen: a bit (VERDICT_BIT) for the
+ * verdict of each process that is hurt or contended, 0 = none (verdict_bit()). stolen where steal
+ * explains one who is hurt, overloaded where it is saturated and any is hurt, else the most urgent
+ * of theirs, else what is true of all of it.
  */
 #define VERDICT_BIT(verdict) (1u << (verdict))
-void verdict_of_host(const struct verdict_input *host, uint32_t hurt,
+static inline uint32_t verdict_bit(const struct verdict_result *result)
+{
+	return result->hurt || result->verdict == VERDICT_CONTENDED ? VERDICT_BIT(result->verdict)
+								    : 0;
+}
+
+void verdict_of_host(const struct verdict_input *host, uint32_t seen,
 		     const struct verdict_limits *limits, struct verdict_result *ret_result);
 /* True where the host's CPUs are all taken: CPU share, or threads that wait. */
 bool verdict_saturated(const struct verdict_input *host, const struct verdict_limits *limits);
@@ -168,6 +194,8 @@ const char *verdict_figure_unit(enum verdict_figure figure);
 const char *verdict_id(enum verdict verdict);
 const char *verdict_text(enum verdict verdict);
 const char *verdict_remedy(enum verdict verdict);
+/* The remedy of that result: where it stands at its limit another one. Static. */
+const char *verdict_result_remedy(const struct verdict_result *result);
 /* The more urgent of two comes first: < 0, 0, > 0. */
 int verdict_compare(enum verdict a, enum verdict b);
 #endif

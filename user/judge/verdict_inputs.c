@@ -367,6 +367,19 @@ static bool serves_enough(const struct inputs *in, uint32_t process)
 					  inputs_limits(in, process)->requests_min;
 }
 
+/* Of all slices: in a second without a request it serves as before. Where requests are not seen at
+ * all, anybody may. */
+static bool may_serve(const struct inputs *in, uint32_t process)
+{
+	const struct requests_sum *all;
+
+	if (!in->s->requests)
+		return true;
+	all = &in->s->requests->processes[process];
+	return requests_judged(all) || all->oldest_max_ns || all->served.abandoned ||
+	       all->queued_max;
+}
+
 void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input)
 {
 	const struct sched_sum *sum =
@@ -386,6 +399,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
 	share_of(services, &input);
 	input.serves_enough = serves_enough(in, process);
+	input.may_serve = may_serve(in, process);
 	input.unanswered = mean_unanswered(in, services);
 	input.stuck = services->stuck_max;
 	input.oldest_ns = services->oldest_max_ns;

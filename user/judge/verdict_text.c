@@ -9,7 +9,7 @@ struct words {
 };
 
 static const struct words words[VERDICT_CNT] = {
-	[VERDICT_HEALTHY] = {"healthy", "nobody is hurt, and there is room", "", 0},
+	[VERDICT_HEALTHY] = {"healthy", "nobody is hurt", "", 0},
 	[VERDICT_BUSY_ELASTIC] = {"busy-elastic", "much CPU, and its requests are fast",
 				  "it uses the machine well: optimise only for cost", 1},
 	[VERDICT_BUSY_UNMEASURED] =
@@ -17,27 +17,32 @@ static const struct words words[VERDICT_CNT] = {
 		 "whether anybody is hurt cannot be told from outside: give a signal of its own "
 		 "(slow or failed share of its work)",
 		 2},
+	[VERDICT_CONTENDED] =
+		{"contended", "it gets less CPU than it wants, and nobody is seen to mind",
+		 "no alarm, nobody is seen to mind: set hurt-by = waiting (--limit) for what must "
+		 "not wait, start what may with nice",
+		 3},
 	[VERDICT_NO_EVIDENCE] = {"no-evidence", "not enough is known for a verdict",
-				 "see what is missing in the books below", 3},
+				 "see what is missing in the books below", 4},
 	[VERDICT_OVERSUBSCRIBED] =
 		{"oversubscribed", "it waits behind its own threads",
-		 "fewer runnable threads: bound its parallelism to the CPUs that it has", 4},
+		 "fewer runnable threads: bound its parallelism to the CPUs that it has", 5},
 	[VERDICT_STARVED] = {"starved", "it waits behind other processes",
 			     "move or limit who ran while it waited, or give this one more weight",
-			     5},
+			     6},
 	[VERDICT_THROTTLED] =
 		{"throttled", "the CPU limit of its cgroup stops it",
-		 "raise the limit, or flatten the bursts; the code is not what makes it slow", 6},
+		 "raise the limit, or flatten the bursts; the code is not what makes it slow", 7},
 	[VERDICT_STOLEN] = {"stolen", "the hypervisor takes the CPU",
-			    "talk to the platform, not to the developers", 7},
+			    "talk to the platform, not to the developers", 8},
 	[VERDICT_INELASTIC] =
 		{"inelastic", "its service is hurt, and it is not for want of CPU",
 		 "look for what it waits for (locks, blocked pool threads, a slow dependency, "
 		 "garbage collection): more CPU does not help",
-		 8},
+		 9},
 	[VERDICT_HOST_OVERLOADED] = {"host-overloaded",
 				     "more is runnable than the CPUs can run, and somebody is hurt",
-				     "take load off, or limit who takes most", 9},
+				     "take load off, or limit who takes most", 10},
 };
 
 const char *verdict_id(enum verdict verdict)
@@ -53,6 +58,14 @@ const char *verdict_text(enum verdict verdict)
 const char *verdict_remedy(enum verdict verdict)
 {
 	return words[verdict].remedy;
+}
+
+const char *verdict_result_remedy(const struct verdict_result *result)
+{
+	if (result->at_limit)
+		return "fast so far, but no room is left: raise the limit, or flatten the bursts, "
+		       "before its requests become slow";
+	return verdict_remedy(result->verdict);
 }
 
 int verdict_compare(enum verdict a, enum verdict b)

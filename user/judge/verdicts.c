@@ -85,7 +85,7 @@ static void judge(const struct builder *b, uint32_t process, struct verdict_inpu
 
 static void judge_slice(struct builder *b, uint32_t slice)
 {
-	uint32_t host_row = (uint32_t)b->s->m->processes_cnt, hurt = 0;
+	uint32_t host_row = (uint32_t)b->s->m->processes_cnt, seen = 0;
 	struct verdict_result result;
 	struct verdict_input input;
 
@@ -97,11 +97,10 @@ static void judge_slice(struct builder *b, uint32_t slice)
 			continue;
 		judge(b, process, &input, &result);
 		follow(&b->tracks[process], slice, b->in.elapsed_ns, &result);
-		if (result.hurt)
-			hurt |= VERDICT_BIT(result.verdict);
+		seen |= verdict_bit(&result);
 	}
 	inputs_of_host(&b->in, &input);
-	verdict_of_host(&input, hurt, inputs_host_limits(&b->in), &result);
+	verdict_of_host(&input, seen, inputs_host_limits(&b->in), &result);
 	/* That somebody is hurt is told of those: of the host, that it is itself the reason. */
 	result.hurt = result.verdict == VERDICT_HOST_OVERLOADED || result.verdict == VERDICT_STOLEN;
 	follow(&b->tracks[host_row], slice, b->in.elapsed_ns, &result);
@@ -143,6 +142,7 @@ static int fill_worst(struct builder *b)
 static bool is_told(const struct verdict_result *r)
 {
 	switch (r->verdict) {
+	case VERDICT_CONTENDED:
 	case VERDICT_HEALTHY:
 	case VERDICT_BUSY_ELASTIC:
 	case VERDICT_BUSY_UNMEASURED:
@@ -196,12 +196,14 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	v->judged++;
 	v->requests_cnt += row.input.answered;
 	v->hurt += row.result.hurt || row.episode;
+	v->contended += !row.episode && row.result.verdict == VERDICT_CONTENDED;
+	v->at_limit += !row.episode && row.result.at_limit;
 	v->hurt_services += verdict_has_signal(&row.input) && (row.result.hurt || row.episode);
 	/* Without evidence all are alike: the host tells it once. */
 	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.hurt && !asked)
 		return 0;
-	if (row.result.verdict == VERDICT_HEALTHY && !row.episode && !asked &&
-	    !(b->s->all && did_something(&row, limits->wanted_min)))
+	if (row.result.verdict == VERDICT_HEALTHY && !row.episode && !row.result.at_limit &&
+	    !asked && !(b->s->all && did_something(&row, limits->wanted_min)))
 		return 0;
 	row.unmeasured = unmeasured(b, &row);
 	if (b->s->requests)
@@ -217,7 +219,7 @@ static int add_rows(struct builder *b)
 {
 	size_t cnt = b->s->m->processes_cnt;
 	_cleanup_free_ bool *asked = calloc(cnt + 1, sizeof(*asked));
-	uint32_t hurt = 0;
+	uint32_t seen = 0;
 	int err = asked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < b->s->asked_cnt; i++)
@@ -228,10 +230,9 @@ static int add_rows(struct builder *b)
 			err = add_process(b, i, asked[i]);
 	}
 	for (size_t i = 0; i < b->v->rows_cnt; i++)
-		if (b->v->rows[i].result.hurt)
-			hurt |= VERDICT_BIT(b->v->rows[i].result.verdict);
+		seen |= verdict_bit(&b->v->rows[i].result);
 	inputs_of_host(&b->in, &b->v->host.input);
-	verdict_of_host(&b->v->host.input, hurt, inputs_host_limits(&b->in), &b->v->host.result);
+	verdict_of_host(&b->v->host.input, seen, inputs_host_limits(&b->in), &b->v->host.result);
 	return err;
 }
 
@@ -243,7 +244,7 @@ static double weight_of(const struct verdict_row *row)
 {
 	const struct verdict_input *in = verdicts_input(row);
 
-	if (!verdicts_result(row)->hurt)
+	if (verdicts_rank(row) == RANK_CALM)
 		return in->running;
 	if (verdicts_result(row)->verdict == VERDICT_INELASTIC)
 		return in->stuck + in->slow_share * (double)in->requests;
@@ -276,9 +277,9 @@ static int compare_rows(const void *a, const void *b, void *host)
 	double wa = weight_of(ra), wb = weight_of(rb);
 	int c = COMPARE(ra->episode, rb->episode);
 
+	if (verdicts_rank(ra) != verdicts_rank(rb))
+		return verdicts_rank(ra) < verdicts_rank(rb) ? -1 : 1;
 	/* What lasted the whole time comes before what passed. */
-	if (verdicts_result(ra)->hurt != verdicts_result(rb)->hurt)
-		return verdicts_result(ra)->hurt ? -1 : 1;
 	if (!c && verdicts_result(ra)->hurt)
 		c = compare_hurt(ra, rb);
 	if (!c)

@@ -69,10 +69,13 @@ struct verdict_row {
 
 struct verdicts {
 	struct verdict_row host;
-	struct verdict_row *rows; /* that are not healthy, or asked for; hurt services first, then
-				   * the others that are hurt by what they miss, then the busy */
+	struct verdict_row *rows; /* that are not healthy, stand at their limit, or are asked for;
+				   * by verdicts_rank(), hurt services before others that are
+				   * hurt by what they miss */
 	size_t rows_cnt, rows_cap;
 	uint32_t judged;	/* processes */
+	uint32_t contended;	/* of these */
+	uint32_t at_limit;	/* of these, not hurt */
 	uint32_t hurt;		/* of these, episodes included ... */
 	uint32_t hurt_services; /* ... and of those, who have a service signal */
 	uint32_t slices;	/* that were looked at */
@@ -93,5 +96,19 @@ static inline const struct verdict_result *verdicts_result(const struct verdict_
 static inline const struct verdict_input *verdicts_input(const struct verdict_row *row)
 {
 	return row->episode ? &row->worst_input : &row->input;
+}
+
+/* What is told first: somebody is hurt, then who is about to be, then who waits unharmed. */
+enum verdicts_rank { RANK_HURT, RANK_AT_LIMIT, RANK_CONTENDED, RANK_CALM, RANK_CNT };
+
+static inline enum verdicts_rank verdicts_rank(const struct verdict_row *row)
+{
+	const struct verdict_result *result = verdicts_result(row);
+
+	if (result->hurt)
+		return RANK_HURT;
+	if (result->at_limit)
+		return RANK_AT_LIMIT;
+	return result->verdict == VERDICT_CONTENDED ? RANK_CONTENDED : RANK_CALM;
 }
 #endif

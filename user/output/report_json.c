@@ -74,7 +74,7 @@ static void put_verdict(struct json *j, const struct verdict_result *result)
 		json_end(j);
 	}
 	json_end(j);
-	json_text(j, "remedy", verdict_remedy(result->verdict));
+	json_text(j, "remedy", verdict_result_remedy(result));
 }
 
 static void put_second(struct json *j, const struct report *r, const char *key, uint32_t slice,
@@ -142,12 +142,13 @@ static int put_process_row(struct json *j, const struct report *r, const struct 
 	workload_of(s.process, workload);
 	json_text(j, "workload", workload);
 	put_verdict(j, verdicts_result(row));
+	json_flag(j, "at_limit", verdicts_result(row)->at_limit);
 	json_flag(j, "passing", row->episode);
 	put_when(j, r, row);
 	JSON_FIGURES(j, measured, &s);
 	for (unsigned int i = 0; i < METRICS_LEFT_OUT_CNT; i++)
 		json_count(j, left_out_row(i)->json, left_out_row(i)->of(r->m, s.process));
-	if (verdicts_result(row)->verdict == VERDICT_STARVED)
+	if (verdicts_result(row)->cause == FIGURE_BEHIND_OTHERS)
 		err = put_culprits(j, r, row->process);
 	else
 		json_null(j, "waited_behind");
@@ -200,6 +201,8 @@ int report_verdicts_json(const struct report *r)
 	json_count(&j, "judged_processes", v->judged);
 	json_count(&j, "hurt_processes", v->hurt);
 	json_count(&j, "hurt_services", v->hurt_services);
+	json_count(&j, "contended_processes", v->contended);
+	json_count(&j, "at_limit_processes", v->at_limit);
 	put_saturation(&j, r);
 	json_end(&j);
 	json_array(&j, "processes");

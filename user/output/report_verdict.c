@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdict, which the report opens with: a line for the host, then those who are hurt, by what,
- * and those that are busy. Processes of one name and one verdict share a line.
+ * those whose limit leaves no room, those that want more CPU than they get, and those that are
+ * busy. Processes of one name and one verdict share a line.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -14,8 +15,8 @@
 #include "output/report_internal.h"
 #include "output/verdict_words.h"
 
-#define HURT_SHOWN	3 /* groups of processes: the first screen is short */
-#define BUSY_SHOWN	3
+#define LINES_SHOWN	3 /* of processes, of each rank: the first screen is short */
+#define CONTENDED_SHOWN 2 /* where somebody is hurt: that comes first */
 #define WORDS_SHOWN	3 /* figures of a line */
 #define HOST_WORDS	2
 #define LABEL_COLUMNS	48
@@ -124,7 +125,7 @@ static void put_verdict_id(const struct report *r, enum verdict verdict, bool al
 
 static bool is_calm(enum verdict verdict)
 {
-	return verdict_compare(verdict, VERDICT_BUSY_UNMEASURED) >= 0;
+	return verdict_compare(verdict, VERDICT_CONTENDED) >= 0;
 }
 
 uint64_t report_since_ns(const struct report *r, uint64_t time_ns)
@@ -153,7 +154,11 @@ static void add_figure(struct words *w, const struct verdict_result *result,
 {
 	char text[VERDICT_WORDS_BYTES];
 
-	verdict_words(text, &result->evidence[at], input);
+	/* A share that must not be less is an alarm's word. */
+	if (result->verdict == VERDICT_CONTENDED && result->evidence[at].figure == FIGURE_PROGRESS)
+		wanted_words(text, input);
+	else
+		verdict_words(text, &result->evidence[at], input);
 	words_add(w, "%s%s", at ? ", " : "", text);
 }
 
@@ -169,21 +174,33 @@ static void add_evidence(struct words *w, const struct verdict_result *result,
 		add_figure(w, result, input, cnt - 1);
 }
 
-/* Whose verdict the host has, where it is not its own. Work that waits its turn is another
- * trouble than a service that keeps people waiting. */
+/* Whose verdict the host has, where it is not its own. Where requests are not seen, whether those
+ * who wait keep anybody waiting is not known. */
 static void add_hurt_count(const struct report *r, struct words *w)
 {
 	const struct verdicts *v = r->verdicts;
-	bool serves = v->hurt_services || report_requests_off(r);
+	bool blind = !v->hurt_services && report_requests_off(r);
 
 	if (v->hurt)
-		words_add(w, "; %s of %s processes %s%s%s", number_count(v->hurt).text,
-			  number_count(v->judged).text, v->hurt_services ? "hurt" : "short of CPU",
-			  is_calm(v->host.result.verdict) ? " for a while" : "",
-			  serves ? "" : ", none seen to serve requests");
+		words_add(w, "; %s of %s processes %s%s", number_count(v->hurt).text,
+			  number_count(v->judged).text, blind ? "short of CPU" : "hurt",
+			  is_calm(v->host.result.verdict) ? " for a while" : "");
+	else if (v->contended)
+		words_add(w, "; nobody is seen to be hurt");
 	else
 		words_add(w, "; nobody is hurt%s",
 			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
+	if (v->contended && v->hurt)
+		words_add(w, ", %s contended", number_count(v->contended).text);
+	else if (v->contended)
+		words_add(w, "; %s of %s processes %s", number_count(v->contended).text,
+			  number_count(v->judged).text,
+			  v->contended > 1 ? "want more CPU than they get"
+					   : "wants more CPU than it gets");
+	if (v->at_limit)
+		words_add(w, "; %s %s no room left at %s CPU limit", number_count(v->at_limit).text,
+			  v->at_limit > 1 ? "services have" : "service has",
+			  v->at_limit > 1 ? "their" : "its");
 }
 
 /* A calm host is told in one line: the CPU stands above it. */
@@ -218,14 +235,16 @@ struct remedy_notes {
 	bool others;  /* another service is hurt, too */
 };
 
-static void put_remedy(const struct report *r, enum verdict verdict, struct remedy_notes notes)
+static void put_remedy(const struct report *r, const struct verdict_result *result,
+		       struct remedy_notes notes)
 {
+	enum verdict verdict = result->verdict;
 	bool waits = verdict == VERDICT_STARVED || verdict == VERDICT_OVERSUBSCRIBED;
 	struct words w = {0};
 
-	if (!verdict_remedy(verdict)[0])
+	if (!verdict_result_remedy(result)[0])
 		return;
-	words_add(&w, "→ %s", verdict_remedy(verdict));
+	words_add(&w, "→ %s", verdict_result_remedy(result));
 	if (waits && !notes.service)
 		words_add(&w, "; start what may wait with nice");
 	if (verdict == VERDICT_INELASTIC && notes.others)
@@ -269,7 +288,7 @@ static void add_label(const struct report *r, struct words *w, const struct verd
 	label_process(label, p, LABEL_COLUMNS);
 	if (g->cnt > 1)
 		words_add(w, "%s x %s, the %s %u: ", number_count(g->cnt).text, label,
-			  is_hurt(g->row) ? "worst" : "busiest", p->tgid);
+			  verdicts_rank(g->row) == RANK_CALM ? "busiest" : "worst", p->tgid);
 	else
 		words_add(w, "%s %u: ", label, p->tgid);
 }
@@ -296,32 +315,39 @@ static bool has_bad(const struct verdict_result *result, enum verdict_figure fig
 	return false;
 }
 
+static void add_limit(const struct report *r, struct words *w, uint32_t process)
+{
+	uint32_t limit = report_limit_of(r, process);
+	char text[NAME_BYTES];
+
+	if (limit == MODEL_NONE)
+		return;
+	report_limit_text(r, limit, text);
+	words_add(w, ": %s", text);
+}
+
 /* Who or what it was, where that has a name. 0 or -ENOMEM. */
 static int add_cause(const struct report *r, struct words *w, const struct verdict_row *row)
 {
-	char text[NAME_BYTES];
-	uint32_t limit;
-	int err = 0;
+	char text[VERDICT_WORDS_BYTES];
 
-	switch (verdict_of_row(row)) {
-	case VERDICT_STARVED:
-		err = report_behind(r, row->process, w);
-		break;
-	case VERDICT_THROTTLED:
-		limit = report_limit_of(r, row->process);
-		if (limit != MODEL_NONE) {
-			report_limit_text(r, limit, text);
-			words_add(w, ": %s", text);
-		}
-		break;
-	case VERDICT_BUSY_UNMEASURED:
-		if (row->unmeasured)
-			words_add(w, "; no service signal: %s", row->unmeasured);
+	if (verdicts_result(row)->at_limit) {
+		wanted_words(text, verdicts_input(row));
+		words_add(w, "; no room left at its CPU limit: %s", text);
+		add_limit(r, w, row->process);
+		return 0;
+	}
+	switch (verdicts_result(row)->cause) {
+	case FIGURE_BEHIND_OTHERS:
+		return report_behind(r, row->process, w);
+	case FIGURE_THROTTLED:
+		add_limit(r, w, row->process);
 		break;
 	default:
-		break;
+		if (verdict_of_row(row) == VERDICT_BUSY_UNMEASURED && row->unmeasured)
+			words_add(w, "; no service signal: %s", row->unmeasured);
 	}
-	return err;
+	return 0;
 }
 
 /* What the figures of requests may mean beside. */
@@ -345,6 +371,8 @@ static size_t figures_told(const struct verdict_result *result)
 		cnt++;
 	if (result->verdict == VERDICT_BUSY_ELASTIC)
 		cnt = 2;
+	if (result->at_limit)
+		cnt = 1;
 	return cnt < WORDS_SHOWN ? cnt : WORDS_SHOWN;
 }
 
@@ -372,8 +400,8 @@ static int put_group(const struct report *r, const struct verdict_group *g)
 static bool fits(const struct report *r, const struct verdict_group *g,
 		 const struct verdict_row *row)
 {
-	return verdict_of_row(g->row) == verdict_of_row(row) && is_hurt(g->row) == is_hurt(row) &&
-	       g->row->episode == row->episode &&
+	return verdict_of_row(g->row) == verdict_of_row(row) &&
+	       verdicts_rank(g->row) == verdicts_rank(row) && g->row->episode == row->episode &&
 	       groups_alike(&r->m->processes[g->row->process], &r->m->processes[row->process]);
 }
 
@@ -395,19 +423,33 @@ static void add_row(const struct report *r, struct verdict_groups *all,
 	all->more_cnt++;
 }
 
+/* Groups of that rank at the most. */
+static size_t most_of_rank(const struct report *r, enum verdicts_rank rank)
+{
+	size_t most = r->o.all ? r->o.rows : LINES_SHOWN;
+
+	if (rank == RANK_CONTENDED && r->verdicts->hurt && !r->o.all)
+		return CONTENDED_SHOWN;
+	return rank == RANK_CALM && r->o.processes ? most + r->o.process_cnt : most;
+}
+
 static int group_rows(const struct report *r, struct verdict_groups *all)
 {
 	const struct verdicts *v = r->verdicts;
-	size_t hurt = r->o.all ? r->o.rows : HURT_SHOWN, busy = r->o.all ? r->o.rows : BUSY_SHOWN;
-	size_t from = 0, i = 0;
+	size_t most = 0, i = 0;
 
-	all->groups = calloc(hurt + busy + r->o.process_cnt + 1, sizeof(*all->groups));
+	for (enum verdicts_rank rank = 0; rank < RANK_CNT; rank++)
+		most += most_of_rank(r, rank);
+	all->groups = calloc(most + 1, sizeof(*all->groups));
 	if (!all->groups)
 		return -ENOMEM;
-	for (; i < v->rows_cnt && is_hurt(&v->rows[i]); i++)
-		add_row(r, all, &v->rows[i], 0, hurt);
-	for (from = all->groups_cnt; i < v->rows_cnt; i++)
-		add_row(r, all, &v->rows[i], from, busy + (r->o.processes ? r->o.process_cnt : 0));
+	for (enum verdicts_rank rank = 0; rank < RANK_CNT; rank++) {
+		size_t from = all->groups_cnt;
+
+		most = most_of_rank(r, rank);
+		for (; i < v->rows_cnt && verdicts_rank(&v->rows[i]) == rank; i++)
+			add_row(r, all, &v->rows[i], from, most);
+	}
 	return 0;
 }
 
@@ -436,13 +478,13 @@ static void groups_free(struct verdict_groups *all)
 	free(all->groups);
 }
 
-/* What to do is told once, after the last group of that verdict. */
+/* What to do is told once, after the last group that it is for. */
 static bool comes_again(const struct verdict_groups *all, size_t at)
 {
-	enum verdict verdict = verdict_of_row(all->groups[at].row);
+	const char *remedy = verdict_result_remedy(verdicts_result(all->groups[at].row));
 
 	for (size_t i = at + 1; i < all->groups_cnt; i++)
-		if (verdict_of_row(all->groups[i].row) == verdict)
+		if (verdict_result_remedy(verdicts_result(all->groups[i].row)) == remedy)
 			return true;
 	return false;
 }
@@ -462,15 +504,14 @@ int report_verdict(const struct report *r)
 			    verdict_has_signal(verdicts_input(all.groups[i].row));
 	for (size_t i = 0; !err && i < all.groups_cnt; i++) {
 		const struct verdict_row *row = all.groups[i].row;
-		enum verdict verdict = verdict_of_row(row);
-		struct remedy_notes *of = &notes[verdict];
+		struct remedy_notes *of = &notes[verdict_of_row(row)];
 
 		err = put_group(r, &all.groups[i]);
 		of->stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
 		of->service |= verdict_has_signal(verdicts_input(row));
 		of->others = services > 1;
 		if (!comes_again(&all, i))
-			put_remedy(r, verdict, *of);
+			put_remedy(r, verdicts_result(row), *of);
 	}
 	if (!err)
 		put_more(r, &all);

@@ -46,6 +46,9 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		if (v->verdicts->hurt)
 			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s hurt",
 					      number_count(v->verdicts->hurt).text);
+		if (v->verdicts->contended)
+			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s contended",
+					      number_count(v->verdicts->contended).text);
 		snprintf(line + n, TOP_LINE_BYTES - n, ", %s", order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);

@@ -152,6 +152,15 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 	}
 }
 
+void wanted_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_input *in)
+{
+	double wanted = in->running + in->waiting + in->throttled;
+
+	snprintf(buf, VERDICT_WORDS_BYTES, "wanted %s CPUs, got %s (%s)",
+		 number_fixed(wanted, 2).text, number_fixed(in->running, 2).text,
+		 number_percent(wanted > 0 ? in->running / wanted : 1).text);
+}
+
 /* From so many, and this share, on. */
 #define UNANSWERED_MIN	 10
 #define UNANSWERED_SHARE 0.01

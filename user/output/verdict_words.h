@@ -14,6 +14,9 @@
 void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_evidence *evidence,
 		   const struct verdict_input *input);
 
+/* "wanted 2.97 CPUs, got 0.30 (10.1 %)". */
+void wanted_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_input *input);
+
 /* "27 requests (14.1 %) ended without an answer, since ..."; false where they are too few to be
  * told. */
 bool unanswered_words(char buf[static VERDICT_WORDS_BYTES], const struct requests_sum *sum);

@@ -45,6 +45,10 @@ static const struct bad_case bad[] = {
 	{"min-requests=1.5", "min-requests=1.5: a whole number"},
 	{"min-requests=11111111111111111111111111111111111", NULL},
 	{"host-waiting=ten", "host-waiting=ten: a number, like 10 or 0.5"},
+	{"hurt-by=", "hurt-by=: requests or waiting"},
+	{"hurt-by=Waiting", "hurt-by=Waiting: requests or waiting"},
+	{"hurt-by=waiting now", "hurt-by=waiting now: requests or waiting"},
+	{"hurt-by=1", "hurt-by=1: requests or waiting"},
 	{"\033[31m=1", "\\x1b[31m: no such limit; --help lists them"},
 };
 
@@ -95,6 +99,8 @@ Test(limits, each_name_sets_its_own)
 	cr_expect(near(with("min-wanted=0.001").wanted_min, 0.001));
 	cr_expect_eq(with("min-delays=7").delays_min, 7);
 	cr_expect_eq(with("episode=1h").episode_ns, 3600 * SECOND);
+	cr_expect_eq(with("hurt-by = waiting").hurt_by, HURT_BY_WAITING);
+	cr_expect_eq(with("hurt-by=requests").hurt_by, HURT_BY_REQUESTS);
 }
 
 static const char file[] = "# what this host minds\n"
@@ -105,6 +111,7 @@ static const char file[] = "# what this host minds\n"
 			   "stuck = 10m ; long polls\n"
 			   "[ port 8443 ]\n"
 			   "slow-share = 0.2\n"
+			   "hurt-by = waiting\n"
 			   "[two words#1]";
 
 Test(limits, of_a_file_with_sections)
@@ -125,7 +132,9 @@ Test(limits, of_a_file_with_sections)
 	cr_expect_eq(policy.sections[1].port, 8443);
 	cr_expect(near(policy.sections[1].limits.slow_share, 0.2));
 	cr_expect_eq(policy.sections[1].limits.stuck_ns, 20 * SECOND, "not of the section before");
+	cr_expect_eq(policy.sections[1].limits.hurt_by, HURT_BY_WAITING);
 	cr_expect_str_eq(policy.sections[2].name, "two words#1");
+	cr_expect_eq(policy.sections[2].limits.hurt_by, HURT_BY_REQUESTS);
 	/* An option reaches sections that do not say it themselves. */
 	cr_expect_eq(limits_set(&policy, "stuck=30s", error), 0);
 	cr_expect_eq(policy.limits.stuck_ns, 30 * SECOND);
@@ -152,6 +161,7 @@ static const struct line_case bad_lines[] = {
 	{"\n[port 0]", 2, "[port 0]: not a port, 1 to 65535"},
 	{"[port 65536]", 1, "[port 65536]: not a port, 1 to 65535"},
 	{"[port http]", 1, "[port http]: not a port, 1 to 65535"},
+	{"[a]\n\nhurt-by = both", 3, "hurt-by = both: requests or waiting"},
 	{"[a]\nstuck = soon", 2, "stuck = soon: a time, like 20ms, 10s or 5m"},
 	{"\033]0;x\007", 1, "\\x1b]0;x\\x07: not NAME = VALUE"},
 };
@@ -224,6 +234,6 @@ Test(limits, help_has_each_with_its_default)
 		cr_expect_leq(strlen(line), 90);
 		cnt++;
 	}
-	cr_expect_eq(cnt, 16);
+	cr_expect_eq(cnt, 17);
 	free(text);
 }

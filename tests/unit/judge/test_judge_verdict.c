@@ -14,7 +14,7 @@
 struct rule_case {
 	const char *name;
 	struct verdict_input in; /* of a host and process with 4 CPUs, own waits told apart */
-	enum verdict verdict;
+	enum verdict verdict;	 /* where waiting was declared to hurt */
 	bool hurt;
 	enum verdict_figure first;
 };
@@ -246,6 +246,11 @@ static const struct rule_case cases[] = {
 	 VERDICT_STARVED,
 	 true,
 	 FIGURE_SLOW_SHARE},
+	{"nice 19 asked for no CPU limit",
+	 {.running = 0.1, .throttled = 0.9, .background = true},
+	 VERDICT_THROTTLED,
+	 true,
+	 FIGURE_PROGRESS},
 	/* Causes, in their order. */
 	{"steal just below",
 	 {.running = 1, .waiting = 1, .host_steal = 0.0999},
@@ -470,6 +475,22 @@ static const struct rule_case cases[] = {
 	 VERDICT_OVERSUBSCRIBED,
 	 true,
 	 FIGURE_SLOW_SHARE},
+	/* What it misses hurts who may serve, though nobody asked it in this second. */
+	{"waits behind others in a second without requests",
+	 {.running = 1, .waiting = 3, .may_serve = true},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"waits behind others, and its requests are too few to judge by",
+	 {.running = 1, .waiting = 3, .has_requests = true, .requests = 19},
+	 VERDICT_STARVED,
+	 true,
+	 FIGURE_PROGRESS},
+	{"throttled, and its requests are too few to judge by",
+	 {.running = 0.5, .throttled = 1, .has_requests = true, .requests = 19},
+	 VERDICT_THROTTLED,
+	 true,
+	 FIGURE_PROGRESS},
 	/* No evidence comes before all. */
 	{"gap, healthy else", {.books_gap = true}, VERDICT_NO_EVIDENCE, false, FIGURE_BOOKS},
 	{"gap, starved else",
@@ -496,11 +517,19 @@ static struct verdict_input completed(const struct verdict_input *in)
 	return full;
 }
 
-Test(verdict, rules_and_their_edges)
+static struct verdict_limits waiting_hurts(void)
 {
 	struct verdict_limits limits;
 
 	verdict_limits_default(&limits);
+	limits.hurt_by = HURT_BY_WAITING;
+	return limits;
+}
+
+Test(verdict, rules_and_their_edges)
+{
+	const struct verdict_limits limits = waiting_hurts();
+
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct rule_case *c = &cases[i];
 		struct verdict_input in = completed(&c->in);
@@ -512,6 +541,164 @@ Test(verdict, rules_and_their_edges)
 		cr_assert(r.evidence_cnt, "%s: no evidence", c->name);
 		cr_expect_eq(r.evidence[0].figure, c->first, "%s: figure %d first", c->name,
 			     r.evidence[0].figure);
+	}
+}
+
+/* What nobody declared, nor serves, is calm for the same figures; all else is as before. */
+Test(verdict, whose_harm_nobody_sees_is_contended_and_not_hurt)
+{
+	struct verdict_limits limits;
+	unsigned contended = 0;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rule_case *c = &cases[i];
+		struct verdict_input in = completed(&c->in);
+		bool is_seen = c->in.has_requests || c->in.has_signal || c->in.may_serve ||
+			       c->in.refused || !c->hurt;
+		struct verdict_result r;
+
+		verdict_of(&in, &limits, &r);
+		cr_expect_eq(r.verdict, is_seen ? c->verdict : VERDICT_CONTENDED, "%s: %s", c->name,
+			     verdict_id(r.verdict));
+		cr_expect_eq(r.hurt, is_seen && c->hurt, "%s: hurt", c->name);
+		cr_expect_eq(r.evidence[0].figure, c->first, "%s: figure %d first", c->name,
+			     r.evidence[0].figure);
+		contended += r.verdict == VERDICT_CONTENDED;
+	}
+	cr_expect_geq(contended, 15);
+}
+
+/* It may serve, as far as anybody sees; that its limit hurts it has to be declared. */
+Test(verdict, nice_19_at_its_limit_alarms_nobody_undeclared)
+{
+	struct verdict_input in = completed(&(struct verdict_input){
+		.running = 0.1, .throttled = 0.9, .background = true, .may_serve = true});
+	struct verdict_limits limits;
+	struct verdict_result r;
+
+	verdict_limits_default(&limits);
+	verdict_of(&in, &limits, &r);
+	cr_expect_eq(r.verdict, VERDICT_CONTENDED, "%s", verdict_id(r.verdict));
+}
+
+Test(verdict, contended_tells_what_it_misses_and_why)
+{
+	static const struct {
+		const char *name;
+		struct verdict_input in;
+		enum verdict verdict;
+		enum verdict_figure first, cause;
+	} contended[] = {
+		{"a build beside another one",
+		 {.running = 2, .waiting = 2},
+		 VERDICT_CONTENDED,
+		 FIGURE_PROGRESS,
+		 FIGURE_BEHIND_OTHERS},
+		{"64 spinners",
+		 {.running = 4, .waiting = 60, .behind_own = 60},
+		 VERDICT_CONTENDED,
+		 FIGURE_PROGRESS,
+		 FIGURE_BEHIND_OWN},
+		{"a batch job at its limit, on a full host",
+		 {.running = 0.4, .throttled = 1.2, .waiting = 0.2},
+		 VERDICT_CONTENDED,
+		 FIGURE_PROGRESS,
+		 FIGURE_THROTTLED},
+		{"nice 19 asked for no limit",
+		 {.running = 0.4, .throttled = 1.2, .background = true},
+		 VERDICT_CONTENDED,
+		 FIGURE_PROGRESS,
+		 FIGURE_THROTTLED},
+		{"nice 19 just below its limit",
+		 {.running = 0.4, .waiting = 1.2, .throttled = 0.17, .background = true},
+		 VERDICT_HEALTHY,
+		 FIGURE_CPU,
+		 FIGURE_CPU},
+		{"steal that it misses",
+		 {.running = 1, .waiting = 1, .host_steal = 0.2},
+		 VERDICT_CONTENDED,
+		 FIGURE_PROGRESS,
+		 FIGURE_STEAL},
+		{"long waits, though it gets its part",
+		 {.running = 1, .waiting = 0.1, .delays = 100, .delay_p99_ns = 21 * MS},
+		 VERDICT_CONTENDED,
+		 FIGURE_DELAY,
+		 FIGURE_BEHIND_OTHERS},
+	};
+	struct verdict_limits limits;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(contended) / sizeof(contended[0]); i++) {
+		struct verdict_input in = completed(&contended[i].in);
+		struct verdict_result r;
+
+		verdict_of(&in, &limits, &r);
+		cr_expect_eq(r.verdict, contended[i].verdict, "%s: %s", contended[i].name,
+			     verdict_id(r.verdict));
+		cr_expect_not(r.hurt, "%s", contended[i].name);
+		cr_expect_eq(r.cause, contended[i].cause, "%s: cause %d", contended[i].name,
+			     r.cause);
+		cr_assert_geq(r.evidence_cnt, 2);
+		cr_expect_eq(r.evidence[0].figure, contended[i].first, "%s", contended[i].name);
+		cr_expect(r.verdict == VERDICT_HEALTHY ||
+				  r.evidence[1].figure == contended[i].cause,
+			  "%s", contended[i].name);
+	}
+}
+
+Test(verdict, fast_requests_at_a_limit_that_leaves_no_room)
+{
+	static const struct {
+		const char *name;
+		struct verdict_input in;
+		enum verdict verdict;
+		bool at_limit;
+	} limited[] = {
+		{"stopped most of the time, fast enough",
+		 {.running = 0.3, .throttled = 2.67, .cpus_available = 0.3, FAST},
+		 VERDICT_BUSY_ELASTIC,
+		 true},
+		{"stopped in bursts, fast",
+		 {.running = 0.45, .throttled = 0.05, .cpus_available = 1, FAST},
+		 VERDICT_HEALTHY,
+		 true},
+		{"stopped a little less than that",
+		 {.running = 0.451, .throttled = 0.05, .cpus_available = 1, FAST},
+		 VERDICT_HEALTHY,
+		 false},
+		{"a second without requests, of a service that has many",
+		 {.running = 0.3, .throttled = 2, .cpus_available = 0.3, .serves_enough = true},
+		 VERDICT_BUSY_ELASTIC,
+		 true},
+		{"the operator's number says fast",
+		 {.running = 0.3, .throttled = 2, .cpus_available = 0.3, .has_signal = true},
+		 VERDICT_BUSY_ELASTIC,
+		 true},
+		{"slow", {.running = 0.3, .throttled = 2, SLOW}, VERDICT_THROTTLED, false},
+		{"fast, and full without a limit",
+		 {.running = 4, .waiting = 4, FAST},
+		 VERDICT_BUSY_ELASTIC,
+		 false},
+		{"serves nothing", {.running = 0.3, .throttled = 2}, VERDICT_CONTENDED, false},
+		{"nothing is known",
+		 {.running = 0.3, .throttled = 2, .books_gap = true, FAST},
+		 VERDICT_NO_EVIDENCE,
+		 false},
+	};
+	struct verdict_limits limits;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
+		struct verdict_input in = completed(&limited[i].in);
+		struct verdict_result r;
+
+		verdict_of(&in, &limits, &r);
+		cr_expect_eq(r.verdict, limited[i].verdict, "%s: %s", limited[i].name,
+			     verdict_id(r.verdict));
+		cr_expect_eq(r.at_limit, limited[i].at_limit, "%s", limited[i].name);
+		cr_expect_eq(strcmp(verdict_result_remedy(&r), verdict_remedy(r.verdict)) != 0,
+			     limited[i].at_limit, "%s", limited[i].name);
 	}
 }
 
@@ -564,10 +751,9 @@ Test(verdict, waits_that_were_not_told_apart_split_as_the_host_runs)
 {
 	struct verdict_input in =
 		completed(&(struct verdict_input){.running = 3.6, .waiting = 20, .host_busy = 1});
-	struct verdict_limits limits;
+	const struct verdict_limits limits = waiting_hurts();
 	struct verdict_result r;
 
-	verdict_limits_default(&limits);
 	in.own_known = false;
 	verdict_of(&in, &limits, &r);
 	cr_expect_eq(r.verdict, VERDICT_OVERSUBSCRIBED, "%s", verdict_id(r.verdict));

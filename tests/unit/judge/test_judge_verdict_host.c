@@ -12,7 +12,7 @@
 struct host_case {
 	const char *name;
 	struct verdict_input in;
-	uint32_t cpus, hurt;
+	uint32_t cpus, seen;
 	enum verdict verdict;
 };
 
@@ -54,6 +54,41 @@ static const struct host_case hosts[] = {
 	 4,
 	 BIT(STARVED),
 	 VERDICT_HOST_OVERLOADED},
+	{"somebody wants more, nobody is hurt",
+	 {.host_busy = 0.5},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_CONTENDED},
+	{"all want more, nobody is hurt",
+	 {.host_busy = 1, .host_waiting = 90},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_CONTENDED},
+	{"beside a service that is fast",
+	 {.host_busy = 1, FAST},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_CONTENDED},
+	{"somebody wants more, and a service lacks it",
+	 {.host_busy = 1},
+	 4,
+	 BIT(CONTENDED) | BIT(STARVED),
+	 VERDICT_HOST_OVERLOADED},
+	{"somebody wants more, and a service lacks it on a host with room",
+	 {.host_busy = 0.5},
+	 4,
+	 BIT(CONTENDED) | BIT(OVERSUBSCRIBED),
+	 VERDICT_OVERSUBSCRIBED},
+	{"steal from who only wants more",
+	 {.host_busy = 0.5, .host_steal = 0.4},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_CONTENDED},
+	{"a gap, and somebody wants more",
+	 {.host_busy = 1, .books_gap = true},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_NO_EVIDENCE},
 	{"steal that hurts nobody", {.host_busy = 0.5, .host_steal = 0.4}, 4, 0, VERDICT_HEALTHY},
 	{"gap", {.host_busy = 1, .books_gap = true}, 4, BIT(STARVED), VERDICT_NO_EVIDENCE},
 };
@@ -69,10 +104,10 @@ Test(verdict, of_the_host)
 
 		in.elapsed_ns = SECOND;
 		in.host_cpus = hosts[i].cpus;
-		verdict_of_host(&in, hosts[i].hurt, &limits, &r);
+		verdict_of_host(&in, hosts[i].seen, &limits, &r);
 		cr_expect_eq(r.verdict, hosts[i].verdict, "%s: %s", hosts[i].name,
 			     verdict_id(r.verdict));
-		cr_expect_eq(r.hurt, hosts[i].hurt != 0, "%s", hosts[i].name);
+		cr_expect_eq(r.hurt, (hosts[i].seen & ~BIT(CONTENDED)) != 0, "%s", hosts[i].name);
 		cr_expect(r.evidence_cnt, "%s: no evidence", hosts[i].name);
 	}
 }
@@ -80,8 +115,9 @@ Test(verdict, of_the_host)
 Test(verdict, words_and_urgency_of_each)
 {
 	static const char *const ids[VERDICT_CNT] = {
-		"healthy",   "busy-elastic", "busy-unmeasured", "host-overloaded", "inelastic",
-		"throttled", "starved",	     "oversubscribed",	"stolen",	   "no-evidence"};
+		"healthy",   "busy-elastic", "busy-unmeasured", "host-overloaded",
+		"inelastic", "throttled",    "starved",		"oversubscribed",
+		"stolen",    "no-evidence",  "contended"};
 
 	for (enum verdict v = 0; v < VERDICT_CNT; v++) {
 		cr_expect_str_eq(verdict_id(v), ids[v]);
@@ -94,7 +130,8 @@ Test(verdict, words_and_urgency_of_each)
 		cr_expect(*verdict_figure_id(f) && verdict_figure_unit(f));
 	cr_expect_lt(verdict_compare(VERDICT_INELASTIC, VERDICT_STARVED), 0);
 	cr_expect_lt(verdict_compare(VERDICT_OVERSUBSCRIBED, VERDICT_NO_EVIDENCE), 0);
-	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_BUSY_UNMEASURED), 0);
+	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_CONTENDED), 0);
+	cr_expect_lt(verdict_compare(VERDICT_CONTENDED, VERDICT_BUSY_UNMEASURED), 0);
 }
 
 Test(verdict, distance_is_a_part_of_the_limit)

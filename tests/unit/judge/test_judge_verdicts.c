@@ -69,7 +69,7 @@ Test(verdicts, starved_and_the_host_overloaded)
 	struct judged j;
 
 	build_books(m, 10);
-	j = judged_of(m);
+	j = judged_waiting(m);
 	judged_expect(&j, web, VERDICT_STARVED);
 	judged_expect(&j, hog, VERDICT_BUSY_UNMEASURED);
 	judged_expect_host(&j, VERDICT_HOST_OVERLOADED);
@@ -80,7 +80,148 @@ Test(verdicts, starved_and_the_host_overloaded)
 	judged_free(&j);
 }
 
-Test(verdicts, quota_and_own_threads)
+/* The same host, of which nobody said that anybody minds. */
+Test(verdicts, a_build_and_a_load_generator_alarm_nobody)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t build = judged_add(m, 10, "cc1plus", 300, 900, 100, 0);
+	uint32_t hog = judged_add(m, 20, "wrk", 1690, 300, 0, 0);
+	uint32_t web = judged_add(m, 30, "Shop.Web", 5, 2, 0, 0);
+	struct judged j;
+
+	judged_answers(m, build_endpoint(m, web, "::", 80), 10, 2 * MS, 300);
+	build_books(m, 10);
+	j = judged_of(m);
+	judged_expect(&j, build, VERDICT_CONTENDED);
+	judged_expect(&j, hog, VERDICT_BUSY_UNMEASURED);
+	judged_expect(&j, web, VERDICT_HEALTHY);
+	judged_expect_host(&j, VERDICT_CONTENDED);
+	cr_expect_eq(j.v->hurt, 0);
+	cr_expect_eq(j.v->contended, 1);
+	cr_expect_not(j.v->host.result.hurt);
+	cr_expect_not(j.v->host.episode);
+	cr_expect_eq(j.v->rows[0].process, build);
+	cr_expect_eq(j.v->rows[0].hurt_slices, 0);
+	judged_free(&j);
+}
+
+/* It serves some requests, too few to judge by, and in most seconds none. */
+Test(verdicts, who_serves_little_is_judged_by_its_waits)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t web = judged_add(m, 10, "Shop.Web", 300, 900, 100, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, web, "::", 80);
+	build_books(m, 10);
+	build_answers(m, 1, e, 40 * MS, 2);
+	build_answers(m, 6, e, 40 * MS, 1);
+	j = judged_of(m);
+	judged_expect(&j, web, VERDICT_STARVED);
+	cr_assert(judged_row(&j, web));
+	cr_expect_eq(judged_row(&j, web)->hurt_slices, 10);
+	judged_free(&j);
+}
+
+/* Somebody waits to be let in, and it lacks a CPU to do so. */
+Test(verdicts, who_is_asked_and_does_not_accept_is_judged_by_its_waits)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t web = judged_add(m, 10, "Shop.Web", 100, 900, 100, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, web, "::", 80);
+	build_books(m, 10);
+	build_service(
+		m, &(struct model_service){.slice = 4, .endpoint = e, .queued = 3, .backlog = 512});
+	j = judged_of(m);
+	judged_expect(&j, web, VERDICT_STARVED);
+	judged_free(&j);
+}
+
+/* Without requests nobody can see who serves. */
+Test(verdicts, where_requests_are_not_seen_waiting_hurts)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t web = judged_add(m, 10, "Shop.Web", 300, 900, 100, 0);
+	struct totals *totals;
+	struct sched *sched;
+	struct verdicts *v;
+	struct books books;
+
+	m->host.off = OFF_REQUESTS;
+	build_books(m, 10);
+	totals = totals_new(m);
+	sched = sched_new(m);
+	books = books_of(m, totals);
+	v = verdicts_new(&(struct verdict_sources){
+		.m = m, .totals = totals, .sched = sched, .books = &books});
+	cr_assert(v);
+	cr_assert_eq(v->rows_cnt, 1);
+	cr_expect_eq(v->rows[0].process, web);
+	cr_expect_eq(v->rows[0].result.verdict, VERDICT_STARVED);
+	verdicts_free(v);
+	sched_free(sched);
+	totals_free(totals);
+	model_free(m);
+}
+
+/* A service hurt for some seconds on a host that is contended all the time. */
+Test(verdicts, what_hurts_for_a_while_is_told_beside_what_is_calm_all_the_time)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t build = judged_add(m, 10, "cc1plus", 5800, 9000, 100, 0);
+	uint32_t web = judged_add(m, 20, "Shop.Web", 60, 0, 0, 0), e;
+	struct judged j;
+
+	e = build_endpoint(m, web, "::", 80);
+	judged_answers(m, e, 30, 2 * MS, 300);
+	for (uint32_t i = 12; i < 16; i++) {
+		build_answers(m, i, e, 900 * MS, 100);
+		build_account(m, i, judged_thread(m, web),
+			      &(struct sched_figures){.waited_ns = 2 * BUILD_SECOND});
+	}
+	build_books(m, 30);
+	j = judged_of(m);
+	judged_expect(&j, build, VERDICT_CONTENDED);
+	judged_expect(&j, web, VERDICT_STARVED);
+	judged_expect_host(&j, VERDICT_CONTENDED);
+	cr_expect(j.v->host.episode);
+	cr_expect_eq(j.v->host.worst_result.verdict, VERDICT_HOST_OVERLOADED);
+	cr_expect_eq(j.v->host.first, 12);
+	cr_expect_eq(j.v->host.last, 15);
+	cr_expect_eq(j.v->rows[0].process, web, "who is hurt comes first");
+	judged_free(&j);
+}
+
+Test(verdicts, a_service_at_its_limit_has_a_row_though_nobody_is_hurt)
+{
+	struct model *m = build_model(8, 99);
+	uint32_t web = judged_add(m, 10, "Shop.Web", 300, 0, 0, 2670);
+	uint32_t bursts = judged_add(m, 20, "Shop.Push", 100, 0, 0, 20);
+	uint32_t build = judged_add(m, 30, "cc1plus", 4000, 4000, 0, 0);
+	struct judged j;
+
+	build_in_cgroup(m, web, build_cgroup(m, 5, MODEL_NONE, "/w", 30 * MS, 100 * MS));
+	build_in_cgroup(m, bursts, build_cgroup(m, 6, MODEL_NONE, "/p", 50 * MS, 100 * MS));
+	judged_answers(m, build_endpoint(m, web, "::", 80), 10, 277 * MS, 300);
+	judged_answers(m, build_endpoint(m, bursts, "::", 81), 10, 5 * MS, 300);
+	build_books(m, 10);
+	j = judged_of(m);
+	judged_expect(&j, web, VERDICT_BUSY_ELASTIC);
+	judged_expect(&j, bursts, VERDICT_HEALTHY);
+	judged_expect(&j, build, VERDICT_CONTENDED);
+	cr_expect_eq(j.v->hurt, 0);
+	cr_expect_eq(j.v->at_limit, 2);
+	cr_assert_eq(j.v->rows_cnt, 3);
+	cr_expect_eq(j.v->rows[0].process, web);
+	cr_expect_eq(j.v->rows[1].process, bursts);
+	cr_expect_eq(j.v->rows[2].process, build);
+	judged_free(&j);
+}
+
+/* declared: that waiting hurts. */
+static void expect_limited_and_crowded(bool declared)
 {
 	struct model *m = build_model(8, 99);
 	uint32_t batch = judged_add(m, 10, "batch", 500, 0, 0, 700);
@@ -91,13 +232,22 @@ Test(verdicts, quota_and_own_threads)
 	build_in_cgroup(m, batch, build_cgroup(m, 5, MODEL_NONE, "/b", 50 * MS, 100 * MS));
 	build_in_cgroup(m, small, build_cgroup(m, 6, MODEL_NONE, "/s", 50 * MS, 100 * MS));
 	build_books(m, 10);
-	j = judged_of(m);
-	judged_expect(&j, batch, VERDICT_THROTTLED);
-	judged_expect(&j, crowd, VERDICT_OVERSUBSCRIBED);
+	j = declared ? judged_waiting(m) : judged_of(m);
+	judged_expect(&j, batch, declared ? VERDICT_THROTTLED : VERDICT_CONTENDED);
+	judged_expect(&j, crowd, declared ? VERDICT_OVERSUBSCRIBED : VERDICT_CONTENDED);
 	judged_expect(&j, small, VERDICT_BUSY_UNMEASURED);
-	cr_assert(judged_row(&j, small));
+	judged_expect_host(&j, declared ? VERDICT_HOST_OVERLOADED : VERDICT_CONTENDED);
+	cr_assert(judged_row(&j, small) && judged_row(&j, batch) && judged_row(&j, crowd));
 	cr_expect_float_eq(judged_row(&j, small)->input.cpus_available, 0.5, 1e-9);
+	cr_expect_eq(judged_row(&j, batch)->result.cause, FIGURE_THROTTLED);
+	cr_expect_eq(judged_row(&j, crowd)->result.cause, FIGURE_BEHIND_OWN);
 	judged_free(&j);
+}
+
+Test(verdicts, quota_and_own_threads)
+{
+	expect_limited_and_crowded(true);
+	expect_limited_and_crowded(false);
 }
 
 Test(verdicts, steal_blames_the_platform)
@@ -109,7 +259,7 @@ Test(verdicts, steal_blames_the_platform)
 	build_books(m, 10);
 	for (size_t i = 0; i < m->cpus_cnt; i++)
 		m->cpus[i].steal_ns = 150 * MS;
-	j = judged_of(m);
+	j = judged_waiting(m);
 	judged_expect(&j, web, VERDICT_STOLEN);
 	judged_expect_host(&j, VERDICT_STOLEN);
 	judged_free(&j);
@@ -135,7 +285,7 @@ Test(verdicts, who_asked_to_wait_is_not_hurt)
 		m->threads[0].policy = classes[i].policy;
 		m->threads[0].nice = classes[i].nice;
 		build_books(m, 10);
-		j = judged_of(m);
+		j = judged_waiting(m);
 		judged_expect(&j, p, classes[i].verdict);
 		judged_free(&j);
 	}
@@ -152,7 +302,7 @@ Test(verdicts, one_normal_thread_that_matters_is_no_background)
 	build_sched(m, t, &(struct sched_figures){.on_cpu_ns = 110 * CS});
 	build_books(m, 10);
 	j = judged_of(m);
-	judged_expect(&j, p, VERDICT_STARVED);
+	judged_expect(&j, p, VERDICT_CONTENDED);
 	judged_free(&j);
 }
 
@@ -173,7 +323,7 @@ Test(verdicts, many_normal_threads_that_matter_together_are_no_background)
 	}
 	build_books(m, 10);
 	j = judged_of(m);
-	judged_expect(&j, p, VERDICT_OVERSUBSCRIBED);
+	judged_expect(&j, p, VERDICT_CONTENDED);
 	judged_free(&j);
 }
 
@@ -187,8 +337,8 @@ Test(verdicts, hotrun_its_helpers_and_the_kernel_get_none)
 	} cases[] = {
 		{HELPER_NURSERY, 9000, VERDICT_HEALTHY}, {HELPER_OPENER, 9001, VERDICT_HEALTHY},
 		{HELPER_PARSER, 9001, VERDICT_HEALTHY},	 {HELPER_SIGNALS, 9000, VERDICT_HEALTHY},
-		{HELPER_OPENER, 1, VERDICT_STARVED},	 {"shop", 9000, VERDICT_STARVED},
-		{"shop", 9001, VERDICT_STARVED},
+		{HELPER_OPENER, 1, VERDICT_CONTENDED},	 {"shop", 9000, VERDICT_CONTENDED},
+		{"shop", 9001, VERDICT_CONTENDED},
 	};
 	struct model *m = build_model(2, 99);
 	uint32_t self = judged_add(m, 9000, "hotrun", 10, 900, 0, 0);
@@ -233,7 +383,7 @@ Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
 
 		starve(m, judged_thread(m, p), 12, bad);
 		build_books(m, 30);
-		j = judged_of(m);
+		j = judged_waiting(m);
 		row = judged_row(&j, p);
 		cr_expect_eq(row != NULL, bad == 3);
 		cr_expect_eq(j.v->hurt, bad == 3);
@@ -250,6 +400,23 @@ Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
 		judged_expect_host(&j, VERDICT_HEALTHY);
 		judged_free(&j);
 	}
+}
+
+/* Nobody has to hear that a build waited for some seconds. */
+Test(verdicts, contended_seconds_are_not_told)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "cc1plus", 2400, 0, 0, 0);
+	struct judged j;
+
+	starve(m, judged_thread(m, p), 12, 5);
+	build_books(m, 30);
+	j = judged_of(m);
+	cr_expect_null(judged_row(&j, p));
+	cr_expect_eq(j.v->contended, 0);
+	judged_expect_host(&j, VERDICT_HEALTHY);
+	cr_expect_not(j.v->host.episode);
+	judged_free(&j);
 }
 
 Test(verdicts, seconds_of_a_service_with_few_requests_that_are_fast_are_not_bad)
@@ -277,7 +444,7 @@ Test(verdicts, worst_second_of_what_lasted)
 	build_account(m, 4, judged_thread(m, p),
 		      &(struct sched_figures){.waited_ns = 3 * BUILD_SECOND});
 	build_books(m, 10);
-	j = judged_of(m);
+	j = judged_waiting(m);
 	cr_assert(judged_row(&j, p));
 	cr_expect_not(judged_row(&j, p)->episode);
 	cr_expect_eq(judged_row(&j, p)->hurt_slices, 10);
@@ -313,6 +480,29 @@ Test(verdicts, limits_of_a_name_a_unit_or_a_port)
 	j = judged_with(m, &(struct verdict_sources){.policy = &policy});
 	for (uint32_t i = 0; i < 4; i++)
 		judged_expect(&j, p[i], i < 3 ? VERDICT_HEALTHY : VERDICT_INELASTIC);
+	judged_free(&j);
+}
+
+Test(verdicts, that_waiting_hurts_is_declared_of_one_of_several)
+{
+	struct verdict_section section = {.name = "Shop.Mail"};
+	struct verdict_policy policy = {.sections = &section, .sections_cnt = 1};
+	struct model *m = build_model(2, 99);
+	uint32_t mail = judged_add(m, 10, "Shop.Mail", 300, 900, 0, 0);
+	uint32_t build = judged_add(m, 20, "cc1plus", 300, 1200, 0, 0);
+	struct judged j;
+
+	verdict_limits_default(&policy.limits);
+	section.limits = policy.limits;
+	section.limits.hurt_by = HURT_BY_WAITING;
+	build_books(m, 10);
+	j = judged_with(m, &(struct verdict_sources){.policy = &policy});
+	judged_expect(&j, mail, VERDICT_STARVED);
+	judged_expect(&j, build, VERDICT_CONTENDED);
+	judged_expect_host(&j, VERDICT_STARVED);
+	cr_expect_eq(j.v->rows[0].process, mail);
+	cr_expect_eq(j.v->hurt, 1);
+	cr_expect_eq(j.v->contended, 1);
 	judged_free(&j);
 }
 

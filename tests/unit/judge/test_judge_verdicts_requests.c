@@ -136,7 +136,8 @@ Test(verdicts_requests, operators_own_signal)
 	j = judged_of(m);
 	judged_expect(&j, fast, VERDICT_HEALTHY);
 	judged_expect(&j, slow, VERDICT_INELASTIC);
-	judged_expect(&j, none, VERDICT_STARVED);
+	judged_expect(&j, none, VERDICT_CONTENDED);
+	judged_expect_host(&j, VERDICT_INELASTIC);
 	judged_free(&j);
 }
 

@@ -17,13 +17,30 @@
 #define CS (BUILD_SECOND / 100)
 #define MS (BUILD_SECOND / 1000)
 
-static void expect_screen(const char *golden, struct model *m)
+/* It was declared of all that waiting hurts them. */
+static const struct verdict_policy *waiting_hurts(void)
 {
-	char *text = report_text(m, &(struct report_options){.summary = true}, NULL);
+	static struct verdict_policy policy;
+
+	verdict_limits_default(&policy.limits);
+	policy.limits.hurt_by = HURT_BY_WAITING;
+	return &policy;
+}
+
+static void expect_screen_with(const char *golden, struct model *m,
+			       const struct verdict_policy *policy)
+{
+	char *text =
+		report_text(m, &(struct report_options){.summary = true, .limits = policy}, NULL);
 
 	golden_expect(golden, text, strlen(text));
 	free(text);
 	model_free(m);
+}
+
+static void expect_screen(const char *golden, struct model *m)
+{
+	expect_screen_with(golden, m, NULL);
 }
 
 /* A process of one method; figures in hundredths of a second, samples as its CPU time asks for. */
@@ -166,7 +183,101 @@ Test(report_verdict, oversubscribed)
 	    FIGURES(.on_cpu_ns = 3600, .waited_ns = 56000, .behind_own_ns = 55600));
 	add_crowd(m);
 	build_books(m, 10);
-	expect_screen("verdict_oversubscribed.txt", m);
+	expect_screen_with("verdict_oversubscribed.txt", m, waiting_hurts());
+}
+
+/* A build, a load generator, a batch job with a CPU limit, and a service that they leave alone. */
+static struct model *contended(void)
+{
+	struct model *m = build_model(4, 99);
+	uint32_t web =
+		add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 200, .waited_ns = 3));
+	uint32_t batch = add(m, 5000, "reindex", "scan",
+			     FIGURES(.on_cpu_ns = 300, .waited_ns = 20, .throttled_ns = 900));
+	uint32_t group = build_cgroup(m, 20, MODEL_NONE, "/batch", 30 * MS, 100 * MS), cc[6];
+	uint32_t wrk = add(m, 700, "wrk", "aeProcessEvents",
+			   FIGURES(.on_cpu_ns = 900, .waited_ns = 400, .behind_own_ns = 10));
+
+	for (uint32_t i = 0; i < 6; i++)
+		cc[i] = add(m, 100 + i, "cc1plus", "parse",
+			    FIGURES(.on_cpu_ns = 400, .waited_ns = 600 + i));
+	build_contention(m, 0, cc[0], wrk, 300000);
+	build_contention(m, 0, cc[0], cc[5], 500000);
+	build_contention(m, 0, wrk, cc[5], 100000);
+	build_in_cgroup(m, batch, group);
+	for (uint32_t i = 0; i < 10; i++)
+		build_throttle(m, i, group, 10, 10, 700 * MS);
+	serve(m, web, 5000, 3 * MS, 150);
+	add_crowd(m);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, contended_host)
+{
+	expect_screen("verdict_contended.txt", contended());
+}
+
+/* Calm in colour, too: an alarm has a colour of its own. */
+Test(report_verdict, only_who_is_hurt_is_painted_as_an_alarm)
+{
+	static const char alarm[] = "\033[1;33m";
+	struct report_options options = {.summary = true, .color = true, .width = 200};
+	struct model *m = contended();
+
+	report_says_not(m, &options, alarm);
+	report_says(m, &options, "contended");
+	options.limits = waiting_hurts();
+	report_says(m, &options, alarm);
+	report_says_not(m, &options, "contended");
+	model_free(m);
+}
+
+Test(report_verdict, declared_of_one_it_is_hurt_and_the_rest_is_calm)
+{
+	struct verdict_section section = {.name = "reindex"};
+	struct verdict_policy policy = {.sections = &section, .sections_cnt = 1};
+	const struct report_options options = {.summary = true, .width = 300, .limits = &policy};
+	struct model *m = contended();
+
+	verdict_limits_default(&policy.limits);
+	section.limits = policy.limits;
+	section.limits.hurt_by = HURT_BY_WAITING;
+	report_says(m, &options, "; 1 of 11 processes hurt, 7 contended\n");
+	report_says(m, &options, "\n  throttled reindex 5000: progress 24.6 % (at least 80 %), ");
+	report_says(m, &options,
+		    "\n  contended 6 x cc1plus, the worst 105: wanted 1.00 CPUs, got ");
+	model_free(m);
+}
+
+/* Fast by the 500 ms, where it takes 1 ms without a limit; and one that the limit seldom stops. */
+static struct model *at_limit(void)
+{
+	struct model *m = build_model(8, 99);
+	uint32_t web = add(m, 1234, "Shop.Web", "Shop.Web.Total",
+			   FIGURES(.on_cpu_ns = 300, .throttled_ns = 2670));
+	uint32_t push = add(m, 77, "Shop.Push", "Shop.Push.Send",
+			    FIGURES(.on_cpu_ns = 100, .throttled_ns = 20));
+	uint32_t group = build_cgroup(m, 20, MODEL_NONE, "/shop", 30 * MS, 100 * MS);
+
+	build_in_cgroup(m, web, group);
+	build_in_cgroup(m, push, build_cgroup(m, 21, MODEL_NONE, "/push", 50 * MS, 100 * MS));
+	for (uint32_t i = 0; i < 10; i++)
+		build_throttle(m, i, group, 8, 8, 700 * MS);
+	serve(m, web, 5000, 277 * MS, 150);
+	serve(m, push, 5001, 20 * MS, 150);
+	add_crowd(m);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, fast_at_a_limit_that_leaves_no_room)
+{
+	struct model *m = at_limit();
+
+	report_says_not(m, NULL, "uses the machine well");
+	report_says_not(m, NULL, "there is room");
+	expect_screen("verdict_at_limit.txt", m);
 }
 
 static struct model *overloaded(void)
@@ -221,8 +332,8 @@ Test(report_verdict, three_in_trouble_are_told_in_twelve_lines)
 	build_books(m, 10);
 	text = report_text(m, NULL, &len);
 	cr_expect(strstr(text, "\n  starved Shop.Api 1234: "), "%s", text);
-	cr_expect(strstr(text, "\n  starved nightly-export 3000: "), "%s", text);
-	cr_expect(strstr(text, "\n  oversubscribed batch 5000: "), "%s", text);
+	cr_expect(strstr(text, "\n  contended nightly-export 3000: "), "%s", text);
+	cr_expect(strstr(text, "\n  contended batch 5000: "), "%s", text);
 	cr_expect_leq(opening_lines(text), 12, "%s", text);
 	free(text);
 	model_free(m);
@@ -235,6 +346,7 @@ Test(report_verdict, overloaded_host)
 
 Test(report_verdict, what_passed_is_told_with_its_seconds)
 {
+	struct report_options options = {.summary = true, .width = 200};
 	struct model *m = build_model(2, 99);
 
 	add(m, 1234, "Shop.Api", "Shop.Api.Get", FIGURES(.on_cpu_ns = 2400));
@@ -243,21 +355,18 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 			      &(struct sched_figures){.on_cpu_ns = 20 * CS,
 						      .waited_ns = (i == 13 ? 140 : 80) * CS});
 	build_books(m, 30);
-	report_says(m, &(struct report_options){.summary = true, .width = 200},
+	report_says_not(m, &(struct report_options){.summary = true}, "1.40 threads wait behind");
+	options.limits = waiting_hurts();
+	report_says(m, &options,
 		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "
-		    "behind "
-		    "others; from 12.0 to 16.0 s, worst at 13.0 s\n");
-	report_says(m, &(struct report_options){.summary = true, .width = 200},
-		    "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes short of CPU for "
-		    "a while, "
-		    "none seen to serve requests\n");
+		    "behind others; from 12.0 to 16.0 s, worst at 13.0 s\n");
+	report_says(m, &options,
+		    "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a "
+		    "while\n");
 	/* As --from and --to take them, of a capture that was cut. */
-	report_says(m,
-		    &(struct report_options){
-			    .summary = true,
-			    .width = 200,
-			    .window = {20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND}},
-		    "from 32.0 to 36.0 s, worst at 33.0 s");
+	options.window =
+		(struct report_window){20 * BUILD_SECOND, 50 * BUILD_SECOND, 90 * BUILD_SECOND};
+	report_says(m, &options, "from 32.0 to 36.0 s, worst at 33.0 s");
 	model_free(m);
 }
 
@@ -365,6 +474,21 @@ Test(report_verdict, machines_are_told_of_the_healthy_too)
 	cr_expect(strstr(text, "\"hurt_processes\": 0"), "%s", text);
 	free(text);
 	model_free(m);
+	m = contended();
+	text = json_of(m);
+	cr_expect(strstr(text, "\"verdict\": \"contended\", \"hurt\": false"), "%s", text);
+	cr_expect(strstr(text, "\"hurt_services\": 0, \"contended_processes\": 8, "), "%s", text);
+	cr_expect(strstr(text, "\"waited_behind\": [\n{\"pid\": 100, \"name\": \"cc1plus\""), "%s",
+		  text);
+	free(text);
+	model_free(m);
+	m = at_limit();
+	text = json_of(m);
+	cr_expect(strstr(text, "\"at_limit_processes\": 2"), "%s", text);
+	cr_expect(strstr(text, "\"at_limit\": true, \"passing\": false"), "%s", text);
+	cr_expect_not(strstr(text, "uses the machine well"), "%s", text);
+	free(text);
+	model_free(m);
 }
 
 #define EVIL "\033[31mred\033[0m\n;<b>\xff\xe2\x80\xae\x07"
@@ -404,13 +528,18 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 	uint32_t web;
 
 	for (uint32_t i = 0; i < 6; i++)
-		add(m, 100 + i, "cc1", "main", FIGURES(.on_cpu_ns = 330, .waited_ns = 670));
+		add(m, 100 + i, "cc1plus", "main", FIGURES(.on_cpu_ns = 330, .waited_ns = 670));
 	web = add(m, 200, "Shop.Web", "Main", FIGURES(.on_cpu_ns = 10, .waited_ns = 1));
 	build_books(m, 10);
-	report_says(m, &wide, "6 of 7 processes short of CPU, none seen to serve requests\n");
-	report_says(m, &wide, "; start what may wait with nice");
+	report_says(m, &wide,
+		    "verdict: contended · CPU 99.5 % (limit 95 %), 4.02 threads waiting (limit "
+		    "10); nobody is seen to be hurt; 6 of 7 processes want more CPU than they "
+		    "get\n");
+	report_says(m, &wide, "  contended 6 x cc1plus");
 	m->host.off = OFF_REQUESTS;
+	report_says(m, &wide, "verdict: host-overloaded");
 	report_says(m, &wide, "6 of 7 processes short of CPU\n");
+	report_says(m, &wide, "; start what may wait with nice");
 	m->host.off = 0;
 	/* Not so where a service is hurt, which does not even wait. */
 	build_service(m, &(struct model_service){
@@ -420,7 +549,7 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 				 .stuck = 3,
 				 .oldest_ns = 20 * BUILD_SECOND,
 			 });
-	report_says(m, &wide, "7 of 7 processes hurt\n");
+	report_says(m, &wide, "1 of 7 processes hurt, 6 contended\n");
 	model_free(m);
 }
 
