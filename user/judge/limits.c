@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum kind { SHARE, TIME, NUMBER, COUNT, HURT_BY };
+enum kind { SHARE, TIME, NUMBER, COUNT, HURT_BY, SWITCH };
 
 /* Values of HURT_BY. */
 static const char *const hurt_by[HURT_BY_CNT] = {
@@ -50,6 +50,7 @@ static const struct limit limits[] = {
 	LIMIT("host-waiting", NUMBER, host_waiting_min,
 	      "threads, or half the CPUs if more: the host is saturated"),
 	LIMIT("episode", TIME, episode_ns, "hurt for so long on end is told in any case"),
+	LIMIT("capture", SWITCH, no_capture, "off: `hotrun watch` takes none for it by itself"),
 };
 
 #define LIMITS_CNT (sizeof(limits) / sizeof(limits[0]))
@@ -155,6 +156,14 @@ static int parse_hurt_by(struct piece p, uint64_t *ret_hurt_by)
 	return -EINVAL;
 }
 
+static int parse_switch(struct piece p, bool *ret_off)
+{
+	if (!equals(p, "on") && !equals(p, "off"))
+		return -EINVAL;
+	*ret_off = equals(p, "off");
+	return 0;
+}
+
 static int parse_value(const struct limit *limit, struct piece value, struct verdict_limits *l)
 {
 	void *field = (char *)l + limit->offset;
@@ -168,6 +177,8 @@ static int parse_value(const struct limit *limit, struct piece value, struct ver
 		return parse_number(value, 0, 1e9, field);
 	case HURT_BY:
 		return parse_hurt_by(value, field);
+	case SWITCH:
+		return parse_switch(value, field);
 	default:
 		return parse_count(value, field);
 	}
@@ -184,6 +195,8 @@ static const char *wanted(enum kind kind)
 		return "a number, like 10 or 0.5";
 	case HURT_BY:
 		return "requests or waiting";
+	case SWITCH:
+		return "on or off";
 	default:
 		return "a whole number";
 	}
@@ -375,6 +388,9 @@ static void value_text(char buf[VALUE_BYTES], const struct limit *limit,
 		break;
 	case HURT_BY:
 		snprintf(buf, VALUE_BYTES, "%s", hurt_by[*(const uint64_t *)field]);
+		break;
+	case SWITCH:
+		snprintf(buf, VALUE_BYTES, "%s", *(const bool *)field ? "off" : "on");
 		break;
 	default:
 		snprintf(buf, VALUE_BYTES, "%llu", (unsigned long long)*(const uint64_t *)field);

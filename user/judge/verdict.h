@@ -82,6 +82,7 @@ struct verdict_limits {
 	uint64_t delays_min;	 /* fewer have no p99: 100 */
 	uint64_t episode_ns;	 /* hurt on end so long, though not over the whole window: 3 s */
 	uint64_t hurt_by;	 /* enum verdict_hurt_by: HURT_BY_REQUESTS */
+	bool no_capture;	 /* none of its own, however hurt it is (hotrun watch): false */
 };
 
 /* What is known of one process over a window; the host's own figures come with each. */

@@ -154,13 +154,14 @@ static bool is_told(const struct verdict_result *r)
 
 static void take_track(struct verdict_row *row, const struct track *t, uint64_t episode_ns)
 {
-	row->first = row->last = row->worst = MODEL_NONE;
+	row->first = row->last = row->worst = row->newest = MODEL_NONE;
 	row->hurt_slices = t->hurt;
 	if (!t->hurt)
 		return;
 	row->first = t->first;
 	row->last = t->last;
 	row->worst = t->worst;
+	row->newest = t->run_last;
 	/* Slices are not exact: three of them may lack some microseconds of three seconds. */
 	row->episode = !is_told(&row->result) && t->longest_ns >= episode_ns - episode_ns / 100;
 }
@@ -193,6 +194,8 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	judge(b, process, &row.input, &row.result);
 	asked |= b->s->every && did_something(&row, 0);
 	take_track(&row, &b->tracks[process], limits->episode_ns);
+	asked |= b->s->seconds && row.hurt_slices;
+	row.no_capture = limits->no_capture;
 	v->judged++;
 	v->requests_cnt += row.input.answered;
 	v->hurt += row.result.hurt || row.episode;
@@ -364,7 +367,8 @@ struct verdicts *verdicts_new(const struct verdict_sources *sources)
 	b.v->missing = what_is_missing(&s);
 	b.v->host.process = MODEL_NONE;
 	b.v->host.result.verdict = VERDICT_NO_EVIDENCE;
-	b.v->host.first = b.v->host.last = b.v->host.worst = MODEL_NONE;
+	b.v->host.first = b.v->host.last = b.v->host.worst = b.v->host.newest = MODEL_NONE;
+	b.v->host.no_capture = s.policy->limits.no_capture;
 	if (s.sched && s.m->slices_cnt)
 		err = build(&b);
 	builder_clear(&b);
@@ -373,6 +377,76 @@ struct verdicts *verdicts_new(const struct verdict_sources *sources)
 	verdicts_free(b.v);
 	errno = -err;
 	return NULL;
+}
+
+/* --- a model that goes on -------------------------------------------------------------------- */
+
+/* Tables are in the order of their slices. */
+#define FROM_SLICE(view, table, number)                                       \
+	do {                                                                  \
+		size_t first_ = (view)->table##_cnt;                          \
+                                                                              \
+		while (first_ && (view)->table[first_ - 1].slice >= (number)) \
+			first_--;                                             \
+		(view)->table += first_;                                      \
+		(view)->table##_cnt -= first_;                                \
+	} while (0)
+
+/* A view without the rows of earlier slices. No samples: nothing here is judged by them. */
+static void view_from(struct model *view, uint32_t first)
+{
+	FROM_SLICE(view, accounts, first);
+	FROM_SLICE(view, delays, first);
+	FROM_SLICE(view, contentions, first);
+	FROM_SLICE(view, throttles, first);
+	FROM_SLICE(view, services, first);
+	FROM_SLICE(view, responses, first);
+	FROM_SLICE(view, signals, first);
+	FROM_SLICE(view, cpus, first);
+	FROM_SLICE(view, losses, first);
+	view->samples_cnt = 0;
+}
+
+static struct verdicts *judge_view(const struct model *view, const struct sched *sched,
+				   const struct requests *requests,
+				   const struct verdict_policy *policy, bool seconds)
+{
+	struct totals totals = {0};
+	struct books books;
+
+	totals_cpus(&totals, view);
+	/* Threads have their figures since the model began, the books of CPUs those of the view. */
+	totals.elapsed_ns = sched ? sched->elapsed_ns : 0;
+	totals.on_cpu_ns = sched ? sched->host.sched.on_cpu_ns : 0;
+	books = books_of(view, &totals);
+	return verdicts_new(&(struct verdict_sources){.m = view,
+						      .totals = &totals,
+						      .books = &books,
+						      .sched = sched,
+						      .requests = requests,
+						      .policy = policy,
+						      .seconds = seconds});
+}
+
+struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
+				 const struct verdict_policy *policy, bool seconds)
+{
+	bool waits = !(m->host.off & OFF_ACCOUNTS), asked = !(m->host.off & OFF_REQUESTS);
+	struct verdicts *v = NULL;
+	struct requests *requests;
+	struct model view = *m;
+	struct sched *sched;
+
+	view_from(&view, first);
+	sched = waits ? sched_new(&view) : NULL;
+	requests = asked ? requests_new(&view) : NULL;
+	if ((sched || !waits) && (requests || !asked))
+		v = judge_view(&view, sched, requests, policy, seconds);
+	requests_free(requests);
+	sched_free(sched);
+	if (!v)
+		errno = ENOMEM;
+	return v;
 }
 
 void verdicts_free(struct verdicts *v)

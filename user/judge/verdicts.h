@@ -47,8 +47,9 @@ struct verdict_sources {
 	const struct verdict_policy *policy; /* NULL = defaults */
 	const uint32_t *asked;		     /* processes that get a row in any case */
 	size_t asked_cnt;
-	bool all;   /* a row for each process that served or wanted CPU worth a line */
-	bool every; /* for each that served or wanted any, healthy or not to be judged */
+	bool all;     /* a row for each process that served or wanted CPU worth a line */
+	bool every;   /* for each that served or wanted any, healthy or not to be judged */
+	bool seconds; /* for each that was hurt in any one slice */
 };
 
 struct verdict_row {
@@ -61,7 +62,9 @@ struct verdict_row {
 	uint32_t worst;	      /* slice: the most urgent, then farthest beyond its limit */
 	struct verdict_input worst_input;
 	struct verdict_result worst_result;
-	bool episode; /* the run lasted, though over all slices it is not hurt */
+	bool episode;	 /* the run lasted, though over all slices it is not hurt */
+	uint32_t newest; /* the last slice in which it was hurt; MODEL_NONE without any */
+	bool no_capture; /* a setting: it is none to be captured for (verdict_limits) */
 
 	const char *unmeasured; /* why it has no service signal, or NULL; static */
 	const char *blur;	/* requests_blur() of it, or NULL; static */
@@ -86,6 +89,13 @@ struct verdicts {
 /* Returns them owned, or NULL with errno ENOMEM. */
 struct verdicts *verdicts_new(const struct verdict_sources *sources);
 void verdicts_free(struct verdicts *v);
+/*
+ * The same of a model that goes on, over its slices from `first` on, all of them closed, as if
+ * nothing had been before; rows name slices as m does. seconds: see verdict_sources. Walks threads
+ * and processes, but of slices only those.
+ */
+struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
+				 const struct verdict_policy *policy, bool seconds);
 
 /* The verdict that counts: of the episode where there is one, else over all slices. */
 static inline const struct verdict_result *verdicts_result(const struct verdict_row *row)

@@ -22,7 +22,7 @@ static int compare_processes(const void *a, const void *b, void *arg)
 	return c ? c : COMPARE(pa->process, pb->process);
 }
 
-static void add_cpus(struct totals *t, const struct model *m)
+void totals_cpus(struct totals *t, const struct model *m)
 {
 	for (size_t i = 0; i < m->cpus_cnt; i++) {
 		const struct model_cpu *cpu = &m->cpus[i];
@@ -39,6 +39,9 @@ static void add_cpus(struct totals *t, const struct model *m)
 			t->cpu_capacity_ns +=
 				m->slices[cpu->slice].end_ns - m->slices[cpu->slice].start_ns;
 	}
+	for (size_t i = 0; i < m->losses_cnt; i++)
+		if (m->losses[i].cause < LOSS_CAUSE_CNT)
+			t->losses[m->losses[i].cause] += m->losses[i].count;
 }
 
 static void add_elapsed(struct totals *t, const struct model *m)
@@ -88,11 +91,8 @@ struct totals *totals_new(const struct model *m)
 		t->processes[i].process = (uint32_t)i;
 	if (add_threads(t, m))
 		goto no_memory;
-	add_cpus(t, m);
+	totals_cpus(t, m);
 	add_elapsed(t, m);
-	for (size_t i = 0; i < m->losses_cnt; i++)
-		if (m->losses[i].cause < LOSS_CAUSE_CNT)
-			t->losses[m->losses[i].cause] += m->losses[i].count;
 	qsort_r(t->processes, t->processes_cnt, sizeof(*t->processes), compare_processes,
 		(void *)m);
 	return t;

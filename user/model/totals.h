@@ -30,6 +30,9 @@ struct totals {
 	uint64_t losses[LOSS_CAUSE_CNT];
 };
 
+/* What the CPUs did and what was lost, added to a zeroed *t: no processes, no threads, and no time
+ * of slices. Walks these two tables alone. */
+void totals_cpus(struct totals *t, const struct model *m);
 /* Returns them owned, or NULL with errno ENOMEM. */
 struct totals *totals_new(const struct model *m);
 void totals_free(struct totals *t);

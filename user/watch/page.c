@@ -13,12 +13,8 @@
 #include "base/log.h"
 #include "base/privileges.h"
 #include "base/text.h"
-#include "judge/books.h"
 #include "judge/verdicts.h"
 #include "kernel/host.h"
-#include "model/requests.h"
-#include "model/sched.h"
-#include "model/totals.h"
 #include "watch/notify.h"
 #include "watch/private.h"
 
@@ -246,39 +242,6 @@ static void take_own(struct watch *w)
 	own->trigger_s = w->state.trigger_s;
 }
 
-/* What verdicts are made of, and lives as long as they do. */
-struct judging {
-	struct totals *totals;
-	struct sched *sched;
-	struct requests *requests;
-	struct books books;
-	struct verdicts *verdicts; /* NULL: not now, or no memory */
-};
-
-static void judge(struct watch *w, const struct model *m, struct judging *j)
-{
-	j->totals = totals_new(m);
-	j->sched = m->host.off & OFF_ACCOUNTS ? NULL : sched_new(m);
-	j->requests = m->host.off & OFF_REQUESTS ? NULL : requests_new(m);
-	if (!j->totals)
-		return;
-	j->books = books_of(m, j->totals);
-	j->verdicts = verdicts_new(&(struct verdict_sources){.m = m,
-							     .totals = j->totals,
-							     .books = &j->books,
-							     .sched = j->sched,
-							     .requests = j->requests,
-							     .policy = &w->config.limits});
-}
-
-static void judging_clear(struct judging *j)
-{
-	verdicts_free(j->verdicts);
-	requests_free(j->requests);
-	sched_free(j->sched);
-	totals_free(j->totals);
-}
-
 /* A model that has just begun knows of too few requests and waits: until then the last verdict
  * stands. */
 static bool is_time_to_judge(const struct watch *w, uint64_t now_ns)
@@ -293,18 +256,19 @@ static bool is_time_to_judge(const struct watch *w, uint64_t now_ns)
 void page_slice(struct watch *w)
 {
 	const struct model *m = collector_model(w->collector);
-	_cleanup_(judging_clear) struct judging judging = {0};
+	struct verdicts *verdicts = NULL; /* not now, or no memory */
 	uint64_t now_ns = clock_now_ns();
 	int err;
 
 	if (is_time_to_judge(w, now_ns)) {
 		w->judged_ns = now_ns;
-		judge(w, m, &judging);
+		verdicts = verdicts_recent(m, 0, &w->config.limits, false);
 	}
 	pthread_mutex_lock(&w->mutex);
-	err = series_slice(w->series, m, (uint32_t)(m->slices_cnt - 1), judging.verdicts);
+	err = series_slice(w->series, m, (uint32_t)(m->slices_cnt - 1), verdicts);
 	take_own(w);
 	pthread_mutex_unlock(&w->mutex);
+	verdicts_free(verdicts);
 	if (err)
 		log_warn("metrics: a slice is missing in part: %s", strerror(-err));
 }

@@ -234,6 +234,25 @@ Test(limits, help_has_each_with_its_default)
 		cr_expect_leq(strlen(line), 90);
 		cnt++;
 	}
-	cr_expect_eq(cnt, 17);
+	cr_expect_eq(cnt, 18);
 	free(text);
+}
+
+Test(limits, capture_is_on_or_off_by_section)
+{
+	static const char text[] =
+		"slow-share = 5%\n[Shop.Web]\ncapture = off\n[Shop.Mail]\nstuck = 1m\n";
+	struct verdict_policy policy = defaults();
+	char error[LIMITS_ERROR_BYTES] = "";
+	unsigned int line = 0;
+
+	cr_assert_eq(limits_parse(&policy, text, sizeof(text) - 1, &line, error), 0, "%s", error);
+	cr_expect_not(policy.limits.no_capture);
+	cr_expect(policy.sections[0].limits.no_capture);
+	cr_expect_not(policy.sections[1].limits.no_capture);
+	cr_expect_eq(limits_set(&policy, "capture=off", error), 0);
+	cr_expect(policy.sections[1].limits.no_capture, "what no section sets holds everywhere");
+	cr_expect_eq(limits_set(&policy, "capture=maybe", error), -EINVAL);
+	cr_expect(strstr(error, "on or off"), "%s", error);
+	limits_clear(&policy);
 }

@@ -580,3 +580,92 @@ Test(verdicts, nothing_is_judged_without_waits)
 	totals_free(totals);
 	model_free(m);
 }
+
+/* --- a model that goes on -------------------------------------------------------------------- */
+
+static const struct verdict_row *recent_row(const struct verdicts *v, uint32_t process)
+{
+	for (size_t i = 0; i < v->rows_cnt; i++)
+		if (v->rows[i].process == process)
+			return &v->rows[i];
+	return NULL;
+}
+
+Test(verdicts, of_the_newest_seconds_leave_out_what_was_before)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 1000, 0, 0, 0), e;
+	struct verdict_policy policy = {0};
+	const struct verdict_row *row;
+	struct verdicts *v;
+
+	verdict_limits_default(&policy.limits);
+	e = build_endpoint(m, p, "0.0.0.0", 80);
+	for (uint32_t i = 0; i < 10; i++)
+		build_answers(m, i, e, i < 7 ? 2000 * MS : 2 * MS, 100);
+	build_books(m, 10);
+	v = verdicts_recent(m, 7, &policy, true);
+	cr_assert(v);
+	cr_expect_null(v->missing, "%s", v->missing);
+	cr_expect_eq(v->slices, 3);
+	cr_expect_eq(v->hurt, 0, "slow answers were before");
+	verdicts_free(v);
+	v = verdicts_recent(m, 5, &policy, true);
+	cr_assert(v);
+	cr_expect_null(v->missing);
+	row = recent_row(v, p);
+	cr_assert(row);
+	cr_expect_eq(row->result.verdict, VERDICT_INELASTIC);
+	cr_expect_eq(row->hurt_slices, 2);
+	cr_expect_eq(row->newest, 6);
+	verdicts_free(v);
+	model_free(m);
+}
+
+Test(verdicts, of_seconds_have_a_row_for_one_bad_second)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Api", 100, 0, 0, 0), e;
+	struct verdict_policy policy = {0};
+	const struct verdict_row *row;
+	struct verdicts *v;
+
+	verdict_limits_default(&policy.limits);
+	policy.limits.no_capture = true;
+	e = build_endpoint(m, p, "0.0.0.0", 80);
+	for (uint32_t i = 0; i < 10; i++)
+		build_answers(m, i, e, i == 8 ? 2000 * MS : 2 * MS, i == 8 ? 50 : 5000);
+	build_books(m, 10);
+	v = verdicts_recent(m, 7, &policy, true);
+	cr_assert(v);
+	row = recent_row(v, p);
+	cr_assert(row);
+	cr_expect_not(row->result.hurt);
+	cr_expect_eq(row->newest, 8);
+	cr_expect_eq(row->worst_result.verdict, VERDICT_INELASTIC);
+	cr_expect(row->no_capture);
+	verdicts_free(v);
+	v = verdicts_recent(m, 7, &policy, false);
+	cr_expect_null(recent_row(v, p), "only where seconds are asked for");
+	verdicts_free(v);
+	model_free(m);
+}
+
+/* Threads have their figures since the model began. */
+Test(verdicts, of_the_newest_seconds_have_books_of_their_own)
+{
+	struct model *m = build_model(2, 99);
+	struct verdict_policy policy = {0};
+	struct verdicts *v;
+
+	verdict_limits_default(&policy.limits);
+	judged_add(m, 10, "batch", 9000, 0, 0, 0);
+	build_books(m, 50);
+	model_forget_before(m, 45);
+	v = verdicts_recent(m, 0, &policy, false);
+	cr_assert(v);
+	cr_expect_null(v->missing, "%s", v->missing);
+	cr_expect_eq(v->host.result.verdict, VERDICT_BUSY_UNMEASURED);
+	verdicts_free(v);
+	model_free(m);
+}
