@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "judge/code.h"
 #include "model/paths.h"
 #include "model/share.h"
 
@@ -38,29 +39,6 @@ static int ballot_init(struct ballot *b, const struct top *top)
 	return 0;
 }
 
-/* Whose methods may be named. */
-enum code { CODE_OF_APPLICATION, CODE_MANAGED, CODE_ANY };
-
-/* What dispatches work stands below all that a service does. */
-static bool is_dispatch(const char *name)
-{
-	return !strncmp(name, "System.Threading.", strlen("System.Threading.")) ||
-	       !strncmp(name, "System.Runtime.CompilerServices.",
-			strlen("System.Runtime.CompilerServices."));
-}
-
-static bool is_code(const struct model *m, uint32_t symbol, enum code code)
-{
-	const struct model_symbol *s = &m->symbols[symbol];
-
-	if (code == CODE_OF_APPLICATION)
-		return s->application && s->kind != KIND_NOTE;
-	if (code == CODE_MANAGED)
-		return (s->kind == KIND_JIT || s->kind == KIND_IMAGE) &&
-		       s->reason == REASON_NAMED && !is_dispatch(s->name);
-	return s->kind != KIND_NOTE;
-}
-
 /* Samples with any such code. */
 static int count_with(struct model *m, uint32_t process, enum code code, uint64_t *ret_cnt)
 {
@@ -71,7 +49,7 @@ static int count_with(struct model *m, uint32_t process, enum code code, uint64_
 	while (!err && paths_next(&p)) {
 		size_t i = 0;
 
-		while (i < p.methods_cnt && !is_code(m, p.methods[i], code))
+		while (i < p.methods_cnt && !code_is(m, p.methods[i], code))
 			i++;
 		cnt += i < p.methods_cnt;
 	}
@@ -85,7 +63,7 @@ static bool may_stand(const struct model *m, const struct ballot *b, uint32_t sy
 		      enum code code, uint64_t least)
 {
 	return symbol < b->cnt && b->rows[symbol] && b->rows[symbol]->total >= least &&
-	       is_code(m, symbol, code);
+	       code_is(m, symbol, code);
 }
 
 /* True when a is the better of two methods with a vote. */
@@ -132,7 +110,7 @@ static uint64_t largest(const struct model *m, const struct top *top, enum code 
 	for (size_t i = 0; i < top->methods.rows_cnt; i++) {
 		const struct top_row *row = &top->methods.rows[i];
 
-		if (is_code(m, row->symbol, code) && row->total > most)
+		if (code_is(m, row->symbol, code) && row->total > most)
 			most = row->total;
 	}
 	return most;
