@@ -64,7 +64,7 @@ static int on_trigger(void *ctx, uint64_t before_ns, uint64_t after_ns,
 		snprintf(why, why_bytes, "one at a time");
 		return -EBUSY;
 	}
-	err = folder_name(f->dir, "fake", time(NULL), true, f->name);
+	err = folder_name(f->dir, "fake", time(NULL), FOLDER_TRIGGER, f->name);
 	if (!err)
 		err = fill(f, before_ns);
 	snprintf(path, sizeof(path), "%s/%s", f->path, f->name);

@@ -82,6 +82,7 @@ static struct model *make(struct input *in)
 	m->host.kernel = next_str(m, in);
 	m->host.filter = next_str(m, in);
 	m->host.command = next_str(m, in);
+	m->host.taken = next_str(m, in);
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t thread;
 

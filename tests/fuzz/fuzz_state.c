@@ -27,6 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	if (state.level >= GOVERNOR_LEVEL_CNT || state.trigger_s < 0)
 		abort();
+	for (int i = 0; i < POLICY_LIKES; i++)
+		if (state.memory.likes[i].verdict >= VERDICT_CNT ||
+		    state.memory.likes[i].taken_s < 0 || state.memory.likes[i].seen_s < 0)
+			abort();
 	if (state_start(&state, INT64_MAX) > 60)
 		abort();
 	return 0;

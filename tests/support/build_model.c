@@ -28,6 +28,7 @@ struct model *build_model(uint32_t cpus, uint32_t hz)
 		.event = model_str(m, "cpu-clock"),
 		.filter = model_str(m, ""),
 		.command = model_str(m, ""),
+		.taken = model_str(m, ""),
 		.cpus_online = cpus,
 		.cpus_possible = cpus,
 		.sample_hz = hz,

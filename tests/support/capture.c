@@ -19,6 +19,7 @@ static void fill_host(struct model *m)
 		.event = model_str(m, "cpu-clock"),
 		.filter = model_str(m, "-p 4242"),
 		.command = model_str(m, "dotnet"),
+		.taken = model_str(m, "inelastic Shop.Api 4242: 1 of 6 captures in an hour"),
 		.cpus_online = 2,
 		.cpus_possible = 4,
 		.sample_hz = 99,

@@ -80,6 +80,8 @@ static void look(int dir, const struct folder_capture *capture, struct captures_
 		return;
 	}
 	row->length_ns = look.length_ns;
+	/* Without memory it is not told. */
+	row->taken = *look.taken ? strdup(look.taken) : NULL;
 	row->state = look.writing    ? CAPTURES_WRITING
 		     : look.complete ? CAPTURES_COMPLETE
 				     : CAPTURES_CUT;
@@ -93,7 +95,7 @@ static void fill_rows(int dir, const struct folder_capture *captures, size_t cnt
 
 		rows[i] = (struct captures_row){.name = capture->name,
 						.time_s = capture->time_s,
-						.trigger = capture->trigger,
+						.by = folder_by_id(capture->by),
 						.text = capture->text,
 						.page = capture->page,
 						.bytes = capture->bytes};
@@ -106,10 +108,17 @@ static void fill_rows(int dir, const struct folder_capture *captures, size_t cnt
 	}
 }
 
+static void free_rows(struct captures_row *rows, size_t cnt)
+{
+	for (size_t i = 0; rows && i < cnt; i++)
+		free((char *)rows[i].taken);
+	free(rows);
+}
+
 static int list(const struct arguments *o)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
-	_cleanup_free_ struct captures_row *rows = NULL;
+	struct captures_row *rows = NULL;
 	_cleanup_close_ int dir = -1;
 	struct captures_table table = {.folder = o->dir};
 	size_t cnt = 0;
@@ -132,6 +141,7 @@ static int list(const struct arguments *o)
 	err = o->json ? captures_table_json(stdout, &table) : captures_table_write(stdout, &table);
 	if (err && errno != EPIPE)
 		log_error("output: %s", strerror(errno));
+	free_rows(rows, cnt);
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -113,6 +113,7 @@ void extract_describe(struct extract *x, const struct model *from)
 	m->host.event = model_str(m, from->host.event);
 	m->host.filter = model_str(m, from->host.filter);
 	m->host.command = model_str(m, from->host.command);
+	m->host.taken = model_str(m, from->host.taken);
 	m->host.complete = m->host.running = false;
 	m->kernel_text = from->kernel_text;
 	if (from->slices_cnt)

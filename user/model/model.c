@@ -16,7 +16,7 @@ struct model *model_new(void)
 	if (!m)
 		return NULL;
 	m->host.name = m->host.kernel = m->host.machine = m->host.version = "";
-	m->host.event = m->host.filter = m->host.command = "";
+	m->host.event = m->host.filter = m->host.command = m->host.taken = "";
 	return m;
 }
 

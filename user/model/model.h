@@ -123,6 +123,7 @@ struct model_host {
 	const char *event;   /* "cpu-clock" */
 	const char *filter;  /* "" or the -p / --cgroup words */
 	const char *command; /* first word of -- CMD, "" without */
+	const char *taken;   /* why `hotrun watch` took it by itself, "" it did not */
 	uint32_t cpus_online;
 	uint32_t cpus_possible;
 	uint32_t sample_hz;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "output/json.h"
+#include "output/label.h"
 #include "output/table.h"
 
 static uint64_t sum_bytes(const struct captures_table *t)
@@ -57,7 +58,7 @@ static struct value length(const struct subject *s)
 
 static struct value why(const struct subject *s)
 {
-	return value_text(row_of(s)->trigger ? "trigger" : "rotate");
+	return value_text(row_of(s)->by);
 }
 
 static void artifacts(char text[static CELL_BYTES], size_t columns, const struct subject *s)
@@ -98,6 +99,12 @@ static const struct figure figure_page = {"page", NULL, AS_TEXT, FIELD(struct ca
 static const struct figure figure_artifacts = {NULL, "artifacts", .text = artifacts};
 static const struct figure figure_state = {"state", "state", AS_TEXT, .value = state,
 					   .text = state_cell};
+static struct value taken(const struct subject *s)
+{
+	return value_text(row_of(s)->taken ? row_of(s)->taken : "");
+}
+
+static const struct figure figure_taken = {"taken_because", NULL, AS_TEXT, .value = taken};
 static const struct figure figure_unreadable = {"unreadable_because", NULL, AS_TEXT,
 						.value = unreadable};
 static const struct figure figure_name = {"name", "name", AS_TEXT,
@@ -114,14 +121,32 @@ static const struct column columns[] = {
 };
 
 static const struct figure *const keys[] = {
-	&figure_name, &figure_when,   &figure_why,  &figure_state,	&figure_text,
-	&figure_page, &figure_length, &figure_size, &figure_unreadable,
+	&figure_name, &figure_when,   &figure_why,  &figure_state, &figure_text,
+	&figure_page, &figure_length, &figure_size, &figure_taken, &figure_unreadable,
 };
 
 /* Names are not cut: somebody may want to open one. */
 #define TABLE_COLUMNS_WIDE 1024
 
 /* --- for people ------------------------------------------------------------------------------- */
+
+#define TAKEN_COLUMNS 110
+
+/* What it was taken for, of the reasons the first one; the report has them all. */
+static void put_taken(FILE *out, const char *taken)
+{
+	char first[NAME_BYTES], text[NAME_BYTES];
+	size_t len = taken ? strcspn(taken, ";") : 0;
+
+	if (!len)
+		return;
+	if (len >= sizeof(first))
+		len = sizeof(first) - 1;
+	memcpy(first, taken, len);
+	first[len] = '\0';
+	label_name(text, first, TAKEN_COLUMNS, CUT_END);
+	fprintf(out, "    taken because: %s\n", text);
+}
 
 int captures_table_write(FILE *out, const struct captures_table *table)
 {
@@ -138,6 +163,7 @@ int captures_table_write(FILE *out, const struct captures_table *table)
 		table_put_row(out, &t, &s);
 		if (row->state == CAPTURES_UNREADABLE && row->why)
 			fprintf(out, "  %s\n", row->why);
+		put_taken(out, row->taken);
 		not_looked += table->rows[i].state == CAPTURES_NOT_LOOKED;
 	}
 	fprintf(out, "%s capture%s in ", number_count(table->rows_cnt).text,

@@ -20,10 +20,12 @@ enum captures_state {
 };
 
 struct captures_row {
-	const char *name; /* borrowed */
-	int64_t time_s;	  /* Unix time */
-	bool trigger;	  /* asked for; else by rotation */
-	bool text, page;  /* its artifacts are there */
+	const char *name;  /* borrowed */
+	int64_t time_s;	   /* Unix time */
+	const char *by;	   /* "trigger", "auto", "rotate"; borrowed */
+	const char *taken; /* why it was taken by itself, "" or NULL: it was not, or
+			   * nobody knows; borrowed */
+	bool text, page;   /* its artifacts are there */
 	enum captures_state state;
 	const char *why;    /* borrowed; of CAPTURES_UNREADABLE */
 	uint64_t length_ns; /* 0 = not known */

@@ -183,6 +183,8 @@ static void put_host(struct data *d)
 	json_string(j, "event", h->event);
 	json_string(j, "filter", h->filter);
 	json_string(j, "command", h->command);
+	if (*h->taken)
+		json_string(j, "taken", h->taken);
 	json_count(j, "cpus", h->cpus_online);
 	json_count(j, "hz", h->sample_hz);
 	json_count(j, "startUnixMs", start_unix_ms(d->m));

@@ -330,6 +330,17 @@ static void put_captures(FILE *out, const struct metrics_own *own)
 		(unsigned long long)own->triggered);
 	fprintf(out, "hotrun_captures_total{by=\"rotation\"} %llu\n",
 		(unsigned long long)own->rotated);
+	fprintf(out, "hotrun_captures_total{by=\"auto\"} %llu\n",
+		(unsigned long long)own->automatic);
+	metrics_put_family(out, "captures_not_taken_total", "counter",
+			   "Processes (or the host) that were hurt for long enough without a "
+			   "capture being taken, by why not.");
+	for (uint32_t i = 0; i < own->refusals_cnt; i++)
+		fprintf(out, "hotrun_captures_not_taken_total{reason=\"%s\"} %llu\n",
+			own->refusals[i].reason, (unsigned long long)own->refusals[i].cnt);
+	single(out, "suspects", "gauge",
+	       "Processes that were hurt in the last seconds, the host itself among them.",
+	       UNIT_COUNT, own->suspects);
 	single(out, "captures_failed_total", "counter", "Captures that could not be written.",
 	       UNIT_COUNT, own->failed);
 	single(out, "captures_removed_total", "counter", "Captures that retention removed.",

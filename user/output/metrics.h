@@ -101,6 +101,8 @@ struct metrics_costly {
 	uint64_t left_out[METRICS_LEFT_OUT_CNT];
 };
 
+#define METRICS_REFUSALS 12u
+
 /* What the recorder knows of itself. */
 struct metrics_own {
 	bool ready;
@@ -126,7 +128,14 @@ struct metrics_own {
 	uint64_t rss_bytes, map_bytes;	  /* map_bytes: 0 = not known */
 	uint64_t ring_ns, ring_bytes;	  /* how much of the past is in memory */
 	uint64_t captures, capture_bytes; /* in the folder, and of all their files */
-	uint64_t triggered, rotated, failed, removed;
+	uint64_t triggered, rotated, automatic, failed, removed;
+	/* Somebody was hurt for long enough, and no capture was taken, by why not. */
+	struct metrics_refusal {
+		const char *reason; /* a label of ours; borrowed */
+		uint64_t cnt;
+	} refusals[METRICS_REFUSALS];
+	uint32_t refusals_cnt;
+	uint64_t suspects; /* processes that are hurt now, the host among them */
 	int64_t trigger_s; /* Unix time of the last one that was asked for, 0 = none */
 	uint64_t renewals; /* the model was thrown away because it had grown */
 	uint64_t reloads, reloads_refused;

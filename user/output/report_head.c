@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "judge/remedy.h"
 #include "judge/start_here.h"
 #include "model/share.h"
@@ -56,6 +57,19 @@ static void put_renamed(const struct report *r)
 	if (r->m->renamings_cnt > 1)
 		fprintf(r->out, ", %s times in all", number_count(r->m->renamings_cnt).text);
 	putc('\n', r->out);
+}
+
+/* Why the resident recorder took it; the questions that it asked one after the other. */
+static void put_taken(const struct report *r)
+{
+	struct words w = {0};
+	char safe[sizeof(w.text) / 2];
+
+	if (!r->m->host.taken[0])
+		return;
+	text_copy_safe(safe, sizeof(safe), r->m->host.taken, strlen(r->m->host.taken));
+	words_add(&w, "taken because: %s", safe);
+	put_words(r, w.text, 0, 2);
 }
 
 static void put_window(const struct report *r)
@@ -185,6 +199,7 @@ void report_host(const struct report *r)
 	const struct model_host *h = &r->m->host;
 
 	put_title(r);
+	put_taken(r);
 	put_renamed(r);
 	put_window(r);
 	put_reading(r);

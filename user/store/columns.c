@@ -62,6 +62,11 @@ static const struct column host_columns[] = {
 	C(model_host, U32, off,
 	  "what this capture does not have, whose columns are 0 and say nothing", SUM_OF(off_words),
 	  LATER(OFF_FIRST)),
+	C(model_host, TEXT, taken,
+	  "why hotrun watch took it by itself: who, since when, and what was asked before; \"\" = "
+	  "it "
+	  "did not",
+	  LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column slice_columns[] = {

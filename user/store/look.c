@@ -11,6 +11,19 @@
 #include "store/private.h"
 #include "store/store.h"
 
+/* Captures of before have no such column. */
+static void read_taken(struct capture_file *r, struct store_look *look)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (sqlite3_prepare_v2(r->db, "SELECT taken FROM host WHERE id = 0", -1, &stmt, NULL))
+		return;
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
+		snprintf(look->taken, sizeof(look->taken), "%s",
+			 (const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+}
+
 static int read_host(struct capture_file *r, struct store_look *look)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -62,6 +75,8 @@ int store_look(const char *path, struct store_look *ret_look)
 		return err;
 	look.writing = r.recorder;
 	err = read_host(&r, &look);
+	if (!err)
+		read_taken(&r, &look);
 	capture_file_close(&r);
 	if (!err)
 		*ret_look = look;

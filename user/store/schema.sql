@@ -50,7 +50,7 @@ CREATE TABLE host (
 	end_ns INTEGER NOT NULL,         -- of the last slice in the file
 	complete INTEGER NOT NULL,       -- 1 = ended on purpose, 0 = killed, disk full or still
 	                                 -- running
-	off INTEGER NOT NULL             -- later: what this capture does not have, whose columns
+	off INTEGER NOT NULL,            -- later: what this capture does not have, whose columns
 	                                 -- are 0 and say nothing: a sum of 1 waits, 2 cgroups and
 	                                 -- throttling (kernel without group scheduling), 4
 	                                 -- pressure, 8 run queues, 16 behind_own_ns, 32 limits of
@@ -58,6 +58,8 @@ CREATE TABLE host (
 	                                 -- were walked along frame pointers), 128 switches (CPU
 	                                 -- times are the kernel's own then, idle times to a clock
 	                                 -- tick)
+	taken TEXT NOT NULL              -- later: why hotrun watch took it by itself: who, since
+	                                 -- when, and what was asked before; "" = it did not
 );
 
 -- Stretches of about one second; the books below are kept by slice.

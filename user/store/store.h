@@ -78,11 +78,15 @@ void store_update_free(struct store_update *update);
  */
 int store_newest(const char *dir, char **ret_path);
 
+#define STORE_TAKEN_BYTES 2048
+
 /* What a short look at a capture tells. */
 struct store_look {
 	bool writing;	    /* its recorder has it open */
 	bool complete;	    /* ended on purpose; else it was cut short, or is being written */
 	uint64_t length_ns; /* 0 = not known: it was cut off while it was written */
+	/* Why it was taken by itself (model_host.taken), cut; "" it was not. Untrusted bytes. */
+	char taken[STORE_TAKEN_BYTES];
 };
 /* Looks at a capture without reading its tables (about 1 ms). Not from the process that writes it,
  * whose locks would go (likewise store_copy()). Errors as store_read(). */

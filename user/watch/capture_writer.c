@@ -80,6 +80,8 @@ int capture_writer_new(const struct capture_writer_options *options, const struc
 	if (err)
 		goto out;
 	note_taken(s);
+	extract_model(s->x)->host.taken =
+		model_str(extract_model(s->x), options->taken ? options->taken : "");
 	err = store_create(s->path, extract_model(s->x), &s->store);
 	if (err)
 		goto out;

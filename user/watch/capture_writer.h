@@ -24,6 +24,7 @@ struct capture_writer_options {
 	uint64_t until_ns;
 	const struct selection
 		*selection; /* borrowed until capture_writer_finish(); NULL = all (selection.h) */
+	const char *taken;  /* model_host.taken, copied; NULL = "" */
 };
 
 /* Creates the file and writes what the ring has. 0; what store_create() and store_write_slice()

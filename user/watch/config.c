@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "watch/governor.h"
+#include "watch/policy.h"
 #include "watch/series.h"
 
 #define DAY_NS (86400 * SECOND_NS)
@@ -16,7 +17,20 @@
 
 #define VALUE_BYTES 320
 
-enum kind { WHOLE, SHARE, TIME, TIME_OR_OFF, BYTES, AGE, INCLUDE, EXCLUDE };
+enum kind {
+	WHOLE,
+	SHARE,
+	TIME,
+	TIME_OR_OFF,
+	BYTES,
+	AGE,
+	VERDICTS,
+	MAPS,
+	COMMAND,
+	MAPS_FOR,
+	INCLUDE,
+	EXCLUDE
+};
 
 struct setting {
 	const char *name, *value, *text; /* as of an option */
@@ -55,10 +69,27 @@ static const struct setting settings[] = {
 	 1ull << 50},
 	{"keep-age", "TIME", PRESET("older ones go, 0s: never", "7d"), AGE, FIELD(keep.age_s), 0,
 	 3650 * DAY_NS},
-	{"before", "TIME", PRESET("of a capture that SIGUSR1 asks for", "15s"), TIME,
-	 FIELD(before_ns), 0, 600 * SECOND_NS},
-	{"after", "TIME", PRESET("the same, after the signal", "30s"), TIME, FIELD(after_ns), 0,
-	 DAY_NS},
+	{"before", "TIME", PRESET("of a capture that SIGUSR1 asks for, or taken by itself", "15s"),
+	 TIME, FIELD(before_ns), 0, 600 * SECOND_NS},
+	{"after", "TIME", PRESET("the same, after the signal or the decision", "30s"), TIME,
+	 FIELD(after_ns), 0, DAY_NS},
+	{"capture-on", "VERDICT,...|all|off",
+	 PRESET("take a capture by itself of who is hurt so", "all"), VERDICTS, FIELD(capture_on),
+	 0, 0},
+	{"confirm", "TIME", PRESET("... for so long", "3s"), TIME, FIELD(confirm_ns), SECOND_NS,
+	 300 * SECOND_NS},
+	{"cooldown", "TIME", PRESET("the like rests for so long, twice as long each time", "10m"),
+	 TIME, FIELD(cooldown_ns), SECOND_NS, POLICY_COOLDOWN_MOST_S *SECOND_NS},
+	{"captures-per-hour", "N", PRESET("by itself, at the most, 0 to 60", "6"), WHOLE,
+	 FIELD(captures_per_hour), 0, POLICY_HOUR_MAX},
+	{"on-capture", "COMMAND",
+	 NO_PRESET("a program to run when a capture and its report are there; its whole path, or "
+		   "off"),
+	 COMMAND, FIELD(on_capture), 0, 0},
+	{"perf-maps", "never|on-capture|always",
+	 PRESET("ask .NET runtimes for their perf map", "never"), MAPS, FIELD(perf_maps), 0, 0},
+	{"perf-maps-for", "RULE", NO_PRESET("whom to ask, nobody without it; again for more"),
+	 MAPS_FOR, 0, 0, 0},
 	{"series", "N", PRESET("processes with series of their own in /metrics", "30"), WHOLE,
 	 FIELD(series), 1, SERIES_MAX},
 	{"include", "RULE", NO_PRESET("only those that fit; again for more"), INCLUDE, 0, 0, 0},
@@ -85,6 +116,82 @@ static int parse_share(const char *value, double *ret_share)
 		return -EINVAL;
 	*ret_share = percent ? share / 100 : share;
 	return 0;
+}
+
+/* Of those who are hurt; without evidence for a cause they are so all the same. */
+static const enum verdict hurt_verdicts[] = {
+	VERDICT_NO_EVIDENCE, VERDICT_HOST_OVERLOADED, VERDICT_INELASTIC,     VERDICT_STOLEN,
+	VERDICT_THROTTLED,   VERDICT_STARVED,	      VERDICT_OVERSUBSCRIBED};
+#define HURT_CNT (sizeof(hurt_verdicts) / sizeof(hurt_verdicts[0]))
+
+static bool is_word(const char *s, size_t len, const char *word)
+{
+	return len == strlen(word) && !memcmp(s, word, len);
+}
+
+static int add_verdict(const char *s, size_t len, uint32_t *verdicts)
+{
+	bool all = is_word(s, len, "all"), found = all;
+
+	for (size_t i = 0; i < HURT_CNT; i++) {
+		if (!all && !is_word(s, len, verdict_id(hurt_verdicts[i])))
+			continue;
+		*verdicts |= VERDICT_BIT(hurt_verdicts[i]);
+		found = true;
+	}
+	return found ? 0 : -EINVAL;
+}
+
+/* "inelastic, starved", "all" or "off" */
+static int parse_verdicts(const char *value, uint32_t *ret_verdicts)
+{
+	uint32_t verdicts = 0;
+
+	for (;;) {
+		size_t len;
+
+		value += strspn(value, " \t");
+		len = strcspn(value, ", \t");
+		/* Not beside others: then it is not clear what is meant. */
+		if (is_word(value, len, "off") && !verdicts && !value[len])
+			break;
+		if (add_verdict(value, len, &verdicts))
+			return -EINVAL;
+		value += len;
+		value += strspn(value, " \t");
+		if (!*value)
+			break;
+		if (*value++ != ',')
+			return -EINVAL;
+	}
+	*ret_verdicts = verdicts;
+	return 0;
+}
+
+/* A whole path: whatever the folder is that it runs in. */
+static int parse_command(const char *value, char *ret_command)
+{
+	bool off = !strcmp(value, "off");
+
+	if (!off && (*value != '/' || !value[1] || strlen(value) >= WATCH_COMMAND_BYTES))
+		return -EINVAL;
+	strcpy(ret_command, off ? "" : value);
+	return 0;
+}
+
+static int parse_maps(const char *value, enum watch_maps *ret_maps)
+{
+	static const char *const words[] = {[WATCH_MAPS_NEVER] = "never",
+					    [WATCH_MAPS_ON_CAPTURE] = "on-capture",
+					    [WATCH_MAPS_ALWAYS] = "always"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		*ret_maps = (enum watch_maps)i;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 static int set_value(struct watch_config *c, const struct setting *s, const char *value)
@@ -118,6 +225,14 @@ static int set_value(struct watch_config *c, const struct setting *s, const char
 		if (!err)
 			*(int64_t *)field = (int64_t)(number / SECOND_NS);
 		return err;
+	case VERDICTS:
+		return parse_verdicts(value, field);
+	case MAPS:
+		return parse_maps(value, field);
+	case COMMAND:
+		return parse_command(value, field);
+	case MAPS_FOR:
+		return selection_add(&c->perf_maps_for, true, value);
 	default:
 		return selection_add(&c->selection, s->kind == INCLUDE, value);
 	}
@@ -137,6 +252,12 @@ static const char *wanted(enum kind kind, int err)
 		return err == -ERANGE ? "too short or too long" : "not a time, like 5m, or off";
 	case BYTES:
 		return err == -ERANGE ? "too little or too much" : "not an amount, like 64M or 2G";
+	case VERDICTS:
+		return "not all, off, or verdicts of who is hurt, like inelastic,host-overloaded";
+	case MAPS:
+		return "not never, on-capture or always";
+	case COMMAND:
+		return "not the whole path of a program, like /usr/local/bin/page-me, nor off";
 	default:
 		return err == -E2BIG
 			       ? "too many rules"

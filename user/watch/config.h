@@ -21,6 +21,8 @@
 #include "watch/retention.h"
 #include "watch/selection.h"
 
+#define WATCH_COMMAND_BYTES 256
+
 struct watch_config {
 	uint32_t hz;
 	double budget;	       /* share of the host's CPUs, 0 = none: nothing is ever given up */
@@ -30,8 +32,16 @@ struct watch_config {
 	uint64_t file_cpu_ns, file_time_ns, file_memory_bytes;
 	uint64_t rotate_ns; /* 0 = captures only when asked */
 	struct retention keep;
-	uint64_t before_ns, after_ns; /* of a capture that SIGUSR1 asks for */
-	uint64_t series;	      /* processes with series of their own in /metrics */
+	uint64_t before_ns, after_ns; /* of a capture that SIGUSR1 asks for, or taken by itself */
+	/* Captures by itself: of these verdicts (VERDICT_BIT(), 0 = none), when somebody is hurt
+	 * for so long; the like rests; so many an hour. */
+	uint32_t capture_on;
+	uint64_t confirm_ns, cooldown_ns, captures_per_hour;
+	char on_capture[WATCH_COMMAND_BYTES]; /* path of a program, "" = none */
+	/* Which .NET runtimes are asked for a perf map, and when. */
+	enum watch_maps { WATCH_MAPS_NEVER, WATCH_MAPS_ON_CAPTURE, WATCH_MAPS_ALWAYS } perf_maps;
+	struct selection perf_maps_for; /* include: nobody without any */
+	uint64_t series;		/* processes with series of their own in /metrics */
 	struct selection selection;
 	struct verdict_policy limits;
 };

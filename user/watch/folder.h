@@ -8,6 +8,7 @@
  * not followed.
  *
  *	HOST-20261121T190000Z-rotate.hotrun	HOST-20261121T191202Z-trigger.hotrun, .txt, .html
+ *						HOST-20261121T191202Z-auto.hotrun, .txt, .html
  *	lock, state, control			hotrun's own
  *	.*.new					unfinished; removed at the next start
  *
@@ -24,10 +25,20 @@
 
 enum folder_kind { FOLDER_CAPTURE, FOLDER_TEXT, FOLDER_PAGE };
 
+/* What a capture was taken for; the more it is worth, the later. */
+enum folder_by {
+	FOLDER_ROTATE,	/* by rotation */
+	FOLDER_AUTO,	/* somebody was hurt */
+	FOLDER_TRIGGER, /* a person asked for it */
+	FOLDER_BY_CNT
+};
+/* As names have it: "rotate", "auto", "trigger". Static. */
+const char *folder_by_id(enum folder_by by);
+
 struct folder_file {
 	char name[FOLDER_NAME_BYTES];
 	enum folder_kind kind;
-	bool trigger;	/* asked for; else by rotation */
+	enum folder_by by;
 	int64_t time_s; /* Unix time, from the name; of its last change where that is no date */
 	uint64_t bytes;
 };
@@ -36,7 +47,7 @@ struct folder_file {
 struct folder_capture {
 	char name[FOLDER_NAME_BYTES]; /* of the capture, also when only artifacts are left of it */
 	bool capture, text, page;     /* are there */
-	bool trigger;
+	enum folder_by by;
 	int64_t time_s;
 	uint64_t capture_bytes, bytes; /* bytes: with the artifacts */
 };
@@ -64,7 +75,7 @@ unsigned int folder_clean(int dir);
 /* "HOST-20261121T191202Z-trigger.hotrun" that is not there yet, nor are artifacts of that name (-2,
  * -3, ... before the dot). What does not belong into a name becomes '_'. 0 or negative errno;
  * -EEXIST: too many of that second. */
-int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
+int folder_name(int dir, const char *host, int64_t unix_s, enum folder_by by,
 		char ret_name[static FOLDER_NAME_BYTES]);
 /* True for names of captures and artifacts, and nothing else: no slash, no dot in front. */
 bool folder_is_name(const char *name);

@@ -27,10 +27,18 @@ static const char *const endings[] = {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+const char *folder_by_id(enum folder_by by)
+{
+	static const char *const ids[FOLDER_BY_CNT] = {
+		[FOLDER_ROTATE] = "rotate", [FOLDER_AUTO] = "auto", [FOLDER_TRIGGER] = "trigger"};
+
+	return ids[by];
+}
+
 struct parsed {
 	enum folder_kind kind;
 	size_t base_len; /* without the ending */
-	bool trigger;
+	enum folder_by by;
 	int64_t time_s; /* -1 = no date */
 };
 
@@ -97,6 +105,22 @@ static size_t without_number(const char *s, size_t len)
 	return at < len && len - at <= 4 && s[at] != '0' && at && s[at - 1] == '-' ? at - 1 : len;
 }
 
+/* Cuts off "-rotate" and its like; false: none of them is there. */
+static bool cut_by(const char *name, size_t *len, enum folder_by *ret_by)
+{
+	for (int by = 0; by < FOLDER_BY_CNT; by++) {
+		const char *id = folder_by_id((enum folder_by)by);
+		size_t id_len = strlen(id);
+
+		if (!ends_with(name, *len, id) || name[*len - id_len - 1] != '-')
+			continue;
+		*len -= id_len + 1;
+		*ret_by = (enum folder_by)by;
+		return true;
+	}
+	return false;
+}
+
 static bool parse_name(const char *name, struct parsed *ret)
 {
 	size_t len = strnlen(name, FOLDER_NAME_BYTES), kind = 0, rest;
@@ -115,10 +139,8 @@ static bool parse_name(const char *name, struct parsed *ret)
 	if (ret->base_len > BASE_MAX)
 		return false;
 	rest = without_number(name, ret->base_len);
-	ret->trigger = ends_with(name, rest, "-trigger");
-	if (!ret->trigger && !ends_with(name, rest, "-rotate"))
+	if (!cut_by(name, &rest, &ret->by))
 		return false;
-	rest -= ret->trigger ? strlen("-trigger") : strlen("-rotate");
 	if (rest <= STAMP_BYTES || !is_stamp(name + rest - STAMP_BYTES))
 		return false;
 	ret->time_s = time_of(name + rest - STAMP_BYTES + 1);
@@ -153,7 +175,7 @@ static bool is_free(int dir, const char *base)
 	return true;
 }
 
-int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
+int folder_name(int dir, const char *host, int64_t unix_s, enum folder_by by,
 		char ret_name[static FOLDER_NAME_BYTES])
 {
 	_cleanup_free_ char *path = store_default_path(host, unix_s);
@@ -164,8 +186,7 @@ int folder_name(int dir, const char *host, int64_t unix_s, bool trigger,
 		return -errno;
 	len = strlen(path) - strlen(endings[FOLDER_CAPTURE]);
 	for (int i = 2; i <= NUMBER_MAX; i++) {
-		snprintf(base, sizeof(base), "%.*s-%s%s", (int)len, path,
-			 trigger ? "trigger" : "rotate", number);
+		snprintf(base, sizeof(base), "%.*s-%s%s", (int)len, path, folder_by_id(by), number);
 		if (is_free(dir, base)) {
 			name_of(name, base, strlen(base), FOLDER_CAPTURE);
 			if (!folder_is_name(name))
@@ -198,7 +219,7 @@ static bool look(int dir, const char *name, uid_t owner, struct folder_file *ret
 	    !S_ISREG(st.st_mode) || st.st_uid != owner)
 		return false;
 	*ret_file = (struct folder_file){.kind = parsed.kind,
-					 .trigger = parsed.trigger,
+					 .by = parsed.by,
 					 .time_s = parsed.time_s < 0 ? st.st_mtime : parsed.time_s,
 					 .bytes = (uint64_t)st.st_size};
 	snprintf(ret_file->name, sizeof(ret_file->name), "%s", name);
@@ -272,7 +293,7 @@ static struct folder_capture row_of(const struct folder_file *file)
 	struct folder_capture row = {.capture = file->kind == FOLDER_CAPTURE,
 				     .text = file->kind == FOLDER_TEXT,
 				     .page = file->kind == FOLDER_PAGE,
-				     .trigger = file->trigger,
+				     .by = file->by,
 				     .time_s = file->time_s,
 				     .bytes = file->bytes};
 	size_t len = strlen(file->name) - strlen(endings[file->kind]);

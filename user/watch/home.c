@@ -18,7 +18,10 @@
 static int begin_capture(void *ctx, uint64_t before_ns, uint64_t after_ns,
 			 char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
 {
-	return jobs_begin(ctx, true, before_ns, after_ns, ret_name, why, why_bytes);
+	const struct job_options options = {
+		.by = FOLDER_TRIGGER, .before_ns = before_ns, .after_ns = after_ns};
+
+	return jobs_begin(ctx, &options, ret_name, why, why_bytes);
 }
 
 static void tell_status(void *ctx, char *text, size_t bytes)
@@ -86,7 +89,7 @@ void home_follow(struct watch *w, uint64_t now_ns)
 	snprintf(w->home_why, sizeof(w->home_why), "%s", why);
 }
 
-/* Of captures that were asked for, and whose artifacts an earlier run did not come to. */
+/* Of captures with artifacts, and whose artifacts an earlier run did not come to. */
 static void finish_artifacts(struct watch *w)
 {
 	_cleanup_free_ struct folder_capture *captures = NULL;
@@ -97,7 +100,7 @@ static void finish_artifacts(struct watch *w)
 	for (size_t i = 0; i < cnt; i++) {
 		const struct folder_capture *c = &captures[i];
 
-		if (c->capture && c->trigger && !(c->text && c->page))
+		if (c->capture && c->by != FOLDER_ROTATE && !(c->text && c->page))
 			artifacts_add(w->artifacts, c->name);
 	}
 }
@@ -123,6 +126,7 @@ void home_take_over(struct watch *w)
 		page_not_ready(w, "started again and again without a proper end; waiting");
 	}
 	w->state.clean = false;
+	automatic_take_over(w);
 	save_state(w);
 	finish_artifacts(w);
 }

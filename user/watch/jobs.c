@@ -30,13 +30,19 @@ static int64_t wall_s(void)
 
 /* --- begin ----------------------------------------------------------------------------------- */
 
-static struct job *free_job(struct watch *w, bool trigger)
+/* Each kind has places of its own: whatever is taken by itself, a person's goes. */
+static struct job *free_job(struct watch *w, enum folder_by by)
 {
-	/* The last place is kept for the rotation. */
-	for (int i = 0; i < JOBS_MAX - (trigger ? 1 : 0); i++)
+	struct job *found = NULL;
+	unsigned int cnt = 0;
+
+	for (int i = 0; i < JOBS_MAX; i++) {
 		if (!w->jobs[i].writer)
-			return &w->jobs[i];
-	return NULL;
+			found = &w->jobs[i];
+		else
+			cnt += w->jobs[i].by == by;
+	}
+	return cnt < (by == FOLDER_TRIGGER ? JOBS_ASKED : 1) ? found : NULL;
 }
 
 static uint64_t from_of(uint64_t now_ns, uint64_t before_ns)
@@ -56,18 +62,19 @@ static void note_failure(struct watch *w, const char *name, int err)
 	w->failed_err = err;
 }
 
-static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before_ns,
-		 uint64_t after_ns)
+static int begin(struct watch *w, struct job *job, const struct job_options *wanted)
 {
 	const struct model *m = collector_model(w->collector);
 	uint64_t now_ns = clock_now_ns();
 	struct capture_writer_options options = {
-		.from_ns = from_of(now_ns, before_ns),
-		.until_ns = after_ns < UINT64_MAX - now_ns ? now_ns + after_ns : UINT64_MAX,
+		.from_ns = from_of(now_ns, wanted->before_ns),
+		.until_ns = wanted->after_ns < UINT64_MAX - now_ns ? now_ns + wanted->after_ns
+								   : UINT64_MAX,
 		.selection = &w->config.selection,
+		.taken = wanted->taken,
 	};
 	_cleanup_free_ char *path = NULL;
-	int err = folder_name(w->dir, m->host.name, wall_s(), trigger, job->name);
+	int err = folder_name(w->dir, m->host.name, wall_s(), wanted->by, job->name);
 
 	if (err)
 		return err;
@@ -77,15 +84,16 @@ static int begin(struct watch *w, struct job *job, bool trigger, uint64_t before
 		return -ENOMEM;
 	}
 	options.path = path;
-	job->trigger = trigger;
+	job->by = wanted->by;
+	job->end_ns = options.until_ns;
 	job->rotate_ns = w->config.rotate_ns;
 	return capture_writer_new(&options, w->ring, m, &job->writer);
 }
 
-int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after_ns,
+int jobs_begin(struct watch *w, const struct job_options *options,
 	       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
 {
-	struct job *job = free_job(w, trigger);
+	struct job *job = free_job(w, options->by);
 	int err;
 
 	if (!w->control) {
@@ -97,19 +105,19 @@ int jobs_begin(struct watch *w, bool trigger, uint64_t before_ns, uint64_t after
 		return -ENOTSUP;
 	}
 	if (!job) {
-		snprintf(why, why_bytes, "%d captures are under way already", JOBS_MAX - 1);
+		snprintf(why, why_bytes, "%d captures are under way already", JOBS_ASKED);
 		return -EBUSY;
 	}
-	err = begin(w, job, trigger, before_ns, after_ns);
+	err = begin(w, job, options);
 	if (err) {
 		note_failure(w, job->name, err);
 		snprintf(why, why_bytes, "%s: %s", w->options.dir, store_error_text(err));
 		return err;
 	}
 	memcpy(ret_name, job->name, FOLDER_NAME_BYTES);
-	if (trigger)
+	if (options->by == FOLDER_TRIGGER)
 		log_info("capture %s: begun, %.0f s before and %.0f s after now", job->name,
-			 (double)before_ns / 1e9, (double)after_ns / 1e9);
+			 (double)options->before_ns / 1e9, (double)options->after_ns / 1e9);
 	return 0;
 }
 
@@ -120,7 +128,7 @@ static void withdraw(struct watch *w, struct job *job)
 {
 	capture_writer_withdraw(job->writer);
 	job->writer = NULL;
-	if (!job->trigger)
+	if (job->by == FOLDER_ROTATE)
 		return;
 	note_failure(w, job->name, -ENODATA);
 	control_done(w->control, job->name, -ENODATA);
@@ -143,15 +151,21 @@ static void end(struct watch *w, struct job *job, int err)
 		return;
 	}
 	w->failed_err = 0;
-	if (!job->trigger) {
+	if (job->by == FOLDER_ROTATE) {
 		w->state.rotated++;
 		return;
 	}
-	w->state.triggered++;
-	w->state.trigger_s = wall_s();
+	if (job->by == FOLDER_AUTO) {
+		w->state.automatic++;
+	} else {
+		w->state.triggered++;
+		w->state.trigger_s = wall_s();
+	}
+	if (job->by == FOLDER_AUTO)
+		finished_capture(w, job->name);
 	err = artifacts_add(w->artifacts, job->name);
 	if (err) {
-		log_warn("capture %s: no report and page: %s", job->name, strerror(-err));
+		finished_artifacts(w, job->name, err);
 		control_done(w->control, job->name, 0);
 	}
 }
@@ -159,7 +173,7 @@ static void end(struct watch *w, struct job *job, int err)
 static bool rotates(const struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].writer && !w->jobs[i].trigger)
+		if (w->jobs[i].writer && w->jobs[i].by == FOLDER_ROTATE)
 			return true;
 	return false;
 }
@@ -171,7 +185,7 @@ static void rotate(struct watch *w)
 	char name[FOLDER_NAME_BYTES], why[512];
 
 	/* Why it cannot be was told by jobs_begin(); tried again with the next slice. */
-	jobs_begin(w, false, 0, end_ns - now_ns, name, why, sizeof(why));
+	jobs_begin(w, &(struct job_options){.after_ns = end_ns - now_ns}, name, why, sizeof(why));
 }
 
 /* Beyond its memory, or with a length that is no longer wanted. */
@@ -179,7 +193,7 @@ static bool is_due(const struct watch *w, const struct job *job)
 {
 	size_t bytes = capture_writer_memory_bytes(job->writer);
 
-	if (!job->trigger && job->rotate_ns != w->config.rotate_ns)
+	if (job->by == FOLDER_ROTATE && job->rotate_ns != w->config.rotate_ns)
 		return true;
 	if (bytes <= MEMORY_PARTS * w->config.memory_bytes)
 		return false;
@@ -216,9 +230,17 @@ void jobs_leave(struct watch *w)
 bool jobs_asked(const struct watch *w)
 {
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (w->jobs[i].writer && w->jobs[i].trigger)
+		if (w->jobs[i].writer && w->jobs[i].by != FOLDER_ROTATE)
 			return true;
 	return false;
+}
+
+const struct job *jobs_auto(const struct watch *w)
+{
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (w->jobs[i].writer && w->jobs[i].by == FOLDER_AUTO)
+			return &w->jobs[i];
+	return NULL;
 }
 
 void jobs_end(struct watch *w)
@@ -298,7 +320,7 @@ static void keep(struct watch *w)
 	for (size_t i = 0; i < cnt; i++)
 		files[i] = (struct retention_file){.time_s = captures[i].time_s,
 						   .bytes = captures[i].bytes,
-						   .trigger = captures[i].trigger,
+						   .worth = captures[i].by,
 						   .busy = is_busy(w, captures[i].name)};
 	if (retention_plan(&w->config.keep, files, cnt, wall_s(), remove))
 		return;
@@ -306,6 +328,9 @@ static void keep(struct watch *w)
 	w->state.removed += cnt - left;
 	for (size_t i = 0; i < cnt; i++)
 		bytes += remove[i] ? 0 : files[i].bytes;
+	for (size_t i = cnt; i-- > 0;)
+		if (captures[i].by != FOLDER_ROTATE)
+			w->last_bytes = captures[i].bytes;
 	pthread_mutex_lock(&w->mutex);
 	w->own.captures = left;
 	w->own.capture_bytes = bytes;
@@ -318,11 +343,7 @@ void jobs_look(struct watch *w, uint64_t now_ns)
 	int err;
 
 	while (artifacts_look(w->artifacts, now_ns, &name, &err)) {
-		if (err)
-			log_warn("capture %s: its report and page could not be written: %s", name,
-				 strerror(-err));
-		else
-			log_info("capture %s: done, with report and page", name);
+		finished_artifacts(w, name, err);
 		control_done(w->control, name, err);
 		w->kept_ns = 0;
 	}

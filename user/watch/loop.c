@@ -52,7 +52,11 @@ static void trigger_by_signal(struct watch *w)
 {
 	char name[FOLDER_NAME_BYTES], why[512];
 
-	if (jobs_begin(w, true, w->config.before_ns, w->config.after_ns, name, why, sizeof(why)))
+	const struct job_options options = {.by = FOLDER_TRIGGER,
+					    .before_ns = w->config.before_ns,
+					    .after_ns = w->config.after_ns};
+
+	if (jobs_begin(w, &options, name, why, sizeof(why)))
 		log_warn("SIGUSR1: no capture: %s", why);
 }
 
@@ -232,6 +236,7 @@ static void end_slice(struct watch *w)
 {
 	collector_end_slice(w->collector);
 	page_slice(w);
+	automatic_slice(w);
 	jobs_slice(w);
 	ring_slice(w->ring, collector_model(w->collector));
 	if (collector_is_large(w->collector))
@@ -283,6 +288,7 @@ static void turn(struct watch *w)
 		collector_drain(w->collector);
 	if (w->control)
 		jobs_look(w, clock_now_ns());
+	finished_look(w, clock_now_ns());
 	feed_watchdog(w, now_ns);
 	pthread_mutex_lock(&w->mutex);
 	w->beat_ns = clock_now_ns();
@@ -301,8 +307,10 @@ static void stop(struct watch *w)
 		jobs_slice(w);
 		jobs_end(w);
 	}
-	while (w->control && artifacts_pending(w->artifacts) && clock_now_ns() < end_ns) {
+	while (w->control && (artifacts_pending(w->artifacts) || hook_pending(w->hook)) &&
+	       clock_now_ns() < end_ns) {
 		jobs_look(w, clock_now_ns());
+		finished_look(w, clock_now_ns());
 		poll(NULL, 0, 50);
 	}
 	w->state.clean = true;
@@ -322,7 +330,8 @@ static int open_rooms(struct watch *w, char *why, size_t why_bytes)
 	snprintf(why, why_bytes, "out of memory");
 	w->ring = ring_new(&ring);
 	w->series = series_new(&series);
-	if (!w->ring || !w->series)
+	w->hook = hook_new(HOOK_LIMIT_NS);
+	if (!w->ring || !w->series || !w->hook)
 		return -ENOMEM;
 	governor_init(&w->governor, &governor, GOVERNOR_ALL);
 	return 0;
@@ -354,6 +363,7 @@ static void close_all(struct watch *w)
 		detach(w);
 	ring_free(w->ring);
 	series_free(w->series);
+	hook_free(w->hook);
 	watch_config_clear(&w->config);
 	cleanup_close(&w->signals);
 	pthread_mutex_destroy(&w->mutex);

@@ -9,6 +9,7 @@
  */
 #include "collect/collector.h"
 #include "watch/config.h"
+#include "watch/policy.h"
 
 struct watch_options {
 	struct collector_options collector; /* hz and bounds come from the config */
@@ -17,6 +18,16 @@ struct watch_options {
 	/* Reads the configuration as at the start. 0, or a negative errno and a sentence. */
 	int (*configure)(void *ctx, struct watch_config *ret_config, char *why, size_t why_bytes);
 	void *ctx;
+	/* What the history says of who is hurt now; NULL: nobody keeps one. */
+	void (*past)(void *ctx, const struct policy_who *who, struct policy_past *ret_past);
+	void *past_ctx;
+	/* A capture by itself begins for that process (row of m, MODEL_NONE = the host), and has
+	 * ended: the operator's standing consent to ask runtimes for their perf maps. NULL: none.
+	 * Neither may wait. */
+	void (*maps_on)(void *ctx, const struct model *m, uint32_t process,
+			const struct watch_config *config);
+	void (*maps_off)(void *ctx);
+	void *maps_ctx;
 };
 
 /* Runs. 0 after a stop on purpose; else a negative errno, with a sentence in why, of what has to be

@@ -214,6 +214,8 @@ static void take_naming(struct watch *w)
 			add_costly(own, &m->processes[i]);
 }
 
+_Static_assert(POLICY_ANSWER_CNT <= METRICS_REFUSALS, "each has a line");
+
 /* With the lock held. */
 static void take_own(struct watch *w)
 {
@@ -237,6 +239,12 @@ static void take_own(struct watch *w)
 	own->ring_bytes = ring_bytes(w->ring, m);
 	own->triggered = w->state.triggered;
 	own->rotated = w->state.rotated;
+	own->automatic = w->state.automatic;
+	own->suspects = w->suspects.cnt;
+	own->refusals_cnt = 0;
+	for (int i = POLICY_TAKEN + 1; i < POLICY_ANSWER_CNT; i++)
+		own->refusals[own->refusals_cnt++] = (struct metrics_refusal){
+			policy_answer_id((enum policy_answer)i), w->refusals[i]};
 	own->failed = w->state.failed;
 	own->removed = w->state.removed;
 	own->trigger_s = w->state.trigger_s;
@@ -290,6 +298,24 @@ static void put_aside(const struct watch *w, char *text, size_t bytes)
 	}
 }
 
+/* How many are suspected, and for how many seconds who is for longest. */
+static size_t put_suspect(const struct watch *w, char *text, size_t bytes)
+{
+	const struct suspect *first = automatic_suspect(w);
+	char name[2 * SUSPECT_NAME] = "";
+	int n;
+
+	if (first)
+		text_copy_safe(name, sizeof(name), first->name, strlen(first->name));
+	n = snprintf(text, bytes, "suspects %zu\n", w->suspects.cnt);
+	if (first)
+		n += snprintf(text + n, (size_t)n < bytes ? bytes - (size_t)n : 0,
+			      "suspect_s %.0f %u %s %s\n",
+			      (double)(clock_now_ns() - first->since_ns) / 1e9, first->tgid,
+			      verdict_id(first->result.verdict), name);
+	return (size_t)n;
+}
+
 void page_status(struct watch *w, char *text, size_t bytes)
 {
 	const struct metrics_own *own = &w->own;
@@ -304,5 +330,6 @@ void page_status(struct watch *w, char *text, size_t bytes)
 			     governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
 			     (unsigned long long)own->captures,
 			     w->artifacts ? artifacts_pending(w->artifacts) : 0);
-	put_aside(w, text + n, bytes - n);
+	n += put_suspect(w, text + n, n < bytes ? bytes - n : 0);
+	put_aside(w, text + n, n < bytes ? bytes - n : 0);
 }

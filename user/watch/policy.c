@@ -134,15 +134,15 @@ static const char *trunk_of(const struct policy_case *c)
 static void forget_old(struct policy *p, int64_t now_s)
 {
 	for (size_t i = 0; i < POLICY_LIKES; i++)
-		if (p->likes[i].hash && now_s - p->likes[i].seen_s >= POLICY_FORGET_S)
-			p->likes[i] = (struct policy_like){0};
+		if (p->memory.likes[i].hash && now_s - p->memory.likes[i].seen_s >= POLICY_FORGET_S)
+			p->memory.likes[i] = (struct policy_like){0};
 }
 
 static struct policy_like *find_like(struct policy *p, uint64_t hash)
 {
 	for (size_t i = 0; i < POLICY_LIKES; i++)
-		if (p->likes[i].hash == hash)
-			return &p->likes[i];
+		if (p->memory.likes[i].hash == hash)
+			return &p->memory.likes[i];
 	return NULL;
 }
 
@@ -190,7 +190,7 @@ static uint32_t taken_this_hour(const struct policy *p, int64_t now_s)
 	uint32_t cnt = 0;
 
 	for (size_t i = 0; i < POLICY_HOUR_MAX; i++)
-		cnt += p->taken_s[i] && now_s - p->taken_s[i] < POLICY_HOUR_S;
+		cnt += p->memory.taken_s[i] && now_s - p->memory.taken_s[i] < POLICY_HOUR_S;
 	return cnt;
 }
 
@@ -262,13 +262,13 @@ void policy_ask(struct policy *p, const struct policy_options *options, const st
 /* A free one, else that of who was seen longest ago. */
 static struct policy_like *new_like(struct policy *p)
 {
-	struct policy_like *oldest = &p->likes[0];
+	struct policy_like *oldest = &p->memory.likes[0];
 
 	for (size_t i = 0; i < POLICY_LIKES; i++) {
-		if (!p->likes[i].hash)
-			return &p->likes[i];
-		if (p->likes[i].seen_s < oldest->seen_s)
-			oldest = &p->likes[i];
+		if (!p->memory.likes[i].hash)
+			return &p->memory.likes[i];
+		if (p->memory.likes[i].seen_s < oldest->seen_s)
+			oldest = &p->memory.likes[i];
 	}
 	return oldest;
 }
@@ -295,8 +295,9 @@ void policy_taken(struct policy *p, const struct policy_reply *reply, enum verdi
 		  int64_t now_s)
 {
 	note_like(p, reply->like, verdict, true, now_s);
-	memmove(p->taken_s + 1, p->taken_s, (POLICY_HOUR_MAX - 1) * sizeof(p->taken_s[0]));
-	p->taken_s[0] = now_s;
+	memmove(p->memory.taken_s + 1, p->memory.taken_s,
+		(POLICY_HOUR_MAX - 1) * sizeof(p->memory.taken_s[0]));
+	p->memory.taken_s[0] = now_s;
 }
 
 void policy_held(struct policy *p, const struct policy_reply *reply, enum verdict verdict,

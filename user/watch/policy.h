@@ -10,10 +10,11 @@
  *  2. significant?  POLICY_PEOPLE people hurt, or the figure that decided POLICY_DISTANCE beyond
  *                   its limit: a tenth of three requests is nobody's night
  *  3. unusual?      against this process's own past at this hour of the week, where that is known:
- *                   what was so in half of its minutes, and no worse than usual, is its normal state
- *  4. lately?       the like (same name, same trunk: the method below which its CPU goes, or, where
- *                   none is to be seen, what the verdict rests on) rests for `cooldown` after a
- *                   capture, twice as long after each further one, up to POLICY_COOLDOWN_MOST_S.
+ *                   what was so in half of its minutes, and no worse than usual, is its normal
+ *                   state
+ *  4. lately?       the like (same name, same trunk: the method below which its CPU goes, or,
+ *                   where none is to be seen, what the verdict rests on) rests for `cooldown` after
+ *                   a capture, twice as long after each further one, up to POLICY_COOLDOWN_MOST_S.
  *                   Another trunk is not the like; a worse verdict does not wait either. What is
  *                   not seen for POLICY_FORGET_S is forgotten
  *  5. budget?       `captures-per-hour`; room on the disk; CPU time of reports and pages over the
@@ -68,6 +69,13 @@ struct policy_past {
 	double usual;	  /* the figure that decides, in those: nine of ten were not worse */
 };
 
+/* Of whom that is asked; the figure that decided is the first of the result's evidence. */
+struct policy_who {
+	const char *name, *unit; /* untrusted bytes; name "" = the host */
+	const struct verdict_result *result;
+	int64_t unix_s; /* now, by the wall clock */
+};
+
 struct policy_options {
 	uint32_t on; /* VERDICT_BIT()s */
 	uint32_t cooldown_s, per_hour;
@@ -104,9 +112,14 @@ struct policy_like {
 	enum verdict verdict; /* the worst of them */
 };
 
-struct policy {
+/* What outlives a restart (state.h). */
+struct policy_memory {
 	struct policy_like likes[POLICY_LIKES];
 	int64_t taken_s[POLICY_HOUR_MAX]; /* captures by itself, newest first; 0 = none */
+};
+
+struct policy {
+	struct policy_memory memory;
 	struct {
 		int64_t minute;
 		uint64_t cpu_ns;

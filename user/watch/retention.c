@@ -20,7 +20,7 @@ struct candidate {
 static int by_worth(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int c = COMPARE(x->file->trigger, y->file->trigger);
+	int c = COMPARE(x->file->worth, y->file->worth);
 
 	if (!c)
 		c = COMPARE(x->file->time_s, y->file->time_s);

@@ -5,8 +5,8 @@
  * Which captures have to go, and when a rotating one ends. Pure policy over simulated time.
  *
  * A capture and its artifacts count and go together. Of what is too many or too large the oldest
- * goes first, captures by rotation before those that somebody asked for. What is being written
- * counts, and stays.
+ * goes first, captures by rotation before those taken by itself, and these before those that
+ * somebody asked for. What is being written counts, and stays.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +20,10 @@ struct retention {
 
 /* A capture with its artifacts. */
 struct retention_file {
-	int64_t time_s; /* Unix time */
-	uint64_t bytes; /* of all three */
-	bool trigger;
-	bool busy; /* being written, or its artifacts are */
+	int64_t time_s;	    /* Unix time */
+	uint64_t bytes;	    /* of all three */
+	unsigned int worth; /* enum folder_by: what is worth more goes later */
+	bool busy;	    /* being written, or its artifacts are */
 };
 
 /*

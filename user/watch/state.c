@@ -16,11 +16,13 @@
 #define STATE_NAME    "state"
 #define STATE_NEW     ".state.new"
 #define STATE_TITLE   "hotrun-state"
-#define STATE_VERSION 1
+#define STATE_VERSION 2
+#define STATE_OLDEST  1 /* of versions that are read: without captures by itself */
+#define STATE_LIKE    "like"
 /* Without this last line the file was cut. */
 #define STATE_LAST "end"
 /* All lines with their largest numbers are below half of it. */
-#define STATE_BYTES 2048
+#define STATE_BYTES 32768
 #define WORD_BYTES  32
 /* The year 9999: sums and differences of such times do not overflow. */
 #define TIME_MAX_S 253402300799
@@ -67,22 +69,64 @@ static int parse_number(const struct piece *p, uint64_t max, uint64_t *ret_value
 	return text_parse_u64(text, 0, max, ret_value) ? -EINVAL : 0;
 }
 
-/* "TIME TIME ...", newest first. */
-static int parse_starts(struct piece value, struct state *state)
+/* "TIME TIME ...", newest first, at most max of them. */
+static int parse_times(struct piece value, int64_t *times_s, size_t max)
 {
 	struct piece word;
 	uint64_t time;
 	size_t n = 0;
 
-	while (n < STATE_STARTS) {
+	while (n < max) {
 		bool last = !cut(&value, ' ', &word);
 
 		if (parse_number(last ? &value : &word, TIME_MAX_S, &time) || !time)
 			return -EINVAL;
-		state->starts_s[n++] = (int64_t)time;
+		times_s[n++] = (int64_t)time;
 		if (last)
 			return 0;
 	}
+	return -EINVAL;
+}
+
+static int parse_verdict(const struct piece *p, enum verdict *ret_verdict)
+{
+	for (int v = 0; v < VERDICT_CNT; v++) {
+		if (!is_word(p, verdict_id((enum verdict)v)))
+			continue;
+		*ret_verdict = (enum verdict)v;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* "HASH VERDICT TIMES TAKEN SEEN" */
+static int parse_like(struct piece value, struct policy_like *like)
+{
+	struct piece hash, verdict, times, taken;
+	uint64_t numbers[4];
+
+	if (!cut(&value, ' ', &hash) || !cut(&value, ' ', &verdict) || !cut(&value, ' ', &times) ||
+	    !cut(&value, ' ', &taken))
+		return -EINVAL;
+	if (parse_number(&hash, UINT64_MAX, &numbers[0]) || !numbers[0] ||
+	    parse_verdict(&verdict, &like->verdict) ||
+	    parse_number(&times, UINT32_MAX, &numbers[1]) ||
+	    parse_number(&taken, TIME_MAX_S, &numbers[2]) ||
+	    parse_number(&value, TIME_MAX_S, &numbers[3]))
+		return -EINVAL;
+	like->hash = numbers[0];
+	like->times = (uint32_t)numbers[1];
+	like->taken_s = (int64_t)numbers[2];
+	like->seen_s = (int64_t)numbers[3];
+	return 0;
+}
+
+/* The next free one; -EINVAL: there are too many. */
+static int add_like(struct piece value, struct state *state)
+{
+	for (size_t i = 0; i < POLICY_LIKES; i++)
+		if (!state->memory.likes[i].hash)
+			return parse_like(value, &state->memory.likes[i]);
 	return -EINVAL;
 }
 
@@ -96,6 +140,8 @@ enum state_key {
 	KEY_REMOVED,
 	KEY_TRIGGER_S,
 	KEY_LEVEL,
+	KEY_AUTOMATIC,
+	KEY_TAKEN,
 	KEY_CNT
 };
 static const struct {
@@ -110,6 +156,8 @@ static const struct {
 	[KEY_REMOVED] = {"removed", UINT64_MAX},
 	[KEY_TRIGGER_S] = {"trigger-time", TIME_MAX_S},
 	[KEY_LEVEL] = {"level", GOVERNOR_LEVEL_CNT - 1},
+	[KEY_AUTOMATIC] = {"automatic", UINT64_MAX},
+	[KEY_TAKEN] = {"taken", 0},
 };
 
 static void set_value(struct state *state, enum state_key key, uint64_t value)
@@ -136,6 +184,10 @@ static void set_value(struct state *state, enum state_key key, uint64_t value)
 	case KEY_LEVEL:
 		state->level = (uint32_t)value;
 		break;
+	case KEY_AUTOMATIC:
+		state->automatic = value;
+		break;
+	case KEY_TAKEN:
 	case KEY_STARTS:
 	case KEY_CNT:
 		break;
@@ -151,13 +203,17 @@ static int parse_line(struct piece line, struct state *state, unsigned int *seen
 
 	if (!cut(&line, ' ', &word))
 		return -EINVAL;
+	if (is_word(&word, STATE_LIKE))
+		return add_like(line, state);
 	while (key < KEY_CNT && !is_word(&word, keys[key].word))
 		key++;
 	if (key == KEY_CNT || *seen & 1u << key)
 		return -EINVAL;
 	*seen |= 1u << key;
 	if (key == KEY_STARTS)
-		return parse_starts(line, state);
+		return parse_times(line, state->starts_s, STATE_STARTS);
+	if (key == KEY_TAKEN)
+		return parse_times(line, state->memory.taken_s, POLICY_HOUR_MAX);
 	if (parse_number(&line, keys[key].max, &value))
 		return -EINVAL;
 	set_value(state, (enum state_key)key, value);
@@ -172,7 +228,9 @@ static int check_title(struct piece *line)
 	if (!cut(line, ' ', &word) || !is_word(&word, STATE_TITLE) ||
 	    parse_number(line, UINT64_MAX, &version))
 		return -EINVAL;
-	return version == STATE_VERSION ? 0 : version > STATE_VERSION ? -EPROTO : -EINVAL;
+	if (version > STATE_VERSION)
+		return -EPROTO;
+	return version >= STATE_OLDEST ? 0 : -EINVAL;
 }
 
 int state_parse(const char *text, size_t len, struct state *ret_state)
@@ -201,6 +259,34 @@ int state_parse(const char *text, size_t len, struct state *ret_state)
 	return 0;
 }
 
+/* A line, none where there is no time. */
+static size_t put_times(char *text, enum state_key key, const int64_t *times_s, size_t max)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < max && times_s[i] > 0; i++)
+		at += (size_t)sprintf(text + at, "%s %" PRId64, i ? "" : keys[key].word,
+				      times_s[i]);
+	return at ? at + (size_t)sprintf(text + at, "\n") : 0;
+}
+
+static size_t put_likes(char *text, const struct policy_memory *memory)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < POLICY_LIKES; i++) {
+		const struct policy_like *like = &memory->likes[i];
+
+		if (like->hash)
+			at += (size_t)sprintf(text + at,
+					      STATE_LIKE " %" PRIu64 " %s %u %" PRId64 " %" PRId64
+							 "\n",
+					      like->hash, verdict_id(like->verdict), like->times,
+					      like->taken_s, like->seen_s);
+	}
+	return at;
+}
+
 static size_t put_state(char text[static STATE_BYTES], const struct state *state)
 {
 	const uint64_t values[KEY_CNT] = {
@@ -211,16 +297,15 @@ static size_t put_state(char text[static STATE_BYTES], const struct state *state
 		[KEY_REMOVED] = state->removed,
 		[KEY_TRIGGER_S] = state->trigger_s > 0 ? (uint64_t)state->trigger_s : 0,
 		[KEY_LEVEL] = state->level,
+		[KEY_AUTOMATIC] = state->automatic,
 	};
 	size_t at = (size_t)sprintf(text, STATE_TITLE " %d\n", STATE_VERSION);
 
-	for (size_t i = 0; i < STATE_STARTS && state->starts_s[i] > 0; i++)
-		at += (size_t)sprintf(text + at, "%s %" PRId64, i ? "" : keys[KEY_STARTS].word,
-				      state->starts_s[i]);
-	if (state->starts_s[0] > 0)
-		at += (size_t)sprintf(text + at, "\n");
-	for (int i = KEY_CLEAN; i < KEY_CNT; i++)
+	at += put_times(text + at, KEY_STARTS, state->starts_s, STATE_STARTS);
+	for (int i = KEY_CLEAN; i < KEY_TAKEN; i++)
 		at += (size_t)sprintf(text + at, "%s %" PRIu64 "\n", keys[i].word, values[i]);
+	at += put_times(text + at, KEY_TAKEN, state->memory.taken_s, POLICY_HOUR_MAX);
+	at += put_likes(text + at, &state->memory);
 	return at + (size_t)sprintf(text + at, STATE_LAST "\n");
 }
 

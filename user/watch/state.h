@@ -3,21 +3,26 @@
 #define HOTRUN_WATCH_STATE_H
 /*
  * What survives a restart of the resident recorder, in DIR/state: lines `key value`, replaced as a
- * whole. And the policy against restart storms: who starts again and again waits before it
- * attaches.
+ * whole; a line more for each kind of trouble that was captured. Version 2 is
+ * written; 1, which has no such lines, is read, too. And the policy against restart storms: who
+ * starts again and again waits before it attaches.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "watch/policy.h"
 
 #define STATE_STARTS 16
 
 struct state {
 	int64_t starts_s[STATE_STARTS]; /* Unix time of the last starts, newest first, 0 = none */
 	bool clean;			/* the last run ended on purpose */
-	uint64_t triggered, rotated, failed, removed; /* captures, since the folder exists */
-	int64_t trigger_s; /* Unix time of the last one that was asked for, 0 = none */
-	uint32_t level;	   /* of the governor, when it was written */
+	/* Captures, since the folder exists. */
+	uint64_t triggered, rotated, automatic, failed, removed;
+	int64_t trigger_s;	     /* Unix time of the last one that was asked for, 0 = none */
+	uint32_t level;		     /* of the governor, when it was written */
+	struct policy_memory memory; /* captures by itself, and what they were of */
 };
 
 /* Reads what an earlier run left; a file that is missing, damaged, not ours or of a newer

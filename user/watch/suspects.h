@@ -46,7 +46,7 @@ struct suspect {
 	/* For who asks about it, zeroed at the start. */
 	uint64_t asked_ns;
 	int answer;
-	bool is_answered;
+	bool is_answered, is_captured;
 };
 
 struct suspects {

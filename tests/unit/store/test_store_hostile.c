@@ -80,7 +80,7 @@ static const struct {
 	{"no host", "DELETE FROM host", EBADMSG},
 	{"two hosts",
 	 "INSERT INTO host SELECT 1, name, kernel, machine, version, event, filter, command,"
-	 "1, 1, 1, 1, 1, 1, 1, 0 FROM host",
+	 "1, 1, 1, 1, 1, 1, 1, 0, '' FROM host",
 	 EBADMSG},
 	{"recording that ends before it starts", "UPDATE host SET end_ns = 5", EBADMSG},
 	{"a billion CPUs", "UPDATE host SET cpus_possible = 1000000000", EBADMSG},
@@ -274,6 +274,7 @@ static void forget_later(struct model *m)
 {
 	m->host.off =
 		OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES;
+	m->host.taken = "";
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		m->stacks[i].end = m->stacks[i].left_out = 0;
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;

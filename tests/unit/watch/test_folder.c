@@ -286,22 +286,24 @@ Test(folder, names)
 		memcpy(longest + len - (sizeof(tail) - 1), tail, sizeof(tail));
 		cr_expect_eq(folder_is_name(longest), len <= 247, "%zu", len);
 	}
-	cr_expect_eq(folder_name(dir, "web1", NOW, true, name), 0);
+	cr_expect_eq(folder_name(dir, "web1", NOW, FOLDER_TRIGGER, name), 0);
 	cr_expect_str_eq(name, "web1-" STAMP "-trigger.hotrun");
 	put_file("d/web1-" STAMP "-trigger.hotrun", "");
 	put_file("d/web1-" STAMP "-trigger-2.html", "");
 	symlink("nowhere", "d/web1-" STAMP "-trigger-3.txt");
-	cr_expect_eq(folder_name(dir, "web1", NOW, true, name), 0);
+	cr_expect_eq(folder_name(dir, "web1", NOW, FOLDER_TRIGGER, name), 0);
 	cr_expect_str_eq(name, "web1-" STAMP "-trigger-4.hotrun");
-	cr_expect_eq(folder_name(dir, "web1", NOW, false, name), 0);
+	cr_expect_eq(folder_name(dir, "web1", NOW, FOLDER_AUTO, name), 0);
+	cr_expect_str_eq(name, "web1-" STAMP "-auto.hotrun");
+	cr_expect_eq(folder_name(dir, "web1", NOW, FOLDER_ROTATE, name), 0);
 	cr_expect_str_eq(name, "web1-" STAMP "-rotate.hotrun");
-	cr_expect_eq(folder_name(dir, "../\x1b/-x", 0, false, name), 0);
+	cr_expect_eq(folder_name(dir, "../\x1b/-x", 0, FOLDER_ROTATE, name), 0);
 	cr_expect_str_eq(name, "_.___-x-19700101T000000Z-rotate.hotrun");
-	cr_expect_eq(folder_name(dir, "web1", 253402300800, false, name), -EINVAL,
+	cr_expect_eq(folder_name(dir, "web1", 253402300800, FOLDER_ROTATE, name), -EINVAL,
 		     "the year 10000");
 	memset(longest, 'h', sizeof(longest));
 	longest[299] = '\0';
-	cr_expect_eq(folder_name(dir, longest, NOW, true, name), 0);
+	cr_expect_eq(folder_name(dir, longest, NOW, FOLDER_TRIGGER, name), 0);
 	cr_expect(folder_is_name(name));
 }
 
@@ -345,9 +347,9 @@ Test(folder, lists_captures_with_their_artifacts_newest_first)
 	cr_assert_eq(cnt, 5);
 	cr_expect_str_eq(rows[0].name, "web1-20261121T190500Z-rotate.hotrun");
 	cr_expect_eq(rows[0].time_s, 1795287900);
-	cr_expect(rows[0].capture && !rows[0].text && !rows[0].page && !rows[0].trigger);
+	cr_expect(rows[0].capture && !rows[0].text && !rows[0].page && rows[0].by == FOLDER_ROTATE);
 	cr_expect_str_eq(rows[1].name, "web1-20261121T190212Z-trigger.hotrun");
-	cr_expect(rows[1].capture && rows[1].text && rows[1].page && rows[1].trigger);
+	cr_expect(rows[1].capture && rows[1].text && rows[1].page && rows[1].by == FOLDER_TRIGGER);
 	cr_expect_eq(rows[1].bytes, 123);
 	cr_expect_eq(rows[1].capture_bytes, 100);
 	cr_expect_str_eq(rows[2].name, "web1-20261121T190212Z-trigger-2.hotrun");
@@ -407,7 +409,7 @@ Test(folder, that_was_removed_has_nothing)
 	free(rows);
 	cr_expect_eq(folder_lock(dir, why, sizeof(why), &fd), -ENOENT);
 	cr_expect_eq(folder_clean(dir), 0);
-	cr_expect_eq(folder_name(dir, "h", NOW, true, name), 0);
+	cr_expect_eq(folder_name(dir, "h", NOW, FOLDER_TRIGGER, name), 0);
 	cr_expect_eq(folder_get(dir, name, &fd), -ENOENT);
 	cr_expect_eq(folder_remove(dir, name), -ENOENT);
 }

@@ -32,6 +32,10 @@ static const struct plan_case plans[] = {
 	 {.count = 1},
 	 {{NOW - 900, 1, 1, 0}, {NOW - 5, 1, 0, 0}, {NOW, 1, 0, 0}},
 	 ".xx"},
+	{"then those taken by itself",
+	 {.count = 1},
+	 {{NOW - 5, 1, 1, 0}, {NOW - 900, 1, 2, 0}, {NOW, 1, 1, 0}},
+	 "x.x"},
 	{"of those that were asked for the oldest",
 	 {.count = 2},
 	 {{NOW - 7, 1, 1, 0}, {NOW - 9, 1, 1, 0}, {NOW - 8, 1, 1, 0}},
@@ -132,7 +136,7 @@ static size_t count_triggers(const struct days *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->cnt; i++)
-		n += d->files[i].trigger;
+		n += d->files[i].worth;
 	return n;
 }
 

@@ -21,7 +21,10 @@ static const struct state some = {.starts_s = {NOW, NOW - 5, NOW - 86400},
 				  .failed = 1,
 				  .removed = 77,
 				  .trigger_s = NOW - 3,
-				  .level = GOVERNOR_NO_SWITCHES};
+				  .level = GOVERNOR_NO_SWITCHES,
+				  .automatic = 9,
+				  .memory = {.taken_s = {NOW - 7, NOW - 8},
+					     .likes = {{1, NOW - 7, NOW - 6, 2, VERDICT_STARVED}}}};
 
 static const struct state empty;
 
@@ -29,7 +32,8 @@ static bool same(const struct state *a, const struct state *b)
 {
 	return !memcmp(a->starts_s, b->starts_s, sizeof(a->starts_s)) && a->clean == b->clean &&
 	       a->triggered == b->triggered && a->rotated == b->rotated && a->failed == b->failed &&
-	       a->removed == b->removed && a->trigger_s == b->trigger_s && a->level == b->level;
+	       a->removed == b->removed && a->trigger_s == b->trigger_s && a->level == b->level &&
+	       a->automatic == b->automatic && !memcmp(&a->memory, &b->memory, sizeof(a->memory));
 }
 
 static int open_dir(void)
@@ -67,6 +71,12 @@ Test(state, round_trip, .init = enter_folder, .fini = leave_folder)
 
 	for (int i = 0; i < STATE_STARTS; i++)
 		full.starts_s[i] = 253402300799 - i;
+	for (int i = 0; i < POLICY_HOUR_MAX; i++)
+		full.memory.taken_s[i] = 253402300799 - i;
+	for (int i = 0; i < POLICY_LIKES; i++)
+		full.memory.likes[i] =
+			(struct policy_like){UINT64_MAX - (uint64_t)i, 253402300799, 253402300799,
+					     UINT32_MAX, VERDICT_HOST_OVERLOADED};
 	cr_assert_eq(state_write(dir, &some), 0);
 	cr_assert_eq(state_read(dir, &read), 0);
 	cr_expect(same(&read, &some));
@@ -118,13 +128,15 @@ struct text_case {
 	int err;
 };
 
-#define HEAD "hotrun-state 1\n"
+#define HEAD "hotrun-state 2\n"
 
 static const struct text_case texts[] = {
 	{"least", HEAD "end\n", 0},
 	{"some", HEAD "rotated 5\nclean 0\nend\n", 0},
 	{"empty", "", -EINVAL},
-	{"a newer version", "hotrun-state 2\nwhatever\n", -EPROTO},
+	{"a newer version", "hotrun-state 3\nwhatever\n", -EPROTO},
+	{"the version before", "hotrun-state 1\nstarts 5\nrotated 5\nend\n", 0},
+	{"no such version", "hotrun-state 0\nend\n", -EINVAL},
 	{"a newer version of ours", "hotrun-state 11\nend\n", -EPROTO},
 	{"no version", "hotrun-state\nend\n", -EINVAL},
 	{"something else", "#!/bin/sh\nend\n", -EINVAL},
@@ -145,6 +157,14 @@ static const struct text_case texts[] = {
 	{"no starts", HEAD "starts \nend\n", -EINVAL},
 	{"16 starts", HEAD "starts 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nend\n", 0},
 	{"17 starts", HEAD "starts 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\nend\n", -EINVAL},
+	{"a like", HEAD "like 18446744073709551615 starved 3 1795000000 1795000001\nend\n", 0},
+	{"two of them", HEAD "like 1 starved 1 5 6\nlike 2 inelastic 1 5 6\nend\n", 0},
+	{"a like of nothing", HEAD "like 0 starved 1 5 6\nend\n", -EINVAL},
+	{"no such verdict", HEAD "like 1 tired 1 5 6\nend\n", -EINVAL},
+	{"too little of a like", HEAD "like 1 starved 1 5\nend\n", -EINVAL},
+	{"too much of a like", HEAD "like 1 starved 1 5 6 7\nend\n", -EINVAL},
+	{"captures by itself", HEAD "automatic 7\ntaken 5 4 3\nend\n", 0},
+	{"a capture at no time", HEAD "taken 5 0\nend\n", -EINVAL},
 	{"carriage returns", "hotrun-state 1\r\nend\r\n", -EINVAL},
 };
 

@@ -28,6 +28,17 @@ Test(watch_config, has_defaults)
 	cr_expect_eq(c.before_ns, 15 * SECOND_NS);
 	cr_expect_eq(c.after_ns, 30 * SECOND_NS);
 	cr_expect_eq(c.series, 30);
+	cr_expect_eq(c.capture_on,
+		     VERDICT_BIT(VERDICT_HOST_OVERLOADED) | VERDICT_BIT(VERDICT_INELASTIC) |
+			     VERDICT_BIT(VERDICT_STOLEN) | VERDICT_BIT(VERDICT_THROTTLED) |
+			     VERDICT_BIT(VERDICT_STARVED) | VERDICT_BIT(VERDICT_OVERSUBSCRIBED) |
+			     VERDICT_BIT(VERDICT_NO_EVIDENCE));
+	cr_expect_eq(c.confirm_ns, 3 * SECOND_NS);
+	cr_expect_eq(c.cooldown_ns, 600 * SECOND_NS);
+	cr_expect_eq(c.captures_per_hour, 6);
+	cr_expect_str_eq(c.on_capture, "");
+	cr_expect_eq(c.perf_maps, WATCH_MAPS_NEVER);
+	cr_expect_eq(c.perf_maps_for.include_cnt, 0);
 	cr_expect_float_eq(c.limits.limits.slow_share, 0.1, 1e-9);
 }
 
@@ -56,6 +67,34 @@ static const struct setting {
 	{"rotate", "0s", "rotate 0s: too short or too long"},
 	{"rotate", "often", "rotate often: not a time, like 5m, or off"},
 	{"keep-count", "0", NULL},
+	{"capture-on", "off", NULL},
+	{"capture-on", "inelastic, host-overloaded,starved", NULL},
+	{"capture-on", "healthy",
+	 "capture-on healthy: not all, off, or verdicts of who is hurt, like "
+	 "inelastic,host-overloaded"},
+	{"capture-on", "starved, off",
+	 "capture-on starved, off: not all, off, or verdicts of who is hurt, like "
+	 "inelastic,host-overloaded"},
+	{"capture-on", "starved,",
+	 "capture-on starved,: not all, off, or verdicts of who is hurt, like "
+	 "inelastic,host-overloaded"},
+	{"confirm", "10s", NULL},
+	{"confirm", "500ms", "confirm 500ms: too short or too long"},
+	{"cooldown", "1h", NULL},
+	{"cooldown", "7h", "cooldown 7h: too short or too long"},
+	{"captures-per-hour", "0", NULL},
+	{"captures-per-hour", "61", "captures-per-hour 61: out of bounds"},
+	{"on-capture", "/usr/local/bin/page-me", NULL},
+	{"on-capture", "off", NULL},
+	{"on-capture", "page-me",
+	 "on-capture page-me: not the whole path of a program, like /usr/local/bin/page-me, nor "
+	 "off"},
+	{"on-capture", "/",
+	 "on-capture /: not the whole path of a program, like /usr/local/bin/page-me, nor off"},
+	{"perf-maps", "always", NULL},
+	{"perf-maps", "sometimes", "perf-maps sometimes: not never, on-capture or always"},
+	{"perf-maps-for", "unit=shop.service", NULL},
+	{"perf-maps-for", "namespace=prod", NULL},
 	{"keep-bytes", "1.5T", NULL},
 	{"keep-bytes", "much", "keep-bytes much: not an amount, like 64M or 2G"},
 	{"keep-age", "36h", NULL},
@@ -188,5 +227,5 @@ Test(watch_config, each_setting_is_an_option_that_tells_what_holds_without_it)
 			cr_expect_str_eq(o.text, "of all CPUs, that hotrun may cost; 0: no bound "
 						 "(default 0.5%)");
 	}
-	cr_expect_eq(presets, cnt - 2, "all but include and exclude");
+	cr_expect_eq(presets, cnt - 4, "all but include, exclude, perf-maps-for and on-capture");
 }

@@ -67,6 +67,8 @@ const Header = (() => {
 		document.title = 'hotrun: ' + (host || 'capture');
 		Dom.fill(Dom.byId('host'), Dom.make('bdi', '', host));
 		Dom.fill(facts, ...factTexts(capture).map((text) => Dom.make('li', '', text)));
+		if (capture.host.taken)
+			facts.append(Dom.make('li', '', 'taken because: ' + Format.visible(capture.host.taken)));
 		if (!capture.host.complete)
 			facts.append(Dom.make('li', 'warn', 'the recording was cut off: figures up to its ' +
 				'last slice'));
