@@ -39,6 +39,7 @@ struct entry {
 	uint32_t process; /* row */
 	uint32_t tgid;
 	uint64_t start_ticks; /* 0 until it was looked at where the start was a guess */
+	uint64_t start_ns;    /* as the model had it */
 	uint64_t due_ns;      /* CLOCK_MONOTONIC: when it is to be asked */
 	unsigned int tries;
 	enum entry_state state;
@@ -57,13 +58,13 @@ struct perf_maps {
 	/* Under the lock. Entries are never removed; the thread works on a copy of one. */
 	struct entry *entries;
 	size_t entries_cnt, entries_cap;
-	bool ending;
-	uint64_t end_ns; /* when everything must be over */
-	size_t beyond;	 /* processes that there was no room for */
+	bool ending, resting;
+	size_t beyond; /* processes that there was no room for */
 	/* The caller's alone. */
 	bool *known; /* by row of processes */
 	size_t known_cnt, known_cap;
 	/* The thread's alone. */
+	uint64_t end_ns; /* when everything that is switched off must be */
 	uint64_t second_ns;
 	unsigned int second_cnt;
 };
@@ -213,20 +214,63 @@ static void withdraw(struct perf_maps *p, struct entry *e, struct dotnet_switch 
 		 "request was taken back");
 }
 
-/* With the lock held; nobody adds entries any more. Those that answer at once come first: what
- * hangs shall not keep the maps of others on. */
-static void switch_off(struct perf_maps *p, struct dotnet_switch *s)
+/* Entries that nobody adds to. Those that answer at once come first: what hangs shall not keep the
+ * maps of others on. */
+static void switch_off(struct perf_maps *p, struct entry *entries, size_t cnt,
+		       struct dotnet_switch *s)
 {
+	p->end_ns = clock_now_ns() + PERF_MAPS_END_NS;
 	for (int last = 0; last < 2; last++)
-		for (size_t i = 0; i < p->entries_cnt; i++) {
-			struct entry *e = &p->entries[i];
+		for (size_t i = 0; i < cnt; i++) {
+			struct entry *e = &entries[i];
 
 			if (e->ours && switch_one_off(p, e, last ? ANSWER_NS : QUICK_NS, last, s))
 				e->ours = false;
 		}
-	for (size_t i = 0; i < p->entries_cnt; i++)
-		if (p->entries[i].silent)
-			withdraw(p, &p->entries[i], s);
+	for (size_t i = 0; i < cnt; i++)
+		if (entries[i].silent)
+			withdraw(p, &entries[i], s);
+}
+
+static void report(const struct entry *entries, size_t cnt, const char *what)
+{
+	size_t states[ENTRY_FAILED + 1] = {0}, shown = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		states[entries[i].state]++;
+	log_info("perf maps: switched on for the %s and off again: %zu (the files stay); on "
+		 "anyway: %zu; failed: %zu",
+		 what, states[ENTRY_ON], states[ENTRY_OTHERS], states[ENTRY_FAILED]);
+	for (size_t i = 0; i < cnt && shown < FAILURES_SHOWN; i++) {
+		const struct entry *e = &entries[i];
+
+		if (e->state != ENTRY_FAILED)
+			continue;
+		shown++;
+		log_warn("perf map of %u %s: %s", e->tgid, e->name, e->why);
+	}
+	if (states[ENTRY_FAILED] > shown)
+		log_warn("perf maps: %zu more failed", states[ENTRY_FAILED] - shown);
+	if (states[ENTRY_WAITING])
+		log_warn("perf maps: the %s ended before %zu processes were asked", what,
+			 states[ENTRY_WAITING]);
+}
+
+/* Called with the lock held, which others can have meanwhile. */
+static void rest(struct perf_maps *p, struct dotnet_switch *s)
+{
+	struct entry *entries = p->entries;
+	size_t cnt = p->entries_cnt;
+
+	p->entries = NULL;
+	p->entries_cnt = p->entries_cap = 0;
+	pthread_mutex_unlock(&p->lock);
+	switch_off(p, entries, cnt, s);
+	if (cnt)
+		report(entries, cnt, "capture");
+	free(entries);
+	pthread_mutex_lock(&p->lock);
+	p->resting = false;
 }
 
 static void *run(void *arg)
@@ -237,15 +281,20 @@ static void *run(void *arg)
 	pthread_mutex_lock(&p->lock);
 	while (!p->ending) {
 		uint64_t due_ns;
-		struct entry *e = s ? next_due(p, &due_ns) : NULL;
+		struct entry *e;
 
+		if (s && p->resting) {
+			rest(p, s);
+			continue;
+		}
+		e = s ? next_due(p, &due_ns) : NULL;
 		if (e)
 			ask_one(p, e, s);
 		else
 			wait_until(p, s ? due_ns : UINT64_MAX);
 	}
 	if (s)
-		switch_off(p, s);
+		switch_off(p, p->entries, p->entries_cnt, s);
 	pthread_mutex_unlock(&p->lock);
 	free(s);
 	return NULL;
@@ -307,6 +356,7 @@ static void add(struct perf_maps *p, const struct model *m, uint32_t row)
 	struct entry e = {
 		.process = row,
 		.tgid = process->tgid,
+		.start_ns = process->start_ns,
 		.start_ticks = process->start_exact ? process->start_ns / tick_ns : 0,
 		.due_ns = process->born_ns + DOTNET_AGE_MIN_NS + 2 * tick_ns,
 	};
@@ -343,34 +393,58 @@ void perf_maps_look(struct perf_maps *p, const struct model *m, bool sampled)
 		start_thread(p);
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
-
-static void report(const struct perf_maps *p)
+static bool is_known(const struct perf_maps *p, const struct model_process *process)
 {
-	size_t states[ENTRY_FAILED + 1] = {0}, shown = 0;
-
 	for (size_t i = 0; i < p->entries_cnt; i++)
-		states[p->entries[i].state]++;
-	log_info("perf maps: switched on for the recording and off again: %zu (the files stay); on "
-		 "anyway: %zu; failed: %zu",
-		 states[ENTRY_ON], states[ENTRY_OTHERS], states[ENTRY_FAILED]);
-	for (size_t i = 0; i < p->entries_cnt && shown < FAILURES_SHOWN; i++) {
-		const struct entry *e = &p->entries[i];
-
-		if (e->state != ENTRY_FAILED)
-			continue;
-		shown++;
-		log_warn("perf map of %u %s: %s", e->tgid, e->name, e->why);
-	}
-	if (states[ENTRY_FAILED] > shown)
-		log_warn("perf maps: %zu more failed", states[ENTRY_FAILED] - shown);
-	if (states[ENTRY_WAITING])
-		log_warn("perf maps: the recording ended before %zu processes were asked",
-			 states[ENTRY_WAITING]);
-	if (p->beyond)
-		log_warn("perf maps: %zu processes were not asked (%u at the most)", p->beyond,
-			 PERF_MAPS_MAX);
+		if (p->entries[i].tgid == process->tgid &&
+		    p->entries[i].start_ns == process->start_ns)
+			return true;
+	return false;
 }
+
+/* With the lock held. Returns whether it was added. */
+static bool look_at(struct perf_maps *p, const struct model *m, uint32_t row, size_t max,
+		    bool (*wanted)(const void *ctx, const struct model_process *process),
+		    const void *ctx)
+{
+	const struct model_process *process = &m->processes[row];
+
+	if (p->entries_cnt >= max || !is_meant(process, false, false) || !wanted(ctx, process) ||
+	    is_known(p, process))
+		return false;
+	add(p, m, row);
+	return true;
+}
+
+bool perf_maps_look_for(struct perf_maps *p, const struct model *m, uint32_t first, size_t max,
+			bool (*wanted)(const void *ctx, const struct model_process *process),
+			const void *ctx)
+{
+	bool added = false, busy;
+
+	pthread_mutex_lock(&p->lock);
+	busy = p->resting;
+	if (!busy && first < m->processes_cnt)
+		added = look_at(p, m, first, max, wanted, ctx);
+	for (uint32_t i = 0; !busy && i < m->processes_cnt; i++)
+		added |= look_at(p, m, i, max, wanted, ctx);
+	if (added)
+		pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (added)
+		start_thread(p);
+	return !busy;
+}
+
+void perf_maps_rest(struct perf_maps *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->resting = p->started;
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void perf_maps_end(struct perf_maps *p)
 {
@@ -378,12 +452,14 @@ void perf_maps_end(struct perf_maps *p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
-	p->end_ns = clock_now_ns() + PERF_MAPS_END_NS;
 	pthread_cond_signal(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	if (p->started)
 		pthread_join(p->thread, NULL);
-	report(p);
+	report(p->entries, p->entries_cnt, "recording");
+	if (p->beyond)
+		log_warn("perf maps: %zu processes were not asked (%u at the most)", p->beyond,
+			 PERF_MAPS_MAX);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	file_requests_clear(&p->requests);

@@ -16,6 +16,8 @@
 #include "commands/service_signal.h"
 #include "commands/slow_option.h"
 #include "commands/stack_options.h"
+#include "commands/watch_maps.h"
+#include "kernel/rights.h"
 #include "watch/control.h"
 #include "watch/folder.h"
 #include "watch/http.h"
@@ -33,6 +35,8 @@ struct arguments {
 	struct given *given;
 	size_t given_cnt, given_cap;
 	bool status;
+	struct watch_maps *maps; /* NULL: perf-maps was never at the start */
+	bool told_of_maps;
 };
 
 #define STATUS_NS 8000000000ull
@@ -99,6 +103,46 @@ static int configure(void *ctx, struct watch_config *ret_config, char *why, size
 		return err;
 	}
 	*ret_config = config;
+	return 0;
+}
+
+/* --- perf maps ------------------------------------------------------------------------------- */
+
+static void look_after_maps(void *ctx, const struct model *m, uint32_t process, bool capturing,
+			    const struct watch_config *config)
+{
+	struct arguments *a = ctx;
+
+	if (a->maps) {
+		watch_maps_slice(a->maps, m, process, capturing, config);
+		return;
+	}
+	if (config->perf_maps != WATCH_MAPS_NEVER && !a->told_of_maps)
+		log_warn("perf-maps: was never when this recorder started, which has let go of "
+			 "the rights for it; restart it");
+	a->told_of_maps = config->perf_maps != WATCH_MAPS_NEVER;
+}
+
+/* Who asks runtimes has more rights than others, and a helper of its own. */
+static int start_maps(struct arguments *a)
+{
+	struct watch_config config;
+	char why[512];
+	bool never;
+
+	/* What is wrong with the configuration is told where it is needed. */
+	if (configure(a, &config, why, sizeof(why)))
+		return 0;
+	never = config.perf_maps == WATCH_MAPS_NEVER;
+	watch_config_clear(&config);
+	if (never)
+		return 0;
+	a->maps = watch_maps_new();
+	if (!a->maps) {
+		log_error("perf-maps: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	a->watch.rights = RIGHTS_FILES;
 	return 0;
 }
 
@@ -243,11 +287,14 @@ static int run(int argc, char **argv)
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	if (!rc && !a.status)
+		rc = start_maps(&a);
+	if (!rc && !a.status)
 		rc = service_signals_start(a.watch.collector.signals, "watch");
 	if (!rc && a.status) {
 		rc = ask_status(a.watch.dir);
 	} else if (!rc) {
-		a.watch.ctx = &a;
+		a.watch.ctx = a.watch.maps_ctx = &a;
+		a.watch.maps = look_after_maps;
 		slow_option_apply(&a.slow, &a.watch.collector);
 		/* A full run queue must not starve the observer of its few milliseconds a
 		 * second. */
@@ -258,6 +305,7 @@ static int run(int argc, char **argv)
 			rc = EXIT_FAILED;
 		}
 	}
+	watch_maps_free(a.maps);
 	service_signals_free(a.watch.collector.signals);
 	limits_forget(&a.limits);
 	free(a.given);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/grow.h"
 #include "judge/code.h"
 #include "model/paths.h"
@@ -171,6 +172,15 @@ static void take(struct search *s, uint32_t symbol)
 	}
 }
 
+/* No two have the same symbol. */
+static int thickest_first(const void *a, const void *b)
+{
+	const struct trunk *x = a, *y = b;
+	int c = COMPARE(y->samples, x->samples);
+
+	return c ? c : COMPARE(x->symbol, y->symbol);
+}
+
 int trunks_of(struct model *m, uint32_t process, struct trunks *ret_trunks)
 {
 	_cleanup_(search_clear) struct search s = {.m = m};
@@ -188,6 +198,7 @@ int trunks_of(struct model *m, uint32_t process, struct trunks *ret_trunks)
 		trunks.rows[trunks.cnt++] = (struct trunk){symbol, s.totals[symbol]};
 		take(&s, symbol);
 	}
+	qsort(trunks.rows, trunks.cnt, sizeof(trunks.rows[0]), thickest_first);
 	*ret_trunks = trunks;
 	return 0;
 }

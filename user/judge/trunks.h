@@ -22,7 +22,7 @@ struct trunk {
 };
 
 struct trunks {
-	struct trunk rows[TRUNKS_MAX]; /* in the order in which they were chosen */
+	struct trunk rows[TRUNKS_MAX]; /* the thickest first */
 	size_t cnt;
 	uint64_t all; /* samples of the process */
 };

@@ -21,8 +21,10 @@
 #define ASK_AGAIN_NS (10 * SECOND_NS)
 /* The trunk is that of the last seconds. */
 #define TRUNK_NS (15 * SECOND_NS)
-/* A method that holds less of the CPU tells no trouble from another. */
-#define TRUNK_SHARE 0.25
+/* A method that holds less of the CPU tells no trouble from another; nor does any of a process that
+ * hardly runs. */
+#define TRUNK_SHARE   0.25
+#define TRUNK_RUNNING 0.25
 /* Lines a second that say why there is none. */
 #define TOLD_MAX 3
 
@@ -133,6 +135,8 @@ static const char *trunk_of(void *ctx)
 
 	if (a->who->since_ns > from_ns)
 		from_ns = a->who->since_ns;
+	if (a->who->tgid && a->who->input.running < TRUNK_RUNNING)
+		return "";
 	if (finished_trunks(a->w, a->who, from_ns, &a->trunks) || !a->trunks.cnt ||
 	    a->trunks.shares[0] < TRUNK_SHARE)
 		return "";
@@ -241,9 +245,7 @@ static enum policy_answer take(struct asking *a, const struct policy_reply *repl
 	policy_taken(&w->policy, reply, a->who->result.verdict, finished_now_s(w));
 	finished_see(w, a->who, &a->trunks);
 	finished_expect(w, name, a->who, taken);
-	if (w->options.maps_on)
-		w->options.maps_on(w->options.maps_ctx, collector_model(w->collector),
-				   a->who->tgid ? a->who->process : MODEL_NONE, &w->config);
+	w->maps_process = a->who->tgid ? a->who->process : MODEL_NONE;
 	return POLICY_TAKEN;
 }
 
@@ -300,6 +302,7 @@ void automatic_slice(struct watch *w)
 	uint64_t end_ns;
 	size_t cnt;
 
+	w->maps_process = MODEL_NONE;
 	if (!m->slices_cnt)
 		return;
 	end_ns = m->slices[m->slices_cnt - 1].end_ns;
@@ -308,4 +311,6 @@ void automatic_slice(struct watch *w)
 	for (size_t i = 0; i < cnt && w->config.capture_on && w->control; i++)
 		consider(w, rows[i], end_ns, &told);
 	w->state.memory = w->policy.memory;
+	if (w->options.maps)
+		w->options.maps(w->options.maps_ctx, m, w->maps_process, jobs_asked(w), &w->config);
 }

@@ -179,7 +179,7 @@ static int parse_command(const char *value, char *ret_command)
 	return 0;
 }
 
-static int parse_maps(const char *value, enum watch_maps *ret_maps)
+static int parse_maps(const char *value, enum watch_maps_when *ret_maps)
 {
 	static const char *const words[] = {[WATCH_MAPS_NEVER] = "never",
 					    [WATCH_MAPS_ON_CAPTURE] = "on-capture",
@@ -188,7 +188,7 @@ static int parse_maps(const char *value, enum watch_maps *ret_maps)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(value, words[i]) != 0)
 			continue;
-		*ret_maps = (enum watch_maps)i;
+		*ret_maps = (enum watch_maps_when)i;
 		return 0;
 	}
 	return -EINVAL;

@@ -39,7 +39,11 @@ struct watch_config {
 	uint64_t confirm_ns, cooldown_ns, captures_per_hour;
 	char on_capture[WATCH_COMMAND_BYTES]; /* path of a program, "" = none */
 	/* Which .NET runtimes are asked for a perf map, and when. */
-	enum watch_maps { WATCH_MAPS_NEVER, WATCH_MAPS_ON_CAPTURE, WATCH_MAPS_ALWAYS } perf_maps;
+	enum watch_maps_when {
+		WATCH_MAPS_NEVER,
+		WATCH_MAPS_ON_CAPTURE,
+		WATCH_MAPS_ALWAYS
+	} perf_maps;
 	struct selection perf_maps_for; /* include: nobody without any */
 	uint64_t series;		/* processes with series of their own in /metrics */
 	struct selection selection;

@@ -120,8 +120,6 @@ void finished_capture(struct watch *w, const char *name)
 	struct auto_note *note = find_note(w, name);
 	uint64_t from_ns;
 
-	if (w->options.maps_off)
-		w->options.maps_off(w->options.maps_ctx);
 	if (!note || !w->collector)
 		return;
 	from_ns = note->who.since_ns > SECOND_NS ? note->who.since_ns - SECOND_NS : 0;
@@ -176,17 +174,48 @@ static void name_paths(const struct watch *w, const char *name, int err, struct 
 	snprintf(p->page, sizeof(p->page), "%s/%.*s.html", folder, base, name);
 }
 
-static void put_json(FILE *out, const struct auto_note *note, const struct paths_of *p,
-		     const char *by)
+static void put_evidence(struct json *j, const struct suspect *who)
+{
+	json_array(j, "evidence");
+	for (size_t i = 0; who && i < who->result.evidence_cnt; i++) {
+		const struct verdict_evidence *e = &who->result.evidence[i];
+
+		json_object(j, NULL);
+		json_text(j, "figure", verdict_figure_id(e->figure));
+		json_real(j, "value", e->value);
+		json_real(j, "limit", e->limit);
+		json_text(j, "unit", verdict_figure_unit(e->figure));
+		json_flag(j, "bad", e->bad);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_trunks(struct json *j, const struct auto_note *note)
+{
+	json_array(j, "trunks");
+	for (size_t i = 0; note && i < note->trunks.cnt; i++) {
+		json_object(j, NULL);
+		json_text(j, "method", note->trunks.names[i]);
+		json_real(j, "share", note->trunks.shares[i]);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_json(FILE *out, const struct auto_note *note, const struct paths_of *p)
 {
 	const struct suspect *who = note ? &note->who : NULL;
+	char evidence[VERDICT_WORDS_BYTES] = "";
 	struct json j;
 
-	json_begin(&j, out, "on-capture");
+	if (who)
+		finished_evidence(evidence, who);
+	json_begin(&j, out, "on_capture");
 	json_text(&j, "capture", p->capture);
 	json_text(&j, "report", p->report);
 	json_text(&j, "page", p->page);
-	json_text(&j, "by", by);
+	json_text(&j, "why", note ? "auto" : "trigger");
 	json_text(&j, "process", who && who->tgid ? who->name : "");
 	if (who && who->tgid)
 		json_count(&j, "pid", who->tgid);
@@ -194,23 +223,10 @@ static void put_json(FILE *out, const struct auto_note *note, const struct paths
 		json_null(&j, "pid");
 	json_text(&j, "unit", who ? who->unit : "");
 	json_text(&j, "verdict", who ? verdict_id(who->result.verdict) : "");
+	json_text(&j, "rests_on", evidence);
 	json_text(&j, "taken_because", note ? note->taken : "");
-	json_array(&j, "evidence");
-	for (size_t i = 0; who && i < who->result.evidence_cnt; i++) {
-		char words[VERDICT_WORDS_BYTES];
-
-		verdict_words(words, &who->result.evidence[i], &who->input);
-		json_text(&j, NULL, words);
-	}
-	json_end(&j);
-	json_array(&j, "trunks");
-	for (size_t i = 0; note && i < note->trunks.cnt; i++) {
-		json_object(&j, NULL);
-		json_text(&j, "method", note->trunks.names[i]);
-		json_real(&j, "share", note->trunks.shares[i]);
-		json_end(&j);
-	}
-	json_end(&j);
+	put_evidence(&j, who);
+	put_trunks(&j, note);
 	json_finish(&j);
 }
 
@@ -247,7 +263,7 @@ static void run_hook(struct watch *w, const char *name, const struct auto_note *
 						     process,
 						     who ? verdict_id(who->result.verdict) : ""};
 
-		put_json(out, note, &paths, note ? "auto" : "trigger");
+		put_json(out, note, &paths);
 		err = fclose(out) ? -ENOMEM
 				  : hook_add(w->hook, w->config.on_capture, args, json, len);
 	} else {

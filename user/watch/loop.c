@@ -167,7 +167,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
 		budget_attach(w);
-		rights_loaded(RIGHTS_RELOAD);
+		rights_loaded(RIGHTS_RELOAD | w->options.rights);
 		err = collector_start(w->collector, why, why_bytes);
 	}
 	if (err)
@@ -383,7 +383,7 @@ int watch_run(const struct watch_options *options, char *why, size_t why_bytes)
 	w->dir = w->lock_fd = w->signals = -1;
 	w->start_ns = w->beat_ns = clock_now_ns();
 	pthread_mutex_init(&w->mutex, NULL);
-	rights_begin(RIGHTS_RELOAD);
+	rights_begin(RIGHTS_RELOAD | options->rights);
 	err = open_all(w, why, why_bytes);
 	if (!err) {
 		notify("READY=1");

@@ -21,13 +21,14 @@ struct watch_options {
 	/* What the history says of who is hurt now; NULL: nobody keeps one. */
 	void (*past)(void *ctx, const struct policy_who *who, struct policy_past *ret_past);
 	void *past_ctx;
-	/* A capture by itself begins for that process (row of m, MODEL_NONE = the host), and has
-	 * ended: the operator's standing consent to ask runtimes for their perf maps. NULL: none.
-	 * Neither may wait. */
-	void (*maps_on)(void *ctx, const struct model *m, uint32_t process,
-			const struct watch_config *config);
-	void (*maps_off)(void *ctx);
+	/* The operator's standing consent to ask runtimes for their perf maps (perf-maps), carried
+	 * out: called with each slice. capturing: a capture is under way that is for somebody;
+	 * process: whom one has just begun for (row of m), or MODEL_NONE. Must not wait. NULL:
+	 * nobody is asked. */
+	void (*maps)(void *ctx, const struct model *m, uint32_t process, bool capturing,
+		     const struct watch_config *config);
 	void *maps_ctx;
+	unsigned int rights; /* enum rights_use, besides those of its own */
 };
 
 /* Runs. 0 after a stop on purpose; else a negative errno, with a sentence in why, of what has to be

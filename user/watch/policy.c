@@ -120,6 +120,26 @@ static uint64_t like_of(const char *name, const char *trunk)
 	return hash ? hash : 1;
 }
 
+/* Figures that change places while one trouble lasts are one: what is slow first hangs later. */
+static const char *kind_of(enum verdict_figure figure)
+{
+	switch (figure) {
+	case FIGURE_SLOW_SHARE:
+	case FIGURE_STUCK:
+	case FIGURE_UNANSWERED:
+	case FIGURE_REFUSED:
+		return "requests";
+	case FIGURE_PROGRESS:
+	case FIGURE_DELAY:
+		return "waits";
+	case FIGURE_HOST_BUSY:
+	case FIGURE_HOST_WAITING:
+		return "host";
+	default:
+		return verdict_figure_id(figure);
+	}
+}
+
 /* What tells one trouble of a process from another. */
 static const char *trunk_of(const struct policy_case *c)
 {
@@ -127,7 +147,7 @@ static const char *trunk_of(const struct policy_case *c)
 
 	if (*trunk)
 		return trunk;
-	return c->result->evidence_cnt ? verdict_figure_id(c->result->evidence[0].figure)
+	return c->result->evidence_cnt ? kind_of(c->result->evidence[0].figure)
 				       : verdict_id(c->result->verdict);
 }
 

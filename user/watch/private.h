@@ -84,8 +84,9 @@ struct watch {
 	struct auto_note notes[AUTO_NOTES];
 	size_t notes_next;
 	uint64_t refusals[POLICY_ANSWER_CNT];
-	uint64_t last_bytes;  /* of the newest capture that did not rotate, with artifacts */
-	uint64_t children_ns; /* CPU time of children, when it was charged last */
+	uint64_t last_bytes;   /* of the newest capture that did not rotate, with artifacts */
+	uint64_t children_ns;  /* CPU time of children, when it was charged last */
+	uint32_t maps_process; /* whom a capture has just begun for, or MODEL_NONE */
 	struct hook *hook;
 	bool hook_failed;	  /* told once */
 	bool stop, reload, asked; /* by signals */

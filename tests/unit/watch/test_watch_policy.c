@@ -259,10 +259,13 @@ Test(policy, without_a_trunk_the_evidence_tells_what_is_alike)
 	fixture_init(&f);
 	f.trunk = "";
 	EXPECT(&f, NOW, POLICY_TAKEN);
-	expect_told(&f, "nothing like it (slow-share)");
+	expect_told(&f, "nothing like it (requests)");
 	EXPECT(&f, NOW + 40, POLICY_LATELY);
 	f.result.evidence[0] = (struct verdict_evidence){FIGURE_STUCK, 20e9, 10e9, true};
-	EXPECT(&f, NOW + 41, POLICY_TAKEN);
+	EXPECT(&f, NOW + 41, POLICY_LATELY);
+	f.result.evidence[0] = (struct verdict_evidence){FIGURE_PROGRESS, 0.2, 0.8, true};
+	EXPECT(&f, NOW + 42, POLICY_TAKEN);
+	expect_told(&f, "nothing like it (waits)");
 }
 
 Test(policy, keeps_to_captures_an_hour)
