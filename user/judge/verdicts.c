@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
 #include "bpf/events.h"
@@ -447,6 +448,43 @@ struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
 	if (!v)
 		errno = ENOMEM;
 	return v;
+}
+
+/* By the scheduler's figures a process is hurt from so much waiting on. */
+static uint64_t least_wait_ns(const struct verdict_limits *l)
+{
+	double missed_ns = l->wanted_min * (double)SECOND_NS;
+
+	return missed_ns < (double)l->delay_ns ? (uint64_t)missed_ns : l->delay_ns;
+}
+
+static bool serves_well(const struct model *m, uint32_t first, uint64_t stuck_ns)
+{
+	for (size_t i = m->services_cnt; i-- > 0 && m->services[i].slice >= first;) {
+		const struct model_service *s = &m->services[i];
+
+		if (s->served.slow || s->served.abandoned || s->served.refused || s->late ||
+		    s->oldest_ns > stuck_ns)
+			return false;
+	}
+	return !m->signals_cnt || m->signals[m->signals_cnt - 1].slice < first;
+}
+
+bool verdicts_all_calm(const struct model *m, uint32_t first, const struct verdict_policy *policy)
+{
+	uint64_t least_ns = least_wait_ns(&policy->limits), stuck_ns = policy->limits.stuck_ns;
+	uint32_t newest = (uint32_t)m->slices_cnt - 1;
+	uint64_t waited_ns = 0;
+
+	for (size_t i = 0; i < policy->sections_cnt; i++) {
+		const struct verdict_limits *l = &policy->sections[i].limits;
+
+		least_ns = least_wait_ns(l) < least_ns ? least_wait_ns(l) : least_ns;
+		stuck_ns = l->stuck_ns < stuck_ns ? l->stuck_ns : stuck_ns;
+	}
+	for (size_t i = m->accounts_cnt; i-- > 0 && m->accounts[i].slice == newest;)
+		waited_ns += m->accounts[i].sched.waited_ns + m->accounts[i].sched.throttled_ns;
+	return waited_ns < least_ns && serves_well(m, first, stuck_ns);
 }
 
 void verdicts_free(struct verdicts *v)

@@ -96,6 +96,11 @@ void verdicts_free(struct verdicts *v);
  */
 struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
 				 const struct verdict_policy *policy, bool seconds);
+/* True where nobody can be hurt in these slices, whatever else is true of them: no request is late
+ * or failed, no signal came, and in the newest one all threads together waited less than a single
+ * process has to. Looks at
+ * the rows of these slices alone, some microseconds on a host at rest. */
+bool verdicts_all_calm(const struct model *m, uint32_t first, const struct verdict_policy *policy);
 
 /* The verdict that counts: of the episode where there is one, else over all slices. */
 static inline const struct verdict_result *verdicts_result(const struct verdict_row *row)

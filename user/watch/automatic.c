@@ -106,6 +106,11 @@ static void follow(struct watch *w, const struct model *m)
 
 	window = window > JUDGED_SLICES ? JUDGED_SLICES : window;
 	window = window > m->slices_cnt ? m->slices_cnt : window;
+	/* At rest it costs next to nothing. */
+	if (verdicts_all_calm(m, (uint32_t)(m->slices_cnt - window), &w->config.limits)) {
+		suspects_second(&w->suspects, NULL, 0, true, newest->start_ns, newest->end_ns);
+		return;
+	}
 	v = verdicts_recent(m, (uint32_t)(m->slices_cnt - window), &w->config.limits, true);
 	if (!v)
 		return;

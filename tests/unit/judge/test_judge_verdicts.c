@@ -669,3 +669,38 @@ Test(verdicts, of_the_newest_seconds_have_books_of_their_own)
 	verdicts_free(v);
 	model_free(m);
 }
+
+/* Whoever is hurt by verdicts_recent() is not calm; the least that may be. */
+static const struct calm {
+	const char *name;
+	uint64_t waited_cs, late, slow, refused;
+	bool calm;
+} calms[] = {
+	{"at rest", 0, 0, 0, 0, true},	      {"a short wait", 1, 0, 0, 0, true},
+	{"a long wait", 2, 0, 0, 0, false},   {"a late request", 0, 1, 0, 0, false},
+	{"a slow answer", 0, 0, 1, 0, false}, {"a refused connection", 0, 0, 0, 1, false},
+};
+
+Test(verdicts, all_are_calm_where_nobody_can_be_hurt)
+{
+	for (size_t i = 0; i < sizeof(calms) / sizeof(calms[0]); i++) {
+		const struct calm *c = &calms[i];
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Api", 10, 0, 0, 0), e;
+		struct verdict_policy policy = {0};
+
+		verdict_limits_default(&policy.limits);
+		e = build_endpoint(m, p, "0.0.0.0", 80);
+		build_answers(m, 1, e, 2 * MS, 1000);
+		build_answers(m, 1, e, 2000 * MS, c->slow);
+		build_service(m, &(struct model_service){.slice = 1,
+							 .endpoint = e,
+							 .late = (uint32_t)c->late,
+							 .served = {.refused = c->refused}});
+		build_account(m, 1, judged_thread(m, p),
+			      &(struct sched_figures){.waited_ns = c->waited_cs * CS});
+		build_books(m, 2);
+		cr_expect_eq(verdicts_all_calm(m, 1, &policy), c->calm, "%s", c->name);
+		model_free(m);
+	}
+}
