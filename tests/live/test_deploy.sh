@@ -230,10 +230,11 @@ exec_start=$(sed -n 's/^ExecStart=//p' "$unit")
 check "the options of its ExecStart exist" $exec_start --help
 # The example's settings are the defaults: with all of them set, they are taken.
 sed -E 's/^# ([a-z-]+ = |\[)/\1/' deploy/systemd/hotrun.conf >"$T/hotrun.conf"
+told='^(frequency|budget|ring|rotate|keep-[a-z]*|before|after|capture-on|confirm|cooldown) '
 is "its settings are those of --help" \
-	"$(sed -nE '/^\[hotrun watch\]/,$s/^([a-z-]+) = ([^ ]*)$/\1 \2/p' "$T/hotrun.conf" | grep -v exclude)" \
+	"$(sed -nE '/^\[hotrun watch\]/,$s/^([a-z-]+) = ([^ ]*)$/\1 \2/p' "$T/hotrun.conf" | grep -E "$told")" \
 	"$("$HOTRUN" watch --help | sed -nE 's/^ +(-., )?--([a-z-]+) .*\(default ([^)]*)\)$/\2 \3/p' |
-		grep -E '^(frequency|budget|ring|rotate|keep-[a-z]*|before|after) ')"
+		grep -E "$told")"
 mkdir -m 700 "$T/state"
 cp "$T/hotrun.conf" "$T/state/hotrun.conf"
 start python3 -c 'import socket

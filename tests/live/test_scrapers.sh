@@ -50,7 +50,7 @@ attacked() {
 http=$(free_port)
 # Above what observing a busy host costs, and far below what a flood did: a fifth of one CPU.
 budget=$(awk -v n="$(nproc)" 'BEGIN { print 20 / n }')
-start "$HOTRUN" watch --dir "$T/watch" --listen "127.0.0.1:$http" --budget "$budget%"
+start "$HOTRUN" watch --dir "$T/watch" --listen "127.0.0.1:$http" --budget "$budget%" --capture-on off
 watcher=$started
 until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$http/readyz" || {
 	fail "it does not become ready: $(tail -3 "$T/$watcher.out")"

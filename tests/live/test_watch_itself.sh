@@ -39,6 +39,7 @@ on-capture = $T/told
 perf-maps = on-capture
 perf-maps-for = name=Shop.Stall
 X
+itself=
 watch_start --config "$T/conf"
 until_true 20 answers readyz 200 || fail "it does not become ready: $(tail -3 "$T/$watcher.out")"
 start wrk -t1 -c8 -d100s "http://127.0.0.1:$fast_port/busy?us=300"
@@ -66,7 +67,8 @@ within "and lies so long before the decision, s" \
 	"$(sql "$capture" "SELECT end_ns / 1e9 - ($first) / 1e9 FROM host")" 5 9.5
 is "it is complete" "$(sql "$capture" 'SELECT complete FROM host')" 1
 says "the report says why it was taken" "${capture%.hotrun}.txt" "taken because: inelastic Shop.Stall"
-says "and has the verdict" "${capture%.hotrun}.txt" "inelastic Shop.Stall $stall: "
+# Over all of it, on a host that is busy with others, it may be short of CPU, too.
+check "and that it is hurt" grep -qE "^ +[a-z]+ Shop.Stall $stall: .* requests slow" "${capture%.hotrun}.txt"
 "$HOTRUN" captures --dir "$dir" >"$T/list"
 says "captures says why, too" "$T/list" "taken because: inelastic Shop.Stall $stall since"
 check "one line names it, its evidence and its trunks" grep -q "done, with report and page: inelastic Shop.Stall $stall since .*requests slow.*thickest trunks: " "$T/$watcher.out"

@@ -8,9 +8,11 @@ metric() { curl -s -m 5 "http://127.0.0.1:$http/metrics" | awk -v n="$1" 'index(
 at_least() { awk -v v="$(metric "$1")" -v w="$2" 'BEGIN { exit !(v != "" && v + 0 >= w) }'; }
 
 # watch_start OPTION...: pid in $watcher, messages in $T/$watcher.out. As under sudo, whose user must not get
-# the captures: they would not be the folder's owner's.
+# the captures: they would not be the folder's owner's. None by itself, unless $itself is set: others make this host
+# busy.
 watch_start() {
-	start env SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)" "$HOTRUN" watch --dir "$dir" --listen "127.0.0.1:$http" "$@"
+	start env SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)" "$HOTRUN" watch --dir "$dir" --listen "127.0.0.1:$http" \
+		${itself---capture-on off} "$@"
 	watcher=$started
 }
 

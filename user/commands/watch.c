@@ -318,11 +318,11 @@ const struct command watch_command = {
 	.usage = "[OPTION]...",
 	.about = "Stays: observes this host at a low rate, has the last minute in memory, serves "
 		 "metrics,\n"
-		 "and writes a capture with report and page when `hotrun trigger` or SIGUSR1 asks "
-		 "for it, "
-		 "or\n"
-		 "one after the other with --rotate. `hotrun captures` lists them. Needs root, or "
-		 "the\n"
+		 "and writes a capture with report and page when a service has been hurt for some "
+		 "seconds,\n"
+		 "when `hotrun trigger` or SIGUSR1 asks for it, or one after the other with "
+		 "--rotate.\n"
+		 "`hotrun captures` lists them. Needs root, or the\n"
 		 "capabilities that `hotrun record` needs; where the host cannot be observed it "
 		 "stays up,\n"
 		 "is not ready, and says why.\n",
