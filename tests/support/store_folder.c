@@ -13,14 +13,24 @@
 
 char folder[64];
 
-void enter_folder(void)
+static void enter_folder_below(const char *parent)
 {
-	snprintf(folder, sizeof(folder), "/tmp/hotrun-store-XXXXXX");
+	snprintf(folder, sizeof(folder), "%s/hotrun-store-XXXXXX", parent);
 	cr_assert(mkdtemp(folder));
 	cr_assert_eq(chdir(folder), 0);
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	unsetenv("TMPDIR");
+}
+
+void enter_folder(void)
+{
+	enter_folder_below("/tmp");
+}
+
+void enter_memory_folder(void)
+{
+	enter_folder_below(access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 }
 
 void leave_folder(void)

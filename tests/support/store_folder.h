@@ -10,6 +10,8 @@
 extern char folder[64]; /* of this test: an absolute path */
 
 void enter_folder(void);
+/* The same in memory, where there is such a file system: for what flushes again and again. */
+void enter_memory_folder(void);
 void leave_folder(void);
 
 /* Reads the capture and expects it to be like the model. */

@@ -198,6 +198,18 @@ static int check_table(struct capture_file *r, enum store_table table)
 	return err;
 }
 
+static int check_tables(struct capture_file *r)
+{
+	int err = check_objects(r);
+
+	r->off = r->newer = 0;
+	for (int i = 0; !err && i < TABLE_CNT; i++)
+		err = check_table(r, (enum store_table)i);
+	return err;
+}
+
+const struct file_kind capture_kind = {STORE_APPLICATION_ID, STORE_SCHEMA_VERSION, check_tables};
+
 static int open_database(struct capture_file *r, const char *path, int flags)
 {
 	int err;
@@ -207,12 +219,7 @@ static int open_database(struct capture_file *r, const char *path, int flags)
 		return r->db ? store_db_error(r->db) : -ENOMEM;
 	sqlite3_extended_result_codes(r->db, 1);
 	err = harden(r);
-	if (!err)
-		err = check_objects(r);
-	r->off = r->newer = 0;
-	for (int i = 0; !err && i < TABLE_CNT; i++)
-		err = check_table(r, (enum store_table)i);
-	return err;
+	return err ? err : r->kind->check(r);
 }
 
 /* --- private copy ---------------------------------------------------------------------------- */
@@ -310,7 +317,7 @@ static void remove_copy(struct capture_file *r)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-int capture_check(int fd, struct stat *ret_st)
+static int check_kind(int fd, const struct file_kind *kind, struct stat *ret_st)
 {
 	struct file_header header;
 	int err;
@@ -322,11 +329,16 @@ int capture_check(int fd, struct stat *ret_st)
 	err = file_header_read(fd, &header);
 	if (err)
 		return err;
-	if (header.application_id != STORE_APPLICATION_ID || !header.user_version)
+	if (header.application_id != kind->application_id || !header.user_version)
 		return -EINVAL;
-	if (header.user_version > STORE_SCHEMA_VERSION)
+	if (header.user_version > kind->version)
 		return -EPROTO;
 	return header.rollback_journal && header.utf8 ? 0 : -EBADMSG;
+}
+
+int capture_check(int fd, struct stat *ret_st)
+{
+	return check_kind(fd, &capture_kind, ret_st);
 }
 
 /*
@@ -376,7 +388,8 @@ static int open_copy(struct capture_file *r, const char *real, int fd)
 }
 
 /* copy: a private one where it takes one to read the file, else -EUCLEAN there. */
-static int open_file(struct capture_file *r, const char *path, bool copy)
+static int open_file(struct capture_file *r, const char *path, const struct file_kind *kind,
+		     bool copy)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
@@ -384,10 +397,10 @@ static int open_file(struct capture_file *r, const char *path, bool copy)
 	bool wal;
 	int err;
 
-	*r = (struct capture_file){0};
+	*r = (struct capture_file){.kind = kind};
 	if (fd < 0)
 		return -errno;
-	err = capture_check(fd, &st);
+	err = check_kind(fd, kind, &st);
 	if (err)
 		return err;
 	/* An absolute name: SQLite would take "file:..." for a URI and ":memory:" for no file. */
@@ -417,12 +430,17 @@ out:
 
 int capture_file_open(struct capture_file *r, const char *path)
 {
-	return open_file(r, path, true);
+	return open_file(r, path, &capture_kind, true);
+}
+
+int capture_file_open_as(struct capture_file *r, const char *path, const struct file_kind *kind)
+{
+	return open_file(r, path, kind, true);
 }
 
 int capture_file_open_in_place(struct capture_file *r, const char *path)
 {
-	return open_file(r, path, false);
+	return open_file(r, path, &capture_kind, false);
 }
 
 void capture_file_close(struct capture_file *r)

@@ -235,8 +235,18 @@ int target_temporary(const struct target *t, const struct owner *owner, char tem
 /* Gives the temporary file its name, over what may lie there. */
 int target_place(const struct target *t, const struct owner *owner, const char *temp);
 
+struct capture_file;
+/* What kind of database a file is to be, by its header and its tables. */
+struct file_kind {
+	uint32_t application_id, version; /* a newer one is refused */
+	/* Whether the tables are real ones, with what every such file has. 0 or -EBADMSG. */
+	int (*check)(struct capture_file *r);
+};
+extern const struct file_kind capture_kind;
+
 /* A database opened for reading, with what must go when it is closed. */
 struct capture_file {
+	const struct file_kind *kind;
 	sqlite3 *db;
 	uint64_t file_bytes; /* of database and journal */
 	/* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
@@ -265,6 +275,8 @@ int recorder_lock_take(int fd); /* 0, or -EBUSY: there is one */
 /* Opens, checks that the tables are real tables and have what every capture has. Errors as
  * store_read(). */
 int capture_file_open(struct capture_file *r, const char *path);
+/* The same of a database of another kind. */
+int capture_file_open_as(struct capture_file *r, const char *path, const struct file_kind *kind);
 /* Likewise, but never copies: -EUCLEAN where it takes a private copy to read the file (its recorder
  * was killed while it wrote, or a log lies beside it). */
 int capture_file_open_in_place(struct capture_file *r, const char *path);

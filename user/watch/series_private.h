@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "output/metrics.h"
 #include "watch/series.h"
+#include "watch/slice_rows.h"
 
 /* A kind of process, by the hash of its labels: 64 bits with a secret, two kinds do not share
  * one. */
@@ -69,20 +70,6 @@ struct series {
 	size_t threads_cnt, threads_cap;
 	uint32_t pass; /* which part of the idle rows is looked at again */
 };
-
-/*
- * The rows of a slice in a table that is in the order of slices: first and end. Looked for from the
- * end, where the newest are.
- */
-#define SLICE_ROWS(table, cnt, number, first, end)                      \
-	do {                                                            \
-		(end) = (cnt);                                          \
-		while ((end) && (table)[(end)-1].slice > (number))      \
-			(end)--;                                        \
-		(first) = (end);                                        \
-		while ((first) && (table)[(first)-1].slice == (number)) \
-			(first)--;                                      \
-	} while (0)
 
 /* --- places ---------------------------------------------------------------------------------- */
 
