@@ -12,6 +12,7 @@
 #include "commands/time_window.h"
 #include "model/harm.h"
 #include "output/folded.h"
+#include "output/trunks.h"
 
 /* Formats: name, what it is, and who writes a process or all (row MODEL_NONE). The first one is the
  * default. */
@@ -19,7 +20,12 @@
 	F("folded",                                                                          \
 	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in " \
 	  "_[j] (the default)",                                                              \
-	  folded_write)
+	  folded_write)                                                                      \
+	F("trunks",                                                                          \
+	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "   \
+	  "requests hurt, share of its CPU, process, method; tabs between them. What "       \
+	  "`hotrun history` remembers of a capture",                                         \
+	  trunks_write)
 
 struct format {
 	const char *name, *what;

@@ -98,10 +98,14 @@ static void judge_slice(struct builder *b, uint32_t slice)
 			continue;
 		judge(b, process, &input, &result);
 		follow(&b->tracks[process], slice, b->in.elapsed_ns, &result);
+		if (b->s->on_slice)
+			b->s->on_slice(b->s->ctx, slice, process, &input, &result);
 		seen |= verdict_bit(&result);
 	}
 	inputs_of_host(&b->in, &input);
 	verdict_of_host(&input, seen, inputs_host_limits(&b->in), &result);
+	if (b->s->on_slice)
+		b->s->on_slice(b->s->ctx, slice, MODEL_NONE, &input, &result);
 	/* That somebody is hurt is told of those: of the host, that it is itself the reason. */
 	result.hurt = result.verdict == VERDICT_HOST_OVERLOADED || result.verdict == VERDICT_STOLEN;
 	follow(&b->tracks[host_row], slice, b->in.elapsed_ns, &result);
@@ -408,10 +412,12 @@ static void view_from(struct model *view, uint32_t first)
 	view->samples_cnt = 0;
 }
 
+/* wanted: what is asked of it, without what it is made of. */
 static struct verdicts *judge_view(const struct model *view, const struct sched *sched,
 				   const struct requests *requests,
-				   const struct verdict_policy *policy, bool seconds)
+				   const struct verdict_sources *wanted)
 {
+	struct verdict_sources s = *wanted;
 	struct totals totals = {0};
 	struct books books;
 
@@ -420,17 +426,16 @@ static struct verdicts *judge_view(const struct model *view, const struct sched 
 	totals.elapsed_ns = sched ? sched->elapsed_ns : 0;
 	totals.on_cpu_ns = sched ? sched->host.sched.on_cpu_ns : 0;
 	books = books_of(view, &totals);
-	return verdicts_new(&(struct verdict_sources){.m = view,
-						      .totals = &totals,
-						      .books = &books,
-						      .sched = sched,
-						      .requests = requests,
-						      .policy = policy,
-						      .seconds = seconds});
+	s.m = view;
+	s.totals = &totals;
+	s.books = &books;
+	s.sched = sched;
+	s.requests = requests;
+	return verdicts_new(&s);
 }
 
-struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
-				 const struct verdict_policy *policy, bool seconds)
+static struct verdicts *judge_recent(const struct model *m, uint32_t first,
+				     const struct verdict_sources *wanted)
 {
 	bool waits = !(m->host.off & OFF_ACCOUNTS), asked = !(m->host.off & OFF_REQUESTS);
 	struct verdicts *v = NULL;
@@ -442,12 +447,28 @@ struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
 	sched = waits ? sched_new(&view) : NULL;
 	requests = asked ? requests_new(&view) : NULL;
 	if ((sched || !waits) && (requests || !asked))
-		v = judge_view(&view, sched, requests, policy, seconds);
+		v = judge_view(&view, sched, requests, wanted);
 	requests_free(requests);
 	sched_free(sched);
 	if (!v)
 		errno = ENOMEM;
 	return v;
+}
+
+struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
+				 const struct verdict_policy *policy, bool seconds)
+{
+	return judge_recent(m, first,
+			    &(struct verdict_sources){.policy = policy, .seconds = seconds});
+}
+
+struct verdicts *verdicts_recent_told(const struct model *m, uint32_t first,
+				      const struct verdict_policy *policy,
+				      verdicts_on_slice on_slice, void *ctx)
+{
+	return judge_recent(
+		m, first,
+		&(struct verdict_sources){.policy = policy, .on_slice = on_slice, .ctx = ctx});
 }
 
 /* By the scheduler's figures a process is hurt from so much waiting on. */

@@ -37,6 +37,10 @@ struct verdict_policy {
 	size_t sections_cnt;
 };
 
+typedef void (*verdicts_on_slice)(void *ctx, uint32_t slice, uint32_t process,
+				  const struct verdict_input *input,
+				  const struct verdict_result *result);
+
 /* All borrowed until verdicts_free(). */
 struct verdict_sources {
 	const struct model *m;
@@ -50,6 +54,10 @@ struct verdict_sources {
 	bool all;     /* a row for each process that served or wanted CPU worth a line */
 	bool every;   /* for each that served or wanted any, healthy or not to be judged */
 	bool seconds; /* for each that was hurt in any one slice */
+	/* Told, slice after slice, of each process (row) that did anything in it, and behind them
+	 * of the host (MODEL_NONE); or NULL. */
+	verdicts_on_slice on_slice;
+	void *ctx;
 };
 
 struct verdict_row {
@@ -96,6 +104,10 @@ void verdicts_free(struct verdicts *v);
  */
 struct verdicts *verdicts_recent(const struct model *m, uint32_t first,
 				 const struct verdict_policy *policy, bool seconds);
+/* The same with on_slice and its ctx: see verdict_sources. */
+struct verdicts *verdicts_recent_told(const struct model *m, uint32_t first,
+				      const struct verdict_policy *policy,
+				      verdicts_on_slice on_slice, void *ctx);
 /* True where nobody can be hurt in these slices, whatever else is true of them: no request is late
  * or failed, no signal came, and in the newest one all threads together waited less than a single
  * process has to. Looks at

@@ -26,12 +26,13 @@
 #define ARTIFACT_BYTES_MAX (256u << 20)
 
 struct artifact {
-	const char *command, *suffix;
+	const char *command, *option, *suffix;
 };
 
 static const struct artifact artifacts_list[] = {
-	{"report", ".txt"},
-	{"flame", ".html"},
+	{"report", NULL, ".txt"},
+	{"flame", NULL, ".html"},
+	{"export", "--format=trunks", NULL},
 };
 #define ARTIFACTS (sizeof(artifacts_list) / sizeof(artifacts_list[0]))
 
@@ -47,6 +48,7 @@ struct artifacts {
 	pid_t pid;	 /* 0 = none runs */
 	uint64_t end_ns;
 	char *done; /* as returned last */
+	int trunks; /* of the one that is done or being written, or -1 */
 };
 
 struct artifacts *artifacts_new_with(int dir_fd, const char *program, uint64_t limit_ns)
@@ -57,6 +59,7 @@ struct artifacts *artifacts_new_with(int dir_fd, const char *program, uint64_t l
 		return NULL;
 	p->dir_fd = dir_fd;
 	p->limit_ns = limit_ns;
+	p->trunks = -1;
 	p->program = strdup(program);
 	if (!p->program) {
 		free(p);
@@ -117,6 +120,10 @@ static void name_artifact(const struct artifacts *p, char name[static NAME_BYTES
 	const char *capture = p->queue[0], *suffix = artifacts_list[p->artifact].suffix;
 	int len = (int)(strlen(capture) - strlen(SUFFIX));
 
+	/* No file of that name is ever made. */
+	if (!suffix)
+		suffix = ".x";
+
 	snprintf(name, NAME_BYTES, "%.*s%s", len, capture, suffix);
 	snprintf(temporary, NAME_BYTES, ".%.*s%s.new", len, capture, suffix);
 }
@@ -124,8 +131,9 @@ static void name_artifact(const struct artifacts *p, char name[static NAME_BYTES
 /* In the child, between fork and exec: nothing that another thread could hold. Does not return. */
 static void run(const struct artifacts *p, int out, const char *path, pid_t parent)
 {
-	char *const argv[] = {"hotrun", (char *)artifacts_list[p->artifact].command, (char *)path,
-			      NULL};
+	const struct artifact *a = &artifacts_list[p->artifact];
+	char *const argv[] = {"hotrun", (char *)a->command, (char *)(a->option ? a->option : path),
+			      a->option ? (char *)path : NULL, NULL};
 	const struct confinement modest = {.nice = NICE, .file_bytes = ARTIFACT_BYTES_MAX};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -149,12 +157,20 @@ static void run(const struct artifacts *p, int out, const char *path, pid_t pare
 	_exit(126);
 }
 
+static void forget_trunks(struct artifacts *p)
+{
+	if (p->trunks >= 0)
+		close(p->trunks);
+	p->trunks = -1;
+}
+
 static int start(struct artifacts *p, uint64_t now_ns)
 {
 	char name[NAME_BYTES], temporary[NAME_BYTES], path[NAME_BYTES + 2];
 	pid_t parent = getpid();
 	int out, err;
 
+	forget_trunks(p);
 	name_artifact(p, name, temporary);
 	snprintf(path, sizeof(path), "./%s", p->queue[0]); /* no name is an option */
 	if (unlinkat(p->dir_fd, temporary, 0) && errno != ENOENT)
@@ -209,6 +225,14 @@ static int place(struct artifacts *p, int err)
 	char name[NAME_BYTES], temporary[NAME_BYTES];
 
 	name_artifact(p, name, temporary);
+	if (!artifacts_list[p->artifact].suffix) {
+		forget_trunks(p);
+		if (!err)
+			p->trunks = openat(p->dir_fd, temporary,
+					   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		unlinkat(p->dir_fd, temporary, 0);
+		return 0;
+	}
 	if (!err && renameat(p->dir_fd, temporary, p->dir_fd, name))
 		err = -errno;
 	if (err)
@@ -253,6 +277,14 @@ static void look_at_running(struct artifacts *p, uint64_t now_ns)
 	next_artifact(p, place(p, err));
 }
 
+int artifacts_take_trunks(struct artifacts *p)
+{
+	int fd = p->trunks;
+
+	p->trunks = -1;
+	return fd >= 0 ? fd : -ENOENT;
+}
+
 static int finish_first(struct artifacts *p, const char **ret_name, int *ret_err)
 {
 	free(p->done);
@@ -272,7 +304,7 @@ int artifacts_look(struct artifacts *p, uint64_t now_ns, const char **ret_name, 
 		int err = start(p, now_ns);
 
 		if (err)
-			next_artifact(p, err);
+			next_artifact(p, artifacts_list[p->artifact].suffix ? err : 0);
 	}
 	return p->queue_cnt && p->artifact == ARTIFACTS ? finish_first(p, ret_name, ret_err) : 0;
 }
@@ -287,6 +319,7 @@ void artifacts_free(struct artifacts *p)
 	}
 	for (unsigned int i = 0; i < p->queue_cnt; i++)
 		free(p->queue[i]);
+	forget_trunks(p);
 	free(p->done);
 	free(p->program);
 	free(p);

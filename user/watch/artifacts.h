@@ -7,8 +7,8 @@
  * neither delays the next slice nor brings the recorder down with it (it is the first to go when
  * memory runs out, and ends with the thread that looks). It holds no capability (base/confine.h),
  * only the user's own files, of which the folder is one. NAME.hotrun gets NAME.txt and NAME.html,
- * mode 0600, under a temporary name (".NAME.txt.new") until they are whole. No threads; the caller
- * leaves its children to it.
+ * mode 0600, under a temporary name (".NAME.txt.new") until they are whole; and its trunks (`hotrun
+ * export --format trunks`), for the caller alone. No threads; the caller leaves its children to it.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +34,9 @@ int artifacts_add(struct artifacts *p, const char *name);
  * -EIO where the program failed), else 0. For once a slice; never waits.
  */
 int artifacts_look(struct artifacts *p, uint64_t now_ns, const char **ret_name, int *ret_err);
+/* The trunks of the capture that artifacts_look() returned last, as a file without a name, owned
+ * by the caller; or negative errno: they could not be written, no failure of its artifacts. */
+int artifacts_take_trunks(struct artifacts *p);
 /* True while it waits or is being written; and how many do. */
 bool artifacts_has(const struct artifacts *p, const char *name);
 unsigned int artifacts_pending(const struct artifacts *p);

@@ -148,17 +148,37 @@ static const char *trunk_of(void *ctx)
 	return a->trunks.names[0];
 }
 
+/* Of the host nothing is asked: what is usual is known of who runs on it. */
 static void past_of(void *ctx, struct policy_past *ret_past)
 {
 	const struct asking *a = ctx;
-	const struct watch_options *o = &a->w->options;
-	const struct policy_who who = {.name = a->who->tgid ? a->who->name : "",
-				       .unit = a->who->unit,
-				       .result = &a->who->result,
-				       .unix_s = (int64_t)time(NULL)};
+	const struct verdict_result *result = &a->who->result;
+	struct past_usual usual;
 
-	if (o->past)
-		o->past(o->past_ctx, &who, ret_past);
+	*ret_past = (struct policy_past){.known = false};
+	/* Of other figures there is no past: better a capture too many. */
+	if (!a->who->tgid || !result->evidence_cnt ||
+	    result->evidence[0].figure != FIGURE_SLOW_SHARE ||
+	    !history_usual(a->w->history, a->who->name, NULL, &usual))
+		return;
+	*ret_past = (struct policy_past){.known = usual.served > 0,
+					 .hours = usual.hours,
+					 .bad_share = usual.bad_share[result->verdict],
+					 .usual = usual.slow.high};
+}
+
+/* What becomes of it, for the history. */
+static void remember(const struct asking *a, bool taken, const char *reason, const char *capture)
+{
+	history_add_decision(
+		a->w->history,
+		&(struct history_decision){.time_s = (int64_t)time(NULL),
+					   .process = a->who->name,
+					   .verdict = a->who->result.verdict,
+					   .taken = taken,
+					   .reason = reason,
+					   .trunk = a->trunks.cnt ? a->trunks.names[0] : "",
+					   .capture = capture});
 }
 
 /* --- the question ---------------------------------------------------------------------------- */
@@ -244,9 +264,11 @@ static enum policy_answer take(struct asking *a, const struct policy_reply *repl
 		 reply->text);
 	if (jobs_begin(w, &options, name, why, sizeof(why))) {
 		log_warn("no capture of %s: %s", who, why);
+		remember(a, false, why, "");
 		return POLICY_FAILED;
 	}
 	log_info("taking a capture: %s: %s", name, taken);
+	remember(a, true, reply->text, name);
 	policy_taken(&w->policy, reply, a->who->result.verdict, finished_now_s(w));
 	finished_see(w, a->who, &a->trunks);
 	finished_expect(w, name, a->who, taken);
@@ -264,15 +286,18 @@ static bool is_news(const struct suspect *s, enum policy_answer answer, bool hel
 	return s->answer != (int)answer;
 }
 
-static void refuse(struct watch *w, struct suspect *s, const struct policy_reply *reply,
-		   unsigned int *told)
+static void refuse(const struct asking *a, const struct policy_reply *reply, unsigned int *told)
 {
 	char who[AUTO_WHO_BYTES];
 
-	w->refusals[reply->answer]++;
-	if (++*told > TOLD_MAX || reply->answer == POLICY_OFF)
+	a->w->refusals[reply->answer]++;
+	if (reply->answer == POLICY_OFF)
 		return;
-	finished_who(who, s);
+	if (reply->answer != POLICY_FAILED)
+		remember(a, false, reply->text, "");
+	if (++*told > TOLD_MAX)
+		return;
+	finished_who(who, a->who);
 	log_info("no capture of %s: %s", who, reply->text);
 }
 
@@ -293,7 +318,7 @@ static void consider(struct watch *w, struct suspect *s, uint64_t now_ns, unsign
 	if (reply.answer == POLICY_TAKEN)
 		s->is_captured = true;
 	else if (is_news(s, reply.answer, held))
-		refuse(w, s, &reply, told);
+		refuse(&asking, &reply, told);
 	s->is_captured |= held;
 	s->is_answered = true;
 	s->answer = (int)reply.answer;

@@ -45,7 +45,9 @@ struct watch_config {
 		WATCH_MAPS_ALWAYS
 	} perf_maps;
 	struct selection perf_maps_for; /* include: nobody without any */
-	uint64_t series;		/* processes with series of their own in /metrics */
+	uint64_t history_bytes;		/* of what is remembered for months; 0 = nothing is */
+	uint64_t history_days;
+	uint64_t series; /* processes with series of their own in /metrics */
 	struct selection selection;
 	struct verdict_policy limits;
 };

@@ -77,6 +77,8 @@ unsigned int folder_clean(int dir);
  * -EEXIST: too many of that second. */
 int folder_name(int dir, const char *host, int64_t unix_s, enum folder_by by,
 		char ret_name[static FOLDER_NAME_BYTES]);
+/* When a capture of that name was begun, Unix time; 0 where it does not tell. */
+int64_t folder_time_s(const char *name);
 /* True for names of captures and artifacts, and nothing else: no slash, no dot in front. */
 bool folder_is_name(const char *name);
 /* Opens one for reading: a regular file of the folder's owner. *ret_fd owned. -EINVAL: no such name

@@ -154,6 +154,13 @@ bool folder_is_name(const char *name)
 	return parse_name(name, &parsed);
 }
 
+int64_t folder_time_s(const char *name)
+{
+	struct parsed parsed;
+
+	return parse_name(name, &parsed) && parsed.time_s > 0 ? parsed.time_s : 0;
+}
+
 /* The name of the capture or of one of its artifacts, from what they share. */
 static void name_of(char ret_name[static FOLDER_NAME_BYTES], const char *base, size_t base_len,
 		    enum folder_kind kind)

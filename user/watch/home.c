@@ -32,6 +32,7 @@ static void tell_status(void *ctx, char *text, size_t bytes)
 int home_open(struct watch *w, char *why, size_t why_bytes)
 {
 	const struct control_ops ops = {w, begin_capture, tell_status};
+	const struct history_setup setup = {w->config.history_bytes, w->config.history_days};
 	int err;
 
 	err = folder_open(w->options.dir, true, why, why_bytes, &w->dir);
@@ -48,12 +49,18 @@ int home_open(struct watch *w, char *why, size_t why_bytes)
 	if (!w->artifacts) {
 		err = -errno;
 		snprintf(why, why_bytes, "%s", strerror(-err));
+		return err;
 	}
-	return err;
+	w->history = history_new(w->dir, &setup);
+	if (!w->history)
+		log_warn("history: %s; recording goes on without it", strerror(errno));
+	return 0;
 }
 
 void home_close(struct watch *w)
 {
+	history_free(w->history);
+	w->history = NULL;
 	control_free(w->control);
 	artifacts_free(w->artifacts);
 	w->control = NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -90,6 +91,14 @@ static int begin(struct watch *w, struct job *job, const struct job_options *wan
 	return capture_writer_new(&options, w->ring, m, &job->writer);
 }
 
+/* Somebody asked in vain. */
+static void note_refused(struct watch *w, enum folder_by by, const char *why)
+{
+	if (by == FOLDER_TRIGGER)
+		history_add_decision(w->history,
+				     &(struct history_decision){.time_s = wall_s(), .reason = why});
+}
+
 int jobs_begin(struct watch *w, const struct job_options *options,
 	       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes)
 {
@@ -106,18 +115,26 @@ int jobs_begin(struct watch *w, const struct job_options *options,
 	}
 	if (!job) {
 		snprintf(why, why_bytes, "%d captures are under way already", JOBS_ASKED);
+		note_refused(w, options->by, why);
 		return -EBUSY;
 	}
 	err = begin(w, job, options);
 	if (err) {
 		note_failure(w, job->name, err);
 		snprintf(why, why_bytes, "%s: %s", w->options.dir, store_error_text(err));
+		note_refused(w, options->by, why);
 		return err;
 	}
 	memcpy(ret_name, job->name, FOLDER_NAME_BYTES);
-	if (options->by == FOLDER_TRIGGER)
-		log_info("capture %s: begun, %.0f s before and %.0f s after now", job->name,
-			 (double)options->before_ns / 1e9, (double)options->after_ns / 1e9);
+	if (options->by != FOLDER_TRIGGER)
+		return 0;
+	history_add_decision(w->history,
+			     &(struct history_decision){.time_s = wall_s(),
+							.taken = true,
+							.reason = "somebody asked for it",
+							.capture = job->name});
+	log_info("capture %s: begun, %.0f s before and %.0f s after now", job->name,
+		 (double)options->before_ns / 1e9, (double)options->after_ns / 1e9);
 	return 0;
 }
 
@@ -337,6 +354,16 @@ static void keep(struct watch *w)
 	pthread_mutex_unlock(&w->mutex);
 }
 
+static void remember_trunks(struct watch *w, const char *name)
+{
+	int fd = artifacts_take_trunks(w->artifacts);
+
+	if (fd < 0)
+		return;
+	history_add_trunks(w->history, name, folder_time_s(name), fd);
+	close(fd);
+}
+
 void jobs_look(struct watch *w, uint64_t now_ns)
 {
 	const char *name;
@@ -344,6 +371,7 @@ void jobs_look(struct watch *w, uint64_t now_ns)
 
 	while (artifacts_look(w->artifacts, now_ns, &name, &err)) {
 		finished_artifacts(w, name, err);
+		remember_trunks(w, name);
 		control_done(w->control, name, err);
 		w->kept_ns = 0;
 	}

@@ -104,8 +104,10 @@ static void apply(struct watch *w)
 	struct names_file_limits file = file_limits(&w->config);
 	struct ring_options ring = ring_options(w);
 	struct series_options series = series_options(w);
+	struct history_setup history = {w->config.history_bytes, w->config.history_days};
 
 	ring_set(w->ring, &ring);
+	history_set(w->history, &history);
 	series_set(w->series, &series);
 	w->governor.options.budget = w->config.budget;
 	w->governor.options.hz = w->config.hz;

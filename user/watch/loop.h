@@ -4,8 +4,8 @@
 /*
  * The resident recorder: collector -> model -> ring, captures, metrics, once a second, until
  * SIGTERM or SIGINT. SIGHUP reads the configuration again, SIGUSR1 asks for a capture. Where the
- * host cannot be observed it stays up, says why, and tries again. Main thread, and one of the HTTP
- * server.
+ * host cannot be observed it stays up, says why, and tries again. Main thread, one of the HTTP
+ * server, and one that writes the history.
  */
 #include "collect/collector.h"
 #include "watch/config.h"
@@ -18,9 +18,6 @@ struct watch_options {
 	/* Reads the configuration as at the start. 0, or a negative errno and a sentence. */
 	int (*configure)(void *ctx, struct watch_config *ret_config, char *why, size_t why_bytes);
 	void *ctx;
-	/* What the history says of who is hurt now; NULL: nobody keeps one. */
-	void (*past)(void *ctx, const struct policy_who *who, struct policy_past *ret_past);
-	void *past_ctx;
 	/* The operator's standing consent to ask runtimes for their perf maps (perf-maps), carried
 	 * out: called with each slice. capturing: a capture is under way that is for somebody;
 	 * process: whom one has just begun for (row of m), or MODEL_NONE. Must not wait. NULL:

@@ -250,6 +250,12 @@ static void take_own(struct watch *w)
 	own->trigger_s = w->state.trigger_s;
 }
 
+static void remember(void *ctx, uint32_t slice, uint32_t process, const struct verdict_input *input,
+		     const struct verdict_result *result)
+{
+	history_judge(ctx, slice, process, input, result);
+}
+
 /* A model that has just begun knows of too few requests and waits: until then the last verdict
  * stands. */
 static bool is_time_to_judge(const struct watch *w, uint64_t now_ns)
@@ -268,9 +274,11 @@ void page_slice(struct watch *w)
 	uint64_t now_ns = clock_now_ns();
 	int err;
 
+	history_slice(w->history, m, (uint32_t)(m->slices_cnt - 1));
 	if (is_time_to_judge(w, now_ns)) {
 		w->judged_ns = now_ns;
-		verdicts = verdicts_recent(m, 0, &w->config.limits, false);
+		verdicts = verdicts_recent_told(m, 0, &w->config.limits, remember, w->history);
+		history_judged(w->history);
 	}
 	pthread_mutex_lock(&w->mutex);
 	err = series_slice(w->series, m, (uint32_t)(m->slices_cnt - 1), verdicts);

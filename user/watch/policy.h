@@ -69,13 +69,6 @@ struct policy_past {
 	double usual;	  /* the figure that decides, in those: nine of ten were not worse */
 };
 
-/* Of whom that is asked; the figure that decided is the first of the result's evidence. */
-struct policy_who {
-	const char *name, *unit; /* untrusted bytes; name "" = the host */
-	const struct verdict_result *result;
-	int64_t unix_s; /* now, by the wall clock */
-};
-
 struct policy_options {
 	uint32_t on; /* VERDICT_BIT()s */
 	uint32_t cooldown_s, per_hour;

@@ -14,6 +14,7 @@
 #include "watch/folder.h"
 #include "judge/trunks.h"
 #include "watch/governor.h"
+#include "watch/history.h"
 #include "watch/hook.h"
 #include "watch/http.h"
 #include "watch/loop.h"
@@ -65,6 +66,7 @@ struct watch {
 	int dir, lock_fd;
 	struct control *control;
 	struct artifacts *artifacts;
+	struct history *history; /* or NULL, without memory */
 	struct http *http;
 	struct ring *ring;
 	struct collector *collector; /* NULL while the host is not observed */

@@ -126,6 +126,17 @@ Test(artifacts, are_written_without_any_capability)
 	artifacts_free(p);
 }
 
+static void expect_trunks(struct artifacts *p, const char *expected)
+{
+	char text[128] = "";
+	int fd = artifacts_take_trunks(p);
+
+	cr_assert(fd >= 0, "%s", strerror(-fd));
+	cr_expect(read(fd, text, sizeof(text) - 1) >= 0);
+	cr_expect_str_eq(text, expected);
+	close(fd);
+}
+
 Test(artifacts, are_written_one_after_the_other_in_the_order_of_captures)
 {
 	struct artifacts *p = artifacts_with("echo \"$1 $2 $#\"", 60 * SECOND);
@@ -140,6 +151,8 @@ Test(artifacts, are_written_one_after_the_other_in_the_order_of_captures)
 	cr_expect_eq(artifacts_pending(p), 2);
 	cr_expect_eq(done(p, "a.hotrun"), 0);
 	cr_expect_eq(artifacts_pending(p), 1);
+	expect_trunks(p, "export --format=trunks 3\n");
+	cr_expect_eq(artifacts_take_trunks(p), -ENOENT, "taken once");
 	cr_expect_eq(done(p, "-b.hotrun"), 0);
 	cr_expect_eq(artifacts_pending(p), 0);
 	expect_file("d/a.txt", "report ./a.hotrun 2\n");
@@ -158,6 +171,15 @@ Test(artifacts, that_fail_leave_nothing_and_do_not_stop_the_others)
 	cr_expect_eq(done(p, "a.hotrun"), -EIO);
 	expect_file("d/a.html", "page\n");
 	expect_nothing_else(1);
+	cr_expect_lt(artifacts_take_trunks(p), 0);
+	artifacts_free(p);
+	/* Without its trunks a capture has what it needs. */
+	p = artifacts_with("[ \"$1\" != export ] && echo whole", 60 * SECOND);
+	cr_assert_eq(artifacts_add(p, "a.hotrun"), 0);
+	cr_expect_eq(done(p, "a.hotrun"), 0);
+	cr_expect_lt(artifacts_take_trunks(p), 0);
+	expect_nothing_else(2);
+	cr_assert_eq(unlink("d/a.txt"), 0);
 	artifacts_free(p);
 	p = artifacts_with("kill -SEGV $$", 60 * SECOND);
 	cr_assert_eq(artifacts_add(p, "b.hotrun"), 0);
