@@ -177,6 +177,7 @@ $(OBJ_TOP): | $(SKELETON)
 $(BUILD)/user/output/usage_manual.o $(BUILD)/asan/user/output/usage_manual.o \
 $(BUILD)/fuzz/obj/user/output/usage_manual.o: user/output/manual.txt
 $(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
+$(BUILD)/user/output/history_page.o $(BUILD)/asan/user/output/history_page.o \
 $(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
 $(BUILD)/user/commands/seccomp.o: deploy/kubernetes/seccomp.json
 
@@ -274,7 +275,7 @@ FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -gline-tables
 $(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c $< -o $@
-$(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
+$(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/output/history_page.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
 $(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 SUPPORT_fuzz_output := tests/support/build_model.c

@@ -3,34 +3,20 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
-/*
- * The view's sources, as they are in the tree; the Makefile builds at the root and rebuilds this
- * file when one of them changes.
- */
-#define EMBED(name, file)                                                                \
-	__asm__(".pushsection .rodata\n"                                                 \
-		".hidden hotrun_page_" #name "\n.global hotrun_page_" #name "\n"         \
-		"hotrun_page_" #name ":\n"                                               \
-		".incbin \"user/output/page/" file "\"\n"                                \
-		".hidden hotrun_page_" #name "_end\n.global hotrun_page_" #name "_end\n" \
-		"hotrun_page_" #name "_end:\n"                                           \
-		".byte 0\n"                                                              \
-		".popsection\n");                                                        \
-	extern const char hotrun_page_##name[], hotrun_page_##name##_end[]
+#include "output/html.h"
 
-EMBED(html, "flame.html");
-EMBED(css, "flame.css");
-EMBED(format, "format.js");
-EMBED(dom, "dom.js");
-EMBED(capture, "capture.js");
-EMBED(search, "search.js");
-EMBED(graph, "graph.js");
-EMBED(details, "details.js");
-EMBED(chooser, "chooser.js");
-EMBED(header, "header.js");
-EMBED(app, "app.js");
+HTML_EMBED(html, "flame.html");
+HTML_EMBED(css, "flame.css");
+HTML_EMBED(format, "format.js");
+HTML_EMBED(dom, "dom.js");
+HTML_EMBED(capture, "capture.js");
+HTML_EMBED(search, "search.js");
+HTML_EMBED(graph, "graph.js");
+HTML_EMBED(details, "details.js");
+HTML_EMBED(chooser, "chooser.js");
+HTML_EMBED(header, "header.js");
+HTML_EMBED(app, "app.js");
 
 #define PART(name)                                           \
 	{                                                    \
@@ -48,18 +34,6 @@ static const struct part {
 static void put_part(FILE *out, const struct part *part)
 {
 	fwrite(part->start, 1, (size_t)(part->end - part->start), out);
-}
-
-/* 128 random bits in hex: no name in the page can have guessed them when it was chosen. */
-static int make_nonce(char nonce[static 33])
-{
-	unsigned char bytes[16];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return errno ? -errno : -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(nonce + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
 }
 
 /* Writes what a {{marker}} of flame.html stands for; unknown ones are written as they are. */
@@ -83,8 +57,8 @@ static int put_marker(FILE *out, const char *name, size_t len, const char *nonce
 int flame_write(FILE *out, struct model *m, const struct flame_options *options)
 {
 	const char *at = hotrun_page_html, *end = hotrun_page_html_end, *open, *close;
-	char nonce[33];
-	int err = make_nonce(nonce);
+	char nonce[HTML_NONCE_BYTES];
+	int err = html_nonce(nonce);
 
 	while (!err) {
 		open = memmem(at, (size_t)(end - at), "{{", 2);
