@@ -4,8 +4,8 @@
 /*
  * The scheduler account of a thread, and how time goes into it. A thread is in one state at a time;
  * whoever moves it to another closes the interval of the one before. Writers of one account follow
- * each other: the CPU that switches the thread out, the one that wakes or moves it, the one that
- * switches it in, each under a run-queue lock (or the thread's own, while it is moved asleep).
+ * each other: the CPU that switches the thread out, the one that wakes it (where the kernel does
+ * not count waits), the one that switches it in, each under a run-queue lock.
  */
 #include "shared.bpf.h"
 #include "compat.bpf.h"
@@ -38,8 +38,8 @@ struct account {
 };
 
 /* thread -> account. Created at thread creation and by the iterator of the start, written by the
- * switch and wakeup programs, read by the iterator. Freed with the thread. Defined in
- * sched.bpf.c. */
+ * switch and wakeup programs, or by the iterator where nobody looks at switches; read by the
+ * iterator. Freed with the thread. Defined in sched.bpf.c. */
 struct account_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -58,9 +58,10 @@ struct turn {
 /* Whom a turn was of is not known: the switch to it was not seen. */
 #define TURN_UNKNOWN (~0u)
 
-/* Turns that are kept of each CPU; those of one process in a row are one. At 50,000 switches a
- * second and CPU they are the last 1.3 ms; of longer waits the rest is estimated. */
-#define TURNS_CNT 64
+/* Turns that are kept of each CPU, and looked at in each wait, under the run queue's lock; those of
+ * one process in a row are one. At 50,000 switches a second and CPU they are the last 0.6 ms; of
+ * longer waits the rest is estimated. */
+#define TURNS_CNT 32
 
 struct turns {
 	__u32 next; /* place of the next one, modulo TURNS_CNT */
@@ -179,7 +180,11 @@ static __always_inline __u64 interval_of(const struct account *account, __u64 no
 /* Asleep by its own state. */
 static __always_inline bool is_asleep(struct task_struct *task)
 {
-	return !task->on_cpu && task->__state != TASK_RUNNING && task->__state != TASK_WAKING;
+	if (task->on_cpu || task->__state == TASK_RUNNING || task->__state == TASK_WAKING)
+		return false;
+	/* Preempted on its way to sleep it waits. */
+	return !task->on_rq ||
+	       (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
 }
 
 /* Runnable without a CPU; of a new account nothing else is known. */
@@ -214,6 +219,8 @@ static __always_inline struct waited waited_of(const struct account *account,
 	if (queued && kernel_now > queued && queued != account->false_queued_ns)
 		here = kernel_now - queued;
 	elsewhere = task->sched_info.run_delay - account->kernel_delay_ns;
+	if (!kernel_now && account->false_queued_ns)
+		elsewhere = 0; /* it is in there by now */
 	if (account->state == STATE_WAITING || account->state == STATE_OUT_OF_BUDGET) {
 		if (kernel_now && here < w.all_ns)
 			w.elsewhere_ns = w.all_ns - here;
@@ -251,17 +258,19 @@ static __always_inline __u64 throttled_in(const struct account *account, struct 
 		ns = throttled_since_mark(account, compat_throttled_ns(queue));
 	if (!w->after_sleep && ns == ~0ull) {
 		queue = compat_queue_on(task, account->cpu);
-		return queue && (__u64)queue == account->queue
-			       ? throttled_since_mark(account, compat_throttled_ns_at(queue))
-			       : 0;
+		if (!queue || (__u64)queue != account->queue)
+			return 0;
+		ns = throttled_since_mark(account, compat_throttled_ns_at(queue));
+		/* It may have been throttled after the thread had left. */
+		return w->elsewhere_ns && ns > w->elsewhere_ns ? w->elsewhere_ns : ns;
 	}
 	if (!w->after_sleep || !ns)
 		return ns;
 	last = compat_last_throttling(task, queue);
 	if (!last.began_ago_ns)
 		return 0;
-	/* It began within the wait, and others may have before it. */
-	if (last.began_ago_ns <= w->all_ns && ns != ~0ull)
+	/* It began within the wait, and in a long one others may have before it. */
+	if (last.began_ago_ns <= w->all_ns && ns != ~0ull && w->all_ns > PERIOD_USUAL_NS)
 		return ns;
 	begin = last.began_ago_ns < w->all_ns ? last.began_ago_ns : w->all_ns;
 	last.ended_ago_ns = last.ended_ago_ns < begin ? last.ended_ago_ns : begin;

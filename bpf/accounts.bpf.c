@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Accounts of all threads at once, by iterators over tasks: created when a session starts, read
- * once a slice. The kernel may run a step of an iteration again: creating is idempotent, reading
- * writes nothing.
+ * once a slice. The kernel may run a step of an iteration again: creating is idempotent, and what
+ * reading writes into an account is the same twice, or goes there with the record.
  */
 #include "event.bpf.h"
 
@@ -156,7 +156,7 @@ static __always_inline void add_wait(struct event_task *event, const struct acco
 
 	if (account->state == STATE_OUT_OF_BUDGET) {
 		throttled = all;
-	} else if (account->state) { /* else its end does not tell it either */
+	} else {
 		throttled = throttled_in(account, task, waited);
 		if (queue && compat_throttled_now(queue))
 			throttled = all;
@@ -246,6 +246,10 @@ static __always_inline void read_quietly(struct seq_file *seq, struct task_room 
 		gather_waits(&r->account, task, r->event.time_ns, &waiting);
 		fill_quiet_figures(&r->event, task, &r->account);
 		r->event.waiting_ns = waiting;
+	} else if (kernel_counts_waits) {
+		count_loss(LOSS_ACCOUNT_ALLOC);
+		r->event.flags |= ACCOUNT_ABSENT;
+		fill_figures(&r->event, task, &r->account);
 	} else {
 		fill_kernel_figures(&r->event, task);
 	}

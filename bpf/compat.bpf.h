@@ -100,8 +100,9 @@ struct cfs_rq___task_mark {
 	__u64 throttled_clock_task;
 } __attribute__((preserve_access_index));
 
-/* No period of a limit is longer (max_cfs_quota_period, kernel/sched/core.c). */
-#define PERIOD_MAX_NS 1000000000ull
+/* No period of a limit is longer (max_cfs_quota_period, kernel/sched/core.c); and the usual one. */
+#define PERIOD_MAX_NS	1000000000ull
+#define PERIOD_USUAL_NS 100000000ull
 
 /* The limit of a group, or of the nearest one above it; groups that are looked at. */
 #define LIMIT_WALK_MAX 8

@@ -4,7 +4,7 @@
 /* From a thread and its account to the record of events.h; and the making of accounts. */
 #include "account.bpf.h"
 
-/* Nobody keeps accounts: the programs at switches are not attached. Set before load. Defined in
+/* Nobody looks at switches: their program is not attached. Set before load. Defined in
  * accounts.bpf.c. */
 extern const volatile bool without_switches;
 
@@ -81,15 +81,24 @@ static __always_inline void fill_figures(struct event_task *event, struct task_s
 static __always_inline void gather_waits(struct account *account, struct task_struct *task,
 					 __u64 now, __u64 *ret_waiting_ns)
 {
-	__u64 queued = task->sched_info.last_queued, waits = task->sched_info.run_delay;
+	__u64 waits = task->sched_info.run_delay, queued;
 	struct cfs_rq *queue = compat_queue(task);
 	__u64 clock = queue ? queue->rq->clock : 0, rise, throttled = 0, waiting = 0;
 	struct waited waited = {};
 
-	if (queued && clock > queued && !is_asleep(task))
+	barrier(); /* a wait that ends in between must not count twice */
+	queued = task->sched_info.last_queued;
+	if (queued && is_asleep(task))
+		account->false_queued_ns = queued;
+	if (queued && clock > queued && queued != account->false_queued_ns)
 		waiting = clock - queued;
 	waits += waiting;
 	rise = waits > account->kernel_delay_ns ? waits - account->kernel_delay_ns : 0;
+	/* All its sleep is in there. */
+	if (account->false_queued_ns && queued != account->false_queued_ns) {
+		account->false_queued_ns = 0;
+		rise = 0;
+	}
 	if (rise > interval_of(account, now))
 		rise = interval_of(account, now);
 	if (rise) {
@@ -97,9 +106,11 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 		throttled = throttled_in(account, task, &waited);
 		if (queue && compat_throttled_now(queue))
 			throttled += waiting;
-		if (throttled > rise)
+		if (throttled > rise || task->policy == SCHED_DEADLINE)
 			throttled = rise;
 	}
+	if (queue && compat_throttled_now(queue))
+		waiting = 0;
 	account->kernel_delay_ns = waits;
 	account->sched.throttled_ns += throttled;
 	account->sched.waited_ns += rise - throttled;
@@ -123,9 +134,13 @@ static __always_inline void fill_kernel_figures(struct event_task *event, struct
 		.involuntary = BPF_CORE_READ(task, nivcsw),
 		.migrations = BPF_CORE_READ(task, se.nr_migrations),
 	};
+	/* Of one that was born since, all that it waited is of this session. */
+	if (kernel_counts_waits && BPF_CORE_READ(task, start_time) >= session_start_ns)
+		event->sched.waited_ns = BPF_CORE_READ(task, sched_info.run_delay);
 	event->blocked_ns = event->delay_max_ns = event->waiting_ns = 0;
 	__builtin_memset(event->delays, 0, sizeof(event->delays));
 }
+
 /* The same with the waits that were gathered. */
 static __always_inline void fill_quiet_figures(struct event_task *event, struct task_struct *task,
 					       const struct account *account)

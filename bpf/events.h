@@ -491,9 +491,8 @@ enum loss_cause {
 	LOSS_CLOCK_BACKWARDS = 7,
 	LOSS_SWITCH_UNSEEN = 8, /* a CPU ran a thread whose switch-in was not seen */
 	LOSS_SCRATCH = 9,	/* per-CPU scratch missing */
-	LOSS_OWN_ESTIMATED =
-		10, /* waits whose "behind own threads" is estimated from their end: more
-				  * turns than are kept */
+	/* Waits whose "behind own threads" is estimated: of more turns than are kept, or moved. */
+	LOSS_OWN_ESTIMATED = 10,
 	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
 	LOSS_ENDPOINTS = 12, /* requests that found no row of endpoints: see ENDPOINTS_OF_PROCESS */
 	LOSS_SOCKET_ALLOC = 13, /* no memory for the state of a socket */

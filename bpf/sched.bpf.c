@@ -84,7 +84,8 @@ __noinline int look_at_turn(struct behind *behind)
 		return 1;
 	if (turn->tgid == behind->tgid)
 		behind->own_ns += end - begin;
-	behind->known_ns += end - begin;
+	if (turn->tgid != TURN_UNKNOWN)
+		behind->known_ns += end - begin;
 	behind->to_ns = begin;
 	return 1;
 }
@@ -124,15 +125,22 @@ static __always_inline __u64 behind_own(const struct account *account, __u32 tgi
 	__u64 from = at->now - waited->all_ns, moved = from + waited->elsewhere_ns;
 	struct behind behind = {.tgid = tgid};
 
-	if (account->cpu == at->cpu)
+	bool sure = true;
+
+	/* When it was moved is not known there: mostly as it came to run, by a CPU that was idle. */
+	if (!kernel_counts_waits && account->cpu != at->cpu)
+		moved = at->now;
+	else if (account->cpu == at->cpu && !waited->after_sleep)
 		moved = from;
 	if (moved <= from && from >= at->last_ns)
 		return at->last_tgid == tgid ? waited->all_ns : 0;
-	/* Where it waited before that, as far as is known. */
-	if (moved > from)
+	/* Where it waited before that: after a sleep mostly where it ran last. */
+	if (moved > from) {
 		look_behind_on(&behind, account->cpu, from, moved);
+		sure = kernel_counts_waits && !waited->after_sleep;
+	}
 	look_behind_on(&behind, at->cpu, moved, at->now);
-	if (!behind_is_known(&behind, waited->all_ns))
+	if (!sure || !behind_is_known(&behind, waited->all_ns))
 		count_loss(LOSS_OWN_ESTIMATED);
 	return behind_own_of(&behind, waited->all_ns);
 }
@@ -271,8 +279,10 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 {
 	account->since_ns = now;
 	account->cpu = cpu;
-	if (kernel_counts_waits)
+	if (kernel_counts_waits) {
 		account->kernel_delay_ns = prev->sched_info.run_delay;
+		account->false_queued_ns = 0;
+	}
 	if (kernel_counts_waits || runnable)
 		mark_queue(account, prev);
 	if (runnable) {
@@ -483,8 +493,8 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
-/* Fires once a thread, as it ends, and is attached where no accounts are kept: what it runs after
- * that, and since the last tick before, is not told. */
+/* Fires once a thread, as it ends, and is attached where nobody looks at switches: what it runs
+ * after that, and since the last tick before, is not told. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {

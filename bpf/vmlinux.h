@@ -81,6 +81,7 @@ struct sched_entity {
 	struct list_head group_node;
 	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
+	unsigned char sched_delayed; /* sleeps in its queue */
 	struct cfs_rq *cfs_rq;
 };
 

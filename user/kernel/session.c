@@ -118,7 +118,7 @@ static void size_maps(struct session *s)
 }
 
 /* Whether the kernel counts what threads wait (CONFIG_SCHED_INFO), by what it tells of this one,
- * which ran more than once; and groups its run queues, by which their clock is found. */
+ * which ran more than once. */
 static bool kernel_counts_waits(void)
 {
 	FILE *in = fopen("/proc/thread-self/schedstat", "re");
@@ -237,7 +237,13 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	bool tables = s->options.tables && can_walk(s);
 	int err = load_with(s, s->options.requests, tables);
 
-	/* What the rest can do without must not take it down. */
+	/* What the rest can do without must not take it down. A kernel without group scheduling
+	 * does not tell the clock of a run queue. */
+	if (err && !s->options.wakeups) {
+		s->options.wakeups = true;
+		err = load_again(s, s->options.requests, tables);
+		s->options.wakeups = !err;
+	}
 	if (err && tables) {
 		snprintf(s->unwind_why, sizeof(s->unwind_why),
 			 "the kernel refuses the program that walks by tables: %s (-v shows its "

@@ -148,3 +148,30 @@ void contention_list_clear(struct contention_list *list)
 	free(list->rows);
 	*list = (struct contention_list){0};
 }
+
+int contention_estimate_own(const struct contention *c, const struct model *m, struct sched *s)
+{
+	uint64_t *all = calloc(m->processes_cnt + 1, sizeof(*all));
+	uint64_t *own = calloc(m->processes_cnt + 1, sizeof(*own));
+	int err = all && own ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < c->pairs_cnt; i++) {
+		const struct contention_pair *pair = &c->pairs[i];
+
+		if (pair->waiter == MODEL_NONE)
+			continue;
+		all[pair->waiter] += pair->weight;
+		if (pair->runner == pair->waiter)
+			own[pair->waiter] += pair->weight;
+	}
+	for (size_t i = 0; !err && i < m->processes_cnt; i++) {
+		struct sched_figures *f = &s->processes[i].sched;
+
+		if (own[i])
+			f->behind_own_ns =
+				(uint64_t)((double)f->waited_ns * (double)own[i] / (double)all[i]);
+	}
+	free(all);
+	free(own);
+	return err;
+}

@@ -8,6 +8,7 @@
  * threads.
  */
 #include "model/model.h"
+#include "model/sched.h"
 
 struct contention_row {
 	uint32_t process; /* row; MODEL_NONE = could not be told */
@@ -44,6 +45,11 @@ int contention_aggressors(const struct contention *c, const struct model *m, uin
 			  struct contention_list *ret_list);
 int contention_victims(const struct contention *c, const struct model *m, uint32_t runner,
 		       struct contention_list *ret_list);
+/*
+ * Where nobody looked at switches (OFF_OWN): how much of what each process waited was behind its own
+ * threads, estimated by its pairs, goes into behind_own_ns of s; without pairs 0. 0 or -ENOMEM.
+ */
+int contention_estimate_own(const struct contention *c, const struct model *m, struct sched *s);
 /* Takes a zeroed one. */
 void contention_list_clear(struct contention_list *list);
 #endif

@@ -235,7 +235,7 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 			 1000000000);
 	putc('\n', out);
 	single(out, "governor_level", "gauge",
-	       "0: nothing is given up; 1, 2: sample rate; 3: requests; 4: context switches.",
+	       "0: nothing is given up; 1, 2: sample rate; 3: context switches; 4: requests.",
 	       UNIT_COUNT, own->level);
 	single(out, "sample_rate_hertz", "gauge", "Samples a second and CPU asked for.", UNIT_COUNT,
 	       own->sample_hz);

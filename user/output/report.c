@@ -125,7 +125,10 @@ static int read_waits(struct report *r)
 	r->sched = sched_new(r->m);
 	r->contention = contention_new(r->m);
 	r->hottest = report_hottest_new();
-	return r->sched && r->contention && r->hottest ? 0 : -ENOMEM;
+	if (!r->sched || !r->contention || !r->hottest)
+		return -ENOMEM;
+	return r->m->host.off & OFF_OWN ? contention_estimate_own(r->contention, r->m, r->sched)
+					: 0;
 }
 
 /* 0 or -ENOMEM. */

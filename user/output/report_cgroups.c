@@ -289,7 +289,7 @@ int report_cgroups(const struct report *r)
 		return err;
 	put_heading(r, r->m->host.off & OFF_SWITCHES
 			       ? "cgroups, with those below them: mean threads (as the kernel "
-				 "counts it)"
+				 "counts it; throttled is estimated)"
 			       : "cgroups, with those below them: mean threads (exact)");
 	TABLE_OF(&t, columns, r, rows.limits ? WITH_MORE : 0);
 	table_put_titles(r->out, &t);

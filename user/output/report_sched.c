@@ -101,7 +101,7 @@ int report_sched(const struct report *r)
 	if (err)
 		return err;
 	put_heading(r, quiet ? "scheduler: CPU wanted and given, in mean threads (as the kernel "
-			       "counts it)"
+			       "counts it; throttled is estimated)"
 			     : "scheduler: CPU wanted and given, in mean threads (exact)");
 	TABLE_OF(&t, wanted_columns, r, report_when(r));
 	put_lines(r, &l, &t);

@@ -245,6 +245,10 @@ static void put_delays(const struct runq *r, const struct sched_sum *sum)
 
 	fprintf(r->out, "  %s threads waiting on average",
 		number_fixed(sched_mean(sum->sched.waited_ns, r->sched->elapsed_ns), 2).text);
+	if (r->m->host.off & OFF_SWITCHES) {
+		fprintf(r->out, "\n  n/a: %s\n", model_off_text(OFF_SWITCHES));
+		return;
+	}
 	if (cnt)
 		fprintf(r->out, " · %s waits · p50 %s · p99 %s", number_count(cnt).text,
 			number_time(sched_delay_ns(sum, 0.5)).text,
@@ -453,10 +457,7 @@ static int put_host(struct runq *r)
 		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m));
 		return 0;
 	}
-	if (r->m->host.off & OFF_SWITCHES)
-		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_SWITCHES));
-	else
-		put_delays(r, &r->sched->host);
+	put_delays(r, &r->sched->host);
 	if (!r->o.process_cnt && !r->o.cgroups)
 		err = put_table(r);
 	if (!err && r->o.process_cnt)

@@ -41,7 +41,8 @@ static const struct column_word off_words[] = {
 	{OFF_REQUESTS, "requests"},
 	{OFF_TABLES, "end of stacks (user stacks were walked along frame pointers)"},
 	{OFF_SWITCHES,
-	 "switches (CPU times are the kernel's own then, idle times to a clock tick)"},
+	 "switches (CPU times and waits are the kernel's own then, idle times to a clock tick; "
+	 "uninterruptible_ns, run_delay and delay_max_ns are not known)"},
 };
 static const struct column host_columns[] = {
 	C(model_host, TEXT, name, ""),

@@ -56,8 +56,9 @@ CREATE TABLE host (
 	                                 -- pressure, 8 run queues, 16 behind_own_ns, 32 limits of
 	                                 -- cgroups, 64 requests, 256 end of stacks (user stacks
 	                                 -- were walked along frame pointers), 128 switches (CPU
-	                                 -- times are the kernel's own then, idle times to a clock
-	                                 -- tick)
+	                                 -- times and waits are the kernel's own then, idle times to
+	                                 -- a clock tick; uninterruptible_ns, run_delay and
+	                                 -- delay_max_ns are not known)
 	taken TEXT NOT NULL              -- later: why hotrun watch took it by itself: who, since
 	                                 -- when, and what was asked before; "" = it did not
 );

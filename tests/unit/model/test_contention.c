@@ -126,3 +126,26 @@ Test(contention, a_capture_without_waiting_has_no_pairs)
 	contention_free(NULL);
 	model_free(m);
 }
+
+Test(contention, waits_behind_own_threads_are_estimated_by_the_pairs)
+{
+	struct model *m = four_processes();
+	struct sched_sum sums[4] = {0};
+	struct sched s = {.processes = sums};
+	struct contention *c;
+
+	build_contention(m, 0, PID_10, PID_10, 300);
+	build_contention(m, 0, PID_20, PID_10, 100);
+	build_contention(m, 0, PID_10, PID_20, 50);
+	build_contention(m, 0, PID_10, MODEL_NONE, 999);
+	sums[PID_10].sched.waited_ns = 8000;
+	sums[PID_20].sched.waited_ns = 8000;
+	sums[PID_30].sched.waited_ns = 8000;
+	c = pairs(m);
+	cr_assert_eq(contention_estimate_own(c, m, &s), 0);
+	cr_expect_eq(sums[PID_10].sched.behind_own_ns, 6000u);
+	cr_expect_eq(sums[PID_20].sched.behind_own_ns, 0u);
+	cr_expect_eq(sums[PID_30].sched.behind_own_ns, 0u, "without pairs");
+	contention_free(c);
+	model_free(m);
+}

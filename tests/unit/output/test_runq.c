@@ -192,7 +192,7 @@ Test(runq, what_a_capture_does_not_have_is_not_available)
 		{"switches", OFF_ACCOUNTS | OFF_SWITCHES,
 		 "run delay of the host\n  n/a: nobody looked at switches, to keep"},
 		{"switches, by the kernel's counts", OFF_SWITCHES,
-		 "run delay of the host\n  n/a: nobody looked at switches, to keep"},
+		 "threads waiting on average\n  n/a: nobody looked at switches, to keep"},
 		{"own threads", OFF_OWN, "      n/a "},
 	};
 	uint32_t service;
