@@ -27,7 +27,7 @@ struct session_slow_port {
 struct session_options {
 	uint32_t sample_hz;
 	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
-	bool no_switches; /* nobody looks at switches: waits as the kernel counts them, if it does */
+	bool no_switches; /* nobody looks at switches: waits by the kernel's count, if it counts */
 	bool wakeups;	  /* waits are timed at wakeups, also where the kernel counts them */
 	bool cycles;	  /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
