@@ -124,10 +124,9 @@ static __always_inline __u64 behind_own(const struct account *account, __u32 tgi
 {
 	__u64 from = at->now - waited->all_ns, moved = from + waited->elsewhere_ns;
 	struct behind behind = {.tgid = tgid};
-
 	bool sure = true;
 
-	/* When it was moved is not known there: mostly as it came to run, by a CPU that was idle. */
+	/* When it was moved is not known there: mostly as it came to run, by an idle CPU. */
 	if (!kernel_counts_waits && account->cpu != at->cpu)
 		moved = at->now;
 	else if (account->cpu == at->cpu && !waited->after_sleep)
