@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The recorder's memory: a hang and a load of known length are in it, also after kill -9; on a full disk and beside a
 # file of a later version it records on; what `hotrun history` tells of a month that is known is true.
-# beside others
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/watch.sh"
 need_root
