@@ -28,18 +28,20 @@ struct account {
 	struct sched_figures sched; /* without migrations, which the thread itself has */
 	__u64 blocked_ns;
 	__u64 delay_max_ns;
-	/* Marks as it left its CPU (where nobody looks at switches: as it was read last): of all
-	 * run delay by the kernel's count, and of the time that its queue there was throttled. */
+	/* Marks as it left its CPU (in the quiet gear: as it was read last): of all run delay by
+	 * the kernel's count, and of the time that its queue there was throttled. */
 	__u64 kernel_delay_ns;
 	__u64 throttled_mark_ns;
 	__u64 queue;	       /* address of the cfs_rq that throttled_mark_ns is of */
 	__u64 false_queued_ns; /* sched_info.last_queued, which it had while it slept */
+	/* Marks of the quiet gear alone, of what else the kernel counts. */
+	__u64 kernel_ran_ns, kernel_voluntary, kernel_involuntary;
 	__u32 delays[DELAY_SLOTS];
 };
 
 /* thread -> account. Created at thread creation and by the iterator of the start, written by the
- * switch and wakeup programs, or by the iterator where nobody looks at switches; read by the
- * iterator. Freed with the thread. Defined in sched.bpf.c. */
+ * switch and wakeup programs, or in the quiet gear by the iterator; read by the iterator. Freed
+ * with the thread. Defined in sched.bpf.c. */
 struct account_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -87,6 +89,9 @@ extern struct turns_map turns SEC(".maps");
 extern const volatile bool kernel_counts_waits;
 /* Recording's start, monotonic ns, set by the user side just before it attaches. */
 extern __u64 session_start_ns;
+/* Since then the programs at switches have been attached; later than all times in the quiet gear.
+ * Set by the user side just before it attaches. */
+extern __u64 switches_since_ns;
 
 static __always_inline void add_turn(struct turns *on, __u32 tgid, __u64 now)
 {

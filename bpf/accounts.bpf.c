@@ -11,7 +11,9 @@ __u64 accounts_refused = 0;
 /* What this kernel cannot tell: KERNEL_WITHOUT_* of events.h. */
 __u32 kernel_without = 0;
 
-const volatile bool without_switches;
+/* The gear that reading is done in, and that change_gear goes to: 1 = quiet. Set by the user
+ * side. */
+__u32 quiet_gear = 0;
 
 struct task_room {
 	struct event_task event;
@@ -86,8 +88,6 @@ int create_accounts(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	kernel_without = missing_features(task);
-	if (without_switches && !kernel_counts_waits)
-		return 0;
 	account = make_account(task);
 	if (account)
 		mark_sleep(account, task);
@@ -230,29 +230,24 @@ static __always_inline void note_false_queued(struct account *account, struct ta
 		WRITE_ONCE(account->false_queued_ns, queued);
 }
 
-/*
- * Where nobody looks at switches. What goes into the account goes there when the record is
- * written: without room for it the kernel runs this step again.
- */
+/* The quiet gear. What goes into the account goes there when the record is written: without room
+ * for it the kernel runs this step again. */
 static __always_inline void read_quietly(struct seq_file *seq, struct task_room *r,
 					 struct task_struct *task)
 {
-	struct account *account = kernel_counts_waits ? make_account(task) : NULL;
+	struct account *account = make_account(task);
 	__u64 waiting = 0;
 
 	r->event.time_ns = bpf_ktime_get_ns();
 	if (account) {
 		r->account = *account;
-		gather_waits(&r->account, task, r->event.time_ns, &waiting);
-		fill_quiet_figures(&r->event, task, &r->account);
-		r->event.waiting_ns = waiting;
-	} else if (kernel_counts_waits) {
+		gather(&r->account, task, r->event.time_ns, &waiting);
+	} else {
 		count_loss(LOSS_ACCOUNT_ALLOC);
 		r->event.flags |= ACCOUNT_ABSENT;
-		fill_figures(&r->event, task, &r->account);
-	} else {
-		fill_kernel_figures(&r->event, task);
 	}
+	fill_figures(&r->event, task, &r->account);
+	r->event.waiting_ns = waiting;
 	if (!bpf_seq_write(seq, &r->event, sizeof(r->event)) && account)
 		*account = r->account;
 }
@@ -275,7 +270,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 	r->event.header.kind = EVENT_TASK;
 	fill_identity(&r->event, task);
 	r->event.state = state_letter(task->__state, task->exit_state);
-	if (without_switches) {
+	if (quiet_gear) {
 		read_quietly(ctx->meta->seq, r, task);
 		return 0;
 	}
@@ -291,5 +286,87 @@ int read_accounts(struct bpf_iter__task *ctx)
 	if (from && !(r->event.flags & ACCOUNT_TORN))
 		add_interval(&r->event, &r->account, task, r->event.time_ns);
 	bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event));
+	return 0;
+}
+
+/* To the quiet gear: what went on until now is counted, and from here on the kernel counts. */
+static __always_inline void go_quiet(struct account *account, struct task_room *r,
+				     struct task_struct *task, __u64 now)
+{
+	__u64 waiting;
+
+	r->event.tgid = task->tgid;
+	fill_figures(&r->event, task, account);
+	add_interval(&r->event, account, task, now);
+	account->sched = r->event.sched;
+	account->blocked_ns = r->event.blocked_ns;
+	account->since_ns = now;
+	account->state = STATE_UNKNOWN;
+	mark_counts(account, task);
+	if (!kernel_counts_waits)
+		return;
+	/* Nothing is left to gather but the mark of a wait that goes on, which was counted. */
+	gather_waits(account, task, now, &waiting);
+}
+
+/* Its CPU may not switch for long. */
+static __always_inline void note_running(struct task_struct *task, __u32 cpu, __u64 now)
+{
+	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (!clock)
+		return;
+	clock->running_tid = task->pid;
+	clock->running_tgid = task->tgid;
+	clock->running_task = (__u64)task;
+	clock->last_switch_ns = now;
+}
+
+/* To the full gear: as at the start of a session. */
+static __always_inline void go_full(struct account *account, struct task_struct *task, __u64 now)
+{
+	__u64 waiting;
+
+	gather(account, task, now, &waiting);
+	mark_counts(account, task);
+	account->since_ns = now;
+	account->state = STATE_UNKNOWN;
+	account->cpu = compat_task_cpu(task);
+	if (kernel_counts_waits)
+		mark_queue(account, task);
+	mark_sleep(account, task);
+	if (task->on_cpu)
+		note_running(task, account->cpu, now);
+}
+
+/* Once for each thread, to the gear of quiet_gear, while no program at switches is attached: its
+ * account is gathered as it was kept so far, and goes on from there. Writes nothing, so that no
+ * step is run twice. */
+SEC("iter/task")
+int change_gear(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct account *account;
+	struct task_room *r;
+	__u32 zero = 0;
+	__u64 now;
+
+	if (!task)
+		return 0;
+	r = bpf_map_lookup_elem(&task_rooms, &zero);
+	account = make_account(task);
+	if (!r || !account) {
+		count_loss(LOSS_ACCOUNT_ALLOC);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
+	barrier();
+	if (quiet_gear)
+		go_quiet(account, r, task, now);
+	else
+		go_full(account, task, now);
+	barrier();
+	WRITE_ONCE(account->sequence, account->sequence + 1);
 	return 0;
 }

@@ -4,10 +4,6 @@
 /* From a thread and its account to the record of events.h; and the making of accounts. */
 #include "account.bpf.h"
 
-/* Nobody looks at switches: their program is not attached. Set before load. Defined in
- * accounts.bpf.c. */
-extern const volatile bool without_switches;
-
 /* Accounts created so far. Defined in sched.bpf.c. */
 extern __u64 accounts_made;
 
@@ -20,6 +16,16 @@ static __always_inline void mark_queue(struct account *account, struct task_stru
 	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
 
+/* What the kernel has counted of the thread up to now is known. */
+static __always_inline void mark_counts(struct account *account, struct task_struct *task)
+{
+	account->kernel_ran_ns = task->se.sum_exec_runtime;
+	account->kernel_voluntary = task->nvcsw;
+	account->kernel_involuntary = task->nivcsw;
+	if (kernel_counts_waits)
+		account->kernel_delay_ns = task->sched_info.run_delay;
+}
+
 static __always_inline struct account *make_account(struct task_struct *task)
 {
 	struct account *account =
@@ -27,12 +33,11 @@ static __always_inline struct account *make_account(struct task_struct *task)
 
 	if (!account || account->number)
 		return account;
-	if (kernel_counts_waits) {
-		/* All that it waited so far is of this session where it was born in it. */
-		if (task->start_time < session_start_ns)
-			account->kernel_delay_ns = task->sched_info.run_delay;
+	/* All that the kernel counted so far is of this session where it was born in it. */
+	if (task->start_time < session_start_ns)
+		mark_counts(account, task);
+	if (kernel_counts_waits)
 		mark_queue(account, task);
-	}
 	account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
 	return account;
 }
@@ -72,11 +77,29 @@ static __always_inline void fill_figures(struct event_task *event, struct task_s
 	__builtin_memcpy(event->delays, account->delays, sizeof(event->delays));
 }
 
+static __always_inline __u64 rise_of(__u64 now, __u64 was)
+{
+	return now > was ? now - was : 0;
+}
+
+/* The quiet gear: what the kernel counts of a thread goes into its account as it is read. Its CPU
+ * time is that up to the last tick of the scheduler's clock. */
+static __always_inline void gather_counts(struct account *account, struct task_struct *task)
+{
+	__u64 ran = task->se.sum_exec_runtime;
+
+	account->sched.on_cpu_ns += rise_of(ran, account->kernel_ran_ns);
+	account->sched.voluntary += rise_of(task->nvcsw, account->kernel_voluntary);
+	account->sched.involuntary += rise_of(task->nivcsw, account->kernel_involuntary);
+	account->kernel_ran_ns = ran;
+	account->kernel_voluntary = task->nvcsw;
+	account->kernel_involuntary = task->nivcsw;
+}
+
 /*
- * Where nobody looks at switches: what the thread waited since it was read last, by the kernel's
- * own count, goes into its account. As throttled counts what its queue was meanwhile, or, on
- * another CPU by now, the queue that it had. The wait that goes on is told by the queue's clock,
- * which is up to a tick behind.
+ * The same of waits: what the thread waited since it was read last. As throttled counts what its
+ * queue was meanwhile, or, on another CPU by now, the queue that it had. The wait that goes on is
+ * told by the queue's clock, which is up to a tick behind.
  */
 static __always_inline void gather_waits(struct account *account, struct task_struct *task,
 					 __u64 now, __u64 *ret_waiting_ns)
@@ -93,7 +116,7 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 	if (queued && clock > queued && queued != account->false_queued_ns)
 		waiting = clock - queued;
 	waits += waiting;
-	rise = waits > account->kernel_delay_ns ? waits - account->kernel_delay_ns : 0;
+	rise = rise_of(waits, account->kernel_delay_ns);
 	/* All its sleep is in there. */
 	if (account->false_queued_ns && queued != account->false_queued_ns) {
 		account->false_queued_ns = 0;
@@ -120,13 +143,25 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 	*ret_waiting_ns = waiting;
 }
 
-/*
- * What the kernel itself counts of a thread, where no account is kept: its CPU time up to the last
- * tick of the scheduler's clock, and its switches. Numbers are as those of accounts: the thread's
- * for life.
- */
+/* *ret_waiting_ns: of the wait that goes on. */
+static __always_inline void gather(struct account *account, struct task_struct *task, __u64 now,
+				   __u64 *ret_waiting_ns)
+{
+	gather_counts(account, task);
+	if (kernel_counts_waits) {
+		gather_waits(account, task, now, ret_waiting_ns);
+		return;
+	}
+	account->since_ns = now;
+	*ret_waiting_ns = 0;
+}
+
+/* Of a thread that was born and ended between two readings, all that the kernel counted; its number
+ * is as those of accounts: the thread's for life. */
 static __always_inline void fill_kernel_figures(struct event_task *event, struct task_struct *task)
 {
+	bool counts = BPF_CORE_READ(task, start_time) >= session_start_ns;
+
 	event->account = event->thread_start_ns * 0x9e3779b97f4a7c15ull + event->tid;
 	event->sched = (struct sched_figures){
 		.on_cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime),
@@ -134,20 +169,9 @@ static __always_inline void fill_kernel_figures(struct event_task *event, struct
 		.involuntary = BPF_CORE_READ(task, nivcsw),
 		.migrations = BPF_CORE_READ(task, se.nr_migrations),
 	};
-	/* Of one that was born since, all that it waited is of this session. */
-	if (kernel_counts_waits && BPF_CORE_READ(task, start_time) >= session_start_ns)
+	if (kernel_counts_waits && counts)
 		event->sched.waited_ns = BPF_CORE_READ(task, sched_info.run_delay);
 	event->blocked_ns = event->delay_max_ns = event->waiting_ns = 0;
 	__builtin_memset(event->delays, 0, sizeof(event->delays));
-}
-
-/* The same with the waits that were gathered. */
-static __always_inline void fill_quiet_figures(struct event_task *event, struct task_struct *task,
-					       const struct account *account)
-{
-	fill_kernel_figures(event, task);
-	event->account = account->number;
-	event->sched.waited_ns = account->sched.waited_ns;
-	event->sched.throttled_ns = account->sched.throttled_ns;
 }
 #endif

@@ -21,6 +21,7 @@ const volatile bool kernel_counts_waits;
 __u64 accounts_made = 0;
 /* A CPU that has not switched yet ran its thread since then. */
 __u64 session_start_ns = 1;
+__u64 switches_since_ns = ~0ull;
 
 /* --event cycles: ticks come as NMIs. */
 const volatile bool ticks_in_nmi;
@@ -44,9 +45,7 @@ static __always_inline void send_last_account(struct task_struct *task,
 	}
 	event->header.kind = EVENT_TASK_END;
 	fill_identity(event, task);
-	if (account && without_switches)
-		fill_quiet_figures(event, task, account);
-	else if (account)
+	if (account)
 		fill_figures(event, task, account);
 	else
 		fill_kernel_figures(event, task);
@@ -233,11 +232,11 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	__u64 since = clock->last_switch_ns, ran = 0;
 	__u32 tid = prev->pid;
+	bool first = since < switches_since_ns, unseen = false;
 	struct account *account = NULL;
-	bool unseen = false;
 
-	if (since < session_start_ns) /* first switch seen here, or left by an earlier session */
-		since = session_start_ns;
+	if (first)
+		since = switches_since_ns;
 	if (now >= since)
 		ran = now - since;
 	else
@@ -249,7 +248,7 @@ static __always_inline struct account *close_interval(struct cpu_clock *clock, _
 		clock->idle_ns += ran;
 		return NULL;
 	}
-	if (clock->last_switch_ns && clock->running_task != (__u64)prev) {
+	if (!first && clock->running_task != (__u64)prev) {
 		count_loss(LOSS_SWITCH_UNSEEN);
 		clock->unaccounted_ns += ran;
 		ran = 0;
@@ -448,11 +447,9 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	struct account *account;
 
-	if (ticks_in_nmi || !clock->last_switch_ns || clock->running_task == (__u64)task)
-		return;
 	since = clock->last_switch_ns;
-	if (since < session_start_ns) /* left by an earlier session */
-		since = session_start_ns;
+	if (ticks_in_nmi || since < switches_since_ns || clock->running_task == (__u64)task)
+		return;
 	count_loss(LOSS_SWITCH_UNSEEN);
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
@@ -492,19 +489,17 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
-/* Fires once a thread, as it ends, and is attached where nobody looks at switches: what it runs
- * after that, and since the last tick before, is not told. */
+/* Fires once a thread, as it ends, and is attached in the quiet gear: what it runs after that, and
+ * since the last tick before, is not told. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct cost_run run = cost_begin_each(COST_TASK);
-	struct account *account = NULL;
+	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
 	__u64 now = bpf_ktime_get_ns(), waiting;
 
-	if (kernel_counts_waits)
-		account = bpf_task_storage_get(&accounts, task, 0, 0);
 	if (account)
-		gather_waits(account, task, now, &waiting);
+		gather(account, task, now, &waiting);
 	send_last_account(task, account, now);
 	cost_end(run);
 	return 0;

@@ -14,12 +14,12 @@
 
 #define HZ 200
 
-static struct collector *begin_as(bool no_switches, bool by_fp)
+static struct collector *begin_as(bool quiet, bool by_fp)
 {
 	const struct collector_options options = {.sample_hz = HZ,
 						  .command = "",
 						  .samples = true,
-						  .no_switches = no_switches,
+						  .gear.quiet = quiet,
 						  .stacks.by_fp = by_fp};
 	struct collector *c = NULL;
 	struct host host;
@@ -33,9 +33,9 @@ static struct collector *begin_as(bool no_switches, bool by_fp)
 	return c;
 }
 
-static struct collector *begin(bool no_switches)
+static struct collector *begin(bool quiet)
 {
-	return begin_as(no_switches, false);
+	return begin_as(quiet, false);
 }
 
 /* One slice of that length; the next one is begun. */
@@ -86,14 +86,25 @@ static uint64_t samples_of(const struct model *m, pid_t pid)
 	return cnt;
 }
 
-static void change(struct collector *c, uint32_t hz, bool switches)
+static void change(struct collector *c, uint32_t hz)
 {
-	const struct collector_parts parts = {.sample_hz = hz, .switches = switches};
+	const struct collector_parts parts = {.sample_hz = hz};
 	char why[512];
 
 	cr_assert_eq(collector_change(c, &parts, why, sizeof(why)), 0, "%s", why);
 	cr_expect_eq(collector_parts(c).sample_hz, hz);
-	cr_expect_eq(collector_parts(c).switches, switches);
+}
+
+/* At the end of a slice, without a new model. */
+static void shift(struct collector *c, bool quiet, uint32_t every)
+{
+	const struct collector_gear gear = {quiet, every};
+
+	collector_end_slice(c);
+	collector_set_gear(c, &gear);
+	cr_assert_eq(collector_begin_slice(c), 0);
+	cr_assert_eq(collector_gear(c).quiet, quiet);
+	cr_assert_eq(collector_gear(c).sample_every, every);
 }
 
 /* What is busy is hit at the model's rate; in a guest both count the time that the host takes
@@ -122,12 +133,12 @@ Test(parts, a_new_rate_begins_a_new_model)
 		uint64_t ran_ns;
 		struct model *m;
 
-		change(c, rates[i], true);
+		change(c, rates[i]);
 		ran_ns = let_run(pid, 2 * DRIVE_SECOND);
 		collector_end_slice(c);
 		m = collector_model(c);
 		cr_expect_eq(m->host.sample_hz, rates[i]);
-		cr_expect_eq(m->host.off & (OFF_SWITCHES | OFF_ACCOUNTS), 0u);
+		cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_ACCOUNTS), 0u);
 		cr_expect_eq(m->slices_cnt, 1u);
 		cr_expect_geq(samples_of(m, pid), ran_ns * rates[i] / DRIVE_SECOND * 7 / 10,
 			      "%u Hz", rates[i]);
@@ -139,19 +150,16 @@ Test(parts, a_new_rate_begins_a_new_model)
 	drive_kill(pid);
 }
 
-Test(parts, a_rate_beyond_the_rings_makes_larger_ones)
+Test(parts, rings_are_as_large_as_the_rate_needs)
 {
 	/* Without tables, whose maps grow as they are needed. */
 	struct collector *c = begin_as(false, true);
 	size_t bytes = collector_map_bytes(c);
 
-	change(c, 100, true);
-	cr_expect_eq(collector_map_bytes(c), bytes, "rings are made for it");
-	change(c, 4000, true);
+	change(c, 4000);
 	cr_expect_gt(collector_map_bytes(c), bytes);
-	bytes = collector_map_bytes(c);
-	change(c, 100, true);
-	cr_expect_eq(collector_map_bytes(c), bytes, "and stay");
+	change(c, HZ);
+	cr_expect_eq(collector_map_bytes(c), bytes);
 	collector_free(c);
 }
 
@@ -173,7 +181,7 @@ Test(parts, without_switches_cpu_times_are_those_of_proc)
 		  (unsigned long long)ran_ns / DRIVE_MS);
 	cr_expect_eq(s.uninterruptible_ns, 0u);
 	cr_expect_eq(m->delays_cnt, 0u);
-	cr_expect_eq(m->host.off & (OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN | OFF_REQUESTS),
+	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN | OFF_REQUESTS),
 		     OFF_SWITCHES | OFF_OWN | OFF_REQUESTS);
 	for (size_t i = 0; i < m->cpus_cnt; i++) {
 		const struct model_cpu *cpu = &m->cpus[i];
@@ -227,29 +235,106 @@ static char *report_of(struct model *m)
 	return text;
 }
 
-Test(parts, switches_come_and_go)
+/* Time of all CPUs that the books cover, and that all threads ran, since a slice. */
+struct cover {
+	uint64_t elapsed_ns, busy_ns, idle_ns, unaccounted_ns, ran_ns;
+};
+
+static struct cover cover_of(const struct model *m, uint32_t from)
 {
-	static const bool turns[] = {true, false, true};
+	struct cover cover = {0};
+
+	for (size_t i = 0; i < m->cpus_cnt; i++) {
+		if (m->cpus[i].slice < from)
+			continue;
+		cover.elapsed_ns += m->cpus[i].elapsed_ns;
+		cover.busy_ns += m->cpus[i].accounted_ns;
+		cover.idle_ns += m->cpus[i].idle_ns;
+		cover.unaccounted_ns += m->cpus[i].unaccounted_ns;
+	}
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		if (m->accounts[i].slice >= from)
+			cover.ran_ns += m->accounts[i].sched.on_cpu_ns;
+	return cover;
+}
+
+#define SHIFTS 12
+
+/* A spinner runs all the time, whoever looks and how: nothing of it is lost or counts twice, and
+ * the books of CPUs cover the time. */
+Test(parts, gears_change_without_a_gap)
+{
+	pid_t spins = drive_fork(drive_spin, NULL, drive_cpu(1), true);
+	pid_t sleeps = drive_fork(drive_work_and_sleep, NULL, drive_cpu(0), true);
+	struct collector *c = begin(false);
+	const struct model *m = collector_model(c);
+	uint64_t before_ns = drive_proc_on_cpu(spins), ran_ns, elapsed_ns, ticks;
+	struct cover cover;
+
+	for (int i = 0; i < SHIFTS; i++) {
+		drive_sleep(250 * DRIVE_MS);
+		shift(c, !(i & 1), i & 1 ? 1 : 4);
+	}
+	drive_sleep(250 * DRIVE_MS);
+	collector_end_slice(c);
+	ran_ns = drive_proc_on_cpu(spins) - before_ns;
+	elapsed_ns = m->slices[SHIFTS].end_ns - m->slices[0].start_ns;
+	cr_expect(drive_near(thread_of(m, spins)->sched.on_cpu_ns, ran_ns, 0.01, 20 * DRIVE_MS),
+		  "%llu of %llu ms",
+		  (unsigned long long)thread_of(m, spins)->sched.on_cpu_ns / DRIVE_MS,
+		  (unsigned long long)ran_ns / DRIVE_MS);
+	cr_expect_lt(thread_of(m, sleeps)->sched.waited_ns, elapsed_ns / 2);
+	cr_expect_eq(m->slices_cnt, SHIFTS + 1u);
+	cr_expect_eq(m->slices_quiet, SHIFTS / 2u);
+	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), OFF_OWN);
+	cover = cover_of(m, 0);
+	cr_expect(
+		drive_near(cover.elapsed_ns, elapsed_ns * m->host.cpus_online, 0.01, 20 * DRIVE_MS),
+		"%llu of %llu ms", (unsigned long long)cover.elapsed_ns / DRIVE_MS,
+		(unsigned long long)elapsed_ns * m->host.cpus_online / DRIVE_MS);
+	cr_expect_eq(cover.busy_ns + cover.idle_ns + cover.unaccounted_ns, cover.elapsed_ns);
+	cr_expect_lt(cover.unaccounted_ns, SHIFTS * 20 * DRIVE_MS, "%llu ms",
+		     (unsigned long long)cover.unaccounted_ns / DRIVE_MS);
+	/* /proc/stat has ticks. */
+	cr_expect(drive_near(cover.ran_ns, cover.busy_ns, 0.03, SHIFTS * 10 * DRIVE_MS),
+		  "%llu ms of threads, %llu of CPUs", (unsigned long long)cover.ran_ns / DRIVE_MS,
+		  (unsigned long long)cover.busy_ns / DRIVE_MS);
+	/* Samples stand for as many ticks as the model's rate has. */
+	ticks = 0;
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		if (m->threads[m->samples[i].thread].tid == (uint32_t)spins)
+			ticks += model_weight(&m->samples[i]);
+	cr_expect(drive_near(ticks, ran_ns * HZ / DRIVE_SECOND, 0.15, 10), "%llu ticks in %llu ms",
+		  (unsigned long long)ticks, (unsigned long long)ran_ns / DRIVE_MS);
+	expect_rate(m);
+	collector_free(c);
+	drive_kill(spins);
+	drive_kill(sleeps);
+}
+
+Test(parts, each_gear_tells_what_it_has)
+{
+	static const bool turns[] = {true, false};
 	pid_t pid = drive_fork(drive_work_and_sleep, NULL, drive_cpu(1), true);
 	struct collector *c = begin(false);
-	uint64_t cost_ns = 0;
 
 	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
 		_cleanup_free_ char *text = NULL;
+		uint64_t cost_ns = collector_bpf_ns(c);
 		const struct model_thread *t;
 
-		change(c, 50, turns[i]);
+		shift(c, turns[i], 2);
+		cr_assert_eq(collector_fresh_slice(c), 0);
 		watch(c, DRIVE_SECOND);
 		t = thread_of(collector_model(c), pid);
 		cr_expect_gt(t->sched.on_cpu_ns, 100 * DRIVE_MS);
 		cr_expect_gt(t->sched.voluntary, 20u);
 		text = report_of(collector_model(c));
-		cr_expect_eq(!strstr(text, "as the kernel counts"), turns[i], "%s", text);
+		cr_expect_eq(!strstr(text, "as the kernel counts"), !turns[i], "%s", text);
 		cr_expect(strstr(text, "running,"), "%s", text);
-		cr_expect_eq(!strstr(text, "context switches a second"), !turns[i], "%s", text);
+		cr_expect_eq(!strstr(text, "context switches a second"), turns[i], "%s", text);
 		cr_expect(strstr(text, "CPU busy"));
 		cr_expect_gt(collector_bpf_ns(c), cost_ns);
-		cost_ns = collector_bpf_ns(c);
 	}
 	collector_free(c);
 	drive_kill(pid);

@@ -208,12 +208,13 @@ static void fill_names(struct model *m)
 
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
-	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000};
+	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000, 3, true};
 	struct model_sample sample = {.time_ns = start_ns + 400,
 				      .kernel_stack = 2,
 				      .user_stack = 0x8000000000000001ull,
 				      .thread = 0,
 				      .waiters = 3,
+				      .weight = 3,
 				      .cpu = 1,
 				      .kind = SAMPLE_ON_CPU,
 				      .flags = SAMPLE_USER_STACK_FAULT};

@@ -93,7 +93,6 @@ struct metrics_own watched_own(void)
 		.sample_hz = 19,
 		.samples = true,
 		.requests = true,
-		.switches = true,
 		.budget = 0.005,
 		.cpu_ns = 12345 * MS,
 		.http_cpu_ns = 345 * MS,

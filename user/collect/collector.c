@@ -105,6 +105,8 @@ struct collector {
 	uint64_t ticks_expected_ns; /* busy time so far, until the first tick was seen */
 	bool ticks_seen;
 	bool stopped; /* the slice that ends is the last one */
+	struct collector_gear
+		next_gear; /* of the next slice; c->options.gear is that of this one */
 
 	uint32_t *execs; /* processes that called exec since the last drain */
 	size_t execs_cnt, execs_cap;
@@ -121,6 +123,11 @@ struct collector {
 	size_t stack_pass_cnt, stack_pass_cap;
 	uint32_t pass;
 };
+
+static struct collector_gear fit_gear(const struct collector_gear *gear)
+{
+	return (struct collector_gear){gear->quiet, gear->sample_every ?: 1};
+}
 
 /* --- naming ---------------------------------------------------------------------------------- */
 
@@ -407,7 +414,7 @@ static void read_requests(struct collector *c)
 	uint32_t cnt;
 	int err;
 
-	if (c->model->host.off & OFF_REQUESTS)
+	if (model_off(c->model) & OFF_REQUESTS)
 		return;
 	ingest_requests_begin(c->ingest, clock_now_ns());
 	cnt = session_endpoints(c->session, &rows);
@@ -448,23 +455,32 @@ static void read_accounts(struct collector *c)
 }
 
 /* Returns the time of the reading, to which accounts and books of this slice reach. */
+/* The clock of a CPU as it stands; false: it could not be read. */
+static bool read_clock(struct collector *c, uint32_t cpu, struct cpu_clock *ret_clock,
+		       uint64_t *ret_now_ns)
+{
+	if (session_read_cpu(c->session, cpu, ret_clock, ret_now_ns)) {
+		model_loss_add(c->model, LOSS_ITERATOR, 1);
+		return false;
+	}
+	if (c->options.gear.quiet)
+		cpu_time_read(&c->cpu_times[cpu], *ret_now_ns, c->idle_ns[cpu], c->online[cpu],
+			      ret_clock);
+	return true;
+}
+
+/* Returns the time of the reading, to which accounts and books of this slice reach. */
 static uint64_t read_cpus(struct collector *c)
 {
+	struct cpu_clock clock;
+	uint64_t now_ns;
+
 	host_online_cpus(c->online);
 	host_read_cpus(c->steal_ns, c->idle_ns, c->host.cpus_possible);
-	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++) {
-		struct cpu_clock clock = {0};
-		uint64_t now_ns = 0;
-
-		if (session_read_cpu(c->session, cpu, &clock, &now_ns)) {
-			model_loss_add(c->model, LOSS_ITERATOR, 1);
-			continue;
-		}
-		if (c->options.no_switches)
-			cpu_time_read(&c->cpu_times[cpu], now_ns, c->idle_ns[cpu], c->online[cpu],
-				      &clock);
-		ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu], c->online[cpu]);
-	}
+	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++)
+		if (read_clock(c, cpu, &clock, &now_ns))
+			ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu],
+				   c->online[cpu]);
 	return clock_now_ns();
 }
 
@@ -480,7 +496,7 @@ static uint64_t read_pressure(struct collector *c)
 {
 	uint64_t was = c->pressure_ns;
 
-	if (c->model->host.off & OFF_PRESSURE)
+	if (model_off(c->model) & OFF_PRESSURE)
 		return 0;
 	if (host_read_pressure(&c->pressure_ns))
 		c->model->host.off |= OFF_PRESSURE;
@@ -514,8 +530,9 @@ static void check_ticks(struct collector *c)
 		c->ticks_seen |= cpu->ticks_taken > 0;
 		c->ticks_expected_ns += cpu->accounted_ns;
 	}
-	if (c->ticks_seen ||
-	    c->ticks_expected_ns < TICKS_EXPECTED_MIN * 1000000000ull / c->options.sample_hz)
+	if (c->ticks_seen || c->ticks_expected_ns < TICKS_EXPECTED_MIN * 1000000000ull *
+							    c->options.gear.sample_every /
+							    c->options.sample_hz)
 		return;
 	c->ticks_seen = true; /* say it once */
 	log_warn("sampling: no tick has arrived although the CPUs are busy; hot paths will be "
@@ -634,9 +651,63 @@ void collector_end_slice(struct collector *c)
 int collector_fresh_slice(struct collector *c)
 {
 	model_forget_slice(c->model);
-	c->model->slices_cnt = 0;
+	model_keep_slices(c->model, (uint32_t)c->model->slices_cnt, UINT32_MAX);
 	c->model->host.start_ns = c->slice_start_ns;
 	return collector_begin_slice(c);
+}
+
+/* --- gears ----------------------------------------------------------------------------------- */
+
+/* The books of CPUs go on from the clocks of this gear. */
+static void change_clocks(struct collector *c)
+{
+	struct cpu_clock clock;
+	uint64_t now_ns;
+
+	host_read_cpus(c->steal_ns, c->idle_ns, c->host.cpus_possible);
+	memset(c->cpu_times, 0, HOST_MAX_CPUS * sizeof(*c->cpu_times));
+	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++)
+		if (read_clock(c, cpu, &clock, &now_ns))
+			ingest_cpu_change(c->ingest, cpu, &clock, now_ns);
+}
+
+/* Within a slice that has begun just now, which is told as one of the new gear. */
+static void change_gear(struct collector *c)
+{
+	const struct collector_gear next = c->next_gear;
+	bool turns = next.quiet != c->options.gear.quiet;
+	int err = 0;
+
+	if (turns) {
+		read_cpus(c);
+		err = session_set_gear(c->session, next.quiet);
+	}
+	if (turns && !err) {
+		c->options.gear.quiet = next.quiet;
+		change_clocks(c);
+	}
+	if (!err && next.sample_every != c->options.gear.sample_every) {
+		/* Those that are on their way count as ticks of this rate. */
+		drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
+		err = session_set_rate(c->session, next.sample_every);
+		if (!err)
+			c->options.gear.sample_every = next.sample_every;
+	}
+	if (err)
+		log_warn("the gear stays as it is: %s", strerror(-err));
+	c->next_gear = c->options.gear;
+}
+
+void collector_set_gear(struct collector *c, const struct collector_gear *gear)
+{
+	c->next_gear = fit_gear(gear);
+	if (!session_can_be_quiet(c->session))
+		c->next_gear.quiet = false;
+}
+
+struct collector_gear collector_gear(const struct collector *c)
+{
+	return c->options.gear;
 }
 
 int collector_begin_slice(struct collector *c)
@@ -644,13 +715,24 @@ int collector_begin_slice(struct collector *c)
 	struct model_slice slice = {
 		.start_ns = c->slice_start_ns,
 		.wall_offset_ns = host_wall_offset_ns(),
+		.sample_every = c->options.gear.sample_every,
+		.quiet = c->options.gear.quiet,
 	};
+	int err;
 
 	fair_begin_anew(&c->facts);
 	c->facts.most = FACTS_CPU_US * c->host.cpus_online;
 	c->facts.most_of_cgroup = c->facts.most_of_process = c->facts.most / 2;
 	c->named = c->first_sample = c->model->samples_cnt;
-	return model_slice_add(c->model, &slice);
+	err = model_slice_add(c->model, &slice);
+	if (err)
+		return err;
+	if (c->next_gear.quiet != slice.quiet || c->next_gear.sample_every != slice.sample_every) {
+		change_gear(c);
+		model_slice_gear(c->model, c->options.gear.quiet, c->options.gear.sample_every);
+	}
+	ingest_set_every(c->ingest, c->options.gear.sample_every);
+	return 0;
 }
 
 /* --- pause ------------------------------------------------------------------------------------ */
@@ -796,7 +878,7 @@ void collector_announce(const struct collector *c, const char *verb)
 	collector_requests_text(c, requests, sizeof(requests));
 	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads), %s, %s", verb,
 		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
-		 c->options.no_switches ? "CPU times and waits by the kernel's counts" : "accounts",
+		 c->options.gear.quiet ? "CPU times and waits by the kernel's counts" : "accounts",
 		 c->model->threads_cnt, requests, stacks);
 	warn_of_namespaces(c);
 	warn_of_capabilities();
@@ -851,8 +933,8 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 	uint32_t self = (uint32_t)getpid();
 	struct session_options options = {
 		.sample_hz = c->options.sample_hz,
-		.sample_hz_most = c->options.sample_hz_most,
-		.no_switches = c->options.no_switches,
+		.quiet = c->options.gear.quiet,
+		.sample_every = c->options.gear.sample_every,
 		.cycles = c->options.cycles,
 		.cpus_possible = c->host.cpus_possible,
 		.max_stack = c->host.max_stack,
@@ -870,6 +952,8 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 
 	int err = session_new(&options, why, why_bytes, &c->session);
 
+	if (!err)
+		c->options.gear.quiet = c->next_gear.quiet = session_is_quiet(c->session);
 	if (!err && session_unwind(c->session)) {
 		c->feed = unwind_feed_new(session_unwind(c->session), c->options.stacks.is_calm);
 		if (!c->feed)
@@ -918,6 +1002,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (!c)
 		return err;
 	c->options = *options;
+	c->options.gear = fit_gear(&options->gear);
+	c->next_gear = c->options.gear;
 	set_callbacks(c);
 	c->online = calloc(HOST_MAX_CPUS, sizeof(*c->online));
 	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
@@ -1030,9 +1116,7 @@ static uint32_t kernel_off(const struct collector *c)
 	uint32_t without = session_kernel_without(c->session);
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
-	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
-	       (c->options.no_switches ? OFF_SWITCHES | OFF_OWN : 0) |
-	       (session_tells_waits(c->session) ? 0 : OFF_ACCOUNTS) | (c->feed ? 0 : OFF_TABLES) |
+	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) | (c->feed ? 0 : OFF_TABLES) |
 	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
 }
 
@@ -1145,24 +1229,16 @@ int collector_renew(struct collector *c, char *why, size_t why_bytes)
 int collector_change(struct collector *c, const struct collector_parts *parts, char *why,
 		     size_t why_bytes)
 {
-	struct collector_parts was = collector_parts(c);
-	uint32_t most = c->options.sample_hz_most ?: was.sample_hz;
-	bool reopen = was.requests != parts->requests || was.switches != parts->switches ||
-		      parts->sample_hz > most;
-
-	c->options.sample_hz_most = parts->sample_hz > most ? parts->sample_hz : most;
 	c->options.sample_hz = parts->sample_hz;
 	c->options.requests = parts->requests;
-	c->options.no_switches = !parts->switches;
-	session_set_rate(c->session, parts->sample_hz);
-	return begin_anew(c, reopen, why, why_bytes);
+	c->options.gear = c->next_gear;
+	return begin_anew(c, true, why, why_bytes);
 }
 
 struct collector_parts collector_parts(const struct collector *c)
 {
 	return (struct collector_parts){.sample_hz = c->options.sample_hz,
-					.requests = c->options.requests,
-					.switches = !c->options.no_switches};
+					.requests = c->options.requests};
 }
 
 bool collector_is_large(const struct collector *c)

@@ -33,8 +33,17 @@ struct collector_stacks {
 	bool is_calm;	     /* it runs for ever: unwind_feed_new() */
 };
 
+/* How closely it looks. */
+struct collector_gear {
+	/* No program at switches: CPU times and waits are those that the kernel counts, read once a
+	 * slice. Only where it counts waits (session_can_be_quiet()). */
+	bool quiet;
+	uint32_t sample_every; /* ticks come at sample_hz / so many; 0 = 1 */
+};
+
 struct collector_options {
-	uint32_t sample_hz;
+	uint32_t sample_hz;	    /* of the model, that samples stand for */
+	struct collector_gear gear; /* to begin with */
 	bool cycles;
 	const uint32_t *tgids; /* -p; borrowed */
 	size_t tgid_cnt;
@@ -42,13 +51,8 @@ struct collector_options {
 	const char *node_root; /* of the node's files (process/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
-	bool facts;   /* read /proc of all processes at the start, not only of those sampled */
-	bool samples; /* keep samples, with their frames named; without: accounts and books */
-	/* Without the programs at switches: what is left of the accounts says OFF_SWITCHES of
-	 * model.h. */
-	bool no_switches;
-	/* rings are made for it; 0 = sample_hz. More loads the programs anew */
-	uint32_t sample_hz_most;
+	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
+	bool samples;  /* keep samples, with their frames named; without: accounts and books */
 	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
@@ -123,14 +127,19 @@ void collector_set_bound(struct collector *c, size_t bytes, const struct names_f
  * collector_new(), after which only collector_free() is left. */
 int collector_renew(struct collector *c, char *why, size_t why_bytes);
 
-/* What can be given up, and taken back, while it runs. */
+/* Another gear from the next collector_begin_slice() on: nothing is lost, and what cannot be told
+ * of the change itself (1 us a thread) counts as unaccounted time of the CPUs. */
+void collector_set_gear(struct collector *c, const struct collector_gear *gear);
+/* The one that slices are in now. */
+struct collector_gear collector_gear(const struct collector *c);
+
+/* What a model has one of. */
 struct collector_parts {
 	uint32_t sample_hz;
-	bool requests, switches;
+	bool requests;
 };
 /*
- * As collector_renew(), and from there on with these parts: a model has one rate, and says what is
- * off. A new rate alone costs no more than a new model; anything else loads the programs anew (some
+ * As collector_renew(), and from there on with these parts: the programs are loaded anew (some
  * 0.3 s of CPU time), and nothing is observed meanwhile. sample_hz > 0.
  */
 int collector_change(struct collector *c, const struct collector_parts *parts, char *why,

@@ -91,7 +91,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 	int rc;
 
 	rc = capture_argument(argc, argv, a->process, &a->window, &m, &rows, &a->table.process_cnt);
-	if (!rc && (m->host.off & OFF_REQUESTS)) {
+	if (!rc && (model_off(m) & OFF_REQUESTS)) {
 		log_error("%s: requests n/a: %s", argv[optind], model_off_text(OFF_REQUESTS));
 		rc = EXIT_FAILED;
 	}

@@ -112,7 +112,7 @@ static int find_worst(const struct time_window *w, const struct model *m, struct
 {
 	int err;
 
-	if (m->host.off & OFF_ACCOUNTS) {
+	if (model_off(m) & OFF_ACCOUNTS) {
 		log_error("--worst: who waited is not known: %s", model_waits_why(m));
 		return EXIT_FAILED;
 	}

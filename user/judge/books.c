@@ -60,7 +60,7 @@ static void switches(struct books *b, const struct model *m, const struct totals
 
 	/* Nobody saw the switches: busy and idle times come from /proc/stat, and make up the time
 	 * anyway. */
-	if (m->host.off & OFF_SWITCHES)
+	if (model_off(m) & OFF_SWITCHES)
 		return;
 	b->capacity_ns = t->cpu_capacity_ns;
 	b->covered_ns = t->on_cpu_ns + t->idle_ns + t->unaccounted_ns;

@@ -150,11 +150,12 @@ static struct ruling rule_of(const struct model *m, const struct top *top, uint6
 }
 
 /* Too few to be worth a name. */
-static bool says_nothing(uint64_t samples, uint64_t all)
+static bool says_nothing(const struct model *m, uint64_t samples, uint64_t all)
 {
 	double share = share_of(samples, all);
 
-	return share < START_MIN_SHARE || 2 * share_error(samples, all) >= share;
+	return share < START_MIN_SHARE ||
+	       2 * share_error(model_effective(m, samples), model_effective(m, all)) >= share;
 }
 
 static int choose_by(struct model *m, uint32_t process, struct ballot *b, struct ruling ruling,
@@ -193,9 +194,9 @@ static int choose(struct model *m, uint32_t process, const struct top *top, stru
 	if (share_of(managed, start->all) < START_MANAGED_SHARE)
 		managed = 0;
 	err = choose_by(m, process, b, rule_of(m, top, start->application, managed), start);
-	if (!err && start->rule == START_FRAMEWORK && says_nothing(start->samples, start->all))
+	if (!err && start->rule == START_FRAMEWORK && says_nothing(m, start->samples, start->all))
 		err = choose_by(m, process, b, rule_of(m, top, start->application, 0), start);
-	if (!err && start->rule != START_NOTHING && says_nothing(start->samples, start->all))
+	if (!err && start->rule != START_NOTHING && says_nothing(m, start->samples, start->all))
 		start->rule = START_SPREAD;
 	return err;
 }

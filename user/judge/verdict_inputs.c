@@ -392,7 +392,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
 	input.excused = sched_mean(in->excused_ns[process], in->elapsed_ns);
-	input.own_known = !(in->s->m->host.off & OFF_OWN);
+	input.own_known = !(model_off(in->s->m) & OFF_OWN);
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];
 	input.delays = sched_delay_cnt(sum);

@@ -175,7 +175,7 @@ static const char *unmeasured(const struct builder *b, const struct verdict_row 
 {
 	if (verdict_has_signal(&row->input))
 		return NULL;
-	if (b->s->m->host.off & OFF_REQUESTS)
+	if (model_off(b->s->m) & OFF_REQUESTS)
 		return model_off_text(OFF_REQUESTS);
 	return "it serves no requests that hotrun sees";
 }
@@ -437,7 +437,7 @@ static struct verdicts *judge_view(const struct model *view, const struct sched 
 static struct verdicts *judge_recent(const struct model *m, uint32_t first,
 				     const struct verdict_sources *wanted)
 {
-	bool waits = !(m->host.off & OFF_ACCOUNTS), asked = !(m->host.off & OFF_REQUESTS);
+	bool waits = !(model_off(m) & OFF_ACCOUNTS), asked = !(model_off(m) & OFF_REQUESTS);
 	struct verdicts *v = NULL;
 	struct requests *requests;
 	struct model view = *m;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -105,7 +106,7 @@ static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
 static void size_maps(struct session *s)
 {
 	uint64_t cpus = s->options.cpus_possible;
-	uint64_t ticks = cpus * (s->options.sample_hz_most ?: s->options.sample_hz) * 2;
+	uint64_t ticks = cpus * s->options.sample_hz * 2;
 
 	bpf_map__set_max_entries(s->bpf->maps.samples,
 				 ring_bytes(ticks * (80 + 520), 1 << 20, 64 << 20));
@@ -130,19 +131,15 @@ static bool kernel_counts_waits(void)
 	return told && times;
 }
 
-/* Either those that keep accounts, or the one that tells of the end of a thread without. */
+/* Programs at wakeups are needed where the kernel does not count waits alone. */
 static void choose_accounts(struct session *s)
 {
-	bool off = s->options.no_switches;
 	bool counts = !s->options.wakeups && kernel_counts_waits();
 
-	s->bpf->rodata->without_switches = off;
 	s->bpf->rodata->kernel_counts_waits = counts;
-	bpf_program__set_autoload(s->bpf->progs.on_switch, !off);
-	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !off && !counts);
-	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !off && !counts);
-	bpf_program__set_autoload(s->bpf->progs.on_new_task, !off);
-	bpf_program__set_autoload(s->bpf->progs.on_exit, off);
+	s->options.quiet = s->options.quiet && counts;
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !counts);
+	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !counts);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */
@@ -281,37 +278,147 @@ static void take_task(void *ctx, const void *record)
 	ops->task(ops->ctx, record);
 }
 
-static int attach_accounts(struct session *s, char *why, size_t why_bytes)
-{
-	struct {
-		struct bpf_program *program;
-		struct bpf_link **link;
-	} programs[] = {
-		{s->bpf->progs.on_new_task, &s->bpf->links.on_new_task},
-		{s->bpf->progs.on_switch, &s->bpf->links.on_switch},
-		{s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup},
-		{s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new},
-		{s->bpf->progs.on_exit, &s->bpf->links.on_exit},
-		{s->bpf->progs.on_exec, &s->bpf->links.on_exec},
-		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
-		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
-	};
-	int err;
+struct program_link {
+	struct bpf_program *program;
+	struct bpf_link **link;
+};
 
-	s->bpf->data->session_start_ns = clock_now_ns();
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		if (!bpf_program__autoload(programs[i].program))
+/* Programs that were not loaded are left out. 0 or negative errno. */
+static int attach_programs(const struct program_link *programs, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (!bpf_program__autoload(programs[i].program) || *programs[i].link)
 			continue;
 		*programs[i].link = bpf_program__attach(programs[i].program);
 		if (!*programs[i].link)
-			return explain(-errno, "attaching the scheduler programs", why, why_bytes);
+			return -errno;
 	}
-	for (int i = 0; i < CREATE_TRIES; i++) {
+	return 0;
+}
+
+static void detach_programs(const struct program_link *programs, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		bpf_link__destroy(*programs[i].link);
+		*programs[i].link = NULL;
+	}
+}
+
+/* --- gears ----------------------------------------------------------------------------------- */
+
+#define SWITCH_PROGRAMS 3
+
+/* Those at switches, where the kernel does not count waits with those at wakeups. */
+static void switch_programs(struct session *s, struct program_link programs[SWITCH_PROGRAMS])
+{
+	programs[0] = (struct program_link){s->bpf->progs.on_switch, &s->bpf->links.on_switch};
+	programs[1] = (struct program_link){s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup};
+	programs[2] =
+		(struct program_link){s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new};
+}
+
+static int attach_births(struct session *s)
+{
+	const struct program_link births = {s->bpf->progs.on_new_task, &s->bpf->links.on_new_task};
+
+	return attach_programs(&births, 1);
+}
+
+/* Before the last of a thread is told by on_switch, on_exit does, and the other way round: who ends
+ * meanwhile is told twice, and counts once. */
+static int attach_ends(struct session *s)
+{
+	const struct program_link ends = {s->bpf->progs.on_exit, &s->bpf->links.on_exit};
+
+	return attach_programs(&ends, 1);
+}
+
+static void stop_full(struct session *s)
+{
+	struct program_link programs[SWITCH_PROGRAMS];
+
+	switch_programs(s, programs);
+	detach_programs(programs, SWITCH_PROGRAMS);
+	bpf_link__destroy(s->bpf->links.on_new_task);
+	s->bpf->links.on_new_task = NULL;
+	s->bpf->data->switches_since_ns = UINT64_MAX;
+	s->bpf->bss->quiet_gear = 1;
+}
+
+static int start_full(struct session *s)
+{
+	struct program_link programs[SWITCH_PROGRAMS];
+	int err;
+
+	s->bpf->bss->quiet_gear = 0;
+	s->bpf->data->switches_since_ns = clock_now_ns();
+	switch_programs(s, programs);
+	err = attach_programs(programs, SWITCH_PROGRAMS);
+	if (err)
+		stop_full(s);
+	return err;
+}
+
+/* Every account goes on in the gear of quiet_gear. */
+static int hand_accounts_over(struct session *s)
+{
+	s->handed_over_ns = clock_now_ns();
+	return iterate(bpf_link__fd(s->bpf->links.change_gear), sizeof(struct event_task), NULL,
+		       NULL);
+}
+
+static int go_full(struct session *s)
+{
+	int err = attach_births(s);
+
+	if (!err) {
+		s->bpf->bss->quiet_gear = 0;
+		err = hand_accounts_over(s);
+	}
+	if (!err)
+		err = start_full(s);
+	if (err) {
+		stop_full(s);
+		return err;
+	}
+	bpf_link__destroy(s->bpf->links.on_exit);
+	s->bpf->links.on_exit = NULL;
+	return 0;
+}
+
+static int go_quiet(struct session *s)
+{
+	int err = attach_ends(s);
+
+	if (err)
+		return err;
+	stop_full(s);
+	return hand_accounts_over(s);
+}
+
+int session_set_gear(struct session *s, bool quiet)
+{
+	int err = 0;
+
+	if (quiet && !session_can_be_quiet(s))
+		return -ENOTSUP;
+	if (quiet != s->options.quiet)
+		err = quiet ? go_quiet(s) : go_full(s);
+	if (!err)
+		s->options.quiet = quiet;
+	return err;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+static int create_accounts(struct session *s)
+{
+	int err = 0;
+
+	for (int i = 0; i < CREATE_TRIES && !err; i++) {
 		s->bpf->bss->accounts_refused = 0;
 		err = iterate(bpf_link__fd(s->bpf->links.create_accounts),
 			      sizeof(struct event_task), NULL, NULL);
-		if (err)
-			return explain(err, "creating the accounts", why, why_bytes);
 		s->accounts_refused = s->bpf->bss->accounts_refused;
 		if (!s->accounts_refused)
 			break;
@@ -319,7 +426,31 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 	}
 	bpf_link__destroy(s->bpf->links.create_accounts);
 	s->bpf->links.create_accounts = NULL;
-	return 0;
+	return err;
+}
+
+static int attach_accounts(struct session *s, char *why, size_t why_bytes)
+{
+	const struct program_link always[] = {
+		{s->bpf->progs.on_exec, &s->bpf->links.on_exec},
+		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
+		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
+		{s->bpf->progs.change_gear, &s->bpf->links.change_gear},
+	};
+	bool quiet = s->options.quiet;
+	int err;
+
+	s->bpf->data->session_start_ns = clock_now_ns();
+	s->bpf->bss->quiet_gear = quiet;
+	err = attach_programs(always, sizeof(always) / sizeof(always[0]));
+	if (!err && !quiet)
+		err = attach_births(s);
+	if (!err)
+		err = quiet ? attach_ends(s) : start_full(s);
+	if (err)
+		return explain(err, "attaching the scheduler programs", why, why_bytes);
+	err = create_accounts(s);
+	return err ? explain(err, "creating the accounts", why, why_bytes) : 0;
 }
 
 static int take_ring_record(void *ctx, void *data, size_t bytes)
@@ -460,6 +591,16 @@ int session_select_cgroup(struct session *s, uint64_t cgroup_id)
 				    sizeof(one), BPF_ANY);
 }
 
+/* As the event takes it: cycles come at a rate, the clock after a time. */
+static uint64_t tick_period(const struct session *s)
+{
+	uint32_t every = s->options.sample_every ?: 1;
+
+	if (s->options.cycles)
+		return (s->options.sample_hz + every - 1) / every;
+	return 1000000000ull * every / s->options.sample_hz;
+}
+
 static int open_tick(struct session *s, uint32_t cpu)
 {
 	struct perf_event_attr attr = {
@@ -469,12 +610,8 @@ static int open_tick(struct session *s, uint32_t cpu)
 	};
 	int fd, err;
 
-	if (s->options.cycles) {
-		attr.freq = 1;
-		attr.sample_freq = s->options.sample_hz;
-	} else {
-		attr.sample_period = 1000000000ull / s->options.sample_hz;
-	}
+	attr.freq = s->options.cycles;
+	attr.sample_period = tick_period(s); /* one field with sample_freq */
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -497,9 +634,18 @@ static void close_tick(struct session *s, uint32_t cpu)
 	s->tick_fds[cpu] = -1;
 }
 
-void session_set_rate(struct session *s, uint32_t hz)
+int session_set_rate(struct session *s, uint32_t every)
 {
-	s->options.sample_hz = hz;
+	uint64_t period;
+	int err = 0;
+
+	s->options.sample_every = every;
+	period = tick_period(s);
+	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++)
+		if (s->tick_fds[cpu] >= 0 &&
+		    ioctl(s->tick_fds[cpu], PERF_EVENT_IOC_PERIOD, &period))
+			err = -errno;
+	return err;
 }
 
 int session_start(struct session *s, char *why, size_t why_bytes)
@@ -553,7 +699,9 @@ static bool tick_is_lost(struct session *s, uint32_t cpu)
 
 	s->tick_seen[cpu] = now;
 	return s->tick_fds[cpu] >= 0 && now.ticks == was.ticks &&
-	       now.busy_ns - was.busy_ns > TICKS_LOST * 1000000000ull / s->options.sample_hz;
+	       now.busy_ns - was.busy_ns > TICKS_LOST * 1000000000ull *
+						   (s->options.sample_every ?: 1) /
+						   s->options.sample_hz;
 }
 
 uint32_t session_follow_cpus(struct session *s, const bool *online)
@@ -603,6 +751,18 @@ int session_read_accounts(struct session *s, const struct session_ops *ops)
 		       take_task, (void *)ops);
 }
 
+/* Of a CPU that has not switched since the full gear began: who was met there then, or nobody. */
+static void begin_running(const struct session *s, struct cpu_clock *clock)
+{
+	uint64_t since_ns = s->bpf->data->switches_since_ns;
+
+	if (s->options.quiet || !s->handed_over_ns || clock->last_switch_ns >= since_ns)
+		return;
+	if (clock->last_switch_ns < s->handed_over_ns)
+		clock->running_tid = clock->running_tgid = 0;
+	clock->last_switch_ns = since_ns;
+}
+
 int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_clock,
 		     uint64_t *ret_now_ns)
 {
@@ -616,8 +776,10 @@ int session_read_cpu(struct session *s, uint32_t cpu, struct cpu_clock *ret_cloc
 		*ret_clock = *(const volatile struct cpu_clock *)clock;
 		*ret_now_ns = clock_now_ns();
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(before & 1) && __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED) == before)
-			return 0;
+		if (before & 1 || __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED) != before)
+			continue;
+		begin_running(s, ret_clock);
+		return 0;
 	}
 	return -EAGAIN;
 }
@@ -660,9 +822,14 @@ uint32_t session_kernel_without(const struct session *s)
 	return s->bpf->bss->kernel_without | (*s->requests_why ? KERNEL_WITHOUT_REQUESTS : 0);
 }
 
-bool session_tells_waits(const struct session *s)
+bool session_can_be_quiet(const struct session *s)
 {
-	return !s->options.no_switches || s->bpf->rodata->kernel_counts_waits;
+	return s->bpf->rodata->kernel_counts_waits;
+}
+
+bool session_is_quiet(const struct session *s)
+{
+	return s->options.quiet;
 }
 
 static size_t values_bytes(const struct bpf_map *map)

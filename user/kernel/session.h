@@ -26,10 +26,10 @@ struct session_slow_port {
 
 struct session_options {
 	uint32_t sample_hz;
-	uint32_t sample_hz_most; /* that session_set_rate() may ask for; 0 = sample_hz */
-	bool no_switches; /* nobody looks at switches: waits by the kernel's count, if it counts */
-	bool wakeups;	  /* waits are timed at wakeups, also where the kernel counts them */
-	bool cycles;	  /* hardware cycles instead of cpu-clock */
+	bool quiet;	       /* begins in the quiet gear: session_set_gear() */
+	uint32_t sample_every; /* ticks come at sample_hz / so many; 0 = 1 */
+	bool wakeups;	       /* waits are timed at wakeups, also where the kernel counts them */
+	bool cycles;	       /* hardware cycles instead of cpu-clock */
 	uint32_t cpus_possible;
 	uint32_t max_stack;
 	/* Stacks of user code are walked by tables (session_unwind()), which may take so many
@@ -68,8 +68,17 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		struct session **ret_session);
 /* Stacks of this cgroup are wanted. 0, or -E2BIG beyond the map's size. */
 int session_select_cgroup(struct session *s, uint64_t cgroup_id);
-/* The rate from the next session_start() on. */
-void session_set_rate(struct session *s, uint32_t hz);
+/* Ticks come at sample_hz / every from now on. 0, or negative errno where some CPU keeps its former
+ * rate. */
+int session_set_rate(struct session *s, uint32_t every);
+/*
+ * Quiet: no program at switches, and session_read_accounts() reads what the kernel counts. Full:
+ * the programs of the scheduler are attached. Each account goes on where it is: counters only grow
+ * across a change, and what passes meanwhile (1 us a thread) is in them to a tick of the kernel's
+ * clock; the clocks of CPUs stand still in the quiet gear. 0, or negative errno and the gear as it
+ * was, or quiet.
+ */
+int session_set_gear(struct session *s, bool quiet);
 /* Starts the sampling events. Errors as session_new. */
 int session_start(struct session *s, char *why, size_t why_bytes);
 /* Stops sampling and detaches everything; what is in the rings can still be drained. */
@@ -83,10 +92,9 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. Without the programs
- * at switches, on_cpu_ns and switches are the kernel's own counters since the thread's birth (the
- * time up to the last tick of its clock), waits and throttled time those since the session began or
- * the thread was first read, and all else is 0; last accounts come as well. */
+/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. In the quiet gear
+ * CPU time (up to the last tick of the kernel's clock), waits, throttled time and switches rise by
+ * the kernel's own counts, all else stands still; last accounts come as well. */
 int session_read_accounts(struct session *s, const struct session_ops *ops);
 
 /* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches
@@ -137,9 +145,10 @@ struct unwind_maps *session_unwind(const struct session *s);
 /* Why, as a clause for people, where tables were asked for; else NULL. Borrowed the same. */
 const char *session_unwind_why(const struct session *s);
 
-/* Whether accounts tell what threads waited, where the programs at switches are off, too: then as
- * the kernel counts it (CONFIG_SCHED_INFO). */
-bool session_tells_waits(const struct session *s);
+/* Whether this kernel counts what threads wait (CONFIG_SCHED_INFO): only then there is a quiet
+ * gear. A session that is to begin in it begins in the full one elsewhere. */
+bool session_can_be_quiet(const struct session *s);
+bool session_is_quiet(const struct session *s);
 /* KERNEL_WITHOUT_* of bpf/events.h. */
 uint32_t session_kernel_without(const struct session *s);
 

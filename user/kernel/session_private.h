@@ -25,6 +25,7 @@ struct session {
 		uint64_t ticks, busy_ns;
 	} * tick_seen;
 	bool started;
+	uint64_t handed_over_ns;   /* when the gear was changed last, 0 = never */
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Requests. */
 	bool requests;				/* loaded */

@@ -71,7 +71,7 @@ static void take_difference(const struct cpu_seen *was, const struct cpu_seen *i
 
 	row->idle_ns = rise_of(b->idle_ns, a->idle_ns);
 	row->accounted_ns = rise_of(b->accounted_ns, a->accounted_ns);
-	row->unaccounted_ns = rise_of(b->unaccounted_ns, a->unaccounted_ns);
+	row->unaccounted_ns = rise_of(b->unaccounted_ns, a->unaccounted_ns) + was->gap_ns;
 	fit_elapsed(row, rise_of(is->now_ns, was->now_ns));
 	row->steal_ns = rise_of(is->steal_ns, was->steal_ns);
 	row->switches = rise_of(b->switches, a->switches);
@@ -85,8 +85,11 @@ static void take_difference(const struct cpu_seen *was, const struct cpu_seen *i
 bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading *reading,
 		   uint64_t start_ns, struct model_cpu *ret_row)
 {
-	struct cpu_seen is = {true, reading->online, *reading->clock, reading->now_ns,
-			      reading->steal_ns};
+	struct cpu_seen is = {.valid = true,
+			      .online = reading->online,
+			      .clock = *reading->clock,
+			      .now_ns = reading->now_ns,
+			      .steal_ns = reading->steal_ns};
 	struct cpu_seen was;
 
 	if (cpu >= book->cpus)
@@ -101,4 +104,17 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 	*ret_row = (struct model_cpu){.cpu = cpu};
 	take_difference(&was, &is, ret_row);
 	return true;
+}
+
+void cpu_book_change(struct cpu_book *book, uint32_t cpu, const struct cpu_clock *clock,
+		     uint64_t now_ns)
+{
+	struct cpu_seen *seen = cpu < book->cpus ? &book->seen[cpu] : NULL, is;
+
+	if (!seen || !seen->valid)
+		return;
+	is = (struct cpu_seen){.online = seen->online, .clock = *clock, .now_ns = now_ns};
+	add_running(&is, now_ns);
+	seen->clock = is.clock;
+	seen->gap_ns += rise_of(now_ns, seen->now_ns + seen->gap_ns);
 }

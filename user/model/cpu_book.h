@@ -14,6 +14,7 @@ struct cpu_seen {
 	bool valid, online;
 	struct cpu_clock clock; /* with the running interval added */
 	uint64_t now_ns, steal_ns;
+	uint64_t gap_ns; /* between two clocks: of the time since then, nobody's */
 };
 
 struct cpu_book {
@@ -40,4 +41,8 @@ struct cpu_reading {
  */
 bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading *reading,
 		   uint64_t start_ns, struct model_cpu *ret_row);
+/* The clock of that CPU is another one from now on, which goes on from there: the time between the
+ * last reading and this one is unaccounted. */
+void cpu_book_change(struct cpu_book *book, uint32_t cpu, const struct cpu_clock *clock,
+		     uint64_t now_ns);
 #endif

@@ -11,8 +11,9 @@ struct harm harm_sum(const struct model *m, uint32_t process)
 		if (sample->kind != SAMPLE_ON_CPU ||
 		    (process != MODEL_NONE && m->threads[sample->thread].process != process))
 			continue;
-		harm.samples++;
-		harm.unknown += sample->waiters == WAITERS_UNKNOWN;
+		harm.samples += model_weight(sample);
+		if (sample->waiters == WAITERS_UNKNOWN)
+			harm.unknown += model_weight(sample);
 		harm.waiters += harm_of(sample);
 	}
 	return harm;

@@ -11,10 +11,10 @@
 #include "bpf/events.h"
 #include "model/model.h"
 
-/* Waiting threads of a sample; 0 where they could not be read. */
-static inline uint32_t harm_of(const struct model_sample *sample)
+/* Waiting threads of a sample, times its weight; 0 where they could not be read. */
+static inline uint64_t harm_of(const struct model_sample *sample)
 {
-	return sample->waiters == WAITERS_UNKNOWN ? 0 : sample->waiters;
+	return sample->waiters == WAITERS_UNKNOWN ? 0 : sample->waiters * model_weight(sample);
 }
 
 struct harm {

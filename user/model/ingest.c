@@ -39,6 +39,7 @@ struct ingest {
 	uint64_t boot_offset_ns;
 	uint64_t start_ns; /* 0 = still reading baselines */
 	uint32_t pass;	   /* of the iterator, from 1 */
+	uint32_t every;	   /* ticks stand for so many */
 	struct cpu_book cpus;
 	struct account_book book;
 	struct contention_book contention;
@@ -69,6 +70,7 @@ struct ingest *ingest_new(struct model *m, uint32_t cpus_possible, uint64_t boot
 	if (!in)
 		return NULL;
 	in->m = m;
+	in->every = 1;
 	in->mappings = (struct fair){
 		.most = MAPPINGS_MOST,
 		.most_of_cgroup = MAPPINGS_OF_CGROUP,
@@ -420,12 +422,12 @@ static void add_contention(struct ingest *in, uint32_t runner, const struct even
 		return;
 	if (!cnt)
 		contention_book_add(&in->contention, m, runner, MODEL_NONE,
-				    sample->waiters * 1000ull);
+				    sample->waiters * 1000ull * in->every);
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint32_t waiter = model_process_at(m, sample->waiting[i], sample->time_ns);
 
 		contention_book_add(&in->contention, m, runner, waiter,
-				    sample->waiters * 1000ull / cnt);
+				    sample->waiters * 1000ull * in->every / cnt);
 	}
 }
 
@@ -441,6 +443,7 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 		.cpu = (uint16_t)sample->header.cpu,
 		.kind = (uint8_t)sample->sample_kind,
 		.flags = (uint8_t)sample->flags,
+		.weight = in->every,
 	};
 
 	if (process == MODEL_NONE)
@@ -465,6 +468,15 @@ void ingest_sample(struct ingest *in, const struct event_sample *sample)
 
 /* --- CPUs and losses ------------------------------------------------------------------------- */
 
+static void weigh_ticks(struct model_cpu *row, uint32_t every)
+{
+	row->ticks_taken *= every;
+	row->ticks_idle *= every;
+	row->ticks_filtered *= every;
+	for (int i = 0; i < QUEUE_SLOTS; i++)
+		row->queue[i] *= every;
+}
+
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online)
 {
@@ -474,8 +486,20 @@ void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, 
 	if (!cpu_book_read(&in->cpus, cpu, &reading, in->start_ns, &row))
 		return;
 	row.slice = in->m->slices_cnt ? (uint32_t)in->m->slices_cnt - 1 : 0;
+	weigh_ticks(&row, in->every);
 	if (model_cpu_add(in->m, &row))
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
+}
+
+void ingest_cpu_change(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock,
+		       uint64_t now_ns)
+{
+	cpu_book_change(&in->cpus, cpu, clock, now_ns);
+}
+
+void ingest_set_every(struct ingest *in, uint32_t every)
+{
+	in->every = every;
 }
 
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)

@@ -44,6 +44,11 @@ void ingest_pass_end(struct ingest *in, uint64_t now_ns);
  * is idle. */
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online);
+/* Its clock is another one from now on: cpu_book_change(). */
+void ingest_cpu_change(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock,
+		       uint64_t now_ns);
+/* Samples, ticks and who waited at them stand for so many from now on: model_slice.sample_every. */
+void ingest_set_every(struct ingest *in, uint32_t every);
 /* Kernel loss counters as of now, cumulative, by cause. */
 void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
 

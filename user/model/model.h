@@ -106,10 +106,9 @@ enum model_loss_cause {
 #define OFF_OWN	     0x10u
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
 #define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
-/* nobody looked at switches, to keep the cost within its budget (with it goes OFF_OWN, and on a
- * kernel that does not count waits OFF_ACCOUNTS): CPU times and waits are the kernel's own, read
- * once a second, CPUs' idle times those of /proc/stat, to a clock tick; single waits are not
- * known */
+/* the quiet gear: nobody looked at switches. CPU times and waits are the kernel's own, read once a
+ * second, CPUs' idle times those of /proc/stat, to a clock tick; single waits are not known. True
+ * of all slices; where it is of some, model_off() has OFF_OWN alone */
 #define OFF_SWITCHES 0x80u
 /* user stacks were walked along frame pointers alone: those that break are told by names */
 #define OFF_TABLES 0x100u
@@ -271,9 +270,15 @@ struct model_sample {
 	uint32_t thread;		   /* row */
 	uint32_t waiters;		   /* WAITERS_UNKNOWN possible */
 	uint16_t cpu;
-	uint8_t kind;  /* enum event_sample_kind */
-	uint8_t flags; /* SAMPLE_* of bpf/events.h */
+	uint8_t kind;	 /* enum event_sample_kind */
+	uint8_t flags;	 /* SAMPLE_* of bpf/events.h */
+	uint32_t weight; /* ticks of host.sample_hz that it stands for; 0 = 1 */
 };
+
+static inline uint64_t model_weight(const struct model_sample *sample)
+{
+	return sample->weight ?: 1;
+}
 
 /* What one thread did in one slice; threads that did nothing have no row. */
 struct model_account {
@@ -371,6 +376,8 @@ struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
 	uint64_t pressure_ns;	   /* somebody waited for a CPU (PSI "some"); 0 with OFF_PRESSURE */
+	uint32_t sample_every;	   /* ticks came at host.sample_hz / so many; 0 = 1 */
+	bool quiet;		   /* nobody looked at switches: see OFF_SWITCHES */
 };
 
 struct model_cpu {
@@ -380,7 +387,7 @@ struct model_cpu {
 	uint64_t idle_ns, accounted_ns, unaccounted_ns; /* sum = elapsed_ns */
 	uint64_t steal_ns;				/* /proc/stat, to a clock tick */
 	uint64_t switches;
-	uint64_t ticks_taken, ticks_idle, ticks_filtered;
+	uint64_t ticks_taken, ticks_idle, ticks_filtered; /* as many as host.sample_hz has */
 	uint64_t queue
 		[12]; /* of ticks_taken: by threads that waited then: 0..9, 10 and more, unknown */
 };
@@ -439,6 +446,9 @@ struct model {
 	MODEL_TABLE(struct model_cgroup, cgroups);
 	MODEL_TABLE(struct model_endpoint, endpoints);
 	MODEL_TABLE(struct model_slice, slices);
+	/* Of all slices, kept by model_slice_add() and whoever takes some away. */
+	uint32_t slices_quiet;
+	uint64_t slices_every;			       /* sum of sample_every */
 	MODEL_TABLE(struct model_renaming, renamings); /* a reader's; the recorder has none */
 	/* Per slice; the recorder empties these after each write (model_forget_slice). */
 	MODEL_TABLE(struct model_sample, samples);
@@ -589,6 +599,32 @@ int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
 int model_slice_add(struct model *m, const struct model_slice *slice);
+/* So many ticks of host.sample_hz are as sure as how many samples: fewer where some stand for
+ * several (Kish's effective sample size, of slices that are equally busy). */
+static inline uint64_t model_effective(const struct model *m, uint64_t ticks)
+{
+	return m->slices_every > m->slices_cnt ? ticks * m->slices_cnt / m->slices_every : ticks;
+}
+/* The same of one slice. */
+static inline uint32_t model_slice_off(const struct model *m, const struct model_slice *slice)
+{
+	return m->host.off | (slice->quiet ? OFF_SWITCHES | OFF_OWN : 0);
+}
+/* The part of the time in which switches were looked at. */
+static inline double model_full_share(const struct model *m)
+{
+	return m->slices_cnt ? 1 - (double)m->slices_quiet / (double)m->slices_cnt : 1;
+}
+/* The gear of the newest slice, where that changed as it began. */
+void model_slice_gear(struct model *m, bool quiet, uint32_t sample_every);
+/* OFF_*: what it lacks as a whole, and what its slices do by their gears. */
+static inline uint32_t model_off(const struct model *m)
+{
+	uint32_t quiet = m->slices_quiet;
+
+	return m->host.off | (quiet ? OFF_OWN : 0) |
+	       (quiet && quiet == m->slices_cnt ? OFF_SWITCHES : 0);
+}
 
 /* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and
  * losses; everything else stays. */

@@ -8,12 +8,31 @@
 #include "model/mapping_index.h"
 #include "model/model.h"
 
+static void note_gears(struct model *m)
+{
+	m->slices_quiet = 0;
+	m->slices_every = 0;
+	for (size_t i = 0; i < m->slices_cnt; i++) {
+		m->slices_quiet += m->slices[i].quiet;
+		m->slices_every += m->slices[i].sample_every ?: 1;
+	}
+}
+
 int model_slice_add(struct model *m, const struct model_slice *slice)
 {
 	if (GROW(m->slices, m->slices_cnt, m->slices_cap))
 		return -ENOMEM;
 	m->slices[m->slices_cnt++] = *slice;
+	m->slices_quiet += slice->quiet;
+	m->slices_every += slice->sample_every ?: 1;
 	return 0;
+}
+
+void model_slice_gear(struct model *m, bool quiet, uint32_t sample_every)
+{
+	m->slices[m->slices_cnt - 1].quiet = quiet;
+	m->slices[m->slices_cnt - 1].sample_every = sample_every;
+	note_gears(m);
 }
 
 int model_sample_add(struct model *m, const struct model_sample *sample)
@@ -125,6 +144,7 @@ void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
 	m->slices_cnt = end > first ? end - first : 0;
 	if (m->slices_cnt)
 		memmove(m->slices, m->slices + first, m->slices_cnt * sizeof(*m->slices));
+	note_gears(m);
 }
 
 /* When the samples begin that stay: those of the slices from that row on, and of what comes

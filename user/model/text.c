@@ -151,7 +151,7 @@ const char *model_off_text(uint32_t bit)
 
 const char *model_waits_why(const struct model *m)
 {
-	if (!(m->host.off & OFF_ACCOUNTS))
+	if (!(model_off(m) & OFF_ACCOUNTS))
 		return NULL;
-	return model_off_text(m->host.off & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
+	return model_off_text(model_off(m) & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
 }

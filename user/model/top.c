@@ -71,14 +71,15 @@ static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 
 static void row_visit(struct top_row *row, const struct paths *p, bool leaf)
 {
-	uint32_t waiters = harm_of(&p->m->samples[p->sample]);
+	const struct model_sample *sample = &p->m->samples[p->sample];
+	uint64_t waiters = harm_of(sample), weight = model_weight(sample);
 
-	row->self += leaf;
+	row->self += leaf ? weight : 0;
 	row->self_waiters += leaf ? waiters : 0;
 	if (row->last_sample == p->sample)
 		return;
 	row->last_sample = p->sample;
-	row->total++;
+	row->total += weight;
 	row->total_waiters += waiters;
 	row->threads += row->last_thread != p->thread;
 	row->last_thread = p->thread;
@@ -88,10 +89,11 @@ static void add_sample(struct top *top, const struct model_sample *sample)
 {
 	uint64_t waiters = harm_of(sample);
 
-	top->samples++;
+	top->samples += model_weight(sample);
 	top->waiters += waiters;
 	top->waiters_square += waiters * waiters;
-	top->unknown += sample->waiters == WAITERS_UNKNOWN;
+	if (sample->waiters == WAITERS_UNKNOWN)
+		top->unknown += model_weight(sample);
 }
 
 static int add_frame(struct top *top, const struct paths *p, size_t i)

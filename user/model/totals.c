@@ -63,8 +63,9 @@ static int add_threads(struct totals *t, const struct model *m)
 		if (m->samples[i].kind != SAMPLE_ON_CPU)
 			continue;
 		sampled[m->samples[i].thread] = true;
-		t->processes[m->threads[m->samples[i].thread].process].samples++;
-		t->samples++;
+		t->processes[m->threads[m->samples[i].thread].process].samples +=
+			model_weight(&m->samples[i]);
+		t->samples += model_weight(&m->samples[i]);
 	}
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct total_process *p = &t->processes[m->threads[i].process];

@@ -61,14 +61,15 @@ static int node_child(struct tree *tree, uint32_t parent, uint32_t symbol, uint3
 	return 0;
 }
 
-static void node_visit(struct tree_node *node, uint32_t thread, uint16_t calls, uint64_t waiters)
+static void node_visit(struct tree_node *node, uint32_t thread, uint16_t calls,
+		       const struct model_sample *sample)
 {
 	if (!node->total || calls < node->calls_min)
 		node->calls_min = calls;
 	if (calls > node->calls_max)
 		node->calls_max = calls;
-	node->total++;
-	node->waiters += waiters;
+	node->total += model_weight(sample);
+	node->waiters += harm_of(sample);
 	if (node->last_thread != thread)
 		node->threads++;
 	node->last_thread = thread;
@@ -76,25 +77,26 @@ static void node_visit(struct tree_node *node, uint32_t thread, uint16_t calls, 
 
 static int tree_add(struct tree *tree, const struct paths *p, enum tree_direction direction)
 {
-	uint64_t waiters = harm_of(&p->m->samples[p->sample]);
+	const struct model_sample *sample = &p->m->samples[p->sample];
+	uint64_t waiters = harm_of(sample);
 	uint32_t at = 0;
 	int err = 0;
 
 	tree->waiters_square += waiters * waiters;
-	node_visit(&tree->nodes[0], p->thread, 1, waiters);
+	node_visit(&tree->nodes[0], p->thread, 1, sample);
 	for (size_t i = 0; i < p->methods_cnt; i++) {
 		size_t frame = direction == TREE_TOP_DOWN ? i : p->methods_cnt - 1 - i;
 
 		err = node_child(tree, at, p->methods[frame], &at);
 		if (err)
 			break;
-		node_visit(&tree->nodes[at], p->thread, p->calls[frame], waiters);
+		node_visit(&tree->nodes[at], p->thread, p->calls[frame], sample);
 	}
 	if (err == -ENOSPC) {
 		tree->nodes_dropped++;
 		err = 0;
 	}
-	tree->nodes[at].self++;
+	tree->nodes[at].self += model_weight(sample);
 	return err;
 }
 

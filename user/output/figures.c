@@ -65,9 +65,22 @@ static struct value delay_p99(const struct subject *s)
 	return delay(s, 0.99);
 }
 
+/* Of what is seen at switches alone: over the time in which they were looked at. */
+static struct value over_seen(const struct subject *s, double mean)
+{
+	double seen = s->m ? model_full_share(s->m) : 1;
+
+	return seen > 0 ? value_real(mean / seen) : none;
+}
+
 static struct value delays(const struct subject *s)
 {
-	return rate_of(s, sched_delay_cnt(s->sched));
+	return over_seen(s, sched_mean(sched_delay_cnt(s->sched), s->elapsed_ns) * 1e9);
+}
+
+static struct value uninterruptible(const struct subject *s)
+{
+	return over_seen(s, sched_mean(s->sched->sched.uninterruptible_ns, s->elapsed_ns));
 }
 
 static struct value switches(const struct subject *s)
@@ -91,7 +104,7 @@ const struct figure figure_throttled = {"throttled_threads", "throttled",
 					.off = OFF_GROUPS,   SCHED(sched.throttled_ns)};
 const struct figure figure_progress = {"progress_share", "progress", AS_SHARE, .value = progress};
 const struct figure figure_uninterruptible = {"uninterruptible_threads", "in D", AS_THREADS,
-					      .off = OFF_SWITCHES, SCHED(sched.uninterruptible_ns)};
+					      .off = OFF_SWITCHES, .value = uninterruptible};
 const struct figure figure_slice = {"slice_ns", "slice", AS_TIME, true, .value = slice};
 const struct figure figure_delay_p50 = {"delay_p50_ns", "p50", AS_TIME, .off = OFF_SWITCHES,
 					.value = delay_p50};

@@ -190,7 +190,7 @@ static void put_host(struct data *d)
 	json_count(j, "startUnixMs", start_unix_ms(d->m));
 	json_count(j, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
 	json_flag(j, "complete", h->complete);
-	if (h->off & OFF_SWITCHES)
+	if (model_off(d->m) & OFF_SWITCHES)
 		json_string(j, "switchesOff", model_off_text(OFF_SWITCHES));
 	json_end(j);
 }

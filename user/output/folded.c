@@ -180,7 +180,8 @@ struct folded {
 
 static int add_sample(struct folded *w, const struct paths *p)
 {
-	uint64_t weight = w->waiters ? harm_of(&p->m->samples[p->sample]) : 1;
+	const struct model_sample *sample = &p->m->samples[p->sample];
+	uint64_t weight = w->waiters ? harm_of(sample) : model_weight(sample);
 	uint32_t process;
 	int err;
 

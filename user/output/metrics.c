@@ -93,7 +93,7 @@ static uint32_t known(const struct metrics_figures *f, const struct metrics_own 
 		return bits;
 	if (own->samples)
 		bits |= KNOW_SAMPLES;
-	if (own->switches && !(f->off & OFF_ACCOUNTS))
+	if (!(f->off & (OFF_ACCOUNTS | OFF_SWITCHES)))
 		bits |= KNOW_SWITCHES | KNOW_CPU | KNOW_WAITS;
 	if (f->off & OFF_SWITCHES)
 		bits |= KNOW_CPU | (f->off & OFF_ACCOUNTS ? 0 : KNOW_WAITS);
@@ -235,8 +235,11 @@ static void put_cost(FILE *out, const struct metrics_own *own)
 			 1000000000);
 	putc('\n', out);
 	single(out, "governor_level", "gauge",
-	       "0: nothing is given up; 1, 2: sample rate; 3: context switches; 4: requests.",
+	       "0: nothing is given up; 1, 2: sample rate; 3: connections followed; 4: full gear.",
 	       UNIT_COUNT, own->level);
+	single(out, "full_gear", "gauge",
+	       "1: each context switch is seen; 0: what the kernel counts is read.", UNIT_COUNT,
+	       !own->quiet);
 	single(out, "sample_rate_hertz", "gauge", "Samples a second and CPU asked for.", UNIT_COUNT,
 	       own->sample_hz);
 	single(out, "cpu_seconds_total", "counter", "CPU time of hotrun and its children.", UNIT_NS,

@@ -109,7 +109,8 @@ struct metrics_own {
 	const char *why; /* it is not ready, "" it is; borrowed */
 	uint64_t uptime_ns;
 	uint32_t sample_hz;
-	bool samples, requests, switches; /* attached now */
+	bool samples, requests; /* attached now */
+	bool quiet;		/* the gear */
 	uint32_t level;	 /* of the governor: 0 = nothing is off; what each means: governor.h */
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */

@@ -120,15 +120,15 @@ static int read_waits(struct report *r)
 	r->throttled = report_throttled_new(r->m);
 	if (!r->throttled)
 		return -ENOMEM;
-	if (r->m->host.off & OFF_ACCOUNTS || !r->m->slices_cnt)
+	if (model_off(r->m) & OFF_ACCOUNTS || !r->m->slices_cnt)
 		return 0;
 	r->sched = sched_new(r->m);
 	r->contention = contention_new(r->m);
 	r->hottest = report_hottest_new();
 	if (!r->sched || !r->contention || !r->hottest)
 		return -ENOMEM;
-	return r->m->host.off & OFF_OWN ? contention_estimate_own(r->contention, r->m, r->sched)
-					: 0;
+	return model_off(r->m) & OFF_OWN ? contention_estimate_own(r->contention, r->m, r->sched)
+					 : 0;
 }
 
 /* 0 or -ENOMEM. */

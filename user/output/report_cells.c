@@ -130,7 +130,9 @@ void report_share(const struct report *r, uint64_t part, uint64_t whole,
 	if (r->withheld || !part)
 		snprintf(text, CELL_BYTES, "%7s", "-");
 	else
-		snprintf(text, CELL_BYTES, "%7s %s", share.text, report_error(part, whole).text);
+		snprintf(text, CELL_BYTES, "%7s %s", share.text,
+			 report_error(model_effective(r->m, part), model_effective(r->m, whole))
+				 .text);
 }
 
 struct subject report_subject(const struct report *r, const struct group_row *row,

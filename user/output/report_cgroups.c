@@ -197,7 +197,7 @@ static struct value limit(const struct subject *s)
 {
 	if (!group_of(s))
 		return (struct value){.kind = VALUE_BLANK};
-	if (s->m->host.off & OFF_LIMITS)
+	if (model_off(s->m) & OFF_LIMITS)
 		return (struct value){.kind = VALUE_UNKNOWN};
 	return value_real(limit_of(group_of(s)));
 }
@@ -209,7 +209,7 @@ static void periods(char text[static CELL_BYTES], size_t columns, const struct s
 	(void)columns;
 	if (group_of(s))
 		t = s->report->throttled[group_of(s) - s->m->cgroups];
-	if (group_of(s) && s->m->host.off & OFF_LIMITS)
+	if (group_of(s) && model_off(s->m) & OFF_LIMITS)
 		strcpy(text, "n/a");
 	else if (t.periods)
 		snprintf(text, CELL_BYTES, "%llu/%llu", (unsigned long long)t.throttled_periods,
@@ -259,7 +259,7 @@ static void put_group(const struct report *r, const struct table *t,
 
 static void put_notes(const struct report *r, const struct cgroup_rows *rows)
 {
-	if (r->m->host.off & OFF_LIMITS) {
+	if (model_off(r->m) & OFF_LIMITS) {
 		fprintf(r->out, "  limits n/a: %s\n", model_off_text(OFF_LIMITS));
 	} else if (rows->limits) {
 		put_spaces(r, 2);
@@ -278,7 +278,7 @@ int report_cgroups(const struct report *r)
 	struct table t;
 	int err;
 
-	if (r->m->host.off & OFF_GROUPS) {
+	if (model_off(r->m) & OFF_GROUPS) {
 		put_heading(r, "cgroups");
 		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_GROUPS));
 		return 0;
@@ -287,7 +287,7 @@ int report_cgroups(const struct report *r)
 	/* The root alone is the host once more. */
 	if (err || !rows.rows_cnt || (rows.rows_cnt == 1 && !rows.limits))
 		return err;
-	put_heading(r, r->m->host.off & OFF_SWITCHES
+	put_heading(r, model_off(r->m) & OFF_SWITCHES
 			       ? "cgroups, with those below them: mean threads (as the kernel "
 				 "counts it; throttled is estimated)"
 			       : "cgroups, with those below them: mean threads (exact)");

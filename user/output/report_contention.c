@@ -270,7 +270,7 @@ int report_contention(const struct report *r)
 	struct table t;
 	int err;
 
-	if (r->m->host.off & OFF_QUEUES) {
+	if (model_off(r->m) & OFF_QUEUES) {
 		put_heading(r, "aggressors and victims");
 		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_QUEUES));
 		return 0;

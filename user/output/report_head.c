@@ -152,7 +152,7 @@ static void add_pressure(const struct report *r, struct words *w)
 
 	for (size_t i = 0; i < r->m->slices_cnt; i++)
 		pressure_ns += r->m->slices[i].pressure_ns;
-	if (r->m->host.off & OFF_PRESSURE)
+	if (model_off(r->m) & OFF_PRESSURE)
 		words_add(w, " · CPU pressure n/a: %s", model_off_text(OFF_PRESSURE));
 	else
 		words_add(w, " · CPU pressure %s of time",
@@ -178,7 +178,7 @@ void report_host_words(const struct report *r, struct words *w)
 	add_name(w, " · ticks of ", h->event, 20);
 	if (!r->totals->elapsed_ns)
 		return;
-	if (r->books.have_cpus && !(h->off & OFF_SWITCHES))
+	if (r->books.have_cpus && !(model_off(r->m) & OFF_SWITCHES))
 		words_add(w, " · %s context switches a second",
 			  number_count((uint64_t)((double)r->totals->switches * 1e9 /
 							  (double)r->totals->elapsed_ns +
@@ -190,7 +190,7 @@ void report_host_words(const struct report *r, struct words *w)
 			  number_time(sched_delay_ns(host, 0.99)).text,
 			  number_time(host->delay_max_ns).text);
 	/* Of those that kept no waits, the first kept no pressure either. */
-	if (host || h->off & OFF_SWITCHES)
+	if (host || model_off(r->m) & OFF_SWITCHES)
 		add_pressure(r, w);
 }
 
@@ -262,7 +262,8 @@ static void put_evidence(const struct report *r, const struct total_process *t,
 			 const struct start_here *s)
 {
 	char text[512];
-	size_t n = put_holds(text, sizeof(text), report_cores(r, t->on_cpu_ns), s->samples, s->all);
+	size_t n = put_holds(text, sizeof(text), report_cores(r, t->on_cpu_ns),
+			     model_effective(r->m, s->samples), model_effective(r->m, s->all));
 
 	n += (size_t)snprintf(text + n, sizeof(text) - n, ", %u thread%s", s->threads,
 			      s->threads == 1 ? "" : "s");
@@ -304,7 +305,8 @@ static void put_spread(const struct report *r, uint32_t process, struct top *top
 		 s->application ? "application method" : "method", s->application ? "" : " (",
 		 s->application ? "" : missing(r, process), s->application ? "" : ")",
 		 number_percent(share_of(s->samples, s->all)).text,
-		 report_error(s->samples, s->all).text);
+		 report_error(model_effective(r->m, s->samples), model_effective(r->m, s->all))
+			 .text);
 	put_spaces(r, 4);
 	put_words(r, text, 4, 4);
 	for (size_t i = 0; i < list->rows_cnt && shown < SPREAD_ROWS && list->rows[i].self; i++) {

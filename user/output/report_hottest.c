@@ -65,7 +65,9 @@ static bool is_telling(const struct report *r, const struct hottest *hottest)
 
 	return hottest->symbol != MODEL_NONE &&
 	       r->m->symbols[hottest->symbol].reason == REASON_NAMED &&
-	       share >= START_MIN_SHARE / 2 && share_error(hottest->samples, hottest->all) < share;
+	       share >= START_MIN_SHARE / 2 &&
+	       share_error(model_effective(r->m, hottest->samples),
+			   model_effective(r->m, hottest->all)) < share;
 }
 
 static int find_hottest(const struct report *r, uint32_t process, struct hottest *ret_hottest)

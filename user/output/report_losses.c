@@ -59,7 +59,7 @@ static void switch_books(const struct report *r)
 	const struct books *b = &r->books;
 	char text[TEXT_BYTES], gap[128] = "";
 
-	if (r->m->host.off & OFF_SWITCHES)
+	if (model_off(r->m) & OFF_SWITCHES)
 		put_entry(r, "CPU time",
 			  "of CPUs by /proc/stat, of threads by the kernel's own counters, to a "
 			  "clock tick: switches were not seen",
@@ -222,7 +222,7 @@ bool report_books_wrong(const struct report *r)
 	const struct unnamed *u = r->unnamed;
 
 	return !b->have_cpus || b->samples_gap || b->switches_gap || b->missed > b->noise ||
-	       b->dropped || r->m->host.off & OFF_SWITCHES ||
+	       b->dropped || model_off(r->m) & OFF_SWITCHES ||
 	       share_of(u->managed_unnamed, u->managed) > MANAGED_UNNAMED;
 }
 

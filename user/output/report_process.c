@@ -343,7 +343,7 @@ static int put_roles(const struct report *r, uint32_t process)
 
 	if (!roles)
 		return -ENOMEM;
-	TABLE_OF(&t, role_columns, r, r->m->host.off & OFF_SWITCHES ? WITH_MORE_YET : WITH_MORE);
+	TABLE_OF(&t, role_columns, r, model_off(r->m) & OFF_SWITCHES ? WITH_MORE_YET : WITH_MORE);
 	put_titles(r, &t);
 	for (size_t i = 0; i < roles->rows_cnt && i < r->o.rows; i++) {
 		struct role_item item = {roles, &roles->rows[i]};

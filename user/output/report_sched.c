@@ -86,7 +86,7 @@ static void lines_clear(struct lines *l)
 int report_sched(const struct report *r)
 {
 	_cleanup_(lines_clear) struct lines l = {0};
-	bool quiet = r->m->host.off & OFF_SWITCHES;
+	bool quiet = model_off(r->m) & OFF_SWITCHES;
 	struct table t;
 	int err;
 
@@ -95,7 +95,7 @@ int report_sched(const struct report *r)
 		put_spaces(r, 2);
 		fputs("n/a: ", r->out);
 		put_words(r, report_waits_off(r), 7, 2);
-		return r->m->host.off & OFF_SWITCHES ? report_cgroup_limits(r) : 0;
+		return model_off(r->m) & OFF_SWITCHES ? report_cgroup_limits(r) : 0;
 	}
 	err = lines_build(r, &l);
 	if (err)

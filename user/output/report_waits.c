@@ -155,7 +155,7 @@ static const char *nameless(const struct report *r, const struct who *who, const
 	char class[POLICY_BYTES];
 	uint32_t thread = policy_of_process(r->m, who->process, class);
 
-	if (r->m->host.off & OFF_QUEUES)
+	if (model_off(r->m) & OFF_QUEUES)
 		return model_off_text(OFF_QUEUES);
 	if (r->withheld)
 		return "withheld, samples are missing";
@@ -254,7 +254,7 @@ static void add_wanted(const struct report *r, struct words *w, const struct sch
 
 static void add_split(const struct report *r, struct words *w, const struct sched_figures *s)
 {
-	bool own_is_off = r->m->host.off & OFF_OWN;
+	bool own_is_off = model_off(r->m) & OFF_OWN;
 	char unsplit[256];
 	struct part parts[] = {
 		{s->throttled_ns, "throttled by its own limit"},
@@ -282,7 +282,7 @@ static void put_limit(const struct report *r, uint32_t process, uint32_t limit, 
 		words_add(&w, "throttled by %s",
 			  !strcmp(class, "deadline") ? "the budget of the deadline class"
 						     : "a limit that is not known");
-		if (strcmp(class, "deadline") && r->m->host.off & OFF_LIMITS)
+		if (strcmp(class, "deadline") && model_off(r->m) & OFF_LIMITS)
 			words_add(&w, ": %s", model_off_text(OFF_LIMITS));
 	}
 	put_paragraph(r, &w, indent);
@@ -473,7 +473,7 @@ int report_process_waits(const struct report *r, uint32_t process)
 
 		report_limit_text(r, available.cgroup, text);
 		words_add(&w, ", %s", text);
-	} else if (r->m->host.off & OFF_LIMITS) {
+	} else if (model_off(r->m) & OFF_LIMITS) {
 		words_add(&w, ", limits n/a: %s", model_off_text(OFF_LIMITS));
 	}
 	words_add(&w, ")");

@@ -200,14 +200,14 @@ static void put_queues(struct runq *r)
 {
 	struct queue all = sum_host(r);
 	/* Ticks look at queues, too, where nobody looks at switches. */
-	uint32_t off = r->m->host.off & OFF_SWITCHES ? OFF_QUEUES : OFF_QUEUES | OFF_ACCOUNTS;
+	uint32_t off = model_off(r->m) & OFF_SWITCHES ? OFF_QUEUES : OFF_QUEUES | OFF_ACCOUNTS;
 	size_t shown = r->queues_cnt < r->o.cpus ? r->queues_cnt : r->o.cpus;
 	struct table t;
 	char name[16];
 
 	fputs("\nrun queues: mean of waiting threads, and % of the time with 0, 1, ... waiting\n",
 	      r->out);
-	off &= r->m->host.off;
+	off &= model_off(r->m);
 	if (off) {
 		fprintf(r->out, "  n/a: %s\n",
 			model_off_text(off & OFF_ACCOUNTS ? OFF_ACCOUNTS : OFF_QUEUES));
@@ -245,7 +245,7 @@ static void put_delays(const struct runq *r, const struct sched_sum *sum)
 
 	fprintf(r->out, "  %s threads waiting on average",
 		number_fixed(sched_mean(sum->sched.waited_ns, r->sched->elapsed_ns), 2).text);
-	if (r->m->host.off & OFF_SWITCHES) {
+	if (model_off(r->m) & OFF_SWITCHES) {
 		fprintf(r->out, "\n  n/a: %s\n", model_off_text(OFF_SWITCHES));
 		return;
 	}
@@ -274,7 +274,7 @@ static void put_process(const struct runq *r, uint32_t process)
 
 static struct value own_share(const struct subject *s)
 {
-	if (s->m->host.off & OFF_OWN)
+	if (model_off(s->m) & OFF_OWN)
 		return (struct value){.kind = VALUE_UNKNOWN};
 	return value_real(share_of(s->sched->sched.behind_own_ns, s->sched->sched.waited_ns));
 }
@@ -404,7 +404,7 @@ static int put_cgroups(const struct runq *r)
 
 	if (!rows)
 		return -ENOMEM;
-	if (r->m->host.off & OFF_GROUPS) {
+	if (model_off(r->m) & OFF_GROUPS) {
 		fprintf(r->out, "\ncgroups\n  n/a: %s\n", model_off_text(OFF_GROUPS));
 		return 0;
 	}
@@ -453,7 +453,7 @@ static int put_host(struct runq *r)
 	put_head(r);
 	put_queues(r);
 	fputs("\nrun delay of the host\n", r->out);
-	if (r->m->host.off & OFF_ACCOUNTS) {
+	if (model_off(r->m) & OFF_ACCOUNTS) {
 		fprintf(r->out, "  n/a: %s\n", model_waits_why(r->m));
 		return 0;
 	}

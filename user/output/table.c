@@ -166,7 +166,7 @@ struct value figure_value(const struct figure *f, const struct subject *s)
 {
 	const void *of;
 
-	if (f->off && s->m->host.off & f->off)
+	if (f->off && model_off(s->m) & f->off)
 		return (struct value){.kind = VALUE_UNKNOWN};
 	if (f->value)
 		return f->value(s);

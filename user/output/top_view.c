@@ -158,7 +158,7 @@ static int sum_requests(struct top_view *v)
 {
 	const struct model *m = v->m;
 
-	if (m->host.off & OFF_REQUESTS)
+	if (model_off(m) & OFF_REQUESTS)
 		return 0;
 	v->requests = requests_new(m);
 	v->serves = calloc(m->processes_cnt + 1, sizeof(*v->serves));

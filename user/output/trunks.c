@@ -65,7 +65,8 @@ static int add_busy(struct victims *v, const struct model *m)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->samples_cnt; i++)
 		if (m->samples[i].kind == SAMPLE_ON_CPU)
-			samples[m->threads[m->samples[i].thread].process]++;
+			samples[m->threads[m->samples[i].thread].process] +=
+				model_weight(&m->samples[i]);
 	while (v->cnt < PROCESSES_MAX) {
 		uint32_t best = MODEL_NONE;
 
@@ -122,8 +123,8 @@ static void sources_clear(struct sources *s)
 static int judge(struct sources *s, const struct model *m)
 {
 	s->totals = totals_new(m);
-	s->sched = m->host.off & OFF_ACCOUNTS ? NULL : sched_new(m);
-	s->requests = m->host.off & OFF_REQUESTS ? NULL : requests_new(m);
+	s->sched = model_off(m) & OFF_ACCOUNTS ? NULL : sched_new(m);
+	s->requests = model_off(m) & OFF_REQUESTS ? NULL : requests_new(m);
 	if (!s->totals)
 		return -ENOMEM;
 	s->books = books_of(m, s->totals);

@@ -76,6 +76,15 @@ static const struct column slice_columns[] = {
 	C(model_slice, I64, wall_offset_ns, "CLOCK_REALTIME - CLOCK_MONOTONIC at its start"),
 	C(model_slice, SUM, pressure_ns, "time in which somebody waited for a CPU (PSI \"some\")",
 	  LATER(OFF_PRESSURE)),
+	C(model_slice, U32, sample_every, "ticks came at host.sample_hz / so many; 0 = 1",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_slice, BOOL, quiet,
+	  "1 = the quiet gear: nobody looked at switches. CPU times and waits are the kernel's "
+	  "own, "
+	  "idle times to a clock tick; behind_own_ns, uninterruptible_ns, run_delay and "
+	  "delay_max_ns "
+	  "are not known",
+	  LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column cgroup_columns[] = {
@@ -297,6 +306,8 @@ static const struct column sample_columns[] = {
 	C(model_sample, ROW, waiters, "runnable threads that waited for this CPU; NULL = unknown"),
 	C(model_sample, U64, kernel_stack, "stack.key, 0 = none"),
 	C(model_sample, U64, user_stack, "stack.key, 0 = none. A key without a stack: it was lost"),
+	C(model_sample, U32, weight, "ticks of host.sample_hz that it stands for; 0 = 1",
+	  LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column account_columns[] = {

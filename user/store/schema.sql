@@ -69,8 +69,13 @@ CREATE TABLE slice (
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
 	wall_offset_ns INTEGER NOT NULL, -- CLOCK_REALTIME - CLOCK_MONOTONIC at its start
-	pressure_ns INTEGER NOT NULL     -- later: time in which somebody waited for a CPU (PSI
+	pressure_ns INTEGER NOT NULL,    -- later: time in which somebody waited for a CPU (PSI
 	                                 -- "some")
+	sample_every INTEGER NOT NULL,   -- later: ticks came at host.sample_hz / so many; 0 = 1
+	quiet INTEGER NOT NULL           -- later: 1 = the quiet gear: nobody looked at switches.
+	                                 -- CPU times and waits are the kernel's own, idle times to
+	                                 -- a clock tick; behind_own_ns, uninterruptible_ns,
+	                                 -- run_delay and delay_max_ns are not known
 );
 
 -- Groups of the cpu controller that threads ran in, and those above them. Later.
@@ -260,7 +265,8 @@ CREATE TABLE sample (
 	waiters INTEGER,                 -- runnable threads that waited for this CPU; NULL =
 	                                 -- unknown
 	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
-	user_stack INTEGER NOT NULL      -- stack.key, 0 = none. A key without a stack: it was lost
+	user_stack INTEGER NOT NULL,     -- stack.key, 0 = none. A key without a stack: it was lost
+	weight INTEGER NOT NULL          -- later: ticks of host.sample_hz that it stands for; 0 = 1
 );
 
 -- What each thread did in each slice, exact, by context switches; no row = nothing.

@@ -13,7 +13,7 @@ SELECT p.id AS process, p.tgid, p.name, t.on_cpu_ns / 1e9 AS on_cpu_s,
 FROM process p
 JOIN (SELECT process, sum(on_cpu_ns) AS on_cpu_ns, count(*) AS threads
 	FROM thread GROUP BY process) t ON t.process = p.id
-LEFT JOIN (SELECT thread.process AS process, count(*) AS samples
+LEFT JOIN (SELECT thread.process AS process, sum(max(sample.weight, 1)) AS samples
 	FROM sample JOIN thread ON thread.id = sample.thread
 	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
 ORDER BY t.on_cpu_ns DESC;
@@ -88,12 +88,12 @@ FROM f, h;
 -- Samples by the symbol of their leaf, the heaviest first.
 CREATE VIEW symbol_self AS
 WITH hit AS (
-	SELECT sample.id, l.symbol, max(CASE WHEN l.from_ns <= sample.time_ns
+	SELECT sample.id, max(sample.weight, 1) AS weight, l.symbol, max(CASE WHEN l.from_ns <= sample.time_ns
 		THEN l.from_ns ELSE -l.from_ns END)
 	FROM sample
 	JOIN (SELECT * FROM leaf LIMIT -1) leaf ON leaf.key = CASE sample.kernel_stack WHEN 0 THEN sample.user_stack
 		ELSE sample.kernel_stack END
 	JOIN location l ON l.address = leaf.address AND l.process IS leaf.process
 	WHERE sample.kind = 1 GROUP BY sample.id)
-SELECT y.name, y.module, count(*) AS samples
+SELECT y.name, y.module, sum(hit.weight) AS samples
 FROM hit JOIN symbol y ON y.id = hit.symbol GROUP BY y.id ORDER BY samples DESC;

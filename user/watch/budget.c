@@ -69,7 +69,7 @@ static int change(struct watch *w, const struct collector_parts *parts, char *wh
 	uint64_t began_ns = budget_own_ns(w);
 	int err;
 
-	/* A capture has one rate: the one that rotates ends here, the next one begins. */
+	/* A model has one rate that samples stand for: what rotates ends here. */
 	jobs_end(w);
 	ring_clear(w->ring);
 	err = collector_change(w->collector, parts, why, why_bytes);
@@ -150,40 +150,98 @@ static void follow_aside(struct watch *w, uint64_t now_ns)
 
 /* --------------------------------------------------------------------------------------------- */
 
-int budget_step(struct watch *w, char *why, size_t why_bytes)
+/* --- the gear -------------------------------------------------------------------------------- */
+
+/* Samples a second of the full gear; all others are a whole part of it. */
+#define FULL_HZ 99
+
+uint32_t budget_full_hz(const struct watch *w)
 {
-	const struct collector_parts has = collector_parts(w->collector);
-	enum governor_level level = w->governor.level;
-	struct governor_input input = {.now_ns = clock_now_ns(),
+	return w->config.hz > FULL_HZ ? w->config.hz : FULL_HZ;
+}
+
+/* Somebody seems to be in trouble, and whether that is worth a capture is not decided yet. */
+static bool is_suspicious(const struct watch *w)
+{
+	for (size_t i = 0; i < w->suspects.cnt; i++)
+		if (!w->suspects.rows[i].is_answered)
+			return true;
+	return false;
+}
+
+static bool wants_all(const struct watch *w)
+{
+	return jobs_asked(w) || (w->config.gear == WATCH_GEAR_AUTO && is_suspicious(w));
+}
+
+struct collector_gear budget_gear(const struct watch *w)
+{
+	struct governor_plan plan = governor_plan(&w->governor);
+	uint32_t full_hz = budget_full_hz(w);
+	struct collector_gear gear = {.quiet = w->config.gear != WATCH_GEAR_FULL || plan.quiet,
+				      .sample_every =
+					      (full_hz + plan.sample_hz / 2) / plan.sample_hz};
+
+	if (wants_all(w) && w->config.gear != WATCH_GEAR_QUIET)
+		gear = (struct collector_gear){.quiet = false, .sample_every = 1};
+	return gear;
+}
+
+void budget_follow_config(struct watch *w)
+{
+	w->governor.options.budget = w->config.budget;
+	w->governor.options.full = w->config.gear == WATCH_GEAR_FULL;
+	w->governor.options.hz =
+		w->config.gear == WATCH_GEAR_FULL ? budget_full_hz(w) : w->config.hz;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+/* What the governor decides in this slice; false: it is not asked. */
+static bool ask_governor(struct watch *w, struct governor_plan *ret_plan)
+{
+	uint64_t now_ns = clock_now_ns(), granted_ns, begin_ns = w->governor.begin_ns;
+	struct governor_input input = {.now_ns = now_ns,
 				       .cpus = collector_model(w->collector)->host.cpus_online,
 				       .own_cpu_ns = budget_own_ns(w) - w->start_cpu_ns,
 				       .bpf_ns = budget_bpf_ns(w),
-				       .may_set_aside =
-					       set_aside_has_room(&w->set_aside, clock_now_ns())};
-	uint64_t granted_ns, begin_ns = w->governor.begin_ns;
-	struct collector_parts parts;
-	struct governor_plan plan;
-	int err;
+				       .may_set_aside = set_aside_has_room(&w->set_aside, now_ns)};
 
-	/* What somebody asked for is finished first, at one rate and with everything. */
-	if (jobs_asked(w))
-		return 0;
+	/* What somebody asked for, or seems to need, is finished first, with everything. */
+	if (wants_all(w)) {
+		governor_begin_anew(&w->governor);
+		return false;
+	}
 	naming_ns(w, &granted_ns, &input.naming_ns);
-	follow_aside(w, input.now_ns);
-	plan = governor_step(&w->governor, &input);
-	if (plan.aside_ns)
-		set_aside(w, plan.aside_ns, input.now_ns - begin_ns, input.now_ns);
+	follow_aside(w, now_ns);
+	*ret_plan = governor_step(&w->governor, &input);
+	if (ret_plan->aside_ns)
+		set_aside(w, ret_plan->aside_ns, now_ns - begin_ns, now_ns);
 	if (w->governor.begin_ns != w->marked_ns) {
 		w->marked_ns = w->governor.begin_ns;
 		collector_mark(w->collector);
 	}
-	parts = (struct collector_parts){plan.sample_hz, plan.requests, plan.switches};
-	if (parts.sample_hz == has.sample_hz && parts.requests == has.requests &&
-	    parts.switches == has.switches)
-		return 0;
-	if (plan.level != level)
+	return true;
+}
+
+int budget_step(struct watch *w, char *why, size_t why_bytes)
+{
+	struct collector_parts parts = collector_parts(w->collector);
+	enum governor_level level = w->governor.level;
+	struct governor_plan plan;
+	struct collector_gear gear;
+	int err;
+
+	if (ask_governor(w, &plan) && plan.level != level) {
 		tell(w, &plan, plan.level > level);
+		save_state(w); /* the level outlives a kill */
+	}
+	gear = budget_gear(w);
+	collector_set_gear(w->collector, &gear);
+	if (parts.sample_hz == budget_full_hz(w))
+		return 0;
+	/* Larger rings: another configuration was read. */
+	parts.sample_hz = budget_full_hz(w);
 	err = change(w, &parts, why, why_bytes);
-	save_state(w); /* the level outlives a kill */
 	return err ? err : 1;
 }

@@ -26,6 +26,7 @@ enum kind {
 	AGE,
 	VERDICTS,
 	MAPS,
+	GEAR,
 	COMMAND,
 	MAPS_FOR,
 	INCLUDE,
@@ -47,8 +48,11 @@ struct setting {
 #define NO_PRESET(what)	     what, NULL
 
 static const struct setting settings[] = {
-	{"frequency", "HZ", PRESET("samples a second and CPU, 1 to 999", "19"), WHOLE, FIELD(hz), 1,
-	 999},
+	{"gear", "quiet|full|auto",
+	 PRESET("what the kernel counts, everything, or that while it matters", "auto"), GEAR,
+	 FIELD(gear), 0, 0},
+	{"frequency", "HZ", PRESET("samples a second and CPU in the quiet gear, 1 to 999", "19"),
+	 WHOLE, FIELD(hz), 1, 999},
 	{"budget", "SHARE", PRESET("of all CPUs, that hotrun may cost; 0: no bound", "0.5%"), SHARE,
 	 FIELD(budget), 0, 0},
 	{"ring", "TIME", PRESET("so much of the past is in memory, 5s to 10m", "60s"), TIME,
@@ -197,6 +201,18 @@ static int parse_maps(const char *value, enum watch_maps_when *ret_maps)
 	return -EINVAL;
 }
 
+static int parse_gear(const char *value, enum watch_gear *ret_gear)
+{
+	static const char *const words[] = {"auto", "quiet", "full"};
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(value, words[i])) {
+			*ret_gear = (enum watch_gear)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 static int set_value(struct watch_config *c, const struct setting *s, const char *value)
 {
 	void *field = (char *)c + s->offset;
@@ -232,6 +248,8 @@ static int set_value(struct watch_config *c, const struct setting *s, const char
 		return parse_verdicts(value, field);
 	case MAPS:
 		return parse_maps(value, field);
+	case GEAR:
+		return parse_gear(value, field);
 	case COMMAND:
 		return parse_command(value, field);
 	case MAPS_FOR:
@@ -259,6 +277,8 @@ static const char *wanted(enum kind kind, int err)
 		return "not all, off, or verdicts of who is hurt, like inelastic,host-overloaded";
 	case MAPS:
 		return "not never, on-capture or always";
+	case GEAR:
+		return "not quiet, full or auto";
 	case COMMAND:
 		return "not the whole path of a program, like /usr/local/bin/page-me, nor off";
 	default:

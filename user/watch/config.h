@@ -24,7 +24,9 @@
 #define WATCH_COMMAND_BYTES 256
 
 struct watch_config {
-	uint32_t hz;
+	uint32_t hz; /* in the quiet gear */
+	/* auto: full while a capture is under way, or somebody is suspected to need one. */
+	enum watch_gear { WATCH_GEAR_AUTO, WATCH_GEAR_QUIET, WATCH_GEAR_FULL } gear;
 	double budget;	       /* share of the host's CPUs, 0 = none: nothing is ever given up */
 	uint64_t ring_ns;      /* so much of the past is in memory, */
 	uint64_t memory_bytes; /* and the model at the most so large */

@@ -32,15 +32,23 @@ static uint32_t rate_of(const struct governor *g)
 	return hz;
 }
 
+static bool fewer_connections(const struct governor *g)
+{
+	return g->options.requests && g->level >= GOVERNOR_FEWER_CONNECTIONS;
+}
+
+static bool is_quiet(const struct governor *g)
+{
+	return g->options.full && g->level >= GOVERNOR_QUIET;
+}
+
 static bool changes_anything(const struct governor *g, enum governor_level level)
 {
 	struct governor to = *g;
 
 	to.level = level;
-	return rate_of(&to) != rate_of(g) ||
-	       (g->options.requests &&
-		(level >= GOVERNOR_NO_REQUESTS) != (g->level >= GOVERNOR_NO_REQUESTS)) ||
-	       (level >= GOVERNOR_NO_SWITCHES) != (g->level >= GOVERNOR_NO_SWITCHES);
+	return rate_of(&to) != rate_of(g) || fewer_connections(&to) != fewer_connections(g) ||
+	       is_quiet(&to) != is_quiet(g);
 }
 
 static void move(struct governor *g, int by, uint64_t now_ns)
@@ -137,13 +145,18 @@ static void measure(struct governor *g, const struct governor_input *in)
 		judge(g, in->now_ns, capacity_ns);
 }
 
+void governor_begin_anew(struct governor *g)
+{
+	g->begin_ns = 0;
+}
+
 struct governor_plan governor_plan(const struct governor *g)
 {
 	return (struct governor_plan){
 		.level = g->level,
 		.sample_hz = rate_of(g),
-		.requests = g->options.requests && g->level < GOVERNOR_NO_REQUESTS,
-		.switches = g->level < GOVERNOR_NO_SWITCHES,
+		.fewer_connections = fewer_connections(g),
+		.quiet = is_quiet(g),
 		.cost = g->cost,
 		.aside_ns = g->aside_ns,
 	};
@@ -166,8 +179,8 @@ const char *governor_level_id(enum governor_level level)
 		[GOVERNOR_ALL] = "all",
 		[GOVERNOR_RATE_HALF] = "rate-half",
 		[GOVERNOR_RATE_LEAST] = "rate-least",
-		[GOVERNOR_NO_SWITCHES] = "no-switches",
-		[GOVERNOR_NO_REQUESTS] = "no-requests",
+		[GOVERNOR_FEWER_CONNECTIONS] = "fewer-connections",
+		[GOVERNOR_QUIET] = "quiet",
 	};
 
 	return level < GOVERNOR_LEVEL_CNT ? ids[level] : "unknown";
@@ -179,10 +192,11 @@ const char *governor_level_text(enum governor_level level)
 		[GOVERNOR_ALL] = "everything is on",
 		[GOVERNOR_RATE_HALF] = "samples at half the rate",
 		[GOVERNOR_RATE_LEAST] = "samples at the lowest rate",
-		[GOVERNOR_NO_SWITCHES] = "samples at the lowest rate, waits as the kernel counts "
-					 "them, once a second",
-		[GOVERNOR_NO_REQUESTS] = "samples at the lowest rate, waits as the kernel counts "
-					 "them, requests off",
+		[GOVERNOR_FEWER_CONNECTIONS] =
+			"samples at the lowest rate, fewer connections followed",
+		[GOVERNOR_QUIET] =
+			"samples at the lowest rate, fewer connections followed, and the "
+			"quiet gear",
 	};
 
 	return level < GOVERNOR_LEVEL_CNT ? texts[level] : "";

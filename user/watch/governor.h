@@ -5,9 +5,10 @@
  * Keeps the resident recorder within its budget: what observing costs (its own CPU time without
  * that of the HTTP server, that of its helper processes, and that of its BPF programs) as a share
  * of all CPUs of the host. Above it, those who cause costly naming are set aside first; then it
- * gives up one thing after the other; when it is quiet for long enough, it takes them back one by
- * one, and each time that this was too early it waits longer. Pure policy over simulated time; no
- * threads.
+ * gives up one thing after the other, and what verdicts rest on never: what waits, and who is not
+ * answered, is read once a second at every level. When it is quiet for long enough, it takes them
+ * back one by one, and each time that this was too early it waits longer. Pure policy over
+ * simulated time; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +24,9 @@ enum governor_level {
 	GOVERNOR_ALL,
 	GOVERNOR_RATE_HALF,
 	GOVERNOR_RATE_LEAST,
-	/* ... and no program at switches: waits as the kernel counts them, once a second */
-	GOVERNOR_NO_SWITCHES,
-	GOVERNOR_NO_REQUESTS, /* ... and no requests */
+	GOVERNOR_FEWER_CONNECTIONS, /* ... and fewer connections are followed */
+	/* ... and the quiet gear, where the full one was asked for */
+	GOVERNOR_QUIET,
 	GOVERNOR_LEVEL_CNT
 };
 
@@ -33,6 +34,7 @@ struct governor_options {
 	double budget; /* share of the host's CPUs; 0: no bound */
 	uint32_t hz;   /* samples a second and CPU, when nothing is given up */
 	bool requests; /* wanted at all */
+	bool full;     /* the full gear is, whatever happens */
 };
 
 struct governor_input {
@@ -47,7 +49,7 @@ struct governor_input {
 struct governor_plan {
 	enum governor_level level;
 	uint32_t sample_hz;
-	bool requests, switches;
+	bool fewer_connections, quiet; /* are given up */
 	double cost; /* share of the host's CPUs over the last window, 0 = not known yet */
 	/* Not 0: a window has ended with so much above the budget, in ns of CPU time, and who
 	 * caused most of the naming in it is to be set aside. */
@@ -75,6 +77,8 @@ void governor_init(struct governor *g, const struct governor_options *options,
  * because the rate is low or requests are not wanted anyway, are no steps. Without a budget all is
  * taken back at once. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
+/* What is not to count against the budget has passed: what it costs is measured from now on. */
+void governor_begin_anew(struct governor *g);
 /* What is on at the level as it is. */
 struct governor_plan governor_plan(const struct governor *g);
 /* "rate-half"; and a sentence for people. Static. */

@@ -28,8 +28,6 @@
 #define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
-/* Rings are made for it, since the configuration may change; beyond it they are made anew. */
-#define HZ_MOST 99
 
 /* --- signals --------------------------------------------------------------------------------- */
 
@@ -109,8 +107,7 @@ static void apply(struct watch *w)
 	ring_set(w->ring, &ring);
 	history_set(w->history, &history);
 	series_set(w->series, &series);
-	w->governor.options.budget = w->config.budget;
-	w->governor.options.hz = w->config.hz;
+	budget_follow_config(w);
 	if (w->collector)
 		collector_set_bound(w->collector, w->config.memory_bytes, &file);
 	w->kept_ns = 0;
@@ -155,14 +152,11 @@ static void detach(struct watch *w)
 static int attach(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_options options = w->options.collector;
-	struct governor_plan plan = governor_plan(&w->governor);
 	uint64_t began_ns = budget_own_ns(w);
 	int err;
 
-	options.sample_hz = plan.sample_hz;
-	options.sample_hz_most = HZ_MOST > plan.sample_hz ? HZ_MOST : plan.sample_hz;
-	options.requests = plan.requests;
-	options.no_switches = !plan.switches;
+	options.sample_hz = budget_full_hz(w);
+	options.gear = budget_gear(w);
 	options.bytes_max = w->config.memory_bytes;
 	options.file_limits = file_limits(&w->config);
 	options.stacks.is_calm = true;
@@ -325,9 +319,7 @@ static int open_rooms(struct watch *w, char *why, size_t why_bytes)
 {
 	struct ring_options ring = ring_options(w);
 	struct series_options series = series_options(w);
-	struct governor_options governor = {.budget = w->config.budget,
-					    .hz = w->config.hz,
-					    .requests = w->options.collector.requests};
+	struct governor_options governor = {.requests = w->options.collector.requests};
 
 	snprintf(why, why_bytes, "out of memory");
 	w->ring = ring_new(&ring);
@@ -336,6 +328,7 @@ static int open_rooms(struct watch *w, char *why, size_t why_bytes)
 	if (!w->ring || !w->series || !w->hook)
 		return -ENOMEM;
 	governor_init(&w->governor, &governor, GOVERNOR_ALL);
+	budget_follow_config(w);
 	return 0;
 }
 

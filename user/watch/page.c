@@ -223,9 +223,9 @@ static void take_own(struct watch *w)
 	uint64_t from_ns = ring_from_ns(w->ring, m);
 	struct metrics_own *own = &w->own;
 
-	own->sample_hz = m->host.sample_hz;
+	own->quiet = collector_gear(w->collector).quiet;
+	own->sample_hz = m->host.sample_hz / collector_gear(w->collector).sample_every;
 	own->samples = true;
-	own->switches = collector_parts(w->collector).switches;
 	own->level = w->governor.level;
 	own->bpf_ns = budget_bpf_ns(w);
 	own->map_bytes = collector_map_bytes(w->collector);
@@ -331,13 +331,14 @@ void page_status(struct watch *w, char *text, size_t bytes)
 	size_t n;
 
 	text_copy_safe(why, sizeof(why), w->why, strlen(w->why));
-	n = (size_t)snprintf(text, bytes,
-			     "ready %d\nwhy %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
-			     "captures %llu\nartifacts_pending %u\n",
-			     own->ready, why, own->sample_hz, own->requests,
-			     governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
-			     (unsigned long long)own->captures,
-			     w->artifacts ? artifacts_pending(w->artifacts) : 0);
+	n = (size_t)snprintf(
+		text, bytes,
+		"ready %d\nwhy %s\ngear %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
+		"captures %llu\nartifacts_pending %u\n",
+		own->ready, why, own->quiet ? "quiet" : "full", own->sample_hz, own->requests,
+		governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
+		(unsigned long long)own->captures,
+		w->artifacts ? artifacts_pending(w->artifacts) : 0);
 	n += put_suspect(w, text + n, n < bytes ? bytes - n : 0);
 	put_aside(w, text + n, n < bytes ? bytes - n : 0);
 }

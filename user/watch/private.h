@@ -202,6 +202,12 @@ uint64_t budget_helpers_ns(const struct watch *w);
 void budget_detach(struct watch *w);
 /* A new one is there: who is set aside still is. */
 void budget_attach(struct watch *w);
+/* The gear that the next slice is to have; and samples a second of the full one, that samples stand
+ * for in every gear. */
+struct collector_gear budget_gear(const struct watch *w);
+uint32_t budget_full_hz(const struct watch *w);
+/* The configuration is another one. */
+void budget_follow_config(struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
 uint64_t budget_cpu_ns(int who);
 

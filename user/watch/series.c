@@ -279,7 +279,7 @@ static void add_sched(struct metrics_sched *sum, const struct sched_figures *did
 static void count_accounts(struct series *s, uint32_t slice)
 {
 	const struct model *m = s->m;
-	bool own_known = !(m->host.off & OFF_OWN);
+	bool own_known = !(model_off(m) & OFF_OWN);
 	size_t first, end;
 
 	s->figures.host.sched.last = (struct sched_figures){0};
@@ -314,7 +314,8 @@ static void count_samples(struct series *s, const struct model_slice *slice)
 	for (size_t i = m->samples_cnt; i-- && m->samples[i].time_ns + NEARLY_NS > slice->start_ns;)
 		if (m->samples[i].time_ns >= slice->start_ns &&
 		    m->samples[i].time_ns < slice->end_ns && m->samples[i].kind == SAMPLE_ON_CPU)
-			figures_of(s, m->threads[m->samples[i].thread].process)->samples++;
+			figures_of(s, m->threads[m->samples[i].thread].process)->samples +=
+				model_weight(&m->samples[i]);
 }
 
 /* Threads and processes that are there now, and which kinds live. */
@@ -487,7 +488,7 @@ int series_slice(struct series *s, const struct model *m, uint32_t slice,
 	s->figures.slices++;
 	s->figures.slice_ns = row->end_ns - row->start_ns;
 	s->figures.observed_ns += s->figures.slice_ns;
-	s->figures.off = m->host.off;
+	s->figures.off = model_slice_off(m, row);
 	count_host(s, slice);
 	err = follow_model(s);
 	if (err)

@@ -57,21 +57,18 @@ Test(metrics, figures_that_are_off_have_no_lines)
 	static const struct {
 		const char *name;
 		uint32_t off;
-		bool switches, requests, samples;
+		bool requests, samples;
 		const char *absent, *feature;
 	} rows[] = {
-		{"pressure", OFF_PRESSURE, true, true, true, "hotrun_host_pressure", "pressure"},
-		{"no groups", OFF_GROUPS, true, true, true, "throttled", "groups"},
-		{"no cgroup file system", OFF_LIMITS, true, true, true, "limit_periods", "limits"},
-		{"own and others", OFF_OWN, true, true, true, "waiting_seconds", "own_waits"},
-		{"requests by the kernel", OFF_REQUESTS, true, true, true, "request", "requests"},
-		{"requests for the budget", 0, true, false, true, "request", "requests"},
-		{"switches, from the start", 0, false, true, true, "cpu_seconds_total{",
-		 "switches"},
-		{"switches for the budget", OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN, false, true,
-		 true, "run_delay", "switches"},
-		{"accounts", OFF_ACCOUNTS, true, true, true, "running_threads", "switches"},
-		{"samples", 0, true, true, false, "samples_total", "samples"},
+		{"pressure", OFF_PRESSURE, true, true, "hotrun_host_pressure", "pressure"},
+		{"no groups", OFF_GROUPS, true, true, "throttled", "groups"},
+		{"no cgroup file system", OFF_LIMITS, true, true, "limit_periods", "limits"},
+		{"own and others", OFF_OWN, true, true, "waiting_seconds", "own_waits"},
+		{"requests by the kernel", OFF_REQUESTS, true, true, "request", "requests"},
+		{"requests not wanted", 0, false, true, "request", "requests"},
+		{"the quiet gear", OFF_SWITCHES | OFF_OWN, true, true, "run_delay", "switches"},
+		{"accounts", OFF_ACCOUNTS, true, true, "running_threads", "switches"},
+		{"samples", 0, true, false, "samples_total", "samples"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -81,7 +78,6 @@ Test(metrics, figures_that_are_off_have_no_lines)
 		char feature[80];
 
 		w.m->host.off = rows[i].off;
-		own.switches = rows[i].switches;
 		own.requests = rows[i].requests;
 		own.samples = rows[i].samples;
 		page = page_of(&w, &own);
@@ -97,7 +93,7 @@ Test(metrics, figures_that_are_off_have_no_lines)
 }
 
 /* CPU times and idle times are the kernel's own then, and for waits stand pressure and cpu.stat. */
-Test(metrics, cpu_times_pressure_and_limits_stay_while_switches_are_off_for_the_budget)
+Test(metrics, cpu_times_pressure_and_limits_stay_in_the_quiet_gear)
 {
 	static const char *const lines[] = {
 		"hotrun_host_cpu_seconds_total{mode=\"busy\"}",
@@ -114,7 +110,6 @@ Test(metrics, cpu_times_pressure_and_limits_stay_while_switches_are_off_for_the_
 	_cleanup_free_ char *page = NULL;
 
 	w.m->host.off = OFF_SWITCHES | OFF_ACCOUNTS | OFF_OWN;
-	own.switches = false;
 	page = page_of(&w, &own);
 	exposition_check(page, strlen(page));
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -122,14 +117,13 @@ Test(metrics, cpu_times_pressure_and_limits_stay_while_switches_are_off_for_the_
 	model_free(w.m);
 }
 
-Test(metrics, waits_of_the_kernels_own_count_are_told_while_switches_are_off)
+Test(metrics, waits_of_the_kernels_own_count_are_told_in_the_quiet_gear)
 {
 	struct watched w = watched_host();
 	struct metrics_own own = watched_own();
 	_cleanup_free_ char *page = NULL;
 
 	w.m->host.off = OFF_SWITCHES | OFF_OWN;
-	own.switches = false;
 	page = page_of(&w, &own);
 	exposition_check(page, strlen(page));
 	cr_expect_gt(exposition_value(page, "hotrun_host_waiting_threads"), 0);

@@ -178,7 +178,7 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 	expect_sql("a.hotrun", "SELECT word FROM reason WHERE id = 4", model_reason_id(4));
 	expect_sql("a.hotrun", "SELECT text FROM loss_cause WHERE id = 16", model_loss_text(16));
 	expect_sql("a.hotrun", "SELECT name, on_cpu_s, samples, threads FROM process_cpu",
-		   "Shop.Api|0.9|2|1");
+		   "Shop.Api|0.9|6|1");
 	expect_sql("a.hotrun",
 		   "SELECT name, ran_s, waited_s, behind_own_s, behind_others_s, throttled_s,"
 		   "delay_max_ms FROM process_wait",
@@ -196,7 +196,7 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 	expect_sql("a.hotrun",
 		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",
 		   "7f1000000040,7f1000000081,7f0000001111,ffffffffff600000");
-	expect_sql("a.hotrun", "SELECT name, samples FROM symbol_self", "do_syscall_64|1");
+	expect_sql("a.hotrun", "SELECT name, samples FROM symbol_self", "do_syscall_64|3");
 	model_free(m);
 }
 

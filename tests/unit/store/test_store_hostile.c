@@ -251,23 +251,26 @@ Test(store_hostile, what_others_add_is_ignored)
 #define WITHOUT_REQUESTS                                                                  \
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
 	"response; DROP TABLE signal; "
-#define FIRST_FORMAT                                                                              \
-	"ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN \"end\"; "         \
-	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "     \
-	"DROP VIEW process_cpu; DROP VIEW symbol_self; DROP TABLE cgroup; DROP TABLE run_delay; " \
-	"DROP TABLE contention; DROP TABLE throttle; " WITHOUT_REQUESTS FIRST_TABLE(              \
-		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"    \
-			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")        \
-		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(             \
-			"thread",                                                                 \
-			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"      \
-			"voluntary, involuntary") FIRST_TABLE("account",                          \
-							      "slice, thread, on_cpu_ns, "        \
-							      "voluntary, involuntary")           \
-			FIRST_TABLE(                                                              \
-				"cpu",                                                            \
-				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns,"  \
-				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")
+#define FIRST_FORMAT                                                                             \
+	"ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN \"end\"; "        \
+	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "    \
+	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                          \
+	"DROP TABLE cgroup; DROP TABLE run_delay; DROP TABLE contention; DROP TABLE "            \
+	"throttle; " WITHOUT_REQUESTS FIRST_TABLE(                                               \
+		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"   \
+			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")       \
+		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(            \
+			"thread",                                                                \
+			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"     \
+			"voluntary, involuntary") FIRST_TABLE("account",                         \
+							      "slice, thread, on_cpu_ns, "       \
+							      "voluntary, involuntary")          \
+			FIRST_TABLE(                                                             \
+				"cpu",                                                           \
+				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns," \
+				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")   \
+				FIRST_TABLE("sample", "time_ns, thread, cpu, kind, flags, "      \
+						      "waiters, kernel_stack, user_stack")
 
 /* The model of a capture without what came later. */
 static void forget_later(struct model *m)
@@ -280,7 +283,9 @@ static void forget_later(struct model *m)
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
-		m->slices[i].pressure_ns = 0;
+		m->slices[i].pressure_ns = m->slices[i].sample_every = m->slices[i].quiet = 0;
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		m->samples[i].weight = 0;
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct model_thread *t = &m->threads[i];
 

@@ -21,7 +21,7 @@ static const struct state some = {.starts_s = {NOW, NOW - 5, NOW - 86400},
 				  .failed = 1,
 				  .removed = 77,
 				  .trigger_s = NOW - 3,
-				  .level = GOVERNOR_NO_SWITCHES,
+				  .level = GOVERNOR_FEWER_CONNECTIONS,
 				  .automatic = 9,
 				  .memory = {.taken_s = {NOW - 7, NOW - 8},
 					     .likes = {{1, NOW - 7, NOW - 6, 2, VERDICT_STARVED}}}};

@@ -21,7 +21,7 @@ struct host {
 };
 
 static const struct governor_options options = {
-	.budget = GOVERNOR_BUDGET, .hz = GOVERNOR_HZ, .requests = true};
+	.budget = GOVERNOR_BUDGET, .hz = GOVERNOR_HZ, .requests = true, .full = true};
 
 static void begin(struct host *h, const struct governor_options *o, enum governor_level level)
 {
@@ -29,10 +29,9 @@ static void begin(struct host *h, const struct governor_options *o, enum governo
 	governor_init(&h->g, o, level);
 }
 
-static void cost(struct host *h, double all, double half, double least, double requests,
-		 double switches)
+static void cost(struct host *h, double all, double half, double least, double fewer, double quiet)
 {
-	const double costs[] = {all, half, least, requests, switches};
+	const double costs[] = {all, half, least, fewer, quiet};
 
 	for (int i = 0; i < GOVERNOR_LEVEL_CNT; i++)
 		h->cost[i] = costs[i];
@@ -75,7 +74,7 @@ Test(governor, leaves_everything_on_within_the_budget)
 	plan = run(&h, 7 * 86400);
 	cr_expect_eq(plan.level, GOVERNOR_ALL);
 	cr_expect_eq(plan.sample_hz, GOVERNOR_HZ);
-	cr_expect(plan.requests && plan.switches);
+	cr_expect_not(plan.fewer_connections || plan.quiet);
 	cr_expect_eq(h.changes, 0);
 	cr_expect_float_eq(plan.cost, 0.0049, 0.0001);
 }
@@ -85,11 +84,11 @@ Test(governor, gives_up_one_thing_after_the_other_in_its_order)
 	static const struct {
 		enum governor_level level;
 		uint32_t hz;
-		bool requests, switches;
-	} steps[] = {{GOVERNOR_RATE_HALF, 9, true, true},
-		     {GOVERNOR_RATE_LEAST, GOVERNOR_HZ_LEAST, true, true},
-		     {GOVERNOR_NO_SWITCHES, GOVERNOR_HZ_LEAST, true, false},
-		     {GOVERNOR_NO_REQUESTS, GOVERNOR_HZ_LEAST, false, false}};
+		bool fewer, quiet;
+	} steps[] = {{GOVERNOR_RATE_HALF, 9, false, false},
+		     {GOVERNOR_RATE_LEAST, GOVERNOR_HZ_LEAST, false, false},
+		     {GOVERNOR_FEWER_CONNECTIONS, GOVERNOR_HZ_LEAST, true, false},
+		     {GOVERNOR_QUIET, GOVERNOR_HZ_LEAST, true, true}};
 	struct host h;
 
 	begin(&h, &options, GOVERNOR_ALL);
@@ -100,11 +99,11 @@ Test(governor, gives_up_one_thing_after_the_other_in_its_order)
 		cr_expect_eq(plan.level, steps[i].level, "step %zu: %s", i,
 			     governor_level_id(plan.level));
 		cr_expect_eq(plan.sample_hz, steps[i].hz);
-		cr_expect_eq(plan.requests, steps[i].requests);
-		cr_expect_eq(plan.switches, steps[i].switches);
+		cr_expect_eq(plan.fewer_connections, steps[i].fewer);
+		cr_expect_eq(plan.quiet, steps[i].quiet);
 	}
 	/* There is no more to give up. */
-	cr_expect_eq(run(&h, 3600).level, GOVERNOR_NO_REQUESTS);
+	cr_expect_eq(run(&h, 3600).level, GOVERNOR_QUIET);
 }
 
 /* The evidence of all others stays. */
@@ -169,9 +168,9 @@ Test(governor, stops_at_the_first_level_that_fits)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.018, 0.016, 0.0045, 0.001);
-	cr_expect_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
-	/* 0.0045 is within the budget, and too near to it to take requests back. */
-	cr_expect_eq(run(&h, 86400).level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_FEWER_CONNECTIONS);
+	/* 0.0045 is within the budget, and too near to it to take more back. */
+	cr_expect_eq(run(&h, 86400).level, GOVERNOR_FEWER_CONNECTIONS);
 	cr_expect_eq(h.changes, 3);
 }
 
@@ -181,10 +180,10 @@ Test(governor, takes_everything_back_when_it_is_quiet)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.018, 0.016, 0.01, 0.006);
-	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_REQUESTS);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_QUIET);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
-	cr_expect_eq(run(&h, 50).level, GOVERNOR_NO_REQUESTS, "not at once");
-	cr_expect_eq(run(&h, 40).level, GOVERNOR_NO_SWITCHES);
+	cr_expect_eq(run(&h, 50).level, GOVERNOR_QUIET, "not at once");
+	cr_expect_eq(run(&h, 40).level, GOVERNOR_FEWER_CONNECTIONS);
 	cr_expect_eq(run(&h, 300).level, GOVERNOR_ALL);
 }
 
@@ -193,8 +192,8 @@ Test(governor, waits_longer_each_time_that_it_was_too_early)
 	struct host h;
 	unsigned int first, later;
 
-	/* Quiet without requests, far too much with them: for ever. */
-	begin(&h, &options, GOVERNOR_NO_SWITCHES);
+	/* Quiet with fewer connections, far too much with all: for ever. */
+	begin(&h, &options, GOVERNOR_FEWER_CONNECTIONS);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
 	run(&h, 3600);
 	first = h.changes;
@@ -210,35 +209,36 @@ Test(governor, is_patient_as_before_after_a_step_that_held)
 {
 	struct host h;
 
-	begin(&h, &options, GOVERNOR_NO_SWITCHES);
+	begin(&h, &options, GOVERNOR_FEWER_CONNECTIONS);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
 	run(&h, 2 * 3600);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_assert_eq(run(&h, 2 * 3600).level, GOVERNOR_ALL);
 	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
-	cr_assert_eq(run(&h, 60).level, GOVERNOR_NO_SWITCHES);
+	cr_assert_eq(run(&h, 60).level, GOVERNOR_FEWER_CONNECTIONS);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_expect_eq(run(&h, 90).level, GOVERNOR_RATE_LEAST);
 }
 
 Test(governor, skips_steps_that_give_up_nothing)
 {
-	const struct governor_options low = {.budget = GOVERNOR_BUDGET, .hz = 2};
+	const struct governor_options low = {.budget = GOVERNOR_BUDGET, .hz = 2, .full = true};
 	struct host h;
 
 	begin(&h, &low, GOVERNOR_ALL);
-	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.001);
-	cr_expect_eq(run(&h, 12).level, GOVERNOR_NO_SWITCHES);
-	cr_expect_eq(run(&h, 120).level, GOVERNOR_NO_SWITCHES);
+	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.004);
+	cr_expect_eq(run(&h, 12).level, GOVERNOR_QUIET);
+	cr_expect_eq(run(&h, 120).level, GOVERNOR_QUIET);
 	cr_expect_eq(h.changes, 1);
 }
 
 Test(governor, without_a_budget_gives_up_nothing)
 {
-	const struct governor_options none = {.budget = 0, .hz = GOVERNOR_HZ, .requests = true};
+	const struct governor_options none = {
+		.budget = 0, .hz = GOVERNOR_HZ, .requests = true, .full = true};
 	struct host h;
 
-	begin(&h, &none, GOVERNOR_NO_SWITCHES);
+	begin(&h, &none, GOVERNOR_FEWER_CONNECTIONS);
 	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
 	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
 }
@@ -249,7 +249,7 @@ Test(governor, takes_everything_back_at_once_when_the_budget_is_lifted)
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
-	cr_assert_eq(run(&h, 120).level, GOVERNOR_NO_REQUESTS);
+	cr_assert_eq(run(&h, 120).level, GOVERNOR_QUIET);
 	h.g.options.budget = 0;
 	cr_expect_eq(governor_step(&h.g, &h.now).level, GOVERNOR_ALL);
 	cr_expect_eq(run(&h, 120).level, GOVERNOR_ALL);
@@ -259,10 +259,10 @@ Test(governor, begins_where_the_last_run_ended)
 {
 	struct host h;
 
-	begin(&h, &options, GOVERNOR_NO_SWITCHES);
-	cr_expect_not(governor_step(&h.g, &h.now).switches);
+	begin(&h, &options, GOVERNOR_FEWER_CONNECTIONS);
+	cr_expect(governor_step(&h.g, &h.now).fewer_connections);
 	begin(&h, &options, (enum governor_level)99);
-	cr_expect(governor_step(&h.g, &h.now).switches);
+	cr_expect_not(governor_step(&h.g, &h.now).fewer_connections);
 }
 
 Test(governor, does_not_trust_counters_that_fall_or_a_clock_that_stands)
@@ -279,4 +279,32 @@ Test(governor, does_not_trust_counters_that_fall_or_a_clock_that_stands)
 		governor_step(&h.g, &h.now);
 	}
 	cr_expect_eq(h.g.level, GOVERNOR_ALL);
+}
+
+/* The quiet gear is not given up to be quiet. */
+Test(governor, in_the_quiet_gear_has_a_step_less)
+{
+	const struct governor_options quiet = {
+		.budget = GOVERNOR_BUDGET, .hz = GOVERNOR_HZ, .requests = true};
+	struct host h;
+
+	begin(&h, &quiet, GOVERNOR_ALL);
+	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.02);
+	cr_expect_eq(run(&h, 3600).level, GOVERNOR_FEWER_CONNECTIONS);
+	cr_expect_eq(h.changes, 3);
+}
+
+/* A capture costs what it costs: the window before it is forgotten with it. */
+Test(governor, begins_anew_after_what_does_not_count)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	run(&h, 15);
+	h.now.now_ns += 45 * SECOND_NS;
+	h.now.bpf_ns += 10 * SECOND_NS;
+	governor_begin_anew(&h.g);
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
+	cr_expect_eq(h.changes, 0);
 }
