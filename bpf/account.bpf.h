@@ -17,6 +17,7 @@ enum account_state {
 	STATE_BLOCKED,
 	STATE_UNINTERRUPTIBLE,
 	STATE_OUT_OF_BUDGET, /* a deadline thread that waits for its next period */
+	STATE_ENDED,	     /* its last account was sent */
 };
 
 struct account {

@@ -384,8 +384,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		WRITE_ONCE(account->sequence, account->sequence + 1);
 		/* Not from sched_process_exit, which comes too early (since 6.16 by the whole
 		 * teardown of the address space). */
-		if (state & TASK_DEAD)
+		if (state & TASK_DEAD) {
 			send_last_account(prev, account, now);
+			account->state = STATE_ENDED;
+		}
 	}
 	if (next->pid)
 		enter_cpu(next, &at, kernel_now);
@@ -489,18 +491,29 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
-/* Fires once a thread, as it ends, and is attached in the quiet gear: what it runs after that, and
- * since the last tick before, is not told. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+/*
+ * Fires once a thread, some ms after it was reaped: all that it ran is counted by then, the taking
+ * down of its memory, too. Attached where there was a quiet gear ever; who ended in the full one was
+ * told by its last switch. Its leader may be gone, and its memory somebody else's.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
 {
 	struct cost_run run = cost_begin_each(COST_TASK);
 	struct account *account = bpf_task_storage_get(&accounts, task, 0, 0);
 	__u64 now = bpf_ktime_get_ns(), waiting;
 
-	if (account)
+	if (BPF_CORE_READ(task, group_leader, pid) != task->tgid)
+		goto out;
+	if (account) {
+		if (account->state == STATE_ENDED || account->since_ns >= switches_since_ns)
+			goto out;
 		gather(account, task, now, &waiting);
+	} else if (switches_since_ns != ~0ull) {
+		goto out;
+	}
 	send_last_account(task, account, now);
+out:
 	cost_end(run);
 	return 0;
 }

@@ -324,11 +324,10 @@ static int attach_births(struct session *s)
 	return attach_programs(&births, 1);
 }
 
-/* Before the last of a thread is told by on_switch, on_exit does, and the other way round: who ends
- * meanwhile is told twice, and counts once. */
+/* From the first quiet gear on: who ended in it may be told in the full one. */
 static int attach_ends(struct session *s)
 {
-	const struct program_link ends = {s->bpf->progs.on_exit, &s->bpf->links.on_exit};
+	const struct program_link ends = {s->bpf->progs.on_free, &s->bpf->links.on_free};
 
 	return attach_programs(&ends, 1);
 }
@@ -377,13 +376,9 @@ static int go_full(struct session *s)
 	}
 	if (!err)
 		err = start_full(s);
-	if (err) {
+	if (err)
 		stop_full(s);
-		return err;
-	}
-	bpf_link__destroy(s->bpf->links.on_exit);
-	s->bpf->links.on_exit = NULL;
-	return 0;
+	return err;
 }
 
 static int go_quiet(struct session *s)
