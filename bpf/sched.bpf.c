@@ -493,8 +493,8 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 
 /*
  * Fires once a thread, some ms after it was reaped: all that it ran is counted by then, the taking
- * down of its memory, too. Attached where there was a quiet gear ever; who ended in the full one was
- * told by its last switch. Its leader may be gone, and its memory somebody else's.
+ * down of its memory, too. Attached where there was a quiet gear ever; who ended in the full one
+ * was told by its last switch. Its leader may be gone, and the leader's memory somebody else's.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)

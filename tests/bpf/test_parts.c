@@ -335,6 +335,7 @@ Test(parts, gears_change_without_a_gap)
 	cr_expect_eq(m->slices_cnt, SHIFTS + 1u);
 	cr_expect_eq(m->slices_quiet, SHIFTS / 2u);
 	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), OFF_OWN);
+	cr_expect_eq(m->cpus_cnt, m->slices_cnt * m->host.cpus_online, "one row a slice and CPU");
 	cover = cover_of(m, 0);
 	cr_expect(
 		drive_near(cover.elapsed_ns, elapsed_ns * m->host.cpus_online, 0.01, 20 * DRIVE_MS),

@@ -877,8 +877,10 @@ void collector_announce(const struct collector *c, const char *verb)
 	}
 	collector_requests_text(c, requests, sizeof(requests));
 	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads), %s, %s", verb,
-		 h->sample_hz, h->event, h->cpus_online, h->cpus_online == 1 ? "" : "s",
-		 c->options.gear.quiet ? "CPU times and waits by the kernel's counts" : "accounts",
+		 h->sample_hz / c->options.gear.sample_every, h->event, h->cpus_online,
+		 h->cpus_online == 1 ? "" : "s",
+		 c->options.gear.quiet ? "quiet gear: CPU times and waits by the kernel's counts"
+				       : "accounts",
 		 c->model->threads_cnt, requests, stacks);
 	warn_of_namespaces(c);
 	warn_of_capabilities();

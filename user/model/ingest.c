@@ -477,17 +477,44 @@ static void weigh_ticks(struct model_cpu *row, uint32_t every)
 		row->queue[i] *= every;
 }
 
+/* That of a reading before, in the same slice: where the gear changed. */
+static struct model_cpu *cpu_row(struct model *m, uint32_t cpu, uint32_t slice)
+{
+	for (size_t i = m->cpus_cnt; i-- > 0 && m->cpus[i].slice == slice;)
+		if (m->cpus[i].cpu == cpu)
+			return &m->cpus[i];
+	return NULL;
+}
+
+static void add_cpu(struct model_cpu *row, const struct model_cpu *more)
+{
+	row->elapsed_ns += more->elapsed_ns;
+	row->idle_ns += more->idle_ns;
+	row->accounted_ns += more->accounted_ns;
+	row->unaccounted_ns += more->unaccounted_ns;
+	row->steal_ns += more->steal_ns;
+	row->switches += more->switches;
+	row->ticks_taken += more->ticks_taken;
+	row->ticks_idle += more->ticks_idle;
+	row->ticks_filtered += more->ticks_filtered;
+	for (int i = 0; i < QUEUE_SLOTS; i++)
+		row->queue[i] += more->queue[i];
+}
+
 void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
 		uint64_t steal_ns, bool online)
 {
 	struct cpu_reading reading = {clock, now_ns, steal_ns, online};
-	struct model_cpu row;
+	struct model_cpu row, *former;
 
 	if (!cpu_book_read(&in->cpus, cpu, &reading, in->start_ns, &row))
 		return;
 	row.slice = in->m->slices_cnt ? (uint32_t)in->m->slices_cnt - 1 : 0;
 	weigh_ticks(&row, in->every);
-	if (model_cpu_add(in->m, &row))
+	former = cpu_row(in->m, cpu, row.slice);
+	if (former)
+		add_cpu(former, &row);
+	else if (model_cpu_add(in->m, &row))
 		model_loss_add(in->m, LOSS_MODEL_LIMIT, 1);
 }
 

@@ -167,6 +167,28 @@ static void add_name(struct words *w, const char *before, const char *name, size
 	words_add(w, "%s%s", before, label);
 }
 
+/* Where not all of it was recorded as closely. */
+static void add_gears(const struct report *r, struct words *w)
+{
+	const struct model *m = r->m;
+	uint64_t quiet_ns = 0;
+	uint32_t every = 1;
+
+	for (size_t i = 0; i < m->slices_cnt; i++) {
+		if (!m->slices[i].quiet)
+			continue;
+		quiet_ns += m->slices[i].end_ns - m->slices[i].start_ns;
+		if (m->slices[i].sample_every > every)
+			every = m->slices[i].sample_every;
+	}
+	if (quiet_ns && m->slices_quiet < m->slices_cnt)
+		words_add(w,
+			  " · quiet gear for %s of it: ticks at %s Hz, waits as the kernel counts "
+			  "them; single waits and state D are told of the rest",
+			  number_time(quiet_ns).text,
+			  number_fixed((double)m->host.sample_hz / every, 1).text);
+}
+
 void report_host_words(const struct report *r, struct words *w)
 {
 	const struct model_host *h = &r->m->host;
@@ -189,6 +211,7 @@ void report_host_words(const struct report *r, struct words *w)
 			  number_time(sched_delay_ns(host, 0.5)).text,
 			  number_time(sched_delay_ns(host, 0.99)).text,
 			  number_time(host->delay_max_ns).text);
+	add_gears(r, w);
 	/* Of those that kept no waits, the first kept no pressure either. */
 	if (host || model_off(r->m) & OFF_SWITCHES)
 		add_pressure(r, w);
