@@ -189,7 +189,8 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	const struct model *m = s->m;
 	int err;
 
-	*in = (struct inputs){.s = s, .elapsed_ns = s->sched->elapsed_ns};
+	*in = (struct inputs){
+		.s = s, .elapsed_ns = s->sched->elapsed_ns, .own_known = !(model_off(m) & OFF_OWN)};
 	err = make_tables(in, m);
 	if (!err)
 		err = mark_background(in, m);
@@ -333,6 +334,7 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 	uint64_t cpu_ns = 0, idle_ns = 0, steal_ns = 0;
 
 	forget_touched(in);
+	in->own_known = !(model_slice_off(m, at) & OFF_OWN);
 	in->elapsed_ns = at->end_ns > at->start_ns ? at->end_ns - at->start_ns : 0;
 	in->waited_ns = 0;
 	read_accounts(in, slice);
@@ -392,7 +394,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.throttled = sched_mean(sum->sched.throttled_ns, in->elapsed_ns);
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
 	input.excused = sched_mean(in->excused_ns[process], in->elapsed_ns);
-	input.own_known = !(model_off(in->s->m) & OFF_OWN);
+	input.own_known = in->own_known;
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];
 	input.delays = sched_delay_cnt(sum);

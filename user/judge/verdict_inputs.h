@@ -16,6 +16,7 @@ struct inputs {
 
 	/* Of the slices that were read last: all of them, or one. */
 	uint64_t elapsed_ns;
+	bool own_known;		       /* behind whom it was waited */
 	uint64_t waited_ns;	       /* of the host */
 	struct verdict_input host;     /* its figures alone */
 	struct sched_sum *scheds;      /* by process; NULL: those of s->sched */

@@ -107,8 +107,8 @@ enum model_loss_cause {
 #define OFF_LIMITS   0x20u /* no cgroup file system with the cpu controller within reach */
 #define OFF_REQUESTS 0x40u /* requests are not seen: by this kernel, these rights, or on request */
 /* the quiet gear: nobody looked at switches. CPU times and waits are the kernel's own, read once a
- * second, CPUs' idle times those of /proc/stat, to a clock tick; single waits are not known. True
- * of all slices; where it is of some, model_off() has OFF_OWN alone */
+ * second, CPUs' idle times those of /proc/stat, to a clock tick; single waits are not known. With
+ * it goes OFF_OWN. True of all slices */
 #define OFF_SWITCHES 0x80u
 /* user stacks were walked along frame pointers alone: those that break are told by names */
 #define OFF_TABLES 0x100u
@@ -622,8 +622,7 @@ static inline uint32_t model_off(const struct model *m)
 {
 	uint32_t quiet = m->slices_quiet;
 
-	return m->host.off | (quiet ? OFF_OWN : 0) |
-	       (quiet && quiet == m->slices_cnt ? OFF_SWITCHES : 0);
+	return m->host.off | (quiet && quiet == m->slices_cnt ? OFF_SWITCHES | OFF_OWN : 0);
 }
 
 /* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and

@@ -170,6 +170,42 @@ static int add_cgroups(struct sched *s, const struct model *m)
 	return add_upwards(s, m);
 }
 
+static void scale_own(struct sched_sum *sum, uint64_t seen_ns)
+{
+	struct sched_figures *f = &sum->sched;
+
+	if (seen_ns && f->waited_ns > seen_ns)
+		f->behind_own_ns = (uint64_t)((double)f->behind_own_ns * (double)f->waited_ns /
+					      (double)seen_ns);
+}
+
+/* Behind whom waits were is seen at switches alone: what was waited in slices of the quiet gear is
+ * taken to be as that in the others. */
+static int estimate_own(struct sched *s, const struct model *m)
+{
+	_cleanup_free_ uint64_t *threads = calloc(m->threads_cnt + 1, sizeof(*threads));
+	_cleanup_free_ uint64_t *processes = calloc(m->processes_cnt + 1, sizeof(*processes));
+	uint64_t host = 0;
+
+	if (!threads || !processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->accounts_cnt; i++) {
+		const struct model_account *a = &m->accounts[i];
+
+		if (a->slice >= m->slices_cnt || m->slices[a->slice].quiet)
+			continue;
+		threads[a->thread] += a->sched.waited_ns;
+		processes[m->threads[a->thread].process] += a->sched.waited_ns;
+		host += a->sched.waited_ns;
+	}
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		scale_own(&s->threads[i], threads[i]);
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		scale_own(&s->processes[i], processes[i]);
+	scale_own(&s->host, host);
+	return 0;
+}
+
 struct sched *sched_new(const struct model *m)
 {
 	struct sched *s = calloc(1, sizeof(*s));
@@ -184,6 +220,8 @@ struct sched *sched_new(const struct model *m)
 	s->elapsed_ns = sched_elapsed_ns(m);
 	add_threads(s, m);
 	if (add_cgroups(s, m))
+		goto no_memory;
+	if (m->slices_quiet && m->slices_quiet < m->slices_cnt && estimate_own(s, m))
 		goto no_memory;
 	return s;
 

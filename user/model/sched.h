@@ -4,7 +4,8 @@
 /*
  * What the scheduler gave and did not give, summed over the slices of a capture: for the host, each
  * process, each thread and each cgroup. Exact, by context switches; only the percentiles of run
- * delay are read from a histogram. Pure; no threads.
+ * delay are read from a histogram. Of slices of the quiet gear as the kernel counts; behind whom it
+ * was waited in them is estimated by the other slices (not of groups). Pure; no threads.
  */
 #include <linux/types.h>
 

@@ -184,7 +184,8 @@ static void add_gears(const struct report *r, struct words *w)
 	if (quiet_ns && m->slices_quiet < m->slices_cnt)
 		words_add(w,
 			  " · quiet gear for %s of it: ticks at %s Hz, waits as the kernel counts "
-			  "them; single waits and state D are told of the rest",
+			  "them; single waits, behind whom they were, and state D are seen in the "
+			  "rest",
 			  number_time(quiet_ns).text,
 			  number_fixed((double)m->host.sample_hz / every, 1).text);
 }

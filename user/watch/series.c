@@ -279,7 +279,7 @@ static void add_sched(struct metrics_sched *sum, const struct sched_figures *did
 static void count_accounts(struct series *s, uint32_t slice)
 {
 	const struct model *m = s->m;
-	bool own_known = !(model_off(m) & OFF_OWN);
+	bool own_known = !(model_slice_off(m, &m->slices[slice]) & OFF_OWN);
 	size_t first, end;
 
 	s->figures.host.sched.last = (struct sched_figures){0};

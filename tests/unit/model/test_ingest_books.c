@@ -125,8 +125,10 @@ Test(ingest_books, of_a_cpu_add_up_to_the_time_that_passed)
 
 		read_cpu(&f, &books[i].readings[0]);
 		ingest_begin(f.in, FEED_START);
-		for (size_t k = 1; k < 4 && books[i].readings[k].now_ms; k++)
+		for (size_t k = 1; k < 4 && books[i].readings[k].now_ms; k++) {
 			read_cpu(&f, &books[i].readings[k]);
+			model_slice_add(f.m, &(struct model_slice){0});
+		}
 		got = sum(&f);
 		cr_expect_eq(got.rows, want->rows, "%s: %llu rows", books[i].name,
 			     (unsigned long long)got.rows);
@@ -335,5 +337,51 @@ Test(ingest, a_process_forked_after_a_suspend_is_one_row)
 	feed_account_at(&f, 50, 50, start_ns, start_ns, 7 * FEED_MS, fork_ns + 20 * FEED_MS);
 	cr_expect_eq(f.m->processes_cnt, 1);
 	cr_expect_eq(feed_on_cpu(&f, 0), 7 * FEED_MS, "born in the recording: counts from zero");
+	feed_free(&f);
+}
+
+/* Between the clocks of two gears 50 ms pass of which nobody tells; one row a slice all the same. */
+Test(ingest_books, another_clock_goes_on_where_the_first_one_ended)
+{
+	struct feed f = feed_new(1);
+	struct cpu_clock clock = {.last_switch_ns = FEED_START + 350 * FEED_MS,
+				  .idle_ns = 7000 * FEED_MS,
+				  .accounted_ns = 9000 * FEED_MS,
+				  .running_tid = 5};
+	struct sums s;
+
+	read_cpu(&f, &(struct reading){0});
+	read_cpu(&f, &(struct reading){.now_ms = 300,
+				       .last_switch_ms = 300,
+				       .idle_ms = 100,
+				       .accounted_ms = 200});
+	/* It ran somebody from its last switch on. */
+	ingest_cpu_change(f.in, 0, &clock, FEED_START + 350 * FEED_MS);
+	clock.idle_ns += 250 * FEED_MS;
+	clock.accounted_ns += 400 * FEED_MS;
+	clock.last_switch_ns = FEED_START + 1000 * FEED_MS;
+	ingest_cpu(f.in, 0, &clock, FEED_START + 1000 * FEED_MS, 0, true);
+	s = sum(&f);
+	cr_expect_eq(s.rows, 1u);
+	cr_expect_eq(s.elapsed, 1000u);
+	cr_expect_eq(s.idle, 350u);
+	cr_expect_eq(s.accounted, 600u);
+	cr_expect_eq(s.unaccounted, 50u);
+	feed_free(&f);
+}
+
+Test(ingest_books, ticks_weigh_what_they_stand_for)
+{
+	struct feed f = feed_new(1);
+	struct sums s;
+
+	read_cpu(&f, &(struct reading){0});
+	ingest_set_every(f.in, 5);
+	read_cpu(&f, &(struct reading){.now_ms = 1000,
+				       .last_switch_ms = 1000,
+				       .accounted_ms = 1000,
+				       .ticks_taken = 20});
+	s = sum(&f);
+	cr_expect_eq(s.ticks, 100u);
 	feed_free(&f);
 }

@@ -436,3 +436,35 @@ Test(sched, the_group_of_a_process_is_that_of_its_last_account)
 	cr_expect_eq(m->cgroups_cnt, 2, "nothing was added");
 	model_free(m);
 }
+
+/* Of what was waited while nobody looked at switches, half was behind own threads as in the rest. */
+Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
+{
+	struct model *m = two_processes();
+	struct sched_figures full = figures(100, 20, 0), quiet = figures(100, 60, 0);
+	struct sched *s;
+
+	quiet.behind_own_ns = 0;
+	build_account(m, 0, 0, &quiet);
+	build_account(m, 0, 2, &quiet);
+	build_account(m, 1, 0, &full);
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	model_slice_gear(m, true, 5);
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), 0u, "one of two is quiet");
+	cr_expect_eq(model_slice_off(m, &m->slices[0]), OFF_SWITCHES | OFF_OWN);
+	cr_expect_eq(model_slice_off(m, &m->slices[1]), 0u);
+	cr_expect_float_eq(model_full_share(m), 0.5, 1e-9);
+	cr_expect_eq(model_effective(m, 600), 200u, "one weighs five times as much");
+	s = sums(m);
+	cr_expect_eq(s->threads[0].sched.waited_ns, 80);
+	cr_expect_eq(s->threads[0].sched.behind_own_ns, 40);
+	cr_expect_eq(s->processes[0].sched.behind_own_ns, 40);
+	cr_expect_eq(s->processes[1].sched.behind_own_ns, 0, "it did not wait in the other");
+	cr_expect_eq(s->host.sched.behind_own_ns, 70, "of 140");
+	sched_free(s);
+	model_keep_slices(m, 0, 0);
+	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), OFF_SWITCHES | OFF_OWN);
+	cr_expect_eq(model_effective(m, 600), 120u);
+	model_free(m);
+}
