@@ -83,28 +83,32 @@ def runq_slots(path):
     return slots
 
 
-def bpftrace_slots(path):
+def bpftrace_slots(path, name):
     """The same of a map that bpftrace printed with hist()."""
     units = {'': 0, 'K': 10, 'M': 20}
-    slots = {}
+    slots, of = {}, None
     for line in open(path):
+        if line.startswith('@'):
+            of = line.strip(':@ \n')
         row = re.match(r'\[(\d+)([KM]?)(?:, \w+\))?\]? +(\d+) \|', line)
-        if row:
+        if row and of == name:
             slot = max(int(row[1]).bit_length() - 1, 0) + units[row[2]]
             slots[slot] = slots.get(slot, 0) + int(row[3])
     return slots
 
 
 def delays(runq, bpftrace):
-    ours, theirs = runq_slots(runq), bpftrace_slots(bpftrace)
+    """By how much ours are outside of what bpftrace saw, between its times and those a microsecond longer."""
+    ours, theirs, later = runq_slots(runq), bpftrace_slots(bpftrace, 'usecs'), bpftrace_slots(bpftrace, 'later')
     cnt, peer = sum(ours.values()), sum(theirs.values())
     if not cnt or not peer:
         sys.exit(f'{cnt} delays by hotrun, {peer} by bpftrace')
-    largest = a = b = 0
+    largest = a = most = least = 0
     for slot in range(32):
         a += ours.get(slot, 0) / cnt
-        b += theirs.get(slot, 0) / peer
-        largest = max(largest, abs(a - b))
+        most += theirs.get(slot, 0) / peer
+        least += later.get(slot, 0) / peer
+        largest = max(largest, a - most, least - a)
     print(cnt, peer, f'{100 * largest:.2f}')
 
 

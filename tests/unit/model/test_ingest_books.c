@@ -340,7 +340,8 @@ Test(ingest, a_process_forked_after_a_suspend_is_one_row)
 	feed_free(&f);
 }
 
-/* Between the clocks of two gears 50 ms pass of which nobody tells; one row a slice all the same. */
+/* Between the clocks of two gears 50 ms pass of which nobody tells; one row a slice all the
+ * same. */
 Test(ingest_books, another_clock_goes_on_where_the_first_one_ended)
 {
 	struct feed f = feed_new(1);

@@ -437,7 +437,8 @@ Test(sched, the_group_of_a_process_is_that_of_its_last_account)
 	model_free(m);
 }
 
-/* Of what was waited while nobody looked at switches, half was behind own threads as in the rest. */
+/* Of what was waited while nobody looked at switches, half was behind own threads, as in the
+ * rest. */
 Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
 {
 	struct model *m = two_processes();
