@@ -166,8 +166,8 @@ if [ -n "$watch" ]; then
 		until_true 20 counts_periods "$port" 40 || fail "periods of the limit: $(periods_of "$port")"
 	done
 	kill -STOP "$limited"
-	is "the level that was left" "$(curl -s "http://127.0.0.1:$low_port/metrics" | grep -E '^hotrun_governor_level|feature="switches"' | tr '\n' ' ')" \
-		'hotrun_feature_enabled{feature="switches"} 0 hotrun_governor_level 4 '
+	is "the level that was left" "$(curl -s "http://127.0.0.1:$low_port/metrics" | grep -E '^hotrun_(governor_level|full_gear)' | tr '\n' ' ')" \
+		'hotrun_governor_level 4 hotrun_full_gear 0 '
 	for port in "$watch_port" "$low_port"; do
 		set -- $(kernel_periods)
 		# What was before the first look, and is since the last one, is not counted: of a second each.

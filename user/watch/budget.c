@@ -160,18 +160,17 @@ uint32_t budget_full_hz(const struct watch *w)
 	return w->config.hz > FULL_HZ ? w->config.hz : FULL_HZ;
 }
 
-/* Somebody seems to be in trouble, and whether that is worth a capture is not decided yet. */
+/* Somebody seems to be in trouble, and whether that is worth a capture is not decided yet. Verdicts
+ * do without the full gear: it waits for the capture where its cost is too much. */
 static bool is_suspicious(const struct watch *w)
 {
+	if (w->config.gear != WATCH_GEAR_AUTO || !w->config.capture_on || !w->control ||
+	    w->governor.level != GOVERNOR_ALL)
+		return false;
 	for (size_t i = 0; i < w->suspects.cnt; i++)
 		if (!w->suspects.rows[i].is_answered)
 			return true;
 	return false;
-}
-
-static bool wants_all(const struct watch *w)
-{
-	return jobs_asked(w) || (w->config.gear == WATCH_GEAR_AUTO && is_suspicious(w));
 }
 
 struct collector_gear budget_gear(const struct watch *w)
@@ -182,7 +181,7 @@ struct collector_gear budget_gear(const struct watch *w)
 				      .sample_every =
 					      (full_hz + plan.sample_hz / 2) / plan.sample_hz};
 
-	if (wants_all(w) && w->config.gear != WATCH_GEAR_QUIET)
+	if (is_suspicious(w) || (jobs_asked(w) && w->config.gear != WATCH_GEAR_QUIET))
 		gear = (struct collector_gear){.quiet = false, .sample_every = 1};
 	return gear;
 }
@@ -207,8 +206,8 @@ static bool ask_governor(struct watch *w, struct governor_plan *ret_plan)
 				       .bpf_ns = budget_bpf_ns(w),
 				       .may_set_aside = set_aside_has_room(&w->set_aside, now_ns)};
 
-	/* What somebody asked for, or seems to need, is finished first, with everything. */
-	if (wants_all(w)) {
+	/* What was asked for is finished first, with everything. */
+	if (jobs_asked(w)) {
 		governor_begin_anew(&w->governor);
 		return false;
 	}
