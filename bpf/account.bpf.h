@@ -227,17 +227,31 @@ static __always_inline struct waited waited_of(const struct account *account,
 	elsewhere = task->sched_info.run_delay - account->kernel_delay_ns;
 	if (!kernel_now && account->false_queued_ns)
 		elsewhere = 0; /* it is in there by now */
-	if (account->state == STATE_WAITING || account->state == STATE_OUT_OF_BUDGET) {
-		if (kernel_now && here < w.all_ns)
-			w.elsewhere_ns = w.all_ns - here;
-		return w;
-	}
-	w.after_sleep = true;
-	if (here + elsewhere < w.all_ns)
+	w.after_sleep = account->state != STATE_WAITING && account->state != STATE_OUT_OF_BUDGET;
+	if (w.after_sleep && here + elsewhere < w.all_ns)
 		w.all_ns = here + elsewhere;
 	if (kernel_now && here < w.all_ns)
 		w.elsewhere_ns = w.all_ns - here;
 	return w;
+}
+
+/* Who sleeps is in no queue, but for one that the kernel keeps there for a while (delayed dequeue,
+ * since 6.12), and if it is moved then, that stands as if it had been queued. */
+static __always_inline void note_false_queued(struct account *account, struct task_struct *task)
+{
+	__u64 queued = task->sched_info.last_queued;
+
+	if (queued && is_asleep(task))
+		WRITE_ONCE(account->false_queued_ns, queued);
+}
+
+/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
+static __always_inline void mark_queue(struct account *account, struct task_struct *task)
+{
+	struct cfs_rq *queue = compat_queue(task);
+
+	account->queue = (__u64)queue;
+	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
 
 /* How long the queue was throttled since the mark. */

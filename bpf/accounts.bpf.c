@@ -220,16 +220,6 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 		event->blocked_ns += ns - waited.all_ns;
 }
 
-/* Who sleeps is in no queue, but for one that the kernel keeps there for a while (delayed dequeue,
- * since 6.12), and if it is moved then, that stands as if it had been queued. */
-static __always_inline void note_false_queued(struct account *account, struct task_struct *task)
-{
-	__u64 queued = task->sched_info.last_queued;
-
-	if (queued && is_asleep(task))
-		WRITE_ONCE(account->false_queued_ns, queued);
-}
-
 /* The quiet gear. What goes into the account goes there when the record is written: without room
  * for it the kernel runs this step again. */
 static __always_inline void read_quietly(struct seq_file *seq, struct task_room *r,

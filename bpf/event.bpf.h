@@ -7,15 +7,6 @@
 /* Accounts created so far. Defined in sched.bpf.c. */
 extern __u64 accounts_made;
 
-/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
-static __always_inline void mark_queue(struct account *account, struct task_struct *task)
-{
-	struct cfs_rq *queue = compat_queue(task);
-
-	account->queue = (__u64)queue;
-	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
-}
-
 /* What the kernel has counted of the thread up to now is known. */
 static __always_inline void mark_counts(struct account *account, struct task_struct *task)
 {
@@ -111,8 +102,7 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 
 	barrier(); /* a wait that ends in between must not count twice */
 	queued = task->sched_info.last_queued;
-	if (queued && is_asleep(task))
-		account->false_queued_ns = queued;
+	note_false_queued(account, task);
 	if (queued && clock > queued && queued != account->false_queued_ns)
 		waiting = clock - queued;
 	waits += waiting;
