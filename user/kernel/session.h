@@ -118,6 +118,20 @@ uint32_t session_follow_cpus(struct session *s, const bool *online);
  * the most, for a hundredth of the time. 0 or negative errno; nothing where requests are not seen.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
+/* Whether it is time to do so again: with very many connections not each second, so that it costs a
+ * hundredth of a CPU at the most. False where requests are not seen. */
+bool session_sockets_due(const struct session *s);
+/*
+ * From now on, one of 2^shift connections is followed, FOLLOW_SHIFT_MAX at the most; at first all
+ * are. Counters of endpoints go on to stand for all of them. What is under way on a connection that
+ * is left out is told no more by its own state, but by session_read_sockets() (SOCKET_UNFOLLOWED);
+ * one that is followed again begins with its next request.
+ */
+void session_follow_share(struct session *s, unsigned int shift);
+/* As it is. 0 where requests are not seen. */
+unsigned int session_follow_shift(const struct session *s);
+/* Connections that are followed, as of the last session_read_sockets(). */
+uint32_t session_connections_followed(const struct session *s);
 /*
  * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take
  * differences, never trust two of them to be of one instant. Rows whose listener is 0 are free or
