@@ -270,10 +270,8 @@ Test(net_follow, changes_while_requests_are_under_way_leave_nothing_false)
 	drive_open_requests(&d);
 	drive_server_start(server);
 	for (int i = 0; i < 4; i++) {
-		asking[i] = (struct asking){
-			.port = server->port, .connections = 64, .stop = &stop};
-		cr_assert_eq(pthread_create(&asking[i].thread, NULL, ask_on_and_on, &asking[i]),
-			     0);
+		asking[i] = (struct asking){.port = server->port, .connections = 64, .stop = &stop};
+		cr_assert_eq(pthread_create(&asking[i].thread, NULL, ask_on_and_on, &asking[i]), 0);
 	}
 	for (int i = 0; i < 600; i++) {
 		session_follow_share(d.s, (unsigned int)i * 2 % 3);
