@@ -253,10 +253,11 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u3
 	if (!tp)
 		return;
 	if (has_missed(c, key)) {
-		take_up(c, tp, is_unanswered(tp));
-		/* More data of a request that began unseen is not the next one. */
-		if (c->early)
+		/* More data of a request that began unseen is not the next one; and until it is
+		 * answered, the socket tells of it, not the state. */
+		if (is_unanswered(tp) && wants_answers(c))
 			return;
+		take_up(c, tp, false);
 	}
 	c->turn = follow_turn;
 	if (c->early_ns && is_early_long(c))

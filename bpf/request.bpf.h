@@ -703,6 +703,20 @@ static __always_inline bool has_answer(const struct connection *c, struct tcp_so
 
 /* --- by the kernel's own times ---------------------------------------------------------------- */
 
+/* Of a connection that is not followed, whether all that comes in on it wants an answer: as its own
+ * protocol tells, or else those of its endpoint. What clients send to run a connection (HTTP/2,
+ * inside TLS, too) cannot be told from a request afterwards. */
+static __always_inline bool wants_answers(const struct connection *c)
+{
+	__u8 protocols = c->protocol;
+	const struct endpoint *e;
+
+	e = protocols ? NULL : row_of(c) ?: row_at(known_row(c, c->home));
+	if (e)
+		protocols = e->protocols;
+	return protocols == PROTOCOL_HTTP1;
+}
+
 /*
  * Whether data came after the last that was sent, and all of that was received: by the times of
  * both. They are in clock ticks, and a client without a pause asks again within the tick of the

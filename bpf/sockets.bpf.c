@@ -248,20 +248,6 @@ static __always_inline bool is_unsure(const struct connection *c, struct tcp_soc
 	return protocols == PROTOCOL_OTHER;
 }
 
-/* Of a connection that is not followed, whether all that comes in on it wants an answer: as its own
- * protocol tells, or else those of its endpoint. What clients send to run a connection (HTTP/2,
- * inside TLS, too) cannot be told from a request afterwards. */
-static __always_inline bool wants_answers(const struct connection *c)
-{
-	__u8 protocols = c->protocol;
-	const struct endpoint *e;
-
-	e = protocols ? NULL : row_of(c) ?: row_at(known_row(c, c->home));
-	if (e)
-		protocols = e->protocols;
-	return protocols == PROTOCOL_HTTP1;
-}
-
 /* Whether who listens is the only one that was seen to serve: then who holds the connection need
  * not be looked for. */
 static __always_inline bool serves_alone(const struct connection *c)
@@ -273,19 +259,22 @@ static __always_inline bool fill_unfollowed(struct event_socket *event, const st
 					    struct sock *sk)
 {
 	struct tcp_sock *tp;
+	bool known;
 
 	if (!is_connected(sk->__sk_common.skc_state))
 		return false;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp || is_path(tp) || !is_unanswered(tp))
 		return false;
+	/* Known of since it was followed, if nothing was sent since. */
+	known = c->begun_ns && !has_answer(c, tp);
 	event->begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
 	event->flags = SOCKET_UNFOLLOWED;
 	if (sk->sk_socket)
 		event->flags |= SOCKET_ACCEPTED;
 	if (sk->sk_socket && !c->owned && !serves_alone(c))
 		event->flags |= SOCKET_UNOWNED;
-	if (!wants_answers(c))
+	if (known ? is_unsure(c, tp) : !wants_answers(c))
 		event->flags |= SOCKET_UNSURE;
 	return true;
 }

@@ -161,6 +161,66 @@ Test(net_follow, every_unanswered_request_is_seen_at_any_share)
 	drive_close(&d);
 }
 
+/* Of those that are followed again, too, and send more before they have their answer. */
+Test(net_follow, more_data_of_an_unanswered_request_hides_it_from_nobody)
+{
+	enum { CONNECTIONS = 40 };
+	struct drive_server *server = drive_server_new();
+	struct event_socket first;
+	int fds[CONNECTIONS];
+	struct endpoint e;
+	struct drive d;
+
+	drive_open_requests(&d);
+	drive_server_start(server);
+	connect_all(server, fds, CONNECTIONS);
+	ask_all(fds, CONNECTIONS, 1);
+	session_follow_share(d.s, 6);
+	server->mute = true;
+	for (int i = 0; i < CONNECTIONS; i++)
+		drive_send(fds[i], "POST / HTTP/1.1");
+	drive_sleep(20 * DRIVE_MS);
+	session_follow_share(d.s, 0);
+	for (int i = 0; i < CONNECTIONS; i++)
+		drive_send(fds[i], "its body\r\n");
+	drive_sleep(20 * DRIVE_MS);
+	cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS);
+	cr_expect_eq(first.flags & ~SOCKET_UNFOLLOWED, SOCKET_ACCEPTED);
+	e = settled(&d, server);
+	server->mute = false;
+	for (int i = 0; i < CONNECTIONS; i++)
+		drive_receive(fds[i]);
+	cr_expect_eq(settled(&d, server).pushed, 0);
+	cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0);
+	ask_all(fds, CONNECTIONS, 1);
+	cr_expect_eq(settled(&d, server).begun - e.begun, CONNECTIONS);
+	drive_server_stop(server);
+	drive_close(&d);
+}
+
+/* Unanswered since before the session, of endpoints of which nothing else is known. */
+Test(net_follow, what_was_unanswered_when_it_was_followed_stays_evidence)
+{
+	enum { CONNECTIONS = 30 };
+	struct drive_server *server = drive_server_new();
+	struct event_socket first;
+	int fds[CONNECTIONS];
+	struct drive d;
+
+	server->mute = true;
+	drive_server_start(server);
+	connect_all(server, fds, CONNECTIONS);
+	for (int i = 0; i < CONNECTIONS; i++)
+		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
+	drive_sleep(20 * DRIVE_MS);
+	drive_open_requests(&d);
+	session_follow_share(d.s, 6);
+	cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS);
+	cr_expect_eq(first.flags & SOCKET_UNSURE, 0, "%x", first.flags);
+	drive_server_stop(server);
+	drive_close(&d);
+}
+
 /* Answered within the clock tick of the request, and then packets without data. */
 Test(net_follow, idle_connections_that_are_kept_alive_wait_for_nothing)
 {
