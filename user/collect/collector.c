@@ -436,6 +436,11 @@ static void choose_share(struct collector *c, uint64_t elapsed_ns)
 	session_follow_share(c->session, follow_next(&c->follow, seen, elapsed_ns));
 }
 
+void collector_follow(struct collector *c, uint32_t most)
+{
+	c->options.follow_most = most;
+}
+
 /* Takes requests and what stands unanswered into the slice. first: the model knows of no socket
  * yet. */
 static void read_requests(struct collector *c, bool first)

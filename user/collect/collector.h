@@ -93,6 +93,8 @@ void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);
+/* Another follow_most, from the end of this slice on. */
+void collector_follow(struct collector *c, uint32_t most);
 /* Sleeps so long, at the most until a signal, or until fd (-1: none) can be read; a .NET process
  * that starts meanwhile is looked at within milliseconds, because it may be gone by the next
  * drain. */

@@ -3,8 +3,8 @@
 #define HOTRUN_COLLECT_FOLLOW_H
 /*
  * On how many connections requests are followed, so that this costs no more than a bound however
- * many there are: one of 2^shift (FOLLOW_SHIFT_MAX of bpf/events.h). A bound on what is seen, not on
- * what there is: the rule needs no figure but the one that it rules. Pure; no threads.
+ * many there are: one of 2^shift (FOLLOW_SHIFT_MAX of bpf/events.h). A bound on what is seen, not
+ * on what there is: the rule needs no figure but the one that it rules. Pure; no threads.
  *
  * More than the bound: at once as few connections as bring it below. Less than two fifths of it for
  * FOLLOW_CALM_NS on end: twice as many. That leaves a fifth of the bound for what chance adds when
