@@ -445,7 +445,8 @@ void collector_follow(struct collector *c, uint32_t most)
  * yet. */
 static void read_requests(struct collector *c, bool first)
 {
-	bool due = first || session_sockets_due(c->session);
+	/* A recording ends with what stands then. */
+	bool due = first || c->stopped || session_sockets_due(c->session);
 	const struct endpoint *rows = NULL;
 	struct endpoint row;
 	uint32_t cnt;
