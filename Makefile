@@ -256,7 +256,7 @@ $(BUILD)/unit/$(1): $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/unit/$(1)/
 endef
 $(foreach room,$(notdir $(UNIT_TESTS)),$(eval $(call UNIT_OF_ROOM,$(room))))
 # Above the rooms of the archive; the test stands in for the kernel's maps.
-$(BUILD)/unit/collect: $(BUILD)/asan/user/collect/unwind_feed.o
+$(BUILD)/unit/collect: $(BUILD)/asan/user/collect/unwind_feed.o $(BUILD)/asan/user/collect/follow.o
 $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	$(call say,UNIT,$@)
 	@mkdir -p $(@D)

@@ -312,9 +312,21 @@ struct endpoint {
 	__u64 very_slow;	     /* ... of these, more than 4 T */
 	__u32 times[RESPONSE_SLOTS]; /* of answered, modulo 2^32 */
 	__u64 cgroup_id; /* to which it is charged: of the process, by the cpu controller */
+	/* Of answered and abandoned, those that were not seen: what happens on a connection that is
+	 * followed stands for as much on some that are not (FOLLOW_SHIFT_MAX). The counters above
+	 * have both, but for time_max_ns. */
+	__u64 unseen;
+	__u64 pad[7]; /* each row begins with a line of the cache */
 };
 
 #define ENDPOINTS_MAX 4096
+
+/*
+ * Where requests are many, one of 2^shift connections is followed, chosen by its addresses and
+ * ports, so that a connection is seen whole or not; what is followed at one shift is so at all that
+ * are smaller. What happens on it counts 2^shift times.
+ */
+#define FOLLOW_SHIFT_MAX 6
 
 /*
  * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup
@@ -375,6 +387,10 @@ struct refused_key {
 #define SOCKET_UNOWNED \
 	0x10 /* accepted, but nobody has sent on it yet: tgid is who listens. Told to the session
 	      * alone, which looks for who holds it */
+
+#define SOCKET_UNFOLLOWED \
+	0x20 /* its connection is not followed: unanswered by the kernel's own times of last data,
+	      * to its clock tick. Unsure unless it, or else its endpoint, talks HTTP/1 alone */
 
 /* A listening socket, or a served connection with an unanswered request, as it stands at the
  * read. */
@@ -512,7 +528,7 @@ _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");
-_Static_assert(sizeof(struct endpoint) == 576, "endpoint");
+_Static_assert(sizeof(struct endpoint) == 640, "endpoint: whole lines of the cache");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");
 _Static_assert(sizeof(struct endpoint_key) == 16, "endpoint_key");

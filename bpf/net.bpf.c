@@ -3,7 +3,8 @@
  * Requests of served TCP connections, seen where data comes in and where answers are handed to the
  * kernel (events.h says what a request is). Only connections that a listening socket accepted carry
  * state: all other sockets cost a look at one field. Connections with several paths (MPTCP) are
- * left out: their answers do not pass through the socket that the data comes in by.
+ * left out: their answers do not pass through the socket that the data comes in by. Where requests
+ * are many, only some connections are followed; the others cost a look at their hash.
  */
 #include "cost.bpf.h"
 #include "protocol.bpf.h"
@@ -18,6 +19,11 @@ struct refused_map refused SEC(".maps");
 __u32 rows_taken = 0;
 __u32 rows_held = 0;
 __u32 earlier_held = 0;
+
+__u32 follow_shift = 0;
+__u32 follow_turn = 0;
+__u32 follow_since[FOLLOW_SHIFT_MAX];
+const volatile __u32 follow_seed;
 
 const volatile __u16 slow_ports[SLOW_PORTS_MAX];
 const volatile __u64 slow_port_ns[SLOW_PORTS_MAX];
@@ -58,6 +64,33 @@ static __always_inline void lose(struct connection *c)
 		refuse(c);
 }
 
+/* Of a connection that is not followed, or was not: what it knows of a request is not so. What it
+ * would count, others stand for. */
+static __always_inline void forget_request(struct connection *c)
+{
+	c->uncounted = c->early = 0;
+	c->joined = 0;
+	c->early_ns = 0;
+	WRITE_ONCE(c->begun_ns, 0);
+}
+
+/*
+ * It was not followed, and is so from now on: begins at its next request. in_answer: what it sends
+ * next may belong to one that was not seen, and is no unasked message. Data that was there before
+ * is not counted.
+ */
+static __always_inline void take_up(struct connection *c, struct tcp_sock *tp, bool in_answer)
+{
+	__u64 received = payload_received(tp);
+
+	forget_request(c);
+	c->received = received;
+	if (received)
+		c->arrived = c->counted = 1;
+	c->early = in_answer;
+	c->turn = follow_turn;
+}
+
 /* The connection will not be answered any more. */
 static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 {
@@ -66,6 +99,10 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 
 	if (!tp || is_path(tp))
 		return;
+	if (!is_known(c, sk)) {
+		forget_request(c);
+		return;
+	}
 	if (!e && (c->begun_ns || c->early_ns))
 		e = any_row_of(c);
 	if (!e) {
@@ -82,7 +119,9 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 		return;
 	count_begun(c, e);
 	count_connection(c, e);
-	ADD(e->abandoned, 1);
+	raise_shift(c);
+	ADD(e->abandoned, weight_of(c));
+	count_unseen(e, weight_of(c));
 }
 
 static __always_inline void change_state(struct sock *sk, int old_state, int new_state)
@@ -106,6 +145,7 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 		return;
 	if (new_state == TCP_SYN_RECV) {
 		c->listens = 0;
+		c->turn = follow_turn;
 		c->ready_ns = bpf_ktime_get_ns();
 	} else if (old_state != TCP_LISTEN) {
 		serve_ends(sk, c);
@@ -197,7 +237,7 @@ static __always_inline void add_data(struct connection *c)
 		__sync_val_compare_and_swap(&c->begun_ns, begun, bpf_ktime_get_ns());
 }
 
-static __always_inline void take_data(struct sock *sk, struct sk_buff *skb)
+static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u32 key)
 {
 	struct connection *c = connection_of(sk);
 	struct segment segment;
@@ -212,6 +252,14 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
+	if (has_missed(c, key)) {
+		/* More data of a request that began unseen is not the next one; and until it is
+		 * answered, the socket tells of it, not the state. */
+		if (is_unanswered(tp) && wants_answers(c))
+			return;
+		take_up(c, tp, false);
+	}
+	c->turn = follow_turn;
 	if (c->early_ns && is_early_long(c))
 		settle_early(c, tp);
 	if (c->begun_ns && has_answer(c, tp))
@@ -238,20 +286,23 @@ SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 {
 	struct cost_run run = cost_begin(COST_DATA);
+	__u32 key = follow_key(sk);
 
-	take_data(sk, skb);
+	if (is_key_followed(key))
+		take_data(sk, skb, key);
 	cost_end(run);
 	return 0;
 }
 
 static __always_inline void handle_send(struct sock *sk, int bytes)
 {
+	__u32 key = follow_key(sk);
 	struct connection *c;
 	struct tcp_sock *tp;
 	struct endpoint *e;
 	bool done;
 
-	if (bytes <= 0)
+	if (!is_key_followed(key) || bytes <= 0)
 		return;
 	c = connection_of(sk);
 	if (!c)
@@ -259,13 +310,16 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
+	if (has_missed(c, key))
+		take_up(c, tp, payload_received(tp) > 0);
+	c->turn = follow_turn;
 	catch_up(c, tp, bytes);
 	e = adopt(c);
 	if (!e) {
 		lose(c);
 		return;
 	}
-	ADD(e->sent_bytes, bytes);
+	ADD(e->sent_bytes, bytes * weight_now());
 	done = c->begun_ns && has_answer(c, tp) && finish(c, e, tp, answered_ns(c, tp));
 	count_early(c, e, tp);
 	if (done)
@@ -274,7 +328,7 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 		c->early = 0;
 	} else if (!c->begun_ns || !has_answer(c, tp)) {
 		/* Of a request that began meanwhile, on another CPU, this is no answer. */
-		ADD(e->pushed, 1);
+		ADD(e->pushed, weight_now());
 		count_connection(c, e);
 		flush_bytes(c, e, tp);
 	}

@@ -39,12 +39,13 @@ struct connection {
 	__u8 family;
 	__u16 port;
 	__u8 owned; /* owner has sent, or was found to hold it */
-	__u8 pad;
+	__u8 shift; /* the largest by which it was followed since the unanswered request began */
 	__u64 listener; /* cookie of the listening socket */
 	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 owner_start_ns;
 	__u32 netns;
-	__u32 early_at; /* when early_ns was told, in units of EARLY_UNIT_SHIFT */
+	__u16 early_at; /* when early_ns was told, in units of EARLY_UNIT_SHIFT */
+	__u16 turn;	/* follow_turn as of which all that happened on it was seen */
 	/* Of the process that listens. */
 	__u64 home_start_ns;
 	__u64 home_cgroup_id;
@@ -165,6 +166,84 @@ extern const volatile __u64 slow_ns;
 
 #define ADD(counter, n) __sync_fetch_and_add(&(counter), n)
 
+/* --- which connections are followed ---------------------------------------------------------- */
+
+/* See FOLLOW_SHIFT_MAX. Set by the user side at any time. Defined in net.bpf.c. */
+extern __u32 follow_shift;
+/* How often it fell, modulo 2^16; and by level, at which of these times the connections of that
+ * level came to be followed again. Written before the shift. Defined in net.bpf.c. */
+extern __u32 follow_turn;
+extern __u32 follow_since[FOLLOW_SHIFT_MAX];
+/* Of the session, random: set before load. */
+extern const volatile __u32 follow_seed;
+
+/* The kernel hashes addresses and ports with a key of its own, so that nobody can choose; all
+ * lookups of a connection read it. Listening sockets and those not hashed yet have another one. */
+static __always_inline __u32 follow_key(const struct sock *sk)
+{
+	return (sk->__sk_common.skc_hash ^ follow_seed) * 0x9e3779b1u;
+}
+
+static __always_inline bool is_key_followed(__u32 key)
+{
+	return key <= 0xffffffffu >> (READ_ONCE(follow_shift) & 7);
+}
+
+/* For programs that see all sockets. */
+static __always_inline bool is_followed(const struct sock *sk)
+{
+	return is_key_followed(follow_key(sk));
+}
+
+/*
+ * Of a connection that is followed now, whether it was not at some time since its last event: then
+ * what its state tells of a request is not so. By its level, the largest shift at which it is
+ * followed.
+ */
+static __always_inline bool has_missed(const struct connection *c, __u32 key)
+{
+	__u32 level = 0;
+
+	if (c->turn == (__u16)follow_turn)
+		return false;
+	while (level < FOLLOW_SHIFT_MAX && !(key >> (31 - level)))
+		level++;
+	return level < FOLLOW_SHIFT_MAX && (__s16)(follow_since[level] - c->turn) > 0;
+}
+
+/* Whether the state of a connection tells what happened on it. */
+static __always_inline bool is_known(const struct connection *c, const struct sock *sk)
+{
+	__u32 key;
+
+	if (!follow_shift && c->turn == (__u16)follow_turn)
+		return true;
+	key = follow_key(sk);
+	return is_key_followed(key) && !has_missed(c, key);
+}
+
+/* What an event stands for: of a followed connection, now; or, where it belongs to a request, by
+ * the largest shift since that began, since those that were left out meanwhile do not count it. */
+static __always_inline __u64 weight_now(void)
+{
+	return 1ull << (READ_ONCE(follow_shift) & 7);
+}
+
+static __always_inline __u64 weight_of(const struct connection *c)
+{
+	return 1ull << (c->shift & 7);
+}
+
+static __always_inline void raise_shift(struct connection *c)
+{
+	__u32 shift = READ_ONCE(follow_shift);
+
+	if (shift > c->shift)
+		c->shift = shift;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
 static __always_inline __u64 slow_ns_of(__u16 port)
 {
 	for (__u32 i = 0; i < SLOW_PORTS_MAX; i++)
@@ -266,13 +345,13 @@ static __always_inline bool take_share(const struct holder *holder, __u32 kind, 
 static __always_inline void refuse(const struct connection *c)
 {
 	struct refused_key key = {.start_ns = c->owner_start_ns, .tgid = c->owner};
-	__u64 *cnt = bpf_map_lookup_elem(&refused, &key), one = 1;
+	__u64 *cnt = bpf_map_lookup_elem(&refused, &key), weight = weight_of(c);
 
-	count_loss(LOSS_ENDPOINTS);
+	count_losses(LOSS_ENDPOINTS, weight);
 	if (cnt)
-		ADD(*cnt, 1);
+		ADD(*cnt, weight);
 	else if (c->owner)
-		bpf_map_update_elem(&refused, &key, &one, BPF_NOEXIST);
+		bpf_map_update_elem(&refused, &key, &weight, BPF_NOEXIST);
 }
 
 /* --- the rows -------------------------------------------------------------------------------- */
@@ -386,7 +465,7 @@ static __always_inline void count_begun(struct connection *c, struct endpoint *e
 {
 	if (e && c->uncounted) {
 		c->uncounted = 0;
-		ADD(e->begun, 1);
+		ADD(e->begun, weight_of(c));
 	}
 }
 
@@ -458,7 +537,7 @@ static __always_inline void count_connection(struct connection *c, struct endpoi
 {
 	if (!c->counted) {
 		c->counted = 1;
-		ADD(e->connections, 1);
+		ADD(e->connections, weight_now());
 	}
 	if (c->protocol & ~e->protocols)
 		e->protocols |= c->protocol;
@@ -470,11 +549,11 @@ static __always_inline void flush_bytes(struct connection *c, struct endpoint *e
 	__u64 received = payload_received(tp);
 
 	if (received > c->received) {
-		ADD(e->received_bytes, received - c->received);
+		ADD(e->received_bytes, (received - c->received) * weight_now());
 		c->received = received;
 	}
 	if (c->joined) {
-		ADD(e->joined, c->joined);
+		ADD(e->joined, c->joined * weight_now());
 		c->joined = 0;
 	}
 }
@@ -489,21 +568,28 @@ static __always_inline void raise_max(__u64 *max, __u64 value)
 	}
 }
 
-static __always_inline void count_answer(struct endpoint *e, __u64 time_ns)
+static __always_inline void count_unseen(struct endpoint *e, __u64 weight)
+{
+	if (weight > 1)
+		ADD(e->unseen, weight - 1);
+}
+
+static __always_inline void count_answer(struct endpoint *e, __u64 time_ns, __u64 weight)
 {
 	__u32 slot = response_slot(time_ns);
 
-	ADD(e->answered, 1);
-	ADD(e->time_ns, time_ns);
+	ADD(e->answered, weight);
+	ADD(e->time_ns, time_ns * weight);
 	if (slot < RESPONSE_SLOTS)
-		ADD(e->times[slot], 1);
+		ADD(e->times[slot], (__u32)weight);
 	if (time_ns > e->time_max_ns)
 		raise_max(&e->time_max_ns, time_ns);
 	if (time_ns > e->slow_ns) {
-		ADD(e->slow, 1);
+		ADD(e->slow, weight);
 		if (time_ns > 4 * e->slow_ns)
-			ADD(e->very_slow, 1);
+			ADD(e->very_slow, weight);
 	}
+	count_unseen(e, weight);
 }
 
 /* now: when its data came; sent: bytes that were written since. */
@@ -514,8 +600,9 @@ static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
 	c->uncounted = !e;
+	c->shift = READ_ONCE(follow_shift);
 	if (e) {
-		ADD(e->begun, 1);
+		ADD(e->begun, weight_of(c));
 		count_connection(c, e);
 	}
 	barrier();
@@ -532,7 +619,8 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 		return false;
 	count_begun(c, e);
 	count_connection(c, e);
-	count_answer(e, now > begun ? now - begun : 0);
+	raise_shift(c);
+	count_answer(e, now > begun ? now - begun : 0, weight_of(c));
 	flush_bytes(c, e, tp);
 	return true;
 }
@@ -544,9 +632,9 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 
 	if (!time_ns)
 		return;
-	ADD(e->begun, 1);
+	ADD(e->begun, weight_of(c));
 	count_connection(c, e);
-	count_answer(e, time_ns);
+	count_answer(e, time_ns, weight_of(c));
 	flush_bytes(c, e, tp);
 }
 
@@ -587,13 +675,14 @@ static __always_inline void finish_early(struct connection *c, struct tcp_sock *
 		settle_early(c, tp);
 	c->early = 1;
 	c->uncounted = 0;
+	raise_shift(c);
 	c->early_at = now >> EARLY_UNIT_SHIFT;
 	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
 }
 
 static __always_inline bool is_early_long(const struct connection *c)
 {
-	return (__u32)(bpf_ktime_get_ns() >> EARLY_UNIT_SHIFT) - c->early_at > EARLY_MOST;
+	return (__u16)((bpf_ktime_get_ns() >> EARLY_UNIT_SHIFT) - c->early_at) > EARLY_MOST;
 }
 
 /* When the answer that was written began to leave, or else now: what TCP noted when it sent last,
@@ -610,5 +699,40 @@ static __always_inline __u64 answered_ns(const struct connection *c, struct tcp_
 static __always_inline bool has_answer(const struct connection *c, struct tcp_sock *tp)
 {
 	return (__s32)(tp->write_seq - c->begun_seq) > 0;
+}
+
+/* --- by the kernel's own times ---------------------------------------------------------------- */
+
+/* Of a connection that is not followed, whether all that comes in on it wants an answer: as its own
+ * protocol tells, or else those of its endpoint. What clients send to run a connection (HTTP/2,
+ * inside TLS, too) cannot be told from a request afterwards. */
+static __always_inline bool wants_answers(const struct connection *c)
+{
+	__u8 protocols = c->protocol;
+	const struct endpoint *e;
+
+	e = protocols ? NULL : row_of(c) ?: row_at(known_row(c, c->home));
+	if (e)
+		protocols = e->protocols;
+	return protocols == PROTOCOL_HTTP1;
+}
+
+/*
+ * Whether data came after the last that was sent, and all of that was received: by the times of
+ * both. They are in clock ticks, and a client without a pause asks again within the tick of the
+ * answer: then the number of the last segment tells that brought news of the client's window
+ * (snd_wl1). The one that says that the answer came is that of all data so far; a question behind
+ * it has that number and goes beyond it. What only keeps a connection alive does not count.
+ */
+static __always_inline bool is_unanswered(struct tcp_sock *tp)
+{
+	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
+	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
+
+	if (!payload_received(tp) || tp->write_seq != tp->snd_una)
+		return false;
+	if (later || !tp->bytes_sent)
+		return later > 0 || !tp->bytes_sent;
+	return tp->rcv_nxt - (state != TCP_ESTABLISHED) != tp->snd_wl1;
 }
 #endif

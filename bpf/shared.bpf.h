@@ -39,12 +39,17 @@ extern struct cpu_map cpus SEC(".maps");
  * clock right where the switch to that thread was not seen. Defined in sched.bpf.c. */
 void clock_meets_thread(struct cpu_clock *clock);
 
-static __always_inline void count_loss(__u32 cause)
+static __always_inline void count_losses(__u32 cause, __u64 n)
 {
 	__u64 *count = bpf_map_lookup_elem(&losses, &cause);
 
 	if (count)
-		*count += 1;
+		*count += n;
+}
+
+static __always_inline void count_loss(__u32 cause)
+{
+	count_losses(cause, 1);
 }
 
 /* Stores that the compiler may neither merge nor reorder against each other. */

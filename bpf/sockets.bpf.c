@@ -38,6 +38,8 @@ struct {
  * it. */
 __u32 socket_rows_from = 0;
 __u32 socket_rows_cnt = 0;
+/* Of the pass: connections that are followed and have spoken. */
+__u32 connections_followed = 0;
 /* The last socket, which comes again when a buffer was full. */
 __u64 socket_rows_last = 0;
 
@@ -113,27 +115,6 @@ static __always_inline __u64 ns_of_ticks(__u32 ticks)
 	return age < now ? now - age : 1;
 }
 
-/* Less than the least time for which the kernel delays an acknowledgement, 40 ms. */
-#define ACK_DELAYED_NS 10000000
-
-/*
- * By the kernel's own times of the last data each way. They are in clock ticks, and a client
- * without a pause asks again within the tick of the answer: then a lone acknowledgement tells that
- * data came after the last that we sent, one that is due or one that was sent later (delayed, as in
- * all connections that go to and fro).
- */
-static __always_inline bool is_unanswered(struct tcp_sock *tp)
-{
-	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
-
-	if (!payload_received(tp))
-		return false;
-	if (later || !tp->bytes_sent)
-		return later > 0 || !tp->bytes_sent;
-	return tp->inet_conn.icsk_ack.pending & ICSK_ACK_SCHED ||
-	       tp->tcp_wstamp_ns > ns_of_ticks(tp->lsndtime) + 2 * tick_ns + ACK_DELAYED_NS;
-}
-
 static __always_inline bool is_connected(unsigned char state)
 {
 	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
@@ -148,6 +129,7 @@ static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp
 		return;
 	init = *found;
 	init.listens = 0;
+	init.turn = follow_turn;
 	init.received = tp->bytes_received;
 	init.arrived = payload_received(tp) > 0;
 	if (!is_path(tp) && is_unanswered(tp)) {
@@ -266,6 +248,37 @@ static __always_inline bool is_unsure(const struct connection *c, struct tcp_soc
 	return protocols == PROTOCOL_OTHER;
 }
 
+/* Whether who listens is the only one that was seen to serve: then who holds the connection need
+ * not be looked for. */
+static __always_inline bool serves_alone(const struct connection *c)
+{
+	return known_row(c, c->home) && count_worker(c->listener, false) == 1;
+}
+
+static __always_inline bool fill_unfollowed(struct event_socket *event, const struct connection *c,
+					    struct sock *sk)
+{
+	struct tcp_sock *tp;
+	bool known;
+
+	if (!is_connected(sk->__sk_common.skc_state))
+		return false;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp || is_path(tp) || !is_unanswered(tp))
+		return false;
+	/* Known of since it was followed, if nothing was sent since. */
+	known = c->begun_ns && !has_answer(c, tp);
+	event->begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
+	event->flags = SOCKET_UNFOLLOWED;
+	if (sk->sk_socket)
+		event->flags |= SOCKET_ACCEPTED;
+	if (sk->sk_socket && !c->owned && !serves_alone(c))
+		event->flags |= SOCKET_UNOWNED;
+	if (known ? is_unsure(c, tp) : !wants_answers(c))
+		event->flags |= SOCKET_UNSURE;
+	return true;
+}
+
 static __always_inline bool fill_connection(struct event_socket *event, const struct connection *c,
 					    struct sock *sk)
 {
@@ -291,7 +304,8 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 /*
  * Once a slice, for each socket with state: notes it where it listens or has an unanswered request.
  * Hands over a byte for each, so that the kernel makes a pause (and lets others run) after 32,768
- * of them. Most wait for nothing, which their state alone tells.
+ * of them. Most wait for nothing, which their state alone tells where all are followed; else their
+ * sockets are looked at.
  */
 SEC("iter/bpf_sk_storage_map")
 int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
@@ -300,20 +314,27 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct event_socket event = {};
 	struct sock *sk = ctx->sk;
 	struct event_socket *to;
+	bool listens, known;
 	__u32 index = 0;
 
 	if (!c || !sk)
 		return 0;
 	bpf_seq_write(ctx->meta->seq, &index, 1);
-	if ((!c->begun_ns && c->arrived && !c->listens) || socket_rows_last == (__u64)sk)
+	listens = c->listens && sk->__sk_common.skc_state == TCP_LISTEN;
+	known = listens || is_known(c, sk);
+	if (known && !listens && c->arrived)
+		connections_followed++;
+	if (known && !listens && !c->begun_ns && c->arrived)
+		return 0;
+	if (socket_rows_last == (__u64)sk)
 		return 0;
 	socket_rows_last = (__u64)sk;
-	if (c->listens && sk->__sk_common.skc_state == TCP_LISTEN) {
+	if (listens) {
 		event.flags = SOCKET_LISTENS;
 		event.queued = sk->sk_ack_backlog;
 		event.backlog = sk->sk_max_ack_backlog;
 		event.refused = sk->sk_drops.counter;
-	} else if ((!c->begun_ns && c->arrived) || !fill_connection(&event, c, sk)) {
+	} else if (known ? !fill_connection(&event, c, sk) : !fill_unfollowed(&event, c, sk)) {
 		return 0;
 	}
 	event.header.kind = EVENT_SOCKET;

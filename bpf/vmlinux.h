@@ -164,6 +164,7 @@ typedef struct {
 } possible_net_t;
 
 struct sock_common {
+	unsigned int skc_hash; /* of both addresses and ports, keyed */
 	__be32 skc_rcv_saddr;
 	__u16 skc_num; /* local port, host order */
 	short unsigned int skc_family;
@@ -190,7 +191,6 @@ struct sock {
 
 struct inet_connection_sock {
 	struct {
-		__u8 pending;
 		__u32 lrcvtime;
 	} icsk_ack;
 };
@@ -200,8 +200,9 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 write_seq;
 	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_wl1;
 	__u32 lsndtime;
-	__u64 tcp_wstamp_ns;
 	__u64 tcp_clock_cache;
 	__u32 data_segs_in;
 	__u64 bytes_received;
@@ -261,10 +262,8 @@ struct bpf_iter__task_file {
 /* include/net/tcp.h */
 #define TCPHDR_FIN 1
 #define TCPHDR_SYN 2
-/* include/net/inet_connection_sock.h */
-#define ICSK_ACK_SCHED 1
-#define AF_INET	       2
-#define AF_INET6       10
+#define AF_INET	   2
+#define AF_INET6   10
 
 /* Values that BTF does not carry (include/linux/sched.h). */
 #define PF_KTHREAD	     0x00200000

@@ -166,11 +166,13 @@ static int pass_fd(int via, int send_fd)
 /* The child closes the listening socket: it has nothing but what it is given. */
 static int fork_server_of_handed_over(struct drive_server *server, int listener)
 {
+	pid_t child;
 	int ends[2];
 
 	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
-	server->child = fork();
-	if (server->child) {
+	child = fork();
+	if (child) {
+		server->child = child;
 		close(ends[1]);
 		return ends[0];
 	}
@@ -362,6 +364,7 @@ static void add_endpoint(struct endpoint *sum, const struct endpoint *by)
 	sum->pushed += was.pushed;
 	sum->received_bytes += was.received_bytes;
 	sum->sent_bytes += was.sent_bytes;
+	sum->unseen += was.unseen;
 	for (int i = 0; i < RESPONSE_SLOTS; i++)
 		sum->times[i] += was.times[i];
 }

@@ -43,10 +43,10 @@ until_true 20 grep -q ready "$T/$web.out" || {
 wrk -t1 -c4 -d 2s "http://127.0.0.1:$port/price" >/dev/null # methods reach their last tier
 
 # --- the same seconds, seen by the client, live and in a capture -------------------------------------
-"$HOTRUN" requests -d 7 -p "$web" -v --width 130 >"$T/live" 2>"$T/live.err" &
+"$HOTRUN" requests -d 7 --follow 0 -p "$web" -v --width 130 >"$T/live" 2>"$T/live.err" &
 live=$!
 PIDS+=("$live")
-"$HOTRUN" record -q -d 7 -o "$T/web.hotrun" 2>"$T/record.err" &
+"$HOTRUN" record -q -d 7 --follow 0 -o "$T/web.hotrun" 2>"$T/record.err" &
 recorder=$!
 PIDS+=("$recorder")
 until_true 10 grep -qs watching "$T/live.err" || fail "no start-up line after 10 s"

@@ -68,7 +68,7 @@ waiting=$started
 start clients hold "$older" 10 '/slow?ms=5000' 30
 until_true 5 grep -q ready "$T/$waiting.out"
 sleep 2
-"$HOTRUN" record -q -o "$T/truth.hotrun" 2>"$T/err" &
+"$HOTRUN" record -q --follow 0 -o "$T/truth.hotrun" 2>"$T/err" &
 recorder=$!
 PIDS+=("$recorder")
 until_true 20 grep -qs 'recording ' "$T/err" || fail "no recording: $(cat "$T/err")"

@@ -208,7 +208,8 @@ static void fill_names(struct model *m)
 
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
-	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000, 3, true};
+	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000, 3, true, 8,
+				    91,	      4000000000};
 	struct model_sample sample = {.time_ns = start_ns + 400,
 				      .kernel_stack = 2,
 				      .user_stack = 0x8000000000000001ull,
@@ -225,7 +226,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 		.cgroup = 1, .periods = 10, .throttled_periods = 9, .throttled_ns = 8};
 	struct model_service service = {
 		.endpoint = 1,
-		.served = {3000, 10, 9, 1, 5, 2, 7000000, 11, 12, 1ull << 33, 1ull << 34, 13},
+		.served = {3000, 10, 9, 1, 5, 2, 7000000, 11, 12, 1ull << 33, 1ull << 34, 13, 6},
 		.time_max_ns = 999000000,
 		.open = 40,
 		.late = 30,

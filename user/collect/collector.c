@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
+#include "collect/follow.h"
 #include "collect/newly_started.h"
 #include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
@@ -83,6 +84,7 @@ struct collector {
 	uint64_t opener_ns;  /* CPU time of who opened files for names before */
 	uint64_t nursery_ns; /* of the nursery, when it was seen last */
 	struct session_ops ops;
+	struct follow follow;
 	struct sideband_ops sideband_ops;
 	struct cgroup_select cgroups;
 	struct cgroup_watch groups;
@@ -406,13 +408,49 @@ static void name_servers(struct collector *c)
 	}
 }
 
-/* Takes requests and what stands unanswered into the slice. */
-static void read_requests(struct collector *c)
+/* Which part of the connections the slice tells of. */
+static void note_share(struct collector *c)
 {
+	struct model_slice *slice;
+
+	if (!c->model->slices_cnt)
+		return;
+	slice = &c->model->slices[c->model->slices_cnt - 1];
+	slice->one_followed_of = 1u << session_follow_shift(c->session);
+	slice->followed = session_connections_followed(c->session);
+}
+
+/* The slice is over: how many connections are to be followed in the next one. */
+static void choose_share(struct collector *c, uint64_t elapsed_ns)
+{
+	const struct model *m = c->model;
+	uint64_t seen = 0;
+
+	for (size_t i = m->services_cnt; i-- > 0 && m->services[i].slice + 1 == m->slices_cnt;) {
+		const struct model_served *s = &m->services[i].served;
+		uint64_t ended = s->answered + s->abandoned;
+
+		seen += ended > s->unseen ? ended - s->unseen : 0;
+	}
+	c->follow.most = c->options.follow_most;
+	session_follow_share(c->session, follow_next(&c->follow, seen, elapsed_ns));
+}
+
+void collector_follow(struct collector *c, uint32_t most)
+{
+	c->options.follow_most = most;
+}
+
+/* Takes requests and what stands unanswered into the slice. first: the model knows of no socket
+ * yet. */
+static void read_requests(struct collector *c, bool first)
+{
+	/* A recording ends with what stands then. */
+	bool due = first || c->stopped || session_sockets_due(c->session);
 	const struct endpoint *rows = NULL;
 	struct endpoint row;
 	uint32_t cnt;
-	int err;
+	int err = 0;
 
 	if (model_off(c->model) & OFF_REQUESTS)
 		return;
@@ -421,13 +459,15 @@ static void read_requests(struct collector *c)
 	for (uint32_t i = 0; i < cnt; i++)
 		if (copy_endpoint(&rows[i], &row))
 			ingest_endpoint(c->ingest, i, &row);
-	err = session_read_sockets(c->session, &c->ops);
+	if (due)
+		err = session_read_sockets(c->session, &c->ops);
 	if (err)
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
 	/* A name is missing then, and not the count. */
 	if (session_read_refused(c->session, &c->ops))
 		log_debug("requests: who was refused an endpoint is not known");
-	ingest_requests_end(c->ingest, !err);
+	ingest_requests_end(c->ingest, due && !err);
+	note_share(c);
 	name_servers(c);
 }
 
@@ -617,7 +657,7 @@ void collector_end_slice(struct collector *c)
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	read_accounts(c);
-	read_requests(c);
+	read_requests(c, false);
 	end_ns = read_cpus(c);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
@@ -643,6 +683,7 @@ void collector_end_slice(struct collector *c)
 
 	slice = &m->slices[m->slices_cnt - 1];
 	slice->end_ns = end_ns; /* naming may take long on a slow host */
+	choose_share(c, end_ns > slice->start_ns ? end_ns - slice->start_ns : 0);
 	slice->pressure_ns = pressure_ns;
 	m->host.end_ns = slice->end_ns;
 	c->slice_start_ns = slice->end_ns;
@@ -956,6 +997,8 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 
 	if (!err)
 		c->options.gear.quiet = c->next_gear.quiet = session_is_quiet(c->session);
+	if (!err)
+		session_follow_share(c->session, c->follow.shift);
 	if (!err && session_unwind(c->session)) {
 		c->feed = unwind_feed_new(session_unwind(c->session), c->options.stacks.is_calm);
 		if (!c->feed)
@@ -1147,7 +1190,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 
 	c->model->host.off |= kernel_off(c);
 	read_accounts(c);
-	read_requests(c);
+	read_requests(c, true);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
 	read_pressure(c);
 	read_losses(c);

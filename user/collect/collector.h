@@ -58,6 +58,9 @@ struct collector_options {
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
+	/* Requests a second that are followed at the most: of more, on some connections that stand
+	 * for all (collect/follow.h). 0 = all, however many. */
+	uint32_t follow_most;
 	/* The operator's own numbers, or NULL; borrowed. Taken into each slice before it closes. */
 	struct service_signals *signals;
 	void (*take_service_signals)(struct service_signals *signals, struct model *m);
@@ -67,6 +70,11 @@ struct collector_options {
 	struct names_file_limits file_limits; /* of reading one file of a process */
 	struct collector_stacks stacks;
 };
+
+/* Usual values of collector_options.follow_most: for somebody who looks, some 1 % of a CPU; and for
+ * ever, a fifth of that. */
+#define COLLECTOR_FOLLOW_USUAL	  20000u
+#define COLLECTOR_FOLLOW_RESIDENT 4000u
 
 /* The interval at which collector_drain() is to be called at the latest: the rings hold twice as
  * much on a busy host. ns. */
@@ -85,6 +93,8 @@ void collector_warn(const struct collector *c);
 
 /* Takes what came since the last call into the slice. */
 void collector_drain(struct collector *c);
+/* Another follow_most, from the end of this slice on. */
+void collector_follow(struct collector *c, uint32_t most);
 /* Sleeps so long, at the most until a signal, or until fd (-1: none) can be read; a .NET process
  * that starts meanwhile is looked at within milliseconds, because it may be gone by the next
  * drain. */

@@ -278,6 +278,7 @@ static int run(int argc, char **argv)
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	o->recorder.collector.requests = true;
+	o->recorder.collector.follow_most = COLLECTOR_FOLLOW_USUAL;
 	o->recorder.collector.take_service_signals = service_signals_take;
 	rc = parse(argc, argv, o);
 	if (!rc)

@@ -178,7 +178,10 @@ static int show_live(struct arguments *a)
 static int run(int argc, char **argv)
 {
 	struct arguments a = {
-		.collector = {.sample_hz = TICKS_HZ, .command = "", .requests = true},
+		.collector = {.sample_hz = TICKS_HZ,
+			      .command = "",
+			      .requests = true,
+			      .follow_most = COLLECTOR_FOLLOW_USUAL},
 		.table = {.rows = DEFAULT_ROWS},
 	};
 	int rc = parse(argc, argv, &a);

@@ -54,11 +54,24 @@ static int take_slow(void *at, const struct command_option *option, const char *
 
 _Static_assert(SLOW_PORTS_MAX == 16, "told above");
 
-const struct command_option slow_options[1] = {
+static int take_follow(void *at, const struct command_option *option, const char *value)
+{
+	struct slow_option *o = at;
+	int rc = option_count(&o->follow.most, option, value);
+
+	o->follow.given = !rc;
+	return rc;
+}
+
+const struct command_option slow_options[2] = {
 	OPTION(0, "slow", "[PORT=]TIME",
 	       "an answer is slow when its first byte takes longer, on that port or on all "
 	       "(default 500ms); again for more",
 	       take_slow),
+	OPTION(0, "follow", "N",
+	       "requests a second that are followed; of more, those of some connections, which "
+	       "stand for all (default 20000; watch 4000; 0 = all)",
+	       take_follow, .max = OPTION_MAX_CNT),
 };
 
 void slow_option_apply(const struct slow_option *o, struct collector_options *collector)
@@ -66,4 +79,6 @@ void slow_option_apply(const struct slow_option *o, struct collector_options *co
 	collector->slow_ns = o->slow_ns;
 	collector->slow_ports = o->ports;
 	collector->slow_port_cnt = o->port_cnt;
+	if (o->follow.given)
+		collector->follow_most = o->follow.most;
 }

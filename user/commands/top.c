@@ -140,6 +140,7 @@ static int run(int argc, char **argv)
 			      .command = "",
 			      .samples = true,
 			      .requests = true,
+			      .follow_most = COLLECTOR_FOLLOW_USUAL,
 			      .take_service_signals = service_signals_take},
 		.interval_s = 2,
 		.rows = BATCH_ROWS,

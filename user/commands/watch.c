@@ -278,6 +278,7 @@ static int run(int argc, char **argv)
 					.facts = true,
 					.samples = true,
 					.requests = true,
+					.follow_most = COLLECTOR_FOLLOW_RESIDENT,
 					.take_service_signals = service_signals_take}}};
 	char why[1024] = "";
 	int rc = parse(argc, argv, &a);

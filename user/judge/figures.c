@@ -19,22 +19,26 @@ static void set(struct figures *f, enum verdict_figure figure, double value, dou
 static void add_signal(struct figures *f, const struct verdict_input *in,
 		       const struct verdict_limits *l)
 {
-	double slow = in->slow_share * (double)in->requests;
-	bool enough = in->requests && in->requests >= l->requests_min;
+	uint64_t seen = in->requests > in->unseen ? in->requests - in->unseen : 0;
+	double slow = in->slow_share * (double)seen;
+	bool enough = seen && seen >= l->requests_min;
+	bool fast = in->slow_share < l->slow_share;
+	bool sure = fast || in->slow_share - in->slow_below >= l->slow_share;
 
-	if (in->has_requests && (enough || (slow > 0 && slow * SLOW_TELLS >= l->requests_min)))
-		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share,
-		    in->slow_share >= l->slow_share);
-	else if (in->serves_enough && in->slow_share < l->slow_share)
+	enough = enough || (slow > 0 && slow * SLOW_TELLS >= l->requests_min);
+	if (in->has_requests && enough && sure)
+		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share, !fast);
+	else if (in->serves_enough && fast)
 		set(f, FIGURE_SLOW_SHARE, in->slow_share, l->slow_share, false);
 	else if (in->has_requests && in->requests)
-		set(f, FIGURE_REQUESTS, (double)in->requests, (double)l->requests_min, false);
+		set(f, FIGURE_REQUESTS, (double)seen, (double)l->requests_min, false);
 	if (in->has_requests && in->oldest_ns)
 		set(f, FIGURE_STUCK, (double)in->oldest_ns, (double)l->stuck_ns,
 		    in->oldest_ns > l->stuck_ns);
 	if (in->ended && in->ended >= l->requests_min)
 		set(f, FIGURE_UNANSWERED, in->unanswered_share, l->unanswered,
-		    in->unanswered_share > 0 && in->unanswered_share >= l->unanswered);
+		    in->unanswered_share > 0 &&
+			    in->unanswered_share - in->unanswered_below >= l->unanswered);
 	if (in->refused)
 		set(f, FIGURE_REFUSED, (double)in->refused, 0, true);
 	if (in->has_signal)

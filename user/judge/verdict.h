@@ -12,6 +12,9 @@
  *   of run delay from delays_min delays on.
  * - Fewer than requests_min requests have no slow share either, unless a quarter of that many were
  *   slow (5 of 19: by chance less than once in 25 where a tenth is slow).
+ * - Where not all connections were followed (verdict_input.unseen), requests that were seen count,
+ *   and a share is bad only where the lower end of its 95 % interval is. One that is only perhaps
+ *   bad is not fast either: then requests tell nothing.
  * - Clients that give up before the threshold for slow leave nothing that is slow: where half of
  *   the requests end without an answer, that is a service that serves nobody.
  * - Whose harm nobody sees, by requests or by a signal of its own, is not hurt by waits, however
@@ -99,6 +102,8 @@ struct verdict_input {
 	bool has_requests; /* it serves, and requests were seen or are unanswered */
 	uint64_t requests; /* that a share can be taken of */
 	double slow_share;
+	uint64_t unseen;       /* of requests, on connections that were not followed */
+	double slow_below;     /* so much less slow_share may be, since not all were seen */
 	uint64_t answered;     /* of requests; the others stand unanswered for too long */
 	double answered_share; /* of answered, slow */
 	bool serves_enough; /* over the whole recording: a second with fewer requests tells, too */
@@ -106,6 +111,7 @@ struct verdict_input {
 	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
 	uint64_t ended;	    /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
+	double unanswered_below; /* as slow_below */
 	uint64_t stuck;
 	uint64_t oldest_ns; /* of those unanswered */
 	uint64_t refused;   /* of accept queues that were full */

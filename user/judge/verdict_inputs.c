@@ -136,13 +136,21 @@ static const struct requests_sum *services_of(const struct inputs *in, uint32_t 
 
 static void share_of(const struct requests_sum *sum, struct verdict_input *ret_input)
 {
+	double low, high;
+
 	ret_input->requests = requests_judged(sum);
 	ret_input->slow_share = requests_slow_share(sum);
+	requests_slow_range(sum, &low, &high);
+	ret_input->unseen = sum->unseen;
+	ret_input->slow_below = ret_input->slow_share - low;
 	ret_input->answered = sum->served.answered;
 	ret_input->ended = sum->plain_abandoned ? sum->plain_answered + sum->plain_abandoned : 0;
 	if (ret_input->ended)
 		ret_input->unanswered_share =
 			(double)sum->plain_abandoned / (double)ret_input->ended;
+	ret_input->unanswered_below =
+		ret_input->ended ? ret_input->unanswered_share - requests_plain_abandoned_least(sum)
+				 : 0;
 	if (sum->served.answered)
 		ret_input->answered_share = (double)sum->served.slow / (double)sum->served.answered;
 }
@@ -362,11 +370,15 @@ static double mean_unanswered(const struct inputs *in, const struct requests_sum
 	return sched_mean(most_ns > sum->open_ns ? most_ns : sum->open_ns, in->elapsed_ns);
 }
 
-/* Of all slices. */
+/* Of all slices, of what was seen. */
 static bool serves_enough(const struct inputs *in, uint32_t process)
 {
-	return in->s->requests && requests_judged(&in->s->requests->processes[process]) >=
-					  inputs_limits(in, process)->requests_min;
+	const struct requests_sum *all;
+
+	if (!in->s->requests)
+		return false;
+	all = &in->s->requests->processes[process];
+	return requests_judged(all) >= inputs_limits(in, process)->requests_min + all->unseen;
 }
 
 /* Of all slices: in a second without a request it serves as before. Where requests are not seen at

@@ -40,6 +40,7 @@ struct session {
 	uint64_t row_uses[ENDPOINTS_MAX]; /* of each row, as it was then; 0 = not in use */
 	uint16_t row_idle[ENDPOINTS_MAX]; /* looks since it changed */
 	uint64_t holders_ns;	    /* not before this, who holds sockets is looked for again */
+	uint64_t sockets_due_ns;    /* nor are sockets read, but on request */
 	char requests_why[256];	    /* why they are not, "" where nobody asked */
 	struct unwind_maps *unwind; /* NULL = stacks are walked along frame pointers */
 	char unwind_why[256];	    /* why, "" where nobody asked for tables */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +51,9 @@ static void configure(struct session *s)
 	}
 	s->bpf->rodata->slow_port_cnt = (uint32_t)cnt;
 	s->bpf->rodata->tick_ns = tick_ns();
+	/* Where there is none, the kernel's own key is all that nobody knows. */
+	(void)!getrandom(&s->bpf->rodata->follow_seed, sizeof(s->bpf->rodata->follow_seed),
+			 GRND_NONBLOCK);
 }
 
 /* Before 6.3 there is no tracepoint of sends; what takes its place is loaded instead. */
@@ -263,6 +267,7 @@ static int read_from(struct session *s, uint32_t from, uint32_t *ret_found)
 	s->bpf->bss->socket_rows_from = from;
 	s->bpf->bss->socket_rows_cnt = 0;
 	s->bpf->bss->socket_rows_last = 0;
+	s->bpf->bss->connections_followed = 0;
 	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
 	*ret_found = s->bpf->bss->socket_rows_cnt;
 	return err;
@@ -339,13 +344,11 @@ static void hand_over(const struct session *s, uint32_t cnt, const struct sessio
  * twice. */
 #define PASSES_MAX 64
 
-int session_read_sockets(struct session *s, const struct session_ops *ops)
+static int read_all(struct session *s, const struct session_ops *ops)
 {
 	uint32_t from = 0, found = 0;
 	int err;
 
-	if (!s->requests)
-		return 0;
 	err = read_from(s, 0, &found);
 	if (!err && find_holders(s, noted(0, found)))
 		err = read_from(s, 0, &found);
@@ -359,6 +362,58 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 		err = read_from(s, from, &found);
 	}
 	return err;
+}
+
+/* One look may cost so small a part of the time until the next: all of it is to stay below 1 % of a
+ * CPU. */
+#define LOOK_PAUSE_TIMES 125
+#define LOOK_EARLY_NS	 50000000ull
+
+int session_read_sockets(struct session *s, const struct session_ops *ops)
+{
+	uint64_t since_ns = clock_now_ns(), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err;
+
+	if (!s->requests)
+		return 0;
+	err = read_all(s, ops);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	s->sockets_due_ns = since_ns + LOOK_PAUSE_TIMES * cpu_ns;
+	return err;
+}
+
+bool session_sockets_due(const struct session *s)
+{
+	/* The look of a slice comes some ms sooner or later than that of the one before. */
+	return s->requests && clock_now_ns() + LOOK_EARLY_NS >= s->sockets_due_ns;
+}
+
+/* The programs see the shift last, and by then that connections of these levels were not
+ * followed. */
+void session_follow_share(struct session *s, unsigned int shift)
+{
+	struct hotrun_bpf__bss *bss = s->bpf->bss;
+	uint32_t was = bss->follow_shift;
+
+	if (!s->requests)
+		return;
+	if (shift > FOLLOW_SHIFT_MAX)
+		shift = FOLLOW_SHIFT_MAX;
+	for (uint32_t level = shift; level < was; level++)
+		bss->follow_since[level] = bss->follow_turn + 1;
+	if (shift < was)
+		__atomic_store_n(&bss->follow_turn, bss->follow_turn + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&bss->follow_shift, shift, __ATOMIC_RELEASE);
+}
+
+unsigned int session_follow_shift(const struct session *s)
+{
+	return s->requests ? s->bpf->bss->follow_shift : 0;
+}
+
+uint32_t session_connections_followed(const struct session *s)
+{
+	return s->requests ? s->bpf->bss->connections_followed : 0;
 }
 
 int session_read_refused(struct session *s, const struct session_ops *ops)

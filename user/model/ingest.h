@@ -55,7 +55,8 @@ void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt);
 /*
  * Requests, once a slice, after the accounts (who is who is known then): begin, each row of the
  * kernel's endpoints, then each socket as it stands, end. now_ns: by which the age of what stands
- * is told. sockets_read: all sockets were told. The look before ingest_begin() is the baseline.
+ * is told. sockets_read: all sockets were told; else what they told at the last look stands. The
+ * look before ingest_begin() is the baseline.
  */
 void ingest_requests_begin(struct ingest *in, uint64_t now_ns);
 void ingest_endpoint(struct ingest *in, uint32_t row, const struct endpoint *endpoint);

@@ -334,6 +334,9 @@ struct model_served {
 	uint64_t joined, pushed;
 	uint64_t received_bytes, sent_bytes;
 	uint64_t refused; /* connections that the listening socket refused */
+	/* Of answered and abandoned, those that were not seen: connections that were followed stand
+	 * for the others, in all figures above but refused. */
+	uint64_t unseen;
 };
 
 /* One endpoint in one slice; where nothing happened and nothing is unanswered there is no row. */
@@ -378,6 +381,9 @@ struct model_slice {
 	uint64_t pressure_ns;	   /* somebody waited for a CPU (PSI "some"); 0 with OFF_PRESSURE */
 	uint32_t sample_every;	   /* ticks came at host.sample_hz / so many; 0 = 1 */
 	bool quiet;		   /* nobody looked at switches: see OFF_SWITCHES */
+	uint32_t one_followed_of;  /* connections, at its end; 0 = 1: all are followed */
+	uint32_t followed;	   /* connections, as of the last look at sockets */
+	uint64_t sockets_age_ns;   /* of that look, which tells what stood at its end */
 };
 
 struct model_cpu {

@@ -130,6 +130,7 @@ static void add_served(struct model_served *sum, const struct endpoint *is, stru
 	sum->pushed += rise_since(is->pushed, (uint64_t *)&was->pushed);
 	sum->received_bytes += rise_since(is->received_bytes, (uint64_t *)&was->received_bytes);
 	sum->sent_bytes += rise_since(is->sent_bytes, (uint64_t *)&was->sent_bytes);
+	sum->unseen += rise_since(is->unseen, (uint64_t *)&was->unseen);
 }
 
 /* Rows of the histogram; returns the last slot that rose, or RESPONSE_SLOTS. 0 or -ENOMEM. */
@@ -370,10 +371,41 @@ static bool is_something(const struct model_service *service)
 	return any;
 }
 
+/* What stood unanswered and in queues. */
+static void copy_standing(struct model_service *to, const struct model_service *from)
+{
+	to->open = from->open;
+	to->late = from->late;
+	to->stuck = from->stuck;
+	to->oldest_ns = from->oldest_ns;
+	to->queued = from->queued;
+	to->backlog = from->backlog;
+	to->unsure = from->unsure;
+}
+
+/* Keeps what this look told of sockets, or has what the one before told. 0 or -ENOMEM. */
+static int keep_standing(struct request_book *book, bool sockets)
+{
+	while (book->standing_cnt < book->services_cnt) {
+		if (GROW(book->standing, book->standing_cnt, book->standing_cap))
+			return -ENOMEM;
+		book->standing[book->standing_cnt++] = (struct model_service){0};
+	}
+	for (size_t i = 0; i < book->services_cnt; i++) {
+		if (sockets)
+			copy_standing(&book->standing[i], &book->services[i]);
+		else
+			copy_standing(&book->services[i], &book->standing[i]);
+	}
+	if (sockets)
+		book->sockets_ns = book->now_ns;
+	return 0;
+}
+
 int request_book_end(struct request_book *book, struct model *m, bool count, bool sockets)
 {
 	uint32_t slice = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
-	int err = 0;
+	int err = keep_standing(book, sockets);
 
 	for (size_t i = 0; i < book->services_cnt; i++) {
 		struct model_service *service = &book->services[i];
@@ -383,6 +415,8 @@ int request_book_end(struct request_book *book, struct model *m, bool count, boo
 			err = model_service_add(m, service);
 		*service = (struct model_service){.endpoint = (uint32_t)i};
 	}
+	if (count && m->slices_cnt)
+		m->slices[slice].sockets_age_ns = rise_of(book->now_ns, book->sockets_ns);
 	if (sockets) {
 		book->sockets_read = true;
 		if (prune_listeners(book))
@@ -395,6 +429,7 @@ void request_book_clear(struct request_book *book)
 {
 	free(book->seen);
 	free(book->services);
+	free(book->standing);
 	free(book->listeners);
 	fair_clear(&book->shares);
 	hash_clear(&book->listener_index);

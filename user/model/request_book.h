@@ -40,6 +40,9 @@ struct request_book {
 	size_t seen_cnt, seen_cap;
 	struct model_service *services; /* of this slice, by row of the model's endpoints */
 	size_t services_cnt, services_cap;
+	struct model_service *standing; /* the same: what stood when sockets were last read */
+	size_t standing_cnt, standing_cap;
+	uint64_t sockets_ns; /* when that was */
 	struct request_listener *listeners;
 	size_t listeners_cnt, listeners_cap;
 	struct hash_index listener_index;
@@ -74,8 +77,9 @@ int request_book_socket(struct request_book *book, struct model *m, uint32_t pro
 
 /*
  * Adds a row of services to m for each endpoint where something happened or stands, and begins
- * anew; with count false it adds none (a baseline). sockets: they were all read; else what stands
- * is not known. 0 or -ENOMEM.
+ * anew; with count false it adds none (a baseline). sockets: they were all read; else what stood at
+ * the last look that read them stands, with its ages of then, and the slice says how old it is. 0
+ * or -ENOMEM.
  */
 int request_book_end(struct request_book *book, struct model *m, bool count, bool sockets);
 

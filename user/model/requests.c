@@ -2,12 +2,14 @@
 #include "model/requests.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/compare.h"
 #include "model/sched.h"
+#include "model/share.h"
 
 /* Requests whose data came in pieces blur the figures from this part of all on: a tenth. */
 #define BLUR_JOINED_PART 10
@@ -44,6 +46,26 @@ static void add_worst(struct requests_sum *sum, const struct model_service *serv
 	raise_u64(&sum->time_max_ns, service->time_max_ns);
 }
 
+/* Within a slice each request that was seen to end stands for as many: one, and so many more. */
+static double unseen_for_each(const struct model_served *s)
+{
+	double ended = (double)s->answered + (double)s->abandoned, unseen = (double)s->unseen;
+
+	return unseen < ended ? unseen / (ended - unseen) : 0;
+}
+
+static void add_spread(struct requests_sum *sum, const struct model_served *s, bool plain)
+{
+	double each = s->unseen ? unseen_for_each(s) : 0, answered = (double)s->answered;
+
+	if (each <= 0)
+		return;
+	sum->unseen += (uint64_t)llround(answered * each / (1 + each));
+	sum->spread += answered * each;
+	if (plain)
+		sum->plain_spread += (answered + (double)s->abandoned) * each;
+}
+
 void requests_sum_add(struct requests_sum *sum, const struct model *m,
 		      const struct model_service *service, bool stands)
 {
@@ -52,6 +74,7 @@ void requests_sum_add(struct requests_sum *sum, const struct model *m,
 
 	sum->protocols |= protocols;
 	model_served_add(&sum->served, &service->served);
+	add_spread(sum, &service->served, requests_is_plain(protocols));
 	if (requests_is_plain(protocols)) {
 		sum->plain_answered += service->served.answered;
 		sum->plain_abandoned += service->served.abandoned;
@@ -435,6 +458,49 @@ static double share_of_judged(const struct requests_sum *sum, double part)
 double requests_slow_share(const struct requests_sum *sum)
 {
 	return share_of_judged(sum, (double)sum->served.slow + (double)sum->late);
+}
+
+/* So many, each chosen by itself, would tell as much. */
+static double telling(double scaled, double spread)
+{
+	return scaled * scaled / spread / REQUESTS_ALIKE;
+}
+
+/* The range of a share of what was scaled. */
+static void scaled_range(double share, double scaled, double spread, double *ret_low,
+			 double *ret_high)
+{
+	double whole = fmin(floor(telling(scaled, spread)), 1e15);
+
+	share_range((uint64_t)llround(share * whole), (uint64_t)whole, ret_low, ret_high);
+	/* Of few the nearest whole number may be far off. */
+	*ret_low = fmin(*ret_low, share);
+	*ret_high = fmax(*ret_high, share);
+}
+
+void requests_slow_range(const struct requests_sum *sum, double *ret_low, double *ret_high)
+{
+	double answered = (double)sum->served.answered, low, high;
+
+	*ret_low = *ret_high = requests_slow_share(sum);
+	if (sum->spread <= 0 || answered <= 0)
+		return;
+	scaled_range(fmin((double)sum->served.slow / answered, 1), answered, sum->spread, &low,
+		     &high);
+	*ret_low = share_of_judged(sum, low * answered + (double)sum->late);
+	*ret_high = share_of_judged(sum, high * answered + (double)sum->late);
+}
+
+double requests_plain_abandoned_least(const struct requests_sum *sum)
+{
+	double ended = (double)sum->plain_answered + (double)sum->plain_abandoned, low, high;
+
+	if (ended <= 0)
+		return 0;
+	low = (double)sum->plain_abandoned / ended;
+	if (sum->plain_spread > 0)
+		scaled_range(low, ended, sum->plain_spread, &low, &high);
+	return low;
 }
 
 double requests_score(const struct requests_sum *sum)

@@ -18,6 +18,12 @@
  * added. */
 struct requests_sum {
 	struct model_served served;
+	/* Where not all connections were followed: of answered, those that were not seen; and how
+	 * far figures of them can be off: the sum of w * (w - 1) over the answers that were seen,
+	 * each of which stands for w. 0 = all were seen. */
+	uint64_t unseen;
+	double spread;
+	double plain_spread; /* the same of plain_answered and plain_abandoned */
 	uint64_t plain_answered, plain_abandoned; /* of these, by requests_is_plain() */
 	uint64_t full_refused; /* of refused: where at least half of the accept queue was in use */
 	uint64_t time_max_ns;
@@ -104,6 +110,20 @@ uint64_t requests_judged(const struct requests_sum *sum);
  * www.apdex.org): 0..1. Both 0 and 1 without any. Unanswered ones older than T count as
  * frustrated. */
 double requests_slow_share(const struct requests_sum *sum);
+/*
+ * Where not all connections were followed, both ends of the 95 % interval of that share; where they
+ * were, the share itself. What is unanswered is known of all connections. Of answers the estimator
+ * of Horvitz and Thompson (1952) tells the variance of a sum of which each part was seen by chance:
+ * it is as if answered^2 / spread were seen, and the interval is Wilson's of that many (share.h).
+ * But connections are chosen, not answers, and those of one connection are alike: the number is
+ * divided by REQUESTS_ALIKE (the design effect of samples of clusters, Kish 1965), which makes the
+ * interval twice as wide. It suffices while they correlate by less than 3 / (answers of a
+ * connection - 1).
+ */
+#define REQUESTS_ALIKE 4
+void requests_slow_range(const struct requests_sum *sum, double *ret_low, double *ret_high);
+/* Lower end of the 95 % interval of the share of plain requests that ended without an answer. */
+double requests_plain_abandoned_least(const struct requests_sum *sum);
 double requests_score(const struct requests_sum *sum);
 
 /*

@@ -172,6 +172,17 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 				   "How long threads waited for a CPU, each time.");
 		metrics_put_delays(out, "host_run_delay_seconds", "", &h->sched);
 	}
+	if (bits & KNOW_REQUESTS) {
+		metrics_put_family(out, "host_followed_connections_ratio", "gauge",
+				   "Share of the connections whose requests are followed; they "
+				   "stand for all.");
+		fputs("hotrun_host_followed_connections_ratio ", out);
+		metrics_put_mean(out, 1, f->one_followed_of ?: 1);
+		putc('\n', out);
+		single(out, "host_sockets_age_seconds", "gauge",
+		       "How old the look at sockets is that tells what is unanswered or queued.",
+		       UNIT_NS, f->sockets_age_ns);
+	}
 	if (!h->state.judged)
 		return;
 	metrics_put_family(out, "host_verdict", "gauge", "1 for the verdict of the host.");

@@ -77,6 +77,10 @@ struct metrics_figures {
 	uint64_t slice_ns;    /* length of the last one */
 	uint64_t observed_ns; /* of all of them */
 	uint32_t off;	      /* OFF_* of the model */
+	/* Of the last slice: one of so many connections was followed, 0 = 1 = all; and the age of
+	 * the look at sockets by which it tells what stood at its end. */
+	uint32_t one_followed_of;
+	uint64_t sockets_age_ns;
 	uint64_t losses[LOSS_CAUSE_CNT];
 	struct metrics_host host;
 	/* The first is all that have no series of their own. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "judge/verdicts.h"
+#include "model/followed.h"
 #include "model/workload.h"
 #include "output/json.h"
 #include "output/left_out.h"
@@ -29,6 +30,28 @@ static struct value available(const struct subject *s)
 				      : (struct value){.kind = VALUE_UNKNOWN};
 }
 
+static struct value seen(const struct subject *s)
+{
+	const struct verdict_input *in = s->of;
+
+	return value_count(in->requests > in->unseen ? in->requests - in->unseen : 0);
+}
+
+static struct value slow(const struct subject *s)
+{
+	const struct verdict_input *in = s->of;
+
+	return in->requests ? value_real(in->slow_share) : (struct value){.kind = VALUE_UNKNOWN};
+}
+
+static struct value slow_least(const struct subject *s)
+{
+	const struct verdict_input *in = s->of;
+
+	return in->requests ? value_real(in->slow_share - in->slow_below)
+			    : (struct value){.kind = VALUE_UNKNOWN};
+}
+
 static const struct figure who[] = {
 	{"pid", PROCESS(tgid)},
 	{"name", .value = name},
@@ -52,6 +75,9 @@ static const struct figure measured[] = {
 	{"throttled_threads", INJSON_FIGURES(throttled)},
 	{"available_cpus", .value = available},
 	{"requests", INJSON_FIGURES(requests)},
+	{"requests_seen", .value = seen},
+	{"slow_share", .value = slow},
+	{"slow_share_least", .value = slow_least},
 	{"stuck_requests", INJSON_FIGURES(stuck)},
 	{"no_service_signal", ROW(unmeasured)},
 	{"blur", ROW(blur)},
@@ -186,6 +212,17 @@ static void put_saturation(struct json *j, const struct report *r)
 		    threads ? threads->sched.on_cpu_ns + threads->sched.waited_ns : 0);
 }
 
+/* Of what the figures of requests are told. */
+static void put_followed(struct json *j, const struct report *r)
+{
+	struct followed followed;
+
+	followed_of(r->m, &followed);
+	json_count(j, "one_followed_of", followed.one_of);
+	json_real(j, "counts_error_share", followed.error);
+	json_real(j, "sockets_age_s", (double)followed.sockets_age_ns / 1e9);
+}
+
 int report_verdicts_json(const struct report *r)
 {
 	const struct verdicts *v = r->verdicts;
@@ -203,6 +240,7 @@ int report_verdicts_json(const struct report *r)
 	json_count(&j, "hurt_services", v->hurt_services);
 	json_count(&j, "contended_processes", v->contended);
 	json_count(&j, "at_limit_processes", v->at_limit);
+	put_followed(&j, r);
 	put_saturation(&j, r);
 	json_end(&j);
 	json_array(&j, "processes");

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "model/share.h"
+#include "output/followed_words.h"
 #include "output/report_internal.h"
 #include "output/verdict_words.h"
 
@@ -144,6 +145,33 @@ static void put_meaning(const struct report *r, const struct ports *ports)
 	put_note(r, &n);
 }
 
+/* What is estimated, since not all connections were followed. */
+static void put_followed(const struct report *r, const struct ports *ports,
+			 const struct followed *followed)
+{
+	char text[FOLLOWED_WORDS_BYTES];
+	struct words n = {0};
+	size_t told = 0;
+
+	if (followed_words(text, followed)) {
+		words_add(&n, "%s", text);
+		put_note(r, &n);
+	}
+	if (sockets_age_words(text, followed)) {
+		n = (struct words){0};
+		words_add(&n, "%s", text);
+		put_note(r, &n);
+	}
+	for (size_t i = 0; i < ports->shown && told < NOTE_PORTS; i++) {
+		if (!slow_error_words(text, &ports->rows[i]->sum))
+			continue;
+		told++;
+		n = (struct words){0};
+		words_add(&n, "port %u: %s", ports->rows[i]->port, text);
+		put_note(r, &n);
+	}
+}
+
 /* Data that stands unanswered, but is no evidence. */
 static void put_unsure(const struct report *r, const struct ports *ports)
 {
@@ -222,13 +250,18 @@ const char *report_requests_off(const struct report *r)
 int report_requests(const struct report *r)
 {
 	_cleanup_(ports_clear) struct ports ports = {0};
+	struct followed followed;
 	struct table t;
 	const char *off = report_requests_off(r);
 	int err = off ? 0 : list_ports(r, &ports);
 
 	if (err)
 		return err;
-	put_heading(r, "requests: from data arriving to the first answer byte (exact)");
+	followed_of(r->m, &followed);
+	put_heading(r,
+		    followed.one_of < 2
+			    ? "requests: from data arriving to the first answer byte (exact)"
+			    : "requests: from data arriving to the first answer byte (estimated)");
 	if (off || !ports.cnt) {
 		fputs(off ? "  n/a: " : "  ", r->out);
 		put_words(r, off ? off : "none were seen", off ? 7 : 2, 2);
@@ -239,6 +272,7 @@ int report_requests(const struct report *r)
 	put_heading(r, "requests: unanswered, accept queues, MB a second in and out");
 	TABLE_OF(&t, stand_columns, r, 0);
 	put_ports(r, &ports, &t);
+	put_followed(r, &ports, &followed);
 	put_meaning(r, &ports);
 	put_unanswered(r, &ports);
 	put_blurs(r, &ports);

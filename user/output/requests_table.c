@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/compare.h"
 #include "output/figures.h"
+#include "output/followed_words.h"
 #include "output/histogram.h"
 #include "output/label.h"
 #include "output/verdict_words.h"
@@ -177,13 +178,31 @@ static void put_note(const struct listing *t, uint32_t row, const char *note)
 	words_put(t->out, t->o.width, note, at + 2, 4);
 }
 
+static void put_followed(const struct listing *t)
+{
+	char text[FOLLOWED_WORDS_BYTES];
+	struct followed followed;
+
+	followed_of(t->m, &followed);
+	if (followed_words(text, &followed)) {
+		fputs("  ", t->out);
+		words_put(t->out, t->o.width, text, 2, 2);
+	}
+	if (sockets_age_words(text, &followed)) {
+		fputs("  ", t->out);
+		words_put(t->out, t->o.width, text, 2, 2);
+	}
+}
+
 static void put_notes(const struct listing *t)
 {
 	for (size_t i = 0; i < t->rows_cnt; i++) {
 		const struct requests_sum *s = &t->r->endpoints[t->rows[i]];
 		const char *blur = requests_blur(s);
-		char text[VERDICT_WORDS_BYTES];
+		char text[VERDICT_WORDS_BYTES], slow[FOLLOWED_WORDS_BYTES];
 
+		if (slow_error_words(slow, s))
+			put_note(t, t->rows[i], slow);
 		if (unanswered_words(text, s))
 			put_note(t, t->rows[i], text);
 		if (blur)
@@ -272,6 +291,7 @@ static void put_table(const struct listing *t)
 		fprintf(t->out, "  %soldest, stuck%s: the most at the end of a second\n",
 			table_shows(&t->table, &figure_open) ? "open: at the end; " : "",
 			table_shows(&t->table, &figure_queue) ? ", queue" : "");
+	put_followed(t);
 	put_notes(t);
 	for (size_t i = 0; t->o.verbose && i < t->rows_cnt; i++)
 		put_details(t, t->rows[i]);

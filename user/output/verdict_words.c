@@ -48,14 +48,35 @@ static void stuck_words(char *buf, const struct verdict_evidence *e, uint64_t st
 		 number_time((uint64_t)e->value).text, number_time((uint64_t)e->limit).text);
 }
 
+/* Where not all connections were followed, the number of requests is scaled. */
+static void slow_words(char *buf, const struct verdict_evidence *e, const struct verdict_input *in)
+{
+	char seen[NUMBER_BYTES + 16] = "";
+
+	if (in->unseen && in->unseen < in->requests)
+		snprintf(seen, sizeof(seen), ", %s seen",
+			 number_count(in->requests - in->unseen).text);
+	snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s requests slow (limit %s%s)",
+		 number_percent(e->value).text, number_count(in->requests).text,
+		 percent_limit(e->limit).text, seen);
+}
+
+static void few_words(char *buf, const struct verdict_evidence *e, const struct verdict_input *in)
+{
+	if (in->unseen)
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s requests seen, too few to judge by",
+			 count_of(e->value).text, number_count(in->requests).text);
+	else
+		snprintf(buf, VERDICT_WORDS_BYTES, "%s request%s, too few to judge by (%s)",
+			 count_of(e->value).text, e->value > 1 ? "s" : "", count_of(e->limit).text);
+}
+
 static void request_words(char *buf, const struct verdict_evidence *e,
 			  const struct verdict_input *in)
 {
 	switch (e->figure) {
 	case FIGURE_SLOW_SHARE:
-		snprintf(buf, VERDICT_WORDS_BYTES, "%s of %s requests slow (limit %s)",
-			 number_percent(e->value).text, number_count(in->requests).text,
-			 percent_limit(e->limit).text);
+		slow_words(buf, e, in);
 		break;
 	case FIGURE_UNANSWERED:
 		snprintf(buf, VERDICT_WORDS_BYTES,
@@ -75,8 +96,7 @@ static void request_words(char *buf, const struct verdict_evidence *e,
 			 number_fixed(e->value, 2).text, plain_limit(e->limit).text);
 		break;
 	default:
-		snprintf(buf, VERDICT_WORDS_BYTES, "%s request%s, too few to judge by (%s)",
-			 count_of(e->value).text, e->value > 1 ? "s" : "", count_of(e->limit).text);
+		few_words(buf, e, in);
 	}
 }
 

@@ -85,6 +85,15 @@ static const struct column slice_columns[] = {
 	  "delay_max_ns "
 	  "are not known",
 	  LATER(OFF_NO_FIGURE)),
+	C(model_slice, U32, one_followed_of,
+	  "connections of which one was followed at its end, for requests: the others are "
+	  "estimated by it; 0 and 1 = all were",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_slice, U32, followed, "connections that were followed, as of the next column",
+	  LATER(OFF_NO_FIGURE)),
+	C(model_slice, NS, sockets_age_ns,
+	  "how long before its end sockets were looked at last, for what stood unanswered then",
+	  LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column cgroup_columns[] = {
@@ -370,6 +379,11 @@ static const struct column service_columns[] = {
 	C(model_service, U32, unsure,
 	  "unanswered, but perhaps of a protocol that does not answer everything (logs, queues); "
 	  "not among those open"),
+	SERVED(unseen,
+	       "of answered and abandoned: not seen, counted for connections that were not "
+	       "followed. Where there are any, the figures from connections to sent_bytes are "
+	       "estimates",
+	       LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column response_columns[] = {

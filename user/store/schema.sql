@@ -72,10 +72,17 @@ CREATE TABLE slice (
 	pressure_ns INTEGER NOT NULL,    -- later: time in which somebody waited for a CPU (PSI
 	                                 -- "some")
 	sample_every INTEGER NOT NULL,   -- later: ticks came at host.sample_hz / so many; 0 = 1
-	quiet INTEGER NOT NULL           -- later: 1 = the quiet gear: nobody looked at switches.
+	quiet INTEGER NOT NULL,          -- later: 1 = the quiet gear: nobody looked at switches.
 	                                 -- CPU times and waits are the kernel's own, idle times to
 	                                 -- a clock tick; behind_own_ns, uninterruptible_ns,
 	                                 -- run_delay and delay_max_ns are not known
+	one_followed_of INTEGER NOT NULL, -- later: connections of which one was followed at its
+	                                 -- end, for requests: the others are estimated by it; 0 and
+	                                 -- 1 = all were
+	followed INTEGER NOT NULL,       -- later: connections that were followed, as of the next
+	                                 -- column
+	sockets_age_ns INTEGER NOT NULL  -- later: how long before its end sockets were looked at
+	                                 -- last, for what stood unanswered then
 );
 
 -- Groups of the cpu controller that threads ran in, and those above them. Later.
@@ -343,8 +350,11 @@ CREATE TABLE service (
 	oldest_ns INTEGER NOT NULL,      -- age of the oldest, 0 = none
 	queued INTEGER NOT NULL,         -- connections to be accepted
 	backlog INTEGER NOT NULL,        -- and how many may be
-	unsure INTEGER NOT NULL          -- unanswered, but perhaps of a protocol that does not
+	unsure INTEGER NOT NULL,         -- unanswered, but perhaps of a protocol that does not
 	                                 -- answer everything (logs, queues); not among those open
+	unseen INTEGER NOT NULL          -- of answered and abandoned: not seen, counted for
+	                                 -- connections that were not followed. Where there are any,
+	                                 -- the figures from connections to sent_bytes are estimates
 );
 
 -- Times to the first byte of requests answered in a slice, as a histogram. Later.

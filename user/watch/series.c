@@ -489,6 +489,8 @@ int series_slice(struct series *s, const struct model *m, uint32_t slice,
 	s->figures.slice_ns = row->end_ns - row->start_ns;
 	s->figures.observed_ns += s->figures.slice_ns;
 	s->figures.off = model_slice_off(m, row);
+	s->figures.one_followed_of = row->one_followed_of;
+	s->figures.sockets_age_ns = row->sockets_age_ns;
 	count_host(s, slice);
 	err = follow_model(s);
 	if (err)

@@ -479,6 +479,63 @@ Test(ingest_requests, that_were_refused_are_told_of_their_process)
 	feed_free(&f);
 }
 
+/* With very many connections sockets are not looked at in each slice. */
+Test(ingest_requests, what_stood_at_the_last_look_stands_with_its_age)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+	struct event_socket sockets[] = {
+		feed_unanswered(TGID, PORT, FEED_START - 9 * FEED_SECOND),
+		feed_unanswered(TGID, PORT, FEED_START - 11 * FEED_SECOND),
+		feed_listening(TGID, PORT, 3, 0),
+	};
+	const struct model_service *s;
+
+	e.begun = 2;
+	look(&f, FEED_START, &e, 1, sockets, 3);
+	cr_expect_eq(f.m->slices[0].sockets_age_ns, 0);
+	for (unsigned int i = 1; i <= 2; i++) {
+		next_slice(&f);
+		e.begun += 5;
+		ingest_requests_begin(f.in, FEED_START + i * FEED_SECOND);
+		ingest_endpoint(f.in, 0, &e);
+		ingest_requests_end(f.in, false);
+		cr_assert_eq(f.m->services_cnt, 1);
+		s = &f.m->services[0];
+		cr_expect_eq(s->served.begun, 5);
+		cr_expect_eq(s->open, 2);
+		cr_expect_eq(s->stuck, 1, "the other one may be answered: %u", i);
+		cr_expect_eq(s->oldest_ns, 11 * FEED_SECOND);
+		cr_expect_eq(s->queued, 3);
+		cr_expect_eq(f.m->slices[f.m->slices_cnt - 1].sockets_age_ns, i * FEED_SECOND);
+	}
+	next_slice(&f);
+	look(&f, FEED_START + 3 * FEED_SECOND, &e, 1, &sockets[2], 1);
+	cr_assert_eq(f.m->services_cnt, 1);
+	cr_expect_eq(f.m->services[0].open, 0);
+	cr_expect_eq(f.m->services[0].queued, 3);
+	cr_expect_eq(f.m->slices[f.m->slices_cnt - 1].sockets_age_ns, 0);
+	feed_free(&f);
+}
+
+Test(ingest_requests, answers_that_were_not_seen_are_told)
+{
+	struct feed f = feed_new(1);
+	struct endpoint e = feed_endpoint(TGID, PORT);
+
+	e.begun = e.answered = e.times[20] = 80;
+	e.unseen = 70;
+	look(&f, FEED_START, &e, 1, NULL, 0);
+	e.begun = e.answered = e.times[20] = 96;
+	e.unseen = 78;
+	next_slice(&f);
+	look(&f, FEED_START + FEED_SECOND, &e, 1, NULL, 0);
+	cr_assert_eq(f.m->services_cnt, 1);
+	cr_expect_eq(f.m->services[0].served.answered, 16);
+	cr_expect_eq(f.m->services[0].served.unseen, 8);
+	feed_free(&f);
+}
+
 Test(ingest_requests, listeners_that_are_gone_are_forgotten)
 {
 	struct request_book book = {0};

@@ -131,6 +131,25 @@ Test(report_requests, in_80_columns)
 		       &(struct report_options){.width = 80, .rows = 2});
 }
 
+/* From its third second on, of one connection in eight; sockets were not looked at in each. */
+Test(report_requests, what_stands_for_more_is_told_with_its_error)
+{
+	struct shop s = shop_new();
+
+	for (size_t i = 2; i < s.m->slices_cnt; i++) {
+		s.m->slices[i].one_followed_of = 8;
+		s.m->slices[i].followed = 120;
+		s.m->slices[i].sockets_age_ns = i % 5 * BUILD_SECOND;
+	}
+	for (size_t i = 0; i < s.m->services_cnt; i++) {
+		struct model_service *row = &s.m->services[i];
+
+		if (row->slice >= 2)
+			row->served.unseen = row->served.answered * 7 / 8;
+	}
+	expect_section("report_requests_followed.txt", s.m, NULL);
+}
+
 Test(report_requests, one_process_tells_its_times_and_worst_seconds)
 {
 	struct shop s = shop_new();

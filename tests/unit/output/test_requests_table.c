@@ -217,3 +217,21 @@ Test(requests_table, what_ended_without_an_answer_is_told)
 		    true);
 	model_free(m);
 }
+
+Test(requests_table, what_stands_for_more_is_told_with_its_error)
+{
+	const struct requests_table_options wide = {.width = 300};
+	struct model *m = build_model(2, 99);
+	uint32_t e = build_endpoint(m, build_process(m, 10, "Shop.Api", 0), "::", 8080);
+
+	build_books(m, 1);
+	build_answers(m, 0, e, 1000000, 7200);
+	build_answers(m, 0, e, 900000000, 800);
+	build_service(m, &(struct model_service){.endpoint = e, .served = {.unseen = 7000}});
+	m->slices[0].one_followed_of = 8;
+	m->slices[0].followed = 40;
+	expect_says(m, &wide, "1 of 8 connections followed for 1.0 s of 1.0 s", true);
+	expect_says(m, &wide, "±29.0 %", true);
+	expect_says(m, &wide, "slow 10.0 % (", true);
+	model_free(m);
+}

@@ -283,7 +283,9 @@ static void forget_later(struct model *m)
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
-		m->slices[i].pressure_ns = m->slices[i].sample_every = m->slices[i].quiet = 0;
+		m->slices[i] = (struct model_slice){.start_ns = m->slices[i].start_ns,
+						    .end_ns = m->slices[i].end_ns,
+						    .wall_offset_ns = m->slices[i].wall_offset_ns};
 	for (size_t i = 0; i < m->samples_cnt; i++)
 		m->samples[i].weight = 0;
 	for (size_t i = 0; i < m->threads_cnt; i++) {
