@@ -186,6 +186,20 @@ struct collector_gear budget_gear(const struct watch *w)
 	return gear;
 }
 
+/* A capture follows as many requests as a recording does; what is given up is seven eighths. */
+#define FEWER 8
+
+uint32_t budget_follow_most(const struct watch *w)
+{
+	uint32_t most = w->options.collector.follow_most;
+
+	if (!most)
+		return 0;
+	if (w->config.gear != WATCH_GEAR_QUIET && jobs_asked(w))
+		return COLLECTOR_FOLLOW_USUAL > most ? COLLECTOR_FOLLOW_USUAL : most;
+	return governor_plan(&w->governor).fewer_connections ? most / FEWER : most;
+}
+
 void budget_follow_config(struct watch *w)
 {
 	w->governor.options.budget = w->config.budget;
@@ -237,6 +251,7 @@ int budget_step(struct watch *w, char *why, size_t why_bytes)
 	}
 	gear = budget_gear(w);
 	collector_set_gear(w->collector, &gear);
+	collector_follow(w->collector, budget_follow_most(w));
 	if (parts.sample_hz == budget_full_hz(w))
 		return 0;
 	/* Larger rings: another configuration was read. */

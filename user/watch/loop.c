@@ -157,6 +157,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 
 	options.sample_hz = budget_full_hz(w);
 	options.gear = budget_gear(w);
+	options.follow_most = budget_follow_most(w);
 	options.bytes_max = w->config.memory_bytes;
 	options.file_limits = file_limits(&w->config);
 	options.stacks.is_calm = true;

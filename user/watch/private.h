@@ -206,6 +206,8 @@ void budget_attach(struct watch *w);
  * for in every gear. */
 struct collector_gear budget_gear(const struct watch *w);
 uint32_t budget_full_hz(const struct watch *w);
+/* Requests a second that are followed at the most: collector_options.follow_most. */
+uint32_t budget_follow_most(const struct watch *w);
 /* The configuration is another one. */
 void budget_follow_config(struct watch *w);
 /* CPU time so far, ns, of RUSAGE_SELF or RUSAGE_CHILDREN. */
