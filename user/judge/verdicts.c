@@ -393,7 +393,8 @@ struct verdicts *verdicts_new(const struct verdict_sources *sources)
                                                                               \
 		while (first_ && (view)->table[first_ - 1].slice >= (number)) \
 			first_--;                                             \
-		(view)->table += first_;                                      \
+		if (first_) /* a table without rows may be no table */        \
+			(view)->table += first_;                              \
 		(view)->table##_cnt -= first_;                                \
 	} while (0)
 
