@@ -64,7 +64,7 @@ left_sweep() {
 
 	for pid in $(left_processes '[0-9]+:[0-9]+'); do
 		words=$(of_test "$pid")
-		run_lives "$words" || { echo "# swept: process $pid, of $words" && kill -KILL "$pid"; }
+		[ -z "$words" ] || run_lives "$words" || { echo "# swept: process $pid, of $words" && kill -KILL "$pid"; }
 	done
 	for folder in $(left_folders '[0-9]+:[0-9]+'); do
 		words=$(cat "$folder/.of")
