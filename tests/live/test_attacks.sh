@@ -81,7 +81,8 @@ attacks_start() {
 # --- what is asked of a capture --------------------------------------------------------------------------
 samples=0 expected=0
 
-# innocent NAME CAPTURE HZ: the service's own part of it
+# innocent NAME CAPTURE HZ: the service's own part of it. Samples of the resident recorder, a few a second that stand
+# for many, are too few to compare.
 innocent() {
 	local row named total cpu_s why
 
@@ -90,8 +91,10 @@ innocent() {
 		fail "$1: the capture does not know the service"
 		return
 	}
-	samples=$((samples + ${row% *}))
-	expected=$(awk -v e="$expected" -v s="${row#* }" -v hz="$3" 'BEGIN { print e + s * hz }')
+	if [ "$1" != watch ]; then
+		samples=$((samples + ${row% *}))
+		expected=$(awk -v e="$expected" -v s="${row#* }" -v hz="$3" 'BEGIN { print e + s * hz }')
+	fi
 	why=$(facts managed "$2" "$web")
 	read -r named total <<<"$why"
 	why=$(sed 1d <<<"$why" | tr '\n' ',')
@@ -266,7 +269,7 @@ within "memory of all its processes, MiB" "$most_mib" 5 512
 capture=$(tail -1 "$T/asked")
 "$HOTRUN" report "$capture" >"$T/report" 2>&1
 says "the attacker is named, with what was left out" "$T/report" "names of attack"
-innocent watch "$capture" 19
+innocent watch "$capture" -
 for name in cie nested symbols map rewrite; do says_why $name "$capture" "${words[$name]}|pending"; done
 is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"
 kill -TERM "$watcher"
