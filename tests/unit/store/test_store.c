@@ -98,9 +98,10 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 		all->contentions = NULL, all->throttles = NULL, all->cpus = NULL;
 		all->losses = NULL, all->services = NULL, all->responses = NULL,
 		all->signals = NULL;
+		all->pasts = NULL;
 		all->samples_cap = all->accounts_cap = all->delays_cap = all->contentions_cap = 0;
 		all->throttles_cap = all->cpus_cap = all->losses_cap = 0;
-		all->services_cap = all->responses_cap = all->signals_cap = 0;
+		all->services_cap = all->responses_cap = all->signals_cap = all->pasts_cap = 0;
 		capture_next_slice(all);
 		PREPEND(all, &was, samples);
 		PREPEND(all, &was, accounts);
@@ -110,6 +111,7 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 		PREPEND(all, &was, services);
 		PREPEND(all, &was, responses);
 		PREPEND(all, &was, signals);
+		PREPEND(all, &was, pasts);
 		PREPEND(all, &was, cpus);
 		PREPEND(all, &was, losses);
 	}
@@ -315,7 +317,7 @@ Test(store, an_old_capture_of_ours_is_replaced_with_its_journal)
 	m->losses[0].slice = m->losses[1].slice = m->cpus[0].slice = 0;
 	m->accounts[0].slice = m->accounts[1].slice = m->delays[0].slice = 0;
 	m->contentions[0].slice = m->contentions[1].slice = m->throttles[0].slice = 0;
-	m->services[0].slice = m->responses[0].slice = m->signals[0].slice = 0;
+	m->services[0].slice = m->responses[0].slice = m->signals[0].slice = m->pasts[0].slice = 0;
 	record("a.hotrun", m);
 	expect_equal("a.hotrun", m);
 	cr_assert_eq(count_files(), 1);
