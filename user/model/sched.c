@@ -181,13 +181,16 @@ static void scale_own(struct sched_sum *sum, uint64_t seen_ns)
 
 /* Behind whom waits were is seen at switches alone: what was waited in slices of the quiet gear is
  * taken to be as that in the others. */
+#define OWN_SEEN_LEAST 0.05 /* less of its waits say nothing of the others */
+
 static int estimate_own(struct sched *s, const struct model *m)
 {
 	_cleanup_free_ uint64_t *threads = calloc(m->threads_cnt + 1, sizeof(*threads));
 	_cleanup_free_ uint64_t *processes = calloc(m->processes_cnt + 1, sizeof(*processes));
 	uint64_t host = 0;
 
-	if (!threads || !processes)
+	s->own_unknown = calloc(m->processes_cnt + 1, sizeof(*s->own_unknown));
+	if (!threads || !processes || !s->own_unknown)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->accounts_cnt; i++) {
 		const struct model_account *a = &m->accounts[i];
@@ -200,8 +203,11 @@ static int estimate_own(struct sched *s, const struct model *m)
 	}
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		scale_own(&s->threads[i], threads[i]);
-	for (size_t i = 0; i < m->processes_cnt; i++)
+	for (size_t i = 0; i < m->processes_cnt; i++) {
 		scale_own(&s->processes[i], processes[i]);
+		s->own_unknown[i] = (double)processes[i] <
+				    OWN_SEEN_LEAST * (double)s->processes[i].sched.waited_ns;
+	}
 	scale_own(&s->host, host);
 	return 0;
 }
@@ -238,6 +244,7 @@ void sched_free(struct sched *s)
 	free(s->processes);
 	free(s->threads);
 	free(s->cgroups);
+	free(s->own_unknown);
 	free(s);
 }
 

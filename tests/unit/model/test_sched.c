@@ -463,6 +463,9 @@ Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
 	cr_expect_eq(s->processes[0].sched.behind_own_ns, 40);
 	cr_expect_eq(s->processes[1].sched.behind_own_ns, 0, "it did not wait in the other");
 	cr_expect_eq(s->host.sched.behind_own_ns, 70, "of 140");
+	cr_assert(s->own_unknown);
+	cr_expect_not(s->own_unknown[0], "a quarter of its waits was seen");
+	cr_expect(s->own_unknown[1], "none of its waits was");
 	sched_free(s);
 	model_keep_slices(m, 0, 0);
 	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), OFF_SWITCHES | OFF_OWN);
