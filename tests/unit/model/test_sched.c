@@ -439,6 +439,31 @@ Test(sched, the_group_of_a_process_is_that_of_its_last_account)
 
 /* Of what was waited while nobody looked at switches, half was behind own threads, as in the
  * rest. */
+/* The longest wait of a thread may be older than the capture; the histogram, which is of the full
+ * gear alone, tells how long one in it can have been. What was waited in the quiet gear does
+ * not. */
+Test(sched, the_longest_wait_of_both_gears_is_bound_by_the_full_one)
+{
+	struct model *m = two_processes();
+	struct sched_figures quiet = {.waited_ns = 5 * BUILD_SECOND};
+	struct sched_figures full = {.waited_ns = 3 * MS};
+	struct sched *s;
+
+	build_account(m, 0, 0, &quiet);
+	build_account(m, 1, 0, &full);
+	build_delays(m, 1, 0, 3 * MS, 1);
+	m->threads[0].delay_max_ns = 2 * BUILD_SECOND;
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	model_slice_gear(m, true, 5);
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	s = sums(m);
+	cr_expect_eq(s->threads[0].delay_max_ns, 4096000, "%llu",
+		     (unsigned long long)s->threads[0].delay_max_ns);
+	cr_expect_eq(s->host.delay_max_ns, 4096000);
+	sched_free(s);
+	model_free(m);
+}
+
 Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
 {
 	struct model *m = two_processes();
