@@ -479,6 +479,8 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
 	input.excused = sched_mean(in->excused_ns[process], in->elapsed_ns);
 	input.own_known = in->own_known;
+	if (!in->scheds && in->s->sched->own_unknown)
+		input.own_known &= !in->s->sched->own_unknown[process];
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];
 	input.delays = sched_delay_cnt(sum);

@@ -184,7 +184,7 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 	expect_sql("a.hotrun",
 		   "SELECT name, ran_s, waited_s, behind_own_s, behind_others_s, throttled_s,"
 		   "delay_max_ms FROM process_wait",
-		   "Shop.Api|0.9|0.4|0.3|0.1|0.2|7.654321");
+		   "Shop.Api|0.9|0.4|||0.2|7.654321");
 	expect_sql("a.hotrun", "SELECT tgid, slot, below_us, delays FROM process_run_delay",
 		   "4242|25||8589934592");
 	expect_sql("a.hotrun",
@@ -199,6 +199,20 @@ Test(store, the_file_explains_itself_in_plain_sqlite)
 		   "SELECT group_concat(printf('%x', address)) FROM frame WHERE stack=0",
 		   "7f1000000040,7f1000000081,7f0000001111,ffffffffff600000");
 	expect_sql("a.hotrun", "SELECT name, samples FROM symbol_self", "do_syscall_64|3");
+	model_free(m);
+}
+
+/* Behind whom was waited is known of slices of the full gear alone, which stand for the others. */
+Test(store, its_view_of_waits_estimates_what_the_quiet_gear_does_not_tell)
+{
+	struct model *m = capture_model();
+
+	m->slices[0].quiet = false;
+	m->accounts[0].sched.waited_ns = 200000000;
+	m->accounts[0].sched.behind_own_ns = 150000000;
+	record("a.hotrun", m);
+	expect_sql("a.hotrun", "SELECT waited_s, behind_own_s, behind_others_s FROM process_wait",
+		   "0.4|0.3|0.1");
 	model_free(m);
 }
 
