@@ -63,9 +63,8 @@ OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
 OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
 ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
 ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
-# Of kernel/ what takes apart what processes choose, and needs no skeleton.
-OBJ_FUZZ   := $(SRC_ROOMS:%.c=$(BUILD)/fuzz/obj/%.o) $(SRC_PERFMAP:%.c=$(BUILD)/fuzz/obj/%.o) \
-	$(BUILD)/fuzz/obj/user/kernel/sideband_record.o $(BUILD)/fuzz/obj/user/kernel/cgroup_tree.o
+# Of kernel/ what takes apart what processes choose, and needs no skeleton: for the fuzz targets.
+ASAN_KERNEL := $(BUILD)/asan/user/kernel/sideband_record.o $(BUILD)/asan/user/kernel/cgroup_tree.o
 SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
 # One program a room, named after its folder, and one that drives the BPF programs.
@@ -161,21 +160,23 @@ $(BUILD)/%.o: %.c | $(BUILD)/.tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# With sanitizers, and the coverage that steers the fuzz targets: one build for these and the unit tests, by clang.
 # Sanitizers tell files and lines, for which -g1 is enough; what only tests need not be fast.
 OPTIMIZE_ASAN := -O1
-$(BUILD)/asan/tests/%.o: OPTIMIZE_ASAN := -O0
+$(BUILD)/asan/tests/unit/%.o: OPTIMIZE_ASAN := -O0
+$(BUILD)/asan/tests/unit/parse/test_walk.o: OPTIMIZE_ASAN += -fomit-frame-pointer
+CC_ASAN = $(CLANG) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(OPTIMIZE_ASAN) -g1 $(SANITIZE)
 $(BUILD)/asan/%.o: %.c | $(BUILD)/.tools
 	$(call say,CC.asan,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(OPTIMIZE_ASAN) -g1 $(SANITIZE) -MMD -MP -c $< -o $@
+	$(Q)$(CC_ASAN) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
 
 # perfmap/ must stand alone: libc only, no header of the other rooms.
 $(OBJ_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(ASAN_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.
 $(OBJ_TOP): | $(SKELETON)
 # Files that embed the page or the schema with .incbin.
-$(BUILD)/user/output/usage_manual.o $(BUILD)/asan/user/output/usage_manual.o \
-$(BUILD)/fuzz/obj/user/output/usage_manual.o: user/output/manual.txt
+$(BUILD)/user/output/usage_manual.o $(BUILD)/asan/user/output/usage_manual.o: user/output/manual.txt
 $(BUILD)/user/output/flame.o $(BUILD)/asan/user/output/flame.o \
 $(BUILD)/user/output/history_page.o $(BUILD)/asan/user/output/history_page.o \
 $(BUILD)/user/store/schema.o $(BUILD)/asan/user/store/schema.o: $(PAGE)
@@ -185,7 +186,7 @@ $(BUILD)/libperfmap.a: $(OBJ_PERFMAP)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/librooms.a: $(OBJ_ROOMS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(BUILD)/asan/librooms.a: $(ASAN_ROOMS) $(ASAN_PERFMAP)
+$(BUILD)/asan/librooms.a: $(ASAN_ROOMS) $(ASAN_PERFMAP) $(ASAN_KERNEL)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
@@ -260,7 +261,7 @@ $(BUILD)/unit/collect: $(BUILD)/asan/user/collect/unwind_feed.o $(BUILD)/asan/us
 $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	$(call say,UNIT,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcriterion $(LIBS)
+	$(Q)$(CC_ASAN) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcriterion $(LIBS)
 
 $(BPF_TESTS): $(OBJ_BPF_TESTS) $(BUILD)/tests/support/walk_process.o \
 		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
@@ -269,33 +270,20 @@ $(BPF_TESTS): $(OBJ_BPF_TESTS) $(BUILD)/tests/support/walk_process.o \
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ -lcriterion $(LIBS_BPF) $(LIBS)
 
-# Fuzz targets are built by clang, sanitizers and coverage on.
-FUZZ_CC := $(CLANG) $(CPPFLAGS_ALL) -Itests/support -std=gnu17 -O1 -gline-tables-only -w \
-	-fno-sanitize-recover=undefined
-$(BUILD)/fuzz/obj/%.o: %.c | $(BUILD)/.tools
+SUPPORT_fuzz_output := build_model
+SUPPORT_fuzz_bundle := held_bytes
+SUPPORT_fuzz_image := held_bytes
+SUPPORT_fuzz_image_unwind := held_bytes
+SUPPORT_fuzz_walk := walk
+SUPPORT_fuzz_large := fake_bundle fake_image fake_names held_bytes names_support
+define FUZZER
+$(BUILD)/fuzz/$(1): $(BUILD)/asan/tests/fuzz/$(1).o $(patsubst %,$(BUILD)/asan/tests/support/%.o,$(SUPPORT_$(1)))
+endef
+$(foreach f,$(notdir $(FUZZERS)),$(eval $(call FUZZER,$(f))))
+$(FUZZERS): $(BUILD)/asan/librooms.a
+	$(call say,FUZZ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c $< -o $@
-$(BUILD)/fuzz/obj/user/output/flame.o $(BUILD)/fuzz/obj/user/output/history_page.o $(BUILD)/fuzz/obj/user/store/schema.o: $(PAGE)
-$(BUILD)/fuzz/librooms.a: $(OBJ_FUZZ)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
-SUPPORT_fuzz_output := tests/support/build_model.c
-SUPPORT_fuzz_bundle := tests/support/held_bytes.c
-SUPPORT_fuzz_image := tests/support/held_bytes.c
-SUPPORT_fuzz_image_unwind := tests/support/held_bytes.c
-SUPPORT_fuzz_walk := tests/support/walk.c
-SUPPORT_fuzz_large := $(patsubst %,tests/support/%.c,fake_bundle fake_image fake_names held_bytes \
-	names_support)
-$(BUILD)/fuzz/fuzz_output: $(SUPPORT_fuzz_output)
-$(BUILD)/fuzz/fuzz_bundle: $(SUPPORT_fuzz_bundle)
-$(BUILD)/fuzz/fuzz_image: $(SUPPORT_fuzz_image)
-$(BUILD)/fuzz/fuzz_image_unwind: $(SUPPORT_fuzz_image_unwind)
-$(BUILD)/fuzz/fuzz_walk: $(SUPPORT_fuzz_walk)
-$(BUILD)/fuzz/fuzz_large: $(SUPPORT_fuzz_large)
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/librooms.a
-	$(call say,FUZZ,$<)
-	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(SUPPORT_$*) \
-		$(BUILD)/fuzz/librooms.a $(LIBS)
+	$(Q)$(CC_ASAN) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 SUPPORT_attack_files := tests/support/fake_names.c tests/support/fake_image.c
 $(BUILD)/workloads/attack_files: $(SUPPORT_attack_files)

@@ -112,15 +112,18 @@ static void must_hold(const struct record *r, const void *at, size_t len)
 
 static void take_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent, uint64_t time_ns)
 {
+	(void)ctx, (void)tgid, (void)tid, (void)parent, (void)time_ns;
 }
 
 static void take_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
+	(void)ctx, (void)tgid, (void)tid, (void)time_ns;
 }
 
 static void take_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, size_t len,
 		      bool exec, uint64_t time_ns)
 {
+	(void)tgid, (void)tid, (void)exec, (void)time_ns;
 	must_hold(ctx, comm, len);
 }
 
@@ -134,6 +137,7 @@ static void take_mapping(void *ctx, const struct sideband_mapping *map)
 
 static void take_lost(void *ctx, uint64_t records)
 {
+	(void)ctx, (void)records;
 }
 
 /* Records one after another, each in memory of its own. */
@@ -142,8 +146,12 @@ static void check_records(const char *data, size_t size)
 	while (size >= SIDEBAND_RECORD_MIN) {
 		struct perf_event_header header;
 		struct record record;
-		struct sideband_ops ops = {&record,   take_fork,    take_exit,
-					   take_comm, take_mapping, take_lost};
+		struct sideband_ops ops = {.ctx = &record,
+					   .fork = take_fork,
+					   .exit = take_exit,
+					   .comm = take_comm,
+					   .mapping = take_mapping,
+					   .lost = take_lost};
 		char *bytes;
 
 		memcpy(&header, data, sizeof(header));

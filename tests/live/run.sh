@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The live tests: the whole binary against real programs, on this host's kernel. As root.
 # usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
-# Those with a line `# beside others` run several at a time, all others alone and before them.
+# Those with a line `# beside others` run several at a time, the longest first; those with `# mostly waits`
+# one after the other in a lane of their own, from the beginning; all others alone, but for that lane, before those
+# that run beside others. `..., 60 s` behind it says that it is long.
+# LIVE_LANES: tests at a time (4); with 1 all run one after the other.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more when all others are done, and
 # this second run counts. What failed at first is told again at the end, as `unsteady - ...`.
@@ -11,7 +14,7 @@ cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
 export BUILD LC_ALL=C
 mkdir -p "$BUILD/live"
-LANES=${LIVE_LANES:-3}
+LANES=${LIVE_LANES:-4}
 passed=0 failed=0 skipped=0
 
 # The page test speaks of `ok` and `FAILED`; its page is that of the capture of the web service.
@@ -29,16 +32,17 @@ run_page() {
 	return $rc
 }
 
-# run_one NAME: what it says goes to its log
+# run_it NAME: its exit code
+run_it() {
+	if [ "$1" = page ]; then run_page; else timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$1.sh"; fi
+}
+
+# run_one NAME: what it says goes to its log; with the CPU time of what it started and waited for
 run_one() {
-	local name=$1 log=$BUILD/live/$1.log start=$SECONDS rc
+	local name=$1 log=$BUILD/live/$1.log TIMEFORMAT='%R %U %S' rc
 
 	echo "# $name" >"$log"
-	if [ "$name" = page ]; then
-		run_page >>"$log" 2>&1
-	else
-		timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$name.sh" >>"$log" 2>&1
-	fi
+	{ time run_it "$name" >>"$log" 2>&1; } 2>"$log.time"
 	rc=$?
 	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-300} s" >>"$log"
 	[ $rc -ne 0 ] && ! grep -qa '^FAIL - ' "$log" && echo "FAIL - $name: ended with exit code $rc" >>"$log"
@@ -46,36 +50,59 @@ run_one() {
 		sed -i -E 's/^skip - (.*)$/FAIL - skipped, which CI does not allow: \1/' "$log"
 	fi
 	grep -qaE '^(ok|FAIL|skip) - ' "$log" || echo "FAIL - $name: checked nothing" >>"$log"
-	echo "# $name: $((SECONDS - start)) s" >>"$log"
+	awk -v n="$name" 'END { printf "# %s: %.0f s, %.0f s of a CPU\n", n, $1, $2 + $3 }' "$log.time" >>"$log"
 }
 
 # failed NAME: its last run has a failure
 failed() { grep -qa '^FAIL - ' "$BUILD/live/$1.log"; }
 
-# run_beside_others NAME...: the output of each as it ends
+# run_and_tell NAME...: one after the other, the output of each as it ends
+run_and_tell() {
+	local name
+
+	for name in "$@"; do
+		run_one "$name"
+		cat "$BUILD/live/$name.log"
+	done
+}
+
+# run_beside_others NAME...: in so many lanes as there are, less the one that is taken while it is
 run_beside_others() {
 	local name
 
 	for name in "$@"; do
 		while [ "$(jobs -rp | wc -l)" -ge "$LANES" ]; do wait -n; done
-		{ run_one "$name" && cat "$BUILD/live/$name.log"; } &
+		run_and_tell "$name" &
 	done
 	wait
 }
 
+# marked LINE NAME...: those of the tests that have the line `# LINE`, the longest first
+marked() {
+	local line=$1 name
+
+	shift
+	for name; do
+		sed -nE "s/^# $line(, ([0-9]+) s)?\$/\2 $name/p" "tests/live/test_$name.sh" 2>/dev/null
+	done | sed 's/^ /0 /' | sort -srn -k1,1 | cut -d' ' -f2
+}
+
 if [ $# -eq 0 ]; then
-	# Those that leave a capture for others come first; then the longest.
-	set -- aspnet watch deploy perfmap $(cd tests/live && ls test_*.sh |
-		sed -E 's/^test_//; s/\.sh$//' | grep -vxE 'aspnet|watch|deploy|perfmap')
+	# The one that leaves a capture for others comes first.
+	set -- aspnet $(cd tests/live && ls test_*.sh | sed -E 's/^test_//; s/\.sh$//' | grep -vx aspnet)
 fi
-alone=() beside=()
+beside=($(marked 'beside others' "$@"))
+waiting=($(marked 'mostly waits' "$@"))
+alone=()
 for name in "$@"; do
-	if grep -qs '^# beside others$' "tests/live/test_$name.sh"; then beside+=("$name"); else alone+=("$name"); fi
+	[[ " ${beside[*]} ${waiting[*]} " == *" $name "* ]] || alone+=("$name")
 done
-for name in "${alone[@]}"; do
-	run_one "$name"
-	cat "$BUILD/live/$name.log"
-done
+if [ "$LANES" -gt 1 ]; then
+	run_and_tell "${waiting[@]}" &
+else
+	alone+=("${waiting[@]}")
+fi
+run_and_tell "${alone[@]}"
 run_beside_others "${beside[@]}"
 again=()
 for name in "$@"; do
@@ -85,8 +112,7 @@ unsteady=
 for name in "${again[@]}"; do
 	unsteady+=$(sed -n "s/^FAIL - /unsteady - $name: /p" "$BUILD/live/$name.log")$'\n'
 	echo "# once more:"
-	run_one "$name"
-	cat "$BUILD/live/$name.log"
+	run_and_tell "$name"
 done
 [ -z "$unsteady" ] || printf '\nfailed when it first ran:\n%s' "$unsteady"
 for name in "$@"; do

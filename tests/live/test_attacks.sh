@@ -64,6 +64,10 @@ attacks_stop() {
 	pids_of=()
 }
 
+# What they did is looked at while they stand still, and those that look need not wait behind them.
+attacks_pause() { kill -STOP ${pids_of[*]} "${others[@]}"; }
+attacks_go_on() { kill -CONT ${pids_of[*]} "${others[@]}"; }
+
 all_ready() {
 	local pid
 
@@ -128,14 +132,16 @@ says_why() {
 	grep -qE " ($3)\$" <<<"$words" && ok "$1: it is told what became of its frames: $(tr '\n' ' ' <<<"$words")" || fail "$1: not one of $3: $words"
 }
 
-# record_under NAME...: a recording of two seconds under these attacks
+# record_under NAME...: a recording of two seconds under these attacks, which stand still then
 record_under() {
 	local name=$1 most=$RECORD_MS before
 
 	[ $# -gt 1 ] && name=all most=$ALL_MS
 	before=$(date +%s%N)
 	record "$name" -d 2 -F $hz
-	within "$name: record -d 2 ends, ms" $((($(date +%s%N) - before) / 1000000)) 2000 $most
+	before=$((($(date +%s%N) - before) / 1000000))
+	attacks_pause
+	within "$name: record -d 2 ends, ms" $before 2000 $most
 	innocent "$name" "$T/$name.hotrun" $hz
 }
 
@@ -266,6 +272,7 @@ is "with a nice value under 0, a capability, or no sandbox" "$unfit" 0
 is "looks at who opens their files, with a nice value under 0" "$hasty" 0
 within "memory of all its processes, MiB" "$most_mib" 5 512
 "$HOTRUN" trigger --dir "$T/watch" --before 8s --after 1s >"$T/asked" 2>&1 || fail "trigger: $(cat "$T/asked")"
+attacks_pause
 capture=$(tail -1 "$T/asked")
 "$HOTRUN" report "$capture" >"$T/report" 2>&1
 says "the attacker is named, with what was left out" "$T/report" "names of attack"
@@ -274,6 +281,7 @@ for name in cie nested symbols map rewrite; do says_why $name "$capture" "${word
 is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"
 kill -TERM "$watcher"
 until_true 20 gone "$watcher" || fail "watch does not end"
+attacks_go_on
 
 # --- a recording, under all of them ----------------------------------------------------------------------------
 record_under "${all[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `hotrun trigger` and `hotrun captures` against a recorder that records nothing: needs neither BPF nor root.
-# beside others
+# mostly waits, 25 s
 . "$(dirname "$0")/../support/live.sh"
 FAKE=$BUILD/bench/fake_recorder
 [ -x "$FAKE" ] || skip "needs $FAKE (make $BUILD/bench/fake_recorder)"

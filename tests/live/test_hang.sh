@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A service whose perf map lies on a FUSE file system that never answers a read: the recording ends in
 # time, and a SIGKILL leaves nothing of it in the kernel although its helper is stuck there.
-# beside others
+# beside others, 20 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Process, path and method names with ESC, newline, `;`, `<script>`, bad UTF-8: harmless in every output.
-# beside others
+# beside others, 18 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split Evil

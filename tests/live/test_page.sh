@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The flame graph page in headless Chromium: driven, asked about its DOM, its picture checked.
-# beside others
+# mostly waits, 30 s
 # usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/output/test_flame.c makes
 set -u
 cd "$(dirname "$0")/../.."

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The recorder's port under attack from its own host: uid 65534 asks without a pause, and holds connections that
 # drip bytes. The scraper and the probes are answered, and nothing that is observed is given up for it.
-# beside others
+# mostly waits, 40 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Requests in a capture and in its report: counts, the threshold of a port, requests that hang since
 # before the recording; and what is said where none are recorded.
-# beside others
+# mostly waits, 16 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The resident recorder: ready, metrics that are true, captures with the time before they were asked for,
 # rotation, a configuration that is read again.
-# beside others
+# beside others, 42 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/watch.sh"
 need_root

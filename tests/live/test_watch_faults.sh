@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The resident recorder when things go wrong: kill -9 in the middle of a capture, thousands of old files, another
 # folder or a file in its folder's place, a folder that goes, a full disk.
-# beside others
+# mostly waits, 60 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/watch.sh"
 need_root

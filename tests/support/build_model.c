@@ -141,8 +141,9 @@ void build_samples(struct model *m, uint32_t thread, uint32_t cnt, uint16_t stac
 
 	while (user < symbol_cnt && m->symbols[symbols[user]].kind != KIND_KERNEL)
 		user++;
-	sample.kernel_stack =
-		stack_of(m, MODEL_NONE, STACK_KERNEL, symbols + user, symbol_cnt - user);
+	if (user < symbol_cnt)
+		sample.kernel_stack =
+			stack_of(m, MODEL_NONE, STACK_KERNEL, symbols + user, symbol_cnt - user);
 	sample.user_stack = stack_of(m, m->threads[thread].process, stack_flags, symbols, user);
 	for (uint32_t i = 0; i < cnt; i++) {
 		sample.time_ns = BUILD_START_NS + m->samples_cnt * 1000000;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/. Those that are newer than
-# their sources are left alone. They use no packages, so nothing is downloaded; but NAME@net8.0 is built
+# Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/, all in one process of MSBuild, which takes longer
+# to come into its stride than to build one of them. Those that are newer than their sources are left alone. They use no packages, so nothing is downloaded; but NAME@net8.0 is built
 # self-contained for that framework, NAME@net8.0-single as a single file, and both bring the runtime
 # of that version through the package manager.
 # usage: dotnet.sh [NAME[@FRAMEWORK[-single]]]...     without names, all, for .NET 10
@@ -21,44 +21,77 @@ if [ -z "${HOME:-}" ] || [ ! -w "$HOME" ]; then
 	export DOTNET_CLI_HOME=$BUILD/dotnet/home
 fi
 
-# build NAME OUT OBJ FRAMEWORK FORM: one of them
-build() {
-	local name=$1 out=$2 obj=$3 framework=$4 form=$5
-	# No servers stay behind; what is made in between lies in the build folder, not beside the sources.
-	local common=("tests/workloads/$name/$name.csproj" -c Release -o "$out" -v quiet -nologo --disable-build-servers
-		-nodeReuse:false -p:UseSharedCompilation=false -p:BaseIntermediateOutputPath="$obj/"
-		-p:MSBuildProjectExtensionsPath="$obj/")
+# project LOAD NAME FRAMEWORK FORM: its lines in the list of all; what is made in between lies in the build folder,
+# not beside the sources
+project() {
+	local load=$1 name=$2 framework=$3 form=$4 out=$BUILD/dotnet/$1/ obj=$BUILD/dotnet/obj/$1/ what single=false
 
+	what="Configuration=Release;BaseIntermediateOutputPath=$obj;MSBuildProjectExtensionsPath=$obj"
 	case $form in
-	'') dotnet build "${common[@]}" ;;
+	'') what+=";OutputPath=$out" ;;
 	*)
-		dotnet publish "${common[@]}" -p:LoadFramework="$framework" -r linux-"$(rid)" --self-contained \
-			-p:UseAppHost=true -p:PublishSingleFile="$([ "$form" = single ] && echo true || echo false)"
+		[ "$form" != single ] || single=true
+		what+=";LoadFramework=$framework;RuntimeIdentifier=linux-$(rid);SelfContained=true;UseAppHost=true"
+		what+=";PublishSingleFile=$single;OutputPath=${obj}bin/;PublishDir=$out;_IsPublishing=true"
 		;;
 	esac
+	printf '    <Load Include="%s" Make="%s"><AdditionalProperties>%s</AdditionalProperties></Load>\n' \
+		"$PWD/tests/workloads/$name/$name.csproj" "${form:+Publish}" "$what"
+}
+
+# build LIST: the loads whose lines are in it. No servers stay behind.
+build() {
+	local all=$BUILD/dotnet/obj/loads.$$.proj rc
+
+	# Restored under another set of properties than built: a project is read once for each set, and its restore
+	# writes what the build has to read.
+	{
+		echo '<Project><ItemGroup>'
+		cat "$1"
+		cat <<-'X'
+			</ItemGroup><Target Name="Build">
+			    <MSBuild Projects="@(Load)" Targets="Restore" Properties="ReadFor=restore" />
+			    <MSBuild Projects="@(Load)" Condition="'%(Load.Make)' == ''" />
+			    <MSBuild Projects="@(Load)" Condition="'%(Load.Make)' != ''" Targets="%(Load.Make)" />
+			</Target></Project>
+		X
+	} >"$all"
+	dotnet build "$all" -v quiet -nologo --disable-build-servers -nodeReuse:false -p:UseSharedCompilation=false
+	rc=$?
+	rm -f "$all"
+	return $rc
 }
 
 rid() { case $(uname -m) in aarch64) echo arm64 ;; *) echo x64 ;; esac; }
 
 [ $# -gt 0 ] || set -- $(cd tests/workloads && ls -d */*.csproj | cut -d/ -f1)
 [ "$1" != others ] || set -- $(sed -n 's/^need_dotnet //p' tests/live/test_*.sh | tr ' ' '\n' | grep @ | sort -u)
+mkdir -p "$BUILD/dotnet/obj"
+stale=()
+list=$BUILD/dotnet/obj/loads.$$
+trap 'rm -f "$list"' EXIT
 for load in "$@"; do
 	name=${load%%@*} framework='' form=''
 	case $load in
 	*@*-single) framework=${load#*@} framework=${framework%-single} form=single ;;
 	*@*) framework=${load#*@} form=folder ;;
 	esac
-	out=$BUILD/dotnet/$load
-	stamp=$out/.built
+	stamp=$BUILD/dotnet/$load/.built
 	if [ -e "$stamp" ] && [ -z "$(find "tests/workloads/$name" tests/workloads/shared \
 		tests/workloads/Directory.Build.props -type f -newer "$stamp" -print -quit)" ]; then
 		continue
 	fi
-	mkdir -p "$out"
+	mkdir -p "$BUILD/dotnet/$load"
 	printf '  %-8s %s\n' DOTNET "tests/workloads/$name${framework:+ for $framework${form:+, $form}}"
-	if ! log=$(build "$name" "$out" "$BUILD/dotnet/obj/$load" "$framework" "$form" </dev/null 2>&1); then
-		printf '%s\n' "$log" >&2
-		exit 1
-	fi
-	touch "$stamp"
+	project "$load" "$name" "$framework" "$form" >>"$list"
+	stale+=("$BUILD/dotnet/$load/.built")
 done
+[ ${#stale[@]} -gt 0 ] || exit 0
+# What is written while it builds is newer.
+began=$(mktemp -p "$BUILD/dotnet/obj")
+trap 'rm -f "$list" "$began"' EXIT
+if ! log=$(build "$list" </dev/null 2>&1); then
+	printf '%s\n' "$log" >&2
+	exit 1
+fi
+touch -r "$began" "${stale[@]}"

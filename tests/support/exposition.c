@@ -23,8 +23,8 @@ struct reader {
 	const char *line;
 };
 
-#define RULE(r, cond, ...) \
-	cr_assert(cond, "%.*s: " __VA_ARGS__, (int)strcspn((r)->line, "\n"), (r)->line)
+#define RULE(r, cond, text, ...) \
+	cr_assert(cond, "%.*s: " text, (int)strcspn((r)->line, "\n"), (r)->line, ##__VA_ARGS__)
 
 static void add_seen(struct reader *r, const char *text, size_t len)
 {

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs criterion binaries one after the other; any failure or leak fails the run.
-# criterion runs each test in a child: without abort_on_error a leak would be printed and pass.
-# TEST_JOBS: tests at a time (2). What a test could not do here it prints as "skipped: reason".
+# Runs criterion binaries, some at a time; what they say comes in the order of the arguments. Any failure or leak
+# fails the run. criterion runs each test in a child: without abort_on_error a leak would be printed and pass.
+# TEST_JOBS: binaries at a time, and tests at a time of each (2): the last of many binaries is alone for a while, and
+# tests wait. What a test could not do here it prints as "skipped: reason".
 # TEST_AGAIN=1, for those that look at a machine that others use, too: a test that fails runs once more, and this
 # second run counts. What failed at first is told, as `unsteady - ...`.
 set -u
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-failed=0
+JOBS=${TEST_JOBS:-2}
 [ $# -gt 0 ] || { echo "no test binaries" >&2; exit 1; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 
 # run BINARY OPTION...: its output, without colours, in $out
 run() {
@@ -37,18 +40,29 @@ again() {
 	return $rc
 }
 
-for binary in "$@"; do
-	run "$binary" --jobs "${TEST_JOBS:-2}"
+# test_one BINARY: what is said of it; fails where a test of it does
+test_one() {
+	local rc said
+
+	run "$1" --jobs "$JOBS"
 	rc=$?
 	if [ $rc -ne 0 ] && [ "${TEST_AGAIN:-}" = 1 ]; then
 		said=$out
-		again "$binary" && { rc=0; grep -A6 '^\[----\].*Assertion' <<<"$said" | head -60; }
+		again "$1" && { rc=0; grep -A6 '^\[----\].*Assertion' <<<"$said" | head -60; }
 	fi
-	printf '%-28s %s\n' "$(basename "$binary")" "$(synthesis)"
+	printf '%-28s %s\n' "$(basename "$1")" "$(synthesis)"
 	grep '^skipped: ' <<<"$out" | sort -u
-	if [ $rc -ne 0 ]; then
-		printf '%s\n' "$out"
-		failed=1
-	fi
+	[ $rc -eq 0 ] || printf '%s\n' "$out"
+	return $rc
+}
+
+for binary in "$@"; do
+	while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n; done
+	name=$(basename "$binary")
+	{ test_one "$binary" >"$scratch/$name" || : >"$scratch/$name.failed"; } &
 done
-exit $failed
+wait
+for binary in "$@"; do
+	cat "$scratch/$(basename "$binary")"
+done
+! ls "$scratch"/*.failed >/dev/null 2>&1

@@ -20,8 +20,8 @@ bool command_option_get(const struct command *command, size_t i, struct command_
 	bool helped = false;
 
 	for (size_t k = 0; k <= command->groups_cnt; k++) {
-		const struct option_group *group = &command->groups[k];
 		bool is_last = k == command->groups_cnt;
+		const struct option_group *group = is_last ? NULL : &command->groups[k];
 		size_t n = 0;
 
 		if (!helped && (is_last || group->heading)) {

@@ -49,8 +49,8 @@ static const char *const reasons[REASON_CNT] = {
 
 static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_SAMPLE_RING_FULL] =
-		"hotrun was kept from the CPU: give it a higher priority (nice -n "
-		"-5), or lower -F",
+		("hotrun was kept from the CPU: give it a higher priority (nice -n "
+		 "-5), or lower -F"),
 	[LOSS_STACK_RING_FULL] = "as for samples; the stack is sent again at its next sample",
 	[LOSS_TASK_RING_FULL] = "many threads ended at once: their last CPU time is unaccounted",
 	[LOSS_USER_STACK_FAULT] = "stack pages were not in memory (swap, just started)",

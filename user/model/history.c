@@ -28,17 +28,15 @@ const struct history_figure history_figures[HISTORY_FIGURES] = {
 _Static_assert(HISTORY_FIGURES * sizeof(uint64_t) == sizeof(struct history_figures),
 	       "each figure has its row");
 
-/* Of two minutes, by their requests. */
+/* Of two minutes, by their requests. What is kept has 63 bits. */
 static uint64_t mean_of(uint64_t a, uint64_t a_cnt, uint64_t b, uint64_t b_cnt)
 {
-	double cnt = (double)(a ? a_cnt : 0) + (double)(b ? b_cnt : 0);
+	double cnt = (double)(a ? a_cnt : 0) + (double)(b ? b_cnt : 0), mean;
 
 	if (cnt <= 0)
 		return a ? a : b;
-	return (uint64_t)(((double)a * (double)(a ? a_cnt : 0) +
-			   (double)b * (double)(b ? b_cnt : 0)) /
-				  cnt +
-			  0.5);
+	mean = ((double)a * (double)(a ? a_cnt : 0) + (double)b * (double)(b ? b_cnt : 0)) / cnt;
+	return mean < (double)INT64_MAX ? (uint64_t)(mean + 0.5) : INT64_MAX;
 }
 
 static uint64_t sum_of(uint64_t a, uint64_t b)

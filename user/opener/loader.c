@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 
 enum worker_state { WORKER_IDLE, WORKER_BUSY, WORKER_DONE };
 
@@ -18,6 +20,7 @@ struct worker {
 	pthread_cond_t changed;
 	enum worker_state state;
 	struct loader_job *job;
+	pid_t tid;     /* 0 = it did not come to run yet */
 	bool quit;     /* the loader wants no more of it */
 	bool hung;     /* abandoned with its job */
 	bool returned; /* the abandoned job came back: the loader may forget it */
@@ -63,6 +66,7 @@ static void *worker_main(void *arg)
 	bool orphan;
 
 	pthread_mutex_lock(&w->lock);
+	w->tid = gettid();
 	while (!w->quit) {
 		if (w->state != WORKER_BUSY) {
 			pthread_cond_wait(&w->changed, &w->lock);
@@ -163,16 +167,16 @@ void loader_free(struct loader *l)
 	free(l);
 }
 
-/* Waits one deadline with the lock held. Returns true when the job is done. */
-static bool wait_once(struct loader *l)
+/* Waits for so long with the lock held. Returns true when the job is done. */
+static bool wait_once(struct loader *l, uint64_t ns)
 {
 	struct worker *w = l->worker;
 	struct timespec until;
 	int err = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(l->deadline_ns / 1000000000u);
-	until.tv_nsec += (long)(l->deadline_ns % 1000000000u);
+	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_nsec += (long)(ns % 1000000000u);
 	if (until.tv_nsec >= 1000000000) {
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
@@ -180,6 +184,34 @@ static bool wait_once(struct loader *l)
 	while (w->state != WORKER_DONE && err != ETIMEDOUT)
 		err = pthread_cond_timedwait(&w->changed, &w->lock, &until);
 	return w->state == WORKER_DONE;
+}
+
+static struct process_turns turns_of(const struct loader *l)
+{
+	struct process_turns t = process_turns_of(l->worker->tid);
+
+	t.cpu_ns = clock_thread_cpu_ns(l->thread);
+	if (!l->worker->tid)
+		t.runnable = true;
+	return t;
+}
+
+/* With the lock held. Returns true when the job is done. */
+static bool wait_job(struct loader *l)
+{
+	struct process_turns now = turns_of(l);
+	struct patience patience = patience_new(l->deadline_ns, &now);
+	uint64_t looked_ns = clock_now_ns(), now_ns;
+
+	for (;;) {
+		if (wait_once(l, patience_look_ns(&patience)))
+			return true;
+		now = turns_of(l);
+		now_ns = clock_now_ns();
+		if (patience_is_over(&patience, &now, now_ns - looked_ns))
+			return false;
+		looked_ns = now_ns;
+	}
 }
 
 int loader_run(struct loader *l, struct loader_job *job)
@@ -200,14 +232,7 @@ int loader_run(struct loader *l, struct loader_job *job)
 	w->job = job;
 	w->state = WORKER_BUSY;
 	pthread_cond_signal(&w->changed);
-	done = false;
-	for (int i = 0; i < LOADER_MAX_DEADLINES && !done; i++) {
-		uint64_t before = clock_thread_cpu_ns(l->thread);
-
-		done = wait_once(l);
-		if (!done && clock_thread_cpu_ns(l->thread) == before)
-			break;
-	}
+	done = wait_job(l);
 	if (done) {
 		w->state = WORKER_IDLE;
 		w->job = NULL;

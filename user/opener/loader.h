@@ -23,11 +23,9 @@ struct loader_job {
 #define LOADER_MAX_ABANDONED 16
 #define LOADER_STACK_BYTES   (512u * 1024)
 
-/* A job that still uses the CPU at its deadline is slow, not hung (a large file, a host full of
- * spinners): it gets the deadline again, so many times in all. */
-#define LOADER_MAX_DEADLINES 5
-
-/* Starts no thread yet. Returns owned, or NULL with errno. */
+/* Starts no thread yet. deadline_ns: that a job may be blocked; base/patience.h says how long one
+ * that is slow may take (a large file, a host full of spinners). Returns owned, or NULL with errno.
+ */
 struct loader *loader_new(uint64_t deadline_ns);
 void loader_free(struct loader *l);
 

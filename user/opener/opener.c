@@ -8,7 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/helper_names.h"
+#include "base/patience.h"
 #include "base/process_state.h"
 #include "isolate/message.h"
 #include "opener/serve.h"
@@ -144,15 +146,19 @@ static bool is_refused(const struct opener *o, uint64_t key)
 
 static bool wait_reply(const struct opener *o)
 {
-	for (int i = 0; i < OPENER_MAX_DEADLINES; i++) {
-		uint64_t before = process_cpu_ns(o->server);
+	struct process_turns now = process_turns_of(o->server);
+	struct patience patience = patience_new(o->deadline_ns, &now);
+	uint64_t looked_ns = clock_now_ns(), now_ns;
 
-		if (message_wait(o->server_fd, (int)(o->deadline_ns / 1000000u)))
+	for (;;) {
+		if (message_wait(o->server_fd, (int)(patience_look_ns(&patience) / 1000000u)))
 			return true;
-		if (process_cpu_ns(o->server) == before && !process_is_runnable(o->server))
-			return false;
+		now = process_turns_of(o->server);
+		now_ns = clock_now_ns();
+		if (patience_is_over(&patience, &now, now_ns - looked_ns))
+			return message_wait(o->server_fd, 0);
+		looked_ns = now_ns;
 	}
-	return false;
 }
 
 static void leave_server(struct opener *o)

@@ -26,13 +26,11 @@
 #define OPENER_MAX_HUNG	    16
 #define OPENER_MAX_HUNG_KEY 4
 
-/* A server that used the CPU or waits for it at its deadline is slow, not hung: it gets so many
- * deadlines. */
-#define OPENER_MAX_DEADLINES 5
-
 struct opener;
 
-/* Borrows the nursery until opener_free(). Returns owned, or NULL with errno ENOMEM. */
+/* Borrows the nursery until opener_free(). Returns owned, or NULL with errno ENOMEM.
+ * deadline_ns: that a server may be blocked; base/patience.h says how long one that is slow may
+ * take. */
 struct opener *opener_new(struct nursery *nursery, uint64_t deadline_ns);
 /* Does not wait for what hangs. */
 void opener_free(struct opener *o);

@@ -195,8 +195,8 @@ const char *governor_level_text(enum governor_level level)
 		[GOVERNOR_FEWER_CONNECTIONS] =
 			"samples at the lowest rate, fewer connections followed",
 		[GOVERNOR_QUIET] =
-			"samples at the lowest rate, fewer connections followed, and the "
-			"quiet gear",
+			("samples at the lowest rate, fewer connections followed, and the "
+			 "quiet gear"),
 	};
 
 	return level < GOVERNOR_LEVEL_CNT ? texts[level] : "";

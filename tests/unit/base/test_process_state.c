@@ -30,6 +30,10 @@ Test(process_state, tells_who_wants_the_cpu_from_who_waits)
 	cr_expect(comes_to(waits, false));
 	while (process_cpu_ns(spins) < 20000000)
 		;
+	cr_expect(process_turns_of(spins).runnable);
+	cr_expect_geq(process_turns_of(spins).cpu_ns, 20000000);
+	cr_expect_not(process_turns_of(waits).runnable);
+	cr_expect_gt(process_turns_of(waits).turns, 0, "it did run once");
 	cr_expect_lt(process_cpu_ns(waits), 20000000);
 	kill(spins, SIGKILL);
 	kill(waits, SIGKILL);
@@ -38,5 +42,6 @@ Test(process_state, tells_who_wants_the_cpu_from_who_waits)
 	cr_expect_not(process_is_runnable(spins), "gone");
 	cr_expect_not(process_is_runnable(0));
 	cr_expect_eq(process_cpu_ns(spins), 0);
+	cr_expect_eq(process_turns_of(spins).turns, 0);
 	cr_expect_eq(process_cpu_ns(0), 0, "not this one");
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/patience.h"
 #include "names_support.h"
 #include "opener/file_requests.h"
 #include "opener/guard.h"
@@ -115,7 +116,7 @@ Test(loader, a_job_that_works_at_its_deadline_gets_more_time)
 
 	job->busy_until = &stop;
 	cr_assert_eq(loader_run(l, &job->base), -ETIMEDOUT);
-	cr_assert_geq(monotonic_ns() - start, LOADER_MAX_DEADLINES * BUSY_DEADLINE_NS);
+	cr_assert_geq(monotonic_ns() - start, PATIENCE_DEADLINES * BUSY_DEADLINE_NS);
 	atomic_store(&stop, 1);
 	wait_for(&released, 1);
 	loader_free(l);

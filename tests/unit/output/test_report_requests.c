@@ -218,7 +218,8 @@ static struct model *hostile(void)
 	struct model *m = build_model(2, 99);
 	struct model_service row = {
 		.served = {1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60,
-			   1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60},
+			   1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60, 1ull << 60,
+			   1ull << 60},
 		.time_max_ns = INT64_MAX,
 		.open = UINT32_MAX,
 		.late = UINT32_MAX,
