@@ -165,7 +165,8 @@ void model_view_from(struct model *view, uint32_t slice)
                                                                          \
 		while (first_ && view->table[first_ - 1].slice >= slice) \
 			first_--;                                        \
-		view->table += first_;                                   \
+		if (first_) /* a table without rows may be no table */   \
+			view->table += first_;                           \
 		view->table##_cnt -= first_;                             \
 	} while (0);
 	EACH_SLICE_TABLE(SKIP)
