@@ -2,10 +2,10 @@
 #ifndef HOTRUN_BASE_PATIENCE_H
 #define HOTRUN_BASE_PATIENCE_H
 /*
- * For how long a helper is waited for. One that is blocked for a deadline without a break hangs: its
- * file does not answer. One that works, or waits for a CPU on a host full of others, is slow, which
- * is no fault of what it was asked for; that has bounds, too. Decides, and looks at nothing. No
- * threads.
+ * For how long a helper is waited for. One that is blocked for a deadline without a break hangs:
+ * its file does not answer. One that works, or waits for a CPU on a host full of others, is slow,
+ * which is no fault of what it was asked for; that has bounds, too. Decides, and looks at nothing.
+ * No threads.
  */
 #include "base/process_state.h"
 
