@@ -14,6 +14,8 @@ RATE = int(os.environ.get('SOAK_RATE') or 200)
 # What a recording may keep until its end of each thing that came: a process with its main thread and
 # its mappings, a further thread, a line of a perf map. Whatever else grows steadily is a leak.
 PROCESS_BYTES, THREAD_BYTES, METHOD_BYTES = 1024, 512, 96
+# Of others that ran meanwhile, a name with its places, and a stack beside its frames.
+LOCATION_BYTES, STACK_BYTES = 256, 64
 SLACK_BYTES = 8 << 20
 # A program that is first sampled late brings its symbol table: a step, bounded by names/files.h.
 TABLES_BYTES = 256 << 20
@@ -49,16 +51,31 @@ def steady_growth(seen):
                        for n, a in enumerate(seen) for b in seen[n + 1:]])
 
 
-def check_memory(checks, seen, made):
+def of_others(base, churn):
+    """Bytes that the recording may keep of whatever else ran on this host."""
+    base.execute('CREATE TEMP TABLE other AS SELECT id FROM process WHERE tgid != ? AND parent_tgid != ?',
+                 (churn, churn))
+    processes, threads, locations, stacks, frames = [base.execute(query).fetchone()[0] or 0 for query in (
+        'SELECT count(*) FROM other',
+        'SELECT count(*) FROM thread WHERE process IN other',
+        'SELECT count(*) FROM location WHERE process IN other',
+        'SELECT count(*) FROM stack WHERE process IN other',
+        'SELECT sum(length(frames)) FROM stack WHERE process IN other')]
+    return (processes * PROCESS_BYTES + threads * THREAD_BYTES + locations * LOCATION_BYTES +
+            stacks * STACK_BYTES + frames)
+
+
+def check_memory(checks, seen, made, others):
     late = [look for look in seen if look[0] > SECONDS * WARM_UP]
     late = late[::len(late) // 300 + 1]
     warm, peak = late[0][1], max(rss for _, rss in seen)
     processes, threads, methods = [n * (1 - WARM_UP) for n in made]
-    kept = processes * PROCESS_BYTES + threads * THREAD_BYTES + methods * METHOD_BYTES + SLACK_BYTES
+    kept = processes * PROCESS_BYTES + threads * THREAD_BYTES + methods * METHOD_BYTES + others + SLACK_BYTES
     grown = steady_growth(late) * (late[-1][0] - late[0][0])
     checks.check(grown <= kept,
                  f'memory: {grown / 2**20:.1f} MiB of steady growth after warm-up, {kept / 2**20:.1f} '
-                 f'allowed for {processes:.0f} processes, {threads:.0f} threads, {methods:.0f} methods')
+                 f'allowed for {processes:.0f} processes, {threads:.0f} threads, {methods:.0f} methods, and '
+                 f'{others / 2**20:.1f} MiB of others')
     checks.check(peak - warm <= kept + TABLES_BYTES,
                  f'memory: {warm / 2**20:.1f} MiB after warm-up, {peak / 2**20:.1f} MiB at most')
 
@@ -142,8 +159,8 @@ def main():
     if not check_end(checks, tool, usage, programs):
         return 1
     made = [int(n) for n in churn.output().split()[-3:]]
-    check_memory(checks, seen, made)
     base = capture.open_capture(file)
+    check_memory(checks, seen, made, of_others(base, churn.pid))
     check_books(checks, base, made, churn.pid)
     check_names(checks, file, churn.pid)
     check_file(checks, base, file)

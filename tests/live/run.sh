@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The live tests: the whole binary against real programs, on this host's kernel. As root.
+# What runs that were killed have left is swept first; a test that leaves something fails.
 # usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
 # Those with a line `# beside others` run several at a time, the longest first; those with `# mostly waits`
 # one after the other in a lane of their own, from the beginning; all others alone, but for that lane, before those
-# that run beside others. `..., 60 s` behind it says that it is long.
+# that run beside others; those with `# quite alone` when that lane is empty. `..., 60 s` behind it says that one is long.
 # LIVE_LANES: tests at a time (4); with 1 all run one after the other.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more when all others are done, and
@@ -14,7 +15,9 @@ cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
 export BUILD LC_ALL=C
 mkdir -p "$BUILD/live"
+. tests/support/left.sh
 LANES=${LIVE_LANES:-4}
+RUN=$(live_run $$)
 passed=0 failed=0 skipped=0
 
 # The page test speaks of `ok` and `FAILED`; its page is that of the capture of the web service.
@@ -42,8 +45,10 @@ run_one() {
 	local name=$1 log=$BUILD/live/$1.log TIMEFORMAT='%R %U %S' rc
 
 	echo "# $name" >"$log"
-	{ time run_it "$name" >>"$log" 2>&1; } 2>"$log.time"
+	rm -f "$log.pid"
+	{ time LIVE_TEST=$RUN:$name LIVE_PID=$log.pid run_it "$name" >>"$log" 2>&1; } 2>"$log.time"
 	rc=$?
+	left_told "$RUN:$name" "$(cat "$log.pid" 2>/dev/null || echo none)" >>"$log"
 	[ $rc -eq 124 ] && echo "FAIL - $name: not done after ${LIVE_TIMEOUT:-300} s" >>"$log"
 	[ $rc -ne 0 ] && ! grep -qa '^FAIL - ' "$log" && echo "FAIL - $name: ended with exit code $rc" >>"$log"
 	if [ "${CI:-}" = true ]; then
@@ -87,15 +92,17 @@ marked() {
 	done | sed 's/^ /0 /' | sort -srn -k1,1 | cut -d' ' -f2
 }
 
+left_sweep
 if [ $# -eq 0 ]; then
 	# The one that leaves a capture for others comes first.
 	set -- aspnet $(cd tests/live && ls test_*.sh | sed -E 's/^test_//; s/\.sh$//' | grep -vx aspnet)
 fi
 beside=($(marked 'beside others' "$@"))
 waiting=($(marked 'mostly waits' "$@"))
+last=($(marked 'quite alone' "$@"))
 alone=()
 for name in "$@"; do
-	[[ " ${beside[*]} ${waiting[*]} " == *" $name "* ]] || alone+=("$name")
+	[[ " ${beside[*]} ${waiting[*]} ${last[*]} " == *" $name "* ]] || alone+=("$name")
 done
 if [ "$LANES" -gt 1 ]; then
 	run_and_tell "${waiting[@]}" &
@@ -103,6 +110,8 @@ else
 	alone+=("${waiting[@]}")
 fi
 run_and_tell "${alone[@]}"
+wait
+run_and_tell "${last[@]}"
 run_beside_others "${beside[@]}"
 again=()
 for name in "$@"; do

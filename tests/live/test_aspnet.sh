@@ -34,7 +34,7 @@ is "the process is called by its entry assembly" \
 within "its CPU time by switches is that of its own clock" \
 	"$(awk -v a="$(sql "$capture" "SELECT on_cpu_s FROM process_cpu WHERE tgid = $web")" -v b="$cpu" 'BEGIN { print a / b }')" 0.97 1.03
 
-"$HOTRUN" export "$capture" -p Shop.Web -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
+"$HOTRUN" export "$capture" -p "$web" -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
 check "folded lines are stacks and counts" facts folded "$T/folded"
 set -- $(facts share "$T/folded" Shop.Web Shop.Orders.Checkout.Total)
 true_share=$(awk -v a="$first" -v b="$cpu" 'BEGIN { print 100 * a / b }')

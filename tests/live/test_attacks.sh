@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An unprivileged user with files, perf maps and processes that are made to keep hotrun busy: the service beside
 # them keeps its names, samples and requests, and hotrun keeps to its time, memory and rights.
+# quite alone
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
 need_root

@@ -38,9 +38,9 @@ P
 }
 
 # --- as root ---
-start_ns=$(date +%s%N)
 doctor 0 "$HOTRUN" doctor
-within "it takes less than 2 s" $((($(date +%s%N) - start_ns) / 1000000)) 0 2000
+# On a busy host it waits for a CPU, too.
+within "it takes less than 2 s of its own, ms" "$(python3 "$HERE/tests/support/facts.py" own_ms "$T/out" "$HOTRUN" doctor | cut -d' ' -f2)" 0 2000
 is "nothing fails here" "$(grep -c ' fail ' found)" 0
 as_schema "$T/json"
 says "the programs were loaded" found "bpf.programs ok loaded and attached"

@@ -7,7 +7,7 @@ need_root
 need_dotnet Deep
 
 # The programs must be out of /tmp, which is hidden in there.
-apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+apps=$(make_folder /var/tmp)
 trap 'rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Deep" "$apps"
 

@@ -39,7 +39,8 @@ port=$(free_port)
 nginx_start many "$port" ''
 answers "http://127.0.0.1:$port/file" || fail "nginx does not answer"
 
-"$HOTRUN" record -q --follow 500 -o "$T/many.hotrun" 2>"$T/err" &
+# Slow is what no host's business makes of a file that is sent at once.
+"$HOTRUN" record -q --follow 500 --slow 10s -o "$T/many.hotrun" 2>"$T/err" &
 recorder=$!
 PIDS+=("$recorder")
 until_true 20 grep -qs 'recording ' "$T/err" || fail "no recording: $(cat "$T/err")"

@@ -10,7 +10,7 @@ need_tool bpftool bpftool
 [ -c /dev/fuse ] || { echo "skip - needs /dev/fuse"; exit 0; }
 
 # Out of /tmp, which the service does not see.
-apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+apps=$(make_folder /var/tmp)
 trap 'kill "$(cat "$apps/pid")"; rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Split" "$LOADS/hang_fuse" "$apps"
 mkdir "$apps/mount" "$apps/symbols"

@@ -8,7 +8,7 @@ need_root
 need_dotnet Split
 
 # Out of /tmp, which one of them does not see.
-apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+apps=$(make_folder /var/tmp)
 trap 'rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Split" "$apps"
 

@@ -15,7 +15,7 @@ box() {
 inner() { cat "/proc/$1/task/$1/children" | tr -d ' '; }
 
 # The program must be out of /tmp, which is hidden in there.
-apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+apps=$(make_folder /var/tmp)
 trap 'rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Split" "$BUILD/dotnet/Deep" "$apps"
 

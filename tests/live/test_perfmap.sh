@@ -10,7 +10,7 @@ need_tool setpriv util-linux
 
 nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 # Out of /tmp, which boxes have for themselves.
-apps=$(mktemp -d /var/tmp/hotrun-live.XXXXXX)
+apps=$(make_folder /var/tmp)
 chmod 755 "$apps"
 trap 'rm -rf "$apps"; finish' EXIT
 cp -r "$BUILD/dotnet/Split" "$HOTRUN" "$apps"

@@ -107,7 +107,8 @@ is "top: its slow share, stuck requests and verdict" \
 	"100.0 5 inelastic"
 says "top: the host is told, too" "$T/top" " hurt, "
 "$HOTRUN" top -b -n 1 -i 0.5 --sort slow --width 100 >"$T/top" 2>"$T/err"
-is "top by slow requests: the same is first" "$(awk '/^ +pid/ { getline; print $1; exit }' "$T/top")" "$hang"
+is "top by slow requests: only who is as slow stands above it" "$(awk -v pid="$hang" 'rows && $1 == pid { print "found"; exit }
+	rows && !/ 100\.0 %/ { print } /^ +pid/ { rows = 1 }' "$T/top")" found
 
 # --- the operator's own signal ---------------------------------------------------------------------------
 echo 60% >"$T/share"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 64 threads that never sleep on few CPUs: hotrun gets its turn, loses next to nothing, ends at Ctrl-C.
+# quite alone
 . "$(dirname "$0")/../support/live.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Verdicts on programs whose state is known, once each: those that saturate the host apart, those that do not in
 # one recording. `make verdicts` takes each apart, and several times.
+# quite alone
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
 . "$(dirname "$0")/../support/groups.sh"

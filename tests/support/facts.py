@@ -26,16 +26,20 @@ facts.py names TRUTH FOLDED PROCESS HOW  a line per caller of Burn.Spin: samples
                                          just my code folds) or raw (by method alone)
 facts.py calls FOLDED PROCESS FRAME      a line per number of times that the frame stands on a stack: times,
                                          samples; commonest first
+facts.py own_ms OUTPUT COMMAND...        runs it; its exit code, and how long it took without the time in which its
+                                         first thread waited for a CPU
 facts.py watch OBSERVER PID...           until that process ends: looks at the threads of the others, how
                                          many times one was traced, their states in turn
 """
 import bisect
 import glob
 import json
+import os
 import re
 import socket
 import sqlite3
 import struct
+import subprocess
 import sys
 import time
 
@@ -468,9 +472,20 @@ def verdict(path, *tgids):
     print(next((p['verdict'] for p in told['processes'] if str(p['pid']) in tgids), 'healthy'))
 
 
+def own_ms(output, *command):
+    began = time.monotonic()
+    with open(output, 'wb') as out:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    took = time.monotonic() - began
+    with open(f'/proc/{child.pid}/schedstat', encoding='ascii') as f:
+        waited = int(f.read().split()[1])
+    print(child.wait(), round((took - waited / 1e9) * 1000))
+
+
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
             'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
-            'strace': strace, 'watch': watch, 'requests': requests,
+            'strace': strace, 'watch': watch, 'own_ms': own_ms, 'requests': requests,
             'verdict': verdict, 'names': names, 'calls': calls}
 
 if __name__ == '__main__':

@@ -10,8 +10,21 @@ BUILD=$(realpath -m "${BUILD:-build}")
 HOTRUN=$BUILD/hotrun
 LOADS=$BUILD/workloads
 PATH=$PATH:/usr/sbin:/sbin
+. tests/support/left.sh
+export LIVE_TEST=${LIVE_TEST:-$(live_run $$):${0##*/}}
+[ -z "${LIVE_PID:-}" ] || echo $$ >"$LIVE_PID"
+
+# make_folder PARENT: one of this test's
+make_folder() {
+	local folder
+
+	folder=$(mktemp -d "$1/hotrun-live.XXXXXX")
+	echo "$LIVE_TEST" >"$folder/.of"
+	echo "$folder"
+}
+
 # Every file of a test lies here, readable by the nobody user as well.
-T=$(mktemp -d /tmp/hotrun-live.XXXXXX)
+T=$(make_folder /tmp)
 chmod 755 "$T"
 PIDS=()
 MOUNTS=()
@@ -108,6 +121,7 @@ start() {
 	exec {out}>"$T/starting"
 	"$@" >&"$out" 2>&1 {out}>&- &
 	started=$!
+	echo $started >>"$T/.pids"
 	exec {out}>&-
 	mv "$T/starting" "$T/$started.out"
 	PIDS+=("$started")

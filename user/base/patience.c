@@ -15,31 +15,14 @@ uint64_t patience_look_ns(const struct patience *p)
 							       : p->deadline_ns / PATIENCE_LOOKS;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Of that time, what it waited for a CPU. The kernel counts a wait when it is over: who still wants
- * one waited while he did not run. */
-static uint64_t waited_ns(const struct patience *p, const struct process_turns *now,
-			  uint64_t passed_ns)
-{
-	if (now->runnable)
-		return passed_ns - least(now->cpu_ns - p->last.cpu_ns, passed_ns);
-	return least(now->delay_ns - p->last.delay_ns, passed_ns);
-}
-
 bool patience_is_over(struct patience *p, const struct process_turns *now, uint64_t passed_ns)
 {
 	bool moved = now->runnable || now->cpu_ns != p->last.cpu_ns ||
 		     now->delay_ns != p->last.delay_ns || now->turns != p->last.turns;
 
 	p->past_ns += passed_ns;
-	p->own_ns += passed_ns - waited_ns(p, now, passed_ns);
 	p->blocked_ns = moved ? 0 : p->blocked_ns + passed_ns;
 	p->last = *now;
-	return p->blocked_ns >= p->deadline_ns ||
-	       p->own_ns >= PATIENCE_DEADLINES * p->deadline_ns ||
-	       p->past_ns >= PATIENCE_DEADLINES_MOST * p->deadline_ns;
+	return p->blocked_ns >= PATIENCE_BLOCKED * p->deadline_ns ||
+	       p->past_ns >= PATIENCE_DEADLINES * p->deadline_ns;
 }

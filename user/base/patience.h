@@ -2,17 +2,16 @@
 #ifndef HOTRUN_BASE_PATIENCE_H
 #define HOTRUN_BASE_PATIENCE_H
 /*
- * For how long a helper is waited for. One that is blocked for a deadline without a break hangs:
- * its file does not answer. One that works, or waits for a CPU on a host full of others, is slow,
- * which is no fault of what it was asked for; that has bounds, too. Decides, and looks at nothing.
- * No threads.
+ * For how long a helper is waited for. One that is blocked without a break hangs: its file does not
+ * answer, or it waits for a lock of who gets no CPU himself. One that works, or waits for a CPU on
+ * a host full of others, is slow, which is no fault of what it was asked for; that has a bound,
+ * too. Decides, and looks at nothing. No threads.
  */
 #include "base/process_state.h"
 
-/* In deadlines: of a helper that is slow, its time without that in which it waited for a CPU, and
- * all of it. */
-#define PATIENCE_DEADLINES	5
-#define PATIENCE_DEADLINES_MOST 10
+/* In deadlines: of a helper that is blocked, and of one that is slow. */
+#define PATIENCE_BLOCKED   2
+#define PATIENCE_DEADLINES 5
 
 /* Looks in a deadline: a helper counts as blocked where nothing changed between two. */
 #define PATIENCE_LOOKS 6
@@ -21,7 +20,6 @@ struct patience {
 	uint64_t deadline_ns;
 	struct process_turns last;
 	uint64_t blocked_ns; /* up to the last look */
-	uint64_t own_ns;     /* in which it did not wait for a CPU */
 	uint64_t past_ns;
 };
 

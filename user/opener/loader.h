@@ -23,8 +23,8 @@ struct loader_job {
 #define LOADER_MAX_ABANDONED 16
 #define LOADER_STACK_BYTES   (512u * 1024)
 
-/* Starts no thread yet. deadline_ns: that a job may be blocked; base/patience.h says how long one
- * that is slow may take (a large file, a host full of spinners). Returns owned, or NULL with errno.
+/* Starts no thread yet. deadline_ns: base/patience.h says how many of it a job may be blocked, or
+ * be slow (a large file, a host full of spinners). Returns owned, or NULL with errno.
  */
 struct loader *loader_new(uint64_t deadline_ns);
 void loader_free(struct loader *l);

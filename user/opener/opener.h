@@ -29,8 +29,7 @@
 struct opener;
 
 /* Borrows the nursery until opener_free(). Returns owned, or NULL with errno ENOMEM.
- * deadline_ns: that a server may be blocked; base/patience.h says how long one that is slow may
- * take. */
+ * deadline_ns: base/patience.h says how many of it a server may be blocked, or be slow. */
 struct opener *opener_new(struct nursery *nursery, uint64_t deadline_ns);
 /* Does not wait for what hangs. */
 void opener_free(struct opener *o);

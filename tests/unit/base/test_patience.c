@@ -39,21 +39,17 @@ Test(patience, ends_with_who_is_blocked_and_is_longer_with_who_waits_for_a_cpu)
 		struct habit habits[4];
 		unsigned habits_cnt, deadlines; /* for which it is waited */
 	} rows[] = {
-		{"blocked", {{0}}, 1, 1},
+		{"blocked", {{0}}, 1, PATIENCE_BLOCKED},
 		{"works all the time", {{LOOK_NS, 0, 0, true}}, 1, PATIENCE_DEADLINES},
-		{"wants a CPU and gets none", {{0, 0, 0, true}}, 1, PATIENCE_DEADLINES_MOST},
+		{"wants a CPU and gets none", {{0, 0, 0, true}}, 1, PATIENCE_DEADLINES},
 		{"got one for a moment, is blocked when it is looked at",
 		 {{100000, LOOK_NS - 100000, 1, false}},
 		 1,
-		 PATIENCE_DEADLINES_MOST},
-		{"half of its time it waits for a CPU, the other half it works",
-		 {{LOOK_NS / 2, LOOK_NS / 2, 5, true}},
+		 PATIENCE_DEADLINES},
+		{"waited for one, ran too short for its clock",
+		 {{0, LOOK_NS, 0, false}},
 		 1,
-		 PATIENCE_DEADLINES_MOST},
-		{"a tenth of its time it waits for a CPU",
-		 {{LOOK_NS - LOOK_NS / 10, LOOK_NS / 10, 5, false}},
-		 1,
-		 6}, /* 5 / 0.9, in whole looks */
+		 PATIENCE_DEADLINES},
 		{"blocked, but for a moment each time: it comes on, slowly",
 		 {{0, 0, 0, false}, {0, 0, 0, false}, {0, 0, 0, false}, {1000, 0, 1, false}},
 		 4,
@@ -79,10 +75,10 @@ Test(patience, begins_anew_when_it_moves)
 	struct process_turns now = {.cpu_ns = 1};
 	struct patience p = patience_new(DEADLINE_NS, &now);
 
-	cr_expect_not(patience_is_over(&p, &now, DEADLINE_NS - 1));
+	cr_expect_not(patience_is_over(&p, &now, PATIENCE_BLOCKED * DEADLINE_NS - 1));
 	now.turns++;
-	cr_expect_not(patience_is_over(&p, &now, DEADLINE_NS));
-	cr_expect_not(patience_is_over(&p, &now, DEADLINE_NS - 1));
+	cr_expect_not(patience_is_over(&p, &now, DEADLINE_NS / 2));
+	cr_expect_not(patience_is_over(&p, &now, PATIENCE_BLOCKED * DEADLINE_NS - 1));
 	cr_expect(patience_is_over(&p, &now, 1));
 }
 
