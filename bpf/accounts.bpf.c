@@ -14,6 +14,9 @@ __u32 kernel_without = 0;
 /* The gear that reading is done in, and that change_gear goes to: 1 = quiet. Set by the user
  * side. */
 __u32 quiet_gear = 0;
+/* When the pass before this one began: who has slept since then is passed over. 0: nobody is. Set
+ * by the user side. */
+__u64 passed_ns = 0;
 
 struct task_room {
 	struct event_task event;
@@ -242,7 +245,28 @@ static __always_inline void read_quietly(struct seq_file *seq, struct task_room 
 		*account = r->account;
 }
 
-/* Once a slice, for every thread: its account as it stands. */
+/* A thread that has slept since the pass before this one, as that has told: most are such, at most
+ * times. */
+static __always_inline bool sleeps_on(struct task_struct *task)
+{
+	struct account *account;
+
+	if (!passed_ns || !is_asleep(task))
+		return false;
+	account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (!account)
+		return false;
+	if (kernel_counts_waits && task->sched_info.last_queued &&
+	    task->sched_info.last_queued != account->false_queued_ns)
+		return false; /* which has to be noted */
+	if (!quiet_gear)
+		return account->state == STATE_BLOCKED && account->since_ns < passed_ns;
+	return account->kernel_voluntary == task->nvcsw &&
+	       account->kernel_involuntary == task->nivcsw &&
+	       account->kernel_ran_ns == task->se.sum_exec_runtime;
+}
+
+/* Once a slice, for every thread that did anything: its account as it stands. */
 SEC("iter/task")
 int read_accounts(struct bpf_iter__task *ctx)
 {
@@ -251,7 +275,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 	struct task_room *r;
 	__u32 zero = 0;
 
-	if (!task)
+	if (!task || sleeps_on(task))
 		return 0;
 	r = bpf_map_lookup_elem(&task_rooms, &zero);
 	if (!r)

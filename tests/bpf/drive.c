@@ -187,12 +187,22 @@ uint64_t drive_drain_passing(struct drive *d, pid_t pid)
 	return d->passed;
 }
 
-void drive_read_accounts(struct drive *d)
+static void read_accounts(struct drive *d, bool all)
 {
 	struct session_ops ops = {
 		.ctx = d, .sample = take_sample, .stack = take_stack, .task = take_task};
 
-	cr_assert_eq(session_read_accounts(d->s, &ops), 0);
+	cr_assert_eq(session_read_accounts(d->s, all, &ops), 0);
+}
+
+void drive_read_accounts(struct drive *d)
+{
+	read_accounts(d, true);
+}
+
+void drive_read_moved(struct drive *d)
+{
+	read_accounts(d, false);
 }
 
 uint64_t drive_unaccounted(const struct drive *d)

@@ -68,6 +68,8 @@ void drive_drain_sideband(struct drive *d, uint64_t until_ns);
 uint64_t drive_drain_passing(struct drive *d, pid_t pid);
 /* One pass of the iterator, appended to tasks. */
 void drive_read_accounts(struct drive *d);
+/* The same without those that have slept since the last one. */
+void drive_read_moved(struct drive *d);
 /* Time that the session has given to nobody so far: switches that the kernel did not show (some
  * kernels hide those of pid 1, and what runs next suffers). Fails where it is more than a tenth. */
 uint64_t drive_unaccounted(const struct drive *d);

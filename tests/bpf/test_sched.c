@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -497,5 +498,110 @@ Test(sched, what_the_cpus_accounted_is_what_the_threads_ran)
 	cr_expect(drive_near(threads, accounted, 0.02, 5 * DRIVE_MS + running),
 		  "threads %llu us, CPUs %llu us", (unsigned long long)threads / 1000,
 		  (unsigned long long)accounted / 1000);
+	drive_close(&d);
+}
+
+/* --- who sleeps is passed over --------------------------------------------------------------- */
+
+static size_t records_of(const struct drive *d, pid_t tid)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < d->tasks_cnt; i++)
+		cnt += d->tasks[i].tid == (uint32_t)tid && d->tasks[i].header.kind == EVENT_TASK;
+	return cnt;
+}
+
+/* Sleeps, works for a while when it is woken, and sleeps again. */
+static int work_when_woken(void *unused)
+{
+	sigset_t woken;
+	int number;
+
+	(void)unused;
+	sigemptyset(&woken);
+	sigaddset(&woken, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &woken, NULL);
+	for (uint64_t ns = 30 * DRIVE_MS; !sigwait(&woken, &number); ns += 30 * DRIVE_MS)
+		drive_burn(ns); /* in all */
+	return 0;
+}
+
+static void sleepers_are_passed_over(bool quiet)
+{
+	struct session_options options = {.sample_hz = 99, .quiet = quiet};
+	size_t worker_cnt, sleeper_cnt;
+	pid_t worker, sleeper;
+	struct drive d;
+
+	worker = drive_fork(drive_work_and_sleep, NULL, drive_cpu(1), true);
+	sleeper = drive_fork(work_when_woken, NULL, drive_cpu(0), true);
+	drive_open(&d, &options);
+	drive_sleep(50 * DRIVE_MS);
+	drive_read_accounts(&d);
+	drive_sleep(20 * DRIVE_MS);
+	drive_read_moved(&d); /* it may have slept since the session began alone */
+	sleeper_cnt = records_of(&d, sleeper);
+	worker_cnt = records_of(&d, worker);
+	for (int i = 0; i < 5; i++) {
+		drive_sleep(20 * DRIVE_MS);
+		drive_read_moved(&d);
+	}
+	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt);
+	cr_expect_eq(records_of(&d, worker), worker_cnt + 5);
+	cr_assert_eq(kill(sleeper, SIGUSR1), 0);
+	drive_sleep(300 * DRIVE_MS);
+	drive_read_moved(&d);
+	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt + 1);
+	cr_expect_geq(drive_task(&d, (uint32_t)sleeper, EVENT_TASK)->sched.on_cpu_ns,
+		      25 * DRIVE_MS);
+	drive_sleep(20 * DRIVE_MS);
+	drive_read_moved(&d);
+	drive_read_moved(&d);
+	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt + 1);
+	drive_read_accounts(&d);
+	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt + 2, "all are asked for");
+	drive_kill(worker);
+	drive_kill(sleeper);
+	drive_close(&d);
+}
+
+Test(sched, sleepers_are_passed_over)
+{
+	sleepers_are_passed_over(false);
+}
+
+Test(sched, sleepers_are_passed_over_in_the_quiet_gear)
+{
+	sleepers_are_passed_over(true);
+}
+
+/* What a thread did before its gear changed is told in the first pass of the other one. */
+Test(sched, no_sleeper_is_passed_over_after_a_change_of_gear)
+{
+	struct session_options options = {.sample_hz = 99};
+	size_t cnt;
+	pid_t pid;
+	struct drive d;
+
+	pid = drive_fork(work_when_woken, NULL, drive_cpu(0), true);
+	drive_open(&d, &options);
+	if (!session_can_be_quiet(d.s)) {
+		drive_close(&d);
+		drive_kill(pid);
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		drive_read_moved(&d);
+		cr_assert_eq(kill(pid, SIGUSR1), 0);
+		drive_sleep(200 * DRIVE_MS);
+		cnt = records_of(&d, pid);
+		cr_assert_eq(session_set_gear(d.s, i % 2 == 0), 0);
+		drive_read_moved(&d);
+		cr_expect_eq(records_of(&d, pid), cnt + 1);
+		cr_expect_geq(drive_task(&d, (uint32_t)pid, EVENT_TASK)->sched.on_cpu_ns,
+			      (uint64_t)(i + 1) * 30 * DRIVE_MS - 5 * DRIVE_MS);
+	}
+	drive_kill(pid);
 	drive_close(&d);
 }

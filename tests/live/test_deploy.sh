@@ -214,7 +214,8 @@ is "a capture" $? 0
 pod exec slow hotrun captures get "$(basename "$(tail -1 "$T/out")")" -o - >"$T/slow.hotrun"
 set -- $(facts books "$T/slow.hotrun")
 within "its books balance, per cent" "$(awk -v c="$1" -v a="$3" 'BEGIN { print 100 * a / c }')" 95 105
-within "it has the samples of those that spin" "$(sql "$T/slow.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $spinner")" 20 400
+within "it has the samples of those that spin, CPU seconds" \
+	"$(sql "$T/slow.hotrun" "SELECT samples * 1.0 / (SELECT sample_hz FROM host) FROM process_cpu WHERE tgid = $spinner")" 1 20
 is "it was throttled" "$(awk '/^nr_throttled/ { print ($2 > 0) }' "/sys/fs/cgroup/cpu$(sed -n 's/^[0-9]*:cpu:\|^[0-9]*:cpu,cpuacct://p' "/proc/$inside/cgroup")/cpu.stat" 2>/dev/null)" 1
 is "hotrun in there behind a filter" "$(awk '/^Seccomp:/ { print $2 }' "/proc/$inside/status")" 2
 stop "$spinner"
@@ -230,7 +231,7 @@ exec_start=$(sed -n 's/^ExecStart=//p' "$unit")
 check "the options of its ExecStart exist" $exec_start --help
 # The example's settings are the defaults: with all of them set, they are taken.
 sed -E 's/^# ([a-z-]+ = |\[)/\1/' deploy/systemd/hotrun.conf >"$T/hotrun.conf"
-told='^(frequency|budget|ring|rotate|keep-[a-z]*|before|after|capture-on|confirm|cooldown) '
+told='^(gear|frequency|budget|ring|rotate|keep-[a-z]*|before|after|capture-on|confirm|cooldown) '
 is "its settings are those of --help" \
 	"$(sed -nE '/^\[hotrun watch\]/,$s/^([a-z-]+) = ([^ ]*)$/\1 \2/p' "$T/hotrun.conf" | grep -E "$told")" \
 	"$("$HOTRUN" watch --help | sed -nE 's/^ +(-., )?--([a-z-]+) .*\(default ([^)]*)\)$/\2 \3/p' |

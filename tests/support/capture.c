@@ -238,6 +238,12 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	struct model_response response = {
 		.endpoint = 1, .slot = RESPONSE_SLOTS - 1, .count = 1ull << 34};
 	struct model_signal signal = {.process = 1, .value_ppm = 250001};
+	struct model_past past = {.process = 1,
+				  .hours = 17,
+				  .median_ns = 1ull << 35,
+				  .usual_ns = 31000000,
+				  .slow_ppm = 999999,
+				  .usual_ppm = 3};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -252,7 +258,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 
 	model_slice_add(m, &slice);
 	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice = service.slice =
-		response.slice = signal.slice = (uint32_t)m->slices_cnt - 1;
+		response.slice = signal.slice = past.slice = (uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -272,6 +278,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_service_add(m, &service);
 	model_response_add(m, &response);
 	model_signal_add(m, &signal);
+	model_past_add(m, &past);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);

@@ -6,14 +6,18 @@ clients.py socket PORT CLIENTS PATH SECONDS MS     WebSocket: each sends a messa
                                                    and reads what comes
 clients.py sip PORT CLIENTS PATH SECONDS           each asks again and again, and reads 64 KiB of the answers
                                                    every 20 ms
+clients.py pace PORT CLIENTS PATH SECONDS MS       each asks every so many ms, after an answer at the earliest; says
+                                                   of each answer that took over 500 ms: "slow FROM TO", Unix time
 
 Prints "ready" when all have asked, and in the end what it sent and received: "sent N received N bytes N".
 Received are answers, or messages of a WebSocket.
 """
 import asyncio
 import os
+import random
 import socket
 import sys
+import time
 
 sent = received = got_bytes = 0
 
@@ -98,6 +102,28 @@ async def sip(port, path, _):
         received += 1
 
 
+async def pace(port, path, every_ms):
+    global sent, received
+    reader, writer = await dial(port)
+    await asyncio.sleep(every_ms / 1000 * random.random())
+    asked()
+    while True:
+        began = time.time()
+        writer.write(request(path))
+        sent += 1
+        head = await reader.readuntil(b'\r\n\r\n')
+        left = int(next((line.split(b':')[1] for line in head.lower().split(b'\r\n')
+                         if line.startswith(b'content-length')), 0))
+        if b'chunked' in head.lower():
+            await reader.readuntil(b'0\r\n\r\n')
+        await reader.readexactly(left)
+        received += 1
+        took = time.time() - began
+        if took > 0.5:
+            print(f'slow {began:.3f} {began + took:.3f}', flush=True)
+        await asyncio.sleep(max(0, every_ms / 1000 - took))
+
+
 waiting = 0
 
 
@@ -111,7 +137,7 @@ def asked():
 async def main(kind, port, clients, path, seconds, every_ms='0'):
     global waiting
     waiting = int(clients)
-    work = {'hold': hold, 'socket': talk, 'sip': sip}[kind]
+    work = {'hold': hold, 'socket': talk, 'sip': sip, 'pace': pace}[kind]
     tasks = [asyncio.ensure_future(work(int(port), path, int(every_ms))) for _ in range(int(clients))]
     await asyncio.wait(tasks, timeout=float(seconds))
     for task in tasks:

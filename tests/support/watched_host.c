@@ -264,12 +264,14 @@ static void add_the_rest(struct watched_host *host)
 	struct model_response response = {
 		.slice = slice, .endpoint = service.endpoint, .slot = 5, .count = 9};
 	struct model_signal signal = {.slice = slice, .process = p, .value_ppm = 1000};
+	struct model_past past = {slice, p, 30, 3 * MS, 2 * MS, 0, 0};
 	struct model_contention pair = {slice, service_of(host, 0), p, 1500};
 	struct model_throttle throttle = {slice, checked(model_cgroup_get(m, 2)), 10, 1, MS};
 
 	checked_err(model_service_add(m, &service));
 	checked_err(model_response_add(m, &response));
 	checked_err(model_signal_add(m, &signal));
+	checked_err(model_past_add(m, &past));
 	checked_err(model_contention_add(m, &pair));
 	pair.waiter = MODEL_NONE;
 	checked_err(model_contention_add(m, &pair));

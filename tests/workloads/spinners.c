@@ -1,34 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads that never sleep: more runnable threads than CPUs.
+ * Threads that never sleep: more runnable threads than CPUs. With PERCENT they use so much of
+ * each 20 ms.
  *
- *   spinners THREADS SECONDS
+ *   spinners THREADS SECONDS [PERCENT]
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
+#define PERIOD_US 20000
+
 static volatile int stop;
+static int percent = 100;
+
+/* Its own CPU time: who waits for a CPU has not worked yet. */
+static long used_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 static void *spin(void *counter)
 {
 	unsigned long long n = 0;
+	long rest_us = PERIOD_US / 100 * (100 - percent), end_us = used_us() + PERIOD_US - rest_us;
 
-	while (!stop)
+	while (!stop) {
 		n++;
+		if (!rest_us || n % 10000 || used_us() < end_us)
+			continue;
+		usleep((useconds_t)rest_us);
+		end_us = used_us() + PERIOD_US - rest_us;
+	}
 	*(unsigned long long *)counter = n;
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	int cnt = argc == 3 ? atoi(argv[1]) : 0;
+	int cnt = argc == 3 || argc == 4 ? atoi(argv[1]) : 0;
 	unsigned long long *counters;
 	pthread_t *threads;
 
-	if (cnt < 1) {
-		fprintf(stderr, "usage: spinners THREADS SECONDS\n");
+	if (argc == 4)
+		percent = atoi(argv[3]);
+	if (cnt < 1 || percent < 1 || percent > 100) {
+		fprintf(stderr, "usage: spinners THREADS SECONDS [PERCENT]\n");
 		return 2;
 	}
 	threads = calloc((size_t)cnt, sizeof(*threads));

@@ -45,6 +45,8 @@
  * (fair.h); who must wait has its turn in another slice.
  */
 #define FACTS_CPU_US 30000u
+/* Threads that sleep are asked about as seldom: one whose end was lost is found to be gone. */
+#define ALL_EVERY_NS 30000000000ull
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
 /* What may be held for names, in times of what may be known of processes and stacks. */
@@ -95,6 +97,7 @@ struct collector {
 
 	uint64_t start_ns;
 	uint64_t slice_start_ns;
+	uint64_t all_read_ns;  /* when all threads were asked about */
 	uint64_t tailed_ns;    /* last look at the perf maps, */
 	uint64_t maps_read_ns; /* and at those in use */
 	uint64_t followed_ns;  /* last look at the CPUs */
@@ -482,16 +485,20 @@ static void drain_until(struct collector *c, uint64_t until_ns)
 	newly_started_look(&c->newly_started, c->model, c->names);
 }
 
-static void read_accounts(struct collector *c)
+static void read_accounts(struct collector *c, bool all)
 {
+	uint64_t now_ns = clock_now_ns();
 	int err;
 
+	all |= now_ns - c->all_read_ns >= ALL_EVERY_NS;
 	ingest_pass_begin(c->ingest);
-	err = session_read_accounts(c->session, &c->ops);
-	if (err)
+	err = session_read_accounts(c->session, all, &c->ops);
+	if (err) {
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
-	else
+	} else if (all) {
 		ingest_pass_end(c->ingest, clock_now_ns());
+		c->all_read_ns = now_ns;
+	}
 }
 
 /* Returns the time of the reading, to which accounts and books of this slice reach. */
@@ -656,7 +663,7 @@ void collector_end_slice(struct collector *c)
 
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
-	read_accounts(c);
+	read_accounts(c, c->stopped);
 	read_requests(c, false);
 	end_ns = read_cpus(c);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
@@ -1124,7 +1131,7 @@ static void prepare_tables(struct collector *c)
 
 	if (!c->feed || c->options.stacks.is_calm)
 		return;
-	read_accounts(c);
+	read_accounts(c, true);
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		if (is_busy(c, &m->threads[i]))
 			unwind_feed_prepare(c->feed, m->threads[i].process);
@@ -1177,7 +1184,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 
 	if (c->options.samples)
 		c->model->kernel_text = names_kernel_text(c->names);
-	read_accounts(c);
+	read_accounts(c, true);
 	if (c->options.facts || c->options.signals)
 		read_processes(c);
 	mark_processes(c);
@@ -1189,7 +1196,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	names_tail(c->names, c->model, 0);
 
 	c->model->host.off |= kernel_off(c);
-	read_accounts(c);
+	read_accounts(c, true);
 	read_requests(c, true);
 	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
 	read_pressure(c);

@@ -35,7 +35,7 @@ struct books {
 	bool cpu_unsampled;	/* missed ones are, at least in part, of a CPU without sampling */
 	bool samples_gap;	/* beyond BOOKS_SAMPLES_GAP: shares of hot paths do not hold */
 
-	/* All 0 without the books of switches (OFF_SWITCHES). */
+	/* Of the slices in which switches were looked at; all 0 where there are none. */
 	uint64_t capacity_ns;	  /* CPUs x time */
 	uint64_t covered_ns;	  /* threads + idle + unaccounted */
 	double switch_gap;	  /* |capacity - covered| / capacity */

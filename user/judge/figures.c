@@ -43,6 +43,8 @@ static void add_signal(struct figures *f, const struct verdict_input *in,
 		set(f, FIGURE_REFUSED, (double)in->refused, 0, true);
 	if (in->has_signal)
 		set(f, FIGURE_SIGNAL, in->signal, l->signal_bad, in->signal >= l->signal_bad);
+	if (in->slower > 0 && l->slower > 0)
+		set(f, FIGURE_SLOWER, in->slower, l->slower, in->slower >= l->slower);
 }
 
 /* Of what it waited, that behind its own threads. */
@@ -61,7 +63,8 @@ static bool only_hangs(const struct figures *f, const struct verdict_input *in,
 {
 	return figures_bad(f, FIGURE_STUCK) && in->answered && in->answered >= l->requests_min &&
 	       in->answered_share < l->slow_share && !figures_bad(f, FIGURE_REFUSED) &&
-	       !figures_bad(f, FIGURE_UNANSWERED) && !figures_bad(f, FIGURE_SIGNAL);
+	       !figures_bad(f, FIGURE_UNANSWERED) && !figures_bad(f, FIGURE_SIGNAL) &&
+	       !figures_bad(f, FIGURE_SLOWER);
 }
 
 /* A service that sleeps in its requests is not slow for the little that it waits. */
@@ -141,7 +144,7 @@ enum service_signal figures_signal(const struct figures *f)
 {
 	if (figures_bad(f, FIGURE_SLOW_SHARE) || figures_bad(f, FIGURE_STUCK) ||
 	    figures_bad(f, FIGURE_UNANSWERED) || figures_bad(f, FIGURE_REFUSED) ||
-	    figures_bad(f, FIGURE_SIGNAL))
+	    figures_bad(f, FIGURE_SIGNAL) || figures_bad(f, FIGURE_SLOWER))
 		return SIGNAL_SLOW;
 	return f->known[FIGURE_SLOW_SHARE] || f->known[FIGURE_SIGNAL] ? SIGNAL_FAST : SIGNAL_NONE;
 }

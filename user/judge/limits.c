@@ -36,6 +36,8 @@ static const struct limit limits[] = {
 	LIMIT("min-requests", COUNT, requests_min, "fewer requests tell nothing of a share"),
 	LIMIT("stuck", TIME, stuck_ns, "a request unanswered for longer hangs"),
 	LIMIT("signal", NUMBER, signal_bad, "the operator's own signal: from there on bad"),
+	LIMIT("slower", NUMBER, slower,
+	      "times as slow as usual (hotrun watch): from there on hurt; 0: never"),
 	LIMIT("progress", SHARE, progress, "of the CPU time wanted that it gets: not less"),
 	LIMIT("run-delay", TIME, delay_ns, "p99 of waits for a CPU: not more"),
 	LIMIT("min-wanted", NUMBER, wanted_min,

@@ -51,7 +51,7 @@ static int count_with(struct model *m, uint32_t process, enum code code, uint64_
 
 		while (i < p.methods_cnt && !code_is(m, p.methods[i], code))
 			i++;
-		cnt += i < p.methods_cnt;
+		cnt += i < p.methods_cnt ? model_weight(&m->samples[p.sample]) : 0;
 	}
 	paths_end(&p);
 	if (!err)
@@ -92,7 +92,7 @@ static int deepest(struct model *m, uint32_t process, struct ballot *b, enum cod
 		while (i && !may_stand(m, b, p.methods[i - 1], code, least))
 			i--;
 		if (i)
-			b->votes[p.methods[i - 1]]++;
+			b->votes[p.methods[i - 1]] += model_weight(&m->samples[p.sample]);
 	}
 	paths_end(&p);
 	for (uint32_t i = 0; i < b->cnt; i++)

@@ -15,6 +15,7 @@
 /* The methods of a sample, in one array with those of all others. */
 struct path {
 	size_t first, cnt;
+	uint64_t weight;
 	bool taken; /* holds a trunk that was chosen */
 };
 
@@ -24,6 +25,7 @@ struct search {
 	size_t methods_cnt, methods_cap;
 	struct path *paths;
 	size_t paths_cnt, paths_cap;
+	uint64_t all; /* weight of all paths */
 	/* By symbol: of the samples that are left, how many hold it and which voted for it. */
 	uint64_t *totals, *votes;
 	size_t *last; /* the path that counted it last, from 1 */
@@ -41,7 +43,9 @@ static void search_clear(struct search *s)
 
 static int add_path(struct search *s, const struct paths *p)
 {
-	struct path path = {.first = s->methods_cnt, .cnt = p->methods_cnt};
+	struct path path = {.first = s->methods_cnt,
+			    .cnt = p->methods_cnt,
+			    .weight = model_weight(&s->m->samples[p->sample])};
 
 	for (size_t i = 0; i < p->methods_cnt; i++) {
 		if (GROW(s->methods, s->methods_cnt, s->methods_cap))
@@ -51,6 +55,7 @@ static int add_path(struct search *s, const struct paths *p)
 	if (GROW(s->paths, s->paths_cnt, s->paths_cap))
 		return -ENOMEM;
 	s->paths[s->paths_cnt++] = path;
+	s->all += path.weight;
 	return 0;
 }
 
@@ -91,7 +96,7 @@ static struct count count(struct search *s, enum code code)
 
 		if (path->taken)
 			continue;
-		c.left++;
+		c.left += path->weight;
 		for (size_t k = path->first; k < path->first + path->cnt; k++) {
 			uint32_t symbol = s->methods[k];
 
@@ -99,10 +104,11 @@ static struct count count(struct search *s, enum code code)
 				continue;
 			has = true;
 			s->last[symbol] = i + 1;
-			if (++s->totals[symbol] > c.most)
+			s->totals[symbol] += path->weight;
+			if (s->totals[symbol] > c.most)
 				c.most = s->totals[symbol];
 		}
-		c.with += has;
+		c.with += has ? path->weight : 0;
 	}
 	return c;
 }
@@ -138,7 +144,7 @@ static uint32_t deepest(struct search *s, enum code code, uint64_t least)
 					   !code_is(s->m, s->methods[k - 1], code)))
 			k--;
 		if (k > path->first)
-			s->votes[s->methods[k - 1]]++;
+			s->votes[s->methods[k - 1]] += path->weight;
 	}
 	for (uint32_t i = 0; i < s->symbols_cnt; i++)
 		if (s->votes[i] && (best == MODEL_NONE || better(s, i, best)))
@@ -189,8 +195,8 @@ int trunks_of(struct model *m, uint32_t process, struct trunks *ret_trunks)
 
 	if (err)
 		return err;
-	trunks.all = s.paths_cnt;
-	while (trunks.all >= TRUNKS_MIN_SAMPLES && trunks.cnt < TRUNKS_MAX) {
+	trunks.all = s.all;
+	while (s.paths_cnt >= TRUNKS_MIN_SAMPLES && trunks.cnt < TRUNKS_MAX) {
 		uint32_t symbol = next_trunk(&s, trunks.all);
 
 		if (symbol == MODEL_NONE)

@@ -18,13 +18,13 @@
 
 struct trunk {
 	uint32_t symbol;  /* row */
-	uint64_t samples; /* in it, and in none of those before */
+	uint64_t samples; /* in it, and in none of those before; each by its weight */
 };
 
 struct trunks {
 	struct trunk rows[TRUNKS_MAX]; /* the thickest first */
 	size_t cnt;
-	uint64_t all; /* samples of the process */
+	uint64_t all; /* samples of the process, the same */
 };
 
 /* process: row, MODEL_NONE = all. Adds symbols to m as paths.h does. 0 or -ENOMEM. */

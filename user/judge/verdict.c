@@ -24,6 +24,7 @@ void verdict_limits_default(struct verdict_limits *ret_limits)
 		.own_waiting = 1,
 		.requests_min = 20,
 		.signal_bad = 0.1,
+		.slower = 2,
 		.wanted_min = 0.1,
 		.delays_min = 100,
 		.episode_ns = 3000000000,
@@ -160,8 +161,9 @@ static const struct rule rules[] = {
 
 /* --- evidence -------------------------------------------------------------------------------- */
 
-static const enum verdict_figure signal_figures[] = {
-	FIGURE_STUCK, FIGURE_SLOW_SHARE, FIGURE_UNANSWERED, FIGURE_REFUSED, FIGURE_SIGNAL};
+static const enum verdict_figure signal_figures[] = {FIGURE_STUCK,	FIGURE_SLOW_SHARE,
+						     FIGURE_UNANSWERED, FIGURE_REFUSED,
+						     FIGURE_SIGNAL,	FIGURE_SLOWER};
 static const enum verdict_figure scheduler_figures[] = {FIGURE_PROGRESS, FIGURE_DELAY};
 static const enum verdict_figure other_figures[] = {
 	FIGURE_SLOW_SHARE, FIGURE_SIGNAL, FIGURE_REQUESTS,	FIGURE_CPU,

@@ -81,6 +81,7 @@ struct verdict_limits {
 	double own_waiting;	 /* threads behind its own, for each CPU available: 1 */
 	uint64_t requests_min;	 /* fewer tell nothing of a slow share: 20 */
 	double signal_bad;	 /* the operator's own number, at or over it: 0.1 */
+	double slower;		 /* times as slow as usual, at or over it: 2; 0 = never */
 	double wanted_min;	 /* mean threads; of less there is no progress to speak of: 0.1 */
 	uint64_t delays_min;	 /* fewer have no p99: 100 */
 	uint64_t episode_ns;	 /* hurt on end so long, though not over the whole window: 3 s */
@@ -117,6 +118,9 @@ struct verdict_input {
 	uint64_t refused;   /* of accept queues that were full */
 	bool has_signal;    /* the operator's own */
 	double signal;
+	double slower; /* times as slow as its past at this rate at the most; 0 = as usual */
+	uint64_t median_ns, usual_ns; /* that it is told by, where so: the time of its answers */
+	double slow_now, usual_slow;  /* or, without a time: the share that was slow */
 	/* The host. */
 	double host_busy, host_waiting, host_steal; /* shares; waiting in threads */
 	uint32_t host_cpus;
@@ -135,6 +139,7 @@ enum verdict_figure {
 	FIGURE_UNANSWERED,
 	FIGURE_REFUSED,
 	FIGURE_SIGNAL,
+	FIGURE_SLOWER,
 	FIGURE_PROGRESS,
 	FIGURE_DELAY,
 	FIGURE_CPU,
@@ -152,7 +157,7 @@ enum verdict_figure {
 /* A figure against its threshold. */
 struct verdict_evidence {
 	enum verdict_figure figure;
-	double value, limit; /* in the figure's own unit: share, ns, threads, count */
+	double value, limit; /* in the figure's own unit: share, ns, threads, count, times */
 	bool bad;	     /* on the far side of the limit; of FIGURE_CPU: high */
 };
 
@@ -192,7 +197,8 @@ bool verdict_saturated(const struct verdict_input *host, const struct verdict_li
  * much room is left. Sides are of the figure: progress is bad below. */
 double verdict_distance(const struct verdict_evidence *evidence);
 
-/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count" or "".
+/* Stable, "slow-share"; and what its value and limit are: "share", "ns", "threads", "count",
+ * "times" or "".
  * Static. */
 const char *verdict_figure_id(enum verdict_figure figure);
 const char *verdict_figure_unit(enum verdict_figure figure);

@@ -178,6 +178,57 @@ static void set_host(struct inputs *in, uint64_t cpu_ns, uint64_t idle_ns, uint6
 
 /* --- all slices ------------------------------------------------------------------------------ */
 
+/* --- slower than usual ----------------------------------------------------------------------- */
+
+/* Nobody feels that an answer takes so much longer, nor, where none is slow, one in a hundred. */
+#define PAST_FELT_NS  5000000
+#define PAST_SLOW_PPM 10000
+
+static double median_ratio(const struct model_past *p)
+{
+	if (!p->usual_ns || p->median_ns < p->usual_ns + PAST_FELT_NS)
+		return 0;
+	return (double)p->median_ns / (double)p->usual_ns;
+}
+
+static double slow_ratio(const struct model_past *p)
+{
+	uint32_t usual = p->usual_ppm > PAST_SLOW_PPM ? p->usual_ppm : PAST_SLOW_PPM;
+
+	return p->slow_ppm > usual ? (double)p->slow_ppm / usual : 0;
+}
+
+static void add_past(struct inputs *in, const struct model_past *p)
+{
+	struct inputs_past *sum = &in->pasts[p->process];
+	double median = median_ratio(p), slow = slow_ratio(p);
+	double ratio = median > slow ? median : slow;
+
+	sum->sum += ratio;
+	if (ratio <= sum->most)
+		return;
+	sum->most = ratio;
+	sum->worst = p;
+}
+
+/* slices: that the sum is of. */
+static void tell_past(const struct inputs_past *sum, size_t slices, struct verdict_input *input)
+{
+	const struct model_past *p = sum->worst;
+
+	if (!p || !slices)
+		return;
+	input->slower = sum->sum / (double)slices;
+	if (median_ratio(p) >= slow_ratio(p)) {
+		input->median_ns = p->median_ns;
+		input->usual_ns = p->usual_ns;
+	}
+	input->slow_now = (double)p->slow_ppm / SIGNAL_PPM;
+	input->usual_slow = (double)p->usual_ppm / SIGNAL_PPM;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
 static int make_tables(struct inputs *in, const struct model *m)
 {
 	in->available = sched_available_all(m);
@@ -186,8 +237,9 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->excused_ns = calloc(m->processes_cnt + 1, sizeof(*in->excused_ns));
 	in->signals = signal_means(m);
+	in->pasts = calloc(m->processes_cnt + 1, sizeof(*in->pasts));
 	return in->available && in->background && in->judged && in->section_of && in->excused_ns &&
-			       in->signals
+			       in->signals && in->pasts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -210,6 +262,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
 		in->excused_ns[m->threads[i].process] +=
 			excused_ns(&m->threads[i], &s->sched->threads[i].sched);
+	for (size_t i = 0; i < m->pasts_cnt; i++)
+		add_past(in, &m->pasts[i]);
+	in->slices = m->cpus_cnt ? m->cpus[m->cpus_cnt - 1].slice - m->cpus[0].slice + 1 : 0;
 	in->waited_ns = s->sched->host.sched.waited_ns;
 	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
 	return 0;
@@ -225,6 +280,7 @@ void inputs_end(struct inputs *in)
 	free(in->excused_ns);
 	free(in->services);
 	free(in->signals);
+	free(in->pasts);
 	free(in->touched);
 	free(in->is_touched);
 	*in = (struct inputs){0};
@@ -241,6 +297,7 @@ static void forget_touched(struct inputs *in)
 		in->excused_ns[process] = 0;
 		in->services[process] = (struct requests_sum){0};
 		in->signals[process] = NAN;
+		in->pasts[process] = (struct inputs_past){0};
 		in->is_touched[process] = false;
 	}
 	in->touched_cnt = 0;
@@ -259,11 +316,12 @@ int inputs_rewind(struct inputs *in)
 		if (!in->scheds || !in->services || !in->touched || !in->is_touched)
 			return -ENOMEM;
 		memset(in->excused_ns, 0, cnt * sizeof(*in->excused_ns));
+		memset(in->pasts, 0, cnt * sizeof(*in->pasts));
 		for (size_t i = 0; i < cnt; i++)
 			in->signals[i] = NAN;
 	}
 	forget_touched(in);
-	in->account = in->delay = in->service = in->signal = in->cpu = 0;
+	in->account = in->delay = in->service = in->signal = in->past = in->cpu = 0;
 	return 0;
 }
 
@@ -335,6 +393,18 @@ static void read_signals(struct inputs *in, uint32_t slice)
 	}
 }
 
+static void read_pasts(struct inputs *in, uint32_t slice)
+{
+	const struct model *m = in->s->m;
+
+	for (; in->past < m->pasts_cnt && m->pasts[in->past].slice <= slice; in->past++) {
+		if (m->pasts[in->past].slice != slice)
+			continue;
+		touch(in, m->pasts[in->past].process);
+		add_past(in, &m->pasts[in->past]);
+	}
+}
+
 void inputs_slice(struct inputs *in, uint32_t slice)
 {
 	const struct model *m = in->s->m;
@@ -345,9 +415,11 @@ void inputs_slice(struct inputs *in, uint32_t slice)
 	in->own_known = !(model_slice_off(m, at) & OFF_OWN);
 	in->elapsed_ns = at->end_ns > at->start_ns ? at->end_ns - at->start_ns : 0;
 	in->waited_ns = 0;
+	in->slices = 1;
 	read_accounts(in, slice);
 	read_services(in, slice);
 	read_signals(in, slice);
+	read_pasts(in, slice);
 	for (; in->cpu < m->cpus_cnt && m->cpus[in->cpu].slice <= slice; in->cpu++) {
 		if (m->cpus[in->cpu].slice != slice)
 			continue;
@@ -407,6 +479,8 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.behind_own = sched_mean(sum->sched.behind_own_ns, in->elapsed_ns);
 	input.excused = sched_mean(in->excused_ns[process], in->elapsed_ns);
 	input.own_known = in->own_known;
+	if (!in->scheds && in->s->sched->own_unknown)
+		input.own_known &= !in->s->sched->own_unknown[process];
 	input.cpus_available = in->available[process].cpus;
 	input.background = in->background[process];
 	input.delays = sched_delay_cnt(sum);
@@ -422,6 +496,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.has_signal = !isnan(in->signals[process]);
 	if (input.has_signal)
 		input.signal = in->signals[process];
+	tell_past(&in->pasts[process], in->slices, &input);
 	*ret_input = input;
 }
 

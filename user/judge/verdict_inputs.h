@@ -7,6 +7,13 @@
  */
 #include "judge/verdicts.h"
 
+/* How much slower than usual one is. */
+struct inputs_past {
+	double sum; /* over slices */
+	const struct model_past *worst;
+	double most;
+};
+
 struct inputs {
 	const struct verdict_sources *s;   /* its policy is not NULL */
 	struct sched_available *available; /* by process */
@@ -16,6 +23,7 @@ struct inputs {
 
 	/* Of the slices that were read last: all of them, or one. */
 	uint64_t elapsed_ns;
+	size_t slices;
 	bool own_known;		       /* behind whom it was waited */
 	uint64_t waited_ns;	       /* of the host */
 	struct verdict_input host;     /* its figures alone */
@@ -23,13 +31,14 @@ struct inputs {
 	uint64_t *excused_ns;	       /* by process: of its run delay, what delays no request */
 	struct requests_sum *services; /* by process; NULL: those of s->requests */
 	struct requests_sum host_services;
-	double *signals;   /* by process: the operator's own; NaN = none */
-	uint32_t *touched; /* processes with figures in that slice */
+	double *signals;	   /* by process: the operator's own; NaN = none */
+	struct inputs_past *pasts; /* by process */
+	uint32_t *touched;	   /* processes with figures in that slice */
 	size_t touched_cnt;
 	bool *is_touched;
 
 	/* The next rows to be read. */
-	size_t account, delay, service, signal, cpu;
+	size_t account, delay, service, signal, past, cpu;
 };
 
 /* Reads all slices. 0 or -ENOMEM; inputs_end() frees, half-built ones too. */

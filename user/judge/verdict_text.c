@@ -83,6 +83,7 @@ static const struct {
 	[FIGURE_UNANSWERED] = {"unanswered", "share"},
 	[FIGURE_REFUSED] = {"refused", "count"},
 	[FIGURE_SIGNAL] = {"signal", ""},
+	[FIGURE_SLOWER] = {"slower", "times"},
 	[FIGURE_PROGRESS] = {"progress", "share"},
 	[FIGURE_DELAY] = {"run-delay", "ns"},
 	[FIGURE_CPU] = {"cpu", "share"},

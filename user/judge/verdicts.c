@@ -386,33 +386,6 @@ struct verdicts *verdicts_new(const struct verdict_sources *sources)
 
 /* --- a model that goes on -------------------------------------------------------------------- */
 
-/* Tables are in the order of their slices. */
-#define FROM_SLICE(view, table, number)                                       \
-	do {                                                                  \
-		size_t first_ = (view)->table##_cnt;                          \
-                                                                              \
-		while (first_ && (view)->table[first_ - 1].slice >= (number)) \
-			first_--;                                             \
-		if (first_) /* a table without rows may be no table */        \
-			(view)->table += first_;                              \
-		(view)->table##_cnt -= first_;                                \
-	} while (0)
-
-/* A view without the rows of earlier slices. No samples: nothing here is judged by them. */
-static void view_from(struct model *view, uint32_t first)
-{
-	FROM_SLICE(view, accounts, first);
-	FROM_SLICE(view, delays, first);
-	FROM_SLICE(view, contentions, first);
-	FROM_SLICE(view, throttles, first);
-	FROM_SLICE(view, services, first);
-	FROM_SLICE(view, responses, first);
-	FROM_SLICE(view, signals, first);
-	FROM_SLICE(view, cpus, first);
-	FROM_SLICE(view, losses, first);
-	view->samples_cnt = 0;
-}
-
 /* wanted: what is asked of it, without what it is made of. */
 static struct verdicts *judge_view(const struct model *view, const struct sched *sched,
 				   const struct requests *requests,
@@ -444,7 +417,7 @@ static struct verdicts *judge_recent(const struct model *m, uint32_t first,
 	struct model view = *m;
 	struct sched *sched;
 
-	view_from(&view, first);
+	model_view_from(&view, first);
 	sched = waits ? sched_new(&view) : NULL;
 	requests = asked ? requests_new(&view) : NULL;
 	if ((sched || !waits) && (requests || !asked))
@@ -489,7 +462,8 @@ static bool serves_well(const struct model *m, uint32_t first, uint64_t stuck_ns
 		    s->oldest_ns > stuck_ns)
 			return false;
 	}
-	return !m->signals_cnt || m->signals[m->signals_cnt - 1].slice < first;
+	return (!m->signals_cnt || m->signals[m->signals_cnt - 1].slice < first) &&
+	       (!m->pasts_cnt || m->pasts[m->pasts_cnt - 1].slice < first);
 }
 
 bool verdicts_all_calm(const struct model *m, uint32_t first, const struct verdict_policy *policy)

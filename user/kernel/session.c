@@ -362,6 +362,7 @@ static int start_full(struct session *s)
 static int hand_accounts_over(struct session *s)
 {
 	s->handed_over_ns = clock_now_ns();
+	s->passed_ns = 0;
 	return iterate(bpf_link__fd(s->bpf->links.change_gear), sizeof(struct event_task), NULL,
 		       NULL);
 }
@@ -740,10 +741,16 @@ enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, in
 	return sideband_wait(s->sideband, timeout_ns, fd);
 }
 
-int session_read_accounts(struct session *s, const struct session_ops *ops)
+int session_read_accounts(struct session *s, bool all, const struct session_ops *ops)
 {
-	return iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
-		       take_task, (void *)ops);
+	uint64_t now_ns = clock_now_ns();
+	int err;
+
+	s->bpf->bss->passed_ns = all ? 0 : s->passed_ns;
+	err = iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
+		      take_task, (void *)ops);
+	s->passed_ns = err ? 0 : now_ns;
+	return err;
 }
 
 /* Of a CPU that has not switched since the full gear began: who was met there then, or nobody. */

@@ -92,10 +92,11 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. In the quiet gear
+/* Runs the task iterator: one EVENT_TASK for each thread; unless all, not for those that have slept
+ * since it ran last. 0 or negative errno. In the quiet gear
  * CPU time (up to the last tick of the kernel's clock), waits, throttled time and switches rise by
  * the kernel's own counts, all else stands still; last accounts come as well. */
-int session_read_accounts(struct session *s, const struct session_ops *ops);
+int session_read_accounts(struct session *s, bool all, const struct session_ops *ops);
 
 /* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches
  * only ticks and queues are in it. 0, or -EAGAIN when it was written over and over while it was

@@ -167,7 +167,7 @@ int contention_estimate_own(const struct contention *c, const struct model *m, s
 	for (size_t i = 0; !err && i < m->processes_cnt; i++) {
 		struct sched_figures *f = &s->processes[i].sched;
 
-		if (own[i])
+		if (own[i] && (!s->own_unknown || s->own_unknown[i]))
 			f->behind_own_ns =
 				(uint64_t)((double)f->waited_ns * (double)own[i] / (double)all[i]);
 	}

@@ -46,9 +46,9 @@ int contention_aggressors(const struct contention *c, const struct model *m, uin
 int contention_victims(const struct contention *c, const struct model *m, uint32_t runner,
 		       struct contention_list *ret_list);
 /*
- * Where nobody looked at switches (OFF_OWN): how much of what each process waited was behind its
- * own threads, estimated by its pairs, goes into behind_own_ns of s; without pairs 0. 0 or
- * -ENOMEM.
+ * Where nobody looked at switches (OFF_OWN), or not while it waited (own_unknown of s): how much of
+ * what each process waited was behind its own threads, estimated by its pairs, goes into
+ * behind_own_ns of s; without pairs 0. 0 or -ENOMEM.
  */
 int contention_estimate_own(const struct contention *c, const struct model *m, struct sched *s);
 /* Takes a zeroed one. */

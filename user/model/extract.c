@@ -241,6 +241,12 @@ static void take_requests(struct extract *x, const struct stretch *stretch)
 		if (row.process != MODEL_NONE)
 			extract_check(x, model_signal_add(x->m, &row));
 	}
+	EACH_ROW(x, pasts, stretch, row)
+	{
+		row.process = extract_process(x, row.process);
+		if (row.process != MODEL_NONE)
+			extract_check(x, model_past_add(x->m, &row));
+	}
 }
 
 static void take_cpus(struct extract *x, const struct stretch *stretch)

@@ -538,6 +538,9 @@ void ingest_losses(struct ingest *in, const uint64_t *counts, uint32_t cnt)
 		if (cause == LOSS_LISTENING && !in->start_ns)
 			continue;
 		by = rise_since(counts[cause], &in->losses[cause]);
+		/* As the ticks that were taken for them. */
+		if (cause == LOSS_SAMPLE_RING_FULL || cause == LOSS_SCRATCH)
+			by *= in->every;
 		if (in->start_ns)
 			model_loss_add(in->m, cause, by);
 	}

@@ -37,6 +37,7 @@ void ingest_task(struct ingest *in, const struct event_task *task);
 /* Around each run of the iterator: threads that it no longer shows are gone, although their last
  * record was lost. */
 void ingest_pass_begin(struct ingest *in);
+/* Of a pass that has told of all threads: who was not among them has ended. */
 void ingest_pass_end(struct ingest *in, uint64_t now_ns);
 
 /* Books of one CPU as of now_ns; steal_ns is cumulative. Of a CPU that is off line at this reading

@@ -47,6 +47,7 @@ void model_free(struct model *m)
 	free(m->services);
 	free(m->responses);
 	free(m->signals);
+	free(m->pasts);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);

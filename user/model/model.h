@@ -375,6 +375,19 @@ struct model_signal {
 };
 #define SIGNAL_PPM 1000000u
 
+/*
+ * A service that answers worse than it is used to at this rate of requests, over the minute before
+ * the end of a slice, by the memory of the resident recorder. Usual: the upper end of what was
+ * usual in those hours.
+ */
+struct model_past {
+	uint32_t slice;
+	uint32_t process;	      /* row */
+	uint64_t hours;		      /* that are known at about this rate */
+	uint64_t median_ns, usual_ns; /* time to the first answer byte */
+	uint32_t slow_ppm, usual_ppm; /* share that was slow, in millionths */
+};
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -465,6 +478,7 @@ struct model {
 	MODEL_TABLE(struct model_service, services);
 	MODEL_TABLE(struct model_response, responses);
 	MODEL_TABLE(struct model_signal, signals);
+	MODEL_TABLE(struct model_past, pasts);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
@@ -601,6 +615,7 @@ int model_throttle_add(struct model *m, const struct model_throttle *throttle);
 int model_service_add(struct model *m, const struct model_service *service);
 int model_response_add(struct model *m, const struct model_response *response);
 int model_signal_add(struct model *m, const struct model_signal *signal);
+int model_past_add(struct model *m, const struct model_past *past);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
@@ -631,8 +646,7 @@ static inline uint32_t model_off(const struct model *m)
 	return m->host.off | (quiet && quiet == m->slices_cnt ? OFF_SWITCHES | OFF_OWN : 0);
 }
 
-/* Empties samples, accounts, delays, contentions, throttles, services, responses, signals, cpus and
- * losses; everything else stays. */
+/* Empties the tables whose rows are of a slice; everything else stays. */
 void model_forget_slice(struct model *m);
 /*
  * Forgets the slices before that row, their rows and samples; slices and their rows are numbered
@@ -640,6 +654,9 @@ void model_forget_slice(struct model *m);
  * rows of slices. A sample that came late, after those of the next slice, goes with that one.
  */
 void model_forget_before(struct model *m, uint32_t slice);
+/* Of a view, a copy of a model by assignment: leaves the rows of earlier slices out, and all
+ * samples; slices keep their numbers. Not to be added to, nor freed. */
+void model_view_from(struct model *view, uint32_t slice);
 /* Keeps the rows of the slices from first to last (both included), numbered from 0; all but
  * samples. */
 void model_keep_slices(struct model *m, uint32_t first, uint32_t last);

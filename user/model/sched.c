@@ -71,7 +71,38 @@ uint64_t sched_bound_max_ns(const struct sched_sum *sum, uint64_t max_ns)
 	return max_ns < bound ? max_ns : bound;
 }
 
-static void add_threads(struct sched *s, const struct model *m)
+/* What each thread waited in slices of the full gear, of which histograms are, too: of a capture of
+ * both gears; NULL of one gear. 0 or -ENOMEM. */
+static int waits_seen(const struct model *m, uint64_t **ret_seen)
+{
+	uint64_t *seen;
+
+	*ret_seen = NULL;
+	if (!m->slices_quiet || m->slices_quiet == m->slices_cnt)
+		return 0;
+	seen = calloc(m->threads_cnt + 1, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->accounts_cnt; i++) {
+		const struct model_account *a = &m->accounts[i];
+
+		if (a->slice < m->slices_cnt && !m->slices[a->slice].quiet)
+			seen[a->thread] += a->sched.waited_ns;
+	}
+	*ret_seen = seen;
+	return 0;
+}
+
+static void bound_max(struct sched_sum *t, uint64_t max_ns, const uint64_t *seen_ns)
+{
+	struct sched_sum of_histogram = *t;
+
+	if (seen_ns)
+		of_histogram.sched.waited_ns = *seen_ns;
+	t->delay_max_ns = sched_bound_max_ns(&of_histogram, max_ns);
+}
+
+static void add_threads(struct sched *s, const struct model *m, const uint64_t *seen)
 {
 	static const struct sched_sum none;
 
@@ -87,7 +118,7 @@ static void add_threads(struct sched *s, const struct model *m)
 		if (!memcmp(t, &none, sizeof(none)))
 			continue;
 		t->threads = sched_wanted_ns(&t->sched) > 0;
-		t->delay_max_ns = sched_bound_max_ns(t, m->threads[i].delay_max_ns);
+		bound_max(t, m->threads[i].delay_max_ns, seen ? &seen[i] : NULL);
 		add_sum(p, t);
 		add_sum(&s->host, t);
 		if (t->delay_max_ns > p->delay_max_ns)
@@ -181,33 +212,33 @@ static void scale_own(struct sched_sum *sum, uint64_t seen_ns)
 
 /* Behind whom waits were is seen at switches alone: what was waited in slices of the quiet gear is
  * taken to be as that in the others. */
-static int estimate_own(struct sched *s, const struct model *m)
+#define OWN_SEEN_LEAST 0.05 /* less of its waits say nothing of the others */
+
+static int estimate_own(struct sched *s, const struct model *m, const uint64_t *threads)
 {
-	_cleanup_free_ uint64_t *threads = calloc(m->threads_cnt + 1, sizeof(*threads));
 	_cleanup_free_ uint64_t *processes = calloc(m->processes_cnt + 1, sizeof(*processes));
 	uint64_t host = 0;
 
-	if (!threads || !processes)
+	s->own_unknown = calloc(m->processes_cnt + 1, sizeof(*s->own_unknown));
+	if (!processes || !s->own_unknown)
 		return -ENOMEM;
-	for (size_t i = 0; i < m->accounts_cnt; i++) {
-		const struct model_account *a = &m->accounts[i];
-
-		if (a->slice >= m->slices_cnt || m->slices[a->slice].quiet)
-			continue;
-		threads[a->thread] += a->sched.waited_ns;
-		processes[m->threads[a->thread].process] += a->sched.waited_ns;
-		host += a->sched.waited_ns;
-	}
-	for (size_t i = 0; i < m->threads_cnt; i++)
+	for (size_t i = 0; i < m->threads_cnt; i++) {
+		processes[m->threads[i].process] += threads[i];
+		host += threads[i];
 		scale_own(&s->threads[i], threads[i]);
-	for (size_t i = 0; i < m->processes_cnt; i++)
+	}
+	for (size_t i = 0; i < m->processes_cnt; i++) {
 		scale_own(&s->processes[i], processes[i]);
+		s->own_unknown[i] = (double)processes[i] <
+				    OWN_SEEN_LEAST * (double)s->processes[i].sched.waited_ns;
+	}
 	scale_own(&s->host, host);
 	return 0;
 }
 
 struct sched *sched_new(const struct model *m)
 {
+	_cleanup_free_ uint64_t *seen = NULL;
 	struct sched *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -215,13 +246,13 @@ struct sched *sched_new(const struct model *m)
 	s->processes = calloc(m->processes_cnt + 1, sizeof(*s->processes));
 	s->threads = calloc(m->threads_cnt + 1, sizeof(*s->threads));
 	s->cgroups = calloc(m->cgroups_cnt + 1, sizeof(*s->cgroups));
-	if (!s->processes || !s->threads || !s->cgroups)
+	if (!s->processes || !s->threads || !s->cgroups || waits_seen(m, &seen))
 		goto no_memory;
 	s->elapsed_ns = sched_elapsed_ns(m);
-	add_threads(s, m);
+	add_threads(s, m, seen);
 	if (add_cgroups(s, m))
 		goto no_memory;
-	if (m->slices_quiet && m->slices_quiet < m->slices_cnt && estimate_own(s, m))
+	if (seen && estimate_own(s, m, seen))
 		goto no_memory;
 	return s;
 
@@ -238,6 +269,7 @@ void sched_free(struct sched *s)
 	free(s->processes);
 	free(s->threads);
 	free(s->cgroups);
+	free(s->own_unknown);
 	free(s);
 }
 

@@ -27,6 +27,9 @@ struct sched {
 	struct sched_sum *processes; /* by row of the model */
 	struct sched_sum *threads;   /* by row */
 	struct sched_sum *cgroups;   /* by row; with those of the groups below it */
+	/* By row of processes, of both gears: that next to none of its waits were in slices that
+	 * tell behind whom. NULL: it is as in model_off(). */
+	bool *own_unknown;
 };
 
 /* Time of the slices that m->cpus has rows of: of a recording that goes on only the current one;

@@ -75,6 +75,14 @@ int model_throttle_add(struct model *m, const struct model_throttle *throttle)
 	return 0;
 }
 
+int model_past_add(struct model *m, const struct model_past *past)
+{
+	if (GROW(m->pasts, m->pasts_cnt, m->pasts_cap))
+		return -ENOMEM;
+	m->pasts[m->pasts_cnt++] = *past;
+	return 0;
+}
+
 int model_cpu_add(struct model *m, const struct model_cpu *cpu)
 {
 	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
@@ -106,7 +114,7 @@ void model_forget_slice(struct model *m)
 	m->samples_gone += m->samples_cnt;
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
-	m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
+	m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
 }
 
 /* --- the cut --------------------------------------------------------------------------------- */
@@ -120,6 +128,7 @@ void model_forget_slice(struct model *m)
 	DO(services)         \
 	DO(responses)        \
 	DO(signals)          \
+	DO(pasts)            \
 	DO(cpus)             \
 	DO(losses)
 
@@ -145,6 +154,24 @@ void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
 	if (m->slices_cnt)
 		memmove(m->slices, m->slices + first, m->slices_cnt * sizeof(*m->slices));
 	note_gears(m);
+}
+
+void model_view_from(struct model *view, uint32_t slice)
+{
+	/* Tables are in the order of their slices. */
+#define SKIP(table)                                                      \
+	do {                                                             \
+		size_t first_ = view->table##_cnt;                       \
+                                                                         \
+		while (first_ && view->table[first_ - 1].slice >= slice) \
+			first_--;                                        \
+		if (first_) /* a table without rows may be no table */   \
+			view->table += first_;                           \
+		view->table##_cnt -= first_;                             \
+	} while (0);
+	EACH_SLICE_TABLE(SKIP)
+#undef SKIP
+	view->samples_cnt = 0;
 }
 
 /* When the samples begin that stay: those of the slices from that row on, and of what comes

@@ -10,7 +10,7 @@
 
 /* breaks[] has a counter for each module, and behind them one for breaks nobody knows where, by why
  * they broke. */
-static void add_stack(struct unnamed *u, const struct model *m, uint64_t id)
+static void add_stack(struct unnamed *u, const struct model *m, uint64_t id, uint64_t weight)
 {
 	uint32_t row = id ? model_stack_find(m, id) : MODEL_NONE;
 	const struct model_stack *s;
@@ -19,17 +19,17 @@ static void add_stack(struct unnamed *u, const struct model *m, uint64_t id)
 	if (row == MODEL_NONE)
 		return;
 	s = &m->stacks[row];
-	u->user_stacks++;
-	u->cut += s->left_out > 0;
-	u->unsure += !!(s->flags & STACK_UNSURE);
+	u->user_stacks += weight;
+	u->cut += s->left_out > 0 ? weight : 0;
+	u->unsure += s->flags & STACK_UNSURE ? weight : 0;
 	if (s->left_out > u->left_out_most)
 		u->left_out_most = s->left_out;
 	if (!(s->flags & STACK_BROKEN))
 		return;
-	u->broken++;
-	u->ends[s->end]++;
+	u->broken += weight;
+	u->ends[s->end] += weight;
 	place = s->broken_module < m->modules_cnt ? s->broken_module : m->modules_cnt;
-	u->breaks[place * STACK_END_CNT + s->end].samples++;
+	u->breaks[place * STACK_END_CNT + s->end].samples += weight;
 }
 
 static bool is_managed(const struct model_symbol *s)
@@ -37,7 +37,7 @@ static bool is_managed(const struct model_symbol *s)
 	return s->kind == KIND_JIT || s->kind == KIND_STUB || s->kind == KIND_IMAGE;
 }
 
-static void add_frames(struct unnamed *u, const struct paths *p)
+static void add_frames(struct unnamed *u, const struct paths *p, uint64_t weight)
 {
 	for (size_t i = 0; i < p->frames_cnt; i++) {
 		const struct resolve_frame *frame = &p->frames[i];
@@ -48,13 +48,15 @@ static void add_frames(struct unnamed *u, const struct paths *p)
 		s = &p->m->symbols[frame->symbol];
 		if (s->reason >= REASON_CNT)
 			continue;
-		u->frames += s->kind != KIND_NOTE || s->reason == REASON_PENDING;
-		u->managed += is_managed(s);
-		u->managed_unnamed += is_managed(s) && s->reason != REASON_NAMED;
-		u->by_reason[s->reason]++;
-		u->leaves[s->reason] += i + 1 == p->frames_cnt;
-		if (frame->location != MODEL_NONE)
-			u->later += !!(p->m->locations[frame->location].flags & LOCATION_LATER);
+		if (s->kind != KIND_NOTE || s->reason == REASON_PENDING)
+			u->frames += weight;
+		u->managed += is_managed(s) ? weight : 0;
+		u->managed_unnamed += is_managed(s) && s->reason != REASON_NAMED ? weight : 0;
+		u->by_reason[s->reason] += weight;
+		u->leaves[s->reason] += i + 1 == p->frames_cnt ? weight : 0;
+		if (frame->location != MODEL_NONE &&
+		    p->m->locations[frame->location].flags & LOCATION_LATER)
+			u->later += weight;
 	}
 }
 
@@ -126,9 +128,11 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 	}
 	err = paths_begin(&p, m, process, PATHS_ALL_FRAMES);
 	while (!err && paths_next(&p)) {
-		u->samples++;
-		add_frames(u, &p);
-		add_stack(u, m, m->samples[p.sample].user_stack);
+		uint64_t weight = model_weight(&m->samples[p.sample]);
+
+		u->samples += weight;
+		add_frames(u, &p, weight);
+		add_stack(u, m, m->samples[p.sample].user_stack, weight);
 	}
 	paths_end(&p);
 	merge_breaks(u, cnt);

@@ -3,8 +3,8 @@
 #define HOTRUN_MODEL_UNNAMED_H
 /*
  * How well the samples of a process (or of all) are named: frames without a name by reason, stacks
- * that do not reach the root of their thread by library. Frames count once a sample. Pure; no
- * threads.
+ * that do not reach the root of their thread by library. Frames count once a sample, by its weight.
+ * Pure; no threads.
  */
 #include "model/model.h"
 

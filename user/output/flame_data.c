@@ -45,7 +45,8 @@ static bool tier_equal(const void *owner, uint32_t row, const void *key)
 	return tier->symbol == k->symbol && tier->tier == k->tier;
 }
 
-static int count_tier(struct data *d, uint32_t symbol, const struct model_location *location)
+static int count_tier(struct data *d, uint32_t symbol, const struct model_location *location,
+		      uint64_t weight)
 {
 	struct tier key = {.symbol = symbol, .tier = location->tier};
 	uint64_t hash = hash_pair(symbol, (uintptr_t)location->tier);
@@ -61,16 +62,17 @@ static int count_tier(struct data *d, uint32_t symbol, const struct model_locati
 		row = (uint32_t)d->tiers_cnt;
 		d->tiers[d->tiers_cnt++] = key;
 	}
-	d->tiers[row].frames++;
-	d->tiers[row].later += location->flags & LOCATION_LATER ? 1 : 0;
+	d->tiers[row].frames += weight;
+	d->tiers[row].later += location->flags & LOCATION_LATER ? weight : 0;
 	return 0;
 }
 
 static int add_sample(struct data *d, struct paths *p)
 {
 	const struct model *m = d->m;
+	uint64_t weight = model_weight(&m->samples[p->sample]);
 	int err = forest_add(&d->forest, m->threads[p->thread].process, p->methods, p->methods_cnt,
-			     p->thread, 1);
+			     p->thread, weight);
 
 	for (size_t i = 0; !err && i < p->frames_cnt; i++) {
 		const struct model_location *location;
@@ -79,8 +81,8 @@ static int add_sample(struct data *d, struct paths *p)
 			continue;
 		location = &m->locations[p->frames[i].location];
 		if (*location->tier || location->flags & LOCATION_LATER)
-			err = count_tier(d, method_of(&p->map, p->m, p->frames[i].symbol),
-					 location);
+			err = count_tier(d, method_of(&p->map, p->m, p->frames[i].symbol), location,
+					 weight);
 	}
 	return err;
 }
@@ -187,6 +189,10 @@ static void put_host(struct data *d)
 		json_string(j, "taken", h->taken);
 	json_count(j, "cpus", h->cpus_online);
 	json_count(j, "hz", h->sample_hz);
+	/* Shares are as sure as that many fewer samples tell. */
+	if (d->m->slices_every > d->m->slices_cnt)
+		json_real(j, "ticksPerSample",
+			  (double)d->m->slices_every / (double)d->m->slices_cnt);
 	json_count(j, "startUnixMs", start_unix_ms(d->m));
 	json_count(j, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
 	json_flag(j, "complete", h->complete);

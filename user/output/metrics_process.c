@@ -235,7 +235,7 @@ static const struct process_family {
 	 .offset = IN_PROCESS(processes)},
 	{.name = "process_samples_total",
 	 .type = "counter",
-	 .help = "Samples taken.",
+	 .help = "Samples, as many as the full gear takes: others count for several.",
 	 .needs = KNOW_SAMPLES,
 	 .unit = UNIT_COUNT,
 	 .offset = IN_PROCESS(samples)},

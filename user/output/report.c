@@ -127,8 +127,9 @@ static int read_waits(struct report *r)
 	r->hottest = report_hottest_new();
 	if (!r->sched || !r->contention || !r->hottest)
 		return -ENOMEM;
-	return model_off(r->m) & OFF_OWN ? contention_estimate_own(r->contention, r->m, r->sched)
-					 : 0;
+	if (!(model_off(r->m) & OFF_OWN) && !r->sched->own_unknown)
+		return 0;
+	return contention_estimate_own(r->contention, r->m, r->sched);
 }
 
 /* 0 or -ENOMEM. */

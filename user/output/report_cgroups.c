@@ -290,6 +290,9 @@ int report_cgroups(const struct report *r)
 	put_heading(r, model_off(r->m) & OFF_SWITCHES
 			       ? "cgroups, with those below them: mean threads (as the kernel "
 				 "counts it; throttled is estimated)"
+		       : r->m->slices_quiet
+			       ? "cgroups, with those below them: mean threads (exact; in the "
+				 "quiet gear as the kernel counts it)"
 			       : "cgroups, with those below them: mean threads (exact)");
 	TABLE_OF(&t, columns, r, rows.limits ? WITH_MORE : 0);
 	table_put_titles(r->out, &t);

@@ -12,6 +12,18 @@
 #include "output/label.h"
 #include "output/report_internal.h"
 
+/* Of all slices the same rate, or that of the full gear. */
+static struct number rate_of(const struct model *m)
+{
+	uint32_t every = m->slices_cnt ? m->slices[0].sample_every ?: 1 : 1;
+
+	for (size_t i = 1; i < m->slices_cnt; i++)
+		if ((m->slices[i].sample_every ?: 1) != every)
+			every = 1;
+	return every == 1 ? number_count(m->host.sample_hz)
+			  : number_fixed((double)m->host.sample_hz / every, 1);
+}
+
 /* "web-1 · 2 CPUs · 2026-11-21 10:00:00 UTC · 10.0 s at 99 Hz · complete" */
 static void put_title(const struct report *r)
 {
@@ -27,8 +39,8 @@ static void put_title(const struct report *r)
 	/* The offset to wall time comes with the slices. */
 	if (m->slices_cnt) {
 		start = ((int64_t)m->host.start_ns + m->slices[0].wall_offset_ns) / 1000000000;
-		words_add(&w, "%s · %s at %u Hz", number_utc(start).text,
-			  number_time(r->totals->elapsed_ns).text, m->host.sample_hz);
+		words_add(&w, "%s · %s at %s Hz", number_utc(start).text,
+			  number_time(r->totals->elapsed_ns).text, rate_of(m).text);
 	} else {
 		words_add(&w, "no second of it is written%s · %u Hz", m->host.running ? " yet" : "",
 			  m->host.sample_hz);
@@ -204,7 +216,8 @@ void report_host_words(const struct report *r, struct words *w)
 	if (r->books.have_cpus && !(model_off(r->m) & OFF_SWITCHES))
 		words_add(w, " · %s context switches a second",
 			  number_count((uint64_t)((double)r->totals->switches * 1e9 /
-							  (double)r->totals->elapsed_ns +
+							  (double)r->totals->elapsed_ns /
+							  model_full_share(r->m) +
 						  0.5))
 				  .text);
 	if (host && sched_delay_cnt(host))

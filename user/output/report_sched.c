@@ -102,12 +102,18 @@ int report_sched(const struct report *r)
 		return err;
 	put_heading(r, quiet ? "scheduler: CPU wanted and given, in mean threads (as the kernel "
 			       "counts it; throttled is estimated)"
-			     : "scheduler: CPU wanted and given, in mean threads (exact)");
+		       : r->m->slices_quiet
+			       ? "scheduler: CPU wanted and given, in mean threads (exact; in the "
+				 "quiet gear as the kernel counts it)"
+			       : "scheduler: CPU wanted and given, in mean threads (exact)");
 	TABLE_OF(&t, wanted_columns, r, report_when(r));
 	put_lines(r, &l, &t);
 	put_heading(r, quiet ? "scheduler: switches and migrations a second (as the kernel counts "
 			       "them)"
-			     : "scheduler: run delay, switches and migrations a second (exact)");
+		       : r->m->slices_quiet
+			       ? "scheduler: run delay (of the full gear), switches and migrations "
+				 "a second"
+			       : "scheduler: run delay, switches and migrations a second (exact)");
 	TABLE_OF(&t, switch_columns, r, report_when(r));
 	put_lines(r, &l, &t);
 	put_spaces(r, 2);

@@ -397,6 +397,8 @@ static void put_missed_less(const struct report *r, const struct waiting *most)
 /* Who hangs in the kernel wants no CPU, and so has no row in the tables above and below. */
 static void put_uninterruptible(const struct report *r)
 {
+	/* Seen at switches alone: a mean of the time in which they were looked at. */
+	uint64_t seen_ns = (uint64_t)((double)r->sched->elapsed_ns * model_full_share(r->m));
 	const struct sched_sum *all = r->sched->processes;
 	uint32_t most[HEAD_PROCESSES];
 	size_t cnt = 0, more = 0;
@@ -406,7 +408,7 @@ static void put_uninterruptible(const struct report *r)
 		uint64_t ns = all[i].sched.uninterruptible_ns;
 		size_t at = cnt;
 
-		if (sched_mean(ns, r->sched->elapsed_ns) < D_LEAST)
+		if (sched_mean(ns, seen_ns) < D_LEAST)
 			continue;
 		while (at && all[most[at - 1]].sched.uninterruptible_ns < ns)
 			at--;
@@ -423,8 +425,10 @@ static void put_uninterruptible(const struct report *r)
 		char label[NAME_BYTES];
 
 		label_process(label, &r->m->processes[most[i]], OTHERS_COLUMNS);
-		words_add(&w, "%s%s %u %s", i ? ", " : "", label, r->m->processes[most[i]].tgid,
-			  mean_of(r, all[most[i]].sched.uninterruptible_ns).text);
+		words_add(
+			&w, "%s%s %u %s", i ? ", " : "", label, r->m->processes[most[i]].tgid,
+			number_fixed(sched_mean(all[most[i]].sched.uninterruptible_ns, seen_ns), 2)
+				.text);
 	}
 	if (more)
 		words_add(&w, "; and %s more", number_count(more).text);

@@ -71,6 +71,23 @@ static void few_words(char *buf, const struct verdict_evidence *e, const struct 
 			 count_of(e->value).text, e->value > 1 ? "s" : "", count_of(e->limit).text);
 }
 
+static void slower_words(char *buf, const struct verdict_evidence *e,
+			 const struct verdict_input *in)
+{
+	struct number now = number_percent(in->slow_now);
+	struct number usual = number_percent(in->usual_slow);
+
+	if (in->median_ns) {
+		now = number_time(in->median_ns);
+		usual = number_time(in->usual_ns);
+	}
+	snprintf(buf, VERDICT_WORDS_BYTES,
+		 "%s times as slow as it is used to at this rate (limit %s): %s %s, usually %s at "
+		 "most",
+		 number_fixed(e->value, 1).text, plain_limit(e->limit).text,
+		 in->median_ns ? "half its answers within" : "slow", now.text, usual.text);
+}
+
 static void request_words(char *buf, const struct verdict_evidence *e,
 			  const struct verdict_input *in)
 {
@@ -94,6 +111,9 @@ static void request_words(char *buf, const struct verdict_evidence *e,
 	case FIGURE_SIGNAL:
 		snprintf(buf, VERDICT_WORDS_BYTES, "its own signal %s (limit %s)",
 			 number_fixed(e->value, 2).text, plain_limit(e->limit).text);
+		break;
+	case FIGURE_SLOWER:
+		slower_words(buf, e, in);
 		break;
 	default:
 		few_words(buf, e, in);
@@ -164,6 +184,7 @@ void verdict_words(char buf[static VERDICT_WORDS_BYTES], const struct verdict_ev
 	case FIGURE_UNANSWERED:
 	case FIGURE_REFUSED:
 	case FIGURE_SIGNAL:
+	case FIGURE_SLOWER:
 	case FIGURE_REQUESTS:
 		request_words(buf, e, in);
 		break;

@@ -402,6 +402,16 @@ static const struct column signal_columns[] = {
 	C(model_signal, U32, value_ppm, "share that is slow or fails, in millionths"),
 };
 
+static const struct column past_columns[] = {
+	C(model_past, U32, slice, ""),
+	C(model_past, U32, process, ""),
+	C(model_past, NS, hours, "that are known of it at about this rate of requests"),
+	C(model_past, NS, median_ns, "to the first answer byte"),
+	C(model_past, NS, usual_ns, "upper end of what its median usually is"),
+	C(model_past, U32, slow_ppm, "share that was slow, in millionths"),
+	C(model_past, U32, usual_ppm, "upper end of what that usually is"),
+};
+
 #define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice, ""),
@@ -533,6 +543,10 @@ const struct table_layout store_tables[TABLE_CNT] = {
 			   "The operator's own number for a process at the end of a slice (record "
 			   "--service-signal); no row = it gave none then.",
 			   OF_SLICE(signals), LATER(OFF_REQUESTS)),
+	[TABLE_PAST] = T(past,
+			 "Services that answered worse than they are used to at that rate of "
+			 "requests, over the minute before the end of a slice (hotrun watch).",
+			 OF_SLICE(pasts), LATER(OFF_NO_FIGURE)),
 	[TABLE_CPU] =
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),

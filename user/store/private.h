@@ -36,6 +36,7 @@ enum store_table {
 	TABLE_SERVICE,
 	TABLE_RESPONSE,
 	TABLE_SIGNAL,
+	TABLE_PAST,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_RENAMING,
@@ -134,6 +135,7 @@ union store_row {
 	struct model_service service;
 	struct model_response response;
 	struct model_signal signal;
+	struct model_past past;
 	struct model_cpu cpu;
 	struct model_loss loss;
 	struct model_renaming renaming;

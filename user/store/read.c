@@ -279,6 +279,17 @@ static int take_signal(struct reader *r, uint64_t id, union store_row *row)
 	return model_signal_add(r->m, signal);
 }
 
+static int take_past(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_past *past = &row->past;
+
+	(void)id;
+	if (past->slice >= r->m->slices_cnt || past->process >= r->m->processes_cnt ||
+	    past->slow_ppm > SIGNAL_PPM || past->usual_ppm > SIGNAL_PPM)
+		return -EBADMSG;
+	return model_past_add(r->m, past);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -338,6 +349,7 @@ static const struct {
 	[TABLE_SERVICE] = {take_service, UINT32_MAX - 1},
 	[TABLE_RESPONSE] = {take_response, UINT32_MAX - 1},
 	[TABLE_SIGNAL] = {take_signal, UINT32_MAX - 1},
+	[TABLE_PAST] = {take_past, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},

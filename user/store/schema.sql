@@ -377,6 +377,19 @@ CREATE TABLE signal (
 	value_ppm INTEGER NOT NULL       -- share that is slow or fails, in millionths
 );
 
+-- Services that answered worse than they are used to at that rate of requests, over the minute
+-- before the end of a slice (hotrun watch). Later.
+CREATE TABLE past (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	process INTEGER NOT NULL,
+	hours INTEGER NOT NULL,          -- that are known of it at about this rate of requests
+	median_ns INTEGER NOT NULL,      -- to the first answer byte
+	usual_ns INTEGER NOT NULL,       -- upper end of what its median usually is
+	slow_ppm INTEGER NOT NULL,       -- share that was slow, in millionths
+	usual_ppm INTEGER NOT NULL       -- upper end of what that usually is
+);
+
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
 CREATE TABLE cpu (
 	id INTEGER PRIMARY KEY,

@@ -18,14 +18,24 @@ LEFT JOIN (SELECT thread.process AS process, sum(max(sample.weight, 1)) AS sampl
 	WHERE sample.kind = 1 GROUP BY thread.process) s ON s.process = p.id
 ORDER BY t.on_cpu_ns DESC;
 
--- Where the time of each process went that it wanted a CPU, the longest wait first.
+-- Where the time of each process went that it wanted a CPU, the longest wait first. Behind whom was
+-- waited is told by slices of the full gear, which stand for those of the quiet one; NULL = by none.
 CREATE VIEW process_wait AS
-SELECT p.id AS process, p.tgid, p.name, sum(t.on_cpu_ns) / 1e9 AS ran_s,
-	sum(t.waited_ns) / 1e9 AS waited_s, sum(t.behind_own_ns) / 1e9 AS behind_own_s,
-	sum(t.waited_ns - t.behind_own_ns) / 1e9 AS behind_others_s,
-	sum(t.throttled_ns) / 1e9 AS throttled_s, max(t.delay_max_ns) / 1e6 AS delay_max_ms
-FROM process p JOIN thread t ON t.process = p.id
-GROUP BY p.id ORDER BY sum(t.waited_ns + t.throttled_ns) DESC;
+WITH o(process, own_ns, seen_ns) AS (
+	SELECT t.process, sum(a.behind_own_ns), sum(a.waited_ns)
+	FROM account a JOIN slice s ON s.id = a.slice JOIN thread t ON t.id = a.thread
+	WHERE NOT s.quiet GROUP BY t.process),
+w(process, tgid, name, on_cpu_ns, waited_ns, throttled_ns, delay_max_ns) AS (
+	SELECT p.id, p.tgid, p.name, sum(t.on_cpu_ns), sum(t.waited_ns), sum(t.throttled_ns),
+		max(t.delay_max_ns)
+	FROM process p JOIN thread t ON t.process = p.id GROUP BY p.id),
+b AS (SELECT w.*, CASE w.waited_ns WHEN 0 THEN 0.0
+		ELSE o.own_ns * max(1.0 * w.waited_ns / nullif(o.seen_ns, 0), 1.0) END AS own_ns
+	FROM w LEFT JOIN o ON o.process = w.process)
+SELECT process, tgid, name, on_cpu_ns / 1e9 AS ran_s, waited_ns / 1e9 AS waited_s,
+	own_ns / 1e9 AS behind_own_s, (waited_ns - own_ns) / 1e9 AS behind_others_s,
+	throttled_ns / 1e9 AS throttled_s, delay_max_ns / 1e6 AS delay_max_ms
+FROM b ORDER BY waited_ns + throttled_ns DESC;
 
 -- Run delays of each process by slot: below how many microseconds (NULL = no end), and how many.
 CREATE VIEW process_run_delay AS

@@ -48,11 +48,10 @@ struct setting {
 #define NO_PRESET(what)	     what, NULL
 
 static const struct setting settings[] = {
-	{"gear", "quiet|full|auto",
-	 PRESET("what the kernel counts, everything, or that while it matters", "auto"), GEAR,
-	 FIELD(gear), 0, 0},
-	{"frequency", "HZ", PRESET("samples a second and CPU in the quiet gear, 1 to 999", "19"),
-	 WHOLE, FIELD(hz), 1, 999},
+	{"gear", "quiet|full|auto", PRESET("the kernel's counts, everything, or as needed", "auto"),
+	 GEAR, FIELD(gear), 0, 0},
+	{"frequency", "HZ", PRESET("samples a second while quiet, 1 to 999", "19"), WHOLE,
+	 FIELD(hz), 1, 999},
 	{"budget", "SHARE", PRESET("of all CPUs, that hotrun may cost; 0: no bound", "0.5%"), SHARE,
 	 FIELD(budget), 0, 0},
 	{"ring", "TIME", PRESET("so much of the past is in memory, 5s to 10m", "60s"), TIME,

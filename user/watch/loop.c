@@ -229,9 +229,17 @@ static void begin_slice(struct watch *w)
 		lose(w, "out of memory");
 }
 
+static bool speed_of(void *ctx, const char *name, const char *place, double rate,
+		     struct past_speed *ret_speed)
+{
+	return history_speed(ctx, name, place, rate, ret_speed);
+}
+
 static void end_slice(struct watch *w)
 {
 	collector_end_slice(w->collector);
+	if (slower_slice(&w->slower, collector_model(w->collector), speed_of, w->history))
+		log_warn("no memory: who is slower than usual is not known in this second");
 	page_slice(w);
 	automatic_slice(w);
 	jobs_slice(w);

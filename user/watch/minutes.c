@@ -255,16 +255,25 @@ static uint32_t find_kind(struct minutes *s, const char *name, const char *place
 	return add_kind(s, hash, name, place);
 }
 
-/* Its name, and its place where that says more. */
-static uint32_t kind_of_process(struct minutes *s, const struct model_process *p)
+void minutes_kind(const struct model_process *p, char ret_name[static HISTORY_NAME_BYTES],
+		  char ret_place[static HISTORY_PLACE_BYTES])
 {
-	char workload[WORKLOAD_BYTES], name[HISTORY_NAME_BYTES], place[HISTORY_PLACE_BYTES] = "";
+	const char *own = *p->name ? p->name : p->comm;
 	bool kernel = p->flags & PROCESS_KERNEL;
+	char workload[WORKLOAD_BYTES];
 
 	workload_of(p, workload);
-	history_copy(name, sizeof(name), kernel ? workload : *p->name ? p->name : p->comm);
-	if (!kernel && strcmp(workload, *p->name ? p->name : p->comm) != 0)
-		history_copy(place, sizeof(place), workload);
+	history_copy(ret_name, HISTORY_NAME_BYTES, kernel ? workload : own);
+	*ret_place = '\0';
+	if (!kernel && strcmp(workload, own) != 0)
+		history_copy(ret_place, HISTORY_PLACE_BYTES, workload);
+}
+
+static uint32_t kind_of_process(struct minutes *s, const struct model_process *p)
+{
+	char name[HISTORY_NAME_BYTES], place[HISTORY_PLACE_BYTES];
+
+	minutes_kind(p, name, place);
 	return *name ? find_kind(s, name, place) : OTHER;
 }
 

@@ -40,4 +40,8 @@ void minutes_judged(struct minutes *s);
  * there is none. Its rows are borrowed until the next call of anything here.
  */
 bool minutes_take(struct minutes *s, bool all, struct history_minute *ret_minute);
+
+/* The kind of a process: its name, and its place where that says more. */
+void minutes_kind(const struct model_process *p, char ret_name[static HISTORY_NAME_BYTES],
+		  char ret_place[static HISTORY_PLACE_BYTES]);
 #endif

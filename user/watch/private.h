@@ -22,6 +22,7 @@
 #include "watch/policy.h"
 #include "watch/ring.h"
 #include "watch/series.h"
+#include "watch/slower.h"
 #include "watch/capture_writer.h"
 #include "watch/state.h"
 #include "watch/suspects.h"
@@ -67,6 +68,7 @@ struct watch {
 	struct control *control;
 	struct artifacts *artifacts;
 	struct history *history; /* or NULL, without memory */
+	struct slower slower;
 	struct http *http;
 	struct ring *ring;
 	struct collector *collector; /* NULL while the host is not observed */

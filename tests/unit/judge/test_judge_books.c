@@ -195,3 +195,51 @@ Test(books, without_switches_ticks_are_expected_and_cpu_time_is_not_checked)
 	cr_expect(b.switches_gap, "no thread has an account");
 	model_free(m);
 }
+
+/* Kernels that count interrupts apart, and hosts with a hypervisor, give threads less than CPUs
+ * were busy: in the quiet gear that is no gap, wherever its slices lie. */
+Test(books, of_both_gears_are_those_of_the_full_one)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 1, "a", 0);
+	uint32_t t = build_thread(m, p, 1, "a", 0, 'R');
+	struct sched_figures full = {.on_cpu_ns = BUILD_SECOND}, quiet = {.on_cpu_ns = 800000000};
+	struct books b;
+
+	for (uint32_t s = 0; s < 10; s++) {
+		build_slice(m, BUILD_SECOND, BUILD_SECOND / 2, 0, 50);
+		build_account(m, s, t, s < 6 ? &quiet : &full);
+	}
+	cr_expect(books_for(m).switches_gap, "all of the full gear: 1.2 s are missing");
+	for (int s = 0; s < 6; s++)
+		m->slices[s].quiet = true;
+	model_keep_slices(m, 0, 9);
+	b = books_for(m);
+	cr_expect(!b.switches_gap && !b.threads_off);
+	cr_expect_eq(b.capacity_ns, 8 * BUILD_SECOND);
+	cr_expect_eq(b.covered_ns, 8 * BUILD_SECOND);
+	cr_expect(fabs(b.cpus_seen - 2) < 1e-9);
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		m->accounts[i].sched.on_cpu_ns -= m->accounts[i].slice == 9 ? BUILD_SECOND / 2 : 0;
+	cr_expect(books_for(m).switches_gap, "one of the full gear is a gap as ever");
+	model_free(m);
+}
+
+/* A fifth of the rate: each tick counts five times, and chance as well. */
+Test(books, of_a_low_rate_have_more_noise)
+{
+	struct model *m = build_model(2, 99);
+
+	for (int s = 0; s < 10; s++)
+		build_slice(m, BUILD_SECOND, BUILD_SECOND / 2, 0, 45);
+	cr_expect_eq(books_for(m).missed, 90);
+	cr_expect_eq(books_for(m).noise, 63 + 3);
+	for (int s = 0; s < 10; s++)
+		m->slices[s].sample_every = 5;
+	model_keep_slices(m, 0, 9);
+	cr_expect_eq(books_for(m).noise, 156, "%llu", (unsigned long long)books_for(m).noise);
+	for (size_t i = 0; i < m->cpus_cnt; i++)
+		m->cpus[i].ticks_taken -= 15;
+	cr_expect(books_for(m).missed > books_for(m).noise && books_for(m).samples_gap);
+	model_free(m);
+}

@@ -234,7 +234,7 @@ Test(limits, help_has_each_with_its_default)
 		cr_expect_leq(strlen(line), 90);
 		cnt++;
 	}
-	cr_expect_eq(cnt, 18);
+	cr_expect_eq(cnt, 19);
 	free(text);
 }
 

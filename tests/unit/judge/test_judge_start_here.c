@@ -71,6 +71,24 @@ Test(start_here, exactly_half_is_enough)
 	model_free(f.m);
 }
 
+/* Samples of the quiet gear stand for five: application code is in 60 of 100 ticks, and no method
+ * holds half of these but App.Main. */
+Test(start_here, weighs_samples_of_a_low_rate)
+{
+	struct fixture f = fixture_new();
+
+	BUILD_SAMPLES(f.m, f.t1, 4, f.root, f.main, f.work);
+	BUILD_SAMPLES(f.m, f.t1, 4, f.root, f.main, f.parse);
+	BUILD_SAMPLES(f.m, f.t1, 8, f.root, f.lib);
+	for (size_t i = 0; i < f.m->samples_cnt; i++)
+		f.m->samples[i].weight = 5;
+	BUILD_SAMPLES(f.m, f.t1, 20, f.root, f.handler, f.work);
+	expect_start(&f, START_HALF_OF_APPLICATION, "App.Work", 40, 1);
+	cr_expect_eq(start_of(&f).application, 60);
+	cr_expect_eq(start_of(&f).all, 100);
+	model_free(f.m);
+}
+
 Test(start_here, adds_up_a_method_that_is_called_from_many_places)
 {
 	struct fixture f = fixture_new();

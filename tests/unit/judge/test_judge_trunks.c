@@ -63,6 +63,23 @@ Test(trunks, first_is_the_deepest_with_half_and_no_sample_counts_twice)
 	model_free(f.m);
 }
 
+Test(trunks, samples_of_a_low_rate_count_for_more)
+{
+	struct fixture f = fixture_new();
+	struct trunks t;
+
+	BUILD_SAMPLES(f.m, f.thread, 12, f.root, f.main, f.load);
+	for (size_t i = 0; i < f.m->samples_cnt; i++)
+		f.m->samples[i].weight = 5;
+	BUILD_SAMPLES(f.m, f.thread, 40, f.root, f.main, f.hash);
+	t = trunks(&f);
+	cr_expect_eq(t.all, 100);
+	cr_assert_eq(t.cnt, 2);
+	expect(&f, &t.rows[0], "App.Load (App)", 60);
+	expect(&f, &t.rows[1], "App.Hash (App)", 40);
+	model_free(f.m);
+}
+
 Test(trunks, what_is_thin_is_none)
 {
 	struct fixture f = fixture_new();

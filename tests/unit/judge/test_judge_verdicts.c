@@ -250,6 +250,30 @@ Test(verdicts, quota_and_own_threads)
 	expect_limited_and_crowded(false);
 }
 
+/* In slices of the quiet gear nobody sees behind whom it was waited; who waited in these alone is
+ * not behind others for that. */
+Test(verdicts, behind_whom_is_not_known_of_who_waited_in_the_quiet_gear_alone)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t early = judged_add(m, 10, "early", 100, 3000, 2900, 0);
+	uint32_t late = judged_add(m, 20, "late", 1500, 20000, 0, 0);
+	struct judged j;
+
+	build_books(m, 10);
+	for (uint32_t i = 1; i < 10; i++)
+		m->slices[i].quiet = true;
+	model_keep_slices(m, 0, 9);
+	for (size_t i = 0; i < m->accounts_cnt; i++)
+		if (!m->accounts[i].slice && m->threads[m->accounts[i].thread].process == late)
+			m->accounts[i].sched.waited_ns = 0;
+	j = judged_waiting(m);
+	cr_assert(judged_row(&j, early) && judged_row(&j, late));
+	cr_expect(judged_row(&j, early)->input.own_known);
+	cr_expect_not(judged_row(&j, late)->input.own_known);
+	judged_expect(&j, late, VERDICT_OVERSUBSCRIBED);
+	judged_free(&j);
+}
+
 Test(verdicts, steal_blames_the_platform)
 {
 	struct model *m = build_model(2, 99);

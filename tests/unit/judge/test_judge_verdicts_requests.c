@@ -161,6 +161,52 @@ Test(verdicts_requests, operators_signal_of_some_seconds)
 	judged_free(&j);
 }
 
+/* Half of its requests takes so long, and an hour of its past knows better. */
+static struct judged slower(uint64_t median_ns, uint32_t slow_ppm, uint32_t from, uint32_t to)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t shop = judged_add(m, 20, "shop", 1, 0, 0, 0);
+
+	build_books(m, 30);
+	judged_answers(m, build_endpoint(m, shop, "0.0.0.0", 80), 30, 30000000, 100);
+	for (uint32_t i = from; i < to; i++)
+		model_past_add(m,
+			       &(struct model_past){i, shop, 20, median_ns, 10000000, slow_ppm, 0});
+	return judged_of(m);
+}
+
+Test(verdicts_requests, slower_than_it_is_used_to)
+{
+	static const struct {
+		const char *name;
+		uint64_t median_ns;
+		uint32_t slow_ppm, from, to;
+		bool hurt, episode;
+	} cases[] = {
+		{"as usual", 10000000, 0, 0, 30, false, false},
+		{"a little", 19000000, 0, 0, 30, false, false},
+		{"three times", 30000000, 0, 0, 30, true, false},
+		{"three times, for some seconds", 30000000, 0, 10, 15, false, true},
+		{"three times, for two seconds", 30000000, 0, 10, 12, false, false},
+		{"what nobody feels", 14000000, 0, 0, 30, false, false},
+		{"two in a hundred slow where none was", 0, 20000, 0, 30, true, false},
+		{"one in a hundred", 0, 10000, 0, 30, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct judged j =
+			slower(cases[i].median_ns, cases[i].slow_ppm, cases[i].from, cases[i].to);
+		const struct verdict_row *row = judged_row(&j, 0);
+
+		cr_expect_eq(row && row->result.hurt, cases[i].hurt, "%s", cases[i].name);
+		cr_expect_eq(row && row->episode, cases[i].episode, "%s", cases[i].name);
+		if (cases[i].hurt)
+			cr_expect_eq(row->result.evidence[0].figure, FIGURE_SLOWER, "%s",
+				     cases[i].name);
+		judged_free(&j);
+	}
+}
+
 /* A hang whose clients give up before T leaves nothing that is slow. */
 Test(verdicts_requests, clients_that_give_up_are_no_sign_of_health)
 {

@@ -210,6 +210,24 @@ Test(ingest_books, losses_count_from_the_beginning_and_only_grow)
 	feed_free(&f);
 }
 
+/* What is dropped of ticks that stand for five is as many as was taken. */
+Test(ingest_books, lost_samples_count_as_the_ticks_that_they_stood_for)
+{
+	struct feed f = feed_new_unbegun(1);
+	uint64_t counts[LOSS_KERNEL_CNT] = {0};
+
+	ingest_begin(f.in, FEED_START);
+	ingest_set_every(f.in, 5);
+	counts[LOSS_SAMPLE_RING_FULL] = 3;
+	counts[LOSS_ACCOUNT_MISSING] = 3;
+	ingest_losses(f.in, counts, LOSS_KERNEL_CNT);
+	cr_assert_eq(f.m->losses_cnt, 2);
+	for (size_t i = 0; i < 2; i++)
+		cr_expect_eq(f.m->losses[i].count,
+			     f.m->losses[i].cause == LOSS_SAMPLE_RING_FULL ? 15 : 3);
+	feed_free(&f);
+}
+
 /* --- stacks and samples ---------------------------------------------------------------------- */
 
 Test(ingest_books, kernel_frames_do_not_tell_where_the_kernel_lies)

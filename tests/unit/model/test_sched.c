@@ -439,6 +439,31 @@ Test(sched, the_group_of_a_process_is_that_of_its_last_account)
 
 /* Of what was waited while nobody looked at switches, half was behind own threads, as in the
  * rest. */
+/* The longest wait of a thread may be older than the capture; the histogram, which is of the full
+ * gear alone, tells how long one in it can have been. What was waited in the quiet gear does
+ * not. */
+Test(sched, the_longest_wait_of_both_gears_is_bound_by_the_full_one)
+{
+	struct model *m = two_processes();
+	struct sched_figures quiet = {.waited_ns = 5 * BUILD_SECOND};
+	struct sched_figures full = {.waited_ns = 3 * MS};
+	struct sched *s;
+
+	build_account(m, 0, 0, &quiet);
+	build_account(m, 1, 0, &full);
+	build_delays(m, 1, 0, 3 * MS, 1);
+	m->threads[0].delay_max_ns = 2 * BUILD_SECOND;
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	model_slice_gear(m, true, 5);
+	build_slice(m, BUILD_SECOND, 0, 0, 0);
+	s = sums(m);
+	cr_expect_eq(s->threads[0].delay_max_ns, 4096000, "%llu",
+		     (unsigned long long)s->threads[0].delay_max_ns);
+	cr_expect_eq(s->host.delay_max_ns, 4096000);
+	sched_free(s);
+	model_free(m);
+}
+
 Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
 {
 	struct model *m = two_processes();
@@ -463,6 +488,9 @@ Test(sched, behind_whom_is_estimated_in_slices_of_the_quiet_gear)
 	cr_expect_eq(s->processes[0].sched.behind_own_ns, 40);
 	cr_expect_eq(s->processes[1].sched.behind_own_ns, 0, "it did not wait in the other");
 	cr_expect_eq(s->host.sched.behind_own_ns, 70, "of 140");
+	cr_assert(s->own_unknown);
+	cr_expect_not(s->own_unknown[0], "a quarter of its waits was seen");
+	cr_expect(s->own_unknown[1], "none of its waits was");
 	sched_free(s);
 	model_keep_slices(m, 0, 0);
 	cr_expect_eq(model_off(m) & (OFF_SWITCHES | OFF_OWN), OFF_SWITCHES | OFF_OWN);

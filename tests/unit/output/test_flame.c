@@ -61,6 +61,29 @@ Test(flame, data_has_nodes_in_preorder_heaviest_first)
 	model_free(m);
 }
 
+Test(flame, samples_of_a_low_rate_are_as_wide_as_the_ticks_that_they_stand_for)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 7, "app", 0);
+	uint32_t t = build_thread(m, p, 7, "app", 5, 'R');
+	uint32_t before = build_symbol(m, "before", "app", KIND_NATIVE, true);
+	uint32_t during = build_symbol(m, "during", "app", KIND_NATIVE, true);
+	char *data;
+
+	BUILD_SAMPLES(m, t, 2, before);
+	m->samples[0].weight = m->samples[1].weight = 5;
+	BUILD_SAMPLES(m, t, 4, during);
+	cr_assert_eq(model_slice_add(m, &(struct model_slice){.sample_every = 5, .quiet = true}),
+		     0);
+	cr_assert_eq(model_slice_add(m, &(struct model_slice){.sample_every = 1}), 0);
+	data = written(flame_write_data, m, (struct flame_options){.process = MODEL_NONE});
+	cr_expect(strstr(data, "\"samples\":14,"), "%s", data);
+	cr_expect(strstr(data, "\"total\":[10,4]"), "%s", data);
+	cr_expect(strstr(data, "\"ticksPerSample\":3,"), "%s", data);
+	free(data);
+	model_free(m);
+}
+
 Test(flame, data_has_tiers_late_names_and_losses)
 {
 	struct model *m = build_page_capture();

@@ -513,3 +513,30 @@ Test(report_waits, a_gap_in_the_samples_withholds_who_the_others_were)
 		    "others, 20 % behind its own threads");
 	model_free(h.m);
 }
+
+/* Three of four seconds in the quiet gear: what is seen at switches alone is of the fourth. */
+Test(report_waits, of_both_gears_are_means_of_the_time_in_which_they_were_seen)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 5, "stuck", 0);
+	uint32_t t = build_thread(m, p, 5, "stuck", 0, 'D');
+
+	for (uint32_t s = 0; s < 4; s++) {
+		struct sched_figures f = {.on_cpu_ns = 10 * CS, .waited_ns = 10 * CS};
+
+		f.uninterruptible_ns = s == 3 ? 80 * CS : 0;
+		build_slice(m, BUILD_SECOND, 10 * CS, 0, 10);
+		if (s < 3)
+			model_slice_gear(m, true, 5);
+		build_account(m, s, t, &f);
+	}
+	for (size_t i = 0; i < m->cpus_cnt; i++)
+		m->cpus[i].switches = m->cpus[i].slice == 3 ? 700 : 0;
+	report_says(m, NULL, "· 4.0 s at 99 Hz");
+	report_says(m, NULL, "1,400 context switches a second");
+	report_says(m, NULL, "mean threads\n  stuck 5 0.80\n");
+	report_says(m, NULL, "(exact; in the quiet gear");
+	model_keep_slices(m, 0, 2);
+	report_says(m, NULL, "· 3.0 s at 19.8 Hz");
+	model_free(m);
+}

@@ -165,6 +165,9 @@ static const struct {
 	{"signal of no slice", "UPDATE signal SET slice = 1", EBADMSG},
 	{"signal of no process", "UPDATE signal SET process = 2", EBADMSG},
 	{"signal of more than all", "UPDATE signal SET value_ppm = 1000001", EBADMSG},
+	{"past of no slice", "UPDATE past SET slice = 1", EBADMSG},
+	{"past of no process", "UPDATE past SET process = 2", EBADMSG},
+	{"past slower than all", "UPDATE past SET slow_ppm = 1000001", EBADMSG},
 	{"cgroup below itself", "UPDATE cgroup SET parent = id", EBADMSG},
 	{"cgroups in a circle", "UPDATE cgroup SET parent = 1 - id", EBADMSG},
 	{"two cgroups alike", "UPDATE cgroup SET key = 1", EBADMSG},
@@ -250,7 +253,7 @@ Test(store_hostile, what_others_add_is_ignored)
 	" FROM later; DROP TABLE later; "
 #define WITHOUT_REQUESTS                                                                  \
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
-	"response; DROP TABLE signal; "
+	"response; DROP TABLE signal; DROP TABLE past; "
 #define FIRST_FORMAT                                                                             \
 	"ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN \"end\"; "        \
 	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "    \
@@ -280,7 +283,7 @@ static void forget_later(struct model *m)
 	m->host.taken = "";
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		m->stacks[i].end = m->stacks[i].left_out = 0;
-	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = 0;
+	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i] = (struct model_slice){.start_ns = m->slices[i].start_ns,

@@ -10,6 +10,9 @@
  *   /slow?ms=N                after so long asleep, without a thread
  *   /block                    sync over async: one thread of the pool waits for another. Some of these at a
  *                             time, and nothing is served any more, on an idle host
+ *   /wait?ms=N                sync over async, too: a thread of the pool waits so long for what another thread ends
+ *   /lock?ms=N                asleep for so long with the lock that /stock needs
+ *   /stock?us=N               after N us of CPU time, under that lock
  *   /big?mb=N                 a long answer
  *   /ws?push_ms=N&mute=1      WebSocket: sends back what comes, unless mute, and unasked every N ms
  *
@@ -58,6 +61,39 @@ namespace Shop.Desk
         }
 
         public static int Count() => CountAsync().Result;
+
+        static async Task<int> AskAsync(int ms)
+        {
+            var done = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
+            new Thread(() =>
+            {
+                Thread.Sleep(ms);
+                done.SetResult(ms);
+            }).Start();
+            return await done.Task.ConfigureAwait(false);
+        }
+
+        static readonly object shelf = new();
+
+        // The answer comes through a thread of the pool, all of which may be waiting for it.
+        public static int Wait(int ms)
+        {
+            Task<int> asked = AskAsync(ms);
+            return asked.Wait(ms + 50) ? asked.Result : 0;
+        }
+
+        public static int Lock(int ms)
+        {
+            lock (shelf)
+                Thread.Sleep(ms);
+            return ms;
+        }
+
+        public static ulong Take(long ns)
+        {
+            lock (shelf)
+                return Burn.Cpu(ns);
+        }
     }
 
     public static class Program
@@ -158,6 +194,12 @@ namespace Shop.Desk
                 return "slow";
             });
             app.MapGet("/block", () => Stock.Count());
+            app.MapGet("/wait", (HttpRequest request) =>
+                Stock.Wait(Number(request, "ms", 1000)).ToString(CultureInfo.InvariantCulture));
+            app.MapGet("/lock", (HttpRequest request) =>
+                Stock.Lock(Number(request, "ms", 1000)).ToString(CultureInfo.InvariantCulture));
+            app.MapGet("/stock", (HttpRequest request) =>
+                Stock.Take(Number(request, "us", 1000) * 1000L).ToString(CultureInfo.InvariantCulture));
             app.MapGet("/big", Big);
             app.Map("/ws", Talk);
             app.Start();

@@ -395,6 +395,7 @@ const App = (() => {
 				  'The file may be cut short or altered (' + e.message + ').');
 			return;
 		}
+		Format.setTicksPerSample(capture.ticksPerSample);
 		Header.show(capture);
 		if (!capture.samples) {
 			showEmpty('No samples in this capture',

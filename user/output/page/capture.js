@@ -70,6 +70,7 @@ const Capture = (() => {
 		const capture = {
 			host: data.host,
 			samples: data.samples,
+			ticksPerSample: data.host.ticksPerSample || 1,
 			cut: data.cut,
 			books: data.books,
 			losses: data.losses,

@@ -5,6 +5,7 @@
 const Format = (() => {
 	const grouped = new Intl.NumberFormat('en-US');
 	const Z_95 = 1.96; /* two-sided 95 % of a normal distribution */
+	let ticksPerSample = 1;
 
 	/* Bytes of strangers that could hide or reorder what stands beside them: C0, DEL, C1, zero
 	 * width and direction controls, line separators. */
@@ -34,15 +35,19 @@ const Format = (() => {
 		return pct.toFixed(pct && pct < 0.1 ? 2 : 1) + ' %';
 	}
 
+	/* Samples count for so many ticks on average: they are as sure as so many times fewer. */
+	function setTicksPerSample(ticks) {
+		ticksPerSample = ticks;
+	}
+
 	/* Half of the 95 % interval of a share of samples, in percent points: Wilson's score interval,
 	 * as model/share.h has it, so that page and report agree. */
 	function error(part, whole) {
 		if (!whole)
 			return 100;
-		const p = part / whole, z2 = Z_95 * Z_95;
+		const p = part / whole, n = whole / ticksPerSample, z2 = Z_95 * Z_95;
 
-		return 100 * Z_95 / (1 + z2 / whole) *
-			Math.sqrt(p * (1 - p) / whole + z2 / (4 * whole * whole));
+		return 100 * Z_95 / (1 + z2 / n) * Math.sqrt(p * (1 - p) / n + z2 / (4 * n * n));
 	}
 
 	function share(part, whole) {
@@ -94,5 +99,6 @@ const Format = (() => {
 		return forms;
 	}
 
-	return {visible, count, plural, percent, error, share, seconds, utc, shortForms};
+	return {visible, count, plural, percent, error, share, seconds, utc, shortForms,
+		setTicksPerSample};
 })();
