@@ -24,7 +24,7 @@ fuzz() {
 		printf '%-28s FAILED: no corpus: tests/corpus/%s is not there\n' "$name" "${name#fuzz_}"
 		return 1
 	fi
-	"$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 \
+	"$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 -print_funcs=0 \
 		-artifact_prefix="$crashes/$name-" "$corpus" >"$scratch/$name.log" 2>&1
 	rc=$?
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/$name.log" | tail -1)

@@ -89,6 +89,8 @@ left_sweep() {
 		pid=${group##*/hotrun-live-} pid=${pid%%-*}
 		[ -e "/proc/$pid" ] || [ ! -d "$group" ] || { echo "# swept: $group" && left_remove_group "$group"; }
 	done
+	# Podman's groups stay when it is killed; no CPU is taken off line while there are any. Only empty ones go.
+	find /sys/fs/cgroup/*/libpod_parent /sys/fs/cgroup/libpod_parent -depth -type d -exec rmdir {} \; 2>/dev/null
 	remove_pod_group || echo "# processes are in the group of a pod of the tests"
 }
 

@@ -119,7 +119,7 @@ others=$!
 
 heading "BPF programs, loaded and driven"
 if [ $root = yes ]; then
-	"${as_root[@]}" bash -c '. tests/support/pod_group.sh && remove_pod_group'
+	"${as_root[@]}" bash -c '. tests/support/left.sh && left_sweep'
 	aside bpf-tests "${as_root[@]}" env TEST_JOBS=1 TEST_AGAIN=1 tests/support/unit.sh "$BUILD/bpf-tests/bpf"
 	told bpf-tests
 	criterion bpf-tests "$work/bpf-tests.log" $?
