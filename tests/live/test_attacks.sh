@@ -86,20 +86,20 @@ attacks_start() {
 # --- what is asked of a capture --------------------------------------------------------------------------
 samples=0 expected=0
 
-# innocent NAME CAPTURE: the service's own part of it
+# innocent NAME CAPTURE: the service's own part of it. Samples of the resident recorder, a few a second that stand
+# for many, are too few to compare.
 innocent() {
 	local row named total cpu_s why
 
-	# The resident recorder takes them at several rates.
-	row=$(sql "$2" "SELECT c.samples, sum(a.on_cpu_ns / 1e9 * h.sample_hz / max(l.sample_every, 1))
-		FROM process_cpu c JOIN process p ON p.tgid = c.tgid JOIN thread t ON t.process = p.id
-		JOIN account a ON a.thread = t.id JOIN slice l ON l.id = a.slice, host h WHERE c.tgid = $web GROUP BY c.tgid")
+	row=$(sql "$2" "SELECT samples, on_cpu_s FROM process_cpu WHERE tgid = $web")
 	[ -n "$row" ] || {
 		fail "$1: the capture does not know the service"
 		return
 	}
-	samples=$((samples + ${row% *}))
-	expected=$(awk -v e="$expected" -v s="${row#* }" 'BEGIN { print e + s }')
+	if [ "$1" != watch ]; then
+		samples=$((samples + ${row% *}))
+		expected=$(awk -v e="$expected" -v s="${row#* }" -v hz="$hz" 'BEGIN { print e + s * hz }')
+	fi
 	why=$(facts managed "$2" "$web")
 	read -r named total <<<"$why"
 	why=$(sed 1d <<<"$why" | tr '\n' ',')
