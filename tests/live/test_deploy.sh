@@ -234,7 +234,7 @@ sed -E 's/^# ([a-z-]+ = |\[)/\1/' deploy/systemd/hotrun.conf >"$T/hotrun.conf"
 told='^(gear|frequency|budget|ring|rotate|keep-[a-z]*|before|after|capture-on|confirm|cooldown) '
 is "its settings are those of --help" \
 	"$(sed -nE '/^\[hotrun watch\]/,$s/^([a-z-]+) = ([^ ]*)$/\1 \2/p' "$T/hotrun.conf" | grep -E "$told")" \
-	"$("$HOTRUN" watch --help | sed -nE 's/^ +(-., )?--([a-z-]+) .*\(default ([^)]*)\)$/\2 \3/p' |
+	"$("$HOTRUN" watch --help | sed -E ':a;N;$!ba;s/\n {20,}/ /g' | sed -nE 's/^ +(-., )?--([a-z-]+) .*\(default ([^)]*)\)$/\2 \3/p' |
 		grep -E "$told")"
 mkdir -m 700 "$T/state"
 cp "$T/hotrun.conf" "$T/state/hotrun.conf"

@@ -44,7 +44,9 @@ printf '1 ptrace(PTRACE_ATTACH, 5) = 0\n' >"$T/bad.1"
 printf '1 openat(AT_FDCWD, "/proc/5/root/tmp/x", O_WRONLY|O_CREAT, 0600) = 4\n' >"$T/bad.2"
 printf '1 tgkill(5, 5, SIGSTOP) = 0\n' >"$T/bad.3"
 printf '1 kill(5, SIGTERM) = 0\n' >"$T/bad.4"
-for i in 1 2 3 4; do
+printf '1 setns(9</proc/5/ns/mnt>, CLONE_NEWNS) = 0\n' >"$T/bad.5"
+printf '1 setns(9<net:[4026532253]>, CLONE_NEWNET|CLONE_NEWPID) = 0\n' >"$T/bad.6"
+for i in 1 2 3 4 5 6; do
 	facts strace "$T/bad.$i" "$T/own" >"$T/found" && fail "the check of the trace is blind: $(cat "$T/bad.$i")"
 done
 
