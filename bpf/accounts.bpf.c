@@ -14,6 +14,8 @@ __u32 kernel_without = 0;
 /* The gear that reading is done in, and that change_gear goes to: 1 = quiet. Set by the user
  * side. */
 __u32 quiet_gear = 0;
+/* A pass in the quiet gear leaves out who rested since it was read last. Set before a pass. */
+__u32 leave_out_rested = 0;
 
 struct task_room {
 	struct event_task event;
@@ -242,6 +244,29 @@ static __always_inline void read_quietly(struct seq_file *seq, struct task_room 
 		*account = r->account;
 }
 
+/*
+ * Asleep, and has neither left a CPU nor been queued since it was read last in the quiet gear:
+ * there is nothing to tell. Where its queue was throttled meanwhile it is read, so that this does
+ * not count as its own.
+ */
+static __always_inline bool has_rested(struct task_struct *task)
+{
+	__u64 queued = task->sched_info.last_queued;
+	struct account *account;
+	struct cfs_rq *queue;
+
+	if (!is_asleep(task))
+		return false;
+	account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (!account || !account->number || task->nvcsw != account->kernel_voluntary ||
+	    task->nivcsw != account->kernel_involuntary ||
+	    (queued && queued != account->false_queued_ns))
+		return false;
+	queue = compat_queue(task);
+	return (__u64)queue == account->queue &&
+	       (!queue || compat_throttled_ns(queue) == account->throttled_mark_ns);
+}
+
 /* Once a slice, for every thread: its account as it stands. */
 SEC("iter/task")
 int read_accounts(struct bpf_iter__task *ctx)
@@ -251,7 +276,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 	struct task_room *r;
 	__u32 zero = 0;
 
-	if (!task)
+	if (!task || (quiet_gear && leave_out_rested && has_rested(task)))
 		return 0;
 	r = bpf_map_lookup_elem(&task_rooms, &zero);
 	if (!r)

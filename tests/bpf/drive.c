@@ -192,7 +192,7 @@ void drive_read_accounts(struct drive *d)
 	struct session_ops ops = {
 		.ctx = d, .sample = take_sample, .stack = take_stack, .task = take_task};
 
-	cr_assert_eq(session_read_accounts(d->s, &ops), 0);
+	cr_assert_eq(session_read_accounts(d->s, true, &ops), 0);
 }
 
 uint64_t drive_unaccounted(const struct drive *d)

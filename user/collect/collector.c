@@ -108,7 +108,8 @@ struct collector {
 	bool ticks_seen;
 	bool stopped; /* the slice that ends is the last one */
 	struct collector_gear
-		next_gear; /* of the next slice; c->options.gear is that of this one */
+		next_gear;	    /* of the next slice; c->options.gear is that of this one */
+	uint32_t passes_of_changed; /* over threads that are left to do so; 0: the next tells all */
 
 	uint32_t *execs; /* processes that called exec since the last drain */
 	size_t execs_cnt, execs_cap;
@@ -482,16 +483,23 @@ static void drain_until(struct collector *c, uint64_t until_ns)
 	newly_started_look(&c->newly_started, c->model, c->names);
 }
 
+/* In the quiet gear so many passes in a row leave out who rested. The next one finds threads whose
+ * end was not told, and what others changed of those that sleep: names, groups. */
+#define PASSES_OF_CHANGED 15
+
 static void read_accounts(struct collector *c)
 {
+	bool all = !c->options.gear.quiet || !c->passes_of_changed;
 	int err;
 
-	ingest_pass_begin(c->ingest);
-	err = session_read_accounts(c->session, &c->ops);
+	if (all)
+		ingest_pass_begin(c->ingest);
+	err = session_read_accounts(c->session, all, &c->ops);
 	if (err)
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
-	else
+	else if (all)
 		ingest_pass_end(c->ingest, clock_now_ns());
+	c->passes_of_changed = err ? 0 : all ? PASSES_OF_CHANGED : c->passes_of_changed - 1;
 }
 
 /* Returns the time of the reading, to which accounts and books of this slice reach. */
@@ -720,6 +728,7 @@ static void change_gear(struct collector *c)
 	int err = 0;
 
 	if (turns) {
+		c->passes_of_changed = 0;
 		read_cpus(c);
 		err = session_set_gear(c->session, next.quiet);
 	}
@@ -1177,6 +1186,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 
 	if (c->options.samples)
 		c->model->kernel_text = names_kernel_text(c->names);
+	c->passes_of_changed = 0;
 	read_accounts(c);
 	if (c->options.facts || c->options.signals)
 		read_processes(c);

@@ -740,8 +740,9 @@ enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, in
 	return sideband_wait(s->sideband, timeout_ns, fd);
 }
 
-int session_read_accounts(struct session *s, const struct session_ops *ops)
+int session_read_accounts(struct session *s, bool rested, const struct session_ops *ops)
 {
+	s->bpf->bss->leave_out_rested = !rested;
 	return iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
 		       take_task, (void *)ops);
 }

@@ -92,10 +92,14 @@ uint64_t session_drain_sideband(struct session *s, const struct sideband_ops *op
 				uint64_t until_ns);
 /* sideband_wait(). */
 enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, int fd);
-/* Runs the task iterator: one EVENT_TASK for each thread. 0 or negative errno. In the quiet gear
- * CPU time (up to the last tick of the kernel's clock), waits, throttled time and switches rise by
- * the kernel's own counts, all else stands still; last accounts come as well. */
-int session_read_accounts(struct session *s, const struct session_ops *ops);
+/*
+ * Runs the task iterator: one EVENT_TASK for each thread; without rested, in the quiet gear, for
+ * each but those that slept since they were told last (measured: 0.65 us for each of 10,000, 1.5
+ * where they are told). The pass after a change of gear has to tell all. 0 or negative errno. In
+ * the quiet gear CPU time (up to the last tick of the kernel's clock), waits, throttled time and
+ * switches rise by the kernel's own counts, all else stands still; last accounts come as well.
+ */
+int session_read_accounts(struct session *s, bool rested, const struct session_ops *ops);
 
 /* Consistent copy of one CPU's books, and the time of the copy; without the programs at switches
  * only ticks and queues are in it. 0, or -EAGAIN when it was written over and over while it was
