@@ -388,7 +388,11 @@ static int go_quiet(struct session *s)
 	if (err)
 		return err;
 	stop_full(s);
-	return hand_accounts_over(s);
+	err = hand_accounts_over(s);
+	/* Of who was not handed over, the kernel's counts would count twice. */
+	if (err && !attach_births(s))
+		start_full(s);
+	return err;
 }
 
 int session_set_gear(struct session *s, bool quiet)
