@@ -304,6 +304,13 @@ int read_accounts(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Whose last account was sent, and nobody has reaped yet, is not to be told once more. */
+static __always_inline void begin_anew(struct account *account)
+{
+	if (account->state != STATE_ENDED)
+		account->state = STATE_UNKNOWN;
+}
+
 /* To the quiet gear: what went on until now is counted, and from here on the kernel counts. */
 static __always_inline void go_quiet(struct account *account, struct task_room *r,
 				     struct task_struct *task, __u64 now)
@@ -316,7 +323,7 @@ static __always_inline void go_quiet(struct account *account, struct task_room *
 	account->sched = r->event.sched;
 	account->blocked_ns = r->event.blocked_ns;
 	account->since_ns = now;
-	account->state = STATE_UNKNOWN;
+	begin_anew(account);
 	mark_counts(account, task);
 	if (!kernel_counts_waits)
 		return;
@@ -345,7 +352,7 @@ static __always_inline void go_full(struct account *account, struct task_struct 
 	gather(account, task, now, &waiting);
 	mark_counts(account, task);
 	account->since_ns = now;
-	account->state = STATE_UNKNOWN;
+	begin_anew(account);
 	account->cpu = compat_task_cpu(task);
 	if (kernel_counts_waits)
 		mark_queue(account, task);

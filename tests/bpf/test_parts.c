@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -282,6 +283,43 @@ Test(parts, without_switches_who_rests_is_left_out_until_it_runs)
 		cr_expect_eq(pass(&d, false, pid).times, 0u, "it sleeps again");
 	}
 	drive_kill(pid);
+	drive_close(&d);
+}
+
+static uint32_t ends_of(struct drive *d, pid_t pid)
+{
+	uint32_t cnt = 0;
+
+	drive_drain(d);
+	for (size_t i = 0; i < d->tasks_cnt; i++)
+		cnt += d->tasks[i].header.kind == EVENT_TASK_END &&
+		       d->tasks[i].tid == (uint32_t)pid;
+	return cnt;
+}
+
+/* Of a process that nobody has reaped, the end is not told again when that is done. */
+Test(parts, who_ended_before_a_change_of_gear_is_told_once)
+{
+	const struct session_options options = {.sample_hz = HZ};
+	struct drive d = {0};
+	pid_t pid, other;
+
+	drive_open(&d, &options);
+	pid = drive_fork(burn_some, NULL, drive_cpu(1), true);
+	cr_assert_eq(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	drive_sleep(10 * DRIVE_MS);
+	cr_assert_eq(ends_of(&d, pid), 1u);
+	cr_assert_eq(session_set_gear(d.s, true), 0);
+	cr_assert_eq(session_set_gear(d.s, false), 0);
+	cr_assert_eq(session_set_gear(d.s, true), 0);
+	drive_wait(pid);
+	/* Freed after it. */
+	other = drive_fork(burn_some, NULL, drive_cpu(1), true);
+	drive_wait(other);
+	for (int i = 0; i < 100 && !ends_of(&d, other); i++)
+		drive_sleep(20 * DRIVE_MS);
+	cr_expect_eq(ends_of(&d, other), 1u);
+	cr_expect_eq(ends_of(&d, pid), 1u);
 	drive_close(&d);
 }
 
