@@ -336,6 +336,7 @@ static void stop_full(struct session *s)
 {
 	struct program_link programs[SWITCH_PROGRAMS];
 
+	s->bpf->bss->quiet_since_ns = clock_now_ns();
 	switch_programs(s, programs);
 	detach_programs(programs, SWITCH_PROGRAMS);
 	bpf_link__destroy(s->bpf->links.on_new_task);
