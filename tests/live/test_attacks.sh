@@ -86,20 +86,20 @@ attacks_start() {
 # --- what is asked of a capture --------------------------------------------------------------------------
 samples=0 expected=0
 
-# innocent NAME CAPTURE HZ: the service's own part of it. Samples of the resident recorder, a few a second that stand
-# for many, are too few to compare.
+# innocent NAME CAPTURE: the service's own part of it
 innocent() {
 	local row named total cpu_s why
 
-	row=$(sql "$2" "SELECT samples, on_cpu_s FROM process_cpu WHERE tgid = $web")
+	# The resident recorder takes them at several rates.
+	row=$(sql "$2" "SELECT c.samples, sum(a.on_cpu_ns / 1e9 * h.sample_hz / max(l.sample_every, 1))
+		FROM process_cpu c JOIN process p ON p.tgid = c.tgid JOIN thread t ON t.process = p.id
+		JOIN account a ON a.thread = t.id JOIN slice l ON l.id = a.slice, host h WHERE c.tgid = $web GROUP BY c.tgid")
 	[ -n "$row" ] || {
 		fail "$1: the capture does not know the service"
 		return
 	}
-	if [ "$1" != watch ]; then
-		samples=$((samples + ${row% *}))
-		expected=$(awk -v e="$expected" -v s="${row#* }" -v hz="$3" 'BEGIN { print e + s * hz }')
-	fi
+	samples=$((samples + ${row% *}))
+	expected=$(awk -v e="$expected" -v s="${row#* }" 'BEGIN { print e + s }')
 	why=$(facts managed "$2" "$web")
 	read -r named total <<<"$why"
 	why=$(sed 1d <<<"$why" | tr '\n' ',')
@@ -143,7 +143,7 @@ record_under() {
 	before=$((($(date +%s%N) - before) / 1000000))
 	attacks_pause
 	within "$name: record -d 2 ends, ms" $before 2000 $most
-	innocent "$name" "$T/$name.hotrun" $hz
+	innocent "$name" "$T/$name.hotrun"
 }
 
 # --- groups ----------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ attacks_pause
 capture=$(tail -1 "$T/asked")
 "$HOTRUN" report "$capture" >"$T/report" 2>&1
 says "the attacker is named, with what was left out" "$T/report" "names of attack"
-innocent watch "$capture" -
+innocent watch "$capture"
 for name in cie nested symbols map rewrite; do says_why $name "$capture" "${words[$name]}|pending"; done
 is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"
 kill -TERM "$watcher"

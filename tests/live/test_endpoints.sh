@@ -27,9 +27,9 @@ print("asked 1000", flush=True)
 time.sleep(100)
 P
 ulimit -n 16384
-start setpriv --reuid 65534 --regid 65534 --clear-groups "$T/taker" 4200 60
+start setpriv --reuid 65534 --regid 65534 --clear-groups "$T/taker" 4200 150
 taker=$started
-until_true 20 grep -qs 'round 1' "$T/$taker.out" || fail "the sockets are not there: $(head -3 "$T/$taker.out")"
+until_true 60 grep -qs 'round 1' "$T/$taker.out" || fail "the sockets are not there: $(head -3 "$T/$taker.out")"
 "$HOTRUN" record -q -o "$T/taken.hotrun" 2>"$T/err" &
 recorder=$!
 PIDS+=("$recorder")

@@ -9,9 +9,9 @@ need_dotnet Split
 need_tool strace strace
 need_tool bpftool bpftool
 
-dotnet_start "$BUILD/dotnet/Split/Split.dll" 60 "$T/truth"
+dotnet_start "$BUILD/dotnet/Split/Split.dll" 150 "$T/truth"
 split=$started
-start "$LOADS/native" 60
+start "$LOADS/native" 150
 native=$started
 until_true 20 test -s "$T/truth" || fail "the load does not start"
 

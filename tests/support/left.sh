@@ -33,10 +33,25 @@ left_folders() { grep -lsE "^$1(:|\$)" /tmp/hotrun-live.*/.of /var/tmp/hotrun-li
 # left_groups PID: of the test with that pid
 left_groups() { find /sys/fs/cgroup -maxdepth 6 -type d \( -name "hotrun-live-$1" -o -name "hotrun-live-$1-*" \); }
 
-# left_remove_folder FOLDER: and what is mounted below it, and what those that its test started left in /tmp
+# left_holders FOLDER: who has it in its command line, and their children: containers, which have an environment of
+# their own, below those who watch them
+left_holders() {
+	local file pid
+
+	for file in $(grep -lasF "$1/" /proc/[0-9]*/cmdline); do
+		pid=${file#/proc/} pid=${pid%/cmdline}
+		[ "$pid" = $$ ] || [ "$pid" = $BASHPID ] || echo "$pid" $(cat "/proc/$pid/task/"*/children 2>/dev/null)
+	done
+}
+
+# left_remove_folder FOLDER: with whom holds it, what is mounted below it, and what those that its test started left
+# in /tmp
 left_remove_folder() {
 	local mount pid
 
+	for pid in $(left_holders "$1"); do
+		kill -KILL "$pid" 2>/dev/null
+	done
 	for mount in $(awk -v f="$1/" 'index($2, f) == 1 { print $2 }' /proc/self/mounts | sort -r); do
 		umount -l "$mount"
 	done
@@ -64,7 +79,7 @@ left_sweep() {
 
 	for pid in $(left_processes '[0-9]+:[0-9]+'); do
 		words=$(of_test "$pid")
-		run_lives "$words" || { echo "# swept: process $pid, of $words" && kill -KILL "$pid"; }
+		[ -z "$words" ] || run_lives "$words" || { echo "# swept: process $pid, of $words" && kill -KILL "$pid"; }
 	done
 	for folder in $(left_folders '[0-9]+:[0-9]+'); do
 		words=$(cat "$folder/.of")

@@ -39,6 +39,11 @@ if command -v dotnet >/dev/null; then
 		DOTNET_PerfMapEnabled=3 dotnet "$BUILD/dotnet/Split/Split.dll" $((seconds + 60)) "$work/truth" \
 			>/dev/null 2>&1 &
 		load=$!
+		# It says what it did as soon as it does something; on a busy host that takes a while.
+		for _ in {1..100}; do
+			[ ! -s "$work/truth" ] && kill -0 "$load" 2>/dev/null || break
+			sleep 0.1
+		done
 		sleep 1
 		echo "beside it runs a small C# load, Split: it spends 60 % of its time in one method, 40 % in another"
 	else
