@@ -93,6 +93,9 @@ extern __u64 session_start_ns;
 /* Since then the programs at switches have been attached; later than all times in the quiet gear.
  * Set by the user side just before it attaches. */
 extern __u64 switches_since_ns;
+/* The last change to the quiet gear began then; 0 = none yet. Set by the user side before it
+ * detaches these programs. */
+extern __u64 quiet_since_ns;
 
 static __always_inline void add_turn(struct turns *on, __u32 tgid, __u64 now)
 {

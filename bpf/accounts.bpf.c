@@ -245,6 +245,16 @@ static __always_inline void read_quietly(struct seq_file *seq, struct task_room 
 		*account = r->account;
 }
 
+/* While it slept, so that this does not count as throttling of its own. */
+static __always_inline bool is_queue_as_marked(const struct account *account,
+					       struct task_struct *task)
+{
+	struct cfs_rq *queue = compat_queue(task);
+
+	return (__u64)queue == account->queue &&
+	       (!queue || compat_throttled_ns(queue) == account->throttled_mark_ns);
+}
+
 /* A thread that has slept since the pass before this one, as that has told: most are such, at most
  * times. */
 static __always_inline bool sleeps_on(struct task_struct *task)
@@ -263,7 +273,8 @@ static __always_inline bool sleeps_on(struct task_struct *task)
 		return account->state == STATE_BLOCKED && account->since_ns < passed_ns;
 	return account->kernel_voluntary == task->nvcsw &&
 	       account->kernel_involuntary == task->nivcsw &&
-	       account->kernel_ran_ns == task->se.sum_exec_runtime;
+	       account->kernel_ran_ns == task->se.sum_exec_runtime &&
+	       is_queue_as_marked(account, task);
 }
 
 /* Once a slice, for every thread that did anything: its account as it stands. */
@@ -303,6 +314,13 @@ int read_accounts(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Whose last account was sent, and nobody has reaped yet, is not to be told once more. */
+static __always_inline void begin_anew(struct account *account)
+{
+	if (account->state != STATE_ENDED)
+		account->state = STATE_UNKNOWN;
+}
+
 /* To the quiet gear: what went on until now is counted, and from here on the kernel counts. */
 static __always_inline void go_quiet(struct account *account, struct task_room *r,
 				     struct task_struct *task, __u64 now)
@@ -315,7 +333,7 @@ static __always_inline void go_quiet(struct account *account, struct task_room *
 	account->sched = r->event.sched;
 	account->blocked_ns = r->event.blocked_ns;
 	account->since_ns = now;
-	account->state = STATE_UNKNOWN;
+	begin_anew(account);
 	mark_counts(account, task);
 	if (!kernel_counts_waits)
 		return;
@@ -344,7 +362,7 @@ static __always_inline void go_full(struct account *account, struct task_struct 
 	gather(account, task, now, &waiting);
 	mark_counts(account, task);
 	account->since_ns = now;
-	account->state = STATE_UNKNOWN;
+	begin_anew(account);
 	account->cpu = compat_task_cpu(task);
 	if (kernel_counts_waits)
 		mark_queue(account, task);

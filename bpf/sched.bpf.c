@@ -22,6 +22,7 @@ __u64 accounts_made = 0;
 /* A CPU that has not switched yet ran its thread since then. */
 __u64 session_start_ns = 1;
 __u64 switches_since_ns = ~0ull;
+__u64 quiet_since_ns = 0;
 
 /* --event cycles: ticks come as NMIs. */
 const volatile bool ticks_in_nmi;
@@ -508,7 +509,10 @@ int BPF_PROG(on_free, struct task_struct *task)
 	if (account) {
 		if (account->state == STATE_ENDED || account->since_ns >= switches_since_ns)
 			goto out;
-		gather(account, task, now, &waiting);
+		/* One that left the list of threads before it was handed over: what the kernel
+		 * counted is in its account, up to its last switch that was seen. */
+		if (account->since_ns >= quiet_since_ns)
+			gather(account, task, now, &waiting);
 	} else if (switches_since_ns != ~0ull) {
 		goto out;
 	}

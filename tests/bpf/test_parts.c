@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -226,6 +227,100 @@ Test(parts, without_switches_who_ends_within_a_slice_is_not_lost)
 	cr_expect_eq(t->state, 'X');
 	cr_expect_neq(t->exit_ns, 0u);
 	collector_free(c);
+}
+
+/* How often a pass told of a thread, and what; and how many records it had. */
+struct told {
+	uint32_t tid, times, all;
+	struct event_task task;
+};
+
+static void take_told(void *ctx, const struct event_task *task)
+{
+	struct told *told = ctx;
+
+	told->all++;
+	if (task->tid != told->tid)
+		return;
+	told->times++;
+	told->task = *task;
+}
+
+static struct told pass(const struct drive *d, bool rested, pid_t pid)
+{
+	struct told told = {.tid = (uint32_t)pid};
+	struct session_ops ops = {.ctx = &told, .task = take_told};
+
+	cr_assert_eq(session_read_accounts(d->s, rested, &ops), 0);
+	return told;
+}
+
+Test(parts, without_switches_who_rests_is_left_out_until_it_runs)
+{
+	const struct session_options options = {.sample_hz = HZ, .quiet = true};
+	pid_t pid = start_halted();
+	struct drive d = {0};
+	struct told all, told;
+	uint64_t ran_ns;
+
+	drive_open(&d, &options);
+	all = pass(&d, true, pid);
+	cr_assert_eq(all.times, 1u);
+	told = pass(&d, false, pid);
+	cr_expect_eq(told.times, 0u, "it slept");
+	cr_expect_lt(2 * told.all, all.all, "%u of %u threads", told.all, all.all);
+	for (int i = 0; i < 3; i++) {
+		ran_ns = let_run(pid, 100 * DRIVE_MS);
+		told = pass(&d, false, pid);
+		cr_assert_eq(told.times, 1u, "it ran");
+		told.task.sched.on_cpu_ns -= all.task.sched.on_cpu_ns;
+		cr_expect(drive_near(told.task.sched.on_cpu_ns, ran_ns, 0.001, 8 * DRIVE_MS),
+			  "%llu of %llu ms",
+			  (unsigned long long)told.task.sched.on_cpu_ns / DRIVE_MS,
+			  (unsigned long long)ran_ns / DRIVE_MS);
+		all = pass(&d, true, pid);
+		cr_assert_eq(all.times, 1u);
+		cr_expect_eq(pass(&d, false, pid).times, 0u, "it sleeps again");
+	}
+	drive_kill(pid);
+	drive_close(&d);
+}
+
+static uint32_t ends_of(struct drive *d, pid_t pid)
+{
+	uint32_t cnt = 0;
+
+	drive_drain(d);
+	for (size_t i = 0; i < d->tasks_cnt; i++)
+		cnt += d->tasks[i].header.kind == EVENT_TASK_END &&
+		       d->tasks[i].tid == (uint32_t)pid;
+	return cnt;
+}
+
+/* Of a process that nobody has reaped, the end is not told again when that is done. */
+Test(parts, who_ended_before_a_change_of_gear_is_told_once)
+{
+	const struct session_options options = {.sample_hz = HZ};
+	struct drive d = {0};
+	pid_t pid, other;
+
+	drive_open(&d, &options);
+	pid = drive_fork(burn_some, NULL, drive_cpu(1), true);
+	cr_assert_eq(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	drive_sleep(10 * DRIVE_MS);
+	cr_assert_eq(ends_of(&d, pid), 1u);
+	cr_assert_eq(session_set_gear(d.s, true), 0);
+	cr_assert_eq(session_set_gear(d.s, false), 0);
+	cr_assert_eq(session_set_gear(d.s, true), 0);
+	drive_wait(pid);
+	/* Freed after it. */
+	other = drive_fork(burn_some, NULL, drive_cpu(1), true);
+	drive_wait(other);
+	for (int i = 0; i < 100 && !ends_of(&d, other); i++)
+		drive_sleep(20 * DRIVE_MS);
+	cr_expect_eq(ends_of(&d, other), 1u);
+	cr_expect_eq(ends_of(&d, pid), 1u);
+	drive_close(&d);
 }
 
 /* The first screen of a capture; owned. */

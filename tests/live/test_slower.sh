@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A service that answers three times as slowly as it is used to, though fast by the general limit, is captured by the
 # resident recorder; the same service at its usual pace is not.
-# beside others
+# mostly waits, 75 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
 . "$(dirname "$0")/../support/watch.sh"

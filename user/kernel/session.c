@@ -336,6 +336,7 @@ static void stop_full(struct session *s)
 {
 	struct program_link programs[SWITCH_PROGRAMS];
 
+	s->bpf->bss->quiet_since_ns = clock_now_ns();
 	switch_programs(s, programs);
 	detach_programs(programs, SWITCH_PROGRAMS);
 	bpf_link__destroy(s->bpf->links.on_new_task);
@@ -389,7 +390,11 @@ static int go_quiet(struct session *s)
 	if (err)
 		return err;
 	stop_full(s);
-	return hand_accounts_over(s);
+	err = hand_accounts_over(s);
+	/* Of who was not handed over, the kernel's counts would count twice. */
+	if (err && !attach_births(s))
+		start_full(s);
+	return err;
 }
 
 int session_set_gear(struct session *s, bool quiet)

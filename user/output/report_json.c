@@ -212,11 +212,13 @@ static void put_saturation(struct json *j, const struct report *r)
 		    threads ? threads->sched.on_cpu_ns + threads->sched.waited_ns : 0);
 }
 
-/* Of what the figures of requests are told. */
-static void put_followed(struct json *j, const struct report *r)
+/* Of what the figures are told: of the full gear or the quiet one, of all requests or some. */
+static void put_seen(struct json *j, const struct report *r)
 {
 	struct followed followed;
 
+	json_real(j, "full_gear_share",
+		  model_off(r->m) & OFF_SWITCHES ? 0 : model_full_share(r->m));
 	followed_of(r->m, &followed);
 	json_count(j, "one_followed_of", followed.one_of);
 	json_real(j, "counts_error_share", followed.error);
@@ -240,7 +242,7 @@ int report_verdicts_json(const struct report *r)
 	json_count(&j, "hurt_services", v->hurt_services);
 	json_count(&j, "contended_processes", v->contended);
 	json_count(&j, "at_limit_processes", v->at_limit);
-	put_followed(&j, r);
+	put_seen(&j, r);
 	put_saturation(&j, r);
 	json_end(&j);
 	json_array(&j, "processes");

@@ -269,6 +269,7 @@ static enum policy_answer take(struct asking *a, const struct policy_reply *repl
 	}
 	log_info("taking a capture: %s: %s", name, taken);
 	remember(a, true, reply->text, name);
+	suspects_taken(&w->suspects);
 	policy_taken(&w->policy, reply, a->who->result.verdict, finished_now_s(w));
 	finished_see(w, a->who, &a->trunks);
 	finished_expect(w, name, a->who, taken);

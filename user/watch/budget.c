@@ -164,13 +164,8 @@ uint32_t budget_full_hz(const struct watch *w)
  * do without the full gear: it waits for the capture where its cost is too much. */
 static bool is_suspicious(const struct watch *w)
 {
-	if (w->config.gear != WATCH_GEAR_AUTO || !w->config.capture_on || !w->control ||
-	    w->governor.level != GOVERNOR_ALL)
-		return false;
-	for (size_t i = 0; i < w->suspects.cnt; i++)
-		if (!w->suspects.rows[i].is_answered)
-			return true;
-	return false;
+	return w->config.gear == WATCH_GEAR_AUTO && w->config.capture_on && w->control &&
+	       w->governor.level == GOVERNOR_ALL && w->looks_closely;
 }
 
 struct collector_gear budget_gear(const struct watch *w)
@@ -243,12 +238,15 @@ int budget_step(struct watch *w, char *why, size_t why_bytes)
 	enum governor_level level = w->governor.level;
 	struct governor_plan plan;
 	struct collector_gear gear;
+	uint64_t now_ns = clock_now_ns();
 	int err;
 
 	if (ask_governor(w, &plan) && plan.level != level) {
 		tell(w, &plan, plan.level > level);
 		save_state(w); /* the level outlives a kill */
 	}
+	w->looks_closely = suspects_want_look(&w->suspects, now_ns - w->stepped_ns);
+	w->stepped_ns = now_ns;
 	gear = budget_gear(w);
 	collector_set_gear(w->collector, &gear);
 	collector_follow(w->collector, budget_follow_most(w));

@@ -83,6 +83,8 @@ struct watch {
 	struct job jobs[JOBS_MAX];
 	/* Captures by itself. */
 	struct suspects suspects;
+	bool looks_closely;  /* suspects_want_look() */
+	uint64_t stepped_ns; /* when it was asked */
 	struct policy policy;
 	int64_t policy_base_s; /* its time is this and CLOCK_BOOTTIME */
 	struct auto_note notes[AUTO_NOTES];

@@ -92,6 +92,26 @@ const struct suspect *suspects_first(const struct suspects *s)
 	return first;
 }
 
+bool suspects_want_look(struct suspects *s, uint64_t passed_ns)
+{
+	uint64_t rested_ns = passed_ns / SUSPECTS_LOOK_PART;
+	bool wanted = false;
+
+	for (size_t i = 0; i < s->cnt; i++)
+		wanted |= !s->rows[i].is_answered;
+	if (wanted && s->looked_ns < SUSPECTS_LOOK_NS) {
+		s->looked_ns += passed_ns;
+		return true;
+	}
+	s->looked_ns -= s->looked_ns < rested_ns ? s->looked_ns : rested_ns;
+	return false;
+}
+
+void suspects_taken(struct suspects *s)
+{
+	s->looked_ns = 0;
+}
+
 bool suspect_is_confirmed(const struct suspect *s, uint64_t confirm_ns, uint64_t now_ns)
 {
 	return s->last_ns == now_ns && s->bad_ns >= confirm_ns - confirm_ns / 100;

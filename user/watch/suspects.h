@@ -52,7 +52,13 @@ struct suspect {
 struct suspects {
 	struct suspect rows[SUSPECTS_MAX];
 	size_t cnt;
+	uint64_t looked_ns; /* closely, for suspicions that came to nothing so far */
 };
+
+/* Who staggers without ever being bad for long enough would be looked at closely for ever: so long
+ * at once, and one part in so many of the time. */
+#define SUSPECTS_LOOK_NS   30000000000ull
+#define SUSPECTS_LOOK_PART 20
 
 /* A second has ended, in which these were hurt; known: false = it has no evidence. Forgets who has
  * been well for long enough, and who is gone with it. */
@@ -64,6 +70,11 @@ const struct suspect *suspects_first(const struct suspects *s);
 /* Has been bad in the second that ended at now_ns, and for so long in all; to 1 %, since slices are
  * not exact. */
 bool suspect_is_confirmed(const struct suspect *s, uint64_t confirm_ns, uint64_t now_ns);
+/* Whether somebody is to be looked at closely for a while, who is neither confirmed nor answered;
+ * passed_ns: since this was asked last. */
+bool suspects_want_look(struct suspects *s, uint64_t passed_ns);
+/* It was worth it: a capture was taken. */
+void suspects_taken(struct suspects *s);
 /* Those who are, the most urgent verdict first; of equal ones the host, then who is so for longest.
  * Returns their number; borrowed as above. */
 size_t suspects_confirmed(struct suspects *s, uint64_t confirm_ns, uint64_t now_ns,

@@ -179,3 +179,23 @@ Test(suspects, people_are_counted_once)
 		cr_expect_float_eq(suspect_people(&crowds[i].input), crowds[i].want, 1e-6,
 				   "%zu: %g", i, suspect_people(&crowds[i].input));
 }
+
+/* Who staggers for ever is looked at closely for half a minute, then a twentieth of the time. */
+Test(suspects, looks_that_come_to_nothing_are_bounded)
+{
+	struct suspects s = {.cnt = 1};
+	unsigned int looks = 0;
+
+	for (int i = 0; i < 60; i++)
+		looks += suspects_want_look(&s, SECOND);
+	cr_expect(looks >= 30 && looks <= 32, "%u", looks);
+	for (int i = 0; i < 2000; i++)
+		looks += suspects_want_look(&s, SECOND);
+	cr_expect(looks >= 110 && looks <= 140, "%u", looks);
+	suspects_taken(&s);
+	cr_expect(suspects_want_look(&s, SECOND), "it was worth it");
+	s.rows[0].is_answered = true;
+	cr_expect_not(suspects_want_look(&s, SECOND));
+	s.cnt = 0;
+	cr_expect_not(suspects_want_look(&s, SECOND));
+}
