@@ -55,7 +55,8 @@ is "raw names count every sample" "$(total raw x)" "$(total display x)"
 says_not "no kernel frame stands below an application frame" "$T/mine" "Spin_[j];do_syscall_64"
 grep -v '\[framework\];' "$T/mine" >"$T/mine.called"
 says_not "no framework frame is left" "$T/mine.called" ";System."
-within "work without application code has its row, samples" "$(total mine '[framework]' 1)" 1 100000
+# Also where it was not known yet how its stacks are walked.
+within "work without application code has its row, samples" "$(awk '/;\[framework\];/ { n += $NF } END { print n + 0 }' "$T/mine")" 1 100000
 export_folded foreign --just-my-code --not-my-code 'Names'
 is "a list makes the application foreign" "$(facts share "$T/foreign" Names Load.Burn.Spin | cut -d' ' -f1)" 0
 export_folded linq --just-my-code --my-code 'System.Linq*'
