@@ -26,7 +26,8 @@ KINDS = {  # the verdicts that are right
     'sync-over-async': ('inelastic',),
     'starved': ('starved', 'host-overloaded'),
     'throttled': ('throttled',),
-    'oversubscribed': ('oversubscribed', 'host-overloaded'),
+    # Beside others that fill the host its many threads wait behind these as well.
+    'oversubscribed': ('oversubscribed', 'host-overloaded', 'starved'),
 }
 OTHERS = (0, 50, 95)
 CLIENTS, EVERY_MS = 20, 100
@@ -103,7 +104,8 @@ def stall(service, kind, seconds):
     elif kind == 'starved':
         begun = [kit.start([kit.workload('spinners'), 16, seconds]), service.load(200, '/busy?us=2000', seconds)]
     elif kind == 'throttled':
-        service.group.limit(0.05)
+        service.group.limit(0.1)
+        begun = [service.load(50, '/busy?us=2000', seconds)]
     else:
         begun = [service.load(32, '/many?threads=2&ms=30', seconds)]
     time.sleep(seconds)
@@ -155,19 +157,21 @@ def judge(service, kind, slow, new, folder):
         return f'no stall: {answers} answers slow, for {last - first:.1f} s'
     told = {f: times_of(os.path.join(folder, f)) for f in new}
     # What takes the whole host down may be told of the host.
-    ours = [f for f in new if service.name in told[f][2] or told[f][2].split()[0] in KINDS[kind]]
+    ours = [f for f in new if service.name in told[f][2] or told[f][2].split()[0].strip(',') in KINDS[kind]]
     if len(ours) != 1:
         return f'{len(ours)} captures of it; ' + '; '.join(row[2].split(';')[0] for row in told.values())
     begin, end, taken = told[ours[0]]
     verdicts = verdicts_of(os.path.join(folder, ours[0]), service.name)
-    if taken.split()[0] not in KINDS[kind] or not set(verdicts) & set(KINDS[kind]):
+    if taken.split()[0].strip(',') not in KINDS[kind] or not set(verdicts) & set(KINDS[kind]):
         return f'verdict {verdicts[0]}, host {verdicts[1]}; {taken}'
     if not begin <= first <= end:
         return f'its first bad second is {begin - first:.1f} s before the capture'
     return ''
 
 
-def one(number, service, kind, others, folder, known):
+def one(number, service, kind, others, folder, known, log):
+    with open(log) as f:
+        said = len(f.read())
     neighbours = [kit.start([kit.workload('spinners'), os.cpu_count(), 600, others])] if others else []
     clients = service.clients('pace', CLIENTS, PATH, 600, EVERY_MS)
     clients.wait_for('ready')
@@ -179,6 +183,10 @@ def one(number, service, kind, others, folder, known):
         child.end(signal.SIGKILL)
     slow = slow_time(clients.output())
     why = judge(service, kind, slow, new, folder)
+    with open(log) as f:
+        words = [line[:300] for line in f.read()[said:].splitlines() if 'capture' in line]
+    if why:
+        why += ''.join('\n      ' + line for line in words)
     kit.say(f'  {number}: {service.name} {kind} for {seconds:.1f} s beside {others} %: {why or "right"}')
     return why, new
 
@@ -194,13 +202,13 @@ def watch_start(folder, options):
     return tool
 
 
-def some(numbers, services, folder, wrong, by_kind):
+def some(numbers, services, folder, log, wrong, by_kind):
     """Stalls before one recorder."""
     known = set()
     for number in numbers:
         service = random.choice([s for s in services if s.kinds])
         kind, others = service.kinds.pop(), random.choice(OTHERS)
-        why, new = one(number + 1, service, kind, others, folder, known)
+        why, new = one(number + 1, service, kind, others, folder, known, log)
         known.update(new)
         by_kind[kind][bool(why)] += 1
         if not why:
@@ -224,7 +232,7 @@ def main():
                                         PER_RECORDER + 10, '--budget', '0'))
             logs.append(tool.log)
             time.sleep(BEFORE)
-            some(range(first, min(first + PER_RECORDER, STALLS)), services, folder, wrong, by_kind)
+            some(range(first, min(first + PER_RECORDER, STALLS)), services, folder, tool.log, wrong, by_kind)
             tool.end()
     finally:
         for service in services:
