@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tests/bench/soak.sh's part `stalls`: services that stall for 3 to 5 s, mixed at random, beside others that
 take 0, 50 or 95 % of the CPUs. `hotrun watch` is to capture each by itself, once, from its first bad second
-on, and with the right verdict. SOAK_STALLS=N (100), SOAK_SEED=N (1). Each service has each kind of stall once:
-the like of the same process rests by design.
+on, and with the right verdict. SOAK_STALLS=N (100), SOAK_SEED=N (1). Each stall has a service of its own: the
+like of the same process rests by design.
 
 When a stall was is told by clients that ask 200 times a second and keep the time of each slow answer."""
 import json
@@ -79,8 +79,6 @@ class Service:
         self.child = kit.start(['dotnet', os.path.join(folder, self.name + '.dll'), self.port, free_port(), 36000],
                                preexec_fn=self.group.enter, env=dict(os.environ, DOTNET_NOLOGO='1'))
         self.child.wait_for('ready', 60)
-        self.kinds = list(KINDS)
-        random.shuffle(self.kinds)
 
     def clients(self, kind, number, path, seconds, *more):
         return kit.start([sys.executable, 'tests/support/clients.py', kind, self.port, number, path, seconds, *more])
@@ -206,9 +204,11 @@ def some(numbers, services, folder, log, wrong, by_kind):
     """Stalls before one recorder."""
     known = set()
     for number in numbers:
-        service = random.choice([s for s in services if s.kinds])
-        kind, others = service.kinds.pop(), random.choice(OTHERS)
+        service = Service(number + 1)
+        services.append(service)
+        kind, others = random.choice(list(KINDS)), random.choice(OTHERS)
         why, new = one(number + 1, service, kind, others, folder, known, log)
+        services.pop().end()
         known.update(new)
         by_kind[kind][bool(why)] += 1
         if not why:
@@ -223,7 +223,7 @@ def main():
     checks = Checks()
     kit.prepare()
     kit.run(['tests/support/dotnet.sh', 'Hang'], seconds=300, env=os.environ)
-    services = [Service(n) for n in range(-(-STALLS // len(KINDS)))]
+    services = []
     wrong, by_kind, logs = [], {kind: [0, 0] for kind in KINDS}, []
     try:
         for first in range(0, STALLS, PER_RECORDER):
