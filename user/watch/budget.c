@@ -205,43 +205,40 @@ void budget_follow_config(struct watch *w)
 
 /* --------------------------------------------------------------------------------------------- */
 
-/* What the governor decides in this slice; false: it is not asked. */
-static bool ask_governor(struct watch *w, struct governor_plan *ret_plan)
+/* What the governor decides in this slice. */
+static struct governor_plan ask_governor(struct watch *w)
 {
 	uint64_t now_ns = clock_now_ns(), granted_ns, begin_ns = w->governor.begin_ns;
 	struct governor_input input = {.now_ns = now_ns,
 				       .cpus = collector_model(w->collector)->host.cpus_online,
 				       .own_cpu_ns = budget_own_ns(w) - w->start_cpu_ns,
 				       .bpf_ns = budget_bpf_ns(w),
-				       .may_set_aside = set_aside_has_room(&w->set_aside, now_ns)};
+				       .may_set_aside = set_aside_has_room(&w->set_aside, now_ns),
+				       .capturing = jobs_asked(w)};
+	struct governor_plan plan;
 
-	/* What was asked for is finished first, with everything. */
-	if (jobs_asked(w)) {
-		governor_begin_anew(&w->governor);
-		return false;
-	}
 	naming_ns(w, &granted_ns, &input.naming_ns);
 	follow_aside(w, now_ns);
-	*ret_plan = governor_step(&w->governor, &input);
-	if (ret_plan->aside_ns)
-		set_aside(w, ret_plan->aside_ns, now_ns - begin_ns, now_ns);
+	plan = governor_step(&w->governor, &input);
+	if (plan.aside_ns)
+		set_aside(w, plan.aside_ns, now_ns - begin_ns, now_ns);
 	if (w->governor.begin_ns != w->marked_ns) {
 		w->marked_ns = w->governor.begin_ns;
 		collector_mark(w->collector);
 	}
-	return true;
+	return plan;
 }
 
 int budget_step(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_parts parts = collector_parts(w->collector);
 	enum governor_level level = w->governor.level;
-	struct governor_plan plan;
+	struct governor_plan plan = ask_governor(w);
 	struct collector_gear gear;
 	uint64_t now_ns = clock_now_ns();
 	int err;
 
-	if (ask_governor(w, &plan) && plan.level != level) {
+	if (plan.level != level) {
 		tell(w, &plan, plan.level > level);
 		save_state(w); /* the level outlives a kill */
 	}

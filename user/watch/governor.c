@@ -84,6 +84,12 @@ static void step_up(struct governor *g, uint64_t now_ns)
 	move(g, -1, now_ns);
 }
 
+static void judge_naming(struct governor *g, double capacity_ns)
+{
+	if (g->may_set_aside && g->naming > g->options.budget)
+		g->aside_ns = (uint64_t)((g->naming - g->options.budget) * capacity_ns) + 1;
+}
+
 /* capacity_ns: of all CPUs in the window. */
 static void judge(struct governor *g, uint64_t now_ns, double capacity_ns)
 {
@@ -130,6 +136,9 @@ static void measure(struct governor *g, const struct governor_input *in)
 
 	g->aside_ns = 0;
 	g->may_set_aside = in->may_set_aside;
+	if (g->capturing != in->capturing)
+		g->begin_ns = 0;
+	g->capturing = in->capturing;
 	if (!g->begin_ns || in->now_ns <= g->begin_ns || cost_ns < g->begin_cost_ns ||
 	    in->naming_ns < g->begin_naming_ns) {
 		begin_window(g, in, cost_ns);
@@ -138,16 +147,14 @@ static void measure(struct governor *g, const struct governor_input *in)
 	if (in->now_ns - g->begin_ns < GOVERNOR_WINDOW_NS)
 		return;
 	capacity_ns = (double)(in->now_ns - g->begin_ns) * (in->cpus ? in->cpus : 1);
-	g->cost = (double)(cost_ns - g->begin_cost_ns) / capacity_ns;
+	if (!g->capturing)
+		g->cost = (double)(cost_ns - g->begin_cost_ns) / capacity_ns;
 	g->naming = (double)(in->naming_ns - g->begin_naming_ns) / capacity_ns;
 	begin_window(g, in, cost_ns);
-	if (g->options.budget > 0)
+	if (g->options.budget > 0 && g->capturing)
+		judge_naming(g, capacity_ns);
+	else if (g->options.budget > 0)
 		judge(g, in->now_ns, capacity_ns);
-}
-
-void governor_begin_anew(struct governor *g)
-{
-	g->begin_ns = 0;
 }
 
 struct governor_plan governor_plan(const struct governor *g)

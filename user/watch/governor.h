@@ -44,6 +44,10 @@ struct governor_input {
 	/* Of own_cpu_ns: what naming took of parties that can be set aside. Only grows. */
 	uint64_t naming_ns;
 	bool may_set_aside; /* there is room for one more */
+	/* A capture is under way that was asked for, or taken by itself: what it costs does not
+	 * count, and nothing is given up or comes back. But who causes naming beyond the budget is
+	 * told all the same, or an attack that makes somebody be captured would be safe. */
+	bool capturing;
 };
 
 struct governor_plan {
@@ -66,7 +70,7 @@ struct governor {
 	uint64_t patience_ns; /* quiet for so long is enough */
 	double cost, naming;  /* shares of the last window */
 	uint64_t aside_ns;    /* of this step */
-	bool may_set_aside;
+	bool may_set_aside, capturing;
 	bool returned; /* the last step took something back */
 };
 
@@ -77,8 +81,6 @@ void governor_init(struct governor *g, const struct governor_options *options,
  * because the rate is low or requests are not wanted anyway, are no steps. Without a budget all is
  * taken back at once. */
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
-/* What is not to count against the budget has passed: what it costs is measured from now on. */
-void governor_begin_anew(struct governor *g);
 /* What is on at the level as it is. */
 struct governor_plan governor_plan(const struct governor *g);
 /* "rate-half"; and a sentence for people. Static. */

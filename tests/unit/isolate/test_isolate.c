@@ -490,8 +490,9 @@ Test(workers, who_has_used_up_his_share_waits_and_nobody_else)
 	trusted = submit(&p, WORKERS_TRUSTED, ECHO, 0, -1);
 	cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS));
 	cr_expect(workers_wait(p.workers, trusted, 20 * SECOND_NS));
-	cr_expect(!workers_wait(p.workers, greedy, 100000000));
-	cr_expect_eq(workers_job_error(greedy), -EINPROGRESS);
+	/* On a busy machine the others may have taken until his debt was paid. */
+	cr_expect(!workers_wait(p.workers, greedy, 100000000) || !workers_in_debt(p.workers, 1));
+	cr_expect(workers_job_error(greedy) == -EINPROGRESS || !workers_in_debt(p.workers, 1));
 	workers_job_free(p.workers, greedy);
 	workers_job_free(p.workers, other);
 	workers_job_free(p.workers, trusted);

@@ -294,17 +294,37 @@ Test(governor, in_the_quiet_gear_has_a_step_less)
 	cr_expect_eq(h.changes, 3);
 }
 
-/* A capture costs what it costs: the window before it is forgotten with it. */
-Test(governor, begins_anew_after_what_does_not_count)
+/* A capture costs what it costs: the windows before it and with it do not count. */
+Test(governor, does_not_count_what_a_capture_costs)
 {
 	struct host h;
 
 	begin(&h, &options, GOVERNOR_ALL);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	run(&h, 15);
-	h.now.now_ns += 45 * SECOND_NS;
-	h.now.bpf_ns += 10 * SECOND_NS;
-	governor_begin_anew(&h.g);
+	h.now.capturing = true;
+	cost(&h, 0.1, 0.1, 0.1, 0.1, 0.1);
+	cr_expect_eq(run(&h, 45).level, GOVERNOR_ALL);
+	h.now.capturing = false;
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
+	cr_expect_eq(h.changes, 0);
+	cr_expect_eq(h.aside, 0u);
+}
+
+/* Who makes somebody be captured is not safe for that. */
+Test(governor, sets_aside_who_causes_costly_naming_while_a_capture_goes_on)
+{
+	struct host h;
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.1, 0.1, 0.1, 0.1, 0.1);
+	h.now.capturing = h.now.may_set_aside = true;
+	h.naming = GOVERNOR_BUDGET / 2;
+	run(&h, 60);
+	cr_expect_eq(h.aside, 0u, "what is within the budget is what a capture needs");
+	h.naming = 4 * GOVERNOR_BUDGET;
+	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
+	cr_expect_eq(h.aside, 1u);
 	cr_expect_eq(h.changes, 0);
 }
