@@ -14,13 +14,6 @@
 
 #define ASK_BYTES 18
 
-/* The same shift for all ports. */
-static void share_all(struct drive *d, unsigned int shift)
-{
-	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++)
-		session_follow_share(d->s, i, shift);
-}
-
 static void connect_all(const struct drive_server *server, int *fds, unsigned int cnt)
 {
 	for (unsigned int i = 0; i < cnt; i++)
@@ -57,7 +50,8 @@ Test(net_follow, a_quarter_of_the_connections_stands_for_all)
 	struct drive d;
 
 	drive_open_requests(&d);
-	share_all(&d, 2);
+	session_follow_share(d.s, 2);
+	cr_expect_eq(session_follow_shift(d.s), 2);
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, REQUESTS);
@@ -79,58 +73,6 @@ Test(net_follow, a_quarter_of_the_connections_stands_for_all)
 	close_all(fds, CONNECTIONS);
 	cr_expect_eq(settled(&d, server).answered, e.answered);
 	drive_server_stop(server);
-	drive_close(&d);
-}
-
-/* Both serve the same; of the one with many requests an eighth of the connections is followed, 100
- * with a deviation of 9. */
-Test(net_follow, a_busy_port_leaves_another_one_seen_whole)
-{
-	enum { CONNECTIONS = 800, FEW = 40, REQUESTS = 3 };
-	struct drive_server *busy = drive_server_new(), *small = drive_server_new();
-	uint32_t taken[FOLLOW_BUCKETS];
-	static int fds[CONNECTIONS];
-	struct endpoint e, s;
-	int few[FEW];
-	struct drive d;
-
-	drive_open_requests(&d);
-	drive_server_start(busy);
-	do {
-		if (small->pid)
-			drive_server_stop(small);
-		drive_server_start(small);
-	} while (FOLLOW_BUCKET(small->port) == FOLLOW_BUCKET(busy->port));
-	session_follow_share(d.s, FOLLOW_BUCKET(busy->port), 3);
-	session_take_followed(d.s, taken);
-	connect_all(busy, fds, CONNECTIONS);
-	connect_all(small, few, FEW);
-	ask_all(fds, CONNECTIONS, REQUESTS);
-	ask_all(few, FEW, REQUESTS);
-	e = settled(&d, busy);
-	s = settled(&d, small);
-	cr_expect(drive_near(e.answered, CONNECTIONS * REQUESTS, 5 * 0.0935, 0), "%llu",
-		  (unsigned long long)e.answered);
-	cr_expect_eq(e.unseen * 8, e.answered * 7);
-	cr_expect_eq(s.unseen, 0);
-	cr_expect_eq(s.answered, FEW * REQUESTS);
-	cr_expect_eq(s.begun, FEW * REQUESTS);
-	cr_expect_eq(s.connections, FEW);
-	cr_expect_eq(s.received_bytes, FEW * REQUESTS * ASK_BYTES);
-	cr_expect_eq(s.sent_bytes, FEW * REQUESTS * 7);
-	session_take_followed(d.s, taken);
-	cr_expect_eq(taken[FOLLOW_BUCKET(busy->port)], e.begun / 8, "what is seen is told");
-	cr_expect_eq(taken[FOLLOW_BUCKET(small->port)], FEW * REQUESTS);
-	/* What comes back there is nothing to this one, either. */
-	session_follow_share(d.s, FOLLOW_BUCKET(busy->port), 0);
-	ask_all(few, FEW, REQUESTS);
-	ask_all(fds, CONNECTIONS, 1);
-	cr_expect_eq(settled(&d, small).answered - s.answered, FEW * REQUESTS);
-	cr_expect_eq(settled(&d, busy).answered - e.answered, CONNECTIONS);
-	close_all(fds, CONNECTIONS);
-	close_all(few, FEW);
-	drive_server_stop(small);
-	drive_server_stop(busy);
 	drive_close(&d);
 }
 
@@ -160,7 +102,7 @@ Test(net_follow, what_is_followed_at_one_share_is_so_at_all_larger_ones)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	for (unsigned int shift = 4; shift <= 4; shift--) {
-		share_all(&d, shift);
+		session_follow_share(d.s, shift);
 		find_followed(&d, server, fds, CONNECTIONS, is);
 		all = 0;
 		for (int i = 0; i < CONNECTIONS; i++) {
@@ -193,14 +135,14 @@ Test(net_follow, every_unanswered_request_is_seen_at_any_share)
 	asked_ns = clock_now_ns();
 	for (int i = 0; i < HALF; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	for (int i = HALF; i < CONNECTIONS; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(60 * DRIVE_MS);
 	for (unsigned int k = 0; k < 4; k++) {
 		static const unsigned int shifts[] = {6, 2, 4, 0};
 
-		share_all(&d, shifts[k]);
+		session_follow_share(d.s, shifts[k]);
 		cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS,
 			     "shift %u", shifts[k]);
 		cr_expect_eq(first.flags & ~SOCKET_UNFOLLOWED, SOCKET_ACCEPTED, "%x", first.flags);
@@ -212,7 +154,7 @@ Test(net_follow, every_unanswered_request_is_seen_at_any_share)
 		drive_receive(fds[i]);
 	drive_sleep(60 * DRIVE_MS);
 	for (unsigned int shift = 0; shift <= FOLLOW_SHIFT_MAX; shift++) {
-		share_all(&d, shift);
+		session_follow_share(d.s, shift);
 		cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0, "shift %u", shift);
 	}
 	drive_server_stop(server);
@@ -233,12 +175,12 @@ Test(net_follow, more_data_of_an_unanswered_request_hides_it_from_nobody)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, 1);
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	server->mute = true;
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "POST / HTTP/1.1");
 	drive_sleep(20 * DRIVE_MS);
-	share_all(&d, 0);
+	session_follow_share(d.s, 0);
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "its body\r\n");
 	drive_sleep(20 * DRIVE_MS);
@@ -272,7 +214,7 @@ Test(net_follow, what_was_unanswered_when_it_was_followed_stays_evidence)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(20 * DRIVE_MS);
 	drive_open_requests(&d);
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS);
 	cr_expect_eq(first.flags & SOCKET_UNSURE, 0, "%x", first.flags);
 	drive_server_stop(server);
@@ -291,7 +233,7 @@ Test(net_follow, idle_connections_that_are_kept_alive_wait_for_nothing)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, 1);
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		cr_assert_eq(setsockopt(fds[i], IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one)), 0);
 		cr_assert_eq(setsockopt(fds[i], IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one)), 0);
@@ -326,7 +268,7 @@ Test(net_follow, who_is_followed_again_begins_with_the_next_request)
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(10 * DRIVE_MS);
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	server->mute = false;
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_receive(fds[i]);
@@ -334,7 +276,7 @@ Test(net_follow, who_is_followed_again_begins_with_the_next_request)
 	cr_expect_eq((between.answered - before.answered) % 64, 0);
 	cr_expect_lt(between.answered - before.answered, 64 * 16);
 	drive_sleep(100 * DRIVE_MS);
-	share_all(&d, 0);
+	session_follow_share(d.s, 0);
 	ask_all(fds, CONNECTIONS, 2);
 	after = settled(&d, server);
 	cr_expect_eq(after.answered - between.answered, 2 * CONNECTIONS);
@@ -392,7 +334,7 @@ Test(net_follow, changes_while_requests_are_under_way_leave_nothing_false)
 		cr_assert_eq(pthread_create(&asking[i].thread, NULL, ask_on_and_on, &asking[i]), 0);
 	}
 	for (int i = 0; i < 600; i++) {
-		share_all(&d, (unsigned int)i * 2 % 3);
+		session_follow_share(d.s, (unsigned int)i * 2 % 3);
 		drive_sleep(3 * DRIVE_MS);
 	}
 	stop = true;
@@ -400,7 +342,7 @@ Test(net_follow, changes_while_requests_are_under_way_leave_nothing_false)
 		pthread_join(asking[i].thread, NULL);
 		asked += asking[i].asked;
 	}
-	share_all(&d, 0);
+	session_follow_share(d.s, 0);
 	e = settled(&d, server);
 	cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0);
 	cr_expect_eq(e.abandoned, 0);
@@ -445,7 +387,7 @@ Test(net_follow, what_may_want_no_answer_is_no_evidence)
 			drive_receive(fd);
 			drive_sleep(5 * DRIVE_MS);
 		}
-		share_all(&d, 6);
+		session_follow_share(d.s, 6);
 		connect_all(server, fds, CONNECTIONS);
 		server->mute = true;
 		for (int k = 0; k < CONNECTIONS; k++)
@@ -471,7 +413,7 @@ Test(net_follow, who_holds_a_connection_that_is_not_followed_is_found)
 	server->hands_over = true;
 	drive_open_requests(&d);
 	drive_server_start(server);
-	share_all(&d, 6);
+	session_follow_share(d.s, 6);
 	server->mute = true;
 	/* The child serves them one after the other: it has the first. */
 	connect_all(server, fds, 12);
