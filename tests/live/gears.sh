@@ -44,16 +44,6 @@ recorders_end() {
 }
 trap 'recorders_end; finish; groups_remove' EXIT
 
-case_ends() {
-	local pid
-
-	for pid in "${PIDS[@]}"; do
-		stop "$pid"
-	done
-	PIDS=()
-	groups_remove
-}
-
 # Both are asked at once for what they have in memory of the window.
 window() {
 	local gear asked=()

@@ -21,16 +21,6 @@ columns=($calm $hurt no-evidence nothing)
 declare -A count
 right=0 wrong=0 alarms=0 missed=0
 
-case_ends() {
-	local pid
-
-	for pid in "${PIDS[@]}"; do
-		stop "$pid"
-	done
-	PIDS=()
-	groups_remove
-}
-
 # Says of the case that was just recorded what hotrun says; notes of what is wrong go to stderr.
 judge() {
 	local name=$1 report=$T/report got got_host bad

@@ -21,6 +21,17 @@ family() {
 	done
 }
 
+# case_ends: all that a case has started, and its groups
+case_ends() {
+	local pid
+
+	for pid in "${PIDS[@]}"; do
+		stop "$pid"
+	done
+	PIDS=()
+	groups_remove
+}
+
 # hang_one COMMAND...: the load Hang with one port, in $port. Each case has its own name: those of one name and
 # verdict share a line of the report.
 hang_one() {
