@@ -25,7 +25,7 @@ recorders_start() {
 	local gear
 
 	for gear in "${gears[@]}"; do
-		"$HOTRUN" watch --dir "$T/$gear" --gear "$gear" --budget 0 --capture-on off >"$T/$gear.log" 2>&1 &
+		"$HOTRUN" watch --dir "$T/$gear" --listen 127.0.0.1:0 --gear "$gear" --budget 0 --capture-on off >"$T/$gear.log" 2>&1 &
 		recorder[$gear]=$!
 	done
 	for gear in "${gears[@]}"; do
