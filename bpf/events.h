@@ -324,9 +324,25 @@ struct endpoint {
 /*
  * Where requests are many, one of 2^shift connections is followed, chosen by its addresses and
  * ports, so that a connection is seen whole or not; what is followed at one shift is so at all that
- * are smaller. What happens on it counts 2^shift times.
+ * are smaller. What happens on it counts 2^shift times. Each bucket of sockets has a shift of its
+ * own, so that a service with very many requests leaves others seen. A bucket is a local port in a
+ * group, which is the cgroup and the user of the socket: who fills all buckets of a group, by
+ * connections to many ports, fills those of no other one. Which ones meet is a matter of chance.
  */
 #define FOLLOW_SHIFT_MAX 6
+#define FOLLOW_GROUPS	 64
+#define FOLLOW_PORTS	 16 /* buckets of a group, one after the other */
+#define FOLLOW_BUCKETS	 (FOLLOW_GROUPS * FOLLOW_PORTS)
+
+/* Of one bucket. */
+struct follow_share {
+	__u8 shift;
+	__u8 pad;
+	/* How often the shift fell, modulo 2^16; and by level, at which of these times the
+	 * connections of that level came to be followed again. */
+	__u16 turn;
+	__u16 since[FOLLOW_SHIFT_MAX];
+};
 
 /*
  * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup
@@ -528,6 +544,7 @@ _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");
+_Static_assert(sizeof(struct follow_share) == 16, "follow_share");
 _Static_assert(sizeof(struct endpoint) == 640, "endpoint: whole lines of the cache");
 _Static_assert(__builtin_offsetof(struct endpoint, begun) == 64, "endpoint.begun");
 _Static_assert(sizeof(struct event_socket) == 56, "event_socket");

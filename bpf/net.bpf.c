@@ -20,9 +20,8 @@ __u32 rows_taken = 0;
 __u32 rows_held = 0;
 __u32 earlier_held = 0;
 
-__u32 follow_shift = 0;
-__u32 follow_turn = 0;
-__u32 follow_since[FOLLOW_SHIFT_MAX];
+struct follow_share follow_shares[FOLLOW_BUCKETS];
+__u32 follow_seen[FOLLOW_BUCKETS];
 const volatile __u32 follow_seed;
 
 const volatile __u16 slow_ports[SLOW_PORTS_MAX];
@@ -88,7 +87,7 @@ static __always_inline void take_up(struct connection *c, struct tcp_sock *tp, b
 	if (received)
 		c->arrived = c->counted = 1;
 	c->early = in_answer;
-	c->turn = follow_turn;
+	c->turn = share_of((struct sock *)tp)->turn;
 }
 
 /* The connection will not be answered any more. */
@@ -118,8 +117,8 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 	if (!__sync_lock_test_and_set(&c->begun_ns, 0))
 		return;
 	count_begun(c, e);
-	count_connection(c, e);
-	raise_shift(c);
+	count_connection(c, e, tp);
+	raise_shift(c, tp);
 	ADD(e->abandoned, weight_of(c));
 	count_unseen(e, weight_of(c));
 }
@@ -145,7 +144,7 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 		return;
 	if (new_state == TCP_SYN_RECV) {
 		c->listens = 0;
-		c->turn = follow_turn;
+		c->turn = share_of(sk)->turn;
 		c->ready_ns = bpf_ktime_get_ns();
 	} else if (old_state != TCP_LISTEN) {
 		serve_ends(sk, c);
@@ -237,7 +236,8 @@ static __always_inline void add_data(struct connection *c)
 		__sync_val_compare_and_swap(&c->begun_ns, begun, bpf_ktime_get_ns());
 }
 
-static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u32 key)
+static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u32 key,
+				      const struct follow_share *share)
 {
 	struct connection *c = connection_of(sk);
 	struct segment segment;
@@ -252,14 +252,14 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u3
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
-	if (has_missed(c, key)) {
+	if (has_missed(c, key, share)) {
 		/* More data of a request that began unseen is not the next one; and until it is
 		 * answered, the socket tells of it, not the state. */
 		if (is_unanswered(tp) && wants_answers(c))
 			return;
 		take_up(c, tp, false);
 	}
-	c->turn = follow_turn;
+	c->turn = share->turn;
 	if (c->early_ns && is_early_long(c))
 		settle_early(c, tp);
 	if (c->begun_ns && has_answer(c, tp))
@@ -286,23 +286,25 @@ SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_data, struct sock *sk, struct sk_buff *skb)
 {
 	struct cost_run run = cost_begin(COST_DATA);
+	const struct follow_share *share = share_of(sk);
 	__u32 key = follow_key(sk);
 
-	if (is_key_followed(key))
-		take_data(sk, skb, key);
+	if (is_key_followed(key, share))
+		take_data(sk, skb, key, share);
 	cost_end(run);
 	return 0;
 }
 
 static __always_inline void handle_send(struct sock *sk, int bytes)
 {
+	const struct follow_share *share = share_of(sk);
 	__u32 key = follow_key(sk);
 	struct connection *c;
 	struct tcp_sock *tp;
 	struct endpoint *e;
 	bool done;
 
-	if (!is_key_followed(key) || bytes <= 0)
+	if (!is_key_followed(key, share) || bytes <= 0)
 		return;
 	c = connection_of(sk);
 	if (!c)
@@ -310,16 +312,16 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
-	if (has_missed(c, key))
+	if (has_missed(c, key, share))
 		take_up(c, tp, payload_received(tp) > 0);
-	c->turn = follow_turn;
+	c->turn = share->turn;
 	catch_up(c, tp, bytes);
 	e = adopt(c);
 	if (!e) {
 		lose(c);
 		return;
 	}
-	ADD(e->sent_bytes, bytes * weight_now());
+	ADD(e->sent_bytes, bytes * weight_now(tp));
 	done = c->begun_ns && has_answer(c, tp) && finish(c, e, tp, answered_ns(c, tp));
 	count_early(c, e, tp);
 	if (done)
@@ -328,8 +330,8 @@ static __always_inline void handle_send(struct sock *sk, int bytes)
 		c->early = 0;
 	} else if (!c->begun_ns || !has_answer(c, tp)) {
 		/* Of a request that began meanwhile, on another CPU, this is no answer. */
-		ADD(e->pushed, weight_now());
-		count_connection(c, e);
+		ADD(e->pushed, weight_now(tp));
+		count_connection(c, e, tp);
 		flush_bytes(c, e, tp);
 	}
 }

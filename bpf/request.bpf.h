@@ -45,7 +45,7 @@ struct connection {
 	__u64 owner_start_ns;
 	__u32 netns;
 	__u16 early_at; /* when early_ns was told, in units of EARLY_UNIT_SHIFT */
-	__u16 turn;	/* follow_turn as of which all that happened on it was seen */
+	__u16 turn;	/* of its share, as of which all that happened on it was seen */
 	/* Of the process that listens. */
 	__u64 home_start_ns;
 	__u64 home_cgroup_id;
@@ -168,12 +168,11 @@ extern const volatile __u64 slow_ns;
 
 /* --- which connections are followed ---------------------------------------------------------- */
 
-/* See FOLLOW_SHIFT_MAX. Set by the user side at any time. Defined in net.bpf.c. */
-extern __u32 follow_shift;
-/* How often it fell, modulo 2^16; and by level, at which of these times the connections of that
- * level came to be followed again. Written before the shift. Defined in net.bpf.c. */
-extern __u32 follow_turn;
-extern __u32 follow_since[FOLLOW_SHIFT_MAX];
+/* By bucket. Set by the user side at any time, the shift last. Defined in net.bpf.c. */
+extern struct follow_share follow_shares[FOLLOW_BUCKETS];
+/* By bucket: requests of followed connections that began, modulo 2^32. Written by all CPUs, read by
+ * the user side. Defined in net.bpf.c. */
+extern __u32 follow_seen[FOLLOW_BUCKETS];
 /* Of the session, random: set before load. */
 extern const volatile __u32 follow_seed;
 
@@ -184,15 +183,28 @@ static __always_inline __u32 follow_key(const struct sock *sk)
 	return (sk->__sk_common.skc_hash ^ follow_seed) * 0x9e3779b1u;
 }
 
-static __always_inline bool is_key_followed(__u32 key)
+/* By the socket's own port: that of its state is the listener's, which may be another one where
+ * connections are redirected (TPROXY). Cgroup and user it has from the listener; a kernel before
+ * 5.15 tells the cgroup with flags in it, and is asked for the user alone. */
+static __always_inline __u32 bucket_of(const struct sock *sk)
 {
-	return key <= 0xffffffffu >> (READ_ONCE(follow_shift) & 7);
+	__u32 group = sk->sk_uid.val * 0x85ebca6bu, port = sk->__sk_common.skc_num;
+
+	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
+		group ^= sk->sk_cgrp_data.cgroup->self.serial_nr;
+	group = (group ^ follow_seed) * 0x9e3779b1u >> 16;
+	port = (port ^ follow_seed >> 16) * 0x9e3779b1u >> 16;
+	return (group * FOLLOW_GROUPS >> 16) * FOLLOW_PORTS + (port * FOLLOW_PORTS >> 16);
 }
 
-/* For programs that see all sockets. */
-static __always_inline bool is_followed(const struct sock *sk)
+static __always_inline const struct follow_share *share_of(const struct sock *sk)
 {
-	return is_key_followed(follow_key(sk));
+	return &follow_shares[bucket_of(sk)];
+}
+
+static __always_inline bool is_key_followed(__u32 key, const struct follow_share *share)
+{
+	return key <= 0xffffffffu >> (READ_ONCE(share->shift) & 7);
 }
 
 /*
@@ -200,33 +212,40 @@ static __always_inline bool is_followed(const struct sock *sk)
  * what its state tells of a request is not so. By its level, the largest shift at which it is
  * followed.
  */
-static __always_inline bool has_missed(const struct connection *c, __u32 key)
+static __always_inline bool has_missed(const struct connection *c, __u32 key,
+				       const struct follow_share *share)
 {
 	__u32 level = 0;
 
-	if (c->turn == (__u16)follow_turn)
+	if (c->turn == share->turn)
 		return false;
 	while (level < FOLLOW_SHIFT_MAX && !(key >> (31 - level)))
 		level++;
-	return level < FOLLOW_SHIFT_MAX && (__s16)(follow_since[level] - c->turn) > 0;
+	return level < FOLLOW_SHIFT_MAX && (__s16)(share->since[level] - c->turn) > 0;
 }
 
 /* Whether the state of a connection tells what happened on it. */
 static __always_inline bool is_known(const struct connection *c, const struct sock *sk)
 {
+	const struct follow_share *share = share_of(sk);
 	__u32 key;
 
-	if (!follow_shift && c->turn == (__u16)follow_turn)
+	if (!share->shift && c->turn == share->turn)
 		return true;
 	key = follow_key(sk);
-	return is_key_followed(key) && !has_missed(c, key);
+	return is_key_followed(key, share) && !has_missed(c, key, share);
 }
 
 /* What an event stands for: of a followed connection, now; or, where it belongs to a request, by
  * the largest shift since that began, since those that were left out meanwhile do not count it. */
-static __always_inline __u64 weight_now(void)
+static __always_inline __u32 shift_of(const struct tcp_sock *tp)
 {
-	return 1ull << (READ_ONCE(follow_shift) & 7);
+	return READ_ONCE(share_of((const struct sock *)tp)->shift) & 7;
+}
+
+static __always_inline __u64 weight_now(const struct tcp_sock *tp)
+{
+	return 1ull << shift_of(tp);
 }
 
 static __always_inline __u64 weight_of(const struct connection *c)
@@ -234,9 +253,9 @@ static __always_inline __u64 weight_of(const struct connection *c)
 	return 1ull << (c->shift & 7);
 }
 
-static __always_inline void raise_shift(struct connection *c)
+static __always_inline void raise_shift(struct connection *c, const struct tcp_sock *tp)
 {
-	__u32 shift = READ_ONCE(follow_shift);
+	__u32 shift = shift_of(tp);
 
 	if (shift > c->shift)
 		c->shift = shift;
@@ -533,11 +552,12 @@ static __always_inline __u64 payload_received(struct tcp_sock *tp)
 	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
 }
 
-static __always_inline void count_connection(struct connection *c, struct endpoint *e)
+static __always_inline void count_connection(struct connection *c, struct endpoint *e,
+					     const struct tcp_sock *tp)
 {
 	if (!c->counted) {
 		c->counted = 1;
-		ADD(e->connections, weight_now());
+		ADD(e->connections, weight_now(tp));
 	}
 	if (c->protocol & ~e->protocols)
 		e->protocols |= c->protocol;
@@ -549,11 +569,11 @@ static __always_inline void flush_bytes(struct connection *c, struct endpoint *e
 	__u64 received = payload_received(tp);
 
 	if (received > c->received) {
-		ADD(e->received_bytes, (received - c->received) * weight_now());
+		ADD(e->received_bytes, (received - c->received) * weight_now(tp));
 		c->received = received;
 	}
 	if (c->joined) {
-		ADD(e->joined, c->joined * weight_now());
+		ADD(e->joined, c->joined * weight_now(tp));
 		c->joined = 0;
 	}
 }
@@ -600,10 +620,11 @@ static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
 	c->uncounted = !e;
-	c->shift = READ_ONCE(follow_shift);
+	c->shift = shift_of(tp);
+	ADD(follow_seen[bucket_of((struct sock *)tp)], 1);
 	if (e) {
 		ADD(e->begun, weight_of(c));
-		count_connection(c, e);
+		count_connection(c, e, tp);
 	}
 	barrier();
 	WRITE_ONCE(c->begun_ns, now);
@@ -618,8 +639,8 @@ static __always_inline bool finish(struct connection *c, struct endpoint *e, str
 	if (!begun)
 		return false;
 	count_begun(c, e);
-	count_connection(c, e);
-	raise_shift(c);
+	count_connection(c, e, tp);
+	raise_shift(c, tp);
 	count_answer(e, now > begun ? now - begun : 0, weight_of(c));
 	flush_bytes(c, e, tp);
 	return true;
@@ -633,7 +654,7 @@ static __always_inline void count_early(struct connection *c, struct endpoint *e
 	if (!time_ns)
 		return;
 	ADD(e->begun, weight_of(c));
-	count_connection(c, e);
+	count_connection(c, e, tp);
 	count_answer(e, time_ns, weight_of(c));
 	flush_bytes(c, e, tp);
 }
@@ -675,7 +696,7 @@ static __always_inline void finish_early(struct connection *c, struct tcp_sock *
 		settle_early(c, tp);
 	c->early = 1;
 	c->uncounted = 0;
-	raise_shift(c);
+	raise_shift(c, tp);
 	c->early_at = now >> EARLY_UNIT_SHIFT;
 	WRITE_ONCE(c->early_ns, now > begun ? now - begun : 1);
 }

@@ -38,7 +38,7 @@ struct {
  * it. */
 __u32 socket_rows_from = 0;
 __u32 socket_rows_cnt = 0;
-/* Of the pass: connections that are followed and have spoken. */
+/* Of the pass: connections that are followed and have spoken, where not all are. */
 __u32 connections_followed = 0;
 /* The last socket, which comes again when a buffer was full. */
 __u64 socket_rows_last = 0;
@@ -129,7 +129,7 @@ static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp
 		return;
 	init = *found;
 	init.listens = 0;
-	init.turn = follow_turn;
+	init.turn = share_of(sk)->turn;
 	init.received = tp->bytes_received;
 	init.arrived = payload_received(tp) > 0;
 	if (!is_path(tp) && is_unanswered(tp)) {
@@ -322,7 +322,7 @@ int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	bpf_seq_write(ctx->meta->seq, &index, 1);
 	listens = c->listens && sk->__sk_common.skc_state == TCP_LISTEN;
 	known = listens || is_known(c, sk);
-	if (known && !listens && c->arrived)
+	if (known && !listens && c->arrived && share_of(sk)->shift)
 		connections_followed++;
 	if (known && !listens && !c->begun_ns && c->arrived)
 		return 0;

@@ -17,12 +17,14 @@ struct kernfs_node {
 	__u64 id;
 };
 
-struct cgroup {
-	struct kernfs_node *kn;
-};
-
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	__u64 serial_nr;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
 };
 
 struct cfs_rq;
@@ -180,11 +182,21 @@ typedef struct {
 struct socket;
 struct bpf_local_storage;
 
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup; /* since 5.15; before, a word with flags */
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
 	atomic_t sk_drops;
+	kuid_t sk_uid;
+	struct sock_cgroup_data sk_cgrp_data;
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;
 };

@@ -14,6 +14,13 @@
 
 #define ASK_BYTES 18
 
+/* The same shift for all ports. */
+static void share_all(struct drive *d, unsigned int shift)
+{
+	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++)
+		session_follow_share(d->s, i, shift);
+}
+
 static void connect_all(const struct drive_server *server, int *fds, unsigned int cnt)
 {
 	for (unsigned int i = 0; i < cnt; i++)
@@ -50,8 +57,7 @@ Test(net_follow, a_quarter_of_the_connections_stands_for_all)
 	struct drive d;
 
 	drive_open_requests(&d);
-	session_follow_share(d.s, 2);
-	cr_expect_eq(session_follow_shift(d.s), 2);
+	share_all(&d, 2);
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, REQUESTS);
@@ -73,6 +79,92 @@ Test(net_follow, a_quarter_of_the_connections_stands_for_all)
 	close_all(fds, CONNECTIONS);
 	cr_expect_eq(settled(&d, server).answered, e.answered);
 	drive_server_stop(server);
+	drive_close(&d);
+}
+
+/* Where its requests are seen. */
+static unsigned int bucket_of(struct drive *d, const struct drive_server *server)
+{
+	uint32_t taken[FOLLOW_BUCKETS];
+	int fd = drive_connect(AF_INET, server->port);
+	unsigned int bucket = 0;
+
+	session_take_followed(d->s, taken);
+	drive_ask(fd, 3);
+	session_take_followed(d->s, taken);
+	while (bucket < FOLLOW_BUCKETS && taken[bucket] < 3)
+		bucket++;
+	close(fd);
+	cr_assert_lt(bucket, FOLLOW_BUCKETS, "seen nowhere");
+	return bucket;
+}
+
+/* What came after the first look at it. */
+static struct endpoint since(struct endpoint now, struct endpoint first)
+{
+	now.begun -= first.begun;
+	now.answered -= first.answered;
+	now.connections -= first.connections;
+	now.received_bytes -= first.received_bytes;
+	now.sent_bytes -= first.sent_bytes;
+	return now;
+}
+
+/* Both serve the same; of the one with many requests an eighth of the connections is followed, 100
+ * with a deviation of 9. */
+Test(net_follow, a_busy_port_leaves_another_one_seen_whole)
+{
+	enum { CONNECTIONS = 800, FEW = 40, REQUESTS = 3 };
+	struct drive_server *busy = drive_server_new(), *small = drive_server_new();
+	uint32_t taken[FOLLOW_BUCKETS];
+	static int fds[CONNECTIONS];
+	struct endpoint e, s, small_first, busy_first;
+	unsigned int of_busy, of_small;
+	int few[FEW];
+	struct drive d;
+
+	drive_open_requests(&d);
+	drive_server_start(busy);
+	do {
+		if (small->pid)
+			drive_server_stop(small);
+		drive_server_start(small);
+		of_busy = bucket_of(&d, busy);
+		of_small = bucket_of(&d, small);
+	} while (of_small == of_busy);
+	cr_expect_eq(of_small / FOLLOW_PORTS, of_busy / FOLLOW_PORTS, "of one user and cgroup");
+	busy_first = settled(&d, busy);
+	small_first = settled(&d, small);
+	session_follow_share(d.s, of_busy, 3);
+	session_take_followed(d.s, taken);
+	connect_all(busy, fds, CONNECTIONS);
+	connect_all(small, few, FEW);
+	ask_all(fds, CONNECTIONS, REQUESTS);
+	ask_all(few, FEW, REQUESTS);
+	e = since(settled(&d, busy), busy_first);
+	s = since(settled(&d, small), small_first);
+	cr_expect(drive_near(e.answered, CONNECTIONS * REQUESTS, 5 * 0.0935, 0), "%llu",
+		  (unsigned long long)e.answered);
+	cr_expect_eq(e.unseen * 8, e.answered * 7);
+	cr_expect_eq(s.unseen, 0);
+	cr_expect_eq(s.answered, FEW * REQUESTS);
+	cr_expect_eq(s.begun, FEW * REQUESTS);
+	cr_expect_eq(s.connections, FEW);
+	cr_expect_eq(s.received_bytes, FEW * REQUESTS * ASK_BYTES);
+	cr_expect_eq(s.sent_bytes, FEW * REQUESTS * 7);
+	session_take_followed(d.s, taken);
+	cr_expect_eq(taken[of_busy], e.begun / 8, "what is seen is told");
+	cr_expect_eq(taken[of_small], FEW * REQUESTS);
+	/* What comes back there is nothing to this one, either. */
+	session_follow_share(d.s, of_busy, 0);
+	ask_all(few, FEW, REQUESTS);
+	ask_all(fds, CONNECTIONS, 1);
+	cr_expect_eq(settled(&d, small).answered, 3 + 2 * FEW * REQUESTS);
+	cr_expect_eq(settled(&d, busy).answered - e.answered, 3 + CONNECTIONS);
+	close_all(fds, CONNECTIONS);
+	close_all(few, FEW);
+	drive_server_stop(small);
+	drive_server_stop(busy);
 	drive_close(&d);
 }
 
@@ -102,7 +194,7 @@ Test(net_follow, what_is_followed_at_one_share_is_so_at_all_larger_ones)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	for (unsigned int shift = 4; shift <= 4; shift--) {
-		session_follow_share(d.s, shift);
+		share_all(&d, shift);
 		find_followed(&d, server, fds, CONNECTIONS, is);
 		all = 0;
 		for (int i = 0; i < CONNECTIONS; i++) {
@@ -135,14 +227,14 @@ Test(net_follow, every_unanswered_request_is_seen_at_any_share)
 	asked_ns = clock_now_ns();
 	for (int i = 0; i < HALF; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	for (int i = HALF; i < CONNECTIONS; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(60 * DRIVE_MS);
 	for (unsigned int k = 0; k < 4; k++) {
 		static const unsigned int shifts[] = {6, 2, 4, 0};
 
-		session_follow_share(d.s, shifts[k]);
+		share_all(&d, shifts[k]);
 		cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS,
 			     "shift %u", shifts[k]);
 		cr_expect_eq(first.flags & ~SOCKET_UNFOLLOWED, SOCKET_ACCEPTED, "%x", first.flags);
@@ -154,7 +246,7 @@ Test(net_follow, every_unanswered_request_is_seen_at_any_share)
 		drive_receive(fds[i]);
 	drive_sleep(60 * DRIVE_MS);
 	for (unsigned int shift = 0; shift <= FOLLOW_SHIFT_MAX; shift++) {
-		session_follow_share(d.s, shift);
+		share_all(&d, shift);
 		cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0, "shift %u", shift);
 	}
 	drive_server_stop(server);
@@ -175,12 +267,12 @@ Test(net_follow, more_data_of_an_unanswered_request_hides_it_from_nobody)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, 1);
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	server->mute = true;
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "POST / HTTP/1.1");
 	drive_sleep(20 * DRIVE_MS);
-	session_follow_share(d.s, 0);
+	share_all(&d, 0);
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "its body\r\n");
 	drive_sleep(20 * DRIVE_MS);
@@ -214,7 +306,7 @@ Test(net_follow, what_was_unanswered_when_it_was_followed_stays_evidence)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(20 * DRIVE_MS);
 	drive_open_requests(&d);
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	cr_expect_eq(drive_sockets(&d, server->port, false, &first), CONNECTIONS);
 	cr_expect_eq(first.flags & SOCKET_UNSURE, 0, "%x", first.flags);
 	drive_server_stop(server);
@@ -233,7 +325,7 @@ Test(net_follow, idle_connections_that_are_kept_alive_wait_for_nothing)
 	drive_server_start(server);
 	connect_all(server, fds, CONNECTIONS);
 	ask_all(fds, CONNECTIONS, 1);
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		cr_assert_eq(setsockopt(fds[i], IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one)), 0);
 		cr_assert_eq(setsockopt(fds[i], IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one)), 0);
@@ -268,7 +360,7 @@ Test(net_follow, who_is_followed_again_begins_with_the_next_request)
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_send(fds[i], "GET / HTTP/1.1\r\n\r\n");
 	drive_sleep(10 * DRIVE_MS);
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	server->mute = false;
 	for (int i = 0; i < CONNECTIONS; i++)
 		drive_receive(fds[i]);
@@ -276,7 +368,7 @@ Test(net_follow, who_is_followed_again_begins_with_the_next_request)
 	cr_expect_eq((between.answered - before.answered) % 64, 0);
 	cr_expect_lt(between.answered - before.answered, 64 * 16);
 	drive_sleep(100 * DRIVE_MS);
-	session_follow_share(d.s, 0);
+	share_all(&d, 0);
 	ask_all(fds, CONNECTIONS, 2);
 	after = settled(&d, server);
 	cr_expect_eq(after.answered - between.answered, 2 * CONNECTIONS);
@@ -334,7 +426,7 @@ Test(net_follow, changes_while_requests_are_under_way_leave_nothing_false)
 		cr_assert_eq(pthread_create(&asking[i].thread, NULL, ask_on_and_on, &asking[i]), 0);
 	}
 	for (int i = 0; i < 600; i++) {
-		session_follow_share(d.s, (unsigned int)i * 2 % 3);
+		share_all(&d, (unsigned int)i * 2 % 3);
 		drive_sleep(3 * DRIVE_MS);
 	}
 	stop = true;
@@ -342,7 +434,7 @@ Test(net_follow, changes_while_requests_are_under_way_leave_nothing_false)
 		pthread_join(asking[i].thread, NULL);
 		asked += asking[i].asked;
 	}
-	session_follow_share(d.s, 0);
+	share_all(&d, 0);
 	e = settled(&d, server);
 	cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0);
 	cr_expect_eq(e.abandoned, 0);
@@ -387,7 +479,7 @@ Test(net_follow, what_may_want_no_answer_is_no_evidence)
 			drive_receive(fd);
 			drive_sleep(5 * DRIVE_MS);
 		}
-		session_follow_share(d.s, 6);
+		share_all(&d, 6);
 		connect_all(server, fds, CONNECTIONS);
 		server->mute = true;
 		for (int k = 0; k < CONNECTIONS; k++)
@@ -413,7 +505,7 @@ Test(net_follow, who_holds_a_connection_that_is_not_followed_is_found)
 	server->hands_over = true;
 	drive_open_requests(&d);
 	drive_server_start(server);
-	session_follow_share(d.s, 6);
+	share_all(&d, 6);
 	server->mute = true;
 	/* The child serves them one after the other: it has the first. */
 	connect_all(server, fds, 12);

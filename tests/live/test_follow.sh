@@ -11,9 +11,9 @@ need_tool nginx nginx-light
 need_tool curl curl
 need_tool python3 python3
 
-# Answers "GET /" at once, and never anything else.
+# Answers "GET /" at once, and never anything else; as that user, where one is given.
 cat >"$T/server.py" <<'PY'
-import asyncio, sys
+import asyncio, os, sys
 
 
 async def serve(reader, writer):
@@ -25,16 +25,21 @@ async def serve(reader, writer):
 
 
 async def main():
+    if len(sys.argv) > 1:
+        os.setuid(int(sys.argv[1]))
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    with open(sys.argv[1], "w") as out:
-        print(server.sockets[0].getsockname()[1], file=out)
+    print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 asyncio.run(main())
 PY
-start python3 "$T/server.py" "$T/port"
-until_true 10 test -s "$T/port" || fail "the server did not start"
-hung=$(cat "$T/port")
+start python3 "$T/server.py"
+hung_out=$T/$started.out
+# One that serves little, of another user: with the same bucket of connections as the busy one in one of 1,000 runs.
+start python3 "$T/server.py" 65534
+small_out=$T/$started.out
+for out in "$hung_out" "$small_out"; do until_true 10 test -s "$out" || fail "a server did not start"; done
+hung=$(cat "$hung_out") small=$(cat "$small_out")
 port=$(free_port)
 nginx_start many "$port" ''
 answers "http://127.0.0.1:$port/file" || fail "nginx does not answer"
@@ -47,8 +52,12 @@ until_true 20 grep -qs 'recording ' "$T/err" || fail "no recording: $(cat "$T/er
 curl -s -o "$T/answer" "http://127.0.0.1:$hung/" "http://127.0.0.1:$hung/"
 wrk_run "$T/wrk" wrk -t1 -c800 -d6s "http://127.0.0.1:$port/file" &
 asking=$!
-sleep 3
 start clients hold "$hung" 40 /never 30
+sleep 2 # by then few of the busy one's connections are followed
+for ((i = 0; i < 20; i++)); do
+	curl -s -o "$T/answer" "http://127.0.0.1:$small/"
+	sleep 0.1
+done
 wait "$asking"
 sleep 1.2
 kill -INT "$recorder"
@@ -72,6 +81,10 @@ within "most of its answers were not seen, per cent" \
 	"$(sql "$T/many.hotrun" "SELECT 100 * sum(unseen) / sum(answered) FROM service")" 30 99
 eval "$(facts requests "$T/many.hotrun" "$hung")"
 is "what nobody answers is counted on each connection" "$open" 40
+eval "$(facts requests "$T/many.hotrun" "$small")"
+is "a small service beside the busy one is seen whole" "$answered" 20
+is "with nothing estimated" "$(sql "$T/many.hotrun" "SELECT sum(unseen) FROM service JOIN endpoint
+	ON service.endpoint = endpoint.id WHERE port = $small")" 0
 "$HOTRUN" report --width 200 "$T/many.hotrun" >"$T/report"
 says "the report says what was followed" "$T/report" "connections followed for"
 says "and how sure shares are" "$T/report" "answers seen"

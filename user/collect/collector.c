@@ -419,24 +419,25 @@ static void note_share(struct collector *c)
 	if (!c->model->slices_cnt)
 		return;
 	slice = &c->model->slices[c->model->slices_cnt - 1];
-	slice->one_followed_of = 1u << session_follow_shift(c->session);
+	slice->one_followed_of = 1u << follow_most_shift(&c->follow);
 	slice->followed = session_connections_followed(c->session);
+}
+
+static void set_shares(struct collector *c)
+{
+	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++)
+		session_follow_share(c->session, i, c->follow.buckets[i].shift);
 }
 
 /* The slice is over: how many connections are to be followed in the next one. */
 static void choose_share(struct collector *c, uint64_t elapsed_ns)
 {
-	const struct model *m = c->model;
-	uint64_t seen = 0;
+	uint32_t seen[FOLLOW_BUCKETS];
 
-	for (size_t i = m->services_cnt; i-- > 0 && m->services[i].slice + 1 == m->slices_cnt;) {
-		const struct model_served *s = &m->services[i].served;
-		uint64_t ended = s->answered + s->abandoned;
-
-		seen += ended > s->unseen ? ended - s->unseen : 0;
-	}
+	session_take_followed(c->session, seen);
 	c->follow.most = c->options.follow_most;
-	session_follow_share(c->session, follow_next(&c->follow, seen, elapsed_ns));
+	follow_next(&c->follow, seen, elapsed_ns);
+	set_shares(c);
 }
 
 void collector_follow(struct collector *c, uint32_t most)
@@ -1005,7 +1006,7 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 	if (!err)
 		c->options.gear.quiet = c->next_gear.quiet = session_is_quiet(c->session);
 	if (!err)
-		session_follow_share(c->session, c->follow.shift);
+		set_shares(c);
 	if (!err && session_unwind(c->session)) {
 		c->feed = unwind_feed_new(session_unwind(c->session), c->options.stacks.is_calm);
 		if (!c->feed)

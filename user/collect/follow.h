@@ -3,24 +3,45 @@
 #define HOTRUN_COLLECT_FOLLOW_H
 /*
  * On how many connections requests are followed, so that this costs no more than a bound however
- * many there are: one of 2^shift (FOLLOW_SHIFT_MAX of bpf/events.h). A bound on what is seen, not
- * on what there is: the rule needs no figure but the one that it rules. Pure; no threads.
+ * many there are: of each bucket of ports one of 2^shift (bpf/events.h). A bound on what is seen,
+ * not on what there is: the rule needs no figure but those that it rules. Pure; no threads.
  *
- * More than the bound: at once as few connections as bring it below. Less than two fifths of it for
- * FOLLOW_CALM_NS on end: twice as many. That leaves a fifth of the bound for what chance adds when
- * other connections join, so that the shift does not go to and fro.
+ * More than the bound: at once half as many connections of the bucket of which most is seen, in the
+ * group of which most is seen, until the rest fits. So a busy service gives up its own connections,
+ * and who costs little is seen whole. A bucket gets twice as many back when, for FOLLOW_CALM_NS on
+ * end, all would stay below four fifths of the bound with them, or its group would stay below two
+ * fifths of the one of which most is seen, which then gives up as much; likewise in that group by
+ * bucket. What is left is room for what chance adds when other connections join, so that shifts do
+ * not go to and fro. Who has no more to give up leaves the bound to the others.
+ *
+ * A bucket of which nothing is seen gets twice as many in each stretch. Where something is seen
+ * then, its requests are on so few connections that with less of them none is followed: for
+ * FOLLOW_PIN_NS, or until twice as much is seen, it gives up nothing, and the bound is for the
+ * others. A connection that asks that much costs those who serve it far more than us.
  */
+#include <linux/types.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/events.h"
+
 #define FOLLOW_CALM_NS 10000000000ull
+#define FOLLOW_PIN_NS  60000000000ull
 
 struct follow {
 	uint32_t most; /* requests a second that are followed; 0 = all, however many */
-	unsigned int shift;
-	uint64_t calm_ns; /* for so long there was room for twice as many */
+	struct follow_bucket {
+		unsigned int shift;
+		bool looks;	    /* nothing was seen: whether of twice as many anything is */
+		uint64_t calm_ns;   /* for so long there was room for twice as many */
+		uint64_t pinned_ns; /* for so long yet, none are given up */
+		double pinned_rate; /* requests a second, when that began */
+	} buckets[FOLLOW_BUCKETS];
 };
 
-/* The shift from now on, after a stretch of that length in which so many requests were seen to end;
- * one of 0 says nothing. */
-unsigned int follow_next(struct follow *f, uint64_t seen, uint64_t elapsed_ns);
+/* Sets the shifts from now on, after a stretch of that length in which so many requests of each
+ * bucket were seen; one of 0 says nothing. */
+void follow_next(struct follow *f, const uint32_t seen[FOLLOW_BUCKETS], uint64_t elapsed_ns);
+/* The largest. */
+unsigned int follow_most_shift(const struct follow *f);
 #endif

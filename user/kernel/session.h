@@ -124,15 +124,16 @@ int session_read_sockets(struct session *s, const struct session_ops *ops);
  * less than a hundredth of a CPU. False where requests are not seen. */
 bool session_sockets_due(const struct session *s);
 /*
- * From now on, one of 2^shift connections is followed, FOLLOW_SHIFT_MAX at the most; at first all
- * are. Counters of endpoints go on to stand for all of them. What is under way on a connection that
- * is left out is told no more by its own state, but by session_read_sockets() (SOCKET_UNFOLLOWED);
- * one that is followed again begins with its next request.
+ * From now on, one of 2^shift connections of that bucket is followed, FOLLOW_SHIFT_MAX at the most;
+ * at first all are. Counters of endpoints go on to stand for all of them. What is under way on a
+ * connection that is left out is told no more by its own state, but by session_read_sockets()
+ * (SOCKET_UNFOLLOWED); one that is followed again begins with its next request.
  */
-void session_follow_share(struct session *s, unsigned int shift);
-/* As it is. 0 where requests are not seen. */
-unsigned int session_follow_shift(const struct session *s);
-/* Connections that are followed, as of the last session_read_sockets(). */
+void session_follow_share(struct session *s, unsigned int bucket, unsigned int shift);
+/* By bucket, requests that began on followed connections since the last call or the start; 0 where
+ * requests are not seen. */
+void session_take_followed(struct session *s, uint32_t ret_seen[FOLLOW_BUCKETS]);
+/* Connections that are followed where not all are, as of the last session_read_sockets(). */
 uint32_t session_connections_followed(const struct session *s);
 /*
  * The rows of endpoints, in memory that the kernel goes on writing: read each counter once, take

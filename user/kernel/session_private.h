@@ -4,7 +4,10 @@
 /* What a session holds, for the files that make it up: session.c, sockets.c and cost.c. */
 #include <bpf/libbpf.h>
 
+#include "bpf/events.h"
+
 #include "hotrun.skel.h"
+
 #include "base/cost_meter.h"
 #include "kernel/session.h"
 
@@ -40,11 +43,12 @@ struct session {
 	uint64_t rows_ns;		  /* not before this, rows are given back again */
 	uint64_t row_uses[ENDPOINTS_MAX]; /* of each row, as it was then; 0 = not in use */
 	uint16_t row_idle[ENDPOINTS_MAX]; /* looks since it changed */
-	uint64_t holders_ns;	    /* not before this, who holds sockets is looked for again */
-	uint64_t sockets_due_ns;    /* nor are sockets read, but on request */
-	char requests_why[256];	    /* why they are not, "" where nobody asked */
-	struct unwind_maps *unwind; /* NULL = stacks are walked along frame pointers */
-	char unwind_why[256];	    /* why, "" where nobody asked for tables */
+	uint64_t holders_ns;	 /* not before this, who holds sockets is looked for again */
+	uint64_t sockets_due_ns; /* nor are sockets read, but on request */
+	uint32_t follow_seen[FOLLOW_BUCKETS]; /* requests, when they were taken last */
+	char requests_why[256];		      /* why they are not, "" where nobody asked */
+	struct unwind_maps *unwind;	      /* NULL = stacks are walked along frame pointers */
+	char unwind_why[256];		      /* why, "" where nobody asked for tables */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
 	uint64_t bad_records;

@@ -390,25 +390,31 @@ bool session_sockets_due(const struct session *s)
 
 /* The programs see the shift last, and by then that connections of these levels were not
  * followed. */
-void session_follow_share(struct session *s, unsigned int shift)
+void session_follow_share(struct session *s, unsigned int bucket, unsigned int shift)
 {
-	struct hotrun_bpf__bss *bss = s->bpf->bss;
-	uint32_t was = bss->follow_shift;
+	struct follow_share *share = &s->bpf->bss->follow_shares[bucket % FOLLOW_BUCKETS];
+	unsigned int was = share->shift;
+	uint16_t turn = (uint16_t)(share->turn + 1);
 
 	if (!s->requests)
 		return;
 	if (shift > FOLLOW_SHIFT_MAX)
 		shift = FOLLOW_SHIFT_MAX;
-	for (uint32_t level = shift; level < was; level++)
-		bss->follow_since[level] = bss->follow_turn + 1;
+	for (unsigned int level = shift; level < was; level++)
+		share->since[level] = turn;
 	if (shift < was)
-		__atomic_store_n(&bss->follow_turn, bss->follow_turn + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&bss->follow_shift, shift, __ATOMIC_RELEASE);
+		__atomic_store_n(&share->turn, turn, __ATOMIC_RELEASE);
+	__atomic_store_n(&share->shift, (uint8_t)shift, __ATOMIC_RELEASE);
 }
 
-unsigned int session_follow_shift(const struct session *s)
+void session_take_followed(struct session *s, uint32_t ret_seen[FOLLOW_BUCKETS])
 {
-	return s->requests ? s->bpf->bss->follow_shift : 0;
+	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++) {
+		uint32_t seen = s->requests ? s->bpf->bss->follow_seen[i] : 0;
+
+		ret_seen[i] = seen - s->follow_seen[i];
+		s->follow_seen[i] = seen;
+	}
 }
 
 uint32_t session_connections_followed(const struct session *s)

@@ -5,7 +5,7 @@
 
 /* What was gathered over slices. */
 struct sums {
-	double answered, scaled;    /* scaled: where not all connections were followed */
+	double answered, scaled;    /* scaled: of services of which not all were followed */
 	double errors, connections; /* each times the answers of its slice */
 };
 
@@ -13,15 +13,22 @@ struct sums {
 static void add_slice(struct sums *sums, const struct model *m, size_t slice, size_t *next)
 {
 	const struct model_slice *row = &m->slices[slice];
-	double w = row->one_followed_of, answered = 0, began = 0, connections;
+	double answered = 0, ended = 0, unseen = 0, began = 0, connections, w;
 
 	for (; *next < m->services_cnt && m->services[*next].slice <= slice; ++*next) {
-		answered += (double)m->services[*next].served.answered;
-		began += (double)m->services[*next].served.connections;
+		const struct model_served *s = &m->services[*next].served;
+
+		sums->answered += (double)s->answered;
+		if (!s->unseen || s->unseen >= s->answered + s->abandoned)
+			continue;
+		answered += (double)s->answered;
+		ended += (double)(s->answered + s->abandoned);
+		unseen += (double)s->unseen;
+		began += (double)s->connections;
 	}
-	sums->answered += answered;
-	if (w < 2)
+	if (unseen <= 0)
 		return;
+	w = ended / (ended - unseen);
 	connections = fmax(fmax(row->followed, began / w), 1);
 	sums->scaled += answered;
 	sums->connections += answered * connections;

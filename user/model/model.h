@@ -394,9 +394,10 @@ struct model_slice {
 	uint64_t pressure_ns;	   /* somebody waited for a CPU (PSI "some"); 0 with OFF_PRESSURE */
 	uint32_t sample_every;	   /* ticks came at host.sample_hz / so many; 0 = 1 */
 	bool quiet;		   /* nobody looked at switches: see OFF_SWITCHES */
-	uint32_t one_followed_of;  /* connections, at its end; 0 = 1: all are followed */
-	uint32_t followed;	   /* connections, as of the last look at sockets */
-	uint64_t sockets_age_ns;   /* of that look, which tells what stood at its end */
+	/* Connections at its end, of the ports where fewest are followed; 0 = 1: all are. */
+	uint32_t one_followed_of;
+	uint32_t followed;	 /* where not all are, as of the last look at sockets */
+	uint64_t sockets_age_ns; /* of that look, which tells what stood at its end */
 };
 
 struct model_cpu {

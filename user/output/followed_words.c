@@ -13,9 +13,9 @@ bool followed_words(char buf[static FOLLOWED_WORDS_BYTES], const struct followed
 	if (f->one_of < 2)
 		return false;
 	snprintf(buf, FOLLOWED_WORDS_BYTES,
-		 "1 of %u connections followed for %s of %s, since requests were many (--follow), "
-		 "%s at a time: counts are scaled, ±%s if these are like the others; max: of those "
-		 "seen",
+		 "at the busiest ports 1 of %u connections followed for %s of %s, since requests "
+		 "were many (--follow), %s at a time: counts are scaled, those of the host ±%s if "
+		 "these are like the others; max: of those seen",
 		 f->one_of, number_long_time(f->ns).text, number_long_time(f->elapsed_ns).text,
 		 number_count(f->connections).text, number_percent(f->error).text);
 	return true;

@@ -10,7 +10,7 @@
 
 #define FOLLOWED_WORDS_BYTES 384
 
-/* "1 of 8 connections followed for 7.0 of 10.0 s, ..."; false where all were. */
+/* "at the busiest ports 1 of 8 connections followed for ..."; false where all were. */
 bool followed_words(char buf[static FOLLOWED_WORDS_BYTES], const struct followed *followed);
 /* "open, stuck and queue: as they stood up to 9.1 s before, ..."; false where they were looked at
  * in each slice. */

@@ -174,8 +174,8 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 	}
 	if (bits & KNOW_REQUESTS) {
 		metrics_put_family(out, "host_followed_connections_ratio", "gauge",
-				   "Share of the connections whose requests are followed; they "
-				   "stand for all.");
+				   "Share of the connections whose requests are followed, at "
+				   "the ports where fewest are; they stand for all there.");
 		fputs("hotrun_host_followed_connections_ratio ", out);
 		metrics_put_mean(out, 1, f->one_followed_of ?: 1);
 		putc('\n', out);

@@ -86,10 +86,12 @@ static const struct column slice_columns[] = {
 	  "are not known",
 	  LATER(OFF_NO_FIGURE)),
 	C(model_slice, U32, one_followed_of,
-	  "connections of which one was followed at its end, for requests: the others are "
-	  "estimated by it; 0 and 1 = all were",
+	  "connections of which one was followed at its end, for requests, at the ports where "
+	  "fewest were: the others are estimated by it; 0 and 1 = all were",
 	  LATER(OFF_NO_FIGURE)),
-	C(model_slice, U32, followed, "connections that were followed, as of the next column",
+	C(model_slice, U32, followed,
+	  "connections that were followed at ports where not all were, as of the "
+	  "next column",
 	  LATER(OFF_NO_FIGURE)),
 	C(model_slice, NS, sockets_age_ns,
 	  "how long before its end sockets were looked at last, for what stood unanswered then",

@@ -77,10 +77,10 @@ CREATE TABLE slice (
 	                                 -- a clock tick; behind_own_ns, uninterruptible_ns,
 	                                 -- run_delay and delay_max_ns are not known
 	one_followed_of INTEGER NOT NULL, -- later: connections of which one was followed at its
-	                                 -- end, for requests: the others are estimated by it; 0 and
-	                                 -- 1 = all were
-	followed INTEGER NOT NULL,       -- later: connections that were followed, as of the next
-	                                 -- column
+	                                 -- end, for requests, at the ports where fewest were: the
+	                                 -- others are estimated by it; 0 and 1 = all were
+	followed INTEGER NOT NULL,       -- later: connections that were followed at ports where not
+	                                 -- all were, as of the next column
 	sockets_age_ns INTEGER NOT NULL  -- later: how long before its end sockets were looked at
 	                                 -- last, for what stood unanswered then
 );

@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* On how many connections requests are followed. */
 #include <criterion/criterion.h>
-#include <linux/types.h>
 
-#include "bpf/events.h"
 #include "collect/follow.h"
 
 #define SECOND 1000000000ull
 #define MOST   4000u
 
-/* A host that serves at that rate, all connections alike: so many of its requests are seen in a
+/* Two of one group, and one of another. */
+enum { BUSY = 5 * FOLLOW_PORTS + 1, SMALL = 5 * FOLLOW_PORTS + 7, OTHER = FOLLOW_BUCKETS - 1 };
+
+/* A bucket that serves at that rate, all connections alike: so many of its requests are seen in a
  * second. */
+struct load {
+	unsigned int bucket;
+	uint64_t rate;
+};
+
+static void seconds(struct follow *f, unsigned int cnt, const struct load *loads, size_t loads_cnt)
+{
+	for (; cnt; cnt--) {
+		uint32_t seen[FOLLOW_BUCKETS] = {0};
+
+		for (size_t i = 0; i < loads_cnt; i++)
+			seen[loads[i].bucket] =
+				(uint32_t)(loads[i].rate >> f->buckets[loads[i].bucket].shift);
+		follow_next(f, seen, SECOND);
+	}
+}
+
+#define SECONDS(f, cnt, ...)                                \
+	seconds(f, cnt, (const struct load[]){__VA_ARGS__}, \
+		sizeof((const struct load[]){__VA_ARGS__}) / sizeof(struct load))
+
+/* One bucket alone. */
 static unsigned int second(struct follow *f, uint64_t rate)
 {
-	return follow_next(f, rate >> f->shift, SECOND);
+	SECONDS(f, 1, {BUSY, rate});
+	return f->buckets[BUSY].shift;
+}
+
+static unsigned int after(struct follow *f, uint32_t seen, uint64_t elapsed_ns)
+{
+	uint32_t all[FOLLOW_BUCKETS] = {[BUSY] = seen};
+
+	follow_next(f, all, elapsed_ns);
+	return f->buckets[BUSY].shift;
 }
 
 Test(follow, all_are_followed_up_to_the_bound)
@@ -22,6 +54,7 @@ Test(follow, all_are_followed_up_to_the_bound)
 
 	for (int i = 0; i < 100; i++)
 		cr_expect_eq(second(&f, MOST), 0);
+	cr_expect_eq(follow_most_shift(&f), 0);
 }
 
 Test(follow, beyond_it_as_few_at_once_as_keep_it)
@@ -43,6 +76,7 @@ Test(follow, beyond_it_as_few_at_once_as_keep_it)
 		cr_expect_eq(second(&f, rows[i].rate), rows[i].shift, "%zu", i);
 		for (int k = 0; k < 30; k++)
 			cr_expect_eq(second(&f, rows[i].rate), rows[i].shift, "%zu: to and fro", i);
+		cr_expect_eq(follow_most_shift(&f), rows[i].shift);
 	}
 }
 
@@ -50,9 +84,9 @@ Test(follow, the_length_of_the_stretch_counts)
 {
 	struct follow f = {.most = MOST};
 
-	cr_expect_eq(follow_next(&f, 10000, 5 * SECOND), 0);
-	cr_expect_eq(follow_next(&f, 1000, SECOND / 10), 2);
-	cr_expect_eq(follow_next(&f, 1000000, 0), 2, "a stretch of no length says nothing");
+	cr_expect_eq(after(&f, 10000, 5 * SECOND), 0);
+	cr_expect_eq(after(&f, 1000, SECOND / 10), 2);
+	cr_expect_eq(after(&f, 1000000, 0), 2, "a stretch of no length says nothing");
 }
 
 Test(follow, calm_brings_connections_back_one_step_in_ten_seconds)
@@ -91,7 +125,7 @@ Test(follow, there_is_room_for_chance_after_a_step_back)
 		cr_expect_eq(second(&f, 3300), 1);
 	for (int i = 0; i < 10; i++)
 		second(&f, 3100);
-	cr_expect_eq(f.shift, 0);
+	cr_expect_eq(f.buckets[BUSY].shift, 0);
 	cr_expect_eq(second(&f, 3100 * 5 / 4), 0);
 }
 
@@ -102,4 +136,141 @@ Test(follow, without_a_bound_all_are_followed)
 	cr_expect_eq(second(&f, 100000), 5);
 	f.most = 0;
 	cr_expect_eq(second(&f, 100000), 0);
+}
+
+/* --- several buckets ------------------------------------------------------------------------- */
+
+/* However much the busy one has, and for however long. */
+Test(follow, the_heavy_bucket_alone_is_left_out)
+{
+	for (uint64_t rate = 4000; rate <= 200000; rate += 3500) {
+		struct follow f = {.most = MOST};
+
+		SECONDS(&f, 60, {BUSY, rate}, {SMALL, 300}, {OTHER, 20});
+		cr_expect_gt(f.buckets[BUSY].shift, 0);
+		cr_expect_eq(f.buckets[SMALL].shift, 0);
+		cr_expect_eq(f.buckets[OTHER].shift, 0);
+		cr_expect_leq((rate >> f.buckets[BUSY].shift) + 320, MOST);
+	}
+}
+
+Test(follow, the_sum_of_many_stays_within_the_bound)
+{
+	enum { MANY = FOLLOW_BUCKETS / 4 };
+	struct load loads[MANY];
+	struct follow f = {.most = MOST};
+	uint64_t sum = 0, least = UINT64_MAX, largest = 0;
+
+	for (unsigned int i = 0; i < MANY; i++)
+		loads[i] = (struct load){4 * i, 64 * (1 + i % 7)};
+	seconds(&f, 60, loads, MANY);
+	for (unsigned int i = 0; i < MANY; i++) {
+		uint64_t seen = loads[i].rate >> f.buckets[loads[i].bucket].shift;
+
+		sum += seen;
+		least = seen < least ? seen : least;
+		largest = seen > largest ? seen : largest;
+	}
+	cr_expect_leq(sum, MOST);
+	cr_expect_geq(sum, MOST / 2);
+	cr_expect_leq(largest, 4 * least, "nobody gives up much more than others");
+}
+
+Test(follow, two_that_are_alike_give_up_alike)
+{
+	struct follow f = {.most = MOST};
+
+	SECONDS(&f, 30, {BUSY, 16000}, {OTHER, 16000});
+	cr_expect_eq(f.buckets[BUSY].shift, 3);
+	cr_expect_eq(f.buckets[OTHER].shift, 3);
+}
+
+/* One that was busy comes back, though another one fills the bound by now. */
+Test(follow, a_light_bucket_comes_back_beside_a_heavy_one)
+{
+	struct follow f = {.most = MOST};
+
+	SECONDS(&f, 5, {SMALL, 100000});
+	cr_expect_eq(f.buckets[SMALL].shift, 5);
+	SECONDS(&f, 49, {BUSY, 3900}, {SMALL, 500});
+	cr_expect_eq(f.buckets[SMALL].shift, 1, "a step in ten seconds");
+	SECONDS(&f, 20, {BUSY, 3900}, {SMALL, 500});
+	cr_expect_eq(f.buckets[SMALL].shift, 0);
+	cr_expect_eq(f.buckets[BUSY].shift, 1);
+	for (int i = 0; i < 60; i++) {
+		SECONDS(&f, 1, {BUSY, 3900}, {SMALL, 500});
+		cr_expect_eq(f.buckets[SMALL].shift, 0, "to and fro");
+		cr_expect_eq(f.buckets[BUSY].shift, 1, "to and fro");
+	}
+}
+
+Test(follow, when_the_heavy_one_is_gone_it_comes_back_too)
+{
+	struct follow f = {.most = MOST};
+
+	SECONDS(&f, 5, {BUSY, 100000}, {SMALL, 500});
+	SECONDS(&f, 60, {SMALL, 500});
+	cr_expect_eq(follow_most_shift(&f), 0);
+}
+
+/* Each of its buckets has less than the other group's one. */
+Test(follow, who_fills_all_buckets_of_a_group_leaves_others_seen)
+{
+	struct load loads[FOLLOW_PORTS + 1];
+	struct follow f = {.most = MOST};
+
+	for (unsigned int i = 0; i < FOLLOW_PORTS; i++)
+		loads[i] = (struct load){5 * FOLLOW_PORTS + i, 1200};
+	loads[FOLLOW_PORTS] = (struct load){OTHER, 1500};
+	seconds(&f, 100, loads, FOLLOW_PORTS + 1);
+	cr_expect_eq(f.buckets[OTHER].shift, 0);
+	for (unsigned int i = 0; i < FOLLOW_PORTS; i++)
+		cr_expect_geq(f.buckets[loads[i].bucket].shift, 3);
+}
+
+/* All of a bucket's requests are on one connection, which is followed up to a shift. */
+static unsigned int one_connection(struct follow *f, uint32_t rate, unsigned int up_to)
+{
+	uint32_t seen[FOLLOW_BUCKETS] = {0};
+
+	seen[BUSY] = f->buckets[BUSY].shift <= up_to ? rate : 0;
+	seen[OTHER] = 300u >> f->buckets[OTHER].shift;
+	follow_next(f, seen, SECOND);
+	cr_expect_eq(f->buckets[OTHER].shift, 0, "it is the others' cost");
+	return seen[BUSY];
+}
+
+Test(follow, the_only_connection_that_asks_is_seen)
+{
+	for (unsigned int up_to = 0; up_to <= 3; up_to++) {
+		struct follow f = {.most = MOST};
+		unsigned int seen = 0;
+
+		for (int i = 0; i < 240; i++)
+			seen += one_connection(&f, 50000, up_to) > 0;
+		cr_expect_geq(seen, 240 - 4 * 7, "%u: in %u of 240 seconds", up_to, seen);
+	}
+}
+
+Test(follow, what_is_pinned_gives_up_when_much_more_comes)
+{
+	struct follow f = {.most = MOST};
+
+	for (int i = 0; i < 10; i++)
+		one_connection(&f, 9000, 0);
+	cr_expect_eq(f.buckets[BUSY].shift, 0);
+	SECONDS(&f, 1, {BUSY, 12000});
+	cr_expect_eq(f.buckets[BUSY].shift, 0);
+	SECONDS(&f, 1, {BUSY, 100000});
+	cr_expect_eq(f.buckets[BUSY].shift, 5);
+}
+
+Test(follow, silence_brings_connections_back_and_pins_nothing)
+{
+	struct follow f = {.most = MOST};
+
+	second(&f, 100000);
+	SECONDS(&f, 20, {OTHER, 1});
+	cr_expect_eq(follow_most_shift(&f), 0);
+	cr_expect_eq(second(&f, 100000), 5);
 }

@@ -43,6 +43,8 @@ Test(followed, the_error_is_that_of_the_answers)
 
 	build_answers(m, 0, endpoint, 1000, 5000);
 	build_answers(m, 1, endpoint, 1000, 5000);
+	build_service(m, &(struct model_service){
+				 .slice = 1, .endpoint = endpoint, .served = {.unseen = 3750}});
 	m->slices[1].one_followed_of = 4;
 	m->slices[1].followed = 100;
 	m->slices[2].one_followed_of = 8; /* nobody asks any more */
@@ -56,6 +58,26 @@ Test(followed, the_error_is_that_of_the_answers)
 	model_free(m);
 }
 
+/* What is seen whole has no error: a fifth of the answers has that of 1.96 * sqrt(7 / (8 * 25)). */
+Test(followed, a_service_that_is_seen_whole_is_exact_beside_a_busy_one)
+{
+	uint32_t busy, exact;
+	struct followed f;
+	struct model *m = served(&busy);
+
+	exact = build_endpoint(m, build_process(m, 11, "Shop.Web", 0), "::", 8081);
+	build_answers(m, 0, busy, 1000, 1600);
+	build_answers(m, 0, exact, 1000, 6400);
+	build_service(m, &(struct model_service){.endpoint = busy, .served = {.unseen = 1400}});
+	m->slices[0].one_followed_of = 8;
+	m->slices[0].followed = 25;
+	followed_of(m, &f);
+	cr_expect_eq(f.one_of, 8);
+	cr_expect_eq(f.connections, 25);
+	cr_expect_float_eq(f.error, 0.3667 / 5, 0.0001, "%f", f.error);
+	model_free(m);
+}
+
 /* A connection for each request: none stands when sockets are looked at. */
 Test(followed, connections_that_come_and_go_count)
 {
@@ -64,8 +86,8 @@ Test(followed, connections_that_come_and_go_count)
 	struct model *m = served(&endpoint);
 
 	build_answers(m, 0, endpoint, 1000, 1600);
-	build_service(
-		m, &(struct model_service){.endpoint = endpoint, .served = {.connections = 1600}});
+	build_service(m, &(struct model_service){.endpoint = endpoint,
+						 .served = {.connections = 1600, .unseen = 1200}});
 	m->slices[0].one_followed_of = 4;
 	m->slices[0].followed = 3;
 	followed_of(m, &f);

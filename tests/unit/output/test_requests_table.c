@@ -230,7 +230,8 @@ Test(requests_table, what_stands_for_more_is_told_with_its_error)
 	build_service(m, &(struct model_service){.endpoint = e, .served = {.unseen = 7000}});
 	m->slices[0].one_followed_of = 8;
 	m->slices[0].followed = 40;
-	expect_says(m, &wide, "1 of 8 connections followed for 1.0 s of 1.0 s", true);
+	expect_says(m, &wide, "at the busiest ports 1 of 8 connections followed for 1.0 s of 1.0 s",
+		    true);
 	expect_says(m, &wide, "±29.0 %", true);
 	expect_says(m, &wide, "slow 10.0 % (", true);
 	model_free(m);
