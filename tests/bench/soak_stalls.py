@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tests/bench/soak.sh's part `stalls`: services that stall for 3 to 5 s, mixed at random, beside others that
 take 0, 50 or 95 % of the CPUs. `hotrun watch` is to capture each by itself, once, from its first bad second
-on, and with the right verdict. SOAK_STALLS=N (100), SOAK_SEED=N (1). Each stall has a service of its own: the
+on, and with the right verdict. SOAK_STALLS=N (100), SOAK_SEED=N (1), SOAK_KIND=KIND (all). Each stall has a service of its own: the
 like of the same process rests by design.
 
 When a stall was is told by clients that ask 200 times a second and keep the time of each slow answer."""
+import itertools
 import json
 import os
 import random
 import shutil
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import time
+from datetime import datetime
 
 import kit
 from soak import Checks
@@ -29,10 +32,12 @@ KINDS = {  # the verdicts that are right
     # Beside others that fill the host its many threads wait behind these as well.
     'oversubscribed': ('oversubscribed', 'host-overloaded', 'starved'),
 }
+KINDS_TRIED = [os.environ['SOAK_KIND']] if os.environ.get('SOAK_KIND') else list(KINDS)
 OTHERS = (0, 50, 95)
 CLIENTS, EVERY_MS = 20, 100
 PATH = '/stock?us=500'
 BEFORE, AFTER = 8, 4
+SLOW_LEAST = 2	# seconds from the first late answer to the last; 3 with the half in which it was not late yet
 PER_RECORDER = 50	# stalls: a recorder takes no more than 60 in an hour
 PATIENCE = 15	# until a capture is begun, from the end of the stall on
 
@@ -100,7 +105,10 @@ def stall(service, kind, seconds):
     elif kind == 'sync-over-async':
         begun = [service.clients('hold', 64, f'/wait?ms={seconds * 500:.0f}', seconds)]
     elif kind == 'starved':
-        begun = [kit.start([kit.workload('spinners'), 16, seconds]), service.load(200, '/busy?us=2000', seconds)]
+        # Of many sessions: to the kernel's autogroups one is as much as the service.
+        begun = [kit.start([kit.workload('spinners'), os.cpu_count(), seconds], start_new_session=True)
+                 for _ in range(12)]
+        begun.append(service.load(50, '/busy?us=2000', seconds))
     elif kind == 'throttled':
         service.group.limit(0.1)
         begun = [service.load(50, '/busy?us=2000', seconds)]
@@ -148,11 +156,14 @@ def times_of(file):
                           '(SELECT taken FROM host) FROM slice l').fetchone()
 
 
-def judge(service, kind, slow, new, folder):
+def begun_at(file):
+    """Unix time at which that capture was asked for, in the middle of the second that its name tells."""
+    return datetime.strptime(file.split('-')[-2], '%Y%m%dT%H%M%S%z').timestamp() + 0.5
+
+
+def judge(service, kind, slow, new, folder, delays):
     """What is wrong with what was captured; '' = nothing."""
     first, last, answers = slow
-    if last - first < 2:
-        return f'no stall: {answers} answers slow, for {last - first:.1f} s'
     told = {f: times_of(os.path.join(folder, f)) for f in new}
     # What takes the whole host down may be told of the host.
     ours = [f for f in new if service.name in told[f][2] or told[f][2].split()[0].strip(',') in KINDS[kind]]
@@ -164,10 +175,12 @@ def judge(service, kind, slow, new, folder):
         return f'verdict {verdicts[0]}, host {verdicts[1]}; {taken}'
     if not begin <= first <= end:
         return f'its first bad second is {begin - first:.1f} s before the capture'
+    delays.append(begun_at(ours[0]) - first)
     return ''
 
 
-def one(number, service, kind, others, folder, known, log):
+def one(number, service, kind, others, folder, known, log, delays):
+    """(what is wrong, or None where its clients did not find it slow for long enough; its captures)"""
     with open(log) as f:
         said = len(f.read())
     neighbours = [kit.start([kit.workload('spinners'), os.cpu_count(), 600, others])] if others else []
@@ -180,7 +193,11 @@ def one(number, service, kind, others, folder, known, log):
     for child in [clients, *neighbours]:
         child.end(signal.SIGKILL)
     slow = slow_time(clients.output())
-    why = judge(service, kind, slow, new, folder)
+    if slow[1] - slow[0] < SLOW_LEAST:
+        kit.say(f'  {number}: {service.name} {kind} for {seconds:.1f} s beside {others} %: no stall: '
+                f'{slow[2]} answers slow, for {slow[1] - slow[0]:.1f} s')
+        return None, new
+    why = judge(service, kind, slow, new, folder, delays)
     with open(log) as f:
         words = [line[:300] for line in f.read()[said:].splitlines() if 'capture' in line]
     if why:
@@ -200,16 +217,21 @@ def watch_start(folder, options):
     return tool
 
 
-def some(numbers, services, folder, log, wrong, by_kind):
-    """Stalls before one recorder."""
-    known = set()
+def some(numbers, services, folder, log, wrong, by_kind, delays):
+    """Stalls before one recorder. What turns out to be none is made again."""
+    known, names = set(), itertools.count(numbers[0] * 10 + 1)
     for number in numbers:
-        service = Service(number + 1)
-        services.append(service)
-        kind, others = random.choice(list(KINDS)), random.choice(OTHERS)
-        why, new = one(number + 1, service, kind, others, folder, known, log)
-        services.pop().end()
-        known.update(new)
+        kind, others = random.choice(KINDS_TRIED), random.choice(OTHERS)
+        for _ in range(4):
+            service = Service(next(names))
+            services.append(service)
+            why, new = one(number + 1, service, kind, others, folder, known, log, delays)
+            services.pop().end()
+            known.update(new)
+            if why is not None:
+                break
+        else:
+            raise kit.CannotMeasure(f'{kind} beside {others} % makes no stall')
         by_kind[kind][bool(why)] += 1
         if not why:
             continue
@@ -224,7 +246,7 @@ def main():
     kit.prepare()
     kit.run(['tests/support/dotnet.sh', 'Hang'], seconds=300, env=os.environ)
     services = []
-    wrong, by_kind, logs = [], {kind: [0, 0] for kind in KINDS}, []
+    wrong, delays, by_kind, logs = [], [], {kind: [0, 0] for kind in KINDS}, []
     try:
         for first in range(0, STALLS, PER_RECORDER):
             folder = kit.path(f'watch.{first}')
@@ -232,11 +254,14 @@ def main():
                                         PER_RECORDER + 10, '--budget', '0'))
             logs.append(tool.log)
             time.sleep(BEFORE)
-            some(range(first, min(first + PER_RECORDER, STALLS)), services, folder, tool.log, wrong, by_kind)
+            some(range(first, min(first + PER_RECORDER, STALLS)), services, folder, tool.log, wrong, by_kind, delays)
             tool.end()
     finally:
         for service in services:
             service.end()
+    if delays:
+        print(f'        from the first late answer to the capture: median {statistics.median(delays):.1f} s, '
+              f'most {max(delays):.1f} s (to half a second)')
     for kind, (good, bad) in by_kind.items():
         print(f'        {kind}: {good} of {good + bad}')
     for log in logs if os.environ.get('KEEP') else []:

@@ -389,7 +389,9 @@ static void read_signals(struct inputs *in, uint32_t slice)
 		if (s->slice != slice)
 			continue;
 		touch(in, s->process);
-		in->signals[s->process] = (double)s->value_ppm / SIGNAL_PPM;
+		/* Of a run, the worst. */
+		in->signals[s->process] =
+			fmax(in->signals[s->process], (double)s->value_ppm / SIGNAL_PPM);
 	}
 }
 
@@ -405,29 +407,49 @@ static void read_pasts(struct inputs *in, uint32_t slice)
 	}
 }
 
-void inputs_slice(struct inputs *in, uint32_t slice)
+/* Of all CPUs. */
+struct cpu_times {
+	uint64_t cpu_ns, idle_ns, steal_ns;
+};
+
+static void read_cpus(struct inputs *in, uint32_t slice, struct cpu_times *times)
 {
 	const struct model *m = in->s->m;
-	const struct model_slice *at = &m->slices[slice];
-	uint64_t cpu_ns = 0, idle_ns = 0, steal_ns = 0;
 
-	forget_touched(in);
-	in->own_known = !(model_slice_off(m, at) & OFF_OWN);
-	in->elapsed_ns = at->end_ns > at->start_ns ? at->end_ns - at->start_ns : 0;
-	in->waited_ns = 0;
-	in->slices = 1;
-	read_accounts(in, slice);
-	read_services(in, slice);
-	read_signals(in, slice);
-	read_pasts(in, slice);
 	for (; in->cpu < m->cpus_cnt && m->cpus[in->cpu].slice <= slice; in->cpu++) {
 		if (m->cpus[in->cpu].slice != slice)
 			continue;
-		cpu_ns += m->cpus[in->cpu].elapsed_ns;
-		idle_ns += m->cpus[in->cpu].idle_ns;
-		steal_ns += m->cpus[in->cpu].steal_ns;
+		times->cpu_ns += m->cpus[in->cpu].elapsed_ns;
+		times->idle_ns += m->cpus[in->cpu].idle_ns;
+		times->steal_ns += m->cpus[in->cpu].steal_ns;
 	}
-	set_host(in, cpu_ns, idle_ns, steal_ns);
+}
+
+void inputs_run(struct inputs *in, uint32_t first, uint32_t last)
+{
+	struct cpu_times times = {0};
+
+	forget_touched(in);
+	in->own_known = true;
+	in->elapsed_ns = in->waited_ns = 0;
+	in->slices = last - first + 1;
+	for (uint32_t slice = first; slice <= last; slice++) {
+		const struct model_slice *at = &in->s->m->slices[slice];
+
+		in->own_known &= !(model_slice_off(in->s->m, at) & OFF_OWN);
+		in->elapsed_ns += at->end_ns > at->start_ns ? at->end_ns - at->start_ns : 0;
+		read_accounts(in, slice);
+		read_services(in, slice);
+		read_signals(in, slice);
+		read_pasts(in, slice);
+		read_cpus(in, slice, &times);
+	}
+	set_host(in, times.cpu_ns, times.idle_ns, times.steal_ns);
+}
+
+void inputs_slice(struct inputs *in, uint32_t slice)
+{
+	inputs_run(in, slice, slice);
 }
 
 /* --- what a verdict is made of --------------------------------------------------------------- */

@@ -21,7 +21,7 @@ struct inputs {
 	bool *judged;			   /* by process */
 	uint32_t *section_of;		   /* by process; MODEL_NONE = the general limits */
 
-	/* Of the slices that were read last: all of them, or one. */
+	/* Of the slices that were read last: all of them, one, or a run. */
 	uint64_t elapsed_ns;
 	size_t slices;
 	bool own_known;		       /* behind whom it was waited */
@@ -48,6 +48,8 @@ void inputs_end(struct inputs *in);
 int inputs_rewind(struct inputs *in);
 /* Reads the slice of that row; slices are read in their order. */
 void inputs_slice(struct inputs *in, uint32_t slice);
+/* Reads these together. */
+void inputs_run(struct inputs *in, uint32_t first, uint32_t last);
 
 /* What verdict_of() takes, of the slices that were read. */
 void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *ret_input);

@@ -31,6 +31,10 @@ struct builder {
 	uint32_t first_slice, last_slice;
 };
 
+/* Different ones that are looked at as a whole: each takes a pass over the slices. Of more than
+ * these, the worst slice stands for the run. */
+#define RUNS_MAX 16
+
 /* --- the slices ------------------------------------------------------------------------------ */
 
 /* How far the figure that decided is beyond its limit. */
@@ -141,6 +145,54 @@ static int fill_worst(struct builder *b)
 	return err;
 }
 
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static bool is_same_run(const struct verdict_row *a, const struct verdict_row *b)
+{
+	return a->first == b->first && a->last == b->last;
+}
+
+/* What is no other trouble than that of all slices is told of these. */
+static void take_run(const struct builder *b, struct verdict_row *row)
+{
+	judge(b, row->process, &row->episode_input, &row->episode_result);
+	if (!row->episode_result.hurt) {
+		row->episode_input = row->worst_input;
+		row->episode_result = row->worst_result;
+	}
+	row->episode = !row->result.hurt || row->episode_result.verdict != row->result.verdict;
+}
+
+/* Of the rows that have one to be told, what it was like as a whole. */
+static int fill_runs(struct builder *b)
+{
+	struct verdicts *v = b->v;
+	unsigned int passes = 0;
+	size_t i = 0;
+
+	for (; i < v->rows_cnt && passes < RUNS_MAX; i++) {
+		if (!v->rows[i].episode || v->rows[i].episode_result.hurt)
+			continue;
+		passes++;
+		if (inputs_rewind(&b->in))
+			return -ENOMEM;
+		inputs_run(&b->in, v->rows[i].first, v->rows[i].last);
+		for (size_t k = v->rows_cnt; k-- > i;)
+			if (v->rows[k].episode && is_same_run(&v->rows[k], &v->rows[i]))
+				take_run(b, &v->rows[k]);
+	}
+	for (; i < v->rows_cnt; i++) {
+		struct verdict_row *row = &v->rows[i];
+
+		if (!row->episode || row->episode_result.hurt)
+			continue;
+		row->episode_input = row->worst_input;
+		row->episode_result = row->worst_result;
+		row->episode = !row->result.hurt;
+	}
+	return 0;
+}
+
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /* Over all slices already, or not to be told. */
@@ -157,7 +209,7 @@ static bool is_told(const struct verdict_result *r)
 	}
 }
 
-static void take_track(struct verdict_row *row, const struct track *t, uint64_t episode_ns)
+static void take_track(struct verdict_row *row, const struct track *t)
 {
 	row->first = row->last = row->worst = row->newest = MODEL_NONE;
 	row->hurt_slices = t->hurt;
@@ -167,8 +219,12 @@ static void take_track(struct verdict_row *row, const struct track *t, uint64_t 
 	row->last = t->last;
 	row->worst = t->worst;
 	row->newest = t->run_last;
-	/* Slices are not exact: three of them may lack some microseconds of three seconds. */
-	row->episode = !is_told(&row->result) && t->longest_ns >= episode_ns - episode_ns / 100;
+}
+
+/* Slices are not exact: three of them may lack some microseconds of three seconds. */
+static bool lasted(const struct track *t, uint64_t episode_ns)
+{
+	return t->longest_ns >= episode_ns - episode_ns / 100;
 }
 
 static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
@@ -193,12 +249,16 @@ static bool did_something(const struct verdict_row *row, double wanted_min)
 static int add_process(struct builder *b, uint32_t process, bool asked)
 {
 	const struct verdict_limits *limits = inputs_limits(&b->in, process);
+	const struct track *t = &b->tracks[process];
 	struct verdict_row row = {.process = process};
 	struct verdicts *v = b->v;
 
 	judge(b, process, &row.input, &row.result);
 	asked |= b->s->every && did_something(&row, 0);
-	take_track(&row, &b->tracks[process], limits->episode_ns);
+	take_track(&row, t);
+	row.episode = lasted(t, limits->episode_ns) &&
+		      (!is_told(&row.result) ||
+		       (row.result.hurt && 2 * t->longest_ns <= b->in.elapsed_ns));
 	asked |= b->s->seconds && row.hurt_slices;
 	row.no_capture = limits->no_capture;
 	v->judged++;
@@ -227,7 +287,6 @@ static int add_rows(struct builder *b)
 {
 	size_t cnt = b->s->m->processes_cnt;
 	_cleanup_free_ bool *asked = calloc(cnt + 1, sizeof(*asked));
-	uint32_t seen = 0;
 	int err = asked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < b->s->asked_cnt; i++)
@@ -237,11 +296,31 @@ static int add_rows(struct builder *b)
 		if (b->in.judged[i])
 			err = add_process(b, i, asked[i]);
 	}
-	for (size_t i = 0; i < b->v->rows_cnt; i++)
-		seen |= verdict_bit(&b->v->rows[i].result);
 	inputs_of_host(&b->in, &b->v->host.input);
-	verdict_of_host(&b->v->host.input, seen, inputs_host_limits(&b->in), &b->v->host.result);
 	return err;
+}
+
+/* Who is hurt for a while only hurts the host for a while. */
+static void judge_host(struct builder *b)
+{
+	const struct verdict_limits *limits = &b->s->policy->limits;
+	const struct track *t = &b->tracks[b->s->m->processes_cnt];
+	struct verdict_row *host = &b->v->host;
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < b->v->rows_cnt; i++) {
+		const struct verdict_row *row = &b->v->rows[i];
+
+		seen |= verdict_bit(row->result.hurt ? verdicts_result(row) : &row->result);
+	}
+	verdict_of_host(&host->input, seen, limits, &host->result);
+	host->worst_result = host->result;
+	if (host->worst != MODEL_NONE)
+		verdict_of_host(&host->worst_input, VERDICT_BIT(t->worst_verdict), limits,
+				&host->worst_result);
+	host->episode = lasted(t, limits->episode_ns) && !is_told(&host->result);
+	host->episode_input = host->worst_input;
+	host->episode_result = host->worst_result;
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -310,6 +389,7 @@ static void builder_clear(struct builder *b)
 static int build(struct builder *b)
 {
 	size_t cnt = b->s->m->processes_cnt + 1;
+	struct verdict_row *host = &b->v->host;
 	struct verdicts *v = b->v;
 	int err;
 
@@ -327,15 +407,14 @@ static int build(struct builder *b)
 		err = inputs_begin(&b->in, b->s);
 	if (!err)
 		err = add_rows(b);
-	take_track(&v->host, &b->tracks[cnt - 1], b->s->policy->limits.episode_ns);
+	take_track(host, &b->tracks[cnt - 1]);
 	if (!err)
 		err = fill_worst(b);
+	if (!err)
+		err = fill_runs(b);
 	if (err)
 		return err;
-	v->host.worst_result = v->host.result;
-	if (v->host.worst != MODEL_NONE)
-		verdict_of_host(&v->host.worst_input, VERDICT_BIT(b->tracks[cnt - 1].worst_verdict),
-				&b->s->policy->limits, &v->host.worst_result);
+	judge_host(b);
 	if (v->rows_cnt)
 		qsort_r(v->rows, v->rows_cnt, sizeof(*v->rows), compare_rows, &v->host);
 	return 0;

@@ -70,7 +70,11 @@ struct verdict_row {
 	uint32_t worst;	      /* slice: the most urgent, then farthest beyond its limit */
 	struct verdict_input worst_input;
 	struct verdict_result worst_result;
-	bool episode;	 /* the run lasted, though over all slices it is not hurt */
+	/* The run lasted, and says what all slices together do not: over them it is not hurt, or
+	 * for another reason, while the run is no more than half of them. */
+	bool episode;
+	struct verdict_input episode_input; /* of the run as a whole */
+	struct verdict_result episode_result;
 	uint32_t newest; /* the last slice in which it was hurt; MODEL_NONE without any */
 	bool no_capture; /* a setting: it is none to be captured for (verdict_limits) */
 
@@ -117,12 +121,12 @@ bool verdicts_all_calm(const struct model *m, uint32_t first, const struct verdi
 /* The verdict that counts: of the episode where there is one, else over all slices. */
 static inline const struct verdict_result *verdicts_result(const struct verdict_row *row)
 {
-	return row->episode ? &row->worst_result : &row->result;
+	return row->episode ? &row->episode_result : &row->result;
 }
 
 static inline const struct verdict_input *verdicts_input(const struct verdict_row *row)
 {
-	return row->episode ? &row->worst_input : &row->input;
+	return row->episode ? &row->episode_input : &row->input;
 }
 
 /* What is told first: somebody is hurt, then who is about to be, then who waits unharmed. */

@@ -426,6 +426,62 @@ Test(verdicts, three_bad_seconds_of_thirty_are_told_two_are_not)
 	}
 }
 
+/* Over all seconds its slow answers look as if they came from elsewhere: it had CPU enough then. */
+Test(verdicts, what_hurt_for_less_than_half_is_judged_by_that_time)
+{
+	for (uint32_t bad = 5; bad <= 22; bad += 17) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "Shop.Web", 3000, 0, 0, 0), e;
+		const struct verdict_row *row;
+		struct judged j;
+
+		e = build_endpoint(m, p, "::", 80);
+		for (uint32_t i = 0; i < 40; i++)
+			build_answers(m, i, e, i >= 4 && i < 4 + bad ? 900 * MS : 2 * MS, 100);
+		starve(m, judged_thread(m, p), 4, bad);
+		build_books(m, 40);
+		j = judged_of(m);
+		row = judged_row(&j, p);
+		cr_assert(row);
+		cr_expect(row->result.hurt);
+		cr_expect_eq(row->hurt_slices, bad);
+		cr_expect_eq(row->episode, bad == 5, "%u bad seconds", bad);
+		if (row->episode) {
+			cr_expect_eq(row->result.verdict, VERDICT_INELASTIC);
+			cr_expect_eq(row->episode_input.requests, 500);
+			cr_expect_float_eq(row->episode_input.slow_share, 1, 0.001);
+			judged_expect(&j, p, VERDICT_STARVED);
+			judged_expect_host(&j, VERDICT_STARVED);
+		}
+		judged_free(&j);
+	}
+}
+
+/* Each has a run of its own; the last ones are told by their worst second. */
+Test(verdicts, of_many_runs_each_is_judged)
+{
+	enum { MANY = 24 };
+	struct model *m = build_model(2, 99);
+	uint32_t p[MANY];
+	struct judged j;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		p[i] = judged_add(m, 10 + i, "Shop.Web", 800, 0, 0, 0);
+		starve(m, judged_thread(m, p[i]), i, 4);
+	}
+	build_books(m, 30);
+	j = judged_waiting(m);
+	for (uint32_t i = 0; i < MANY; i++) {
+		const struct verdict_row *row = judged_row(&j, p[i]);
+
+		cr_assert(row, "%u", i);
+		cr_expect(row->episode, "%u", i);
+		cr_expect_eq(row->first, i);
+		cr_expect_eq(row->episode_result.verdict, VERDICT_STARVED, "%u", i);
+	}
+	judged_free(&j);
+}
+
 /* Nobody has to hear that a build waited for some seconds. */
 Test(verdicts, contended_seconds_are_not_told)
 {

@@ -358,7 +358,7 @@ Test(report_verdict, what_passed_is_told_with_its_seconds)
 	report_says_not(m, &(struct report_options){.summary = true}, "1.40 threads wait behind");
 	options.limits = waiting_hurts();
 	report_says(m, &options,
-		    "  starved Shop.Api 1234: progress 41.7 % (at least 80 %), 1.40 threads wait "
+		    "  starved Shop.Api 1234: progress 51.3 % (at least 80 %), 0.95 threads wait "
 		    "behind others; from 12.0 to 16.0 s, worst at 13.0 s\n");
 	report_says(m, &options,
 		    "verdict: healthy · CPU 41.3 % (limit 95 %); 1 of 1 processes hurt for a "
