@@ -175,6 +175,10 @@ struct event_task {
 	__u32 delays[DELAY_SLOTS]; /* run delays that ended, modulo 2^32 */
 };
 
+/* Of those, that one part of a pass over threads hands over. */
+#define WALK_RECORDS 256
+#define WALK_CPUS    1024
+
 /*
  * The arguments with which a process called exec, where its program is EXEC_COMM: one that ends
  * within some ms cannot be asked any more what it was. Not sent where they are not in memory.

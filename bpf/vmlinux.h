@@ -83,6 +83,7 @@ struct sched_entity {
 	struct list_head group_node;
 	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
+	__u64 exec_start;
 	unsigned char sched_delayed; /* sleeps in its queue */
 	struct cfs_rq *cfs_rq;
 };
@@ -261,6 +262,16 @@ struct bpf_iter__task_file {
 };
 
 #pragma clang attribute pop
+
+/* An iterator over tasks that a program steps itself: on its stack, opaque (6.7 on). */
+struct bpf_iter_task {
+	__u64 __opaque[3];
+} __attribute__((aligned(8)));
+
+enum bpf_iter_task_what {
+	BPF_TASK_ITER_ALL_PROCS = 0,
+	BPF_TASK_ITER_PROC_THREADS = 2, /* of the thread's process, from this one on */
+};
 
 /* Values of include/net/tcp_states.h and include/linux/socket.h. */
 #define TCP_ESTABLISHED 1

@@ -605,3 +605,86 @@ Test(sched, no_sleeper_is_passed_over_after_a_change_of_gear)
 	drive_kill(pid);
 	drive_close(&d);
 }
+
+/* More threads than one part of a pass looks at, and more of them awake than it hands over. */
+enum { CROWD_ASLEEP = 5000, CROWD_AWAKE = 300 };
+
+static void *crowd_sleeps(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static void *crowd_wakes(void *unused)
+{
+	for (;;)
+		drive_sleep(10 * DRIVE_MS);
+	return unused;
+}
+
+static int crowd(void *unused)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	(void)unused;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	for (int i = 0; i < CROWD_ASLEEP + CROWD_AWAKE; i++)
+		if (pthread_create(&thread, &small, i % 18 == 17 ? crowd_wakes : crowd_sleeps,
+				   NULL))
+			_exit(1);
+	pause();
+	return 0;
+}
+
+/* Records of that process since the first one, no thread twice. */
+static size_t told_once(const struct drive *d, pid_t pid, size_t first)
+{
+	static uint32_t tids[4 * (CROWD_ASLEEP + CROWD_AWAKE)];
+	size_t cnt = 0;
+
+	for (size_t i = first; i < d->tasks_cnt && cnt < sizeof(tids) / sizeof(*tids); i++)
+		if (d->tasks[i].tgid == (uint32_t)pid)
+			tids[cnt++] = d->tasks[i].tid;
+	qsort(tids, cnt, sizeof(*tids), compare_tids);
+	for (size_t i = 1; i < cnt; i++)
+		cr_expect_neq(tids[i], tids[i - 1], "a thread is told twice");
+	return cnt;
+}
+
+static void each_is_told_once(bool quiet)
+{
+	struct session_options options = {.sample_hz = 99, .quiet = quiet};
+	size_t first, awake = (CROWD_ASLEEP + CROWD_AWAKE) / 18;
+	struct drive d;
+	pid_t pid;
+
+	pid = drive_fork(crowd, NULL, drive_cpu(0), true);
+	drive_sleep(1500 * DRIVE_MS);
+	drive_open(&d, &options);
+	for (int i = 0; i < 6; i++) {
+		bool all = i == 0 || i == 4;
+
+		drive_sleep(200 * DRIVE_MS);
+		first = d.tasks_cnt;
+		if (all)
+			drive_read_accounts(&d);
+		else
+			drive_read_moved(&d);
+		cr_expect_eq(told_once(&d, pid, first),
+			     all ? CROWD_ASLEEP + CROWD_AWAKE + 1 : awake, "pass %d", i);
+	}
+	drive_kill(pid);
+	drive_close(&d);
+}
+
+Test(sched, each_of_very_many_threads_is_told_once_in_a_pass)
+{
+	each_is_told_once(false);
+}
+
+Test(sched, each_of_very_many_threads_is_told_once_in_a_quiet_pass)
+{
+	each_is_told_once(true);
+}

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
+#include "kernel/walk.h"
 #include "kernel/own_mappings.h"
 #include "kernel/session_private.h"
 #include "kernel/unwind_maps.h"
@@ -140,6 +141,7 @@ static void choose_accounts(struct session *s)
 	s->options.quiet = s->options.quiet && counts;
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !counts);
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !counts);
+	bpf_program__set_autoload(s->bpf->progs.walk_accounts, s->walks);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */
@@ -232,9 +234,16 @@ const char *session_unwind_why(const struct session *s)
 static int load(struct session *s, char *why, size_t why_bytes)
 {
 	bool tables = s->options.tables && can_walk(s);
-	int err = load_with(s, s->options.requests, tables);
+	int err;
 
-	/* What the rest can do without must not take it down. A kernel without group scheduling
+	s->walks = walk_is_possible();
+	err = load_with(s, s->options.requests, tables);
+	/* What the rest can do without must not take it down. */
+	if (err && s->walks) {
+		s->walks = false;
+		err = load_again(s, s->options.requests, tables);
+	}
+	/* A kernel without group scheduling
 	 * does not tell the clock of a run queue. */
 	if (err && !s->options.wakeups) {
 		s->options.wakeups = true;
@@ -752,8 +761,11 @@ int session_read_accounts(struct session *s, bool all, const struct session_ops 
 	int err;
 
 	s->bpf->bss->passed_ns = all ? 0 : s->passed_ns;
-	err = iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
-		      take_task, (void *)ops);
+	if (s->walks && s->bpf->bss->passed_ns)
+		err = walk_threads(s->bpf, take_task, (void *)ops);
+	else
+		err = iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
+			      take_task, (void *)ops);
 	s->passed_ns = err ? 0 : now_ns;
 	return err;
 }

@@ -29,6 +29,7 @@ struct session {
 	} * tick_seen;
 	bool started;
 	uint64_t handed_over_ns;   /* when the gear was changed last, 0 = never */
+	bool walks;		   /* passes over threads are made by walk.h */
 	uint64_t passed_ns;	   /* when accounts were read last; 0: all are to be told next */
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Requests. */

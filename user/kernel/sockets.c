@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
+#include "kernel/release.h"
 #include "kernel/namespaces.h"
 #include "kernel/rows.h"
 #include "kernel/session_private.h"
@@ -70,12 +70,7 @@ static struct bpf_program *choose_send(struct session *s, const struct btf *kern
 /* The kernel's function is there since 6.4, and open to our kind of program since 6.12. */
 static bool reads_pages(const struct btf *kernel)
 {
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return false;
-	return (major > 6 || (major == 6 && minor >= 12)) &&
+	return release_is_from(6, 12) &&
 	       btf__find_by_name_kind(kernel, "bpf_dynptr_from_skb", BTF_KIND_FUNC) > 0;
 }
 
