@@ -188,13 +188,16 @@ static __always_inline __u32 follow_key(const struct sock *sk)
  * 5.15 tells the cgroup with flags in it, and is asked for the user alone. */
 static __always_inline __u32 bucket_of(const struct sock *sk)
 {
-	__u32 group = sk->sk_uid.val * 0x85ebca6bu, port = sk->__sk_common.skc_num;
+	__u32 group = sk->sk_uid.val * 0x85ebca6bu, port = sk->__sk_common.skc_num, bucket;
 
 	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
 		group ^= sk->sk_cgrp_data.cgroup->self.serial_nr;
 	group = (group ^ follow_seed) * 0x9e3779b1u >> 16;
 	port = (port ^ follow_seed >> 16) * 0x9e3779b1u >> 16;
-	return (group * FOLLOW_GROUPS >> 16) * FOLLOW_PORTS + (port * FOLLOW_PORTS >> 16);
+	bucket = (group * FOLLOW_GROUPS >> 16) * FOLLOW_PORTS + (port * FOLLOW_PORTS >> 16);
+	/* Of an `or' of 32 bits the verifier of 6.1 knows no bounds. */
+	barrier_var(bucket);
+	return bucket & (FOLLOW_BUCKETS - 1);
 }
 
 static __always_inline const struct follow_share *share_of(const struct sock *sk)
