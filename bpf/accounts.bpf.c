@@ -342,10 +342,10 @@ extern void bpf_rcu_read_unlock(void) __ksym __weak;
 
 struct event_task walk_records[WALK_RECORDS];
 __u32 walk_records_cnt = 0;
-/* Where the next part begins: the thread, and when its process was born; 0 = the pass is over. Set
- * to 0 by the user side before the first part. */
+/* Where the next part begins: the thread, its process, and when that was born; tid 0 = the pass is
+ * over. Set to 0 by the user side before the first part. */
 __u64 walk_process_ns = 0;
-__u32 walk_tid = 0;
+__u32 walk_tgid = 0, walk_tid = 0;
 
 /* Of the part, who is awake; counters are in memory, whose values keep the verifier from looking
  * at each turn of a loop. */
@@ -378,9 +378,9 @@ static __always_inline __u64 clock_two_ago(__u32 cpu, struct cfs_rq *queue)
 }
 
 /*
- * The same as sleeps_on() by fewer lines of memory, for most: who stopped running in the second
- * pass ago or earlier was asleep in all of the last one. A queue that was ever throttled is to be
- * asked. Who was moved in its sleep has no such time.
+ * Implies sleeps_on(), and looks at fewer lines of memory: who stopped running in the second pass
+ * ago or earlier was asleep in all of the last one. A queue that was ever throttled is to be asked,
+ * and in the full gear state D. Who was moved in its sleep has no such time.
  */
 static __always_inline bool slept_through(struct task_struct *task)
 {
@@ -389,27 +389,23 @@ static __always_inline bool slept_through(struct task_struct *task)
 	__u64 ran = task->se.exec_start;
 
 	return cpu < WALK_CPUS && queue && ran && ran < clock_two_ago(cpu, queue) &&
-	       is_asleep(task) && !compat_throttled_ns(queue);
+	       is_asleep(task) && !compat_throttled_ns(queue) &&
+	       (quiet_gear || !is_uninterruptible(task->__state));
 }
 
-/* Those of one process, from the thread of walk_tid on where that is of it. False when the part is
- * full. */
-static __always_inline bool walk_process(struct task_struct *leader)
+/* Those of a process, from that thread on. False when the part is full. */
+static __always_inline bool walk_from(struct task_struct *first)
 {
-	bool skipping = walk_tid && walk_process_ns == leader->start_boottime, goes_on = true;
 	struct bpf_iter_task threads;
 	struct task_struct *task;
+	bool goes_on = true;
 
-	bpf_iter_task_new(&threads, leader, BPF_TASK_ITER_PROC_THREADS);
+	bpf_iter_task_new(&threads, first, BPF_TASK_ITER_PROC_THREADS);
 	while ((task = bpf_iter_task_next(&threads))) {
 		__u32 at = walk_awake_cnt;
 
-		if (skipping && (__u32)task->pid != walk_tid)
-			continue;
-		skipping = false;
 		if (++walk_looked > WALK_THREADS || at >= WALK_RECORDS) {
 			walk_tid = task->pid;
-			walk_process_ns = leader->start_boottime;
 			goes_on = false;
 			break;
 		}
@@ -421,6 +417,35 @@ static __always_inline bool walk_process(struct task_struct *leader)
 	bpf_iter_task_destroy(&threads);
 	return goes_on;
 }
+
+/* Where the last part ended in this process, from there on, if that thread is still there: some are
+ * told twice otherwise, which adds nothing. */
+static __always_inline bool walk_process(struct task_struct *leader)
+{
+	__u32 tgid = leader->pid;
+	struct task_struct *first;
+	bool goes_on;
+
+	first = bpf_task_from_pid(walk_tgid == tgid ? walk_tid : tgid);
+	if (first && (__u32)first->tgid != tgid) {
+		bpf_task_release(first);
+		first = NULL;
+	}
+	if (!first)
+		first = bpf_task_acquire(leader);
+	if (!first)
+		return true;
+	goes_on = walk_from(first);
+	bpf_task_release(first);
+	if (!goes_on) {
+		walk_tgid = tgid;
+		walk_process_ns = leader->start_boottime;
+	}
+	return goes_on;
+}
+
+/* Processes are listed nearly in the order of their birth. */
+#define WALK_BIRTHS_NS 10000000
 
 /* A function that the kernel verifies once. */
 __noinline int read_awake(__u32 at)
@@ -438,11 +463,13 @@ __noinline int read_awake(__u32 at)
 	task = bpf_task_from_pid(walk_awake[at]);
 	if (!task)
 		return 0;
+	bpf_rcu_read_lock();
 	account = fill_record(r, task);
 	walk_records[to] = r->event;
 	walk_records_cnt = to + 1;
 	if (account)
 		*account = r->account;
+	bpf_rcu_read_unlock();
 	bpf_task_release(task);
 	return 0;
 }
@@ -460,19 +487,13 @@ int walk_accounts(void *ctx)
 	bpf_rcu_read_lock();
 	bpf_iter_task_new(&processes, NULL, BPF_TASK_ITER_ALL_PROCS);
 	while (goes_on && (leader = bpf_iter_task_next(&processes))) {
-		if (!leader->pid || leader->start_boottime < from)
-			continue;
-		/* The verifier wants it held. */
-		leader = bpf_task_acquire(leader);
-		if (!leader)
-			continue;
-		goes_on = walk_process(leader);
-		bpf_task_release(leader);
+		if (leader->pid && leader->start_boottime + WALK_BIRTHS_NS >= from)
+			goes_on = walk_process(leader);
 	}
 	bpf_iter_task_destroy(&processes);
 	bpf_rcu_read_unlock();
 	if (goes_on)
-		walk_process_ns = walk_tid = 0;
+		walk_process_ns = walk_tgid = walk_tid = 0;
 	for (__u32 i = 0; i < WALK_RECORDS && i < walk_awake_cnt; i++)
 		read_awake(i);
 	return 0;

@@ -176,7 +176,7 @@ struct event_task {
 };
 
 /* Of those, that one part of a pass over threads hands over. */
-#define WALK_RECORDS 256
+#define WALK_RECORDS 1024
 #define WALK_CPUS    1024
 
 /*
@@ -330,8 +330,9 @@ struct endpoint {
  * ports, so that a connection is seen whole or not; what is followed at one shift is so at all that
  * are smaller. What happens on it counts 2^shift times. Each bucket of sockets has a shift of its
  * own, so that a service with very many requests leaves others seen. A bucket is a local port in a
- * group, which is the cgroup and the user of the socket: who fills all buckets of a group, by
- * connections to many ports, fills those of no other one. Which ones meet is a matter of chance.
+ * group, which is the cgroup (v2) of who listens: who fills all buckets of one, by connections to
+ * many ports, leaves those of other ones alone. Which ones meet is a matter of chance; who may make
+ * very many cgroups meets all.
  */
 #define FOLLOW_SHIFT_MAX 6
 #define FOLLOW_GROUPS	 64
@@ -347,6 +348,13 @@ struct follow_share {
 	__u16 turn;
 	__u16 since[FOLLOW_SHIFT_MAX];
 };
+
+/* Of one bucket, on connections that are followed: requests that began, and connections on which
+ * any did; modulo 2^32. A connection counts once in an epoch, which the user side ends. */
+struct follow_seen {
+	__u32 requests, connections;
+};
+#define FOLLOW_EPOCH_BITS 5
 
 /*
  * Rows are taken when the first request is counted, and nobody can take those of others: a cgroup

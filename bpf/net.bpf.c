@@ -21,7 +21,8 @@ __u32 rows_held = 0;
 __u32 earlier_held = 0;
 
 struct follow_share follow_shares[FOLLOW_BUCKETS];
-__u32 follow_seen[FOLLOW_BUCKETS];
+struct follow_seen follow_seen[FOLLOW_BUCKETS];
+__u32 follow_epoch = 0;
 const volatile __u32 follow_seed;
 
 const volatile __u16 slow_ports[SLOW_PORTS_MAX];

@@ -39,7 +39,9 @@ struct connection {
 	__u8 family;
 	__u16 port;
 	__u8 owned; /* owner has sent, or was found to hold it */
-	__u8 shift; /* the largest by which it was followed since the unanswered request began */
+	/* The largest by which it was followed since the unanswered request began; and of its last
+	 * request, follow_epoch. */
+	__u8 shift : 3, epoch : FOLLOW_EPOCH_BITS;
 	__u64 listener; /* cookie of the listening socket */
 	__u64 ready_ns; /* end of the handshake; 0 = not seen */
 	__u64 owner_start_ns;
@@ -170,9 +172,10 @@ extern const volatile __u64 slow_ns;
 
 /* By bucket. Set by the user side at any time, the shift last. Defined in net.bpf.c. */
 extern struct follow_share follow_shares[FOLLOW_BUCKETS];
-/* By bucket: requests of followed connections that began, modulo 2^32. Written by all CPUs, read by
- * the user side. Defined in net.bpf.c. */
-extern __u32 follow_seen[FOLLOW_BUCKETS];
+/* By bucket. Written by all CPUs, read by the user side, which counts epochs. Defined in
+ * net.bpf.c. */
+extern struct follow_seen follow_seen[FOLLOW_BUCKETS];
+extern __u32 follow_epoch;
 /* Of the session, random: set before load. */
 extern const volatile __u32 follow_seed;
 
@@ -184,15 +187,15 @@ static __always_inline __u32 follow_key(const struct sock *sk)
 }
 
 /* By the socket's own port: that of its state is the listener's, which may be another one where
- * connections are redirected (TPROXY). Cgroup and user it has from the listener; a kernel before
- * 5.15 tells the cgroup with flags in it, and is asked for the user alone. */
+ * connections are redirected (TPROXY). Its cgroup is the listener's for good; its user changes as
+ * it is accepted. A kernel before 5.15 tells the cgroup with flags in it: all are one group. */
 static __always_inline __u32 bucket_of(const struct sock *sk)
 {
-	__u32 group = sk->sk_uid.val * 0x85ebca6bu, port = sk->__sk_common.skc_num, bucket;
+	__u32 group = follow_seed, port = sk->__sk_common.skc_num, bucket;
 
 	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
 		group ^= sk->sk_cgrp_data.cgroup->self.serial_nr;
-	group = (group ^ follow_seed) * 0x9e3779b1u >> 16;
+	group = group * 0x9e3779b1u >> 16;
 	port = (port ^ follow_seed >> 16) * 0x9e3779b1u >> 16;
 	bucket = (group * FOLLOW_GROUPS >> 16) * FOLLOW_PORTS + (port * FOLLOW_PORTS >> 16);
 	/* Of an `or' of 32 bits the verifier of 6.1 knows no bounds. */
@@ -253,7 +256,22 @@ static __always_inline __u64 weight_now(const struct tcp_sock *tp)
 
 static __always_inline __u64 weight_of(const struct connection *c)
 {
-	return 1ull << (c->shift & 7);
+	return 1ull << c->shift;
+}
+
+/* A request begins. */
+static __always_inline void note_followed(struct connection *c, const struct tcp_sock *tp)
+{
+	__u32 bucket = bucket_of((const struct sock *)tp);
+	struct follow_seen *seen = &follow_seen[bucket];
+	__u8 epoch = READ_ONCE(follow_epoch) & ((1 << FOLLOW_EPOCH_BITS) - 1);
+
+	c->shift = READ_ONCE(follow_shares[bucket].shift);
+	ADD(seen->requests, 1);
+	if (c->epoch == epoch)
+		return;
+	c->epoch = epoch;
+	ADD(seen->connections, 1);
 }
 
 static __always_inline void raise_shift(struct connection *c, const struct tcp_sock *tp)
@@ -623,8 +641,7 @@ static __always_inline void begin(struct connection *c, struct tcp_sock *tp, __u
 	c->begun_seq = tp->write_seq - sent;
 	c->earlier = 0;
 	c->uncounted = !e;
-	c->shift = shift_of(tp);
-	ADD(follow_seen[bucket_of((struct sock *)tp)], 1);
+	note_followed(c, tp);
 	if (e) {
 		ADD(e->begun, weight_of(c));
 		count_connection(c, e, tp);

@@ -183,10 +183,6 @@ typedef struct {
 struct socket;
 struct bpf_local_storage;
 
-typedef struct {
-	__u32 val;
-} kuid_t;
-
 struct sock_cgroup_data {
 	struct cgroup *cgroup; /* since 5.15; before, a word with flags */
 };
@@ -196,7 +192,6 @@ struct sock {
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
 	atomic_t sk_drops;
-	kuid_t sk_uid;
 	struct sock_cgroup_data sk_cgrp_data;
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;

@@ -85,14 +85,14 @@ Test(net_follow, a_quarter_of_the_connections_stands_for_all)
 /* Where its requests are seen. */
 static unsigned int bucket_of(struct drive *d, const struct drive_server *server)
 {
-	uint32_t taken[FOLLOW_BUCKETS];
+	struct follow_seen taken[FOLLOW_BUCKETS];
 	int fd = drive_connect(AF_INET, server->port);
 	unsigned int bucket = 0;
 
 	session_take_followed(d->s, taken);
 	drive_ask(fd, 3);
 	session_take_followed(d->s, taken);
-	while (bucket < FOLLOW_BUCKETS && taken[bucket] < 3)
+	while (bucket < FOLLOW_BUCKETS && taken[bucket].requests < 3)
 		bucket++;
 	close(fd);
 	cr_assert_lt(bucket, FOLLOW_BUCKETS, "seen nowhere");
@@ -116,7 +116,7 @@ Test(net_follow, a_busy_port_leaves_another_one_seen_whole)
 {
 	enum { CONNECTIONS = 800, FEW = 40, REQUESTS = 3 };
 	struct drive_server *busy = drive_server_new(), *small = drive_server_new();
-	uint32_t taken[FOLLOW_BUCKETS];
+	struct follow_seen taken[FOLLOW_BUCKETS];
 	static int fds[CONNECTIONS];
 	struct endpoint e, s, small_first, busy_first;
 	unsigned int of_busy, of_small;
@@ -153,13 +153,21 @@ Test(net_follow, a_busy_port_leaves_another_one_seen_whole)
 	cr_expect_eq(s.received_bytes, FEW * REQUESTS * ASK_BYTES);
 	cr_expect_eq(s.sent_bytes, FEW * REQUESTS * 7);
 	session_take_followed(d.s, taken);
-	cr_expect_eq(taken[of_busy], e.begun / 8, "what is seen is told");
-	cr_expect_eq(taken[of_small], FEW * REQUESTS);
+	cr_expect_eq(taken[of_busy].requests, e.begun / 8, "what is seen is told");
+	cr_expect_eq(taken[of_busy].connections, e.connections / 8);
+	cr_expect_eq(taken[of_small].requests, FEW * REQUESTS);
+	cr_expect_eq(taken[of_small].connections, FEW);
+	ask_all(few, FEW, 1);
+	session_take_followed(d.s, taken);
+	cr_expect_eq(taken[of_small].connections, FEW, "in each epoch");
+	ask_all(few, FEW / 2, 2);
+	session_take_followed(d.s, taken);
+	cr_expect_eq(taken[of_small].connections, FEW / 2);
 	/* What comes back there is nothing to this one, either. */
 	session_follow_share(d.s, of_busy, 0);
 	ask_all(few, FEW, REQUESTS);
 	ask_all(fds, CONNECTIONS, 1);
-	cr_expect_eq(settled(&d, small).answered, 3 + 2 * FEW * REQUESTS);
+	cr_expect_eq(settled(&d, small).answered, 3 + 2 * FEW * REQUESTS + 2 * FEW);
 	cr_expect_eq(settled(&d, busy).answered - e.answered, 3 + CONNECTIONS);
 	close_all(fds, CONNECTIONS);
 	close_all(few, FEW);

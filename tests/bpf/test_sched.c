@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -607,7 +608,7 @@ Test(sched, no_sleeper_is_passed_over_after_a_change_of_gear)
 }
 
 /* More threads than one part of a pass looks at, and more of them awake than it hands over. */
-enum { CROWD_ASLEEP = 5000, CROWD_AWAKE = 300 };
+enum { CROWD = 9000, CROWD_AWAKE = CROWD / 8 };
 
 static void *crowd_sleeps(void *unused)
 {
@@ -618,7 +619,18 @@ static void *crowd_sleeps(void *unused)
 static void *crowd_wakes(void *unused)
 {
 	for (;;)
-		drive_sleep(10 * DRIVE_MS);
+		drive_sleep(100 * DRIVE_MS);
+	return unused;
+}
+
+/* In state D, until its child ends. */
+static void *crowd_is_in_d(void *unused)
+{
+	if (!vfork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
 	return unused;
 }
 
@@ -630,10 +642,11 @@ static int crowd(void *unused)
 	(void)unused;
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 16384);
-	for (int i = 0; i < CROWD_ASLEEP + CROWD_AWAKE; i++)
-		if (pthread_create(&thread, &small, i % 18 == 17 ? crowd_wakes : crowd_sleeps,
-				   NULL))
+	for (int i = 0; i < CROWD; i++)
+		if (pthread_create(&thread, &small, i % 8 == 7 ? crowd_wakes : crowd_sleeps, NULL))
 			_exit(1);
+	if (pthread_create(&thread, &small, crowd_is_in_d, NULL))
+		_exit(1);
 	pause();
 	return 0;
 }
@@ -641,7 +654,7 @@ static int crowd(void *unused)
 /* Records of that process since the first one, no thread twice. */
 static size_t told_once(const struct drive *d, pid_t pid, size_t first)
 {
-	static uint32_t tids[4 * (CROWD_ASLEEP + CROWD_AWAKE)];
+	static uint32_t tids[2 * CROWD];
 	size_t cnt = 0;
 
 	for (size_t i = first; i < d->tasks_cnt && cnt < sizeof(tids) / sizeof(*tids); i++)
@@ -656,7 +669,8 @@ static size_t told_once(const struct drive *d, pid_t pid, size_t first)
 static void each_is_told_once(bool quiet)
 {
 	struct session_options options = {.sample_hz = 99, .quiet = quiet};
-	size_t first, awake = (CROWD_ASLEEP + CROWD_AWAKE) / 18;
+	/* How long a thread is in D is told on and on. */
+	size_t first, awake = CROWD_AWAKE + !quiet;
 	struct drive d;
 	pid_t pid;
 
@@ -666,14 +680,13 @@ static void each_is_told_once(bool quiet)
 	for (int i = 0; i < 6; i++) {
 		bool all = i == 0 || i == 4;
 
-		drive_sleep(200 * DRIVE_MS);
+		drive_sleep(400 * DRIVE_MS);
 		first = d.tasks_cnt;
 		if (all)
 			drive_read_accounts(&d);
 		else
 			drive_read_moved(&d);
-		cr_expect_eq(told_once(&d, pid, first),
-			     all ? CROWD_ASLEEP + CROWD_AWAKE + 1 : awake, "pass %d", i);
+		cr_expect_eq(told_once(&d, pid, first), all ? CROWD + 2 : awake, "pass %d", i);
 	}
 	drive_kill(pid);
 	drive_close(&d);

@@ -5,15 +5,16 @@
 # beside others, 18 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
+. "$(dirname "$0")/../support/groups.sh"
 need_root
 need_tool wrk wrk
 need_tool nginx nginx-light
 need_tool curl curl
 need_tool python3 python3
 
-# Answers "GET /" at once, and never anything else; as that user, where one is given.
+# Answers "GET /" at once, and never anything else.
 cat >"$T/server.py" <<'PY'
-import asyncio, os, sys
+import asyncio
 
 
 async def serve(reader, writer):
@@ -25,8 +26,6 @@ async def serve(reader, writer):
 
 
 async def main():
-    if len(sys.argv) > 1:
-        os.setuid(int(sys.argv[1]))
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
@@ -35,8 +34,9 @@ asyncio.run(main())
 PY
 start python3 "$T/server.py"
 hung_out=$T/$started.out
-# One that serves little, of another user: with the same bucket of connections as the busy one in one of 1,000 runs.
-start python3 "$T/server.py" 65534
+# One that serves little, in a group of its own: with the bucket of the busy one in one of 1,000 runs.
+group_unified small || fail "no control groups of version 2"
+start "${in_group[@]}" python3 "$T/server.py"
 small_out=$T/$started.out
 for out in "$hung_out" "$small_out"; do until_true 10 test -s "$out" || fail "a server did not start"; done
 hung=$(cat "$hung_out") small=$(cat "$small_out")

@@ -24,6 +24,18 @@ group_make() {
 	in_group=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$folder")
 }
 
+# group_unified NAME: a group of version 2, by which connections know who listens; "${in_group[@]}" COMMAND... runs in
+# it. 1 where there are none.
+group_unified() {
+	local root
+
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$root" ] || return 1
+	mkdir "$root/hotrun-live-$$-$1"
+	GROUPS_MADE+=("$root/hotrun-live-$$-$1")
+	in_group=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$root/hotrun-live-$$-$1")
+}
+
 # group_first: those in the group that was made last go before others, up to its quota: so it is used up on a busy
 # machine, too
 group_first() {

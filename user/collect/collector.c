@@ -432,7 +432,7 @@ static void set_shares(struct collector *c)
 /* The slice is over: how many connections are to be followed in the next one. */
 static void choose_share(struct collector *c, uint64_t elapsed_ns)
 {
-	uint32_t seen[FOLLOW_BUCKETS];
+	struct follow_seen seen[FOLLOW_BUCKETS];
 
 	session_take_followed(c->session, seen);
 	c->follow.most = c->options.follow_most;

@@ -14,10 +14,14 @@
  * bucket. What is left is room for what chance adds when other connections join, so that shifts do
  * not go to and fro. Who has no more to give up leaves the bound to the others.
  *
+ * Few connections tell little of the others, however many requests they have: a bucket keeps
+ * FOLLOW_FEW of them, and is outside the bound then, as long as all buckets together stay within
+ * FOLLOW_MORE times of it.
+ *
  * A bucket of which nothing is seen gets twice as many in each stretch. Where something is seen
- * then, its requests are on so few connections that with less of them none is followed: for
- * FOLLOW_PIN_NS, or until twice as much is seen, it gives up nothing, and the bound is for the
- * others. A connection that asks that much costs those who serve it far more than us.
+ * then, on fewer than FOLLOW_FEW, with less of them none is followed: for FOLLOW_PIN_NS, or until
+ * twice as much or more of them is seen, it gives up nothing, whatever the bound. A connection that asks that much costs those who serve it
+ * far more than us.
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -27,11 +31,14 @@
 
 #define FOLLOW_CALM_NS 10000000000ull
 #define FOLLOW_PIN_NS  60000000000ull
+#define FOLLOW_FEW     4
+#define FOLLOW_MORE    4
 
 struct follow {
 	uint32_t most; /* requests a second that are followed; 0 = all, however many */
 	struct follow_bucket {
 		unsigned int shift;
+		double connections; /* that are followed and have asked, in the last stretch */
 		bool looks;	    /* nothing was seen: whether of twice as many anything is */
 		uint64_t calm_ns;   /* for so long there was room for twice as many */
 		uint64_t pinned_ns; /* for so long yet, none are given up */
@@ -39,9 +46,10 @@ struct follow {
 	} buckets[FOLLOW_BUCKETS];
 };
 
-/* Sets the shifts from now on, after a stretch of that length in which so many requests of each
- * bucket were seen; one of 0 says nothing. */
-void follow_next(struct follow *f, const uint32_t seen[FOLLOW_BUCKETS], uint64_t elapsed_ns);
+/* Sets the shifts from now on, after a stretch of that length in which so much of each bucket was
+ * seen; one of 0 says nothing. */
+void follow_next(struct follow *f, const struct follow_seen seen[FOLLOW_BUCKETS],
+		 uint64_t elapsed_ns);
 /* The largest. */
 unsigned int follow_most_shift(const struct follow *f);
 #endif

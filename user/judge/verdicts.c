@@ -163,34 +163,52 @@ static void take_run(const struct builder *b, struct verdict_row *row)
 	row->episode = !row->result.hurt || row->episode_result.verdict != row->result.verdict;
 }
 
-/* Of the rows that have one to be told, what it was like as a whole. */
+/* All rows that have the run of that one. */
+static int take_runs(struct builder *b, const struct verdict_row *of)
+{
+	struct verdicts *v = b->v;
+	int err = inputs_rewind(&b->in);
+
+	if (err)
+		return err;
+	inputs_run(&b->in, of->first, of->last);
+	for (size_t i = 0; i < v->rows_cnt; i++)
+		if (v->rows[i].episode && is_same_run(&v->rows[i], of))
+			take_run(b, &v->rows[i]);
+	return 0;
+}
+
+static bool wants_run(const struct verdict_row *row)
+{
+	return row->episode && !row->episode_result.hurt;
+}
+
+/* Of the rows that have one to be told, what it was like as a whole: services first. */
 static int fill_runs(struct builder *b)
 {
 	struct verdicts *v = b->v;
 	unsigned int passes = 0;
-	size_t i = 0;
+	int err = 0;
 
-	for (; i < v->rows_cnt && passes < RUNS_MAX; i++) {
-		if (!v->rows[i].episode || v->rows[i].episode_result.hurt)
-			continue;
-		passes++;
-		if (inputs_rewind(&b->in))
-			return -ENOMEM;
-		inputs_run(&b->in, v->rows[i].first, v->rows[i].last);
-		for (size_t k = v->rows_cnt; k-- > i;)
-			if (v->rows[k].episode && is_same_run(&v->rows[k], &v->rows[i]))
-				take_run(b, &v->rows[k]);
-	}
-	for (; i < v->rows_cnt; i++) {
+	for (int service = 1; service >= 0; service--)
+		for (size_t i = 0; !err && i < v->rows_cnt && passes < RUNS_MAX; i++) {
+			const struct verdict_row *row = &v->rows[i];
+
+			if (!wants_run(row) || verdict_has_signal(&row->input) != service)
+				continue;
+			passes++;
+			err = take_runs(b, row);
+		}
+	for (size_t i = 0; i < v->rows_cnt; i++) {
 		struct verdict_row *row = &v->rows[i];
 
-		if (!row->episode || row->episode_result.hurt)
+		if (!wants_run(row))
 			continue;
 		row->episode_input = row->worst_input;
 		row->episode_result = row->worst_result;
 		row->episode = !row->result.hurt;
 	}
-	return 0;
+	return err;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -224,7 +242,7 @@ static void take_track(struct verdict_row *row, const struct track *t)
 /* Slices are not exact: three of them may lack some microseconds of three seconds. */
 static bool lasted(const struct track *t, uint64_t episode_ns)
 {
-	return t->longest_ns >= episode_ns - episode_ns / 100;
+	return t->hurt && t->longest_ns >= episode_ns - episode_ns / 100;
 }
 
 static const char *unmeasured(const struct builder *b, const struct verdict_row *row)
@@ -257,8 +275,7 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	asked |= b->s->every && did_something(&row, 0);
 	take_track(&row, t);
 	row.episode = lasted(t, limits->episode_ns) &&
-		      (!is_told(&row.result) ||
-		       (row.result.hurt && 2 * t->longest_ns <= b->in.elapsed_ns));
+		      (!is_told(&row.result) || (row.result.hurt && 2 * t->hurt <= v->slices));
 	asked |= b->s->seconds && row.hurt_slices;
 	row.no_capture = limits->no_capture;
 	v->judged++;

@@ -71,7 +71,7 @@ struct verdict_row {
 	struct verdict_input worst_input;
 	struct verdict_result worst_result;
 	/* The run lasted, and says what all slices together do not: over them it is not hurt, or
-	 * for another reason, while the run is no more than half of them. */
+	 * for another reason, while it was hurt in no more than half of them. */
 	bool episode;
 	struct verdict_input episode_input; /* of the run as a whole */
 	struct verdict_result episode_result;

@@ -755,14 +755,29 @@ enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, in
 	return sideband_wait(s->sideband, timeout_ns, fd);
 }
 
+/* Where so many threads are awake, the kernel's iterator costs less; and for so many passes then. */
+#define WALK_PARTS_MANY 16
+#define WALK_PAUSE	60
+
+/* 0 or negative errno. */
+static int walk(struct session *s, const struct session_ops *ops)
+{
+	int parts = walk_threads(s->bpf, take_task, (void *)ops);
+
+	if (parts > WALK_PARTS_MANY)
+		s->walk_pause = WALK_PAUSE;
+	return parts < 0 ? parts : 0;
+}
+
 int session_read_accounts(struct session *s, bool all, const struct session_ops *ops)
 {
 	uint64_t now_ns = clock_now_ns();
 	int err;
 
 	s->bpf->bss->passed_ns = all ? 0 : s->passed_ns;
-	if (s->walks && s->bpf->bss->passed_ns)
-		err = walk_threads(s->bpf, take_task, (void *)ops);
+	s->walk_pause -= s->walk_pause > 0;
+	if (s->walks && s->bpf->bss->passed_ns && !s->walk_pause)
+		err = walk(s, ops);
 	else
 		err = iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
 			      take_task, (void *)ops);

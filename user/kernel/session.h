@@ -130,9 +130,8 @@ bool session_sockets_due(const struct session *s);
  * (SOCKET_UNFOLLOWED); one that is followed again begins with its next request.
  */
 void session_follow_share(struct session *s, unsigned int bucket, unsigned int shift);
-/* By bucket, requests that began on followed connections since the last call or the start; 0 where
- * requests are not seen. */
-void session_take_followed(struct session *s, uint32_t ret_seen[FOLLOW_BUCKETS]);
+/* By bucket, what was seen since the last call or the start; 0 where requests are not seen. */
+void session_take_followed(struct session *s, struct follow_seen ret_seen[FOLLOW_BUCKETS]);
 /* Connections that are followed where not all are, as of the last session_read_sockets(). */
 uint32_t session_connections_followed(const struct session *s);
 /*

@@ -29,7 +29,8 @@ struct session {
 	} * tick_seen;
 	bool started;
 	uint64_t handed_over_ns;   /* when the gear was changed last, 0 = never */
-	bool walks;		   /* passes over threads are made by walk.h */
+	bool walks;		   /* passes over threads are made by walk.h ... */
+	unsigned int walk_pause;   /* ... but for so many */
 	uint64_t passed_ns;	   /* when accounts were read last; 0: all are to be told next */
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	/* Requests. */
@@ -46,10 +47,10 @@ struct session {
 	uint16_t row_idle[ENDPOINTS_MAX]; /* looks since it changed */
 	uint64_t holders_ns;	 /* not before this, who holds sockets is looked for again */
 	uint64_t sockets_due_ns; /* nor are sockets read, but on request */
-	uint32_t follow_seen[FOLLOW_BUCKETS]; /* requests, when they were taken last */
-	char requests_why[256];		      /* why they are not, "" where nobody asked */
-	struct unwind_maps *unwind;	      /* NULL = stacks are walked along frame pointers */
-	char unwind_why[256];		      /* why, "" where nobody asked for tables */
+	struct follow_seen follow_seen[FOLLOW_BUCKETS]; /* when they were taken last */
+	char requests_why[256];	    /* why they are not, "" where nobody asked */
+	struct unwind_maps *unwind; /* NULL = stacks are walked along frame pointers */
+	char unwind_why[256];	    /* why, "" where nobody asked for tables */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
 	uint64_t bad_records;

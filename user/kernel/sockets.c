@@ -402,14 +402,19 @@ void session_follow_share(struct session *s, unsigned int bucket, unsigned int s
 	__atomic_store_n(&share->shift, (uint8_t)shift, __ATOMIC_RELEASE);
 }
 
-void session_take_followed(struct session *s, uint32_t ret_seen[FOLLOW_BUCKETS])
+void session_take_followed(struct session *s, struct follow_seen ret_seen[FOLLOW_BUCKETS])
 {
 	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++) {
-		uint32_t seen = s->requests ? s->bpf->bss->follow_seen[i] : 0;
+		struct follow_seen seen = {0}, was = s->follow_seen[i];
 
-		ret_seen[i] = seen - s->follow_seen[i];
+		if (s->requests)
+			seen = s->bpf->bss->follow_seen[i];
+		ret_seen[i].requests = seen.requests - was.requests;
+		ret_seen[i].connections = seen.connections - was.connections;
 		s->follow_seen[i] = seen;
 	}
+	if (s->requests)
+		s->bpf->bss->follow_epoch++;
 }
 
 uint32_t session_connections_followed(const struct session *s)

@@ -22,8 +22,8 @@ int walk_threads(struct hotrun_bpf *bpf, void (*take)(void *ctx, const void *rec
 	int program = bpf_program__fd(bpf->progs.walk_accounts);
 
 	bpf->bss->walk_process_ns = 0;
-	bpf->bss->walk_tid = 0;
-	for (unsigned int part = 0; part < PARTS_MAX; part++) {
+	bpf->bss->walk_tgid = bpf->bss->walk_tid = 0;
+	for (int part = 1; part <= PARTS_MAX; part++) {
 		LIBBPF_OPTS(bpf_test_run_opts, run);
 		int err = bpf_prog_test_run_opts(program, &run);
 		uint32_t cnt = bpf->bss->walk_records_cnt;
@@ -33,7 +33,7 @@ int walk_threads(struct hotrun_bpf *bpf, void (*take)(void *ctx, const void *rec
 		for (uint32_t i = 0; i < cnt && i < WALK_RECORDS; i++)
 			take(ctx, &bpf->bss->walk_records[i]);
 		if (!bpf->bss->walk_tid)
-			return 0;
+			return part;
 	}
-	return 0;
+	return PARTS_MAX;
 }

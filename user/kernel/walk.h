@@ -12,7 +12,8 @@ struct hotrun_bpf;
 
 /* Whether this kernel is to be asked. */
 bool walk_is_possible(void);
-/* Hands over records of struct event_task, borrowed. 0 or negative errno. Not from two threads at
- * once. */
+/* Hands over records of struct event_task, borrowed, some perhaps twice. Returns how many parts it
+ * took, each of which begins with a look at all processes, or negative errno. Not from two threads
+ * at once. */
 int walk_threads(struct hotrun_bpf *bpf, void (*take)(void *ctx, const void *record), void *ctx);
 #endif

@@ -14,7 +14,7 @@
 
 #define PROCESS(member) FIELD_OF(process, struct model_process, member)
 #define ROW(member)	FIELD(struct verdict_row, member)
-/* What the verdict was made from; of its worst slice where it is of an episode. */
+/* What the verdict was made from; of its longest run where it is of an episode. */
 #define INJSON_FIGURES(member) FIELD_OF(of, struct verdict_input, member)
 
 static struct value name(const struct subject *s)

@@ -6,6 +6,7 @@
 
 #define SECOND 1000000000ull
 #define MOST   4000u
+#define MANY   100000u /* connections */
 
 /* Two of one group, and one of another. */
 enum { BUSY = 5 * FOLLOW_PORTS + 1, SMALL = 5 * FOLLOW_PORTS + 7, OTHER = FOLLOW_BUCKETS - 1 };
@@ -20,11 +21,14 @@ struct load {
 static void seconds(struct follow *f, unsigned int cnt, const struct load *loads, size_t loads_cnt)
 {
 	for (; cnt; cnt--) {
-		uint32_t seen[FOLLOW_BUCKETS] = {0};
+		struct follow_seen seen[FOLLOW_BUCKETS] = {0};
 
-		for (size_t i = 0; i < loads_cnt; i++)
-			seen[loads[i].bucket] =
-				(uint32_t)(loads[i].rate >> f->buckets[loads[i].bucket].shift);
+		for (size_t i = 0; i < loads_cnt; i++) {
+			unsigned int shift = f->buckets[loads[i].bucket].shift;
+
+			seen[loads[i].bucket] = (struct follow_seen){
+				(uint32_t)(loads[i].rate >> shift), MANY >> shift};
+		}
 		follow_next(f, seen, SECOND);
 	}
 }
@@ -42,7 +46,7 @@ static unsigned int second(struct follow *f, uint64_t rate)
 
 static unsigned int after(struct follow *f, uint32_t seen, uint64_t elapsed_ns)
 {
-	uint32_t all[FOLLOW_BUCKETS] = {[BUSY] = seen};
+	struct follow_seen all[FOLLOW_BUCKETS] = {[BUSY] = {seen, MANY}};
 
 	follow_next(f, all, elapsed_ns);
 	return f->buckets[BUSY].shift;
@@ -156,15 +160,15 @@ Test(follow, the_heavy_bucket_alone_is_left_out)
 
 Test(follow, the_sum_of_many_stays_within_the_bound)
 {
-	enum { MANY = FOLLOW_BUCKETS / 4 };
-	struct load loads[MANY];
+	enum { CNT = FOLLOW_BUCKETS / 4 };
+	struct load loads[CNT];
 	struct follow f = {.most = MOST};
 	uint64_t sum = 0, least = UINT64_MAX, largest = 0;
 
-	for (unsigned int i = 0; i < MANY; i++)
+	for (unsigned int i = 0; i < CNT; i++)
 		loads[i] = (struct load){4 * i, 64 * (1 + i % 7)};
-	seconds(&f, 60, loads, MANY);
-	for (unsigned int i = 0; i < MANY; i++) {
+	seconds(&f, 60, loads, CNT);
+	for (unsigned int i = 0; i < CNT; i++) {
 		uint64_t seen = loads[i].rate >> f.buckets[loads[i].bucket].shift;
 
 		sum += seen;
@@ -231,13 +235,14 @@ Test(follow, who_fills_all_buckets_of_a_group_leaves_others_seen)
 /* All of a bucket's requests are on one connection, which is followed up to a shift. */
 static unsigned int one_connection(struct follow *f, uint32_t rate, unsigned int up_to)
 {
-	uint32_t seen[FOLLOW_BUCKETS] = {0};
+	struct follow_seen seen[FOLLOW_BUCKETS] = {0};
 
-	seen[BUSY] = f->buckets[BUSY].shift <= up_to ? rate : 0;
-	seen[OTHER] = 300u >> f->buckets[OTHER].shift;
+	if (f->buckets[BUSY].shift <= up_to)
+		seen[BUSY] = (struct follow_seen){rate, 1};
+	seen[OTHER] = (struct follow_seen){300u >> f->buckets[OTHER].shift, 10};
 	follow_next(f, seen, SECOND);
 	cr_expect_eq(f->buckets[OTHER].shift, 0, "it is the others' cost");
-	return seen[BUSY];
+	return seen[BUSY].requests;
 }
 
 Test(follow, the_only_connection_that_asks_is_seen)
@@ -257,9 +262,9 @@ Test(follow, what_is_pinned_gives_up_when_much_more_comes)
 	struct follow f = {.most = MOST};
 
 	for (int i = 0; i < 10; i++)
-		one_connection(&f, 9000, 0);
+		one_connection(&f, 29000, 0);
 	cr_expect_eq(f.buckets[BUSY].shift, 0);
-	SECONDS(&f, 1, {BUSY, 12000});
+	one_connection(&f, 32000, 0);
 	cr_expect_eq(f.buckets[BUSY].shift, 0);
 	SECONDS(&f, 1, {BUSY, 100000});
 	cr_expect_eq(f.buckets[BUSY].shift, 5);
@@ -269,8 +274,48 @@ Test(follow, silence_brings_connections_back_and_pins_nothing)
 {
 	struct follow f = {.most = MOST};
 
-	second(&f, 100000);
-	SECONDS(&f, 20, {OTHER, 1});
-	cr_expect_eq(follow_most_shift(&f), 0);
-	cr_expect_eq(second(&f, 100000), 5);
+	for (unsigned int pause = 1; pause <= 20; pause++) {
+		second(&f, 100000);
+		SECONDS(&f, pause, {OTHER, 1});
+		cr_expect_eq(f.buckets[BUSY].shift, pause < 5 ? 5 - pause : 0);
+		cr_expect_eq(second(&f, 100000), 5, "after %u s", pause);
+	}
+}
+
+/* So many connections, each with as many requests. */
+static unsigned int few_connections(struct follow *f, uint32_t connections, uint32_t each)
+{
+	struct follow_seen seen[FOLLOW_BUCKETS] = {0};
+	uint32_t are = connections >> f->buckets[BUSY].shift;
+
+	seen[BUSY] = (struct follow_seen){are * each, are};
+	seen[OTHER] = (struct follow_seen){300u >> f->buckets[OTHER].shift, 10};
+	follow_next(f, seen, SECOND);
+	cr_expect_eq(f->buckets[OTHER].shift, 0, "who has little is seen whole");
+	return f->buckets[BUSY].shift;
+}
+
+Test(follow, some_connections_are_kept_however_much_they_ask)
+{
+	static const struct {
+		uint32_t connections, each;
+		unsigned int shift;
+	} rows[] = {{16, 3000, 2}, {7, 2000, 0}, {64, 1000, 4}, {16, 100, 0}, {8, 2000, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct follow f = {.most = MOST};
+
+		for (int k = 0; k < 60; k++)
+			cr_expect_eq(few_connections(&f, rows[i].connections, rows[i].each),
+				     rows[i].shift, "%zu in second %d", i, k);
+	}
+}
+
+/* Four times the bound is for them, and no more. */
+Test(follow, of_few_connections_with_too_many_requests_fewer_are_kept)
+{
+	struct follow f = {.most = MOST};
+
+	for (int k = 0; k < 60; k++)
+		cr_expect_eq(few_connections(&f, 16, 15000), 4, "second %d", k);
 }

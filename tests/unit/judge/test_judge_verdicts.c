@@ -731,6 +731,26 @@ Test(verdicts, of_seconds_have_a_row_for_one_bad_second)
 	model_free(m);
 }
 
+Test(verdicts, without_a_least_time_who_was_never_hurt_has_no_episode)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = judged_add(m, 10, "Shop.Web", 800, 0, 0, 0);
+	struct verdict_policy policy = {0};
+	const struct verdict_row *row;
+	struct verdicts *v;
+
+	verdict_limits_default(&policy.limits);
+	policy.limits.episode_ns = 0;
+	build_books(m, 20);
+	v = verdicts_recent(m, 0, &policy, true);
+	cr_assert(v);
+	row = recent_row(v, p);
+	cr_expect(!row || !row->episode);
+	cr_expect_not(v->host.episode);
+	verdicts_free(v);
+	model_free(m);
+}
+
 /* Threads have their figures since the model began. */
 Test(verdicts, of_the_newest_seconds_have_books_of_their_own)
 {
