@@ -156,9 +156,6 @@ make_groups() {
 	[ -n "$unified" ] || skip "needs control groups of version 2"
 	group=$unified/hotrun-live-$$
 	mkdir "$group" && folders+=("$group")
-	# Who logs in, or a container, has a group of its own.
-	mkdir "$group-crowd" && folders+=("$group-crowd")
-	in_crowd=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group-crowd")
 	grep -qsw memory "$unified/cgroup.controllers" && echo +memory >"$unified/cgroup.subtree_control"
 	limited=
 	if echo 512M 2>/dev/null >"$group/memory.max"; then
@@ -170,6 +167,9 @@ make_groups() {
 			echo 512M >"$limited/memory.limit_in_bytes"
 	fi
 	in_group=(sh -c 'for folder in $0; do echo $$ >"$folder/cgroup.procs"; done; exec "$@"' "${folders[*]}")
+	# Who logs in, or a container, has a group of its own.
+	mkdir "$group-crowd" && folders+=("$group-crowd")
+	in_crowd=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group-crowd")
 }
 
 leave_groups() {

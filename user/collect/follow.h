@@ -20,8 +20,8 @@
  *
  * A bucket of which nothing is seen gets twice as many in each stretch. Where something is seen
  * then, on fewer than FOLLOW_FEW, with less of them none is followed: for FOLLOW_PIN_NS, or until
- * twice as much or more of them is seen, it gives up nothing, whatever the bound. A connection that asks that much costs those who serve it
- * far more than us.
+ * twice as much or more of them is seen, it gives up nothing, whatever the bound. A connection that
+ * asks that much costs those who serve it far more than us.
  */
 #include <linux/types.h>
 #include <stdbool.h>

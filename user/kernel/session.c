@@ -755,7 +755,7 @@ enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, in
 	return sideband_wait(s->sideband, timeout_ns, fd);
 }
 
-/* Where so many threads are awake, the kernel's iterator costs less; and for so many passes then. */
+/* Where so many threads are awake, the kernel's iterator costs less; for so many passes then. */
 #define WALK_PARTS_MANY 16
 #define WALK_PAUSE	60
 
