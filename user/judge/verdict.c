@@ -69,7 +69,7 @@ static bool waits_hurt(const struct verdict_input *in, const struct verdict_limi
 {
 	if (limits->hurt_by == HURT_BY_WAITING)
 		return true;
-	return !in->background && (in->may_serve || verdict_has_signal(in));
+	return !in->background && !in->partly_seen && (in->may_serve || verdict_has_signal(in));
 }
 
 static void find_harm(struct facts *facts, const struct verdict_input *in,

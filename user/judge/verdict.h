@@ -108,9 +108,12 @@ struct verdict_input {
 	uint64_t answered;     /* of requests; the others stand unanswered for too long */
 	double answered_share; /* of answered, slow */
 	bool serves_enough; /* over the whole recording: a second with fewer requests tells, too */
-	bool may_serve;	    /* over the whole recording: somebody asked it, or none can be seen */
-	double unanswered;  /* mean requests on their way to an answer; 0 = not known */
-	uint64_t ended;	    /* that ended, answered or not, where that can be told */
+	/* Over the whole recording, too: few of its requests were seen where not all connections
+	 * were followed. That tells nothing, neither that it serves little. */
+	bool partly_seen;
+	bool may_serve;	   /* over the whole recording: somebody asked it, or none can be seen */
+	double unanswered; /* mean requests on their way to an answer; 0 = not known */
+	uint64_t ended;	   /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
 	double unanswered_below; /* as slow_below */
 	uint64_t stuck;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare.h"
 #include "base/helper_names.h"
 #include "bpf/events.h"
 #include "judge/role.h"
@@ -101,6 +102,35 @@ static void find_sections(struct inputs *in, const struct model *m)
 			if (m->endpoints[i].port == section->port)
 				in->section_of[m->endpoints[i].process] = (uint32_t)k;
 	}
+}
+
+static int compare_listeners(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return COMPARE(*x, *y);
+}
+
+/* Who serves at a socket of whose connections not all were followed: that nothing was seen of its
+ * own tells nothing. */
+static int mark_sampled(struct inputs *in, const struct model *m)
+{
+	_cleanup_free_ uint64_t *listeners = calloc(m->services_cnt + 1, sizeof(*listeners));
+	size_t cnt = 0;
+
+	if (!listeners)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->services_cnt; i++)
+		if (m->services[i].served.unseen)
+			listeners[cnt++] = m->endpoints[m->services[i].endpoint].listener;
+	if (!cnt)
+		return 0;
+	qsort(listeners, cnt, sizeof(*listeners), compare_listeners);
+	for (size_t i = 0; i < m->endpoints_cnt; i++)
+		if (bsearch(&m->endpoints[i].listener, listeners, cnt, sizeof(*listeners),
+			    compare_listeners))
+			in->sampled[m->endpoints[i].process] = true;
+	return 0;
 }
 
 /*
@@ -234,12 +264,13 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->available = sched_available_all(m);
 	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
+	in->sampled = calloc(m->processes_cnt + 1, sizeof(*in->sampled));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->excused_ns = calloc(m->processes_cnt + 1, sizeof(*in->excused_ns));
 	in->signals = signal_means(m);
 	in->pasts = calloc(m->processes_cnt + 1, sizeof(*in->pasts));
-	return in->available && in->background && in->judged && in->section_of && in->excused_ns &&
-			       in->signals && in->pasts
+	return in->available && in->background && in->judged && in->sampled && in->section_of &&
+			       in->excused_ns && in->signals && in->pasts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -252,6 +283,8 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	*in = (struct inputs){
 		.s = s, .elapsed_ns = s->sched->elapsed_ns, .own_known = !(model_off(m) & OFF_OWN)};
 	err = make_tables(in, m);
+	if (!err)
+		err = mark_sampled(in, m);
 	if (!err)
 		err = mark_background(in, m);
 	if (!err)
@@ -275,6 +308,7 @@ void inputs_end(struct inputs *in)
 	free(in->available);
 	free(in->background);
 	free(in->judged);
+	free(in->sampled);
 	free(in->section_of);
 	free(in->scheds);
 	free(in->excused_ns);
@@ -509,6 +543,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.delay_p99_ns = sched_delay_ns(sum, 0.99);
 	share_of(services, &input);
 	input.serves_enough = serves_enough(in, process);
+	input.partly_seen = in->sampled[process] && !input.serves_enough;
 	input.may_serve = may_serve(in, process);
 	input.unanswered = mean_unanswered(in, services);
 	input.stuck = services->stuck_max;

@@ -19,7 +19,8 @@ struct inputs {
 	struct sched_available *available; /* by process */
 	bool *background;		   /* by process */
 	bool *judged;			   /* by process */
-	uint32_t *section_of;		   /* by process; MODEL_NONE = the general limits */
+	bool *sampled; /* by process: at a socket of its, not all connections were followed */
+	uint32_t *section_of; /* by process; MODEL_NONE = the general limits */
 
 	/* Of the slices that were read last: all of them, one, or a run. */
 	uint64_t elapsed_ns;

@@ -355,3 +355,30 @@ Test(verdicts_requests, who_lacks_a_cpu_comes_before_who_waits_for_it)
 	cr_expect_eq(j.v->hurt_services, 2);
 	judged_free(&j);
 }
+
+/* Two workers at one socket, of whose connections few are followed, hardly any of the second one's:
+ * that it waits keeps nobody waiting that is seen. Where all are followed, few ask, and these wait.
+ */
+Test(verdicts_requests, a_worker_whose_connections_are_not_followed_is_not_hurt_by_waits)
+{
+	for (int sampled = 0; sampled <= 1; sampled++) {
+		struct model *m = build_model(2, 99);
+		uint32_t busy = judged_add(m, 10, "nginx", 900, 0, 0, 0);
+		uint32_t other = judged_add(m, 11, "nginx", 500, 400, 0, 0);
+		uint32_t e = build_endpoint(m, busy, "::", 80);
+		uint32_t f = build_endpoint(m, other, "::", 80);
+		struct judged j;
+
+		m->endpoints[f].listener = m->endpoints[e].listener;
+		judged_answers(m, e, 10, 2 * MS, 1000);
+		judged_answers(m, f, 1, 2 * MS, 3);
+		for (size_t i = 0; sampled && i < m->services_cnt; i++)
+			if (m->services[i].endpoint == e)
+				m->services[i].served.unseen = 750;
+		build_books(m, 10);
+		j = judged_of(m);
+		judged_expect(&j, other, sampled ? VERDICT_CONTENDED : VERDICT_STARVED);
+		cr_expect_eq(j.v->hurt, !sampled);
+		judged_free(&j);
+	}
+}
