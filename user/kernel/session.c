@@ -756,7 +756,7 @@ enum sideband_came session_wait(const struct session *s, uint64_t timeout_ns, in
 }
 
 /* Where so many threads are awake, the kernel's iterator costs less; for so many passes then. */
-#define WALK_PARTS_MANY 16
+#define WALK_PARTS_MANY 64
 #define WALK_PAUSE	60
 
 /* 0 or negative errno. */

@@ -140,15 +140,18 @@ static const char *kind_of(enum verdict_figure figure)
 	}
 }
 
+const char *policy_evidence(const struct verdict_result *result)
+{
+	return result->evidence_cnt ? kind_of(result->evidence[0].figure)
+				    : verdict_id(result->verdict);
+}
+
 /* What tells one trouble of a process from another. */
 static const char *trunk_of(const struct policy_case *c)
 {
 	const char *trunk = c->trunk ? c->trunk(c->ctx) : "";
 
-	if (*trunk)
-		return trunk;
-	return c->result->evidence_cnt ? kind_of(c->result->evidence[0].figure)
-				       : verdict_id(c->result->verdict);
+	return *trunk ? trunk : policy_evidence(c->result);
 }
 
 static void forget_old(struct policy *p, int64_t now_s)

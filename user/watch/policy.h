@@ -138,6 +138,8 @@ void policy_held(struct policy *p, const struct policy_reply *reply, enum verdic
  * what changes places with it is not new. */
 void policy_seen(struct policy *p, const char *name, const char *trunk, enum verdict verdict,
 		 int64_t now_s);
+/* What stands for the trunk where none is to be seen: what the verdict rests on. Static. */
+const char *policy_evidence(const struct verdict_result *result);
 /* True when the capture that runs holds enough of what begins now. */
 bool policy_holds(const struct policy_means *means);
 /* Reports and pages took so much CPU time. */

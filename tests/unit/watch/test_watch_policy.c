@@ -247,6 +247,9 @@ Test(policy, trunks_that_the_capture_shows_are_not_new)
 	policy_seen(&f.p, "Shop.Web", "Shop.Save (Shop.Web)", f.result.verdict, NOW);
 	f.trunk = "Shop.Save (Shop.Web)";
 	EXPECT(&f, NOW + 40, POLICY_LATELY);
+	policy_seen(&f.p, "Shop.Web", policy_evidence(&f.result), f.result.verdict, NOW);
+	f.trunk = "";
+	EXPECT(&f, NOW + 40, POLICY_LATELY);
 	f.c.name = "Shop.Mail";
 	EXPECT(&f, NOW + 41, POLICY_TAKEN);
 }
