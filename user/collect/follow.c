@@ -15,7 +15,8 @@
 enum givers {
 	MANY, /* that keep enough of them then */
 	ANY,
-	GIVERS
+	GIVERS,
+	EVERY = GIVERS, /* and those that have none, too */
 };
 
 /* Requests a second that are seen, of buckets that are not pinned. */
@@ -30,6 +31,8 @@ static bool is_pinned(const struct follow_bucket *b)
 
 static bool gives(const struct follow_bucket *b, enum givers who)
 {
+	if (who == EVERY)
+		return true;
 	return b->shift < FOLLOW_SHIFT_MAX && (who == ANY || b->connections >= 2 * FOLLOW_FEW);
 }
 
@@ -71,18 +74,8 @@ static void set_shift(struct follow *f, struct rates *r, size_t bucket, unsigned
 }
 
 /* Of that group, of which most is seen. NONE where there is none. */
-static size_t heaviest_of(const struct rates *r, size_t group)
-{
-	size_t most = NONE;
-
-	for (size_t i = group * FOLLOW_PORTS; i < (group + 1) * FOLLOW_PORTS; i++)
-		if (r->of[i] > 0 && (most == NONE || r->of[i] > r->of[most]))
-			most = i;
-	return most;
-}
-
-static size_t heaviest_giver(const struct follow *f, const struct rates *r, size_t group,
-			     enum givers who)
+static size_t heaviest_of(const struct follow *f, const struct rates *r, size_t group,
+			  enum givers who)
 {
 	size_t most = NONE;
 
@@ -100,7 +93,7 @@ static size_t heaviest(const struct follow *f, const struct rates *r, enum giver
 	double of_group = 0;
 
 	for (size_t g = 0; g < FOLLOW_GROUPS; g++) {
-		size_t bucket = r->groups[g] > of_group ? heaviest_giver(f, r, g, who) : NONE;
+		size_t bucket = r->groups[g] > of_group ? heaviest_of(f, r, g, who) : NONE;
 
 		if (bucket == NONE)
 			continue;
@@ -114,7 +107,7 @@ static size_t heaviest(const struct follow *f, const struct rates *r, enum giver
 static bool has_room(const struct follow *f, const struct rates *r, size_t bucket)
 {
 	const struct follow_bucket *b = &f->buckets[bucket];
-	size_t group = bucket / FOLLOW_PORTS, most = heaviest_of(r, group);
+	size_t group = bucket / FOLLOW_PORTS, most = heaviest_of(f, r, group, EVERY);
 	double largest = 0, of = r->of[bucket];
 
 	for (size_t g = 0; g < FOLLOW_GROUPS; g++)

@@ -152,14 +152,19 @@ static bool is_same_run(const struct verdict_row *a, const struct verdict_row *b
 	return a->first == b->first && a->last == b->last;
 }
 
+/* The worst slice stands for the run. */
+static void take_worst(struct verdict_row *row)
+{
+	row->episode_input = row->worst_input;
+	row->episode_result = row->worst_result;
+}
+
 /* What is no other trouble than that of all slices is told of these. */
 static void take_run(const struct builder *b, struct verdict_row *row)
 {
 	judge(b, row->process, &row->episode_input, &row->episode_result);
-	if (!row->episode_result.hurt) {
-		row->episode_input = row->worst_input;
-		row->episode_result = row->worst_result;
-	}
+	if (!row->episode_result.hurt)
+		take_worst(row);
 	row->episode = !row->result.hurt || row->episode_result.verdict != row->result.verdict;
 }
 
@@ -204,8 +209,7 @@ static int fill_runs(struct builder *b)
 
 		if (!wants_run(row))
 			continue;
-		row->episode_input = row->worst_input;
-		row->episode_result = row->worst_result;
+		take_worst(row);
 		row->episode = !row->result.hurt;
 	}
 	return err;
@@ -336,8 +340,7 @@ static void judge_host(struct builder *b)
 		verdict_of_host(&host->worst_input, VERDICT_BIT(t->worst_verdict), limits,
 				&host->worst_result);
 	host->episode = lasted(t, limits->episode_ns) && !is_told(&host->result);
-	host->episode_input = host->worst_input;
-	host->episode_result = host->worst_result;
+	take_worst(host);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
