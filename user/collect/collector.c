@@ -226,6 +226,7 @@ static void look_meanwhile(struct collector *c)
 	if (now_ns - c->looked_ns < LOOK_MEANWHILE_NS)
 		return;
 	look_at_started(c, now_ns);
+	feed_tables(c);
 	c->looked_ns = clock_now_ns();
 }
 

@@ -22,9 +22,9 @@
 enum ring_kind { RING_MAPPINGS, RING_COMMS, RING_KINDS };
 static const size_t ring_pages[RING_KINDS] = {128, 64};
 #define RING_PAGES_MIN 16
-/* Wakes a sideband_wait(): the records of a small program that starts, with its libraries, have
- * some 700 bytes; `dotnet` maps about 2 KB before its first method is compiled. */
-#define WAKE_BYTES 512
+/* Wakes a sideband_wait(): the record of one library, which a process that runs long since may load
+ * by itself, has some 140 bytes. Who waits bounds how often it is woken. */
+#define WAKE_BYTES 128
 
 /* The largest record: its size field has 16 bits. */
 #define RECORD_MAX 65536
