@@ -323,7 +323,7 @@ $(CHAIN)-main $(CHAIN)-static $(CHAIN)-musl $(CHAIN)-first.so $(CHAIN)-second.so
 # Models made by hand, as the unit tests have them.
 SUPPORT_metrics_host := tests/support/watched.c tests/support/build_model.c
 $(BUILD)/bench/metrics_host: $(SUPPORT_metrics_host)
-$(BUILD)/bench/empty_switch: LIBS += $(LIBS_BPF)
+$(BUILD)/bench/empty_program: LIBS += $(LIBS_BPF)
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -o $@ $< $(SUPPORT_$*) $(BUILD)/librooms.a $(BUILD)/libperfmap.a $(LIBS)

@@ -89,15 +89,12 @@ static __always_inline void cost_end(struct cost_run run)
 		cost_add(run.cost, run.begin_ns);
 }
 
-/* For a program that knows its number and when it began; the user side counts its runs. */
-static __always_inline void cost_end_numbered(enum cost_program program, __u32 number,
-					      __u64 begin_ns)
+/* For a program that knows its number, and took the time where it is one_of(); the user side counts
+ * its runs. */
+static __always_inline void cost_end_since(enum cost_program program, __u64 begin_ns)
 {
-	struct program_cost *cost;
+	struct program_cost *cost = cost_of(program);
 
-	if (!cost_one_of(number, COST_RUN_BITS))
-		return;
-	cost = cost_of(program);
 	if (cost)
 		cost_add(cost, begin_ns);
 }

@@ -226,10 +226,11 @@ struct cpu_clock {
 	__u64 ticks_filtered;	  /* of those taken, outside -p / --cgroup: no stack asked for */
 	__u64 running_task;	  /* address of that thread's task_struct: ids change at exec */
 	__u64 queue[QUEUE_SLOTS]; /* of ticks_taken, by threads that waited for this CPU then */
-	/* The run queue's own clock, behind monotonic time; and the least that this was in the span
-	 * of last_switch_ns. */
+	/* The run queue's own clock, behind monotonic time; the least that this was in the span of
+	 * the last comparison; that clock then; and how long before a switch it is read. */
 	__s64 kernel_behind_ns, kernel_least_ns;
-	__u64 pad[7];
+	__u64 compared_ns, lag_ns;
+	__u64 pad[5];
 };
 
 /* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes

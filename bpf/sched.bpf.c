@@ -323,16 +323,17 @@ static __always_inline void enter_cpu(struct task_struct *next, const struct arr
 
 /* Two such spans of 8 ms, in which NTP sets monotonic time right by 8 us at the most. */
 #define CLOCK_SPAN_BITS 23
+/* Of so many switches in a row, one compares both clocks; and the first one of each span. */
+#define CLOCK_LOOKS 16
+/* How long choosing takes is the mean of so many; what took longer was interrupted. */
+#define LAG_BITS 3
+#define LAG_MOST 10000
 
-/*
- * What the clock of this CPU's run queue would show now. It was read some time before, as the
- * scheduler began to choose: the least difference that was seen lately is that of the two clocks.
- */
-static __always_inline __u64 follow_kernel_clock(struct cpu_clock *clock, struct task_struct *prev,
-						 __u64 now)
+/* Puts right by how much the CPU's clock is behind monotonic time: by the least difference that was
+ * seen lately, since there is always some time between a look at the one and at the other. */
+static __always_inline void follow_kernel_clock(struct cpu_clock *clock, __s64 behind, __u64 spans)
 {
-	__s64 behind = now - prev->se.cfs_rq->rq->clock, least = clock->kernel_behind_ns;
-	__u64 spans = (now >> CLOCK_SPAN_BITS) - (clock->last_switch_ns >> CLOCK_SPAN_BITS);
+	__s64 least = clock->kernel_behind_ns;
 
 	if (spans) {
 		least = clock->kernel_least_ns;
@@ -343,7 +344,37 @@ static __always_inline __u64 follow_kernel_clock(struct cpu_clock *clock, struct
 	if (spans > 1 || behind < least)
 		least = behind;
 	clock->kernel_behind_ns = least;
-	return now - least;
+}
+
+/*
+ * What the clock of this CPU's run queue would show now. The scheduler reads it as it begins to
+ * choose; and where a wakeup asked for the switch, by which the CPU was idle or prev is preempted,
+ * not even then (rq_clock_skip_update()): up to a tick before. sleeps: prev gives the CPU up by
+ * itself, and it is a look at monotonic time, half as dear as all else here, that is left out.
+ */
+static __always_inline __u64 kernel_now_of(struct cpu_clock *clock, struct task_struct *prev,
+					   bool sleeps)
+{
+	__u64 kernel_now = prev->se.cfs_rq->rq->clock, now, lag;
+	__u64 spans = (kernel_now >> CLOCK_SPAN_BITS) - (clock->compared_ns >> CLOCK_SPAN_BITS);
+
+	if (sleeps && !spans && clock->switches % CLOCK_LOOKS)
+		return kernel_now + clock->lag_ns;
+	now = bpf_ktime_get_ns();
+	follow_kernel_clock(clock, now - kernel_now, spans);
+	clock->compared_ns = kernel_now;
+	lag = now - clock->kernel_behind_ns - kernel_now;
+	if (sleeps && lag < LAG_MOST)
+		clock->lag_ns = clock->lag_ns + (lag >> LAG_BITS) - (clock->lag_ns >> LAG_BITS);
+	return kernel_now + lag;
+}
+
+/* What was read before the last switch, and told late, does not turn time back. */
+static __always_inline __u64 monotonic_of(const struct cpu_clock *clock, __u64 kernel_now)
+{
+	__u64 now = kernel_now + clock->kernel_behind_ns;
+
+	return now > clock->last_switch_ns ? now : clock->last_switch_ns;
 }
 
 /*
@@ -355,32 +386,39 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), state = prev->__state;
-	__u64 kernel_now = 0, now = bpf_ktime_get_ns();
+	/* The tracepoint's own state argument is newer than 5.18 and may be stale. */
+	bool runnable = preempt || state == TASK_RUNNING;
+	__u64 kernel_now = 0, begin = 0, now;
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
-	struct arrival at = {now, ~0ull, prev->tgid, cpu};
+	struct arrival at = {.last_ns = ~0ull, .last_tgid = prev->tgid, .cpu = cpu};
 	struct account *account;
-	__u64 number;
 
 	if (!clock)
 		return 0;
+	if (cost_one_of(clock->switches + 1, COST_RUN_BITS))
+		begin = bpf_ktime_get_ns();
+	if (kernel_counts_waits) {
+		kernel_now = kernel_now_of(clock, prev, prev->pid && !runnable);
+		now = monotonic_of(clock, kernel_now);
+	} else {
+		now = bpf_ktime_get_ns();
+	}
+	at.now = now;
 	if (clock->running_task == (__u64)prev)
 		at.last_ns = clock->last_switch_ns;
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
 	account = close_interval(clock, cpu, prev, now);
-	if (kernel_counts_waits)
-		kernel_now = follow_kernel_clock(clock, prev, now);
 	clock->last_switch_ns = now;
 	clock->running_tid = next->pid;
 	clock->running_tgid = next->tgid;
 	clock->running_task = (__u64)next;
-	number = ++clock->switches;
+	clock->switches++;
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 
 	if (account) {
-		/* The tracepoint's own state argument is newer than 5.18 and may be stale. */
-		leave_cpu(account, prev, cpu, state, preempt || state == TASK_RUNNING, now);
+		leave_cpu(account, prev, cpu, state, runnable, now);
 		barrier();
 		WRITE_ONCE(account->sequence, account->sequence + 1);
 		/* Not from sched_process_exit, which comes too early (since 6.16 by the whole
@@ -392,7 +430,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if (next->pid)
 		enter_cpu(next, &at, kernel_now);
-	cost_end_numbered(COST_SWITCH, number, now);
+	if (begin)
+		cost_end_since(COST_SWITCH, begin);
 	return 0;
 }
 

@@ -60,12 +60,6 @@ def start_runqlat():
     return attached(kit.start(['taskset', '-c', kit.TOOL_CPU, '/usr/sbin/runqlat', '3600']), 3)
 
 
-def start_empty():
-    child = kit.start([os.path.join(kit.BUILD, 'bench', 'empty_switch')])
-    child.wait_for('attached')
-    return child
-
-
 def start_bpftrace():
     child = kit.start(['taskset', '-c', kit.TOOL_CPU, kit.need('bpftrace', 'bpftrace'), '-e',
                        ONE_LINER])
@@ -86,7 +80,7 @@ def measure(results):
     kit.need('perf', 'linux-perf')
     kit.need('taskset', 'util-linux')
     kit.need('bpftrace', 'bpftrace')
-    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('empty', start_empty),
+    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('empty', kit.empty_program),
              ('bpftrace', start_bpftrace), ('perf sched', start_perf_sched)]
     if os.access('/usr/sbin/runqlat', os.X_OK):
         tools.append(('runqlat', start_runqlat))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A BPF program on sched_switch that does nothing: the least that any tool pays which looks there.
- * Says "attached", and stays until a signal. */
+/* A BPF program on sched_switch that does nothing: the least that any tool pays which looks there,
+ * and what the kernel's statistics of run time count of themselves. Says "attached", and stays
+ * until a signal. */
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ int main(void)
 	int program = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "empty", "GPL", nothing, 2, NULL);
 
 	if (program < 0 || bpf_raw_tracepoint_open("sched_switch", program) < 0) {
-		perror("empty_switch");
+		perror("empty_program");
 		return 1;
 	}
 	puts("attached");
