@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The resident recorder when things go wrong: kill -9 in the middle of a capture, thousands of old files, another
-# folder or a file in its folder's place, a folder that goes, a full disk.
-# mostly waits, 60 s
+# folder or a file in its folder's place, a folder that goes, a full or read-only disk, also when a capture is due.
+# mostly waits, 80 s
 . "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/servers.sh"
 . "$(dirname "$0")/../support/watch.sh"
 need_root
 need_dotnet Web
+need_dotnet Hang
 need_tool curl curl
+need_tool wrk wrk
 
 port=$(free_port)
 dotnet_start "$BUILD/dotnet/Web/Shop.Web.dll" "$port" 200 "$T/truth"
@@ -90,4 +93,39 @@ is "a full disk: exit code of trigger" $? 1
 says "it says so" "$T/out" "space"
 answers healthz 200 && ok "it stays up with a full disk" || fail "it died of a full disk"
 until_true 5 at_least hotrun_captures_failed_total 1 && ok "and counts it" || fail "the failure is not counted"
+watch_end
+
+# --- the same when somebody is hurt -------------------------------------------------------------------
+# stall TEXT: makes the service stall until the recorder has said it
+stall() {
+	start wrk -t1 -c40 -d20s --timeout 20s "http://127.0.0.1:${hang_ports[0]}/slow?ms=1500"
+	until_true 15 grep -qE "$1" "$T/$watcher.out" && ok "who stalls: $1" || fail "not told ($1): $(tail -3 "$T/$watcher.out")"
+	stop "$started"
+	until_true 10 eval '[ "$(metric hotrun_suspects)" = 0 ]' || fail "suspects: $(metric hotrun_suspects)"
+}
+
+# A file system that a fault of its disk makes read-only.
+truncate -s 150M "$T/image"
+mke2fs -q -t ext4 "$T/image"
+mkdir "$T/disk"
+mount -o loop,errors=remount-ro "$T/image" "$T/disk" && MOUNTS+=("$T/disk") || fail "no ext4 in a file: $(ls /dev/loop* | head -2)"
+device=$(losetup -nO NAME -j "$T/image")
+dir=$T/disk/watch
+hang_name=Shop.Stall hang_start 1 150
+itself=
+watch_start --ring 10s --before 2s --after 2s --budget 0 --include 'name=Shop.*' --capture-on inelastic
+until_true 20 answers readyz 200
+head -c 200m /dev/zero >"$dir/filler" 2>/dev/null
+stall "no capture of inelastic Shop.Stall $hang .* free .it needs"
+answers healthz 200 && ok "it stays up" || fail "it died of it"
+rm "$dir/filler"
+stall "taking a capture: .*Shop.Stall $hang"
+until_true 20 grep -q "done, with report and page: inelastic Shop.Stall" "$T/$watcher.out" && ok "with room again it is captured" ||
+	fail "no capture: $(tail -3 "$T/$watcher.out")"
+echo 1 >"/sys/fs/ext4/${device##*/}/trigger_fs_error"
+# Of the one that was captured just now none would be taken.
+hang_name=Shop.Late hang_start 1 60
+stall "no capture of inelastic Shop.Late $hang .*read-only"
+answers healthz 200 && ok "it stays up" || fail "it died of it"
+is "what was captured can be read" "$("$HOTRUN" report "$dir"/*-auto.hotrun >"$T/out" 2>&1; echo $?)" 0
 watch_end

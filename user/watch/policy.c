@@ -234,14 +234,15 @@ static enum policy_answer has_budget(struct question *q)
 		 granted_ns = q->means->cpu_granted_ns;
 	uint32_t taken = taken_this_hour(q->p, q->now_s);
 	enum policy_answer answer = POLICY_TAKEN;
-	char disk[NUMBER_BYTES + 32] = "free space not known", cpu[2 * NUMBER_BYTES + 32];
+	char disk[2 * NUMBER_BYTES + 32] = "free space not known", cpu[2 * NUMBER_BYTES + 32];
 
 	if (room_bytes < POLICY_ROOM_BYTES)
 		room_bytes = POLICY_ROOM_BYTES;
 	if (q->means->free_bytes != UINT64_MAX)
-		snprintf(disk, sizeof(disk), "%s free", number_bytes(q->means->free_bytes).text);
-	snprintf(cpu, sizeof(cpu), "%s of %s CPU", number_time(spent_ns).text,
-		 granted_ns ? number_time(granted_ns).text : "any");
+		snprintf(disk, sizeof(disk), "%s free (it needs %s)",
+			 number_bytes(q->means->free_bytes).text, number_bytes(room_bytes).text);
+	snprintf(cpu, sizeof(cpu), granted_ns ? "%s of %s of CPU" : "%s of CPU",
+		 number_time(spent_ns).text, number_time(granted_ns).text);
 	if (taken >= q->options->per_hour)
 		answer = POLICY_HOUR;
 	else if (q->means->free_bytes < room_bytes)

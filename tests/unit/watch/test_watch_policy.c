@@ -98,7 +98,7 @@ Test(policy, writes_down_each_answer_with_its_figures)
 			 "significant: yes, 371 requests hurt, 90.0 % of 412 requests slow (limit "
 			 "10 %), 800 % beyond it; unusual: its past is not known; lately: nothing "
 			 "like it (Shop.Load (Shop.Web)); budget: yes, 0 of 6 captures in an hour, "
-			 "1099.5 GB free, 0 us of any CPU; running: none");
+			 "1099.5 GB free (it needs 67.1 MB), 0 us of CPU; running: none");
 }
 
 Test(policy, names_of_strangers_are_safe_and_bounded)
@@ -298,6 +298,7 @@ Test(policy, keeps_to_room_on_the_disk)
 	fixture_init(&f);
 	f.means.free_bytes = POLICY_ROOM_BYTES - 1;
 	EXPECT(&f, NOW, POLICY_DISK);
+	expect_told(&f, "67.1 MB free (it needs 67.1 MB)");
 	f.means = (struct policy_means){.free_bytes = 399ull << 20, .last_bytes = 100ull << 20};
 	EXPECT(&f, NOW, POLICY_DISK);
 	f.means.free_bytes = 400ull << 20;
@@ -320,7 +321,7 @@ Test(policy, keeps_to_CPU_time_of_reports)
 	policy_spent(&f.p, 1, NOW + 12 * MINUTE);
 	f.trunk = "other";
 	EXPECT(&f, NOW + 13 * MINUTE, POLICY_CPU);
-	expect_told(&f, "36.0 s of 36.0 s CPU");
+	expect_told(&f, "36.0 s of 36.0 s of CPU");
 	EXPECT(&f, NOW + HOUR + MINUTE, POLICY_TAKEN);
 }
 
