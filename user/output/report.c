@@ -170,13 +170,13 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 		err = read_waits(&r);
 	if (!err)
 		err = read_requests(&r);
-	if (!err)
-		err = groups_ran(&r.groups, m, r.totals, r.sched, r.o.by_workload);
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
 		err = read_verdicts(&r, write_all == report_verdicts_json);
 	}
+	if (!err)
+		err = groups_ran(&r.groups, m, r.totals, r.sched, r.verdicts, r.o.by_workload);
 	if (!err)
 		err = write_all(&r);
 	report_clear(&r);

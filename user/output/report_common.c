@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What several parts of the report look up or say. */
+#include "judge/start_here.h"
 #include "output/report_internal.h"
 
 const struct total_process *report_find(const struct report *r, uint32_t process)
@@ -10,15 +11,23 @@ const struct total_process *report_find(const struct report *r, uint32_t process
 	return NULL;
 }
 
+/* Whose CPU time is too little to say anything is hurt by something else. */
+static bool comes_first(const struct group_row *row)
+{
+	return row->hurt && row->samples >= START_MIN_SAMPLES;
+}
+
 const struct group_row *report_next_row(const struct report *r, size_t *at)
 {
 	size_t shown = r->groups.shown;
 
-	while (*at < shown) {
-		const struct group_row *row = &r->groups.rows[(*at)++];
+	while (*at < 2 * shown) {
+		bool first = *at < shown;
+		const struct group_row *row = &r->groups.rows[(*at)++ % shown];
 		uint32_t flags = r->m->processes[row->process].flags;
 
-		if (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF))))
+		if (comes_first(row) == first &&
+		    (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF)))))
 			return row;
 	}
 	return NULL;

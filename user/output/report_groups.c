@@ -100,8 +100,23 @@ static int group_get(struct groups *g, const struct group_key *key, uint32_t pro
 	return 0;
 }
 
+/* One of the first that are hurt. */
+static bool is_hurt(const struct verdicts *v, uint32_t process)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < v->rows_cnt && cnt < GROUPS_HURT; i++) {
+		if (!verdicts_result(&v->rows[i])->hurt)
+			continue;
+		if (v->rows[i].process == process)
+			return true;
+		cnt++;
+	}
+	return false;
+}
+
 static int add_process(struct groups *g, const struct totals *t, const struct total_process *p,
-		       const struct sched *sched)
+		       const struct sched *sched, bool hurt)
 {
 	const struct model_process *process = &g->m->processes[p->process];
 	struct group_key key = {
@@ -109,8 +124,9 @@ static int add_process(struct groups *g, const struct totals *t, const struct to
 		.workload = g->workloads ? g->workloads[p->process] : NULL,
 		.selected = is_selected(g->m, p),
 	};
-	bool big = !key.workload && p->on_cpu_ns &&
-		   (double)p->on_cpu_ns >= BIG_SHARE * (double)t->on_cpu_ns;
+	bool big = !key.workload &&
+		   (hurt ||
+		    (p->on_cpu_ns && (double)p->on_cpu_ns >= BIG_SHARE * (double)t->on_cpu_ns));
 	struct group_row *row;
 	int err;
 
@@ -118,6 +134,7 @@ static int add_process(struct groups *g, const struct totals *t, const struct to
 	if (err)
 		return err;
 	row->cnt++;
+	row->hurt |= hurt;
 	row->threads += p->threads;
 	row->threads_ran += p->threads_ran;
 	row->on_cpu_ns += p->on_cpu_ns;
@@ -159,14 +176,29 @@ static uint64_t lost_ns(const struct group_row *row)
 	return row->sched.waited_ns + row->sched.throttled_ns;
 }
 
-/* Who starves runs little, and would stand far down: brings such rows up behind those shown. */
+/* Brings that row up behind those shown. */
+static void bring_up(struct groups *g, size_t at)
+{
+	struct group_row row = g->rows[at];
+
+	memmove(&g->rows[g->shown + 1], &g->rows[g->shown], (at - g->shown) * sizeof(row));
+	g->rows[g->shown++] = row;
+}
+
+static void bring_up_hurt(struct groups *g, size_t most)
+{
+	for (size_t i = g->shown; i < most; i++)
+		if (g->rows[i].hurt)
+			bring_up(g, i);
+}
+
+/* Who starves runs little, and would stand far down. */
 static void bring_up_waiting(struct groups *g, size_t most, const struct sched *sched)
 {
 	size_t from = g->shown;
 
 	while (g->shown < from + GROUPS_WAITING) {
 		size_t best = most;
-		struct group_row row;
 
 		for (size_t i = g->shown; i < most; i++)
 			if (groups_waited(sched, &g->rows[i].sched) &&
@@ -174,17 +206,13 @@ static void bring_up_waiting(struct groups *g, size_t most, const struct sched *
 				best = i;
 		if (best == most)
 			break;
-		row = g->rows[best];
-		memmove(&g->rows[g->shown + 1], &g->rows[g->shown],
-			(best - g->shown) * sizeof(row));
-		g->rows[g->shown++] = row;
+		bring_up(g, best);
 	}
-	qsort(g->rows + from, g->shown - from, sizeof(*g->rows), compare_rows);
 }
 
 static void order_rows(struct groups *g, const struct sched *sched)
 {
-	size_t most;
+	size_t most, from;
 
 	qsort(g->rows, g->rows_cnt, sizeof(*g->rows), compare_rows);
 	while (g->selected_cnt < g->rows_cnt && g->rows[g->selected_cnt].selected)
@@ -194,8 +222,11 @@ static void order_rows(struct groups *g, const struct sched *sched)
 	       (g->rows[g->shown].selected || g->rows[g->shown].on_cpu_ns ||
 		g->rows[g->shown].samples))
 		g->shown++;
+	from = g->shown;
+	bring_up_hurt(g, most);
 	if (sched)
 		bring_up_waiting(g, most, sched);
+	qsort(g->rows + from, g->shown - from, sizeof(*g->rows), compare_rows);
 }
 
 /* Rows have moved from where row_of knows them: each remembers that in the builder's mark. */
@@ -224,7 +255,7 @@ static bool is_idle(const struct groups *g, const struct total_process *p,
 }
 
 int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
-	       bool by_workload)
+	       const struct verdicts *verdicts, bool by_workload)
 {
 	int err;
 
@@ -240,7 +271,8 @@ int groups_ran(struct groups *g, struct model *m, const struct totals *t, const 
 		if (is_idle(g, &t->processes[i], sched))
 			g->idle++;
 		else
-			err = add_process(g, t, &t->processes[i], sched);
+			err = add_process(g, t, &t->processes[i], sched,
+					  is_hurt(verdicts, t->processes[i].process));
 	}
 	hash_clear(&g->index);
 	if (!err && g->rows_cnt) {

@@ -6,12 +6,14 @@
  * speak of is what the table shows. Only report*.c include this. Pure; no threads.
  */
 #include "base/hash.h"
+#include "judge/verdicts.h"
 #include "model/model.h"
 #include "model/sched.h"
 #include "model/totals.h"
 
 #define GROUPS_SHOWN   8 /* rows of the table by CPU: the first screen is about 30 lines */
 #define GROUPS_WAITING 4 /* rows more of those that waited much, but ran too little for these */
+#define GROUPS_HURT    3 /* processes that are hurt have rows of their own, so many of them */
 
 struct group_row {
 	uint32_t process; /* the heaviest of them */
@@ -21,13 +23,14 @@ struct group_row {
 	struct sched_figures sched; /* zero where waits are not known */
 	bool kernel;		    /* kernel threads together */
 	bool selected;		    /* named by -p or --cgroup */
+	bool hurt;		    /* one of those that verdicts name first */
 	uint32_t built;		    /* builder's mark */
 };
 
 struct groups {
 	const struct model *m;
-	struct group_row *rows; /* selected ones first, then most CPU first; those that waited much
-				 * behind the first GROUPS_SHOWN */
+	struct group_row *rows; /* selected ones first, then most CPU first; those that are hurt or
+				 * waited much behind the first GROUPS_SHOWN */
 	size_t rows_cnt, rows_cap;
 	size_t shown;	  /* rows of the table: those selected alone, where -p or --cgroup selected
 			   * any */
@@ -41,10 +44,10 @@ struct groups {
 };
 
 /* Rows of the processes that ran, waited or are selected; sched: NULL where waits are not known.
- * by_workload: one row each, however much a process of it took; names are interned in m.
+ * by_workload: one row each, however much a process took, or is hurt; names are interned in m.
  * Returns 0 or -ENOMEM; groups_clear() frees. */
 int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
-	       bool by_workload);
+	       const struct verdicts *verdicts, bool by_workload);
 /* The figures of a row: of all its processes together. */
 struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
 			    const struct group_row *row);

@@ -120,8 +120,8 @@ const struct group_row *report_most_cpu(const struct report *r);
 const struct group_row *report_most_runnable(const struct report *r);
 
 /* The next row of the table that "start here" speaks of and the report details: those with
- * samples or that were asked for, but for the kernel's threads and hotrun itself. at: 0 at
- * first. NULL = end. */
+ * samples or that were asked for, but for the kernel's threads and hotrun itself; who is hurt
+ * first. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
 /* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the

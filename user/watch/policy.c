@@ -64,8 +64,9 @@ static enum policy_answer is_significant(struct question *q)
 	double distance = distance_of(q->c), people = q->c->people;
 	bool yes = people >= POLICY_PEOPLE || distance >= POLICY_DISTANCE;
 
-	say(q->r, "significant: %s, %s requests hurt, %s, %s %% beyond it", yes ? "yes" : "no",
-	    number_count((uint64_t)people).text, q->c->evidence,
+	say(q->r, "significant: %s, %s%s hurt, %s, %s %% beyond it", yes ? "yes" : "no",
+	    people >= 1 ? number_count((uint64_t)people).text : "no",
+	    people < 2 ? " request" : " requests", q->c->evidence,
 	    number_fixed(100 * fmax(distance, 0), 0).text);
 	return yes ? POLICY_TAKEN : POLICY_SMALL;
 }
@@ -201,8 +202,8 @@ static enum policy_answer is_long_ago(struct question *q)
 		    verdict_id(like->verdict));
 		return POLICY_TAKEN;
 	}
-	say(q->r, "lately: the like %lld s ago (%s, %u times), it rests for %lld s",
-	    (long long)ago_s, name, like->times, (long long)rest_s);
+	say(q->r, "lately: the like %lld s ago (%s, taken %u time%s), it rests for %lld s",
+	    (long long)ago_s, name, like->times, like->times == 1 ? "" : "s", (long long)rest_s);
 	return ago_s < rest_s ? POLICY_LATELY : POLICY_TAKEN;
 }
 

@@ -344,6 +344,32 @@ Test(report_verdict, overloaded_host)
 	expect_screen("verdict_overloaded.txt", overloaded());
 }
 
+/* Its requests are slow for another reason than the CPU, of which it takes little: others of its
+ * name, and ten programs, take more. */
+Test(report_verdict, who_is_hurt_has_a_row_and_is_where_to_start)
+{
+	struct report_options options = {.summary = true};
+	struct model *m = build_model(2, 99);
+	char name[32];
+	size_t len;
+	char *text;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "batch-%u", i);
+		add(m, 4000 + i, name, "spin", FIGURES(.on_cpu_ns = 70));
+		add(m, 4100 + i, "Shop.Api", "Other.Get", FIGURES(.on_cpu_ns = 22));
+	}
+	add_slow(m, FIGURES(.on_cpu_ns = 21));
+	build_books(m, 10);
+	text = report_text(m, &options, &len);
+	cr_expect(strstr(text, "\n  inelastic Shop.Api 1234: "), "%s", text);
+	cr_expect(strstr(text, "\nstart here\n  Shop.Api 1234:\n    Shop.Api.Get (Shop.Api)\n"),
+		  "%s", text);
+	cr_expect(strstr(text, "10 x Shop.Api\n"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
 Test(report_verdict, what_passed_is_told_with_its_seconds)
 {
 	struct report_options options = {.summary = true, .width = 200};
