@@ -20,6 +20,8 @@ HTML_EMBED(history_css, "history.css");
 #define TOP	22.0
 #define BOTTOM	26.0
 #define SCATTER 250.0
+/* Half of what a time takes below an axis. */
+#define TIME_HALF 45.0
 /* Rows of a table. */
 #define ROWS 50
 
@@ -159,9 +161,10 @@ static void put_times(FILE *out, const struct history_view *v, double y)
 	for (int64_t t = (last / step + 1) * step; t < v->last_s; t += step) {
 		double x = x_of((double)(t - v->first_s) / (double)span_s);
 		struct number when = history_when(t);
+		bool at_edge = x > WIDTH - RIGHT - TIME_HALF;
 
-		fprintf(out, "<text class=\"middle\" x=\"%s\" y=\"%s\">%s</text>\n", at(x).text,
-			at(y).text,
+		fprintf(out, "<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n",
+			at_edge ? "end" : "middle", at(at_edge ? WIDTH : x).text, at(y).text,
 			step >= HISTORY_DAY_S ? (when.text[10] = '\0', when.text) : when.text + 5);
 	}
 }
