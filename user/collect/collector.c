@@ -267,6 +267,7 @@ static void name_samples(struct collector *c, size_t from)
 		name_stack(c, sample.user_stack, sample.time_ns);
 		look_meanwhile(c);
 	}
+	names_read(c->names, m);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
