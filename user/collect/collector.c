@@ -1036,6 +1036,7 @@ static int open_rooms(struct collector *c)
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
 		.unwinds = c->options.samples && !c->options.stacks.by_fp,
+		.from = (enum names_from)c->options.names,
 	};
 
 	c->model = model_new();

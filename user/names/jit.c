@@ -48,6 +48,7 @@ struct jit_entry {
 struct waiting {
 	uint64_t address, time_ns;
 	uint64_t since_ns; /* clock_now_ns() */
+	uint64_t moment; /* time_ns where what lies there may change from one to the next, else 0 */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;
@@ -624,13 +625,14 @@ static bool waiting_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct waiting *a = &((const struct jit *)owner)->waiting[row], *b = key;
 
-	return a->process == b->process && a->address == b->address;
+	return a->process == b->process && a->address == b->address && a->moment == b->moment;
 }
 
-/* Returns false when there is no room. Only the first sample of an address waits. */
+/* Returns false when there is no room. Only the first sample of an address waits, unless each is to
+ * be looked up for its moment. */
 static bool add_waiting(struct jit *j, const struct waiting *w)
 {
-	uint64_t hash = hash_pair(w->process, w->address);
+	uint64_t hash = hash_pair(w->process + (w->moment << 32), w->address);
 
 	if (hash_find(&j->waiting_index, hash, waiting_equal, j, w) != HASH_NONE)
 		return true;
@@ -679,6 +681,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (location == MODEL_NONE && j->requests->deferred == deferred && memory != REASON_PENDING)
 		location = find_before(m, map, address, time_ns);
 	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
+	w.moment = memory == REASON_PENDING ? time_ns : 0;
 	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, &w)))
 		location = add_reason(j, m, map, address, anonymous, false, memory);
 	return location;
@@ -745,6 +748,9 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		/* There is an entry: its name is being read; or its memory is. */
 		is_coming = j->requests->deferred != deferred || memory == REASON_PENDING;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
+		/* Nothing that comes later tells of then, but a map. */
+		if (memory == REASON_MEMORY_LATE && !map->file)
+			w.looks = JIT_PATIENCE;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
 		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
 			add_reason(j, m, map, w.address, w.anonymous, is_coming, memory);

@@ -12,11 +12,13 @@
 #include "base/process_state.h"
 #include "names/symbol.h"
 #include "parse/memory_names.h"
+#include "process/thread_named.h"
 
 #define FINALIZER ".NET Finalizer"
 /* Its thread is looked for again after so long. */
-#define FINALIZER_AGAIN_NS 1000000000ull
+#define FINALIZER_AGAIN_NS 100000000ull
 /* A runtime whose library was just mapped may not be found at once. */
+#define CALM_NONE     UINT32_MAX
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 
@@ -28,7 +30,7 @@ struct body {
 	const char *tier;
 	bool is_fleeting;
 	uint32_t calm;		    /* of it: the calm in which it was read last */
-	uint64_t from_ns, until_ns; /* of it: it lay there all that time */
+	uint64_t from_ns, until_ns; /* of it: it lay there all that time, if there is any */
 };
 
 /* An address at which there was nothing that has a name. */
@@ -42,6 +44,7 @@ struct place {
 	uint64_t address;
 	uint32_t symbol;
 	uint64_t gap_ns; /* since then it may have another one; 0 = it has not */
+	bool is_used;	 /* it was sampled in this calm */
 };
 
 struct process_memory {
@@ -60,7 +63,7 @@ struct process_memory {
 	struct place *places;
 	size_t places_cnt, places_cap;
 	struct workers_job *job;
-	uint32_t job_calm; /* the calm in which it began */
+	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began */
 	bool has_fleeting; /* bodies, once at least */
 	/* The finalizer: its thread, and a number for each time in which it did not run, as far as
@@ -210,23 +213,37 @@ static void drop_asked(struct process_memory *p)
 		hash_add(&p->wanted_index, hash_u64(p->wanted[i]), (uint32_t)i);
 }
 
+/* Whether a fleeting body is there as far as the calm goes. */
+static bool is_known_now(const struct process_memory *p, const struct body *b)
+{
+	return b->calm == p->calm && p->calm_ns;
+}
+
 /* Until when a fleeting body is known to have been there. */
 static uint64_t known_until(const struct process_memory *p, const struct body *b)
 {
-	return b->calm == p->calm && p->calm_ns ? p->mark_ns : b->until_ns;
+	return is_known_now(p, b) ? p->mark_ns : b->until_ns;
 }
 
-/* That an address has the name of a fleeting body now. */
-static void keep_place(struct process_memory *p, uint64_t address, uint32_t symbol)
+/* That an address has the name of a fleeting body, now or until it was read last. */
+static void keep_place(struct process_memory *p, uint64_t address, const struct body *b)
 {
-	for (size_t i = p->places_cnt; i-- > 0;)
-		if (p->places[i].address == address) {
-			p->places[i].symbol = symbol;
+	struct place *place = NULL;
+
+	for (size_t i = p->places_cnt; i-- > 0 && !place;)
+		if (p->places[i].address == address)
+			place = &p->places[i];
+	if (!place) {
+		if (p->places_cnt >= JIT_MEMORY_FLEETING_MAX ||
+		    GROW(p->places, p->places_cnt, p->places_cap))
 			return;
-		}
-	if (p->places_cnt < JIT_MEMORY_FLEETING_MAX &&
-	    !GROW(p->places, p->places_cnt, p->places_cap))
-		p->places[p->places_cnt++] = (struct place){.address = address, .symbol = symbol};
+		place = &p->places[p->places_cnt++];
+		*place = (struct place){.address = address};
+		if (!is_known_now(p, b))
+			place->gap_ns = b->until_ns + 1;
+	}
+	place->symbol = b->symbol;
+	place->is_used = true;
 }
 
 static enum model_reason ask(struct process_memory *p, uint64_t address)
@@ -248,7 +265,7 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 		*ret_name = (struct jit_memory_name){b->symbol, b->tier,
 						     b->is_fleeting ? b->from_ns : 0};
 		if (b->is_fleeting)
-			keep_place(p, address, b->symbol);
+			keep_place(p, address, b);
 		return REASON_NAMED;
 	}
 	if (p->reason)
@@ -264,50 +281,61 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 
 /* --- what may have changed -------------------------------------------------------------------- */
 
-static uint32_t find_finalizer(const struct model *m, uint32_t process)
-{
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		if (m->threads[i].process == process && !m->threads[i].exit_ns &&
-		    m->threads[i].comm && !strcmp(m->threads[i].comm, FINALIZER))
-			return m->threads[i].tid;
-	return 0;
-}
-
-/* It may have run: what was fleeting may be gone, and is asked for with its next sample. */
+/* It may have run: what was fleeting may be gone. What was sampled since is asked for, since other
+ * samples of it may have been given its name; the rest with its next sample. */
 static void begin_calm(struct process_memory *p)
 {
 	for (size_t i = 0; i < p->bodies_cnt; i++)
-		if (p->bodies[i].is_fleeting && p->bodies[i].calm == p->calm)
-			p->bodies[i].until_ns = known_until(p, &p->bodies[i]);
-	for (size_t i = 0; i < p->places_cnt; i++)
-		if (!p->places[i].gap_ns)
-			p->places[i].gap_ns = p->mark_ns + 1;
+		if (p->bodies[i].is_fleeting && is_known_now(p, &p->bodies[i]))
+			p->bodies[i].until_ns = p->mark_ns;
+	for (size_t i = 0; i < p->places_cnt; i++) {
+		struct place *place = &p->places[i];
+		const struct body *b = find_body(p, place->address);
+
+		if (!place->gap_ns)
+			place->gap_ns = p->mark_ns + 1;
+		if (place->is_used)
+			want(p, b ? b->start : place->address);
+		place->is_used = false;
+	}
 	p->calm++;
+	p->generation++;
+}
+
+/* Its turns first, then whether it is in one: what runs after that is another turn. */
+static struct process_turns turns_of(uint32_t tid)
+{
+	struct process_turns turns = process_turns_of((pid_t)tid);
+
+	turns.runnable = process_is_runnable((pid_t)tid);
+	return turns;
 }
 
 /* Looks whether the finalizer ran since the last look. */
-static void mark(const struct model *m, uint32_t process, struct process_memory *p)
+static void mark(const struct jit_memory *jm, const struct model *m, uint32_t process,
+		 struct process_memory *p)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct process_turns turns;
+	bool is_asleep;
 
 	if (!p->finalizer && now_ns >= p->finalizer_again_ns) {
-		p->finalizer = find_finalizer(m, process);
+		p->finalizer = thread_named(jm->sources->requests->proc_path,
+					    m->processes[process].tgid, FINALIZER);
 		p->finalizer_again_ns = now_ns + FINALIZER_AGAIN_NS;
 	}
-	turns = process_turns_of((pid_t)p->finalizer);
-	if (p->calm_ns && turns.turns && turns.turns == p->turns.turns && !turns.runnable) {
+	turns = turns_of(p->finalizer);
+	is_asleep = turns.turns && !turns.runnable;
+	if (p->calm_ns && is_asleep && turns.turns == p->turns.turns) {
 		p->mark_ns = now_ns;
 		return;
 	}
-	if (p->calm_ns) {
-		begin_calm(p);
-		p->changed_ns = now_ns;
-		p->generation++;
-	}
+	begin_calm(p);
+	p->changed_ns = now_ns;
 	p->turns = turns;
-	p->calm_ns = turns.turns && !turns.runnable ? now_ns : 0;
 	p->mark_ns = now_ns;
+	/* It may have run until just now. */
+	p->calm_ns = is_asleep ? clock_now_ns() : 0;
 }
 
 void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t process)
@@ -315,7 +343,7 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 	struct process_memory *p = memory_new(jm, process);
 
 	if (p && !p->calm_ns)
-		mark(m, process, p);
+		mark(jm, m, process, p);
 }
 
 static void tell_late(struct model *m, uint32_t process, const struct place *place)
@@ -343,20 +371,17 @@ static void close_gaps(struct model *m, uint32_t process, struct process_memory 
 		struct place place = p->places[i];
 		const struct body *b = find_body(p, place.address);
 		const struct answer *a = b ? NULL : find_answer(p, place.address);
-		bool is_read = b ? b->until_ns >= place.gap_ns || b->from_ns >= place.gap_ns ||
-					       (b->calm == p->calm && p->calm_ns)
-				 : a && a->read_ns >= place.gap_ns;
+		bool is_read =
+			b ? known_until(p, b) >= place.gap_ns : a && a->read_ns >= place.gap_ns;
+		bool is_same = b && b->symbol == place.symbol && b->from_ns < place.gap_ns;
 
-		if (!place.gap_ns) {
-			p->places[kept++] = place;
-		} else if (is_read && b && b->symbol == place.symbol && b->from_ns < place.gap_ns) {
-			place.gap_ns = 0;
-			p->places[kept++] = place;
-		} else if (is_read || all) {
+		if (place.gap_ns && is_read && is_same) {
+			place.gap_ns = is_known_now(p, b) ? 0 : b->until_ns + 1;
+		} else if (place.gap_ns && (is_read || all)) {
 			tell_late(m, process, &place);
-		} else {
-			p->places[kept++] = place;
+			continue;
 		}
+		p->places[kept++] = place;
 	}
 	p->places_cnt = kept;
 }
@@ -442,7 +467,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	}
 	workers_job_give(p->job, fd);
 	p->asked = memory->addresses_cnt;
-	p->job_calm = p->calm;
+	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
 	file_requests_job_begin(jm->sources->requests, p->job, true);
 	return REASON_NAMED;
@@ -544,8 +569,10 @@ static void take(struct process_memory *p, struct model *m, uint32_t process)
 			.start = row->size ? row->start : address,
 			.size = row->size ? row->size : 1,
 			.is_fleeting = row->is_fleeting,
-			.calm = is_calm ? p->calm : p->calm - 1,
-			.from_ns = is_calm ? p->calm_ns : p->job_ns,
+			.calm = is_calm ? p->calm : CALM_NONE,
+			/* It was read between these: two readings that say the same name what lies
+			 * between them, one names nothing. */
+			.from_ns = is_calm ? p->calm_ns : p->mark_ns,
 			.until_ns = is_calm ? p->mark_ns : p->job_ns,
 		};
 
@@ -604,7 +631,7 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 
 	if (reason == REASON_PENDING)
 		return;
-	mark(m, process, p);
+	mark(jm, m, process, p);
 	if (!reason) {
 		p->descriptor = reply->descriptor;
 		take(p, m, process);
@@ -641,7 +668,7 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 
 	if (!p->job && !p->wanted_cnt && !p->has_fleeting)
 		return;
-	mark(m, process, p);
+	mark(jm, m, process, p);
 	drop_known(p);
 	if (!p->job && p->wanted_cnt && p->mark_ns >= p->find_again_ns)
 		reason = begin(jm, m, process, p);

@@ -37,8 +37,6 @@ static enum model_reason reason_of_runtime(int err)
 		return REASON_NAMED;
 	case -ENOMEM:
 		return REASON_LIMIT;
-	case -EFAULT: /* it ends, or runs another program */
-		return REASON_PROCESS_GONE;
 	default:
 		return REASON_RUNTIME_SILENT;
 	}
