@@ -90,8 +90,9 @@ static bool find_start(struct perfmap_memory_reader *r, const struct perfmap_lay
 		uint32_t word = perfmap_memory_u32(r, map + 4 * index);
 
 		if (has_links && (word & 15) >= NIBBLE_LINK) {
-			*ret_at = (word & ~15u) + ((word & 15) - NIBBLE_LINK) * NIBBLE_UNIT;
-			return true;
+			*ret_at =
+				(uint64_t)(word & ~15u) + ((word & 15) - NIBBLE_LINK) * NIBBLE_UNIT;
+			return *ret_at <= offset;
 		}
 		if (begins_in_word(word, index, nibble, ret_at)) {
 			if (*ret_at <= offset)
@@ -157,6 +158,8 @@ static int find_in_heap(struct perfmap_memory_reader *r, const struct perfmap_ru
 	code->start = base + at;
 	r->notes = true;
 	code->header = perfmap_memory_u64(r, code->start - 8);
+	if (!code->header)
+		return r->failed ? -EFAULT : -ENOENT;
 	if (code->header <= l->stub_last) {
 		code->kind = PERFMAP_CODE_STUB;
 		code->stub = (uint32_t)code->header;
