@@ -48,6 +48,7 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_MEMORY_NO_CODE] = "hotrun perfmap enable PID: a map keeps what is dropped soon",
 	[REASON_MEMORY_NO_NAME] = "hotrun perfmap enable PID: a map has names of types that were "
 				  "made at run time",
+	[REASON_FROM_MEMORY] = "",
 	[REASON_MEMORY_LATE] = "hotrun perfmap enable PID: a map keeps what is dropped soon",
 	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
 	[REASON_FILE_COSTLY] = "the file is damaged, hostile or very large: look at what it is",

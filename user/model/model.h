@@ -87,6 +87,7 @@ enum model_reason {
 	REASON_MEMORY_NO_CODE = 33, /* no code of the runtime lay there then */
 	REASON_MEMORY_NO_NAME = 34, /* the code there has no name in it */
 	REASON_MEMORY_LATE = 35,    /* it was read when other code may have lain there */
+	REASON_FROM_MEMORY = 36,    /* of a perf map: there is none, its memory has the names */
 	REASON_CNT
 };
 

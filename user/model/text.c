@@ -49,6 +49,8 @@ static const struct code_text reasons[REASON_CNT] = {
 	[REASON_MEMORY_DENIED] = {"memory-denied", "no right to read the process's memory"},
 	[REASON_MEMORY_NO_CODE] = {"memory-no-code", "no JIT code lay there when memory was read"},
 	[REASON_MEMORY_NO_NAME] = {"memory-no-name", "JIT code without a name in memory"},
+	[REASON_FROM_MEMORY] = {"from-memory",
+				"none; its methods have their names from its memory"},
 	[REASON_MEMORY_LATE] = {"memory-late", "JIT code that was freed before it was read"},
 };
 

@@ -166,11 +166,13 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-static void tell_process(struct model *m, const struct jit_map *map)
+static void tell_process(const struct jit *j, struct model *m, const struct jit_map *map)
 {
 	struct model_process *p = &m->processes[map->process];
 	uint32_t reason = map->file ? REASON_NAMED : map->reason;
 
+	if (reason == REASON_NO_PERF_MAP && j->memory && jit_memory_names(j->memory, map->process))
+		reason = REASON_FROM_MEMORY;
 	if (p->perf_map != reason) {
 		p->perf_map = reason;
 		p->dirty = true;
@@ -192,7 +194,7 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 		oldest->looked &= oldest->wanted;
 		oldest->reason = REASON_LIMIT;
 		oldest->generation++;
-		tell_process(m, oldest);
+		tell_process(j, m, oldest);
 	}
 }
 
@@ -274,7 +276,7 @@ static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_m
 		close_map(j, largest);
 		largest->reason = REASON_LIMIT;
 		largest->generation++;
-		tell_process(m, largest);
+		tell_process(j, m, largest);
 	}
 	others = others < j->entries_max ? j->entries_max - others : 0;
 	others = others < half ? others : half;
@@ -413,7 +415,7 @@ static bool look(struct jit *j, struct model *m, struct jit_map *map, uint64_t s
 		return false;
 	if (map->file)
 		advance(j, m, map, seen_ns);
-	tell_process(m, map);
+	tell_process(j, m, map);
 	return true;
 }
 
@@ -827,7 +829,7 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 			map->generation++;
 		}
 		map->ended = exited && !map->behind;
-		tell_process(m, map);
+		tell_process(j, m, map);
 	} else if (exited && !map->left) {
 		/* It may have written one since the last look. */
 		map->left = look(j, m, map, written_ns);
@@ -839,6 +841,8 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
 		look(j, m, map, written_ns);
 	}
+	if (map->wanted && !map->file)
+		tell_process(j, m, map);
 }
 
 uint64_t jit_changed_ns(const struct jit *j, uint32_t process)

@@ -687,6 +687,13 @@ void jit_memory_work(struct jit_memory *jm, struct model *m)
 			work(jm, m, i, jm->processes[i]);
 }
 
+bool jit_memory_names(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p && p->bodies_cnt;
+}
+
 bool jit_memory_is_busy(const struct jit_memory *jm)
 {
 	for (size_t i = 0; i < jm->processes_cnt; i++)

@@ -52,6 +52,8 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 
 /* Has read what was asked for, and takes what was; adds to the model. */
 void jit_memory_work(struct jit_memory *jm, struct model *m);
+/* Whether the memory of a process gave names. */
+bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 
