@@ -276,6 +276,7 @@ SUPPORT_fuzz_bundle := held_bytes
 SUPPORT_fuzz_image := held_bytes
 SUPPORT_fuzz_image_unwind := held_bytes
 SUPPORT_fuzz_walk := walk
+SUPPORT_fuzz_memory := fake_memory fake_image fake_names
 SUPPORT_fuzz_large := fake_bundle fake_image fake_names held_bytes names_support
 define FUZZER
 $(BUILD)/fuzz/$(1): $(BUILD)/asan/tests/fuzz/$(1).o $(patsubst %,$(BUILD)/asan/tests/support/%.o,$(SUPPORT_$(1)))

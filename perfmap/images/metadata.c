@@ -12,6 +12,9 @@
 #define RESOLUTION_SCOPE_ASSEMBLY 2u /* tags of coded indices */
 #define RESOLUTION_SCOPE_TYPE	  3u
 
+/* Bytes of a string that are looked at together. */
+#define STRING_PIECE 128u
+
 /* Work of finding the type around another: a binary search over at most 2^24 rows. */
 #define STEPS_AROUND 24u
 
@@ -20,15 +23,26 @@ uint32_t perfmap_metadata_rows(const struct perfmap_metadata *md, enum perfmap_t
 	return md->tables[table].cnt;
 }
 
+/* Before these bytes are looked at; all that is opened so lies in one piece of memory. */
+static void need(const struct perfmap_metadata *md, const void *bytes, size_t len)
+{
+	if (md->need)
+		md->need(md->source, md->table_bytes,
+			 (size_t)((const uint8_t *)bytes - md->table_bytes), len);
+}
+
 /* A row that is kept, or NULL. */
 static const uint8_t *row_at(const struct perfmap_metadata *md, enum perfmap_table table,
 			     uint32_t row)
 {
 	const struct perfmap_rows *t = &md->tables[table];
+	const uint8_t *bytes;
 
 	if (!row || row > t->cnt || !t->rows)
 		return NULL;
-	return t->rows + (size_t)(row - 1) * t->row_bytes;
+	bytes = t->rows + (size_t)(row - 1) * t->row_bytes;
+	need(md, bytes, t->row_bytes);
+	return bytes;
 }
 
 static uint32_t read_index(const uint8_t *p, uint32_t bytes)
@@ -47,8 +61,17 @@ static struct perfmap_span string_at(const struct perfmap_metadata *md, struct p
 		return s;
 	/* Each of millions may point at the same heap without an end. */
 	max = md->strings.len - at;
+	max = max < PERFMAP_IDENTIFIER_MAX ? max : PERFMAP_IDENTIFIER_MAX;
 	s.s = (const char *)md->strings.data + at;
-	s.len = strnlen(s.s, max < PERFMAP_IDENTIFIER_MAX ? max : PERFMAP_IDENTIFIER_MAX);
+	while (s.len < max) {
+		size_t more = max - s.len < STRING_PIECE ? max - s.len : STRING_PIECE, len;
+
+		need(md, s.s + s.len, more);
+		len = strnlen(s.s + s.len, more);
+		s.len += len;
+		if (len < more)
+			break;
+	}
 	perfmap_work_add(work, s.len + 1);
 	return s;
 }
@@ -82,8 +105,11 @@ static struct perfmap_bytes blob_at(const struct perfmap_metadata *md, const uin
 	struct perfmap_bytes none = {NULL, 0};
 	uint32_t len;
 
+	if (at < md->blobs.len)
+		need(md, md->blobs.data + at, md->blobs.len - at < 4 ? md->blobs.len - at : 4);
 	if (!perfmap_compressed(md->blobs, &at, &len) || !perfmap_has(md->blobs, at, len))
 		return none;
+	need(md, md->blobs.data + at, len);
 	return (struct perfmap_bytes){md->blobs.data + at, len};
 }
 

@@ -42,6 +42,10 @@ struct perfmap_rows {
 	uint32_t row_bytes;
 };
 
+/* Some of the metadata is looked at now: at is where it lies in the directory. What cannot be read
+ * stays zeros. */
+typedef void (*perfmap_metadata_need)(void *source, uint8_t *bytes, size_t at, size_t len);
+
 struct perfmap_metadata {
 	struct perfmap_rows tables[PERFMAP_TABLES];
 	uint8_t *table_bytes, *string_bytes, *blob_bytes; /* owned */
@@ -49,6 +53,9 @@ struct perfmap_metadata {
 	uint8_t string_index, guid_index, blob_index; /* bytes of an index into these heaps */
 	uint8_t mvid[PERFMAP_MVID_BYTES];
 	size_t memory_bytes;
+	/* Has bytes of it read before they are looked at, where it was opened so; NULL: all are. */
+	perfmap_metadata_need need;
+	void *source;
 };
 
 /*
@@ -57,6 +64,13 @@ struct perfmap_metadata {
  */
 int perfmap_metadata_load(const struct perfmap_pe *pe, const struct perfmap_reader *r,
 			  struct perfmap_directory directory, struct perfmap_metadata *ret);
+/*
+ * The same of a directory all of whose bytes can be read from offset 0 of the reader on, but its
+ * rows, strings and blobs only when they are looked at: by need, each as often as that happens.
+ * Without its mvid. Same results.
+ */
+int perfmap_metadata_open(const struct perfmap_reader *r, uint32_t bytes,
+			  perfmap_metadata_need need, void *source, struct perfmap_metadata *ret);
 /* Takes a zeroed one. */
 void perfmap_metadata_clear(struct perfmap_metadata *md);
 

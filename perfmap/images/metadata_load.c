@@ -333,12 +333,11 @@ static int read_mvid(struct perfmap_metadata *md, const struct place *p, struct 
 			       md->mvid, PERFMAP_MVID_BYTES);
 }
 
-static int load(struct perfmap_metadata *md, const struct place *p)
+static int read_root(const struct place *p, struct streams *ret_streams)
 {
 	uint8_t head[HEAD_BYTES_MAX];
 	uint32_t len =
 		p->directory.bytes < sizeof(head) ? p->directory.bytes : (uint32_t)sizeof(head);
-	struct streams streams = {0};
 	int err;
 
 	if (p->directory.bytes > UINT32_MAX - p->directory.rva)
@@ -346,8 +345,15 @@ static int load(struct perfmap_metadata *md, const struct place *p)
 	if (!perfmap_work_add(p->r->work, LAYOUT_STEPS))
 		return -E2BIG;
 	err = perfmap_pe_read(p->pe, p->r, p->directory.rva, head, len);
-	if (!err)
-		err = parse_root((struct perfmap_bytes){head, len}, p->directory.bytes, &streams);
+	return err ? err
+		   : parse_root((struct perfmap_bytes){head, len}, p->directory.bytes, ret_streams);
+}
+
+static int load(struct perfmap_metadata *md, const struct place *p)
+{
+	struct streams streams = {0};
+	int err = read_root(p, &streams);
+
 	if (!err)
 		err = read_tables(md, p, streams.tables);
 	if (!err)
@@ -374,6 +380,57 @@ int perfmap_metadata_load(const struct perfmap_pe *pe, const struct perfmap_read
 		perfmap_metadata_clear(&md);
 		return err;
 	}
+	*ret = md;
+	return 0;
+}
+
+/* Of a directory that begins at 0 and is one section. */
+static int open_lazily(struct perfmap_metadata *md, const struct place *p)
+{
+	uint64_t starts[PERFMAP_NESTED_CLASS + 1];
+	struct streams streams = {0};
+	uint32_t first;
+	int err = read_root(p, &streams);
+
+	if (!err)
+		err = read_counts(md, p, streams.tables, &first);
+	if (!err)
+		err = lay_out(md, streams.tables, first, starts);
+	if (err)
+		return err;
+	md->table_bytes = calloc(1, p->directory.bytes);
+	if (!md->table_bytes)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(kept); i++)
+		md->tables[kept[i]].rows =
+			md->table_bytes + streams.tables.offset + starts[kept[i]];
+	md->strings = (struct perfmap_bytes){md->table_bytes + streams.strings.offset,
+					     streams.strings.bytes};
+	md->blobs =
+		(struct perfmap_bytes){md->table_bytes + streams.blobs.offset, streams.blobs.bytes};
+	md->memory_bytes = p->directory.bytes;
+	return 0;
+}
+
+int perfmap_metadata_open(const struct perfmap_reader *r, uint32_t bytes,
+			  perfmap_metadata_need need, void *source, struct perfmap_metadata *ret)
+{
+	struct perfmap_pe pe = {.sections_cnt = 1, .sections = {{0, 0, bytes}}};
+	struct place p = {.pe = &pe, .r = r, .directory = {0, bytes}};
+	struct perfmap_metadata md = {0};
+	int err;
+
+	if (!bytes)
+		return -ENODATA;
+	if (bytes > PERFMAP_METADATA_BYTES_MAX)
+		return -E2BIG;
+	err = open_lazily(&md, &p);
+	if (err) {
+		perfmap_metadata_clear(&md);
+		return err;
+	}
+	md.need = need;
+	md.source = source;
 	*ret = md;
 	return 0;
 }

@@ -17,7 +17,8 @@ struct reader {
 	struct perfmap_bytes bytes;
 	size_t at;
 	unsigned types_left;
-	struct perfmap_out *out; /* NULL: only passed over */
+	struct perfmap_out *out;		/* NULL: only passed over */
+	const struct perfmap_method_blob *blob; /* NULL: it is of a row of the metadata */
 };
 
 static const char *const simple[] = {
@@ -80,7 +81,7 @@ static bool put_named(struct reader *r)
 	struct perfmap_span assembly;
 	uint32_t coded;
 
-	if (!number(r, &coded))
+	if (!number(r, &coded) || !r->md)
 		return false;
 	token = perfmap_type_token(coded);
 	if (!r->out)
@@ -162,6 +163,19 @@ static bool put_function(struct reader *r, unsigned depth)
 	return true;
 }
 
+/* The address of the runtime's own description stands in place of a type. */
+static bool put_address(struct reader *r)
+{
+	uint64_t address;
+
+	if (!r->blob || !r->blob->put_type || !perfmap_has(r->bytes, r->at, sizeof(address)) ||
+	    !perfmap_work_add(r->work, sizeof(address)))
+		return false;
+	address = perfmap_u64_at(r->bytes.data + r->at);
+	r->at += sizeof(address);
+	return !r->out || r->blob->put_type(r->blob->source, address, r->out);
+}
+
 static bool put_suffixed(struct reader *r, unsigned depth, const char *suffix)
 {
 	if (!put_type(r, depth + 1))
@@ -224,6 +238,8 @@ static bool put_type(struct reader *r, unsigned depth)
 		return put_array(r, depth);
 	case PERFMAP_ELEMENT_FUNCTION:
 		return put_function(r, depth);
+	case PERFMAP_ELEMENT_ADDRESS:
+		return put_address(r);
 	case PERFMAP_ELEMENT_REQUIRED:
 		return put_modified(r, depth, " modreq(");
 	case PERFMAP_ELEMENT_OPTIONAL:
@@ -237,49 +253,45 @@ static bool put_type(struct reader *r, unsigned depth)
 }
 
 /* Up to the return type. */
-static bool begin(const struct perfmap_metadata *md, struct perfmap_work *work,
-		  struct perfmap_token method, struct perfmap_out *out, struct reader *ret_reader,
-		  uint32_t *ret_convention, uint32_t *ret_cnt)
+static bool begin(struct reader *r, uint32_t *ret_convention, uint32_t *ret_cnt)
 {
-	struct reader r = {.md = md,
-			   .work = work,
-			   .bytes = perfmap_token_blob(md, method),
-			   .types_left = PERFMAP_SIGNATURE_TYPES_MAX,
-			   .out = out};
 	uint32_t skipped;
 
-	if (!byte(&r, ret_convention) ||
-	    (*ret_convention & CALL_GENERIC && !number(&r, &skipped)) || !number(&r, ret_cnt))
-		return false;
-	*ret_reader = r;
-	return true;
+	return byte(r, ret_convention) &&
+	       (!(*ret_convention & CALL_GENERIC) || number(r, &skipped)) && number(r, ret_cnt);
 }
 
-void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_work *work,
-			struct perfmap_token method, struct perfmap_out *out)
+static struct reader reader_of(const struct perfmap_metadata *md, struct perfmap_bytes bytes,
+			       struct perfmap_work *work, struct perfmap_out *out)
 {
-	struct perfmap_out before = *out;
-	uint32_t convention, cnt;
-	struct reader r;
+	return (struct reader){.md = md,
+			       .work = work,
+			       .bytes = bytes,
+			       .types_left = PERFMAP_SIGNATURE_TYPES_MAX,
+			       .out = out};
+}
 
-	if (!begin(md, work, method, out, &r, &convention, &cnt))
+static void put_return(struct reader r)
+{
+	struct perfmap_out before = *r.out;
+	uint32_t convention, cnt;
+
+	if (!begin(&r, &convention, &cnt))
 		return;
 	if (convention & CALL_THIS)
 		put(&r, "instance ");
 	if (put_type(&r, 0))
 		put(&r, " ");
 	else if (!gave_up(&r))
-		*out = before;
+		*r.out = before;
 }
 
-void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_work *work,
-			   struct perfmap_token method, struct perfmap_out *out)
+static void put_arguments(struct reader r)
 {
-	struct perfmap_out before = *out;
+	struct perfmap_out *out = r.out, before = *out;
 	uint32_t convention, cnt;
-	struct reader r;
 
-	if (!begin(md, work, method, out, &r, &convention, &cnt))
+	if (!begin(&r, &convention, &cnt))
 		return;
 	r.out = NULL;
 	if (!put_type(&r, 0)) /* the return type is passed over */
@@ -290,4 +302,34 @@ void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_wor
 		put(&r, ")");
 	else if (!gave_up(&r))
 		*out = before;
+}
+
+void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_work *work,
+			struct perfmap_token method, struct perfmap_out *out)
+{
+	put_return(reader_of(md, perfmap_token_blob(md, method), work, out));
+}
+
+void perfmap_put_arguments(const struct perfmap_metadata *md, struct perfmap_work *work,
+			   struct perfmap_token method, struct perfmap_out *out)
+{
+	put_arguments(reader_of(md, perfmap_token_blob(md, method), work, out));
+}
+
+void perfmap_put_blob_return(const struct perfmap_method_blob *blob, struct perfmap_work *work,
+			     struct perfmap_out *out)
+{
+	struct reader r = reader_of(blob->md, blob->bytes, work, out);
+
+	r.blob = blob;
+	put_return(r);
+}
+
+void perfmap_put_blob_arguments(const struct perfmap_method_blob *blob, struct perfmap_work *work,
+				struct perfmap_out *out)
+{
+	struct reader r = reader_of(blob->md, blob->bytes, work, out);
+
+	r.blob = blob;
+	put_arguments(r);
 }

@@ -10,6 +10,22 @@
  */
 #include "perfmap/images/metadata.h"
 
+/*
+ * A signature that lies elsewhere than in the row of its method, as those made at run time: md is
+ * what its tokens are of, NULL = none; put_type has what the runtime calls the type at an address,
+ * NULL = none is told.
+ */
+struct perfmap_method_blob {
+	const struct perfmap_metadata *md;
+	struct perfmap_bytes bytes;
+	bool (*put_type)(void *source, uint64_t address, struct perfmap_out *out);
+	void *source;
+};
+void perfmap_put_blob_return(const struct perfmap_method_blob *blob, struct perfmap_work *work,
+			     struct perfmap_out *out);
+void perfmap_put_blob_arguments(const struct perfmap_method_blob *blob, struct perfmap_work *work,
+				struct perfmap_out *out);
+
 /* Puts "instance " where the method is one, its return type, and a blank; nothing where the
  * signature is malformed. */
 void perfmap_put_return(const struct perfmap_metadata *md, struct perfmap_work *work,

@@ -43,7 +43,7 @@ head -c 3000000 /dev/urandom >"$T/random" && cat "$T/random" >"$(map garbage)"
 rm "$(map foreign)" && cp "$T/secret" "$(map foreign)" && chown nobody "$(map foreign)"
 rm "$(map folder)" && mkdir "$(map folder)"
 
-"$HOTRUN" record -d 7 -F 199 -o "$T/maps.hotrun" >"$T/sum" 2>"$T/err" &
+"$HOTRUN" record --names map -d 7 -F 199 -o "$T/maps.hotrun" >"$T/sum" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 # In the middle, but not before it was read: on a busy host that takes seconds.

@@ -30,7 +30,7 @@ shares() {
 
 export DOTNET_PerfMapEnabled=3
 # shellcheck disable=SC2086
-record names -F 499 -- $program 8 "$T/truth" || exit 1
+record names --names map -F 499 -- $program 8 "$T/truth" || exit 1
 unset DOTNET_PerfMapEnabled
 tidy "$(sql "$T/names.hotrun" "SELECT tgid FROM process WHERE name = 'Names'")"
 within "constructs in the load" "$(wc -l <"$T/truth")" 60 100

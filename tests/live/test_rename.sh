@@ -9,7 +9,8 @@ need_root
 need_dotnet Deep
 
 # rename CAPTURE OPTION...: its answer in $T/out and $T/err
-rename() { "$HOTRUN" rename "$@" >"$T/out" 2>"$T/err"; }
+# From maps: from their memory processes of .NET 10 would have had their names at once.
+rename() { "$HOTRUN" rename --names map "$@" >"$T/out" 2>"$T/err"; }
 
 # named CAPTURE METHOD: per cent of Deep's samples that have it
 named() {
@@ -33,7 +34,7 @@ cp "$T/native" "$T/early"
 start "${in_group[@]}" "$T/early" 60
 early=$started
 sleep 1
-start "$HOTRUN" record -d 4 -F 199 --cgroup "$group" -o "$T/now.hotrun"
+start "$HOTRUN" record --names map -d 4 -F 199 --cgroup "$group" -o "$T/now.hotrun"
 recorder=$started
 until_true 5 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
 start "${in_group[@]}" "$T/native" 60
@@ -82,7 +83,7 @@ chmod 777 "$T"
 chmod 644 "$T/first.hotrun"
 check "named from saved files, by a user without privileges" \
 	setpriv --reuid 65534 --regid 65534 --clear-groups \
-	"$HOTRUN" rename --symbols "$T/saved" -o "$T/copy.hotrun" "$T/first.hotrun"
+	"$HOTRUN" rename --names map --symbols "$T/saved" -o "$T/copy.hotrun" "$T/first.hotrun"
 is "the original is as it was" "$(sha256sum <"$T/first.hotrun")" "$sum"
 within "per cent of samples with the method" "$(named "$T/copy.hotrun" $METHOD)" 90 100
 for name in native early; do
@@ -115,7 +116,7 @@ is "a read-only capture is left alone" "$?" 1
 says "with the way out" "$T/err" "-o RESULT"
 for i in $(seq 8); do
 	cp --no-preserve=mode "$T/first.hotrun" "$T/killed.hotrun"
-	"$HOTRUN" rename --symbols "$T/saved" "$T/killed.hotrun" >"$T/out" 2>&1 &
+	"$HOTRUN" rename --names map --symbols "$T/saved" "$T/killed.hotrun" >"$T/out" 2>&1 &
 	sleep "0.0$i"
 	kill -KILL $! 2>/dev/null
 	{ wait $!; } 2>/dev/null

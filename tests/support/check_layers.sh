@@ -29,6 +29,7 @@ ALLOWED = {
     'perfmap/maps': set(),
     'perfmap/names': {'perfmap/maps'},
     'perfmap/images': {'perfmap/names'},
+    'perfmap/memory': {'perfmap/images', 'perfmap/names'},
     'perfmap/socket': set(),
     'bpf': set(),
 }

@@ -7,6 +7,9 @@ facts.py jit CAPTURE TGID                JIT frames with a name, all JIT frames,
 facts.py managed CAPTURE TGID [EXE]      managed frames with a name, all of them, in samples; then a line per
                                          reason of the others: frames, per cent, reason. EXE: a single-file
                                          program, whose assemblies lie behind what ELF loads of it
+facts.py same CAPTURE OTHER TGID         JIT frames of methods with a name in both, of these with the same name, those
+                                         with a name in CAPTURE, in samples; then a line per difference: frames,
+                                         the one name, the other. OTHER: the same capture with names from elsewhere
 facts.py enable PID [3|1|off]            asks the runtime for a perf map (3), with jitdump (1), or to end it
 facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
 facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, with one of another, addresses
@@ -216,6 +219,34 @@ def managed(path, tgid, exe=None):
         print(count, f'{100 * count / total:.2f}', words.get(reason, 'nothing'))
 
 
+def same(path, other, tgid):
+    tables = []
+    for file in path, other:
+        db = sqlite3.connect(f'file:{file}?mode=ro', uri=True)
+        db.text_factory = bytes
+        tables.append((locations(db), {i: row for i, *row in db.execute(
+            'SELECT id, reason, kind, name, coalesce(raw, name), module FROM symbol')}))
+    named = both = equal = 0
+    differences = {}
+    for when, process, addresses, _ in frames_of(db, int(tgid)):
+        for address in addresses:
+            here, there = (symbols.get(symbol_at(table, process, address, when), (1, 0))
+                           for table, symbols in tables)
+            if here[:2] != [0, 3]:
+                continue
+            named += 1
+            if there[0]:
+                continue
+            both += 1
+            equal += here == there
+            if here != there:
+                key = here[3].decode(), there[3].decode()
+                differences[key] = differences.get(key, 0) + 1
+    print(both, equal, named)
+    for (a, b), count in sorted(differences.items(), key=lambda item: -item[1])[:10]:
+        print(count, a, '|', b)
+
+
 def enable(pid, what='3'):
     """dotnet/runtime, docs/design: the diagnostics protocol; process set 4, commands 5 and 6."""
     path, = glob.glob(f'/tmp/dotnet-diagnostic-{pid}-*-socket')
@@ -360,6 +391,8 @@ def strace(path, folder):
             # Its own capture is made, renamed and cleaned up.
             if not (folder in call and '/proc/' not in call):
                 bad.append(call.strip())
+        elif re.match(r'p?write\w*\(\d+</proc/\d+/mem>', call):
+            bad.append(call.strip())
         elif call.startswith('open') and writes.search(call):
             if folder not in call and '"/dev/null"' not in call:
                 bad.append(call.strip())
@@ -487,7 +520,7 @@ def own_ms(output, *command):
 
 
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
-            'managed': managed, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
+            'managed': managed, 'same': same, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
             'strace': strace, 'watch': watch, 'own_ms': own_ms, 'requests': requests,
             'verdict': verdict, 'names': names, 'calls': calls}
 

@@ -267,6 +267,7 @@ static void name_samples(struct collector *c, size_t from)
 		name_stack(c, sample.user_stack, sample.time_ns);
 		look_meanwhile(c);
 	}
+	names_read(c->names, m);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -1035,6 +1036,7 @@ static int open_rooms(struct collector *c)
 		.proc_path = "/proc",
 		.node_root = c->options.node_root,
 		.unwinds = c->options.samples && !c->options.stacks.by_fp,
+		.from = (enum names_from)c->options.names,
 	};
 
 	c->model = model_new();

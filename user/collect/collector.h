@@ -50,6 +50,7 @@ struct collector_options {
 	const char *cgroup;    /* --cgroup, or NULL; borrowed */
 	const char *node_root; /* of the node's files (process/node.h), or NULL; borrowed */
 	const char *command;   /* first word of -- CMD, or ""; borrowed */
+	unsigned int names;    /* enum names_from */
 	const char *host_name; /* what the host is called, NULL = by uname(2); borrowed */
 	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
 	bool samples;  /* keep samples, with their frames named; without: accounts and books */

@@ -80,6 +80,12 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	       "/, "                                                                              \
 	       "then /proc/1/root, which is the host's in a container with its process ids)",     \
 	       option_absolute, .complete = COMPLETE_FOLDER, OPTION_IN(type, field))
+/* Of commands that name code: an unsigned int, enum names_from. */
+#define OPTION_NAMES(type, field)                                                                 \
+	OPTION(0, "names", "FROM",                                                                \
+	       "where names of code come from that a .NET runtime compiled: auto (default), its " \
+	       "perf map, and its memory (.NET 10) where that names it not; map; memory",         \
+	       option_word, OPTION_WORDS("auto", "map", "memory"), OPTION_IN(type, field))
 /* Of commands that see requests: collector_options.requests. */
 #define OPTION_NO_REQUESTS(type, field)                                                    \
 	OPTION(0, "no-requests", NULL, "do not look at the requests that services answer", \

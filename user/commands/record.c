@@ -92,6 +92,7 @@ static const struct command_option rows[] = {
 };
 
 static const struct command_option last_rows[] = {
+	OPTION_NAMES(struct record_options, recorder.collector.names),
 	OPTION_NODE_ROOT(struct record_options, recorder.collector.node_root),
 	OPTION_NO_REQUESTS(struct record_options, recorder.collector.requests),
 	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),

@@ -22,6 +22,7 @@
 struct rename_options {
 	const char *path, *output;
 	bool all;
+	unsigned int names;
 	struct symbol_dirs *dirs; /* NULL = none */
 };
 
@@ -52,6 +53,7 @@ static const struct command_option rows[] = {
 	       "also frames that have a name (code compiled since at the same address then has "
 	       "the newer name)",
 	       option_true, OPTION_IN(struct rename_options, all)),
+	OPTION_NAMES(struct rename_options, names),
 };
 
 static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
@@ -128,6 +130,7 @@ static int look_up(const struct rename_options *o, struct model *m, struct model
 		.proc_path = "/proc",
 		.ask = is_of_this_boot(m),
 		.all = o->all,
+		.from = o->names,
 		.dirs = o->dirs,
 		.stop = &stop_requested,
 	};

@@ -55,6 +55,7 @@ static const struct command_option rows[] = {
 };
 
 static const struct command_option last_rows[] = {
+	OPTION_NAMES(struct arguments, collector.names),
 	OPTION_NO_REQUESTS(struct arguments, collector.requests),
 	OPTION_FREQUENCY(struct arguments, collector.sample_hz),
 	OPTION_VERBOSE,

@@ -212,6 +212,7 @@ static const struct command_option rows[] = {
 };
 
 static const struct command_option last_rows[] = {
+	OPTION_NAMES(struct arguments, watch.collector.names),
 	OPTION_NODE_ROOT(struct arguments, watch.collector.node_root),
 	OPTION(0, "host-name", "NAME",
 	       "what captures call this host (default: as it calls itself; a container has a "

@@ -7,6 +7,8 @@
 
 /* The last runtime that was tried. */
 #define RUNTIME_TRIED 10
+/* From then on a runtime says where its code lies (perfmap/memory/). */
+#define RUNTIME_TELLS 10
 
 static size_t judge(const struct doctor_rule *rules, size_t rules_cnt, const struct host_facts *f,
 		    struct doctor_finding *findings, size_t cnt)
@@ -75,6 +77,8 @@ static void judge_map_absent(const struct dotnet_process *p, struct doctor_findi
 	else if (p->map == DOTNET_MAP_STALE)
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: %s is of an earlier process with this pid", p->map_path);
+	else if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS)
+		doctor_say(finding, DOCTOR_OK, "", "no perf map: names come from its memory");
 	else
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: its JIT-compiled methods have no names");

@@ -40,6 +40,16 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_LIMIT] = "one of hotrun's own bounds: limit the recording with -p or --cgroup",
 	[REASON_BROKEN] = "see below where and why",
 	[REASON_UNSURE] = "hotrun perfmap enable PID: methods that the map lists are looked at",
+	[REASON_RUNTIME_SILENT] =
+		"hotrun perfmap enable PID, without a restart: before .NET 10 only "
+		"a map has these names",
+	[REASON_MEMORY_DENIED] = "record as root, or with the capability SYS_PTRACE; or hotrun "
+				 "perfmap enable PID",
+	[REASON_MEMORY_NO_CODE] = "hotrun perfmap enable PID: a map keeps what is dropped soon",
+	[REASON_MEMORY_NO_NAME] = "hotrun perfmap enable PID: a map has names of types that were "
+				  "made at run time",
+	[REASON_FROM_MEMORY] = "",
+	[REASON_MEMORY_LATE] = "hotrun perfmap enable PID: a map keeps what is dropped soon",
 	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
 	[REASON_FILE_COSTLY] = "the file is damaged, hostile or very large: look at what it is",
 	[REASON_BUDGET] =

@@ -81,6 +81,13 @@ enum model_reason {
 	REASON_FILE_COSTLY = 28, /* reading it takes more work than a file may cause */
 	REASON_BUDGET = 29,	 /* its user or container has used up what naming may cost */
 	REASON_UNSURE = 30,	 /* callers may be missing there: nothing tells of its frame */
+	/* JIT code of a process without a perf map, of which its memory was to tell: */
+	REASON_RUNTIME_SILENT = 31, /* its runtime does not say where its code lies */
+	REASON_MEMORY_DENIED = 32,  /* no right to read it */
+	REASON_MEMORY_NO_CODE = 33, /* no code of the runtime lay there then */
+	REASON_MEMORY_NO_NAME = 34, /* the code there has no name in it */
+	REASON_MEMORY_LATE = 35,    /* it was read when other code may have lain there */
+	REASON_FROM_MEMORY = 36,    /* of a perf map: there is none, its memory has the names */
 	REASON_CNT
 };
 

@@ -44,6 +44,14 @@ static const struct code_text reasons[REASON_CNT] = {
 				"reading the file takes more work than it may cause"},
 	[REASON_BUDGET] = {"budget", "its user or container used up what naming may cost"},
 	[REASON_UNSURE] = {"caller-unsure", "nothing tells whether its method keeps a frame"},
+	[REASON_RUNTIME_SILENT] = {"runtime-silent",
+				   "JIT code of a runtime that does not say where it lies"},
+	[REASON_MEMORY_DENIED] = {"memory-denied", "no right to read the process's memory"},
+	[REASON_MEMORY_NO_CODE] = {"memory-no-code", "no JIT code lay there when memory was read"},
+	[REASON_MEMORY_NO_NAME] = {"memory-no-name", "JIT code without a name in memory"},
+	[REASON_FROM_MEMORY] = {"from-memory",
+				"none; its methods have their names from its memory"},
+	[REASON_MEMORY_LATE] = {"memory-late", "JIT code that was freed before it was read"},
 };
 
 static const struct code_text losses[LOSS_CAUSE_CNT] = {

@@ -298,6 +298,7 @@ int again_run(struct model *m, struct model *fresh, const struct again_options *
 		.proc_path = options->proc_path,
 		.later_ns = later_ns(&w),
 		.symbols = options->dirs,
+		.from = (enum names_from)options->from,
 	};
 	struct again again = {0};
 	int err = -ENOMEM;

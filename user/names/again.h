@@ -18,6 +18,7 @@ struct again_options {
 	const char *proc_path;	  /* "/proc"; another in tests */
 	bool ask;		  /* the capture is of this host since its boot: ask processes */
 	bool all;		  /* also frames that have a name */
+	unsigned int from;	  /* enum names_from: of code that runtimes compiled */
 	struct symbol_dirs *dirs; /* borrowed, or NULL */
 	const volatile int *stop; /* ends the work when not 0, or NULL */
 };

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "names/jit_code.h"
+#include "names/jit_memory.h"
 #include "names/map_file.h"
 #include "names/name_cache.h"
 
@@ -47,6 +48,7 @@ struct jit_entry {
 struct waiting {
 	uint64_t address, time_ns;
 	uint64_t since_ns; /* clock_now_ns() */
+	uint64_t moment; /* time_ns where what lies there may change from one to the next, else 0 */
 	uint32_t process;
 	uint8_t looks;
 	bool anonymous;
@@ -57,6 +59,8 @@ struct jit {
 	struct file_requests *requests; /* of the sources */
 	struct name_cache *cache;
 	struct jit_code *code;
+	struct jit_memory *memory;
+	bool no_maps;
 	size_t entries_max; /* of all maps */
 	uint64_t later_ns;  /* all that is read was written by then at the latest; 0 = it is new */
 	struct jit_map *maps;
@@ -73,18 +77,19 @@ struct jit {
 	size_t next;	   /* the map whose turn is first in the next slice */
 };
 
-struct jit *jit_new(const struct sources *sources, struct name_cache *cache, struct jit_code *code,
-		    uint64_t later_ns, size_t memory_bytes)
+struct jit *jit_new(const struct jit_options *options)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (j) {
-		j->sources = sources;
-		j->requests = sources->requests;
-		j->cache = cache;
-		j->code = code;
-		j->later_ns = later_ns;
-		j->entries_max = memory_bytes / JIT_ENTRY_BYTES;
+		j->sources = options->sources;
+		j->requests = options->sources->requests;
+		j->cache = options->cache;
+		j->code = options->code;
+		j->memory = options->memory;
+		j->no_maps = options->no_maps;
+		j->later_ns = options->later_ns;
+		j->entries_max = options->memory_bytes / JIT_ENTRY_BYTES;
 		j->bytes_left = JIT_SLICE_BYTES;
 	}
 	return j;
@@ -161,11 +166,13 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-static void tell_process(struct model *m, const struct jit_map *map)
+static void tell_process(const struct jit *j, struct model *m, const struct jit_map *map)
 {
 	struct model_process *p = &m->processes[map->process];
 	uint32_t reason = map->file ? REASON_NAMED : map->reason;
 
+	if (reason == REASON_NO_PERF_MAP && j->memory && jit_memory_names(j->memory, map->process))
+		reason = REASON_FROM_MEMORY;
 	if (p->perf_map != reason) {
 		p->perf_map = reason;
 		p->dirty = true;
@@ -187,7 +194,7 @@ static void close_unused(struct jit *j, struct model *m, const struct jit_map *b
 		oldest->looked &= oldest->wanted;
 		oldest->reason = REASON_LIMIT;
 		oldest->generation++;
-		tell_process(m, oldest);
+		tell_process(j, m, oldest);
 	}
 }
 
@@ -206,7 +213,7 @@ static size_t entries_of(const struct jit_map *map)
 
 size_t jit_bytes(const struct jit *j)
 {
-	size_t bytes = 0;
+	size_t bytes = j->memory ? jit_memory_bytes(j->memory) : 0;
 
 	for (size_t i = 0; i < j->maps_cnt; i++)
 		if (j->maps[i].file)
@@ -269,7 +276,7 @@ static size_t entries_allowed(struct jit *j, struct model *m, const struct jit_m
 		close_map(j, largest);
 		largest->reason = REASON_LIMIT;
 		largest->generation++;
-		tell_process(m, largest);
+		tell_process(j, m, largest);
 	}
 	others = others < j->entries_max ? j->entries_max - others : 0;
 	others = others < half ? others : half;
@@ -378,6 +385,10 @@ static bool open_map(struct jit *j, struct model *m, struct jit_map *map)
 	enum model_reason reason;
 	int err = 0;
 
+	if (j->no_maps) {
+		map->looked = true;
+		return true;
+	}
 	reason = map_file_open(j->sources, m, map->process, &err, &map->file);
 	if (j->requests->deferred != deferred) {
 		/* What may be waited for in this slice is spent: it is looked for in the next. */
@@ -404,7 +415,7 @@ static bool look(struct jit *j, struct model *m, struct jit_map *map, uint64_t s
 		return false;
 	if (map->file)
 		advance(j, m, map, seen_ns);
-	tell_process(m, map);
+	tell_process(j, m, map);
 	return true;
 }
 
@@ -498,17 +509,51 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 	return model_location_add(m, &location);
 }
 
-/* Why an address has no entry. */
-static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map *map,
-			   uint64_t address, bool anonymous, bool is_coming)
+/* That an address has no name, of any time. */
+static uint32_t add_note(struct model *m, uint32_t process, uint64_t address,
+			 enum model_reason reason)
 {
-	enum model_reason reason = map->reason;
 	struct model_location location = {
-		.process = map->process,
+		.process = process,
+		.symbol = unnamed_symbol(m, reason),
 		.address = address,
 		.older = MODEL_NONE,
 		.tier = "",
 	};
+
+	return location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
+}
+
+/* What the memory of its process says of an address; MODEL_NONE: nothing, for a reason. */
+static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *map,
+			       uint64_t address, uint64_t time_ns, enum model_reason *ret_reason)
+{
+	struct jit_memory_name name;
+	struct model_location location = {
+		.process = map->process, .address = address, .older = MODEL_NONE};
+
+	*ret_reason = jit_memory_find(j->memory, map->process, address, time_ns, &name);
+	if (*ret_reason)
+		return MODEL_NONE;
+	location.symbol = name.symbol;
+	location.tier = name.tier;
+	location.from_ns = name.from_ns;
+	if (j->later_ns)
+		location.flags = LOCATION_LATER;
+	else if (map->since_ns > location.from_ns)
+		location.from_ns = map->since_ns;
+	/* Before that other code may have lain there. */
+	if (name.from_ns && model_location_find(m, map->process, address, 0) == MODEL_NONE)
+		add_note(m, map->process, address, REASON_MEMORY_LATE);
+	return model_location_add(m, &location);
+}
+
+/* Why an address has no name: memory says why that has none, REASON_NAMED: it was not asked. */
+static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map *map,
+			   uint64_t address, bool anonymous, bool is_coming,
+			   enum model_reason memory)
+{
+	enum model_reason reason = map->reason;
 
 	if (is_coming || map->behind || (!map->file && reason == REASON_PENDING))
 		reason = file_requests_why_pending(j->requests, m, map->process);
@@ -519,8 +564,11 @@ static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map 
 				 : REASON_PERF_MAP_NO_ENTRY;
 	else if (anonymous && (reason == REASON_NO_PERF_MAP || reason == REASON_PROCESS_GONE))
 		reason = REASON_ANONYMOUS_CODE;
-	location.symbol = unnamed_symbol(m, reason);
-	return location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
+	/* A runtime that says nothing of itself may write a map. */
+	else if (memory &&
+		 (j->no_maps || (memory != REASON_RUNTIME_SILENT && reason == REASON_NO_PERF_MAP)))
+		reason = memory;
+	return add_note(m, map->process, address, reason);
 }
 
 /* Sorting a large map costs more than its lines did. */
@@ -537,30 +585,56 @@ static void settle_entries(struct jit *j, const struct model *m, const struct ji
 }
 
 /* MODEL_NONE where the map has no entry. */
-static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
-		     uint64_t time_ns)
+static uint32_t find_in_map(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
+			    uint64_t time_ns, bool *ret_later)
 {
 	struct perfmap_hit hit;
+	uint32_t row;
 
+	*ret_later = false;
 	if (!map->file)
 		return MODEL_NONE;
 	settle_entries(j, m, map);
 	if (perfmap_find(perfmap_tail_map(map->file->tail), address, time_ns, &hit))
 		return MODEL_NONE;
+	*ret_later = hit.later;
+	/* What its memory says of that time is better, where it does. */
+	if (hit.later && j->memory) {
+		row = find_in_memory(j, m, map, address, time_ns, &(enum model_reason){0});
+		if (row != MODEL_NONE)
+			return row;
+	}
 	return add_hit(j, m, map, address, &hit);
+}
+
+/* MODEL_NONE where nothing names it: ret_reason says why its memory does not, REASON_PENDING: not
+ * yet. */
+static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
+		     uint64_t time_ns, bool anonymous, enum model_reason *ret_reason)
+{
+	uint64_t deferred = j->requests->deferred;
+	bool later;
+	uint32_t row = find_in_map(j, m, map, address, time_ns, &later);
+
+	*ret_reason = REASON_NAMED;
+	/* There is an entry: its name is being read. */
+	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory)
+		return row;
+	return find_in_memory(j, m, map, address, time_ns, ret_reason);
 }
 
 static bool waiting_equal(const void *owner, uint32_t row, const void *key)
 {
 	const struct waiting *a = &((const struct jit *)owner)->waiting[row], *b = key;
 
-	return a->process == b->process && a->address == b->address;
+	return a->process == b->process && a->address == b->address && a->moment == b->moment;
 }
 
-/* Returns false when there is no room. Only the first sample of an address waits. */
+/* Returns false when there is no room. Only the first sample of an address waits, unless each is to
+ * be looked up for its moment. */
 static bool add_waiting(struct jit *j, const struct waiting *w)
 {
-	uint64_t hash = hash_pair(w->process, w->address);
+	uint64_t hash = hash_pair(w->process + (w->moment << 32), w->address);
 
 	if (hash_find(&j->waiting_index, hash, waiting_equal, j, w) != HASH_NONE)
 		return true;
@@ -593,6 +667,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 			    .since_ns = clock_now_ns(),
 			    .anonymous = anonymous};
 	struct jit_map *map = map_of(j, process);
+	enum model_reason memory;
 	uint64_t deferred;
 	uint32_t location;
 	bool is_anonymous;
@@ -603,13 +678,14 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (!map->wanted || !map->looked)
 		look(j, m, map, map->since_ns);
 	deferred = j->requests->deferred;
-	location = find(j, m, map, address, time_ns);
+	location = find(j, m, map, address, time_ns, anonymous, &memory);
 	/* Of an entry whose name is being read the one before it says nothing. */
-	if (location == MODEL_NONE && j->requests->deferred == deferred)
+	if (location == MODEL_NONE && j->requests->deferred == deferred && memory != REASON_PENDING)
 		location = find_before(m, map, address, time_ns);
 	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
+	w.moment = memory == REASON_PENDING ? time_ns : 0;
 	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, &w)))
-		location = add_reason(j, m, map, address, anonymous, false);
+		location = add_reason(j, m, map, address, anonymous, false, memory);
 	return location;
 }
 
@@ -617,7 +693,9 @@ bool jit_keep(struct jit *j, struct model *m, uint32_t process)
 {
 	struct jit_map *map = map_of(j, process);
 
-	if (!map || map->file || map->wanted || j->open_cnt >= JIT_KEPT_MAX)
+	if (j->memory)
+		jit_memory_keep(j->memory, m, process);
+	if (!map || map->file || map->wanted || j->open_cnt >= JIT_KEPT_MAX || j->no_maps)
 		return true;
 	open_map(j, m, map);
 	/* Its first sample looks again. */
@@ -630,10 +708,11 @@ uint32_t jit_generation(struct jit *j, uint32_t process, uint64_t time_ns)
 {
 	uint32_t row = hash_find(&j->map_index, hash_u64(process), map_equal, j, &process);
 
-	if (row == HASH_NONE || time_ns < j->maps[row].changed_ns)
+	if (row == HASH_NONE || time_ns < jit_changed_ns(j, process))
 		return 0;
 	j->maps[row].used = ++j->uses;
-	return j->maps[row].generation;
+	return j->maps[row].generation +
+	       (j->memory ? jit_memory_generation(j->memory, process) : 0);
 }
 
 enum serving {
@@ -662,16 +741,21 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
 		uint64_t deferred = j->requests->deferred;
+		enum model_reason memory;
 		bool is_coming;
 
-		if (!map || find(j, m, map, w.address, w.time_ns) != MODEL_NONE)
+		if (!map ||
+		    find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) != MODEL_NONE)
 			continue;
-		/* There is an entry: its name is being read. */
-		is_coming = j->requests->deferred != deferred;
+		/* There is an entry: its name is being read; or its memory is. */
+		is_coming = j->requests->deferred != deferred || memory == REASON_PENDING;
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
+		/* Nothing that comes later tells of then, but a map. */
+		if (memory == REASON_MEMORY_LATE && !map->file)
+			w.looks = JIT_PATIENCE;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
 		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
-			add_reason(j, m, map, w.address, w.anonymous, is_coming);
+			add_reason(j, m, map, w.address, w.anonymous, is_coming, memory);
 	}
 }
 
@@ -685,11 +769,13 @@ static void settle_process(struct jit *j, struct model *m, uint32_t process)
 	for (size_t i = 0; i < cnt; i++) {
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
+		enum model_reason memory;
 
 		if (w.process != process)
 			add_waiting(j, &w);
-		else if (map && find(j, m, map, w.address, w.time_ns) == MODEL_NONE)
-			add_reason(j, m, map, w.address, w.anonymous, false);
+		else if (map &&
+			 find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) == MODEL_NONE)
+			add_reason(j, m, map, w.address, w.anonymous, false, REASON_NAMED);
 	}
 }
 
@@ -703,6 +789,8 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 		jit_code_forget(j->code, process);
 	/* The old program's frames that still wait are not to be named from the new one's map. */
 	settle_process(j, m, process);
+	if (j->memory)
+		jit_memory_forget(j->memory, m, process);
 	close_map(j, &j->maps[row]);
 	j->maps[row].looked = j->maps[row].wanted = false;
 	j->maps[row].left = j->maps[row].ended = false;
@@ -741,7 +829,7 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 			map->generation++;
 		}
 		map->ended = exited && !map->behind;
-		tell_process(m, map);
+		tell_process(j, m, map);
 	} else if (exited && !map->left) {
 		/* It may have written one since the last look. */
 		map->left = look(j, m, map, written_ns);
@@ -753,13 +841,18 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 		   (map->looks < EAGER_LOOKS || map->looks++ % EAGER_LOOKS == 0)) {
 		look(j, m, map, written_ns);
 	}
+	if (map->wanted && !map->file)
+		tell_process(j, m, map);
 }
 
 uint64_t jit_changed_ns(const struct jit *j, uint32_t process)
 {
 	uint32_t row = hash_find(&j->map_index, hash_u64(process), map_equal, j, &process);
 
-	return row == HASH_NONE ? 0 : j->maps[row].changed_ns;
+	uint64_t map_ns = row == HASH_NONE ? 0 : j->maps[row].changed_ns;
+	uint64_t memory_ns = j->memory ? jit_memory_changed_ns(j->memory, process) : 0;
+
+	return map_ns > memory_ns ? map_ns : memory_ns;
 }
 
 void jit_follow(struct jit *j, struct model *m, uint64_t written_ns)
@@ -788,7 +881,17 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 		if (had && !j->bytes_left)
 			j->next = row + 1;
 	}
+	if (j->memory)
+		jit_memory_work(j->memory, m);
 	serve_waiting(j, m, SERVE_LOOK);
+}
+
+void jit_read(struct jit *j, struct model *m)
+{
+	if (!j->memory || (!j->waiting_cnt && !jit_memory_is_busy(j->memory)))
+		return;
+	jit_memory_work(j->memory, m);
+	serve_waiting(j, m, SERVE_AGAIN);
 }
 
 void jit_serve(struct jit *j, struct model *m)

@@ -3,9 +3,9 @@
 #define HOTRUN_NAMES_JIT_H
 /*
  * Names of JIT-compiled code from the perf maps of the processes (perfmap/): finds each map,
- * follows it, and turns entries into symbols of the model. Frames without an entry wait for some
- * looks at the map before they get their reason. One thread; maps that may hang are read by the
- * opener.
+ * follows it, and turns entries into symbols of the model; what no entry names yet, or only one of
+ * later, from their memory (jit_memory.h). Frames without a name wait for some looks at the map
+ * before they get their reason. One thread; maps that may hang are read by the opener.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,13 +52,22 @@
 
 struct jit;
 struct jit_code;
+struct jit_memory;
 struct name_cache;
 
-/* Borrows the sources, the cache and code (NULL: nobody asks how methods are unwound) until
- * jit_free(). later_ns: see names_options. memory_bytes: of
- * all maps. Returns owned, or NULL with errno ENOMEM. */
-struct jit *jit_new(const struct sources *sources, struct name_cache *cache, struct jit_code *code,
-		    uint64_t later_ns, size_t memory_bytes);
+/* All is borrowed until jit_free(). */
+struct jit_options {
+	const struct sources *sources;
+	struct name_cache *cache;
+	struct jit_code *code;	   /* NULL: nobody asks how methods are unwound */
+	struct jit_memory *memory; /* NULL: names come from maps alone */
+	bool no_maps;		   /* they do not come from maps */
+	uint64_t later_ns;	   /* see names_options */
+	size_t memory_bytes;	   /* of all maps */
+};
+
+/* Returns owned, or NULL with errno ENOMEM. */
+struct jit *jit_new(const struct jit_options *options);
 void jit_free(struct jit *j);
 /* Bytes of all maps, copies of their text included. */
 size_t jit_bytes(const struct jit *j);
@@ -95,6 +104,10 @@ void jit_follow(struct jit *j, struct model *m, uint64_t written_ns);
 
 /* Reads what the maps grew by (see names_tail) and names waiting frames. */
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
+
+/* Has the memory of processes read for frames that wait, as far as it may be waited for, and names
+ * those that are known then. */
+void jit_read(struct jit *j, struct model *m);
 
 /* Names waiting frames whose names are known by now, without a look at the maps. */
 void jit_serve(struct jit *j, struct model *m);

@@ -15,6 +15,7 @@
 #include "names/files.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
+#include "names/jit_memory.h"
 #include "names/judged.h"
 #include "names/kallsyms.h"
 #include "names/name_cache.h"
@@ -64,7 +65,8 @@ struct names {
 	struct node *node;
 	struct name_cache *cache;
 	struct files *files;
-	struct jit_code *code; /* NULL = nobody asks */
+	struct jit_code *code;	   /* NULL = nobody asks */
+	struct jit_memory *memory; /* the same */
 	struct jit *jit;
 	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
 	bool kallsyms_read;
@@ -151,6 +153,21 @@ void names_workers_limit(struct workers *workers, size_t memory_bytes,
 	workers_limit(workers, &limits);
 }
 
+static struct jit *jit_of(struct names *n, const struct names_options *options, size_t memory_bytes)
+{
+	const struct jit_options jit = {
+		.sources = &n->sources,
+		.cache = n->cache,
+		.code = n->code,
+		.memory = n->memory,
+		.no_maps = options->from == NAMES_MEMORY,
+		.later_ns = options->later_ns,
+		.memory_bytes = memory_bytes,
+	};
+
+	return jit_new(&jit);
+}
+
 struct names *names_new(const struct names_options *options)
 {
 	size_t memory_bytes = options->memory_bytes ? options->memory_bytes : NAMES_MEMORY_BYTES;
@@ -169,10 +186,11 @@ struct names *names_new(const struct names_options *options)
 	n->files = err ? NULL : files_new(&n->sources, memory_bytes / 2);
 	n->cache = err ? NULL : name_cache_new(&n->requests);
 	n->code = options->unwinds && !err ? jit_code_new(&n->sources) : NULL;
-	n->jit = n->cache ? jit_new(&n->sources, n->cache, n->code, options->later_ns,
-				    memory_bytes / 2)
-			  : NULL;
-	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds))
+	if (options->from != NAMES_MAP && !err)
+		n->memory = jit_memory_new(&n->sources);
+	n->jit = n->cache ? jit_of(n, options, memory_bytes / 2) : NULL;
+	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds) &&
+	    (n->memory || options->from == NAMES_MAP))
 		return n;
 	names_free(n);
 	errno = err ? -err : ENOMEM;
@@ -185,6 +203,7 @@ void names_free(struct names *n)
 		return;
 	files_free(n->files);
 	jit_free(n->jit);
+	jit_memory_free(n->memory);
 	jit_code_free(n->code);
 	name_cache_free(n->cache);
 	kept_directories_free(n->kept);
@@ -848,6 +867,11 @@ static void tell_costs(struct names *n, struct model *m)
 	}
 }
 
+void names_read(struct names *n, struct model *m)
+{
+	jit_read(n->jit, m);
+}
+
 size_t names_waiting(const struct names *n)
 {
 	return jit_waiting(n->jit) + n->again_cnt;
@@ -980,6 +1004,7 @@ void names_settle(struct names *n, struct model *m)
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
+	jit_read(n->jit, m);
 	while (names_waiting(n) && !has_hung(n, &asleep_ns, &done) &&
 	       ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
 	       (workers_wait_any(n->requests.workers, SETTLE_LOOK_NS) ||

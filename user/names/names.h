@@ -29,6 +29,13 @@ struct workers;
 /* Of tables and maps, where the options do not say: a large service has 30 MB. */
 #define NAMES_MEMORY_BYTES (160u << 20)
 
+/* Where names of code come from that a .NET runtime compiled. */
+enum names_from {
+	NAMES_AUTO,   /* its perf map, else its memory */
+	NAMES_MAP,    /* its perf map alone */
+	NAMES_MEMORY, /* its memory alone */
+};
+
 struct names_options {
 	/* Borrowed until names_free(): the nursery of helpers that outlive this; NULL = one of its
 	 * own. */
@@ -47,6 +54,7 @@ struct names_options {
 	const char *node_root; /* of the node's files, see node.h; NULL = "/", then /proc/1/root */
 	struct symbol_dirs *symbols; /* borrowed; where else files may lie, or NULL */
 	bool unwinds;		     /* names_unwind_code() is to know methods */
+	enum names_from from;	     /* of code that runtimes compiled */
 };
 
 /* What reading one file may take; what takes more is left unread. 0 = 2 s; 10 s; what memory_bytes
@@ -149,6 +157,10 @@ struct names_code_page names_code_page(const struct names *n, uint32_t process, 
 
 /* Whether the process lives: its id is that of the very incarnation. */
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);
+
+/* After names_stack() of some: has the memory of processes read whose code nothing named yet, soon,
+ * since some code does not live long. */
+void names_read(struct names *n, struct model *m);
 
 /* Frames that wait for their perf map, or for a file that is being read. */
 size_t names_waiting(const struct names *n);

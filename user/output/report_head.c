@@ -265,7 +265,7 @@ static const char *missing(const struct report *r, uint32_t process)
 	const struct model_process *p = &r->m->processes[process];
 
 	if (p->flags & PROCESS_DOTNET && p->perf_map != REASON_NAMED &&
-	    p->perf_map != REASON_PENDING)
+	    p->perf_map != REASON_PENDING && p->perf_map != REASON_FROM_MEMORY)
 		return model_reason_text(p->perf_map);
 	return "no application code on its stacks";
 }

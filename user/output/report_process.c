@@ -82,8 +82,11 @@ static void put_facts(const struct report *r, const struct total_process *t)
 		fputs("not looked for, none of its JIT code was sampled\n", r->out);
 		return;
 	}
-	fprintf(r->out, "%s\n   → ", model_reason_text(p->perf_map));
-	put_words(r, remedy_reason(p->perf_map), 5, 5);
+	fprintf(r->out, "%s\n", model_reason_text(p->perf_map));
+	if (*remedy_reason(p->perf_map)) {
+		fputs("   → ", r->out);
+		put_words(r, remedy_reason(p->perf_map), 5, 5);
+	}
 	put_managed(r, t->process);
 }
 

@@ -14,6 +14,8 @@
 #include "parse/parse_fact.h"
 #include "parse/code_rows.h"
 #include "parse/image_unwind.h"
+#include "parse/memory_names.h"
+#include "parse/name_row.h"
 #include "parse/unwind_elf.h"
 #include "perfmap/images/bundle.h"
 #include "perfmap/images/image.h"
@@ -312,20 +314,6 @@ enum names_section { NAMES_ROWS, NAMES_TEXT };
 /* Each item has two words at least. */
 #define NAMES_MAX (PARSE_ITEMS_BYTES / sizeof(struct parse_item))
 
-static void take_apart(const char *raw, size_t len, struct blob_writer *w, struct parse_named *row)
-{
-	char buf[PERFMAP_NAME_BYTES];
-	struct perfmap_name name;
-
-	perfmap_name_parse(raw, len, buf, sizeof(buf), &name);
-	row->display = blob_add_text(w, name.display, strlen(name.display));
-	row->assembly = blob_add_text(w, name.assembly, strlen(name.assembly));
-	row->tier = blob_add_text(w, name.tier, strlen(name.tier));
-	row->raw = blob_add_text(w, raw, name.raw_len < len ? name.raw_len : len);
-	row->is_stub = name.is_stub;
-	row->is_framework = perfmap_is_framework(&name);
-}
-
 static enum model_reason do_map_line(const struct perfmap_hit *hit, int fd, struct blob_writer *w,
 				     struct parse_named *row)
 {
@@ -334,7 +322,7 @@ static enum model_reason do_map_line(const struct perfmap_hit *hit, int fd, stru
 
 	if (fd < 0 || perfmap_read_name(hit, fd, raw, sizeof(raw), &len))
 		return REASON_PERF_MAP_REWRITTEN;
-	take_apart(raw, len, w, row);
+	name_row_take_apart(raw, len, w, row);
 	return REASON_NAMED;
 }
 
@@ -360,7 +348,7 @@ static void do_item(const struct parse_item *item, const unsigned char *bytes, i
 
 	switch (item->kind) {
 	case NAME_DOTNET:
-		take_apart((const char *)bytes, item->len, w, row);
+		name_row_take_apart((const char *)bytes, item->len, w, row);
 		row->reason = REASON_NAMED;
 		break;
 	case NAME_MANGLED:
@@ -466,6 +454,9 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_names(request, f, result_fd);
 	case PARSE_CODE:
 		return do_code(request, f, result_fd);
+	case PARSE_MEMORY:
+		return memory_names_write(f->fds[0], &request->memory, result_fd,
+					  &reply->descriptor);
 	case PARSE_UNWIND_ELF:
 	case PARSE_UNWIND_IMAGE:
 		return do_unwind(request, f, result_fd);
@@ -507,6 +498,9 @@ size_t parse_request_bytes(const struct parse_request *request)
 	case PARSE_UNWIND_IMAGE:
 		return offsetof(struct parse_request, image.wanted) +
 		       request->image.wanted_cnt * sizeof(request->image.wanted[0]);
+	case PARSE_MEMORY:
+		return offsetof(struct parse_request, memory.addresses) +
+		       request->memory.addresses_cnt * sizeof(request->memory.addresses[0]);
 	case PARSE_MAP:
 		return offsetof(struct parse_request, map) + sizeof(request->map);
 	case PARSE_ELF:

@@ -39,7 +39,8 @@ enum parse_kind {
 	 * PARSE_IMAGE. */
 	PARSE_UNWIND_ELF,
 	PARSE_UNWIND_IMAGE,
-	PARSE_CODE, /* code in a process's memory -> code_rows; the items are struct code_range */
+	PARSE_CODE,   /* code in a process's memory -> code_rows; the items are struct code_range */
+	PARSE_MEMORY, /* names of compiled code, of its memory -> memory_names */
 };
 
 /* Wanted functions of one request. */
@@ -78,6 +79,22 @@ struct parse_image {
 	uint64_t wanted[PARSE_WANTED_MAX];
 };
 
+/* Where code of a mapped file lies. */
+struct parse_code_file {
+	uint64_t start, file_offset;
+};
+
+/* Files in which a runtime may be, and addresses of one request. */
+#define PARSE_RUNTIMES_MAX  64u
+#define PARSE_ADDRESSES_MAX 1024u
+
+struct parse_memory {
+	uint64_t descriptor; /* of the runtime; 0: it is looked for */
+	uint32_t files_cnt, addresses_cnt;
+	struct parse_code_file files[PARSE_RUNTIMES_MAX];
+	uint64_t addresses[PARSE_ADDRESSES_MAX];
+};
+
 /* Of facts. */
 struct parse_fact {
 	uint32_t what;	    /* REPLY: enum diagnostics_request; NODE: enum parse_node_source */
@@ -109,6 +126,7 @@ struct parse_request {
 			uint32_t len, rsvd;
 			unsigned char bytes[PARSE_ITEMS_BYTES];
 		} items; /* NAMES, CODE */
+		struct parse_memory memory;
 		struct parse_fact fact;
 	};
 };
@@ -119,6 +137,7 @@ struct parse_reply {
 	uint64_t copied_bytes; /* MAP: what the copy holds now; 0: it continues another text */
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
+	uint64_t descriptor; /* MEMORY: that was found */
 };
 
 /* The worker's side (workers_do). */

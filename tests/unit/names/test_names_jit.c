@@ -407,7 +407,8 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	cr_assert_eq(file_requests_init(&requests, NULL, h.proc.path, 10000000000ull), 0);
 	names = name_cache_new(&requests);
 	sources.environs = environs_new(&requests);
-	j = jit_new(&sources, names, NULL, 0, 1 << 20);
+	j = jit_new(&(struct jit_options){
+		.sources = &sources, .cache = names, .memory_bytes = 1 << 20});
 	cr_assert(names && sources.environs && j);
 	requests.spent_ns = 2 * requests.slice_ns;
 	if (in_debt)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "perfmap/memory/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "perfmap/memory/body.h"
+
+/* What changed while it was read is read once more. */
+#define TRIES 2
+
+struct perfmap_memory {
+	struct perfmap_memory_reader reader;
+	struct perfmap_runtime runtime;
+	struct perfmap_modules_read modules;
+};
+
+int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
+			uint64_t file_offset, uint64_t *ret_descriptor)
+{
+	struct perfmap_memory_reader *r = malloc(sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	perfmap_memory_reader_init(r, read, source, PERFMAP_MEMORY_WORK);
+	err = perfmap_runtime_find(r, start, file_offset, ret_descriptor);
+	free(r);
+	return err;
+}
+
+int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor, size_t work,
+			struct perfmap_memory **ret_memory)
+{
+	struct perfmap_memory *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	perfmap_memory_reader_init(&m->reader, read, source,
+				   PERFMAP_MEMORY_WORK +
+					   (uint64_t)work * PERFMAP_MEMORY_WORK_ADDRESS);
+	m->modules.r = &m->reader;
+	m->modules.layout = &m->runtime.layout;
+	err = perfmap_runtime_load(&m->reader, descriptor, &m->runtime);
+	if (err) {
+		perfmap_memory_close(m);
+		return err;
+	}
+	*ret_memory = m;
+	return 0;
+}
+
+void perfmap_memory_close(struct perfmap_memory *m)
+{
+	if (!m)
+		return;
+	perfmap_modules_clear(&m->modules);
+	free(m);
+}
+
+static int put_stub(const struct perfmap_code *code, struct perfmap_out *out)
+{
+	/* GetStubCodeBlockKindString() of dotnet/runtime has the same words. */
+	static const char *const kinds[] = {
+		[1] = "JumpStub", [2] = "DynamicHelper", [3] = "FixupPrecode", [4] = "StubPrecode"};
+	const char *kind = code->stub < sizeof(kinds) / sizeof(kinds[0]) ? kinds[code->stub] : NULL;
+
+	perfmap_out_text(out, "stub ");
+	perfmap_out_text(out, kind ? kind : "Memory");
+	perfmap_out_text(out, "<Memory>");
+	return 0;
+}
+
+/* One reading. */
+static int name_once(struct perfmap_memory *m, uint64_t address, struct perfmap_out *out,
+		     struct perfmap_memory_name *name)
+{
+	struct perfmap_code code;
+	int err;
+
+	perfmap_memory_begin(&m->reader);
+	m->reader.notes = false;
+	err = perfmap_code_find(&m->reader, &m->runtime, address, &code);
+	m->reader.notes = true;
+	if (err)
+		return err;
+	*name = (struct perfmap_memory_name){.start = code.start, .size = code.size};
+	switch (code.kind) {
+	case PERFMAP_CODE_METHOD:
+		err = perfmap_put_body(&m->reader, &m->runtime, &m->modules, &code, out,
+				       &name->is_fleeting);
+		break;
+	case PERFMAP_CODE_STUB:
+		name->start = address;
+		name->size = 0;
+		name->is_stub = true;
+		name->is_unlisted = code.is_unlisted;
+		err = put_stub(&code, out);
+		break;
+	default:
+		err = -ENODATA;
+	}
+	if (err)
+		return err;
+	return perfmap_memory_still(&m->reader) ? 0 : -ESTALE;
+}
+
+int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
+			struct perfmap_memory_name *ret_name)
+{
+	int err = -ESTALE;
+
+	perfmap_modules_trim(&m->modules);
+	for (unsigned i = 0; i < TRIES && (err == -ESTALE || err == -EFAULT); i++) {
+		struct perfmap_out out = {.buf = buf, .cap = cap};
+
+		if (perfmap_work_exceeded(&m->reader.work))
+			return -E2BIG;
+		if (i)
+			perfmap_memory_drop(&m->reader);
+		err = name_once(m, address, &out, ret_name);
+		if (!err) {
+			perfmap_out_end(&out);
+			ret_name->len = out.len;
+		}
+	}
+	return err;
+}

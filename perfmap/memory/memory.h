@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PERFMAP_MEMORY_MEMORY_H
+#define PERFMAP_MEMORY_MEMORY_H
+/*
+ * Names of compiled code of a running .NET process from its memory alone, read only and from
+ * outside: byte for byte what the perf map has. .NET 10 and later tell by themselves where all of
+ * it lies. The process runs on meanwhile and may be hostile: work is bounded, and a name counts
+ * only where what it rests on is there unchanged after it was read. libc only. One thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Work (work.h) on one request: so much, and so much for each address. */
+#define PERFMAP_MEMORY_WORK	    (16u << 20)
+#define PERFMAP_MEMORY_WORK_ADDRESS (1u << 20)
+
+/* As pread(2) of /proc/PID/mem. */
+typedef ssize_t (*perfmap_memory_read)(void *source, void *buf, size_t len, uint64_t address);
+
+struct perfmap_memory;
+
+struct perfmap_memory_name {
+	uint64_t start;
+	uint32_t size;	  /* of the body; 0: of a stub, nothing is known but this address */
+	bool is_stub;	  /* of the runtime */
+	bool is_unlisted; /* only if the runtime maps the memory there for its code */
+	bool is_fleeting; /* its memory may come to hold another method while the process runs */
+	size_t len;	  /* of the name */
+};
+
+/*
+ * Finds the descriptor of a runtime in a file that is mapped there as code. Returns 0 with its
+ * address; -ENOENT: it exports none; -EFAULT: it cannot be read; -ENOMEM.
+ */
+int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
+			uint64_t file_offset, uint64_t *ret_descriptor);
+
+/*
+ * Reads the descriptor. work: number of addresses that will be asked for. Returns 0, owned;
+ * -EBADMSG: there is none; -ENOTSUP: it tells too little (.NET 9), or of another layout; -EFAULT;
+ * -ENOMEM.
+ */
+int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor, size_t work,
+			struct perfmap_memory **ret_memory);
+void perfmap_memory_close(struct perfmap_memory *m);
+
+/*
+ * The name of the body at an address, with a NUL in cap bytes. Returns 0;
+ *	-ENOENT		no code of the runtime lies there
+ *	-ENODATA	it is precompiled, or its name cannot be had
+ *	-ESTALE		it changed while it was read
+ *	-EFAULT		it cannot be read
+ *	-E2BIG		too long, or too much work.
+ */
+int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
+			struct perfmap_memory_name *ret_name);
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PERFMAP_MEMORY_RUNTIME_H
+#define PERFMAP_MEMORY_RUNTIME_H
+/*
+ * Finds a .NET runtime in a process's memory by the descriptor that it exports, and reads that: in
+ * libcoreclr.so, or in the program itself of a single-file one, whatever they are called. Hostile.
+ * Not for use outside perfmap/. One thread.
+ *
+ * Source: dotnet/runtime docs/design/datacontracts/contract-descriptor.md; System V ABI and
+ * GNU_HASH of the export.
+ */
+#include "perfmap/memory/layout.h"
+#include "perfmap/memory/reader.h"
+
+#define PERFMAP_DESCRIPTOR_BYTES 40u
+#define PERFMAP_POINTERS_MAX	 4096u
+
+struct perfmap_runtime {
+	struct perfmap_layout layout;
+	uint64_t code_map; /* address of the map of code ranges */
+};
+
+/* The export in the file that is mapped there as code. 0; -ENOENT: it has none; -EFAULT: it cannot
+ * be read. */
+int perfmap_runtime_find(struct perfmap_memory_reader *r, uint64_t start, uint64_t file_offset,
+			 uint64_t *ret_descriptor);
+
+/* 0; -EFAULT; -EBADMSG: no descriptor lies there; -ENOTSUP: it tells too little, or of another
+ * layout; -ENOMEM. */
+int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
+			 struct perfmap_runtime *ret_runtime);
+#endif

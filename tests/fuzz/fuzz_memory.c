@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A hostile process's memory, which may change while it is read: the runtime in it is looked for,
+ * its layout read, and every place of its code asked for. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_memory.h"
+#include "perfmap/memory/memory.h"
+#include "perfmap/names/name.h"
+
+#define AT(offset) (FAKE_MEMORY_BASE + (offset))
+#define STEP	   16u
+#define READS_MAX  65536u /* of a name */
+
+static void must(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void ask(struct perfmap_memory *m, struct fake_memory *memory)
+{
+	char raw[2048], buf[PERFMAP_NAME_BYTES];
+	struct perfmap_memory_name found;
+	struct perfmap_name name;
+
+	for (uint32_t at = 0; at < 0x1000; at += STEP) {
+		size_t reads = memory->reads;
+		uint64_t address = AT(FAKE_MEMORY_CODE + at);
+
+		if (!perfmap_memory_name(m, address, raw, sizeof(raw), &found)) {
+			must(found.len < sizeof(raw) && strlen(raw) == found.len);
+			must(found.is_stub || address - found.start < found.size);
+			perfmap_name_parse(raw, found.len, buf, sizeof(buf), &name);
+			must(*name.display);
+		}
+		must(memory->reads - reads <= READS_MAX);
+	}
+}
+
+/* The last bytes say what changes, and when. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static struct fake_memory memory;
+	uint64_t descriptor = AT(FAKE_MEMORY_DESCRIPTOR);
+	struct perfmap_memory *m;
+
+	memset(&memory, 0, sizeof(memory));
+	memcpy(memory.bytes, data, len < FAKE_MEMORY_BYTES ? len : FAKE_MEMORY_BYTES);
+	if (len >= FAKE_MEMORY_BYTES + 5) {
+		const uint8_t *tail = data + FAKE_MEMORY_BYTES;
+
+		memory.change_at = (size_t)(tail[0] | tail[1] << 8);
+		memory.offset = (uint32_t)(tail[2] | tail[3] << 8) % FAKE_MEMORY_BYTES;
+		memory.to = tail[4];
+	}
+	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &descriptor);
+	if (perfmap_memory_open(fake_memory_read, &memory, descriptor, 16, &m))
+		return 0;
+	ask(m, &memory);
+	perfmap_memory_close(m);
+	return 0;
+}

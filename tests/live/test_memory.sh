@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Names of JIT-compiled code out of memory: an ASP.NET service that was started with nothing set has its managed
+# frames named; what the memory of another one says is what its perf map says; and dynamic methods at addresses that
+# are used again have no wrong name.
+# beside others, 20 s
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_tool wrk wrk
+need_dotnet Web Reuse
+
+set -- $(free_ports 2)
+plain_port=$1 map_port=$2
+start dotnet "$BUILD/dotnet/Web/Shop.Web.dll" "$plain_port" 60 "$T/truth.plain"
+plain=$started
+DOTNET_PerfMapEnabled=3 start dotnet "$BUILD/dotnet/Web/Shop.Web.dll" "$map_port" 60 "$T/truth.map"
+map=$started
+for pid in $plain $map; do
+	until_true 60 grep -q ready "$T/$pid.out" || fail "the service does not start: $(head -3 "$T/$pid.out")"
+done
+for port in $plain_port $map_port; do
+	start wrk -t1 -c2 -d 50s "http://127.0.0.1:$port/orders"
+done
+sleep 1
+start "$HOTRUN" record -d 7 -F 299 -o "$T/all.hotrun"
+recorder=$started
+until_true 10 grep -qs 'recording at' "$T/$recorder.out" || fail "no recording: $(cat "$T/$recorder.out")"
+start dotnet "$BUILD/dotnet/Reuse/Reuse.dll" 1 "$T/truth.reuse"
+reuse=$started
+wait "$recorder"
+is "the recording ends well" $? 0
+
+is "no map was written" "$(ls "/tmp/perf-$plain.map" "/tmp/perf-$reuse.map" 2>/dev/null)" ""
+facts managed "$T/all.hotrun" "$plain" >"$T/named"
+set -- $(head -1 "$T/named")
+within "with nothing set: managed frames with a name, of $2, per cent" \
+	"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+tail -n +2 "$T/named" | sed 's/^/#   without: /'
+
+# --- against the map, of the same samples ---
+check "names of the other one from its memory" \
+	"$HOTRUN" rename --all --names memory -o "$T/memory.hotrun" "$T/all.hotrun"
+facts same "$T/all.hotrun" "$T/memory.hotrun" "$map" >"$T/same"
+set -- $(head -1 "$T/same")
+within "frames of methods that the map names, of $3, with a name in memory, per cent" \
+	"$(awk -v n="$1" -v t="$3" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+within "of these, with the name of the map, per cent" \
+	"$(awk -v n="$2" -v t="$1" 'BEGIN { printf "%.3f", (t > 1000 ? 100 * n / t : 0) }')" 99.9 100
+tail -n +2 "$T/same" | sed 's/^/#   differs: /'
+
+# --- methods that are dropped, and others at their addresses ---
+set -- $(facts phases "$T/all.hotrun" "$reuse" "$T/truth.reuse")
+within "samples of dynamic methods by the name of their time" "$1" 100 100000
+within "by that of another time" "$2" 0 0
+facts reasons "$T/all.hotrun" "$reuse" | sed 's/^/#   leaves without a name: /'
+for pid in $plain $map $reuse; do
+	stop "$pid"
+done

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names from the memory of a process, made by hand (fake_memory.h). */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_memory.h"
+#include "fake_names.h"
+#include "perfmap/memory/layout.h"
+#include "perfmap/memory/memory.h"
+
+#define AT(offset) (FAKE_MEMORY_BASE + (offset))
+#define NOWHERE	   0x00005ead00000000ull
+
+/* All that is read for one name of a memory so small; what goes round in rings stops before. */
+#define READS_MAX 4096u
+
+static struct fake_memory memory;
+
+static struct perfmap_memory *opened(void)
+{
+	struct perfmap_memory *m = NULL;
+	uint64_t descriptor = 0;
+
+	cr_assert_eq(perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0,
+					 &descriptor),
+		     0);
+	cr_assert_eq(descriptor, AT(FAKE_MEMORY_DESCRIPTOR));
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 4, &m), 0);
+	return m;
+}
+
+/* Of an address, in a memory that is opened anew. */
+static int name_at(uint32_t offset, char buf[1024], struct perfmap_memory_name *ret_name)
+{
+	struct perfmap_memory *m = opened();
+	int err = perfmap_memory_name(m, AT(offset), buf, 1024, ret_name);
+
+	perfmap_memory_close(m);
+	return err;
+}
+
+Test(perfmap_memory, names_are_those_of_the_map)
+{
+	static const struct {
+		uint32_t offset, start;
+		const char *name;
+		bool is_fleeting;
+	} rows[] = {
+		{FAKE_MEMORY_ADD, FAKE_MEMORY_ADD,
+		 "instance void [Shop] Shop.Cart::Add()[QuickJitted]", false},
+		{FAKE_MEMORY_ADD + FAKE_MEMORY_SIZE - 1, FAKE_MEMORY_ADD,
+		 "instance void [Shop] Shop.Cart::Add()[QuickJitted]", false},
+		{FAKE_MEMORY_GET + 0x20, FAKE_MEMORY_GET,
+		 "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[OptimizedTier1]", false},
+		{FAKE_MEMORY_MADE + 4, FAKE_MEMORY_MADE,
+		 "void [Shop] dynamicClass::Made(Shop.Cart /* MT: 0x7f0000005d00 "
+		 "*/,int32)[Optimized]",
+		 true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+
+		fake_memory(&memory);
+		cr_assert_eq(name_at(rows[i].offset, buf, &name), 0, "%zu", i);
+		cr_expect_str_eq(buf, rows[i].name, "%s", buf);
+		cr_expect_eq(name.len, strlen(buf));
+		cr_expect_eq(name.start, AT(rows[i].start));
+		cr_expect_eq(name.size, FAKE_MEMORY_SIZE);
+		cr_expect_eq(name.is_fleeting, rows[i].is_fleeting);
+		cr_expect_not(name.is_stub);
+	}
+}
+
+Test(perfmap_memory, stubs_and_places_between)
+{
+	struct perfmap_memory_name name;
+	char buf[1024];
+
+	fake_memory(&memory);
+	cr_assert_eq(name_at(FAKE_MEMORY_STUB + 8, buf, &name), 0);
+	cr_expect(name.is_stub && !name.is_unlisted && !name.size);
+	cr_expect_eq(name_at(FAKE_MEMORY_ADD + FAKE_MEMORY_SIZE, buf, &name), -ENOENT);
+	cr_expect_eq(name_at(FAKE_MEMORY_CODE + 8, buf, &name), -ENOENT);
+	/* Nothing of the runtime's: a stub, if the memory is the runtime's. */
+	cr_assert_eq(name_at(FAKE_MEMORY_DESCRIPTOR, buf, &name), 0);
+	cr_expect(name.is_stub && name.is_unlisted);
+	cr_expect_eq(name_at(FAKE_MEMORY_BYTES, buf, &name), -EFAULT);
+}
+
+/* The word says where a method begins that lies over many of them. */
+Test(perfmap_memory, links_of_the_nibble_map)
+{
+	struct perfmap_memory_name name;
+	char buf[1024];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_HEADER(2) + 40, 0x1fff, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_STUB - 8, 0, 8);
+	fake_memory_put(&memory, FAKE_MEMORY_NIBBLES + 4 * 2, 0, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_NIBBLES + 4 * 9, 0x140 | 9, 4);
+	cr_assert_eq(name_at(FAKE_MEMORY_CODE + 9 * 256 + 40, buf, &name), 0);
+	cr_expect_eq(name.start, AT(FAKE_MEMORY_MADE));
+	/* Without links they are looked for backwards. */
+	cr_assert_eq(name_at(FAKE_MEMORY_CODE + 4 * 256, buf, &name), 0);
+	cr_expect_eq(name.start, AT(FAKE_MEMORY_MADE));
+}
+
+Test(perfmap_memory, a_runtime_is_told_by_its_export)
+{
+	uint64_t descriptor;
+
+	fake_memory(&memory);
+	memory.bytes[0x390]++; /* another name */
+	cr_expect_eq(perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0,
+					 &descriptor),
+		     -ENOENT);
+	/* Not in this file; not mapped. */
+	cr_expect_eq(perfmap_memory_find(fake_memory_read, &memory, AT(0x6000), 0, &descriptor),
+		     -ENOENT);
+	cr_expect_eq(perfmap_memory_find(fake_memory_read, &memory, NOWHERE, 0, &descriptor),
+		     -EFAULT);
+}
+
+/* --- hostile ---------------------------------------------------------------------------------- */
+
+Test(perfmap_memory, hostile_structures_give_no_name)
+{
+	static const struct {
+		const char *what;
+		uint32_t offset;
+		uint64_t value;
+		size_t len;
+		uint32_t address;
+		int err;
+	} rows[] = {
+		{"table nowhere", FAKE_MEMORY_MAP + 0x800, NOWHERE, 8, FAKE_MEMORY_ADD, 0},
+		{"fragment of another range", FAKE_MEMORY_FRAGMENT + 16, AT(FAKE_MEMORY_CODE), 8,
+		 FAKE_MEMORY_ADD, 0},
+		{"section nowhere", FAKE_MEMORY_FRAGMENT + 24, NOWHERE, 8, FAKE_MEMORY_ADD,
+		 -EFAULT},
+		{"heap nowhere", FAKE_MEMORY_SECTION + 40, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"heap at the end", FAKE_MEMORY_SECTION + 40, UINT64_MAX - 8, 8, FAKE_MEMORY_ADD,
+		 -EFAULT},
+		{"nibble map nowhere", FAKE_MEMORY_HEAP + 40, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"code far before", FAKE_MEMORY_NIBBLES, 0xfffffffe, 4, FAKE_MEMORY_ADD, -ENOENT},
+		{"header nowhere", FAKE_MEMORY_ADD - 8, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"no unwind data", FAKE_MEMORY_HEADER(0) + 32, 0, 4, FAKE_MEMORY_ADD, -ENOENT},
+		{"much of it", FAKE_MEMORY_HEADER(0) + 32, UINT32_MAX, 4, FAKE_MEMORY_ADD, -ENOENT},
+		{"body that begins elsewhere", FAKE_MEMORY_HEADER(0) + 36, 0x50, 4, FAKE_MEMORY_ADD,
+		 -ENOENT},
+		{"body that ends before", FAKE_MEMORY_HEADER(0) + 40, 0, 4, FAKE_MEMORY_ADD,
+		 -ENOENT},
+		{"body of 4 GiB", FAKE_MEMORY_HEADER(0) + 40, UINT32_MAX, 4, FAKE_MEMORY_ADD,
+		 -ENOENT},
+		{"method nowhere", FAKE_MEMORY_HEADER(0) + 24, NOWHERE, 8, FAKE_MEMORY_ADD,
+		 -EFAULT},
+		{"type nowhere", FAKE_MEMORY_CHUNK(0), NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"type that is none", FAKE_MEMORY_CHUNK(0), AT(FAKE_MEMORY_CART) | 2, 8,
+		 FAKE_MEMORY_ADD, -EFAULT},
+		{"module nowhere", FAKE_MEMORY_CART + 24, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"image nowhere", FAKE_MEMORY_MODULE + 224, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
+		{"no image", FAKE_MEMORY_MODULE + 224, 0, 8, FAKE_MEMORY_ADD, -ENODATA},
+		{"image that is none", FAKE_MEMORY_MODULE + 224, AT(FAKE_MEMORY_CODE), 8,
+		 FAKE_MEMORY_ADD, -EFAULT},
+		{"row of no method", FAKE_MEMORY_METHOD(0), 0x8fff, 2, FAKE_MEMORY_ADD, -ENODATA},
+		{"row of no type", FAKE_MEMORY_CART + 8, UINT32_MAX, 4, FAKE_MEMORY_ADD, -ENODATA},
+		{"65,535 arguments", 0x5f06, 0xffff, 2, FAKE_MEMORY_GET, -ENODATA},
+		{"no arguments", 0x5f06, 0, 2, FAKE_MEMORY_GET, -ENODATA},
+		{"type of itself", 0x5f20, AT(FAKE_MEMORY_BOX), 8, FAKE_MEMORY_GET, -EFAULT},
+		{"array of itself", FAKE_MEMORY_BOX, 0x000a0000, 4, FAKE_MEMORY_GET, -ENODATA},
+		{"version after version", FAKE_MEMORY_VERSION, 0, 8, FAKE_MEMORY_GET, 0},
+		{"signature nowhere", FAKE_MEMORY_METHOD(2) + 16, NOWHERE, 8, FAKE_MEMORY_MADE,
+		 -EFAULT},
+		{"signature of 4 GiB", FAKE_MEMORY_METHOD(2) + 24, UINT32_MAX, 4, FAKE_MEMORY_MADE,
+		 -E2BIG},
+		{"name nowhere", FAKE_MEMORY_METHOD(2) + 32, NOWHERE, 8, FAKE_MEMORY_MADE, -EFAULT},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err;
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
+		err = name_at(rows[i].address, buf, &name);
+		cr_expect_eq(err, rows[i].err, "%s: %d %s", rows[i].what, err, err ? "" : buf);
+		cr_expect_leq(memory.reads, READS_MAX, "%s: %zu reads", rows[i].what, memory.reads);
+	}
+}
+
+/* Lists whose last entry is their first. */
+Test(perfmap_memory, rings_end)
+{
+	struct perfmap_memory_name name;
+	char buf[1024];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT, AT(FAKE_MEMORY_FRAGMENT), 8);
+	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT + 8, UINT64_MAX, 8);
+	name_at(FAKE_MEMORY_ADD, buf, &name);
+	cr_expect_leq(memory.reads, READS_MAX);
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_VERSION, 0, 8);
+	fake_memory_put(&memory, FAKE_MEMORY_VERSION + 24, AT(FAKE_MEMORY_VERSION), 8);
+	cr_expect_eq(name_at(FAKE_MEMORY_GET, buf, &name), 0);
+	cr_expect_str_eq(buf, "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[QuickJitted]");
+	cr_expect_leq(memory.reads, READS_MAX);
+}
+
+/* Whichever read it changes before: its name is the one or the other, or there is none. */
+Test(perfmap_memory, what_changes_while_it_is_read)
+{
+	for (size_t at = 1; at < 200; at++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err;
+
+		fake_memory(&memory);
+		memory.change_at = at;
+		/* Another dynamic method, of another signature, is in its place. */
+		memory.offset = FAKE_MEMORY_HEADER(2) + 24;
+		memory.to = (uint8_t)FAKE_MEMORY_METHOD(0);
+		err = name_at(FAKE_MEMORY_MADE, buf, &name);
+		if (!err)
+			cr_expect(strstr(buf, "::Made(Shop.Cart") || !strstr(buf, "Made"),
+				  "%zu: %s", at, buf);
+	}
+}
+
+Test(perfmap_memory, descriptors_that_are_none)
+{
+	static const struct {
+		const char *what;
+		uint32_t offset;
+		uint64_t value;
+		size_t len;
+		int err;
+	} rows[] = {
+		{"another magic", FAKE_MEMORY_DESCRIPTOR, 0, 1, -EBADMSG},
+		{"of 32 bits", FAKE_MEMORY_DESCRIPTOR + 8, 3, 4, -EBADMSG},
+		{"4 GB of JSON", FAKE_MEMORY_DESCRIPTOR + 12, UINT32_MAX, 4, -EBADMSG},
+		{"no JSON", FAKE_MEMORY_DESCRIPTOR + 12, 0, 4, -EBADMSG},
+		{"JSON cut short", FAKE_MEMORY_DESCRIPTOR + 12, 500, 4, -EBADMSG},
+		{"JSON nowhere", FAKE_MEMORY_DESCRIPTOR + 16, NOWHERE, 8, -EFAULT},
+		{"JSON that is none", FAKE_MEMORY_JSON, '[', 1, -EBADMSG},
+		{"a type that is needed", FAKE_MEMORY_JSON + 50, 'x', 1, -ENOTSUP},
+		{"no pointers", FAKE_MEMORY_DESCRIPTOR + 24, 1, 4, -EBADMSG},
+		{"pointers nowhere", FAKE_MEMORY_DESCRIPTOR + 32, NOWHERE, 8, -EFAULT},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory *m = NULL;
+		int err;
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
+		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 1,
+					  &m);
+		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
+		if (!err)
+			perfmap_memory_close(m);
+	}
+}
+
+Test(perfmap_memory, layouts_that_are_none)
+{
+	static const char *const texts[] = {
+		"",
+		"{",
+		"}",
+		"{\"",
+		"{\"types\":",
+		"{\"a\":1,}",
+		"[[[[[[[[[[[[[[[[[[[[[[[[[[]]]",
+		"{\"types\":{\"MethodDesc\":{\"Flags\":99999999999999999999}}}",
+		"\"\\\"",
+		"{}",
+	};
+	struct perfmap_layout layout;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		cr_expect_lt(perfmap_layout_parse(texts[i], strlen(texts[i]), &layout), 0, "%s",
+			     texts[i]);
+}

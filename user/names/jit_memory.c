@@ -1,0 +1,751 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "names/jit_memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/process_state.h"
+#include "names/symbol.h"
+#include "parse/memory_names.h"
+#include "process/thread_named.h"
+
+#define FINALIZER ".NET Finalizer"
+/* Its thread is looked for again after so long. */
+#define FINALIZER_AGAIN_NS 100000000ull
+/* A runtime whose library was just mapped may not be found at once. */
+#define CALM_NONE     UINT32_MAX
+#define FINDS_MAX     4u
+#define FIND_AGAIN_NS 300000000ull
+
+/* A body as it was read. */
+struct body {
+	uint64_t start;
+	uint32_t size;
+	uint32_t symbol; /* row */
+	const char *tier;
+	bool is_fleeting;
+	uint32_t calm;		    /* of it: the calm in which it was read last */
+	uint64_t from_ns, until_ns; /* of it: it lay there all that time, if there is any */
+};
+
+/* An address at which there was nothing that has a name. */
+struct answer {
+	uint64_t address, read_ns;
+	enum model_reason reason;
+};
+
+/* An address that has the name of a fleeting body. */
+struct place {
+	uint64_t address;
+	uint32_t symbol;
+	uint64_t gap_ns; /* since then it may have another one; 0 = it has not */
+	bool is_used;	 /* it was sampled in this calm */
+};
+
+struct process_memory {
+	uint64_t descriptor;	  /* 0 = not found yet */
+	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
+	unsigned finds;
+	uint64_t find_again_ns;
+	struct body *bodies; /* by start */
+	size_t bodies_cnt, bodies_cap;
+	struct answer *answers;
+	size_t answers_cnt, answers_cap;
+	struct hash_index answers_index;
+	uint64_t *wanted;
+	size_t wanted_cnt, wanted_cap, asked; /* those of the job are the first ones */
+	struct hash_index wanted_index;
+	struct place *places;
+	size_t places_cnt, places_cap;
+	struct workers_job *job;
+	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
+	uint64_t job_ns;   /* when it began */
+	bool has_fleeting; /* bodies, once at least */
+	/* The finalizer: its thread, and a number for each time in which it did not run, as far as
+	 * that is known: since calm_ns, until mark_ns at least. */
+	uint32_t finalizer; /* tid, 0 = not known */
+	uint64_t finalizer_again_ns;
+	struct process_turns turns;
+	uint32_t calm;
+	uint64_t calm_ns, mark_ns;
+	uint64_t changed_ns;
+	uint32_t generation;
+};
+
+struct jit_memory {
+	const struct sources *sources;
+	struct process_memory **processes; /* by row; NULL = nothing */
+	size_t processes_cnt, processes_cap;
+};
+
+struct jit_memory *jit_memory_new(const struct sources *sources)
+{
+	struct jit_memory *jm = calloc(1, sizeof(*jm));
+
+	if (jm)
+		jm->sources = sources;
+	return jm;
+}
+
+static struct process_memory *memory_of(const struct jit_memory *jm, uint32_t process)
+{
+	return process < jm->processes_cnt ? jm->processes[process] : NULL;
+}
+
+static struct process_memory *memory_new(struct jit_memory *jm, uint32_t process)
+{
+	while (jm->processes_cnt <= process) {
+		if (GROW(jm->processes, jm->processes_cnt, jm->processes_cap))
+			return NULL;
+		jm->processes[jm->processes_cnt++] = NULL;
+	}
+	if (!jm->processes[process])
+		jm->processes[process] = calloc(1, sizeof(struct process_memory));
+	return jm->processes[process];
+}
+
+static size_t bytes_of(const struct process_memory *p)
+{
+	return sizeof(*p) + p->bodies_cap * sizeof(*p->bodies) +
+	       p->answers_cap * sizeof(*p->answers) + p->wanted_cap * sizeof(*p->wanted) +
+	       p->places_cap * sizeof(*p->places) +
+	       (p->answers_index.cap + p->wanted_index.cap) * sizeof(struct hash_slot);
+}
+
+size_t jit_memory_bytes(const struct jit_memory *jm)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < jm->processes_cnt; i++)
+		if (jm->processes[i])
+			bytes += bytes_of(jm->processes[i]);
+	return bytes;
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
+
+/* Index of the first body that begins behind an address. */
+static size_t body_behind(const struct process_memory *p, uint64_t address)
+{
+	size_t low = 0, high = p->bodies_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->bodies[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct body *find_body(const struct process_memory *p, uint64_t address)
+{
+	size_t i = body_behind(p, address);
+	struct body *b = i ? &p->bodies[i - 1] : NULL;
+
+	return b && address - b->start < b->size ? b : NULL;
+}
+
+static bool answer_equal(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct process_memory *)owner)->answers[row].address ==
+	       *(const uint64_t *)key;
+}
+
+static struct answer *find_answer(const struct process_memory *p, uint64_t address)
+{
+	uint32_t row = hash_find(&p->answers_index, hash_u64(address), answer_equal, p, &address);
+
+	return row == HASH_NONE ? NULL : &p->answers[row];
+}
+
+static void keep_answer(struct process_memory *p, uint64_t address, uint64_t read_ns,
+			enum model_reason reason)
+{
+	struct answer *a = find_answer(p, address);
+
+	if (!a) {
+		if (p->answers_cnt >= JIT_MEMORY_ANSWERS_MAX) {
+			p->answers_cnt = 0;
+			hash_clear(&p->answers_index);
+		}
+		if (GROW(p->answers, p->answers_cnt, p->answers_cap) ||
+		    hash_add(&p->answers_index, hash_u64(address), (uint32_t)p->answers_cnt))
+			return;
+		a = &p->answers[p->answers_cnt++];
+	}
+	*a = (struct answer){address, read_ns, reason};
+}
+
+static bool wanted_equal(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct process_memory *)owner)->wanted[row] == *(const uint64_t *)key;
+}
+
+static bool want(struct process_memory *p, uint64_t address)
+{
+	uint64_t hash = hash_u64(address);
+
+	if (hash_find(&p->wanted_index, hash, wanted_equal, p, &address) != HASH_NONE)
+		return true;
+	if (p->wanted_cnt >= JIT_MEMORY_WANTED_MAX ||
+	    GROW(p->wanted, p->wanted_cnt, p->wanted_cap) ||
+	    hash_add(&p->wanted_index, hash, (uint32_t)p->wanted_cnt))
+		return false;
+	p->wanted[p->wanted_cnt++] = address;
+	return true;
+}
+
+static void drop_asked(struct process_memory *p)
+{
+	p->wanted_cnt -= p->asked;
+	memmove(p->wanted, p->wanted + p->asked, p->wanted_cnt * sizeof(*p->wanted));
+	p->asked = 0;
+	hash_clear(&p->wanted_index);
+	for (size_t i = 0; i < p->wanted_cnt; i++)
+		hash_add(&p->wanted_index, hash_u64(p->wanted[i]), (uint32_t)i);
+}
+
+/* Whether a fleeting body is there as far as the calm goes. */
+static bool is_known_now(const struct process_memory *p, const struct body *b)
+{
+	return b->calm == p->calm && p->calm_ns;
+}
+
+/* Until when a fleeting body is known to have been there. */
+static uint64_t known_until(const struct process_memory *p, const struct body *b)
+{
+	return is_known_now(p, b) ? p->mark_ns : b->until_ns;
+}
+
+/* That an address has the name of a fleeting body, now or until it was read last. */
+static void keep_place(struct process_memory *p, uint64_t address, const struct body *b)
+{
+	struct place *place = NULL;
+
+	for (size_t i = p->places_cnt; i-- > 0 && !place;)
+		if (p->places[i].address == address)
+			place = &p->places[i];
+	if (!place) {
+		if (p->places_cnt >= JIT_MEMORY_FLEETING_MAX ||
+		    GROW(p->places, p->places_cnt, p->places_cap))
+			return;
+		place = &p->places[p->places_cnt++];
+		*place = (struct place){.address = address};
+		if (!is_known_now(p, b))
+			place->gap_ns = b->until_ns + 1;
+	}
+	place->symbol = b->symbol;
+	place->is_used = true;
+}
+
+static enum model_reason ask(struct process_memory *p, uint64_t address)
+{
+	return want(p, address) ? REASON_PENDING : REASON_LIMIT;
+}
+
+enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint64_t address,
+				  uint64_t time_ns, struct jit_memory_name *ret_name)
+{
+	struct process_memory *p = memory_new(jm, process);
+	const struct answer *a;
+	const struct body *b;
+
+	if (!p)
+		return REASON_LIMIT;
+	b = find_body(p, address);
+	if (b && (!b->is_fleeting || (time_ns >= b->from_ns && time_ns <= known_until(p, b)))) {
+		*ret_name = (struct jit_memory_name){b->symbol, b->tier,
+						     b->is_fleeting ? b->from_ns : 0};
+		if (b->is_fleeting)
+			keep_place(p, address, b);
+		return REASON_NAMED;
+	}
+	if (p->reason)
+		return p->reason;
+	/* What was read after the sample knows no more than that. */
+	if (b && time_ns < b->from_ns)
+		return REASON_MEMORY_LATE;
+	a = b ? NULL : find_answer(p, address);
+	if (a && a->read_ns >= time_ns)
+		return a->reason;
+	return ask(p, b ? b->start : address);
+}
+
+/* --- what may have changed -------------------------------------------------------------------- */
+
+/* It may have run: what was fleeting may be gone. What was sampled since is asked for, since other
+ * samples of it may have been given its name; the rest with its next sample. */
+static void begin_calm(struct process_memory *p)
+{
+	for (size_t i = 0; i < p->bodies_cnt; i++)
+		if (p->bodies[i].is_fleeting && is_known_now(p, &p->bodies[i]))
+			p->bodies[i].until_ns = p->mark_ns;
+	for (size_t i = 0; i < p->places_cnt; i++) {
+		struct place *place = &p->places[i];
+		const struct body *b = find_body(p, place->address);
+
+		if (!place->gap_ns)
+			place->gap_ns = p->mark_ns + 1;
+		if (place->is_used)
+			want(p, b ? b->start : place->address);
+		place->is_used = false;
+	}
+	p->calm++;
+	p->generation++;
+}
+
+/* Its turns first, then whether it is in one: what runs after that is another turn. */
+static struct process_turns turns_of(uint32_t tid)
+{
+	struct process_turns turns = process_turns_of((pid_t)tid);
+
+	turns.runnable = process_is_runnable((pid_t)tid);
+	return turns;
+}
+
+/* Looks whether the finalizer ran since the last look. */
+static void mark(const struct jit_memory *jm, const struct model *m, uint32_t process,
+		 struct process_memory *p)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct process_turns turns;
+	bool is_asleep;
+
+	if (!p->finalizer && now_ns >= p->finalizer_again_ns) {
+		p->finalizer = thread_named(jm->sources->requests->proc_path,
+					    m->processes[process].tgid, FINALIZER);
+		p->finalizer_again_ns = now_ns + FINALIZER_AGAIN_NS;
+	}
+	turns = turns_of(p->finalizer);
+	is_asleep = turns.turns && !turns.runnable;
+	if (p->calm_ns && is_asleep && turns.turns == p->turns.turns) {
+		p->mark_ns = now_ns;
+		return;
+	}
+	begin_calm(p);
+	p->changed_ns = now_ns;
+	p->turns = turns;
+	p->mark_ns = now_ns;
+	/* It may have run until just now. */
+	p->calm_ns = is_asleep ? clock_now_ns() : 0;
+}
+
+void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t process)
+{
+	struct process_memory *p = memory_new(jm, process);
+
+	if (p && !p->calm_ns)
+		mark(jm, m, process, p);
+}
+
+static void tell_late(struct model *m, uint32_t process, const struct place *place)
+{
+	struct model_location location = {
+		.process = process,
+		.symbol = symbol_note(m, "[jit code]", KIND_JIT, REASON_MEMORY_LATE),
+		.address = place->address,
+		.from_ns = place->gap_ns,
+		.older = MODEL_NONE,
+		.tier = "",
+	};
+
+	if (location.symbol != MODEL_NONE)
+		model_location_add(m, &location);
+}
+
+/* What lies at the places of fleeting bodies after the finalizer may have run: the same as before,
+ * or from then on nobody knows. Those that were not read yet wait, unless that is all. */
+static void close_gaps(struct model *m, uint32_t process, struct process_memory *p, bool all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->places_cnt; i++) {
+		struct place place = p->places[i];
+		const struct body *b = find_body(p, place.address);
+		const struct answer *a = b ? NULL : find_answer(p, place.address);
+		bool is_read =
+			b ? known_until(p, b) >= place.gap_ns : a && a->read_ns >= place.gap_ns;
+		bool is_same = b && b->symbol == place.symbol && b->from_ns < place.gap_ns;
+
+		if (place.gap_ns && is_read && is_same) {
+			place.gap_ns = is_known_now(p, b) ? 0 : b->until_ns + 1;
+		} else if (place.gap_ns && (is_read || all)) {
+			tell_late(m, process, &place);
+			continue;
+		}
+		p->places[kept++] = place;
+	}
+	p->places_cnt = kept;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool is_near(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strstr(slash ? slash : path, "coreclr") != NULL;
+}
+
+/* Files of its code in which a runtime may be; those with its usual name first, which only saves
+ * looking at the others. */
+static void list_files(const struct model *m, uint32_t process, struct parse_memory *memory)
+{
+	const struct model_process *p = &m->processes[process];
+
+	for (int near = 1; near >= 0; near--)
+		for (size_t i = 0; i < p->mapping_cnt; i++) {
+			const struct model_mapping *map = &p->mappings[i];
+			const char *path = m->modules[map->module].path;
+
+			if (map->kind != MAPPING_FILE || map->to_ns || symbol_is_image(path) ||
+			    is_near(path) != near || memory->files_cnt == PARSE_RUNTIMES_MAX)
+				continue;
+			memory->files[memory->files_cnt++] =
+				(struct parse_code_file){map->start, map->file_offset};
+		}
+}
+
+/* What a request for the memory came to. */
+static enum model_reason reason_of(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return REASON_MEMORY_DENIED;
+	case -ESRCH:
+		return REASON_PROCESS_GONE;
+	default:
+		return REASON_RUNTIME_SILENT;
+	}
+}
+
+static enum model_reason open_memory(struct jit_memory *jm, const struct model *m, uint32_t process,
+				     struct file_reply *reply, int *ret_fd)
+{
+	struct file_request request = {.kind = FILE_REQUEST_MEMORY};
+	enum model_reason reason =
+		file_requests_open(jm->sources->requests, m, process, &request, -1, reply, ret_fd);
+
+	if (!reason && reply->error)
+		reason = reason_of(reply->error);
+	return !reason && *ret_fd < 0 ? REASON_LIMIT : reason;
+}
+
+static enum model_reason begin(struct jit_memory *jm, const struct model *m, uint32_t process,
+			       struct process_memory *p)
+{
+	static struct parse_request parse; /* large; one thread */
+	struct parse_memory *memory = &parse.memory;
+	struct file_reply reply;
+	int fd = -1;
+	enum model_reason reason = open_memory(jm, m, process, &reply, &fd);
+
+	if (reason)
+		return reason;
+	memset(&parse, 0, sizeof(parse));
+	parse.kind = PARSE_MEMORY;
+	parse.in_socket = reply.in_socket;
+	memory->descriptor = p->descriptor;
+	if (!p->descriptor)
+		list_files(m, process, memory);
+	memory->addresses_cnt =
+		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
+	memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
+	p->job = file_requests_job_new(jm->sources->requests, m, process, &parse);
+	if (!p->job) {
+		close(fd);
+		return REASON_LIMIT;
+	}
+	workers_job_give(p->job, fd);
+	p->asked = memory->addresses_cnt;
+	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
+	p->job_ns = p->mark_ns;
+	file_requests_job_begin(jm->sources->requests, p->job, true);
+	return REASON_NAMED;
+}
+
+static const char *text_at(const char *text, size_t len, uint32_t at)
+{
+	return at < len ? text + at : "";
+}
+
+static uint32_t symbol_of(struct model *m, const struct parse_named *named, const char *text,
+			  size_t len)
+{
+	const char *assembly = text_at(text, len, named->assembly);
+	struct model_symbol symbol = {
+		.name = text_at(text, len, named->display),
+		.raw = text_at(text, len, named->raw),
+		.module = *assembly	   ? assembly
+			  : named->is_stub ? "[stubs]"
+					   : "[jit]",
+		.kind = named->is_stub ? KIND_STUB : KIND_JIT,
+		.application = !named->is_framework,
+	};
+
+	return model_symbol_get(m, &symbol);
+}
+
+/* Takes away what a body lies over. */
+static void make_place(struct process_memory *p, const struct body *body)
+{
+	size_t from = body_behind(p, body->start), until = from;
+
+	if (from && (p->bodies[from - 1].start == body->start ||
+		     body->start - p->bodies[from - 1].start < p->bodies[from - 1].size))
+		from--;
+	while (until < p->bodies_cnt && p->bodies[until].start < body->start + body->size)
+		until++;
+	memmove(&p->bodies[from], &p->bodies[until], (p->bodies_cnt - until) * sizeof(*p->bodies));
+	p->bodies_cnt -= until - from;
+}
+
+static bool is_same(const struct body *a, const struct body *b)
+{
+	return a->start == b->start && a->size == b->size && a->symbol == b->symbol &&
+	       a->tier == b->tier;
+}
+
+static void keep_body(struct process_memory *p, const struct body *body)
+{
+	struct body *was = find_body(p, body->start);
+	size_t at;
+
+	if (was && is_same(was, body)) {
+		/* It was there all the time. */
+		was->calm = body->calm;
+		was->until_ns = body->until_ns;
+		if (body->from_ns < was->from_ns)
+			was->from_ns = body->from_ns;
+		return;
+	}
+	if (p->bodies_cnt >= JIT_MEMORY_BODIES_MAX || GROW(p->bodies, p->bodies_cnt, p->bodies_cap))
+		return;
+	make_place(p, body);
+	at = body_behind(p, body->start);
+	memmove(&p->bodies[at + 1], &p->bodies[at], (p->bodies_cnt - at) * sizeof(*p->bodies));
+	p->bodies[at] = *body;
+	p->bodies_cnt++;
+}
+
+/* Why a row names nothing. */
+static enum model_reason reason_of_row(struct model *m, uint32_t process,
+				       const struct memory_name *row, uint64_t address)
+{
+	const struct model_mapping *map;
+
+	if (row->named.reason)
+		return row->named.reason < REASON_CNT ? (enum model_reason)row->named.reason
+						      : REASON_FILE_MALFORMED;
+	if (!row->is_unlisted)
+		return REASON_NAMED;
+	map = model_mapping_find(m, process, address, UINT64_MAX);
+	return map && map->kind == MAPPING_JIT ? REASON_NAMED : REASON_MEMORY_NO_CODE;
+}
+
+/* What a worker read since its job began: in one calm, or nobody knows when in that time. */
+static void take(struct process_memory *p, struct model *m, uint32_t process)
+{
+	const struct memory_name *rows = NULL;
+	const char *text = NULL;
+	size_t bytes, cnt = 0, len = 0;
+	int fd = workers_job_take_result(p->job, &bytes);
+	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
+	bool is_calm = p->calm_ns && p->job_calm == p->calm;
+
+	for (size_t i = 0; i < cnt && i < p->asked; i++) {
+		const struct memory_name *row = &rows[i];
+		uint64_t address = p->wanted[i];
+		struct body body = {
+			.start = row->size ? row->start : address,
+			.size = row->size ? row->size : 1,
+			.is_fleeting = row->is_fleeting,
+			.calm = is_calm ? p->calm : CALM_NONE,
+			/* It was read between these: two readings that say the same name what lies
+			 * between them, one names nothing. */
+			.from_ns = is_calm ? p->calm_ns : p->mark_ns,
+			.until_ns = is_calm ? p->mark_ns : p->job_ns,
+		};
+
+		enum model_reason reason = reason_of_row(m, process, row, address);
+
+		if (!reason && address - body.start >= body.size)
+			reason = REASON_FILE_MALFORMED;
+		if (reason) {
+			keep_answer(p, address, p->job_ns, reason);
+			continue;
+		}
+		body.symbol = symbol_of(m, &row->named, text, len);
+		body.tier = model_str(m, text_at(text, len, row->named.tier));
+		p->has_fleeting |= body.is_fleeting;
+		if (body.symbol != MODEL_NONE)
+			keep_body(p, &body);
+	}
+	blob_free(blob);
+}
+
+static void end_job(struct jit_memory *jm, uint32_t process, struct process_memory *p)
+{
+	if (p->job)
+		file_requests_job_end(jm->sources->requests, process, p->job);
+	p->job = NULL;
+	p->asked = 0;
+}
+
+/* Its memory tells nothing. */
+static void give_up(struct process_memory *p, enum model_reason reason)
+{
+	p->reason = reason;
+	p->wanted_cnt = 0;
+	hash_clear(&p->wanted_index);
+	p->generation++;
+}
+
+/* A runtime that is not found may be a little later, while it starts. */
+static void note_failure(struct process_memory *p, enum model_reason reason)
+{
+	if (reason == REASON_RUNTIME_SILENT && ++p->finds < FINDS_MAX)
+		p->find_again_ns = clock_now_ns() + FIND_AGAIN_NS;
+	else
+		give_up(p, reason);
+}
+
+/* Takes what came, unless it is being read still. */
+static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
+		   struct process_memory *p)
+{
+	struct file_requests *requests = jm->sources->requests;
+	const struct parse_reply *reply;
+	enum model_reason reason = file_requests_job_wait(
+		requests, p->job, file_requests_party(requests, m, process), &reply);
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (reason == REASON_PENDING)
+		return;
+	mark(jm, m, process, p);
+	if (!reason) {
+		p->descriptor = reply->descriptor;
+		take(p, m, process);
+		drop_asked(p);
+		p->generation++;
+	}
+	file_requests_charge(requests, m, process, since_ns);
+	end_job(jm, process, p);
+	if (reason)
+		note_failure(p, reason);
+}
+
+/* What is known by now to be there still is not read again. */
+static void drop_known(struct process_memory *p)
+{
+	size_t kept = 0;
+
+	if (p->job || !p->has_fleeting)
+		return;
+	for (size_t i = 0; i < p->wanted_cnt; i++) {
+		const struct body *b = find_body(p, p->wanted[i]);
+
+		if (!b || (b->is_fleeting && (b->calm != p->calm || !p->calm_ns)))
+			p->wanted[kept++] = p->wanted[i];
+	}
+	p->wanted_cnt = kept;
+	drop_asked(p);
+}
+
+static void work(struct jit_memory *jm, struct model *m, uint32_t process, struct process_memory *p)
+{
+	uint64_t deferred = jm->sources->requests->deferred;
+	enum model_reason reason = REASON_NAMED;
+
+	if (!p->job && !p->wanted_cnt && !p->has_fleeting)
+		return;
+	mark(jm, m, process, p);
+	drop_known(p);
+	if (!p->job && p->wanted_cnt && p->mark_ns >= p->find_again_ns)
+		reason = begin(jm, m, process, p);
+	/* What cannot be had now because of a budget may be had later. */
+	if (reason && jm->sources->requests->deferred == deferred)
+		give_up(p, reason);
+	if (p->job)
+		finish(jm, m, process, p);
+	close_gaps(m, process, p, p->reason != REASON_NAMED);
+}
+
+void jit_memory_work(struct jit_memory *jm, struct model *m)
+{
+	for (uint32_t i = 0; i < jm->processes_cnt; i++)
+		if (jm->processes[i] && !jm->processes[i]->reason)
+			work(jm, m, i, jm->processes[i]);
+}
+
+bool jit_memory_names(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p && p->bodies_cnt;
+}
+
+bool jit_memory_is_busy(const struct jit_memory *jm)
+{
+	for (size_t i = 0; i < jm->processes_cnt; i++)
+		if (jm->processes[i] && (jm->processes[i]->job || jm->processes[i]->wanted_cnt))
+			return true;
+	return false;
+}
+
+uint32_t jit_memory_generation(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p ? p->generation : 0;
+}
+
+uint64_t jit_memory_changed_ns(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p && p->places_cnt ? p->changed_ns : 0;
+}
+
+void jit_memory_forget(struct jit_memory *jm, struct model *m, uint32_t process)
+{
+	struct process_memory *p = memory_of(jm, process);
+
+	if (!p)
+		return;
+	close_gaps(m, process, p, true);
+	end_job(jm, process, p);
+	free(p->bodies);
+	free(p->answers);
+	free(p->wanted);
+	free(p->places);
+	hash_clear(&p->answers_index);
+	hash_clear(&p->wanted_index);
+	free(p);
+	jm->processes[process] = NULL;
+}
+
+void jit_memory_free(struct jit_memory *jm)
+{
+	if (!jm)
+		return;
+	for (size_t i = 0; i < jm->processes_cnt; i++) {
+		struct process_memory *p = jm->processes[i];
+
+		if (!p)
+			continue;
+		p->places_cnt = 0;
+		jit_memory_forget(jm, NULL, (uint32_t)i);
+	}
+	free(jm->processes);
+	free(jm);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_JIT_MEMORY_H
+#define HOTRUN_NAMES_JIT_MEMORY_H
+/*
+ * Names of compiled code out of the memory of its process (parse/memory_names.h): which bodies are
+ * known, and when. What is asked for is gathered by process and read by a worker soon, since some
+ * bodies do not live long. One thread.
+ *
+ * A body of a dynamic method may be freed, and another take its place. The runtime's finalizer
+ * thread frees them, none else: where it did not run between a sample and a reading, what was read
+ * is what was sampled. Between two readings that say the same it was so, too. Nothing else names a
+ * sample of such a body.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names/sources.h"
+
+/* Bodies known of a process: a large service has 30,000. And addresses of a process that wait, and
+ * those about which there was nothing to know. */
+#define JIT_MEMORY_BODIES_MAX  131072u
+#define JIT_MEMORY_WANTED_MAX  16384u
+#define JIT_MEMORY_ANSWERS_MAX 65536u
+/* Places of fleeting bodies that have names, by process. */
+#define JIT_MEMORY_FLEETING_MAX 16384u
+/* Of all processes. */
+#define JIT_MEMORY_BYTES (64u << 20)
+
+struct jit_memory;
+
+/* What an address was. */
+struct jit_memory_name {
+	uint32_t symbol; /* row */
+	const char *tier;
+	uint64_t from_ns; /* it lay there since then at the latest; 0 = always */
+};
+
+/* Borrows the sources. NULL without memory. */
+struct jit_memory *jit_memory_new(const struct sources *sources);
+void jit_memory_free(struct jit_memory *jm);
+
+/*
+ * What lay at an address at a time. REASON_NAMED with its name; REASON_PENDING: it is asked for,
+ * jit_memory_work() goes on; or why there is no name.
+ */
+enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint64_t address,
+				  uint64_t time_ns, struct jit_memory_name *ret_name);
+
+/* The process runs .NET: from now on it is known whether its finalizer ran. */
+void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t process);
+
+/* Has read what was asked for, and takes what was; adds to the model. */
+void jit_memory_work(struct jit_memory *jm, struct model *m);
+/* Whether the memory of a process gave names. */
+bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
+/* Whether something is asked for still. */
+bool jit_memory_is_busy(const struct jit_memory *jm);
+
+/* Goes up with each change of what is known of a process. */
+uint32_t jit_memory_generation(const struct jit_memory *jm, uint32_t process);
+/* When code of a process may have been replaced last; 0 = never. */
+uint64_t jit_memory_changed_ns(const struct jit_memory *jm, uint32_t process);
+
+/* The process is gone, or runs another program: what was asked for is asked no more. */
+void jit_memory_forget(struct jit_memory *jm, struct model *m, uint32_t process);
+
+size_t jit_memory_bytes(const struct jit_memory *jm);
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "parse/memory_names.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "parse/name_row.h"
+#include "perfmap/memory/memory.h"
+
+#define MEMORY_BLOB 0x6e6d656du
+
+enum section { ROWS, TEXT };
+
+static ssize_t read_at(void *source, void *buf, size_t len, uint64_t address)
+{
+	ssize_t n = pread(*(int *)source, buf, len, (off_t)address);
+
+	return n < 0 ? -errno : n;
+}
+
+static enum model_reason find_runtime(int *fd, const struct parse_memory *wanted,
+				      uint64_t *ret_descriptor)
+{
+	int err = -ENOENT;
+
+	for (uint32_t i = 0; i < wanted->files_cnt && i < PARSE_RUNTIMES_MAX && err; i++)
+		err = perfmap_memory_find(read_at, fd, wanted->files[i].start,
+					  wanted->files[i].file_offset, ret_descriptor);
+	return err ? REASON_RUNTIME_SILENT : REASON_NAMED;
+}
+
+/* Why the runtime's description cannot be used. */
+static enum model_reason reason_of_runtime(int err)
+{
+	switch (err) {
+	case 0:
+		return REASON_NAMED;
+	case -ENOMEM:
+		return REASON_LIMIT;
+	default:
+		return REASON_RUNTIME_SILENT;
+	}
+}
+
+/* Why an address has no name. */
+static enum model_reason reason_of(int err)
+{
+	switch (err) {
+	case 0:
+		return REASON_NAMED;
+	case -E2BIG:
+		return REASON_LIMIT;
+	case -ENODATA:
+		return REASON_MEMORY_NO_NAME;
+	default:
+		return REASON_MEMORY_NO_CODE;
+	}
+}
+
+static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_writer *w,
+		     struct memory_name *row)
+{
+	char raw[PARSE_NAME_BYTES];
+	struct perfmap_memory_name name;
+	int err = perfmap_memory_name(m, address, raw, sizeof(raw), &name);
+
+	*row = (struct memory_name){.named.reason = reason_of(err)};
+	if (err)
+		return;
+	name_row_take_apart(raw, name.len, w, &row->named);
+	row->start = name.start;
+	row->size = name.size;
+	row->is_fleeting = name.is_fleeting;
+	row->is_unlisted = name.is_unlisted;
+}
+
+enum model_reason memory_names_write(int memory_fd, const struct parse_memory *wanted, int fd,
+				     uint64_t *ret_descriptor)
+{
+	static struct memory_name rows[PARSE_ADDRESSES_MAX];
+	static struct blob_writer w;
+	enum model_reason reason = REASON_NAMED;
+	struct perfmap_memory *m;
+	uint32_t cnt = wanted->addresses_cnt;
+
+	if (cnt > PARSE_ADDRESSES_MAX)
+		return REASON_LIMIT;
+	*ret_descriptor = wanted->descriptor;
+	if (!*ret_descriptor)
+		reason = find_runtime(&memory_fd, wanted, ret_descriptor);
+	if (!reason)
+		reason = reason_of_runtime(
+			perfmap_memory_open(read_at, &memory_fd, *ret_descriptor, cnt, &m));
+	if (reason)
+		return reason;
+	blob_begin(&w, fd, MEMORY_BLOB);
+	blob_stream(&w, TEXT);
+	for (uint32_t i = 0; i < cnt; i++)
+		name_one(m, wanted->addresses[i], &w, &rows[i]);
+	blob_stream_end(&w);
+	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));
+	perfmap_memory_close(m);
+	return blob_end(&w) ? REASON_LIMIT : REASON_NAMED;
+}
+
+struct blob *memory_names_read(int fd, size_t bytes, const struct memory_name **ret_rows,
+			       size_t *ret_cnt, const char **ret_text, size_t *ret_text_len)
+{
+	struct blob *blob = blob_open(fd, bytes, MEMORY_BLOB);
+
+	if (!blob)
+		return NULL;
+	*ret_rows = blob_rows(blob, ROWS, sizeof(**ret_rows), ret_cnt);
+	*ret_text = blob_text(blob, TEXT, ret_text_len);
+	if (!*ret_rows)
+		*ret_cnt = 0;
+	if (!*ret_text)
+		*ret_text_len = 0;
+	return blob;
+}
