@@ -54,6 +54,9 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 void jit_memory_work(struct jit_memory *jm, struct model *m);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
+/* To be called some times a second while it returns true: looks whether what is fleeting may have
+ * changed. */
+bool jit_memory_poll(struct jit_memory *jm);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 

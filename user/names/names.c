@@ -884,7 +884,9 @@ void names_await(struct names *n, uint64_t ns)
 
 bool names_poll(struct names *n)
 {
-	return workers_poll(n->requests.workers);
+	bool is_read = workers_poll(n->requests.workers);
+
+	return (n->memory && jit_memory_poll(n->memory)) || is_read;
 }
 
 uint64_t names_answers(const struct names *n)
