@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/process_state.h"
+#include "names/jit_code.h"
 #include "names/symbol.h"
 #include "parse/memory_names.h"
 #include "process/thread_named.h"
@@ -90,16 +91,19 @@ struct process_memory {
 
 struct jit_memory {
 	const struct sources *sources;
+	struct jit_code *code;
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
 };
 
-struct jit_memory *jit_memory_new(const struct sources *sources)
+struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code)
 {
 	struct jit_memory *jm = calloc(1, sizeof(*jm));
 
-	if (jm)
-		jm->sources = sources;
+	if (!jm)
+		return NULL;
+	jm->sources = sources;
+	jm->code = code;
 	return jm;
 }
 
@@ -530,7 +534,8 @@ static bool is_same(const struct body *a, const struct body *b)
 	       a->tier == b->tier;
 }
 
-static void keep_body(struct process_memory *p, const struct body *body)
+/* Whether it is another one than was known. */
+static bool keep_body(struct process_memory *p, const struct body *body)
 {
 	struct body *was = find_body(p, body->start);
 	size_t at;
@@ -541,15 +546,16 @@ static void keep_body(struct process_memory *p, const struct body *body)
 		was->until_ns = body->until_ns;
 		if (body->from_ns < was->from_ns)
 			was->from_ns = body->from_ns;
-		return;
+		return false;
 	}
 	if (p->bodies_cnt >= JIT_MEMORY_BODIES_MAX || GROW(p->bodies, p->bodies_cnt, p->bodies_cap))
-		return;
+		return false;
 	make_place(p, body);
 	at = body_behind(p, body->start);
 	memmove(&p->bodies[at + 1], &p->bodies[at], (p->bodies_cnt - at) * sizeof(*p->bodies));
 	p->bodies[at] = *body;
 	p->bodies_cnt++;
+	return true;
 }
 
 /* Why a row names nothing. */
@@ -570,9 +576,11 @@ static enum model_reason reason_of_row(struct model *m, uint32_t process,
 /* What a row says, of a job that ended in the calm that it began in, or not: then it was read
  * between its beginning and the last mark, and two readings that say the same name what lies
  * between them, one names nothing. */
-static void take_row(struct process_memory *p, struct model *m, const struct memory_name *row,
-		     uint64_t address, const char *text, size_t len)
+static void take_row(struct jit_memory *jm, struct process_memory *p, struct model *m,
+		     uint32_t process, const struct memory_name *row, uint64_t address,
+		     const char *text, size_t len)
 {
+	struct code_range range = {.start = row->start, .size = row->size};
 	bool is_calm = p->calm_ns && p->job_calm == p->calm;
 	struct body body = {
 		.start = row->size ? row->start : address,
@@ -585,11 +593,11 @@ static void take_row(struct process_memory *p, struct model *m, const struct mem
 		.until_ns = is_calm ? p->mark_ns : p->job_ns,
 	};
 
-	if (body.symbol != MODEL_NONE)
-		keep_body(p, &body);
+	if (body.symbol != MODEL_NONE && keep_body(p, &body) && row->size && jm->code)
+		jit_code_add(jm->code, process, &range, 1);
 }
 
-static void take(struct process_memory *p, struct model *m, uint32_t process)
+static void take(struct jit_memory *jm, struct process_memory *p, struct model *m, uint32_t process)
 {
 	const struct memory_name *rows = NULL;
 	const char *text = NULL;
@@ -612,7 +620,7 @@ static void take(struct process_memory *p, struct model *m, uint32_t process)
 		/* Another one than was known: so there are others. */
 		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
 		p->has_fleeting |= row->is_fleeting;
-		take_row(p, m, row, address, text, len);
+		take_row(jm, p, m, process, row, address, text, len);
 	}
 	blob_free(blob);
 }
@@ -658,7 +666,7 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	mark(jm, p);
 	if (!reason) {
 		p->descriptor = reply->descriptor;
-		take(p, m, process);
+		take(jm, p, m, process);
 		drop_asked(p);
 		p->generation++;
 	}

@@ -36,8 +36,11 @@ struct jit_memory_name {
 	uint64_t from_ns; /* it lay there since then at the latest; 0 = always */
 };
 
-/* Borrows the sources. NULL without memory. */
-struct jit_memory *jit_memory_new(const struct sources *sources);
+struct jit_code;
+
+/* Borrows both; code is told of each body, NULL: nobody asks how they are unwound. NULL without
+ * memory. */
+struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code);
 void jit_memory_free(struct jit_memory *jm);
 
 /*

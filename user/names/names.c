@@ -187,7 +187,7 @@ struct names *names_new(const struct names_options *options)
 	n->cache = err ? NULL : name_cache_new(&n->requests);
 	n->code = options->unwinds && !err ? jit_code_new(&n->sources) : NULL;
 	if (options->from != NAMES_MAP && !err)
-		n->memory = jit_memory_new(&n->sources);
+		n->memory = jit_memory_new(&n->sources, n->code);
 	n->jit = n->cache ? jit_of(n, options, memory_bytes / 2) : NULL;
 	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds) &&
 	    (n->memory || options->from == NAMES_MAP))
