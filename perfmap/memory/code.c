@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "perfmap/bytes.h"
+
 #define LEVELS	      5u
 #define LEVEL_BITS    8u
 #define LEVEL_LOWEST  17u
@@ -15,6 +17,11 @@
 #define NIBBLE_LINK    9u /* a low nibble from that on: the word says where code begins */
 #define NIBBLE_UNIT    4u
 #define SCAN_WORDS_MAX 65536u
+
+#define TABLE_ENTRIES	    (1u << LEVEL_BITS)
+#define TABLES_MAX	    1024u /* that are looked through */
+#define SECTION_COLLECTIBLE 1u	  /* of the flags */
+#define HEAP_BYTES_MAX	    (16u << 20)
 
 #define UNWIND_MAX 256u /* rows of a body: it and its handlers */
 
@@ -200,4 +207,92 @@ int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runt
 	if (!err)
 		*ret_code = code;
 	return err;
+}
+
+/* --- all of a heap ---------------------------------------------------------------------------- */
+
+struct listing {
+	struct perfmap_memory_reader *r;
+	const struct perfmap_runtime *runtime;
+	uint64_t *starts;
+	size_t cnt, max;
+	uint64_t section; /* that was listed last: it has a fragment in each range */
+	unsigned tables;
+};
+
+static void list_word(struct listing *all, uint64_t base, uint64_t index, uint32_t word)
+{
+	if (all->runtime->layout.execution_manager >= 2 && (word & 15) >= NIBBLE_LINK)
+		return;
+	for (unsigned nibble = 0; nibble < NIBBLES && all->cnt < all->max; nibble++) {
+		uint32_t value = word >> 4 * (NIBBLES - 1 - nibble) & 15;
+
+		if (value)
+			all->starts[all->cnt++] = base + index * WORD_BYTES +
+						  nibble * BUCKET_BYTES + (value - 1) * NIBBLE_UNIT;
+	}
+}
+
+static void list_heap(struct listing *all, uint64_t heap)
+{
+	const struct perfmap_layout *l = &all->runtime->layout;
+	uint64_t base = field(all->r, l, heap, PERFMAP_HEAP_BASE);
+	uint64_t map = field(all->r, l, heap, PERFMAP_HEAP_MAP);
+	uint64_t end = field(all->r, l, heap, PERFMAP_HEAP_END);
+
+	if (end < base || end - base > HEAP_BYTES_MAX)
+		return;
+	for (uint64_t i = 0; i <= (end - base) / WORD_BYTES && all->cnt < all->max; i++) {
+		uint32_t word = perfmap_memory_u32(all->r, map + 4 * i);
+
+		if (all->r->failed)
+			return;
+		list_word(all, base, i, word);
+	}
+}
+
+static void list_fragments(struct listing *all, uint64_t fragment)
+{
+	const struct perfmap_layout *l = &all->runtime->layout;
+
+	for (unsigned i = 0; i < FRAGMENTS_MAX && fragment && !all->r->failed; i++) {
+		uint64_t section = field(all->r, l, fragment, PERFMAP_FRAGMENT_SECTION);
+		uint64_t heap = field(all->r, l, section, PERFMAP_SECTION_HEAP);
+
+		if (section != all->section && heap &&
+		    perfmap_memory_u32(all->r, section + l->at[PERFMAP_SECTION_FLAGS]) &
+			    SECTION_COLLECTIBLE)
+			list_heap(all, heap);
+		all->section = section;
+		fragment = field(all->r, l, fragment, PERFMAP_FRAGMENT_NEXT) & ~1ull;
+	}
+}
+
+static void list_table(struct listing *all, uint64_t table, unsigned level)
+{
+	uint8_t bytes[TABLE_ENTRIES * 8];
+
+	if (all->tables++ >= TABLES_MAX ||
+	    !perfmap_memory_direct(all->r, table, bytes, sizeof(bytes)))
+		return;
+	for (unsigned i = 0; i < TABLE_ENTRIES && all->cnt < all->max; i++) {
+		uint64_t to = perfmap_u64_at(bytes + 8 * i) & ~1ull;
+
+		if (to && level)
+			list_table(all, to, level - 1);
+		else if (to)
+			list_fragments(all, to);
+		all->r->failed = false;
+	}
+}
+
+size_t perfmap_code_fleeting(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
+			     uint64_t *ret_starts, size_t max)
+{
+	struct listing all = {.r = r, .runtime = runtime, .starts = ret_starts, .max = max};
+
+	if (perfmap_layout_has(&runtime->layout, PERFMAP_SECTION_FLAGS))
+		list_table(&all, runtime->code_map + runtime->layout.at[PERFMAP_MAP_TOP],
+			   LEVELS - 1);
+	return all.cnt;
 }

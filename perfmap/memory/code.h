@@ -36,4 +36,9 @@ struct perfmap_code {
  * runtime's. */
 int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 		      uint64_t address, struct perfmap_code *ret_code);
+
+/* Where code begins in the heaps whose memory is used again, as far as that can be read; max at the
+ * most. Returns their number. */
+size_t perfmap_code_fleeting(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
+			     uint64_t *ret_starts, size_t max);
 #endif

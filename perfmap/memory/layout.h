@@ -26,6 +26,7 @@
 	F(SECTION_BEGIN, "RangeSection", "RangeBegin", false) \
 	F(SECTION_HEAP, "RangeSection", "HeapList", false) \
 	F(SECTION_IMAGE, "RangeSection", "R2RModule", false) \
+	F(SECTION_FLAGS, "RangeSection", "Flags", true) \
 	F(HEAP_START, "CodeHeapListNode", "StartAddress", false) \
 	F(HEAP_END, "CodeHeapListNode", "EndAddress", false) \
 	F(HEAP_BASE, "CodeHeapListNode", "MapBase", false) \

@@ -127,3 +127,10 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 	}
 	return err;
 }
+
+size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+{
+	perfmap_memory_begin(&m->reader);
+	m->reader.notes = false;
+	return perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max);
+}

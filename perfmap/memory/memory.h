@@ -56,4 +56,10 @@ void perfmap_memory_close(struct perfmap_memory *m);
  */
 int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
 			struct perfmap_memory_name *ret_name);
+
+/*
+ * Where the bodies begin whose memory may come to hold others: of dynamic methods, and of code that
+ * can be unloaded. At most max; returns their number.
+ */
+size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max);
 #endif

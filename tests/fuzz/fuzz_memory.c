@@ -11,6 +11,7 @@
 
 #define AT(offset) (FAKE_MEMORY_BASE + (offset))
 #define STEP	   16u
+#define STARTS	   64u
 #define READS_MAX  65536u /* of a name */
 
 static void must(int condition)
@@ -43,6 +44,7 @@ static void ask(struct perfmap_memory *m, struct fake_memory *memory)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct fake_memory memory;
+	static uint64_t starts[STARTS];
 	uint64_t descriptor = AT(FAKE_MEMORY_DESCRIPTOR);
 	struct perfmap_memory *m;
 
@@ -59,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (perfmap_memory_open(fake_memory_read, &memory, descriptor, 16, &m))
 		return 0;
 	ask(m, &memory);
+	must(perfmap_memory_fleeting(m, starts, STARTS) <= STARTS);
 	perfmap_memory_close(m);
 	return 0;
 }

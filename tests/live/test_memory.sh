@@ -50,7 +50,7 @@ tail -n +2 "$T/same" | sed 's/^/#   differs: /'
 
 # --- methods that are dropped, and others at their addresses ---
 set -- $(facts phases "$T/all.hotrun" "$reuse" "$T/truth.reuse")
-within "samples of dynamic methods by the name of their time" "$1" 100 100000
+within "samples of dynamic methods by the name of their time" "$1" 20 100000
 within "by that of another time" "$2" 0 0
 facts reasons "$T/all.hotrun" "$reuse" | sed 's/^/#   leaves without a name: /'
 for pid in $plain $map $reuse; do

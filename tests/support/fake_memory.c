@@ -26,7 +26,7 @@ static const char json[] =
 	"\"RangeSectionMap\":{\"TopLevelData\":0},"
 	"\"RangeSectionFragment\":{\"RangeBegin\":8,\"RangeEndOpen\":16,\"RangeSection\":24,"
 	"\"Next\":0},"
-	"\"RangeSection\":{\"RangeBegin\":0,\"HeapList\":40,\"R2RModule\":32},"
+	"\"RangeSection\":{\"RangeBegin\":0,\"Flags\":16,\"HeapList\":40,\"R2RModule\":32},"
 	"\"CodeHeapListNode\":{\"StartAddress\":16,\"EndAddress\":24,\"MapBase\":32,\"HeaderMap\":"
 	"40},"
 	"\"RealCodeHeader\":{\"MethodDesc\":24,\"NumUnwindInfos\":32,\"UnwindInfos\":36},"
@@ -131,6 +131,7 @@ static void put_code_map(struct fake_memory *m)
 	fake_memory_put(m, FAKE_MEMORY_FRAGMENT + 16, AT(FAKE_MEMORY_CODE + 0x1000), 8);
 	fake_memory_put(m, FAKE_MEMORY_FRAGMENT + 24, AT(FAKE_MEMORY_SECTION), 8);
 	fake_memory_put(m, FAKE_MEMORY_SECTION, AT(FAKE_MEMORY_CODE), 8);
+	fake_memory_put(m, FAKE_MEMORY_SECTION + 16, 3, 4); /* code, some of which goes */
 	fake_memory_put(m, FAKE_MEMORY_SECTION + 40, AT(FAKE_MEMORY_HEAP), 8);
 	fake_memory_put(m, FAKE_MEMORY_HEAP + 16, AT(FAKE_MEMORY_CODE), 8);
 	fake_memory_put(m, FAKE_MEMORY_HEAP + 24, AT(FAKE_MEMORY_CODE + 0x1000), 8);

@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/process_state.h"
+#include "names/jit_code.h"
 #include "names/symbol.h"
 #include "parse/memory_names.h"
 #include "process/thread_named.h"
@@ -18,6 +19,12 @@
 /* Its thread is looked for again after so long. */
 #define FINALIZER_AGAIN_NS 100000000ull
 /* A runtime whose library was just mapped may not be found at once. */
+/* While fleeting bodies of a process are sampled its finalizer is looked at so often: as exactly is
+ * known since when it has not run. */
+#define USED_NS 1000000000ull
+#define MARK_NS 15000000ull
+/* Bodies that are listed at once: some 30 us of a worker each. */
+#define LIST_MAX      512u
 #define CALM_NONE     UINT32_MAX
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
@@ -65,7 +72,12 @@ struct process_memory {
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began */
+	uint32_t tgid;
+	uint64_t used_ns;  /* when such a body was asked for last */
+	bool is_kept;	   /* jit_memory_keep() */
 	bool has_fleeting; /* bodies, once at least */
+	bool lists;	   /* bodies that may not stay are to be listed, to be known before they
+			    * are sampled */
 	/* The finalizer: its thread, and a number for each time in which it did not run, as far as
 	 * that is known: since calm_ns, until mark_ns at least. */
 	uint32_t finalizer; /* tid, 0 = not known */
@@ -79,16 +91,19 @@ struct process_memory {
 
 struct jit_memory {
 	const struct sources *sources;
+	struct jit_code *code;
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
 };
 
-struct jit_memory *jit_memory_new(const struct sources *sources)
+struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code)
 {
 	struct jit_memory *jm = calloc(1, sizeof(*jm));
 
-	if (jm)
-		jm->sources = sources;
+	if (!jm)
+		return NULL;
+	jm->sources = sources;
+	jm->code = code;
 	return jm;
 }
 
@@ -270,6 +285,8 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 	}
 	if (p->reason)
 		return p->reason;
+	if (b)
+		p->used_ns = clock_now_ns();
 	/* What was read after the sample knows no more than that. */
 	if (b && time_ns < b->from_ns)
 		return REASON_MEMORY_LATE;
@@ -312,16 +329,14 @@ static struct process_turns turns_of(uint32_t tid)
 }
 
 /* Looks whether the finalizer ran since the last look. */
-static void mark(const struct jit_memory *jm, const struct model *m, uint32_t process,
-		 struct process_memory *p)
+static void mark(const struct jit_memory *jm, struct process_memory *p)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct process_turns turns;
 	bool is_asleep;
 
 	if (!p->finalizer && now_ns >= p->finalizer_again_ns) {
-		p->finalizer = thread_named(jm->sources->requests->proc_path,
-					    m->processes[process].tgid, FINALIZER);
+		p->finalizer = thread_named(jm->sources->requests->proc_path, p->tgid, FINALIZER);
 		p->finalizer_again_ns = now_ns + FINALIZER_AGAIN_NS;
 	}
 	turns = turns_of(p->finalizer);
@@ -342,8 +357,11 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 {
 	struct process_memory *p = memory_new(jm, process);
 
-	if (p && !p->calm_ns)
-		mark(jm, m, process, p);
+	if (!p || p->is_kept)
+		return;
+	p->is_kept = p->lists = true;
+	p->tgid = m->processes[process].tgid;
+	mark(jm, p);
 }
 
 static void tell_late(struct model *m, uint32_t process, const struct place *place)
@@ -455,6 +473,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	parse.kind = PARSE_MEMORY;
 	parse.in_socket = reply.in_socket;
 	memory->descriptor = p->descriptor;
+	memory->list = p->lists ? LIST_MAX : 0;
 	if (!p->descriptor)
 		list_files(m, process, memory);
 	memory->addresses_cnt =
@@ -515,7 +534,8 @@ static bool is_same(const struct body *a, const struct body *b)
 	       a->tier == b->tier;
 }
 
-static void keep_body(struct process_memory *p, const struct body *body)
+/* Whether it is another one than was known. */
+static bool keep_body(struct process_memory *p, const struct body *body)
 {
 	struct body *was = find_body(p, body->start);
 	size_t at;
@@ -526,15 +546,16 @@ static void keep_body(struct process_memory *p, const struct body *body)
 		was->until_ns = body->until_ns;
 		if (body->from_ns < was->from_ns)
 			was->from_ns = body->from_ns;
-		return;
+		return false;
 	}
 	if (p->bodies_cnt >= JIT_MEMORY_BODIES_MAX || GROW(p->bodies, p->bodies_cnt, p->bodies_cap))
-		return;
+		return false;
 	make_place(p, body);
 	at = body_behind(p, body->start);
 	memmove(&p->bodies[at + 1], &p->bodies[at], (p->bodies_cnt - at) * sizeof(*p->bodies));
 	p->bodies[at] = *body;
 	p->bodies_cnt++;
+	return true;
 }
 
 /* Why a row names nothing. */
@@ -552,43 +573,54 @@ static enum model_reason reason_of_row(struct model *m, uint32_t process,
 	return map && map->kind == MAPPING_JIT ? REASON_NAMED : REASON_MEMORY_NO_CODE;
 }
 
-/* What a worker read since its job began: in one calm, or nobody knows when in that time. */
-static void take(struct process_memory *p, struct model *m, uint32_t process)
+/* What a row says, of a job that ended in the calm that it began in, or not: then it was read
+ * between its beginning and the last mark, and two readings that say the same name what lies
+ * between them, one names nothing. */
+static void take_row(struct jit_memory *jm, struct process_memory *p, struct model *m,
+		     uint32_t process, const struct memory_name *row, uint64_t address,
+		     const char *text, size_t len)
+{
+	struct code_range range = {.start = row->start, .size = row->size};
+	bool is_calm = p->calm_ns && p->job_calm == p->calm;
+	struct body body = {
+		.start = row->size ? row->start : address,
+		.size = row->size ? row->size : 1,
+		.tier = model_str(m, text_at(text, len, row->named.tier)),
+		.symbol = symbol_of(m, &row->named, text, len),
+		.is_fleeting = row->is_fleeting,
+		.calm = is_calm ? p->calm : CALM_NONE,
+		.from_ns = is_calm ? p->calm_ns : p->mark_ns,
+		.until_ns = is_calm ? p->mark_ns : p->job_ns,
+	};
+
+	if (body.symbol != MODEL_NONE && keep_body(p, &body) && row->size && jm->code)
+		jit_code_add(jm->code, process, &range, 1);
+}
+
+static void take(struct jit_memory *jm, struct process_memory *p, struct model *m, uint32_t process)
 {
 	const struct memory_name *rows = NULL;
 	const char *text = NULL;
 	size_t bytes, cnt = 0, len = 0;
 	int fd = workers_job_take_result(p->job, &bytes);
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
-	bool is_calm = p->calm_ns && p->job_calm == p->calm;
 
-	for (size_t i = 0; i < cnt && i < p->asked; i++) {
+	p->lists = false;
+	for (size_t i = 0; i < cnt && i < p->asked + LIST_MAX; i++) {
 		const struct memory_name *row = &rows[i];
-		uint64_t address = p->wanted[i];
-		struct body body = {
-			.start = row->size ? row->start : address,
-			.size = row->size ? row->size : 1,
-			.is_fleeting = row->is_fleeting,
-			.calm = is_calm ? p->calm : CALM_NONE,
-			/* It was read between these: two readings that say the same name what lies
-			 * between them, one names nothing. */
-			.from_ns = is_calm ? p->calm_ns : p->mark_ns,
-			.until_ns = is_calm ? p->mark_ns : p->job_ns,
-		};
-
+		uint64_t address = i < p->asked ? p->wanted[i] : row->start;
 		enum model_reason reason = reason_of_row(m, process, row, address);
 
-		if (!reason && address - body.start >= body.size)
+		if (!reason && row->size && address - row->start >= row->size)
 			reason = REASON_FILE_MALFORMED;
-		if (reason) {
+		if (reason && i < p->asked)
 			keep_answer(p, address, p->job_ns, reason);
+		if (reason)
 			continue;
-		}
-		body.symbol = symbol_of(m, &row->named, text, len);
-		body.tier = model_str(m, text_at(text, len, row->named.tier));
-		p->has_fleeting |= body.is_fleeting;
-		if (body.symbol != MODEL_NONE)
-			keep_body(p, &body);
+		/* Another one than was known: so there are others. */
+		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
+		p->has_fleeting |= row->is_fleeting;
+		take_row(jm, p, m, process, row, address, text, len);
 	}
 	blob_free(blob);
 }
@@ -631,10 +663,10 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 
 	if (reason == REASON_PENDING)
 		return;
-	mark(jm, m, process, p);
+	mark(jm, p);
 	if (!reason) {
 		p->descriptor = reply->descriptor;
-		take(p, m, process);
+		take(jm, p, m, process);
 		drop_asked(p);
 		p->generation++;
 	}
@@ -666,11 +698,12 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 	uint64_t deferred = jm->sources->requests->deferred;
 	enum model_reason reason = REASON_NAMED;
 
-	if (!p->job && !p->wanted_cnt && !p->has_fleeting)
+	p->tgid = m->processes[process].tgid;
+	if (!p->job && !p->wanted_cnt && !p->has_fleeting && !p->lists)
 		return;
-	mark(jm, m, process, p);
+	mark(jm, p);
 	drop_known(p);
-	if (!p->job && p->wanted_cnt && p->mark_ns >= p->find_again_ns)
+	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns)
 		reason = begin(jm, m, process, p);
 	/* What cannot be had now because of a budget may be had later. */
 	if (reason && jm->sources->requests->deferred == deferred)
@@ -697,9 +730,28 @@ bool jit_memory_names(const struct jit_memory *jm, uint32_t process)
 bool jit_memory_is_busy(const struct jit_memory *jm)
 {
 	for (size_t i = 0; i < jm->processes_cnt; i++)
-		if (jm->processes[i] && (jm->processes[i]->job || jm->processes[i]->wanted_cnt))
+		if (jm->processes[i] && !jm->processes[i]->reason &&
+		    (jm->processes[i]->job || jm->processes[i]->wanted_cnt ||
+		     jm->processes[i]->lists))
 			return true;
 	return false;
+}
+
+bool jit_memory_poll(struct jit_memory *jm)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool again = false;
+
+	for (size_t i = 0; i < jm->processes_cnt; i++) {
+		struct process_memory *p = jm->processes[i];
+
+		if (!p || p->reason || now_ns - p->used_ns >= USED_NS)
+			continue;
+		again = true;
+		if (now_ns - p->mark_ns >= MARK_NS)
+			mark(jm, p);
+	}
+	return again;
 }
 
 uint32_t jit_memory_generation(const struct jit_memory *jm, uint32_t process)

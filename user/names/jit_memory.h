@@ -36,8 +36,11 @@ struct jit_memory_name {
 	uint64_t from_ns; /* it lay there since then at the latest; 0 = always */
 };
 
-/* Borrows the sources. NULL without memory. */
-struct jit_memory *jit_memory_new(const struct sources *sources);
+struct jit_code;
+
+/* Borrows both; code is told of each body, NULL: nobody asks how they are unwound. NULL without
+ * memory. */
+struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code);
 void jit_memory_free(struct jit_memory *jm);
 
 /*
@@ -54,6 +57,9 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 void jit_memory_work(struct jit_memory *jm, struct model *m);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
+/* To be called some times a second while it returns true: looks whether what is fleeting may have
+ * changed. */
+bool jit_memory_poll(struct jit_memory *jm);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 

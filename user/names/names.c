@@ -187,7 +187,7 @@ struct names *names_new(const struct names_options *options)
 	n->cache = err ? NULL : name_cache_new(&n->requests);
 	n->code = options->unwinds && !err ? jit_code_new(&n->sources) : NULL;
 	if (options->from != NAMES_MAP && !err)
-		n->memory = jit_memory_new(&n->sources);
+		n->memory = jit_memory_new(&n->sources, n->code);
 	n->jit = n->cache ? jit_of(n, options, memory_bytes / 2) : NULL;
 	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds) &&
 	    (n->memory || options->from == NAMES_MAP))
@@ -884,7 +884,9 @@ void names_await(struct names *n, uint64_t ns)
 
 bool names_poll(struct names *n)
 {
-	return workers_poll(n->requests.workers);
+	bool is_read = workers_poll(n->requests.workers);
+
+	return (n->memory && jit_memory_poll(n->memory)) || is_read;
 }
 
 uint64_t names_answers(const struct names *n)

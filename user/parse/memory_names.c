@@ -77,26 +77,31 @@ static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_wri
 enum model_reason memory_names_write(int memory_fd, const struct parse_memory *wanted, int fd,
 				     uint64_t *ret_descriptor)
 {
-	static struct memory_name rows[PARSE_ADDRESSES_MAX];
+	static struct memory_name rows[PARSE_ADDRESSES_MAX + PARSE_LIST_MAX];
+	static uint64_t starts[PARSE_LIST_MAX];
 	static struct blob_writer w;
 	enum model_reason reason = REASON_NAMED;
 	struct perfmap_memory *m;
-	uint32_t cnt = wanted->addresses_cnt;
+	size_t cnt = wanted->addresses_cnt, listed;
 
-	if (cnt > PARSE_ADDRESSES_MAX)
+	if (cnt > PARSE_ADDRESSES_MAX || wanted->list > PARSE_LIST_MAX)
 		return REASON_LIMIT;
 	*ret_descriptor = wanted->descriptor;
 	if (!*ret_descriptor)
 		reason = find_runtime(&memory_fd, wanted, ret_descriptor);
 	if (!reason)
-		reason = reason_of_runtime(
-			perfmap_memory_open(read_at, &memory_fd, *ret_descriptor, cnt, &m));
+		reason = reason_of_runtime(perfmap_memory_open(read_at, &memory_fd, *ret_descriptor,
+							       cnt + wanted->list, &m));
 	if (reason)
 		return reason;
 	blob_begin(&w, fd, MEMORY_BLOB);
 	blob_stream(&w, TEXT);
-	for (uint32_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		name_one(m, wanted->addresses[i], &w, &rows[i]);
+	listed = perfmap_memory_fleeting(m, starts, wanted->list);
+	for (size_t i = 0; i < listed; i++)
+		name_one(m, starts[i], &w, &rows[cnt + i]);
+	cnt += listed;
 	blob_stream_end(&w);
 	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));
 	perfmap_memory_close(m);

@@ -11,7 +11,7 @@
 #include "isolate/blob.h"
 #include "parse/parse.h"
 
-/* Of an address that was asked for, in their order. */
+/* Of an address that was asked for, in their order; then of bodies that were listed. */
 struct memory_name {
 	struct parse_named named; /* with the reason, where it has no name */
 	uint64_t start;

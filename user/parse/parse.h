@@ -87,10 +87,13 @@ struct parse_code_file {
 /* Files in which a runtime may be, and addresses of one request. */
 #define PARSE_RUNTIMES_MAX  64u
 #define PARSE_ADDRESSES_MAX 1024u
+#define PARSE_LIST_MAX	    1024u
 
 struct parse_memory {
 	uint64_t descriptor; /* of the runtime; 0: it is looked for */
 	uint32_t files_cnt, addresses_cnt;
+	uint32_t list; /* bodies besides that may not stay, at the most */
+	uint32_t rsvd;
 	struct parse_code_file files[PARSE_RUNTIMES_MAX];
 	uint64_t addresses[PARSE_ADDRESSES_MAX];
 };

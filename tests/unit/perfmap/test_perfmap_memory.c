@@ -109,6 +109,32 @@ Test(perfmap_memory, links_of_the_nibble_map)
 	cr_expect_eq(name.start, AT(FAKE_MEMORY_MADE));
 }
 
+Test(perfmap_memory, what_may_go_is_listed)
+{
+	struct perfmap_memory *m;
+	uint64_t starts[8];
+
+	fake_memory(&memory);
+	m = opened();
+	cr_assert_eq(perfmap_memory_fleeting(m, starts, 8), 4);
+	cr_expect_eq(starts[0], AT(FAKE_MEMORY_ADD));
+	cr_expect_eq(starts[3], AT(FAKE_MEMORY_STUB));
+	cr_expect_eq(perfmap_memory_fleeting(m, starts, 2), 2);
+	perfmap_memory_close(m);
+	/* Code that stays; a heap of all memory; a ring of fragments. */
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 2, 4);
+	m = opened();
+	cr_expect_eq(perfmap_memory_fleeting(m, starts, 8), 0);
+	perfmap_memory_close(m);
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_HEAP + 24, UINT64_MAX, 8);
+	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT, AT(FAKE_MEMORY_FRAGMENT), 8);
+	m = opened();
+	cr_expect_eq(perfmap_memory_fleeting(m, starts, 8), 0);
+	perfmap_memory_close(m);
+	cr_expect_leq(memory.reads, READS_MAX);
+}
+
 Test(perfmap_memory, a_runtime_is_told_by_its_export)
 {
 	uint64_t descriptor;
