@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "names/target_door.h"
 #include "parse/parse.h"
 
 /* Of one job. */
@@ -151,28 +152,21 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 			       struct process_code *p)
 {
 	static struct parse_request parse; /* large; one thread */
-	struct file_request request = {.kind = FILE_REQUEST_MEMORY};
-	struct file_reply reply;
 	enum model_reason reason;
 	size_t cnt = p->waiting_cnt < RANGES_MAX ? p->waiting_cnt : RANGES_MAX;
-	int fd = -1;
+	int fds[TARGET_FDS], error;
 
-	reason = file_requests_open(c->sources->requests, m, process, &request, -1, &reply, &fd);
-	if (!reason && (reply.error || fd < 0))
-		reason = REASON_FILE_DENIED;
-	if (reason)
-		return reason;
 	memset(&parse, 0, sizeof(parse));
 	parse.kind = PARSE_CODE;
-	parse.in_socket = reply.in_socket;
+	reason = target_door_open(c->sources, m, process, &parse, fds, &error);
+	if (reason)
+		return reason;
 	parse.items.len = (uint32_t)(cnt * sizeof(struct code_range));
 	memcpy(parse.items.bytes, p->waiting, parse.items.len);
 	p->job = file_requests_job_new(c->sources->requests, m, process, &parse);
-	if (!p->job) {
-		close(fd);
+	target_door_give(p->job, fds);
+	if (!p->job)
 		return REASON_LIMIT;
-	}
-	workers_job_give(p->job, fd);
 	p->asked = cnt;
 	file_requests_job_begin(c->sources->requests, p->job, true);
 	return REASON_NAMED;

@@ -12,6 +12,7 @@
 #include "base/process_state.h"
 #include "names/jit_code.h"
 #include "names/symbol.h"
+#include "names/target_door.h"
 #include "parse/memory_names.h"
 #include "process/thread_named.h"
 
@@ -446,32 +447,19 @@ static enum model_reason reason_of(int error)
 	}
 }
 
-static enum model_reason open_memory(struct jit_memory *jm, const struct model *m, uint32_t process,
-				     struct file_reply *reply, int *ret_fd)
-{
-	struct file_request request = {.kind = FILE_REQUEST_MEMORY};
-	enum model_reason reason =
-		file_requests_open(jm->sources->requests, m, process, &request, -1, reply, ret_fd);
-
-	if (!reason && reply->error)
-		reason = reason_of(reply->error);
-	return !reason && *ret_fd < 0 ? REASON_LIMIT : reason;
-}
-
 static enum model_reason begin(struct jit_memory *jm, const struct model *m, uint32_t process,
 			       struct process_memory *p)
 {
 	static struct parse_request parse; /* large; one thread */
 	struct parse_memory *memory = &parse.memory;
-	struct file_reply reply;
-	int fd = -1;
-	enum model_reason reason = open_memory(jm, m, process, &reply, &fd);
+	enum model_reason reason;
+	int fds[TARGET_FDS], error;
 
-	if (reason)
-		return reason;
 	memset(&parse, 0, sizeof(parse));
 	parse.kind = PARSE_MEMORY;
-	parse.in_socket = reply.in_socket;
+	reason = target_door_open(jm->sources, m, process, &parse, fds, &error);
+	if (reason)
+		return error ? reason_of(error) : reason;
 	memory->descriptor = p->descriptor;
 	memory->list = p->lists ? LIST_MAX : 0;
 	if (!p->descriptor)
@@ -480,11 +468,9 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
 	memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
 	p->job = file_requests_job_new(jm->sources->requests, m, process, &parse);
-	if (!p->job) {
-		close(fd);
+	target_door_give(p->job, fds);
+	if (!p->job)
 		return REASON_LIMIT;
-	}
-	workers_job_give(p->job, fd);
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;

@@ -188,18 +188,32 @@ enum model_reason file_look_debug(const struct file_request *request, int root_f
 
 /* --- of the process itself -------------------------------------------------------------------- */
 
+/* Below /proc/PID. */
+static const char *own_name(enum file_request_kind kind)
+{
+	switch (kind) {
+	case FILE_REQUEST_ENVIRON:
+		return "environ";
+	case FILE_REQUEST_MEMORY:
+		return "mem";
+	case FILE_REQUEST_PAGES:
+		return "pagemap";
+	case FILE_REQUEST_MAPPINGS:
+		return "maps";
+	default:
+		return "exe";
+	}
+}
+
 int file_look_own(const struct file_request *request, int way_fd)
 {
-	const char *name = request->kind == FILE_REQUEST_ENVIRON  ? "environ"
-			   : request->kind == FILE_REQUEST_MEMORY ? "mem"
-								  : "exe";
 	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
 	struct stat st;
 
 	if (process_fd < 0)
 		return process_fd;
 	/* The kernel runs regular files only. */
-	fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(process_fd, own_name(request->kind), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
 	return S_ISREG(st.st_mode) ? file_look_deliver(way_fd, fd) : -ENOTSUP;

@@ -28,6 +28,8 @@ enum file_request_kind {
 	FILE_REQUEST_ENVIRON,	 /* the environment */
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
 	FILE_REQUEST_MEMORY,	 /* its memory, to be read: /proc/PID/mem */
+	FILE_REQUEST_PAGES,	 /* which pages of that are there: /proc/PID/pagemap */
+	FILE_REQUEST_MAPPINGS,	 /* of what they are: /proc/PID/maps */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
 	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
 	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */

@@ -2,7 +2,6 @@
 #include "parse/code_rows.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "parse/prologue.h"
 
@@ -11,7 +10,8 @@
 enum section { METHODS, ROWS };
 
 /* Code that is not there any more has no rows. */
-static size_t read_method(int fd, const struct code_range *range, struct cfi_row *rows)
+static size_t read_method(struct target_memory *memory, const struct code_range *range,
+			  struct cfi_row *rows)
 {
 	static uint8_t code[PROLOGUE_BYTES_MAX];
 	size_t wanted = range->size < sizeof(code) ? range->size : sizeof(code);
@@ -21,13 +21,14 @@ static size_t read_method(int fd, const struct code_range *range, struct cfi_row
 		rows[0] = (struct cfi_row){range->start, {.cfa = UNWIND_SP, .cfa_offset = 1}};
 		return 1;
 	}
-	len = pread(fd, code, wanted, (off_t)range->start);
+	len = target_memory_read(memory, code, wanted, range->start);
 	if (len <= 0)
 		return 0;
 	return prologue_rows(code, (size_t)len, range->start, range->size, rows, CODE_ROWS_MAX);
 }
 
-int code_rows_write(int memory_fd, const struct code_range *ranges, size_t cnt, int fd)
+int code_rows_write(struct target_memory *memory, const struct code_range *ranges, size_t cnt,
+		    int fd)
 {
 	static struct cfi_row rows[CODE_ROWS_MAX];
 	static struct code_method methods[4096];
@@ -37,7 +38,7 @@ int code_rows_write(int memory_fd, const struct code_range *ranges, size_t cnt, 
 	blob_begin(&w, fd, CODE_BLOB);
 	blob_stream(&w, ROWS);
 	for (size_t i = 0; i < cnt && methods_cnt < sizeof(methods) / sizeof(methods[0]); i++) {
-		size_t rows_cnt = read_method(memory_fd, &ranges[i], rows);
+		size_t rows_cnt = read_method(memory, &ranges[i], rows);
 
 		if (!rows_cnt)
 			continue;

@@ -10,6 +10,7 @@
 
 #include "isolate/blob.h"
 #include "parse/cfi.h"
+#include "parse/target_memory.h"
 
 struct code_range {
 	uint64_t start;
@@ -29,8 +30,9 @@ struct code_method {
 	uint32_t cnt; /* rows, behind those of the method before */
 };
 
-/* The worker's side: memory_fd is /proc/PID/mem. 0 or -errno. */
-int code_rows_write(int memory_fd, const struct code_range *ranges, size_t cnt, int fd);
+/* The worker's side. 0 or -errno. */
+int code_rows_write(struct target_memory *memory, const struct code_range *ranges, size_t cnt,
+		    int fd);
 
 /* Takes fd. Owned, or NULL; the rest is borrowed from it. Rows may be of any method: those that are
  * not within their own, or out of order, are the caller's to leave out. */

@@ -2,7 +2,6 @@
 #include "parse/memory_names.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "parse/name_row.h"
 #include "perfmap/memory/memory.h"
@@ -13,18 +12,16 @@ enum section { ROWS, TEXT };
 
 static ssize_t read_at(void *source, void *buf, size_t len, uint64_t address)
 {
-	ssize_t n = pread(*(int *)source, buf, len, (off_t)address);
-
-	return n < 0 ? -errno : n;
+	return target_memory_read(source, buf, len, address);
 }
 
-static enum model_reason find_runtime(int *fd, const struct parse_memory *wanted,
+static enum model_reason find_runtime(void *source, const struct parse_memory *wanted,
 				      uint64_t *ret_descriptor)
 {
 	int err = -ENOENT;
 
 	for (uint32_t i = 0; i < wanted->files_cnt && i < PARSE_RUNTIMES_MAX && err; i++)
-		err = perfmap_memory_find(read_at, fd, wanted->files[i].start,
+		err = perfmap_memory_find(read_at, source, wanted->files[i].start,
 					  wanted->files[i].file_offset, ret_descriptor);
 	return err ? REASON_RUNTIME_SILENT : REASON_NAMED;
 }
@@ -74,7 +71,8 @@ static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_wri
 	row->is_unlisted = name.is_unlisted;
 }
 
-enum model_reason memory_names_write(int memory_fd, const struct parse_memory *wanted, int fd,
+enum model_reason memory_names_write(struct target_memory *memory,
+				     const struct parse_memory *wanted, int fd,
 				     uint64_t *ret_descriptor)
 {
 	static struct memory_name rows[PARSE_ADDRESSES_MAX + PARSE_LIST_MAX];
@@ -88,9 +86,9 @@ enum model_reason memory_names_write(int memory_fd, const struct parse_memory *w
 		return REASON_LIMIT;
 	*ret_descriptor = wanted->descriptor;
 	if (!*ret_descriptor)
-		reason = find_runtime(&memory_fd, wanted, ret_descriptor);
+		reason = find_runtime(memory, wanted, ret_descriptor);
 	if (!reason)
-		reason = reason_of_runtime(perfmap_memory_open(read_at, &memory_fd, *ret_descriptor,
+		reason = reason_of_runtime(perfmap_memory_open(read_at, memory, *ret_descriptor,
 							       cnt + wanted->list, &m));
 	if (reason)
 		return reason;

@@ -10,6 +10,7 @@
 
 #include "isolate/blob.h"
 #include "parse/parse.h"
+#include "parse/target_memory.h"
 
 /* Of an address that was asked for, in their order; then of bodies that were listed. */
 struct memory_name {
@@ -21,7 +22,8 @@ struct memory_name {
 };
 
 /* The worker's side: memory_fd is /proc/PID/mem. ret_descriptor: of the runtime that it has. */
-enum model_reason memory_names_write(int memory_fd, const struct parse_memory *wanted, int fd,
+enum model_reason memory_names_write(struct target_memory *memory,
+				     const struct parse_memory *wanted, int fd,
 				     uint64_t *ret_descriptor);
 
 /* Takes fd. Owned, or NULL; the rest is borrowed from it. Rows may say anything. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -198,14 +199,40 @@ static enum model_reason compile_image(const struct parse_request *request, int 
 }
 
 /* The items are aligned to 8 bytes. */
+/* Its three files; the result is a memfd. */
+static bool memory_of(const struct files *f, int result_fd, struct target_memory *ret_memory)
+{
+	struct stat st;
+
+	if (f->cnt < 3 || fstat(result_fd, &st))
+		return false;
+	*ret_memory = (struct target_memory){.memory_fd = f->fds[0],
+					     .pages_fd = f->fds[1],
+					     .maps_fd = f->fds[2],
+					     .shared_dev = st.st_dev};
+	return true;
+}
+
 static enum model_reason do_code(const struct parse_request *request, const struct files *f,
 				 int result_fd)
 {
-	if (request->items.len > PARSE_ITEMS_BYTES)
+	struct target_memory memory;
+
+	if (request->items.len > PARSE_ITEMS_BYTES || !memory_of(f, result_fd, &memory))
 		return REASON_LIMIT;
-	return reason_of(code_rows_write(f->fds[0], (const void *)request->items.bytes,
+	return reason_of(code_rows_write(&memory, (const void *)request->items.bytes,
 					 request->items.len / sizeof(struct code_range),
 					 result_fd));
+}
+
+static enum model_reason do_memory(const struct parse_request *request, const struct files *f,
+				   int result_fd, struct parse_reply *reply)
+{
+	struct target_memory memory;
+
+	if (!memory_of(f, result_fd, &memory))
+		return REASON_LIMIT;
+	return memory_names_write(&memory, &request->memory, result_fd, &reply->descriptor);
 }
 
 static enum model_reason do_unwind(const struct parse_request *request, const struct files *f,
@@ -455,8 +482,7 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 	case PARSE_CODE:
 		return do_code(request, f, result_fd);
 	case PARSE_MEMORY:
-		return memory_names_write(f->fds[0], &request->memory, result_fd,
-					  &reply->descriptor);
+		return do_memory(request, f, result_fd, reply);
 	case PARSE_UNWIND_ELF:
 	case PARSE_UNWIND_IMAGE:
 		return do_unwind(request, f, result_fd);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads of this process's own memory: pages that are there, that were never touched, and such of a
+ * file that are not mapped yet. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parse/target_memory.h"
+
+#define PAGES 8
+
+static struct target_memory own_memory(void)
+{
+	struct stat st;
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	cr_assert(fd >= 0 && !fstat(fd, &st));
+	close(fd);
+	return (struct target_memory){
+		.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC),
+		.pages_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC),
+		.maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
+		.shared_dev = st.st_dev,
+	};
+}
+
+static void close_memory(struct target_memory *memory)
+{
+	close(memory->memory_fd);
+	close(memory->pages_fd);
+	close(memory->maps_fd);
+}
+
+static ssize_t read_page(struct target_memory *memory, const void *at, size_t len)
+{
+	static char buf[PAGES * 65536];
+
+	return target_memory_read(memory, buf, len, (uint64_t)(uintptr_t)at);
+}
+
+Test(target_memory, reads_what_is_there)
+{
+	struct target_memory memory = own_memory();
+	char text[] = "here", buf[sizeof(text)] = "";
+
+	cr_expect_eq(target_memory_read(&memory, buf, sizeof(buf), (uint64_t)(uintptr_t)text),
+		     (ssize_t)sizeof(buf));
+	cr_expect_str_eq(buf, "here");
+	cr_expect(!memory.is_read, "nobody asks what it is of");
+	close_memory(&memory);
+}
+
+Test(target_memory, fetches_no_page_of_a_file)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char path[] = "/tmp/hotrun-test-XXXXXX";
+	int fd = mkstemp(path);
+	unsigned char there;
+	char *map;
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	cr_assert_eq(ftruncate(fd, (off_t)(PAGES * page)), 0);
+	map = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert_neq(map, MAP_FAILED);
+	/* No others around the one that is touched. */
+	madvise(map, PAGES * page, MADV_RANDOM);
+	map[2 * page] = 'x';
+	struct target_memory memory = own_memory();
+
+	cr_expect_eq(read_page(&memory, map + 2 * page, page), (ssize_t)page);
+	cr_expect_eq(read_page(&memory, map + 2 * page + 10, 2 * page), (ssize_t)page - 10,
+		     "up to the first that is not there");
+	cr_expect_eq(read_page(&memory, map + 4 * page, 1), -EFAULT);
+	cr_expect_eq(read_page(&memory, map + page, 2 * page), -EFAULT);
+	cr_assert_eq(mincore(map, page, &there), 0);
+	close_memory(&memory);
+	close(fd);
+}
+
+Test(target_memory, memory_of_no_file_is_zeros)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	char *none = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct target_memory memory;
+	char *shared;
+
+	cr_assert_eq(ftruncate(fd, (off_t)page), 0);
+	shared = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	cr_assert(none != MAP_FAILED && shared != MAP_FAILED);
+	cr_assert_eq(pwrite(fd, "text", 4, 0), 4);
+	memory = own_memory();
+	cr_expect_eq(read_page(&memory, none, page), (ssize_t)page);
+	cr_expect_eq(read_page(&memory, shared, page), (ssize_t)page, "in memory by another way");
+	close_memory(&memory);
+	close(fd);
+}
+
+Test(target_memory, without_a_list_of_mappings_nothing_is_fetched)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *none = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct target_memory memory = own_memory();
+
+	close(memory.maps_fd);
+	memory.maps_fd = -1;
+	cr_expect_eq(read_page(&memory, none, 1), -EFAULT);
+	none[0] = 'x';
+	cr_expect_eq(read_page(&memory, none, 1), 1);
+	cr_expect_eq(target_memory_read(&memory, none, page, UINT64_MAX - 1), -EFAULT);
+	close_memory(&memory);
+}
