@@ -55,8 +55,8 @@ struct place {
 };
 
 struct process_memory {
-	uint64_t descriptor;	  /* 0 = not found yet */
-	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
+	uint64_t descriptor, code_map; /* 0 = not found yet */
+	enum model_reason reason;      /* why its memory tells nothing; NAMED = it does, or may */
 	unsigned finds;
 	uint64_t find_again_ns;
 	struct body *bodies; /* by start */
@@ -413,22 +413,37 @@ static bool is_near(const char *path)
 	return strstr(slash ? slash : path, "coreclr") != NULL;
 }
 
+/* Of each file what lies first in it: what is bundled behind a program is mapped from it, too. */
+static void list_file(struct parse_memory *memory, uint32_t modules[PARSE_RUNTIMES_MAX],
+		      const struct model_mapping *map)
+{
+	uint32_t i = 0;
+
+	while (i < memory->files_cnt && modules[i] != map->module)
+		i++;
+	if (i == PARSE_RUNTIMES_MAX ||
+	    (i < memory->files_cnt && memory->files[i].file_offset <= map->file_offset))
+		return;
+	memory->files_cnt += i == memory->files_cnt;
+	memory->files[i] = (struct parse_code_file){map->start, map->file_offset};
+	modules[i] = map->module;
+}
+
 /* Files of its code in which a runtime may be; those with its usual name first, which only saves
  * looking at the others. */
 static void list_files(const struct model *m, uint32_t process, struct parse_memory *memory)
 {
 	const struct model_process *p = &m->processes[process];
+	uint32_t modules[PARSE_RUNTIMES_MAX];
 
 	for (int near = 1; near >= 0; near--)
 		for (size_t i = 0; i < p->mapping_cnt; i++) {
 			const struct model_mapping *map = &p->mappings[i];
 			const char *path = m->modules[map->module].path;
 
-			if (map->kind != MAPPING_FILE || map->to_ns || symbol_is_image(path) ||
-			    is_near(path) != near || memory->files_cnt == PARSE_RUNTIMES_MAX)
-				continue;
-			memory->files[memory->files_cnt++] =
-				(struct parse_code_file){map->start, map->file_offset};
+			if (map->kind == MAPPING_FILE && !map->to_ns && !symbol_is_image(path) &&
+			    is_near(path) == near)
+				list_file(memory, modules, map);
 		}
 }
 
@@ -473,6 +488,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	parse.kind = PARSE_MEMORY;
 	parse.in_socket = reply.in_socket;
 	memory->descriptor = p->descriptor;
+	memory->code_map = p->code_map;
 	memory->list = p->lists ? LIST_MAX : 0;
 	if (!p->descriptor)
 		list_files(m, process, memory);
@@ -666,6 +682,7 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	mark(jm, p);
 	if (!reason) {
 		p->descriptor = reply->descriptor;
+		p->code_map = reply->code_map;
 		take(jm, p, m, process);
 		drop_asked(p);
 		p->generation++;

@@ -456,7 +456,7 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_code(request, f, result_fd);
 	case PARSE_MEMORY:
 		return memory_names_write(f->fds[0], &request->memory, result_fd,
-					  &reply->descriptor);
+					  &reply->descriptor, &reply->code_map);
 	case PARSE_UNWIND_ELF:
 	case PARSE_UNWIND_IMAGE:
 		return do_unwind(request, f, result_fd);

@@ -27,7 +27,7 @@ static struct perfmap_memory *opened(void)
 					 &descriptor),
 		     0);
 	cr_assert_eq(descriptor, AT(FAKE_MEMORY_DESCRIPTOR));
-	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 4, &m), 0);
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 0, 4, &m), 0);
 	return m;
 }
 
@@ -286,8 +286,8 @@ Test(perfmap_memory, descriptors_that_are_none)
 
 		fake_memory(&memory);
 		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
-		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 1,
-					  &m);
+		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 0,
+					  1, &m);
 		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
 		if (!err)
 			perfmap_memory_close(m);
