@@ -617,8 +617,9 @@ static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64
 	uint32_t row = find_in_map(j, m, map, address, time_ns, &later);
 
 	*ret_reason = REASON_NAMED;
-	/* There is an entry: its name is being read. */
-	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory)
+	/* There is an entry: its name is being read; or there may be one. */
+	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory ||
+	    (map->file && map->behind))
 		return row;
 	return find_in_memory(j, m, map, address, time_ns, ret_reason);
 }
@@ -886,12 +887,13 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 	serve_waiting(j, m, SERVE_LOOK);
 }
 
-void jit_read(struct jit *j, struct model *m)
+bool jit_read(struct jit *j, struct model *m)
 {
 	if (!j->memory || (!j->waiting_cnt && !jit_memory_is_busy(j->memory)))
-		return;
+		return false;
 	jit_memory_work(j->memory, m);
 	serve_waiting(j, m, SERVE_AGAIN);
+	return jit_memory_is_busy(j->memory);
 }
 
 void jit_serve(struct jit *j, struct model *m)

@@ -23,6 +23,8 @@
  * known since when it has not run. */
 #define USED_NS 1000000000ull
 #define MARK_NS 15000000ull
+/* Names of a job that is small: 3 ms. */
+#define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX      512u
 #define CALM_NONE     UINT32_MAX
@@ -504,7 +506,9 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
-	file_requests_job_begin(jm->sources->requests, p->job, true);
+	/* What does not live long, and what is soon done. */
+	file_requests_job_begin(jm->sources->requests, p->job,
+				p->has_fleeting || p->asked <= URGENT_MAX);
 	return REASON_NAMED;
 }
 

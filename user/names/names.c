@@ -867,9 +867,9 @@ static void tell_costs(struct names *n, struct model *m)
 	}
 }
 
-void names_read(struct names *n, struct model *m)
+bool names_read(struct names *n, struct model *m)
 {
-	jit_read(n->jit, m);
+	return jit_read(n->jit, m);
 }
 
 size_t names_waiting(const struct names *n)
