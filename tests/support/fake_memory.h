@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FAKE_MEMORY_BASE  0x7f0000000000ull
+#define FAKE_MEMORY_BASE  0x10000000000ull /* a file may be so long */
 #define FAKE_MEMORY_BYTES 0x8000u
 
 /* Offsets. */

@@ -55,7 +55,7 @@ Test(perfmap_memory, names_are_those_of_the_map)
 		{FAKE_MEMORY_GET + 0x20, FAKE_MEMORY_GET,
 		 "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[OptimizedTier1]", false},
 		{FAKE_MEMORY_MADE + 4, FAKE_MEMORY_MADE,
-		 "void [Shop] dynamicClass::Made(Shop.Cart /* MT: 0x7f0000005d00 "
+		 "void [Shop] dynamicClass::Made(Shop.Cart /* MT: 0x10000005d00 "
 		 "*/,int32)[Optimized]",
 		 true},
 	};
@@ -163,7 +163,7 @@ Test(perfmap_memory, hostile_structures_give_no_name)
 		uint32_t address;
 		int err;
 	} rows[] = {
-		{"table nowhere", FAKE_MEMORY_MAP + 0x800, NOWHERE, 8, FAKE_MEMORY_ADD, 0},
+		{"table nowhere", FAKE_MEMORY_MAP + 0x800, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
 		{"fragment of another range", FAKE_MEMORY_FRAGMENT + 16, AT(FAKE_MEMORY_CODE), 8,
 		 FAKE_MEMORY_ADD, 0},
 		{"section nowhere", FAKE_MEMORY_FRAGMENT + 24, NOWHERE, 8, FAKE_MEMORY_ADD,
@@ -191,7 +191,7 @@ Test(perfmap_memory, hostile_structures_give_no_name)
 		{"image nowhere", FAKE_MEMORY_MODULE + 224, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
 		{"no image", FAKE_MEMORY_MODULE + 224, 0, 8, FAKE_MEMORY_ADD, -ENODATA},
 		{"image that is none", FAKE_MEMORY_MODULE + 224, AT(FAKE_MEMORY_CODE), 8,
-		 FAKE_MEMORY_ADD, -EFAULT},
+		 FAKE_MEMORY_ADD, -ENODATA},
 		{"row of no method", FAKE_MEMORY_METHOD(0), 0x8fff, 2, FAKE_MEMORY_ADD, -ENODATA},
 		{"row of no type", FAKE_MEMORY_CART + 8, UINT32_MAX, 4, FAKE_MEMORY_ADD, -ENODATA},
 		{"65,535 arguments", 0x5f06, 0xffff, 2, FAKE_MEMORY_GET, -ENODATA},
