@@ -25,6 +25,7 @@ struct jit_map {
 	bool left;	     /* looked for once more after its process's exit */
 	bool ended;	     /* read once more after it */
 	uint8_t looks_ended; /* looks since */
+	uint8_t looks_gone;  /* the same, whether there is a map or not */
 	bool behind;	     /* not read to its end yet */
 	uint64_t seen_ns;    /* what is read now was there since then at the latest */
 	unsigned looks;	     /* in vain */
@@ -795,7 +796,7 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 	close_map(j, &j->maps[row]);
 	j->maps[row].looked = j->maps[row].wanted = false;
 	j->maps[row].left = j->maps[row].ended = false;
-	j->maps[row].looks = j->maps[row].looks_ended = 0;
+	j->maps[row].looks = j->maps[row].looks_ended = j->maps[row].looks_gone = 0;
 	j->maps[row].reason = REASON_NO_PERF_MAP;
 	j->maps[row].generation++;
 	j->maps[row].image++;
@@ -818,6 +819,9 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 	if (map->ended) {
 		if (j->code)
 			jit_code_forget(j->code, map->process);
+		if (j->memory && !j->later_ns && map->looks_gone <= JIT_PATIENCE &&
+		    map->looks_gone++ == JIT_PATIENCE)
+			jit_memory_forget(j->memory, m, map->process);
 		leave_ended(j, map);
 	} else if (!map->wanted) {
 		map->ended = exited;

@@ -626,6 +626,9 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
 
 	p->lists = false;
+	/* Beyond the room of all nothing more is learnt of anybody. */
+	if (jit_memory_bytes(jm) > JIT_MEMORY_BYTES)
+		cnt = 0;
 	for (size_t i = 0; i < cnt && i < p->asked + LIST_MAX; i++) {
 		const struct memory_name *row = &rows[i];
 		uint64_t address = i < p->asked ? p->wanted[i] : row->start;
@@ -641,7 +644,11 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
 		p->has_fleeting |= row->is_fleeting;
 		take_row(jm, p, m, process, row, address, text, len);
+		if (i < p->asked && !find_body(p, address))
+			keep_answer(p, address, p->job_ns, REASON_LIMIT);
 	}
+	for (size_t i = cnt; i < p->asked; i++)
+		keep_answer(p, p->wanted[i], p->job_ns, REASON_LIMIT);
 	blob_free(blob);
 }
 

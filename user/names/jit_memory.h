@@ -24,7 +24,7 @@
 #define JIT_MEMORY_ANSWERS_MAX 65536u
 /* Places of fleeting bodies that have names, by process. */
 #define JIT_MEMORY_FLEETING_MAX 16384u
-/* Of all processes. */
+/* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
 
 struct jit_memory;
