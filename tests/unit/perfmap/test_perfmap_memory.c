@@ -109,6 +109,26 @@ Test(perfmap_memory, links_of_the_nibble_map)
 	cr_expect_eq(name.start, AT(FAKE_MEMORY_MADE));
 }
 
+/* The map of code ranges is found among the variables, by an address that is in it. */
+Test(perfmap_memory, a_thin_descriptor_is_completed)
+{
+	struct perfmap_memory_name name;
+	struct perfmap_memory *m;
+	char buf[1024];
+
+	fake_memory_thin(&memory);
+	m = opened();
+	cr_expect_eq(perfmap_memory_code_map(m), 0);
+	cr_expect_eq(perfmap_memory_name(m, AT(0x300000), buf, sizeof(buf), &name), -ENOENT);
+	cr_assert_eq(perfmap_memory_name(m, AT(FAKE_MEMORY_ADD), buf, sizeof(buf), &name), 0);
+	cr_expect_str_eq(buf, "instance void [Shop] Shop.Cart::Add()", "%s", buf);
+	cr_expect_eq(perfmap_memory_code_map(m), AT(FAKE_MEMORY_MAP));
+	perfmap_memory_close(m);
+	/* One that does not lead there is none. */
+	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT + 8, AT(FAKE_MEMORY_BYTES), 8);
+	cr_expect_eq(name_at(FAKE_MEMORY_ADD, buf, &name), -ENOENT);
+}
+
 Test(perfmap_memory, what_may_go_is_listed)
 {
 	struct perfmap_memory *m;
