@@ -23,6 +23,9 @@
  * known since when it has not run. */
 #define USED_NS 1000000000ull
 #define MARK_NS 15000000ull
+/* Bodies that have been there for so long are read so often. */
+#define STEADY_NS      2000000000ull
+#define STEADY_READ_NS 800000000ull
 /* Names of a job that is small: 3 ms. */
 #define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
@@ -73,7 +76,7 @@ struct process_memory {
 	size_t places_cnt, places_cap;
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
-	uint64_t job_ns;   /* when it began */
+	uint64_t job_ns;   /* when it began; of the last one, too */
 	uint32_t tgid;
 	uint64_t used_ns;  /* when such a body was asked for last */
 	bool is_kept;	   /* jit_memory_keep() */
@@ -96,6 +99,7 @@ struct jit_memory {
 	struct jit_code *code;
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
+	bool hurries;
 };
 
 struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code)
@@ -704,6 +708,21 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 		note_failure(p, reason);
 }
 
+/* Whether what is asked for are bodies alone that have been there for long: two readings name what
+ * lies between them, however far they are apart. */
+static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
+{
+	if (jm->hurries || p->lists || p->mark_ns - p->job_ns >= STEADY_READ_NS)
+		return false;
+	for (size_t i = 0; i < p->wanted_cnt; i++) {
+		const struct body *b = find_body(p, p->wanted[i]);
+
+		if (!b || !b->is_fleeting || b->from_ns + STEADY_NS > p->mark_ns)
+			return false;
+	}
+	return true;
+}
+
 /* What is known by now to be there still is not read again. */
 static void drop_known(struct process_memory *p)
 {
@@ -731,7 +750,8 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 		return;
 	mark(jm, p);
 	drop_known(p);
-	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns)
+	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns &&
+	    !may_wait(jm, p))
 		reason = begin(jm, m, process, p);
 	/* What cannot be had now because of a budget may be had later. */
 	if (reason && jm->sources->requests->deferred == deferred)
@@ -746,6 +766,11 @@ void jit_memory_work(struct jit_memory *jm, struct model *m)
 	for (uint32_t i = 0; i < jm->processes_cnt; i++)
 		if (jm->processes[i] && !jm->processes[i]->reason)
 			work(jm, m, i, jm->processes[i]);
+}
+
+void jit_memory_hurry(struct jit_memory *jm)
+{
+	jm->hurries = true;
 }
 
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process)

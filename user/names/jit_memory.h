@@ -55,6 +55,8 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 
 /* Has read what was asked for, and takes what was; adds to the model. */
 void jit_memory_work(struct jit_memory *jm, struct model *m);
+/* The end is near: nothing is put off any more. */
+void jit_memory_hurry(struct jit_memory *jm);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
