@@ -307,13 +307,14 @@ static const char *tier_of_version(struct text *t, const struct method *m, uint6
 	uint64_t data, versions, version;
 	uint32_t tier;
 
-	*ret_is_version = false;
+	*ret_is_version = true; /* as far as is known */
 	if (!perfmap_layout_has(l, PERFMAP_METHOD_CODE) ||
 	    !perfmap_layout_has(l, PERFMAP_CODE_VERSIONS) ||
 	    !perfmap_layout_has(l, PERFMAP_VERSIONS_FIRST) ||
 	    !perfmap_layout_has(l, PERFMAP_VERSION_NEXT) ||
 	    !perfmap_layout_has(l, PERFMAP_VERSION_CODE))
 		return NULL;
+	*ret_is_version = false;
 	data = u64_of(t, m->address, PERFMAP_METHOD_CODE);
 	versions = data ? u64_of(t, data, PERFMAP_CODE_VERSIONS) : 0;
 	version = versions ? u64_of(t, versions, PERFMAP_VERSIONS_FIRST) : 0;
@@ -344,7 +345,7 @@ static void put_tier(struct text *t, const struct method *m, const struct perfma
 
 	t->r->notes = false;
 	tier = tier_of_version(t, m, code->start, &is_version);
-	if (!tier && !is_version)
+	if (!tier && (!is_version || !(m->token_flags & METHOD_TIERED)))
 		tier = m->token_flags & METHOD_TIERED ? "QuickJitted"
 		       : is_debuggable(t, m)	      ? "MinOptJitted"
 						      : "Optimized";

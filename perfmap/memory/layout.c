@@ -231,12 +231,58 @@ static bool is_enough(const struct parser *p)
 	for (size_t i = 0; i < PERFMAP_LAYOUT_CNT; i++)
 		if (!fields[i].optional && !perfmap_layout_has(p->layout, i))
 			return false;
-	return p->has_map;
+	return p->has_map || p->layout->hides_map;
 }
 
 /*
- * What .NET 10 does not tell, where all around it lies as in the builds of it that were looked at
- * (10.0.12): a module's name before its path, the tier of a version between its list and its flags.
+ * .NET 9 tells of methods and types, but not of code: that lies as in .NET 10 (9.0.20), but for the
+ * nibble map. Where the map of code ranges is has to be found.
+ */
+static void complete_code(struct perfmap_layout *l)
+{
+	static const struct {
+		enum perfmap_layout_field field;
+		uint32_t at;
+	} code[] = {
+		{PERFMAP_MAP_TOP, 0},
+		{PERFMAP_FRAGMENT_BEGIN, 8},
+		{PERFMAP_FRAGMENT_END, 16},
+		{PERFMAP_FRAGMENT_SECTION, 24},
+		{PERFMAP_FRAGMENT_NEXT, 0},
+		{PERFMAP_SECTION_BEGIN, 0},
+		{PERFMAP_SECTION_HEAP, 40},
+		{PERFMAP_SECTION_IMAGE, 32},
+		{PERFMAP_SECTION_FLAGS, 16},
+		{PERFMAP_HEAP_START, 16},
+		{PERFMAP_HEAP_END, 24},
+		{PERFMAP_HEAP_BASE, 32},
+		{PERFMAP_HEAP_MAP, 40},
+		{PERFMAP_HEADER_METHOD, 24},
+		{PERFMAP_HEADER_UNWIND_CNT, 32},
+		{PERFMAP_HEADER_UNWIND, 36},
+		{PERFMAP_FUNCTION_BYTES, 12},
+		{PERFMAP_FUNCTION_BEGIN, 0},
+		{PERFMAP_FUNCTION_END, 4},
+		{PERFMAP_FUNCTION_UNWIND, 8},
+		{PERFMAP_ARGUMENTS_LISTS, 4},
+	};
+
+	if (l->execution_manager || l->type_system != 1 || l->at[PERFMAP_ARGUMENTS_CNT] != 6 ||
+	    l->at[PERFMAP_DYNAMIC_NAME] != 32 || l->is_arm64)
+		return;
+	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
+		if (perfmap_layout_has(l, code[i].field))
+			return;
+	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
+		l->at[code[i].field] = code[i].at;
+	l->execution_manager = 1;
+	l->hides_map = true;
+}
+
+/*
+ * What .NET 10 and 9 do not tell, where all around it lies as in the builds that were looked at
+ * (10.0.12, 9.0.20): a module's name before its path, the tier of a version between its list and
+ * its flags.
  */
 static void complete(struct perfmap_layout *l)
 {
@@ -245,6 +291,8 @@ static void complete(struct perfmap_layout *l)
 	if (!perfmap_layout_has(l, PERFMAP_MODULE_NAME) && at[PERFMAP_MODULE_PATH] == 200 &&
 	    at[PERFMAP_MODULE_FILE] == 208 && at[PERFMAP_MODULE_ASSEMBLY] == 216)
 		l->at[PERFMAP_MODULE_NAME] = 192;
+	if (l->hides_map && at[PERFMAP_MODULE_PATH] == 272 && at[PERFMAP_MODULE_BASE] == 288)
+		l->at[PERFMAP_MODULE_NAME] = 264;
 	if (!perfmap_layout_has(l, PERFMAP_VERSION_TIER) && !at[PERFMAP_VERSION_CODE] &&
 	    at[PERFMAP_VERSION_METHOD] == 8 && at[PERFMAP_VERSION_IL] == 16 &&
 	    at[PERFMAP_VERSION_NEXT] == 24 && at[PERFMAP_VERSION_FLAGS] == 52)
@@ -261,6 +309,7 @@ int perfmap_layout_parse(const char *json, size_t len, struct perfmap_layout *re
 		layout.at[i] = PERFMAP_LAYOUT_NONE;
 	if (len > PERFMAP_LAYOUT_BYTES_MAX || !parse_value(&p, 0, 0, &v))
 		return -EBADMSG;
+	complete_code(&layout);
 	if (!is_enough(&p))
 		return -ENOTSUP;
 	complete(&layout);

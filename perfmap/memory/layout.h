@@ -95,6 +95,7 @@ struct perfmap_layout {
 	/* versions of contracts, 0 = not there */
 	uint32_t execution_manager, type_system, loader;
 	bool is_arm64;
+	bool hides_map; /* it does not say where the map of code ranges is */
 };
 
 /* 0; -EBADMSG: no such JSON; -ENOTSUP: what names need is not in it. */

@@ -7,12 +7,14 @@
 #include "perfmap/memory/body.h"
 
 /* What changed while it was read is read once more. */
-#define TRIES 2
+#define TRIES	     2
+#define SEARCHES_MAX 3u
 
 struct perfmap_memory {
 	struct perfmap_memory_reader reader;
 	struct perfmap_runtime runtime;
 	struct perfmap_modules_read modules;
+	unsigned searches; /* for the map of code ranges */
 };
 
 int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
@@ -29,8 +31,8 @@ int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
 	return err;
 }
 
-int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor, size_t work,
-			struct perfmap_memory **ret_memory)
+int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor,
+			uint64_t code_map, size_t work, struct perfmap_memory **ret_memory)
 {
 	struct perfmap_memory *m = calloc(1, sizeof(*m));
 	int err;
@@ -47,8 +49,15 @@ int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descrip
 		perfmap_memory_close(m);
 		return err;
 	}
+	if (m->runtime.layout.hides_map)
+		m->runtime.code_map = code_map;
 	*ret_memory = m;
 	return 0;
+}
+
+uint64_t perfmap_memory_code_map(const struct perfmap_memory *m)
+{
+	return m->runtime.layout.hides_map ? m->runtime.code_map : 0;
 }
 
 void perfmap_memory_close(struct perfmap_memory *m)
@@ -111,6 +120,11 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 {
 	int err = -ESTALE;
 
+	/* Not every address of code is in it: some are tried. */
+	if (!m->runtime.code_map && m->searches++ < SEARCHES_MAX)
+		perfmap_runtime_search(&m->reader, &m->runtime, address);
+	if (!m->runtime.code_map)
+		return -ENOENT;
 	perfmap_modules_trim(&m->modules);
 	for (unsigned i = 0; i < TRIES && (err == -ESTALE || err == -EFAULT); i++) {
 		struct perfmap_out out = {.buf = buf, .cap = cap};
@@ -132,5 +146,7 @@ size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, s
 {
 	perfmap_memory_begin(&m->reader);
 	m->reader.notes = false;
+	if (!m->runtime.code_map)
+		return 0;
 	return perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max);
 }

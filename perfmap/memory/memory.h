@@ -38,12 +38,14 @@ int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
 			uint64_t file_offset, uint64_t *ret_descriptor);
 
 /*
- * Reads the descriptor. work: number of addresses that will be asked for. Returns 0, owned;
- * -EBADMSG: there is none; -ENOTSUP: it tells too little (.NET 9), or of another layout; -EFAULT;
- * -ENOMEM.
+ * Reads the descriptor. code_map: what perfmap_memory_code_map() said of it before, or 0; work:
+ * number of addresses that will be asked for. Returns 0, owned; -EBADMSG: there is none; -ENOTSUP:
+ * it tells too little, or of another layout; -EFAULT; -ENOMEM.
  */
-int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor, size_t work,
-			struct perfmap_memory **ret_memory);
+int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor,
+			uint64_t code_map, size_t work, struct perfmap_memory **ret_memory);
+/* Where it found the map of code ranges, which .NET 9 does not tell, or 0. */
+uint64_t perfmap_memory_code_map(const struct perfmap_memory *m);
 void perfmap_memory_close(struct perfmap_memory *m);
 
 /*

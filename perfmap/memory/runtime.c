@@ -13,6 +13,8 @@
 /* Linkers put each segment of a file at least a page further from its place in the file than the
  * one before; of files with huge pages it is more. */
 #define PAGES_BEFORE   512u
+#define LIBRARY_PAGES  8192u	  /* of the runtime's library */
+#define VARIABLES_MAX  (2u << 20) /* bytes of its variables that are searched */
 #define SEGMENTS_MAX   64u
 #define DYNAMIC_MAX    256u
 #define HASH_STEPS_MAX 4096u
@@ -210,6 +212,11 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 	    (runtime.layout.execution_manager != MANAGER_LINKED &&
 	     runtime.layout.execution_manager != MANAGER_SCANNED))
 		return -ENOTSUP;
+	runtime.descriptor = descriptor;
+	if (runtime.layout.hides_map) {
+		*ret_runtime = runtime;
+		return 0;
+	}
 	if (runtime.layout.map_index >= perfmap_u32_at(head + 24) ||
 	    perfmap_u32_at(head + 24) > PERFMAP_POINTERS_MAX)
 		return -EBADMSG;
@@ -219,4 +226,79 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 		return -EFAULT;
 	*ret_runtime = runtime;
 	return 0;
+}
+
+/* --- a map that is not told ------------------------------------------------------------------- */
+
+/* The fragment that leads to an address, if a map of ranges lies there. */
+static bool is_code_map(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
+			uint64_t first, uint64_t address)
+{
+	uint64_t table = first;
+
+	for (unsigned shift = 41; shift >= 17 && table; shift -= 8)
+		table = perfmap_memory_u64(r, table + 8 * (address >> shift & 255)) & ~1ull;
+	return table && !r->failed &&
+	       address >= perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_BEGIN]) &&
+	       address < perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_END]) && !r->failed;
+}
+
+/* The map lies among variables as they are, so that its first table begins with the table of
+ * addresses below 2^49. */
+static bool search_piece(struct perfmap_memory_reader *r, struct perfmap_runtime *runtime,
+			 uint64_t start, const uint8_t *bytes, size_t len, uint64_t address)
+{
+	for (size_t at = 0; at + 8 <= len; at += 8) {
+		uint64_t first = perfmap_u64_at(bytes + at) & ~1ull;
+
+		if (first < 0x10000 || first >> 47 || first & 7)
+			continue;
+		perfmap_memory_begin(r);
+		if (!is_code_map(r, &runtime->layout, first, address))
+			continue;
+		runtime->code_map = start + at;
+		return true;
+	}
+	return false;
+}
+
+static bool search_segment(struct perfmap_memory_reader *r, struct perfmap_runtime *runtime,
+			   uint64_t start, uint64_t bytes, uint64_t address)
+{
+	uint8_t piece[PERFMAP_MEMORY_PAGE];
+
+	start &= ~7ull;
+	for (uint64_t at = 0; at < bytes && at < VARIABLES_MAX; at += sizeof(piece))
+		if (perfmap_memory_direct(r, start + at, piece, sizeof(piece)) &&
+		    search_piece(r, runtime, start + at, piece, sizeof(piece), address))
+			return true;
+	return false;
+}
+
+int perfmap_runtime_search(struct perfmap_memory_reader *r, struct perfmap_runtime *runtime,
+			   uint64_t address)
+{
+	uint64_t base = page_of(runtime->descriptor);
+	Elf64_Ehdr header = {0};
+
+	if (address >> 49)
+		return -ENOENT;
+	for (uint32_t i = 0; i < LIBRARY_PAGES && base; i++, base -= PERFMAP_MEMORY_PAGE) {
+		perfmap_memory_begin(r);
+		if (read_header(r, base, &header))
+			break;
+		if (r->failed)
+			return -EFAULT;
+	}
+	for (uint32_t i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr s;
+
+		perfmap_memory_begin(r);
+		perfmap_memory_get(r, base + header.e_phoff + i * sizeof(s), &s, sizeof(s));
+		if (!r->failed && s.p_type == PT_LOAD && s.p_flags & PF_W &&
+		    search_segment(r, runtime, base + page_of(s.p_vaddr),
+				   s.p_memsz + PERFMAP_MEMORY_PAGE, address))
+			return 0;
+	}
+	return -ENOENT;
 }

@@ -17,7 +17,8 @@
 
 struct perfmap_runtime {
 	struct perfmap_layout layout;
-	uint64_t code_map; /* address of the map of code ranges */
+	uint64_t descriptor;
+	uint64_t code_map; /* address of the map of code ranges; 0 = not known */
 };
 
 /* The export in the file that is mapped there as code. 0; -ENOENT: it has none; -EFAULT: it cannot
@@ -29,4 +30,9 @@ int perfmap_runtime_find(struct perfmap_memory_reader *r, uint64_t start, uint64
  * layout; -ENOMEM. */
 int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 			 struct perfmap_runtime *ret_runtime);
+
+/* Looks in the variables of the library that has the descriptor for the map in which an address of
+ * code is. 0; -ENOENT; -EFAULT. */
+int perfmap_runtime_search(struct perfmap_memory_reader *r, struct perfmap_runtime *runtime,
+			   uint64_t address);
 #endif

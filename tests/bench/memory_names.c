@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	err = fd < 0 ? -errno : find(&fd, argv[1], &descriptor);
 	if (!err)
-		err = perfmap_memory_open(read_at, &fd, descriptor, 1u << 20, &m);
+		err = perfmap_memory_open(read_at, &fd, descriptor, 0, 1u << 20, &m);
 	if (err) {
 		fprintf(stderr, "memory_names: %s: %s\n", argv[1], strerror(-err));
 		return 1;

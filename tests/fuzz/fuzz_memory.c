@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		memory.to = tail[4];
 	}
 	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &descriptor);
-	if (perfmap_memory_open(fake_memory_read, &memory, descriptor, 16, &m))
+	if (perfmap_memory_open(fake_memory_read, &memory, descriptor, 0, 16, &m))
 		return 0;
 	ask(m, &memory);
 	must(perfmap_memory_fleeting(m, starts, STARTS) <= STARTS);

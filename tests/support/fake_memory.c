@@ -230,6 +230,27 @@ void fake_memory(struct fake_memory *m)
 	fake_names(FAKE_IMAGE_X64, m->bytes + FAKE_MEMORY_IMAGE, &places);
 }
 
+void fake_memory_thin(struct fake_memory *m)
+{
+	static const char thin[] =
+		"{\"types\":{\"Module\":{\"Base\":224},"
+		"\"MethodTable\":{\"MTFlags\":0,\"MTFlags2\":8,\"EEClassOrCanonMT\":40,"
+		"\"Module\":24,\"PerInstInfo\":48},\"GenericsDictInfo\":{\"NumTypeArgs\":6},"
+		"\"TypeDesc\":{\"TypeAndFlags\":0},\"ParamTypeDesc\":{\"TypeArg\":16},"
+		"\"MethodDesc\":{\"ChunkIndex\":2,\"Flags\":6,\"Flags3AndTokenRemainder\":0},"
+		"\"MethodDescChunk\":{\"!\":24,\"MethodTable\":0,\"FlagsAndTokenRange\":18},"
+		"\"StoredSigMethodDesc\":{\"Sig\":16,\"cSig\":24,\"ExtendedFlags\":28},"
+		"\"DynamicMethodDesc\":{\"MethodName\":32}},"
+		"\"globals\":{},\"contracts\":{\"RuntimeTypeSystem\":1}}";
+
+	fake_memory(m);
+	put_struct(m, FAKE_MEMORY_JSON, thin, sizeof(thin) - 1);
+	fake_memory_put(m, FAKE_MEMORY_DESCRIPTOR + 12, sizeof(thin) - 1, 4);
+	fake_memory_put(m, FAKE_MEMORY_DESCRIPTOR + 24, 0, 4);
+	put_segment(m, 3, PT_LOAD, PF_R | PF_W, 0x2000, 0x4000); /* its variables */
+	fake_memory_put(m, offsetof(Elf64_Ehdr, e_phnum), 4, 2);
+}
+
 ssize_t fake_memory_read(void *source, void *buf, size_t len, uint64_t address)
 {
 	struct fake_memory *m = source;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FAKE_MEMORY_BASE  0x7f0000000000ull
+#define FAKE_MEMORY_BASE  0x10000000000ull /* a file may be so long */
 #define FAKE_MEMORY_BYTES 0x8000u
 
 /* Offsets. */
@@ -52,6 +52,8 @@ struct fake_memory {
 };
 
 void fake_memory(struct fake_memory *m);
+/* The same of .NET 9, whose descriptor tells nothing of code. */
+void fake_memory_thin(struct fake_memory *m);
 /* Writes a value of len bytes, little-endian. */
 void fake_memory_put(struct fake_memory *m, uint32_t offset, uint64_t value, size_t len);
 /* A perfmap_memory_read; source is a struct fake_memory. */

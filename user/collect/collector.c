@@ -31,8 +31,10 @@
 #define SIDEBAND_LAG_NS 100000ull
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
-/* Tables of who is busy then may take that long before the first sample; and who is. */
+/* Tables of who is busy then may take that long before the first sample, names of code that may be
+ * replaced soon so long; and who is busy. */
 #define START_TABLES_NS 300000000ull
+#define START_NAMES_NS	100000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
@@ -1153,6 +1155,15 @@ static void prepare_tables(struct collector *c)
 	}
 }
 
+/* What of the code of running .NET processes may be replaced soon is known before it is sampled. */
+static void prepare_names(struct collector *c)
+{
+	uint64_t end_ns = clock_now_ns() + START_NAMES_NS;
+
+	while (c->options.samples && names_read(c->names, c->model) && clock_now_ns() < end_ns)
+		names_await(c->names, START_POLL_NS);
+}
+
 static void mark_processes(struct collector *c)
 {
 	struct model *m = c->model;
@@ -1198,6 +1209,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	prepare_tables(c);
 	names_tail(c->names, c->model, 0);
+	prepare_names(c);
 
 	c->model->host.off |= kernel_off(c);
 	read_accounts(c, true);

@@ -41,7 +41,7 @@ static const char *const reasons[REASON_CNT] = {
 	[REASON_BROKEN] = "see below where and why",
 	[REASON_UNSURE] = "hotrun perfmap enable PID: methods that the map lists are looked at",
 	[REASON_RUNTIME_SILENT] =
-		"hotrun perfmap enable PID, without a restart: before .NET 10 only "
+		"hotrun perfmap enable PID, without a restart: before .NET 9 only "
 		"a map has these names",
 	[REASON_MEMORY_DENIED] = "record as root, or with the capability SYS_PTRACE; or hotrun "
 				 "perfmap enable PID",

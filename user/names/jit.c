@@ -25,6 +25,7 @@ struct jit_map {
 	bool left;	     /* looked for once more after its process's exit */
 	bool ended;	     /* read once more after it */
 	uint8_t looks_ended; /* looks since */
+	uint8_t looks_gone;  /* the same, whether there is a map or not */
 	bool behind;	     /* not read to its end yet */
 	uint64_t seen_ns;    /* what is read now was there since then at the latest */
 	unsigned looks;	     /* in vain */
@@ -617,8 +618,9 @@ static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64
 	uint32_t row = find_in_map(j, m, map, address, time_ns, &later);
 
 	*ret_reason = REASON_NAMED;
-	/* There is an entry: its name is being read. */
-	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory)
+	/* There is an entry: its name is being read; or there may be one. */
+	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory ||
+	    (map->file && map->behind))
 		return row;
 	return find_in_memory(j, m, map, address, time_ns, ret_reason);
 }
@@ -794,7 +796,7 @@ void jit_forget(struct jit *j, struct model *m, uint32_t process, uint64_t exec_
 	close_map(j, &j->maps[row]);
 	j->maps[row].looked = j->maps[row].wanted = false;
 	j->maps[row].left = j->maps[row].ended = false;
-	j->maps[row].looks = j->maps[row].looks_ended = 0;
+	j->maps[row].looks = j->maps[row].looks_ended = j->maps[row].looks_gone = 0;
 	j->maps[row].reason = REASON_NO_PERF_MAP;
 	j->maps[row].generation++;
 	j->maps[row].image++;
@@ -817,6 +819,9 @@ static void tail_map(struct jit *j, struct model *m, struct jit_map *map, uint64
 	if (map->ended) {
 		if (j->code)
 			jit_code_forget(j->code, map->process);
+		if (j->memory && !j->later_ns && map->looks_gone <= JIT_PATIENCE &&
+		    map->looks_gone++ == JIT_PATIENCE)
+			jit_memory_forget(j->memory, m, map->process);
 		leave_ended(j, map);
 	} else if (!map->wanted) {
 		map->ended = exited;
@@ -886,12 +891,13 @@ void jit_tail(struct jit *j, struct model *m, uint64_t written_ns)
 	serve_waiting(j, m, SERVE_LOOK);
 }
 
-void jit_read(struct jit *j, struct model *m)
+bool jit_read(struct jit *j, struct model *m)
 {
 	if (!j->memory || (!j->waiting_cnt && !jit_memory_is_busy(j->memory)))
-		return;
+		return false;
 	jit_memory_work(j->memory, m);
 	serve_waiting(j, m, SERVE_AGAIN);
+	return jit_memory_is_busy(j->memory);
 }
 
 void jit_serve(struct jit *j, struct model *m)

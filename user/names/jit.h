@@ -106,8 +106,8 @@ void jit_follow(struct jit *j, struct model *m, uint64_t written_ns);
 void jit_tail(struct jit *j, struct model *m, uint64_t written_ns);
 
 /* Has the memory of processes read for frames that wait, as far as it may be waited for, and names
- * those that are known then. */
-void jit_read(struct jit *j, struct model *m);
+ * those that are known then. Returns whether more is being read. */
+bool jit_read(struct jit *j, struct model *m);
 
 /* Names waiting frames whose names are known by now, without a look at the maps. */
 void jit_serve(struct jit *j, struct model *m);

@@ -24,6 +24,11 @@
  * known since when it has not run. */
 #define USED_NS 1000000000ull
 #define MARK_NS 15000000ull
+/* Bodies that have been there for so long are read so often. */
+#define STEADY_NS      2000000000ull
+#define STEADY_READ_NS 800000000ull
+/* Names of a job that is small: 3 ms. */
+#define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX      512u
 #define CALM_NONE     UINT32_MAX
@@ -56,8 +61,8 @@ struct place {
 };
 
 struct process_memory {
-	uint64_t descriptor;	  /* 0 = not found yet */
-	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
+	uint64_t descriptor, code_map; /* 0 = not found yet */
+	enum model_reason reason;      /* why its memory tells nothing; NAMED = it does, or may */
 	unsigned finds;
 	uint64_t find_again_ns;
 	struct body *bodies; /* by start */
@@ -72,7 +77,7 @@ struct process_memory {
 	size_t places_cnt, places_cap;
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
-	uint64_t job_ns;   /* when it began */
+	uint64_t job_ns;   /* when it began; of the last one, too */
 	uint32_t tgid;
 	uint64_t used_ns;  /* when such a body was asked for last */
 	bool is_kept;	   /* jit_memory_keep() */
@@ -95,6 +100,7 @@ struct jit_memory {
 	struct jit_code *code;
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
+	bool hurries;
 };
 
 struct jit_memory *jit_memory_new(const struct sources *sources, struct jit_code *code)
@@ -414,22 +420,37 @@ static bool is_near(const char *path)
 	return strstr(slash ? slash : path, "coreclr") != NULL;
 }
 
+/* Of each file what lies first in it: what is bundled behind a program is mapped from it, too. */
+static void list_file(struct parse_memory *memory, uint32_t modules[PARSE_RUNTIMES_MAX],
+		      const struct model_mapping *map)
+{
+	uint32_t i = 0;
+
+	while (i < memory->files_cnt && modules[i] != map->module)
+		i++;
+	if (i == PARSE_RUNTIMES_MAX ||
+	    (i < memory->files_cnt && memory->files[i].file_offset <= map->file_offset))
+		return;
+	memory->files_cnt += i == memory->files_cnt;
+	memory->files[i] = (struct parse_code_file){map->start, map->file_offset};
+	modules[i] = map->module;
+}
+
 /* Files of its code in which a runtime may be; those with its usual name first, which only saves
  * looking at the others. */
 static void list_files(const struct model *m, uint32_t process, struct parse_memory *memory)
 {
 	const struct model_process *p = &m->processes[process];
+	uint32_t modules[PARSE_RUNTIMES_MAX];
 
 	for (int near = 1; near >= 0; near--)
 		for (size_t i = 0; i < p->mapping_cnt; i++) {
 			const struct model_mapping *map = &p->mappings[i];
 			const char *path = m->modules[map->module].path;
 
-			if (map->kind != MAPPING_FILE || map->to_ns || symbol_is_image(path) ||
-			    is_near(path) != near || memory->files_cnt == PARSE_RUNTIMES_MAX)
-				continue;
-			memory->files[memory->files_cnt++] =
-				(struct parse_code_file){map->start, map->file_offset};
+			if (map->kind == MAPPING_FILE && !map->to_ns && !symbol_is_image(path) &&
+			    is_near(path) == near)
+				list_file(memory, modules, map);
 		}
 }
 
@@ -461,6 +482,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	if (reason)
 		return error ? reason_of(error) : reason;
 	memory->descriptor = p->descriptor;
+	memory->code_map = p->code_map;
 	memory->list = p->lists ? LIST_MAX : 0;
 	if (!p->descriptor)
 		list_files(m, process, memory);
@@ -474,7 +496,9 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
-	file_requests_job_begin(jm->sources->requests, p->job, true);
+	/* What does not live long, and what is soon done. */
+	file_requests_job_begin(jm->sources->requests, p->job,
+				p->has_fleeting || p->asked <= URGENT_MAX);
 	return REASON_NAMED;
 }
 
@@ -592,6 +616,9 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
 
 	p->lists = false;
+	/* Beyond the room of all nothing more is learnt of anybody. */
+	if (jit_memory_bytes(jm) > JIT_MEMORY_BYTES)
+		cnt = 0;
 	for (size_t i = 0; i < cnt && i < p->asked + LIST_MAX; i++) {
 		const struct memory_name *row = &rows[i];
 		uint64_t address = i < p->asked ? p->wanted[i] : row->start;
@@ -607,7 +634,11 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
 		p->has_fleeting |= row->is_fleeting;
 		take_row(jm, p, m, process, row, address, text, len);
+		if (i < p->asked && !find_body(p, address))
+			keep_answer(p, address, p->job_ns, REASON_LIMIT);
 	}
+	for (size_t i = cnt; i < p->asked; i++)
+		keep_answer(p, p->wanted[i], p->job_ns, REASON_LIMIT);
 	blob_free(blob);
 }
 
@@ -652,6 +683,7 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	mark(jm, p);
 	if (!reason) {
 		p->descriptor = reply->descriptor;
+		p->code_map = reply->code_map;
 		take(jm, p, m, process);
 		drop_asked(p);
 		p->generation++;
@@ -660,6 +692,21 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	end_job(jm, process, p);
 	if (reason)
 		note_failure(p, reason);
+}
+
+/* Whether what is asked for are bodies alone that have been there for long: two readings name what
+ * lies between them, however far they are apart. */
+static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
+{
+	if (jm->hurries || p->lists || p->mark_ns - p->job_ns >= STEADY_READ_NS)
+		return false;
+	for (size_t i = 0; i < p->wanted_cnt; i++) {
+		const struct body *b = find_body(p, p->wanted[i]);
+
+		if (!b || !b->is_fleeting || b->from_ns + STEADY_NS > p->mark_ns)
+			return false;
+	}
+	return true;
 }
 
 /* What is known by now to be there still is not read again. */
@@ -689,7 +736,8 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 		return;
 	mark(jm, p);
 	drop_known(p);
-	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns)
+	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns &&
+	    !may_wait(jm, p))
 		reason = begin(jm, m, process, p);
 	/* What cannot be had now because of a budget may be had later. */
 	if (reason && jm->sources->requests->deferred == deferred)
@@ -704,6 +752,11 @@ void jit_memory_work(struct jit_memory *jm, struct model *m)
 	for (uint32_t i = 0; i < jm->processes_cnt; i++)
 		if (jm->processes[i] && !jm->processes[i]->reason)
 			work(jm, m, i, jm->processes[i]);
+}
+
+void jit_memory_hurry(struct jit_memory *jm)
+{
+	jm->hurries = true;
 }
 
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process)

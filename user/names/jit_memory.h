@@ -24,7 +24,7 @@
 #define JIT_MEMORY_ANSWERS_MAX 65536u
 /* Places of fleeting bodies that have names, by process. */
 #define JIT_MEMORY_FLEETING_MAX 16384u
-/* Of all processes. */
+/* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
 
 struct jit_memory;
@@ -55,6 +55,8 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 
 /* Has read what was asked for, and takes what was; adds to the model. */
 void jit_memory_work(struct jit_memory *jm, struct model *m);
+/* The end is near: nothing is put off any more. */
+void jit_memory_hurry(struct jit_memory *jm);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have

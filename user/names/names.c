@@ -867,9 +867,9 @@ static void tell_costs(struct names *n, struct model *m)
 	}
 }
 
-void names_read(struct names *n, struct model *m)
+bool names_read(struct names *n, struct model *m)
 {
-	jit_read(n->jit, m);
+	return jit_read(n->jit, m);
 }
 
 size_t names_waiting(const struct names *n)
@@ -1006,6 +1006,8 @@ void names_settle(struct names *n, struct model *m)
 
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next. */
+	if (n->memory)
+		jit_memory_hurry(n->memory);
 	jit_read(n->jit, m);
 	while (names_waiting(n) && !has_hung(n, &asleep_ns, &done) &&
 	       ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&

@@ -158,9 +158,9 @@ struct names_code_page names_code_page(const struct names *n, uint32_t process, 
 /* Whether the process lives: its id is that of the very incarnation. */
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);
 
-/* After names_stack() of some: has the memory of processes read whose code nothing named yet, soon,
- * since some code does not live long. */
-void names_read(struct names *n, struct model *m);
+/* After names_stack() of some, and at the start: has the memory of processes read whose code
+ * nothing named yet, soon, since some code does not live long. Returns whether that goes on. */
+bool names_read(struct names *n, struct model *m);
 
 /* Frames that wait for their perf map, or for a file that is being read. */
 size_t names_waiting(const struct names *n);

@@ -15,8 +15,8 @@ void target_door_give(struct workers_job *job, const int fds[TARGET_FDS])
 }
 
 enum model_reason target_door_open(const struct sources *sources, const struct model *m,
-				   uint32_t process, struct parse_request *parse, int ret_fds[TARGET_FDS],
-				   int *ret_error)
+				   uint32_t process, struct parse_request *parse,
+				   int ret_fds[TARGET_FDS], int *ret_error)
 {
 	static const enum file_request_kind kinds[TARGET_FDS] = {
 		FILE_REQUEST_MEMORY, FILE_REQUEST_PAGES, FILE_REQUEST_MAPPINGS};

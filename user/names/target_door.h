@@ -13,8 +13,8 @@
  * the process's (-errno), else 0.
  */
 enum model_reason target_door_open(const struct sources *sources, const struct model *m,
-				   uint32_t process, struct parse_request *parse, int ret_fds[TARGET_FDS],
-				   int *ret_error);
+				   uint32_t process, struct parse_request *parse,
+				   int ret_fds[TARGET_FDS], int *ret_error);
 /* Gives them to a job; NULL: closes them. */
 void target_door_give(struct workers_job *job, const int fds[TARGET_FDS]);
 #endif

@@ -73,7 +73,7 @@ static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_wri
 
 enum model_reason memory_names_write(struct target_memory *memory,
 				     const struct parse_memory *wanted, int fd,
-				     uint64_t *ret_descriptor)
+				     uint64_t *ret_descriptor, uint64_t *ret_code_map)
 {
 	static struct memory_name rows[PARSE_ADDRESSES_MAX + PARSE_LIST_MAX];
 	static uint64_t starts[PARSE_LIST_MAX];
@@ -89,7 +89,8 @@ enum model_reason memory_names_write(struct target_memory *memory,
 		reason = find_runtime(memory, wanted, ret_descriptor);
 	if (!reason)
 		reason = reason_of_runtime(perfmap_memory_open(read_at, memory, *ret_descriptor,
-							       cnt + wanted->list, &m));
+							       wanted->code_map, cnt + wanted->list,
+							       &m));
 	if (reason)
 		return reason;
 	blob_begin(&w, fd, MEMORY_BLOB);
@@ -102,6 +103,7 @@ enum model_reason memory_names_write(struct target_memory *memory,
 	cnt += listed;
 	blob_stream_end(&w);
 	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));
+	*ret_code_map = perfmap_memory_code_map(m);
 	perfmap_memory_close(m);
 	return blob_end(&w) ? REASON_LIMIT : REASON_NAMED;
 }

@@ -232,7 +232,8 @@ static enum model_reason do_memory(const struct parse_request *request, const st
 
 	if (!memory_of(f, result_fd, &memory))
 		return REASON_LIMIT;
-	return memory_names_write(&memory, &request->memory, result_fd, &reply->descriptor);
+	return memory_names_write(&memory, &request->memory, result_fd, &reply->descriptor,
+				  &reply->code_map);
 }
 
 static enum model_reason do_unwind(const struct parse_request *request, const struct files *f,

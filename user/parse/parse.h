@@ -91,6 +91,7 @@ struct parse_code_file {
 
 struct parse_memory {
 	uint64_t descriptor; /* of the runtime; 0: it is looked for */
+	uint64_t code_map;   /* of it, that was found, or 0 */
 	uint32_t files_cnt, addresses_cnt;
 	uint32_t list; /* bodies besides that may not stay, at the most */
 	uint32_t rsvd;
@@ -140,7 +141,7 @@ struct parse_reply {
 	uint64_t copied_bytes; /* MAP: what the copy holds now; 0: it continues another text */
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
-	uint64_t descriptor; /* MEMORY: that was found */
+	uint64_t descriptor, code_map; /* MEMORY: that were found */
 };
 
 /* The worker's side (workers_do). */

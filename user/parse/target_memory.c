@@ -29,8 +29,8 @@ static bool take_line(const char *line, uint64_t shared_dev)
 	unsigned long long start, end, inode;
 	unsigned int major_, minor_;
 
-	if (sscanf(line, "%llx-%llx %*4s %*x %x:%x %llu", &start, &end, &major_, &minor_,
-		   &inode) != 5)
+	if (sscanf(line, "%llx-%llx %*4s %*x %x:%x %llu", &start, &end, &major_, &minor_, &inode) !=
+	    5)
 		return false;
 	if (!inode || makedev(major_, minor_) == shared_dev)
 		return true;

@@ -19,9 +19,9 @@
 #define TARGET_FILES_MAX 32768u
 
 struct target_memory {
-	int memory_fd; /* /proc/PID/mem */
-	int pages_fd;  /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
-	int maps_fd;   /* /proc/PID/maps, read when it is needed first */
+	int memory_fd;	     /* /proc/PID/mem */
+	int pages_fd;	     /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
+	int maps_fd;	     /* /proc/PID/maps, read when it is needed first */
 	uint64_t shared_dev; /* st_dev of a memfd: mappings of that device are of no file */
 	bool is_read, is_known;
 };

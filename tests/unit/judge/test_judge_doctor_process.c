@@ -69,7 +69,7 @@ Test(doctor, rules_about_processes)
 		 "from its memory",
 		 ""},
 		{"no map",
-		 {FIT_PROCESS, .map = DOTNET_MAP_ABSENT, .version = "9.0.1"},
+		 {FIT_PROCESS, .map = DOTNET_MAP_ABSENT, .version = "8.0.1"},
 		 "process.map",
 		 DOCTOR_WARN,
 		 "no names",

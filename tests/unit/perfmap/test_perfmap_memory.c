@@ -27,7 +27,7 @@ static struct perfmap_memory *opened(void)
 					 &descriptor),
 		     0);
 	cr_assert_eq(descriptor, AT(FAKE_MEMORY_DESCRIPTOR));
-	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 4, &m), 0);
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 0, 4, &m), 0);
 	return m;
 }
 
@@ -55,7 +55,7 @@ Test(perfmap_memory, names_are_those_of_the_map)
 		{FAKE_MEMORY_GET + 0x20, FAKE_MEMORY_GET,
 		 "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[OptimizedTier1]", false},
 		{FAKE_MEMORY_MADE + 4, FAKE_MEMORY_MADE,
-		 "void [Shop] dynamicClass::Made(Shop.Cart /* MT: 0x7f0000005d00 "
+		 "void [Shop] dynamicClass::Made(Shop.Cart /* MT: 0x10000005d00 "
 		 "*/,int32)[Optimized]",
 		 true},
 	};
@@ -107,6 +107,26 @@ Test(perfmap_memory, links_of_the_nibble_map)
 	/* Without links they are looked for backwards. */
 	cr_assert_eq(name_at(FAKE_MEMORY_CODE + 4 * 256, buf, &name), 0);
 	cr_expect_eq(name.start, AT(FAKE_MEMORY_MADE));
+}
+
+/* The map of code ranges is found among the variables, by an address that is in it. */
+Test(perfmap_memory, a_thin_descriptor_is_completed)
+{
+	struct perfmap_memory_name name;
+	struct perfmap_memory *m;
+	char buf[1024];
+
+	fake_memory_thin(&memory);
+	m = opened();
+	cr_expect_eq(perfmap_memory_code_map(m), 0);
+	cr_expect_eq(perfmap_memory_name(m, AT(0x300000), buf, sizeof(buf), &name), -ENOENT);
+	cr_assert_eq(perfmap_memory_name(m, AT(FAKE_MEMORY_ADD), buf, sizeof(buf), &name), 0);
+	cr_expect_str_eq(buf, "instance void [Shop] Shop.Cart::Add()", "%s", buf);
+	cr_expect_eq(perfmap_memory_code_map(m), AT(FAKE_MEMORY_MAP));
+	perfmap_memory_close(m);
+	/* One that does not lead there is none. */
+	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT + 8, AT(FAKE_MEMORY_BYTES), 8);
+	cr_expect_eq(name_at(FAKE_MEMORY_ADD, buf, &name), -ENOENT);
 }
 
 Test(perfmap_memory, what_may_go_is_listed)
@@ -163,7 +183,7 @@ Test(perfmap_memory, hostile_structures_give_no_name)
 		uint32_t address;
 		int err;
 	} rows[] = {
-		{"table nowhere", FAKE_MEMORY_MAP + 0x800, NOWHERE, 8, FAKE_MEMORY_ADD, 0},
+		{"table nowhere", FAKE_MEMORY_MAP + 0x800, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
 		{"fragment of another range", FAKE_MEMORY_FRAGMENT + 16, AT(FAKE_MEMORY_CODE), 8,
 		 FAKE_MEMORY_ADD, 0},
 		{"section nowhere", FAKE_MEMORY_FRAGMENT + 24, NOWHERE, 8, FAKE_MEMORY_ADD,
@@ -191,7 +211,7 @@ Test(perfmap_memory, hostile_structures_give_no_name)
 		{"image nowhere", FAKE_MEMORY_MODULE + 224, NOWHERE, 8, FAKE_MEMORY_ADD, -EFAULT},
 		{"no image", FAKE_MEMORY_MODULE + 224, 0, 8, FAKE_MEMORY_ADD, -ENODATA},
 		{"image that is none", FAKE_MEMORY_MODULE + 224, AT(FAKE_MEMORY_CODE), 8,
-		 FAKE_MEMORY_ADD, -EFAULT},
+		 FAKE_MEMORY_ADD, -ENODATA},
 		{"row of no method", FAKE_MEMORY_METHOD(0), 0x8fff, 2, FAKE_MEMORY_ADD, -ENODATA},
 		{"row of no type", FAKE_MEMORY_CART + 8, UINT32_MAX, 4, FAKE_MEMORY_ADD, -ENODATA},
 		{"65,535 arguments", 0x5f06, 0xffff, 2, FAKE_MEMORY_GET, -ENODATA},
@@ -286,8 +306,8 @@ Test(perfmap_memory, descriptors_that_are_none)
 
 		fake_memory(&memory);
 		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
-		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 1,
-					  &m);
+		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 0,
+					  1, &m);
 		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
 		if (!err)
 			perfmap_memory_close(m);

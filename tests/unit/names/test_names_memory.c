@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of compiled code out of the memory of its process, as the names room has them. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fake_memory.h"
+#include "names_host.h"
+
+#define AT(offset) (FAKE_MEMORY_BASE + (offset))
+
+/* The library's code, then what it compiled. */
+#define MAPS                                                                 \
+	"10000001000-10000001010 r-xp 00000000 08:01 0 /lib/libruntime.so\n" \
+	"10000001040-10000002000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n"
+
+#define LINE_ADD "0x10000001040 60 void [Shop.Core] Shop.Map::Add()[OptimizedTier1]\n"
+
+static struct fake_memory memory;
+
+/* A file that is empty up to there. */
+static void write_memory(struct host *h)
+{
+	int fd = open(fake_path(&h->proc, "100/mem"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(pwrite(fd, memory.bytes, sizeof(memory.bytes), (off_t)FAKE_MEMORY_BASE),
+		     (ssize_t)sizeof(memory.bytes));
+	close(fd);
+}
+
+/* A host whose process runs .NET, with names from there. */
+static void begin(struct host *h, enum names_from from)
+{
+	struct names_options options = {.deadline_ns = 10000000000ull, .from = from};
+
+	host_make(h, MAPS, "/app/Shop.Api");
+	names_free(h->n);
+	options.proc_path = h->proc.path;
+	h->n = names_new(&options);
+	cr_assert_not_null(h->n);
+	fake_memory(&memory);
+	write_memory(h);
+	names_process(h->n, h->m, h->process);
+}
+
+/* What an address is called in the end. */
+static const struct model_symbol *named(struct host *h, uint64_t address, uint64_t time_ns)
+{
+	const struct model_location *l;
+
+	name_at(h, address, time_ns);
+	names_settle(h->n, h->m);
+	l = location_at(h, address, time_ns);
+	return l ? &h->m->symbols[l->symbol] : NULL;
+}
+
+Test(names_memory, methods_have_their_names_without_a_map)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	begin(&h, NAMES_AUTO);
+	s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
+	cr_assert_not_null(s);
+	cr_expect_str_eq(s->name, "Shop.Cart.Add");
+	cr_expect_str_eq(s->raw, "instance void [Shop] Shop.Cart::Add()");
+	cr_expect_str_eq(s->module, "Shop");
+	cr_expect_eq(s->kind, KIND_JIT);
+	cr_expect_str_eq(location_at(&h, AT(FAKE_MEMORY_ADD + 8), 100)->tier, "QuickJitted");
+	/* The body is known: another place of it needs no reading, and holds for all times. */
+	s = name_at(&h, AT(FAKE_MEMORY_ADD + 9), 50);
+	cr_assert_not_null(s);
+	cr_expect_str_eq(s->name, "Shop.Cart.Add");
+	s = named(&h, AT(FAKE_MEMORY_STUB), 100);
+	cr_expect(s && s->kind == KIND_STUB && !s->reason);
+	names_tail(h.n, h.m, 200);
+	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_FROM_MEMORY);
+	host_end(&h);
+}
+
+Test(names_memory, a_dynamic_method_names_only_what_is_sure)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	/* Of this process there is no finalizer to be seen, and it was read after the sample. */
+	begin(&h, NAMES_AUTO);
+	s = named(&h, AT(FAKE_MEMORY_MADE + 8), 100);
+	cr_assert_not_null(s);
+	cr_expect_eq(s->reason, REASON_MEMORY_LATE);
+	host_end(&h);
+}
+
+Test(names_memory, the_map_comes_first_and_either_can_be_left_out)
+{
+	static const struct {
+		enum names_from from;
+		const char *name;
+	} rows[] = {
+		{NAMES_AUTO, "Shop.Map.Add"},
+		{NAMES_MAP, "Shop.Map.Add"},
+		{NAMES_MEMORY, "Shop.Cart.Add"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct model_symbol *s;
+		struct host h;
+
+		begin(&h, rows[i].from);
+		fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_ADD);
+		s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
+		cr_assert_not_null(s, "%zu", i);
+		cr_expect_str_eq(s->name, rows[i].name, "%zu: %s", i, s->name);
+		/* Of what the map does not have. */
+		s = named(&h, AT(FAKE_MEMORY_GET + 8), 100);
+		cr_assert_not_null(s);
+		cr_expect_eq(s->reason,
+			     rows[i].from == NAMES_MAP ? REASON_PERF_MAP_NO_ENTRY : REASON_NAMED,
+			     "%zu: %d", i, s->reason);
+		host_end(&h);
+	}
+}
+
+Test(names_memory, reasons)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	begin(&h, NAMES_AUTO);
+	s = named(&h, AT(FAKE_MEMORY_ADD + FAKE_MEMORY_SIZE + 4), 100);
+	cr_expect_eq(s->reason, REASON_MEMORY_NO_CODE, "%d", s->reason);
+	host_end(&h);
+
+	/* No descriptor: only a map could tell. */
+	begin(&h, NAMES_MAP);
+	s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
+	cr_expect_eq(s->reason, REASON_NO_PERF_MAP, "%d", s->reason);
+	host_end(&h);
+
+	begin(&h, NAMES_MEMORY);
+	cr_assert_eq(unlink(fake_path(&h.proc, "100/mem")), 0);
+	s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
+	cr_expect_eq(s->reason, REASON_RUNTIME_SILENT, "%d", s->reason);
+	host_end(&h);
+}
+
+/* Another program runs: nothing of the memory before names it, nor the other way round. */
+Test(names_memory, after_an_exec_it_is_read_anew)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	begin(&h, NAMES_AUTO);
+	s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
+	cr_expect_str_eq(s->name, "Shop.Cart.Add");
+	names_forget(h.n, h.m, h.process);
+	fake_memory_put(&memory, FAKE_MEMORY_METHOD(0), 0x8000 | 2, 2); /* Has */
+	write_memory(&h);
+	s = named(&h, AT(FAKE_MEMORY_ADD + 16), 200);
+	cr_assert_not_null(s);
+	cr_expect_str_eq(s->name, "Shop.Cart.Has");
+	host_end(&h);
+}
