@@ -100,18 +100,27 @@ static int group_get(struct groups *g, const struct group_key *key, uint32_t pro
 	return 0;
 }
 
-/* One of the first that are hurt. */
-static bool is_hurt(const struct verdicts *v, uint32_t process)
-{
-	size_t cnt = 0;
+/* The first that are hurt. */
+struct hurt {
+	uint32_t processes[GROUPS_HURT];
+	size_t cnt;
+};
 
-	for (size_t i = 0; i < v->rows_cnt && cnt < GROUPS_HURT; i++) {
-		if (!verdicts_result(&v->rows[i])->hurt)
-			continue;
-		if (v->rows[i].process == process)
+static struct hurt hurt_of(const struct verdicts *v)
+{
+	struct hurt hurt = {.cnt = 0};
+
+	for (size_t i = 0; i < v->rows_cnt && hurt.cnt < GROUPS_HURT; i++)
+		if (verdicts_result(&v->rows[i])->hurt)
+			hurt.processes[hurt.cnt++] = v->rows[i].process;
+	return hurt;
+}
+
+static bool is_hurt(const struct hurt *hurt, uint32_t process)
+{
+	for (size_t i = 0; i < hurt->cnt; i++)
+		if (hurt->processes[i] == process)
 			return true;
-		cnt++;
-	}
 	return false;
 }
 
@@ -257,6 +266,7 @@ static bool is_idle(const struct groups *g, const struct total_process *p,
 int groups_ran(struct groups *g, struct model *m, const struct totals *t, const struct sched *sched,
 	       const struct verdicts *verdicts, bool by_workload)
 {
+	const struct hurt hurt = hurt_of(verdicts);
 	int err;
 
 	*g = (struct groups){.m = m};
@@ -272,7 +282,7 @@ int groups_ran(struct groups *g, struct model *m, const struct totals *t, const 
 			g->idle++;
 		else
 			err = add_process(g, t, &t->processes[i], sched,
-					  is_hurt(verdicts, t->processes[i].process));
+					  is_hurt(&hurt, t->processes[i].process));
 	}
 	hash_clear(&g->index);
 	if (!err && g->rows_cnt) {

@@ -2,12 +2,12 @@
 #ifndef HOTRUN_PARSE_TARGET_MEMORY_H
 #define HOTRUN_PARSE_TARGET_MEMORY_H
 /*
- * Reads the memory of a process that runs on, in a worker, and only what need not be fetched: a page
- * of a file that is not mapped yet, or one that is swapped out, is fetched with the process's list
- * of mappings held, and its threads that map or unmap anything wait meanwhile (access_remote_vm()
- * in mm/memory.c; measured: 4.9 s, of a file system that did not answer). Memory of no file is
- * there, or is zeros. A page may go in the moment between the look and the read: it was in use just
- * before. One thread.
+ * Reads the memory of a process that runs on, in a worker, and only what need not be fetched: a
+ * page of a file that is not mapped yet, or one that is swapped out, is fetched with the process's
+ * list of mappings held, and its threads that map or unmap anything wait meanwhile
+ * (access_remote_vm() in mm/memory.c; measured: 4.9 s, of a file system that did not answer).
+ * Memory of no file is there, or is zeros. A page may go in the moment between the look and the
+ * read: it was in use just before. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
