@@ -262,3 +262,23 @@ int fake_fd(const void *bytes, size_t len)
 	must(fd >= 0 && write(fd, bytes, len) == (ssize_t)len, "memfd");
 	return fd;
 }
+
+static void write_at(const struct fake_proc *proc, const char *name, const void *bytes, size_t len,
+		     uint64_t at)
+{
+	int fd = open(fake_path(proc, "%s", name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	must(fd >= 0, name);
+	must(pwrite(fd, bytes, len, (off_t)at) == (ssize_t)len, name);
+	close(fd);
+}
+
+void fake_process_memory(const struct fake_proc *proc, uint64_t address, const void *bytes,
+			 size_t len)
+{
+	const uint64_t present = 1ull << 63, page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	write_at(proc, "100/mem", bytes, len, address);
+	for (uint64_t page = address / page_bytes; page <= (address + len) / page_bytes; page++)
+		write_at(proc, "100/pagemap", &present, sizeof(present), page * sizeof(present));
+}

@@ -23,6 +23,9 @@ const char *fake_path(const struct fake_proc *proc, const char *format, ...)
 /* Writes a file below the folder, making its parent folders. */
 void fake_file(const struct fake_proc *proc, const char *name, const void *bytes, size_t len);
 void fake_text(const struct fake_proc *proc, const char *name, const char *text);
+/* Memory of process 100 at an address, in a file with holes, and that its pages are there. */
+void fake_process_memory(const struct fake_proc *proc, uint64_t address, const void *bytes,
+			 size_t len);
 
 /*
  * A process with stat (comm, start in ticks), status (NSpid "tgid 7"), cgroup, cmdline, maps and a

@@ -34,6 +34,8 @@
 #define CALM_NONE     UINT32_MAX
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
+/* Other failures: after twice as long each time, some 40 s in the end. */
+#define FIND_DOUBLED_MAX 7u
 
 /* A body as it was read. */
 struct body {
@@ -659,13 +661,21 @@ static void give_up(struct process_memory *p, enum model_reason reason)
 	p->generation++;
 }
 
-/* A runtime that is not found may be a little later, while it starts. */
+/* A runtime that is not found may be a little later, while it starts; and what a busy host had no
+ * time or no room for, it may have again. */
 static void note_failure(struct process_memory *p, enum model_reason reason)
 {
-	if (reason == REASON_RUNTIME_SILENT && ++p->finds < FINDS_MAX)
-		p->find_again_ns = clock_now_ns() + FIND_AGAIN_NS;
-	else
+	bool is_final = reason == REASON_MEMORY_DENIED || reason == REASON_PROCESS_GONE ||
+			(reason == REASON_RUNTIME_SILENT && p->finds + 1 >= FINDS_MAX);
+
+	if (is_final) {
 		give_up(p, reason);
+		return;
+	}
+	p->find_again_ns =
+		clock_now_ns() +
+		(FIND_AGAIN_NS << (p->finds < FIND_DOUBLED_MAX ? p->finds : FIND_DOUBLED_MAX));
+	p->finds++;
 }
 
 /* Takes what came, unless it is being read still. */
@@ -682,6 +692,7 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 		return;
 	mark(jm, p);
 	if (!reason) {
+		p->finds = 0;
 		p->descriptor = reply->descriptor;
 		p->code_map = reply->code_map;
 		take(jm, p, m, process);
@@ -740,8 +751,10 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 	    !may_wait(jm, p))
 		reason = begin(jm, m, process, p);
 	/* What cannot be had now because of a budget may be had later. */
-	if (reason && jm->sources->requests->deferred == deferred)
-		give_up(p, reason);
+	if (reason == REASON_RUNTIME_SILENT)
+		give_up(p, reason); /* its memory cannot be opened */
+	else if (reason && jm->sources->requests->deferred == deferred)
+		note_failure(p, reason);
 	if (p->job)
 		finish(jm, m, process, p);
 	close_gaps(m, process, p, p->reason != REASON_NAMED);

@@ -22,8 +22,8 @@
 #define JIT_MEMORY_BODIES_MAX  131072u
 #define JIT_MEMORY_WANTED_MAX  16384u
 #define JIT_MEMORY_ANSWERS_MAX 65536u
-/* Places of fleeting bodies that have names, by process. */
-#define JIT_MEMORY_FLEETING_MAX 16384u
+/* Places of fleeting bodies that have names, by process: looked through one by one. */
+#define JIT_MEMORY_FLEETING_MAX 2048u
 /* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
 

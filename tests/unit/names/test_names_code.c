@@ -25,16 +25,13 @@ static void host_make_code(struct host *h, const char *map)
 	h->n = names_new(&options);
 	cr_assert(h->n);
 	fake_text(&h->proc, "100/root/tmp/perf-7.map", map);
-	fake_text(&h->proc, "100/mem", "");
+	fake_process_memory(&h->proc, 0, "", 0);
 	names_process(h->n, h->m, h->process);
 }
 
 static void put_code(struct host *h, uint64_t address, const void *code, size_t len)
 {
-	int fd = open(fake_path(&h->proc, "100/mem"), O_WRONLY | O_CLOEXEC);
-
-	cr_assert_eq(pwrite(fd, code, len, (off_t)address), (ssize_t)len);
-	close(fd);
+	fake_process_memory(&h->proc, address, code, len);
 }
 
 /* Has the map read, and the code that it tells of. Returns the pages. */

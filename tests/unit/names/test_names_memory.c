@@ -19,15 +19,9 @@
 
 static struct fake_memory memory;
 
-/* A file that is empty up to there. */
 static void write_memory(struct host *h)
 {
-	int fd = open(fake_path(&h->proc, "100/mem"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(pwrite(fd, memory.bytes, sizeof(memory.bytes), (off_t)FAKE_MEMORY_BASE),
-		     (ssize_t)sizeof(memory.bytes));
-	close(fd);
+	fake_process_memory(&h->proc, FAKE_MEMORY_BASE, memory.bytes, sizeof(memory.bytes));
 }
 
 /* A host whose process runs .NET, with names from there. */
