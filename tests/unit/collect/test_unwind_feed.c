@@ -147,7 +147,7 @@ static void fed_host_make(struct fed_host *f)
 	f->feed = unwind_feed_new(&f->maps, false);
 	cr_assert(h->n && f->feed);
 	put_library(h, "100/root/lib/libx.so", 0, NAMES_HOST_SYMBOLS);
-	fake_text(&h->proc, "100/mem", "");
+	fake_process_memory(&h->proc, 0, "", 0);
 	fake_text(&h->proc, "100/root/tmp/perf-7.map", "10000100 40 stub Call<PRECODE_STUB>\n");
 	names_process(h->n, h->m, h->process);
 	name_at(h, 0x10000100, 100);
