@@ -7,9 +7,9 @@
 
 /* The last runtime that was tried. */
 #define RUNTIME_TRIED 10
-/* From then on a runtime says how its memory is laid out (perfmap/memory/); of single-file programs
- * from the one after it on. */
-#define RUNTIME_TELLS 9
+/* From then on most of its memory that tells names (perfmap/memory/) is mapped already, and may be
+ * read (parse/target_memory.h); of the one before a fifth of the frames at the most. */
+#define RUNTIME_TELLS 10
 
 static size_t judge(const struct doctor_rule *rules, size_t rules_cnt, const struct host_facts *f,
 		    struct doctor_finding *findings, size_t cnt)
@@ -78,7 +78,7 @@ static void judge_map_absent(const struct dotnet_process *p, struct doctor_findi
 	else if (p->map == DOTNET_MAP_STALE)
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: %s is of an earlier process with this pid", p->map_path);
-	else if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS + p->single_file)
+	else if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS)
 		doctor_say(finding, DOCTOR_OK, "", "no perf map: names come from its memory");
 	else
 		doctor_say(finding, DOCTOR_WARN, enable,

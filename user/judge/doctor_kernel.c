@@ -344,7 +344,7 @@ static void judge_clocksource(const struct host_facts *f, struct doctor_finding 
 				   ? "boot with tsc=reliable if the TSC is sound, or change the "
 				     "machine type"
 				   : "expect a higher cost: the machine is slow or emulated",
-			   "%s: %u ns a reading, at each context switch too",
+			   "%s: %u ns a reading, at context switches, too",
 			   *f->clocksource ? f->clocksource : "unknown", f->clock_read_ns);
 	else if (!*f->clocksource)
 		doctor_say(finding, DOCTOR_NA, "", "the kernel does not say; %u ns a reading",
