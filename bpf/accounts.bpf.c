@@ -207,8 +207,9 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 	if (!clock)
 		return;
 	if (state == STATE_RUNNING) {
-		/* A switch out that was not seen leaves the state behind. */
-		if (task->on_cpu)
+		/* A switch out that was not seen leaves the state behind; so does one back. */
+		if (task->on_cpu && (clock->last_switch_ns < switches_since_ns ||
+				     clock->running_task == (__u64)task))
 			event->sched.on_cpu_ns += ns;
 		return;
 	}

@@ -369,12 +369,12 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx)
 
 	if (!clock || !room)
 		return;
+	clock_meets_thread(clock);
 	if (!(__u32)id) {
 		clock->ticks_idle++;
 		return;
 	}
 	clock->ticks_taken++;
-	clock_meets_thread(clock);
 	sample = &room->sample;
 	__builtin_memset(sample, 0, sizeof(*sample));
 	sample->header.kind = EVENT_SAMPLE;

@@ -478,13 +478,13 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 /*
  * Some switches fire no program (those out of threads of pid 1 on some machines). Who runs next has
  * then no known beginning, and all that it runs until its own switch, up to seconds, would be
- * unaccounted. The tick bounds that to one interval of sampling. Not in NMI context: a switch may
+ * unaccounted; or the CPU is idle, and seems to be busy. The tick bounds that to one interval of sampling. Not in NMI context: a switch may
  * be half done there, and task storage takes a lock.
  */
 __hidden void clock_meets_thread(struct cpu_clock *clock)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 since, now = bpf_ktime_get_ns();
+	__u64 since, since_then, now = bpf_ktime_get_ns();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	struct account *account;
@@ -492,10 +492,16 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	since = clock->last_switch_ns;
 	if (ticks_in_nmi || since < switches_since_ns || clock->running_task == (__u64)task)
 		return;
-	count_loss(LOSS_SWITCH_UNSEEN);
+	if (task->pid)
+		count_loss(LOSS_SWITCH_UNSEEN);
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
-	clock->unaccounted_ns += now > since ? now - since : 0;
+	since_then = now > since ? now - since : 0;
+	/* As where the next switch tells that the CPU was idle. */
+	if (task->pid)
+		clock->unaccounted_ns += since_then;
+	else
+		clock->idle_ns += since_then;
 	clock->last_switch_ns = now;
 	clock->running_tid = task->pid;
 	clock->running_tgid = task->tgid;
@@ -503,7 +509,9 @@ __hidden void clock_meets_thread(struct cpu_clock *clock)
 	barrier();
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	if (on)
-		add_turn(on, TURN_UNKNOWN, now);
+		add_turn(on, task->pid ? TURN_UNKNOWN : 0, now);
+	if (!task->pid)
+		return;
 	account = bpf_task_storage_get(&accounts, task, 0, 0);
 	if (!account)
 		return;

@@ -64,6 +64,18 @@ static void add_running(struct cpu_seen *is, uint64_t start_ns)
 		clock->accounted_ns += rise_of(is->now_ns, since_ns);
 }
 
+/* What was told of a part once is not taken back: less of it is told in the next rows. */
+static void keep_told(const struct cpu_clock *was, const struct model_cpu *row,
+		      struct cpu_clock *clock)
+{
+	if (clock->idle_ns >= was->idle_ns && clock->accounted_ns >= was->accounted_ns &&
+	    clock->unaccounted_ns >= was->unaccounted_ns)
+		return;
+	clock->idle_ns = was->idle_ns + row->idle_ns;
+	clock->accounted_ns = was->accounted_ns + row->accounted_ns;
+	clock->unaccounted_ns = was->unaccounted_ns + row->unaccounted_ns;
+}
+
 static void take_difference(const struct cpu_seen *was, const struct cpu_seen *is,
 			    struct model_cpu *row)
 {
@@ -103,6 +115,7 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 		return false;
 	*ret_row = (struct model_cpu){.cpu = cpu};
 	take_difference(&was, &is, ret_row);
+	keep_told(&was.clock, ret_row, &book->seen[cpu].clock);
 	return true;
 }
 
