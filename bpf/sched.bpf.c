@@ -478,8 +478,8 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 /*
  * Some switches fire no program (those out of threads of pid 1 on some machines). Who runs next has
  * then no known beginning, and all that it runs until its own switch, up to seconds, would be
- * unaccounted; or the CPU is idle, and seems to be busy. The tick bounds that to one interval of sampling. Not in NMI context: a switch may
- * be half done there, and task storage takes a lock.
+ * unaccounted; or the CPU is idle, and seems to be busy. The tick bounds that to one interval of
+ * sampling. Not in NMI context: a switch may be half done there, and task storage takes a lock.
  */
 __hidden void clock_meets_thread(struct cpu_clock *clock)
 {
