@@ -9,6 +9,10 @@
 #define DEPTH_MAX 12u
 #define KEYS_MAX  3u
 
+#define TOKEN_BITS_MAX 23u
+#define ALIGNMENT_MAX  64u
+#define STUB_LAST_MAX  255u
+
 static const struct {
 	const char *type, *name;
 	bool optional;
@@ -111,9 +115,10 @@ static void keep_global(struct parser *p, struct perfmap_span name, const struct
 		uint32_t most;
 	} globals[] = {
 		{"MethodDescTokenRemainderBitCount", offsetof(struct perfmap_layout, token_bits),
-		 23},
-		{"MethodDescAlignment", offsetof(struct perfmap_layout, method_alignment), 64},
-		{"StubCodeBlockLast", offsetof(struct perfmap_layout, stub_last), 255},
+		 TOKEN_BITS_MAX},
+		{"MethodDescAlignment", offsetof(struct perfmap_layout, method_alignment),
+		 ALIGNMENT_MAX},
+		{"StubCodeBlockLast", offsetof(struct perfmap_layout, stub_last), STUB_LAST_MAX},
 	};
 
 	if (span_equals(name, "Architecture"))
@@ -226,12 +231,27 @@ static bool parse_value(struct parser *p, unsigned depth, unsigned keys, struct 
 	}
 }
 
-static bool is_enough(const struct parser *p)
+static bool has_fields(const struct perfmap_layout *l)
 {
 	for (size_t i = 0; i < PERFMAP_LAYOUT_CNT; i++)
-		if (!fields[i].optional && !perfmap_layout_has(p->layout, i))
+		if (!fields[i].optional && !perfmap_layout_has(l, i))
 			return false;
-	return p->has_map || p->layout->hides_map;
+	return true;
+}
+
+static bool is_enough(const struct parser *p)
+{
+	return has_fields(p->layout) && (p->has_map || p->layout->hides_map);
+}
+
+bool perfmap_layout_is_sound(const struct perfmap_layout *l)
+{
+	for (size_t i = 0; i < PERFMAP_LAYOUT_CNT; i++)
+		if (l->at[i] > PERFMAP_LAYOUT_OFFSET_MAX && l->at[i] != PERFMAP_LAYOUT_NONE)
+			return false;
+	return has_fields(l) && l->map_index < PERFMAP_LAYOUT_OFFSET_MAX &&
+	       l->token_bits <= TOKEN_BITS_MAX && l->method_alignment <= ALIGNMENT_MAX &&
+	       l->stub_last <= STUB_LAST_MAX;
 }
 
 /*

@@ -3,7 +3,7 @@
 #define PERFMAP_MEMORY_LAYOUT_H
 /*
  * Where the fields of a runtime's structures lie, out of the JSON that it publishes. Hostile: every
- * offset is bounded, whatever else is in it is passed over. Not for use outside perfmap/. Pure.
+ * offset is bounded, whatever else is in it is passed over. Pure.
  *
  * Source: dotnet/runtime docs/design/datacontracts/data_descriptor.md, "Physical JSON descriptor".
  */
@@ -100,6 +100,9 @@ struct perfmap_layout {
 
 /* 0; -EBADMSG: no such JSON; -ENOTSUP: what names need is not in it. */
 int perfmap_layout_parse(const char *json, size_t len, struct perfmap_layout *ret_layout);
+
+/* Whether it may be one that was parsed: of whom it was kept by cannot be trusted. */
+bool perfmap_layout_is_sound(const struct perfmap_layout *layout);
 
 static inline bool perfmap_layout_has(const struct perfmap_layout *l, enum perfmap_layout_field f)
 {

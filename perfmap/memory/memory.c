@@ -31,8 +31,9 @@ int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
 	return err;
 }
 
-int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor,
-			uint64_t code_map, size_t work, struct perfmap_memory **ret_memory)
+int perfmap_memory_open(perfmap_memory_read read, void *source,
+			const struct perfmap_memory_facts *facts, size_t work,
+			struct perfmap_memory **ret_memory)
 {
 	struct perfmap_memory *m = calloc(1, sizeof(*m));
 	int err;
@@ -44,20 +45,26 @@ int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descrip
 					   (uint64_t)work * PERFMAP_MEMORY_WORK_ADDRESS);
 	m->modules.r = &m->reader;
 	m->modules.layout = &m->runtime.layout;
-	err = perfmap_runtime_load(&m->reader, descriptor, &m->runtime);
+	err = perfmap_runtime_load(&m->reader, facts->descriptor,
+				   facts->has_layout ? &facts->layout : NULL, &m->runtime);
 	if (err) {
 		perfmap_memory_close(m);
 		return err;
 	}
 	if (m->runtime.layout.hides_map)
-		m->runtime.code_map = code_map;
+		m->runtime.code_map = facts->code_map;
 	*ret_memory = m;
 	return 0;
 }
 
-uint64_t perfmap_memory_code_map(const struct perfmap_memory *m)
+struct perfmap_memory_facts perfmap_memory_facts(const struct perfmap_memory *m)
 {
-	return m->runtime.layout.hides_map ? m->runtime.code_map : 0;
+	return (struct perfmap_memory_facts){
+		.descriptor = m->runtime.descriptor,
+		.code_map = m->runtime.layout.hides_map ? m->runtime.code_map : 0,
+		.has_layout = true,
+		.layout = m->runtime.layout,
+	};
 }
 
 void perfmap_memory_close(struct perfmap_memory *m)

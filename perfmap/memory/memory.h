@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "perfmap/memory/layout.h"
+
 /* Work (work.h) on one request: so much, and so much for each address. */
 #define PERFMAP_MEMORY_WORK	    (16u << 20)
 #define PERFMAP_MEMORY_WORK_ADDRESS (1u << 20)
@@ -20,6 +22,15 @@
 typedef ssize_t (*perfmap_memory_read)(void *source, void *buf, size_t len, uint64_t address);
 
 struct perfmap_memory;
+
+/* What is known of a process's runtime; of the descriptor at least, the rest is what an earlier
+ * reading found. */
+struct perfmap_memory_facts {
+	uint64_t descriptor;
+	uint64_t code_map; /* that of code ranges, which .NET 9 does not tell; 0 = not found */
+	bool has_layout;
+	struct perfmap_layout layout;
+};
 
 struct perfmap_memory_name {
 	uint64_t start;
@@ -38,14 +49,15 @@ int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
 			uint64_t file_offset, uint64_t *ret_descriptor);
 
 /*
- * Reads the descriptor. code_map: what perfmap_memory_code_map() said of it before, or 0; work:
- * number of addresses that will be asked for. Returns 0, owned; -EBADMSG: there is none; -ENOTSUP:
- * it tells too little, or of another layout; -EFAULT; -ENOMEM.
+ * Reads the descriptor, as far as it is not known. work: number of addresses that will be asked
+ * for. Returns 0, owned; -EBADMSG: there is none; -ENOTSUP: it tells too little, or of another
+ * layout; -EFAULT; -ENOMEM.
  */
-int perfmap_memory_open(perfmap_memory_read read, void *source, uint64_t descriptor,
-			uint64_t code_map, size_t work, struct perfmap_memory **ret_memory);
-/* Where it found the map of code ranges, which .NET 9 does not tell, or 0. */
-uint64_t perfmap_memory_code_map(const struct perfmap_memory *m);
+int perfmap_memory_open(perfmap_memory_read read, void *source,
+			const struct perfmap_memory_facts *facts, size_t work,
+			struct perfmap_memory **ret_memory);
+/* What is to be known the next time. */
+struct perfmap_memory_facts perfmap_memory_facts(const struct perfmap_memory *m);
 void perfmap_memory_close(struct perfmap_memory *m);
 
 /*

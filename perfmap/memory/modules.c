@@ -144,7 +144,7 @@ const struct perfmap_metadata *perfmap_module_metadata(struct perfmap_modules_re
 	load(all, m);
 	all->r->notes = notes;
 	/* What failed now may be had for the next name. */
-	if (!m->has && all->r->failed) {
+	if (!m->has && (all->r->failed || base)) {
 		module_free(m);
 		return NULL;
 	}

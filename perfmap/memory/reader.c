@@ -52,7 +52,8 @@ static struct perfmap_memory_page *page_of(struct perfmap_memory_reader *r, uint
 	    !perfmap_work_add(&r->work, PERFMAP_MEMORY_PAGE_WORK))
 		return NULL;
 	len = r->read(r->source, page->bytes, sizeof(page->bytes), start);
-	page->address = start;
+	/* What failed now may be had for the next name. */
+	page->address = len > 0 ? start : NO_PAGE;
 	page->len = len < 0 ? 0 : (uint32_t)len;
 	return page;
 }

@@ -190,8 +190,14 @@ static int read_layout(struct perfmap_memory_reader *r, const uint8_t *head,
 	return err;
 }
 
+static int take_layout(const struct perfmap_layout *layout, struct perfmap_layout *ret_layout)
+{
+	*ret_layout = *layout;
+	return perfmap_layout_is_sound(layout) ? 0 : -EBADMSG;
+}
+
 int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
-			 struct perfmap_runtime *ret_runtime)
+			 const struct perfmap_layout *layout, struct perfmap_runtime *ret_runtime)
 {
 	struct perfmap_runtime runtime = {0};
 	uint8_t head[PERFMAP_DESCRIPTOR_BYTES];
@@ -205,7 +211,7 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 	/* Flags: bit 0 is always set, bit 1 stands for 32 bits. */
 	if (memcmp(head, "DNCCDAC", 8) || (perfmap_u32_at(head + 8) & 3) != 1)
 		return -EBADMSG;
-	err = read_layout(r, head, &runtime.layout);
+	err = layout ? take_layout(layout, &runtime.layout) : read_layout(r, head, &runtime.layout);
 	if (err)
 		return err;
 	if (runtime.layout.type_system != 1 ||

@@ -26,10 +26,10 @@ struct perfmap_runtime {
 int perfmap_runtime_find(struct perfmap_memory_reader *r, uint64_t start, uint64_t file_offset,
 			 uint64_t *ret_descriptor);
 
-/* 0; -EFAULT; -EBADMSG: no descriptor lies there; -ENOTSUP: it tells too little, or of another
- * layout; -ENOMEM. */
+/* layout: its, that was read before, or NULL. 0; -EFAULT; -EBADMSG: no descriptor lies there;
+ * -ENOTSUP: it tells too little, or of another layout; -ENOMEM. */
 int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
-			 struct perfmap_runtime *ret_runtime);
+			 const struct perfmap_layout *layout, struct perfmap_runtime *ret_runtime);
 
 /* Looks in the variables of the library that has the descriptor for the map in which an address of
  * code is. 0; -ENOENT; -EFAULT. */

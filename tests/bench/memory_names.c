@@ -101,7 +101,8 @@ static int compare(struct perfmap_memory *m, const char *path)
 int main(int argc, char **argv)
 {
 	struct perfmap_memory *m;
-	uint64_t descriptor, address;
+	struct perfmap_memory_facts facts = {0};
+	uint64_t address;
 	char path[64];
 	int fd, err;
 
@@ -111,9 +112,9 @@ int main(int argc, char **argv)
 	}
 	snprintf(path, sizeof(path), "/proc/%s/mem", argv[1]);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : find(&fd, argv[1], &descriptor);
+	err = fd < 0 ? -errno : find(&fd, argv[1], &facts.descriptor);
 	if (!err)
-		err = perfmap_memory_open(read_at, &fd, descriptor, 0, 1u << 20, &m);
+		err = perfmap_memory_open(read_at, &fd, &facts, 1u << 20, &m);
 	if (err) {
 		fprintf(stderr, "memory_names: %s: %s\n", argv[1], strerror(-err));
 		return 1;

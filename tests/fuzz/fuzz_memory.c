@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct fake_memory memory;
 	static uint64_t starts[STARTS];
-	uint64_t descriptor = AT(FAKE_MEMORY_DESCRIPTOR);
+	struct perfmap_memory_facts facts = {.descriptor = AT(FAKE_MEMORY_DESCRIPTOR)};
 	struct perfmap_memory *m;
 
 	memset(&memory, 0, sizeof(memory));
@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		memory.offset = (uint32_t)(tail[2] | tail[3] << 8) % FAKE_MEMORY_BYTES;
 		memory.to = tail[4];
 	}
-	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &descriptor);
-	if (perfmap_memory_open(fake_memory_read, &memory, descriptor, 0, 16, &m))
+	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &facts.descriptor);
+	if (perfmap_memory_open(fake_memory_read, &memory, &facts, 16, &m))
 		return 0;
 	ask(m, &memory);
 	must(perfmap_memory_fleeting(m, starts, STARTS) <= STARTS);

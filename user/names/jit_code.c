@@ -154,19 +154,21 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 	static struct parse_request parse; /* large; one thread */
 	enum model_reason reason;
 	size_t cnt = p->waiting_cnt < RANGES_MAX ? p->waiting_cnt : RANGES_MAX;
-	int fds[TARGET_FDS], error;
+	int fd, error;
 
 	memset(&parse, 0, sizeof(parse));
 	parse.kind = PARSE_CODE;
-	reason = target_door_open(c->sources, m, process, &parse, fds, &error);
+	reason = target_door_open(c->sources, m, process, NULL, 0, &fd, &error);
 	if (reason)
 		return reason;
 	parse.items.len = (uint32_t)(cnt * sizeof(struct code_range));
 	memcpy(parse.items.bytes, p->waiting, parse.items.len);
 	p->job = file_requests_job_new(c->sources->requests, m, process, &parse);
-	target_door_give(p->job, fds);
-	if (!p->job)
+	if (!p->job) {
+		close(fd);
 		return REASON_LIMIT;
+	}
+	workers_job_give(p->job, fd);
 	p->asked = cnt;
 	file_requests_job_begin(c->sources->requests, p->job, true);
 	return REASON_NAMED;

@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/process_state.h"
+#include "names/given_files.h"
 #include "names/jit_code.h"
 #include "names/symbol.h"
 #include "names/target_door.h"
@@ -30,8 +31,10 @@
 /* Names of a job that is small: 3 ms. */
 #define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
-#define LIST_MAX      512u
-#define CALM_NONE     UINT32_MAX
+#define LIST_MAX  512u
+#define CALM_NONE UINT32_MAX
+/* The runtime's file, those of modules, and some that were mapped anew meanwhile. */
+#define ROUNDS_MAX    4u
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 /* Other failures: after twice as long each time, some 40 s in the end. */
@@ -63,8 +66,10 @@ struct place {
 };
 
 struct process_memory {
-	uint64_t descriptor, code_map; /* 0 = not found yet */
-	enum model_reason reason;      /* why its memory tells nothing; NAMED = it does, or may */
+	struct perfmap_memory_facts facts; /* of its runtime, as far as it was found */
+	struct given_files given;
+	unsigned rounds;	  /* in a row that missed a file that was new */
+	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
 	unsigned finds;
 	uint64_t find_again_ns;
 	struct body *bodies; /* by start */
@@ -227,10 +232,12 @@ static bool want(struct process_memory *p, uint64_t address)
 	return true;
 }
 
-static void drop_asked(struct process_memory *p)
+/* But for the first ones of them, which are asked again. */
+static void drop_asked(struct process_memory *p, size_t again)
 {
-	p->wanted_cnt -= p->asked;
-	memmove(p->wanted, p->wanted + p->asked, p->wanted_cnt * sizeof(*p->wanted));
+	memmove(p->wanted + again, p->wanted + p->asked,
+		(p->wanted_cnt - p->asked) * sizeof(*p->wanted));
+	p->wanted_cnt -= p->asked - again;
 	p->asked = 0;
 	hash_clear(&p->wanted_index);
 	for (size_t i = 0; i < p->wanted_cnt; i++)
@@ -476,25 +483,29 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	static struct parse_request parse; /* large; one thread */
 	struct parse_memory *memory = &parse.memory;
 	enum model_reason reason;
-	int fds[TARGET_FDS], error;
+	int fd, error;
 
 	memset(&parse, 0, sizeof(parse));
 	parse.kind = PARSE_MEMORY;
-	reason = target_door_open(jm->sources, m, process, &parse, fds, &error);
+	reason = target_door_open(jm->sources, m, process, p->given.files, p->given.cnt, &fd,
+				  &error);
 	if (reason)
 		return error ? reason_of(error) : reason;
-	memory->descriptor = p->descriptor;
-	memory->code_map = p->code_map;
+	memory->facts = p->facts;
+	memory->given_cnt = p->given.cnt;
+	memcpy(memory->given, p->given.files, p->given.cnt * sizeof(memory->given[0]));
 	memory->list = p->lists ? LIST_MAX : 0;
-	if (!p->descriptor)
+	if (!p->facts.descriptor)
 		list_files(m, process, memory);
 	memory->addresses_cnt =
 		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
 	memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
 	p->job = file_requests_job_new(jm->sources->requests, m, process, &parse);
-	target_door_give(p->job, fds);
-	if (!p->job)
+	if (!p->job) {
+		close(fd);
 		return REASON_LIMIT;
+	}
+	workers_job_give(p->job, fd);
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
@@ -609,11 +620,14 @@ static void take_row(struct jit_memory *jm, struct process_memory *p, struct mod
 		jit_code_add(jm->code, process, &range, 1);
 }
 
-static void take(struct jit_memory *jm, struct process_memory *p, struct model *m, uint32_t process)
+/* again: what could not be read for want of a file may be read now. Returns how many addresses are
+ * to be asked again; they are the first ones then. */
+static size_t take(struct jit_memory *jm, struct process_memory *p, struct model *m,
+		   uint32_t process, bool again)
 {
 	const struct memory_name *rows = NULL;
 	const char *text = NULL;
-	size_t bytes, cnt = 0, len = 0;
+	size_t bytes, cnt = 0, len = 0, again_cnt = 0;
 	int fd = workers_job_take_result(p->job, &bytes);
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
 
@@ -626,6 +640,12 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 		uint64_t address = i < p->asked ? p->wanted[i] : row->start;
 		enum model_reason reason = reason_of_row(m, process, row, address);
 
+		if (reason == REASON_PENDING && i < p->asked && again) {
+			p->wanted[again_cnt++] = address;
+			continue;
+		}
+		if (reason == REASON_PENDING)
+			reason = REASON_MEMORY_NO_NAME;
 		if (!reason && row->size && address - row->start >= row->size)
 			reason = REASON_FILE_MALFORMED;
 		if (reason && i < p->asked)
@@ -642,6 +662,7 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 	for (size_t i = cnt; i < p->asked; i++)
 		keep_answer(p, p->wanted[i], p->job_ns, REASON_LIMIT);
 	blob_free(blob);
+	return again_cnt;
 }
 
 static void end_job(struct jit_memory *jm, uint32_t process, struct process_memory *p)
@@ -678,30 +699,41 @@ static void note_failure(struct process_memory *p, enum model_reason reason)
 	p->finds++;
 }
 
+/* Whether what a job missed for want of files may be had with those that it named. */
+static bool missed_files(struct process_memory *p, const struct parse_reply *reply)
+{
+	bool is_new =
+		given_files_take(&p->given, reply->given_used, reply->needs, reply->needs_cnt) > 0;
+
+	p->rounds = is_new ? p->rounds + 1 : 0;
+	return is_new && p->rounds <= ROUNDS_MAX;
+}
+
 /* Takes what came, unless it is being read still. */
 static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 		   struct process_memory *p)
 {
 	struct file_requests *requests = jm->sources->requests;
-	const struct parse_reply *reply;
+	const struct parse_reply *reply = NULL;
 	enum model_reason reason = file_requests_job_wait(
 		requests, p->job, file_requests_party(requests, m, process), &reply);
 	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool again;
 
 	if (reason == REASON_PENDING)
 		return;
 	mark(jm, p);
+	again = reply && missed_files(p, reply);
+	if (!reason || again)
+		p->facts = reply->facts;
 	if (!reason) {
 		p->finds = 0;
-		p->descriptor = reply->descriptor;
-		p->code_map = reply->code_map;
-		take(jm, p, m, process);
-		drop_asked(p);
+		drop_asked(p, take(jm, p, m, process, again));
 		p->generation++;
 	}
 	file_requests_charge(requests, m, process, since_ns);
 	end_job(jm, process, p);
-	if (reason)
+	if (reason && !again)
 		note_failure(p, reason);
 }
 
@@ -734,7 +766,7 @@ static void drop_known(struct process_memory *p)
 			p->wanted[kept++] = p->wanted[i];
 	}
 	p->wanted_cnt = kept;
-	drop_asked(p);
+	drop_asked(p, 0);
 }
 
 static void work(struct jit_memory *jm, struct model *m, uint32_t process, struct process_memory *p)

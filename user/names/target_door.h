@@ -5,16 +5,12 @@
 #include "names/sources.h"
 #include "parse/parse.h"
 
-#define TARGET_FDS 3
-
 /*
- * Has its files opened: ret_fds are the caller's then, to be given to a job in this order, and the
- * request knows how they come. A reason: there are none; *ret_error says why where it was
- * the process's (-errno), else 0.
+ * Has it opened, with so many files that are mapped there (TARGET_GIVEN_MAX at the most): *ret_fd is
+ * the caller's then, to be given to a job as its only descriptor. A reason: it cannot be had;
+ * *ret_error says why where it was the process's (-errno), else 0.
  */
 enum model_reason target_door_open(const struct sources *sources, const struct model *m,
-				   uint32_t process, struct parse_request *parse,
-				   int ret_fds[TARGET_FDS], int *ret_error);
-/* Gives them to a job; NULL: closes them. */
-void target_door_give(struct workers_job *job, const int fds[TARGET_FDS]);
+				   uint32_t process, const struct target_mapping *files,
+				   uint32_t files_cnt, int *ret_fd, int *ret_error);
 #endif

@@ -188,33 +188,60 @@ enum model_reason file_look_debug(const struct file_request *request, int root_f
 
 /* --- of the process itself -------------------------------------------------------------------- */
 
-/* Below /proc/PID. */
-static const char *own_name(enum file_request_kind kind)
+/* 0 with an owned descriptor of a file below /proc/PID, or -errno. */
+static int open_own(int process_fd, const char *name, int *ret_fd)
 {
-	switch (kind) {
-	case FILE_REQUEST_ENVIRON:
-		return "environ";
-	case FILE_REQUEST_MEMORY:
-		return "mem";
-	case FILE_REQUEST_PAGES:
-		return "pagemap";
-	case FILE_REQUEST_MAPPINGS:
-		return "maps";
-	default:
-		return "exe";
-	}
+	_cleanup_close_ int fd = openat(process_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	/* The kernel runs regular files only. */
+	if (!S_ISREG(st.st_mode))
+		return -ENOTSUP;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int deliver_own(int process_fd, const char *name, int way_fd)
+{
+	_cleanup_close_ int fd = -1;
+	int err = open_own(process_fd, name, &fd);
+
+	return err ? err : file_look_deliver(way_fd, fd);
 }
 
 int file_look_own(const struct file_request *request, int way_fd)
 {
-	_cleanup_close_ int process_fd = target_process_open(&request->target), fd = -1;
-	struct stat st;
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
 
 	if (process_fd < 0)
 		return process_fd;
-	/* The kernel runs regular files only. */
-	fd = openat(process_fd, own_name(request->kind), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	return S_ISREG(st.st_mode) ? file_look_deliver(way_fd, fd) : -ENOTSUP;
+	return deliver_own(process_fd, request->kind == FILE_REQUEST_ENVIRON ? "environ" : "exe",
+			   way_fd);
+}
+
+static int deliver_mapped(int process_fd, const struct target_file *file, int way_fd)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (way_fd < 0 ||
+	    guard_open_mapped(process_fd, file->start, file->end, INT64_MAX, &fd, &st))
+		return way_fd < 0 ? 0 : message_send(way_fd, "", 1, NULL, 0);
+	return file_look_deliver(way_fd, fd);
+}
+
+int file_look_target(const struct file_request *request, int way_fd)
+{
+	static const char *const own[] = {"mem", "pagemap", "maps"};
+	_cleanup_close_ int process_fd = target_process_open(&request->target);
+	const struct target_request *memory = &request->memory;
+	int err = process_fd < 0 ? process_fd : 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && !err; i++)
+		err = deliver_own(process_fd, own[i], way_fd);
+	for (uint32_t i = 0; i < memory->files_cnt && i < TARGET_OPENED_MAX && !err; i++)
+		err = deliver_mapped(process_fd, &memory->files[i], way_fd);
+	return err;
 }

@@ -16,6 +16,8 @@ enum model_reason file_look_mapped(const struct file_request *request, int root_
 enum model_reason file_look_debug(const struct file_request *request, int root_fd, int way_fd);
 /* ENVIRON, PROGRAM. 0 or -errno. */
 int file_look_own(const struct file_request *request, int way_fd);
+/* TARGET. 0 or -errno, of its memory; files that cannot be had are told as such. */
+int file_look_target(const struct file_request *request, int way_fd);
 
 /* Hands an opened file on to who works on it. 0 or -errno. */
 int file_look_deliver(int way_fd, int fd);

@@ -36,9 +36,7 @@ bool file_request_delivers(const struct file_request *request)
 	case FILE_REQUEST_DEBUG:
 	case FILE_REQUEST_ENVIRON:
 	case FILE_REQUEST_PROGRAM:
-	case FILE_REQUEST_MEMORY:
-	case FILE_REQUEST_PAGES:
-	case FILE_REQUEST_MAPPINGS:
+	case FILE_REQUEST_TARGET:
 	case FILE_REQUEST_NODE:
 		return true;
 	default:

@@ -27,9 +27,7 @@ enum file_request_kind {
 	FILE_REQUEST_SYMBOL_MAP, /* a map in a folder of symbol files */
 	FILE_REQUEST_ENVIRON,	 /* the environment */
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
-	FILE_REQUEST_MEMORY,	 /* its memory, to be read: /proc/PID/mem */
-	FILE_REQUEST_PAGES,	 /* which pages of that are there: /proc/PID/pagemap */
-	FILE_REQUEST_MAPPINGS,	 /* of what they are: /proc/PID/maps */
+	FILE_REQUEST_TARGET,	 /* its memory, to be read, and files that are mapped there */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
 	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
 	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */
@@ -106,6 +104,23 @@ struct symbol_map_request {
 	char folder[FILE_PATH_BYTES], file[FILE_PATH_BYTES]; /* file: below the folder */
 };
 
+/* Files are known by where they are mapped. */
+struct target_file {
+	uint64_t start, end;
+};
+
+#define TARGET_OPENED_MAX 64u
+
+/*
+ * By the socket come one message each: /proc/PID/mem, pagemap, maps, then of each file in its order
+ * the descriptor, or none where it cannot be had (it is mapped there no more, no
+ * CAP_CHECKPOINT_RESTORE, a device).
+ */
+struct target_request {
+	uint32_t files_cnt, rsvd;
+	struct target_file files[TARGET_OPENED_MAX];
+};
+
 struct directory_request {
 	struct perfmap_environment env;
 	unsigned place; /* 0 the root, then PERFMAP_DIRECTORIES where the map may lie */
@@ -152,12 +167,13 @@ struct file_request {
 		struct same_map_request same_map;
 		struct symbol_map_request symbol_map;
 		struct directory_request directory;
+		struct target_request memory;
 		struct dotnet_request dotnet;
 		struct runtime_request runtime;
 		struct list_request list;
 		struct symbols_request symbols;
 		struct node_request node;
-		/* ENVIRON, PROGRAM, MEMORY: nothing. */
+		/* ENVIRON, PROGRAM: nothing. */
 	};
 };
 
@@ -199,7 +215,7 @@ struct file_reply {
 		struct directory_reply directory;
 		struct list_reply list;
 		struct node_reply node;
-		/* DEBUG, ENVIRON, PROGRAM, MEMORY, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
+		/* DEBUG, ENVIRON, PROGRAM, TARGET, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
 	};
 };
 

@@ -28,10 +28,10 @@ void serve_request(const struct file_request *request, int give_fd, int way_fd,
 		break;
 	case FILE_REQUEST_ENVIRON:
 	case FILE_REQUEST_PROGRAM:
-	case FILE_REQUEST_MEMORY:
-	case FILE_REQUEST_PAGES:
-	case FILE_REQUEST_MAPPINGS:
 		ret_reply->error = file_look_own(request, way_fd);
+		break;
+	case FILE_REQUEST_TARGET:
+		ret_reply->error = file_look_target(request, way_fd);
 		break;
 	case FILE_REQUEST_DIRECTORY:
 		ret_reply->error = map_look_directory(request, ret_reply, ret_fd);

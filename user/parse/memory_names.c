@@ -54,14 +54,17 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_writer *w,
-		     struct memory_name *row)
+static void name_one(struct perfmap_memory *m, const struct target_memory *memory, uint64_t address,
+		     struct blob_writer *w, struct memory_name *row)
 {
 	char raw[PARSE_NAME_BYTES];
 	struct perfmap_memory_name name;
+	uint64_t missed = memory->missed;
 	int err = perfmap_memory_name(m, address, raw, sizeof(raw), &name);
 
 	*row = (struct memory_name){.named.reason = reason_of(err)};
+	if (err && memory->missed != missed)
+		row->named.reason = REASON_PENDING;
 	if (err)
 		return;
 	name_row_take_apart(raw, name.len, w, &row->named);
@@ -73,7 +76,7 @@ static void name_one(struct perfmap_memory *m, uint64_t address, struct blob_wri
 
 enum model_reason memory_names_write(struct target_memory *memory,
 				     const struct parse_memory *wanted, int fd,
-				     uint64_t *ret_descriptor, uint64_t *ret_code_map)
+				     struct perfmap_memory_facts *ret_facts)
 {
 	static struct memory_name rows[PARSE_ADDRESSES_MAX + PARSE_LIST_MAX];
 	static uint64_t starts[PARSE_LIST_MAX];
@@ -84,26 +87,25 @@ enum model_reason memory_names_write(struct target_memory *memory,
 
 	if (cnt > PARSE_ADDRESSES_MAX || wanted->list > PARSE_LIST_MAX)
 		return REASON_LIMIT;
-	*ret_descriptor = wanted->descriptor;
-	if (!*ret_descriptor)
-		reason = find_runtime(memory, wanted, ret_descriptor);
+	*ret_facts = wanted->facts;
+	if (!ret_facts->descriptor)
+		reason = find_runtime(memory, wanted, &ret_facts->descriptor);
 	if (!reason)
-		reason = reason_of_runtime(perfmap_memory_open(read_at, memory, *ret_descriptor,
-							       wanted->code_map, cnt + wanted->list,
-							       &m));
+		reason = reason_of_runtime(
+			perfmap_memory_open(read_at, memory, ret_facts, cnt + wanted->list, &m));
 	if (reason)
 		return reason;
 	blob_begin(&w, fd, MEMORY_BLOB);
 	blob_stream(&w, TEXT);
 	for (size_t i = 0; i < cnt; i++)
-		name_one(m, wanted->addresses[i], &w, &rows[i]);
+		name_one(m, memory, wanted->addresses[i], &w, &rows[i]);
 	listed = perfmap_memory_fleeting(m, starts, wanted->list);
 	for (size_t i = 0; i < listed; i++)
-		name_one(m, starts[i], &w, &rows[cnt + i]);
+		name_one(m, memory, starts[i], &w, &rows[cnt + i]);
 	cnt += listed;
 	blob_stream_end(&w);
 	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));
-	*ret_code_map = perfmap_memory_code_map(m);
+	*ret_facts = perfmap_memory_facts(m);
 	perfmap_memory_close(m);
 	return blob_end(&w) ? REASON_LIMIT : REASON_NAMED;
 }

@@ -21,11 +21,11 @@ struct memory_name {
 	uint16_t is_unlisted; /* a stub, if the memory there is the runtime's */
 };
 
-/* The worker's side. ret_descriptor: of the runtime that it has; ret_code_map: where that was found
- * which it does not tell, or 0. */
+/* The worker's side. ret_facts: of the runtime, as far as it was found. A row for which a file was
+ * wanting (memory->needs) is REASON_PENDING. */
 enum model_reason memory_names_write(struct target_memory *memory,
 				     const struct parse_memory *wanted, int fd,
-				     uint64_t *ret_descriptor, uint64_t *ret_code_map);
+				     struct perfmap_memory_facts *ret_facts);
 
 /* Takes fd. Owned, or NULL; the rest is borrowed from it. Rows may say anything. */
 struct blob *memory_names_read(int fd, size_t bytes, const struct memory_name **ret_rows,

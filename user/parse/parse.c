@@ -198,42 +198,54 @@ static enum model_reason compile_image(const struct parse_request *request, int 
 	return reason_of(err);
 }
 
-/* The items are aligned to 8 bytes. */
-/* Its three files; the result is a memfd. */
-static bool memory_of(const struct files *f, int result_fd, struct target_memory *ret_memory)
+/* Takes what the socket brings; the result is a memfd. */
+static bool receive_memory(const struct files *f, int result_fd, const struct target_mapping *given,
+			   uint32_t given_cnt, struct target_memory *memory)
 {
 	struct stat st;
 
-	if (f->cnt < 3 || fstat(result_fd, &st))
+	*memory = (struct target_memory){.memory_fd = -1, .pages_fd = -1, .maps_fd = -1};
+	if (fstat(result_fd, &st))
 		return false;
-	*ret_memory = (struct target_memory){.memory_fd = f->fds[0],
-					     .pages_fd = f->fds[1],
-					     .maps_fd = f->fds[2],
-					     .shared_dev = st.st_dev};
-	return true;
+	memory->shared_dev = st.st_dev;
+	if (target_memory_receive(memory, f->fds[0], given, given_cnt))
+		return true;
+	target_memory_close(memory);
+	return false;
 }
 
+/* The items are aligned to 8 bytes. */
 static enum model_reason do_code(const struct parse_request *request, const struct files *f,
 				 int result_fd)
 {
-	struct target_memory memory;
+	static struct target_memory memory;
+	int err;
 
-	if (request->items.len > PARSE_ITEMS_BYTES || !memory_of(f, result_fd, &memory))
+	if (request->items.len > PARSE_ITEMS_BYTES ||
+	    !receive_memory(f, result_fd, NULL, 0, &memory))
 		return REASON_LIMIT;
-	return reason_of(code_rows_write(&memory, (const void *)request->items.bytes,
-					 request->items.len / sizeof(struct code_range),
-					 result_fd));
+	err = code_rows_write(&memory, (const void *)request->items.bytes,
+			      request->items.len / sizeof(struct code_range), result_fd);
+	target_memory_close(&memory);
+	return reason_of(err);
 }
 
 static enum model_reason do_memory(const struct parse_request *request, const struct files *f,
 				   int result_fd, struct parse_reply *reply)
 {
-	struct target_memory memory;
+	static struct target_memory memory;
+	enum model_reason reason;
 
-	if (!memory_of(f, result_fd, &memory))
+	if (request->memory.given_cnt > TARGET_GIVEN_MAX ||
+	    !receive_memory(f, result_fd, request->memory.given, request->memory.given_cnt,
+			    &memory))
 		return REASON_LIMIT;
-	return memory_names_write(&memory, &request->memory, result_fd, &reply->descriptor,
-				  &reply->code_map);
+	reason = memory_names_write(&memory, &request->memory, result_fd, &reply->facts);
+	reply->given_used = memory.given_used;
+	reply->needs_cnt = memory.needs_cnt;
+	memcpy(reply->needs, memory.needs, sizeof(reply->needs));
+	target_memory_close(&memory);
+	return reason;
 }
 
 static enum model_reason do_unwind(const struct parse_request *request, const struct files *f,

@@ -12,9 +12,11 @@
 #include "parse/demangle.h"
 #include "parse/elf.h"
 #include "parse/image_table.h"
+#include "parse/target_memory.h"
 #include "parse/unwind_table.h"
 #include "perfmap/maps/map.h"
 #include "perfmap/maps/scan.h"
+#include "perfmap/memory/memory.h"
 #include "perfmap/names/name.h"
 
 enum parse_kind {
@@ -39,8 +41,9 @@ enum parse_kind {
 	 * PARSE_IMAGE. */
 	PARSE_UNWIND_ELF,
 	PARSE_UNWIND_IMAGE,
-	PARSE_CODE,   /* code in a process's memory -> code_rows; the items are struct code_range */
-	PARSE_MEMORY, /* names of compiled code, of its memory -> memory_names */
+	/* Of a process's memory; the one fd is the socket of target_memory_receive(). */
+	PARSE_CODE,   /* code -> code_rows; the items are struct code_range */
+	PARSE_MEMORY, /* names of compiled code -> memory_names */
 };
 
 /* Wanted functions of one request. */
@@ -90,11 +93,11 @@ struct parse_code_file {
 #define PARSE_LIST_MAX	    1024u
 
 struct parse_memory {
-	uint64_t descriptor; /* of the runtime; 0: it is looked for */
-	uint64_t code_map;   /* of it, that was found, or 0 */
+	struct perfmap_memory_facts facts; /* of the runtime; no descriptor: it is looked for */
 	uint32_t files_cnt, addresses_cnt;
-	uint32_t list; /* bodies besides that may not stay, at the most */
-	uint32_t rsvd;
+	uint32_t list;	    /* bodies besides that may not stay, at the most */
+	uint32_t given_cnt; /* files that come with the memory */
+	struct target_mapping given[TARGET_GIVEN_MAX];
 	struct parse_code_file files[PARSE_RUNTIMES_MAX];
 	uint64_t addresses[PARSE_ADDRESSES_MAX];
 };
@@ -141,7 +144,12 @@ struct parse_reply {
 	uint64_t copied_bytes; /* MAP: what the copy holds now; 0: it continues another text */
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
-	uint64_t descriptor, code_map; /* MEMORY: that were found */
+	/* MEMORY: what is to be known the next time; which files were of use, bit by file, and
+	 * which were wanting. */
+	struct perfmap_memory_facts facts;
+	uint64_t given_used;
+	uint32_t needs_cnt, rsvd;
+	struct target_mapping needs[TARGET_GIVEN_MAX];
 };
 
 /* The worker's side (workers_do). */

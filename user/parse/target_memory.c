@@ -8,6 +8,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "isolate/message.h"
+
 #define PRESENT (1ull << 63)
 #define SWAPPED (1ull << 62)
 /* Entries that are read at once. */
@@ -17,6 +19,7 @@
 
 struct range {
 	uint64_t start, end;
+	uint64_t offset; /* in the file */
 };
 
 /* Of the process that is read: a worker has one job at a time. */
@@ -26,17 +29,17 @@ static size_t files_cnt;
 /* One line of the list; false: it cannot be kept. */
 static bool take_line(const char *line, uint64_t shared_dev)
 {
-	unsigned long long start, end, inode;
+	unsigned long long start, end, offset, inode;
 	unsigned int major_, minor_;
 
-	if (sscanf(line, "%llx-%llx %*4s %*x %x:%x %llu", &start, &end, &major_, &minor_, &inode) !=
-	    5)
+	if (sscanf(line, "%llx-%llx %*4s %llx %x:%x %llu", &start, &end, &offset, &major_, &minor_,
+		   &inode) != 6)
 		return false;
 	if (!inode || makedev(major_, minor_) == shared_dev)
 		return true;
 	if (files_cnt == TARGET_FILES_MAX)
 		return false;
-	files[files_cnt++] = (struct range){start, end};
+	files[files_cnt++] = (struct range){start, end, offset};
 	return true;
 }
 
@@ -69,18 +72,21 @@ static bool read_maps(const struct target_memory *memory)
 	return !n && !len;
 }
 
-/* Whether a page of a file lies there, or may. */
-static bool is_of_file(struct target_memory *memory, uint64_t address)
+/* Reads the list of mappings, once. */
+static bool know_files(struct target_memory *memory)
 {
-	size_t low = 0, high;
-
 	if (!memory->is_read) {
 		memory->is_known = read_maps(memory);
 		memory->is_read = true;
 	}
-	if (!memory->is_known)
-		return true;
-	high = files_cnt;
+	return memory->is_known;
+}
+
+/* The mapping of a file in which an address is, or NULL. */
+static const struct range *file_at(uint64_t address)
+{
+	size_t low = 0, high = files_cnt;
+
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -89,47 +95,169 @@ static bool is_of_file(struct target_memory *memory, uint64_t address)
 		else
 			high = middle;
 	}
-	return low < files_cnt && files[low].start <= address;
+	return low < files_cnt && files[low].start <= address ? &files[low] : NULL;
 }
 
-/* How many pages from that one on need not be fetched, of so many at the most. */
-static size_t there_from(struct target_memory *memory, uint64_t page, size_t cnt,
-			 uint64_t page_bytes)
+/* Where the bytes of a page are. */
+enum page_place {
+	PAGE_IN_MEMORY, /* or they are zeros */
+	PAGE_IN_FILE,
+	PAGE_UNKNOWN, /* swapped out, or nobody can tell */
+};
+
+static enum page_place place_of(struct target_memory *memory, uint64_t entry, uint64_t address)
+{
+	if (entry & SWAPPED)
+		return PAGE_UNKNOWN;
+	if (entry & PRESENT)
+		return PAGE_IN_MEMORY;
+	if (!know_files(memory))
+		return PAGE_UNKNOWN;
+	return file_at(address) ? PAGE_IN_FILE : PAGE_IN_MEMORY;
+}
+
+/* How many pages from that one on lie in the same place, of so many at the most. */
+static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt,
+			 uint64_t page_bytes, enum page_place *ret_place)
 {
 	uint64_t entries[ENTRIES];
-	size_t there = 0;
+	size_t alike = 0;
 
-	while (there < cnt) {
-		size_t want = cnt - there < ENTRIES ? cnt - there : ENTRIES, i;
+	*ret_place = PAGE_UNKNOWN;
+	while (alike < cnt) {
+		size_t want = cnt - alike < ENTRIES ? cnt - alike : ENTRIES, i;
 		ssize_t n = pread(memory->pages_fd, entries, want * sizeof(entries[0]),
-				  (off_t)((page + there) * sizeof(entries[0])));
+				  (off_t)((page + alike) * sizeof(entries[0])));
 
 		want = n > 0 ? (size_t)n / sizeof(entries[0]) : 0;
-		for (i = 0; i < want; i++, there++)
-			if (entries[i] & SWAPPED ||
-			    (!(entries[i] & PRESENT) &&
-			     is_of_file(memory, (page + there) * page_bytes)))
-				return there;
+		for (i = 0; i < want; i++, alike++) {
+			enum page_place place =
+				place_of(memory, entries[i], (page + alike) * page_bytes);
+
+			if (!alike)
+				*ret_place = place;
+			else if (place != *ret_place)
+				return alike;
+		}
 		if (!want)
 			break;
 	}
-	return there;
+	return alike;
+}
+
+static int given_file(struct target_memory *memory, const struct range *file)
+{
+	for (uint32_t i = 0; i < memory->given_cnt; i++) {
+		if (memory->given[i].start != file->start || memory->given[i].end != file->end)
+			continue;
+		memory->given_used |= 1ull << i;
+		return memory->given_fds[i];
+	}
+	return -1;
+}
+
+static void need(struct target_memory *memory, const struct range *file)
+{
+	memory->missed++;
+	for (uint32_t i = 0; i < memory->needs_cnt; i++)
+		if (memory->needs[i].start == file->start)
+			return;
+	if (memory->needs_cnt < TARGET_GIVEN_MAX)
+		memory->needs[memory->needs_cnt++] =
+			(struct target_mapping){file->start, file->end};
+}
+
+/* Of the one mapping in which the address is. */
+static ssize_t read_file(struct target_memory *memory, void *buf, size_t len, uint64_t address)
+{
+	const struct range *file = file_at(address);
+	int fd = file ? given_file(memory, file) : -1;
+	ssize_t n;
+
+	if (fd < 0) {
+		if (file)
+			need(memory, file);
+		return -EFAULT;
+	}
+	if (len > file->end - address)
+		len = (size_t)(file->end - address);
+	n = pread(fd, buf, len, (off_t)(file->offset + (address - file->start)));
+	return n > 0 ? n : -EFAULT;
+}
+
+/* What lies in one place from there on. */
+static ssize_t read_alike(struct target_memory *memory, void *buf, size_t len, uint64_t address)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), within = address % page_bytes;
+	size_t pages = (size_t)((within + len - 1) / page_bytes + 1), alike;
+	enum page_place place;
+	ssize_t n;
+
+	alike = alike_from(memory, address / page_bytes, pages, page_bytes, &place);
+	if (place == PAGE_UNKNOWN)
+		return -EFAULT;
+	if (alike < pages)
+		len = (size_t)(alike * page_bytes - within);
+	if (place == PAGE_IN_FILE)
+		return read_file(memory, buf, len, address);
+	n = pread(memory->memory_fd, buf, len, (off_t)address);
+	return n < 0 ? -errno : n;
 }
 
 ssize_t target_memory_read(struct target_memory *memory, void *buf, size_t len, uint64_t address)
 {
-	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), within = address % page_bytes;
-	size_t pages, there;
-	ssize_t n;
+	size_t at = 0;
 
-	if (!len || address + len < address)
-		return len ? -EFAULT : 0;
-	pages = (size_t)((within + len - 1) / page_bytes + 1);
-	there = there_from(memory, address / page_bytes, pages, page_bytes);
-	if (!there)
+	if (address + len < address)
 		return -EFAULT;
-	if (there < pages)
-		len = (size_t)(there * page_bytes - within);
-	n = pread(memory->memory_fd, buf, len, (off_t)address);
-	return n < 0 ? -errno : n;
+	while (at < len) {
+		ssize_t n = read_alike(memory, (char *)buf + at, len - at, address + at);
+
+		if (n <= 0)
+			return at ? (ssize_t)at : n;
+		at += (size_t)n;
+	}
+	return (ssize_t)at;
+}
+
+/* --- what is handed over ---------------------------------------------------------------------- */
+
+static int receive(int socket)
+{
+	char byte;
+	int fd;
+
+	return message_receive_exact(socket, &byte, sizeof(byte), &fd) ? -1 : fd;
+}
+
+bool target_memory_receive(struct target_memory *memory, int socket,
+			   const struct target_mapping *mappings, uint32_t cnt)
+{
+	memory->memory_fd = receive(socket);
+	memory->pages_fd = memory->memory_fd < 0 ? -1 : receive(socket);
+	memory->maps_fd = memory->pages_fd < 0 ? -1 : receive(socket);
+	if (memory->maps_fd < 0)
+		return false;
+	for (uint32_t i = 0; i < cnt && i < TARGET_GIVEN_MAX; i++) {
+		memory->given[i] = mappings[i];
+		memory->given_fds[i] = receive(socket);
+		memory->given_cnt = i + 1;
+	}
+	return true;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void target_memory_close(struct target_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->given_cnt; i++)
+		close_fd(memory->given_fds[i]);
+	close_fd(memory->memory_fd);
+	close_fd(memory->pages_fd);
+	close_fd(memory->maps_fd);
+	*memory = (struct target_memory){.memory_fd = -1, .pages_fd = -1, .maps_fd = -1};
 }

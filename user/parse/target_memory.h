@@ -2,12 +2,13 @@
 #ifndef HOTRUN_PARSE_TARGET_MEMORY_H
 #define HOTRUN_PARSE_TARGET_MEMORY_H
 /*
- * Reads the memory of a process that runs on, in a worker, and only what need not be fetched: a
- * page of a file that is not mapped yet, or one that is swapped out, is fetched with the process's
- * list of mappings held, and its threads that map or unmap anything wait meanwhile
- * (access_remote_vm() in mm/memory.c; measured: 4.9 s, of a file system that did not answer).
- * Memory of no file is there, or is zeros. A page may go in the moment between the look and the
- * read: it was in use just before. One thread.
+ * Reads the memory of a process that runs on, in a worker, and fetches none of it: a page of a file
+ * that is not mapped yet, or one that is swapped out, is fetched with the process's list of
+ * mappings held, and its threads that map or unmap anything wait meanwhile (access_remote_vm() in
+ * mm/memory.c; measured: 4.9 s, of a file system that did not answer). A page of a file that is not
+ * there is as the file has it, and read from that, where it was handed over; else the mapping is
+ * noted as needed. Memory of no file is there, or is zeros. A page may go in the moment between the
+ * look and the read: it was in use just before. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,13 @@
 /* Mappings of files that are remembered; in a process with more nothing is read that is not there
  * already. */
 #define TARGET_FILES_MAX 32768u
+/* Files that are handed over, or are noted as needed. */
+#define TARGET_GIVEN_MAX 64u
+
+/* A mapping of a file. */
+struct target_mapping {
+	uint64_t start, end;
+};
 
 struct target_memory {
 	int memory_fd;	     /* /proc/PID/mem */
@@ -24,7 +32,25 @@ struct target_memory {
 	int maps_fd;	     /* /proc/PID/maps, read when it is needed first */
 	uint64_t shared_dev; /* st_dev of a memfd: mappings of that device are of no file */
 	bool is_read, is_known;
+	/* Files, by where they are mapped; -1: cannot be had. */
+	struct target_mapping given[TARGET_GIVEN_MAX];
+	int given_fds[TARGET_GIVEN_MAX];
+	uint32_t given_cnt;
+	uint64_t given_used; /* bit by file */
+	/* What could not be read for want of their files. */
+	struct target_mapping needs[TARGET_GIVEN_MAX];
+	uint32_t needs_cnt;
+	uint64_t missed; /* reads that failed for that; only grows */
 };
+
+/*
+ * Takes the descriptors of a process from a socket, as the opener sends them (opener/file_request.h,
+ * struct target_request), with so many files. False: they are not all there. To be released by
+ * target_memory_close().
+ */
+bool target_memory_receive(struct target_memory *memory, int socket,
+			   const struct target_mapping *files, uint32_t files_cnt);
+void target_memory_close(struct target_memory *memory);
 
 /* Like pread(), up to the first page that would have to be fetched. Bytes, or -errno: -EFAULT where
  * the first one would. */

@@ -84,6 +84,53 @@ Test(target_memory, fetches_no_page_of_a_file)
 	close(fd);
 }
 
+/* Where a page lies that is mapped, and whether it came there. */
+static bool is_there(const struct target_memory *memory, const char *at)
+{
+	uint64_t entry = 0, page = (uintptr_t)at / (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	cr_assert_eq(pread(memory->pages_fd, &entry, 8, (off_t)(page * 8)), 8);
+	return entry >> 63;
+}
+
+Test(target_memory, reads_from_the_file_what_is_not_there)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char path[] = "/tmp/hotrun-test-XXXXXX", buf[4 * 65536];
+	int fd = mkstemp(path);
+	char *map;
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	for (size_t i = 0; i < PAGES; i++) {
+		memset(buf, 'a' + (int)i, page);
+		cr_assert_eq(pwrite(fd, buf, page, (off_t)(i * page)), (ssize_t)page);
+	}
+	map = mmap(NULL, (PAGES - 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, (off_t)page);
+	cr_assert_neq(map, MAP_FAILED);
+	madvise(map, (PAGES - 1) * page, MADV_RANDOM);
+	map[2 * page] = 'x';
+	struct target_memory memory = own_memory();
+
+	cr_expect_eq(read_page(&memory, map + 4 * page, 1), -EFAULT);
+	cr_assert_eq(memory.needs_cnt, 1);
+	cr_expect_eq(memory.needs[0].start, (uint64_t)(uintptr_t)map);
+	cr_expect_eq(memory.missed, 1);
+	memory.given[0] = memory.needs[0];
+	memory.given_fds[0] = fd;
+	memory.given_cnt = 1;
+	cr_expect_eq(target_memory_read(&memory, buf, 3 * page, (uint64_t)(uintptr_t)map + page),
+		     (ssize_t)(3 * page), "what lies in the file, in memory, and in the file");
+	cr_expect_eq(buf[0], 'c');
+	cr_expect_eq(buf[page], 'x', "what was written, and not what the file has");
+	cr_expect_eq(buf[page + 1], 'd');
+	cr_expect_eq(buf[2 * page], 'e');
+	cr_expect_eq(memory.given_used, 1);
+	cr_expect(!is_there(&memory, map + 3 * page), "and nothing was fetched");
+	close_memory(&memory);
+	close(fd);
+}
+
 Test(target_memory, memory_of_no_file_is_zeros)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

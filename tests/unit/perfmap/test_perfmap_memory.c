@@ -21,13 +21,13 @@ static struct fake_memory memory;
 static struct perfmap_memory *opened(void)
 {
 	struct perfmap_memory *m = NULL;
-	uint64_t descriptor = 0;
+	struct perfmap_memory_facts facts = {0};
 
 	cr_assert_eq(perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0,
-					 &descriptor),
+					 &facts.descriptor),
 		     0);
-	cr_assert_eq(descriptor, AT(FAKE_MEMORY_DESCRIPTOR));
-	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, descriptor, 0, 4, &m), 0);
+	cr_assert_eq(facts.descriptor, AT(FAKE_MEMORY_DESCRIPTOR));
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, &facts, 4, &m), 0);
 	return m;
 }
 
@@ -112,17 +112,23 @@ Test(perfmap_memory, links_of_the_nibble_map)
 /* The map of code ranges is found among the variables, by an address that is in it. */
 Test(perfmap_memory, a_thin_descriptor_is_completed)
 {
+	struct perfmap_memory_facts facts;
 	struct perfmap_memory_name name;
 	struct perfmap_memory *m;
 	char buf[1024];
 
 	fake_memory_thin(&memory);
 	m = opened();
-	cr_expect_eq(perfmap_memory_code_map(m), 0);
+	cr_expect_eq(perfmap_memory_facts(m).code_map, 0);
 	cr_expect_eq(perfmap_memory_name(m, AT(0x300000), buf, sizeof(buf), &name), -ENOENT);
 	cr_assert_eq(perfmap_memory_name(m, AT(FAKE_MEMORY_ADD), buf, sizeof(buf), &name), 0);
 	cr_expect_str_eq(buf, "instance void [Shop] Shop.Cart::Add()", "%s", buf);
-	cr_expect_eq(perfmap_memory_code_map(m), AT(FAKE_MEMORY_MAP));
+	facts = perfmap_memory_facts(m);
+	cr_expect_eq(facts.code_map, AT(FAKE_MEMORY_MAP));
+	perfmap_memory_close(m);
+	/* What was found is not looked for again: an address that leads nowhere finds none. */
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, &facts, 4, &m), 0);
+	cr_expect_eq(perfmap_memory_name(m, AT(FAKE_MEMORY_ADD), buf, sizeof(buf), &name), 0);
 	perfmap_memory_close(m);
 	/* One that does not lead there is none. */
 	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT + 8, AT(FAKE_MEMORY_BYTES), 8);
@@ -301,13 +307,13 @@ Test(perfmap_memory, descriptors_that_are_none)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_facts facts = {.descriptor = AT(FAKE_MEMORY_DESCRIPTOR)};
 		struct perfmap_memory *m = NULL;
 		int err;
 
 		fake_memory(&memory);
 		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
-		err = perfmap_memory_open(fake_memory_read, &memory, AT(FAKE_MEMORY_DESCRIPTOR), 0,
-					  1, &m);
+		err = perfmap_memory_open(fake_memory_read, &memory, &facts, 1, &m);
 		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
 		if (!err)
 			perfmap_memory_close(m);
