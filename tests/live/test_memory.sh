@@ -36,7 +36,7 @@ set -- $(head -1 "$T/named")
 # Of an assembly whose metadata the runtime did not touch of late the methods have no name: pages of files are not
 # fetched, since the service would wait for them (user/parse/target_memory.h).
 within "with nothing set: managed frames with a name, of $2, per cent" \
-	"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" 30 100
+	"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
 tail -n +2 "$T/named" | sed 's/^/#   without: /'
 
 # --- against the map, of the same samples ---

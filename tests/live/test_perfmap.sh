@@ -103,7 +103,7 @@ perfmap 0 status "$plain" "$early" "$deaf"
 says "status: a service without a map" "$T/said" "absent"
 says "status: one with a map since its start" "$T/said" "on since start"
 # What describes it is in memory for the most part (user/parse/target_memory.h).
-check "status: its JIT code has most of its names from its memory" awk -v p="$plain" '$1 == p && $(NF - 1) > 60 { f = 1 } END { exit !f }' "$T/said"
+check "status: its JIT code has most of its names from its memory" awk -v p="$plain" '$1 == p && $(NF - 1) > 95 { f = 1 } END { exit !f }' "$T/said"
 check "status: the other's has" awk -v p="$early" '$1 == p && $(NF - 1) > 99 { f = 1 } END { exit !f }' "$T/said"
 says "status: the version" "$T/said" " 10.0."
 perfmap 0 enable "$plain"

@@ -48,12 +48,15 @@
 /* Between two looks at the clocks of busy workers while somebody waits. */
 #define LOOK_MS 20
 
+/* Lanes with one worker of their own. */
+#define LANES_OWN 2u
+
 enum job_state { JOB_NEW, JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
 
 struct workers_job {
 	enum job_state state;
 	int error;
-	bool urgent;
+	enum workers_lane lane;
 	uint64_t party, cpu_ns;
 	unsigned fd_cnt;
 	int fds[MESSAGE_FDS_MAX]; /* the last one: the result's */
@@ -97,8 +100,8 @@ struct workers {
 	struct nursery *nursery;
 	workers_do work;
 	struct workers_limits limits;
-	struct worker workers[COUNT_MAX + 1]; /* the first one: of urgent jobs */
-	int stuck[STUCK_MAX];		      /* pidfds */
+	struct worker workers[LANES_OWN + COUNT_MAX]; /* lane_of() */
+	int stuck[STUCK_MAX];			      /* pidfds */
 	unsigned stuck_cnt;
 	struct workers_job *queue, **queue_end;
 	struct ledger *ledger, *trusted; /* the second one: no bound, but a measure */
@@ -228,9 +231,9 @@ static void unqueue(struct workers *w, struct workers_job *job)
 	}
 }
 
-void workers_submit(struct workers *w, struct workers_job *job, bool urgent)
+void workers_submit(struct workers *w, struct workers_job *job, enum workers_lane lane)
 {
-	job->urgent = urgent;
+	job->lane = lane;
 	job->state = JOB_QUEUED;
 	job->error = -EINPROGRESS;
 	job->next = NULL;
@@ -330,6 +333,25 @@ static void reap_stuck(struct workers *w)
 			i++;
 		}
 	}
+}
+
+static unsigned workers_cnt(const struct workers *w)
+{
+	return LANES_OWN + w->limits.count;
+}
+
+static enum workers_lane lane_of(unsigned worker)
+{
+	static const enum workers_lane own[LANES_OWN] = {WORKERS_URGENT, WORKERS_BRIEF};
+
+	return worker < LANES_OWN ? own[worker] : WORKERS_USUAL;
+}
+
+static uint64_t wall_of(const struct workers *w, const struct workers_job *job)
+{
+	return job->lane == WORKERS_BRIEF && WORKERS_BRIEF_NS < w->limits.wall_ns
+		       ? WORKERS_BRIEF_NS
+		       : w->limits.wall_ns;
 }
 
 /* Forgets a worker; kills it where it is busy. What it had to do has ended before. */
@@ -476,7 +498,7 @@ static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
 {
 	if (!worker->told) {
 		fail(w, worker, -EAGAIN);
-	} else if (past_ns > STARVED_TIMES * w->limits.wall_ns ||
+	} else if (past_ns > STARVED_TIMES * wall_of(w, worker->job) ||
 		   !process_is_runnable(worker->pid)) {
 		/* No time of a CPU: of what is used it does not count. */
 		if (worker->job->party != WORKERS_TRUSTED)
@@ -498,7 +520,7 @@ static void check_limits(struct workers *w, struct worker *worker)
 	past_ns = clock_now_ns() - worker->started_ns;
 	if (job->cpu_ns > w->limits.cpu_ns) {
 		fail(w, worker, -ETIME);
-	} else if (past_ns > w->limits.wall_ns) {
+	} else if (past_ns > wall_of(w, job)) {
 		end_late(w, worker, past_ns);
 	} else if (job->cpu_ns > PATIENCE_NS && !worker->is_nice) {
 		worker->is_nice = true;
@@ -567,7 +589,7 @@ static bool may_begin(const struct workers *w, uint64_t party, uint64_t at_ns)
 }
 
 /* The job to be started next: of the party that has most left, and in its order. */
-static struct workers_job *next_job(const struct workers *w, bool urgent)
+static struct workers_job *next_job(const struct workers *w, enum workers_lane lane)
 {
 	struct workers_job *best = NULL;
 	uint64_t at_ns = clock_now_ns();
@@ -576,7 +598,7 @@ static struct workers_job *next_job(const struct workers *w, bool urgent)
 	for (struct workers_job *job = w->queue; job; job = job->next) {
 		int64_t balance;
 
-		if (job->urgent != urgent || (best && best->party == job->party))
+		if (job->lane != lane || (best && best->party == job->party))
 			continue;
 		balance = balance_of(w, job->party, at_ns);
 		if (balance > most && may_begin(w, job->party, at_ns) && has_room(w, job->party)) {
@@ -589,8 +611,8 @@ static struct workers_job *next_job(const struct workers *w, bool urgent)
 
 static void start_jobs(struct workers *w)
 {
-	for (unsigned i = 0; i <= w->limits.count && w->queue; i++) {
-		struct workers_job *job = w->workers[i].job ? NULL : next_job(w, !i);
+	for (unsigned i = 0; i < workers_cnt(w) && w->queue; i++) {
+		struct workers_job *job = w->workers[i].job ? NULL : next_job(w, lane_of(i));
 
 		if (!job)
 			continue;
@@ -601,7 +623,7 @@ static void start_jobs(struct workers *w)
 
 bool workers_is_busy(const struct workers *w)
 {
-	for (unsigned i = 0; i <= w->limits.count; i++)
+	for (unsigned i = 0; i < workers_cnt(w); i++)
 		if (w->workers[i].job)
 			return true;
 	return false;
@@ -611,7 +633,7 @@ bool workers_are_asleep(const struct workers *w)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i <= w->limits.count; i++) {
+	for (unsigned i = 0; i < workers_cnt(w); i++) {
 		const struct worker *worker = &w->workers[i];
 
 		if (worker->job && (!worker->pid || process_is_runnable(worker->pid)))
@@ -629,7 +651,7 @@ uint64_t workers_ended(const struct workers *w)
 bool workers_poll(struct workers *w)
 {
 	reap_stuck(w);
-	for (unsigned i = 0; i <= w->limits.count; i++) {
+	for (unsigned i = 0; i < workers_cnt(w); i++) {
 		take_messages(w, &w->workers[i]);
 		check_limits(w, &w->workers[i]);
 	}
@@ -640,11 +662,11 @@ bool workers_poll(struct workers *w)
 /* Until something came, at the most some milliseconds: limits are to be looked at, too. */
 static void wait_some(const struct workers *w, uint64_t ns)
 {
-	struct pollfd p[COUNT_MAX + 1];
+	struct pollfd p[LANES_OWN + COUNT_MAX];
 	struct timespec timeout = {0, (long)(ns < LOOK_MS * 1000000u ? ns : LOOK_MS * 1000000u)};
 	nfds_t cnt = 0;
 
-	for (unsigned i = 0; i <= w->limits.count; i++)
+	for (unsigned i = 0; i < workers_cnt(w); i++)
 		if (w->workers[i].socket >= 0)
 			p[cnt++] = (struct pollfd){.fd = w->workers[i].socket, .events = POLLIN};
 	ppoll(p, cnt, &timeout, NULL);
@@ -682,7 +704,7 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 		return;
 	if (job->state == JOB_QUEUED)
 		unqueue(w, job);
-	for (unsigned i = 0; i <= w->limits.count; i++) {
+	for (unsigned i = 0; i < workers_cnt(w); i++) {
 		if (w->workers[i].job == job) {
 			charge(w, &w->workers[i]);
 			w->workers[i].job = NULL;
@@ -718,7 +740,7 @@ struct workers *workers_new(struct nursery *nursery, workers_do work,
 	workers_limit(w, limits);
 	w->limits.count = limits->count && limits->count < COUNT_MAX ? limits->count : COUNT;
 	w->queue_end = &w->queue;
-	for (unsigned i = 0; i <= COUNT_MAX; i++)
+	for (unsigned i = 0; i < LANES_OWN + COUNT_MAX; i++)
 		w->workers[i] = (struct worker){.socket = -1, .pidfd = -1};
 	w->ledger = ledger_new(WORKERS_PARTY_BURST_NS, WORKERS_PARTY_SHARE * 1000000ull);
 	w->trusted = ledger_new(WORKERS_PARTY_BURST_NS, WORKERS_PARTY_SHARE * 1000000ull);
@@ -735,7 +757,7 @@ void workers_free(struct workers *w)
 {
 	if (!w)
 		return;
-	for (unsigned i = 0; i <= w->limits.count; i++)
+	for (unsigned i = 0; i < workers_cnt(w); i++)
 		if (w->workers[i].socket >= 0)
 			drop_worker(w, &w->workers[i], true);
 	for (unsigned i = 0; i < w->stuck_cnt; i++)
@@ -820,7 +842,7 @@ struct workers_counters workers_counters(const struct workers *w)
 
 	counters.stuck = w->stuck_cnt;
 	counters.result_bytes = w->kept_bytes;
-	for (unsigned i = 0; i <= w->limits.count; i++)
+	for (unsigned i = 0; i < workers_cnt(w); i++)
 		counters.memory_bytes += memory_of(&w->workers[i]);
 	return counters;
 }

@@ -77,9 +77,19 @@ bool workers_job_give(struct workers_job *job, int fd);
 /* Ends it where it runs: its worker is killed. Takes NULL. */
 void workers_job_free(struct workers *w, struct workers_job *job);
 
-/* Puts it in the queue. Small jobs (urgent) go before all others of parties that are not in
- * debt. */
-void workers_submit(struct workers *w, struct workers_job *job, bool urgent);
+/* Who does a job: each lane has workers of its own. */
+enum workers_lane {
+	WORKERS_USUAL,
+	WORKERS_URGENT, /* small ones: one worker, so that they need not wait for large ones */
+	/* Those that read where a process may let them hang: one worker, and WORKERS_BRIEF_NS at
+	 * the most, so that they hold up neither the others nor each other for long. */
+	WORKERS_BRIEF,
+};
+
+#define WORKERS_BRIEF_NS 1000000000ull
+
+/* Puts it in the queue. */
+void workers_submit(struct workers *w, struct workers_job *job, enum workers_lane lane);
 
 /* Takes answers, kills what is over its limits, starts what may start. Returns whether any job runs
  * or waits for its turn still. */

@@ -460,7 +460,9 @@ static enum model_reason open_next(const struct sources *src, const struct model
 		 * keeps frame pointers. */
 		file_requests_job_begin(src->requests, load->job,
 					load->key.kind == FILE_UNWIND && !load->mapped.is_image &&
-						!load->key.inside);
+							!load->key.inside
+						? WORKERS_URGENT
+						: WORKERS_USUAL);
 	}
 	return reason;
 }

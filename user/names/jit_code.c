@@ -170,7 +170,7 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 	}
 	workers_job_give(p->job, fd);
 	p->asked = cnt;
-	file_requests_job_begin(c->sources->requests, p->job, true);
+	file_requests_job_begin(c->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
 }
 

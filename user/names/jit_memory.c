@@ -28,13 +28,11 @@
 /* Bodies that have been there for so long are read so often. */
 #define STEADY_NS      2000000000ull
 #define STEADY_READ_NS 800000000ull
-/* Names of a job that is small: 3 ms. */
-#define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX  512u
 #define CALM_NONE UINT32_MAX
 /* The runtime's file, those of modules, and some that were mapped anew meanwhile. */
-#define ROUNDS_MAX    4u
+#define ROUNDS_MAX    8u
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 /* Other failures: after twice as long each time, some 40 s in the end. */
@@ -509,9 +507,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
-	/* What does not live long, and what is soon done. */
-	file_requests_job_begin(jm->sources->requests, p->job,
-				p->has_fleeting || p->asked <= URGENT_MAX);
+	file_requests_job_begin(jm->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
 }
 

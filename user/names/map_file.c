@@ -196,7 +196,7 @@ static enum model_reason begin(struct map_file *file, const struct sources *src,
 	if (way_fd >= 0)
 		workers_job_give(file->job, take_fd(&way_fd));
 	file->job_seen_ns = seen_ns;
-	file_requests_job_begin(src->requests, file->job, false);
+	file_requests_job_begin(src->requests, file->job, WORKERS_USUAL);
 	return REASON_NAMED;
 }
 

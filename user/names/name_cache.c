@@ -476,7 +476,7 @@ static void send(struct name_cache *c, const struct model *m, struct batch *b)
 	if (b->fd >= 0)
 		workers_job_give(b->job, take_fd(&b->fd));
 	free(take_ptr(&b->request));
-	file_requests_job_begin(c->requests, b->job, true);
+	file_requests_job_begin(c->requests, b->job, WORKERS_URGENT);
 }
 
 /* Returns whether the batch has ended. */

@@ -6,8 +6,8 @@
 #include "parse/parse.h"
 
 /*
- * Has it opened, with so many files that are mapped there (TARGET_GIVEN_MAX at the most): *ret_fd is
- * the caller's then, to be given to a job as its only descriptor. A reason: it cannot be had;
+ * Has it opened, with so many files that are mapped there (TARGET_GIVEN_MAX at the most): *ret_fd
+ * is the caller's then, to be given to a job as its only descriptor. A reason: it cannot be had;
  * *ret_error says why where it was the process's (-errno), else 0.
  */
 enum model_reason target_door_open(const struct sources *sources, const struct model *m,

@@ -183,12 +183,13 @@ struct workers_job *file_requests_job_new(struct file_requests *fr, const struct
 					  uint32_t process, const struct parse_request *request);
 
 /*
- * Begins it. Short jobs (a name) are urgent. Then, or at any time later: waits for it as far as the
+ * Begins it. Then, or at any time later: waits for it as far as the
  * budgets allow. Returns REASON_PENDING: it goes on (deferred has grown); REASON_NAMED with
  * ret_reply, borrowed from the job; or why there is no answer: REASON_FILE_COSTLY,
  * REASON_FILE_MALFORMED, REASON_LIMIT.
  */
-void file_requests_job_begin(struct file_requests *fr, struct workers_job *job, bool urgent);
+void file_requests_job_begin(struct file_requests *fr, struct workers_job *job,
+			     enum workers_lane lane);
 enum model_reason file_requests_job_wait(struct file_requests *fr, struct workers_job *job,
 					 uint64_t party, const struct parse_reply **ret_reply);
 

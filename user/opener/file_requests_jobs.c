@@ -66,9 +66,10 @@ void file_requests_job_end(struct file_requests *fr, uint32_t process, struct wo
 	workers_job_free(fr->workers, job);
 }
 
-void file_requests_job_begin(struct file_requests *fr, struct workers_job *job, bool urgent)
+void file_requests_job_begin(struct file_requests *fr, struct workers_job *job,
+			     enum workers_lane lane)
 {
-	workers_submit(fr->workers, job, urgent);
+	workers_submit(fr->workers, job, lane);
 }
 
 static struct file_requests_waited *waited_of(struct file_requests *fr, uint64_t party)
@@ -183,7 +184,7 @@ static enum model_reason find(struct file_requests *fr, const struct file_reques
 	for (unsigned i = 1; i < cnt; i++)
 		workers_job_give(job, fcntl(file_fd, F_DUPFD_CLOEXEC, 0));
 	workers_job_give(job, take_fd(&file_fd));
-	file_requests_job_begin(fr, job, false);
+	file_requests_job_begin(fr, job, WORKERS_USUAL);
 	reason = wait_now(fr, job, s);
 	if (!reason && !parse_fact_take(job, parse->kind, ret_answer))
 		reason = REASON_FILE_MALFORMED;

@@ -44,8 +44,8 @@ struct target_memory {
 };
 
 /*
- * Takes the descriptors of a process from a socket, as the opener sends them (opener/file_request.h,
- * struct target_request), with so many files. False: they are not all there. To be released by
+ * Takes the descriptors of a process from a socket, as the opener sends them (struct target_request
+ * of opener/file_request.h), with so many files. False: they are not all there. To be released by
  * target_memory_close().
  */
 bool target_memory_receive(struct target_memory *memory, int socket,

@@ -117,7 +117,7 @@ static enum model_reason begin(struct file_requests *fr, const struct model *m, 
 		return REASON_LIMIT;
 	}
 	workers_job_give(row->job, fd);
-	file_requests_job_begin(fr, row->job, true);
+	file_requests_job_begin(fr, row->job, WORKERS_URGENT);
 	return REASON_NAMED;
 }
 

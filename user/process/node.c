@@ -117,7 +117,7 @@ static enum model_reason begin(struct node *n, struct remembered *r, uint32_t sl
 		return REASON_LIMIT;
 	}
 	workers_job_give(r->job, fd);
-	file_requests_job_begin(n->requests, r->job, true);
+	file_requests_job_begin(n->requests, r->job, WORKERS_URGENT);
 	return REASON_NAMED;
 }
 

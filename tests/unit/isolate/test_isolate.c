@@ -172,8 +172,8 @@ static void pool_free(struct pool *p)
 	nursery_free(p->nursery);
 }
 
-static struct workers_job *submit(struct pool *p, uint64_t party, enum what what, uint64_t spin_ns,
-				  int fd)
+static struct workers_job *submit_to(struct pool *p, enum workers_lane lane, uint64_t party,
+				     enum what what, uint64_t spin_ns, int fd)
 {
 	struct order order = {what, spin_ns};
 	bool has_result = what == RESULT || what >= KEEP_WRITING;
@@ -182,8 +182,14 @@ static struct workers_job *submit(struct pool *p, uint64_t party, enum what what
 	cr_assert(job);
 	if (fd >= 0)
 		cr_assert(workers_job_give(job, fd));
-	workers_submit(p->workers, job, false);
+	workers_submit(p->workers, job, lane);
 	return job;
+}
+
+static struct workers_job *submit(struct pool *p, uint64_t party, enum what what, uint64_t spin_ns,
+				  int fd)
+{
+	return submit_to(p, WORKERS_USUAL, party, what, spin_ns, fd);
 }
 
 static int run(struct pool *p, enum what what, int fd)
@@ -299,6 +305,35 @@ Test(workers, a_job_that_takes_too_long_ends_and_is_paid_for)
 }
 
 /* Answers are not read by anybody while orders come in. */
+/* Who reads where a process may let it hang holds up the others of its lane for a second, once: his
+ * next ones wait until that is paid. */
+Test(workers, a_brief_job_that_hangs_holds_up_nobody_for_long)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *hangs, *again, *usual, *other;
+	int pipe_fds[2];
+
+	cr_assert_eq(pipe(pipe_fds), 0);
+	hangs = submit_to(&p, WORKERS_BRIEF, 1, HANG, 0, fcntl(pipe_fds[0], F_DUPFD_CLOEXEC, 0));
+	again = submit_to(&p, WORKERS_BRIEF, 1, HANG, 0, pipe_fds[0]);
+	usual = submit_to(&p, WORKERS_URGENT, 2, ECHO, 0, -1);
+	other = submit_to(&p, WORKERS_BRIEF, 3, ECHO, 0, -1);
+	cr_expect(workers_wait(p.workers, usual, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(hangs), -EINPROGRESS);
+	cr_expect(workers_wait(p.workers, hangs, 5 * SECOND_NS));
+	cr_expect_eq(workers_job_error(hangs), -ETIMEDOUT);
+	cr_expect(workers_wait(p.workers, other, 20 * SECOND_NS));
+	cr_expect_eq(workers_job_error(other), 0);
+	cr_expect_eq(workers_job_error(again), -EINPROGRESS);
+	cr_expect(workers_in_debt(p.workers, 1));
+	workers_job_free(p.workers, hangs);
+	workers_job_free(p.workers, again);
+	workers_job_free(p.workers, usual);
+	workers_job_free(p.workers, other);
+	close(pipe_fds[1]);
+	pool_free(&p);
+}
+
 Test(workers, a_worker_that_does_not_read_makes_nobody_wait)
 {
 	struct workers_job *jobs[400];
