@@ -34,7 +34,7 @@
 /* Tables of who is busy then may take that long before the first sample, names of code that may be
  * replaced soon so long; and who is busy. */
 #define START_TABLES_NS 300000000ull
-#define START_NAMES_NS	100000000ull
+#define START_NAMES_NS	500000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */

@@ -636,8 +636,11 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 		uint64_t address = i < p->asked ? p->wanted[i] : row->start;
 		enum model_reason reason = reason_of_row(m, process, row, address);
 
-		if (reason == REASON_PENDING && i < p->asked && again) {
-			p->wanted[again_cnt++] = address;
+		if (reason == REASON_PENDING && again) {
+			if (i < p->asked)
+				p->wanted[again_cnt++] = address;
+			else
+				p->lists = true;
 			continue;
 		}
 		if (reason == REASON_PENDING)
