@@ -14,6 +14,7 @@ struct perfmap_memory {
 	struct perfmap_memory_reader reader;
 	struct perfmap_runtime runtime;
 	struct perfmap_modules_read modules;
+	uint64_t image;
 	unsigned searches; /* for the map of code ranges */
 };
 
@@ -51,8 +52,12 @@ int perfmap_memory_open(perfmap_memory_read read, void *source,
 		perfmap_memory_close(m);
 		return err;
 	}
-	if (m->runtime.layout.hides_map)
+	if (m->runtime.layout.hides_map) {
+		m->image = facts->image;
 		m->runtime.code_map = facts->code_map;
+	}
+	if (m->image && !m->runtime.code_map)
+		perfmap_runtime_search(&m->reader, &m->runtime, m->image);
 	*ret_memory = m;
 	return 0;
 }
@@ -62,6 +67,7 @@ struct perfmap_memory_facts perfmap_memory_facts(const struct perfmap_memory *m)
 	return (struct perfmap_memory_facts){
 		.descriptor = m->runtime.descriptor,
 		.code_map = m->runtime.layout.hides_map ? m->runtime.code_map : 0,
+		.image = m->image,
 		.has_layout = true,
 		.layout = m->runtime.layout,
 	};

@@ -28,6 +28,7 @@ struct perfmap_memory;
 struct perfmap_memory_facts {
 	uint64_t descriptor;
 	uint64_t code_map; /* that of code ranges, which .NET 9 does not tell; 0 = not found */
+	uint64_t image;	   /* where a precompiled image is mapped as code: by that it is found; 0 */
 	bool has_layout;
 	struct perfmap_layout layout;
 };

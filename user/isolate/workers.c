@@ -48,8 +48,8 @@
 /* Between two looks at the clocks of busy workers while somebody waits. */
 #define LOOK_MS 20
 
-/* Lanes with one worker of their own. */
-#define LANES_OWN 2u
+/* Workers of the lanes that have their own. */
+#define LANES_OWN 3u
 
 enum job_state { JOB_NEW, JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
 
@@ -342,7 +342,8 @@ static unsigned workers_cnt(const struct workers *w)
 
 static enum workers_lane lane_of(unsigned worker)
 {
-	static const enum workers_lane own[LANES_OWN] = {WORKERS_URGENT, WORKERS_BRIEF};
+	static const enum workers_lane own[LANES_OWN] = {WORKERS_URGENT, WORKERS_BRIEF,
+							 WORKERS_BRIEF};
 
 	return worker < LANES_OWN ? own[worker] : WORKERS_USUAL;
 }
@@ -588,6 +589,16 @@ static bool may_begin(const struct workers *w, uint64_t party, uint64_t at_ns)
 	       (!workers_is_aside(w, party) && ledger_may(w->ledger, party, at_ns));
 }
 
+/* Whether a party's brief job runs, so that the next one waits. */
+static bool is_brief_now(const struct workers *w, uint64_t party)
+{
+	for (unsigned i = 0; i < LANES_OWN; i++)
+		if (lane_of(i) == WORKERS_BRIEF && w->workers[i].job &&
+		    w->workers[i].job->party == party)
+			return party != WORKERS_TRUSTED;
+	return false;
+}
+
 /* The job to be started next: of the party that has most left, and in its order. */
 static struct workers_job *next_job(const struct workers *w, enum workers_lane lane)
 {
@@ -598,7 +609,8 @@ static struct workers_job *next_job(const struct workers *w, enum workers_lane l
 	for (struct workers_job *job = w->queue; job; job = job->next) {
 		int64_t balance;
 
-		if (job->lane != lane || (best && best->party == job->party))
+		if (job->lane != lane || (lane == WORKERS_BRIEF && is_brief_now(w, job->party)) ||
+		    (best && best->party == job->party))
 			continue;
 		balance = balance_of(w, job->party, at_ns);
 		if (balance > most && may_begin(w, job->party, at_ns) && has_room(w, job->party)) {

@@ -461,6 +461,21 @@ static void list_files(const struct model *m, uint32_t process, struct parse_mem
 		}
 }
 
+/* Code that the runtime knows: of an image of it, or of what it runs. */
+static uint64_t image_of(const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+
+	for (size_t i = 0; i < p->mapping_cnt; i++) {
+		const struct model_mapping *map = &p->mappings[i];
+
+		if (map->kind == MAPPING_FILE && !map->to_ns &&
+		    symbol_is_image(m->modules[map->module].path))
+			return map->start;
+	}
+	return 0;
+}
+
 /* What a request for the memory came to. */
 static enum model_reason reason_of(int error)
 {
@@ -490,6 +505,8 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	if (reason)
 		return error ? reason_of(error) : reason;
 	memory->facts = p->facts;
+	if (!p->facts.code_map)
+		memory->facts.image = image_of(m, process);
 	memory->given_cnt = p->given.cnt;
 	memcpy(memory->given, p->given.files, p->given.cnt * sizeof(memory->given[0]));
 	memory->list = p->lists ? LIST_MAX : 0;
@@ -734,6 +751,9 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	end_job(jm, process, p);
 	if (reason && !again)
 		note_failure(p, reason);
+	/* At once, since it has cost a round already; if it cannot be had now, then later. */
+	if (again && (p->wanted_cnt || p->lists))
+		begin(jm, m, process, p);
 }
 
 /* Whether what is asked for are bodies alone that have been there for long: two readings name what

@@ -20,6 +20,7 @@
 struct range {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
+	uint64_t dev, inode;
 };
 
 /* Of the process that is read: a worker has one job at a time. */
@@ -39,7 +40,7 @@ static bool take_line(const char *line, uint64_t shared_dev)
 		return true;
 	if (files_cnt == TARGET_FILES_MAX)
 		return false;
-	files[files_cnt++] = (struct range){start, end, offset};
+	files[files_cnt++] = (struct range){start, end, offset, makedev(major_, minor_), inode};
 	return true;
 }
 
@@ -156,15 +157,34 @@ static int given_file(struct target_memory *memory, const struct range *file)
 	return -1;
 }
 
-static void need(struct target_memory *memory, const struct range *file)
+static bool is_needed(const struct target_memory *memory, const struct range *file)
 {
-	memory->missed++;
 	for (uint32_t i = 0; i < memory->needs_cnt; i++)
 		if (memory->needs[i].start == file->start)
-			return;
-	if (memory->needs_cnt < TARGET_GIVEN_MAX)
+			return true;
+	return false;
+}
+
+static void add_need(struct target_memory *memory, const struct range *file)
+{
+	if (memory->needs_cnt < TARGET_GIVEN_MAX && !is_needed(memory, file))
 		memory->needs[memory->needs_cnt++] =
 			(struct target_mapping){file->start, file->end};
+}
+
+/* With what else is mapped of that file around it: that will be wanting next. */
+static void need(struct target_memory *memory, const struct range *file)
+{
+	const struct range *end = file + 1;
+
+	memory->missed++;
+	if (is_needed(memory, file))
+		return;
+	add_need(memory, file);
+	while (file > files && file[-1].inode == file->inode && file[-1].dev == file->dev)
+		add_need(memory, --file);
+	for (; end < files + files_cnt && end->inode == file->inode && end->dev == file->dev; end++)
+		add_need(memory, end);
 }
 
 /* Of the one mapping in which the address is. */
