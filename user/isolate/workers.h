@@ -81,9 +81,9 @@ void workers_job_free(struct workers *w, struct workers_job *job);
 enum workers_lane {
 	WORKERS_USUAL,
 	WORKERS_URGENT, /* small ones: one worker, so that they need not wait for large ones */
-	/* Those that read where a process may let them hang: two workers, one for a party that keeps
-	 * accounts, and WORKERS_BRIEF_NS at the most, so that they hold up neither the others nor
-	 * each other for long. */
+	/* Those that read where a process may let them hang: two workers, one for each party that
+	 * keeps accounts, and WORKERS_BRIEF_NS at the most, so that they hold up neither the others
+	 * nor each other for long. */
 	WORKERS_BRIEF,
 };
 
