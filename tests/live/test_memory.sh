@@ -33,8 +33,6 @@ is "the recording ends well" $? 0
 is "no map was written" "$(ls "/tmp/perf-$plain.map" "/tmp/perf-$reuse.map" 2>/dev/null)" ""
 facts managed "$T/all.hotrun" "$plain" >"$T/named"
 set -- $(head -1 "$T/named")
-# Of an assembly whose metadata the runtime did not touch of late the methods have no name: pages of files are not
-# fetched, since the service would wait for them (user/parse/target_memory.h).
 within "with nothing set: managed frames with a name, of $2, per cent" \
 	"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
 tail -n +2 "$T/named" | sed 's/^/#   without: /'

@@ -7,9 +7,8 @@
 
 /* The last runtime that was tried. */
 #define RUNTIME_TRIED 10
-/* From then on most of its memory that tells names (perfmap/memory/) is mapped already, and may be
- * read (parse/target_memory.h); of the one before a fifth of the frames at the most. */
-#define RUNTIME_TELLS 10
+/* From then on its memory tells names (perfmap/memory/); of a single file a version later. */
+#define RUNTIME_TELLS 9
 
 static size_t judge(const struct doctor_rule *rules, size_t rules_cnt, const struct host_facts *f,
 		    struct doctor_finding *findings, size_t cnt)
@@ -68,7 +67,11 @@ static void judge_map_absent(const struct dotnet_process *p, struct doctor_findi
 	char enable[sizeof(finding->remedy)];
 
 	say_enable(p, enable, sizeof(enable));
-	if (p->map_refusal)
+	if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS + p->single_file)
+		doctor_say(finding, DOCTOR_OK, "", "%s: names come from its memory",
+			   p->map == DOTNET_MAP_SWITCHED_OFF ? "perf map switched off"
+							     : "no perf map");
+	else if (p->map_refusal)
 		doctor_say(finding, DOCTOR_WARN, "make room for it, then run `hotrun doctor` again",
 			   "no perf map, and none can be written to %s: %s", p->map_path,
 			   dotnet_refusal_text(p->map_refusal));
@@ -78,8 +81,6 @@ static void judge_map_absent(const struct dotnet_process *p, struct doctor_findi
 	else if (p->map == DOTNET_MAP_STALE)
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: %s is of an earlier process with this pid", p->map_path);
-	else if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS)
-		doctor_say(finding, DOCTOR_OK, "", "no perf map: names come from its memory");
 	else
 		doctor_say(finding, DOCTOR_WARN, enable,
 			   "no perf map: its JIT-compiled methods have no names");
