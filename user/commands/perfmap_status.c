@@ -157,6 +157,7 @@ static void take_shares(struct status *s, struct model *m)
 				continue;
 			row->jit_frames += shares[k].frames;
 			row->jit_named += shares[k].named;
+			row->jit_memory += shares[k].memory;
 		}
 		row->share_why = !row->jit_frames ? "no JIT code of it was seen on a CPU"
 				 : row->jit_frames < FRAMES_MIN

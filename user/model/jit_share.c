@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "model/resolve.h"
+#include "model/unnamed.h"
 
 struct jit_share *jit_share_new(struct model *m)
 {
@@ -26,7 +27,11 @@ struct jit_share *jit_share_new(struct model *m)
 			if (s->kind != KIND_JIT && s->kind != KIND_STUB)
 				continue;
 			share->frames++;
-			share->named += s->reason == REASON_NAMED;
+			if (s->reason != REASON_NAMED)
+				continue;
+			share->named++;
+			share->memory +=
+				unnamed_named_by(m, s, frames[k].location) == NAMED_BY_MEMORY;
 		}
 	}
 	return take_ptr(&shares);

@@ -10,6 +10,7 @@
 struct jit_share {
 	uint64_t frames; /* of JIT code and of stubs of the runtime */
 	uint64_t named;	 /* of these */
+	uint64_t memory; /* of these, by the memory of the process; the others by its perf map */
 };
 
 /* By row of processes, m->processes_cnt of them. Returns owned (free), or NULL with errno

@@ -441,7 +441,8 @@ struct model_symbol {
 	bool application;   /* code of the service, not of runtime, framework or libraries */
 };
 
-#define LOCATION_LATER 0x1 /* the name was first seen after the sample: "named later" */
+#define LOCATION_LATER	0x1 /* the name was first seen after the sample: "named later" */
+#define LOCATION_MEMORY 0x2 /* the name is from the memory of its process */
 
 /* What an address of a process means from a moment on. */
 struct model_location {

@@ -37,6 +37,28 @@ static bool is_managed(const struct model_symbol *s)
 	return s->kind == KIND_JIT || s->kind == KIND_STUB || s->kind == KIND_IMAGE;
 }
 
+enum named_by unnamed_named_by(const struct model *m, const struct model_symbol *symbol,
+			       uint32_t location)
+{
+	if (symbol->kind == KIND_IMAGE)
+		return NAMED_BY_IMAGE;
+	return location != MODEL_NONE && m->locations[location].flags & LOCATION_MEMORY
+		       ? NAMED_BY_MEMORY
+		       : NAMED_BY_MAP;
+}
+
+static void add_managed(struct unnamed *u, const struct model *m, const struct model_symbol *s,
+			uint32_t location, uint64_t weight)
+{
+	if (!is_managed(s))
+		return;
+	u->managed += weight;
+	if (s->reason == REASON_NAMED)
+		u->managed_by[unnamed_named_by(m, s, location)] += weight;
+	else
+		u->managed_unnamed += weight;
+}
+
 static void add_frames(struct unnamed *u, const struct paths *p, uint64_t weight)
 {
 	for (size_t i = 0; i < p->frames_cnt; i++) {
@@ -50,8 +72,7 @@ static void add_frames(struct unnamed *u, const struct paths *p, uint64_t weight
 			continue;
 		if (s->kind != KIND_NOTE || s->reason == REASON_PENDING)
 			u->frames += weight;
-		u->managed += is_managed(s) ? weight : 0;
-		u->managed_unnamed += is_managed(s) && s->reason != REASON_NAMED ? weight : 0;
+		add_managed(u, p->m, s, frame->location, weight);
 		u->by_reason[s->reason] += weight;
 		u->leaves[s->reason] += i + 1 == p->frames_cnt ? weight : 0;
 		if (frame->location != MODEL_NONE &&

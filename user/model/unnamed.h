@@ -18,18 +18,27 @@ struct unnamed_break {
 #define BREAK_IN_CODE	 ""   /* made at run time: JIT or anonymous memory */
 #define BREAK_IN_UNKNOWN NULL /* not known where */
 
+/* What names .NET code. */
+enum named_by {
+	NAMED_BY_IMAGE, /* precompiled */
+	NAMED_BY_MAP,	/* the perf map */
+	NAMED_BY_MEMORY,
+	NAMED_BY_CNT
+};
+
 struct unnamed {
 	uint64_t samples;
-	uint64_t frames;		/* of code: named ones and those without a name, no notes */
-	uint64_t managed;		/* of these .NET code: JIT-compiled, precompiled, stubs */
-	uint64_t managed_unnamed;	/* of these without a name */
-	uint64_t later;			/* named by what was seen there after the sample */
-	uint64_t by_reason[REASON_CNT]; /* frames; REASON_NAMED = those with a name. Notes, which
+	uint64_t frames;	  /* of code: named ones and those without a name, no notes */
+	uint64_t managed;	  /* of these .NET code: JIT-compiled, precompiled, stubs */
+	uint64_t managed_unnamed; /* of these without a name */
+	uint64_t managed_by[NAMED_BY_CNT]; /* and those with one */
+	uint64_t later;			   /* named by what was seen there after the sample */
+	uint64_t by_reason[REASON_CNT];	   /* frames; REASON_NAMED = those with a name. Notes, which
 					   stand for frames that are not there, count here only */
-	uint64_t leaves[REASON_CNT];	/* samples whose leaf is such a frame */
-	uint64_t user_stacks;		/* samples with one */
-	uint64_t broken;		/* of these, not reaching the root of the thread */
-	struct unnamed_break *breaks;	/* most first, then by place */
+	uint64_t leaves[REASON_CNT];	   /* samples whose leaf is such a frame */
+	uint64_t user_stacks;		   /* samples with one */
+	uint64_t broken;		   /* of these, not reaching the root of the thread */
+	struct unnamed_break *breaks;	   /* most first, then by place */
 	size_t breaks_cnt;
 	uint64_t ends[STACK_END_CNT]; /* of broken, by why */
 	uint64_t unsure;	      /* user stacks that may lack callers */
@@ -40,6 +49,9 @@ struct unnamed {
 /* Returns it owned, or NULL with errno ENOMEM. */
 struct unnamed *unnamed_new(struct model *m, uint32_t process);
 void unnamed_free(struct unnamed *u);
+/* What named a frame of .NET code; location: its row, MODEL_NONE where it has none. */
+enum named_by unnamed_named_by(const struct model *m, const struct model_symbol *symbol,
+			       uint32_t location);
 /* True for reasons that stand for frames that are not there: cut or lost stacks. */
 bool unnamed_is_note(enum model_reason reason);
 /* Frames without a name over all reasons, notes left out. */

@@ -531,7 +531,11 @@ static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *m
 {
 	struct jit_memory_name name;
 	struct model_location location = {
-		.process = map->process, .address = address, .older = MODEL_NONE};
+		.process = map->process,
+		.address = address,
+		.older = MODEL_NONE,
+		.flags = LOCATION_MEMORY,
+	};
 
 	*ret_reason = jit_memory_find(j->memory, map->process, address, time_ns, &name);
 	if (*ret_reason)
@@ -540,7 +544,7 @@ static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *m
 	location.tier = name.tier;
 	location.from_ns = name.from_ns;
 	if (j->later_ns)
-		location.flags = LOCATION_LATER;
+		location.flags |= LOCATION_LATER;
 	else if (map->since_ns > location.from_ns)
 		location.from_ns = map->since_ns;
 	/* Before that other code may have lain there. */

@@ -38,6 +38,21 @@ static struct value jit_named(const struct subject *s)
 	return is_sampled(s) ? value_count(row_of(s)->jit_named) : unknown;
 }
 
+static struct value jit_memory(const struct subject *s)
+{
+	return is_sampled(s) ? value_count(row_of(s)->jit_memory) : unknown;
+}
+
+/* Whichever named more. */
+static struct value named_by(const struct subject *s)
+{
+	const struct perfmap_row *row = row_of(s);
+
+	if (row->share_why || !row->jit_named)
+		return unknown;
+	return value_text(row->jit_memory * 2 > row->jit_named ? "memory" : "map");
+}
+
 static struct value named_share(const struct subject *s)
 {
 	if (row_of(s)->share_why)
@@ -51,14 +66,14 @@ static const struct figure figure_jit_frames = {"jit_frames", .value = jit_frame
 static const struct figure figure_jit_named = {"jit_frames_named", .value = jit_named};
 static const struct figure figure_named = {"jit_named_share", "named", AS_SHARE,
 					   .value = named_share};
+static const struct figure figure_memory = {"jit_frames_named_by_memory", .value = jit_memory};
+static const struct figure figure_named_by = {"jit_named_mostly_by", "by", .value = named_by};
 static const struct figure figure_share_why = {"no_share_because", ROW(share_why)};
 
 /* Beside those of the process. */
 static const struct figure *const keys[] = {
-	&figure_jit_frames,
-	&figure_jit_named,
-	&figure_named,
-	&figure_share_why,
+	&figure_jit_frames, &figure_jit_named, &figure_named,
+	&figure_memory,	    &figure_named_by,  &figure_share_why,
 };
 
 /* Names get what they need, places what is left; how it was found goes first where there is no
@@ -67,13 +82,14 @@ static const struct column columns[] = {
 	{&figure_dotnet_pid, .width = 7},
 	{&figure_dotnet_name, .left = true, .gap = 2, .least = 12},
 	{&figure_dotnet_version, .width = 9, .left = true, .gap = 2},
-	{&figure_dotnet_found, .width = 13, .left = true, .gap = 2, .rank = 2},
-	{&figure_dotnet_place, .left = true, .gap = 2, .least = PLACE_MIN, .pct = 100, .rank = 1,
+	{&figure_dotnet_found, .width = 13, .left = true, .gap = 2, .rank = 3},
+	{&figure_dotnet_place, .left = true, .gap = 2, .least = PLACE_MIN, .pct = 100, .rank = 2,
 	 .when = 1},
 	{&figure_dotnet_map, .width = 14, .left = true, .gap = 2},
 	{&figure_dotnet_entries, .width = 12},
 	{&figure_dotnet_size, .width = 11},
 	{&figure_named, .width = 9},
+	{&figure_named_by, .width = 6, .left = true, .gap = 2, .rank = 1},
 };
 #define COLUMNS_CNT (sizeof(columns) / sizeof(columns[0]))
 

@@ -19,6 +19,7 @@
 struct perfmap_row {
 	const struct dotnet_process *process;
 	uint64_t jit_frames, jit_named; /* sampled */
+	uint64_t jit_memory;		/* of those with a name, by memory */
 	const char *share_why;		/* why there is no share; NULL = there is */
 	const char *advice;		/* what the user can do; NULL nothing. Printed as it is */
 };

@@ -226,6 +226,24 @@ bool report_books_wrong(const struct report *r)
 	       share_of(u->managed_unnamed, u->managed) > MANAGED_UNNAMED;
 }
 
+void report_named_by(const struct unnamed *u, struct words *w)
+{
+	static const char *const by[NAMED_BY_CNT] = {"images", "perf maps", "memory"};
+	uint64_t named = u->managed - u->managed_unnamed;
+	const char *before = " (";
+
+	for (int i = 0; i < NAMED_BY_CNT && named; i++) {
+		if (u->managed_by[i] == named)
+			words_add(w, " (by %s", by[i]);
+		else if (u->managed_by[i])
+			words_add(w, "%s%s %s", before, by[i],
+				  number_percent(share_of(u->managed_by[i], u->managed)).text);
+		before = u->managed_by[i] ? ", " : before;
+	}
+	if (named)
+		words_add(w, ")");
+}
+
 /* "1,963 of 1,963 samples and 100.0 % of CPU time are accounted for; ..." */
 static void put_books_in_short(const struct report *r)
 {
@@ -240,6 +258,7 @@ static void put_books_in_short(const struct report *r)
 	if (u->managed)
 		words_add(&w, "; %s of managed frames have a name",
 			  number_percent(1 - share_of(u->managed_unnamed, u->managed)).text);
+	report_named_by(u, &w);
 	if (u->frames)
 		words_add(&w, u->managed ? ", %s of all" : "; %s of frames have a name",
 			  number_percent(1 - share_of(unnamed_frames(u), u->frames)).text);

@@ -33,10 +33,14 @@ static void put_managed(const struct report *r, uint32_t process)
 {
 	struct unnamed *u = unnamed_new(r->m, process);
 
-	if (u && u->managed)
-		fprintf(r->out, "   managed frames: %s of %s have a name\n",
+	if (u && u->managed) {
+		struct words w = {0};
+
+		report_named_by(u, &w);
+		fprintf(r->out, "   managed frames: %s of %s have a name%s\n",
 			number_percent(share_of(u->managed - u->managed_unnamed, u->managed)).text,
-			number_count(u->managed).text);
+			number_count(u->managed).text, w.text);
+	}
 	unnamed_free(u);
 }
 

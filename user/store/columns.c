@@ -290,6 +290,7 @@ static const struct column symbol_columns[] = {
 
 static const struct column_word location_words[] = {
 	{LOCATION_LATER, "the name was first seen after the sample"},
+	{LOCATION_MEMORY, "the name is from the memory of its process"},
 };
 static const struct column location_columns[] = {
 	C(model_location, ROW, process, "NULL = kernel"),

@@ -255,7 +255,8 @@ CREATE TABLE location (
 	address INTEGER NOT NULL,
 	from_ns INTEGER NOT NULL,        -- 0 = from the beginning
 	older INTEGER,                   -- location of the same address with an earlier from_ns
-	flags INTEGER NOT NULL,          -- a sum of 1 the name was first seen after the sample
+	flags INTEGER NOT NULL,          -- a sum of 1 the name was first seen after the sample, 2
+	                                 -- the name is from the memory of its process
 	tier TEXT NOT NULL               -- of JIT code; PreJIT = precompiled; "" = none known
 );
 

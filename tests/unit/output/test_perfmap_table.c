@@ -70,7 +70,7 @@ static const struct dotnet_process processes[] = {
 };
 
 static const struct perfmap_row rows[] = {
-	{.process = &processes[0], .jit_frames = 1000, .jit_named = 997},
+	{.process = &processes[0], .jit_frames = 1000, .jit_named = 997, .jit_memory = 9},
 	{.process = &processes[1],
 	 .jit_frames = 3,
 	 .share_why = "too little JIT code of it was seen on a CPU"},
