@@ -57,4 +57,13 @@ serve sealed --user 1000:1000 --read-only --read-only-tmpfs=false
 is "nowhere to write a map: failure" $? 1
 cat "$T/out" "$T/err" >"$T/all"
 check "and it is said" grep -qE 'no diagnostics socket|read-only|cannot' "$T/all"
+# It needs none: its names are in its memory.
+start wrk -t1 -c4 -d 20s "http://127.0.0.1:$port/orders"
+sleep 1.5
+record sealed -d 4 -F 199
+set -- $(facts managed "$T/sealed.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
+within "nothing set, nowhere to write: managed frames with a name, of $2, per cent" \
+	"$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+"$HOTRUN" report "$T/sealed.hotrun" >"$T/report" 2>&1
+check "and the report says what named them" grep -qE 'managed frames.*memory' "$T/report"
 pod rm -f -t 0 sealed >/dev/null
