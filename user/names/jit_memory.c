@@ -24,14 +24,27 @@
  * known since when it has not run. */
 #define USED_NS 1000000000ull
 #define MARK_NS 15000000ull
+/* What is sampled meanwhile is to be asked for within a part of the time in which it stays: of the
+ * usual time between two runs of the finalizer, those within one of its bursts left out. Not more
+ * often than that, since each reading costs some 0.5 ms; nor much later, and a party that has used
+ * up its allowance gets none anyway. */
+#define SOON_PART	 20u
+#define SOON_LEAST_NS	 20000000ull
+#define SOON_MOST_NS	 100000000ull
+#define SOON_IN_DEBT_NS	 400000000ull
+#define CALM_SHORTEST_NS 20000000ull
 /* Bodies that have been there for so long are read so often. */
 #define STEADY_NS      2000000000ull
 #define STEADY_READ_NS 800000000ull
 /* Names of a job that is small: 3 ms. */
 #define URGENT_MAX 100u
 /* Bodies that are listed at once: some 30 us of a worker each. */
-#define LIST_MAX      512u
+#define LIST_MAX 512u
+/* Where there are more, they come and go, or are for ever: what is sampled is asked for. */
+#define LIST_AGAIN_NS 10000000000ull
 #define CALM_NONE     UINT32_MAX
+/* Who was not sampled again is not waited for longer. */
+#define GAP_NS	      2000000000ull
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 /* Other failures: after twice as long each time, some 40 s in the end. */
@@ -62,6 +75,9 @@ struct place {
 	bool is_used;	 /* it was sampled in this calm */
 };
 
+/* Since when a name holds at a place. */
+enum since { SINCE_FIRST, SINCE_CALM, SINCE_NEVER };
+
 struct process_memory {
 	uint64_t descriptor, code_map; /* 0 = not found yet */
 	enum model_reason reason;      /* why its memory tells nothing; NAMED = it does, or may */
@@ -86,6 +102,7 @@ struct process_memory {
 	bool has_fleeting; /* bodies, once at least */
 	bool lists;	   /* bodies that may not stay are to be listed, to be known before they
 			    * are sampled */
+	uint64_t list_again_ns; /* not before */
 	/* The finalizer: its thread, and a number for each time in which it did not run, as far as
 	 * that is known: since calm_ns, until mark_ns at least. */
 	uint32_t finalizer; /* tid, 0 = not known */
@@ -93,6 +110,8 @@ struct process_memory {
 	struct process_turns turns;
 	uint32_t calm;
 	uint64_t calm_ns, mark_ns;
+	uint64_t usual_ns; /* how long it does not run, as a rule; 0 = not known */
+	bool is_in_debt;
 	uint64_t changed_ns;
 	uint32_t generation;
 };
@@ -249,18 +268,27 @@ static uint64_t known_until(const struct process_memory *p, const struct body *b
 	return is_known_now(p, b) ? p->mark_ns : b->until_ns;
 }
 
-/* That an address has the name of a fleeting body, now or until it was read last. */
-static void keep_place(struct process_memory *p, uint64_t address, const struct body *b)
+static struct place *find_place(const struct process_memory *p, uint64_t address)
 {
-	struct place *place = NULL;
-
-	for (size_t i = p->places_cnt; i-- > 0 && !place;)
+	for (size_t i = p->places_cnt; i-- > 0;)
 		if (p->places[i].address == address)
-			place = &p->places[i];
+			return &p->places[i];
+	return NULL;
+}
+
+/* That an address has the name of a fleeting body, now or until it was read last. What is not
+ * known as a place may have been told to be without a name since the body was read first: of such
+ * a place the name holds since this calm. */
+static enum since keep_place(struct process_memory *p, uint64_t address, uint64_t time_ns,
+			     const struct body *b)
+{
+	struct place *place = find_place(p, address);
+	bool is_new = !place;
+
 	if (!place) {
 		if (p->places_cnt >= JIT_MEMORY_FLEETING_MAX ||
 		    GROW(p->places, p->places_cnt, p->places_cap))
-			return;
+			return SINCE_NEVER;
 		place = &p->places[p->places_cnt++];
 		*place = (struct place){.address = address};
 		if (!is_known_now(p, b))
@@ -268,11 +296,27 @@ static void keep_place(struct process_memory *p, uint64_t address, const struct 
 	}
 	place->symbol = b->symbol;
 	place->is_used = true;
+	return is_new && is_known_now(p, b) && time_ns >= p->calm_ns ? SINCE_CALM : SINCE_FIRST;
 }
 
 static enum model_reason ask(struct process_memory *p, uint64_t address)
 {
 	return want(p, address) ? REASON_PENDING : REASON_LIMIT;
+}
+
+static enum model_reason name_fleeting(struct process_memory *p, uint64_t address, uint64_t time_ns,
+				       const struct body *b, struct jit_memory_name *ret_name)
+{
+	enum since since = keep_place(p, address, time_ns, b);
+
+	/* Nobody would tell that it ended. */
+	if (since == SINCE_NEVER)
+		return REASON_LIMIT;
+	*ret_name = (struct jit_memory_name){
+		b->symbol, b->tier,
+		since == SINCE_CALM && p->calm_ns > b->from_ns ? p->calm_ns : b->from_ns};
+	p->used_ns = clock_now_ns();
+	return REASON_NAMED;
 }
 
 enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint64_t address,
@@ -285,16 +329,15 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 	if (!p)
 		return REASON_LIMIT;
 	b = find_body(p, address);
-	if (b && (!b->is_fleeting || (time_ns >= b->from_ns && time_ns <= known_until(p, b)))) {
-		*ret_name = (struct jit_memory_name){b->symbol, b->tier,
-						     b->is_fleeting ? b->from_ns : 0};
-		if (b->is_fleeting)
-			keep_place(p, address, b);
+	if (b && !b->is_fleeting) {
+		*ret_name = (struct jit_memory_name){b->symbol, b->tier, 0};
 		return REASON_NAMED;
 	}
+	if (b && time_ns >= b->from_ns && time_ns <= known_until(p, b))
+		return name_fleeting(p, address, time_ns, b, ret_name);
 	if (p->reason)
 		return p->reason;
-	if (b)
+	if (b || p->has_fleeting)
 		p->used_ns = clock_now_ns();
 	/* What was read after the sample knows no more than that. */
 	if (b && time_ns < b->from_ns)
@@ -337,6 +380,15 @@ static struct process_turns turns_of(uint32_t tid)
 	return turns;
 }
 
+/* A calm ends. */
+static void note_calm(struct process_memory *p)
+{
+	uint64_t ns = p->calm_ns ? p->mark_ns - p->calm_ns : 0;
+
+	if (ns >= CALM_SHORTEST_NS)
+		p->usual_ns = p->usual_ns ? (3 * p->usual_ns + ns) / 4 : ns;
+}
+
 /* Looks whether the finalizer ran since the last look. */
 static void mark(const struct jit_memory *jm, struct process_memory *p)
 {
@@ -354,6 +406,7 @@ static void mark(const struct jit_memory *jm, struct process_memory *p)
 		p->mark_ns = now_ns;
 		return;
 	}
+	note_calm(p);
 	begin_calm(p);
 	p->changed_ns = now_ns;
 	p->turns = turns;
@@ -389,7 +442,8 @@ static void tell_late(struct model *m, uint32_t process, const struct place *pla
 }
 
 /* What lies at the places of fleeting bodies after the finalizer may have run: the same as before,
- * or from then on nobody knows. Those that were not read yet wait, unless that is all. */
+ * or from then on nobody knows. Those that were not read yet wait for a while, unless that is
+ * all. */
 static void close_gaps(struct model *m, uint32_t process, struct process_memory *p, bool all)
 {
 	size_t kept = 0;
@@ -401,10 +455,11 @@ static void close_gaps(struct model *m, uint32_t process, struct process_memory 
 		bool is_read =
 			b ? known_until(p, b) >= place.gap_ns : a && a->read_ns >= place.gap_ns;
 		bool is_same = b && b->symbol == place.symbol && b->from_ns < place.gap_ns;
+		bool is_over = all || (place.gap_ns && p->mark_ns >= place.gap_ns + GAP_NS);
 
 		if (place.gap_ns && is_read && is_same) {
 			place.gap_ns = is_known_now(p, b) ? 0 : b->until_ns + 1;
-		} else if (place.gap_ns && (is_read || all)) {
+		} else if (place.gap_ns && (is_read || is_over)) {
 			tell_late(m, process, &place);
 			continue;
 		}
@@ -618,6 +673,8 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
 
 	p->lists = false;
+	if (cnt >= p->asked + LIST_MAX)
+		p->list_again_ns = p->mark_ns + LIST_AGAIN_NS;
 	/* Beyond the room of all nothing more is learnt of anybody. */
 	if (jit_memory_bytes(jm) > JIT_MEMORY_BYTES)
 		cnt = 0;
@@ -633,8 +690,12 @@ static void take(struct jit_memory *jm, struct process_memory *p, struct model *
 		if (reason)
 			continue;
 		/* Another one than was known: so there are others. */
-		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
-		p->has_fleeting |= row->is_fleeting;
+		p->lists |= i < p->asked && row->is_fleeting && p->mark_ns >= p->list_again_ns &&
+			    !find_body(p, address);
+		if (row->is_fleeting) {
+			p->has_fleeting = true;
+			p->used_ns = p->mark_ns;
+		}
 		take_row(jm, p, m, process, row, address, text, len);
 		if (i < p->asked && !find_body(p, address))
 			keep_answer(p, address, p->job_ns, REASON_LIMIT);
@@ -743,6 +804,7 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 	enum model_reason reason = REASON_NAMED;
 
 	p->tgid = m->processes[process].tgid;
+	p->is_in_debt = file_requests_in_debt(jm->sources->requests, m, process);
 	if (!p->job && !p->wanted_cnt && !p->has_fleeting && !p->lists)
 		return;
 	mark(jm, p);
@@ -787,6 +849,28 @@ bool jit_memory_is_busy(const struct jit_memory *jm)
 		     jm->processes[i]->lists))
 			return true;
 	return false;
+}
+
+static uint64_t soon_of(const struct process_memory *p)
+{
+	uint64_t ns = p->usual_ns / SOON_PART;
+
+	if (p->is_in_debt)
+		return SOON_IN_DEBT_NS;
+	return !ns || ns > SOON_MOST_NS ? SOON_MOST_NS : ns < SOON_LEAST_NS ? SOON_LEAST_NS : ns;
+}
+
+uint64_t jit_memory_soon_ns(const struct jit_memory *jm)
+{
+	uint64_t now_ns = clock_now_ns(), soon_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < jm->processes_cnt; i++) {
+		const struct process_memory *p = jm->processes[i];
+
+		if (p && !p->reason && now_ns - p->used_ns < USED_NS && soon_of(p) < soon_ns)
+			soon_ns = soon_of(p);
+	}
+	return soon_ns;
 }
 
 bool jit_memory_poll(struct jit_memory *jm)

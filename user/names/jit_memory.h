@@ -22,7 +22,8 @@
 #define JIT_MEMORY_BODIES_MAX  131072u
 #define JIT_MEMORY_WANTED_MAX  16384u
 #define JIT_MEMORY_ANSWERS_MAX 65536u
-/* Places of fleeting bodies that have names, by process: looked through one by one. */
+/* Places of fleeting bodies that have names, by process: looked through one by one. What does not
+ * fit has no name. */
 #define JIT_MEMORY_FLEETING_MAX 2048u
 /* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
@@ -62,6 +63,9 @@ bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
  * changed. */
 bool jit_memory_poll(struct jit_memory *jm);
+/* Within which time what is sampled is to be asked for: where bodies that may not stay were sampled
+ * of late; UINT64_MAX: nowhere. */
+uint64_t jit_memory_soon_ns(const struct jit_memory *jm);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 
