@@ -1024,6 +1024,8 @@ void names_settle(struct names *n, struct model *m)
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);
+	if (n->memory)
+		jit_memory_settle(n->memory, m);
 	judged_again(&n->judged, m, true);
 	tell_costs(n, m);
 }
