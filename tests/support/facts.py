@@ -14,6 +14,8 @@ facts.py enable PID [3|1|off]            asks the runtime for a perf map (3), wi
 facts.py reasons CAPTURE TGID            a line per reason of leaf frames: samples word
 facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, with one of another, addresses
                                          that had names of several phases
+facts.py each CAPTURE TGID TRUTH         leaf frames in dynamic methods: all, with the right name, with a wrong
+                                         one, methods a second
 facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
 facts.py delays RUNQ BPFTRACE            run delays that each counted, the largest difference of their
                                          cumulative shares in per cent
@@ -277,6 +279,8 @@ def reasons(path, tgid):
         print(count, word)
 
 
+KIND_JIT = 3
+
 # How exactly a line of a perf map can be dated: it is looked at that often, and the load's own word
 # comes a little before its first method is compiled.
 LOOKS_NS = 300_000_000
@@ -309,6 +313,30 @@ def phases(path, tgid, truth):
             right += word == before[-1][1]
             wrong += word != before[-1][1]
     print(right, wrong, sum(len(found) > 1 for found in addresses.values()))
+
+
+def each(path, tgid, truth):
+    """Each method runs once, and its name is its own."""
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    db.text_factory = lambda b: b.decode(errors='replace')
+    table = locations(db)
+    symbols = {i: row for i, *row in db.execute('SELECT id, kind, reason, coalesce(raw, name) FROM symbol')}
+    runs = [(int(a), int(b), name) for a, b, name in (line.split() for line in open(truth))]
+    starts = [run[0] for run in runs]
+    total = right = wrong = 0
+    for time, process, frames, kernel in frames_of(db, int(tgid)):
+        i = bisect.bisect_right(starts, time) - 1
+        if kernel or not frames or i < 0 or time >= runs[i][1]:
+            continue
+        kind, reason, name = symbols.get(symbol_at(table, process, frames[0], time), (0, 1, ''))
+        found = re.search(r'dynamicClass::(\w+)\(', name)
+        # Of all that runs there it is the only compiled code that may stay without a name.
+        if not found and (not reason or kind != KIND_JIT):
+            continue
+        total += 1
+        right += bool(found) and found.group(1) == runs[i][2]
+        wrong += bool(found) and found.group(1) != runs[i][2]
+    print(total, right, wrong, round(len(runs) / ((runs[-1][1] - runs[0][0]) / 1e9)))
 
 
 def books(path):
@@ -519,7 +547,7 @@ def own_ms(output, *command):
     print(child.wait(), round((took - waited / 1e9) * 1000))
 
 
-COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'books': books,
+COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'each': each, 'books': books,
             'managed': managed, 'same': same, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
             'strace': strace, 'watch': watch, 'own_ms': own_ms, 'requests': requests,
             'verdict': verdict, 'names': names, 'calls': calls}

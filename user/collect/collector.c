@@ -66,6 +66,8 @@
 /* At first, stacks are looked through often: what lacks tables is to have them soon. */
 #define EARLY_NS       2000000000ull
 #define EARLY_DRAIN_NS 100000000ull
+/* While code that does not stay is sampled. */
+#define SOON_POLL_NS 10000000ull
 /* A model beyond one of these is large: together some 400 MB at the most. */
 #define LARGE_PROCESSES 100000u
 #define LARGE_THREADS	100000u /* more than twice those at the start */
@@ -813,6 +815,12 @@ static bool wait_until(struct collector *c, uint64_t due_ns, uint64_t *rest_end_
 	return what == SIDEBAND_RECORDS || (what == SIDEBAND_NOTHING && clock_now_ns() >= due_ns);
 }
 
+/* What is drained late is read late. */
+static uint64_t soon_ns(const struct collector *c)
+{
+	return c->options.samples && !c->stopped ? names_soon_ns(c->names) : UINT64_MAX;
+}
+
 /* Looks after what goes on by itself. Returns when to do so again, until_ns at the latest. */
 static uint64_t work_on(struct collector *c, uint64_t until_ns)
 {
@@ -821,6 +829,10 @@ static uint64_t work_on(struct collector *c, uint64_t until_ns)
 
 	if (names_poll(c->names))
 		due_ns = now_ns + (early ? EARLY_POLL_NS : NAMES_POLL_NS);
+	if (soon_ns(c) != UINT64_MAX) {
+		names_read(c->names, c->model);
+		due_ns = now_ns + SOON_POLL_NS;
+	}
 	if (c->feed && unwind_feed_is_busy(c->feed)) {
 		uint64_t feed_ns = unwind_feed_work(c->feed, c->model, c->names);
 
@@ -849,6 +861,12 @@ static void drain_early(struct collector *c)
 	c->drained_ns = now_ns;
 }
 
+static void drain_soon(struct collector *c)
+{
+	if (clock_now_ns() - c->drained_ns >= soon_ns(c))
+		collector_drain(c);
+}
+
 void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns, rest_end_ns = 0;
@@ -863,6 +881,7 @@ void collector_pause(struct collector *c, uint64_t ns, int fd)
 			return;
 		look_at_started(c, now_ns);
 		drain_early(c);
+		drain_soon(c);
 		now_ns = clock_now_ns();
 	}
 }

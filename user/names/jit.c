@@ -55,6 +55,12 @@ struct waiting {
 	bool anonymous;
 };
 
+/* How many frames of a party wait. */
+struct waiting_party {
+	uint64_t party;
+	size_t cnt;
+};
+
 struct jit {
 	const struct sources *sources;
 	struct file_requests *requests; /* of the sources */
@@ -73,6 +79,9 @@ struct jit {
 	struct waiting *waiting;
 	size_t waiting_cnt, waiting_cap;
 	struct hash_index waiting_index;
+	struct waiting_party *parties;
+	size_t parties_cnt, parties_cap;
+	struct hash_index party_index;
 	uint64_t uses;
 	size_t bytes_left; /* to be read in this slice, of all maps */
 	size_t next;	   /* the map whose turn is first in the next slice */
@@ -115,6 +124,8 @@ void jit_free(struct jit *j)
 	free(j->maps);
 	free(j->entries);
 	free(j->waiting);
+	free(j->parties);
+	hash_clear(&j->party_index);
 	hash_clear(&j->map_index);
 	hash_clear(&j->entry_index);
 	hash_clear(&j->waiting_index);
@@ -636,18 +647,50 @@ static bool waiting_equal(const void *owner, uint32_t row, const void *key)
 	return a->process == b->process && a->address == b->address && a->moment == b->moment;
 }
 
-/* Returns false when there is no room. Only the first sample of an address waits, unless each is to
- * be looked up for its moment. */
-static bool add_waiting(struct jit *j, const struct waiting *w)
+static bool party_equal(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct jit *)owner)->parties[row].party == *(const uint64_t *)key;
+}
+
+/* NULL without memory. */
+static struct waiting_party *waiting_of(struct jit *j, const struct model *m, uint32_t process)
+{
+	uint64_t party = file_requests_party(j->requests, m, process);
+	uint64_t hash = hash_pair(party, 0);
+	uint32_t row = hash_find(&j->party_index, hash, party_equal, j, &party);
+
+	if (row != HASH_NONE)
+		return &j->parties[row];
+	if (GROW(j->parties, j->parties_cnt, j->parties_cap) ||
+	    hash_add(&j->party_index, hash, (uint32_t)j->parties_cnt))
+		return NULL;
+	j->parties[j->parties_cnt] = (struct waiting_party){.party = party};
+	return &j->parties[j->parties_cnt++];
+}
+
+static void clear_waiting(struct jit *j)
+{
+	hash_clear(&j->waiting_index);
+	hash_clear(&j->party_index);
+	j->waiting_cnt = j->parties_cnt = 0;
+}
+
+/* Returns false when there is no room: a party may have as much as it leaves to the others. Only
+ * the first sample of an address waits, unless each is to be looked up for its moment. */
+static bool add_waiting(struct jit *j, const struct model *m, const struct waiting *w)
 {
 	uint64_t hash = hash_pair(w->process + (w->moment << 32), w->address);
+	struct waiting_party *party;
 
 	if (hash_find(&j->waiting_index, hash, waiting_equal, j, w) != HASH_NONE)
 		return true;
-	if (j->waiting_cnt >= JIT_PENDING_MAX || GROW(j->waiting, j->waiting_cnt, j->waiting_cap) ||
+	party = waiting_of(j, m, w->process);
+	if (!party || party->cnt >= JIT_PENDING_MAX - j->waiting_cnt ||
+	    GROW(j->waiting, j->waiting_cnt, j->waiting_cap) ||
 	    hash_add(&j->waiting_index, hash, (uint32_t)j->waiting_cnt))
 		return false;
 	j->waiting[j->waiting_cnt++] = *w;
+	party->cnt++;
 	return true;
 }
 
@@ -690,7 +733,7 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 		location = find_before(m, map, address, time_ns);
 	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
 	w.moment = memory == REASON_PENDING ? time_ns : 0;
-	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, &w)))
+	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, m, &w)))
 		location = add_reason(j, m, map, address, anonymous, false, memory);
 	return location;
 }
@@ -741,8 +784,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 
 	if (!cnt)
 		return;
-	hash_clear(&j->waiting_index);
-	j->waiting_cnt = 0;
+	clear_waiting(j);
 	for (size_t i = 0; i < cnt; i++) {
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
@@ -760,7 +802,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		if (memory == REASON_MEMORY_LATE && !map->file)
 			w.looks = JIT_PATIENCE;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
-		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, &w))
+		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, m, &w))
 			add_reason(j, m, map, w.address, w.anonymous, is_coming, memory);
 	}
 }
@@ -770,15 +812,14 @@ static void settle_process(struct jit *j, struct model *m, uint32_t process)
 {
 	size_t cnt = j->waiting_cnt;
 
-	hash_clear(&j->waiting_index);
-	j->waiting_cnt = 0;
+	clear_waiting(j);
 	for (size_t i = 0; i < cnt; i++) {
 		struct waiting w = j->waiting[i];
 		struct jit_map *map = map_of(j, w.process);
 		enum model_reason memory;
 
 		if (w.process != process)
-			add_waiting(j, &w);
+			add_waiting(j, m, &w);
 		else if (map &&
 			 find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) == MODEL_NONE)
 			add_reason(j, m, map, w.address, w.anonymous, false, REASON_NAMED);

@@ -40,7 +40,8 @@
 #define JIT_FOLLOW_BYTES (1u << 20)
 #define JIT_REWRITES_MAX 8u
 
-/* Frames that wait for an entry; what does not fit gets its reason at once. */
+/* Frames that wait for an entry, half of them of one party at the most; what does not fit gets its
+ * reason at once. */
 #define JIT_PENDING_MAX 65536
 
 /* Looks at the map that a frame waits through. The runtime writes the line before the code runs. */

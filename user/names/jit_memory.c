@@ -20,19 +20,44 @@
 #define FINALIZER ".NET Finalizer"
 /* Its thread is looked for again after so long. */
 #define FINALIZER_AGAIN_NS 100000000ull
+/* Then after twice as long each time, some 13 s in the end. */
+#define FINALIZER_DOUBLED_MAX 7u
 /* A runtime whose library was just mapped may not be found at once. */
 /* While fleeting bodies of a process are sampled its finalizer is looked at so often: as exactly is
  * known since when it has not run. */
-#define USED_NS 1000000000ull
-#define MARK_NS 15000000ull
+#define USED_NS		1000000000ull
+#define MARK_NS		15000000ull
+#define MARK_IN_DEBT_NS 200000000ull
+/* Looks at all of them in one go: some 20 us each. */
+#define MARKS_NS 3000000ull
+/* What is sampled meanwhile is to be asked for within a part of the time in which it stays: of the
+ * usual time between two runs of the finalizer, those within one of its bursts left out. Not more
+ * often than that, since each reading costs some 0.5 ms; nor much later, and a party that has used
+ * up its allowance gets none anyway. */
+#define SOON_PART	 20u
+#define SOON_LEAST_NS	 20000000ull
+#define SOON_MOST_NS	 100000000ull
+#define SOON_IN_DEBT_NS	 400000000ull
+#define CALM_SHORTEST_NS 20000000ull
 /* Bodies that have been there for so long are read so often. */
 #define STEADY_NS      2000000000ull
 #define STEADY_READ_NS 800000000ull
 /* Bodies that are listed at once: some 30 us of a worker each. */
-#define LIST_MAX  512u
-#define CALM_NONE UINT32_MAX
+#define LIST_MAX 512u
+/* Where there are more, they come and go, or are for ever: what is sampled is asked for. */
+#define LIST_AGAIN_NS 10000000000ull
+#define CALM_NONE     UINT32_MAX
 /* The runtime's file, those of modules, and some that were mapped anew meanwhile. */
-#define ROUNDS_MAX    8u
+#define ROUNDS_MAX 8u
+/* Calms of which the end is remembered. */
+#define CALM_ENDS 64u
+/* Beyond so many bodies those are dropped that may not stay and were last read so long ago. */
+#define STALE_BODIES 16384u
+#define STALE_NS     60000000000ull
+/* What is asked for is looked through for bodies that may wait up to that number. */
+#define WAIT_MAX 1024u
+/* Who was not sampled again is not waited for longer. */
+#define GAP_NS	      2000000000ull
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 /* Other failures: after twice as long each time, some 40 s in the end. */
@@ -63,6 +88,9 @@ struct place {
 	bool is_used;	 /* it was sampled in this calm */
 };
 
+/* Since when a name holds at a place. */
+enum since { SINCE_FIRST, SINCE_CALM, SINCE_NEVER };
+
 struct process_memory {
 	struct perfmap_memory_facts facts; /* of its runtime, as far as it was found */
 	struct given_files given;
@@ -72,6 +100,8 @@ struct process_memory {
 	uint64_t find_again_ns;
 	struct body *bodies; /* by start */
 	size_t bodies_cnt, bodies_cap;
+	struct body *fresh; /* that a job told of, to be merged into them */
+	size_t fresh_cnt, fresh_cap;
 	struct answer *answers;
 	size_t answers_cnt, answers_cap;
 	struct hash_index answers_index;
@@ -80,6 +110,9 @@ struct process_memory {
 	struct hash_index wanted_index;
 	struct place *places;
 	size_t places_cnt, places_cap;
+	struct hash_index places_index;
+	uint32_t closed;    /* generation at which gaps were looked at last */
+	uint64_t closed_ns; /* and when */
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began; of the last one, too */
@@ -89,13 +122,20 @@ struct process_memory {
 	bool has_fleeting; /* bodies, once at least */
 	bool lists;	   /* bodies that may not stay are to be listed, to be known before they
 			    * are sampled */
+	uint64_t list_again_ns; /* not before */
 	/* The finalizer: its thread, and a number for each time in which it did not run, as far as
 	 * that is known: since calm_ns, until mark_ns at least. */
 	uint32_t finalizer; /* tid, 0 = not known */
 	uint64_t finalizer_again_ns;
+	unsigned finalizer_looks;
 	struct process_turns turns;
 	uint32_t calm;
 	uint64_t calm_ns, mark_ns;
+	uint64_t calm_ends_ns[CALM_ENDS]; /* of calms by their number */
+	uint64_t unpaid_ns;		  /* CPU time of marks */
+	uint64_t usual_ns;		  /* how long it does not run, as a rule; 0 = not known */
+	bool is_in_debt;
+	size_t counted_bytes; /* of it, in the sum */
 	uint64_t changed_ns;
 	uint32_t generation;
 };
@@ -105,6 +145,9 @@ struct jit_memory {
 	struct jit_code *code;
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
+	size_t bytes;	    /* of all of them */
+	size_t next;	    /* whose mark is first at the next poll */
+	uint64_t marked_ns; /* wall time of marks since jit_memory_poll() or work() began */
 	bool hurries;
 };
 
@@ -138,20 +181,25 @@ static struct process_memory *memory_new(struct jit_memory *jm, uint32_t process
 
 static size_t bytes_of(const struct process_memory *p)
 {
-	return sizeof(*p) + p->bodies_cap * sizeof(*p->bodies) +
+	return sizeof(*p) + p->bodies_cap * sizeof(*p->bodies) + p->fresh_cap * sizeof(*p->fresh) +
 	       p->answers_cap * sizeof(*p->answers) + p->wanted_cap * sizeof(*p->wanted) +
 	       p->places_cap * sizeof(*p->places) +
-	       (p->answers_index.cap + p->wanted_index.cap) * sizeof(struct hash_slot);
+	       (p->answers_index.cap + p->wanted_index.cap + p->places_index.cap) *
+		       sizeof(struct hash_slot);
+}
+
+/* After it changed. */
+static void count_bytes(struct jit_memory *jm, struct process_memory *p)
+{
+	size_t bytes = bytes_of(p);
+
+	jm->bytes += bytes - p->counted_bytes;
+	p->counted_bytes = bytes;
 }
 
 size_t jit_memory_bytes(const struct jit_memory *jm)
 {
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < jm->processes_cnt; i++)
-		if (jm->processes[i])
-			bytes += bytes_of(jm->processes[i]);
-	return bytes;
+	return jm->bytes;
 }
 
 /* --- what is known ---------------------------------------------------------------------------- */
@@ -251,33 +299,71 @@ static bool is_known_now(const struct process_memory *p, const struct body *b)
 /* Until when a fleeting body is known to have been there. */
 static uint64_t known_until(const struct process_memory *p, const struct body *b)
 {
-	return is_known_now(p, b) ? p->mark_ns : b->until_ns;
+	uint64_t end_ns = b->calm == CALM_NONE || p->calm - b->calm > CALM_ENDS
+				  ? 0
+				  : p->calm_ends_ns[b->calm % CALM_ENDS];
+
+	if (is_known_now(p, b))
+		return p->mark_ns;
+	return b->calm != p->calm && end_ns > b->until_ns ? end_ns : b->until_ns;
 }
 
-/* That an address has the name of a fleeting body, now or until it was read last. */
-static void keep_place(struct process_memory *p, uint64_t address, const struct body *b)
+static bool place_equal(const void *owner, uint32_t row, const void *key)
 {
-	struct place *place = NULL;
+	return ((const struct process_memory *)owner)->places[row].address ==
+	       *(const uint64_t *)key;
+}
 
-	for (size_t i = p->places_cnt; i-- > 0 && !place;)
-		if (p->places[i].address == address)
-			place = &p->places[i];
+static struct place *find_place(const struct process_memory *p, uint64_t address)
+{
+	uint32_t row = hash_find(&p->places_index, hash_u64(address), place_equal, p, &address);
+
+	return row == HASH_NONE ? NULL : &p->places[row];
+}
+
+/* That an address has the name of a fleeting body, now or until it was read last. What is not
+ * known as a place may have been told to be without a name since the body was read first: of such
+ * a place the name holds since this calm. */
+static enum since keep_place(struct process_memory *p, uint64_t address, uint64_t time_ns,
+			     const struct body *b)
+{
+	struct place *place = find_place(p, address);
+	bool is_new = !place;
+
 	if (!place) {
 		if (p->places_cnt >= JIT_MEMORY_FLEETING_MAX ||
-		    GROW(p->places, p->places_cnt, p->places_cap))
-			return;
+		    GROW(p->places, p->places_cnt, p->places_cap) ||
+		    hash_add(&p->places_index, hash_u64(address), (uint32_t)p->places_cnt))
+			return SINCE_NEVER;
 		place = &p->places[p->places_cnt++];
 		*place = (struct place){.address = address};
 		if (!is_known_now(p, b))
-			place->gap_ns = b->until_ns + 1;
+			place->gap_ns = known_until(p, b) + 1;
 	}
 	place->symbol = b->symbol;
 	place->is_used = true;
+	return is_new && is_known_now(p, b) && time_ns >= p->calm_ns ? SINCE_CALM : SINCE_FIRST;
 }
 
 static enum model_reason ask(struct process_memory *p, uint64_t address)
 {
 	return want(p, address) ? REASON_PENDING : REASON_LIMIT;
+}
+
+static enum model_reason name_fleeting(struct process_memory *p, uint64_t address, uint64_t time_ns,
+				       const struct body *b, struct jit_memory_name *ret_name)
+{
+	enum since since = keep_place(p, address, time_ns, b);
+
+	/* Nobody would tell that it ended. */
+	if (since == SINCE_NEVER)
+		return REASON_LIMIT;
+	*ret_name = (struct jit_memory_name){
+		b->symbol, b->tier,
+		since == SINCE_CALM && p->calm_ns > b->from_ns ? p->calm_ns : b->from_ns};
+	p->used_ns = clock_now_ns();
+	p->closed = p->generation - 1; /* a gap may have come */
+	return REASON_NAMED;
 }
 
 enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint64_t address,
@@ -286,20 +372,20 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 	struct process_memory *p = memory_new(jm, process);
 	const struct answer *a;
 	const struct body *b;
+	enum model_reason reason;
 
 	if (!p)
 		return REASON_LIMIT;
 	b = find_body(p, address);
-	if (b && (!b->is_fleeting || (time_ns >= b->from_ns && time_ns <= known_until(p, b)))) {
-		*ret_name = (struct jit_memory_name){b->symbol, b->tier,
-						     b->is_fleeting ? b->from_ns : 0};
-		if (b->is_fleeting)
-			keep_place(p, address, b);
+	if (b && !b->is_fleeting) {
+		*ret_name = (struct jit_memory_name){b->symbol, b->tier, 0};
 		return REASON_NAMED;
 	}
+	if (b && time_ns >= b->from_ns && time_ns <= known_until(p, b))
+		return name_fleeting(p, address, time_ns, b, ret_name);
 	if (p->reason)
 		return p->reason;
-	if (b)
+	if (b || p->has_fleeting)
 		p->used_ns = clock_now_ns();
 	/* What was read after the sample knows no more than that. */
 	if (b && time_ns < b->from_ns)
@@ -307,7 +393,9 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 	a = b ? NULL : find_answer(p, address);
 	if (a && a->read_ns >= time_ns)
 		return a->reason;
-	return ask(p, b ? b->start : address);
+	reason = ask(p, b ? b->start : address);
+	count_bytes(jm, p);
+	return reason;
 }
 
 /* --- what may have changed -------------------------------------------------------------------- */
@@ -316,9 +404,7 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
  * samples of it may have been given its name; the rest with its next sample. */
 static void begin_calm(struct process_memory *p)
 {
-	for (size_t i = 0; i < p->bodies_cnt; i++)
-		if (p->bodies[i].is_fleeting && is_known_now(p, &p->bodies[i]))
-			p->bodies[i].until_ns = p->mark_ns;
+	p->calm_ends_ns[p->calm % CALM_ENDS] = p->calm_ns ? p->mark_ns : 0;
 	for (size_t i = 0; i < p->places_cnt; i++) {
 		struct place *place = &p->places[i];
 		const struct body *b = find_body(p, place->address);
@@ -329,7 +415,8 @@ static void begin_calm(struct process_memory *p)
 			want(p, b ? b->start : place->address);
 		place->is_used = false;
 	}
-	p->calm++;
+	/* CALM_NONE is none. */
+	p->calm = p->calm + 1 == CALM_NONE ? 0 : p->calm + 1;
 	p->generation++;
 }
 
@@ -342,29 +429,56 @@ static struct process_turns turns_of(uint32_t tid)
 	return turns;
 }
 
-/* Looks whether the finalizer ran since the last look. */
-static void mark(const struct jit_memory *jm, struct process_memory *p)
+/* A calm ends. */
+static void note_calm(struct process_memory *p)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t ns = p->calm_ns ? p->mark_ns - p->calm_ns : 0;
+
+	if (ns >= CALM_SHORTEST_NS)
+		p->usual_ns = p->usual_ns ? (3 * p->usual_ns + ns) / 4 : ns;
+}
+
+/* Its thread, as soon as there is one; who has none is looked at less and less often. */
+static void find_finalizer(const struct jit_memory *jm, struct process_memory *p, uint64_t now_ns)
+{
+	if (p->finalizer || now_ns < p->finalizer_again_ns)
+		return;
+	p->finalizer = thread_named(jm->sources->requests->proc_path, p->tgid, FINALIZER);
+	p->finalizer_again_ns = now_ns + (FINALIZER_AGAIN_NS << p->finalizer_looks);
+	if (p->finalizer_looks < FINALIZER_DOUBLED_MAX)
+		p->finalizer_looks++;
+}
+
+/* Looks whether the finalizer ran since the last look. */
+static void look_at_finalizer(const struct jit_memory *jm, struct process_memory *p,
+			      uint64_t now_ns)
+{
 	struct process_turns turns;
 	bool is_asleep;
 
-	if (!p->finalizer && now_ns >= p->finalizer_again_ns) {
-		p->finalizer = thread_named(jm->sources->requests->proc_path, p->tgid, FINALIZER);
-		p->finalizer_again_ns = now_ns + FINALIZER_AGAIN_NS;
-	}
+	find_finalizer(jm, p, now_ns);
 	turns = turns_of(p->finalizer);
 	is_asleep = turns.turns && !turns.runnable;
 	if (p->calm_ns && is_asleep && turns.turns == p->turns.turns) {
 		p->mark_ns = now_ns;
 		return;
 	}
+	note_calm(p);
 	begin_calm(p);
 	p->changed_ns = now_ns;
 	p->turns = turns;
 	p->mark_ns = now_ns;
 	/* It may have run until just now. */
 	p->calm_ns = is_asleep ? clock_now_ns() : 0;
+}
+
+static void mark(struct jit_memory *jm, struct process_memory *p)
+{
+	uint64_t now_ns = clock_now_ns(), since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	look_at_finalizer(jm, p, now_ns);
+	p->unpaid_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_ns;
+	jm->marked_ns += clock_now_ns() - now_ns;
 }
 
 void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t process)
@@ -394,28 +508,39 @@ static void tell_late(struct model *m, uint32_t process, const struct place *pla
 }
 
 /* What lies at the places of fleeting bodies after the finalizer may have run: the same as before,
- * or from then on nobody knows. Those that were not read yet wait, unless that is all. */
+ * or from then on nobody knows. Those that were not read yet wait for a while, unless that is
+ * all. */
 static void close_gaps(struct model *m, uint32_t process, struct process_memory *p, bool all)
 {
-	size_t kept = 0;
+	size_t kept = 0, cnt = p->places_cnt;
 
-	for (size_t i = 0; i < p->places_cnt; i++) {
+	if (p->closed == p->generation && !all && p->mark_ns - p->closed_ns < GAP_NS / 4)
+		return;
+	for (size_t i = 0; i < cnt; i++) {
 		struct place place = p->places[i];
 		const struct body *b = find_body(p, place.address);
 		const struct answer *a = b ? NULL : find_answer(p, place.address);
 		bool is_read =
 			b ? known_until(p, b) >= place.gap_ns : a && a->read_ns >= place.gap_ns;
 		bool is_same = b && b->symbol == place.symbol && b->from_ns < place.gap_ns;
+		bool is_over = all || (place.gap_ns && p->mark_ns >= place.gap_ns + GAP_NS);
 
 		if (place.gap_ns && is_read && is_same) {
-			place.gap_ns = is_known_now(p, b) ? 0 : b->until_ns + 1;
-		} else if (place.gap_ns && (is_read || all)) {
+			place.gap_ns = is_known_now(p, b) ? 0 : known_until(p, b) + 1;
+		} else if (place.gap_ns && (is_read || is_over)) {
 			tell_late(m, process, &place);
 			continue;
 		}
 		p->places[kept++] = place;
 	}
+	p->closed = p->generation;
+	p->closed_ns = p->mark_ns;
+	if (kept == cnt)
+		return;
 	p->places_cnt = kept;
+	hash_clear(&p->places_index);
+	for (size_t i = 0; i < kept; i++)
+		hash_add(&p->places_index, hash_u64(p->places[i].address), (uint32_t)i);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -496,6 +621,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	static struct parse_request parse; /* large; one thread */
 	struct parse_memory *memory = &parse.memory;
 	enum model_reason reason;
+	uint64_t since_ns;
 	int fd, error;
 
 	memset(&parse, 0, sizeof(parse));
@@ -510,8 +636,12 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	memory->given_cnt = p->given.cnt;
 	memcpy(memory->given, p->given.files, p->given.cnt * sizeof(memory->given[0]));
 	memory->list = p->lists ? LIST_MAX : 0;
-	if (!p->facts.descriptor)
+	/* All of its mappings are looked through. */
+	if (!p->facts.descriptor) {
+		since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		list_files(m, process, memory);
+		file_requests_charge(jm->sources->requests, m, process, since_ns);
+	}
 	memory->addresses_cnt =
 		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
 	memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
@@ -550,31 +680,16 @@ static uint32_t symbol_of(struct model *m, const struct parse_named *named, cons
 	return model_symbol_get(m, &symbol);
 }
 
-/* Takes away what a body lies over. */
-static void make_place(struct process_memory *p, const struct body *body)
-{
-	size_t from = body_behind(p, body->start), until = from;
-
-	if (from && (p->bodies[from - 1].start == body->start ||
-		     body->start - p->bodies[from - 1].start < p->bodies[from - 1].size))
-		from--;
-	while (until < p->bodies_cnt && p->bodies[until].start < body->start + body->size)
-		until++;
-	memmove(&p->bodies[from], &p->bodies[until], (p->bodies_cnt - until) * sizeof(*p->bodies));
-	p->bodies_cnt -= until - from;
-}
-
 static bool is_same(const struct body *a, const struct body *b)
 {
 	return a->start == b->start && a->size == b->size && a->symbol == b->symbol &&
 	       a->tier == b->tier;
 }
 
-/* Whether it is another one than was known. */
+/* Whether it is another one than was known: then it waits to be merged. */
 static bool keep_body(struct process_memory *p, const struct body *body)
 {
 	struct body *was = find_body(p, body->start);
-	size_t at;
 
 	if (was && is_same(was, body)) {
 		/* It was there all the time. */
@@ -584,14 +699,75 @@ static bool keep_body(struct process_memory *p, const struct body *body)
 			was->from_ns = body->from_ns;
 		return false;
 	}
-	if (p->bodies_cnt >= JIT_MEMORY_BODIES_MAX || GROW(p->bodies, p->bodies_cnt, p->bodies_cap))
+	if (GROW(p->fresh, p->fresh_cnt, p->fresh_cap))
 		return false;
-	make_place(p, body);
-	at = body_behind(p, body->start);
-	memmove(&p->bodies[at + 1], &p->bodies[at], (p->bodies_cnt - at) * sizeof(*p->bodies));
-	p->bodies[at] = *body;
-	p->bodies_cnt++;
+	p->fresh[p->fresh_cnt++] = *body;
 	return true;
+}
+
+static int compare_bodies(const void *a, const void *b)
+{
+	const struct body *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Of those that a job told of the first one at each place. */
+static void sort_fresh(struct process_memory *p)
+{
+	uint64_t end = 0;
+	size_t kept = 0;
+
+	qsort(p->fresh, p->fresh_cnt, sizeof(*p->fresh), compare_bodies);
+	for (size_t i = 0; i < p->fresh_cnt; i++) {
+		if (p->fresh[i].start < end)
+			continue;
+		end = p->fresh[i].start + p->fresh[i].size;
+		p->fresh[kept++] = p->fresh[i];
+	}
+	p->fresh_cnt = kept;
+}
+
+static bool is_stale(const struct process_memory *p, const struct body *b)
+{
+	return b->is_fleeting && !is_known_now(p, b) && b->until_ns + STALE_NS < p->mark_ns;
+}
+
+/* Takes in what a job told of, in one pass; what that lies over goes. */
+static void merge_fresh(struct process_memory *p)
+{
+	size_t cnt = 0, from = 0, cap = p->bodies_cnt + p->fresh_cnt;
+	bool is_full = p->bodies_cnt >= STALE_BODIES;
+	struct body *all;
+
+	if (!p->fresh_cnt)
+		return;
+	sort_fresh(p);
+	all = malloc(cap * sizeof(*all));
+	for (size_t i = 0; all && i <= p->fresh_cnt; i++) {
+		const struct body *next = i < p->fresh_cnt ? &p->fresh[i] : NULL;
+
+		for (; from < p->bodies_cnt &&
+		       (!next || p->bodies[from].start < next->start + next->size);
+		     from++) {
+			const struct body *b = &p->bodies[from];
+
+			if ((!next || b->start + b->size <= next->start) &&
+			    (!is_full || !is_stale(p, b)))
+				all[cnt++] = *b;
+		}
+		if (next)
+			all[cnt++] = *next;
+	}
+	p->fresh_cnt = 0;
+	if (!all || cnt > JIT_MEMORY_BODIES_MAX) {
+		free(all);
+		return;
+	}
+	free(p->bodies);
+	p->bodies = all;
+	p->bodies_cnt = cnt;
+	p->bodies_cap = cap;
 }
 
 /* Why a row names nothing. */
@@ -633,18 +809,29 @@ static void take_row(struct jit_memory *jm, struct process_memory *p, struct mod
 		jit_code_add(jm->code, process, &range, 1);
 }
 
+static bool is_answered(const struct process_memory *p, uint64_t address)
+{
+	const struct answer *a = find_answer(p, address);
+
+	return a && a->read_ns >= p->job_ns;
+}
+
 /* again: what could not be read for want of a file may be read now. Returns how many addresses are
  * to be asked again; they are the first ones then. */
 static size_t take(struct jit_memory *jm, struct process_memory *p, struct model *m,
 		   uint32_t process, bool again)
 {
+	static bool is_again[PARSE_ADDRESSES_MAX];
 	const struct memory_name *rows = NULL;
 	const char *text = NULL;
 	size_t bytes, cnt = 0, len = 0, again_cnt = 0;
 	int fd = workers_job_take_result(p->job, &bytes);
 	struct blob *blob = fd < 0 ? NULL : memory_names_read(fd, bytes, &rows, &cnt, &text, &len);
 
+	memset(is_again, 0, sizeof(is_again));
 	p->lists = false;
+	if (cnt >= p->asked + LIST_MAX)
+		p->list_again_ns = p->mark_ns + LIST_AGAIN_NS;
 	/* Beyond the room of all nothing more is learnt of anybody. */
 	if (jit_memory_bytes(jm) > JIT_MEMORY_BYTES)
 		cnt = 0;
@@ -655,7 +842,7 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 
 		if (reason == REASON_PENDING && again) {
 			if (i < p->asked)
-				p->wanted[again_cnt++] = address;
+				is_again[i] = true;
 			else
 				p->lists = true;
 			continue;
@@ -669,14 +856,20 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 		if (reason)
 			continue;
 		/* Another one than was known: so there are others. */
-		p->lists |= i < p->asked && row->is_fleeting && !find_body(p, address);
-		p->has_fleeting |= row->is_fleeting;
+		p->lists |= i < p->asked && row->is_fleeting && p->mark_ns >= p->list_again_ns &&
+			    !find_body(p, address);
+		if (row->is_fleeting) {
+			p->has_fleeting = true;
+			p->used_ns = p->mark_ns;
+		}
 		take_row(jm, p, m, process, row, address, text, len);
-		if (i < p->asked && !find_body(p, address))
-			keep_answer(p, address, p->job_ns, REASON_LIMIT);
 	}
-	for (size_t i = cnt; i < p->asked; i++)
-		keep_answer(p, p->wanted[i], p->job_ns, REASON_LIMIT);
+	merge_fresh(p);
+	for (size_t i = 0; i < p->asked; i++)
+		if (is_again[i])
+			p->wanted[again_cnt++] = p->wanted[i];
+		else if (!find_body(p, p->wanted[i]) && !is_answered(p, p->wanted[i]))
+			keep_answer(p, p->wanted[i], p->job_ns, REASON_LIMIT);
 	blob_free(blob);
 	return again_cnt;
 }
@@ -760,7 +953,8 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
  * lies between them, however far they are apart. */
 static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
 {
-	if (jm->hurries || p->lists || p->mark_ns - p->job_ns >= STEADY_READ_NS)
+	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX ||
+	    p->mark_ns - p->job_ns >= STEADY_READ_NS)
 		return false;
 	for (size_t i = 0; i < p->wanted_cnt; i++) {
 		const struct body *b = find_body(p, p->wanted[i]);
@@ -788,18 +982,30 @@ static void drop_known(struct process_memory *p)
 	drop_asked(p, 0);
 }
 
+/* Whether there is something to be read now. */
+static bool may_begin(const struct jit_memory *jm, struct process_memory *p)
+{
+	if (p->job || !(p->wanted_cnt || p->lists) || p->mark_ns < p->find_again_ns ||
+	    may_wait(jm, p))
+		return false;
+	drop_known(p);
+	return p->wanted_cnt || p->lists;
+}
+
 static void work(struct jit_memory *jm, struct model *m, uint32_t process, struct process_memory *p)
 {
 	uint64_t deferred = jm->sources->requests->deferred;
 	enum model_reason reason = REASON_NAMED;
 
 	p->tgid = m->processes[process].tgid;
+	p->is_in_debt = file_requests_in_debt(jm->sources->requests, m, process);
 	if (!p->job && !p->wanted_cnt && !p->has_fleeting && !p->lists)
 		return;
+	/* Nobody asks: its turn comes again. */
+	if (!p->job && !p->wanted_cnt && !p->lists && jm->marked_ns >= MARKS_NS)
+		return;
 	mark(jm, p);
-	drop_known(p);
-	if (!p->job && (p->wanted_cnt || p->lists) && p->mark_ns >= p->find_again_ns &&
-	    !may_wait(jm, p))
+	if (may_begin(jm, p))
 		reason = begin(jm, m, process, p);
 	/* What cannot be had now because of a budget may be had later. */
 	if (reason == REASON_RUNTIME_SILENT)
@@ -809,13 +1015,24 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 	if (p->job)
 		finish(jm, m, process, p);
 	close_gaps(m, process, p, p->reason != REASON_NAMED);
+	file_requests_charge_ns(jm->sources->requests, m, process, p->unpaid_ns);
+	p->unpaid_ns = 0;
+	count_bytes(jm, p);
 }
 
 void jit_memory_work(struct jit_memory *jm, struct model *m)
 {
+	jm->marked_ns = 0;
 	for (uint32_t i = 0; i < jm->processes_cnt; i++)
 		if (jm->processes[i] && !jm->processes[i]->reason)
 			work(jm, m, i, jm->processes[i]);
+}
+
+void jit_memory_settle(struct jit_memory *jm, struct model *m)
+{
+	for (uint32_t i = 0; i < jm->processes_cnt; i++)
+		if (jm->processes[i])
+			close_gaps(m, i, jm->processes[i], true);
 }
 
 void jit_memory_hurry(struct jit_memory *jm)
@@ -840,19 +1057,49 @@ bool jit_memory_is_busy(const struct jit_memory *jm)
 	return false;
 }
 
+static uint64_t soon_of(const struct process_memory *p)
+{
+	uint64_t ns = p->usual_ns / SOON_PART;
+
+	if (p->is_in_debt)
+		return SOON_IN_DEBT_NS;
+	return !ns || ns > SOON_MOST_NS ? SOON_MOST_NS : ns < SOON_LEAST_NS ? SOON_LEAST_NS : ns;
+}
+
+uint64_t jit_memory_soon_ns(const struct jit_memory *jm)
+{
+	uint64_t now_ns = clock_now_ns(), soon_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < jm->processes_cnt; i++) {
+		const struct process_memory *p = jm->processes[i];
+
+		if (p && !p->reason && now_ns - p->used_ns < USED_NS && soon_of(p) < soon_ns)
+			soon_ns = soon_of(p);
+	}
+	return soon_ns;
+}
+
 bool jit_memory_poll(struct jit_memory *jm)
 {
 	uint64_t now_ns = clock_now_ns();
+	size_t cnt = jm->processes_cnt, first = jm->next;
 	bool again = false;
 
-	for (size_t i = 0; i < jm->processes_cnt; i++) {
-		struct process_memory *p = jm->processes[i];
+	jm->marked_ns = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		size_t row = (first + i) % cnt;
+		struct process_memory *p = jm->processes[row];
 
 		if (!p || p->reason || now_ns - p->used_ns >= USED_NS)
 			continue;
 		again = true;
-		if (now_ns - p->mark_ns >= MARK_NS)
-			mark(jm, p);
+		if (now_ns - p->mark_ns < (p->is_in_debt ? MARK_IN_DEBT_NS : MARK_NS))
+			continue;
+		if (jm->marked_ns >= MARKS_NS) {
+			jm->next = row;
+			break;
+		}
+		mark(jm, p);
 	}
 	return again;
 }
@@ -883,8 +1130,11 @@ void jit_memory_forget(struct jit_memory *jm, struct model *m, uint32_t process)
 	free(p->answers);
 	free(p->wanted);
 	free(p->places);
+	free(p->fresh);
+	hash_clear(&p->places_index);
 	hash_clear(&p->answers_index);
 	hash_clear(&p->wanted_index);
+	jm->bytes -= p->counted_bytes;
 	free(p);
 	jm->processes[process] = NULL;
 }

@@ -22,8 +22,8 @@
 #define JIT_MEMORY_BODIES_MAX  131072u
 #define JIT_MEMORY_WANTED_MAX  16384u
 #define JIT_MEMORY_ANSWERS_MAX 65536u
-/* Places of fleeting bodies that have names, by process: looked through one by one. */
-#define JIT_MEMORY_FLEETING_MAX 2048u
+/* Places of fleeting bodies that have names, by process. What does not fit has no name. */
+#define JIT_MEMORY_FLEETING_MAX 8192u
 /* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
 
@@ -57,11 +57,16 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 void jit_memory_work(struct jit_memory *jm, struct model *m);
 /* The end is near: nothing is put off any more. */
 void jit_memory_hurry(struct jit_memory *jm);
+/* It is over: what is not known to be there still is not. */
+void jit_memory_settle(struct jit_memory *jm, struct model *m);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
  * changed. */
 bool jit_memory_poll(struct jit_memory *jm);
+/* Within which time what is sampled is to be asked for: where bodies that may not stay were sampled
+ * of late; UINT64_MAX: nowhere. */
+uint64_t jit_memory_soon_ns(const struct jit_memory *jm);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 

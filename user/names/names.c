@@ -889,6 +889,11 @@ bool names_poll(struct names *n)
 	return (n->memory && jit_memory_poll(n->memory)) || is_read;
 }
 
+uint64_t names_soon_ns(const struct names *n)
+{
+	return n->memory ? jit_memory_soon_ns(n->memory) : UINT64_MAX;
+}
+
 uint64_t names_answers(const struct names *n)
 {
 	return workers_ended(n->requests.workers);
@@ -1019,6 +1024,8 @@ void names_settle(struct names *n, struct model *m)
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);
+	if (n->memory)
+		jit_memory_settle(n->memory, m);
 	judged_again(&n->judged, m, true);
 	tell_costs(n, m);
 }

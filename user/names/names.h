@@ -172,6 +172,9 @@ void names_await(struct names *n, uint64_t ns);
 /* Lets the reading of files go on that was begun: to be called some times a second while it returns
  * true. Nothing waits, and nothing is named by it. */
 bool names_poll(struct names *n);
+/* Within which time samples are to be named, and names_read() to be called, since code that does
+ * not stay was sampled of late; UINT64_MAX: there is none. */
+uint64_t names_soon_ns(const struct names *n);
 /* How many answers workers gave so far: what is pending is to be asked for again when there are
  * more. */
 uint64_t names_answers(const struct names *n);

@@ -18,8 +18,7 @@
 #define MAPS_BYTES_MAX (16u << 20)
 
 struct range {
-	uint64_t start, end;
-	uint64_t offset; /* in the file */
+	struct target_mapping at;
 	uint64_t dev, inode;
 };
 
@@ -40,7 +39,7 @@ static bool take_line(const char *line, uint64_t shared_dev)
 		return true;
 	if (files_cnt == TARGET_FILES_MAX)
 		return false;
-	files[files_cnt++] = (struct range){start, end, offset, makedev(major_, minor_), inode};
+	files[files_cnt++] = (struct range){{start, end, offset}, makedev(major_, minor_), inode};
 	return true;
 }
 
@@ -91,12 +90,23 @@ static const struct range *file_at(uint64_t address)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (files[middle].end <= address)
+		if (files[middle].at.end <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < files_cnt && files[low].start <= address ? &files[low] : NULL;
+	return low < files_cnt && files[low].at.start <= address ? &files[low] : NULL;
+}
+
+/* The file that was handed over of what is mapped there, TARGET_GIVEN_MAX: none. It was mapped so
+ * as it was opened, just now. */
+static uint32_t given_at(const struct target_memory *memory, uint64_t address)
+{
+	for (uint32_t i = 0; i < memory->given_cnt; i++)
+		if (address >= memory->given[i].start && address < memory->given[i].end &&
+		    memory->given_fds[i] >= 0)
+			return i;
+	return TARGET_GIVEN_MAX;
 }
 
 /* Where the bytes of a page are. */
@@ -112,6 +122,8 @@ static enum page_place place_of(struct target_memory *memory, uint64_t entry, ui
 		return PAGE_UNKNOWN;
 	if (entry & PRESENT)
 		return PAGE_IN_MEMORY;
+	if (given_at(memory, address) < TARGET_GIVEN_MAX)
+		return PAGE_IN_FILE;
 	if (!know_files(memory))
 		return PAGE_UNKNOWN;
 	return file_at(address) ? PAGE_IN_FILE : PAGE_IN_MEMORY;
@@ -146,21 +158,10 @@ static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt
 	return alike;
 }
 
-static int given_file(struct target_memory *memory, const struct range *file)
-{
-	for (uint32_t i = 0; i < memory->given_cnt; i++) {
-		if (memory->given[i].start != file->start || memory->given[i].end != file->end)
-			continue;
-		memory->given_used |= 1ull << i;
-		return memory->given_fds[i];
-	}
-	return -1;
-}
-
 static bool is_needed(const struct target_memory *memory, const struct range *file)
 {
 	for (uint32_t i = 0; i < memory->needs_cnt; i++)
-		if (memory->needs[i].start == file->start)
+		if (memory->needs[i].start == file->at.start)
 			return true;
 	return false;
 }
@@ -168,40 +169,48 @@ static bool is_needed(const struct target_memory *memory, const struct range *fi
 static void add_need(struct target_memory *memory, const struct range *file)
 {
 	if (memory->needs_cnt < TARGET_GIVEN_MAX && !is_needed(memory, file))
-		memory->needs[memory->needs_cnt++] =
-			(struct target_mapping){file->start, file->end};
+		memory->needs[memory->needs_cnt++] = file->at;
+}
+
+static bool is_same_file(const struct range *a, const struct range *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
 }
 
 /* With what else is mapped of that file around it: that will be wanting next. */
 static void need(struct target_memory *memory, const struct range *file)
 {
-	const struct range *end = file + 1;
+	const struct range *first = file, *end = file + 1;
 
 	memory->missed++;
 	if (is_needed(memory, file))
 		return;
 	add_need(memory, file);
-	while (file > files && file[-1].inode == file->inode && file[-1].dev == file->dev)
-		add_need(memory, --file);
-	for (; end < files + files_cnt && end->inode == file->inode && end->dev == file->dev; end++)
+	while (first > files && is_same_file(first - 1, file))
+		add_need(memory, --first);
+	for (; end < files + files_cnt && is_same_file(end, file); end++)
 		add_need(memory, end);
 }
 
 /* Of the one mapping in which the address is. */
 static ssize_t read_file(struct target_memory *memory, void *buf, size_t len, uint64_t address)
 {
-	const struct range *file = file_at(address);
-	int fd = file ? given_file(memory, file) : -1;
+	uint32_t i = given_at(memory, address);
+	const struct target_mapping *given = &memory->given[i];
+	const struct range *file;
 	ssize_t n;
 
-	if (fd < 0) {
+	if (i == TARGET_GIVEN_MAX) {
+		file = file_at(address);
 		if (file)
 			need(memory, file);
 		return -EFAULT;
 	}
-	if (len > file->end - address)
-		len = (size_t)(file->end - address);
-	n = pread(fd, buf, len, (off_t)(file->offset + (address - file->start)));
+	memory->given_used |= 1ull << i;
+	if (len > given->end - address)
+		len = (size_t)(given->end - address);
+	n = pread(memory->given_fds[i], buf, len,
+		  (off_t)(given->offset + (address - given->start)));
 	return n > 0 ? n : -EFAULT;
 }
 

@@ -21,9 +21,9 @@
 /* Files that are handed over, or are noted as needed. */
 #define TARGET_GIVEN_MAX 64u
 
-/* A mapping of a file. */
+/* A mapping of a file; offset: of its beginning there. */
 struct target_mapping {
-	uint64_t start, end;
+	uint64_t start, end, offset;
 };
 
 struct target_memory {

@@ -56,6 +56,7 @@ Test(names_memory, methods_have_their_names_without_a_map)
 	struct host h;
 
 	begin(&h, NAMES_AUTO);
+	cr_expect_eq(names_soon_ns(h.n), UINT64_MAX);
 	s = named(&h, AT(FAKE_MEMORY_ADD + 8), 100);
 	cr_assert_not_null(s);
 	cr_expect_str_eq(s->name, "Shop.Cart.Add");
@@ -84,6 +85,8 @@ Test(names_memory, a_dynamic_method_names_only_what_is_sure)
 	s = named(&h, AT(FAKE_MEMORY_MADE + 8), 100);
 	cr_assert_not_null(s);
 	cr_expect_eq(s->reason, REASON_MEMORY_LATE);
+	/* Those that come are to be asked for sooner. */
+	cr_expect_lt(names_soon_ns(h.n), 1000000000ull);
 	host_end(&h);
 }
 
