@@ -142,11 +142,46 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 	return err;
 }
 
-size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+/* --- bodies ----------------------------------------------------------------------------------- */
+
+static bool begin_listing(struct perfmap_memory *m)
 {
 	perfmap_memory_begin(&m->reader);
 	m->reader.notes = false;
-	if (!m->runtime.code_map)
-		return 0;
-	return perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max);
+	return m->runtime.code_map;
+}
+
+int perfmap_memory_body(struct perfmap_memory *m, uint64_t address,
+			struct perfmap_memory_body *ret_body)
+{
+	struct perfmap_code code;
+	int err;
+
+	if (!begin_listing(m))
+		return -ENOENT;
+	err = perfmap_code_find(&m->reader, &m->runtime, address, &code);
+	m->reader.notes = false;
+	if (perfmap_work_exceeded(&m->reader.work))
+		return -E2BIG;
+	if (!err && code.kind != PERFMAP_CODE_METHOD)
+		err = -ENOENT;
+	if (!err)
+		*ret_body = (struct perfmap_memory_body){code.start, code.size, code.header};
+	return err;
+}
+
+void perfmap_memory_anew(struct perfmap_memory *m)
+{
+	perfmap_memory_drop(&m->reader);
+}
+
+size_t perfmap_memory_bodies(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+{
+	return begin_listing(m) ? perfmap_code_starts(&m->reader, &m->runtime, ret_starts, max) : 0;
+}
+
+size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+{
+	return begin_listing(m) ? perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max)
+				: 0;
 }

@@ -155,6 +155,35 @@ Test(perfmap_memory, what_may_go_is_listed)
 	cr_expect_leq(memory.reads, READS_MAX);
 }
 
+/* With or without a name. */
+Test(perfmap_memory, bodies_are_listed_and_found)
+{
+	struct perfmap_memory_body body;
+	struct perfmap_memory *m;
+	uint64_t starts[8];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 2, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_CHUNK(0), NOWHERE, 8);
+	m = opened();
+	cr_assert_eq(perfmap_memory_bodies(m, starts, 8), 4);
+	cr_expect_eq(starts[0], AT(FAKE_MEMORY_ADD));
+	cr_expect_eq(perfmap_memory_bodies(m, starts, 3), 3);
+	cr_assert_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD + 8), &body), 0);
+	cr_expect_eq(body.start, AT(FAKE_MEMORY_ADD));
+	cr_expect_eq(body.size, FAKE_MEMORY_SIZE);
+	cr_expect_eq(body.header, AT(FAKE_MEMORY_HEADER(0)));
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_STUB), &body), -ENOENT);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_CODE + 8), &body), -ENOENT);
+	cr_expect_eq(perfmap_memory_body(m, NOWHERE, &body), -EFAULT);
+	/* Seen when it is looked at anew. */
+	fake_memory_put(&memory, FAKE_MEMORY_ADD - 8, AT(FAKE_MEMORY_HEADER(1)), 8);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD), &body), 0);
+	perfmap_memory_anew(m);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD), &body), -ENOENT);
+	perfmap_memory_close(m);
+}
+
 Test(perfmap_memory, a_runtime_is_told_by_its_export)
 {
 	uint64_t descriptor;
