@@ -382,8 +382,11 @@ int perfmap_put_body(struct perfmap_memory_reader *r, const struct perfmap_runti
 		return -E2BIG;
 	if (err)
 		return err;
+	/* Of an instance over what can be unloaded its memory tells, not its type. */
 	*ret_fleeting =
-		u32_of(&t, m.type, PERFMAP_TYPE_FLAGS) & TYPE_COLLECTIBLE ||
+		code->is_collectible ||
+		(!perfmap_layout_has(t.layout, PERFMAP_SECTION_FLAGS) &&
+		 u32_of(&t, m.type, PERFMAP_TYPE_FLAGS) & TYPE_COLLECTIBLE) ||
 		(is_dynamic && u32_of(&t, m.address, PERFMAP_DYNAMIC_FLAGS) & DYNAMIC_IS_METHOD);
 	return r->failed ? -EFAULT : 0;
 }

@@ -181,6 +181,15 @@ static int find_in_heap(struct perfmap_memory_reader *r, const struct perfmap_ru
 	return 0;
 }
 
+/* Heaps of dynamic methods, and of what can be unloaded: RANGE_SECTION_COLLECTIBLE of
+ * dotnet/runtime src/coreclr/vm/codeman.h, which is set where such a heap is made (codeman.cpp). */
+static bool is_collectible(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
+			   uint64_t section)
+{
+	return perfmap_layout_has(l, PERFMAP_SECTION_FLAGS) &&
+	       perfmap_memory_u32(r, section + l->at[PERFMAP_SECTION_FLAGS]) & SECTION_COLLECTIBLE;
+}
+
 int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 		      uint64_t address, struct perfmap_code *ret_code)
 {
@@ -199,6 +208,7 @@ int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runt
 	}
 	heap = field(r, l, section, PERFMAP_SECTION_HEAP);
 	code.unwind_base = field(r, l, section, PERFMAP_SECTION_BEGIN);
+	code.is_collectible = is_collectible(r, l, section);
 	if (heap)
 		err = find_in_heap(r, runtime, heap, address, &code);
 	else
@@ -252,13 +262,6 @@ static void list_heap(struct listing *all, uint64_t heap)
 			return;
 		list_word(all, base, i, word);
 	}
-}
-
-static bool is_collectible(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
-			   uint64_t section)
-{
-	return perfmap_layout_has(l, PERFMAP_SECTION_FLAGS) &&
-	       perfmap_memory_u32(r, section + l->at[PERFMAP_SECTION_FLAGS]) & SECTION_COLLECTIBLE;
 }
 
 static void list_fragments(struct listing *all, uint64_t fragment)

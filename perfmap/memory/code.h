@@ -28,6 +28,7 @@ struct perfmap_code {
 	uint64_t unwind_base; /* that its unwind data counts from */
 	uint32_t unwind_cnt;  /* rows of it */
 	uint32_t stub;	      /* kind of STUB, 0 = not told */
+	bool is_collectible;  /* its memory is used again once it is freed */
 	bool is_unlisted;     /* STUB: the map of ranges does not know the address */
 };
 

@@ -91,6 +91,22 @@ Test(perfmap_memory, stubs_and_places_between)
 	cr_expect_eq(name_at(FAKE_MEMORY_BYTES, buf, &name), -EFAULT);
 }
 
+/* What can be unloaded has code in a heap of its own, whatever its type says. */
+Test(perfmap_memory, code_in_collectible_memory_may_go)
+{
+	struct perfmap_memory_name name;
+	char buf[1024];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
+	cr_assert_eq(name_at(FAKE_MEMORY_ADD, buf, &name), 0);
+	cr_expect(name.is_fleeting);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 2, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_CART, 0x00200000, 4);
+	cr_assert_eq(name_at(FAKE_MEMORY_ADD, buf, &name), 0);
+	cr_expect_not(name.is_fleeting);
+}
+
 /* The word says where a method begins that lies over many of them. */
 Test(perfmap_memory, links_of_the_nibble_map)
 {
@@ -135,6 +151,7 @@ Test(perfmap_memory, what_may_go_is_listed)
 	uint64_t starts[8];
 
 	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
 	m = opened();
 	cr_assert_eq(perfmap_memory_fleeting(m, starts, 8), 4);
 	cr_expect_eq(starts[0], AT(FAKE_MEMORY_ADD));
@@ -147,6 +164,7 @@ Test(perfmap_memory, what_may_go_is_listed)
 	cr_expect_eq(perfmap_memory_fleeting(m, starts, 8), 0);
 	perfmap_memory_close(m);
 	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
 	fake_memory_put(&memory, FAKE_MEMORY_HEAP + 24, UINT64_MAX, 8);
 	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT, AT(FAKE_MEMORY_FRAGMENT), 8);
 	m = opened();
@@ -163,7 +181,6 @@ Test(perfmap_memory, bodies_are_listed_and_found)
 	uint64_t starts[8];
 
 	fake_memory(&memory);
-	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 2, 4);
 	fake_memory_put(&memory, FAKE_MEMORY_CHUNK(0), NOWHERE, 8);
 	m = opened();
 	cr_assert_eq(perfmap_memory_bodies(m, starts, 8), 4);
