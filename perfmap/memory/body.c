@@ -27,7 +27,9 @@
 
 #define DYNAMIC_IS_METHOD 0x4000u /* not a stub of IL */
 
-#define MODULE_DEBUGGABLE 0x2u /* its code is not optimized */
+/* Its code is not optimized: JitOptimizationDisabled of dotnet/runtime
+ * docs/design/datacontracts/Loader.md. Of .NET 5 to 7 the bit was unused. */
+#define MODULE_DEBUGGABLE 0x2u
 
 #define NAME_BYTES	4096u
 #define SIGNATURE_BYTES 4096u

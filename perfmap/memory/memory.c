@@ -70,9 +70,15 @@ void perfmap_memory_close(struct perfmap_memory *m)
 
 static int put_stub(const struct perfmap_code *code, struct perfmap_out *out)
 {
-	/* GetStubCodeBlockKindString() of dotnet/runtime has the same words. */
+	/*
+	 * StubCodeBlockKind of dotnet/runtime src/coreclr/vm/codeman.h, with the words of
+	 * GetStubCodeBlockKindString() there, but for those that it calls "MethodCallThunk" by
+	 * mistake. Heaps hold those of the first line, ranges of their own all others.
+	 */
 	static const char *const kinds[] = {
-		[1] = "JumpStub", [2] = "DynamicHelper", [3] = "FixupPrecode", [4] = "StubPrecode"};
+		[1] = "JumpStub",	[3] = "DynamicHelper",	  [4] = "StubPrecode",
+		[5] = "FixupPrecode",	[6] = "VSD_DispatchStub", [7] = "VSD_ResolveStub",
+		[8] = "VSD_LookupStub", [9] = "VSD_VTableStub"};
 	const char *kind = code->stub < sizeof(kinds) / sizeof(kinds[0]) ? kinds[code->stub] : NULL;
 
 	perfmap_out_text(out, "stub ");

@@ -91,6 +91,30 @@ Test(perfmap_memory, stubs_and_places_between)
 	cr_expect_eq(name_at(FAKE_MEMORY_BYTES, buf, &name), -EFAULT);
 }
 
+/* The kinds are those of StubCodeBlockKind. */
+Test(perfmap_memory, stubs_by_kind)
+{
+	static const struct {
+		uint64_t kind;
+		const char *name;
+	} rows[] = {
+		{1, "stub JumpStub<Memory>"},	    {2, "stub Memory<Memory>"},
+		{3, "stub DynamicHelper<Memory>"},  {4, "stub StubPrecode<Memory>"},
+		{5, "stub FixupPrecode<Memory>"},   {6, "stub VSD_DispatchStub<Memory>"},
+		{9, "stub VSD_VTableStub<Memory>"}, {15, "stub Memory<Memory>"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, FAKE_MEMORY_STUB - 8, rows[i].kind, 8);
+		cr_assert_eq(name_at(FAKE_MEMORY_STUB + 8, buf, &name), 0, "%zu", i);
+		cr_expect_str_eq(buf, rows[i].name, "%s", buf);
+	}
+}
+
 /* What can be unloaded has code in a heap of its own, whatever its type says. */
 Test(perfmap_memory, code_in_collectible_memory_may_go)
 {
