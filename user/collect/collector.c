@@ -170,6 +170,24 @@ static bool is_restless(const struct collector *c, uint32_t process, uint64_t si
 	return names_changed_ns(c->names, c->model, process) >= since_ns;
 }
 
+/* Of compiled code through which the stack led on a guess the rows are to be read. */
+static void want_code(struct collector *c, uint32_t process, const struct model_stack *stack,
+		      uint64_t time_ns)
+{
+	struct model *m = c->model;
+
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		uint64_t address = model_stack_address(m, stack, i);
+		const struct model_mapping *map;
+
+		if (!model_stack_unsure(m, stack, i))
+			continue;
+		map = model_mapping_find(m, process, address, time_ns);
+		if (map && map->kind == MAPPING_JIT)
+			names_unwind_want(c->names, process, address);
+	}
+}
+
 /* Who was sampled since the last naming, and whose stacks lack tables. */
 static void note_stacks(struct collector *c)
 {
@@ -179,12 +197,15 @@ static void note_stacks(struct collector *c)
 		const struct model_sample *s = &m->samples[i];
 		uint32_t row = s->user_stack ? model_stack_find(m, s->user_stack) : MODEL_NONE;
 		const struct model_stack *stack = row == MODEL_NONE ? NULL : &m->stacks[row];
+		uint32_t process = m->threads[s->thread].process;
 
 		if (stack)
-			unwind_feed_note(
-				c->feed, m, c->names, m->threads[s->thread].process, s->time_ns,
-				stack->end == STACK_END_NOT_YET || stack->end == STACK_END_MEMORY ||
-					stack->flags & STACK_UNSURE);
+			want_code(c, process, stack, s->time_ns);
+		if (stack)
+			unwind_feed_note(c->feed, m, c->names, process, s->time_ns,
+					 stack->end == STACK_END_NOT_YET ||
+						 stack->end == STACK_END_MEMORY ||
+						 stack->flags & STACK_UNSURE);
 	}
 }
 

@@ -695,6 +695,8 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 		p->finds = 0;
 		p->descriptor = reply->descriptor;
 		p->code_map = reply->code_map;
+		if (jm->code)
+			jit_code_runtime(jm->code, process, p->descriptor, p->code_map);
 		take(jm, p, m, process);
 		drop_asked(p);
 		p->generation++;

@@ -13,7 +13,6 @@
 #include "isolate/workers.h"
 #include "parse/elf_blob.h"
 #include "parse/parse_fact.h"
-#include "parse/code_rows.h"
 #include "parse/image_unwind.h"
 #include "parse/memory_names.h"
 #include "parse/name_row.h"
@@ -198,7 +197,6 @@ static enum model_reason compile_image(const struct parse_request *request, int 
 	return reason_of(err);
 }
 
-/* The items are aligned to 8 bytes. */
 /* Its three files; the result is a memfd. */
 static bool memory_of(const struct files *f, int result_fd, struct target_memory *ret_memory)
 {
@@ -214,15 +212,13 @@ static bool memory_of(const struct files *f, int result_fd, struct target_memory
 }
 
 static enum model_reason do_code(const struct parse_request *request, const struct files *f,
-				 int result_fd)
+				 int result_fd, struct parse_reply *reply)
 {
 	struct target_memory memory;
 
-	if (request->items.len > PARSE_ITEMS_BYTES || !memory_of(f, result_fd, &memory))
+	if (!memory_of(f, result_fd, &memory))
 		return REASON_LIMIT;
-	return reason_of(code_rows_write(&memory, (const void *)request->items.bytes,
-					 request->items.len / sizeof(struct code_range),
-					 result_fd));
+	return reason_of(code_rows_write(&memory, &request->code, result_fd, &reply->code_next));
 }
 
 static enum model_reason do_memory(const struct parse_request *request, const struct files *f,
@@ -481,7 +477,7 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 	case PARSE_NAMES:
 		return do_names(request, f, result_fd);
 	case PARSE_CODE:
-		return do_code(request, f, result_fd);
+		return do_code(request, f, result_fd, reply);
 	case PARSE_MEMORY:
 		return do_memory(request, f, result_fd, reply);
 	case PARSE_UNWIND_ELF:
@@ -519,8 +515,10 @@ size_t parse_request_bytes(const struct parse_request *request)
 {
 	switch (request->kind) {
 	case PARSE_NAMES:
-	case PARSE_CODE:
 		return offsetof(struct parse_request, items.bytes) + request->items.len;
+	case PARSE_CODE:
+		return offsetof(struct parse_request, code.ranges) +
+		       request->code.ranges_cnt * sizeof(request->code.ranges[0]);
 	case PARSE_IMAGE:
 	case PARSE_UNWIND_IMAGE:
 		return offsetof(struct parse_request, image.wanted) +

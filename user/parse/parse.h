@@ -8,6 +8,7 @@
  */
 #include "isolate/message.h"
 #include "model/model.h"
+#include "parse/code_rows.h"
 #include "parse/container.h"
 #include "parse/demangle.h"
 #include "parse/elf.h"
@@ -39,7 +40,7 @@ enum parse_kind {
 	 * PARSE_IMAGE. */
 	PARSE_UNWIND_ELF,
 	PARSE_UNWIND_IMAGE,
-	PARSE_CODE,   /* code in a process's memory -> code_rows; the items are struct code_range */
+	PARSE_CODE,   /* code in a process's memory -> code_rows */
 	PARSE_MEMORY, /* names of compiled code, of its memory -> memory_names */
 };
 
@@ -129,7 +130,8 @@ struct parse_request {
 		struct {
 			uint32_t len, rsvd;
 			unsigned char bytes[PARSE_ITEMS_BYTES];
-		} items; /* NAMES, CODE */
+		} items; /* NAMES */
+		struct code_wanted code;
 		struct parse_memory memory;
 		struct parse_fact fact;
 	};
@@ -142,6 +144,7 @@ struct parse_reply {
 	struct perfmap_cursor cursor;
 	struct perfmap_scanned scanned;
 	uint64_t descriptor, code_map; /* MEMORY: that were found */
+	uint64_t code_next;	       /* CODE: from where on the list goes on */
 };
 
 /* The worker's side (workers_do). */
