@@ -32,9 +32,10 @@
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
 /* Tables of who is busy then may take that long before the first sample, names of code that may be
- * replaced soon so long; and who is busy. */
+ * replaced soon so long, and rows of compiled code; and who is busy. */
 #define START_TABLES_NS 300000000ull
-#define START_NAMES_NS	100000000ull
+#define START_NAMES_NS	200000000ull
+#define START_CODE_NS	200000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
@@ -1150,11 +1151,11 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
-/* Who is busy gets its tables before the first sample is taken. */
-static void prepare_tables(struct collector *c)
+/* Who is busy gets its tables before the first sample is taken, as far as that time goes. */
+static void prepare_tables(struct collector *c, uint64_t ns)
 {
 	struct model *m = c->model;
-	uint64_t end_ns = clock_now_ns() + START_TABLES_NS, now_ns, due_ns;
+	uint64_t end_ns = clock_now_ns() + ns, now_ns, due_ns;
 
 	if (!c->feed || c->options.stacks.is_calm)
 		return;
@@ -1228,9 +1229,11 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	cgroup_watch_open(&c->groups, c->model);
 	cgroup_watch_refresh(&c->groups, c->model);
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
-	prepare_tables(c);
+	prepare_tables(c, START_TABLES_NS);
 	names_tail(c->names, c->model, 0);
 	prepare_names(c);
+	/* By now it is known where compiled code lies. */
+	prepare_tables(c, START_CODE_NS);
 
 	c->model->host.off |= kernel_off(c);
 	read_accounts(c, true);
