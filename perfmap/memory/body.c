@@ -27,7 +27,9 @@
 
 #define DYNAMIC_IS_METHOD 0x4000u /* not a stub of IL */
 
-#define MODULE_DEBUGGABLE 0x2u /* its code is not optimized */
+/* Its code is not optimized: JitOptimizationDisabled of dotnet/runtime
+ * docs/design/datacontracts/Loader.md. Of .NET 5 to 7 the bit was unused. */
+#define MODULE_DEBUGGABLE 0x2u
 
 #define NAME_BYTES	4096u
 #define SIGNATURE_BYTES 4096u
@@ -382,8 +384,11 @@ int perfmap_put_body(struct perfmap_memory_reader *r, const struct perfmap_runti
 		return -E2BIG;
 	if (err)
 		return err;
+	/* Of an instance over what can be unloaded its memory tells, not its type. */
 	*ret_fleeting =
-		u32_of(&t, m.type, PERFMAP_TYPE_FLAGS) & TYPE_COLLECTIBLE ||
+		code->is_collectible ||
+		(!perfmap_layout_has(t.layout, PERFMAP_SECTION_FLAGS) &&
+		 u32_of(&t, m.type, PERFMAP_TYPE_FLAGS) & TYPE_COLLECTIBLE) ||
 		(is_dynamic && u32_of(&t, m.address, PERFMAP_DYNAMIC_FLAGS) & DYNAMIC_IS_METHOD);
 	return r->failed ? -EFAULT : 0;
 }

@@ -21,7 +21,9 @@
 #define TABLE_ENTRIES	    (1u << LEVEL_BITS)
 #define TABLES_MAX	    1024u /* that are looked through */
 #define SECTION_COLLECTIBLE 1u	  /* of the flags */
-#define HEAP_BYTES_MAX	    (16u << 20)
+/* Of a heap that is listed: one whose memory is used again, or any. */
+#define FLEETING_BYTES_MAX (16u << 20)
+#define HEAP_BYTES_MAX	   (256u << 20)
 
 #define UNWIND_MAX 256u /* rows of a body: it and its handlers */
 
@@ -179,6 +181,15 @@ static int find_in_heap(struct perfmap_memory_reader *r, const struct perfmap_ru
 	return 0;
 }
 
+/* Heaps of dynamic methods, and of what can be unloaded: RANGE_SECTION_COLLECTIBLE of
+ * dotnet/runtime src/coreclr/vm/codeman.h, which is set where such a heap is made (codeman.cpp). */
+static bool is_collectible(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
+			   uint64_t section)
+{
+	return perfmap_layout_has(l, PERFMAP_SECTION_FLAGS) &&
+	       perfmap_memory_u32(r, section + l->at[PERFMAP_SECTION_FLAGS]) & SECTION_COLLECTIBLE;
+}
+
 int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 		      uint64_t address, struct perfmap_code *ret_code)
 {
@@ -197,6 +208,7 @@ int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runt
 	}
 	heap = field(r, l, section, PERFMAP_SECTION_HEAP);
 	code.unwind_base = field(r, l, section, PERFMAP_SECTION_BEGIN);
+	code.is_collectible = is_collectible(r, l, section);
 	if (heap)
 		err = find_in_heap(r, runtime, heap, address, &code);
 	else
@@ -218,6 +230,7 @@ struct listing {
 	size_t cnt, max;
 	uint64_t section; /* that was listed last: it has a fragment in each range */
 	unsigned tables;
+	bool fleeting; /* heaps alone whose memory is used again */
 };
 
 static void list_word(struct listing *all, uint64_t base, uint64_t index, uint32_t word)
@@ -240,7 +253,7 @@ static void list_heap(struct listing *all, uint64_t heap)
 	uint64_t map = field(all->r, l, heap, PERFMAP_HEAP_MAP);
 	uint64_t end = field(all->r, l, heap, PERFMAP_HEAP_END);
 
-	if (end < base || end - base > HEAP_BYTES_MAX)
+	if (end < base || end - base > (all->fleeting ? FLEETING_BYTES_MAX : HEAP_BYTES_MAX))
 		return;
 	for (uint64_t i = 0; i <= (end - base) / WORD_BYTES && all->cnt < all->max; i++) {
 		uint32_t word = perfmap_memory_u32(all->r, map + 4 * i);
@@ -260,8 +273,7 @@ static void list_fragments(struct listing *all, uint64_t fragment)
 		uint64_t heap = field(all->r, l, section, PERFMAP_SECTION_HEAP);
 
 		if (section != all->section && heap &&
-		    perfmap_memory_u32(all->r, section + l->at[PERFMAP_SECTION_FLAGS]) &
-			    SECTION_COLLECTIBLE)
+		    (!all->fleeting || is_collectible(all->r, l, section)))
 			list_heap(all, heap);
 		all->section = section;
 		fragment = field(all->r, l, fragment, PERFMAP_FRAGMENT_NEXT) & ~1ull;
@@ -286,13 +298,26 @@ static void list_table(struct listing *all, uint64_t table, unsigned level)
 	}
 }
 
+static size_t list(struct listing *all)
+{
+	list_table(all, all->runtime->code_map + all->runtime->layout.at[PERFMAP_MAP_TOP],
+		   LEVELS - 1);
+	return all->cnt;
+}
+
+size_t perfmap_code_starts(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
+			   uint64_t *ret_starts, size_t max)
+{
+	struct listing all = {.r = r, .runtime = runtime, .starts = ret_starts, .max = max};
+
+	return list(&all);
+}
+
 size_t perfmap_code_fleeting(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 			     uint64_t *ret_starts, size_t max)
 {
 	struct listing all = {.r = r, .runtime = runtime, .starts = ret_starts, .max = max};
 
-	if (perfmap_layout_has(&runtime->layout, PERFMAP_SECTION_FLAGS))
-		list_table(&all, runtime->code_map + runtime->layout.at[PERFMAP_MAP_TOP],
-			   LEVELS - 1);
-	return all.cnt;
+	all.fleeting = true;
+	return list(&all);
 }

@@ -28,6 +28,7 @@ struct perfmap_code {
 	uint64_t unwind_base; /* that its unwind data counts from */
 	uint32_t unwind_cnt;  /* rows of it */
 	uint32_t stub;	      /* kind of STUB, 0 = not told */
+	bool is_collectible;  /* its memory is used again once it is freed */
 	bool is_unlisted;     /* STUB: the map of ranges does not know the address */
 };
 
@@ -37,8 +38,11 @@ struct perfmap_code {
 int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 		      uint64_t address, struct perfmap_code *ret_code);
 
-/* Where code begins in the heaps whose memory is used again, as far as that can be read; max at the
- * most. Returns their number. */
+/* Where code begins in all heaps, as far as that can be read; max at the most. Returns their
+ * number. */
+size_t perfmap_code_starts(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
+			   uint64_t *ret_starts, size_t max);
+/* The same in the heaps whose memory is used again. */
 size_t perfmap_code_fleeting(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 			     uint64_t *ret_starts, size_t max);
 #endif

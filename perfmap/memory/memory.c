@@ -83,9 +83,15 @@ void perfmap_memory_close(struct perfmap_memory *m)
 
 static int put_stub(const struct perfmap_code *code, struct perfmap_out *out)
 {
-	/* GetStubCodeBlockKindString() of dotnet/runtime has the same words. */
+	/*
+	 * StubCodeBlockKind of dotnet/runtime src/coreclr/vm/codeman.h, with the words of
+	 * GetStubCodeBlockKindString() there, but for those that it calls "MethodCallThunk" by
+	 * mistake. Heaps hold those of the first line, ranges of their own all others.
+	 */
 	static const char *const kinds[] = {
-		[1] = "JumpStub", [2] = "DynamicHelper", [3] = "FixupPrecode", [4] = "StubPrecode"};
+		[1] = "JumpStub",	[3] = "DynamicHelper",	  [4] = "StubPrecode",
+		[5] = "FixupPrecode",	[6] = "VSD_DispatchStub", [7] = "VSD_ResolveStub",
+		[8] = "VSD_LookupStub", [9] = "VSD_VTableStub"};
 	const char *kind = code->stub < sizeof(kinds) / sizeof(kinds[0]) ? kinds[code->stub] : NULL;
 
 	perfmap_out_text(out, "stub ");
@@ -155,11 +161,46 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 	return err;
 }
 
-size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+/* --- bodies ----------------------------------------------------------------------------------- */
+
+static bool begin_listing(struct perfmap_memory *m)
 {
 	perfmap_memory_begin(&m->reader);
 	m->reader.notes = false;
-	if (!m->runtime.code_map)
-		return 0;
-	return perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max);
+	return m->runtime.code_map;
+}
+
+int perfmap_memory_body(struct perfmap_memory *m, uint64_t address,
+			struct perfmap_memory_body *ret_body)
+{
+	struct perfmap_code code;
+	int err;
+
+	if (!begin_listing(m))
+		return -ENOENT;
+	err = perfmap_code_find(&m->reader, &m->runtime, address, &code);
+	m->reader.notes = false;
+	if (perfmap_work_exceeded(&m->reader.work))
+		return -E2BIG;
+	if (!err && code.kind != PERFMAP_CODE_METHOD)
+		err = -ENOENT;
+	if (!err)
+		*ret_body = (struct perfmap_memory_body){code.start, code.size, code.header};
+	return err;
+}
+
+void perfmap_memory_anew(struct perfmap_memory *m)
+{
+	perfmap_memory_drop(&m->reader);
+}
+
+size_t perfmap_memory_bodies(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+{
+	return begin_listing(m) ? perfmap_code_starts(&m->reader, &m->runtime, ret_starts, max) : 0;
+}
+
+size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max)
+{
+	return begin_listing(m) ? perfmap_code_fleeting(&m->reader, &m->runtime, ret_starts, max)
+				: 0;
 }

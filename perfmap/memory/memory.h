@@ -72,6 +72,29 @@ void perfmap_memory_close(struct perfmap_memory *m);
 int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
 			struct perfmap_memory_name *ret_name);
 
+/* A compiled method. */
+struct perfmap_memory_body {
+	uint64_t start;
+	uint32_t size;
+	uint64_t header; /* the runtime's, of it */
+};
+
+/*
+ * The body at an address, whether it has a name or not. Nothing is looked at a second time: who
+ * reads its code asks again behind perfmap_memory_anew() whether it is the same. Returns 0;
+ *	-ENOENT		no compiled method lies there
+ *	-EFAULT		it cannot be read
+ *	-E2BIG		too much work.
+ */
+int perfmap_memory_body(struct perfmap_memory *m, uint64_t address,
+			struct perfmap_memory_body *ret_body);
+/* What is asked for from now on is what is there now. */
+void perfmap_memory_anew(struct perfmap_memory *m);
+
+/* Where the bodies begin, and stubs that lie among them: in any order, and some twice. At most max;
+ * returns their number. */
+size_t perfmap_memory_bodies(struct perfmap_memory *m, uint64_t *ret_starts, size_t max);
+
 /*
  * Where the bodies begin whose memory may come to hold others: of dynamic methods, and of code that
  * can be unloaded. At most max; returns their number.

@@ -26,6 +26,8 @@ static void ask(struct perfmap_memory *m, struct fake_memory *memory)
 	struct perfmap_memory_name found;
 	struct perfmap_name name;
 
+	struct perfmap_memory_body body;
+
 	for (uint32_t at = 0; at < 0x1000; at += STEP) {
 		size_t reads = memory->reads;
 		uint64_t address = AT(FAKE_MEMORY_CODE + at);
@@ -36,6 +38,8 @@ static void ask(struct perfmap_memory *m, struct fake_memory *memory)
 			perfmap_name_parse(raw, found.len, buf, sizeof(buf), &name);
 			must(*name.display);
 		}
+		if (!perfmap_memory_body(m, address, &body))
+			must(address - body.start < body.size);
 		must(memory->reads - reads <= READS_MAX);
 	}
 }
@@ -62,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	ask(m, &memory);
 	must(perfmap_memory_fleeting(m, starts, STARTS) <= STARTS);
+	must(perfmap_memory_bodies(m, starts, STARTS) <= STARTS);
 	perfmap_memory_close(m);
 	return 0;
 }

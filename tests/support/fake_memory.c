@@ -131,7 +131,7 @@ static void put_code_map(struct fake_memory *m)
 	fake_memory_put(m, FAKE_MEMORY_FRAGMENT + 16, AT(FAKE_MEMORY_CODE + 0x1000), 8);
 	fake_memory_put(m, FAKE_MEMORY_FRAGMENT + 24, AT(FAKE_MEMORY_SECTION), 8);
 	fake_memory_put(m, FAKE_MEMORY_SECTION, AT(FAKE_MEMORY_CODE), 8);
-	fake_memory_put(m, FAKE_MEMORY_SECTION + 16, 3, 4); /* code, some of which goes */
+	fake_memory_put(m, FAKE_MEMORY_SECTION + 16, 2, 4); /* code that stays */
 	fake_memory_put(m, FAKE_MEMORY_SECTION + 40, AT(FAKE_MEMORY_HEAP), 8);
 	fake_memory_put(m, FAKE_MEMORY_HEAP + 16, AT(FAKE_MEMORY_CODE), 8);
 	fake_memory_put(m, FAKE_MEMORY_HEAP + 24, AT(FAKE_MEMORY_CODE + 0x1000), 8);

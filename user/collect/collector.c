@@ -32,9 +32,10 @@
 /* Reading /proc of everything at start may take this long; the rest is read when sampled. */
 #define START_FACTS_NS 1500000000ull
 /* Tables of who is busy then may take that long before the first sample, names of code that may be
- * replaced soon so long; and who is busy. */
+ * replaced soon so long, and rows of compiled code; and who is busy. */
 #define START_TABLES_NS 300000000ull
 #define START_NAMES_NS	500000000ull
+#define START_CODE_NS	200000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
@@ -172,6 +173,24 @@ static bool is_restless(const struct collector *c, uint32_t process, uint64_t si
 	return names_changed_ns(c->names, c->model, process) >= since_ns;
 }
 
+/* Of compiled code through which the stack led on a guess the rows are to be read. */
+static void want_code(struct collector *c, uint32_t process, const struct model_stack *stack,
+		      uint64_t time_ns)
+{
+	struct model *m = c->model;
+
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		uint64_t address = model_stack_address(m, stack, i);
+		const struct model_mapping *map;
+
+		if (!model_stack_unsure(m, stack, i))
+			continue;
+		map = model_mapping_find(m, process, address, time_ns);
+		if (map && map->kind == MAPPING_JIT)
+			names_unwind_want(c->names, process, address);
+	}
+}
+
 /* Who was sampled since the last naming, and whose stacks lack tables. */
 static void note_stacks(struct collector *c)
 {
@@ -181,12 +200,15 @@ static void note_stacks(struct collector *c)
 		const struct model_sample *s = &m->samples[i];
 		uint32_t row = s->user_stack ? model_stack_find(m, s->user_stack) : MODEL_NONE;
 		const struct model_stack *stack = row == MODEL_NONE ? NULL : &m->stacks[row];
+		uint32_t process = m->threads[s->thread].process;
 
 		if (stack)
-			unwind_feed_note(
-				c->feed, m, c->names, m->threads[s->thread].process, s->time_ns,
-				stack->end == STACK_END_NOT_YET || stack->end == STACK_END_MEMORY ||
-					stack->flags & STACK_UNSURE);
+			want_code(c, process, stack, s->time_ns);
+		if (stack)
+			unwind_feed_note(c->feed, m, c->names, process, s->time_ns,
+					 stack->end == STACK_END_NOT_YET ||
+						 stack->end == STACK_END_MEMORY ||
+						 stack->flags & STACK_UNSURE);
 	}
 }
 
@@ -1148,11 +1170,11 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
-/* Who is busy gets its tables before the first sample is taken. */
-static void prepare_tables(struct collector *c)
+/* Who is busy gets its tables before the first sample is taken, as far as that time goes. */
+static void prepare_tables(struct collector *c, uint64_t ns)
 {
 	struct model *m = c->model;
-	uint64_t end_ns = clock_now_ns() + START_TABLES_NS, now_ns, due_ns;
+	uint64_t end_ns = clock_now_ns() + ns, now_ns, due_ns;
 
 	if (!c->feed || c->options.stacks.is_calm)
 		return;
@@ -1226,9 +1248,11 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	cgroup_watch_open(&c->groups, c->model);
 	cgroup_watch_refresh(&c->groups, c->model);
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
-	prepare_tables(c);
+	prepare_tables(c, START_TABLES_NS);
 	names_tail(c->names, c->model, 0);
 	prepare_names(c);
+	/* By now it is known where compiled code lies. */
+	prepare_tables(c, START_CODE_NS);
 
 	c->model->host.off |= kernel_off(c);
 	read_accounts(c, true);

@@ -341,6 +341,7 @@ void unwind_feed_prepare(struct unwind_feed *f, uint32_t process)
 	if (!fed)
 		return;
 	fed->used_ns = clock_now_ns();
+	fed->not_before_ns = fed->latest_ns = 0;
 	want(f, process);
 }
 

@@ -8,16 +8,28 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "names/target_door.h"
 #include "parse/parse.h"
 
-/* Of one job. */
-#define RANGES_MAX (PARSE_ITEMS_BYTES / sizeof(struct code_range))
+/* Addresses that were asked for of late; and after so long they are again, since other code may lie
+ * there, or names of it. */
+#define ASKED	     256u
+#define ASK_AGAIN_NS 1000000000ull
+
+struct asked_address {
+	uint64_t address, ns;
+};
 
 struct process_code {
 	struct code_range *waiting;
 	size_t waiting_cnt, waiting_cap, asked; /* those of the job are the first ones */
 	struct workers_job *job;
+	struct perfmap_memory_facts facts; /* of the runtime; without descriptor: silent */
+	bool lists;			   /* all of its code, from list_from on */
+	uint64_t list_from;
+	size_t listed_cnt; /* of those that wait: they came before it began, and are in it */
+	struct asked_address addresses[ASKED];
 	struct code_pages pages;
 	uint32_t generation;
 	bool refused; /* its memory cannot be read, or its rows are too many */
@@ -88,17 +100,52 @@ static struct process_code *code_of(struct jit_code *c, uint32_t process)
 	return c->processes[process];
 }
 
+void jit_code_runtime(struct jit_code *c, uint32_t process,
+		      const struct perfmap_memory_facts *facts)
+{
+	struct process_code *p = facts->descriptor ? code_of(c, process) : NULL;
+
+	if (!p || p->refused ||
+	    (p->facts.descriptor == facts->descriptor && p->facts.code_map == facts->code_map))
+		return;
+	p->facts = *facts;
+	p->lists = true;
+	p->list_from = 0;
+	p->generation++;
+}
+
+static void add_waiting(struct process_code *p, const struct code_range *range)
+{
+	if (p->waiting_cnt < JIT_CODE_WAITING_MAX &&
+	    !GROW(p->waiting, p->waiting_cnt, p->waiting_cap))
+		p->waiting[p->waiting_cnt++] = *range;
+}
+
+void jit_code_want(struct jit_code *c, uint32_t process, uint64_t address)
+{
+	struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
+	struct code_range range = {.start = address};
+	struct asked_address *asked;
+	uint64_t now_ns = clock_now_ns();
+
+	if (!p || p->refused || !p->facts.descriptor)
+		return;
+	asked = &p->addresses[hash_u64(address) % ASKED];
+	if (asked->address == address && now_ns - asked->ns < ASK_AGAIN_NS)
+		return;
+	*asked = (struct asked_address){address, now_ns};
+	add_waiting(p, &range);
+	p->generation++;
+}
+
 void jit_code_add(struct jit_code *c, uint32_t process, const struct code_range *ranges, size_t cnt)
 {
 	struct process_code *p = cnt ? code_of(c, process) : NULL;
 
 	if (!p || p->refused)
 		return;
-	for (size_t i = 0; i < cnt && p->waiting_cnt < JIT_CODE_WAITING_MAX; i++) {
-		if (GROW(p->waiting, p->waiting_cnt, p->waiting_cap))
-			break;
-		p->waiting[p->waiting_cnt++] = ranges[i];
-	}
+	for (size_t i = 0; i < cnt; i++)
+		add_waiting(p, &ranges[i]);
 	p->generation++;
 }
 
@@ -153,7 +200,9 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 {
 	static struct parse_request parse; /* large; one thread */
 	enum model_reason reason;
-	size_t cnt = p->waiting_cnt < RANGES_MAX ? p->waiting_cnt : RANGES_MAX;
+	size_t cnt = p->lists				? 0
+		     : p->waiting_cnt < CODE_RANGES_MAX ? p->waiting_cnt
+							: CODE_RANGES_MAX;
 	int fd, error;
 
 	memset(&parse, 0, sizeof(parse));
@@ -161,8 +210,13 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 	reason = target_door_open(c->sources, m, process, NULL, 0, &fd, &error);
 	if (reason)
 		return reason;
-	parse.items.len = (uint32_t)(cnt * sizeof(struct code_range));
-	memcpy(parse.items.bytes, p->waiting, parse.items.len);
+	parse.code.facts = p->facts;
+	parse.code.list_from = p->lists ? p->list_from : CODE_LIST_NONE;
+	parse.code.ranges_cnt = (uint32_t)cnt;
+	if (cnt)
+		memcpy(parse.code.ranges, p->waiting, cnt * sizeof(*p->waiting));
+	if (p->lists && !p->list_from)
+		p->listed_cnt = p->waiting_cnt;
 	p->job = file_requests_job_new(c->sources->requests, m, process, &parse);
 	if (!p->job) {
 		close(fd);
@@ -176,18 +230,48 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 
 static void drop_asked(struct process_code *p)
 {
+	if (!p->asked)
+		return;
 	p->waiting_cnt -= p->asked;
 	memmove(p->waiting, p->waiting + p->asked, p->waiting_cnt * sizeof(*p->waiting));
+}
+
+/* The list is whole: what waited when it began is in it, but for stubs. */
+static void drop_listed(struct process_code *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->waiting_cnt; i++)
+		if (i >= p->listed_cnt || p->waiting[i].keeps_stack)
+			p->waiting[kept++] = p->waiting[i];
+	p->waiting_cnt = kept;
+}
+
+/* A worker read a part of it, or could not. */
+static void go_on_listing(struct process_code *p, enum model_reason reason, uint64_t next)
+{
+	bool goes_on = !reason && next > p->list_from && next != CODE_LIST_NONE;
+
+	if (!reason && !goes_on)
+		drop_listed(p);
+	p->list_from = next;
+	p->lists = goes_on;
+}
+
+/* Whether there is anything to be asked. */
+static bool wants(const struct process_code *p)
+{
+	return !p->refused && (p->job || p->waiting_cnt || p->lists);
 }
 
 bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 {
 	struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
 	uint64_t deferred = c->sources->requests->deferred, since_ns;
-	const struct parse_reply *reply;
+	const struct parse_reply *reply = NULL;
 	enum model_reason reason = REASON_NAMED;
 
-	if (!p || p->refused || (!p->job && !p->waiting_cnt))
+	if (!p || !wants(p))
 		return false;
 	if (!p->job)
 		reason = begin(c, m, process, p);
@@ -204,12 +288,14 @@ bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!reason)
 		take(c, p);
+	if (p->lists)
+		go_on_listing(p, reason, reply ? reply->code_next : 0);
 	p->refused |= reason == REASON_FILE_COSTLY;
 	drop_asked(p);
 	file_requests_charge(c->sources->requests, m, process, since_ns);
 	end_job(c, process, p);
 	p->generation++;
-	return p->waiting_cnt > 0 && !p->refused;
+	return wants(p);
 }
 
 const struct code_page *jit_code_pages(const struct jit_code *c, uint32_t process, size_t *ret_cnt)

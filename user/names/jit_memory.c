@@ -937,6 +937,8 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 		p->facts = reply->facts;
 	if (!reason) {
 		p->finds = 0;
+		if (jm->code)
+			jit_code_runtime(jm->code, process, &p->facts);
 		drop_asked(p, take(jm, p, m, process, again));
 		p->generation++;
 	}

@@ -786,6 +786,12 @@ uint32_t names_code_generation(const struct names *n, uint32_t process)
 	return n->code ? jit_code_generation(n->code, process) : 0;
 }
 
+void names_unwind_want(struct names *n, uint32_t process, uint64_t address)
+{
+	if (n->code)
+		jit_code_want(n->code, process, address);
+}
+
 enum model_reason names_unwind_code(struct names *n, const struct model *m, uint32_t process)
 {
 	return n->code && jit_code_step(n->code, m, process) ? REASON_PENDING : REASON_NAMED;

@@ -148,6 +148,8 @@ bool names_unwind_can_wait(const char *path);
 
 /* Goes up with each change of what is known of a process's methods, or could be. */
 uint32_t names_code_generation(const struct names *n, uint32_t process);
+/* A stack led through code that a runtime compiled, at that address, of which nothing is known. */
+void names_unwind_want(struct names *n, uint32_t process, uint64_t address);
 /* Goes on with reading them; REASON_PENDING: there is more to come. */
 enum model_reason names_unwind_code(struct names *n, const struct model *m, uint32_t process);
 /* How many pages are known; the one of that index, by number. Borrowed until the next

@@ -2,12 +2,91 @@
 #include "parse/code_rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/compare.h"
 #include "parse/prologue.h"
+#include "perfmap/memory/memory.h"
 
 #define CODE_BLOB 0x646f6368u
 
+/* Methods of one job; 30 ms. */
+#define METHODS_MAX 4096u
+/* That a runtime has: a large service has 50,000. */
+#define STARTS_MAX 262144u
+
 enum section { METHODS, ROWS };
+
+/* What is to be read. */
+struct place {
+	struct code_range range;
+	uint64_t header; /* the runtime's, by which it was found; 0 = it was not asked */
+};
+
+struct job {
+	struct target_memory *memory;
+	struct perfmap_memory *runtime; /* NULL: there is none that tells of its code */
+	struct place places[METHODS_MAX];
+	size_t places_cnt;
+	struct code_method methods[METHODS_MAX];
+	size_t methods_cnt;
+	uint64_t headers[METHODS_MAX]; /* of the methods */
+};
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static ssize_t read_at(void *source, void *buf, size_t len, uint64_t address)
+{
+	return target_memory_read(source, buf, len, address);
+}
+
+static void add_place(struct job *j, struct code_range range, uint64_t header)
+{
+	if (j->places_cnt < METHODS_MAX)
+		j->places[j->places_cnt++] = (struct place){range, header};
+}
+
+static void add_body(struct job *j, uint64_t address)
+{
+	struct perfmap_memory_body body;
+
+	if (j->runtime && !perfmap_memory_body(j->runtime, address, &body))
+		add_place(j, (struct code_range){body.start, body.size, 0}, body.header);
+}
+
+/* Returns where it goes on. */
+static uint64_t add_list(struct job *j, uint64_t from)
+{
+	static uint64_t starts[STARTS_MAX];
+	size_t cnt = perfmap_memory_bodies(j->runtime, starts, STARTS_MAX);
+
+	if (cnt)
+		qsort(starts, cnt, sizeof(starts[0]), compare_u64);
+	for (size_t i = 0; i < cnt; i++) {
+		if (starts[i] < from || (i && starts[i] == starts[i - 1]))
+			continue;
+		if (j->places_cnt == METHODS_MAX)
+			return starts[i];
+		add_body(j, starts[i]);
+	}
+	return CODE_LIST_NONE;
+}
+
+static uint64_t find_places(struct job *j, const struct code_wanted *wanted)
+{
+	size_t cnt = wanted->ranges_cnt < CODE_RANGES_MAX ? wanted->ranges_cnt : CODE_RANGES_MAX;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (wanted->ranges[i].size)
+			add_place(j, wanted->ranges[i], 0);
+		else
+			add_body(j, wanted->ranges[i].start);
+	}
+	return j->runtime && wanted->list_from != CODE_LIST_NONE ? add_list(j, wanted->list_from)
+								 : CODE_LIST_NONE;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Code that is not there any more has no rows. */
 static size_t read_method(struct target_memory *memory, const struct code_range *range,
@@ -27,27 +106,60 @@ static size_t read_method(struct target_memory *memory, const struct code_range 
 	return prologue_rows(code, (size_t)len, range->start, range->size, rows, CODE_ROWS_MAX);
 }
 
-int code_rows_write(struct target_memory *memory, const struct code_range *ranges, size_t cnt,
-		    int fd)
+static void read_places(struct job *j, struct blob_writer *w)
 {
 	static struct cfi_row rows[CODE_ROWS_MAX];
-	static struct code_method methods[4096];
-	static struct blob_writer w;
-	size_t methods_cnt = 0;
 
+	for (size_t i = 0; i < j->places_cnt; i++) {
+		const struct place *place = &j->places[i];
+		size_t cnt = read_method(j->memory, &place->range, rows);
+
+		if (!cnt)
+			continue;
+		blob_add(w, rows, cnt * sizeof(rows[0]));
+		j->headers[j->methods_cnt] = place->header;
+		j->methods[j->methods_cnt++] =
+			(struct code_method){place->range.start, place->range.size, (uint32_t)cnt};
+	}
+}
+
+/* Of what the runtime freed, and used for another method, while it was read, nothing is told. */
+static void look_again(struct job *j)
+{
+	struct perfmap_memory_body body;
+
+	if (!j->runtime)
+		return;
+	perfmap_memory_anew(j->runtime);
+	for (size_t i = 0; i < j->methods_cnt; i++) {
+		struct code_method *method = &j->methods[i];
+
+		if (j->headers[i] && (perfmap_memory_body(j->runtime, method->start, &body) ||
+				      body.start != method->start || body.size != method->size ||
+				      body.header != j->headers[i]))
+			method->size = 0;
+	}
+}
+
+int code_rows_write(struct target_memory *memory, const struct code_wanted *wanted, int fd,
+		    uint64_t *ret_next)
+{
+	static struct blob_writer w;
+	static struct job j; /* large; one thread */
+
+	j.memory = memory;
+	j.runtime = NULL;
+	j.places_cnt = j.methods_cnt = 0;
+	if (wanted->facts.descriptor)
+		perfmap_memory_open(read_at, memory, &wanted->facts, METHODS_MAX, &j.runtime);
+	*ret_next = find_places(&j, wanted);
 	blob_begin(&w, fd, CODE_BLOB);
 	blob_stream(&w, ROWS);
-	for (size_t i = 0; i < cnt && methods_cnt < sizeof(methods) / sizeof(methods[0]); i++) {
-		size_t rows_cnt = read_method(memory, &ranges[i], rows);
-
-		if (!rows_cnt)
-			continue;
-		blob_add(&w, rows, rows_cnt * sizeof(rows[0]));
-		methods[methods_cnt++] =
-			(struct code_method){ranges[i].start, ranges[i].size, (uint32_t)rows_cnt};
-	}
+	read_places(&j, &w);
+	look_again(&j);
+	perfmap_memory_close(j.runtime);
 	blob_stream_end(&w);
-	blob_put(&w, METHODS, methods, methods_cnt * sizeof(methods[0]));
+	blob_put(&w, METHODS, j.methods, j.methods_cnt * sizeof(j.methods[0]));
 	return blob_end(&w);
 }
 

@@ -13,7 +13,6 @@
 #include "isolate/workers.h"
 #include "parse/elf_blob.h"
 #include "parse/parse_fact.h"
-#include "parse/code_rows.h"
 #include "parse/image_unwind.h"
 #include "parse/memory_names.h"
 #include "parse/name_row.h"
@@ -214,18 +213,15 @@ static bool receive_memory(const struct files *f, int result_fd, const struct ta
 	return false;
 }
 
-/* The items are aligned to 8 bytes. */
 static enum model_reason do_code(const struct parse_request *request, const struct files *f,
-				 int result_fd)
+				 int result_fd, struct parse_reply *reply)
 {
 	static struct target_memory memory;
 	int err;
 
-	if (request->items.len > PARSE_ITEMS_BYTES ||
-	    !receive_memory(f, result_fd, NULL, 0, &memory))
+	if (!receive_memory(f, result_fd, NULL, 0, &memory))
 		return REASON_LIMIT;
-	err = code_rows_write(&memory, (const void *)request->items.bytes,
-			      request->items.len / sizeof(struct code_range), result_fd);
+	err = code_rows_write(&memory, &request->code, result_fd, &reply->code_next);
 	target_memory_close(&memory);
 	return reason_of(err);
 }
@@ -493,7 +489,7 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 	case PARSE_NAMES:
 		return do_names(request, f, result_fd);
 	case PARSE_CODE:
-		return do_code(request, f, result_fd);
+		return do_code(request, f, result_fd, reply);
 	case PARSE_MEMORY:
 		return do_memory(request, f, result_fd, reply);
 	case PARSE_UNWIND_ELF:
@@ -531,8 +527,10 @@ size_t parse_request_bytes(const struct parse_request *request)
 {
 	switch (request->kind) {
 	case PARSE_NAMES:
-	case PARSE_CODE:
 		return offsetof(struct parse_request, items.bytes) + request->items.len;
+	case PARSE_CODE:
+		return offsetof(struct parse_request, code.ranges) +
+		       request->code.ranges_cnt * sizeof(request->code.ranges[0]);
 	case PARSE_IMAGE:
 	case PARSE_UNWIND_IMAGE:
 		return offsetof(struct parse_request, image.wanted) +

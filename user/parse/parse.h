@@ -8,6 +8,7 @@
  */
 #include "isolate/message.h"
 #include "model/model.h"
+#include "parse/code_rows.h"
 #include "parse/container.h"
 #include "parse/demangle.h"
 #include "parse/elf.h"
@@ -42,7 +43,7 @@ enum parse_kind {
 	PARSE_UNWIND_ELF,
 	PARSE_UNWIND_IMAGE,
 	/* Of a process's memory; the one fd is the socket of target_memory_receive(). */
-	PARSE_CODE,   /* code -> code_rows; the items are struct code_range */
+	PARSE_CODE,   /* code -> code_rows */
 	PARSE_MEMORY, /* names of compiled code -> memory_names */
 };
 
@@ -132,7 +133,8 @@ struct parse_request {
 		struct {
 			uint32_t len, rsvd;
 			unsigned char bytes[PARSE_ITEMS_BYTES];
-		} items; /* NAMES, CODE */
+		} items; /* NAMES */
+		struct code_wanted code;
 		struct parse_memory memory;
 		struct parse_fact fact;
 	};
@@ -150,6 +152,7 @@ struct parse_reply {
 	uint64_t given_used;
 	uint32_t needs_cnt, rsvd;
 	struct target_mapping needs[TARGET_GIVEN_MAX];
+	uint64_t code_next; /* CODE: from where on the list goes on */
 };
 
 /* The worker's side (workers_do). */

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fake_memory.h"
@@ -158,5 +159,92 @@ Test(names_memory, after_an_exec_it_is_read_anew)
 	s = named(&h, AT(FAKE_MEMORY_ADD + 16), 200);
 	cr_assert_not_null(s);
 	cr_expect_str_eq(s->name, "Shop.Cart.Has");
+	host_end(&h);
+}
+
+/* --- how it is unwound ------------------------------------------------------------------------ */
+
+#define PAGE_OF(offset) (AT(offset) >> UNWIND_PAGE_BITS)
+
+static void begin_unwinding(struct host *h)
+{
+	struct names_options options = {
+		.deadline_ns = 10000000000ull, .from = NAMES_MEMORY, .unwinds = true};
+
+	host_make(h, MAPS, "/app/Shop.Api");
+	names_free(h->n);
+	options.proc_path = h->proc.path;
+	h->n = names_new(&options);
+	cr_assert_not_null(h->n);
+	fake_memory(&memory);
+	/* Bodies that only return; ADD has no name. */
+	memset(memory.bytes + FAKE_MEMORY_ADD, 0xc3, FAKE_MEMORY_SIZE);
+	memset(memory.bytes + FAKE_MEMORY_GET, 0xc3, FAKE_MEMORY_SIZE);
+	fake_memory_put(&memory, FAKE_MEMORY_CHUNK(0), 0, 8);
+	write_memory(h);
+	names_process(h->n, h->m, h->process);
+}
+
+static void read_code(struct host *h)
+{
+	for (int i = 0; i < 500; i++) {
+		if (names_unwind_code(h->n, h->m, h->process) == REASON_NAMED && !names_poll(h->n))
+			break;
+		usleep(2000);
+	}
+}
+
+/* What is known of the code at an offset. */
+static unsigned cfa_at(struct host *h, uint32_t offset)
+{
+	unsigned cfa = UNWIND_UNKNOWN;
+
+	for (size_t i = 0; i < names_code_pages(h->n, h->process); i++) {
+		struct names_code_page page = names_code_page(h->n, h->process, i);
+
+		for (uint32_t k = 0; page.number == PAGE_OF(offset) && k < page.cnt; k++)
+			if (page.rows[k].at <= (AT(offset) & (UNWIND_PAGE_BYTES - 1)))
+				cfa = page.rows[k].cfa;
+	}
+	return cfa;
+}
+
+Test(names_memory, all_compiled_code_has_rows_once_its_runtime_is_found, .timeout = 30)
+{
+	struct host h;
+
+	begin_unwinding(&h);
+	named(&h, AT(FAKE_MEMORY_GET + 8), 100);
+	read_code(&h);
+	cr_expect_eq(cfa_at(&h, FAKE_MEMORY_ADD + 8), UNWIND_SP);
+	cr_expect_eq(cfa_at(&h, FAKE_MEMORY_GET + 8), UNWIND_SP);
+	cr_expect_eq(cfa_at(&h, FAKE_MEMORY_GET + FAKE_MEMORY_SIZE), UNWIND_UNKNOWN);
+	host_end(&h);
+}
+
+Test(names_memory, code_that_stacks_lead_to_has_rows, .timeout = 30)
+{
+	uint32_t generation;
+	struct host h;
+
+	begin_unwinding(&h);
+	fake_memory_put(&memory, FAKE_MEMORY_ADD - 8, 0, 8);
+	write_memory(&h);
+	/* Nothing is known of any runtime. */
+	names_unwind_want(h.n, h.process, AT(FAKE_MEMORY_GET + 8));
+	cr_expect_eq(names_code_generation(h.n, h.process), 0);
+	named(&h, AT(FAKE_MEMORY_GET + 8), 100);
+	read_code(&h);
+	cr_expect_eq(cfa_at(&h, FAKE_MEMORY_ADD + 8), UNWIND_UNKNOWN);
+	/* It is compiled. */
+	fake_memory_put(&memory, FAKE_MEMORY_ADD - 8, AT(FAKE_MEMORY_HEADER(0)), 8);
+	write_memory(&h);
+	names_unwind_want(h.n, h.process, AT(FAKE_MEMORY_ADD + 8));
+	generation = names_code_generation(h.n, h.process);
+	/* Not again at once. */
+	names_unwind_want(h.n, h.process, AT(FAKE_MEMORY_ADD + 8));
+	cr_expect_eq(names_code_generation(h.n, h.process), generation);
+	read_code(&h);
+	cr_expect_eq(cfa_at(&h, FAKE_MEMORY_ADD + 8), UNWIND_SP);
 	host_end(&h);
 }

@@ -91,6 +91,46 @@ Test(perfmap_memory, stubs_and_places_between)
 	cr_expect_eq(name_at(FAKE_MEMORY_BYTES, buf, &name), -EFAULT);
 }
 
+/* The kinds are those of StubCodeBlockKind. */
+Test(perfmap_memory, stubs_by_kind)
+{
+	static const struct {
+		uint64_t kind;
+		const char *name;
+	} rows[] = {
+		{1, "stub JumpStub<Memory>"},	    {2, "stub Memory<Memory>"},
+		{3, "stub DynamicHelper<Memory>"},  {4, "stub StubPrecode<Memory>"},
+		{5, "stub FixupPrecode<Memory>"},   {6, "stub VSD_DispatchStub<Memory>"},
+		{9, "stub VSD_VTableStub<Memory>"}, {15, "stub Memory<Memory>"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, FAKE_MEMORY_STUB - 8, rows[i].kind, 8);
+		cr_assert_eq(name_at(FAKE_MEMORY_STUB + 8, buf, &name), 0, "%zu", i);
+		cr_expect_str_eq(buf, rows[i].name, "%s", buf);
+	}
+}
+
+/* What can be unloaded has code in a heap of its own, whatever its type says. */
+Test(perfmap_memory, code_in_collectible_memory_may_go)
+{
+	struct perfmap_memory_name name;
+	char buf[1024];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
+	cr_assert_eq(name_at(FAKE_MEMORY_ADD, buf, &name), 0);
+	cr_expect(name.is_fleeting);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 2, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_CART, 0x00200000, 4);
+	cr_assert_eq(name_at(FAKE_MEMORY_ADD, buf, &name), 0);
+	cr_expect_not(name.is_fleeting);
+}
+
 /* The word says where a method begins that lies over many of them. */
 Test(perfmap_memory, links_of_the_nibble_map)
 {
@@ -141,6 +181,7 @@ Test(perfmap_memory, what_may_go_is_listed)
 	uint64_t starts[8];
 
 	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
 	m = opened();
 	cr_assert_eq(perfmap_memory_fleeting(m, starts, 8), 4);
 	cr_expect_eq(starts[0], AT(FAKE_MEMORY_ADD));
@@ -153,12 +194,41 @@ Test(perfmap_memory, what_may_go_is_listed)
 	cr_expect_eq(perfmap_memory_fleeting(m, starts, 8), 0);
 	perfmap_memory_close(m);
 	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_SECTION + 16, 3, 4);
 	fake_memory_put(&memory, FAKE_MEMORY_HEAP + 24, UINT64_MAX, 8);
 	fake_memory_put(&memory, FAKE_MEMORY_FRAGMENT, AT(FAKE_MEMORY_FRAGMENT), 8);
 	m = opened();
 	cr_expect_eq(perfmap_memory_fleeting(m, starts, 8), 0);
 	perfmap_memory_close(m);
 	cr_expect_leq(memory.reads, READS_MAX);
+}
+
+/* With or without a name. */
+Test(perfmap_memory, bodies_are_listed_and_found)
+{
+	struct perfmap_memory_body body;
+	struct perfmap_memory *m;
+	uint64_t starts[8];
+
+	fake_memory(&memory);
+	fake_memory_put(&memory, FAKE_MEMORY_CHUNK(0), NOWHERE, 8);
+	m = opened();
+	cr_assert_eq(perfmap_memory_bodies(m, starts, 8), 4);
+	cr_expect_eq(starts[0], AT(FAKE_MEMORY_ADD));
+	cr_expect_eq(perfmap_memory_bodies(m, starts, 3), 3);
+	cr_assert_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD + 8), &body), 0);
+	cr_expect_eq(body.start, AT(FAKE_MEMORY_ADD));
+	cr_expect_eq(body.size, FAKE_MEMORY_SIZE);
+	cr_expect_eq(body.header, AT(FAKE_MEMORY_HEADER(0)));
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_STUB), &body), -ENOENT);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_CODE + 8), &body), -ENOENT);
+	cr_expect_eq(perfmap_memory_body(m, NOWHERE, &body), -EFAULT);
+	/* Seen when it is looked at anew. */
+	fake_memory_put(&memory, FAKE_MEMORY_ADD - 8, AT(FAKE_MEMORY_HEADER(1)), 8);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD), &body), 0);
+	perfmap_memory_anew(m);
+	cr_expect_eq(perfmap_memory_body(m, AT(FAKE_MEMORY_ADD), &body), -ENOENT);
+	perfmap_memory_close(m);
 }
 
 Test(perfmap_memory, a_runtime_is_told_by_its_export)
