@@ -48,6 +48,16 @@ is "a replaced body is one frame" "$(facts calls "$T/display" Names Shop.Names.B
 check "though it was replaced" test "$(sql "$T/names.hotrun" \
 	"SELECT count(*) FROM location WHERE tier = 'OptimizedTier1OSR'")" -gt 0
 
+# Native code of the runtime, whose file has no symbols: caller and callee, shares of the caller.
+inside() {
+	awk -v caller=";Shop.Names.Bodies.$1_[j];" -v callee="$2" 'index($0, caller) { t += $NF; if ($0 ~ callee) n += $NF }
+		END { printf "%.1f %d", (t ? 100 * n / t : 0), t }' "$T/display"
+}
+set -- $(inside Waited ';ThreadNative_SpinWait[; ]')
+within "a QCall of the runtime has its name, per cent of $2 samples" "$1" 90 100
+set -- $(inside Copied ';System[.]Buffer[.]_*BulkMoveWithWriteBarrier[A-Za-z]*[; ]')
+within "an FCall has its name, per cent of $2 samples" "$1" 80 100
+
 # What is folded is not lost.
 total() { facts share "$T/$1" Names "$2" | cut -d' ' -f"${3:-2}"; }
 is "just my code counts every sample" "$(total mine x)" "$(total display x)"

@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "base/io.h"
 #include "parse/debug_file.h"
+#include "parse/elf_entries.h"
 #include "parse/elf_file.h"
 #include "parse/elf_names.h"
 #include "parse/unwind.h"
@@ -197,6 +198,15 @@ static bool is_function(const GElf_Sym *sym, const Elf_Data *strings)
 	       ((const char *)strings->d_buf)[sym->st_name];
 }
 
+static bool is_runtime(const GElf_Sym *sym, const Elf_Data *strings)
+{
+	const char *names = strings->d_buf;
+
+	return GELF_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_shndx != SHN_UNDEF &&
+	       sym->st_name < strings->d_size &&
+	       elf_entries_is_export(names + sym->st_name, strings->d_size - sym->st_name);
+}
+
 /* Adds the functions of a symbol table; refs has room for all of them. */
 static int add_symbols(struct elf_table *t, const struct symbols *s,
 		       const struct section_ends *ends, struct elf_name_ref *refs)
@@ -211,6 +221,7 @@ static int add_symbols(struct elf_table *t, const struct symbols *s,
 
 		if (!gelf_getsym(s->rows, (int)i, &sym))
 			break;
+		t->is_runtime |= is_runtime(&sym, s->strings);
 		if (!is_function(&sym, s->strings))
 			continue;
 		if (add_symbol(t, ends, &sym, strings + sym.st_name))
@@ -349,12 +360,22 @@ static uint8_t *read_vaddr(int fd, const struct elf_table *t, uint64_t vaddr, si
 	return NULL;
 }
 
+/* Leaves only the bounds of functions that nothing names. */
+static void drop_named(struct elf_table *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->extents_cnt; i++)
+		if (!elf_name_at(t, t->extents[i].start))
+			t->extents[kept++] = t->extents[i];
+	t->extents_cnt = kept;
+}
+
 /* Adds the bounds of functions that no symbol names. */
 static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, struct elf_table *t)
 {
 	struct unwind_bytes header = {.vaddr = header_vaddr}, frames = {0};
 	_cleanup_free_ uint8_t *header_buf = NULL, *frames_buf = NULL;
-	size_t kept = 0;
 
 	if (header_bytes > ELF_UNWIND_BYTES_MAX)
 		return;
@@ -367,12 +388,9 @@ static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, s
 		return;
 	perfmap_work_add(&t->work, header.len + frames.len);
 	unwind_read(&header, &frames, &t->work, &t->extents, &t->extents_cnt, &t->extents_cap);
-	for (size_t i = 0; i < t->extents_cnt; i++)
-		if (!elf_name_at(t, t->extents[i].start))
-			t->extents[kept++] = t->extents[i];
-	t->extents_cnt = kept;
-	if (kept)
-		qsort(t->extents, kept, sizeof(*t->extents), compare_extents);
+	drop_named(t);
+	if (t->extents_cnt)
+		qsort(t->extents, t->extents_cnt, sizeof(*t->extents), compare_extents);
 }
 
 /* One more file may be read for the table. */
@@ -435,6 +453,11 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	}
 	elf_settle(t);
 	read_segments(elf, fd, t);
+	if (t->is_runtime && !t->has_symtab) {
+		elf_entries_add(elf, t);
+		elf_settle(t);
+		drop_named(t);
+	}
 	if (perfmap_work_exceeded(&t->work)) {
 		elf_free(t);
 		return REASON_LIMIT;

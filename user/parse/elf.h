@@ -42,9 +42,11 @@ struct elf_function {
 	uint64_t start;	    /* virtual address in the file */
 	uint32_t size;	    /* bytes, at least 1 */
 	uint32_t name : 28; /* offset in names */
-	uint32_t rank : 3;  /* of aliases, less is better */
+	uint32_t rank : 3;  /* of aliases, less is better; ELF_RANK_ENTRY is the worst */
 	uint32_t open : 1;  /* has no size of its own: ends at the next one */
 };
+
+#define ELF_RANK_ENTRY 7 /* of a name that is no symbol's (elf_entries.h) */
 
 struct elf_extent {
 	uint64_t start;
@@ -69,6 +71,7 @@ struct elf_table {
 	char *names;
 	size_t names_len, names_cap;
 	bool has_symtab;     /* of its own or from a debug file: nothing is missing */
+	bool is_runtime;     /* of .NET, by what it exports; not known of one from a worker */
 	char debuglink[256]; /* file name in .gnu_debuglink, "" none */
 	uint32_t debuglink_crc;
 	uint64_t debugdata_offset,
@@ -95,7 +98,8 @@ enum model_reason elf_identify(int fd, struct elf_identity *ret_identity);
 
 /*
  * Loads the table of a file. Returns REASON_NAMED with an owned table (a file without symbols is an
- * empty table), REASON_FILE_MALFORMED, or REASON_LIMIT (also out of memory).
+ * empty table; a .NET runtime without a symbol table has its entry points, see elf_entries.h),
+ * REASON_FILE_MALFORMED, or REASON_LIMIT (also out of memory).
  */
 enum model_reason elf_load(int fd, const struct elf_identity *identity,
 			   struct elf_table **ret_table);

@@ -37,7 +37,7 @@ static size_t name_end(const char *strings, size_t len, size_t at)
 	return at;
 }
 
-static int keep_piece(struct elf_table *t, const char *text, size_t len, uint32_t *ret_offset)
+int elf_names_add(struct elf_table *t, const char *text, size_t len, uint32_t *ret_offset)
 {
 	if (t->names_len + len + 1 > ELF_STRINGS_MAX)
 		return -ENOSPC;
@@ -76,7 +76,7 @@ int elf_names_keep(struct elf_table *table, const char *strings, size_t len,
 		stop = end - at < ELF_NAME_MAX ? end : at + ELF_NAME_MAX;
 		/* The end of the last piece, or, of an endless name, another part of it. */
 		if (at >= kept.to || (kept.to != end && stop == end)) {
-			int err = keep_piece(table, strings + at, stop - at, &kept.offset);
+			int err = elf_names_add(table, strings + at, stop - at, &kept.offset);
 
 			if (err)
 				return err;

@@ -21,4 +21,7 @@ struct elf_name_ref {
  */
 int elf_names_keep(struct elf_table *table, const char *strings, size_t len,
 		   struct elf_name_ref *refs, size_t cnt);
+
+/* Adds one name that stands in no string table. Same results. */
+int elf_names_add(struct elf_table *t, const char *text, size_t len, uint32_t *ret_offset);
 #endif

@@ -7,6 +7,7 @@ using System.Linq.Expressions;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
+using System.Threading;
 using System.Threading.Tasks;
 using Load;
 
@@ -15,6 +16,28 @@ namespace Shop.Names;
 public static class Bodies
 {
     const string Here = "Shop.Names.Bodies.";
+
+    static readonly object[] from = new object[1 << 16], to = new object[1 << 16];
+
+    /* Code of the runtime that has a name: what [DllImport] asks it for ... */
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Waited(long ns)
+    {
+        long end = Clock.Thread() + ns;
+        while (Clock.Thread() < end)
+            Thread.SpinWait(100_000);
+        return 1;
+    }
+
+    /* ... and what is a managed method itself. */
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Copied(long ns)
+    {
+        long end = Clock.Thread() + ns;
+        while (Clock.Thread() < end)
+            Array.Copy(from, to, from.Length);
+        return 1;
+    }
 
     public static ulong Lambdas(int slots)
     {

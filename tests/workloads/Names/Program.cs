@@ -24,6 +24,7 @@ while (Clock.Monotonic() < end)
     sum += Burn.Spin("Program.Main") + Members.Run();
     sum += Bodies.Lambdas(1) + Bodies.Locals(1) + Bodies.Query(1) + Bodies.Emitted(1);
     sum += Bodies.Iterator(1).Aggregate((a, b) => a + b + Burn.Spin("Program.Main.<lambda>"));
+    sum += (ulong)(Bodies.Waited(20_000_000) + Bodies.Copied(20_000_000));
     sum += Bodies.Replaced(2) + Bodies.Recurse(3) + Local(1) + Tasks.Run(1).Result;
 }
 Burn.Write(args[1]);
