@@ -8,7 +8,7 @@
 
 /* What changed while it was read is read once more. */
 #define TRIES	     2
-#define SEARCHES_MAX 3u
+#define SEARCHES_MAX 2u
 
 struct perfmap_memory {
 	struct perfmap_memory_reader reader;
@@ -30,6 +30,16 @@ int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
 	err = perfmap_runtime_find(r, start, file_offset, ret_descriptor);
 	free(r);
 	return err;
+}
+
+/* What is left of its work is not for names. */
+static void search(struct perfmap_memory *m, uint64_t address)
+{
+	struct perfmap_work before = m->reader.work;
+
+	m->reader.work = (struct perfmap_work){.limit = PERFMAP_MEMORY_WORK_SEARCH};
+	perfmap_runtime_search(&m->reader, &m->runtime, address);
+	m->reader.work = before;
 }
 
 int perfmap_memory_open(perfmap_memory_read read, void *source,
@@ -57,7 +67,7 @@ int perfmap_memory_open(perfmap_memory_read read, void *source,
 		m->runtime.code_map = facts->code_map;
 	}
 	if (m->image && !m->runtime.code_map)
-		perfmap_runtime_search(&m->reader, &m->runtime, m->image);
+		search(m, m->image);
 	*ret_memory = m;
 	return 0;
 }
@@ -141,7 +151,7 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 
 	/* Not every address of code is in it: some are tried. */
 	if (!m->runtime.code_map && m->searches++ < SEARCHES_MAX)
-		perfmap_runtime_search(&m->reader, &m->runtime, address);
+		search(m, address);
 	if (!m->runtime.code_map)
 		return -ENOENT;
 	perfmap_modules_trim(&m->modules);

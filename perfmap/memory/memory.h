@@ -17,6 +17,8 @@
 /* Work (work.h) on one request: so much, and so much for each address. */
 #define PERFMAP_MEMORY_WORK	    (16u << 20)
 #define PERFMAP_MEMORY_WORK_ADDRESS (1u << 20)
+/* And on a search for the map of code ranges, which begins at every variable of the runtime. */
+#define PERFMAP_MEMORY_WORK_SEARCH (256u << 20)
 
 /* As pread(2) of /proc/PID/mem. */
 typedef ssize_t (*perfmap_memory_read)(void *source, void *buf, size_t len, uint64_t address);

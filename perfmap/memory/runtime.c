@@ -236,6 +236,22 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 
 /* --- a map that is not told ------------------------------------------------------------------- */
 
+#define IMAGE_BYTES_MAX (1u << 30)
+
+/* Whether a section is one of code at an address: of a heap that holds it, or of an image. */
+static bool is_section(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
+		       uint64_t section, uint64_t address)
+{
+	uint64_t heap = perfmap_memory_u64(r, section + l->at[PERFMAP_SECTION_HEAP]);
+	uint64_t module = perfmap_memory_u64(r, section + l->at[PERFMAP_SECTION_IMAGE]), base;
+
+	if (heap)
+		return address >= perfmap_memory_u64(r, heap + l->at[PERFMAP_HEAP_START]) &&
+		       address < perfmap_memory_u64(r, heap + l->at[PERFMAP_HEAP_END]);
+	base = module ? perfmap_memory_u64(r, module + l->at[PERFMAP_MODULE_BASE]) : 0;
+	return base && address >= base && address - base < IMAGE_BYTES_MAX;
+}
+
 /* The fragment that leads to an address, if a map of ranges lies there. */
 static bool is_code_map(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
 			uint64_t first, uint64_t address)
@@ -246,7 +262,10 @@ static bool is_code_map(struct perfmap_memory_reader *r, const struct perfmap_la
 		table = perfmap_memory_u64(r, table + 8 * (address >> shift & 255)) & ~1ull;
 	return table && !r->failed &&
 	       address >= perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_BEGIN]) &&
-	       address < perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_END]) && !r->failed;
+	       address < perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_END]) &&
+	       is_section(r, l, perfmap_memory_u64(r, table + l->at[PERFMAP_FRAGMENT_SECTION]),
+			  address) &&
+	       !r->failed;
 }
 
 /* The map lies among variables as they are, so that its first table begins with the table of

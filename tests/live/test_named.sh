@@ -10,9 +10,9 @@ need_tool wrk wrk
 # 106 MB of runtimes each, from the package manager.
 need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single
 
-runs='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late Web@net10.0-single/late
-Web@net9.0-single/start Web@net8.0-single/start
-Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
+mapped='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late Web@net10.0-single/late
+Web@net9.0-single/start Web@net8.0-single/start'
+plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
 declare -A webs ports
 
 # serve RUN: LOAD/start, LOAD/late or LOAD/none, its perf map on since the start, later or never; its pid and port in webs, ports
@@ -40,36 +40,49 @@ burden() {
 	start wrk -t1 -c2 -d 110s "http://127.0.0.1:${ports[$run]}/orders"
 }
 
-# named RUN: of its managed frames, how many have a name
+# named RUN CAPTURE: of its managed frames, how many have a name
 named() {
-	local run=$1 web=${webs[$1]} program=$BUILD/dotnet/${1%/*}/Shop.Web least=99.5
+	local run=$1 file=$2 web=${webs[$1]} program=$BUILD/dotnet/${1%/*}/Shop.Web least=99.5
 
 	case $run in *@net9.0*/none) least=95 ;; esac
 	case $run in
-	*-single/*) facts managed "$T/all.hotrun" "$web" "$program" ;;
-	*) facts managed "$T/all.hotrun" "$web" ;;
+	*-single/*) facts managed "$file" "$web" "$program" ;;
+	*) facts managed "$file" "$web" ;;
 	esac >"$T/named"
 	set -- $(head -1 "$T/named")
 	within "$run: managed frames with a name, of $2, per cent" \
 		"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" "$least" 100
 	tail -n +2 "$T/named" | sed 's/^/#   without: /'
 	# Some of them in the framework, precompiled, and called by its words.
-	"$HOTRUN" export "$T/all.hotrun" -p "$web" -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
+	"$HOTRUN" export "$file" -p "$web" -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
 	check "$run: Kestrel's own frames" \
 		grep -q 'Microsoft\.AspNetCore\.Server\.Kestrel\.Core\.Internal\.Http\.HttpProtocol\.ProcessRequests' "$T/folded"
 }
 
-for run in $runs; do
-	serve "$run"
-done
-for run in $runs; do
-	burden "$run"
-done
-sleep 2
-for run in $runs; do
-	case $run in */late) check "$run: perfmap enable" "$HOTRUN" perfmap enable "${webs[$run]}" ;; esac
-done
-record all -d 6 -F 499
-for run in $runs; do
-	named "$run"
-done
+# look FILE RUN...: all of them at once, and nothing of them afterwards
+look() {
+	local file=$1 run i=${#PIDS[@]}
+
+	shift
+	for run in "$@"; do
+		serve "$run"
+	done
+	for run in "$@"; do
+		burden "$run"
+	done
+	sleep 2
+	for run in "$@"; do
+		case $run in */late) check "$run: perfmap enable" "$HOTRUN" perfmap enable "${webs[$run]}" ;; esac
+	done
+	record "$file" -d 6 -F 499
+	for run in "$@"; do
+		named "$run" "$T/$file.hotrun"
+	done
+	for pid in "${PIDS[@]:i}"; do
+		stop "$pid"
+	done
+}
+
+look mapped $mapped
+# Fewer at a time, as a host is: what is read of memory comes too late on one that is full ten times.
+look plain $plain

@@ -57,7 +57,7 @@
 /* What is asked for is looked through for bodies that may wait up to that number. */
 #define WAIT_MAX 1024u
 /* Who was not sampled again is not waited for longer. */
-#define GAP_NS	      2000000000ull
+#define GAP_NS	      10000000000ull
 #define FINDS_MAX     4u
 #define FIND_AGAIN_NS 300000000ull
 /* Other failures: after twice as long each time, some 40 s in the end. */

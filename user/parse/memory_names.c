@@ -54,8 +54,9 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-static void name_one(struct perfmap_memory *m, const struct target_memory *memory, uint64_t address,
-		     struct blob_writer *w, struct memory_name *row)
+/* is_blind: a file was wanting in which it is told where all code is. */
+static void name_one(struct perfmap_memory *m, const struct target_memory *memory, bool is_blind,
+		     uint64_t address, struct blob_writer *w, struct memory_name *row)
 {
 	char raw[PARSE_NAME_BYTES];
 	struct perfmap_memory_name name;
@@ -63,7 +64,7 @@ static void name_one(struct perfmap_memory *m, const struct target_memory *memor
 	int err = perfmap_memory_name(m, address, raw, sizeof(raw), &name);
 
 	*row = (struct memory_name){.named.reason = reason_of(err)};
-	if (err && memory->missed != missed)
+	if (err && (memory->missed != missed || (is_blind && err == -ENOENT)))
 		row->named.reason = REASON_PENDING;
 	if (err)
 		return;
@@ -84,6 +85,7 @@ enum model_reason memory_names_write(struct target_memory *memory,
 	enum model_reason reason = REASON_NAMED;
 	struct perfmap_memory *m;
 	size_t cnt = wanted->addresses_cnt, listed;
+	bool is_blind;
 
 	if (cnt > PARSE_ADDRESSES_MAX || wanted->list > PARSE_LIST_MAX)
 		return REASON_LIMIT;
@@ -95,13 +97,15 @@ enum model_reason memory_names_write(struct target_memory *memory,
 			perfmap_memory_open(read_at, memory, ret_facts, cnt + wanted->list, &m));
 	if (reason)
 		return reason;
+	*ret_facts = perfmap_memory_facts(m);
+	is_blind = ret_facts->layout.hides_map && !ret_facts->code_map && memory->missed;
 	blob_begin(&w, fd, MEMORY_BLOB);
 	blob_stream(&w, TEXT);
 	for (size_t i = 0; i < cnt; i++)
-		name_one(m, memory, wanted->addresses[i], &w, &rows[i]);
+		name_one(m, memory, is_blind, wanted->addresses[i], &w, &rows[i]);
 	listed = perfmap_memory_fleeting(m, starts, wanted->list);
 	for (size_t i = 0; i < listed; i++)
-		name_one(m, memory, starts[i], &w, &rows[cnt + i]);
+		name_one(m, memory, is_blind, starts[i], &w, &rows[cnt + i]);
 	cnt += listed;
 	blob_stream_end(&w);
 	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));
