@@ -230,7 +230,8 @@ struct cpu_clock {
 	 * the last comparison; that clock then; and how long before a switch it is read. */
 	__s64 kernel_behind_ns, kernel_least_ns;
 	__u64 compared_ns, lag_ns;
-	__u64 pad[5];
+	__u64 met_ns; /* the last tick that met what runs */
+	__u64 pad[4];
 };
 
 /* What the programs cost that run in the time of others; iterators run in that of hotrun. Indexes

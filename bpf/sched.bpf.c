@@ -484,19 +484,29 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 __hidden void clock_meets_thread(struct cpu_clock *clock)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 since, since_then, now = bpf_ktime_get_ns();
+	__u64 since, met, since_then, now = bpf_ktime_get_ns();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct turns *on = bpf_map_lookup_elem(&turns, &cpu);
 	struct account *account;
 
 	since = clock->last_switch_ns;
-	if (ticks_in_nmi || since < switches_since_ns || clock->running_task == (__u64)task)
+	if (ticks_in_nmi || since < switches_since_ns)
 		return;
+	if (clock->running_task == (__u64)task) {
+		clock->met_ns = now;
+		return;
+	}
 	if (task->pid)
 		count_loss(LOSS_SWITCH_UNSEEN);
 	WRITE_ONCE(clock->sequence, clock->sequence + 1);
 	barrier();
-	since_then = now > since ? now - since : 0;
+	met = clock->met_ns > since ? clock->met_ns : since;
+	/* Up to the last tick that met it, it ran. */
+	if (clock->running_tid)
+		clock->unaccounted_ns += met - since;
+	else
+		clock->idle_ns += met - since;
+	since_then = now > met ? now - met : 0;
 	/* As where the next switch tells that the CPU was idle. */
 	if (task->pid)
 		clock->unaccounted_ns += since_then;

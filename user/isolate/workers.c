@@ -40,6 +40,8 @@
 
 /* Killed workers that a file system still holds: with so many there are no more new ones. */
 #define STUCK_MAX 16u
+/* Of one party: then it gets none, and the others still do. */
+#define STUCK_PARTY_MAX 8u
 /* Results that nobody has taken yet lie in memory: with so much of it, in parts of what a worker
  * may have, a party's jobs wait, and with so many times of it everybody's. */
 #define RESULTS_PARTY_PART 2u
@@ -101,7 +103,10 @@ struct workers {
 	workers_do work;
 	struct workers_limits limits;
 	struct worker workers[LANES_OWN + COUNT_MAX]; /* lane_of() */
-	int stuck[STUCK_MAX];			      /* pidfds */
+	struct stuck {
+		int pidfd;
+		uint64_t party;
+	} stuck[STUCK_MAX];
 	unsigned stuck_cnt;
 	struct workers_job *queue, **queue_end;
 	struct ledger *ledger, *trusted; /* the second one: no bound, but a measure */
@@ -326,8 +331,8 @@ static bool has_ended(int pidfd)
 static void reap_stuck(struct workers *w)
 {
 	for (unsigned i = 0; i < w->stuck_cnt;) {
-		if (has_ended(w->stuck[i])) {
-			close(w->stuck[i]);
+		if (has_ended(w->stuck[i].pidfd)) {
+			close(w->stuck[i].pidfd);
 			w->stuck[i] = w->stuck[--w->stuck_cnt];
 		} else {
 			i++;
@@ -362,7 +367,7 @@ static void drop_worker(struct workers *w, struct worker *worker, bool busy)
 		syscall(SYS_pidfd_send_signal, worker->pidfd, SIGKILL, NULL, 0);
 	close(worker->socket);
 	if (worker->pidfd >= 0 && busy && w->stuck_cnt < STUCK_MAX)
-		w->stuck[w->stuck_cnt++] = worker->pidfd;
+		w->stuck[w->stuck_cnt++] = (struct stuck){worker->pidfd, worker->party};
 	else if (worker->pidfd >= 0)
 		close(worker->pidfd);
 	*worker = (struct worker){.socket = -1, .pidfd = -1};
@@ -529,6 +534,15 @@ static void check_limits(struct workers *w, struct worker *worker)
 	}
 }
 
+static unsigned stuck_of(const struct workers *w, uint64_t party)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < w->stuck_cnt; i++)
+		cnt += w->stuck[i].party == party;
+	return cnt;
+}
+
 /* What one party's bytes made of a worker is not to meet another's. */
 static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 {
@@ -539,7 +553,7 @@ static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 		return 0;
 	if (worker->socket >= 0)
 		drop_worker(w, worker, true);
-	if (w->stuck_cnt == STUCK_MAX)
+	if (w->stuck_cnt == STUCK_MAX || stuck_of(w, party) >= STUCK_PARTY_MAX)
 		return -EAGAIN;
 	err = nursery_spawn(w->nursery, live, HELPER_PARSER, &worker->socket);
 	if (!err && message_send(worker->socket, &birth, sizeof(birth), NULL, 0)) {
@@ -773,7 +787,7 @@ void workers_free(struct workers *w)
 		if (w->workers[i].socket >= 0)
 			drop_worker(w, &w->workers[i], true);
 	for (unsigned i = 0; i < w->stuck_cnt; i++)
-		close(w->stuck[i]);
+		close(w->stuck[i].pidfd);
 	while (w->kept)
 		leave_result(w->kept);
 	ledger_free(w->ledger);

@@ -74,7 +74,9 @@ static void judge_checkpoint(const struct host_facts *f, struct doctor_finding *
 {
 	judge_capability(f, HOST_CAP_CHECKPOINT_RESTORE, HOST_CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
 			 DOCTOR_WARN, "run as root or with capability CHECKPOINT_RESTORE",
-			 "files deleted or replaced while mapped have no names", finding);
+			 "files deleted or replaced while mapped have no names, nor part of .NET "
+			 "code without a perf map",
+			 finding);
 }
 
 static void judge_override(const struct host_facts *f, struct doctor_finding *finding)

@@ -65,15 +65,19 @@ static void add_running(struct cpu_seen *is, uint64_t start_ns)
 }
 
 /* What was told of a part once is not taken back: less of it is told in the next rows. */
-static void keep_told(const struct cpu_clock *was, const struct model_cpu *row,
+static void keep_told(const struct cpu_seen *seen, const struct model_cpu *row,
 		      struct cpu_clock *clock)
 {
+	const struct cpu_clock *was = &seen->clock;
+	/* A gap is in no clock. */
+	uint64_t unaccounted_ns = rise_of(row->unaccounted_ns, seen->gap_ns);
+
 	if (clock->idle_ns >= was->idle_ns && clock->accounted_ns >= was->accounted_ns &&
 	    clock->unaccounted_ns >= was->unaccounted_ns)
 		return;
 	clock->idle_ns = was->idle_ns + row->idle_ns;
 	clock->accounted_ns = was->accounted_ns + row->accounted_ns;
-	clock->unaccounted_ns = was->unaccounted_ns + row->unaccounted_ns;
+	clock->unaccounted_ns = was->unaccounted_ns + unaccounted_ns;
 }
 
 static void take_difference(const struct cpu_seen *was, const struct cpu_seen *is,
@@ -115,7 +119,7 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 		return false;
 	*ret_row = (struct model_cpu){.cpu = cpu};
 	take_difference(&was, &is, ret_row);
-	keep_told(&was.clock, ret_row, &book->seen[cpu].clock);
+	keep_told(&was, ret_row, &book->seen[cpu].clock);
 	return true;
 }
 

@@ -32,7 +32,9 @@ struct process_code {
 	struct asked_address addresses[ASKED];
 	struct code_pages pages;
 	uint32_t generation;
-	bool refused; /* its memory cannot be read, or its rows are too many */
+	uint64_t again_ns; /* not before */
+	unsigned failed;   /* in a row */
+	bool refused;	   /* its memory cannot be read, or its rows are too many */
 };
 
 struct jit_code {
@@ -247,11 +249,25 @@ static void drop_listed(struct process_code *p)
 	p->waiting_cnt = kept;
 }
 
+#define AGAIN_NS   1000000000ull
+#define FAILED_MAX 4u
+
+/* What failed for a reason that may be ours is tried again, some times. */
+static bool may_try_again(struct process_code *p, enum model_reason reason)
+{
+	if ((reason != REASON_LIMIT && reason != REASON_FILE_TIMEOUT) || ++p->failed > FAILED_MAX)
+		return false;
+	p->again_ns = clock_now_ns() + AGAIN_NS;
+	return true;
+}
+
 /* A worker read a part of it, or could not. */
 static void go_on_listing(struct process_code *p, enum model_reason reason, uint64_t next)
 {
 	bool goes_on = !reason && next > p->list_from && next != CODE_LIST_NONE;
 
+	if (reason && may_try_again(p, reason))
+		return;
 	if (!reason && !goes_on)
 		drop_listed(p);
 	p->list_from = next;
@@ -273,11 +289,15 @@ bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 
 	if (!p || !wants(p))
 		return false;
+	if (!p->job && (clock_now_ns() < p->again_ns ||
+			file_requests_in_debt(c->sources->requests, m, process)))
+		return true;
 	if (!p->job)
 		reason = begin(c, m, process, p);
 	if (reason) {
 		/* What cannot be had now because of a budget may be had later. */
-		p->refused = c->sources->requests->deferred == deferred;
+		p->refused =
+			c->sources->requests->deferred == deferred && !may_try_again(p, reason);
 		return !p->refused;
 	}
 	reason = file_requests_job_wait(c->sources->requests, p->job,
@@ -286,8 +306,10 @@ bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 	if (reason == REASON_PENDING)
 		return true;
 	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (!reason)
+	if (!reason) {
+		p->failed = 0;
 		take(c, p);
+	}
 	if (p->lists)
 		go_on_listing(p, reason, reply ? reply->code_next : 0);
 	p->refused |= reason == REASON_FILE_COSTLY;

@@ -22,10 +22,10 @@
 #define FINALIZER_AGAIN_NS 100000000ull
 /* Then after twice as long each time, some 13 s in the end. */
 #define FINALIZER_DOUBLED_MAX 7u
-/* A runtime whose library was just mapped may not be found at once. */
-/* While fleeting bodies of a process are sampled its finalizer is looked at so often: as exactly is
- * known since when it has not run. */
-#define USED_NS		1000000000ull
+/* While fleeting bodies come and go in a process its finalizer is looked at so often: as exactly is
+ * known since when it has not run. Those of most services stay, and two readings name what lies
+ * between them. */
+#define CHURN_NS	1000000000ull
 #define MARK_NS		15000000ull
 #define MARK_IN_DEBT_NS 200000000ull
 /* Looks at all of them in one go: some 20 us each. */
@@ -49,6 +49,11 @@
 #define CALM_NONE     UINT32_MAX
 /* The runtime's file, those of modules, and some that were mapped anew meanwhile. */
 #define ROUNDS_MAX 8u
+/* Jobs that hang, after which no file is read, and none of its memory: each may cost a worker. */
+#define HUNG_FILES 2u
+#define HUNG_MAX   4u
+/* Of all processes at a time: what each holds in its socket, 67 descriptors, counts as root's. */
+#define JOBS_MAX 8u
 /* Calms of which the end is remembered. */
 #define CALM_ENDS 64u
 /* Beyond so many bodies those are dropped that may not stay and were last read so long ago. */
@@ -95,6 +100,7 @@ struct process_memory {
 	struct perfmap_memory_facts facts; /* of its runtime, as far as it was found */
 	struct given_files given;
 	unsigned rounds;	  /* in a row that missed a file that was new */
+	unsigned hung;		  /* jobs */
 	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
 	unsigned finds;
 	uint64_t find_again_ns;
@@ -117,9 +123,10 @@ struct process_memory {
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began; of the last one, too */
 	uint32_t tgid;
-	uint64_t used_ns;  /* when such a body was asked for last */
+	uint64_t churn_ns; /* when one was met last that was not there when they were listed */
 	bool is_kept;	   /* jit_memory_keep() */
 	bool has_fleeting; /* bodies, once at least */
+	bool is_listed;	   /* once, whole */
 	bool lists;	   /* bodies that may not stay are to be listed, to be known before they
 			    * are sampled */
 	uint64_t list_again_ns; /* not before */
@@ -146,6 +153,8 @@ struct jit_memory {
 	struct process_memory **processes; /* by row; NULL = nothing */
 	size_t processes_cnt, processes_cap;
 	size_t bytes;	    /* of all of them */
+	unsigned jobs;	    /* that wait or run */
+	size_t first;	    /* whose turn is the next one */
 	size_t next;	    /* whose mark is first at the next poll */
 	uint64_t marked_ns; /* wall time of marks since jit_memory_poll() or work() began */
 	bool hurries;
@@ -361,7 +370,6 @@ static enum model_reason name_fleeting(struct process_memory *p, uint64_t addres
 	*ret_name = (struct jit_memory_name){
 		b->symbol, b->tier,
 		since == SINCE_CALM && p->calm_ns > b->from_ns ? p->calm_ns : b->from_ns};
-	p->used_ns = clock_now_ns();
 	p->closed = p->generation - 1; /* a gap may have come */
 	return REASON_NAMED;
 }
@@ -385,8 +393,6 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 		return name_fleeting(p, address, time_ns, b, ret_name);
 	if (p->reason)
 		return p->reason;
-	if (b || p->has_fleeting)
-		p->used_ns = clock_now_ns();
 	/* What was read after the sample knows no more than that. */
 	if (b && time_ns < b->from_ns)
 		return REASON_MEMORY_LATE;
@@ -610,8 +616,11 @@ static enum model_reason reason_of(int error)
 		return REASON_MEMORY_DENIED;
 	case -ESRCH:
 		return REASON_PROCESS_GONE;
-	default:
+	case -ENOENT:
+	case -ENOTSUP:
 		return REASON_RUNTIME_SILENT;
+	default: /* too many descriptors, no memory: ours */
+		return REASON_LIMIT;
 	}
 }
 
@@ -631,17 +640,16 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	if (reason)
 		return error ? reason_of(error) : reason;
 	memory->facts = p->facts;
-	if (!p->facts.code_map)
-		memory->facts.image = image_of(m, process);
 	memory->given_cnt = p->given.cnt;
 	memcpy(memory->given, p->given.files, p->given.cnt * sizeof(memory->given[0]));
 	memory->list = p->lists ? LIST_MAX : 0;
 	/* All of its mappings are looked through. */
-	if (!p->facts.descriptor) {
-		since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!p->facts.descriptor)
 		list_files(m, process, memory);
-		file_requests_charge(jm->sources->requests, m, process, since_ns);
-	}
+	if (!p->facts.has_layout || (p->facts.layout.hides_map && !p->facts.code_map))
+		memory->facts.image = image_of(m, process);
+	file_requests_charge(jm->sources->requests, m, process, since_ns);
 	memory->addresses_cnt =
 		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
 	memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
@@ -651,6 +659,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 		return REASON_LIMIT;
 	}
 	workers_job_give(p->job, fd);
+	jm->jobs++;
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
@@ -805,7 +814,11 @@ static void take_row(struct jit_memory *jm, struct process_memory *p, struct mod
 		.until_ns = is_calm ? p->mark_ns : p->job_ns,
 	};
 
-	if (body.symbol != MODEL_NONE && keep_body(p, &body) && row->size && jm->code)
+	if (body.symbol == MODEL_NONE || !keep_body(p, &body))
+		return;
+	if (body.is_fleeting && p->is_listed)
+		p->churn_ns = p->mark_ns;
+	if (row->size && jm->code)
 		jit_code_add(jm->code, process, &range, 1);
 }
 
@@ -848,7 +861,7 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 			continue;
 		}
 		if (reason == REASON_PENDING)
-			reason = REASON_MEMORY_NO_NAME;
+			reason = p->rounds > ROUNDS_MAX ? REASON_LIMIT : REASON_MEMORY_NO_NAME;
 		if (!reason && row->size && address - row->start >= row->size)
 			reason = REASON_FILE_MALFORMED;
 		if (reason && i < p->asked)
@@ -858,13 +871,11 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 		/* Another one than was known: so there are others. */
 		p->lists |= i < p->asked && row->is_fleeting && p->mark_ns >= p->list_again_ns &&
 			    !find_body(p, address);
-		if (row->is_fleeting) {
-			p->has_fleeting = true;
-			p->used_ns = p->mark_ns;
-		}
+		p->has_fleeting |= row->is_fleeting;
 		take_row(jm, p, m, process, row, address, text, len);
 	}
 	merge_fresh(p);
+	p->is_listed |= !again;
 	for (size_t i = 0; i < p->asked; i++)
 		if (is_again[i])
 			p->wanted[again_cnt++] = p->wanted[i];
@@ -876,8 +887,10 @@ static size_t take(struct jit_memory *jm, struct process_memory *p, struct model
 
 static void end_job(struct jit_memory *jm, uint32_t process, struct process_memory *p)
 {
-	if (p->job)
+	if (p->job) {
 		file_requests_job_end(jm->sources->requests, process, p->job);
+		jm->jobs--;
+	}
 	p->job = NULL;
 	p->asked = 0;
 }
@@ -914,8 +927,23 @@ static bool missed_files(struct process_memory *p, const struct parse_reply *rep
 	bool is_new =
 		given_files_take(&p->given, reply->given_used, reply->needs, reply->needs_cnt) > 0;
 
+	if (p->hung >= HUNG_FILES) {
+		p->given.cnt = 0;
+		is_new = false;
+	}
 	p->rounds = is_new ? p->rounds + 1 : 0;
 	return is_new && p->rounds <= ROUNDS_MAX;
+}
+
+/* What it has mapped did not answer, and a worker may stay behind in that for ever: it is not read
+ * again. */
+static void note_hung(struct process_memory *p)
+{
+	p->hung++;
+	if (p->hung >= HUNG_FILES)
+		p->given.cnt = 0;
+	if (p->hung >= HUNG_MAX)
+		give_up(p, REASON_FILE_TIMEOUT);
 }
 
 /* Takes what came, unless it is being read still. */
@@ -944,7 +972,9 @@ static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
 	}
 	file_requests_charge(requests, m, process, since_ns);
 	end_job(jm, process, p);
-	if (reason && !again)
+	if (reason == REASON_FILE_TIMEOUT)
+		note_hung(p);
+	if (reason && !again && !p->reason)
 		note_failure(p, reason);
 	/* At once, since it has cost a round already; if it cannot be had now, then later. */
 	if (again && (p->wanted_cnt || p->lists))
@@ -988,7 +1018,7 @@ static void drop_known(struct process_memory *p)
 static bool may_begin(const struct jit_memory *jm, struct process_memory *p)
 {
 	if (p->job || !(p->wanted_cnt || p->lists) || p->mark_ns < p->find_again_ns ||
-	    may_wait(jm, p))
+	    p->is_in_debt || jm->jobs >= JOBS_MAX || may_wait(jm, p))
 		return false;
 	drop_known(p);
 	return p->wanted_cnt || p->lists;
@@ -1025,9 +1055,14 @@ static void work(struct jit_memory *jm, struct model *m, uint32_t process, struc
 void jit_memory_work(struct jit_memory *jm, struct model *m)
 {
 	jm->marked_ns = 0;
-	for (uint32_t i = 0; i < jm->processes_cnt; i++)
-		if (jm->processes[i] && !jm->processes[i]->reason)
-			work(jm, m, i, jm->processes[i]);
+	for (size_t i = 0; i < jm->processes_cnt; i++) {
+		size_t row = (jm->first + i) % jm->processes_cnt;
+
+		if (jm->processes[row] && !jm->processes[row]->reason)
+			work(jm, m, (uint32_t)row, jm->processes[row]);
+	}
+	if (jm->processes_cnt)
+		jm->first = (jm->first + 1) % jm->processes_cnt;
 }
 
 void jit_memory_settle(struct jit_memory *jm, struct model *m)
@@ -1075,7 +1110,7 @@ uint64_t jit_memory_soon_ns(const struct jit_memory *jm)
 	for (size_t i = 0; i < jm->processes_cnt; i++) {
 		const struct process_memory *p = jm->processes[i];
 
-		if (p && !p->reason && now_ns - p->used_ns < USED_NS && soon_of(p) < soon_ns)
+		if (p && !p->reason && now_ns - p->churn_ns < CHURN_NS && soon_of(p) < soon_ns)
 			soon_ns = soon_of(p);
 	}
 	return soon_ns;
@@ -1092,7 +1127,7 @@ bool jit_memory_poll(struct jit_memory *jm)
 		size_t row = (first + i) % cnt;
 		struct process_memory *p = jm->processes[row];
 
-		if (!p || p->reason || now_ns - p->used_ns >= USED_NS)
+		if (!p || p->reason || now_ns - p->churn_ns >= CHURN_NS)
 			continue;
 		again = true;
 		if (now_ns - p->mark_ns < (p->is_in_debt ? MARK_IN_DEBT_NS : MARK_NS))

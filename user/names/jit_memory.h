@@ -64,8 +64,8 @@ bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
  * changed. */
 bool jit_memory_poll(struct jit_memory *jm);
-/* Within which time what is sampled is to be asked for: where bodies that may not stay were sampled
- * of late; UINT64_MAX: nowhere. */
+/* Within which time what is sampled is to be asked for: where bodies come and go that may not stay;
+ * UINT64_MAX: nowhere. */
 uint64_t jit_memory_soon_ns(const struct jit_memory *jm);
 /* Whether something is asked for still. */
 bool jit_memory_is_busy(const struct jit_memory *jm);

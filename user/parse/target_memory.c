@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
 
 struct range {
 	struct target_mapping at;
-	uint64_t dev, inode;
+	uint64_t offset, dev, inode; /* in the file, and which */
 };
 
 /* Of the process that is read: a worker has one job at a time. */
@@ -39,7 +40,7 @@ static bool take_line(const char *line, uint64_t shared_dev)
 		return true;
 	if (files_cnt == TARGET_FILES_MAX)
 		return false;
-	files[files_cnt++] = (struct range){{start, end, offset}, makedev(major_, minor_), inode};
+	files[files_cnt++] = (struct range){{start, end}, offset, makedev(major_, minor_), inode};
 	return true;
 }
 
@@ -98,17 +99,6 @@ static const struct range *file_at(uint64_t address)
 	return low < files_cnt && files[low].at.start <= address ? &files[low] : NULL;
 }
 
-/* The file that was handed over of what is mapped there, TARGET_GIVEN_MAX: none. It was mapped so
- * as it was opened, just now. */
-static uint32_t given_at(const struct target_memory *memory, uint64_t address)
-{
-	for (uint32_t i = 0; i < memory->given_cnt; i++)
-		if (address >= memory->given[i].start && address < memory->given[i].end &&
-		    memory->given_fds[i] >= 0)
-			return i;
-	return TARGET_GIVEN_MAX;
-}
-
 /* Where the bytes of a page are. */
 enum page_place {
 	PAGE_IN_MEMORY, /* or they are zeros */
@@ -122,8 +112,6 @@ static enum page_place place_of(struct target_memory *memory, uint64_t entry, ui
 		return PAGE_UNKNOWN;
 	if (entry & PRESENT)
 		return PAGE_IN_MEMORY;
-	if (given_at(memory, address) < TARGET_GIVEN_MAX)
-		return PAGE_IN_FILE;
 	if (!know_files(memory))
 		return PAGE_UNKNOWN;
 	return file_at(address) ? PAGE_IN_FILE : PAGE_IN_MEMORY;
@@ -186,31 +174,52 @@ static void need(struct target_memory *memory, const struct range *file)
 	if (is_needed(memory, file))
 		return;
 	add_need(memory, file);
-	while (first > files && is_same_file(first - 1, file))
+	while (first > files && is_same_file(first - 1, file) &&
+	       memory->needs_cnt < TARGET_GIVEN_MAX)
 		add_need(memory, --first);
-	for (; end < files + files_cnt && is_same_file(end, file); end++)
+	for (; end < files + files_cnt && is_same_file(end, file) &&
+	       memory->needs_cnt < TARGET_GIVEN_MAX;
+	     end++)
 		add_need(memory, end);
+}
+
+/* Whether it is the file of that mapping: another may have been mapped there since it was opened.
+ * The device is no help, see opener/file_look.c. */
+static bool is_file_of(int fd, const struct range *file)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && st.st_ino == file->inode;
+}
+
+/* Its descriptor, where it was handed over; else -1. */
+static int given_file(struct target_memory *memory, const struct range *file)
+{
+	for (uint32_t i = 0; i < memory->given_cnt; i++) {
+		if (memory->given[i].start != file->at.start ||
+		    memory->given[i].end != file->at.end || !is_file_of(memory->given_fds[i], file))
+			continue;
+		memory->given_used |= 1ull << i;
+		return memory->given_fds[i];
+	}
+	return -1;
 }
 
 /* Of the one mapping in which the address is. */
 static ssize_t read_file(struct target_memory *memory, void *buf, size_t len, uint64_t address)
 {
-	uint32_t i = given_at(memory, address);
-	const struct target_mapping *given = &memory->given[i];
-	const struct range *file;
+	const struct range *file = file_at(address);
+	int fd = file ? given_file(memory, file) : -1;
 	ssize_t n;
 
-	if (i == TARGET_GIVEN_MAX) {
-		file = file_at(address);
+	if (fd < 0) {
 		if (file)
 			need(memory, file);
 		return -EFAULT;
 	}
-	memory->given_used |= 1ull << i;
-	if (len > given->end - address)
-		len = (size_t)(given->end - address);
-	n = pread(memory->given_fds[i], buf, len,
-		  (off_t)(given->offset + (address - given->start)));
+	if (len > file->at.end - address)
+		len = (size_t)(file->at.end - address);
+	n = pread(fd, buf, len, (off_t)(file->offset + (address - file->at.start)));
 	return n > 0 ? n : -EFAULT;
 }
 

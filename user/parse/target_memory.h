@@ -21,9 +21,9 @@
 /* Files that are handed over, or are noted as needed. */
 #define TARGET_GIVEN_MAX 64u
 
-/* A mapping of a file; offset: of its beginning there. */
+/* A mapping of a file. */
 struct target_mapping {
-	uint64_t start, end, offset;
+	uint64_t start, end;
 };
 
 struct target_memory {

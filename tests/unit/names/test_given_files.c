@@ -5,7 +5,7 @@
 
 static struct target_mapping at(uint64_t n)
 {
-	return (struct target_mapping){0x1000 * n, 0x1000 * n + 0x1000, 0};
+	return (struct target_mapping){0x1000 * n, 0x1000 * n + 0x1000};
 }
 
 Test(given_files, stay_while_they_are_of_use)
@@ -25,7 +25,7 @@ Test(given_files, stay_while_they_are_of_use)
 Test(given_files, make_room_for_what_is_wanting)
 {
 	struct given_files g = {0};
-	struct target_mapping many[TARGET_GIVEN_MAX], one = at(1000), none = {0x5000, 0x4000, 0};
+	struct target_mapping many[TARGET_GIVEN_MAX], one = at(1000), none = {0x5000, 0x4000};
 
 	for (uint32_t i = 0; i < TARGET_GIVEN_MAX; i++)
 		many[i] = at(i + 1);

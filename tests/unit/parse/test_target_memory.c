@@ -37,11 +37,11 @@ static void close_memory(struct target_memory *memory)
 	close(memory->maps_fd);
 }
 
+static char page_read[PAGES * 65536];
+
 static ssize_t read_page(struct target_memory *memory, const void *at, size_t len)
 {
-	static char buf[PAGES * 65536];
-
-	return target_memory_read(memory, buf, len, (uint64_t)(uintptr_t)at);
+	return target_memory_read(memory, page_read, len, (uint64_t)(uintptr_t)at);
 }
 
 Test(target_memory, reads_what_is_there)
@@ -96,8 +96,10 @@ static bool is_there(const struct target_memory *memory, const char *at)
 Test(target_memory, reads_from_the_file_what_is_not_there)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char path[] = "/tmp/hotrun-test-XXXXXX", buf[4 * 65536];
-	int fd = mkstemp(path);
+	char path[] = "/tmp/hotrun-test-XXXXXX", other_path[] = "/tmp/hotrun-test-XXXXXX";
+	char buf[4 * 65536];
+	int fd = mkstemp(path), other;
+	struct target_mapping given;
 	char *map;
 
 	cr_assert_geq(fd, 0);
@@ -128,6 +130,31 @@ Test(target_memory, reads_from_the_file_what_is_not_there)
 	cr_expect_eq(memory.given_used, 1);
 	cr_expect(!is_there(&memory, map + 3 * page), "and nothing was fetched");
 	close_memory(&memory);
+	/* The same range of another part of it: as it is mapped now. */
+	map = mmap(map, (PAGES - 1) * page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	cr_assert_neq(map, MAP_FAILED);
+	given = memory.given[0];
+	memory = own_memory();
+	memory.given[0] = given;
+	memory.given_fds[0] = fd;
+	memory.given_cnt = 1;
+	cr_expect_eq(read_page(&memory, map + page, 1), 1);
+	cr_expect_eq(page_read[0], 'b');
+	/* Another file there: what was handed over is not read. */
+	other = mkstemp(other_path);
+	unlink(other_path);
+	cr_assert_eq(ftruncate(other, (off_t)(PAGES * page)), 0);
+	cr_assert_neq(mmap(map, (PAGES - 1) * page, PROT_READ, MAP_PRIVATE | MAP_FIXED, other, 0),
+		      MAP_FAILED);
+	close_memory(&memory);
+	memory = own_memory();
+	memory.given[0] = given;
+	memory.given_fds[0] = fd;
+	memory.given_cnt = 1;
+	cr_expect_eq(read_page(&memory, map + page, 1), -EFAULT);
+	cr_expect_eq(memory.needs_cnt, 1);
+	close_memory(&memory);
+	close(other);
 	close(fd);
 }
 
