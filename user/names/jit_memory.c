@@ -49,6 +49,8 @@
 #define CALM_NONE     UINT32_MAX
 /* The runtime's file, those of modules, and some that were mapped anew meanwhile. */
 #define ROUNDS_MAX 8u
+/* In such a span: a service that starts asks for other modules each time. */
+#define ROUNDS_NS 1000000000ull
 /* Jobs that hang, after which no file is read, and none of its memory: each may cost a worker. */
 #define HUNG_FILES 2u
 #define HUNG_MAX   4u
@@ -99,7 +101,8 @@ enum since { SINCE_FIRST, SINCE_CALM, SINCE_NEVER };
 struct process_memory {
 	struct perfmap_memory_facts facts; /* of its runtime, as far as it was found */
 	struct given_files given;
-	unsigned rounds;	  /* in a row that missed a file that was new */
+	unsigned rounds;	  /* in a row that missed a file that was new, ... */
+	uint64_t rounds_ns;	  /* ... since then */
 	unsigned hung;		  /* jobs */
 	enum model_reason reason; /* why its memory tells nothing; NAMED = it does, or may */
 	unsigned finds;
@@ -930,6 +933,10 @@ static bool missed_files(struct process_memory *p, const struct parse_reply *rep
 	if (p->hung >= HUNG_FILES) {
 		p->given.cnt = 0;
 		is_new = false;
+	}
+	if (p->mark_ns - p->rounds_ns >= ROUNDS_NS) {
+		p->rounds_ns = p->mark_ns;
+		p->rounds = 0;
 	}
 	p->rounds = is_new ? p->rounds + 1 : 0;
 	return is_new && p->rounds <= ROUNDS_MAX;
