@@ -42,6 +42,8 @@
 #define STUCK_MAX 16u
 /* Of one party: then it gets none, and the others still do. */
 #define STUCK_PARTY_MAX 8u
+/* Others need some time to end, on a full host. */
+#define STUCK_NS 10000000000ull
 /* Results that nobody has taken yet lie in memory: with so much of it, in parts of what a worker
  * may have, a party's jobs wait, and with so many times of it everybody's. */
 #define RESULTS_PARTY_PART 2u
@@ -105,7 +107,7 @@ struct workers {
 	struct worker workers[LANES_OWN + COUNT_MAX]; /* lane_of() */
 	struct stuck {
 		int pidfd;
-		uint64_t party;
+		uint64_t party, since_ns;
 	} stuck[STUCK_MAX];
 	unsigned stuck_cnt;
 	struct workers_job *queue, **queue_end;
@@ -367,7 +369,8 @@ static void drop_worker(struct workers *w, struct worker *worker, bool busy)
 		syscall(SYS_pidfd_send_signal, worker->pidfd, SIGKILL, NULL, 0);
 	close(worker->socket);
 	if (worker->pidfd >= 0 && busy && w->stuck_cnt < STUCK_MAX)
-		w->stuck[w->stuck_cnt++] = (struct stuck){worker->pidfd, worker->party};
+		w->stuck[w->stuck_cnt++] =
+			(struct stuck){worker->pidfd, worker->party, clock_now_ns()};
 	else if (worker->pidfd >= 0)
 		close(worker->pidfd);
 	*worker = (struct worker){.socket = -1, .pidfd = -1};
@@ -536,10 +539,11 @@ static void check_limits(struct workers *w, struct worker *worker)
 
 static unsigned stuck_of(const struct workers *w, uint64_t party)
 {
+	uint64_t now_ns = clock_now_ns();
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < w->stuck_cnt; i++)
-		cnt += w->stuck[i].party == party;
+		cnt += w->stuck[i].party == party && now_ns - w->stuck[i].since_ns >= STUCK_NS;
 	return cnt;
 }
 
