@@ -10,8 +10,8 @@ need_tool wrk wrk
 # 106 MB of runtimes each, from the package manager.
 need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single
 
-mapped='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late Web@net10.0-single/late
-Web@net9.0-single/start Web@net8.0-single/start'
+shared='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late'
+single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start'
 plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
 declare -A webs ports
 
@@ -83,6 +83,7 @@ look() {
 	done
 }
 
-look mapped $mapped
-# Fewer at a time, as a host is: what is read of memory comes too late on one that is full ten times.
+# Some at a time: on a host that is full ten times what is read comes too late.
+look shared $shared
+look single $single
 look plain $plain
