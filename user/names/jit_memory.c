@@ -953,41 +953,6 @@ static void note_hung(struct process_memory *p)
 		give_up(p, REASON_FILE_TIMEOUT);
 }
 
-/* Takes what came, unless it is being read still. */
-static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
-		   struct process_memory *p)
-{
-	struct file_requests *requests = jm->sources->requests;
-	const struct parse_reply *reply = NULL;
-	enum model_reason reason = file_requests_job_wait(
-		requests, p->job, file_requests_party(requests, m, process), &reply);
-	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	bool again;
-
-	if (reason == REASON_PENDING)
-		return;
-	mark(jm, p);
-	again = reply && missed_files(p, reply);
-	if (!reason || again)
-		p->facts = reply->facts;
-	if (!reason) {
-		p->finds = 0;
-		if (jm->code)
-			jit_code_runtime(jm->code, process, &p->facts);
-		drop_asked(p, take(jm, p, m, process, again));
-		p->generation++;
-	}
-	file_requests_charge(requests, m, process, since_ns);
-	end_job(jm, process, p);
-	if (reason == REASON_FILE_TIMEOUT)
-		note_hung(p);
-	if (reason && !again && !p->reason)
-		note_failure(p, reason);
-	/* At once, since it has cost a round already; if it cannot be had now, then later. */
-	if (again && (p->wanted_cnt || p->lists))
-		begin(jm, m, process, p);
-}
-
 /* Whether what is asked for are bodies alone that have been there for long: two readings name what
  * lies between them, however far they are apart. */
 static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
@@ -1029,6 +994,41 @@ static bool may_begin(const struct jit_memory *jm, struct process_memory *p)
 		return false;
 	drop_known(p);
 	return p->wanted_cnt || p->lists;
+}
+
+/* Takes what came, unless it is being read still. */
+static void finish(struct jit_memory *jm, struct model *m, uint32_t process,
+		   struct process_memory *p)
+{
+	struct file_requests *requests = jm->sources->requests;
+	const struct parse_reply *reply = NULL;
+	enum model_reason reason = file_requests_job_wait(
+		requests, p->job, file_requests_party(requests, m, process), &reply);
+	uint64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool again;
+
+	if (reason == REASON_PENDING)
+		return;
+	mark(jm, p);
+	again = reply && missed_files(p, reply);
+	if (!reason || again)
+		p->facts = reply->facts;
+	if (!reason) {
+		p->finds = 0;
+		if (jm->code)
+			jit_code_runtime(jm->code, process, &p->facts);
+		drop_asked(p, take(jm, p, m, process, again));
+		p->generation++;
+	}
+	file_requests_charge(requests, m, process, since_ns);
+	end_job(jm, process, p);
+	if (reason == REASON_FILE_TIMEOUT)
+		note_hung(p);
+	if (reason && !again && !p->reason)
+		note_failure(p, reason);
+	/* At once, since it has cost a round already; if it cannot be had now, then later. */
+	if (again && may_begin(jm, p))
+		begin(jm, m, process, p);
 }
 
 static void work(struct jit_memory *jm, struct model *m, uint32_t process, struct process_memory *p)
