@@ -547,6 +547,7 @@ static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *m
 		.older = MODEL_NONE,
 		.flags = LOCATION_MEMORY,
 	};
+	uint32_t newest;
 
 	*ret_reason = jit_memory_find(j->memory, map->process, address, time_ns, &name);
 	if (*ret_reason)
@@ -554,6 +555,11 @@ static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *m
 	location.symbol = name.symbol;
 	location.tier = name.tier;
 	location.from_ns = name.from_ns;
+	/* After what was told of that address last, but for that time. */
+	newest = model_location_find(m, map->process, address, UINT64_MAX);
+	if (newest != MODEL_NONE && m->locations[newest].from_ns >= name.from_ns &&
+	    name.calm_ns > name.from_ns)
+		location.from_ns = name.calm_ns;
 	if (j->later_ns)
 		location.flags |= LOCATION_LATER;
 	else if (map->since_ns > location.from_ns)

@@ -95,9 +95,6 @@ struct place {
 	bool is_used;	 /* it was sampled in this calm */
 };
 
-/* Since when a name holds at a place. */
-enum since { SINCE_FIRST, SINCE_CALM, SINCE_NEVER };
-
 struct process_memory {
 	struct perfmap_memory_facts facts; /* of its runtime, as far as it was found */
 	struct given_files given;
@@ -333,20 +330,16 @@ static struct place *find_place(const struct process_memory *p, uint64_t address
 	return row == HASH_NONE ? NULL : &p->places[row];
 }
 
-/* That an address has the name of a fleeting body, now or until it was read last. What is not
- * known as a place may have been told to be without a name since the body was read first: of such
- * a place the name holds since this calm. */
-static enum since keep_place(struct process_memory *p, uint64_t address, uint64_t time_ns,
-			     const struct body *b)
+/* That an address has the name of a fleeting body, now or until it was read last. False: no room. */
+static bool keep_place(struct process_memory *p, uint64_t address, const struct body *b)
 {
 	struct place *place = find_place(p, address);
-	bool is_new = !place;
 
 	if (!place) {
 		if (p->places_cnt >= JIT_MEMORY_FLEETING_MAX ||
 		    GROW(p->places, p->places_cnt, p->places_cap) ||
 		    hash_add(&p->places_index, hash_u64(address), (uint32_t)p->places_cnt))
-			return SINCE_NEVER;
+			return false;
 		place = &p->places[p->places_cnt++];
 		*place = (struct place){.address = address};
 		if (!is_known_now(p, b))
@@ -354,7 +347,7 @@ static enum since keep_place(struct process_memory *p, uint64_t address, uint64_
 	}
 	place->symbol = b->symbol;
 	place->is_used = true;
-	return is_new && is_known_now(p, b) && time_ns >= p->calm_ns ? SINCE_CALM : SINCE_FIRST;
+	return true;
 }
 
 static enum model_reason ask(struct process_memory *p, uint64_t address)
@@ -365,14 +358,12 @@ static enum model_reason ask(struct process_memory *p, uint64_t address)
 static enum model_reason name_fleeting(struct process_memory *p, uint64_t address, uint64_t time_ns,
 				       const struct body *b, struct jit_memory_name *ret_name)
 {
-	enum since since = keep_place(p, address, time_ns, b);
-
 	/* Nobody would tell that it ended. */
-	if (since == SINCE_NEVER)
+	if (!keep_place(p, address, b))
 		return REASON_LIMIT;
-	*ret_name = (struct jit_memory_name){
-		b->symbol, b->tier,
-		since == SINCE_CALM && p->calm_ns > b->from_ns ? p->calm_ns : b->from_ns};
+	*ret_name = (struct jit_memory_name){b->symbol, b->tier, b->from_ns, 0};
+	if (is_known_now(p, b) && time_ns >= p->calm_ns)
+		ret_name->calm_ns = p->calm_ns;
 	p->closed = p->generation - 1; /* a gap may have come */
 	return REASON_NAMED;
 }
@@ -389,7 +380,7 @@ enum model_reason jit_memory_find(struct jit_memory *jm, uint32_t process, uint6
 		return REASON_LIMIT;
 	b = find_body(p, address);
 	if (b && !b->is_fleeting) {
-		*ret_name = (struct jit_memory_name){b->symbol, b->tier, 0};
+		*ret_name = (struct jit_memory_name){b->symbol, b->tier, 0, 0};
 		return REASON_NAMED;
 	}
 	if (b && time_ns >= b->from_ns && time_ns <= known_until(p, b))

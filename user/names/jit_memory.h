@@ -34,6 +34,7 @@ struct jit_memory_name {
 	uint32_t symbol; /* row */
 	const char *tier;
 	uint64_t from_ns; /* it lay there since then at the latest; 0 = always */
+	uint64_t calm_ns; /* nothing was freed since then, up to the sample and now; 0 = not sure */
 };
 
 struct jit_code;
