@@ -330,7 +330,8 @@ static struct place *find_place(const struct process_memory *p, uint64_t address
 	return row == HASH_NONE ? NULL : &p->places[row];
 }
 
-/* That an address has the name of a fleeting body, now or until it was read last. False: no room. */
+/* That an address has the name of a fleeting body, now or until it was read last. False: no
+ * room. */
 static bool keep_place(struct process_memory *p, uint64_t address, const struct body *b)
 {
 	struct place *place = find_place(p, address);
