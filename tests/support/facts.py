@@ -92,23 +92,35 @@ def runq_slots(path):
     return slots
 
 
-def bpftrace_slots(path, name):
-    """The same of a map that bpftrace printed with hist()."""
+def bpftrace_slots(path, from_ms, to_ms):
+    """{name: {slot: count}} of maps that bpftrace printed with hist(), time and again after a line `at N ms`: by how
+    much they rose between the first and the last time within from_ms..to_ms; and the seconds between these."""
     units = {'': 0, 'K': 10, 'M': 20}
-    slots, of = {}, None
+    shown, of = [], None
     for line in open(path):
+        at = re.match(r'at (\d+) ms', line)
+        if at:
+            shown.append((int(at[1]), {}))
         if line.startswith('@'):
             of = line.strip(':@ \n')
         row = re.match(r'\[(\d+)([KM]?)(?:, \w+\))?\]? +(\d+) \|', line)
-        if row and of == name:
+        if row and shown:
             slot = max(int(row[1]).bit_length() - 1, 0) + units[row[2]]
+            slots = shown[-1][1].setdefault(of, {})
             slots[slot] = slots.get(slot, 0) + int(row[3])
-    return slots
+    shown = [s for s in shown if from_ms <= s[0] <= to_ms]
+    if len(shown) < 2:
+        sys.exit(f'bpftrace told nothing between {from_ms} and {to_ms} ms')
+    (first_ms, was), (last_ms, now) = shown[0], shown[-1]
+    rise = {name: {slot: n - was.get(name, {}).get(slot, 0) for slot, n in now[name].items()} for name in now}
+    return rise, (last_ms - first_ms) / 1000
 
 
-def delays(runq, bpftrace):
+def delays(runq, bpftrace, from_ms, to_ms):
     """By how much ours are outside of what bpftrace saw, between its times and those a microsecond longer."""
-    ours, theirs, later = runq_slots(runq), bpftrace_slots(bpftrace, 'usecs'), bpftrace_slots(bpftrace, 'later')
+    ours = runq_slots(runq)
+    rise, seconds = bpftrace_slots(bpftrace, int(from_ms), int(to_ms))
+    theirs, later = rise.get('usecs', {}), rise.get('later', {})
     cnt, peer = sum(ours.values()), sum(theirs.values())
     if not cnt or not peer:
         sys.exit(f'{cnt} delays by hotrun, {peer} by bpftrace')
@@ -118,7 +130,7 @@ def delays(runq, bpftrace):
         most += theirs.get(slot, 0) / peer
         least += later.get(slot, 0) / peer
         largest = max(largest, a - most, least - a)
-    print(cnt, peer, f'{100 * largest:.2f}')
+    print(cnt, peer, f'{100 * largest:.2f}', seconds)
 
 
 def address_of(frame):

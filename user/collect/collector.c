@@ -50,6 +50,11 @@
 #define FACTS_CPU_US 30000u
 /* Threads that sleep are asked about as seldom: one whose end was lost is found to be gone. */
 #define ALL_EVERY_NS 30000000000ull
+
+/* So long may a reading of accounts and clocks take, or twice the shortest one of this host; then
+ * it is done again, so many times in all. */
+#define BOOKS_APART_NS 5000000ull
+#define BOOKS_TRIES    4
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
 /* What may be held for names, in times of what may be known of processes and stacks. */
@@ -77,6 +82,13 @@
 #define LARGE_LOCATIONS 1000000u
 #define LARGE_STRINGS	(64u << 20)
 
+/* A CPU's clock, as it was read last. */
+struct clock_reading {
+	struct cpu_clock clock;
+	uint64_t now_ns;
+	bool is_read;
+};
+
 struct collector {
 	struct collector_options options;
 	struct host host;
@@ -98,14 +110,16 @@ struct collector {
 	bool *online;
 	uint64_t *steal_ns, *idle_ns;
 	struct cpu_time *cpu_times; /* without the programs at switches */
-	uint64_t bpf_ns;	    /* of earlier sessions */
+	struct clock_reading *clocks;
+	uint64_t bpf_ns; /* of earlier sessions */
 
 	uint64_t start_ns;
 	uint64_t slice_start_ns;
-	uint64_t all_read_ns;  /* when all threads were asked about */
-	uint64_t tailed_ns;    /* last look at the perf maps, */
-	uint64_t maps_read_ns; /* and at those in use */
-	uint64_t followed_ns;  /* last look at the CPUs */
+	uint64_t all_read_ns;	 /* when all threads were asked about */
+	uint64_t books_least_ns; /* what the shortest reading of accounts and clocks took */
+	uint64_t tailed_ns;	 /* last look at the perf maps, */
+	uint64_t maps_read_ns;	 /* and at those in use */
+	uint64_t followed_ns;	 /* last look at the CPUs */
 	uint64_t samples;
 	size_t threads_at_start, bytes_at_start;
 	uint64_t recursion_misses, names_timeouts;
@@ -530,34 +544,71 @@ static void read_accounts(struct collector *c, bool all)
 	}
 }
 
-/* Returns the time of the reading, to which accounts and books of this slice reach. */
-/* The clock of a CPU as it stands; false: it could not be read. */
-static bool read_clock(struct collector *c, uint32_t cpu, struct cpu_clock *ret_clock,
-		       uint64_t *ret_now_ns)
+/* The clock of a CPU as it stands; is_read stays false where it could not be read. */
+static void read_clock(struct collector *c, uint32_t cpu)
 {
-	if (session_read_cpu(c->session, cpu, ret_clock, ret_now_ns)) {
-		model_loss_add(c->model, LOSS_ITERATOR, 1);
-		return false;
-	}
-	if (c->options.gear.quiet)
-		cpu_time_read(&c->cpu_times[cpu], *ret_now_ns, c->idle_ns[cpu], c->online[cpu],
-			      ret_clock);
-	return true;
+	struct clock_reading *r = &c->clocks[cpu];
+
+	r->is_read = !session_read_cpu(c->session, cpu, &r->clock, &r->now_ns);
+	if (r->is_read && c->options.gear.quiet)
+		cpu_time_read(&c->cpu_times[cpu], r->now_ns, c->idle_ns[cpu], c->online[cpu],
+			      &r->clock);
 }
 
-/* Returns the time of the reading, to which accounts and books of this slice reach. */
-static uint64_t read_cpus(struct collector *c)
+/* Returns the time of the reading. */
+static uint64_t read_clocks(struct collector *c)
 {
-	struct cpu_clock clock;
-	uint64_t now_ns;
+	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++)
+		read_clock(c, cpu);
+	return clock_now_ns();
+}
 
+static void take_clocks(struct collector *c)
+{
+	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++) {
+		const struct clock_reading *r = &c->clocks[cpu];
+		struct cpu_reading reading = {&r->clock, r->now_ns, c->steal_ns[cpu],
+					      c->idle_ns[cpu], c->online[cpu]};
+
+		if (r->is_read)
+			ingest_cpu(c->ingest, cpu, &reading);
+		else
+			model_loss_add(c->model, LOSS_ITERATOR, 1);
+	}
+}
+
+/* The kernel's own counts come first: who reads files may have to wait for a CPU. */
+static void read_kernel_counts(struct collector *c)
+{
 	host_online_cpus(c->online);
 	host_read_cpus(c->steal_ns, c->idle_ns, c->host.cpus_possible);
-	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++)
-		if (read_clock(c, cpu, &clock, &now_ns))
-			ingest_cpu(c->ingest, cpu, &clock, now_ns, c->steal_ns[cpu],
-				   c->online[cpu]);
-	return clock_now_ns();
+}
+
+/*
+ * Accounts and clocks that are of one moment, as far as that can be: what a thread runs between the
+ * reading of its account and that of its CPU is missing in the one or the other book, and on a full
+ * host the reader itself waits for a CPU in between, for a tenth of a second and more. Then both
+ * are read once more. Returns the time of the reading, to which this slice reaches.
+ */
+static uint64_t read_books(struct collector *c, bool all)
+{
+	uint64_t begin_ns, end_ns, took_ns;
+
+	read_kernel_counts(c);
+	for (int i = 0;; i++) {
+		begin_ns = clock_now_ns();
+		/* Who slept on since the last try is not asked again. */
+		read_accounts(c, all && !i);
+		end_ns = read_clocks(c);
+		took_ns = end_ns - begin_ns;
+		if (took_ns < BOOKS_APART_NS || took_ns < 2 * c->books_least_ns ||
+		    i == BOOKS_TRIES - 1 || c->options.gear.quiet)
+			break;
+	}
+	if (!c->books_least_ns || took_ns < c->books_least_ns)
+		c->books_least_ns = took_ns;
+	take_clocks(c);
+	return end_ns;
 }
 
 /* As of the last host_online_cpus(). */
@@ -692,9 +743,8 @@ void collector_end_slice(struct collector *c)
 
 	ingest_set_boot_offset(c->ingest, host_boot_offset_ns());
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
-	read_accounts(c, c->stopped);
 	read_requests(c, false);
-	end_ns = read_cpus(c);
+	end_ns = read_books(c, c->stopped);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
 	pressure_ns = read_pressure(c);
@@ -738,14 +788,15 @@ int collector_fresh_slice(struct collector *c)
 /* The books of CPUs go on from the clocks of this gear. */
 static void change_clocks(struct collector *c)
 {
-	struct cpu_clock clock;
-	uint64_t now_ns;
-
 	host_read_cpus(c->steal_ns, c->idle_ns, c->host.cpus_possible);
 	memset(c->cpu_times, 0, HOST_MAX_CPUS * sizeof(*c->cpu_times));
+	read_clocks(c);
 	for (uint32_t cpu = 0; cpu < c->host.cpus_possible; cpu++)
-		if (read_clock(c, cpu, &clock, &now_ns))
-			ingest_cpu_change(c->ingest, cpu, &clock, now_ns);
+		if (c->clocks[cpu].is_read)
+			ingest_cpu_change(c->ingest, cpu, &c->clocks[cpu].clock,
+					  c->clocks[cpu].now_ns);
+		else
+			model_loss_add(c->model, LOSS_ITERATOR, 1);
 }
 
 /* Within a slice that has begun just now, which is told as one of the new gear. */
@@ -756,7 +807,9 @@ static void change_gear(struct collector *c)
 	int err = 0;
 
 	if (turns) {
-		read_cpus(c);
+		read_kernel_counts(c);
+		read_clocks(c);
+		take_clocks(c);
 		err = session_set_gear(c->session, next.quiet);
 	}
 	if (turns && !err) {
@@ -1108,7 +1161,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	c->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*c->steal_ns));
 	c->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*c->idle_ns));
 	c->cpu_times = calloc(HOST_MAX_CPUS, sizeof(*c->cpu_times));
-	if (!c->online || !c->steal_ns || !c->idle_ns || !c->cpu_times)
+	c->clocks = calloc(HOST_MAX_CPUS, sizeof(*c->clocks));
+	if (!c->online || !c->steal_ns || !c->idle_ns || !c->cpu_times || !c->clocks)
 		goto out;
 	host_describe(&c->host);
 	err = host_check(&c->host, why, why_bytes);
@@ -1255,9 +1309,8 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	prepare_tables(c, START_CODE_NS);
 
 	c->model->host.off |= kernel_off(c);
-	read_accounts(c, true);
 	read_requests(c, true);
-	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_cpus(c);
+	c->start_ns = c->slice_start_ns = c->tailed_ns = c->maps_read_ns = read_books(c, true);
 	read_pressure(c);
 	read_losses(c);
 	ingest_begin(c->ingest, c->start_ns);
@@ -1473,6 +1526,7 @@ void collector_free(struct collector *c)
 	free(c->steal_ns);
 	free(c->idle_ns);
 	free(c->cpu_times);
+	free(c->clocks);
 	free(c->stack_pass);
 	free(c->execs);
 	newly_started_clear(&c->newly_started);

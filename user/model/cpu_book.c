@@ -47,21 +47,58 @@ static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
 	row->elapsed_ns = sum;
 }
 
+/* Of two readings of the kernel's idle time each is right to a tick of 10 ms. */
+#define IDLE_TICKS_NS 20000000ull
+
+static void note_sure(struct cpu_seen *is, uint64_t kernel_idle_ns)
+{
+	is->sure = true;
+	is->sure_kernel_ns = kernel_idle_ns;
+	is->sure_clock_ns = is->clock.idle_ns;
+}
+
+/*
+ * Some switches fire no program (those of threads of pid 1 on some machines), and not every idle
+ * CPU has ticks that would tell. What the kernel counts as idle since it was last certain who runs,
+ * and the clock does not, lies in the time since who seems to run was met. Returns as much of it.
+ */
+static uint64_t idle_unseen(struct cpu_seen *is, const struct cpu_seen *was,
+			    uint64_t kernel_idle_ns, uint64_t unmet_ns)
+{
+	uint64_t more = rise_of(rise_of(kernel_idle_ns, was->sure_kernel_ns),
+				rise_of(is->clock.idle_ns, was->sure_clock_ns));
+
+	if (!was->sure || unmet_ns <= IDLE_TICKS_NS || more <= IDLE_TICKS_NS) {
+		note_sure(is, kernel_idle_ns);
+		return 0;
+	}
+	is->sure = true;
+	is->sure_kernel_ns = was->sure_kernel_ns;
+	is->sure_clock_ns = was->sure_clock_ns;
+	return more < unmet_ns ? more : unmet_ns;
+}
+
 /* What has run since the last switch belongs to whoever runs. A CPU that never switched is idle,
  * unless its ticks hit somebody. So is one that is off line: tracepoints are silent there, and the
  * last switch, from the stopper to the idle task, is never seen (include/linux/tracepoint.h). */
-static void add_running(struct cpu_seen *is, uint64_t start_ns)
+static void add_running(struct cpu_seen *is, const struct cpu_seen *was, uint64_t start_ns,
+			uint64_t kernel_idle_ns)
 {
 	struct cpu_clock *clock = &is->clock;
 	uint64_t since_ns = clock->last_switch_ns ? clock->last_switch_ns : start_ns;
+	uint64_t met_ns = clock->met_ns > since_ns ? clock->met_ns : since_ns, idle_ns;
 	bool idle = clock->last_switch_ns ? !clock->running_tid : !clock->ticks_taken;
 
 	if (!since_ns)
 		return;
-	if (idle || !is->online)
+	if (idle || !is->online) {
 		clock->idle_ns += rise_of(is->now_ns, since_ns);
-	else
-		clock->accounted_ns += rise_of(is->now_ns, since_ns);
+		note_sure(is, kernel_idle_ns);
+		return;
+	}
+	idle_ns = idle_unseen(is, was, kernel_idle_ns, rise_of(is->now_ns, met_ns));
+	clock->idle_ns += idle_ns;
+	clock->accounted_ns += rise_of(is->now_ns, since_ns) - idle_ns;
 }
 
 /* What was told of a part once is not taken back: less of it is told in the next rows. */
@@ -111,7 +148,7 @@ bool cpu_book_read(struct cpu_book *book, uint32_t cpu, const struct cpu_reading
 	if (cpu >= book->cpus)
 		return false;
 	was = book->seen[cpu];
-	add_running(&is, start_ns);
+	add_running(&is, &was, start_ns, reading->idle_ns);
 	book->seen[cpu] = is;
 	/* A CPU goes off line, and comes back, in its idle task: its last slice is idle to the end,
 	 * its first one idle from the beginning, and so both are as long as those of other CPUs. */
@@ -131,7 +168,8 @@ void cpu_book_change(struct cpu_book *book, uint32_t cpu, const struct cpu_clock
 	if (!seen || !seen->valid)
 		return;
 	is = (struct cpu_seen){.online = seen->online, .clock = *clock, .now_ns = now_ns};
-	add_running(&is, now_ns);
+	add_running(&is, &(struct cpu_seen){0}, now_ns, 0);
 	seen->clock = is.clock;
+	seen->sure = false;
 	seen->gap_ns += rise_of(now_ns, seen->now_ns + seen->gap_ns);
 }

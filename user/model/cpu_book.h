@@ -15,6 +15,9 @@ struct cpu_seen {
 	struct cpu_clock clock; /* with the running interval added */
 	uint64_t now_ns, steal_ns;
 	uint64_t gap_ns; /* between two clocks: of the time since then, nobody's */
+	/* What the kernel and the clock told as idle when it was last certain who runs. */
+	bool sure;
+	uint64_t sure_kernel_ns, sure_clock_ns;
 };
 
 struct cpu_book {
@@ -32,10 +35,13 @@ struct cpu_reading {
 	const struct cpu_clock *clock;
 	uint64_t now_ns;
 	uint64_t steal_ns; /* cumulative */
+	uint64_t
+		idle_ns; /* cumulative, by the kernel's count, whose tick is of 10 ms at the most */
 	bool online;
 };
 /*
- * Takes a reading; recording that started at start_ns (0 = not yet: a baseline). Returns true where
+ * Where somebody seems to run whose switch nobody saw, the kernel's idle time tells so. Takes a
+ * reading; recording that started at start_ns (0 = not yet: a baseline). Returns true where
  * *ret_row is what the CPU did since the last reading, its slice left at 0: false for the first
  * one, before the start, for a CPU that was and is off line, and for one beyond the book.
  */

@@ -231,7 +231,8 @@ static void add_difference(struct ingest *in, uint32_t row, const struct event_t
 	t->baseline = true;
 	if (!in->start_ns)
 		t->ran_before_ns = rose.sched.on_cpu_ns;
-	if (!in->start_ns || !rose.any)
+	/* Who ended before the start may be told of later. */
+	if (!in->start_ns || task->time_ns <= in->start_ns || !rose.any)
 		return;
 	account = account_row(in, row);
 	if (!account) {
@@ -501,13 +502,11 @@ static void add_cpu(struct model_cpu *row, const struct model_cpu *more)
 		row->queue[i] += more->queue[i];
 }
 
-void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
-		uint64_t steal_ns, bool online)
+void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_reading *reading)
 {
-	struct cpu_reading reading = {clock, now_ns, steal_ns, online};
 	struct model_cpu row, *former;
 
-	if (!cpu_book_read(&in->cpus, cpu, &reading, in->start_ns, &row))
+	if (!cpu_book_read(&in->cpus, cpu, reading, in->start_ns, &row))
 		return;
 	row.slice = in->m->slices_cnt ? (uint32_t)in->m->slices_cnt - 1 : 0;
 	weigh_ticks(&row, in->every);

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "bpf/events.h"
+#include "model/cpu_book.h"
 #include "model/model.h"
 
 struct ingest;
@@ -40,11 +41,9 @@ void ingest_pass_begin(struct ingest *in);
 /* Of a pass that has told of all threads: who was not among them has ended. */
 void ingest_pass_end(struct ingest *in, uint64_t now_ns);
 
-/* Books of one CPU as of now_ns; steal_ns is cumulative. Of a CPU that is off line at this reading
- * and was so at the last, nothing is counted; where it went or came in between, the time without it
- * is idle. */
-void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns,
-		uint64_t steal_ns, bool online);
+/* Books of one CPU as of that reading. Of a CPU that is off line at it and was so at the last,
+ * nothing is counted; where it went or came in between, the time without it is idle. */
+void ingest_cpu(struct ingest *in, uint32_t cpu, const struct cpu_reading *reading);
 /* Its clock is another one from now on: cpu_book_change(). */
 void ingest_cpu_change(struct ingest *in, uint32_t cpu, const struct cpu_clock *clock,
 		       uint64_t now_ns);

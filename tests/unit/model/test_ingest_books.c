@@ -13,7 +13,15 @@ struct reading {
 	uint32_t running_tid;
 	uint64_t ticks_taken, steal_ms, switches;
 	bool offline;
+	uint64_t kernel_idle_ms, met_ms;
 };
+
+/* Of a CPU that is on line. */
+static void read_clock(struct feed *f, uint32_t cpu, const struct cpu_clock *clock, uint64_t now_ns)
+{
+	ingest_cpu(f->in, cpu,
+		   &(struct cpu_reading){.clock = clock, .now_ns = now_ns, .online = true});
+}
 
 static void read_cpu(struct feed *f, const struct reading *r)
 {
@@ -23,12 +31,17 @@ static void read_cpu(struct feed *f, const struct reading *r)
 		.accounted_ns = r->accounted_ms * FEED_MS,
 		.unaccounted_ns = r->unaccounted_ms * FEED_MS,
 		.running_tid = r->running_tid,
+		.met_ns = r->met_ms ? FEED_START + r->met_ms * FEED_MS : 0,
 		.ticks_taken = r->ticks_taken,
 		.switches = r->switches,
 	};
 
-	ingest_cpu(f->in, 0, &clock, FEED_START + r->now_ms * FEED_MS, r->steal_ms * FEED_MS,
-		   !r->offline);
+	ingest_cpu(f->in, 0,
+		   &(struct cpu_reading){.clock = &clock,
+					 .now_ns = FEED_START + r->now_ms * FEED_MS,
+					 .steal_ns = r->steal_ms * FEED_MS,
+					 .idle_ns = r->kernel_idle_ms * FEED_MS,
+					 .online = !r->offline});
 }
 
 /* Sums of the rows of CPU 0, in ms. */
@@ -63,62 +76,91 @@ static const struct {
 	struct sums expected;
 } books[] = {
 	{"what runs since the last switch counts for who runs",
-	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false}, {1000, 600, 400, 200, 0, 5, 0, 0, 0, false}},
+	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false, 0, 0},
+	  {1000, 600, 400, 200, 0, 5, 0, 0, 0, false, 0, 0}},
 	 {1, 1000, 400, 600, 0, 0, 0, 0}},
 	{"idle since the last switch",
-	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false}, {1000, 600, 400, 200, 0, 0, 0, 0, 0, false}},
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false, 0, 0},
+	  {1000, 600, 400, 200, 0, 0, 0, 0, 0, false, 0, 0}},
 	 {1, 1000, 800, 200, 0, 0, 0, 0}},
 	{"never a switch, no tick: idle",
-	 {{0}, {1000, 0, 0, 0, 0, 0, 0, 0, 0, false}, {2000, 0, 0, 0, 0, 0, 0, 0, 0, false}},
+	 {{0},
+	  {1000, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0},
+	  {2000, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0}},
 	 {2, 2000, 2000, 0, 0, 0, 0, 0}},
 	{"never a switch, ticks hit somebody: busy",
-	 {{0}, {1000, 0, 0, 0, 0, 0, 99, 0, 0, false}, {2000, 0, 0, 0, 0, 0, 198, 0, 0, false}},
+	 {{0},
+	  {1000, 0, 0, 0, 0, 0, 99, 0, 0, false, 0, 0},
+	  {2000, 0, 0, 0, 0, 0, 198, 0, 0, false, 0, 0}},
 	 {2, 2000, 0, 2000, 0, 0, 198, 0}},
 	{"the first switch closes an idle interval that began 300 ms before the recording",
-	 {{0}, {1000, 900, 1200, 0, 0, 5, 9, 0, 1, false}},
+	 {{0}, {1000, 900, 1200, 0, 0, 5, 9, 0, 1, false, 0, 0}},
 	 {1, 1000, 900, 100, 0, 0, 9, 1}},
 	{"the same where it was counted as idle for a slice",
-	 {{0}, {1000, 0, 0, 0, 0, 0, 0, 0, 0, false}, {2000, 1900, 2200, 0, 0, 5, 9, 0, 1, false}},
+	 {{0},
+	  {1000, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0},
+	  {2000, 1900, 2200, 0, 0, 5, 9, 0, 1, false, 0, 0}},
 	 {2, 2000, 1900, 100, 0, 0, 9, 1}},
 	{"a long run turns out to be of a thread without account",
-	 {{0, 1, 0, 0, 0, 7, 0, 0, 0, false},
-	  {1000, 1, 0, 1, 0, 7, 99, 0, 0, false},
-	  {2000, 1900, 0, 1, 1899, 0, 190, 0, 1, false}},
+	 {{0, 1, 0, 0, 0, 7, 0, 0, 0, false, 0, 0},
+	  {1000, 1, 0, 1, 0, 7, 99, 0, 0, false, 0, 0},
+	  {2000, 1900, 0, 1, 1899, 0, 190, 0, 1, false, 0, 0}},
 	 {2, 2000, 100, 1000, 900, 0, 190, 1}},
 	{"a switch to the idle task that nobody saw: what was told too much is told less later",
-	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false},
-	  {1000, 400, 300, 100, 0, 5, 10, 0, 0, false},
-	  {2000, 1900, 1800, 100, 0, 5, 10, 0, 1, false},
-	  {3000, 2900, 1800, 1100, 0, 5, 110, 0, 1, false}},
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false, 0, 0},
+	  {1000, 400, 300, 100, 0, 5, 10, 0, 0, false, 0, 0},
+	  {2000, 1900, 1800, 100, 0, 5, 10, 0, 1, false, 0, 0},
+	  {3000, 2900, 1800, 1100, 0, 5, 110, 0, 1, false, 0, 0}},
 	 {3, 3000, 1800, 1200, 0, 0, 110, 1}},
+	{"a switch to the idle task that nobody saw: the kernel counts it as idle",
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false, 5000, 0},
+	  {1000, 300, 299, 1, 0, 5, 0, 0, 2, false, 5990, 0},
+	  {2000, 300, 299, 1, 0, 5, 0, 0, 2, false, 6990, 0},
+	  {3000, 2900, 2800, 100, 0, 0, 0, 0, 3, false, 7990, 0}},
+	 {3, 3000, 2900, 100, 0, 0, 0, 3}},
+	{"before the recording began, too",
+	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false, 5000, 0},
+	  {1000, 1, 1, 0, 0, 5, 0, 0, 0, false, 6000, 0}},
+	 {1, 1000, 1000, 0, 0, 0, 0, 0}},
+	{"who was met by a tick runs, whatever the kernel counted as idle before",
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false, 5000, 0},
+	  {1000, 600, 0, 100, 500, 5, 40, 0, 2, false, 5400, 990}},
+	 {1, 1000, 0, 500, 500, 0, 40, 2}},
+	{"the kernel's idle time is right to a tick",
+	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false, 5000, 0},
+	  {1000, 1, 0, 1, 0, 5, 0, 0, 0, false, 5020, 0}},
+	 {1, 1000, 0, 1000, 0, 0, 0, 0}},
 	{"off line: idle to the end of that slice, what ran before counts",
-	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false},
-	  {1000, 400, 0, 400, 0, 0, 40, 0, 1, true},
-	  {2000, 400, 0, 400, 0, 0, 40, 0, 1, true}},
+	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false, 0, 0},
+	  {1000, 400, 0, 400, 0, 0, 40, 0, 1, true, 0, 0},
+	  {2000, 400, 0, 400, 0, 0, 40, 0, 1, true, 0, 0}},
 	 {1, 1000, 600, 400, 0, 0, 40, 1}},
 	{"off line after a switch that nobody saw: idle, whoever seems to run",
-	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false},
-	  {1000, 400, 0, 400, 0, 19, 40, 0, 1, true},
-	  {2000, 1900, 1500, 400, 0, 5, 50, 0, 2, false}},
+	 {{0, 1, 0, 0, 0, 5, 0, 0, 0, false, 0, 0},
+	  {1000, 400, 0, 400, 0, 19, 40, 0, 1, true, 0, 0},
+	  {2000, 1900, 1500, 400, 0, 5, 50, 0, 2, false, 0, 0}},
 	 {2, 2000, 1500, 500, 0, 0, 50, 2}},
 	{"off line and back: nothing between, idle up to the return",
-	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, true},
-	  {1000, 1, 0, 0, 0, 0, 0, 0, 0, true},
-	  {2000, 1900, 1699, 200, 0, 5, 30, 0, 9, false},
-	  {3000, 2900, 1699, 1200, 0, 0, 60, 0, 10, false}},
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, true, 0, 0},
+	  {1000, 1, 0, 0, 0, 0, 0, 0, 0, true, 0, 0},
+	  {2000, 1900, 1699, 200, 0, 5, 30, 0, 9, false, 0, 0},
+	  {3000, 2900, 1699, 1200, 0, 0, 60, 0, 10, false, 0, 0}},
 	 {2, 2000, 800, 1200, 0, 0, 60, 10}},
 	{"counters that fall count nothing",
-	 {{0, 1, 500, 500, 500, 0, 50, 90, 50, false}, {1000, 1000, 0, 0, 0, 0, 0, 0, 0, false}},
+	 {{0, 1, 500, 500, 500, 0, 50, 90, 50, false, 0, 0},
+	  {1000, 1000, 0, 0, 0, 0, 0, 0, 0, false, 0, 0}},
 	 {1, 0, 0, 0, 0, 0, 0, 0}},
 	{"a clock that stood still",
-	 {{1000, 900, 800, 100, 0, 0, 0, 0, 0, false}, {1000, 900, 800, 100, 0, 0, 0, 0, 0, false}},
+	 {{1000, 900, 800, 100, 0, 0, 0, 0, 0, false, 0, 0},
+	  {1000, 900, 800, 100, 0, 0, 0, 0, 0, false, 0, 0}},
 	 {1, 0, 0, 0, 0, 0, 0, 0}},
 	{"books that claim more than the time that passed",
-	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false},
-	  {1000, 999, 500000, 400000, 300000, 0, 0, 0, 0, false}},
+	 {{0, 1, 0, 0, 0, 0, 0, 0, 0, false, 0, 0},
+	  {1000, 999, 500000, 400000, 300000, 0, 0, 0, 0, false, 0, 0}},
 	 {1, 1000, 0, 0, 0, 0, 0, 0}},
 	{"steal",
-	 {{0, 1, 0, 0, 0, 0, 0, 30, 0, false}, {1000, 900, 900, 0, 0, 5, 0, 250, 0, false}},
+	 {{0, 1, 0, 0, 0, 0, 0, 30, 0, false, 0, 0},
+	  {1000, 900, 900, 0, 0, 5, 0, 250, 0, false, 0, 0}},
 	 {1, 1000, 900, 100, 0, 220, 0, 0}},
 };
 
@@ -162,7 +204,7 @@ Test(ingest_books, rows_name_their_cpu_and_slice)
 
 	for (uint32_t slice = 0; slice < 3; slice++) {
 		for (uint32_t cpu = 0; cpu < 5; cpu++) /* 3 and 4 are beyond the possible ones */
-			ingest_cpu(f.in, cpu, &clock, FEED_START + slice * FEED_SECOND, 0, true);
+			read_clock(&f, cpu, &clock, FEED_START + slice * FEED_SECOND);
 		if (slice < 2)
 			model_slice_add(f.m, &(struct model_slice){0});
 	}
@@ -182,11 +224,11 @@ Test(ingest_books, ticks_by_threads_that_waited_are_differences_too)
 
 	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
 		clock.queue[i] = 1000 + i;
-	ingest_cpu(f.in, 0, &clock, FEED_START, 0, true);
+	read_clock(&f, 0, &clock, FEED_START);
 	ingest_begin(f.in, FEED_START);
 	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
 		clock.queue[i] += 10 * i;
-	ingest_cpu(f.in, 0, &clock, FEED_START + FEED_SECOND, 0, true);
+	read_clock(&f, 0, &clock, FEED_START + FEED_SECOND);
 	cr_assert_eq(f.m->cpus_cnt, 1);
 	for (uint64_t i = 0; i < QUEUE_SLOTS; i++)
 		cr_expect_eq(f.m->cpus[0].queue[i], 10 * i, "slot %llu", (unsigned long long)i);
@@ -385,7 +427,7 @@ Test(ingest_books, another_clock_goes_on_where_the_first_one_ended)
 	clock.idle_ns += 250 * FEED_MS;
 	clock.accounted_ns += 400 * FEED_MS;
 	clock.last_switch_ns = FEED_START + 1000 * FEED_MS;
-	ingest_cpu(f.in, 0, &clock, FEED_START + 1000 * FEED_MS, 0, true);
+	read_clock(&f, 0, &clock, FEED_START + 1000 * FEED_MS);
 	s = sum(&f);
 	cr_expect_eq(s.rows, 1u);
 	cr_expect_eq(s.elapsed, 1000u);

@@ -101,6 +101,23 @@ Test(ingest_ends, a_process_whose_leader_left_lives_while_a_thread_does)
 	feed_free(&f);
 }
 
+Test(ingest_ends, who_ended_before_the_start_and_is_told_of_later_ran_before_it)
+{
+	struct feed f = feed_new_unbegun(1);
+	uint64_t start = feed_boot(FEED_START - FEED_SECOND);
+
+	feed_account_at(&f, 7, 7, start, start, 100, FEED_START - 500);
+	feed_account_at(&f, 8, 8, start, start, 100, FEED_START - 500);
+	ingest_begin(f.in, FEED_START);
+	model_slice_add(f.m, &(struct model_slice){0});
+	feed_last(&f, 7, 7, start, start, 400, FEED_START - 100);
+	cr_expect_eq(feed_on_cpu(&f, 0), 0u);
+	cr_expect_eq(f.m->processes[0].exit_ns, FEED_START - 100);
+	feed_last(&f, 8, 8, start, start, 400, FEED_START + 100);
+	cr_expect_eq(feed_on_cpu(&f, 1), 300u);
+	feed_free(&f);
+}
+
 Test(ingest_ends, a_sample_shows_life_too)
 {
 	struct feed f = feed_new(1);
