@@ -350,15 +350,17 @@ static __always_inline void follow_kernel_clock(struct cpu_clock *clock, __s64 b
  * What the clock of this CPU's run queue would show now. The scheduler reads it as it begins to
  * choose; and where a wakeup asked for the switch, by which the CPU was idle or prev is preempted,
  * not even then (rq_clock_skip_update()): up to a tick before. sleeps: prev gives the CPU up by
- * itself, and it is a look at monotonic time, half as dear as all else here, that is left out.
+ * itself, and it is a look at monotonic time, half as dear as all else here, that is left out;
+ * unless prev was to be preempted by next, and slept or ended before that came about.
  */
 static __always_inline __u64 kernel_now_of(struct cpu_clock *clock, struct task_struct *prev,
-					   bool sleeps)
+					   struct task_struct *next, bool sleeps)
 {
 	__u64 kernel_now = prev->se.cfs_rq->rq->clock, now, lag;
 	__u64 spans = (kernel_now >> CLOCK_SPAN_BITS) - (clock->compared_ns >> CLOCK_SPAN_BITS);
 
-	if (sleeps && !spans && clock->switches % CLOCK_LOOKS)
+	if (sleeps && !spans && clock->switches % CLOCK_LOOKS &&
+	    next->sched_info.last_queued != kernel_now)
 		return kernel_now + clock->lag_ns;
 	now = bpf_ktime_get_ns();
 	follow_kernel_clock(clock, now - kernel_now, spans);
@@ -398,7 +400,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (cost_one_of(clock->switches + 1, COST_RUN_BITS))
 		begin = bpf_ktime_get_ns();
 	if (kernel_counts_waits) {
-		kernel_now = kernel_now_of(clock, prev, prev->pid && !runnable);
+		kernel_now = kernel_now_of(clock, prev, next, prev->pid && !runnable);
 		now = monotonic_of(clock, kernel_now);
 	} else {
 		now = bpf_ktime_get_ns();

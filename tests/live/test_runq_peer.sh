@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # hotrun's run delays beside those that bpftrace sees of the same load: spinners on one CPU, and a stream of
 # short processes. Two ways to the same figure: ours are summed in the kernel by account, bpftrace keeps a
-# time for each thread that becomes runnable. The kernel tells of that (sched_wakeup) up to a microsecond after it
+# time for each thread that becomes runnable. The kernel tells of that (sched_wakeup) up to two microseconds after it
 # queued the thread, where ours begin: so much ours may be longer. Of bpftrace's the time counts in which both look.
 . "$(dirname "$0")/../support/live.sh"
 need_root
@@ -17,7 +17,7 @@ tracepoint:sched:sched_switch {
 	$since = @since[args->next_pid];
 	if ($since) {
 		@usecs = hist((nsecs - $since) / 1000);
-		@later = hist((nsecs - $since + 1000) / 1000);
+		@later = hist((nsecs - $since + 2000) / 1000);
 	}
 	delete(@since[args->next_pid]);
 }
