@@ -39,23 +39,26 @@ bool perfmap_memory_direct(struct perfmap_memory_reader *r, uint64_t address, vo
 	return r->read(r->source, buf, len, address) == (ssize_t)len;
 }
 
-static struct perfmap_memory_page *page_of(struct perfmap_memory_reader *r, uint64_t address)
+/* The bytes of the page of an address; *ret_len is how many could be read. NULL: no work is
+ * left. */
+static const uint8_t *page_of(struct perfmap_memory_reader *r, uint64_t address, uint32_t *ret_len)
 {
 	uint64_t start = address & ~(uint64_t)(PERFMAP_MEMORY_PAGE - 1);
-	struct perfmap_memory_page *page =
-		&r->pages[start / PERFMAP_MEMORY_PAGE % PERFMAP_MEMORY_PAGES];
+	size_t at = start / PERFMAP_MEMORY_PAGE % PERFMAP_MEMORY_PAGES;
+	struct perfmap_memory_page *page = &r->pages[at];
 	ssize_t len;
 
-	if (page->address == start)
-		return page;
-	if (start > INT64_MAX - PERFMAP_MEMORY_PAGE ||
-	    !perfmap_work_add(&r->work, PERFMAP_MEMORY_PAGE_WORK))
-		return NULL;
-	len = r->read(r->source, page->bytes, sizeof(page->bytes), start);
-	/* What failed now may be had for the next name. */
-	page->address = len > 0 ? start : NO_PAGE;
-	page->len = len < 0 ? 0 : (uint32_t)len;
-	return page;
+	if (page->address != start) {
+		if (start > INT64_MAX - PERFMAP_MEMORY_PAGE ||
+		    !perfmap_work_add(&r->work, PERFMAP_MEMORY_PAGE_WORK))
+			return NULL;
+		len = r->read(r->source, r->bytes[at], sizeof(r->bytes[at]), start);
+		/* What failed now may be had for the next name. */
+		page->address = len > 0 ? start : NO_PAGE;
+		page->len = len < 0 ? 0 : (uint32_t)len;
+	}
+	*ret_len = page->len;
+	return r->bytes[at];
 }
 
 static bool get(struct perfmap_memory_reader *r, uint64_t address, uint8_t *to, size_t len)
@@ -65,11 +68,12 @@ static bool get(struct perfmap_memory_reader *r, uint64_t address, uint8_t *to, 
 	while (len) {
 		uint32_t at = (uint32_t)(address % PERFMAP_MEMORY_PAGE);
 		size_t n = PERFMAP_MEMORY_PAGE - at < len ? PERFMAP_MEMORY_PAGE - at : len;
-		const struct perfmap_memory_page *page = page_of(r, address);
+		uint32_t page_len;
+		const uint8_t *page = page_of(r, address, &page_len);
 
-		if (!page || at + n > page->len)
+		if (!page || at + n > page_len)
 			return false;
-		memcpy(to, page->bytes + at, n);
+		memcpy(to, page + at, n);
 		address += n;
 		to += n;
 		len -= n;

@@ -23,10 +23,10 @@
 /* Work (work.h) of a page that is read; a byte that is copied counts as one. */
 #define PERFMAP_MEMORY_PAGE_WORK 4096u
 
+/* Apart from its bytes: to forget all pages is not to touch them. */
 struct perfmap_memory_page {
 	uint64_t address; /* 1 = none */
 	uint32_t len;	  /* of it that could be read */
-	uint8_t bytes[PERFMAP_MEMORY_PAGE];
 };
 
 struct perfmap_memory_note {
@@ -41,6 +41,7 @@ struct perfmap_memory_reader {
 	bool failed; /* since perfmap_memory_begin() */
 	bool notes;  /* what is read now is noted */
 	struct perfmap_memory_page pages[PERFMAP_MEMORY_PAGES];
+	uint8_t bytes[PERFMAP_MEMORY_PAGES][PERFMAP_MEMORY_PAGE];
 	struct perfmap_memory_note note[PERFMAP_MEMORY_NOTES];
 	uint32_t note_cnt, note_len;
 	uint8_t note_bytes[PERFMAP_MEMORY_NOTE_BYTES];

@@ -49,7 +49,7 @@ uint32_t given_files_take(struct given_files *g, uint64_t used, const struct tar
 		if (at == TARGET_GIVEN_MAX || needs[i].end <= needs[i].start)
 			continue;
 		g->files[at] = needs[i];
-		g->idle[at] = 0;
+		g->idle[at] = GIVEN_IDLE_MAX - GIVEN_USELESS_MAX;
 		g->cnt += at == g->cnt;
 		cnt++;
 	}

@@ -7,8 +7,10 @@
  */
 #include "parse/target_memory.h"
 
-/* Jobs in a row that have no use for a file; it is handed over no more then. */
-#define GIVEN_IDLE_MAX 16u
+/* Jobs in a row that have no use for a file; it is handed over no more then. And those of one that
+ * never was of use: it came along with another part of it. */
+#define GIVEN_IDLE_MAX	  16u
+#define GIVEN_USELESS_MAX 2u
 
 struct given_files {
 	struct target_mapping files[TARGET_GIVEN_MAX];

@@ -39,9 +39,16 @@
 #define SOON_MOST_NS	 100000000ull
 #define SOON_IN_DEBT_NS	 400000000ull
 #define CALM_SHORTEST_NS 20000000ull
-/* Bodies that have been there for so long are read so often. */
-#define STEADY_NS      2000000000ull
-#define STEADY_READ_NS 800000000ull
+/* Bodies that have been there for so long are read once more after a part of that, between these
+ * two. */
+#define STEADY_NS	    2000000000ull
+#define STEADY_PART	    8u
+#define STEADY_READ_NS	    800000000ull
+#define STEADY_READ_MOST_NS 5000000000ull
+/* What is new in a process that has been read for so long is read so often: each reading costs some
+ * ms however little it is of, and the code of a service that is warm comes a method at a time. */
+#define WARM_NS	     10000000000ull
+#define WARM_READ_NS 2000000000ull
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX 512u
 /* Where there are more, they come and go, or are for ever: what is sampled is asked for. */
@@ -122,6 +129,7 @@ struct process_memory {
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began; of the last one, too */
+	uint64_t begun_ns; /* that of the first one */
 	uint32_t tgid;
 	uint64_t churn_ns; /* when one was met last that was not there when they were listed */
 	bool is_kept;	   /* jit_memory_keep() */
@@ -658,6 +666,8 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
+	if (!p->begun_ns)
+		p->begun_ns = p->job_ns;
 	file_requests_job_begin(jm->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
 }
@@ -945,19 +955,35 @@ static void note_hung(struct process_memory *p)
 		give_up(p, REASON_FILE_TIMEOUT);
 }
 
-/* Whether what is asked for are bodies alone that have been there for long: two readings name what
- * lies between them, however far they are apart. */
+/* After the last reading of a process, how long that of an address may wait. */
+static uint64_t wait_of(const struct process_memory *p, uint64_t address)
+{
+	const struct body *b = find_body(p, address);
+	uint64_t age_ns;
+
+	if (!b)
+		return p->mark_ns - p->begun_ns >= WARM_NS && p->mark_ns - p->churn_ns >= CHURN_NS
+			       ? WARM_READ_NS
+			       : 0;
+	age_ns = p->mark_ns - b->from_ns;
+	if (!b->is_fleeting || age_ns < STEADY_NS)
+		return 0;
+	/* Two readings name what lies between them, however far they are apart. */
+	if (age_ns / STEADY_PART > STEADY_READ_MOST_NS)
+		return STEADY_READ_MOST_NS;
+	return age_ns / STEADY_PART > STEADY_READ_NS ? age_ns / STEADY_PART : STEADY_READ_NS;
+}
+
+/* Whether all that is asked for may. */
 static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
 {
-	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX ||
-	    p->mark_ns - p->job_ns >= STEADY_READ_NS)
-		return false;
-	for (size_t i = 0; i < p->wanted_cnt; i++) {
-		const struct body *b = find_body(p, p->wanted[i]);
+	uint64_t passed_ns = p->mark_ns - p->job_ns;
 
-		if (!b || !b->is_fleeting || b->from_ns + STEADY_NS > p->mark_ns)
+	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX || passed_ns >= STEADY_READ_MOST_NS)
+		return false;
+	for (size_t i = 0; i < p->wanted_cnt; i++)
+		if (passed_ns >= wait_of(p, p->wanted[i]))
 			return false;
-	}
 	return true;
 }
 

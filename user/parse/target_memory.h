@@ -29,9 +29,10 @@ struct target_mapping {
 struct target_memory {
 	int memory_fd;	     /* /proc/PID/mem */
 	int pages_fd;	     /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
-	int maps_fd;	     /* /proc/PID/maps, read when it is needed first */
+	int maps_fd;	     /* /proc/PID/maps, asked, or read when it is needed first */
 	uint64_t shared_dev; /* st_dev of a memfd: mappings of that device are of no file */
 	bool is_read, is_known;
+	bool is_old, have_last; /* the kernel cannot be asked; it told of a mapping */
 	/* Files, by where they are mapped; -1: cannot be had. */
 	struct target_mapping given[TARGET_GIVEN_MAX];
 	int given_fds[TARGET_GIVEN_MAX];

@@ -36,3 +36,18 @@ Test(given_files, make_room_for_what_is_wanting)
 	cr_expect_eq(given_files_take(&g, 0, &none, 1), 0);
 	cr_expect_eq(given_files_take(&g, 0, many, UINT32_MAX), 1, "no more than there may be");
 }
+
+Test(given_files, what_came_along_and_was_never_of_use_goes_soon)
+{
+	struct given_files g = {0};
+	struct target_mapping needs[] = {{1, 2}, {3, 4}};
+
+	given_files_take(&g, 0, needs, 2);
+	given_files_take(&g, 1, NULL, 0);
+	for (unsigned i = 1; i < GIVEN_USELESS_MAX; i++)
+		given_files_take(&g, 0, NULL, 0);
+	cr_expect_eq(g.cnt, 2);
+	given_files_take(&g, 0, NULL, 0);
+	cr_assert_eq(g.cnt, 1);
+	cr_expect_eq(g.files[0].start, 1, "which was of use once");
+}
