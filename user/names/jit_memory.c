@@ -10,8 +10,10 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/process_state.h"
+#include "base/rise.h"
 #include "names/given_files.h"
 #include "names/jit_code.h"
+#include "names/memory_pace.h"
 #include "names/symbol.h"
 #include "names/target_door.h"
 #include "parse/memory_names.h"
@@ -25,7 +27,6 @@
 /* While fleeting bodies come and go in a process its finalizer is looked at so often: as exactly is
  * known since when it has not run. Those of most services stay, and two readings name what lies
  * between them. */
-#define CHURN_NS	1000000000ull
 #define MARK_NS		15000000ull
 #define MARK_IN_DEBT_NS 200000000ull
 /* Looks at all of them in one go: some 20 us each. */
@@ -39,16 +40,6 @@
 #define SOON_MOST_NS	 100000000ull
 #define SOON_IN_DEBT_NS	 400000000ull
 #define CALM_SHORTEST_NS 20000000ull
-/* Bodies that have been there for so long are read once more after a part of that, between these
- * two. */
-#define STEADY_NS	    2000000000ull
-#define STEADY_PART	    8u
-#define STEADY_READ_NS	    800000000ull
-#define STEADY_READ_MOST_NS 5000000000ull
-/* What is new in a process that has been read for so long is read so often: each reading costs some
- * ms however little it is of, and the code of a service that is warm comes a method at a time. */
-#define WARM_NS	     10000000000ull
-#define WARM_READ_NS 2000000000ull
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX 512u
 /* Where there are more, they come and go, or are for ever: what is sampled is asked for. */
@@ -959,27 +950,19 @@ static void note_hung(struct process_memory *p)
 static uint64_t wait_of(const struct process_memory *p, uint64_t address)
 {
 	const struct body *b = find_body(p, address);
-	uint64_t age_ns;
 
 	if (!b)
-		return p->mark_ns - p->begun_ns >= WARM_NS && p->mark_ns - p->churn_ns >= CHURN_NS
-			       ? WARM_READ_NS
-			       : 0;
-	age_ns = p->mark_ns - b->from_ns;
-	if (!b->is_fleeting || age_ns < STEADY_NS)
-		return 0;
-	/* Two readings name what lies between them, however far they are apart. */
-	if (age_ns / STEADY_PART > STEADY_READ_MOST_NS)
-		return STEADY_READ_MOST_NS;
-	return age_ns / STEADY_PART > STEADY_READ_NS ? age_ns / STEADY_PART : STEADY_READ_NS;
+		return memory_pace_new(p->mark_ns, p->begun_ns, p->churn_ns);
+	return b->is_fleeting ? memory_pace_fleeting(rise_of(p->mark_ns, b->from_ns)) : 0;
 }
 
 /* Whether all that is asked for may. */
 static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
 {
-	uint64_t passed_ns = p->mark_ns - p->job_ns;
+	uint64_t passed_ns = rise_of(p->mark_ns, p->job_ns);
 
-	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX || passed_ns >= STEADY_READ_MOST_NS)
+	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX ||
+	    passed_ns >= MEMORY_STEADY_READ_MOST_NS)
 		return false;
 	for (size_t i = 0; i < p->wanted_cnt; i++)
 		if (passed_ns >= wait_of(p, p->wanted[i]))
@@ -1135,7 +1118,8 @@ uint64_t jit_memory_soon_ns(const struct jit_memory *jm)
 	for (size_t i = 0; i < jm->processes_cnt; i++) {
 		const struct process_memory *p = jm->processes[i];
 
-		if (p && !p->reason && now_ns - p->churn_ns < CHURN_NS && soon_of(p) < soon_ns)
+		if (p && !p->reason && now_ns - p->churn_ns < MEMORY_CHURN_NS &&
+		    soon_of(p) < soon_ns)
 			soon_ns = soon_of(p);
 	}
 	return soon_ns;
@@ -1152,7 +1136,7 @@ bool jit_memory_poll(struct jit_memory *jm)
 		size_t row = (first + i) % cnt;
 		struct process_memory *p = jm->processes[row];
 
-		if (!p || p->reason || now_ns - p->churn_ns >= CHURN_NS)
+		if (!p || p->reason || now_ns - p->churn_ns >= MEMORY_CHURN_NS)
 			continue;
 		again = true;
 		if (now_ns - p->mark_ns < (p->is_in_debt ? MARK_IN_DEBT_NS : MARK_NS))
