@@ -366,7 +366,7 @@ static __always_inline __u64 kernel_now_of(struct cpu_clock *clock, struct task_
 	follow_kernel_clock(clock, now - kernel_now, spans);
 	clock->compared_ns = kernel_now;
 	lag = now - clock->kernel_behind_ns - kernel_now;
-	if (sleeps && lag < LAG_MOST)
+	if (sleeps && lag < LAG_MOST && next->sched_info.last_queued != kernel_now)
 		clock->lag_ns = clock->lag_ns + (lag >> LAG_BITS) - (clock->lag_ns >> LAG_BITS);
 	return kernel_now + lag;
 }

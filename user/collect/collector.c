@@ -12,6 +12,7 @@
 #include "base/grow.h"
 #include "base/helper_names.h"
 #include "base/log.h"
+#include "base/rise.h"
 #include "base/text.h"
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
@@ -51,10 +52,11 @@
 /* Threads that sleep are asked about as seldom: one whose end was lost is found to be gone. */
 #define ALL_EVERY_NS 30000000000ull
 
-/* So long may a reading of accounts and clocks take, or twice the shortest one of this host; then
- * it is done again, so many times in all. */
-#define BOOKS_APART_NS 5000000ull
-#define BOOKS_TRIES    4
+/* So long may a reading of accounts and clocks wait for a CPU; then it is done again, so many times
+ * in all, and none begins after so long: the rings fill meanwhile. */
+#define BOOKS_WAITED_NS 5000000ull
+#define BOOKS_TRIED_NS	200000000ull
+#define BOOKS_TRIES	4
 /* A slice may be longer than CPUs are left without a look at whether they are on line. */
 #define FOLLOW_CPUS_NS 1500000000ull
 /* What may be held for names, in times of what may be known of processes and stacks. */
@@ -115,11 +117,10 @@ struct collector {
 
 	uint64_t start_ns;
 	uint64_t slice_start_ns;
-	uint64_t all_read_ns;	 /* when all threads were asked about */
-	uint64_t books_least_ns; /* what the shortest reading of accounts and clocks took */
-	uint64_t tailed_ns;	 /* last look at the perf maps, */
-	uint64_t maps_read_ns;	 /* and at those in use */
-	uint64_t followed_ns;	 /* last look at the CPUs */
+	uint64_t all_read_ns;  /* when all threads were asked about */
+	uint64_t tailed_ns;    /* last look at the perf maps, */
+	uint64_t maps_read_ns; /* and at those in use */
+	uint64_t followed_ns;  /* last look at the CPUs */
 	uint64_t samples;
 	size_t threads_at_start, bytes_at_start;
 	uint64_t recursion_misses, names_timeouts;
@@ -577,7 +578,6 @@ static void take_clocks(struct collector *c)
 	}
 }
 
-/* The kernel's own counts come first: who reads files may have to wait for a CPU. */
 static void read_kernel_counts(struct collector *c)
 {
 	host_online_cpus(c->online);
@@ -592,21 +592,21 @@ static void read_kernel_counts(struct collector *c)
  */
 static uint64_t read_books(struct collector *c, bool all)
 {
-	uint64_t begin_ns, end_ns, took_ns;
+	uint64_t first_ns = clock_now_ns(), begin_ns = first_ns, end_ns, ran_ns;
 
-	read_kernel_counts(c);
 	for (int i = 0;; i++) {
-		begin_ns = clock_now_ns();
+		ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		/* Who slept on since the last try is not asked again. */
 		read_accounts(c, all && !i);
+		read_kernel_counts(c);
 		end_ns = read_clocks(c);
-		took_ns = end_ns - begin_ns;
-		if (took_ns < BOOKS_APART_NS || took_ns < 2 * c->books_least_ns ||
-		    i == BOOKS_TRIES - 1 || c->options.gear.quiet)
+		ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran_ns;
+		/* Work would take as long again; waiting need not. */
+		if (rise_of(end_ns - begin_ns, ran_ns) < BOOKS_WAITED_NS || i == BOOKS_TRIES - 1 ||
+		    end_ns - first_ns > BOOKS_TRIED_NS || c->options.gear.quiet)
 			break;
+		begin_ns = end_ns;
 	}
-	if (!c->books_least_ns || took_ns < c->books_least_ns)
-		c->books_least_ns = took_ns;
 	take_clocks(c);
 	return end_ns;
 }

@@ -50,11 +50,17 @@ static void fit_elapsed(struct model_cpu *row, uint64_t passed_ns)
 /* Of two readings of the kernel's idle time each is right to a tick of 10 ms. */
 #define IDLE_TICKS_NS 20000000ull
 
+/* All of the clock in which the CPU may have been idle: some of what nobody owns, too. */
+static uint64_t maybe_idle_ns(const struct cpu_clock *clock)
+{
+	return clock->idle_ns + clock->unaccounted_ns;
+}
+
 static void note_sure(struct cpu_seen *is, uint64_t kernel_idle_ns)
 {
-	is->sure = true;
+	is->sure = is->online;
 	is->sure_kernel_ns = kernel_idle_ns;
-	is->sure_clock_ns = is->clock.idle_ns;
+	is->sure_clock_ns = maybe_idle_ns(&is->clock);
 }
 
 /*
@@ -66,7 +72,7 @@ static uint64_t idle_unseen(struct cpu_seen *is, const struct cpu_seen *was,
 			    uint64_t kernel_idle_ns, uint64_t unmet_ns)
 {
 	uint64_t more = rise_of(rise_of(kernel_idle_ns, was->sure_kernel_ns),
-				rise_of(is->clock.idle_ns, was->sure_clock_ns));
+				rise_of(maybe_idle_ns(&is->clock), was->sure_clock_ns));
 
 	if (!was->sure || unmet_ns <= IDLE_TICKS_NS || more <= IDLE_TICKS_NS) {
 		note_sure(is, kernel_idle_ns);

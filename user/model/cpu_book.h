@@ -15,7 +15,8 @@ struct cpu_seen {
 	struct cpu_clock clock; /* with the running interval added */
 	uint64_t now_ns, steal_ns;
 	uint64_t gap_ns; /* between two clocks: of the time since then, nobody's */
-	/* What the kernel and the clock told as idle when it was last certain who runs. */
+	/* What the kernel told as idle when it was last certain who runs, and the clock as idle or
+	 * nobody's; on line only. */
 	bool sure;
 	uint64_t sure_kernel_ns, sure_clock_ns;
 };

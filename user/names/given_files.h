@@ -18,11 +18,17 @@ struct given_files {
 	uint32_t cnt;
 };
 
+/* What was not there, which may say anything. */
+struct given_needs {
+	const struct target_mapping *files;
+	uint32_t cnt;
+	uint64_t wanting; /* bit by file: it was looked for; others came along with it */
+};
+
 /*
- * A job came back, to which these were given: bit by file, of use; and what was wanting, which may
- * say anything. Returns how many are new: what the job missed may be had now. Where there is no
- * room, one that was of no use goes.
+ * A job came back, to which these were given: bit by file, of use; and what it lacked. Returns how
+ * many are new: what the job missed may be had now. Where there is no room, one that was of no use
+ * goes.
  */
-uint32_t given_files_take(struct given_files *g, uint64_t used, const struct target_mapping *needs,
-			  uint32_t needs_cnt);
+uint32_t given_files_take(struct given_files *g, uint64_t used, const struct given_needs *needs);
 #endif

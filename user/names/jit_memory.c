@@ -920,8 +920,9 @@ static void note_failure(struct process_memory *p, enum model_reason reason)
 /* Whether what a job missed for want of files may be had with those that it named. */
 static bool missed_files(struct process_memory *p, const struct parse_reply *reply)
 {
-	bool is_new =
-		given_files_take(&p->given, reply->given_used, reply->needs, reply->needs_cnt) > 0;
+	bool is_new = given_files_take(&p->given, reply->given_used,
+				       &(struct given_needs){reply->needs, reply->needs_cnt,
+							     reply->wanting}) > 0;
 
 	if (p->hung >= HUNG_FILES) {
 		p->given.cnt = 0;

@@ -109,6 +109,7 @@ static int query(const struct target_memory *memory, uint64_t address, struct ra
 {
 	struct procmap_query q = {.size = sizeof(q), .query_addr = address};
 
+	*ret = (struct range){0};
 	if (ioctl(memory->maps_fd, PROCMAP_QUERY, &q))
 		return errno == ENOENT ? 0 : -errno;
 	*ret = (struct range){
@@ -120,20 +121,20 @@ static int query(const struct target_memory *memory, uint64_t address, struct ra
  * can tell. Mostly it is the one of the last time. */
 static int file_at(struct target_memory *memory, uint64_t address, struct range *ret)
 {
-	static struct range last;
+	static struct range last; /* of this process: memory->have_last */
 	const struct range *listed;
 	int is_file;
 
-	if (!memory->is_read && !memory->is_old) {
+	if (!memory->is_old && !memory->is_known) {
 		if (memory->have_last && address >= last.at.start && address < last.at.end) {
 			*ret = last;
-			return 1;
+			return memory->last_is_file;
 		}
 		is_file = query(memory, address, ret);
 		if (is_file >= 0) {
-			if (is_file)
-				last = *ret;
-			memory->have_last |= is_file;
+			last = *ret;
+			memory->have_last = true;
+			memory->last_is_file = is_file;
 			return is_file;
 		}
 		memory->is_old = true;
@@ -197,18 +198,18 @@ static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt
 	return alike;
 }
 
-static bool is_needed(const struct target_memory *memory, const struct range *file)
+static void add_need(struct target_memory *memory, const struct range *file, bool is_wanting)
 {
-	for (uint32_t i = 0; i < memory->needs_cnt; i++)
-		if (memory->needs[i].start == file->at.start)
-			return true;
-	return false;
-}
+	uint32_t i = 0;
 
-static void add_need(struct target_memory *memory, const struct range *file)
-{
-	if (memory->needs_cnt < TARGET_GIVEN_MAX && !is_needed(memory, file))
+	while (i < memory->needs_cnt && memory->needs[i].start != file->at.start)
+		i++;
+	if (i == TARGET_GIVEN_MAX)
+		return;
+	if (i == memory->needs_cnt)
 		memory->needs[memory->needs_cnt++] = file->at;
+	if (is_wanting)
+		memory->wanting |= 1ull << i;
 }
 
 static bool is_same_file(const struct range *a, const struct range *b)
@@ -219,12 +220,13 @@ static bool is_same_file(const struct range *a, const struct range *b)
 /* With what else is mapped of that file around it, by the list: that will be wanting next. */
 static void need(struct target_memory *memory, const struct range *wanting)
 {
+	uint32_t cnt = memory->needs_cnt;
 	const struct range *file, *first, *end;
 
 	memory->missed++;
-	if (is_needed(memory, wanting))
+	add_need(memory, wanting, true);
+	if (memory->needs_cnt == cnt)
 		return;
-	add_need(memory, wanting);
 	file = know_files(memory) ? listed_at(wanting->at.start) : NULL;
 	if (!file)
 		return;
@@ -232,11 +234,11 @@ static void need(struct target_memory *memory, const struct range *wanting)
 	end = file + 1;
 	while (first > files && is_same_file(first - 1, file) &&
 	       memory->needs_cnt < TARGET_GIVEN_MAX)
-		add_need(memory, --first);
+		add_need(memory, --first, false);
 	for (; end < files + files_cnt && is_same_file(end, file) &&
 	       memory->needs_cnt < TARGET_GIVEN_MAX;
 	     end++)
-		add_need(memory, end);
+		add_need(memory, end, false);
 }
 
 /* Whether it is the file of that mapping: another may have been mapped there since it was opened.
