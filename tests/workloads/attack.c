@@ -68,15 +68,17 @@ static void pause_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* One function for a part of a period, then the next one's turn. */
+/* One function for a part of a period, then the next one's turn. Periods differ, half to one and a
+ * half: of equal ones ticks of some rates would meet none. */
 static void run_once(struct attack *a)
 {
 	uint64_t start_ns = now_ns();
+	uint64_t period_ns = PERIOD_NS / 2 + (uint64_t)rand() % PERIOD_NS;
 
 	while (now_ns() - start_ns < RUN_NS)
 		a->functions[a->next % a->cnt](20000);
 	a->next++;
-	pause_until(start_ns + PERIOD_NS);
+	pause_until(start_ns + period_ns);
 }
 
 static void run(struct attack *a)
