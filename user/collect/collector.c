@@ -588,7 +588,8 @@ static void read_kernel_counts(struct collector *c)
  * Accounts and clocks that are of one moment, as far as that can be: what a thread runs between the
  * reading of its account and that of its CPU is missing in the one or the other book, and on a full
  * host the reader itself waits for a CPU in between, for a tenth of a second and more. Then both
- * are read once more. Returns the time of the reading, to which this slice reaches.
+ * are read once more; between slices of one recording what is missing in the one is in the next.
+ * Returns the time of the reading, to which this slice reaches.
  */
 static uint64_t read_books(struct collector *c, bool all)
 {
@@ -603,7 +604,7 @@ static uint64_t read_books(struct collector *c, bool all)
 		ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran_ns;
 		/* Work would take as long again; waiting need not. */
 		if (rise_of(end_ns - begin_ns, ran_ns) < BOOKS_WAITED_NS || i == BOOKS_TRIES - 1 ||
-		    end_ns - first_ns > BOOKS_TRIED_NS || c->options.gear.quiet)
+		    end_ns - first_ns > BOOKS_TRIED_NS || !all || c->options.gear.quiet)
 			break;
 		begin_ns = end_ns;
 	}
