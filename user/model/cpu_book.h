@@ -36,8 +36,7 @@ struct cpu_reading {
 	const struct cpu_clock *clock;
 	uint64_t now_ns;
 	uint64_t steal_ns; /* cumulative */
-	uint64_t
-		idle_ns; /* cumulative, by the kernel's count, whose tick is of 10 ms at the most */
+	uint64_t idle_ns;  /* cumulative, by the kernel's count, to a tick of 10 ms */
 	bool online;
 };
 /*
