@@ -36,8 +36,7 @@ check "it is switched on" "$HOTRUN" perfmap enable "$web"
 "$HOTRUN" perfmap status --no-sample >"$T/status" 2>"$T/err"
 is "status afterwards" "$(grep -c " *$web .*switched on" "$T/status")" 1
 record alive -d 4 -F 199
-set -- $(facts managed "$T/alive.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
-within "managed frames with a name, of $2, per cent" "$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+managed "with a map" "$T/alive.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
 is "the container is known" "$(sql "$T/alive.hotrun" "SELECT container != '' FROM process WHERE tgid = $web")" 1
 
 # --- the container is removed before the recording ends ------------------------------------------------
@@ -48,8 +47,7 @@ sleep 3.5
 pod rm -f -t 0 shop >/dev/null
 wait "$recorder"
 is "the recording ends well" $? 0
-set -- $(facts managed "$T/removed.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
-within "removed: managed frames with a name, of $2, per cent" "$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+managed "removed" "$T/removed.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
 
 # --- nowhere to write --------------------------------------------------------------------------------
 serve sealed --user 1000:1000 --read-only --read-only-tmpfs=false
@@ -61,9 +59,7 @@ check "and it is said" grep -qE 'no diagnostics socket|read-only|cannot' "$T/all
 start wrk -t1 -c4 -d 20s "http://127.0.0.1:$port/orders"
 sleep 1.5
 record sealed -d 4 -F 199
-set -- $(facts managed "$T/sealed.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
-within "nothing set, nowhere to write: managed frames with a name, of $2, per cent" \
-	"$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+managed "nothing set, nowhere to write" "$T/sealed.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
 "$HOTRUN" report "$T/sealed.hotrun" >"$T/report" 2>&1
 check "and the report says what named them" grep -qE 'managed frames.*memory' "$T/report"
 pod rm -f -t 0 sealed >/dev/null

@@ -28,8 +28,7 @@ record beside -d 4 -F 199 --enable-perf-maps -p "$web"
 wait "$trace"
 is "dotnet-trace ends well" $? 0
 within "its trace, KiB" "$(($(stat -c %s "$T/beside.nettrace" 2>/dev/null || echo 0) / 1024))" 100 1000000
-set -- $(facts managed "$T/beside.hotrun" "$web" | awk "NR == 1")
-within "managed frames with a name, of $2, per cent" "$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 1000 ? 100 * n / t : 0) }')" 99.5 100
+managed "beside it" "$T/beside.hotrun" "$web"
 size=$(stat -c %s "/tmp/perf-$web.map" 2>/dev/null || echo 0)
 within "a map was written, KiB" "$((size / 1024))" 50 100000
 "$HOTRUN" perfmap status --no-sample >"$T/status" 2>"$T/err"

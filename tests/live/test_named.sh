@@ -46,13 +46,9 @@ named() {
 
 	case $run in *@net9.0*/none) least=95 ;; esac
 	case $run in
-	*-single/*) facts managed "$file" "$web" "$program" ;;
-	*) facts managed "$file" "$web" ;;
-	esac >"$T/named"
-	set -- $(head -1 "$T/named")
-	within "$run: managed frames with a name, of $2, per cent" \
-		"$(awk -v n="$1" -v t="$2" 'BEGIN { printf "%.2f", (t > 1000 ? 100 * n / t : 0) }')" "$least" 100
-	tail -n +2 "$T/named" | sed 's/^/#   without: /'
+	*-single/*) managed "$run" "$file" "$web" "$least" "$program" ;;
+	*) managed "$run" "$file" "$web" "$least" ;;
+	esac
 	# Some of them in the framework, precompiled, and called by its words.
 	"$HOTRUN" export "$file" -p "$web" -o "$T/folded" 2>"$T/err" || fail "export: $(cat "$T/err")"
 	check "$run: Kestrel's own frames" \

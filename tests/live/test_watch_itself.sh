@@ -75,7 +75,7 @@ check "one line names it, its evidence and its trunks" grep -q "done, with repor
 
 # --- what is not taken ----------------------------------------------------------------------------------
 # Not one stall that goes on: of that nothing more is told.
-until_true 10 eval '[ "$(metric hotrun_suspects)" = 0 ]' || fail "suspects: $(metric hotrun_suspects)"
+until_true 25 eval '[ "$(metric hotrun_suspects)" = 0 ]' || fail "suspects: $(metric hotrun_suspects)"
 start wrk -t1 -c40 -d6s "http://127.0.0.1:$stall_port/slow?ms=1500"
 is "the operator's program has its arguments" "$(cat "$T/told.args")" \
 	"$capture ${capture%.hotrun}.txt ${capture%.hotrun}.html Shop.Stall inelastic"

@@ -151,6 +151,20 @@ sql() { sqlite3 -batch -noheader -separator ' ' "file:$1?mode=ro" "$2"; }
 
 facts() { python3 tests/support/facts.py "$@"; }
 
+# managed NAME CAPTURE PID [LEAST [EXE]]: the managed frames of a process have names, in per cent at least (99.5). What its
+# memory cannot tell of any more, since it was read too late on a full host, is told as that, and is little.
+managed() {
+	local name=$1 least=${4:-99.5}
+
+	facts managed "$2" "$3" ${5:+"$5"} >"$T/managed"
+	tail -n +2 "$T/managed" | sed 's/^/#   without: /'
+	set -- $(head -1 "$T/managed") $(awk 'NR > 1 && $3 == "memory-late" { n = $1 } END { print n + 0 }' "$T/managed")
+	within "$name: managed frames" "$2" 300 10000000
+	within "$name: of these, with a name or read too late, per cent" \
+		"$(awk -v n="$1" -v t="$2" -v l="$3" 'BEGIN { printf "%.2f", (t > 0 ? 100 * (n + l) / t : 0) }')" "$least" 100
+	within "$name: read too late, per cent" "$(awk -v t="$2" -v l="$3" 'BEGIN { printf "%.2f", (t > 0 ? 100 * l / t : 0) }')" 0 4
+}
+
 # as_schema FILE: it is JSON as deploy/hotrun.schema.json documents it
 as_schema() {
 	local wrong

@@ -35,7 +35,7 @@
 /* Tables of who is busy then may take that long before the first sample, names of code that may be
  * replaced soon so long, and rows of compiled code; and who is busy. */
 #define START_TABLES_NS 300000000ull
-#define START_NAMES_NS	500000000ull
+#define START_NAMES_NS	1500000000ull
 #define START_CODE_NS	200000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
@@ -1256,8 +1256,12 @@ static void prepare_names(struct collector *c)
 {
 	uint64_t end_ns = clock_now_ns() + START_NAMES_NS;
 
-	while (c->options.samples && names_read(c->names, c->model) && clock_now_ns() < end_ns)
-		names_await(c->names, START_POLL_NS);
+	while (c->options.samples && names_read(c->names, c->model) && clock_now_ns() < end_ns) {
+		if (names_is_reading(c->names))
+			names_await(c->names, START_POLL_NS);
+		else
+			sleep_until(clock_now_ns() + START_POLL_NS);
+	}
 }
 
 static void mark_processes(struct collector *c)

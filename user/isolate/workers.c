@@ -32,8 +32,10 @@
  * gives way to everybody else's work from here on, and its worker with it, which ends then. */
 #define PATIENCE_NS 200000000ull
 #define LAST_NICE   19
-/* Of the time of a job, for one that gets no CPU. */
+/* Of the time of a job, for one that gets no CPU. One that is blocked is looked at so often in that
+ * time, and hangs where all of it passed without a change. */
 #define STARVED_TIMES 6u
+#define LOOKS	      8u
 /* A worker that did more than this once is looked at before its next job. */
 #define LARGE_JOB_NS 20000000ull
 #define MEMORY_PART  2u /* of its memory that a worker may keep between jobs */
@@ -98,6 +100,9 @@ struct worker {
 	struct workers_job *job;
 	uint64_t started_ns; /* of the job */
 	uint64_t cpu_ns;     /* of the worker, before the job */
+	/* Of the job: what the worker had done at the last look, and when it did something last. */
+	struct process_turns turns;
+	uint64_t looked_ns, moved_ns;
 };
 
 struct workers {
@@ -447,6 +452,12 @@ static void take_hello(struct workers *w, struct worker *worker)
 	bound_cpu(w, worker);
 }
 
+static void begin_clock(struct worker *worker)
+{
+	worker->started_ns = worker->looked_ns = worker->moved_ns = clock_now_ns();
+	worker->turns = (struct process_turns){0};
+}
+
 static void take_told(struct workers *w, struct worker *worker)
 {
 	uint32_t without;
@@ -460,7 +471,7 @@ static void take_told(struct workers *w, struct worker *worker)
 	w->counters.without = without;
 	worker->told = true;
 	worker->cpu_ns = process_cpu_ns(worker->pid);
-	worker->started_ns = clock_now_ns();
+	begin_clock(worker);
 }
 
 static void take_reply(struct workers *w, struct worker *worker)
@@ -501,36 +512,59 @@ static void take_messages(struct workers *w, struct worker *worker)
 	}
 }
 
-/* A job whose time is over: one that waits for the CPU gets more of it, one that was never begun is
- * no fault of its file; for a file that hangs its party pays as for work. */
-static void end_late(struct workers *w, struct worker *worker, uint64_t past_ns)
+static void look_at(struct worker *worker, uint64_t now_ns)
+{
+	struct process_turns turns = process_turns_of(worker->pid), last = worker->turns;
+
+	worker->looked_ns = now_ns;
+	worker->turns = turns;
+	if (turns.runnable || turns.cpu_ns != last.cpu_ns || turns.delay_ns != last.delay_ns ||
+	    turns.turns != last.turns)
+		worker->moved_ns = now_ns;
+}
+
+/* Whether a job's time is over: one that waits for the CPU gets more of it. */
+static bool is_late(const struct worker *worker, uint64_t now_ns, uint64_t wall_ns)
+{
+	uint64_t past_ns = now_ns - worker->started_ns;
+
+	return past_ns > STARVED_TIMES * wall_ns ||
+	       (past_ns > wall_ns && (!worker->told || now_ns - worker->moved_ns > wall_ns));
+}
+
+/* A job that was never begun is no fault of its file; for a file that hangs its party pays as for
+ * work. */
+static void end_late(struct workers *w, struct worker *worker, uint64_t now_ns)
 {
 	if (!worker->told) {
 		fail(w, worker, -EAGAIN);
-	} else if (past_ns > STARVED_TIMES * wall_of(w, worker->job) ||
-		   !process_is_runnable(worker->pid)) {
-		/* No time of a CPU: of what is used it does not count. */
-		if (worker->job->party != WORKERS_TRUSTED)
-			ledger_fine(w->ledger, worker->job->party, past_ns, clock_now_ns());
-		fail(w, worker, -ETIMEDOUT);
+		return;
 	}
+	/* No time of a CPU: of what is used it does not count. */
+	if (worker->job->party != WORKERS_TRUSTED)
+		ledger_fine(w->ledger, worker->job->party, now_ns - worker->started_ns, now_ns);
+	fail(w, worker, -ETIMEDOUT);
 }
 
 /* A file that hangs costs no CPU time: then the time alone ends it. */
 static void check_limits(struct workers *w, struct worker *worker)
 {
 	struct workers_job *job = worker->job;
-	uint64_t past_ns;
+	uint64_t now_ns = clock_now_ns(), wall_ns;
 
 	if (!job)
 		return;
+	wall_ns = wall_of(w, job);
 	if (worker->told)
 		charge(w, worker);
-	past_ns = clock_now_ns() - worker->started_ns;
+	if (worker->told && now_ns - worker->looked_ns >= wall_ns / LOOKS)
+		look_at(worker, now_ns);
 	if (job->cpu_ns > w->limits.cpu_ns) {
 		fail(w, worker, -ETIME);
-	} else if (past_ns > wall_of(w, job)) {
-		end_late(w, worker, past_ns);
+	} else if (is_late(worker, now_ns, wall_ns)) {
+		/* Its answer may have come just now. */
+		if (!message_wait(worker->socket, 0))
+			end_late(w, worker, now_ns);
 	} else if (job->cpu_ns > PATIENCE_NS && !worker->is_nice) {
 		worker->is_nice = true;
 		setpriority(PRIO_PROCESS, (id_t)worker->pid, LAST_NICE);
@@ -586,7 +620,7 @@ static void start(struct workers *w, struct worker *worker, struct workers_job *
 	job->order->number = ++w->numbers;
 	worker->job = job;
 	worker->cpu_ns = process_cpu_ns(worker->pid);
-	worker->started_ns = clock_now_ns();
+	begin_clock(worker);
 	bound_cpu(w, worker);
 	job->state = JOB_RUNNING;
 	if (message_send(worker->socket, job->order, job->order_len, fds, cnt))

@@ -801,8 +801,10 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		if (!map ||
 		    find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) != MODEL_NONE)
 			continue;
-		/* There is an entry: its name is being read; or its memory is. */
-		is_coming = j->requests->deferred != deferred || memory == REASON_PENDING;
+		/* There is an entry: its name is being read; or its memory is; or nobody had the
+		 * time yet to look for a map. */
+		is_coming = j->requests->deferred != deferred || memory == REASON_PENDING ||
+			    (!map->file && map->reason == REASON_PENDING);
 		w.looks += serving == SERVE_LOOK && !map->behind && !is_coming;
 		/* Nothing that comes later tells of then, but a map. */
 		if (memory == REASON_MEMORY_LATE && !map->file)

@@ -1083,12 +1083,19 @@ bool jit_memory_names(const struct jit_memory *jm, uint32_t process)
 	return p && p->bodies_cnt;
 }
 
+/* Something of it is being read, or may be now. */
+static bool is_busy(const struct process_memory *p, uint64_t now_ns)
+{
+	return p->job || (!p->reason && !p->is_in_debt && now_ns >= p->find_again_ns &&
+			  (p->wanted_cnt || p->lists));
+}
+
 bool jit_memory_is_busy(const struct jit_memory *jm)
 {
+	uint64_t now_ns = clock_now_ns();
+
 	for (size_t i = 0; i < jm->processes_cnt; i++)
-		if (jm->processes[i] && !jm->processes[i]->reason &&
-		    (jm->processes[i]->job || jm->processes[i]->wanted_cnt ||
-		     jm->processes[i]->lists))
+		if (jm->processes[i] && is_busy(jm->processes[i], now_ns))
 			return true;
 	return false;
 }

@@ -68,7 +68,7 @@ bool jit_memory_poll(struct jit_memory *jm);
 /* Within which time what is sampled is to be asked for: where bodies come and go that may not stay;
  * UINT64_MAX: nowhere. */
 uint64_t jit_memory_soon_ns(const struct jit_memory *jm);
-/* Whether something is asked for still. */
+/* Whether something is being read, or asked for and may be read now. */
 bool jit_memory_is_busy(const struct jit_memory *jm);
 
 /* Goes up with each change of what is known of a process. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -40,6 +41,8 @@
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
 #define SETTLE_LOOK_NS 100000000ull
+/* Where nothing is being read: what could not be asked for a moment ago may be asked for. */
+#define SETTLE_NAP_NS 20000000
 
 /* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
  * growing intervals, since a reading costs 70 ms. */
@@ -888,6 +891,11 @@ void names_await(struct names *n, uint64_t ns)
 	workers_wait_any(n->requests.workers, ns);
 }
 
+bool names_is_reading(const struct names *n)
+{
+	return workers_is_busy(n->requests.workers);
+}
+
 bool names_poll(struct names *n)
 {
 	bool is_read = workers_poll(n->requests.workers);
@@ -996,37 +1004,55 @@ static bool is_worth_waiting(struct names *n, const struct model *m)
 	return jit_is_worth_waiting(n->jit, m);
 }
 
-/* Whether what is under way waits for a file that does not answer: since then nothing came, and no
- * worker used or wanted a CPU. */
-static bool has_hung(const struct names *n, uint64_t *since_ns, uint64_t *done)
+/* What came of waiting so far. */
+struct progress {
+	uint64_t done, since_ns; /* since then nothing did */
+};
+
+/* Whether what is waited for does not come: a file does not answer, or nothing is asked for; who
+ * uses or wants a CPU works. */
+static bool has_stalled(const struct names *n, struct progress *progress)
 {
 	const struct workers *w = n->requests.workers;
-	uint64_t now_ns = clock_now_ns(), now = workers_ended(w) + workers_counters(w).cpu_ns;
+	uint64_t now_ns = clock_now_ns();
+	uint64_t done = workers_ended(w) + workers_counters(w).cpu_ns + names_waiting(n);
 
-	if (now != *done || !workers_are_asleep(w)) {
-		*done = now;
-		*since_ns = now_ns;
-	}
-	return now_ns - *since_ns >= SETTLE_NS;
+	if (done != progress->done || (workers_is_busy(w) && !workers_are_asleep(w)))
+		*progress = (struct progress){done, now_ns};
+	return now_ns - progress->since_ns >= SETTLE_NS;
+}
+
+/* Until a worker has ended something, for some time at the most. */
+static void wait_a_little(struct names *n)
+{
+	struct timespec nap = {.tv_nsec = SETTLE_NAP_NS};
+
+	if (workers_is_busy(n->requests.workers))
+		workers_wait_any(n->requests.workers, SETTLE_LOOK_NS);
+	else
+		nanosleep(&nap, NULL);
 }
 
 void names_settle(struct names *n, struct model *m)
 {
-	uint64_t start_ns = clock_now_ns(), ns = 0, asleep_ns = start_ns;
-	uint64_t done = 0;
+	uint64_t start_ns = clock_now_ns();
+	struct progress progress = {.since_ns = start_ns};
 
-	/* What is under way is waited for, what is asked for only then, too: a file leads to the
-	 * next. */
 	if (n->memory)
 		jit_memory_hurry(n->memory);
-	jit_read(n->jit, m);
-	while (names_waiting(n) && !has_hung(n, &asleep_ns, &done) &&
-	       ns < (is_worth_waiting(n, m) ? SETTLE_MOST_NS : SETTLE_NS) &&
-	       (workers_wait_any(n->requests.workers, SETTLE_LOOK_NS) ||
-		workers_is_busy(n->requests.workers))) {
+	/* What is under way is waited for, what is asked for only then, too: a file leads to the
+	 * next; and what the last slice had no time for is asked for now. */
+	while (names_waiting(n)) {
+		bool is_worth;
+
 		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
-		ns = clock_now_ns() - start_ns;
+		is_worth = is_worth_waiting(n, m);
+		if (!names_waiting(n) || (!is_worth && !workers_is_busy(n->requests.workers)) ||
+		    clock_now_ns() - start_ns >= (is_worth ? SETTLE_MOST_NS : SETTLE_NS) ||
+		    has_stalled(n, &progress))
+			break;
+		wait_a_little(n);
 	}
 	name_again(n, m, true);
 	jit_settle(n->jit, m);

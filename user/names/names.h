@@ -161,7 +161,8 @@ struct names_code_page names_code_page(const struct names *n, uint32_t process, 
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);
 
 /* After names_stack() of some, and at the start: has the memory of processes read whose code
- * nothing named yet, soon, since some code does not live long. Returns whether that goes on. */
+ * nothing named yet, soon, since some code does not live long. Returns whether that goes on, or is
+ * to be tried again at once. */
 bool names_read(struct names *n, struct model *m);
 
 /* Frames that wait for their perf map, or for a file that is being read. */
@@ -171,6 +172,8 @@ size_t names_waiting(const struct names *n);
  * For who has nothing else to do: the end of a recording, a finished capture. */
 void names_await(struct names *n, uint64_t ns);
 
+/* Whether something is being read. */
+bool names_is_reading(const struct names *n);
 /* Lets the reading of files go on that was begun: to be called some times a second while it returns
  * true. Nothing waits, and nothing is named by it. */
 bool names_poll(struct names *n);

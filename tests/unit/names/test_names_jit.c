@@ -191,6 +191,28 @@ Test(names_jit, anonymous_code_does_not_stay_pending)
 	host_end(&h);
 }
 
+/* On a full host several slices may have no time for it. */
+Test(names_jit, a_map_that_nobody_had_time_to_look_for_is_looked_for_at_the_end)
+{
+	const struct model_symbol *s;
+	struct host h;
+
+	host_make(&h, MAPS_LIB, "/app/Shop.Api");
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
+	names_process(h.n, h.m, h.process);
+	names_unwind_begin(h.n, 0);
+	cr_expect_null(name_at(&h, JIT + 0x10, 100));
+	for (int i = 0; i < 5; i++)
+		names_tail(h.n, h.m, 200);
+	cr_expect_null(name_at(&h, JIT + 0x10, 100), "it waits");
+	names_unwind_end(h.n);
+	names_settle(h.n, h.m);
+	s = name_at(&h, JIT + 0x10, 100);
+	cr_assert_not_null(s);
+	cr_expect_str_eq(s->name, "Shop.Cart.Add", "%s", model_reason_text(s->reason));
+	host_end(&h);
+}
+
 Test(names_jit, more_maps_than_may_be_open_close_the_longest_unused)
 {
 	static const char maps[] = "7f0000100000-7f0000110000 r-xs 00000000 00:01 9 "
