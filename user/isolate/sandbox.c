@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/privileges.h"
+#include "isolate/procmap_query.h"
 
 #if defined(__x86_64__)
 #define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
@@ -108,6 +109,12 @@ static const struct sock_filter filter[] = {
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 4),
 	LOAD_ARGUMENT(1),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETFD, 0, 1),
+	RETURN(SECCOMP_RET_ALLOW),
+	RETURN(SECCOMP_RET_KILL_PROCESS),
+	/* One question alone, of a list of mappings. */
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4),
+	LOAD_ARGUMENT(1),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROCMAP_QUERY, 0, 1),
 	RETURN(SECCOMP_RET_ALLOW),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 4),

@@ -7,8 +7,10 @@
  */
 #include "parse/target_memory.h"
 
-/* Jobs in a row that have no use for a file; it is handed over no more then. */
-#define GIVEN_IDLE_MAX 16u
+/* Jobs in a row that have no use for a file; it is handed over no more then. And those of one that
+ * never was of use: it came along with another part of it. */
+#define GIVEN_IDLE_MAX	  16u
+#define GIVEN_USELESS_MAX 2u
 
 struct given_files {
 	struct target_mapping files[TARGET_GIVEN_MAX];
@@ -16,11 +18,17 @@ struct given_files {
 	uint32_t cnt;
 };
 
+/* What was not there, which may say anything. */
+struct given_needs {
+	const struct target_mapping *files;
+	uint32_t cnt;
+	uint64_t wanting; /* bit by file: it was looked for; others came along with it */
+};
+
 /*
- * A job came back, to which these were given: bit by file, of use; and what was wanting, which may
- * say anything. Returns how many are new: what the job missed may be had now. Where there is no
- * room, one that was of no use goes.
+ * A job came back, to which these were given: bit by file, of use; and what it lacked. Returns how
+ * many are new: what the job missed may be had now. Where there is no room, one that was of no use
+ * goes.
  */
-uint32_t given_files_take(struct given_files *g, uint64_t used, const struct target_mapping *needs,
-			  uint32_t needs_cnt);
+uint32_t given_files_take(struct given_files *g, uint64_t used, const struct given_needs *needs);
 #endif

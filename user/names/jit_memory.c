@@ -10,8 +10,10 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/process_state.h"
+#include "base/rise.h"
 #include "names/given_files.h"
 #include "names/jit_code.h"
+#include "names/memory_pace.h"
 #include "names/symbol.h"
 #include "names/target_door.h"
 #include "parse/memory_names.h"
@@ -25,7 +27,6 @@
 /* While fleeting bodies come and go in a process its finalizer is looked at so often: as exactly is
  * known since when it has not run. Those of most services stay, and two readings name what lies
  * between them. */
-#define CHURN_NS	1000000000ull
 #define MARK_NS		15000000ull
 #define MARK_IN_DEBT_NS 200000000ull
 /* Looks at all of them in one go: some 20 us each. */
@@ -39,9 +40,6 @@
 #define SOON_MOST_NS	 100000000ull
 #define SOON_IN_DEBT_NS	 400000000ull
 #define CALM_SHORTEST_NS 20000000ull
-/* Bodies that have been there for so long are read so often. */
-#define STEADY_NS      2000000000ull
-#define STEADY_READ_NS 800000000ull
 /* Bodies that are listed at once: some 30 us of a worker each. */
 #define LIST_MAX 512u
 /* Where there are more, they come and go, or are for ever: what is sampled is asked for. */
@@ -122,6 +120,7 @@ struct process_memory {
 	struct workers_job *job;
 	uint32_t job_calm; /* the calm in which it began, CALM_NONE = in none */
 	uint64_t job_ns;   /* when it began; of the last one, too */
+	uint64_t begun_ns; /* that of the first one */
 	uint32_t tgid;
 	uint64_t churn_ns; /* when one was met last that was not there when they were listed */
 	bool is_kept;	   /* jit_memory_keep() */
@@ -658,6 +657,8 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	p->asked = memory->addresses_cnt;
 	p->job_calm = p->calm_ns ? p->calm : CALM_NONE;
 	p->job_ns = p->mark_ns;
+	if (!p->begun_ns)
+		p->begun_ns = p->job_ns;
 	file_requests_job_begin(jm->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
 }
@@ -919,8 +920,9 @@ static void note_failure(struct process_memory *p, enum model_reason reason)
 /* Whether what a job missed for want of files may be had with those that it named. */
 static bool missed_files(struct process_memory *p, const struct parse_reply *reply)
 {
-	bool is_new =
-		given_files_take(&p->given, reply->given_used, reply->needs, reply->needs_cnt) > 0;
+	bool is_new = given_files_take(&p->given, reply->given_used,
+				       &(struct given_needs){reply->needs, reply->needs_cnt,
+							     reply->wanting}) > 0;
 
 	if (p->hung >= HUNG_FILES) {
 		p->given.cnt = 0;
@@ -945,19 +947,27 @@ static void note_hung(struct process_memory *p)
 		give_up(p, REASON_FILE_TIMEOUT);
 }
 
-/* Whether what is asked for are bodies alone that have been there for long: two readings name what
- * lies between them, however far they are apart. */
+/* After the last reading of a process, how long that of an address may wait. */
+static uint64_t wait_of(const struct process_memory *p, uint64_t address)
+{
+	const struct body *b = find_body(p, address);
+
+	if (!b)
+		return memory_pace_new(p->mark_ns, p->begun_ns, p->churn_ns);
+	return b->is_fleeting ? memory_pace_fleeting(rise_of(p->mark_ns, b->from_ns)) : 0;
+}
+
+/* Whether all that is asked for may. */
 static bool may_wait(const struct jit_memory *jm, const struct process_memory *p)
 {
-	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX ||
-	    p->mark_ns - p->job_ns >= STEADY_READ_NS)
-		return false;
-	for (size_t i = 0; i < p->wanted_cnt; i++) {
-		const struct body *b = find_body(p, p->wanted[i]);
+	uint64_t passed_ns = rise_of(p->mark_ns, p->job_ns);
 
-		if (!b || !b->is_fleeting || b->from_ns + STEADY_NS > p->mark_ns)
+	if (jm->hurries || p->lists || p->wanted_cnt > WAIT_MAX ||
+	    passed_ns >= MEMORY_STEADY_READ_MOST_NS)
+		return false;
+	for (size_t i = 0; i < p->wanted_cnt; i++)
+		if (passed_ns >= wait_of(p, p->wanted[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -1116,7 +1126,8 @@ uint64_t jit_memory_soon_ns(const struct jit_memory *jm)
 	for (size_t i = 0; i < jm->processes_cnt; i++) {
 		const struct process_memory *p = jm->processes[i];
 
-		if (p && !p->reason && now_ns - p->churn_ns < CHURN_NS && soon_of(p) < soon_ns)
+		if (p && !p->reason && now_ns - p->churn_ns < MEMORY_CHURN_NS &&
+		    soon_of(p) < soon_ns)
 			soon_ns = soon_of(p);
 	}
 	return soon_ns;
@@ -1133,7 +1144,7 @@ bool jit_memory_poll(struct jit_memory *jm)
 		size_t row = (first + i) % cnt;
 		struct process_memory *p = jm->processes[row];
 
-		if (!p || p->reason || now_ns - p->churn_ns >= CHURN_NS)
+		if (!p || p->reason || now_ns - p->churn_ns >= MEMORY_CHURN_NS)
 			continue;
 		again = true;
 		if (now_ns - p->mark_ns < (p->is_in_debt ? MARK_IN_DEBT_NS : MARK_NS))

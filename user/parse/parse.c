@@ -239,6 +239,7 @@ static enum model_reason do_memory(const struct parse_request *request, const st
 	reason = memory_names_write(&memory, &request->memory, result_fd, &reply->facts);
 	reply->given_used = memory.given_used;
 	reply->needs_cnt = memory.needs_cnt;
+	reply->wanting = memory.wanting;
 	memcpy(reply->needs, memory.needs, sizeof(reply->needs));
 	target_memory_close(&memory);
 	return reason;

@@ -152,6 +152,7 @@ struct parse_reply {
 	uint64_t given_used;
 	uint32_t needs_cnt, rsvd;
 	struct target_mapping needs[TARGET_GIVEN_MAX];
+	uint64_t wanting;   /* bit by need */
 	uint64_t code_next; /* CODE: from where on the list goes on */
 };
 

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "isolate/message.h"
+#include "isolate/procmap_query.h"
 
 #define PRESENT (1ull << 63)
 #define SWAPPED (1ull << 62)
@@ -83,8 +85,8 @@ static bool know_files(struct target_memory *memory)
 	return memory->is_known;
 }
 
-/* The mapping of a file in which an address is, or NULL. */
-static const struct range *file_at(uint64_t address)
+/* The mapping of a file in which an address is, or NULL; of the list. */
+static const struct range *listed_at(uint64_t address)
 {
 	size_t low = 0, high = files_cnt;
 
@@ -99,6 +101,52 @@ static const struct range *file_at(uint64_t address)
 	return low < files_cnt && files[low].at.start <= address ? &files[low] : NULL;
 }
 
+/*
+ * Asks the kernel for one mapping (since 6.11): of some hundred, writing down and reading the list
+ * takes longer than all else in a job. Returns 1, 0: it is of no file, or -errno.
+ */
+static int query(const struct target_memory *memory, uint64_t address, struct range *ret)
+{
+	struct procmap_query q = {.size = sizeof(q), .query_addr = address};
+
+	*ret = (struct range){0};
+	if (ioctl(memory->maps_fd, PROCMAP_QUERY, &q))
+		return errno == ENOENT ? 0 : -errno;
+	*ret = (struct range){
+		{q.vma_start, q.vma_end}, q.vma_offset, makedev(q.dev_major, q.dev_minor), q.inode};
+	return q.inode && ret->dev != memory->shared_dev;
+}
+
+/* The mapping of a file in which an address is. Returns 1, 0: there is none, or negative: nobody
+ * can tell. Mostly it is the one of the last time. */
+static int file_at(struct target_memory *memory, uint64_t address, struct range *ret)
+{
+	static struct range last; /* of this process: memory->have_last */
+	const struct range *listed;
+	int is_file;
+
+	if (!memory->is_old && !memory->is_known) {
+		if (memory->have_last && address >= last.at.start && address < last.at.end) {
+			*ret = last;
+			return memory->last_is_file;
+		}
+		is_file = query(memory, address, ret);
+		if (is_file >= 0) {
+			last = *ret;
+			memory->have_last = true;
+			memory->last_is_file = is_file;
+			return is_file;
+		}
+		memory->is_old = true;
+	}
+	if (!know_files(memory))
+		return -ENODATA;
+	listed = listed_at(address);
+	if (listed)
+		*ret = *listed;
+	return listed ? 1 : 0;
+}
+
 /* Where the bytes of a page are. */
 enum page_place {
 	PAGE_IN_MEMORY, /* or they are zeros */
@@ -108,13 +156,17 @@ enum page_place {
 
 static enum page_place place_of(struct target_memory *memory, uint64_t entry, uint64_t address)
 {
+	struct range file;
+	int is_file;
+
 	if (entry & SWAPPED)
 		return PAGE_UNKNOWN;
 	if (entry & PRESENT)
 		return PAGE_IN_MEMORY;
-	if (!know_files(memory))
+	is_file = file_at(memory, address, &file);
+	if (is_file < 0)
 		return PAGE_UNKNOWN;
-	return file_at(address) ? PAGE_IN_FILE : PAGE_IN_MEMORY;
+	return is_file ? PAGE_IN_FILE : PAGE_IN_MEMORY;
 }
 
 /* How many pages from that one on lie in the same place, of so many at the most. */
@@ -146,18 +198,18 @@ static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt
 	return alike;
 }
 
-static bool is_needed(const struct target_memory *memory, const struct range *file)
+static void add_need(struct target_memory *memory, const struct range *file, bool is_wanting)
 {
-	for (uint32_t i = 0; i < memory->needs_cnt; i++)
-		if (memory->needs[i].start == file->at.start)
-			return true;
-	return false;
-}
+	uint32_t i = 0;
 
-static void add_need(struct target_memory *memory, const struct range *file)
-{
-	if (memory->needs_cnt < TARGET_GIVEN_MAX && !is_needed(memory, file))
+	while (i < memory->needs_cnt && memory->needs[i].start != file->at.start)
+		i++;
+	if (i == TARGET_GIVEN_MAX)
+		return;
+	if (i == memory->needs_cnt)
 		memory->needs[memory->needs_cnt++] = file->at;
+	if (is_wanting)
+		memory->wanting |= 1ull << i;
 }
 
 static bool is_same_file(const struct range *a, const struct range *b)
@@ -165,22 +217,28 @@ static bool is_same_file(const struct range *a, const struct range *b)
 	return a->inode == b->inode && a->dev == b->dev;
 }
 
-/* With what else is mapped of that file around it: that will be wanting next. */
-static void need(struct target_memory *memory, const struct range *file)
+/* With what else is mapped of that file around it, by the list: that will be wanting next. */
+static void need(struct target_memory *memory, const struct range *wanting)
 {
-	const struct range *first = file, *end = file + 1;
+	uint32_t cnt = memory->needs_cnt;
+	const struct range *file, *first, *end;
 
 	memory->missed++;
-	if (is_needed(memory, file))
+	add_need(memory, wanting, true);
+	if (memory->needs_cnt == cnt)
 		return;
-	add_need(memory, file);
+	file = know_files(memory) ? listed_at(wanting->at.start) : NULL;
+	if (!file)
+		return;
+	first = file;
+	end = file + 1;
 	while (first > files && is_same_file(first - 1, file) &&
 	       memory->needs_cnt < TARGET_GIVEN_MAX)
-		add_need(memory, --first);
+		add_need(memory, --first, false);
 	for (; end < files + files_cnt && is_same_file(end, file) &&
 	       memory->needs_cnt < TARGET_GIVEN_MAX;
 	     end++)
-		add_need(memory, end);
+		add_need(memory, end, false);
 }
 
 /* Whether it is the file of that mapping: another may have been mapped there since it was opened.
@@ -208,18 +266,20 @@ static int given_file(struct target_memory *memory, const struct range *file)
 /* Of the one mapping in which the address is. */
 static ssize_t read_file(struct target_memory *memory, void *buf, size_t len, uint64_t address)
 {
-	const struct range *file = file_at(address);
-	int fd = file ? given_file(memory, file) : -1;
+	struct range file;
+	int fd;
 	ssize_t n;
 
+	if (file_at(memory, address, &file) <= 0)
+		return -EFAULT;
+	fd = given_file(memory, &file);
 	if (fd < 0) {
-		if (file)
-			need(memory, file);
+		need(memory, &file);
 		return -EFAULT;
 	}
-	if (len > file->at.end - address)
-		len = (size_t)(file->at.end - address);
-	n = pread(fd, buf, len, (off_t)(file->offset + (address - file->at.start)));
+	if (len > file.at.end - address)
+		len = (size_t)(file.at.end - address);
+	n = pread(fd, buf, len, (off_t)(file.offset + (address - file.at.start)));
 	return n > 0 ? n : -EFAULT;
 }
 

@@ -29,9 +29,11 @@ struct target_mapping {
 struct target_memory {
 	int memory_fd;	     /* /proc/PID/mem */
 	int pages_fd;	     /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
-	int maps_fd;	     /* /proc/PID/maps, read when it is needed first */
+	int maps_fd;	     /* /proc/PID/maps, asked, or read when it is needed first */
 	uint64_t shared_dev; /* st_dev of a memfd: mappings of that device are of no file */
 	bool is_read, is_known;
+	bool is_old;		      /* the kernel cannot be asked for one mapping */
+	bool have_last, last_is_file; /* it told of one, which is of a file */
 	/* Files, by where they are mapped; -1: cannot be had. */
 	struct target_mapping given[TARGET_GIVEN_MAX];
 	int given_fds[TARGET_GIVEN_MAX];
@@ -40,7 +42,8 @@ struct target_memory {
 	/* What could not be read for want of their files. */
 	struct target_mapping needs[TARGET_GIVEN_MAX];
 	uint32_t needs_cnt;
-	uint64_t missed; /* reads that failed for that; only grows */
+	uint64_t wanting; /* bit by need; the others are of the same files, and may be next */
+	uint64_t missed;  /* reads that failed for that; only grows */
 };
 
 /*

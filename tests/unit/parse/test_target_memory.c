@@ -7,10 +7,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/procmap_query.h"
 #include "parse/target_memory.h"
 
 #define PAGES 8
@@ -93,7 +95,16 @@ static bool is_there(const struct target_memory *memory, const char *at)
 	return entry >> 63;
 }
 
-Test(target_memory, reads_from_the_file_what_is_not_there)
+/* by_list: as on kernels that cannot be asked for one mapping. */
+static struct target_memory own_memory_by(bool by_list)
+{
+	struct target_memory memory = own_memory();
+
+	memory.is_old = by_list;
+	return memory;
+}
+
+static void read_from_file(bool by_list)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char path[] = "/tmp/hotrun-test-XXXXXX", other_path[] = "/tmp/hotrun-test-XXXXXX";
@@ -112,7 +123,7 @@ Test(target_memory, reads_from_the_file_what_is_not_there)
 	cr_assert_neq(map, MAP_FAILED);
 	madvise(map, (PAGES - 1) * page, MADV_RANDOM);
 	map[2 * page] = 'x';
-	struct target_memory memory = own_memory();
+	struct target_memory memory = own_memory_by(by_list);
 
 	cr_expect_eq(read_page(&memory, map + 4 * page, 1), -EFAULT);
 	cr_assert_eq(memory.needs_cnt, 1);
@@ -134,7 +145,7 @@ Test(target_memory, reads_from_the_file_what_is_not_there)
 	map = mmap(map, (PAGES - 1) * page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
 	cr_assert_neq(map, MAP_FAILED);
 	given = memory.given[0];
-	memory = own_memory();
+	memory = own_memory_by(by_list);
 	memory.given[0] = given;
 	memory.given_fds[0] = fd;
 	memory.given_cnt = 1;
@@ -147,7 +158,7 @@ Test(target_memory, reads_from_the_file_what_is_not_there)
 	cr_assert_neq(mmap(map, (PAGES - 1) * page, PROT_READ, MAP_PRIVATE | MAP_FIXED, other, 0),
 		      MAP_FAILED);
 	close_memory(&memory);
-	memory = own_memory();
+	memory = own_memory_by(by_list);
 	memory.given[0] = given;
 	memory.given_fds[0] = fd;
 	memory.given_cnt = 1;
@@ -156,6 +167,31 @@ Test(target_memory, reads_from_the_file_what_is_not_there)
 	close_memory(&memory);
 	close(other);
 	close(fd);
+}
+
+Test(target_memory, reads_from_the_file_what_is_not_there)
+{
+	read_from_file(false);
+}
+
+Test(target_memory, and_by_the_list_of_mappings_where_the_kernel_cannot_be_asked_for_one)
+{
+	read_from_file(true);
+}
+
+/* What is of no file needs no list either. */
+Test(target_memory, of_one_mapping_the_list_is_not_read)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *none = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct target_memory memory = own_memory();
+	struct procmap_query q = {.size = sizeof(q), .query_addr = (uint64_t)(uintptr_t)none};
+
+	cr_assert_neq(none, MAP_FAILED);
+	cr_expect_eq(read_page(&memory, none, page), (ssize_t)page);
+	cr_expect_eq(memory.is_read, ioctl(memory.maps_fd, PROCMAP_QUERY, &q) != 0,
+		     "but where the kernel is older than 6.11");
+	close_memory(&memory);
 }
 
 Test(target_memory, memory_of_no_file_is_zeros)
