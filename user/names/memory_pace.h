@@ -9,10 +9,12 @@
 
 /* While fleeting bodies come and go in a process, or did so long ago. */
 #define MEMORY_CHURN_NS 1000000000ull
-/* What is new in a process that has been read for so long is read so often: the code of a service
- * that is warm comes a method at a time. */
-#define MEMORY_WARM_NS	    10000000000ull
-#define MEMORY_WARM_READ_NS 2000000000ull
+/* What is new in a process that has been read for so long is read after a part of that, between
+ * these two: the code of a service that is warm comes a method at a time. */
+#define MEMORY_WARM_NS		 10000000000ull
+#define MEMORY_WARM_PART	 8u
+#define MEMORY_WARM_READ_NS	 2000000000ull
+#define MEMORY_WARM_READ_MOST_NS 5000000000ull
 /* Fleeting bodies that have been there for so long are read once more after a part of that, between
  * these two: two readings name what lies between them, however far they are apart. */
 #define MEMORY_STEADY_NS	   2000000000ull

@@ -16,6 +16,8 @@ Test(memory_pace, what_is_new_waits_where_a_process_is_warm_and_nothing_comes_an
 	cr_expect_eq(memory_pace_new(warm, begun, warm - MEMORY_CHURN_NS + 1), 0);
 	cr_expect_eq(memory_pace_new(warm, begun, warm + 5), 0, "met since it was looked at");
 	cr_expect_eq(memory_pace_new(warm, begun, warm - MEMORY_CHURN_NS), MEMORY_WARM_READ_NS);
+	cr_expect_eq(memory_pace_new(begun + 24 * SECOND, begun, 0), 3 * SECOND);
+	cr_expect_eq(memory_pace_new(begun + 3600 * SECOND, begun, 0), MEMORY_WARM_READ_MOST_NS);
 }
 
 Test(memory_pace, a_fleeting_body_is_read_the_less_often_the_longer_it_was_there)
