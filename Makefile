@@ -287,7 +287,7 @@ $(FUZZERS): $(BUILD)/asan/librooms.a
 	@mkdir -p $(@D)
 	$(Q)$(CC_ASAN) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
-SUPPORT_attack_files := tests/support/fake_names.c tests/support/fake_image.c
+SUPPORT_attack_files := tests/support/fake_names.c tests/support/fake_image.c tests/support/fake_memory.c
 $(BUILD)/workloads/attack_files: $(SUPPORT_attack_files)
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)

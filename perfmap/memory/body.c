@@ -139,12 +139,23 @@ static bool put_other(struct text *t, uint64_t other, unsigned depth)
 	}
 }
 
+/* By what its objects have before their elements: bounds, of 8 bytes each. */
+static uint32_t rank_of_bytes(struct text *t, uint64_t type)
+{
+	uint32_t bytes;
+
+	if (!t->layout->array_bytes || !perfmap_layout_has(t->layout, PERFMAP_TYPE_BYTES))
+		return 0;
+	bytes = u32_of(t, type, PERFMAP_TYPE_BYTES);
+	return bytes > t->layout->array_bytes ? (bytes - t->layout->array_bytes) / 8 : 0;
+}
+
 static uint32_t rank_of(struct text *t, uint64_t type)
 {
 	uint64_t class = u64_of(t, type, PERFMAP_TYPE_CLASS);
 
 	if (!perfmap_layout_has(t->layout, PERFMAP_ARRAY_RANK))
-		return 0;
+		return rank_of_bytes(t, type);
 	if (class & CLASS_IS_CANONICAL)
 		class = u64_of(t, class & ~(uint64_t)CLASS_IS_CANONICAL, PERFMAP_TYPE_CLASS);
 	return perfmap_memory_u8(t->r, class + t->layout->at[PERFMAP_ARRAY_RANK]);

@@ -12,6 +12,7 @@
 #define TOKEN_BITS_MAX 23u
 #define ALIGNMENT_MAX  64u
 #define STUB_LAST_MAX  255u
+#define ARRAY_MAX      64u
 
 static const struct {
 	const char *type, *name;
@@ -119,6 +120,7 @@ static void keep_global(struct parser *p, struct perfmap_span name, const struct
 		{"MethodDescAlignment", offsetof(struct perfmap_layout, method_alignment),
 		 ALIGNMENT_MAX},
 		{"StubCodeBlockLast", offsetof(struct perfmap_layout, stub_last), STUB_LAST_MAX},
+		{"ArrayBaseSize", offsetof(struct perfmap_layout, array_bytes), ARRAY_MAX},
 	};
 
 	if (span_equals(name, "Architecture"))
@@ -134,14 +136,41 @@ static void keep_global(struct parser *p, struct perfmap_span name, const struct
 			       sizeof(uint32_t));
 }
 
-static void keep_contract(struct perfmap_layout *l, struct perfmap_span name, uint64_t version)
+/* Of a contract: a number, or since .NET 11 "c1", "c2", ..., counted anew from what was the newest
+ * number then. 0: neither. */
+static uint64_t version_of(const struct value *v, uint32_t c1)
 {
-	if (span_equals(name, "ExecutionManager"))
-		l->execution_manager = (uint32_t)version;
-	else if (span_equals(name, "RuntimeTypeSystem"))
-		l->type_system = (uint32_t)version;
-	else if (span_equals(name, "Loader"))
-		l->loader = (uint32_t)version;
+	struct perfmap_span digits = v->text;
+	uint64_t number;
+
+	if (v->is_number)
+		return v->number;
+	if (!digits.len || *digits.s != 'c')
+		return 0;
+	digits.s++;
+	digits.len--;
+	return number_of(digits, &number) && number ? c1 + number - 1 : 0;
+}
+
+static void keep_contract(struct perfmap_layout *l, struct perfmap_span name, const struct value *v)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+		uint32_t c1;
+	} contracts[] = {
+		{"ExecutionManager", offsetof(struct perfmap_layout, execution_manager), 2},
+		{"RuntimeTypeSystem", offsetof(struct perfmap_layout, type_system), 1},
+		{"Loader", offsetof(struct perfmap_layout, loader), 1},
+	};
+
+	for (size_t i = 0; i < sizeof(contracts) / sizeof(contracts[0]); i++) {
+		uint64_t version = version_of(v, contracts[i].c1);
+
+		if (span_equals(name, contracts[i].name) && version < UINT32_MAX)
+			memcpy((char *)l + contracts[i].at, &(uint32_t){(uint32_t)version},
+			       sizeof(uint32_t));
+	}
 }
 
 /* A value whose keys are known. */
@@ -152,9 +181,8 @@ static void keep(struct parser *p, unsigned keys, const struct value *v)
 		keep_offset(p->layout, p->keys[1], p->keys[2], v->number);
 	else if (keys == 2 && span_equals(p->keys[0], "globals"))
 		keep_global(p, p->keys[1], v);
-	else if (keys == 2 && span_equals(p->keys[0], "contracts") && v->is_number &&
-		 v->number < UINT32_MAX)
-		keep_contract(p->layout, p->keys[1], v->number);
+	else if (keys == 2 && span_equals(p->keys[0], "contracts"))
+		keep_contract(p->layout, p->keys[1], v);
 }
 
 static bool parse_object(struct parser *p, unsigned depth, unsigned keys)
@@ -251,7 +279,7 @@ bool perfmap_layout_is_sound(const struct perfmap_layout *l)
 			return false;
 	return has_fields(l) && l->map_index < PERFMAP_LAYOUT_OFFSET_MAX &&
 	       l->token_bits <= TOKEN_BITS_MAX && l->method_alignment <= ALIGNMENT_MAX &&
-	       l->stub_last <= STUB_LAST_MAX;
+	       l->stub_last <= STUB_LAST_MAX && l->array_bytes <= ARRAY_MAX;
 }
 
 /*

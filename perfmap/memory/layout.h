@@ -50,6 +50,7 @@
 	F(DYNAMIC_FLAGS, "StoredSigMethodDesc", "ExtendedFlags", false) \
 	F(DYNAMIC_NAME, "DynamicMethodDesc", "MethodName", false) \
 	F(TYPE_FLAGS, "MethodTable", "MTFlags", false) \
+	F(TYPE_BYTES, "MethodTable", "BaseSize", true) \
 	F(TYPE_TOKEN, "MethodTable", "MTFlags2", false) \
 	F(TYPE_CLASS, "MethodTable", "EEClassOrCanonMT", false) \
 	F(TYPE_MODULE, "MethodTable", "Module", false) \
@@ -91,8 +92,9 @@ struct perfmap_layout {
 	uint32_t map_index;		 /* in the array of pointers: of the code range map */
 	uint32_t token_bits;		 /* of a method's token that stand with it */
 	uint32_t method_alignment;
-	uint32_t stub_last; /* a code header up to that is a kind of stub */
-	/* versions of contracts, 0 = not there */
+	uint32_t stub_last;   /* a code header up to that is a kind of stub */
+	uint32_t array_bytes; /* of an array without bounds and elements; 0 = not told */
+	/* versions of contracts, as .NET 10 counts them; 0 = not there */
 	uint32_t execution_manager, type_system, loader;
 	bool is_arm64;
 	bool hides_map; /* it does not say where the map of code ranges is */

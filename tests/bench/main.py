@@ -7,6 +7,7 @@ import sys
 import time
 
 import kit
+import row_forms
 import row_html
 import row_images
 import row_itself
@@ -38,6 +39,7 @@ ROWS = {
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),
     'managed': (row_managed.measure, 'share of managed frames that have a name'),
+    'forms': (row_forms.measure, 'the same with nothing set, by how the service was published'),
     'images': (row_images.measure, 'the precompiled images of a web service'),
     'mapcost': (row_mapcost.measure, 'what a perf map costs the service that writes it'),
     'threads': (row_threads.measure, 'memory with 10,000 threads'),

@@ -37,6 +37,7 @@ start_nested() { attack nested files "$T"/files/*.dll; }
 start_symbols() { attack symbols files "$T"/files/symbols.*; }
 start_map() { attack map map 8000000 && attack map map 8000000; }
 start_rewrite() { for _ in 1 2 3 4; do attack rewrite rewrite $((16 << 20)); done; }
+start_runtime() { for _ in 1 2 3 4; do attack runtime runtime "$T/files/runtime/libcoreclr.so"; done; }
 start_churn() {
 	attack churn forks 1000 "$T/files/libcoreclr.so"
 	for ((i = 0; i < 70; i++)); do attack churn mappings 857 "$T/files/libcoreclr.so"; done
@@ -213,6 +214,8 @@ for ((i = 2; i <= 18; i++)); do as $attacker cp "$T/files/cie.1" "$T/files/cie.$
 for i in 1 2 3; do as $attacker "$T/attack_files" symbols "$T/files/symbols.$i"; done
 for i in 1 2; do as $attacker "$T/attack_files" nested "$T/files/nested$i.dll"; done
 as $attacker cp "$T/files/symbols.1" "$T/files/libcoreclr.so"
+as $attacker mkdir "$T/files/runtime"
+as $attacker "$T/attack_files" runtime "$T/files/runtime/libcoreclr.so"
 until_true 60 grep -q ready "$T/$web.out" || {
 	fail "the service does not start: $(head -3 "$T/$web.out")"
 	exit 1
@@ -228,8 +231,9 @@ declare -A words=(
 	[symbols]='named|file-costly|budget|limit|file-malformed'
 	[map]='file-costly|budget|limit|pending|perf-map-.*'
 	[rewrite]='file-costly|budget|limit|pending|perf-map-.*'
+	[runtime]='named|runtime-silent|memory-.*|file-.*|budget|limit|no-perf-map'
 )
-for name in cie nested symbols map rewrite; do
+for name in cie nested symbols map rewrite runtime; do
 	attacks_start $name
 	record_under $name
 	says_why $name "$T/$name.hotrun" "${words[$name]}"
@@ -237,7 +241,7 @@ for name in cie nested symbols map rewrite; do
 done
 
 # --- the resident recorder, under all of them ----------------------------------------------------------------
-all=(cie nested symbols map rewrite flood listeners)
+all=(cie nested symbols map rewrite runtime flood listeners)
 [ "$churn" = 1 ] && all+=(churn)
 make_groups
 start "${in_group[@]}" nice -n -10 "$HOTRUN" watch --dir "$T/watch" --listen "127.0.0.1:$http"
@@ -281,7 +285,7 @@ capture=$(tail -1 "$T/asked")
 "$HOTRUN" report "$capture" >"$T/report" 2>&1
 says "the attacker is named, with what was left out" "$T/report" "names of attack"
 innocent watch "$capture"
-for name in cie nested symbols map rewrite; do says_why $name "$capture" "${words[$name]}|pending"; done
+for name in cie nested symbols map rewrite runtime; do says_why $name "$capture" "${words[$name]}|pending"; done
 is "processes killed for want of memory" "$(oom_kills)" "${limited:+0}"
 kill -TERM "$watcher"
 until_true 20 gone "$watcher" || fail "watch does not end"
@@ -289,7 +293,7 @@ attacks_go_on
 
 # --- a recording, under all of them ----------------------------------------------------------------------------
 record_under "${all[@]}"
-for name in cie nested symbols map rewrite; do says_why $name "$T/all.hotrun" "${words[$name]}|pending"; done
+for name in cie nested symbols map rewrite runtime; do says_why $name "$T/all.hotrun" "${words[$name]}|pending"; done
 attacks_stop
 within "samples of the service, of those that its CPU time asks for, per cent of $expected" \
 	"$(awk -v s="$samples" -v e="$expected" 'BEGIN { print 100 * s / e }')" 90 110

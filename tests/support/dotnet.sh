@@ -3,8 +3,9 @@
 # Builds the C# loads: tests/workloads/NAME/ into $BUILD/dotnet/NAME/, all in one process of MSBuild, which takes longer
 # to come into its stride than to build one of them. Those that are newer than their sources are left alone. They use no packages, so nothing is downloaded; but NAME@net8.0 is built
 # self-contained for that framework, NAME@net8.0-single as a single file, and both bring the runtime
-# of that version through the package manager.
-# usage: dotnet.sh [NAME[@FRAMEWORK[-single]]]...     without names, all, for .NET 10
+# of that version through the package manager. Other forms, for the bench: -compressed (single file), -trimmed (single
+# file), -composite (all images in one, with the framework), -musl, -aot (with symbols) and -stripped (the same without).
+# usage: dotnet.sh [NAME[@FRAMEWORK[-FORM]]]...       without names, all, for .NET 10
 #        dotnet.sh others                              those with a framework that the live tests name
 set -eu
 cd "$(dirname "$0")/../.."
@@ -24,15 +25,33 @@ fi
 # project LOAD NAME FRAMEWORK FORM: its lines in the list of all; what is made in between lies in the build folder,
 # not beside the sources
 project() {
-	local load=$1 name=$2 framework=$3 form=$4 out=$BUILD/dotnet/$1/ obj=$BUILD/dotnet/obj/$1/ what single=false
+	local load=$1 name=$2 framework=$3 form=$4 out=$BUILD/dotnet/$1/ obj=$BUILD/dotnet/obj/$1/ what single=false libc='' more=''
+
+	# A framework that the SDK does not know yet: its runtime, and what is compiled for the newest one that it does.
+	if [ "${framework#net}" = 11.0 ] && [ "$(dotnet --version | cut -d. -f1)" -lt 11 ]; then
+		framework=net10.0 more=";RuntimeFrameworkVersion=11.0.0"
+	fi
 
 	what="Configuration=Release;BaseIntermediateOutputPath=$obj;MSBuildProjectExtensionsPath=$obj"
 	case $form in
 	'') what+=";OutputPath=$out" ;;
 	*)
-		[ "$form" != single ] || single=true
-		what+=";LoadFramework=$framework;RuntimeIdentifier=linux-$(rid);SelfContained=true;UseAppHost=true"
-		what+=";PublishSingleFile=$single;OutputPath=${obj}bin/;PublishDir=$out;_IsPublishing=true"
+		case $form in
+		single) single=true ;;
+		compressed) single=true more+=";EnableCompressionInSingleFile=true" ;;
+		trimmed)
+			single=true more+=";PublishTrimmed=true;TrimMode=partial;SuppressTrimAnalysisWarnings=true"
+			more+=";JsonSerializerIsReflectionEnabledByDefault=true"
+			;;
+		composite) more+=";PublishReadyToRun=true;PublishReadyToRunComposite=true" ;;
+		musl) libc=musl- ;;
+		aot | stripped)
+			more+=";PublishAot=true;SuppressTrimAnalysisWarnings=true;SuppressAotAnalysisWarnings=true"
+			more+=";StripSymbols=$([ "$form" = aot ] && echo false || echo true)"
+			;;
+		esac
+		what+=";LoadFramework=$framework;RuntimeIdentifier=linux-$libc$(rid);SelfContained=true;UseAppHost=true"
+		what+=";PublishSingleFile=$single;OutputPath=${obj}bin/;PublishDir=$out;_IsPublishing=true$more"
 		;;
 	esac
 	printf '    <Load Include="%s" Make="%s"><AdditionalProperties>%s</AdditionalProperties></Load>\n' \
@@ -73,7 +92,7 @@ trap 'rm -f "$list"' EXIT
 for load in "$@"; do
 	name=${load%%@*} framework='' form=''
 	case $load in
-	*@*-single) framework=${load#*@} framework=${framework%-single} form=single ;;
+	*@*-*) framework=${load#*@} form=${framework#*-} framework=${framework%%-*} ;;
 	*@*) framework=${load#*@} form=folder ;;
 	esac
 	stamp=$BUILD/dotnet/$load/.built

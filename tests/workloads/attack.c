@@ -8,6 +8,8 @@
  *   attack SECONDS rewrite BYTES         the same, with one of so many bytes, anew each second
  *   attack SECONDS forks RATE PATH       so many processes a second that map PATH executable
  *   attack SECONDS mappings COUNT PATH   so many mappings of PATH in one process
+ *   attack SECONDS runtime PATH          runs code of a runtime whose memory changes all the time,
+ *                                        of which PATH (attack_files.c) is the beginning
  *
  * Uses a sixth of a CPU, so that many of them fit beside others. Prints "ready" when it
  * burns, and ends with its parent.
@@ -27,6 +29,7 @@
 
 #include "attack.h"
 #include "fake_image.h"
+#include "fake_memory.h"
 
 #define FUNCTIONS_MAX 256u
 /* Run without a pause, and that and a pause. */
@@ -240,6 +243,82 @@ static void run_mappings(struct attack *a, uint64_t cnt, const char *path)
 	run(a);
 }
 
+/* --- a runtime -------------------------------------------------------------------------------- */
+
+#define PAGE	  4096u
+#define CODE_PAGE FAKE_MEMORY_CODE
+#define DATA	  FAKE_MEMORY_DESCRIPTOR /* from there on */
+
+static void *map_at(uint32_t offset, size_t bytes, int protection, int flags, int fd, off_t from)
+{
+	void *at = (void *)(uintptr_t)(FAKE_MEMORY_BASE + offset);
+
+	if (mmap(at, bytes, protection, flags | MAP_FIXED, fd, from) != at)
+		die("mmap");
+	return at;
+}
+
+/* The library, of which some is code, and between its pages one of compiled code. */
+static char *map_runtime(struct attack *a, const char *path)
+{
+	static const uint32_t bodies[] = {FAKE_MEMORY_ADD, FAKE_MEMORY_GET, FAKE_MEMORY_MADE};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), code = memfd_create("doublemapper", MFD_CLOEXEC);
+	char *base, *to;
+
+	if (fd < 0 || code < 0 || ftruncate(code, PAGE))
+		die(path);
+	base = map_at(0, FAKE_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	map_at(DATA, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, DATA);
+	to = map_at(CODE_PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, code, 0);
+	if (pread(fd, to, PAGE, CODE_PAGE) != PAGE)
+		die(path);
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		memcpy(base + bodies[i], attack_code, sizeof(attack_code));
+		add_function(a, base + bodies[i]);
+	}
+	__builtin___clear_cache(to, to + PAGE);
+	if (mprotect(to, PAGE, PROT_READ | PROT_EXEC))
+		die("mprotect");
+	close(code);
+	close(fd);
+	return base;
+}
+
+/* Anything, and pointers to anything of it: lists become rings, numbers huge. */
+static uint64_t nonsense(void)
+{
+	uint64_t any = (uint64_t)rand() << 33 ^ (uint64_t)rand() << 11 ^ (uint64_t)rand();
+
+	switch (rand() % 4) {
+	case 0:
+		return any;
+	case 1:
+		return any % 256;
+	default:
+		return FAKE_MEMORY_BASE + (any % FAKE_MEMORY_BYTES & ~7ull);
+	}
+}
+
+static void run_runtime(struct attack *a, const char *path)
+{
+	static char whole[FAKE_MEMORY_BYTES];
+	char *base = map_runtime(a, path);
+
+	memcpy(whole + DATA, base + DATA, sizeof(whole) - DATA);
+	ready();
+	for (unsigned round = 0; now_ns() < a->end_ns; round++) {
+		for (int i = rand() % 16; i >= 0; i--) {
+			uint64_t value = nonsense();
+			size_t at = DATA + (size_t)rand() % (sizeof(whole) - DATA - 8);
+
+			memcpy(base + (at & ~(size_t)7), &value, sizeof(value));
+		}
+		if (round % 4 == 0)
+			memcpy(base + DATA, whole + DATA, sizeof(whole) - DATA);
+		run_once(a);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct attack a = {.end_ns = now_ns()};
@@ -261,10 +340,13 @@ int main(int argc, char **argv)
 		run_forks(&a, number, argv[4]);
 	} else if (!strcmp(what, "mappings") && number && argc == 5) {
 		run_mappings(&a, number, argv[4]);
+	} else if (!strcmp(what, "runtime")) {
+		run_runtime(&a, argv[3]);
 	} else {
 		fprintf(stderr,
 			"usage: attack SECONDS files PATH... | map LINES | rewrite BYTES |\n"
-			"                      forks RATE PATH | mappings COUNT PATH\n");
+			"                      forks RATE PATH | mappings COUNT PATH | runtime "
+			"PATH\n");
 		return 2;
 	}
 	return 0;

@@ -8,6 +8,8 @@
  *   attack_files symbols PATH   ELF, 800 KB: names of 32,700 symbols are all ends of one text
  *   attack_files nested PATH    .dll, 32 MB: methods of the innermost of 33 nested types, whose
  *                               names are all ends of one text
+ *   attack_files runtime PATH   the memory of a .NET runtime, 32 KB: a library that exports its
+ *                               descriptor, and what it keeps of compiled code (fake_memory.h)
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include "attack.h"
+#include "fake_memory.h"
 #include "fake_names.h"
 
 enum {
@@ -268,12 +271,23 @@ static struct image make_nested(void)
 	return f;
 }
 
+static struct image make_runtime(void)
+{
+	static struct fake_memory memory;
+
+	fake_memory(&memory);
+	return (struct image){memory.bytes, sizeof(memory.bytes), sizeof(memory.bytes)};
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *kind;
 		struct image (*make)(void);
-	} kinds[] = {{"cie", make_cie}, {"symbols", make_symbols}, {"nested", make_nested}};
+	} kinds[] = {{"cie", make_cie},
+		     {"symbols", make_symbols},
+		     {"nested", make_nested},
+		     {"runtime", make_runtime}};
 
 	for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!strcmp(argv[1], kinds[i].kind)) {
@@ -282,6 +296,6 @@ int main(int argc, char **argv)
 			return write_file(&f, argv[2]) != 0;
 		}
 	}
-	fprintf(stderr, "usage: attack_files cie|symbols|nested PATH\n");
+	fprintf(stderr, "usage: attack_files cie|symbols|nested|runtime PATH\n");
 	return 2;
 }

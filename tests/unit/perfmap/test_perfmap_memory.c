@@ -390,6 +390,54 @@ Test(perfmap_memory, descriptors_that_are_none)
 	}
 }
 
+/* As .NET 11 writes it: contracts have letters, numbers of globals stand alone. */
+static void put_json(const char *contracts)
+{
+	static const char last[] = "\"contracts\":";
+	char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from = strstr(json, last);
+
+	cr_assert_not_null(from);
+	strcpy(from + strlen(last), contracts);
+	fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
+}
+
+Test(perfmap_memory, contracts_of_dotnet_11)
+{
+	static const struct {
+		const char *contracts;
+		int err;
+	} rows[] = {
+		{"{\"ExecutionManager\":\"c1\",\"RuntimeTypeSystem\":\"c1\",\"Loader\":\"c1\"}}",
+		 0},
+		{"{\"ExecutionManager\":\"c2\",\"RuntimeTypeSystem\":\"c1\"}}", -ENOTSUP},
+		{"{\"ExecutionManager\":\"c1\",\"RuntimeTypeSystem\":\"c2\"}}", -ENOTSUP},
+		{"{\"ExecutionManager\":\"c0\",\"RuntimeTypeSystem\":\"c1\"}}", -ENOTSUP},
+		{"{\"ExecutionManager\":\"c\",\"RuntimeTypeSystem\":\"c1\"}}", -ENOTSUP},
+		{"{\"ExecutionManager\":\"d1\",\"RuntimeTypeSystem\":\"c1\"}}", -ENOTSUP},
+		{"{\"ExecutionManager\":\"c18446744073709551615\",\"RuntimeTypeSystem\":\"c1\"}}",
+		 -ENOTSUP},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_facts facts = {.descriptor = AT(FAKE_MEMORY_DESCRIPTOR)};
+		struct perfmap_memory_name name;
+		struct perfmap_memory *m;
+		char buf[1024];
+		int err;
+
+		fake_memory(&memory);
+		put_json(rows[i].contracts);
+		err = perfmap_memory_open(fake_memory_read, &memory, &facts, 1, &m);
+		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].contracts, err);
+		if (err)
+			continue;
+		cr_expect_eq(perfmap_memory_name(m, AT(FAKE_MEMORY_ADD), buf, sizeof(buf), &name),
+			     0);
+		cr_expect_str_eq(buf, "instance void [Shop] Shop.Cart::Add()[QuickJitted]");
+		perfmap_memory_close(m);
+	}
+}
+
 Test(perfmap_memory, layouts_that_are_none)
 {
 	static const char *const texts[] = {
