@@ -8,9 +8,16 @@
 #include "perfmap/images/method_text.h"
 #include "perfmap/images/signature.h"
 
-#define METHOD_KIND	    7u
-#define METHOD_KIND_DYNAMIC 7u
-#define METHOD_TIERED	    0x8000u /* of the flags that stand with the token */
+#define METHOD_KIND		 7u
+#define METHOD_KIND_IL		 0u
+#define METHOD_KIND_INSTANTIATED 5u
+#define METHOD_KIND_DYNAMIC	 7u
+/* What lies behind it, in this order (RuntimeTypeSystem.md). */
+#define METHOD_SLOT	  0x8u
+#define METHOD_IMPLEMENTS 0x10u
+#define METHOD_NATIVE	  0x20u
+#define METHOD_ASYNC	  0x40u
+#define METHOD_TIERED	  0x8000u /* of the flags that stand with the token */
 
 /* In the address of a type: it is not that of a MethodTable. */
 #define TYPE_POINTER		2u
@@ -263,10 +270,59 @@ static void put_assembly(struct text *t, const struct perfmap_metadata *md, uint
 	perfmap_out_text(t->out, "] ");
 }
 
+/* Where a method keeps what is told of asynchronous ones; 0 = nowhere, or that is not known. */
+static uint64_t async_data(const struct perfmap_layout *l, const struct method *m)
+{
+	static const struct {
+		uint32_t flag;
+		enum perfmap_layout_field bytes;
+	} before[] = {{METHOD_SLOT, PERFMAP_SLOT_BYTES},
+		      {METHOD_IMPLEMENTS, PERFMAP_IMPLEMENTS_BYTES},
+		      {METHOD_NATIVE, PERFMAP_NATIVE_BYTES}};
+	uint32_t kind = m->flags & METHOD_KIND;
+	enum perfmap_layout_field own =
+		kind == METHOD_KIND_IL ? PERFMAP_METHOD_BYTES : PERFMAP_INSTANCE_BYTES;
+	uint64_t address = m->address;
+
+	if (!(m->flags & METHOD_ASYNC) || !perfmap_layout_has(l, PERFMAP_ASYNC_SIGNATURE) ||
+	    (kind != METHOD_KIND_IL && kind != METHOD_KIND_INSTANTIATED) ||
+	    !perfmap_layout_has(l, own))
+		return 0;
+	address += l->at[own];
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		if (!(m->flags & before[i].flag))
+			continue;
+		if (!perfmap_layout_has(l, before[i].bytes))
+			return 0;
+		address += l->at[before[i].bytes];
+	}
+	return address;
+}
+
+/* The signature of a method as it is called where it may be suspended (.NET 11), which is not that
+ * of its row: void for a Task. Into bytes of SIGNATURE_BYTES; returns its length, 0 = it has none. */
+static uint32_t async_signature(struct text *t, const struct method *m, uint8_t *bytes)
+{
+	uint64_t data = async_data(t->layout, m), signature;
+	uint32_t len;
+
+	if (!data)
+		return 0;
+	data += t->layout->at[PERFMAP_ASYNC_SIGNATURE];
+	signature = perfmap_memory_u64(t->r, data);
+	len = perfmap_memory_u32(t->r, data + 8);
+	if (!signature || len > SIGNATURE_BYTES)
+		return 0;
+	perfmap_memory_get(t->r, signature, bytes, len);
+	return len;
+}
+
 static int put_metadata_method(struct text *t, const struct method *m)
 {
 	const struct perfmap_metadata *md = perfmap_module_metadata(t->modules, m->module);
 	struct perfmap_token token = {PERFMAP_METHOD_DEF, m->row};
+	uint8_t signature[SIGNATURE_BYTES];
+	struct perfmap_method_blob blob = {md, {signature, 0}, NULL, NULL};
 	struct perfmap_span name;
 
 	if (!md)
@@ -274,13 +330,20 @@ static int put_metadata_method(struct text *t, const struct method *m)
 	name = perfmap_method_name(md, &t->work, token);
 	if (!name.len)
 		return -ENODATA;
-	perfmap_put_return(md, &t->work, token, t->out);
+	blob.bytes.len = async_signature(t, m, signature);
+	if (blob.bytes.len)
+		perfmap_put_blob_return(&blob, &t->work, t->out);
+	else
+		perfmap_put_return(md, &t->work, token, t->out);
 	put_assembly(t, md, m->module);
 	if (!put_type(t, m->type, 0))
 		return -ENODATA;
 	perfmap_out_text(t->out, "::");
 	perfmap_out_span(t->out, name);
-	perfmap_put_arguments(md, &t->work, token, t->out);
+	if (blob.bytes.len)
+		perfmap_put_blob_arguments(&blob, &t->work, t->out);
+	else
+		perfmap_put_arguments(md, &t->work, token, t->out);
 	return 0;
 }
 

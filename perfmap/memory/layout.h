@@ -49,6 +49,12 @@
 	F(SIGNATURE_BYTES, "StoredSigMethodDesc", "cSig", false) \
 	F(DYNAMIC_FLAGS, "StoredSigMethodDesc", "ExtendedFlags", false) \
 	F(DYNAMIC_NAME, "DynamicMethodDesc", "MethodName", false) \
+	F(METHOD_BYTES, "MethodDesc", "!", true) \
+	F(INSTANCE_BYTES, "InstantiatedMethodDesc", "!", true) \
+	F(SLOT_BYTES, "NonVtableSlot", "!", true) \
+	F(IMPLEMENTS_BYTES, "MethodImpl", "!", true) \
+	F(NATIVE_BYTES, "NativeCodeSlot", "!", true) \
+	F(ASYNC_SIGNATURE, "AsyncMethodData", "Signature", true) \
 	F(TYPE_FLAGS, "MethodTable", "MTFlags", false) \
 	F(TYPE_BYTES, "MethodTable", "BaseSize", true) \
 	F(TYPE_TOKEN, "MethodTable", "MTFlags2", false) \

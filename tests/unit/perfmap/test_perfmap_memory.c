@@ -438,6 +438,48 @@ Test(perfmap_memory, contracts_of_dotnet_11)
 	}
 }
 
+/* .NET 11: a method that may be suspended is called by another signature than its row's, which lies
+ * behind it and what else does. */
+Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_called_by)
+{
+	static const char types[] = "\"types\":{",
+			  more[] = "\"AsyncMethodData\":{\"!\":24,\"Signature\":8},"
+				   "\"NonVtableSlot\":{\"!\":8},\"NativeCodeSlot\":{\"!\":8},";
+	static const uint8_t signature[] = {0x20, 0, 0x08}; /* instance int32 () */
+	static const struct {
+		uint64_t flags, at, len;
+		const char *name;
+	} rows[] = {
+		{0x40, 16, 3, "instance int32 [Shop] Shop.Cart::Add()[QuickJitted]"},
+		{0x48, 24, 3, "instance int32 [Shop] Shop.Cart::Add()[QuickJitted]"},
+		{0x68, 32, 3, "instance int32 [Shop] Shop.Cart::Add()[QuickJitted]"},
+		/* How long that is, is not told. */
+		{0x50, 24, 3, "instance void [Shop] Shop.Cart::Add()[QuickJitted]"},
+		{0x40, 16, 0, "instance void [Shop] Shop.Cart::Add()[QuickJitted]"},
+		{0x40, 16, UINT32_MAX, "instance void [Shop] Shop.Cart::Add()[QuickJitted]"},
+		{0, 16, 3, "instance void [Shop] Shop.Cart::Add()[QuickJitted]"},
+	};
+	const uint32_t place = 0x6700, method = FAKE_MEMORY_METHOD(0);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from, buf[1024];
+		struct perfmap_memory_name name;
+
+		fake_memory(&memory);
+		from = strstr(json, types) + strlen(types);
+		memmove(from + strlen(more), from, strlen(from) + 1);
+		memcpy(from, more, strlen(more));
+		fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
+		cr_assert_lt(FAKE_MEMORY_JSON + strlen(json), FAKE_MEMORY_MAP);
+		fake_memory_put(&memory, method + 6, rows[i].flags, 2);
+		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 8, AT(place), 8);
+		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 16, rows[i].len, 4);
+		memcpy(memory.bytes + place, signature, sizeof(signature));
+		cr_assert_eq(name_at(FAKE_MEMORY_ADD, buf, &name), 0, "%zu", i);
+		cr_expect_str_eq(buf, rows[i].name, "%zu: %s", i, buf);
+	}
+}
+
 Test(perfmap_memory, layouts_that_are_none)
 {
 	static const char *const texts[] = {
