@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row `forms`: of all managed frames of a loaded web service with nothing set, those named, by form.
 
-What is published in that form, with its runtime, is built first, which takes a minute each.
+What is published in that form, with its runtime, is built first, which takes a minute each. Precompiled code of a
+compressed file lies unpacked in memory and has no name: no budget for that.
 """
 import os
 import sys
@@ -18,6 +19,8 @@ LOADS = [
     ('Web@net10.0-compressed', '.NET 10, compressed single file'),
     ('Web@net10.0-trimmed', '.NET 10, trimmed single file'),
     ('Web@net10.0-composite', '.NET 10, composite images'),
+    ('Web@net11.0', '.NET 11, self-contained'),
+    ('Web@net11.0-single', '.NET 11, single file'),
     ('Web@net9.0', '.NET 9, self-contained'),
 ]
 
@@ -40,7 +43,7 @@ def share(results, load, name):
         raise kit.CannotMeasure(f'{load}: the capture has no managed frame of the service')
     kit.say(f'  {name}: {total} managed frames; without a name: ' + ('; '.join(lines[1:]) or 'none'))
     results.add('forms', f'managed frames named, {name}', 100 * named / total, '%',
-                at_least=95 if 'net9' in load else 99.5)
+                at_least=None if 'compressed' in load else 95 if 'net9' in load else 99.5)
 
 
 def measure(results):

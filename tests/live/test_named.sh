@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An ASP.NET service on .NET 10, 9 and 8, by the shared runtime, self-contained and as a single file, with
-# its perf map on since the start or switched on later, or on .NET 10 and 9 without one: at least 99.5 % of
+# An ASP.NET service on .NET 11, 10, 9 and 8, by the shared runtime, self-contained and as a single file, with
+# its perf map on since the start or switched on later, or from .NET 9 on without one: at least 99.5 % of
 # its managed frames have a name (95 of .NET 9 without one), those of the precompiled framework included. What is a managed frame is told by the mappings,
 # apart from hotrun's own code.
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool wrk wrk
 # 106 MB of runtimes each, from the package manager.
-need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single
+need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single Web@net11.0
 
 shared='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late'
 single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start'
-plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
+plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none Web@net11.0/none'
 declare -A webs ports
 
 # serve RUN: LOAD/start, LOAD/late or LOAD/none, its perf map on since the start, later or never; its pid and port in webs, ports
