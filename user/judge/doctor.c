@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The last runtime that was tried. */
-#define RUNTIME_TRIED 10
+#define RUNTIME_TRIED 11
 /* From then on its memory tells names (perfmap/memory/); of a single file a version later. */
 #define RUNTIME_TELLS 9
 
@@ -47,8 +47,8 @@ static void judge_runtime(const struct dotnet_process *p, struct doctor_finding 
 			   p->version, form);
 	else if (major > RUNTIME_TRIED)
 		doctor_say(finding, DOCTOR_WARN, "compare names with the program's own traces",
-			   ".NET %s%s: newer than what hotrun was tried with (8, 9, 10)",
-			   p->version, form);
+			   ".NET %s%s: newer than what hotrun was tried with (8 to 11)", p->version,
+			   form);
 	else
 		doctor_say(finding, DOCTOR_OK, "", ".NET %s%s", p->version, form);
 }

@@ -51,7 +51,7 @@ Test(doctor, rules_about_processes)
 		 ""},
 		{".NET 8", {FIT_PROCESS, .version = "8"}, "process.runtime", DOCTOR_OK, "", ""},
 		{".NET 11",
-		 {FIT_PROCESS, .version = "11.0.0"},
+		 {FIT_PROCESS, .version = "12.0.0"},
 		 "process.runtime",
 		 DOCTOR_WARN,
 		 "newer",
