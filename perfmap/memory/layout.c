@@ -329,8 +329,8 @@ static void complete_code(struct perfmap_layout *l)
 
 /*
  * What .NET 10 and 9 do not tell, where all around it lies as in the builds that were looked at
- * (10.0.12, 9.0.20; 11.0.0 tells it, and it is the same): a module's name before its path, the tier of a version between its list and
- * its flags.
+ * (10.0.12, 9.0.20; 11.0.0 tells it, and it is the same): a module's name before its path, the tier
+ * of a version between its list and its flags.
  */
 static void complete(struct perfmap_layout *l)
 {
