@@ -300,7 +300,8 @@ static uint64_t async_data(const struct perfmap_layout *l, const struct method *
 }
 
 /* The signature of a method as it is called where it may be suspended (.NET 11), which is not that
- * of its row: void for a Task. Into bytes of SIGNATURE_BYTES; returns its length, 0 = it has none. */
+ * of its row: void for a Task. Into bytes of SIGNATURE_BYTES; returns its length, 0 = it has
+ * none. */
 static uint32_t async_signature(struct text *t, const struct method *m, uint8_t *bytes)
 {
 	uint64_t data = async_data(t->layout, m), signature;
