@@ -2,6 +2,7 @@
 #include "collect/collector.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1228,12 +1229,21 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
-/* Until nothing is wanted, or nothing will be there in time. */
-static void work_off_tables(struct collector *c, uint64_t end_ns)
+static bool wants_tables(const struct collector *c, const uint32_t *processes, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (unwind_feed_wants(c->feed, processes[i]))
+			return true;
+	return !cnt && unwind_feed_is_busy(c->feed);
+}
+
+/* Until nothing is wanted, or nothing will be there in time; for these processes (none = all). */
+static void work_off_tables(struct collector *c, const uint32_t *processes, size_t cnt,
+			    uint64_t end_ns)
 {
 	uint64_t now_ns, due_ns;
 
-	while (unwind_feed_is_busy(c->feed) && (now_ns = clock_now_ns()) < end_ns) {
+	while (wants_tables(c, processes, cnt) && (now_ns = clock_now_ns()) < end_ns) {
 		bool is_read = names_poll(c->names);
 
 		due_ns = unwind_feed_work(c->feed, c->model, c->names);
@@ -1242,6 +1252,8 @@ static void work_off_tables(struct collector *c, uint64_t end_ns)
 		else if (due_ns < end_ns)
 			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
 								   : now_ns + FEED_REST_NS);
+		else if (cnt)
+			sleep_until(now_ns + START_POLL_NS);
 		else
 			break;
 	}
@@ -1258,7 +1270,7 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		if (is_busy(c, &m->threads[i]))
 			unwind_feed_prepare(c->feed, m->threads[i].process);
-	work_off_tables(c, clock_now_ns() + ns);
+	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
 }
 
 /* What of the code of running .NET processes may be replaced soon is known before it is sampled. */
@@ -1372,6 +1384,8 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 	struct model *m = c->model;
 	size_t all = cnt ? cnt : m->processes_cnt;
 
+	if (c->feed)
+		unwind_feed_hurry(c->feed);
 	for (size_t i = 0; i < all && clock_now_ns() < end_ns; i++) {
 		uint32_t row = cnt ? processes[i] : (uint32_t)i;
 		const struct model_process *p = &m->processes[row];
@@ -1384,7 +1398,7 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 			unwind_feed_prepare(c->feed, row);
 	}
 	if (c->feed)
-		work_off_tables(c, end_ns);
+		work_off_tables(c, processes, cnt, end_ns);
 }
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
@@ -1417,7 +1431,8 @@ static int pass_over_stands(struct collector *c, const uint32_t *processes, size
 }
 
 /* What their stacks lack is wanted. Returns whether anything is. */
-static bool note_stands(struct collector *c, const struct stands *stands)
+static bool note_stands(struct collector *c, const uint32_t *processes, size_t cnt,
+			const struct stands *stands)
 {
 	const struct model *m = c->model;
 
@@ -1435,7 +1450,7 @@ static bool note_stands(struct collector *c, const struct stands *stands)
 				 m->stacks[row].end != STACK_END_ROOT ||
 					 m->stacks[row].flags & STACK_UNSURE);
 	}
-	return unwind_feed_is_busy(c->feed);
+	return wants_tables(c, processes, cnt);
 }
 
 /* Who runs stands where its last tick found it. */
@@ -1495,19 +1510,22 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 		return -ENOTSUP;
 	collector_drain(c);
 	prepare_stands(c, processes, cnt, begin_ns + ns / 2);
+	log_debug("threads: tables after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	for (int i = 0; i < STAND_PASSES && !err; i++) {
 		collector_drain(c);
 		read_accounts(c, true);
 		err = pass_over_stands(c, processes, cnt, stands);
-		if (err || i == STAND_PASSES - 1 || !note_stands(c, stands))
+		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
-		work_off_tables(c, begin_ns + ns * 3 / 4);
+		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);
 	}
 	if (err)
 		return err;
 	collector_drain(c);
 	take_ticks(c, stands);
+	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	name_stands(c, stands, end_ns);
+	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	return 0;
 }
 

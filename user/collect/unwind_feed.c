@@ -315,6 +315,11 @@ static void follow_seconds(struct unwind_feed *f, uint64_t now_ns)
 	f->spent.most_of_cgroup = f->spent.most_of_process = f->spent.most;
 }
 
+void unwind_feed_hurry(struct unwind_feed *f)
+{
+	f->second_ns = 0;
+}
+
 /* Whether there is time for processes that were not sampled yet. */
 static bool may_expect(struct unwind_feed *f)
 {
@@ -788,6 +793,11 @@ uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *
 bool unwind_feed_is_busy(const struct unwind_feed *f)
 {
 	return f->wanted_cnt > 0;
+}
+
+bool unwind_feed_wants(const struct unwind_feed *f, uint32_t process)
+{
+	return process < f->fed_cnt && f->fed[process].is_wanted;
 }
 
 void unwind_feed_tidy(struct unwind_feed *f, const struct model *m)

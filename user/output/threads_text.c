@@ -8,6 +8,8 @@
 #include "output/threads.h"
 
 #define NS_SECOND 1000000000ull
+/* To which times are exact: ticks of the kernel's clock. */
+#define TICK_NS 5000000ull
 /* Thread ids below a line. */
 #define TIDS_SHOWN   12
 #define ROLE_COLUMNS 22
@@ -39,9 +41,11 @@ static struct number age_text(uint64_t ns)
 	struct number n;
 	uint64_t s = ns / NS_SECOND;
 
-	if (s < 120)
+	if (s < 120 && ns >= TICK_NS)
 		return number_time(ns);
-	if (s < 120 * 60)
+	if (s < 120)
+		snprintf(n.text, sizeof(n.text), "< 5 ms");
+	else if (s < 120 * 60)
 		snprintf(n.text, sizeof(n.text), "%" PRIu64 " min", s / 60);
 	else if (s < 48 * 3600)
 		snprintf(n.text, sizeof(n.text), "%" PRIu64 " h", s / 3600);
