@@ -30,7 +30,7 @@ P
 
 # counts PID: state and switches of each thread that does not run, the tracer of each
 counts() {
-	awk '/^State|^TracerPid|ctxt_switches/ { line = line " " $2 } END { print line }' RS='\n' "$1"
+	awk '/^State|^TracerPid|ctxt_switches/ { line = line " " $2 } END { print line }' "$1" 2>/dev/null
 }
 standing() {
 	local task

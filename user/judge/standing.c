@@ -42,8 +42,8 @@ static bool equal_group(const void *owner, uint32_t row, const void *key)
 	       a->idle == b->idle && a->moved == b->moved && a->sampled == b->sampled &&
 	       a->holder == b->holder && !strcmp(a->label, b->label) &&
 	       a->methods_cnt == b->methods_cnt &&
-	       !memcmp(s->methods + a->first_method, k->methods,
-		       a->methods_cnt * sizeof(*k->methods));
+	       (!a->methods_cnt || !memcmp(s->methods + a->first_method, k->methods,
+					   a->methods_cnt * sizeof(*k->methods)));
 }
 
 /* Frames of user code may be missing altogether: of kernel threads, and where they run. */
@@ -314,7 +314,7 @@ static size_t application_of(const struct model *m, const uint32_t *methods, siz
 size_t standing_chain(const struct model *m, const struct standing *s,
 		      const struct standing_group *g, uint32_t chain[STANDING_CHAIN])
 {
-	const uint32_t *methods = s->methods + g->first_method;
+	const uint32_t *methods = g->methods_cnt ? s->methods + g->first_method : NULL;
 	size_t cnt = g->methods_cnt, at = application_of(m, methods, cnt), n = 0;
 	uint32_t first = MODEL_NONE, last = MODEL_NONE;
 	bool managed = false;
