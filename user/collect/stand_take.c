@@ -2,26 +2,24 @@
 #include "collect/stand_take.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/hash.h"
 
-_Static_assert(offsetof(struct stand_taker, frames) ==
-		       offsetof(struct stand_taker, stack) + sizeof(struct event_stack),
-	       "frames[] of the stack");
-
-/* Hands the stack over and returns its id. */
-static uint64_t put_stack(struct stand_taker *t, const void *frames, uint32_t cnt)
+/* Hands the stack over, whose head is given, and returns its id. */
+static uint64_t put_stack(struct stand_taker *t, const struct event_stack *head, const void *frames,
+			  uint32_t cnt)
 {
-	struct event_stack *s = &t->stack;
+	struct event_stack *s = (void *)t->words;
+	size_t bytes = cnt * sizeof(s->frames[0]);
 
-	memcpy(t->frames, frames, cnt * sizeof(*t->frames));
+	*s = *head;
+	memcpy(s->frames, frames, bytes);
 	s->header.kind = EVENT_STACK;
-	s->header.size = (uint16_t)(sizeof(*s) + cnt * sizeof(*t->frames));
+	s->header.size = (uint16_t)(sizeof(*s) + bytes);
 	s->frame_cnt = (uint16_t)cnt;
 	s->id = hash_pair(
-			hash_bytes(t->frames, cnt * sizeof(*t->frames)),
+			hash_bytes(s->frames, bytes),
 			hash_pair(s->process_start_ns ^ s->tgid, (uint64_t)s->flags << 16 | s->end))
 			?: 1;
 	ingest_stack(t->ingest, s);
@@ -30,10 +28,9 @@ static uint64_t put_stack(struct stand_taker *t, const void *frames, uint32_t cn
 
 static uint64_t put_kernel(struct stand_taker *t, const struct event_stand *event)
 {
-	if (!event->kernel_cnt)
-		return 0;
-	t->stack = (struct event_stack){.flags = STACK_KERNEL};
-	return put_stack(t, event->kernel, event->kernel_cnt);
+	const struct event_stack head = {.flags = STACK_KERNEL};
+
+	return event->kernel_cnt ? put_stack(t, &head, event->kernel, event->kernel_cnt) : 0;
 }
 
 /* What a piece is too small for. */
@@ -49,6 +46,8 @@ static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
 			 const uint8_t *piece)
 {
 	struct walk_piece *w = &t->walk;
+	struct event_stack head = {.tgid = event->tgid,
+				   .process_start_ns = event->process_start_ns};
 
 	w->maps = t->maps;
 	w->tgid = event->tgid;
@@ -60,13 +59,9 @@ static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
 	w->bytes_cnt = event->stack_bytes;
 	walk_piece_run(w);
 	tell_depth(event, w);
-	t->stack = (struct event_stack){
-		.tgid = event->tgid,
-		.process_start_ns = event->process_start_ns,
-		.flags = w->flags,
-		.end = (uint16_t)w->end,
-	};
-	return put_stack(t, w->frames, w->frames_cnt);
+	head.flags = w->flags;
+	head.end = (uint16_t)w->end;
+	return put_stack(t, &head, w->frames, w->frames_cnt);
 }
 
 /* Third word of a mutex of glibc and musl, whatever its kind: who holds it. The first two are told

@@ -17,9 +17,9 @@ struct stand_taker {
 	const struct unwind_maps *maps; /* NULL = frame pointers alone */
 	struct stands *to;
 	struct walk_piece walk;
-	struct event_stack stack;
-	uint64_t frames[STACK_MAX_FRAMES]; /* stack.frames[] */
-	int err;			   /* the first one */
+	/* The stack at hand: a struct event_stack and its frames. */
+	uint64_t words[sizeof(struct event_stack) / sizeof(uint64_t) + STACK_MAX_FRAMES];
+	int err; /* the first one */
 };
 
 /* An event_stand, and the piece of its stack. */

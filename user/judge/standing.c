@@ -192,12 +192,6 @@ static int add_stand(struct grouping *g, uint32_t row)
 	if (to->last_stand != MODEL_NONE)
 		g->s->next[to->last_stand] = row;
 	to->last_stand = row;
-	g->s->threads++;
-	g->s->idle += like.idle;
-	g->s->moved += like.moved;
-	g->s->running += like.wait == WAIT_RUNS || like.wait == WAIT_CPU;
-	g->s->waiting +=
-		!like.idle && !like.moved && like.wait != WAIT_RUNS && like.wait != WAIT_CPU;
 	return 0;
 }
 

@@ -75,8 +75,6 @@ struct standing {
 	uint32_t *next; /* by row of stands: the next of its group, MODEL_NONE at the end */
 	uint32_t *methods;
 	size_t methods_cnt, methods_cap;
-	uint64_t threads, running, waiting, idle; /* waiting: harmful waits */
-	uint64_t moved;
 };
 
 /*

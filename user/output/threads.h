@@ -31,6 +31,12 @@ int threads_text_write(FILE *out, const struct model *m, const struct stands *st
 int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options);
 
-/* Whether it is hotrun or a helper of it, which nobody asks for. */
+/* How many stand how, of the groups from first on, cnt of them; all: hotrun and its helpers, which
+ * nobody asks for, too. */
+struct threads_count {
+	uint64_t threads, waiting, running, idle, moved; /* waiting: in waits that are not idle */
+};
+struct threads_count threads_count(const struct model *m, const struct standing_group *first,
+				   size_t cnt, bool all);
 bool threads_is_own(const struct model *m, uint32_t process);
 #endif

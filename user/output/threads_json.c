@@ -76,6 +76,8 @@ static void put_group(struct json *j, const struct model *m, const struct stands
 int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
+	const struct threads_count n =
+		threads_count(m, standing->groups, standing->groups_cnt, options->all);
 	struct json j;
 
 	json_begin(&j, out, "threads");
@@ -83,11 +85,11 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_text(&j, "host", m->host.name);
 	json_utc(&j, "time_utc", options->time);
 	json_count(&j, "look_ns", stands->pass_ns);
-	json_count(&j, "threads", standing->threads);
-	json_count(&j, "waiting_threads", standing->waiting);
-	json_count(&j, "running_threads", standing->running);
-	json_count(&j, "idle_threads", standing->idle);
-	json_count(&j, "moved_threads", standing->moved);
+	json_count(&j, "threads", n.threads);
+	json_count(&j, "waiting_threads", n.waiting);
+	json_count(&j, "running_threads", n.running);
+	json_count(&j, "idle_threads", n.idle);
+	json_count(&j, "moved_threads", n.moved);
 	json_count(&j, "unknown_threads", stands->gone);
 	json_array(&j, "groups");
 	for (size_t i = 0; i < standing->groups_cnt; i++)

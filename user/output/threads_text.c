@@ -14,6 +14,10 @@
 #define TIDS_SHOWN   12
 #define ROLE_COLUMNS 22
 #define AGE_COLUMNS  17
+/* Below, a line has less of all. */
+#define NARROW_COLUMNS	    110
+#define ROLE_COLUMNS_NARROW 14
+#define AGE_COLUMNS_NARROW  8
 /* Of each method of a line's chain, at the least; of who holds a lock. */
 #define METHOD_COLUMNS 16
 #define HOLDER_COLUMNS 24
@@ -24,8 +28,10 @@ struct page {
 	const struct stands *stands;
 	const struct standing *standing;
 	struct threads_options options;
+	struct threads_count all;
 	unsigned int lines;	 /* left */
 	uint64_t idle, left_out; /* threads that were not shown */
+	bool narrow;
 };
 
 bool threads_is_own(const struct model *m, uint32_t process)
@@ -33,6 +39,38 @@ bool threads_is_own(const struct model *m, uint32_t process)
 	const struct model_process *p = &m->processes[process];
 
 	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
+}
+
+struct threads_count threads_count(const struct model *m, const struct standing_group *first,
+				   size_t cnt, bool all)
+{
+	struct threads_count n = {0};
+
+	for (const struct standing_group *g = first; g < first + cnt; g++) {
+		bool runs = g->wait == WAIT_RUNS || g->wait == WAIT_CPU;
+
+		if (!all && threads_is_own(m, g->process))
+			continue;
+		n.threads += g->threads;
+		if (g->moved)
+			n.moved += g->threads;
+		else if (runs)
+			n.running += g->threads;
+		else if (g->idle)
+			n.idle += g->threads;
+		else
+			n.waiting += g->threads;
+	}
+	return n;
+}
+
+/* "18 threads: 14 wait, 1 running, 2 idle" */
+static void put_count(FILE *out, const struct threads_count *n)
+{
+	fprintf(out, "%s thread%s: %s wait%s, %s running, %s idle", number_count(n->threads).text,
+		n->threads == 1 ? "" : "s", number_count(n->waiting).text,
+		n->waiting == 1 ? "s" : "", number_count(n->running).text,
+		number_count(n->idle).text);
 }
 
 /* A time that people say: "31.0 s", "12 min", "5 h", "3 days". */
@@ -54,30 +92,29 @@ static struct number age_text(uint64_t ns)
 	return n;
 }
 
-/* "31.0 s"; "4.2 s … 31.0 s" where they differ. */
-static void put_age(FILE *out, const struct standing_group *g)
+/* "31.0 s"; "4.2 s … 31.0 s" where they differ and there is room. */
+static void put_age(const struct page *p, const struct standing_group *g)
 {
+	size_t room = p->narrow ? AGE_COLUMNS_NARROW : AGE_COLUMNS, columns;
+	bool differ = g->age_least_ns + g->age_most_ns / 10 < g->age_most_ns;
 	char text[2 * NUMBER_BYTES + 8] = "n/a";
-	size_t columns;
 
-	if (g->ages && g->age_least_ns + g->age_most_ns / 10 < g->age_most_ns)
+	if (g->ages && differ && !p->narrow)
 		snprintf(text, sizeof(text), "%s … %s", age_text(g->age_least_ns).text,
 			 age_text(g->age_most_ns).text);
 	else if (g->ages)
 		snprintf(text, sizeof(text), "%s", age_text(g->age_most_ns).text);
 	columns = text_columns(text);
-	fprintf(out, "%*s%s", columns < AGE_COLUMNS ? (int)(AGE_COLUMNS - columns) : 0, "", text);
+	fprintf(p->out, "%*s%s", columns < room ? (int)(room - columns) : 0, "", text);
 }
 
-/* Ones of a kind stand in the plural. */
-static void put_role(FILE *out, const struct standing_group *g)
+static void put_role(const struct page *p, const struct standing_group *g)
 {
+	size_t room = p->narrow ? ROLE_COLUMNS_NARROW : ROLE_COLUMNS;
 	char label[NAME_BYTES];
-	size_t columns;
 
-	label_name(label, g->label, ROLE_COLUMNS, CUT_END);
-	columns = text_columns(label);
-	fprintf(out, "%s%*s", label, (int)(ROLE_COLUMNS - columns), "");
+	label_name(label, g->label, room, CUT_END);
+	fprintf(p->out, "%s%*s", label, (int)(room - text_columns(label)), "");
 }
 
 /* --- a line ---------------------------------------------------------------------------------- */
@@ -128,7 +165,12 @@ static void put_chain(const struct page *p, const struct standing_group *g, size
 	size_t n = standing_chain(p->m, p->standing, g, chain), wanted = 0;
 	const char *wait = wait_words(g);
 	bool is_tight;
-	size_t fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
+	size_t fixed;
+
+	/* What lies in between is how. */
+	if (p->narrow && n == STANDING_CHAIN)
+		chain[1] = chain[--n];
+	fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
 
 	room = room > fixed ? room - fixed : 0;
 	for (size_t i = 0; i < n; i++) {
@@ -178,12 +220,14 @@ static void put_stack(const struct page *p, const struct standing_group *g)
 
 static void put_group(const struct page *p, const struct standing_group *g)
 {
-	size_t begin = 8 + 2 + ROLE_COLUMNS + 1 + AGE_COLUMNS + 2;
+	size_t begin =
+		8 + 2 + 1 + 2 +
+		(p->narrow ? ROLE_COLUMNS_NARROW + AGE_COLUMNS_NARROW : ROLE_COLUMNS + AGE_COLUMNS);
 
 	fprintf(p->out, "%8s  ", number_count(g->threads).text);
-	put_role(p->out, g);
+	put_role(p, g);
 	fputc(' ', p->out);
-	put_age(p->out, g);
+	put_age(p, g);
 	fputs("  ", p->out);
 	put_chain(p, g, p->options.width > begin ? p->options.width - begin : 0);
 	fputs(g->idle ? " (idle)\n" : "\n", p->out);
@@ -197,23 +241,13 @@ static void put_process(const struct page *p, size_t from, size_t to)
 {
 	const struct standing_group *groups = p->standing->groups;
 	const struct model_process *process = &p->m->processes[groups[from].process];
-	uint64_t threads = 0, waiting = 0, running = 0, idle = 0;
+	struct threads_count n = threads_count(p->m, &groups[from], to - from, true);
 	char name[NAME_BYTES];
 
-	for (size_t i = from; i < to; i++) {
-		const struct standing_group *g = &groups[i];
-		bool runs = g->wait == WAIT_RUNS || g->wait == WAIT_CPU;
-
-		threads += g->threads;
-		running += runs ? g->threads : 0;
-		idle += g->idle ? g->threads : 0;
-		waiting += !runs && !g->idle && !g->moved ? g->threads : 0;
-	}
 	label_process(name, process, p->options.width - 60);
-	fprintf(p->out, "\n%s %" PRIu32 " · %s thread%s: %s wait%s, %s running, %s idle\n", name,
-		process->tgid, number_count(threads).text, threads == 1 ? "" : "s",
-		number_count(waiting).text, waiting == 1 ? "s" : "", number_count(running).text,
-		number_count(idle).text);
+	fprintf(p->out, "\n%s %" PRIu32 " · ", name, process->tgid);
+	put_count(p->out, &n);
+	fputc('\n', p->out);
 }
 
 static bool is_shown(const struct page *p, const struct standing_group *g)
@@ -251,25 +285,20 @@ static size_t put_groups(struct page *p, size_t from)
 
 static void put_head(const struct page *p)
 {
-	const struct standing *s = p->standing;
 	char host[NAME_BYTES];
 
 	label_name(host, p->m->host.name, 40, CUT_END);
-	fprintf(p->out,
-		"%s · %s · %s thread%s: %s wait%s, %s running, %s idle · looked at in %s, nothing "
-		"was "
-		"stopped\n",
-		host, number_utc(p->options.time).text, number_count(s->threads).text,
-		s->threads == 1 ? "" : "s", number_count(s->waiting).text,
-		s->waiting == 1 ? "s" : "", number_count(s->running).text,
-		number_count(s->idle).text, number_time(p->stands->pass_ns).text);
+	fprintf(p->out, "%s · %s · ", host, number_utc(p->options.time).text);
+	put_count(p->out, &p->all);
+	fprintf(p->out, " · looked at in %s, nothing was stopped\n",
+		number_time(p->stands->pass_ns).text);
 }
 
 static void put_foot(const struct page *p)
 {
 	const struct stands *stands = p->stands;
 
-	if (p->idle || p->left_out || stands->gone || p->standing->moved)
+	if (p->idle || p->left_out || stands->gone || p->all.moved)
 		fputc('\n', p->out);
 	if (p->idle)
 		fprintf(p->out, "%s idle not shown (--idle shows them)\n",
@@ -277,11 +306,11 @@ static void put_foot(const struct page *p)
 	if (p->left_out)
 		fprintf(p->out, "%s more not shown (-n shows more lines, --all all)\n",
 			number_count(p->left_out).text);
-	if (p->standing->moved)
+	if (p->all.moved)
 		fprintf(p->out,
 			"%s ran while they were looked at: nothing is said of their "
 			"stacks\n",
-			number_count(p->standing->moved).text);
+			number_count(p->all.moved).text);
 	if (stands->gone)
 		fprintf(p->out, "%s of processes that had just begun or ended\n",
 			number_count(stands->gone).text);
@@ -290,12 +319,21 @@ static void put_foot(const struct page *p)
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
-	struct page p = {out, m, stands, standing, *options, options->lines, 0, 0};
+	struct page p = {
+		.out = out,
+		.m = m,
+		.stands = stands,
+		.standing = standing,
+		.options = *options,
+		.lines = options->lines,
+		.all = threads_count(m, standing->groups, standing->groups_cnt, options->all),
+	};
 
 	if (!p.options.width)
 		p.options.width = THREADS_DEFAULT_WIDTH;
 	if (p.options.width < THREADS_MIN_WIDTH)
 		p.options.width = THREADS_MIN_WIDTH;
+	p.narrow = p.options.width < NARROW_COLUMNS;
 	if (!p.lines)
 		p.lines = THREADS_DEFAULT_LINES;
 	put_head(&p);
