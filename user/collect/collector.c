@@ -1385,7 +1385,7 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 	size_t all = cnt ? cnt : m->processes_cnt;
 
 	if (c->feed)
-		unwind_feed_hurry(c->feed);
+		unwind_feed_hurry(c->feed, true);
 	for (size_t i = 0; i < all && clock_now_ns() < end_ns; i++) {
 		uint32_t row = cnt ? processes[i] : (uint32_t)i;
 		const struct model_process *p = &m->processes[row];
@@ -1519,6 +1519,8 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 			break;
 		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);
 	}
+	if (c->feed)
+		unwind_feed_hurry(c->feed, false);
 	if (err)
 		return err;
 	collector_drain(c);

@@ -81,6 +81,7 @@ struct fed {
 struct unwind_feed {
 	struct unwind_maps *maps;
 	bool is_calm;
+	bool is_hurried;
 	struct table *tables;
 	size_t tables_cnt, tables_cap;
 	struct hash_index by_content;
@@ -315,9 +316,11 @@ static void follow_seconds(struct unwind_feed *f, uint64_t now_ns)
 	f->spent.most_of_cgroup = f->spent.most_of_process = f->spent.most;
 }
 
-void unwind_feed_hurry(struct unwind_feed *f)
+void unwind_feed_hurry(struct unwind_feed *f, bool on)
 {
-	f->second_ns = 0;
+	f->is_hurried = on;
+	if (on)
+		f->second_ns = 0;
 }
 
 /* Whether there is time for processes that were not sampled yet. */
@@ -630,7 +633,7 @@ static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint
 			    : f->is_calm		     ? LOOK_AGAIN_CALM_NS
 							     : LOOK_AGAIN_NS;
 
-	return ns > least_ns ? ns : least_ns;
+	return ns > least_ns && !f->is_hurried ? ns : least_ns;
 }
 
 /* Whether the process is to be looked at again. */

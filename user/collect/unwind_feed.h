@@ -27,8 +27,9 @@ void unwind_feed_note(struct unwind_feed *f, const struct model *m, const struct
 		      uint32_t process, uint64_t time_ns, bool is_missing);
 /* It ran just now, before the first sample can be taken. */
 void unwind_feed_prepare(struct unwind_feed *f, uint32_t process);
-/* Somebody waits for them: looks have what they have at first, once. */
-void unwind_feed_hurry(struct unwind_feed *f);
+/* From now on somebody waits for them, or no longer: a process does not rest between looks, and the
+ * second that begins now has as much for looks as the first one. */
+void unwind_feed_hurry(struct unwind_feed *f, bool on);
 /* It mapped a file: it may be sampled soon. A host where very many processes start has only some of
  * them looked at before they are. */
 void unwind_feed_expect(struct unwind_feed *f, const struct model *m, uint32_t process);

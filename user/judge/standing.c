@@ -163,6 +163,16 @@ static uint32_t group_of(struct grouping *g, const struct standing_group *like)
 	return row;
 }
 
+/* A name that was another thread's says nothing. */
+static void set_label(struct standing_group *group, const struct model_thread *t)
+{
+	const char *own =
+		role_of(t->comm, false) == ROLE_POOL_WORKER ? "thread without a name" : t->comm;
+
+	role_fold_digits(group->label, sizeof(group->label),
+			 group->role == ROLE_OWN ? own : role_text(group->role));
+}
+
 static int add_stand(struct grouping *g, uint32_t row)
 {
 	const struct stand *s = &g->stands->rows[row];
@@ -173,9 +183,8 @@ static int add_stand(struct grouping *g, uint32_t row)
 	uint32_t group;
 
 	resolve(g, s);
-	like.role = role_of(t->comm, t->tid == g->m->processes[t->process].tgid);
-	role_fold_digits(like.label, sizeof(like.label),
-			 like.role == ROLE_OWN ? t->comm : role_text(like.role));
+	like.role = standing_role(g->m, s, g->methods, g->methods_cnt);
+	set_label(&like, t);
 	like.wait = standing_wait(g->m, s, g->methods, g->methods_cnt);
 	like.moved = s->flags & STAND_MOVED;
 	like.sampled = s->sampled;
@@ -292,14 +301,22 @@ static bool tells(const struct model_symbol *s)
 	       s->reason == REASON_NAMED;
 }
 
-/* The application's frame nearest to the leaf: of .NET code where there is any. cnt: none. */
+/* What ASP.NET compiles of each handler, into which small ones are inlined: they have no frame. */
+static bool is_handler(const struct model_symbol *s)
+{
+	return is_managed(s) && !strncmp(s->name, "<expression>.", strlen("<expression>."));
+}
+
+/* The application's frame nearest to the leaf: of .NET code where there is any; else one that may
+ * hold the application's code. cnt: none. */
 static size_t application_of(const struct model *m, const uint32_t *methods, size_t cnt)
 {
 	for (int managed = 1; managed >= 0; managed--)
 		for (size_t i = cnt; i-- > 0;) {
 			const struct model_symbol *s = &m->symbols[methods[i]];
 
-			if (s->application && tells(s) && is_managed(s) == managed)
+			if (tells(s) && is_managed(s) == managed &&
+			    (s->application || is_handler(s)))
 				return i;
 		}
 	return cnt;

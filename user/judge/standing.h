@@ -53,6 +53,13 @@ enum stand_wait standing_wait(const struct model *m, const struct stand *s, cons
 bool standing_is_idle(const struct model *m, const struct stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt);
 
+/*
+ * What its threads are for: by the name, but a thread that a worker of the pool started and nobody
+ * named has the worker's; its frames tell (ROLE_OWN).
+ */
+enum role standing_role(const struct model *m, const struct stand *s, const uint32_t *methods,
+			size_t methods_cnt);
+
 struct standing_group {
 	uint32_t process; /* row */
 	enum role role;

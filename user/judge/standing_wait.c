@@ -191,6 +191,19 @@ static bool has_named(const struct model *m, const uint32_t *methods, size_t cnt
 	return false;
 }
 
+enum role standing_role(const struct model *m, const struct stand *s, const uint32_t *methods,
+			size_t methods_cnt)
+{
+	const struct model_thread *t = &m->threads[s->at.thread];
+	enum role role = role_of(t->comm, t->tid == m->processes[t->process].tgid);
+
+	if (role == ROLE_POOL_WORKER &&
+	    has_named(m, methods, methods_cnt, "Thread.StartCallback") &&
+	    !has_named(m, methods, methods_cnt, "ThreadPool"))
+		return ROLE_OWN;
+	return role;
+}
+
 /* Threads of the runtime that wait for something to do when they do nothing. */
 static bool is_service(enum role role)
 {
@@ -230,8 +243,7 @@ static bool is_spare(const struct model *m, const uint32_t *methods, size_t cnt)
 bool standing_is_idle(const struct model *m, const struct stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt)
 {
-	const struct model_thread *t = &m->threads[s->at.thread];
-	enum role role = role_of(t->comm, t->tid == m->processes[t->process].tgid);
+	enum role role = standing_role(m, s, methods, methods_cnt);
 
 	if (wait == WAIT_ENDED)
 		return true;

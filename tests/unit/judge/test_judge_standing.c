@@ -321,6 +321,48 @@ Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 	drop(&f);
 }
 
+Test(standing, a_thread_that_a_worker_started_is_no_worker)
+{
+	struct fixture f = make();
+	uint32_t begun = build_symbol(f.m, "System.Threading.Thread.StartCallback",
+				      "System.Private.CoreLib", KIND_IMAGE, false);
+	struct standing *s;
+
+	STAND(&f, 101, ".NET TP Worker", 5, f.start, begun, f.get, f.wait, f.futex);
+	STAND(&f, 102, ".NET TP Worker", 5, f.start, begun, f.worker, f.dispatch, f.get, f.futex);
+	STAND(&f, 103, ".NET TP Worker", 5, f.start, f.futex);
+	s = standing_new(f.m, &f.stands);
+	cr_assert(s);
+	cr_assert_eq(s->groups_cnt, 3);
+	for (size_t i = 0; i < s->groups_cnt; i++) {
+		const struct standing_group *g = &s->groups[i];
+
+		cr_expect_eq(g->role, g->stand ? ROLE_POOL_WORKER : ROLE_OWN);
+		cr_expect_str_eq(g->label,
+				 g->stand ? "thread-pool workers" : "thread without a name");
+	}
+	standing_free(s);
+	drop(&f);
+}
+
+Test(standing, a_handler_that_was_inlined_is_told_by_what_holds_it)
+{
+	struct fixture f = make();
+	uint32_t lambda =
+		build_symbol(f.m, "<expression>.lambda_method6", "Dynamic", KIND_JIT, false);
+	uint32_t chain[STANDING_CHAIN];
+	struct standing *s;
+
+	STAND(&f, 101, ".NET TP Worker", 5, f.start, f.dispatch, lambda, f.wait, f.futex);
+	s = standing_new(f.m, &f.stands);
+	cr_assert(s);
+	cr_assert_eq(standing_chain(f.m, s, &s->groups[0], chain), 2);
+	cr_expect_eq(chain[0], lambda);
+	cr_expect_eq(chain[1], f.wait);
+	standing_free(s);
+	drop(&f);
+}
+
 Test(standing, nobody_stands_anywhere)
 {
 	struct fixture f = make();
