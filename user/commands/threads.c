@@ -18,8 +18,8 @@
 
 #define SAMPLE_HZ 99
 /* For tables and names: of some processes, and of all of a host. */
-#define LOOK_NS	    8000000000ull
-#define LOOK_ALL_NS 8000000000ull
+#define LOOK_NS	    4000000000ull
+#define LOOK_ALL_NS 6000000000ull
 
 struct arguments {
 	struct threads_options threads;
