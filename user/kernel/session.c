@@ -242,6 +242,23 @@ static bool can_read_stands(struct session *s)
 	return false;
 }
 
+/* After a load failed with err: whether that was for want of that program alone. If not, it is
+ * wanted again. */
+static int load_without_stands(struct session *s, bool requests, bool tables, int err)
+{
+	int without;
+
+	s->stands = false;
+	without = load_again(s, requests, tables);
+	s->stands = without != 0;
+	if (!without)
+		snprintf(s->stands_why, sizeof(s->stands_why),
+			 "the kernel refuses the program that reads where threads stand: %s (-v "
+			 "shows its reasons)",
+			 strerror(-err));
+	return without;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
 	bool tables = s->options.tables && can_walk(s);
@@ -250,14 +267,8 @@ static int load(struct session *s, char *why, size_t why_bytes)
 	s->walks = walk_is_possible();
 	s->stands = s->options.stands && can_read_stands(s);
 	err = load_with(s, s->options.requests, tables);
-	if (err && s->stands) {
-		s->stands = false;
-		snprintf(s->stands_why, sizeof(s->stands_why),
-			 "the kernel refuses the program that reads where threads stand: %s (-v "
-			 "shows its reasons)",
-			 strerror(-err));
-		err = load_again(s, s->options.requests, tables);
-	}
+	if (err && s->stands)
+		err = load_without_stands(s, s->options.requests, tables, err);
 	/* What the rest can do without must not take it down. */
 	if (err && s->walks) {
 		s->walks = false;
@@ -285,6 +296,8 @@ static int load(struct session *s, char *why, size_t why_bytes)
 			 strerror(-err));
 		err = load_again(s, false, tables);
 	}
+	if (err && s->stands)
+		err = load_without_stands(s, false, tables, err);
 	if (err)
 		return explain_load(err, why, why_bytes);
 	if (tables)
