@@ -54,7 +54,7 @@ SRC_PERFMAP := $(wildcard perfmap/*/*.c)
 # The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
 # keeps offset 0 for an extern that it meets first.
 SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c bpf/net.bpf.c \
-	bpf/sockets.bpf.c
+	bpf/sockets.bpf.c bpf/stands.bpf.c
 PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
 
 OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o)
@@ -257,7 +257,8 @@ $(BUILD)/unit/$(1): $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/unit/$(1)/
 endef
 $(foreach room,$(notdir $(UNIT_TESTS)),$(eval $(call UNIT_OF_ROOM,$(room))))
 # Above the rooms of the archive; the test stands in for the kernel's maps.
-$(BUILD)/unit/collect: $(BUILD)/asan/user/collect/unwind_feed.o $(BUILD)/asan/user/collect/follow.o
+$(BUILD)/unit/collect: $(addprefix $(BUILD)/asan/user/,collect/unwind_feed.o collect/follow.o \
+	collect/stand_take.o kernel/walk_piece.o)
 # Each test runs the program anew, which takes half as long where nothing has to be relocated.
 $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	$(call say,UNIT,$@)

@@ -325,4 +325,26 @@ static __always_inline __u32 delay_slot(__u64 delay_ns)
 	slot += v >> 1;
 	return slot < DELAY_SLOTS ? slot : DELAY_SLOTS - 1;
 }
+/* As /proc/PID/stat has it. */
+static __always_inline __u8 state_letter(__u32 state, __u32 exit_state)
+{
+	state |= exit_state;
+	if (state == TASK_RUNNING)
+		return 'R';
+	if (state & (EXIT_DEAD | TASK_DEAD))
+		return 'X';
+	if (state & EXIT_ZOMBIE)
+		return 'Z';
+	if (state & TASK_INTERRUPTIBLE)
+		return 'S';
+	if (state & TASK_PARKED)
+		return 'P';
+	if (state & TASK_UNINTERRUPTIBLE)
+		return state & TASK_NOLOAD ? 'I' : 'D';
+	if (state & __TASK_STOPPED)
+		return 'T';
+	if (state & __TASK_TRACED)
+		return 't';
+	return '?';
+}
 #endif

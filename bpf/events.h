@@ -18,6 +18,7 @@ enum event_kind {
 	EVENT_TASK_END = 4, /* struct event_task, tasks ring: the last account of a dead thread */
 	EVENT_SOCKET = 5,   /* struct event_socket, from the iterator of sockets */
 	EVENT_EXEC = 6,	    /* struct event_exec, tasks ring: the `dotnet` host begins */
+	EVENT_STAND = 7,    /* struct event_stand, from the iterator of stands */
 };
 
 struct event_header {
@@ -193,6 +194,45 @@ struct event_exec {
 	__u32 tgid;
 	__u32 args_bytes;	    /* of them, as many as there is room for */
 	char args[EXEC_ARGS_BYTES]; /* each ended by NUL */
+};
+
+/* Of what a thread stands in, at the most: kernel frames; bytes of its user stack from the stack
+ * pointer on, less than what the kernel's buffer of an iterator holds. A power of two. */
+#define STAND_KERNEL_FRAMES 48
+#define STAND_STACK_BYTES   16384
+
+#define STAND_AGE_UNKNOWN 0xffffffffffffffffull
+
+#define STAND_KERNEL_THREAD 0x1
+#define STAND_RUNS	    0x2	 /* it was on a CPU: nothing was read of it */
+#define STAND_MOVED	    0x4	 /* it ran while it was read: what was read is of no one moment */
+#define STAND_UNREADABLE    0x8	 /* its user stack is not in memory of its own, or cannot be read */
+#define STAND_COMPAT	    0x10 /* a 32-bit task */
+#define STAND_NO_USER	    0x20 /* it has no user registers */
+#define STAND_DEEP	    0x40 /* there is more of its stack than was read */
+#define STAND_LOCK	    0x80 /* it waits for a futex, and lock[] is what lies there */
+
+/* Where one thread stands; bytes of its user stack follow, from sp on. */
+struct event_stand {
+	struct event_header header;
+	__u64 time_ns;
+	__u32 tgid;
+	__u32 tid;
+	__u64 process_start_ns;
+	__u64 thread_start_ns;
+	__u64 age_ns;	/* for so long in its state, STAND_AGE_UNKNOWN */
+	__u64 switches; /* voluntary and involuntary ones, when it was read */
+	__u64 ip, sp, fp;
+	__u64 call;    /* number of the system call, or -1 */
+	__u64 args[2]; /* its first two arguments */
+	__u32 flags;   /* STAND_* */
+	__u32 stack_bytes;
+	__u32 kernel_cnt;
+	__u8 state; /* as in event_task */
+	__u8 pad[3];
+	char comm[TASK_COMM_BYTES];
+	__u32 lock[4];
+	__u64 kernel[STAND_KERNEL_FRAMES]; /* leaf first; kernel_cnt of them */
 };
 
 /* What a kernel cannot tell. */
@@ -555,6 +595,7 @@ _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
+_Static_assert(sizeof(struct event_stand) == 536, "event_stand");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

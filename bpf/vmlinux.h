@@ -90,6 +90,7 @@ struct sched_entity {
 
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_arrival;
 	unsigned long long last_queued;
 };
 
@@ -103,6 +104,19 @@ struct thread_info {
 
 struct mm_struct {
 	unsigned long arg_start, arg_end;
+};
+
+struct file;
+
+struct vm_area_struct {
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
+
+/* Of x86-64. */
+struct thread_struct {
+	unsigned long fsbase;
 };
 
 struct task_struct {
@@ -131,6 +145,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	struct thread_struct thread;
 };
 
 /* Argument of iterators over tasks (kernel/bpf/task_iter.c). */
@@ -236,7 +251,6 @@ struct socket {
 	struct sock *sk;
 };
 
-struct file;
 struct msghdr;
 
 struct bpf_iter__tcp {

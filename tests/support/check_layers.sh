@@ -18,7 +18,7 @@ ALLOWED = {
     'user/store': {'user/base', 'user/model', 'bpf/events.h'},
     'user/judge': {'user/base', 'user/model', 'bpf/events.h'},
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
-    'user/kernel': {'user/base', 'bpf/events.h', 'skeleton'},
+    'user/kernel': {'user/base', 'bpf/events.h', 'bpf/unwind_step.h', 'skeleton'},
     'user/collect': {'user/base', 'user/isolate', 'user/model', 'user/opener', 'user/names', 'user/kernel',
                      'bpf/events.h'},
     'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output', 'user/kernel', 'user/collect',
@@ -40,7 +40,7 @@ SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
 bad = []
 def room_of(include):
     if include.endswith('.skel.h'): return 'skeleton'
-    if include == 'bpf/events.h': return include
+    if include in ('bpf/events.h', 'bpf/unwind_step.h'): return include
     if include.startswith('perfmap/'): return os.path.dirname(include)
     if include.startswith('bpf/'): return 'bpf'
     return 'user/' + include.split('/')[0]

@@ -2,6 +2,7 @@
 #include "collect/collector.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "collect/cgroup_watch.h"
 #include "collect/follow.h"
 #include "collect/newly_started.h"
+#include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
 #include "isolate/workers.h"
@@ -25,6 +27,7 @@
 #include "model/cpu_time.h"
 #include "model/fair.h"
 #include "model/ingest.h"
+#include "model/stand.h"
 #include "names/exec_names.h"
 #include "opener/opener.h"
 
@@ -1095,6 +1098,7 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
 		.requests = c->options.requests,
+		.stands = c->options.stands,
 		.slow_ns = c->options.slow_ns,
 		.slow_ports = c->options.slow_ports,
 		.slow_port_cnt = c->options.slow_port_cnt,
@@ -1225,11 +1229,40 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
+static bool wants_tables(const struct collector *c, const uint32_t *processes, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (unwind_feed_wants(c->feed, processes[i]))
+			return true;
+	return !cnt && unwind_feed_is_busy(c->feed);
+}
+
+/* Until nothing is wanted, or nothing will be there in time; for these processes (none = all). */
+static void work_off_tables(struct collector *c, const uint32_t *processes, size_t cnt,
+			    uint64_t end_ns)
+{
+	uint64_t now_ns, due_ns;
+
+	while (wants_tables(c, processes, cnt) && (now_ns = clock_now_ns()) < end_ns) {
+		bool is_read = names_poll(c->names);
+
+		due_ns = unwind_feed_work(c->feed, c->model, c->names);
+		if (is_read)
+			names_await(c->names, START_POLL_NS);
+		else if (due_ns < end_ns)
+			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
+								   : now_ns + FEED_REST_NS);
+		else if (cnt)
+			sleep_until(now_ns + START_POLL_NS);
+		else
+			break;
+	}
+}
+
 /* Who is busy gets its tables before the first sample is taken, as far as that time goes. */
 static void prepare_tables(struct collector *c, uint64_t ns)
 {
 	struct model *m = c->model;
-	uint64_t end_ns = clock_now_ns() + ns, now_ns, due_ns;
 
 	if (!c->feed || c->options.stacks.is_calm)
 		return;
@@ -1237,18 +1270,7 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		if (is_busy(c, &m->threads[i]))
 			unwind_feed_prepare(c->feed, m->threads[i].process);
-	while (unwind_feed_is_busy(c->feed) && (now_ns = clock_now_ns()) < end_ns) {
-		bool is_read = names_poll(c->names);
-
-		due_ns = unwind_feed_work(c->feed, m, c->names);
-		if (is_read)
-			names_await(c->names, START_POLL_NS);
-		else if (due_ns < end_ns)
-			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
-								   : now_ns + FEED_REST_NS);
-		else
-			break;
-	}
+	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
 }
 
 /* What of the code of running .NET processes may be replaced soon is known before it is sampled. */
@@ -1336,6 +1358,177 @@ void collector_stop(struct collector *c)
 {
 	session_stop(c->session);
 	c->stopped = true;
+}
+
+/* --- where threads stand ---------------------------------------------------------------------- */
+
+/* Looks, each of which may show what tables are missing for the next. */
+#define STAND_PASSES 3
+/* A tick so long ago still tells where a thread that runs is. */
+#define STAND_TICK_NS 1000000000ull
+
+const char *collector_stands_why(const struct collector *c)
+{
+	return session_stands_why(c->session);
+}
+
+static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+{
+	stand_take(ctx, stand, stack);
+}
+
+/* Of these processes, or of all: facts and tables of those that have none yet. */
+static void prepare_stands(struct collector *c, const uint32_t *processes, size_t cnt,
+			   uint64_t end_ns)
+{
+	struct model *m = c->model;
+	size_t all = cnt ? cnt : m->processes_cnt;
+
+	if (c->feed)
+		unwind_feed_hurry(c->feed, true);
+	for (size_t i = 0; i < all && clock_now_ns() < end_ns; i++) {
+		uint32_t row = cnt ? processes[i] : (uint32_t)i;
+		const struct model_process *p = &m->processes[row];
+
+		if (p->exit_ns || (p->flags & (PROCESS_KERNEL | PROCESS_GONE | PROCESS_SELF)))
+			continue;
+		if (!(p->flags & PROCESS_FACTS))
+			name_process(c, row);
+		if (c->feed && m->processes[row].mapping_cnt)
+			unwind_feed_prepare(c->feed, row);
+	}
+	if (c->feed)
+		work_off_tables(c, processes, cnt, end_ns);
+}
+
+/* One pass of the kernel over these processes, more than can be chosen: over all. */
+static int pass_over_stands(struct collector *c, const uint32_t *processes, size_t cnt,
+			    struct stands *to)
+{
+	struct stand_taker *taker = calloc(1, sizeof(*taker));
+	uint32_t tgids[FILTER_TGIDS_MAX];
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err;
+
+	if (!taker)
+		return -ENOMEM;
+	stands_clear(to);
+	taker->model = c->model;
+	taker->ingest = c->ingest;
+	taker->maps = session_unwind(c->session);
+	taker->to = to;
+	if (cnt > FILTER_TGIDS_MAX)
+		cnt = 0;
+	for (size_t i = 0; i < cnt; i++)
+		tgids[i] = c->model->processes[processes[i]].tgid;
+	to->time_ns = clock_now_ns();
+	err = session_read_stands(c->session, tgids, cnt, take_stand, taker);
+	to->pass_ns = clock_now_ns() - to->time_ns;
+	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	err = err ?: taker->err;
+	free(taker);
+	return err;
+}
+
+/* What their stacks lack is wanted. Returns whether anything is. */
+static bool note_stands(struct collector *c, const uint32_t *processes, size_t cnt,
+			const struct stands *stands)
+{
+	const struct model *m = c->model;
+
+	if (!c->feed)
+		return false;
+	for (size_t i = 0; i < stands->cnt; i++) {
+		const struct model_sample *at = &stands->rows[i].at;
+		uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
+		uint32_t process = m->threads[at->thread].process;
+
+		if (row == MODEL_NONE)
+			continue;
+		want_code(c, process, &m->stacks[row], at->time_ns);
+		unwind_feed_note(c->feed, m, c->names, process, at->time_ns,
+				 m->stacks[row].end != STACK_END_ROOT ||
+					 m->stacks[row].flags & STACK_UNSURE);
+	}
+	return wants_tables(c, processes, cnt);
+}
+
+/* Who runs stands where its last tick found it. */
+static void take_ticks(struct collector *c, struct stands *stands)
+{
+	const struct model *m = c->model;
+
+	for (size_t i = 0; i < stands->cnt; i++) {
+		struct stand *s = &stands->rows[i];
+
+		if (!(s->flags & (STAND_RUNS | STAND_MOVED)))
+			continue;
+		for (size_t k = m->samples_cnt; k-- > 0;) {
+			if (m->samples[k].time_ns + STAND_TICK_NS < stands->time_ns)
+				break;
+			if (m->samples[k].thread != s->at.thread)
+				continue;
+			s->at.kernel_stack = m->samples[k].kernel_stack;
+			s->at.user_stack = m->samples[k].user_stack;
+			s->sampled = true;
+			break;
+		}
+	}
+}
+
+static void name_stands(struct collector *c, const struct stands *stands, uint64_t end_ns)
+{
+	do {
+		uint64_t now_ns = clock_now_ns();
+
+		names_tail(c->names, c->model, c->tailed_ns);
+		c->tailed_ns = now_ns;
+		c->pass++;
+		for (size_t i = 0; i < stands->cnt; i++) {
+			name_stack(c, stands->rows[i].at.kernel_stack, stands->rows[i].at.time_ns);
+			name_stack(c, stands->rows[i].at.user_stack, stands->rows[i].at.time_ns);
+		}
+		if (!names_read(c->names, c->model) && !names_is_reading(c->names) &&
+		    !names_waiting(c->names))
+			break;
+		if (names_is_reading(c->names))
+			names_await(c->names, START_POLL_NS);
+		else
+			sleep_until(clock_now_ns() + START_POLL_NS);
+	} while (clock_now_ns() < end_ns);
+	names_tail(c->names, c->model, c->tailed_ns);
+	names_settle(c->names, c->model);
+}
+
+int collector_read_stands(struct collector *c, const uint32_t *processes, size_t cnt, uint64_t ns,
+			  struct stands *stands)
+{
+	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + ns;
+	int err = 0;
+
+	if (session_stands_why(c->session))
+		return -ENOTSUP;
+	collector_drain(c);
+	prepare_stands(c, processes, cnt, begin_ns + ns / 2);
+	log_debug("threads: tables after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
+	for (int i = 0; i < STAND_PASSES && !err; i++) {
+		collector_drain(c);
+		read_accounts(c, true);
+		err = pass_over_stands(c, processes, cnt, stands);
+		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
+			break;
+		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);
+	}
+	if (c->feed)
+		unwind_feed_hurry(c->feed, false);
+	if (err)
+		return err;
+	collector_drain(c);
+	take_ticks(c, stands);
+	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
+	name_stands(c, stands, end_ns);
+	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
+	return 0;
 }
 
 /* --- a view that runs for days --------------------------------------------------------------- */

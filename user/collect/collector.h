@@ -24,6 +24,7 @@
 
 struct collector;
 struct service_signals;
+struct stands;
 
 /* How user stacks are walked. */
 struct collector_stacks {
@@ -55,6 +56,7 @@ struct collector_options {
 	bool facts;    /* read /proc of all processes at the start, not only of those sampled */
 	bool samples;  /* keep samples, with their frames named; without: accounts and books */
 	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
+	bool stands;   /* collector_read_stands(), where this kernel can */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
@@ -173,6 +175,18 @@ void collector_name_process(struct collector *c, uint32_t process);
  * nobody asked for them. */
 bool collector_sees_requests(const struct collector *c);
 void collector_requests_text(const struct collector *c, char *text, size_t bytes);
+
+/*
+ * Where the threads of these processes (rows; none = of all) stand now, their stacks named in the
+ * model, after collector_start(). For tables and names so much time is taken at the most. Who runs
+ * has the stack of its last tick, if there was one. For once in the life of a collector: frames
+ * without a name by then stay so. *stands is emptied first. 0, or negative errno, -ENOTSUP where
+ * collector_stands_why() says why.
+ */
+int collector_read_stands(struct collector *c, const uint32_t *processes, size_t cnt, uint64_t ns,
+			  struct stands *stands);
+/* Why that cannot be done, as a clause for people; NULL where it can. */
+const char *collector_stands_why(const struct collector *c);
 
 /* Whether user stacks are walked by tables; why not, as a clause for people: NULL, nobody asked. */
 bool collector_walks_by_tables(const struct collector *c);

@@ -81,6 +81,7 @@ struct fed {
 struct unwind_feed {
 	struct unwind_maps *maps;
 	bool is_calm;
+	bool is_hurried;
 	struct table *tables;
 	size_t tables_cnt, tables_cap;
 	struct hash_index by_content;
@@ -313,6 +314,13 @@ static void follow_seconds(struct unwind_feed *f, uint64_t now_ns)
 	fair_begin_anew(&f->spent);
 	f->spent.most = (uint32_t)(3 * f->looks_ns / 1000);
 	f->spent.most_of_cgroup = f->spent.most_of_process = f->spent.most;
+}
+
+void unwind_feed_hurry(struct unwind_feed *f, bool on)
+{
+	f->is_hurried = on;
+	if (on)
+		f->second_ns = 0;
 }
 
 /* Whether there is time for processes that were not sampled yet. */
@@ -625,7 +633,7 @@ static uint64_t rest_ns(const struct unwind_feed *f, const struct fed *fed, uint
 			    : f->is_calm		     ? LOOK_AGAIN_CALM_NS
 							     : LOOK_AGAIN_NS;
 
-	return ns > least_ns ? ns : least_ns;
+	return ns > least_ns && !f->is_hurried ? ns : least_ns;
 }
 
 /* Whether the process is to be looked at again. */
@@ -788,6 +796,11 @@ uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *
 bool unwind_feed_is_busy(const struct unwind_feed *f)
 {
 	return f->wanted_cnt > 0;
+}
+
+bool unwind_feed_wants(const struct unwind_feed *f, uint32_t process)
+{
+	return process < f->fed_cnt && f->fed[process].is_wanted;
 }
 
 void unwind_feed_tidy(struct unwind_feed *f, const struct model *m)

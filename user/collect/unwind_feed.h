@@ -27,6 +27,9 @@ void unwind_feed_note(struct unwind_feed *f, const struct model *m, const struct
 		      uint32_t process, uint64_t time_ns, bool is_missing);
 /* It ran just now, before the first sample can be taken. */
 void unwind_feed_prepare(struct unwind_feed *f, uint32_t process);
+/* From now on somebody waits for them, or no longer: a process does not rest between looks, and the
+ * second that begins now has as much for looks as the first one. */
+void unwind_feed_hurry(struct unwind_feed *f, bool on);
 /* It mapped a file: it may be sampled soon. A host where very many processes start has only some of
  * them looked at before they are. */
 void unwind_feed_expect(struct unwind_feed *f, const struct model *m, uint32_t process);
@@ -39,8 +42,9 @@ void unwind_feed_clear(struct unwind_feed *f, const struct model *m);
 /* Works off what is wanted, for some milliseconds at the most. Returns when it can go on with what
  * is left (CLOCK_MONOTONIC; may be past), UINT64_MAX: not soon. */
 uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *names);
-/* Whether anything is wanted. */
+/* Whether anything is wanted; of that process. */
 bool unwind_feed_is_busy(const struct unwind_feed *f);
+bool unwind_feed_wants(const struct unwind_feed *f, uint32_t process);
 
 /* Once a slice: what belongs to processes that ended is dropped. */
 void unwind_feed_tidy(struct unwind_feed *f, const struct model *m);

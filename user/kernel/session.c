@@ -22,6 +22,7 @@
 #include "kernel/iterate.h"
 #include "kernel/walk.h"
 #include "kernel/own_mappings.h"
+#include "kernel/release.h"
 #include "kernel/session_private.h"
 #include "kernel/unwind_maps.h"
 
@@ -142,6 +143,7 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !counts);
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !counts);
 	bpf_program__set_autoload(s->bpf->progs.walk_accounts, s->walks);
+	bpf_program__set_autoload(s->bpf->progs.read_stands, s->stands);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */
@@ -231,13 +233,42 @@ const char *session_unwind_why(const struct session *s)
 	return s->unwind_why[0] ? s->unwind_why : NULL;
 }
 
+/* Iterators that may sleep, and what reads the memory of another task. */
+static bool can_read_stands(struct session *s)
+{
+	if (release_is_from(5, 18))
+		return true;
+	snprintf(s->stands_why, sizeof(s->stands_why), "the kernel is older than 5.18");
+	return false;
+}
+
+/* After a load failed with err: whether that was for want of that program alone. If not, it is
+ * wanted again. */
+static int load_without_stands(struct session *s, bool requests, bool tables, int err)
+{
+	int without;
+
+	s->stands = false;
+	without = load_again(s, requests, tables);
+	s->stands = without != 0;
+	if (!without)
+		snprintf(s->stands_why, sizeof(s->stands_why),
+			 "the kernel refuses the program that reads where threads stand: %s (-v "
+			 "shows its reasons)",
+			 strerror(-err));
+	return without;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
 	bool tables = s->options.tables && can_walk(s);
 	int err;
 
 	s->walks = walk_is_possible();
+	s->stands = s->options.stands && can_read_stands(s);
 	err = load_with(s, s->options.requests, tables);
+	if (err && s->stands)
+		err = load_without_stands(s, s->options.requests, tables, err);
 	/* What the rest can do without must not take it down. */
 	if (err && s->walks) {
 		s->walks = false;
@@ -265,6 +296,8 @@ static int load(struct session *s, char *why, size_t why_bytes)
 			 strerror(-err));
 		err = load_again(s, false, tables);
 	}
+	if (err && s->stands)
+		err = load_without_stands(s, false, tables, err);
 	if (err)
 		return explain_load(err, why, why_bytes);
 	if (tables)
@@ -446,6 +479,7 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
 		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
 		{s->bpf->progs.change_gear, &s->bpf->links.change_gear},
+		{s->bpf->progs.read_stands, &s->bpf->links.read_stands},
 	};
 	bool quiet = s->options.quiet;
 	int err;

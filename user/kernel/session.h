@@ -42,6 +42,7 @@ struct session_options {
 	bool cgroups; /* session_select_cgroup() says which */
 	/* see requests; where this kernel cannot, all else works: session_requests_why() */
 	bool requests;
+	bool stands; /* session_read_stands(); where this kernel cannot: session_stands_why() */
 	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
@@ -160,6 +161,20 @@ const char *session_requests_why(const struct session *s);
 struct unwind_maps *session_unwind(const struct session *s);
 /* Why, as a clause for people, where tables were asked for; else NULL. Borrowed the same. */
 const char *session_unwind_why(const struct session *s);
+
+/*
+ * Where threads stand: a pass over those of these processes (FILTER_TGIDS_MAX of them at the most;
+ * none: of all), one record each with the piece of its stack that was read, both borrowed until
+ * take returns. Nothing is stopped. Who ran is told as such. 0, or negative errno; -ENOTSUP where
+ * session_stands_why() says why not.
+ */
+int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
+			void (*take)(void *ctx, const struct event_stand *stand,
+				     const uint8_t *stack),
+			void *ctx);
+/* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until
+ * session_free(). */
+const char *session_stands_why(const struct session *s);
 
 /* Whether this kernel counts what threads wait (CONFIG_SCHED_INFO): only then there is a quiet
  * gear. A session that is to begin in it begins in the full one elsewhere. */

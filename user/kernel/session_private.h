@@ -33,6 +33,8 @@ struct session {
 	unsigned int walk_pause;   /* ... but for so many */
 	uint64_t passed_ns;	   /* when accounts were read last; 0: all are to be told next */
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
+	bool stands;		   /* where threads stand can be read */
+	char stands_why[256];	   /* why not, "" where nobody asked */
 	/* Requests. */
 	bool requests;				/* loaded */
 	struct bpf_program *on_send;		/* the one that this kernel knows */

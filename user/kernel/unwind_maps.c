@@ -282,6 +282,69 @@ void unwind_maps_forget_process(struct unwind_maps *u, uint32_t tgid, uint64_t s
 	changed(u);
 }
 
+/* --- a walk on this side ---------------------------------------------------------------------- */
+
+bool unwind_maps_find_process(const struct unwind_maps *u, uint32_t tgid, uint64_t start_ns,
+			      struct unwind_process *ret_process)
+{
+	struct unwind_process process;
+
+	if (!find_process(u, tgid, &process) || (process.start_ns && process.start_ns != start_ns))
+		return false;
+	*ret_process = process;
+	return true;
+}
+
+static const struct unwind_mapping *mapping_at(const struct unwind_maps *u,
+					       const struct unwind_process *process,
+					       uint64_t address)
+{
+	uint32_t low = process->first, high = low + process->cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct unwind_mapping *m = &u->mappings[middle];
+
+		if (address < m->start)
+			high = middle;
+		else if (address >= m->end)
+			low = middle + 1;
+		else
+			return m;
+	}
+	return NULL;
+}
+
+struct unwind_row unwind_maps_row(const struct unwind_maps *u, const struct unwind_process *process,
+				  uint64_t address, enum unwind_mapping_kind *ret_kind)
+{
+	const struct unwind_mapping *m = mapping_at(u, process, address);
+	struct unwind_row row = {0};
+	uint32_t number, low, high;
+	uint64_t place;
+
+	*ret_kind = m ? (enum unwind_mapping_kind)m->kind : UNWIND_NOT_YET;
+	if (!m)
+		return row;
+	place = address - m->bias;
+	number = (uint32_t)(place >> UNWIND_PAGE_BITS) - m->page_base;
+	if (number >= m->page_cnt)
+		return row;
+	low = u->pages[m->first_page + number].first;
+	high = low + u->pages[m->first_page + number].cnt;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (row_at(u, middle)->at <= (place & (UNWIND_PAGE_BYTES - 1))) {
+			row = *row_at(u, middle);
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return row;
+}
+
 size_t unwind_maps_used(const struct unwind_maps *u)
 {
 	return u->free_rows.taken * sizeof(struct unwind_row);

@@ -7,6 +7,7 @@
  * one takes some 50 us. No threads.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,14 @@ int unwind_maps_set_process(struct unwind_maps *u, uint32_t tgid, uint64_t start
 			    const struct unwind_mapping *mappings, uint32_t cnt);
 /* They are walked along frame pointers again, unless the id is another process's by now. */
 void unwind_maps_forget_process(struct unwind_maps *u, uint32_t tgid, uint64_t start_ns);
+
+/* The same for a walk on this side (walk_piece.h). False: there are no tables of that process. */
+bool unwind_maps_find_process(const struct unwind_maps *u, uint32_t tgid, uint64_t start_ns,
+			      struct unwind_process *ret_process);
+/* The row that holds at an address of that process, and what is known of the code there; none:
+ * UNWIND_UNKNOWN, and outside of all its mappings UNWIND_NOT_YET. */
+struct unwind_row unwind_maps_row(const struct unwind_maps *u, const struct unwind_process *process,
+				  uint64_t address, enum unwind_mapping_kind *ret_kind);
 
 /* Bytes of rows that are used, and of all maps as they are. */
 size_t unwind_maps_used(const struct unwind_maps *u);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where threads stand that do not run: the kernel stack, the registers with which each entered the
+ * kernel, and a piece of its user stack, read out of its memory without stopping it. The user side
+ * walks that piece. Kernels since 5.18 (bpf_copy_from_user_task and iterators that may sleep).
+ */
+#include "account.bpf.h"
+
+#define USER_CODE_64	 0x33  /* __USER_CS, arch/x86/include/asm/segment.h */
+#define VM_UFFD_MISSING	 0x200 /* include/linux/mm.h */
+#define CALL_FUTEX	 202   /* of x86-64 */
+#define STAND_STACK_MOST (STAND_STACK_BYTES - 1)
+
+/* Whether stand_tgids chooses. Set by the user side before each pass. */
+__u32 stand_selects = 0;
+
+/* tgid -> 1: those alone are looked at. Written by the user side. Size: as of -p. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FILTER_TGIDS_MAX);
+	__type(key, __u32);
+	__type(value, __u8);
+} stand_tgids SEC(".maps");
+
+struct stand_room {
+	struct event_stand event;
+	__u8 stack[STAND_STACK_BYTES];
+};
+
+/* 0 -> room to build a record: one pass at a time, which may sleep, so that it is no CPU's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stand_room);
+} stand_rooms SEC(".maps");
+
+/* The clock of run queues now: that of the CPU which runs this, up to its last tick. */
+static __always_inline __u64 queue_clock(void)
+{
+	struct task_struct *self = bpf_get_current_task_btf();
+	struct cfs_rq *queue = compat_queue(self);
+
+	return queue ? queue->rq->clock : 0;
+}
+
+/*
+ * When the thread left its CPU, by the clock of its run queue: the last update of its run time,
+ * which is told in a clock that leaves out interrupts and stolen time, and never before it came
+ * there. 0: the kernel does not tell.
+ */
+static __always_inline __u64 left_at(struct task_struct *task)
+{
+	struct cfs_rq *queue = compat_queue(task);
+	__u64 arrived = 0, left = 0;
+
+	if (bpf_core_field_exists(task->sched_info.last_arrival))
+		arrived = task->sched_info.last_arrival;
+	if (queue && task->se.exec_start)
+		left = task->se.exec_start + (queue->rq->clock - queue->rq->clock_task);
+	return left > arrived ? left : arrived;
+}
+
+/* How long it has been in its state; STAND_AGE_UNKNOWN. */
+static __always_inline __u64 age_of(struct task_struct *task, bool on_cpu)
+{
+	__u64 now = queue_clock(), since;
+
+	if (on_cpu || task->__state == TASK_RUNNING) {
+		if (!bpf_core_field_exists(task->sched_info.last_arrival))
+			return STAND_AGE_UNKNOWN;
+		since = on_cpu ? task->sched_info.last_arrival : task->sched_info.last_queued;
+	} else {
+		since = left_at(task);
+	}
+	if (!now || !since)
+		return STAND_AGE_UNKNOWN;
+	return now > since ? now - since : 0;
+}
+
+struct area {
+	__u64 end;
+};
+
+/* A file's memory may have to be fetched from anywhere, and userfaultfd's from another process:
+ * neither is read. */
+static long take_area(struct task_struct *task, struct vm_area_struct *vma, struct area *area)
+{
+	if (!vma->vm_file && !(vma->vm_flags & VM_UFFD_MISSING))
+		area->end = vma->vm_end;
+	return 0;
+}
+
+/* Tries, since the area is found without waiting for who changes the process's mappings. */
+#define AREA_TRIES 4
+
+static __always_inline __u64 area_end(struct task_struct *task, __u64 sp)
+{
+	struct area area = {};
+	long err = -1;
+
+	for (int i = 0; i < AREA_TRIES && err; i++)
+		err = bpf_find_vma(task, sp, take_area, &area, 0);
+	return area.end;
+}
+
+/* What a futex is part of: of a mutex of the C library, who holds it. */
+static __always_inline void read_lock(struct event_stand *e, struct task_struct *task)
+{
+	__u64 at = e->args[0];
+
+	if (at & 3 || area_end(task, at) < at + sizeof(e->lock))
+		return;
+	if (!bpf_copy_from_user_task(e->lock, sizeof(e->lock), (void *)at, task, 0))
+		e->flags |= STAND_LOCK;
+}
+
+/* Of a thread that is not on a CPU. */
+static __always_inline void read_user(struct stand_room *r, struct task_struct *task)
+{
+#ifdef __TARGET_ARCH_x86
+	struct event_stand *e = &r->event;
+	__u64 end, bytes, top;
+	struct pt_regs regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task))) {
+		e->flags |= STAND_UNREADABLE;
+		return;
+	}
+	if ((__u16)regs.cs != USER_CODE_64) {
+		e->flags |= regs.cs ? STAND_COMPAT : STAND_NO_USER;
+		return;
+	}
+	e->ip = regs.rip;
+	e->sp = regs.rsp;
+	e->fp = regs.rbp;
+	e->call = regs.orig_rax;
+	e->args[0] = regs.rdi;
+	e->args[1] = regs.rsi;
+	end = area_end(task, e->sp);
+	if (end <= e->sp) {
+		e->flags |= STAND_UNREADABLE;
+		return;
+	}
+	bytes = end - e->sp;
+	/* C libraries put what is the thread's own above its stack; beyond lies what is not. */
+	top = task->thread.fsbase;
+	if (top > e->sp && top - e->sp < bytes)
+		bytes = top - e->sp;
+	if (bytes > STAND_STACK_MOST) {
+		e->flags |= STAND_DEEP;
+		bytes = STAND_STACK_MOST & ~7ull;
+	}
+	bytes &= STAND_STACK_MOST; /* for the verifier */
+	if (bpf_copy_from_user_task(r->stack, bytes, (void *)e->sp, task, 0))
+		e->flags |= STAND_UNREADABLE;
+	else
+		e->stack_bytes = bytes;
+	if (e->call == CALL_FUTEX)
+		read_lock(e, task);
+#else
+	r->event.flags |= STAND_NO_USER;
+#endif
+}
+
+static __always_inline void read_kernel(struct event_stand *e, struct task_struct *task)
+{
+	long bytes = bpf_get_task_stack(task, e->kernel, sizeof(e->kernel), 0);
+
+	if (bytes > 0)
+		e->kernel_cnt = bytes / sizeof(__u64);
+}
+
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
+}
+
+/*
+ * What was read between two looks at its switches is of one moment where the thread did not run in
+ * between: a switch that brought it on a CPU counts when it leaves it, until then it is there.
+ */
+static __always_inline void read_standing(struct stand_room *r, struct task_struct *task)
+{
+	struct event_stand *e = &r->event;
+
+	e->switches = switches_of(task);
+	barrier();
+	if (task->on_cpu) {
+		e->flags |= STAND_RUNS;
+		return;
+	}
+	read_kernel(e, task);
+	if (!(e->flags & STAND_KERNEL_THREAD))
+		read_user(r, task);
+	barrier();
+	if (switches_of(task) != e->switches || task->on_cpu)
+		e->flags |= STAND_MOVED;
+}
+
+static __always_inline void begin(struct event_stand *e, struct task_struct *task)
+{
+	__builtin_memset(e, 0, sizeof(*e));
+	e->header.kind = EVENT_STAND;
+	e->header.cpu = bpf_get_smp_processor_id();
+	e->time_ns = bpf_ktime_get_ns();
+	e->tgid = task->tgid;
+	e->tid = task->pid;
+	e->process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	e->thread_start_ns = task->start_boottime;
+	e->state = state_letter(task->__state, task->exit_state);
+	e->age_ns = age_of(task, task->on_cpu);
+	if (task->flags & PF_KTHREAD)
+		e->flags |= STAND_KERNEL_THREAD;
+	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
+}
+
+/* For every thread, or those of some processes, when somebody asks where they stand. Worst cost of
+ * one: some 10 us, most of it for the copy of its stack. */
+SEC("iter.s/task")
+int read_stands(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct stand_room *r;
+	__u32 zero = 0, tgid, bytes;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	if (stand_selects && !bpf_map_lookup_elem(&stand_tgids, &tgid))
+		return 0;
+	r = bpf_map_lookup_elem(&stand_rooms, &zero);
+	if (!r)
+		return 0;
+	begin(&r->event, task);
+	read_standing(r, task);
+	bytes = r->event.stack_bytes & STAND_STACK_MOST; /* for the verifier */
+	r->event.header.size = sizeof(r->event) + bytes;
+	bpf_seq_write(ctx->meta->seq, r, sizeof(r->event) + bytes);
+	return 0;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `hotrun threads`, begun when all hangs already: of threads whose places are known, the method, the number and since
+# when; and the targets notice nothing of it.
+# beside others, 25 s
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Stands
+need_tool strace strace
+
+start "$LOADS/stands" 7 5 3 120
+native=$started
+DOTNET_PerfMapEnabled=0 start dotnet "$BUILD/dotnet/Stands/Shop.Stands.dll" 40 6 120
+net=$started
+until_true 20 grep -qs ready "$T/$native.out" || fail "the native load does not start"
+until_true 20 grep -qs ready "$T/$net.out" || fail "the .NET load does not start"
+holder=$(sed -n 's/^ready //p' "$T/$native.out")
+sleep 2
+
+# group FILE PID METHOD [FIELD]: of its groups with a frame so named, the sum of their threads, or the values of a field
+group() {
+	python3 - "$@" <<'P'
+import json, sys
+path, pid, method, *field = sys.argv[1:]
+found = [g for g in json.load(open(path))['groups'] if g['pid'] == int(pid) and not g['sampled']
+         and any((f['name'] or '') == method for f in g['frames'])]
+print(*sorted({str(g[field[0]]) for g in found}) if field else [sum(g['threads'] for g in found)])
+P
+}
+
+# counts PID: state and switches of each thread that does not run, the tracer of each
+counts() {
+	awk '/^State|^TracerPid|ctxt_switches/ { line = line " " $2 } END { print line }' "$1" 2>/dev/null
+}
+standing() {
+	local task
+
+	for task in "/proc/$1/task/"*; do
+		[ "$task" = "/proc/$1/task/${2:-}" ] || echo "${task##*/} $(counts "$task/status")"
+	done
+}
+
+# --- a C program, whose library keeps no frame pointers ---
+spinner=$(for task in "/proc/$native/task/"*; do awk -v t="${task##*/}" '/^State:/ && $2 == "R" { print t }' "$task/status"; done)
+standing "$native" "$spinner" >"$T/before"
+"$HOTRUN" threads -p "$native" --format json >"$T/native.json" 2>"$T/err"
+is "a look at a C program ends well" $? 0
+standing "$native" "$spinner" >"$T/after"
+as_schema "$T/native.json"
+is "threads that wait for a mutex" "$(group "$T/native.json" "$native" take_turn)" 7
+is "and what they wait in" "$(group "$T/native.json" "$native" take_turn wait)" lock
+is "and who holds it" "$(group "$T/native.json" "$native" take_turn holder_tid)" "$holder"
+is "threads that sleep, the holder and the main one among them" "$(group "$T/native.json" "$native" sleep_long)" 7
+is "and what they wait in" "$(group "$T/native.json" "$native" sleep_long wait)" sleep
+is "threads that read an empty pipe" "$(group "$T/native.json" "$native" read_tube)" 3
+is "and what they wait in" "$(group "$T/native.json" "$native" read_tube wait)" pipe
+# The one that spins may just have lost its CPU.
+within "each stack is walked to its thread's begin" "$(group "$T/native.json" "$native" start_thread)" 16 17
+within "since when, s" "$(group "$T/native.json" "$native" read_tube age_least_ns | awk '{ print $1 / 1e9 }')" 1.9 60
+is "none of those that stand was switched, stopped or traced" "$(diff "$T/before" "$T/after")" ""
+
+# --- .NET 10, without a perf map ---
+standing "$net" >"$T/before"
+"$HOTRUN" threads -p "$net" --format json >"$T/net.json" 2>"$T/err"
+is "a look at a .NET service ends well" $? 0
+as_schema "$T/net.json"
+is "workers that wait sync over async" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get)" 40
+is "are known as workers" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get role)" "thread-pool workers"
+is "and that it is no idle wait" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get idle)" False
+is "the way there" "$(group "$T/net.json" "$net" System.Threading.ThreadPoolWorkQueue.Dispatch)" 40
+is "threads of a semaphore" "$(group "$T/net.json" "$net" Shop.Pay.Gate.Enter)" 6
+is "of the deadlock, one side" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit)" 1
+is "and the other" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit)" 1
+is "both wait for the second lock" "$(group "$T/net.json" "$net" System.Threading.Monitor.Enter wait)" lock
+within "since when, s" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get age_least_ns | awk '{ print $1 / 1e9 }')" 1.9 60
+standing "$net" >"$T/after"
+# The runtime's own threads wake up by themselves now and then.
+python3 - "$T/net.json" "$T/before" "$T/after" >"$T/moved" <<'P'
+import json, sys
+ours = {str(t) for g in json.load(open(sys.argv[1]))['groups'] for t in g['tids']
+        if any(f['application'] and f['kind'] == 'jit' for f in g['frames'])}
+lines = [{l.split()[0]: l.split()[1:] for l in open(path)} for path in sys.argv[2:]]
+print(len(ours), *(t for t in ours if lines[0].get(t) != lines[1].get(t)))
+P
+is "of 49 threads in the application's code none was switched, stopped or traced" "$(cat "$T/moved")" 49
+
+# --- what people read ---
+"$HOTRUN" threads -p Shop.Stands --width 130 >"$T/text" 2>"$T/err"
+says "a line names the method, and what it waits in" "$T/text" \
+	"Shop.Pay.Client.Get → Task<int>.GetResultCore → Monitor.Wait → futex"
+says_not "idle waits are folded away" "$T/text" "(idle)"
+says "and counted" "$T/text" "idle not shown"
+"$HOTRUN" threads -p "$net" --idle -v >"$T/text" 2>"$T/err"
+says "they are shown on request" "$T/text" "(idle)"
+says "with whole stacks" "$T/text" "clone3"
+"$HOTRUN" threads -n 1 >"$T/text" 2>"$T/err"
+is "a look at all of the host ends well" $? 0
+says "it says what is left out" "$T/text" "more not shown"
+"$HOTRUN" threads -p no-such-service >"$T/text" 2>"$T/err"
+is "of a process that is not there, exit code" $? 1
+says "and what is missing" "$T/err" "no such process"
+
+# --- what it asks of the kernel ---
+mkdir "$T/own"
+(cd "$T/own" && strace -f -y -s 300 -o "$T/strace" "$HOTRUN" threads -p "$net") >"$T/text" 2>"$T/err"
+is "a look under strace ends well" $? 0
+check "no ptrace, no signal, no foreign memory, no write" facts strace "$T/strace" "$T/own"

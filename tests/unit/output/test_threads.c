@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `hotrun threads`: the text and its JSON. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "golden.h"
+#include "output/threads.h"
+
+#define FRAMES_MAX 6
+#define AT	   1795277000
+
+struct host {
+	struct model *m;
+	struct stands stands;
+	struct standing *standing;
+	uint32_t process;
+};
+
+/* Root first, up to the first 0. */
+static struct stand *put(struct host *h, uint32_t tid, const char *comm, uint64_t age_ns,
+			 char state, const uint32_t *frames)
+{
+	uint32_t thread = build_thread(h->m, h->process, tid, comm, 0, state), cnt = 0;
+	struct stand s = {.age_ns = age_ns, .call = STAND_CALL_NONE, .state = (uint8_t)state};
+
+	while (cnt < FRAMES_MAX && frames[cnt])
+		cnt++;
+	if (cnt) {
+		build_samples(h->m, thread, 1, 0, frames, cnt);
+		s.at = h->m->samples[h->m->samples_cnt - 1];
+	}
+	s.at.thread = thread;
+	cr_assert_eq(stands_add(&h->stands, &s), 0);
+	return &h->stands.rows[h->stands.cnt - 1];
+}
+#define PUT(h, tid, comm, age, state, ...) \
+	put(h, tid, comm, age, state, (const uint32_t[FRAMES_MAX]){__VA_ARGS__})
+
+#define CORE "System.Private.CoreLib"
+
+/* A service that hangs in a client, and a program of threads that wait for a mutex. */
+static struct host make(void)
+{
+	struct host h = {.m = build_model(2, 99)};
+	struct model *m = h.m;
+	/* Row 0 ends a list here. */
+	uint32_t nobody = build_symbol(m, "nobody", "", KIND_NATIVE, false);
+	uint32_t start = build_symbol(m, "start_thread", "libc.so.6", KIND_NATIVE, false);
+	uint32_t clr = build_unnamed(m, "libcoreclr.so", 0x1000, KIND_NATIVE, REASON_NO_SYMBOL);
+	uint32_t get = build_symbol(m, "Shop.Pay.Client.Get", "Shop.Pay", KIND_JIT, true);
+	uint32_t result = build_symbol(m, "System.Threading.Tasks.Task<System.Int32>.GetResultCore",
+				       CORE, KIND_IMAGE, false);
+	uint32_t wait = build_symbol(m, "System.Threading.Monitor.Wait", CORE, KIND_IMAGE, false);
+	uint32_t spare = build_symbol(m, "System.Threading.LowLevelLifoSemaphore.WaitNative", CORE,
+				      KIND_IMAGE, false);
+	uint32_t evil = build_symbol(m, "evil\033[31m\nline", "evil\"<b>.so", KIND_NATIVE, true);
+	uint32_t mutex = build_symbol(m, "pthread_mutex_lock", "libc.so.6", KIND_NATIVE, false);
+	uint32_t futex = build_symbol(m, "futex_do_wait", "[kernel]", KIND_KERNEL, false);
+
+	(void)nobody;
+	h.process = build_process(m, 5986, "Shop.Pay", PROCESS_DOTNET);
+	for (uint32_t i = 0; i < 14; i++)
+		PUT(&h, 6000 + i, ".NET TP Worker", (31 + i) * BUILD_SECOND, 'S', start, clr, get,
+		    result, wait, futex);
+	PUT(&h, 6100, ".NET TP Worker", 700 * BUILD_SECOND, 'S', start, clr, spare, futex);
+	PUT(&h, 6101, ".NET TP Gate", 100 * BUILD_SECOND, 'S', start, futex);
+	PUT(&h, 6102, ".NET TP Worker", 3000000, 'R', 0)->flags = STAND_RUNS;
+	PUT(&h, 6103, ".NET TP Worker", 3000000, 'S', 0)->flags = STAND_MOVED;
+	h.process = build_process(m, 700, "evil\033[31m\n\xff", 0);
+	for (uint32_t i = 0; i < 3; i++)
+		PUT(&h, 710 + i, "a\nb7", 200000 * BUILD_SECOND, 'S', start, evil, mutex, futex)
+			->holder = 710;
+	PUT(&h, 720, "old", STAND_AGE_UNKNOWN, 'D', start, evil);
+	h.process = build_process(m, 900, "hotrun", PROCESS_SELF);
+	PUT(&h, 900, "hotrun", 0, 'S', start, futex);
+	h.stands.pass_ns = 668000;
+	h.stands.gone = 2;
+	h.standing = standing_new(m, &h.stands);
+	cr_assert(h.standing);
+	return h;
+}
+
+static void drop(struct host *h)
+{
+	standing_free(h->standing);
+	stands_clear(&h->stands);
+	model_free(h->m);
+}
+
+typedef int (*writer)(FILE *out, const struct model *m, const struct stands *stands,
+		      const struct standing *standing, const struct threads_options *options);
+
+static void expect(const char *golden, writer write, struct threads_options options)
+{
+	struct host h = make();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	options.time = AT;
+	cr_assert_eq(write(out, h.m, &h.stands, h.standing, &options), 0);
+	fclose(out);
+	golden_expect(golden, text, len);
+	free(text);
+	drop(&h);
+}
+
+Test(threads, what_hangs_is_told_in_lines)
+{
+	expect("threads.txt", threads_text_write, (struct threads_options){0});
+}
+
+Test(threads, a_narrow_terminal_keeps_the_method)
+{
+	expect("threads_80.txt", threads_text_write, (struct threads_options){.width = 80});
+}
+
+Test(threads, all_of_it_with_whole_stacks)
+{
+	expect("threads_all.txt", threads_text_write,
+	       (struct threads_options){.all = true, .verbose = true, .idle = true});
+}
+
+Test(threads, few_lines_say_what_they_leave_out)
+{
+	expect("threads_few.txt", threads_text_write, (struct threads_options){.lines = 1});
+}
+
+Test(threads, json_has_all_groups_and_their_frames)
+{
+	expect("threads.json", threads_json_write, (struct threads_options){0});
+}
+
+Test(threads, a_full_disk_is_an_error)
+{
+	struct host h = make();
+	struct threads_options options = {.time = AT};
+	FILE *full = fopen("/dev/full", "w");
+
+	cr_assert(full);
+	cr_expect_eq(threads_text_write(full, h.m, &h.stands, h.standing, &options), -EIO);
+	fclose(full);
+	drop(&h);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hangs of which each thread's place is known:
+ *
+ *   dotnet Shop.Stands.dll WORKERS WAITERS SECONDS
+ *
+ * so many workers of the pool wait for an answer that never comes (sync over async), two threads hold a lock each
+ * and want the other's, and so many wait for a semaphore that nobody releases. Prints "ready" when all stand there.
+ */
+using System;
+using System.Globalization;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Shop.Pay
+{
+    public static class Client
+    {
+        static readonly TaskCompletionSource<int> answer = new();
+        public static int Waiting;
+
+        static async Task<int> AskAsync() => await answer.Task.ConfigureAwait(false);
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Get()
+        {
+            Task<int> asked = AskAsync();
+            Interlocked.Increment(ref Waiting);
+            return asked.Result;
+        }
+    }
+
+    public static class Ledger
+    {
+        static readonly object debit = new(), credit = new();
+        public static readonly Barrier Both = new(2);
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static int Move(object first, object second)
+        {
+            lock (first)
+            {
+                Both.SignalAndWait();
+                lock (second)
+                    return 1;
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Debit() => Move(debit, credit) + 1;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Credit() => Move(credit, debit) + 1;
+    }
+
+    public static class Gate
+    {
+        static readonly SemaphoreSlim tokens = new(0);
+        public static int Waiting;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Enter()
+        {
+            Interlocked.Increment(ref Waiting);
+            tokens.Wait();
+            Waiting--;
+        }
+    }
+
+    public static class Program
+    {
+        static void Start(Action what, string name) =>
+            new Thread(() => what()) { Name = name, IsBackground = true }.Start();
+
+        public static int Main(string[] args)
+        {
+            int workers = int.Parse(args[0], CultureInfo.InvariantCulture);
+            int waiters = int.Parse(args[1], CultureInfo.InvariantCulture);
+            ThreadPool.SetMinThreads(workers + 2, 2);
+            for (int i = 0; i < workers; i++)
+                ThreadPool.UnsafeQueueUserWorkItem(_ => Client.Get(), null);
+            for (int i = 0; i < waiters; i++)
+                Start(Gate.Enter, "gate " + i);
+            Start(() => Ledger.Debit(), "ledger debit");
+            Start(() => Ledger.Credit(), "ledger credit");
+            while (Volatile.Read(ref Client.Waiting) < workers || Volatile.Read(ref Gate.Waiting) < waiters)
+                Thread.Sleep(20);
+            Thread.Sleep(500);
+            Console.WriteLine("ready");
+            Thread.Sleep(TimeSpan.FromSeconds(double.Parse(args[2], CultureInfo.InvariantCulture)));
+            return 0;
+        }
+    }
+}

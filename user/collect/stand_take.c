@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collect/stand_take.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Hands the stack over, whose head is given, and returns its id. */
+static uint64_t put_stack(struct stand_taker *t, const struct event_stack *head, const void *frames,
+			  uint32_t cnt)
+{
+	struct event_stack *s = (void *)t->words;
+	size_t bytes = cnt * sizeof(s->frames[0]);
+
+	*s = *head;
+	memcpy(s->frames, frames, bytes);
+	s->header.kind = EVENT_STACK;
+	s->header.size = (uint16_t)(sizeof(*s) + bytes);
+	s->frame_cnt = (uint16_t)cnt;
+	s->id = hash_pair(
+			hash_bytes(s->frames, bytes),
+			hash_pair(s->process_start_ns ^ s->tgid, (uint64_t)s->flags << 16 | s->end))
+			?: 1;
+	ingest_stack(t->ingest, s);
+	return s->id;
+}
+
+static uint64_t put_kernel(struct stand_taker *t, const struct event_stand *event)
+{
+	const struct event_stack head = {.flags = STACK_KERNEL};
+
+	return event->kernel_cnt ? put_stack(t, &head, event->kernel, event->kernel_cnt) : 0;
+}
+
+/* What a piece is too small for. */
+static void tell_depth(const struct event_stand *event, struct walk_piece *w)
+{
+	if (!(event->flags & STAND_DEEP) || w->end != STACK_END_UNREADABLE)
+		return;
+	w->end = STACK_END_DEPTH;
+	w->flags |= STACK_TRUNCATED;
+}
+
+static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
+			 const uint8_t *piece)
+{
+	struct walk_piece *w = &t->walk;
+	struct event_stack head = {.tgid = event->tgid,
+				   .process_start_ns = event->process_start_ns};
+
+	w->maps = t->maps;
+	w->tgid = event->tgid;
+	w->process_start_ns = event->process_start_ns;
+	w->ip = event->ip;
+	w->sp = event->sp;
+	w->fp = event->fp;
+	w->bytes = piece;
+	w->bytes_cnt = event->stack_bytes;
+	walk_piece_run(w);
+	tell_depth(event, w);
+	head.flags = w->flags;
+	head.end = (uint16_t)w->end;
+	return put_stack(t, &head, w->frames, w->frames_cnt);
+}
+
+/* Third word of a mutex of glibc and musl, whatever its kind: who holds it. The first two are told
+ * apart from those of other futexes where the name of what waits is known. */
+static uint32_t holder_of(const struct event_stand *event)
+{
+	return event->flags & STAND_LOCK ? event->lock[2] : 0;
+}
+
+void stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece)
+{
+	uint32_t process = model_process_find(t->model, event->tgid, event->process_start_ns);
+	struct stand stand = {
+		.at = {.time_ns = event->time_ns, .kind = SAMPLE_ON_CPU},
+		.age_ns = event->age_ns,
+		.call = STAND_CALL_NONE,
+		.switches = event->switches,
+		.flags = event->flags,
+		.state = event->state,
+	};
+	bool is_whole = !(event->flags & (STAND_RUNS | STAND_MOVED));
+
+	if (process == MODEL_NONE) {
+		t->to->gone++;
+		return;
+	}
+	stand.at.thread = model_thread_get(t->model, process, event->tid, event->thread_start_ns);
+	if (stand.at.thread == MODEL_NONE) {
+		t->to->gone++;
+		return;
+	}
+	if (is_whole) {
+		stand.at.kernel_stack = put_kernel(t, event);
+		stand.holder = holder_of(event);
+		if ((int64_t)event->call >= 0)
+			stand.call = event->call;
+		if (event->ip && !(event->flags & (STAND_COMPAT | STAND_NO_USER)))
+			stand.at.user_stack = put_user(t, event, piece);
+		else if (event->flags & STAND_UNREADABLE)
+			stand.at.flags |= SAMPLE_USER_STACK_FAULT;
+	}
+	if (stands_add(t->to, &stand) && !t->err)
+		t->err = -ENOMEM;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotrun threads: options, then one look at where threads stand. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/live.h"
+#include "commands/options.h"
+#include "commands/terminal.h"
+#include "model/frame_view.h"
+#include "model/stand.h"
+#include "output/threads.h"
+
+#define SAMPLE_HZ 99
+/* For tables and names: of some processes, and of all of a host. */
+#define LOOK_NS	    4000000000ull
+#define LOOK_ALL_NS 6000000000ull
+
+struct arguments {
+	struct threads_options threads;
+	struct collector_options collector;
+	const char *process;
+	bool json;
+};
+
+#define IN(field) OPTION_IN(struct arguments, field)
+
+static const struct command_option rows[] = {
+	OPTION('p', "process", "NAME|PID", "threads of this process alone", option_text,
+	       IN(process)),
+	OPTION('n', "lines", "N", "lines at the most (default 40)", option_count, .min = 1,
+	       .max = OPTION_MAX_CNT, IN(threads.lines)),
+	OPTION(0, "idle", NULL,
+	       "idle waits, too: workers without work, loops over files, timers, kernel threads",
+	       option_true, IN(threads.idle)),
+	OPTION(0, "all", NULL, "everything: all lines, idle ones and hotrun itself", option_true,
+	       IN(threads.all)),
+	OPTION('v', "verbose", NULL, "the whole stack and the thread ids below each line, too",
+	       option_verbose, IN(threads.verbose)),
+	OPTION(0, "width", "COLUMNS", "80 or more (default: the terminal's, else 130)",
+	       option_count, .min = THREADS_MIN_WIDTH, .max = OPTION_MAX_CNT, IN(threads.width)),
+	OPTION_FORMAT("text (default) or json, which has all groups with their frames",
+		      struct arguments, json),
+	OPTION_NAMES(struct arguments, collector.names),
+};
+
+static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
+
+/* Whose threads are meant; *ret_rows NULL: those of all. Returns an enum exit_code. */
+static int find_processes(struct collector *c, const char *what, uint32_t **ret_rows,
+			  size_t *ret_cnt)
+{
+	int err;
+
+	*ret_rows = NULL;
+	*ret_cnt = 0;
+	if (!what)
+		return EXIT_OK;
+	err = live_find(c, what, ret_rows, ret_cnt);
+	if (!err && *ret_cnt)
+		return EXIT_OK;
+	if (err)
+		log_error("out of memory");
+	else
+		log_error("%s: no such process", what);
+	return EXIT_FAILED;
+}
+
+static int put(struct model *m, const struct stands *stands, const struct arguments *a)
+{
+	struct standing *standing = standing_new(m, stands);
+	int err;
+
+	if (!standing)
+		return -errno;
+	if (a->json)
+		err = threads_json_write(stdout, m, stands, standing, &a->threads);
+	else
+		err = threads_text_write(stdout, m, stands, standing, &a->threads);
+	standing_free(standing);
+	return err;
+}
+
+static int look(struct live *live, struct arguments *a)
+{
+	struct model *m = collector_model(live->collector);
+	_cleanup_free_ uint32_t *processes = NULL;
+	struct stands stands = {0};
+	size_t cnt;
+	int err, rc;
+
+	rc = find_processes(live->collector, a->process, &processes, &cnt);
+	if (rc)
+		return rc;
+	a->threads.time = time(NULL);
+	err = collector_read_stands(live->collector, processes, cnt, cnt ? LOOK_NS : LOOK_ALL_NS,
+				    &stands);
+	if (!err)
+		err = frame_view_mark_code(m, NULL, 0);
+	if (!err)
+		err = put(m, &stands, a);
+	stands_clear(&stands);
+	/* A reader that has seen enough is no failure. */
+	if (err && !(err == -EIO && errno == EPIPE)) {
+		log_error("threads: %s", strerror(err == -EIO ? errno : -err));
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments a = {
+		.collector = {.sample_hz = SAMPLE_HZ,
+			      .gear = {.quiet = true},
+			      .command = "",
+			      .samples = true,
+			      .stands = true},
+	};
+	struct live live = {0};
+	int rc = options_parse(&threads_command, argc, argv, &a);
+
+	if (!rc && optind < argc) {
+		log_error("%s: threads shows this host; -p names a process", argv[optind]);
+		return command_usage("threads");
+	}
+	if (rc)
+		return rc;
+	if (!a.threads.width)
+		a.threads.width = terminal_columns(THREADS_MIN_WIDTH);
+	a.collector.facts = true;
+	rc = live_start(&live, &a.collector, 0, 0);
+	if (!rc && collector_stands_why(live.collector)) {
+		log_error("n/a: %s", collector_stands_why(live.collector));
+		rc = EXIT_FAILED;
+	}
+	if (!rc) {
+		collector_warn(live.collector);
+		rc = look(&live, &a);
+	}
+	live_end(&live);
+	return rc;
+}
+
+const struct command threads_command = {
+	.name = "threads",
+	.job = "show where every thread stands now, and since when: what hangs waits for what",
+	.usage = "[OPTION]...",
+	.about = "Shows where the threads of this host, or of a process, stand now: those at the "
+		 "same place\n"
+		 "are one line, with their number and for how long. Also of threads that blocked "
+		 "long before\n"
+		 "hotrun was started. Nothing is stopped: no ptrace, no signal. Needs root, as "
+		 "`hotrun\n"
+		 "record` does.\n",
+	.groups = groups,
+	.groups_cnt = OPTION_COUNT(groups),
+	.examples = "  hotrun threads -p Shop.Api\n"
+		    "  hotrun threads -p 5986 -v\n"
+		    "  hotrun threads --idle -n 200\n"
+		    "  hotrun threads -p Shop.Api --format json\n",
+	.notes = "A line: how many threads, what they are for, for how long they have been in "
+		 "their state (the\n"
+		 "shortest and the longest, where they differ), the application's method that "
+		 "waits → what it\n"
+		 "called → what that led to → what they wait for in the kernel. -v shows the whole "
+		 "stack.\n"
+		 "Idle waits are left out but with --idle: workers of the pool without work, the "
+		 "runtime's own\n"
+		 "threads at rest, loops over many files (epoll, poll) without the application's "
+		 ".NET code,\n"
+		 "parents of children, kernel threads.\n"
+		 "A stack is read out of the memory of a thread that does not run, and believed "
+		 "only if the\n"
+		 "thread did not run meanwhile, by the kernel's count of its switches. Of threads "
+		 "that run the\n"
+		 "stack is that of their last tick, up to a second ago, or there is none. Where "
+		 "threads wait\n"
+		 "for a mutex of the C library, who holds it is told; of other locks it is not "
+		 "known.\n"
+		 "Exit code: 0; 1 failure, and where this kernel (before 5.18) cannot do it; 2 "
+		 "usage.\n",
+	.run = run,
+};

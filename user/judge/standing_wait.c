@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What one thread waits for, and whether that is an idle wait; see standing.h. */
+#include <string.h>
+
+#include "judge/standing.h"
+
+static const struct {
+	const char *id, *text;
+} words[WAIT_CNT] = {
+	[WAIT_RUNS] = {"runs", "runs"},
+	[WAIT_CPU] = {"cpu", "waits for a CPU"},
+	[WAIT_LOCK] = {"lock", "futex"},
+	[WAIT_SLEEP] = {"sleep", "sleep"},
+	[WAIT_EPOLL] = {"epoll", "epoll"},
+	[WAIT_POLL] = {"poll", "poll"},
+	[WAIT_PIPE] = {"pipe", "pipe"},
+	[WAIT_NETWORK] = {"network", "socket"},
+	[WAIT_DISK] = {"disk", "disk or file system"},
+	[WAIT_EVENT] = {"event", "event"},
+	[WAIT_CHILD] = {"child", "child"},
+	[WAIT_SIGNAL] = {"signal", "signal"},
+	[WAIT_KERNEL] = {"kernel", "kernel"},
+	[WAIT_FROZEN] = {"frozen", "frozen by its cgroup"},
+	[WAIT_STOPPED] = {"stopped", "stopped"},
+	[WAIT_TRACED] = {"traced", "stopped by a tracer"},
+	[WAIT_ENDED] = {"ended", "ended"},
+	[WAIT_OTHER] = {"other", "waits"},
+};
+
+const char *stand_wait_id(enum stand_wait wait)
+{
+	return words[wait].id;
+}
+
+const char *stand_wait_text(enum stand_wait wait)
+{
+	return words[wait].text;
+}
+
+/* Functions of the kernel by the start of their names; the frame nearest to the leaf decides, and
+ * of one frame the first row. */
+static const struct {
+	const char *start;
+	enum stand_wait wait;
+} kernel_frames[] = {
+	{"futex_", WAIT_LOCK},
+	{"do_futex", WAIT_LOCK},
+	{"do_nanosleep", WAIT_SLEEP},
+	{"hrtimer_nanosleep", WAIT_SLEEP},
+	{"common_nsleep", WAIT_SLEEP},
+	{"timerfd_read", WAIT_SLEEP},
+	{"ep_poll", WAIT_EPOLL},
+	{"do_epoll_wait", WAIT_EPOLL},
+	{"do_sys_poll", WAIT_POLL},
+	{"do_poll", WAIT_POLL},
+	{"do_select", WAIT_POLL},
+	{"poll_schedule_timeout", WAIT_POLL},
+	{"pipe_read", WAIT_PIPE},
+	{"pipe_write", WAIT_PIPE},
+	{"anon_pipe_", WAIT_PIPE},
+	{"fifo_open", WAIT_PIPE},
+	{"wait_for_partner", WAIT_PIPE},
+	{"do_wait", WAIT_CHILD},
+	{"kernel_wait", WAIT_CHILD},
+	{"do_sigtimedwait", WAIT_SIGNAL},
+	{"sigsuspend", WAIT_SIGNAL},
+	{"__do_sys_pause", WAIT_SIGNAL},
+	{"do_freezer_trap", WAIT_FROZEN},
+	{"__refrigerator", WAIT_FROZEN},
+	{"__skb_wait_", WAIT_NETWORK},
+	{"sk_wait_", WAIT_NETWORK},
+	{"sk_stream_wait_", WAIT_NETWORK},
+	{"inet_csk_", WAIT_NETWORK},
+	{"inet_", WAIT_NETWORK},
+	{"tcp_", WAIT_NETWORK},
+	{"udp_", WAIT_NETWORK},
+	{"unix_", WAIT_NETWORK},
+	{"sock_", WAIT_NETWORK},
+	{"eventfd_read", WAIT_EVENT},
+	{"inotify_read", WAIT_EVENT},
+	{"signalfd_read", WAIT_EVENT},
+	{"n_tty_read", WAIT_EVENT},
+	{"io_cqring_wait", WAIT_EVENT},
+	{"io_schedule", WAIT_DISK},
+	{"folio_wait", WAIT_DISK},
+	{"wait_on_page", WAIT_DISK},
+	{"request_wait_answer", WAIT_DISK},
+	{"fuse_", WAIT_DISK},
+	{"nfs_", WAIT_DISK},
+	{"rpc_wait", WAIT_DISK},
+	{"jbd2_", WAIT_DISK},
+	{"ext4_", WAIT_DISK},
+	{"xfs_", WAIT_DISK},
+	{"btrfs_", WAIT_DISK},
+	{"blk_", WAIT_DISK},
+	{"rwsem_", WAIT_KERNEL},
+	{"down_", WAIT_KERNEL},
+	{"__mutex_lock", WAIT_KERNEL},
+	{"mutex_lock", WAIT_KERNEL},
+	{"worker_thread", WAIT_KERNEL},
+	{"kthread", WAIT_KERNEL},
+};
+
+/* System calls of x86-64, for hosts that hide the kernel's names. */
+static const struct {
+	uint16_t call;
+	enum stand_wait wait;
+} calls[] = {
+	{7, WAIT_POLL},	     {23, WAIT_POLL},	  {34, WAIT_SIGNAL},  {35, WAIT_SLEEP},
+	{42, WAIT_NETWORK},  {43, WAIT_NETWORK},  {44, WAIT_NETWORK}, {45, WAIT_NETWORK},
+	{46, WAIT_NETWORK},  {47, WAIT_NETWORK},  {61, WAIT_CHILD},   {128, WAIT_SIGNAL},
+	{130, WAIT_SIGNAL},  {202, WAIT_LOCK},	  {230, WAIT_SLEEP},  {232, WAIT_EPOLL},
+	{247, WAIT_CHILD},   {270, WAIT_POLL},	  {271, WAIT_POLL},   {281, WAIT_EPOLL},
+	{288, WAIT_NETWORK}, {299, WAIT_NETWORK}, {441, WAIT_EPOLL},  {449, WAIT_LOCK},
+};
+
+static enum stand_wait by_call(uint64_t call)
+{
+#ifdef __x86_64__
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].call == call)
+			return calls[i].wait;
+#else
+	(void)call;
+	(void)calls;
+#endif
+	return WAIT_OTHER;
+}
+
+static enum stand_wait by_frames(const struct model *m, const uint32_t *methods, size_t cnt)
+{
+	for (size_t i = cnt; i-- > 0 && m->symbols[methods[i]].kind == KIND_KERNEL;) {
+		const char *name = m->symbols[methods[i]].name;
+
+		for (size_t k = 0; k < sizeof(kernel_frames) / sizeof(kernel_frames[0]); k++)
+			if (!strncmp(name, kernel_frames[k].start, strlen(kernel_frames[k].start)))
+				return kernel_frames[k].wait;
+	}
+	return WAIT_OTHER;
+}
+
+enum stand_wait standing_wait(const struct model *m, const struct stand *s, const uint32_t *methods,
+			      size_t methods_cnt)
+{
+	enum stand_wait wait;
+
+	if (s->flags & STAND_RUNS)
+		return WAIT_RUNS;
+	switch (s->state) {
+	case 'R':
+		return WAIT_CPU;
+	case 'T':
+		return WAIT_STOPPED;
+	case 't':
+		return WAIT_TRACED;
+	case 'X':
+	case 'Z':
+		return WAIT_ENDED;
+	default:
+		break;
+	}
+	wait = by_frames(m, methods, methods_cnt);
+	return wait == WAIT_OTHER ? by_call(s->call) : wait;
+}
+
+/* --- idle ------------------------------------------------------------------------------------ */
+
+static bool is_managed(const struct model_symbol *s)
+{
+	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
+}
+
+/* The application's own .NET code; perhaps it is, where it has no name. */
+static bool has_application(const struct model *m, const uint32_t *methods, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct model_symbol *s = &m->symbols[methods[i]];
+
+		if (is_managed(s) && s->application && s->reason == REASON_NAMED)
+			return true;
+	}
+	return false;
+}
+
+static bool has_named(const struct model *m, const uint32_t *methods, size_t cnt, const char *part)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (is_managed(&m->symbols[methods[i]]) &&
+		    strstr(m->symbols[methods[i]].name, part))
+			return true;
+	return false;
+}
+
+enum role standing_role(const struct model *m, const struct stand *s, const uint32_t *methods,
+			size_t methods_cnt)
+{
+	const struct model_thread *t = &m->threads[s->at.thread];
+	enum role role = role_of(t->comm, t->tid == m->processes[t->process].tgid);
+
+	if (role == ROLE_POOL_WORKER &&
+	    has_named(m, methods, methods_cnt, "Thread.StartCallback") &&
+	    !has_named(m, methods, methods_cnt, "ThreadPool"))
+		return ROLE_OWN;
+	return role;
+}
+
+/* Threads of the runtime that wait for something to do when they do nothing. */
+static bool is_service(enum role role)
+{
+	switch (role) {
+	case ROLE_POOL_GATE:
+	case ROLE_POOL_WAIT:
+	case ROLE_TIMER:
+	case ROLE_FINALIZER:
+	case ROLE_GC_SERVER:
+	case ROLE_GC_BACKGROUND:
+	case ROLE_TIERING:
+	case ROLE_SOCKETS:
+	case ROLE_DIAGNOSTICS:
+	case ROLE_SIGNALS:
+	case ROLE_FILE_WATCH:
+	case ROLE_CONSOLE_LOGGER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Loops over what may come, and those who wait for others to end. */
+static bool is_loop(enum stand_wait wait)
+{
+	return wait == WAIT_EPOLL || wait == WAIT_POLL || wait == WAIT_EVENT ||
+	       wait == WAIT_CHILD || wait == WAIT_SIGNAL;
+}
+
+/* Without work: in the semaphore that hands it out, and in no work item. */
+static bool is_spare(const struct model *m, const uint32_t *methods, size_t cnt)
+{
+	return has_named(m, methods, cnt, "LowLevelLifoSemaphore.") &&
+	       !has_named(m, methods, cnt, "ThreadPoolWorkQueue.Dispatch");
+}
+
+bool standing_is_idle(const struct model *m, const struct stand *s, enum stand_wait wait,
+		      const uint32_t *methods, size_t methods_cnt)
+{
+	enum role role = standing_role(m, s, methods, methods_cnt);
+
+	if (wait == WAIT_ENDED)
+		return true;
+	if (s->state != 'S' && s->state != 'I' && s->state != 'P')
+		return false;
+	if (s->flags & STAND_KERNEL_THREAD)
+		return true;
+	if (has_application(m, methods, methods_cnt))
+		return false;
+	if (role == ROLE_POOL_WORKER)
+		return is_spare(m, methods, methods_cnt);
+	return is_service(role) || is_loop(wait);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_THREADS_H
+#define HOTRUN_OUTPUT_THREADS_H
+/*
+ * Where threads stand, a line for those that stand at the same place: as text, and as JSON
+ * (deploy/hotrun.schema.json). Reads the model only; writes UTF-8 without control bytes. Pure; no
+ * threads.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "judge/standing.h"
+
+#define THREADS_MIN_WIDTH     80
+#define THREADS_DEFAULT_WIDTH 130
+#define THREADS_DEFAULT_LINES 40
+
+struct threads_options {
+	unsigned int width; /* columns; 0 = THREADS_DEFAULT_WIDTH */
+	unsigned int lines; /* groups; 0 = THREADS_DEFAULT_LINES */
+	bool all;	    /* every group, whatever lines and idle say, and hotrun itself */
+	bool idle;	    /* idle ones, too */
+	bool verbose;	    /* whole stacks and thread ids below each line */
+	int64_t time;	    /* of the look, seconds since the epoch */
+};
+
+/* Both return 0, -ENOMEM, or -EIO when out failed. */
+int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
+		       const struct standing *standing, const struct threads_options *options);
+/* All groups, whatever the options say but all, with their frames. */
+int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
+		       const struct standing *standing, const struct threads_options *options);
+
+/* How many stand how, of the groups from first on, cnt of them; all: hotrun and its helpers, which
+ * nobody asks for, too. */
+struct threads_count {
+	uint64_t threads, waiting, running, idle, moved; /* waiting: in waits that are not idle */
+};
+struct threads_count threads_count(const struct model *m, const struct standing_group *first,
+				   size_t cnt, bool all);
+bool threads_is_own(const struct model *m, uint32_t process);
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/helper_names.h"
+#include "output/label.h"
+#include "output/threads.h"
+
+#define NS_SECOND 1000000000ull
+/* To which times are exact: ticks of the kernel's clock. */
+#define TICK_NS 5000000ull
+/* Thread ids below a line. */
+#define TIDS_SHOWN   12
+#define ROLE_COLUMNS 22
+#define AGE_COLUMNS  17
+/* Below, a line has less of all. */
+#define NARROW_COLUMNS	    110
+#define ROLE_COLUMNS_NARROW 14
+#define AGE_COLUMNS_NARROW  8
+/* Of each method of a line's chain, at the least; of who holds a lock. */
+#define METHOD_COLUMNS 16
+#define HOLDER_COLUMNS 24
+
+struct page {
+	FILE *out;
+	const struct model *m;
+	const struct stands *stands;
+	const struct standing *standing;
+	struct threads_options options;
+	struct threads_count all;
+	unsigned int lines;	 /* left */
+	uint64_t idle, left_out; /* threads that were not shown */
+	bool narrow;
+};
+
+bool threads_is_own(const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process];
+
+	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
+}
+
+struct threads_count threads_count(const struct model *m, const struct standing_group *first,
+				   size_t cnt, bool all)
+{
+	struct threads_count n = {0};
+
+	for (const struct standing_group *g = first; g < first + cnt; g++) {
+		bool runs = g->wait == WAIT_RUNS || g->wait == WAIT_CPU;
+
+		if (!all && threads_is_own(m, g->process))
+			continue;
+		n.threads += g->threads;
+		if (g->moved)
+			n.moved += g->threads;
+		else if (runs)
+			n.running += g->threads;
+		else if (g->idle)
+			n.idle += g->threads;
+		else
+			n.waiting += g->threads;
+	}
+	return n;
+}
+
+/* "18 threads: 14 wait, 1 running, 2 idle" */
+static void put_count(FILE *out, const struct threads_count *n)
+{
+	fprintf(out, "%s thread%s: %s wait%s, %s running, %s idle", number_count(n->threads).text,
+		n->threads == 1 ? "" : "s", number_count(n->waiting).text,
+		n->waiting == 1 ? "s" : "", number_count(n->running).text,
+		number_count(n->idle).text);
+}
+
+/* A time that people say: "31.0 s", "12 min", "5 h", "3 days". */
+static struct number age_text(uint64_t ns)
+{
+	struct number n;
+	uint64_t s = ns / NS_SECOND;
+
+	if (s < 120 && ns >= TICK_NS)
+		return number_time(ns);
+	if (s < 120)
+		snprintf(n.text, sizeof(n.text), "< 5 ms");
+	else if (s < 120 * 60)
+		snprintf(n.text, sizeof(n.text), "%" PRIu64 " min", s / 60);
+	else if (s < 48 * 3600)
+		snprintf(n.text, sizeof(n.text), "%" PRIu64 " h", s / 3600);
+	else
+		snprintf(n.text, sizeof(n.text), "%" PRIu64 " days", s / 86400);
+	return n;
+}
+
+/* "31.0 s"; "4.2 s … 31.0 s" where they differ and there is room. */
+static void put_age(const struct page *p, const struct standing_group *g)
+{
+	size_t room = p->narrow ? AGE_COLUMNS_NARROW : AGE_COLUMNS, columns;
+	bool differ = g->age_least_ns + g->age_most_ns / 10 < g->age_most_ns;
+	char text[2 * NUMBER_BYTES + 8] = "n/a";
+
+	if (g->ages && differ && !p->narrow)
+		snprintf(text, sizeof(text), "%s … %s", age_text(g->age_least_ns).text,
+			 age_text(g->age_most_ns).text);
+	else if (g->ages)
+		snprintf(text, sizeof(text), "%s", age_text(g->age_most_ns).text);
+	columns = text_columns(text);
+	fprintf(p->out, "%*s%s", columns < room ? (int)(room - columns) : 0, "", text);
+}
+
+static void put_role(const struct page *p, const struct standing_group *g)
+{
+	size_t room = p->narrow ? ROLE_COLUMNS_NARROW : ROLE_COLUMNS;
+	char label[NAME_BYTES];
+
+	label_name(label, g->label, room, CUT_END);
+	fprintf(p->out, "%s%*s", label, (int)(room - text_columns(label)), "");
+}
+
+/* --- a line ---------------------------------------------------------------------------------- */
+
+static const char *wait_words(const struct standing_group *g)
+{
+	if (g->moved)
+		return "ran while it was looked at: look again";
+	if (g->wait == WAIT_RUNS && !g->methods_cnt)
+		return "runs";
+	return stand_wait_text(g->wait);
+}
+
+static bool is_managed(const struct model_symbol *s)
+{
+	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
+}
+
+/* Where the namespace of a method's name ends: before its type, with what encloses it. */
+static const char *without_namespace(const char *name)
+{
+	const char *type = name, *before = name;
+	int depth = 0;
+
+	for (const char *c = name; *c && *c != '('; c++) {
+		depth += (*c == '<' || *c == '[') - (*c == '>' || *c == ']');
+		if (*c == '.' && !depth && c != name && c[-1] != '.') {
+			before = type;
+			type = c + 1;
+		}
+	}
+	return before;
+}
+
+/* A method of a chain: the application's in full, of the framework what people call it. */
+static void method_name(char name[static NAME_BYTES], const struct model_symbol *s)
+{
+	label_name(name, is_managed(s) && !s->application ? without_namespace(s->name) : s->name,
+		   NAME_BYTES, is_managed(s) ? CUT_START : CUT_MIDDLE);
+	text_fold_arguments(name);
+}
+
+/* Where there is little room, two thirds of it are for the first: what people look for. */
+static void put_chain(const struct page *p, const struct standing_group *g, size_t room)
+{
+	uint32_t chain[STANDING_CHAIN];
+	char names[STANDING_CHAIN][NAME_BYTES];
+	size_t n = standing_chain(p->m, p->standing, g, chain), wanted = 0;
+	const char *wait = wait_words(g);
+	bool is_tight;
+	size_t fixed;
+
+	/* What lies in between is how. */
+	if (p->narrow && n == STANDING_CHAIN)
+		chain[1] = chain[--n];
+	fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
+
+	room = room > fixed ? room - fixed : 0;
+	for (size_t i = 0; i < n; i++) {
+		method_name(names[i], &p->m->symbols[chain[i]]);
+		wanted += text_columns(names[i]);
+	}
+	is_tight = wanted > room;
+	for (size_t i = 0; i < n; i++) {
+		bool managed = is_managed(&p->m->symbols[chain[i]]);
+		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
+
+		if (is_tight)
+			text_shorten(names[i], most > METHOD_COLUMNS ? most : METHOD_COLUMNS,
+				     managed ? CUT_START : CUT_MIDDLE);
+		room -= text_columns(names[i]) < room ? text_columns(names[i]) : room;
+		fprintf(p->out, "%s → ", names[i]);
+	}
+	fputs(wait, p->out);
+	if (g->holder)
+		fprintf(p->out, " (held by thread %" PRIu32 ")", g->holder);
+}
+
+static void put_tids(const struct page *p, const struct standing_group *g)
+{
+	unsigned int n = 0;
+
+	fputs("           threads", p->out);
+	for (uint32_t i = g->stand; i != MODEL_NONE && n < TIDS_SHOWN; i = p->standing->next[i])
+		fprintf(p->out, "%s %" PRIu32, n++ ? "," : "",
+			p->m->threads[p->stands->rows[i].at.thread].tid);
+	if (g->threads > n)
+		fprintf(p->out, " and %s more", number_count(g->threads - n).text);
+	fputc('\n', p->out);
+}
+
+static void put_stack(const struct page *p, const struct standing_group *g)
+{
+	put_tids(p, g);
+	for (size_t i = g->methods_cnt; i-- > 0;) {
+		uint32_t symbol = p->standing->methods[g->first_method + i];
+		char name[LABEL_METHOD_BYTES];
+
+		label_method(name, &p->m->symbols[symbol], p->options.width - 13, LABEL_MODULE);
+		fprintf(p->out, "             %s\n", name);
+	}
+}
+
+static void put_group(const struct page *p, const struct standing_group *g)
+{
+	size_t begin =
+		8 + 2 + 1 + 2 +
+		(p->narrow ? ROLE_COLUMNS_NARROW + AGE_COLUMNS_NARROW : ROLE_COLUMNS + AGE_COLUMNS);
+
+	fprintf(p->out, "%8s  ", number_count(g->threads).text);
+	put_role(p, g);
+	fputc(' ', p->out);
+	put_age(p, g);
+	fputs("  ", p->out);
+	put_chain(p, g, p->options.width > begin ? p->options.width - begin : 0);
+	fputs(g->idle ? " (idle)\n" : "\n", p->out);
+	if (p->options.verbose)
+		put_stack(p, g);
+}
+
+/* --- a process ------------------------------------------------------------------------------- */
+
+static void put_process(const struct page *p, size_t from, size_t to)
+{
+	const struct standing_group *groups = p->standing->groups;
+	const struct model_process *process = &p->m->processes[groups[from].process];
+	struct threads_count n = threads_count(p->m, &groups[from], to - from, true);
+	char name[NAME_BYTES];
+
+	label_process(name, process, p->options.width - 60);
+	fprintf(p->out, "\n%s %" PRIu32 " · ", name, process->tgid);
+	put_count(p->out, &n);
+	fputc('\n', p->out);
+}
+
+static bool is_shown(const struct page *p, const struct standing_group *g)
+{
+	return p->options.all || ((!g->idle || p->options.idle) && p->lines);
+}
+
+/* Groups of one process; returns the first of the next one. */
+static size_t put_groups(struct page *p, size_t from)
+{
+	const struct standing *s = p->standing;
+	uint32_t process = s->groups[from].process;
+	size_t to = from;
+	bool begun = false;
+
+	while (to < s->groups_cnt && s->groups[to].process == process)
+		to++;
+	if (!p->options.all && threads_is_own(p->m, process))
+		return to;
+	for (size_t i = from; i < to; i++) {
+		const struct standing_group *g = &s->groups[i];
+
+		if (!is_shown(p, g)) {
+			*(g->idle && !p->options.idle ? &p->idle : &p->left_out) += g->threads;
+			continue;
+		}
+		if (!begun)
+			put_process(p, from, to);
+		begun = true;
+		put_group(p, g);
+		p->lines -= p->lines > 0;
+	}
+	return to;
+}
+
+static void put_head(const struct page *p)
+{
+	char host[NAME_BYTES];
+
+	label_name(host, p->m->host.name, 40, CUT_END);
+	fprintf(p->out, "%s · %s · ", host, number_utc(p->options.time).text);
+	put_count(p->out, &p->all);
+	fprintf(p->out, " · looked at in %s, nothing was stopped\n",
+		number_time(p->stands->pass_ns).text);
+}
+
+static void put_foot(const struct page *p)
+{
+	const struct stands *stands = p->stands;
+
+	if (p->idle || p->left_out || stands->gone || p->all.moved)
+		fputc('\n', p->out);
+	if (p->idle)
+		fprintf(p->out, "%s idle not shown (--idle shows them)\n",
+			number_count(p->idle).text);
+	if (p->left_out)
+		fprintf(p->out, "%s more not shown (-n shows more lines, --all all)\n",
+			number_count(p->left_out).text);
+	if (p->all.moved)
+		fprintf(p->out,
+			"%s ran while they were looked at: nothing is said of their "
+			"stacks\n",
+			number_count(p->all.moved).text);
+	if (stands->gone)
+		fprintf(p->out, "%s of processes that had just begun or ended\n",
+			number_count(stands->gone).text);
+}
+
+int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
+		       const struct standing *standing, const struct threads_options *options)
+{
+	struct page p = {
+		.out = out,
+		.m = m,
+		.stands = stands,
+		.standing = standing,
+		.options = *options,
+		.lines = options->lines,
+		.all = threads_count(m, standing->groups, standing->groups_cnt, options->all),
+	};
+
+	if (!p.options.width)
+		p.options.width = THREADS_DEFAULT_WIDTH;
+	if (p.options.width < THREADS_MIN_WIDTH)
+		p.options.width = THREADS_MIN_WIDTH;
+	p.narrow = p.options.width < NARROW_COLUMNS;
+	if (!p.lines)
+		p.lines = THREADS_DEFAULT_LINES;
+	put_head(&p);
+	for (size_t i = 0; i < standing->groups_cnt;)
+		i = put_groups(&p, i);
+	put_foot(&p);
+	return ferror(out) || fflush(out) ? -EIO : 0;
+}
