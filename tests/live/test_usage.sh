@@ -63,7 +63,7 @@ completes() {
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hotrun; echo "${COMPREPLY[*]}"' - "$T/completion.bash" "$@")" \
 		"$want"
 }
-completes "record report rename requests" hotrun re
+completes "record report rename requests recover" hotrun re
 completes "--format --force" hotrun report --fo
 completes "text json" hotrun report --format ""
 completes json hotrun report --format = j
