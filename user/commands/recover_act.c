@@ -19,6 +19,7 @@
 #define RUNS_NS	  3000000000ull
 #define STARTS_NS 10000000000ull
 #define LOOK_NS	  50000000
+#define LASTS_NS  200000000
 #define ANSWER_NS 5000000000ull
 /* Groups above each other may be frozen each. */
 #define THAWS_MAX   4u
@@ -114,9 +115,8 @@ static void resume_runtime(struct recover_look *l, const struct left_process *p,
 	say(done, true, "its runtime was told to go on");
 	for (uint32_t i = 0; i < p->dotnet.ports_cnt && done->ok; i++) {
 		const struct left_port *left = &p->dotnet.ports[i];
-		const struct dotnet_port port = {.listens = left->listens, .path = left->path};
 
-		dotnet_resume(l->reader.requests, &list.rows[0], &port, ANSWER_NS, s);
+		dotnet_resume(l->reader.requests, &list.rows[0], left->path, ANSWER_NS, s);
 		if (!s->outcome)
 			continue;
 		dotnet_resume_text(s, text, sizeof(text));
@@ -186,6 +186,7 @@ static int wait_until_it_runs(struct recover_look *l, const struct left_process 
 			      enum recover_act act)
 {
 	_cleanup_free_ struct left_process *now = malloc(sizeof(*now));
+	bool lasted = false;
 	uint64_t end_ns = clock_now_ns() + (act == RECOVER_RESUME ? STARTS_NS : RUNS_NS);
 
 	while (now) {
@@ -195,11 +196,17 @@ static int wait_until_it_runs(struct recover_look *l, const struct left_process 
 		err = left_behind_read_again(&l->reader, now);
 		if (!err && is_held_otherwise(before, now, act))
 			return -EAGAIN;
-		if (err == -ESRCH || (!err && recover_runs(before, now, act)))
+		if (err == -ESRCH)
 			return err;
+		if (!err && recover_runs(before, now, act)) {
+			/* One that its tracer takes along runs, too, to its end. */
+			if (act != RECOVER_END_TRACER || lasted)
+				return 0;
+			lasted = true;
+		}
 		if (clock_now_ns() >= end_ns || stop_requested)
 			return -ETIMEDOUT;
-		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = lasted ? LASTS_NS : LOOK_NS}, NULL);
 	}
 	return -ETIMEDOUT;
 }

@@ -237,8 +237,6 @@ static void say_port(const struct left_port *port, struct recover_finding *f)
 {
 	if (port->by_default)
 		say(f, "its usual diagnostics socket");
-	else if (port->listens)
-		say(f, "%s, where it listens", port->path);
 	else
 		say(f, "%s, to which it connects; %s there", port->path,
 		    port->answered ? "a tool listens" : "nobody is seen to listen");
@@ -257,7 +255,7 @@ static bool judge_port(const struct left_process *p, struct recover_finding *f)
 	for (uint32_t i = 0; i < d->ports_cnt; i++) {
 		say(f, "%s", i ? "; and " : "");
 		say_port(&d->ports[i], f);
-		answered |= !d->ports[i].listens && d->ports[i].answered;
+		answered |= d->ports[i].answered;
 	}
 	if (answered) {
 		step(f, "the tool that listens there says when it goes on (dotnet-monitor, "

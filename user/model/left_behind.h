@@ -41,11 +41,9 @@ struct left_freeze {
 
 /* A port at which a runtime waits at its start until it is told to go on. */
 struct left_port {
-	bool listens;		    /* the runtime does, for a tool; else it connects to one */
 	bool by_default;	    /* its usual diagnostics socket; no path */
-	char path[LEFT_PORT_BYTES]; /* as the process names it */
-	/* Of one that connects: whether somebody is seen to listen there. */
-	bool answered;
+	char path[LEFT_PORT_BYTES]; /* to which it connects, as the process names it */
+	bool answered;		    /* somebody is seen to listen there */
 };
 
 struct left_dotnet {

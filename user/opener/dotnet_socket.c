@@ -165,26 +165,6 @@ static int open_port_folder(const struct dotnet_door *door, const char *port, co
 	return dotnet_door_directory(door, folder);
 }
 
-/* What lies at a port: as find_socket(). */
-static int find_port(const struct dotnet_door *door, const char *port, int *ret_fd)
-{
-	const char *name;
-	_cleanup_close_ int dir_fd = open_port_folder(door, port, &name), fd = -1;
-	struct stat st;
-
-	if (dir_fd < 0)
-		return dir_fd == -ENOTDIR ? -ENOENT : dir_fd;
-	fd = guard_look(dir_fd, name, false);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -ENOTSOCK;
-	*ret_fd = take_fd(&fd);
-	return 0;
-}
-
 /* The socket that was checked, however long its path and whatever lies there by now. */
 static int connect_to(int path_fd, int *ret_fd)
 {
@@ -202,27 +182,29 @@ static int connect_to(int path_fd, int *ret_fd)
 int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
 {
 	static struct opened opened; /* large; one thread here */
-	const char *port = request->runtime.port;
 	_cleanup_close_ int path_fd = -1;
 	int err = open_process(request, &opened);
 	struct stat st;
 
 	if (!err)
-		err = *port ? find_port(&opened.door, port, &path_fd)
-			    : find_socket(&opened.door, true, &path_fd, &st);
+		err = find_socket(&opened.door, true, &path_fd, &st);
 	close_opened(&opened);
 	return err ? err : connect_to(path_fd, ret_fd);
 }
 
-/* Makes room at a port: only what no tool listens at goes. 0 or -errno. */
-static int clear_port(const struct dotnet_door *door, const char *port, int dir_fd,
-		      const char *name)
+/* Makes room at a port: only a socket goes, and none at which a tool listens. 0 or -errno. */
+static int clear_port(int dir_fd, const char *name)
 {
-	_cleanup_close_ int path_fd = -1, fd = -1;
-	int err = find_port(door, port, &path_fd);
+	_cleanup_close_ int path_fd = guard_look(dir_fd, name, false), fd = -1;
+	struct stat st;
+	int err;
 
-	if (err)
-		return err == -ENOENT ? 0 : err;
+	if (path_fd < 0)
+		return path_fd == -ENOENT ? 0 : path_fd;
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
 	err = connect_to(path_fd, &fd);
 	if (!err || err == -EAGAIN)
 		return -EADDRINUSE;
@@ -265,7 +247,7 @@ int dotnet_listen_serve(const struct file_request *request, int *ret_fd)
 
 	if (!err) {
 		dir_fd = open_port_folder(&opened.door, port, &name);
-		err = dir_fd < 0 ? dir_fd : clear_port(&opened.door, port, dir_fd, name);
+		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
 	}
 	if (!err)
 		err = bind_at(dir_fd, name, ret_fd);
@@ -283,7 +265,7 @@ int dotnet_unlisten_serve(const struct file_request *request)
 	if (!err) {
 		dir_fd = open_port_folder(&opened.door, port, &name);
 		/* Ours has no listener any more by now. */
-		err = dir_fd < 0 ? dir_fd : clear_port(&opened.door, port, dir_fd, name);
+		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
 	}
 	close_opened(&opened);
 	return err;

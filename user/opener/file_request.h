@@ -30,7 +30,7 @@ enum file_request_kind {
 	FILE_REQUEST_TARGET,	 /* its memory, to be read, and files that are mapped there */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
 	FILE_REQUEST_DOTNET,   /* what is known of a .NET process: a struct dotnet_look in memory */
-	FILE_REQUEST_CONNECT,  /* a connection to its diagnostics socket, or to a port of its */
+	FILE_REQUEST_CONNECT,  /* a connection to its diagnostics socket */
 	FILE_REQUEST_LISTEN,   /* a socket at a port that it connects to, in a tool's stead */
 	FILE_REQUEST_UNLISTEN, /* takes that away */
 	FILE_REQUEST_RESERVE,  /* an empty file of the process's own where its map will be */
@@ -137,7 +137,7 @@ struct dotnet_request {
 #define RUNTIME_PORT_BYTES 108 /* sun_path */
 struct runtime_request {
 	struct perfmap_environment env;
-	char port[RUNTIME_PORT_BYTES]; /* as the process names it; "" its usual socket */
+	char port[RUNTIME_PORT_BYTES]; /* LISTEN, UNLISTEN: as the process names it */
 };
 
 struct list_request {

@@ -128,31 +128,25 @@ static void put_heading(FILE *out, const struct left_process *p, bool color)
 	putc('\n', out);
 }
 
-/* Whether it stands in a way that hotrun has tried in vain to end. A dump ends by itself. */
+/* Whether it stands although hotrun did what there is to do. */
 static bool is_beyond_help(const struct recover_row *row, const struct recover_finding *findings,
 			   size_t cnt)
 {
-	bool stands = false;
+	bool stands = false, failed = false;
 
-	for (size_t i = 0; i < cnt; i++) {
-		if (!strcmp(findings[i].id, "dump"))
-			return false;
+	for (size_t i = 0; i < cnt; i++)
 		stands |= findings[i].level == RECOVER_STANDS;
-	}
-	return stands && !row->tracer_spared;
+	for (size_t i = 0; i < row->done_cnt; i++)
+		failed |= !row->done[i].ok;
+	return stands && failed;
 }
 
 /* What is there after the acts. */
 static void put_after(FILE *out, const struct recover_row *row, struct recover_finding *findings,
 		      bool color)
 {
-	size_t cnt;
+	size_t cnt = recover_judge(&row->after, findings);
 
-	if (row->ended) {
-		fputs("  it has ended\n", out);
-		return;
-	}
-	cnt = recover_judge(&row->after, findings);
 	fputs(cnt ? "  now:\n" : "  nothing more to recover\n", out);
 	for (size_t i = 0; i < cnt; i++)
 		put_finding(out, &findings[i], true, color);
@@ -162,21 +156,23 @@ static void put_after(FILE *out, const struct recover_row *row, struct recover_f
 	}
 }
 
-static void put_row(FILE *out, const struct recover_report *report, const struct recover_row *row,
-		    struct recover_finding *findings, bool color)
+static void put_row(FILE *out, const struct recover_row *row, struct recover_finding *findings,
+		    bool color)
 {
 	size_t cnt = recover_judge(&row->found, findings);
 
 	put_heading(out, &row->found, color);
 	for (size_t i = 0; i < cnt; i++)
-		put_finding(out, &findings[i], !report->resume, color);
+		put_finding(out, &findings[i], !row->done_cnt, color);
 	if (!cnt)
 		fputs("  nothing to recover\n", out);
 	for (size_t i = 0; i < row->done_cnt; i++)
 		put_done(out, &row->done[i], color);
 	if (row->tracer_spared)
 		fputs("  a tracer is ended only with --end-tracer: left as it is\n", out);
-	if (row->acted)
+	if (row->ended)
+		fputs("  it has ended\n", out);
+	else if (row->done_cnt)
 		put_after(out, row, findings, color);
 	putc('\n', out);
 }
@@ -216,7 +212,7 @@ int recover_text_write(FILE *out, const struct recover_report *report, bool colo
 	if (!findings)
 		return -ENOMEM;
 	for (size_t i = 0; i < report->rows_cnt; i++)
-		put_row(out, report, report->rows[i], findings, color);
+		put_row(out, report->rows[i], findings, color);
 	free(findings);
 	put_summary(out, report);
 	return fflush(out) || ferror(out) ? -EIO : 0;

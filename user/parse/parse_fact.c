@@ -137,7 +137,7 @@ static bool is_word(const char *at, size_t len, const char *word)
 }
 
 /* One of "PATH[,listen|connect][,suspend|nosuspend]", of which connect and suspend need not be
- * said. */
+ * said (dotnet/runtime, src/native/eventpipe/ds-ipc.c; listen is ignored there). */
 static void add_port(const char *at, size_t len, struct parse_environ *answer)
 {
 	struct parse_port *port = &answer->ports[answer->ports_cnt];
@@ -156,11 +156,10 @@ static void add_port(const char *at, size_t len, struct parse_environ *answer)
 			suspends = *word == 's' || *word == 'S';
 		i += 1 + word_len;
 	}
-	if (!suspends)
+	if (!suspends || listens)
 		return;
 	memcpy(port->path, at, path_len);
 	port->path[path_len] = '\0';
-	port->listens = listens;
 	answer->ports_cnt++;
 }
 
@@ -446,7 +445,6 @@ static void mend_environ(struct parse_environ *e)
 	if (e->ports_cnt > PARSE_PORTS_MAX)
 		e->ports_cnt = 0;
 	for (unsigned i = 0; i < PARSE_PORTS_MAX; i++) {
-		mend_flag(&e->ports[i].listens);
 		MEND_TEXT(e->ports[i].path);
 	}
 }

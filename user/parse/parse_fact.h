@@ -17,11 +17,11 @@
 #include "perfmap/maps/locate.h"
 #include "perfmap/socket/diagnostics.h"
 
-/* A port at which the runtime waits at its start until it is told to go on. */
+/* A port to which the runtime connects, and at which it waits at its start until it is told to go
+ * on. Ports in listen mode are not among them: the runtime takes no notice of these. */
 #define PARSE_PORT_BYTES 108 /* sun_path: the runtime takes no longer ones */
 #define PARSE_PORTS_MAX	 4u
 struct parse_port {
-	bool listens; /* it does, for a tool; else it connects to one */
 	char path[PARSE_PORT_BYTES];
 };
 

@@ -119,7 +119,7 @@ static struct file_requests_subject subject_of(struct file_requests *requests,
 		timeout_ns};
 }
 
-/* Has the opener do what there is to do at a socket of the process: "" its usual one. 0 with a
+/* Has the opener do what there is to do at its usual socket, "", or at a port. 0 with a
  * descriptor, owned, or -1; -ETIMEDOUT; or what the opener says. */
 static int at_socket(struct file_requests *requests, const struct dotnet_target *t,
 		     const struct target_process *target, enum file_request_kind what,
@@ -144,13 +144,13 @@ static int at_socket(struct file_requests *requests, const struct dotnet_target 
 
 /* Connects, checks who listens, asks. DOTNET_DONE with the reply, or the outcome. */
 static enum dotnet_outcome ask(struct file_requests *requests, const struct dotnet_target *t,
-			       const char *path, enum diagnostics_request what, uint64_t timeout_ns,
+			       enum diagnostics_request what, uint64_t timeout_ns,
 			       struct dotnet_switch *s, struct diagnostics_reply *ret_reply)
 {
 	const struct file_requests_subject who = subject_of(requests, t, timeout_ns);
 	_cleanup_close_ int fd = -1;
 
-	s->error = at_socket(requests, t, &who.target, FILE_REQUEST_CONNECT, path, &fd);
+	s->error = at_socket(requests, t, &who.target, FILE_REQUEST_CONNECT, "", &fd);
 	if (s->error == -ETIMEDOUT)
 		return DOTNET_NO_ANSWER;
 	if (s->error)
@@ -189,7 +189,7 @@ void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 	_Static_assert(sizeof(reply.version) <= sizeof(p->version), "fits");
 	if (*p->version || p->socket != DOTNET_SOCKET_THERE || is_young(p))
 		return;
-	s.outcome = ask(requests, target, "", DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
+	s.outcome = ask(requests, target, DIAGNOSTICS_PROCESS_INFO, timeout_ns, &s, &reply);
 	if (s.outcome || !*reply.version)
 		return;
 	strcpy(p->version, reply.version);
@@ -292,11 +292,11 @@ static enum dotnet_outcome ask_to_write(struct file_requests *requests, uint64_t
 
 	/* It would go on in the file that nobody can open any more. */
 	if (before.process.map == DOTNET_MAP_DELETED)
-		outcome = ask(requests, &before, "", DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s,
-			      &reply);
+		outcome =
+			ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
 	if (!outcome)
-		outcome = ask(requests, &before, "", DIAGNOSTICS_ENABLE_PERF_MAP, timeout_ns, s,
-			      &reply);
+		outcome =
+			ask(requests, &before, DIAGNOSTICS_ENABLE_PERF_MAP, timeout_ns, s, &reply);
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
 			pause_a_little();
@@ -349,7 +349,7 @@ static enum dotnet_outcome disable(struct file_requests *requests, uint64_t time
 	const struct dotnet_target before = s->target;
 	struct diagnostics_reply reply = {0};
 	enum dotnet_outcome outcome =
-		ask(requests, &before, "", DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
+		ask(requests, &before, DIAGNOSTICS_DISABLE_PERF_MAP, timeout_ns, s, &reply);
 
 	for (int i = 0; i < LOOKS && !outcome; i++) {
 		if (i)
@@ -450,18 +450,14 @@ static enum dotnet_outcome resume_caller(struct file_requests *requests,
 }
 
 void dotnet_resume(struct file_requests *requests, const struct dotnet_target *target,
-		   const struct dotnet_port *port, uint64_t timeout_ns,
-		   struct dotnet_switch *ret_switch)
+		   const char *path, uint64_t timeout_ns, struct dotnet_switch *ret_switch)
 {
 	struct diagnostics_reply reply = {0};
 	struct dotnet_switch *s = ret_switch;
 
 	*s = (struct dotnet_switch){.target = *target};
-	if (!*port->path || port->listens)
-		s->outcome = ask(requests, target, port->path, DIAGNOSTICS_RESUME, timeout_ns, s,
-				 &reply);
-	else
-		s->outcome = resume_caller(requests, target, port->path, timeout_ns, s, &reply);
+	s->outcome = *path ? resume_caller(requests, target, path, timeout_ns, s, &reply)
+			   : ask(requests, target, DIAGNOSTICS_RESUME, timeout_ns, s, &reply);
 	s->hresult = reply.hresult;
 	if (!s->outcome && !reply.ok)
 		s->outcome = DOTNET_SAYS_NO;

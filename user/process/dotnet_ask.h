@@ -75,21 +75,15 @@ void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t sta
 void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 			struct dotnet_target *target);
 
-/* A port of a runtime that waits at its start. */
-struct dotnet_port {
-	bool listens;
-	const char *path; /* as the process names it; "" its usual diagnostics socket */
-};
-
 /*
  * Tells a runtime that waits at its start to go on, over the port that it waits at: it counts at
- * that port alone. Of one that connects, hotrun listens there in the stead of the tool that is
- * gone; DOTNET_FOREIGN where somebody does already. An act on targets: of `hotrun recover --resume`
+ * that port alone. path: to which the runtime connects, as it names it; hotrun listens there in the
+ * stead of the tool that is gone, DOTNET_FOREIGN where somebody does already. "": the usual
+ * diagnostics socket, where the runtime listens. An act on targets: of `hotrun recover --resume`
  * alone. DOTNET_DONE: it answered that it does.
  */
 void dotnet_resume(struct file_requests *requests, const struct dotnet_target *target,
-		   const struct dotnet_port *port, uint64_t timeout_ns,
-		   struct dotnet_switch *ret_switch);
+		   const char *path, uint64_t timeout_ns, struct dotnet_switch *ret_switch);
 
 /* What came of it and what can be done, as a sentence without the process: hostile parts (paths)
  * are escaped. Always terminated. */

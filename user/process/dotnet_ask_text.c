@@ -138,7 +138,8 @@ void dotnet_resume_text(const struct dotnet_switch *s, char *buf, size_t buf_byt
 		text = "a tool listens there: that one is to say when it goes on, or to be ended";
 		break;
 	case DOTNET_NO_SOCKET:
-		text = s->error == -ENOENT	   ? "its folder, or the socket, is not there"
+		text = s->error == -ENOENT ? "its folder, or the socket, is not there; make the "
+					     "folder, and try again"
 		       : s->error == -ENOTSOCK	   ? "something else lies there"
 		       : s->error == -ECONNREFUSED ? "nobody listens there"
 						   : strerror(-s->error);

@@ -25,14 +25,14 @@
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
-static void add_port(struct left_dotnet *d, const char *path, bool listens)
+static void add_port(struct left_dotnet *d, const char *path)
 {
 	struct left_port *port;
 
 	if (d->ports_cnt >= LEFT_PORTS_MAX)
 		return;
 	port = &d->ports[d->ports_cnt++];
-	*port = (struct left_port){.listens = listens, .by_default = !*path};
+	*port = (struct left_port){.by_default = !*path};
 	snprintf(port->path, sizeof(port->path), "%s", path);
 }
 
@@ -52,9 +52,9 @@ static void find_ports(struct left_reader *r, const struct file_requests_subject
 		return;
 	_Static_assert(PARSE_PORT_BYTES == LEFT_PORT_BYTES, "the same paths");
 	if (env->default_suspends)
-		add_port(d, "", true);
+		add_port(d, "");
 	for (uint32_t i = 0; i < env->ports_cnt; i++)
-		add_port(d, env->ports[i].path, env->ports[i].listens);
+		add_port(d, env->ports[i].path);
 }
 
 /* Connections that stay, and whether a tool listens where the runtime connects to. */
@@ -66,8 +66,7 @@ static void look_at_sockets(const struct left_reader *r, uint32_t tgid, const ch
 	struct unix_path paths[1 + LEFT_PORTS_MAX] = {{.path = socket_path}};
 
 	for (uint32_t i = 0; i < d->ports_cnt; i++)
-		if (!d->ports[i].listens)
-			paths[1 + i].path = d->ports[i].path;
+		paths[1 + i].path = d->ports[i].path;
 	if (fd < 0 || unix_sockets_count(fd, paths, 1 + d->ports_cnt))
 		return;
 	d->sessions_cnt = paths[0].connected_cnt;

@@ -151,7 +151,6 @@ Test(fact, forged_answers_are_made_sound)
 				cr_expect_eq(answer.env.map.enabled, PERFMAP_ENABLED_UNKNOWN);
 				expect_flag(&answer.env.diagnostics_off);
 				expect_flag(&answer.env.default_suspends);
-				expect_flag(&answer.env.ports[0].listens);
 				cr_expect_leq(answer.env.ports_cnt, PARSE_PORTS_MAX);
 				cr_expect(memchr(answer.env.ports[PARSE_PORTS_MAX - 1].path, 0,
 						 PARSE_PORT_BYTES));
