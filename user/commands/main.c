@@ -24,7 +24,9 @@ const struct usage_program hotrun_program = {
 	.version = HOTRUN_VERSION,
 	.job = "observe the CPUs of a Linux host that runs .NET services",
 	.about = "A system-wide CPU observer for Linux hosts that run .NET services. It looks\n"
-		 "from the kernel and never attaches to a process.\n",
+		 "from the kernel and never attaches to a process. `hotrun recover PID --resume` "
+		 "acts\n"
+		 "on one that others left standing; nothing else does.\n",
 	.commands = commands,
 	.commands_cnt = sizeof(commands) / sizeof(commands[0]),
 	.examples = "  hotrun record -d 30            30 seconds of everything, as root\n"

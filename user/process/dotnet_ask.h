@@ -2,14 +2,15 @@
 #ifndef HOTRUN_PROCESS_DOTNET_ASK_H
 #define HOTRUN_PROCESS_DOTNET_ASK_H
 /*
- * Asks a .NET runtime over its diagnostics socket to write its perf map, or to stop it. The one
- * thing that hotrun does in which a target takes part: only on the user's word. What could do harm
- * is checked before, since the runtime follows links and truncates what lies at the path; what came
- * of it is verified after, since the runtime says OK also where it could not create the file. The
- * connection comes from the helper process (opener.h); that it leads to the very process is checked
- * by the credentials of the one that listens. Between check and request the path may change; in
- * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is
- * the kernel's own default: doctor warns of it). One thread for a struct file_requests.
+ * Asks a .NET runtime over its diagnostics socket to write its perf map, or to stop it, or to go on
+ * at its start. A target takes part in nothing else that hotrun does: only on the user's word. What
+ * could do harm is checked before, since the runtime follows links and truncates what lies at the
+ * path; what came of it is verified after, since the runtime says OK also where it could not create
+ * the file. The connection comes from the helper process (opener.h); that it leads to the very
+ * process is checked by the credentials of the one at the other end. Between check and request the
+ * path may change; in directories like /tmp fs.protected_symlinks=1 then keeps the runtime from
+ * following a link (0 is the kernel's own default: doctor warns of it). One thread for a struct
+ * file_requests.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
