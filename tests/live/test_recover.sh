@@ -91,6 +91,9 @@ recover 2 --no-such-option
 
 # --- .NET: ports, what was left on ---
 until_true 10 test -s "$T/watched.truth" || fail "the service does not start"
+# In the second of its start nobody says that it waits.
+waits() { ! "$HOTRUN" recover "$1" >/dev/null 2>&1; }
+until_true 10 waits "$port" && until_true 10 waits "$suspended" || fail "no runtime waits"
 is "a suspended runtime has run nothing" "$(ls "$T" | grep -c 'port.truth\|suspended.truth')" 0
 told "a runtime that waits for a port" "$port" port/stands
 recover 1 "$port" "$suspended"
@@ -106,6 +109,22 @@ is "nothing is left of the port" "$(ls "$T" | grep -c gone.sock)" 0
 told "a profiler" "$watched" profiler/left
 recover 0 "$watched"
 says "a profiler: its library" "$T/line" "libwatcher.so (exports DllGetClassObject)"
+# Reads events as dotnet-trace does, until it is killed; the runtime sees that when it next writes to it.
+start python3 -u -c 'import glob, socket, struct, sys, time
+def string(s): return struct.pack("<I", len(s) + 1) + (s + "\0").encode("utf-16-le")
+payload = struct.pack("<IIBI", 16, 1, 0, 1) + struct.pack("<QI", 0x4c14fccbd, 5) + string("Microsoft-Windows-DotNETRuntime") + \
+    struct.pack("<I", 0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(glob.glob(f"/tmp/dotnet-diagnostic-{sys.argv[1]}-*-socket")[0])
+s.sendall(b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 2, 3, 0) + payload)
+print("tracing" if s.recv(28)[17] == 0 else "refused")
+time.sleep(60)' "$watched"
+reader=$started
+until_true 5 grep -qs tracing "$T/$reader.out" || fail "no session: $(cat "$T/$reader.out")"
+told "an event session" "$watched" "session/left profiler/left"
+stop "$reader"
+is_over() { ! "$HOTRUN" recover "$watched" 2>/dev/null | grep -q session; }
+check "it ends when its reader is killed" until_true 10 is_over
 "$HOTRUN" perfmap enable "$watched" >/dev/null 2>"$T/err"
 told "a map, too" "$watched" "map/left profiler/left"
 recover 0 "$watched" --resume
@@ -156,6 +175,7 @@ check "is gone" gone "$holder"
 check "and the process runs on" runs "$traced"
 hold "$traced" deaf
 recover 0 "$traced" --resume --end-tracer
+{ wait "$holder"; } 2>/dev/null
 says "one that does not listen is killed" "$T/line" "ended by SIGKILL"
 check "and the process runs on, again" runs "$traced"
 hold "$traced" attach
@@ -169,6 +189,7 @@ victim
 doomed=$started
 hold "$doomed" exitkill
 recover 1 "$doomed" --resume --end-tracer
+{ wait "$doomed"; } 2>/dev/null
 says "a tracer that takes it along" "$T/line" "the process ended with it"
 
 # --- frozen ---

@@ -285,7 +285,7 @@ static bool judge_session(const struct left_process *p, struct recover_finding *
 	    "(dotnet-trace, dotnet-counters, dotnet-monitor) costs it CPU",
 	    cnt, plural(cnt), cnt == 1 ? "s" : "");
 	step(f, "end it there if nobody needs it: `ss -xp` has who is at the other end; the "
-		"session ends when its reader does");
+		"session of a reader that was killed ends with the next events written to it");
 	step(f, "nobody else can end a session: its number is known to its reader alone");
 	return true;
 }
