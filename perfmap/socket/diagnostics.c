@@ -19,9 +19,11 @@
 #define SET_SERVER   0xffu
 #define ID_OK	     0x00u
 #define ID_ERROR     0xffu
-#define MAP_ALONE    3u	 /* EnablePerfMap's argument: 1 map and jitdump, 2 jitdump, 3 map */
-#define INFO_STRINGS 24u /* of ProcessInfo2: after the pid and a cookie */
-#define INFO_VERSION 4u	 /* command line, system, architecture, assembly, version */
+#define MAP_ALONE    3u	       /* EnablePerfMap's argument: 1 map and jitdump, 2 jitdump, 3 map */
+#define INFO_STRINGS 24u       /* of ProcessInfo2: after the pid and a cookie */
+#define INFO_VERSION 4u	       /* command line, system, architecture, assembly, version */
+#define ADVERT	     "ADVR_V1" /* 8 bytes with its NUL, a cookie of 16, u64 pid, u16 reserved */
+#define ADVERT_BYTES 34u
 #define NAME_PREFIX  "dotnet-diagnostic-"
 #define NAME_SUFFIX  "-socket"
 
@@ -246,6 +248,29 @@ int diagnostics_exchange(int fd, enum diagnostics_request request, uint64_t dead
 	if (err && err != -ECONNRESET)
 		return err;
 	return receive_reply(fd, deadline_ns, ret_bytes, ret_len);
+}
+
+int diagnostics_take_advert(int fd, uint64_t deadline_ns)
+{
+	uint8_t bytes[ADVERT_BYTES];
+	size_t len = 0;
+
+	while (len < sizeof(bytes)) {
+		int err = wait_for(fd, POLLIN, deadline_ns);
+		ssize_t n;
+
+		if (err)
+			return err;
+		/* No byte more: what follows is the answer to a request. */
+		n = recv(fd, bytes + len, sizeof(bytes) - len, MSG_DONTWAIT);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (!n)
+			return -ECONNRESET;
+		if (n > 0)
+			len += (size_t)n;
+	}
+	return memcmp(bytes, ADVERT, sizeof(ADVERT)) ? -EPROTO : 0;
 }
 
 /* Codes of src/native/eventpipe/ds-types.h and the HRESULTs behind them. */

@@ -2,11 +2,12 @@
 #ifndef PERFMAP_SOCKET_DIAGNOSTICS_H
 #define PERFMAP_SOCKET_DIAGNOSTICS_H
 /*
- * The few diagnostics requests of a .NET runtime that have to do with its perf map: switch it on,
- * switch it off, tell the runtime's version. Encoding and decoding are pure; diagnostics_exchange()
- * sends one request over a socket that somebody has connected, and looks at nothing of the reply
- * but where it ends. Replies are hostile: whoever listens there may send anything, slowly, or
- * nothing; who decodes them chooses where. No state; any thread.
+ * The few diagnostics requests of a .NET runtime that hotrun makes: switch its perf map on, switch
+ * it off, tell the runtime's version, let a runtime go on that waits at its start. Encoding and
+ * decoding are pure; diagnostics_exchange() sends one request over a socket that somebody has
+ * connected, and looks at nothing of the reply but where it ends. Replies are hostile: whoever
+ * listens there may send anything, slowly, or nothing; who decodes them chooses where. No state;
+ * any thread.
  *
  * Format (dotnet/diagnostics, documentation/design-docs/ipc-protocol.md; checked on 8, 9, 10): 14
  * bytes of magic, u16 size of the whole, u8 set, u8 id, u16 reserved, then the payload; numbers are
@@ -24,6 +25,7 @@
 #define DIAGNOSTICS_VERSION_BYTES     64u
 
 enum diagnostics_request {
+	DIAGNOSTICS_RESUME = 0x01,	     /* ResumeRuntime; of one that waits for it */
 	DIAGNOSTICS_PROCESS_INFO = 0x04,     /* ProcessInfo2; .NET 6 and later */
 	DIAGNOSTICS_ENABLE_PERF_MAP = 0x05,  /* .NET 8 and later; the map alone, no jitdump */
 	DIAGNOSTICS_DISABLE_PERF_MAP = 0x06, /* .NET 8 and later */
@@ -61,6 +63,13 @@ int diagnostics_decode(enum diagnostics_request request, const uint8_t *bytes, s
  */
 int diagnostics_exchange(int fd, enum diagnostics_request request, uint64_t deadline_ns,
 			 uint8_t ret_bytes[DIAGNOSTICS_REPLY_BYTES_MAX], size_t *ret_len);
+
+/*
+ * Takes in what a runtime says first over a connection that it made itself (a port in connect mode:
+ * "ADVR_V1", a cookie, its pid), until deadline_ns; then the connection is as any other. 0, or as
+ * diagnostics_exchange().
+ */
+int diagnostics_take_advert(int fd, uint64_t deadline_ns);
 
 /* What an error code of a reply means, in a few words; static. */
 const char *diagnostics_error_text(uint32_t hresult);

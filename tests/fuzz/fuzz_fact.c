@@ -55,6 +55,10 @@ static void check(enum parse_kind kind)
 		must_end(answer.env.map.temp_dir, sizeof(answer.env.map.temp_dir));
 		must_end(answer.env.profiler, sizeof(answer.env.profiler));
 		must_be_flag(&answer.env.diagnostics_off);
+		must_be_flag(&answer.env.default_suspends);
+		must(answer.env.ports_cnt <= PARSE_PORTS_MAX);
+		for (unsigned i = 0; i < PARSE_PORTS_MAX; i++)
+			must_end(answer.env.ports[i].path, PARSE_PORT_BYTES);
 		break;
 	case PARSE_PROGRAM:
 		must_be_flag(&answer.program.has_runtime);

@@ -15,7 +15,9 @@
 #include "kernel/cgroup_tree.h"
 #include "kernel/sideband_record.h"
 #include "perfmap/maps/locate.h"
+#include "process/left_behind.h"
 #include "process/proc.h"
+#include "process/unix_sockets.h"
 
 static char folder[64];
 
@@ -58,6 +60,19 @@ static void check_stat(const char *text, size_t size)
 	if (!proc_stat_parse(text, size, &stat))
 		must(memchr(stat.comm, 0, sizeof(stat.comm)) != NULL);
 	proc_parse_ns_pid(text);
+}
+
+/* What `recover` reads of threads and of sockets. */
+static void check_left(const char *text, size_t size)
+{
+	struct unix_path path = {.path = "/tmp/x"};
+	struct left_status status;
+
+	memset(status.name, 0xa5, sizeof(status.name));
+	if (!left_status_parse(text, &status))
+		must(memchr(status.name, 0, sizeof(status.name)) != NULL);
+	unix_sockets_take_line(text, size, &path, 1);
+	must(path.listening_cnt <= 1 && path.connected_cnt <= 1);
 }
 
 /* status, then environ, with a byte 0xff between. */
@@ -185,6 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	switch (data[0] % 5) {
 	case 0:
 		check_stat(text, size);
+		check_left(text, size);
 		break;
 	case 1:
 		check_target(text, size);

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../support/live.sh"
 need_root
 
-for command in "make run" "make test" "hotrun record -d 10" "make guests" "hotrun perfmap status" "hotrun doctor"; do
+for command in "make run" "make test" "hotrun record -d 10" "make guests" "hotrun perfmap status" "hotrun doctor" "hotrun recover"; do
 	grep -qF "$command" README.md && ok "the README names: $command" || fail "the README names: $command"
 done
 

@@ -13,10 +13,10 @@
 volatile sig_atomic_t stop_requested;
 
 static const struct command *const commands[] = {
-	&record_command,  &report_command, &flame_command,    &export_command,	 &rename_command,
-	&top_command,	  &runq_command,   &requests_command, &threads_command,	 &perfmap_command,
-	&doctor_command,  &watch_command,  &trigger_command,  &captures_command, &history_command,
-	&seccomp_command, &help_command,
+	&record_command,  &report_command,  &flame_command,    &export_command,	 &rename_command,
+	&top_command,	  &runq_command,    &requests_command, &threads_command, &perfmap_command,
+	&doctor_command,  &recover_command, &watch_command,    &trigger_command, &captures_command,
+	&history_command, &seccomp_command, &help_command,
 };
 
 const struct usage_program hotrun_program = {
@@ -24,7 +24,9 @@ const struct usage_program hotrun_program = {
 	.version = HOTRUN_VERSION,
 	.job = "observe the CPUs of a Linux host that runs .NET services",
 	.about = "A system-wide CPU observer for Linux hosts that run .NET services. It looks\n"
-		 "from the kernel and never attaches to a process.\n",
+		 "from the kernel and never attaches to a process. `hotrun recover PID --resume` "
+		 "acts\n"
+		 "on one that others left standing; nothing else does.\n",
 	.commands = commands,
 	.commands_cnt = sizeof(commands) / sizeof(commands[0]),
 	.examples = "  hotrun record -d 30            30 seconds of everything, as root\n"

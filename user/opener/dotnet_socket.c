@@ -112,38 +112,161 @@ void dotnet_socket_look(const struct dotnet_door *door, bool with_stale, struct 
 		p->socket_path[0] = '\0';
 }
 
-int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
-{
-	static struct perfmap_target target; /* large; one thread here */
-	_cleanup_close_ int process_fd = target_process_open(&request->target);
-	_cleanup_close_ int root_fd = -1, path_fd = -1, fd = -1;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct proc_stat stat;
+/* A process whose directories are open. */
+struct opened {
+	struct perfmap_target target;
 	struct dotnet_door door;
-	struct stat st;
+	int process_fd, root_fd; /* owned */
+};
+
+static void close_opened(struct opened *o)
+{
+	cleanup_close(&o->process_fd);
+	cleanup_close(&o->root_fd);
+}
+
+/* 0 or -errno; closed by close_opened() either way. */
+static int open_process(const struct file_request *request, struct opened *o)
+{
+	struct proc_stat stat;
 	int err;
 
-	if (process_fd < 0)
-		return process_fd;
-	err = target_process_read(process_fd, &request->runtime.env, &target);
+	o->root_fd = -1;
+	o->process_fd = target_process_open(&request->target);
+	if (o->process_fd < 0)
+		return o->process_fd;
+	err = target_process_read(o->process_fd, &request->runtime.env, &o->target);
 	if (err)
 		return err;
-	root_fd = guard_root(process_fd);
-	if (root_fd < 0)
-		return root_fd == -ENOENT ? -ESRCH : root_fd;
-	door = (struct dotnet_door){
-		.process_fd = process_fd, .root_fd = root_fd, .target = &target};
-	err = proc_stat_read(process_fd, &stat);
-	door.start_ticks = err ? 0 : stat.start_ticks;
-	if (!err)
-		err = find_socket(&door, true, &path_fd, &st);
-	if (err)
-		return err;
-	/* The socket that was checked, however long its path and whatever lies there by now. */
+	o->root_fd = guard_root(o->process_fd);
+	if (o->root_fd < 0)
+		return o->root_fd == -ENOENT ? -ESRCH : o->root_fd;
+	err = proc_stat_read(o->process_fd, &stat);
+	o->door = (struct dotnet_door){
+		.process_fd = o->process_fd,
+		.root_fd = o->root_fd,
+		.target = &o->target,
+		.start_ticks = err ? 0 : stat.start_ticks,
+	};
+	return err;
+}
+
+/* The folder of a port and its name there. A descriptor, owned, or -errno. */
+static int open_port_folder(const struct dotnet_door *door, const char *port, const char **ret_name)
+{
+	const char *slash = strrchr(port, '/');
+	char folder[RUNTIME_PORT_BYTES];
+
+	*ret_name = slash ? slash + 1 : port;
+	if (!**ret_name || !strcmp(*ret_name, ".") || !strcmp(*ret_name, ".."))
+		return -EINVAL;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - port) + 1 : 1,
+		 slash ? port : ".");
+	return dotnet_door_directory(door, folder);
+}
+
+/* The socket that was checked, however long its path and whatever lies there by now. */
+static int connect_to(int path_fd, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = -1;
+
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", path_fd);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		return -errno;
 	*ret_fd = take_fd(&fd);
 	return 0;
+}
+
+int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
+{
+	static struct opened opened; /* large; one thread here */
+	_cleanup_close_ int path_fd = -1;
+	int err = open_process(request, &opened);
+	struct stat st;
+
+	if (!err)
+		err = find_socket(&opened.door, true, &path_fd, &st);
+	close_opened(&opened);
+	return err ? err : connect_to(path_fd, ret_fd);
+}
+
+/* Makes room at a port: only a socket goes, and none at which a tool listens. 0 or -errno. */
+static int clear_port(int dir_fd, const char *name)
+{
+	_cleanup_close_ int path_fd = guard_look(dir_fd, name, false), fd = -1;
+	struct stat st;
+	int err;
+
+	if (path_fd < 0)
+		return path_fd == -ENOENT ? 0 : path_fd;
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	err = connect_to(path_fd, &fd);
+	if (!err || err == -EAGAIN)
+		return -EADDRINUSE;
+	if (err != -ECONNREFUSED)
+		return err;
+	return unlinkat(dir_fd, name, 0) ? -errno : 0;
+}
+
+/* Whoever connects is checked by who accepts: the runtime may be any user's. */
+static int bind_at(int dir_fd, const char *name, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	mode_t was;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir_fd,
+		     name) >= (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	was = umask(0111);
+	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	umask(was);
+	if (!err && listen(fd, 4)) {
+		err = -errno;
+		unlinkat(dir_fd, name, 0);
+	}
+	if (!err)
+		*ret_fd = take_fd(&fd);
+	return err;
+}
+
+int dotnet_listen_serve(const struct file_request *request, int *ret_fd)
+{
+	static struct opened opened; /* large; one thread here */
+	const char *port = request->runtime.port, *name;
+	_cleanup_close_ int dir_fd = -1;
+	int err = open_process(request, &opened);
+
+	if (!err) {
+		dir_fd = open_port_folder(&opened.door, port, &name);
+		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
+	}
+	if (!err)
+		err = bind_at(dir_fd, name, ret_fd);
+	close_opened(&opened);
+	return err;
+}
+
+int dotnet_unlisten_serve(const struct file_request *request)
+{
+	static struct opened opened; /* large; one thread here */
+	const char *port = request->runtime.port, *name;
+	_cleanup_close_ int dir_fd = -1;
+	int err = open_process(request, &opened);
+
+	if (!err) {
+		dir_fd = open_port_folder(&opened.door, port, &name);
+		/* Ours has no listener any more by now. */
+		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
+	}
+	close_opened(&opened);
+	return err;
 }

@@ -19,4 +19,13 @@ void dotnet_socket_look(const struct dotnet_door *door, bool with_stale, struct 
  * (its queue is full), or another errno. Who listens is for the caller to check.
  */
 int dotnet_connect_serve(const struct file_request *request, int *ret_fd);
+
+/*
+ * FILE_REQUEST_LISTEN: 0 and ret_fd, a listening stream socket bound to the path of the port,
+ * owned. What a tool left there, to which nobody listens, makes room. -EADDRINUSE (somebody listens
+ * there), -ENOTSOCK (something else lies there), -ENOENT (no such folder), or another errno.
+ * FILE_REQUEST_UNLISTEN: removes it. 0 or -errno.
+ */
+int dotnet_listen_serve(const struct file_request *request, int *ret_fd);
+int dotnet_unlisten_serve(const struct file_request *request);
 #endif

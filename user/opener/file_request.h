@@ -29,13 +29,15 @@ enum file_request_kind {
 	FILE_REQUEST_PROGRAM,	 /* what it runs: /proc/PID/exe */
 	FILE_REQUEST_TARGET,	 /* its memory, to be read, and files that are mapped there */
 	FILE_REQUEST_DIRECTORY,	 /* a directory that is kept for when the process is gone */
-	FILE_REQUEST_DOTNET,  /* what is known of a .NET process: a struct dotnet_look in memory */
-	FILE_REQUEST_CONNECT, /* a connection to its diagnostics socket */
-	FILE_REQUEST_RESERVE, /* an empty file of the process's own where its map will be */
-	FILE_REQUEST_RELEASE, /* takes that away, if it is empty still */
-	FILE_REQUEST_LIST,    /* what lies in a folder of symbol files: paths in memory */
-	FILE_REQUEST_SYMBOLS, /* files of such a folder */
-	FILE_REQUEST_NODE,    /* a file of the node that may tell what it calls a container */
+	FILE_REQUEST_DOTNET,   /* what is known of a .NET process: a struct dotnet_look in memory */
+	FILE_REQUEST_CONNECT,  /* a connection to its diagnostics socket */
+	FILE_REQUEST_LISTEN,   /* a socket at a port that it connects to, in a tool's stead */
+	FILE_REQUEST_UNLISTEN, /* takes that away */
+	FILE_REQUEST_RESERVE,  /* an empty file of the process's own where its map will be */
+	FILE_REQUEST_RELEASE,  /* takes that away, if it is empty still */
+	FILE_REQUEST_LIST,     /* what lies in a folder of symbol files: paths in memory */
+	FILE_REQUEST_SYMBOLS,  /* files of such a folder */
+	FILE_REQUEST_NODE,     /* a file of the node that may tell what it calls a container */
 };
 
 /* Where a mapped file is looked for, in this order. */
@@ -131,9 +133,11 @@ struct dotnet_request {
 	bool is_dotnet; /* known to be one; else its socket decides */
 };
 
-/* CONNECT, RESERVE, RELEASE. */
+/* CONNECT, LISTEN, UNLISTEN, RESERVE, RELEASE. */
+#define RUNTIME_PORT_BYTES 108 /* sun_path */
 struct runtime_request {
 	struct perfmap_environment env;
+	char port[RUNTIME_PORT_BYTES]; /* LISTEN, UNLISTEN: as the process names it */
 };
 
 struct list_request {
@@ -215,7 +219,8 @@ struct file_reply {
 		struct directory_reply directory;
 		struct list_reply list;
 		struct node_reply node;
-		/* DEBUG, ENVIRON, PROGRAM, TARGET, DOTNET, CONNECT, RESERVE, RELEASE: nothing. */
+		/* DEBUG, ENVIRON, PROGRAM, TARGET, DOTNET, CONNECT, LISTEN, UNLISTEN, RESERVE,
+		 * RELEASE: nothing. */
 	};
 };
 

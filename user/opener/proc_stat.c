@@ -19,14 +19,15 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret_stat)
 	unsigned long long start;
 	unsigned parent, flags;
 	size_t comm_len;
+	int session, terminal;
 	char state;
 
 	if (!open || !close || close < open)
 		return -EINVAL;
 	if (sscanf(close + 1,
-		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
+		   " %c %u %*d %d %d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
 		   " %*d %*d %llu",
-		   &state, &parent, &flags, &start) != 4)
+		   &state, &parent, &session, &terminal, &flags, &start) != 6)
 		return -EINVAL;
 	comm_len = (size_t)(close - open - 1);
 	if (comm_len >= sizeof(ret_stat->comm))
@@ -35,6 +36,8 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret_stat)
 	ret_stat->comm[comm_len] = '\0';
 	ret_stat->state = state;
 	ret_stat->parent_tgid = parent;
+	ret_stat->session = session > 0 ? (uint32_t)session : 0;
+	ret_stat->has_terminal = terminal != 0;
 	ret_stat->kernel = flags & PF_KTHREAD;
 	ret_stat->start_ticks = start;
 	return 0;

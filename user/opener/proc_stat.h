@@ -14,6 +14,8 @@
 struct proc_stat {
 	uint64_t start_ticks; /* boottime, in clock ticks of user space */
 	uint32_t parent_tgid;
+	uint32_t session;  /* 0 = of another pid namespace */
+	bool has_terminal; /* a controlling one */
 	char state;
 	bool kernel; /* a kernel thread */
 	char comm[PROC_COMM_BYTES];

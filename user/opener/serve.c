@@ -42,6 +42,12 @@ void serve_request(const struct file_request *request, int give_fd, int way_fd,
 	case FILE_REQUEST_CONNECT:
 		ret_reply->error = dotnet_connect_serve(request, ret_fd);
 		break;
+	case FILE_REQUEST_LISTEN:
+		ret_reply->error = dotnet_listen_serve(request, ret_fd);
+		break;
+	case FILE_REQUEST_UNLISTEN:
+		ret_reply->error = dotnet_unlisten_serve(request);
+		break;
 	case FILE_REQUEST_RESERVE:
 	case FILE_REQUEST_RELEASE:
 		ret_reply->error = dotnet_place_serve(request);

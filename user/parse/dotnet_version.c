@@ -18,6 +18,7 @@
 #define CHUNK_BYTES	  (1u << 20)
 
 #define INFO_SYMBOL  "DotNetRuntimeInfo"
+#define CLASS_OBJECT "DllGetClassObject"
 #define AOT_SECTION  "__managedcode"
 #define LIBRARY_MARK "@(#)Version "
 #define PATH_MARK    "/Microsoft.NETCore.App/"
@@ -163,6 +164,7 @@ void dotnet_version_executable(int fd, struct dotnet_executable *ret_executable)
 		    (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB) &&
 	    open_image(fd, &image)) {
 		found.native_aot = has_section(&image, AOT_SECTION);
+		found.class_object = find_export(&image, CLASS_OBJECT, &address);
 		found.has_runtime = find_export(&image, INFO_SYMBOL, &address);
 		if (found.has_runtime && read_at_address(&image, address, &info, sizeof(info)) &&
 		    !memcmp(info.signature, INFO_SYMBOL, sizeof(INFO_SYMBOL)) && info.version >= 2)

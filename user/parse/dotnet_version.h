@@ -19,8 +19,11 @@
 
 struct dotnet_executable {
 	bool is_32bit;
-	bool has_runtime;		    /* single-file: exports DotNetRuntimeInfo */
-	bool native_aot;		    /* has the sections of NativeAOT's code */
+	bool has_runtime; /* single-file: exports DotNetRuntimeInfo */
+	bool native_aot;  /* has the sections of NativeAOT's code */
+	/* A library that a runtime can load as a profiler: exports DllGetClassObject
+	 * (docs/design/coreclr/profiling/Profiler Loading.md). */
+	bool class_object;
 	char version[DOTNET_VERSION_BYTES]; /* of has_runtime; "" unknown */
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -77,6 +78,10 @@ enum variable {
 	VARIABLE_DIAGNOSTICS_OLD,
 	VARIABLE_IPC,
 	VARIABLE_IPC_OLD,
+	VARIABLE_SUSPEND,
+	VARIABLE_SUSPEND_OLD,
+	VARIABLE_PORTS,
+	VARIABLE_PORTS_OLD,
 	VARIABLE_PROFILING,
 	VARIABLE_PROFILER,
 	VARIABLE_PROFILER_LAST = VARIABLE_PROFILER + 4,
@@ -84,11 +89,20 @@ enum variable {
 };
 
 static const char *const variables[VARIABLE_CNT] = {
-	"DOTNET_EnableDiagnostics",	"COMPlus_EnableDiagnostics",
-	"DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC",
-	"CORECLR_ENABLE_PROFILING",	"CORECLR_PROFILER_PATH",
-	"CORECLR_PROFILER_PATH_64",	"CORECLR_PROFILER_PATH_32",
-	"CORECLR_PROFILER_PATH_ARM64",	"CORECLR_PROFILER_PATH_ARM",
+	"DOTNET_EnableDiagnostics",
+	"COMPlus_EnableDiagnostics",
+	"DOTNET_EnableDiagnostics_IPC",
+	"COMPlus_EnableDiagnostics_IPC",
+	"DOTNET_DefaultDiagnosticPortSuspend",
+	"COMPlus_DefaultDiagnosticPortSuspend",
+	"DOTNET_DiagnosticPorts",
+	"COMPlus_DiagnosticPorts",
+	"CORECLR_ENABLE_PROFILING",
+	"CORECLR_PROFILER_PATH",
+	"CORECLR_PROFILER_PATH_64",
+	"CORECLR_PROFILER_PATH_32",
+	"CORECLR_PROFILER_PATH_ARM64",
+	"CORECLR_PROFILER_PATH_ARM",
 };
 
 /* Values of the first entry of each, NULL where there is none. */
@@ -116,6 +130,49 @@ static bool is_number(const char *value, const char *old_value, unsigned long nu
 	return value && *value && strtoul(value, NULL, 16) == number;
 }
 
+/* Whether it is the word, in any case. */
+static bool is_word(const char *at, size_t len, const char *word)
+{
+	return len == strlen(word) && !strncasecmp(at, word, len);
+}
+
+/* One of "PATH[,listen|connect][,suspend|nosuspend]", of which connect and suspend need not be
+ * said (dotnet/runtime, src/native/eventpipe/ds-ipc.c; listen is ignored there). */
+static void add_port(const char *at, size_t len, struct parse_environ *answer)
+{
+	struct parse_port *port = &answer->ports[answer->ports_cnt];
+	size_t path_len = strcspn(at, ",;");
+	bool suspends = true, listens = false;
+
+	if (!path_len || path_len >= sizeof(port->path) || answer->ports_cnt >= PARSE_PORTS_MAX)
+		return;
+	for (size_t i = path_len; i < len;) {
+		const char *word = at + i + 1;
+		size_t word_len = strcspn(word, ",;");
+
+		if (is_word(word, word_len, "listen") || is_word(word, word_len, "connect"))
+			listens = *word == 'l' || *word == 'L';
+		if (is_word(word, word_len, "suspend") || is_word(word, word_len, "nosuspend"))
+			suspends = *word == 's' || *word == 'S';
+		i += 1 + word_len;
+	}
+	if (!suspends || listens)
+		return;
+	memcpy(port->path, at, path_len);
+	port->path[path_len] = '\0';
+	answer->ports_cnt++;
+}
+
+static void find_ports(const char *value, struct parse_environ *answer)
+{
+	while (value && *value) {
+		size_t len = strcspn(value, ";");
+
+		add_port(value, len, answer);
+		value += len + (value[len] == ';');
+	}
+}
+
 static enum model_reason do_environ(int fd, struct parse_environ *answer)
 {
 	const char *values[VARIABLE_CNT] = {0}, *profiler = NULL;
@@ -130,6 +187,10 @@ static enum model_reason do_environ(int fd, struct parse_environ *answer)
 	answer->diagnostics_off =
 		is_number(values[VARIABLE_DIAGNOSTICS], values[VARIABLE_DIAGNOSTICS_OLD], 0) ||
 		is_number(values[VARIABLE_IPC], values[VARIABLE_IPC_OLD], 0);
+	answer->default_suspends =
+		is_number(values[VARIABLE_SUSPEND], values[VARIABLE_SUSPEND_OLD], 1);
+	find_ports(values[VARIABLE_PORTS] ? values[VARIABLE_PORTS] : values[VARIABLE_PORTS_OLD],
+		   answer);
 	for (unsigned i = VARIABLE_PROFILER; i <= VARIABLE_PROFILER_LAST && !profiler; i++)
 		profiler = values[i];
 	if (profiler && is_number(values[VARIABLE_PROFILING], NULL, 1))
@@ -380,6 +441,12 @@ static void mend_environ(struct parse_environ *e)
 	MEND_TEXT(e->map.temp_dir);
 	MEND_TEXT(e->profiler);
 	mend_flag(&e->diagnostics_off);
+	mend_flag(&e->default_suspends);
+	if (e->ports_cnt > PARSE_PORTS_MAX)
+		e->ports_cnt = 0;
+	for (unsigned i = 0; i < PARSE_PORTS_MAX; i++) {
+		MEND_TEXT(e->ports[i].path);
+	}
 }
 
 static void mend_program(struct dotnet_executable *e)
@@ -387,6 +454,7 @@ static void mend_program(struct dotnet_executable *e)
 	mend_flag(&e->is_32bit);
 	mend_flag(&e->has_runtime);
 	mend_flag(&e->native_aot);
+	mend_flag(&e->class_object);
 	mend_version(e->version, sizeof(e->version));
 }
 

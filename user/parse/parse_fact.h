@@ -17,11 +17,24 @@
 #include "perfmap/maps/locate.h"
 #include "perfmap/socket/diagnostics.h"
 
+/* A port to which the runtime connects, and at which it waits at its start until it is told to go
+ * on. Ports in listen mode are not among them: the runtime takes no notice of these. */
+#define PARSE_PORT_BYTES 108 /* sun_path: the runtime takes no longer ones */
+#define PARSE_PORTS_MAX	 4u
+struct parse_port {
+	char path[PARSE_PORT_BYTES];
+};
+
 /* PARSE_ENVIRON. */
 struct parse_environ {
 	struct perfmap_environment map;
 	char profiler[PATH_MAX]; /* path of another profiler's library; "" none is to be loaded */
 	bool diagnostics_off;	 /* by DOTNET_EnableDiagnostics or DOTNET_EnableDiagnostics_IPC */
+	/* DOTNET_DefaultDiagnosticPortSuspend; and the ports of DOTNET_DiagnosticPorts that
+	 * suspend, those beyond PARSE_PORTS_MAX are left out. */
+	bool default_suspends;
+	uint32_t ports_cnt;
+	struct parse_port ports[PARSE_PORTS_MAX];
 };
 
 /* PARSE_RUNTIME. */

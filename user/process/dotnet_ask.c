@@ -2,6 +2,8 @@
 #include "process/dotnet_ask.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,8 +30,8 @@ static void pause_a_little(void)
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Whether the process itself listens at the other end, as this pid namespace sees it. */
-static bool is_listener(int fd, uint32_t tgid)
+/* Whether the process itself is at the other end, as this pid namespace sees it. */
+static bool is_peer(int fd, uint32_t tgid)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -107,32 +109,53 @@ static int exchange(struct file_requests *requests, const struct file_requests_s
 	return err ? err : decode(requests, who, what, bytes, len, ret_reply);
 }
 
+static struct file_requests_subject subject_of(struct file_requests *requests,
+					       const struct dotnet_target *t, uint64_t timeout_ns)
+{
+	const struct dotnet_process *p = &t->process;
+
+	return (struct file_requests_subject){
+		p->tgid, t->party, file_requests_target_of(requests, p->tgid, p->start_ticks),
+		timeout_ns};
+}
+
+/* Has the opener do what there is to do at its usual socket, "", or at a port. 0 with a
+ * descriptor, owned, or -1; -ETIMEDOUT; or what the opener says. */
+static int at_socket(struct file_requests *requests, const struct dotnet_target *t,
+		     const struct target_process *target, enum file_request_kind what,
+		     const char *path, int *ret_fd)
+{
+	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	struct file_reply reply;
+
+	*ret_fd = -1;
+	if (!request)
+		return -ENOMEM;
+	request->kind = what;
+	request->runtime.env = t->env;
+	if (snprintf(request->runtime.port, sizeof(request->runtime.port), "%s", path) >=
+	    (int)sizeof(request->runtime.port))
+		return -ENAMETOOLONG;
+	file_requests_slice(requests);
+	if (file_requests_open_of(requests, t->process.tgid, target, request, -1, &reply, ret_fd))
+		return -ETIMEDOUT;
+	return reply.error;
+}
+
 /* Connects, checks who listens, asks. DOTNET_DONE with the reply, or the outcome. */
 static enum dotnet_outcome ask(struct file_requests *requests, const struct dotnet_target *t,
 			       enum diagnostics_request what, uint64_t timeout_ns,
 			       struct dotnet_switch *s, struct diagnostics_reply *ret_reply)
 {
-	const struct dotnet_process *p = &t->process;
-	const struct file_requests_subject who = {
-		p->tgid, t->party, file_requests_target_of(requests, p->tgid, p->start_ticks),
-		timeout_ns};
-	_cleanup_free_ struct file_request *request = calloc(1, sizeof(*request));
+	const struct file_requests_subject who = subject_of(requests, t, timeout_ns);
 	_cleanup_close_ int fd = -1;
-	struct file_reply reply;
 
-	if (!request) {
-		s->error = -ENOMEM;
-		return DOTNET_FAILED;
-	}
-	request->kind = FILE_REQUEST_CONNECT;
-	request->runtime.env = t->env;
-	file_requests_slice(requests);
-	if (file_requests_open_of(requests, p->tgid, &who.target, request, -1, &reply, &fd))
+	s->error = at_socket(requests, t, &who.target, FILE_REQUEST_CONNECT, "", &fd);
+	if (s->error == -ETIMEDOUT)
 		return DOTNET_NO_ANSWER;
-	s->error = reply.error;
-	if (reply.error)
-		return connect_outcome(reply.error);
-	if (!is_listener(fd, p->tgid))
+	if (s->error)
+		return connect_outcome(s->error);
+	if (!is_peer(fd, t->process.tgid))
 		return DOTNET_FOREIGN;
 	/* Whatever comes of it from here on, unless it says no. */
 	s->may_be_on |= what == DIAGNOSTICS_ENABLE_PERF_MAP;
@@ -370,4 +393,72 @@ void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t sta
 	s->outcome = look(requests, tgid, start_ticks, s);
 	if (!s->outcome)
 		s->outcome = disable(requests, timeout_ns, s);
+}
+
+/* --- a runtime that waits at its start -------------------------------------------------------- */
+
+/* Waits until the process itself connects; others are turned away. 0 with the connection, owned. */
+static int accept_process(int listener, uint32_t tgid, uint64_t deadline_ns, int *ret_fd)
+{
+	for (;;) {
+		_cleanup_close_ int fd =
+			accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct pollfd p = {.fd = listener, .events = POLLIN};
+		uint64_t now_ns = clock_now_ns();
+
+		if (fd >= 0 && is_peer(fd, tgid)) {
+			*ret_fd = take_fd(&fd);
+			return 0;
+		}
+		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
+			return -errno;
+		if (now_ns >= deadline_ns)
+			return -ETIMEDOUT;
+		if (poll(&p, 1, (int)((deadline_ns - now_ns) / 1000000) + 1) < 0)
+			return -errno;
+	}
+}
+
+/* In the stead of the tool that the runtime tries to connect to. */
+static enum dotnet_outcome resume_caller(struct file_requests *requests,
+					 const struct dotnet_target *t, const char *path,
+					 uint64_t timeout_ns, struct dotnet_switch *s,
+					 struct diagnostics_reply *reply)
+{
+	const struct file_requests_subject who = subject_of(requests, t, timeout_ns);
+	uint64_t deadline_ns = clock_now_ns() + timeout_ns;
+	_cleanup_close_ int listener = -1, fd = -1;
+	enum dotnet_outcome outcome = DOTNET_DONE;
+	int none;
+
+	s->error = at_socket(requests, t, &who.target, FILE_REQUEST_LISTEN, path, &listener);
+	if (s->error == -EADDRINUSE)
+		return DOTNET_FOREIGN;
+	if (s->error)
+		return s->error == -ETIMEDOUT ? DOTNET_NO_ANSWER : connect_outcome(s->error);
+	s->error = accept_process(listener, t->process.tgid, deadline_ns, &fd);
+	if (!s->error)
+		s->error = diagnostics_take_advert(fd, deadline_ns);
+	if (!s->error)
+		s->error = exchange(requests, &who, fd, DIAGNOSTICS_RESUME, s, reply);
+	if (s->error)
+		outcome = exchange_outcome(s->error);
+	/* Closed before it is removed: what somebody listens at is left alone. */
+	close(take_fd(&listener));
+	at_socket(requests, t, &who.target, FILE_REQUEST_UNLISTEN, path, &none);
+	return outcome;
+}
+
+void dotnet_resume(struct file_requests *requests, const struct dotnet_target *target,
+		   const char *path, uint64_t timeout_ns, struct dotnet_switch *ret_switch)
+{
+	struct diagnostics_reply reply = {0};
+	struct dotnet_switch *s = ret_switch;
+
+	*s = (struct dotnet_switch){.target = *target};
+	s->outcome = *path ? resume_caller(requests, target, path, timeout_ns, s, &reply)
+			   : ask(requests, target, DIAGNOSTICS_RESUME, timeout_ns, s, &reply);
+	s->hresult = reply.hresult;
+	if (!s->outcome && !reply.ok)
+		s->outcome = DOTNET_SAYS_NO;
 }

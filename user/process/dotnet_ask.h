@@ -2,14 +2,15 @@
 #ifndef HOTRUN_PROCESS_DOTNET_ASK_H
 #define HOTRUN_PROCESS_DOTNET_ASK_H
 /*
- * Asks a .NET runtime over its diagnostics socket to write its perf map, or to stop it. The one
- * thing that hotrun does in which a target takes part: only on the user's word. What could do harm
- * is checked before, since the runtime follows links and truncates what lies at the path; what came
- * of it is verified after, since the runtime says OK also where it could not create the file. The
- * connection comes from the helper process (opener.h); that it leads to the very process is checked
- * by the credentials of the one that listens. Between check and request the path may change; in
- * directories like /tmp fs.protected_symlinks=1 then keeps the runtime from following a link (0 is
- * the kernel's own default: doctor warns of it). One thread for a struct file_requests.
+ * Asks a .NET runtime over its diagnostics socket to write its perf map, or to stop it, or to go on
+ * at its start. A target takes part in nothing else that hotrun does: only on the user's word. What
+ * could do harm is checked before, since the runtime follows links and truncates what lies at the
+ * path; what came of it is verified after, since the runtime says OK also where it could not create
+ * the file. The connection comes from the helper process (opener.h); that it leads to the very
+ * process is checked by the credentials of the one at the other end. Between check and request the
+ * path may change; in directories like /tmp fs.protected_symlinks=1 then keeps the runtime from
+ * following a link (0 is the kernel's own default: doctor warns of it). One thread for a struct
+ * file_requests.
  *
  * What is asked, in the target (measured on 10.0.12): its diagnostics thread writes all methods
  * compiled so far, some 10 ms for a thousand, and code compiled meanwhile waits for it.
@@ -75,7 +76,19 @@ void dotnet_withdraw(struct file_requests *requests, uint32_t tgid, uint64_t sta
 void dotnet_ask_version(struct file_requests *requests, uint64_t timeout_ns,
 			struct dotnet_target *target);
 
+/*
+ * Tells a runtime that waits at its start to go on, over the port that it waits at: it counts at
+ * that port alone. path: to which the runtime connects, as it names it; hotrun listens there in the
+ * stead of the tool that is gone, DOTNET_FOREIGN where somebody does already. "": the usual
+ * diagnostics socket, where the runtime listens. An act on targets: of `hotrun recover --resume`
+ * alone. DOTNET_DONE: it answered that it does.
+ */
+void dotnet_resume(struct file_requests *requests, const struct dotnet_target *target,
+		   const char *path, uint64_t timeout_ns, struct dotnet_switch *ret_switch);
+
 /* What came of it and what can be done, as a sentence without the process: hostile parts (paths)
  * are escaped. Always terminated. */
 void dotnet_switch_text(const struct dotnet_switch *s, char *buf, size_t buf_bytes);
+/* The same of dotnet_resume(). */
+void dotnet_resume_text(const struct dotnet_switch *s, char *buf, size_t buf_bytes);
 #endif

@@ -128,3 +128,28 @@ void dotnet_switch_text(const struct dotnet_switch *s, char *buf, size_t buf_byt
 			 fixed[s->outcome] ? fixed[s->outcome] : strerror(-s->error));
 	}
 }
+
+void dotnet_resume_text(const struct dotnet_switch *s, char *buf, size_t buf_bytes)
+{
+	const char *text;
+
+	switch (s->outcome) {
+	case DOTNET_FOREIGN:
+		text = "a tool listens there: that one is to say when it goes on, or to be ended";
+		break;
+	case DOTNET_NO_SOCKET:
+		text = s->error == -ENOENT ? "its folder, or the socket, is not there; make the "
+					     "folder, and try again"
+		       : s->error == -ENOTSOCK	   ? "something else lies there"
+		       : s->error == -ECONNREFUSED ? "nobody listens there"
+						   : strerror(-s->error);
+		break;
+	case DOTNET_SILENT:
+		text = "its runtime was not heard of in time";
+		break;
+	default:
+		dotnet_switch_text(s, buf, buf_bytes);
+		return;
+	}
+	snprintf(buf, buf_bytes, "%s", text);
+}

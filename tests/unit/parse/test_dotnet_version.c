@@ -128,6 +128,28 @@ Test(dotnet_version, of_an_executable)
 	}
 }
 
+Test(dotnet_version, a_library_that_can_be_a_profiler_is_known_by_what_it_exports)
+{
+	static const struct {
+		const char *symbol;
+		bool class_object;
+	} cases[] = {{"DllGetClassObject", true}, {"DllGetClassObject2", false}, {"main", false}};
+	uint8_t image[FAKE_RUNTIME_BYTES];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fake_runtime library = {cases[i].symbol, ".data", 0, {0}};
+		struct dotnet_executable e;
+		int fd;
+
+		fake_runtime(&library, image);
+		fd = fake_fd(image, sizeof(image));
+		dotnet_version_executable(fd, &e);
+		cr_expect_eq(e.class_object, cases[i].class_object, "%s", cases[i].symbol);
+		cr_expect_not(e.has_runtime);
+		close(fd);
+	}
+}
+
 Test(dotnet_version, damaged_executables_tell_what_they_can)
 {
 	struct fake_runtime runtime = {"DotNetRuntimeInfo", "__managedcode", 2, {10, 0, 1226, 1}};

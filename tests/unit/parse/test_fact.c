@@ -70,6 +70,48 @@ Test(fact, an_environment_tells_of_maps_profilers_and_diagnostics)
 	}
 }
 
+Test(fact, an_environment_tells_the_ports_at_which_a_runtime_waits)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		bool by_default;
+		uint32_t cnt;
+		const char *path;
+	} rows[] = {
+		{ENV("DOTNET_DiagnosticPorts=/t/a.sock\0"), false, 1, "/t/a.sock"},
+		{ENV("COMPlus_DiagnosticPorts=a\0"), false, 1, "a"},
+		{ENV("DOTNET_DiagnosticPorts=/b\0COMPlus_DiagnosticPorts=/c\0"), false, 1, "/b"},
+		{ENV("DOTNET_DiagnosticPorts=/a,connect,suspend\0"), false, 1, "/a"},
+		{ENV("DOTNET_DiagnosticPorts=/a,SUSPEND\0"), false, 1, "/a"},
+		{ENV("DOTNET_DiagnosticPorts=/a,nosuspend\0"), false, 0, ""},
+		{ENV("DOTNET_DiagnosticPorts=/a,listen\0"), false, 0, ""},
+		{ENV("DOTNET_DiagnosticPorts=/a,listen,suspend;/b\0"), false, 1, "/b"},
+		{ENV("DOTNET_DiagnosticPorts=;;,;/b;\0"), false, 1, "/b"},
+		{ENV("DOTNET_DiagnosticPorts=/1;/2;/3;/4;/5;/6\0"), false, PARSE_PORTS_MAX, "/1"},
+		{ENV("DOTNET_DiagnosticPorts=\0"), false, 0, ""},
+		{ENV("DOTNET_DiagnosticPorts=/a,"), false, 1, "/a"},
+		{ENV("DOTNET_DefaultDiagnosticPortSuspend=1\0"), true, 0, ""},
+		{ENV("DOTNET_DefaultDiagnosticPortSuspend=0\0"), false, 0, ""},
+	};
+	struct parse_request request = {.kind = PARSE_ENVIRON};
+	char longest[256] = "DOTNET_DiagnosticPorts=";
+	size_t name_len = strlen(longest);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(find(&request, rows[i].bytes, rows[i].len), REASON_NAMED);
+		cr_expect_eq(answer.env.default_suspends, rows[i].by_default, "%zu", i);
+		cr_expect_eq(answer.env.ports_cnt, rows[i].cnt, "%zu", i);
+		cr_expect_str_eq(answer.env.ports[0].path, rows[i].path, "%zu", i);
+	}
+	/* The runtime takes no path that does not fit an address, and waits at none. */
+	memset(longest + name_len, 'a', PARSE_PORT_BYTES);
+	cr_expect_eq(find(&request, longest, name_len + PARSE_PORT_BYTES), REASON_NAMED);
+	cr_expect_eq(answer.env.ports_cnt, 0);
+	cr_expect_eq(find(&request, longest, name_len + PARSE_PORT_BYTES - 1), REASON_NAMED);
+	cr_expect_eq(answer.env.ports_cnt, 1);
+}
+
 Test(fact, lines_are_counted_up_to_the_bytes_that_may_be_read)
 {
 	static const char map[] = "7f0000001000 40 void [a] A::B()\n7f0000002000 80 stub X<Y>\nz\n";
@@ -150,11 +192,16 @@ Test(fact, forged_answers_are_made_sound)
 				cr_expect(memchr(answer.env.profiler, 0, PATH_MAX));
 				cr_expect_eq(answer.env.map.enabled, PERFMAP_ENABLED_UNKNOWN);
 				expect_flag(&answer.env.diagnostics_off);
+				expect_flag(&answer.env.default_suspends);
+				cr_expect_leq(answer.env.ports_cnt, PARSE_PORTS_MAX);
+				cr_expect(memchr(answer.env.ports[PARSE_PORTS_MAX - 1].path, 0,
+						 PARSE_PORT_BYTES));
 				break;
 			case PARSE_PROGRAM:
 				expect_flag(&answer.program.is_32bit);
 				expect_flag(&answer.program.has_runtime);
 				expect_flag(&answer.program.native_aot);
+				expect_flag(&answer.program.class_object);
 				cr_expect_str_empty(answer.program.version);
 				break;
 			case PARSE_RUNTIME:

@@ -41,6 +41,7 @@ Test(diagnostics, requests_are_as_the_runtime_reads_them)
 		{"enable", DIAGNOSTICS_ENABLE_PERF_MAP, HEAD "\x18\0\x04\x05\0\0\x03\0\0\0", 24},
 		{"disable", DIAGNOSTICS_DISABLE_PERF_MAP, HEAD "\x14\0\x04\x06\0\0", 20},
 		{"process info", DIAGNOSTICS_PROCESS_INFO, HEAD "\x14\0\x04\x04\0\0", 20},
+		{"resume", DIAGNOSTICS_RESUME, HEAD "\x14\0\x04\x01\0\0", 20},
 	};
 	uint8_t bytes[DIAGNOSTICS_REQUEST_BYTES_MAX];
 
@@ -335,4 +336,39 @@ Test(diagnostics, every_error_code_has_words)
 	cr_expect_str_eq(diagnostics_error_text(0x80070057), "bad argument");
 	cr_expect_not_null(strstr(diagnostics_error_text(0x80131385), "older than .NET 8"));
 	cr_expect_not_null(strstr(diagnostics_error_text(0x12345678), "does not know"));
+}
+
+Test(diagnostics, what_a_runtime_says_first_at_a_port_is_taken_in)
+{
+#define ADVERT              \
+	"ADVR_V1\0"         \
+	"0123456789abcdef"  \
+	"\x7\0\0\0\0\0\0\0" \
+	"\0"
+	static const struct {
+		const char *name, *bytes;
+		size_t len;
+		bool closed;
+		int err;
+	} cases[] = {
+		{"whole", ADVERT, 34, false, 0},
+		{"and more", ADVERT "x", 35, false, 0},
+		{"half", ADVERT, 20, false, -ETIMEDOUT},
+		{"half, and gone", ADVERT, 20, true, -ECONNRESET},
+		{"nothing", "", 0, false, -ETIMEDOUT},
+		{"garbage", "GET / HTTP/1.1\r\nHost: 127.0.0.1:99\r\n\r\n", 36, false, -EPROTO},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int pair[2];
+
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+		cr_assert_eq(send(pair[1], cases[i].bytes, cases[i].len, 0), (ssize_t)cases[i].len);
+		if (cases[i].closed)
+			shutdown(pair[1], SHUT_WR);
+		cr_expect_eq(diagnostics_take_advert(pair[0], now_ns() + DEADLINE_NS / 2),
+			     cases[i].err, "%s", cases[i].name);
+		close(pair[0]);
+		close(pair[1]);
+	}
 }

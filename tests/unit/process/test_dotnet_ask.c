@@ -349,3 +349,122 @@ Test(dotnet_ask, a_runtime_before_8_is_not_asked)
 	cr_expect_not_null(strstr(text, ".NET 6"), "%s", text);
 	fake_dotnet_end();
 }
+
+/* --- a runtime that waits at its start -------------------------------------------------------- */
+
+#define PORT "/tmp/port.sock"
+
+struct waiting {
+	const char *advert;
+	size_t advert_len;
+	const char *reply; /* 24 bytes; NULL = none */
+	bool resumed;
+	volatile bool over;
+};
+
+/* Connects again and again until somebody listens, as the runtime does. */
+static void *wait_for_word(void *arg)
+{
+	struct waiting *w = arg;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int dir = open(fake_dotnet_path("root/tmp"), O_PATH | O_DIRECTORY);
+	uint8_t request[64];
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/port.sock", dir);
+	while (!w->over) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		if (!connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+			send(fd, w->advert, w->advert_len, MSG_NOSIGNAL);
+			w->resumed = recv(fd, request, sizeof(request), 0) == 20 &&
+				     request[16] == 4 && request[17] == 1;
+			if (w->resumed && w->reply)
+				send(fd, w->reply, 24, MSG_NOSIGNAL);
+			w->over = true;
+		}
+		close(fd);
+		usleep(1000);
+	}
+	close(dir);
+	return NULL;
+}
+
+static struct dotnet_target target_of(void)
+{
+	struct dotnet_list list = {0};
+	struct dotnet_target target;
+
+	cr_assert_eq(dotnet_read(fake_dotnet_requests(), fake_dotnet_tgid(), &list), 0);
+	target = list.rows[0];
+	dotnet_clear(&list);
+	return target;
+}
+
+static struct dotnet_switch resume(const struct dotnet_target *target, const char *path)
+{
+	struct dotnet_switch s;
+
+	dotnet_resume(fake_dotnet_requests(), target, path, 5 * ANSWER_NS, &s);
+	return s;
+}
+
+Test(dotnet_ask, a_runtime_that_connects_to_a_port_is_told_to_go_on_in_the_tools_stead)
+{
+	static const char advert[] = "ADVR_V1\0"
+				     "0123456789abcdef"
+				     "\7\0\0\0\0\0\0\0"
+				     "\0";
+	static const char yes[] = "DOTNET_IPC_V1\0\x18\0\xff\0\0\0\0\0\0\0";
+	static const char no[] = "DOTNET_IPC_V1\0\x18\0\xff\xff\0\0\x85\x13\x13\x80";
+	static const struct {
+		const char *name, *advert;
+		size_t len;
+		const char *reply;
+		enum dotnet_outcome outcome;
+	} cases[] = {
+		{"goes on", advert, 34, yes, DOTNET_DONE},
+		{"says no", advert, 34, no, DOTNET_SAYS_NO},
+		{"hangs up", advert, 34, NULL, DOTNET_HUNG_UP},
+		{"is no runtime", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 34, yes,
+		 DOTNET_GARBAGE},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct waiting w = {cases[i].advert, cases[i].len, cases[i].reply, false, false};
+		struct dotnet_target target;
+		pthread_t thread;
+
+		fake_dotnet_begin(FAKE_DOTNET_MAPS);
+		target = target_of();
+		pthread_create(&thread, NULL, wait_for_word, &w);
+		cr_expect_eq(resume(&target, PORT).outcome, cases[i].outcome, "%s", cases[i].name);
+		w.over = true;
+		pthread_join(thread, NULL);
+		cr_expect_eq(access(fake_dotnet_path("root/tmp/port.sock"), F_OK), -1,
+			     "%s: the socket stays", cases[i].name);
+		fake_dotnet_end();
+	}
+}
+
+Test(dotnet_ask, a_port_is_left_alone_where_a_tool_listens_or_something_else_lies)
+{
+	struct dotnet_target target;
+	int fd;
+
+	fake_dotnet_begin(FAKE_DOTNET_MAPS);
+	target = target_of();
+	fd = listen_in("root/tmp", "port.sock");
+	cr_expect_eq(resume(&target, PORT).outcome, DOTNET_FOREIGN);
+	cr_expect_eq(access(fake_dotnet_path("root/tmp/port.sock"), F_OK), 0);
+	/* What a tool that is gone has left makes room; nobody connects. */
+	close(fd);
+	cr_expect_eq(resume(&target, PORT).outcome, DOTNET_SILENT);
+	cr_expect_eq(access(fake_dotnet_path("root/tmp/port.sock"), F_OK), -1);
+	fake_dotnet_text("root/tmp/port.sock", "precious");
+	cr_expect_eq(resume(&target, PORT).error, -ENOTSOCK);
+	cr_expect_eq(access(fake_dotnet_path("root/tmp/port.sock"), F_OK), 0);
+	cr_expect_eq(resume(&target, "/no/such/port").error, -ENOENT);
+	cr_expect_eq(resume(&target, "/tmp/..").error, -EINVAL);
+	cr_expect_eq(resume(&target, "/").error, -EINVAL);
+	fake_dotnet_end();
+}

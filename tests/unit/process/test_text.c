@@ -375,6 +375,8 @@ Test(proc, stat_with_a_hostile_comm)
 	cr_assert_eq(f.state, 'S');
 	cr_assert_eq(f.parent_tgid, 7);
 	cr_assert_eq(f.start_ticks, 777);
+	cr_assert_eq(f.session, 1);
+	cr_assert_not(f.has_terminal);
 	cr_assert(f.kernel);
 	cr_assert_eq(proc_stat_parse("42 (a", 5, &f), -22);
 	cr_assert_eq(proc_stat_parse("42 (a) S 1", 10, &f), -22);
