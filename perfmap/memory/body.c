@@ -153,8 +153,8 @@ static uint32_t rank_of_bytes(struct text *t, uint64_t type)
 
 	if (!t->layout->array_bytes || !perfmap_layout_has(t->layout, PERFMAP_TYPE_BYTES))
 		return 0;
-	bytes = u32_of(t, type, PERFMAP_TYPE_BYTES);
-	return bytes > t->layout->array_bytes ? (bytes - t->layout->array_bytes) / 8 : 0;
+	bytes = u32_of(t, type, PERFMAP_TYPE_BYTES) - t->layout->array_bytes;
+	return bytes % 8 ? 0 : bytes / 8;
 }
 
 static uint32_t rank_of(struct text *t, uint64_t type)
@@ -171,9 +171,11 @@ static uint32_t rank_of(struct text *t, uint64_t type)
 /* "System.Int32[,]" */
 static bool put_array(struct text *t, uint64_t type, uint32_t flags, unsigned depth)
 {
-	uint32_t rank = (flags & TYPE_CATEGORY) == TYPE_CATEGORY_VECTOR ? 0 : rank_of(t, type);
+	bool is_vector = (flags & TYPE_CATEGORY) == TYPE_CATEGORY_VECTOR;
+	uint32_t rank = is_vector ? 0 : rank_of(t, type);
 
-	if (rank > RANK_MAX || !put_type(t, u64_of(t, type, PERFMAP_TYPE_ARGUMENTS), depth + 1))
+	if ((!is_vector && !rank) || rank > RANK_MAX ||
+	    !put_type(t, u64_of(t, type, PERFMAP_TYPE_ARGUMENTS), depth + 1))
 		return false;
 	perfmap_out_text(t->out, rank == 1 ? "[*" : "[");
 	for (uint32_t i = 1; i < rank; i++)
@@ -270,7 +272,7 @@ static void put_assembly(struct text *t, const struct perfmap_metadata *md, uint
 	perfmap_out_text(t->out, "] ");
 }
 
-/* Where a method keeps what is told of asynchronous ones; 0 = nowhere, or that is not known. */
+/* Where a method keeps what is told of asynchronous ones; 0: that is not known. */
 static uint64_t async_data(const struct perfmap_layout *l, const struct method *m)
 {
 	static const struct {
@@ -284,8 +286,7 @@ static uint64_t async_data(const struct perfmap_layout *l, const struct method *
 		kind == METHOD_KIND_IL ? PERFMAP_METHOD_BYTES : PERFMAP_INSTANCE_BYTES;
 	uint64_t address = m->address;
 
-	if (!(m->flags & METHOD_ASYNC) || !perfmap_layout_has(l, PERFMAP_ASYNC_SIGNATURE) ||
-	    (kind != METHOD_KIND_IL && kind != METHOD_KIND_INSTANTIATED) ||
+	if ((kind != METHOD_KIND_IL && kind != METHOD_KIND_INSTANTIATED) ||
 	    !perfmap_layout_has(l, own))
 		return 0;
 	address += l->at[own];
@@ -300,22 +301,26 @@ static uint64_t async_data(const struct perfmap_layout *l, const struct method *
 }
 
 /* The signature of a method as it is called where it may be suspended (.NET 11), which is not that
- * of its row: void for a Task. Into bytes of SIGNATURE_BYTES; returns its length, 0 = it has
- * none. */
-static uint32_t async_signature(struct text *t, const struct method *m, uint8_t *bytes)
+ * of its row: void for a Task. Into bytes of SIGNATURE_BYTES; *ret_len 0 = that of its row. False:
+ * not known. */
+static bool async_signature(struct text *t, const struct method *m, uint8_t *bytes,
+			    uint32_t *ret_len)
 {
-	uint64_t data = async_data(t->layout, m), signature;
-	uint32_t len;
+	uint64_t data, signature;
 
+	*ret_len = 0;
+	if (!(m->flags & METHOD_ASYNC) || !perfmap_layout_has(t->layout, PERFMAP_ASYNC_SIGNATURE))
+		return true;
+	data = async_data(t->layout, m);
 	if (!data)
-		return 0;
+		return false;
 	data += t->layout->at[PERFMAP_ASYNC_SIGNATURE];
 	signature = perfmap_memory_u64(t->r, data);
-	len = perfmap_memory_u32(t->r, data + 8);
-	if (!signature || len > SIGNATURE_BYTES)
-		return 0;
-	perfmap_memory_get(t->r, signature, bytes, len);
-	return len;
+	*ret_len = signature ? perfmap_memory_u32(t->r, data + 8) : 0;
+	if (*ret_len > SIGNATURE_BYTES)
+		return false;
+	perfmap_memory_get(t->r, signature, bytes, *ret_len);
+	return true;
 }
 
 static int put_metadata_method(struct text *t, const struct method *m)
@@ -325,13 +330,14 @@ static int put_metadata_method(struct text *t, const struct method *m)
 	uint8_t signature[SIGNATURE_BYTES];
 	struct perfmap_method_blob blob = {md, {signature, 0}, NULL, NULL};
 	struct perfmap_span name;
+	uint32_t len;
 
 	if (!md)
 		return -ENODATA;
 	name = perfmap_method_name(md, &t->work, token);
-	if (!name.len)
+	if (!name.len || !async_signature(t, m, signature, &len))
 		return -ENODATA;
-	blob.bytes.len = async_signature(t, m, signature);
+	blob.bytes.len = len;
 	if (blob.bytes.len)
 		perfmap_put_blob_return(&blob, &t->work, t->out);
 	else

@@ -59,7 +59,7 @@ check "and it is said" grep -qE 'no diagnostics socket|read-only|cannot' "$T/all
 start wrk -t1 -c4 -d 20s "http://127.0.0.1:$port/orders"
 sleep 1.5
 record sealed -d 4 -F 199
-managed "nothing set, nowhere to write" "$T/sealed.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
+late=4 managed "nothing set, nowhere to write" "$T/sealed.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
 "$HOTRUN" report "$T/sealed.hotrun" >"$T/report" 2>&1
 check "and the report says what named them" grep -qE 'managed frames.*memory' "$T/report"
 pod rm -f -t 0 sealed >/dev/null

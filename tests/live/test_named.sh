@@ -11,8 +11,8 @@ need_tool wrk wrk
 need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single Web@net11.0
 
 shared='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late'
-single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start'
-plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none Web@net11.0/none'
+single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start Web@net11.0/none'
+plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
 declare -A webs ports
 
 # serve RUN: LOAD/start, LOAD/late or LOAD/none, its perf map on since the start, later or never; its pid and port in webs, ports
@@ -42,9 +42,10 @@ burden() {
 
 # named RUN CAPTURE: of its managed frames, how many have a name
 named() {
-	local run=$1 file=$2 web=${webs[$1]} program=$BUILD/dotnet/${1%/*}/Shop.Web least=99.5
+	local run=$1 file=$2 web=${webs[$1]} program=$BUILD/dotnet/${1%/*}/Shop.Web least=99.5 late
 
 	case $run in *@net9.0*/none) least=95 ;; esac
+	case $run in */none) late=6 ;; *) late=0.2 ;; esac
 	case $run in
 	*-single/*) managed "$run" "$file" "$web" "$least" "$program" ;;
 	*) managed "$run" "$file" "$web" "$least" ;;

@@ -40,6 +40,8 @@
 #define START_TABLES_NS 300000000ull
 #define START_NAMES_NS	1500000000ull
 #define START_CODE_NS	200000000ull
+#define START_HUNG_NS	1000000000ull
+#define START_IDLE_NS	100000000ull
 #define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
@@ -1273,16 +1275,25 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
 }
 
-/* What of the code of running .NET processes may be replaced soon is known before it is sampled. */
+/* What of the code of running .NET processes may be replaced soon is known before it is sampled. Not
+ * waited for is who does not answer, nor what cannot be asked for now. */
 static void prepare_names(struct collector *c)
 {
-	uint64_t end_ns = clock_now_ns() + START_NAMES_NS;
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + START_NAMES_NS, came_ns = now_ns;
+	uint64_t answers = names_answers(c->names), patience_ns;
 
-	while (c->options.samples && names_read(c->names, c->model) && clock_now_ns() < end_ns) {
+	while (c->options.samples && now_ns < end_ns && names_read(c->names, c->model)) {
+		patience_ns = names_is_reading(c->names) ? START_HUNG_NS : START_IDLE_NS;
+		now_ns = clock_now_ns();
+		if (names_answers(c->names) != answers)
+			came_ns = now_ns;
+		else if (now_ns - came_ns >= patience_ns)
+			break;
+		answers = names_answers(c->names);
 		if (names_is_reading(c->names))
 			names_await(c->names, START_POLL_NS);
 		else
-			sleep_until(clock_now_ns() + START_POLL_NS);
+			sleep_until(now_ns + START_POLL_NS);
 	}
 }
 

@@ -32,10 +32,14 @@
  * gives way to everybody else's work from here on, and its worker with it, which ends then. */
 #define PATIENCE_NS 200000000ull
 #define LAST_NICE   19
-/* Of the time of a job, for one that gets no CPU. One that is blocked is looked at so often in that
- * time, and hangs where all of it passed without a change. */
+/* Of the time of a job, for one that wants a CPU and gets none; and for one that sleeps but comes
+ * to something now and then: who holds a lock that it waits for may want one, or a file answers by
+ * drops. It is looked at so often in that time. */
 #define STARVED_TIMES 6u
+#define SLOW_TIMES    2u
 #define LOOKS	      8u
+/* Of the time between two looks, for one that wanted a CPU meanwhile. */
+#define WANTS_PART 4u
 /* A worker that did more than this once is looked at before its next job. */
 #define LARGE_JOB_NS 20000000ull
 #define MEMORY_PART  2u /* of its memory that a worker may keep between jobs */
@@ -100,9 +104,10 @@ struct worker {
 	struct workers_job *job;
 	uint64_t started_ns; /* of the job */
 	uint64_t cpu_ns;     /* of the worker, before the job */
-	/* Of the job: what the worker had done at the last look, and when it did something last. */
+	/* Of the job: what the worker had done at the last look, when it did anything last,
+	 * and when it last wanted a CPU for much of the time. */
 	struct process_turns turns;
-	uint64_t looked_ns, moved_ns;
+	uint64_t looked_ns, moved_ns, wanting_ns;
 };
 
 struct workers {
@@ -454,7 +459,8 @@ static void take_hello(struct workers *w, struct worker *worker)
 
 static void begin_clock(struct worker *worker)
 {
-	worker->started_ns = worker->looked_ns = worker->moved_ns = clock_now_ns();
+	worker->started_ns = worker->looked_ns = clock_now_ns();
+	worker->moved_ns = worker->wanting_ns = worker->started_ns;
 	worker->turns = (struct process_turns){0};
 }
 
@@ -512,24 +518,32 @@ static void take_messages(struct workers *w, struct worker *worker)
 	}
 }
 
+/* The first look only remembers. */
 static void look_at(struct worker *worker, uint64_t now_ns)
 {
 	struct process_turns turns = process_turns_of(worker->pid), last = worker->turns;
+	uint64_t wanted_ns = turns.cpu_ns + turns.delay_ns - last.cpu_ns - last.delay_ns;
+	bool is_first = worker->looked_ns == worker->started_ns;
 
+	if (turns.runnable || (!is_first && wanted_ns > (now_ns - worker->looked_ns) / WANTS_PART))
+		worker->wanting_ns = now_ns;
+	if (turns.runnable || (!is_first && (wanted_ns || turns.turns != last.turns)))
+		worker->moved_ns = now_ns;
 	worker->looked_ns = now_ns;
 	worker->turns = turns;
-	if (turns.runnable || turns.cpu_ns != last.cpu_ns || turns.delay_ns != last.delay_ns ||
-	    turns.turns != last.turns)
-		worker->moved_ns = now_ns;
 }
 
-/* Whether a job's time is over: one that waits for the CPU gets more of it. */
+/* Whether a job's time is over. */
 static bool is_late(const struct worker *worker, uint64_t now_ns, uint64_t wall_ns)
 {
 	uint64_t past_ns = now_ns - worker->started_ns;
 
-	return past_ns > STARVED_TIMES * wall_ns ||
-	       (past_ns > wall_ns && (!worker->told || now_ns - worker->moved_ns > wall_ns));
+	if (past_ns <= wall_ns)
+		return false;
+	if (!worker->told || past_ns > STARVED_TIMES * wall_ns)
+		return true;
+	return now_ns - worker->wanting_ns > wall_ns &&
+	       (past_ns > SLOW_TIMES * wall_ns || now_ns - worker->moved_ns > wall_ns);
 }
 
 /* A job that was never begun is no fault of its file; for a file that hangs its party pays as for

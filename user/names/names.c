@@ -41,6 +41,8 @@
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
 #define SETTLE_LOOK_NS 100000000ull
+/* Without any progress: longer than what hangs is waited for, so that others have their turn. */
+#define SETTLE_STALL_NS (WORKERS_BRIEF_NS + WORKERS_BRIEF_NS / 2)
 /* Where nothing is being read: what could not be asked for a moment ago may be asked for. */
 #define SETTLE_NAP_NS 20000000
 
@@ -1019,7 +1021,7 @@ static bool has_stalled(const struct names *n, struct progress *progress)
 
 	if (done != progress->done || (workers_is_busy(w) && !workers_are_asleep(w)))
 		*progress = (struct progress){done, now_ns};
-	return now_ns - progress->since_ns >= SETTLE_NS;
+	return now_ns - progress->since_ns >= SETTLE_STALL_NS;
 }
 
 /* Until a worker has ended something, for some time at the most. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ enum what {
 	ECHO,
 	SPIN,
 	HANG,
+	DROPS,
 	DIE,
 	RESULT,
 	READ_FILE,
@@ -131,6 +133,10 @@ static size_t do_order(const void *request, size_t len, const int *fds, unsigned
 		break;
 	case HANG: /* as on a file system that does not answer */
 		text[0] = read(fds[0], text + 1, 1) ? 'y' : 'n';
+		break;
+	case DROPS: /* as on one that answers again and again, and never ends */
+		while (read(fds[0], text + 1, 1) == 1)
+			;
 		break;
 	case DIE:
 		abort();
@@ -304,7 +310,6 @@ Test(workers, a_job_that_takes_too_long_ends_and_is_paid_for)
 	pool_free(&p);
 }
 
-/* Answers are not read by anybody while orders come in. */
 /* Who reads where a process may let it hang holds up the others of its lane for a second, once: his
  * next ones wait until that is paid. */
 Test(workers, a_brief_job_that_hangs_holds_up_nobody_for_long)
@@ -334,6 +339,39 @@ Test(workers, a_brief_job_that_hangs_holds_up_nobody_for_long)
 	pool_free(&p);
 }
 
+/* It is not held to hang as soon as one that gets nothing at all, but not much later. */
+Test(workers, a_job_that_is_answered_by_drops_ends)
+{
+	struct pool p = pool_new(0, 0);
+	struct workers_job *job;
+	uint64_t start_ns, past_ns;
+	int pipe_fds[2];
+	pid_t pid;
+
+	cr_assert_eq(pipe(pipe_fds), 0);
+	pid = fork();
+	if (!pid) {
+		close(pipe_fds[0]);
+		for (int i = 0; i < 200 && write(pipe_fds[1], "x", 1) == 1; i++)
+			usleep(100000);
+		_exit(0);
+	}
+	close(pipe_fds[1]);
+	start_ns = clock_ns(CLOCK_MONOTONIC);
+	job = submit_to(&p, WORKERS_BRIEF, 1, DROPS, 0, pipe_fds[0]);
+	cr_expect(workers_wait(p.workers, job, 15 * SECOND_NS));
+	past_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	cr_expect_eq(workers_job_error(job), -ETIMEDOUT, "%d", workers_job_error(job));
+	cr_expect_geq(past_ns, 3 * WORKERS_BRIEF_NS / 2, "%lu", past_ns);
+	/* On a full host one that wants a CPU has more time. */
+	cr_expect_lt(past_ns, 8 * WORKERS_BRIEF_NS, "%lu", past_ns);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	workers_job_free(p.workers, job);
+	pool_free(&p);
+}
+
+/* Answers are not read by anybody while orders come in. */
 Test(workers, a_worker_that_does_not_read_makes_nobody_wait)
 {
 	struct workers_job *jobs[400];
