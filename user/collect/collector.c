@@ -1275,8 +1275,8 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
 }
 
-/* What of the code of running .NET processes may be replaced soon is known before it is sampled. Not
- * waited for is who does not answer, nor what cannot be asked for now. */
+/* What of the code of running .NET processes may be replaced soon is known before it is sampled.
+ * Not waited for is who does not answer, nor what cannot be asked for now. */
 static void prepare_names(struct collector *c)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + START_NAMES_NS, came_ns = now_ns;
