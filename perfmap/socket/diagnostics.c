@@ -216,24 +216,33 @@ static int send_request(int fd, enum diagnostics_request request, uint64_t deadl
 	return 0;
 }
 
+/* What is there of bytes up to end, once something is. */
+static int receive_some(int fd, uint64_t deadline_ns, uint8_t *bytes, size_t end, size_t *len)
+{
+	int err = wait_for(fd, POLLIN, deadline_ns);
+	ssize_t n;
+
+	if (err)
+		return err;
+	n = recv(fd, bytes + *len, end - *len, MSG_DONTWAIT);
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return -errno;
+	if (!n)
+		return -ECONNRESET;
+	if (n > 0)
+		*len += (size_t)n;
+	return 0;
+}
+
 static int receive_reply(int fd, uint64_t deadline_ns, uint8_t *bytes, size_t *ret_len)
 {
 	size_t len = 0, wanted;
 	int err;
 
 	while ((err = find_end(bytes, len, &wanted)) == -EAGAIN) {
-		ssize_t n;
-
-		err = wait_for(fd, POLLIN, deadline_ns);
+		err = receive_some(fd, deadline_ns, bytes, wanted, &len);
 		if (err)
 			return err;
-		n = recv(fd, bytes + len, wanted - len, MSG_DONTWAIT);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		if (!n)
-			return -ECONNRESET;
-		if (n > 0)
-			len += (size_t)n;
 	}
 	*ret_len = len;
 	return err;
@@ -255,20 +264,12 @@ int diagnostics_take_advert(int fd, uint64_t deadline_ns)
 	uint8_t bytes[ADVERT_BYTES];
 	size_t len = 0;
 
+	/* No byte more: what follows is the answer to a request. */
 	while (len < sizeof(bytes)) {
-		int err = wait_for(fd, POLLIN, deadline_ns);
-		ssize_t n;
+		int err = receive_some(fd, deadline_ns, bytes, sizeof(bytes), &len);
 
 		if (err)
 			return err;
-		/* No byte more: what follows is the answer to a request. */
-		n = recv(fd, bytes + len, sizeof(bytes) - len, MSG_DONTWAIT);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		if (!n)
-			return -ECONNRESET;
-		if (n > 0)
-			len += (size_t)n;
 	}
 	return memcmp(bytes, ADVERT, sizeof(ADVERT)) ? -EPROTO : 0;
 }

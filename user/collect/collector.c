@@ -1275,6 +1275,15 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
 }
 
+/* For a moment: for what is being read, or until what could not be asked for may be. */
+static void await_names(struct collector *c)
+{
+	if (names_is_reading(c->names))
+		names_await(c->names, START_POLL_NS);
+	else
+		sleep_until(clock_now_ns() + START_POLL_NS);
+}
+
 /* What of the code of running .NET processes may be replaced soon is known before it is sampled.
  * Not waited for is who does not answer, nor what cannot be asked for now. */
 static void prepare_names(struct collector *c)
@@ -1290,10 +1299,7 @@ static void prepare_names(struct collector *c)
 		else if (now_ns - came_ns >= patience_ns)
 			break;
 		answers = names_answers(c->names);
-		if (names_is_reading(c->names))
-			names_await(c->names, START_POLL_NS);
-		else
-			sleep_until(now_ns + START_POLL_NS);
+		await_names(c);
 	}
 }
 
@@ -1502,10 +1508,7 @@ static void name_stands(struct collector *c, const struct stands *stands, uint64
 		if (!names_read(c->names, c->model) && !names_is_reading(c->names) &&
 		    !names_waiting(c->names))
 			break;
-		if (names_is_reading(c->names))
-			names_await(c->names, START_POLL_NS);
-		else
-			sleep_until(clock_now_ns() + START_POLL_NS);
+		await_names(c);
 	} while (clock_now_ns() < end_ns);
 	names_tail(c->names, c->model, c->tailed_ns);
 	names_settle(c->names, c->model);

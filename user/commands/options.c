@@ -130,6 +130,34 @@ int option_process(void *at, const struct command_option *option, const char *va
 	return EXIT_FAILED;
 }
 
+static int refuse_process(const char *command, const char *value, const char *why)
+{
+	log_error("%s %s: %s", command, value, why);
+	return command_usage(command);
+}
+
+int options_add_process(const char *command, const char *value, uint32_t *tgids, size_t *cnt,
+			size_t max)
+{
+	char why[64];
+	uint32_t process;
+	uint64_t pid;
+
+	if (text_parse_u64(value, 1, OPTION_MAX_PID, &pid))
+		return refuse_process(command, value, "not a process id");
+	if (*cnt >= max) {
+		snprintf(why, sizeof(why), "too many processes (%zu at the most)", max);
+		return refuse_process(command, value, why);
+	}
+	process = host_process_of((uint32_t)pid);
+	if (process && process != pid) {
+		log_error("%s: a thread of process %u; give %u", value, process, process);
+		return EXIT_FAILED;
+	}
+	tgids[(*cnt)++] = (uint32_t)pid;
+	return EXIT_OK;
+}
+
 int option_text(void *at, const struct command_option *option, const char *value)
 {
 	(void)option;

@@ -63,6 +63,11 @@ int option_hz(void *at, const struct command_option *option, const char *value);
 /* Logs more; bool, too, unless the offset is OPTION_NOWHERE. */
 int option_verbose(void *at, const struct command_option *option, const char *value);
 
+/* Of what stands behind the options of a command that acts on processes: one of them more, of max
+ * at the most. Its exit code, said why. */
+int options_add_process(const char *command, const char *value, uint32_t *tgids, size_t *cnt,
+			size_t max);
+
 #define OPTION_NOWHERE	SIZE_MAX
 #define OPTION_MAX_SECS (30 * 86400)
 #define OPTION_MAX_CNT	1000000
@@ -84,7 +89,7 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 #define OPTION_NAMES(type, field)                                                                 \
 	OPTION(0, "names", "FROM",                                                                \
 	       "where names of code come from that a .NET runtime compiled: auto (default), its " \
-	       "perf map, and its memory (.NET 10) where that names it not; map; memory",         \
+	       "perf map, and its memory (.NET 9 on) where that names it not; map; memory",       \
 	       option_word, OPTION_WORDS("auto", "map", "memory"), OPTION_IN(type, field))
 /* Of commands that see requests: collector_options.requests. */
 #define OPTION_NO_REQUESTS(type, field)                                                    \

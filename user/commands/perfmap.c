@@ -12,7 +12,6 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/perfmap_status.h"
-#include "kernel/host.h"
 #include "process/dotnet_ask.h"
 
 #define ANSWER_NS 5000000000ull /* a million methods take two seconds */
@@ -25,30 +24,6 @@ struct arguments {
 };
 
 /* --- arguments -------------------------------------------------------------------------------- */
-
-static int refuse_pid(const char *value, const char *want)
-{
-	log_error("perfmap %s: %s", value, want);
-	return command_usage("perfmap");
-}
-
-static int add_pid(struct arguments *a, const char *value)
-{
-	uint32_t process;
-	uint64_t pid;
-
-	if (text_parse_u64(value, 1, OPTION_MAX_PID, &pid))
-		return refuse_pid(value, "not a process id");
-	if (a->status.tgid_cnt >= FILTER_TGIDS_MAX)
-		return refuse_pid(value, "too many processes (1024 at the most)");
-	process = host_process_of((uint32_t)pid);
-	if (process && process != pid) {
-		log_error("%s: a thread of process %u; give %u", value, process, process);
-		return EXIT_FAILED;
-	}
-	a->tgids[a->status.tgid_cnt++] = (uint32_t)pid;
-	return EXIT_OK;
-}
 
 #define IN(field) OPTION_IN(struct arguments, field)
 
@@ -204,7 +179,8 @@ static int run(int argc, char **argv)
 	}
 	what = argv[optind++];
 	for (; optind < argc && !rc; optind++)
-		rc = add_pid(&a, argv[optind]);
+		rc = options_add_process("perfmap", argv[optind], a.tgids, &a.status.tgid_cnt,
+					 FILTER_TGIDS_MAX);
 	a.status.tgids = a.tgids;
 	if (rc)
 		return rc;

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -51,31 +50,19 @@ static const struct command_option rows[] = {
 
 static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
 
-static int refuse_pid(const char *value, const char *want)
-{
-	log_error("recover %s: %s", value, want);
-	return command_usage("recover");
-}
-
+/* Each is looked at once. */
 static int add_pid(struct arguments *a, const char *value)
 {
-	uint32_t process;
-	uint64_t pid;
+	size_t cnt = a->tgid_cnt;
+	int rc = options_add_process("recover", value, a->tgids, &a->tgid_cnt, PIDS_MAX);
 
-	if (text_parse_u64(value, 1, OPTION_MAX_PID, &pid))
-		return refuse_pid(value, "not a process id");
-	if (a->tgid_cnt >= PIDS_MAX)
-		return refuse_pid(value, "too many processes (64 at the most)");
-	process = host_process_of((uint32_t)pid);
-	if (process && process != pid) {
-		log_error("%s: a thread of process %u; give %u", value, process, process);
-		return EXIT_FAILED;
+	for (size_t i = 0; !rc && i < cnt; i++) {
+		if (a->tgids[i] == a->tgids[cnt]) {
+			a->tgid_cnt = cnt;
+			break;
+		}
 	}
-	for (size_t i = 0; i < a->tgid_cnt; i++)
-		if (a->tgids[i] == pid)
-			return EXIT_OK;
-	a->tgids[a->tgid_cnt++] = (uint32_t)pid;
-	return EXIT_OK;
+	return rc;
 }
 
 static int parse(int argc, char **argv, struct arguments *a)

@@ -238,35 +238,34 @@ static int bind_at(int dir_fd, const char *name, int *ret_fd)
 	return err;
 }
 
-int dotnet_listen_serve(const struct file_request *request, int *ret_fd)
+/* The folder of the port of a request, in which there is room at its name then; of an unlisten ours
+ * has no listener any more by now. A descriptor, owned, or -errno. */
+static int open_cleared_port(const struct file_request *request, const char **ret_name)
 {
 	static struct opened opened; /* large; one thread here */
-	const char *port = request->runtime.port, *name;
 	_cleanup_close_ int dir_fd = -1;
 	int err = open_process(request, &opened);
 
 	if (!err) {
-		dir_fd = open_port_folder(&opened.door, port, &name);
-		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
+		dir_fd = open_port_folder(&opened.door, request->runtime.port, ret_name);
+		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, *ret_name);
 	}
-	if (!err)
-		err = bind_at(dir_fd, name, ret_fd);
 	close_opened(&opened);
-	return err;
+	return err ? err : take_fd(&dir_fd);
+}
+
+int dotnet_listen_serve(const struct file_request *request, int *ret_fd)
+{
+	const char *name;
+	_cleanup_close_ int dir_fd = open_cleared_port(request, &name);
+
+	return dir_fd < 0 ? dir_fd : bind_at(dir_fd, name, ret_fd);
 }
 
 int dotnet_unlisten_serve(const struct file_request *request)
 {
-	static struct opened opened; /* large; one thread here */
-	const char *port = request->runtime.port, *name;
-	_cleanup_close_ int dir_fd = -1;
-	int err = open_process(request, &opened);
+	const char *name;
+	_cleanup_close_ int dir_fd = open_cleared_port(request, &name);
 
-	if (!err) {
-		dir_fd = open_port_folder(&opened.door, port, &name);
-		/* Ours has no listener any more by now. */
-		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, name);
-	}
-	close_opened(&opened);
-	return err;
+	return dir_fd < 0 ? dir_fd : 0;
 }
