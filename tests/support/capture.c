@@ -244,6 +244,20 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				  .usual_ns = 31000000,
 				  .slow_ppm = 999999,
 				  .usual_ppm = 3};
+	struct model_stand stand = {.at = {.time_ns = slice.start_ns + SECOND / 2,
+					   .thread = 1,
+					   .kernel_stack = 0x1111,
+					   .user_stack = 0xfedcba9876543210ull,
+					   .kind = SAMPLE_ON_CPU,
+					   .flags = SAMPLE_USER_STACK_FAULT},
+				    .age_ns = STAND_AGE_UNKNOWN,
+				    .call = 202,
+				    .blocked_ns = 1ull << 33,
+				    .flags = STAND_UNREADABLE | STAND_LOCK,
+				    .holder = 4711,
+				    .state = 'S',
+				    .sampled = true,
+				    .now = true};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -258,7 +272,8 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 
 	model_slice_add(m, &slice);
 	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice = service.slice =
-		response.slice = signal.slice = past.slice = (uint32_t)m->slices_cnt - 1;
+		response.slice = signal.slice = past.slice = stand.slice =
+			(uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -279,6 +294,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_response_add(m, &response);
 	model_signal_add(m, &signal);
 	model_past_add(m, &past);
+	model_stand_add(m, &stand);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);

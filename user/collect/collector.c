@@ -1323,7 +1323,7 @@ static uint32_t kernel_off(const struct collector *c)
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) | (c->feed ? 0 : OFF_TABLES) |
-	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS);
+	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS) | OFF_STANDS;
 }
 
 /* Of what grows with every process, thread and stack. */
@@ -1476,7 +1476,7 @@ static void take_ticks(struct collector *c, struct stands *stands)
 	const struct model *m = c->model;
 
 	for (size_t i = 0; i < stands->cnt; i++) {
-		struct stand *s = &stands->rows[i];
+		struct model_stand *s = &stands->rows[i];
 
 		if (!(s->flags & (STAND_RUNS | STAND_MOVED)))
 			continue;

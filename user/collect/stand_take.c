@@ -74,7 +74,7 @@ static uint32_t holder_of(const struct event_stand *event)
 void stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece)
 {
 	uint32_t process = model_process_find(t->model, event->tgid, event->process_start_ns);
-	struct stand stand = {
+	struct model_stand stand = {
 		.at = {.time_ns = event->time_ns, .kind = SAMPLE_ON_CPU},
 		.age_ns = event->age_ns,
 		.call = STAND_CALL_NONE,

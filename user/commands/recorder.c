@@ -42,6 +42,7 @@ static void count_delayed(const struct model *m, uint64_t *ret_rows, uint64_t *r
 		{m->responses_cnt, sizeof(*m->responses)},
 		{m->signals_cnt, sizeof(*m->signals)},
 		{m->pasts_cnt, sizeof(*m->pasts)},
+		{m->stands_cnt, sizeof(*m->stands)},
 	};
 
 	*ret_rows = *ret_bytes = 0;

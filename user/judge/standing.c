@@ -47,12 +47,12 @@ static bool equal_group(const void *owner, uint32_t row, const void *key)
 }
 
 /* Frames of user code may be missing altogether: of kernel threads, and where they run. */
-static bool has_stack(const struct stand *s)
+static bool has_stack(const struct model_stand *s)
 {
 	return s->at.user_stack || s->at.kernel_stack || s->at.flags;
 }
 
-static void resolve(struct grouping *g, const struct stand *s)
+static void resolve(struct grouping *g, const struct model_stand *s)
 {
 	size_t cnt = has_stack(s) ? resolve_sample(g->m, &s->at, g->frames) : 0;
 
@@ -83,7 +83,7 @@ struct tid_key {
 
 static bool equal_tid(const void *owner, uint32_t row, const void *key)
 {
-	const struct stand *s = &((const struct stands *)owner)->rows[row];
+	const struct model_stand *s = &((const struct stands *)owner)->rows[row];
 	const struct tid_key *k = key;
 	const struct model_thread *t = &k->m->threads[s->at.thread];
 
@@ -104,7 +104,7 @@ static int index_tids(struct grouping *g)
 
 /* A mutex of the C library, by the function that waits for it, of glibc or musl; then the word is
  * who holds it, if that is a thread of the same process. */
-static uint32_t holder_of(const struct grouping *g, const struct stand *s)
+static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
 
@@ -175,7 +175,7 @@ static void set_label(struct standing_group *group, const struct model_thread *t
 
 static int add_stand(struct grouping *g, uint32_t row)
 {
-	const struct stand *s = &g->stands->rows[row];
+	const struct model_stand *s = &g->stands->rows[row];
 	const struct model_thread *t = &g->m->threads[s->at.thread];
 	struct standing_group like = {
 		.process = t->process, .stand = row, .last_stand = MODEL_NONE};

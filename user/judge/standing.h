@@ -41,8 +41,8 @@ const char *stand_wait_id(enum stand_wait wait);
 const char *stand_wait_text(enum stand_wait wait);
 
 /* What a stand's frames say; methods: symbols from the root to the leaf, kernel frames last. */
-enum stand_wait standing_wait(const struct model *m, const struct stand *s, const uint32_t *methods,
-			      size_t methods_cnt);
+enum stand_wait standing_wait(const struct model *m, const struct model_stand *s,
+			      const uint32_t *methods, size_t methods_cnt);
 
 /*
  * Whether nobody is hurt by that wait: a worker of the pool without work, the runtime's own threads
@@ -50,14 +50,14 @@ enum stand_wait standing_wait(const struct model *m, const struct stand *s, cons
  * application's own .NET code is among the frames. Where the frames of a pool worker have no names,
  * it counts as waiting.
  */
-bool standing_is_idle(const struct model *m, const struct stand *s, enum stand_wait wait,
+bool standing_is_idle(const struct model *m, const struct model_stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt);
 
 /*
  * What its threads are for: by the name, but a thread that a worker of the pool started and nobody
  * named has the worker's; its frames tell (ROLE_OWN).
  */
-enum role standing_role(const struct model *m, const struct stand *s, const uint32_t *methods,
+enum role standing_role(const struct model *m, const struct model_stand *s, const uint32_t *methods,
 			size_t methods_cnt);
 
 struct standing_group {

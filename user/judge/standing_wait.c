@@ -139,8 +139,8 @@ static enum stand_wait by_frames(const struct model *m, const uint32_t *methods,
 	return WAIT_OTHER;
 }
 
-enum stand_wait standing_wait(const struct model *m, const struct stand *s, const uint32_t *methods,
-			      size_t methods_cnt)
+enum stand_wait standing_wait(const struct model *m, const struct model_stand *s,
+			      const uint32_t *methods, size_t methods_cnt)
 {
 	enum stand_wait wait;
 
@@ -191,7 +191,7 @@ static bool has_named(const struct model *m, const uint32_t *methods, size_t cnt
 	return false;
 }
 
-enum role standing_role(const struct model *m, const struct stand *s, const uint32_t *methods,
+enum role standing_role(const struct model *m, const struct model_stand *s, const uint32_t *methods,
 			size_t methods_cnt)
 {
 	const struct model_thread *t = &m->threads[s->at.thread];
@@ -240,7 +240,7 @@ static bool is_spare(const struct model *m, const uint32_t *methods, size_t cnt)
 	       !has_named(m, methods, cnt, "ThreadPoolWorkQueue.Dispatch");
 }
 
-bool standing_is_idle(const struct model *m, const struct stand *s, enum stand_wait wait,
+bool standing_is_idle(const struct model *m, const struct model_stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt)
 {
 	enum role role = standing_role(m, s, methods, methods_cnt);

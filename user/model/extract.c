@@ -249,6 +249,26 @@ static void take_requests(struct extract *x, const struct stretch *stretch)
 	}
 }
 
+static void take_stands(struct extract *x, const struct stretch *stretch)
+{
+	EACH_ROW(x, stands, stretch, row)
+	{
+		uint32_t thread = extract_thread(x, row.at.thread);
+		struct taken_process *process;
+
+		if (thread == MODEL_NONE)
+			continue;
+		process = extract_taken_process(x, x->from->threads[row.at.thread].process);
+		row.at.thread = thread;
+		if (!process->selected)
+			continue;
+		extract_mappings(x, process);
+		extract_stack(x, row.at.kernel_stack);
+		extract_stack(x, row.at.user_stack);
+		extract_check(x, model_stand_add(x->m, &row));
+	}
+}
+
 static void take_cpus(struct extract *x, const struct stretch *stretch)
 {
 	EACH_ROW(x, cpus, stretch, row)
@@ -356,6 +376,7 @@ static void take_slices(struct extract *x, const struct stretch *stretch)
 	take_contentions(x, stretch);
 	take_throttles(x, stretch);
 	take_requests(x, stretch);
+	take_stands(x, stretch);
 	take_cpus(x, stretch);
 	take_samples(x, from->slices[stretch->first].start_ns, from->slices[stretch->last].end_ns);
 }

@@ -48,6 +48,7 @@ void model_free(struct model *m)
 	free(m->responses);
 	free(m->signals);
 	free(m->pasts);
+	free(m->stands);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);

@@ -119,7 +119,9 @@ enum model_loss_cause {
 #define OFF_SWITCHES 0x80u
 /* user stacks were walked along frame pointers alone: those that break are told by names */
 #define OFF_TABLES 0x100u
-#define OFF_CNT	   9
+/* nobody looked at where threads stand that do not run: by this kernel, or on request */
+#define OFF_STANDS 0x200u
+#define OFF_CNT	   10
 
 struct model_host {
 	const char *name;
@@ -395,6 +397,28 @@ struct model_past {
 	uint32_t slow_ppm, usual_ppm; /* share that was slow, in millionths */
 };
 
+/*
+ * Where a thread stood that did not run, or that one at all: one row a thread and wait in a slice.
+ * Threads are looked at some times a second, at random moments, some of them in the place of
+ * others; the sum of blocked_ns is what threads were blocked.
+ */
+struct model_stand {
+	/* What resolve_sample() takes: thread, time of the last look, stacks (0 = none). Its flags
+	 * say which stack could not be had. */
+	struct model_sample at;
+	uint64_t age_ns;     /* so long in its state; STAND_AGE_UNKNOWN of bpf/events.h */
+	uint64_t call;	     /* number of the system call it is in, or STAND_CALL_NONE */
+	uint64_t switches;   /* when it was read; not stored */
+	uint64_t blocked_ns; /* of the slice, that it stands for; 0 = a row of `now` alone */
+	uint32_t slice;
+	uint32_t flags;	 /* STAND_* of bpf/events.h */
+	uint32_t holder; /* tid of who holds the mutex it waits for, 0 = not known */
+	uint8_t state;	 /* as of /proc/PID/stat */
+	bool sampled;	 /* it ran: its stack is that of a tick, a moment before */
+	bool now;	 /* of a look at every thread: where each stands */
+};
+#define STAND_CALL_NONE UINT64_MAX
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -488,6 +512,7 @@ struct model {
 	MODEL_TABLE(struct model_response, responses);
 	MODEL_TABLE(struct model_signal, signals);
 	MODEL_TABLE(struct model_past, pasts);
+	MODEL_TABLE(struct model_stand, stands);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
@@ -625,6 +650,7 @@ int model_service_add(struct model *m, const struct model_service *service);
 int model_response_add(struct model *m, const struct model_response *response);
 int model_signal_add(struct model *m, const struct model_signal *signal);
 int model_past_add(struct model *m, const struct model_past *past);
+int model_stand_add(struct model *m, const struct model_stand *stand);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);

@@ -83,6 +83,14 @@ int model_past_add(struct model *m, const struct model_past *past)
 	return 0;
 }
 
+int model_stand_add(struct model *m, const struct model_stand *stand)
+{
+	if (GROW(m->stands, m->stands_cnt, m->stands_cap))
+		return -ENOMEM;
+	m->stands[m->stands_cnt++] = *stand;
+	return 0;
+}
+
 int model_cpu_add(struct model *m, const struct model_cpu *cpu)
 {
 	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
@@ -114,7 +122,7 @@ void model_forget_slice(struct model *m)
 	m->samples_gone += m->samples_cnt;
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
-	m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
+	m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = m->stands_cnt = 0;
 }
 
 /* --- the cut --------------------------------------------------------------------------------- */
@@ -129,6 +137,7 @@ void model_forget_slice(struct model *m)
 	DO(responses)        \
 	DO(signals)          \
 	DO(pasts)            \
+	DO(stands)           \
 	DO(cpus)             \
 	DO(losses)
 

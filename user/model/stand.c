@@ -11,7 +11,7 @@ void stands_clear(struct stands *s)
 	*s = (struct stands){0};
 }
 
-int stands_add(struct stands *s, const struct stand *stand)
+int stands_add(struct stands *s, const struct model_stand *stand)
 {
 	if (GROW(s->rows, s->cnt, s->cap))
 		return -ENOMEM;

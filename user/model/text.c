@@ -148,6 +148,8 @@ const char *model_off_text(uint32_t bit)
 		return "recorded without requests: by an older hotrun, with --no-requests, to keep "
 		       "its "
 		       "cost within the budget, or on a kernel that does not tell them";
+	case OFF_STANDS:
+		return "nobody looked at threads that do not run";
 	case OFF_TABLES:
 		return "stacks were walked along frame pointers alone";
 	case OFF_SWITCHES:

@@ -28,8 +28,9 @@
 #define ONE_OF(list) .words = list, .words_cnt = COUNT(list)
 #define SUM_OF(list) .words = list, .words_cnt = COUNT(list), .bits = true
 
-#define OFF_FIRST \
-	(OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES)
+#define OFF_FIRST                                                                            \
+	(OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES | \
+	 OFF_STANDS)
 
 static const struct column_word off_words[] = {
 	{OFF_ACCOUNTS, "waits"},
@@ -43,6 +44,7 @@ static const struct column_word off_words[] = {
 	{OFF_SWITCHES,
 	 "switches (CPU times and waits are the kernel's own then, idle times to a clock tick; "
 	 "uninterruptible_ns, run_delay and delay_max_ns are not known)"},
+	{OFF_STANDS, "where threads stood that did not run"},
 };
 static const struct column host_columns[] = {
 	C(model_host, TEXT, name, ""),
@@ -415,6 +417,29 @@ static const struct column past_columns[] = {
 	C(model_past, U32, usual_ppm, "upper end of what that usually is"),
 };
 
+static const struct column_word stand_words[] = {
+	{STAND_KERNEL_THREAD, "kernel thread"},	   {STAND_RUNS, "it was on a CPU"},
+	{STAND_MOVED, "it ran while it was read"}, {STAND_UNREADABLE, "user stack not readable"},
+	{STAND_COMPAT, "a 32-bit task"},	   {STAND_NO_USER, "no user registers"},
+	{STAND_DEEP, "deeper than is read"},	   {STAND_LOCK, "waits for a futex"},
+};
+static const struct column stand_columns[] = {
+	C(model_stand, U32, slice, ""),
+	CN(model_stand, U32, at.thread, "thread", ""),
+	CN(model_stand, NS, at.time_ns, "time_ns", "of the last look at it in the slice"),
+	C(model_stand, U64, age_ns, "for so long in its state then, -1 = unknown"),
+	C(model_stand, SUM, blocked_ns,
+	  "blocked time of the slice that it stands for; 0 = it is here for the next column alone"),
+	C(model_stand, BOOL, now, "1 = of a look at every thread: where each stood at that moment"),
+	C(model_stand, LETTER, state, "a letter as in /proc/PID/stat"),
+	C(model_stand, U32, flags, "", SUM_OF(stand_words)),
+	C(model_stand, U64, call, "number of the system call that it was in, -1 = none"),
+	C(model_stand, U32, holder, "tid of who held the mutex it waited for, 0 = not known"),
+	C(model_stand, BOOL, sampled, "1 = it ran: its stack is that of its last sample"),
+	CN(model_stand, U64, at.kernel_stack, "kernel_stack", "stack.key, 0 = none"),
+	CN(model_stand, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),
+};
+
 #define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice, ""),
@@ -550,6 +575,11 @@ const struct table_layout store_tables[TABLE_CNT] = {
 			 "Services that answered worse than they are used to at that rate of "
 			 "requests, over the minute before the end of a slice (hotrun watch).",
 			 OF_SLICE(pasts), LATER(OFF_NO_FIGURE)),
+	[TABLE_STAND] = T(stand,
+			  "Where threads stood that did not run: a row a thread and wait in a "
+			  "slice. Threads are looked at some times a second, at random moments; "
+			  "some stand for others.",
+			  OF_SLICE(stands), LATER(OFF_STANDS)),
 	[TABLE_CPU] =
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),

@@ -37,6 +37,7 @@ enum store_table {
 	TABLE_RESPONSE,
 	TABLE_SIGNAL,
 	TABLE_PAST,
+	TABLE_STAND,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_RENAMING,
@@ -136,6 +137,7 @@ union store_row {
 	struct model_response response;
 	struct model_signal signal;
 	struct model_past past;
+	struct model_stand stand;
 	struct model_cpu cpu;
 	struct model_loss loss;
 	struct model_renaming renaming;

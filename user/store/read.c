@@ -290,6 +290,25 @@ static int take_past(struct reader *r, uint64_t id, union store_row *row)
 	return model_past_add(r->m, past);
 }
 
+static int take_stand(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_stand *stand = &row->stand;
+
+	(void)id;
+	if (stand->slice >= r->m->slices_cnt || stand->at.thread >= r->m->threads_cnt)
+		return -EBADMSG;
+	stand->at = (struct model_sample){
+		.time_ns = stand->at.time_ns,
+		.thread = stand->at.thread,
+		.kind = SAMPLE_ON_CPU,
+		.flags = stand->flags & STAND_UNREADABLE ? SAMPLE_USER_STACK_FAULT : 0,
+		.kernel_stack = stand->at.kernel_stack,
+		.user_stack = stand->at.user_stack,
+	};
+	stand->switches = 0;
+	return model_stand_add(r->m, stand);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -350,6 +369,7 @@ static const struct {
 	[TABLE_RESPONSE] = {take_response, UINT32_MAX - 1},
 	[TABLE_SIGNAL] = {take_signal, UINT32_MAX - 1},
 	[TABLE_PAST] = {take_past, UINT32_MAX - 1},
+	[TABLE_STAND] = {take_stand, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},

@@ -58,7 +58,8 @@ CREATE TABLE host (
 	                                 -- were walked along frame pointers), 128 switches (CPU
 	                                 -- times and waits are the kernel's own then, idle times to
 	                                 -- a clock tick; uninterruptible_ns, run_delay and
-	                                 -- delay_max_ns are not known)
+	                                 -- delay_max_ns are not known), 512 where threads stood
+	                                 -- that did not run
 	taken TEXT NOT NULL              -- later: why hotrun watch took it by itself: who, since
 	                                 -- when, and what was asked before; "" = it did not
 );
@@ -389,6 +390,30 @@ CREATE TABLE past (
 	usual_ns INTEGER NOT NULL,       -- upper end of what its median usually is
 	slow_ppm INTEGER NOT NULL,       -- share that was slow, in millionths
 	usual_ppm INTEGER NOT NULL       -- upper end of what that usually is
+);
+
+-- Where threads stood that did not run: a row a thread and wait in a slice. Threads are looked at
+-- some times a second, at random moments; some stand for others. Later.
+CREATE TABLE stand (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	thread INTEGER NOT NULL,
+	time_ns INTEGER NOT NULL,        -- of the last look at it in the slice
+	age_ns INTEGER NOT NULL,         -- for so long in its state then, -1 = unknown
+	blocked_ns INTEGER NOT NULL,     -- blocked time of the slice that it stands for; 0 = it is
+	                                 -- here for the next column alone
+	now INTEGER NOT NULL,            -- 1 = of a look at every thread: where each stood at that
+	                                 -- moment
+	state TEXT NOT NULL,             -- a letter as in /proc/PID/stat
+	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 it was on a CPU, 4 it ran
+	                                 -- while it was read, 8 user stack not readable, 16 a
+	                                 -- 32-bit task, 32 no user registers, 64 deeper than is
+	                                 -- read, 128 waits for a futex
+	call INTEGER NOT NULL,           -- number of the system call that it was in, -1 = none
+	holder INTEGER NOT NULL,         -- tid of who held the mutex it waited for, 0 = not known
+	sampled INTEGER NOT NULL,        -- 1 = it ran: its stack is that of its last sample
+	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
+	user_stack INTEGER NOT NULL      -- stack.key, 0 = none
 );
 
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.

@@ -31,7 +31,7 @@ static uint64_t rows_of_slices(const struct model *m)
 {
 	return m->samples_cnt + m->accounts_cnt + m->delays_cnt + m->contentions_cnt +
 	       m->throttles_cnt + m->services_cnt + m->responses_cnt + m->signals_cnt +
-	       m->pasts_cnt + m->cpus_cnt;
+	       m->pasts_cnt + m->stands_cnt + m->cpus_cnt;
 }
 
 /* A slice that cannot be written is dropped, but while a reader holds the file: then it goes with

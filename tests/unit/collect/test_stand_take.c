@@ -96,14 +96,14 @@ static void drop(struct fixture *f)
 	model_free(f->m);
 }
 
-static const struct stand *take(struct fixture *f)
+static const struct model_stand *take(struct fixture *f)
 {
 	stand_take(f->taker, &f->event, (const uint8_t *)f->stack);
 	cr_assert_eq(f->taker->err, 0);
 	return f->stands.cnt ? &f->stands.rows[f->stands.cnt - 1] : NULL;
 }
 
-static const struct model_stack *user_stack(const struct fixture *f, const struct stand *s)
+static const struct model_stack *user_stack(const struct fixture *f, const struct model_stand *s)
 {
 	uint32_t at = model_stack_find(f->m, s->at.user_stack);
 
@@ -114,7 +114,7 @@ static const struct model_stack *user_stack(const struct fixture *f, const struc
 Test(stand_take, what_stands_has_both_stacks_its_age_and_its_call)
 {
 	struct fixture f;
-	const struct stand *s;
+	const struct model_stand *s;
 	const struct model_stack *stack;
 
 	make(&f);
@@ -155,7 +155,7 @@ Test(stand_take, no_stack_is_believed_of_a_thread_that_ran_while_it_was_read)
 
 	make(&f);
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		const struct stand *s;
+		const struct model_stand *s;
 
 		f.event.flags = flags[i];
 		f.event.tid = 200 + (uint32_t)i;
@@ -202,7 +202,7 @@ Test(stand_take, a_piece_that_is_too_small_is_told_as_depth_and_one_that_lies_as
 Test(stand_take, without_its_memory_the_address_alone_is_kept)
 {
 	struct fixture f;
-	const struct stand *s;
+	const struct model_stand *s;
 
 	make(&f);
 	f.event.flags = STAND_UNREADABLE;

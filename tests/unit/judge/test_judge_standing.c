@@ -52,11 +52,11 @@ static void drop(struct fixture *f)
 }
 
 /* A thread of the shop that stands there, root first; up to the first 0. */
-static struct stand *stand(struct fixture *f, uint32_t tid, const char *comm, uint64_t age_ns,
-			   const uint32_t *frames)
+static struct model_stand *stand(struct fixture *f, uint32_t tid, const char *comm, uint64_t age_ns,
+				 const uint32_t *frames)
 {
 	uint32_t thread = build_thread(f->m, f->shop, tid, comm, 0, 'S'), cnt = 0;
-	struct stand s = {
+	struct model_stand s = {
 		.age_ns = age_ns,
 		.call = STAND_CALL_NONE,
 		.state = 'S',
@@ -119,7 +119,8 @@ Test(standing, waits_are_told_by_state_frames_and_system_call)
 
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
 		const struct wait_case *c = &waits[i];
-		struct stand s = {.state = (uint8_t)c->state, .flags = c->flags, .call = c->call};
+		struct model_stand s = {
+			.state = (uint8_t)c->state, .flags = c->flags, .call = c->call};
 		uint32_t frames[2] = {f.start};
 		size_t cnt = 1;
 
@@ -134,7 +135,7 @@ Test(standing, a_function_of_user_code_is_no_function_of_the_kernel)
 {
 	struct fixture f = make();
 	uint32_t own = build_symbol(f.m, "futex_wait", "libmine.so", KIND_NATIVE, true);
-	struct stand s = {.state = 'S', .call = STAND_CALL_NONE};
+	struct model_stand s = {.state = 'S', .call = STAND_CALL_NONE};
 
 	cr_expect_eq(standing_wait(f.m, &s, &own, 1), WAIT_OTHER);
 	drop(&f);
@@ -151,9 +152,9 @@ Test(standing, each_wait_has_an_id_of_its_own_and_words)
 
 /* --- idle ------------------------------------------------------------------------------------ */
 
-static bool is_idle(struct fixture *f, const struct stand *s)
+static bool is_idle(struct fixture *f, const struct model_stand *s)
 {
-	struct stands one = {.rows = (struct stand *)s, .cnt = 1};
+	struct stands one = {.rows = (struct model_stand *)s, .cnt = 1};
 	struct standing *standing = standing_new(f->m, &one);
 	bool idle;
 
@@ -206,7 +207,7 @@ Test(standing, loops_over_files_are_idle_and_other_waits_of_own_threads_are_not)
 Test(standing, who_is_stopped_or_in_state_d_is_not_idle_whatever_its_frames_say)
 {
 	struct fixture f = make();
-	struct stand *s = STAND(&f, 101, ".NET Finalizer", 1, f.start, f.futex);
+	struct model_stand *s = STAND(&f, 101, ".NET Finalizer", 1, f.start, f.futex);
 
 	for (const char *state = "DTtR"; *state; state++) {
 		s->state = (uint8_t)*state;

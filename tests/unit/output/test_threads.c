@@ -23,11 +23,11 @@ struct host {
 };
 
 /* Root first, up to the first 0. */
-static struct stand *put(struct host *h, uint32_t tid, const char *comm, uint64_t age_ns,
-			 char state, const uint32_t *frames)
+static struct model_stand *put(struct host *h, uint32_t tid, const char *comm, uint64_t age_ns,
+			       char state, const uint32_t *frames)
 {
 	uint32_t thread = build_thread(h->m, h->process, tid, comm, 0, state), cnt = 0;
-	struct stand s = {.age_ns = age_ns, .call = STAND_CALL_NONE, .state = (uint8_t)state};
+	struct model_stand s = {.age_ns = age_ns, .call = STAND_CALL_NONE, .state = (uint8_t)state};
 
 	while (cnt < FRAMES_MAX && frames[cnt])
 		cnt++;

@@ -142,6 +142,8 @@ static const struct {
 	{"run delay of no slice", "UPDATE run_delay SET slice = 1", EBADMSG},
 	{"run delay of no thread", "UPDATE run_delay SET thread = 2", EBADMSG},
 	{"run delay beyond the histogram", "UPDATE run_delay SET slot = 26", EBADMSG},
+	{"stand of no slice", "UPDATE stand SET slice = 1", EBADMSG},
+	{"stand of no thread", "UPDATE stand SET thread = 2", EBADMSG},
 	{"contention of no slice", "UPDATE contention SET slice = 1", EBADMSG},
 	{"contention of no process", "UPDATE contention SET runner = 2", EBADMSG},
 	{"contention without a runner",
@@ -254,36 +256,38 @@ Test(store_hostile, what_others_add_is_ignored)
 #define WITHOUT_REQUESTS                                                                  \
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
 	"response; DROP TABLE signal; DROP TABLE past; "
-#define FIRST_FORMAT                                                                             \
-	"ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN \"end\"; "        \
-	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "    \
-	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                          \
-	"DROP TABLE cgroup; DROP TABLE run_delay; DROP TABLE contention; DROP TABLE "            \
-	"throttle; " WITHOUT_REQUESTS FIRST_TABLE(                                               \
-		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"   \
-			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")       \
-		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(            \
-			"thread",                                                                \
-			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"     \
-			"voluntary, involuntary") FIRST_TABLE("account",                         \
-							      "slice, thread, on_cpu_ns, "       \
-							      "voluntary, involuntary")          \
-			FIRST_TABLE(                                                             \
-				"cpu",                                                           \
-				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns," \
-				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")   \
-				FIRST_TABLE("sample", "time_ns, thread, cpu, kind, flags, "      \
+#define FIRST_FORMAT                                                                               \
+	"DROP TABLE stand; ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN " \
+	"\"end\"; "                                                                                \
+	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "      \
+	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                            \
+	"DROP TABLE cgroup; DROP TABLE run_delay; DROP TABLE contention; DROP TABLE "              \
+	"throttle; " WITHOUT_REQUESTS FIRST_TABLE(                                                 \
+		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"     \
+			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")         \
+		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(              \
+			"thread",                                                                  \
+			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"       \
+			"voluntary, involuntary") FIRST_TABLE("account",                           \
+							      "slice, thread, on_cpu_ns, "         \
+							      "voluntary, involuntary")            \
+			FIRST_TABLE(                                                               \
+				"cpu",                                                             \
+				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns,"   \
+				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")     \
+				FIRST_TABLE("sample", "time_ns, thread, cpu, kind, flags, "        \
 						      "waiters, kernel_stack, user_stack")
 
 /* The model of a capture without what came later. */
 static void forget_later(struct model *m)
 {
-	m->host.off =
-		OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS | OFF_TABLES;
+	m->host.off = OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS | OFF_REQUESTS |
+		      OFF_TABLES | OFF_STANDS;
 	m->host.taken = "";
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		m->stacks[i].end = m->stacks[i].left_out = 0;
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
+	m->stands_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i] = (struct model_slice){.start_ns = m->slices[i].start_ns,
@@ -334,7 +338,7 @@ Test(store_first_format, a_file_of_that_time_is_read)
 
 	cr_assert_eq(store_read("tests/corpus/store/two-slices", &m), 0);
 	cr_expect_eq(m->host.off, OFF_ACCOUNTS | OFF_QUEUES | OFF_PRESSURE | OFF_LIMITS |
-					  OFF_REQUESTS | OFF_TABLES);
+					  OFF_REQUESTS | OFF_TABLES | OFF_STANDS);
 	cr_expect_eq(m->slices_cnt, 2);
 	cr_expect(m->accounts_cnt && m->accounts[0].sched.on_cpu_ns);
 	cr_expect_eq(m->accounts[0].cgroup, MODEL_NONE);
@@ -399,6 +403,7 @@ Test(store_hostile, each_later_part_may_be_missing_for_itself)
 		{"throttling", "DROP TABLE throttle", OFF_LIMITS},
 		{"requests", WITHOUT_REQUESTS, OFF_REQUESTS},
 		{"times of requests", "DROP TABLE response", OFF_REQUESTS},
+		{"stands", "DROP TABLE stand", OFF_STANDS},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
