@@ -37,6 +37,9 @@ struct account {
 	__u64 false_queued_ns; /* sched_info.last_queued, which it had while it slept */
 	/* Marks of the quiet gear alone, of what else the kernel counts. */
 	__u64 kernel_ran_ns, kernel_voluntary, kernel_involuntary;
+	/* Of looks at where it stands: its switches then, the time and the number of the last one
+	 * that read its stack. */
+	__u64 looked_switches, looked_ns, looked_pass;
 	__u32 delays[DELAY_SLOTS];
 };
 

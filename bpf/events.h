@@ -211,6 +211,9 @@ struct event_exec {
 #define STAND_NO_USER	    0x20 /* it has no user registers */
 #define STAND_DEEP	    0x40 /* there is more of its stack than was read */
 #define STAND_LOCK	    0x80 /* it waits for a futex, and lock[] is what lies there */
+#define STAND_SAME \
+	0x100 /* of a look: it has not run since an earlier one, whose record
+				   * tells the rest */
 
 /* Where one thread stands; bytes of its user stack follow, from sp on. */
 struct event_stand {
@@ -230,10 +233,38 @@ struct event_stand {
 	__u32 kernel_cnt;
 	__u8 state; /* as in event_task */
 	__u8 pad[3];
+	__u32 share;  /* of a look: of 2^32 threads in such a wait, so many were chosen */
+	__u32 ns_tid; /* as its own namespace sees it */
 	char comm[TASK_COMM_BYTES];
 	__u32 lock[4];
 	__u64 kernel[STAND_KERNEL_FRAMES]; /* leaf first; kernel_cnt of them */
 };
+
+/*
+ * A look at threads that do not run, in place of a pass over all: some of them, chosen by chance,
+ * and once a wait only with their stacks. Value of the variable `stand_look`.
+ */
+struct stand_look {
+	__u32 pass;  /* its number, from 1; 0 = a pass over all threads */
+	__u32 since; /* the first one that the user side remembers */
+	__u32 seed;  /* the same threads are chosen while it is the same */
+	__u32 share; /* of 2^32, of processes that are not in `look_shares` */
+};
+
+/* A wait of so long is a lasting one. */
+#define STAND_LASTING_NS 1000000000ull
+/* A stack is read again after so long, although its thread has not run: tables and names of its
+ * code may have come meanwhile. */
+#define STAND_AGAIN_NS 10000000000ull
+
+/* Of 2^32 threads of a process, so many are chosen: a value of the map `look_shares`, by tgid. */
+struct look_share {
+	__u32 brief;   /* of those in waits that are not lasting */
+	__u32 lasting; /* of the others */
+	__u32 again;   /* 1: their stacks are read, whether they have run or not */
+};
+#define LOOK_ALL	0xffffffffu
+#define LOOK_SHARES_MAX 4096
 
 /* What a kernel cannot tell. */
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
@@ -595,7 +626,7 @@ _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
-_Static_assert(sizeof(struct event_stand) == 536, "event_stand");
+_Static_assert(sizeof(struct event_stand) == 544, "event_stand");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

@@ -22,6 +22,17 @@ struct {
 	__type(value, __u8);
 } stand_tgids SEC(".maps");
 
+struct stand_look stand_look = {};
+
+/* tgid -> how many of its threads a look chooses. Written by the user side. Size: processes with
+ * many threads. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LOOK_SHARES_MAX);
+	__type(key, __u32);
+	__type(value, struct look_share);
+} look_shares SEC(".maps");
+
 struct stand_room {
 	struct event_stand event;
 	__u8 stack[STAND_STACK_BYTES];
@@ -45,9 +56,10 @@ static __always_inline __u64 queue_clock(void)
 }
 
 /*
- * When the thread left its CPU, by the clock of its run queue: the last update of its run time,
- * which is told in a clock that leaves out interrupts and stolen time, and never before it came
- * there. 0: the kernel does not tell.
+ * When the thread left its CPU, by the clock of its run queue: as it came there, and what it ran
+ * since, in which interrupts and stolen time are not counted. Where that is not known, the last
+ * update of its run time, in a clock that leaves out what was stolen up to now: later than it was.
+ * 0: the kernel does not tell.
  */
 static __always_inline __u64 left_at(struct task_struct *task)
 {
@@ -56,6 +68,9 @@ static __always_inline __u64 left_at(struct task_struct *task)
 
 	if (bpf_core_field_exists(task->sched_info.last_arrival))
 		arrived = task->sched_info.last_arrival;
+	if (arrived && !task->rt_priority &&
+	    task->se.sum_exec_runtime >= task->se.prev_sum_exec_runtime)
+		return arrived + (task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime);
 	if (queue && task->se.exec_start)
 		left = task->se.exec_start + (queue->rq->clock - queue->rq->clock_task);
 	return left > arrived ? left : arrived;
@@ -198,6 +213,21 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 		e->flags |= STAND_MOVED;
 }
 
+static __always_inline __u32 own_tid(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	__u32 level, tid = 0;
+
+	if (!pid)
+		return 0;
+	level = BPF_CORE_READ(pid, level);
+	bpf_probe_read_kernel(&tid, sizeof(tid),
+			      (char *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid) +
+				      bpf_core_field_offset(struct upid, nr));
+	return tid;
+}
+
 static __always_inline void begin(struct event_stand *e, struct task_struct *task)
 {
 	__builtin_memset(e, 0, sizeof(*e));
@@ -210,9 +240,69 @@ static __always_inline void begin(struct event_stand *e, struct task_struct *tas
 	e->thread_start_ns = task->start_boottime;
 	e->state = state_letter(task->__state, task->exit_state);
 	e->age_ns = age_of(task, task->on_cpu);
+	e->ns_tid = own_tid(task);
 	if (task->flags & PF_KTHREAD)
 		e->flags |= STAND_KERNEL_THREAD;
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
+}
+
+/* --- looks ----------------------------------------------------------------------------------- */
+
+static __always_inline bool is_blocked(struct task_struct *task)
+{
+	__u8 state = state_letter(task->__state, task->exit_state);
+
+	return !task->on_cpu && !(task->flags & PF_KTHREAD) &&
+	       (state == 'S' || state == 'D' || state == 'T' || state == 't');
+}
+
+static __always_inline bool is_chosen(struct task_struct *task, __u32 share)
+{
+	__u64 hash = (task->start_boottime ^ task->pid) + stand_look.seed;
+
+	hash = (hash ^ hash >> 31) * 0x9e3779b97f4a7c15ull;
+	hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
+	return share == LOOK_ALL || hash >> 32 < share;
+}
+
+/* A step of the iteration may be run again, by the same pass: its record was not taken then. */
+static __always_inline bool is_same(const struct account *account, __u64 switches, __u64 now)
+{
+	return account->looked_switches == switches && account->looked_pass >= stand_look.since &&
+	       account->looked_pass != stand_look.pass && now - account->looked_ns < STAND_AGAIN_NS;
+}
+
+/* False: nothing is told of it. */
+static __always_inline bool look_at(struct stand_room *r, struct task_struct *task)
+{
+	struct event_stand *e = &r->event;
+	__u32 tgid = task->tgid, share = stand_look.share;
+	struct look_share *of = bpf_map_lookup_elem(&look_shares, &tgid);
+	struct account *account;
+
+	if (!is_blocked(task))
+		return false;
+	if (of)
+		share = age_of(task, false) >= STAND_LASTING_NS ? of->lasting : of->brief;
+	if (!is_chosen(task, share))
+		return false;
+	begin(e, task);
+	e->share = share;
+	e->switches = switches_of(task);
+	account = bpf_task_storage_get(&accounts, task, 0, 0);
+	if (account && !(of && of->again) && is_same(account, e->switches, e->time_ns)) {
+		e->flags |= STAND_SAME;
+		return true;
+	}
+	read_standing(r, task);
+	if (e->flags & STAND_RUNS)
+		return false;
+	if (account && !(e->flags & STAND_MOVED)) {
+		account->looked_switches = e->switches;
+		account->looked_ns = e->time_ns;
+		account->looked_pass = stand_look.pass;
+	}
+	return true;
 }
 
 /* For every thread, or those of some processes, when somebody asks where they stand. Worst cost of
@@ -232,8 +322,13 @@ int read_stands(struct bpf_iter__task *ctx)
 	r = bpf_map_lookup_elem(&stand_rooms, &zero);
 	if (!r)
 		return 0;
-	begin(&r->event, task);
-	read_standing(r, task);
+	if (stand_look.pass) {
+		if (!look_at(r, task))
+			return 0;
+	} else {
+		begin(&r->event, task);
+		read_standing(r, task);
+	}
 	bytes = r->event.stack_bytes & STAND_STACK_MOST; /* for the verifier */
 	r->event.header.size = sizeof(r->event) + bytes;
 	bpf_seq_write(ctx->meta->seq, r, sizeof(r->event) + bytes);

@@ -84,6 +84,7 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
 	__u64 exec_start;
+	__u64 prev_sum_exec_runtime;
 	unsigned char sched_delayed; /* sleeps in its queue */
 	struct cfs_rq *cfs_rq;
 };
@@ -115,6 +116,15 @@ struct vm_area_struct {
 };
 
 /* Of x86-64. */
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[0];
+};
+
 struct thread_struct {
 	unsigned long fsbase;
 };
@@ -145,6 +155,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	struct pid *thread_pid;
 	struct thread_struct thread;
 };
 

@@ -2,6 +2,8 @@
 /* read_stands on the real kernel: threads whose place is known, and stacks that lie. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,10 +31,10 @@ static void take(void *ctx, const struct event_stand *stand, const uint8_t *stac
 		memcpy(&seen->top, stack, sizeof(seen->top));
 }
 
-static void open_stands(struct drive *d)
+static void open_in_gear(struct drive *d, bool quiet)
 {
 	const struct session_options options = {.sample_hz = 99,
-						.quiet = true,
+						.quiet = quiet,
 						.tables = true,
 						.unwind_bytes = 16u << 20,
 						.stands = true};
@@ -42,6 +44,39 @@ static void open_stands(struct drive *d)
 		drive_skip(session_stands_why(d->s));
 }
 
+static void open_stands(struct drive *d)
+{
+	open_in_gear(d, true);
+}
+
+/* In this process: these targets make nobody hang. */
+static int read_stands(struct drive *d, const struct stand_look *look, const uint32_t *tgids,
+		       size_t cnt, struct seen *seen)
+{
+	static char buffer[1u << 17];
+	int fd = session_open_stands(d->s, look, tgids, cnt);
+	size_t have = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return fd;
+	while (n) {
+		ssize_t done;
+
+		n = read(fd, buffer + have, sizeof(buffer) - have);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		cr_assert_geq(n, 0, "%s", strerror(errno));
+		have += (size_t)n;
+		done = session_take_stands(buffer, have, take, seen);
+		cr_assert_geq(done, 0);
+		have -= (size_t)done;
+		memmove(buffer, buffer + done, have);
+	}
+	close(fd);
+	return 0;
+}
+
 /* The one record of a child. */
 static struct event_stand look(struct drive *d, pid_t pid, struct seen *seen)
 {
@@ -49,7 +84,7 @@ static struct event_stand look(struct drive *d, pid_t pid, struct seen *seen)
 
 	free(seen->rows);
 	*seen = (struct seen){0};
-	cr_assert_eq(session_read_stands(d->s, &tgid, 1, take, seen), 0);
+	cr_assert_eq(read_stands(d, NULL, &tgid, 1, seen), 0);
 	cr_assert_eq(seen->cnt, 1);
 	cr_assert_eq(seen->rows[0].tgid, tgid);
 	return seen->rows[0];
@@ -232,7 +267,7 @@ Test(stands, all_threads_of_the_host_are_told_once)
 	struct drive d;
 
 	open_stands(&d);
-	cr_assert_eq(session_read_stands(d.s, NULL, 0, take, &seen), 0);
+	cr_assert_eq(read_stands(&d, NULL, NULL, 0, &seen), 0);
 	for (size_t i = 0; i < seen.cnt; i++) {
 		const struct event_stand *s = &seen.rows[i];
 
@@ -254,7 +289,153 @@ Test(stands, who_did_not_ask_for_it_has_not_the_program)
 	struct drive d;
 
 	drive_open(&d, NULL);
-	cr_expect_eq(session_read_stands(d.s, NULL, 0, take, &seen), -ENOTSUP);
+	cr_expect_eq(read_stands(&d, NULL, NULL, 0, &seen), -ENOTSUP);
 	cr_expect_not_null(session_stands_why(d.s));
+	drive_close(&d);
+}
+
+/* What a look tells of a child; cnt records. */
+static struct event_stand look_at(struct drive *d, const struct stand_look *look, pid_t pid,
+				  struct seen *seen, size_t cnt)
+{
+	uint32_t tgid = (uint32_t)pid;
+
+	free(seen->rows);
+	*seen = (struct seen){0};
+	cr_assert_eq(read_stands(d, look, &tgid, 1, seen), 0);
+	cr_assert_eq(seen->cnt, cnt);
+	return cnt ? seen->rows[0] : (struct event_stand){0};
+}
+
+Test(stands, a_look_reads_a_stack_once_a_wait_and_again_when_it_is_told_to)
+{
+	struct look_share share = {LOOK_ALL, LOOK_ALL, 1};
+	struct stand_look look = {.pass = 7, .since = 7, .share = LOOK_ALL};
+	struct event_stand first, stand;
+	struct seen seen = {0};
+	struct drive d;
+	pid_t pid;
+
+	open_in_gear(&d, false); /* where births have accounts */
+	pid = drive_fork(pause_here, NULL, -1, false);
+	look_asleep(&d, pid, &seen);
+	first = look_at(&d, &look, pid, &seen, 1);
+	cr_expect_not(first.flags & STAND_SAME);
+	cr_expect_gt(first.stack_bytes, 0);
+	cr_expect_eq(first.share, LOOK_ALL);
+	cr_expect_eq(first.ns_tid, (uint32_t)pid);
+	/* A step that is run again is of the same pass. */
+	cr_expect_not(look_at(&d, &look, pid, &seen, 1).flags & STAND_SAME);
+	look.pass = 8;
+	stand = look_at(&d, &look, pid, &seen, 1);
+	cr_expect(stand.flags & STAND_SAME);
+	cr_expect_eq(stand.stack_bytes, 0);
+	cr_expect_eq(stand.switches, first.switches);
+	cr_expect_geq(stand.age_ns, first.age_ns);
+	/* By the process, or since nothing from before is remembered. */
+	look.pass = 9;
+	cr_assert_eq(session_set_look_share(d.s, (uint32_t)pid, &share), 0);
+	cr_expect_not(look_at(&d, &look, pid, &seen, 1).flags & STAND_SAME);
+	cr_assert_eq(session_set_look_share(d.s, (uint32_t)pid, NULL), 0);
+	look.pass = look.since = 10;
+	cr_expect_not(look_at(&d, &look, pid, &seen, 1).flags & STAND_SAME);
+	/* One that ran since. */
+	look.pass = 11;
+	cr_expect(look_at(&d, &look, pid, &seen, 1).flags & STAND_SAME);
+	cr_assert_eq(kill(pid, SIGSTOP), 0);
+	drive_sleep(100 * DRIVE_MS);
+	cr_assert_eq(kill(pid, SIGCONT), 0);
+	drive_sleep(100 * DRIVE_MS);
+	look.pass = 12;
+	stand = look_at(&d, &look, pid, &seen, 1);
+	cr_expect_not(stand.flags & STAND_SAME);
+	cr_expect_gt(stand.switches, first.switches);
+	drive_kill(pid);
+	free(seen.rows);
+	drive_close(&d);
+}
+
+static int spin(void *unused)
+{
+	(void)unused;
+	for (;;)
+		__asm__ volatile("");
+	return 0;
+}
+
+static void *pause_thread(void *unused)
+{
+	pause_here(unused);
+	return NULL;
+}
+
+#define MANY 400
+
+static int pause_many(void *unused)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)unused;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (int i = 0; i < MANY; i++)
+		if (pthread_create(&thread, &attr, pause_thread, NULL))
+			return 1;
+	return pause_here(NULL);
+}
+
+Test(stands, a_look_chooses_threads_that_do_not_run_by_their_share)
+{
+	struct look_share share = {LOOK_ALL / 4, LOOK_ALL, 0};
+	struct stand_look look = {.pass = 1, .since = 1, .share = LOOK_ALL};
+	uint32_t tgid, first_tid;
+	size_t brief, again;
+	struct seen seen = {0};
+	struct drive d;
+	pid_t many, spinner;
+
+	open_stands(&d);
+	spinner = drive_fork(spin, NULL, -1, false);
+	drive_sleep(50 * DRIVE_MS);
+	look_at(&d, &look, spinner, &seen, 0);
+	drive_kill(spinner);
+
+	many = drive_fork(pause_many, NULL, -1, false);
+	tgid = (uint32_t)many;
+	for (int i = 0; i < 100 && seen.cnt < MANY + 1; i++) {
+		free(seen.rows);
+		seen = (struct seen){0};
+		drive_sleep(10 * DRIVE_MS);
+		look.pass++;
+		cr_assert_eq(read_stands(&d, &look, &tgid, 1, &seen), 0);
+	}
+	cr_assert_eq(seen.cnt, MANY + 1);
+	/* Their waits are brief yet: a quarter of them, the same as long as the seed is. */
+	cr_assert_eq(session_set_look_share(d.s, tgid, &share), 0);
+	free(seen.rows);
+	seen = (struct seen){0};
+	look.pass++;
+	cr_assert_eq(read_stands(&d, &look, &tgid, 1, &seen), 0);
+	brief = seen.cnt;
+	cr_expect(brief > MANY / 4 - 60 && brief < MANY / 4 + 60, "%zu", brief);
+	cr_expect_eq(seen.rows[0].share, LOOK_ALL / 4);
+	first_tid = seen.rows[0].tid;
+	free(seen.rows);
+	seen = (struct seen){0};
+	look.pass++;
+	cr_assert_eq(read_stands(&d, &look, &tgid, 1, &seen), 0);
+	again = seen.cnt;
+	cr_expect_eq(again, brief);
+	cr_expect_eq(seen.rows[0].tid, first_tid);
+	/* Later they are lasting ones, of which all are chosen. */
+	drive_sleep(1200 * DRIVE_MS);
+	free(seen.rows);
+	seen = (struct seen){0};
+	look.pass++;
+	cr_assert_eq(read_stands(&d, &look, &tgid, 1, &seen), 0);
+	cr_expect_eq(seen.cnt, MANY + 1);
+	drive_kill(many);
+	free(seen.rows);
 	drive_close(&d);
 }

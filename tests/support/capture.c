@@ -209,7 +209,7 @@ static void fill_names(struct model *m)
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
 	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000, 3, true, 8,
-				    91,	      4000000000};
+				    91,	      4000000000,	 7};
 	struct model_sample sample = {.time_ns = start_ns + 400,
 				      .kernel_stack = 2,
 				      .user_stack = 0x8000000000000001ull,

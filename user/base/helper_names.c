@@ -6,7 +6,7 @@
 
 static const char *const names[] = {
 	HELPER_NURSERY, HELPER_OPENER,	HELPER_PARSER,
-	HELPER_SIGNALS, "hotrun-files", /* the nursery, until there were parsers */
+	HELPER_STREAM,	HELPER_SIGNALS, "hotrun-files", /* the nursery, until there were parsers */
 };
 
 bool helper_is_name(const char *comm)

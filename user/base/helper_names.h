@@ -7,9 +7,10 @@
  */
 #include <stdbool.h>
 
-#define HELPER_NURSERY "hotrun-nursery" /* child of hotrun, parent of the next two */
+#define HELPER_NURSERY "hotrun-nursery" /* child of hotrun, parent of the next three */
 #define HELPER_OPENER  "hotrun-file"	/* opens files of targets */
 #define HELPER_PARSER  "hotrun-parse"	/* reads them, without any right */
+#define HELPER_STREAM  "hotrun-stand"	/* reads where threads stand, without any right */
 #define HELPER_SIGNALS "hotrun-signal"	/* child of hotrun; reads the operator's own numbers */
 
 /* Whether it is one of these names, or one that helpers had in captures of earlier versions.

@@ -19,6 +19,7 @@
 #include "collect/cgroup_watch.h"
 #include "collect/follow.h"
 #include "collect/newly_started.h"
+#include "collect/looks.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
 #include "isolate/nursery.h"
@@ -66,6 +67,12 @@
 #define FOLLOW_CPUS_NS 1500000000ull
 /* What may be held for names, in times of what may be known of processes and stacks. */
 #define NAMES_PARTS 4u
+/* Looks at threads that do not run, a second at the most, and the part of a CPU that they take at
+ * the most; of who runs for ever. */
+#define LOOKS_A_SECOND 10u
+#define LOOKS_PART     100u
+#define CALM_LOOKS     4u
+#define CALM_PART      500u
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
 /* The same at first, when tables are to come soon. */
@@ -144,6 +151,7 @@ struct collector {
 	struct newly_started newly_started;
 	struct exec_names exec_names;
 	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
+	struct looks *looks;	  /* at threads that do not run; NULL: nobody asked */
 	uint64_t drained_ns;
 	uint64_t looked_ns; /* at who just started, while samples were named */
 	struct fair facts;  /* us of this slice, see collector_name_process() */
@@ -314,6 +322,69 @@ static void name_samples(struct collector *c, size_t from)
 		look_meanwhile(c);
 	}
 	names_read(c->names, m);
+}
+
+/* Of the rows of this slice that say where threads stand. */
+static void name_stands(struct collector *c)
+{
+	struct model *m = c->model;
+
+	for (size_t i = m->stands_cnt; i-- > 0 && m->stands[i].slice + 1 == m->slices_cnt;) {
+		struct model_sample at = m->stands[i].at;
+
+		collector_name_process(c, m->threads[at.thread].process);
+		name_stack(c, at.kernel_stack, at.time_ns);
+		name_stack(c, at.user_stack, at.time_ns);
+		look_meanwhile(c);
+	}
+	names_read(c->names, m);
+}
+
+/* --- looks at threads that do not run --------------------------------------------------------- */
+
+static struct looks_rooms looks_rooms(struct collector *c)
+{
+	return (struct looks_rooms){
+		.session = c->session,
+		.model = c->model,
+		.ingest = c->ingest,
+		.maps = session_unwind(c->session),
+		.selects = c->options.tgid_cnt || c->options.cgroup,
+	};
+}
+
+static void end_looks(struct collector *c, uint64_t slice_ns)
+{
+	struct looks_rooms rooms = looks_rooms(c);
+	uint32_t tgid;
+
+	if (!c->looks)
+		return;
+	looks_end_slice(c->looks, &rooms, slice_ns);
+	if (looks_hang(c->looks, &tgid))
+		log_warn("blocked time: the memory of a process, perhaps of pid %u, does not "
+			 "answer; nobody is looked at until it does",
+			 tgid);
+}
+
+/* What their stacks lack is wanted: of stacks that were read since the last time. */
+static void note_looks(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	for (size_t i = m->stands_cnt; c->feed && i-- > 0;) {
+		const struct model_sample *at = &m->stands[i].at;
+		uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
+		uint32_t process = m->threads[at->thread].process;
+
+		if (m->stands[i].slice + 1 != m->slices_cnt)
+			break;
+		if (row == MODEL_NONE || (m->stacks[row].end == STACK_END_ROOT &&
+					  !(m->stacks[row].flags & STACK_UNSURE)))
+			continue;
+		want_code(c, process, &m->stacks[row], at->time_ns);
+		unwind_feed_note(c->feed, m, c->names, process, at->time_ns, true);
+	}
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -761,8 +832,11 @@ void collector_end_slice(struct collector *c)
 	ingest_read_lost(c->ingest);
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = clock_now_ns();
+	end_looks(c, end_ns - c->slice_start_ns);
 	note_stacks(c);
+	note_looks(c);
 	name_samples(c, c->first_sample);
+	name_stands(c);
 	feed_tables(c);
 	if (c->feed)
 		unwind_feed_tidy(c->feed, m);
@@ -868,6 +942,10 @@ int collector_begin_slice(struct collector *c)
 		model_slice_gear(c->model, c->options.gear.quiet, c->options.gear.sample_every);
 	}
 	ingest_set_every(c->ingest, c->options.gear.sample_every);
+	if (c->looks)
+		looks_begin_slice(c->looks, c->model,
+				  c->options.blocked && !c->options.gear.quiet &&
+					  !session_stands_why(c->session));
 	return 0;
 }
 
@@ -925,6 +1003,8 @@ static uint64_t work_on(struct collector *c, uint64_t until_ns)
 	}
 	if (early && now_ns + EARLY_DRAIN_NS < due_ns)
 		due_ns = now_ns + EARLY_DRAIN_NS;
+	if (c->looks && looks_due_ns(c->looks) < due_ns)
+		due_ns = looks_due_ns(c->looks);
 	return due_ns < until_ns ? due_ns : until_ns;
 }
 
@@ -948,6 +1028,19 @@ static void drain_soon(struct collector *c)
 		collector_drain(c);
 }
 
+static void look_at_blocked(struct collector *c)
+{
+	struct looks_rooms rooms = looks_rooms(c);
+	bool ended = false;
+
+	if (c->looks && looks_due_ns(c->looks) <= clock_now_ns())
+		ended = looks_work(c->looks, &rooms, c->options.tgids, c->options.tgid_cnt);
+	if (ended && clock_now_ns() - c->start_ns < EARLY_NS) {
+		note_looks(c);
+		feed_tables(c);
+	}
+}
+
 void collector_pause(struct collector *c, uint64_t ns, int fd)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns, rest_end_ns = 0;
@@ -963,6 +1056,7 @@ void collector_pause(struct collector *c, uint64_t ns, int fd)
 		look_at_started(c, now_ns);
 		drain_early(c);
 		drain_soon(c);
+		look_at_blocked(c);
 		now_ns = clock_now_ns();
 	}
 }
@@ -1100,7 +1194,7 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.tgid_cnt = c->options.samples ? c->options.tgid_cnt : 1,
 		.cgroups = c->cgroups.folder != NULL,
 		.requests = c->options.requests,
-		.stands = c->options.stands,
+		.stands = c->options.stands || c->options.blocked,
 		.slow_ns = c->options.slow_ns,
 		.slow_ports = c->options.slow_ports,
 		.slow_port_cnt = c->options.slow_port_cnt,
@@ -1187,6 +1281,12 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 		c->workers = names_workers(c->nursery, c->options.bytes_max * NAMES_PARTS,
 					   &c->options.file_limits);
 	err = c->workers ? open_rooms(c) : -errno;
+	if (!err && (options->stands || options->blocked)) {
+		c->looks =
+			looks_new(c->nursery, options->stacks.is_calm ? CALM_LOOKS : LOOKS_A_SECOND,
+				  options->stacks.is_calm ? CALM_PART : LOOKS_PART);
+		err = c->looks ? 0 : -ENOMEM;
+	}
 	if (err) {
 		snprintf(why, why_bytes, "out of memory");
 		goto out;
@@ -1323,7 +1423,8 @@ static uint32_t kernel_off(const struct collector *c)
 
 	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
 	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) | (c->feed ? 0 : OFF_TABLES) |
-	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS) | OFF_STANDS;
+	       (collector_sees_requests(c) ? 0 : OFF_REQUESTS) |
+	       (c->options.blocked && !session_stands_why(c->session) ? 0 : OFF_STANDS);
 }
 
 /* Of what grows with every process, thread and stack. */
@@ -1371,16 +1472,12 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	return err;
 }
 
-void collector_stop(struct collector *c)
-{
-	session_stop(c->session);
-	c->stopped = true;
-}
-
 /* --- where threads stand ---------------------------------------------------------------------- */
 
 /* Looks, each of which may show what tables are missing for the next. */
 #define STAND_PASSES 3
+/* Rows of one look at every thread that a capture keeps. */
+#define STANDS_KEPT 16384u
 /* A tick so long ago still tells where a thread that runs is. */
 #define STAND_TICK_NS 1000000000ull
 
@@ -1389,9 +1486,22 @@ const char *collector_stands_why(const struct collector *c)
 	return session_stands_why(c->session);
 }
 
-static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+/* A pass under way. */
+struct pass {
+	struct stand_taker taker;
+	struct stands *to;
+	int err; /* the first one */
+};
+
+static void take_stand(void *ctx, const struct event_stand *event, const uint8_t *stack)
 {
-	stand_take(ctx, stand, stack);
+	struct pass *pass = ctx;
+	struct model_stand stand;
+
+	if (!stand_take(&pass->taker, event, stack, &stand))
+		pass->to->gone++;
+	else if (stands_add(pass->to, &stand) && !pass->err)
+		pass->err = -ENOMEM;
 }
 
 /* Of these processes, or of all: facts and tables of those that have none yet. */
@@ -1422,28 +1532,28 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 static int pass_over_stands(struct collector *c, const uint32_t *processes, size_t cnt,
 			    struct stands *to)
 {
-	struct stand_taker *taker = calloc(1, sizeof(*taker));
+	struct pass *pass = calloc(1, sizeof(*pass));
 	uint32_t tgids[FILTER_TGIDS_MAX];
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
 
-	if (!taker)
+	if (!pass)
 		return -ENOMEM;
 	stands_clear(to);
-	taker->model = c->model;
-	taker->ingest = c->ingest;
-	taker->maps = session_unwind(c->session);
-	taker->to = to;
+	pass->taker.model = c->model;
+	pass->taker.ingest = c->ingest;
+	pass->taker.maps = session_unwind(c->session);
+	pass->to = to;
 	if (cnt > FILTER_TGIDS_MAX)
 		cnt = 0;
 	for (size_t i = 0; i < cnt; i++)
 		tgids[i] = c->model->processes[processes[i]].tgid;
 	to->time_ns = clock_now_ns();
-	err = session_read_stands(c->session, tgids, cnt, take_stand, taker);
+	err = looks_pass(c->looks, c->session, tgids, cnt, take_stand, pass);
 	to->pass_ns = clock_now_ns() - to->time_ns;
 	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	err = err ?: taker->err;
-	free(taker);
+	err = err ?: pass->err ?: stands_tell_holders(to, c->model);
+	free(pass);
 	return err;
 }
 
@@ -1493,7 +1603,55 @@ static void take_ticks(struct collector *c, struct stands *stands)
 	}
 }
 
-static void name_stands(struct collector *c, const struct stands *stands, uint64_t end_ns)
+/* Rows of the slice that is open: where every thread stands at this moment. */
+static int keep_stands(struct collector *c, const struct stands *stands)
+{
+	struct model *m = c->model;
+	bool selects = c->options.tgid_cnt || c->options.cgroup;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < stands->cnt && i < STANDS_KEPT; i++) {
+		struct model_stand row = stands->rows[i];
+		const struct model_process *p = &m->processes[m->threads[row.at.thread].process];
+
+		if (p->flags & (PROCESS_KERNEL | PROCESS_SELF) ||
+		    (selects && !(p->flags & PROCESS_SELECTED)))
+			continue;
+		row.now = true;
+		row.slice = (uint32_t)m->slices_cnt - 1;
+		err = model_stand_add(m, &row);
+	}
+	if (stands->cnt > STANDS_KEPT)
+		model_loss_add(m, LOSS_MODEL_LIMIT, stands->cnt - STANDS_KEPT);
+	return err;
+}
+
+int collector_look_at_all(struct collector *c)
+{
+	struct stands stands = {0};
+	int err;
+
+	if (!c->looks || session_stands_why(c->session))
+		return -ENOTSUP;
+	collector_drain(c);
+	err = pass_over_stands(c, NULL, 0, &stands);
+	if (!err) {
+		take_ticks(c, &stands);
+		err = keep_stands(c, &stands);
+	}
+	stands_clear(&stands);
+	return err;
+}
+
+void collector_stop(struct collector *c)
+{
+	if (c->options.blocked && c->options.samples)
+		collector_look_at_all(c);
+	session_stop(c->session);
+	c->stopped = true;
+}
+
+static void name_all_stands(struct collector *c, const struct stands *stands, uint64_t end_ns)
 {
 	do {
 		uint64_t now_ns = clock_now_ns();
@@ -1540,7 +1698,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	collector_drain(c);
 	take_ticks(c, stands);
 	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
-	name_stands(c, stands, end_ns);
+	name_all_stands(c, stands, end_ns);
 	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	return 0;
 }
@@ -1583,6 +1741,8 @@ static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_by
 	drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	if (c->feed)
 		unwind_feed_clear(c->feed, c->model);
+	if (c->looks)
+		looks_forget(c->looks);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
@@ -1678,7 +1838,8 @@ uint64_t collector_helpers_ns(struct collector *c)
 
 	/* One that is gone has none any more. */
 	c->nursery_ns = nursery_ns > c->nursery_ns ? nursery_ns : c->nursery_ns;
-	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns;
+	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns +
+	       (c->looks ? looks_cpu_ns(c->looks) : 0);
 }
 
 /* --- facts -------------------------------------------------------------------------------- */
@@ -1732,6 +1893,7 @@ void collector_free(struct collector *c)
 	session_free(c->session);
 	close_rooms(c);
 	workers_free(c->workers);
+	looks_free(c->looks);
 	nursery_free(c->nursery);
 	cgroup_select_clear(&c->cgroups);
 	free(c->online);

@@ -57,6 +57,7 @@ struct collector_options {
 	bool samples;  /* keep samples, with their frames named; without: accounts and books */
 	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
 	bool stands;   /* collector_read_stands(), where this kernel can */
+	bool blocked;  /* blocked time with stacks (looks.h), in the full gear; else OFF_STANDS */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
@@ -185,6 +186,10 @@ void collector_requests_text(const struct collector *c, char *text, size_t bytes
  */
 int collector_read_stands(struct collector *c, const uint32_t *processes, size_t cnt, uint64_t ns,
 			  struct stands *stands);
+/* The same into rows of the current slice (model_stand.now), named with it: where every thread
+ * stands at this moment. For threads of what is selected; all else is as it was. Errors as before;
+ * with options.blocked collector_stop() does it. */
+int collector_look_at_all(struct collector *c);
 /* Why that cannot be done, as a clause for people; NULL where it can. */
 const char *collector_stands_why(const struct collector *c);
 

@@ -71,38 +71,36 @@ static uint32_t holder_of(const struct event_stand *event)
 	return event->flags & STAND_LOCK ? event->lock[2] : 0;
 }
 
-void stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece)
+bool stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece,
+		struct model_stand *ret_stand)
 {
 	uint32_t process = model_process_find(t->model, event->tgid, event->process_start_ns);
-	struct model_stand stand = {
+	bool is_whole = !(event->flags & (STAND_RUNS | STAND_MOVED | STAND_SAME));
+	struct model_stand *s = ret_stand;
+
+	*s = (struct model_stand){
 		.at = {.time_ns = event->time_ns, .kind = SAMPLE_ON_CPU},
 		.age_ns = event->age_ns,
 		.call = STAND_CALL_NONE,
 		.switches = event->switches,
 		.flags = event->flags,
 		.state = event->state,
+		.ns_tid = event->ns_tid,
 	};
-	bool is_whole = !(event->flags & (STAND_RUNS | STAND_MOVED));
-
-	if (process == MODEL_NONE) {
-		t->to->gone++;
-		return;
-	}
-	stand.at.thread = model_thread_get(t->model, process, event->tid, event->thread_start_ns);
-	if (stand.at.thread == MODEL_NONE) {
-		t->to->gone++;
-		return;
-	}
-	if (is_whole) {
-		stand.at.kernel_stack = put_kernel(t, event);
-		stand.holder = holder_of(event);
-		if ((int64_t)event->call >= 0)
-			stand.call = event->call;
-		if (event->ip && !(event->flags & (STAND_COMPAT | STAND_NO_USER)))
-			stand.at.user_stack = put_user(t, event, piece);
-		else if (event->flags & STAND_UNREADABLE)
-			stand.at.flags |= SAMPLE_USER_STACK_FAULT;
-	}
-	if (stands_add(t->to, &stand) && !t->err)
-		t->err = -ENOMEM;
+	if (process == MODEL_NONE)
+		return false;
+	s->at.thread = model_thread_get(t->model, process, event->tid, event->thread_start_ns);
+	if (s->at.thread == MODEL_NONE)
+		return false;
+	if (!is_whole)
+		return true;
+	s->at.kernel_stack = put_kernel(t, event);
+	s->holder = holder_of(event);
+	if ((int64_t)event->call >= 0)
+		s->call = event->call;
+	if (event->ip && !(event->flags & (STAND_COMPAT | STAND_NO_USER)))
+		s->at.user_stack = put_user(t, event, piece);
+	else if (event->flags & STAND_UNREADABLE)
+		s->at.flags |= SAMPLE_USER_STACK_FAULT;
+	return true;
 }

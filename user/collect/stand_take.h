@@ -15,13 +15,13 @@ struct stand_taker {
 	struct model *model;
 	struct ingest *ingest;
 	const struct unwind_maps *maps; /* NULL = frame pointers alone */
-	struct stands *to;
 	struct walk_piece walk;
 	/* The stack at hand: a struct event_stack and its frames. */
 	uint64_t words[sizeof(struct event_stack) / sizeof(uint64_t) + STACK_MAX_FRAMES];
-	int err; /* the first one */
 };
 
-/* An event_stand, and the piece of its stack. */
-void stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece);
+/* An event_stand, and the piece of its stack. False: its process or thread is not known, or there
+ * is no room for it. Of one that has not run since (STAND_SAME) there are no stacks. */
+bool stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece,
+		struct model_stand *ret_stand);
 #endif

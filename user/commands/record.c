@@ -95,6 +95,8 @@ static const struct command_option last_rows[] = {
 	OPTION_NAMES(struct record_options, recorder.collector.names),
 	OPTION_NODE_ROOT(struct record_options, recorder.collector.node_root),
 	OPTION_NO_REQUESTS(struct record_options, recorder.collector.requests),
+	OPTION(0, "no-blocked", NULL, "do not look at where threads stand that do not run",
+	       option_false, IN(recorder.collector.blocked)),
 	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),
 	OPTION_VERBOSE,
 };
@@ -279,6 +281,7 @@ static int run(int argc, char **argv)
 	o->recorder.collector.command = "";
 	o->recorder.collector.facts = o->recorder.collector.samples = true;
 	o->recorder.collector.requests = true;
+	o->recorder.collector.blocked = true;
 	o->recorder.collector.follow_most = COLLECTOR_FOLLOW_USUAL;
 	o->recorder.collector.take_service_signals = service_signals_take;
 	rc = parse(argc, argv, o);

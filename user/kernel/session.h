@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cost_meter.h"
 #include "bpf/events.h"
@@ -163,15 +164,22 @@ struct unwind_maps *session_unwind(const struct session *s);
 const char *session_unwind_why(const struct session *s);
 
 /*
- * Where threads stand: a pass over those of these processes (FILTER_TGIDS_MAX of them at the most;
- * none: of all), one record each with the piece of its stack that was read, both borrowed until
- * take returns. Nothing is stopped. Who ran is told as such. 0, or negative errno; -ENOTSUP where
- * session_stands_why() says why not.
+ * Where threads stand: a descriptor, owned, whose reading is the pass over those of these processes
+ * (FILTER_TGIDS_MAX of them at the most; none: of all), or a look at some that do not run; one
+ * record each with the piece of its stack that was read. Nothing is stopped; but who reads may
+ * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time. Negative errno;
+ * -ENOTSUP where session_stands_why() says why not.
  */
-int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
-			void (*take)(void *ctx, const struct event_stand *stand,
-				     const uint8_t *stack),
-			void *ctx);
+int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
+			size_t tgid_cnt);
+/* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
+ * is. Returns the bytes that they are, or -EPROTO. */
+ssize_t session_take_stands(const char *bytes, size_t len,
+			    void (*take)(void *ctx, const struct event_stand *stand,
+					 const uint8_t *stack),
+			    void *ctx);
+/* How many threads of that process looks choose; NULL: as of others. 0 or negative errno. */
+int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share);
 /* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until
  * session_free(). */
 const char *session_stands_why(const struct session *s);

@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "kernel/session_private.h"
 
-/* At least two records at their largest. */
-#define BUFFER_BYTES (256u << 10)
 _Static_assert(sizeof(struct event_stand) + STAND_STACK_BYTES <= UINT16_MAX, "event_header.size");
 
 const char *session_stands_why(const struct session *s)
@@ -37,61 +35,48 @@ static int select_processes(struct session *s, const uint32_t *tgids, size_t cnt
 	return err;
 }
 
-/* Whole records at the buffer's begin; returns their bytes, or -EPROTO. */
-static ssize_t take_records(const char *buffer, size_t bytes,
+int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share)
+{
+	struct bpf_map *map = s->bpf->maps.look_shares;
+
+	if (!share)
+		return bpf_map__delete_elem(map, &tgid, sizeof(tgid), 0);
+	return bpf_map__update_elem(map, &tgid, sizeof(tgid), share, sizeof(*share), BPF_ANY);
+}
+
+int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
+			size_t tgid_cnt)
+{
+	int err, fd;
+
+	if (!s->stands)
+		return -ENOTSUP;
+	err = select_processes(s, tgids, tgid_cnt);
+	if (err)
+		return err;
+	s->bpf->bss->stand_look = look ? *look : (struct stand_look){0};
+	fd = bpf_iter_create(bpf_link__fd(s->bpf->links.read_stands));
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t session_take_stands(const char *bytes, size_t len,
 			    void (*take)(void *ctx, const struct event_stand *stand,
 					 const uint8_t *stack),
 			    void *ctx)
 {
 	size_t done = 0;
 
-	while (bytes - done >= sizeof(struct event_stand)) {
-		const struct event_stand *stand = (const void *)(buffer + done);
+	while (len - done >= sizeof(struct event_stand)) {
+		const struct event_stand *stand = (const void *)(bytes + done);
 
 		if (stand->header.kind != EVENT_STAND || stand->stack_bytes > STAND_STACK_BYTES ||
 		    stand->kernel_cnt > STAND_KERNEL_FRAMES ||
 		    stand->header.size != sizeof(*stand) + stand->stack_bytes)
 			return -EPROTO;
-		if (bytes - done < stand->header.size)
+		if (len - done < stand->header.size)
 			break;
 		take(ctx, stand, (const uint8_t *)(stand + 1));
 		done += stand->header.size;
 	}
 	return (ssize_t)done;
-}
-
-int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
-			void (*take)(void *ctx, const struct event_stand *stand,
-				     const uint8_t *stack),
-			void *ctx)
-{
-	_cleanup_free_ char *buffer = malloc(BUFFER_BYTES);
-	_cleanup_close_ int fd = -1;
-	size_t have = 0;
-	int err;
-
-	if (!s->stands)
-		return -ENOTSUP;
-	if (!buffer)
-		return -ENOMEM;
-	err = select_processes(s, tgids, tgid_cnt);
-	if (err)
-		return err;
-	fd = bpf_iter_create(bpf_link__fd(s->bpf->links.read_stands));
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n = read(fd, buffer + have, BUFFER_BYTES - have), done;
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		have += (size_t)n;
-		done = take_records(buffer, have, take, ctx);
-		if (done < 0)
-			return (int)done;
-		have -= (size_t)done;
-		memmove(buffer, buffer + done, have);
-	}
 }

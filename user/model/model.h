@@ -413,6 +413,7 @@ struct model_stand {
 	uint32_t slice;
 	uint32_t flags;	 /* STAND_* of bpf/events.h */
 	uint32_t holder; /* tid of who holds the mutex it waits for, 0 = not known */
+	uint32_t ns_tid; /* as its own namespace sees it; not stored */
 	uint8_t state;	 /* as of /proc/PID/stat */
 	bool sampled;	 /* it ran: its stack is that of a tick, a moment before */
 	bool now;	 /* of a look at every thread: where each stands */
@@ -429,6 +430,7 @@ struct model_slice {
 	uint32_t one_followed_of;
 	uint32_t followed;	 /* where not all are, as of the last look at sockets */
 	uint64_t sockets_age_ns; /* of that look, which tells what stood at its end */
+	uint32_t looks;		 /* at threads that do not run (struct model_stand) */
 };
 
 struct model_cpu {

@@ -24,4 +24,8 @@ struct stands {
 void stands_clear(struct stands *s);
 /* 0 or -ENOMEM. */
 int stands_add(struct stands *s, const struct model_stand *stand);
+/* Of a pass over all threads of some processes: holder, as the namespace of the thread that waits
+ * sees it, becomes the tid of the host, or 0 where no thread of its process is called so. 0 or
+ * -ENOMEM. */
+int stands_tell_holders(struct stands *s, const struct model *m);
 #endif

@@ -98,6 +98,8 @@ static const struct column slice_columns[] = {
 	C(model_slice, NS, sockets_age_ns,
 	  "how long before its end sockets were looked at last, for what stood unanswered then",
 	  LATER(OFF_NO_FIGURE)),
+	C(model_slice, U32, looks, "at threads that do not run, for stand.blocked_ns",
+	  LATER(OFF_NO_FIGURE)),
 };
 
 static const struct column cgroup_columns[] = {

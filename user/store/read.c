@@ -306,6 +306,7 @@ static int take_stand(struct reader *r, uint64_t id, union store_row *row)
 		.user_stack = stand->at.user_stack,
 	};
 	stand->switches = 0;
+	stand->ns_tid = 0;
 	return model_stand_add(r->m, stand);
 }
 

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Blocked time with stacks: of a thread that waits in known shares, of one long sleep among very many brief ones, and
+# what the scheduler's own accounts say of both.
+# beside others, 20 s
+. "$(dirname "$0")/../support/live.sh"
+need_root
+
+start "$LOADS/wait_shares" 60
+shares=$started
+start "$LOADS/wait_crowd" 60 1000 100
+crowd=$started
+until_true 20 grep -qs ready "$T/$crowd.out" || fail "the crowd does not start"
+
+# Tables and names of who waits come within the first second.
+"$HOTRUN" record -q -d 12 -o "$T/b.hotrun" 2>"$T/err"
+is "it records" $? 0
+python3 - "$T/b.hotrun" "$shares" "$crowd" >"$T/seen" <<'P'
+import collections, sqlite3, struct, sys
+db = sqlite3.connect(sys.argv[1])
+names = {(p, a): n for p, a, n in db.execute(
+    'SELECT l.process, l.address, y.name FROM location l JOIN symbol y ON y.id = l.symbol')}
+stacks = {}
+for key, process, frames in db.execute('SELECT key, process, frames FROM stack'):
+    words = [w for (w,) in struct.iter_unpack('<Q', frames)]
+    words = [w & ~(1 << 63) if process is not None and w >> 62 == 2 else w for w in words]
+    words = [w - 1 if i else w for i, w in enumerate(words)]
+    stacks[key] = {names.get((process, w - (1 << 64) if w >> 63 else w)) for w in words}
+start, end = db.execute('SELECT start_ns, end_ns FROM host').fetchone()
+for tgid, methods in ((sys.argv[2], ('lock', 'timer', 'answer')), (sys.argv[3], ('briefly', 'long'))):
+    rows = db.execute('''SELECT s.slice, s.blocked_ns, s.user_stack, s.now, s.age_ns FROM stand s JOIN thread t ON t.id = s.thread
+        JOIN process p ON p.id = t.process WHERE p.tgid = ?''', (tgid,)).fetchall()
+    by = collections.Counter()
+    for slice, ns, user, now, age in rows:
+        for method in methods:
+            if {f'wait_{method}', f'wait_for_{method}'} & stacks.get(user, set()):
+                by[method] += ns
+    total = sum(r[1] for r in rows)
+    threads, ran = db.execute('''SELECT count(*), sum(on_cpu_ns + waited_ns) FROM thread t
+        JOIN process p ON p.id = t.process WHERE p.tgid = ?''', (tgid,)).fetchone()
+    exact = threads * (end - start) - ran
+    print(tgid, 'total', total / exact)
+    for method in methods:
+        print(tgid, method, by[method] / total, by[method] / (end - start))
+    print(tgid, 'now', sum(r[3] for r in rows), threads)
+    print(tgid, 'rows', len(rows))
+P
+seen() {
+	awk -v p="$1" -v w="$2" -v f="${3:-3}" '$1 == p && $2 == w { print $f }' "$T/seen"
+}
+# 12 s of some 8 looks: 4 standard errors of a share of a half are 20 %; a busy machine has fewer.
+within "the share of a mutex" "$(seen "$shares" lock)" 0.28 0.70
+within "the share of a timer" "$(seen "$shares" timer)" 0.12 0.50
+within "the share of a socket" "$(seen "$shares" answer)" 0.05 0.40
+within "all of it, by the scheduler's account" "$(seen "$shares" total)" 0.85 1.12
+within "of a crowd as well" "$(seen "$crowd" total)" 0.85 1.15
+within "nearly all of that is brief" "$(seen "$crowd" briefly)" 0.9 1
+# It sleeps all the time; what it is in its first second stands for many.
+within "one that lasts is found among them" "$(seen "$crowd" long 4)" 0.4 8
+within "not each of them is looked at" "$(seen "$crowd" rows)" 1100 6000
+is "where every thread stands in the end" "$(seen "$crowd" now)" "$(seen "$crowd" now 4)"
+
+"$HOTRUN" record -q -d 1 --no-blocked -o "$T/without.hotrun" 2>"$T/err"
+is "without it a capture says so" "$(sqlite3 "$T/without.hotrun" 'SELECT off & 512, (SELECT count(*) FROM stand) FROM host')" "512|0"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_ISOLATE_STREAM_READER_H
+#define HOTRUN_ISOLATE_STREAM_READER_H
+/*
+ * Reads descriptors to their end in a process of its own, which has no right and holds nothing
+ * else: reading a BPF iterator that looks into the memory of other processes may hang, as long as
+ * one of these wants it to (a file of a file system that does not answer, put in the place of a
+ * stack). That process hangs then, and whoever asked goes on. One reading at a time. No threads.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isolate/nursery.h"
+
+/* More than the largest record of an iterator, less than a socket takes at once. */
+#define STREAM_PIECE_BYTES 65536u
+
+struct stream_reader;
+
+/* The nursery is borrowed. The process is forked with the first reading. NULL without memory. */
+struct stream_reader *stream_reader_new(struct nursery *nursery);
+/* Takes NULL. Does not wait for a process that hangs. */
+void stream_reader_free(struct stream_reader *r);
+
+/* Begins to read fd, which stays the caller's and may be closed. 0; -EBUSY: a reading is under way,
+ * or hangs; -EAGAIN: there is no process to be had. */
+int stream_reader_begin(struct stream_reader *r, int fd);
+bool stream_reader_is_busy(const struct stream_reader *r);
+
+/*
+ * Takes what was read since, for so long at the most, each piece borrowed until take returns; where
+ * that is not 0, the rest is dropped. 1: the end has come; 0: not yet; else negative errno of the
+ * reading; -ECANCELED: of take; -ETIMEDOUT: nothing has come for a second in which it did not move,
+ * or for ten, and the process is given up. *ret_cpu_ns (may be NULL): CPU time of the process for
+ * this reading, at its end.
+ */
+int stream_reader_take(struct stream_reader *r, int timeout_ms,
+		       int (*take)(void *ctx, const char *bytes, size_t len), void *ctx,
+		       uint64_t *ret_cpu_ns);
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/look_book.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+/* Threads that one look chooses, of all processes together: of those in brief waits, whose stacks
+ * are read each time (10 us), and of those in lasting ones. */
+#define BRIEF_MOST   64
+#define LASTING_MOST 512
+#define ROWS_MOST    8192u /* of a slice */
+/* So much time without a look before a slice is what its looks stand for as well: on a host that is
+ * full of other work there may be none for seconds. */
+#define UNSEEN_MOST_NS 5000000000ull
+/* Stacks that do not reach their root are read again in so many slices, then in one of as many. */
+#define AGAIN_SLICES 8u
+
+const uint32_t look_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
+
+void look_book_clear(struct look_book *b)
+{
+	free(b->weights);
+	free(b->threads);
+	free(b->processes);
+	*b = (struct look_book){0};
+}
+
+void look_book_forget(struct look_book *b)
+{
+	b->threads_cnt = b->processes_cnt = b->weights_cnt = 0;
+	b->looks = b->asked_looks = 0;
+	b->unseen_ns = 0;
+}
+
+void look_book_begin_slice(struct look_book *b, const struct model *m)
+{
+	b->slice++;
+	b->looks = 0;
+	b->first_row = m->stands_cnt;
+	b->weights_cnt = 0;
+}
+
+void look_book_end_look(struct look_book *b)
+{
+	b->looks++;
+	b->asked_looks++;
+}
+
+void look_book_end_slice(struct look_book *b, struct model *m, uint64_t slice_ns)
+{
+	m->slices[m->slices_cnt - 1].looks = b->looks;
+	b->unseen_ns += slice_ns;
+	if (b->unseen_ns > UNSEEN_MOST_NS + slice_ns)
+		b->unseen_ns = UNSEEN_MOST_NS + slice_ns;
+	for (size_t i = 0; b->looks && i < b->weights_cnt; i++)
+		m->stands[b->first_row + i].blocked_ns =
+			(uint64_t)(b->weights[i] * (double)b->unseen_ns / b->looks);
+	if (b->looks)
+		b->unseen_ns = 0;
+	b->weights_cnt = 0;
+}
+
+/* --- a thread -------------------------------------------------------------------------------- */
+
+static struct look_thread *thread_of(struct look_book *b, uint32_t row)
+{
+	while (b->threads_cnt <= row) {
+		if (GROW(b->threads, b->threads_cnt, b->threads_cap))
+			return NULL;
+		b->threads[b->threads_cnt++] = (struct look_thread){0};
+	}
+	return &b->threads[row];
+}
+
+static struct look_process *process_of(struct look_book *b, uint32_t row)
+{
+	while (b->processes_cnt <= row) {
+		if (GROW(b->processes, b->processes_cnt, b->processes_cap))
+			return NULL;
+		b->processes[b->processes_cnt++] = (struct look_process){0};
+	}
+	return &b->processes[row];
+}
+
+static bool is_broken(const struct model *m, const struct model_stand *s)
+{
+	uint32_t row = s->at.user_stack ? model_stack_find(m, s->at.user_stack) : MODEL_NONE;
+
+	return row != MODEL_NONE &&
+	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
+}
+
+static void recall(const struct look_thread *t, struct model_stand *s)
+{
+	s->at.kernel_stack = t->kernel_stack;
+	s->at.user_stack = t->user_stack;
+	s->at.flags = t->flags & STAND_UNREADABLE ? SAMPLE_USER_STACK_FAULT : 0;
+	s->call = t->call;
+	s->flags = t->flags;
+}
+
+static void remember(struct look_thread *t, const struct model *m, const struct model_stand *s)
+{
+	t->switches = s->switches;
+	t->kernel_stack = s->at.kernel_stack;
+	t->user_stack = s->at.user_stack;
+	t->call = s->call;
+	t->flags = s->flags;
+	t->is_known = !(s->flags & STAND_MOVED);
+	t->is_broken = is_broken(m, s);
+}
+
+/* Whether it is in the wait of that row, or in one that is like it: brief ones at the same place
+ * are one row. */
+static bool is_of_row(const struct model_stand *row, const struct model_stand *s)
+{
+	return row->switches == s->switches ||
+	       (row->age_ns < STAND_LASTING_NS && s->age_ns < STAND_LASTING_NS &&
+		row->at.kernel_stack == s->at.kernel_stack &&
+		row->at.user_stack == s->at.user_stack && row->state == s->state);
+}
+
+static void add_row(struct look_book *b, struct model *m, struct look_thread *t,
+		    const struct model_stand *s, double weight)
+{
+	struct model_stand *row;
+
+	if (t->slice == b->slice && is_of_row(&m->stands[t->row], s)) {
+		row = &m->stands[t->row];
+		row->at.time_ns = s->at.time_ns;
+		row->switches = s->switches;
+		if (row->age_ns < s->age_ns)
+			row->age_ns = s->age_ns;
+		b->weights[t->row - b->first_row] += weight;
+		return;
+	}
+	if (b->weights_cnt >= ROWS_MOST || GROW(b->weights, b->weights_cnt, b->weights_cap) ||
+	    model_stand_add(m, s)) {
+		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+		return;
+	}
+	t->slice = b->slice;
+	t->row = (uint32_t)m->stands_cnt - 1;
+	m->stands[t->row].slice = (uint32_t)m->slices_cnt - 1;
+	b->weights[b->weights_cnt++] = weight;
+}
+
+bool look_book_take(struct look_book *b, struct model *m, const struct model_stand *stand,
+		    uint32_t share, bool same)
+{
+	double weight = share == LOOK_ALL || !share ? 1 : 4294967296.0 / share;
+	struct look_thread *t = thread_of(b, stand->at.thread);
+	struct look_process *p = process_of(b, m->threads[stand->at.thread].process);
+	struct model_stand s = *stand;
+
+	if (!t || !p)
+		return true;
+	if (same && (!t->is_known || t->switches != s.switches))
+		return false;
+	if (same)
+		recall(t, &s);
+	else
+		remember(t, m, &s);
+	/* Who holds what is known where all threads are looked at. */
+	s.holder = 0;
+	p->broken += t->is_broken;
+	if (s.age_ns != STAND_AGE_UNKNOWN && s.age_ns >= STAND_LASTING_NS)
+		p->lasting += weight;
+	else
+		p->brief += weight;
+	add_row(b, m, t, &s, weight);
+	return true;
+}
+
+/* --- who is looked at in part ---------------------------------------------------------------- */
+
+/* Threads of a process in one kind of wait, as a look finds them. */
+static double found(const struct look_book *b, size_t process, bool lasting)
+{
+	const struct look_process *p = &b->processes[process];
+
+	return (lasting ? p->lasting : p->brief) / b->asked_looks;
+}
+
+/* The most of one process that are chosen, so that all together are at most as many: small ones are
+ * whole, large ones share the rest. */
+static double level_of(const struct look_book *b, bool lasting, double most)
+{
+	double low = 0, high = most, sum = 0;
+
+	for (size_t i = 0; i < b->processes_cnt; i++)
+		sum += found(b, i, lasting);
+	if (sum <= most)
+		return sum;
+	for (int step = 0; step < 12; step++) {
+		double level = (low + high) / 2;
+
+		sum = 0;
+		for (size_t i = 0; i < b->processes_cnt; i++)
+			sum += found(b, i, lasting) < level ? found(b, i, lasting) : level;
+		*(sum < most ? &low : &high) = level;
+	}
+	return low < 1 ? 1 : low;
+}
+
+static uint32_t share_of(double level, double all)
+{
+	double share = level / all * 4294967295.0;
+
+	if (level >= all)
+		return LOOK_ALL;
+	return share < 1 ? 1 : (uint32_t)share;
+}
+
+static bool wants_again(struct look_process *p)
+{
+	if (!p->broken)
+		return false;
+	p->slices++;
+	return p->slices <= AGAIN_SLICES || p->slices % AGAIN_SLICES == 0;
+}
+
+/* What everybody is chosen by is not set. */
+static void set_share(struct look_process *p, uint32_t tgid, const struct look_share *share,
+		      look_book_set set, void *ctx)
+{
+	bool is_usual = share->brief == LOOK_ALL && share->lasting == LOOK_ALL && !share->again;
+
+	if (!is_usual)
+		p->has_share = !set(ctx, tgid, share);
+	else if (p->has_share)
+		p->has_share = set(ctx, tgid, NULL) != 0;
+	p->share = *share;
+}
+
+void look_book_set_shares(struct look_book *b, const struct model *m, look_book_set set, void *ctx)
+{
+	double brief, lasting;
+
+	if (!b->asked_looks)
+		return;
+	brief = level_of(b, false, BRIEF_MOST);
+	lasting = level_of(b, true, LASTING_MOST);
+	for (uint32_t i = 0; i < b->processes_cnt && i < m->processes_cnt; i++) {
+		struct look_process *p = &b->processes[i];
+		struct look_share share = {LOOK_ALL, LOOK_ALL, 0};
+
+		if (!m->processes[i].exit_ns)
+			share = (struct look_share){share_of(brief, found(b, i, false)),
+						    share_of(lasting, found(b, i, true)),
+						    wants_again(p)};
+		p->brief = p->lasting = p->broken = 0;
+		set_share(p, m->processes[i].tgid, &share, set, ctx);
+	}
+	b->asked_looks = 0;
+}
+
+void look_book_end_again(struct look_book *b, const struct model *m, look_book_set set, void *ctx)
+{
+	for (uint32_t i = 0; i < b->processes_cnt && i < m->processes_cnt; i++) {
+		struct look_process *p = &b->processes[i];
+		struct look_share share = p->share;
+
+		share.again = 0;
+		if (p->has_share && p->share.again)
+			set_share(p, m->processes[i].tgid, &share, set, ctx);
+	}
+}
