@@ -943,9 +943,8 @@ int collector_begin_slice(struct collector *c)
 	}
 	ingest_set_every(c->ingest, c->options.gear.sample_every);
 	if (c->looks)
-		looks_begin_slice(c->looks, c->model,
-				  c->options.blocked && !c->options.gear.quiet &&
-					  !session_stands_why(c->session));
+		looks_begin_slice(c->looks, c->options.blocked && !c->options.gear.quiet &&
+						    !session_stands_why(c->session));
 	return 0;
 }
 
@@ -1028,14 +1027,41 @@ static void drain_soon(struct collector *c)
 		collector_drain(c);
 }
 
+/* Whom looks are at; none: at all. For ever, it is those that serve somebody, or ran. */
+static size_t choose_looked(const struct collector *c, uint32_t tgids[static FILTER_TGIDS_MAX])
+{
+	const struct model *m = c->model;
+	size_t cnt = 0;
+
+	if (c->options.tgid_cnt) {
+		memcpy(tgids, c->options.tgids, c->options.tgid_cnt * sizeof(*tgids));
+		return c->options.tgid_cnt;
+	}
+	if (!c->options.stacks.is_calm)
+		return 0;
+	for (size_t i = 0; i < m->processes_cnt && cnt < FILTER_TGIDS_MAX; i++) {
+		const struct model_process *p = &m->processes[i];
+
+		if (!p->exit_ns && !(p->flags & (PROCESS_KERNEL | PROCESS_SELF)) &&
+		    p->flags & (PROCESS_DOTNET | PROCESS_SAMPLED))
+			tgids[cnt++] = p->tgid;
+	}
+	return cnt;
+}
+
 static void look_at_blocked(struct collector *c)
 {
 	struct looks_rooms rooms = looks_rooms(c);
-	bool ended = false;
+	uint32_t tgids[FILTER_TGIDS_MAX];
+	size_t cnt;
 
-	if (c->looks && looks_due_ns(c->looks) <= clock_now_ns())
-		ended = looks_work(c->looks, &rooms, c->options.tgids, c->options.tgid_cnt);
-	if (ended && clock_now_ns() - c->start_ns < EARLY_NS) {
+	if (!c->looks || looks_due_ns(c->looks) > clock_now_ns())
+		return;
+	cnt = choose_looked(c, tgids);
+	/* Of nobody is no choice. */
+	if (c->options.stacks.is_calm && !cnt)
+		tgids[cnt++] = (uint32_t)getpid();
+	if (looks_work(c->looks, &rooms, tgids, cnt) && clock_now_ns() - c->start_ns < EARLY_NS) {
 		note_looks(c);
 		feed_tables(c);
 	}
@@ -1476,6 +1502,8 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 
 /* Looks, each of which may show what tables are missing for the next. */
 #define STAND_PASSES 3
+/* What one look at every thread may take of who has other things to do. */
+#define PASS_NS 2000000000ull
 /* Rows of one look at every thread that a capture keeps. */
 #define STANDS_KEPT 16384u
 /* A tick so long ago still tells where a thread that runs is. */
@@ -1529,7 +1557,7 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 }
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
-static int pass_over_stands(struct collector *c, const uint32_t *processes, size_t cnt,
+static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
 			    struct stands *to)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
@@ -1549,7 +1577,7 @@ static int pass_over_stands(struct collector *c, const uint32_t *processes, size
 	for (size_t i = 0; i < cnt; i++)
 		tgids[i] = c->model->processes[processes[i]].tgid;
 	to->time_ns = clock_now_ns();
-	err = looks_pass(c->looks, c->session, tgids, cnt, take_stand, pass);
+	err = looks_pass(c->looks, c->session, ns, tgids, cnt, take_stand, pass);
 	to->pass_ns = clock_now_ns() - to->time_ns;
 	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	err = err ?: pass->err ?: stands_tell_holders(to, c->model);
@@ -1634,7 +1662,7 @@ int collector_look_at_all(struct collector *c)
 	if (!c->looks || session_stands_why(c->session))
 		return -ENOTSUP;
 	collector_drain(c);
-	err = pass_over_stands(c, NULL, 0, &stands);
+	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands);
 	if (!err) {
 		take_ticks(c, &stands);
 		err = keep_stands(c, &stands);
@@ -1686,7 +1714,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	for (int i = 0; i < STAND_PASSES && !err; i++) {
 		collector_drain(c);
 		read_accounts(c, true);
-		err = pass_over_stands(c, processes, cnt, stands);
+		err = pass_over_stands(c, ns, processes, cnt, stands);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
 		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);

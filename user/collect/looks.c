@@ -169,20 +169,26 @@ static int take(struct looks *l, int timeout_ms)
 	return err;
 }
 
-int looks_pass(struct looks *l, struct session *s, const uint32_t *tgids, size_t tgid_cnt,
+int looks_pass(struct looks *l, struct session *s, uint64_t ns, const uint32_t *tgids,
+	       size_t tgid_cnt,
 	       void (*take_stand)(void *ctx, const struct event_stand *stand, const uint8_t *stack),
 	       void *ctx)
 {
+	uint64_t end_ns = clock_now_ns() + ns;
 	int err = 0;
 
-	while (!err && stream_reader_is_busy(l->reader))
+	/* Of a look that is under way what comes is dropped. */
+	while (!err && stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
 		err = take(l, 100);
+	l->since = l->pass + 1;
 	err = begin(l, s, NULL, tgids, tgid_cnt);
 	l->take = take_stand;
 	l->ctx = ctx;
-	while (!err)
+	while (!err && clock_now_ns() < end_ns)
 		err = take(l, 100);
-	return err == 1 ? 0 : err;
+	if (!err)
+		stream_reader_drop(l->reader);
+	return err == 1 ? 0 : err ?: -ETIMEDOUT;
 }
 
 bool looks_hang(struct looks *l, uint32_t *ret_tgid)
@@ -222,11 +228,11 @@ static void plan_next(struct looks *l)
 	l->next_ns = l->slice_start_ns + l->slice_looks * l->rest_ns + draw(l) % l->rest_ns;
 }
 
-void looks_begin_slice(struct looks *l, const struct model *m, bool on)
+void looks_begin_slice(struct looks *l, bool on)
 {
 	uint64_t least = 1000000000ull / l->a_second, rest = l->cost_ns * l->cost_part;
 
-	look_book_begin_slice(&l->book, m);
+	look_book_begin_slice(&l->book);
 	l->seed = (uint32_t)draw(l);
 	l->slice_start_ns = clock_now_ns();
 	l->slice_looks = 0;

@@ -42,7 +42,7 @@ void looks_free(struct looks *l);
 void looks_forget(struct looks *l);
 
 /* A slice begins; its rows are added to the model from here on. on: there are looks in it. */
-void looks_begin_slice(struct looks *l, const struct model *m, bool on);
+void looks_begin_slice(struct looks *l, bool on);
 /* It ends: its rows get their blocked time, the slice the number of its looks; and who has many
  * threads is looked at in part from now on. */
 void looks_end_slice(struct looks *l, const struct looks_rooms *rooms, uint64_t slice_ns);
@@ -58,11 +58,12 @@ bool looks_work(struct looks *l, const struct looks_rooms *rooms, const uint32_t
 bool looks_hang(struct looks *l, uint32_t *ret_tgid);
 
 /*
- * A pass over all threads of these processes (none: of all), at once, into rows: take gets each
- * record. It waits for it, but not for one that hangs: -ETIMEDOUT. 0 or negative errno; -EBUSY: a
- * reader hangs from before; -EFBIG: more threads than one pass tells of.
+ * A pass over all threads of these processes (none: of all), at once: take gets each record. It
+ * waits for it so long at the most, and not for one that hangs: -ETIMEDOUT. 0 or negative errno;
+ * -EBUSY: a reader hangs from before; -ECANCELED: more threads than one pass tells of.
  */
-int looks_pass(struct looks *l, struct session *s, const uint32_t *tgids, size_t tgid_cnt,
+int looks_pass(struct looks *l, struct session *s, uint64_t ns, const uint32_t *tgids,
+	       size_t tgid_cnt,
 	       void (*take)(void *ctx, const struct event_stand *stand, const uint8_t *stack),
 	       void *ctx);
 

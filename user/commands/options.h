@@ -95,6 +95,10 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 #define OPTION_NO_REQUESTS(type, field)                                                    \
 	OPTION(0, "no-requests", NULL, "do not look at the requests that services answer", \
 	       option_false, OPTION_IN(type, field))
+/* Of commands that record: collector_options.blocked. */
+#define OPTION_NO_BLOCKED(type, field)                                                      \
+	OPTION(0, "no-blocked", NULL, "do not look at where threads stand that do not run", \
+	       option_false, OPTION_IN(type, field))
 /* Of commands that sample: a uint32_t. */
 #define OPTION_FREQUENCY(type, field)                                                     \
 	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", \

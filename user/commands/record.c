@@ -95,8 +95,7 @@ static const struct command_option last_rows[] = {
 	OPTION_NAMES(struct record_options, recorder.collector.names),
 	OPTION_NODE_ROOT(struct record_options, recorder.collector.node_root),
 	OPTION_NO_REQUESTS(struct record_options, recorder.collector.requests),
-	OPTION(0, "no-blocked", NULL, "do not look at where threads stand that do not run",
-	       option_false, IN(recorder.collector.blocked)),
+	OPTION_NO_BLOCKED(struct record_options, recorder.collector.blocked),
 	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),
 	OPTION_VERBOSE,
 };

@@ -219,6 +219,7 @@ static const struct command_option last_rows[] = {
 	       "name of its own)",
 	       take_host_name, IN(watch.collector.host_name)),
 	OPTION_NO_REQUESTS(struct arguments, watch.collector.requests),
+	OPTION_NO_BLOCKED(struct arguments, watch.collector.blocked),
 	OPTION_VERBOSE,
 };
 
@@ -279,6 +280,7 @@ static int run(int argc, char **argv)
 					.facts = true,
 					.samples = true,
 					.requests = true,
+					.blocked = true,
 					.follow_most = COLLECTOR_FOLLOW_RESIDENT,
 					.take_service_signals = service_signals_take}}};
 	char why[1024] = "";

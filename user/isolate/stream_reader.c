@@ -115,6 +115,12 @@ void stream_reader_free(struct stream_reader *r)
 	free(r);
 }
 
+void stream_reader_drop(struct stream_reader *r)
+{
+	if (r->is_busy)
+		leave(r);
+}
+
 bool stream_reader_is_busy(const struct stream_reader *r)
 {
 	return r->is_busy;

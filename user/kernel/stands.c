@@ -25,14 +25,24 @@ static int select_processes(struct session *s, const uint32_t *tgids, size_t cnt
 	uint8_t one = 1;
 	int err = 0;
 
+	if (cnt > FILTER_TGIDS_MAX)
+		return -E2BIG;
+	s->bpf->bss->stand_selects = cnt > 0;
+	if (cnt == s->stand_tgid_cnt &&
+	    (!cnt || !memcmp(s->stand_tgids, tgids, cnt * sizeof(*tgids))))
+		return 0;
+	s->stand_tgid_cnt = 0;
 	while (!bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
 		if (bpf_map__delete_elem(map, &key, sizeof(key), 0))
 			break;
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = bpf_map__update_elem(map, &tgids[i], sizeof(tgids[i]), &one, sizeof(one),
 					   BPF_ANY);
-	s->bpf->bss->stand_selects = cnt > 0;
-	return err;
+	if (err || !cnt)
+		return err;
+	memcpy(s->stand_tgids, tgids, cnt * sizeof(*tgids));
+	s->stand_tgid_cnt = cnt;
+	return 0;
 }
 
 int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share)

@@ -20,7 +20,7 @@ const uint32_t look_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
 
 void look_book_clear(struct look_book *b)
 {
-	free(b->weights);
+	free(b->rows);
 	free(b->threads);
 	free(b->processes);
 	*b = (struct look_book){0};
@@ -28,17 +28,16 @@ void look_book_clear(struct look_book *b)
 
 void look_book_forget(struct look_book *b)
 {
-	b->threads_cnt = b->processes_cnt = b->weights_cnt = 0;
+	b->threads_cnt = b->processes_cnt = b->rows_cnt = 0;
 	b->looks = b->asked_looks = 0;
 	b->unseen_ns = 0;
 }
 
-void look_book_begin_slice(struct look_book *b, const struct model *m)
+void look_book_begin_slice(struct look_book *b)
 {
 	b->slice++;
 	b->looks = 0;
-	b->first_row = m->stands_cnt;
-	b->weights_cnt = 0;
+	b->rows_cnt = 0;
 }
 
 void look_book_end_look(struct look_book *b)
@@ -53,12 +52,12 @@ void look_book_end_slice(struct look_book *b, struct model *m, uint64_t slice_ns
 	b->unseen_ns += slice_ns;
 	if (b->unseen_ns > UNSEEN_MOST_NS + slice_ns)
 		b->unseen_ns = UNSEEN_MOST_NS + slice_ns;
-	for (size_t i = 0; b->looks && i < b->weights_cnt; i++)
-		m->stands[b->first_row + i].blocked_ns =
-			(uint64_t)(b->weights[i] * (double)b->unseen_ns / b->looks);
+	for (size_t i = 0; b->looks && i < b->rows_cnt; i++)
+		m->stands[b->rows[i].row].blocked_ns =
+			(uint64_t)(b->rows[i].weight * (double)b->unseen_ns / b->looks);
 	if (b->looks)
 		b->unseen_ns = 0;
-	b->weights_cnt = 0;
+	b->rows_cnt = 0;
 }
 
 /* --- a thread -------------------------------------------------------------------------------- */
@@ -124,26 +123,27 @@ static bool is_of_row(const struct model_stand *row, const struct model_stand *s
 static void add_row(struct look_book *b, struct model *m, struct look_thread *t,
 		    const struct model_stand *s, double weight)
 {
-	struct model_stand *row;
+	struct model_stand *row = NULL;
 
-	if (t->slice == b->slice && is_of_row(&m->stands[t->row], s)) {
-		row = &m->stands[t->row];
+	if (t->slice == b->slice && t->row < b->rows_cnt)
+		row = &m->stands[b->rows[t->row].row];
+	if (row && is_of_row(row, s)) {
 		row->at.time_ns = s->at.time_ns;
 		row->switches = s->switches;
 		if (row->age_ns < s->age_ns)
 			row->age_ns = s->age_ns;
-		b->weights[t->row - b->first_row] += weight;
+		b->rows[t->row].weight += weight;
 		return;
 	}
-	if (b->weights_cnt >= ROWS_MOST || GROW(b->weights, b->weights_cnt, b->weights_cap) ||
+	if (b->rows_cnt >= ROWS_MOST || GROW(b->rows, b->rows_cnt, b->rows_cap) ||
 	    model_stand_add(m, s)) {
 		model_loss_add(m, LOSS_MODEL_LIMIT, 1);
 		return;
 	}
 	t->slice = b->slice;
-	t->row = (uint32_t)m->stands_cnt - 1;
-	m->stands[t->row].slice = (uint32_t)m->slices_cnt - 1;
-	b->weights[b->weights_cnt++] = weight;
+	t->row = (uint32_t)b->rows_cnt;
+	b->rows[b->rows_cnt++] = (struct look_row){weight, (uint32_t)m->stands_cnt - 1};
+	m->stands[m->stands_cnt - 1].slice = (uint32_t)m->slices_cnt - 1;
 }
 
 bool look_book_take(struct look_book *b, struct model *m, const struct model_stand *stand,

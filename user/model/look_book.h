@@ -22,7 +22,7 @@ struct look_thread {
 	uint64_t kernel_stack, user_stack, call;
 	uint32_t flags;
 	uint32_t slice; /* number of the slice; 0 = none yet */
-	uint32_t row;	/* in that slice, of the model's stands */
+	uint32_t row;	/* in that slice, of the book's rows */
 	bool is_known;	/* its stacks are those of switches */
 	bool is_broken;
 };
@@ -36,14 +36,19 @@ struct look_process {
 	bool has_share;
 };
 
+/* A row of the slice, of the model's stands, among which others may be. */
+struct look_row {
+	double weight; /* threads, summed over looks */
+	uint32_t row;
+};
+
 /* Zero is empty. */
 struct look_book {
 	uint32_t slice;
-	uint32_t looks;	      /* of the slice, that ended */
-	uint32_t asked_looks; /* since shares were set */
-	size_t first_row;
-	uint64_t unseen_ns;	      /* in slices before this one, in which no look ended */
-	MODEL_TABLE(double, weights); /* by row of the slice */
+	uint32_t looks;			    /* of the slice, that ended */
+	uint32_t asked_looks;		    /* since shares were set */
+	uint64_t unseen_ns;		    /* in slices before this one, in which no look ended */
+	MODEL_TABLE(struct look_row, rows); /* of the slice */
 	MODEL_TABLE(struct look_thread, threads);
 	MODEL_TABLE(struct look_process, processes);
 };
@@ -52,7 +57,7 @@ void look_book_clear(struct look_book *b);
 /* Another model: all is forgotten, but for what memory there is. */
 void look_book_forget(struct look_book *b);
 
-void look_book_begin_slice(struct look_book *b, const struct model *m);
+void look_book_begin_slice(struct look_book *b);
 /*
  * A thread that a look found, chosen by that share. same: it has not run since an earlier look,
  * which told its stacks. False: of those nothing is known any more, it is to be read again.

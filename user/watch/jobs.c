@@ -23,6 +23,8 @@
  * second it ends early, when it has grown to so many times what the recorder itself may know
  * (--memory). */
 #define MEMORY_PARTS 4
+/* The second look at where every thread stands, after a capture has begun. */
+#define LOOK_AFTER_NS 3000000000ull
 
 static int64_t wall_s(void)
 {
@@ -63,6 +65,16 @@ static void note_failure(struct watch *w, const char *name, int err)
 	w->failed_err = err;
 }
 
+/* Where every thread stands: in the slice that is open, which the capture will have. Of who did not
+ * run before tables and names come by it: a second look, a moment later, has them. */
+static void look_at_all(struct watch *w)
+{
+	int err = collector_look_at_all(w->collector);
+
+	if (err && err != -ENOTSUP)
+		log_debug("where threads stand: %s", strerror(-err));
+}
+
 static int begin(struct watch *w, struct job *job, const struct job_options *wanted)
 {
 	const struct model *m = collector_model(w->collector);
@@ -88,7 +100,12 @@ static int begin(struct watch *w, struct job *job, const struct job_options *wan
 	job->by = wanted->by;
 	job->end_ns = options.until_ns;
 	job->rotate_ns = w->config.rotate_ns;
-	return capture_writer_new(&options, w->ring, m, &job->writer);
+	err = capture_writer_new(&options, w->ring, m, &job->writer);
+	if (err)
+		return err;
+	job->look_ns = now_ns + LOOK_AFTER_NS;
+	look_at_all(w);
+	return 0;
 }
 
 /* Somebody asked in vain. */
@@ -364,11 +381,24 @@ static void remember_trunks(struct watch *w, const char *name)
 	close(fd);
 }
 
+static void look_again(struct watch *w, uint64_t now_ns)
+{
+	for (int i = 0; i < JOBS_MAX && w->collector; i++) {
+		struct job *job = &w->jobs[i];
+
+		if (!job->writer || !job->look_ns || now_ns < job->look_ns)
+			continue;
+		job->look_ns = 0;
+		look_at_all(w);
+	}
+}
+
 void jobs_look(struct watch *w, uint64_t now_ns)
 {
 	const char *name;
 	int err;
 
+	look_again(w, now_ns);
 	while (artifacts_look(w->artifacts, now_ns, &name, &err)) {
 		finished_artifacts(w, name, err);
 		remember_trunks(w, name);

@@ -36,6 +36,7 @@ struct job {
 	enum folder_by by;
 	uint64_t rotate_ns; /* of the setting when it began */
 	uint64_t end_ns;    /* of the last slice, about; UINT64_MAX = none */
+	uint64_t look_ns;   /* when to look again at where every thread stands; 0 = no more */
 	char name[FOLDER_NAME_BYTES];
 };
 

@@ -26,7 +26,7 @@ static void begin(struct model *m, struct look_book *b)
 	const struct model_slice slice = {.start_ns = BUILD_START_NS};
 
 	cr_assert_eq(model_slice_add(m, &slice), 0);
-	look_book_begin_slice(b, m);
+	look_book_begin_slice(b);
 }
 
 static struct model_stand stand_of(uint32_t thread, uint64_t switches, uint64_t age_ns)
@@ -125,6 +125,34 @@ Test(look_book, slices_without_a_look_are_stood_for_by_the_next_one)
 	cr_expect_eq(m->stands[0].blocked_ns, 4 * BUILD_SECOND);
 	cr_expect_eq(m->stands[1].blocked_ns, BUILD_SECOND);
 	cr_expect_eq(m->slices[2].looks, 0);
+	look_book_clear(&b);
+	model_free(m);
+}
+
+Test(look_book, rows_of_others_may_come_between)
+{
+	struct model *m = build_model(1, 99);
+	struct look_book b = {0};
+	uint32_t p = build_process(m, 100, "one", 0);
+	uint32_t t = build_thread(m, p, 101, "one", 0, 'S'),
+		 u = build_thread(m, p, 102, "u", 0, 'S');
+	struct model_stand s = stand_of(t, 5, 2000 * MS), now = stand_of(u, 9, 0);
+
+	begin(m, &b);
+	now.now = true;
+	for (int i = 0; i < 300; i++)
+		cr_assert_eq(model_stand_add(m, &now), 0);
+	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
+	for (int i = 0; i < 300; i++)
+		cr_assert_eq(model_stand_add(m, &now), 0);
+	s = stand_of(u, 7, 0);
+	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
+	look_book_end_look(&b);
+	look_book_end_slice(&b, m, BUILD_SECOND);
+	cr_assert_eq(m->stands_cnt, 602);
+	cr_expect_eq(m->stands[300].blocked_ns, BUILD_SECOND);
+	cr_expect_eq(m->stands[601].blocked_ns, BUILD_SECOND);
+	cr_expect_eq(sum_of(m), 2 * BUILD_SECOND);
 	look_book_clear(&b);
 	model_free(m);
 }
