@@ -74,6 +74,18 @@ void perfmap_memory_close(struct perfmap_memory *m);
 int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
 			struct perfmap_memory_name *ret_name);
 
+/* Takes a name; the text is borrowed for the call. */
+typedef void (*perfmap_memory_take)(void *taker, size_t index, const char *text,
+				    const struct perfmap_memory_name *name);
+
+/*
+ * The names of many: what several of them rest on is read once, and once more. Those that cannot be
+ * had so, for whatever reason, are not taken; perfmap_memory_name() tells more of them. In any
+ * order.
+ */
+void perfmap_memory_names(struct perfmap_memory *m, const uint64_t *addresses, size_t cnt,
+			  perfmap_memory_take take, void *taker);
+
 /* A compiled method. */
 struct perfmap_memory_body {
 	uint64_t start;

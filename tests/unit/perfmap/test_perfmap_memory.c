@@ -2,6 +2,7 @@
 /* Names from the memory of a process, made by hand (fake_memory.h). */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +339,8 @@ Test(perfmap_memory, rings_end)
 /* Whichever read it changes before: its name is the one or the other, or there is none. */
 Test(perfmap_memory, what_changes_while_it_is_read)
 {
+	unsigned was = 0, is = 0;
+
 	for (size_t at = 1; at < 200; at++) {
 		struct perfmap_memory_name name;
 		char buf[1024];
@@ -346,13 +349,129 @@ Test(perfmap_memory, what_changes_while_it_is_read)
 		fake_memory(&memory);
 		memory.change_at = at;
 		/* Another dynamic method, of another signature, is in its place. */
-		memory.offset = FAKE_MEMORY_HEADER(2) + 24;
-		memory.to = (uint8_t)FAKE_MEMORY_METHOD(0);
+		memory.offset = FAKE_MEMORY_HEADER(2) + 25;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(0) >> 8);
 		err = name_at(FAKE_MEMORY_MADE, buf, &name);
 		if (!err)
-			cr_expect(strstr(buf, "::Made(Shop.Cart") || !strstr(buf, "Made"),
+			cr_expect(strstr(buf, "::Made(Shop.Cart") || strstr(buf, "::Add()"),
 				  "%zu: %s", at, buf);
+		was += !err && strstr(buf, "Made");
+		is += !err && strstr(buf, "Add");
 	}
+	cr_expect(was && is);
+}
+
+/* --- many together ---------------------------------------------------------------------------- */
+
+#define MANY 8
+
+static const uint64_t many[MANY] = {AT(FAKE_MEMORY_ADD),     AT(FAKE_MEMORY_GET),
+				    AT(FAKE_MEMORY_MADE),    AT(FAKE_MEMORY_STUB),
+				    AT(FAKE_MEMORY_BYTES),   AT(FAKE_MEMORY_CODE + 8),
+				    AT(FAKE_MEMORY_ADD) + 8, AT(FAKE_MEMORY_GET) + 8};
+
+struct taken {
+	char text[MANY][256];
+	struct perfmap_memory_name names[MANY];
+	unsigned cnt;
+};
+
+static void take(void *taker, size_t index, const char *text,
+		 const struct perfmap_memory_name *name)
+{
+	struct taken *t = taker;
+
+	cr_assert(index < MANY && !*t->text[index] && name->len == strlen(text));
+	snprintf(t->text[index], sizeof(t->text[index]), "%s", text);
+	t->names[index] = *name;
+	t->cnt++;
+}
+
+Test(perfmap_memory, names_of_many_are_those_of_each)
+{
+	struct taken taken = {0};
+	struct perfmap_memory *m;
+	size_t reads;
+
+	fake_memory(&memory);
+	m = opened();
+	reads = memory.reads;
+	perfmap_memory_names(m, many, MANY, take, &taken);
+	reads = memory.reads - reads;
+	perfmap_memory_close(m);
+	cr_expect_eq(taken.cnt, 6);
+	m = opened();
+	memory.reads = 0;
+	for (size_t i = 0; i < MANY; i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err = perfmap_memory_name(m, many[i], buf, sizeof(buf), &name);
+
+		cr_expect_eq(err != 0, !*taken.text[i], "%zu: %d %s", i, err, taken.text[i]);
+		if (err)
+			continue;
+		cr_expect_str_eq(taken.text[i], buf);
+		cr_expect_eq(taken.names[i].start, name.start);
+		cr_expect_eq(taken.names[i].size, name.size);
+		cr_expect_eq(taken.names[i].is_fleeting, name.is_fleeting);
+		cr_expect_eq(taken.names[i].is_stub, name.is_stub);
+	}
+	perfmap_memory_close(m);
+	cr_expect_lt(2 * reads, memory.reads, "%zu reads of all, %zu of each", reads, memory.reads);
+}
+
+/* Every other one is GET. */
+static void take_by_turns(void *taker, size_t index, const char *text,
+			  const struct perfmap_memory_name *name)
+{
+	cr_expect_eq(name->start, AT(index % 2 ? FAKE_MEMORY_GET : FAKE_MEMORY_ADD));
+	cr_expect(strstr(text, index % 2 ? "::Get()" : "::Add()"), "%zu: %s", index, text);
+	++*(unsigned *)taker;
+}
+
+/* More than are looked at together. */
+Test(perfmap_memory, names_of_very_many)
+{
+	static uint64_t addresses[300];
+	struct perfmap_memory *m = NULL;
+	struct perfmap_memory_facts facts = {.descriptor = AT(FAKE_MEMORY_DESCRIPTOR)};
+	unsigned cnt = 0;
+
+	for (size_t i = 0; i < 300; i++)
+		addresses[i] = AT(i % 2 ? FAKE_MEMORY_GET : FAKE_MEMORY_ADD) + i % 90;
+	fake_memory(&memory);
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, &facts, 300, &m), 0);
+	perfmap_memory_names(m, addresses, 300, take_by_turns, &cnt);
+	perfmap_memory_close(m);
+	cr_expect_eq(cnt, 300);
+}
+
+/* Whichever read it changes before: what changed has the name of before or of after, or none; the
+ * others have theirs. */
+Test(perfmap_memory, many_of_which_one_changes_while_they_are_read)
+{
+	unsigned left_out = 0;
+
+	for (size_t at = 1; at < 200; at++) {
+		struct taken taken = {0};
+		struct perfmap_memory *m;
+
+		fake_memory(&memory);
+		memory.change_at = at;
+		memory.offset = FAKE_MEMORY_HEADER(2) + 25;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(0) >> 8);
+		m = opened();
+		perfmap_memory_names(m, many, MANY, take, &taken);
+		perfmap_memory_close(m);
+		cr_expect_str_eq(taken.text[0],
+				 "instance void [Shop] Shop.Cart::Add()[QuickJitted]");
+		cr_expect(strstr(taken.text[1], "::Get()"));
+		cr_expect(!*taken.text[2] || strstr(taken.text[2], "::Made(Shop.Cart") ||
+				  strstr(taken.text[2], "::Add()"),
+			  "%zu: %s", at, taken.text[2]);
+		left_out += !*taken.text[2];
+	}
+	cr_expect_gt(left_out, 0, "one changed between the two looks at it");
 }
 
 Test(perfmap_memory, descriptors_that_are_none)
