@@ -137,7 +137,8 @@ static int read_name(struct perfmap_memory *m, uint64_t address, struct perfmap_
 	m->reader.notes = true;
 	if (err)
 		return err;
-	*name = (struct perfmap_memory_name){.start = code.start, .size = code.size};
+	*name = (struct perfmap_memory_name){
+		.start = code.start, .size = code.size, .is_precompiled = code.is_precompiled};
 	switch (code.kind) {
 	case PERFMAP_CODE_METHOD:
 		err = perfmap_put_body(&m->reader, &m->runtime, &m->modules, &code, out,

@@ -75,6 +75,7 @@ static void take_name(void *taker, size_t index, const char *text,
 	row->size = name->size;
 	row->is_fleeting = name->is_fleeting;
 	row->is_unlisted = name->is_unlisted;
+	row->is_precompiled = name->is_precompiled;
 }
 
 static void name_one(struct naming *n, uint64_t address, size_t index)

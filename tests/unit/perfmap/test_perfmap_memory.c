@@ -361,6 +361,117 @@ Test(perfmap_memory, what_changes_while_it_is_read)
 	cr_expect(was && is);
 }
 
+/* --- precompiled code ------------------------------------------------------------------------- */
+
+#define READY(i) (FAKE_MEMORY_READY_CODE + (i)*FAKE_MEMORY_READY_SIZE)
+
+static const char ready_add[] = "instance void [Shop] Shop.Cart::Add()[PreJIT]";
+
+/* By the runtime's hash of what ran; whose a handler is, by the image's own tables. */
+Test(perfmap_memory, precompiled_code_has_the_name_of_what_ran)
+{
+	struct perfmap_memory_name name;
+	struct perfmap_memory_body body;
+	struct perfmap_memory *m;
+	char buf[1024];
+
+	fake_memory(&memory);
+	cr_assert_eq(name_at(READY(0) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, ready_add);
+	cr_expect(name.is_precompiled && !name.is_fleeting && !name.is_stub);
+	cr_expect_eq(name.start, AT(READY(0)));
+	cr_expect_eq(name.size, FAKE_MEMORY_READY_SIZE);
+	cr_assert_eq(name_at(READY(1) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, ready_add);
+	cr_expect_eq(name.start, AT(READY(0)));
+	cr_expect_eq(name.size, 2 * FAKE_MEMORY_READY_SIZE);
+	cr_expect_eq(name_at(READY(2) + 8, buf, &name), -ENODATA, "not the one before it");
+	cr_expect_eq(name_at(READY(3) + 8, buf, &name), -ENODATA);
+	cr_expect_eq(name_at(READY(0) - 8, buf, &name), -ENODATA);
+	m = opened();
+	cr_assert_eq(perfmap_memory_body(m, AT(READY(0) + 8), &body), 0);
+	cr_expect_eq(body.start, AT(READY(0)));
+	cr_expect_eq(perfmap_memory_body(m, AT(READY(2)), &body), -ENOENT);
+	perfmap_memory_close(m);
+	/* As soon as it ran; in the bucket after one that is full. */
+	fake_memory_entry(&memory, READY(2), FAKE_MEMORY_METHOD(1), 1);
+	for (uint32_t i = 1; i <= 3; i++)
+		fake_memory_put(&memory, FAKE_MEMORY_BUCKETS + 64 * i + 39, 0x80, 1);
+	cr_assert_eq(name_at(READY(2) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[PreJIT]");
+	cr_expect_eq(name.start, AT(READY(2)));
+	/* A filter is one where its clause says so. */
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE + 12, 0x10, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE + 20, FAKE_MEMORY_READY_SIZE, 4);
+	cr_expect_eq(name_at(READY(1) + 8, buf, &name), -ENODATA);
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE, 1, 4);
+	cr_expect_eq(name_at(READY(1) + 8, buf, &name), 0);
+}
+
+Test(perfmap_memory, hostile_images_give_no_name)
+{
+	static const struct {
+		const char *what;
+		uint32_t offset;
+		uint64_t value;
+		size_t len;
+		uint32_t address;
+		int err;
+	} rows[] = {
+		{"nothing of it", FAKE_MEMORY_MODULE + 704, 0, 8, READY(0), -ENODATA},
+		{"it is nowhere", FAKE_MEMORY_MODULE + 704, NOWHERE, 8, READY(0), -EFAULT},
+		{"no functions", FAKE_MEMORY_READY_INFO + 88, 0, 4, READY(0), -ENODATA},
+		{"4 G functions", FAKE_MEMORY_READY_INFO + 88, UINT32_MAX, 4, READY(0), -ENODATA},
+		{"functions nowhere", FAKE_MEMORY_READY_INFO + 80, NOWHERE, 8, READY(0), -EFAULT},
+		{"cold parts", FAKE_MEMORY_READY_INFO + 104, 2, 4, READY(0), -ENODATA},
+		{"hash nowhere", FAKE_MEMORY_READY_INFO + 376, NOWHERE, 8, READY(0), -EFAULT},
+		{"hash of one bucket", FAKE_MEMORY_BUCKETS, 1, 4, READY(0), -ENODATA},
+		{"hash of 4 G buckets", FAKE_MEMORY_BUCKETS, UINT32_MAX, 4, READY(0), -ENODATA},
+		{"header nowhere", FAKE_MEMORY_READY_INFO + 16, NOWHERE, 8, READY(1), -EFAULT},
+		{"exceptions far away", 0x8314, UINT32_MAX, 4, READY(1), -ENODATA},
+		{"exceptions of 4 GiB", 0x8318, UINT32_MAX, 4, READY(1), -ENODATA},
+		{"clauses nowhere", FAKE_MEMORY_EXCEPTIONS + 4, 0x30000000, 4, READY(1), -ENODATA},
+		{"clauses without an end", FAKE_MEMORY_EXCEPTIONS + 12, 0x7fffffff, 4, READY(1), 0},
+		{"function of 4 GiB", FAKE_MEMORY_FUNCTIONS + 4, UINT32_MAX, 4, READY(0), -ENODATA},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err;
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
+		err = name_at(rows[i].address + 8, buf, &name);
+		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
+		cr_expect_leq(memory.reads, READS_MAX, "%s: %zu reads", rows[i].what, memory.reads);
+	}
+}
+
+/* Another method takes its place in the hash: the name of before, of after, or none. */
+Test(perfmap_memory, an_entry_that_changes_while_it_is_read)
+{
+	unsigned was = 0, is = 0;
+
+	for (size_t at = 1; at < 100; at++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+
+		fake_memory(&memory);
+		for (uint32_t i = FAKE_MEMORY_BUCKETS; i < FAKE_MEMORY_EXCEPTIONS; i += 8)
+			if (memory.bytes[i] == (uint8_t)(FAKE_MEMORY_METHOD(0) >> 1))
+				memory.offset = i;
+		memory.change_at = at;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(1) >> 1);
+		if (name_at(READY(0) + 8, buf, &name))
+			continue;
+		cr_expect(!strcmp(buf, ready_add) || strstr(buf, "::Get()[PreJIT]"), "%s", buf);
+		was += !strcmp(buf, ready_add);
+		is += strstr(buf, "::Get()") != NULL;
+	}
+	cr_expect(was && is, "%u %u", was, is);
+}
+
 /* --- many together ---------------------------------------------------------------------------- */
 
 #define MANY 8
