@@ -668,6 +668,19 @@ Test(perfmap_memory, contracts_of_dotnet_11)
 	}
 }
 
+/* Puts more types into what the descriptor tells. */
+static void put_more(const char *of, const char *more)
+{
+	char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from = strstr(json, of);
+
+	cr_assert_not_null(from);
+	from += strlen(of);
+	memmove(from + strlen(more), from, strlen(from) + 1);
+	memcpy(from, more, strlen(more));
+	cr_assert_lt(FAKE_MEMORY_JSON + strlen(json), FAKE_MEMORY_MAP);
+	fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
+}
+
 /* .NET 11: a method that may be suspended is called by another signature than its row's, which lies
  * behind it and what else does. */
 Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_called_by)
@@ -692,16 +705,12 @@ Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_calle
 	const uint32_t place = 0x6700, method = FAKE_MEMORY_METHOD(0);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from, buf[1024];
+		char buf[1024];
 		struct perfmap_memory_name name;
 		int err;
 
 		fake_memory(&memory);
-		from = strstr(json, types) + strlen(types);
-		memmove(from + strlen(more), from, strlen(from) + 1);
-		memcpy(from, more, strlen(more));
-		fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
-		cr_assert_lt(FAKE_MEMORY_JSON + strlen(json), FAKE_MEMORY_MAP);
+		put_more(types, more);
 		fake_memory_put(&memory, method + 6, rows[i].flags, 2);
 		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 8, AT(place), 8);
 		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 16, rows[i].len, 4);
@@ -710,6 +719,59 @@ Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_calle
 		cr_expect_eq(err, rows[i].name ? 0 : -ENODATA, "%zu: %d", i, err);
 		if (!err && rows[i].name)
 			cr_expect_str_eq(buf, rows[i].name, "%zu: %s", i, buf);
+	}
+}
+
+/* The argument of Shop.Box is an array: .NET 9 and 10 tell the rank in its class, .NET 11 by what
+ * its objects have before their elements. */
+Test(perfmap_memory, arrays_have_as_many_dimensions_as_they_are_told_to)
+{
+	static const struct {
+		const char *what;
+		bool by_bytes;
+		uint32_t flags, rank; /* of by_bytes: bytes before elements */
+		const char *type;     /* NULL: no name */
+	} rows[] = {
+		{"a vector", true, 0x000a0000, 24, "Shop.Cart[]"},
+		{"one that may begin elsewhere", true, 0x00080000, 24 + 8, "Shop.Cart[*]"},
+		{"two", true, 0x00080000, 24 + 16, "Shop.Cart[,]"},
+		{"three", true, 0x00080000, 24 + 24, "Shop.Cart[,,]"},
+		{"none", true, 0x00080000, 24, NULL},
+		{"a part of one", true, 0x00080000, 24 + 12, NULL},
+		{"fewer than none", true, 0x00080000, 16, NULL},
+		{"33", true, 0x00080000, 24 + 8 * 33, NULL},
+		{"two in the class", false, 0x00080000, 2, "Shop.Cart[,]"},
+		{"none in the class", false, 0x00080000, 0, NULL},
+		{"255 in the class", false, 0x00080000, 255, NULL},
+	};
+	const uint32_t array = 0x6900, class = 0x6980, list = 0x5f20;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024], wanted[1024];
+		int err;
+
+		fake_memory(&memory);
+		if (rows[i].by_bytes) {
+			put_more("\"types\":{", "\"MethodTable\":{\"BaseSize\":4},");
+			put_more("\"globals\":{", "\"ArrayBaseSize\":[\"0x18\",\"uint32\"],");
+		} else {
+			put_more("\"types\":{", "\"ArrayClass\":{\"Rank\":6},");
+		}
+		fake_memory_put(&memory, list, AT(array), 8);
+		fake_memory_put(&memory, array, rows[i].flags, 4);
+		fake_memory_put(&memory, array + 4, rows[i].by_bytes ? rows[i].rank : 0, 4);
+		fake_memory_put(&memory, array + 40, AT(class), 8);
+		fake_memory_put(&memory, array + 48, AT(FAKE_MEMORY_CART), 8);
+		fake_memory_put(&memory, class + 6, rows[i].by_bytes ? 0 : rows[i].rank, 1);
+		err = name_at(FAKE_MEMORY_GET, buf, &name);
+		cr_expect_eq(err, rows[i].type ? 0 : -ENODATA, "%s: %d", rows[i].what, err);
+		if (err || !rows[i].type)
+			continue;
+		snprintf(wanted, sizeof(wanted),
+			 "instance void [Shop] Shop.Box`1[%s]::Get()[OptimizedTier1]",
+			 rows[i].type);
+		cr_expect_str_eq(buf, wanted, "%s: %s", rows[i].what, buf);
 	}
 }
 
