@@ -426,6 +426,10 @@ static void put_tier(struct text *t, const struct method *m, const struct perfma
 	bool is_version, notes = t->r->notes, failed = t->r->failed;
 	const char *tier;
 
+	if (code->is_precompiled) {
+		perfmap_out_text(t->out, "[PreJIT]");
+		return;
+	}
 	t->r->notes = false;
 	tier = tier_of_version(t, m, code->start, &is_version);
 	if (!tier && (!is_version || !(m->token_flags & METHOD_TIERED)))

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "perfmap/bytes.h"
+#include "perfmap/memory/ready.h"
 
 #define LEVELS	      5u
 #define LEVEL_BITS    8u
@@ -181,6 +182,17 @@ static int find_in_heap(struct perfmap_memory_reader *r, const struct perfmap_ru
 	return 0;
 }
 
+/* An image; what the runtime does not tell of it is in its file. */
+static int find_in_image(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
+			 uint64_t section, uint64_t address, struct perfmap_code *code)
+{
+	int err = perfmap_ready_find(r, l, section, address, code);
+
+	if (err == -ENOENT)
+		code->kind = PERFMAP_CODE_IMAGE;
+	return err == -ENOENT ? 0 : err;
+}
+
 /* Heaps of dynamic methods, and of what can be unloaded: RANGE_SECTION_COLLECTIBLE of
  * dotnet/runtime src/coreclr/vm/codeman.h, which is set where such a heap is made (codeman.cpp). */
 static bool is_collectible(struct perfmap_memory_reader *r, const struct perfmap_layout *l,
@@ -211,9 +223,10 @@ int perfmap_code_find(struct perfmap_memory_reader *r, const struct perfmap_runt
 	code.is_collectible = is_collectible(r, l, section);
 	if (heap)
 		err = find_in_heap(r, runtime, heap, address, &code);
+	else if (field(r, l, section, PERFMAP_SECTION_IMAGE))
+		err = find_in_image(r, l, section, address, &code);
 	else
-		code.kind = field(r, l, section, PERFMAP_SECTION_IMAGE) ? PERFMAP_CODE_IMAGE
-									: PERFMAP_CODE_STUB;
+		code.kind = PERFMAP_CODE_STUB;
 	if (!err && r->failed)
 		err = -EFAULT;
 	if (!err)

@@ -16,7 +16,7 @@
 enum perfmap_code_kind {
 	PERFMAP_CODE_METHOD,
 	PERFMAP_CODE_STUB,  /* of a kind that the heap tells, or in no heap of methods at all */
-	PERFMAP_CODE_IMAGE, /* precompiled */
+	PERFMAP_CODE_IMAGE, /* precompiled, and the runtime does not tell what */
 };
 
 struct perfmap_code {
@@ -24,10 +24,11 @@ struct perfmap_code {
 	uint64_t start; /* of METHOD */
 	uint32_t size;
 	uint64_t method;      /* address of its MethodDesc */
-	uint64_t header;      /* of its RealCodeHeader */
+	uint64_t header;      /* of its RealCodeHeader; precompiled: of its RuntimeFunction */
 	uint64_t unwind_base; /* that its unwind data counts from */
 	uint32_t unwind_cnt;  /* rows of it */
 	uint32_t stub;	      /* kind of STUB, 0 = not told */
+	bool is_precompiled;  /* METHOD, of an image */
 	bool is_collectible;  /* its memory is used again once it is freed */
 	bool is_unlisted;     /* STUB: the map of ranges does not know the address */
 };

@@ -13,6 +13,7 @@
 #define ALIGNMENT_MAX  64u
 #define STUB_LAST_MAX  255u
 #define ARRAY_MAX      64u
+#define SLOTS_MAX      8u
 
 static const struct {
 	const char *type, *name;
@@ -121,6 +122,7 @@ static void keep_global(struct parser *p, struct perfmap_span name, const struct
 		 ALIGNMENT_MAX},
 		{"StubCodeBlockLast", offsetof(struct perfmap_layout, stub_last), STUB_LAST_MAX},
 		{"ArrayBaseSize", offsetof(struct perfmap_layout, array_bytes), ARRAY_MAX},
+		{"HashMapSlotsPerBucket", offsetof(struct perfmap_layout, bucket_slots), SLOTS_MAX},
 	};
 
 	if (span_equals(name, "Architecture"))
@@ -279,7 +281,8 @@ bool perfmap_layout_is_sound(const struct perfmap_layout *l)
 			return false;
 	return has_fields(l) && l->map_index < PERFMAP_LAYOUT_OFFSET_MAX &&
 	       l->token_bits <= TOKEN_BITS_MAX && l->method_alignment <= ALIGNMENT_MAX &&
-	       l->stub_last <= STUB_LAST_MAX && l->array_bytes <= ARRAY_MAX;
+	       l->stub_last <= STUB_LAST_MAX && l->array_bytes <= ARRAY_MAX &&
+	       l->bucket_slots <= SLOTS_MAX;
 }
 
 /*

@@ -74,6 +74,17 @@
 	F(MODULE_PATH, "Module", "Path", true) \
 	F(MODULE_FILE, "Module", "FileName", true) \
 	F(MODULE_ASSEMBLY, "Module", "PEAssembly", true) \
+	F(MODULE_READY, "Module", "ReadyToRunInfo", true) \
+	F(READY_HEADER, "ReadyToRunInfo", "ReadyToRunHeader", true) \
+	F(READY_COMPOSITE, "ReadyToRunInfo", "CompositeInfo", true) \
+	F(READY_CNT, "ReadyToRunInfo", "NumRuntimeFunctions", true) \
+	F(READY_FUNCTIONS, "ReadyToRunInfo", "RuntimeFunctions", true) \
+	F(READY_COLD_CNT, "ReadyToRunInfo", "NumHotColdMap", true) \
+	F(READY_METHODS, "ReadyToRunInfo", "EntryPointToMethodDescMap", true) \
+	F(HASH_BUCKETS, "HashMap", "Buckets", true) \
+	F(BUCKET_BYTES, "Bucket", "!", true) \
+	F(BUCKET_KEYS, "Bucket", "Keys", true) \
+	F(BUCKET_VALUES, "Bucket", "Values", true) \
 	F(CODE_VERSIONS, "MethodDescCodeData", "VersioningState", true) \
 	F(VERSIONS_FIRST, "MethodDescVersioningState", "NativeCodeVersionNode", true) \
 	F(VERSION_NEXT, "NativeCodeVersionNode", "Next", true) \
@@ -98,8 +109,9 @@ struct perfmap_layout {
 	uint32_t map_index;		 /* in the array of pointers: of the code range map */
 	uint32_t token_bits;		 /* of a method's token that stand with it */
 	uint32_t method_alignment;
-	uint32_t stub_last;   /* a code header up to that is a kind of stub */
-	uint32_t array_bytes; /* of an array without bounds and elements; 0 = not told */
+	uint32_t stub_last;    /* a code header up to that is a kind of stub */
+	uint32_t array_bytes;  /* of an array without bounds and elements; 0 = not told */
+	uint32_t bucket_slots; /* of a hash; 0 = not told */
 	/* versions of contracts, as .NET 10 counts them; 0 = not there */
 	uint32_t execution_manager, type_system, loader;
 	bool is_arm64;

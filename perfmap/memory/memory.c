@@ -9,6 +9,18 @@
 /* What changed while it was read is read once more. */
 #define TRIES	     2
 #define SEARCHES_MAX 2u
+/* Names that are looked at together, their text, and that of the longest. */
+#define GROUP	      64u
+#define GROUP_TEXT    65536u
+#define GROUP_LONGEST 8192u
+
+/* A name whose notes are to be looked at once more. */
+struct pending {
+	size_t index; /* of its address */
+	struct perfmap_memory_name name;
+	uint32_t text;	      /* where it begins */
+	uint32_t from, until; /* notes */
+};
 
 struct perfmap_memory {
 	struct perfmap_memory_reader reader;
@@ -16,6 +28,9 @@ struct perfmap_memory {
 	struct perfmap_modules_read modules;
 	uint64_t image;
 	unsigned searches; /* for the map of code ranges */
+	struct pending group[GROUP];
+	size_t group_cnt, text_len;
+	char text[GROUP_TEXT];
 };
 
 int perfmap_memory_find(perfmap_memory_read read, void *source, uint64_t start,
@@ -110,20 +125,20 @@ static int put_stub(const struct perfmap_code *code, struct perfmap_out *out)
 	return 0;
 }
 
-/* One reading. */
-static int name_once(struct perfmap_memory *m, uint64_t address, struct perfmap_out *out,
+/* One reading, which has begun. What the name rests on is noted. */
+static int read_name(struct perfmap_memory *m, uint64_t address, struct perfmap_out *out,
 		     struct perfmap_memory_name *name)
 {
 	struct perfmap_code code;
 	int err;
 
-	perfmap_memory_begin(&m->reader);
 	m->reader.notes = false;
 	err = perfmap_code_find(&m->reader, &m->runtime, address, &code);
 	m->reader.notes = true;
 	if (err)
 		return err;
-	*name = (struct perfmap_memory_name){.start = code.start, .size = code.size};
+	*name = (struct perfmap_memory_name){
+		.start = code.start, .size = code.size, .is_precompiled = code.is_precompiled};
 	switch (code.kind) {
 	case PERFMAP_CODE_METHOD:
 		err = perfmap_put_body(&m->reader, &m->runtime, &m->modules, &code, out,
@@ -139,6 +154,16 @@ static int name_once(struct perfmap_memory *m, uint64_t address, struct perfmap_
 	default:
 		err = -ENODATA;
 	}
+	return err;
+}
+
+static int name_once(struct perfmap_memory *m, uint64_t address, struct perfmap_out *out,
+		     struct perfmap_memory_name *name)
+{
+	int err;
+
+	perfmap_memory_begin(&m->reader);
+	err = read_name(m, address, out, name);
 	if (err)
 		return err;
 	return perfmap_memory_still(&m->reader) ? 0 : -ESTALE;
@@ -169,6 +194,63 @@ int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, s
 		}
 	}
 	return err;
+}
+
+/* --- names together --------------------------------------------------------------------------- */
+
+/* Pages that many of them rest on are read a second time once. */
+static void end_group(struct perfmap_memory *m, perfmap_memory_take take, void *taker)
+{
+	if (m->group_cnt)
+		perfmap_memory_drop(&m->reader);
+	for (size_t i = 0; i < m->group_cnt; i++) {
+		const struct pending *p = &m->group[i];
+
+		if (perfmap_memory_noted(&m->reader, p->from, p->until))
+			take(taker, p->index, m->text + p->text, &p->name);
+	}
+	m->group_cnt = m->text_len = 0;
+	perfmap_memory_begin(&m->reader);
+}
+
+/* False: there is no room. */
+static bool add_to_group(struct perfmap_memory *m, uint64_t address, size_t index)
+{
+	struct perfmap_out out = {.buf = m->text + m->text_len, .cap = GROUP_LONGEST};
+	struct pending *p = &m->group[m->group_cnt];
+
+	if (m->group_cnt == GROUP || GROUP_TEXT - m->text_len < GROUP_LONGEST ||
+	    !perfmap_memory_next(&m->reader))
+		return false;
+	perfmap_modules_trim(&m->modules);
+	if (read_name(m, address, &out, &p->name) || m->reader.failed) {
+		perfmap_memory_undo(&m->reader);
+		return true;
+	}
+	perfmap_out_end(&out);
+	p->name.len = out.len;
+	p->index = index;
+	p->text = (uint32_t)m->text_len;
+	p->from = m->reader.own_cnt;
+	p->until = m->reader.note_cnt;
+	m->text_len += out.len + 1;
+	m->group_cnt++;
+	return true;
+}
+
+void perfmap_memory_names(struct perfmap_memory *m, const uint64_t *addresses, size_t cnt,
+			  perfmap_memory_take take, void *taker)
+{
+	if (!m->runtime.code_map)
+		return;
+	perfmap_memory_begin(&m->reader);
+	for (size_t i = 0; i < cnt && !perfmap_work_exceeded(&m->reader.work); i++) {
+		if (add_to_group(m, addresses[i], i))
+			continue;
+		end_group(m, take, taker);
+		add_to_group(m, addresses[i], i);
+	}
+	end_group(m, take, taker);
 }
 
 /* --- bodies ----------------------------------------------------------------------------------- */

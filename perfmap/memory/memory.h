@@ -3,9 +3,10 @@
 #define PERFMAP_MEMORY_MEMORY_H
 /*
  * Names of compiled code of a running .NET process from its memory alone, read only and from
- * outside: byte for byte what the perf map has. .NET 10 and later tell by themselves where all of
- * it lies. The process runs on meanwhile and may be hostile: work is bounded, and a name counts
- * only where what it rests on is there unchanged after it was read. libc only. One thread.
+ * outside: byte for byte what the perf map has; of precompiled code what jitdump has. .NET 10 and
+ * later tell by themselves where all of it lies. The process runs on meanwhile and may be hostile:
+ * work is bounded, and a name counts only where what it rests on is there unchanged after it was
+ * read. libc only. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct perfmap_memory_name {
 	uint32_t size;	  /* of the body; 0: of a stub, nothing is known but this address */
 	bool is_stub;	  /* of the runtime */
 	bool is_unlisted; /* only if the runtime maps the memory there for its code */
+	bool is_precompiled;
 	bool is_fleeting; /* its memory may come to hold another method while the process runs */
 	size_t len;	  /* of the name */
 };
@@ -66,13 +68,25 @@ void perfmap_memory_close(struct perfmap_memory *m);
 /*
  * The name of the body at an address, with a NUL in cap bytes. Returns 0;
  *	-ENOENT		no code of the runtime lies there
- *	-ENODATA	it is precompiled, or its name cannot be had
+ *	-ENODATA	its name cannot be had: of precompiled code that never ran, above all
  *	-ESTALE		it changed while it was read
  *	-EFAULT		it cannot be read
  *	-E2BIG		too long, or too much work.
  */
 int perfmap_memory_name(struct perfmap_memory *m, uint64_t address, char *buf, size_t cap,
 			struct perfmap_memory_name *ret_name);
+
+/* Takes a name; the text is borrowed for the call. */
+typedef void (*perfmap_memory_take)(void *taker, size_t index, const char *text,
+				    const struct perfmap_memory_name *name);
+
+/*
+ * The names of many: what several of them rest on is read once, and once more. Those that cannot be
+ * had so, for whatever reason, are not taken; perfmap_memory_name() tells more of them. In any
+ * order.
+ */
+void perfmap_memory_names(struct perfmap_memory *m, const uint64_t *addresses, size_t cnt,
+			  perfmap_memory_take take, void *taker);
 
 /* A compiled method. */
 struct perfmap_memory_body {

@@ -17,8 +17,6 @@
 #define SECTION_BYTES	    40u
 #define METADATA_SIGNATURE  0x424a5342u
 
-#define PIECE 512u /* of metadata that is read at a time */
-
 struct perfmap_module {
 	struct perfmap_memory_reader *r;
 	uint64_t address;  /* of the runtime's Module */
@@ -27,7 +25,7 @@ struct perfmap_module {
 	uint32_t bytes;
 	bool has; /* it has some */
 	struct perfmap_metadata md;
-	uint8_t *pieces; /* bit by piece: read */
+	uint8_t *pages; /* bit by page of memory that it lies in: read */
 };
 
 /* Where the RVA lies if the image is mapped as its file is. 0: in no section. */
@@ -83,29 +81,34 @@ static ssize_t read_metadata(void *source, void *buf, size_t len, uint64_t offse
 	return perfmap_memory_direct(m->r, m->metadata + offset, buf, len) ? (ssize_t)len : -EIO;
 }
 
+/* By whole pages: what lies behind one name are others of the same kind. */
 static void need_metadata(void *source, uint8_t *bytes, size_t at, size_t len)
 {
 	struct perfmap_module *m = source;
+	size_t skew = m->metadata % PERFMAP_MEMORY_PAGE;
+	size_t first = (skew + at) / PERFMAP_MEMORY_PAGE;
 
-	for (size_t piece = at / PIECE; len && piece <= (at + len - 1) / PIECE; piece++) {
-		size_t from = piece * PIECE;
-		size_t piece_bytes = m->bytes - from < PIECE ? m->bytes - from : PIECE;
+	for (size_t page = first; len && page <= (skew + at + len - 1) / PERFMAP_MEMORY_PAGE;
+	     page++) {
+		size_t from = page ? page * PERFMAP_MEMORY_PAGE - skew : 0;
+		size_t end = (page + 1) * PERFMAP_MEMORY_PAGE - skew;
 
-		if (m->pieces[piece / 8] >> (piece % 8) & 1)
+		if (m->pages[page / 8] >> (page % 8) & 1)
 			continue;
-		if (!perfmap_memory_direct(m->r, m->metadata + from, bytes + from, piece_bytes)) {
-			memset(bytes + from, 0, piece_bytes);
+		end = end < m->bytes ? end : m->bytes;
+		if (!perfmap_memory_direct(m->r, m->metadata + from, bytes + from, end - from)) {
+			memset(bytes + from, 0, end - from);
 			m->r->failed = true;
 			return;
 		}
-		m->pieces[piece / 8] |= (uint8_t)(1u << (piece % 8));
+		m->pages[page / 8] |= (uint8_t)(1u << (page % 8));
 	}
 }
 
 static void module_free(struct perfmap_module *m)
 {
 	perfmap_metadata_clear(&m->md);
-	free(m->pieces);
+	free(m->pages);
 	free(m);
 }
 
@@ -117,8 +120,8 @@ static void load(struct perfmap_modules_read *all, struct perfmap_module *m)
 
 	if (!base || !find_metadata(all->r, base, &m->metadata, &m->bytes))
 		return;
-	m->pieces = calloc(1, m->bytes / PIECE / 8 + 1);
-	m->has = m->pieces && !perfmap_metadata_open(&reader, m->bytes, need_metadata, m, &m->md);
+	m->pages = calloc(1, (m->bytes / PERFMAP_MEMORY_PAGE + 2) / 8 + 1);
+	m->has = m->pages && !perfmap_metadata_open(&reader, m->bytes, need_metadata, m, &m->md);
 	if (m->has)
 		all->bytes += m->bytes;
 }

@@ -21,7 +21,25 @@ void perfmap_memory_reader_init(struct perfmap_memory_reader *r, perfmap_memory_
 void perfmap_memory_begin(struct perfmap_memory_reader *r)
 {
 	r->failed = false;
-	r->note_cnt = r->note_len = 0;
+	r->note_cnt = r->note_len = r->own_cnt = r->own_len = 0;
+}
+
+bool perfmap_memory_next(struct perfmap_memory_reader *r)
+{
+	if (PERFMAP_MEMORY_NOTES_ALL - r->note_cnt < PERFMAP_MEMORY_NOTES ||
+	    PERFMAP_MEMORY_NOTE_BYTES_ALL - r->note_len < PERFMAP_MEMORY_NOTE_BYTES)
+		return false;
+	r->failed = false;
+	r->own_cnt = r->note_cnt;
+	r->own_len = r->note_len;
+	return true;
+}
+
+void perfmap_memory_undo(struct perfmap_memory_reader *r)
+{
+	r->failed = false;
+	r->note_cnt = r->own_cnt;
+	r->note_len = r->own_len;
 }
 
 void perfmap_memory_drop(struct perfmap_memory_reader *r)
@@ -83,7 +101,8 @@ static bool get(struct perfmap_memory_reader *r, uint64_t address, uint8_t *to, 
 
 static void note(struct perfmap_memory_reader *r, uint64_t address, const void *bytes, size_t len)
 {
-	if (r->note_cnt == PERFMAP_MEMORY_NOTES || len > sizeof(r->note_bytes) - r->note_len) {
+	if (r->note_cnt - r->own_cnt == PERFMAP_MEMORY_NOTES ||
+	    len > PERFMAP_MEMORY_NOTE_BYTES - (r->note_len - r->own_len)) {
 		r->failed = true;
 		return;
 	}
@@ -158,14 +177,11 @@ size_t perfmap_memory_text(struct perfmap_memory_reader *r, uint64_t address, ch
 	return len;
 }
 
-bool perfmap_memory_still(struct perfmap_memory_reader *r)
+bool perfmap_memory_noted(struct perfmap_memory_reader *r, uint32_t from, uint32_t until)
 {
 	uint8_t now[PERFMAP_MEMORY_PAGE];
 
-	if (r->failed || perfmap_work_exceeded(&r->work))
-		return false;
-	perfmap_memory_drop(r);
-	for (uint32_t i = 0; i < r->note_cnt; i++) {
+	for (uint32_t i = from; i < until; i++) {
 		const struct perfmap_memory_note *n = &r->note[i];
 
 		for (uint32_t at = 0; at < n->len; at += sizeof(now)) {
@@ -176,5 +192,13 @@ bool perfmap_memory_still(struct perfmap_memory_reader *r)
 				return false;
 		}
 	}
-	return true;
+	return !perfmap_work_exceeded(&r->work);
+}
+
+bool perfmap_memory_still(struct perfmap_memory_reader *r)
+{
+	if (r->failed || perfmap_work_exceeded(&r->work))
+		return false;
+	perfmap_memory_drop(r);
+	return perfmap_memory_noted(r, 0, r->note_cnt);
 }

@@ -15,10 +15,13 @@
 #include "perfmap/memory/memory.h"
 #include "perfmap/work.h"
 
-#define PERFMAP_MEMORY_PAGE	  4096u
-#define PERFMAP_MEMORY_PAGES	  64u /* that are kept */
-#define PERFMAP_MEMORY_NOTES	  256u
-#define PERFMAP_MEMORY_NOTE_BYTES 16384u
+#define PERFMAP_MEMORY_PAGE  4096u
+#define PERFMAP_MEMORY_PAGES 64u /* that are kept */
+/* Notes of a name, and of as many as are looked at together. */
+#define PERFMAP_MEMORY_NOTES	      256u
+#define PERFMAP_MEMORY_NOTE_BYTES     16384u
+#define PERFMAP_MEMORY_NOTES_ALL      2048u
+#define PERFMAP_MEMORY_NOTE_BYTES_ALL 131072u
 
 /* Work (work.h) of a page that is read; a byte that is copied counts as one. */
 #define PERFMAP_MEMORY_PAGE_WORK 4096u
@@ -42,9 +45,10 @@ struct perfmap_memory_reader {
 	bool notes;  /* what is read now is noted */
 	struct perfmap_memory_page pages[PERFMAP_MEMORY_PAGES];
 	uint8_t bytes[PERFMAP_MEMORY_PAGES][PERFMAP_MEMORY_PAGE];
-	struct perfmap_memory_note note[PERFMAP_MEMORY_NOTES];
+	struct perfmap_memory_note note[PERFMAP_MEMORY_NOTES_ALL];
 	uint32_t note_cnt, note_len;
-	uint8_t note_bytes[PERFMAP_MEMORY_NOTE_BYTES];
+	uint32_t own_cnt, own_len; /* of names before this one */
+	uint8_t note_bytes[PERFMAP_MEMORY_NOTE_BYTES_ALL];
 };
 
 /* It may do so much work. */
@@ -52,6 +56,10 @@ void perfmap_memory_reader_init(struct perfmap_memory_reader *r, perfmap_memory_
 				void *source, uint64_t work);
 /* Another name begins: nothing failed, nothing is noted. */
 void perfmap_memory_begin(struct perfmap_memory_reader *r);
+/* The same, but what is noted of names before it stays. False: there is no room for one more. */
+bool perfmap_memory_next(struct perfmap_memory_reader *r);
+/* That it began is taken back. */
+void perfmap_memory_undo(struct perfmap_memory_reader *r);
 /* Forgets the pages: what is read from now on is what is there now. */
 void perfmap_memory_drop(struct perfmap_memory_reader *r);
 
@@ -70,4 +78,6 @@ bool perfmap_memory_direct(struct perfmap_memory_reader *r, uint64_t address, vo
 
 /* Whether nothing failed, and all that was noted is there still. Forgets the pages. */
 bool perfmap_memory_still(struct perfmap_memory_reader *r);
+/* Whether some of the notes are there, by the pages. */
+bool perfmap_memory_noted(struct perfmap_memory_reader *r, uint32_t from, uint32_t until);
 #endif

@@ -12,6 +12,7 @@
 #define AT(offset) (FAKE_MEMORY_BASE + (offset))
 #define STEP	   16u
 #define STARTS	   64u
+#define MANY	   160u
 #define READS_MAX  65536u /* of a name */
 
 static void must(int condition)
@@ -20,7 +21,28 @@ static void must(int condition)
 		abort();
 }
 
-static void ask(struct perfmap_memory *m, struct fake_memory *memory)
+static void take(void *taker, size_t index, const char *text,
+		 const struct perfmap_memory_name *name)
+{
+	const uint64_t *addresses = taker;
+
+	must(strlen(text) == name->len);
+	must(name->is_stub || addresses[index] - name->start < name->size);
+}
+
+static void ask_together(struct perfmap_memory *m, struct fake_memory *memory)
+{
+	static uint64_t addresses[MANY];
+	size_t reads = memory->reads;
+
+	for (uint32_t i = 0; i < MANY; i++)
+		addresses[i] =
+			AT((i % 2 ? FAKE_MEMORY_READY_CODE : FAKE_MEMORY_ADD) + i / 2 * STEP);
+	perfmap_memory_names(m, addresses, MANY, take, addresses);
+	must(memory->reads - reads <= MANY * READS_MAX);
+}
+
+static void ask(struct perfmap_memory *m, struct fake_memory *memory, uint32_t from)
 {
 	char raw[2048], buf[PERFMAP_NAME_BYTES];
 	struct perfmap_memory_name found;
@@ -30,7 +52,7 @@ static void ask(struct perfmap_memory *m, struct fake_memory *memory)
 
 	for (uint32_t at = 0; at < 0x1000; at += STEP) {
 		size_t reads = memory->reads;
-		uint64_t address = AT(FAKE_MEMORY_CODE + at);
+		uint64_t address = AT(from + at);
 
 		if (!perfmap_memory_name(m, address, raw, sizeof(raw), &found)) {
 			must(found.len < sizeof(raw) && strlen(raw) == found.len);
@@ -64,7 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &facts.descriptor);
 	if (perfmap_memory_open(fake_memory_read, &memory, &facts, 16, &m))
 		return 0;
-	ask(m, &memory);
+	ask(m, &memory, FAKE_MEMORY_CODE);
+	ask(m, &memory, FAKE_MEMORY_READY_CODE);
+	ask_together(m, &memory);
 	must(perfmap_memory_fleeting(m, starts, STARTS) <= STARTS);
 	must(perfmap_memory_bodies(m, starts, STARTS) <= STARTS);
 	perfmap_memory_close(m);

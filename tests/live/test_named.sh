@@ -8,11 +8,11 @@
 need_root
 need_tool wrk wrk
 # 106 MB of runtimes each, from the package manager.
-need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single Web@net11.0
+need_dotnet Web Web@net8.0 Web@net9.0 Web@net10.0 Web@net8.0-single Web@net9.0-single Web@net10.0-single Web@net11.0 Web@net10.0-compressed
 
 shared='Web/start Web/late Web@net10.0/start Web@net9.0/late Web@net8.0/late'
 single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start Web@net11.0/none'
-plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none'
+plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none Web@net10.0-compressed/none'
 declare -A webs ports
 
 # serve RUN: LOAD/start, LOAD/late or LOAD/none, its perf map on since the start, later or never; its pid and port in webs, ports
@@ -47,7 +47,7 @@ named() {
 	case $run in *@net9.0*/none) least=95 ;; esac
 	case $run in */none) late=6 ;; *) late=0.2 ;; esac
 	case $run in
-	*-single/*) managed "$run" "$file" "$web" "$least" "$program" ;;
+	*-single/* | *-compressed/*) managed "$run" "$file" "$web" "$least" "$program" ;;
 	*) managed "$run" "$file" "$web" "$least" ;;
 	esac
 	# Some of them in the framework, precompiled, and called by its words.

@@ -19,6 +19,9 @@
 #define AT_LISTS     0x5f08u
 #define AT_LIST	     0x5f20u
 #define AT_BLOB	     0x6540u
+#define AT_FRAGMENT  0x6800u /* of the precompiled image, and its section */
+#define AT_SECTION   0x6840u
+#define AT_HEADER    0x8300u
 
 /* As .NET 10.0.12 has it, for what names need. */
 static const char json[] =
@@ -40,12 +43,18 @@ static const char json[] =
 	"\"PerInstInfo\":48},"
 	"\"GenericsDictInfo\":{\"NumDicts\":4,\"NumTypeArgs\":6},"
 	"\"TypeDesc\":{\"TypeAndFlags\":0},\"ParamTypeDesc\":{\"TypeArg\":16},"
-	"\"Module\":{\"Base\":224,\"Flags\":232,\"Path\":200,\"FileName\":208,\"PEAssembly\":216},"
+	"\"Module\":{\"Base\":224,\"Flags\":232,\"Path\":200,\"FileName\":208,\"PEAssembly\":216,"
+	"\"ReadyToRunInfo\":704},"
+	"\"ReadyToRunInfo\":{\"ReadyToRunHeader\":16,\"CompositeInfo\":40,"
+	"\"NumRuntimeFunctions\":88,\"RuntimeFunctions\":80,\"NumHotColdMap\":104,"
+	"\"EntryPointToMethodDescMap\":360},"
+	"\"HashMap\":{\"Buckets\":16},\"Bucket\":{\"!\":64,\"Keys\":0,\"Values\":32},"
 	"\"MethodDescCodeData\":{\"VersioningState\":0},"
 	"\"MethodDescVersioningState\":{\"NativeCodeVersionNode\":16},"
 	"\"NativeCodeVersionNode\":{\"Next\":24,\"MethodDesc\":8,\"NativeCode\":0,\"Flags\":52,"
 	"\"ILVersionId\":16}},"
 	"\"globals\":{\"MethodDescTokenRemainderBitCount\":[\"0xc\",\"uint8\"],"
+	"\"HashMapSlotsPerBucket\":[\"0x4\",\"uint32\"],"
 	"\"MethodDescAlignment\":[\"0x8\",\"uint64\"],\"StubCodeBlockLast\":[\"0xf\",\"uint8\"],"
 	"\"ExecutionManagerCodeRangeMapAddress\":[[1],\"pointer\"],\"Architecture\":[\"x64\","
 	"\"string\"]},"
@@ -209,6 +218,62 @@ static void put_dynamic_method(struct fake_memory *m)
 	put_struct(m, FAKE_MEMORY_NAME, "Made", 5);
 }
 
+#define BUCKETS	     3u
+#define BUCKET_BYTES 64u
+
+void fake_memory_entry(struct fake_memory *m, uint32_t entry, uint32_t method, unsigned look)
+{
+	uint64_t key = AT(entry);
+	uint32_t seed = (uint32_t)(key >> 2), step = 1 + ((uint32_t)(key >> 5) + 1) % (BUCKETS - 1);
+	uint32_t at = FAKE_MEMORY_BUCKETS + BUCKET_BYTES * (1 + (seed + look * step) % BUCKETS);
+
+	/* The third of four slots. */
+	fake_memory_put(m, at + 2 * 8, key, 8);
+	fake_memory_put(m, at + 32 + 2 * 8, AT(method) >> 1, 8);
+}
+
+static void put_function(struct fake_memory *m, unsigned i)
+{
+	uint32_t row = FAKE_MEMORY_FUNCTIONS + 12 * i;
+	uint32_t begin = FAKE_MEMORY_READY_CODE - FAKE_MEMORY_READY + i * FAKE_MEMORY_READY_SIZE;
+
+	fake_memory_put(m, row, begin, 4);
+	fake_memory_put(m, row + 4, begin + FAKE_MEMORY_READY_SIZE, 4);
+}
+
+/* ADD, a handler of it, and a method that never ran. */
+static void put_ready(struct fake_memory *m)
+{
+	uint32_t begin = FAKE_MEMORY_READY_CODE - FAKE_MEMORY_READY;
+
+	fake_memory_put(m, FAKE_MEMORY_FRAGMENT, AT(AT_FRAGMENT), 8);
+	fake_memory_put(m, AT_FRAGMENT + 8, AT(FAKE_MEMORY_READY), 8);
+	fake_memory_put(m, AT_FRAGMENT + 16, AT(FAKE_MEMORY_BYTES), 8);
+	fake_memory_put(m, AT_FRAGMENT + 24, AT(AT_SECTION), 8);
+	fake_memory_put(m, AT_SECTION, AT(FAKE_MEMORY_READY), 8);
+	fake_memory_put(m, AT_SECTION + 32, AT(FAKE_MEMORY_MODULE), 8);
+	fake_memory_put(m, FAKE_MEMORY_MODULE + 704, AT(FAKE_MEMORY_READY_INFO), 8);
+	fake_memory_put(m, FAKE_MEMORY_READY_INFO + 16, AT(AT_HEADER), 8);
+	fake_memory_put(m, FAKE_MEMORY_READY_INFO + 40, AT(FAKE_MEMORY_READY_INFO), 8);
+	fake_memory_put(m, FAKE_MEMORY_READY_INFO + 80, AT(FAKE_MEMORY_FUNCTIONS), 8);
+	fake_memory_put(m, FAKE_MEMORY_READY_INFO + 88, 3, 4);
+	fake_memory_put(m, FAKE_MEMORY_READY_INFO + 360 + 16, AT(FAKE_MEMORY_BUCKETS), 8);
+	fake_memory_put(m, FAKE_MEMORY_BUCKETS, BUCKETS, 4);
+	for (unsigned i = 0; i < 3; i++)
+		put_function(m, i);
+	fake_memory_entry(m, FAKE_MEMORY_READY_CODE, FAKE_MEMORY_METHOD(0), 0);
+	fake_memory_put(m, AT_HEADER + 12, 1, 4); /* sections: exceptions */
+	fake_memory_put(m, AT_HEADER + 16, 104, 4);
+	fake_memory_put(m, AT_HEADER + 20, FAKE_MEMORY_EXCEPTIONS - FAKE_MEMORY_READY, 4);
+	fake_memory_put(m, AT_HEADER + 24, 16, 4);
+	fake_memory_put(m, FAKE_MEMORY_EXCEPTIONS, begin, 4);
+	fake_memory_put(m, FAKE_MEMORY_EXCEPTIONS + 4, FAKE_MEMORY_CLAUSE - FAKE_MEMORY_READY, 4);
+	fake_memory_put(m, FAKE_MEMORY_EXCEPTIONS + 8, UINT32_MAX, 4);
+	fake_memory_put(m, FAKE_MEMORY_EXCEPTIONS + 12, FAKE_MEMORY_CLAUSE + 24 - FAKE_MEMORY_READY,
+			4);
+	fake_memory_put(m, FAKE_MEMORY_CLAUSE + 12, FAKE_MEMORY_READY_SIZE, 4);
+}
+
 void fake_memory(struct fake_memory *m)
 {
 	struct fake_names places;
@@ -226,6 +291,7 @@ void fake_memory(struct fake_memory *m)
 	put_method(m, 1, FAKE_MEMORY_BOX, 4, 0);
 	put_version(m);
 	put_dynamic_method(m);
+	put_ready(m);
 	fake_memory_put(m, FAKE_MEMORY_MODULE + 224, AT(FAKE_MEMORY_IMAGE), 8);
 	fake_names(FAKE_IMAGE_X64, m->bytes + FAKE_MEMORY_IMAGE, &places);
 }

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #define FAKE_MEMORY_BASE  0x10000000000ull /* a file may be so long */
-#define FAKE_MEMORY_BYTES 0x8000u
+#define FAKE_MEMORY_BYTES 0xa000u
 
 /* Offsets. */
 #define FAKE_MEMORY_CODE       0x1000u /* a page of code; in the file of the library it is at 0 */
@@ -41,6 +41,14 @@
 #define FAKE_MEMORY_MODULE     0x6000u
 #define FAKE_MEMORY_NAME       0x6500u /* of MADE */
 #define FAKE_MEMORY_IMAGE      0x7000u
+#define FAKE_MEMORY_READY      0x8000u /* a precompiled image, as a runtime has it in memory */
+#define FAKE_MEMORY_READY_INFO 0x8100u
+#define FAKE_MEMORY_FUNCTIONS  0x8400u /* rows of 12 bytes */
+#define FAKE_MEMORY_BUCKETS    0x8500u /* 64 bytes each; the first is their number, 3 */
+#define FAKE_MEMORY_EXCEPTIONS 0x8600u
+#define FAKE_MEMORY_CLAUSE     0x8620u
+#define FAKE_MEMORY_READY_CODE 0x9000u /* functions of 0x40 bytes: ADD, its handler, one more */
+#define FAKE_MEMORY_READY_SIZE 0x40u
 
 /* A process's memory, read as /proc/PID/mem is. */
 struct fake_memory {
@@ -54,6 +62,9 @@ struct fake_memory {
 void fake_memory(struct fake_memory *m);
 /* The same of .NET 9, whose descriptor tells nothing of code. */
 void fake_memory_thin(struct fake_memory *m);
+/* That the runtime has a method at an entry point in the image, in the bucket of its first look or
+ * the next one. */
+void fake_memory_entry(struct fake_memory *m, uint32_t entry, uint32_t method, unsigned look);
 /* Writes a value of len bytes, little-endian. */
 void fake_memory_put(struct fake_memory *m, uint32_t offset, uint64_t value, size_t len);
 /* A perfmap_memory_read; source is a struct fake_memory. */

@@ -214,7 +214,7 @@ static void want_code(struct collector *c, uint32_t process, const struct model_
 		if (!model_stack_unsure(m, stack, i))
 			continue;
 		map = model_mapping_find(m, process, address, time_ns);
-		if (map && map->kind == MAPPING_JIT)
+		if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON))
 			names_unwind_want(c->names, process, address);
 	}
 }

@@ -62,12 +62,21 @@ static void say_enable(const struct dotnet_process *p, char *remedy, size_t byte
 		snprintf(remedy, bytes, "restart it with DOTNET_PerfMapEnabled=3");
 }
 
+/* Whether its memory tells of its code, to who may read it. */
+static bool tells(const struct dotnet_process *p)
+{
+	return strtol(p->version, NULL, 10) >= RUNTIME_TELLS + p->single_file;
+}
+
 static void judge_map_absent(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	char enable[sizeof(finding->remedy)];
 
 	say_enable(p, enable, sizeof(enable));
-	if (strtol(p->version, NULL, 10) >= RUNTIME_TELLS + p->single_file)
+	if (tells(p) && p->memory_denied)
+		doctor_say(finding, DOCTOR_WARN, "record as root, or with capability SYS_PTRACE",
+			   "no perf map, and no permission to read its memory");
+	else if (tells(p))
 		doctor_say(finding, DOCTOR_OK, "", "%s: names come from its memory",
 			   p->map == DOTNET_MAP_SWITCHED_OFF ? "perf map switched off"
 							     : "no perf map");
@@ -134,6 +143,30 @@ static void judge_map(const struct dotnet_process *p, struct doctor_finding *fin
 		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 		break;
 	}
+}
+
+/* What will name its methods, in the order in which it is asked. */
+static void judge_names(const struct dotnet_process *p, struct doctor_finding *finding)
+{
+	bool map = dotnet_has_map(p), memory = tells(p) && !p->memory_denied;
+	const char *why = p->memory_denied ? "its memory may not be read"
+			  : !*p->version   ? "its version is not known"
+					   : "this runtime's memory tells nothing";
+
+	if (p->native_aot)
+		doctor_say(finding, DOCTOR_OK, "", "its symbols name all of it");
+	else if (p->map == DOTNET_MAP_DENIED)
+		doctor_say(finding, DOCTOR_NA, "", "no permission to look");
+	else if (p->map == DOTNET_MAP_UNKNOWN)
+		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
+	else if (memory)
+		doctor_say(finding, DOCTOR_OK, "",
+			   "JIT-compiled methods: %sits memory; precompiled ones: their images",
+			   map ? "its perf map, then " : "");
+	else
+		doctor_say(finding, map ? DOCTOR_OK : DOCTOR_NA, "",
+			   "JIT-compiled methods: %s (%s); precompiled ones: their images",
+			   map ? "its perf map" : "nothing", why);
 }
 
 static void judge_socket(const struct dotnet_process *p, struct doctor_finding *finding)
@@ -216,6 +249,7 @@ size_t doctor_judge_process(const struct dotnet_process *process,
 	} rules[] = {
 		{"process.runtime", "which perf map and images to expect", judge_runtime},
 		{"process.map", "names of JIT-compiled methods", judge_map},
+		{"process.names", "names of methods", judge_names},
 		{"process.socket", "`hotrun perfmap enable` without a restart", judge_socket},
 		{"process.profiler", "figures of the program alone", judge_profiler},
 		{"process.width", "stacks", judge_width},

@@ -50,7 +50,8 @@ static const char *const reasons[REASON_CNT] = {
 				  "made at run time",
 	[REASON_FROM_MEMORY] = "",
 	[REASON_MEMORY_LATE] = "hotrun perfmap enable PID: a map keeps what is dropped soon",
-	[REASON_COMPRESSED] = "publish it without EnableCompressionInSingleFile",
+	[REASON_COMPRESSED] = "record as root, or with SYS_PTRACE; before .NET 10, publish it "
+			      "without EnableCompressionInSingleFile",
 	[REASON_FILE_COSTLY] = "the file is damaged, hostile or very large: look at what it is",
 	[REASON_BUDGET] =
 		"look at what that user or container runs: its files or perf maps cost too much",

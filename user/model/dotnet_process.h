@@ -77,6 +77,7 @@ struct dotnet_process {
 	 * names), -ENOENT (no directory), -EROFS, -EACCES (the process may not write there), or
 	 * another. */
 	int map_refusal;
+	bool memory_denied;   /* its memory may not be read with the rights that hotrun has */
 	bool diagnostics_off; /* by DOTNET_EnableDiagnostics or DOTNET_EnableDiagnostics_IPC */
 };
 

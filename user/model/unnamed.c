@@ -40,11 +40,10 @@ static bool is_managed(const struct model_symbol *s)
 enum named_by unnamed_named_by(const struct model *m, const struct model_symbol *symbol,
 			       uint32_t location)
 {
-	if (symbol->kind == KIND_IMAGE)
-		return NAMED_BY_IMAGE;
-	return location != MODEL_NONE && m->locations[location].flags & LOCATION_MEMORY
-		       ? NAMED_BY_MEMORY
-		       : NAMED_BY_MAP;
+	/* Precompiled code that was unpacked from its file, too. */
+	if (location != MODEL_NONE && m->locations[location].flags & LOCATION_MEMORY)
+		return NAMED_BY_MEMORY;
+	return symbol->kind == KIND_IMAGE ? NAMED_BY_IMAGE : NAMED_BY_MAP;
 }
 
 static void add_managed(struct unnamed *u, const struct model *m, const struct model_symbol *s,

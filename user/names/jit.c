@@ -12,6 +12,7 @@
 #include "names/jit_memory.h"
 #include "names/map_file.h"
 #include "names/name_cache.h"
+#include "names/symbol.h"
 
 /* After so many looks in vain a missing map is looked for at every eighth only. */
 #define EAGER_LOOKS 8
@@ -52,7 +53,7 @@ struct waiting {
 	uint64_t moment; /* time_ns where what lies there may change from one to the next, else 0 */
 	uint32_t process;
 	uint8_t looks;
-	bool anonymous;
+	enum jit_place place;
 };
 
 /* How many frames of a party wait. */
@@ -442,7 +443,11 @@ static bool entry_equal(const void *owner, uint32_t row, const void *key)
 static uint32_t unnamed_symbol(struct model *m, enum model_reason reason)
 {
 	bool anonymous = reason == REASON_ANONYMOUS_CODE;
-	struct model_symbol symbol = {
+	struct model_symbol symbol;
+
+	if (reason == REASON_COMPRESSED)
+		return symbol_note(m, "[compressed assembly]", KIND_IMAGE, reason);
+	symbol = (struct model_symbol){
 		.name = anonymous ? "[anonymous code]" : "[jit code]",
 		.module = anonymous ? "[anonymous]" : "[jit]",
 		.kind = anonymous ? KIND_UNKNOWN : KIND_JIT,
@@ -572,19 +577,23 @@ static uint32_t find_in_memory(struct jit *j, struct model *m, struct jit_map *m
 
 /* Why an address has no name: memory says why that has none, REASON_NAMED: it was not asked. */
 static uint32_t add_reason(struct jit *j, struct model *m, const struct jit_map *map,
-			   uint64_t address, bool anonymous, bool is_coming,
+			   uint64_t address, enum jit_place place, bool is_coming,
 			   enum model_reason memory)
 {
 	enum model_reason reason = map->reason;
 
-	if (is_coming || map->behind || (!map->file && reason == REASON_PENDING))
+	if (place == JIT_UNPACKED)
+		reason = is_coming ? file_requests_why_pending(j->requests, m, map->process)
+				   : REASON_COMPRESSED;
+	else if (is_coming || map->behind || (!map->file && reason == REASON_PENDING))
 		reason = file_requests_why_pending(j->requests, m, map->process);
 	else if (map->file)
 		reason = perfmap_tail_rewritten(map->file->tail) ? REASON_PERF_MAP_REWRITTEN
 			 : perfmap_damage(perfmap_tail_map(map->file->tail))
 				 ? REASON_PERF_MAP_DAMAGED
 				 : REASON_PERF_MAP_NO_ENTRY;
-	else if (anonymous && (reason == REASON_NO_PERF_MAP || reason == REASON_PROCESS_GONE))
+	else if (place == JIT_ANONYMOUS &&
+		 (reason == REASON_NO_PERF_MAP || reason == REASON_PROCESS_GONE))
 		reason = REASON_ANONYMOUS_CODE;
 	/* A runtime that says nothing of itself may write a map. */
 	else if (memory &&
@@ -632,16 +641,20 @@ static uint32_t find_in_map(struct jit *j, struct model *m, struct jit_map *map,
 /* MODEL_NONE where nothing names it: ret_reason says why its memory does not, REASON_PENDING: not
  * yet. */
 static uint32_t find(struct jit *j, struct model *m, struct jit_map *map, uint64_t address,
-		     uint64_t time_ns, bool anonymous, enum model_reason *ret_reason)
+		     uint64_t time_ns, enum jit_place place, enum model_reason *ret_reason)
 {
 	uint64_t deferred = j->requests->deferred;
 	bool later;
-	uint32_t row = find_in_map(j, m, map, address, time_ns, &later);
+	uint32_t row;
 
-	*ret_reason = REASON_NAMED;
+	*ret_reason = place == JIT_UNPACKED ? REASON_COMPRESSED : REASON_NAMED;
+	if (place == JIT_UNPACKED)
+		return j->memory ? find_in_memory(j, m, map, address, time_ns, ret_reason)
+				 : MODEL_NONE;
+	row = find_in_map(j, m, map, address, time_ns, &later);
 	/* There is an entry: its name is being read; or there may be one. */
-	if (row != MODEL_NONE || j->requests->deferred != deferred || anonymous || !j->memory ||
-	    (map->file && map->behind))
+	if (row != MODEL_NONE || j->requests->deferred != deferred || place == JIT_ANONYMOUS ||
+	    !j->memory || (map->file && map->behind))
 		return row;
 	return find_in_memory(j, m, map, address, time_ns, ret_reason);
 }
@@ -714,18 +727,18 @@ static uint32_t find_before(const struct model *m, const struct jit_map *map, ui
 }
 
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
-		  uint64_t time_ns, bool anonymous)
+		  uint64_t time_ns, enum jit_place place)
 {
 	struct waiting w = {.process = process,
 			    .address = address,
 			    .time_ns = time_ns,
 			    .since_ns = clock_now_ns(),
-			    .anonymous = anonymous};
+			    .place = place};
 	struct jit_map *map = map_of(j, process);
 	enum model_reason memory;
 	uint64_t deferred;
 	uint32_t location;
-	bool is_anonymous;
+	bool is_over;
 
 	if (!map)
 		return MODEL_NONE;
@@ -733,14 +746,16 @@ uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t add
 	if (!map->wanted || !map->looked)
 		look(j, m, map, map->since_ns);
 	deferred = j->requests->deferred;
-	location = find(j, m, map, address, time_ns, anonymous, &memory);
+	location = find(j, m, map, address, time_ns, place, &memory);
 	/* Of an entry whose name is being read the one before it says nothing. */
 	if (location == MODEL_NONE && j->requests->deferred == deferred && memory != REASON_PENDING)
 		location = find_before(m, map, address, time_ns);
-	is_anonymous = anonymous && !map->file && map->reason != REASON_PENDING;
+	is_over = place == JIT_ANONYMOUS  ? !map->file && map->reason != REASON_PENDING
+		  : place == JIT_UNPACKED ? memory != REASON_PENDING
+					  : false;
 	w.moment = memory == REASON_PENDING ? time_ns : 0;
-	if (location == MODEL_NONE && (is_anonymous || !add_waiting(j, m, &w)))
-		location = add_reason(j, m, map, address, anonymous, false, memory);
+	if (location == MODEL_NONE && (is_over || !add_waiting(j, m, &w)))
+		location = add_reason(j, m, map, address, place, false, memory);
 	return location;
 }
 
@@ -798,8 +813,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 		enum model_reason memory;
 		bool is_coming;
 
-		if (!map ||
-		    find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) != MODEL_NONE)
+		if (!map || find(j, m, map, w.address, w.time_ns, w.place, &memory) != MODEL_NONE)
 			continue;
 		/* There is an entry: its name is being read; or its memory is; or nobody had the
 		 * time yet to look for a map. */
@@ -811,7 +825,7 @@ static void serve_waiting(struct jit *j, struct model *m, enum serving serving)
 			w.looks = JIT_PATIENCE;
 		if (serving == SERVE_SETTLE || w.looks >= JIT_PATIENCE ||
 		    is_too_long(j, m, w.process, now_ns - w.since_ns) || !add_waiting(j, m, &w))
-			add_reason(j, m, map, w.address, w.anonymous, is_coming, memory);
+			add_reason(j, m, map, w.address, w.place, is_coming, memory);
 	}
 }
 
@@ -829,8 +843,8 @@ static void settle_process(struct jit *j, struct model *m, uint32_t process)
 		if (w.process != process)
 			add_waiting(j, m, &w);
 		else if (map &&
-			 find(j, m, map, w.address, w.time_ns, w.anonymous, &memory) == MODEL_NONE)
-			add_reason(j, m, map, w.address, w.anonymous, false, REASON_NAMED);
+			 find(j, m, map, w.address, w.time_ns, w.place, &memory) == MODEL_NONE)
+			add_reason(j, m, map, w.address, w.place, false, REASON_NAMED);
 	}
 }
 

@@ -73,13 +73,19 @@ void jit_free(struct jit *j);
 /* Bytes of all maps, copies of their text included. */
 size_t jit_bytes(const struct jit *j);
 
+/* What code may be. */
+enum jit_place {
+	JIT_COMPILED,  /* of a runtime, if anything */
+	JIT_ANONYMOUS, /* in anonymous memory of no .NET process: only if there is a perf map */
+	JIT_UNPACKED,  /* precompiled, unpacked from a program: only its memory tells what */
+};
+
 /*
- * Names an address of JIT code as of time_ns and adds its location. anonymous: the memory is
- * anonymous and the process does not run .NET, so it is JIT code only if there is a perf map.
+ * Names an address of JIT code as of time_ns and adds its location.
  * Returns the row of the location, or MODEL_NONE: it waits (names_tail, names_settle).
  */
 uint32_t jit_name(struct jit *j, struct model *m, uint32_t process, uint64_t address,
-		  uint64_t time_ns, bool anonymous);
+		  uint64_t time_ns, enum jit_place place);
 
 /*
  * A number that stays the same while names given for samples from time_ns on cannot change: nothing

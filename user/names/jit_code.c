@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "names/memory_pace.h"
 #include "names/target_door.h"
 #include "parse/parse.h"
 
@@ -16,6 +17,9 @@
  * there, or names of it. */
 #define ASKED	     256u
 #define ASK_AGAIN_NS 1000000000ull
+
+/* Methods of a process that is warm that may wait for others. */
+#define WAIT_MAX 64u
 
 struct asked_address {
 	uint64_t address, ns;
@@ -32,9 +36,10 @@ struct process_code {
 	struct asked_address addresses[ASKED];
 	struct code_pages pages;
 	uint32_t generation;
-	uint64_t again_ns; /* not before */
-	unsigned failed;   /* in a row */
-	bool refused;	   /* its memory cannot be read, or its rows are too many */
+	uint64_t begun_ns, job_ns; /* when the first job began, and the last one */
+	uint64_t again_ns;	   /* not before */
+	unsigned failed;	   /* in a row */
+	bool refused;		   /* its memory cannot be read, or its rows are too many */
 };
 
 struct jit_code {
@@ -225,6 +230,9 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 		return REASON_LIMIT;
 	}
 	workers_job_give(p->job, fd);
+	p->job_ns = clock_now_ns();
+	if (!p->begun_ns)
+		p->begun_ns = p->job_ns;
 	p->asked = cnt;
 	file_requests_job_begin(c->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
@@ -280,6 +288,16 @@ static bool wants(const struct process_code *p)
 	return !p->refused && (p->job || p->waiting_cnt || p->lists);
 }
 
+/* Code of a process that is warm comes a method at a time, and each reading costs something
+ * however little it is of. */
+static bool may_wait(const struct process_code *p)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	return !p->job && !p->lists && p->waiting_cnt <= WAIT_MAX &&
+	       now_ns - p->job_ns < memory_pace_new(now_ns, p->begun_ns, 0);
+}
+
 bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 {
 	struct process_code *p = process < c->processes_cnt ? c->processes[process] : NULL;
@@ -287,7 +305,8 @@ bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 	const struct parse_reply *reply = NULL;
 	enum model_reason reason = REASON_NAMED;
 
-	if (!p || !wants(p))
+	/* The next stack through it comes here again. */
+	if (!p || !wants(p) || may_wait(p))
 		return false;
 	if (!p->job && (clock_now_ns() < p->again_ns ||
 			file_requests_in_debt(c->sources->requests, m, process)))

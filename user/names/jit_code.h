@@ -43,7 +43,8 @@ void jit_code_forget(struct jit_code *c, uint32_t process);
 
 /* Goes up with each change of what is known of a process's methods, or could be read. */
 uint32_t jit_code_generation(const struct jit_code *c, uint32_t process);
-/* Goes on with reading. Returns whether there is more to come. */
+/* Goes on with reading. Returns whether there is more to come soon: what is new in a process that
+ * is warm waits some seconds (memory_pace.h). */
 bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process);
 /* The pages that are known, by number; borrowed until the next call. */
 const struct code_page *jit_code_pages(const struct jit_code *c, uint32_t process, size_t *ret_cnt);

@@ -668,9 +668,10 @@ static const char *text_at(const char *text, size_t len, uint32_t at)
 	return at < len ? text + at : "";
 }
 
-static uint32_t symbol_of(struct model *m, const struct parse_named *named, const char *text,
+static uint32_t symbol_of(struct model *m, const struct memory_name *row, const char *text,
 			  size_t len)
 {
+	const struct parse_named *named = &row->named;
 	const char *assembly = text_at(text, len, named->assembly);
 	struct model_symbol symbol = {
 		.name = text_at(text, len, named->display),
@@ -678,7 +679,9 @@ static uint32_t symbol_of(struct model *m, const struct parse_named *named, cons
 		.module = *assembly	   ? assembly
 			  : named->is_stub ? "[stubs]"
 					   : "[jit]",
-		.kind = named->is_stub ? KIND_STUB : KIND_JIT,
+		.kind = named->is_stub	      ? KIND_STUB
+			: row->is_precompiled ? KIND_IMAGE
+					      : KIND_JIT,
 		.application = !named->is_framework,
 	};
 
@@ -803,7 +806,7 @@ static void take_row(struct jit_memory *jm, struct process_memory *p, struct mod
 		.start = row->size ? row->start : address,
 		.size = row->size ? row->size : 1,
 		.tier = model_str(m, text_at(text, len, row->named.tier)),
-		.symbol = symbol_of(m, &row->named, text, len),
+		.symbol = symbol_of(m, row, text, len),
 		.is_fleeting = row->is_fleeting,
 		.calm = is_calm ? p->calm : CALM_NONE,
 		.from_ns = is_calm ? p->calm_ns : p->mark_ns,

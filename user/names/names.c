@@ -59,7 +59,6 @@ struct origin {
 	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
 	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
 	bool deferred;	  /* its file was not looked at for lack of time */
-	bool fixed;	  /* anonymous, but no JIT code: no map will name it */
 };
 
 struct names {
@@ -501,8 +500,6 @@ static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
 	};
 
 	switch (mapping->kind) {
-	case MAPPING_ANON:
-		return symbol_note(m, "[compressed assembly]", KIND_IMAGE, REASON_COMPRESSED);
 	case MAPPING_VSYSCALL:
 		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
 	case MAPPING_VDSO:
@@ -565,7 +562,7 @@ static bool is_current(const struct names *n, const struct model_process *p, uin
 	map = &p->mappings[o.mapping];
 	if (!holds(map, time_ns))
 		return false;
-	if ((map->kind == MAPPING_JIT || map->kind == MAPPING_ANON) && !o.fixed)
+	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
 		return generation && o.check == generation;
 	return true;
 }
@@ -633,19 +630,22 @@ static void name_user(struct names *n, struct model *m, uint32_t process, uint64
 		.process = process, .address = address, .older = MODEL_NONE, .tier = ""};
 	struct origin origin = {.mapping = MODEL_NONE, .check = (uint32_t)p->mapping_cnt};
 	uint64_t deferred = n->requests.deferred;
+	enum jit_place place = JIT_COMPILED;
 	uint32_t row;
 
-	origin.fixed = map && map->kind == MAPPING_ANON && is_unpacked(n, m, process);
+	if (map && map->kind == MAPPING_ANON)
+		place = is_unpacked(n, m, process)  ? JIT_UNPACKED
+			: p->flags & PROCESS_DOTNET ? JIT_COMPILED
+						    : JIT_ANONYMOUS;
 	/* Whether it is, is not known yet: what is bundled is being read. */
-	if (!origin.fixed && n->requests.deferred != deferred &&
+	if (place != JIT_UNPACKED && n->requests.deferred != deferred &&
 	    keep_again(n, process, (uint32_t)(map - p->mappings), address, time_ns))
 		return;
-	if (map && !origin.fixed && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
+	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
 		origin.mapping = (uint32_t)(map - p->mappings);
 		if (map->kind == MAPPING_JIT)
 			facts_note_mapping(m, process, map);
-		row = jit_name(n->jit, m, process, address, time_ns,
-			       map->kind == MAPPING_ANON && !(p->flags & PROCESS_DOTNET));
+		row = jit_name(n->jit, m, process, address, time_ns, place);
 		origin.check = jit_generation(n->jit, process, time_ns);
 	} else {
 		if (map) {

@@ -111,11 +111,12 @@ static void put_host(struct printer *p, const struct doctor_report *report)
 	}
 }
 
-/* What is always told of a process: its runtime and its map. */
+/* What is always told of a process: its runtime, its map, and what names its methods. */
 static bool is_of_interest(const struct doctor_finding *f)
 {
 	return f->level == DOCTOR_WARN || f->level == DOCTOR_FAIL ||
-	       !strcmp(f->id, "process.runtime") || !strcmp(f->id, "process.map");
+	       !strcmp(f->id, "process.runtime") || !strcmp(f->id, "process.map") ||
+	       !strcmp(f->id, "process.names");
 }
 
 static void put_process(struct printer *p, const struct dotnet_process *process)

@@ -54,25 +54,54 @@ static enum model_reason reason_of(int err)
 	}
 }
 
-/* is_blind: a file was wanting in which it is told where all code is. */
-static void name_one(struct perfmap_memory *m, const struct target_memory *memory, bool is_blind,
-		     uint64_t address, struct blob_writer *w, struct memory_name *row)
+/* What is being named. */
+struct naming {
+	struct perfmap_memory *m;
+	const struct target_memory *memory;
+	bool is_blind; /* a file was wanting in which it is told where all code is */
+	struct blob_writer *w;
+	struct memory_name *rows; /* of a reason: not yet */
+};
+
+static void take_name(void *taker, size_t index, const char *text,
+		      const struct perfmap_memory_name *name)
+{
+	struct naming *n = taker;
+	struct memory_name *row = &n->rows[index];
+
+	*row = (struct memory_name){0};
+	name_row_take_apart(text, name->len, n->w, &row->named);
+	row->start = name->start;
+	row->size = name->size;
+	row->is_fleeting = name->is_fleeting;
+	row->is_unlisted = name->is_unlisted;
+	row->is_precompiled = name->is_precompiled;
+}
+
+static void name_one(struct naming *n, uint64_t address, size_t index)
 {
 	char raw[PARSE_NAME_BYTES];
 	struct perfmap_memory_name name;
-	uint64_t missed = memory->missed;
-	int err = perfmap_memory_name(m, address, raw, sizeof(raw), &name);
+	uint64_t missed = n->memory->missed;
+	int err = perfmap_memory_name(n->m, address, raw, sizeof(raw), &name);
 
-	*row = (struct memory_name){.named.reason = reason_of(err)};
-	if (err && (memory->missed != missed || (is_blind && err == -ENOENT)))
-		row->named.reason = REASON_PENDING;
-	if (err)
+	if (!err) {
+		take_name(n, index, raw, &name);
 		return;
-	name_row_take_apart(raw, name.len, w, &row->named);
-	row->start = name.start;
-	row->size = name.size;
-	row->is_fleeting = name.is_fleeting;
-	row->is_unlisted = name.is_unlisted;
+	}
+	n->rows[index].named.reason = reason_of(err);
+	if (n->memory->missed != missed || (n->is_blind && err == -ENOENT))
+		n->rows[index].named.reason = REASON_PENDING;
+}
+
+static void name_all(struct naming *n, const uint64_t *addresses, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		n->rows[i] = (struct memory_name){.named.reason = REASON_PENDING};
+	perfmap_memory_names(n->m, addresses, cnt, take_name, n);
+	for (size_t i = 0; i < cnt; i++)
+		if (n->rows[i].named.reason)
+			name_one(n, addresses[i], i);
 }
 
 enum model_reason memory_names_write(struct target_memory *memory,
@@ -82,10 +111,10 @@ enum model_reason memory_names_write(struct target_memory *memory,
 	static struct memory_name rows[PARSE_ADDRESSES_MAX + PARSE_LIST_MAX];
 	static uint64_t starts[PARSE_LIST_MAX];
 	static struct blob_writer w;
+	struct naming naming = {.memory = memory, .w = &w, .rows = rows};
 	enum model_reason reason = REASON_NAMED;
 	struct perfmap_memory *m;
 	size_t cnt = wanted->addresses_cnt, listed;
-	bool is_blind;
 
 	if (cnt > PARSE_ADDRESSES_MAX || wanted->list > PARSE_LIST_MAX)
 		return REASON_LIMIT;
@@ -98,14 +127,14 @@ enum model_reason memory_names_write(struct target_memory *memory,
 	if (reason)
 		return reason;
 	*ret_facts = perfmap_memory_facts(m);
-	is_blind = ret_facts->layout.hides_map && !ret_facts->code_map && memory->missed;
+	naming.m = m;
+	naming.is_blind = ret_facts->layout.hides_map && !ret_facts->code_map && memory->missed;
 	blob_begin(&w, fd, MEMORY_BLOB);
 	blob_stream(&w, TEXT);
-	for (size_t i = 0; i < cnt; i++)
-		name_one(m, memory, is_blind, wanted->addresses[i], &w, &rows[i]);
+	name_all(&naming, wanted->addresses, cnt);
 	listed = perfmap_memory_fleeting(m, starts, wanted->list);
-	for (size_t i = 0; i < listed; i++)
-		name_one(m, memory, is_blind, starts[i], &w, &rows[cnt + i]);
+	naming.rows += cnt;
+	name_all(&naming, starts, listed);
 	cnt += listed;
 	blob_stream_end(&w);
 	blob_put(&w, ROWS, rows, cnt * sizeof(rows[0]));

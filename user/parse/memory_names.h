@@ -18,7 +18,8 @@ struct memory_name {
 	uint64_t start;
 	uint32_t size;	      /* of the body; 0 = it is not known, the name is the address's */
 	uint16_t is_fleeting; /* its memory may come to hold another body */
-	uint16_t is_unlisted; /* a stub, if the memory there is the runtime's */
+	uint8_t is_unlisted;  /* a stub, if the memory there is the runtime's */
+	uint8_t is_precompiled;
 };
 
 /* The worker's side. ret_facts: of the runtime, as far as it was found. A row for which a file was

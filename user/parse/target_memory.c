@@ -15,8 +15,12 @@
 
 #define PRESENT (1ull << 63)
 #define SWAPPED (1ull << 62)
-/* Entries that are read at once. */
-#define ENTRIES 64u
+/* Entries of pages that are read at once: what is looked at next often lies near. */
+#define ENTRIES 16u
+/* Looks after which nothing is remembered of pages that were there: some ms. */
+#define LOOKS_MAX 2048u
+/* Mappings of a file on each side of one of it. */
+#define NEIGHBOURS_MAX 8u
 /* Of the list of mappings. */
 #define MAPS_BYTES_MAX (16u << 20)
 
@@ -169,30 +173,55 @@ static enum page_place place_of(struct target_memory *memory, uint64_t entry, ui
 	return is_file ? PAGE_IN_FILE : PAGE_IN_MEMORY;
 }
 
+/* Whether a page was there a moment ago. */
+static bool was_there(const struct target_memory *memory, uint64_t page)
+{
+	return memory->there[page % TARGET_THERE] == page + 1;
+}
+
+/* Entries of a page and those around it. */
+struct window {
+	uint64_t entries[ENTRIES];
+	uint64_t first;
+	size_t cnt;
+};
+
+static bool read_window(struct target_memory *memory, uint64_t page, struct window *w)
+{
+	ssize_t n;
+
+	w->first = page - page % ENTRIES;
+	n = pread(memory->pages_fd, w->entries, sizeof(w->entries),
+		  (off_t)(w->first * sizeof(w->entries[0])));
+	w->cnt = n > 0 ? (size_t)n / sizeof(w->entries[0]) : 0;
+	for (size_t i = 0; i < w->cnt; i++)
+		if (w->entries[i] & PRESENT)
+			memory->there[(w->first + i) % TARGET_THERE] = w->first + i + 1;
+	return page - w->first < w->cnt;
+}
+
 /* How many pages from that one on lie in the same place, of so many at the most. */
 static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt,
 			 uint64_t page_bytes, enum page_place *ret_place)
 {
-	uint64_t entries[ENTRIES];
-	size_t alike = 0;
+	struct window w = {.cnt = 0};
+	size_t alike;
 
 	*ret_place = PAGE_UNKNOWN;
-	while (alike < cnt) {
-		size_t want = cnt - alike < ENTRIES ? cnt - alike : ENTRIES, i;
-		ssize_t n = pread(memory->pages_fd, entries, want * sizeof(entries[0]),
-				  (off_t)((page + alike) * sizeof(entries[0])));
+	if (++memory->looks % LOOKS_MAX == 0)
+		memset(memory->there, 0, sizeof(memory->there));
+	for (alike = 0; alike < cnt; alike++) {
+		uint64_t at = page + alike;
+		enum page_place place = PAGE_IN_MEMORY;
 
-		want = n > 0 ? (size_t)n / sizeof(entries[0]) : 0;
-		for (i = 0; i < want; i++, alike++) {
-			enum page_place place =
-				place_of(memory, entries[i], (page + alike) * page_bytes);
-
-			if (!alike)
-				*ret_place = place;
-			else if (place != *ret_place)
-				return alike;
+		if (!was_there(memory, at)) {
+			if (at - w.first >= w.cnt && !read_window(memory, at, &w))
+				break;
+			place = place_of(memory, w.entries[at - w.first], at * page_bytes);
 		}
-		if (!want)
+		if (!alike)
+			*ret_place = place;
+		else if (place != *ret_place)
 			break;
 	}
 	return alike;
@@ -217,21 +246,14 @@ static bool is_same_file(const struct range *a, const struct range *b)
 	return a->inode == b->inode && a->dev == b->dev;
 }
 
-/* With what else is mapped of that file around it, by the list: that will be wanting next. */
-static void need(struct target_memory *memory, const struct range *wanting)
+/* What else is mapped of that file around it, by the list. */
+static void need_listed(struct target_memory *memory, const struct range *wanting)
 {
-	uint32_t cnt = memory->needs_cnt;
-	const struct range *file, *first, *end;
+	const struct range *file = know_files(memory) ? listed_at(wanting->at.start) : NULL;
+	const struct range *first = file, *end = file ? file + 1 : NULL;
 
-	memory->missed++;
-	add_need(memory, wanting, true);
-	if (memory->needs_cnt == cnt)
-		return;
-	file = know_files(memory) ? listed_at(wanting->at.start) : NULL;
 	if (!file)
 		return;
-	first = file;
-	end = file + 1;
 	while (first > files && is_same_file(first - 1, file) &&
 	       memory->needs_cnt < TARGET_GIVEN_MAX)
 		add_need(memory, --first, false);
@@ -241,13 +263,62 @@ static void need(struct target_memory *memory, const struct range *wanting)
 		add_need(memory, end, false);
 }
 
+/* Adds the mapping at an address if it is of that file. False: nothing of it follows there. */
+static bool add_neighbour(struct target_memory *memory, const struct range *wanting,
+			  uint64_t address, struct target_mapping *ret_at)
+{
+	struct range file;
+	int is_file = query(memory, address, &file);
+
+	if (is_file < 0 || !file.at.end || (is_file && !is_same_file(&file, wanting)))
+		return false;
+	if (is_file)
+		add_need(memory, &file, false);
+	*ret_at = file.at;
+	return true;
+}
+
+/* The same by asking the kernel what lies next to it: between sections of an image there is memory
+ * of no file. */
+static void need_asked(struct target_memory *memory, const struct range *wanting)
+{
+	struct target_mapping at = wanting->at;
+
+	for (unsigned i = 0; i < NEIGHBOURS_MAX && at.start; i++)
+		if (!add_neighbour(memory, wanting, at.start - 1, &at))
+			break;
+	at = wanting->at;
+	for (unsigned i = 0; i < NEIGHBOURS_MAX; i++)
+		if (!add_neighbour(memory, wanting, at.end, &at))
+			break;
+}
+
+/* With what else is mapped of it: that will be wanting next. */
+static void need(struct target_memory *memory, const struct range *wanting)
+{
+	uint32_t cnt = memory->needs_cnt;
+
+	memory->missed++;
+	add_need(memory, wanting, true);
+	if (memory->needs_cnt == cnt)
+		return;
+	if (memory->is_old || memory->is_known)
+		need_listed(memory, wanting);
+	else
+		need_asked(memory, wanting);
+}
+
 /* Whether it is the file of that mapping: another may have been mapped there since it was opened.
  * The device is no help, see opener/file_look.c. */
-static bool is_file_of(int fd, const struct range *file)
+static bool is_file_of(struct target_memory *memory, uint32_t given, const struct range *file)
 {
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && st.st_ino == file->inode;
+	if (memory->given_fds[given] < 0)
+		return false;
+	if (!memory->given_inodes[given] && !fstat(memory->given_fds[given], &st))
+		memory->given_inodes[given] = st.st_ino;
+	return memory->given_inodes[given] == file->inode;
 }
 
 /* Its descriptor, where it was handed over; else -1. */
@@ -255,7 +326,7 @@ static int given_file(struct target_memory *memory, const struct range *file)
 {
 	for (uint32_t i = 0; i < memory->given_cnt; i++) {
 		if (memory->given[i].start != file->at.start ||
-		    memory->given[i].end != file->at.end || !is_file_of(memory->given_fds[i], file))
+		    memory->given[i].end != file->at.end || !is_file_of(memory, i, file))
 			continue;
 		memory->given_used |= 1ull << i;
 		return memory->given_fds[i];

@@ -7,8 +7,8 @@
  * mappings held, and its threads that map or unmap anything wait meanwhile (access_remote_vm() in
  * mm/memory.c; measured: 4.9 s, of a file system that did not answer). A page of a file that is not
  * there is as the file has it, and read from that, where it was handed over; else the mapping is
- * noted as needed. Memory of no file is there, or is zeros. A page may go in the moment between the
- * look and the read: it was in use just before. One thread.
+ * noted as needed. Memory of no file is there, or is zeros. A page may go between the look and the
+ * read, some ms at the most: it was in use just before. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,9 @@
 #define TARGET_FILES_MAX 32768u
 /* Files that are handed over, or are noted as needed. */
 #define TARGET_GIVEN_MAX 64u
+
+/* Pages that are remembered. */
+#define TARGET_THERE 512u
 
 /* A mapping of a file. */
 struct target_mapping {
@@ -37,6 +40,7 @@ struct target_memory {
 	/* Files, by where they are mapped; -1: cannot be had. */
 	struct target_mapping given[TARGET_GIVEN_MAX];
 	int given_fds[TARGET_GIVEN_MAX];
+	uint64_t given_inodes[TARGET_GIVEN_MAX]; /* 0: not asked for yet */
 	uint32_t given_cnt;
 	uint64_t given_used; /* bit by file */
 	/* What could not be read for want of their files. */
@@ -44,6 +48,9 @@ struct target_memory {
 	uint32_t needs_cnt;
 	uint64_t wanting; /* bit by need; the others are of the same files, and may be next */
 	uint64_t missed;  /* reads that failed for that; only grows */
+	/* Pages that were there a moment ago, by number + 1: they are read without another look. */
+	uint64_t there[TARGET_THERE];
+	uint32_t looks;
 };
 
 /*

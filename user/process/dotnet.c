@@ -131,6 +131,19 @@ static int look_outside(struct looking *l)
 	return pread(fd, &l->look, sizeof(l->look), 0) == (ssize_t)sizeof(l->look) ? 0 : -EIO;
 }
 
+/* Whether its memory could be read, of which nothing is: the kernel is asked as for names. */
+static void look_at_memory(struct looking *l)
+{
+	_cleanup_close_ int fd = -1;
+	struct file_reply reply;
+
+	l->request.kind = FILE_REQUEST_TARGET;
+	l->request.memory = (struct target_request){0};
+	if (!file_requests_open_of(l->requests, l->subject.process, &l->subject.target, &l->request,
+				   -1, &reply, &fd))
+		l->look.process.memory_denied = reply.error == -EACCES || reply.error == -EPERM;
+}
+
 static void count_lines(struct looking *l, uint64_t *bytes_left)
 {
 	struct parse_request parse = {.kind = PARSE_LINES, .fact.bytes_max = *bytes_left};
@@ -218,6 +231,8 @@ static int look_inside(struct looking *l, uint64_t *bytes_left)
 	l->look.process.diagnostics_off = l->env.diagnostics_off;
 	find_version(l);
 	count_lines(l, bytes_left);
+	if (!l->program.native_aot)
+		look_at_memory(l);
 	return 0;
 }
 

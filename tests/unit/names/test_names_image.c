@@ -296,9 +296,13 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 		 REASON_FILE_MALFORMED},
 		{"nothing bundled there", 0x7f0000010810, "Shop+0x3810", "Shop", KIND_NATIVE,
 		 REASON_NO_SYMBOL},
-		{"anonymous code", 0x7f0000020010, "[compressed assembly]", "[compressed assembly]",
-		 KIND_IMAGE, REASON_COMPRESSED},
 	};
+	/* Its memory, which would tell, is asked first. */
+	static const struct named unpacked = {
+		"anonymous code",	 0x7f0000020010, "[compressed assembly]",
+		"[compressed assembly]", KIND_IMAGE,	 REASON_COMPRESSED};
+	uint64_t address = unpacked.address;
+	struct model_stack stack = {.frame_cnt = 1, .broken_module = MODEL_NONE};
 	struct host h;
 	uint32_t p;
 
@@ -313,6 +317,11 @@ Test(names_image, assemblies_in_a_single_file_have_their_names)
 	h.m->processes[p].flags |= PROCESS_DOTNET;
 	h.m->processes[p].exe = model_str(h.m, "/app/Shop");
 	expect_named(&h, p, rows, ARRAY_SIZE(rows));
+	stack.id = h.m->stacks_cnt + 1;
+	stack.process = p;
+	names_stack(h.n, h.m, model_stack_add(h.m, &stack, &address), 1000);
+	names_settle(h.n, h.m);
+	expect_named(&h, p, &unpacked, 1);
 	host_end(&h);
 }
 

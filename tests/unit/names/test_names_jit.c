@@ -436,7 +436,7 @@ static enum model_reason reason_without_a_look(bool in_debt)
 	if (in_debt)
 		workers_charge(requests.workers, file_requests_party(&requests, h.m, h.process),
 			       2 * WORKERS_PARTY_BURST_NS);
-	cr_expect_eq(jit_name(j, h.m, h.process, JIT, 100, false), MODEL_NONE, "it waits");
+	cr_expect_eq(jit_name(j, h.m, h.process, JIT, 100, JIT_COMPILED), MODEL_NONE, "it waits");
 	jit_settle(j, h.m);
 	l = location_at(&h, JIT, 100);
 	cr_assert(l);

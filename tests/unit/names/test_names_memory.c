@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fake_bundle.h"
 #include "fake_memory.h"
 #include "names_host.h"
 
@@ -26,11 +27,11 @@ static void write_memory(struct host *h)
 }
 
 /* A host whose process runs .NET, with names from there. */
-static void begin(struct host *h, enum names_from from)
+static void begin_with(struct host *h, enum names_from from, const char *maps)
 {
 	struct names_options options = {.deadline_ns = 10000000000ull, .from = from};
 
-	host_make(h, MAPS, "/app/Shop.Api");
+	host_make(h, maps, "/app/Shop.Api");
 	names_free(h->n);
 	options.proc_path = h->proc.path;
 	h->n = names_new(&options);
@@ -38,6 +39,11 @@ static void begin(struct host *h, enum names_from from)
 	fake_memory(&memory);
 	write_memory(h);
 	names_process(h->n, h->m, h->process);
+}
+
+static void begin(struct host *h, enum names_from from)
+{
+	begin_with(h, from, MAPS);
 }
 
 /* What an address is called in the end. */
@@ -74,6 +80,38 @@ Test(names_memory, methods_have_their_names_without_a_map)
 	names_tail(h.n, h.m, 200);
 	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_FROM_MEMORY);
 	host_end(&h);
+}
+
+/* Of a program that keeps its assemblies compressed: what ran is known to the runtime, the rest to
+ * nobody. */
+Test(names_memory, precompiled_code_that_was_unpacked_has_its_name)
+{
+	static const uint64_t code = AT(FAKE_MEMORY_READY_CODE);
+	static const enum names_from from[] = {NAMES_AUTO, NAMES_MEMORY, NAMES_MAP};
+	uint8_t bundle[FAKE_BUNDLE_BYTES];
+
+	fake_bundle(bundle);
+	for (size_t i = 0; i < 3; i++) {
+		const struct model_symbol *s;
+		struct host h;
+
+		begin_with(&h, from[i],
+			   MAPS "10000009000-1000000a000 r-xp 00000000 00:00 0 \n"
+				"7f0000000000-7f0000001000 r-xp 00000000 08:01 0 /app/Shop.Api\n");
+		fake_file(&h.proc, "100/root/app/Shop.Api", bundle, sizeof(bundle));
+		h.m->processes[h.process].exe = model_str(h.m, "/app/Shop.Api");
+		s = named(&h, code + 8, 100);
+		cr_assert_not_null(s);
+		cr_expect_eq(s->kind, KIND_IMAGE);
+		cr_expect_str_eq(s->name,
+				 from[i] == NAMES_MAP ? "[compressed assembly]" : "Shop.Cart.Add");
+		cr_expect_str_eq(location_at(&h, code + 8, 100)->tier,
+				 from[i] == NAMES_MAP ? "" : "PreJIT");
+		s = named(&h, code + 2 * FAKE_MEMORY_READY_SIZE, 100);
+		cr_assert_not_null(s);
+		cr_expect_eq(s->reason, REASON_COMPRESSED);
+		host_end(&h);
+	}
 }
 
 Test(names_memory, a_dynamic_method_names_only_what_is_sure)

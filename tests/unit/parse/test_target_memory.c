@@ -179,6 +179,68 @@ Test(target_memory, and_by_the_list_of_mappings_where_the_kernel_cannot_be_asked
 	read_from_file(true);
 }
 
+/* What else is mapped of a file that is wanting comes along, as an image lies: with memory of no
+ * file between its parts. */
+static void name_neighbours(bool by_list)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char path[] = "/tmp/hotrun-test-XXXXXX";
+	char *all = mmap(NULL, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = mkstemp(path);
+	struct target_memory memory;
+
+	cr_assert(fd >= 0 && all != MAP_FAILED);
+	unlink(path);
+	cr_assert_eq(ftruncate(fd, (off_t)(8 * page)), 0);
+	for (size_t i = 1; i < 7; i += 2) /* its places 1, 3 and 5: none can be one with another */
+		cr_assert_neq(mmap(all + i * page, page, i == 3 ? PROT_READ | PROT_EXEC : PROT_READ,
+				   MAP_PRIVATE | MAP_FIXED, fd, (off_t)(i * page)),
+			      MAP_FAILED);
+	memory = own_memory_by(by_list);
+	cr_expect_eq(read_page(&memory, all + 3 * page, 1), -EFAULT);
+	cr_assert_eq(memory.needs_cnt, 3, "%u", memory.needs_cnt);
+	cr_expect_eq(memory.needs[0].start, (uint64_t)(uintptr_t)(all + 3 * page));
+	cr_expect_eq(memory.wanting, 1, "of the others nothing was looked for");
+	close_memory(&memory);
+	close(fd);
+	munmap(all, 8 * page);
+}
+
+Test(target_memory, the_rest_of_a_file_that_is_wanting_is_named)
+{
+	name_neighbours(false);
+}
+
+Test(target_memory, and_by_the_list)
+{
+	name_neighbours(true);
+}
+
+/* Of a page that was there a moment ago nobody asks again; what took its place is read as it is. */
+Test(target_memory, a_page_that_was_there_is_read_at_once)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct target_memory memory = own_memory();
+
+	cr_assert_neq(map, MAP_FAILED);
+	map[0] = 'a';
+	cr_expect_eq(read_page(&memory, map, 1), 1);
+	close(memory.pages_fd);
+	memory.pages_fd = -1;
+	map[0] = 'b';
+	cr_expect_eq(read_page(&memory, map, 1), 1);
+	cr_expect_eq(page_read[0], 'b');
+	munmap(map, page);
+	cr_expect_leq(read_page(&memory, map, 1), 0, "gone");
+	/* Not for ever. */
+	for (unsigned i = 0; i < 5000; i++)
+		read_page(&memory, page_read, 1);
+	cr_expect_eq(read_page(&memory, page_read, 1), -EFAULT);
+	close(memory.memory_fd);
+	close(memory.maps_fd);
+}
+
 /* What is of no file needs no list either. */
 Test(target_memory, of_one_mapping_the_list_is_not_read)
 {

@@ -2,6 +2,7 @@
 /* Names from the memory of a process, made by hand (fake_memory.h). */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +339,8 @@ Test(perfmap_memory, rings_end)
 /* Whichever read it changes before: its name is the one or the other, or there is none. */
 Test(perfmap_memory, what_changes_while_it_is_read)
 {
+	unsigned was = 0, is = 0;
+
 	for (size_t at = 1; at < 200; at++) {
 		struct perfmap_memory_name name;
 		char buf[1024];
@@ -346,13 +349,240 @@ Test(perfmap_memory, what_changes_while_it_is_read)
 		fake_memory(&memory);
 		memory.change_at = at;
 		/* Another dynamic method, of another signature, is in its place. */
-		memory.offset = FAKE_MEMORY_HEADER(2) + 24;
-		memory.to = (uint8_t)FAKE_MEMORY_METHOD(0);
+		memory.offset = FAKE_MEMORY_HEADER(2) + 25;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(0) >> 8);
 		err = name_at(FAKE_MEMORY_MADE, buf, &name);
 		if (!err)
-			cr_expect(strstr(buf, "::Made(Shop.Cart") || !strstr(buf, "Made"),
+			cr_expect(strstr(buf, "::Made(Shop.Cart") || strstr(buf, "::Add()"),
 				  "%zu: %s", at, buf);
+		was += !err && strstr(buf, "Made");
+		is += !err && strstr(buf, "Add");
 	}
+	cr_expect(was && is);
+}
+
+/* --- precompiled code ------------------------------------------------------------------------- */
+
+#define READY(i) (FAKE_MEMORY_READY_CODE + (i)*FAKE_MEMORY_READY_SIZE)
+
+static const char ready_add[] = "instance void [Shop] Shop.Cart::Add()[PreJIT]";
+
+/* By the runtime's hash of what ran; whose a handler is, by the image's own tables. */
+Test(perfmap_memory, precompiled_code_has_the_name_of_what_ran)
+{
+	struct perfmap_memory_name name;
+	struct perfmap_memory_body body;
+	struct perfmap_memory *m;
+	char buf[1024];
+
+	fake_memory(&memory);
+	cr_assert_eq(name_at(READY(0) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, ready_add);
+	cr_expect(name.is_precompiled && !name.is_fleeting && !name.is_stub);
+	cr_expect_eq(name.start, AT(READY(0)));
+	cr_expect_eq(name.size, FAKE_MEMORY_READY_SIZE);
+	cr_assert_eq(name_at(READY(1) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, ready_add);
+	cr_expect_eq(name.start, AT(READY(0)));
+	cr_expect_eq(name.size, 2 * FAKE_MEMORY_READY_SIZE);
+	cr_expect_eq(name_at(READY(2) + 8, buf, &name), -ENODATA, "not the one before it");
+	cr_expect_eq(name_at(READY(3) + 8, buf, &name), -ENODATA);
+	cr_expect_eq(name_at(READY(0) - 8, buf, &name), -ENODATA);
+	m = opened();
+	cr_assert_eq(perfmap_memory_body(m, AT(READY(0) + 8), &body), 0);
+	cr_expect_eq(body.start, AT(READY(0)));
+	cr_expect_eq(perfmap_memory_body(m, AT(READY(2)), &body), -ENOENT);
+	perfmap_memory_close(m);
+	/* As soon as it ran; in the bucket after one that is full. */
+	fake_memory_entry(&memory, READY(2), FAKE_MEMORY_METHOD(1), 1);
+	for (uint32_t i = 1; i <= 3; i++)
+		fake_memory_put(&memory, FAKE_MEMORY_BUCKETS + 64 * i + 39, 0x80, 1);
+	cr_assert_eq(name_at(READY(2) + 8, buf, &name), 0);
+	cr_expect_str_eq(buf, "instance void [Shop] Shop.Box`1[Shop.Cart]::Get()[PreJIT]");
+	cr_expect_eq(name.start, AT(READY(2)));
+	/* A filter is one where its clause says so. */
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE + 12, 0x10, 4);
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE + 20, FAKE_MEMORY_READY_SIZE, 4);
+	cr_expect_eq(name_at(READY(1) + 8, buf, &name), -ENODATA);
+	fake_memory_put(&memory, FAKE_MEMORY_CLAUSE, 1, 4);
+	cr_expect_eq(name_at(READY(1) + 8, buf, &name), 0);
+}
+
+Test(perfmap_memory, hostile_images_give_no_name)
+{
+	static const struct {
+		const char *what;
+		uint32_t offset;
+		uint64_t value;
+		size_t len;
+		uint32_t address;
+		int err;
+	} rows[] = {
+		{"nothing of it", FAKE_MEMORY_MODULE + 704, 0, 8, READY(0), -ENODATA},
+		{"it is nowhere", FAKE_MEMORY_MODULE + 704, NOWHERE, 8, READY(0), -EFAULT},
+		{"no functions", FAKE_MEMORY_READY_INFO + 88, 0, 4, READY(0), -ENODATA},
+		{"4 G functions", FAKE_MEMORY_READY_INFO + 88, UINT32_MAX, 4, READY(0), -ENODATA},
+		{"functions nowhere", FAKE_MEMORY_READY_INFO + 80, NOWHERE, 8, READY(0), -EFAULT},
+		{"cold parts", FAKE_MEMORY_READY_INFO + 104, 2, 4, READY(0), -ENODATA},
+		{"hash nowhere", FAKE_MEMORY_READY_INFO + 376, NOWHERE, 8, READY(0), -EFAULT},
+		{"hash of one bucket", FAKE_MEMORY_BUCKETS, 1, 4, READY(0), -ENODATA},
+		{"hash of 4 G buckets", FAKE_MEMORY_BUCKETS, UINT32_MAX, 4, READY(0), -ENODATA},
+		{"header nowhere", FAKE_MEMORY_READY_INFO + 16, NOWHERE, 8, READY(1), -EFAULT},
+		{"exceptions far away", 0x8314, UINT32_MAX, 4, READY(1), -ENODATA},
+		{"exceptions of 4 GiB", 0x8318, UINT32_MAX, 4, READY(1), -ENODATA},
+		{"clauses nowhere", FAKE_MEMORY_EXCEPTIONS + 4, 0x30000000, 4, READY(1), -ENODATA},
+		{"clauses without an end", FAKE_MEMORY_EXCEPTIONS + 12, 0x7fffffff, 4, READY(1), 0},
+		{"function of 4 GiB", FAKE_MEMORY_FUNCTIONS + 4, UINT32_MAX, 4, READY(0), -ENODATA},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err;
+
+		fake_memory(&memory);
+		fake_memory_put(&memory, rows[i].offset, rows[i].value, rows[i].len);
+		err = name_at(rows[i].address + 8, buf, &name);
+		cr_expect_eq(err, rows[i].err, "%s: %d", rows[i].what, err);
+		cr_expect_leq(memory.reads, READS_MAX, "%s: %zu reads", rows[i].what, memory.reads);
+	}
+}
+
+/* Another method takes its place in the hash: the name of before, of after, or none. */
+Test(perfmap_memory, an_entry_that_changes_while_it_is_read)
+{
+	unsigned was = 0, is = 0;
+
+	for (size_t at = 1; at < 100; at++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+
+		fake_memory(&memory);
+		for (uint32_t i = FAKE_MEMORY_BUCKETS; i < FAKE_MEMORY_EXCEPTIONS; i += 8)
+			if (memory.bytes[i] == (uint8_t)(FAKE_MEMORY_METHOD(0) >> 1))
+				memory.offset = i;
+		memory.change_at = at;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(1) >> 1);
+		if (name_at(READY(0) + 8, buf, &name))
+			continue;
+		cr_expect(!strcmp(buf, ready_add) || strstr(buf, "::Get()[PreJIT]"), "%s", buf);
+		was += !strcmp(buf, ready_add);
+		is += strstr(buf, "::Get()") != NULL;
+	}
+	cr_expect(was && is, "%u %u", was, is);
+}
+
+/* --- many together ---------------------------------------------------------------------------- */
+
+#define MANY 8
+
+static const uint64_t many[MANY] = {AT(FAKE_MEMORY_ADD),     AT(FAKE_MEMORY_GET),
+				    AT(FAKE_MEMORY_MADE),    AT(FAKE_MEMORY_STUB),
+				    AT(FAKE_MEMORY_BYTES),   AT(FAKE_MEMORY_CODE + 8),
+				    AT(FAKE_MEMORY_ADD) + 8, AT(FAKE_MEMORY_GET) + 8};
+
+struct taken {
+	char text[MANY][256];
+	struct perfmap_memory_name names[MANY];
+	unsigned cnt;
+};
+
+static void take(void *taker, size_t index, const char *text,
+		 const struct perfmap_memory_name *name)
+{
+	struct taken *t = taker;
+
+	cr_assert(index < MANY && !*t->text[index] && name->len == strlen(text));
+	snprintf(t->text[index], sizeof(t->text[index]), "%s", text);
+	t->names[index] = *name;
+	t->cnt++;
+}
+
+Test(perfmap_memory, names_of_many_are_those_of_each)
+{
+	struct taken taken = {0};
+	struct perfmap_memory *m;
+	size_t reads;
+
+	fake_memory(&memory);
+	m = opened();
+	reads = memory.reads;
+	perfmap_memory_names(m, many, MANY, take, &taken);
+	reads = memory.reads - reads;
+	perfmap_memory_close(m);
+	cr_expect_eq(taken.cnt, 6);
+	m = opened();
+	memory.reads = 0;
+	for (size_t i = 0; i < MANY; i++) {
+		struct perfmap_memory_name name;
+		char buf[1024];
+		int err = perfmap_memory_name(m, many[i], buf, sizeof(buf), &name);
+
+		cr_expect_eq(err != 0, !*taken.text[i], "%zu: %d %s", i, err, taken.text[i]);
+		if (err)
+			continue;
+		cr_expect_str_eq(taken.text[i], buf);
+		cr_expect_eq(taken.names[i].start, name.start);
+		cr_expect_eq(taken.names[i].size, name.size);
+		cr_expect_eq(taken.names[i].is_fleeting, name.is_fleeting);
+		cr_expect_eq(taken.names[i].is_stub, name.is_stub);
+	}
+	perfmap_memory_close(m);
+	cr_expect_lt(2 * reads, memory.reads, "%zu reads of all, %zu of each", reads, memory.reads);
+}
+
+/* Every other one is GET. */
+static void take_by_turns(void *taker, size_t index, const char *text,
+			  const struct perfmap_memory_name *name)
+{
+	cr_expect_eq(name->start, AT(index % 2 ? FAKE_MEMORY_GET : FAKE_MEMORY_ADD));
+	cr_expect(strstr(text, index % 2 ? "::Get()" : "::Add()"), "%zu: %s", index, text);
+	++*(unsigned *)taker;
+}
+
+/* More than are looked at together. */
+Test(perfmap_memory, names_of_very_many)
+{
+	static uint64_t addresses[300];
+	struct perfmap_memory *m = NULL;
+	struct perfmap_memory_facts facts = {.descriptor = AT(FAKE_MEMORY_DESCRIPTOR)};
+	unsigned cnt = 0;
+
+	for (size_t i = 0; i < 300; i++)
+		addresses[i] = AT(i % 2 ? FAKE_MEMORY_GET : FAKE_MEMORY_ADD) + i % 90;
+	fake_memory(&memory);
+	cr_assert_eq(perfmap_memory_open(fake_memory_read, &memory, &facts, 300, &m), 0);
+	perfmap_memory_names(m, addresses, 300, take_by_turns, &cnt);
+	perfmap_memory_close(m);
+	cr_expect_eq(cnt, 300);
+}
+
+/* Whichever read it changes before: what changed has the name of before or of after, or none; the
+ * others have theirs. */
+Test(perfmap_memory, many_of_which_one_changes_while_they_are_read)
+{
+	unsigned left_out = 0;
+
+	for (size_t at = 1; at < 200; at++) {
+		struct taken taken = {0};
+		struct perfmap_memory *m;
+
+		fake_memory(&memory);
+		memory.change_at = at;
+		memory.offset = FAKE_MEMORY_HEADER(2) + 25;
+		memory.to = (uint8_t)(FAKE_MEMORY_METHOD(0) >> 8);
+		m = opened();
+		perfmap_memory_names(m, many, MANY, take, &taken);
+		perfmap_memory_close(m);
+		cr_expect_str_eq(taken.text[0],
+				 "instance void [Shop] Shop.Cart::Add()[QuickJitted]");
+		cr_expect(strstr(taken.text[1], "::Get()"));
+		cr_expect(!*taken.text[2] || strstr(taken.text[2], "::Made(Shop.Cart") ||
+				  strstr(taken.text[2], "::Add()"),
+			  "%zu: %s", at, taken.text[2]);
+		left_out += !*taken.text[2];
+	}
+	cr_expect_gt(left_out, 0, "one changed between the two looks at it");
 }
 
 Test(perfmap_memory, descriptors_that_are_none)
@@ -438,6 +668,19 @@ Test(perfmap_memory, contracts_of_dotnet_11)
 	}
 }
 
+/* Puts more types into what the descriptor tells. */
+static void put_more(const char *of, const char *more)
+{
+	char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from = strstr(json, of);
+
+	cr_assert_not_null(from);
+	from += strlen(of);
+	memmove(from + strlen(more), from, strlen(from) + 1);
+	memcpy(from, more, strlen(more));
+	cr_assert_lt(FAKE_MEMORY_JSON + strlen(json), FAKE_MEMORY_MAP);
+	fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
+}
+
 /* .NET 11: a method that may be suspended is called by another signature than its row's, which lies
  * behind it and what else does. */
 Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_called_by)
@@ -462,16 +705,12 @@ Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_calle
 	const uint32_t place = 0x6700, method = FAKE_MEMORY_METHOD(0);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *json = (char *)memory.bytes + FAKE_MEMORY_JSON, *from, buf[1024];
+		char buf[1024];
 		struct perfmap_memory_name name;
 		int err;
 
 		fake_memory(&memory);
-		from = strstr(json, types) + strlen(types);
-		memmove(from + strlen(more), from, strlen(from) + 1);
-		memcpy(from, more, strlen(more));
-		fake_memory_put(&memory, FAKE_MEMORY_DESCRIPTOR + 12, strlen(json), 4);
-		cr_assert_lt(FAKE_MEMORY_JSON + strlen(json), FAKE_MEMORY_MAP);
+		put_more(types, more);
 		fake_memory_put(&memory, method + 6, rows[i].flags, 2);
 		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 8, AT(place), 8);
 		fake_memory_put(&memory, method + (uint32_t)rows[i].at + 16, rows[i].len, 4);
@@ -480,6 +719,59 @@ Test(perfmap_memory, asynchronous_methods_have_the_signature_that_they_are_calle
 		cr_expect_eq(err, rows[i].name ? 0 : -ENODATA, "%zu: %d", i, err);
 		if (!err && rows[i].name)
 			cr_expect_str_eq(buf, rows[i].name, "%zu: %s", i, buf);
+	}
+}
+
+/* The argument of Shop.Box is an array: .NET 9 and 10 tell the rank in its class, .NET 11 by what
+ * its objects have before their elements. */
+Test(perfmap_memory, arrays_have_as_many_dimensions_as_they_are_told_to)
+{
+	static const struct {
+		const char *what;
+		bool by_bytes;
+		uint32_t flags, rank; /* of by_bytes: bytes before elements */
+		const char *type;     /* NULL: no name */
+	} rows[] = {
+		{"a vector", true, 0x000a0000, 24, "Shop.Cart[]"},
+		{"one that may begin elsewhere", true, 0x00080000, 24 + 8, "Shop.Cart[*]"},
+		{"two", true, 0x00080000, 24 + 16, "Shop.Cart[,]"},
+		{"three", true, 0x00080000, 24 + 24, "Shop.Cart[,,]"},
+		{"none", true, 0x00080000, 24, NULL},
+		{"a part of one", true, 0x00080000, 24 + 12, NULL},
+		{"fewer than none", true, 0x00080000, 16, NULL},
+		{"33", true, 0x00080000, 24 + 8 * 33, NULL},
+		{"two in the class", false, 0x00080000, 2, "Shop.Cart[,]"},
+		{"none in the class", false, 0x00080000, 0, NULL},
+		{"255 in the class", false, 0x00080000, 255, NULL},
+	};
+	const uint32_t array = 0x6900, class = 0x6980, list = 0x5f20;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_memory_name name;
+		char buf[1024], wanted[1024];
+		int err;
+
+		fake_memory(&memory);
+		if (rows[i].by_bytes) {
+			put_more("\"types\":{", "\"MethodTable\":{\"BaseSize\":4},");
+			put_more("\"globals\":{", "\"ArrayBaseSize\":[\"0x18\",\"uint32\"],");
+		} else {
+			put_more("\"types\":{", "\"ArrayClass\":{\"Rank\":6},");
+		}
+		fake_memory_put(&memory, list, AT(array), 8);
+		fake_memory_put(&memory, array, rows[i].flags, 4);
+		fake_memory_put(&memory, array + 4, rows[i].by_bytes ? rows[i].rank : 0, 4);
+		fake_memory_put(&memory, array + 40, AT(class), 8);
+		fake_memory_put(&memory, array + 48, AT(FAKE_MEMORY_CART), 8);
+		fake_memory_put(&memory, class + 6, rows[i].by_bytes ? 0 : rows[i].rank, 1);
+		err = name_at(FAKE_MEMORY_GET, buf, &name);
+		cr_expect_eq(err, rows[i].type ? 0 : -ENODATA, "%s: %d", rows[i].what, err);
+		if (err || !rows[i].type)
+			continue;
+		snprintf(wanted, sizeof(wanted),
+			 "instance void [Shop] Shop.Box`1[%s]::Get()[OptimizedTier1]",
+			 rows[i].type);
+		cr_expect_str_eq(buf, wanted, "%s: %s", rows[i].what, buf);
 	}
 }
 
