@@ -137,7 +137,18 @@ stop "$reader"
 is_over() { "$HOTRUN" recover "$watched" >"$T/over" 2>&1 && grep -q profiler "$T/over" && ! grep -q session "$T/over"; }
 check "it ends when its reader is killed" until_true 10 is_over
 "$HOTRUN" perfmap enable "$watched" >/dev/null 2>"$T/err"
+# Its connection may be there for a moment still.
+until_true 5 is_over
 told "a map, too" "$watched" "map/left profiler/left"
+# A recording may have switched it on.
+start "$HOTRUN" record --enable-perf-maps -p $$ -d 30 -o "$T/other.hotrun"
+other=$started
+until_true 5 grep -qsx hotrun "/proc/$other/comm" || fail "no recording runs"
+recover 1 "$watched" --resume
+says "a map that a running hotrun may need is left on" "$T/line" "left on, hotrun"
+told "it is" "$watched" "map/left profiler/left"
+kill -INT "$other"
+until_true 10 gone "$other" || fail "the recording does not end"
 recover 0 "$watched" --resume
 says "the map is switched off" "$T/line" "switched off"
 told "the profiler stays" "$watched" profiler/left

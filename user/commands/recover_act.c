@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "commands/recover_act.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "commands/command.h"
+#include "opener/guard.h"
+#include "opener/proc_stat.h"
 #include "process/dotnet_ask.h"
 #include "process/resume.h"
 #include "process/tracer_tie.h"
@@ -25,6 +30,10 @@
 /* Groups above each other may be frozen each. */
 #define THAWS_MAX   4u
 #define LETTERS_MAX 200
+#define OWN_COMM    "hotrun"
+/* As short as getopt(3) takes it. */
+#define MAPS_OPTION	"--enable-p"
+#define ARGUMENTS_BYTES 4096
 
 static void say(struct recover_done *done, bool ok, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -177,12 +186,57 @@ static void resume_runtime(struct recover_look *l, const struct left_process *p,
 	dotnet_clear(&list);
 }
 
+/* Whether a process is a recording that has maps switched on, and off again: it keeps no mark of
+ * them that others could read, so its command line tells. */
+static bool is_recording_with_maps(int process_fd)
+{
+	char text[ARGUMENTS_BYTES];
+	struct proc_stat stat;
+	ssize_t n;
+
+	if (proc_stat_read(process_fd, &stat) || strcmp(stat.comm, OWN_COMM) || stat.state == 'Z')
+		return false;
+	n = guard_read(process_fd, "cmdline", text, sizeof(text));
+	return n > 0 && memmem(text, (size_t)n, MAPS_OPTION, strlen(MAPS_OPTION));
+}
+
+/* Such a recording, 0 = none runs. */
+static uint32_t find_recording(const char *proc_path)
+{
+	DIR *dir = opendir(proc_path);
+	const struct dirent *entry;
+	uint32_t found = 0;
+	uint64_t tgid;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		_cleanup_close_ int fd = -1;
+
+		if (text_parse_u64(entry->d_name, 1, UINT32_MAX, &tgid) ||
+		    tgid == (uint64_t)getpid())
+			continue;
+		fd = guard_process(proc_path, (uint32_t)tgid);
+		if (fd >= 0 && is_recording_with_maps(fd))
+			found = (uint32_t)tgid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static void switch_map_off(struct recover_look *l, const struct left_process *p,
 			   struct recover_done *done)
 {
 	_cleanup_free_ struct dotnet_switch *s = calloc(1, sizeof(*s));
+	uint32_t other = find_recording(l->reader.requests->proc_path);
 	char text[1024];
 
+	if (other) {
+		say(done, false,
+		    "perf map: left on, hotrun %u records with maps and switches off what it "
+		    "switched on; `hotrun perfmap disable %u` does it all the same",
+		    other, p->tgid);
+		return;
+	}
 	if (!s) {
 		say(done, false, "perf map: %s", strerror(ENOMEM));
 		return;

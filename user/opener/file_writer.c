@@ -60,8 +60,8 @@ static bool read_writer(int process_fd, char *status, size_t status_bytes, struc
 	       sscanf(capabilities, " CapEff: %" SCNx64, &ret->capabilities) == 1;
 }
 
-/* Whether its capabilities are those of this host: who makes a user namespace has all of them, there
- * alone. */
+/* Whether its capabilities are those of this host: who makes a user namespace has all of them,
+ * there alone. */
 static bool has_our_users(int process_fd)
 {
 	struct stat own, its;
