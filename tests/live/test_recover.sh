@@ -20,11 +20,16 @@ recover() {
 	tr '\n' ' ' <"$T/said" | tr -s ' ' >"$T/line"
 }
 
-# told NAME PID IDS: the findings of a process are these; as JSON as the schema has it
+# told NAME PID IDS: the findings of a process are these, as JSON as the schema has it, and the exit code says so
 told() {
-	"$HOTRUN" recover --format json "$2" >"$T/told.json" 2>>"$T/err"
-	is "$1: what is told" "$(python3 -c 'import json, sys
-print(*(f["id"] + "/" + f["level"] for f in json.load(open(sys.argv[1]))["processes"][0]["findings"]))' "$T/told.json")" "$3"
+	local rc want=0
+
+	"$HOTRUN" recover --format json "$2" >"$T/told.json" 2>"$T/told.err"
+	rc=$?
+	[[ $3 != *stands* ]] || want=1
+	is "$1: what is told" "$rc: $(python3 -c 'import json, sys
+print(*(f["id"] + "/" + f["level"] for f in json.load(open(sys.argv[1]))["processes"][0]["findings"]))' "$T/told.json" 2>&1 | tail -1)" \
+		"$want: $3"
 }
 
 state() { awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$1/stat" 2>/dev/null; }
@@ -77,16 +82,22 @@ says "with --resume, too" "$T/err" "1: refused"
 sh -c 'echo $$ >"$1"; exec "$2" recover --resume $$' - "$T/own" "$HOTRUN" >"$T/said" 2>"$T/err"
 is "hotrun itself: exit code" $? 1
 says "hotrun itself is refused" "$T/err" "$(cat "$T/own"): refused: hotrun itself"
-if grep -qs kthreadd /proc/2/comm; then
-	recover 1 2 --resume
+# Bit 21 of the flags.
+kthread=$(awk '{ pid = $1; sub(/.*\) /, ""); if (int($7 / 2097152) % 2) { print pid; exit } }' /proc/[0-9]*/stat 2>/dev/null)
+if [ -n "$kthread" ]; then
+	recover 1 "$kthread" --resume
 	says "a kernel thread is refused" "$T/err" "a kernel thread"
+else
+	echo "skip - a kernel thread is refused: none is seen from here"
 fi
 recover 1 4194304
 says "a process that is not there" "$T/err" "no such process"
 recover 2 self
 recover 2 --resume
 says "--resume without a process" "$T/err" "name the processes"
-recover 2 "$healthy" --end-tracer
+recover 2 "$healthy" --end-tracer=4711
+recover 2 "$healthy" --resume --end-tracer=self
+recover 2 "$healthy" --resume --end-tracer=1
 recover 2 --no-such-option
 
 # --- .NET: ports, what was left on ---
@@ -123,10 +134,21 @@ reader=$started
 until_true 5 grep -qs tracing "$T/$reader.out" || fail "no session: $(cat "$T/$reader.out")"
 told "an event session" "$watched" "session/left profiler/left"
 stop "$reader"
-is_over() { ! "$HOTRUN" recover "$watched" 2>/dev/null | grep -q session; }
+is_over() { "$HOTRUN" recover "$watched" >"$T/over" 2>&1 && grep -q profiler "$T/over" && ! grep -q session "$T/over"; }
 check "it ends when its reader is killed" until_true 10 is_over
 "$HOTRUN" perfmap enable "$watched" >/dev/null 2>"$T/err"
+# Its connection may be there for a moment still.
+until_true 5 is_over
 told "a map, too" "$watched" "map/left profiler/left"
+# A recording may have switched it on.
+start "$HOTRUN" record --enable-perf-maps -p $$ -d 30 -o "$T/other.hotrun"
+other=$started
+until_true 5 grep -qsx hotrun "/proc/$other/comm" || fail "no recording runs"
+recover 1 "$watched" --resume
+says "a map that a running hotrun may need is left on" "$T/line" "left on, hotrun"
+told "it is" "$watched" "map/left profiler/left"
+kill -INT "$other"
+until_true 10 gone "$other" || fail "the recording does not end"
 recover 0 "$watched" --resume
 says "the map is switched off" "$T/line" "switched off"
 told "the profiler stays" "$watched" profiler/left
@@ -169,12 +191,25 @@ until_true 5 in_state "$holder" T || fail "the tracer does not stop"
 recover 1 "$traced"
 says "a tracer that stands itself" "$T/line" "which is itself stopped (T)"
 says "what comes first" "$T/line" "hotrun recover $holder"
-recover 0 "$traced" --resume --end-tracer
+recover 1 "$traced" --resume --end-tracer=$$
+says "one that is not named is spared" "$T/line" "--end-tracer names another one"
+check "and lives" alive "$holder"
+recover 0 "$traced" --resume --end-tracer="$holder"
 says "it is ended" "$T/line" "holder $holder ended by SIGTERM"
 check "is gone" gone "$holder"
 check "and the process runs on" runs "$traced"
 hold "$traced" deaf
-recover 0 "$traced" --resume --end-tracer
+# Meanwhile another one goes on by itself: what was seen of it does not count any more.
+victim
+later=$started
+kill -STOP "$later"
+until_true 5 in_state "$later" T || fail "it does not stop"
+{ until_true 5 grep -qs "end-tracer ..." "$T/err" && kill -CONT "$later"; } &
+recover 0 "$traced" "$later" --resume --end-tracer="$holder"
+wait $!
+says "one that goes on by itself meanwhile: nothing is left of it" "$T/line" " $later nothing to recover"
+is "and it gets no signal" "$(grep -cE "\b$later .*(continue|SIGCONT)" "$T/err")" 0
+stop "$later"
 { wait "$holder"; } 2>/dev/null
 says "one that does not listen is killed" "$T/line" "ended by SIGKILL"
 check "and the process runs on, again" runs "$traced"
@@ -188,9 +223,82 @@ check "and it runs on after that" runs "$traced"
 victim
 doomed=$started
 hold "$doomed" exitkill
-recover 1 "$doomed" --resume --end-tracer
+recover 1 "$doomed" --resume --end-tracer="$holder"
 { wait "$doomed"; } 2>/dev/null
 says "a tracer that takes it along" "$T/line" "the process ended with it"
+
+# trace TID HOW: a tracer of one thread, in $started
+trace() {
+	start python3 -u -c 'import ctypes, sys, time
+ptrace, tid = ctypes.CDLL(None).ptrace, int(sys.argv[1])
+ok = ptrace(0x4206, tid, 0, 0) == 0 and (sys.argv[2] == "follows" or ptrace(0x4207, tid, 0, 0) == 0)
+print("holds" if ok else "refused")
+while True: time.sleep(1)' "$1" "$2"
+	until_true 5 grep -qs holds "$T/$started.out" || fail "tracer of $1: $(cat "$T/$started.out")"
+}
+
+# Which of several tracers holds it.
+start python3 -u -c 'import threading, time
+def work():
+    while True: time.sleep(0.01)
+threading.Thread(target=work).start()
+print("ready")
+work()'
+pair=$started
+until_true 5 grep -qs ready "$T/$pair.out" || fail "no pair of threads"
+second=$(ls "/proc/$pair/task" | grep -vx "$pair")
+trace "$pair" follows
+follower=$started
+trace "$second" holds
+holder=$started
+told "two tracers" "$pair" traced/stands
+recover 1 "$pair"
+says "the one that holds is named" "$T/line" "held by python3 $holder,"
+says "and that one is to be ended" "$T/line" "--end-tracer=$holder\`"
+recover 0 "$pair" --resume --end-tracer="$holder"
+check "it is gone" gone "$holder"
+check "the other one stays" alive "$follower"
+stop "$follower"
+trace "$pair" holds
+first=$started
+trace "$second" holds
+recover 0 "$pair" --resume --end-tracer="$first,$started"
+says "two that hold are ended one after the other" "$T/line" "another tracer holds it still"
+check "the first is gone" gone "$first"
+check "and the second" gone "$started"
+check "and it runs on" runs "$pair"
+
+# parent COUNT: one whose child makes it its tracer and stops, beside so many others; in $parent and $child
+parent() {
+	start python3 -u -c 'import ctypes, os, signal, sys, time
+def child(traced):
+    pid = os.fork()
+    if pid: return pid
+    if traced:
+        ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+    while True: time.sleep(0.01)
+print("children", *(child(not i) for i in range(1 + int(sys.argv[1]))))
+while True: time.sleep(1)' "$1"
+	parent=$started
+	until_true 5 grep -qs children "$T/$parent.out" || fail "no children"
+	read -r _ child others <"$T/$parent.out"
+	PIDS+=("$child" $others)
+	until_true 5 in_state "$child" t || fail "no trace stop: $(state "$child")"
+}
+parent 1
+recover 1 "$child" --resume --end-tracer="$parent"
+says "a parent that knows nothing: what it may be" "$T/line" "its own parent, by PTRACE_TRACEME, perhaps unknowingly"
+says "it is not ended" "$T/line" "python3 $parent is not ended: it has other children"
+says_not "and nobody is told to restart what stands" "$T/line" "nobody outside can undo"
+check "the parent lives" alive "$parent"
+check "the other child lives" alive "$others"
+stop "$child"
+stop "$parent"
+parent 0
+recover 0 "$child" --resume --end-tracer="$parent"
+says "a parent with no other child is ended" "$T/line" "python3 $parent ended by SIGTERM"
+check "and the child runs on" runs "$child"
 
 # --- frozen ---
 # frozen NAME GROUP FILE STOP: a process in it
@@ -201,7 +309,8 @@ frozen() {
 	victim
 	echo "$started" >"$group/inner/cgroup.procs"
 	echo "$word" >"$group/$file"
-	until_true 5 grep -qE 'frozen 1|FROZEN' "$group/inner/cgroup.events" "$group/inner/freezer.state" 2>/dev/null
+	until_true 5 grep -qE 'frozen 1|FROZEN' "$group/inner/cgroup.events" "$group/inner/freezer.state" 2>/dev/null ||
+		fail "$name: it does not freeze"
 	recover 1 "$started"
 	says "$name: which group" "$T/line" "$(basename "$group")"
 	told "$name" "$started" frozen/stands
@@ -213,10 +322,14 @@ frozen() {
 }
 if group_unified freeze; then
 	frozen "frozen, v2" "${GROUPS_MADE[-1]}" cgroup.freeze 1
+else
+	echo "skip - frozen, v2: no hierarchy of that version is mounted"
 fi
 freezer=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,freezer,/ { print $2; exit }' /proc/self/mounts)
 if [ -n "$freezer" ]; then
 	mkdir "$freezer/hotrun-live-$$-freezer"
 	GROUPS_MADE+=("$freezer/hotrun-live-$$-freezer")
 	frozen "frozen, v1" "${GROUPS_MADE[-1]}" freezer.state FROZEN
+else
+	echo "skip - frozen, v1: no freezer of that version is mounted"
 fi

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -18,29 +19,57 @@
 /* For one answer of a process, as doctor has it. */
 #define DEADLINE_NS 100000000u
 /* More are not resumed by hand. */
-#define PIDS_MAX 64
+#define PIDS_MAX    64
+#define TRACERS_MAX 16
 
 struct arguments {
 	uint32_t tgids[PIDS_MAX];
 	size_t tgid_cnt;
 	const char *output;
 	unsigned int color; /* enum option_color */
-	bool json, resume, end_tracer;
+	bool json, resume;
+	struct tracers {
+		uint32_t tgids[TRACERS_MAX];
+		size_t cnt;
+	} tracers;
 };
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
 #define IN(field) OPTION_IN(struct arguments, field)
 
+/* "55" or "55,56". */
+static int take_tracers(void *at, const struct command_option *option, const char *value)
+{
+	_cleanup_free_ char *text = strdup(value);
+	struct tracers *tracers = at;
+	char *save = NULL;
+	uint64_t tgid;
+
+	if (!text || !*text)
+		return option_refuse(option, value, "a process id");
+	for (const char *word = strtok_r(text, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
+		if (text_parse_u64(word, 2, OPTION_MAX_PID, &tgid))
+			return option_refuse(option, value, "a process id");
+		if (tracers->cnt >= TRACERS_MAX)
+			return option_refuse(option, value, "16 process ids at the most");
+		tracers->tgids[tracers->cnt++] = (uint32_t)tgid;
+	}
+	return EXIT_OK;
+}
+
 static const struct command_option rows[] = {
 	OPTION(0, "resume", NULL,
 	       "do it: thaw, SIGCONT, tell the runtime to go on, switch the perf map off, as its "
 	       "state asks for; then look whether its threads run. Only with PID",
 	       option_true, IN(resume)),
-	OPTION(0, "end-tracer", NULL,
-	       "with --resume: end the tracer that holds it, too (SIGTERM, SIGKILL after 2 s). "
-	       "Where the tracer asked for that, the process dies with it",
-	       option_true, IN(end_tracer)),
+	OPTION(0, "end-tracer", "TRACER",
+	       "with --resume: end the tracer that holds it, too (SIGTERM, SIGKILL after 2 s), by "
+	       "the pid that the look before told; several with commas. Where the tracer asked for "
+	       "that, the process dies with it. Refused: another tracer by now, one that has other "
+	       "children, the main process of a unit or container",
+	       take_tracers, IN(tracers)),
 	OPTION_FORMAT("text (default), or json", struct arguments, json),
 	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
 	       .complete = COMPLETE_FILE, IN(output)),
@@ -77,7 +106,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		log_error("--resume: name the processes that it is meant for");
 		return command_usage("recover");
 	}
-	if (a->end_tracer && !a->resume) {
+	if (a->tracers.cnt && !a->resume) {
 		log_error("--end-tracer: only with --resume");
 		return command_usage("recover");
 	}
@@ -96,7 +125,9 @@ static int tell(const struct arguments *a, const struct recover_look *l)
 					.unreadable = l->unreadable,
 					.hung = l->hung,
 					.cut = l->cut,
-					.resume = a->resume};
+					.freeze_unseen = l->freeze_unseen,
+					.resume = a->resume,
+					.interrupted = stop_requested};
 	bool color = a->color == COLOR_ALWAYS ||
 		     (a->color == COLOR_AUTO && isatty(STDOUT_FILENO) && !a->output);
 	struct result *result = result_open(a->output);
@@ -150,6 +181,7 @@ static int look_at_given(const struct arguments *a, struct recover_look *l)
 
 static int look(const struct arguments *a, struct recover_look *l)
 {
+	const struct recover_wish wish = {a->tracers.tgids, a->tracers.cnt};
 	int err, code = EXIT_OK;
 
 	if (a->tgid_cnt) {
@@ -163,7 +195,7 @@ static int look(const struct arguments *a, struct recover_look *l)
 	}
 	recover_look_again(l);
 	for (size_t i = 0; a->resume && i < l->cnt && !stop_requested; i++)
-		recover_perform(l, l->rows[i], a->end_tracer);
+		recover_perform(l, l->rows[i], &wish);
 	/* With nobody left to tell of there is no report. */
 	return a->tgid_cnt && !l->cnt ? code : tell(a, l) ?: code;
 }
@@ -198,32 +230,37 @@ const struct command recover_command = {
 	.name = "recover",
 	.job = "find what other tools left standing, and with --resume let it go on",
 	.usage = "[OPTION]... [PID]...\n"
-		 "--resume [--end-tracer] [OPTION]... PID...",
-	.about = "Looks for processes that others left: stopped (SIGSTOP), held by a tracer or "
-		 "debugger\n"
-		 "that stands itself or does not let go, in a frozen cgroup or a paused container; "
-		 "a .NET\n"
-		 "runtime that waits at its start for a diagnostic port; dumps being written; and "
-		 "what\n"
-		 "was left on: perf maps, event sessions, CLR profilers. Tells what stands and "
-		 "why, and\n"
-		 "what to do about it in which order. By default nothing is touched.\n\n"
-		 "--resume is the one thing of hotrun that acts on a process against the state "
-		 "that it is\n"
-		 "in: it does the one safe thing for that state, logs each act, and checks that "
-		 "the\n"
-		 "threads ran afterwards. A tracer is ended only with --end-tracer: one that set\n"
-		 "PTRACE_O_EXITKILL takes the process with it, and that cannot be seen from "
-		 "outside.\n"
-		 "Nothing else of hotrun does any of this, and none does it by itself. pid 1, "
-		 "hotrun\n"
-		 "itself and kernel threads are refused.\n",
+		 "--resume [--end-tracer=TRACER] [OPTION]... PID...",
+	.about =
+		"Looks for processes that others left: stopped (SIGSTOP), held by a tracer or "
+		"debugger\n"
+		"that stands itself or does not let go, in a frozen cgroup or a paused container; "
+		"a .NET\n"
+		"runtime that waits at its start for a diagnostic port; dumps being written; and "
+		"what\n"
+		"was left on: perf maps, event sessions, CLR profilers. Tells what stands and "
+		"why, and\n"
+		"what to do about it in which order. By default nothing is touched.\n\n"
+		"--resume is the one thing of hotrun that acts on a process against the state "
+		"that it is\n"
+		"in: it does the one safe thing for that state, logs each act, and checks that "
+		"the\n"
+		"threads ran afterwards. A tracer is ended only with --end-tracer and its pid: one "
+		"that\n"
+		"set PTRACE_O_EXITKILL takes the process with it, and a debugger that started the "
+		"process\n"
+		"may end it; neither can be seen from outside. Any process can make its parent "
+		"its tracer\n"
+		"without the parent's knowledge: look who it is before it is named.\n"
+		"Nothing else of hotrun does any of this, and none does it by itself. pid 1, "
+		"hotrun\n"
+		"itself and kernel threads are refused.\n",
 	.groups = groups,
 	.groups_cnt = OPTION_COUNT(groups),
 	.examples = "  hotrun recover                     what stands on this host, and why\n"
 		    "  hotrun recover 4711                this process alone, with the steps\n"
 		    "  hotrun recover 4711 --resume\n"
-		    "  hotrun recover 4711 --resume --end-tracer\n",
+		    "  hotrun recover 4711 --resume --end-tracer=4242\n",
 	.notes = "Exit code: 0 nothing stands (what was left on is told all the same), or it runs\n"
 		 "again; 1 something stands, an act failed, or a process was refused; 2 usage.\n",
 	.run = run,

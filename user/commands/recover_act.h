@@ -8,7 +8,13 @@
  */
 #include "commands/recover_look.h"
 
-/* Fills what was done, and how it is afterwards. end_tracer: a tracer that holds it may be ended.
- */
-void recover_perform(struct recover_look *l, struct recover_row *row, bool end_tracer);
+/* What the user allows beyond --resume: tracers that may be ended, by their pids. */
+struct recover_wish {
+	const uint32_t *tracers;
+	size_t tracers_cnt;
+};
+
+/* Looks anew; fills what was done, and how it is afterwards. */
+void recover_perform(struct recover_look *l, struct recover_row *row,
+		     const struct recover_wish *wish);
 #endif

@@ -86,6 +86,7 @@ int recover_look_one(struct recover_look *l, uint32_t tgid)
 	if (err)
 		return err;
 	l->looked_at++;
+	l->freeze_unseen += left->freeze.unseen;
 	if (!recover_refusal(left, (uint32_t)getpid()))
 		add_inside(l, left);
 	return keep(l, left);
@@ -116,6 +117,7 @@ static int look_at(struct recover_look *l, const struct dotnet_list *list, uint3
 	if (left_behind_read(&l->reader, tgid, left) || recover_refusal(left, (uint32_t)getpid()))
 		return 0;
 	l->looked_at++;
+	l->freeze_unseen += left->freeze.unseen;
 	if (dotnet)
 		left_behind_add_dotnet(&l->reader, dotnet, left);
 	if (!has_findings(left))
@@ -200,4 +202,15 @@ int recover_look_now(struct recover_look *l, const struct left_process *before,
 		left_behind_add_dotnet(&l->reader, &list.rows[0], ret_now);
 	dotnet_clear(&list);
 	return 0;
+}
+
+int recover_look_anew(struct recover_look *l, const struct left_process *before,
+		      struct left_process *ret_now)
+{
+	int err = recover_look_now(l, before, ret_now);
+
+	if (err || !is_suspect(ret_now))
+		return err;
+	nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
+	return left_behind_read_again(&l->reader, ret_now);
 }

@@ -15,7 +15,7 @@ struct recover_look {
 	struct left_reader reader;
 	struct recover_row **rows; /* by pid; owned, each by itself */
 	size_t cnt, cap;
-	size_t looked_at, unreadable, hung;
+	size_t looked_at, unreadable, hung, freeze_unseen;
 	bool cut;
 };
 
@@ -31,7 +31,10 @@ int recover_look_all(struct recover_look *l);
 /* Looks again at those that stand, a moment later: what only looked like it is no finding. */
 void recover_look_again(struct recover_look *l);
 
-/* How a process that was looked at is by now, its .NET, too. 0 or -errno. */
+/* How a process that was looked at is by now, its .NET, too; not whether it moves. 0 or -errno. */
 int recover_look_now(struct recover_look *l, const struct left_process *before,
 		     struct left_process *ret_now);
+/* The same, and whether it moves, where it stands. */
+int recover_look_anew(struct recover_look *l, const struct left_process *before,
+		      struct left_process *ret_now);
 #endif

@@ -97,6 +97,8 @@ static int look(struct live *live, struct arguments *a)
 	rc = find_processes(live->collector, a->process, &processes, &cnt);
 	if (rc)
 		return rc;
+	/* Nobody hides from who asks for it by name. */
+	a->threads.own = a->process != NULL;
 	a->threads.time = time(NULL);
 	err = collector_read_stands(live->collector, processes, cnt, cnt ? LOOK_NS : LOOK_ALL_NS,
 				    &stands);
@@ -174,15 +176,19 @@ const struct command threads_command = {
 		 "runtime's own\n"
 		 "threads at rest, loops over many files (epoll, poll) without the application's "
 		 ".NET code,\n"
-		 "parents of children, kernel threads.\n"
+		 "shells and service managers that wait for children, kernel threads. Where the "
+		 "stack is not\n"
+		 "whole (stack cut), or .NET code in it has no name, a wait counts as none of "
+		 "these.\n"
 		 "A stack is read out of the memory of a thread that does not run, and believed "
 		 "only if the\n"
 		 "thread did not run meanwhile, by the kernel's count of its switches. Of threads "
 		 "that run the\n"
 		 "stack is that of their last tick, up to a second ago, or there is none. Where "
 		 "threads wait\n"
-		 "for a mutex of the C library, who holds it is told; of other locks it is not "
-		 "known.\n"
+		 "for a mutex of glibc, who holds it is told; of other locks, and in another pid "
+		 "namespace,\n"
+		 "it is not known.\n"
 		 "Exit code: 0; 1 failure, and where this kernel (before 5.18) cannot do it; 2 "
 		 "usage.\n",
 	.run = run,

@@ -69,9 +69,17 @@ static const char *state_text(char state)
 
 /* --- stopped ---------------------------------------------------------------------------------- */
 
+static const struct left_tracer *find_dumper(const struct left_process *p)
+{
+	for (uint32_t i = 0; i < p->tracers_cnt; i++)
+		if (!strcmp(p->tracers[i].who.comm, DUMPER))
+			return &p->tracers[i];
+	return NULL;
+}
+
 static bool is_dumping(const struct left_process *p)
 {
-	return p->core_dumping || (p->traced_cnt && !strcmp(p->tracer.comm, DUMPER));
+	return p->core_dumping || find_dumper(p);
 }
 
 static void say_stopped(const struct left_process *p, struct recover_finding *f)
@@ -121,18 +129,57 @@ static bool judge_stopped(const struct left_process *p, struct recover_finding *
 
 /* --- traced ----------------------------------------------------------------------------------- */
 
-static void say_tracer(const struct left_process *p, struct recover_finding *f)
+const struct left_tracer *recover_tracer(const struct left_process *p, uint32_t tgid)
 {
-	if (p->tracer.tgid)
-		say(f, "%s %u%s, which %s", *p->tracer.comm ? p->tracer.comm : "process",
-		    p->tracer.tgid, p->tracers_cnt > 1 ? " and others" : "",
-		    state_text(p->tracer.state));
-	else
+	for (uint32_t i = 0; i < p->tracers_cnt; i++)
+		if (p->tracers[i].who.tgid == tgid)
+			return &p->tracers[i];
+	return NULL;
+}
+
+bool recover_is_parent(const struct left_process *p, const struct left_tracer *tracer)
+{
+	return tracer->who.tgid && tracer->who.tgid == p->parent.tgid;
+}
+
+static const char *comm_of(const struct left_tracer *tracer)
+{
+	return *tracer->who.comm ? tracer->who.comm : "process";
+}
+
+static bool is_stopped_itself(const struct left_tracer *tracer)
+{
+	return tracer->who.state == 'T' || tracer->who.state == 't';
+}
+
+static void say_tracer(const struct left_process *p, const struct left_tracer *tracer,
+		       struct recover_finding *f)
+{
+	if (!tracer->who.tgid) {
 		say(f, "a process that cannot be seen from this pid namespace");
+		return;
+	}
+	say(f, "%s %u, which %s", comm_of(tracer), tracer->who.tgid, state_text(tracer->who.state));
+	if (recover_is_parent(p, tracer))
+		say(f, " (its own parent, by PTRACE_TRACEME, perhaps unknowingly)");
+}
+
+/* holders: those alone that hold threads. */
+static void say_tracers(const struct left_process *p, bool holders, struct recover_finding *f)
+{
+	for (uint32_t i = 0; i < p->tracers_cnt; i++) {
+		if (holders && !p->tracers[i].held_cnt)
+			continue;
+		say(f, "%s", i ? "; and " : "");
+		say_tracer(p, &p->tracers[i], f);
+	}
+	say(f, "%s", p->tracers_cut ? "; and others" : "");
 }
 
 static bool judge_dump(const struct left_process *p, struct recover_finding *f)
 {
+	const struct left_tracer *dumper = find_dumper(p);
+
 	if (!is_dumping(p))
 		return false;
 	f->level = RECOVER_STANDS;
@@ -143,37 +190,85 @@ static bool judge_dump(const struct left_process *p, struct recover_finding *f)
 		return true;
 	}
 	say(f, "a dump of it is written, by ");
-	say_tracer(p, f);
+	say_tracer(p, dumper, f);
 	step(f, "wait until it is done: it goes on by itself, or ends if it crashed");
-	if (p->tracer.state == 'T' || p->tracer.state == 't')
+	if (is_stopped_itself(dumper))
 		step(f, "what writes it stands itself: `hotrun recover %u` says why",
-		     p->tracer.tgid);
+		     dumper->who.tgid);
 	return true;
 }
 
-/* What to do about a tracer that holds threads. */
-static void step_tracer(const struct left_process *p, struct recover_finding *f)
+/* Of a parent that may not know that it traces. */
+static void step_parent(const struct left_process *p, struct recover_finding *f)
 {
-	uint32_t tracer = p->tracer.tgid;
+	for (uint32_t i = 0; i < p->tracers_cnt; i++) {
+		const struct left_tracer *tracer = &p->tracers[i];
 
-	if (!tracer) {
-		step(f, "look for it on the host, or in the container beside this one");
+		if (!tracer->held_cnt || !recover_is_parent(p, tracer))
+			continue;
+		step(f,
+		     "look what %s %u is: a process can make any parent its tracer, a service "
+		     "that serves others among them. One that is no debugger is to be left alone, "
+		     "and what stands ended instead: `kill -KILL %u` reaches it",
+		     comm_of(tracer), tracer->who.tgid, p->tgid);
 		return;
 	}
-	if (p->tracer.state == 'T' || p->tracer.state == 't')
-		step(f,
-		     "the tracer stands itself: `hotrun recover %u` says why, with --resume it "
-		     "goes on",
-		     tracer);
+}
+
+/* The command that ends those that hold it. */
+static void step_end(const struct left_process *p, struct recover_finding *f)
+{
+	char pids[LEFT_TRACERS_MAX * 11 + 1] = "";
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < p->tracers_cnt; i++)
+		if (p->tracers[i].held_cnt && p->tracers[i].who.tgid)
+			len += (size_t)snprintf(pids + len, sizeof(pids) - len, "%s%u",
+						len ? "," : "", p->tracers[i].who.tgid);
+	step(f,
+	     "`hotrun recover %u --resume --end-tracer=%s` ends what is named there (SIGTERM, then "
+	     "SIGKILL; not one that has other children, or is the main process of a unit or "
+	     "container), sends SIGCONT, and checks that its threads run",
+	     p->tgid, pids);
+}
+
+/* What to do about the tracers that hold threads. */
+static void step_tracers(const struct left_process *p, struct recover_finding *f)
+{
+	bool seen = false;
+
+	for (uint32_t i = 0; i < p->tracers_cnt && p->tracers[i].held_cnt; i++) {
+		const struct left_tracer *tracer = &p->tracers[i];
+
+		if (!tracer->who.tgid)
+			step(f, "look for what is not seen on the host, or in the container beside "
+				"this one");
+		else if (is_stopped_itself(tracer) && !seen)
+			step(f,
+			     "the tracer stands itself: `hotrun recover %u` says why, with "
+			     "--resume it goes on",
+			     tracer->who.tgid);
+		seen |= tracer->who.tgid != 0;
+	}
+	if (!seen)
+		return;
+	step_parent(p, f);
 	step(f, "end it there first, by its own way: `detach` or `quit` in gdb and lldb, Ctrl-C "
 		"at strace");
 	step(f, "take the service out of traffic: where the tracer set PTRACE_O_EXITKILL its death "
-		"kills the process, and that cannot be seen from outside");
-	step(f,
-	     "`hotrun recover %u --resume --end-tracer` ends %s %u (SIGTERM, then SIGKILL), "
-	     "sends SIGCONT, and checks that its threads run",
-	     p->tgid, *p->tracer.comm ? p->tracer.comm : "process", tracer);
+		"kills the process, and a debugger that started the process itself may end it, "
+		"too. Neither can be seen from outside");
+	step_end(p, f);
 	step_answers(p, f);
+}
+
+/* Whether one of those that hold it can be ended from here. */
+static bool has_holder(const struct left_process *p)
+{
+	for (uint32_t i = 0; i < p->tracers_cnt; i++)
+		if (p->tracers[i].held_cnt && p->tracers[i].who.tgid)
+			return true;
+	return false;
 }
 
 static bool judge_traced(const struct left_process *p, struct recover_finding *f)
@@ -182,16 +277,16 @@ static bool judge_traced(const struct left_process *p, struct recover_finding *f
 		return false;
 	if (p->trace_stop_cnt && !p->moves) {
 		f->level = RECOVER_STANDS;
-		f->act = p->tracer.tgid ? RECOVER_END_TRACER : RECOVER_NOTHING;
+		f->act = has_holder(p) ? RECOVER_END_TRACER : RECOVER_NOTHING;
 		say(f, "%u of %u%s threads stand in a trace stop (t), held by ", p->trace_stop_cnt,
 		    p->threads_cnt, p->threads_cut ? " or more" : "");
-		say_tracer(p, f);
-		step_tracer(p, f);
+		say_tracers(p, true, f);
+		step_tracers(p, f);
 		return true;
 	}
 	f->level = RECOVER_LEFT;
 	say(f, "%u of %u threads are traced, and run, by ", p->traced_cnt, p->threads_cnt);
-	say_tracer(p, f);
+	say_tracers(p, false, f);
 	step(f, "if nobody needs it any more, end it there: each event of a traced thread costs "
 		"two switches, and when the tracer stands the process does");
 	return true;
@@ -209,7 +304,8 @@ static bool judge_frozen(const struct left_process *p, struct recover_finding *f
 	say(f, "its group is %s (cgroup v%d): %s", freeze->freezing ? "being frozen" : "frozen",
 	    freeze->frozen == LEFT_FROZEN_V1 ? 1 : 2, freeze->group);
 	if (freeze->found)
-		say(f, ", with %u process%s", freeze->processes_cnt,
+		say(f, ", with %u%s process%s", freeze->processes_cnt,
+		    freeze->processes_cut ? " or more" : "",
 		    freeze->processes_cnt == 1 ? "" : "es");
 	if (*p->container)
 		step(f,
@@ -362,7 +458,7 @@ const char *recover_refusal(const struct left_process *p, uint32_t own)
 }
 
 bool recover_runs(const struct left_process *before, const struct left_process *after,
-		  enum recover_act act)
+		  enum recover_act act, uint32_t tracer)
 {
 	/* Who sleeps in a system call is woken by each of these, and goes back to it. */
 	bool ran = after->switches != before->switches || after->wants_cpu;
@@ -372,8 +468,7 @@ bool recover_runs(const struct left_process *before, const struct left_process *
 		return after->freeze.frozen == LEFT_NOT_FROZEN &&
 		       (ran || after->stopped_cnt || after->trace_stop_cnt);
 	case RECOVER_END_TRACER:
-		return !after->trace_stop_cnt &&
-		       (!after->traced_cnt || after->tracer.tgid != before->tracer.tgid) && ran;
+		return !after->trace_stop_cnt && !recover_tracer(after, tracer) && ran;
 	case RECOVER_CONTINUE:
 		return !after->stopped_cnt && ran;
 	case RECOVER_RESUME:

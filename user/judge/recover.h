@@ -28,8 +28,8 @@ enum recover_act {
 	RECOVER_ACTS
 };
 
-#define RECOVER_STEPS_MAX    6
-#define RECOVER_STEP_BYTES   400
+#define RECOVER_STEPS_MAX    9
+#define RECOVER_STEP_BYTES   480
 #define RECOVER_FINDINGS_MAX 8 /* one of each kind */
 
 struct recover_finding {
@@ -49,10 +49,15 @@ size_t recover_judge(const struct left_process *p,
  * be. own: hotrun's pid. */
 const char *recover_refusal(const struct left_process *p, uint32_t own);
 
+/* The tracer of that pid, or NULL. */
+const struct left_tracer *recover_tracer(const struct left_process *p, uint32_t tgid);
+/* Whether it is the parent of the process: then any child of it may have made it one. */
+bool recover_is_parent(const struct left_process *p, const struct left_tracer *tracer);
+
 /* Whether what is known by then tells that its threads run, after an act that was to have that
- * effect. */
+ * effect. tracer: of RECOVER_END_TRACER, its pid. */
 bool recover_runs(const struct left_process *before, const struct left_process *after,
-		  enum recover_act act);
+		  enum recover_act act, uint32_t tracer);
 
 /* "stands", "left"; "thaw", "end-tracer" ..., "" of RECOVER_NOTHING; static. */
 const char *recover_level_text(enum recover_level level);

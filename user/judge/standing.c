@@ -39,8 +39,8 @@ static bool equal_group(const void *owner, uint32_t row, const void *key)
 	const struct standing_group *b = k->group;
 
 	return a->process == b->process && a->role == b->role && a->wait == b->wait &&
-	       a->idle == b->idle && a->moved == b->moved && a->sampled == b->sampled &&
-	       a->holder == b->holder && !strcmp(a->label, b->label) &&
+	       a->idle == b->idle && a->cut == b->cut && a->moved == b->moved &&
+	       a->sampled == b->sampled && a->holder == b->holder && !strcmp(a->label, b->label) &&
 	       a->methods_cnt == b->methods_cnt &&
 	       (!a->methods_cnt || !memcmp(s->methods + a->first_method, k->methods,
 					   a->methods_cnt * sizeof(*k->methods)));
@@ -67,12 +67,28 @@ static void resolve(struct grouping *g, const struct model_stand *s)
 	}
 }
 
+/* glibc, whose mutexes have their holder in the third word; musl's have something else there. */
+static bool is_glibc(const char *module)
+{
+	static const char *const starts[] = {"libc.so.6", "libc-2.", "libpthread"};
+	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(base, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* Whether it stands in that function of glibc. */
 static bool calls(const struct grouping *g, const char *start)
 {
-	for (size_t i = 0; i < g->methods_cnt; i++)
-		if (g->m->symbols[g->methods[i]].kind == KIND_NATIVE &&
-		    !strncmp(g->m->symbols[g->methods[i]].name, start, strlen(start)))
+	for (size_t i = 0; i < g->methods_cnt; i++) {
+		const struct model_symbol *s = &g->m->symbols[g->methods[i]];
+
+		if (s->kind == KIND_NATIVE && !strncmp(s->name, start, strlen(start)) &&
+		    is_glibc(s->module))
 			return true;
+	}
 	return false;
 }
 
@@ -102,14 +118,16 @@ static int index_tids(struct grouping *g)
 	return err;
 }
 
-/* A mutex of the C library, by the function that waits for it, of glibc or musl; then the word is
- * who holds it, if that is a thread of the same process. */
+/* A mutex of glibc, by the function that waits for it; then the word is who holds it, if that is a
+ * thread of the same process. Threads of another pid namespace have other numbers there. */
 static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
+	const struct model_process *process = &g->m->processes[key.process];
 
-	if (!s->holder || !(calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
-			    calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock")))
+	if (!s->holder || process->ns_pid != process->tgid ||
+	    !(calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
+	      calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock")))
 		return 0;
 	return hash_find(&g->by_tid, hash_pair(key.process, key.tid), equal_tid, g->stands, &key) ==
 			       HASH_NONE
@@ -188,6 +206,7 @@ static int add_stand(struct grouping *g, uint32_t row)
 	like.wait = standing_wait(g->m, s, g->methods, g->methods_cnt);
 	like.moved = s->flags & STAND_MOVED;
 	like.sampled = s->sampled;
+	like.cut = standing_is_cut(g->m, g->methods, g->methods_cnt);
 	like.idle = !like.moved && standing_is_idle(g->m, s, like.wait, g->methods, g->methods_cnt);
 	like.holder = like.wait == WAIT_LOCK ? holder_of(g, s) : 0;
 	like.methods_cnt = g->methods_cnt;

@@ -46,12 +46,15 @@ enum stand_wait standing_wait(const struct model *m, const struct model_stand *s
 
 /*
  * Whether nobody is hurt by that wait: a worker of the pool without work, the runtime's own threads
- * at rest, a loop over many files, a parent of children, kernel threads; not where the
- * application's own .NET code is among the frames. Where the frames of a pool worker have no names,
- * it counts as waiting.
+ * at rest, a loop over many files, kernel threads; of shells and service managers the wait for
+ * children and signals, too. Not where the application's own .NET code is among the frames, or may
+ * be: where the stack is cut, or .NET code in it has no name.
  */
 bool standing_is_idle(const struct model *m, const struct model_stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt);
+
+/* Whether frames are missing, as a note among them says. */
+bool standing_is_cut(const struct model *m, const uint32_t *methods, size_t methods_cnt);
 
 /*
  * What its threads are for: by the name, but a thread that a worker of the pool started and nobody
@@ -68,6 +71,7 @@ struct standing_group {
 	bool idle;
 	bool moved;   /* they ran while they were read: nothing is told of their stacks */
 	bool sampled; /* their stacks are those of a tick */
+	bool cut;     /* their stacks are not whole */
 	uint32_t threads;
 	uint64_t age_least_ns, age_most_ns; /* of those whose age is known; both 0 = of none */
 	uint32_t ages;			    /* that are known */

@@ -226,11 +226,61 @@ static bool is_service(enum role role)
 	}
 }
 
-/* Loops over what may come, and those who wait for others to end. */
-static bool is_loop(enum stand_wait wait)
+/* Programs that wait for others to end, or for a word: shells, and what keeps services. */
+static bool is_keeper(const char *comm)
 {
-	return wait == WAIT_EPOLL || wait == WAIT_POLL || wait == WAIT_EVENT ||
-	       wait == WAIT_CHILD || wait == WAIT_SIGNAL;
+	static const char *const names[] = {
+		"bash",	  "sh",		 "dash",	 "zsh",		 "ksh",
+		"fish",	  "ash",	 "systemd",	 "init",	 "(sd-pam)",
+		"runit",  "runsv",	 "tini",	 "dumb-init",	 "catatonit",
+		"pause",  "supervisord", "s6-svscan",	 "conmon",	 "sudo",
+		"su",	  "login",	 "sshd",	 "cron",	 "crond",
+		"agetty", "atd",	 "tmux: server", "s6-supervise", "containerd-shim",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(comm, names[i]))
+			return true;
+	return false;
+}
+
+/* Loops over what may come; a wait for one file alone is for an answer. */
+static bool is_loop(const struct model *m, const struct model_stand *s, enum stand_wait wait)
+{
+	switch (wait) {
+	case WAIT_EPOLL:
+	case WAIT_EVENT:
+		return true;
+	case WAIT_POLL:
+		return s->poll_files != 1;
+	case WAIT_CHILD:
+	case WAIT_SIGNAL:
+		return is_keeper(m->processes[m->threads[s->at.thread].process].comm);
+	default:
+		return false;
+	}
+}
+
+bool standing_is_cut(const struct model *m, const uint32_t *methods, size_t methods_cnt)
+{
+	for (size_t i = 0; i < methods_cnt; i++)
+		if (m->symbols[methods[i]].kind == KIND_NOTE)
+			return true;
+	return false;
+}
+
+/* Whether what is to be seen of its stack is all there is: without user frames, and where .NET code
+ * has no name, the application's may be anywhere in it. */
+static bool is_whole(const struct model *m, const struct model_stand *s, const uint32_t *methods,
+		     size_t cnt)
+{
+	if (!s->at.user_stack || standing_is_cut(m, methods, cnt))
+		return false;
+	for (size_t i = 0; i < cnt; i++)
+		if (is_managed(&m->symbols[methods[i]]) &&
+		    m->symbols[methods[i]].reason != REASON_NAMED)
+			return false;
+	return true;
 }
 
 /* Without work: in the semaphore that hands it out, and in no work item. */
@@ -251,9 +301,9 @@ bool standing_is_idle(const struct model *m, const struct model_stand *s, enum s
 		return false;
 	if (s->flags & STAND_KERNEL_THREAD)
 		return true;
-	if (has_application(m, methods, methods_cnt))
+	if (!is_whole(m, s, methods, methods_cnt) || has_application(m, methods, methods_cnt))
 		return false;
 	if (role == ROLE_POOL_WORKER)
 		return is_spare(m, methods, methods_cnt);
-	return is_service(role) || is_loop(wait);
+	return is_service(role) || is_loop(m, s, wait);
 }

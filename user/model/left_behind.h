@@ -25,6 +25,15 @@ struct left_other {
 	char state; /* of /proc/PID/stat; 0 = gone by now, or not readable */
 };
 
+#define LEFT_TRACERS_MAX 4u
+
+/* A process that traces threads of it, by one thread of its own or several. */
+struct left_tracer {
+	struct left_other who; /* its state is that of the thread that traces */
+	uint32_t tid;	       /* that thread; 0 = of another pid namespace */
+	uint32_t held_cnt;     /* threads that stand in a trace stop for it */
+};
+
 enum left_freezer {
 	LEFT_NOT_FROZEN,
 	LEFT_FROZEN_V1, /* freezer.state */
@@ -37,6 +46,8 @@ struct left_freeze {
 	bool found;		/* group is the one that was frozen itself, it or one above */
 	char group[PATH_MAX];	/* folder below /sys/fs/cgroup; "" not known */
 	uint32_t processes_cnt; /* in it and below, as far as they were counted */
+	bool processes_cut;	/* it has more */
+	bool unseen;		/* whether it is frozen cannot be told from here */
 };
 
 /* A port at which a runtime waits at its start until it is told to go on. */
@@ -81,10 +92,12 @@ struct left_process {
 	 * their number was another one in a look before: then they are not left, but at work. */
 	uint64_t stopped_switches;
 	bool moves;
-	uint64_t switches;	  /* of all threads */
-	bool wants_cpu;		  /* any of them is in state R */
-	struct left_other tracer; /* the first that is met */
-	uint32_t tracers_cnt;	  /* more than 1: others, too */
+	uint64_t switches; /* of all threads */
+	bool wants_cpu;	   /* any of them is in state R */
+	/* Those that hold threads in a trace stop first. */
+	struct left_tracer tracers[LEFT_TRACERS_MAX];
+	uint32_t tracers_cnt;
+	bool tracers_cut; /* it has more */
 	struct left_freeze freeze;
 	struct left_dotnet dotnet;
 };

@@ -406,9 +406,11 @@ struct model_stand {
 	/* What resolve_sample() takes: thread, time of the last look, stacks (0 = none). Its flags
 	 * say which stack could not be had. */
 	struct model_sample at;
-	uint64_t age_ns;     /* so long in its state; STAND_AGE_UNKNOWN of bpf/events.h */
-	uint64_t call;	     /* number of the system call it is in, or STAND_CALL_NONE */
-	uint64_t switches;   /* when it was read; not stored */
+	uint64_t age_ns;   /* so long in its state; STAND_AGE_UNKNOWN of bpf/events.h */
+	uint64_t call;	   /* number of the system call it is in, or STAND_CALL_NONE */
+	uint64_t switches; /* when it was read; not stored */
+	/* Files that it waits for in poll(2), ppoll(2); 0 = none, or not known; not stored. */
+	uint64_t poll_files;
 	uint64_t blocked_ns; /* of the slice, that it stands for; 0 = a row of `now` alone */
 	uint32_t slice;
 	uint32_t flags;	 /* STAND_* of bpf/events.h */

@@ -13,12 +13,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/file_writer.h"
 #include "opener/guard.h"
 
 /* Descriptors that are looked through; a soft limit of a million is allowed to a service. */
 #define DESCRIPTORS_MAX 100000u
-#define STATUS_BYTES	65536 /* 65,536 groups do not fit; who has so many is judged without them */
-#define DAC_OVERRIDE	1u    /* bit of CapEff, linux/capability.h */
 
 /* --- whether the runtime has it open ---------------------------------------------------------- */
 
@@ -77,69 +76,6 @@ static enum writing find_writing(const struct dotnet_door *door, uint64_t dev, u
 
 /* --- whether it may be asked for one ---------------------------------------------------------- */
 
-/* Ids and capabilities as the permission checks of files use them. */
-struct writer {
-	uint32_t uid, gid;
-	uint64_t capabilities;
-	char *groups; /* the line of status, in the buffer */
-};
-
-static bool in_groups(const struct writer *w, uint32_t gid)
-{
-	char *at = w->groups, *after;
-
-	if (w->gid == gid)
-		return true;
-	while (at && *at && *at != '\n') {
-		unsigned long v = strtoul(at, &after, 10);
-
-		if (after == at)
-			break;
-		if (v == gid)
-			return true;
-		at = after + strspn(after, " \t");
-	}
-	return false;
-}
-
-static bool read_writer(int process_fd, char *status, size_t status_bytes, struct writer *ret)
-{
-	ssize_t n = guard_read(process_fd, "status", status, status_bytes);
-	const char *uid, *gid, *capabilities;
-
-	if (n <= 0)
-		return false;
-	uid = strstr(status, "\nUid:");
-	gid = strstr(status, "\nGid:");
-	capabilities = strstr(status, "\nCapEff:");
-	ret->groups = strstr(status, "\nGroups:");
-	if (!uid || !gid || !capabilities || !ret->groups)
-		return false;
-	ret->groups += strlen("\nGroups:");
-	ret->groups += strspn(ret->groups, " \t");
-	/* The fourth is that of file systems. */
-	return sscanf(uid, " Uid: %*u %*u %*u %u", &ret->uid) == 1 &&
-	       sscanf(gid, " Gid: %*u %*u %*u %u", &ret->gid) == 1 &&
-	       sscanf(capabilities, " CapEff: %" SCNx64, &ret->capabilities) == 1;
-}
-
-/* By the mode bits; where an access list allows more, its mask stands among them. */
-static bool may_create(const struct dotnet_door *door, const struct stat *dir)
-{
-	_cleanup_free_ char *status = malloc(STATUS_BYTES);
-	struct writer w;
-	mode_t wanted;
-
-	/* Who cannot be judged is given the benefit: the result is verified. */
-	if (!status || !read_writer(door->process_fd, status, STATUS_BYTES, &w) ||
-	    w.capabilities >> DAC_OVERRIDE & 1)
-		return true;
-	wanted = dir->st_uid == w.uid	      ? S_IWUSR | S_IXUSR
-		 : in_groups(&w, dir->st_gid) ? S_IWGRP | S_IXGRP
-					      : S_IWOTH | S_IXOTH;
-	return (dir->st_mode & wanted) == wanted;
-}
-
 static const char *map_directory(const struct perfmap_target *target)
 {
 	return target->env.dump_dir[0] ? target->env.dump_dir : "/tmp";
@@ -184,7 +120,8 @@ static int check_place(const struct dotnet_door *door)
 		return -errno;
 	if (fs.f_flag & ST_RDONLY)
 		return -EROFS;
-	return may_create(door, &st) ? 0 : -EACCES;
+	/* Who cannot be judged is given the benefit: the result is verified. */
+	return file_writer_look(door->process_fd, &st) == FILE_WRITER_MAY_NOT ? -EACCES : 0;
 }
 
 static int reserve(int dir_fd, const char *name, uint32_t uid)

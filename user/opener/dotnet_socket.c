@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/file_writer.h"
 #include "opener/guard.h"
 #include "opener/proc_stat.h"
 #include "perfmap/socket/diagnostics.h"
@@ -192,8 +193,9 @@ int dotnet_connect_serve(const struct file_request *request, int *ret_fd)
 	return err ? err : connect_to(path_fd, ret_fd);
 }
 
-/* Makes room at a port: only a socket goes, and none at which a tool listens. 0 or -errno. */
-static int clear_port(int dir_fd, const char *name)
+/* Makes room at a port: only a socket goes, the process's own or what was made in its stead, and
+ * none at which a tool listens. own: that of who made it. 0 or -errno. */
+static int clear_port(int dir_fd, const char *name, uint32_t euid, bool own)
 {
 	_cleanup_close_ int path_fd = guard_look(dir_fd, name, false), fd = -1;
 	struct stat st;
@@ -210,6 +212,8 @@ static int clear_port(int dir_fd, const char *name)
 		return -EADDRINUSE;
 	if (err != -ECONNREFUSED)
 		return err;
+	if (st.st_uid != euid && !(own && st.st_uid == geteuid()))
+		return -EPERM;
 	return unlinkat(dir_fd, name, 0) ? -errno : 0;
 }
 
@@ -238,6 +242,16 @@ static int bind_at(int dir_fd, const char *name, int *ret_fd)
 	return err;
 }
 
+/* Its environment names the folder: what it could not do there itself is not done in its stead. */
+static int check_folder(int dir_fd, const struct dotnet_door *door)
+{
+	struct stat st;
+
+	if (fstat(dir_fd, &st))
+		return -errno;
+	return file_writer_look(door->process_fd, &st) == FILE_WRITER_MAY ? 0 : -EPERM;
+}
+
 /* The folder of the port of a request, in which there is room at its name then; of an unlisten ours
  * has no listener any more by now. A descriptor, owned, or -errno. */
 static int open_cleared_port(const struct file_request *request, const char **ret_name)
@@ -248,8 +262,11 @@ static int open_cleared_port(const struct file_request *request, const char **re
 
 	if (!err) {
 		dir_fd = open_port_folder(&opened.door, request->runtime.port, ret_name);
-		err = dir_fd < 0 ? dir_fd : clear_port(dir_fd, *ret_name);
+		err = dir_fd < 0 ? dir_fd : check_folder(dir_fd, &opened.door);
 	}
+	if (!err)
+		err = clear_port(dir_fd, *ret_name, opened.target.euid,
+				 request->kind == FILE_REQUEST_UNLISTEN);
 	close_opened(&opened);
 	return err ? err : take_fd(&dir_fd);
 }

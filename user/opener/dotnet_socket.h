@@ -22,8 +22,10 @@ int dotnet_connect_serve(const struct file_request *request, int *ret_fd);
 
 /*
  * FILE_REQUEST_LISTEN: 0 and ret_fd, a listening stream socket bound to the path of the port,
- * owned. What a tool left there, to which nobody listens, makes room. -EADDRINUSE (somebody listens
- * there), -ENOTSOCK (something else lies there), -ENOENT (no such folder), or another errno.
+ * owned. What a tool of the process's user left there, to which nobody listens, makes room.
+ * -EADDRINUSE (somebody listens there), -ENOTSOCK (something else lies there), -EPERM (another
+ * user's socket, or a folder in which the process itself may not create files), -ENOENT (no such
+ * folder), or another errno.
  * FILE_REQUEST_UNLISTEN: removes it. 0 or -errno.
  */
 int dotnet_listen_serve(const struct file_request *request, int *ret_fd);

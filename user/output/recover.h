@@ -14,7 +14,9 @@
 /* One act, and what came of it. */
 struct recover_done {
 	enum recover_act act;
-	bool ok; /* it was done, and its threads ran afterwards */
+	uint32_t tracer; /* of RECOVER_END_TRACER */
+	bool ok;	 /* it was done, and its threads ran afterwards */
+	bool in_vain;	 /* it was done and waited for, and they do not run */
 	char text[1200];
 };
 
@@ -35,11 +37,13 @@ struct recover_report {
 	int64_t time;
 	const struct recover_row *const *rows;
 	size_t rows_cnt;
-	size_t looked_at;  /* processes */
-	size_t unreadable; /* of which a part could not be looked at for lack of rights */
-	size_t hung;	   /* that did not answer in time */
-	bool cut;	   /* more were found than are kept */
-	bool resume;	   /* acts were asked for */
+	size_t looked_at;     /* processes */
+	size_t unreadable;    /* of which a part could not be looked at for lack of rights */
+	size_t hung;	      /* that did not answer in time */
+	bool cut;	      /* more were found than are kept */
+	size_t freeze_unseen; /* of which whether they are frozen cannot be told from here */
+	bool resume;	      /* acts were asked for */
+	bool interrupted;     /* the user ended it before all was done */
 };
 
 /* Processes that stand (now, where acts were done), those with something left, and acts that

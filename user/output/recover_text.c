@@ -128,17 +128,34 @@ static void put_heading(FILE *out, const struct left_process *p, bool color)
 	putc('\n', out);
 }
 
-/* Whether it stands although hotrun did what there is to do. */
+static bool was_done(const struct recover_row *row, enum recover_act act)
+{
+	for (size_t i = 0; i < row->done_cnt; i++)
+		if (row->done[i].act == act)
+			return true;
+	return false;
+}
+
+/* Whether it stands although all was done that there is to do: not where an act was refused, had
+ * no right, got no answer or was interrupted, or somebody can still do one. */
 static bool is_beyond_help(const struct recover_row *row, const struct recover_finding *findings,
 			   size_t cnt)
 {
-	bool stands = false, failed = false;
+	bool stands = false, in_vain = false;
 
-	for (size_t i = 0; i < cnt; i++)
-		stands |= findings[i].level == RECOVER_STANDS;
-	for (size_t i = 0; i < row->done_cnt; i++)
-		failed |= !row->done[i].ok;
-	return stands && failed;
+	for (size_t i = 0; i < cnt; i++) {
+		if (findings[i].level != RECOVER_STANDS)
+			continue;
+		stands = true;
+		if (findings[i].act != RECOVER_NOTHING && !was_done(row, findings[i].act))
+			return false;
+	}
+	for (size_t i = 0; i < row->done_cnt; i++) {
+		if (!row->done[i].ok && !row->done[i].in_vain)
+			return false;
+		in_vain |= row->done[i].in_vain;
+	}
+	return stands && in_vain;
 }
 
 /* What is there after the acts. */
@@ -159,7 +176,9 @@ static void put_after(FILE *out, const struct recover_row *row, struct recover_f
 static void put_row(FILE *out, const struct recover_row *row, struct recover_finding *findings,
 		    bool color)
 {
-	size_t cnt = recover_judge(&row->found, findings);
+	/* Where nothing was done, how it was then counts. */
+	const struct left_process *p = row->done_cnt || row->ended ? &row->found : now_of(row);
+	size_t cnt = recover_judge(p, findings);
 
 	put_heading(out, &row->found, color);
 	for (size_t i = 0; i < cnt; i++)
@@ -169,7 +188,8 @@ static void put_row(FILE *out, const struct recover_row *row, struct recover_fin
 	for (size_t i = 0; i < row->done_cnt; i++)
 		put_done(out, &row->done[i], color);
 	if (row->tracer_spared)
-		fputs("  a tracer is ended only with --end-tracer: left as it is\n", out);
+		fputs("  a tracer is ended only with --end-tracer and its pid: left as it is\n",
+		      out);
 	if (row->ended)
 		fputs("  it has ended\n", out);
 	else if (row->done_cnt)
@@ -195,8 +215,16 @@ static void put_summary(FILE *out, const struct recover_report *report)
 			counts.left, counts.left == 1 ? "" : "s");
 	fprintf(out, " (%zu process%s looked at%s)\n", report->looked_at, plural(report->looked_at),
 		report->resume ? "" : "; nothing was touched");
+	if (report->interrupted)
+		fputs("interrupted: not all was looked at or done; the same command goes on\n",
+		      out);
 	if (report->cut)
 		fputs("there are more than are shown\n", out);
+	if (report->freeze_unseen)
+		fprintf(out,
+			"frozen groups cannot be seen from here for %zu process%s: look on the "
+			"host\n",
+			report->freeze_unseen, plural(report->freeze_unseen));
 	if (report->unreadable)
 		fprintf(out, "%zu process%s could be looked at in part alone, for lack of rights\n",
 			report->unreadable, plural(report->unreadable));

@@ -14,11 +14,14 @@
 #define THREADS_MIN_WIDTH     80
 #define THREADS_DEFAULT_WIDTH 130
 #define THREADS_DEFAULT_LINES 40
+/* Groups in JSON; more are counted. */
+#define THREADS_JSON_GROUPS 5000
 
 struct threads_options {
 	unsigned int width; /* columns; 0 = THREADS_DEFAULT_WIDTH */
 	unsigned int lines; /* groups; 0 = THREADS_DEFAULT_LINES */
 	bool all;	    /* every group, whatever lines and idle say, and hotrun itself */
+	bool own;	    /* hotrun itself, too: it was asked for */
 	bool idle;	    /* idle ones, too */
 	bool verbose;	    /* whole stacks and thread ids below each line */
 	int64_t time;	    /* of the look, seconds since the epoch */
@@ -27,16 +30,20 @@ struct threads_options {
 /* Both return 0, -ENOMEM, or -EIO when out failed. */
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options);
-/* All groups, whatever the options say but all, with their frames. */
+/* THREADS_JSON_GROUPS groups, whatever the options say but all and own, with their frames. */
 int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options);
 
-/* How many stand how, of the groups from first on, cnt of them; all: hotrun and its helpers, which
+/* How many stand how, of the groups from first on, cnt of them; own: hotrun and its helpers, which
  * nobody asks for, too. */
 struct threads_count {
-	uint64_t threads, waiting, running, idle, moved; /* waiting: in waits that are not idle */
+	uint64_t threads, waiting, running, idle; /* waiting: in waits that are not idle */
+	uint64_t moved;				  /* ran meanwhile, and no tick has their stack */
+	uint64_t sampled;			  /* of all: with the stack of a tick */
+	uint64_t own;				  /* left out, and in no other figure */
 };
 struct threads_count threads_count(const struct model *m, const struct standing_group *first,
-				   size_t cnt, bool all);
+				   size_t cnt, bool own);
+/* hotrun, or a helper below it: anybody may call a process so. */
 bool threads_is_own(const struct model *m, uint32_t process);
 #endif

@@ -60,6 +60,7 @@ static void put_group(struct json *j, const struct model *m, const struct stands
 	json_flag(j, "idle", g->idle);
 	json_flag(j, "moved", g->moved);
 	json_flag(j, "sampled", g->sampled);
+	json_flag(j, "stack_cut", g->cut);
 	put_age(j, "age_least_ns", g, g->age_least_ns);
 	put_age(j, "age_most_ns", g, g->age_most_ns);
 	if (g->holder)
@@ -76,8 +77,9 @@ static void put_group(struct json *j, const struct model *m, const struct stands
 int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
-	const struct threads_count n =
-		threads_count(m, standing->groups, standing->groups_cnt, options->all);
+	const struct threads_count n = threads_count(m, standing->groups, standing->groups_cnt,
+						     options->all || options->own);
+	size_t groups = 0, cut = 0;
 	struct json j;
 
 	json_begin(&j, out, "threads");
@@ -91,10 +93,17 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_count(&j, "idle_threads", n.idle);
 	json_count(&j, "moved_threads", n.moved);
 	json_count(&j, "unknown_threads", stands->gone);
+	json_count(&j, "own_threads", n.own);
 	json_array(&j, "groups");
 	for (size_t i = 0; i < standing->groups_cnt; i++)
-		if (options->all || !threads_is_own(m, standing->groups[i].process))
+		if (!options->all && !options->own &&
+		    threads_is_own(m, standing->groups[i].process))
+			continue;
+		else if (groups++ < THREADS_JSON_GROUPS)
 			put_group(&j, m, stands, standing, &standing->groups[i]);
+		else
+			cut++;
 	json_end(&j);
+	json_count(&j, "groups_cut", cut);
 	return json_finish(&j);
 }

@@ -21,6 +21,8 @@
 /* Of each method of a line's chain, at the least; of who holds a lock. */
 #define METHOD_COLUMNS 16
 #define HOLDER_COLUMNS 24
+/* Of helpers below each other: the nursery, what it forks. */
+#define HELPER_LEVELS 3u
 
 struct page {
 	FILE *out;
@@ -38,21 +40,36 @@ bool threads_is_own(const struct model *m, uint32_t process)
 {
 	const struct model_process *p = &m->processes[process];
 
-	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
+	for (unsigned int i = 0; i <= HELPER_LEVELS; i++) {
+		uint32_t parent;
+
+		if (p->flags & PROCESS_SELF)
+			return true;
+		if (!helper_is_name(p->comm))
+			return false;
+		parent = model_process_at(m, p->parent_tgid, p->start_ns);
+		if (parent == MODEL_NONE)
+			return false;
+		p = &m->processes[parent];
+	}
+	return false;
 }
 
 struct threads_count threads_count(const struct model *m, const struct standing_group *first,
-				   size_t cnt, bool all)
+				   size_t cnt, bool own)
 {
 	struct threads_count n = {0};
 
 	for (const struct standing_group *g = first; g < first + cnt; g++) {
 		bool runs = g->wait == WAIT_RUNS || g->wait == WAIT_CPU;
 
-		if (!all && threads_is_own(m, g->process))
+		if (!own && threads_is_own(m, g->process)) {
+			n.own += g->threads;
 			continue;
+		}
 		n.threads += g->threads;
-		if (g->moved)
+		n.sampled += g->sampled ? g->threads : 0;
+		if (g->moved && !g->sampled)
 			n.moved += g->threads;
 		else if (runs)
 			n.running += g->threads;
@@ -121,7 +138,7 @@ static void put_role(const struct page *p, const struct standing_group *g)
 
 static const char *wait_words(const struct standing_group *g)
 {
-	if (g->moved)
+	if (g->moved && !g->sampled)
 		return "ran while it was looked at: look again";
 	if (g->wait == WAIT_RUNS && !g->methods_cnt)
 		return "runs";
@@ -223,6 +240,11 @@ static void put_group(const struct page *p, const struct standing_group *g)
 	size_t begin =
 		8 + 2 + 1 + 2 +
 		(p->narrow ? ROLE_COLUMNS_NARROW + AGE_COLUMNS_NARROW : ROLE_COLUMNS + AGE_COLUMNS);
+	char marks[40];
+
+	snprintf(marks, sizeof(marks), "%s%s%s", g->cut ? " (stack cut)" : "",
+		 g->sampled ? " (tick)" : "", g->idle ? " (idle)" : "");
+	begin += strlen(marks);
 
 	fprintf(p->out, "%8s  ", number_count(g->threads).text);
 	put_role(p, g);
@@ -230,7 +252,7 @@ static void put_group(const struct page *p, const struct standing_group *g)
 	put_age(p, g);
 	fputs("  ", p->out);
 	put_chain(p, g, p->options.width > begin ? p->options.width - begin : 0);
-	fputs(g->idle ? " (idle)\n" : "\n", p->out);
+	fprintf(p->out, "%s\n", marks);
 	if (p->options.verbose)
 		put_stack(p, g);
 }
@@ -265,7 +287,7 @@ static size_t put_groups(struct page *p, size_t from)
 
 	while (to < s->groups_cnt && s->groups[to].process == process)
 		to++;
-	if (!p->options.all && threads_is_own(p->m, process))
+	if (!p->options.all && !p->options.own && threads_is_own(p->m, process))
 		return to;
 	for (size_t i = from; i < to; i++) {
 		const struct standing_group *g = &s->groups[i];
@@ -298,7 +320,7 @@ static void put_foot(const struct page *p)
 {
 	const struct stands *stands = p->stands;
 
-	if (p->idle || p->left_out || stands->gone || p->all.moved)
+	if (p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled || p->all.own)
 		fputc('\n', p->out);
 	if (p->idle)
 		fprintf(p->out, "%s idle not shown (--idle shows them)\n",
@@ -311,6 +333,12 @@ static void put_foot(const struct page *p)
 			"%s ran while they were looked at: nothing is said of their "
 			"stacks\n",
 			number_count(p->all.moved).text);
+	if (p->all.sampled)
+		fprintf(p->out, "%s ran: (tick) has their stack as of a tick up to a second ago\n",
+			number_count(p->all.sampled).text);
+	if (p->all.own)
+		fprintf(p->out, "%s of hotrun itself not shown (--all, or -p, shows them)\n",
+			number_count(p->all.own).text);
 	if (stands->gone)
 		fprintf(p->out, "%s of processes that had just begun or ended\n",
 			number_count(stands->gone).text);
@@ -326,7 +354,8 @@ int threads_text_write(FILE *out, const struct model *m, const struct stands *st
 		.standing = standing,
 		.options = *options,
 		.lines = options->lines,
-		.all = threads_count(m, standing->groups, standing->groups_cnt, options->all),
+		.all = threads_count(m, standing->groups, standing->groups_cnt,
+				     options->all || options->own),
 	};
 
 	if (!p.options.width)

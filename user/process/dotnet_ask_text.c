@@ -140,7 +140,11 @@ void dotnet_resume_text(const struct dotnet_switch *s, char *buf, size_t buf_byt
 	case DOTNET_NO_SOCKET:
 		text = s->error == -ENOENT ? "its folder, or the socket, is not there; make the "
 					     "folder, and try again"
-		       : s->error == -ENOTSOCK	   ? "something else lies there"
+		       : s->error == -ENOTSOCK ? "something else lies there"
+		       : s->error == -EPERM
+			       ? "the process itself may not make a socket there, or another "
+				 "user's lies there, and hotrun makes none in its stead: remove "
+				 "what lies there, or start the tool that it waits for"
 		       : s->error == -ECONNREFUSED ? "nobody listens there"
 						   : strerror(-s->error);
 		break;

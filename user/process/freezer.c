@@ -17,6 +17,17 @@
 #define MOUNTS_BYTES (1u << 20) /* hosts of containers have thousands of mounts */
 #define FILE_BYTES   256
 
+/* Groups above each other that are looked at. */
+#define FREEZER_LEVELS_MAX 64u
+/* Frozen groups whose processes were counted. */
+#define FREEZER_COUNTED_MAX 64u
+
+struct freezer_counted {
+	char *group; /* owned */
+	uint32_t cnt;
+	bool cut;
+};
+
 /* What tells of each hierarchy that its processes stand, that they are to, and that this group was
  * told so itself; and what ends it. */
 static const struct hierarchy {
@@ -45,35 +56,52 @@ static bool has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0". The first of each counts. */
+/* A line of mountinfo (proc(5)): "36 35 0:29 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw".
+ * The first of each counts whose root is the hierarchy's: below another one paths are others. */
 static void take_mount(char *line, struct freezer *f)
 {
-	char *save, *point, *type, *options;
+	char *save, *rest = strstr(line, " - "), *root, *point, *type, *options;
 
-	if (!strtok_r(line, " ", &save))
+	if (!rest)
 		return;
+	*rest = '\0';
+	for (int i = 0; i < 3; i++)
+		if (!strtok_r(i ? NULL : line, " ", &save))
+			return;
+	root = strtok_r(NULL, " ", &save);
 	point = strtok_r(NULL, " ", &save);
-	type = strtok_r(NULL, " ", &save);
-	options = strtok_r(NULL, " ", &save);
-	if (!options || strlen(point) >= PATH_MAX || strchr(point, '\\'))
+	type = strtok_r(rest + strlen(" - "), " ", &save);
+	if (!root || strcmp(root, "/") || !point || strlen(point) >= PATH_MAX ||
+	    strchr(point, '\\') || !type || !strtok_r(NULL, " ", &save))
 		return;
+	options = strtok_r(NULL, " ", &save);
 	if (!*f->v2 && !strcmp(type, "cgroup2"))
 		strcpy(f->v2, point);
-	if (!*f->v1 && !strcmp(type, "cgroup") && has_option(options, "freezer"))
+	if (!*f->v1 && !strcmp(type, "cgroup") && options && has_option(options, "freezer"))
 		strcpy(f->v1, point);
 }
 
-void freezer_find(const char *proc_path, struct freezer *ret_freezer)
+void freezer_find(const char *proc_path, const volatile sig_atomic_t *stop,
+		  struct freezer *ret_freezer)
 {
 	_cleanup_close_ int fd = open(proc_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *text = malloc(MOUNTS_BYTES);
 	char *save, *line;
 
-	*ret_freezer = (struct freezer){0};
-	if (fd < 0 || !text || guard_read(fd, "self/mounts", text, MOUNTS_BYTES) < 0)
+	*ret_freezer = (struct freezer){.stop = stop};
+	ret_freezer->counted = calloc(FREEZER_COUNTED_MAX, sizeof(*ret_freezer->counted));
+	if (fd < 0 || !text || guard_read(fd, "self/mountinfo", text, MOUNTS_BYTES) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		take_mount(line, ret_freezer);
+}
+
+void freezer_clear(struct freezer *f)
+{
+	for (size_t i = 0; f->counted && i < FREEZER_COUNTED_MAX; i++)
+		free(f->counted[i].group);
+	free(f->counted);
+	*f = (struct freezer){0};
 }
 
 /* --- whether ---------------------------------------------------------------------------------- */
@@ -105,75 +133,124 @@ static uint32_t count_lines(int folder_fd, const char *name)
 	return cnt;
 }
 
+static bool is_stopped(const struct freezer *f)
+{
+	return f->stop && *f->stop;
+}
+
 /* Of a group and those below: who owns a tree of groups chooses how deep it is, so each is opened
  * by itself once the one above is done with. */
-static uint32_t count_processes(const char *group)
+static void count_processes(const struct freezer *f, const char *group,
+			    struct freezer_counted *counted)
 {
 	_cleanup_free_ char **names = calloc(FREEZER_GROUPS_MAX, sizeof(*names));
 	size_t cnt = 0, done = 0;
-	uint32_t processes_cnt = 0;
 
 	if (names && (names[0] = strdup(group)))
 		cnt = 1;
 	for (; done < cnt; free(names[done++])) {
 		_cleanup_close_ int fd = open(names[done], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		DIR *dir = fd < 0 || is_stopped(f) ? NULL : fdopendir(fd);
 		const struct dirent *entry;
-		DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
+		counted->cut |= !dir;
 		if (!dir)
 			continue;
 		take_fd(&fd);
-		processes_cnt += count_lines(dirfd(dir), "cgroup.procs");
-		while (cnt < FREEZER_GROUPS_MAX && (entry = readdir(dir)))
-			if (entry->d_type == DT_DIR && *entry->d_name != '.' &&
-			    asprintf(&names[cnt], "%s/%s", names[done], entry->d_name) > 0)
-				cnt++;
+		counted->cnt += count_lines(dirfd(dir), "cgroup.procs");
+		while ((entry = readdir(dir))) {
+			if (entry->d_type != DT_DIR || *entry->d_name == '.')
+				continue;
+			if (cnt >= FREEZER_GROUPS_MAX ||
+			    asprintf(&names[cnt], "%s/%s", names[done], entry->d_name) < 0) {
+				counted->cut = true;
+				break;
+			}
+			cnt++;
+		}
 		closedir(dir);
 	}
-	return processes_cnt;
 }
 
-static void describe(const struct hierarchy *h, const char *mount, struct left_freeze *freeze)
+/* Once for all processes of the group. */
+static void add_count(const struct freezer *f, struct left_freeze *freeze)
 {
-	char *group = freeze->group;
+	struct freezer_counted now = {0}, *known = &now;
+
+	for (size_t i = 0; f->counted && i < FREEZER_COUNTED_MAX; i++) {
+		if (f->counted[i].group && strcmp(f->counted[i].group, freeze->group))
+			continue;
+		known = &f->counted[i];
+		break;
+	}
+	if (!known->group) {
+		count_processes(f, freeze->group, known);
+		if (known != &now)
+			known->group = strdup(freeze->group);
+	}
+	freeze->processes_cnt = known->cnt;
+	freeze->processes_cut = known->cut;
+}
+
+/* From the group upwards to the one that was frozen itself, which group is then. Who owns a tree of
+ * groups chooses how deep it is. */
+static bool find_frozen_itself(const struct hierarchy *h, const char *mount, char *group)
+{
 	size_t top = strlen(mount);
 
-	/* The one that was frozen itself: this, or one above. */
-	while (strlen(group) > top && !is_frozen_itself(h, group)) {
+	for (unsigned int i = 0; i < FREEZER_LEVELS_MAX && strlen(group) > top; i++) {
 		char *slash = strrchr(group, '/');
 
+		if (is_frozen_itself(h, group))
+			return true;
 		if (!slash)
 			break;
 		*slash = '\0';
 	}
-	freeze->found = strlen(group) > top;
-	if (freeze->found)
-		freeze->processes_cnt = count_processes(group);
+	return false;
+}
+
+/* In a cgroup namespace of its own hotrun cannot see groups beside it: "/../a". */
+static bool is_outside(const char *path)
+{
+	return *path != '/' || (!strncmp(path, "/..", 3) && (path[3] == '/' || !path[3]));
 }
 
 /* path: of the group, as /proc/PID/cgroup has it. */
-static bool look_at(enum left_freezer version, const char *mount, const char *path,
+static void look_at(const struct freezer *f, enum left_freezer version, const char *path,
 		    struct left_freeze *freeze)
 {
+	const char *mount = version == LEFT_FROZEN_V1 ? f->v1 : f->v2;
 	const struct hierarchy *h = &hierarchies[version];
+	bool stands, stops, unseen = freeze->unseen;
 	char text[FILE_BYTES];
-	bool stands, stops;
 
-	/* In a cgroup namespace of its own hotrun cannot see groups beside it. */
-	if (!*mount || *path != '/' || !path[1] || !strncmp(path, "/..", 3) ||
+	/* The topmost group cannot be frozen. */
+	if (!strcmp(path, "/"))
+		return;
+	if (!*mount || is_outside(path) ||
 	    snprintf(freeze->group, sizeof(freeze->group), "%s%s", mount, path) >=
-		    (int)sizeof(freeze->group))
-		return false;
-	if (!read_file(freeze->group, h->state, text))
-		return false;
+		    (int)sizeof(freeze->group) ||
+	    !read_file(freeze->group, h->state, text)) {
+		*freeze = (struct left_freeze){.unseen = true};
+		return;
+	}
 	stands = strstr(text, h->stands) != NULL;
 	stops = h->stops && strstr(text, h->stops);
-	if (!stands && !stops)
-		return false;
+	freeze->found =
+		(stands || stops || !h->stops) && find_frozen_itself(h, mount, freeze->group);
+	/* Without a word for being on its way, being told to freeze is one. */
+	if (!h->stops && !stands)
+		stops = freeze->found;
+	if (!stands && !stops) {
+		*freeze = (struct left_freeze){.unseen = unseen};
+		return;
+	}
+	freeze->unseen = false;
 	freeze->frozen = version;
 	freeze->freezing = !stands;
-	describe(h, mount, freeze);
-	return true;
+	if (freeze->found)
+		add_count(f, freeze);
 }
 
 void freezer_look(const struct freezer *f, int process_fd, struct left_freeze *ret_freeze)
@@ -181,14 +258,14 @@ void freezer_look(const struct freezer *f, int process_fd, struct left_freeze *r
 	_cleanup_free_ char *text = malloc(CGROUP_BYTES);
 	struct left_freeze *freeze = ret_freeze;
 	char *save, *line;
-	bool found = false;
 
 	*freeze = (struct left_freeze){0};
-	if ((!*f->v1 && !*f->v2) || !text ||
-	    guard_read(process_fd, "cgroup", text, CGROUP_BYTES) < 0)
+	if (!text || guard_read(process_fd, "cgroup", text, CGROUP_BYTES) < 0) {
+		freeze->unseen = true;
 		return;
+	}
 	/* "6:freezer:/path", "0::/path" */
-	for (line = strtok_r(text, "\n", &save); line && !found;
+	for (line = strtok_r(text, "\n", &save); line && freeze->frozen == LEFT_NOT_FROZEN;
 	     line = strtok_r(NULL, "\n", &save)) {
 		char *controllers = strchr(line, ':'), *path;
 
@@ -198,12 +275,10 @@ void freezer_look(const struct freezer *f, int process_fd, struct left_freeze *r
 		*controllers++ = '\0';
 		*path++ = '\0';
 		if (!strcmp(line, "0") && !*controllers)
-			found = look_at(LEFT_FROZEN_V2, f->v2, path, freeze);
+			look_at(f, LEFT_FROZEN_V2, path, freeze);
 		else if (has_option(controllers, "freezer"))
-			found = look_at(LEFT_FROZEN_V1, f->v1, path, freeze);
+			look_at(f, LEFT_FROZEN_V1, path, freeze);
 	}
-	if (!found)
-		*freeze = (struct left_freeze){0};
 }
 
 /* --- the way out ------------------------------------------------------------------------------ */

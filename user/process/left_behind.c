@@ -24,12 +24,13 @@
 void left_reader_init(struct left_reader *r, struct file_requests *requests)
 {
 	*r = (struct left_reader){.requests = requests};
-	freezer_find(requests->proc_path, &r->freezer);
+	freezer_find(requests->proc_path, requests->stop, &r->freezer);
 }
 
 void left_reader_clear(struct left_reader *r)
 {
 	free(r->files);
+	freezer_clear(&r->freezer);
 	*r = (struct left_reader){0};
 }
 
@@ -52,6 +53,8 @@ int left_status_parse(const char *text, struct left_status *ret_status)
 	if (sscanf(text, "Name:%*1[\t]%63[^\n]", status.name) < 0 || !state ||
 	    sscanf(state, " State: %c", &status.state) != 1)
 		return -EBADMSG;
+	if (find_number(text, "\nTgid:", &value) && value <= UINT32_MAX)
+		status.tgid = (uint32_t)value;
 	if (find_number(text, "\nTracerPid:", &value) && value <= UINT32_MAX)
 		status.tracer = (uint32_t)value;
 	value = 0;
@@ -78,10 +81,71 @@ static void look_at_other(const char *proc_path, uint32_t tgid, struct left_othe
 	snprintf(ret_other->comm, sizeof(ret_other->comm), "%s", stat.comm);
 }
 
+/* The process of a thread that traces: TracerPid is any thread of it. */
+static void look_at_tracer(const char *proc_path, uint32_t tid, struct left_other *ret_other)
+{
+	_cleanup_close_ int fd = tid ? guard_process(proc_path, tid) : -1;
+	char text[STATUS_BYTES], state;
+	struct left_status status;
+
+	look_at_other(proc_path, tid, ret_other);
+	if (fd < 0 || guard_read(fd, "status", text, sizeof(text)) <= 0 ||
+	    left_status_parse(text, &status) || !status.tgid || status.tgid == tid)
+		return;
+	/* What it does is told by the thread, who it is by its process. */
+	state = ret_other->state;
+	look_at_other(proc_path, status.tgid, ret_other);
+	ret_other->state = state;
+}
+
+/* The row for the process of a thread that traces; NULL where there is no room. */
+static struct left_tracer *tracer_of(const char *proc_path, uint32_t tid, bool holds,
+				     struct left_process *left)
+{
+	struct left_tracer *rows = left->tracers;
+	struct left_other who;
+
+	for (uint32_t i = 0; i < left->tracers_cnt; i++)
+		if (rows[i].tid == tid)
+			return &rows[i];
+	look_at_tracer(proc_path, tid, &who);
+	for (uint32_t i = 0; i < left->tracers_cnt; i++)
+		if (rows[i].who.tgid == who.tgid)
+			return &rows[i];
+	if (left->tracers_cnt < LEFT_TRACERS_MAX) {
+		rows[left->tracers_cnt] = (struct left_tracer){who, tid, 0};
+		return &rows[left->tracers_cnt++];
+	}
+	left->tracers_cut = true;
+	for (uint32_t i = LEFT_TRACERS_MAX; holds && i-- > 0;) {
+		if (rows[i].held_cnt)
+			continue;
+		rows[i] = (struct left_tracer){who, tid, 0};
+		return &rows[i];
+	}
+	return NULL;
+}
+
+static void put_holders_first(struct left_process *left)
+{
+	uint32_t holders = 0;
+
+	for (uint32_t i = 0; i < left->tracers_cnt; i++) {
+		const struct left_tracer row = left->tracers[i];
+
+		if (!row.held_cnt)
+			continue;
+		memmove(&left->tracers[holders + 1], &left->tracers[holders],
+			(i - holders) * sizeof(row));
+		left->tracers[holders++] = row;
+	}
+}
+
 static void add_thread(const char *proc_path, const struct left_status *status,
 		       struct left_process *left)
 {
 	bool stopped = status->state == 'T', trace_stop = status->state == 't';
+	struct left_tracer *tracer;
 
 	left->threads_cnt++;
 	left->switches += status->switches;
@@ -95,12 +159,10 @@ static void add_thread(const char *proc_path, const struct left_status *status,
 	/* A tracer of another pid namespace has the number 0. */
 	if (!status->tracer && !trace_stop)
 		return;
-	if (!left->traced_cnt++) {
-		look_at_other(proc_path, status->tracer, &left->tracer);
-		left->tracers_cnt = 1;
-	} else if (status->tracer != left->tracer.tgid) {
-		left->tracers_cnt = 2;
-	}
+	left->traced_cnt++;
+	tracer = tracer_of(proc_path, status->tracer, trace_stop, left);
+	if (tracer)
+		tracer->held_cnt += trace_stop;
 }
 
 /* 0, or -ESRCH where none is left. */
@@ -134,6 +196,7 @@ static int look_at_threads(const char *proc_path, int process_fd, struct left_pr
 			add_thread(proc_path, &status, left);
 	}
 	closedir(dir);
+	put_holders_first(left);
 	return left->threads_cnt ? 0 : -ESRCH;
 }
 

@@ -51,7 +51,8 @@ void left_behind_add_name(struct left_reader *r, struct left_process *left);
 struct left_status {
 	char name[LEFT_COMM_BYTES]; /* still escaped */
 	char state;
-	uint32_t tracer;
+	uint32_t tgid;	 /* 0 = not told */
+	uint32_t tracer; /* the thread that traces it */
 	bool core_dumping;
 	uint64_t switches; /* voluntary and not */
 };

@@ -86,8 +86,8 @@ bool resume_is_above(const char *proc_path, uint32_t tgid)
 			return true;
 		fd = guard_process(proc_path, at);
 		if (fd < 0 || proc_stat_read(fd, &stat))
-			return false;
+			return true;
 		at = stat.parent_tgid;
 	}
-	return false;
+	return at != 0;
 }

@@ -23,6 +23,7 @@ int resume_signal(const char *proc_path, uint32_t tgid, uint64_t start_ticks, in
  */
 int resume_end(const char *proc_path, uint32_t tgid, uint64_t start_ticks, bool *ret_killed);
 
-/* Whether it is hotrun itself, or one that hotrun was started from: a shell, its terminal. */
+/* Whether it is hotrun itself, or one that hotrun was started from: a shell, its terminal; true as
+ * well where that cannot be told. */
 bool resume_is_above(const char *proc_path, uint32_t tgid);
 #endif

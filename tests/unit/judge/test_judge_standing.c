@@ -14,7 +14,8 @@ struct fixture {
 	struct stands stands;
 	uint32_t shop;
 	/* Frames of a shop. */
-	uint32_t start, dispatch, worker, get, wait, spare, futex, epoll, nap, tube, lock, c_lock;
+	uint32_t start, dispatch, worker, get, wait, spare, futex, epoll, nap, tube, lock, c_lock,
+		musl_lock;
 };
 
 static struct fixture make(void)
@@ -42,6 +43,9 @@ static struct fixture make(void)
 	f.tube = build_symbol(m, "anon_pipe_read", "[kernel]", KIND_KERNEL, false);
 	f.lock = build_symbol(m, "take_turn", "stands", KIND_NATIVE, true);
 	f.c_lock = build_symbol(m, "pthread_mutex_lock", "libc.so.6", KIND_NATIVE, false);
+	f.musl_lock =
+		build_symbol(m, "pthread_mutex_lock", "ld-musl-x86_64.so.1", KIND_NATIVE, false);
+	m->processes[f.shop].ns_pid = 100;
 	return f;
 }
 
@@ -204,6 +208,59 @@ Test(standing, loops_over_files_are_idle_and_other_waits_of_own_threads_are_not)
 	drop(&f);
 }
 
+Test(standing, a_wait_for_one_file_is_for_an_answer)
+{
+	struct fixture f = make();
+	uint32_t poll = build_symbol(f.m, "do_sys_poll", "[kernel]", KIND_KERNEL, false);
+	struct model_stand *s = STAND(&f, 101, "mine", 1, f.start, f.lock, poll);
+
+	cr_expect(is_idle(&f, s), "how many is not known");
+	s->poll_files = 2;
+	cr_expect(is_idle(&f, s));
+	s->poll_files = 1;
+	cr_expect_not(is_idle(&f, s));
+	drop(&f);
+}
+
+Test(standing, waits_for_children_and_signals_are_idle_in_shells_and_keepers_of_services)
+{
+	struct fixture f = make();
+	uint32_t child = build_symbol(f.m, "do_wait", "[kernel]", KIND_KERNEL, false);
+	uint32_t word = build_symbol(f.m, "sigsuspend", "[kernel]", KIND_KERNEL, false);
+
+	f.shop = build_process(f.m, 200, "bash", 0);
+	cr_expect(is_idle(&f, STAND(&f, 200, "bash", 1, f.start, f.lock, child)));
+	cr_expect(is_idle(&f, STAND(&f, 201, "bash", 1, f.start, f.lock, word)));
+	f.shop = build_process(f.m, 300, "backup", 0);
+	cr_expect_not(is_idle(&f, STAND(&f, 300, "backup", 1, f.start, f.lock, child)));
+	cr_expect_not(is_idle(&f, STAND(&f, 301, "backup", 1, f.start, f.lock, word)));
+	drop(&f);
+}
+
+Test(standing, who_is_not_seen_whole_is_not_idle)
+{
+	struct fixture f = make();
+	uint32_t note = build_symbol(f.m, "[truncated]", "", KIND_NOTE, false);
+	uint32_t unnamed = build_unnamed(f.m, "Shop.Pay", 0x1000, KIND_JIT, REASON_NO_SYMBOL);
+	struct model_stand *s;
+	struct standing *standing;
+
+	cr_expect_not(is_idle(&f, STAND(&f, 101, "nginx", 1, note, f.lock, f.epoll)));
+	cr_expect_not(is_idle(&f, STAND(&f, 102, ".NET Timer", 1, f.start, unnamed, f.futex)));
+	cr_expect_not(is_idle(&f, STAND(&f, 103, ".NET TP Worker", 1, f.start, f.worker, unnamed,
+					f.spare, f.futex)));
+	s = STAND(&f, 104, ".NET Finalizer", 1, f.start, f.futex);
+	cr_expect(is_idle(&f, s));
+	s->at.user_stack = 0;
+	cr_expect_not(is_idle(&f, s), "no user frames");
+	standing = standing_new(f.m, &f.stands);
+	cr_assert(standing);
+	for (size_t i = 0; i < standing->groups_cnt; i++)
+		cr_expect_eq(standing->groups[i].cut, standing->groups[i].stand == 0);
+	standing_free(standing);
+	drop(&f);
+}
+
 Test(standing, who_is_stopped_or_in_state_d_is_not_idle_whatever_its_frames_say)
 {
 	struct fixture f = make();
@@ -310,16 +367,38 @@ Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 
 	STAND(&f, 101, "mine", 5, f.start, f.lock, f.c_lock, f.futex)->holder = 102;
 	STAND(&f, 102, "mine", 5, f.start, f.lock, f.nap);
+	/* The word of musl is none. */
+	STAND(&f, 105, "mine", 5, f.start, f.lock, f.musl_lock, f.futex)->holder = 102;
 	/* Of a futex that is no mutex, and of a thread that is not there: nobody. */
 	STAND(&f, 103, "mine", 5, f.start, f.lock, f.futex)->holder = 102;
 	STAND(&f, 104, "mine", 5, f.start, f.c_lock, f.futex)->holder = 77;
 	s = standing_new(f.m, &f.stands);
 	cr_assert(s);
-	cr_assert_eq(s->groups_cnt, 4);
+	cr_assert_eq(s->groups_cnt, 5);
 	for (size_t i = 0; i < s->groups_cnt; i++)
 		cr_expect_eq(s->groups[i].holder, s->groups[i].stand == 0 ? 102 : 0);
 	standing_free(s);
 	drop(&f);
+}
+
+Test(standing, numbers_of_another_pid_namespace_name_no_holder)
+{
+	static const uint32_t ns_pids[] = {0, 7};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct fixture f = make();
+		struct standing *s;
+
+		f.m->processes[f.shop].ns_pid = ns_pids[i];
+		STAND(&f, 101, "mine", 5, f.start, f.lock, f.c_lock, f.futex)->holder = 102;
+		STAND(&f, 102, "mine", 5, f.start, f.lock, f.nap);
+		s = standing_new(f.m, &f.stands);
+		cr_assert(s);
+		for (size_t k = 0; k < s->groups_cnt; k++)
+			cr_expect_eq(s->groups[k].holder, 0, "%zu", i);
+		standing_free(s);
+		drop(&f);
+	}
 }
 
 Test(standing, a_thread_that_a_worker_started_is_no_worker)

@@ -26,7 +26,7 @@ static const struct recover_row hostile = {
 		  .trace_stop_cnt = 2,
 		  .traced_cnt = 2,
 		  .tracers_cnt = 1,
-		  .tracer = {.tgid = 98, .comm = "\033[2Jgdb\n1. run", .state = 'T'},
+		  .tracers = {{{.tgid = 98, .comm = "\033[2Jgdb\n1. run", .state = 'T'}, 98, 2}},
 		  .freeze = {.frozen = LEFT_FROZEN_V2,
 			     .found = true,
 			     .group = "/sys/fs/cgroup/\xff\n\"x",
@@ -40,14 +40,16 @@ static const struct recover_row hostile = {
 static const struct recover_row healthy = {.found = {.tgid = 7, .name = "nginx", .threads_cnt = 1}};
 static const struct recover_row resumed = {
 	.found = {.tgid = 4711, .name = "Shop.Web", .threads_cnt = 31, .stopped_cnt = 31},
-	.done = {{RECOVER_CONTINUE, true, "SIGCONT sent; it runs"}},
+	.done = {{.act = RECOVER_CONTINUE, .ok = true, .text = "SIGCONT sent; it runs"}},
 	.done_cnt = 1,
 	.acted = true,
 	.after = {.tgid = 4711, .name = "Shop.Web", .threads_cnt = 31},
 };
 static const struct recover_row in_vain = {
 	.found = {.tgid = 4712, .name = "Shop.Api", .threads_cnt = 3, .stopped_cnt = 3},
-	.done = {{RECOVER_CONTINUE, false, "SIGCONT sent; but it does not run"}},
+	.done = {{.act = RECOVER_CONTINUE,
+		  .in_vain = true,
+		  .text = "SIGCONT sent; but it does not run"}},
 	.done_cnt = 1,
 	.acted = true,
 	.after = {.tgid = 4712, .name = "Shop.Api", .threads_cnt = 3, .stopped_cnt = 3},
@@ -59,7 +61,7 @@ static const struct recover_row spared = {
 		  .trace_stop_cnt = 1,
 		  .traced_cnt = 1,
 		  .tracers_cnt = 1,
-		  .tracer = {.tgid = 98, .comm = "gdb", .state = 'S'}},
+		  .tracers = {{{.tgid = 98, .comm = "gdb", .state = 'S'}, 98, 1}}},
 	.acted = true,
 	.tracer_spared = true,
 	.after = {.tgid = 4713,
@@ -68,18 +70,44 @@ static const struct recover_row spared = {
 		  .trace_stop_cnt = 1,
 		  .traced_cnt = 1,
 		  .tracers_cnt = 1,
-		  .tracer = {.tgid = 98, .comm = "gdb", .state = 'S'}},
+		  .tracers = {{{.tgid = 98, .comm = "gdb", .state = 'S'}, 98, 1}}},
 };
 static const struct recover_row ended = {
 	.found = {.tgid = 4714, .name = "Shop.Old", .threads_cnt = 1, .stopped_cnt = 1},
-	.done = {{RECOVER_CONTINUE, true, "SIGCONT sent; it ran, and has ended"}},
+	.done = {{.act = RECOVER_CONTINUE,
+		  .ok = true,
+		  .text = "SIGCONT sent; it ran, and has ended"}},
 	.done_cnt = 1,
 	.acted = true,
 	.ended = true,
 };
 
+/* Nothing was done that could have helped: that is no reason to restart it. */
+static const struct recover_row no_right = {
+	.found = {.tgid = 4715, .name = "Shop.Job", .threads_cnt = 1, .stopped_cnt = 1},
+	.done = {{.act = RECOVER_CONTINUE, .text = "SIGCONT not sent: no permission; run as root"}},
+	.done_cnt = 1,
+	.acted = true,
+	.after = {.tgid = 4715, .name = "Shop.Job", .threads_cnt = 1, .stopped_cnt = 1},
+};
+static const struct recover_row broken_off = {
+	.found = {.tgid = 4716, .name = "Shop.Cart", .threads_cnt = 1, .stopped_cnt = 1},
+	.done = {{.act = RECOVER_CONTINUE,
+		  .text = "SIGCONT sent; interrupted: whether it runs was not waited for"}},
+	.done_cnt = 1,
+	.acted = true,
+	.after = {.tgid = 4716, .name = "Shop.Cart", .threads_cnt = 1, .stopped_cnt = 1},
+};
+/* It went on by itself before its turn came. */
+static const struct recover_row by_itself = {
+	.found = {.tgid = 4717, .name = "Shop.Log", .threads_cnt = 1, .stopped_cnt = 1},
+	.acted = true,
+	.after = {.tgid = 4717, .name = "Shop.Log", .threads_cnt = 1},
+};
+
 static const struct recover_row *const found[] = {&stopped, &hostile, &healthy};
-static const struct recover_row *const done[] = {&resumed, &in_vain, &spared, &ended};
+static const struct recover_row *const done[] = {&resumed,  &in_vain,	 &spared,   &ended,
+						 &no_right, &broken_off, &by_itself};
 
 static struct recover_report report_of(const struct recover_row *const *rows, size_t cnt)
 {
@@ -89,6 +117,8 @@ static struct recover_report report_of(const struct recover_row *const *rows, si
 				       .rows = rows,
 				       .rows_cnt = cnt,
 				       .looked_at = 812,
+				       .freeze_unseen = rows == done ? 3 : 0,
+				       .interrupted = rows == done,
 				       .resume = rows == done};
 }
 
@@ -121,14 +151,14 @@ Test(recover_output, what_was_found_with_its_steps_and_strange_names_escaped)
 
 Test(recover_output, what_was_done_and_what_came_of_it)
 {
-	struct recover_report report = report_of(done, 4);
+	struct recover_report report = report_of(done, 7);
 	struct recover_counts counts;
 
 	expect("recover_done.txt", &report, false, true);
 	expect("recover_done.json", &report, true, false);
 	recover_count(&report, &counts);
-	cr_expect_eq(counts.stand, 2, "in vain, and held by the tracer");
-	cr_expect_eq(counts.failed, 1);
+	cr_expect_eq(counts.stand, 4, "in vain, held by the tracer, not done, broken off");
+	cr_expect_eq(counts.failed, 3);
 }
 
 Test(recover_output, a_healthy_host_is_one_line)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/helper_names.h"
 #include "bpf/events.h"
 #include "build_model.h"
 #include "golden.h"
@@ -62,6 +63,8 @@ static struct host make(void)
 	uint32_t evil = build_symbol(m, "evil\033[31m\nline", "evil\"<b>.so", KIND_NATIVE, true);
 	uint32_t mutex = build_symbol(m, "pthread_mutex_lock", "libc.so.6", KIND_NATIVE, false);
 	uint32_t futex = build_symbol(m, "futex_do_wait", "[kernel]", KIND_KERNEL, false);
+	uint32_t note = build_symbol(m, "[truncated]", "", KIND_NOTE, false);
+	struct model_stand *s;
 
 	(void)nobody;
 	h.process = build_process(m, 5986, "Shop.Pay", PROCESS_DOTNET);
@@ -72,13 +75,26 @@ static struct host make(void)
 	PUT(&h, 6101, ".NET TP Gate", 100 * BUILD_SECOND, 'S', start, futex);
 	PUT(&h, 6102, ".NET TP Worker", 3000000, 'R', 0)->flags = STAND_RUNS;
 	PUT(&h, 6103, ".NET TP Worker", 3000000, 'S', 0)->flags = STAND_MOVED;
+	s = PUT(&h, 6104, ".NET TP Worker", 3000000, 'R', start, clr, get);
+	s->flags = STAND_RUNS;
+	s->sampled = true;
 	h.process = build_process(m, 700, "evil\033[31m\n\xff", 0);
+	m->processes[h.process].ns_pid = 700;
 	for (uint32_t i = 0; i < 3; i++)
 		PUT(&h, 710 + i, "a\nb7", 200000 * BUILD_SECOND, 'S', start, evil, mutex, futex)
 			->holder = 710;
-	PUT(&h, 720, "old", STAND_AGE_UNKNOWN, 'D', start, evil);
+	PUT(&h, 720, "old", STAND_AGE_UNKNOWN, 'D', note, evil);
+	/* It took a helper's name. */
+	h.process = build_process(m, 800, HELPER_PARSER, 0);
+	PUT(&h, 800, HELPER_PARSER, 5 * BUILD_SECOND, 'S', start, evil, futex);
 	h.process = build_process(m, 900, "hotrun", PROCESS_SELF);
 	PUT(&h, 900, "hotrun", 0, 'S', start, futex);
+	h.process = build_process(m, 901, HELPER_NURSERY, 0);
+	m->processes[h.process].parent_tgid = 900;
+	PUT(&h, 901, HELPER_NURSERY, 0, 'S', start, futex);
+	h.process = build_process(m, 902, HELPER_PARSER, 0);
+	m->processes[h.process].parent_tgid = 901;
+	PUT(&h, 902, HELPER_PARSER, 0, 'S', start, futex);
 	h.stands.pass_ns = 668000;
 	h.stands.gone = 2;
 	h.standing = standing_new(m, &h.stands);
@@ -136,6 +152,44 @@ Test(threads, few_lines_say_what_they_leave_out)
 Test(threads, json_has_all_groups_and_their_frames)
 {
 	expect("threads.json", threads_json_write, (struct threads_options){0});
+}
+
+Test(threads, hotrun_itself_is_shown_to_who_asks_for_it)
+{
+	struct host h = make();
+	struct threads_count n =
+		threads_count(h.m, h.standing->groups, h.standing->groups_cnt, false);
+
+	cr_expect_eq(n.own, 3);
+	cr_expect_eq(threads_count(h.m, h.standing->groups, h.standing->groups_cnt, true).threads,
+		     n.threads + 3);
+	drop(&h);
+	expect("threads_own.txt", threads_text_write, (struct threads_options){.own = true});
+}
+
+Test(threads, json_is_bounded_and_says_what_it_leaves_out)
+{
+	struct host h = {.m = build_model(2, 99)};
+	struct threads_options options = {.time = AT};
+	char *text = NULL, comm[16];
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	h.process = build_process(h.m, 5, "many", 0);
+	for (uint32_t i = 0; i < THREADS_JSON_GROUPS + 7; i++) {
+		/* Digits are folded. */
+		snprintf(comm, sizeof(comm), "%c%c%c", 'a' + i % 26, 'a' + i / 26 % 26,
+			 'a' + i / 676);
+		PUT(&h, 10 + i, comm, 1, 'S', 0);
+	}
+	h.standing = standing_new(h.m, &h.stands);
+	cr_assert(h.standing);
+	cr_assert_eq(threads_json_write(out, h.m, &h.stands, h.standing, &options), 0);
+	fclose(out);
+	cr_expect(strstr(text, "\"groups_cut\": 7"), "%.200s", text + len - 200);
+	free(text);
+	drop(&h);
 }
 
 Test(threads, a_full_disk_is_an_error)

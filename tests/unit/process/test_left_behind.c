@@ -12,6 +12,8 @@
 #include "fake_runtime.h"
 #include "names_support.h"
 #include "process/left_behind.h"
+#include "process/resume.h"
+#include "process/tracer_tie.h"
 #include "process/unix_sockets.h"
 
 #define TGID 4000000u
@@ -60,7 +62,7 @@ static void left_host_end(struct left_host *h)
 Test(left_behind, a_status_is_taken_apart)
 {
 	static const char text[] =
-		"Name:\t.NET Finalizer\nState:\tt (tracing stop)\nTracerPid:\t77\n"
+		"Name:\t.NET Finalizer\nState:\tt (tracing stop)\nTgid:\t70\nTracerPid:\t77\n"
 		"CoreDumping:\t1\nvoluntary_ctxt_switches:\t40\n"
 		"nonvoluntary_ctxt_switches:\t2\n";
 	static const char *const bad[] = {"", "x", "Name:\tx\n", "Name:\tx\nState:", "\nState:\t"};
@@ -69,6 +71,7 @@ Test(left_behind, a_status_is_taken_apart)
 	cr_assert_eq(left_status_parse(text, &s), 0);
 	cr_expect_str_eq(s.name, ".NET Finalizer");
 	cr_expect_eq(s.state, 't');
+	cr_expect_eq(s.tgid, 70);
 	cr_expect_eq(s.tracer, 77);
 	cr_expect(s.core_dumping);
 	cr_expect_eq(s.switches, 42);
@@ -98,9 +101,10 @@ Test(left_behind, threads_are_counted_by_their_state)
 	cr_expect_eq(p.trace_stop_cnt, 1);
 	cr_expect_eq(p.traced_cnt, 2);
 	cr_expect_eq(p.tracers_cnt, 1);
-	cr_expect_eq(p.tracer.tgid, 77);
-	cr_expect_str_eq(p.tracer.comm, "app");
-	cr_expect_eq(p.tracer.state, 'S');
+	cr_expect_eq(p.tracers[0].who.tgid, 77);
+	cr_expect_eq(p.tracers[0].held_cnt, 1);
+	cr_expect_str_eq(p.tracers[0].who.comm, "app");
+	cr_expect_eq(p.tracers[0].who.state, 'S');
 	cr_expect(p.wants_cpu);
 	cr_expect(p.dotnet.has_finalizer);
 	cr_expect_eq(p.stopped_switches, 10 + 2 + 20 + 2);
@@ -112,6 +116,143 @@ Test(left_behind, threads_are_counted_by_their_state)
 	put_thread(&h, TGID, TGID + 1, "b", 't', 77, 21);
 	cr_assert_eq(left_behind_read_again(&h.reader, &p), 0);
 	cr_expect(p.moves);
+	left_host_end(&h);
+}
+
+/* One thread of a process, as TracerPid names it: below /proc, and not in the list there. */
+static void put_tracing_thread(struct left_host *h, uint32_t tid, uint32_t tgid, char state)
+{
+	char path[64], text[256];
+
+	put_process(h, tid, NULL);
+	snprintf(path, sizeof(path), "%u/status", tid);
+	snprintf(text, sizeof(text), "Name:\tx\nState:\t%c (x)\nTgid:\t%u\n", state, tgid);
+	fake_text(&h->proc, path, text);
+	snprintf(path, sizeof(path), "%u/stat", tid);
+	snprintf(text, sizeof(text),
+		 "%u (thread) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n", tid, state);
+	fake_text(&h->proc, path, text);
+}
+
+Test(left_behind, those_that_hold_threads_come_first_and_each_process_once)
+{
+	struct left_host h;
+	struct left_process p;
+
+	host_begin(&h);
+	put_process(&h, TGID, NULL);
+	put_process(&h, 77, NULL);
+	put_process(&h, 78, NULL);
+	put_tracing_thread(&h, 781, 78, 'D');
+	put_tracing_thread(&h, 782, 78, 'S');
+	put_thread(&h, TGID, TGID, "app", 'S', 77, 1);
+	put_thread(&h, TGID, TGID + 1, "b", 't', 781, 1);
+	put_thread(&h, TGID, TGID + 2, "c", 't', 782, 1);
+	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+	cr_assert_eq(p.tracers_cnt, 2);
+	cr_expect_not(p.tracers_cut);
+	cr_expect_eq(p.tracers[0].who.tgid, 78, "the process of the threads that trace");
+	cr_expect_str_eq(p.tracers[0].who.comm, "app");
+	cr_expect_eq(p.tracers[0].who.start_ticks, 100);
+	cr_expect_eq(p.tracers[0].held_cnt, 2);
+	cr_expect_eq(p.tracers[1].who.tgid, 77);
+	cr_expect_eq(p.tracers[1].held_cnt, 0);
+	left_host_end(&h);
+}
+
+Test(left_behind, one_that_holds_has_room_among_many_that_trace)
+{
+	struct left_host h;
+	struct left_process p;
+
+	host_begin(&h);
+	put_process(&h, TGID, NULL);
+	put_thread(&h, TGID, TGID, "app", 't', 91, 1);
+	for (uint32_t i = 0; i < 2 * LEFT_TRACERS_MAX; i++)
+		put_thread(&h, TGID, TGID + 1 + i, "b", 'S', 80 + i, 1);
+	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+	cr_expect_eq(p.tracers_cnt, LEFT_TRACERS_MAX);
+	cr_expect(p.tracers_cut);
+	cr_expect_eq(p.tracers[0].tid, 91);
+	cr_expect_eq(p.tracers[0].held_cnt, 1);
+	left_host_end(&h);
+}
+
+/* --- whom a tracer serves --------------------------------------------------------------------- */
+
+static void put_relative(struct left_host *h, uint32_t tgid, uint32_t parent, uint32_t session,
+			 uint32_t tracer, const char *ns_pids, const char *cgroup)
+{
+	char path[64], text[512];
+
+	put_process(h, tgid, cgroup);
+	snprintf(path, sizeof(path), "%u/stat", tgid);
+	snprintf(text, sizeof(text),
+		 "%u (app) S %u %u %u 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n", tgid, parent,
+		 tgid, session);
+	fake_text(&h->proc, path, text);
+	snprintf(path, sizeof(path), "%u/status", tgid);
+	snprintf(text, sizeof(text),
+		 "Name:\tapp\nState:\tS (x)\nTgid:\t%u\nTracerPid:\t%u\nNSpid:\t%s\n", tgid, tracer,
+		 ns_pids);
+	fake_text(&h->proc, path, text);
+}
+
+Test(left_behind, a_tracer_that_serves_others_is_told_from_a_debugger)
+{
+	static const struct {
+		const char *name, *ns_pids, *cgroup; /* of the tracer */
+		uint32_t parent, session;
+		uint32_t child_tracer; /* of a second child; 1 = there is none */
+		bool is_parent;
+		enum tracer_tie tie;
+	} cases[] = {
+		{"a debugger", "500", "0::/a\n", 400, 400, 1, true, TRACER_FREE},
+		{"that traces its children", "500", "0::/a\n", 400, 400, 500, true, TRACER_FREE},
+		{"a master", "500", "0::/a\n", 400, 400, 0, true, TRACER_HAS_CHILDREN},
+		{"who is no parent", "500", "0::/a\n", 400, 400, 0, false, TRACER_HAS_CHILDREN},
+		{"its children are another's", "500", "0::/a\n", 400, 400, 400, false,
+		 TRACER_HAS_CHILDREN},
+		{"of a container", "500\t1", "0::/a\n", 400, 400, 1, false, TRACER_IS_MAIN},
+		{"in a container", "500\t11", "0::/a\n", 400, 400, 1, false, TRACER_FREE},
+		{"of a unit", "500", "0::/a\n", 1, 500, 1, false, TRACER_IS_MAIN},
+		{"left by its shell", "500", "0::/b\n", 1, 400, 1, false, TRACER_FREE},
+		{"first of its group", "500", "0::/b\n", 400, 400, 1, true, TRACER_IS_MAIN},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum tracer_tie tie = TRACER_FREE;
+		struct left_host h;
+		uint32_t child = 0;
+
+		host_begin(&h);
+		put_relative(&h, 1, 0, 1, 0, "1", "0::/init\n");
+		put_relative(&h, 400, 1, 400, 0, "400", "0::/a\n");
+		put_relative(&h, 500, cases[i].parent, cases[i].session, 0, cases[i].ns_pids,
+			     cases[i].cgroup);
+		put_relative(&h, 600, 500, 600, 500, "600", "0::/a\n");
+		if (cases[i].child_tracer != 1)
+			put_relative(&h, 601, 500, 600, cases[i].child_tracer, "601", "0::/a\n");
+		cr_assert_eq(tracer_tie_read(h.proc.path, 500, cases[i].is_parent, &tie, &child), 0,
+			     "%s", cases[i].name);
+		cr_expect_eq(tie, cases[i].tie, "%s: %d", cases[i].name, tie);
+		cr_expect_eq(child, tie == TRACER_HAS_CHILDREN ? 601 : 0, "%s", cases[i].name);
+		cr_expect_lt(tracer_tie_read(h.proc.path, 501, false, &tie, &child), 0);
+		left_host_end(&h);
+	}
+}
+
+Test(left_behind, what_cannot_be_read_may_be_above_this_command)
+{
+	struct left_host h;
+
+	host_begin(&h);
+	cr_expect(resume_is_above(h.proc.path, 500), "its own files are not there");
+	put_relative(&h, (uint32_t)getpid(), 400, 400, 0, "1", NULL);
+	cr_expect(resume_is_above(h.proc.path, 500), "its parent's are not");
+	put_relative(&h, 400, 0, 400, 0, "1", NULL);
+	cr_expect_not(resume_is_above(h.proc.path, 500));
+	cr_expect(resume_is_above(h.proc.path, 400));
 	left_host_end(&h);
 }
 
@@ -141,7 +282,7 @@ Test(left_behind, a_tracer_of_another_pid_namespace_has_no_number)
 	put_thread(&h, TGID, TGID, "app", 't', 0, 1);
 	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
 	cr_expect_eq(p.traced_cnt, 1);
-	cr_expect_eq(p.tracer.tgid, 0);
+	cr_expect_eq(p.tracers[0].who.tgid, 0);
 	left_host_end(&h);
 }
 
@@ -160,11 +301,14 @@ static void put_mounts(struct left_host *h)
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "proc /proc proc rw 0 0\ncgroup2 %s/groups/v2 cgroup2 rw 0 0\n"
-		 "cgroup %s/groups/v1 cgroup rw,relatime,freezer 0 0\n",
+		 "22 1 0:5 / /proc rw - proc proc rw\n"
+		 "23 1 0:6 /pod /elsewhere rw shared:9 - cgroup2 cgroup2 rw\n"
+		 "24 1 0:6 / %s/groups/v2 rw shared:9 - cgroup2 cgroup2 rw\n"
+		 "25 1 0:7 / %s/groups/v1 rw,relatime - cgroup cgroup rw,freezer\nnonsense\n",
 		 h->proc.path, h->proc.path);
-	fake_text(&h->proc, "self/mounts", text);
-	freezer_find(h->proc.path, &h->reader.freezer);
+	fake_text(&h->proc, "self/mountinfo", text);
+	freezer_clear(&h->reader.freezer);
+	freezer_find(h->proc.path, NULL, &h->reader.freezer);
 }
 
 Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
@@ -175,6 +319,7 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		bool freezing, found;
 		const char *group; /* its end */
 		uint32_t processes_cnt;
+		bool unseen;
 	} cases[] = {
 		{"v2, itself",
 		 "0::/a/b\n",
@@ -184,7 +329,8 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 true,
 		 "/v2/a/b",
-		 2},
+		 2,
+		 false},
 		{"v2, from above",
 		 "0::/a/b\n",
 		 {"v2/a/b/cgroup.events", "populated 1\nfrozen 1\n", "v2/a/b/cgroup.freeze", "0\n",
@@ -193,7 +339,8 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 true,
 		 "/v2/a",
-		 1},
+		 1,
+		 false},
 		{"v2, by whom is not seen",
 		 "0::/a/b\n",
 		 {"v2/a/b/cgroup.events", "populated 1\nfrozen 1\n", NULL},
@@ -201,7 +348,47 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 false,
 		 "",
-		 0},
+		 0,
+		 false},
+		{"v2, on its way",
+		 "0::/a/b\n",
+		 {"v2/a/b/cgroup.events", "populated 1\nfrozen 0\n", "v2/a/b/cgroup.freeze", "0\n",
+		  "v2/a/cgroup.freeze", "1\n", "v2/a/b/cgroup.procs", "1\n"},
+		 LEFT_FROZEN_V2,
+		 true,
+		 true,
+		 "/v2/a",
+		 1,
+		 false},
+		{"v2, with a name like a way up",
+		 "0::/..a\n",
+		 {"v2/..a/cgroup.events", "frozen 1\n", "v2/..a/cgroup.freeze", "1\n", NULL},
+		 LEFT_FROZEN_V2,
+		 false,
+		 true,
+		 "/v2/..a",
+		 0,
+		 false},
+		{"v1, though v2 is not to be seen",
+		 "0::/../x\n6:freezer:/x\n",
+		 {"v1/x/freezer.state", "FROZEN\n", "v1/x/freezer.self_freezing", "1\n", NULL},
+		 LEFT_FROZEN_V1,
+		 false,
+		 true,
+		 "/v1/x",
+		 0,
+		 false},
+		{"v2, not, though v1 is not to be seen",
+		 "6:freezer:/gone\n0::/a\n",
+		 {"v2/a/cgroup.events", "frozen 0\n", NULL},
+		 LEFT_NOT_FROZEN,
+		 false,
+		 false,
+		 "",
+		 0,
+		 true},
+		{"v2, gone", "0::/a/b\n", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0, true},
+		{"the topmost", "0::/\n", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0, false},
 		{"v2, not",
 		 "0::/a/b\n",
 		 {"v2/a/b/cgroup.events", "populated 1\nfrozen 0\n", NULL},
@@ -209,7 +396,8 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 false,
 		 "",
-		 0},
+		 0,
+		 false},
 		{"v1",
 		 "6:freezer:/x\n0::/\n",
 		 {"v1/x/freezer.state", "FROZEN\n", "v1/x/freezer.self_freezing", "1\n",
@@ -218,7 +406,8 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 true,
 		 "/v1/x",
-		 1},
+		 1,
+		 false},
 		{"v1, on its way",
 		 "6:cpu,freezer:/x\n",
 		 {"v1/x/freezer.state", "FREEZING\n", "v1/x/freezer.self_freezing", "1\n", NULL},
@@ -226,7 +415,8 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 true,
 		 true,
 		 "/v1/x",
-		 0},
+		 0,
+		 false},
 		{"v1, not",
 		 "6:freezer:/x\n",
 		 {"v1/x/freezer.state", "THAWED\n", NULL},
@@ -234,9 +424,10 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		 false,
 		 false,
 		 "",
-		 0},
-		{"beside ours", "0::/../a\n", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0},
-		{"none", "", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0},
+		 0,
+		 false},
+		{"beside ours", "0::/../a\n", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0, true},
+		{"none", "", {NULL}, LEFT_NOT_FROZEN, false, false, "", 0, false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -255,11 +446,46 @@ Test(left_behind, frozen_groups_are_found_up_to_the_one_that_was_frozen)
 		cr_expect_eq(p.freeze.freezing, cases[i].freezing, "%s", cases[i].name);
 		cr_expect_eq(p.freeze.found, cases[i].found, "%s", cases[i].name);
 		cr_expect_eq(p.freeze.processes_cnt, cases[i].processes_cnt, "%s", cases[i].name);
+		cr_expect_eq(p.freeze.unseen, cases[i].unseen, "%s", cases[i].name);
 		len = strlen(p.freeze.group);
 		cr_expect(len >= want && !strcmp(p.freeze.group + len - want, cases[i].group),
 			  "%s: %s", cases[i].name, p.freeze.group);
 		left_host_end(&h);
 	}
+}
+
+Test(left_behind, processes_of_a_frozen_group_are_counted_once_and_as_far_as_they_can_be)
+{
+	volatile sig_atomic_t stop = 0;
+	struct left_host h;
+	struct left_process p;
+	char name[64];
+
+	host_begin(&h);
+	put_process(&h, TGID, "0::/a\n");
+	put_thread(&h, TGID, TGID, "app", 'S', 0, 1);
+	put_mounts(&h);
+	put_group_file(&h, "v2/a/cgroup.events", "frozen 1\n");
+	put_group_file(&h, "v2/a/cgroup.freeze", "1\n");
+	for (unsigned int i = 0; i < FREEZER_GROUPS_MAX; i++) {
+		snprintf(name, sizeof(name), "v2/a/%u/cgroup.procs", i);
+		put_group_file(&h, name, "1\n");
+	}
+	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+	cr_expect_eq(p.freeze.processes_cnt, FREEZER_GROUPS_MAX - 1);
+	cr_expect(p.freeze.processes_cut);
+	put_group_file(&h, "v2/a/cgroup.procs", "1\n2\n");
+	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+	cr_expect_eq(p.freeze.processes_cnt, FREEZER_GROUPS_MAX - 1, "it was counted before");
+	/* Who ends the command waits for no group. */
+	freezer_clear(&h.reader.freezer);
+	freezer_find(h.proc.path, &stop, &h.reader.freezer);
+	stop = 1;
+	cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+	cr_expect_eq(p.freeze.frozen, LEFT_FROZEN_V2);
+	cr_expect_eq(p.freeze.processes_cnt, 0);
+	cr_expect(p.freeze.processes_cut);
+	left_host_end(&h);
 }
 
 Test(left_behind, the_group_that_was_frozen_is_thawed)
