@@ -1616,7 +1616,7 @@ static void take_ticks(struct collector *c, struct stands *stands)
 	for (size_t i = 0; i < stands->cnt; i++) {
 		struct model_stand *s = &stands->rows[i];
 
-		if (!(s->flags & (STAND_RUNS | STAND_MOVED)))
+		if (!(s->flags & STAND_RUNS))
 			continue;
 		for (size_t k = m->samples_cnt; k-- > 0;) {
 			if (m->samples[k].time_ns + STAND_TICK_NS < stands->time_ns)

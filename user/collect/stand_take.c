@@ -64,11 +64,22 @@ static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
 	return put_stack(t, &head, w->frames, w->frames_cnt);
 }
 
-/* Third word of a mutex of glibc and musl, whatever its kind: who holds it. The first two are told
- * apart from those of other futexes where the name of what waits is known. */
+/* Third word of a mutex of glibc, whatever its kind: who holds it. It is told apart from other
+ * futexes where the name of what waits is known. */
 static uint32_t holder_of(const struct event_stand *event)
 {
 	return event->flags & STAND_LOCK ? event->lock[2] : 0;
+}
+
+/* poll and ppoll of x86-64: the second argument. */
+static uint64_t poll_files_of(const struct event_stand *event)
+{
+#ifdef __x86_64__
+	if (!(event->flags & STAND_COMPAT) && (event->call == 7 || event->call == 271))
+		return event->args[1];
+#endif
+	(void)event;
+	return 0;
 }
 
 bool stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece,
@@ -96,6 +107,7 @@ bool stand_take(struct stand_taker *t, const struct event_stand *event, const ui
 		return true;
 	s->at.kernel_stack = put_kernel(t, event);
 	s->holder = holder_of(event);
+	s->poll_files = poll_files_of(event);
 	if ((int64_t)event->call >= 0)
 		s->call = event->call;
 	if (event->ip && !(event->flags & (STAND_COMPAT | STAND_NO_USER)))

@@ -119,15 +119,13 @@ static int index_tids(struct grouping *g)
 }
 
 /* A mutex of glibc, by the function that waits for it; then the word is who holds it, if that is a
- * thread of the same process. Threads of another pid namespace have other numbers there. */
+ * thread of the same process. */
 static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
-	const struct model_process *process = &g->m->processes[key.process];
 
-	if (!s->holder || process->ns_pid != process->tgid ||
-	    !(calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
-	      calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock")))
+	if (!s->holder || !(calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
+			    calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock")))
 		return 0;
 	return hash_find(&g->by_tid, hash_pair(key.process, key.tid), equal_tid, g->stands, &key) ==
 			       HASH_NONE

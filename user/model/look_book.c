@@ -96,6 +96,7 @@ static void recall(const struct look_thread *t, struct model_stand *s)
 	s->at.user_stack = t->user_stack;
 	s->at.flags = t->flags & STAND_UNREADABLE ? SAMPLE_USER_STACK_FAULT : 0;
 	s->call = t->call;
+	s->poll_files = t->poll_files;
 	s->flags = t->flags;
 }
 
@@ -105,6 +106,7 @@ static void remember(struct look_thread *t, const struct model *m, const struct 
 	t->kernel_stack = s->at.kernel_stack;
 	t->user_stack = s->at.user_stack;
 	t->call = s->call;
+	t->poll_files = s->poll_files;
 	t->flags = s->flags;
 	t->is_known = !(s->flags & STAND_MOVED);
 	t->is_broken = is_broken(m, s);

@@ -19,7 +19,7 @@
 /* A thread at the last look that found it. */
 struct look_thread {
 	uint64_t switches;
-	uint64_t kernel_stack, user_stack, call;
+	uint64_t kernel_stack, user_stack, call, poll_files;
 	uint32_t flags;
 	uint32_t slice; /* number of the slice; 0 = none yet */
 	uint32_t row;	/* in that slice, of the book's rows */

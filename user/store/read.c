@@ -307,6 +307,7 @@ static int take_stand(struct reader *r, uint64_t id, union store_row *row)
 	};
 	stand->switches = 0;
 	stand->ns_tid = 0;
+	stand->poll_files = 0;
 	return model_stand_add(r->m, stand);
 }
 

@@ -45,7 +45,6 @@ static struct fixture make(void)
 	f.c_lock = build_symbol(m, "pthread_mutex_lock", "libc.so.6", KIND_NATIVE, false);
 	f.musl_lock =
 		build_symbol(m, "pthread_mutex_lock", "ld-musl-x86_64.so.1", KIND_NATIVE, false);
-	m->processes[f.shop].ns_pid = 100;
 	return f;
 }
 
@@ -379,26 +378,6 @@ Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 		cr_expect_eq(s->groups[i].holder, s->groups[i].stand == 0 ? 102 : 0);
 	standing_free(s);
 	drop(&f);
-}
-
-Test(standing, numbers_of_another_pid_namespace_name_no_holder)
-{
-	static const uint32_t ns_pids[] = {0, 7};
-
-	for (size_t i = 0; i < 2; i++) {
-		struct fixture f = make();
-		struct standing *s;
-
-		f.m->processes[f.shop].ns_pid = ns_pids[i];
-		STAND(&f, 101, "mine", 5, f.start, f.lock, f.c_lock, f.futex)->holder = 102;
-		STAND(&f, 102, "mine", 5, f.start, f.lock, f.nap);
-		s = standing_new(f.m, &f.stands);
-		cr_assert(s);
-		for (size_t k = 0; k < s->groups_cnt; k++)
-			cr_expect_eq(s->groups[k].holder, 0, "%zu", i);
-		standing_free(s);
-		drop(&f);
-	}
 }
 
 Test(standing, a_thread_that_a_worker_started_is_no_worker)
