@@ -21,6 +21,7 @@
 #include "collect/newly_started.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
+#include "collect/wait_names.h"
 #include "isolate/nursery.h"
 #include "isolate/workers.h"
 #include "kernel/cgroup_tree.h"
@@ -42,7 +43,6 @@
 #define START_CODE_NS	200000000ull
 #define START_HUNG_NS	1000000000ull
 #define START_IDLE_NS	100000000ull
-#define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
 #define COSTLY_TOLD 3u
@@ -1231,36 +1231,6 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
-static bool wants_tables(const struct collector *c, const uint32_t *processes, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		if (unwind_feed_wants(c->feed, processes[i]))
-			return true;
-	return !cnt && unwind_feed_is_busy(c->feed);
-}
-
-/* Until nothing is wanted, or nothing will be there in time; for these processes (none = all). */
-static void work_off_tables(struct collector *c, const uint32_t *processes, size_t cnt,
-			    uint64_t end_ns)
-{
-	uint64_t now_ns, due_ns;
-
-	while (wants_tables(c, processes, cnt) && (now_ns = clock_now_ns()) < end_ns) {
-		bool is_read = names_poll(c->names);
-
-		due_ns = unwind_feed_work(c->feed, c->model, c->names);
-		if (is_read)
-			names_await(c->names, START_POLL_NS);
-		else if (due_ns < end_ns)
-			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
-								   : now_ns + FEED_REST_NS);
-		else if (cnt)
-			sleep_until(now_ns + START_POLL_NS);
-		else
-			break;
-	}
-}
-
 /* Who is busy gets its tables before the first sample is taken, as far as that time goes. */
 static void prepare_tables(struct collector *c, uint64_t ns)
 {
@@ -1272,16 +1242,7 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		if (is_busy(c, &m->threads[i]))
 			unwind_feed_prepare(c->feed, m->threads[i].process);
-	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
-}
-
-/* For a moment: for what is being read, or until what could not be asked for may be. */
-static void await_names(struct collector *c)
-{
-	if (names_is_reading(c->names))
-		names_await(c->names, START_POLL_NS);
-	else
-		sleep_until(clock_now_ns() + START_POLL_NS);
+	wait_names_tables(c->feed, c->model, c->names, NULL, 0, clock_now_ns() + ns);
 }
 
 /* What of the code of running .NET processes may be replaced soon is known before it is sampled.
@@ -1299,7 +1260,7 @@ static void prepare_names(struct collector *c)
 		else if (now_ns - came_ns >= patience_ns)
 			break;
 		answers = names_answers(c->names);
-		await_names(c);
+		wait_names_moment(c->names);
 	}
 }
 
@@ -1415,7 +1376,7 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 			unwind_feed_prepare(c->feed, row);
 	}
 	if (c->feed)
-		work_off_tables(c, processes, cnt, end_ns);
+		wait_names_tables(c->feed, m, c->names, processes, cnt, end_ns);
 }
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
@@ -1467,7 +1428,7 @@ static bool note_stands(struct collector *c, const uint32_t *processes, size_t c
 				 m->stacks[row].end != STACK_END_ROOT ||
 					 m->stacks[row].flags & STACK_UNSURE);
 	}
-	return wants_tables(c, processes, cnt);
+	return wait_names_tables_wanted(c->feed, processes, cnt);
 }
 
 /* Who runs stands where its last tick found it. */
@@ -1508,7 +1469,7 @@ static void name_stands(struct collector *c, const struct stands *stands, uint64
 		if (!names_read(c->names, c->model) && !names_is_reading(c->names) &&
 		    !names_waiting(c->names))
 			break;
-		await_names(c);
+		wait_names_moment(c->names);
 	} while (clock_now_ns() < end_ns);
 	names_tail(c->names, c->model, c->tailed_ns);
 	names_settle(c->names, c->model);
@@ -1531,7 +1492,8 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 		err = pass_over_stands(c, processes, cnt, stands);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
-		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);
+		wait_names_tables(c->feed, c->model, c->names, processes, cnt,
+				  begin_ns + ns * 3 / 4);
 	}
 	if (c->feed)
 		unwind_feed_hurry(c->feed, false);

@@ -240,6 +240,20 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus)
 	return filled;
 }
 
+void host_read_memory(uint64_t *ret_bytes, uint64_t *ret_free_bytes)
+{
+	FILE *in = fopen("/proc/meminfo", "re");
+	unsigned long long all, left;
+
+	if (!in)
+		return;
+	if (fscanf(in, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu", &all, &left) == 2) {
+		*ret_bytes = all << 10;
+		*ret_free_bytes = left << 10;
+	}
+	fclose(in);
+}
+
 int host_read_pressure(uint64_t *ret_ns)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/pressure/cpu", "re");

@@ -61,6 +61,10 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus);
  * ns. 0, or -ENOTSUP where the kernel keeps none. */
 int host_read_pressure(uint64_t *ret_ns);
 
+/* Memory of the host, and what of it could be had without swapping (/proc/meminfo), in bytes; both
+ * untouched where that cannot be read. */
+void host_read_memory(uint64_t *ret_bytes, uint64_t *ret_free_bytes);
+
 /* CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC, ns. */
 int64_t host_wall_offset_ns(void);
 uint64_t host_boot_offset_ns(void);

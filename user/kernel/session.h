@@ -168,10 +168,9 @@ const char *session_unwind_why(const struct session *s);
  * take returns. Nothing is stopped. Who ran is told as such. 0, or negative errno; -ENOTSUP where
  * session_stands_why() says why not.
  */
+typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
 int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
-			void (*take)(void *ctx, const struct event_stand *stand,
-				     const uint8_t *stack),
-			void *ctx);
+			stands_take_fn take, void *ctx);
 /* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until
  * session_free(). */
 const char *session_stands_why(const struct session *s);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The part of a session that reads where threads stand (bpf/stands.bpf.c). */
+/* Also the part of a session. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/session_private.h"
+#include "kernel/stands.h"
 
 /* At least two records at their largest. */
 #define BUFFER_BYTES (256u << 10)
@@ -20,9 +22,9 @@ const char *session_stands_why(const struct session *s)
 }
 
 /* Those processes alone; none: all. 0 or negative errno. */
-static int select_processes(struct session *s, const uint32_t *tgids, size_t cnt)
+static int select_processes(struct hotrun_bpf *bpf, const uint32_t *tgids, size_t cnt)
 {
-	struct bpf_map *map = s->bpf->maps.stand_tgids;
+	struct bpf_map *map = bpf->maps.stand_tgids;
 	uint32_t key;
 	uint8_t one = 1;
 	int err = 0;
@@ -33,15 +35,12 @@ static int select_processes(struct session *s, const uint32_t *tgids, size_t cnt
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = bpf_map__update_elem(map, &tgids[i], sizeof(tgids[i]), &one, sizeof(one),
 					   BPF_ANY);
-	s->bpf->bss->stand_selects = cnt > 0;
+	bpf->bss->stand_selects = cnt > 0;
 	return err;
 }
 
 /* Whole records at the buffer's begin; returns their bytes, or -EPROTO. */
-static ssize_t take_records(const char *buffer, size_t bytes,
-			    void (*take)(void *ctx, const struct event_stand *stand,
-					 const uint8_t *stack),
-			    void *ctx)
+static ssize_t take_records(const char *buffer, size_t bytes, stands_take_fn take, void *ctx)
 {
 	size_t done = 0;
 
@@ -60,24 +59,22 @@ static ssize_t take_records(const char *buffer, size_t bytes,
 	return (ssize_t)done;
 }
 
-int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
-			void (*take)(void *ctx, const struct event_stand *stand,
-				     const uint8_t *stack),
-			void *ctx)
+int stands_read(struct hotrun_bpf *bpf, const struct stands_ask *ask, stands_take_fn take,
+		void *ctx)
 {
 	_cleanup_free_ char *buffer = malloc(BUFFER_BYTES);
 	_cleanup_close_ int fd = -1;
 	size_t have = 0;
 	int err;
 
-	if (!s->stands)
-		return -ENOTSUP;
 	if (!buffer)
 		return -ENOMEM;
-	err = select_processes(s, tgids, tgid_cnt);
+	err = select_processes(bpf, ask->tgids, ask->tgid_cnt);
 	if (err)
 		return err;
-	fd = bpf_iter_create(bpf_link__fd(s->bpf->links.read_stands));
+	bpf->bss->stand_tid = ask->tid;
+	bpf->bss->stand_awake_ns = ask->awake_ns;
+	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_stands));
 	if (fd < 0)
 		return -errno;
 	for (;;) {
@@ -93,5 +90,15 @@ int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cn
 			return (int)done;
 		have -= (size_t)done;
 		memmove(buffer, buffer + done, have);
+		if (ask->until_ns && clock_now_ns() >= ask->until_ns)
+			return -ETIMEDOUT;
 	}
+}
+
+int session_read_stands(struct session *s, const uint32_t *tgids, size_t tgid_cnt,
+			stands_take_fn take, void *ctx)
+{
+	const struct stands_ask ask = {.tgids = tgids, .tgid_cnt = tgid_cnt};
+
+	return s->stands ? stands_read(s->bpf, &ask, take, ctx) : -ENOTSUP;
 }
