@@ -25,8 +25,8 @@ struct looks_options {
 	unsigned int names;	     /* enum names_from */
 };
 
-/* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why, and
- * the result is a negative errno. *ret_looks owned by the caller. */
+/* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,
+ * and the result is a negative errno. *ret_looks owned by the caller. */
 int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
 	      struct looks **ret_looks);
 /* Takes NULL. */

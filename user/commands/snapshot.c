@@ -2,6 +2,7 @@
 /* hotrun snapshot: options; looks at all threads a moment apart, and answers at once. */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,6 +49,7 @@ static int look(const struct arguments *a, uint64_t begun_ns)
 	char why[1024] = "";
 	int err;
 
+	log_debug("begun: %" PRIu64 " us of CPU", clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
 	urgent_begin(&urgent);
 	rights_begin(0);
 	err = looks_new(&options, why, sizeof(why), &looks);
@@ -56,6 +58,8 @@ static int look(const struct arguments *a, uint64_t begun_ns)
 		return EXIT_FAILED;
 	}
 	rights_loaded(RIGHTS_TABLES);
+	log_debug("loaded: after %" PRIu64 " ms, %" PRIu64 " us of CPU",
+		  (clock_now_ns() - begun_ns) / 1000000, looks_cpu_ns(looks) / 1000);
 	err = snapshot_take(looks, &a->ask, &urgent, begun_ns, stdout);
 	looks_free(looks);
 	/* A reader that has seen enough is no failure. */

@@ -236,9 +236,8 @@ int snapshot_first_write(FILE *out, const struct model *m, const struct snapshot
 
 	put_host(&p);
 	put_load(&p);
-	put_processes(&p,
-		      v->processes_cnt > FIRST_PROCESSES ? FIRST_PROCESSES - 1 : FIRST_PROCESSES);
-	put_codes(&p, v->codes_cnt > FIRST_CODES ? FIRST_CODES - 1 : FIRST_CODES);
+	put_processes(&p, FIRST_PROCESSES, false);
+	put_codes(&p, FIRST_CODES, false);
 	return ferror(out) || fflush(out) ? -EIO : 0;
 }
 
