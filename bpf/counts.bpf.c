@@ -53,6 +53,11 @@ int read_counts(struct bpf_iter__task *ctx)
 	e.state = state_letter(task->__state, task->exit_state);
 	e.ran_ns = task->se.sum_exec_runtime;
 	e.flags = flags_of(task);
+	if (e.tid == e.tgid) {
+		e.ended_ns = BPF_CORE_READ(task, signal, sum_sched_runtime);
+		e.children_ns =
+			BPF_CORE_READ(task, signal, cutime) + BPF_CORE_READ(task, signal, cstime);
+	}
 	if (bpf_core_field_exists(task->sched_info.last_queued))
 		e.waited_ns = waited_so_far_of(task);
 	else

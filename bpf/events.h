@@ -251,6 +251,10 @@ struct event_counts {
 	__u64 thread_start_ns;
 	__u64 ran_ns;	 /* up to the last tick of the scheduler's clock */
 	__u64 waited_ns; /* for a CPU, a wait that goes on and throttled time included */
+	/* Of the process, told with its leader, else 0: CPU time of its threads that have ended, and
+	 * of its children that have ended and were waited for, with theirs. */
+	__u64 ended_ns;
+	__u64 children_ns;
 	__u32 parent_tgid;
 	__u32 cpu;   /* that it is on, or was last */
 	__u32 flags; /* COUNTS_* */
@@ -620,7 +624,7 @@ _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct event_stand) == 536, "event_stand");
-_Static_assert(sizeof(struct event_counts) == 80, "event_counts");
+_Static_assert(sizeof(struct event_counts) == 96, "event_counts");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

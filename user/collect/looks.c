@@ -60,10 +60,11 @@ struct looks {
 	struct unwind_feed *feed; /* NULL: along frame pointers */
 	struct look looks[2];
 	unsigned int last; /* the later one of them */
-	bool *seen;	   /* by row of the last look: a record tells where it stood */
+	struct look_gone gone;
+	bool *seen; /* by row of the last look: a record tells where it stood */
 	size_t seen_cap;
 	uint64_t *steal_ns, *idle_ns; /* by CPU, at the last look */
-	uint64_t idle_all_ns;
+	uint64_t idle_all_ns, forks;  /* the same of the host */
 	struct record **records;
 	size_t records_cnt, records_cap, records_bytes;
 	uint32_t *order; /* processes, who did most first */
@@ -168,6 +169,7 @@ void looks_free(struct looks *l)
 	nursery_free(l->nursery);
 	look_clear(&l->looks[0]);
 	look_clear(&l->looks[1]);
+	look_gone_clear(&l->gone);
 	free(l->records);
 	free(l->seen);
 	free(l->steal_ns);
@@ -217,8 +219,8 @@ static uint64_t read_idle(struct looks *l)
 	return rise_of(now, was);
 }
 
-/* Into the older of the two. Returns 0 or negative errno; idle: of all CPUs since the last one. */
-static int look(struct looks *l, uint64_t *ret_idle_ns)
+/* Into the older of the two. 0 or negative errno; since the last one, idle: of all CPUs. */
+static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 {
 	struct look *to = &l->looks[l->last ^= 1];
 	int err;
@@ -227,18 +229,19 @@ static int look(struct looks *l, uint64_t *ret_idle_ns)
 	l->err = 0;
 	to->time_ns = clock_now_ns();
 	*ret_idle_ns = read_idle(l);
+	*ret_forks = rise_since(host_forks(), &l->forks);
 	err = looker_read_counts(l->looker, take_counts, l);
 	return err ?: l->err;
 }
 
 int looks_begin(struct looks *l)
 {
-	uint64_t idle_ns;
+	uint64_t idle_ns, forks;
 	int err;
 
 	close_rooms(l);
 	err = open_rooms(l);
-	return err ?: look(l, &idle_ns);
+	return err ?: look(l, &idle_ns, &forks);
 }
 
 static void sleep_until(uint64_t end_ns)
@@ -292,6 +295,13 @@ static bool wants_cpu(const struct event_counts *c)
 	return c->state == 'R' || (c->flags & COUNTS_ON_CPU);
 }
 
+/* Where a leader's process lost threads or children in the interval. */
+static struct look_ended ended_of(const struct looks *l, const struct event_counts *c)
+{
+	return c->tid == c->tgid ? look_ended(&l->looks[l->last ^ 1], &l->gone, c)
+				 : (struct look_ended){0};
+}
+
 static bool is_of_interest(const struct event_counts *c, const struct look_rise *rise)
 {
 	return rise->ran_ns || rise->waited_ns || wants_cpu(c) || c->state == 'D';
@@ -312,11 +322,12 @@ static size_t count_threads(struct looks *l)
 	for (size_t i = 0; i < now->cnt; i++) {
 		const struct event_counts *c = &now->rows[i];
 		struct look_rise rise = rise_of_row(l, c);
+		struct look_ended ended = ended_of(l, c);
 		struct snapshot_thread *t;
 		uint32_t row;
 
 		s->waits |= !(c->flags & COUNTS_NO_WAITS);
-		if (!is_of_interest(c, &rise))
+		if (!is_of_interest(c, &rise) && !ended.threads_ns && !ended.children_ns)
 			continue;
 		row = thread_of(l, c);
 		if (row == MODEL_NONE)
@@ -326,6 +337,8 @@ static size_t count_threads(struct looks *l)
 			return (size_t)-1;
 		t->ran_ns += rise.ran_ns;
 		t->waited_ns += rise.waited_ns;
+		t->ended.threads_ns += ended.threads_ns;
+		t->ended.children_ns += ended.children_ns;
 		t->uninterruptible += c->state == 'D';
 		t->is_new |= rise.is_new;
 		t->flags = c->flags;
@@ -363,7 +376,8 @@ static int order_processes(struct looks *l)
 		weights[i].process = i;
 	for (size_t i = 0; i < s->threads_cnt; i++)
 		weights[m->threads[s->threads[i].thread].process].ns +=
-			s->threads[i].ran_ns + s->threads[i].waited_ns + 1;
+			s->threads[i].ran_ns + s->threads[i].waited_ns +
+			s->threads[i].ended.threads_ns + 1;
 	qsort(weights, m->processes_cnt, sizeof(*weights), compare_weights);
 	for (size_t i = 0; i < m->processes_cnt; i++)
 		order[i] = weights[i].process;
@@ -546,12 +560,12 @@ int looks_take(struct looks *l, uint64_t interval_ns)
 {
 	struct snapshot *s = &l->snapshot;
 	const struct look *before = &l->looks[l->last], *now;
-	uint64_t idle_ns, elapsed_ns;
+	uint64_t idle_ns, elapsed_ns, forks;
 	size_t awake;
 	int err;
 
 	sleep_until(before->time_ns + interval_ns);
-	err = look(l, &idle_ns);
+	err = look(l, &idle_ns, &forks);
 	if (err)
 		return err;
 	now = &l->looks[l->last];
@@ -563,7 +577,12 @@ int looks_take(struct looks *l, uint64_t interval_ns)
 	s->cpus = l->host.cpus_online;
 	s->busy_ns += rise_of(elapsed_ns * s->cpus, idle_ns);
 	s->all = now->cnt;
-	s->ended += look_ended(before, now);
+	look_gone_clear(&l->gone);
+	err = look_gone(before, now, &l->gone);
+	if (err)
+		return err;
+	s->ended += l->gone.threads;
+	s->forks += forks;
 	host_read_memory(&s->memory_bytes, &s->memory_free_bytes);
 	awake = count_threads(l);
 	if (awake == (size_t)-1)

@@ -80,13 +80,13 @@ static int add_thread(struct making *mk, const struct snapshot_thread *t)
 	struct snapshot_process *p;
 
 	if (snapshot_is_own(mk->m, process)) {
-		v->own_ns += t->ran_ns;
+		v->own_ns += t->ran_ns + t->ended.threads_ns + t->ended.children_ns;
 		return 0;
 	}
 	p = process_row(mk, process);
 	if (!p)
 		return -ENOMEM;
-	mk->totals[process].ns += t->ran_ns + t->waited_ns;
+	mk->totals[process].ns += t->ran_ns + t->waited_ns + t->ended.children_ns;
 	if (mk->totals[process].ns > p->most_ns) {
 		p->most_ns = mk->totals[process].ns;
 		p->process = process;
@@ -94,7 +94,8 @@ static int add_thread(struct making *mk, const struct snapshot_thread *t)
 	p->threads++;
 	p->born += t->is_new;
 	p->throttled += !!(t->flags & COUNTS_THROTTLED);
-	p->ran_ns += t->ran_ns;
+	p->ran_ns += t->ran_ns + t->ended.threads_ns;
+	p->children_ns += t->ended.children_ns;
 	p->waited_ns += t->waited_ns;
 	p->uninterruptible += t->uninterruptible;
 	return 0;
@@ -103,7 +104,7 @@ static int add_thread(struct making *mk, const struct snapshot_thread *t)
 static int compare_processes(const void *a, const void *b)
 {
 	const struct snapshot_process *x = a, *y = b;
-	int c = COMPARE(y->ran_ns, x->ran_ns);
+	int c = COMPARE(y->ran_ns + y->children_ns, x->ran_ns + x->children_ns);
 
 	if (!c)
 		c = COMPARE(y->waited_ns, x->waited_ns);
@@ -128,12 +129,13 @@ static int add_processes(struct making *mk)
 
 		v->ran_ns += p->ran_ns;
 		v->waited_ns += p->waited_ns;
+		v->children_ns += p->children_ns;
 		v->threads += p->threads;
 		v->born += p->born;
 		v->throttled += p->throttled;
 		v->uninterruptible += p->uninterruptible;
 	}
-	v->gone_ns = rise_of(mk->s->busy_ns, v->ran_ns + v->own_ns);
+	v->gone_ns = rise_of(mk->s->busy_ns, v->ran_ns + v->children_ns + v->own_ns);
 	return err;
 }
 

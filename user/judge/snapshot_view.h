@@ -20,7 +20,9 @@ struct snapshot_process {
 	uint32_t threads;   /* the same */
 	uint32_t born;	    /* of these, between looks */
 	uint32_t throttled; /* of these, stopped by their group's limit at the last look */
-	uint64_t ran_ns, waited_ns;
+	uint64_t ran_ns;    /* threads that ended in between among it */
+	uint64_t waited_ns;
+	uint64_t children_ns;	  /* CPU time of children that ended in between */
 	uint64_t uninterruptible; /* threads in state D, summed over the looks */
 	uint64_t most_ns;	  /* of that one process */
 };
@@ -40,12 +42,12 @@ struct snapshot_code {
 };
 
 struct snapshot_view {
-	struct snapshot_process *processes; /* most CPU first, then most waiting */
+	struct snapshot_process *processes; /* most CPU first, with children; then most waiting */
 	size_t processes_cnt, processes_cap;
 	struct snapshot_code *codes; /* the same */
 	size_t codes_cnt, codes_cap;
 	struct standing *standing; /* the groups behind them */
-	uint64_t ran_ns, waited_ns;
+	uint64_t ran_ns, waited_ns, children_ns;
 	uint64_t own_ns;    /* CPU time of hotrun itself, not in the above */
 	uint64_t asleep_ns; /* of ran_ns, by threads that slept when they were looked at */
 	uint64_t gone_ns;   /* CPU time of who came and went between looks, to a clock tick */

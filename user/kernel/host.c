@@ -240,6 +240,20 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus)
 	return filled;
 }
 
+uint64_t host_forks(void)
+{
+	_cleanup_free_ char *line = NULL;
+	FILE *in = fopen("/proc/stat", "re");
+	unsigned long long forks = 0;
+	size_t bytes = 0;
+
+	while (in && getline(&line, &bytes, in) > 0 && sscanf(line, "processes %llu", &forks) != 1)
+		;
+	if (in)
+		fclose(in);
+	return forks;
+}
+
 void host_read_memory(uint64_t *ret_bytes, uint64_t *ret_free_bytes)
 {
 	FILE *in = fopen("/proc/meminfo", "re");

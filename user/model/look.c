@@ -67,11 +67,88 @@ uint32_t look_find(const struct look *l, uint32_t tid, uint64_t thread_start_ns)
 	return hash_find(&l->index, hash_of(&key), equal_thread, l, &key);
 }
 
-size_t look_ended(const struct look *before, const struct look *after)
-{
-	size_t ended = 0;
+/* --- who ended ------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; i < before->cnt; i++)
-		ended += !find(after, &before->rows[i]);
-	return ended;
+static bool equal_tgid(const void *owner, uint32_t row, const void *key)
+{
+	return ((const struct look_gone *)owner)->rows[row].tgid == *(const uint32_t *)key;
+}
+
+static const struct look_gone_row *find_gone(const struct look_gone *g, uint32_t tgid)
+{
+	uint32_t row = hash_find(&g->index, hash_u64(tgid), equal_tgid, g, &tgid);
+
+	return row == HASH_NONE ? NULL : &g->rows[row];
+}
+
+/* Its row, made where there is none; NULL without memory. */
+static struct look_gone_row *gone_row(struct look_gone *g, uint32_t tgid)
+{
+	struct look_gone_row *row = (struct look_gone_row *)find_gone(g, tgid);
+
+	if (row)
+		return row;
+	if (GROW(g->rows, g->cnt, g->cap) || hash_add(&g->index, hash_u64(tgid), (uint32_t)g->cnt))
+		return NULL;
+	g->rows[g->cnt] = (struct look_gone_row){.tgid = tgid};
+	return &g->rows[g->cnt++];
+}
+
+/* A process that is gone, with all that was counted of it, is its parent's now. */
+static int hand_up(struct look_gone *g, const struct event_counts *leader)
+{
+	const struct look_gone_row *own = find_gone(g, leader->tgid);
+	uint64_t ns = leader->ended_ns + leader->children_ns + (own ? own->threads_ns : 0);
+	struct look_gone_row *parent = gone_row(g, leader->parent_tgid);
+
+	if (!parent)
+		return -ENOMEM;
+	parent->children_ns += ns;
+	return 0;
+}
+
+int look_gone(const struct look *before, const struct look *after, struct look_gone *ret_gone)
+{
+	struct look_gone *g = ret_gone;
+
+	for (size_t i = 0; i < before->cnt; i++) {
+		struct look_gone_row *row;
+
+		if (find(after, &before->rows[i]))
+			continue;
+		row = gone_row(g, before->rows[i].tgid);
+		if (!row)
+			return -ENOMEM;
+		row->threads_ns += before->rows[i].ran_ns;
+		g->threads++;
+	}
+	for (size_t i = 0; i < before->cnt; i++) {
+		const struct event_counts *c = &before->rows[i];
+
+		if (c->tid == c->tgid && !find(after, c) && hand_up(g, c))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void look_gone_clear(struct look_gone *g)
+{
+	free(g->rows);
+	hash_clear(&g->index);
+	*g = (struct look_gone){0};
+}
+
+struct look_ended look_ended(const struct look *before, const struct look_gone *gone,
+			     const struct event_counts *now)
+{
+	const struct event_counts *was = find(before, now);
+	const struct look_gone_row *left = find_gone(gone, now->tgid);
+	uint64_t ended_ns = now->ended_ns, children_ns = now->children_ns;
+
+	if (was) {
+		ended_ns = rise_of(ended_ns, was->ended_ns);
+		children_ns = rise_of(children_ns, was->children_ns);
+	}
+	return (struct look_ended){rise_of(ended_ns, left ? left->threads_ns : 0),
+				   rise_of(children_ns, left ? left->children_ns : 0)};
 }

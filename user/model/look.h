@@ -36,6 +36,28 @@ struct look_rise {
 struct look_rise look_rise(const struct look *before, const struct event_counts *now);
 /* A row of that thread; HASH_NONE. */
 uint32_t look_find(const struct look *l, uint32_t tid, uint64_t thread_start_ns);
-/* How many of before are not in after: they ended in between. */
-size_t look_ended(const struct look *before, const struct look *after);
+
+/* Who ended between two looks, and what they had run by the first of them: the kernel counts it
+ * with their process, or its parent, when they are gone. */
+struct look_gone {
+	struct look_gone_row {
+		uint32_t tgid;
+		uint64_t threads_ns;  /* of threads of it */
+		uint64_t children_ns; /* of processes whose parent it is */
+	} * rows;
+	size_t cnt, cap;
+	struct hash_index index;
+	size_t threads;
+};
+/* 0 or -ENOMEM; *ret_gone, which was zeroed, is for look_gone_clear() in any case. */
+int look_gone(const struct look *before, const struct look *after, struct look_gone *ret_gone);
+void look_gone_clear(struct look_gone *g);
+
+/* CPU time in between of those that ended by now: of a process's threads, and of its children. now:
+ * the row of its leader at the later look. */
+struct look_ended {
+	uint64_t threads_ns, children_ns;
+};
+struct look_ended look_ended(const struct look *before, const struct look_gone *gone,
+			     const struct event_counts *now);
 #endif

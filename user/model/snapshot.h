@@ -19,6 +19,7 @@ struct snapshot_thread {
 	uint32_t thread; /* row of the model */
 	uint32_t flags;	 /* COUNTS_* of the last look */
 	uint64_t ran_ns, waited_ns;
+	struct look_ended ended;  /* of a leader: of its process */
 	uint32_t uninterruptible; /* looks at which it was in state D */
 	bool is_new;		  /* born between looks */
 };
@@ -37,6 +38,7 @@ struct snapshot {
 	uint32_t cpus;
 	uint64_t all;		    /* threads at the last look */
 	uint64_t ended;		    /* between looks, of those that were there at one */
+	uint64_t forks;		    /* processes and threads that the host began between looks */
 	uint64_t cut;		    /* threads whose stacks there was no time to read */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the looks */
 	uint64_t memory_bytes, memory_free_bytes; /* of the host; 0 = unknown */

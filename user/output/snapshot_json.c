@@ -47,6 +47,7 @@ static void put_process(struct json *j, const struct model *m, const struct snap
 	json_count(j, "born_threads", row->born);
 	json_count(j, "throttled_threads", row->throttled);
 	json_count(j, "cpu_ns", row->ran_ns);
+	json_count(j, "children_cpu_ns", row->children_ns);
 	put_waited(j, s, row->waited_ns);
 	json_count(j, "uninterruptible_threads", row->uninterruptible / (s->intervals ?: 1));
 	json_end(j);
@@ -109,6 +110,7 @@ int snapshot_json_write(FILE *out, const struct model *m, const struct snapshot 
 	json_count(&j, "threads", v->threads);
 	json_count(&j, "born_threads", v->born);
 	json_count(&j, "ended_threads", s->ended);
+	json_count(&j, "forks", s->forks);
 	json_count(&j, "throttled_threads", v->throttled);
 	json_count(&j, "uninterruptible_threads", v->uninterruptible / (s->intervals ?: 1));
 	json_count(&j, "cut_threads", s->cut);

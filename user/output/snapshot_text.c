@@ -15,7 +15,10 @@
 #define FIGURES_COLUMNS 34
 #define PROCESS_COLUMNS 24
 /* CPU time that was not told below this share of all is not worth a line. */
-#define WORTH 0.05
+#define WORTH  0.05
+#define SECOND 1000000000ull
+/* Cores, of children of a process. */
+#define CHILDREN_LEAST 0.01
 
 struct page {
 	FILE *out;
@@ -103,9 +106,9 @@ static void put_load(const struct page *p)
 	fprintf(p->out, " · %s in state D · %s of %s did or wanted anything",
 		number_count(v->uninterruptible / (s->intervals ?: 1)).text,
 		number_count(v->threads).text, number_count(s->all).text);
-	if (v->born || s->ended)
-		fprintf(p->out, " · %s began, %s ended", number_count(v->born).text,
-			number_count(s->ended).text);
+	if (s->forks)
+		fprintf(p->out, " · %s begun a second",
+			number_count((uint64_t)(mean(p, s->forks * SECOND) + 0.5)).text);
 	put_memory(p);
 	fputc('\n', p->out);
 }
@@ -137,6 +140,9 @@ static void put_process(const struct page *p, const struct snapshot_process *row
 		else
 			fprintf(p->out, " %" PRIu32, process->tgid);
 	}
+	if (mean(p, row->children_ns) > CHILDREN_LEAST)
+		fprintf(p->out, ", and %s cores in children that ended",
+			number_fixed(mean(p, row->children_ns), 2).text);
 	if (row->born)
 		fprintf(p->out, " (%s began now)", number_count(row->born).text);
 	if (row->throttled)
@@ -251,8 +257,8 @@ static void put_rest(const struct page *p)
 	fputc('\n', p->out);
 	if (mean(p, v->gone_ns) > WORTH * busy)
 		fprintf(p->out,
-			"%s of %s busy CPUs: threads that came and went between two looks, "
-			"interrupts, and what BPF does not see\n",
+			"%s of %s busy CPUs: in no row: interrupts, children that nobody has "
+			"waited for, threads that BPF does not see\n",
 			number_fixed(mean(p, v->gone_ns), 2).text, number_fixed(busy, 2).text);
 	if (mean(p, v->asleep_ns) > WORTH * busy)
 		fprintf(p->out, "%s CPUs: threads that slept when they were looked at\n",
