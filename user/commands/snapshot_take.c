@@ -17,23 +17,22 @@ typedef int (*write_fn)(FILE *out, const struct model *m, const struct snapshot 
 			const struct snapshot_view *v, const struct snapshot_options *options);
 
 struct taking {
-	struct looks *looks;
-	const struct snapshot_ask *ask;
-	const struct urgent *urgent;
-	uint64_t begun_ns, cpu_ns; /* CPU time when it was asked for */
+	const struct snapshot_taker *taker;
+	const struct snapshot_request *request;
+	uint64_t cpu_ns; /* that was used before somebody asked */
 	FILE *out;
 };
 
 static int put(const struct taking *t, write_fn write)
 {
-	struct model *m = looks_model(t->looks);
-	const struct snapshot *s = looks_snapshot(t->looks);
+	struct model *m = looks_model(t->taker->looks);
+	const struct snapshot *s = looks_snapshot(t->taker->looks);
 	struct snapshot_options options = {
-		.width = t->ask->width,
-		.lines = t->ask->lines,
+		.width = t->request->width,
+		.lines = t->request->lines,
 		.time = time(NULL),
-		.urgent = t->urgent,
-		.armed = t->ask->armed,
+		.urgent = t->taker->urgent,
+		.armed = t->taker->armed,
 	};
 	struct snapshot_view *v;
 	int err = frame_view_mark_code(m, NULL, 0);
@@ -43,8 +42,8 @@ static int put(const struct taking *t, write_fn write)
 	v = snapshot_view_new(m, s);
 	if (!v)
 		return -errno;
-	options.answer_ns = clock_now_ns() - t->begun_ns;
-	options.cpu_ns = looks_cpu_ns(t->looks) - t->cpu_ns;
+	options.answer_ns = clock_now_ns() - t->request->begun_ns;
+	options.cpu_ns = looks_cpu_ns(t->taker->looks) - t->cpu_ns;
 	err = write(t->out, m, s, v, &options);
 	snapshot_view_free(v);
 	return err;
@@ -52,29 +51,29 @@ static int put(const struct taking *t, write_fn write)
 
 static int take(const struct taking *t)
 {
-	int err = looks_begin(t->looks);
+	int err = looks_begin(t->taker->looks);
 
-	for (unsigned int i = 0; !err && i < t->ask->repeat && !(i && stop_requested); i++)
-		err = looks_take(t->looks, INTERVAL_NS);
+	for (unsigned int i = 0; !err && i < t->request->repeat && !(i && stop_requested); i++)
+		err = looks_take(t->taker->looks, INTERVAL_NS);
 	return err;
 }
 
-int snapshot_take(struct looks *looks, const struct snapshot_ask *ask, const struct urgent *urgent,
-		  uint64_t begun_ns, FILE *out)
+int snapshot_take(const struct snapshot_taker *taker, const struct snapshot_request *request,
+		  FILE *out)
 {
-	struct taking t = {looks, ask, urgent, begun_ns, 0, out};
+	struct taking t = {taker, request, 0, out};
 	int err;
 
-	if (ask->armed)
-		t.cpu_ns = looks_cpu_ns(looks);
+	if (taker->armed)
+		t.cpu_ns = looks_cpu_ns(taker->looks);
 	err = take(&t);
-	if (!err && !ask->json) {
-		err = looks_name_first(looks, FIRST_NS);
+	if (!err && !request->json) {
+		err = looks_name_first(taker->looks, FIRST_NS);
 		if (!err)
 			err = put(&t, snapshot_first_write);
 	}
-	if (err || (ask->brief && !ask->json))
+	if (err || (request->brief && !request->json))
 		return err;
-	err = looks_name_all(looks, ALL_NS);
-	return err ?: put(&t, ask->json ? snapshot_json_write : snapshot_rest_write);
+	err = looks_name_all(taker->looks, ALL_NS);
+	return err ?: put(&t, request->json ? snapshot_json_write : snapshot_rest_write);
 }

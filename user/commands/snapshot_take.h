@@ -8,17 +8,17 @@
 
 #include "collect/looks.h"
 #include "output/snapshot.h"
+#include "watch/snapshot_request.h"
 
-#define SNAPSHOT_REPEAT_MOST 20
-
-/* What was asked for. */
-struct snapshot_ask {
-	unsigned int repeat, lines, width;
-	bool brief, json, armed;
+/* Who takes it. */
+struct snapshot_taker {
+	struct looks *looks;
+	const struct urgent *urgent;
+	bool armed; /* it waited for somebody to ask */
 };
 
-/* Looks, and writes to out: the first lines as soon as they are there. begun_ns: when it was asked
- * for, CLOCK_MONOTONIC. 0, -EIO when out failed (errno), or negative errno. */
-int snapshot_take(struct looks *looks, const struct snapshot_ask *ask, const struct urgent *urgent,
-		  uint64_t begun_ns, FILE *out);
+/* Looks, and writes to out: the first lines as soon as they are there. 0, -EIO when out failed
+ * (errno), or negative errno. */
+int snapshot_take(const struct snapshot_taker *taker, const struct snapshot_request *request,
+		  FILE *out);
 #endif

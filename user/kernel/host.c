@@ -240,6 +240,18 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus)
 	return filled;
 }
 
+uint64_t host_own_age_ns(void)
+{
+	FILE *in = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ran = 0, waited = 0;
+
+	if (in && fscanf(in, "%llu %llu", &ran, &waited) != 2)
+		ran = waited = 0;
+	if (in)
+		fclose(in);
+	return ran + waited;
+}
+
 uint64_t host_forks(void)
 {
 	_cleanup_free_ char *line = NULL;

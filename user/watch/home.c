@@ -31,7 +31,7 @@ static void tell_status(void *ctx, char *text, size_t bytes)
 
 int home_open(struct watch *w, char *why, size_t why_bytes)
 {
-	const struct control_ops ops = {w, begin_capture, tell_status};
+	const struct control_ops ops = {.ctx = w, .trigger = begin_capture, .status = tell_status};
 	const struct history_setup setup = {w->config.history_bytes, w->config.history_days};
 	int err;
 
