@@ -8,14 +8,17 @@
 
 #include "base/text.h"
 
-#define WORDS	  5
+#define WORDS	   5
 #define LINE_BYTES 128
 #define COUNT_MOST 1000000
 
 void snapshot_request_write(const struct snapshot_request *r, char *words, size_t bytes)
 {
 	snprintf(words, bytes, "%" PRIu64 " %u %u %u %s", r->begun_ns, r->repeat, r->lines,
-		 r->width, r->json ? "json" : r->brief ? "brief" : "text");
+		 r->width,
+		 r->json    ? "json"
+		 : r->brief ? "brief"
+			    : "text");
 }
 
 int snapshot_request_read(const char *words, struct snapshot_request *ret_request)

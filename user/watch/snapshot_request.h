@@ -10,7 +10,7 @@
 #define SNAPSHOT_REPEAT_MOST 20
 
 struct snapshot_request {
-	uint64_t begun_ns; /* CLOCK_MONOTONIC, when somebody asked */
+	uint64_t begun_ns;		   /* CLOCK_MONOTONIC, when somebody asked */
 	unsigned int repeat, lines, width; /* lines, width: 0 = as usual */
 	bool brief, json;
 };
