@@ -251,8 +251,8 @@ struct event_counts {
 	__u64 thread_start_ns;
 	__u64 ran_ns;	 /* up to the last tick of the scheduler's clock */
 	__u64 waited_ns; /* for a CPU, a wait that goes on and throttled time included */
-	/* Of the process, told with its leader, else 0: CPU time of its threads that have ended, and
-	 * of its children that have ended and were waited for, with theirs. */
+	/* Of the process, told with its leader, else 0: CPU time of its threads that have
+	 * ended, and of its children that have ended and were waited for, with theirs. */
 	__u64 ended_ns;
 	__u64 children_ns;
 	__u32 parent_tgid;
