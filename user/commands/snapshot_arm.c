@@ -24,7 +24,7 @@
 /* For the answer's begin, and between its pieces. */
 #define ASK_MS	     10000
 #define CONNECT_NS   2000000000ull
-#define ANSWER_FIRST "snapshot\n"
+#define ANSWER_FIRST SNAPSHOT_ANSWER "\n"
 #define PIECE_BYTES  65536
 
 void snapshot_arm_lock(void)

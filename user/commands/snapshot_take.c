@@ -32,7 +32,7 @@ static int put(const struct taking *t, write_fn write)
 		.lines = t->request->lines,
 		.time = time(NULL),
 		.urgent = t->taker->urgent,
-		.armed = t->taker->armed,
+		.by = t->taker->armed ? SNAPSHOT_BY_ARMED : SNAPSHOT_BY_ITSELF,
 	};
 	struct snapshot_view *v;
 	int err = frame_view_mark_code(m, NULL, 0);

@@ -16,6 +16,13 @@
 #define SNAPSHOT_DEFAULT_WIDTH 120
 #define SNAPSHOT_DEFAULT_LINES 20
 
+/* Who took it. */
+enum snapshot_by {
+	SNAPSHOT_BY_ITSELF,
+	SNAPSHOT_BY_ARMED, /* one that waited for somebody to ask */
+	SNAPSHOT_BY_WATCH, /* the resident recorder, out of its memory */
+};
+
 struct snapshot_options {
 	unsigned int width;	     /* columns; 0 = SNAPSHOT_DEFAULT_WIDTH */
 	unsigned int lines;	     /* of each table of the rest; 0 = SNAPSHOT_DEFAULT_LINES */
@@ -23,7 +30,7 @@ struct snapshot_options {
 	uint64_t answer_ns;	     /* from the command's start to this answer */
 	uint64_t cpu_ns;	     /* CPU time that it took, helpers among it */
 	const struct urgent *urgent; /* how it looked */
-	bool armed;		     /* by a process that waited for it */
+	enum snapshot_by by;
 };
 
 /* All return 0, or -EIO when out failed. */

@@ -4,11 +4,17 @@
 #include "output/json.h"
 #include "output/snapshot.h"
 
+static const char *const by_ids[] = {
+	[SNAPSHOT_BY_ITSELF] = "itself",
+	[SNAPSHOT_BY_ARMED] = "armed",
+	[SNAPSHOT_BY_WATCH] = "watch",
+};
+
 static void put_how(struct json *j, const struct snapshot_options *o)
 {
 	json_count(j, "answer_ns", o->answer_ns);
 	json_count(j, "own_cpu_ns", o->cpu_ns);
-	json_flag(j, "armed", o->armed);
+	json_text(j, "by", by_ids[o->by]);
 	json_flag(j, "realtime", o->urgent && o->urgent->realtime);
 	json_int(j, "nice", o->urgent ? o->urgent->nice : 0);
 	json_count(j, "own_cpus", o->urgent ? o->urgent->cpus : 0);

@@ -59,7 +59,7 @@ static void put_how(const struct page *p)
 			u->cpus_all);
 	else if (u)
 		fprintf(p->out, " · nice %d", u->nice);
-	if (p->options.armed)
+	if (p->options.by == SNAPSHOT_BY_ARMED)
 		fputs(", armed", p->out);
 }
 
@@ -70,7 +70,9 @@ static void put_host(const struct page *p)
 
 	label_name(host, p->m->host.name, 40, CUT_END);
 	fprintf(p->out, "%s · %s · ", host, number_utc(p->options.time).text);
-	if (s->intervals > 1)
+	if (p->options.by == SNAPSHOT_BY_WATCH)
+		fprintf(p->out, "the last %s of `hotrun watch`", number_time(s->elapsed_ns).text);
+	else if (s->intervals > 1)
 		fprintf(p->out, "%" PRIu32 " looks in %s", s->intervals + 1,
 			number_time(s->elapsed_ns).text);
 	else
@@ -275,7 +277,10 @@ int snapshot_rest_write(FILE *out, const struct model *m, const struct snapshot 
 {
 	const struct page p = page_of(out, m, s, v, options);
 
-	fprintf(out, "\nwith all names, after %s:\n", number_time(options->answer_ns).text);
+	if (p.options.by == SNAPSHOT_BY_WATCH)
+		fputs("\nall of it:\n", out);
+	else
+		fprintf(out, "\nwith all names, after %s:\n", number_time(options->answer_ns).text);
 	put_processes(&p, p.options.lines, true);
 	fputc('\n', out);
 	put_codes(&p, p.options.lines, true);

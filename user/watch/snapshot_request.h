@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define SNAPSHOT_REPEAT_MOST 20
+/* The line before an answer. */
+#define SNAPSHOT_ANSWER "snapshot"
 
 struct snapshot_request {
 	uint64_t begun_ns;		   /* CLOCK_MONOTONIC, when somebody asked */

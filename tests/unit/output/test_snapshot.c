@@ -210,7 +210,7 @@ static void expect(const char *golden, writer write, unsigned int width, const c
 					   .answer_ns = 270 * MS,
 					   .cpu_ns = 130 * MS,
 					   .urgent = &urgent,
-					   .armed = !width};
+					   .by = width ? SNAPSHOT_BY_ITSELF : SNAPSHOT_BY_ARMED};
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
