@@ -7,12 +7,15 @@
 need_root
 need_dotnet Crowd
 
-start sleep 60
+# The test itself is to get its turn; what it starts is ordinary again.
+renice -n -15 $$ >/dev/null || fail "the test cannot raise its priority"
+
+start sleep 120
 sleeper=$started
-DOTNET_PerfMapEnabled=0 start dotnet "$BUILD/dotnet/Crowd/Crowd.dll" 12 4 40
+DOTNET_PerfMapEnabled=0 start nice -n 15 dotnet "$BUILD/dotnet/Crowd/Crowd.dll" 12 4 90
 crowd=$started
 until_true 20 grep -qs ready "$T/$crowd.out" || fail "the .NET load does not start"
-start "$LOADS/spinners" 48 30
+start nice -n 15 "$LOADS/spinners" 48 90
 spinners=$started
 sleep 1
 
@@ -46,7 +49,7 @@ switches() { awk '/ctxt_switches/ { print $2 }' "/proc/$1/status" | tr '\n' ' ';
 
 # --- 64 spinners: ten lines at first ---
 before=$(switches "$sleeper")
-set -- $(took "$HOTRUN" snapshot --fresh)
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh)
 is "a snapshot ends well" "$3" 0
 within "its first line, ms" "$1" 1 3000
 is "nothing happens to who sleeps" "$(switches "$sleeper")" "$before"
@@ -59,7 +62,7 @@ says "the .NET method among them" "$T/out" "Shop.Pricing.Quote.Compute"
 
 # --- the same in figures, over more looks ---
 c=$(ran "$spinners") net=$(ran "$crowd")
-set -- $(took "$HOTRUN" snapshot --fresh --repeat 5 --format json)
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh --repeat 5 --format json)
 c=$(($(ran "$spinners") - c)) net=$(($(ran "$crowd") - net))
 is "five intervals are told" "$(field looks)" 6
 as_schema "$T/out"
@@ -80,10 +83,10 @@ stop "$crowd"
 stop "$spinners"
 
 # --- a storm of short processes, which no look meets ---
-start "$LOADS/storm" 8 1000
+start nice -n 15 "$LOADS/storm" 30 1000
 storm=$started
 sleep 0.5
-set -- $(took "$HOTRUN" snapshot --fresh --repeat 2 --format json)
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh --repeat 2 --format json)
 within "a snapshot of a storm, ms" "$2" 1 4000
 within "what is begun a second" "$(awk -v n="$(field forks)" -v ns="$(field elapsed_ns)" 'BEGIN { print n / ns * 1e9 }')" 200 2500
 within "CPU time of its children is the storm's, in cores" \
@@ -92,14 +95,14 @@ stop "$storm"
 
 # --- one that is armed ---
 mkdir -m 700 "$T/armed"
-start "$HOTRUN" snapshot --arm --dir "$T/armed"
+start nice -n 15 "$HOTRUN" snapshot --arm --dir "$T/armed"
 armed=$started
 until_true 10 grep -qs armed: "$T/$armed.out" || fail "it is not armed: $(cat "$T/$armed.out")"
-start "$LOADS/spinners" 80 15
+start nice -n 15 "$LOADS/spinners" 80 60
 spinners=$started
 sleep 0.5
 within "its memory is locked, kB" "$(awk '/^VmLck/ { print $2 }' "/proc/$armed/status")" 10000 400000
-set -- $(took "$HOTRUN" snapshot --dir "$T/armed" --format json)
+set -- $(took nice -n 15 "$HOTRUN" snapshot --dir "$T/armed" --format json)
 is "it answers" "$(field by)" armed
 within "within, ms" "$2" 1 3000
 within "with the method" "$(of_code spinners spin threads)" 78 80
