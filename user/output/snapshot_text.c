@@ -8,9 +8,8 @@
 #include "output/label.h"
 #include "output/snapshot.h"
 
-/* Of the ten lines: two of the host, two heads, and so many rows. */
-#define FIRST_PROCESSES 3u
-#define FIRST_CODES	3u
+/* Of each table in the ten lines, before the one that waits most. */
+#define FIRST_ROWS 2u
 /* Of the columns before a name. */
 #define FIGURES_COLUMNS 34
 #define PROCESS_COLUMNS 24
@@ -237,6 +236,33 @@ static void put_codes(const struct page *p, size_t most, bool tells_more)
 		fprintf(p->out, "%24s  %s more\n", "", number_count(p->v->codes_cnt - most).text);
 }
 
+/* The last row of the first lines: who waits most, but for those that stand there already. */
+static const struct snapshot_process *waiting_process(const struct snapshot_view *v)
+{
+	const struct snapshot_process *most = &v->processes[FIRST_ROWS];
+
+	for (size_t i = FIRST_ROWS; i < v->processes_cnt; i++)
+		if (v->processes[i].waited_ns > most->waited_ns)
+			most = &v->processes[i];
+	for (size_t i = 0; i < FIRST_ROWS; i++)
+		if (v->processes[i].waited_ns > most->waited_ns)
+			return &v->processes[FIRST_ROWS];
+	return most;
+}
+
+static const struct snapshot_code *waiting_code(const struct snapshot_view *v)
+{
+	const struct snapshot_code *most = &v->codes[FIRST_ROWS];
+
+	for (size_t i = FIRST_ROWS; i < v->codes_cnt; i++)
+		if (v->codes[i].waited_ns > most->waited_ns)
+			most = &v->codes[i];
+	for (size_t i = 0; i < FIRST_ROWS; i++)
+		if (v->codes[i].waited_ns > most->waited_ns)
+			return &v->codes[FIRST_ROWS];
+	return most;
+}
+
 int snapshot_first_write(FILE *out, const struct model *m, const struct snapshot *s,
 			 const struct snapshot_view *v, const struct snapshot_options *options)
 {
@@ -244,8 +270,12 @@ int snapshot_first_write(FILE *out, const struct model *m, const struct snapshot
 
 	put_host(&p);
 	put_load(&p);
-	put_processes(&p, FIRST_PROCESSES, false);
-	put_codes(&p, FIRST_CODES, false);
+	put_processes(&p, FIRST_ROWS, false);
+	if (v->processes_cnt > FIRST_ROWS)
+		put_process(&p, waiting_process(v));
+	put_codes(&p, FIRST_ROWS, false);
+	if (v->codes_cnt > FIRST_ROWS && !*s->stacks_why)
+		put_code(&p, waiting_code(v));
 	return ferror(out) || fflush(out) ? -EIO : 0;
 }
 
