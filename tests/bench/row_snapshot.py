@@ -63,7 +63,7 @@ def one(results, name, threads, inside=False):
 
 def crowded():
     """Processes in the group that hold what is to be in use, and read a file over and over."""
-    hold = f'b = bytearray({int(LIMIT * IN_USE)})\nprint("full", flush=True)\nimport time\ntime.sleep(600)'
+    hold = f'b = b"1" * {int(LIMIT * IN_USE)}\nprint("full", flush=True)\nimport time\ntime.sleep(600)'
     read = ('import itertools\nfor _ in itertools.repeat(0):\n'
             ' with open("/proc/self/exe", "rb") as f:\n  f.read()\n')
     held = subprocess.Popen(['python3', '-c', hold], stdout=subprocess.PIPE, preexec_fn=enter)
