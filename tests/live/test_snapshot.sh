@@ -44,7 +44,7 @@ print(sum(c[sys.argv[4]] for c in json.load(open(sys.argv[1]))["codes"]
 }
 field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$T/out" "$1"; }
 # CPU time of a process so far, ns; with that of all its threads
-ran() { cat "/proc/$1/task/"*/schedstat | awk '{ n += $1 } END { print n }'; }
+ran() { cat "/proc/$1/task/"*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 switches() { awk '/ctxt_switches/ { print $2 }' "/proc/$1/status" | tr '\n' ' '; }
 
 # --- 64 spinners: ten lines at first ---
