@@ -19,6 +19,7 @@ enum event_kind {
 	EVENT_SOCKET = 5,   /* struct event_socket, from the iterator of sockets */
 	EVENT_EXEC = 6,	    /* struct event_exec, tasks ring: the `dotnet` host begins */
 	EVENT_STAND = 7,    /* struct event_stand, from the iterator of stands */
+	EVENT_COUNTS = 8,   /* struct event_counts, from the iterator of counts */
 };
 
 struct event_header {
@@ -265,6 +266,33 @@ struct look_share {
 };
 #define LOOK_ALL	0xffffffffu
 #define LOOK_SHARES_MAX 4096
+
+#define COUNTS_KERNEL_THREAD 0x1
+#define COUNTS_ON_CPU	     0x2
+#define COUNTS_THROTTLED     0x4 /* it could run, and a limit of its group stops it */
+#define COUNTS_NO_WAITS	     0x8 /* this kernel does not count what threads wait */
+
+/* What the kernel has counted of a thread by now: two of them, a moment apart, tell what it did
+ * in between. */
+struct event_counts {
+	struct event_header header;
+	__u32 tgid;
+	__u32 tid;
+	__u64 process_start_ns;
+	__u64 thread_start_ns;
+	__u64 ran_ns;	 /* up to the last tick of the scheduler's clock */
+	__u64 waited_ns; /* for a CPU, a wait that goes on and throttled time included */
+	/* Of the process, told with its leader, else 0: CPU time of its threads that have
+	 * ended, and of its children that have ended and were waited for, with theirs. */
+	__u64 ended_ns;
+	__u64 children_ns;
+	__u32 parent_tgid;
+	__u32 cpu;   /* that it is on, or was last */
+	__u32 flags; /* COUNTS_* */
+	__u8 state;  /* as in event_task */
+	__u8 pad[3];
+	char comm[TASK_COMM_BYTES];
+};
 
 /* What a kernel cannot tell. */
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
@@ -627,6 +655,7 @@ _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct event_stand) == 544, "event_stand");
+_Static_assert(sizeof(struct event_counts) == 96, "event_counts");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

@@ -13,6 +13,10 @@
 
 /* Whether stand_tgids chooses. Set by the user side before each pass. */
 __u32 stand_selects = 0;
+/* That thread alone; 0 = all. The same. */
+__u32 stand_tid = 0;
+/* But for those that have slept for so long; 0 = all. The same. */
+__u64 stand_awake_ns = 0;
 
 /* tgid -> 1: those alone are looked at. Written by the user side. Size: as of -p. */
 struct {
@@ -305,6 +309,19 @@ static __always_inline bool look_at(struct stand_room *r, struct task_struct *ta
 	return true;
 }
 
+/* Nothing happens to it, for longer than is asked about; who sleeps uninterruptibly has to do with
+ * what goes on. */
+static __always_inline bool sleeps_long(struct task_struct *task)
+{
+	__u64 age;
+
+	if (!stand_awake_ns || task->on_cpu || task->__state == TASK_RUNNING ||
+	    state_letter(task->__state, task->exit_state) == 'D')
+		return false;
+	age = age_of(task, false);
+	return age != STAND_AGE_UNKNOWN && age > stand_awake_ns;
+}
+
 /* For every thread, or those of some processes, when somebody asks where they stand. Worst cost of
  * one: some 10 us, most of it for the copy of its stack. */
 SEC("iter.s/task")
@@ -318,6 +335,8 @@ int read_stands(struct bpf_iter__task *ctx)
 		return 0;
 	tgid = task->tgid;
 	if (stand_selects && !bpf_map_lookup_elem(&stand_tgids, &tgid))
+		return 0;
+	if ((stand_tid && (__u32)task->pid != stand_tid) || sleeps_long(task))
 		return 0;
 	r = bpf_map_lookup_elem(&stand_rooms, &zero);
 	if (!r)

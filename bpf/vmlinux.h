@@ -129,6 +129,11 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct signal_struct {
+	__u64 cutime, cstime;
+	unsigned long long sum_sched_runtime;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -153,6 +158,7 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
+	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct pid *thread_pid;

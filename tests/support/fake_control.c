@@ -33,7 +33,7 @@ static void on_status(void *ctx, char *text, size_t bytes)
 
 struct control *fake_control_serve(int dir, struct fake_control *f)
 {
-	const struct control_ops ops = {f, on_trigger, on_status};
+	const struct control_ops ops = {.ctx = f, .trigger = on_trigger, .status = on_status};
 	struct control *c = NULL;
 	int err = control_new(dir, &ops, &c);
 

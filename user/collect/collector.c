@@ -19,9 +19,10 @@
 #include "collect/cgroup_watch.h"
 #include "collect/follow.h"
 #include "collect/newly_started.h"
-#include "collect/looks.h"
+#include "collect/blocked_looks.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
+#include "collect/wait_names.h"
 #include "isolate/nursery.h"
 #include "isolate/workers.h"
 #include "kernel/cgroup_tree.h"
@@ -43,7 +44,6 @@
 #define START_CODE_NS	200000000ull
 #define START_HUNG_NS	1000000000ull
 #define START_IDLE_NS	100000000ull
-#define START_POLL_NS	5000000ull
 #define START_BUSY_NS	1000000ull
 /* Processes whose names cost too much that the log tells of in one slice. */
 #define COSTLY_TOLD 3u
@@ -150,8 +150,8 @@ struct collector {
 
 	struct newly_started newly_started;
 	struct exec_names exec_names;
-	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
-	struct looks *looks;	  /* at threads that do not run; NULL: nobody asked */
+	struct unwind_feed *feed;    /* NULL: stacks are walked along frame pointers */
+	struct blocked_looks *looks; /* at threads that do not run; NULL: nobody asked */
 	uint64_t drained_ns;
 	uint64_t looked_ns; /* at who just started, while samples were named */
 	struct fair facts;  /* us of this slice, see collector_name_process() */
@@ -342,9 +342,9 @@ static void name_stands(struct collector *c)
 
 /* --- looks at threads that do not run --------------------------------------------------------- */
 
-static struct looks_rooms looks_rooms(struct collector *c)
+static struct blocked_looks_rooms rooms_of(struct collector *c)
 {
-	return (struct looks_rooms){
+	return (struct blocked_looks_rooms){
 		.session = c->session,
 		.model = c->model,
 		.ingest = c->ingest,
@@ -355,13 +355,13 @@ static struct looks_rooms looks_rooms(struct collector *c)
 
 static void end_looks(struct collector *c, uint64_t slice_ns)
 {
-	struct looks_rooms rooms = looks_rooms(c);
+	struct blocked_looks_rooms rooms = rooms_of(c);
 	uint32_t tgid;
 
 	if (!c->looks)
 		return;
-	looks_end_slice(c->looks, &rooms, slice_ns);
-	if (looks_hang(c->looks, &tgid))
+	blocked_looks_end_slice(c->looks, &rooms, slice_ns);
+	if (blocked_looks_hang(c->looks, &tgid))
 		log_warn("blocked time: the memory of a process, perhaps of pid %u, does not "
 			 "answer; nobody is looked at until it does",
 			 tgid);
@@ -943,8 +943,8 @@ int collector_begin_slice(struct collector *c)
 	}
 	ingest_set_every(c->ingest, c->options.gear.sample_every);
 	if (c->looks)
-		looks_begin_slice(c->looks, c->options.blocked && !c->options.gear.quiet &&
-						    !session_stands_why(c->session));
+		blocked_looks_begin_slice(c->looks, c->options.blocked && !c->options.gear.quiet &&
+							    !session_stands_why(c->session));
 	return 0;
 }
 
@@ -1002,8 +1002,8 @@ static uint64_t work_on(struct collector *c, uint64_t until_ns)
 	}
 	if (early && now_ns + EARLY_DRAIN_NS < due_ns)
 		due_ns = now_ns + EARLY_DRAIN_NS;
-	if (c->looks && looks_due_ns(c->looks) < due_ns)
-		due_ns = looks_due_ns(c->looks);
+	if (c->looks && blocked_looks_due_ns(c->looks) < due_ns)
+		due_ns = blocked_looks_due_ns(c->looks);
 	return due_ns < until_ns ? due_ns : until_ns;
 }
 
@@ -1051,17 +1051,18 @@ static size_t choose_looked(const struct collector *c, uint32_t tgids[static FIL
 
 static void look_at_blocked(struct collector *c)
 {
-	struct looks_rooms rooms = looks_rooms(c);
+	struct blocked_looks_rooms rooms = rooms_of(c);
 	uint32_t tgids[FILTER_TGIDS_MAX];
 	size_t cnt;
 
-	if (!c->looks || looks_due_ns(c->looks) > clock_now_ns())
+	if (!c->looks || blocked_looks_due_ns(c->looks) > clock_now_ns())
 		return;
 	cnt = choose_looked(c, tgids);
 	/* Of nobody is no choice. */
 	if (c->options.stacks.is_calm && !cnt)
 		tgids[cnt++] = (uint32_t)getpid();
-	if (looks_work(c->looks, &rooms, tgids, cnt) && clock_now_ns() - c->start_ns < EARLY_NS) {
+	if (blocked_looks_work(c->looks, &rooms, tgids, cnt) &&
+	    clock_now_ns() - c->start_ns < EARLY_NS) {
 		note_looks(c);
 		feed_tables(c);
 	}
@@ -1308,9 +1309,9 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 					   &c->options.file_limits);
 	err = c->workers ? open_rooms(c) : -errno;
 	if (!err && (options->stands || options->blocked)) {
-		c->looks =
-			looks_new(c->nursery, options->stacks.is_calm ? CALM_LOOKS : LOOKS_A_SECOND,
-				  options->stacks.is_calm ? CALM_PART : LOOKS_PART);
+		c->looks = blocked_looks_new(c->nursery,
+					     options->stacks.is_calm ? CALM_LOOKS : LOOKS_A_SECOND,
+					     options->stacks.is_calm ? CALM_PART : LOOKS_PART);
 		err = c->looks ? 0 : -ENOMEM;
 	}
 	if (err) {
@@ -1357,36 +1358,6 @@ static bool is_busy(const struct collector *c, const struct model_thread *t)
 	       (t->ran_before_ns >= START_BUSY_NS || t->state == 'R');
 }
 
-static bool wants_tables(const struct collector *c, const uint32_t *processes, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		if (unwind_feed_wants(c->feed, processes[i]))
-			return true;
-	return !cnt && unwind_feed_is_busy(c->feed);
-}
-
-/* Until nothing is wanted, or nothing will be there in time; for these processes (none = all). */
-static void work_off_tables(struct collector *c, const uint32_t *processes, size_t cnt,
-			    uint64_t end_ns)
-{
-	uint64_t now_ns, due_ns;
-
-	while (wants_tables(c, processes, cnt) && (now_ns = clock_now_ns()) < end_ns) {
-		bool is_read = names_poll(c->names);
-
-		due_ns = unwind_feed_work(c->feed, c->model, c->names);
-		if (is_read)
-			names_await(c->names, START_POLL_NS);
-		else if (due_ns < end_ns)
-			sleep_until(due_ns > now_ns + FEED_REST_NS ? due_ns
-								   : now_ns + FEED_REST_NS);
-		else if (cnt)
-			sleep_until(now_ns + START_POLL_NS);
-		else
-			break;
-	}
-}
-
 /* Who is busy gets its tables before the first sample is taken, as far as that time goes. */
 static void prepare_tables(struct collector *c, uint64_t ns)
 {
@@ -1398,16 +1369,7 @@ static void prepare_tables(struct collector *c, uint64_t ns)
 	for (size_t i = 0; i < m->threads_cnt; i++)
 		if (is_busy(c, &m->threads[i]))
 			unwind_feed_prepare(c->feed, m->threads[i].process);
-	work_off_tables(c, NULL, 0, clock_now_ns() + ns);
-}
-
-/* For a moment: for what is being read, or until what could not be asked for may be. */
-static void await_names(struct collector *c)
-{
-	if (names_is_reading(c->names))
-		names_await(c->names, START_POLL_NS);
-	else
-		sleep_until(clock_now_ns() + START_POLL_NS);
+	wait_names_tables(c->feed, c->model, c->names, NULL, 0, clock_now_ns() + ns);
 }
 
 /* What of the code of running .NET processes may be replaced soon is known before it is sampled.
@@ -1425,7 +1387,7 @@ static void prepare_names(struct collector *c)
 		else if (now_ns - came_ns >= patience_ns)
 			break;
 		answers = names_answers(c->names);
-		await_names(c);
+		wait_names_moment(c->names);
 	}
 }
 
@@ -1553,7 +1515,7 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 			unwind_feed_prepare(c->feed, row);
 	}
 	if (c->feed)
-		work_off_tables(c, processes, cnt, end_ns);
+		wait_names_tables(c->feed, m, c->names, processes, cnt, end_ns);
 }
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
@@ -1577,7 +1539,7 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 	for (size_t i = 0; i < cnt; i++)
 		tgids[i] = c->model->processes[processes[i]].tgid;
 	to->time_ns = clock_now_ns();
-	err = looks_pass(c->looks, c->session, ns, tgids, cnt, take_stand, pass);
+	err = blocked_looks_pass(c->looks, c->session, ns, tgids, cnt, take_stand, pass);
 	to->pass_ns = clock_now_ns() - to->time_ns;
 	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	err = err ?: pass->err ?: stands_tell_holders(to, c->model);
@@ -1605,7 +1567,7 @@ static bool note_stands(struct collector *c, const uint32_t *processes, size_t c
 				 m->stacks[row].end != STACK_END_ROOT ||
 					 m->stacks[row].flags & STACK_UNSURE);
 	}
-	return wants_tables(c, processes, cnt);
+	return wait_names_tables_wanted(c->feed, processes, cnt);
 }
 
 /* Who runs stands where its last tick found it. */
@@ -1694,7 +1656,7 @@ static void name_all_stands(struct collector *c, const struct stands *stands, ui
 		if (!names_read(c->names, c->model) && !names_is_reading(c->names) &&
 		    !names_waiting(c->names))
 			break;
-		await_names(c);
+		wait_names_moment(c->names);
 	} while (clock_now_ns() < end_ns);
 	names_tail(c->names, c->model, c->tailed_ns);
 	names_settle(c->names, c->model);
@@ -1717,7 +1679,8 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 		err = pass_over_stands(c, ns, processes, cnt, stands);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
-		work_off_tables(c, processes, cnt, begin_ns + ns * 3 / 4);
+		wait_names_tables(c->feed, c->model, c->names, processes, cnt,
+				  begin_ns + ns * 3 / 4);
 	}
 	if (c->feed)
 		unwind_feed_hurry(c->feed, false);
@@ -1770,7 +1733,7 @@ static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_by
 	if (c->feed)
 		unwind_feed_clear(c->feed, c->model);
 	if (c->looks)
-		looks_forget(c->looks);
+		blocked_looks_forget(c->looks);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;
@@ -1867,7 +1830,7 @@ uint64_t collector_helpers_ns(struct collector *c)
 	/* One that is gone has none any more. */
 	c->nursery_ns = nursery_ns > c->nursery_ns ? nursery_ns : c->nursery_ns;
 	return cost.worker_cpu_ns + c->opener_ns + cost.opener_cpu_ns + c->nursery_ns +
-	       (c->looks ? looks_cpu_ns(c->looks) : 0);
+	       (c->looks ? blocked_looks_cpu_ns(c->looks) : 0);
 }
 
 /* --- facts -------------------------------------------------------------------------------- */
@@ -1921,7 +1884,7 @@ void collector_free(struct collector *c)
 	session_free(c->session);
 	close_rooms(c);
 	workers_free(c->workers);
-	looks_free(c->looks);
+	blocked_looks_free(c->looks);
 	nursery_free(c->nursery);
 	cgroup_select_clear(&c->cgroups);
 	free(c->online);

@@ -2,303 +2,711 @@
 #include "collect/looks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/compare.h"
 #include "base/grow.h"
-#include "base/log.h"
+#include "base/rise.h"
 #include "collect/stand_take.h"
-#include "isolate/stream_reader.h"
-#include "model/look_book.h"
+#include "collect/unwind_feed.h"
+#include "collect/wait_names.h"
+#include "isolate/nursery.h"
+#include "isolate/workers.h"
+#include "kernel/host.h"
+#include "kernel/looker.h"
+#include "model/ingest.h"
+#include "names/names.h"
+#include "opener/opener.h"
 
-#define REST_NS 1000000000ull /* between two looks at the most */
-/* At the end of a slice, so long is waited for the one that is under way. */
-#define END_WAIT_MS 50
-/* While one is under way, what came is taken so often. */
-#define POLL_NS	    4000000ull
-#define PASS_MOST   65536u /* records of one pass over all */
-#define RECORD_MOST (sizeof(struct event_stand) + STAND_STACK_BYTES)
-#define BUFFER_MOST (1u << 17)
+/* Tables of some 200 processes of the usual kind. */
+#define UNWIND_BYTES ((size_t)64 << 20)
+/* Reading stacks may take so long: of 100,000 threads that want a CPU most are left out. */
+#define STANDS_NS 300000000ull
+/* And their records so much memory: 4,000 whole ones. */
+#define RECORDS_BYTES ((size_t)64 << 20)
+/* Beyond so many threads that did anything, the processes that did most are chosen. */
+#define STANDS_MOST    5000u
+#define PROCESSES_MOST 64u
+/* CPUs that are visited for who is on them, for so long in all. */
+#define VISITS	  64u
+#define VISITS_NS 50000000ull
+/* Processes whose names are looked up first, and at all. */
+#define NAMED_FIRST 12u
+#define NAMED_MOST  200u
+/* A thread that ran for less is not worth a visit. */
+#define VISIT_LEAST_NS 1000000ull
 
-/* A thread that the look under way has found. */
-struct found {
-	struct model_stand stand;
-	uint32_t share;
-	bool same;
+/* A record of where one stood; bytes of its stack follow. */
+struct record {
+	struct look_rise rise;
+	size_t bytes; /* of event */
+	struct event_stand event;
 };
 
 struct looks {
-	struct stream_reader *reader;
-	struct look_book book;
-	struct stand_taker taker;
-	unsigned int a_second, cost_part;
-	uint64_t random;
-	uint32_t pass, since, seed;
-
-	uint64_t slice_start_ns, next_ns;
-	uint32_t slice_looks; /* begun in the slice */
-	uint64_t rest_ns;     /* between two looks, as they cost */
-	uint64_t cost_ns, cpu_ns;
-
-	/* The look or the pass that is under way. */
-	struct looks_rooms rooms;
-	uint64_t poll_ns; /* when to see what came of it */
-	void (*take)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
-	void *ctx;
-	MODEL_TABLE(struct found, found); /* all of a look are of the slice in which it ends */
-	uint64_t own_ns;		  /* CPU time on this side */
-	uint32_t records, last_tgid;
-	bool hangs, hang_told;
-	size_t have;
-	_Alignas(8) char buffer[BUFFER_MOST];
+	struct looks_options options;
+	struct host host;
+	struct nursery *nursery;
+	struct workers *workers;
+	struct looker *looker;
+	struct model *model;
+	struct ingest *ingest;
+	struct names *names;
+	struct unwind_feed *feed; /* NULL: along frame pointers */
+	struct look looks[2];
+	unsigned int last; /* the later one of them */
+	struct look_gone gone;
+	bool *seen; /* by row of the last look: a record tells where it stood */
+	size_t seen_cap;
+	uint64_t *steal_ns, *idle_ns; /* by CPU, at the last look */
+	uint64_t idle_all_ns, forks;  /* the same of the host */
+	struct record **records;
+	size_t records_cnt, records_cap, records_bytes;
+	uint32_t *order; /* processes, who did most first */
+	size_t order_cnt;
+	struct snapshot snapshot;
+	uint64_t tailed_ns;
+	int err; /* of a callback, the first one */
 };
 
-static uint64_t draw(struct looks *l)
+/* --- rooms ----------------------------------------------------------------------------------- */
+
+static void close_rooms(struct looks *l)
 {
-	l->random ^= l->random << 13;
-	l->random ^= l->random >> 7;
-	l->random ^= l->random << 17;
-	return l->random;
+	for (size_t i = 0; i < l->records_cnt; i++)
+		free(l->records[i]);
+	l->records_cnt = l->records_bytes = 0;
+	unwind_feed_free(l->feed);
+	names_free(l->names);
+	ingest_free(l->ingest);
+	model_free(l->model);
+	free(l->order);
+	snapshot_clear(&l->snapshot);
+	l->feed = NULL;
+	l->names = NULL;
+	l->ingest = NULL;
+	l->model = NULL;
+	l->order = NULL;
+	l->order_cnt = 0;
 }
 
-struct looks *looks_new(struct nursery *nursery, unsigned int a_second, unsigned int cost_part)
+static void describe(struct looks *l)
 {
-	struct looks *l = calloc(1, sizeof(*l));
+	struct model_host *h = &l->model->host;
 
+	h->name = model_str(l->model, l->host.name);
+	h->kernel = model_str(l->model, l->host.release);
+	h->machine = model_str(l->model, l->host.machine);
+	h->version = HOTRUN_VERSION;
+	h->cpus_online = l->host.cpus_online;
+	h->cpus_possible = l->host.cpus_possible;
+}
+
+static int open_rooms(struct looks *l)
+{
+	struct names_options names = {
+		.nursery = l->nursery,
+		.workers = l->workers,
+		.proc_path = "/proc",
+		.unwinds = looker_unwind(l->looker) != NULL,
+		.from = (enum names_from)l->options.names,
+	};
+
+	l->model = model_new();
+	if (!l->model)
+		return -ENOMEM;
+	describe(l);
+	l->ingest = ingest_new(l->model, l->host.cpus_possible, host_boot_offset_ns());
+	l->names = names_new(&names);
+	if (looker_unwind(l->looker))
+		l->feed = unwind_feed_new(looker_unwind(l->looker), false);
+	return l->ingest && l->names && (l->feed || !looker_unwind(l->looker)) ? 0 : -ENOMEM;
+}
+
+int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
+	      struct looks **ret_looks)
+{
+	const struct looker_options looker = {.unwind_bytes = UNWIND_BYTES};
+	struct looks *l = calloc(1, sizeof(*l));
+	int err = -ENOMEM;
+
+	snprintf(why, why_bytes, "out of memory");
 	if (!l)
-		return NULL;
-	l->reader = stream_reader_new(nursery);
-	if (!l->reader) {
-		free(l);
-		return NULL;
+		return err;
+	l->options = *options;
+	host_describe(&l->host);
+	l->steal_ns = calloc(HOST_MAX_CPUS, sizeof(*l->steal_ns));
+	l->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*l->idle_ns));
+	if (l->steal_ns && l->idle_ns)
+		err = host_check(&l->host, why, why_bytes);
+	/* Before there is any BPF object: none is any helper's. */
+	if (!err) {
+		l->nursery = nursery_new(OPENER_CAPABILITIES);
+		if (l->nursery)
+			l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
+		err = l->workers ? looker_new(&looker, why, why_bytes, &l->looker) : -ENOMEM;
 	}
-	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
-		l->random = clock_now_ns();
-	l->random |= 1;
-	l->a_second = a_second;
-	l->cost_part = cost_part;
-	l->next_ns = UINT64_MAX;
-	l->since = l->pass + 1;
-	return l;
+	if (err) {
+		looks_free(l);
+		return err;
+	}
+	*ret_looks = l;
+	return 0;
 }
 
 void looks_free(struct looks *l)
 {
 	if (!l)
 		return;
-	stream_reader_free(l->reader);
-	look_book_clear(&l->book);
-	free(l->found);
+	close_rooms(l);
+	looker_free(l->looker);
+	workers_free(l->workers);
+	nursery_free(l->nursery);
+	look_clear(&l->looks[0]);
+	look_clear(&l->looks[1]);
+	look_gone_clear(&l->gone);
+	free(l->records);
+	free(l->seen);
+	free(l->steal_ns);
+	free(l->idle_ns);
 	free(l);
 }
 
-void looks_forget(struct looks *l)
+struct model *looks_model(struct looks *l)
 {
-	l->since = l->pass + 1;
-	l->found_cnt = 0;
-	look_book_forget(&l->book);
+	return l->model;
 }
 
-uint64_t looks_cpu_ns(const struct looks *l)
+const struct snapshot *looks_snapshot(const struct looks *l)
 {
-	return l->cpu_ns;
+	return &l->snapshot;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+uint64_t looks_cpu_ns(struct looks *l)
+{
+	struct names_cost cost = {0};
 
-static void take_record(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+	if (l->names)
+		cost = names_cost(l->names);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cost.worker_cpu_ns + cost.opener_cpu_ns +
+	       nursery_cpu_ns(l->nursery);
+}
+
+/* --- a look ---------------------------------------------------------------------------------- */
+
+static void take_counts(void *ctx, const struct event_counts *counts)
 {
 	struct looks *l = ctx;
+	int err = look_add(&l->looks[l->last], counts);
 
-	l->records++;
-	l->last_tgid = stand->tgid;
-	l->take(l->ctx, stand, stack);
+	l->err = l->err ?: err;
 }
 
-static int take_bytes(void *ctx, const char *bytes, size_t len)
+/* Idle and stolen time of all CPUs since the last call. */
+static uint64_t read_idle(struct looks *l)
 {
-	struct looks *l = ctx;
-	ssize_t done;
+	uint64_t was = l->idle_all_ns, now = 0;
 
-	if (len > sizeof(l->buffer) - l->have)
-		return -EPROTO;
-	memcpy(l->buffer + l->have, bytes, len);
-	l->have += len;
-	done = session_take_stands(l->buffer, l->have, take_record, l);
-	if (done < 0)
-		return (int)done;
-	l->have -= (size_t)done;
-	memmove(l->buffer, l->buffer + done, l->have);
-	return l->records > PASS_MOST ? -EFBIG : 0;
+	host_read_cpus(l->steal_ns, l->idle_ns, l->host.cpus_possible);
+	for (uint32_t cpu = 0; cpu < l->host.cpus_possible; cpu++)
+		now += l->idle_ns[cpu] + l->steal_ns[cpu];
+	l->idle_all_ns = now;
+	return rise_of(now, was);
 }
-_Static_assert(BUFFER_MOST >= STREAM_PIECE_BYTES + RECORD_MOST, "a piece, and part of a record");
 
-static int begin(struct looks *l, struct session *s, const struct stand_look *look,
-		 const uint32_t *tgids, size_t tgid_cnt)
+/* Into the older of the two. 0 or negative errno; since the last one, idle: of all CPUs. */
+static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 {
-	_cleanup_close_ int fd = session_open_stands(s, look, tgids, tgid_cnt);
+	struct look *to = &l->looks[l->last ^= 1];
 	int err;
 
-	if (fd < 0)
-		return fd;
-	l->have = l->records = 0;
-	l->last_tgid = 0;
-	l->own_ns = 0;
-	err = stream_reader_begin(l->reader, fd);
-	l->hangs = err == -EBUSY;
-	if (!err)
-		l->hang_told = false;
-	return err;
+	look_empty(to);
+	l->err = 0;
+	to->time_ns = clock_now_ns();
+	*ret_idle_ns = read_idle(l);
+	*ret_forks = rise_since(host_forks(), &l->forks);
+	err = looker_read_counts(l->looker, take_counts, l);
+	return err ?: l->err;
 }
 
-/* As stream_reader_take(). */
-static int take(struct looks *l, int timeout_ms)
+int looks_begin(struct looks *l)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), cpu_ns = 0;
-	int err = stream_reader_take(l->reader, timeout_ms, take_bytes, l, &cpu_ns);
+	uint64_t idle_ns, forks;
+	int err;
 
-	l->own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
-	l->cpu_ns += cpu_ns;
-	l->hangs = err == -ETIMEDOUT;
-	if (err == 1)
-		l->cost_ns = l->own_ns + cpu_ns;
-	return err;
+	close_rooms(l);
+	err = open_rooms(l);
+	return err ?: look(l, &idle_ns, &forks);
 }
 
-int looks_pass(struct looks *l, struct session *s, uint64_t ns, const uint32_t *tgids,
-	       size_t tgid_cnt,
-	       void (*take_stand)(void *ctx, const struct event_stand *stand, const uint8_t *stack),
-	       void *ctx)
+static void sleep_until(uint64_t end_ns)
 {
-	uint64_t end_ns = clock_now_ns() + ns;
-	int err = 0;
+	const struct timespec end = {(time_t)(end_ns / SECOND_NS), (long)(end_ns % SECOND_NS)};
 
-	/* Of a look that is under way what comes is dropped. */
-	while (!err && stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
-		err = take(l, 100);
-	l->since = l->pass + 1;
-	err = begin(l, s, NULL, tgids, tgid_cnt);
-	l->take = take_stand;
-	l->ctx = ctx;
-	while (!err && clock_now_ns() < end_ns)
-		err = take(l, 100);
-	if (!err)
-		stream_reader_drop(l->reader);
-	return err == 1 ? 0 : err ?: -ETIMEDOUT;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
 }
 
-bool looks_hang(struct looks *l, uint32_t *ret_tgid)
+/* --- who is who ------------------------------------------------------------------------------ */
+
+static uint32_t process_of(struct looks *l, const struct event_counts *c)
 {
-	if (!l->hangs || l->hang_told)
-		return false;
-	l->hang_told = true;
-	*ret_tgid = l->last_tgid;
-	return true;
+	struct model *m = l->model;
+	uint32_t row = model_process_get(m, c->tgid, c->process_start_ns);
+	const char *comm = model_string(m, c->comm, sizeof(c->comm));
+	struct model_process *p;
+
+	if (row == MODEL_NONE)
+		return row;
+	p = &m->processes[row];
+	if (!*p->comm || c->tid == c->tgid) {
+		if (p->name == p->comm || !*p->name)
+			p->name = comm;
+		p->comm = comm;
+	}
+	p->parent_tgid = c->parent_tgid;
+	if (c->flags & COUNTS_KERNEL_THREAD)
+		p->flags |= PROCESS_KERNEL;
+	if (c->tgid == (uint32_t)getpid())
+		p->flags |= PROCESS_SELF;
+	return row;
 }
 
-/* --- looks ----------------------------------------------------------------------------------- */
+static uint32_t thread_of(struct looks *l, const struct event_counts *c)
+{
+	struct model *m = l->model;
+	uint32_t process = process_of(l, c), row = MODEL_NONE;
 
-static void take_look(void *ctx, const struct event_stand *event, const uint8_t *piece)
+	if (process != MODEL_NONE)
+		row = model_thread_get(m, process, c->tid, c->thread_start_ns);
+	if (row != MODEL_NONE) {
+		m->threads[row].comm = model_string(m, c->comm, sizeof(c->comm));
+		m->threads[row].state = c->state;
+	}
+	return row;
+}
+
+static bool wants_cpu(const struct event_counts *c)
+{
+	return c->state == 'R' || (c->flags & COUNTS_ON_CPU);
+}
+
+/* Where a leader's process lost threads or children in the interval. */
+static struct look_ended ended_of(const struct looks *l, const struct event_counts *c)
+{
+	return c->tid == c->tgid ? look_ended(&l->looks[l->last ^ 1], &l->gone, c)
+				 : (struct look_ended){0};
+}
+
+static bool is_of_interest(const struct event_counts *c, const struct look_rise *rise)
+{
+	return rise->ran_ns || rise->waited_ns || wants_cpu(c) || c->state == 'D';
+}
+
+static struct look_rise rise_of_row(const struct looks *l, const struct event_counts *c)
+{
+	return look_rise(&l->looks[l->last ^ 1], c);
+}
+
+/* What each did in the interval. Returns how many did or wanted anything; (size_t)-1: no memory. */
+static size_t count_threads(struct looks *l)
+{
+	const struct look *now = &l->looks[l->last];
+	struct snapshot *s = &l->snapshot;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < now->cnt; i++) {
+		const struct event_counts *c = &now->rows[i];
+		struct look_rise rise = rise_of_row(l, c);
+		struct look_ended ended = ended_of(l, c);
+		struct snapshot_thread *t;
+		uint32_t row;
+
+		s->waits |= !(c->flags & COUNTS_NO_WAITS);
+		if (!is_of_interest(c, &rise) && !ended.threads_ns && !ended.children_ns)
+			continue;
+		row = thread_of(l, c);
+		if (row == MODEL_NONE)
+			continue;
+		t = snapshot_thread(s, row);
+		if (!t)
+			return (size_t)-1;
+		t->ran_ns += rise.ran_ns;
+		t->waited_ns += rise.waited_ns;
+		t->ended.threads_ns += ended.threads_ns;
+		t->ended.children_ns += ended.children_ns;
+		t->uninterruptible += c->state == 'D';
+		t->is_new |= rise.is_new;
+		t->flags = c->flags;
+		cnt++;
+	}
+	return cnt;
+}
+
+struct weight {
+	uint32_t process;
+	uint64_t ns;
+};
+
+static int compare_weights(const void *a, const void *b)
+{
+	const struct weight *x = a, *y = b;
+
+	return COMPARE(y->ns, x->ns) ?: COMPARE(x->process, y->process);
+}
+
+/* Who did and wanted most, first. */
+static int order_processes(struct looks *l)
+{
+	const struct model *m = l->model;
+	const struct snapshot *s = &l->snapshot;
+	struct weight *weights = calloc(m->processes_cnt + 1, sizeof(*weights));
+	uint32_t *order = calloc(m->processes_cnt + 1, sizeof(*order));
+
+	if (!weights || !order) {
+		free(weights);
+		free(order);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		weights[i].process = i;
+	for (size_t i = 0; i < s->threads_cnt; i++)
+		weights[m->threads[s->threads[i].thread].process].ns +=
+			s->threads[i].ran_ns + s->threads[i].waited_ns +
+			s->threads[i].ended.threads_ns + 1;
+	qsort(weights, m->processes_cnt, sizeof(*weights), compare_weights);
+	for (size_t i = 0; i < m->processes_cnt; i++)
+		order[i] = weights[i].process;
+	free(weights);
+	free(l->order);
+	l->order = order;
+	l->order_cnt = m->processes_cnt;
+	return 0;
+}
+
+/* --- where they stand ------------------------------------------------------------------------ */
+
+static void keep_record(struct looks *l, uint32_t row, const struct event_stand *stand,
+			const uint8_t *stack)
+{
+	size_t bytes = sizeof(*stand) + stand->stack_bytes;
+	struct record *r;
+
+	if (l->records_bytes + bytes > RECORDS_BYTES) {
+		l->snapshot.cut++;
+		return;
+	}
+	r = malloc(sizeof(*r) + stand->stack_bytes);
+	if (!r || GROW(l->records, l->records_cnt, l->records_cap)) {
+		free(r);
+		l->err = -ENOMEM;
+		return;
+	}
+	r->rise = rise_of_row(l, &l->looks[l->last].rows[row]);
+	r->bytes = bytes;
+	r->event = *stand;
+	memcpy(&r->event + 1, stack, stand->stack_bytes);
+	l->records[l->records_cnt++] = r;
+	l->records_bytes += bytes;
+	l->seen[row] = true;
+}
+
+static uint32_t row_of(const struct looks *l, const struct event_stand *stand)
+{
+	return look_find(&l->looks[l->last], stand->tid, stand->thread_start_ns);
+}
+
+static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t *stack)
 {
 	struct looks *l = ctx;
-	struct model *m = l->rooms.model;
-	struct found found = {.share = event->share, .same = event->flags & STAND_SAME};
+	const struct event_counts *c;
+	struct look_rise rise;
+	uint32_t row = row_of(l, stand);
 
-	if (!stand_take(&l->taker, event, piece, &found.stand))
+	/* Born since: it is told of by the next look, if there is one. */
+	if (row == HASH_NONE || l->seen[row])
 		return;
-	if (l->rooms.selects &&
-	    !(m->processes[m->threads[found.stand.at.thread].process].flags & PROCESS_SELECTED))
+	c = &l->looks[l->last].rows[row];
+	rise = rise_of_row(l, c);
+	if (c->tgid != (uint32_t)getpid() && is_of_interest(c, &rise))
+		keep_record(l, row, stand, stack);
+}
+
+/* The processes that did most, where all would be too many. */
+static size_t choose(const struct looks *l, size_t awake, uint32_t tgids[PROCESSES_MOST])
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; awake > STANDS_MOST && i < l->order_cnt && cnt < PROCESSES_MOST; i++)
+		tgids[cnt++] = l->model->processes[l->order[i]].tgid;
+	return cnt;
+}
+
+/* Who is on another CPU leaves it while this process is there. */
+struct visit {
+	struct looks *l;
+	struct record *r;
+	uint32_t row;
+};
+
+static void take_visited(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+{
+	struct visit *v = ctx;
+	struct record *r = v->r, *bigger;
+
+	if (row_of(v->l, stand) != v->row || stand->flags & (STAND_RUNS | STAND_MOVED))
 		return;
-	if (!GROW(l->found, l->found_cnt, l->found_cap))
-		l->found[l->found_cnt++] = found;
+	bigger = realloc(r, sizeof(*r) + stand->stack_bytes);
+	if (!bigger)
+		return;
+	v->r = bigger;
+	bigger->event = *stand;
+	bigger->event.state = 'R'; /* it is its visitor who keeps it off */
+	bigger->bytes = sizeof(*stand) + stand->stack_bytes;
+	memcpy(&bigger->event + 1, stack, stand->stack_bytes);
 }
 
-static int set_share(void *ctx, uint32_t tgid, const struct look_share *share)
+static void visit(struct looks *l, size_t record)
 {
-	return session_set_look_share(ctx, tgid, share);
+	struct record *r = l->records[record];
+	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
+	struct visit v = {l, r, row_of(l, &r->event)};
+
+	if (v.row == HASH_NONE || r->rise.ran_ns < VISIT_LEAST_NS ||
+	    !urgent_visit(l->options.urgent, l->looks[l->last].rows[v.row].cpu))
+		return;
+	looker_read_stands(l->looker, &ask, take_visited, &v);
+	l->records[record] = v.r;
 }
 
-/* Each of the parts of a slice has a look, at a random moment of it. */
-static void plan_next(struct looks *l)
+/* Those that were on a CPU in the pass. */
+static void visit_running(struct looks *l, size_t first)
 {
-	l->next_ns = l->slice_start_ns + l->slice_looks * l->rest_ns + draw(l) % l->rest_ns;
+	uint64_t end_ns = clock_now_ns() + VISITS_NS;
+	unsigned int visits = 0;
+
+	for (size_t i = first; i < l->records_cnt && visits < VISITS; i++) {
+		if (!(l->records[i]->event.flags & (STAND_RUNS | STAND_MOVED)))
+			continue;
+		if (clock_now_ns() >= end_ns)
+			break;
+		visit(l, i);
+		visits++;
+	}
+	if (visits)
+		urgent_return(l->options.urgent);
 }
 
-void looks_begin_slice(struct looks *l, bool on)
+/* Of whom nothing was read there is a row, too, or what it did would be missing. */
+static void add_unread(struct looks *l)
 {
-	uint64_t least = 1000000000ull / l->a_second, rest = l->cost_ns * l->cost_part;
+	const struct look *now = &l->looks[l->last];
 
-	look_book_begin_slice(&l->book);
-	l->seed = (uint32_t)draw(l);
-	l->slice_start_ns = clock_now_ns();
-	l->slice_looks = 0;
-	l->rest_ns = rest < least ? least : rest > REST_NS ? REST_NS : rest;
-	if (on)
-		plan_next(l);
-	else
-		l->next_ns = UINT64_MAX;
+	for (size_t i = 0; i < now->cnt && !l->err; i++) {
+		const struct event_counts *c = &now->rows[i];
+		struct look_rise rise = rise_of_row(l, c);
+		struct event_stand stand = {
+			.time_ns = now->time_ns,
+			.tgid = c->tgid,
+			.tid = c->tid,
+			.process_start_ns = c->process_start_ns,
+			.thread_start_ns = c->thread_start_ns,
+			.age_ns = STAND_AGE_UNKNOWN,
+			.flags = STAND_MOVED |
+				 (c->flags & COUNTS_KERNEL_THREAD ? STAND_KERNEL_THREAD : 0),
+			.state = c->state,
+		};
+
+		if (l->seen[i] || !is_of_interest(c, &rise) || c->tgid == (uint32_t)getpid())
+			continue;
+		keep_record(l, (uint32_t)i, &stand, NULL);
+	}
 }
 
-uint64_t looks_due_ns(const struct looks *l)
+static int read_stands(struct looks *l, size_t awake, uint64_t interval_ns)
 {
-	return stream_reader_is_busy(l->reader) ? l->poll_ns : l->next_ns;
+	const char *why = looker_stands_why(l->looker);
+	uint32_t tgids[PROCESSES_MOST];
+	struct stands_ask ask = {
+		.tgids = tgids,
+		.tgid_cnt = choose(l, awake, tgids),
+		/* It may be read a little later than the interval's end. */
+		.awake_ns = 2 * interval_ns,
+	};
+	size_t first = l->records_cnt;
+	int err = 0;
+
+	l->snapshot.stacks_why = why ? model_str(l->model, why) : "";
+	while (l->seen_cap < l->looks[l->last].cnt)
+		if (GROW(l->seen, l->seen_cap, l->seen_cap))
+			return -ENOMEM;
+	memset(l->seen, 0, l->seen_cap);
+	if (!why) {
+		ask.until_ns = clock_now_ns() + STANDS_NS;
+		err = looker_read_stands(l->looker, &ask, take_stand, l);
+	}
+	if (!why && !err)
+		visit_running(l, first);
+	if (!err || err == -ETIMEDOUT)
+		add_unread(l);
+	return err == -ETIMEDOUT ? l->err : err ?: l->err;
 }
 
-/* Of the one that is under way. True: it has ended. */
-static bool go_on(struct looks *l, int timeout_ms)
+int looks_take(struct looks *l, uint64_t interval_ns)
 {
-	struct model *m = l->rooms.model;
-	int err = take(l, timeout_ms);
+	struct snapshot *s = &l->snapshot;
+	const struct look *before = &l->looks[l->last], *now;
+	uint64_t idle_ns, elapsed_ns, forks;
+	size_t awake;
+	int err;
 
-	if (err < 0)
-		l->since = l->pass + 1; /* what it told is not known */
-	if (err != 1)
-		return false;
-	log_debug("look %u: %u records, %u us there, %u us here", l->pass, l->records,
-		  (unsigned)((l->cost_ns - l->own_ns) / 1000), (unsigned)(l->own_ns / 1000));
-	for (size_t i = 0; i < l->found_cnt; i++)
-		if (!look_book_take(&l->book, m, &l->found[i].stand, l->found[i].share,
-				    l->found[i].same))
-			l->since = l->pass + 1;
-	look_book_end_look(&l->book);
-	look_book_end_again(&l->book, m, set_share, l->rooms.session);
-	if (l->records > look_book_surprise)
-		look_book_set_shares(&l->book, m, set_share, l->rooms.session);
-	return true;
+	sleep_until(before->time_ns + interval_ns);
+	err = look(l, &idle_ns, &forks);
+	if (err)
+		return err;
+	now = &l->looks[l->last];
+	elapsed_ns = now->time_ns - before->time_ns;
+	if (!s->intervals++)
+		s->first_ns = before->time_ns;
+	s->last_ns = now->time_ns;
+	s->elapsed_ns += elapsed_ns;
+	s->cpus = l->host.cpus_online;
+	s->busy_ns += rise_of(elapsed_ns * s->cpus, idle_ns);
+	s->all = now->cnt;
+	look_gone_clear(&l->gone);
+	err = look_gone(before, now, &l->gone);
+	if (err)
+		return err;
+	s->ended += l->gone.threads;
+	s->forks += forks;
+	host_read_memory(&s->memory_bytes, &s->memory_free_bytes);
+	awake = count_threads(l);
+	if (awake == (size_t)-1)
+		return -ENOMEM;
+	err = order_processes(l);
+	return err ?: read_stands(l, awake, elapsed_ns);
 }
 
-bool looks_work(struct looks *l, const struct looks_rooms *rooms, const uint32_t *tgids,
-		size_t tgid_cnt)
-{
-	struct stand_look look = {l->pass + 1, l->since, l->seed, LOOK_ALL};
+/* --- names ----------------------------------------------------------------------------------- */
 
-	l->rooms = *rooms;
-	l->taker.model = rooms->model;
-	l->taker.ingest = rooms->ingest;
-	l->taker.maps = rooms->maps;
-	l->poll_ns = clock_now_ns() + POLL_NS;
-	if (stream_reader_is_busy(l->reader))
-		return go_on(l, 0);
-	if (clock_now_ns() < l->next_ns)
-		return false;
-	l->slice_looks++;
-	plan_next(l);
-	l->take = take_look;
-	l->ctx = l;
-	l->found_cnt = 0;
-	if (!begin(l, rooms->session, &look, tgids, tgid_cnt))
-		l->pass++;
-	return false;
+/* Rows of stands from the records, by what is known by now. */
+static int take_stands(struct looks *l, bool whole)
+{
+	struct stand_taker *taker = calloc(1, sizeof(*taker));
+	struct snapshot *s = &l->snapshot;
+	int err = 0;
+
+	if (!taker)
+		return -ENOMEM;
+	snapshot_forget_stands(s);
+	taker->model = l->model;
+	taker->ingest = l->ingest;
+	taker->maps = whole ? looker_unwind(l->looker) : NULL;
+	for (size_t i = 0; !err && i < l->records_cnt; i++) {
+		struct event_stand *event = &l->records[i]->event;
+		uint32_t kernel_cnt = event->kernel_cnt;
+		struct model_stand stand;
+		bool known;
+
+		event->kernel_cnt = whole ? kernel_cnt : 0;
+		known = stand_take(taker, event, (const uint8_t *)(event + 1), &stand);
+		event->kernel_cnt = kernel_cnt;
+		if (known)
+			err = stands_add(&s->stands, &stand)
+				      ?: snapshot_rise(s, &l->records[i]->rise);
+	}
+	free(taker);
+	return err;
 }
 
-void looks_end_slice(struct looks *l, const struct looks_rooms *rooms, uint64_t slice_ns)
+/* Facts of the first of them, until then. */
+static void read_facts(struct looks *l, size_t most, uint64_t end_ns)
 {
-	if (stream_reader_is_busy(l->reader))
-		go_on(l, END_WAIT_MS);
-	look_book_end_slice(&l->book, rooms->model, slice_ns);
-	look_book_set_shares(&l->book, rooms->model, set_share, rooms->session);
+	struct model *m = l->model;
+
+	for (size_t i = 0; i < l->order_cnt && i < most && clock_now_ns() < end_ns; i++)
+		if (!(m->processes[l->order[i]].flags &
+		      (PROCESS_FACTS | PROCESS_KERNEL | PROCESS_GONE | PROCESS_SELF)))
+			names_process(l->names, m, l->order[i]);
+}
+
+static void name_stack(struct looks *l, uint64_t id, uint64_t time_ns)
+{
+	uint32_t row = id ? model_stack_find(l->model, id) : MODEL_NONE;
+
+	if (row != MODEL_NONE)
+		names_stack(l->names, l->model, row, time_ns);
+}
+
+static void name_stands(struct looks *l, uint64_t end_ns)
+{
+	const struct model *m = l->model;
+	const struct stands *stands = &l->snapshot.stands;
+
+	do {
+		uint64_t now_ns = clock_now_ns();
+
+		names_tail(l->names, l->model, l->tailed_ns);
+		l->tailed_ns = now_ns;
+		for (size_t i = 0; i < stands->cnt; i++) {
+			const struct model_sample *at = &stands->rows[i].at;
+			uint32_t process = m->threads[at->thread].process;
+
+			if (!(m->processes[process].flags & (PROCESS_FACTS | PROCESS_GONE)) &&
+			    at->user_stack)
+				continue; /* there was no time for its mappings */
+			name_stack(l, at->kernel_stack, at->time_ns);
+			name_stack(l, at->user_stack, at->time_ns);
+		}
+		if (!names_read(l->names, l->model) && !names_is_reading(l->names) &&
+		    !names_waiting(l->names))
+			break;
+		wait_names_moment(l->names);
+	} while (clock_now_ns() < end_ns);
+	names_tail(l->names, l->model, l->tailed_ns);
+}
+
+int looks_name_first(struct looks *l, uint64_t ns)
+{
+	uint64_t now_ns = clock_now_ns();
+	int err = take_stands(l, false);
+
+	if (err)
+		return err;
+	read_facts(l, NAMED_FIRST, now_ns + ns / 2);
+	name_stands(l, now_ns + ns);
+	return 0;
+}
+
+static void prepare_tables(struct looks *l, uint64_t end_ns)
+{
+	const struct model *m = l->model;
+
+	if (!l->feed)
+		return;
+	unwind_feed_hurry(l->feed, true);
+	for (size_t i = 0; i < l->order_cnt && i < NAMED_MOST; i++)
+		if (m->processes[l->order[i]].mapping_cnt)
+			unwind_feed_prepare(l->feed, l->order[i]);
+	wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
+}
+
+int looks_name_all(struct looks *l, uint64_t ns)
+{
+	uint64_t now_ns = clock_now_ns();
+	int err;
+
+	l->model->kernel_text = names_kernel_text(l->names);
+	read_facts(l, NAMED_MOST, now_ns + ns / 3);
+	prepare_tables(l, now_ns + ns / 2);
+	err = take_stands(l, true);
+	if (err)
+		return err;
+	name_stands(l, now_ns + ns);
+	names_settle(l->names, l->model);
+	return 0;
 }

@@ -2,71 +2,51 @@
 #ifndef HOTRUN_COLLECT_LOOKS_H
 #define HOTRUN_COLLECT_LOOKS_H
 /*
- * Blocked time with stacks, without a program at switches: some times a second, at random moments,
- * it is looked at threads that do not run. Each one that is found stands for the time between two
- * looks, so that the sum is an unbiased estimate of blocked time, and a wait is found the more
- * surely the longer it is. Where a process has very many threads, some stand for others; those in
- * lasting waits are chosen apart, so that one of them is found among ten thousand brief ones. A
- * stack is read once a wait: who has not run since the last look stands where it stood.
+ * Looks at all threads, a moment apart, for a host that is too busy to record: what each did in
+ * between, by the kernel's own counters, and the stacks of those that did or wanted anything.
+ * Nothing runs in between. No threads but the helpers of the names room.
  *
- * The reading is done by another process, which may hang (isolate/stream_reader.h). No threads.
+ *	looks_new()
+ *	again and again: looks_begin(), looks_take() once or more, looks_name_first(), a look at
+ *	    looks_snapshot(), looks_name_all(), another one
+ *	looks_free()
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/nursery.h"
-#include "kernel/session.h"
-#include "kernel/unwind_maps.h"
-#include "model/ingest.h"
+#include "base/urgent.h"
 #include "model/model.h"
+#include "model/snapshot.h"
 
 struct looks;
 
-/* Where a look's records come from and go. */
-struct looks_rooms {
-	struct session *session;
-	struct model *model;
-	struct ingest *ingest;
-	const struct unwind_maps *maps; /* NULL = frame pointers alone */
-	bool selects;			/* only of processes that are selected (PROCESS_SELECTED) */
+struct looks_options {
+	const struct urgent *urgent; /* borrowed */
+	unsigned int names;	     /* enum names_from */
 };
 
-/* The nursery is borrowed. a_second: looks at the most; fewer where they cost more than one part in
- * cost_part of a CPU. NULL without memory. */
-struct looks *looks_new(struct nursery *nursery, unsigned int a_second, unsigned int cost_part);
+/* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,
+ * and the result is a negative errno. *ret_looks owned by the caller. */
+int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
+	      struct looks **ret_looks);
 /* Takes NULL. */
 void looks_free(struct looks *l);
 
-/* What was remembered of threads is no longer true: another model, or another session. */
-void looks_forget(struct looks *l);
+/* Forgets what was found, and takes the first look. 0 or negative errno, as the next ones. */
+int looks_begin(struct looks *l);
+/* Another look, so long after the last one, and who stands where then. */
+int looks_take(struct looks *l, uint64_t interval_ns);
 
-/* A slice begins; its rows are added to the model from here on. on: there are looks in it. */
-void looks_begin_slice(struct looks *l, bool on);
-/* It ends: its rows get their blocked time, the slice the number of its looks; and who has many
- * threads is looked at in part from now on. */
-void looks_end_slice(struct looks *l, const struct looks_rooms *rooms, uint64_t slice_ns);
+/* Names what is at hand at once, of those who did most, for so long at the most: stacks are walked
+ * along frame pointers, the kernel's are left out. */
+int looks_name_first(struct looks *l, uint64_t ns);
+/* All of them, with tables and the kernel's frames. What has no name by then has none. */
+int looks_name_all(struct looks *l, uint64_t ns);
 
-/* When looks_work() has something to do (CLOCK_MONOTONIC). */
-uint64_t looks_due_ns(const struct looks *l);
-/* Begins a look that is due, over those processes (none: all), or takes what came of the one that
- * is under way. Returns whether one has ended. */
-bool looks_work(struct looks *l, const struct looks_rooms *rooms, const uint32_t *tgids,
-		size_t tgid_cnt);
-/* Nothing came of the last one, and another is not begun until its reader is gone. Says so once:
- * true, with the process that was looked at last in *ret_tgid (0 = none). */
-bool looks_hang(struct looks *l, uint32_t *ret_tgid);
+/* CPU time of this process and its helpers so far. */
+uint64_t looks_cpu_ns(struct looks *l);
 
-/*
- * A pass over all threads of these processes (none: of all), at once: take gets each record. It
- * waits for it so long at the most, and not for one that hangs: -ETIMEDOUT. 0 or negative errno;
- * -EBUSY: a reader hangs from before; -ECANCELED: more threads than one pass tells of.
- */
-int looks_pass(struct looks *l, struct session *s, uint64_t ns, const uint32_t *tgids,
-	       size_t tgid_cnt,
-	       void (*take)(void *ctx, const struct event_stand *stand, const uint8_t *stack),
-	       void *ctx);
-
-/* CPU time of the process that reads, so far, ns. Only grows. */
-uint64_t looks_cpu_ns(const struct looks *l);
+/* Both borrowed until looks_begin() and looks_free(). */
+struct model *looks_model(struct looks *l);
+const struct snapshot *looks_snapshot(const struct looks *l);
 #endif

@@ -13,10 +13,10 @@
 volatile sig_atomic_t stop_requested;
 
 static const struct command *const commands[] = {
-	&record_command,  &report_command,  &flame_command,    &export_command,	 &rename_command,
-	&top_command,	  &runq_command,    &requests_command, &threads_command, &perfmap_command,
-	&doctor_command,  &recover_command, &watch_command,    &trigger_command, &captures_command,
-	&history_command, &seccomp_command, &help_command,
+	&record_command,   &report_command,  &flame_command,	&export_command,  &rename_command,
+	&top_command,	   &runq_command,    &requests_command, &threads_command, &perfmap_command,
+	&snapshot_command, &doctor_command,  &recover_command,	&watch_command,	  &trigger_command,
+	&captures_command, &history_command, &seccomp_command,	&help_command,
 };
 
 const struct usage_program hotrun_program = {
@@ -35,7 +35,9 @@ const struct usage_program hotrun_program = {
 		    "  hotrun runq -d 10              who waits for a CPU, and how long, as root\n"
 		    "  hotrun requests                is anybody kept waiting, as root\n"
 		    "  hotrun threads -p Shop.Api     it hangs: where does each thread stand, as "
-		    "root\n",
+		    "root\n"
+		    "  hotrun snapshot                the host is drowning: an answer within "
+		    "seconds\n",
 	.notes = "`hotrun COMMAND --help` tells the options; what reads a capture needs no\n"
 		 "privileges. `hotrun --version` tells the version.\n",
 };

@@ -240,6 +240,46 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus)
 	return filled;
 }
 
+uint64_t host_own_age_ns(void)
+{
+	FILE *in = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ran = 0, waited = 0;
+
+	if (in && fscanf(in, "%llu %llu", &ran, &waited) != 2)
+		ran = waited = 0;
+	if (in)
+		fclose(in);
+	return ran + waited;
+}
+
+uint64_t host_forks(void)
+{
+	_cleanup_free_ char *line = NULL;
+	FILE *in = fopen("/proc/stat", "re");
+	unsigned long long forks = 0;
+	size_t bytes = 0;
+
+	while (in && getline(&line, &bytes, in) > 0 && sscanf(line, "processes %llu", &forks) != 1)
+		;
+	if (in)
+		fclose(in);
+	return forks;
+}
+
+void host_read_memory(uint64_t *ret_bytes, uint64_t *ret_free_bytes)
+{
+	FILE *in = fopen("/proc/meminfo", "re");
+	unsigned long long all, left;
+
+	if (!in)
+		return;
+	if (fscanf(in, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu", &all, &left) == 2) {
+		*ret_bytes = all << 10;
+		*ret_free_bytes = left << 10;
+	}
+	fclose(in);
+}
+
 int host_read_pressure(uint64_t *ret_ns)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/pressure/cpu", "re");

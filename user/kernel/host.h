@@ -61,6 +61,17 @@ uint32_t host_read_cpus(uint64_t *steal_ns, uint64_t *idle_ns, uint32_t cpus);
  * ns. 0, or -ENOTSUP where the kernel keeps none. */
 int host_read_pressure(uint64_t *ret_ns);
 
+/* For how long the calling thread has run, or waited for a CPU, so far. ns; 0 where the kernel does
+ * not tell. */
+uint64_t host_own_age_ns(void);
+
+/* Processes and threads that were begun since boot (/proc/stat); 0 where that cannot be read. */
+uint64_t host_forks(void);
+
+/* Memory of the host, and what of it could be had without swapping (/proc/meminfo), in bytes; both
+ * untouched where that cannot be read. */
+void host_read_memory(uint64_t *ret_bytes, uint64_t *ret_free_bytes);
+
 /* CLOCK_REALTIME and CLOCK_BOOTTIME less CLOCK_MONOTONIC, ns. */
 int64_t host_wall_offset_ns(void);
 uint64_t host_boot_offset_ns(void);

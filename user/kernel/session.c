@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernel/bpf_start.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/walk.h"
@@ -30,68 +31,6 @@
 #define CREATE_TRIES 20
 /* Frames that are kept of one stack where nobody says how many. */
 #define STACK_FRAMES_USUAL 512u
-
-/* libbpf's own lines, one level lower than it thinks; shown with -v only. The verifier's reasons
- * come as one text of many lines. */
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	_cleanup_free_ char *text = NULL;
-	char *rest, *line;
-
-	if (level == LIBBPF_DEBUG || log_max_level < LOG_LEVEL_DEBUG ||
-	    vasprintf(&text, format, args) < 0)
-		return 0;
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		log_debug("%s", line);
-	return 0;
-}
-
-static int explain(int err, const char *what, char *why, size_t why_bytes)
-{
-	char cause[512];
-
-	if (err == -EPERM || err == -EACCES) {
-		host_explain_eperm(cause, sizeof(cause));
-		snprintf(why, why_bytes, "%s: not permitted: %s", what, cause);
-		return -EPERM;
-	}
-	if (err == -EMFILE || err == -ENFILE)
-		snprintf(why, why_bytes, "%s: too many open files; raise the limit (ulimit -n)",
-			 what);
-	else
-		snprintf(why, why_bytes, "%s: %s", what, strerror(-err));
-	return err;
-}
-
-/* Under lockdown the verifier does not know the functions that read kernel memory. Containers have
- * no securityfs to look it up in. */
-static int explain_load(int err, char *why, size_t why_bytes)
-{
-	if (err != -EINVAL)
-		return explain(err, "loading the BPF programs", why, why_bytes);
-	snprintf(
-		why, why_bytes, "the kernel refuses the BPF programs (-v shows its reasons)%s",
-		access("/sys/kernel/security/lockdown", R_OK)
-			? "; perhaps kernel lockdown in confidentiality mode, which cannot be told "
-			  "here: /sys/kernel/security is not mounted"
-			: "");
-	return err;
-}
-
-static void raise_limits(void)
-{
-	struct rlimit limit;
-
-	/* Before 5.11 BPF memory counts against RLIMIT_MEMLOCK; later kernels use the cgroup. The
-	 * hard limit cannot always be raised (no CAP_SYS_RESOURCE): go on all the same. */
-	limit = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
-	if (setrlimit(RLIMIT_MEMLOCK, &limit))
-		log_debug("memlock limit not raised: %s", strerror(errno));
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static uint32_t ring_bytes(uint64_t wanted, uint64_t least, uint64_t most)
 {
@@ -144,6 +83,7 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !counts);
 	bpf_program__set_autoload(s->bpf->progs.walk_accounts, s->walks);
 	bpf_program__set_autoload(s->bpf->progs.read_stands, s->stands);
+	bpf_program__set_autoload(s->bpf->progs.read_counts, false);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */
@@ -593,8 +533,7 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 
 	if (!s)
 		return explain(-ENOMEM, "session", why, why_bytes);
-	libbpf_set_print(print_libbpf);
-	raise_limits();
+	bpf_start_prepare();
 	s->options = *options;
 	err = allocate(s);
 	if (err)

@@ -43,7 +43,7 @@ struct session_options {
 	bool cgroups; /* session_select_cgroup() says which */
 	/* see requests; where this kernel cannot, all else works: session_requests_why() */
 	bool requests;
-	bool stands; /* session_read_stands(); where this kernel cannot: session_stands_why() */
+	bool stands; /* session_open_stands(); where this kernel cannot: session_stands_why() */
 	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
@@ -172,12 +172,10 @@ const char *session_unwind_why(const struct session *s);
  */
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt);
+typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
 /* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
  * is. Returns the bytes that they are, or -EPROTO. */
-ssize_t session_take_stands(const char *bytes, size_t len,
-			    void (*take)(void *ctx, const struct event_stand *stand,
-					 const uint8_t *stack),
-			    void *ctx);
+ssize_t session_take_stands(const char *bytes, size_t len, stands_take_fn take, void *ctx);
 /* How many threads of that process looks choose; NULL: as of others. 0 or negative errno. */
 int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share);
 /* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until

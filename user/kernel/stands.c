@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The part of a session that reads where threads stand (bpf/stands.bpf.c). */
+/* Also the part of a session. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/session_private.h"
+#include "kernel/stands.h"
 
+/* At least two records at their largest. */
+#define BUFFER_BYTES (256u << 10)
 _Static_assert(sizeof(struct event_stand) + STAND_STACK_BYTES <= UINT16_MAX, "event_header.size");
 
 const char *session_stands_why(const struct session *s)
@@ -18,27 +22,36 @@ const char *session_stands_why(const struct session *s)
 }
 
 /* Those processes alone; none: all. 0 or negative errno. */
-static int select_processes(struct session *s, const uint32_t *tgids, size_t cnt)
+static int select_processes(struct hotrun_bpf *bpf, const uint32_t *tgids, size_t cnt)
 {
-	struct bpf_map *map = s->bpf->maps.stand_tgids;
+	struct bpf_map *map = bpf->maps.stand_tgids;
 	uint32_t key;
 	uint8_t one = 1;
 	int err = 0;
 
-	if (cnt > FILTER_TGIDS_MAX)
-		return -E2BIG;
-	s->bpf->bss->stand_selects = cnt > 0;
-	if (cnt == s->stand_tgid_cnt &&
-	    (!cnt || !memcmp(s->stand_tgids, tgids, cnt * sizeof(*tgids))))
-		return 0;
-	s->stand_tgid_cnt = 0;
 	while (!bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
 		if (bpf_map__delete_elem(map, &key, sizeof(key), 0))
 			break;
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = bpf_map__update_elem(map, &tgids[i], sizeof(tgids[i]), &one, sizeof(one),
 					   BPF_ANY);
-	if (err || !cnt)
+	return err;
+}
+
+/* Looks are at the same processes again and again. */
+static int select_again(struct session *s, const uint32_t *tgids, size_t cnt)
+{
+	int err;
+
+	if (cnt > FILTER_TGIDS_MAX)
+		return -E2BIG;
+	s->bpf->bss->stand_selects = cnt > 0;
+	if (!cnt ||
+	    (cnt == s->stand_tgid_cnt && !memcmp(s->stand_tgids, tgids, cnt * sizeof(*tgids))))
+		return 0;
+	s->stand_tgid_cnt = 0;
+	err = select_processes(s->bpf, tgids, cnt);
+	if (err)
 		return err;
 	memcpy(s->stand_tgids, tgids, cnt * sizeof(*tgids));
 	s->stand_tgid_cnt = cnt;
@@ -61,7 +74,7 @@ int session_open_stands(struct session *s, const struct stand_look *look, const 
 
 	if (!s->stands)
 		return -ENOTSUP;
-	err = select_processes(s, tgids, tgid_cnt);
+	err = select_again(s, tgids, tgid_cnt);
 	if (err)
 		return err;
 	s->bpf->bss->stand_look = look ? *look : (struct stand_look){0};
@@ -69,10 +82,7 @@ int session_open_stands(struct session *s, const struct stand_look *look, const 
 	return fd < 0 ? -errno : fd;
 }
 
-ssize_t session_take_stands(const char *bytes, size_t len,
-			    void (*take)(void *ctx, const struct event_stand *stand,
-					 const uint8_t *stack),
-			    void *ctx)
+ssize_t session_take_stands(const char *bytes, size_t len, stands_take_fn take, void *ctx)
 {
 	size_t done = 0;
 
@@ -89,4 +99,41 @@ ssize_t session_take_stands(const char *bytes, size_t len,
 		done += stand->header.size;
 	}
 	return (ssize_t)done;
+}
+
+int stands_read(struct hotrun_bpf *bpf, const struct stands_ask *ask, stands_take_fn take,
+		void *ctx)
+{
+	_cleanup_free_ char *buffer = malloc(BUFFER_BYTES);
+	_cleanup_close_ int fd = -1;
+	size_t have = 0;
+	int err;
+
+	if (!buffer)
+		return -ENOMEM;
+	err = select_processes(bpf, ask->tgids, ask->tgid_cnt);
+	if (err)
+		return err;
+	bpf->bss->stand_selects = ask->tgid_cnt > 0;
+	bpf->bss->stand_tid = ask->tid;
+	bpf->bss->stand_awake_ns = ask->awake_ns;
+	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_stands));
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n = read(fd, buffer + have, BUFFER_BYTES - have), done;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		have += (size_t)n;
+		done = session_take_stands(buffer, have, take, ctx);
+		if (done < 0)
+			return (int)done;
+		have -= (size_t)done;
+		memmove(buffer, buffer + done, have);
+		if (ask->until_ns && clock_now_ns() >= ask->until_ns)
+			return -ETIMEDOUT;
+	}
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/helper_names.h"
+#include "output/chain.h"
 #include "output/label.h"
 #include "output/threads.h"
 
@@ -145,35 +146,6 @@ static const char *wait_words(const struct standing_group *g)
 	return stand_wait_text(g->wait);
 }
 
-static bool is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
-/* Where the namespace of a method's name ends: before its type, with what encloses it. */
-static const char *without_namespace(const char *name)
-{
-	const char *type = name, *before = name;
-	int depth = 0;
-
-	for (const char *c = name; *c && *c != '('; c++) {
-		depth += (*c == '<' || *c == '[') - (*c == '>' || *c == ']');
-		if (*c == '.' && !depth && c != name && c[-1] != '.') {
-			before = type;
-			type = c + 1;
-		}
-	}
-	return before;
-}
-
-/* A method of a chain: the application's in full, of the framework what people call it. */
-static void method_name(char name[static NAME_BYTES], const struct model_symbol *s)
-{
-	label_name(name, is_managed(s) && !s->application ? without_namespace(s->name) : s->name,
-		   NAME_BYTES, is_managed(s) ? CUT_START : CUT_MIDDLE);
-	text_fold_arguments(name);
-}
-
 /* Where there is little room, two thirds of it are for the first: what people look for. */
 static void put_chain(const struct page *p, const struct standing_group *g, size_t room)
 {
@@ -191,12 +163,12 @@ static void put_chain(const struct page *p, const struct standing_group *g, size
 
 	room = room > fixed ? room - fixed : 0;
 	for (size_t i = 0; i < n; i++) {
-		method_name(names[i], &p->m->symbols[chain[i]]);
+		chain_method_name(names[i], &p->m->symbols[chain[i]]);
 		wanted += text_columns(names[i]);
 	}
 	is_tight = wanted > room;
 	for (size_t i = 0; i < n; i++) {
-		bool managed = is_managed(&p->m->symbols[chain[i]]);
+		bool managed = chain_is_managed(&p->m->symbols[chain[i]]);
 		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
 
 		if (is_tight)

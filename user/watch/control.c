@@ -59,6 +59,7 @@ enum control_request control_parse(const char *line, size_t len, uint64_t *ret_b
 				   uint64_t *ret_after_ns)
 {
 	static const char trigger[] = "trigger ", status[] = "status";
+	static const char snapshot[] = "snapshot ";
 	const char *at = line, *end = line + len;
 	uint64_t before_ns, after_ns;
 
@@ -66,6 +67,8 @@ enum control_request control_parse(const char *line, size_t len, uint64_t *ret_b
 		return CONTROL_NOTHING;
 	if (len == sizeof(status) - 1 && !memcmp(line, status, len))
 		return CONTROL_STATUS;
+	if (len > sizeof(snapshot) && !memcmp(line, snapshot, sizeof(snapshot) - 1))
+		return CONTROL_SNAPSHOT;
 	if (len < sizeof(trigger) || memcmp(line, trigger, sizeof(trigger) - 1) != 0)
 		return CONTROL_BAD;
 	at += sizeof(trigger) - 1;
@@ -132,6 +135,27 @@ static void tell_status(struct control *c, struct client *client)
 	drop(client);
 }
 
+bool control_say(int fd, const char *bytes, size_t len)
+{
+	return send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len;
+}
+
+/* line: with room for its end. */
+static void take_snapshot(struct control *c, struct client *client, char *line, size_t len)
+{
+	struct snapshot_request request;
+
+	line[len] = '\0';
+	if (!c->ops.snapshot) {
+		fail(client, "no snapshots are taken here");
+	} else if (snapshot_request_read(line + strlen("snapshot "), &request)) {
+		fail(client, "no such snapshot; the two hotruns may be of different versions");
+	} else {
+		c->ops.snapshot(c->ops.ctx, client->fd, &request);
+		drop(client);
+	}
+}
+
 static void answer(struct control *c, struct client *client, size_t line_len)
 {
 	struct epoll_event only_end = {.data.ptr = client};
@@ -149,6 +173,9 @@ static void answer(struct control *c, struct client *client, size_t line_len)
 		break;
 	case CONTROL_STATUS:
 		tell_status(c, client);
+		break;
+	case CONTROL_SNAPSHOT:
+		take_snapshot(c, client, client->line, line_len);
 		break;
 	case CONTROL_NOTHING:
 	case CONTROL_BAD:

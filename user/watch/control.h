@@ -10,16 +10,21 @@
  * > trigger BEFORE_NS AFTER_NS            decimal
  * < begun NAME                            or: failed WHY
  * < done NAME                             it and its artifacts are whole; or: failed WHY
+ * > snapshot WORDS                        see snapshot_request.h
+ * < snapshot                              and the text, or JSON, until the connection ends; or:
+ *                                         failed WHY
  * > status
  * < KEY VALUE                             lines, then the connection ends
  *
  * A request a connection: what follows its line is not read. A caller that goes away while its
  * capture is taken changes nothing.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "watch/folder.h"
+#include "watch/snapshot_request.h"
 
 #define CONTROL_NAME	     "control" /* in the folder */
 #define CONTROL_CLIENTS	     8
@@ -37,9 +42,17 @@ struct control_ops {
 		       char ret_name[static FOLDER_NAME_BYTES], char *why, size_t why_bytes);
 	/* Writes lines "KEY VALUE\n", with a 0 byte behind the last. */
 	void (*status)(void *ctx, char *text, size_t bytes);
+	/* Answers such a request into the connection, which is borrowed; NULL: nobody can. */
+	void (*snapshot)(void *ctx, int fd, const struct snapshot_request *request);
 };
 
-enum control_request { CONTROL_NOTHING, CONTROL_TRIGGER, CONTROL_STATUS, CONTROL_BAD };
+enum control_request {
+	CONTROL_NOTHING,
+	CONTROL_TRIGGER,
+	CONTROL_STATUS,
+	CONTROL_SNAPSHOT, /* what follows the word is for snapshot_request_read() */
+	CONTROL_BAD
+};
 /* Parses one line without its newline. Pure. */
 enum control_request control_parse(const char *line, size_t len, uint64_t *ret_before_ns,
 				   uint64_t *ret_after_ns);
@@ -59,6 +72,12 @@ void control_done(struct control *c, const char *name, int err);
 /* Removes the socket. Takes NULL. */
 void control_free(struct control *c);
 
+/* For who answers: the whole of it, or false. Never waits. */
+bool control_say(int fd, const char *bytes, size_t len);
+
+/* The caller's side of a request that is not answered by lines: connects and sends the line.
+ * *ret_fd owned, to be read until its end. Errors as control_ask(). */
+int control_open(int dir, const char *line, uint64_t timeout_ns, int *ret_fd);
 /* The caller's side: connects to the recorder of that folder, sends a line and hands over each line
  * of the answer (made safe to show) until the connection ends, answer() returns non-zero (returned
  * as it is), or there was no line for so long (-ETIMEDOUT): the first for first_ns, each other one

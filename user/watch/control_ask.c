@@ -144,15 +144,25 @@ static int read_lines(int fd, uint64_t first_ns, uint64_t next_ns,
 	}
 }
 
-int control_ask(int dir, const char *line, uint64_t first_ns, uint64_t next_ns,
-		int (*answer)(void *ctx, const char *line), void *ctx)
+int control_open(int dir, const char *line, uint64_t timeout_ns, int *ret_fd)
 {
 	_cleanup_close_ int place = -1, fd = -1;
 	int err = find_socket(dir, &place);
 
 	if (!err)
-		err = connect_to(place, first_ns, &fd);
+		err = connect_to(place, timeout_ns, &fd);
 	if (!err)
 		err = send_line(fd, line);
+	if (!err)
+		*ret_fd = take_fd(&fd);
+	return err;
+}
+
+int control_ask(int dir, const char *line, uint64_t first_ns, uint64_t next_ns,
+		int (*answer)(void *ctx, const char *line), void *ctx)
+{
+	_cleanup_close_ int fd = -1;
+	int err = control_open(dir, line, first_ns, &fd);
+
 	return err ? err : read_lines(fd, first_ns, next_ns, answer, ctx);
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/host.h"
+#include "watch/own_snapshot.h"
 #include "watch/private.h"
 
 #define FOLLOW_NS 5000000000ull
@@ -31,7 +32,10 @@ static void tell_status(void *ctx, char *text, size_t bytes)
 
 int home_open(struct watch *w, char *why, size_t why_bytes)
 {
-	const struct control_ops ops = {w, begin_capture, tell_status};
+	const struct control_ops ops = {.ctx = w,
+					.trigger = begin_capture,
+					.status = tell_status,
+					.snapshot = own_snapshot_answer};
 	const struct history_setup setup = {w->config.history_bytes, w->config.history_days};
 	int err;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "build_model.h"
-#include "model/look_book.h"
+#include "model/blocked_book.h"
 
 #define MS 1000000ull
 
@@ -21,12 +21,12 @@ static int set(void *ctx, uint32_t tgid, const struct look_share *share)
 	return 0;
 }
 
-static void begin(struct model *m, struct look_book *b)
+static void begin(struct model *m, struct blocked_book *b)
 {
 	const struct model_slice slice = {.start_ns = BUILD_START_NS};
 
 	cr_assert_eq(model_slice_add(m, &slice), 0);
-	look_book_begin_slice(b);
+	blocked_book_begin_slice(b);
 }
 
 static struct model_stand stand_of(uint32_t thread, uint64_t switches, uint64_t age_ns)
@@ -49,90 +49,90 @@ static uint64_t sum_of(const struct model *m)
 	return sum;
 }
 
-Test(look_book, who_is_found_at_each_look_was_blocked_all_the_time)
+Test(blocked_book, who_is_found_at_each_look_was_blocked_all_the_time)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
 	struct model_stand s;
 
 	begin(m, &b);
 	for (int i = 0; i < 8; i++) {
 		s = stand_of(t, 5, 2000 * MS + (uint64_t)i * 100 * MS);
-		cr_assert(look_book_take(&b, m, &s, LOOK_ALL, i > 0));
-		look_book_end_look(&b);
+		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, i > 0));
+		blocked_book_end_look(&b);
 	}
-	look_book_end_slice(&b, m, BUILD_SECOND);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	cr_expect_eq(m->slices[0].looks, 8);
 	cr_assert_eq(m->stands_cnt, 1, "one wait is one row");
 	cr_expect_eq(m->stands[0].blocked_ns, BUILD_SECOND);
 	cr_expect_eq(m->stands[0].age_ns, 2700 * MS, "as of the last look");
 	cr_expect_eq(m->stands[0].at.user_stack, 2);
 	cr_expect_eq(m->stands[0].call, 202);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
-Test(look_book, lasting_waits_are_rows_of_their_own_and_brief_ones_at_one_place_are_one)
+Test(blocked_book, lasting_waits_are_rows_of_their_own_and_brief_ones_at_one_place_are_one)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
 	struct model_stand s;
 
 	begin(m, &b);
 	for (uint64_t i = 0; i < 4; i++) {
 		s = stand_of(t, 5 + i, 20 * MS);
-		cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-		look_book_end_look(&b);
+		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+		blocked_book_end_look(&b);
 	}
 	s = stand_of(t, 100, 20 * MS);
 	s.at.user_stack = 3;
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-	look_book_end_look(&b);
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_end_look(&b);
 	s = stand_of(t, 200, 1500 * MS);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-	look_book_end_look(&b);
-	look_book_end_slice(&b, m, 6 * 100 * MS);
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_end_look(&b);
+	blocked_book_end_slice(&b, m, 6 * 100 * MS);
 	cr_assert_eq(m->stands_cnt, 3);
 	cr_expect_eq(m->stands[0].blocked_ns, 400 * MS);
 	cr_expect_eq(m->stands[1].blocked_ns, 100 * MS);
 	cr_expect_eq(m->stands[2].blocked_ns, 100 * MS);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
-Test(look_book, slices_without_a_look_are_stood_for_by_the_next_one)
+Test(blocked_book, slices_without_a_look_are_stood_for_by_the_next_one)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
 	struct model_stand s = stand_of(t, 5, 2000 * MS);
 
 	for (int i = 0; i < 3; i++) {
 		begin(m, &b);
-		look_book_end_slice(&b, m, BUILD_SECOND);
+		blocked_book_end_slice(&b, m, BUILD_SECOND);
 	}
 	begin(m, &b);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-	look_book_end_look(&b);
-	look_book_end_slice(&b, m, BUILD_SECOND);
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_end_look(&b);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	begin(m, &b);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, true));
-	look_book_end_look(&b);
-	look_book_end_slice(&b, m, BUILD_SECOND);
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, true));
+	blocked_book_end_look(&b);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	cr_assert_eq(m->stands_cnt, 2);
 	cr_expect_eq(m->stands[0].blocked_ns, 4 * BUILD_SECOND);
 	cr_expect_eq(m->stands[1].blocked_ns, BUILD_SECOND);
 	cr_expect_eq(m->slices[2].looks, 0);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
-Test(look_book, rows_of_others_may_come_between)
+Test(blocked_book, rows_of_others_may_come_between)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t p = build_process(m, 100, "one", 0);
 	uint32_t t = build_thread(m, p, 101, "one", 0, 'S'),
 		 u = build_thread(m, p, 102, "u", 0, 'S');
@@ -142,43 +142,43 @@ Test(look_book, rows_of_others_may_come_between)
 	now.now = true;
 	for (int i = 0; i < 300; i++)
 		cr_assert_eq(model_stand_add(m, &now), 0);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
 	for (int i = 0; i < 300; i++)
 		cr_assert_eq(model_stand_add(m, &now), 0);
 	s = stand_of(u, 7, 0);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-	look_book_end_look(&b);
-	look_book_end_slice(&b, m, BUILD_SECOND);
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_end_look(&b);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	cr_assert_eq(m->stands_cnt, 602);
 	cr_expect_eq(m->stands[300].blocked_ns, BUILD_SECOND);
 	cr_expect_eq(m->stands[601].blocked_ns, BUILD_SECOND);
 	cr_expect_eq(sum_of(m), 2 * BUILD_SECOND);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
-Test(look_book, of_one_that_is_not_remembered_nothing_is_made_up)
+Test(blocked_book, of_one_that_is_not_remembered_nothing_is_made_up)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
 	struct model_stand s = stand_of(t, 5, 0);
 
 	begin(m, &b);
-	cr_expect_not(look_book_take(&b, m, &s, LOOK_ALL, true));
+	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
 	cr_expect_eq(m->stands_cnt, 0);
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
 	s.switches = 6;
-	cr_expect_not(look_book_take(&b, m, &s, LOOK_ALL, true), "of another wait");
+	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true), "of another wait");
 	/* Its stack was torn: it is blocked, and where is not known. */
 	s.flags = STAND_MOVED;
-	cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
+	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
 	s.flags = 0;
-	cr_expect_not(look_book_take(&b, m, &s, LOOK_ALL, true));
-	look_book_forget(&b);
+	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
+	blocked_book_forget(&b);
 	s.switches = 5;
-	cr_expect_not(look_book_take(&b, m, &s, LOOK_ALL, true));
-	look_book_clear(&b);
+	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
@@ -193,11 +193,11 @@ static bool is_chosen(uint32_t thread, uint32_t seed, uint32_t share)
 
 /* 3,000 threads in brief waits for half of the time, one in a lasting one, and a small process
  * beside them: after a few slices few are looked at, and the sums are true. */
-Test(look_book, some_stand_for_others_and_the_sums_stay_true)
+Test(blocked_book, some_stand_for_others_and_the_sums_stay_true)
 {
 	enum { CROWD = 3000, SLICES = 200, LOOKS = 5 };
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t crowd = build_process(m, 100, "crowd", 0),
 		 small = build_process(m, 101, "small", 0);
 	uint32_t first = (uint32_t)m->threads_cnt, lasting, alone;
@@ -221,20 +221,20 @@ Test(look_book, some_stand_for_others_and_the_sums_stay_true)
 				if (rand() & 1 || !is_chosen(i, slice, chosen))
 					continue;
 				taken++;
-				cr_assert(look_book_take(&b, m, &s, chosen, false));
+				cr_assert(blocked_book_take(&b, m, &s, chosen, false));
 			}
 			struct model_stand s = stand_of(lasting, 1, (slice + 5) * 1000 * MS);
 
 			cr_expect_eq(share->lasting ?: LOOK_ALL, LOOK_ALL, "it is not left out");
-			cr_assert(look_book_take(&b, m, &s, LOOK_ALL, slice + look > 0));
+			cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, slice + look > 0));
 			s = stand_of(alone, slice * 100 + look, 3 * MS);
 			cr_expect_eq(shares[1].brief ?: LOOK_ALL, LOOK_ALL, "nor is a small one");
 			if (look % 2)
-				cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-			look_book_end_look(&b);
+				cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+			blocked_book_end_look(&b);
 		}
-		look_book_end_slice(&b, m, BUILD_SECOND);
-		look_book_set_shares(&b, m, set, NULL);
+		blocked_book_end_slice(&b, m, BUILD_SECOND);
+		blocked_book_set_shares(&b, m, set, NULL);
 		for (size_t i = 0; i < m->stands_cnt; i++) {
 			uint32_t thread = m->stands[i].at.thread;
 
@@ -250,14 +250,14 @@ Test(look_book, some_stand_for_others_and_the_sums_stay_true)
 	cr_expect_float_eq((double)brief_ns / 1e9, CROWD / 2.0 * SLICES,
 			   CROWD / 2.0 * SLICES * 0.02);
 	cr_expect_lt(taken, (uint64_t)CROWD / 2 * LOOKS + (uint64_t)SLICES * LOOKS * 90);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }
 
-Test(look_book, broken_stacks_are_read_again_for_some_slices)
+Test(blocked_book, broken_stacks_are_read_again_for_some_slices)
 {
 	struct model *m = build_model(1, 99);
-	struct look_book b = {0};
+	struct blocked_book b = {0};
 	uint32_t p = build_process(m, 102, "one", 0), t = build_thread(m, p, 102, "one", 0, 'S');
 	const struct model_stack broken = {
 		.id = 2, .process = p, .end = STACK_END_NOT_YET, .broken_module = MODEL_NONE};
@@ -268,22 +268,22 @@ Test(look_book, broken_stacks_are_read_again_for_some_slices)
 		struct model_stand s = stand_of(t, 5, 2000 * MS);
 
 		begin(m, &b);
-		cr_assert(look_book_take(&b, m, &s, LOOK_ALL, false));
-		look_book_end_look(&b);
-		look_book_end_again(&b, m, set, NULL);
+		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+		blocked_book_end_look(&b);
+		blocked_book_end_again(&b, m, set, NULL);
 		cr_expect_eq(shares[2].again, 0, "once a slice");
-		look_book_end_slice(&b, m, BUILD_SECOND);
-		look_book_set_shares(&b, m, set, NULL);
+		blocked_book_end_slice(&b, m, BUILD_SECOND);
+		blocked_book_set_shares(&b, m, set, NULL);
 		again += shares[2].again;
 		model_forget_slice(m);
 	}
 	cr_expect_eq(again, 9);
 	m->processes[p].exit_ns = 1;
 	begin(m, &b);
-	look_book_end_look(&b);
-	look_book_set_shares(&b, m, set, NULL);
+	blocked_book_end_look(&b);
+	blocked_book_set_shares(&b, m, set, NULL);
 	cr_expect_eq(shares[2].brief, 0, "who has ended is no longer in the map");
 	cr_expect_eq(sum_of(m), 0);
-	look_book_clear(&b);
+	blocked_book_clear(&b);
 	model_free(m);
 }

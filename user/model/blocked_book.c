@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/look_book.h"
+#include "model/blocked_book.h"
 
 #include <stdlib.h>
 
@@ -16,37 +16,37 @@
 /* Stacks that do not reach their root are read again in so many slices, then in one of as many. */
 #define AGAIN_SLICES 8u
 
-const uint32_t look_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
+const uint32_t blocked_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
 
-void look_book_clear(struct look_book *b)
+void blocked_book_clear(struct blocked_book *b)
 {
 	free(b->rows);
 	free(b->threads);
 	free(b->processes);
-	*b = (struct look_book){0};
+	*b = (struct blocked_book){0};
 }
 
-void look_book_forget(struct look_book *b)
+void blocked_book_forget(struct blocked_book *b)
 {
 	b->threads_cnt = b->processes_cnt = b->rows_cnt = 0;
 	b->looks = b->asked_looks = 0;
 	b->unseen_ns = 0;
 }
 
-void look_book_begin_slice(struct look_book *b)
+void blocked_book_begin_slice(struct blocked_book *b)
 {
 	b->slice++;
 	b->looks = 0;
 	b->rows_cnt = 0;
 }
 
-void look_book_end_look(struct look_book *b)
+void blocked_book_end_look(struct blocked_book *b)
 {
 	b->looks++;
 	b->asked_looks++;
 }
 
-void look_book_end_slice(struct look_book *b, struct model *m, uint64_t slice_ns)
+void blocked_book_end_slice(struct blocked_book *b, struct model *m, uint64_t slice_ns)
 {
 	m->slices[m->slices_cnt - 1].looks = b->looks;
 	b->unseen_ns += slice_ns;
@@ -62,22 +62,22 @@ void look_book_end_slice(struct look_book *b, struct model *m, uint64_t slice_ns
 
 /* --- a thread -------------------------------------------------------------------------------- */
 
-static struct look_thread *thread_of(struct look_book *b, uint32_t row)
+static struct blocked_thread *thread_of(struct blocked_book *b, uint32_t row)
 {
 	while (b->threads_cnt <= row) {
 		if (GROW(b->threads, b->threads_cnt, b->threads_cap))
 			return NULL;
-		b->threads[b->threads_cnt++] = (struct look_thread){0};
+		b->threads[b->threads_cnt++] = (struct blocked_thread){0};
 	}
 	return &b->threads[row];
 }
 
-static struct look_process *process_of(struct look_book *b, uint32_t row)
+static struct blocked_process *process_of(struct blocked_book *b, uint32_t row)
 {
 	while (b->processes_cnt <= row) {
 		if (GROW(b->processes, b->processes_cnt, b->processes_cap))
 			return NULL;
-		b->processes[b->processes_cnt++] = (struct look_process){0};
+		b->processes[b->processes_cnt++] = (struct blocked_process){0};
 	}
 	return &b->processes[row];
 }
@@ -90,7 +90,7 @@ static bool is_broken(const struct model *m, const struct model_stand *s)
 	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
 }
 
-static void recall(const struct look_thread *t, struct model_stand *s)
+static void recall(const struct blocked_thread *t, struct model_stand *s)
 {
 	s->at.kernel_stack = t->kernel_stack;
 	s->at.user_stack = t->user_stack;
@@ -100,7 +100,7 @@ static void recall(const struct look_thread *t, struct model_stand *s)
 	s->flags = t->flags;
 }
 
-static void remember(struct look_thread *t, const struct model *m, const struct model_stand *s)
+static void remember(struct blocked_thread *t, const struct model *m, const struct model_stand *s)
 {
 	t->switches = s->switches;
 	t->kernel_stack = s->at.kernel_stack;
@@ -122,7 +122,7 @@ static bool is_of_row(const struct model_stand *row, const struct model_stand *s
 		row->at.user_stack == s->at.user_stack && row->state == s->state);
 }
 
-static void add_row(struct look_book *b, struct model *m, struct look_thread *t,
+static void add_row(struct blocked_book *b, struct model *m, struct blocked_thread *t,
 		    const struct model_stand *s, double weight)
 {
 	struct model_stand *row = NULL;
@@ -144,16 +144,16 @@ static void add_row(struct look_book *b, struct model *m, struct look_thread *t,
 	}
 	t->slice = b->slice;
 	t->row = (uint32_t)b->rows_cnt;
-	b->rows[b->rows_cnt++] = (struct look_row){weight, (uint32_t)m->stands_cnt - 1};
+	b->rows[b->rows_cnt++] = (struct blocked_row){weight, (uint32_t)m->stands_cnt - 1};
 	m->stands[m->stands_cnt - 1].slice = (uint32_t)m->slices_cnt - 1;
 }
 
-bool look_book_take(struct look_book *b, struct model *m, const struct model_stand *stand,
-		    uint32_t share, bool same)
+bool blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
+		       uint32_t share, bool same)
 {
 	double weight = share == LOOK_ALL || !share ? 1 : 4294967296.0 / share;
-	struct look_thread *t = thread_of(b, stand->at.thread);
-	struct look_process *p = process_of(b, m->threads[stand->at.thread].process);
+	struct blocked_thread *t = thread_of(b, stand->at.thread);
+	struct blocked_process *p = process_of(b, m->threads[stand->at.thread].process);
 	struct model_stand s = *stand;
 
 	if (!t || !p)
@@ -178,16 +178,16 @@ bool look_book_take(struct look_book *b, struct model *m, const struct model_sta
 /* --- who is looked at in part ---------------------------------------------------------------- */
 
 /* Threads of a process in one kind of wait, as a look finds them. */
-static double found(const struct look_book *b, size_t process, bool lasting)
+static double found(const struct blocked_book *b, size_t process, bool lasting)
 {
-	const struct look_process *p = &b->processes[process];
+	const struct blocked_process *p = &b->processes[process];
 
 	return (lasting ? p->lasting : p->brief) / b->asked_looks;
 }
 
 /* The most of one process that are chosen, so that all together are at most as many: small ones are
  * whole, large ones share the rest. */
-static double level_of(const struct look_book *b, bool lasting, double most)
+static double level_of(const struct blocked_book *b, bool lasting, double most)
 {
 	double low = 0, high = most, sum = 0;
 
@@ -215,7 +215,7 @@ static uint32_t share_of(double level, double all)
 	return share < 1 ? 1 : (uint32_t)share;
 }
 
-static bool wants_again(struct look_process *p)
+static bool wants_again(struct blocked_process *p)
 {
 	if (!p->broken)
 		return false;
@@ -224,8 +224,8 @@ static bool wants_again(struct look_process *p)
 }
 
 /* What everybody is chosen by is not set. */
-static void set_share(struct look_process *p, uint32_t tgid, const struct look_share *share,
-		      look_book_set set, void *ctx)
+static void set_share(struct blocked_process *p, uint32_t tgid, const struct look_share *share,
+		      blocked_book_set set, void *ctx)
 {
 	bool is_usual = share->brief == LOOK_ALL && share->lasting == LOOK_ALL && !share->again;
 
@@ -236,7 +236,8 @@ static void set_share(struct look_process *p, uint32_t tgid, const struct look_s
 	p->share = *share;
 }
 
-void look_book_set_shares(struct look_book *b, const struct model *m, look_book_set set, void *ctx)
+void blocked_book_set_shares(struct blocked_book *b, const struct model *m, blocked_book_set set,
+			     void *ctx)
 {
 	double brief, lasting;
 
@@ -245,7 +246,7 @@ void look_book_set_shares(struct look_book *b, const struct model *m, look_book_
 	brief = level_of(b, false, BRIEF_MOST);
 	lasting = level_of(b, true, LASTING_MOST);
 	for (uint32_t i = 0; i < b->processes_cnt && i < m->processes_cnt; i++) {
-		struct look_process *p = &b->processes[i];
+		struct blocked_process *p = &b->processes[i];
 		struct look_share share = {LOOK_ALL, LOOK_ALL, 0};
 
 		if (!m->processes[i].exit_ns)
@@ -258,10 +259,11 @@ void look_book_set_shares(struct look_book *b, const struct model *m, look_book_
 	b->asked_looks = 0;
 }
 
-void look_book_end_again(struct look_book *b, const struct model *m, look_book_set set, void *ctx)
+void blocked_book_end_again(struct blocked_book *b, const struct model *m, blocked_book_set set,
+			    void *ctx)
 {
 	for (uint32_t i = 0; i < b->processes_cnt && i < m->processes_cnt; i++) {
-		struct look_process *p = &b->processes[i];
+		struct blocked_process *p = &b->processes[i];
 		struct look_share share = p->share;
 
 		share.again = 0;

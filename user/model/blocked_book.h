@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_MODEL_LOOK_BOOK_H
-#define HOTRUN_MODEL_LOOK_BOOK_H
+#ifndef HOTRUN_MODEL_BLOCKED_BOOK_H
+#define HOTRUN_MODEL_BLOCKED_BOOK_H
 /*
  * From looks at threads that do not run to rows of the model (struct model_stand). Each thread that
  * a look finds stands for the time between two looks, and for those of its kind that were not
@@ -17,7 +17,7 @@
 #include "model/model.h"
 
 /* A thread at the last look that found it. */
-struct look_thread {
+struct blocked_thread {
 	uint64_t switches;
 	uint64_t kernel_stack, user_stack, call, poll_files;
 	uint32_t flags;
@@ -28,7 +28,7 @@ struct look_thread {
 };
 
 /* A process since shares were set. */
-struct look_process {
+struct blocked_process {
 	double brief, lasting;	 /* threads in such waits, summed over looks */
 	uint32_t broken;	 /* found with a stack that does not reach its root */
 	uint32_t slices;	 /* in which there were such */
@@ -37,46 +37,48 @@ struct look_process {
 };
 
 /* A row of the slice, of the model's stands, among which others may be. */
-struct look_row {
+struct blocked_row {
 	double weight; /* threads, summed over looks */
 	uint32_t row;
 };
 
 /* Zero is empty. */
-struct look_book {
+struct blocked_book {
 	uint32_t slice;
-	uint32_t looks;			    /* of the slice, that ended */
-	uint32_t asked_looks;		    /* since shares were set */
-	uint64_t unseen_ns;		    /* in slices before this one, in which no look ended */
-	MODEL_TABLE(struct look_row, rows); /* of the slice */
-	MODEL_TABLE(struct look_thread, threads);
-	MODEL_TABLE(struct look_process, processes);
+	uint32_t looks;	      /* of the slice, that ended */
+	uint32_t asked_looks; /* since shares were set */
+	uint64_t unseen_ns;   /* in slices before this one, in which no look ended */
+	MODEL_TABLE(struct blocked_row, rows); /* of the slice */
+	MODEL_TABLE(struct blocked_thread, threads);
+	MODEL_TABLE(struct blocked_process, processes);
 };
 
-void look_book_clear(struct look_book *b);
+void blocked_book_clear(struct blocked_book *b);
 /* Another model: all is forgotten, but for what memory there is. */
-void look_book_forget(struct look_book *b);
+void blocked_book_forget(struct blocked_book *b);
 
-void look_book_begin_slice(struct look_book *b);
+void blocked_book_begin_slice(struct blocked_book *b);
 /*
  * A thread that a look found, chosen by that share. same: it has not run since an earlier look,
  * which told its stacks. False: of those nothing is known any more, it is to be read again.
  */
-bool look_book_take(struct look_book *b, struct model *m, const struct model_stand *stand,
-		    uint32_t share, bool same);
+bool blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
+		       uint32_t share, bool same);
 /* The look has ended, all that it found was taken. */
-void look_book_end_look(struct look_book *b);
+void blocked_book_end_look(struct blocked_book *b);
 /* The slice has ended, which was so long: its rows get their blocked time, and it its looks. Where
  * none has ended in those before it, it stands for them, too. */
-void look_book_end_slice(struct look_book *b, struct model *m, uint64_t slice_ns);
+void blocked_book_end_slice(struct blocked_book *b, struct model *m, uint64_t slice_ns);
 
 /* Of who is to be chosen otherwise than so far: share NULL = as everybody. 0: it is so. */
-typedef int (*look_book_set)(void *ctx, uint32_t tgid, const struct look_share *share);
+typedef int (*blocked_book_set)(void *ctx, uint32_t tgid, const struct look_share *share);
 /* After a slice, or a look that found very many. */
-void look_book_set_shares(struct look_book *b, const struct model *m, look_book_set set, void *ctx);
+void blocked_book_set_shares(struct blocked_book *b, const struct model *m, blocked_book_set set,
+			     void *ctx);
 /* After a look: stacks that were to be read again have been. */
-void look_book_end_again(struct look_book *b, const struct model *m, look_book_set set, void *ctx);
+void blocked_book_end_again(struct blocked_book *b, const struct model *m, blocked_book_set set,
+			    void *ctx);
 
 /* Threads that one look is to find at the most; above, set shares at once. */
-extern const uint32_t look_book_surprise;
+extern const uint32_t blocked_book_surprise;
 #endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `hotrun snapshot` on a host that drowns: 64 threads that never sleep, of a C program and of .NET, whose method and
+# number are known; a storm of short processes; and by one that was armed. Each answer within three seconds.
+# quite alone
+. "$(dirname "$0")/../support/live.sh"
+need_root
+need_dotnet Crowd
+
+# The test itself is to get its turn; what it starts is ordinary again.
+renice -n -15 $$ >/dev/null || fail "the test cannot raise its priority"
+
+start sleep 120
+sleeper=$started
+DOTNET_PerfMapEnabled=0 start nice -n 15 dotnet "$BUILD/dotnet/Crowd/Crowd.dll" 12 4 90
+crowd=$started
+until_true 20 grep -qs ready "$T/$crowd.out" || fail "the .NET load does not start"
+start nice -n 15 "$LOADS/spinners" 48 90
+spinners=$started
+sleep 1
+
+# took COMMAND...: its output in $T/out; prints the milliseconds until its first line, and until its end
+took() {
+	python3 - "$T/out" "$@" <<'P'
+import subprocess, sys, time
+begun = time.monotonic()
+p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE)
+first = p.stdout.readline()
+at = time.monotonic()
+open(sys.argv[1], 'wb').write(first + p.stdout.read())
+print(int((at - begun) * 1000), int((time.monotonic() - begun) * 1000), p.wait())
+P
+}
+
+# of_process NAME FIELD; of_code PROCESS METHOD FIELD: sums of the last JSON
+of_process() {
+	python3 -c 'import json, sys
+print(sum(p[sys.argv[3]] for p in json.load(open(sys.argv[1]))["processes"] if p["process"] == sys.argv[2]))' "$T/out" "$@"
+}
+of_code() {
+	python3 -c 'import json, sys
+print(sum(c[sys.argv[4]] for c in json.load(open(sys.argv[1]))["codes"]
+	if c["process"] == sys.argv[2] and (c["method"] or "") == sys.argv[3]))' "$T/out" "$@"
+}
+field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$T/out" "$1"; }
+# CPU time of a process so far, ns; with that of all its threads
+ran() { cat "/proc/$1/task/"*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
+switches() { awk '/ctxt_switches/ { print $2 }' "/proc/$1/status" | tr '\n' ' '; }
+
+# --- 64 spinners: ten lines at first ---
+before=$(switches "$sleeper")
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh)
+is "a snapshot ends well" "$3" 0
+within "its first line, ms" "$1" 1 3000
+is "nothing happens to who sleeps" "$(switches "$sleeper")" "$before"
+head -8 "$T/out" >"$T/first"
+says "the first lines name the C program's method" "$T/first" "spinners: spin"
+says "and who takes the CPUs" "$T/first" "spinners $spinners"
+is "an empty line ends them" "$(awk '!NF { print NR; exit }' "$T/out" | awk '{ print $1 <= 11 }')" 1
+says "all names follow" "$T/out" "with all names"
+says "the .NET method among them" "$T/out" "Shop.Pricing.Quote.Compute"
+
+# --- the same in figures, over more looks ---
+c=$(ran "$spinners") net=$(ran "$crowd")
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh --repeat 5 --format json)
+c=$(($(ran "$spinners") - c)) net=$(($(ran "$crowd") - net))
+is "five intervals are told" "$(field looks)" 6
+as_schema "$T/out"
+within "threads of the C program in its method" "$(of_code spinners spin threads)" 46 48
+within "threads of .NET in the one method" "$(of_code Crowd Shop.Pricing.Quote.Compute threads)" 11 12
+within "and in the other" "$(of_code Crowd Shop.Search.Ranker.Score threads)" 4 4
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print a / b }'; }
+# Over a longer time, of which the looks are the middle.
+truth=$(ratio "$c" $((c + net)))
+told=$(ratio "$(of_process spinners cpu_ns)" $(($(of_process spinners cpu_ns) + $(of_process Crowd cpu_ns))))
+within "the C program's part of both, of $truth by its threads' own clocks" "$told" \
+	"$(awk -v t="$truth" 'BEGIN { print t - 0.1 }')" "$(awk -v t="$truth" 'BEGIN { print t + 0.1 }')"
+within "the one method's part of the .NET program's CPU time" \
+	"$(ratio "$(of_code Crowd Shop.Pricing.Quote.Compute cpu_ns)" "$(of_process Crowd cpu_ns)")" 0.6 0.9
+within "threads that wait for a CPU" "$(ratio "$(field waited_ns)" "$(field elapsed_ns)")" 50 80
+within "its books close: CPU time in no row, of all" "$(ratio "$(field gone_ns)" "$(field busy_ns)")" 0 0.1
+stop "$crowd"
+stop "$spinners"
+
+# --- a storm of short processes, which no look meets ---
+start nice -n 15 "$LOADS/storm" 30 1000
+storm=$started
+sleep 0.5
+set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh --repeat 2 --format json)
+within "a snapshot of a storm, ms" "$2" 1 4000
+within "what is begun a second" "$(awk -v n="$(field forks)" -v ns="$(field elapsed_ns)" 'BEGIN { print n / ns * 1e9 }')" 200 2500
+within "CPU time of its children is the storm's, in cores" \
+	"$(ratio "$(of_process storm children_cpu_ns)" "$(field elapsed_ns)")" 0.02 2
+stop "$storm"
+
+# --- one that is armed ---
+mkdir -m 700 "$T/armed"
+start nice -n 15 "$HOTRUN" snapshot --arm --dir "$T/armed"
+armed=$started
+until_true 10 grep -qs armed: "$T/$armed.out" || fail "it is not armed: $(cat "$T/$armed.out")"
+start nice -n 15 "$LOADS/spinners" 80 60
+spinners=$started
+sleep 0.5
+within "its memory is locked, kB" "$(awk '/^VmLck/ { print $2 }' "/proc/$armed/status")" 10000 400000
+set -- $(took nice -n 15 "$HOTRUN" snapshot --dir "$T/armed" --format json)
+is "it answers" "$(field by)" armed
+within "within, ms" "$2" 1 3000
+within "with the method" "$(of_code spinners spin threads)" 78 80
+stop "$spinners"
+stop "$armed"
+"$HOTRUN" snapshot --dir "$T/armed" >"$T/out" 2>"$T/err"
+is "nobody there is a failure" $? 1

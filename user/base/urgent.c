@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/urgent.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define NICE_LEAST (-20)
+
+static cpu_set_t *set_of(const unsigned long *mask)
+{
+	return (cpu_set_t *)mask;
+}
+
+/* All that is allowed but the first, where most interrupts are; of one, that one. */
+static bool read_masks(struct urgent *u)
+{
+	size_t bytes = sizeof(u->all);
+
+	if (sched_getaffinity(0, bytes, set_of(u->all)))
+		return false;
+	memcpy(u->own, u->all, bytes);
+	for (uint32_t cpu = 0; cpu < URGENT_CPUS_MOST; cpu++)
+		if (CPU_ISSET_S(cpu, bytes, set_of(u->own))) {
+			if (CPU_COUNT_S(bytes, set_of(u->own)) > 1)
+				CPU_CLR_S(cpu, bytes, set_of(u->own));
+			break;
+		}
+	u->cpus_all = (uint32_t)CPU_COUNT_S(bytes, set_of(u->all));
+	u->cpus = (uint32_t)CPU_COUNT_S(bytes, set_of(u->own));
+	return true;
+}
+
+/* The hard limit kills: nothing that goes wrong holds a CPU against all others. */
+static bool bound_time(void)
+{
+	const struct rlimit limit = {URGENT_MOST_S * 1000000ull, URGENT_MOST_S * 1000000ull};
+
+	return !setrlimit(RLIMIT_RTTIME, &limit);
+}
+
+/* The lowest value that is allowed. */
+static int lower_nice(void)
+{
+	for (int nice = NICE_LEAST; nice < 0; nice++)
+		if (!setpriority(PRIO_PROCESS, 0, nice))
+			return nice;
+	return getpriority(PRIO_PROCESS, 0);
+}
+
+static bool become_realtime(const struct urgent *u)
+{
+	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+
+	/* Bounds first: from then on it keeps others off. */
+	return bound_time() && !sched_setaffinity(0, sizeof(u->own), set_of(u->own)) &&
+	       !sched_setscheduler(0, SCHED_RR, &least);
+}
+
+void urgent_begin(struct urgent *ret_urgent)
+{
+	struct urgent *u = ret_urgent;
+	bool known;
+
+	memset(u, 0, sizeof(*u));
+	known = read_masks(u);
+	u->realtime = known && become_realtime(u);
+	if (u->realtime)
+		return;
+	memcpy(u->own, u->all, sizeof(u->own));
+	u->cpus = u->cpus_all;
+	if (known)
+		urgent_return(u);
+	u->nice = lower_nice();
+}
+
+bool urgent_visit(const struct urgent *u, uint32_t cpu)
+{
+	unsigned long mask[sizeof(u->all) / sizeof(u->all[0])] = {0};
+
+	if (cpu >= URGENT_CPUS_MOST || !CPU_ISSET_S(cpu, sizeof(mask), set_of(u->all)))
+		return false;
+	CPU_SET_S(cpu, sizeof(mask), set_of(mask));
+	return !sched_setaffinity(0, sizeof(mask), set_of(mask));
+}
+
+void urgent_return(const struct urgent *u)
+{
+	sched_setaffinity(0, sizeof(u->own), set_of(u->own));
+}

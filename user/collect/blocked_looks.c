@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collect/blocked_looks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "collect/stand_take.h"
+#include "isolate/stream_reader.h"
+#include "model/blocked_book.h"
+
+#define REST_NS 1000000000ull /* between two looks at the most */
+/* At the end of a slice, so long is waited for the one that is under way. */
+#define END_WAIT_MS 50
+/* While one is under way, what came is taken so often. */
+#define POLL_NS	    4000000ull
+#define PASS_MOST   65536u /* records of one pass over all */
+#define RECORD_MOST (sizeof(struct event_stand) + STAND_STACK_BYTES)
+#define BUFFER_MOST (1u << 17)
+
+/* A thread that the look under way has found. */
+struct found {
+	struct model_stand stand;
+	uint32_t share;
+	bool same;
+};
+
+struct blocked_looks {
+	struct stream_reader *reader;
+	struct blocked_book book;
+	struct stand_taker taker;
+	unsigned int a_second, cost_part;
+	uint64_t random;
+	uint32_t pass, since, seed;
+
+	uint64_t slice_start_ns, next_ns;
+	uint32_t slice_looks; /* begun in the slice */
+	uint64_t rest_ns;     /* between two looks, as they cost */
+	uint64_t cost_ns, cpu_ns;
+
+	/* The look or the pass that is under way. */
+	struct blocked_looks_rooms rooms;
+	uint64_t poll_ns; /* when to see what came of it */
+	void (*take)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
+	void *ctx;
+	MODEL_TABLE(struct found, found); /* all of a look are of the slice in which it ends */
+	uint64_t own_ns;		  /* CPU time on this side */
+	uint32_t records, last_tgid;
+	bool hangs, hang_told;
+	size_t have;
+	_Alignas(8) char buffer[BUFFER_MOST];
+};
+
+static uint64_t draw(struct blocked_looks *l)
+{
+	l->random ^= l->random << 13;
+	l->random ^= l->random >> 7;
+	l->random ^= l->random << 17;
+	return l->random;
+}
+
+struct blocked_looks *blocked_looks_new(struct nursery *nursery, unsigned int a_second,
+					unsigned int cost_part)
+{
+	struct blocked_looks *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->reader = stream_reader_new(nursery);
+	if (!l->reader) {
+		free(l);
+		return NULL;
+	}
+	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
+		l->random = clock_now_ns();
+	l->random |= 1;
+	l->a_second = a_second;
+	l->cost_part = cost_part;
+	l->next_ns = UINT64_MAX;
+	l->since = l->pass + 1;
+	return l;
+}
+
+void blocked_looks_free(struct blocked_looks *l)
+{
+	if (!l)
+		return;
+	stream_reader_free(l->reader);
+	blocked_book_clear(&l->book);
+	free(l->found);
+	free(l);
+}
+
+void blocked_looks_forget(struct blocked_looks *l)
+{
+	l->since = l->pass + 1;
+	l->found_cnt = 0;
+	blocked_book_forget(&l->book);
+}
+
+uint64_t blocked_looks_cpu_ns(const struct blocked_looks *l)
+{
+	return l->cpu_ns;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static void take_record(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+{
+	struct blocked_looks *l = ctx;
+
+	l->records++;
+	l->last_tgid = stand->tgid;
+	l->take(l->ctx, stand, stack);
+}
+
+static int take_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct blocked_looks *l = ctx;
+	ssize_t done;
+
+	if (len > sizeof(l->buffer) - l->have)
+		return -EPROTO;
+	memcpy(l->buffer + l->have, bytes, len);
+	l->have += len;
+	done = session_take_stands(l->buffer, l->have, take_record, l);
+	if (done < 0)
+		return (int)done;
+	l->have -= (size_t)done;
+	memmove(l->buffer, l->buffer + done, l->have);
+	return l->records > PASS_MOST ? -EFBIG : 0;
+}
+_Static_assert(BUFFER_MOST >= STREAM_PIECE_BYTES + RECORD_MOST, "a piece, and part of a record");
+
+static int begin(struct blocked_looks *l, struct session *s, const struct stand_look *look,
+		 const uint32_t *tgids, size_t tgid_cnt)
+{
+	_cleanup_close_ int fd = session_open_stands(s, look, tgids, tgid_cnt);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	l->have = l->records = 0;
+	l->last_tgid = 0;
+	l->own_ns = 0;
+	err = stream_reader_begin(l->reader, fd);
+	l->hangs = err == -EBUSY;
+	if (!err)
+		l->hang_told = false;
+	return err;
+}
+
+/* As stream_reader_take(). */
+static int take(struct blocked_looks *l, int timeout_ms)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), cpu_ns = 0;
+	int err = stream_reader_take(l->reader, timeout_ms, take_bytes, l, &cpu_ns);
+
+	l->own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	l->cpu_ns += cpu_ns;
+	l->hangs = err == -ETIMEDOUT;
+	if (err == 1)
+		l->cost_ns = l->own_ns + cpu_ns;
+	return err;
+}
+
+int blocked_looks_pass(struct blocked_looks *l, struct session *s, uint64_t ns,
+		       const uint32_t *tgids, size_t tgid_cnt,
+		       void (*take_stand)(void *ctx, const struct event_stand *stand,
+					  const uint8_t *stack),
+		       void *ctx)
+{
+	uint64_t end_ns = clock_now_ns() + ns;
+	int err = 0;
+
+	/* Of a look that is under way what comes is dropped. */
+	while (!err && stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
+		err = take(l, 100);
+	l->since = l->pass + 1;
+	err = begin(l, s, NULL, tgids, tgid_cnt);
+	l->take = take_stand;
+	l->ctx = ctx;
+	while (!err && clock_now_ns() < end_ns)
+		err = take(l, 100);
+	if (!err)
+		stream_reader_drop(l->reader);
+	return err == 1 ? 0 : err ?: -ETIMEDOUT;
+}
+
+bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid)
+{
+	if (!l->hangs || l->hang_told)
+		return false;
+	l->hang_told = true;
+	*ret_tgid = l->last_tgid;
+	return true;
+}
+
+/* --- looks ----------------------------------------------------------------------------------- */
+
+static void take_look(void *ctx, const struct event_stand *event, const uint8_t *piece)
+{
+	struct blocked_looks *l = ctx;
+	struct model *m = l->rooms.model;
+	struct found found = {.share = event->share, .same = event->flags & STAND_SAME};
+
+	if (!stand_take(&l->taker, event, piece, &found.stand))
+		return;
+	if (l->rooms.selects &&
+	    !(m->processes[m->threads[found.stand.at.thread].process].flags & PROCESS_SELECTED))
+		return;
+	if (!GROW(l->found, l->found_cnt, l->found_cap))
+		l->found[l->found_cnt++] = found;
+}
+
+static int set_share(void *ctx, uint32_t tgid, const struct look_share *share)
+{
+	return session_set_look_share(ctx, tgid, share);
+}
+
+/* Each of the parts of a slice has a look, at a random moment of it. */
+static void plan_next(struct blocked_looks *l)
+{
+	l->next_ns = l->slice_start_ns + l->slice_looks * l->rest_ns + draw(l) % l->rest_ns;
+}
+
+void blocked_looks_begin_slice(struct blocked_looks *l, bool on)
+{
+	uint64_t least = 1000000000ull / l->a_second, rest = l->cost_ns * l->cost_part;
+
+	blocked_book_begin_slice(&l->book);
+	l->seed = (uint32_t)draw(l);
+	l->slice_start_ns = clock_now_ns();
+	l->slice_looks = 0;
+	l->rest_ns = rest < least ? least : rest > REST_NS ? REST_NS : rest;
+	if (on)
+		plan_next(l);
+	else
+		l->next_ns = UINT64_MAX;
+}
+
+uint64_t blocked_looks_due_ns(const struct blocked_looks *l)
+{
+	return stream_reader_is_busy(l->reader) ? l->poll_ns : l->next_ns;
+}
+
+/* Of the one that is under way. True: it has ended. */
+static bool go_on(struct blocked_looks *l, int timeout_ms)
+{
+	struct model *m = l->rooms.model;
+	int err = take(l, timeout_ms);
+
+	if (err < 0)
+		l->since = l->pass + 1; /* what it told is not known */
+	if (err != 1)
+		return false;
+	log_debug("look %u: %u records, %u us there, %u us here", l->pass, l->records,
+		  (unsigned)((l->cost_ns - l->own_ns) / 1000), (unsigned)(l->own_ns / 1000));
+	for (size_t i = 0; i < l->found_cnt; i++)
+		if (!blocked_book_take(&l->book, m, &l->found[i].stand, l->found[i].share,
+				       l->found[i].same))
+			l->since = l->pass + 1;
+	blocked_book_end_look(&l->book);
+	blocked_book_end_again(&l->book, m, set_share, l->rooms.session);
+	if (l->records > blocked_book_surprise)
+		blocked_book_set_shares(&l->book, m, set_share, l->rooms.session);
+	return true;
+}
+
+bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
+			const uint32_t *tgids, size_t tgid_cnt)
+{
+	struct stand_look look = {l->pass + 1, l->since, l->seed, LOOK_ALL};
+
+	l->rooms = *rooms;
+	l->taker.model = rooms->model;
+	l->taker.ingest = rooms->ingest;
+	l->taker.maps = rooms->maps;
+	l->poll_ns = clock_now_ns() + POLL_NS;
+	if (stream_reader_is_busy(l->reader))
+		return go_on(l, 0);
+	if (clock_now_ns() < l->next_ns)
+		return false;
+	l->slice_looks++;
+	plan_next(l);
+	l->take = take_look;
+	l->ctx = l;
+	l->found_cnt = 0;
+	if (!begin(l, rooms->session, &look, tgids, tgid_cnt))
+		l->pass++;
+	return false;
+}
+
+void blocked_looks_end_slice(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
+			     uint64_t slice_ns)
+{
+	if (stream_reader_is_busy(l->reader))
+		go_on(l, END_WAIT_MS);
+	blocked_book_end_slice(&l->book, rooms->model, slice_ns);
+	blocked_book_set_shares(&l->book, rooms->model, set_share, rooms->session);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_BPF_START_H
+#define HOTRUN_KERNEL_BPF_START_H
+/* What everybody does who loads BPF programs: limits before it, and words for what fails. Private
+ * to this room. */
+#include <stddef.h>
+
+/* Raises the limits of locked memory and open files, as far as they can be; libbpf's lines go to
+ * the log from here on. */
+void bpf_start_prepare(void);
+
+/* A sentence for people in why. Both return -EPERM for what was not permitted, else err. what: what
+ * was being done. */
+int explain(int err, const char *what, char *why, size_t why_bytes);
+/* Of a load that failed. */
+int explain_load(int err, char *why, size_t why_bytes);
+#endif

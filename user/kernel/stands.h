@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_STANDS_H
+#define HOTRUN_KERNEL_STANDS_H
+/* Reads where threads stand (bpf/stands.bpf.c), of programs that are loaded. stands_read() is
+ * private to this room. */
+#include <linux/types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/events.h"
+#include "kernel/session.h"
+
+struct hotrun_bpf;
+
+struct stands_ask {
+	const uint32_t *tgids; /* of these processes, FILTER_TGIDS_MAX at the most */
+	size_t tgid_cnt;       /* 0 = of all */
+	uint32_t tid;	       /* that thread alone; 0 = all */
+	uint64_t awake_ns;     /* not who has slept for longer; 0 = all */
+	uint64_t until_ns;     /* CLOCK_MONOTONIC; 0 = to the end */
+};
+
+/* One pass. 0, -ETIMEDOUT where it did not come to its end, or negative errno. */
+int stands_read(struct hotrun_bpf *bpf, const struct stands_ask *ask, stands_take_fn take,
+		void *ctx);
+#endif
