@@ -123,18 +123,14 @@ static void end(const struct builder *w, struct blocked_sum *sum, bool idle)
 
 /* --- ages ------------------------------------------------------------------------------------ */
 
-static const struct {
-	uint64_t below_ns;
-	const char *text;
-} ages[BLOCKED_AGES] = {
-	{1000000ull, "< 1 ms"},	  {10000000ull, "< 10 ms"},   {100000000ull, "< 100 ms"},
-	{1000000000ull, "< 1 s"}, {10000000000ull, "< 10 s"}, {100000000000ull, "< 100 s"},
-	{UINT64_MAX, "longer"},	  {0, "not known"},
+/* The last one has no end, and what is not known no class. */
+static const uint64_t ages_below_ns[BLOCKED_AGES] = {
+	1000000ull, 10000000ull, 100000000ull, 1000000000ull, 10000000000ull, 100000000000ull, 0, 0,
 };
 
-const char *blocked_age_text(unsigned int class)
+uint64_t blocked_age_below_ns(unsigned int class)
 {
-	return ages[class].text;
+	return ages_below_ns[class];
 }
 
 static unsigned int age_class(uint64_t age_ns)
@@ -143,7 +139,7 @@ static unsigned int age_class(uint64_t age_ns)
 
 	if (age_ns == STAND_AGE_UNKNOWN)
 		return BLOCKED_AGE_UNKNOWN;
-	while (age_ns >= ages[class].below_ns)
+	while (ages_below_ns[class] && age_ns >= ages_below_ns[class])
 		class ++;
 	return class;
 }

@@ -40,7 +40,8 @@ struct blocked_sum {
 /* Classes of age: below 1 ms, 10 ms, 100 ms, 1 s, 10 s, 100 s, longer; and not known. */
 #define BLOCKED_AGES	    8
 #define BLOCKED_AGE_UNKNOWN (BLOCKED_AGES - 1)
-const char *blocked_age_text(unsigned int class);
+/* 0 = of the last class, and of what is not known. */
+uint64_t blocked_age_below_ns(unsigned int class);
 
 struct blocked_kind {
 	enum stand_wait wait;

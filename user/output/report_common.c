@@ -17,6 +17,14 @@ static bool comes_first(const struct group_row *row)
 	return row->hurt && row->samples >= START_MIN_SAMPLES;
 }
 
+/* Of a process that hangs what tells is where its threads stand, not its samples. */
+static bool is_telling(const struct report *r, const struct group_row *row)
+{
+	if (r->m->processes[row->process].flags & (PROCESS_KERNEL | PROCESS_SELF))
+		return false;
+	return row->samples || (row->hurt && report_is_blocked(r, row->process));
+}
+
 const struct group_row *report_next_row(const struct report *r, size_t *at)
 {
 	size_t shown = r->groups.shown;
@@ -24,13 +32,18 @@ const struct group_row *report_next_row(const struct report *r, size_t *at)
 	while (*at < 2 * shown) {
 		bool first = *at < shown;
 		const struct group_row *row = &r->groups.rows[(*at)++ % shown];
-		uint32_t flags = r->m->processes[row->process].flags;
 
-		if (comes_first(row) == first &&
-		    (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF)))))
+		if (comes_first(row) == first && (row->selected || is_telling(r, row)))
 			return row;
 	}
 	return NULL;
+}
+
+bool report_is_blocked(const struct report *r, uint32_t process)
+{
+	const struct blocked_process *p = r->blocked ? blocked_find(r->blocked, process) : NULL;
+
+	return p && p->waits.blocked_ns;
 }
 
 const char *report_waits_off(const struct report *r)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "judge/blocked.h"
 #include "judge/books.h"
 #include "judge/verdicts.h"
 #include "model/contention.h"
@@ -45,6 +46,7 @@ struct report {
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
 	struct verdicts *verdicts;
+	struct blocked *blocked; /* NULL where the capture has no rows of it */
 };
 
 /* Processes that the first screen says more of. */
@@ -120,7 +122,7 @@ const struct group_row *report_most_cpu(const struct report *r);
 const struct group_row *report_most_runnable(const struct report *r);
 
 /* The next row of the table that "start here" speaks of and the report details: those with
- * samples or that were asked for, but for the kernel's threads and hotrun itself; who is hurt
+ * samples, that hang or that were asked for, but for the kernel's threads and hotrun itself; who is hurt
  * first. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
@@ -190,6 +192,14 @@ int report_process_waits(const struct report *r, uint32_t process);
 int report_process_requests(const struct report *r, uint32_t process);
 int report_threads(const struct report *r, uint32_t process);
 int report_tree(const struct report *r, uint32_t process);
+/* Of one process: for how long its threads were blocked, and where. */
+int report_process_blocked(const struct report *r, uint32_t process);
+/* Whether any was, in waits that are not idle. */
+bool report_is_blocked(const struct report *r, uint32_t process);
+/* That of all processes, or of those asked for, alone; and for machines. */
+int report_blocked(const struct report *r);
+int report_blocked_json(const struct report *r);
+bool report_blocked_is_asked(const struct report *r, const struct blocked_process *p);
 void report_losses(const struct report *r);
 int report_idle(const struct report *r);
 #endif
