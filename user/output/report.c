@@ -57,8 +57,7 @@ static int top_processes(const struct report *r)
 	while (!err && shown < r->o.process_cnt && (row = report_next_row(r, &at))) {
 		const struct total_process *p = report_find(r, row->process);
 
-		if (!p || (shown && p->samples < START_MIN_SAMPLES &&
-			   !(row->hurt && report_is_blocked(r, row->process))))
+		if (!p || (shown && p->samples < START_MIN_SAMPLES && !report_row_hangs(r, row)))
 			continue;
 		err = report_process(r, p);
 		shown++;
@@ -155,7 +154,9 @@ static int read_blocked(struct report *r)
 	if (!r->m->stands_cnt)
 		return 0;
 	r->blocked = blocked_new(r->m);
-	return r->blocked ? 0 : -ENOMEM;
+	if (r->blocked)
+		r->hangs = hangs_new(r->m, r->blocked);
+	return r->hangs ? 0 : -ENOMEM;
 }
 
 static void report_clear(struct report *r)
@@ -169,6 +170,7 @@ static void report_clear(struct report *r)
 	free(r->throttled);
 	report_hottest_free(r->hottest);
 	verdicts_free(r->verdicts);
+	hangs_free(r->hangs);
 	blocked_free(r->blocked);
 }
 

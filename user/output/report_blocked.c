@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "judge/blocked.h"
+#include "output/hang_words.h"
 #include "output/report_internal.h"
 #include "output/threads.h"
 
@@ -241,6 +242,19 @@ static void put_sums(const struct report *r, const struct blocked_process *p, si
 	put_paragraph(r, &w, indent);
 }
 
+/* "at the end 186 of 190 thread-pool workers wait in ..." */
+static void put_hang(const struct report *r, uint32_t process)
+{
+	struct words w = {0};
+	struct hang hang;
+
+	if (!report_hang(r, process, &hang) || !hang_is_many(&hang))
+		return;
+	words_add(&w, "%s", hang.now ? "at the end " : "");
+	hang_words(&w, r->m, &hang);
+	put_paragraph(r, &w, 3);
+}
+
 int report_process_blocked(const struct report *r, uint32_t process)
 {
 	const struct blocked_process *p = r->blocked ? blocked_find(r->blocked, process) : NULL;
@@ -253,6 +267,7 @@ int report_process_blocked(const struct report *r, uint32_t process)
 		return 0;
 	putc('\n', r->out);
 	put_sums(r, p, 3);
+	put_hang(r, process);
 	if (p->waits.blocked_ns || r->o.idle)
 		put_groups(r, p);
 	return 0;
@@ -281,6 +296,7 @@ static void put_process_of(const struct report *r, const struct blocked_process 
 	put_plain(r);
 	putc('\n', r->out);
 	put_sums(r, p, 3);
+	put_hang(r, p->process);
 	if (!p->waits.blocked_ns && !r->o.idle)
 		return;
 	put_groups(r, p);

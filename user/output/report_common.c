@@ -17,12 +17,19 @@ static bool comes_first(const struct group_row *row)
 	return row->hurt && row->samples >= START_MIN_SAMPLES;
 }
 
+bool report_row_hangs(const struct report *r, const struct group_row *row)
+{
+	struct hang hang;
+
+	return row->hurt && report_hang(r, row->process, &hang);
+}
+
 /* Of a process that hangs what tells is where its threads stand, not its samples. */
 static bool is_telling(const struct report *r, const struct group_row *row)
 {
 	if (r->m->processes[row->process].flags & (PROCESS_KERNEL | PROCESS_SELF))
 		return false;
-	return row->samples || (row->hurt && report_is_blocked(r, row->process));
+	return row->samples || report_row_hangs(r, row);
 }
 
 const struct group_row *report_next_row(const struct report *r, size_t *at)
@@ -39,11 +46,9 @@ const struct group_row *report_next_row(const struct report *r, size_t *at)
 	return NULL;
 }
 
-bool report_is_blocked(const struct report *r, uint32_t process)
+bool report_hang(const struct report *r, uint32_t process, struct hang *ret_hang)
 {
-	const struct blocked_process *p = r->blocked ? blocked_find(r->blocked, process) : NULL;
-
-	return p && p->waits.blocked_ns;
+	return r->hangs && hangs_of(r->hangs, process, ret_hang);
 }
 
 const char *report_waits_off(const struct report *r)

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "judge/verdicts.h"
+#include "output/hang_words.h"
 #include "output/label.h"
 #include "output/report_internal.h"
 #include "output/verdict_words.h"
@@ -326,6 +327,17 @@ static void add_limit(const struct report *r, struct words *w, uint32_t process)
 	words_add(w, ": %s", text);
 }
 
+/* What its threads wait for. */
+static void add_hang(const struct report *r, struct words *w, uint32_t process)
+{
+	struct hang hang;
+
+	if (!report_hang(r, process, &hang))
+		return;
+	words_add(w, "; ");
+	hang_words(w, r->m, &hang);
+}
+
 /* Who or what it was, where that has a name. 0 or -ENOMEM. */
 static int add_cause(const struct report *r, struct words *w, const struct verdict_row *row)
 {
@@ -344,6 +356,8 @@ static int add_cause(const struct report *r, struct words *w, const struct verdi
 		add_limit(r, w, row->process);
 		break;
 	default:
+		if (verdict_of_row(row) == VERDICT_INELASTIC)
+			add_hang(r, w, row->process);
 		if (verdict_of_row(row) == VERDICT_BUSY_UNMEASURED && row->unmeasured)
 			words_add(w, "; no service signal: %s", row->unmeasured);
 	}

@@ -48,6 +48,8 @@ struct threads_count threads_count(const struct model *m, const struct standing_
 				   size_t cnt, bool own);
 /* A time that people say: "31.0 s", "12 min", "5 h", "3 days". */
 struct number threads_age(uint64_t ns);
+/* A method of a chain: the application's in full, of the framework what people call it. */
+void threads_method(char name[static NAME_BYTES], const struct model_symbol *s);
 /* Where a group stands, in so many columns: "Shop.Pay.Client.Get → Task.Wait → futex". */
 void threads_chain(char text[static CELL_BYTES], const struct model *m,
 		   const struct standing *standing, const struct standing_group *g, size_t room,

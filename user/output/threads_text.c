@@ -168,8 +168,7 @@ static const char *without_namespace(const char *name)
 	return before;
 }
 
-/* A method of a chain: the application's in full, of the framework what people call it. */
-static void method_name(char name[static NAME_BYTES], const struct model_symbol *s)
+void threads_method(char name[static NAME_BYTES], const struct model_symbol *s)
 {
 	label_name(name, is_managed(s) && !s->application ? without_namespace(s->name) : s->name,
 		   NAME_BYTES, is_managed(s) ? CUT_START : CUT_MIDDLE);
@@ -195,7 +194,7 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 
 	room = room > fixed ? room - fixed : 0;
 	for (size_t i = 0; i < n; i++) {
-		method_name(names[i], &m->symbols[chain[i]]);
+		threads_method(names[i], &m->symbols[chain[i]]);
 		wanted += text_columns(names[i]);
 	}
 	is_tight = wanted > room;
