@@ -92,7 +92,10 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_text(&j, "hotrun", m->host.version);
 	json_text(&j, "host", m->host.name);
 	json_utc(&j, "time_utc", options->time);
-	json_count(&j, "look_ns", stands->pass_ns);
+	if (stands->pass_ns)
+		json_count(&j, "look_ns", stands->pass_ns);
+	else
+		json_null(&j, "look_ns");
 	json_count(&j, "threads", n.threads);
 	json_count(&j, "waiting_threads", n.waiting);
 	json_count(&j, "running_threads", n.running);

@@ -318,8 +318,11 @@ static void put_head(const struct page *p)
 	label_name(host, p->m->host.name, 40, CUT_END);
 	fprintf(p->out, "%s · %s · ", host, number_utc(p->options.time).text);
 	put_count(p->out, &p->all);
-	fprintf(p->out, " · looked at in %s, nothing was stopped\n",
-		number_time(p->stands->pass_ns).text);
+	if (p->stands->pass_ns)
+		fprintf(p->out, " · looked at in %s, nothing was stopped\n",
+			number_time(p->stands->pass_ns).text);
+	else
+		fputs(" · as the recording ended\n", p->out);
 }
 
 static void put_foot(const struct page *p)
