@@ -9,6 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/compare.h"
+#include "bpf/events.h"
+
+#define NS_MS 1000000ull
 
 /* Time by slice, of which few may have any. */
 struct by_slice {
@@ -378,4 +381,41 @@ const struct blocked_process *blocked_find(const struct blocked *b, uint32_t pro
 double blocked_mean(const struct blocked *b, uint64_t blocked_ns)
 {
 	return b->elapsed_ns ? (double)blocked_ns / (double)b->elapsed_ns : 0;
+}
+
+/* --- as samples ------------------------------------------------------------------------------ */
+
+static int put_samples(struct model *m, const struct standing *s, const struct standing_group *g)
+{
+	uint64_t rest_ns = 0;
+	int err = 0;
+
+	for (uint32_t i = g->stand; !err && i != MODEL_NONE; i = s->next[i]) {
+		struct model_sample sample = m->stands[i].at;
+		uint64_t ns = m->stands[i].blocked_ns + rest_ns, ms = ns / NS_MS;
+
+		rest_ns = ns % NS_MS;
+		if (!ms)
+			continue;
+		sample.kind = SAMPLE_ON_CPU;
+		sample.waiters = WAITERS_UNKNOWN;
+		sample.weight = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+		err = model_sample_add(m, &sample);
+	}
+	return err;
+}
+
+int blocked_as_samples(struct model *m, bool idle)
+{
+	struct stands rows = {.rows = m->stands, .cnt = m->stands_cnt};
+	struct standing *s = standing_new_of(m, &rows, has_time, NULL);
+	int err = s ? 0 : -ENOMEM;
+
+	if (s)
+		m->samples_cnt = 0;
+	for (size_t i = 0; !err && i < s->groups_cnt; i++)
+		if (idle || !s->groups[i].idle)
+			err = put_samples(m, s, &s->groups[i]);
+	standing_free(s);
+	return err;
 }

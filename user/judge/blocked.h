@@ -82,6 +82,13 @@ struct blocked *blocked_new(struct model *m);
 /* Takes NULL. */
 void blocked_free(struct blocked *b);
 
+/*
+ * Puts blocked time in the place of the samples of m, for what shows samples: one each row of where
+ * a thread stood, its weight in milliseconds. What does not make a whole one is kept for the next
+ * row of its group. Idle waits are left out but with idle. 0 or -ENOMEM.
+ */
+int blocked_as_samples(struct model *m, bool idle);
+
 /* Of that row of processes, or NULL. */
 const struct blocked_process *blocked_find(const struct blocked *b, uint32_t process);
 /* Mean threads that were blocked at a time. */

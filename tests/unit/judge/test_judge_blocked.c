@@ -168,6 +168,38 @@ Test(blocked, who_waits_most_comes_first_and_nobody_is_no_process)
 	model_free(f.m);
 }
 
+/* --- as samples ------------------------------------------------------------------------------ */
+
+static uint64_t weight_of(const struct model *m)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		sum += model_weight(&m->samples[i]);
+	return sum;
+}
+
+Test(blocked, samples_weigh_whole_milliseconds_and_lose_none_of_a_group)
+{
+	struct fixture f = make(20);
+
+	for (uint32_t i = 0; i < 20; i++) {
+		/* 0.7 ms each: 14 in all, though none makes a whole one. */
+		add(&f, i, 101, 7 * MS / 10, MS, f.futex);
+		add(&f, i, 102, 30 * MS, MS, f.nap);
+		add(&f, i, 103, 500 * MS, MS, f.epoll);
+	}
+	add(&f, 0, 104, 0, MS, f.futex)->now = true;
+	BUILD_SAMPLES(f.m, 0, 5, f.start);
+	cr_assert_eq(blocked_as_samples(f.m, false), 0);
+	cr_expect_eq(weight_of(f.m), 14 + 600);
+	for (size_t i = 0; i < f.m->samples_cnt; i++)
+		cr_expect_gt(f.m->samples[i].weight, 0);
+	cr_assert_eq(blocked_as_samples(f.m, true), 0);
+	cr_expect_eq(weight_of(f.m), 14 + 600 + 10000);
+	model_free(f.m);
+}
+
 /* --- known truth ------------------------------------------------------------------------------ */
 
 #define RUNS   400

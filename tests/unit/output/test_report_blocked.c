@@ -9,6 +9,9 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "golden.h"
+#include "judge/blocked.h"
+#include "output/flame.h"
+#include "output/folded.h"
 #include "output/report.h"
 #include "report_support.h"
 
@@ -165,6 +168,53 @@ Test(report_blocked, machines_get_all_of_it)
 	cr_assert_eq(report_json_write(out, m, &(struct report_options){.blocked = true}), 0);
 	fclose(out);
 	golden_expect("report_blocked.json", text, len);
+	free(text);
+	model_free(m);
+}
+
+/* --- as samples ------------------------------------------------------------------------------ */
+
+Test(report_blocked, folded_stacks_weigh_milliseconds_of_it)
+{
+	struct model *m = make();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(blocked_as_samples(m, false), 0);
+	cr_assert_eq(folded_write(out, m, &(struct folded_options){.process = MODEL_NONE}), 0);
+	fclose(out);
+	cr_expect(strstr(text, "Shop.Pay;start_thread;Shop.Pay.Client.Get_[j];"
+			       "System.Threading.Tasks.Task<System.Int32>.GetResultCore;"
+			       "System.Threading.Monitor.Wait;futex_do_wait_[k] 54000\n"),
+		  "%s", text);
+	cr_expect(strstr(text, ";do_nanosleep_[k] 2400\n"), "%s", text);
+	/* Idle ones are left out. */
+	cr_expect_not(strstr(text, "LowLevelLifoSemaphore"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
+Test(report_blocked, a_page_of_it_says_so_and_has_no_books_of_cpu_time)
+{
+	struct model *m = make();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(blocked_as_samples(m, true), 0);
+	cr_assert_eq(flame_write_data(out, m,
+				      &(struct flame_options){.process = MODEL_NONE,
+							      .blocked = true,
+							      .idle = true}),
+		     0);
+	fclose(out);
+	cr_expect(strstr(text, "\"blocked\":true"), "%s", text);
+	cr_expect(strstr(text, "\"idle\":true"), "%s", text);
+	cr_expect(strstr(text, "\"known\":false"), "%s", text);
+	cr_expect(strstr(text, "\"samples\":70800,"), "%s", text);
 	free(text);
 	model_free(m);
 }
