@@ -234,6 +234,7 @@ struct remedy_notes {
 	bool stuck;   /* of one a request hangs */
 	bool service; /* one has a service signal */
 	bool others;  /* another service is hurt, too */
+	bool tasks;   /* workers of one wait for tasks */
 };
 
 static void put_remedy(const struct report *r, const struct verdict_result *result,
@@ -248,6 +249,8 @@ static void put_remedy(const struct report *r, const struct verdict_result *resu
 	words_add(&w, "→ %s", verdict_result_remedy(result));
 	if (waits && !notes.service)
 		words_add(&w, "; start what may wait with nice");
+	if (verdict == VERDICT_INELASTIC && notes.tasks)
+		words_add(&w, "; workers wait for tasks that may need workers: await them instead");
 	if (verdict == VERDICT_INELASTIC && notes.others)
 		words_add(&w, "; a proxy is as slow as the service behind it: look there first");
 	if (notes.stuck)
@@ -508,6 +511,7 @@ int report_verdict(const struct report *r)
 	_cleanup_(groups_free) struct verdict_groups all = {0};
 	struct remedy_notes notes[VERDICT_CNT] = {0};
 	uint32_t services = 0;
+	struct hang hang;
 	int err = group_rows(r, &all);
 
 	if (err)
@@ -524,6 +528,7 @@ int report_verdict(const struct report *r)
 		of->stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
 		of->service |= verdict_has_signal(verdicts_input(row));
 		of->others = services > 1;
+		of->tasks |= report_hang(r, row->process, &hang) && hang.sync_over_async;
 		if (!comes_again(&all, i))
 			put_remedy(r, verdicts_result(row), *of);
 	}
