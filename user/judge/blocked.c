@@ -280,9 +280,11 @@ static bool has_time(const struct model *m, const struct model_stand *s, const v
 	return s->blocked_ns;
 }
 
+/* A slice in which no look ended is stood for by the next one in which one does. */
 static int count_slices(struct blocked *b, const struct model *m)
 {
 	_cleanup_free_ bool *seen = calloc(m->slices_cnt + 1, sizeof(*seen));
+	uint64_t unseen_ns = 0;
 
 	if (!seen)
 		return -ENOMEM;
@@ -292,10 +294,12 @@ static int count_slices(struct blocked *b, const struct model *m)
 	for (size_t i = 0; i < m->slices_cnt; i++) {
 		const struct model_slice *s = &m->slices[i];
 
+		unseen_ns += s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
 		if (!seen[i])
 			continue;
 		b->slices++;
-		b->elapsed_ns += s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
+		b->elapsed_ns += unseen_ns;
+		unseen_ns = 0;
 	}
 	return 0;
 }

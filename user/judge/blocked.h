@@ -74,7 +74,7 @@ struct blocked {
 	struct blocked_group *groups;
 	struct blocked_kind *kinds;
 	uint32_t slices;     /* in which threads were looked at */
-	uint64_t elapsed_ns; /* of these */
+	uint64_t elapsed_ns; /* that these stand for */
 };
 
 /* Of the rows of m, borrowed until blocked_free(). NULL with errno ENOMEM. Adds symbols to m. */

@@ -276,6 +276,28 @@ bool hangs_of(const struct hangs *h, uint32_t process, struct hang *ret_hang)
 	return now_of(h, process, &s, ret_hang) || mean_of(h, process, &s, ret_hang);
 }
 
+static bool same_stack(const struct standing *a, const struct standing_group *x,
+		       const struct standing *b, const struct standing_group *y)
+{
+	return x->methods_cnt == y->methods_cnt && x->methods_cnt &&
+	       !memcmp(a->methods + x->first_method, b->methods + y->first_method,
+		       x->methods_cnt * sizeof(*a->methods));
+}
+
+uint32_t hangs_holder(const struct hangs *h, const struct standing_group *group)
+{
+	if (group->holder || group->wait != WAIT_LOCK)
+		return group->holder;
+	for (size_t i = 0; i < h->now->groups_cnt; i++) {
+		const struct standing_group *g = &h->now->groups[i];
+
+		if (g->process == group->process && g->holder &&
+		    same_stack(h->blocked->standing, group, h->now, g))
+			return g->holder;
+	}
+	return 0;
+}
+
 bool hang_is_many(const struct hang *hang)
 {
 	return hang->threads >= MANY && 2 * hang->threads >= hang->of;

@@ -40,6 +40,10 @@ void hangs_free(struct hangs *h);
  * program does for its end. */
 bool hangs_of(const struct hangs *h, uint32_t process, struct hang *ret_hang);
 
+/* Who held what that group of blocked.standing waits for, when all threads were looked at; 0 = not
+ * known. */
+uint32_t hangs_holder(const struct hangs *h, const struct standing_group *group);
+
 /* Whether it stands still, as far as threads tell: most of many with that role wait there. */
 bool hang_is_many(const struct hang *hang);
 

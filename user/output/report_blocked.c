@@ -84,10 +84,11 @@ static void role_text_of(char text[static CELL_BYTES], size_t columns, const str
 
 static void chain_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
-	const struct blocked_group *g = s->of;
-	size_t idle = g->group->idle ? strlen(" (idle)") : 0, n;
+	struct standing_group g = *((const struct blocked_group *)s->of)->group;
+	size_t idle = g.idle ? strlen(" (idle)") : 0, n;
 
-	threads_chain(text, s->m, s->report->blocked->standing, g->group,
+	g.holder = hangs_holder(s->report->hangs, &g);
+	threads_chain(text, s->m, s->report->blocked->standing, &g,
 		      columns > idle ? columns - idle : 0, columns < CHAIN_WIDE);
 	n = strlen(text);
 	if (idle)

@@ -52,14 +52,16 @@ static void put_kind(struct json *j, const struct blocked *b, const struct block
 
 static void put_group(struct json *j, const struct report *r, const struct blocked_group *g)
 {
+	uint32_t holder = hangs_holder(r->hangs, g->group);
+
 	json_object(j, NULL);
 	json_text(j, "role", g->group->label);
 	json_text(j, "wait", stand_wait_id(g->group->wait));
 	json_flag(j, "idle", g->group->idle);
 	json_flag(j, "moved", g->group->moved);
 	put_sum(j, r->blocked, &g->sum);
-	if (g->group->holder)
-		json_count(j, "holder_tid", g->group->holder);
+	if (holder)
+		json_count(j, "holder_tid", holder);
 	else
 		json_null(j, "holder_tid");
 	threads_json_frames(j, r->m, r->blocked->standing, g->group);

@@ -108,6 +108,24 @@ Test(blocked, time_is_summed_by_group_kind_and_process_and_idle_waits_stand_apar
 	model_free(f.m);
 }
 
+Test(blocked, a_slice_without_a_look_is_stood_for_by_the_next_one)
+{
+	struct fixture f = make(5);
+	struct blocked *b;
+
+	/* None ended in slices 1 and 4. */
+	add(&f, 0, 101, 1000 * MS, MS, f.futex);
+	add(&f, 2, 101, 2000 * MS, MS, f.futex);
+	add(&f, 3, 101, 1000 * MS, MS, f.futex);
+	b = blocked_new(f.m);
+	cr_assert(b);
+	cr_expect_eq(b->slices, 3);
+	cr_expect_eq(b->elapsed_ns, 4 * BUILD_SECOND);
+	cr_expect_float_eq(blocked_mean(b, b->processes[0].waits.blocked_ns), 1, 1e-9);
+	blocked_free(b);
+	model_free(f.m);
+}
+
 Test(blocked, few_slices_or_nothing_beside_have_no_error)
 {
 	for (unsigned int slices = BLOCKED_SLICES - 1; slices <= BLOCKED_SLICES; slices++) {

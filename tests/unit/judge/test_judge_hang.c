@@ -140,6 +140,37 @@ Test(hang, who_holds_the_lock_and_where_that_one_waits)
 	model_free(f.m);
 }
 
+Test(hang, a_group_of_blocked_time_has_the_holder_that_was_seen_at_the_end)
+{
+	struct fixture f = make();
+	struct blocked *b;
+	struct hangs *h;
+
+	ADD(&f, 2, "mine", 9 * BUILD_SECOND, f.start, f.take, f.mutex, f.futex);
+	ADD(&f, 1, "mine", 9 * BUILD_SECOND, f.start, f.other, f.futex);
+	for (size_t i = 0; i < 3; i++) {
+		f.m->stands[i].now = false;
+		f.m->stands[i].blocked_ns = BUILD_SECOND;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		struct model_stand end = f.m->stands[i];
+
+		end.now = true;
+		end.blocked_ns = 0;
+		end.holder = i < 2 ? f.next_tid - 1 : 0;
+		cr_assert_eq(model_stand_add(f.m, &end), 0);
+	}
+	b = blocked_new(f.m);
+	h = hangs_new(f.m, b);
+	cr_assert(b && h);
+	cr_assert_eq(b->processes[0].groups_cnt, 2);
+	cr_expect_eq(hangs_holder(h, b->processes[0].groups[0].group), f.next_tid - 1);
+	cr_expect_eq(hangs_holder(h, b->processes[0].groups[1].group), 0);
+	hangs_free(h);
+	blocked_free(b);
+	model_free(f.m);
+}
+
 Test(hang, idle_waits_and_a_main_thread_at_rest_are_none)
 {
 	struct fixture f = make();
