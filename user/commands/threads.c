@@ -181,6 +181,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 	asked.processes = processes;
 	stands.rows = m->stands;
 	stands.cnt = m->stands_cnt;
+	a->threads.own = a->process != NULL;
 	a->threads.time = end_of(m);
 	rc = exit_code(put(m, &stands, standing_new_of(m, &stands, is_asked, &asked), a));
 out:

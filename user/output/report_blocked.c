@@ -85,14 +85,14 @@ static void role_text_of(char text[static CELL_BYTES], size_t columns, const str
 static void chain_text(char text[static CELL_BYTES], size_t columns, const struct subject *s)
 {
 	struct standing_group g = *((const struct blocked_group *)s->of)->group;
-	size_t idle = g.idle ? strlen(" (idle)") : 0, n;
+	const char *cut = g.cut ? " (stack cut)" : "", *idle = g.idle ? " (idle)" : "";
+	size_t marks = strlen(cut) + strlen(idle), n;
 
 	g.holder = hangs_holder(s->report->hangs, &g);
 	threads_chain(text, s->m, s->report->blocked->standing, &g,
-		      columns > idle ? columns - idle : 0, columns < CHAIN_WIDE);
+		      columns > marks ? columns - marks : 0, columns < CHAIN_WIDE);
 	n = strlen(text);
-	if (idle)
-		snprintf(text + n, CELL_BYTES - n, " (idle)");
+	snprintf(text + n, CELL_BYTES - n, "%s%s", cut, idle);
 }
 
 static const struct figure figure_mean = {NULL, "blocked", AS_THREADS, .value = mean_threads};

@@ -7,6 +7,9 @@
 #include "output/report_internal.h"
 #include "output/threads.h"
 
+/* Of one process; more are counted. */
+#define GROUPS_MAX 1000
+
 static void put_share(struct json *j, const char *key, const char *error_key,
 		      const struct blocked_share *share)
 {
@@ -59,6 +62,7 @@ static void put_group(struct json *j, const struct report *r, const struct block
 	json_text(j, "wait", stand_wait_id(g->group->wait));
 	json_flag(j, "idle", g->group->idle);
 	json_flag(j, "moved", g->group->moved);
+	json_flag(j, "stack_cut", g->group->cut);
 	put_sum(j, r->blocked, &g->sum);
 	if (holder)
 		json_count(j, "holder_tid", holder);
@@ -71,6 +75,7 @@ static void put_group(struct json *j, const struct report *r, const struct block
 static void put_process_row(struct json *j, const struct report *r, const struct blocked_process *p)
 {
 	const struct model_process *process = &r->m->processes[p->process];
+	size_t shown = p->groups_cnt < GROUPS_MAX ? p->groups_cnt : GROUPS_MAX;
 
 	json_object(j, NULL);
 	json_count(j, "pid", process->tgid);
@@ -85,9 +90,10 @@ static void put_process_row(struct json *j, const struct report *r, const struct
 		put_kind(j, r->blocked, &p->kinds[i]);
 	json_end(j);
 	json_array(j, "groups");
-	for (size_t i = 0; i < p->groups_cnt; i++)
+	for (size_t i = 0; i < shown; i++)
 		put_group(j, r, &p->groups[i]);
 	json_end(j);
+	json_count(j, "groups_cut", p->groups_cnt - shown);
 	json_end(j);
 }
 
