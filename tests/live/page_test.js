@@ -3,8 +3,8 @@
 
 /*
  * Drives the flame graph page as an analyst would; test_page.sh puts it into a copy of the page.
- * TEST_PAGE says which: 'small', 'large' and 'empty' are made by tests/unit/output/test_flame.c, 'any' is a
- * capture that nothing is known about. Everything runs at once, before the load event ends: results
+ * TEST_PAGE says which: 'small', 'blocked', 'gap', 'large' and 'empty' are made by
+ * tests/unit/output/test_flame.c, 'any' is a capture that nothing is known about. Everything runs at once, before the load event ends: results
  * are lines of #test-results.
  */
 (() => {
@@ -335,6 +335,20 @@
 		      byId('losses').textContent);
 	}
 
+	/* The same capture, its samples read as milliseconds. */
+	function checkBlocked() {
+		const facts = byId('facts').textContent;
+
+		check('the title says what it is', document.title.endsWith(', blocked time'), document.title);
+		check('weights are times', /\d (s|ms) blocked/.test(facts), facts);
+		check('of no sampling rate', !facts.includes('Hz'), facts);
+		check('without idle waits', facts.includes('without idle waits'), facts);
+		equal('no losses of samples', byId('losses').hidden, true);
+		equal('no error of a sample', byId('details').textContent.includes('±'), false);
+		equal('no CPU time', byId('details').textContent.includes('CPU time'), false);
+		equal('what is listed', byId('hottest-title').textContent, 'Most blocked time in this view');
+	}
+
 	function checkEmpty() {
 		check('an empty capture says so',
 		      byId('empty').textContent.startsWith('No samples in this capture'),
@@ -347,6 +361,7 @@
 			checkKeys,
 			checkReasons, checkHostile, checkAddress, checkPolicy],
 		large: [checkSafety, checkAny, checkLarge],
+		blocked: [checkSafety, checkBlocked],
 		gap: [checkSafety, checkGap],
 		empty: [checkSafety, checkEmpty],
 		any: [checkSafety, checkAny],

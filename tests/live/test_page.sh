@@ -104,6 +104,7 @@ HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/output" --filter 'flame/writes_pages' 
 drive "$tmp/pages/small.html" small 1400,800
 drive "$tmp/pages/small.html" small 900,600
 drive "$tmp/pages/large.html" large 1400,800
+drive "$tmp/pages/blocked.html" blocked 1400,800
 drive "$tmp/pages/gap.html" gap 1400,800
 drive "$tmp/pages/empty.html" empty 900,600
 shown=$tmp/pages/small.html

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "commands/blocked.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/frames.h"
@@ -38,8 +39,12 @@ struct format {
 static const struct format formats[] = {FORMATS(FORMAT_ROW)};
 static const char *const format_names[] = {FORMATS(FORMAT_NAME) NULL};
 
+enum weight { WEIGHT_SAMPLES, WEIGHT_WAITERS, WEIGHT_BLOCKED };
+
 struct arguments {
 	struct folded_options folded;
+	unsigned int weight; /* enum weight */
+	bool idle;
 	unsigned int format;
 	const char *output, *process;
 	struct time_window window;
@@ -55,10 +60,11 @@ static const struct command_option rows[] = {
 	       .complete = COMPLETE_FILE, IN(output)),
 	OPTION('p', "process", "NAME|PID", "this process only", option_text, IN(process)),
 	OPTION(0, "weight", "WEIGHT",
-	       "samples (the default), or waiters: each sample counts with the threads that "
+	       "samples (the default); waiters: each sample counts with the threads that "
 	       "waited for its CPU at that instant, so that the widest frames are those that "
-	       "others waited for",
-	       option_second_word, OPTION_WORDS("samples", "waiters"), IN(folded.waiters)),
+	       "others waited for; or blocked: milliseconds of threads in waits, where they waited",
+	       option_word, OPTION_WORDS("samples", "waiters", "blocked"), IN(weight)),
+	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true, IN(idle)),
 	OPTION(0, "by", "workload",
 	       "begin with the workload instead of the process: pods of one Deployment, a "
 	       "container, a unit (default: by process)",
@@ -130,8 +136,15 @@ static int run(int argc, char **argv)
 	if (!rc)
 		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
 	a.folded.addresses = a.frames.addresses;
+	a.folded.waiters = a.weight == WEIGHT_WAITERS;
 	if (!rc && a.folded.waiters)
 		rc = check_waiters(m, found, cnt);
+	if (!rc && a.weight == WEIGHT_BLOCKED && formats[a.format].write != folded_write) {
+		log_error("--weight blocked: only with --format folded");
+		rc = command_usage("export");
+	}
+	if (!rc && a.weight == WEIGHT_BLOCKED)
+		rc = blocked_take(m, a.idle);
 	if (!rc)
 		rc = write_all(m, found, cnt, &a);
 	model_free(m);
@@ -150,6 +163,7 @@ const struct command export_command = {
 	.operand = COMPLETE_FILE,
 	.examples = "  hotrun export --format folded slow.hotrun > slow.folded\n"
 		    "  hotrun export --worst 5s --weight waiters -o harm.folded\n"
+		    "  hotrun export --weight blocked -p Shop.Api -o waits.folded\n"
 		    "  hotrun export --raw-names | grep -c __Canon\n",
 	.notes = "Exit code: 0; 1 failure; 2 usage.\n",
 	.run = run,

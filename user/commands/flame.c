@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "commands/blocked.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/frames.h"
@@ -26,6 +27,10 @@ static const struct command_option rows[] = {
 	OPTION('o', "output", "PAGE", "where to write (default: stdout, when it is no terminal)",
 	       option_text, .complete = COMPLETE_FILE, IN(output)),
 	OPTION('p', "process", "NAME|PID", "show this process first", option_text, IN(process)),
+	OPTION(0, "blocked", NULL,
+	       "blocked time instead of CPU time: where threads waited, idle waits left out",
+	       option_true, IN(flame.blocked)),
+	OPTION(0, "idle", NULL, "idle waits among these, too", option_true, IN(flame.idle)),
 };
 
 static const struct option_group groups[] = {
@@ -50,6 +55,8 @@ static int run(int argc, char **argv)
 	}
 	if (!rc)
 		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
+	if (!rc && a.flame.blocked)
+		rc = blocked_take(m, a.flame.idle);
 	if (!rc) {
 		a.flame.addresses = a.frames.addresses;
 		if (cnt)
@@ -75,6 +82,7 @@ const struct command flame_command = {
 	.examples = "  hotrun flame -o flame.html\n"
 		    "  hotrun flame slow.hotrun -o slow.html -p Shop.Api\n"
 		    "  hotrun flame --worst 5s -o worst.html\n"
+		    "  hotrun flame --blocked -p Shop.Api -o waits.html\n"
 		    "  hotrun flame --just-my-code --my-code 'Microsoft.Shop.*' -o mine.html\n",
 	.notes = "Exit code: 0; 1 failure; 2 usage.\n",
 	.run = run,

@@ -44,6 +44,10 @@ static const struct command_option rows[] = {
 	OPTION('n', "processes", "N", "how many processes to detail (default 3)", option_number,
 	       .min = 1, .max = 10000, IN(report.process_cnt)),
 	OPTION('s', "summary", NULL, "the first screen alone", option_true, IN(report.summary)),
+	OPTION(0, "blocked", NULL,
+	       "where threads were blocked, for how long and by what, alone and in full",
+	       option_true, IN(report.blocked)),
+	OPTION(0, "idle", NULL, "idle waits among these, too", option_true, IN(report.idle)),
 	OPTION('b', "bottom-up", NULL, "trees start at the methods that burn the CPU", option_true,
 	       IN(report.bottom_up)),
 	OPTION('a', "all", NULL,
@@ -62,8 +66,10 @@ static const struct command_option rows[] = {
 	OPTION(0, "width", "COLUMNS", "80 or more (default: the terminal's, else 110)",
 	       option_count, .min = REPORT_MIN_WIDTH, .max = 10000, IN(report.width)),
 	OPTION_COLOR(struct arguments, color),
-	OPTION_FORMAT("text (default), or json: the verdicts alone, for machines", struct arguments,
-		      json),
+	OPTION_FORMAT(
+		"text (default), or json: the verdicts alone, or with --blocked where threads "
+		"were blocked, for machines",
+		struct arguments, json),
 	OPTION(0, "force", NULL, "show shares although samples are missing", option_true,
 	       IN(report.force)),
 };
@@ -158,6 +164,7 @@ const struct command report_command = {
 	.examples = "  hotrun report\n"
 		    "  hotrun report -p Shop.Api --bottom-up slow.hotrun\n"
 		    "  hotrun report --all | less\n"
+		    "  hotrun report --blocked -p Shop.Api\n"
 		    "  hotrun report --by workload node.hotrun\n"
 		    "  hotrun report --from 12 --to 20 slow.hotrun\n"
 		    "  hotrun report --worst 5s\n"

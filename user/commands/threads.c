@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hotrun threads: options, then one look at where threads stand. */
+/* hotrun threads: options, then one look at where threads stand, or that of a capture's end. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/live.h"
 #include "commands/options.h"
@@ -71,19 +72,29 @@ static int find_processes(struct collector *c, const char *what, uint32_t **ret_
 	return EXIT_FAILED;
 }
 
-static int put(struct model *m, const struct stands *stands, const struct arguments *a)
+/* Takes standing; NULL: it could not be made. */
+static int put(struct model *m, const struct stands *stands, struct standing *standing,
+	       const struct arguments *a)
 {
-	struct standing *standing = standing_new(m, stands);
 	int err;
 
 	if (!standing)
-		return -errno;
+		return -ENOMEM;
 	if (a->json)
 		err = threads_json_write(stdout, m, stands, standing, &a->threads);
 	else
 		err = threads_text_write(stdout, m, stands, standing, &a->threads);
 	standing_free(standing);
 	return err;
+}
+
+/* A reader that has seen enough is no failure. */
+static int exit_code(int err)
+{
+	if (!err || (err == -EIO && errno == EPIPE))
+		return EXIT_OK;
+	log_error("threads: %s", strerror(err == -EIO ? errno : -err));
+	return EXIT_FAILED;
 }
 
 static int look(struct live *live, struct arguments *a)
@@ -105,14 +116,77 @@ static int look(struct live *live, struct arguments *a)
 	if (!err)
 		err = frame_view_mark_code(m, NULL, 0);
 	if (!err)
-		err = put(m, &stands, a);
+		err = put(m, &stands, standing_new(m, &stands), a);
 	stands_clear(&stands);
-	/* A reader that has seen enough is no failure. */
-	if (err && !(err == -EIO && errno == EPIPE)) {
-		log_error("threads: %s", strerror(err == -EIO ? errno : -err));
-		return EXIT_FAILED;
+	return exit_code(err);
+}
+
+/* --- a capture ------------------------------------------------------------------------------- */
+
+struct asked {
+	const uint32_t *processes;
+	size_t cnt; /* 0 = all */
+};
+
+static bool is_asked(const struct model *m, const struct model_stand *s, const void *ctx)
+{
+	const struct asked *asked = ctx;
+
+	for (size_t i = 0; i < asked->cnt; i++)
+		if (m->threads[s->at.thread].process == asked->processes[i])
+			return s->now;
+	return s->now && !asked->cnt;
+}
+
+/* Why a capture does not tell, or NULL. */
+static const char *what_is_missing(const struct model *m)
+{
+	if (model_off(m) & OFF_STANDS)
+		return model_off_text(OFF_STANDS);
+	for (size_t i = 0; i < m->stands_cnt; i++)
+		if (m->stands[i].now)
+			return NULL;
+	return "nobody looked at every thread as it ended";
+}
+
+static int64_t end_of(const struct model *m)
+{
+	const struct model_slice *last = m->slices_cnt ? &m->slices[m->slices_cnt - 1] : NULL;
+	int64_t ns;
+
+	if (!last || __builtin_add_overflow((int64_t)last->end_ns, last->wall_offset_ns, &ns))
+		return 0;
+	return ns / 1000000000;
+}
+
+/* Where threads stood at the end of a capture: an operand, as of the other commands. */
+static int show_capture(int argc, char **argv, struct arguments *a)
+{
+	_cleanup_free_ uint32_t *processes = NULL;
+	struct time_window window = {0};
+	struct stands stands = {0};
+	struct model *m = NULL;
+	struct asked asked = {0};
+	const char *missing;
+	int rc = capture_argument(argc, argv, a->process, &window, &m, &processes, &asked.cnt);
+
+	if (rc)
+		goto out;
+	missing = what_is_missing(m);
+	if (missing) {
+		log_error("n/a: %s", missing);
+		rc = EXIT_FAILED;
+		goto out;
 	}
-	return EXIT_OK;
+	asked.processes = processes;
+	stands.rows = m->stands;
+	stands.cnt = m->stands_cnt;
+	a->threads.own = a->process != NULL;
+	a->threads.time = end_of(m);
+	rc = exit_code(put(m, &stands, standing_new_of(m, &stands, is_asked, &asked), a));
+out:
+	model_free(m);
+	return rc;
 }
 
 static int run(int argc, char **argv)
@@ -127,14 +201,12 @@ static int run(int argc, char **argv)
 	struct live live = {0};
 	int rc = options_parse(&threads_command, argc, argv, &a);
 
-	if (!rc && optind < argc) {
-		log_error("%s: threads shows this host; -p names a process", argv[optind]);
-		return command_usage("threads");
-	}
 	if (rc)
 		return rc;
 	if (!a.threads.width)
 		a.threads.width = terminal_columns(THREADS_MIN_WIDTH);
+	if (optind < argc)
+		return show_capture(argc, argv, &a);
 	a.collector.facts = true;
 	rc = live_start(&live, &a.collector, 0, 0);
 	if (!rc && collector_stands_why(live.collector)) {
@@ -152,20 +224,23 @@ static int run(int argc, char **argv)
 const struct command threads_command = {
 	.name = "threads",
 	.job = "show where every thread stands now, and since when: what hangs waits for what",
-	.usage = "[OPTION]...",
+	.usage = "[OPTION]... [FILE]",
 	.about = "Shows where the threads of this host, or of a process, stand now: those at the "
 		 "same place\n"
 		 "are one line, with their number and for how long. Also of threads that blocked "
 		 "long before\n"
 		 "hotrun was started. Nothing is stopped: no ptrace, no signal. Needs root, as "
 		 "`hotrun\n"
-		 "record` does.\n",
+		 "record` does. With FILE, a capture: where they stood as it ended, without any "
+		 "privileges.\n",
 	.groups = groups,
 	.groups_cnt = OPTION_COUNT(groups),
+	.operand = COMPLETE_FILE,
 	.examples = "  hotrun threads -p Shop.Api\n"
 		    "  hotrun threads -p 5986 -v\n"
 		    "  hotrun threads --idle -n 200\n"
-		    "  hotrun threads -p Shop.Api --format json\n",
+		    "  hotrun threads -p Shop.Api --format json\n"
+		    "  hotrun threads slow.hotrun -p Shop.Api\n",
 	.notes = "A line: how many threads, what they are for, for how long they have been in "
 		 "their state (the\n"
 		 "shortest and the longest, where they differ), the application's method that "

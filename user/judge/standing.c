@@ -113,7 +113,12 @@ static int index_tids(struct grouping *g)
 	for (uint32_t i = 0; !err && i < g->stands->cnt; i++) {
 		const struct model_thread *t = &g->m->threads[g->stands->rows[i].at.thread];
 
-		err = hash_add(&g->by_tid, hash_pair(t->process, t->tid), i);
+		struct tid_key key = {g->m, t->process, t->tid};
+		uint64_t hash = hash_pair(t->process, t->tid);
+
+		/* A capture has many rows of a thread. */
+		if (hash_find(&g->by_tid, hash, equal_tid, g->stands, &key) == HASH_NONE)
+			err = hash_add(&g->by_tid, hash, i);
 	}
 	return err;
 }
@@ -262,7 +267,8 @@ static int order(struct standing *s, const struct model *m)
 	return 0;
 }
 
-struct standing *standing_new(struct model *m, const struct stands *stands)
+struct standing *standing_new_of(struct model *m, const struct stands *stands,
+				 standing_wanted wanted, const void *ctx)
 {
 	struct grouping g = {.m = m, .stands = stands, .map = {.fold_unnamed = true}};
 	int err = 0;
@@ -277,7 +283,8 @@ struct standing *standing_new(struct model *m, const struct stands *stands)
 	if (!err)
 		err = index_tids(&g);
 	for (uint32_t i = 0; !err && i < stands->cnt; i++)
-		err = add_stand(&g, i);
+		if (!wanted || wanted(m, &stands->rows[i], ctx))
+			err = add_stand(&g, i);
 	if (!err)
 		err = order(g.s, m);
 	free(g.frames);
@@ -291,6 +298,11 @@ struct standing *standing_new(struct model *m, const struct stands *stands)
 		return NULL;
 	}
 	return g.s;
+}
+
+struct standing *standing_new(struct model *m, const struct stands *stands)
+{
+	return standing_new_of(m, stands, NULL, NULL);
 }
 
 void standing_free(struct standing *s)

@@ -95,6 +95,11 @@ struct standing {
  * ENOMEM.
  */
 struct standing *standing_new(struct model *m, const struct stands *stands);
+/* The same of those rows alone that wanted says so of; rows keep their numbers. */
+typedef bool (*standing_wanted)(const struct model *m, const struct model_stand *s,
+				const void *ctx);
+struct standing *standing_new_of(struct model *m, const struct stands *stands,
+				 standing_wanted wanted, const void *ctx);
 void standing_free(struct standing *s);
 
 /* Symbols that tell a group in a line: the application's method that waits, what it called, and the

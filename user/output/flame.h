@@ -12,6 +12,8 @@
  *	format "hotrun-flame", version 1
  *	host {name, kernel, machine, version, event, filter, command: strings; cpus; hz: samples a
  *	     second and CPU; startUnixMs: 0 = unknown; durationNs; complete: ended on purpose}
+ *	blocked: true: wherever samples are told, they are milliseconds of blocked time (books and
+ *	     losses are none then); idle: idle waits are among these
  *	samples: of all processes; cut: of these, whose stack was cut (bounds of forest.h)
  *	first: row of the process shown first, or null for all
  *	books {known: false = no account of the CPUs to check against; ticks expected by busy time,
@@ -42,6 +44,8 @@
 
 struct flame_options {
 	uint32_t process; /* row shown first, MODEL_NONE = all */
+	/* The samples of m are those of blocked_as_samples(); with idle waits. */
+	bool blocked, idle;
 	bool addresses; /* keep unnamed functions of a native file apart; else they are one frame */
 };
 

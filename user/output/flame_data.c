@@ -208,9 +208,10 @@ static bool loses_samples(uint32_t cause)
 	       cause == LOSS_TICKS_MISSED;
 }
 
-static void put_books(struct data *d, const struct totals *t)
+/* Of blocked time there are none. */
+static void put_books(struct data *d, const struct totals *t, bool blocked)
 {
-	struct books b = books_of(d->m, t);
+	struct books b = blocked ? (struct books){0} : books_of(d->m, t);
 	struct json *j = &d->json;
 
 	json_object(j, "books");
@@ -226,12 +227,12 @@ static void put_books(struct data *d, const struct totals *t)
 	json_end(j);
 }
 
-static void put_losses(struct data *d, const struct totals *t)
+static void put_losses(struct data *d, const struct totals *t, bool blocked)
 {
 	struct json *j = &d->json;
 
 	json_array(j, "losses");
-	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
+	for (uint32_t cause = 0; !blocked && cause < LOSS_CAUSE_CNT; cause++) {
 		if (!t->losses[cause])
 			continue;
 		json_object(j, NULL);
@@ -488,13 +489,15 @@ static int put_all(struct data *d, const struct flame_options *options, FILE *ou
 	json_begin_compact(j, out);
 	json_string(j, "format", "hotrun-flame");
 	json_count(j, "version", 1);
+	json_flag(j, "blocked", options->blocked);
+	json_flag(j, "idle", options->idle);
 	json_count(j, "samples", samples);
 	json_count(j, "cut", d->forest.cut);
 	json_flag(j, "rawNames", d->m->raw_names);
 	json_flag(j, "justMyCode", d->m->just_my_code);
 	put_host(d);
-	put_books(d, totals);
-	put_losses(d, totals);
+	put_books(d, totals, options->blocked);
+	put_losses(d, totals, options->blocked);
 	totals_free(totals);
 	put_reasons(d);
 	err = put_processes(d, options->process);

@@ -10,7 +10,7 @@
  * merged, sorted frame by frame, the process's name first as stackcollapse-perf.pl writes it.
  * Suffixes as there: `_[k]` kernel, `_[j]` JIT. COUNT is on-CPU samples, or with their harm as
  * weight (model/harm.h) the threads that waited for a CPU at those samples: what nobody waited for
- * is left out.
+ * is left out. Of a model whose samples are blocked time (blocked_as_samples()), milliseconds.
  *
  * Watched processes choose names: control and direction characters and bytes that are not UTF-8
  * become \xHH, a backslash \\, a semicolon \x3b, an empty name [unnamed]. A line is thus always one

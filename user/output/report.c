@@ -11,6 +11,9 @@
 #define DEFAULT_LINES	  150
 #define DEFAULT_ROWS	  15
 #define DEFAULT_PROCESSES 3
+/* Of blocked time alone there is nothing else on the page. */
+#define BLOCKED_PROCESSES 10
+#define BLOCKED_ROWS	  50
 
 static struct report_options with_defaults(const struct report_options *options)
 {
@@ -25,9 +28,9 @@ static struct report_options with_defaults(const struct report_options *options)
 	if (!o.lines)
 		o.lines = DEFAULT_LINES;
 	if (!o.rows)
-		o.rows = DEFAULT_ROWS;
+		o.rows = o.blocked ? BLOCKED_ROWS : DEFAULT_ROWS;
 	if (!o.processes && !o.process_cnt)
-		o.process_cnt = DEFAULT_PROCESSES;
+		o.process_cnt = o.blocked ? BLOCKED_PROCESSES : DEFAULT_PROCESSES;
 	return o;
 }
 
@@ -54,7 +57,7 @@ static int top_processes(const struct report *r)
 	while (!err && shown < r->o.process_cnt && (row = report_next_row(r, &at))) {
 		const struct total_process *p = report_find(r, row->process);
 
-		if (!p || (shown && p->samples < START_MIN_SAMPLES))
+		if (!p || (shown && p->samples < START_MIN_SAMPLES && !report_row_hangs(r, row)))
 			continue;
 		err = report_process(r, p);
 		shown++;
@@ -145,6 +148,17 @@ static int read_requests(struct report *r)
 	return 0;
 }
 
+/* 0 or -ENOMEM. */
+static int read_blocked(struct report *r)
+{
+	if (!r->m->stands_cnt)
+		return 0;
+	r->blocked = blocked_new(r->m);
+	if (r->blocked)
+		r->hangs = hangs_new(r->m, r->blocked);
+	return r->hangs ? 0 : -ENOMEM;
+}
+
 static void report_clear(struct report *r)
 {
 	groups_clear(&r->groups);
@@ -156,6 +170,8 @@ static void report_clear(struct report *r)
 	free(r->throttled);
 	report_hottest_free(r->hottest);
 	verdicts_free(r->verdicts);
+	hangs_free(r->hangs);
+	blocked_free(r->blocked);
 }
 
 static int write_with(FILE *out, struct model *m, const struct report_options *options,
@@ -170,6 +186,8 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 		err = read_waits(&r);
 	if (!err)
 		err = read_requests(&r);
+	if (!err)
+		err = read_blocked(&r);
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
@@ -187,10 +205,12 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 
 int report_write(FILE *out, struct model *m, const struct report_options *options)
 {
-	return write_with(out, m, options, write_sections);
+	return write_with(out, m, options,
+			  options && options->blocked ? report_blocked : write_sections);
 }
 
 int report_json_write(FILE *out, struct model *m, const struct report_options *options)
 {
-	return write_with(out, m, options, report_verdicts_json);
+	return write_with(out, m, options,
+			  options && options->blocked ? report_blocked_json : report_verdicts_json);
 }

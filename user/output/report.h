@@ -35,6 +35,8 @@ struct report_options {
 	bool all;		   /* list the processes without CPU time, too */
 	bool summary;		   /* the first screen alone */
 	bool by_workload;	   /* one row of the tables each (model/workload.h) */
+	bool blocked;		   /* where threads were blocked, alone and in full */
+	bool idle;		   /* idle waits among these, too */
 	bool force;		   /* show shares although the books of samples have a gap */
 	struct report_window window;
 	const struct verdict_policy *limits; /* of verdicts; NULL = defaults */
@@ -46,6 +48,6 @@ void report_window_text(char buf[static REPORT_WINDOW_BYTES], const struct repor
 /* Writes the report. options: NULL = defaults. Returns 0, -ENOMEM, or -EIO when out failed. */
 int report_write(FILE *out, struct model *m, const struct report_options *options);
 /* The verdicts alone, as JSON for machines (output/json.h): of the host, and of each process
- * that served requests or used CPU. The same returns. */
+ * that served requests or used CPU; or, where blocked is asked for, that. The same returns. */
 int report_json_write(FILE *out, struct model *m, const struct report_options *options);
 #endif

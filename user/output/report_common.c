@@ -17,6 +17,21 @@ static bool comes_first(const struct group_row *row)
 	return row->hurt && row->samples >= START_MIN_SAMPLES;
 }
 
+bool report_row_hangs(const struct report *r, const struct group_row *row)
+{
+	struct hang hang;
+
+	return row->hurt && report_hang(r, row->process, &hang);
+}
+
+/* Of a process that hangs what tells is where its threads stand, not its samples. */
+static bool is_telling(const struct report *r, const struct group_row *row)
+{
+	if (r->m->processes[row->process].flags & (PROCESS_KERNEL | PROCESS_SELF))
+		return false;
+	return row->samples || report_row_hangs(r, row);
+}
+
 const struct group_row *report_next_row(const struct report *r, size_t *at)
 {
 	size_t shown = r->groups.shown;
@@ -24,13 +39,16 @@ const struct group_row *report_next_row(const struct report *r, size_t *at)
 	while (*at < 2 * shown) {
 		bool first = *at < shown;
 		const struct group_row *row = &r->groups.rows[(*at)++ % shown];
-		uint32_t flags = r->m->processes[row->process].flags;
 
-		if (comes_first(row) == first &&
-		    (row->selected || (row->samples && !(flags & (PROCESS_KERNEL | PROCESS_SELF)))))
+		if (comes_first(row) == first && (row->selected || is_telling(r, row)))
 			return row;
 	}
 	return NULL;
+}
+
+bool report_hang(const struct report *r, uint32_t process, struct hang *ret_hang)
+{
+	return r->hangs && hangs_of(r->hangs, process, ret_hang);
 }
 
 const char *report_waits_off(const struct report *r)

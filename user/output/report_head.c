@@ -11,6 +11,7 @@
 #include "model/top.h"
 #include "output/label.h"
 #include "output/report_internal.h"
+#include "output/threads.h"
 
 /* Of all slices the same rate, or that of the full gear. */
 static struct number rate_of(const struct model *m)
@@ -319,7 +320,8 @@ static void put_evidence(const struct report *r, const struct total_process *t,
 	put_words(r, text, 4, 4);
 }
 
-#define SPREAD_ROWS 2
+#define ROLE_COLUMNS 32
+#define SPREAD_ROWS  2
 
 /* No method to start with: where most of the CPU goes all the same, by method where one is worth a
  * line, else by file. */
@@ -373,9 +375,21 @@ static void put_who(const struct report *r, const struct group_row *row)
 	putc(':', r->out);
 }
 
-static void put_start(const struct report *r, const struct total_process *t, struct top *top,
-		      const struct start_here *s)
+static void put_start(const struct report *r, const struct group_row *row,
+		      const struct total_process *t, struct top *top, const struct start_here *s)
 {
+	char chain[CELL_BYTES], role[NAME_BYTES];
+	struct hang hang;
+
+	/* Of the little that a hang burns no method is worth a look. */
+	if (s->all < START_MIN_SAMPLES && row->hurt && report_hang(r, row->process, &hang)) {
+		threads_chain(chain, r->m, hang.standing, hang.group, r->o.width - 4, false);
+		label_name(role, hang.group->label, ROLE_COLUMNS, CUT_END);
+		fprintf(r->out, "\n    %s\n    %s of %s %s wait%s there\n", chain,
+			number_count(hang.threads).text, number_count(hang.of).text, role,
+			hang.threads == 1 ? "s" : "");
+		return;
+	}
 	if (!s->all) {
 		fprintf(r->out, " used %s cores, 0 samples\n",
 			number_fixed(report_cores(r, t->on_cpu_ns), 3).text);
@@ -419,7 +433,7 @@ int report_start_here(const struct report *r)
 			if (!shown++)
 				put_heading(r, "start here");
 			put_who(r, row);
-			put_start(r, p, top, &start);
+			put_start(r, row, p, top, &start);
 		}
 		top_free(top);
 		if (err)

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "judge/blocked.h"
 #include "judge/books.h"
+#include "judge/hang.h"
 #include "judge/verdicts.h"
 #include "model/contention.h"
 #include "model/model.h"
@@ -45,6 +47,9 @@ struct report {
 	struct report_throttled *throttled; /* by cgroup */
 	struct hottest_book *hottest;
 	struct verdicts *verdicts;
+	/* NULL where the capture has no rows of where threads stood. */
+	struct blocked *blocked;
+	struct hangs *hangs;
 };
 
 /* Processes that the first screen says more of. */
@@ -120,8 +125,8 @@ const struct group_row *report_most_cpu(const struct report *r);
 const struct group_row *report_most_runnable(const struct report *r);
 
 /* The next row of the table that "start here" speaks of and the report details: those with
- * samples or that were asked for, but for the kernel's threads and hotrun itself; who is hurt
- * first. at: 0 at first. NULL = end. */
+ * samples, that hang or that were asked for, but for the kernel's threads and hotrun itself; who
+ * is hurt first. at: 0 at first. NULL = end. */
 const struct group_row *report_next_row(const struct report *r, size_t *at);
 
 /* A row of processes as words: "Shop.Api 1234", "12 x sh", "kernel threads"; with the
@@ -190,6 +195,16 @@ int report_process_waits(const struct report *r, uint32_t process);
 int report_process_requests(const struct report *r, uint32_t process);
 int report_threads(const struct report *r, uint32_t process);
 int report_tree(const struct report *r, uint32_t process);
+/* Of one process: for how long its threads were blocked, and where. */
+int report_process_blocked(const struct report *r, uint32_t process);
+/* Where most of its threads wait; false where that is not known, or none does. */
+bool report_hang(const struct report *r, uint32_t process, struct hang *ret_hang);
+/* Of one that is hurt: whether that tells anything. */
+bool report_row_hangs(const struct report *r, const struct group_row *row);
+/* That of all processes, or of those asked for, alone; and for machines. */
+int report_blocked(const struct report *r);
+int report_blocked_json(const struct report *r);
+bool report_blocked_is_asked(const struct report *r, const struct blocked_process *p);
 void report_losses(const struct report *r);
 int report_idle(const struct report *r);
 #endif

@@ -6,6 +6,7 @@
 #include "judge/verdicts.h"
 #include "model/followed.h"
 #include "model/workload.h"
+#include "output/hang_words.h"
 #include "output/json.h"
 #include "output/left_out.h"
 #include "output/report_internal.h"
@@ -160,6 +161,7 @@ static int put_process_row(struct json *j, const struct report *r, const struct 
 		.of = verdicts_input(row),
 	};
 	char workload[WORKLOAD_BYTES];
+	struct hang hang;
 	int err = 0;
 
 	json_object(j, NULL);
@@ -178,6 +180,11 @@ static int put_process_row(struct json *j, const struct report *r, const struct 
 		err = put_culprits(j, r, row->process);
 	else
 		json_null(j, "waited_behind");
+	hang_json(j, "hang", r->m,
+		  verdicts_result(row)->verdict == VERDICT_INELASTIC &&
+				  report_hang(r, row->process, &hang)
+			  ? &hang
+			  : NULL);
 	json_end(j);
 	return err;
 }

@@ -385,5 +385,7 @@ int report_process(const struct report *r, const struct total_process *t)
 		err = put_tops(r, t->process);
 	if (!err)
 		err = put_roles(r, t->process);
-	return err ? err : report_threads(r, t->process);
+	if (!err)
+		err = report_threads(r, t->process);
+	return err ? err : report_process_blocked(r, t->process);
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "judge/verdicts.h"
+#include "output/hang_words.h"
 #include "output/label.h"
 #include "output/report_internal.h"
 #include "output/verdict_words.h"
@@ -233,6 +234,7 @@ struct remedy_notes {
 	bool stuck;   /* of one a request hangs */
 	bool service; /* one has a service signal */
 	bool others;  /* another service is hurt, too */
+	bool tasks;   /* workers of one wait for tasks */
 };
 
 static void put_remedy(const struct report *r, const struct verdict_result *result,
@@ -247,6 +249,8 @@ static void put_remedy(const struct report *r, const struct verdict_result *resu
 	words_add(&w, "→ %s", verdict_result_remedy(result));
 	if (waits && !notes.service)
 		words_add(&w, "; start what may wait with nice");
+	if (verdict == VERDICT_INELASTIC && notes.tasks)
+		words_add(&w, "; workers wait for tasks that may need workers: await them instead");
 	if (verdict == VERDICT_INELASTIC && notes.others)
 		words_add(&w, "; a proxy is as slow as the service behind it: look there first");
 	if (notes.stuck)
@@ -326,6 +330,17 @@ static void add_limit(const struct report *r, struct words *w, uint32_t process)
 	words_add(w, ": %s", text);
 }
 
+/* What its threads wait for. */
+static void add_hang(const struct report *r, struct words *w, uint32_t process)
+{
+	struct hang hang;
+
+	if (!report_hang(r, process, &hang))
+		return;
+	words_add(w, "; ");
+	hang_words(w, r->m, &hang);
+}
+
 /* Who or what it was, where that has a name. 0 or -ENOMEM. */
 static int add_cause(const struct report *r, struct words *w, const struct verdict_row *row)
 {
@@ -344,6 +359,8 @@ static int add_cause(const struct report *r, struct words *w, const struct verdi
 		add_limit(r, w, row->process);
 		break;
 	default:
+		if (verdict_of_row(row) == VERDICT_INELASTIC)
+			add_hang(r, w, row->process);
 		if (verdict_of_row(row) == VERDICT_BUSY_UNMEASURED && row->unmeasured)
 			words_add(w, "; no service signal: %s", row->unmeasured);
 	}
@@ -494,6 +511,7 @@ int report_verdict(const struct report *r)
 	_cleanup_(groups_free) struct verdict_groups all = {0};
 	struct remedy_notes notes[VERDICT_CNT] = {0};
 	uint32_t services = 0;
+	struct hang hang;
 	int err = group_rows(r, &all);
 
 	if (err)
@@ -510,6 +528,7 @@ int report_verdict(const struct report *r)
 		of->stuck |= has_bad(verdicts_result(row), FIGURE_STUCK);
 		of->service |= verdict_has_signal(verdicts_input(row));
 		of->others = services > 1;
+		of->tasks |= report_hang(r, row->process, &hang) && hang.sync_over_async;
 		if (!comes_again(&all, i))
 			put_remedy(r, verdicts_result(row), *of);
 	}

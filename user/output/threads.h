@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "judge/standing.h"
+#include "output/json.h"
+#include "output/table.h"
 
 #define THREADS_MIN_WIDTH     80
 #define THREADS_DEFAULT_WIDTH 130
@@ -27,7 +29,7 @@ struct threads_options {
 	int64_t time;	    /* of the look, seconds since the epoch */
 };
 
-/* Both return 0, -ENOMEM, or -EIO when out failed. */
+/* stands.pass_ns 0: of the end of a capture. Both return 0, -ENOMEM, or -EIO when out failed. */
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options);
 /* THREADS_JSON_GROUPS groups, whatever the options say but all and own, with their frames. */
@@ -44,6 +46,15 @@ struct threads_count {
 };
 struct threads_count threads_count(const struct model *m, const struct standing_group *first,
 				   size_t cnt, bool own);
+/* A time that people say: "31.0 s", "12 min", "5 h", "3 days". */
+struct number threads_age(uint64_t ns);
+/* Where a group stands, in so many columns: "Shop.Pay.Client.Get → Task.Wait → futex". */
+void threads_chain(char text[static CELL_BYTES], const struct model *m,
+		   const struct standing *standing, const struct standing_group *g, size_t room,
+		   bool narrow);
+/* Its frames, leaf first, as an array. */
+void threads_json_frames(struct json *j, const struct model *m, const struct standing *s,
+			 const struct standing_group *g);
 /* hotrun, or a helper below it: anybody may call a process so. */
 bool threads_is_own(const struct model *m, uint32_t process);
 #endif

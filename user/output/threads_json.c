@@ -24,6 +24,15 @@ static void put_frame(struct json *j, const struct model_symbol *s)
 	json_end(j);
 }
 
+void threads_json_frames(struct json *j, const struct model *m, const struct standing *s,
+			 const struct standing_group *g)
+{
+	json_array(j, "frames");
+	for (size_t i = g->methods_cnt; i-- > 0;)
+		put_frame(j, &m->symbols[s->methods[g->first_method + i]]);
+	json_end(j);
+}
+
 static void put_age(struct json *j, const char *key, const struct standing_group *g, uint64_t ns)
 {
 	if (g->ages)
@@ -67,10 +76,7 @@ static void put_group(struct json *j, const struct model *m, const struct stands
 		json_count(j, "holder_tid", g->holder);
 	else
 		json_null(j, "holder_tid");
-	json_array(j, "frames");
-	for (size_t i = g->methods_cnt; i-- > 0;)
-		put_frame(j, &m->symbols[s->methods[g->first_method + i]]);
-	json_end(j);
+	threads_json_frames(j, m, s, g);
 	json_end(j);
 }
 
@@ -86,7 +92,10 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_text(&j, "hotrun", m->host.version);
 	json_text(&j, "host", m->host.name);
 	json_utc(&j, "time_utc", options->time);
-	json_count(&j, "look_ns", stands->pass_ns);
+	if (stands->pass_ns)
+		json_count(&j, "look_ns", stands->pass_ns);
+	else
+		json_null(&j, "look_ns");
 	json_count(&j, "threads", n.threads);
 	json_count(&j, "waiting_threads", n.waiting);
 	json_count(&j, "running_threads", n.running);

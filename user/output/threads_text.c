@@ -24,6 +24,8 @@
 #define HOLDER_COLUMNS 24
 /* Of helpers below each other: the nursery, what it forks. */
 #define HELPER_LEVELS 3u
+/* Of each name of a chain, so that all have room. */
+#define CHAIN_NAME_BYTES 600
 
 struct page {
 	FILE *out;
@@ -92,7 +94,7 @@ static void put_count(FILE *out, const struct threads_count *n)
 }
 
 /* A time that people say: "31.0 s", "12 min", "5 h", "3 days". */
-static struct number age_text(uint64_t ns)
+struct number threads_age(uint64_t ns)
 {
 	struct number n;
 	uint64_t s = ns / NS_SECOND;
@@ -118,10 +120,10 @@ static void put_age(const struct page *p, const struct standing_group *g)
 	char text[2 * NUMBER_BYTES + 8] = "n/a";
 
 	if (g->ages && differ && !p->narrow)
-		snprintf(text, sizeof(text), "%s … %s", age_text(g->age_least_ns).text,
-			 age_text(g->age_most_ns).text);
+		snprintf(text, sizeof(text), "%s … %s", threads_age(g->age_least_ns).text,
+			 threads_age(g->age_most_ns).text);
 	else if (g->ages)
-		snprintf(text, sizeof(text), "%s", age_text(g->age_most_ns).text);
+		snprintf(text, sizeof(text), "%s", threads_age(g->age_most_ns).text);
 	columns = text_columns(text);
 	fprintf(p->out, "%*s%s", columns < room ? (int)(room - columns) : 0, "", text);
 }
@@ -147,39 +149,42 @@ static const char *wait_words(const struct standing_group *g)
 }
 
 /* Where there is little room, two thirds of it are for the first: what people look for. */
-static void put_chain(const struct page *p, const struct standing_group *g, size_t room)
+void threads_chain(char text[static CELL_BYTES], const struct model *m,
+		   const struct standing *standing, const struct standing_group *g, size_t room,
+		   bool narrow)
 {
 	uint32_t chain[STANDING_CHAIN];
 	char names[STANDING_CHAIN][NAME_BYTES];
-	size_t n = standing_chain(p->m, p->standing, g, chain), wanted = 0;
+	size_t n = standing_chain(m, standing, g, chain), wanted = 0, at = 0;
 	const char *wait = wait_words(g);
 	bool is_tight;
 	size_t fixed;
 
 	/* What lies in between is how. */
-	if (p->narrow && n == STANDING_CHAIN)
+	if (narrow && n == STANDING_CHAIN)
 		chain[1] = chain[--n];
 	fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
 
 	room = room > fixed ? room - fixed : 0;
 	for (size_t i = 0; i < n; i++) {
-		chain_method_name(names[i], &p->m->symbols[chain[i]]);
+		chain_method_name(names[i], &m->symbols[chain[i]]);
 		wanted += text_columns(names[i]);
 	}
 	is_tight = wanted > room;
 	for (size_t i = 0; i < n; i++) {
-		bool managed = chain_is_managed(&p->m->symbols[chain[i]]);
+		bool managed = chain_is_managed(&m->symbols[chain[i]]);
 		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
 
 		if (is_tight)
 			text_shorten(names[i], most > METHOD_COLUMNS ? most : METHOD_COLUMNS,
 				     managed ? CUT_START : CUT_MIDDLE);
 		room -= text_columns(names[i]) < room ? text_columns(names[i]) : room;
-		fprintf(p->out, "%s → ", names[i]);
+		at += (size_t)snprintf(text + at, CELL_BYTES - at, "%.*s → ", CHAIN_NAME_BYTES,
+				       names[i]);
 	}
-	fputs(wait, p->out);
+	at += (size_t)snprintf(text + at, CELL_BYTES - at, "%s", wait);
 	if (g->holder)
-		fprintf(p->out, " (held by thread %" PRIu32 ")", g->holder);
+		snprintf(text + at, CELL_BYTES - at, " (held by thread %" PRIu32 ")", g->holder);
 }
 
 static void put_tids(const struct page *p, const struct standing_group *g)
@@ -209,6 +214,7 @@ static void put_stack(const struct page *p, const struct standing_group *g)
 
 static void put_group(const struct page *p, const struct standing_group *g)
 {
+	char chain[CELL_BYTES];
 	size_t begin =
 		8 + 2 + 1 + 2 +
 		(p->narrow ? ROLE_COLUMNS_NARROW + AGE_COLUMNS_NARROW : ROLE_COLUMNS + AGE_COLUMNS);
@@ -223,8 +229,9 @@ static void put_group(const struct page *p, const struct standing_group *g)
 	fputc(' ', p->out);
 	put_age(p, g);
 	fputs("  ", p->out);
-	put_chain(p, g, p->options.width > begin ? p->options.width - begin : 0);
-	fprintf(p->out, "%s\n", marks);
+	threads_chain(chain, p->m, p->standing, g,
+		      p->options.width > begin ? p->options.width - begin : 0, p->narrow);
+	fprintf(p->out, "%s%s\n", chain, marks);
 	if (p->options.verbose)
 		put_stack(p, g);
 }
@@ -284,8 +291,11 @@ static void put_head(const struct page *p)
 	label_name(host, p->m->host.name, 40, CUT_END);
 	fprintf(p->out, "%s · %s · ", host, number_utc(p->options.time).text);
 	put_count(p->out, &p->all);
-	fprintf(p->out, " · looked at in %s, nothing was stopped\n",
-		number_time(p->stands->pass_ns).text);
+	if (p->stands->pass_ns)
+		fprintf(p->out, " · looked at in %s, nothing was stopped\n",
+			number_time(p->stands->pass_ns).text);
+	else
+		fputs(" · as the recording ended\n", p->out);
 }
 
 static void put_foot(const struct page *p)

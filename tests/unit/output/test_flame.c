@@ -213,9 +213,9 @@ Test(flame, reports_a_full_device)
 	model_free(m);
 }
 
-static void write_page(const char *folder, const char *name, struct model *m)
+static void write_page(const char *folder, const char *name, struct model *m, bool blocked)
 {
-	struct flame_options options = {.process = MODEL_NONE};
+	struct flame_options options = {.process = MODEL_NONE, .blocked = blocked};
 	char path[512];
 	FILE *out;
 
@@ -234,10 +234,11 @@ Test(flame, writes_pages)
 
 	if (!folder)
 		cr_assert(mkdtemp(own));
-	write_page(folder ? folder : own, "small", build_page_capture());
-	write_page(folder ? folder : own, "gap", build_page_gap());
-	write_page(folder ? folder : own, "large", build_page_large(100000));
-	write_page(folder ? folder : own, "empty", build_model(2, 99));
+	write_page(folder ? folder : own, "small", build_page_capture(), false);
+	write_page(folder ? folder : own, "blocked", build_page_capture(), true);
+	write_page(folder ? folder : own, "gap", build_page_gap(), false);
+	write_page(folder ? folder : own, "large", build_page_large(100000), false);
+	write_page(folder ? folder : own, "empty", build_model(2, 99), false);
 	if (!folder) {
 		snprintf(command, sizeof(command), "rm -r %s", own);
 		cr_expect_eq(system(command), 0);

@@ -133,6 +133,53 @@ static struct model *hang(void)
 	return m;
 }
 
+/* Where its threads stand is known, too: workers at a task, and one that runs. */
+static struct model *hang_with_stands(void)
+{
+	struct model *m = hang();
+	uint32_t get = build_symbol(m, "Shop.Pay.Client.Get", "Shop.Pay", KIND_JIT, true);
+	uint32_t wait = build_symbol(m, "System.Threading.Tasks.Task.InternalWaitCore",
+				     "System.Private.CoreLib", KIND_IMAGE, false);
+	uint32_t futex = build_symbol(m, "futex_wait", "[kernel]", KIND_KERNEL, false);
+
+	for (uint32_t i = 0; i < 190; i++) {
+		uint32_t thread = build_thread(m, 0, 2000 + i, ".NET TP Worker", 0, 'S');
+		struct model_stand s = {.age_ns = (i + 1) * 100 * MS,
+					.call = STAND_CALL_NONE,
+					.slice = 9,
+					.flags = i < 186 ? 0 : STAND_RUNS,
+					.state = i < 186 ? 'S' : 'R',
+					.now = true};
+
+		/* Four a second began while it was recorded. */
+		m->threads[thread].start_ns = i < 150 ? BUILD_SECOND : m->host.start_ns + CS;
+		BUILD_SAMPLES(m, thread, 1, get, wait, futex);
+		s.at = m->samples[--m->samples_cnt];
+		model_stand_add(m, &s);
+	}
+	return m;
+}
+
+Test(report_verdict, hang_whose_threads_were_looked_at)
+{
+	expect_screen("verdict_hang_threads.txt", hang_with_stands());
+}
+
+Test(report_verdict, hang_for_machines)
+{
+	struct model *m = hang_with_stands();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(report_json_write(out, m, NULL), 0);
+	fclose(out);
+	golden_expect("verdict_hang_threads.json", text, len);
+	free(text);
+	model_free(m);
+}
+
 Test(report_verdict, hang_on_an_idle_host)
 {
 	expect_screen("verdict_hang.txt", hang());

@@ -192,6 +192,24 @@ Test(threads, json_is_bounded_and_says_what_it_leaves_out)
 	drop(&h);
 }
 
+Test(threads, of_a_capture_they_stood_there_as_it_ended)
+{
+	struct host h = make();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	h.stands.pass_ns = 0;
+	cr_assert_eq(threads_text_write(out, h.m, &h.stands, h.standing,
+					&(struct threads_options){.time = AT}),
+		     0);
+	fclose(out);
+	cr_expect(strstr(text, " · as the recording ended\n"), "%s", text);
+	free(text);
+	drop(&h);
+}
+
 Test(threads, a_full_disk_is_an_error)
 {
 	struct host h = make();

@@ -188,7 +188,7 @@ const App = (() => {
 		swatch.style.background = Graph.fillOf(graph, symbol);
 		button.type = 'button';
 		button.title = symbol.name + '\n' + Format.share(samples, whole) + ', ' +
-			Format.plural(samples, 'sample') + ' by itself; click to find it';
+			Format.weight(samples) + ' by itself; click to find it';
 		button.addEventListener('click', () => change({search: symbol.name, regex: false}, false));
 		return button;
 	}
@@ -387,6 +387,17 @@ const App = (() => {
 			...lines.map((l) => Dom.make('p', '', l)))).hidden = false;
 	}
 
+	function tellBlocked() {
+		Dom.byId('hottest-title').textContent = 'Most blocked time in this view';
+		Dom.byId('help-width').textContent = 'Each box is a function in its caller. Its width is the ' +
+			'blocked time of threads that waited below it, so the widest boxes kept threads waiting ' +
+			'longest, summed over threads; left to right is by weight, not by time. The function that ' +
+			'waited is the last box of its column, mostly the kernel\u2019s.';
+		Dom.byId('help-error').textContent = 'Blocked time is estimated from looks at random moments; ' +
+			'hotrun report --blocked tells how far shares can be off. Threads counts the distinct ' +
+			'threads found there. Matched shares count nested matches once.';
+	}
+
 	function start() {
 		try {
 			capture = Capture.read(Dom.byId('data').textContent);
@@ -396,7 +407,13 @@ const App = (() => {
 			return;
 		}
 		Format.setTicksPerSample(capture.ticksPerSample);
+		Format.setBlocked(capture.blocked);
 		Header.show(capture);
+		if (!capture.samples && capture.blocked) {
+			showEmpty('No blocked time in this capture',
+				  'No thread was found in a wait that is not idle (--idle shows all).');
+			return;
+		}
 		if (!capture.samples) {
 			showEmpty('No samples in this capture',
 				  'Nothing used a CPU at the moments that were looked at, or nothing that ' +
@@ -405,6 +422,8 @@ const App = (() => {
 				  'at the top tell whether samples were dropped.');
 			return;
 		}
+		if (capture.blocked)
+			tellBlocked();
 		strip = {title: Dom.byId('details-title'), raw: Dom.byId('details-raw'),
 			reason: Dom.byId('details-reason'), facts: Dom.byId('details-facts')};
 		graph = Graph.create(Dom.byId('graph'), Dom.byId('extent'), Dom.byId('canvas'), capture);

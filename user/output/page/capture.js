@@ -70,6 +70,8 @@ const Capture = (() => {
 		const capture = {
 			host: data.host,
 			samples: data.samples,
+			blocked: data.blocked === true,
+			idle: data.idle === true,
 			ticksPerSample: data.host.ticksPerSample || 1,
 			cut: data.cut,
 			books: data.books,
@@ -95,12 +97,13 @@ const Capture = (() => {
 			count,
 			symbol: new Uint32Array(count),
 			depth: new Uint16Array(count),
-			total: new Uint32Array(count),
-			self: new Uint32Array(count),
+			/* Milliseconds of many blocked threads are more than 32 bits have. */
+			total: new Float64Array(count),
+			self: new Float64Array(count),
 			threads: new Uint32Array(count),
 			parent: new Int32Array(count).fill(-1),
 			end: new Uint32Array(count),
-			start: new Uint32Array(count),
+			start: new Float64Array(count),
 		};
 	}
 

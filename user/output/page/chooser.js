@@ -50,7 +50,7 @@ const Chooser = (() => {
 		fill.style.width = 100 * samples / Math.max(1, c.capture.samples) + '%';
 		option.append(fill);
 		option.id = 'process-' + (index === null ? 'all' : index);
-		option.title = Format.plural(samples, 'sample') + ', ' +
+		option.title = Format.weight(samples) + ', ' +
 			Format.share(samples, c.capture.samples) + ' of all';
 		option.setAttribute('role', 'option');
 		option.setAttribute('aria-selected', String(index === c.current));

@@ -25,6 +25,7 @@ const Details = (() => {
 			process: capture.symbols[tree.symbol[processNode]],
 			processTotal: tree.total[processNode],
 			all: capture.samples,
+			blocked: capture.blocked,
 			switchesOff: Boolean(capture.host.switchesOff),
 			cpuSeconds: capture.host.hz ? tree.total[node] / capture.host.hz : 0,
 			reason: reason ? reason.text : '',
@@ -45,15 +46,18 @@ const Details = (() => {
 
 	/* [label, value] pairs of the strip. */
 	function facts(d) {
-		const list = [['Samples', Format.count(d.total)]];
+		const list = [d.blocked ? ['Blocked', Format.seconds(d.total / 1000)]
+			: ['Samples', Format.count(d.total)]];
 
 		if (d.symbol.kind !== Capture.KIND.ROOT && d.process.kind === Capture.KIND.PROCESS &&
 		    d.symbol !== d.process)
 			list.push(['of the process', Format.share(d.total, d.processTotal)]);
 		list.push(['of all', Format.share(d.total, d.all)]);
-		list.push(['Self', Format.count(d.self) + ' (' + Format.percent(d.self, d.total) + ' of it)']);
-		list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
-		if (d.symbol.process)
+		list.push(['Self', (d.blocked ? Format.seconds(d.self / 1000) : Format.count(d.self)) + ' (' +
+			Format.percent(d.self, d.total) + ' of it)']);
+		if (!d.blocked)
+			list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
+		if (d.symbol.process && !d.blocked)
 			list.push([d.switchesOff ? 'CPU time by the kernel' : 'CPU time by switches',
 				Format.seconds(d.symbol.process.onCpuNs / 1e9)]);
 		list.push(['Threads', Format.count(d.threads)]);
@@ -91,7 +95,7 @@ const Details = (() => {
 			? Format.share(d.total, d.processTotal) + ' of ' + d.process.name
 			: Format.share(d.total, d.all) + ' of all';
 
-		return [share, Format.plural(d.total, 'sample'),
+		return [share, Format.weight(d.total),
 			'self ' + Format.percent(d.self, inProcess ? d.processTotal : d.all),
 			Format.plural(d.threads, 'thread')].join(' · ');
 	}

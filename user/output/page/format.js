@@ -6,6 +6,7 @@ const Format = (() => {
 	const grouped = new Intl.NumberFormat('en-US');
 	const Z_95 = 1.96; /* two-sided 95 % of a normal distribution */
 	let ticksPerSample = 1;
+	let blocked = false;
 
 	/* Bytes of strangers that could hide or reorder what stands beside them: C0, DEL, C1, zero
 	 * width and direction controls, line separators. */
@@ -40,6 +41,16 @@ const Format = (() => {
 		ticksPerSample = ticks;
 	}
 
+	/* Weights are milliseconds of blocked time: how far their shares can be off is not told here, since
+	 * that depends on which of them were found together. */
+	function setBlocked(is) {
+		blocked = is;
+	}
+
+	function weight(n) {
+		return blocked ? seconds(n / 1000) + ' blocked' : plural(n, 'sample');
+	}
+
 	/* Half of the 95 % interval of a share of samples, in percent points: Wilson's score interval,
 	 * as model/share.h has it, so that page and report agree. */
 	function error(part, whole) {
@@ -53,6 +64,8 @@ const Format = (() => {
 	function share(part, whole) {
 		const e = error(part, whole);
 
+		if (blocked)
+			return percent(part, whole);
 		return percent(part, whole) + ' ±' + e.toFixed(e && e < 0.1 ? 2 : 1);
 	}
 
@@ -100,5 +113,5 @@ const Format = (() => {
 	}
 
 	return {visible, count, plural, percent, error, share, seconds, utc, shortForms,
-		setTicksPerSample};
+		setTicksPerSample, setBlocked, weight};
 })();
