@@ -126,6 +126,7 @@ static int look(struct live *live, struct arguments *a)
 struct asked {
 	const uint32_t *processes;
 	size_t cnt; /* 0 = all */
+	uint32_t slice;
 };
 
 static bool is_asked(const struct model *m, const struct model_stand *s, const void *ctx)
@@ -134,8 +135,8 @@ static bool is_asked(const struct model *m, const struct model_stand *s, const v
 
 	for (size_t i = 0; i < asked->cnt; i++)
 		if (m->threads[s->at.thread].process == asked->processes[i])
-			return s->now;
-	return s->now && !asked->cnt;
+			return s->now && s->slice == asked->slice;
+	return s->now && s->slice == asked->slice && !asked->cnt;
 }
 
 /* Why a capture does not tell, or NULL. */
@@ -143,9 +144,8 @@ static const char *what_is_missing(const struct model *m)
 {
 	if (model_off(m) & OFF_STANDS)
 		return model_off_text(OFF_STANDS);
-	for (size_t i = 0; i < m->stands_cnt; i++)
-		if (m->stands[i].now)
-			return NULL;
+	if (stands_now_slice(m) != MODEL_NONE)
+		return NULL;
 	return "nobody looked at every thread as it ended";
 }
 
@@ -179,6 +179,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 		goto out;
 	}
 	asked.processes = processes;
+	asked.slice = stands_now_slice(m);
 	stands.rows = m->stands;
 	stands.cnt = m->stands_cnt;
 	a->threads.own = a->process != NULL;

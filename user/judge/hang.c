@@ -27,22 +27,24 @@ struct search {
 	size_t places_cnt;
 };
 
-bool hang_is_now(const struct model *m, const struct model_stand *s, const void *ctx)
+static bool is_now(const struct model *m, const struct model_stand *s, const void *ctx)
 {
+	const uint32_t *slice = ctx;
+
 	(void)m;
-	(void)ctx;
-	return s->now;
+	return s->now && s->slice == *slice;
 }
 
 struct hangs *hangs_new(struct model *m, const struct blocked *blocked)
 {
 	struct hangs *h = calloc(1, sizeof(*h));
+	uint32_t slice = stands_now_slice(m);
 
 	if (!h)
 		return NULL;
 	*h = (struct hangs){
 		.m = m, .blocked = blocked, .rows = {.rows = m->stands, .cnt = m->stands_cnt}};
-	h->now = standing_new_of(m, &h->rows, hang_is_now, NULL);
+	h->now = standing_new_of(m, &h->rows, is_now, &slice);
 	if (h->now)
 		return h;
 	hangs_free(h);

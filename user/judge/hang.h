@@ -47,6 +47,4 @@ uint32_t hangs_holder(const struct hangs *h, const struct standing_group *group)
 /* Whether it stands still, as far as threads tell: most of many with that role wait there. */
 bool hang_is_many(const struct hang *hang);
 
-/* Whether that row is of the look at every thread (standing_wanted). */
-bool hang_is_now(const struct model *m, const struct model_stand *s, const void *ctx);
 #endif

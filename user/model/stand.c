@@ -20,6 +20,16 @@ int stands_add(struct stands *s, const struct model_stand *stand)
 	return 0;
 }
 
+uint32_t stands_now_slice(const struct model *m)
+{
+	uint32_t slice = MODEL_NONE;
+
+	for (size_t i = 0; i < m->stands_cnt; i++)
+		if (m->stands[i].now && (slice == MODEL_NONE || m->stands[i].slice > slice))
+			slice = m->stands[i].slice;
+	return slice;
+}
+
 struct holder_key {
 	const struct model *m;
 	uint32_t process, ns_tid;

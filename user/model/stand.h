@@ -24,6 +24,9 @@ struct stands {
 void stands_clear(struct stands *s);
 /* 0 or -ENOMEM. */
 int stands_add(struct stands *s, const struct model_stand *stand);
+/* The slice of the newest look at every thread (model_stand.now) in the model's own rows, or
+ * MODEL_NONE: a capture may have more than one. */
+uint32_t stands_now_slice(const struct model *m);
 /* Of a pass over all threads of some processes: holder, as the namespace of the thread that waits
  * sees it, becomes the tid of the host, or 0 where no thread of its process is called so. 0 or
  * -ENOMEM. */

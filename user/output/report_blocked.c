@@ -292,8 +292,8 @@ static void put_process_of(const struct report *r, const struct blocked_process 
 	put_paint(r, PAINT_HEADING);
 	fputs("── ", r->out);
 	put_process(r, p->process, r->o.width / 2);
-	fprintf(r->out, " · pid %u · %s threads blocked", r->m->processes[p->process].tgid,
-		number_count(p->all.threads).text);
+	fprintf(r->out, " · pid %u · %s thread%s blocked", r->m->processes[p->process].tgid,
+		number_count(p->all.threads).text, p->all.threads == 1 ? "" : "s");
 	put_plain(r);
 	putc('\n', r->out);
 	put_sums(r, p, 3);

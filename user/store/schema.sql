@@ -82,8 +82,9 @@ CREATE TABLE slice (
 	                                 -- others are estimated by it; 0 and 1 = all were
 	followed INTEGER NOT NULL,       -- later: connections that were followed at ports where not
 	                                 -- all were, as of the next column
-	sockets_age_ns INTEGER NOT NULL  -- later: how long before its end sockets were looked at
+	sockets_age_ns INTEGER NOT NULL, -- later: how long before its end sockets were looked at
 	                                 -- last, for what stood unanswered then
+	looks INTEGER NOT NULL           -- later: at threads that do not run, for stand.blocked_ns
 );
 
 -- Groups of the cpu controller that threads ran in, and those above them. Later.

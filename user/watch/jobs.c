@@ -23,8 +23,8 @@
  * second it ends early, when it has grown to so many times what the recorder itself may know
  * (--memory). */
 #define MEMORY_PARTS 4
-/* The second look at where every thread stands, after a capture has begun. */
-#define LOOK_AFTER_NS 3000000000ull
+/* So long before its end a capture has the second look at where every thread stands. */
+#define LOOK_BEFORE_NS 1500000000ull
 
 static int64_t wall_s(void)
 {
@@ -103,7 +103,11 @@ static int begin(struct watch *w, struct job *job, const struct job_options *wan
 	err = capture_writer_new(&options, w->ring, m, &job->writer);
 	if (err)
 		return err;
-	job->look_ns = now_ns + LOOK_AFTER_NS;
+	job->look_ns = 0;
+	if (wanted->by == FOLDER_ROTATE)
+		return 0;
+	if (wanted->after_ns > LOOK_BEFORE_NS && options.until_ns != UINT64_MAX)
+		job->look_ns = options.until_ns - LOOK_BEFORE_NS;
 	look_at_all(w);
 	return 0;
 }

@@ -32,3 +32,23 @@ Test(stand, holders_are_told_by_the_numbers_of_the_host)
 	stands_clear(&s);
 	model_free(m);
 }
+
+Test(stand, of_several_looks_at_every_thread_the_newest_counts)
+{
+	struct model *m = build_model(1, 99);
+	struct model_stand row = {.state = 'S'};
+
+	cr_expect_eq(stands_now_slice(m), MODEL_NONE);
+	model_stand_add(m, &row);
+	cr_expect_eq(stands_now_slice(m), MODEL_NONE);
+	row.now = true;
+	row.slice = 4;
+	model_stand_add(m, &row);
+	row.slice = 9;
+	model_stand_add(m, &row);
+	row.slice = 11;
+	row.now = false;
+	model_stand_add(m, &row);
+	cr_expect_eq(stands_now_slice(m), 9);
+	model_free(m);
+}
