@@ -118,7 +118,7 @@ static void finish(struct fake *f, struct control *c)
 int main(int argc, char **argv)
 {
 	struct fake f = {.path = argc > 1 ? argv[1] : "", .mode = argc > 2 ? argv[2] : ""};
-	const struct control_ops ops = {&f, on_trigger, on_status};
+	const struct control_ops ops = {&f, on_trigger, on_status, NULL};
 	struct control *c;
 	char why[1024];
 	int lock, err;
