@@ -286,8 +286,12 @@ static __always_inline bool look_at(struct stand_room *r, struct task_struct *ta
 
 	if (!is_blocked(task))
 		return false;
-	if (of)
-		share = age_of(task, false) >= STAND_LASTING_NS ? of->lasting : of->brief;
+	if (of) {
+		__u64 age = age_of(task, false);
+
+		share = age != STAND_AGE_UNKNOWN && age >= STAND_LASTING_NS ? of->lasting
+									    : of->brief;
+	}
 	if (!is_chosen(task, share))
 		return false;
 	begin(e, task);

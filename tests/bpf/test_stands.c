@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "drive.h"
@@ -437,5 +438,87 @@ Test(stands, a_look_chooses_threads_that_do_not_run_by_their_share)
 	cr_expect_eq(seen.cnt, MANY + 1);
 	drive_kill(many);
 	free(seen.rows);
+	drive_close(&d);
+}
+
+#define MARKS	  64
+#define MARK_ODD  0x0dd0dd0dd0dd0dd1ull
+#define MARK_EVEN 0xe7e4e7e4e7e4e7e4ull
+
+__attribute__((noinline)) static void nap_with(uint64_t mark)
+{
+	volatile uint64_t marks[MARKS];
+	struct timespec pause = {0, 20000};
+
+	for (size_t i = 0; i < MARKS; i++)
+		marks[i] = mark;
+	nanosleep(&pause, NULL);
+	__asm__ volatile("" : : "r"(marks) : "memory");
+}
+
+/* Naps with the one stack and with the other, at the same place. */
+static int flip(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		nap_with(MARK_ODD);
+		nap_with(MARK_EVEN);
+	}
+	return 0;
+}
+
+struct flips {
+	size_t whole, moved, torn;
+};
+
+static void take_flip(void *ctx, const struct event_stand *stand, const uint8_t *stack)
+{
+	struct flips *flips = ctx;
+	size_t odd = 0, even = 0;
+
+	if (stand->flags & STAND_MOVED)
+		flips->moved++;
+	if (stand->state != 'S' || stand->flags & (STAND_MOVED | STAND_RUNS) ||
+	    stand->call != SYS_clock_nanosleep)
+		return;
+	for (size_t at = 0; at + 8 <= stand->stack_bytes; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, stack + at, sizeof(word));
+		odd += word == MARK_ODD;
+		even += word == MARK_EVEN;
+	}
+	/* A register that was saved may hold the other one. */
+	if ((odd >= MARKS && even < 3) || (even >= MARKS && odd < 3))
+		flips->whole++;
+	else
+		flips->torn++;
+}
+
+Test(stands, what_ran_while_it_was_read_is_never_told_as_whole)
+{
+	static char buffer[1u << 17];
+	struct flips flips = {0};
+	struct drive d;
+	uint32_t tgid;
+	pid_t pid;
+
+	open_stands(&d);
+	pid = drive_fork(flip, NULL, -1, false);
+	tgid = (uint32_t)pid;
+	for (int i = 0; i < 20000 && (i < 4000 || !flips.moved); i++) {
+		int fd = session_open_stands(d.s, NULL, &tgid, 1);
+		ssize_t n, have = 0;
+
+		cr_assert_geq(fd, 0);
+		while ((n = read(fd, buffer + have, sizeof(buffer) - (size_t)have)) > 0)
+			have += n;
+		close(fd);
+		session_take_stands(buffer, (size_t)have, take_flip, &flips);
+	}
+	cr_expect_eq(flips.torn, 0, "%zu of %zu", flips.torn, flips.torn + flips.whole);
+	cr_expect_gt(flips.whole, 100);
+	cr_expect_gt(flips.moved, 0, "nothing ran meanwhile: this proves nothing");
+	drive_kill(pid);
 	drive_close(&d);
 }

@@ -114,6 +114,8 @@ units=$!
 		# The test that needs them says what is wrong with them.
 		aside dotnet-others "${nice[@]}" tests/support/dotnet.sh others
 	fi
+	# Both make the same library.
+	while [ ! -e "$work/unit-build.rc" ]; do sleep 1; done
 	FUZZ_SECONDS=${FUZZ_SECONDS:-3} aside fuzz-short "${nice[@]}" "$MAKE" -j"$(nproc)" fuzz-short
 } &
 others=$!

@@ -84,6 +84,7 @@ struct host_facts {
 	uint64_t map_bytes;
 	bool without_groups, without_queues; /* KERNEL_WITHOUT_* */
 	char without_tables[256]; /* why stacks are walked along frame pointers, "" they are not */
+	char without_stands[256]; /* why threads that do not run cannot be looked at, "" they can */
 
 	uint32_t cpus_online, cpus_possible;
 	bool ticks_tried;

@@ -19,8 +19,13 @@
 /* At the end of a slice, so long is waited for the one that is under way. */
 #define END_WAIT_MS 50
 /* While one is under way, what came is taken so often. */
-#define POLL_NS	    4000000ull
-#define PASS_MOST   65536u /* records of one pass over all */
+#define POLL_NS	  4000000ull
+#define PIECE_MS  50
+#define LOOK_MOST 65536u /* records of one look, and of a pass over all */
+#define PASS_MOST 262144u
+/* One that was left has ended by then, unless it hangs. */
+#define LEFT_NS	    100000000ull
+#define LEFT_US	    2000
 #define RECORD_MOST (sizeof(struct event_stand) + STAND_STACK_BYTES)
 #define BUFFER_MOST (1u << 17)
 
@@ -51,7 +56,7 @@ struct blocked_looks {
 	void *ctx;
 	MODEL_TABLE(struct found, found); /* all of a look are of the slice in which it ends */
 	uint64_t own_ns;		  /* CPU time on this side */
-	uint32_t records, last_tgid;
+	uint32_t records, most, last_tgid;
 	bool hangs, hang_told;
 	size_t have;
 	_Alignas(8) char buffer[BUFFER_MOST];
@@ -97,11 +102,14 @@ void blocked_looks_free(struct blocked_looks *l)
 	free(l);
 }
 
-void blocked_looks_forget(struct blocked_looks *l)
+void blocked_looks_forget(struct blocked_looks *l, struct session *session)
 {
+	stream_reader_drop(l->reader);
 	l->since = l->pass + 1;
-	l->found_cnt = 0;
+	l->found_cnt = l->have = 0;
+	l->rooms = (struct blocked_looks_rooms){0};
 	blocked_book_forget(&l->book);
+	session_clear_look_shares(session);
 }
 
 uint64_t blocked_looks_cpu_ns(const struct blocked_looks *l)
@@ -134,26 +142,28 @@ static int take_bytes(void *ctx, const char *bytes, size_t len)
 		return (int)done;
 	l->have -= (size_t)done;
 	memmove(l->buffer, l->buffer + done, l->have);
-	return l->records > PASS_MOST ? -EFBIG : 0;
+	return l->records > l->most ? -EFBIG : 0;
 }
 _Static_assert(BUFFER_MOST >= STREAM_PIECE_BYTES + RECORD_MOST, "a piece, and part of a record");
 
 static int begin(struct blocked_looks *l, struct session *s, const struct stand_look *look,
 		 const uint32_t *tgids, size_t tgid_cnt)
 {
-	_cleanup_close_ int fd = session_open_stands(s, look, tgids, tgid_cnt);
-	int err;
+	_cleanup_close_ int fd = -1;
 
+	/* What it reads by is one for all passes. */
+	l->hangs = stream_reader_is_stuck(l->reader);
+	if (l->hangs)
+		return -EBUSY;
+	fd = session_open_stands(s, look, tgids, tgid_cnt);
 	if (fd < 0)
 		return fd;
 	l->have = l->records = 0;
+	l->most = look ? LOOK_MOST : PASS_MOST;
 	l->last_tgid = 0;
 	l->own_ns = 0;
-	err = stream_reader_begin(l->reader, fd);
-	l->hangs = err == -EBUSY;
-	if (!err)
-		l->hang_told = false;
-	return err;
+	l->hang_told = false;
+	return stream_reader_begin(l->reader, fd);
 }
 
 /* As stream_reader_take(). */
@@ -165,32 +175,10 @@ static int take(struct blocked_looks *l, int timeout_ms)
 	l->own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	l->cpu_ns += cpu_ns;
 	l->hangs = err == -ETIMEDOUT;
-	if (err == 1)
-		l->cost_ns = l->own_ns + cpu_ns;
+	/* Of one that did not end it is not known what it took there. */
+	if (err)
+		l->cost_ns = l->own_ns + (err == 1 ? cpu_ns : 2 * l->own_ns);
 	return err;
-}
-
-int blocked_looks_pass(struct blocked_looks *l, struct session *s, uint64_t ns,
-		       const uint32_t *tgids, size_t tgid_cnt,
-		       void (*take_stand)(void *ctx, const struct event_stand *stand,
-					  const uint8_t *stack),
-		       void *ctx)
-{
-	uint64_t end_ns = clock_now_ns() + ns;
-	int err = 0;
-
-	/* Of a look that is under way what comes is dropped. */
-	while (!err && stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
-		err = take(l, 100);
-	l->since = l->pass + 1;
-	err = begin(l, s, NULL, tgids, tgid_cnt);
-	l->take = take_stand;
-	l->ctx = ctx;
-	while (!err && clock_now_ns() < end_ns)
-		err = take(l, 100);
-	if (!err)
-		stream_reader_drop(l->reader);
-	return err == 1 ? 0 : err ?: -ETIMEDOUT;
 }
 
 bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid)
@@ -219,6 +207,35 @@ static void take_look(void *ctx, const struct event_stand *event, const uint8_t 
 		l->found[l->found_cnt++] = found;
 }
 
+int blocked_looks_pass(struct blocked_looks *l, struct session *s, uint64_t ns,
+		       const uint32_t *tgids, size_t tgid_cnt,
+		       void (*take_stand)(void *ctx, const struct event_stand *stand,
+					  const uint8_t *stack),
+		       void *ctx)
+{
+	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + ns;
+	int err;
+
+	/* A look that is under way is left: what it told is not known. */
+	stream_reader_drop(l->reader);
+	l->since = l->pass + 1;
+	l->take = take_stand;
+	l->ctx = ctx;
+	do {
+		err = begin(l, s, NULL, tgids, tgid_cnt);
+		if (err == -EBUSY)
+			usleep(LEFT_US);
+	} while (err == -EBUSY && clock_now_ns() - begin_ns < LEFT_NS);
+	while (!err && clock_now_ns() < end_ns)
+		err = take(l, PIECE_MS);
+	stream_reader_drop(l->reader);
+	l->take = take_look;
+	l->ctx = l;
+	if (err == -ECANCELED)
+		err = -EFBIG;
+	return err == 1 ? 0 : err ?: -ETIMEDOUT;
+}
+
 static int set_share(void *ctx, uint32_t tgid, const struct look_share *share)
 {
 	return session_set_look_share(ctx, tgid, share);
@@ -234,7 +251,7 @@ void blocked_looks_begin_slice(struct blocked_looks *l, bool on)
 {
 	uint64_t least = 1000000000ull / l->a_second, rest = l->cost_ns * l->cost_part;
 
-	blocked_book_begin_slice(&l->book);
+	blocked_book_begin_slice(&l->book, on);
 	l->seed = (uint32_t)draw(l);
 	l->slice_start_ns = clock_now_ns();
 	l->slice_looks = 0;
@@ -250,22 +267,37 @@ uint64_t blocked_looks_due_ns(const struct blocked_looks *l)
 	return stream_reader_is_busy(l->reader) ? l->poll_ns : l->next_ns;
 }
 
+/* It found more than can be taken. */
+static void thin_out(struct blocked_looks *l)
+{
+	const struct model *m = l->rooms.model;
+
+	for (size_t i = 0; i < l->found_cnt; i++)
+		blocked_book_count(&l->book, m, &l->found[i].stand, l->found[i].share);
+	blocked_book_end_count(&l->book);
+	blocked_book_set_shares(&l->book, m, set_share, l->rooms.session);
+}
+
 /* Of the one that is under way. True: it has ended. */
 static bool go_on(struct blocked_looks *l, int timeout_ms)
 {
 	struct model *m = l->rooms.model;
+	uint32_t had = l->records;
 	int err = take(l, timeout_ms);
 
+	if (l->records > had)
+		l->poll_ns = clock_now_ns(); /* more of it may be there */
 	if (err < 0)
 		l->since = l->pass + 1; /* what it told is not known */
+	if (err == -ECANCELED)
+		thin_out(l);
 	if (err != 1)
 		return false;
 	log_debug("look %u: %u records, %u us there, %u us here", l->pass, l->records,
 		  (unsigned)((l->cost_ns - l->own_ns) / 1000), (unsigned)(l->own_ns / 1000));
 	for (size_t i = 0; i < l->found_cnt; i++)
-		if (!blocked_book_take(&l->book, m, &l->found[i].stand, l->found[i].share,
-				       l->found[i].same))
-			l->since = l->pass + 1;
+		blocked_book_take(&l->book, m, &l->found[i].stand, l->found[i].share,
+				  l->found[i].same);
 	blocked_book_end_look(&l->book);
 	blocked_book_end_again(&l->book, m, set_share, l->rooms.session);
 	if (l->records > blocked_book_surprise)
@@ -273,15 +305,20 @@ static bool go_on(struct blocked_looks *l, int timeout_ms)
 	return true;
 }
 
-bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			const uint32_t *tgids, size_t tgid_cnt)
+static void set_rooms(struct blocked_looks *l, const struct blocked_looks_rooms *rooms)
 {
-	struct stand_look look = {l->pass + 1, l->since, l->seed, LOOK_ALL};
-
 	l->rooms = *rooms;
 	l->taker.model = rooms->model;
 	l->taker.ingest = rooms->ingest;
 	l->taker.maps = rooms->maps;
+}
+
+bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
+			const uint32_t *tgids, size_t tgid_cnt)
+{
+	struct stand_look look = {l->pass + 1, l->since, l->seed, l->book.share ?: LOOK_ALL};
+
+	set_rooms(l, rooms);
 	l->poll_ns = clock_now_ns() + POLL_NS;
 	if (stream_reader_is_busy(l->reader))
 		return go_on(l, 0);
@@ -300,8 +337,11 @@ bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_room
 void blocked_looks_end_slice(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
 			     uint64_t slice_ns)
 {
-	if (stream_reader_is_busy(l->reader))
-		go_on(l, END_WAIT_MS);
+	uint64_t end_ns = clock_now_ns() + END_WAIT_MS * 1000000ull;
+
+	set_rooms(l, rooms);
+	while (stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
+		go_on(l, END_WAIT_MS / 5);
 	blocked_book_end_slice(&l->book, rooms->model, slice_ns);
 	blocked_book_set_shares(&l->book, rooms->model, set_share, rooms->session);
 }

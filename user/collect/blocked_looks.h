@@ -39,8 +39,9 @@ struct blocked_looks *blocked_looks_new(struct nursery *nursery, unsigned int a_
 /* Takes NULL. */
 void blocked_looks_free(struct blocked_looks *l);
 
-/* What was remembered of threads is no longer true: another model, or another session. */
-void blocked_looks_forget(struct blocked_looks *l);
+/* What was remembered of threads is no longer true: there will be another model, perhaps another
+ * session than this one. */
+void blocked_looks_forget(struct blocked_looks *l, struct session *session);
 
 /* A slice begins; its rows are added to the model from here on. on: there are looks in it. */
 void blocked_looks_begin_slice(struct blocked_looks *l, bool on);
@@ -61,8 +62,9 @@ bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid);
 
 /*
  * A pass over all threads of these processes (none: of all), at once: take gets each record. It
- * waits for it so long at the most, and not for one that hangs: -ETIMEDOUT. 0 or negative errno;
- * -EBUSY: a reader hangs from before; -ECANCELED: more threads than one pass tells of.
+ * waits for it so long at the most. 0 or negative errno; -ETIMEDOUT: it took longer, or hangs, and
+ * -EFBIG: there are more threads than one pass tells of: what came until then was taken; -EBUSY: a
+ * reader hangs from before.
  */
 int blocked_looks_pass(struct blocked_looks *l, struct session *s, uint64_t ns,
 		       const uint32_t *tgids, size_t tgid_cnt,

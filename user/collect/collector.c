@@ -324,15 +324,27 @@ static void name_samples(struct collector *c, size_t from)
 	names_read(c->names, m);
 }
 
-/* Of the rows of this slice that say where threads stand. */
-static void name_stands(struct collector *c)
+/* Whose waits are worth names and tables while there is other work: those that may serve somebody,
+ * or ran, or are asked about. */
+static bool is_looked_at(const struct model_process *p)
+{
+	return !(p->flags & (PROCESS_KERNEL | PROCESS_SELF)) &&
+	       p->flags & (PROCESS_DOTNET | PROCESS_SAMPLED | PROCESS_SELECTED);
+}
+
+/* Of the rows of this slice that say where threads stand; of all others, too: at the end, when
+ * nothing else waits for names. */
+static void name_stands(struct collector *c, bool others)
 {
 	struct model *m = c->model;
 
 	for (size_t i = m->stands_cnt; i-- > 0 && m->stands[i].slice + 1 == m->slices_cnt;) {
 		struct model_sample at = m->stands[i].at;
+		uint32_t process = m->threads[at.thread].process;
 
-		collector_name_process(c, m->threads[at.thread].process);
+		if (!others && !is_looked_at(&m->processes[process]))
+			continue;
+		collector_name_process(c, process);
 		name_stack(c, at.kernel_stack, at.time_ns);
 		name_stack(c, at.user_stack, at.time_ns);
 		look_meanwhile(c);
@@ -379,8 +391,9 @@ static void note_looks(struct collector *c)
 
 		if (m->stands[i].slice + 1 != m->slices_cnt)
 			break;
-		if (row == MODEL_NONE || (m->stacks[row].end == STACK_END_ROOT &&
-					  !(m->stacks[row].flags & STACK_UNSURE)))
+		if (row == MODEL_NONE || !is_looked_at(&m->processes[process]) ||
+		    (m->stacks[row].end == STACK_END_ROOT &&
+		     !(m->stacks[row].flags & STACK_UNSURE)))
 			continue;
 		want_code(c, process, &m->stacks[row], at->time_ns);
 		unwind_feed_note(c->feed, m, c->names, process, at->time_ns, true);
@@ -836,12 +849,16 @@ void collector_end_slice(struct collector *c)
 	note_stacks(c);
 	note_looks(c);
 	name_samples(c, c->first_sample);
-	name_stands(c);
+	name_stands(c, false);
 	feed_tables(c);
 	if (c->feed)
 		unwind_feed_tidy(c->feed, m);
 	if (c->stopped)
 		names_settle(c->names, m);
+	if (c->stopped && !c->options.stacks.is_calm && c->looks) {
+		name_stands(c, true);
+		names_settle(c->names, m);
+	}
 	tell_costly(c);
 	take_service_signals(c);
 	ingest_slice_end(c->ingest);
@@ -1027,7 +1044,7 @@ static void drain_soon(struct collector *c)
 		collector_drain(c);
 }
 
-/* Whom looks are at; none: at all. For ever, it is those that serve somebody, or ran. */
+/* Whom looks are at; none: at all. */
 static size_t choose_looked(const struct collector *c, uint32_t tgids[static FILTER_TGIDS_MAX])
 {
 	const struct model *m = c->model;
@@ -1042,8 +1059,7 @@ static size_t choose_looked(const struct collector *c, uint32_t tgids[static FIL
 	for (size_t i = 0; i < m->processes_cnt && cnt < FILTER_TGIDS_MAX; i++) {
 		const struct model_process *p = &m->processes[i];
 
-		if (!p->exit_ns && !(p->flags & (PROCESS_KERNEL | PROCESS_SELF)) &&
-		    p->flags & (PROCESS_DOTNET | PROCESS_SAMPLED))
+		if (!p->exit_ns && is_looked_at(p))
 			tgids[cnt++] = p->tgid;
 	}
 	return cnt;
@@ -1465,7 +1481,7 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 /* Looks, each of which may show what tables are missing for the next. */
 #define STAND_PASSES 3
 /* What one look at every thread may take of who has other things to do. */
-#define PASS_NS 2000000000ull
+#define PASS_NS 500000000ull
 /* Rows of one look at every thread that a capture keeps. */
 #define STANDS_KEPT 16384u
 /* A tick so long ago still tells where a thread that runs is. */
@@ -1598,21 +1614,28 @@ static int keep_stands(struct collector *c, const struct stands *stands)
 {
 	struct model *m = c->model;
 	bool selects = c->options.tgid_cnt || c->options.cgroup;
+	size_t kept = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < stands->cnt && i < STANDS_KEPT; i++) {
+	/* An earlier look in the same slice is no longer the newest. */
+	for (size_t i = m->stands_cnt; i-- > 0 && m->stands[i].slice + 1 == m->slices_cnt;)
+		m->stands[i].now = false;
+	for (size_t i = 0; !err && i < stands->cnt; i++) {
 		struct model_stand row = stands->rows[i];
 		const struct model_process *p = &m->processes[m->threads[row.at.thread].process];
 
 		if (p->flags & (PROCESS_KERNEL | PROCESS_SELF) ||
 		    (selects && !(p->flags & PROCESS_SELECTED)))
 			continue;
+		if (kept == STANDS_KEPT) {
+			model_loss_add(m, LOSS_MODEL_LIMIT, 1);
+			continue;
+		}
+		kept++;
 		row.now = true;
 		row.slice = (uint32_t)m->slices_cnt - 1;
 		err = model_stand_add(m, &row);
 	}
-	if (stands->cnt > STANDS_KEPT)
-		model_loss_add(m, LOSS_MODEL_LIMIT, stands->cnt - STANDS_KEPT);
 	return err;
 }
 
@@ -1625,6 +1648,11 @@ int collector_look_at_all(struct collector *c)
 		return -ENOTSUP;
 	collector_drain(c);
 	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands);
+	/* Some of them are better than none, which the books tell. */
+	if (err == -ETIMEDOUT || err == -EFBIG) {
+		model_loss_add(c->model, LOSS_ITERATOR, 1);
+		err = 0;
+	}
 	if (!err) {
 		take_ticks(c, &stands);
 		err = keep_stands(c, &stands);
@@ -1733,7 +1761,7 @@ static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_by
 	if (c->feed)
 		unwind_feed_clear(c->feed, c->model);
 	if (c->looks)
-		blocked_looks_forget(c->looks);
+		blocked_looks_forget(c->looks, c->session);
 	close_rooms(c);
 	c->names_timeouts = 0;
 	c->stack_pass_cnt = 0;

@@ -61,6 +61,11 @@ static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
 	tell_depth(event, w);
 	head.flags = w->flags;
 	head.end = (uint16_t)w->end;
+	/* Along frame pointers alone names have to tell, as in the kernel's walk. */
+	if (!t->maps) {
+		head.flags &= (uint16_t)~STACK_UNSURE;
+		head.end = STACK_END_UNTOLD;
+	}
 	return put_stack(t, &head, w->frames, w->frames_cnt);
 }
 
@@ -85,7 +90,7 @@ static uint64_t poll_files_of(const struct event_stand *event)
 bool stand_take(struct stand_taker *t, const struct event_stand *event, const uint8_t *piece,
 		struct model_stand *ret_stand)
 {
-	uint32_t process = model_process_find(t->model, event->tgid, event->process_start_ns);
+	uint32_t process = ingest_process(t->ingest, event->tgid, event->process_start_ns);
 	bool is_whole = !(event->flags & (STAND_RUNS | STAND_MOVED | STAND_SAME));
 	struct model_stand *s = ret_stand;
 

@@ -2,9 +2,11 @@
 #include "isolate/stream_reader.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -38,8 +40,9 @@ struct message {
 
 struct stream_reader {
 	struct nursery *nursery;
-	pid_t pid;  /* 0 = there is none */
-	pid_t hung; /* one that was given up, 0 = none */
+	pid_t pid;   /* 0 = there is none, or it has not told yet */
+	int pid_fd;  /* of it; -1 */
+	int left_fd; /* of one that was left and may not have ended; -1 */
 	int socket;
 	bool is_busy, told; /* told: its pid is known */
 	uint64_t came_ns;   /* when something came last, */
@@ -93,14 +96,16 @@ struct stream_reader *stream_reader_new(struct nursery *nursery)
 	if (!r)
 		return NULL;
 	r->nursery = nursery;
-	r->socket = -1;
+	r->socket = r->pid_fd = r->left_fd = -1;
 	return r;
 }
 
 /* It ends by itself when it finds that nobody listens, unless it hangs. */
 static void leave(struct stream_reader *r)
 {
-	r->hung = r->pid;
+	cleanup_close(&r->left_fd);
+	r->left_fd = r->pid_fd;
+	r->pid_fd = -1;
 	r->pid = 0;
 	r->is_busy = r->told = false;
 	cleanup_close(&r->socket);
@@ -112,6 +117,7 @@ void stream_reader_free(struct stream_reader *r)
 	if (!r)
 		return;
 	leave(r);
+	cleanup_close(&r->left_fd);
 	free(r);
 }
 
@@ -126,13 +132,21 @@ bool stream_reader_is_busy(const struct stream_reader *r)
 	return r->is_busy;
 }
 
+bool stream_reader_is_stuck(const struct stream_reader *r)
+{
+	struct pollfd fd = {r->left_fd, POLLIN, 0};
+
+	return r->left_fd >= 0 && poll(&fd, 1, 0) != 1;
+}
+
 int stream_reader_begin(struct stream_reader *r, int fd)
 {
 	const uint32_t order = PIECE;
 
-	if (r->is_busy || (r->hung && !kill(r->hung, 0)))
+	if (r->is_busy || stream_reader_is_stuck(r))
 		return -EBUSY;
-	r->hung = 0;
+	cleanup_close(&r->left_fd);
+	r->left_fd = -1;
 	if (r->socket < 0 && nursery_spawn(r->nursery, live, HELPER_STREAM, &r->socket)) {
 		r->socket = -1;
 		return -EAGAIN;
@@ -175,6 +189,7 @@ static int take_message(struct stream_reader *r, size_t len,
 	if (!r->told && len == sizeof(r->pid)) {
 		memcpy(&r->pid, m, sizeof(r->pid));
 		r->told = true;
+		r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
 		return 0;
 	}
 	if (len < sizeof(m->head))
@@ -201,8 +216,8 @@ int stream_reader_take(struct stream_reader *r, int timeout_ms,
 				  now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0)) {
 			if (!is_hung(r))
 				return 0;
-			if (r->told)
-				kill(r->pid, SIGKILL);
+			if (r->pid_fd >= 0)
+				syscall(SYS_pidfd_send_signal, r->pid_fd, SIGKILL, NULL, 0);
 			leave(r);
 			return -ETIMEDOUT;
 		}
@@ -214,6 +229,8 @@ int stream_reader_take(struct stream_reader *r, int timeout_ms,
 			leave(r);
 		if (err)
 			return err;
+		if (clock_now_ns() >= end_ns)
+			return 0;
 	}
 	return -EINVAL;
 }

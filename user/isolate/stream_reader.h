@@ -27,15 +27,17 @@ void stream_reader_free(struct stream_reader *r);
  * or hangs; -EAGAIN: there is no process to be had. */
 int stream_reader_begin(struct stream_reader *r, int fd);
 bool stream_reader_is_busy(const struct stream_reader *r);
+/* A process that was given up, or is no longer wanted, has not ended yet. */
+bool stream_reader_is_stuck(const struct stream_reader *r);
 /* What is still to come of a reading is not wanted, nor that process any more. */
 void stream_reader_drop(struct stream_reader *r);
 
 /*
- * Takes what was read since, for so long at the most, each piece borrowed until take returns; where
- * that is not 0, the rest is dropped. 1: the end has come; 0: not yet; else negative errno of the
- * reading; -ECANCELED: of take; -ETIMEDOUT: nothing has come for a second in which it did not move,
- * or for ten, and the process is given up. *ret_cpu_ns (may be NULL): CPU time of the process for
- * this reading, at its end.
+ * Takes what was read since, for so long at the most (0: one piece), each piece borrowed until take
+ * returns; where that is not 0, the rest is dropped. 1: the end has come; 0: not yet; else negative
+ * errno of the reading; -ECANCELED: of take; -ETIMEDOUT: nothing has come for a second in which it
+ * did not move, or for ten, and the process is given up. *ret_cpu_ns (may be NULL): CPU time of the
+ * process for this reading, at its end.
  */
 int stream_reader_take(struct stream_reader *r, int timeout_ms,
 		       int (*take)(void *ctx, const char *bytes, size_t len), void *ctx,

@@ -294,6 +294,9 @@ static int count_slices(struct blocked *b, const struct model *m)
 	for (size_t i = 0; i < m->slices_cnt; i++) {
 		const struct model_slice *s = &m->slices[i];
 
+		/* Nobody was to look there. */
+		if (s->quiet)
+			continue;
 		unseen_ns += s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
 		if (!seen[i])
 			continue;

@@ -300,6 +300,19 @@ static void judge_tables(const struct host_facts *f, struct doctor_finding *find
 		doctor_say(finding, DOCTOR_OK, "", "user stacks are walked by unwind tables");
 }
 
+static void judge_stands(const struct host_facts *f, struct doctor_finding *finding)
+{
+	if (!f->session_tried || f->session_error)
+		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
+	else if (f->without_stands[0])
+		doctor_say(finding, DOCTOR_WARN, "Linux 5.18 or later",
+			   "%s: no blocked time, `hotrun threads` does not work",
+			   f->without_stands);
+	else
+		doctor_say(finding, DOCTOR_OK, "",
+			   "threads that do not run are looked at: `threads`, blocked time");
+}
+
 static void judge_schedstats(const struct host_facts *f, struct doctor_finding *finding)
 {
 	doctor_say(finding, DOCTOR_OK, "", "%s: not needed",
@@ -392,6 +405,7 @@ const struct doctor_rule doctor_kernel_rules[] = {
 	{"bpf.group_scheduling", "figures by cgroup, throttling", judge_groups},
 	{"bpf.run_queues", "who waited behind whom", judge_queues},
 	{"bpf.tables", "stacks through code without frame pointers", judge_tables},
+	{"bpf.stands", "where threads wait, and for how long", judge_stands},
 	{"clock.source", "cheap times at each switch", judge_clocksource},
 	{"clock.monotonic", "times that add up", judge_monotonic},
 };

@@ -141,6 +141,7 @@ void probe_session(const struct host *host, struct host_facts *facts)
 					  .tgids = &self,
 					  .tgid_cnt = 1,
 					  .tables = true,
+					  .stands = true,
 					  .unwind_bytes = UNWIND_MAPS_LEAST};
 	uint64_t start_ns = clock_now_ns();
 	struct session *session;
@@ -159,6 +160,9 @@ void probe_session(const struct host *host, struct host_facts *facts)
 	if (session_unwind_why(session))
 		snprintf(facts->without_tables, sizeof(facts->without_tables), "%s",
 			 session_unwind_why(session));
+	if (session_stands_why(session))
+		snprintf(facts->without_stands, sizeof(facts->without_stands), "%s",
+			 session_stands_why(session));
 	facts->without_queues = session_kernel_without(session) & KERNEL_WITHOUT_QUEUES;
 	session_free(session);
 }

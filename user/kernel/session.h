@@ -176,6 +176,8 @@ typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const
 /* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
  * is. Returns the bytes that they are, or -EPROTO. */
 ssize_t session_take_stands(const char *bytes, size_t len, stands_take_fn take, void *ctx);
+/* All are chosen as those of others. */
+void session_clear_look_shares(struct session *s);
 /* How many threads of that process looks choose; NULL: as of others. 0 or negative errno. */
 int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share);
 /* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until

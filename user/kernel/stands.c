@@ -67,6 +67,18 @@ int session_set_look_share(struct session *s, uint32_t tgid, const struct look_s
 	return bpf_map__update_elem(map, &tgid, sizeof(tgid), share, sizeof(*share), BPF_ANY);
 }
 
+void session_clear_look_shares(struct session *s)
+{
+	struct bpf_map *map = s->bpf->maps.look_shares;
+	uint32_t key;
+
+	if (!s->stands)
+		return;
+	while (!bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
+		if (bpf_map__delete_elem(map, &key, sizeof(key), 0))
+			break;
+}
+
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt)
 {

@@ -15,6 +15,11 @@
 #define UNSEEN_MOST_NS 5000000000ull
 /* Stacks that do not reach their root are read again in so many slices, then in one of as many. */
 #define AGAIN_SLICES 8u
+/* A share that grows is at most so many times the last one. */
+#define RAISE 4u
+/* Threads that a look may find in all: where very many processes have few each, they too are
+ * looked at in part. */
+#define ALL_MOST 4096.0
 
 const uint32_t blocked_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
 
@@ -31,10 +36,14 @@ void blocked_book_forget(struct blocked_book *b)
 	b->threads_cnt = b->processes_cnt = b->rows_cnt = 0;
 	b->looks = b->asked_looks = 0;
 	b->unseen_ns = 0;
+	b->share = 0;
 }
 
-void blocked_book_begin_slice(struct blocked_book *b)
+void blocked_book_begin_slice(struct blocked_book *b, bool on)
 {
+	b->on = on;
+	if (!on)
+		b->unseen_ns = 0;
 	b->slice++;
 	b->looks = 0;
 	b->rows_cnt = 0;
@@ -49,6 +58,8 @@ void blocked_book_end_look(struct blocked_book *b)
 void blocked_book_end_slice(struct blocked_book *b, struct model *m, uint64_t slice_ns)
 {
 	m->slices[m->slices_cnt - 1].looks = b->looks;
+	if (!b->on)
+		return;
 	b->unseen_ns += slice_ns;
 	if (b->unseen_ns > UNSEEN_MOST_NS + slice_ns)
 		b->unseen_ns = UNSEEN_MOST_NS + slice_ns;
@@ -86,7 +97,7 @@ static bool is_broken(const struct model *m, const struct model_stand *s)
 {
 	uint32_t row = s->at.user_stack ? model_stack_find(m, s->at.user_stack) : MODEL_NONE;
 
-	return row != MODEL_NONE &&
+	return row != MODEL_NONE && m->stacks[row].end != STACK_END_UNTOLD &&
 	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
 }
 
@@ -148,31 +159,50 @@ static void add_row(struct blocked_book *b, struct model *m, struct blocked_thre
 	m->stands[m->stands_cnt - 1].slice = (uint32_t)m->slices_cnt - 1;
 }
 
-bool blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
+static double weight_of(uint32_t share)
+{
+	return share == LOOK_ALL || !share ? 1 : 4294967296.0 / share;
+}
+
+static bool is_lasting(const struct model_stand *s)
+{
+	return s->age_ns != STAND_AGE_UNKNOWN && s->age_ns >= STAND_LASTING_NS;
+}
+
+void blocked_book_count(struct blocked_book *b, const struct model *m,
+			const struct model_stand *stand, uint32_t share)
+{
+	struct blocked_process *p = process_of(b, m->threads[stand->at.thread].process);
+
+	if (p)
+		*(is_lasting(stand) ? &p->lasting : &p->brief) += weight_of(share);
+}
+
+void blocked_book_end_count(struct blocked_book *b)
+{
+	b->asked_looks++;
+}
+
+void blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
 		       uint32_t share, bool same)
 {
-	double weight = share == LOOK_ALL || !share ? 1 : 4294967296.0 / share;
 	struct blocked_thread *t = thread_of(b, stand->at.thread);
 	struct blocked_process *p = process_of(b, m->threads[stand->at.thread].process);
 	struct model_stand s = *stand;
 
 	if (!t || !p)
-		return true;
-	if (same && (!t->is_known || t->switches != s.switches))
-		return false;
-	if (same)
+		return;
+	if (!same)
+		remember(t, m, &s);
+	else if (t->is_known && t->switches == s.switches)
 		recall(t, &s);
 	else
-		remember(t, m, &s);
+		p->is_wanted = true;
 	/* Who holds what is known where all threads are looked at. */
 	s.holder = 0;
 	p->broken += t->is_broken;
-	if (s.age_ns != STAND_AGE_UNKNOWN && s.age_ns >= STAND_LASTING_NS)
-		p->lasting += weight;
-	else
-		p->brief += weight;
-	add_row(b, m, t, &s, weight);
-	return true;
+	blocked_book_count(b, m, &s, share);
+	add_row(b, m, t, &s, weight_of(share));
 }
 
 /* --- who is looked at in part ---------------------------------------------------------------- */
@@ -215,6 +245,12 @@ static uint32_t share_of(double level, double all)
 	return share < 1 ? 1 : (uint32_t)share;
 }
 
+/* Whose threads were very many may have them all wait again at once. */
+static uint32_t raise_slowly(uint32_t was, uint32_t share)
+{
+	return share / RAISE > was ? was * RAISE : share;
+}
+
 static bool wants_again(struct blocked_process *p)
 {
 	if (!p->broken)
@@ -239,10 +275,13 @@ static void set_share(struct blocked_process *p, uint32_t tgid, const struct loo
 void blocked_book_set_shares(struct blocked_book *b, const struct model *m, blocked_book_set set,
 			     void *ctx)
 {
-	double brief, lasting;
+	double brief, lasting, all = 0;
 
 	if (!b->asked_looks)
 		return;
+	for (size_t i = 0; i < b->processes_cnt; i++)
+		all += found(b, i, false) + found(b, i, true);
+	b->share = all > ALL_MOST ? share_of(ALL_MOST, all) : 0;
 	brief = level_of(b, false, BRIEF_MOST);
 	lasting = level_of(b, true, LASTING_MOST);
 	for (uint32_t i = 0; i < b->processes_cnt && i < m->processes_cnt; i++) {
@@ -253,6 +292,10 @@ void blocked_book_set_shares(struct blocked_book *b, const struct model *m, bloc
 			share = (struct look_share){share_of(brief, found(b, i, false)),
 						    share_of(lasting, found(b, i, true)),
 						    wants_again(p)};
+		if (p->has_share) {
+			share.brief = raise_slowly(p->share.brief, share.brief);
+			share.lasting = raise_slowly(p->share.lasting, share.lasting);
+		}
 		p->brief = p->lasting = p->broken = 0;
 		set_share(p, m->processes[i].tgid, &share, set, ctx);
 	}
@@ -266,8 +309,11 @@ void blocked_book_end_again(struct blocked_book *b, const struct model *m, block
 		struct blocked_process *p = &b->processes[i];
 		struct look_share share = p->share;
 
-		share.again = 0;
-		if (p->has_share && p->share.again)
+		if (!p->has_share)
+			share = (struct look_share){LOOK_ALL, LOOK_ALL, 0};
+		share.again = p->is_wanted;
+		p->is_wanted = false;
+		if (share.again || (p->has_share && p->share.again))
 			set_share(p, m->processes[i].tgid, &share, set, ctx);
 	}
 }

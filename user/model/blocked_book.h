@@ -32,6 +32,7 @@ struct blocked_process {
 	double brief, lasting;	 /* threads in such waits, summed over looks */
 	uint32_t broken;	 /* found with a stack that does not reach its root */
 	uint32_t slices;	 /* in which there were such */
+	bool is_wanted;		 /* stacks of it are not known: to be read at the next look */
 	struct look_share share; /* where has_share */
 	bool has_share;
 };
@@ -47,6 +48,8 @@ struct blocked_book {
 	uint32_t slice;
 	uint32_t looks;	      /* of the slice, that ended */
 	uint32_t asked_looks; /* since shares were set */
+	uint32_t share;	      /* of 2^32, of processes that have none of their own; 0 = all */
+	bool on;	      /* there are looks in the slice */
 	uint64_t unseen_ns;   /* in slices before this one, in which no look ended */
 	MODEL_TABLE(struct blocked_row, rows); /* of the slice */
 	MODEL_TABLE(struct blocked_thread, threads);
@@ -57,13 +60,20 @@ void blocked_book_clear(struct blocked_book *b);
 /* Another model: all is forgotten, but for what memory there is. */
 void blocked_book_forget(struct blocked_book *b);
 
-void blocked_book_begin_slice(struct blocked_book *b);
+/* on: there are looks in it; else nothing is known of that time. */
+void blocked_book_begin_slice(struct blocked_book *b, bool on);
 /*
  * A thread that a look found, chosen by that share. same: it has not run since an earlier look,
- * which told its stacks. False: of those nothing is known any more, it is to be read again.
+ * which told its stacks; where nothing is known of these any more, its row has none, and its
+ * process is read again.
  */
-bool blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
+void blocked_book_take(struct blocked_book *b, struct model *m, const struct model_stand *stand,
 		       uint32_t share, bool same);
+/* Of a look that found more than can be taken: they count for shares alone. */
+void blocked_book_count(struct blocked_book *b, const struct model *m,
+			const struct model_stand *stand, uint32_t share);
+/* That look has ended. */
+void blocked_book_end_count(struct blocked_book *b);
 /* The look has ended, all that it found was taken. */
 void blocked_book_end_look(struct blocked_book *b);
 /* The slice has ended, which was so long: its rows get their blocked time, and it its looks. Where
@@ -75,7 +85,7 @@ typedef int (*blocked_book_set)(void *ctx, uint32_t tgid, const struct look_shar
 /* After a slice, or a look that found very many. */
 void blocked_book_set_shares(struct blocked_book *b, const struct model *m, blocked_book_set set,
 			     void *ctx);
-/* After a look: stacks that were to be read again have been. */
+/* After a look: stacks that were to be read again have been, and others are to be now. */
 void blocked_book_end_again(struct blocked_book *b, const struct model *m, blocked_book_set set,
 			    void *ctx);
 

@@ -432,6 +432,11 @@ static void add_contention(struct ingest *in, uint32_t runner, const struct even
 	}
 }
 
+uint32_t ingest_process(struct ingest *in, uint32_t tgid, uint64_t start_ns)
+{
+	return identify(in, tgid, start_ns);
+}
+
 void ingest_sample(struct ingest *in, const struct event_sample *sample)
 {
 	struct model *m = in->m;

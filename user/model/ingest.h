@@ -28,6 +28,9 @@ void ingest_set_boot_offset(struct ingest *in, uint64_t boot_offset_ns);
  */
 void ingest_begin(struct ingest *in, uint64_t start_ns);
 
+/* Row of the process that is so called, added where it is not known yet; or MODEL_NONE. */
+uint32_t ingest_process(struct ingest *in, uint32_t tgid, uint64_t start_ns);
+
 /* A stack whose size was checked. Kernel frames are made relative to m->kernel_text. */
 void ingest_stack(struct ingest *in, const struct event_stack *stack);
 void ingest_sample(struct ingest *in, const struct event_sample *sample);

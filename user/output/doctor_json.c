@@ -82,6 +82,7 @@ static const struct figure facts[] = {
 	FACT(without_groups),
 	FACT(without_queues),
 	FACT(without_tables),
+	FACT(without_stands),
 	FACT(cpus_online),
 	FACT(cpus_possible),
 	FACT(ticks_tried),

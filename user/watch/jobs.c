@@ -385,16 +385,21 @@ static void remember_trunks(struct watch *w, const char *name)
 	close(fd);
 }
 
+/* One look is for all that are due. */
 static void look_again(struct watch *w, uint64_t now_ns)
 {
-	for (int i = 0; i < JOBS_MAX && w->collector; i++) {
+	bool due = false;
+
+	for (int i = 0; i < JOBS_MAX; i++) {
 		struct job *job = &w->jobs[i];
 
 		if (!job->writer || !job->look_ns || now_ns < job->look_ns)
 			continue;
 		job->look_ns = 0;
-		look_at_all(w);
+		due = true;
 	}
+	if (due && w->collector)
+		look_at_all(w);
 }
 
 void jobs_look(struct watch *w, uint64_t now_ns)

@@ -167,13 +167,19 @@ Test(stand_take, no_stack_is_believed_of_a_thread_that_ran_while_it_was_read)
 	drop(&f);
 }
 
-Test(stand_take, of_a_process_that_is_not_known_nothing_is_kept)
+Test(stand_take, a_process_that_is_not_known_yet_is_known_by_it)
 {
+	const struct model_stand *stand;
 	struct fixture f;
+	size_t cnt;
 
 	make(&f);
+	cnt = f.m->processes_cnt;
 	f.event.process_start_ns++;
-	cr_expect_null(take(&f));
+	stand = take(&f);
+	cr_assert_not_null(stand);
+	cr_expect_eq(f.m->processes_cnt, cnt + 1);
+	cr_expect_eq(f.m->threads[stand->at.thread].process, cnt);
 	drop(&f);
 }
 

@@ -26,7 +26,7 @@ static void begin(struct model *m, struct blocked_book *b)
 	const struct model_slice slice = {.start_ns = BUILD_START_NS};
 
 	cr_assert_eq(model_slice_add(m, &slice), 0);
-	blocked_book_begin_slice(b);
+	blocked_book_begin_slice(b, true);
 }
 
 static struct model_stand stand_of(uint32_t thread, uint64_t switches, uint64_t age_ns)
@@ -59,7 +59,7 @@ Test(blocked_book, who_is_found_at_each_look_was_blocked_all_the_time)
 	begin(m, &b);
 	for (int i = 0; i < 8; i++) {
 		s = stand_of(t, 5, 2000 * MS + (uint64_t)i * 100 * MS);
-		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, i > 0));
+		blocked_book_take(&b, m, &s, LOOK_ALL, i > 0);
 		blocked_book_end_look(&b);
 	}
 	blocked_book_end_slice(&b, m, BUILD_SECOND);
@@ -83,15 +83,15 @@ Test(blocked_book, lasting_waits_are_rows_of_their_own_and_brief_ones_at_one_pla
 	begin(m, &b);
 	for (uint64_t i = 0; i < 4; i++) {
 		s = stand_of(t, 5 + i, 20 * MS);
-		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+		blocked_book_take(&b, m, &s, LOOK_ALL, false);
 		blocked_book_end_look(&b);
 	}
 	s = stand_of(t, 100, 20 * MS);
 	s.at.user_stack = 3;
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
 	blocked_book_end_look(&b);
 	s = stand_of(t, 200, 1500 * MS);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
 	blocked_book_end_look(&b);
 	blocked_book_end_slice(&b, m, 6 * 100 * MS);
 	cr_assert_eq(m->stands_cnt, 3);
@@ -114,11 +114,11 @@ Test(blocked_book, slices_without_a_look_are_stood_for_by_the_next_one)
 		blocked_book_end_slice(&b, m, BUILD_SECOND);
 	}
 	begin(m, &b);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
 	blocked_book_end_look(&b);
 	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	begin(m, &b);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, true));
+	blocked_book_take(&b, m, &s, LOOK_ALL, true);
 	blocked_book_end_look(&b);
 	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	cr_assert_eq(m->stands_cnt, 2);
@@ -142,11 +142,11 @@ Test(blocked_book, rows_of_others_may_come_between)
 	now.now = true;
 	for (int i = 0; i < 300; i++)
 		cr_assert_eq(model_stand_add(m, &now), 0);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
 	for (int i = 0; i < 300; i++)
 		cr_assert_eq(model_stand_add(m, &now), 0);
 	s = stand_of(u, 7, 0);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
 	blocked_book_end_look(&b);
 	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	cr_assert_eq(m->stands_cnt, 602);
@@ -157,7 +157,7 @@ Test(blocked_book, rows_of_others_may_come_between)
 	model_free(m);
 }
 
-Test(blocked_book, of_one_that_is_not_remembered_nothing_is_made_up)
+Test(blocked_book, of_one_that_is_not_remembered_the_time_is_kept_and_nothing_made_up)
 {
 	struct model *m = build_model(1, 99);
 	struct blocked_book b = {0};
@@ -165,19 +165,87 @@ Test(blocked_book, of_one_that_is_not_remembered_nothing_is_made_up)
 	struct model_stand s = stand_of(t, 5, 0);
 
 	begin(m, &b);
-	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
-	cr_expect_eq(m->stands_cnt, 0);
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
-	s.switches = 6;
-	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true), "of another wait");
+	s.at.kernel_stack = s.at.user_stack = 0; /* as the kernel tells it */
+	blocked_book_take(&b, m, &s, LOOK_ALL, true);
+	blocked_book_end_look(&b);
+	blocked_book_end_again(&b, m, set, NULL);
+	cr_expect_eq(shares[0].again, 1, "it is read at the next look");
+	cr_expect_eq(shares[0].brief, LOOK_ALL);
+	s = stand_of(t, 5, 0);
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
+	blocked_book_end_look(&b);
+	blocked_book_end_again(&b, m, set, NULL);
+	cr_expect_eq(shares[0].again, 0);
 	/* Its stack was torn: it is blocked, and where is not known. */
 	s.flags = STAND_MOVED;
-	cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+	s.switches = 6;
+	s.at.kernel_stack = s.at.user_stack = 0;
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
+	blocked_book_end_look(&b);
 	s.flags = 0;
-	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
-	blocked_book_forget(&b);
-	s.switches = 5;
-	cr_expect_not(blocked_book_take(&b, m, &s, LOOK_ALL, true));
+	blocked_book_take(&b, m, &s, LOOK_ALL, true);
+	blocked_book_end_look(&b);
+	blocked_book_end_again(&b, m, set, NULL);
+	cr_expect_eq(shares[0].again, 1);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
+	cr_expect_eq(sum_of(m), BUILD_SECOND);
+	for (size_t i = 0; i < m->stands_cnt; i++)
+		cr_expect(m->stands[i].at.user_stack == 0 ||
+			  (m->stands[i].at.user_stack == 2 && m->stands[i].switches == 5));
+	blocked_book_clear(&b);
+	model_free(m);
+}
+
+Test(blocked_book, time_in_which_nobody_was_to_look_is_stood_for_by_nobody)
+{
+	struct model *m = build_model(1, 99);
+	struct blocked_book b = {0};
+	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
+	struct model_stand s = stand_of(t, 5, 2000 * MS);
+	const struct model_slice slice = {.quiet = true};
+
+	for (int i = 0; i < 3; i++) {
+		model_slice_add(m, &slice);
+		blocked_book_begin_slice(&b, false);
+		blocked_book_end_slice(&b, m, BUILD_SECOND);
+	}
+	begin(m, &b);
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
+	blocked_book_end_look(&b);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
+	cr_expect_eq(sum_of(m), BUILD_SECOND);
+	blocked_book_clear(&b);
+	model_free(m);
+}
+
+Test(blocked_book, a_look_that_finds_too_many_counts_for_shares_alone)
+{
+	enum { CROWD = 60000 };
+	struct model *m = build_model(1, 99);
+	struct blocked_book b = {0};
+	uint32_t p = build_process(m, 103, "crowd", 0), first = (uint32_t)m->threads_cnt;
+	uint32_t was;
+
+	for (uint32_t i = 0; i < CROWD; i++)
+		build_thread(m, p, 1000 + i, "crowd", 0, 'S');
+	begin(m, &b);
+	for (uint32_t i = 0; i < CROWD; i++) {
+		struct model_stand s = stand_of(first + i, 1, 3000 * MS);
+
+		blocked_book_count(&b, m, &s, LOOK_ALL);
+	}
+	blocked_book_end_count(&b);
+	blocked_book_set_shares(&b, m, set, NULL);
+	cr_expect_eq(m->stands_cnt, 0);
+	cr_expect_lt(shares[3].lasting, LOOK_ALL / 100);
+	cr_expect_gt(b.share, 0, "others, too: there may be as many of them");
+	/* They may all be back at once: the share grows in steps. */
+	was = shares[3].lasting;
+	blocked_book_end_look(&b);
+	blocked_book_set_shares(&b, m, set, NULL);
+	cr_expect_eq(shares[3].lasting, was * 4);
+	cr_expect_eq(b.share, 0);
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
 	blocked_book_clear(&b);
 	model_free(m);
 }
@@ -221,16 +289,16 @@ Test(blocked_book, some_stand_for_others_and_the_sums_stay_true)
 				if (rand() & 1 || !is_chosen(i, slice, chosen))
 					continue;
 				taken++;
-				cr_assert(blocked_book_take(&b, m, &s, chosen, false));
+				blocked_book_take(&b, m, &s, chosen, false);
 			}
 			struct model_stand s = stand_of(lasting, 1, (slice + 5) * 1000 * MS);
 
 			cr_expect_eq(share->lasting ?: LOOK_ALL, LOOK_ALL, "it is not left out");
-			cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, slice + look > 0));
+			blocked_book_take(&b, m, &s, LOOK_ALL, slice + look > 0);
 			s = stand_of(alone, slice * 100 + look, 3 * MS);
 			cr_expect_eq(shares[1].brief ?: LOOK_ALL, LOOK_ALL, "nor is a small one");
 			if (look % 2)
-				cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+				blocked_book_take(&b, m, &s, LOOK_ALL, false);
 			blocked_book_end_look(&b);
 		}
 		blocked_book_end_slice(&b, m, BUILD_SECOND);
@@ -268,7 +336,7 @@ Test(blocked_book, broken_stacks_are_read_again_for_some_slices)
 		struct model_stand s = stand_of(t, 5, 2000 * MS);
 
 		begin(m, &b);
-		cr_assert(blocked_book_take(&b, m, &s, LOOK_ALL, false));
+		blocked_book_take(&b, m, &s, LOOK_ALL, false);
 		blocked_book_end_look(&b);
 		blocked_book_end_again(&b, m, set, NULL);
 		cr_expect_eq(shares[2].again, 0, "once a slice");
