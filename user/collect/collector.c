@@ -70,6 +70,8 @@
 /* Looks at threads that do not run, a second at the most, and the part of a CPU that they take at
  * the most; of who runs for ever. */
 #define LOOKS_A_SECOND 10u
+/* Processes that wait alone whose names are begun with at a time. */
+#define WAITERS_A_TIME 4u
 #define LOOKS_PART     100u
 #define CALM_LOOKS     4u
 #define CALM_PART      500u
@@ -150,7 +152,9 @@ struct collector {
 
 	struct newly_started newly_started;
 	struct exec_names exec_names;
-	struct unwind_feed *feed;    /* NULL: stacks are walked along frame pointers */
+	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
+	bool *waiters; /* processes whose waits are named though they did not run, by row */
+	size_t waiters_cnt, waiters_cap;
 	struct blocked_looks *looks; /* at threads that do not run; NULL: nobody asked */
 	uint64_t drained_ns;
 	uint64_t looked_ns; /* at who just started, while samples were named */
@@ -324,12 +328,52 @@ static void name_samples(struct collector *c, size_t from)
 	names_read(c->names, m);
 }
 
-/* Whose waits are worth names and tables while there is other work: those that may serve somebody,
- * or ran, or are asked about. */
-static bool is_looked_at(const struct model_process *p)
+/* Whose waits are worth names and tables: those that may serve somebody, or ran, or are asked about;
+ * and those who wait alone, as many as there was time for. */
+static bool is_looked_at(const struct collector *c, uint32_t process)
 {
+	const struct model_process *p = &c->model->processes[process];
+
 	return !(p->flags & (PROCESS_KERNEL | PROCESS_SELF)) &&
-	       p->flags & (PROCESS_DOTNET | PROCESS_SAMPLED | PROCESS_SELECTED);
+	       (p->flags & (PROCESS_DOTNET | PROCESS_SAMPLED | PROCESS_SELECTED) ||
+		(process < c->waiters_cnt && c->waiters[process]));
+}
+
+static int note_waiter(struct collector *c, uint32_t process)
+{
+	while (c->waiters_cnt <= process) {
+		if (GROW(c->waiters, c->waiters_cnt, c->waiters_cap))
+			return -ENOMEM;
+		c->waiters[c->waiters_cnt++] = false;
+	}
+	c->waiters[process] = true;
+	return 0;
+}
+
+/* A few of those who wait and did not run are named from now on, where names and tables of others
+ * leave the time; those first whose waits are brief, since something goes on there. */
+static void choose_waiters(struct collector *c)
+{
+	const struct model *m = c->model;
+	unsigned int most = names_is_reading(c->names) ? 1 : WAITERS_A_TIME;
+
+	if (!c->looks || c->options.stacks.is_calm || c->stopped)
+		return;
+	for (int lasting = 0; lasting < 2; lasting++)
+		for (size_t i = m->stands_cnt; i-- > 0;) {
+			const struct model_stand *s = &m->stands[i];
+			uint32_t process = m->threads[s->at.thread].process;
+
+			if (s->slice + 1 != m->slices_cnt)
+				break;
+			if ((s->age_ns >= STAND_LASTING_NS) != lasting ||
+			    is_looked_at(c, process) ||
+			    m->processes[process].flags & (PROCESS_KERNEL | PROCESS_SELF) ||
+			    m->processes[process].exit_ns)
+				continue;
+			if (!most-- || note_waiter(c, process))
+				return;
+		}
 }
 
 /* Of the rows of this slice that say where threads stand; of all others, too: at the end, when
@@ -342,7 +386,7 @@ static void name_stands(struct collector *c, bool others)
 		struct model_sample at = m->stands[i].at;
 		uint32_t process = m->threads[at.thread].process;
 
-		if (!others && !is_looked_at(&m->processes[process]))
+		if (!others && !is_looked_at(c, process))
 			continue;
 		collector_name_process(c, process);
 		name_stack(c, at.kernel_stack, at.time_ns);
@@ -391,7 +435,7 @@ static void note_looks(struct collector *c)
 
 		if (m->stands[i].slice + 1 != m->slices_cnt)
 			break;
-		if (row == MODEL_NONE || !is_looked_at(&m->processes[process]) ||
+		if (row == MODEL_NONE || !is_looked_at(c, process) ||
 		    (m->stacks[row].end == STACK_END_ROOT &&
 		     !(m->stacks[row].flags & STACK_UNSURE)))
 			continue;
@@ -847,6 +891,7 @@ void collector_end_slice(struct collector *c)
 	c->tailed_ns = clock_now_ns();
 	end_looks(c, end_ns - c->slice_start_ns);
 	note_stacks(c);
+	choose_waiters(c);
 	note_looks(c);
 	name_samples(c, c->first_sample);
 	name_stands(c, false);
@@ -1056,11 +1101,9 @@ static size_t choose_looked(const struct collector *c, uint32_t tgids[static FIL
 	}
 	if (!c->options.stacks.is_calm)
 		return 0;
-	for (size_t i = 0; i < m->processes_cnt && cnt < FILTER_TGIDS_MAX; i++) {
-		const struct model_process *p = &m->processes[i];
-
-		if (!p->exit_ns && is_looked_at(p))
-			tgids[cnt++] = p->tgid;
+	for (uint32_t i = 0; i < m->processes_cnt && cnt < FILTER_TGIDS_MAX; i++) {
+		if (!m->processes[i].exit_ns && is_looked_at(c, i))
+			tgids[cnt++] = m->processes[i].tgid;
 	}
 	return cnt;
 }
@@ -1079,6 +1122,7 @@ static void look_at_blocked(struct collector *c)
 		tgids[cnt++] = (uint32_t)getpid();
 	if (blocked_looks_work(c->looks, &rooms, tgids, cnt) &&
 	    clock_now_ns() - c->start_ns < EARLY_NS) {
+		choose_waiters(c);
 		note_looks(c);
 		feed_tables(c);
 	}
@@ -1764,7 +1808,7 @@ static int begin_anew(struct collector *c, bool reopen, char *why, size_t why_by
 		blocked_looks_forget(c->looks, c->session);
 	close_rooms(c);
 	c->names_timeouts = 0;
-	c->stack_pass_cnt = 0;
+	c->stack_pass_cnt = c->waiters_cnt = 0;
 	newly_started_forget(&c->newly_started);
 	err = open_rooms(c);
 	if (err) {
@@ -1921,6 +1965,7 @@ void collector_free(struct collector *c)
 	free(c->cpu_times);
 	free(c->clocks);
 	free(c->stack_pass);
+	free(c->waiters);
 	free(c->execs);
 	newly_started_clear(&c->newly_started);
 	exec_names_clear(&c->exec_names);
