@@ -13,8 +13,20 @@ crowd=$started
 until_true 20 grep -qs ready "$T/$crowd.out" || fail "the crowd does not start"
 
 # Tables and names of who waits come within the first second.
+before=$(tail -n 2 "$T/$shares.out" | head -1)
 "$HOTRUN" record -q -d 12 -o "$T/b.hotrun" 2>"$T/err"
 is "it records" $? 0
+after=$(tail -n 2 "$T/$shares.out" | head -1)
+# true N: the share of its Nth wait, as the program itself saw it
+truth() {
+	awk -v n="$1" -v b="$before" -v a="$after" 'BEGIN { split(b, x); split(a, y)
+		print (y[n] - x[n]) / (y[1] + y[2] + y[3] - x[1] - x[2] - x[3]) }'
+}
+# near WHAT NAME N: within four standard errors of some 60 looks, a quarter
+near() {
+	within "the share of a $1, less what it was ($(truth "$3"))" \
+		"$(awk -v a="$(seen "$shares" "$2")" -v b="$(truth "$3")" 'BEGIN { print a - b }')" -0.25 0.25
+}
 python3 - "$T/b.hotrun" "$shares" "$crowd" >"$T/seen" <<'P'
 import collections, sqlite3, struct, sys
 db = sqlite3.connect(sys.argv[1])
@@ -48,10 +60,9 @@ P
 seen() {
 	awk -v p="$1" -v w="$2" -v f="${3:-3}" '$1 == p && $2 == w { print $f }' "$T/seen"
 }
-# 12 s of some 8 looks: 4 standard errors of a share of a half are 20 %; a busy machine has fewer.
-within "the share of a mutex" "$(seen "$shares" lock)" 0.28 0.70
-within "the share of a timer" "$(seen "$shares" timer)" 0.12 0.50
-within "the share of a socket" "$(seen "$shares" answer)" 0.05 0.40
+near mutex lock 1
+near timer timer 2
+near socket answer 3
 within "all of it, by the scheduler's account" "$(seen "$shares" total)" 0.85 1.12
 within "of a crowd as well" "$(seen "$crowd" total)" 0.85 1.15
 within "nearly all of that is brief" "$(seen "$crowd" briefly)" 0.9 1

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One thread that waits in known shares: half of its time for a mutex that another process holds,
- * 30 % for a timer, 20 % for an answer on a socket.
+ * 30 % for a timer, 20 % for an answer on a socket. On a host with other work they differ: each
+ * round it prints what it has waited so far for each, in ns.
  *
  *	wait_shares SECONDS
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -87,10 +90,19 @@ __attribute__((noinline)) void wait_for_answer(void)
 	__asm__ volatile("");
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
 	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
 	pthread_mutexattr_t attr;
+	uint64_t at[4], waited[3] = {0};
 	int pair[2];
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -107,9 +119,18 @@ int main(int argc, char **argv)
 	if (!fork())
 		be_the_other();
 	while (time(NULL) < end) {
+		at[0] = now_ns();
 		wait_for_lock();
+		at[1] = now_ns();
 		wait_for_timer();
+		at[2] = now_ns();
 		wait_for_answer();
+		at[3] = now_ns();
+		for (int i = 0; i < 3; i++)
+			waited[i] += at[i + 1] - at[i];
+		printf("%llu %llu %llu\n", (unsigned long long)waited[0],
+		       (unsigned long long)waited[1], (unsigned long long)waited[2]);
+		fflush(stdout);
 	}
 	return 0;
 }

@@ -72,9 +72,11 @@
 #define LOOKS_A_SECOND 10u
 /* Processes that wait alone whose names are begun with at a time. */
 #define WAITERS_A_TIME 4u
-#define LOOKS_PART     100u
-#define CALM_LOOKS     4u
-#define CALM_PART      500u
+/* And what they may take of the end of a recording, when all others have theirs. */
+#define WAITERS_NS 1500000000ull
+#define LOOKS_PART 100u
+#define CALM_LOOKS 4u
+#define CALM_PART  500u
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
 /* The same at first, when tables are to come soon. */
@@ -328,8 +330,8 @@ static void name_samples(struct collector *c, size_t from)
 	names_read(c->names, m);
 }
 
-/* Whose waits are worth names and tables: those that may serve somebody, or ran, or are asked about;
- * and those who wait alone, as many as there was time for. */
+/* Whose waits are worth names and tables: those that may serve somebody, or ran, or are asked
+ * about; and those who wait alone, as many as there was time for. */
 static bool is_looked_at(const struct collector *c, uint32_t process)
 {
 	const struct model_process *p = &c->model->processes[process];
@@ -869,6 +871,20 @@ static void tell_costly(struct collector *c)
 	}
 }
 
+/* The end of a recording: those who wait and did not run have some time of their own. */
+static void settle_waiters(struct collector *c)
+{
+	uint64_t end_ns = clock_now_ns() + WAITERS_NS;
+
+	do {
+		c->pass++;
+		name_stands(c, true);
+		if (!names_is_reading(c->names) && !names_waiting(c->names))
+			break;
+		wait_names_moment(c->names);
+	} while (clock_now_ns() < end_ns);
+}
+
 void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
@@ -900,10 +916,8 @@ void collector_end_slice(struct collector *c)
 		unwind_feed_tidy(c->feed, m);
 	if (c->stopped)
 		names_settle(c->names, m);
-	if (c->stopped && !c->options.stacks.is_calm && c->looks) {
-		name_stands(c, true);
-		names_settle(c->names, m);
-	}
+	if (c->stopped && !c->options.stacks.is_calm && c->looks)
+		settle_waiters(c);
 	tell_costly(c);
 	take_service_signals(c);
 	ingest_slice_end(c->ingest);
