@@ -219,7 +219,8 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 
 static __always_inline __u32 own_tid(struct task_struct *task)
 {
-	struct pid *pid = task->thread_pid;
+	/* Read as a number: pointers that the verifier knows must not be computed with. */
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	__u32 level, tid = 0;
 
 	if (!pid)
