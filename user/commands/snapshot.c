@@ -67,23 +67,23 @@ static int tell(int err)
 
 static int look(const struct arguments *a, const struct urgent *urgent)
 {
-	const struct looks_options options = {.urgent = urgent, .names = a->names};
+	const struct snapshot_looks_options options = {.urgent = urgent, .names = a->names};
 	struct snapshot_taker taker = {.urgent = urgent, .armed = a->arm};
 	char why[1024] = "";
 	int rc;
 
 	rights_begin(0);
-	if (looks_new(&options, why, sizeof(why), &taker.looks)) {
+	if (snapshot_looks_new(&options, why, sizeof(why), &taker.looks)) {
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
 	if (a->arm)
 		snapshot_arm_lock();
 	rights_loaded(RIGHTS_TABLES);
-	log_debug("loaded: %" PRIu64 " us of CPU", looks_cpu_ns(taker.looks) / 1000);
+	log_debug("loaded: %" PRIu64 " us of CPU", snapshot_looks_cpu_ns(taker.looks) / 1000);
 	rc = a->arm ? snapshot_arm(&taker, a->dir ?: SNAPSHOT_ARM_DIR)
 		    : tell(snapshot_take(&taker, &a->request, stdout));
-	looks_free(taker.looks);
+	snapshot_looks_free(taker.looks);
 	return rc;
 }
 

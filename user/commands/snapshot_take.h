@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collect/looks.h"
+#include "collect/snapshot_looks.h"
 #include "output/snapshot.h"
 #include "watch/snapshot_request.h"
 
 /* Who takes it. */
 struct snapshot_taker {
-	struct looks *looks;
+	struct snapshot_looks *looks;
 	const struct urgent *urgent;
 	bool armed; /* it waited for somebody to ask */
 };

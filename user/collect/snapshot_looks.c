@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collect/looks.h"
+#include "collect/snapshot_looks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,8 +48,8 @@ struct record {
 	struct event_stand event;
 };
 
-struct looks {
-	struct looks_options options;
+struct snapshot_looks {
+	struct snapshot_looks_options options;
 	struct host host;
 	struct nursery *nursery;
 	struct workers *workers;
@@ -76,7 +76,7 @@ struct looks {
 
 /* --- rooms ----------------------------------------------------------------------------------- */
 
-static void close_rooms(struct looks *l)
+static void close_rooms(struct snapshot_looks *l)
 {
 	for (size_t i = 0; i < l->records_cnt; i++)
 		free(l->records[i]);
@@ -95,7 +95,7 @@ static void close_rooms(struct looks *l)
 	l->order_cnt = 0;
 }
 
-static void describe(struct looks *l)
+static void describe(struct snapshot_looks *l)
 {
 	struct model_host *h = &l->model->host;
 
@@ -107,7 +107,7 @@ static void describe(struct looks *l)
 	h->cpus_possible = l->host.cpus_possible;
 }
 
-static int open_rooms(struct looks *l)
+static int open_rooms(struct snapshot_looks *l)
 {
 	struct names_options names = {
 		.nursery = l->nursery,
@@ -128,11 +128,11 @@ static int open_rooms(struct looks *l)
 	return l->ingest && l->names && (l->feed || !looker_unwind(l->looker)) ? 0 : -ENOMEM;
 }
 
-int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
-	      struct looks **ret_looks)
+int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, size_t why_bytes,
+		       struct snapshot_looks **ret_looks)
 {
 	const struct looker_options looker = {.unwind_bytes = UNWIND_BYTES};
-	struct looks *l = calloc(1, sizeof(*l));
+	struct snapshot_looks *l = calloc(1, sizeof(*l));
 	int err = -ENOMEM;
 
 	snprintf(why, why_bytes, "out of memory");
@@ -152,14 +152,14 @@ int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
 		err = l->workers ? looker_new(&looker, why, why_bytes, &l->looker) : -ENOMEM;
 	}
 	if (err) {
-		looks_free(l);
+		snapshot_looks_free(l);
 		return err;
 	}
 	*ret_looks = l;
 	return 0;
 }
 
-void looks_free(struct looks *l)
+void snapshot_looks_free(struct snapshot_looks *l)
 {
 	if (!l)
 		return;
@@ -177,17 +177,17 @@ void looks_free(struct looks *l)
 	free(l);
 }
 
-struct model *looks_model(struct looks *l)
+struct model *snapshot_looks_model(struct snapshot_looks *l)
 {
 	return l->model;
 }
 
-const struct snapshot *looks_snapshot(const struct looks *l)
+const struct snapshot *snapshot_looks_snapshot(const struct snapshot_looks *l)
 {
 	return &l->snapshot;
 }
 
-uint64_t looks_cpu_ns(struct looks *l)
+uint64_t snapshot_looks_cpu_ns(struct snapshot_looks *l)
 {
 	struct names_cost cost = {0};
 
@@ -201,14 +201,14 @@ uint64_t looks_cpu_ns(struct looks *l)
 
 static void take_counts(void *ctx, const struct event_counts *counts)
 {
-	struct looks *l = ctx;
+	struct snapshot_looks *l = ctx;
 	int err = look_add(&l->looks[l->last], counts);
 
 	l->err = l->err ?: err;
 }
 
 /* Idle and stolen time of all CPUs since the last call. */
-static uint64_t read_idle(struct looks *l)
+static uint64_t read_idle(struct snapshot_looks *l)
 {
 	uint64_t was = l->idle_all_ns, now = 0;
 
@@ -220,7 +220,7 @@ static uint64_t read_idle(struct looks *l)
 }
 
 /* Into the older of the two. 0 or negative errno; since the last one, idle: of all CPUs. */
-static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
+static int look(struct snapshot_looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 {
 	struct look *to = &l->looks[l->last ^= 1];
 	int err;
@@ -234,7 +234,7 @@ static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 	return err ?: l->err;
 }
 
-int looks_begin(struct looks *l)
+int snapshot_looks_begin(struct snapshot_looks *l)
 {
 	uint64_t idle_ns, forks;
 	int err;
@@ -253,7 +253,7 @@ static void sleep_until(uint64_t end_ns)
 
 /* --- who is who ------------------------------------------------------------------------------ */
 
-static uint32_t process_of(struct looks *l, const struct event_counts *c)
+static uint32_t process_of(struct snapshot_looks *l, const struct event_counts *c)
 {
 	struct model *m = l->model;
 	uint32_t row = model_process_get(m, c->tgid, c->process_start_ns);
@@ -276,7 +276,7 @@ static uint32_t process_of(struct looks *l, const struct event_counts *c)
 	return row;
 }
 
-static uint32_t thread_of(struct looks *l, const struct event_counts *c)
+static uint32_t thread_of(struct snapshot_looks *l, const struct event_counts *c)
 {
 	struct model *m = l->model;
 	uint32_t process = process_of(l, c), row = MODEL_NONE;
@@ -296,7 +296,7 @@ static bool wants_cpu(const struct event_counts *c)
 }
 
 /* Where a leader's process lost threads or children in the interval. */
-static struct look_ended ended_of(const struct looks *l, const struct event_counts *c)
+static struct look_ended ended_of(const struct snapshot_looks *l, const struct event_counts *c)
 {
 	return c->tid == c->tgid ? look_ended(&l->looks[l->last ^ 1], &l->gone, c)
 				 : (struct look_ended){0};
@@ -307,13 +307,13 @@ static bool is_of_interest(const struct event_counts *c, const struct look_rise 
 	return rise->ran_ns || rise->waited_ns || wants_cpu(c) || c->state == 'D';
 }
 
-static struct look_rise rise_of_row(const struct looks *l, const struct event_counts *c)
+static struct look_rise rise_of_row(const struct snapshot_looks *l, const struct event_counts *c)
 {
 	return look_rise(&l->looks[l->last ^ 1], c);
 }
 
 /* What each did in the interval. Returns how many did or wanted anything; (size_t)-1: no memory. */
-static size_t count_threads(struct looks *l)
+static size_t count_threads(struct snapshot_looks *l)
 {
 	const struct look *now = &l->looks[l->last];
 	struct snapshot *s = &l->snapshot;
@@ -360,7 +360,7 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Who did and wanted most, first. */
-static int order_processes(struct looks *l)
+static int order_processes(struct snapshot_looks *l)
 {
 	const struct model *m = l->model;
 	const struct snapshot *s = &l->snapshot;
@@ -390,7 +390,7 @@ static int order_processes(struct looks *l)
 
 /* --- where they stand ------------------------------------------------------------------------ */
 
-static void keep_record(struct looks *l, uint32_t row, const struct event_stand *stand,
+static void keep_record(struct snapshot_looks *l, uint32_t row, const struct event_stand *stand,
 			const uint8_t *stack)
 {
 	size_t bytes = sizeof(*stand) + stand->stack_bytes;
@@ -415,14 +415,14 @@ static void keep_record(struct looks *l, uint32_t row, const struct event_stand 
 	l->seen[row] = true;
 }
 
-static uint32_t row_of(const struct looks *l, const struct event_stand *stand)
+static uint32_t row_of(const struct snapshot_looks *l, const struct event_stand *stand)
 {
 	return look_find(&l->looks[l->last], stand->tid, stand->thread_start_ns);
 }
 
 static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t *stack)
 {
-	struct looks *l = ctx;
+	struct snapshot_looks *l = ctx;
 	const struct event_counts *c;
 	struct look_rise rise;
 	uint32_t row = row_of(l, stand);
@@ -437,7 +437,7 @@ static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t
 }
 
 /* The processes that did most, where all would be too many. */
-static size_t choose(const struct looks *l, size_t awake, uint32_t tgids[PROCESSES_MOST])
+static size_t choose(const struct snapshot_looks *l, size_t awake, uint32_t tgids[PROCESSES_MOST])
 {
 	size_t cnt = 0;
 
@@ -448,7 +448,7 @@ static size_t choose(const struct looks *l, size_t awake, uint32_t tgids[PROCESS
 
 /* Who is on another CPU leaves it while this process is there. */
 struct visit {
-	struct looks *l;
+	struct snapshot_looks *l;
 	struct record *r;
 	uint32_t row;
 };
@@ -470,7 +470,7 @@ static void take_visited(void *ctx, const struct event_stand *stand, const uint8
 	memcpy(&bigger->event + 1, stack, stand->stack_bytes);
 }
 
-static void visit(struct looks *l, size_t record)
+static void visit(struct snapshot_looks *l, size_t record)
 {
 	struct record *r = l->records[record];
 	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
@@ -484,7 +484,7 @@ static void visit(struct looks *l, size_t record)
 }
 
 /* Those that were on a CPU in the pass. */
-static void visit_running(struct looks *l, size_t first)
+static void visit_running(struct snapshot_looks *l, size_t first)
 {
 	uint64_t end_ns = clock_now_ns() + VISITS_NS;
 	unsigned int visits = 0;
@@ -502,7 +502,7 @@ static void visit_running(struct looks *l, size_t first)
 }
 
 /* Of whom nothing was read there is a row, too, or what it did would be missing. */
-static void add_unread(struct looks *l)
+static void add_unread(struct snapshot_looks *l)
 {
 	const struct look *now = &l->looks[l->last];
 
@@ -527,7 +527,7 @@ static void add_unread(struct looks *l)
 	}
 }
 
-static int read_stands(struct looks *l, size_t awake, uint64_t interval_ns)
+static int read_stands(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
 {
 	const char *why = looker_stands_why(l->looker);
 	uint32_t tgids[PROCESSES_MOST];
@@ -556,7 +556,7 @@ static int read_stands(struct looks *l, size_t awake, uint64_t interval_ns)
 	return err == -ETIMEDOUT ? l->err : err ?: l->err;
 }
 
-int looks_take(struct looks *l, uint64_t interval_ns)
+int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns)
 {
 	struct snapshot *s = &l->snapshot;
 	const struct look *before = &l->looks[l->last], *now;
@@ -594,7 +594,7 @@ int looks_take(struct looks *l, uint64_t interval_ns)
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* Rows of stands from the records, by what is known by now. */
-static int take_stands(struct looks *l, bool whole)
+static int take_stands(struct snapshot_looks *l, bool whole)
 {
 	struct stand_taker *taker = calloc(1, sizeof(*taker));
 	struct snapshot *s = &l->snapshot;
@@ -624,7 +624,7 @@ static int take_stands(struct looks *l, bool whole)
 }
 
 /* Facts of the first of them, until then. */
-static void read_facts(struct looks *l, size_t most, uint64_t end_ns)
+static void read_facts(struct snapshot_looks *l, size_t most, uint64_t end_ns)
 {
 	struct model *m = l->model;
 
@@ -634,7 +634,7 @@ static void read_facts(struct looks *l, size_t most, uint64_t end_ns)
 			names_process(l->names, m, l->order[i]);
 }
 
-static void name_stack(struct looks *l, uint64_t id, uint64_t time_ns)
+static void name_stack(struct snapshot_looks *l, uint64_t id, uint64_t time_ns)
 {
 	uint32_t row = id ? model_stack_find(l->model, id) : MODEL_NONE;
 
@@ -642,7 +642,7 @@ static void name_stack(struct looks *l, uint64_t id, uint64_t time_ns)
 		names_stack(l->names, l->model, row, time_ns);
 }
 
-static void name_stands(struct looks *l, uint64_t end_ns)
+static void name_stands(struct snapshot_looks *l, uint64_t end_ns)
 {
 	const struct model *m = l->model;
 	const struct stands *stands = &l->snapshot.stands;
@@ -670,7 +670,7 @@ static void name_stands(struct looks *l, uint64_t end_ns)
 	names_tail(l->names, l->model, l->tailed_ns);
 }
 
-int looks_name_first(struct looks *l, uint64_t ns)
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	int err = take_stands(l, false);
@@ -682,7 +682,7 @@ int looks_name_first(struct looks *l, uint64_t ns)
 	return 0;
 }
 
-static void prepare_tables(struct looks *l, uint64_t end_ns)
+static void prepare_tables(struct snapshot_looks *l, uint64_t end_ns)
 {
 	const struct model *m = l->model;
 
@@ -695,7 +695,7 @@ static void prepare_tables(struct looks *l, uint64_t end_ns)
 	wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
 }
 
-int looks_name_all(struct looks *l, uint64_t ns)
+int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	int err;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_COLLECT_LOOKS_H
-#define HOTRUN_COLLECT_LOOKS_H
+#ifndef HOTRUN_COLLECT_SNAPSHOT_LOOKS_H
+#define HOTRUN_COLLECT_SNAPSHOT_LOOKS_H
 /*
  * Looks at all threads, a moment apart, for a host that is too busy to record: what each did in
  * between, by the kernel's own counters, and the stacks of those that did or wanted anything.
  * Nothing runs in between. No threads but the helpers of the names room.
  *
- *	looks_new()
- *	again and again: looks_begin(), looks_take() once or more, looks_name_first(), a look at
- *	    looks_snapshot(), looks_name_all(), another one
- *	looks_free()
+ *	snapshot_looks_new()
+ *	again and again: snapshot_looks_begin(), snapshot_looks_take() once or more, snapshot_looks_name_first(), a look at
+ *	    snapshot_looks_snapshot(), snapshot_looks_name_all(), another one
+ *	snapshot_looks_free()
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,35 +18,35 @@
 #include "model/model.h"
 #include "model/snapshot.h"
 
-struct looks;
+struct snapshot_looks;
 
-struct looks_options {
+struct snapshot_looks_options {
 	const struct urgent *urgent; /* borrowed */
 	unsigned int names;	     /* enum names_from */
 };
 
 /* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,
  * and the result is a negative errno. *ret_looks owned by the caller. */
-int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
-	      struct looks **ret_looks);
+int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, size_t why_bytes,
+		       struct snapshot_looks **ret_looks);
 /* Takes NULL. */
-void looks_free(struct looks *l);
+void snapshot_looks_free(struct snapshot_looks *l);
 
 /* Forgets what was found, and takes the first look. 0 or negative errno, as the next ones. */
-int looks_begin(struct looks *l);
+int snapshot_looks_begin(struct snapshot_looks *l);
 /* Another look, so long after the last one, and who stands where then. */
-int looks_take(struct looks *l, uint64_t interval_ns);
+int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns);
 
 /* Names what is at hand at once, of those who did most, for so long at the most: stacks are walked
  * along frame pointers, the kernel's are left out. */
-int looks_name_first(struct looks *l, uint64_t ns);
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns);
 /* All of them, with tables and the kernel's frames. What has no name by then has none. */
-int looks_name_all(struct looks *l, uint64_t ns);
+int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns);
 
 /* CPU time of this process and its helpers so far. */
-uint64_t looks_cpu_ns(struct looks *l);
+uint64_t snapshot_looks_cpu_ns(struct snapshot_looks *l);
 
-/* Both borrowed until looks_begin() and looks_free(). */
-struct model *looks_model(struct looks *l);
-const struct snapshot *looks_snapshot(const struct looks *l);
+/* Both borrowed until snapshot_looks_begin() and snapshot_looks_free(). */
+struct model *snapshot_looks_model(struct snapshot_looks *l);
+const struct snapshot *snapshot_looks_snapshot(const struct snapshot_looks *l);
 #endif
