@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/rise.h"
+#include "collect/stand_stream.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
 #include "collect/wait_names.h"
@@ -32,9 +34,12 @@
 /* Beyond so many threads that did anything, the processes that did most are chosen. */
 #define STANDS_MOST    5000u
 #define PROCESSES_MOST 64u
-/* CPUs that are visited for who is on them, for so long in all. */
-#define VISITS	  64u
-#define VISITS_NS 50000000ull
+/* CPUs that are visited for who is on them, for so long each and in all; and where there are more
+ * threads, none: each visit walks over all of them, ahead of whoever runs there. */
+#define VISITS		    64u
+#define VISIT_NS	    10000000ull
+#define VISITS_NS	    50000000ull
+#define VISITS_THREADS_MOST 3000u
 /* Processes whose names are looked up first, and at all. */
 #define NAMED_FIRST 12u
 #define NAMED_MOST  200u
@@ -54,6 +59,7 @@ struct snapshot_looks {
 	struct nursery *nursery;
 	struct workers *workers;
 	struct looker *looker;
+	struct stand_stream *stream;
 	struct model *model;
 	struct ingest *ingest;
 	struct names *names;
@@ -128,6 +134,23 @@ static int open_rooms(struct snapshot_looks *l)
 	return l->ingest && l->names && (l->feed || !looker_unwind(l->looker)) ? 0 : -ENOMEM;
 }
 
+/* Before there is any BPF object: none is any helper's. They work on what others wrote, and are
+ * ordinary threads. */
+static int open_helpers(struct snapshot_looks *l)
+{
+	urgent_pause(l->options.urgent);
+	l->nursery = nursery_new(OPENER_CAPABILITIES);
+	urgent_resume(l->options.urgent);
+	if (!l->nursery)
+		return -ENOMEM;
+	l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
+	l->stream = stand_stream_new(l->nursery, l->options.stop);
+	if (!l->workers || !l->stream)
+		return -ENOMEM;
+	workers_set_nice(l->workers, l->options.urgent->nice);
+	return 0;
+}
+
 int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, size_t why_bytes,
 		       struct snapshot_looks **ret_looks)
 {
@@ -144,13 +167,10 @@ int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, 
 	l->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*l->idle_ns));
 	if (l->steal_ns && l->idle_ns)
 		err = host_check(&l->host, why, why_bytes);
-	/* Before there is any BPF object: none is any helper's. */
-	if (!err) {
-		l->nursery = nursery_new(OPENER_CAPABILITIES);
-		if (l->nursery)
-			l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
-		err = l->workers ? looker_new(&looker, why, why_bytes, &l->looker) : -ENOMEM;
-	}
+	if (!err)
+		err = open_helpers(l);
+	if (!err)
+		err = looker_new(&looker, why, why_bytes, &l->looker);
 	if (err) {
 		snapshot_looks_free(l);
 		return err;
@@ -159,19 +179,28 @@ int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, 
 	return 0;
 }
 
-void snapshot_looks_free(struct snapshot_looks *l)
+void snapshot_looks_forget(struct snapshot_looks *l)
 {
-	if (!l)
-		return;
 	close_rooms(l);
-	looker_free(l->looker);
-	workers_free(l->workers);
-	nursery_free(l->nursery);
 	look_clear(&l->looks[0]);
 	look_clear(&l->looks[1]);
 	look_gone_clear(&l->gone);
 	free(l->records);
 	free(l->seen);
+	l->records = NULL;
+	l->seen = NULL;
+	l->records_cap = l->seen_cap = 0;
+}
+
+void snapshot_looks_free(struct snapshot_looks *l)
+{
+	if (!l)
+		return;
+	snapshot_looks_forget(l);
+	looker_free(l->looker);
+	stand_stream_free(l->stream);
+	workers_free(l->workers);
+	nursery_free(l->nursery);
 	free(l->steal_ns);
 	free(l->idle_ns);
 	free(l);
@@ -189,12 +218,20 @@ const struct snapshot *snapshot_looks_snapshot(const struct snapshot_looks *l)
 
 uint64_t snapshot_looks_cpu_ns(struct snapshot_looks *l)
 {
-	struct names_cost cost = {0};
+	uint64_t opener_ns = l->names ? names_cost(l->names).opener_cpu_ns : 0;
 
-	if (l->names)
-		cost = names_cost(l->names);
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cost.worker_cpu_ns + cost.opener_cpu_ns +
-	       nursery_cpu_ns(l->nursery);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + workers_counters(l->workers).cpu_ns +
+	       opener_ns + stand_stream_cpu_ns(l->stream) + nursery_cpu_ns(l->nursery);
+}
+
+static bool is_stopped(const struct snapshot_looks *l)
+{
+	return l->options.stop && *l->options.stop;
+}
+
+static bool is_over(const struct snapshot_looks *l, uint64_t end_ns)
+{
+	return is_stopped(l) || clock_now_ns() >= end_ns;
 }
 
 /* --- a look ---------------------------------------------------------------------------------- */
@@ -241,6 +278,7 @@ int snapshot_looks_begin(struct snapshot_looks *l)
 
 	close_rooms(l);
 	err = open_rooms(l);
+	l->snapshot.stacks_why = "";
 	return err ?: look(l, &idle_ns, &forks);
 }
 
@@ -446,7 +484,7 @@ static size_t choose(const struct snapshot_looks *l, size_t awake, uint32_t tgid
 	return cnt;
 }
 
-/* Who is on another CPU leaves it while this process is there. */
+/* Who is on a CPU leaves it while the process that reads is there. */
 struct visit {
 	struct snapshot_looks *l;
 	struct record *r;
@@ -470,39 +508,56 @@ static void take_visited(void *ctx, const struct event_stand *stand, const uint8
 	memcpy(&bigger->event + 1, stack, stand->stack_bytes);
 }
 
-static void visit(struct snapshot_looks *l, size_t record)
+/* False: the process that reads is lost. */
+static bool visit(struct snapshot_looks *l, size_t record, pid_t reader)
 {
 	struct record *r = l->records[record];
 	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
 	struct visit v = {l, r, row_of(l, &r->event)};
+	_cleanup_close_ int fd = -1;
+	int err;
 
 	if (v.row == HASH_NONE || r->rise.ran_ns < VISIT_LEAST_NS ||
-	    !urgent_visit(l->options.urgent, l->looks[l->last].rows[v.row].cpu))
-		return;
-	looker_read_stands(l->looker, &ask, take_visited, &v);
+	    !urgent_visit(l->options.urgent, reader, l->looks[l->last].rows[v.row].cpu))
+		return true;
+	fd = looker_open_stands(l->looker, &ask);
+	if (fd < 0)
+		return true;
+	err = stand_stream_read(l->stream, fd, clock_now_ns() + VISIT_NS, take_visited, &v);
 	l->records[record] = v.r;
+	return !err;
+}
+
+static bool is_unread(const struct record *r)
+{
+	return r->event.flags & (STAND_RUNS | STAND_MOVED);
 }
 
 /* Those that were on a CPU in the pass. */
 static void visit_running(struct snapshot_looks *l, size_t first)
 {
 	uint64_t end_ns = clock_now_ns() + VISITS_NS;
+	pid_t reader = stand_stream_pid(l->stream);
+	bool may = reader > 0 && l->options.urgent->realtime &&
+		   l->looks[l->last].cnt <= VISITS_THREADS_MOST;
 	unsigned int visits = 0;
 
-	for (size_t i = first; i < l->records_cnt && visits < VISITS; i++) {
-		if (!(l->records[i]->event.flags & (STAND_RUNS | STAND_MOVED)))
+	for (size_t i = first; may && i < l->records_cnt && visits < VISITS; i++) {
+		if (!is_unread(l->records[i]))
 			continue;
-		if (clock_now_ns() >= end_ns)
+		if (is_over(l, end_ns))
 			break;
-		visit(l, i);
 		visits++;
+		may = visit(l, i, reader);
 	}
-	if (visits)
-		urgent_return(l->options.urgent);
+	if (visits && stand_stream_pid(l->stream) == reader)
+		urgent_return(l->options.urgent, reader);
+	for (size_t i = first; i < l->records_cnt; i++)
+		l->snapshot.on_cpu += is_unread(l->records[i]);
 }
 
 /* Of whom nothing was read there is a row, too, or what it did would be missing. */
-static void add_unread(struct snapshot_looks *l)
+static void add_unread(struct snapshot_looks *l, bool late)
 {
 	const struct look *now = &l->looks[l->last];
 
@@ -524,12 +579,13 @@ static void add_unread(struct snapshot_looks *l)
 		if (l->seen[i] || !is_of_interest(c, &rise) || c->tgid == (uint32_t)getpid())
 			continue;
 		keep_record(l, (uint32_t)i, &stand, NULL);
+		l->snapshot.late += late;
 	}
 }
 
-static int read_stands(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
+/* One pass over all that may be of interest. 0 or negative errno. */
+static int pass(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
 {
-	const char *why = looker_stands_why(l->looker);
 	uint32_t tgids[PROCESSES_MOST];
 	struct stands_ask ask = {
 		.tgids = tgids,
@@ -537,23 +593,38 @@ static int read_stands(struct snapshot_looks *l, size_t awake, uint64_t interval
 		/* It may be read a little later than the interval's end. */
 		.awake_ns = 2 * interval_ns,
 	};
+	uint64_t end_ns = clock_now_ns() + STANDS_NS;
+	_cleanup_close_ int fd = looker_open_stands(l->looker, &ask);
+
+	return fd < 0 ? fd : stand_stream_read(l->stream, fd, end_ns, take_stand, l);
+}
+
+static int read_stands(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
+{
+	const char *why = looker_stands_why(l->looker);
 	size_t first = l->records_cnt;
+	bool late;
 	int err = 0;
 
-	l->snapshot.stacks_why = why ? model_str(l->model, why) : "";
 	while (l->seen_cap < l->looks[l->last].cnt)
 		if (GROW(l->seen, l->seen_cap, l->seen_cap))
 			return -ENOMEM;
 	memset(l->seen, 0, l->seen_cap);
-	if (!why) {
-		ask.until_ns = clock_now_ns() + STANDS_NS;
-		err = looker_read_stands(l->looker, &ask, take_stand, l);
-	}
+	if (!why)
+		err = pass(l, awake, interval_ns);
 	if (!why && !err)
 		visit_running(l, first);
-	if (!err || err == -ETIMEDOUT)
-		add_unread(l);
-	return err == -ETIMEDOUT ? l->err : err ?: l->err;
+	/* One that hangs in the memory of a process is no reason to tell nothing of the others. */
+	if (!first && err == -EBUSY)
+		why = "reading stacks hangs in the memory of a process, since an earlier snapshot";
+	else if (!first && err == -EAGAIN)
+		why = "the process that reads stacks cannot be had";
+	if (why)
+		l->snapshot.stacks_why = model_str(l->model, why);
+	late = err == -ETIMEDOUT || err == -EBUSY || err == -EAGAIN;
+	if (!err || late)
+		add_unread(l, late);
+	return late ? l->err : err ?: l->err;
 }
 
 int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns)
@@ -628,7 +699,7 @@ static void read_facts(struct snapshot_looks *l, size_t most, uint64_t end_ns)
 {
 	struct model *m = l->model;
 
-	for (size_t i = 0; i < l->order_cnt && i < most && clock_now_ns() < end_ns; i++)
+	for (size_t i = 0; i < l->order_cnt && i < most && !is_over(l, end_ns); i++)
 		if (!(m->processes[l->order[i]].flags &
 		      (PROCESS_FACTS | PROCESS_KERNEL | PROCESS_GONE | PROCESS_SELF)))
 			names_process(l->names, m, l->order[i]);
@@ -666,7 +737,7 @@ static void name_stands(struct snapshot_looks *l, uint64_t end_ns)
 		    !names_waiting(l->names))
 			break;
 		wait_names_moment(l->names);
-	} while (clock_now_ns() < end_ns);
+	} while (!is_over(l, end_ns));
 	names_tail(l->names, l->model, l->tailed_ns);
 }
 
@@ -692,7 +763,8 @@ static void prepare_tables(struct snapshot_looks *l, uint64_t end_ns)
 	for (size_t i = 0; i < l->order_cnt && i < NAMED_MOST; i++)
 		if (m->processes[l->order[i]].mapping_cnt)
 			unwind_feed_prepare(l->feed, l->order[i]);
-	wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
+	if (!is_stopped(l))
+		wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
 }
 
 int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns)

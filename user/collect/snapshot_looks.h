@@ -4,13 +4,15 @@
 /*
  * Looks at all threads, a moment apart, for a host that is too busy to record: what each did in
  * between, by the kernel's own counters, and the stacks of those that did or wanted anything.
- * Nothing runs in between. No threads but the helpers of the names room.
+ * Nothing runs in between. Stacks are read by another process, which may hang (stand_stream.h):
+ * then what came is told. No threads but the helpers of the names room.
  *
  *	snapshot_looks_new()
- *	again and again: snapshot_looks_begin(), snapshot_looks_take() once or more, snapshot_looks_name_first(), a look at
- *	    snapshot_looks_snapshot(), snapshot_looks_name_all(), another one
+ *	again and again: snapshot_looks_begin(), _take() once or more, _name_first(), a look at
+ *	    snapshot_looks_snapshot(), _name_all(), another one
  *	snapshot_looks_free()
  */
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,14 +23,17 @@
 struct snapshot_looks;
 
 struct snapshot_looks_options {
-	const struct urgent *urgent; /* borrowed */
-	unsigned int names;	     /* enum names_from */
+	struct urgent *urgent;		   /* borrowed */
+	const volatile sig_atomic_t *stop; /* borrowed: what is set ends every wait */
+	unsigned int names;		   /* enum names_from */
 };
 
 /* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,
  * and the result is a negative errno. *ret_looks owned by the caller. */
 int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, size_t why_bytes,
 		       struct snapshot_looks **ret_looks);
+/* Gives back what was found, and the memory that it took. */
+void snapshot_looks_forget(struct snapshot_looks *l);
 /* Takes NULL. */
 void snapshot_looks_free(struct snapshot_looks *l);
 
@@ -46,7 +51,7 @@ int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns);
 /* CPU time of this process and its helpers so far. */
 uint64_t snapshot_looks_cpu_ns(struct snapshot_looks *l);
 
-/* Both borrowed until snapshot_looks_begin() and snapshot_looks_free(). */
+/* Both borrowed until the next snapshot_looks_begin(), _forget() or _free(). */
 struct model *snapshot_looks_model(struct snapshot_looks *l);
 const struct snapshot *snapshot_looks_snapshot(const struct snapshot_looks *l);
 #endif

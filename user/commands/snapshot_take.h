@@ -13,7 +13,7 @@
 /* Who takes it. */
 struct snapshot_taker {
 	struct snapshot_looks *looks;
-	const struct urgent *urgent;
+	struct urgent *urgent;
 	bool armed; /* it waited for somebody to ask */
 };
 

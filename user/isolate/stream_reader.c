@@ -117,8 +117,17 @@ void stream_reader_free(struct stream_reader *r)
 
 void stream_reader_drop(struct stream_reader *r)
 {
-	if (r->is_busy)
-		leave(r);
+	if (!r->is_busy)
+		return;
+	/* It would go on reading what nobody takes, or hang, and the next one not begin. */
+	if (r->told)
+		kill(r->pid, SIGKILL);
+	leave(r);
+}
+
+pid_t stream_reader_pid(const struct stream_reader *r)
+{
+	return r->told ? r->pid : 0;
 }
 
 bool stream_reader_is_busy(const struct stream_reader *r)
