@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -152,13 +153,14 @@ Test(stand_stream, who_never_leaves_its_cpu_is_read_by_a_visit, .timeout = 60)
 		drive_skip("SCHED_RR is refused");
 	urgent_pause(&urgent);
 	cr_expect_eq(sched_getscheduler(0), SCHED_OTHER);
+	cr_expect_eq(getpriority(PRIO_PROCESS, 0), urgent.nice);
 	open_looking(&k, NULL);
 	urgent_resume(&urgent);
 	cr_expect_eq(sched_getscheduler(0), SCHED_RR);
 	cr_assert_eq(read_one(&k, pid, &seen), 0);
 	reader = stand_stream_pid(k.stream);
 	cr_assert_gt(reader, 0);
-	cr_expect_eq(sched_getscheduler(reader), SCHED_OTHER, "helpers are ordinary");
+	cr_expect_eq(sched_getscheduler(reader), SCHED_OTHER, "made in a pause");
 	cr_assert(urgent_visit(&urgent, reader, (uint32_t)cpu));
 	cr_expect_eq(sched_getscheduler(reader), SCHED_RR);
 	for (int i = 0; i < 20; i++) {

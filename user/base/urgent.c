@@ -2,8 +2,10 @@
 #include "base/urgent.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define NICE_LEAST (-20)
 
@@ -48,13 +50,19 @@ static int lower_nice(void)
 	return getpriority(PRIO_PROCESS, 0);
 }
 
-static bool become_realtime(const struct urgent *u)
+/* On these CPUs alone. */
+static bool set_realtime(pid_t pid, const unsigned long *mask)
 {
 	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
 	/* Bounds first: from then on it keeps others off. */
-	return bound_time() && !sched_setaffinity(0, sizeof(u->own), set_of(u->own)) &&
-	       !sched_setscheduler(0, SCHED_RR, &least);
+	return !sched_setaffinity(pid, URGENT_CPUS_MOST / 8, set_of(mask)) &&
+	       !sched_setscheduler(pid, SCHED_RR, &least);
+}
+
+static bool become_realtime(const struct urgent *u)
+{
+	return bound_time() && set_realtime(0, u->own);
 }
 
 static void go_everywhere(const struct urgent *u, pid_t pid)
@@ -98,20 +106,41 @@ void urgent_resume(struct urgent *u)
 		do_without(u);
 }
 
+void urgent_lend(const struct urgent *u, pid_t child)
+{
+	if (u->realtime)
+		set_realtime(child, u->own);
+}
+
+void urgent_return(const struct urgent *u, pid_t child)
+{
+	if (u->realtime)
+		go_everywhere(u, child);
+}
+
+void urgent_lend_session(const struct urgent *u, pid_t child)
+{
+	char path[48];
+	FILE *f;
+
+	/* Not yet: it would be that of whoever started all this. */
+	if (getsid(child) != child)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/autogroup", child);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d", u->nice);
+	fclose(f);
+}
+
 bool urgent_visit(const struct urgent *u, pid_t child, uint32_t cpu)
 {
-	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 	unsigned long mask[sizeof(u->all) / sizeof(u->all[0])] = {0};
 
 	if (!u->realtime || cpu >= URGENT_CPUS_MOST ||
 	    !CPU_ISSET_S(cpu, sizeof(mask), set_of(u->all)))
 		return false;
 	CPU_SET_S(cpu, sizeof(mask), set_of(mask));
-	return !sched_setaffinity(child, sizeof(mask), set_of(mask)) &&
-	       !sched_setscheduler(child, SCHED_RR, &least);
-}
-
-void urgent_return(const struct urgent *u, pid_t child)
-{
-	go_everywhere(u, child);
+	return set_realtime(child, mask);
 }

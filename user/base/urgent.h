@@ -4,10 +4,10 @@
 /*
  * A process that must have a CPU at once on a host where hundreds want one: it takes precedence
  * over all ordinary threads (SCHED_RR, the least of its ranks), but never on all CPUs, and never
- * for long: the kernel ends it when it computes for URGENT_MOST_S in one go. Its children are made
- * in a pause: ordinary threads, with the lowest nice value that is allowed, which get many times
- * the part of a CPU that others do, and never all of it. So is it where SCHED_RR is not allowed.
- * One thread.
+ * for long: the kernel ends it when it computes for URGENT_MOST_S in one go. So do its children,
+ * and none that works on what others wrote is to stay so. Below that, and where it is not allowed,
+ * it has the lowest nice value that is: many times the part of a CPU that others get, and never all
+ * of it. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,9 +35,13 @@ void urgent_begin(struct urgent *ret_urgent);
  * (CAP_SYS_NICE): then it goes on so. */
 void urgent_pause(const struct urgent *u);
 void urgent_resume(struct urgent *u);
+/* The same for a child. */
+void urgent_lend(const struct urgent *u, pid_t child);
+void urgent_return(const struct urgent *u, pid_t child);
+/* Nice values count among threads of a session where the kernel makes a group of each
+ * (kernel.sched_autogroup_enabled): so is that of this child's session then, once it has one. */
+void urgent_lend_session(const struct urgent *u, pid_t child);
 /* Sends a child to that CPU, if it may go there with SCHED_RR: who ran there does not while it
  * does. For microseconds at a time. Needs CAP_SYS_NICE. */
 bool urgent_visit(const struct urgent *u, pid_t child, uint32_t cpu);
-/* It is an ordinary one again. */
-void urgent_return(const struct urgent *u, pid_t child);
 #endif

@@ -134,13 +134,10 @@ static int open_rooms(struct snapshot_looks *l)
 	return l->ingest && l->names && (l->feed || !looker_unwind(l->looker)) ? 0 : -ENOMEM;
 }
 
-/* Before there is any BPF object: none is any helper's. They work on what others wrote, and are
- * ordinary threads. */
+/* Before there is any BPF object: none is any helper's. */
 static int open_helpers(struct snapshot_looks *l)
 {
-	urgent_pause(l->options.urgent);
 	l->nursery = nursery_new(OPENER_CAPABILITIES);
-	urgent_resume(l->options.urgent);
 	if (!l->nursery)
 		return -ENOMEM;
 	l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
@@ -179,9 +176,26 @@ int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, 
 	return 0;
 }
 
+/* To those that do not work on what others wrote: who forks, and who reads stacks. */
+static void lend_priority(struct snapshot_looks *l)
+{
+	urgent_lend(l->options.urgent, nursery_pid(l->nursery));
+	if (stand_stream_pid(l->stream))
+		urgent_lend(l->options.urgent, stand_stream_pid(l->stream));
+}
+
+static void return_priority(struct snapshot_looks *l)
+{
+	if (l->nursery)
+		urgent_return(l->options.urgent, nursery_pid(l->nursery));
+	if (l->stream && stand_stream_pid(l->stream))
+		urgent_return(l->options.urgent, stand_stream_pid(l->stream));
+}
+
 void snapshot_looks_forget(struct snapshot_looks *l)
 {
 	close_rooms(l);
+	return_priority(l);
 	look_clear(&l->looks[0]);
 	look_clear(&l->looks[1]);
 	look_gone_clear(&l->gone);
@@ -277,6 +291,7 @@ int snapshot_looks_begin(struct snapshot_looks *l)
 	int err;
 
 	close_rooms(l);
+	lend_priority(l);
 	err = open_rooms(l);
 	l->snapshot.stacks_why = "";
 	return err ?: look(l, &idle_ns, &forks);
@@ -551,7 +566,7 @@ static void visit_running(struct snapshot_looks *l, size_t first)
 		may = visit(l, i, reader);
 	}
 	if (visits && stand_stream_pid(l->stream) == reader)
-		urgent_return(l->options.urgent, reader);
+		urgent_lend(l->options.urgent, reader);
 	for (size_t i = first; i < l->records_cnt; i++)
 		l->snapshot.on_cpu += is_unread(l->records[i]);
 }
@@ -635,6 +650,7 @@ int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns)
 	size_t awake;
 	int err;
 
+	urgent_lend_session(l->options.urgent, nursery_pid(l->nursery));
 	sleep_until(before->time_ns + interval_ns);
 	err = look(l, &idle_ns, &forks);
 	if (err)

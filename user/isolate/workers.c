@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,14 +152,17 @@ static void live(int socket)
 	static struct answer answer;
 	int fds[MESSAGE_FDS_MAX], none;
 	struct rlimit cpu = {.rlim_max = RLIM_INFINITY};
+	const struct sched_param zero = {0};
 	struct birth birth;
 	uint32_t without;
 	size_t len;
 	unsigned cnt;
 
+	/* The nursery may have hotrun's priority. What others wrote is never to hold a CPU against
+	 * everybody else. */
+	sched_setscheduler(0, SCHED_OTHER, &zero);
 	if (message_receive_exact(socket, &birth, sizeof(birth), &none))
 		return;
-	/* The nursery may have hotrun's priority. */
 	setpriority(PRIO_PROCESS, 0, birth.nice);
 	cpu.rlim_cur = birth.cpu_s;
 	setrlimit(RLIMIT_CPU, &cpu);
