@@ -64,21 +64,24 @@ static void drop(struct stand_stream *s, pid_t pid)
 	stream_reader_drop(s->reader);
 }
 
+/* Until it is over, but no longer than until it is looked whether it is to stop. */
+static int patience_ms(const struct stand_stream *s)
+{
+	uint64_t now_ns = clock_now_ns(), ns = s->end_ns > now_ns ? s->end_ns - now_ns : 0;
+
+	return (int)((ns < WAIT_MOST_NS ? ns : WAIT_MOST_NS) / 1000000) + 1;
+}
+
 /* As stream_reader_take(), until the end. */
 static int take_all(struct stand_stream *s)
 {
-	uint64_t now_ns, cpu_ns = 0;
+	uint64_t cpu_ns = 0;
 	int err = 0;
 
 	while (!err && !is_over(s)) {
 		pid_t pid = stream_reader_pid(s->reader);
 
-		now_ns = clock_now_ns();
-		err = stream_reader_take(s->reader,
-					 now_ns + WAIT_MOST_NS < s->end_ns
-						 ? (int)(WAIT_MOST_NS / 1000000)
-						 : (int)((s->end_ns - now_ns) / 1000000 + 1),
-					 take_bytes, s, &cpu_ns);
+		err = stream_reader_take(s->reader, patience_ms(s), take_bytes, s, &cpu_ns);
 		if (err < 0)
 			drop(s, pid);
 	}
